@@ -42,6 +42,11 @@ static const struct {
     {"pull", berth_cli_pull, "[--again] URI",
      "pull an image from a registry into the cache, and print its path; with --again "
      "also when it is there"},
+    {"qualify", berth_cli_qualify,
+     "[--image IMAGE]... [-w NODES | -N N] [--partition P] [--account A] [--mpi "
+     "TYPE]... "
+     "[--directory DIR] [--seconds N] [--quick] [--verbose] [--json]",
+     "do Slurm, MPI, images and the network of two nodes fit together? Runs steps"},
     {"run", berth_cli_run, "[--multi-prog] [OPTION...] [--] COMMAND|FILE [WORD...]",
      "a command in an image, with the options of srun, without Slurm; --multi-prog: "
      "what FILE says for this rank of an mpirun"},
@@ -101,7 +106,7 @@ static void print_help(int verb)
  */
 static void suggest(const char *verb, const char *usage, const char *word)
 {
-    enum { MOST = 8 };
+    enum { MOST = 16 };
     BERTH_FREE char *copy = strdup(usage);
     const char *names[MOST + 1] = {NULL};
     const char *name, *meant;

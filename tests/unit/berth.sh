@@ -15,7 +15,7 @@ says '--help prints the usage' 0 '  berth profiles' "$berth" --help
 says 'no verb is a wrong use' 2 'usage: berth' "$berth"
 says 'an unknown verb is a wrong use' 2 "berth: 'explode' is not a verb; see berth --help" \
     "$berth" explode
-for verb in check doctor explain inspect profiles pull run; do
+for verb in check doctor explain inspect profiles pull qualify run; do
     says "how $verb is used is no fault" 0 "usage: berth $verb [" "$berth" "$verb" --help
 done
 says 'a verb that is used wrongly prints its usage' 2 'usage: berth doctor [--brief]' \
@@ -31,6 +31,48 @@ says 'output to a full device is a failure' 1 'berth: standard output: ' \
 says 'a closed output is a failure, too' 1 'berth: standard output: ' sh -c "exec '$berth' --help >&-"
 says 'lost output is reported beside a fault of the host' 1 'berth: standard output: ' \
     sh -c "exec '$berth' doctor >/dev/full"
+
+# A Slurm that is two scripts, and a job that is two variables.
+mkdir slurm dir:colon
+cat >slurm/srun <<'END'
+#!/bin/sh
+printf 'MPI plugin types are...\n\tnone\n\tpmi2\n\tpmix\n'
+END
+cat >slurm/scontrol <<'END'
+#!/bin/sh
+printf 'n1\nn2\n'
+END
+cp slurm/srun slurm/salloc
+chmod +x slurm/*
+# qualify OPTION...: in that job.
+qualify()
+{
+    env "PATH=$T/slurm:$PATH" SLURM_JOB_ID=12 'SLURM_JOB_NODELIST=n[1-2]' "$berth" qualify "$@"
+}
+says 'qualify: a wrong use' 2 'usage: berth qualify' "$berth" qualify --many
+says 'qualify: a word' 2 'usage: berth qualify' "$berth" qualify image.sif
+says 'qualify: seconds' 2 "berth: qualify: --seconds: expected a number, got '1m'" "$berth" qualify --seconds 1m
+says 'qualify: no image' 2 "berth: qualify: --image: expected an image, got 'none'" "$berth" qualify --image none
+says 'qualify: outside of a job it becomes salloc' 0 'MPI plugin types are' \
+    env -u SLURM_JOB_ID "PATH=$T/slurm:$PATH" "$berth" qualify
+says 'qualify: a type that srun does not have' 1 \
+    "berth: qualify: --mpi: srun has no type 'pmi9'; it has pmi2, pmix" qualify --mpi pmi2 --mpi pmi9
+says 'qualify: a directory that is not there' 1 \
+    "berth: qualify: --directory '/nowhere': No such file or directory" qualify --directory /nowhere
+says 'qualify: a directory that cannot be mounted' 1 \
+    "berth: qualify: --directory '$T/dir:colon': a colon or a comma cannot be mounted; name another one" \
+    qualify --directory dir:colon
+says 'qualify: a directory where nobody may write' 1 \
+    "berth: qualify: --directory '/proc': No such file or directory; name one where you may write and that all nodes see" \
+    qualify --directory /proc
+says 'qualify: a job of several components' 1 \
+    'berth: qualify: the job has no SLURM_JOB_NODELIST; run berth qualify in a job of one component, or outside of jobs' \
+    env -u SLURM_JOB_NODELIST "PATH=$T/slurm:$PATH" SLURM_JOB_ID=12 "$berth" qualify
+says 'qualify: its program is not installed' 1 "/qualify.c': No such file or directory; install berth again" qualify
+printf '#!/bin/sh\n' >slurm/scontrol
+says 'qualify: no node' 1 "berth: qualify: -w: 'n[3-2]' names no node" qualify -w 'n[3-2]'
+printf '#!/bin/sh\necho no answer >&2; exit 1\n' >slurm/scontrol
+says 'qualify: Slurm does not answer' 1 "scontrol': no answer" qualify
 
 # A registry that is a script.
 mkdir bin

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/strvec.h"
+#include "qualify/checks.h"
+
+/* What programs on a node have answered to berth qualify, as data. */
+
+/* A stack of `berth profiles`. */
+struct berth_offer {
+    char name[64];   /* for --mpi-bind or --container-fabric */
+    char family[32]; /* "MPICH", "Open MPI"; "": a fabric */
+};
+
+enum { BERTH_OFFERS = 16 };
+
+/* The stacks and fabrics in TEXT, what `berth profiles` prints; at most BERTH_OFFERS.
+ * Returns how many there are. */
+size_t berth_offers_read(const char *text, struct berth_offer ret[BERTH_OFFERS]);
+
+/* Does TEXT of MPI_Get_library_version name a library of FAMILY? */
+bool berth_offer_fits(const char *family, const char *text);
+
+/* Append the types of `srun --mpi=list`, which says TEXT, without none. */
+void berth_types_read(const char *text, struct berth_strvec *ret);
+
+/* Append the names of the lines of TEXT, as `scontrol show hostnames` prints them. */
+void berth_lines_read(const char *text, struct berth_strvec *ret);
+
+/* The value of NAME in BRIEF, the line of `berth doctor --brief`; "" when it is not
+ * there. The result is in VALUE (SIZE bytes). */
+const char *berth_brief_value(const char *brief, const char *name, char *value,
+                              size_t size);
+
+/* Judge one node by its BRIEF: what it has is appended to RET. */
+enum berth_check_result berth_brief_judge(const char *brief, struct berth_buf *ret);
+
+/* Are the nodes of one release each? BRIEFS has a line for each of NODES; "": none. */
+enum berth_check_result berth_brief_compare(const struct berth_strvec *nodes,
+                                            const struct berth_strvec *briefs,
+                                            struct berth_buf *ret);
+
+/* Does slurm.conf, of which `scontrol show config` says TEXT, give each job an extern
+ * step (PrologFlags=Contain, which X11 brings with it)? */
+bool berth_config_has_extern(const char *text);

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/json.h"
+
+/* What berth qualify has found out: a row for each check. Decides nothing. */
+enum berth_check_result {
+    BERTH_CHECK_OK,
+    BERTH_CHECK_NOTE, /* worth knowing */
+    BERTH_CHECK_SKIP, /* not tried; the text says why */
+    BERTH_CHECK_FAIL,
+};
+
+struct berth_check {
+    enum berth_check_result result;
+    char *about;   /* what was tried */
+    char *text;    /* what came of it */
+    char *command; /* that a shell takes, to try it again; NULL: there is none */
+    bool stays;    /* what berth_checks_settle() does not change: a step that hangs */
+};
+
+/* A value struct: start with {0}. */
+struct berth_checks {
+    struct berth_check *items;
+    size_t count, room;
+};
+
+/* Append a row; all texts are copied. COMMAND may be NULL. */
+int berth_checks_add(struct berth_checks *checks, enum berth_check_result result,
+                     const char *about, const char *text, const char *command,
+                     struct berth_err *err);
+
+/* The checks from FIRST on are one thing, tried with each type of srun --mpi. If one of
+ * them is ok, or has an answer that is not a failure, those that failed are notes. */
+void berth_checks_settle(struct berth_checks *checks, size_t first);
+
+size_t berth_checks_count(const struct berth_checks *checks,
+                          enum berth_check_result result);
+
+/* "ok", "note", "skip", "fail" */
+const char *berth_check_word(enum berth_check_result result);
+
+/* Append ROW as a line, with its command in a second one if it failed or IS_VERBOSE. */
+void berth_check_put(const struct berth_check *row, bool is_verbose,
+                     struct berth_buf *ret);
+
+/* Append "12 checks: 9 ok, 2 notes, 1 skipped, 0 failed". */
+void berth_checks_sum(const struct berth_checks *checks, struct berth_buf *ret);
+
+/* Append the rows as the array "checks" of an open object. */
+void berth_checks_json(const struct berth_checks *checks, struct berth_json *json);
+
+void berth_checks_fini(struct berth_checks *checks);

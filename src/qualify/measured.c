@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads what a step of berth qualify has said. */
+
+#include "qualify/measured.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+#define START "berth-qualify "
+
+/* A number that is more than 0, and nothing behind it. */
+static bool read_number(const char *text, double *ret)
+{
+    char *end;
+    double number = strtod(text, &end);
+
+    if (end == text || *end || !(number > 0) || isinf(number))
+        return false;
+    *ret = number;
+    return true;
+}
+
+static bool read_ring(const char *text, struct berth_measured *ret)
+{
+    int ranks, nodes, end = 0;
+
+    if (sscanf(text, "%d %d%n", &ranks, &nodes, &end) != 2 || text[end] || ranks < 1 ||
+        nodes < 1 || nodes > ranks)
+        return false;
+    ret->ranks = ranks;
+    ret->nodes = nodes;
+    ret->rings++;
+    return true;
+}
+
+/* "Open MPI v5.0.7, package: ...", "MPICH Version:      4.2.1". */
+static void read_library(const char *text, char *to, size_t size)
+{
+    size_t used = 0;
+
+    for (; *text && *text != ',' && used + 1 < size; text++)
+        if (*text != ' ' || (used && to[used - 1] != ' '))
+            to[used++] = *text;
+    to[used] = '\0';
+}
+
+/* LINE, without our first word. */
+static bool read_line(const char *line, struct berth_measured *ret)
+{
+    const char *value = strchr(line, ' ');
+
+    if (!value || !*++value)
+        return false;
+    if (berth_text_starts(line, "library "))
+        read_library(value, ret->library, sizeof(ret->library));
+    else if (berth_text_starts(line, "device "))
+        berth_buf_addf(&ret->devices, "%s%s", ret->devices.used ? " " : "", value);
+    else if (strcmp(line, "cma yes") == 0)
+        snprintf(ret->cma, sizeof(ret->cma), "yes");
+    else if (berth_text_starts(line, "cma no "))
+        snprintf(ret->cma, sizeof(ret->cma), "%s", value + 3);
+    else if (berth_text_starts(line, "ring "))
+        return read_ring(value, ret);
+    else if (berth_text_starts(line, "latency "))
+        return read_number(value, &ret->latency);
+    else if (berth_text_starts(line, "bandwidth "))
+        return read_number(value, &ret->bandwidth);
+    else
+        return berth_text_starts(line, "loaded ");
+    return true;
+}
+
+/* Copy the line at *NEXT to LINE, cut to SIZE. Returns false when there is none. */
+static bool next_line(const char **next, char *line, size_t size)
+{
+    size_t length;
+
+    if (!*next || !**next)
+        return false;
+    length = strcspn(*next, "\n");
+    snprintf(line, size, "%.*s", (int)length, *next);
+    *next += length + ((*next)[length] == '\n');
+    return true;
+}
+
+int berth_measured_read(const char *out, struct berth_measured *ret,
+                        struct berth_err *err)
+{
+    char line[1024];
+
+    *ret = (struct berth_measured){.ranks = 0};
+    while (next_line(&out, line, sizeof(line)))
+        if (berth_text_starts(line, START) && !read_line(line + strlen(START), ret))
+            return berth_err_set(err, "the program says '%s', which is not a result",
+                                 line);
+    return ret->devices.failed ? berth_err_oom(err) : 0;
+}
+
+void berth_measured_fini(struct berth_measured *measured)
+{
+    berth_buf_fini(&measured->devices);
+}
+
+/* `berth: n1: note: ...: 2 of 2 ranks loaded the host's MPICH 4.2.1` of one node. */
+static void read_note(const char *line, struct berth_witnessed *ret)
+{
+    static const char loaded[] = " ranks loaded the host's ";
+    const char *end = strstr(line, loaded);
+    const char *start = end;
+    int ranks, of;
+
+    while (start && start > line && !berth_text_starts(start, ": "))
+        start--;
+    if (!start || sscanf(start, ": %d of %d", &ranks, &of) != 2)
+        return;
+    ret->ranks += ranks;
+    ret->of += of;
+    end += strlen(loaded);
+    snprintf(ret->host, sizeof(ret->host), "%.*s", (int)strcspn(end, ";,"), end);
+}
+
+/* UCX: `UCX  INFO    ucp_context_0 inter-node cfg#2 tag(tcp/eth0)  rma_am(...)`. */
+static void read_ucx(const char *line, struct berth_witnessed *ret)
+{
+    const char *tag = strstr(line, " tag(");
+    bool between = strstr(line, " inter-node ");
+    char *to = between ? ret->between : ret->within;
+
+    if (tag && (between || strstr(line, " intra-node ")))
+        snprintf(to, sizeof(ret->between), "%.*s", (int)strcspn(tag + 5, ")"), tag + 5);
+}
+
+/* libfabric: `libfabric:PID:TIME::PROVIDER:SUBSYSTEM:...`. What is above another
+ * provider (ofi_rxm), and the core, do not tell the network. */
+static void read_libfabric(const char *line, struct berth_witnessed *ret)
+{
+    static const char *const subsystems[] = {":ep_ctrl:", ":ep_data:", NULL};
+
+    for (const char *const *name = subsystems; *name; name++) {
+        const char *end = strstr(line, *name);
+        const char *start = end;
+
+        while (start && start[-1] != ':')
+            start--;
+        if (start && *start != ':' && !berth_text_starts(start, "core:") &&
+            !berth_text_starts(start, "ofi_"))
+            snprintf(ret->provider, sizeof(ret->provider), "%.*s", (int)(end - start),
+                     start);
+    }
+}
+
+/* An error of berth's, not a note and not a warning; without the place. */
+static void read_sentence(const char *line, struct berth_witnessed *ret)
+{
+    if (!strstr(line, ": note: ") && !strstr(line, ": warning: ") && !*ret->sentence)
+        snprintf(ret->sentence, sizeof(ret->sentence), "%s", line);
+}
+
+/* What a program has said comes before what srun says of its end. */
+static void read_other(const char *line, struct berth_witnessed *ret)
+{
+    static const char srun[] = "srun: ";
+    bool is_srun = berth_text_starts(line, srun);
+
+    if (!*line || strstr(line, " error: *** ") ||
+        (is_srun && !strstr(line, " error: ")))
+        return;
+    if (!is_srun || !*ret->last || berth_text_starts(ret->last, srun))
+        snprintf(ret->last, sizeof(ret->last), "%s", line);
+}
+
+void berth_witnessed_read(const char *log, struct berth_witnessed *ret)
+{
+    char line[1024];
+
+    while (next_line(&log, line, sizeof(line))) {
+        if (strstr(line, "UCX  "))
+            read_ucx(line, ret);
+        else if (berth_text_starts(line, "libfabric:"))
+            read_libfabric(line, ret);
+        else if (berth_text_starts(line, "berth: ")) {
+            read_note(line, ret);
+            read_sentence(line, ret);
+        } else if (!berth_text_starts(line, START))
+            read_other(line, ret);
+    }
+}

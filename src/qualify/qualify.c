@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The order of the checks of berth qualify, and the job and directory that they need.
+ */
+
+#include "qualify/qualify.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/run.h"
+#include "base/tree.h"
+#include "diagnose/sitefind.h"
+#include "qualify/session.h"
+#include "running/ask.h"
+
+extern char **environ;
+
+bool berth_qualify_in_job(void)
+{
+    const char *job = getenv("SLURM_JOB_ID");
+
+    return job && *job;
+}
+
+static int refuse_host(const char *program, struct berth_err *err)
+{
+    return berth_err_set(
+        err,
+        "%s is not on the PATH; log in to a host where Slurm's commands "
+        "are",
+        program);
+}
+
+int berth_qualify_salloc(char *const *wishes, char *const *command,
+                         struct berth_strvec *ret, struct berth_err *err)
+{
+    BERTH_FREE char *srun = berth_ask_srun();
+    BERTH_FREE char *salloc = berth_run_find("salloc", getenv("PATH"));
+
+    if (!srun || !salloc)
+        return refuse_host(srun ? "salloc" : "srun", err);
+    berth_strvec_push(ret, salloc);
+    berth_strvec_push(ret, "--quiet");
+    berth_strvec_push(ret, "--job-name=berth-qualify");
+    berth_strvec_push(ret, "--ntasks-per-node=2");
+    for (; *wishes; wishes++)
+        berth_strvec_push(ret, *wishes);
+    for (; *command; command++)
+        berth_strvec_push(ret, *command);
+    return ret->failed ? berth_err_oom(err) : 0;
+}
+
+/* The source, where nodes and images see it. */
+static int copy_source(const char *directory, struct berth_err *err)
+{
+    static const char source[] = BERTH_DATADIR "/qualify.c";
+    BERTH_CLOSE int from = open(source, O_RDONLY | O_CLOEXEC);
+    BERTH_CLOSE int to = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (from < 0)
+        return berth_err_set(err, "'%s': %s; install berth again", source,
+                             strerror(errno));
+    if (to < 0 || berth_tree_copy(from, to, "qualify.c", 0644) < 0)
+        return berth_err_set(err, "--directory '%s': %s", directory, strerror(errno));
+    return 0;
+}
+
+/* A directory of our own in the one that the user has named. Images see it by a mount,
+ * of which a colon and a comma are separators. */
+static int make_directory(struct berth_session *session, struct berth_err *err)
+{
+    BERTH_FREE char *parent = realpath(session->asked->directory, NULL);
+    BERTH_FREE char *path = NULL;
+
+    if (!parent)
+        return berth_err_set(err, "--directory '%s': %s", session->asked->directory,
+                             strerror(errno));
+    if (strpbrk(parent, ":,"))
+        return berth_err_set(err,
+                             "--directory '%s': a colon or a comma cannot be mounted; "
+                             "name another one",
+                             parent);
+    if (asprintf(&path, "%s/berth-qualify-XXXXXX", parent) < 0)
+        return berth_err_oom(err);
+    if (!mkdtemp(path))
+        return berth_err_set(err,
+                             "--directory '%s': %s; name one where you may write and "
+                             "that all nodes see",
+                             parent, strerror(errno));
+    session->directory = berth_steal(&path);
+    return copy_source(session->directory, err);
+}
+
+static int begin(struct berth_session *session, struct berth_err *err)
+{
+    session->srun = berth_ask_srun();
+    if (!session->srun)
+        return refuse_host("srun", err);
+    if (berth_site_settings(environ, &session->settings, err) < 0)
+        return -1;
+    session->site = (struct berth_trial_site){.srun = session->srun,
+                                              .job = getenv("SLURM_JOB_ID"),
+                                              .prefix = session->settings.option_prefix,
+                                              .nodes = &session->nodes};
+    if (berth_stage_slurm(session, err) < 0 || make_directory(session, err) < 0)
+        return -1;
+    session->site.directory = session->directory;
+    return 0;
+}
+
+static int check_image(struct berth_session *session, const char *image,
+                       struct berth_err *err)
+{
+    BERTH_FREE char *program = NULL;
+    struct berth_working working;
+    char library[128];
+
+    if (berth_stage_build(session, image, &program, library, err) < 0)
+        return -1;
+    berth_session_tell(session);
+    if (!program)
+        return 0;
+    return berth_stage_rings(session, image, program, library, &working, err) < 0
+               ? -1
+               : berth_stage_speeds(session, image, program, &working, err);
+}
+
+/* Without an image there is only the host. */
+static int check_host(struct berth_session *session, struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf text = {0};
+    struct berth_working working;
+
+    if (session->program &&
+        (berth_stage_rings(session, NULL, NULL, "", &working, err) < 0 ||
+         berth_stage_speeds(session, NULL, NULL, &working, err) < 0))
+        return -1;
+    berth_buf_puts(&text, "no --image is given, so MPI in images is not tried");
+    return berth_session_check(session, BERTH_CHECK_SKIP, "images", &text, NULL, err);
+}
+
+static int check_all(struct berth_session *session, struct berth_err *err)
+{
+    const struct berth_strvec *images = &session->asked->images;
+
+    if (begin(session, err) < 0 || berth_stage_nodes(session, err) < 0 ||
+        berth_stage_native(session, err) < 0)
+        return -1;
+    for (size_t i = 0; i < images->count; i++)
+        if (check_image(session, images->items[i], err) < 0)
+            return -1;
+    if (images->count == 0 && check_host(session, err) < 0)
+        return -1;
+    return berth_stage_starts(session, images->count ? images->items[0] : NULL, err);
+}
+
+int berth_qualify_run(const struct berth_qualify *asked,
+                      struct berth_checks *ret_checks, struct berth_buf *ret_kept,
+                      struct berth_err *err)
+{
+    struct berth_session session = {.asked = asked};
+    int result = check_all(&session, err);
+
+    berth_session_tell(&session);
+    if (session.directory) {
+        if (result == 0 && berth_checks_count(&session.checks, BERTH_CHECK_FAIL))
+            berth_buf_puts(ret_kept, session.directory);
+        else
+            berth_tree_remove(AT_FDCWD, session.directory);
+    }
+    *ret_checks = session.checks;
+    berth_strvec_fini(&session.nodes);
+    berth_strvec_fini(&session.types);
+    free(session.srun);
+    berth_settings_fini(&session.settings);
+    free(session.directory);
+    free(session.program);
+    return result;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Do the ranks of two nodes find each other, in each way that a site offers? */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "qualify/session.h"
+
+/* One way to run the program. */
+struct way {
+    const char *name; /* for people */
+    const char *image, *program, *bind, *fabric;
+};
+
+/* Which ranks read each other's memory, where a ring has passed. */
+static int check_memory(struct berth_session *session, const char *about,
+                        const char *cma, struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf text = {0}, name = {0};
+    bool works = strcmp(cma, "yes") == 0;
+
+    if (!*cma)
+        return 0;
+    berth_buf_addf(&name, "memory, %s", about);
+    if (works)
+        berth_buf_puts(&text,
+                       "a rank reads the memory of another one of its node (CMA)");
+    else
+        berth_buf_addf(&text,
+                       "a rank cannot read the memory of another one of its node "
+                       "(CMA): %s; large messages are copied twice",
+                       cma);
+    if (name.failed)
+        return berth_err_oom(err);
+    return berth_session_check(session, works ? BERTH_CHECK_OK : BERTH_CHECK_NOTE,
+                               name.text, &text, NULL, err);
+}
+
+/* One ring. TYPE is kept in WORKING, and what CMA did in CMA, of the first that is ok.
+ */
+static int run_ring(struct berth_session *session, const struct way *way,
+                    const char *type, char working[64], char cma[64],
+                    struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf command = {0}, text = {0}, about = {0};
+    struct berth_trial trial = {.image = way->image,
+                                .bind = way->bind,
+                                .fabric = way->fabric,
+                                .mpi = type,
+                                .nodes = session->nodes.count < 2 ? 1 : 2,
+                                .each = 2,
+                                .is_verbose = true,
+                                .command = {way->program, "ring"}};
+    struct berth_outcome outcome;
+    enum berth_check_result result;
+    int done;
+
+    if (berth_session_run(session, &trial, &outcome, &command, NULL, err) < 0)
+        return -1;
+    result = berth_trial_judge(&trial, &outcome, &text);
+    if (result == BERTH_CHECK_OK && !*working) {
+        snprintf(working, 64, "%s", type);
+        snprintf(cma, 64, "%s", outcome.measured.cma);
+    }
+    berth_measured_fini(&outcome.measured);
+    berth_buf_addf(&about, "ring, %s, %s", way->name, type);
+    if (about.failed)
+        return berth_err_oom(err);
+    done = berth_session_check(session, result, about.text, &text, &command, err);
+    if (done == 0)
+        session->checks.items[session->checks.count - 1].stays = outcome.is_late;
+    return done;
+}
+
+/* All types of srun --mpi. WORKING becomes the first that is ok, or "". */
+static int try_types(struct berth_session *session, const struct way *way,
+                     char working[64], struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf text = {0};
+    size_t first = session->checks.count;
+    char cma[64] = "";
+
+    *working = '\0';
+    if (session->types.count == 0) {
+        berth_buf_puts(&text, "srun --mpi has no type but none");
+        return berth_session_check(session, BERTH_CHECK_SKIP, way->name, &text, NULL,
+                                   err);
+    }
+    for (size_t i = 0; i < session->types.count; i++)
+        if (run_ring(session, way, session->types.items[i], working, cma, err) < 0)
+            return -1;
+    berth_checks_settle(&session->checks, first);
+    if (check_memory(session, way->name, cma, err) < 0)
+        return -1;
+    berth_session_tell(session);
+    return 0;
+}
+
+/* On the host: the program of the image first, which is then the same here and there.
+ */
+static int try_native(struct berth_session *session, const char *image,
+                      const char *program, struct berth_working *ret,
+                      struct berth_err *err)
+{
+    struct way way = {.program = program};
+    char name[512];
+
+    snprintf(name, sizeof(name), "native, the program of %s",
+             image ? berth_text_base(image) : "the host");
+    way.name = name;
+    if (program && try_types(session, &way, ret->native, err) < 0)
+        return -1;
+    if (!*ret->native && session->program) {
+        way.program = session->program;
+        way.name = "native, the program of the host";
+        if (try_types(session, &way, ret->native, err) < 0)
+            return -1;
+    }
+    ret->program = way.program;
+    return 0;
+}
+
+/* The stack or fabric OFFER of the host, in the image. */
+static int try_offer(struct berth_session *session, const struct berth_offer *offer,
+                     const char *image, const char *program, const char *library,
+                     struct berth_working *ret, struct berth_err *err)
+{
+    bool is_mpi = *offer->family;
+    struct way way = {.image = image,
+                      .program = program,
+                      .bind = is_mpi ? offer->name : "hybrid",
+                      .fabric = is_mpi ? NULL : offer->name};
+    BERTH_BUF struct berth_buf text = {0};
+    char name[512], works[64];
+
+    snprintf(name, sizeof(name),
+             is_mpi ? "%s, the host's %s" : "%s, its own MPI on the host's %s",
+             berth_text_base(image), offer->name);
+    way.name = name;
+    if (is_mpi && !berth_offer_fits(offer->family, library)) {
+        berth_buf_addf(&text, "the image's MPI is not %s", offer->family);
+        return berth_session_check(session, BERTH_CHECK_SKIP, name, &text, NULL, err);
+    }
+    if (try_types(session, &way, works, err) < 0)
+        return -1;
+    if (is_mpi && *works && !*ret->host) {
+        snprintf(ret->host, sizeof(ret->host), "%s", works);
+        snprintf(ret->stack, sizeof(ret->stack), "%s", offer->name);
+    }
+    return 0;
+}
+
+/* NCCL and RCCL are not for MPI. */
+static bool is_tried(const struct berth_session *session,
+                     const struct berth_offer *offer)
+{
+    if (*offer->family)
+        return true;
+    return !session->asked->is_quick && strcmp(offer->name, "nccl") != 0 &&
+           strcmp(offer->name, "rccl") != 0;
+}
+
+int berth_stage_rings(struct berth_session *session, const char *image,
+                      const char *program, const char *library,
+                      struct berth_working *ret, struct berth_err *err)
+{
+    char name[512];
+    struct way own = {
+        .name = name, .image = image, .program = program, .bind = "hybrid"};
+
+    *ret = (struct berth_working){.native = ""};
+    if (try_native(session, image, program, ret, err) < 0)
+        return -1;
+    if (!image || !program)
+        return 0;
+    for (size_t i = 0; i < session->offer_count; i++)
+        if (is_tried(session, &session->offers[i]) &&
+            try_offer(session, &session->offers[i], image, program, library, ret, err) <
+                0)
+            return -1;
+    snprintf(name, sizeof(name), "%s, its own MPI", berth_text_base(image));
+    return try_types(session, &own, ret->own, err);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <signal.h>
+#include <stdbool.h>
+
+#include "qualify/answers.h"
+#include "qualify/checks.h"
+#include "qualify/trial.h"
+#include "site/settings.h"
+
+/* What the user asks berth qualify for. Texts and lists are borrowed. */
+struct berth_qualify {
+    struct berth_strvec images;
+    struct berth_strvec types; /* of srun --mpi; none: all that srun has */
+    const char *node_list;     /* as for srun -w; NULL: those of the job */
+    const char *directory;     /* that all nodes and images may see */
+    int seconds;               /* that one step may take */
+    bool is_quick;
+    const volatile sig_atomic_t *stop; /* not 0: the user wants no more */
+    void (*tell)(const struct berth_check *check, void *told); /* as rows are ready */
+    void *told;
+};
+
+/* A run of it: what it knows, and has found out. */
+struct berth_session {
+    const struct berth_qualify *asked;
+    struct berth_trial_site site;
+    char *srun, *directory; /* which `site` borrows, as the next two */
+    struct berth_settings settings;
+    struct berth_strvec nodes;
+    struct berth_strvec types;
+    struct berth_offer offers[BERTH_OFFERS];
+    size_t offer_count;
+    bool has_extern;
+    char *program; /* built on the host; NULL: there is no compiler of MPI */
+    struct berth_checks checks;
+    size_t told; /* checks that the user has seen */
+};
+
+/* Each stage appends checks; -1 with a sentence in ERR: nothing more can be done. */
+
+/* Find the nodes, and Slurm's types; no checks. */
+int berth_stage_slurm(struct berth_session *session, struct berth_err *err);
+
+/* Judge the nodes, and find what they offer. */
+int berth_stage_nodes(struct berth_session *session, struct berth_err *err);
+
+/* Build the program natively; NULL in `program` when that is not possible. */
+int berth_stage_native(struct berth_session *session, struct berth_err *err);
+
+/* Build the program in IMAGE. *RET_PROGRAM is NULL when the image has no compiler; else
+ * the caller frees it, and LIBRARY (128 bytes) says what MPI it has. */
+int berth_stage_build(struct berth_session *session, const char *image,
+                      char **ret_program, char library[128], struct berth_err *err);
+
+/* What of an image works, and by which type; "" means not at all. */
+struct berth_working {
+    char native[64], host[64], own[64];
+    char stack[64];      /* that works in the image */
+    const char *program; /* the native one; borrowed */
+};
+
+/* Rings of PROGRAM in IMAGE (NULL: on the host alone). */
+int berth_stage_rings(struct berth_session *session, const char *image,
+                      const char *program, const char *library,
+                      struct berth_working *ret, struct berth_err *err);
+
+/* Latency and bandwidth, by what WORKING says. */
+int berth_stage_speeds(struct berth_session *session, const char *image,
+                       const char *program, const struct berth_working *working,
+                       struct berth_err *err);
+
+/* How long steps take to start: on the host, and in IMAGE (NULL: none). */
+int berth_stage_starts(struct berth_session *session, const char *image,
+                       struct berth_err *err);
+
+/* Run the step of TRIAL. Returns 0 with *RET_OUTCOME, which the caller owns
+ * (berth_measured_fini() of its `measured`), and the command for people appended to
+ * RET_COMMAND. RET_OUT (may be NULL) gets what the step printed. -1 with a sentence in
+ * ERR: the user wants no more, or srun cannot be started. */
+int berth_session_run(struct berth_session *session, const struct berth_trial *trial,
+                      struct berth_outcome *ret_outcome, struct berth_buf *ret_command,
+                      struct berth_buf *ret_out, struct berth_err *err);
+
+/* Run WORDS on this host; RET_OUT gets what they print. -1: also when they fail. */
+int berth_session_ask(struct berth_session *session, const char *const *words,
+                      struct berth_buf *ret_out, struct berth_err *err);
+
+/* Append a check. TEXT may be NULL. */
+int berth_session_check(struct berth_session *session, enum berth_check_result result,
+                        const char *about, const struct berth_buf *text,
+                        const struct berth_buf *command, struct berth_err *err);
+
+/* Show what has been appended to the user. */
+void berth_session_tell(struct berth_session *session);

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The srun of a step of berth qualify, and what its end means. */
+
+#include "qualify/trial.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+/* A host MPI in an image is slower than native where this is exceeded; two runs of one
+ * program differ by less on a quiet node. */
+#define SLOWER (4.0 / 3)
+
+static void push_option(const struct berth_trial_site *site, const char *name,
+                        const char *value, struct berth_strvec *ret)
+{
+    if (value)
+        berth_strvec_pushf(ret, "--%s%s=%s", site->prefix, name, value);
+}
+
+static void push_nodes(const struct berth_trial *trial,
+                       const struct berth_trial_site *site, struct berth_strvec *ret)
+{
+    BERTH_STRVEC struct berth_strvec used = {0};
+    BERTH_BUF struct berth_buf list = {0};
+
+    for (size_t i = 0; i < trial->nodes && i < site->nodes->count; i++)
+        berth_strvec_push(&used, site->nodes->items[i]);
+    berth_strvec_join(&used, ",", &list);
+    ret->failed |= used.failed || list.failed;
+    berth_strvec_pushf(ret, "--nodelist=%s", list.text ? list.text : "");
+    berth_strvec_pushf(ret, "--nodes=%u", trial->nodes);
+    berth_strvec_pushf(ret, "--ntasks=%u", trial->nodes * trial->each);
+    berth_strvec_pushf(ret, "--ntasks-per-node=%u", trial->each);
+}
+
+void berth_trial_words(const struct berth_trial *trial,
+                       const struct berth_trial_site *site, struct berth_strvec *ret)
+{
+    berth_strvec_push(ret, site->srun);
+    berth_strvec_pushf(ret, "--jobid=%s", site->job);
+    berth_strvec_push(ret, "--overlap");
+    berth_strvec_push(ret, "--chdir=/");
+    push_nodes(trial, site, ret);
+    berth_strvec_pushf(ret, "--mpi=%s", trial->mpi);
+    if (trial->is_verbose) {
+        berth_strvec_push(ret, "-v");
+        berth_strvec_push(ret, "--export=ALL,UCX_LOG_LEVEL=info,FI_LOG_LEVEL=info");
+    }
+    push_option(site, "container-image", trial->image, ret);
+    push_option(site, "mpi-bind", trial->bind, ret);
+    push_option(site, "container-fabric", trial->fabric, ret);
+    push_option(site, "container-lifetime", trial->lifetime, ret);
+    if (trial->image && site->directory)
+        berth_strvec_pushf(ret, "--%scontainer-mounts=%s:%s", site->prefix,
+                           site->directory, site->directory);
+    for (int i = 0; i < BERTH_TRIAL_WORDS && trial->command[i]; i++)
+        berth_strvec_push(ret, trial->command[i]);
+}
+
+/* The job has ended when somebody types this. */
+void berth_trial_shell(const struct berth_strvec *words, struct berth_buf *ret)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "0123456789-_./=,:+@%";
+
+    berth_buf_puts(ret, "srun");
+    for (size_t i = 1; i < words->count; i++) {
+        const char *word = words->items[i];
+
+        if (strncmp(word, "--jobid=", 8) == 0 || strcmp(word, "--overlap") == 0)
+            continue;
+        berth_buf_puts(ret, " ");
+        if (*word && !word[strspn(word, plain)]) {
+            berth_buf_puts(ret, word);
+            continue;
+        }
+        berth_buf_puts(ret, "'");
+        for (; *word; word++)
+            if (*word == '\'')
+                berth_buf_puts(ret, "'\\''");
+            else
+                berth_buf_add(ret, word, 1);
+        berth_buf_puts(ret, "'");
+    }
+}
+
+enum berth_check_result berth_trial_ended(const struct berth_outcome *outcome,
+                                          struct berth_buf *ret)
+{
+    const struct berth_witnessed *said = &outcome->witnessed;
+
+    if (outcome->is_late) {
+        berth_buf_addf(ret, "it hangs: not done after %d seconds", outcome->seconds);
+        return BERTH_CHECK_FAIL;
+    }
+    if (outcome->status == 0)
+        return BERTH_CHECK_OK;
+    if (*said->sentence)
+        berth_buf_puts(ret, said->sentence);
+    else if (*said->last)
+        berth_buf_puts(ret, said->last);
+    else if (WIFEXITED(outcome->status))
+        berth_buf_addf(ret, "exit status %d", WEXITSTATUS(outcome->status));
+    else
+        berth_buf_addf(ret, "signal %d", WTERMSIG(outcome->status));
+    return BERTH_CHECK_FAIL;
+}
+
+/* berth refuses an image that does not fit, in a sentence about the option; that is an
+ * answer. What the witness says of ranks that run is not one, and that the type of srun
+ * --mpi does not fit says nothing of the image. */
+static bool is_refusal(const struct berth_trial *trial,
+                       const struct berth_outcome *outcome)
+{
+    const char *sentence = outcome->witnessed.sentence;
+
+    return !outcome->is_late && trial->bind && strstr(sentence, ": --mpi-bind=") &&
+           !strstr(sentence, ": rank ") && !strstr(sentence, " the step has --mpi=");
+}
+
+/* The program was built in the image, whose C library may be newer than the host's:
+ * what ld.so(8) says of that, with 1, and of a library that is not there, with 127. */
+static bool does_not_start(const struct berth_trial *trial,
+                           const struct berth_outcome *outcome)
+{
+    return !trial->image && !outcome->is_late && WIFEXITED(outcome->status) &&
+           (WEXITSTATUS(outcome->status) == 127 ||
+            strstr(outcome->witnessed.last, "' not found (required by "));
+}
+
+/* The ranks that are to run on something of the host's do so, by the witness. */
+static bool has_host(const struct berth_trial *trial,
+                     const struct berth_outcome *outcome, struct berth_buf *ret)
+{
+    const struct berth_witnessed *said = &outcome->witnessed;
+    bool wants = (trial->bind && strcmp(trial->bind, "hybrid") != 0) || trial->fabric;
+
+    if (!wants || said->ranks == (int)(trial->nodes * trial->each))
+        return true;
+    berth_buf_addf(ret,
+                   "the ring passed, and %d of %u ranks are known to have loaded "
+                   "what the host has",
+                   said->ranks, trial->nodes * trial->each);
+    return false;
+}
+
+static void put_network(const struct berth_trial *trial,
+                        const struct berth_outcome *outcome, struct berth_buf *ret)
+{
+    const struct berth_witnessed *said = &outcome->witnessed;
+
+    if (*said->between)
+        berth_buf_addf(ret, "; UCX between nodes: %s", said->between);
+    if (*said->within)
+        berth_buf_addf(ret, "; on a node: %s", said->within);
+    if (*said->provider)
+        berth_buf_addf(ret, "; libfabric: %s", said->provider);
+    if (outcome->measured.devices.text)
+        berth_buf_addf(ret, "; open: %s", outcome->measured.devices.text);
+    if (trial->nodes > 1 && !*said->between && !*said->provider &&
+        !outcome->measured.devices.text)
+        berth_buf_puts(ret, "; the network is not told");
+}
+
+enum berth_check_result berth_trial_judge(const struct berth_trial *trial,
+                                          const struct berth_outcome *outcome,
+                                          struct berth_buf *ret)
+{
+    const struct berth_measured *measured = &outcome->measured;
+    int ranks = (int)(trial->nodes * trial->each);
+    enum berth_check_result result = berth_trial_ended(outcome, ret);
+
+    if (result != BERTH_CHECK_OK)
+        return is_refusal(trial, outcome)       ? BERTH_CHECK_NOTE
+               : does_not_start(trial, outcome) ? BERTH_CHECK_SKIP
+                                                : BERTH_CHECK_FAIL;
+    if (measured->rings > 1 || (measured->ranks == 1 && ranks > 1)) {
+        berth_buf_addf(
+            ret, "each of %d ranks is alone: its MPI does not speak this type", ranks);
+        return BERTH_CHECK_FAIL;
+    }
+    if (measured->ranks != ranks || measured->nodes != (int)trial->nodes) {
+        berth_buf_addf(ret, "a ring of %d ranks on %d nodes, and not of %d on %u",
+                       measured->ranks, measured->nodes, ranks, trial->nodes);
+        return BERTH_CHECK_FAIL;
+    }
+    if (!has_host(trial, outcome, ret)) /* an MPI need not use a network that it gets */
+        return trial->fabric ? BERTH_CHECK_NOTE : BERTH_CHECK_FAIL;
+    berth_buf_puts(ret, measured->library);
+    if (outcome->witnessed.of)
+        berth_buf_addf(ret, "; %d of %d ranks have the host's %s",
+                       outcome->witnessed.ranks, outcome->witnessed.of,
+                       outcome->witnessed.host);
+    put_network(trial, outcome, ret);
+    return BERTH_CHECK_OK;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+double berth_trial_median(double *values, size_t count)
+{
+    qsort(values, count, sizeof(*values), ascending);
+    return count % 2 ? values[count / 2]
+                     : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+static void put_speed(const char *name, double value, double native, const char *unit,
+                      struct berth_buf *ret)
+{
+    if (!(value > 0))
+        return;
+    berth_buf_addf(ret, "%s%s %.*f %s", ret->used ? ", " : "", name,
+                   value < 100 ? 2 : 0, value, unit);
+    if (native > 0)
+        berth_buf_addf(ret, " (%.2f)", value / native);
+}
+
+enum berth_check_result berth_trial_compare(const struct berth_speeds *speeds,
+                                            bool is_more_better, const char *unit,
+                                            struct berth_buf *ret)
+{
+    double native = speeds->native, host = speeds->host;
+
+    put_speed("native", native, 0, unit, ret);
+    put_speed("the host's MPI in the image", host, native, unit, ret);
+    put_speed("the image's own", speeds->own, native, unit, ret);
+    if (!ret->used) {
+        berth_buf_puts(ret, "nothing was measured");
+        return BERTH_CHECK_SKIP;
+    }
+    if (native > 0 && host > 0 &&
+        (is_more_better ? native / host : host / native) > SLOWER)
+        return BERTH_CHECK_NOTE;
+    return BERTH_CHECK_OK;
+}

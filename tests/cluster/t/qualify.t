@@ -1,0 +1,111 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2016 # what stands in single quotes is for another shell
+# berth qualify runs steps on two nodes and tells of each what came of it: what works, and
+# each fault that is made.
+
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+
+need_images devmpich mpich
+image=/images/devmpich.sif
+alice rm -rf qualify
+alice mkdir qualify
+trap 'on login alice scancel -u alice' EXIT
+
+# qualify OPTION...: in alice's directory. Sets seen and status.
+qualify() {
+    seen=$(alice bash -c 'cd qualify && exec berth qualify "$@"' - "$@" 2>&1)
+    status=$?
+}
+
+# row TITLE PATTERN: a whole line.
+row() {
+    if grep -qE "^$2\$" <<<"$seen"; then result ok "$1"; else result FAIL "$1" "no ${2@Q} in:"$'\n'"$seen"; fi
+}
+
+qualify -w n1,n2 --image $image --mpi pmi2 --quick --verbose
+equal "a site that is fit: exit status" 0 "$status"
+row "each node by its doctor" 'ok    node n2: berth=[0-9.]+ slurm=.* runtime=.* setuid=no mpi=.*'
+row "the nodes are alike" 'ok    nodes: 2 nodes have the same .*'
+row "the extern step" 'note  extern step: jobs have none .*'
+row "a compiler that the host has not" 'skip  program, native: .*mpicc.*'
+row "the program is built in the image" "ok    program, devmpich.sif: built with the image's mpicc: MPICH Version: [0-9.]+"
+row "native, by the same program" 'ok    ring, native, .*, pmi2: MPICH Version: .*UCX between nodes: tcp/.*'
+row "the host's MPI, by the witness" "ok    ring, devmpich.sif, the host's mpich, pmi2: MPICH .*; 4 of 4 ranks have the host's MPICH [0-9.]+; UCX between nodes: tcp/.*"
+row "the image's own MPI" 'ok    ring, devmpich.sif, its own MPI, pmi2: MPICH .*; UCX between nodes: .*'
+row "another family" "skip  devmpich.sif, the host's openmpi: the image's MPI is not Open MPI"
+row "CMA" "ok    memory, devmpich.sif, the host's mpich: .*CMA.*"
+row "latency" "(ok   |note ) latency of 8 B, devmpich.sif, between nodes: native [0-9.]+ us, the host's MPI in the image [0-9.]+ us \\([0-9.]+\\), the image's own .*"
+row "bandwidth" "(ok   |note ) bandwidth of 4 MiB, devmpich.sif, on a node: native [0-9.]+ MB/s, .*"
+row "start" "ok    start of true, 2 nodes: on the host [0-9.]+ s, in the image [0-9.]+ s"
+matches "the last line counts" '[0-9]+ checks: [0-9]+ ok, [0-9]+ notes?, [0-9]+ skipped, 0 failed$' "$seen"
+equal "nothing is left in the directory" '' "$(alice ls qualify)"
+
+# What it prints is typed by an administrator.
+again=$(sed -n "/^ok    start of true, 1 node/{n; s/^      again: //p; }" <<<"$seen" | sed 's/--[a-z-]*mounts=[^ ]*//')
+alice bash -c "$again"
+equal "a command of a check can be typed" 0 $?
+
+qualify -w n1,n2 --image /images/none.sif --image /images/mpich.sif --quick --json
+equal "an image that is missing: exit status" 1 "$status"
+equal "JSON says what was found" "False fail True skip" "$(python3 -c '
+import json, sys
+page = json.loads(sys.stdin.read())
+rows = {row["about"]: row for row in page["checks"]}
+missing = rows["program, none.sif"]
+print(page["passed"], missing["result"], missing["command"].startswith("srun --"), rows["program, mpich.sif"]["result"])' <<<"$seen")"
+kept=$(alice ls qualify)
+matches "a program that failed can be built again" '^berth-qualify-[A-Za-z0-9]{6}$' "$kept"
+alice rm -rf qualify/*
+
+on n2 root mv /usr/libexec/berth/berth-task /root/
+qualify -w n1,n2 --image $image --mpi pmi2 --quick
+on n2 root mv /root/berth-task /usr/libexec/berth/
+equal "a node without berth-task: exit status" 1 "$status"
+row "the node is named" "fail  node n2: wrong: berth's_programs; .*"
+row "so are its steps" "fail  ring, devmpich.sif, the host's mpich, pmi2: berth: n2: '/usr/libexec/berth/berth-task': No such file.*"
+
+qualify -N1
+equal "one node: exit status" 1 "$status"
+row "one node" 'fail  nodes: there is one node, .*'
+
+qualify --mpi foo
+equal "a type that srun does not have" "1 berth: qualify: --mpi: srun has no type 'foo'; it has $(alice srun --mpi=list 2>/dev/null |
+    sed -n 's/^\t//p' | grep -v '^none$' | paste -sd, | sed 's/,/, /g')" "$status $seen"
+qualify -w n9
+matches "a node that is not there" 'salloc: error: .*nvalid node name' "$seen"
+
+# A compiler of the host's that does not end.
+alice mkdir -p bin
+script bin/mpicc <<'PROGRAM'
+#!/bin/sh
+exec sleep 1000
+PROGRAM
+seen=$(alice bash -c 'cd qualify && PATH=$HOME/bin:$PATH exec berth qualify -w n1,n2 --seconds 2 --quick' 2>&1)
+row "a step that hangs" 'fail  program, native: it hangs: not done after 2 seconds'
+row "can be tried again" '      again: srun .* mpicc -O1 -o .*'
+alice bash -c 'cd qualify && PATH=$HOME/bin:$PATH salloc -Q -w n1,n2 --ntasks-per-node=2 berth qualify --quick' >interrupt.log 2>&1 &
+for _ in {1..100}; do
+    on n1 alice pgrep -u alice -x sleep >/dev/null && break
+    sleep 0.1
+done
+on login alice pkill -INT -x berth
+wait $!
+equal "an interrupt: exit status" 1 $?
+matches "an interrupt" 'berth: qualify: interrupted$' "$(<interrupt.log)"
+for _ in {1..50}; do
+    left=$(on n1 alice pgrep -u alice -x sleep) || break
+    sleep 0.1
+done
+equal "its step has ended" '' "$left"
+rm interrupt.log
+alice rm -rf bin
+
+on login root mv /usr/bin/srun /usr/bin/srun.gone
+qualify
+on login root mv /usr/bin/srun.gone /usr/bin/srun
+equal "no srun" "1 berth: qualify: srun is not on the PATH; log in to a host where Slurm's commands are" "$status $seen"
+
+alice rm -rf qualify
+finish
