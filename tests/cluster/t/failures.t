@@ -413,7 +413,7 @@ in_image "a word for the runtime that is no flag" "did not start it: .*; look in
     --container-args="--cleanenv nv"
 in_image "an MPI that the host does not have" "no MPI called 'none'; .*expected one of them, or auto" \
     --mpi-bind=none
-in_image "an mpirun beside srun" "each of the 8 tasks would start 'mpirun'; leave that out" \
+in_image "an mpirun beside srun" "each of the 8 tasks would start 'mpirun'; leave the mpirun out" \
     --mpi-bind=host -- mpirun true
 in_image "mount source of bob" "--container-mounts: '/srv/nodes/bobs/a.sif': Permission denied; " \
     --container-mounts=/srv/nodes/bobs/a.sif:/mnt/x
