@@ -4,14 +4,17 @@
 #include "probe/runtime.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "base/run.h"
+#include "base/text.h"
 #include "site/keys.h"
 
 int berth_runtime_find(const char *configured, const char *path, char **ret_path,
@@ -66,6 +69,51 @@ char *berth_runtime_version(const char *path)
     if (line)
         line[strcspn(line, "\n")] = '\0';
     return line;
+}
+
+/* The configuration of the runtime at PATH in the place where packages and `make
+ * install` put it: asking the runtime takes 70 ms. NULL: it is not there. The caller
+ * frees it. */
+static char *conf_beside(const char *path)
+{
+    BERTH_FREE char *real = realpath(path, NULL);
+    const char *name = real ? berth_text_base(real) : "";
+    char *end = real ? strstr(real, "/bin/") : NULL;
+    char *conf;
+
+    if (!end || end + strlen("/bin/") != name)
+        return NULL;
+    *end = '\0';
+    if (asprintf(&conf, "%s/etc/%s/%s.conf", strcmp(real, "/usr") == 0 ? "" : real,
+                 name, name) < 0)
+        return NULL;
+    if (access(conf, R_OK) == 0)
+        return conf;
+    free(conf);
+    return NULL;
+}
+
+/* The configuration that the runtime at PATH names; NULL: none. The caller frees it. */
+static char *conf_asked(const char *path)
+{
+    BERTH_FREE char *build = run(path, "buildcfg");
+    char *conf = build ? berth_keys_value(build, "APPTAINER_CONF_FILE") : NULL;
+
+    return build && !conf ? berth_keys_value(build, "SINGULARITY_CONF_FILE") : conf;
+}
+
+bool berth_runtime_brings_dev(const char *path)
+{
+    enum { MOST = 1 << 20 };
+    BERTH_FREE char *beside = conf_beside(path);
+    BERTH_FREE char *asked = beside ? NULL : conf_asked(path);
+    const char *conf = beside ? beside : asked;
+    BERTH_BUF struct berth_buf text = {0};
+    BERTH_FREE char *value = NULL;
+
+    if (conf && berth_fd_read_path(conf, MOST, &text) == 0 && text.text)
+        value = berth_keys_value(text.text, "mount dev");
+    return !value || strcmp(value, "yes") == 0;
 }
 
 /* Does the runtime with the directories of BUILD, the output of its `buildcfg`, have a

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/err.h"
 
 /* Find the container runtime of this host: CONFIGURED if it is not NULL; else the first
@@ -12,6 +14,10 @@ int berth_runtime_find(const char *configured, const char *path, char **ret_path
 /* The first line that the runtime at PATH prints with --version; NULL: it prints
  * nothing, or fails. The caller frees it. */
 char *berth_runtime_version(const char *path);
+
+/* Does the runtime at PATH mount the host's /dev in containers? Yes if its
+ * configuration says `mount dev = yes`, says nothing, or cannot be read. */
+bool berth_runtime_brings_dev(const char *path);
 
 /* Why root in a user namespace of the user cannot start the runtime at PATH in place of
  * the user; NULL: it can, and the container is the same. */

@@ -7,11 +7,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "plan/gpu.h"
 #include "probe/devices.h"
 #include "probe/image.h"
@@ -101,6 +103,38 @@ static const char *home_directory(const struct berth_task *task)
     return home && *home == '/' ? home : task->home;
 }
 
+/* Does MOUNT mount a path in /dev over itself? */
+static bool is_device(const char *mount)
+{
+    size_t length = strcspn(mount, ":");
+
+    return berth_text_starts(mount, "/dev/") && mount[length] &&
+           strncmp(mount, mount + length + 1, length) == 0 &&
+           mount[2 * length + 1] == ':';
+}
+
+/* Where the runtime brings the host's /dev, drop the mounts of devices: the runtime
+ * mounts each bind nodev (MS_NODEV in addUserbindsMount() of Apptainer 1.0 to 1.5), and
+ * a device under such a mount cannot be opened. A bind into a /dev of the container's
+ * own becomes a device. SingularityCE is assumed to do the same; nobody has seen it. */
+static int leave_devices(struct berth_task *task, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec others = {0};
+
+    for (size_t i = 0; i < task->fabric.count; i++)
+        if (!is_device(task->fabric.items[i]))
+            berth_strvec_push(&others, task->fabric.items[i]);
+    if (others.failed)
+        return berth_err_oom(err);
+    if (others.count == task->fabric.count || task->order.is_closed ||
+        !berth_runtime_brings_dev(task->runtime))
+        return 0;
+    berth_strvec_fini(&task->fabric);
+    task->fabric = others;
+    others = (struct berth_strvec){0};
+    return 0;
+}
+
 int berth_prepare(struct berth_task *task, struct berth_launch *ret,
                   struct berth_err *err)
 {
@@ -122,6 +156,8 @@ int berth_prepare(struct berth_task *task, struct berth_launch *ret,
         return -1;
     free(task->runtime);
     task->runtime = runtime;
+    if (leave_devices(task, err) < 0)
+        return -1;
     if (!task->home && user)
         task->home = strdup(user->pw_dir);
     *ret = (struct berth_launch){

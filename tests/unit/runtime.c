@@ -160,6 +160,52 @@ START_TEST(root_of_a_user_namespace_may_start_some)
 }
 END_TEST
 
+static const struct {
+    const char *conf; /* NULL: not there */
+    const char *variable;
+    bool brings;
+} devs[] = {
+    {NULL, "APPTAINER_CONF_FILE", true},
+    {"bind path = /etc/hosts\n", "APPTAINER_CONF_FILE", true},
+    {"mount dev = yes\n", "APPTAINER_CONF_FILE", true},
+    {"mount dev = minimal\n", "APPTAINER_CONF_FILE", false},
+    {"mount dev = minimal\n", "SINGULARITY_CONF_FILE", false},
+    {"# mount dev = minimal\n", "SINGULARITY_CONF_FILE", true},
+    {"mount dev = minimal\n", "OTHER_FILE", true},
+};
+
+START_TEST(the_configuration_says_whose_dev_a_container_has)
+{
+    BERTH_FREE char *path = unit_path(unit_dir, "runtime");
+    BERTH_FREE char *conf = unit_path(unit_dir, "conf");
+    BERTH_FREE char *script = NULL;
+
+    ck_assert_int_gt(asprintf(&script, "echo %s=%s", devs[_i].variable, conf), 0);
+    unit_script(path, script);
+    if (devs[_i].conf)
+        unit_write(conf, devs[_i].conf, strlen(devs[_i].conf));
+    ck_assert_int_eq(berth_runtime_brings_dev(path), devs[_i].brings);
+}
+END_TEST
+
+START_TEST(a_configuration_in_its_place_needs_no_question)
+{
+    static const char *const parts[] = {"bin", "etc", "etc/apptainer"};
+    BERTH_FREE char *path = unit_path(unit_dir, "bin/apptainer");
+    BERTH_FREE char *conf = unit_path(unit_dir, "etc/apptainer/apptainer.conf");
+
+    for (int i = 0; i < COUNT(parts); i++) {
+        BERTH_FREE char *part = unit_path(unit_dir, parts[i]);
+
+        ck_assert_int_eq(mkdir(part, 0755), 0);
+    }
+    unit_script(path, "exit 1");
+    ck_assert(berth_runtime_brings_dev(path));
+    unit_write(conf, "mount dev = minimal\n", 20);
+    ck_assert(!berth_runtime_brings_dev(path));
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("runtime");
@@ -173,5 +219,8 @@ int main(void)
     tcase_add_test(tests, relative_directories_and_files_do_not_count);
     tcase_add_loop_test(tests, root_of_a_user_namespace_may_start_some, 0,
                         COUNT(runtimes));
+    tcase_add_loop_test(tests, the_configuration_says_whose_dev_a_container_has, 0,
+                        COUNT(devs));
+    tcase_add_test(tests, a_configuration_in_its_place_needs_no_question);
     return unit_run("runtime", tests);
 }

@@ -125,6 +125,7 @@ profile() {
     on n1 root mkdir -p $profiles
     node_file n1 $profiles/x.yaml
 }
+conf=$(built APPTAINER_CONF_FILE)$(built SINGULARITY_CONF_FILE)
 profile <<'YAML'
 name: mpich-opt
 family: mpich
@@ -151,6 +152,12 @@ said "a profile: libraries, variables, directories and binds" \
         sed -nE "s,.*/tmp/berth-2001|.*/berth-2001,,; s,-[0-9a-f]{16}/,-HASH/,; s,^([^ ]*) .*/libmpich[.]so.*,over \1,p" /proc/self/mountinfo'
 said "a profile: a device, where the runtime brings none" /dev/fuse \
     "$step" --mpi-bind=mpich-opt --container-args=--contain ls /dev/fuse
+said "a profile: a device can be opened where the runtime brings it" opened \
+    "$step" --mpi-bind=mpich-opt sh -c 'exec 3<>/dev/fuse && echo opened'
+on n1 root sed -i 's/^mount dev = .*/mount dev = minimal/' "$conf"
+said "a profile: and where the runtime's configuration says minimal" opened \
+    "$step" --mpi-bind=mpich-opt sh -c 'exec 3<>/dev/fuse && echo opened'
+on n1 root sed -i 's/^mount dev = .*/mount dev = yes/' "$conf"
 said "a profile: what it does not go with" \
     "berth: n1: image '/images/mpich.sif': --mpi-bind=mpich-opt: the host's $mpich does not go with the variable SITE_MODE=old*, which is set (profile 'mpich-opt'); unset it, or choose --mpi-bind=hybrid" \
     "$step" --mpi-bind=mpich-opt --container-env=SITE_MODE=older true
