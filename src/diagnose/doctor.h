@@ -96,7 +96,11 @@ struct berth_doctor_facts {
     struct berth_strvec fabrics;         /* "libucp.so.0.0.0 (ucx)" */
     struct berth_strvec missing_devices; /* a profile, the devices that it names (opens)
                                     and this node does not have, ... */
-    struct berth_strvec kept;            /* the texts of all pointers */
+    struct berth_strvec cdi_devices;     /* by their CDI names: nvidia.com/gpu=0 */
+    struct berth_strvec cdi_absent; /* a device that the site or a profile names and no
+                                    specification has, who names it, ... */
+    struct berth_strvec cdi_faults; /* a sentence for each wrong specification */
+    struct berth_strvec kept;       /* the texts of all pointers */
 };
 
 /* Append what the facts mean for berth, a diagnosis about each thing. */

@@ -163,6 +163,23 @@ static int parse_word(const struct berth_written *written, struct berth_strvec *
                          option->noun, words.text);
 }
 
+static int parse_devices(const struct berth_written *written, struct berth_strvec *ret,
+                         struct berth_err *err)
+{
+    BERTH_FREE char *copy = strdup(written->value);
+    char *next = copy;
+    const char *name;
+
+    if (!copy)
+        return berth_err_oom(err);
+    while ((name = strsep(&next, ","))) {
+        if (berth_value_device(name, err) < 0)
+            return -1;
+        berth_strvec_push(ret, name);
+    }
+    return 0;
+}
+
 static int parse_mode(const struct berth_written *written, struct berth_strvec *ret,
                       struct berth_err *err)
 {
@@ -238,6 +255,10 @@ const struct berth_option berth_options[BERTH_OPTION_COUNT] = {
                           "let tasks use the host's GPU driver: auto (default), where "
                           "the step has GPUs; nvidia, rocm or off",
                           TEXT(gpu), parse_word, "KIND", "kind of GPU"},
+    [BERTH_OPTION_DEVICE] = {"container-device", "VENDOR/CLASS=NAME[,...]",
+                             "devices of the node by their CDI names, with commas: "
+                             "nvidia.com/gpu=all; repeats accumulate",
+                             LIST(devices), parse_devices, "LIST"},
     [BERTH_OPTION_LIFETIME] = {"container-lifetime",
                                BERTH_LIFETIME_STEP "|" BERTH_LIFETIME_JOB,
                                "a container ends with its step (step, default), or "

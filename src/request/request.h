@@ -32,6 +32,7 @@ struct berth_request {
     struct berth_strvec env;      /* each NAME (pass) or NAME=VALUE (set) */
     struct berth_strvec args;     /* flags for the runtime, one word each */
     char *gpu;                    /* which GPU driver: BERTH_GPU_...; NULL: unsaid */
+    struct berth_strvec devices;  /* by their CDI names: vendor.com/class=name */
     char *lifetime;               /* BERTH_LIFETIME_...; NULL: unsaid */
     char *mpi;              /* whose MPI: a word of request/mode.h; NULL: unsaid */
     char *fabric;           /* whose network libraries the image's MPI uses:
@@ -79,6 +80,7 @@ enum berth_option_id {
     BERTH_OPTION_ENV,
     BERTH_OPTION_ARGS,
     BERTH_OPTION_GPU,
+    BERTH_OPTION_DEVICE,
     BERTH_OPTION_LIFETIME,
     BERTH_OPTION_MPI,
     BERTH_OPTION_FABRIC,

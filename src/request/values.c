@@ -147,3 +147,43 @@ int berth_value_mode(const char *text, struct berth_err *err)
                              text);
     return 0;
 }
+
+/* Do the first LENGTH bytes of TEXT start and end with a letter or digit, and consist
+ * of these and characters of ALSO? */
+static bool is_label(const char *text, size_t length, const char *also)
+{
+    for (size_t i = 0; i < length; i++)
+        if (!isalnum((unsigned char)text[i]) && !strchr(also, text[i]))
+            return false;
+    return length > 0 && isalnum((unsigned char)text[0]) &&
+           isalnum((unsigned char)text[length - 1]);
+}
+
+/* Are the first LENGTH bytes of TEXT a vendor.com/class? */
+static bool is_kind(const char *text, size_t length)
+{
+    size_t vendor = strcspn(text, "/");
+
+    return vendor < length && is_label(text, vendor, "-.") &&
+           is_label(text + vendor + 1, length - vendor - 1, "-_.");
+}
+
+int berth_value_kind(const char *text, struct berth_err *err)
+{
+    if (!is_kind(text, strlen(text)))
+        return berth_err_set(
+            err, "expected a kind of device like nvidia.com/gpu, got '%s'", text);
+    return 0;
+}
+
+int berth_value_device(const char *text, struct berth_err *err)
+{
+    size_t kind = strcspn(text, "=");
+
+    if (!text[kind] || !is_kind(text, kind) ||
+        !is_label(text + kind + 1, strlen(text + kind + 1), "-_.:"))
+        return berth_err_set(
+            err, "expected the name of a device like nvidia.com/gpu=all, got '%s'",
+            text);
+    return 0;
+}

@@ -48,7 +48,7 @@ static void start_container(struct berth_task *task,
 /* Print the notices of this node and append the record of the component; a failure does
  * not end the step. RENDEZVOUS may be NULL. WHY each task has a container of its own;
  * NULL: tasks share one. */
-static void print_notices(const struct berth_task *task,
+static void print_notices(struct berth_task *task,
                           const struct berth_rendezvous *rendezvous, const char *why)
 {
     struct berth_notice notice = {.node = task->node,
@@ -57,11 +57,18 @@ static void print_notices(const struct berth_task *task,
                                   .runtime = task->runtime,
                                   .rendezvous = rendezvous,
                                   .binding = &task->binding,
+                                  .undone = &task->devices.undone,
                                   .apart = why};
     bool prints = task->order.step.prints_component;
+    struct berth_launch launch;
+    struct berth_err err;
 
     if (prints && berth_request_is_explained(&task->order.request))
-        return; /* the account says it */
+        return;              /* the account says it */
+    if (rendezvous && why) { /* no task may have listed the devices yet */
+        berth_prepare(task, &launch, &err);
+        notice.runtime = task->runtime;
+    }
     if (rendezvous)
         berth_notice_print(&notice);
     if (prints && task->order.record)

@@ -14,13 +14,12 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "plan/gpu.h"
-#include "probe/devices.h"
 #include "probe/image.h"
 #include "probe/runtime.h"
 #include "request/mount.h"
 #include "request/path.h"
 #include "step/identity.h"
+#include "supervise/devicelist.h"
 #include "supervise/inject.h"
 
 /* The runtime would change the name, and not find the changed one. */
@@ -139,7 +138,7 @@ int berth_prepare(struct berth_task *task, struct berth_launch *ret,
                   struct berth_err *err)
 {
     const struct passwd *user = getpwuid(getuid());
-    const struct berth_gpu_host gpus = berth_devices_gpus();
+    BERTH_STRVEC struct berth_strvec cdi = {0};
     struct berth_gpu_choice gpu;
     char *runtime;
 
@@ -147,11 +146,10 @@ int berth_prepare(struct berth_task *task, struct berth_launch *ret,
     berth_strvec_fini(&task->fabric);
     if (berth_image_check(&task->order.request, err) < 0 ||
         check_paths(&task->order.request, err) < 0 ||
-        berth_gpu_choose(&task->order.request, task->environment, &gpus, &gpu, err) <
-            0 ||
         berth_inject_mounts(&task->order.request, &task->mounts, err) < 0 ||
         berth_inject_fabric(&task->order.request, &task->order.terms, &task->fabric,
-                            err) < 0 ||
+                            &cdi, err) < 0 ||
+        berth_devicelist_make(task, &cdi, &gpu, err) < 0 ||
         berth_runtime_find(task->runtime, getenv("PATH"), &runtime, err) < 0)
         return -1;
     free(task->runtime);
@@ -171,6 +169,7 @@ int berth_prepare(struct berth_task *task, struct berth_launch *ret,
         .environment = task->environment,
         .mounts = &task->mounts,
         .fabric = &task->fabric,
+        .devices = &task->devices,
         .gpu = gpu,
         .command = task->command,
         .unknown_user = !berth_identity_is_known(),

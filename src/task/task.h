@@ -6,6 +6,7 @@
 #include "base/strvec.h"
 #include "plan/order.h"
 #include "report/binding.h"
+#include "site/cdi.h"
 #include "step/rendezvous.h"
 
 /* A task: its order, and what else is known of it. */
@@ -18,11 +19,13 @@ struct berth_task {
     char *home;  /* the user's, in the user database; NULL: not known */
     char *place; /* node and image, in messages */
     char **command;
-    char **environment;           /* as Slurm has made it */
-    struct berth_strvec mounts;   /* to mount for berth, as SRC:DST:ro */
-    struct berth_strvec fabric;   /* to mount for the host's MPI, as SRC:DST:ro|rw */
-    struct berth_binding binding; /* the answer of --mpi-bind for the node */
-    struct berth_buf account;     /* printed at the end if the step is explained */
+    char **environment;         /* as Slurm has made it */
+    struct berth_strvec mounts; /* to mount for berth, as SRC:DST:ro */
+    struct berth_strvec
+        fabric; /* to mount for the host's MPI and devices, as SRC:DST:ro|rw */
+    struct berth_cdi_edits devices; /* what CDI devices bring */
+    struct berth_binding binding;   /* the answer of --mpi-bind for the node */
+    struct berth_buf account;       /* printed at the end if the step is explained */
 };
 
 /* Read the order, and remove it from the environment; the command is in ARGV, and TASK

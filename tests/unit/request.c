@@ -17,6 +17,7 @@
 #define ENV        (BERTH_OPTION_ENV + 1)
 #define ARGS       (BERTH_OPTION_ARGS + 1)
 #define GPU        (BERTH_OPTION_GPU + 1)
+#define DEVICE     (BERTH_OPTION_DEVICE + 1)
 #define LIFETIME   (BERTH_OPTION_LIFETIME + 1)
 #define MPI        (BERTH_OPTION_MPI + 1)
 #define FABRIC     (BERTH_OPTION_FABRIC + 1)
@@ -91,6 +92,8 @@ static const struct {
     {{{GPU, "nvidia"}}, "gpu=nvidia"},
     {{{GPU, "rocm"}}, "gpu=rocm"},
     {{{GPU, "off"}}, "gpu=off"},
+    {{{DEVICE, "v.com/gpu=0"}, {DEVICE, "a/b-c_d.e=x,v.com/gpu=1:2"}},
+     "device=v.com/gpu%3D0&device=a/b-c_d.e%3Dx&device=v.com/gpu%3D1:2"},
     {{{LIFETIME, "step"}}, "lifetime=step"},
     {{{LIFETIME, "job"}, {LIFETIME, "job"}}, "lifetime=job"},
     {{{FABRIC, "auto"}}, "fabric=auto"},
@@ -134,6 +137,9 @@ END_TEST
     "launch, off, or "                                                                 \
     "the name of a profile"
 
+#define NO_DEVICE(text)                                                                \
+    "expected the name of a device like nvidia.com/gpu=all, got '" text "'"
+
 static const struct {
     struct given given[3];
     const char *error;
@@ -150,6 +156,12 @@ static const struct {
     {{{GPU, ""}}, EMPTY},
     {{{GPU, "amd"}}, "'amd' is not a kind of GPU; expected auto, nvidia, rocm or off"},
     {{{GPU, "off"}, {GPU, "rocm"}}, TWICE("off", "rocm")},
+    {{{DEVICE, "/dev/fuse"}}, NO_DEVICE("/dev/fuse")},
+    {{{DEVICE, "v.com/gpu"}}, NO_DEVICE("v.com/gpu")},
+    {{{DEVICE, "v.com/gpu="}}, NO_DEVICE("v.com/gpu=")},
+    {{{DEVICE, "v.com/gpu=0,"}}, NO_DEVICE("")},
+    {{{DEVICE, "v.com/g/u=0"}}, NO_DEVICE("v.com/g/u=0")},
+    {{{DEVICE, "v.com/gpu=-"}}, NO_DEVICE("v.com/gpu=-")},
     {{{LIFETIME, "node"}}, "'node' is not a lifetime; expected step or job"},
     {{{LIFETIME, "job"}, {LIFETIME, "step"}}, TWICE("job", "step")},
     {{{FABRIC, "Slingshot 11"}},
