@@ -236,7 +236,7 @@ int berth_mountrules_check_sources(const struct berth_site *site,
 static const char *const mounting[] = {
     "BIND",        "MOUNT",   "HOME",        "OVERLAY",  "OVERLAYIMAGE",
     "WORKDIR",     "SCRATCH", "SCRATCHDIR",  "FUSESPEC", "FUSEMOUNT",
-    "CONTAINLIBS", "DATA",    "CONFIG_FILE",
+    "CONTAINLIBS", "DATA",    "CONFIG_FILE", "DEVICE",
 };
 
 enum { MOUNTING = sizeof(mounting) / sizeof(mounting[0]) };

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "diagnose/doctor.h"
+#include "policy/mountrules.h"
 #include "unit.h"
 
 #define HEAD          "cdiVersion: 0.6.0\nkind: v.com/gpu\n"
@@ -370,6 +371,26 @@ START_TEST(devices_are_listed_by_kind)
 }
 END_TEST
 
+/* A user's own specification could name any file. */
+START_TEST(the_flag_of_a_runtime_mounts)
+{
+    BERTH_SITE struct berth_site site = berth_site_default();
+    BERTH_STRVEC struct berth_strvec args = {0};
+    struct berth_err err;
+
+    berth_strvec_push(&args, "--cdi-dirs=/home/u");
+    ck_assert_int_eq(berth_mountrules_check_flags(&site, &args, NULL, &err), 0);
+    berth_strvec_push(&site.mounts.forbidden, "/secret");
+    ck_assert_int_eq(berth_mountrules_check_flags(&site, &args, NULL, &err), 0);
+    berth_strvec_push(&args, "--device=v.com/x=0");
+    ck_assert_int_eq(berth_mountrules_check_flags(&site, &args, NULL, &err), -1);
+    ck_assert_str_eq(err.text,
+                     "--container-args: '--device=v.com/x=0': this site restricts "
+                     "mounts, and takes them from --container-mounts only; write it "
+                     "there");
+}
+END_TEST
+
 START_TEST(doctor_lists_devices)
 {
     struct berth_doctor_facts facts = {0};
@@ -407,6 +428,7 @@ int main(void)
     tcase_add_test(tests, only_files_of_the_owner_are_read);
     tcase_add_test(tests, libraries_have_the_names_that_hooks_would_make);
     tcase_add_test(tests, devices_are_listed_by_kind);
+    tcase_add_test(tests, the_flag_of_a_runtime_mounts);
     tcase_add_test(tests, doctor_lists_devices);
     return unit_run("cdi", tests);
 }
