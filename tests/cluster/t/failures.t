@@ -224,7 +224,7 @@ images=(
     "empty.sif|the file is empty; copy it again"
     "cut1.sif|not an image; expected a SIF file"
     "cut40.sif|not an image; expected a SIF file"
-    "cut127.sif|the file ends before|not an image"
+    "cut127.sif|not an image"
     "cut128.sif|the file is cut short; copy it again"
     "cut4000.sif|the file is cut short; copy it again"
     "cut4200.sif|the file is cut short; copy it again"
