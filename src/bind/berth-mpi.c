@@ -96,8 +96,11 @@ static int stage(const struct work *work, const struct berth_inside *with,
     berth_stage_touch(staged.path);
     if (stacks == with->fabrics)
         library = berth_profile_first(stacks->items[at].profile);
-    berth_strvec_push(&work->witness->stages, staged.path);
-    berth_strvec_push(&work->witness->stages, library);
+    if (stacks->items[at].profile->kind != BERTH_PROFILE_LIBRARIES ||
+        berth_request_witnesses_libraries(with->request)) {
+        berth_strvec_push(&work->witness->stages, staged.path);
+        berth_strvec_push(&work->witness->stages, library);
+    }
     if (asprintf(&answer, "%s\n%s", staged.path, staged.mounted) < 0)
         answer = NULL;
     berth_staged_fini(&staged);
@@ -182,21 +185,32 @@ static int find_stacks(const struct work *work, const struct berth_inside *insid
     return 0;
 }
 
-/* Find the fabrics that the request asks for. */
+/* Is the fabric, or are the libraries, of PROFILE asked for? */
+static bool is_asked(const struct berth_request *request,
+                     const struct berth_profile *profile)
+{
+    if (profile->kind == BERTH_PROFILE_LIBRARIES)
+        return berth_request_lists_library(request, profile->name) ||
+               berth_request_lists_library(request, profile->stack);
+    return berth_request_has_fabric(request) &&
+           (!berth_request_names_fabric(request) ||
+            berth_profile_is_called(profile, request->fabric));
+}
+
+/* Find the fabrics and libraries that the request asks for. */
 static int find_fabrics(const struct work *work, const struct berth_inside *inside,
                         struct berth_stacks *fabrics, struct berth_err *err)
 {
     const struct berth_request *request = &work->order.request;
     size_t kept = 0;
 
-    if (!berth_request_has_fabric(request))
+    if (!berth_request_has_fabric(request) && !berth_request_has_libraries(request))
         return 0;
     if (berth_fabrics_find(inside->host_cache, inside->profiles, inside->task, fabrics,
                            err) < 0)
         return -1;
     for (size_t i = 0; i < fabrics->count; i++)
-        if (berth_request_names_fabric(request) &&
-            !berth_profile_is_called(fabrics->items[i].profile, request->fabric))
+        if (!is_asked(request, fabrics->items[i].profile))
             berth_stack_fini(&fabrics->items[i]);
         else
             fabrics->items[kept++] = fabrics->items[i];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host's network libraries under an image's own MPI: whether they can stand for the
- * image's, by the symbols that these have and somebody needs. */
+/* The host's network libraries under an image's own MPI, and other libraries of the
+ * host: whether they can stand for the image's, by the symbols that these have and
+ * somebody needs. */
 
 #include "bind/fabrics.h"
 
@@ -12,6 +13,8 @@
 #include "base/cleanup.h"
 #include "base/resolve.h"
 #include "base/text.h"
+#include "bind/named.h"
+#include "bind/parent.h"
 #include "bind/users.h"
 #include "mpi/profile.h"
 #include "plan/gpu.h"
@@ -23,24 +26,48 @@ struct use {
     struct berth_scan *scan;
     const struct berth_stack *stack;
     struct berth_replacement *replacement;
+    bool has_host;            /* the host's MPI is in the container */
     struct berth_users users; /* of what is replaced */
 };
 
+static bool is_of(const struct berth_stack *stack, enum berth_profile_kind kind)
+{
+    return (stack->profile->kind == BERTH_PROFILE_LIBRARIES) ==
+           (kind == BERTH_PROFILE_LIBRARIES);
+}
+
+static bool is_library(const struct use *use)
+{
+    return is_of(use->stack, BERTH_PROFILE_LIBRARIES);
+}
+
 static bool is_named(const struct use *use)
 {
-    return berth_request_names_fabric(use->inside->request);
+    return is_library(use) || berth_request_names_fabric(use->inside->request);
+}
+
+/* What the user has named: "--container-fabric=ucx". */
+static const char *option_of(const struct use *use)
+{
+    return berth_profile_option(use->stack->profile);
+}
+
+static const char *value_of(const struct use *use)
+{
+    return is_library(use) ? use->stack->profile->name : use->inside->request->fabric;
 }
 
 /* Find who in the image needs what is replaced; *RET_HAS: the image has some of it. */
 static int find_users(struct use *use, bool *ret_has, struct berth_err *err)
 {
-    static const char *const none[] = {NULL};
-    const char *const *replaces = use->stack->profile->replaces;
+    const char *const *replaces = berth_stack_replaces(use->stack);
 
     *ret_has = false;
     use->users.scan = use->scan;
-    use->users.sonames = replaces ? replaces : none;
-    if (!replaces)
+    use->users.sonames = replaces;
+    if (is_library(use))
+        use->users.command = use->inside->command;
+    if (!*replaces)
         return 0;
     if (berth_scan_names(use->scan, replaces, environ, err) < 0)
         return -1;
@@ -106,23 +133,42 @@ static int look_at_twins(const struct use *use, struct berth_err *err)
                                   err);
 }
 
+/* The staged file for users that need SONAME; "" where there is none. Libraries may
+ * have another SONAME than the name of their file: a site links libblas.so.3 to the
+ * library of a vendor. The caller frees it; NULL: out of memory. */
+static char *find_staged(const struct use *use, const char *soname)
+{
+    const struct berth_mpi_object *staged =
+        berth_mpi_objects_find(&use->replacement->staged, soname);
+    char *path = NULL;
+
+    if (staged || !is_library(use))
+        return strdup(staged ? staged->path : "");
+    if (asprintf(&path, "%s/lib/%s", use->replacement->mounted, soname) < 0)
+        return NULL;
+    if (access(path, R_OK) < 0)
+        *path = '\0';
+    return path;
+}
+
 /* The host's libraries over those in directories of their own, too. */
 static int plan_places(const struct use *use, struct berth_err *err)
 {
     struct berth_strvec *binds = &use->replacement->binds;
 
     for (size_t i = 0; i < use->users.places.count; i += 2) {
-        const struct berth_mpi_object *staged = berth_mpi_objects_find(
-            &use->replacement->staged, use->users.places.items[i]);
+        BERTH_FREE char *staged = find_staged(use, use->users.places.items[i]);
 
         if (!staged)
+            return berth_err_oom(err);
+        if (!*staged)
             return berth_err_set(err,
                                  "the image has '%s', and the host does not; leave "
-                                 "--container-fabric out",
-                                 use->users.places.items[i + 1]);
+                                 "%s out",
+                                 use->users.places.items[i + 1], option_of(use));
         if (berth_strvec_has(binds, use->users.places.items[i + 1]))
             continue;
-        berth_strvec_push(binds, staged->path);
+        berth_strvec_push(binds, staged);
         berth_strvec_push(binds, use->users.places.items[i + 1]);
     }
     return binds->failed ? berth_err_oom(err) : 0;
@@ -151,8 +197,8 @@ static int plan_plugins(const struct use *use, const char *library,
             return berth_err_set(
                 err,
                 "the host's %s has no plugins, and would load those of "
-                "the image in '%s'; leave --container-fabric out",
-                use->stack->version, real);
+                "the image in '%s'; leave %s out",
+                use->stack->version, real, option_of(use));
     }
     return binds->failed ? berth_err_oom(err) : 0;
 }
@@ -182,8 +228,8 @@ static int check_site(const struct use *use, struct berth_err *err)
         return 0;
     return berth_err_set(err,
                          "%s, which this site does not allow (%s); build the image on "
-                         "a newer distribution, or leave --container-fabric out",
-                         verdict->because.text, terms->keep_glibc);
+                         "a newer distribution, or leave %s out",
+                         verdict->because.text, terms->keep_glibc, option_of(use));
 }
 
 /* Is it a library of which a process needs all users to be judged? */
@@ -209,8 +255,8 @@ static int check_twins(const struct use *use, struct berth_err *err)
             berth_mpi_objects_find(&use->scan->objects, soname))
             return berth_err_set(err,
                                  "the image has '%s', too, which profile '%s' does not "
-                                 "name in 'replaces'; leave --container-fabric out",
-                                 soname, use->stack->profile->name);
+                                 "name in 'replaces'; leave %s out",
+                                 soname, use->stack->profile->name, option_of(use));
     }
     return 0;
 }
@@ -242,15 +288,30 @@ static int verify(const struct use *use, struct berth_err *err)
     return verify_added(use, err);
 }
 
+/* Libraries that need an MPI (ScaLAPACK) need that of the host. */
+static int check_mpi(const struct use *use, struct berth_err *err)
+{
+    const struct berth_mpi_objects *staged = &use->replacement->staged;
+
+    for (size_t i = 0; is_library(use) && !use->has_host && i < staged->count; i++)
+        if (staged->items[i].library.parts & BERTH_PART_C)
+            return berth_err_set(err,
+                                 "the host's %s needs '%s', and the host's MPI does "
+                                 "not run; choose --mpi-bind=host, or leave "
+                                 "--container-libraries out",
+                                 use->stack->version, staged->items[i].soname);
+    return 0;
+}
+
 /* Judge, mount and verify. */
 static int put_over(struct use *use, struct berth_err *err)
 {
     struct berth_replacement *replacement = use->replacement;
 
     if (look_at_twins(use, err) < 0 || check_twins(use, err) < 0 ||
-        berth_users_check(&use->users, &replacement->staged, use->stack->version, err) <
-            0 ||
-        berth_replacement_plan_fabric(replacement, use->scan, err) < 0 ||
+        check_mpi(use, err) < 0 ||
+        berth_users_check(&use->users, &replacement->staged, use->stack, err) < 0 ||
+        berth_replacement_plan_fabric(replacement, use->scan, environ, err) < 0 ||
         check_site(use, err) < 0 || plan_places(use, err) < 0 ||
         plan_all_plugins(use, err) < 0)
         return -1;
@@ -273,14 +334,14 @@ static int use_one(struct use *use, size_t at, struct berth_err *err)
     if (!has_own && !profile->adds && is_named(use))
         return berth_err_set(err,
                              "the image has no '%s' that the host's could stand for; "
-                             "leave --container-fabric out",
-                             berth_profile_first(profile));
+                             "leave %s out",
+                             berth_profile_first(profile), option_of(use));
     if (!is_wanted(use, has_own))
         return 0;
     if (check_own_plugin(use, err) < 0)
         return -1;
     use->replacement->stack = use->stack;
-    if (berth_inside_get_stage(use->inside, at, use->replacement, err) < 0)
+    if (berth_parent_get_stage(use->inside, at, use->replacement, err) < 0)
         return -1;
     return put_over(use, err) < 0 ? -1 : 1;
 }
@@ -301,14 +362,19 @@ static int try_one(const struct berth_inside *inside, size_t i,
     struct use use = {.inside = inside,
                       .scan = program->scan,
                       .stack = &inside->fabrics->items[i],
-                      .replacement = &program->items[program->count]};
+                      .replacement = &program->items[program->count],
+                      .has_host = program->has_host};
     int result = use_one(&use, inside->stacks->count + i, err);
 
     if (result > 0 && use.users.files.count == 0 && !use.stack->profile->adds)
         berth_err_set(&program->warning,
-                      "neither the program nor a plugin of its MPI needs the image's "
-                      "'%s', for which the host's stands (--container-fabric=%s)",
-                      use.stack->profile->replaces[0], inside->request->fabric);
+                      is_library(&use)
+                          ? "neither the program nor what it is known to load later "
+                            "needs the image's '%s', for which the host's stands "
+                            "(%s=%s)"
+                          : "neither the program nor a plugin of its MPI needs the "
+                            "image's '%s', for which the host's stands (%s=%s)",
+                      use.stack->profile->replaces[0], option_of(&use), value_of(&use));
     berth_users_fini(&use.users);
     if (result >= 0) {
         program->count += result;
@@ -317,7 +383,7 @@ static int try_one(const struct berth_inside *inside, size_t i,
     berth_replacement_undo(use.replacement);
     berth_replacement_fini(use.replacement);
     if (is_named(&use))
-        return berth_err_at(err, "--container-fabric=%s", inside->request->fabric);
+        return berth_err_at(err, "%s=%s", option_of(&use), value_of(&use));
     cut_advice(err->text);
     program->refused[i] = *err;
     return 0;
@@ -389,6 +455,16 @@ static void add_note(struct berth_err *note, const char *format, const char *a,
     berth_err_set(note, "%s%s%s", before.text, *before.text ? "; " : "", text.text);
 }
 
+/* How it is said of a STACK that it is used. */
+static const char *sentence_of(const struct berth_stack *stack)
+{
+    if (stack->profile->adds)
+        return "the host's %s (%s) is in the container";
+    return is_of(stack, BERTH_PROFILE_LIBRARIES)
+               ? "the host's %s (%s) is in the place of the image's"
+               : "the host's %s (%s) runs under the image's own MPI";
+}
+
 static void say(const struct berth_inside *inside,
                 struct berth_fabrics *const *programs, size_t count,
                 struct berth_err *note)
@@ -397,18 +473,14 @@ static void say(const struct berth_inside *inside,
     for (size_t i = 0; i < inside->fabrics->count && i < BERTH_FABRICS_MAX; i++) {
         const struct berth_stack *stack = &inside->fabrics->items[i];
         const char *why = find_refusal(programs, count, i);
-        bool is_added = stack->profile->adds;
 
         if (why)
             add_note(note,
-                     is_added ? "the host's '%s' is left out: %s"
-                              : "the image's own '%s' stays: %s",
+                     stack->profile->adds ? "the host's '%s' is left out: %s"
+                                          : "the image's own '%s' stays: %s",
                      berth_profile_first(stack->profile), why);
         else if (is_used(inside, programs, count, i))
-            add_note(note,
-                     is_added ? "the host's %s (%s) is in the container"
-                              : "the host's %s (%s) runs under the image's own MPI",
-                     stack->version, stack->profile->name);
+            add_note(note, sentence_of(stack), stack->version, stack->profile->name);
     }
     if (!*note->text)
         berth_err_set(note,
@@ -423,7 +495,8 @@ static bool is_under_mpi(const struct berth_fabrics *program)
     bool found = false;
 
     for (int i = 0; i < program->count; i++)
-        found |= !program->items[i].stack->profile->adds;
+        found |= !program->items[i].stack->profile->adds &&
+                 is_of(program->items[i].stack, BERTH_PROFILE_FABRIC);
     return found;
 }
 
@@ -456,18 +529,40 @@ static int check_required(const struct berth_inside *inside,
     return 0;
 }
 
+static bool has_fabric(const struct berth_inside *inside)
+{
+    for (size_t i = 0; i < inside->fabrics->count; i++)
+        if (is_of(&inside->fabrics->items[i], BERTH_PROFILE_FABRIC))
+            return true;
+    return false;
+}
+
+/* Does the host have what is asked for? */
+static int check_host(const struct berth_inside *inside, enum berth_profile_kind kind,
+                      struct berth_err *err)
+{
+    if (kind == BERTH_PROFILE_LIBRARIES)
+        return berth_named_check(inside->fabrics, inside->request->libraries, err);
+    if (has_fabric(inside) || !berth_request_names_fabric(inside->request))
+        return 0;
+    return berth_err_set(err,
+                         "--container-fabric=%s: this host has no such fabric; see "
+                         "`berth profiles`",
+                         inside->request->fabric);
+}
+
 int berth_fabrics_use(const struct berth_inside *inside,
                       struct berth_fabrics *const *programs, size_t count,
                       struct berth_err *ret_note, struct berth_err *err)
 {
-    if (inside->fabrics->count == 0 && berth_request_names_fabric(inside->request))
-        return berth_err_set(err,
-                             "--container-fabric=%s: this host has no such fabric; see "
-                             "`berth profiles`",
-                             inside->request->fabric);
+    enum berth_profile_kind kind = programs[0]->kind;
+
+    if (check_host(inside, kind, err) < 0)
+        return -1;
     for (size_t k = 0; k < count; k++) {
         for (size_t i = 0; i < inside->fabrics->count && i < BERTH_FABRICS_MAX; i++)
-            if (try_one(inside, i, programs[k], err) < 0)
+            if (is_of(&inside->fabrics->items[i], kind) &&
+                try_one(inside, i, programs[k], err) < 0)
                 return -1;
         for (int j = programs[k]->count - 1; count > 1 && j >= 0; j--)
             berth_replacement_undo(&programs[k]->items[j]);
@@ -475,7 +570,9 @@ int berth_fabrics_use(const struct berth_inside *inside,
     if (count > 1 && mount_again(inside, programs, count, err) < 0)
         return -1;
     say(inside, programs, count, ret_note);
-    return check_required(inside, programs, count, ret_note, err);
+    return kind == BERTH_PROFILE_LIBRARIES
+               ? 0
+               : check_required(inside, programs, count, ret_note, err);
 }
 
 bool berth_fabrics_name(const struct berth_fabrics *fabrics, struct berth_buf *ret)

@@ -176,8 +176,9 @@ void berth_findings_list(const struct berth_findings *findings,
         add_replacement(findings, &findings->replacements[i], facts);
     if (findings->count == 0)
         add_own(findings, facts);
-    for (int i = 0; findings->fabrics && i < findings->fabrics->count; i++)
-        add_replacement(findings, &findings->fabrics->items[i], facts);
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; findings->fabrics[k] && i < findings->fabrics[k]->count; i++)
+            add_replacement(findings, &findings->fabrics[k]->items[i], facts);
     if (findings->count > 0)
         /* How the witness sees that ranks load it (witness/witness.h). */
         add(facts, BERTH_FINDING_WATCHED,

@@ -16,8 +16,9 @@ struct berth_findings {
     const struct berth_mpi_program *wants;
     const struct berth_replacement *replacements; /* that are in place */
     int count;                                    /* 0: the image's own library runs */
-    const struct berth_fabrics *fabrics; /* of the host, under that; NULL: none */
-    bool apart;                          /* each task has a container of its own */
+    const struct berth_fabrics *fabrics[2]; /* of the host, under that, and its other
+                                               libraries; NULL: none */
+    bool apart;                             /* each task has a container of its own */
 };
 
 /* Appends these findings to FACTS: name (report/finding.h), text, ... The process is in

@@ -23,6 +23,7 @@
 #include "bind/fabrics.h"
 #include "bind/findings.h"
 #include "bind/replacement.h"
+#include "bind/parent.h"
 #include "bind/peers.h"
 #include "step/channel.h"
 #include "step/marks.h"
@@ -38,7 +39,8 @@ struct program {
     struct berth_mpi_program wants;
     struct berth_replacement replacements[BERTH_MATCHES_MAX];
     int count;
-    struct berth_fabrics fabrics; /* under the image's own MPI */
+    struct berth_fabrics fabrics;   /* under the image's own MPI */
+    struct berth_fabrics libraries; /* in the place of the image's */
     enum berth_reason reason; /* where the cause lies if the host's MPI cannot run */
     struct berth_err alone; /* why tasks that use one of its MPIs are each rank 0 of 1;
                                text "": no MPI is such */
@@ -77,38 +79,24 @@ static int scan_beside(struct program *program, char *const *command,
 
 static int scan(struct program *program, char *const *command, struct berth_err *err)
 {
+    bool has_mpi = berth_request_mpi_chosen(program->inside->request);
+
     program->path = berth_enter_find(command);
     if (!program->path)
         return 0; /* the task reports it */
-    if (berth_scan_image(program->inside->image_cache, program->path, environ,
-                         &program->scan, err) < 0)
+    if ((has_mpi ? berth_scan_image : berth_scan_program)(program->inside->image_cache,
+                                                          program->path, environ,
+                                                          &program->scan, err) < 0)
         return -1;
     if (!program->scan.runner) { /* nor can the task start it */
         free(berth_steal(&program->path));
         return 0;
     }
+    if (!has_mpi)
+        return 0;
     if (berth_mpi_program_read(&program->scan.objects, &program->wants, err) < 0)
         return -1;
     return scan_beside(program, command, err);
-}
-
-int berth_inside_get_stage(const struct berth_inside *inside, size_t at,
-                           struct berth_replacement *replacement, struct berth_err *err)
-{
-    struct berth_channel_message answer;
-    char number[24];
-    char *newline;
-
-    snprintf(number, sizeof(number), "%zu", at);
-    if (berth_channel_send(inside->channel, BERTH_CHANNEL_STAGE, number, err) < 0 ||
-        berth_channel_receive(inside->channel, NULL, &answer, err) < 0)
-        return -1;
-    newline = strchr(answer.text, '\n');
-    if (answer.kind != BERTH_CHANNEL_STAGED || !newline)
-        return berth_err_set(err, "%s", answer.text);
-    *newline = '\0';
-    return berth_replacement_open(inside->host_cache, newline + 1, answer.text,
-                                  replacement, err);
 }
 
 static unsigned int families_of(const struct berth_stack *stack)
@@ -189,7 +177,7 @@ static int get_stages(struct program *program, const struct berth_match *matches
 
         replacement->family = matches[i].family;
         replacement->stack = &program->inside->stacks->items[matches[i].offer];
-        if (berth_inside_get_stage(program->inside, matches[i].offer, replacement,
+        if (berth_parent_get_stage(program->inside, matches[i].offer, replacement,
                                    err) < 0)
             return -1;
         program->count++;
@@ -332,60 +320,59 @@ static int name_host(struct programs *programs, struct berth_err *err)
                : put_text(first->alone.text, &binding->because, err);
 }
 
-/* Write what REPLACEMENT has set and mounted, by the paths on the host, and which
- * devices ranks open that reach other nodes. */
-static void put_replacement(struct programs *programs,
-                            const struct berth_replacement *replacement)
-{
-    struct berth_binding *binding = &programs->binding;
-    const struct berth_mpi_reach *reach = &programs->inside->reach;
-    const char *const *opens = replacement->stack->profile->opens;
-
-    for (; opens && *opens && (reach->nodes > 1 || reach->het_step); opens++)
-        if (!berth_strvec_has(&binding->opens, *opens))
-            berth_strvec_push(&binding->opens, *opens);
-    berth_strvec_append(&binding->set, &replacement->set);
-    for (size_t i = 0; i < replacement->binds.count; i += 2) {
-        berth_strvec_pushf(&binding->binds, "%s%s", replacement->host,
-                           replacement->binds.items[i] + strlen(replacement->mounted));
-        berth_strvec_push(&binding->binds, replacement->binds.items[i + 1]);
-    }
-}
-
 static int put_result(struct programs *programs, struct berth_err *err)
 {
     for (size_t i = 0; i < programs->count; i++)
         for (int j = 0; j < programs->items[i].count; j++)
-            put_replacement(programs, &programs->items[i].replacements[j]);
+            berth_parent_put(&programs->items[i].replacements[j],
+                             &programs->inside->reach, &programs->binding);
     if (programs->items[0].count > 0 && name_host(programs, err) < 0)
         return -1;
     return name_mpi(programs, err);
 }
 
-/* Put the host's network libraries under the image's own MPI. */
-static int use_fabrics(struct programs *programs, struct berth_err *err)
+/* What ranks are seen to load: the host's MPI, else a fabric, else libraries. */
+static int name_fabrics(struct programs *programs, const struct berth_fabrics *fabrics,
+                        struct berth_err *err)
+{
+    struct berth_binding *binding = &programs->binding;
+    BERTH_BUF struct berth_buf name = {0};
+    bool is_under_mpi = berth_fabrics_name(fabrics, &name);
+
+    if (name.failed)
+        return berth_err_oom(err);
+    if (fabrics->kind == BERTH_PROFILE_LIBRARIES &&
+        !berth_request_witnesses_libraries(programs->inside->request))
+        return 0;
+    binding->is_under_mpi = is_under_mpi;
+    return name.used ? put_text(name.text, &binding->fabric, err) : 0;
+}
+
+/* The host's network libraries under the image's own MPI, or other libraries of the
+ * host, by the KIND. */
+static int use_fabrics(struct programs *programs, enum berth_profile_kind kind,
+                       struct berth_err *err)
 {
     BERTH_FREE struct berth_fabrics **all = calloc(programs->count, sizeof(*all));
     struct berth_binding *binding = &programs->binding;
-    BERTH_BUF struct berth_buf name = {0};
     struct berth_err fabrics, note;
 
     if (!all)
         return berth_err_oom(err);
     for (size_t i = 0; i < programs->count; i++) {
-        all[i] = &programs->items[i].fabrics;
+        all[i] = kind == BERTH_PROFILE_LIBRARIES ? &programs->items[i].libraries
+                                                 : &programs->items[i].fabrics;
+        all[i]->kind = kind;
         all[i]->scan = &programs->items[i].scan;
         all[i]->wants = &programs->items[i].wants;
+        all[i]->has_host = programs->items[i].count > 0;
     }
     if (berth_fabrics_use(programs->inside, all, programs->count, &fabrics, err) < 0)
         return -1;
     for (size_t i = 0; i < programs->count; i++)
         for (int j = 0; j < all[i]->count; j++)
-            put_replacement(programs, &all[i]->items[j]);
-    binding->is_under_mpi = berth_fabrics_name(all[0], &name);
-    if (name.failed)
-        return berth_err_oom(err);
-    if (name.used && put_text(name.text, &binding->fabric, err) < 0)
+            berth_parent_put(&all[i]->items[j], &programs->inside->reach, binding);
+    if (name_fabrics(programs, all[0], err) < 0)
         return -1;
     if (*all[0]->warning.text &&
         put_text(all[0]->warning.text, &binding->warning, err) < 0)
@@ -411,7 +398,7 @@ static int keep_own(struct programs *programs, const struct berth_err *why,
             return -1;
     }
     return berth_request_has_fabric(programs->inside->request)
-               ? use_fabrics(programs, err)
+               ? use_fabrics(programs, BERTH_PROFILE_FABRIC, err)
                : 0;
 }
 
@@ -425,7 +412,7 @@ static void put_facts(struct programs *programs)
         .wants = &first->wants,
         .replacements = first->replacements,
         .count = first->count,
-        .fabrics = &first->fabrics,
+        .fabrics = {&first->fabrics, &first->libraries},
         .apart = programs->inside->reach.apart > 0,
     };
 
@@ -551,14 +538,26 @@ static int check_families(const struct programs *programs, struct berth_err *err
     return 0;
 }
 
-static int run(struct programs *programs, struct berth_err *err)
+/* Whose MPI runs in the programs that use one. */
+static int bind_mpi(struct programs *programs, struct berth_err *err)
 {
-    if (berth_enter(programs->inside, err) < 0 || scan_all(programs, err) < 0)
-        return -1;
+    if (!berth_request_mpi_chosen(programs->inside->request))
+        return 0;
     select_linked(programs);
     if (programs->count == 0)
         return 0;
-    if (check_families(programs, err) < 0 || decide(programs, err) < 0)
+    return check_families(programs, err) < 0 ? -1 : decide(programs, err);
+}
+
+static int run(struct programs *programs, struct berth_err *err)
+{
+    if (berth_enter(programs->inside, err) < 0 || scan_all(programs, err) < 0 ||
+        bind_mpi(programs, err) < 0)
+        return -1;
+    if (programs->count == 0)
+        return 0;
+    if (berth_request_has_libraries(programs->inside->request) &&
+        use_fabrics(programs, BERTH_PROFILE_LIBRARIES, err) < 0)
         return -1;
     /* The witness does not watch the image's own MPI. */
     for (size_t i = 0; i < programs->count; i++)

@@ -32,13 +32,6 @@ struct berth_inside {
     int channel; /* to berth-mpi (step/channel.h), for questions and the answer */
 };
 
-/* Asks berth-mpi for the stage of the stack of number AT, which counts STACKS and then
- * FABRICS, and opens it in REPLACEMENT (berth_replacement_open()). Returns 0, or -1
- * with a sentence in ERR. */
-int berth_inside_get_stage(const struct berth_inside *inside, size_t at,
-                           struct berth_replacement *replacement,
-                           struct berth_err *err);
-
 /* Enters the container as the owner of its namespaces, scans the programs, mounts the
  * staged libraries of the host's MPI over those of the image, lets the image's own
  * loader confirm that they will run, and answers at CHANNEL: a binding, or a refusal.

@@ -18,7 +18,15 @@
 #include "base/resolve.h"
 #include "base/text.h"
 #include "bind/bindover.h"
+#include "bind/bound.h"
 #include "discover/loader.h"
+
+static const char *advice_of(const struct berth_replacement *replacement)
+{
+    return replacement->family != BERTH_FAMILY_NONE
+               ? "choose --mpi-bind=hybrid"
+               : berth_profile_advice(replacement->stack->profile);
+}
 
 static int read_manifest(struct berth_replacement *replacement, struct berth_err *err)
 {
@@ -115,8 +123,9 @@ static int plan_glibc(struct berth_replacement *replacement,
     BERTH_FREE char *loader = scan->loader ? berth_resolve(scan->loader) : NULL;
 
     if (!libc || !loader)
-        return berth_err_set(err, "the image has no glibc that the host's could "
-                                  "replace; choose --mpi-bind=hybrid");
+        return berth_err_set(err,
+                             "the image has no glibc that the host's could replace; %s",
+                             advice_of(replacement));
     for (size_t i = 0; i < replacement->manifest.file_count; i++) {
         const char *file = replacement->manifest.files[i].file;
         BERTH_FREE char *staged = NULL;
@@ -164,6 +173,15 @@ static void plan_twins(struct berth_replacement *replacement)
     }
 }
 
+static int check_memory(const struct berth_replacement *replacement,
+                        struct berth_err *err)
+{
+    return replacement->binds.failed || replacement->out.failed ||
+                   replacement->set.failed
+               ? berth_err_oom(err)
+               : 0;
+}
+
 int berth_replacement_plan(struct berth_replacement *replacement,
                            const struct berth_mpi_program *program,
                            const struct berth_scan *scan, char *const *env,
@@ -190,22 +208,15 @@ int berth_replacement_plan(struct berth_replacement *replacement,
     if (verdict->answer == BERTH_VERDICT_YES_WITH_HOST_GLIBC &&
         plan_glibc(replacement, scan, err) < 0)
         return -1;
-    return replacement->binds.failed || replacement->out.failed ||
-                   replacement->set.failed
-               ? berth_err_oom(err)
-               : 0;
+    return check_memory(replacement, err);
 }
 
 /* The SONAMEs that the stage of a fabric replaces; NULL: the stage is of an MPI. */
 static const char *const *sonames_of(const struct berth_replacement *replacement)
 {
-    static const char *const none[] = {NULL};
-    const char *const *replaces;
-
-    if (replacement->family != BERTH_FAMILY_NONE)
-        return NULL;
-    replaces = replacement->stack->profile->replaces;
-    return replaces ? replaces : none;
+    return replacement->family == BERTH_FAMILY_NONE
+               ? berth_stack_replaces(replacement->stack)
+               : NULL;
 }
 
 /* Plan which copy the process gets of each library that both sides have, whichever file
@@ -226,15 +237,16 @@ static void plan_choices(struct berth_replacement *replacement)
 }
 
 int berth_replacement_plan_fabric(struct berth_replacement *replacement,
-                                  const struct berth_scan *scan, struct berth_err *err)
+                                  const struct berth_scan *scan, char *const *env,
+                                  struct berth_err *err)
 {
     struct berth_mpi_verdict *verdict = &replacement->verdict;
     const char *const *soname = sonames_of(replacement);
 
     for (; *soname && !replacement->is_linked; soname++)
         replacement->is_linked = berth_closure_find(&scan->closure, *soname);
-    if (berth_mpi_judge_fabric(replacement->stack->version, &scan->objects,
-                               &replacement->staged, verdict, err) < 0)
+    if (berth_mpi_judge_fabric(replacement->stack->version, advice_of(replacement),
+                               &scan->objects, &replacement->staged, verdict, err) < 0)
         return -1;
     if (verdict->answer != BERTH_VERDICT_YES &&
         verdict->answer != BERTH_VERDICT_YES_WITH_HOST_GLIBC) {
@@ -242,11 +254,12 @@ int berth_replacement_plan_fabric(struct berth_replacement *replacement,
         return -1;
     }
     plan_choices(replacement);
+    if (berth_stack_adds_libraries(replacement->stack))
+        plan_path(replacement, env);
     if (verdict->answer == BERTH_VERDICT_YES_WITH_HOST_GLIBC &&
         plan_glibc(replacement, scan, err) < 0)
         return -1;
-    return replacement->binds.failed || replacement->out.failed ? berth_err_oom(err)
-                                                                : 0;
+    return check_memory(replacement, err);
 }
 
 /* The root of an Apptainer container is unbindable (mount_namespaces(7)): nothing of it
@@ -271,43 +284,11 @@ static int bind_file(const char *from, const char *over)
     return errno == EINVAL ? bind_of_root(from, over) : -1;
 }
 
-/* Is PAIR, of two, in LIST? */
-static bool has_pair(const struct berth_strvec *list, char *const *pair)
-{
-    for (size_t i = 0; i + 1 < list->count; i += 2)
-        if (strcmp(list->items[i], pair[0]) == 0 &&
-            strcmp(list->items[i + 1], pair[1]) == 0)
-            return true;
-    return false;
-}
-
-static void leave_out(struct berth_strvec *pairs, struct berth_strvec *bound)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i + 1 < pairs->count; i += 2) {
-        char *pair[] = {pairs->items[i], pairs->items[i + 1]};
-
-        if (has_pair(bound, pair)) {
-            free(pair[0]);
-            free(pair[1]);
-            continue;
-        }
-        berth_strvec_push(bound, pair[0]);
-        berth_strvec_push(bound, pair[1]);
-        pairs->items[kept++] = pair[0];
-        pairs->items[kept++] = pair[1];
-    }
-    pairs->count = kept;
-    if (pairs->items)
-        pairs->items[kept] = NULL;
-}
-
 void berth_replacement_leave_out(struct berth_replacement *replacement,
                                  struct berth_strvec *bound)
 {
-    leave_out(&replacement->out, bound);
-    leave_out(&replacement->binds, bound);
+    berth_bound_drop(&replacement->out, bound);
+    berth_bound_drop(&replacement->binds, bound);
 }
 
 /* Mount the PAIRS from number *DONE on. */
@@ -392,8 +373,9 @@ first_library(const struct berth_replacement *replacement)
 {
     const char *const *sonames = sonames_of(replacement);
 
-    return sonames ? berth_mpi_objects_find(&replacement->staged, sonames[0])
-                   : berth_mpi_objects_mpi(&replacement->staged, replacement->family);
+    if (!sonames)
+        return berth_mpi_objects_mpi(&replacement->staged, replacement->family);
+    return *sonames ? berth_mpi_objects_find(&replacement->staged, *sonames) : NULL;
 }
 
 /* Ask the loader what the program, or the staged library, loads now. */
@@ -443,8 +425,7 @@ static int check_complete(const struct berth_replacement *replacement,
                           const struct berth_scan *scan, struct berth_err *err)
 {
     bool is_fabric = sonames_of(replacement);
-    const char *advice =
-        is_fabric ? "leave --container-fabric out" : "choose --mpi-bind=hybrid";
+    const char *advice = advice_of(replacement);
 
     for (size_t i = 0; i < closure->count; i++)
         if (!closure->items[i].path &&
@@ -522,8 +503,9 @@ static int check_sonames(const struct berth_replacement *replacement,
         if (real && !berth_replacement_staged(replacement, real))
             return berth_err_set(err,
                                  "'%s' would run with '%s' and not with the host's %s; "
-                                 "leave --container-fabric out",
-                                 target, real, replacement->stack->version);
+                                 "%s",
+                                 target, real, replacement->stack->version,
+                                 advice_of(replacement));
     }
     return 0;
 }

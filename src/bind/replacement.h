@@ -19,10 +19,10 @@ struct berth_replacement_file {
     ino_t inode;
 };
 
-/* One stage of the host's MPI, or of a fabric, mounted over the libraries of one family
- * in an image, or over those that the fabric replaces. */
+/* One stage of the host's MPI, of a fabric or of libraries, mounted over the libraries
+ * of one family in an image, or over those that the others replace. */
 struct berth_replacement {
-    enum berth_mpi_family family;    /* set by the caller; NONE: a fabric */
+    enum berth_mpi_family family;    /* set by the caller; NONE: not an MPI */
     const struct berth_stack *stack; /* that is staged; set by the caller */
     char *mounted;                   /* where the stage is in the container */
     char *host;                      /* where it is on the host */
@@ -56,11 +56,12 @@ int berth_replacement_plan(struct berth_replacement *replacement,
                            const struct berth_scan *scan, char *const *env,
                            struct berth_err *err);
 
-/* The same for a stage of a fabric: judges whether its libraries and those of SCAN can
- * be in one process, and plans the mounts. SCAN has what the image has under the names
- * of all that is staged. */
+/* The same for a stage of a fabric or of libraries: judges whether its libraries and
+ * those of SCAN can be in one process, and plans the mounts. SCAN has what the image
+ * has under the names of all that is staged. */
 int berth_replacement_plan_fabric(struct berth_replacement *replacement,
-                                  const struct berth_scan *scan, struct berth_err *err);
+                                  const struct berth_scan *scan, char *const *env,
+                                  struct berth_err *err);
 
 /* Drops the planned mounts that are in BOUND, because they are mounted for another
  * program, and appends the others to BOUND: source, destination, source, ... Out of

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds the files of an image that need libraries that a fabric of the host replaces,
+/* Finds the files of an image that need libraries that the host's replace,
  * where these files get the libraries, and which symbols they need. */
 
 #include "bind/users.h"
@@ -12,11 +12,15 @@
 
 #include "base/cleanup.h"
 #include "base/resolve.h"
+#include "base/run.h"
 #include "base/text.h"
 #include "mpi/profile.h"
 #include "discover/loader.h"
+#include "discover/packages.h"
 
 extern char **environ;
+
+enum { WORDS_MAX = 64 };
 
 static bool needs_any(const char *const *sonames, const struct berth_elf *elf)
 {
@@ -123,6 +127,70 @@ static int find_files(struct berth_users *users, struct berth_err *err)
     return users->files.failed ? berth_err_oom(err) : 0;
 }
 
+/* The module or program PATH, if it is linked with what is replaced. */
+static void add_user(struct berth_users *users, const char *path)
+{
+    struct berth_elf elf;
+
+    if (berth_scan_elf(users->scan->cache, path, &elf, NULL) < 0)
+        return;
+    if (needs_any(users->sonames, &elf))
+        berth_strvec_push_once(&users->files, path);
+    berth_elf_fini(&elf);
+}
+
+/* The program NAME, and the libraries that it is linked with. */
+static void follow_program(struct berth_users *users, const char *name)
+{
+    BERTH_FREE char *path =
+        strchr(name, '/') ? strdup(name) : berth_run_find(name, getenv("PATH"));
+    struct berth_scan scan;
+
+    if (!path || !berth_run_is_program(path) || !users->scan->loader ||
+        berth_scan_program(users->scan->cache, path, environ, &scan, NULL) < 0)
+        return;
+    for (size_t i = 0; i < scan.objects.count; i++)
+        if (needs_any(users->sonames, &scan.objects.items[i].elf) &&
+            !(scan.objects.items[i].soname &&
+              berth_text_is_any(scan.objects.items[i].soname, users->sonames)))
+            berth_strvec_push_once(&users->files, scan.objects.items[i].path);
+    berth_scan_fini(&scan);
+}
+
+/* The programs among the words of the command, also of one for a shell. */
+static void follow_words(struct berth_users *users)
+{
+    int left = WORDS_MAX;
+
+    for (char *const *it = users->command; *it; it++) {
+        BERTH_FREE char *copy = strdup(*it);
+        char *next = copy;
+        char *word;
+
+        users->files.failed |= !copy;
+        while (copy && left > 0 && (word = strsep(&next, " \t\n;&|()<>'\"")))
+            if (*word && *word != '-') {
+                follow_program(users, word);
+                left--;
+            }
+    }
+}
+
+/* What the program may load or start while it runs, if nothing that it loads at its
+ * start is a user. */
+static int find_later(struct berth_users *users, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec modules = {0};
+
+    if (!users->command || users->files.count > 0)
+        return 0;
+    berth_packages_list(users->scan->runner, environ, &modules);
+    for (size_t i = 0; i < modules.count; i++)
+        add_user(users, modules.items[i]);
+    follow_words(users);
+    return modules.failed || users->files.failed ? berth_err_oom(err) : 0;
+}
+
 static void add_place(struct berth_users *users, const char *soname, const char *path)
 {
     BERTH_FREE char *real = path ? berth_resolve(path) : NULL;
@@ -174,7 +242,9 @@ static int find_places(struct berth_users *users, struct berth_err *err)
 
 int berth_users_find(struct berth_users *users, struct berth_err *err)
 {
-    return find_files(users, err) < 0 ? -1 : find_places(users, err);
+    return find_files(users, err) < 0 || find_later(users, err) < 0
+               ? -1
+               : find_places(users, err);
 }
 
 /* The symbols of some files. */
@@ -212,7 +282,7 @@ static void free_symbols(struct symbols *symbols)
 }
 
 /* Refuses the host's libraries if they lack a symbol that USER needs of the image's. */
-static int check_user(const char *version, const char *user,
+static int check_user(const struct berth_stack *stack, const char *user,
                       const struct symbols *image, const struct symbols *host,
                       struct berth_err *err)
 {
@@ -228,8 +298,9 @@ static int check_user(const char *version, const char *user,
             !defines(host, symbol->name))
             result = berth_err_set(err,
                                    "'%s' of the image needs %s, which the host's %s "
-                                   "lacks; leave --container-fabric out",
-                                   user, symbol->name, version);
+                                   "lacks; leave %s out",
+                                   user, symbol->name, stack->version,
+                                   berth_profile_option(stack->profile));
     }
     berth_elf_fini(&elf);
     return result;
@@ -265,9 +336,10 @@ static int check_age(const char *version, const struct symbols *image,
 }
 
 int berth_users_check(const struct berth_users *users,
-                      const struct berth_mpi_objects *staged, const char *version,
-                      struct berth_err *err)
+                      const struct berth_mpi_objects *staged,
+                      const struct berth_stack *stack, struct berth_err *err)
 {
+    bool is_fabric = stack->profile->kind == BERTH_PROFILE_FABRIC;
     struct symbols image = {0};
     struct symbols host = {0};
     int result = 0;
@@ -275,12 +347,13 @@ int berth_users_check(const struct berth_users *users,
     for (size_t i = 0; result == 0 && i < users->places.count; i += 2)
         result = add_symbols(users->places.items[i + 1], &image, err);
     for (size_t i = 0; result == 0 && i < staged->count; i++)
-        if (berth_text_is_any(staged->items[i].soname, users->sonames))
+        if (is_fabric ? berth_text_is_any(staged->items[i].soname, users->sonames)
+                      : !berth_profile_is_glibc(staged->items[i].soname))
             result = add_symbols(staged->items[i].path, &host, err);
-    if (result == 0)
-        result = check_age(version, &image, &host, err);
+    if (result == 0 && is_fabric)
+        result = check_age(stack->version, &image, &host, err);
     for (size_t i = 0; result == 0 && i < users->files.count; i++)
-        result = check_user(version, users->files.items[i], &image, &host, err);
+        result = check_user(stack, users->files.items[i], &image, &host, err);
     free_symbols(&image);
     free_symbols(&host);
     return result;

@@ -5,12 +5,17 @@
 #include "base/strvec.h"
 #include "mpi/objects.h"
 #include "discover/scan.h"
+#include "discover/stack.h"
 
-/* The files of an image that need libraries that a fabric replaces. The caller sets the
- * first two members, which are borrowed, and ends with berth_users_fini(). */
+/* The files of an image that need libraries that the host's replace. The caller sets
+ * the first three members, which are borrowed, and ends with berth_users_fini(). */
 struct berth_users {
     struct berth_scan *scan;    /* at the program */
     const char *const *sonames; /* of the libraries, ended by NULL */
+    char *const *command;       /* the words of the command (ends in NULL), any of which
+                                   may be a program, and the first a Python that loads
+                                   its packages later; NULL: only what is loaded at the
+                                   start counts */
     struct berth_strvec files; /* the users: files of the image that need one of them */
     struct berth_strvec places; /* the libraries that the users get, and those that a
                                    program without a search path gets: SONAME, file, ...
@@ -23,11 +28,12 @@ struct berth_users {
  * or -1 out of memory. */
 int berth_users_find(struct berth_users *users, struct berth_err *err);
 
-/* Checks that the libraries among STAGED, which messages call VERSION, define each
- * symbol that the users need of the image's, and are not older. Returns 0, or -1 with a
- * sentence in ERR. */
+/* Do the libraries among STAGED, the stage of STACK, have each symbol that the files
+ * need of the image's? Those of a fabric are not to be older than the image's.
+ * Libraries may have the symbols in what they need, and other helpers than the image's.
+ * Returns 0, or -1 with a sentence in ERR. */
 int berth_users_check(const struct berth_users *users,
-                      const struct berth_mpi_objects *staged, const char *version,
-                      struct berth_err *err);
+                      const struct berth_mpi_objects *staged,
+                      const struct berth_stack *stack, struct berth_err *err);
 
 void berth_users_fini(struct berth_users *users);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* berth profiles: lists the MPI stacks and fabrics of this host, and stages them. */
+/* berth profiles: lists the MPI stacks, fabrics and libraries of this host, and stages
+ * them. */
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -45,14 +46,16 @@ static void print_stage(const struct berth_stack *stack)
 
 static void print_stack(const struct berth_stack *stack)
 {
-    bool is_fabric = stack->profile->kind == BERTH_PROFILE_FABRIC;
+    bool is_mpi = stack->profile->kind == BERTH_PROFILE_MPI;
 
     printf("%s: %s, %s%s, found by %s\n", stack->profile->stack, stack->version,
-           is_fabric ? "a fabric" : "of the family ",
-           is_fabric ? "" : berth_mpi_family_name(stack->profile->family),
+           is_mpi ? "of the family " : "",
+           is_mpi ? berth_mpi_family_name(stack->profile->family)
+           : stack->profile->kind == BERTH_PROFILE_LIBRARIES ? "libraries"
+                                                             : "a fabric",
            stack->origin);
     for (size_t i = 0; i < stack->count; i++) {
-        printf("  %s%s", stack->libraries[i].path, is_fabric ? "" : ": ");
+        printf("  %s%s", stack->libraries[i].path, is_mpi ? ": " : "");
         print_parts(&stack->libraries[i]);
         printf("\n");
     }

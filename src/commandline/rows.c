@@ -161,7 +161,7 @@ int berth_rows_programs(const struct berth_multiprog *file,
                         const struct berth_request *request, struct berth_strvec *ret,
                         struct berth_err *err)
 {
-    if (!berth_request_mpi_chosen(request) || request->entrypoint == BERTH_YES)
+    if (!berth_request_looks_inside(request) || request->entrypoint == BERTH_YES)
         return 0;
     for (size_t i = 0; i < file->count; i++)
         if (add_program(file, &file->lines[i], part, ret, err) < 0)

@@ -288,14 +288,19 @@ static int read_devices(const struct berth_host *host, const struct berth_stack 
 static int list_stacks(const struct berth_host *host, const struct berth_stacks *stacks,
                        struct berth_strvec *ret)
 {
+    struct berth_strvec *libraries = &host->facts->libraries;
+
     for (size_t i = 0; i < stacks->count; i++) {
-        berth_strvec_pushf(ret, "%s (%s)", stacks->items[i].version,
-                           stacks->items[i].profile->stack);
+        const struct berth_profile *profile = stacks->items[i].profile;
+
+        berth_strvec_pushf(profile->kind == BERTH_PROFILE_LIBRARIES ? libraries : ret,
+                           "%s (%s)", stacks->items[i].version, profile->stack);
         if (read_devices(host, &stacks->items[i]) < 0)
             return -1;
     }
-    return ret->failed || host->facts->missing_devices.failed ? berth_err_oom(host->err)
-                                                              : 0;
+    return ret->failed || libraries->failed || host->facts->missing_devices.failed
+               ? berth_err_oom(host->err)
+               : 0;
 }
 
 /* List those of NAMES that no specification has, and WHO names them. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which libraries of a network this host has, for the image's own MPI. */
+/* Which libraries of a network this host has, for the image's own MPI, and which others
+ * for the place of an image's. */
 
 #include "discover/fabrics.h"
 
@@ -22,16 +23,14 @@ struct search {
     char *program;
 };
 
-/* Below PREFIX, the first directory that has SONAME. */
-static int find_below(const char *prefix, const char *soname, struct berth_strvec *ret,
-                      struct berth_err *err)
+/* Below PREFIX, the first of PLACES that has SONAME. */
+static int find_below(const char *prefix, const char *const *places, const char *soname,
+                      struct berth_strvec *ret, struct berth_err *err)
 {
-    static const char *const places[] = {"lib64", "lib"};
-
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+    for (; *places; places++) {
         BERTH_FREE char *path = NULL;
 
-        if (asprintf(&path, "%s/%s/%s", prefix, places[i], soname) < 0)
+        if (asprintf(&path, "%s/%s/%s", prefix, *places, soname) < 0)
             return berth_err_oom(err);
         if (access(path, R_OK) < 0)
             continue;
@@ -47,13 +46,15 @@ static int find_libraries(const struct search *search,
                           const char *const *sonames, struct berth_strvec *ret,
                           struct berth_err *err)
 {
+    static const char *const places[] = {"lib64", "lib", NULL};
+
     if (!sonames)
         return 0;
     if (!profile->prefix)
         return berth_loader_find(search->cache, search->loader, search->program,
                                  sonames, search->env.items, ret, err);
     for (; *sonames; sonames++)
-        if (find_below(profile->prefix, *sonames, ret, err) < 0)
+        if (find_below(profile->prefix, places, *sonames, ret, err) < 0)
             return -1;
     return 0;
 }
@@ -81,12 +82,24 @@ static bool push(const char *const *sonames, const struct berth_strvec *paths,
     return true;
 }
 
+/* Of libraries, what of `replaces` is there. False: no memory. */
+static bool name_replaced(struct berth_stack *stack)
+{
+    const char *const *it = stack->profile->replaces;
+
+    for (; stack->profile->kind == BERTH_PROFILE_LIBRARIES && it && *it; it++)
+        for (size_t i = 0; i < stack->count; i++)
+            if (strcmp(stack->libraries[i].soname, *it) == 0)
+                berth_strvec_push(&stack->sonames, *it);
+    return !stack->sonames.failed;
+}
+
 /* "the loader", or whose prefix it is. */
 static char *say_origin(const struct berth_profile *profile)
 {
     char *text = NULL;
 
-    if (!profile->prefix)
+    if (!profile->prefix && !profile->nearby)
         return strdup("the loader");
     return asprintf(&text, "profile '%s'", profile->name) < 0 ? NULL : text;
 }
@@ -108,9 +121,75 @@ static int add(const struct search *search, const struct berth_profile *profile,
         return berth_err_oom(err);
     }
     return push(profile->adds, paths, &stacks->items[stacks->count - 1]) &&
-                   push(profile->replaces, paths, &stacks->items[stacks->count - 1])
+                   push(profile->replaces, paths, &stacks->items[stacks->count - 1]) &&
+                   name_replaced(&stacks->items[stacks->count - 1])
                ? 0
                : berth_err_oom(err);
+}
+
+/* Is what was found what the profile is for? A library of the same SONAME may be
+ * another one. */
+static bool is_meant(const struct search *search, const struct berth_profile *profile,
+                     const struct berth_strvec *paths)
+{
+    const char *first = find_path(paths, berth_profile_first(profile));
+    struct berth_closure closure;
+    bool found;
+
+    if (!first || profile->kind != BERTH_PROFILE_LIBRARIES || !profile->needs)
+        return first;
+    if (berth_loader_list(search->cache, search->loader, first, search->env.items,
+                          &closure, NULL) < 0)
+        return false;
+    found = berth_profile_has_needed(profile, &closure);
+    berth_closure_fini(&closure);
+    return found;
+}
+
+/* Among PATHS only what is in PLACE, from the directory of the first library. */
+static int look_beside(const struct berth_profile *profile, const char *first,
+                       const char *place, struct berth_strvec *paths,
+                       struct berth_err *err)
+{
+    const char *const lists = *place == '/' ? "" : first;
+    const char *const places[] = {place, NULL};
+    const char *const *const sonames[] = {profile->adds, profile->replaces};
+    BERTH_FREE char *directory =
+        strndup(lists, *lists ? (size_t)(strrchr(lists, '/') - lists) : 0);
+
+    if (!directory)
+        return berth_err_oom(err);
+    berth_strvec_fini(paths);
+    for (int i = 0; i < 2; i++)
+        for (const char *const *it = sonames[i]; it && *it; it++)
+            if (find_below(directory, places, *it, paths, err) < 0)
+                return -1;
+    return 0;
+}
+
+/* Look for libraries first where the profile says, then take PATHS as they are. */
+static int look_nearby(const struct search *search, const struct berth_profile *profile,
+                       struct berth_strvec *paths, struct berth_err *err)
+{
+    const char *const *place = profile->nearby;
+    BERTH_STRVEC struct berth_strvec found = {0};
+    const char *first = find_path(paths, berth_profile_first(profile));
+
+    if (profile->kind != BERTH_PROFILE_LIBRARIES || profile->prefix)
+        return 0;
+    for (; place && *place; place++) {
+        if (!first && **place != '/')
+            continue;
+        if (look_beside(profile, first, *place, &found, err) < 0)
+            return -1;
+        if (!is_meant(search, profile, &found))
+            continue;
+        berth_strvec_fini(paths);
+        *paths = found;
+        found = (struct berth_strvec){0};
+        return 0;
+    }
+    return 0;
 }
 
 static int find_all(const struct search *search, const struct berth_profile *profiles,
@@ -119,13 +198,13 @@ static int find_all(const struct search *search, const struct berth_profile *pro
     for (const struct berth_profile *it = profiles; it->name; it++) {
         BERTH_STRVEC struct berth_strvec paths = {0};
 
-        if (it->kind != BERTH_PROFILE_FABRIC)
+        if (it->kind == BERTH_PROFILE_MPI)
             continue;
         if (find_libraries(search, it, it->adds, &paths, err) < 0 ||
-            find_libraries(search, it, it->replaces, &paths, err) < 0)
+            find_libraries(search, it, it->replaces, &paths, err) < 0 ||
+            look_nearby(search, it, &paths, err) < 0)
             return -1;
-        if (find_path(&paths, berth_profile_first(it)) &&
-            add(search, it, &paths, stacks, err) < 0)
+        if (is_meant(search, it, &paths) && add(search, it, &paths, stacks, err) < 0)
             return -1;
     }
     return 0;

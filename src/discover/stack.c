@@ -184,6 +184,21 @@ void berth_stack_fini(struct berth_stack *stack)
         free(stack->libraries[i].path);
     }
     free(stack->libraries);
+    berth_strvec_fini(&stack->sonames);
+}
+
+const char *const *berth_stack_replaces(const struct berth_stack *stack)
+{
+    static const char *const none[] = {NULL};
+
+    if (stack->sonames.count)
+        return (const char *const *)stack->sonames.items;
+    return stack->profile->replaces ? stack->profile->replaces : none;
+}
+
+bool berth_stack_adds_libraries(const struct berth_stack *stack)
+{
+    return stack->profile->kind == BERTH_PROFILE_LIBRARIES && stack->profile->adds;
 }
 
 bool berth_stacks_push(struct berth_stacks *stacks, const struct berth_stack *stack)

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "base/strvec.h"
 #include "mpi/profile.h"
 #include "step/factcache.h"
 
@@ -24,6 +25,8 @@ struct berth_stack {
     struct berth_stack_library *libraries; /* the first is the C library of an MPI, what
                                               is always there of a fabric */
     size_t count;
+    struct berth_strvec sonames; /* of libraries (profile.h): those of `replaces` that
+                                    the host has, which are all; empty: of another */
 };
 
 struct berth_stacks {
@@ -41,6 +44,14 @@ struct berth_stacks {
 int berth_stacks_find(struct berth_factcache *cache,
                       const struct berth_profile *profiles, char *const *env,
                       struct berth_stacks *ret_stacks, struct berth_err *err);
+
+/* The SONAMEs of an image for which the libraries of STACK, which is not an MPI, stand;
+ * ended by NULL, borrowed. */
+const char *const *berth_stack_replaces(const struct berth_stack *stack);
+
+/* Has it libraries that an image need not have, which programs find by LD_LIBRARY_PATH?
+ */
+bool berth_stack_adds_libraries(const struct berth_stack *stack);
 
 /* Add a copy of LIBRARY to STACK, or STACK to STACKS, which own it then. Returns false
  * out of memory. */

@@ -250,6 +250,16 @@ const struct berth_profile berth_profiles[] = {
      * between `libnccl-net-` and `.so`. */
     {NCCL("nccl", "libnccl-net.so")},
     {NCCL("rccl", "librccl-net.so")},
+    /* Debian has OpenBLAS under the names of the reference BLAS and LAPACK, which its
+     * programs are linked with, in directories of their own, whatever the alternative
+     * is that the loader finds (libopenblas0-pthread, -openmp, -serial). Seen: it has
+     * each symbol of them but helpers of their own (cdotcsub_, RowMajorStrg). */
+    {.kind = BERTH_PROFILE_LIBRARIES,
+     .name = "openblas",
+     .stack = "openblas",
+     .replaces = LIST("libblas.so.3", "liblapack.so.3"),
+     .needs = LIST("libopenblas*.so.*"),
+     .nearby = LIST("openblas-pthread", "openblas-openmp", "openblas-serial")},
     {0},
 };
 
@@ -303,9 +313,8 @@ static bool is_one_of(const char *const *patterns, const char *text)
     return false;
 }
 
-/* Does NEEDS, if there is one, stand in the closure? */
-static bool has_needed(const struct berth_profile *profile,
-                       const struct berth_closure *closure)
+bool berth_profile_has_needed(const struct berth_profile *profile,
+                              const struct berth_closure *closure)
 {
     for (size_t i = 0; profile->needs && i < closure->count; i++)
         if (is_one_of(profile->needs, closure->items[i].soname))
@@ -325,7 +334,7 @@ const struct berth_profile *berth_profile_match(const struct berth_profile *prof
     for (const struct berth_profile *it = profiles; it->name; it++)
         if (it->kind == BERTH_PROFILE_MPI && !it->prefix &&
             it->family == library->family && is_vendor(it, library->vendor) &&
-            has_needed(it, closure))
+            berth_profile_has_needed(it, closure))
             return it;
     return NULL;
 }
@@ -338,6 +347,18 @@ const char *berth_profile_first(const struct berth_profile *profile)
 bool berth_profile_is_called(const struct berth_profile *profile, const char *name)
 {
     return strcmp(profile->stack, name) == 0 || strcmp(profile->name, name) == 0;
+}
+
+const char *berth_profile_option(const struct berth_profile *profile)
+{
+    return profile->kind == BERTH_PROFILE_LIBRARIES ? "--container-libraries"
+                                                    : "--container-fabric";
+}
+
+const char *berth_profile_advice(const struct berth_profile *profile)
+{
+    return profile->kind == BERTH_PROFILE_LIBRARIES ? "leave --container-libraries out"
+                                                    : "leave --container-fabric out";
 }
 
 const char *berth_profile_label(const struct berth_profile *profile)

@@ -49,6 +49,8 @@ struct berth_config {
 enum berth_profile_kind {
     BERTH_PROFILE_MPI,    /* the host's MPI in place of the image's */
     BERTH_PROFILE_FABRIC, /* the host's network libraries under the image's own MPI */
+    BERTH_PROFILE_LIBRARIES, /* other libraries of the host in the place of the image's
+                              */
 };
 
 struct berth_profile {
@@ -57,17 +59,21 @@ struct berth_profile {
     const char *label; /* name:HASH of one that a site has written; NULL: ours */
     const char *stack; /* as users say it: cray-mpich */
     enum berth_mpi_family family; /* of an MPI */
-    const char *const *adds;      /* of a fabric: SONAMEs that an image need not have,
-                                     since a program finds them by a variable of
-                                     `environment`; NULL: none */
-    const char *const *replaces;  /* of a fabric: the SONAMEs that the host's libraries
-                                     stand for; NULL: none */
+    const char *const *adds;      /* of no MPI: SONAMEs that an image need not have,
+                                     since a program finds those of a fabric by a
+                                     variable of `environment`, and others by
+                                     LD_LIBRARY_PATH; NULL: none */
+    const char *const *replaces;  /* of no MPI: the SONAMEs that the host's libraries
+                                     stand for, of LIBRARIES as far as the host has
+                                     them; NULL: none */
     const char *prefix;        /* the top of the install, where a site names it; NULL */
     const char *vendor;        /* as mpi/family.h says it; NULL: any */
     const char *const *needs;  /* one of these SONAMEs (fnmatch(3)) is in the closure;
                                   NULL: whatever is */
     const char *const *names;  /* SONAMEs that some library of the stack opens */
-    const char *const *nearby; /* where to look for them, from the C library */
+    const char *const *nearby; /* where to look for them, from the C library; of
+                                  LIBRARIES where `replaces` and `adds` are looked for
+                                  first, from the directory that the loader finds */
     const struct berth_data *plugins; /* directories, of which every library is opened;
                                          ends in {0} */
     const struct berth_data *data;    /* ends in {0} */
@@ -95,7 +101,17 @@ const struct berth_profile *berth_profile_match(const struct berth_profile *prof
 /* Is NAME that of the profile, or of its stack? */
 bool berth_profile_is_called(const struct berth_profile *profile, const char *name);
 
-/* The SONAME that the host must have of a fabric. */
+/* Is one of the libraries that the profile needs in the closure? Yes where it needs
+ * none. */
+bool berth_profile_has_needed(const struct berth_profile *profile,
+                              const struct berth_closure *closure);
+
+/* The option that brings what the profile is for, not an MPI; and the advice to do
+ * without it. */
+const char *berth_profile_option(const struct berth_profile *profile);
+const char *berth_profile_advice(const struct berth_profile *profile);
+
+/* The SONAME that the host must have of a fabric, or of libraries. */
 const char *berth_profile_first(const struct berth_profile *profile);
 
 /* A label that differs for every profile, also from an earlier one of the same name. */

@@ -193,7 +193,8 @@ int berth_mpi_judge(const struct berth_mpi_program *program,
     return result < 0 ? -1 : 0;
 }
 
-int berth_mpi_judge_fabric(const char *name, const struct berth_mpi_objects *image,
+int berth_mpi_judge_fabric(const char *name, const char *advice,
+                           const struct berth_mpi_objects *image,
                            const struct berth_mpi_objects *host,
                            struct berth_mpi_verdict *ret_verdict, struct berth_err *err)
 {
@@ -201,7 +202,7 @@ int berth_mpi_judge_fabric(const char *name, const struct berth_mpi_objects *ima
                                     .host = host,
                                     .verdict = ret_verdict,
                                     .because = &ret_verdict->because,
-                                    .advice = "leave --container-fabric out"};
+                                    .advice = advice};
     BERTH_FREE bool *idle = calloc(host->count + 1, sizeof(*idle));
     int result;
 

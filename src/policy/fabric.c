@@ -16,6 +16,9 @@
 static bool may_use(const struct berth_profile *profile,
                     const struct berth_request *request)
 {
+    if (profile->kind == BERTH_PROFILE_LIBRARIES)
+        return berth_request_lists_library(request, profile->name) ||
+               berth_request_lists_library(request, profile->stack);
     if (profile->kind == BERTH_PROFILE_FABRIC)
         return berth_request_has_fabric(request) &&
                (strcmp(request->fabric, BERTH_FABRIC_AUTO) == 0 ||

@@ -230,6 +230,7 @@ static void put_mpi(const struct berth_explain *explain, struct berth_json *json
     put_text(json, "asked", berth_request_mode(explain->request));
     put_text(json, "from", explain->request->mpi ? explain->mode_from : NULL);
     put_text(json, "fabric", explain->request->fabric);
+    put_text(json, "host_libraries", explain->request->libraries);
     put_text(json, "srun", explain->manager);
     put_text(json, "verdict", verdict.text);
     put_fact(explain, json, "command", BERTH_FINDING_PROGRAM);

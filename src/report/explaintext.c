@@ -360,6 +360,7 @@ static void put_mpi(const struct berth_explain *explain, struct berth_buf *buf)
     put_line(buf, "asked by",
              explain->request->mpi && explain->mode_from ? explain->mode_from : NULL);
     put_line(buf, "fabric", explain->request->fabric);
+    put_line(buf, "libraries", explain->request->libraries);
     put_line(buf, "srun --mpi", explain->manager);
     put_findings(explain, buf);
 }

@@ -188,6 +188,30 @@ static int parse_mode(const struct berth_written *written, struct berth_strvec *
     return parse_word(&(struct berth_written){written->option, word, NULL}, ret, err);
 }
 
+/* Parses names of profiles, or `off` alone. */
+static int parse_libraries(const struct berth_written *written,
+                           struct berth_strvec *ret, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec words = {0};
+    BERTH_FREE char *copy = strdup(written->value);
+    char *next = copy;
+    char *word;
+
+    if (!copy)
+        return berth_err_oom(err);
+    while ((word = strsep(&next, ",")))
+        if (parse_word(&(struct berth_written){written->option, word, NULL}, &words,
+                       err) < 0)
+            return -1;
+    if (words.failed)
+        return berth_err_oom(err);
+    if (words.count > 1 && berth_strvec_has(&words, BERTH_LIBRARIES_OFF))
+        return berth_err_set(err, "'%s': off goes with no other name; leave one out",
+                             written->value);
+    berth_strvec_push(ret, written->value);
+    return 0;
+}
+
 /* The variable of the option may also be `yes` or `no`, like that of a switch. */
 static int parse_explain(const struct berth_written *written, struct berth_strvec *ret,
                          struct berth_err *err)
@@ -277,6 +301,12 @@ const struct berth_option berth_options[BERTH_OPTION_COUNT] = {
                              "not run), or NAME of a profile; default: off, the "
                              "image's own",
                              TEXT(fabric), parse_word, "NAME", "fabric"},
+    [BERTH_OPTION_LIBRARIES] = {"container-libraries", "NAME|" BERTH_LIBRARIES_OFF,
+                                "the host's libraries (BLAS, FFTW, ...) in the place "
+                                "of the image's: N is names of profiles, with commas; "
+                                "default: off",
+                                TEXT(libraries), parse_libraries, "N",
+                                "name of libraries"},
     [BERTH_OPTION_EXPLAIN] = {"container-explain",
                               "[" BERTH_EXPLAIN_TEXT "|" BERTH_EXPLAIN_JSON
                               "|" BERTH_EXPLAIN_OFF "]",

@@ -284,10 +284,54 @@ bool berth_request_names_fabric(const struct berth_request *request)
            strcmp(request->fabric, BERTH_FABRIC_REQUIRED) != 0;
 }
 
+bool berth_request_has_libraries(const struct berth_request *request)
+{
+    return berth_request_has_container(request) && request->libraries &&
+           strcmp(request->libraries, BERTH_LIBRARIES_OFF) != 0;
+}
+
+bool berth_request_lists_library(const struct berth_request *request, const char *name)
+{
+    const char *next = berth_request_has_libraries(request) ? request->libraries : "";
+    size_t length = strcspn(next, ",");
+
+    while (*next && (length != strlen(name) || strncmp(next, name, length) != 0)) {
+        next += length + (next[length] == ',');
+        length = strcspn(next, ",");
+    }
+    return *next;
+}
+
+bool berth_request_witnesses_libraries(const struct berth_request *request)
+{
+    return berth_request_has_libraries(request) &&
+           !berth_request_mpi_may_host(request) && !berth_request_has_fabric(request);
+}
+
+bool berth_request_looks_inside(const struct berth_request *request)
+{
+    return berth_request_mpi_chosen(request) || berth_request_has_libraries(request);
+}
+
+const char *berth_request_cause(const struct berth_request *request)
+{
+    return !berth_request_mpi_chosen(request) && berth_request_has_libraries(request)
+               ? "--container-libraries"
+               : "--mpi-bind";
+}
+
+const char *berth_request_cause_value(const struct berth_request *request)
+{
+    return !berth_request_mpi_chosen(request) && berth_request_has_libraries(request)
+               ? request->libraries
+               : berth_request_mode(request);
+}
+
 bool berth_request_may_stage(const struct berth_request *request)
 {
     return berth_request_mpi_may_host(request) ||
-           (berth_request_has_fabric(request) && berth_request_mpi_chosen(request));
+           (berth_request_has_fabric(request) && berth_request_mpi_chosen(request)) ||
+           berth_request_has_libraries(request);
 }
 
 /* A name goes with the modes in which the image's own MPI may run. `required` goes with
@@ -403,7 +447,7 @@ bool berth_request_same_container(const struct berth_request *a,
                                   const struct berth_request *b)
 {
     return same(a, b, false) &&
-           (!berth_request_mpi_chosen(a) || find_same_programs(a, b));
+           (!berth_request_looks_inside(a) || find_same_programs(a, b));
 }
 
 int berth_request_merge(struct berth_request *request, const struct berth_request *own,

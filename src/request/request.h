@@ -38,6 +38,9 @@ struct berth_request {
     char *fabric;           /* whose network libraries the image's MPI uses:
                                BERTH_FABRIC_..., or the name of a profile; NULL:
                                unsaid */
+    char *libraries;        /* the host's libraries in the place of the image's: names
+                               of profiles, with commas, or BERTH_LIBRARIES_OFF; NULL:
+                               unsaid */
     enum berth_world world; /* what the other components allow; no option sets it */
     char *explain;          /* BERTH_EXPLAIN_...; NULL: unsaid */
 };
@@ -63,6 +66,9 @@ struct berth_request {
 #define BERTH_FABRIC_REQUIRED "required" /* as auto, but else the step does not run */
 #define BERTH_FABRIC_OFF      "off"      /* the image's own */
 
+/* The value of --container-libraries that means: the image's own. */
+#define BERTH_LIBRARIES_OFF "off"
+
 /* The value of --container-image that means: no container. */
 #define BERTH_NO_IMAGE "none"
 
@@ -84,6 +90,7 @@ enum berth_option_id {
     BERTH_OPTION_LIFETIME,
     BERTH_OPTION_MPI,
     BERTH_OPTION_FABRIC,
+    BERTH_OPTION_LIBRARIES,
     BERTH_OPTION_EXPLAIN,
     BERTH_OPTION_COUNT
 };
@@ -121,7 +128,26 @@ bool berth_request_names_fabric(const struct berth_request *request);
 /* Must the step fail without a fabric of the host: `required`, or a name? */
 bool berth_request_requires_fabric(const struct berth_request *request);
 
-/* May berth mount copies of the host's libraries, of an MPI or a fabric, in the
+/* Does REQUEST, which has a container, name profiles of kind `libraries`? */
+bool berth_request_has_libraries(const struct berth_request *request);
+
+/* Is NAME one of these names? */
+bool berth_request_lists_library(const struct berth_request *request, const char *name);
+
+/* Does the witness look for these libraries in the ranks, because an MPI and a fabric
+ * of the host are ruled out? */
+bool berth_request_witnesses_libraries(const struct berth_request *request);
+
+/* The option for which berth looks at the program in the container, for messages, and
+ * its value: --mpi-bind, or --container-libraries without that. */
+const char *berth_request_cause(const struct berth_request *request);
+const char *berth_request_cause_value(const struct berth_request *request);
+
+/* Must berth look at the program in the container before the tasks run it: for its MPI,
+ * or for the host's libraries? */
+bool berth_request_looks_inside(const struct berth_request *request);
+
+/* May berth mount copies of the host's libraries, of an MPI, a fabric or others, in the
  * container? */
 bool berth_request_may_stage(const struct berth_request *request);
 

@@ -215,7 +215,7 @@ const struct berth_key berth_profile_keys[] = {
     {"conflicts.variables", take_list, check_setting, NULL, FIELD(conflicts.variables)},
     {"conflicts.libraries", take_list, check_library, NULL, FIELD(conflicts.libraries)},
     /* After `binds`, so that `binds` is suggested for `bind`. */
-    {"kind", take_kind, NULL, WORDS("mpi", "fabric"), FIELD(kind)},
+    {"kind", take_kind, NULL, WORDS("mpi", "fabric", "libraries"), FIELD(kind)},
     {0},
 };
 
@@ -225,7 +225,7 @@ static void check_whole(const struct berth_reading *reading,
 {
     struct draft *draft = reading->into;
     struct berth_profile *profile = &draft->profile;
-    bool is_fabric = profile->kind == BERTH_PROFILE_FABRIC;
+    bool is_fabric = profile->kind != BERTH_PROFILE_MPI;
     const char *const needed[] = {
         "name", is_fabric ? profile->adds ? "adds" : "replaces" : "family"};
     struct berth_err err;

@@ -42,15 +42,23 @@ int berth_reading_check(const struct berth_key *key, const struct berth_node *no
 int berth_reading_find_word(const struct berth_key *key, const struct berth_node *node,
                             unsigned int *ret_at, struct berth_err *err)
 {
-    char expected[64];
+    unsigned int at = 0;
+    char expected[96] = "";
+    size_t used = 0;
 
-    for (unsigned int at = 0; key->words[at]; at++)
+    for (; key->words[at]; at++)
         if (node->kind == BERTH_NODE_SCALAR &&
             strcmp(node->text, key->words[at]) == 0) {
             *ret_at = at;
             return 0;
         }
-    snprintf(expected, sizeof(expected), "%s or %s%s", key->words[0], key->words[1],
+    for (unsigned int i = 0; i < at; i++)
+        used += (size_t)snprintf(expected + used, sizeof(expected) - used, "%s%s",
+                                 i == 0        ? ""
+                                 : i == at - 1 ? " or "
+                                               : ", ",
+                                 key->words[i]);
+    snprintf(expected + used, sizeof(expected) - used, "%s",
              key->check ? ", or a list of patterns" : "");
     return berth_reading_mismatch(node, expected, err);
 }

@@ -35,7 +35,7 @@ int berth_part_programs(spank_t sp, const struct berth_part *part,
     int argc;
     char **argv = berth_part_argv(sp, &argc);
 
-    if (!berth_request_mpi_chosen(request) || !part->row->ranks)
+    if (!berth_request_looks_inside(request) || !part->row->ranks)
         return 0;
     if (argc < 2)
         return berth_err_set(err, "Slurm does not give the --multi-prog configuration");
@@ -76,7 +76,7 @@ static bool is_first_node(spank_t sp, const struct berth_part *part)
 static bool prints_component(spank_t sp, const struct berth_part *part,
                              const struct berth_request *request)
 {
-    return (berth_request_mpi_chosen(request) ||
+    return (berth_request_looks_inside(request) ||
             (!request->mpi && has_several_tasks(sp)) ||
             berth_request_is_explained(request) || part->has_record) &&
            is_first_node(sp, part);

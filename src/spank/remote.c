@@ -254,11 +254,17 @@ static void add_shared(struct berth_order *order)
     order->ended = shared.rendezvous.ended;
 }
 
-/* --mpi-bind needs the rendezvous. */
+/* --mpi-bind and --container-libraries need the rendezvous. */
 static int check_rendezvous(const struct berth_request *request, struct berth_err *err)
 {
-    if (shared.rendezvous.page || !berth_request_mpi_chosen(request))
+    if (shared.rendezvous.page || !berth_request_looks_inside(request))
         return 0;
+    if (!berth_request_mpi_chosen(request))
+        return berth_err_set(err,
+                             "--container-libraries=%s: the tasks of this node cannot "
+                             "meet to look into the image: %s; submit the step again, "
+                             "or without --container-libraries",
+                             request->libraries, shared.no_rendezvous.text);
     return berth_err_set(err,
                          "--mpi-bind=%s: the tasks of this node cannot meet to decide "
                          "whose MPI runs: %s; submit the step again, or without "

@@ -107,7 +107,7 @@ static void start(struct berth_task *task, struct berth_rendezvous *rendezvous)
     if (verify(task, berth_rendezvous_limit(rendezvous),
                berth_rendezvous_deadline(rendezvous), &err) < 0)
         berth_rendezvous_fail(rendezvous, &err);
-    else if (why && !berth_request_mpi_chosen(&task->order.request) &&
+    else if (why && !berth_request_looks_inside(&task->order.request) &&
              !berth_request_is_explained(&task->order.request))
         berth_rendezvous_separate(rendezvous, why, &err);
     else

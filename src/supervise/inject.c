@@ -270,7 +270,7 @@ int berth_inject(const struct berth_inject *inject, struct berth_injected *ret_i
     berth_environ_split(inject->environment, inject->count, &environment);
     if (environment.failed)
         return berth_err_oom(err);
-    if (berth_request_mpi_chosen(inject->launch->request))
+    if (berth_request_looks_inside(inject->launch->request))
         result = bind_mpi(inject, &environment, &injected, err);
     if (result == 0)
         result = set_variables(inject, &environment, &injected.binding, err);

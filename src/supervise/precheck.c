@@ -41,7 +41,9 @@ static int copy_request(const struct berth_request *request, struct berth_reques
     if (berth_request_merge(ret, request, err) < 0 ||
         berth_request_put(ret, BERTH_OPTION_MPI, "hybrid", err) < 0 ||
         (ret->fabric &&
-         berth_request_put(ret, BERTH_OPTION_FABRIC, BERTH_FABRIC_OFF, err) < 0))
+         berth_request_put(ret, BERTH_OPTION_FABRIC, BERTH_FABRIC_OFF, err) < 0) ||
+        (ret->libraries &&
+         berth_request_put(ret, BERTH_OPTION_LIBRARIES, BERTH_LIBRARIES_OFF, err) < 0))
         return -1;
     return berth_request_put(ret, BERTH_OPTION_ARGS, "--userns", err);
 }

@@ -82,10 +82,13 @@ static const char *why_separate(pid_t holder)
 static int name_refusal(const struct supervisor *supervisor, int result,
                         struct berth_err *err)
 {
+    const struct berth_request *request = supervisor->launch->request;
+
     return result == 0 ? 0
-                       : berth_err_at(err, "image '%s': --mpi-bind=%s",
-                                      berth_request_name(supervisor->launch->request),
-                                      supervisor->launch->request->mpi);
+           : berth_request_mpi_chosen(request)
+               ? berth_err_at(err, "image '%s': --mpi-bind=%s",
+                              berth_request_name(request), request->mpi)
+               : berth_err_at(err, "image '%s'", berth_request_name(request));
 }
 
 /* A task's standard error stays open only until the processes that watch the tasks have
@@ -167,15 +170,18 @@ static int precheck(struct supervisor *supervisor, const char *why,
         .seconds = berth_rendezvous_limit(supervisor->rendezvous),
         .deadline = berth_rendezvous_deadline(supervisor->rendezvous)};
 
-    if (!berth_request_mpi_chosen(request))
+    if (!berth_request_looks_inside(request))
         return 0;
-    if (berth_request_mpi_must_host(request) || berth_request_requires_fabric(request))
+    if (berth_request_mpi_must_host(request) || berth_request_has_libraries(request) ||
+        berth_request_requires_fabric(request))
         return name_refusal(
             supervisor,
             berth_err_set(
                 err, "%s, so nothing can be mounted in its containers; %s", why,
                 berth_request_mpi_must_host(request) ? "choose --mpi-bind=hybrid"
-                                                     : "leave --container-fabric out"),
+                : berth_request_has_libraries(request)
+                    ? "leave --container-libraries out"
+                    : "leave --container-fabric out"),
             err);
     return name_refusal(supervisor, berth_precheck(&precheck, injected, err), err);
 }

@@ -47,6 +47,24 @@ static int add_mounts(const struct berth_strvec *mounts, const char *from,
     return 0;
 }
 
+/* By which options files of the host are over those of the image. */
+static const char *why_bound(const struct berth_explain *explain)
+{
+    const struct berth_request *request = explain->request;
+    bool is_host = explain->binding.host;
+
+    if (!berth_request_has_libraries(request))
+        return is_host ? "the host's file replaces the image's (--mpi-bind)"
+                       : "the host's file replaces the image's (--container-fabric)";
+    if (is_host)
+        return "the host's file replaces the image's (--mpi-bind, "
+               "--container-libraries)";
+    return berth_request_has_fabric(request)
+               ? "the host's file replaces the image's (--container-fabric, "
+                 "--container-libraries)"
+               : "the host's file replaces the image's (--container-libraries)";
+}
+
 /* In the order of the words of the runtime. */
 static int list_mounts(const struct berth_launch *launch,
                        const struct berth_request *asked, struct berth_explain *explain,
@@ -66,12 +84,17 @@ static int list_mounts(const struct berth_launch *launch,
         add_mounts(&site, BERTH_FROM_SITE, "the site mounts it in every container",
                    NULL, explain, err) < 0 ||
         add_mounts(launch->mounts, BERTH_FROM_BERTH,
-                   "the copies of the host's MPI, and the record of the ranks that "
-                   "load it (--mpi-bind)",
+                   berth_request_mpi_chosen(launch->request)
+                       ? "the copies of the host's MPI, and the record of the ranks "
+                         "that load it (--mpi-bind)"
+                       : "the copies of the host's libraries (--container-libraries)",
                    NULL, explain, err) < 0 ||
         add_mounts(launch->fabric, BERTH_FROM_MPI,
-                   "a profile of the host's MPI names it (--mpi-bind)", launch->devices,
-                   explain, err) < 0)
+                   berth_request_mpi_chosen(launch->request)
+                       ? "a profile of the host's MPI names it (--mpi-bind)"
+                       : "a profile of the host's libraries names it "
+                         "(--container-libraries)",
+                   launch->devices, explain, err) < 0)
         return -1;
     berth_launch_manager_places(launch->request, launch->environment, &places);
     for (size_t i = 0; i < places.count; i++)
@@ -81,12 +104,7 @@ static int list_mounts(const struct berth_launch *launch,
                                 "(--mpi)");
     for (size_t i = 0; i + 1 < binds->count; i += 2)
         berth_explain_add_mount(explain, binds->items[i], binds->items[i + 1],
-                                BERTH_MOUNT_RO, BERTH_FROM_MPI,
-                                explain->binding.host
-                                    ? "the host's file replaces the image's "
-                                      "(--mpi-bind)"
-                                    : "the host's file replaces the image's "
-                                      "(--container-fabric)");
+                                BERTH_MOUNT_RO, BERTH_FROM_MPI, why_bound(explain));
     return places.failed || user.failed || site.failed ? berth_err_oom(err) : 0;
 }
 

@@ -44,16 +44,16 @@ static bool says_choice(const struct berth_notice *notice)
 /* Print whose MPI runs, and what may go wrong. */
 static void print_choice(const struct berth_notice *notice)
 {
+    const struct berth_request *request = &notice->order->request;
     const char *note = notice->binding->note;
     const char *warning = notice->binding->warning;
 
     if (note && says_choice(notice))
         berth_report_line(STDERR_FILENO, notice->node, "note: %s", note);
     if (warning && (is_verbose(notice) || notice->order->step.prints_component))
-        berth_report_line(STDERR_FILENO, notice->node,
-                          "warning: image '%s': --mpi-bind=%s: %s",
-                          berth_request_name(&notice->order->request),
-                          notice->order->request.mpi, warning);
+        berth_report_line(STDERR_FILENO, notice->node, "warning: image '%s': %s=%s: %s",
+                          berth_request_name(request), berth_request_cause(request),
+                          berth_request_cause_value(request), warning);
 }
 
 /* Print that ranks of this node in different images do not read each other's memory;

@@ -185,9 +185,11 @@ void berth_witness_count(const struct berth_witness *witness,
 static void print_line(const struct berth_witness *witness, const char *kind,
                        const char *sentence)
 {
-    berth_report_line(STDERR_FILENO, witness->node, "%simage '%s': --mpi-bind=%s: %s",
-                      kind, berth_request_name(&witness->order->request),
-                      witness->order->request.mpi, sentence);
+    const struct berth_request *request = &witness->order->request;
+
+    berth_report_line(STDERR_FILENO, witness->node, "%simage '%s': %s=%s: %s", kind,
+                      berth_request_name(request), berth_request_cause(request),
+                      berth_request_cause_value(request), sentence);
 }
 
 /* Adds a task in its own place or in the first free place: local numbers have gaps,

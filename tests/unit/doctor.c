@@ -78,6 +78,7 @@ static void teardown(void)
 {
     berth_strvec_fini(&facts.stacks);
     berth_strvec_fini(&facts.missing_devices);
+    berth_strvec_fini(&facts.libraries);
     berth_diagnoses_fini(&diagnoses);
 }
 
@@ -131,7 +132,6 @@ START_TEST(a_healthy_host_has_no_fault)
 }
 END_TEST
 
-/* Changes of the facts f, in the order of the table. */
 #define CHANGE(number, ...)                                                            \
     static void change_##number(struct berth_doctor_facts *f)                          \
     {                                                                                  \
@@ -209,7 +209,8 @@ CHANGE(57, BY_LOOP, f->loops.count = 8, f->loops.in_use = 2)
 CHANGE(59, f->slurm.has_extern = false)
 CHANGE(60, f->slurm.has_extern = false, f->site.wants_job = true)
 CHANGE(61, berth_strvec_push(&f->missing_devices, "ucx"),
-       berth_strvec_push(&f->missing_devices, "/dev/cxi*"))
+       berth_strvec_push(&f->missing_devices, "/dev/cxi*"),
+       berth_strvec_push(&f->libraries, "libblas.so.3 (openblas)"))
 CHANGE(58, f->runtime.path = NULL, f->runtime.is_configured = true,
        f->runtime.missing =
            "container runtime '/opt/apptainer': No such file or directory")
@@ -306,6 +307,7 @@ static const struct {
      "load its module, or set MPI_HOME, and ask again"},
     {change_61, "note host's network: profile 'ucx' has '/dev/cxi*', and there is none",
      "look for the card and its driver, or correct 'opens' in the profile"},
+    {change_61, "ok host's libraries: libblas.so.3 (openblas)", NULL},
     {change_23,
      "wrong /dev/shm: it is not a file system of its own, and MPI keeps its shared "
      "memory there",

@@ -59,13 +59,13 @@ START_TEST(the_tables_are_sound)
         for (const struct berth_profile *other = it + 1; other->name; other++)
             ck_assert_str_ne(it->name, other->name);
         ck_assert_int_eq(strncmp(it->name, it->stack, strlen(it->stack)), 0);
-        ck_assert(it->devices);
-        ck_assert_int_eq(it->kind == BERTH_PROFILE_FABRIC, it->replaces != NULL);
-        ck_assert_int_eq(it->kind == BERTH_PROFILE_FABRIC,
+        ck_assert(it->devices || it->kind == BERTH_PROFILE_LIBRARIES);
+        ck_assert_int_eq(it->kind != BERTH_PROFILE_MPI, it->replaces != NULL);
+        ck_assert_int_eq(it->kind != BERTH_PROFILE_MPI,
                          it->family == BERTH_FAMILY_NONE);
         for (const char *const *path = it->binds; path && *path; path++)
             ck_assert_int_eq(**path, '/');
-        for (const char *const *path = it->devices; *path; path++)
+        for (const char *const *path = it->devices; path && *path; path++)
             ck_assert_int_eq(strncmp(*path, "/dev/", 5), 0);
     }
 }

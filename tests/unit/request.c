@@ -21,6 +21,7 @@
 #define LIFETIME   (BERTH_OPTION_LIFETIME + 1)
 #define MPI        (BERTH_OPTION_MPI + 1)
 #define FABRIC     (BERTH_OPTION_FABRIC + 1)
+#define LIBRARIES  (BERTH_OPTION_LIBRARIES + 1)
 #define EXPLAIN    (BERTH_OPTION_EXPLAIN + 1)
 
 #define BASE "/base"
@@ -98,6 +99,8 @@ static const struct {
     {{{LIFETIME, "job"}, {LIFETIME, "job"}}, "lifetime=job"},
     {{{FABRIC, "auto"}}, "fabric=auto"},
     {{{FABRIC, "ucx"}, {MPI, NULL}}, "mpi-bind=auto&fabric=ucx"},
+    {{{LIBRARIES, "off"}}, "libraries=off"},
+    {{{LIBRARIES, "openblas,fftw"}}, "libraries=openblas,fftw"},
     {{{MPI, NULL}}, "mpi-bind=auto"},
     {{{MPI, ""}, {MPI, "(null)"}, {MPI, "auto"}}, "mpi-bind=auto"},
     {{{MPI, "local-each"}}, "mpi-bind=local-each"},
@@ -168,6 +171,14 @@ static const struct {
      "'Slingshot 11' is not a fabric; expected auto, required, off, or the name of a "
      "profile"},
     {{{FABRIC, "ucx"}, {FABRIC, "off"}}, TWICE("ucx", "off")},
+    {{{LIBRARIES, "openblas,"}},
+     "'' is not a name of libraries; expected off, or the name of a profile"},
+    {{{LIBRARIES, "libblas.so.3"}},
+     "'libblas.so.3' is not a name of libraries; expected off, or the name of a "
+     "profile"},
+    {{{LIBRARIES, "fftw,off"}},
+     "'fftw,off': off goes with no other name; leave one out"},
+    {{{LIBRARIES, "fftw"}, {LIBRARIES, "off"}}, TWICE("fftw", "off")},
     {{{IMAGE, "/a"}, {IMAGE, "/b"}}, TWICE("/a", "/b")},
     {{{IMAGE, "/a"}, {IMAGE, "none"}}, TWICE("/a", "none")},
     {{{IMAGE, "none"}, {IMAGE, "a"}}, TWICE("none", "/base/a")},
@@ -301,6 +312,8 @@ static const struct {
     {"gpu=auto", NO_IMAGE("container-gpu")},
     {"lifetime=job", NO_IMAGE("container-lifetime")},
     {"fabric=auto", NO_IMAGE("container-fabric")},
+    {"libraries=fftw", NO_IMAGE("container-libraries")},
+    {"image=/a&libraries=fftw&mpi-bind=local", NULL},
     {"image=/a&fabric=ucx&mpi-bind=hybrid", NULL},
     {"image=/a&fabric=ucx&mpi-bind=auto", NULL},
     {"image=/a&fabric=auto&mpi-bind=host", NULL},
@@ -366,6 +379,36 @@ static const struct {
     {"image=/a&mpi-bind=host&fabric=ucx", true, NULL},
     {"image=/a&mpi-bind=local&fabric=ucx", false, "image=/a&mpi-bind=local&fabric=off"},
 };
+
+static const struct {
+    const char *libraries, *mpi, *name;
+    bool lists, looks, witnesses;
+    const char *cause;
+} listed[] = {
+    {NULL, NULL, "a", false, false, false, "--mpi-bind"},
+    {"off", NULL, "off", false, false, false, "--mpi-bind"},
+    {"a", NULL, "a", true, true, true, "--container-libraries"},
+    {"a", "off", "a", true, true, true, "--container-libraries"},
+    {"ab,c", "local", "a", false, true, true, "--container-libraries"},
+    {"ab,c", "hybrid", "c", true, true, true, "--mpi-bind"},
+    {"ab,c", "auto", "ab", true, true, false, "--mpi-bind"},
+    {"a,bc", "host", "b", false, true, false, "--mpi-bind"},
+};
+
+START_TEST(libraries_are_named)
+{
+    const struct berth_request request = {.image = (char *)"/a",
+                                          .mpi = (char *)listed[_i].mpi,
+                                          .libraries = (char *)listed[_i].libraries};
+
+    ck_assert_int_eq(berth_request_lists_library(&request, listed[_i].name),
+                     listed[_i].lists);
+    ck_assert_int_eq(berth_request_looks_inside(&request), listed[_i].looks);
+    ck_assert_int_eq(berth_request_may_stage(&request), listed[_i].looks);
+    ck_assert_int_eq(berth_request_witnesses_libraries(&request), listed[_i].witnesses);
+    ck_assert_str_eq(berth_request_cause(&request), listed[_i].cause);
+}
+END_TEST
 
 START_TEST(a_fabric_is_for_the_image_s_own_mpi)
 {
@@ -499,6 +542,7 @@ int main(void)
     tcase_add_loop_test(tests, a_mode_and_other_components_tell_whose_library, 0,
                         COUNT(hosts));
     tcase_add_loop_test(tests, a_fabric_is_for_the_image_s_own_mpi, 0, COUNT(settled));
+    tcase_add_loop_test(tests, libraries_are_named, 0, COUNT(listed));
     tcase_add_loop_test(tests, what_means_nothing_is_refused, 0, COUNT(checks));
     tcase_add_loop_test(tests, requests_are_equal_only_to_their_like, 0,
                         COUNT(singles));

@@ -229,3 +229,21 @@ finish() {
 }
 
 [[ $share == auto ]] || share "$share"
+
+# openblas_install NODE...: Debian's OpenBLAS there, as its packages and their alternatives
+# have it (images/openblas). openblas_remove NODE... takes it away.
+openblas_install() {
+    local node lib=/usr/lib/x86_64-linux-gnu
+    for node in "$@"; do
+        on "$node" root bash -c "cp -a /images/openblas.share $lib/openblas-pthread &&
+            ln -sf openblas-pthread/{libblas.so.3,liblapack.so.3,libopenblas.so.0} $lib && ldconfig" || exit 1
+    done
+}
+
+openblas_remove() {
+    local node lib=/usr/lib/x86_64-linux-gnu
+    for node in "$@"; do
+        on "$node" root bash -c "rm -rf $lib/openblas-pthread $lib/lib{blas,lapack}.so.3 $lib/libopenblas.so.0 \
+            /opt/vendor /etc/slurm/profiles.d; ldconfig"
+    done
+}

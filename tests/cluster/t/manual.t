@@ -13,7 +13,7 @@
 . "$(dirname "$0")/registry.sh"
 
 cd "$here/../../.." || exit 1
-need_images a atm mpibookworm mpich mpitrixie musl oasisatm oasisocn ocn openmpi
+need_images a atm blas mpibookworm mpich mpitrixie musl oasisatm oasisocn ocn openblas openmpi
 
 # What documents take for granted: a user who has some images, and has not bound an MPI yet.
 for node in n1 n2 n3 n4; do
@@ -22,7 +22,7 @@ done
 alice bash -c '
     rm -rf .cache/berth
     rm -f ubuntu.sif noble.sif hello.sif greet.sif
-    for image in atm mpich musl oasisatm oasisocn ocn openmpi; do
+    for image in atm blas mpich musl oasisatm oasisocn ocn openmpi; do
         ln -sfn "/images/$image.sif" "$image.sif"
     done
     ln -sfn /images/openmpi.sif app.sif
@@ -54,7 +54,9 @@ registry_start https://index.docker.io /var/log/registry.log registry-1.docker.i
 push library/ubuntu:24.04 'Ubuntu 24.04 LTS' >/dev/null || exit 1
 
 for document in ${BERTH_DOCS:-README.md doc/*.md}; do
+    [[ $document != doc/libraries.md ]] || openblas_install n1 n2 n3 n4
     [[ $document == doc/install.md ]] || console_document "$document"
+    [[ $document != doc/libraries.md ]] || openblas_remove n1 n2 n3 n4
 done
 
 finish

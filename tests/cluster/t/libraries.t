@@ -1,0 +1,169 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The host's OpenBLAS (Debian 13) in the place of the reference BLAS and LAPACK of an image
+# (Debian 12): for a program in C, a Python that loads them later, a command in a shell,
+# ranks of the image's own MPI and of the host's. What lacks a symbol is refused.
+
+# shellcheck disable=SC2016 # words for other shells
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+
+need_images blas openblas a
+image=/images/blas.sif
+lib=/usr/lib/x86_64-linux-gnu
+
+clean_up() {
+    openblas_remove n1 n2
+    site n1 </dev/null
+}
+trap clean_up EXIT
+openblas_install n1 n2
+
+matches "berth profiles lists them" "^openblas: libblas.so.3, libraries, found by profile 'openblas'
+  .*/openblas-pthread/libblas.so.3
+  .*/openblas-pthread/liblapack.so.3" "$(on n1 alice berth profiles | grep -A2 ^openblas:)"
+equal "so does berth doctor" "ok    host's libraries: libblas.so.3 (openblas)" \
+    "$(on n1 alice berth doctor | grep 'libraries: ')"
+
+# one TITLE EXPECTED ARGUMENTS...: what one task says, and how it ends.
+one() {
+    local title=$1 expected=$2
+    shift 2
+    matches "$title" "$expected" "$(alice bash -c 'timeout 60 srun -Q -n1 -w n1 "$@" 2>&1; echo "status $?"' - "$@" |
+        grep -av '^srun: error: n1')"
+}
+with=(--container-image="$image" --container-libraries=openblas)
+
+one "the image's own without the option" "^dgemm 300: .*, residual passed, reference BLAS
+status 0\$" --container-image=$image dgemm 300
+one "the host's under a program in C" "^dgemm 300: .*, residual passed, OpenBLAS
+status 0\$" "${with[@]}" dgemm 300
+equal "srun -v says so, and that it is loaded" \
+    "berth: n1: note: image '$image': --container-libraries=openblas: 1 of 1 ranks loaded the host's libblas.so.3 (openblas)
+berth: n1: note: the host's libblas.so.3 (openblas) is in the place of the image's" \
+    "$(alice srun -v -w n1 -n1 "${with[@]}" dgemm 1500 2>&1 | grep -a 'note: .*openblas' | sort)"
+one "what lacks a symbol is refused" \
+    "^berth: n1: image '$image': --container-libraries=openblas: '/usr/bin/dgemmhelper' of the image needs cdotcsub_, which the host's libblas.so.3 lacks; leave --container-libraries out
+status 1\$" "${with[@]}" dgemmhelper
+one "also in the words of a shell" "/usr/bin/dgemmhelper' of the image needs cdotcsub_, .*
+status 1\$" "${with[@]}" sh -c 'cd / && dgemmhelper 300'
+one "and runs there, if it has all" "^dgemm 300: .*OpenBLAS
+status 0\$" "${with[@]}" sh -c 'cd / && dgemm 300'
+script blas.py <<'END'
+import ctypes, numpy
+a = numpy.arange(90000.0).reshape(300, 300) % 7 + 300 * numpy.eye(300)
+error = abs(numpy.linalg.solve(a, a @ numpy.ones(300)) - 1).max()
+blas = ctypes.CDLL("libblas.so.3") # which numpy has loaded
+print("solved" if error < 1e-10 else error, hasattr(blas, "openblas_get_config"))
+END
+one "numpy, which loads it later" "^solved True
+status 0\$" "${with[@]}" python3 blas.py
+one "and its own without the option" "^solved False
+status 0\$" --container-image=$image python3 blas.py
+one "a program that does not use it" \
+    "^berth: n1: warning: image '$image': --container-libraries=openblas: neither the program nor what it is known to load later needs the image's 'libblas.so.3', for which the host's stands .--container-libraries=openblas.
+status 0\$" "${with[@]}" true
+one "an image without it" \
+    "^berth: n1: image '/images/a.sif': --container-libraries=openblas: the image has no 'libblas.so.3' that the host's could stand for; leave --container-libraries out
+status 1\$" --container-image=/images/a.sif --container-libraries=openblas true
+one "no such libraries on the host" "--container-libraries=mkl: this host has no such libraries; see .berth profiles.
+status 1\$" --container-image=$image --container-libraries=openblas,mkl dgemm
+one "off cancels the default of a job" "reference BLAS
+status 0\$" --container-image=$image --container-libraries=off dgemm 300
+one "a plan says what lies over what" "the host's file replaces the image's .--container-libraries.
+.*
+  --mpi-bind   off
+  libraries    openblas
+.*  on the host  libblas.so.3
+  profile      openblas
+.*status 0" "${with[@]}" --container-explain dgemm
+printf '%s\n' '0 dgemm 300' '1 python3 blas.py' | on login alice sh -c 'cat >blas.conf'
+equal "two programs of one step" "OpenBLAS
+solved True" "$(alice srun -Q -w n1 -n2 "${with[@]}" --multi-prog blas.conf 2>&1 | grep -ao 'OpenBLAS$\|solved.*' | sort)"
+equal "several tasks on two nodes" "4 OpenBLAS" \
+    "$(alice srun -Q -w n1,n2 -N2 -n4 "${with[@]}" dgemm 300 2>&1 | grep -ao 'OpenBLAS$' | uniq -c | sed 's/^ *//')"
+
+# HPL, as a part of hpcc, on two ranks.
+on login alice bash -c 'mkdir -p hpl && cat >hpl/hpccinf.txt' <<'END'
+HPL
+berth
+HPL.out
+8
+1
+200
+1
+80
+0
+1
+1
+2
+16.0
+1
+2
+1
+4
+1
+2
+1
+1
+1
+1
+1
+0
+2
+64
+0
+0
+1
+8
+END
+# hpl TITLE ARGUMENTS...: HPL with these options passes.
+hpl() {
+    local title=$1
+    shift
+    equal "$title" "1 tests completed and passed residual checks" "$(alice bash -c 'cd hpl && rm -f hpccoutf.txt &&
+        OPENBLAS_NUM_THREADS=1 timeout 120 srun -Q -w n1 -n2 --mpi=pmix "$@" hpcc >/dev/null 2>&1
+        grep -o "[0-9]* tests completed and passed residual checks" hpccoutf.txt | tail -n 1' - "${with[@]}" "$@")"
+}
+hpl "HPL on the image's own MPI" --mpi-bind=hybrid
+hpl "HPL on the host's MPI and BLAS" --mpi-bind=host
+
+# Each task in a container of its own.
+echo 'runtime: {share: never}' | site n1
+one "the same where each task has a container" "OpenBLAS
+status 0\$" "${with[@]}" dgemm 300
+printf '%s\n' 'rules:' '  - options: {container-libraries: openblas}' | site n1
+one "a site's rule" "OpenBLAS
+status 0\$" --container-image=$image dgemm 300
+site n1 </dev/null
+
+# A library of a vendor, whose SONAME is another: the site links the names to it.
+on n1 root bash -c "mkdir -p /opt/vendor/lib /etc/slurm/profiles.d &&
+    cp -L $lib/openblas-pthread/libopenblas.so.0 /opt/vendor/lib/libvendor.so.2 &&
+    patchelf --set-soname libvendor.so.2 /opt/vendor/lib/libvendor.so.2 &&
+    ln -s libvendor.so.2 /opt/vendor/lib/libblas.so.3 && ln -s libvendor.so.2 /opt/vendor/lib/liblapack.so.3 &&
+    cat >/etc/slurm/profiles.d/vendor.yaml" <<'END'
+name: vendor
+kind: libraries
+prefix: /opt/vendor
+replaces: [libblas.so.3, liblapack.so.3]
+END
+one "a library with another SONAME" "^dgemm 300: .*OpenBLAS
+status 0\$" --container-image=$image --container-libraries=vendor dgemm 300
+one "under a Python, too" "^solved True
+status 0\$" --container-image=$image --container-libraries=vendor python3 blas.py
+one "two that stand for one library" "--container-libraries: 'vendor' and 'openblas' both stand for 'libblas.so.3'; name one of them
+status 1\$" --container-image=$image --container-libraries=vendor,openblas dgemm
+
+# A library that the image does not have, as a compiler's runtime that is not to be given away.
+on n1 root bash -c "cp /opt/vendor/lib/libvendor.so.2 /opt/vendor/lib/libruntime.so.5 &&
+    patchelf --set-soname libruntime.so.5 /opt/vendor/lib/libruntime.so.5 && cat >/etc/slurm/profiles.d/vendor.yaml" <<'END'
+name: vendor
+kind: libraries
+prefix: /opt/vendor
+adds: [libruntime.so.5]
+END
+one "a library that the image lacks" "libruntime.so.5
+status 0\$" --container-image=$image --container-libraries=vendor \
+    python3 -c 'import ctypes; print(ctypes.CDLL("libruntime.so.5")._name)'
+finish
