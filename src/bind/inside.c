@@ -25,6 +25,7 @@
 #include "bind/replacement.h"
 #include "bind/parent.h"
 #include "bind/peers.h"
+#include "bind/translator.h"
 #include "step/channel.h"
 #include "step/marks.h"
 
@@ -122,6 +123,8 @@ static int match(struct program *program, struct berth_match matches[BERTH_MATCH
             .profile = stacks->items[i].profile->name,
             .version = stacks->items[i].version,
             .families = families_of(&stacks->items[i]),
+            .is_named_only = berth_translator_is_named_only(program->inside->terms,
+                                                            stacks->items[i].profile),
         };
     return berth_match_find(program->mode, &program->wants, &program->scan.objects,
                             offers, stacks->count, matches, &program->reason, err);
@@ -335,7 +338,6 @@ static int put_result(struct programs *programs, struct berth_err *err)
 static int name_fabrics(struct programs *programs, const struct berth_fabrics *fabrics,
                         struct berth_err *err)
 {
-    struct berth_binding *binding = &programs->binding;
     BERTH_BUF struct berth_buf name = {0};
     bool is_under_mpi = berth_fabrics_name(fabrics, &name);
 
@@ -344,8 +346,8 @@ static int name_fabrics(struct programs *programs, const struct berth_fabrics *f
     if (fabrics->kind == BERTH_PROFILE_LIBRARIES &&
         !berth_request_witnesses_libraries(programs->inside->request))
         return 0;
-    binding->is_under_mpi = is_under_mpi;
-    return name.used ? put_text(name.text, &binding->fabric, err) : 0;
+    programs->binding.is_under_mpi = is_under_mpi;
+    return name.used ? put_text(name.text, &programs->binding.fabric, err) : 0;
 }
 
 /* The host's network libraries under the image's own MPI, or other libraries of the

@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "bind/bindover.h"
 #include "bind/bound.h"
+#include "bind/translator.h"
 #include "discover/loader.h"
 
 static const char *advice_of(const struct berth_replacement *replacement)
@@ -95,7 +96,10 @@ int berth_replacement_open(struct berth_factcache *cache, const char *mounted,
     berth_strvec_append(&replacement->set, &replacement->manifest.set);
     if (replacement->set.failed)
         return berth_err_oom(err);
-    return read_staged(cache, replacement, err);
+    if (read_staged(cache, replacement, err) < 0)
+        return -1;
+    berth_translator_name(replacement);
+    return 0;
 }
 
 static void add_pair(struct berth_strvec *pairs, const char *from, const char *over)

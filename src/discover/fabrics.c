@@ -198,7 +198,7 @@ static int find_all(const struct search *search, const struct berth_profile *pro
     for (const struct berth_profile *it = profiles; it->name; it++) {
         BERTH_STRVEC struct berth_strvec paths = {0};
 
-        if (it->kind == BERTH_PROFILE_MPI)
+        if (berth_profile_is_mpi(it))
             continue;
         if (find_libraries(search, it, it->adds, &paths, err) < 0 ||
             find_libraries(search, it, it->replaces, &paths, err) < 0 ||

@@ -49,8 +49,10 @@ struct berth_config {
 enum berth_profile_kind {
     BERTH_PROFILE_MPI,    /* the host's MPI in place of the image's */
     BERTH_PROFILE_FABRIC, /* the host's network libraries under the image's own MPI */
-    BERTH_PROFILE_LIBRARIES, /* other libraries of the host in the place of the image's
-                              */
+    BERTH_PROFILE_LIBRARIES,  /* other libraries of the host in the place of the image's
+                               */
+    BERTH_PROFILE_TRANSLATOR, /* a library with the interface of an MPI, which calls the
+                                 host's MPI of another family */
 };
 
 struct berth_profile {
@@ -100,6 +102,9 @@ const struct berth_profile *berth_profile_match(const struct berth_profile *prof
 
 /* Is NAME that of the profile, or of its stack? */
 bool berth_profile_is_called(const struct berth_profile *profile, const char *name);
+
+/* Does the profile bring an MPI, its own or a translator's? */
+bool berth_profile_is_mpi(const struct berth_profile *profile);
 
 /* Is one of the libraries that the profile needs in the closure? Yes where it needs
  * none. */

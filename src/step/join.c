@@ -223,3 +223,13 @@ int berth_join_owner(pid_t holder, struct berth_err *err)
 {
     return join(holder, false, err);
 }
+
+const char *berth_join_why_not(pid_t holder)
+{
+    if (!berth_namespaces_differ(holder, "user"))
+        return "the runtime is installed setuid and uses no user namespace "
+               "(--container-args=--userns)";
+    return berth_namespaces_differ(holder, "pid")
+               ? "the container has a process namespace"
+               : NULL;
+}

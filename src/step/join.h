@@ -17,3 +17,9 @@ int berth_join(pid_t holder, struct berth_err *err);
  * If containers share an outer user namespace (step/outer.h), the process and its
  * programs are root in it. */
 int berth_join_owner(pid_t holder, struct berth_err *err);
+
+/* Returns why the tasks of a step cannot join the container of HOLDER, or NULL. A task
+ * may enter namespaces only through a user namespace that its user has made, so not
+ * those of a setuid runtime; and a task cannot change its own process namespace
+ * (setns(2)). */
+const char *berth_join_why_not(pid_t holder);

@@ -23,6 +23,7 @@
 #include "runtime/remains.h"
 #include "runtime/servers.h"
 #include "runtime/start.h"
+#include "step/join.h"
 #include "step/limits.h"
 #include "step/namespaces.h"
 #include "supervise/hostcommand.h"
@@ -65,30 +66,17 @@ struct supervisor {
     int fds[DESCRIPTORS]; /* those that become TASKS to STDERR */
 };
 
-/* Returns why tasks cannot join the container of HOLDER, or NULL. A task may enter
- * namespaces only through a user namespace that its user has made, so not those of a
- * setuid runtime; and a task cannot change its own process namespace. */
-static const char *why_separate(pid_t holder)
-{
-    if (!berth_namespaces_differ(holder, "user"))
-        return "the runtime is installed setuid and uses no user namespace "
-               "(--container-args=--userns)";
-    return berth_namespaces_differ(holder, "pid")
-               ? "the container has a process namespace"
-               : NULL;
-}
-
 /* If RESULT is a refusal, put the image and the value of --mpi-bind in front of it. */
 static int name_refusal(const struct supervisor *supervisor, int result,
                         struct berth_err *err)
 {
     const struct berth_request *request = supervisor->launch->request;
 
-    return result == 0 ? 0
-           : berth_request_mpi_chosen(request)
-               ? berth_err_at(err, "image '%s': --mpi-bind=%s",
-                              berth_request_name(request), request->mpi)
-               : berth_err_at(err, "image '%s'", berth_request_name(request));
+    if (result == 0)
+        return 0;
+    if (berth_request_mpi_chosen(request))
+        berth_err_at(err, "--mpi-bind=%s", request->mpi);
+    return berth_err_at(err, "image '%s'", berth_request_name(request));
 }
 
 /* A task's standard error stays open only until the processes that watch the tasks have
@@ -407,7 +395,7 @@ static int start_container(struct supervisor *supervisor, struct berth_err *err)
         return -1;
     supervisor->holder = holder;
     if (!why)
-        why = why_separate(holder);
+        why = berth_join_why_not(holder);
     return why ? separate(supervisor, holder, &after, why, err)
                : make_ready(supervisor, holder, &after, err);
 }
