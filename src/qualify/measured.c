@@ -144,10 +144,10 @@ static void read_libfabric(const char *line, struct berth_witnessed *ret)
         const char *end = strstr(line, *name);
         const char *start = end;
 
-        while (start && start[-1] != ':')
+        while (start && start > line && start[-1] != ':')
             start--;
-        if (start && *start != ':' && !berth_text_starts(start, "core:") &&
-            !berth_text_starts(start, "ofi_"))
+        if (start && start > line && *start != ':' &&
+            !berth_text_starts(start, "core:") && !berth_text_starts(start, "ofi_"))
             snprintf(ret->provider, sizeof(ret->provider), "%.*s", (int)(end - start),
                      start);
     }

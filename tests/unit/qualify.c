@@ -103,7 +103,8 @@ static const struct {
     {"libfabric:364:1795519368::core:core:fi_getinfo():1:<info> x\n"
      "libfabric:364:1795519368::cxi:ep_ctrl:cxip_ep():1:<info> x\n"
      "libfabric:364:1795519368::ofi_rxm:ep_ctrl:rxm():1:<info> x\n"
-     "libfabric:364:1795519368::ofi_mrail:fabric:mrail():285<info> x\n",
+     "libfabric:364:1795519368::ofi_mrail:fabric:mrail():285<info> x\n"
+     "libfabric:ep_ctrl:x\n",
      "0/0 |||cxi||"},
     {"berth: n1: warning: a\nberth: n1: b; c\nberth: n2: d\nsrun: error: n1: e\n"
      "srun: Terminating\nberth-qualify cma yes\n",
