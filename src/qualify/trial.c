@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "base/text.h"
+
 /* A host MPI in an image is slower than native where this is exceeded; two runs of one
  * program differ by less on a quiet node. */
 #define SLOWER (4.0 / 3)
@@ -107,6 +109,24 @@ enum berth_check_result berth_trial_ended(const struct berth_outcome *outcome,
     return BERTH_CHECK_FAIL;
 }
 
+/* Is SENTENCE about the option --mpi-bind? Its name starts with the prefix of the site.
+ */
+static bool is_about_bind(const char *sentence)
+{
+    static const char option[] = "mpi-bind";
+
+    while ((sentence = strstr(sentence, ": --"))) {
+        size_t length;
+
+        sentence += strlen(": ");
+        length = strcspn(sentence, " =:");
+        if (sentence[length] == '=' && length > strlen(option) &&
+            berth_text_starts(sentence + length - strlen(option), option))
+            return true;
+    }
+    return false;
+}
+
 /* berth refuses an image that does not fit, in a sentence about the option; that is an
  * answer. What the witness says of ranks that run is not one, and that the type of srun
  * --mpi does not fit says nothing of the image. */
@@ -115,7 +135,7 @@ static bool is_refusal(const struct berth_trial *trial,
 {
     const char *sentence = outcome->witnessed.sentence;
 
-    return !outcome->is_late && trial->bind && strstr(sentence, ": --mpi-bind=") &&
+    return !outcome->is_late && trial->bind && is_about_bind(sentence) &&
            !strstr(sentence, ": rank ") && !strstr(sentence, " the step has --mpi=");
 }
 
