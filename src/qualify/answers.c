@@ -89,7 +89,7 @@ const char *berth_brief_value(const char *brief, const char *name, char *value,
     size_t length = strlen(name);
 
     *value = '\0';
-    for (; *brief; brief += strcspn(brief, " "), brief += strspn(brief, " "))
+    for (; *brief; brief += strcspn(brief, " \n"), brief += strspn(brief, " \n"))
         if (strncmp(brief, name, length) == 0 && brief[length] == '=') {
             brief += length + 1;
             snprintf(value, size, "%.*s", (int)strcspn(brief, " \n"), brief);

@@ -32,8 +32,9 @@ void berth_types_read(const char *text, struct berth_strvec *ret);
 /* Append the names of the lines of TEXT, as `scontrol show hostnames` prints them. */
 void berth_lines_read(const char *text, struct berth_strvec *ret);
 
-/* The value of NAME in BRIEF, the line of `berth doctor --brief`; "" when it is not
- * there. The result is in VALUE (SIZE bytes). */
+/* The value of NAME in BRIEF, the line of `berth doctor --brief`, which may stand among
+ * lines of a TaskProlog; "" when it is not there. The result is in VALUE (SIZE bytes).
+ */
 const char *berth_brief_value(const char *brief, const char *name, char *value,
                               size_t size);
 

@@ -386,6 +386,8 @@ static const struct {
      "berth=0.1.0 slurm=24.11.5 plugin=24.11 runtime=a setuid=no mpi=m"},
     {"berth=0.1.0 wrong=berth's_programs,runtime\n", BERTH_CHECK_FAIL,
      "wrong: berth's_programs,runtime; berth doctor on that node has the remedy"},
+    {"welcome to n1\nberth=0.1.0 setuid=no wrong=none\nbye\n", BERTH_CHECK_OK,
+     "berth=0.1.0 setuid=no"},
     {"berth=0.1.0\n", BERTH_CHECK_FAIL,
      "wrong: ; berth doctor on that node has the remedy"},
 };
