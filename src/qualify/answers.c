@@ -143,6 +143,11 @@ enum berth_check_result berth_brief_compare(const struct berth_strvec *nodes,
                 result = BERTH_CHECK_NOTE;
             break;
         }
+    if (!*berth_brief_value(briefs->items[0], "berth", first, sizeof(first)) &&
+        result == BERTH_CHECK_OK) {
+        berth_buf_puts(ret, "no node has told what it has");
+        return BERTH_CHECK_SKIP;
+    }
     if (!ret->used)
         berth_buf_addf(
             ret, "%zu nodes have the same berth, Slurm, settings, runtime and MPI",

@@ -410,6 +410,8 @@ static const struct {
      "2 nodes have the same berth, Slurm, settings, runtime and MPI"},
     {"berth=1 slurm=2", "berth=2 slurm=3", BERTH_CHECK_FAIL,
      "n1 has berth=1, and n2 berth=2; n1 has slurm=2, and n2 slurm=3"},
+    {"", "", BERTH_CHECK_SKIP, "no node has told what it has"},
+    {"", "berth=1", BERTH_CHECK_FAIL, "n1 has berth=?, and n2 berth=1"},
     {"berth=1 config=3", "berth=1", BERTH_CHECK_NOTE,
      "n1 has config=3, and n2 config=?"},
 };
