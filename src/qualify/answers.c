@@ -77,7 +77,7 @@ void berth_lines_read(const char *text, struct berth_strvec *ret)
     while (*text) {
         size_t length = strcspn(text, "\n");
 
-        if (length)
+        if (length && !memchr(text, ' ', length))
             berth_strvec_pushf(ret, "%.*s", (int)length, text);
         text += length + (text[length] == '\n');
     }

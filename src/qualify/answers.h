@@ -29,7 +29,8 @@ bool berth_offer_fits(const char *family, const char *text);
 /* Append the types of `srun --mpi=list`, which says TEXT, without none. */
 void berth_types_read(const char *text, struct berth_strvec *ret);
 
-/* Append the names of the lines of TEXT, as `scontrol show hostnames` prints them. */
+/* Append the names in TEXT, one a line, as `scontrol show hostnames` prints them. A
+ * line of several words is a warning of Slurm's. */
 void berth_lines_read(const char *text, struct berth_strvec *ret);
 
 /* The value of NAME in BRIEF, the line of `berth doctor --brief`, which may stand among

@@ -421,7 +421,8 @@ START_TEST(nodes_are_compared)
     BERTH_STRVEC struct berth_strvec nodes = {0}, lines = {0};
     BERTH_BUF struct berth_buf text = {0};
 
-    berth_lines_read("n1\nn2\n", &nodes);
+    berth_lines_read("n1\nscontrol: warning: n3\n\nn2\n", &nodes);
+    ck_assert_uint_eq(nodes.count, 2);
     berth_strvec_push(&lines, pairs[_i].first);
     berth_strvec_push(&lines, pairs[_i].second);
     ck_assert_int_eq(berth_brief_compare(&nodes, &lines, &text), pairs[_i].result);
