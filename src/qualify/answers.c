@@ -72,6 +72,23 @@ void berth_types_read(const char *text, struct berth_strvec *ret)
     }
 }
 
+bool berth_types_have_version(const char *text, const char *type)
+{
+    static const char separators[] = ", \t\n";
+    const char *next = strstr(text, "versions available:");
+
+    for (next = next ? strchr(next, ':') + 1 : ""; *next;) {
+        size_t length;
+
+        next += strspn(next, separators);
+        length = strcspn(next, separators);
+        if (length && strlen(type) == length && strncmp(next, type, length) == 0)
+            return true;
+        next += length;
+    }
+    return false;
+}
+
 void berth_lines_read(const char *text, struct berth_strvec *ret)
 {
     while (*text) {

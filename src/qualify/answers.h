@@ -29,6 +29,11 @@ bool berth_offer_fits(const char *family, const char *text);
 /* Append the types of `srun --mpi=list`, which says TEXT, without none. */
 void berth_types_read(const char *text, struct berth_strvec *ret);
 
+/* Is TYPE a version of PMIx that `srun --mpi=list`, which says TEXT, has beside its
+ * types?
+ */
+bool berth_types_have_version(const char *text, const char *type);
+
 /* Append the names in TEXT, one a line, as `scontrol show hostnames` prints them. A
  * line of several words is a warning of Slurm's. */
 void berth_lines_read(const char *text, struct berth_strvec *ret);

@@ -59,7 +59,8 @@ static int find_types(struct berth_session *session, struct berth_err *err)
     berth_types_read(out.text, &all);
     berth_strvec_join(&all, ", ", &list);
     for (size_t i = 0; i < asked->count; i++)
-        if (!berth_strvec_has(&all, asked->items[i]))
+        if (!berth_strvec_has(&all, asked->items[i]) &&
+            !berth_types_have_version(out.text ? out.text : "", asked->items[i]))
             return berth_err_set(err, "--mpi: srun has no type '%s'; it has %s",
                                  asked->items[i], list.text ? list.text : "none");
     berth_strvec_append(&session->types, asked->count ? asked : &all);

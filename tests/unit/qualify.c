@@ -375,6 +375,21 @@ START_TEST(the_types_of_srun_are_read)
 }
 END_TEST
 
+START_TEST(a_version_of_pmix_is_a_type)
+{
+    static const char said[] =
+        "MPI plugin types are...\n\tnone\n\tpmix\n"
+        "specific pmix plugin versions available: pmix_v4,pmix_v5\n";
+
+    ck_assert(berth_types_have_version(said, "pmix_v4"));
+    ck_assert(berth_types_have_version(said, "pmix_v5"));
+    ck_assert(!berth_types_have_version(said, "pmix_v"));
+    ck_assert(!berth_types_have_version(said, "none"));
+    ck_assert(!berth_types_have_version(said, ""));
+    ck_assert(!berth_types_have_version("", "pmix_v4"));
+}
+END_TEST
+
 static const struct {
     const char *brief;
     enum berth_check_result result;
@@ -487,6 +502,7 @@ int main(void)
     tcase_add_test(tcase, a_median_is_in_the_middle);
     tcase_add_test(tcase, profiles_are_offers);
     tcase_add_loop_test(tcase, the_types_of_srun_are_read, 0, COUNT(types));
+    tcase_add_test(tcase, a_version_of_pmix_is_a_type);
     tcase_add_loop_test(tcase, a_node_is_judged_by_its_doctor, 0, COUNT(briefs));
     tcase_add_loop_test(tcase, nodes_are_compared, 0, COUNT(pairs));
     tcase_add_test(tcase, an_extern_step_is_a_flag);
