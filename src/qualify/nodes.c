@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/run.h"
 #include "qualify/session.h"
 #include "running/ask.h"
 
@@ -13,14 +12,11 @@
 static int ask_slurm(struct berth_session *session, const char *const *words,
                      struct berth_buf *ret, struct berth_err *err)
 {
-    BERTH_FREE char *program = berth_run_find(words[0], getenv("PATH"));
+    BERTH_FREE char *program = berth_session_find(words[0], err);
     const char *found[5] = {program};
 
     if (!program)
-        return berth_err_set(err,
-                             "%s is not on the PATH; log in to a host where Slurm's "
-                             "commands are",
-                             words[0]);
+        return -1;
     for (int i = 1; i < 4 && words[i]; i++)
         found[i] = words[i];
     return berth_session_ask(session, found, ret, err);

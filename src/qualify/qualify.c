@@ -12,11 +12,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/run.h"
 #include "base/tree.h"
 #include "diagnose/sitefind.h"
 #include "qualify/session.h"
-#include "running/ask.h"
 
 extern char **environ;
 
@@ -27,23 +25,14 @@ bool berth_qualify_in_job(void)
     return job && *job;
 }
 
-static int refuse_host(const char *program, struct berth_err *err)
-{
-    return berth_err_set(
-        err,
-        "%s is not on the PATH; log in to a host where Slurm's commands "
-        "are",
-        program);
-}
-
 int berth_qualify_salloc(char *const *wishes, char *const *command,
                          struct berth_strvec *ret, struct berth_err *err)
 {
-    BERTH_FREE char *srun = berth_ask_srun();
-    BERTH_FREE char *salloc = berth_run_find("salloc", getenv("PATH"));
+    BERTH_FREE char *srun = berth_session_find("srun", err);
+    BERTH_FREE char *salloc = srun ? berth_session_find("salloc", err) : NULL;
 
-    if (!srun || !salloc)
-        return refuse_host(srun ? "salloc" : "srun", err);
+    if (!salloc)
+        return -1;
     berth_strvec_push(ret, salloc);
     berth_strvec_push(ret, "--quiet");
     berth_strvec_push(ret, "--job-name=berth-qualify");
@@ -98,9 +87,9 @@ static int make_directory(struct berth_session *session, struct berth_err *err)
 
 static int begin(struct berth_session *session, struct berth_err *err)
 {
-    session->srun = berth_ask_srun();
+    session->srun = berth_session_find("srun", err);
     if (!session->srun)
-        return refuse_host("srun", err);
+        return -1;
     if (berth_site_settings(environ, &session->settings, err) < 0)
         return -1;
     session->site = (struct berth_trial_site){.srun = session->srun,

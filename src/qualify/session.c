@@ -4,6 +4,7 @@
 #include "qualify/session.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/deadline.h"
@@ -31,6 +32,18 @@ static int run(struct berth_session *session, const char *const *words, int seco
         return berth_err_oom(err);
     how.env = (const char *const *)env.items;
     return berth_run(&how, ret, err);
+}
+
+char *berth_session_find(const char *program, struct berth_err *err)
+{
+    char *found = berth_run_find(program, getenv("PATH"));
+
+    if (!found)
+        berth_err_set(err,
+                      "%s is not on the PATH; log in to a host where Slurm's commands "
+                      "are",
+                      program);
+    return found;
 }
 
 int berth_session_ask(struct berth_session *session, const char *const *words,

@@ -83,6 +83,10 @@ int berth_session_run(struct berth_session *session, const struct berth_trial *t
                       struct berth_outcome *ret_outcome, struct berth_buf *ret_command,
                       struct berth_buf *ret_out, struct berth_err *err);
 
+/* Returns the path of PROGRAM, a command of Slurm's, which the caller frees; NULL with
+ * a sentence in ERR: this host has none. */
+char *berth_session_find(const char *program, struct berth_err *err);
+
 /* Run WORDS on this host; RET_OUT gets what they print. -1: also when they fail. */
 int berth_session_ask(struct berth_session *session, const char *const *words,
                       struct berth_buf *ret_out, struct berth_err *err);
