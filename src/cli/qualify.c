@@ -189,6 +189,7 @@ static int qualify(const struct line *line)
     sigaction(SIGINT, &end, NULL);
     sigaction(SIGTERM, &end, NULL);
     sigaction(SIGHUP, &end, NULL);
+    sigaction(SIGPIPE, &end, NULL); /* nobody reads what it prints */
     result = berth_qualify_run(&line->asked, &checks, &kept, &err);
     if (result == 0)
         result = print_end(line, &checks, &kept, &err);

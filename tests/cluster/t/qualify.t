@@ -70,6 +70,9 @@ qualify -N1
 equal "one node: exit status" 1 "$status"
 row "one node" 'fail  nodes: there is one node, .*'
 
+alice bash -c 'cd qualify && rm -rf ./* && berth qualify -w n1,n2 --quick 2>&1 | head -n 1 >/dev/null'
+equal "a reader that goes away: nothing is left in the directory" '' "$(alice ls qualify)"
+
 qualify --mpi foo
 equal "a type that srun does not have" "1 berth: qualify: --mpi: srun has no type 'foo'; it has $(alice srun --mpi=list 2>/dev/null |
     sed -n 's/^\t//p' | grep -v '^none$' | paste -sd, | sed 's/,/, /g')" "$status $seen"
