@@ -44,7 +44,7 @@ static int push_image(const char *image, struct berth_strvec *ret,
     if (!*image || strcmp(image, BERTH_NO_IMAGE) == 0)
         return berth_err_set(err, "qualify: --image: expected an image, got '%s'",
                              image);
-    berth_strvec_push(ret, path ? path : image);
+    berth_strvec_push_once(ret, path ? path : image);
     return 0;
 }
 
@@ -103,7 +103,7 @@ static int read_line(int argc, char **argv, struct line *ret, struct berth_err *
             ret->is_json = true;
             break;
         case 'm':
-            berth_strvec_push(&ret->asked.types, optarg);
+            berth_strvec_push_once(&ret->asked.types, optarg);
             break;
         case 'q':
             ret->asked.is_quick = true;
