@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What Slurm and the nodes say of themselves. */
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "base/cleanup.h"
 #include "qualify/session.h"
 #include "running/ask.h"
+
+/* What ls(1) says of a file that is not there. srun has other numbers for its own. */
+enum { LS_NOT_FOUND = 2 };
 
 /* Run WORDS, of which the first is found on the PATH. */
 static int ask_slurm(struct berth_session *session, const char *const *words,
@@ -80,17 +85,15 @@ static int find_extern(struct berth_session *session, struct berth_err *err)
                                "extern step", &text, NULL, err);
 }
 
-/* Run `berth VERB WORD` on NODE alone; a check about it with what JUDGE says. */
-static int ask_node(struct berth_session *session, const char *node, const char *verb,
-                    const char *word, struct berth_buf *ret_out,
-                    struct berth_buf *ret_command, struct berth_outcome *ret,
-                    struct berth_err *err)
+/* Run PROGRAM WORD OPTION on NODE alone. */
+static int ask_node(struct berth_session *session, const char *node,
+                    const char *program, const char *word, const char *option,
+                    struct berth_buf *ret_out, struct berth_buf *ret_command,
+                    struct berth_outcome *ret, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec one = {0};
-    const struct berth_trial trial = {.mpi = "none",
-                                      .nodes = 1,
-                                      .each = 1,
-                                      .command = {BERTH_ASK_PROGRAM, verb, word}};
+    const struct berth_trial trial = {
+        .mpi = "none", .nodes = 1, .each = 1, .command = {program, word, option}};
     const struct berth_strvec *all = session->site.nodes;
     int result;
 
@@ -112,7 +115,8 @@ static int judge_node(struct berth_session *session, const char *node,
     struct berth_outcome outcome;
     enum berth_check_result result;
 
-    if (ask_node(session, node, "doctor", "--brief", &out, &command, &outcome, err) < 0)
+    if (ask_node(session, node, BERTH_ASK_PROGRAM, "doctor", "--brief", &out, &command,
+                 &outcome, err) < 0)
         return -1;
     berth_strvec_push(briefs, out.text ? out.text : "");
     if (out.text && strstr(out.text, "berth="))
@@ -138,6 +142,37 @@ static int compare_nodes(struct berth_session *session,
     return berth_session_check(session, result, "nodes", &text, NULL, err);
 }
 
+int berth_stage_directory(struct berth_session *session, bool *ret_seen,
+                          struct berth_err *err)
+{
+    BERTH_FREE char *source = NULL;
+
+    *ret_seen = true;
+    if (asprintf(&source, "%s/qualify.c", session->directory) < 0)
+        return berth_err_oom(err);
+    for (size_t i = 0; i < 2 && i < session->nodes.count && *ret_seen; i++) {
+        BERTH_BUF struct berth_buf out = {0}, command = {0}, text = {0};
+        struct berth_outcome outcome;
+
+        if (ask_node(session, session->nodes.items[i], "ls", source, NULL, &out,
+                     &command, &outcome, err) < 0)
+            return -1;
+        if (outcome.is_late || !WIFEXITED(outcome.status) ||
+            WEXITSTATUS(outcome.status) != LS_NOT_FOUND)
+            continue;
+        *ret_seen = false;
+        berth_buf_addf(&text,
+                       "node %s does not see '%s' (%s); name one that all nodes see "
+                       "(--directory)",
+                       session->nodes.items[i], session->directory,
+                       outcome.witnessed.last);
+        if (berth_session_check(session, BERTH_CHECK_FAIL, "directory", &text, &command,
+                                err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 int berth_stage_slurm(struct berth_session *session, struct berth_err *err)
 {
     return find_nodes(session, err) < 0 || find_types(session, err) < 0 ? -1 : 0;
@@ -153,8 +188,8 @@ int berth_stage_nodes(struct berth_session *session, struct berth_err *err)
         if (judge_node(session, session->nodes.items[i], &briefs, err) < 0)
             return -1;
     if (compare_nodes(session, &briefs, err) < 0 || find_extern(session, err) < 0 ||
-        ask_node(session, session->nodes.items[0], "profiles", NULL, &out, &command,
-                 &outcome, err) < 0)
+        ask_node(session, session->nodes.items[0], BERTH_ASK_PROGRAM, "profiles", NULL,
+                 &out, &command, &outcome, err) < 0)
         return -1;
     session->offer_count = berth_offers_read(out.text ? out.text : "", session->offers);
     berth_session_tell(session);

@@ -136,9 +136,14 @@ static int check_host(struct berth_session *session, struct berth_err *err)
 static int check_all(struct berth_session *session, struct berth_err *err)
 {
     const struct berth_strvec *images = &session->asked->images;
+    bool is_seen;
 
     if (begin(session, err) < 0 || berth_stage_nodes(session, err) < 0 ||
-        berth_stage_native(session, err) < 0)
+        berth_stage_directory(session, &is_seen, err) < 0)
+        return -1;
+    if (!is_seen) /* nothing else can work */
+        return 0;
+    if (berth_stage_native(session, err) < 0)
         return -1;
     for (size_t i = 0; i < images->count; i++)
         if (check_image(session, images->items[i], err) < 0)

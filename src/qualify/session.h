@@ -46,6 +46,10 @@ int berth_stage_slurm(struct berth_session *session, struct berth_err *err);
 /* Judge the nodes, and find what they offer. */
 int berth_stage_nodes(struct berth_session *session, struct berth_err *err);
 
+/* Do the nodes on which steps run see the directory? If not, there is a check. */
+int berth_stage_directory(struct berth_session *session, bool *ret_seen,
+                          struct berth_err *err);
+
 /* Build the program natively; NULL in `program` when that is not possible. */
 int berth_stage_native(struct berth_session *session, struct berth_err *err);
 

@@ -70,6 +70,12 @@ qualify -N1
 equal "one node: exit status" 1 "$status"
 row "one node" 'fail  nodes: there is one node, .*'
 
+qualify -w n1,n2 --directory /tmp --quick
+equal "a directory that is the login host's: exit status" 1 "$status"
+row "the node that does not see it" "fail  directory: node n1 does not see '/tmp/berth-qualify-[A-Za-z0-9]{6}' \\(.*\\); name one that all nodes see \\(--directory\\)"
+row "nothing else is tried" '[0-9]+ checks: .*, 1 failed'
+alice bash -c 'rm -r /tmp/berth-qualify-*'
+
 alice bash -c 'cd qualify && rm -rf ./* && berth qualify -w n1,n2 --quick 2>&1 | head -n 1 >/dev/null'
 equal "a reader that goes away: nothing is left in the directory" '' "$(alice ls qualify)"
 
