@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The MPI program of `berth qualify`, which builds it with the mpicc of an image or of a
- * host, which may be old: it uses C90, MPI-1 and Linux. Prints lines `berth-qualify KEY VALUE...`, which
- * src/qualify/measured.h describes.
+ * host. These may be old, so the program uses no more than MPI-1 and Linux. It prints lines
+ * `berth-qualify KEY VALUE...`, which src/qualify/measured.h describes.
  *
  *     qualify library     which MPI library this is, without MPI_Init
  *     qualify ring        do all ranks find each other?
