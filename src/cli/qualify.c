@@ -60,6 +60,17 @@ static int read_seconds(const char *text, int *ret, struct berth_err *err)
     return 0;
 }
 
+/* Append the option LETTER with VALUE for salloc. An empty value would take salloc's
+ * next word for its own. */
+static int push_wish(int letter, const char *value, struct line *ret,
+                     struct berth_err *err)
+{
+    if (!*value)
+        return berth_err_set(err, "qualify: -%c: expected a value, got ''", letter);
+    berth_strvec_pushf(&ret->wishes, "-%c%s", letter, value);
+    return 0;
+}
+
 /* Returns 0; -1 with a sentence in ERR; BERTH_CLI_MISUSED: the use is wrong. */
 static int read_line(int argc, char **argv, struct line *ret, struct berth_err *err)
 {
@@ -79,17 +90,19 @@ static int read_line(int argc, char **argv, struct line *ret, struct berth_err *
 
     opterr = 0;
     while ((found = getopt_long(argc, argv, "A:N:p:vw:", options, NULL)) != -1) {
+        if (strchr("ANpw", found) && push_wish(found, optarg, ret, err) < 0)
+            return -1;
         switch (found) {
         case 'A':
+            ret->asked.account = optarg;
+            break;
         case 'p':
-            berth_strvec_pushf(&ret->wishes, "-%c%s", found, optarg);
+            ret->asked.partition = optarg;
             break;
         case 'N':
-            berth_strvec_pushf(&ret->wishes, "-N%s", optarg);
             ret->has_nodes = true;
             break;
         case 'w':
-            berth_strvec_pushf(&ret->wishes, "-w%s", optarg);
             ret->asked.node_list = optarg;
             break;
         case 'd':
@@ -166,6 +179,7 @@ static int print_end(const struct line *line, const struct berth_checks *checks,
     berth_json_object(&json, NULL);
     berth_json_string(&json, "berth", BERTH_VERSION);
     berth_json_bool(&json, "passed", !berth_checks_count(checks, BERTH_CHECK_FAIL));
+    berth_json_bool(&json, "complete", !berth_checks_count(checks, BERTH_CHECK_SKIP));
     berth_json_string(&json, "directory", kept->text);
     berth_checks_json(checks, &json);
     berth_json_end(&json);

@@ -93,6 +93,8 @@ static int begin(struct berth_session *session, struct berth_err *err)
     if (berth_site_settings(environ, &session->settings, err) < 0)
         return -1;
     session->site = (struct berth_trial_site){.srun = session->srun,
+                                              .partition = session->asked->partition,
+                                              .account = session->asked->account,
                                               .job = getenv("SLURM_JOB_ID"),
                                               .prefix = session->settings.option_prefix,
                                               .nodes = &session->nodes};

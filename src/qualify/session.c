@@ -77,7 +77,7 @@ int berth_session_run(struct berth_session *session, const struct berth_trial *t
     berth_trial_words(trial, &session->site, &words);
     if (words.failed)
         return berth_err_oom(err);
-    berth_trial_shell(&words, ret_command);
+    berth_trial_shell(&words, &session->site, ret_command);
     result = run(session, (const char *const *)words.items, outcome.seconds, &ran, err);
     outcome.ms = berth_clock() - since;
     outcome.is_late = result < 0 && outcome.ms >= outcome.seconds * 1000;

@@ -12,10 +12,11 @@
 /* What the user asks berth qualify for. Texts and lists are borrowed. */
 struct berth_qualify {
     struct berth_strvec images;
-    struct berth_strvec types; /* of srun --mpi; none: all that srun has */
-    const char *node_list;     /* as for srun -w; NULL: those of the job */
-    const char *directory;     /* that all nodes and images may see */
-    int seconds;               /* that one step may take */
+    struct berth_strvec types;       /* of srun --mpi; none: all that srun has */
+    const char *node_list;           /* as for srun -w; NULL: those of the job */
+    const char *partition, *account; /* NULL: Slurm's default */
+    const char *directory;           /* that all nodes and images may see */
+    int seconds;                     /* that one step may take */
     bool is_quick;
     const volatile sig_atomic_t *stop; /* not 0: the user wants no more */
     void (*tell)(const struct berth_check *check, void *told); /* as rows are ready */

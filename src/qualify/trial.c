@@ -60,31 +60,45 @@ void berth_trial_words(const struct berth_trial *trial,
         berth_strvec_push(ret, trial->command[i]);
 }
 
-/* The job has ended when somebody types this. */
-void berth_trial_shell(const struct berth_strvec *words, struct berth_buf *ret)
+/* Append a blank and WORD, in quotes if a shell would change it. */
+static void put_word(const char *word, struct berth_buf *ret)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                 "0123456789-_./=,:+@%";
 
-    berth_buf_puts(ret, "srun");
-    for (size_t i = 1; i < words->count; i++) {
-        const char *word = words->items[i];
-
-        if (strncmp(word, "--jobid=", 8) == 0 || strcmp(word, "--overlap") == 0)
-            continue;
-        berth_buf_puts(ret, " ");
-        if (*word && !word[strspn(word, plain)]) {
-            berth_buf_puts(ret, word);
-            continue;
-        }
-        berth_buf_puts(ret, "'");
-        for (; *word; word++)
-            if (*word == '\'')
-                berth_buf_puts(ret, "'\\''");
-            else
-                berth_buf_add(ret, word, 1);
-        berth_buf_puts(ret, "'");
+    berth_buf_puts(ret, " ");
+    if (*word && !word[strspn(word, plain)]) {
+        berth_buf_puts(ret, word);
+        return;
     }
+    berth_buf_puts(ret, "'");
+    for (; *word; word++)
+        if (*word == '\'')
+            berth_buf_puts(ret, "'\\''");
+        else
+            berth_buf_add(ret, word, 1);
+    berth_buf_puts(ret, "'");
+}
+
+static void put_option(const char *name, const char *value, struct berth_buf *ret)
+{
+    if (!value)
+        return;
+    berth_buf_addf(ret, " %s", name);
+    put_word(value, ret);
+}
+
+/* The job has ended when somebody types this. */
+void berth_trial_shell(const struct berth_strvec *words,
+                       const struct berth_trial_site *site, struct berth_buf *ret)
+{
+    berth_buf_puts(ret, "srun");
+    put_option("-p", site->partition, ret);
+    put_option("-A", site->account, ret);
+    for (size_t i = 1; i < words->count; i++)
+        if (strncmp(words->items[i], "--jobid=", 8) != 0 &&
+            strcmp(words->items[i], "--overlap") != 0)
+            put_word(words->items[i], ret);
 }
 
 enum berth_check_result berth_trial_ended(const struct berth_outcome *outcome,

@@ -27,9 +27,10 @@ struct berth_trial {
 /* Where all trials run. */
 struct berth_trial_site {
     const char *srun;
-    const char *job;       /* its number */
-    const char *prefix;    /* of the options of berth */
-    const char *directory; /* that images see; NULL: none */
+    const char *job;                 /* its number */
+    const char *prefix;              /* of the options of berth */
+    const char *directory;           /* that images see; NULL: none */
+    const char *partition, *account; /* that the user names; NULL: none */
     const struct berth_strvec *nodes;
 };
 
@@ -37,8 +38,10 @@ struct berth_trial_site {
 void berth_trial_words(const struct berth_trial *trial,
                        const struct berth_trial_site *site, struct berth_strvec *ret);
 
-/* Append the words as a shell takes them, to be typed outside of the job. */
-void berth_trial_shell(const struct berth_strvec *words, struct berth_buf *ret);
+/* Append WORDS of berth_trial_words() as a shell takes them, to be typed outside of the
+ * job: with the partition and the account of SITE in place of the job. */
+void berth_trial_shell(const struct berth_strvec *words,
+                       const struct berth_trial_site *site, struct berth_buf *ret);
 
 /* What became of a step. */
 struct berth_outcome {

@@ -52,6 +52,7 @@ qualify()
 says 'qualify: a wrong use' 2 'usage: berth qualify' "$berth" qualify --many
 says 'qualify: a word' 2 'usage: berth qualify' "$berth" qualify image.sif
 says 'qualify: seconds' 2 "berth: qualify: --seconds: expected a number, got '1m'" "$berth" qualify --seconds 1m
+says 'qualify: no partition' 2 "berth: qualify: -p: expected a value, got ''" "$berth" qualify -p ''
 says 'qualify: no image' 2 "berth: qualify: --image: expected an image, got 'none'" "$berth" qualify --image none
 says 'qualify: outside of a job it becomes salloc' 0 'MPI plugin types are' \
     env -u SLURM_JOB_ID "PATH=$T/slurm:$PATH" "$berth" qualify

@@ -221,7 +221,8 @@ static const struct {
     const char *shell;
 } steps[] = {
     {{.mpi = "none", .nodes = 1, .each = 1, .command = {"true"}},
-     "srun --chdir=/ --nodelist=n1 --nodes=1 --ntasks=1 --ntasks-per-node=1 --mpi=none "
+     "srun -p p -A 'an account' --chdir=/ --nodelist=n1 --nodes=1 --ntasks=1 "
+     "--ntasks-per-node=1 --mpi=none "
      "true"},
     {{.image = "/my image.sif",
       .bind = "host",
@@ -230,7 +231,8 @@ static const struct {
       .each = 2,
       .is_verbose = true,
       .command = {"/d/it's", "ring"}},
-     "srun --chdir=/ --nodelist=n1,n2 --nodes=2 --ntasks=4 --ntasks-per-node=2 "
+     "srun -p p -A 'an account' --chdir=/ --nodelist=n1,n2 --nodes=2 --ntasks=4 "
+     "--ntasks-per-node=2 "
      "--mpi=pmi2 -v --export=ALL,UCX_LOG_LEVEL=info,FI_LOG_LEVEL=info "
      "'--b-container-image=/my image.sif' --b-mpi-bind=host "
      "--b-container-mounts=/d:/d '/d/it'\\''s' ring"},
@@ -242,7 +244,8 @@ static const struct {
       .nodes = 1,
       .each = 2,
       .command = {"p"}},
-     "srun --chdir=/ --nodelist=n1 --nodes=1 --ntasks=2 --ntasks-per-node=2 --mpi=pmix "
+     "srun -p p -A 'an account' --chdir=/ --nodelist=n1 --nodes=1 --ntasks=2 "
+     "--ntasks-per-node=2 --mpi=pmix "
      "--b-container-image=i --b-mpi-bind=hybrid --b-container-fabric=ucx "
      "--b-container-lifetime=job --b-container-mounts=/d:/d p"},
 };
@@ -255,6 +258,8 @@ START_TEST(a_step_is_a_command_to_type)
                                           .job = "12",
                                           .prefix = "b-",
                                           .directory = "/d",
+                                          .partition = "p",
+                                          .account = "an account",
                                           .nodes = &nodes};
 
     berth_strvec_push(&nodes, "n1");
@@ -264,7 +269,7 @@ START_TEST(a_step_is_a_command_to_type)
     ck_assert_str_eq(words.items[0], "/bin/srun");
     ck_assert(berth_strvec_has(&words, "--jobid=12"));
     ck_assert(berth_strvec_has(&words, "--overlap"));
-    berth_trial_shell(&words, &text);
+    berth_trial_shell(&words, &site, &text);
     ck_assert_str_eq(text.text, steps[_i].shell);
 }
 END_TEST
