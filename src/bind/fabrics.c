@@ -567,6 +567,9 @@ int berth_fabrics_use(const struct berth_inside *inside,
         for (int j = programs[k]->count - 1; count > 1 && j >= 0; j--)
             berth_replacement_undo(&programs[k]->items[j]);
     }
+    for (size_t k = 0; k < count; k++)
+        if (!*programs[k]->warning.text) /* this one needs it */
+            *programs[0]->warning.text = '\0';
     if (count > 1 && mount_again(inside, programs, count, err) < 0)
         return -1;
     say(inside, programs, count, ret_note);

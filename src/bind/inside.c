@@ -54,7 +54,7 @@ struct program {
 struct programs {
     const struct berth_inside *inside;
     struct program *items;
-    size_t count;
+    size_t count, all;            /* only the first COUNT may use MPI */
     struct berth_strvec bound;    /* source, destination, source, ... of all mounts */
     enum berth_reason reason;     /* of the first program that cannot run on the host's
                                      MPI */
@@ -367,7 +367,7 @@ static int use_fabrics(struct programs *programs, enum berth_profile_kind kind,
         all[i]->kind = kind;
         all[i]->scan = &programs->items[i].scan;
         all[i]->wants = &programs->items[i].wants;
-        all[i]->has_host = programs->items[i].count > 0;
+        all[i]->has_host = programs->items[0].count > 0;
     }
     if (berth_fabrics_use(programs->inside, all, programs->count, &fabrics, err) < 0)
         return -1;
@@ -501,18 +501,24 @@ static int scan_all(struct programs *programs, struct berth_err *err)
             return -1;
         programs->count += item->path != NULL;
     }
+    programs->all = programs->count;
     return 0;
 }
 
-/* Keep the programs that are linked with MPI; if none is, the first. */
+/* Count the programs that are linked with MPI, and put them first; if none is, count
+ * the first. */
 static void select_linked(struct programs *programs)
 {
     size_t linked = 0;
 
-    for (size_t i = 0; i < programs->count; i++)
-        if (programs->items[i].wants.family != BERTH_FAMILY_NONE)
-            programs->items[linked++] = programs->items[i];
-    programs->count = linked ? linked : programs->count > 0;
+    for (size_t i = 0; i < programs->all; i++)
+        if (programs->items[i].wants.family != BERTH_FAMILY_NONE) {
+            struct program item = programs->items[i];
+
+            programs->items[i] = programs->items[linked];
+            programs->items[linked++] = item;
+        }
+    programs->count = linked ? linked : programs->all > 0;
 }
 
 /* Refuses programs with different MPIs: their ranks would wait for each other for ever.
@@ -558,6 +564,7 @@ static int run(struct programs *programs, struct berth_err *err)
         return -1;
     if (programs->count == 0)
         return 0;
+    programs->count = programs->all;
     if (berth_request_has_libraries(programs->inside->request) &&
         use_fabrics(programs, BERTH_PROFILE_LIBRARIES, err) < 0)
         return -1;

@@ -60,6 +60,9 @@ one "numpy, which loads it later" "^solved True
 status 0\$" "${with[@]}" python3 blas.py
 one "and its own without the option" "^solved False
 status 0\$" --container-image=$image python3 blas.py
+sed '1i #!/usr/bin/env python3' <<<"$(on login alice cat blas.py)" | script bang.py
+one "a script that finds its Python on the PATH" "^solved True
+status 0\$" "${with[@]}" ./bang.py
 one "a program that does not use it" \
     "^berth: n1: warning: image '$image': --container-libraries=openblas: neither the program nor what it is known to load later needs the image's 'libblas.so.3', for which the host's stands .--container-libraries=openblas.
 status 0\$" "${with[@]}" true
@@ -80,6 +83,9 @@ one "a plan says what lies over what" "the host's file replaces the image's .--c
 printf '%s\n' '0 dgemm 300' '1 python3 blas.py' | on login alice sh -c 'cat >blas.conf'
 equal "two programs of one step" "OpenBLAS
 solved True" "$(alice srun -Q -w n1 -n2 "${with[@]}" --multi-prog blas.conf 2>&1 | grep -ao 'OpenBLAS$\|solved.*' | sort)"
+printf '%s\n' '0 dgemm 300' '1 dgemmhelper' | on login alice sh -c 'cat >helper.conf'
+matches "each program of a step is checked" "'/usr/bin/dgemmhelper' of the image needs cdotcsub_" \
+    "$(alice srun -Q -w n1 -n2 --mpi=pmix --mpi-bind=hybrid "${with[@]}" --multi-prog helper.conf 2>&1)"
 equal "several tasks on two nodes" "4 OpenBLAS" \
     "$(alice srun -Q -w n1,n2 -N2 -n4 "${with[@]}" dgemm 300 2>&1 | grep -ao 'OpenBLAS$' | uniq -c | sed 's/^ *//')"
 
