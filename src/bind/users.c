@@ -139,7 +139,19 @@ static void add_user(struct berth_users *users, const char *path)
     berth_elf_fini(&elf);
 }
 
-/* The program NAME, and the libraries that it is linked with. */
+/* The packages of PROGRAM, if it is a Python. */
+static void follow_packages(struct berth_users *users, const char *program)
+{
+    BERTH_STRVEC struct berth_strvec modules = {0};
+
+    berth_packages_list(program, environ, &modules);
+    for (size_t i = 0; i < modules.count; i++)
+        add_user(users, modules.items[i]);
+    users->files.failed |= modules.failed;
+}
+
+/* The program NAME, the libraries that it is linked with, and the packages of the
+ * Python that it is or that runs it. */
 static void follow_program(struct berth_users *users, const char *name)
 {
     BERTH_FREE char *path =
@@ -154,6 +166,8 @@ static void follow_program(struct berth_users *users, const char *name)
             !(scan.objects.items[i].soname &&
               berth_text_is_any(scan.objects.items[i].soname, users->sonames)))
             berth_strvec_push_once(&users->files, scan.objects.items[i].path);
+    if (scan.runner && strcmp(scan.runner, users->scan->runner) != 0)
+        follow_packages(users, scan.runner);
     berth_scan_fini(&scan);
 }
 
@@ -180,15 +194,15 @@ static void follow_words(struct berth_users *users)
  * start is a user. */
 static int find_later(struct berth_users *users, struct berth_err *err)
 {
-    BERTH_STRVEC struct berth_strvec modules = {0};
-
     if (!users->command || users->files.count > 0)
         return 0;
-    berth_packages_list(users->scan->runner, environ, &modules);
-    for (size_t i = 0; i < modules.count; i++)
-        add_user(users, modules.items[i]);
+    follow_packages(users, users->scan->runner);
+    /* `#!/usr/bin/env python3`: which Python it is shows only when it runs. */
+    if (users->scan->is_script &&
+        strcmp(berth_text_base(users->scan->runner), "env") == 0)
+        follow_program(users, "python3");
     follow_words(users);
-    return modules.failed || users->files.failed ? berth_err_oom(err) : 0;
+    return users->files.failed ? berth_err_oom(err) : 0;
 }
 
 static void add_place(struct berth_users *users, const char *soname, const char *path)
