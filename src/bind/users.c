@@ -295,29 +295,85 @@ static void free_symbols(struct symbols *symbols)
     free(symbols->items);
 }
 
-/* Refuses the host's libraries if they lack a symbol that USER needs of the image's. */
+/* Does a file that the program loads, and that is not replaced, define NAME? */
+static bool is_elsewhere(const struct berth_users *users, const char *name)
+{
+    const struct berth_mpi_objects *objects = &users->scan->objects;
+    bool found = false;
+
+    for (size_t i = 0; i < objects->count && !found; i++) {
+        const struct berth_mpi_object *object = &objects->items[i];
+        struct berth_elf elf;
+
+        if (object->role == BERTH_ROLE_PRESENT ||
+            (object->soname && berth_text_is_any(object->soname, users->sonames)) ||
+            berth_elf_read_path(object->path, NULL, &elf, NULL) < 0)
+            continue;
+        found = berth_elf_find(&elf.defined, name);
+        berth_elf_fini(&elf);
+    }
+    return found;
+}
+
+/* The first of SYMBOLS that IMAGE defines and HOST does not; NULL: none. USERS (NULL:
+ * no file) may define it, too. */
+static const char *find_lacking(const struct berth_elf_symbols *needed,
+                                const struct symbols *image, const struct symbols *host,
+                                const struct berth_users *users)
+{
+    for (size_t i = 0; i < needed->count; i++)
+        if (!needed->items[i].weak && defines(image, needed->items[i].name) &&
+            !defines(host, needed->items[i].name) &&
+            !(users && is_elsewhere(users, needed->items[i].name)))
+            return needed->items[i].name;
+    return NULL;
+}
+
+/* Refuses the host's libraries if they lack a symbol that USER needs of the image's. A
+ * program that copies data of a library defines the symbol itself. */
 static int check_user(const struct berth_stack *stack, const char *user,
                       const struct symbols *image, const struct symbols *host,
-                      struct berth_err *err)
+                      const struct berth_users *users, struct berth_err *err)
 {
     struct berth_elf elf;
+    const char *lacking;
     int result = berth_elf_read_path(user, NULL, &elf, err);
 
     if (result < 0)
         return -1;
-    for (size_t i = 0; result == 0 && i < elf.undefined.count; i++) {
-        const struct berth_elf_symbol *symbol = &elf.undefined.items[i];
-
-        if (!symbol->weak && defines(image, symbol->name) &&
-            !defines(host, symbol->name))
-            result = berth_err_set(err,
-                                   "'%s' of the image needs %s, which the host's %s "
-                                   "lacks; leave %s out",
-                                   user, symbol->name, stack->version,
-                                   berth_profile_option(stack->profile));
-    }
+    lacking = find_lacking(&elf.undefined, image, host, users);
+    if (!lacking)
+        lacking = find_lacking(&elf.copied, image, host, NULL);
+    if (lacking)
+        result = berth_err_set(err,
+                               "'%s' of the image needs %s, which the host's %s "
+                               "lacks; leave %s out",
+                               user, lacking, stack->version,
+                               berth_profile_option(stack->profile));
     berth_elf_fini(&elf);
     return result;
+}
+
+/* The same for the libraries that the program loads and that name none of those that
+ * are replaced: libgsl leaves it to the program which BLAS it gets. */
+static int check_others(const struct berth_users *users,
+                        const struct berth_stack *stack, const struct symbols *image,
+                        const struct symbols *host, struct berth_err *err)
+{
+    const struct berth_mpi_objects *objects = &users->scan->objects;
+
+    for (size_t i = 0; i < objects->count; i++) {
+        const struct berth_mpi_object *object = &objects->items[i];
+
+        if (object->role != BERTH_ROLE_LOADED || !object->soname ||
+            berth_profile_is_glibc(object->soname) ||
+            berth_text_is_any(object->soname, users->sonames) ||
+            berth_strvec_has(&users->files, object->path))
+            continue;
+        if (check_user(stack, object->path, image, host, users, err) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 /* How many symbols of A no file of B defines. */
@@ -367,7 +423,9 @@ int berth_users_check(const struct berth_users *users,
     if (result == 0 && is_fabric)
         result = check_age(stack->version, &image, &host, err);
     for (size_t i = 0; result == 0 && i < users->files.count; i++)
-        result = check_user(stack, users->files.items[i], &image, &host, err);
+        result = check_user(stack, users->files.items[i], &image, &host, NULL, err);
+    if (result == 0 && !is_fabric)
+        result = check_others(users, stack, &image, &host, err);
     free_symbols(&image);
     free_symbols(&host);
     return result;
