@@ -193,6 +193,8 @@ const char *const *berth_stack_replaces(const struct berth_stack *stack)
 
     if (stack->sonames.count)
         return (const char *const *)stack->sonames.items;
+    if (stack->profile->kind == BERTH_PROFILE_LIBRARIES)
+        return none; /* the host has only what the profile adds */
     return stack->profile->replaces ? stack->profile->replaces : none;
 }
 

@@ -26,7 +26,8 @@ struct berth_stack {
                                               is always there of a fabric */
     size_t count;
     struct berth_strvec sonames; /* of libraries (profile.h): those of `replaces` that
-                                    the host has, which are all; empty: of another */
+                                    the host has, which are all; empty: none, or of
+                                    another */
 };
 
 struct berth_stacks {

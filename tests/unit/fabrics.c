@@ -121,10 +121,11 @@ static int use_libraries(const char *words, const char *soname, const char *word
                                           .stack = "net",
                                           .replaces = replaces};
     char *sonames[] = {(char *)soname, NULL};
-    struct berth_stack items[] = {{.profile = &profile,
-                                   .version = (char *)"net.so.1.2",
-                                   .sonames = {.items = sonames, .count = 1}},
-                                  {.profile = &profile}};
+    struct berth_stack items[] = {
+        {.profile = &profile,
+         .version = (char *)"net.so.1.2",
+         .sonames = {.items = sonames, .count = 1}},
+        {.profile = &profile, .sonames = {.items = sonames, .count = 1}}};
     const struct berth_stacks stacks = {0};
     const struct berth_stacks found = {.items = items,
                                        .count = strcmp(words, "twice") == 0 ? 2 : 1};
