@@ -352,6 +352,13 @@ static char *follow(const char *target, const char *link)
     return berth_path_clean(path);
 }
 
+/* Has the host the link LINK in /dev? The container has the host's /dev, and
+ * nvidia-ctk lists /dev/dri/by-path of each GPU. */
+static bool is_in_dev(const char *link)
+{
+    return berth_text_starts(link, "/dev/") && access(link, F_OK) == 0;
+}
+
 /* Mount in the place of a link, TEXT is TARGET::LINK, what the link leads to. */
 static void mount_link(struct berth_cdi_edits *edits, const char *text)
 {
@@ -364,7 +371,8 @@ static void mount_link(struct berth_cdi_edits *edits, const char *text)
     BERTH_BUF struct berth_buf mount = {0};
 
     if (!source || strchr(link, ':')) {
-        berth_strvec_pushf(&edits->undone, "the link '%s'", text);
+        if (!is_in_dev(link))
+            berth_strvec_pushf(&edits->undone, "the link '%s'", text);
         return;
     }
     if (is_in_folder(edits, link)) {
