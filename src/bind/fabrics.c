@@ -26,6 +26,7 @@ struct use {
     struct berth_scan *scan;
     const struct berth_stack *stack;
     struct berth_replacement *replacement;
+    const struct berth_mpi_program *wants;
     bool has_host;            /* the host's MPI is in the container */
     struct berth_users users; /* of what is replaced */
 };
@@ -288,28 +289,15 @@ static int verify(const struct use *use, struct berth_err *err)
     return verify_added(use, err);
 }
 
-/* Libraries that need an MPI (ScaLAPACK) need that of the host. */
-static int check_mpi(const struct use *use, struct berth_err *err)
-{
-    const struct berth_mpi_objects *staged = &use->replacement->staged;
-
-    for (size_t i = 0; is_library(use) && !use->has_host && i < staged->count; i++)
-        if (staged->items[i].library.parts & BERTH_PART_C)
-            return berth_err_set(err,
-                                 "the host's %s needs '%s', and the host's MPI does "
-                                 "not run; choose --mpi-bind=host, or leave "
-                                 "--container-libraries out",
-                                 use->stack->version, staged->items[i].soname);
-    return 0;
-}
-
 /* Judge, mount and verify. */
 static int put_over(struct use *use, struct berth_err *err)
 {
     struct berth_replacement *replacement = use->replacement;
 
     if (look_at_twins(use, err) < 0 || check_twins(use, err) < 0 ||
-        check_mpi(use, err) < 0 ||
+        (is_library(use) &&
+         berth_named_check_mpi(use->stack, &replacement->staged, use->has_host,
+                               use->wants->family, err) < 0) ||
         berth_users_check(&use->users, &replacement->staged, use->stack, err) < 0 ||
         berth_replacement_plan_fabric(replacement, use->scan, environ, err) < 0 ||
         check_site(use, err) < 0 || plan_places(use, err) < 0 ||
@@ -363,6 +351,7 @@ static int try_one(const struct berth_inside *inside, size_t i,
                       .scan = program->scan,
                       .stack = &inside->fabrics->items[i],
                       .replacement = &program->items[program->count],
+                      .wants = program->wants,
                       .has_host = program->has_host};
     int result = use_one(&use, inside->stacks->count + i, err);
 

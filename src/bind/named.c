@@ -60,3 +60,35 @@ int berth_named_check(const struct berth_stacks *stacks, const char *names,
                 return -1;
     return 0;
 }
+
+/* Is an MPI of FAMILY certainly another one than that of a program of WANTED? */
+static bool is_other(enum berth_mpi_family wanted, enum berth_mpi_family family)
+{
+    return (wanted == BERTH_FAMILY_MPICH && family == BERTH_FAMILY_OPENMPI) ||
+           (wanted == BERTH_FAMILY_OPENMPI && family == BERTH_FAMILY_MPICH);
+}
+
+int berth_named_check_mpi(const struct berth_stack *stack,
+                          const struct berth_mpi_objects *staged, bool has_host,
+                          enum berth_mpi_family wanted, struct berth_err *err)
+{
+    for (size_t i = 0; i < staged->count; i++) {
+        const struct berth_mpi_library *mpi = &staged->items[i].library;
+
+        if (!(mpi->parts & BERTH_PART_C))
+            continue;
+        if (!has_host)
+            return berth_err_set(err,
+                                 "the host's %s needs '%s', and the host's MPI does "
+                                 "not run; choose --mpi-bind=host, or leave "
+                                 "--container-libraries out",
+                                 stack->version, staged->items[i].soname);
+        if (is_other(wanted, mpi->family))
+            return berth_err_set(err,
+                                 "the host's %s needs '%s', and the program wants %s; "
+                                 "leave --container-libraries out",
+                                 stack->version, staged->items[i].soname,
+                                 berth_mpi_family_name(wanted));
+    }
+    return 0;
+}

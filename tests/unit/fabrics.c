@@ -384,6 +384,15 @@ START_TEST(libraries_that_need_an_mpi_are_for_the_host_s)
     ck_assert_str_eq(err.text, "--container-libraries=net: the host's net.so.1.2 needs "
                                "'" NET "', and the host's MPI does not run; choose "
                                "--mpi-bind=host, or leave --container-libraries out");
+    fabrics.has_host = true;
+    wants.family = BERTH_FAMILY_OPENMPI;
+    write_manifest(NET);
+    ck_assert_int_eq(use_libraries("net", NET, ""), -1);
+    ck_assert_str_eq(err.text, "--container-libraries=net: the host's net.so.1.2 needs "
+                               "'" NET "', and the program wants Open MPI; leave "
+                               "--container-libraries out");
+    fabrics.has_host = false;
+    wants.family = BERTH_FAMILY_NONE;
 }
 END_TEST
 
