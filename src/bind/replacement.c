@@ -99,7 +99,7 @@ int berth_replacement_open(struct berth_factcache *cache, const char *mounted,
     if (read_staged(cache, replacement, err) < 0)
         return -1;
     berth_translator_name(replacement);
-    return 0;
+    return berth_translator_check(replacement, err);
 }
 
 static void add_pair(struct berth_strvec *pairs, const char *from, const char *over)

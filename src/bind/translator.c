@@ -35,6 +35,21 @@ void berth_translator_name(struct berth_replacement *replacement)
     }
 }
 
+int berth_translator_check(const struct berth_replacement *replacement,
+                           struct berth_err *err)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < replacement->staged.count; i++)
+        count += (replacement->staged.items[i].library.parts & BERTH_PART_C) != 0;
+    if (!is_translator(replacement) || count > 1)
+        return 0;
+    return berth_err_set(err,
+                         "the MPI that '%s' calls was not found on the host; load its "
+                         "module, or name it in 'libraries' of the profile",
+                         replacement->stack->profile->name);
+}
+
 enum berth_mpi_family
 berth_translator_speaker(const struct berth_replacement *replacement)
 {

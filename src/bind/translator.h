@@ -20,6 +20,12 @@ bool berth_translator_is_named_only(const struct berth_terms *terms,
  * are not that. Does nothing for any other stage. */
 void berth_translator_name(struct berth_replacement *replacement);
 
+/* Refuses a stage of a translator without the MPI that it calls: nobody could tell to
+ * which process manager it speaks, and it could open the image's. Returns 0, also for
+ * any other stage, or -1 with a sentence in ERR. */
+int berth_translator_check(const struct berth_replacement *replacement,
+                           struct berth_err *err);
+
 /* The family of the staged MPI that speaks to the process manager: of a translator that
  * of the MPI which it calls, else that of REPLACEMENT. */
 enum berth_mpi_family

@@ -47,6 +47,24 @@ START_TEST(a_translator_speaks_by_the_mpi_that_it_calls)
 }
 END_TEST
 
+START_TEST(without_the_mpi_that_it_calls_it_is_refused)
+{
+    struct berth_mpi_object items[] = {{.library = {.parts = BERTH_PART_C}},
+                                       {.library = {.parts = BERTH_PART_C}}};
+    const struct berth_stack stack = {.profile = &translator};
+    struct berth_replacement replacement = {.stack = &stack,
+                                            .staged = {.items = items, .count = 2}};
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_translator_check(&replacement, &err), 0);
+    replacement.staged.count = 1;
+    ck_assert_int_eq(berth_translator_check(&replacement, &err), -1);
+    ck_assert_str_eq(err.text, "the MPI that 'xlate' calls was not found on the host; "
+                               "load its module, or name it in 'libraries' of the "
+                               "profile");
+}
+END_TEST
+
 START_TEST(who_wants_one_names_it)
 {
     char *order[] = {(char *)"xlate", (char *)"f:1: mpi.order", NULL};
@@ -65,6 +83,7 @@ int main(void)
     TCase *tests = tcase_create("translator");
 
     tcase_add_test(tests, a_translator_speaks_by_the_mpi_that_it_calls);
+    tcase_add_test(tests, without_the_mpi_that_it_calls_it_is_refused);
     tcase_add_test(tests, who_wants_one_names_it);
     return unit_run("translator", tests);
 }
