@@ -39,33 +39,6 @@ static void say_library(void)
 #endif
 }
 
-/* The files of MPI and of the network that this process has mapped. */
-static void say_loaded(void)
-{
-    static const char *const names[] = {"/libmpi.so",     "/libmpich.so", "/libmpi_",
-                                        "/libucp.so",     "/libpsm2.so",  "/libcxi.so",
-                                        "/libfabric.so", NULL};
-    FILE *maps = fopen("/proc/self/maps", "r");
-    char line[4096], before[4096] = "";
-    int i;
-
-    while (maps && fgets(line, sizeof line, maps)) {
-        char *path = strchr(line, '/');
-
-        if (!path)
-            continue;
-        path[strcspn(path, "\n")] = '\0';
-        for (i = 0; names[i]; i++)
-            if (strstr(path, names[i]) && strcmp(path, before) != 0) {
-                printf("berth-qualify loaded %s\n", path);
-                strcpy(before, path);
-                break;
-            }
-    }
-    if (maps)
-        fclose(maps);
-}
-
 /* Network cards that this process has open. */
 static void say_devices(void)
 {
@@ -155,7 +128,6 @@ static void test_ring(void)
     say_cma(names);
     if (rank == 0 && passed == size) {
         say_library();
-        say_loaded();
         say_devices();
         printf("berth-qualify ring %d %d\n", size, nodes);
     }

@@ -315,8 +315,8 @@ static bool is_elsewhere(const struct berth_users *users, const char *name)
     return found;
 }
 
-/* The first of SYMBOLS that IMAGE defines and HOST does not; NULL: none. USERS (NULL:
- * no file) may define it, too. */
+/* The first of NEEDED that IMAGE defines and HOST does not; NULL: none. A symbol that
+ * another file of USERS (NULL: none) defines is not lacking. */
 static const char *find_lacking(const struct berth_elf_symbols *needed,
                                 const struct symbols *image, const struct symbols *host,
                                 const struct berth_users *users)

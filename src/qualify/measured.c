@@ -70,7 +70,7 @@ static bool read_line(const char *line, struct berth_measured *ret)
     else if (berth_text_starts(line, "bandwidth "))
         return read_number(value, &ret->bandwidth);
     else
-        return berth_text_starts(line, "loaded ");
+        return false;
     return true;
 }
 

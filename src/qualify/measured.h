@@ -10,7 +10,6 @@
  * standard output,
  *
  *     berth-qualify library TEXT        of MPI_Get_library_version, its first line
- *     berth-qualify loaded PATH         a file of MPI or of the network that rank 0 has
  *     berth-qualify device PATH         of a network card that rank 0 has open
  *     berth-qualify cma yes             rank 0 reads the memory of another rank
  *     berth-qualify cma no TEXT         and why it cannot

@@ -22,7 +22,7 @@ static const struct {
     {NULL, "||0 0 0 0.0 0.0 -"},
     {"", "||0 0 0 0.0 0.0 -"},
     {"berth-qualify library MPICH Version:      4.2.1\nberth-qualify cma yes\nnoise\n"
-     "berth-qualify loaded /lib/libmpich.so.12\nberth-qualify ring 4 2\n",
+     "berth-qualify ring 4 2\n",
      "MPICH Version: 4.2.1|yes|4 2 1 0.0 0.0 -"},
     {"berth-qualify library Open MPI v4.1.4, package: Debian\n"
      "berth-qualify cma no Operation not permitted\n",
