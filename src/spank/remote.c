@@ -108,8 +108,12 @@ static unsigned int count_containers(spank_t sp)
 
 int berth_remote_open(spank_t sp)
 {
+    uint32_t tasks = 0;
+
     if (!is_ours(sp))
         return 0;
+    spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &tasks);
+    berth_stepd_reserve(tasks);
     shared.containers = count_containers(sp);
     for (unsigned int i = 0; i <= shared.containers; i++)
         shared.reports[i] = berth_report_open();

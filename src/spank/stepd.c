@@ -5,12 +5,14 @@
 #include "spank/stepd.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include "base/text.h"
 
@@ -124,4 +126,16 @@ struct berth_where berth_stepd_where(spank_t sp)
     if (where.position < 0)
         where.group = find_group(sp, job);
     return where;
+}
+
+/* Descriptors: those that slurmstepd has before it starts tasks, three pipes, and how
+ * many a table may have after it has grown once. */
+enum { BEFORE = 32, TASK = 6, ONCE = 128 };
+
+void berth_stepd_reserve(unsigned int tasks)
+{
+    unsigned int descriptors = BEFORE + TASK * tasks;
+
+    if (descriptors > ONCE)
+        close(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, descriptors));
 }

@@ -31,3 +31,10 @@ struct berth_stepd_place {
 /* Find them in the name of this slurmstepd's own socket, for JOB and STEP. Returns 0,
  * or -1 if it has no such socket. */
 int berth_stepd_place(uint32_t job, uint32_t step, struct berth_stepd_place *ret);
+
+/* Make room for the descriptors of TASKS tasks in the table of this process, all at
+ * once, before Slurm opens them: three pipes for each task. A process with threads
+ * waits about 15 ms each time that its table grows (synchronize_rcu() in fs/file.c of
+ * Linux), and the table of slurmstepd would grow in steps: to 128, 256, 512, ...
+ * entries. */
+void berth_stepd_reserve(unsigned int tasks);

@@ -3,6 +3,7 @@
 
 #include "spank/stepd.h"
 
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -166,6 +167,31 @@ START_TEST(a_socket_name_tells_the_node)
 }
 END_TEST
 
+/* Returns how many descriptors the table of this process has room for. */
+static unsigned int room(void)
+{
+    FILE *file = fopen("/proc/self/status", "re");
+    unsigned int size = 0;
+    char line[256];
+
+    while (!size && fgets(line, sizeof(line), file))
+        sscanf(line, "FDSize: %u", &size);
+    fclose(file);
+    return size;
+}
+
+START_TEST(a_table_of_descriptors_grows_at_once)
+{
+    unsigned int before = room();
+
+    berth_stepd_reserve(8);
+    ck_assert_uint_eq(room(), before);
+    berth_stepd_reserve(100);
+    ck_assert_uint_ge(room(), 632);
+    ck_assert_int_lt(fcntl(632, F_GETFD), 0); /* which is not open */
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("stepd");
@@ -175,5 +201,6 @@ int main(void)
     tcase_add_loop_test(tests, a_step_finds_itself, 0, COUNT(steps));
     tcase_add_test(tests, a_step_without_a_number_is_nowhere);
     tcase_add_loop_test(tests, a_socket_name_tells_the_node, 0, COUNT(places));
+    tcase_add_test(tests, a_table_of_descriptors_grows_at_once);
     return unit_run("stepd", tests);
 }
