@@ -77,11 +77,27 @@ static pid_t parent_of(pid_t pid)
 void berth_servers_usage(pid_t holder, struct berth_servers_usage *ret)
 {
     struct usage usage = {.runtime = parent_of(holder), .ret = ret};
+    pid_t parents[2];
 
     *ret = (struct berth_servers_usage){0};
     usage.above = parent_of(usage.runtime);
+    parents[0] = usage.runtime;
+    parents[1] = usage.above;
     if (usage.runtime > 1)
-        berth_processes_each(add_usage, &usage);
+        berth_processes_each_child(parents, usage.above > 1 ? 2 : 1, add_usage, &usage);
+}
+
+/* Call FUNCTION with each process that may be a server, and with DATA. Returns as
+ * berth_processes_each(). A large node has thousands of processes, and tasks wait. */
+static int each(const struct berth_servers *servers,
+                bool (*function)(const struct berth_process *, void *), void *data)
+{
+    const pid_t parents[] = {servers->reaper, servers->runtime};
+
+    if (!servers->reaper)
+        return berth_processes_each(function, data);
+    return berth_processes_each_child(
+        parents, servers->runtime == servers->reaper ? 1 : 2, function, data);
 }
 
 static bool count_ours(const struct berth_process *process, void *servers)
@@ -91,7 +107,7 @@ static bool count_ours(const struct berth_process *process, void *servers)
 
 int berth_servers_count(struct berth_servers *servers)
 {
-    return berth_processes_each(count_ours, servers);
+    return each(servers, count_ours, servers);
 }
 
 /* Trace the threads of PID that are not traced yet. Returns how many. */
@@ -128,7 +144,7 @@ static bool seize(const struct berth_process *process, void *servers)
 
 int berth_servers_seize(struct berth_servers *servers)
 {
-    return berth_processes_each(seize, servers);
+    return each(servers, seize, servers);
 }
 
 /* Is THREAD a thread of PROCESS? */
@@ -266,9 +282,9 @@ static bool end(const struct berth_process *process, void *data)
 void berth_servers_end(struct berth_servers *servers, int rounds)
 {
     if (rounds >= BERTH_SERVERS_PATIENCE)
-        berth_processes_each(
-            end, &(struct order){
-                     servers, rounds < 2 * BERTH_SERVERS_PATIENCE ? SIGTERM : SIGKILL});
+        each(servers, end,
+             &(struct order){servers,
+                             rounds < 2 * BERTH_SERVERS_PATIENCE ? SIGTERM : SIGKILL});
 }
 
 void berth_servers_tidy(struct berth_servers *servers)
@@ -312,7 +328,7 @@ bool berth_servers_unpacked(struct berth_servers *servers, const char *image)
         return false;
     search.identity = identity = berth_opened_identity(&st);
     return identity && berth_opened_by(servers->runtime, identity) == BERTH_OPENED_NO &&
-           berth_processes_each(has_image, &search) == 0 && !search.any;
+           each(servers, has_image, &search) == 0 && !search.any;
 }
 
 int berth_servers_check(struct berth_servers *servers, const char *identity,
@@ -321,7 +337,7 @@ int berth_servers_check(struct berth_servers *servers, const char *identity,
     struct search search = {.servers = servers, .identity = identity};
 
     if (!identity || berth_opened_by(servers->runtime, identity) != BERTH_OPENED_NO ||
-        berth_processes_each(has_image, &search) > 0)
+        each(servers, has_image, &search) > 0)
         return 0;
     if (search.any || is_directory(image))
         return berth_err_set(err, BERTH_OPENED_EXCHANGED, image);

@@ -16,6 +16,8 @@
  * them by a socket that they have inherited from the runtime. */
 struct berth_servers {
     pid_t runtime; /* the process that starts them */
+    pid_t reaper;  /* the process that inherits those that detach themselves
+                      (PR_SET_CHILD_SUBREAPER); 0: not known */
     char *socket;  /* the socket that the runtime inherits, as in probe/opened.h; NULL:
                       none */
     struct berth_strvec

@@ -159,6 +159,25 @@ bool berth_process_each_below(pid_t pid, bool (*function)(pid_t, void *), void *
     return call_below(pid, 0, function, data);
 }
 
+int berth_processes_each_child(const pid_t parents[], size_t count,
+                               bool (*function)(const struct berth_process *, void *),
+                               void *data)
+{
+    struct call call = {function, data};
+    int found = 0;
+
+    if (access("/proc/thread-self/children", F_OK) < 0)
+        return berth_processes_each(function, data);
+    for (size_t i = 0; i < count; i++) {
+        BERTH_FREE pid_t *children = NULL;
+        size_t all = berth_process_children(parents[i], &children);
+
+        for (size_t k = 0; k < all; k++)
+            found += read_and_call(children[k], &call);
+    }
+    return found;
+}
+
 struct variable {
     const char *name;
     unsigned int *ret_number;

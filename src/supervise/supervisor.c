@@ -547,6 +547,7 @@ static void run(void *data)
     supervisor->rendezvous->memory = MEMORY;
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0,
           0); /* orphans of the runtime become children of the supervisor */
+    supervisor->servers.reaper = getpid();
     if (start_container(supervisor, &err) < 0) {
         berth_rendezvous_fail(supervisor->rendezvous, &err);
         end_start(supervisor);

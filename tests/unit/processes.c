@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A variable of a process, or of the first process below it that has one. */
+/* The children of processes, and a variable of a process, or of the first process below
+ * it that has one. */
 
 #include "step/processes.h"
 
@@ -62,11 +63,29 @@ START_TEST(a_variable_is_found_below)
 }
 END_TEST
 
+static bool is_child(const struct berth_process *process, void *pid)
+{
+    return process->pid == *(const pid_t *)pid && process->parent == getpid();
+}
+
+START_TEST(children_are_found)
+{
+    const pid_t parents[] = {getpid(), getppid()};
+    pid_t pid = start(WAIT);
+
+    ck_assert_int_eq(berth_processes_each_child(parents, 2, is_child, &pid), 1);
+    kill(-pid, SIGKILL);
+    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+    ck_assert_int_eq(berth_processes_each_child(parents, 2, is_child, &pid), 0);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tcase = tcase_create("processes");
 
     tcase_add_loop_test(tcase, a_variable_is_found_below, 0,
                         sizeof(cases) / sizeof(*cases));
+    tcase_add_test(tcase, children_are_found);
     return unit_run("processes", tcase);
 }
