@@ -43,8 +43,9 @@ static int connect_server(const struct berth_launch *launch, struct berth_err *e
     if (fd >= 0)
         close(fd);
     return berth_err_set(err,
-                         "the job has no extern step on this node, which would "
-                         "keep the container; set PrologFlags=Contain in slurm.conf");
+                         "the job has no extern step on this node that can keep the "
+                         "container; set PrologFlags=Contain in slurm.conf, and not "
+                         "CLONE_NEWPID in namespace.yaml");
 }
 
 /* Write the order of STEP without what belongs to the step alone. */

@@ -30,6 +30,7 @@
 #include "job/message.h"
 #include "plan/order.h"
 #include "spank/stepd.h"
+#include "step/namespaces.h"
 
 /* libslurm and libslurmfull have these since 20.11, for pam_slurm_adopt; the header
  * (src/common/stepd_api.h) is not installed. Weak, so that berth.so loads without. */
@@ -150,8 +151,19 @@ static void become_server(const struct server *server)
     execve(*words, (char **)words, (char **)environment);
 }
 
+/* Does STEPD, 0 where this process cannot see it, give processes the same numbers as
+ * this process? With CLONE_NEWPID in namespace.yaml (namespace/linux) Slurm starts a
+ * step in the job's process namespace, and the extern step outside of it: that one
+ * would adopt another process of the node, which has the number by chance, and kill it
+ * at the end of the job. */
+static bool has_same_numbers(pid_t stepd)
+{
+    return stepd > 0 && berth_namespaces_shared(stepd, getpid(), "pid");
+}
+
 /* Have the extern step adopt the process PID. Returns the process id of the extern
- * step's slurmstepd; -1 if the job has no extern step, or slurmstepd refuses. */
+ * step's slurmstepd; -1 if the job has no extern step that can do it, or slurmstepd
+ * refuses. */
 static pid_t add_to_extern(const struct server *server, pid_t pid)
 {
     slurm_step_id_t step = {0};
@@ -166,6 +178,7 @@ static pid_t add_to_extern(const struct server *server, pid_t pid)
     fd = slurm_stepd_connect(server->place.directory, server->place.node, &step,
                              &protocol);
     if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &stepd, &length) < 0 ||
+        !has_same_numbers(stepd.pid) ||
         slurm_stepd_add_extern_pid(fd, protocol, pid) != SLURM_SUCCESS)
         return -1;
     return stepd.pid;

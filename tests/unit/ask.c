@@ -39,8 +39,9 @@ START_TEST(a_job_without_a_server_is_told)
     berth_deadline_begin(&deadline, 10);
     ck_assert_int_eq(berth_job_ask(&question, &answer, &err), -1);
     ck_assert_str_eq(err.text,
-                     "the job has no extern step on this node, which would "
-                     "keep the container; set PrologFlags=Contain in slurm.conf");
+                     "the job has no extern step on this node that can keep the "
+                     "container; set PrologFlags=Contain in slurm.conf, and not "
+                     "CLONE_NEWPID in namespace.yaml");
     ck_assert_int_eq(answer.socket, -1);
 }
 END_TEST

@@ -111,7 +111,7 @@ on n1 root bash -c "kill -KILL $stepd \$(pgrep -P $stepd)"
 no_server "it ends with the slurmstepd of the extern step"
 on n1 root rm -f "/var/spool/slurmd/n1_$job.4294967292" # Slurm's own
 matches "without an extern step: a step runs" \
-    "not the job's: the job has no extern step on this node, which would keep the container; set PrologFlags=Contain in slurm.conf.*"$'\n'"a" \
+    "not the job's: the job has no extern step on this node that can keep the container; set PrologFlags=Contain in slurm.conf, and not CLONE_NEWPID in namespace.yaml.*"$'\n'"a" \
     "$(alice srun -v --jobid="$job" -n1 "$I" --container-lifetime=job cat /etc/berth-image 2>&1)"
 equal "... without that process" "" "$(oldest)"
 over
