@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Other libraries of the host in the place of an image's. */
+
+#include "bind/fabrics.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "sides.h"
+#include "unit.h"
+
+extern char **environ;
+
+/* Use the libraries of the profiles WORDS, of which the host has one that replaces
+ * SONAME and OTHER, for the command `app WORD`. */
+static int use_libraries(const char *words, const char *soname, const char *word)
+{
+    const char *const replaces[] = {soname, OTHER, NULL};
+    const struct berth_profile profile = {.kind = BERTH_PROFILE_LIBRARIES,
+                                          .name = "net",
+                                          .stack = "net",
+                                          .replaces = replaces};
+    char *sonames[] = {(char *)soname, NULL};
+    struct berth_stack items[] = {
+        {.profile = &profile,
+         .version = (char *)"net.so.1.2",
+         .sonames = {.items = sonames, .count = 1}},
+        {.profile = &profile, .sonames = {.items = sonames, .count = 1}}};
+    const struct berth_stacks stacks = {0};
+    const struct berth_stacks found = {.items = items,
+                                       .count = strcmp(words, "twice") == 0 ? 2 : 1};
+    const struct berth_request request = {
+        .image = (char *)"/a", .libraries = (char *)(found.count == 2 ? "net" : words)};
+    char *command[] = {(char *)"app", (char *)word, NULL};
+    const struct berth_inside inside = {.request = &request,
+                                        .command = command,
+                                        .stacks = &stacks,
+                                        .fabrics = &found,
+                                        .channel = sides.ends[1]};
+    struct berth_fabrics *const programs[] = {&sides.fabrics};
+
+    sides.fabrics.kind = BERTH_PROFILE_LIBRARIES;
+    sides.fabrics.scan = &sides.scan;
+    sides.fabrics.wants = &sides.wants;
+    return berth_fabrics_use(&inside, programs, 1, &sides.note, &sides.err);
+}
+
+/* The reference BLAS has helpers that no other has; and the host's need not have each
+ * library of the profile. */
+START_TEST(libraries_are_judged_by_what_is_needed)
+{
+    sides_compile("image", NET, "abcdef");
+    sides_compile("stage/lib", NET, "ax");
+    sides_compile_program(NET, "a");
+    sides_write_manifest(NET);
+    if (!sides_may_mount())
+        return;
+    ck_assert_msg(use_libraries("net", NET, "") == 0, "%s", sides.err.text);
+    ck_assert_int_eq(sides.fabrics.count, 1);
+    ck_assert_str_eq(sides.fabrics.warning.text, "");
+    ck_assert_str_eq(sides.note.text,
+                     "the host's net.so.1.2 (net) is in the place of the image's");
+    ck_assert_ptr_nonnull(strstr(sides.fabrics.items[0].binds.items[1], "/image/" NET));
+}
+END_TEST
+
+START_TEST(libraries_that_lack_something_are_refused)
+{
+    sides_compile("image", NET, "ab");
+    sides_compile("stage/lib", NET, "a");
+    sides_compile_program(NET, "b");
+    sides_write_manifest(NET);
+    ck_assert_int_eq(use_libraries("net", NET, ""), -1);
+    ck_assert_ptr_nonnull(strstr(sides.err.text, "--container-libraries=net: '"));
+    ck_assert_ptr_nonnull(strstr(sides.err.text,
+                                 "/app' of the image needs net_b, which the host's "
+                                 "net.so.1.2 lacks; leave --container-libraries out"));
+}
+END_TEST
+
+/* A site may link the name to a library of a vendor, which has another SONAME. */
+START_TEST(libraries_stand_under_the_names_of_their_files)
+{
+    BERTH_FREE char *from = unit_path(sides.directory, "stage/lib/" NET);
+    BERTH_FREE char *to = unit_path(sides.directory, "stage/lib/libvendor.so.2");
+
+    sides_compile("image", NET, "a");
+    sides_compile("stage/lib", "libvendor.so.2", "a");
+    ck_assert_int_eq(symlink("libvendor.so.2", from), 0);
+    sides_compile_program(NET, "a");
+    sides_write_manifest("libvendor.so.2");
+    if (!sides_may_mount())
+        return;
+    ck_assert_msg(use_libraries("net", NET, "") == 0, "%s", sides.err.text);
+    ck_assert_ptr_nonnull(
+        strstr(sides.fabrics.items[0].binds.items[0], "/stage/lib/" NET));
+    ck_assert_int_eq(sides.fabrics.count, 1);
+}
+END_TEST
+
+/* As ScaLAPACK, whose MPI is not to be another one than the program's. */
+START_TEST(libraries_that_need_an_mpi_are_for_the_host_s)
+{
+    sides_compile("image", NET, "a");
+    sides_compile_program(NET, "a");
+    unit_compile(
+        sides.directory,
+        "int net_a(void) { return 0; } int MPI_Init(void) { return 0; } "
+        "int PMPI_Init(void) { return 0; } int MPIR_Dup_fn(void) { return 0; }",
+        "-shared -fPIC -Wl,-soname,%s -o stage/lib/%s", NET, NET);
+    sides_write_manifest(NET);
+    ck_assert_int_eq(use_libraries("net", NET, ""), -1);
+    ck_assert_str_eq(sides.err.text,
+                     "--container-libraries=net: the host's net.so.1.2 needs "
+                     "'" NET "', and the host's MPI does not run; choose "
+                     "--mpi-bind=host, or leave --container-libraries out");
+    sides.fabrics.has_host = true;
+    sides.wants.family = BERTH_FAMILY_OPENMPI;
+    sides_write_manifest(NET);
+    ck_assert_int_eq(use_libraries("net", NET, ""), -1);
+    ck_assert_str_eq(sides.err.text,
+                     "--container-libraries=net: the host's net.so.1.2 needs "
+                     "'" NET "', and the program wants Open MPI; leave "
+                     "--container-libraries out");
+    sides.fabrics.has_host = false;
+    sides.wants.family = BERTH_FAMILY_NONE;
+}
+END_TEST
+
+/* The program is one that starts others. */
+START_TEST(a_program_among_the_words_counts)
+{
+    BERTH_FREE char *path = unit_path(sides.directory, "app");
+    BERTH_FREE char *own = unit_path(sides.directory, "image");
+    BERTH_FREE char *word = NULL;
+
+    sides_compile("image", NET, "ab");
+    sides_compile("image", "libberth-none.so.1", "c");
+    sides_compile("stage/lib", NET, "a");
+    sides_compile_program(NET, "b");
+    ck_assert_int_gt(asprintf(&word, "exec %s -x; true", path), 0);
+    berth_scan_fini(&sides.scan);
+    unit_compile(sides.directory,
+                 "int net_c(void); int _start(void) { return net_c(); }",
+                 "-Wl,-rpath,%s -Limage -l:libberth-none.so.1 -o sh", own);
+    free(path);
+    path = unit_path(sides.directory, "sh");
+    ck_assert_int_eq(berth_scan_program(NULL, path, environ, &sides.scan, &sides.err),
+                     0);
+    setenv("LD_LIBRARY_PATH", own, 1);
+    sides_write_manifest(NET);
+    ck_assert_int_eq(use_libraries("net", NET, word), -1);
+    ck_assert_ptr_nonnull(
+        strstr(sides.err.text, "/app' of the image needs net_b, which"));
+}
+END_TEST
+
+START_TEST(libraries_that_the_host_lacks_or_has_twice_are_refused)
+{
+    sides_compile("image", NET, "a");
+    sides_compile_program(NET, "a");
+    ck_assert_int_eq(use_libraries("net,mkl", NET, ""), -1);
+    ck_assert_str_eq(sides.err.text, "--container-libraries=mkl: this host has no such "
+                                     "libraries; see `berth profiles`");
+    ck_assert_int_eq(use_libraries("twice", NET, ""), -1);
+    ck_assert_str_eq(sides.err.text,
+                     "--container-libraries: 'net' and 'net' both stand for "
+                     "'" NET "'; name one of them");
+}
+END_TEST
+
+START_TEST(libraries_that_nobody_is_known_to_need_are_told)
+{
+    BERTH_FREE char *own = unit_path(sides.directory, "image");
+
+    sides_compile("image", NET, "a");
+    sides_compile("image", UCS, "a");
+    sides_compile("stage/lib", UCS, "a");
+    sides_compile_program(NET, "a");
+    setenv("LD_LIBRARY_PATH", own, 1);
+    sides_write_manifest(UCS);
+    sides_make_directory("stage/lib/ucx");
+    if (!sides_may_mount())
+        return;
+    ck_assert_msg(use_libraries("net", UCS, "") == 0, "%s", sides.err.text);
+    ck_assert_str_eq(sides.fabrics.warning.text,
+                     "neither the program nor what it is known to load later needs "
+                     "the image's '" UCS
+                     "', for which the host's stands (--container-libraries=net)");
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("libraries");
+
+    tcase_add_checked_fixture(tests, sides_set_up, sides_tear_down);
+    tcase_add_test(tests, libraries_are_judged_by_what_is_needed);
+    tcase_add_test(tests, libraries_that_lack_something_are_refused);
+    tcase_add_test(tests, libraries_stand_under_the_names_of_their_files);
+    tcase_add_test(tests, libraries_that_need_an_mpi_are_for_the_host_s);
+    tcase_add_test(tests, a_program_among_the_words_counts);
+    tcase_add_test(tests, libraries_that_the_host_lacks_or_has_twice_are_refused);
+    tcase_add_test(tests, libraries_that_nobody_is_known_to_need_are_told);
+    return unit_run("libraries", tests);
+}

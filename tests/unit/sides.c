@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Libraries of an image and of a host that are compiled here, and a mount namespace of
+ * the test's own. */
+
+#include "sides.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "step/channel.h"
+#include "unit.h"
+
+extern char **environ;
+
+struct sides sides;
+
+void sides_make_directory(const char *name)
+{
+    BERTH_FREE char *path = unit_path(sides.directory, name);
+
+    ck_assert_int_eq(mkdir(path, 0755), 0);
+}
+
+void sides_set_up(void)
+{
+    sides.directory = unit_directory();
+    sides_make_directory("image");
+    sides_make_directory("stage");
+    sides_make_directory("stage/lib");
+    ck_assert_int_eq(berth_channel_open(sides.ends, &sides.err), 0);
+}
+
+void sides_tear_down(void)
+{
+    for (int i = 0; i < sides.fabrics.count; i++) {
+        berth_replacement_undo(&sides.fabrics.items[i]);
+        berth_replacement_fini(&sides.fabrics.items[i]);
+    }
+    berth_scan_fini(&sides.scan);
+    unit_remove(sides.directory);
+    free(sides.directory);
+}
+
+void sides_compile(const char *place, const char *soname, const char *functions)
+{
+    BERTH_FREE char *source = NULL;
+    size_t size;
+    FILE *text = open_memstream(&source, &size);
+
+    for (; *functions; functions++)
+        fprintf(text, "int net_%c(void) { return 0; }\n", *functions);
+    fclose(text);
+    unit_compile(sides.directory, source, "-shared -fPIC -Wl,-soname,%s -o %s/%s",
+                 soname, place, soname);
+}
+
+void sides_compile_program(const char *soname, const char *functions)
+{
+    BERTH_FREE char *source = NULL;
+    BERTH_FREE char *path = unit_path(sides.directory, "app");
+    size_t size;
+    FILE *text = open_memstream(&source, &size);
+
+    for (const char *it = functions; *it; it++)
+        fprintf(text, "int net_%c(void);\n", *it);
+    fputs("int _start(void) { return 0", text);
+    for (const char *it = functions; *it; it++)
+        fprintf(text, " + net_%c()", *it);
+    fputs("; }\n", text);
+    fclose(text);
+    unit_compile(sides.directory, source, "-Wl,-rpath,%s/image -Limage -l:%s -o app",
+                 sides.directory, soname);
+    ck_assert_int_eq(berth_scan_program(NULL, path, environ, &sides.scan, &sides.err),
+                     0);
+}
+
+void sides_write_manifest(const char *soname)
+{
+    BERTH_FREE char *path = unit_path(sides.directory, "stage/manifest");
+    BERTH_FREE char *answer = NULL;
+    FILE *file = fopen(path, "w");
+
+    ck_assert_ptr_nonnull(file);
+    fprintf(file,
+            "berth-stage\t5\nprofile\tnet\t1\nfrom\t/usr/lib/%s\nmounted\t/x\n"
+            "file\tlib/%s\t%s\t1\nset\tNET_X\t1\nend\n",
+            soname, soname, soname);
+    fclose(file);
+    ck_assert_int_gt(asprintf(&answer, "/host/stage\n%s/stage", sides.directory), 0);
+    ck_assert_int_eq(
+        berth_channel_send(sides.ends[0], BERTH_CHANNEL_STAGED, answer, &sides.err), 0);
+}
+
+bool sides_may_mount(void)
+{
+    if (unshare(CLONE_NEWNS) < 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
+        return false;
+    return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
+}

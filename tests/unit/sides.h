@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "bind/fabrics.h"
+
+/* An image with a program, and the stage of the host's libraries for it, of which one
+ * test program sees what lies over what. Where the test may not have a mount namespace,
+ * only what is refused before the mounts is seen. */
+
+#define NET   "libberth-net.so.1"
+#define OTHER "libberth-other.so.1"
+#define UCS   "libucs.so.0" /* which opens plugins */
+
+extern struct sides {
+    char *directory; /* with image/, stage/lib/ and the program, app */
+    int ends[2];     /* of the channel; the test answers at the first for the host */
+    struct berth_scan scan; /* at the program */
+    struct berth_mpi_program wants;
+    struct berth_fabrics fabrics;
+    struct berth_err note, err;
+} sides;
+
+void sides_set_up(void);
+void sides_tear_down(void);
+
+/* Make NAME in the directory. */
+void sides_make_directory(const char *name);
+
+/* Compile the library SONAME in PLACE (image, stage/lib), with these functions, one
+ * letter each. */
+void sides_compile(const char *place, const char *soname, const char *functions);
+
+/* Compile the program, which needs the functions of the image's library SONAME, and
+ * scan it. */
+void sides_compile_program(const char *soname, const char *functions);
+
+/* Make the stage one of the library SONAME, and send it as the host's answer. */
+void sides_write_manifest(const char *soname);
+
+/* Move into a mount namespace. False: the test may not. */
+bool sides_may_mount(void);
