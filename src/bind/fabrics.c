@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/resolve.h"
 #include "base/text.h"
+#include "bind/fabricnote.h"
 #include "bind/named.h"
 #include "bind/parent.h"
 #include "bind/users.h"
@@ -378,32 +379,6 @@ static int try_one(const struct berth_inside *inside, size_t i,
     return 0;
 }
 
-static size_t number_of(const struct berth_inside *inside,
-                        const struct berth_replacement *replacement)
-{
-    return (size_t)(replacement->stack - inside->fabrics->items);
-}
-
-/* Why a program cannot use the fabric of number I; NULL: all can. */
-static const char *find_refusal(struct berth_fabrics *const *programs, size_t count,
-                                size_t i)
-{
-    for (size_t k = 0; k < count; k++)
-        if (*programs[k]->refused[i].text)
-            return programs[k]->refused[i].text;
-    return NULL;
-}
-
-static bool is_used(const struct berth_inside *inside,
-                    struct berth_fabrics *const *programs, size_t count, size_t i)
-{
-    for (size_t k = 0; k < count; k++)
-        for (int j = 0; j < programs[k]->count; j++)
-            if (number_of(inside, &programs[k]->items[j]) == i)
-                return true;
-    return false;
-}
-
 /* Each of several programs was judged by the image's own files. What one of them cannot
  * use is for none; the rest is mounted again, each file once. */
 static int mount_again(const struct berth_inside *inside,
@@ -418,7 +393,8 @@ static int mount_again(const struct berth_inside *inside,
         for (int j = 0; j < programs[k]->count; j++) {
             struct berth_replacement *it = &programs[k]->items[j];
 
-            if (find_refusal(programs, count, number_of(inside, it))) {
+            if (berth_fabrics_refusal(programs, count,
+                                      berth_fabrics_number(inside, it))) {
                 berth_replacement_fini(it);
                 continue;
             }
@@ -432,50 +408,6 @@ static int mount_again(const struct berth_inside *inside,
         programs[k]->count = kept;
     }
     return 0;
-}
-
-static void add_note(struct berth_err *note, const char *format, const char *a,
-                     const char *b)
-{
-    struct berth_err before = *note;
-    struct berth_err text;
-
-    berth_err_set(&text, format, a, b);
-    berth_err_set(note, "%s%s%s", before.text, *before.text ? "; " : "", text.text);
-}
-
-/* How it is said of a STACK that it is used. */
-static const char *sentence_of(const struct berth_stack *stack)
-{
-    if (stack->profile->adds)
-        return "the host's %s (%s) is in the container";
-    return is_of(stack, BERTH_PROFILE_LIBRARIES)
-               ? "the host's %s (%s) is in the place of the image's"
-               : "the host's %s (%s) runs under the image's own MPI";
-}
-
-static void say(const struct berth_inside *inside,
-                struct berth_fabrics *const *programs, size_t count,
-                struct berth_err *note)
-{
-    *note->text = '\0';
-    for (size_t i = 0; i < inside->fabrics->count && i < BERTH_FABRICS_MAX; i++) {
-        const struct berth_stack *stack = &inside->fabrics->items[i];
-        const char *why = find_refusal(programs, count, i);
-
-        if (why)
-            add_note(note,
-                     stack->profile->adds ? "the host's '%s' is left out: %s"
-                                          : "the image's own '%s' stays: %s",
-                     berth_profile_first(stack->profile), why);
-        else if (is_used(inside, programs, count, i))
-            add_note(note, sentence_of(stack), stack->version, stack->profile->name);
-    }
-    if (!*note->text)
-        berth_err_set(note,
-                      "the image has no library that a fabric of this host could stand "
-                      "for (--container-fabric=%s)",
-                      inside->request->fabric);
 }
 
 /* What is added is not for an MPI. */
@@ -561,7 +493,7 @@ int berth_fabrics_use(const struct berth_inside *inside,
             *programs[0]->warning.text = '\0';
     if (count > 1 && mount_again(inside, programs, count, err) < 0)
         return -1;
-    say(inside, programs, count, ret_note);
+    berth_fabrics_say(inside, programs, count, ret_note);
     return kind == BERTH_PROFILE_LIBRARIES
                ? 0
                : check_required(inside, programs, count, ret_note, err);
