@@ -72,6 +72,23 @@ static int read_work(int argc, char **argv, struct work *work, struct berth_err 
     return 0;
 }
 
+/* Let the witness watch for what is staged at PATH: ranks that have mapped its library
+ * SONAME use it. */
+static void watch_for(const struct work *work, const char *path, const char *soname)
+{
+    berth_strvec_push(&work->witness->stages, path);
+    berth_strvec_push(&work->witness->stages, soname);
+}
+
+/* Libraries are used by ranks that have mapped any of them. */
+static void watch_libraries(const struct work *work, const struct berth_stack *stack,
+                            const char *path)
+{
+    if (berth_request_witnesses_libraries(&work->order.request))
+        for (size_t i = 0; i < stack->count; i++)
+            watch_for(work, path, stack->libraries[i].soname);
+}
+
 /* Stage the stack of number NUMBER, and send its place to the child at INSIDE. If it
  * cannot be staged, send the reason: the child decides what that means. */
 static int stage(const struct work *work, const struct berth_inside *with,
@@ -80,7 +97,6 @@ static int stage(const struct work *work, const struct berth_inside *with,
     size_t at = strtoul(number, NULL, 10);
     const struct berth_stacks *stacks =
         at < with->stacks->count ? with->stacks : with->fabrics;
-    const char *library = BERTH_MARK_LIBRARY;
     int64_t least = berth_clock() + 1000;
     struct berth_staged staged;
     BERTH_FREE char *answer = NULL;
@@ -94,13 +110,12 @@ static int stage(const struct work *work, const struct berth_inside *with,
                         &staged, &why) < 0)
         return berth_channel_send(inside, BERTH_CHANNEL_REFUSED, why.text, err);
     berth_stage_touch(staged.path);
-    if (stacks == with->fabrics)
-        library = berth_profile_first(stacks->items[at].profile);
-    if (stacks->items[at].profile->kind != BERTH_PROFILE_LIBRARIES ||
-        berth_request_witnesses_libraries(with->request)) {
-        berth_strvec_push(&work->witness->stages, staged.path);
-        berth_strvec_push(&work->witness->stages, library);
-    }
+    if (stacks->items[at].profile->kind == BERTH_PROFILE_LIBRARIES)
+        watch_libraries(work, &stacks->items[at], staged.path);
+    else
+        watch_for(work, staged.path,
+                  stacks == with->fabrics ? berth_stack_first(&stacks->items[at])
+                                          : BERTH_MARK_LIBRARY);
     if (asprintf(&answer, "%s\n%s", staged.path, staged.mounted) < 0)
         answer = NULL;
     berth_staged_fini(&staged);

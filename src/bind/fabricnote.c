@@ -64,7 +64,7 @@ void berth_fabrics_say(const struct berth_inside *inside,
             add_note(note,
                      stack->profile->adds ? "the host's '%s' is left out: %s"
                                           : "the image's own '%s' stays: %s",
-                     berth_profile_first(stack->profile), why);
+                     berth_stack_first(stack), why);
         else if (is_used(inside, programs, count, i))
             add_note(note, sentence_of(stack), stack->version, stack->profile->name);
     }

@@ -324,7 +324,7 @@ static int use_one(struct use *use, size_t at, struct berth_err *err)
         return berth_err_set(err,
                              "the image has no '%s' that the host's could stand for; "
                              "leave %s out",
-                             berth_profile_first(profile), option_of(use));
+                             berth_stack_first(use->stack), option_of(use));
     if (!is_wanted(use, has_own))
         return 0;
     if (check_own_plugin(use, err) < 0)
@@ -342,6 +342,16 @@ static void cut_advice(char *sentence)
 
     if (advice)
         *advice = '\0';
+}
+
+/* What the image has of the libraries that are replaced. */
+static const char *name_replaced(const struct use *use)
+{
+    const char *const *it = berth_stack_replaces(use->stack);
+
+    while (*it && !berth_mpi_objects_find(&use->scan->objects, *it))
+        it++;
+    return *it ? *it : berth_stack_first(use->stack);
 }
 
 /* Try the fabric of number I for a program. */
@@ -364,7 +374,7 @@ static int try_one(const struct berth_inside *inside, size_t i,
                             "(%s=%s)"
                           : "neither the program nor a plugin of its MPI needs the "
                             "image's '%s', for which the host's stands (%s=%s)",
-                      use.stack->profile->replaces[0], option_of(&use), value_of(&use));
+                      name_replaced(&use), option_of(&use), value_of(&use));
     berth_users_fini(&use.users);
     if (result >= 0) {
         program->count += result;

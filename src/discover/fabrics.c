@@ -67,6 +67,20 @@ static const char *find_path(const struct berth_strvec *paths, const char *sonam
     return NULL;
 }
 
+/* Of PATHS, the library that the host must have of PROFILE: the first that it names; of
+ * libraries that replace others any, since each replaces its own name. NULL: none. */
+static const char *find_first(const struct berth_profile *profile,
+                              const struct berth_strvec *paths)
+{
+    const char *const *it = profile->adds ? profile->adds : profile->replaces;
+    bool is_any = profile->kind == BERTH_PROFILE_LIBRARIES && !profile->adds;
+    const char *found = find_path(paths, *it);
+
+    while (is_any && !found && *++it)
+        found = find_path(paths, *it);
+    return found;
+}
+
 /* Add to STACK those of SONAMES (NULL: none) that are among PATHS. False: no memory. */
 static bool push(const char *const *sonames, const struct berth_strvec *paths,
                  struct berth_stack *stack)
@@ -109,10 +123,10 @@ static int add(const struct search *search, const struct berth_profile *profile,
                struct berth_err *err)
 {
     struct berth_stack stack = {.profile = profile};
-    BERTH_FREE char *real =
-        berth_resolve(find_path(paths, berth_profile_first(profile)));
+    const char *first = find_first(profile, paths);
+    BERTH_FREE char *real = berth_resolve(first);
 
-    stack.version = strdup(real ? berth_text_base(real) : berth_profile_first(profile));
+    stack.version = strdup(berth_text_base(real ? real : first));
     stack.origin = say_origin(profile);
     stack.search = search->path ? strdup(search->path) : NULL;
     if (!stack.version || !stack.origin || (search->path && !stack.search) ||
@@ -127,23 +141,50 @@ static int add(const struct search *search, const struct berth_profile *profile,
                : berth_err_oom(err);
 }
 
-/* Is what was found what the profile is for? A library of the same SONAME may be
- * another one. */
+/* Is the library PATH what the profile is for? One of the same SONAME may be another.
+ */
 static bool is_meant(const struct search *search, const struct berth_profile *profile,
-                     const struct berth_strvec *paths)
+                     const char *path)
 {
-    const char *first = find_path(paths, berth_profile_first(profile));
     struct berth_closure closure;
     bool found;
 
-    if (!first || profile->kind != BERTH_PROFILE_LIBRARIES || !profile->needs)
-        return first;
-    if (berth_loader_list(search->cache, search->loader, first, search->env.items,
+    if (profile->kind != BERTH_PROFILE_LIBRARIES ||
+        berth_profile_is_needed(profile, berth_text_base(path)))
+        return true;
+    if (berth_loader_list(search->cache, search->loader, path, search->env.items,
                           &closure, NULL) < 0)
         return false;
     found = berth_profile_has_needed(profile, &closure);
     berth_closure_fini(&closure);
     return found;
+}
+
+/* Remove PATH, a string of PATHS, which are in no order. */
+static void drop(struct berth_strvec *paths, const char *path)
+{
+    size_t at = 0;
+
+    while (paths->items[at] != path)
+        at++;
+    free(paths->items[at]);
+    paths->items[at] = paths->items[--paths->count];
+    paths->items[paths->count] = NULL;
+}
+
+/* Remove from PATHS the libraries that are others than the profile is for, and stand
+ * before those that are. Returns whether any is. */
+static bool keep_meant(const struct search *search, const struct berth_profile *profile,
+                       struct berth_strvec *paths)
+{
+    const char *first;
+
+    while ((first = find_first(profile, paths))) {
+        if (is_meant(search, profile, first))
+            return true;
+        drop(paths, first);
+    }
+    return false;
 }
 
 /* Among PATHS only what is in PLACE, from the directory of the first library. */
@@ -173,7 +214,7 @@ static int look_nearby(const struct search *search, const struct berth_profile *
 {
     const char *const *place = profile->nearby;
     BERTH_STRVEC struct berth_strvec found = {0};
-    const char *first = find_path(paths, berth_profile_first(profile));
+    const char *first = find_first(profile, paths);
 
     if (profile->kind != BERTH_PROFILE_LIBRARIES || profile->prefix)
         return 0;
@@ -182,7 +223,7 @@ static int look_nearby(const struct search *search, const struct berth_profile *
             continue;
         if (look_beside(profile, first, *place, &found, err) < 0)
             return -1;
-        if (!is_meant(search, profile, &found))
+        if (!keep_meant(search, profile, &found))
             continue;
         berth_strvec_fini(paths);
         *paths = found;
@@ -204,7 +245,7 @@ static int find_all(const struct search *search, const struct berth_profile *pro
             find_libraries(search, it, it->replaces, &paths, err) < 0 ||
             look_nearby(search, it, &paths, err) < 0)
             return -1;
-        if (is_meant(search, it, &paths) && add(search, it, &paths, stacks, err) < 0)
+        if (keep_meant(search, it, &paths) && add(search, it, &paths, stacks, err) < 0)
             return -1;
     }
     return 0;

@@ -198,6 +198,12 @@ const char *const *berth_stack_replaces(const struct berth_stack *stack)
     return stack->profile->replaces ? stack->profile->replaces : none;
 }
 
+const char *berth_stack_first(const struct berth_stack *stack)
+{
+    return stack->count ? stack->libraries[0].soname
+                        : berth_profile_first(stack->profile);
+}
+
 bool berth_stack_adds_libraries(const struct berth_stack *stack)
 {
     return stack->profile->kind == BERTH_PROFILE_LIBRARIES && stack->profile->adds;

@@ -50,6 +50,10 @@ int berth_stacks_find(struct berth_factcache *cache,
  * ended by NULL, borrowed. */
 const char *const *berth_stack_replaces(const struct berth_stack *stack);
 
+/* The SONAME by which STACK, which is not an MPI, is known: the first that the host
+ * has. Borrowed. */
+const char *berth_stack_first(const struct berth_stack *stack);
+
 /* Has it libraries that an image need not have, which programs find by LD_LIBRARY_PATH?
  */
 bool berth_stack_adds_libraries(const struct berth_stack *stack);

@@ -253,11 +253,12 @@ const struct berth_profile berth_profiles[] = {
     /* Debian has OpenBLAS under the names of the reference BLAS and LAPACK, which its
      * programs are linked with, in directories of their own, whatever the alternative
      * is that the loader finds (libopenblas0-pthread, -openmp, -serial). Seen: it has
-     * each symbol of them but helpers of their own (cdotcsub_, RowMajorStrg). */
+     * each symbol of them but helpers of their own (cdotcsub_, RowMajorStrg). Programs
+     * are linked with its own name, too, which is the only one on RHEL. */
     {.kind = BERTH_PROFILE_LIBRARIES,
      .name = "openblas",
      .stack = "openblas",
-     .replaces = LIST("libblas.so.3", "liblapack.so.3"),
+     .replaces = LIST("libblas.so.3", "liblapack.so.3", "libopenblas.so.0"),
      .needs = LIST("libopenblas*.so.*"),
      .nearby = LIST("openblas-pthread", "openblas-openmp", "openblas-serial")},
     {0},
@@ -313,11 +314,16 @@ static bool is_one_of(const char *const *patterns, const char *text)
     return false;
 }
 
+bool berth_profile_is_needed(const struct berth_profile *profile, const char *soname)
+{
+    return !profile->needs || is_one_of(profile->needs, soname);
+}
+
 bool berth_profile_has_needed(const struct berth_profile *profile,
                               const struct berth_closure *closure)
 {
     for (size_t i = 0; profile->needs && i < closure->count; i++)
-        if (is_one_of(profile->needs, closure->items[i].soname))
+        if (berth_profile_is_needed(profile, closure->items[i].soname))
             return true;
     return !profile->needs;
 }

@@ -106,8 +106,9 @@ bool berth_profile_is_called(const struct berth_profile *profile, const char *na
 /* Does the profile bring an MPI, its own or a translator's? */
 bool berth_profile_is_mpi(const struct berth_profile *profile);
 
-/* Is one of the libraries that the profile needs in the closure? Yes where it needs
- * none. */
+/* Is SONAME one of the libraries that the profile needs, or is one of these in the
+ * closure? Yes where it needs none. */
+bool berth_profile_is_needed(const struct berth_profile *profile, const char *soname);
 bool berth_profile_has_needed(const struct berth_profile *profile,
                               const struct berth_closure *closure);
 
@@ -116,7 +117,7 @@ bool berth_profile_has_needed(const struct berth_profile *profile,
 const char *berth_profile_option(const struct berth_profile *profile);
 const char *berth_profile_advice(const struct berth_profile *profile);
 
-/* The SONAME that the host must have of a fabric, or of libraries. */
+/* The first SONAME of a fabric, which the host must have, or of libraries. */
 const char *berth_profile_first(const struct berth_profile *profile);
 
 /* A label that differs for every profile, also from an earlier one of the same name. */

@@ -46,15 +46,17 @@ void berth_mapped_add_stage(struct berth_mapped_files *files, const char *path,
 static bool judge_staged(const struct berth_mapped_files *files, dev_t device,
                          ino_t inode, struct berth_mapped_file *file)
 {
+    bool is_staged = false;
+
     for (size_t i = 0; i < files->staged_count; i++)
         if (files->staged[i].inode == inode && files->staged[i].device == device) {
+            is_staged = true;
             if (files->staged[i].tells) {
                 file->kind = BERTH_MAPPED_STAGED;
                 file->stage = files->staged[i].name;
             }
-            return true;
         }
-    return false;
+    return is_staged;
 }
 
 static void name_library(const struct berth_mpi_library *library,

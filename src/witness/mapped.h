@@ -11,7 +11,8 @@
  * contents of the files and not by their names. Staged files are known by their inodes.
  * One library of each stage shows that a process uses the stage: for an MPI the one
  * that makes the mark (step/mark.h), which the C library of MPI needs; for a fabric the
- * first library of its profile. Other staged files may be mapped for other reasons. */
+ * first library of its profile, for libraries each of them. Other staged files may be
+ * mapped for other reasons. */
 
 enum berth_mapped {
     BERTH_MAPPED_NONE,   /* no MPI */
@@ -44,8 +45,8 @@ struct berth_mapped_files {
 };
 
 /* Adds the files below PATH, a stage on the host: a process that has mapped the one
- * named LIBRARY uses the stage. PATH must live as long as FILES. Out of memory, files
- * are left out. */
+ * named LIBRARY uses the stage, which may be added for several. PATH must live as long
+ * as FILES. Out of memory, files are left out. */
 void berth_mapped_add_stage(struct berth_mapped_files *files, const char *path,
                             const char *library);
 

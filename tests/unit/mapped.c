@@ -112,11 +112,30 @@ START_TEST(an_mpi_that_is_mapped_is_known)
 }
 END_TEST
 
+/* Libraries of the host are used by a process that has mapped any of them. */
+START_TEST(any_of_several_libraries_shows_the_use_of_a_stage)
+{
+    struct berth_mapped_files files = {0};
+    const struct berth_mapped_file *file;
+    BERTH_FREE char *stage = unit_path(directory, "stage");
+    pid_t pid = unit_process(map_all, "stage/lib/libmpi.so.12");
+
+    berth_mapped_add_stage(&files, stage, BERTH_MARK_LIBRARY);
+    berth_mapped_add_stage(&files, stage, "libmpi.so.12");
+    ck_assert_int_eq(berth_mapped_inspect(&files, pid, &file), BERTH_MAPPED_STAGED);
+    ck_assert_str_eq(file->stage, "stage");
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    berth_mapped_fini(&files);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("mapped");
 
     tcase_add_unchecked_fixture(tests, setup, teardown);
     tcase_add_loop_test(tests, an_mpi_that_is_mapped_is_known, 0, COUNT(looks));
+    tcase_add_test(tests, any_of_several_libraries_shows_the_use_of_a_stage);
     return unit_run("mapped", tests);
 }

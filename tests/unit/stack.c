@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "discover/fabrics.h"
 #include "install.h"
 #include "unit.h"
 
@@ -286,6 +287,46 @@ START_TEST(a_profile_with_a_prefix_is_for_what_is_there)
 }
 END_TEST
 
+/* Each replaces its own name in an image: a host may have OpenBLAS under its own name
+ * alone, and another BLAS under the first one. */
+START_TEST(libraries_are_there_by_any_of_their_names)
+{
+    static const char *const replaces[] = {"libnine.so.3", "libten.so.3",
+                                           "libopen.so.0", NULL};
+    static const char *const needs[] = {"libopen*.so.*", NULL};
+    BERTH_FREE char *path = unit_fill("LD_LIBRARY_PATH=@", directory);
+    const struct berth_profile profiles[] = {{.kind = BERTH_PROFILE_LIBRARIES,
+                                              .name = "open",
+                                              .stack = "open",
+                                              .replaces = replaces,
+                                              .needs = needs},
+                                             {0}};
+    char *const env[] = {path, NULL};
+    struct berth_stacks stacks;
+    struct berth_err err;
+
+    unit_compile(directory, "int nine;", "-shared -fPIC -o libnine.so.3");
+    ck_assert_int_eq(berth_fabrics_find(NULL, profiles, env, &stacks, &err), 0);
+    ck_assert_uint_eq(stacks.count, 0);
+    unit_compile(directory, "int open;",
+                 "-shared -fPIC -Wl,-soname,libopen.so.0 -o libopen.so.0");
+    ck_assert_int_eq(berth_fabrics_find(NULL, profiles, env, &stacks, &err), 0);
+    ck_assert_uint_eq(stacks.count, 1);
+    ck_assert_uint_eq(stacks.items[0].count, 1);
+    ck_assert_str_eq(berth_stack_first(&stacks.items[0]), "libopen.so.0");
+    ck_assert_str_eq(stacks.items[0].version, "libopen.so.0");
+    ck_assert_str_eq(berth_stack_replaces(&stacks.items[0])[0], "libopen.so.0");
+    ck_assert_ptr_null(berth_stack_replaces(&stacks.items[0])[1]);
+    berth_stacks_fini(&stacks);
+    unit_compile(directory, "int ten;",
+                 "-shared -fPIC -Wl,--no-as-needed -L. -l:libopen.so.0 -o libten.so.3");
+    ck_assert_int_eq(berth_fabrics_find(NULL, profiles, env, &stacks, &err), 0);
+    ck_assert_uint_eq(stacks.items[0].count, 2);
+    ck_assert_str_eq(berth_stack_first(&stacks.items[0]), "libten.so.3");
+    berth_stacks_fini(&stacks);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("stack");
@@ -296,5 +337,6 @@ int main(void)
     tcase_add_test(tests, a_stack_has_the_path_that_led_to_it);
     tcase_add_loop_test(tests, the_site_prefers, 0, COUNT(orders));
     tcase_add_test(tests, a_profile_with_a_prefix_is_for_what_is_there);
+    tcase_add_test(tests, libraries_are_there_by_any_of_their_names);
     return unit_run("stack", tests);
 }

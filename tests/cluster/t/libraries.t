@@ -63,6 +63,10 @@ status 0\$" --container-image=$image python3 blas.py
 sed '1i #!/usr/bin/env python3' <<<"$(on login alice cat blas.py)" | script bang.py
 one "a script that finds its Python on the PATH" "^solved True
 status 0\$" "${with[@]}" ./bang.py
+on login alice rm -f dgemm dgemmopen envblas
+alice srun -Q -w n1 --container-image=$image cp /usr/bin/dgemm /usr/bin/env .
+on n1 alice bash -c 'patchelf --replace-needed libblas.so.3 libopenblas.so.0 --output dgemmopen dgemm
+    patchelf --add-needed libblas.so.3 --output envblas env'
 one "a program that does not use it" \
     "^berth: n1: warning: image '$image': --container-libraries=openblas: neither the program nor what it is known to load later needs the image's 'libblas.so.3', for which the host's stands .--container-libraries=openblas.
 status 0\$" "${with[@]}" true
@@ -142,6 +146,28 @@ printf '%s\n' 'rules:' '  - options: {container-libraries: openblas}' | site n1
 one "a site's rule" "OpenBLAS
 status 0\$" --container-image=$image dgemm 300
 site n1 </dev/null
+
+# An image's own OpenBLAS, and programs that are linked with it by its own name.
+own=(--container-image=/images/openblas.sif --container-libraries=openblas)
+loaded() {
+    equal "$1" "berth: n1: note: image '/images/openblas.sif': --container-libraries=openblas: 1 of 1 ranks loaded the host's $2 (openblas)
+berth: n1: note: the host's $2 (openblas) is in the place of the image's" \
+        "$(alice srun -v -w n1 -n1 "${own[@]}" "./$3" 1500 2>&1 | grep -a 'note: .*(openblas)' | sort)"
+}
+one "an image's OpenBLAS is replaced" "^dgemm 300: .*OpenBLAS
+status 0\$" "${own[@]}" ./dgemmopen 300
+loaded "... and srun -v says that a rank has the host's" libblas.so.3 dgemmopen
+loaded "... also under the name of BLAS" libblas.so.3 dgemm
+on n1 root bash -c "mkdir /opt/openblas && mv $lib/openblas-pthread /opt/openblas/lib && rm $lib/lib{blas,lapack}.so.3 &&
+    ln -sf /opt/openblas/lib/libopenblas.so.0 $lib/libopenblas.so.0 && ldconfig"
+matches "a host with OpenBLAS by its own name alone" "^openblas: libopenblasp-r[0-9.]*so, libraries, found by profile 'openblas'
+  [^ ]*/libopenblas.so.0\$" "$(on n1 alice berth profiles | grep -A1 ^openblas:)"
+loaded "... has it for programs by that name" libopenblasp-r0.3.29.so dgemmopen
+one "... and for no other" "the image has no 'libopenblas.so.0' that the host's could stand for; leave --container-libraries out
+status 1\$" "${with[@]}" dgemm
+on n1 root bash -c "mv /opt/openblas/lib $lib/openblas-pthread && rmdir /opt/openblas"
+openblas_remove n1
+openblas_install n1
 
 # A library of a vendor, whose SONAME is another: the site links the names to it.
 on n1 root bash -c "mkdir -p /opt/vendor/lib /etc/slurm/profiles.d &&
