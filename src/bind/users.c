@@ -190,11 +190,11 @@ static void follow_words(struct berth_users *users)
     }
 }
 
-/* What the program may load or start while it runs, if nothing that it loads at its
- * start is a user. */
+/* What the program may load or start while it runs: a Python may need a library itself,
+ * and its packages more of it. */
 static int find_later(struct berth_users *users, struct berth_err *err)
 {
-    if (!users->command || users->files.count > 0)
+    if (!users->command)
         return 0;
     follow_packages(users, users->scan->runner);
     /* `#!/usr/bin/env python3`: which Python it is shows only when it runs. */
@@ -295,55 +295,64 @@ static void free_symbols(struct symbols *symbols)
     free(symbols->items);
 }
 
-/* Does a file that the program loads, and that is not replaced, define NAME? */
-static bool is_elsewhere(const struct berth_users *users, const char *name)
+/* What is judged. */
+struct judging {
+    const struct berth_users *users;
+    const struct berth_stack *stack;
+    struct symbols image;  /* of the libraries that are replaced */
+    struct symbols host;   /* of those that stand for them */
+    bool counts_elsewhere; /* what another file of the program defines is not lacking */
+    struct symbols others; /* of these files; read when the first symbol is lacking */
+};
+
+static bool is_replaced(const struct berth_users *users,
+                        const struct berth_mpi_object *object)
 {
-    const struct berth_mpi_objects *objects = &users->scan->objects;
-    bool found = false;
-
-    for (size_t i = 0; i < objects->count && !found; i++) {
-        const struct berth_mpi_object *object = &objects->items[i];
-        struct berth_elf elf;
-
-        if (object->role == BERTH_ROLE_PRESENT ||
-            (object->soname && berth_text_is_any(object->soname, users->sonames)) ||
-            berth_elf_read_path(object->path, NULL, &elf, NULL) < 0)
-            continue;
-        found = berth_elf_find(&elf.defined, name);
-        berth_elf_fini(&elf);
-    }
-    return found;
+    return object->soname && berth_text_is_any(object->soname, users->sonames);
 }
 
-/* The first of NEEDED that IMAGE defines and HOST does not; NULL: none. A symbol that
- * another file of USERS (NULL: none) defines is not lacking. */
-static const char *find_lacking(const struct berth_elf_symbols *needed,
-                                const struct symbols *image, const struct symbols *host,
-                                const struct berth_users *users)
+/* Does a file that the program loads, and that is not replaced, define NAME? A file
+ * that cannot be read defines nothing. */
+static bool is_elsewhere(struct judging *judging, const char *name)
+{
+    const struct berth_mpi_objects *objects = &judging->users->scan->objects;
+    bool is_read = judging->others.count > 0; /* the program is one */
+
+    for (size_t i = 0; i < objects->count && !is_read; i++)
+        if (objects->items[i].role != BERTH_ROLE_PRESENT &&
+            !is_replaced(judging->users, &objects->items[i]))
+            add_symbols(objects->items[i].path, &judging->others, NULL);
+    return defines(&judging->others, name);
+}
+
+/* The first of NEEDED that the image's libraries define and the host's do not; NULL:
+ * none. */
+static const char *find_lacking(struct judging *judging,
+                                const struct berth_elf_symbols *needed)
 {
     for (size_t i = 0; i < needed->count; i++)
-        if (!needed->items[i].weak && defines(image, needed->items[i].name) &&
-            !defines(host, needed->items[i].name) &&
-            !(users && is_elsewhere(users, needed->items[i].name)))
+        if (!needed->items[i].weak && defines(&judging->image, needed->items[i].name) &&
+            !defines(&judging->host, needed->items[i].name) &&
+            !(judging->counts_elsewhere &&
+              is_elsewhere(judging, needed->items[i].name)))
             return needed->items[i].name;
     return NULL;
 }
 
 /* Refuses the host's libraries if they lack a symbol that USER needs of the image's. A
  * program that copies data of a library defines the symbol itself. */
-static int check_user(const struct berth_stack *stack, const char *user,
-                      const struct symbols *image, const struct symbols *host,
-                      const struct berth_users *users, struct berth_err *err)
+static int check_user(struct judging *judging, const char *user, struct berth_err *err)
 {
+    const struct berth_stack *stack = judging->stack;
     struct berth_elf elf;
     const char *lacking;
     int result = berth_elf_read_path(user, NULL, &elf, err);
 
     if (result < 0)
         return -1;
-    lacking = find_lacking(&elf.undefined, image, host, users);
+    lacking = find_lacking(judging, &elf.undefined);
     if (!lacking)
-        lacking = find_lacking(&elf.copied, image, host, NULL);
+        lacking = find_lacking(judging, &elf.copied);
     if (lacking)
         result = berth_err_set(err,
                                "'%s' of the image needs %s, which the host's %s "
@@ -354,23 +363,32 @@ static int check_user(const struct berth_stack *stack, const char *user,
     return result;
 }
 
+static int check_users(struct judging *judging, struct berth_err *err)
+{
+    const struct berth_strvec *files = &judging->users->files;
+
+    for (size_t i = 0; i < files->count; i++)
+        if (check_user(judging, files->items[i], err) < 0)
+            return -1;
+    return 0;
+}
+
 /* The same for the libraries that the program loads and that name none of those that
  * are replaced: libgsl leaves it to the program which BLAS it gets. */
-static int check_others(const struct berth_users *users,
-                        const struct berth_stack *stack, const struct symbols *image,
-                        const struct symbols *host, struct berth_err *err)
+static int check_others(struct judging *judging, struct berth_err *err)
 {
+    const struct berth_users *users = judging->users;
     const struct berth_mpi_objects *objects = &users->scan->objects;
 
+    judging->counts_elsewhere = true;
     for (size_t i = 0; i < objects->count; i++) {
         const struct berth_mpi_object *object = &objects->items[i];
 
         if (object->role != BERTH_ROLE_LOADED || !object->soname ||
-            berth_profile_is_glibc(object->soname) ||
-            berth_text_is_any(object->soname, users->sonames) ||
+            berth_profile_is_glibc(object->soname) || is_replaced(users, object) ||
             berth_strvec_has(&users->files, object->path))
             continue;
-        if (check_user(stack, object->path, image, host, users, err) < 0)
+        if (check_user(judging, object->path, err) < 0)
             return -1;
     }
     return 0;
@@ -405,29 +423,41 @@ static int check_age(const char *version, const struct symbols *image,
         version, lost, gained);
 }
 
+/* Read the symbols of both sides. */
+static int read_sides(struct judging *judging, const struct berth_mpi_objects *staged,
+                      struct berth_err *err)
+{
+    const struct berth_users *users = judging->users;
+    bool is_fabric = judging->stack->profile->kind == BERTH_PROFILE_FABRIC;
+
+    for (size_t i = 0; i < users->places.count; i += 2)
+        if (add_symbols(users->places.items[i + 1], &judging->image, err) < 0)
+            return -1;
+    for (size_t i = 0; i < staged->count; i++)
+        if ((is_fabric ? berth_text_is_any(staged->items[i].soname, users->sonames)
+                       : !berth_profile_is_glibc(staged->items[i].soname)) &&
+            add_symbols(staged->items[i].path, &judging->host, err) < 0)
+            return -1;
+    return 0;
+}
+
 int berth_users_check(const struct berth_users *users,
                       const struct berth_mpi_objects *staged,
                       const struct berth_stack *stack, struct berth_err *err)
 {
     bool is_fabric = stack->profile->kind == BERTH_PROFILE_FABRIC;
-    struct symbols image = {0};
-    struct symbols host = {0};
-    int result = 0;
+    struct judging judging = {.users = users, .stack = stack};
+    int result = read_sides(&judging, staged, err);
 
-    for (size_t i = 0; result == 0 && i < users->places.count; i += 2)
-        result = add_symbols(users->places.items[i + 1], &image, err);
-    for (size_t i = 0; result == 0 && i < staged->count; i++)
-        if (is_fabric ? berth_text_is_any(staged->items[i].soname, users->sonames)
-                      : !berth_profile_is_glibc(staged->items[i].soname))
-            result = add_symbols(staged->items[i].path, &host, err);
     if (result == 0 && is_fabric)
-        result = check_age(stack->version, &image, &host, err);
-    for (size_t i = 0; result == 0 && i < users->files.count; i++)
-        result = check_user(stack, users->files.items[i], &image, &host, NULL, err);
+        result = check_age(stack->version, &judging.image, &judging.host, err);
+    if (result == 0)
+        result = check_users(&judging, err);
     if (result == 0 && !is_fabric)
-        result = check_others(users, stack, &image, &host, err);
-    free_symbols(&image);
-    free_symbols(&host);
+        result = check_others(&judging, err);
+    free_symbols(&judging.image);
+    free_symbols(&judging.host);
+    free_symbols(&judging.others);
     return result;
 }
 

@@ -157,6 +157,25 @@ START_TEST(a_program_among_the_words_counts)
 }
 END_TEST
 
+/* Though the one that starts it needs the library itself, and gets all of it. */
+START_TEST(a_program_among_the_words_counts_behind_a_user)
+{
+    BERTH_FREE char *path = unit_path(sides.directory, "app");
+    BERTH_FREE char *other = unit_path(sides.directory, "other");
+
+    sides_compile("image", NET, "ab");
+    sides_compile("stage/lib", NET, "a");
+    sides_compile_program(NET, "b");
+    ck_assert_int_eq(rename(path, other), 0);
+    berth_scan_fini(&sides.scan);
+    sides_compile_program(NET, "a");
+    sides_write_manifest(NET);
+    ck_assert_int_eq(use_libraries("net", NET, other), -1);
+    ck_assert_ptr_nonnull(
+        strstr(sides.err.text, "/other' of the image needs net_b, which"));
+}
+END_TEST
+
 START_TEST(libraries_that_the_host_lacks_or_has_twice_are_refused)
 {
     sides_compile("image", NET, "a");
@@ -202,6 +221,7 @@ int main(void)
     tcase_add_test(tests, libraries_stand_under_the_names_of_their_files);
     tcase_add_test(tests, libraries_that_need_an_mpi_are_for_the_host_s);
     tcase_add_test(tests, a_program_among_the_words_counts);
+    tcase_add_test(tests, a_program_among_the_words_counts_behind_a_user);
     tcase_add_test(tests, libraries_that_the_host_lacks_or_has_twice_are_refused);
     tcase_add_test(tests, libraries_that_nobody_is_known_to_need_are_told);
     return unit_run("libraries", tests);

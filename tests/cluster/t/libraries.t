@@ -67,6 +67,10 @@ on login alice rm -f dgemm dgemmopen envblas
 alice srun -Q -w n1 --container-image=$image cp /usr/bin/dgemm /usr/bin/env .
 on n1 alice bash -c 'patchelf --replace-needed libblas.so.3 libopenblas.so.0 --output dgemmopen dgemm
     patchelf --add-needed libblas.so.3 --output envblas env'
+one "what a program starts is checked, though it needs the library itself" "'/usr/bin/dgemmhelper' of the image needs cdotcsub_, .*
+status 1\$" "${with[@]}" ./envblas A=1 dgemmhelper 300
+one "... and runs, if it has all" "^dgemm 300: .*OpenBLAS
+status 0\$" "${with[@]}" ./envblas A=1 dgemm 300
 one "a program that does not use it" \
     "^berth: n1: warning: image '$image': --container-libraries=openblas: neither the program nor what it is known to load later needs the image's 'libblas.so.3', for which the host's stands .--container-libraries=openblas.
 status 0\$" "${with[@]}" true
