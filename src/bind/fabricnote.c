@@ -68,7 +68,7 @@ void berth_fabrics_say(const struct berth_inside *inside,
         else if (is_used(inside, programs, count, i))
             add_note(note, sentence_of(stack), stack->version, stack->profile->name);
     }
-    if (!*note->text)
+    if (!*note->text && programs[0]->kind != BERTH_PROFILE_LIBRARIES)
         berth_err_set(note,
                       "the image has no library that a fabric of this host could stand "
                       "for (--container-fabric=%s)",

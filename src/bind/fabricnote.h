@@ -17,7 +17,8 @@ size_t berth_fabrics_number(const struct berth_inside *inside,
 const char *berth_fabrics_refusal(struct berth_fabrics *const *programs, size_t count,
                                   size_t i);
 
-/* Write into NOTE which fabrics or libraries are used, and of others why not. */
+/* Write into NOTE which fabrics or libraries are used, and of others why not; "": no
+ * libraries are. */
 void berth_fabrics_say(const struct berth_inside *inside,
                        struct berth_fabrics *const *programs, size_t count,
                        struct berth_err *note);

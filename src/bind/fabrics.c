@@ -310,14 +310,27 @@ static int put_over(struct use *use, struct berth_err *err)
     return verify(use, err);
 }
 
+/* A program without a loader loads no library. That is right for libraries, and not for
+ * a network that is named: an MPI in the program has its own. */
+static int check_static(const struct use *use, struct berth_err *err)
+{
+    if (is_library(use) || !is_named(use))
+        return 0;
+    return berth_err_set(err,
+                         "'%s' is linked statically, and has no library that the "
+                         "host's could stand for; leave %s out",
+                         use->scan->runner, option_of(use));
+}
+
 /* One fabric, the one of number AT. Returns 1 when it is in the container, 0 when the
  * image has nothing that it could stand for, or nobody needs it. */
 static int use_one(struct use *use, size_t at, struct berth_err *err)
 {
     const struct berth_profile *profile = use->stack->profile;
-
     bool has_own;
 
+    if (!use->scan->loader)
+        return check_static(use, err);
     if (find_users(use, &has_own, err) < 0)
         return -1;
     if (!has_own && !profile->adds && is_named(use))
@@ -354,6 +367,25 @@ static const char *name_replaced(const struct use *use)
     return *it ? *it : berth_stack_first(use->stack);
 }
 
+/* Warn of one that nobody is known to need; the use of it was RESULT. */
+static void warn_unused(const struct use *use, int result, struct berth_err *ret)
+{
+    if (result == 0 && is_library(use) && !use->scan->loader)
+        berth_err_set(ret,
+                      "'%s' is linked statically, so that the host's %s stands for "
+                      "no library of it",
+                      use->scan->runner, use->stack->version);
+    if (result > 0 && use->users.files.count == 0 && !use->stack->profile->adds)
+        berth_err_set(ret,
+                      is_library(use)
+                          ? "neither the program nor what it is known to load later "
+                            "needs the image's '%s', for which the host's stands "
+                            "(%s=%s)"
+                          : "neither the program nor a plugin of its MPI needs the "
+                            "image's '%s', for which the host's stands (%s=%s)",
+                      name_replaced(use), option_of(use), value_of(use));
+}
+
 /* Try the fabric of number I for a program. */
 static int try_one(const struct berth_inside *inside, size_t i,
                    struct berth_fabrics *program, struct berth_err *err)
@@ -366,15 +398,7 @@ static int try_one(const struct berth_inside *inside, size_t i,
                       .has_host = program->has_host};
     int result = use_one(&use, inside->stacks->count + i, err);
 
-    if (result > 0 && use.users.files.count == 0 && !use.stack->profile->adds)
-        berth_err_set(&program->warning,
-                      is_library(&use)
-                          ? "neither the program nor what it is known to load later "
-                            "needs the image's '%s', for which the host's stands "
-                            "(%s=%s)"
-                          : "neither the program nor a plugin of its MPI needs the "
-                            "image's '%s', for which the host's stands (%s=%s)",
-                      name_replaced(&use), option_of(&use), value_of(&use));
+    warn_unused(&use, result, &program->warning);
     berth_users_fini(&use.users);
     if (result >= 0) {
         program->count += result;

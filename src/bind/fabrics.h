@@ -36,7 +36,8 @@ struct berth_fabrics {
  * Where the request leaves the choice to berth, what cannot be used stays the image's;
  * where it requires a fabric, each program with MPI has one. Libraries are always
  * named. Returns 0, with a sentence in RET_NOTE that says which are used, and of others
- * why not; -1 with a sentence in ERR when the step is not to run. */
+ * why not ("": no library is used, and the warning says why); -1 with a sentence in ERR
+ * when the step is not to run. */
 int berth_fabrics_use(const struct berth_inside *inside,
                       struct berth_fabrics *const *programs, size_t count,
                       struct berth_err *ret_note, struct berth_err *err);

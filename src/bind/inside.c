@@ -379,6 +379,8 @@ static int use_fabrics(struct programs *programs, enum berth_profile_kind kind,
     if (*all[0]->warning.text &&
         put_text(all[0]->warning.text, &binding->warning, err) < 0)
         return -1;
+    if (!*fabrics.text)
+        return 0;
     berth_err_set(&note, "%s%s%s", binding->note ? binding->note : "",
                   binding->note ? "; " : "", fabrics.text);
     return put_text(note.text, &binding->note, err);

@@ -293,6 +293,22 @@ START_TEST(the_image_s_own_stays_where_nobody_has_named_one)
 }
 END_TEST
 
+START_TEST(a_static_program_has_a_network_of_its_own)
+{
+    BERTH_FREE char *path = unit_path(sides.directory, "app");
+
+    unit_compile(sides.directory, "int _start(void) { return 0; }", "-static -o app");
+    ck_assert_int_eq(berth_scan_program(NULL, path, environ, &sides.scan, &sides.err),
+                     0);
+    ck_assert_int_eq(use("auto", NET, 1), 0);
+    ck_assert_int_eq(use("net", NET, 1), -1);
+    ck_assert_ptr_nonnull(strstr(sides.err.text,
+                                 "/app' is linked statically, and has no library that "
+                                 "the host's could stand for; leave "
+                                 "--container-fabric out"));
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("fabrics");
@@ -308,5 +324,6 @@ int main(void)
     tcase_add_loop_test(tests, what_does_not_fit_is_named, 0, COUNT(refused));
     tcase_add_test(tests, what_the_host_does_not_have_is_named);
     tcase_add_test(tests, the_image_s_own_stays_where_nobody_has_named_one);
+    tcase_add_test(tests, a_static_program_has_a_network_of_its_own);
     return unit_run("fabrics", tests);
 }

@@ -157,6 +157,26 @@ START_TEST(a_program_among_the_words_counts)
 }
 END_TEST
 
+START_TEST(a_static_program_has_nothing_to_replace)
+{
+    BERTH_FREE char *path = unit_path(sides.directory, "app");
+    BERTH_FREE char *expected = NULL;
+
+    unit_compile(sides.directory, "int _start(void) { return 0; }", "-static -o app");
+    ck_assert_int_eq(berth_scan_program(NULL, path, environ, &sides.scan, &sides.err),
+                     0);
+    ck_assert_ptr_null(sides.scan.loader);
+    ck_assert_msg(use_libraries("net", NET, "") == 0, "%s", sides.err.text);
+    ck_assert_int_gt(asprintf(&expected,
+                              "'%s' is linked statically, so that the host's "
+                              "net.so.1.2 stands for no library of it",
+                              path),
+                     0);
+    ck_assert_str_eq(sides.fabrics.warning.text, expected);
+    ck_assert_str_eq(sides.note.text, "");
+}
+END_TEST
+
 /* Though the one that starts it needs the library itself, and gets all of it. */
 START_TEST(a_program_among_the_words_counts_behind_a_user)
 {
@@ -221,6 +241,7 @@ int main(void)
     tcase_add_test(tests, libraries_stand_under_the_names_of_their_files);
     tcase_add_test(tests, libraries_that_need_an_mpi_are_for_the_host_s);
     tcase_add_test(tests, a_program_among_the_words_counts);
+    tcase_add_test(tests, a_static_program_has_nothing_to_replace);
     tcase_add_test(tests, a_program_among_the_words_counts_behind_a_user);
     tcase_add_test(tests, libraries_that_the_host_lacks_or_has_twice_are_refused);
     tcase_add_test(tests, libraries_that_nobody_is_known_to_need_are_told);

@@ -71,6 +71,9 @@ one "what a program starts is checked, though it needs the library itself" "'/us
 status 1\$" "${with[@]}" ./envblas A=1 dgemmhelper 300
 one "... and runs, if it has all" "^dgemm 300: .*OpenBLAS
 status 0\$" "${with[@]}" ./envblas A=1 dgemm 300
+one "a program that is linked statically" \
+    "^berth: n1: warning: image '$image': --container-libraries=openblas: '[^']*/ldconfig' is linked statically, so that the host's libblas.so.3 stands for no library of it
+ldconfig .*status 0\$" "${with[@]}" ldconfig --version
 one "a program that does not use it" \
     "^berth: n1: warning: image '$image': --container-libraries=openblas: neither the program nor what it is known to load later needs the image's 'libblas.so.3', for which the host's stands .--container-libraries=openblas.
 status 0\$" "${with[@]}" true
