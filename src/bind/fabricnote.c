@@ -56,7 +56,7 @@ void berth_fabrics_say(const struct berth_inside *inside,
                        struct berth_err *note)
 {
     *note->text = '\0';
-    for (size_t i = 0; i < inside->fabrics->count && i < BERTH_FABRICS_MAX; i++) {
+    for (size_t i = 0; i < inside->fabrics->count; i++) {
         const struct berth_stack *stack = &inside->fabrics->items[i];
         const char *why = berth_fabrics_refusal(programs, count, i);
 

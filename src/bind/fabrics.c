@@ -462,7 +462,7 @@ static bool lacks_fabric(const struct berth_inside *inside,
     enum berth_mpi_family family = program->wants->family;
     bool is_refused = false;
 
-    for (size_t i = 0; i < inside->fabrics->count && i < BERTH_FABRICS_MAX; i++)
+    for (size_t i = 0; i < inside->fabrics->count; i++)
         is_refused |=
             *program->refused[i].text && !inside->fabrics->items[i].profile->adds;
     return !is_under_mpi(program) && (is_refused || (family != BERTH_FAMILY_NONE &&
@@ -492,10 +492,16 @@ static bool has_fabric(const struct berth_inside *inside)
     return false;
 }
 
-/* Does the host have what is asked for? */
+/* Does the host have what is asked for, and not too much of it? */
 static int check_host(const struct berth_inside *inside, enum berth_profile_kind kind,
                       struct berth_err *err)
 {
+    if (inside->fabrics->count > BERTH_FABRICS_MAX)
+        return berth_err_set(err,
+                             "this host has %zu fabrics and libraries that the step "
+                             "asks for, and a step has at most %d; name fewer of them "
+                             "in --container-fabric and --container-libraries",
+                             inside->fabrics->count, BERTH_FABRICS_MAX);
     if (kind == BERTH_PROFILE_LIBRARIES)
         return berth_named_check(inside->fabrics, inside->request->libraries, err);
     if (has_fabric(inside) || !berth_request_names_fabric(inside->request))
@@ -515,7 +521,7 @@ int berth_fabrics_use(const struct berth_inside *inside,
     if (check_host(inside, kind, err) < 0)
         return -1;
     for (size_t k = 0; k < count; k++) {
-        for (size_t i = 0; i < inside->fabrics->count && i < BERTH_FABRICS_MAX; i++)
+        for (size_t i = 0; i < inside->fabrics->count; i++)
             if (is_of(&inside->fabrics->items[i], kind) &&
                 try_one(inside, i, programs[k], err) < 0)
                 return -1;

@@ -9,7 +9,7 @@
 #include "mpi/program.h"
 #include "discover/scan.h"
 
-/* The most fabrics and libraries of a host that a step uses. */
+/* The most fabrics and libraries of a host that a step may ask for. */
 enum { BERTH_FABRICS_MAX = 16 };
 
 /* The fabrics of the host that are under an image's own MPI, or the libraries of the

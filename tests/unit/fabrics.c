@@ -293,6 +293,18 @@ START_TEST(the_image_s_own_stays_where_nobody_has_named_one)
 }
 END_TEST
 
+START_TEST(more_than_a_step_can_have_are_refused)
+{
+    sides_compile("image", NET, "a");
+    sides_compile_program(NET, "a");
+    ck_assert_int_eq(use("auto", NET, BERTH_FABRICS_MAX + 1), -1);
+    ck_assert_str_eq(sides.err.text,
+                     "this host has 17 fabrics and libraries that the step asks for, "
+                     "and a step has at most 16; name fewer of them in "
+                     "--container-fabric and --container-libraries");
+}
+END_TEST
+
 START_TEST(a_static_program_has_a_network_of_its_own)
 {
     BERTH_FREE char *path = unit_path(sides.directory, "app");
@@ -324,6 +336,7 @@ int main(void)
     tcase_add_loop_test(tests, what_does_not_fit_is_named, 0, COUNT(refused));
     tcase_add_test(tests, what_the_host_does_not_have_is_named);
     tcase_add_test(tests, the_image_s_own_stays_where_nobody_has_named_one);
+    tcase_add_test(tests, more_than_a_step_can_have_are_refused);
     tcase_add_test(tests, a_static_program_has_a_network_of_its_own);
     return unit_run("fabrics", tests);
 }
