@@ -36,7 +36,8 @@ static int read_spec(struct berth_cdi *cdi, const char *path, uid_t owner,
     int missing;
     BERTH_CLOSE int fd = berth_trusted_open(path, owner, &missing, &why);
 
-    if (fd < 0 || berth_trusted_read(fd, path, &buf, &why) < 0 ||
+    if (fd < 0 ||
+        berth_trusted_read(fd, path, &berth_syntax_generated, &buf, &why) < 0 ||
         berth_cdi_spec_read(path, buf.text ? buf.text : "", buf.used, &spec, &why) <
             0) {
         berth_strvec_push(&cdi->faults, why.text);

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "site/syntax.h"
 
 /* Open the regular file at PATH, which must be absolute, for reading, if only root and
  * OWNER can have written or replaced it: one of them owns the file, each directory
@@ -16,7 +17,8 @@
 int berth_trusted_open(const char *path, uid_t owner, int *ret_missing,
                        struct berth_err *err);
 
-/* Append the file FD, open at PATH, to BUF, up to one byte more than site/syntax.h
- * accepts. Returns 0, or -1 with a sentence in ERR. */
-int berth_trusted_read(int fd, const char *path, struct berth_buf *buf,
+/* Append the file FD, open at PATH, to BUF, up to one byte more than LIMITS accept.
+ * Returns 0, or -1 with a sentence in ERR. */
+int berth_trusted_read(int fd, const char *path,
+                       const struct berth_syntax_limits *limits, struct berth_buf *buf,
                        struct berth_err *err);

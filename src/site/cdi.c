@@ -89,7 +89,8 @@ int berth_cdi_spec_read(const char *file, const char *bytes, size_t size,
     int result = spec.file ? 0 : berth_err_oom(err);
 
     if (result == 0)
-        result = berth_syntax_read(file, bytes, size, &spec.root, &faults, err);
+        result = berth_syntax_read(file, bytes, size, &berth_syntax_generated,
+                                   &spec.root, &faults, err);
     if (result == 0 && faults.failed)
         result = berth_err_oom(err);
     if (result == 0 && faults.count)

@@ -159,6 +159,42 @@ static const struct {
      "f:5: additionalGids: expected the number of a group, got 'x'"},
 };
 
+/* COUNT devices of six values each, the first named 1. */
+static char *repeat_device(int count)
+{
+    BERTH_BUF struct berth_buf text = {0};
+
+    berth_buf_puts(&text, HEAD "devices:\n");
+    for (int i = 1; i <= count; i++)
+        berth_buf_addf(&text,
+                       "- name: \"%d\"\n  containerEdits: {deviceNodes: [{path: "
+                       "/dev/nvidia-caps/nvidia-cap%d}]}\n",
+                       i, i);
+    return berth_steal(&text.text);
+}
+
+/* Of 8 GPUs with 7 MIG instances each, by two names, and of more than any node has. */
+START_TEST(a_large_specification_is_read)
+{
+    BERTH_FREE char *large = repeat_device(4000);
+    BERTH_FREE char *many = repeat_device(11000);
+    BERTH_FREE char *longest = malloc((4 << 20) + 2);
+    struct berth_cdi_spec spec = {0};
+    struct berth_err err = {""};
+
+    ck_assert_uint_gt(strlen(large), 256 << 10);
+    read_spec(large, &spec);
+    ck_assert_ptr_nonnull(berth_cdi_spec_find(&spec, "4000"));
+    berth_cdi_spec_fini(&spec);
+    ck_assert_int_eq(berth_cdi_spec_read("f", many, strlen(many), &spec, &err), -1);
+    ck_assert_ptr_nonnull(
+        strstr(err.text, ": more than 65536 values in one file; shorten the lists"));
+    memset(longest, '#', (4 << 20) + 1);
+    ck_assert_int_eq(berth_cdi_spec_read("f", longest, (4 << 20) + 1, &spec, &err), -1);
+    ck_assert_str_eq(err.text, "f: longer than 4194304 bytes; shorten it");
+}
+END_TEST
+
 START_TEST(an_edit_that_is_none_is_named)
 {
     struct berth_cdi_spec spec = {0};
@@ -423,6 +459,7 @@ int main(void)
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_loop_test(tests, a_device_brings_what_its_file_says, 0, COUNT(specs));
     tcase_add_loop_test(tests, a_file_that_is_none_is_refused, 0, COUNT(wrong));
+    tcase_add_test(tests, a_large_specification_is_read);
     tcase_add_loop_test(tests, an_edit_that_is_none_is_named, 0, COUNT(bad_edits));
     tcase_add_loop_test(tests, a_device_is_found_by_its_name, 0, COUNT(hosts));
     tcase_add_test(tests, only_files_of_the_owner_are_read);

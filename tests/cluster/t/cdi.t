@@ -82,6 +82,13 @@ matches "and the reason for each mount" \
     $'site: the CDI device vendor.com/gpu=0 \\(/etc/cdi/gpu.json\\)\n    /opt/gpu/lib/libgpu.so.5.1 -> /usr/lib64/libgpu.so.5.1 \\(ro\\)\n' "$explained"
 matches "and for each variable" 'GPU_0=yes' "$explained"
 
+# A large specification.
+on n1 root bash -c '{ printf "cdiVersion: 0.6.0\nkind: vendor.com/mig\ndevices:\n"
+    for i in {1..4000}; do printf -- "- {name: \"%d\", containerEdits: {env: [MIG=%d], deviceNodes: [{path: /dev/gpu0}]}}\n" $i $i; done
+    } >/run/cdi/mig.yaml'
+equal "a large specification is read" 4000 "$(step --container-device=vendor.com/mig=4000 sh -c 'echo $MIG')"
+on n1 root rm -f /run/cdi/mig.yaml
+
 # GPUs.
 site <<'YAML'
 cdi:
