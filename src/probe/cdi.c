@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/grow.h"
 #include "base/text.h"
+#include "policy/mountrules.h"
 #include "probe/trusted.h"
 #include "request/mount.h"
 #include "request/path.h"
@@ -170,11 +171,13 @@ static int refuse(const struct berth_cdi *cdi, const char *name, struct berth_er
                          name);
 }
 
-/* Append the mounts of FROM whose source exists to EDITS. */
+/* Append the mounts of FROM whose source exists, of its last device, to EDITS. */
 static int add_present(const char *name, enum berth_cdi_need need,
                        const struct berth_cdi_edits *from,
                        struct berth_cdi_edits *edits, struct berth_err *err)
 {
+    const char *file = from->devices.items[from->devices.count - 1];
+
     for (size_t i = 0; i < from->mounts.count; i++) {
         const char *mount = from->mounts.items[i];
         BERTH_FREE char *source = strndup(mount, strcspn(mount, ":"));
@@ -188,10 +191,10 @@ static int add_present(const char *name, enum berth_cdi_need need,
             return berth_err_set(err,
                                  "'%s': '%s' of %s: %s; write the specification anew "
                                  "on this node",
-                                 name, source, from->devices.items[1], strerror(errno));
+                                 name, source, file, strerror(errno));
         else
             berth_strvec_pushf(&edits->undone, "the mount of '%s' (%s), %s", source,
-                               from->devices.items[1], strerror(errno));
+                               file, strerror(errno));
     }
     return 0;
 }
@@ -210,10 +213,12 @@ static int add(const struct berth_cdi_spec *spec, const struct berth_node *devic
 
     if (berth_strvec_has(&edits->devices, name))
         return 0;
+    berth_strvec_append(&one.devices, &edits->devices);
     if (berth_cdi_spec_edit(spec, device, &one, err) < 0 ||
         add_present(name, need, &one, edits, err) < 0)
         return -1;
-    berth_strvec_append(&edits->devices, &one.devices);
+    berth_strvec_push(&edits->devices, name);
+    berth_strvec_push(&edits->devices, spec->file);
     for (size_t i = 0; i < one.set.count; i++)
         berth_cdi_edits_put(edits, &edits->set, one.set.items[i],
                             berth_cdi_edits_why(&one, one.set.items[i]));
@@ -245,7 +250,8 @@ int berth_cdi_add(const struct berth_cdi *cdi, const char *name,
     return berth_cdi_edits_check(edits, err);
 }
 
-/* Mount the file SOURCE as NAME where the loader finds it. */
+/* Mount the file SOURCE as NAME where the loader finds it; the first one of a name, as
+ * in the cache of a loader. */
 static void mount_library(struct berth_cdi_edits *edits, const char *source,
                           const char *name, const char *why)
 {
@@ -254,7 +260,8 @@ static void mount_library(struct berth_cdi_edits *edits, const char *source,
     berth_buf_addf(&mount, "%s:" BERTH_CDI_LIBRARIES "/%s:ro", source, name);
     if (mount.failed)
         edits->mounts.failed = true;
-    else if (!strchr(name, ':'))
+    else if (!strchr(name, ':') &&
+             !berth_mountrules_has_destination(&edits->mounts, mount.text))
         berth_cdi_edits_put(edits, &edits->mounts, mount.text, why);
 }
 
@@ -383,7 +390,7 @@ static void mount_link(struct berth_cdi_edits *edits, const char *text)
     berth_buf_addf(&mount, "%s:%s:ro", source, link);
     if (mount.failed)
         edits->mounts.failed = true;
-    else
+    else if (!berth_mountrules_has_destination(&edits->mounts, mount.text))
         berth_cdi_edits_put(edits, &edits->mounts, mount.text, why);
 }
 

@@ -130,12 +130,41 @@ void berth_cdi_spec_names(const struct berth_cdi_spec *spec, struct berth_strvec
         berth_strvec_push(ret, text_of(&devices->items[i], "name"));
 }
 
+/* Are A and B, of the same list, for one variable, or for one place in the container?
+ * No path of a mount has a colon. */
+static bool is_for_same(const char *a, const char *b, bool is_mount)
+{
+    const char *start_a = is_mount ? strchr(a, ':') : a;
+    const char *start_b = is_mount ? strchr(b, ':') : b;
+    const char *end_a = is_mount ? strrchr(a, ':') : strchr(a, '=');
+    const char *end_b = is_mount ? strrchr(b, ':') : strchr(b, '=');
+
+    return start_a && start_b && end_a && end_b && end_a - start_a == end_b - start_b &&
+           strncmp(start_a, start_b, (size_t)(end_a - start_a)) == 0;
+}
+
+/* The rule of CDI: an implementation appends the edits of one device behind those of
+ * another, and a variable or a mount takes the place of an earlier one of the same name
+ * (pkg/cdi: Cache.InjectDevices(), ContainerEdits.Apply()). NVIDIA's specifications
+ * have NVIDIA_VISIBLE_DEVICES=void for all devices, and others may name theirs. */
 void berth_cdi_edits_put(struct berth_cdi_edits *edits, struct berth_strvec *list,
                          const char *text, const char *why)
 {
+    bool is_mount = list == &edits->mounts;
+    char *copy;
+    size_t at = 0;
+
     if (edits->whys.failed || berth_strvec_has(list, text))
         return;
-    berth_strvec_push(list, text);
+    while (at < list->count && !is_for_same(list->items[at], text, is_mount))
+        at++;
+    if (at == list->count)
+        berth_strvec_push(list, text);
+    else if ((copy = strdup(text))) {
+        free(list->items[at]);
+        list->items[at] = copy;
+    } else
+        list->failed = true;
     berth_strvec_push(&edits->whys, text);
     berth_strvec_push(&edits->whys, why);
 }
@@ -396,6 +425,16 @@ static int edit(const struct editing *editing, const struct berth_node *node,
     return 0;
 }
 
+/* Is a device of SPEC among those of EDITS? */
+static bool has_device_of(const struct berth_cdi_edits *edits,
+                          const struct berth_cdi_spec *spec)
+{
+    for (size_t i = 0; i + 1 < edits->devices.count; i += 2)
+        if (strcmp(edits->devices.items[i + 1], spec->file) == 0)
+            return true;
+    return false;
+}
+
 int berth_cdi_spec_edit(const struct berth_cdi_spec *spec,
                         const struct berth_node *device, struct berth_cdi_edits *edits,
                         struct berth_err *err)
@@ -403,6 +442,7 @@ int berth_cdi_spec_edit(const struct berth_cdi_spec *spec,
     BERTH_BUF struct berth_buf name = {0};
     BERTH_BUF struct berth_buf why = {0};
     struct editing editing = {.spec = spec, .edits = edits};
+    bool is_first = !has_device_of(edits, spec);
 
     berth_buf_addf(&name, "%s=%s", spec->kind, text_of(device, "name"));
     berth_buf_addf(&why, "the CDI device %s (%s)", name.text, spec->file);
@@ -413,16 +453,17 @@ int berth_cdi_spec_edit(const struct berth_cdi_spec *spec,
     berth_strvec_push(&edits->devices, name.text);
     berth_strvec_push(&edits->devices, spec->file);
     editing.why = why.text;
-    if (edit(&editing, &spec->root, err) < 0 || edit(&editing, device, err) < 0)
+    if ((is_first && edit(&editing, &spec->root, err) < 0) ||
+        edit(&editing, device, err) < 0)
         return -1;
     return berth_cdi_edits_check(edits, err);
 }
 
 const char *berth_cdi_edits_why(const struct berth_cdi_edits *edits, const char *text)
 {
-    for (size_t i = 0; i + 1 < edits->whys.count; i += 2)
-        if (strcmp(edits->whys.items[i], text) == 0)
-            return edits->whys.items[i + 1];
+    for (size_t i = edits->whys.count; i > 1; i -= 2)
+        if (strcmp(edits->whys.items[i - 2], text) == 0)
+            return edits->whys.items[i - 1];
     return NULL;
 }
 

@@ -44,14 +44,15 @@ const struct berth_node *berth_cdi_spec_find(const struct berth_cdi_spec *spec,
 /* Append the names of the devices of SPEC to RET. */
 void berth_cdi_spec_names(const struct berth_cdi_spec *spec, struct berth_strvec *ret);
 
-/* Append to EDITS what DEVICE of SPEC brings, and what each device of SPEC brings,
- * whether the host has it or not. Returns 0, or -1 with a sentence in ERR. */
+/* Append to EDITS what DEVICE of SPEC brings, behind what each device of SPEC brings if
+ * it is the first of them, whether the host has it or not. Returns 0, or -1 with a
+ * sentence in ERR. */
 int berth_cdi_spec_edit(const struct berth_cdi_spec *spec,
                         const struct berth_node *device, struct berth_cdi_edits *edits,
                         struct berth_err *err);
 
-/* Append TEXT to LIST, which is `mounts` or `set` of EDITS, and WHY to `whys`, unless
- * LIST has TEXT. */
+/* Put TEXT into LIST, which is `mounts` or `set` of EDITS, in the place of one with the
+ * same destination or variable, else at its end; and WHY into `whys`. */
 void berth_cdi_edits_put(struct berth_cdi_edits *edits, struct berth_strvec *list,
                          const char *text, const char *why);
 

@@ -332,6 +332,68 @@ START_TEST(a_device_is_found_by_its_name)
 }
 END_TEST
 
+/* NAMES, with blanks between, one device behind the other. */
+static char *add_all(const char *names)
+{
+    BERTH_CDI struct berth_cdi cdi = {0};
+    BERTH_CDI_EDITS struct berth_cdi_edits edits = {0};
+    BERTH_FREE char *copy = strdup(names);
+    struct berth_buf text = {0};
+    struct berth_err err = {""};
+    char *next = copy;
+    char *name;
+
+    ck_assert_int_eq(berth_cdi_read(root, geteuid(), &cdi, &err), 0);
+    while ((name = strsep(&next, " ")))
+        ck_assert_int_eq(berth_cdi_add(&cdi, name, BERTH_CDI_REQUIRED, &edits, &err),
+                         0);
+    for (size_t i = 0; i < edits.set.count; i++)
+        berth_buf_addf(&text, "%s by %.*s\n", edits.set.items[i], 19,
+                       berth_cdi_edits_why(&edits, edits.set.items[i]) + 4);
+    for (size_t i = 0; i < edits.mounts.count; i++)
+        berth_buf_addf(&text, "%s\n", edits.mounts.items[i]);
+    ck_assert(!text.failed);
+    return text.text;
+}
+
+#define NAMED(name, edits) "- name: " name "\n  containerEdits: " edits "\n"
+
+/* As the library of CDI merges them: what a file has for all of its devices before the
+ * first of these, and the later one in the place of the earlier. */
+START_TEST(the_later_of_two_devices_wins)
+{
+    static const struct {
+        const char *names;
+        const char *merged;
+    } rows[] = {
+        {"v.com/gpu=none", "SEEN=void by CDI device v.com/gp\n/etc:/a:ro\n"},
+        {"v.com/gpu=x v.com/gpu=none", "SEEN=x by CDI device v.com/gp\n/etc:/a:ro\n"},
+        {"v.com/gpu=x v.com/gpu=y", "SEEN=y by CDI device v.com/gp\n/usr:/a:ro\n"},
+        {"v.com/gpu=x v.com/gpu=y v.com/gpu=z",
+         "SEEN=x by CDI device v.com/gp\nMORE=z by CDI device v.com/gp\n/usr:/a:ro\n"},
+        {"v.com/gpu=x v.com/net=n", "SEEN=no by CDI device v.com/ne\n/bin:/a:rw\n"},
+        {"v.com/net=n v.com/gpu=x", "SEEN=x by CDI device v.com/gp\n/etc:/a:ro\n"},
+    };
+
+    write_file("etc/cdi/a.yaml",
+               HEAD "containerEdits: {env: [SEEN=void], mounts: [{hostPath: /etc, "
+                    "containerPath: /a, options: [ro]}]}\ndevices:\n" NAMED(
+                        "none", "{env: []}") NAMED("x", "{env: [SEEN=x]}")
+                        NAMED("y", "{env: [SEEN=y], mounts: [{hostPath: /usr, "
+                                   "containerPath: /a, options: [ro]}]}")
+                            NAMED("z", "{env: [SEEN=x, MORE=z]}"));
+    write_file("etc/cdi/b.yaml",
+               "cdiVersion: 0.6.0\nkind: v.com/net\ncontainerEdits: {env: "
+               "[SEEN=no]}\ndevices:\n" NAMED(
+                   "n", "{mounts: [{hostPath: /bin, containerPath: /a}]}"));
+    for (int i = 0; i < COUNT(rows); i++) {
+        BERTH_FREE char *merged = add_all(rows[i].names);
+
+        ck_assert_str_eq(merged, rows[i].merged);
+    }
+}
+END_TEST
+
 START_TEST(only_files_of_the_owner_are_read)
 {
     BERTH_FREE char *path = unit_path(root, "etc/cdi/a.yaml");
@@ -462,6 +524,7 @@ int main(void)
     tcase_add_test(tests, a_large_specification_is_read);
     tcase_add_loop_test(tests, an_edit_that_is_none_is_named, 0, COUNT(bad_edits));
     tcase_add_loop_test(tests, a_device_is_found_by_its_name, 0, COUNT(hosts));
+    tcase_add_test(tests, the_later_of_two_devices_wins);
     tcase_add_test(tests, only_files_of_the_owner_are_read);
     tcase_add_test(tests, libraries_have_the_names_that_hooks_would_make);
     tcase_add_test(tests, devices_are_listed_by_kind);

@@ -82,12 +82,31 @@ matches "and the reason for each mount" \
     $'site: the CDI device vendor.com/gpu=0 \\(/etc/cdi/gpu.json\\)\n    /opt/gpu/lib/libgpu.so.5.1 -> /usr/lib64/libgpu.so.5.1 \\(ro\\)\n' "$explained"
 matches "and for each variable" 'GPU_0=yes' "$explained"
 
-# A large specification.
+# Two devices that set one variable or mount at one place; and a large specification.
+node_file n1 /run/cdi/two.yaml <<'YAML'
+cdiVersion: 0.6.0
+kind: vendor.com/two
+containerEdits: {env: [SEEN=void]}
+devices:
+- name: none
+  containerEdits: {mounts: [{hostPath: /opt/gpu/settings, containerPath: /opt/seen}]}
+- name: x
+  containerEdits: {env: [SEEN=x]}
+- name: y
+  containerEdits: {env: [SEEN=y], mounts: [{hostPath: /opt/gpu/secret/file, containerPath: /opt/seen}]}
+YAML
+two() {
+    equal "$1" "$2" "$(step --container-device="$3" sh -c 'echo $SEEN $(cat /opt/seen)' | grep -v ^berth:)"
+}
+two "what a file has for all its devices comes before these" "x settings" vendor.com/two=x,vendor.com/two=none
+two "the later of two devices wins" "y secret" vendor.com/two=none,vendor.com/two=x,vendor.com/two=y
+two "... whatever came before" "x settings" vendor.com/two=y,vendor.com/two=x,vendor.com/two=none
+two "... and one that is named again is not another" "x secret" vendor.com/two=y,vendor.com/two=x,vendor.com/two=y
 on n1 root bash -c '{ printf "cdiVersion: 0.6.0\nkind: vendor.com/mig\ndevices:\n"
     for i in {1..4000}; do printf -- "- {name: \"%d\", containerEdits: {env: [MIG=%d], deviceNodes: [{path: /dev/gpu0}]}}\n" $i $i; done
     } >/run/cdi/mig.yaml'
 equal "a large specification is read" 4000 "$(step --container-device=vendor.com/mig=4000 sh -c 'echo $MIG')"
-on n1 root rm -f /run/cdi/mig.yaml
+on n1 root rm -f /run/cdi/two.yaml /run/cdi/mig.yaml
 
 # GPUs.
 site <<'YAML'
