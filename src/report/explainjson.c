@@ -79,7 +79,7 @@ static void put_devices(const struct berth_explain *explain, struct berth_json *
         berth_json_end(json);
     }
     berth_json_end(json);
-    put_words(json, "undone", undone ? undone->items : NULL,
+    put_words(json, "not_done", undone ? undone->items : NULL,
               undone ? undone->count : 0);
 }
 

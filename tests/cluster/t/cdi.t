@@ -75,6 +75,8 @@ matches "a device that no specification has is one line" \
 matches "one whose file is gone, too" \
     "^berth: n1: --container-device: 'vendor.com/gpu=gone': '/dev/gpu7' of /etc/cdi/gpu.json: No such file or directory; write the specification anew on this node\$" \
     "$(step --container-device=vendor.com/gpu=gone true)"
+matches "JSON says not_done as the text does" '"not_done": .[^]]*/dev/renamed' \
+    "$(step --container-device=vendor.com/gpu=0 --container-explain=json true)"
 explained=$(step --container-device=vendor.com/gpu=0 --container-explain true)
 matches "the account names the device, its file and what is not done" \
     $'\n  device       vendor.com/gpu=0 \\(/etc/cdi/gpu.json\\)\n  not done     the device ./dev/renamed. \\(/etc/cdi/gpu.json\\)\n' "$explained"
