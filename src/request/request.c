@@ -233,6 +233,38 @@ bool berth_request_is_closed(const struct berth_request *request,
     return has_flag(request, "cC", names);
 }
 
+/* Is "dev" one of the words of LIST (NULL: none), with commas between? */
+static bool lists_dev(const char *list)
+{
+    while (list && *list) {
+        size_t length = strcspn(list, ",");
+
+        if (length == 3 && berth_text_starts(list, "dev"))
+            return true;
+        list += length + (list[length] == ',');
+    }
+    return false;
+}
+
+bool berth_request_leaves_dev_out(const struct berth_request *request,
+                                  char *const *environment)
+{
+    static const char flag[] = "--no-mount";
+    const size_t length = sizeof(flag) - 1;
+    const struct berth_strvec *args = &request->args;
+
+    for (size_t i = 0; i < args->count; i++) {
+        const char *word = args->items[i];
+
+        if (berth_text_starts(word, flag) &&
+            ((!word[length] && lists_dev(args->items[i + 1])) ||
+             (word[length] == '=' && lists_dev(word + length + 1))))
+            return true;
+    }
+    return lists_dev(berth_environ_value(environment, "APPTAINER_NO_MOUNT")) ||
+           lists_dev(berth_environ_value(environment, "SINGULARITY_NO_MOUNT"));
+}
+
 bool berth_request_mpi_declined(const struct berth_request *request)
 {
     return request->mpi && berth_request_mpi_is(request, BERTH_MODE_OFF);

@@ -184,6 +184,11 @@ bool berth_request_has_namespaces(const struct berth_request *request);
 bool berth_request_is_closed(const struct berth_request *request,
                              char *const *environment);
 
+/* Do the same flags, or variables of the runtime in ENVIRONMENT (ended by NULL), leave
+ * /dev out of the container (--no-mount dev)? */
+bool berth_request_leaves_dev_out(const struct berth_request *request,
+                                  char *const *environment);
+
 /* Did the user give --mpi-bind=off? */
 bool berth_request_mpi_declined(const struct berth_request *request);
 

@@ -115,23 +115,31 @@ static bool is_device(const char *mount)
 /* Where the runtime brings the host's /dev, drop the mounts of devices: the runtime
  * mounts each bind nodev (MS_NODEV in addUserbindsMount() of Apptainer 1.0 to 1.5), and
  * a device under such a mount cannot be opened. A bind into a /dev of the container's
- * own becomes a device. SingularityCE is assumed to do the same; nobody has seen it. */
+ * own becomes a device. SingularityCE is assumed to do the same; nobody has seen it.
+ * Where a flag of the user leaves /dev out, no device can be opened: drop them, and
+ * list that as not done. */
 static int leave_devices(struct berth_task *task, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec others = {0};
+    bool is_out = berth_request_leaves_dev_out(&task->order.request, task->environment);
 
     for (size_t i = 0; i < task->fabric.count; i++)
         if (!is_device(task->fabric.items[i]))
             berth_strvec_push(&others, task->fabric.items[i]);
     if (others.failed)
         return berth_err_oom(err);
-    if (others.count == task->fabric.count || task->order.is_closed ||
-        !berth_runtime_brings_dev(task->runtime))
+    if (others.count == task->fabric.count ||
+        (!is_out &&
+         (task->order.is_closed || !berth_runtime_brings_dev(task->runtime))))
         return 0;
+    if (is_out)
+        berth_strvec_push(&task->devices.undone,
+                          "the devices in /dev, which --no-mount of the runtime "
+                          "leaves out");
     berth_strvec_fini(&task->fabric);
     task->fabric = others;
     others = (struct berth_strvec){0};
-    return 0;
+    return berth_cdi_edits_check(&task->devices, err);
 }
 
 int berth_prepare(struct berth_task *task, struct berth_launch *ret,

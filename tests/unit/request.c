@@ -529,6 +529,37 @@ START_TEST(flags_in_any_spelling_close_a_container)
 }
 END_TEST
 
+static const struct {
+    const char *args; /* NULL: none */
+    const char *variable;
+    bool is_out;
+} mounts[] = {
+    {NULL, "A=dev", false},
+    {"--no-mount dev", NULL, true},
+    {"--no-mount=tmp,dev", NULL, true},
+    {"--no-mount tmp,dev,proc", NULL, true},
+    {"--no-mount devpts", NULL, false},
+    {"--no-mount=tmp,hostfs", NULL, false},
+    {"--nv --no-mount", NULL, false},
+    {"--no-mounts dev", NULL, false},
+    {NULL, "APPTAINER_NO_MOUNT=sys,dev", true},
+    {NULL, "SINGULARITY_NO_MOUNT=dev", true},
+    {NULL, "APPTAINER_NO_MOUNT=/dev", false},
+};
+
+START_TEST(dev_is_left_out_where_a_flag_says_so)
+{
+    BERTH_REQUEST struct berth_request request = {0};
+    char *environment[] = {(char *)mounts[_i].variable, NULL};
+    struct berth_err err;
+
+    if (mounts[_i].args)
+        berth_request_parse(&request, id_of(ARGS), mounts[_i].args, NULL, &err);
+    ck_assert_int_eq(berth_request_leaves_dev_out(&request, environment),
+                     mounts[_i].is_out);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("request");
@@ -548,5 +579,6 @@ int main(void)
                         COUNT(singles));
     tcase_add_loop_test(tests, flags_in_any_spelling_close_a_container, 0,
                         COUNT(flags));
+    tcase_add_loop_test(tests, dev_is_left_out_where_a_flag_says_so, 0, COUNT(mounts));
     return unit_run("request", tests);
 }

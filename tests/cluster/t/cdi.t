@@ -75,6 +75,8 @@ matches "a device that no specification has is one line" \
 matches "one whose file is gone, too" \
     "^berth: n1: --container-device: 'vendor.com/gpu=gone': '/dev/gpu7' of /etc/cdi/gpu.json: No such file or directory; write the specification anew on this node\$" \
     "$(step --container-device=vendor.com/gpu=gone true)"
+equal "where the runtime leaves /dev out, the note says so" "$note, the devices in /dev, which --no-mount of the runtime leaves out" \
+    "$(step --container-device=vendor.com/gpu=0 --container-args='--no-mount dev,tmp' true)"
 matches "JSON says not_done as the text does" '"not_done": .[^]]*/dev/renamed' \
     "$(step --container-device=vendor.com/gpu=0 --container-explain=json true)"
 explained=$(step --container-device=vendor.com/gpu=0 --container-explain true)
