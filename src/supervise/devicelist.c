@@ -113,7 +113,7 @@ int berth_devicelist_make(struct berth_task *task,
     BERTH_CDI struct berth_cdi cdi = {0};
     struct berth_cdi_edits *edits = &task->devices;
 
-    berth_cdi_edits_fini(edits); /* of an earlier call */
+    berth_cdi_edits_fini(edits); /* of an earlier call that failed */
     if (read_wanted(task, by_profile, &cdi, err) < 0 ||
         choose_gpu(task, &cdi, ret_gpu, err) < 0)
         return -1;

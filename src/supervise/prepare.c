@@ -142,15 +142,14 @@ static int leave_devices(struct berth_task *task, struct berth_err *err)
     return berth_cdi_edits_check(&task->devices, err);
 }
 
-int berth_prepare(struct berth_task *task, struct berth_launch *ret,
-                  struct berth_err *err)
+static int prepare(struct berth_task *task, struct berth_err *err)
 {
     const struct passwd *user = getpwuid(getuid());
     BERTH_STRVEC struct berth_strvec cdi = {0};
     struct berth_gpu_choice gpu;
     char *runtime;
 
-    berth_strvec_fini(&task->mounts); /* of an earlier call */
+    berth_strvec_fini(&task->mounts); /* of an earlier call that failed */
     berth_strvec_fini(&task->fabric);
     if (berth_image_check(&task->order.request, err) < 0 ||
         check_paths(&task->order.request, err) < 0 ||
@@ -166,7 +165,7 @@ int berth_prepare(struct berth_task *task, struct berth_launch *ret,
         return -1;
     if (!task->home && user)
         task->home = strdup(user->pw_dir);
-    *ret = (struct berth_launch){
+    task->launch = (struct berth_launch){
         .order = &task->order,
         .runtime = runtime,
         .home = home_directory(task),
@@ -183,5 +182,14 @@ int berth_prepare(struct berth_task *task, struct berth_launch *ret,
         .unknown_user = !berth_identity_is_known(),
         .account_home = task->home,
     };
+    return 0;
+}
+
+int berth_prepare(struct berth_task *task, struct berth_launch *ret,
+                  struct berth_err *err)
+{
+    if (!task->launch.order && prepare(task, err) < 0)
+        return -1;
+    *ret = task->launch;
     return 0;
 }

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/strvec.h"
+#include "plan/launch.h"
 #include "plan/order.h"
 #include "report/binding.h"
 #include "site/cdi.h"
@@ -24,6 +25,8 @@ struct berth_task {
     struct berth_strvec
         fabric; /* to mount for the host's MPI and devices, as SRC:DST:ro|rw */
     struct berth_cdi_edits devices; /* what CDI devices bring */
+    struct berth_launch launch;     /* how the container is started; .order is NULL
+                                       before supervise/prepare.h has found it out */
     struct berth_binding binding;   /* the answer of --mpi-bind for the node */
     struct berth_buf account;       /* printed at the end if the step is explained */
 };

@@ -112,6 +112,24 @@ on n1 root bash -c '{ printf "cdiVersion: 0.6.0\nkind: vendor.com/mig\ndevices:\
 equal "a large specification is read" 4000 "$(step --container-device=vendor.com/mig=4000 sh -c 'echo $MIG')"
 on n1 root rm -f /run/cdi/two.yaml /run/cdi/mig.yaml
 
+# A runtime that is not where packages put it is asked for its configuration.
+on login alice mkdir -p cdi-bin
+script "cdi-bin/$runtime_name" <<END
+#!/bin/sh
+echo "\$1" >>/home/alice/runtime.log # HOME is not set for questions
+exec $runtime "\$@"
+END
+asked() {
+    equal "$1" "$note 1" "$(alice bash -c 'rm -f runtime.log; PATH=$HOME/cdi-bin:$PATH srun "$@" true 2>&1 | grep -v ^srun:; grep -c buildcfg runtime.log' - \
+        -w n1 "$image" --container-device=vendor.com/gpu=0 | paste -sd' ')"
+}
+asked "the runtime is asked for its configuration once"
+if [[ $share == auto ]]; then
+    echo 'runtime: {share: never}' | site
+    asked "... also where a task has a container of its own"
+    site </dev/null
+fi
+
 # GPUs.
 site <<'YAML'
 cdi:
