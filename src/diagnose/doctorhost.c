@@ -262,6 +262,7 @@ static void judge_devices(const struct berth_doctor_facts *facts,
              "generate), or correct the name",
              "%s names '%s', which no specification in /etc/cdi or /var/run/cdi has",
              facts->cdi_absent.items[i + 1], facts->cdi_absent.items[i]);
+    berth_doctor_judge_gpus(facts, diagnoses);
 }
 
 static void judge_memory(const struct berth_doctor_facts *facts,

@@ -342,11 +342,14 @@ static int read_cdi(const struct berth_host *host, const struct berth_offered *o
         return -1;
     berth_cdi_list(&cdi, NULL, &facts->cdi_devices);
     berth_strvec_append(&facts->cdi_faults, &cdi.faults);
+    berth_strvec_append(&facts->gpu_kinds, &host->terms.gpus);
+    if (host->terms.gpus.count)
+        berth_host_read_gres(host);
     list_absent(host, &host->terms.devices, "cdi.default");
     list_absent_of(host, &offered->stacks);
     list_absent_of(host, &offered->fabrics);
     return facts->cdi_devices.failed || facts->cdi_faults.failed ||
-                   facts->cdi_absent.failed
+                   facts->gpu_kinds.failed || facts->cdi_absent.failed
                ? berth_err_oom(host->err)
                : 0;
 }

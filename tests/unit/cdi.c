@@ -514,6 +514,71 @@ START_TEST(doctor_lists_devices)
 }
 END_TEST
 
+static const struct {
+    const char *gres;
+    const char *kinds[3];
+    const char *names[7];
+    const char *said; /* "": nothing */
+} gpus[] = {
+    {NULL, {"v.com/gpu"}, {NULL}, ""},
+    {"gpu:2", {NULL}, {NULL}, ""},
+    {"(null)", {"v.com/gpu"}, {NULL}, ""},
+    {"gpu:2", {"v.com/gpu"}, {"v.com/gpu=0", "v.com/gpu=1", "v.com/gpu=all"}, ""},
+    {"shard:8,gpu:a100:1(S:0,1),gpu:h100:2(S:2)",
+     {"v.com/gpu"},
+     {"v.com/gpu=0", "v.com/gpu=1", "v.com/gpu=2"},
+     ""},
+    {"gpu:2",
+     {"v.com/gpu", "w.com/gpu"},
+     {"w.com/gpux=0", "v.com/net=0", "v.com/gpu=all"},
+     "Slurm has Gres=gpu:2 here, and no specification has devices of cdi.gpus "
+     "(v.com/gpu, w.com/gpu)"},
+    {"gpu:2,gpu",
+     {"v.com/gpu", "w.com/gpu"},
+     {"w.com/gpu=0", "w.com/gpu=2"},
+     "Slurm has Gres=gpu:2,gpu here, and no specification has 'w.com/gpu=1'"},
+    {"gpu:a:1(S:0)",
+     {"v.com/gpu"},
+     {"v.com/gpu=1", "v.com/gpu=0", "v.com/gpu=10", "v.com/gpu=9"},
+     "a specification has 'v.com/gpu=10', and Slurm has "
+     "Gres=gpu:a:1(S:0) here"},
+    {"(null)",
+     {"v.com/gpu"},
+     {"v.com/gpu=0"},
+     "a specification has 'v.com/gpu=0', and Slurm has Gres=(null) here"},
+    /* UUIDs, and MIG instances. */
+    {"gpu:2", {"v.com/gpu"}, {"v.com/gpu=GPU-1", "v.com/gpu=GPU-2"}, ""},
+    {"gpu:3",
+     {"v.com/gpu"},
+     {"v.com/gpu=0:0", "v.com/gpu=0:1", "v.com/gpu=MIG-1", "v.com/gpu=MIG-2"},
+     ""},
+    {"gpu:3",
+     {"v.com/gpu"},
+     {"v.com/gpu=0", "v.com/gpu=GPU-1"},
+     "Slurm has Gres=gpu:3 here, and no specification has 'v.com/gpu=1'"},
+};
+
+START_TEST(doctor_compares_gpus_with_slurm)
+{
+    struct berth_doctor_facts facts = {.slurm.gres = gpus[_i].gres};
+    struct berth_diagnoses diagnoses = {0};
+
+    for (int i = 0; gpus[_i].kinds[i]; i++)
+        berth_strvec_push(&facts.gpu_kinds, gpus[_i].kinds[i]);
+    for (int i = 0; gpus[_i].names[i]; i++)
+        berth_strvec_push(&facts.cdi_devices, gpus[_i].names[i]);
+    berth_doctor_judge_gpus(&facts, &diagnoses);
+    ck_assert_uint_eq(diagnoses.count, *gpus[_i].said ? 1 : 0);
+    if (diagnoses.count) {
+        ck_assert_int_eq(diagnoses.items[0].level, BERTH_DIAGNOSIS_NOTE);
+        ck_assert_str_eq(diagnoses.items[0].about, "devices by CDI");
+        ck_assert_str_eq(diagnoses.items[0].text, gpus[_i].said);
+    }
+    berth_diagnoses_fini(&diagnoses);
+    berth_doctor_facts_fini(&facts);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("cdi");
@@ -530,5 +595,6 @@ int main(void)
     tcase_add_test(tests, devices_are_listed_by_kind);
     tcase_add_test(tests, the_flag_of_a_runtime_mounts);
     tcase_add_test(tests, doctor_lists_devices);
+    tcase_add_loop_test(tests, doctor_compares_gpus_with_slurm, 0, COUNT(gpus));
     return unit_run("cdi", tests);
 }

@@ -149,6 +149,15 @@ matches "the account says why" 'GPU +vendor.com/gpu \(--container-gpu=auto: ther
 equal "a node without a specification goes by its driver" "" \
     "$(alice srun -w n2 "$image" --gres=gpu:1 true 2>&1 | grep -v '^srun: ')"
 
+doctor=$(on n1 root berth doctor 2>&1; on n2 root berth doctor 2>&1)
+matches "berth doctor compares GPUs with Slurm's: none" \
+    'note +devices by CDI: Slurm has Gres=gpu:2 here, and no specification has devices of cdi.gpus .vendor.com/gpu, amd.com/gpu.' "$doctor"
+equal "... and says nothing where they are the same" 1 "$(grep -c 'Slurm has' <<<"$doctor")"
+on n1 root bash -c 'sed "/gone/d; s/\"name\": \"1\"/\"name\": \"2\"/" /etc/cdi/gpu.json >/run/cdi/gpu.json; mv /etc/cdi/gpu.json /root/gpu.json'
+doctor=$(on n1 root berth doctor 2>&1)
+matches "... one that Slurm has alone" "note +devices by CDI: Slurm has Gres=gpu:2 here, and no specification has 'vendor.com/gpu=1'" "$doctor"
+on n1 root bash -c 'mv /root/gpu.json /etc/cdi/gpu.json; rm /run/cdi/gpu.json'
+
 # What the site and a profile name is left out where it is not.
 site <<'YAML'
 cdi:
