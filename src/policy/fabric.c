@@ -21,7 +21,7 @@ static bool may_use(const struct berth_profile *profile,
                berth_request_lists_library(request, profile->stack);
     if (profile->kind == BERTH_PROFILE_FABRIC)
         return berth_request_has_fabric(request) &&
-               (strcmp(request->fabric, BERTH_FABRIC_AUTO) == 0 ||
+               (!berth_request_names_fabric(request) ||
                 berth_profile_is_called(profile, request->fabric));
     if (!berth_request_mpi_may_host(request))
         return false;

@@ -70,6 +70,34 @@ START_TEST(a_mode_means_profiles)
 }
 END_TEST
 
+static const struct berth_profile networks[] = {
+    {.kind = BERTH_PROFILE_FABRIC, .name = "net", .stack = "net", .devices = devices_x},
+    {0},
+};
+
+static const struct {
+    const char *fabric;
+    const char *devices;
+} wishes[] = {{"auto", "/dev/x*\n"},
+              {"required", "/dev/x*\n"},
+              {"net", "/dev/x*\n"},
+              {"ucx", ""}};
+
+START_TEST(a_fabric_means_profiles)
+{
+    const struct berth_request request = {.image = (char *)"/a.sif",
+                                          .mpi = (char *)"hybrid",
+                                          .fabric = (char *)wishes[_i].fabric};
+    BERTH_STRVEC struct berth_strvec none = {0};
+    BERTH_STRVEC struct berth_strvec devices = {0};
+    struct berth_err err;
+
+    ck_assert_int_eq(
+        berth_fabric_list(networks, &request, &none, &devices, &none, &err), 0);
+    assert_lines(&devices, wishes[_i].devices);
+}
+END_TEST
+
 START_TEST(a_bind_that_is_none_is_named)
 {
     static const char *const wrong[] = {"/a:/b:ro:/c", NULL};
@@ -187,6 +215,7 @@ int main(void)
     TCase *tests = tcase_create("fabric");
 
     tcase_add_loop_test(tests, a_mode_means_profiles, 0, COUNT(modes));
+    tcase_add_loop_test(tests, a_fabric_means_profiles, 0, COUNT(wishes));
     tcase_add_test(tests, a_bind_that_is_none_is_named);
     tcase_add_loop_test(tests, what_does_not_go_together_is_named, 0, COUNT(meetings));
     tcase_add_test(tests, the_devices_of_a_fabric_are_found);
