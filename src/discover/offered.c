@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "probe/artifacts.h"
 #include "probe/profilesread.h"
 #include "probe/siteread.h"
 #include "discover/fabrics.h"
@@ -33,7 +34,8 @@ int berth_offered_read(const struct berth_terms *terms, char *const *env,
 
     if (berth_profiles_read(terms, berth_site_owner(), &offered.profiles, err) < 0)
         return -1;
-    if (berth_stacks_find(NULL, offered.profiles.items, env, &offered.stacks, err) <
+    if (berth_artifacts_resolve(&offered.profiles, berth_site_owner(), err) < 0 ||
+        berth_stacks_find(NULL, offered.profiles.items, env, &offered.stacks, err) <
             0 ||
         berth_fabrics_find(NULL, offered.profiles.items, env, &offered.fabrics, err) <
             0) {
