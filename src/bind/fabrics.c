@@ -512,6 +512,21 @@ static int check_host(const struct berth_inside *inside, enum berth_profile_kind
                          inside->request->fabric);
 }
 
+/* Does a fabric that is in use stand for a library that STACK would replace? A site's
+ * profile comes before berth's own. Plugins share it. */
+static bool is_covered(const struct berth_fabrics *program,
+                       const struct berth_stack *stack)
+{
+    const char *const *it = berth_stack_replaces(stack);
+
+    for (; !stack->profile->adds && *it; it++)
+        for (int j = 0; j < program->count; j++)
+            if (!program->items[j].stack->profile->adds &&
+                berth_text_is_any(*it, berth_stack_replaces(program->items[j].stack)))
+                return true;
+    return false;
+}
+
 int berth_fabrics_use(const struct berth_inside *inside,
                       struct berth_fabrics *const *programs, size_t count,
                       struct berth_err *ret_note, struct berth_err *err)
@@ -523,6 +538,7 @@ int berth_fabrics_use(const struct berth_inside *inside,
     for (size_t k = 0; k < count; k++) {
         for (size_t i = 0; i < inside->fabrics->count; i++)
             if (is_of(&inside->fabrics->items[i], kind) &&
+                !is_covered(programs[k], &inside->fabrics->items[i]) &&
                 try_one(inside, i, programs[k], err) < 0)
                 return -1;
         for (int j = programs[k]->count - 1; count > 1 && j >= 0; j--)

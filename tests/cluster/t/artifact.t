@@ -117,6 +117,9 @@ one "a plan names the directory" "on the host  libucp.so.0 of $net/1.0
   found by     profile 'net'
   artifact     $net/1.0
 .*status 0" "${plan[@]}"
+one "with auto it goes before the node's own" "^berth: n1: note: the host's libucp.so.0 of $net/1.0 .net. runs under the image's own MPI
+rank 0 of 1 .*
+status 0\$" --container-fabric=auto /opt/t/mpich/who
 one "a container has no other version, and cannot write to it" "^1.0
 status 1\$" --container-fabric=net sh -c "cd $net && ls && touch 1.0/x 2>/dev/null"
 latest 2.0
