@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,8 +18,8 @@
 
 extern char **environ;
 
-/* Seconds of one step, where --seconds does not say. */
-enum { SECONDS = 60 };
+/* Seconds of one step, where --seconds does not say, and the most: a day. */
+enum { SECONDS = 60, MOST_SECONDS = 24 * 60 * 60 };
 
 struct line {
     struct berth_qualify asked;
@@ -53,9 +52,11 @@ static int read_seconds(const char *text, int *ret, struct berth_err *err)
     char *end;
     long number = strtol(text, &end, 10);
 
-    if (*text < '1' || *text > '9' || *end || number > INT_MAX / 1000)
-        return berth_err_set(err, "qualify: --seconds: expected a number, got '%s'",
-                             text);
+    if (*text < '1' || *text > '9' || *end || number > MOST_SECONDS)
+        return berth_err_set(err,
+                             "qualify: --seconds: expected a number from 1 to %d, got "
+                             "'%s'",
+                             MOST_SECONDS, text);
     *ret = (int)number;
     return 0;
 }

@@ -51,7 +51,11 @@ qualify()
 }
 says 'qualify: a wrong use' 2 'usage: berth qualify' "$berth" qualify --many
 says 'qualify: a word' 2 'usage: berth qualify' "$berth" qualify image.sif
-says 'qualify: seconds' 2 "berth: qualify: --seconds: expected a number, got '1m'" "$berth" qualify --seconds 1m
+for seconds in 1m 0 -1 86401 9999999999 99999999999999999999; do
+    says "qualify: seconds: $seconds" 2 \
+        "berth: qualify: --seconds: expected a number from 1 to 86400, got '$seconds'" \
+        "$berth" qualify --seconds "$seconds"
+done
 says 'qualify: no partition' 2 "berth: qualify: -p: expected a value, got ''" "$berth" qualify -p ''
 says 'qualify: no image' 2 "berth: qualify: --image: expected an image, got 'none'" "$berth" qualify --image none
 says 'qualify: outside of a job it becomes salloc' 0 'MPI plugin types are' \
