@@ -135,23 +135,24 @@ static int read_line(int argc, char **argv, struct line *ret, struct berth_err *
     }
     if (optind < argc)
         return BERTH_CLI_MISUSED;
-    if (!ret->has_nodes && !ret->asked.node_list)
-        berth_strvec_push(&ret->wishes, "-N2");
     return ret->wishes.failed || ret->asked.images.failed || ret->asked.types.failed
                ? berth_err_oom(err)
                : 0;
 }
 
 /* Become a salloc that does the same in a job. Returns only on failure. */
-static int become(const struct line *line, char **argv, struct berth_err *err)
+static int become(struct line *line, char **argv, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec words = {0}, env = {0}, command = {0};
 
+    if (!line->has_nodes && !line->asked.node_list)
+        berth_strvec_push(&line->wishes,
+                          berth_qualify_is_small(&line->asked) ? "-N1" : "-N2");
     berth_strvec_push(&command, BERTH_ASK_PROGRAM);
     for (; *argv; argv++)
         berth_strvec_push(&command, *argv);
     berth_job_environment(environ, &env);
-    if (env.failed || command.failed)
+    if (env.failed || command.failed || line->wishes.failed)
         return berth_err_oom(err);
     if (berth_qualify_salloc(line->wishes.items, command.items, &words, err) < 0)
         return -1;
@@ -172,24 +173,30 @@ static void print_check(const struct berth_check *check, void *told)
 }
 
 static int print_end(const struct line *line, const struct berth_checks *checks,
-                     const struct berth_buf *kept, struct berth_err *err)
+                     const struct berth_buf *kept, bool *ret_passed,
+                     struct berth_err *err)
 {
     BERTH_JSON struct berth_json json = {.pretty = true};
-    BERTH_BUF struct berth_buf text = {0};
+    BERTH_BUF struct berth_buf text = {0}, verdict = {0};
 
     berth_json_object(&json, NULL);
     berth_json_string(&json, "berth", BERTH_VERSION);
-    berth_json_bool(&json, "passed", !berth_checks_count(checks, BERTH_CHECK_FAIL));
+    *ret_passed = berth_checks_verdict(checks, &verdict);
+    berth_json_bool(&json, "passed", *ret_passed);
+    berth_json_string(&json, "verdict", verdict.text);
     berth_json_bool(&json, "complete", !berth_checks_count(checks, BERTH_CHECK_SKIP));
     berth_json_string(&json, "directory", kept->text);
     berth_checks_json(checks, &json);
     berth_json_end(&json);
     berth_checks_sum(checks, &text);
-    if (json.text.failed || text.failed || kept->failed)
+    if (json.text.failed || text.failed || verdict.failed || kept->failed)
         return berth_err_oom(err);
     if (kept->text && !line->is_json)
         printf("the programs are kept in %s\n", kept->text);
-    printf("%s\n", line->is_json ? json.text.text : text.text);
+    if (line->is_json)
+        printf("%s\n", json.text.text);
+    else
+        printf("%s\n%s\n", text.text, verdict.text);
     return 0;
 }
 
@@ -199,6 +206,7 @@ static int qualify(const struct line *line)
     BERTH_BUF struct berth_buf kept = {0};
     struct berth_checks checks = {0};
     struct berth_err err;
+    bool passed = false;
     int result;
 
     sigaction(SIGINT, &end, NULL);
@@ -207,12 +215,12 @@ static int qualify(const struct line *line)
     sigaction(SIGPIPE, &end, NULL); /* nobody reads what it prints */
     result = berth_qualify_run(&line->asked, &checks, &kept, &err);
     if (result == 0)
-        result = print_end(line, &checks, &kept, &err);
+        result = print_end(line, &checks, &kept, &passed, &err);
     if (result < 0)
         berth_err_at(&err, "qualify");
-    result = result < 0                                      ? berth_cli_fail(&err)
-             : berth_checks_count(&checks, BERTH_CHECK_FAIL) ? BERTH_CLI_FAILED
-                                                             : EXIT_SUCCESS;
+    result = result < 0 ? berth_cli_fail(&err)
+             : passed   ? EXIT_SUCCESS
+                        : BERTH_CLI_FAILED;
     berth_checks_fini(&checks);
     return result;
 }

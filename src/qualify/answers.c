@@ -100,6 +100,18 @@ void berth_lines_read(const char *text, struct berth_strvec *ret)
     }
 }
 
+unsigned int berth_partition_nodes(const char *text, bool is_named)
+{
+    unsigned int sum = 0, count;
+    char name[128], sign;
+
+    for (; *text; text += strcspn(text, "\n"), text += *text == '\n')
+        if (sscanf(text, "%127s %u%c", name, &count, &sign) == 3 && sign == '\n' &&
+            (is_named || berth_text_ends(name, "*")))
+            sum += count;
+    return sum;
+}
+
 const char *berth_brief_value(const char *brief, const char *name, char *value,
                               size_t size)
 {

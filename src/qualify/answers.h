@@ -38,6 +38,12 @@ bool berth_types_have_version(const char *text, const char *type);
  * line of several words is a warning of Slurm's. */
 void berth_lines_read(const char *text, struct berth_strvec *ret);
 
+/* How many nodes has the partition of which `sinfo --noheader --format='%P %D'` says
+ * TEXT, a line for each state: the default one, or, with IS_NAMED, all in TEXT? 0:
+ * none.
+ */
+unsigned int berth_partition_nodes(const char *text, bool is_named);
+
 /* The value of NAME in BRIEF, the line of `berth doctor --brief`, which may stand among
  * lines of a TaskProlog; "" when it is not there. The result is in VALUE (SIZE bytes).
  */

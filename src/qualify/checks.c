@@ -84,6 +84,24 @@ void berth_checks_sum(const struct berth_checks *checks, struct berth_buf *ret)
                    berth_checks_count(checks, BERTH_CHECK_FAIL));
 }
 
+bool berth_checks_verdict(const struct berth_checks *checks, struct berth_buf *ret)
+{
+    size_t failed = berth_checks_count(checks, BERTH_CHECK_FAIL);
+
+    if (failed)
+        berth_buf_addf(ret, "not qualified: %zu check%s failed", failed,
+                       failed == 1 ? "" : "s");
+    else if (checks->untried.used)
+        berth_buf_addf(ret, "not qualified: %s", checks->untried.text);
+    else
+        berth_buf_puts(ret,
+                       checks->has_one_node
+                           ? "qualified on one node; nothing was tried between nodes"
+                           : "qualified");
+    ret->failed |= checks->untried.failed;
+    return !failed && !checks->untried.used;
+}
+
 void berth_checks_json(const struct berth_checks *checks, struct berth_json *json)
 {
     berth_json_array(json, "checks");
@@ -108,5 +126,6 @@ void berth_checks_fini(struct berth_checks *checks)
         free(checks->items[i].command);
     }
     free(checks->items);
+    berth_buf_fini(&checks->untried);
     *checks = (struct berth_checks){0};
 }

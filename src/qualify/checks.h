@@ -28,6 +28,8 @@ struct berth_check {
 struct berth_checks {
     struct berth_check *items;
     size_t count, room;
+    struct berth_buf untried; /* why nobody knows whether MPI works; no text: tried */
+    bool has_one_node;        /* so nothing was tried between nodes */
 };
 
 /* Append a row; all texts are copied. COMMAND may be NULL. */
@@ -51,6 +53,10 @@ void berth_check_put(const struct berth_check *row, bool is_verbose,
 
 /* Append "12 checks: 9 ok, 2 notes, 1 skipped, 0 failed". */
 void berth_checks_sum(const struct berth_checks *checks, struct berth_buf *ret);
+
+/* Is the site qualified: no check failed, and MPI was tried? Appends the sentence that
+ * says so, or why not. */
+bool berth_checks_verdict(const struct berth_checks *checks, struct berth_buf *ret);
 
 /* Append the rows as the array "checks" of an open object. */
 void berth_checks_json(const struct berth_checks *checks, struct berth_json *json);

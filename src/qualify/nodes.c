@@ -133,10 +133,12 @@ static int compare_nodes(struct berth_session *session,
                          const struct berth_strvec *briefs, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf text = {0};
-    enum berth_check_result result = BERTH_CHECK_FAIL;
+    enum berth_check_result result = BERTH_CHECK_SKIP;
 
-    if (session->nodes.count < 2)
-        berth_buf_puts(&text, "there is one node, and what is between nodes needs two");
+    session->checks.has_one_node = session->nodes.count < 2;
+    if (session->checks.has_one_node)
+        berth_buf_puts(&text, "there is one node, so nothing is tried between nodes; "
+                              "-N2 takes two");
     else
         result = berth_brief_compare(&session->nodes, briefs, &text);
     return berth_session_check(session, result, "nodes", &text, NULL, err);

@@ -7,7 +7,6 @@
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
-#include "base/text.h"
 #include "qualify/session.h"
 
 /* A command that is not there: what a shell and berth-task say. */
@@ -112,8 +111,10 @@ int berth_stage_build(struct berth_session *session, const char *image,
         berth_buf_fini(&text);
         text = (struct berth_buf){0};
         berth_buf_puts(&text, "the image has no mpicc, so its MPI is not tried");
+        berth_session_untried(session, image,
+                              "it has no mpicc; name an image that has (--image)");
     }
-    berth_buf_addf(&about, "program, %s", berth_text_base(image));
+    berth_buf_addf(&about, "program, %s", berth_session_name(session, image));
     if (about.failed)
         return berth_err_oom(err);
     return berth_session_check(session, result, about.text, &text, &command, err);

@@ -25,6 +25,21 @@ bool berth_qualify_in_job(void)
     return job && *job;
 }
 
+bool berth_qualify_is_small(const struct berth_qualify *asked)
+{
+    struct berth_session session = {.asked = asked};
+    BERTH_FREE char *sinfo = berth_session_find("sinfo", NULL);
+    const char *words[] = {sinfo, "--noheader", "--format=%P %D", NULL, NULL, NULL};
+    BERTH_BUF struct berth_buf out = {0};
+
+    if (asked->partition) {
+        words[3] = "--partition";
+        words[4] = asked->partition;
+    }
+    return sinfo && berth_session_ask(&session, words, &out, NULL) == 0 && out.text &&
+           berth_partition_nodes(out.text, asked->partition) == 1;
+}
+
 int berth_qualify_salloc(char *const *wishes, char *const *command,
                          struct berth_strvec *ret, struct berth_err *err)
 {
@@ -116,9 +131,23 @@ static int check_image(struct berth_session *session, const char *image,
     berth_session_tell(session);
     if (!program)
         return 0;
-    return berth_stage_rings(session, image, program, library, &working, err) < 0
-               ? -1
-               : berth_stage_speeds(session, image, program, &working, err);
+    if (berth_stage_rings(session, image, program, library, &working, err) < 0)
+        return -1;
+    if (!*working.host && !*working.own)
+        berth_session_untried(session, image, "no ring has passed");
+    return berth_stage_speeds(session, image, program, &working, err);
+}
+
+/* Steps of root say little about those of users. */
+static int check_user(struct berth_session *session, struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf text = {0};
+
+    if (geteuid() != 0)
+        return 0;
+    berth_buf_puts(&text, "the steps run as root, with other limits and permissions "
+                          "than those of users; run berth qualify as an ordinary user");
+    return berth_session_check(session, BERTH_CHECK_NOTE, "user", &text, NULL, err);
 }
 
 /* Without an image there is only the host. */
@@ -131,6 +160,8 @@ static int check_host(struct berth_session *session, struct berth_err *err)
         (berth_stage_rings(session, NULL, NULL, "", &working, err) < 0 ||
          berth_stage_speeds(session, NULL, NULL, &working, err) < 0))
         return -1;
+    berth_buf_puts(&session->checks.untried,
+                   "MPI was not tried in an image; name one that has mpicc (--image)");
     berth_buf_puts(&text, "no --image is given, so MPI in images is not tried");
     return berth_session_check(session, BERTH_CHECK_SKIP, "images", &text, NULL, err);
 }
@@ -140,7 +171,8 @@ static int check_all(struct berth_session *session, struct berth_err *err)
     const struct berth_strvec *images = &session->asked->images;
     bool is_seen;
 
-    if (begin(session, err) < 0 || berth_stage_nodes(session, err) < 0 ||
+    if (begin(session, err) < 0 || check_user(session, err) < 0 ||
+        berth_stage_nodes(session, err) < 0 ||
         berth_stage_directory(session, &is_seen, err) < 0)
         return -1;
     if (!is_seen) /* nothing else can work */

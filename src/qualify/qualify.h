@@ -11,6 +11,10 @@
 /* Is this process in a job? */
 bool berth_qualify_in_job(void);
 
+/* Does the partition that ASKED names, or Slurm's default, have one node? false: also
+ * where Slurm does not say. */
+bool berth_qualify_is_small(const struct berth_qualify *asked);
+
 /* Append the words of the salloc that gives a job to COMMAND, which follows: of two
  * nodes, or of those in WISHES (words of salloc, ended by NULL). -1 with a sentence in
  * ERR: Slurm's commands are not on this host. */

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "qualify/session.h"
 
 /* One way to run the program. */
@@ -107,7 +106,7 @@ static int try_native(struct berth_session *session, const char *image,
     char name[512];
 
     snprintf(name, sizeof(name), "native, the program of %s",
-             image ? berth_text_base(image) : "the host");
+             image ? berth_session_name(session, image) : "the host");
     way.name = name;
     if (program && try_types(session, &way, ret->native, err) < 0)
         return -1;
@@ -136,7 +135,7 @@ static int try_offer(struct berth_session *session, const struct berth_offer *of
 
     snprintf(name, sizeof(name),
              is_mpi ? "%s, the host's %s" : "%s, its own MPI on the host's %s",
-             berth_text_base(image), offer->name);
+             berth_session_name(session, image), offer->name);
     way.name = name;
     if (is_mpi && !berth_offer_fits(offer->family, library)) {
         berth_buf_addf(&text, "the image's MPI is not %s", offer->family);
@@ -179,6 +178,6 @@ int berth_stage_rings(struct berth_session *session, const char *image,
             try_offer(session, &session->offers[i], image, program, library, ret, err) <
                 0)
             return -1;
-    snprintf(name, sizeof(name), "%s, its own MPI", berth_text_base(image));
+    snprintf(name, sizeof(name), "%s, its own MPI", berth_session_name(session, image));
     return try_types(session, &own, ret->own, err);
 }

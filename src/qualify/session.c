@@ -5,10 +5,12 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/deadline.h"
 #include "base/run.h"
+#include "base/text.h"
 #include "running/job.h"
 
 extern char **environ;
@@ -100,6 +102,25 @@ int berth_session_run(struct berth_session *session, const struct berth_trial *t
     }
     berth_ran_fini(&ran);
     return result;
+}
+
+const char *berth_session_name(const struct berth_session *session, const char *image)
+{
+    const struct berth_strvec *images = &session->asked->images;
+    const char *name = berth_text_base(image);
+    size_t alike = 0;
+
+    for (size_t i = 0; i < images->count; i++)
+        alike += strcmp(berth_text_base(images->items[i]), name) == 0;
+    return alike > 1 ? image : name;
+}
+
+void berth_session_untried(struct berth_session *session, const char *image,
+                           const char *why)
+{
+    if (!session->checks.untried.used)
+        berth_buf_addf(&session->checks.untried, "MPI was not tried in %s: %s",
+                       berth_session_name(session, image), why);
 }
 
 int berth_session_check(struct berth_session *session, enum berth_check_result result,

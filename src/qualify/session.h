@@ -96,6 +96,15 @@ char *berth_session_find(const char *program, struct berth_err *err);
 int berth_session_ask(struct berth_session *session, const char *const *words,
                       struct berth_buf *ret_out, struct berth_err *err);
 
+/* The name of IMAGE in rows; borrowed: what is behind its last slash, or all of it
+ * where the user has named two images that end alike. */
+const char *berth_session_name(const struct berth_session *session, const char *image);
+
+/* MPI was not tried in IMAGE, and a site is not qualified without that. The first
+ * reason is kept. */
+void berth_session_untried(struct berth_session *session, const char *image,
+                           const char *why);
+
 /* Append a check. TEXT may be NULL. */
 int berth_session_check(struct berth_session *session, enum berth_check_result result,
                         const char *about, const struct berth_buf *text,

@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 
-#include "base/text.h"
 #include "qualify/session.h"
 
 enum { TURNS = 5, QUICK = 3, WAYS = 3 };
@@ -139,7 +138,7 @@ int berth_stage_speeds(struct berth_session *session, const char *image,
                        const char *program, const struct berth_working *working,
                        struct berth_err *err)
 {
-    const char *name = image ? berth_text_base(image) : "the host";
+    const char *name = image ? berth_session_name(session, image) : "the host";
     int result = 0;
 
     for (unsigned int nodes = 1; nodes <= 2 && nodes <= session->nodes.count && !result;

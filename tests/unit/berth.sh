@@ -60,6 +60,11 @@ says 'qualify: no partition' 2 "berth: qualify: -p: expected a value, got ''" "$
 says 'qualify: no image' 2 "berth: qualify: --image: expected an image, got 'none'" "$berth" qualify --image none
 says 'qualify: outside of a job it becomes salloc' 0 'MPI plugin types are' \
     env -u SLURM_JOB_ID "PATH=$T/slurm:$PATH" "$berth" qualify
+printf '#!/bin/sh\nprintf "%%s\\n" "$@"\n' >slurm/salloc
+printf '#!/bin/sh\n[ "$*" = "--noheader --format=%%P %%D --partition one" ] && echo "one 1" || echo "all* 9"\n' >slurm/sinfo
+chmod +x slurm/sinfo
+says 'qualify: two nodes' 0 -N2 env -u SLURM_JOB_ID "PATH=$T/slurm:$PATH" "$berth" qualify
+says 'qualify: a partition of one node' 0 -N1 env -u SLURM_JOB_ID "PATH=$T/slurm:$PATH" "$berth" qualify -p one
 says 'qualify: a type that srun does not have' 1 \
     "berth: qualify: --mpi: srun has no type 'pmi9'; it has pmi2, pmix" qualify --mpi pmi2 --mpi pmi9
 says 'qualify: a directory that is not there' 1 \

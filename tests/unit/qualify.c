@@ -494,6 +494,64 @@ START_TEST(what_works_with_one_type_is_no_failure)
 }
 END_TEST
 
+static const struct {
+    enum berth_check_result first, second;
+    const char *untried;
+    bool has_one_node, is_qualified;
+    const char *text;
+} verdicts[] = {
+    {BERTH_CHECK_OK, BERTH_CHECK_NOTE, NULL, false, true, "qualified"},
+    {BERTH_CHECK_OK, BERTH_CHECK_SKIP, NULL, false, true, "qualified"},
+    {BERTH_CHECK_OK, BERTH_CHECK_OK, NULL, true, true,
+     "qualified on one node; nothing was tried between nodes"},
+    {BERTH_CHECK_OK, BERTH_CHECK_SKIP, "MPI was not tried in a.sif: x", true, false,
+     "not qualified: MPI was not tried in a.sif: x"},
+    {BERTH_CHECK_FAIL, BERTH_CHECK_OK, NULL, false, false,
+     "not qualified: 1 check failed"},
+    {BERTH_CHECK_FAIL, BERTH_CHECK_FAIL, "MPI was not tried in a.sif: x", false, false,
+     "not qualified: 2 checks failed"},
+};
+
+START_TEST(a_site_is_qualified_if_mpi_was_tried_and_nothing_failed)
+{
+    struct berth_checks checks = {.has_one_node = verdicts[_i].has_one_node};
+    BERTH_BUF struct berth_buf text = {0};
+    struct berth_err err;
+
+    ck_assert_int_eq(
+        berth_checks_add(&checks, verdicts[_i].first, "a", "b", NULL, &err), 0);
+    ck_assert_int_eq(
+        berth_checks_add(&checks, verdicts[_i].second, "c", "d", NULL, &err), 0);
+    if (verdicts[_i].untried)
+        berth_buf_puts(&checks.untried, verdicts[_i].untried);
+    ck_assert(berth_checks_verdict(&checks, &text) == verdicts[_i].is_qualified);
+    ck_assert_str_eq(text.text, verdicts[_i].text);
+    berth_checks_fini(&checks);
+}
+END_TEST
+
+static const struct {
+    const char *said;
+    bool is_named;
+    unsigned int count;
+} partitions[] = {
+    {"", false, 0},
+    {"debug* 1\n", false, 1},
+    {"debug* 1\nlong 4\n", false, 1},
+    {"debug* 1\ndebug* 2\n", false, 3},
+    {"long 1\n", false, 0},
+    {"long 1\n", true, 1},
+    {"sinfo: error: 1\nlong one\n\nlong 1 2\nlong 1", true, 0},
+};
+
+START_TEST(a_partition_has_nodes_in_each_state)
+{
+    ck_assert_uint_eq(
+        berth_partition_nodes(partitions[_i].said, partitions[_i].is_named),
+        partitions[_i].count);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tcase = tcase_create("qualify");
@@ -512,5 +570,9 @@ int main(void)
     tcase_add_loop_test(tcase, nodes_are_compared, 0, COUNT(pairs));
     tcase_add_test(tcase, an_extern_step_is_a_flag);
     tcase_add_test(tcase, what_works_with_one_type_is_no_failure);
+    tcase_add_loop_test(tcase, a_site_is_qualified_if_mpi_was_tried_and_nothing_failed,
+                        0, COUNT(verdicts));
+    tcase_add_loop_test(tcase, a_partition_has_nodes_in_each_state, 0,
+                        COUNT(partitions));
     return unit_run("qualify", tcase);
 }

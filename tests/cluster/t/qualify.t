@@ -39,7 +39,7 @@ row "CMA" "ok    memory, devmpich.sif, the host's mpich: .*CMA.*"
 row "latency" "(ok   |note ) latency of 8 B, devmpich.sif, between nodes: native [0-9.]+ us, the host's MPI in the image [0-9.]+ us \\([0-9.]+\\), the image's own .*"
 row "bandwidth" "(ok   |note ) bandwidth of 4 MiB, devmpich.sif, on a node: native [0-9.]+ MB/s, .*"
 row "start" "ok    start of true, 2 nodes: on the host [0-9.]+ s, in the image [0-9.]+ s"
-matches "the last line counts" '[0-9]+ checks: [0-9]+ ok, [0-9]+ notes?, [0-9]+ skipped, 0 failed$' "$seen"
+matches "the last lines count and judge" '[0-9]+ checks: [0-9]+ ok, [0-9]+ notes?, [0-9]+ skipped, 0 failed'$'\n''qualified$' "$seen"
 equal "nothing is left in the directory" '' "$(alice ls qualify)"
 
 # What it prints is typed by an administrator.
@@ -49,12 +49,12 @@ equal "a command of a check can be typed" 0 $?
 
 qualify -w n1,n2 --image /images/none.sif --image /images/mpich.sif --quick --json
 equal "an image that is missing: exit status" 1 "$status"
-equal "JSON says what was found" "False fail True skip" "$(python3 -c '
+equal "JSON says what was found" "False fail True skip not qualified: 1 check failed" "$(python3 -c '
 import json, sys
 page = json.loads(sys.stdin.read())
 rows = {row["about"]: row for row in page["checks"]}
 missing = rows["program, none.sif"]
-print(page["passed"], missing["result"], missing["command"].startswith("srun --"), rows["program, mpich.sif"]["result"])' <<<"$seen")"
+print(page["passed"], missing["result"], missing["command"].startswith("srun --"), rows["program, mpich.sif"]["result"], page["verdict"])' <<<"$seen")"
 kept=$(alice ls qualify)
 matches "a program that failed can be built again" '^berth-qualify-[A-Za-z0-9]{6}$' "$kept"
 alice rm -rf qualify/*
@@ -66,9 +66,25 @@ equal "a node without berth-task: exit status" 1 "$status"
 row "the node is named" "fail  node n2: wrong: berth's_programs; .*"
 row "so are its steps" "fail  ring, devmpich.sif, the host's mpich, pmi2: berth: n2: '/usr/libexec/berth/berth-task': No such file.*"
 
-qualify -N1
-equal "one node: exit status" 1 "$status"
-row "one node" 'fail  nodes: there is one node, .*'
+qualify -N1 --image $image --mpi pmi2 --quick
+equal "one node: exit status" 0 "$status"
+row "one node" 'skip  nodes: there is one node, so nothing is tried between nodes; -N2 takes two'
+row "one node: its ring" "ok    ring, devmpich.sif, the host's mpich, pmi2: MPICH .*; 2 of 2 ranks have the host's MPICH .*"
+matches "one node: the verdict" $'\nqualified on one node; nothing was tried between nodes$' "$seen"
+
+alice cp $image qualify/devmpich.sif
+seen=$(on login root bash -c "cd ~alice/qualify && exec berth qualify -w n1 --image $image --image devmpich.sif --mpi pmi2 --quick" 2>&1)
+row "root" 'note  user: the steps run as root, .*; run berth qualify as an ordinary user'
+row "two images that end alike" "ok    program, $image: built with .*"
+row "the other one" "ok    program, $(alice pwd)/qualify/devmpich.sif: built with .*"
+alice rm qualify/devmpich.sif
+
+qualify -w n1,n2 --image /images/mpich.sif --quick
+equal "an image without a compiler: exit status" 1 "$status"
+row "MPI was not tried" 'not qualified: MPI was not tried in mpich.sif: it has no mpicc; name an image that has \(--image\)'
+qualify -w n1,n2 --quick
+equal "no image: exit status" 1 "$status"
+row "no image" 'not qualified: MPI was not tried in an image; name one that has mpicc \(--image\)'
 
 qualify -w n1,n2 --directory /tmp --quick
 equal "a directory that is the login host's: exit status" 1 "$status"
