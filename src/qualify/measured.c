@@ -160,17 +160,42 @@ static void read_sentence(const char *line, struct berth_witnessed *ret)
         snprintf(ret->sentence, sizeof(ret->sentence), "%s", line);
 }
 
-/* What a program has said comes before what srun says of its end. */
+/* Is LINE, which no part of Slurm has printed, an error by its words? Open MPI writes
+ * "*** An error occurred" behind what tells more, and MPICH "error stack:" before it.
+ */
+static bool is_error(const char *line)
+{
+    static const char *const words[] = {"error",     "cannot", "no such file",
+                                        "not found", "denied", NULL};
+
+    if (berth_text_starts(line, "*** ") || berth_text_ends(line, ":"))
+        return false;
+    for (const char *const *word = words; *word; word++)
+        if (strcasestr(line, *word))
+            return true;
+    return false;
+}
+
+/* The first error of a program, or else its last line; only then what srun says of its
+ * end, of which the first line has the reason. Open MPI writes what is wrong below a
+ * line of dashes. */
 static void read_other(const char *line, struct berth_witnessed *ret)
 {
-    static const char srun[] = "srun: ";
-    bool is_srun = berth_text_starts(line, srun);
+    enum { SRUN = 1, LINE, ERROR };
+    bool is_srun = berth_text_starts(line, "srun: ");
+    bool is_rule = *line && !line[strspn(line, "-")];
+    int weight = is_srun ? SRUN : is_error(line) || ret->after_rule ? ERROR : LINE;
 
-    if (!*line || strstr(line, " error: *** ") ||
-        (is_srun && !strstr(line, " error: ")))
+    if (!*line || is_rule || strstr(line, " error: *** ") ||
+        (is_srun && !strstr(line, " error: "))) {
+        ret->after_rule = is_rule;
         return;
-    if (!is_srun || !*ret->last || berth_text_starts(ret->last, srun))
-        snprintf(ret->last, sizeof(ret->last), "%s", line);
+    }
+    ret->after_rule = false;
+    if (weight > ret->weight || (weight == LINE && ret->weight == LINE)) {
+        snprintf(ret->other, sizeof(ret->other), "%s", line);
+        ret->weight = weight;
+    }
 }
 
 void berth_witnessed_read(const char *log, struct berth_witnessed *ret)
@@ -178,7 +203,7 @@ void berth_witnessed_read(const char *log, struct berth_witnessed *ret)
     char line[1024];
 
     while (next_line(&log, line, sizeof(line))) {
-        if (strstr(line, "UCX  "))
+        if (strstr(line, "UCX  ") && !strstr(line, "UCX  ERROR"))
             read_ucx(line, ret);
         else if (berth_text_starts(line, "libfabric:"))
             read_libfabric(line, ret);

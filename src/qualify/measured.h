@@ -44,7 +44,9 @@ struct berth_witnessed {
     char within[64];     /* the same on a node */
     char provider[32];   /* of libfabric, that has an endpoint; "": not said */
     char sentence[1024]; /* the first of berth's own that is an error; "": none */
-    char last[1024];     /* the last line of another program; "": none */
+    char other[1024];    /* the line of other programs that tells most; "": none */
+    int weight;          /* of that line */
+    bool after_rule;     /* the line before was of dashes */
 };
 
 /* Read LOG (NULL: nothing). *RET starts as {0}, and gets what LOG adds to it. */

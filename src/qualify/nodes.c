@@ -167,7 +167,7 @@ int berth_stage_directory(struct berth_session *session, bool *ret_seen,
                        "node %s does not see '%s' (%s); name one that all nodes see "
                        "(--directory)",
                        session->nodes.items[i], session->directory,
-                       outcome.witnessed.last);
+                       outcome.witnessed.other);
         if (berth_session_check(session, BERTH_CHECK_FAIL, "directory", &text, &command,
                                 err) < 0)
             return -1;

@@ -4,13 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "base/cleanup.h"
 #include "qualify/session.h"
-
-/* A command that is not there: what a shell and berth-task say. */
-enum { NOT_FOUND = 127 };
 
 static int make(struct berth_session *session, const char *image, char **ret_program,
                 struct berth_outcome *ret, struct berth_buf *command,
@@ -35,10 +31,15 @@ static int make(struct berth_session *session, const char *image, char **ret_pro
     return 0;
 }
 
-static bool is_missing(const struct berth_outcome *outcome)
+/* Is there no mpicc? That is what slurmstepd says on the host, and berth of an image.
+ */
+static bool has_none(const struct berth_outcome *outcome)
 {
-    return !outcome->is_late && WIFEXITED(outcome->status) &&
-           WEXITSTATUS(outcome->status) == NOT_FOUND;
+    const struct berth_witnessed *said = &outcome->witnessed;
+
+    return !outcome->is_late &&
+           (strstr(said->sentence, "command 'mpicc' is not on the image's PATH ") ||
+            (!*said->sentence && strstr(said->other, "execve(): mpicc: No such file")));
 }
 
 int berth_stage_native(struct berth_session *session, struct berth_err *err)
@@ -54,15 +55,13 @@ int berth_stage_native(struct berth_session *session, struct berth_err *err)
     if (result == BERTH_CHECK_OK) {
         berth_buf_puts(&text, "built with the host's mpicc");
         session->program = berth_steal(&program);
-    } else if (!outcome.is_late && strstr(outcome.witnessed.last, "mpicc") &&
-               strstr(outcome.witnessed.last, "No such file")) {
+    } else if (has_none(&outcome)) {
         berth_buf_fini(&text);
         text = (struct berth_buf){0};
         berth_buf_puts(&text, "the host has no mpicc; a program of an image is tried "
                               "there");
         result = BERTH_CHECK_SKIP;
-    } else if (is_missing(&outcome))
-        result = BERTH_CHECK_SKIP;
+    }
     return berth_session_check(session, result, "program, native", &text, &command,
                                err);
 }
@@ -106,7 +105,7 @@ int berth_stage_build(struct berth_session *session, const char *image,
         berth_buf_addf(&text, "built with the image's mpicc: %s",
                        *library ? library : "an MPI that does not say its name");
         *ret_program = berth_steal(&program);
-    } else if (is_missing(&outcome)) {
+    } else if (has_none(&outcome)) {
         result = BERTH_CHECK_SKIP;
         berth_buf_fini(&text);
         text = (struct berth_buf){0};

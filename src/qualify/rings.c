@@ -68,7 +68,8 @@ static int run_ring(struct berth_session *session, const struct way *way,
         return berth_err_oom(err);
     done = berth_session_check(session, result, about.text, &text, &command, err);
     if (done == 0)
-        session->checks.items[session->checks.count - 1].stays = outcome.is_late;
+        session->checks.items[session->checks.count - 1].stays =
+            berth_trial_stays(&trial, &outcome);
     return done;
 }
 

@@ -114,8 +114,8 @@ enum berth_check_result berth_trial_ended(const struct berth_outcome *outcome,
         return BERTH_CHECK_OK;
     if (*said->sentence)
         berth_buf_puts(ret, said->sentence);
-    else if (*said->last)
-        berth_buf_puts(ret, said->last);
+    else if (*said->other)
+        berth_buf_puts(ret, said->other);
     else if (WIFEXITED(outcome->status))
         berth_buf_addf(ret, "exit status %d", WEXITSTATUS(outcome->status));
     else
@@ -153,14 +153,35 @@ static bool is_refusal(const struct berth_trial *trial,
            !strstr(sentence, ": rank ") && !strstr(sentence, " the step has --mpi=");
 }
 
-/* The program was built in the image, whose C library may be newer than the host's:
- * what ld.so(8) says of that, with 1, and of a library that is not there, with 127. */
+/* The program was built in the image, whose C library may be newer than the host's or
+ * another one, and whose MPI the host may lack: what ld.so(8), and exec of a program
+ * whose loader is not there, say of that. */
 static bool does_not_start(const struct berth_trial *trial,
                            const struct berth_outcome *outcome)
 {
-    return !trial->image && !outcome->is_late && WIFEXITED(outcome->status) &&
-           (WEXITSTATUS(outcome->status) == 127 ||
-            strstr(outcome->witnessed.last, "' not found (required by "));
+    static const char *const sentences[] = {
+        ": error while loading shared libraries: ", "' not found (required by ",
+        ": symbol lookup error: ", "execve(): ", NULL};
+
+    if (trial->image || outcome->is_late || !WIFEXITED(outcome->status))
+        return false;
+    for (const char *const *sentence = sentences; *sentence; sentence++)
+        if (strstr(outcome->witnessed.other, *sentence))
+            return true;
+    return false;
+}
+
+/* Is the host's MPI put into the image? */
+static bool has_bind(const struct berth_trial *trial)
+{
+    return trial->image && trial->bind && strcmp(trial->bind, "hybrid") != 0;
+}
+
+bool berth_trial_stays(const struct berth_trial *trial,
+                       const struct berth_outcome *outcome)
+{
+    return outcome->is_late || (has_bind(trial) && !strstr(outcome->witnessed.sentence,
+                                                           " the step has --mpi="));
 }
 
 /* The ranks that are to run on something of the host's do so, by the witness. */
@@ -168,9 +189,9 @@ static bool has_host(const struct berth_trial *trial,
                      const struct berth_outcome *outcome, struct berth_buf *ret)
 {
     const struct berth_witnessed *said = &outcome->witnessed;
-    bool wants = (trial->bind && strcmp(trial->bind, "hybrid") != 0) || trial->fabric;
 
-    if (!wants || said->ranks == (int)(trial->nodes * trial->each))
+    if ((!has_bind(trial) && !trial->fabric) ||
+        said->ranks == (int)(trial->nodes * trial->each))
         return true;
     berth_buf_addf(ret,
                    "the ring passed, and %d of %u ranks are known to have loaded "

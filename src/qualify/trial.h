@@ -62,6 +62,12 @@ enum berth_check_result berth_trial_judge(const struct berth_trial *trial,
 enum berth_check_result berth_trial_ended(const struct berth_outcome *outcome,
                                           struct berth_buf *ret);
 
+/* Does a failure of TRIAL count though another type of srun --mpi works? The step
+ * hangs, or runs the host's MPI, which berth refuses where it does not speak the type.
+ */
+bool berth_trial_stays(const struct berth_trial *trial,
+                       const struct berth_outcome *outcome);
+
 /* The middle one of COUNT (at least 1) values, which it sorts. */
 double berth_trial_median(double *values, size_t count);
 

@@ -59,6 +59,18 @@ kept=$(alice ls qualify)
 matches "a program that failed can be built again" '^berth-qualify-[A-Za-z0-9]{6}$' "$kept"
 alice rm -rf qualify/*
 
+# An mpicc that has no compiler: not the same as none.
+alice cp -r /images/a.dir qualify/cut.dir
+on login alice sh -c 'cat >qualify/cut.dir/usr/bin/mpicc && chmod 755 qualify/cut.dir/usr/bin/mpicc' <<'PROGRAM'
+#!/bin/sh
+echo welcome >&2
+no-such-compiler "$@"
+PROGRAM
+qualify -w n1 --image cut.dir --mpi pmi2 --quick
+equal "an mpicc without a compiler: exit status" 1 "$status"
+row "its line" 'fail  program, cut.dir: .*: no-such-compiler: not found'
+alice rm -rf qualify/cut.dir
+
 on n2 root mv /usr/libexec/berth/berth-task /root/
 qualify -w n1,n2 --image $image --mpi pmi2 --quick
 on n2 root mv /root/berth-task /usr/libexec/berth/
