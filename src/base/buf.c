@@ -50,6 +50,24 @@ void berth_buf_addf(struct berth_buf *buf, const char *format, ...)
     free(text);
 }
 
+void berth_buf_word(struct berth_buf *buf, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "0123456789-_./:=,+@%";
+
+    if (*word && !word[strspn(word, plain)]) {
+        berth_buf_puts(buf, word);
+        return;
+    }
+    berth_buf_puts(buf, "'");
+    for (; *word; word++)
+        if (*word == '\'')
+            berth_buf_puts(buf, "'\\''");
+        else
+            berth_buf_add(buf, word, 1);
+    berth_buf_puts(buf, "'");
+}
+
 void berth_buf_fini(struct berth_buf *buf)
 {
     free(buf->text);

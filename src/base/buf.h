@@ -19,6 +19,9 @@ void berth_buf_puts(struct berth_buf *buf, const char *text);
 void berth_buf_addf(struct berth_buf *buf, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Append WORD as a shell takes it: in quotes, if a shell would change it otherwise. */
+void berth_buf_word(struct berth_buf *buf, const char *word);
+
 /* Free the text; the buffer can be used again, empty. */
 void berth_buf_fini(struct berth_buf *buf);
 

@@ -60,32 +60,12 @@ void berth_trial_words(const struct berth_trial *trial,
         berth_strvec_push(ret, trial->command[i]);
 }
 
-/* Append a blank and WORD, in quotes if a shell would change it. */
-static void put_word(const char *word, struct berth_buf *ret)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                "0123456789-_./=,:+@%";
-
-    berth_buf_puts(ret, " ");
-    if (*word && !word[strspn(word, plain)]) {
-        berth_buf_puts(ret, word);
-        return;
-    }
-    berth_buf_puts(ret, "'");
-    for (; *word; word++)
-        if (*word == '\'')
-            berth_buf_puts(ret, "'\\''");
-        else
-            berth_buf_add(ret, word, 1);
-    berth_buf_puts(ret, "'");
-}
-
 static void put_option(const char *name, const char *value, struct berth_buf *ret)
 {
     if (!value)
         return;
-    berth_buf_addf(ret, " %s", name);
-    put_word(value, ret);
+    berth_buf_addf(ret, " %s ", name);
+    berth_buf_word(ret, value);
 }
 
 /* The job has ended when somebody types this. */
@@ -97,8 +77,10 @@ void berth_trial_shell(const struct berth_strvec *words,
     put_option("-A", site->account, ret);
     for (size_t i = 1; i < words->count; i++)
         if (strncmp(words->items[i], "--jobid=", 8) != 0 &&
-            strcmp(words->items[i], "--overlap") != 0)
-            put_word(words->items[i], ret);
+            strcmp(words->items[i], "--overlap") != 0) {
+            berth_buf_puts(ret, " ");
+            berth_buf_word(ret, words->items[i]);
+        }
 }
 
 enum berth_check_result berth_trial_ended(const struct berth_outcome *outcome,

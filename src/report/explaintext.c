@@ -46,13 +46,11 @@ void berth_explain_prefix(const struct berth_explain *explain,
 }
 
 /* Write bytes that could control a terminal, or are not UTF-8, as \xNN. */
-static void put_plain(struct berth_buf *buf, const char *text)
+static void put_escaped(struct berth_buf *buf, const char *text)
 {
-    BERTH_FREE char *cut = berth_explain_cut(text);
-    bool is_utf8 = cut && berth_path_is_utf8(cut);
+    bool is_utf8 = berth_path_is_utf8(text);
 
-    buf->failed |= !cut;
-    for (const char *c = cut; c && *c; c++) {
+    for (const char *c = text; *c; c++) {
         unsigned char byte = (unsigned char)*c;
         bool is_c1 = is_utf8 && byte == 0xc2 && (unsigned char)c[1] < 0xa0;
         char hex[8];
@@ -69,26 +67,23 @@ static void put_plain(struct berth_buf *buf, const char *text)
     }
 }
 
+static void put_plain(struct berth_buf *buf, const char *text)
+{
+    BERTH_FREE char *cut = berth_explain_cut(text);
+
+    buf->failed |= !cut;
+    put_escaped(buf, cut ? cut : "");
+}
+
 /* Write WORD quoted for a shell. */
 static void put_word(struct berth_buf *buf, const char *word)
 {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                "0123456789-_./:=,+@%";
+    BERTH_FREE char *cut = berth_explain_cut(word);
     BERTH_BUF struct berth_buf quoted = {0};
 
-    if (*word && word[strspn(word, plain)] == '\0') {
-        put_plain(buf, word);
-        return;
-    }
-    for (const char *c = word; *c; c++)
-        if (*c == '\'')
-            berth_buf_puts(&quoted, "'\\''");
-        else
-            berth_buf_add(&quoted, c, 1);
-    berth_buf_puts(buf, "'");
-    put_plain(buf, quoted.text ? quoted.text : "");
-    berth_buf_puts(buf, "'");
-    buf->failed |= quoted.failed;
+    berth_buf_word(&quoted, cut ? cut : "");
+    put_escaped(buf, quoted.text ? quoted.text : "");
+    buf->failed |= !cut || quoted.failed;
 }
 
 static void put_line(struct berth_buf *buf, const char *name, const char *value)

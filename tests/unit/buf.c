@@ -61,11 +61,30 @@ START_TEST(an_ended_text_can_start_again)
 }
 END_TEST
 
+static const struct {
+    const char *word, *shell;
+} words[] = {
+    {"", "''"},           {"a-b_c./:=,+@%9", "a-b_c./:=,+@%9"},
+    {"a b", "'a b'"},     {"it's", "'it'\\''s'"},
+    {"$HOME", "'$HOME'"}, {"a\n", "'a\n'"},
+    {"~", "'~'"},         {"\xc3\xa9", "'\xc3\xa9'"},
+};
+
+START_TEST(a_word_is_what_a_shell_takes)
+{
+    BERTH_BUF struct berth_buf buf = {0};
+
+    berth_buf_word(&buf, words[_i].word);
+    ck_assert_str_eq(buf.text, words[_i].shell);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("buf");
 
     tcase_add_test(tests, nothing_added_is_null);
+    tcase_add_loop_test(tests, a_word_is_what_a_shell_takes, 0, COUNT(words));
     tcase_add_test(tests, an_empty_text_is_not_null);
     tcase_add_test(tests, bytes_are_kept_in_order);
     tcase_add_test(tests, a_failed_text_takes_nothing_more);
