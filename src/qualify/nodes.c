@@ -24,7 +24,7 @@ static int ask_slurm(struct berth_session *session, const char *const *words,
         return -1;
     for (int i = 1; i < 4 && words[i]; i++)
         found[i] = words[i];
-    return berth_session_ask(session, found, ret, err);
+    return berth_session_ask(session, found, session->asked->seconds, ret, err);
 }
 
 static int find_nodes(struct berth_session *session, struct berth_err *err)

@@ -6,7 +6,13 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/deadline.h"
 #include "qualify/session.h"
+#include "request/uri.h"
+#include "running/ask.h"
+
+/* A registry may be far, and an image large. */
+enum { PULL_SECONDS = 3600 };
 
 static int make(struct berth_session *session, const char *image, char **ret_program,
                 struct berth_outcome *ret, struct berth_buf *command,
@@ -29,6 +35,36 @@ static int make(struct berth_session *session, const char *image, char **ret_pro
     berth_measured_fini(&ret->measured);
     *ret_program = berth_steal(&program);
     return 0;
+}
+
+int berth_stage_pull(struct berth_session *session, const char *image, bool *ret_here,
+                     struct berth_err *err)
+{
+    const char *const words[] = {BERTH_ASK_PROGRAM, "pull", image, NULL};
+    BERTH_BUF struct berth_buf out = {0}, text = {0}, command = {0}, about = {0};
+    int64_t since = berth_clock();
+    struct berth_err why = {.text = ""};
+    const char *own;
+
+    *ret_here = true;
+    if (!berth_uri_is(image))
+        return 0;
+    *ret_here = berth_session_ask(session, words, PULL_SECONDS, &out, &why) == 0;
+    if (session->asked->stop && *session->asked->stop)
+        return berth_err_set(err, "interrupted");
+    own = strstr(why.text, "berth: ");
+    if (*ret_here)
+        berth_buf_addf(&text, "it is in the cache of images, after %.1f s",
+                       (double)(berth_clock() - since) / 1000);
+    else
+        berth_buf_puts(&text, own ? own : why.text);
+    berth_buf_puts(&command, "berth pull ");
+    berth_buf_word(&command, image);
+    berth_buf_addf(&about, "pull, %s", berth_session_name(session, image));
+    if (about.failed)
+        return berth_err_oom(err);
+    return berth_session_check(session, *ret_here ? BERTH_CHECK_OK : BERTH_CHECK_FAIL,
+                               about.text, &text, &command, err);
 }
 
 /* Is there no mpicc? That is what slurmstepd says on the host, and berth of an image.
@@ -113,6 +149,8 @@ int berth_stage_build(struct berth_session *session, const char *image,
         berth_session_untried(session, image,
                               "it has no mpicc; name an image that has (--image)");
     }
+    if (result != BERTH_CHECK_FAIL && !session->startable)
+        session->startable = image;
     berth_buf_addf(&about, "program, %s", berth_session_name(session, image));
     if (about.failed)
         return berth_err_oom(err);

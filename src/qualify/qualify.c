@@ -36,8 +36,9 @@ bool berth_qualify_is_small(const struct berth_qualify *asked)
         words[3] = "--partition";
         words[4] = asked->partition;
     }
-    return sinfo && berth_session_ask(&session, words, &out, NULL) == 0 && out.text &&
-           berth_partition_nodes(out.text, asked->partition) == 1;
+    return sinfo &&
+           berth_session_ask(&session, words, asked->seconds, &out, NULL) == 0 &&
+           out.text && berth_partition_nodes(out.text, asked->partition) == 1;
 }
 
 int berth_qualify_salloc(char *const *wishes, char *const *command,
@@ -125,7 +126,13 @@ static int check_image(struct berth_session *session, const char *image,
     BERTH_FREE char *program = NULL;
     struct berth_working working;
     char library[128];
+    bool is_here;
 
+    if (berth_stage_pull(session, image, &is_here, err) < 0)
+        return -1;
+    berth_session_tell(session);
+    if (!is_here)
+        return 0;
     if (berth_stage_build(session, image, &program, library, err) < 0)
         return -1;
     berth_session_tell(session);
@@ -184,7 +191,7 @@ static int check_all(struct berth_session *session, struct berth_err *err)
             return -1;
     if (images->count == 0 && check_host(session, err) < 0)
         return -1;
-    return berth_stage_starts(session, images->count ? images->items[0] : NULL, err);
+    return berth_stage_starts(session, session->startable, err);
 }
 
 int berth_qualify_run(const struct berth_qualify *asked,

@@ -49,12 +49,12 @@ char *berth_session_find(const char *program, struct berth_err *err)
 }
 
 int berth_session_ask(struct berth_session *session, const char *const *words,
-                      struct berth_buf *ret_out, struct berth_err *err)
+                      int seconds, struct berth_buf *ret_out, struct berth_err *err)
 {
     struct berth_ran ran;
     int result;
 
-    if (run(session, words, session->asked->seconds, &ran, err) < 0)
+    if (run(session, words, seconds, &ran, err) < 0)
         return -1;
     berth_buf_puts(ret_out, ran.out.text ? ran.out.text : "");
     berth_buf_puts(ret_out, ran.err.text ? ran.err.text : "");

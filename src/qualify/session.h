@@ -34,7 +34,8 @@ struct berth_session {
     struct berth_offer offers[BERTH_OFFERS];
     size_t offer_count;
     bool has_extern;
-    char *program; /* built on the host; NULL: there is no compiler of MPI */
+    char *program;         /* built on the host; NULL: there is no compiler of MPI */
+    const char *startable; /* the first image in which steps start; NULL: none */
     struct berth_checks checks;
     size_t told; /* checks that the user has seen */
 };
@@ -51,10 +52,16 @@ int berth_stage_nodes(struct berth_session *session, struct berth_err *err);
 int berth_stage_directory(struct berth_session *session, bool *ret_seen,
                           struct berth_err *err);
 
+/* Pull IMAGE if it is in a registry, so that no step waits for that. *RET_HERE: steps
+ * can use it; if not, there is a check. */
+int berth_stage_pull(struct berth_session *session, const char *image, bool *ret_here,
+                     struct berth_err *err);
+
 /* Build the program natively; NULL in `program` when that is not possible. */
 int berth_stage_native(struct berth_session *session, struct berth_err *err);
 
-/* Build the program in IMAGE. *RET_PROGRAM is NULL when the image has no compiler; else
+/* Build the program in IMAGE; `startable` becomes the first one in which that could be
+ * tried. *RET_PROGRAM is NULL when the image has no compiler; else
  * the caller frees it, and LIBRARY (128 bytes) says what MPI it has. */
 int berth_stage_build(struct berth_session *session, const char *image,
                       char **ret_program, char library[128], struct berth_err *err);
@@ -92,9 +99,10 @@ int berth_session_run(struct berth_session *session, const struct berth_trial *t
  * a sentence in ERR: this host has none. */
 char *berth_session_find(const char *program, struct berth_err *err);
 
-/* Run WORDS on this host; RET_OUT gets what they print. -1: also when they fail. */
+/* Run WORDS on this host for at most SECONDS; RET_OUT gets what they print. -1: also
+ * when they fail. */
 int berth_session_ask(struct berth_session *session, const char *const *words,
-                      struct berth_buf *ret_out, struct berth_err *err);
+                      int seconds, struct berth_buf *ret_out, struct berth_err *err);
 
 /* The name of IMAGE in rows; borrowed: what is behind its last slash, or all of it
  * where the user has named two images that end alike. */

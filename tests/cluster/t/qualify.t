@@ -6,8 +6,10 @@
 
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.sh"
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/registry.sh"
 
-need_images devmpich mpich
+need_images a devmpich mpich
 image=/images/devmpich.sif
 alice rm -rf qualify
 alice mkdir qualify
@@ -70,6 +72,18 @@ qualify -w n1 --image cut.dir --mpi pmi2 --quick
 equal "an mpicc without a compiler: exit status" 1 "$status"
 row "its line" 'fail  program, cut.dir: .*: no-such-compiler: not found'
 alice rm -rf qualify/cut.dir
+
+# A registry has one image, and not the other.
+registry_start http://login:5000 /var/log/registry.log
+push app/one:1 a >/dev/null
+seen=$(alice bash -c "export ${RUNTIME}_NOHTTPS=1; cd qualify && exec berth qualify -w n1 --quick \
+    --image docker://login:5000/app/two:1 --image docker://login:5000/app/one:1" 2>&1)
+registry_stop
+row "an image that cannot be pulled" "fail  pull, two:1: berth: image 'docker://login:5000/app/two:1': it cannot be pulled: .*"
+row "its command" '      again: berth pull docker://login:5000/app/two:1'
+row "an image that is pulled" 'ok    pull, one:1: it is in the cache of images, after [0-9.]+ s'
+row "an image that is pulled starts" 'ok    start of true, 1 node: on the host [0-9.]+ s, in the image .*'
+alice rm -rf .cache/berth qualify/*
 
 on n2 root mv /usr/libexec/berth/berth-task /root/
 qualify -w n1,n2 --image $image --mpi pmi2 --quick
