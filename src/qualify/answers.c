@@ -30,6 +30,8 @@ static bool read_offer(const char *line, size_t length, struct berth_offer *ret)
         snprintf(ret->family, sizeof(ret->family), "%.*s", (int)strcspn(family, ","),
                  family);
     }
+    snprintf(ret->version, sizeof(ret->version), "%.*s", (int)strcspn(colon + 2, ","),
+             colon + 2);
     return true;
 }
 
@@ -46,11 +48,42 @@ size_t berth_offers_read(const char *text, struct berth_offer ret[BERTH_OFFERS])
     return count;
 }
 
+enum berth_check_result berth_offers_judge(const struct berth_offer *offers,
+                                           size_t count, struct berth_buf *ret)
+{
+    bool has_mpi = false;
+
+    for (size_t i = 0; i < count; i++) {
+        has_mpi |= *offers[i].family;
+        berth_buf_addf(ret, "%s%s (%s)", i ? ", " : "", offers[i].name,
+                       offers[i].version);
+    }
+    if (has_mpi)
+        return BERTH_CHECK_OK;
+    berth_buf_addf(ret, "%sno MPI of the host; berth profiles there has the remedy",
+                   count ? "; " : "");
+    return BERTH_CHECK_NOTE;
+}
+
 bool berth_offer_fits(const char *family, const char *text)
 {
     bool is_openmpi = strstr(text, "Open MPI") != NULL;
 
     return (strcmp(family, "Open MPI") == 0) == is_openmpi;
+}
+
+/* Open MPI uses its own TCP where it knows no better network. To use libfabric or UCX
+ * on any network it wants to be told; libfabric offers TCP last, and its memory on a
+ * node (shm), which cannot reach other nodes, before that. */
+const char *berth_offer_settings(const struct berth_offer *offer, const char *text)
+{
+    if (!strstr(text, "Open MPI"))
+        return NULL;
+    if (berth_text_starts(offer->version, "libfabric."))
+        return "OMPI_MCA_pml=cm,OMPI_MCA_mtl=ofi,OMPI_MCA_mtl_ofi_provider_exclude=shm";
+    if (berth_text_starts(offer->version, "libucp."))
+        return "OMPI_MCA_pml=ucx,OMPI_MCA_pml_ucx_tls=any,OMPI_MCA_pml_ucx_devices=any";
+    return NULL;
 }
 
 void berth_types_read(const char *text, struct berth_strvec *ret)

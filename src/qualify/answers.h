@@ -13,8 +13,9 @@
 
 /* A stack of `berth profiles`. */
 struct berth_offer {
-    char name[64];   /* for --mpi-bind or --container-fabric */
-    char family[32]; /* "MPICH", "Open MPI"; "": a fabric */
+    char name[64];    /* for --mpi-bind or --container-fabric */
+    char family[32];  /* "MPICH", "Open MPI"; "": a fabric */
+    char version[64]; /* "MPICH 4.2.1"; of a fabric its file: "libfabric.so.1.27.0" */
 };
 
 enum { BERTH_OFFERS = 16 };
@@ -23,8 +24,16 @@ enum { BERTH_OFFERS = 16 };
  * Returns how many there are. */
 size_t berth_offers_read(const char *text, struct berth_offer ret[BERTH_OFFERS]);
 
+/* Append the COUNT stacks and fabrics. A node without an MPI is a note. */
+enum berth_check_result berth_offers_judge(const struct berth_offer *offers,
+                                           size_t count, struct berth_buf *ret);
+
 /* Does TEXT of MPI_Get_library_version name a library of FAMILY? */
 bool berth_offer_fits(const char *family, const char *text);
+
+/* The variables, as --export takes them, with which the MPI that says TEXT of itself
+ * tries the fabric OFFER; NULL: it does so without. */
+const char *berth_offer_settings(const struct berth_offer *offer, const char *text);
 
 /* Append the types of `srun --mpi=list`, which says TEXT, without none. */
 void berth_types_read(const char *text, struct berth_strvec *ret);

@@ -102,6 +102,30 @@ bool berth_checks_verdict(const struct berth_checks *checks, struct berth_buf *r
     return !failed && !checks->untried.used;
 }
 
+/* The array "figures". */
+static void put_figures(const struct berth_figures *figures, struct berth_json *json)
+{
+    double native = figures->items[0].value;
+
+    berth_json_array(json, "figures");
+    for (size_t i = 0; i < figures->count; i++) {
+        const struct berth_figure *figure = &figures->items[i];
+
+        if (!(figure->value > 0))
+            continue;
+        berth_json_object(json, NULL);
+        berth_json_string(json, "way", figure->way);
+        berth_json_decimal(json, "value", figure->value);
+        berth_json_string(json, "unit", figures->unit);
+        if (native > 0)
+            berth_json_decimal(json, "ratio", figure->value / native);
+        else
+            berth_json_string(json, "ratio", NULL);
+        berth_json_end(json);
+    }
+    berth_json_end(json);
+}
+
 void berth_checks_json(const struct berth_checks *checks, struct berth_json *json)
 {
     berth_json_array(json, "checks");
@@ -113,6 +137,7 @@ void berth_checks_json(const struct berth_checks *checks, struct berth_json *jso
         berth_json_string(json, "about", row->about);
         berth_json_string(json, "text", row->text);
         berth_json_string(json, "command", row->command);
+        put_figures(&row->figures, json);
         berth_json_end(json);
     }
     berth_json_end(json);

@@ -16,12 +16,30 @@ enum berth_check_result {
     BERTH_CHECK_FAIL,
 };
 
+enum { BERTH_FIGURES = 8 };
+
+/* What was measured in one way: in microseconds, MB/s or seconds. */
+struct berth_figure {
+    char way[80];
+    double value;   /* 0: not measured */
+    bool is_judged; /* a value that is far from native is worth a note */
+};
+
+/* The same in several ways, of which the first is native. */
+struct berth_figures {
+    const char *unit; /* static */
+    bool is_more_better;
+    size_t count;
+    struct berth_figure items[BERTH_FIGURES];
+};
+
 struct berth_check {
     enum berth_check_result result;
     char *about;   /* what was tried */
     char *text;    /* what came of it */
     char *command; /* that a shell takes, to try it again; NULL: there is none */
-    bool stays;    /* what berth_checks_settle() does not change: a step that hangs */
+    struct berth_figures figures; /* `count` 0: nothing is measured here */
+    bool stays; /* what berth_checks_settle() does not change: a step that hangs */
 };
 
 /* A value struct: start with {0}. */

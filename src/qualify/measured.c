@@ -134,11 +134,30 @@ static void read_ucx(const char *line, struct berth_witnessed *ret)
         snprintf(to, sizeof(ret->between), "%.*s", (int)strcspn(tag + 5, ")"), tag + 5);
 }
 
+/* The core of libfabric: `...<info> Opened fabric: cxi`, which is an address with TCP,
+ * and from 2.0 on also `...<info> Using cxi provider 2.1, path:...`. */
+static void read_opened(const char *line, struct berth_witnessed *ret)
+{
+    static const char *const starts[] = {"<info> Opened fabric: ", "<info> Using ",
+                                         NULL};
+
+    for (const char *const *start = starts; *start; start++) {
+        const char *name = strstr(line, *start);
+
+        name = name ? name + strlen(*start) : "0";
+        if ((*name < '0' || *name > '9') && !berth_text_starts(name, "ofi_"))
+            snprintf(ret->opened, sizeof(ret->opened), "%.*s",
+                     (int)strcspn(name, " ,;"), name);
+    }
+}
+
 /* libfabric: `libfabric:PID:TIME::PROVIDER:SUBSYSTEM:...`. What is above another
  * provider (ofi_rxm), and the core, do not tell the network. */
 static void read_libfabric(const char *line, struct berth_witnessed *ret)
 {
     static const char *const subsystems[] = {":ep_ctrl:", ":ep_data:", NULL};
+
+    read_opened(line, ret);
 
     for (const char *const *name = subsystems; *name; name++) {
         const char *end = strstr(line, *name);

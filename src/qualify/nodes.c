@@ -180,20 +180,37 @@ int berth_stage_slurm(struct berth_session *session, struct berth_err *err)
     return find_nodes(session, err) < 0 || find_types(session, err) < 0 ? -1 : 0;
 }
 
+/* What the first node has for images. */
+static int find_offers(struct berth_session *session, struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf out = {0}, command = {0}, text = {0}, about = {0};
+    const char *node = session->nodes.items[0];
+    struct berth_outcome outcome;
+    enum berth_check_result result;
+
+    if (ask_node(session, node, BERTH_ASK_PROGRAM, "profiles", NULL, &out, &command,
+                 &outcome, err) < 0)
+        return -1;
+    session->offer_count = berth_offers_read(out.text ? out.text : "", session->offers);
+    result = berth_trial_ended(&outcome, &text);
+    if (result == BERTH_CHECK_OK)
+        result = berth_offers_judge(session->offers, session->offer_count, &text);
+    berth_buf_addf(&about, "profiles of %s", node);
+    if (about.failed)
+        return berth_err_oom(err);
+    return berth_session_check(session, result, about.text, &text, &command, err);
+}
+
 int berth_stage_nodes(struct berth_session *session, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec briefs = {0};
-    BERTH_BUF struct berth_buf out = {0}, command = {0};
-    struct berth_outcome outcome;
 
     for (size_t i = 0; i < session->nodes.count; i++)
         if (judge_node(session, session->nodes.items[i], &briefs, err) < 0)
             return -1;
     if (compare_nodes(session, &briefs, err) < 0 || find_extern(session, err) < 0 ||
-        ask_node(session, session->nodes.items[0], BERTH_ASK_PROGRAM, "profiles", NULL,
-                 &out, &command, &outcome, err) < 0)
+        find_offers(session, err) < 0)
         return -1;
-    session->offer_count = berth_offers_read(out.text ? out.text : "", session->offers);
     berth_session_tell(session);
     return 0;
 }

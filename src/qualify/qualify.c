@@ -140,7 +140,7 @@ static int check_image(struct berth_session *session, const char *image,
         return 0;
     if (berth_stage_rings(session, image, program, library, &working, err) < 0)
         return -1;
-    if (!*working.host && !*working.own)
+    if (!*working.host.type && !*working.own.type)
         berth_session_untried(session, image, "no ring has passed");
     return berth_stage_speeds(session, image, program, &working, err);
 }

@@ -9,7 +9,7 @@
 /* One way to run the program. */
 struct way {
     const char *name; /* for people */
-    const char *image, *program, *bind, *fabric;
+    const char *image, *program, *bind, *fabric, *settings;
 };
 
 /* Which ranks read each other's memory, where a ring has passed. */
@@ -36,16 +36,15 @@ static int check_memory(struct berth_session *session, const char *about,
                                name.text, &text, NULL, err);
 }
 
-/* One ring. TYPE is kept in WORKING, and what CMA did in CMA, of the first that is ok.
- */
+/* One ring. RET gets what the first one that is ok has found. */
 static int run_ring(struct berth_session *session, const struct way *way,
-                    const char *type, char working[64], char cma[64],
-                    struct berth_err *err)
+                    const char *type, struct berth_found *ret, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf command = {0}, text = {0}, about = {0};
     struct berth_trial trial = {.image = way->image,
                                 .bind = way->bind,
                                 .fabric = way->fabric,
+                                .settings = way->settings,
                                 .mpi = type,
                                 .nodes = session->nodes.count < 2 ? 1 : 2,
                                 .each = 2,
@@ -58,9 +57,11 @@ static int run_ring(struct berth_session *session, const struct way *way,
     if (berth_session_run(session, &trial, &outcome, &command, NULL, err) < 0)
         return -1;
     result = berth_trial_judge(&trial, &outcome, &text);
-    if (result == BERTH_CHECK_OK && !*working) {
-        snprintf(working, 64, "%s", type);
-        snprintf(cma, 64, "%s", outcome.measured.cma);
+    if (result == BERTH_CHECK_OK && !*ret->type) {
+        snprintf(ret->type, sizeof(ret->type), "%s", type);
+        snprintf(ret->cma, sizeof(ret->cma), "%s", outcome.measured.cma);
+        snprintf(ret->network, sizeof(ret->network), "%s",
+                 berth_trial_network(&outcome.witnessed));
     }
     berth_measured_fini(&outcome.measured);
     berth_buf_addf(&about, "ring, %s, %s", way->name, type);
@@ -73,25 +74,24 @@ static int run_ring(struct berth_session *session, const struct way *way,
     return done;
 }
 
-/* All types of srun --mpi. WORKING becomes the first that is ok, or "". */
+/* All types of srun --mpi. */
 static int try_types(struct berth_session *session, const struct way *way,
-                     char working[64], struct berth_err *err)
+                     struct berth_found *ret, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf text = {0};
     size_t first = session->checks.count;
-    char cma[64] = "";
 
-    *working = '\0';
+    *ret = (struct berth_found){.type = ""};
     if (session->types.count == 0) {
         berth_buf_puts(&text, "srun --mpi has no type but none");
         return berth_session_check(session, BERTH_CHECK_SKIP, way->name, &text, NULL,
                                    err);
     }
     for (size_t i = 0; i < session->types.count; i++)
-        if (run_ring(session, way, session->types.items[i], working, cma, err) < 0)
+        if (run_ring(session, way, session->types.items[i], ret, err) < 0)
             return -1;
     berth_checks_settle(&session->checks, first);
-    if (check_memory(session, way->name, cma, err) < 0)
+    if (check_memory(session, way->name, ret->cma, err) < 0)
         return -1;
     berth_session_tell(session);
     return 0;
@@ -109,12 +109,12 @@ static int try_native(struct berth_session *session, const char *image,
     snprintf(name, sizeof(name), "native, the program of %s",
              image ? berth_session_name(session, image) : "the host");
     way.name = name;
-    if (program && try_types(session, &way, ret->native, err) < 0)
+    if (program && try_types(session, &way, &ret->native, err) < 0)
         return -1;
-    if (!*ret->native && session->program) {
+    if (!*ret->native.type && session->program) {
         way.program = session->program;
         way.name = "native, the program of the host";
-        if (try_types(session, &way, ret->native, err) < 0)
+        if (try_types(session, &way, &ret->native, err) < 0)
             return -1;
     }
     ret->program = way.program;
@@ -132,22 +132,26 @@ static int try_offer(struct berth_session *session, const struct berth_offer *of
                       .bind = is_mpi ? offer->name : "hybrid",
                       .fabric = is_mpi ? NULL : offer->name};
     BERTH_BUF struct berth_buf text = {0};
-    char name[512], works[64];
+    struct berth_found found;
+    char name[512];
 
     snprintf(name, sizeof(name),
              is_mpi ? "%s, the host's %s" : "%s, its own MPI on the host's %s",
              berth_session_name(session, image), offer->name);
     way.name = name;
+    way.settings = is_mpi ? NULL : berth_offer_settings(offer, library);
     if (is_mpi && !berth_offer_fits(offer->family, library)) {
         berth_buf_addf(&text, "the image's MPI is not %s", offer->family);
         return berth_session_check(session, BERTH_CHECK_SKIP, name, &text, NULL, err);
     }
-    if (try_types(session, &way, works, err) < 0)
+    if (try_types(session, &way, &found, err) < 0)
         return -1;
-    if (is_mpi && *works && !*ret->host) {
-        snprintf(ret->host, sizeof(ret->host), "%s", works);
+    if (is_mpi && *found.type && !*ret->host.type) {
+        ret->host = found;
         snprintf(ret->stack, sizeof(ret->stack), "%s", offer->name);
-    }
+    } else if (!is_mpi && *found.type && ret->fabric_count < BERTH_FABRICS)
+        ret->fabrics[ret->fabric_count++] = (struct berth_fabric){
+            .found = found, .name = offer->name, .settings = way.settings};
     return 0;
 }
 
@@ -169,7 +173,7 @@ int berth_stage_rings(struct berth_session *session, const char *image,
     struct way own = {
         .name = name, .image = image, .program = program, .bind = "hybrid"};
 
-    *ret = (struct berth_working){.native = ""};
+    *ret = (struct berth_working){.fabric_count = 0};
     if (try_native(session, image, program, ret, err) < 0)
         return -1;
     if (!image || !program)
@@ -180,5 +184,5 @@ int berth_stage_rings(struct berth_session *session, const char *image,
                 0)
             return -1;
     snprintf(name, sizeof(name), "%s, its own MPI", berth_session_name(session, image));
-    return try_types(session, &own, ret->own, err);
+    return try_types(session, &own, &ret->own, err);
 }

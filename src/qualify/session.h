@@ -66,10 +66,28 @@ int berth_stage_native(struct berth_session *session, struct berth_err *err);
 int berth_stage_build(struct berth_session *session, const char *image,
                       char **ret_program, char library[128], struct berth_err *err);
 
-/* What of an image works, and by which type; "" means not at all. */
+/* What was found out about one way to run the program. */
+struct berth_found {
+    char type[64];    /* of srun --mpi, the first that works; "": none does */
+    char cma[64];     /* as in struct berth_measured */
+    char network[64]; /* berth_trial_network() */
+};
+
+enum { BERTH_FABRICS = 4 };
+
+/* The image's own MPI works on a fabric of the host. */
+struct berth_fabric {
+    struct berth_found found;
+    const char *name;     /* of the fabric; borrowed */
+    const char *settings; /* berth_offer_settings() */
+};
+
+/* What of an image works. */
 struct berth_working {
-    char native[64], host[64], own[64];
-    char stack[64];      /* that works in the image */
+    struct berth_found native, host, own;
+    char stack[64]; /* that works in the image */
+    struct berth_fabric fabrics[BERTH_FABRICS];
+    size_t fabric_count;
     const char *program; /* the native one; borrowed */
 };
 
@@ -83,7 +101,8 @@ int berth_stage_speeds(struct berth_session *session, const char *image,
                        const char *program, const struct berth_working *working,
                        struct berth_err *err);
 
-/* How long steps take to start: on the host, and in IMAGE (NULL: none). */
+/* How long steps take to start, on 1, 2, 4, ... and all nodes: on the host, and in
+ * IMAGE (NULL: none). */
 int berth_stage_starts(struct berth_session *session, const char *image,
                        struct berth_err *err);
 
@@ -113,7 +132,7 @@ const char *berth_session_name(const struct berth_session *session, const char *
 void berth_session_untried(struct berth_session *session, const char *image,
                            const char *why);
 
-/* Append a check. TEXT may be NULL. */
+/* Append a check; TEXT and COMMAND may be NULL. */
 int berth_session_check(struct berth_session *session, enum berth_check_result result,
                         const char *about, const struct berth_buf *text,
                         const struct berth_buf *command, struct berth_err *err);

@@ -6,16 +6,32 @@
 
 #include "qualify/session.h"
 
-enum { TURNS = 5, QUICK = 3, WAYS = 3 };
+enum { TURNS = 5, QUICK = 3 };
+
+/* The ways that are compared; behind them the fabrics of the host. */
+enum { NATIVE, HOST, OWN, FABRIC, WAYS = FABRIC + BERTH_FABRICS };
+
+_Static_assert((int)WAYS <= (int)BERTH_FIGURES, "each way has a figure");
+
+/* What is measured in each way. */
+enum { LATENCY, BANDWIDTH, SECONDS, KINDS };
+
+static const struct kind {
+    const char *name, *unit;
+    bool is_more_better;
+} kinds[KINDS] = {{"latency of 8 B", "us", false},
+                  {"bandwidth of 4 MiB", "MB/s", true},
+                  {"start of true", "s", false}};
 
 /* The same, time and again. */
 struct series {
     struct berth_trial trial;
-    bool is_tried;
+    char way[80]; /* for people */
+    bool is_judged, is_tried;
     struct berth_buf command;
     struct berth_buf fault; /* no text: all is well */
     size_t count;
-    double latency[TURNS], bandwidth[TURNS], seconds[TURNS];
+    double values[KINDS][TURNS];
 };
 
 static int run_once(struct berth_session *session, struct series *series,
@@ -32,9 +48,9 @@ static int run_once(struct berth_session *session, struct series *series,
     }
     series->is_tried = berth_trial_ended(&outcome, &series->fault) == BERTH_CHECK_OK;
     if (series->is_tried) {
-        series->latency[series->count] = outcome.measured.latency;
-        series->bandwidth[series->count] = outcome.measured.bandwidth;
-        series->seconds[series->count++] = (double)outcome.ms / 1000;
+        series->values[LATENCY][series->count] = outcome.measured.latency;
+        series->values[BANDWIDTH][series->count] = outcome.measured.bandwidth;
+        series->values[SECONDS][series->count++] = (double)outcome.ms / 1000;
     }
     if (series->is_tried && *series->trial.command[0] == '/' &&
         !(outcome.measured.latency > 0 && outcome.measured.bandwidth > 0)) {
@@ -59,10 +75,22 @@ static int run_all(struct berth_session *session, struct series series[WAYS],
     return 0;
 }
 
-/* 0 where there is nothing. */
-static double median(double *values, size_t count)
+/* The medians of KIND. */
+static struct berth_figures figures_of(struct series series[WAYS], int kind)
 {
-    return count ? berth_trial_median(values, count) : 0;
+    struct berth_figures figures = {.unit = kinds[kind].unit,
+                                    .is_more_better = kinds[kind].is_more_better,
+                                    .count = WAYS};
+
+    for (int i = 0; i < WAYS; i++) {
+        struct berth_figure *figure = &figures.items[i];
+
+        snprintf(figure->way, sizeof(figure->way), "%s", series[i].way);
+        figure->is_judged = series[i].is_judged;
+        if (series[i].count)
+            figure->value = berth_trial_median(series[i].values[kind], series[i].count);
+    }
+    return figures;
 }
 
 /* The one that has failed; NULL: none has. */
@@ -78,26 +106,36 @@ static const struct series *find_failed(const struct series series[WAYS])
  * what there is. */
 static const struct berth_buf *find_command(const struct series series[WAYS])
 {
-    static const int order[WAYS] = {1, 2, 0};
+    static const int order[] = {HOST, OWN, NATIVE};
     const struct series *failed = find_failed(series);
 
-    for (int i = 0; !failed && i < WAYS; i++)
+    for (size_t i = 0; !failed && i < sizeof(order) / sizeof(*order); i++)
         if (series[order[i]].command.used)
             return &series[order[i]].command;
     return failed ? &failed->command : NULL;
 }
 
-/* Append a check of what was measured, in TEXT, or of what has failed. */
-static int check_series(struct berth_session *session, const struct series series[WAYS],
-                        enum berth_check_result result, const char *about,
-                        struct berth_buf *text, struct berth_err *err)
+/* Append a check of KIND, ABOUT something, by SERIES, or of what has failed. */
+static int check_kind(struct berth_session *session, struct series series[WAYS],
+                      int kind, const char *about, struct berth_err *err)
 {
+    const struct berth_figures figures = figures_of(series, kind);
     const struct series *failed = find_failed(series);
+    BERTH_BUF struct berth_buf text = {0}, name = {0};
+    enum berth_check_result result = berth_trial_compare(&figures, &text);
 
-    if (failed)
-        berth_buf_addf(text, "%s%s", text->used ? "; " : "", failed->fault.text);
-    return berth_session_check(session, failed ? BERTH_CHECK_FAIL : result, about, text,
-                               find_command(series), err);
+    if (failed) {
+        berth_buf_addf(&text, "; %s: %s", failed->way, failed->fault.text);
+        result = BERTH_CHECK_FAIL;
+    }
+    berth_buf_addf(&name, "%s, %s", kinds[kind].name, about);
+    if (name.failed)
+        return berth_err_oom(err);
+    if (berth_session_check(session, result, name.text, &text, find_command(series),
+                            err) < 0)
+        return -1;
+    session->checks.items[session->checks.count - 1].figures = figures;
+    return 0;
 }
 
 static void free_all(struct series series[WAYS])
@@ -108,30 +146,51 @@ static void free_all(struct series series[WAYS])
     }
 }
 
-static int check_speeds(struct berth_session *session, struct series series[WAYS],
-                        const char *image, unsigned int nodes, struct berth_err *err)
+/* Two ranks run TRIAL, called WAY, with the type that was FOUND to work. */
+static void set_pair(struct series *series, const struct berth_trial *trial,
+                     const char *way, const struct berth_found *found)
 {
-    const struct berth_speeds latency = {
-        .native = median(series[0].latency, series[0].count),
-        .host = median(series[1].latency, series[1].count),
-        .own = median(series[2].latency, series[2].count)};
-    const struct berth_speeds bandwidth = {
-        .native = median(series[0].bandwidth, series[0].count),
-        .host = median(series[1].bandwidth, series[1].count),
-        .own = median(series[2].bandwidth, series[2].count)};
-    BERTH_BUF struct berth_buf small = {0}, large = {0};
-    enum berth_check_result result;
-    char about[512];
+    series->trial = *trial;
+    series->trial.command[1] = "speed";
+    series->trial.mpi = found->type;
+    series->is_tried = *found->type;
+    snprintf(series->way, sizeof(series->way), "%s", way);
+}
 
-    result = berth_trial_compare(&latency, false, "us", &small);
-    snprintf(about, sizeof(about), "latency of 8 B, %s, %s", image,
-             nodes == 1 ? "on a node" : "between nodes");
-    if (check_series(session, series, result, about, &small, err) < 0)
-        return -1;
-    result = berth_trial_compare(&bandwidth, true, "MB/s", &large);
-    snprintf(about, sizeof(about), "bandwidth of 4 MiB, %s, %s", image,
-             nodes == 1 ? "on a node" : "between nodes");
-    return check_series(session, series, result, about, &large, err);
+/* SHAPE says on how many nodes. */
+static void set_pairs(const struct berth_trial *shape, const char *image,
+                      const char *program, const struct berth_working *working,
+                      struct series series[WAYS])
+{
+    struct berth_trial trial = *shape;
+
+    trial.command[0] = working->program;
+    set_pair(&series[NATIVE], &trial, "native", &working->native);
+    trial.image = image;
+    trial.command[0] = program;
+    trial.bind = working->stack;
+    set_pair(&series[HOST], &trial, "the host's MPI in the image", &working->host);
+    trial.bind = "hybrid";
+    set_pair(&series[OWN], &trial, "the image's own", &working->own);
+    series[HOST].is_judged = true;
+}
+
+/* The image's own MPI on each fabric of the host that it has used. */
+static void set_fabrics(const struct berth_working *working, struct series series[WAYS])
+{
+    for (size_t i = 0; i < working->fabric_count; i++) {
+        const struct berth_fabric *fabric = &working->fabrics[i];
+        struct berth_trial trial = series[OWN].trial;
+        char way[80];
+
+        trial.fabric = fabric->name;
+        trial.settings = fabric->settings;
+        snprintf(way, sizeof(way), "its own on the host's %s%s%s%s", fabric->name,
+                 *fabric->found.network ? " (" : "", fabric->found.network,
+                 *fabric->found.network ? ")" : "");
+        set_pair(&series[FABRIC + i], &trial, way, &fabric->found);
+        series[FABRIC + i].is_judged = true;
+    }
 }
 
 int berth_stage_speeds(struct berth_session *session, const char *image,
@@ -139,77 +198,62 @@ int berth_stage_speeds(struct berth_session *session, const char *image,
                        struct berth_err *err)
 {
     const char *name = image ? berth_session_name(session, image) : "the host";
+    unsigned int most = session->nodes.count < 2 ? 1 : 2;
     int result = 0;
 
-    for (unsigned int nodes = 1; nodes <= 2 && nodes <= session->nodes.count && !result;
-         nodes++) {
-        const struct berth_trial pair = {.nodes = nodes, .each = 3 - nodes};
-        struct series series[WAYS] = {
-            {.trial = pair}, {.trial = pair}, {.trial = pair}};
+    for (unsigned int nodes = 1; nodes <= most && !result; nodes++) {
+        const struct berth_trial shape = {.nodes = nodes, .each = 3 - nodes};
+        struct series series[WAYS] = {{.count = 0}};
+        char about[512];
 
-        for (int i = 0; i < WAYS; i++) {
-            struct berth_trial *trial = &series[i].trial;
-
-            trial->image = i ? image : NULL;
-            trial->command[0] = i ? program : working->program;
-            trial->command[1] = "speed";
-            trial->mpi = i == 0   ? working->native
-                         : i == 1 ? working->host
-                                  : working->own;
-            trial->bind = i == 0 ? NULL : i == 1 ? working->stack : "hybrid";
-            series[i].is_tried = *trial->mpi;
-        }
+        set_pairs(&shape, image, program, working, series);
+        if (nodes == most)
+            set_fabrics(working, series);
+        snprintf(about, sizeof(about), "%s, %s", name,
+                 nodes == 1 ? "on a node" : "between nodes");
         result = run_all(session, series, err);
         if (result == 0)
-            result = check_speeds(session, series, name, nodes, err);
+            result = check_kind(session, series, LATENCY, about, err);
+        if (result == 0)
+            result = check_kind(session, series, BANDWIDTH, about, err);
         free_all(series);
         berth_session_tell(session);
     }
     return result;
 }
 
-static void put_start(const char *name, struct series *series, struct berth_buf *ret)
+static int measure_starts(struct berth_session *session, const char *image,
+                          unsigned int nodes, struct berth_err *err)
 {
-    if (series->count)
-        berth_buf_addf(ret, "%s%s %.2f s", ret->used ? ", " : "", name,
-                       berth_trial_median(series->seconds, series->count));
-}
-
-static int check_starts(struct berth_session *session, struct series series[WAYS],
-                        unsigned int nodes, struct berth_err *err)
-{
-    BERTH_BUF struct berth_buf text = {0};
+    const struct berth_trial plain = {
+        .mpi = "none", .nodes = nodes, .each = 1, .command = {"true"}};
+    struct series series[WAYS] = {
+        {.trial = plain, .way = "on the host", .is_tried = true},
+        {.trial = plain, .way = "in the image", .is_tried = image},
+        {.trial = plain,
+         .way = "in a container that the job keeps",
+         .is_tried = image && session->has_extern}};
     char about[64];
+    int result;
 
-    put_start("on the host", &series[0], &text);
-    put_start("in the image", &series[1], &text);
-    put_start("in a container that the job keeps", &series[2], &text);
-    snprintf(about, sizeof(about), "start of true, %u node%s", nodes,
-             nodes == 1 ? "" : "s");
-    return check_series(session, series, BERTH_CHECK_OK, about, &text, err);
+    series[1].trial.image = series[2].trial.image = image;
+    series[2].trial.lifetime = "job";
+    snprintf(about, sizeof(about), "%u node%s", nodes, nodes == 1 ? "" : "s");
+    result = run_all(session, series, err);
+    if (result == 0)
+        result = check_kind(session, series, SECONDS, about, err);
+    free_all(series);
+    berth_session_tell(session);
+    return result;
 }
 
 int berth_stage_starts(struct berth_session *session, const char *image,
                        struct berth_err *err)
 {
+    unsigned int all = (unsigned int)session->nodes.count;
     int result = 0;
 
-    for (unsigned int nodes = 1; nodes <= 2 && nodes <= session->nodes.count && !result;
-         nodes++) {
-        const struct berth_trial plain = {
-            .mpi = "none", .nodes = nodes, .each = 1, .command = {"true"}};
-        struct series series[WAYS] = {
-            {.trial = plain, .is_tried = true},
-            {.trial = plain, .is_tried = image},
-            {.trial = plain, .is_tried = image && session->has_extern}};
-
-        series[1].trial.image = series[2].trial.image = image;
-        series[2].trial.lifetime = "job";
-        result = run_all(session, series, err);
-        if (result == 0)
-            result = check_starts(session, series, nodes, err);
-        free_all(series);
-    }
-    berth_session_tell(session);
-    return result;
+    for (unsigned int nodes = 1; nodes < all && !result; nodes *= 2)
+        result = measure_starts(session, image, nodes, err);
+    return result ? result : measure_starts(session, image, all, err);
 }

@@ -45,10 +45,13 @@ void berth_trial_words(const struct berth_trial *trial,
     berth_strvec_push(ret, "--chdir=/");
     push_nodes(trial, site, ret);
     berth_strvec_pushf(ret, "--mpi=%s", trial->mpi);
-    if (trial->is_verbose) {
+    if (trial->is_verbose)
         berth_strvec_push(ret, "-v");
-        berth_strvec_push(ret, "--export=ALL,UCX_LOG_LEVEL=info,FI_LOG_LEVEL=info");
-    }
+    if (trial->is_verbose || trial->settings)
+        berth_strvec_pushf(
+            ret, "--export=ALL%s%s%s",
+            trial->is_verbose ? ",UCX_LOG_LEVEL=info,FI_LOG_LEVEL=info" : "",
+            trial->settings ? "," : "", trial->settings ? trial->settings : "");
     push_option(site, "container-image", trial->image, ret);
     push_option(site, "mpi-bind", trial->bind, ret);
     push_option(site, "container-fabric", trial->fabric, ret);
@@ -175,27 +178,41 @@ static bool has_host(const struct berth_trial *trial,
     if ((!has_bind(trial) && !trial->fabric) ||
         said->ranks == (int)(trial->nodes * trial->each))
         return true;
-    berth_buf_addf(ret,
-                   "the ring passed, and %d of %u ranks are known to have loaded "
-                   "what the host has",
-                   said->ranks, trial->nodes * trial->each);
+    if (trial->fabric)
+        berth_buf_addf(ret,
+                       "the ring passed, but not on the host's %s: %d of %u ranks have "
+                       "loaded it, so the image's MPI chose another way",
+                       trial->fabric, said->ranks, trial->nodes * trial->each);
+    else
+        berth_buf_addf(ret,
+                       "the ring passed, and %d of %u ranks are known to have loaded "
+                       "what the host has",
+                       said->ranks, trial->nodes * trial->each);
     return false;
+}
+
+const char *berth_trial_network(const struct berth_witnessed *witnessed)
+{
+    return *witnessed->between    ? witnessed->between
+           : *witnessed->provider ? witnessed->provider
+                                  : witnessed->opened;
 }
 
 static void put_network(const struct berth_trial *trial,
                         const struct berth_outcome *outcome, struct berth_buf *ret)
 {
     const struct berth_witnessed *said = &outcome->witnessed;
+    const char *provider = *said->provider ? said->provider : said->opened;
 
     if (*said->between)
         berth_buf_addf(ret, "; UCX between nodes: %s", said->between);
     if (*said->within)
         berth_buf_addf(ret, "; on a node: %s", said->within);
-    if (*said->provider)
-        berth_buf_addf(ret, "; libfabric: %s", said->provider);
+    if (*provider)
+        berth_buf_addf(ret, "; libfabric: %s", provider);
     if (outcome->measured.devices.text)
         berth_buf_addf(ret, "; open: %s", outcome->measured.devices.text);
-    if (trial->nodes > 1 && !*said->between && !*said->provider &&
+    if (trial->nodes > 1 && !*berth_trial_network(said) &&
         !outcome->measured.devices.text)
         berth_buf_puts(ret, "; the network is not told");
 }
@@ -247,32 +264,40 @@ double berth_trial_median(double *values, size_t count)
                      : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-static void put_speed(const char *name, double value, double native, const char *unit,
-                      struct berth_buf *ret)
+/* Is the figure worse than NATIVE by more than a third? */
+static bool is_slower(const struct berth_figures *figures,
+                      const struct berth_figure *figure, double native)
 {
-    if (!(value > 0))
-        return;
-    berth_buf_addf(ret, "%s%s %.*f %s", ret->used ? ", " : "", name,
-                   value < 100 ? 2 : 0, value, unit);
-    if (native > 0)
-        berth_buf_addf(ret, " (%.2f)", value / native);
+    return figure->is_judged && figure->value > 0 && native > 0 &&
+           (figures->is_more_better ? native / figure->value : figure->value / native) >
+               SLOWER;
 }
 
-enum berth_check_result berth_trial_compare(const struct berth_speeds *speeds,
-                                            bool is_more_better, const char *unit,
+enum berth_check_result berth_trial_compare(const struct berth_figures *figures,
                                             struct berth_buf *ret)
 {
-    double native = speeds->native, host = speeds->host;
+    double native = figures->count ? figures->items[0].value : 0;
+    BERTH_BUF struct berth_buf slower = {0};
 
-    put_speed("native", native, 0, unit, ret);
-    put_speed("the host's MPI in the image", host, native, unit, ret);
-    put_speed("the image's own", speeds->own, native, unit, ret);
+    for (size_t i = 0; i < figures->count; i++) {
+        const struct berth_figure *figure = &figures->items[i];
+
+        if (!(figure->value > 0))
+            continue;
+        berth_buf_addf(ret, "%s%s %.*f %s", ret->used ? ", " : "", figure->way,
+                       figure->value < 100 ? 2 : 0, figure->value, figures->unit);
+        if (i && native > 0)
+            berth_buf_addf(ret, " (%.2f)", figure->value / native);
+        if (is_slower(figures, figure, native))
+            berth_buf_addf(&slower, "%s%s", slower.used ? ", " : "", figure->way);
+    }
     if (!ret->used) {
         berth_buf_puts(ret, "nothing was measured");
         return BERTH_CHECK_SKIP;
     }
-    if (native > 0 && host > 0 &&
-        (is_more_better ? native / host : host / native) > SLOWER)
-        return BERTH_CHECK_NOTE;
-    return BERTH_CHECK_OK;
+    if (!slower.used)
+        return BERTH_CHECK_OK;
+    berth_buf_addf(ret, "; slower than native by more than a third: %s", slower.text);
+    ret->failed |= slower.failed;
+    return BERTH_CHECK_NOTE;
 }

@@ -17,6 +17,7 @@ struct berth_trial {
     const char *bind;     /* of --mpi-bind: host, NAME, hybrid; NULL: not said */
     const char *fabric;   /* of --container-fabric; NULL: not said */
     const char *lifetime; /* of --container-lifetime; NULL: not said */
+    const char *settings; /* NAME=VALUE,... for --export; NULL: none */
     const char *mpi;      /* of srun --mpi */
     unsigned int nodes;   /* the first ones of the site's */
     unsigned int each;    /* tasks on each node */
@@ -71,13 +72,12 @@ bool berth_trial_stays(const struct berth_trial *trial,
 /* The middle one of COUNT (at least 1) values, which it sorts. */
 double berth_trial_median(double *values, size_t count);
 
-/* Medians side by side; 0: was not measured. */
-struct berth_speeds {
-    double native, host, own;
-};
-
-/* Compare them: appends "native 1.2 us, ..." in UNIT to RET. A host MPI in an image
- * that is slower than native by more than a third is a note. */
-enum berth_check_result berth_trial_compare(const struct berth_speeds *speeds,
-                                            bool is_more_better, const char *unit,
+/* Append FIGURES to RET: "native 1.2 us, the host's MPI in the image 1.3 us (1.08)".
+ * What is judged and slower than the first by more than a third is a note, and is
+ * named. */
+enum berth_check_result berth_trial_compare(const struct berth_figures *figures,
                                             struct berth_buf *ret);
+
+/* The network that a step has used, by its libraries: UCX's transports, libfabric's
+ * provider; "": they have said nothing. */
+const char *berth_trial_network(const struct berth_witnessed *witnessed);

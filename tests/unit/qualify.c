@@ -13,6 +13,7 @@
 START_TEST(profiles_are_offers)
 {
     struct berth_offer offers[BERTH_OFFERS];
+    BERTH_BUF struct berth_buf text = {0};
     char many[2000] = "";
 
     ck_assert_uint_eq(
@@ -30,6 +31,17 @@ START_TEST(profiles_are_offers)
     ck_assert_str_eq(offers[0].family, "Open MPI");
     ck_assert_str_eq(offers[1].name, "ucx");
     ck_assert_str_eq(offers[1].family, "");
+    ck_assert_int_eq(berth_offers_judge(offers, 2, &text), BERTH_CHECK_OK);
+    ck_assert_str_eq(text.text, "openmpi (Open MPI 5.0.7), ucx (libucp.so.0.0.0)");
+    berth_buf_puts(&text, "\n");
+    ck_assert_int_eq(berth_offers_judge(&offers[1], 1, &text), BERTH_CHECK_NOTE);
+    berth_buf_puts(&text, "\n");
+    ck_assert_int_eq(berth_offers_judge(offers, 0, &text), BERTH_CHECK_NOTE);
+    ck_assert_str_eq(
+        strchr(text.text, '\n'),
+        "\nucx (libucp.so.0.0.0); no MPI of the host; berth profiles there "
+        "has the remedy\nno MPI of the host; berth profiles there has the "
+        "remedy");
     for (int i = 0; i < BERTH_OFFERS + 3; i++)
         strcat(many, "x: y, a fabric, found by the loader\n");
     ck_assert_uint_eq(berth_offers_read(many, offers), BERTH_OFFERS);
@@ -37,6 +49,30 @@ START_TEST(profiles_are_offers)
     ck_assert(berth_offer_fits("Open MPI", "Open MPI v5.0.7"));
     ck_assert(!berth_offer_fits("Open MPI", "MPICH Version: 4.2.1"));
     ck_assert(!berth_offer_fits("MPICH", "Open MPI v5.0.7"));
+}
+END_TEST
+
+static const struct {
+    const char *file, *library, *settings;
+} choices[] = {
+    {"libfabric.so.1.27.0", "Open MPI v5.0.7",
+     "OMPI_MCA_pml=cm,OMPI_MCA_mtl=ofi,OMPI_MCA_mtl_ofi_provider_exclude=shm"},
+    {"libucp.so.0.0.0", "Open MPI v4.1.4",
+     "OMPI_MCA_pml=ucx,OMPI_MCA_pml_ucx_tls=any,OMPI_MCA_pml_ucx_devices=any"},
+    {"libnccl-net.so", "Open MPI v5.0.7", NULL},
+    {"libfabric.so.1.27.0", "MPICH Version: 4.2.1", NULL},
+    {"libfabric.so.1.27.0", "", NULL},
+};
+
+START_TEST(a_fabric_is_chosen_by_variables)
+{
+    struct berth_offer offer = {.name = "x"};
+    const char *settings;
+
+    snprintf(offer.version, sizeof(offer.version), "%s", choices[_i].file);
+    settings = berth_offer_settings(&offer, choices[_i].library);
+    ck_assert_str_eq(settings ? settings : "-",
+                     choices[_i].settings ? choices[_i].settings : "-");
 }
 END_TEST
 
@@ -172,7 +208,37 @@ START_TEST(what_works_with_one_type_is_no_failure)
     berth_json_end(&json);
     ck_assert(strstr(json.text.text,
                      "{\"result\":\"note\",\"about\":\"d\",\"text\":\"e\","
-                     "\"command\":null}"));
+                     "\"command\":null,\"figures\":[]}"));
+    berth_checks_fini(&checks);
+}
+END_TEST
+
+START_TEST(figures_are_numbers_in_json)
+{
+    const struct berth_figures figures = {.unit = "us",
+                                          .count = 3,
+                                          .items = {{.way = "native", .value = 2},
+                                                    {.way = "not measured"},
+                                                    {.way = "own", .value = 3.0004}}};
+    struct berth_checks checks = {0};
+    BERTH_JSON struct berth_json json = {0};
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_checks_add(&checks, BERTH_CHECK_OK, "a", "b", NULL, &err),
+                     0);
+    checks.items[0].figures = figures;
+    berth_json_object(&json, NULL);
+    berth_checks_json(&checks, &json);
+    checks.items[0].figures.items[0].value = 0;
+    berth_checks_json(&checks, &json);
+    berth_json_end(&json);
+    ck_assert(strstr(json.text.text,
+                     "\"figures\":[{\"way\":\"native\",\"value\":2.000,\"unit\":\"us\","
+                     "\"ratio\":1.000},{\"way\":\"own\",\"value\":3.000,\"unit\":"
+                     "\"us\",\"ratio\":1.500}]}"));
+    ck_assert(strstr(json.text.text,
+                     "\"figures\":[{\"way\":\"own\",\"value\":3.000,\"unit\":\"us\","
+                     "\"ratio\":null}]}"));
     berth_checks_fini(&checks);
 }
 END_TEST
@@ -240,12 +306,14 @@ int main(void)
     TCase *tcase = tcase_create("qualify");
 
     tcase_add_test(tcase, profiles_are_offers);
+    tcase_add_loop_test(tcase, a_fabric_is_chosen_by_variables, 0, COUNT(choices));
     tcase_add_loop_test(tcase, the_types_of_srun_are_read, 0, COUNT(types));
     tcase_add_test(tcase, a_version_of_pmix_is_a_type);
     tcase_add_loop_test(tcase, a_node_is_judged_by_its_doctor, 0, COUNT(briefs));
     tcase_add_loop_test(tcase, nodes_are_compared, 0, COUNT(pairs));
     tcase_add_test(tcase, an_extern_step_is_a_flag);
     tcase_add_test(tcase, what_works_with_one_type_is_no_failure);
+    tcase_add_test(tcase, figures_are_numbers_in_json);
     tcase_add_loop_test(tcase, a_site_is_qualified_if_mpi_was_tried_and_nothing_failed,
                         0, COUNT(verdicts));
     tcase_add_loop_test(tcase, a_partition_has_nodes_in_each_state, 0,

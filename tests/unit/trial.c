@@ -81,7 +81,8 @@ END_TEST
 
 static const struct {
     const char *log;
-    const char *seen; /* ranks/of host|between|within|provider|sentence|other */
+    const char
+        *seen; /* ranks/of host|between|within|provider or opened|sentence|other */
 } logs[] = {
     {NULL, "0/0 |||||"},
     {NOTE "2 of 2 ranks loaded the host's MPICH 4.2.1\n" NOTE
@@ -102,6 +103,15 @@ static const struct {
      "libfabric:364:1795519368::ofi_mrail:fabric:mrail():285<info> x\n"
      "libfabric:ep_ctrl:x\n",
      "0/0 |||cxi||"},
+    {"libfabric:9:17::core:core:fi_fabric_():1383<info> Opened fabric: cxi\n",
+     "0/0 |||cxi||"},
+    {"libfabric:9:17::core:core:fi_fabric_():1383<info> Opened fabric: 10.1.0.0/16\n",
+     "0/0 |||||"},
+    {"libfabric:9:17::core:core:fi_fabric_():13<info> Opened fabric: 10.1.0.0/16\n"
+     "libfabric:9:17::core:core:fi_fabric_():14<info> Using tcp provider 2.1, path:/l\n"
+     "libfabric:9:17::core:core:fi_fabric_():14<info> Using ofi_rxm provider 2.1, "
+     "path:/l\n",
+     "0/0 |||tcp||"},
     {"berth: n1: warning: a\nberth: n1: b; c\nberth: n2: d\nsrun: error: n1: e\n"
      "srun: Terminating\nberth-qualify cma yes\n",
      "0/0 ||||berth: n1: b; c|srun: error: n1: e"},
@@ -132,8 +142,8 @@ START_TEST(a_log_tells_what_ran)
 
     berth_witnessed_read(logs[_i].log, &seen);
     snprintf(text, sizeof(text), "%d/%d %s|%s|%s|%s|%s|%s", seen.ranks, seen.of,
-             seen.host, seen.between, seen.within, seen.provider, seen.sentence,
-             seen.other);
+             seen.host, seen.between, seen.within,
+             *seen.provider ? seen.provider : seen.opened, seen.sentence, seen.other);
     ck_assert_str_eq(text, logs[_i].seen);
 }
 END_TEST
@@ -170,7 +180,8 @@ static const struct {
      NOTE "2 of 4 ranks loaded the host's MPICH 4", BERTH_CHECK_FAIL,
      "the ring passed, and 2 of 4 ranks are known to have loaded what the host has"},
     {"i", "hybrid", "ucx", 0, false, RING(4, 2), NULL, BERTH_CHECK_NOTE,
-     "the ring passed, and 0 of 4 ranks are known to have loaded what the host has"},
+     "the ring passed, but not on the host's ucx: 0 of 4 ranks have loaded it, so the "
+     "image's MPI chose another way"},
     {NULL, NULL, NULL, 0, false, RING(1, 1) RING(1, 1), NULL, BERTH_CHECK_FAIL,
      "each of 4 ranks is alone: its MPI does not speak this type"},
     {NULL, NULL, NULL, 0, false, RING(4, 1), NULL, BERTH_CHECK_FAIL,
@@ -288,12 +299,13 @@ static const struct {
       .bind = "hybrid",
       .fabric = "ucx",
       .lifetime = "job",
+      .settings = "A=1,B=2",
       .mpi = "pmix",
       .nodes = 1,
       .each = 2,
       .command = {"p"}},
      "srun -p p -A 'an account' --chdir=/ --nodelist=n1 --nodes=1 --ntasks=2 "
-     "--ntasks-per-node=2 --mpi=pmix "
+     "--ntasks-per-node=2 --mpi=pmix --export=ALL,A=1,B=2 "
      "--b-container-image=i --b-mpi-bind=hybrid --b-container-fabric=ucx "
      "--b-container-lifetime=job --b-container-mounts=/d:/d p"},
 };
@@ -322,45 +334,54 @@ START_TEST(a_step_is_a_command_to_type)
 }
 END_TEST
 
+/* native, the host's MPI in the image, the image's own, its own on a fabric */
 static const struct {
-    struct berth_speeds speeds;
+    double values[4];
     bool is_more_better;
     enum berth_check_result result;
     const char *text;
 } speeds[] = {
-    {{0, 0, 0}, false, BERTH_CHECK_SKIP, "nothing was measured"},
-    {{2, 0, 0}, false, BERTH_CHECK_OK, "native 2.00 us"},
+    {{0}, false, BERTH_CHECK_SKIP, "nothing was measured"},
+    {{2}, false, BERTH_CHECK_OK, "native 2.00 us"},
     {{2, 2.5, 8},
      false,
      BERTH_CHECK_OK,
-     "native 2.00 us, the host's MPI in the image 2.50 us (1.25), the image's own 8.00 "
-     "us "
-     "(4.00)"},
-    {{2, 3, 0},
+     "native 2.00 us, host 2.50 us (1.25), own 8.00 us (4.00)"},
+    {{2, 3},
      false,
      BERTH_CHECK_NOTE,
-     "native 2.00 us, the host's MPI in the image 3.00 us (1.50)"},
-    {{900, 600, 0},
+     "native 2.00 us, host 3.00 us (1.50); slower than native by more than a third: "
+     "host"},
+    {{2, 3, 9, 4},
+     false,
+     BERTH_CHECK_NOTE,
+     "native 2.00 us, host 3.00 us (1.50), own 9.00 us (4.50), own on ucx 4.00 us "
+     "(2.00); "
+     "slower than native by more than a third: host, own on ucx"},
+    {{900, 600},
      true,
      BERTH_CHECK_NOTE,
-     "native 900 us, the host's MPI in the image 600 us (0.67)"},
-    {{600, 900, 0},
-     true,
-     BERTH_CHECK_OK,
-     "native 600 us, the host's MPI in the image 900 us (1.50)"},
-    {{0, 1, 2},
-     true,
-     BERTH_CHECK_OK,
-     "the host's MPI in the image 1.00 us, the image's own 2.00 us"},
+     "native 900 us, host 600 us (0.67); slower than native by more than a third: "
+     "host"},
+    {{600, 900}, true, BERTH_CHECK_OK, "native 600 us, host 900 us (1.50)"},
+    {{0, 1, 2}, true, BERTH_CHECK_OK, "host 1.00 us, own 2.00 us"},
 };
 
 START_TEST(speeds_are_compared_with_native)
 {
+    struct berth_figures figures = {
+        .unit = "us",
+        .is_more_better = speeds[_i].is_more_better,
+        .count = 4,
+        .items = {{.way = "native"},
+                  {.way = "host", .is_judged = true},
+                  {.way = "own"},
+                  {.way = "own on ucx", .is_judged = true}}};
     BERTH_BUF struct berth_buf text = {0};
 
-    ck_assert_int_eq(
-        berth_trial_compare(&speeds[_i].speeds, speeds[_i].is_more_better, "us", &text),
-        speeds[_i].result);
+    for (int i = 0; i < 4; i++)
+        figures.items[i].value = speeds[_i].values[i];
+    ck_assert_int_eq(berth_trial_compare(&figures, &text), speeds[_i].result);
     ck_assert_str_eq(text.text, speeds[_i].text);
 }
 END_TEST
@@ -374,7 +395,6 @@ START_TEST(a_median_is_in_the_middle)
     ck_assert_double_eq(berth_trial_median(one, 1), 5);
 }
 END_TEST
-
 int main(void)
 {
     TCase *tcase = tcase_create("trial");

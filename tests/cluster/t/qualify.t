@@ -30,6 +30,7 @@ qualify -w n1,n2 --image $image --mpi pmi2 --quick --verbose
 equal "a site that is fit: exit status" 0 "$status"
 row "each node by its doctor" 'ok    node n2: berth=[0-9.]+ slurm=.* runtime=.* setuid=no mpi=.*'
 row "the nodes are alike" 'ok    nodes: 2 nodes have the same .*'
+row "what there is for images" 'ok    profiles of n1: openmpi \(Open MPI [0-9.]+\), mpich \(MPICH [0-9.]+\), ucx \(libucp.*\), libfabric \(libfabric.*\)'
 row "the extern step" 'note  extern step: jobs have none .*'
 row "a compiler that the host has not" 'skip  program, native: .*mpicc.*'
 row "the program is built in the image" "ok    program, devmpich.sif: built with the image's mpicc: MPICH Version: [0-9.]+"
