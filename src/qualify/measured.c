@@ -48,6 +48,17 @@ static void read_library(const char *text, char *to, size_t size)
     to[used] = '\0';
 }
 
+/* A program has a card open several times. */
+static void add_device(const char *path, struct berth_buf *ret)
+{
+    size_t length = strlen(path);
+
+    for (const char *at = ret->text; at && (at = strstr(at, path)); at += length)
+        if (!at[length] || at[length] == ' ')
+            return;
+    berth_buf_addf(ret, "%s%s", ret->used ? " " : "", path);
+}
+
 /* LINE, without our first word. */
 static bool read_line(const char *line, struct berth_measured *ret)
 {
@@ -58,7 +69,7 @@ static bool read_line(const char *line, struct berth_measured *ret)
     if (berth_text_starts(line, "library "))
         read_library(value, ret->library, sizeof(ret->library));
     else if (berth_text_starts(line, "device "))
-        berth_buf_addf(&ret->devices, "%s%s", ret->devices.used ? " " : "", value);
+        add_device(value, &ret->devices);
     else if (strcmp(line, "cma yes") == 0)
         snprintf(ret->cma, sizeof(ret->cma), "yes");
     else if (berth_text_starts(line, "cma no "))

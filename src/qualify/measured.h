@@ -25,7 +25,7 @@ struct berth_measured {
     int ranks, nodes;          /* 0: no ring */
     int rings;                 /* how many said so; more than 1: each rank was alone */
     double latency, bandwidth; /* 0: not measured */
-    struct berth_buf devices;  /* joined by blanks; no text: none */
+    struct berth_buf devices;  /* each once, joined by blanks; no text: none */
 };
 
 /* Read OUT (NULL: nothing). The caller owns *RET in each case. -1: a line of ours is

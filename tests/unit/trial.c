@@ -26,8 +26,9 @@ static const struct {
     {"berth-qualify ring 1 1\nberth-qualify ring 1 1\n", "||1 1 2 0.0 0.0 -"},
     {"berth-qualify latency 1.5\nberth-qualify bandwidth 12000.0\n",
      "||0 0 0 1.5 12000.0 -"},
-    {"berth-qualify device /dev/cxi0\nberth-qualify device /dev/cxi1",
-     "||0 0 0 0.0 0.0 /dev/cxi0 /dev/cxi1"},
+    {"berth-qualify device /dev/cxi10\nberth-qualify device /dev/cxi1\n"
+     "berth-qualify device /dev/cxi1\nberth-qualify device /dev/cxi10",
+     "||0 0 0 0.0 0.0 /dev/cxi10 /dev/cxi1"},
 };
 
 START_TEST(a_program_says_what_it_measured)
