@@ -137,6 +137,7 @@ void berth_checks_json(const struct berth_checks *checks, struct berth_json *jso
         berth_json_string(json, "about", row->about);
         berth_json_string(json, "text", row->text);
         berth_json_string(json, "command", row->command);
+        berth_json_string(json, "network", *row->network ? row->network : NULL);
         put_figures(&row->figures, json);
         berth_json_end(json);
     }

@@ -20,7 +20,7 @@ enum { BERTH_FIGURES = 8 };
 
 /* What was measured in one way: in microseconds, MB/s or seconds. */
 struct berth_figure {
-    char way[80];
+    char way[128];
     double value;   /* 0: not measured */
     bool is_judged; /* a value that is far from native is worth a note */
 };
@@ -35,9 +35,10 @@ struct berth_figures {
 
 struct berth_check {
     enum berth_check_result result;
-    char *about;   /* what was tried */
-    char *text;    /* what came of it */
-    char *command; /* that a shell takes, to try it again; NULL: there is none */
+    char *about;      /* what was tried */
+    char *text;       /* what came of it */
+    char *command;    /* that a shell takes, to try it again; NULL: there is none */
+    char network[64]; /* that a ring has used, "tcp/eth0", "cxi"; "": not known */
     struct berth_figures figures; /* `count` 0: nothing is measured here */
     bool stays; /* what berth_checks_settle() does not change: a step that hangs */
 };

@@ -29,16 +29,18 @@ bool berth_qualify_is_small(const struct berth_qualify *asked)
 {
     struct berth_session session = {.asked = asked};
     BERTH_FREE char *sinfo = berth_session_find("sinfo", NULL);
-    const char *words[] = {sinfo, "--noheader", "--format=%P %D", NULL, NULL, NULL};
+    const char *words[6] = {sinfo, "--noheader", "--format=%P %D"};
+    const char *partition =
+        asked->partition ? asked->partition : getenv("SALLOC_PARTITION");
     BERTH_BUF struct berth_buf out = {0};
 
-    if (asked->partition) {
+    if (partition) {
         words[3] = "--partition";
-        words[4] = asked->partition;
+        words[4] = partition;
     }
     return sinfo &&
            berth_session_ask(&session, words, asked->seconds, &out, NULL) == 0 &&
-           out.text && berth_partition_nodes(out.text, asked->partition) == 1;
+           out.text && berth_partition_nodes(out.text, partition) == 1;
 }
 
 int berth_qualify_salloc(char *const *wishes, char *const *command,

@@ -11,8 +11,8 @@
 /* Is this process in a job? */
 bool berth_qualify_in_job(void);
 
-/* Does the partition that ASKED names, or Slurm's default, have one node? false: also
- * where Slurm does not say. */
+/* Does the partition that ASKED names, or SALLOC_PARTITION, or Slurm's default, have
+ * one node? false: also where Slurm does not say. */
 bool berth_qualify_is_small(const struct berth_qualify *asked);
 
 /* Append the words of the salloc that gives a job to COMMAND, which follows: of two

@@ -52,7 +52,7 @@ static int run_ring(struct berth_session *session, const struct way *way,
                                 .command = {way->program, "ring"}};
     struct berth_outcome outcome;
     enum berth_check_result result;
-    int done;
+    struct berth_check *row;
 
     if (berth_session_run(session, &trial, &outcome, &command, NULL, err) < 0)
         return -1;
@@ -67,11 +67,13 @@ static int run_ring(struct berth_session *session, const struct way *way,
     berth_buf_addf(&about, "ring, %s, %s", way->name, type);
     if (about.failed)
         return berth_err_oom(err);
-    done = berth_session_check(session, result, about.text, &text, &command, err);
-    if (done == 0)
-        session->checks.items[session->checks.count - 1].stays =
-            berth_trial_stays(&trial, &outcome);
-    return done;
+    if (berth_session_check(session, result, about.text, &text, &command, err) < 0)
+        return -1;
+    row = &session->checks.items[session->checks.count - 1];
+    row->stays = berth_trial_stays(&trial, &outcome);
+    snprintf(row->network, sizeof(row->network), "%s",
+             berth_trial_network(&outcome.witnessed));
+    return 0;
 }
 
 /* All types of srun --mpi. */

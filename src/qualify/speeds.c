@@ -26,7 +26,7 @@ static const struct kind {
 /* The same, time and again. */
 struct series {
     struct berth_trial trial;
-    char way[80]; /* for people */
+    char way[128]; /* for people */
     bool is_judged, is_tried;
     struct berth_buf command;
     struct berth_buf fault; /* no text: all is well */
@@ -181,7 +181,7 @@ static void set_fabrics(const struct berth_working *working, struct series serie
     for (size_t i = 0; i < working->fabric_count; i++) {
         const struct berth_fabric *fabric = &working->fabrics[i];
         struct berth_trial trial = series[OWN].trial;
-        char way[80];
+        char way[128];
 
         trial.fabric = fabric->name;
         trial.settings = fabric->settings;

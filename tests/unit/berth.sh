@@ -65,6 +65,8 @@ printf '#!/bin/sh\n[ "$*" = "--noheader --format=%%P %%D --partition one" ] && e
 chmod +x slurm/sinfo
 says 'qualify: two nodes' 0 -N2 env -u SLURM_JOB_ID "PATH=$T/slurm:$PATH" "$berth" qualify
 says 'qualify: a partition of one node' 0 -N1 env -u SLURM_JOB_ID "PATH=$T/slurm:$PATH" "$berth" qualify -p one
+says 'qualify: the partition of a variable' 0 -N1 \
+    env -u SLURM_JOB_ID "PATH=$T/slurm:$PATH" SALLOC_PARTITION=one "$berth" qualify
 says 'qualify: a type that srun does not have' 1 \
     "berth: qualify: --mpi: srun has no type 'pmi9'; it has pmi2, pmix" qualify --mpi pmi2 --mpi pmi9
 says 'qualify: a directory that is not there' 1 \

@@ -208,7 +208,7 @@ START_TEST(what_works_with_one_type_is_no_failure)
     berth_json_end(&json);
     ck_assert(strstr(json.text.text,
                      "{\"result\":\"note\",\"about\":\"d\",\"text\":\"e\","
-                     "\"command\":null,\"figures\":[]}"));
+                     "\"command\":null,\"network\":null,\"figures\":[]}"));
     berth_checks_fini(&checks);
 }
 END_TEST
@@ -227,13 +227,15 @@ START_TEST(figures_are_numbers_in_json)
     ck_assert_int_eq(berth_checks_add(&checks, BERTH_CHECK_OK, "a", "b", NULL, &err),
                      0);
     checks.items[0].figures = figures;
+    snprintf(checks.items[0].network, sizeof(checks.items[0].network), "cxi");
     berth_json_object(&json, NULL);
     berth_checks_json(&checks, &json);
     checks.items[0].figures.items[0].value = 0;
     berth_checks_json(&checks, &json);
     berth_json_end(&json);
     ck_assert(strstr(json.text.text,
-                     "\"figures\":[{\"way\":\"native\",\"value\":2.000,\"unit\":\"us\","
+                     "\"network\":\"cxi\",\"figures\":[{\"way\":\"native\",\"value\":2."
+                     "000,\"unit\":\"us\","
                      "\"ratio\":1.000},{\"way\":\"own\",\"value\":3.000,\"unit\":"
                      "\"us\",\"ratio\":1.500}]}"));
     ck_assert(strstr(json.text.text,
