@@ -29,6 +29,7 @@ struct berth_figure {
 struct berth_figures {
     const char *unit; /* static */
     bool is_more_better;
+    bool is_sum; /* what is added to native counts, and not the ratio */
     size_t count;
     struct berth_figure items[BERTH_FIGURES];
 };

@@ -141,8 +141,34 @@ static void read_ucx(const char *line, struct berth_witnessed *ret)
     bool between = strstr(line, " inter-node ");
     char *to = between ? ret->between : ret->within;
 
-    if (tag && (between || strstr(line, " intra-node ")))
-        snprintf(to, sizeof(ret->between), "%.*s", (int)strcspn(tag + 5, ")"), tag + 5);
+    if (!tag || (!between && !strstr(line, " intra-node ")))
+        return;
+    snprintf(to, sizeof(ret->between), "%.*s", (int)strcspn(tag + 5, ")"), tag + 5);
+    ret->speaker = "UCX";
+}
+
+/* Open MPI, where it uses networks by itself:
+ * `[n1:43] mca: bml: Using tcp btl for send to [[59526,30206],1] on node n2`. */
+static void read_bml(const char *line, struct berth_witnessed *ret)
+{
+    static const char middle[] = " mca: bml: Using ";
+    const char *name = strstr(line, middle);
+    const char *node = name ? strstr(name, " on node ") : NULL;
+    size_t length = strcspn(line, ":.");
+    char *to;
+
+    if (!node || *line != '[')
+        return;
+    name += strlen(middle);
+    node += strlen(" on node ");
+    if (berth_text_starts(name, "self ") ||
+        (ret->speaker && strcmp(ret->speaker, "Open MPI") != 0))
+        return;
+    to = strcspn(node, ".") == length - 1 && strncmp(line + 1, node, length - 1) == 0
+             ? ret->within
+             : ret->between;
+    snprintf(to, sizeof(ret->between), "%.*s", (int)strcspn(name, " "), name);
+    ret->speaker = "Open MPI";
 }
 
 /* The core of libfabric: `...<info> Opened fabric: cxi`, which is an address with TCP,
@@ -237,6 +263,8 @@ void berth_witnessed_read(const char *log, struct berth_witnessed *ret)
             read_ucx(line, ret);
         else if (berth_text_starts(line, "libfabric:"))
             read_libfabric(line, ret);
+        else if (strstr(line, " mca: bml: "))
+            read_bml(line, ret);
         else if (berth_text_starts(line, "berth: ")) {
             read_note(line, ret);
             read_sentence(line, ret);

@@ -39,11 +39,12 @@ void berth_measured_fini(struct berth_measured *measured);
 struct berth_witnessed {
     int ranks; /* that have loaded what the host has for them, by the witness's note */
     int of;    /* of how many; 0: no note */
-    char host[64];     /* what that is: "MPICH 4.2.1" */
-    char between[64];  /* the transports of UCX between nodes; "": not said */
-    char within[64];   /* the same on a node */
-    char provider[32]; /* of libfabric, that has an endpoint; "": not said */
-    char opened[32];   /* that libfabric has opened, maybe among others; "": not said */
+    char host[64];       /* what that is: "MPICH 4.2.1" */
+    const char *speaker; /* who says the next two: "UCX", "Open MPI"; NULL: nobody */
+    char between[64];    /* the transports between nodes; "": not said */
+    char within[64];     /* the same on a node */
+    char provider[32];   /* of libfabric, that has an endpoint; "": not said */
+    char opened[32]; /* that libfabric has opened, maybe among others; "": not said */
     char sentence[1024]; /* the first of berth's own that is an error; "": none */
     char other[1024];    /* the line of other programs that tells most; "": none */
     int weight;          /* of that line */

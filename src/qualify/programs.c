@@ -4,12 +4,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "base/cleanup.h"
 #include "base/deadline.h"
 #include "qualify/session.h"
 #include "request/uri.h"
 #include "running/ask.h"
+
+/* What a shell says of a command that is not there. */
+enum { NOT_FOUND = 127 };
 
 /* A registry may be far, and an image large. */
 enum { PULL_SECONDS = 3600 };
@@ -78,6 +82,13 @@ static bool has_none(const struct berth_outcome *outcome)
             (!*said->sentence && strstr(said->other, "execve(): mpicc: No such file")));
 }
 
+/* Is there an mpicc that has no compiler? An image may have it for mpirun alone. */
+static bool has_no_compiler(const struct berth_outcome *outcome)
+{
+    return !outcome->is_late && !*outcome->witnessed.sentence &&
+           WIFEXITED(outcome->status) && WEXITSTATUS(outcome->status) == NOT_FOUND;
+}
+
 int berth_stage_native(struct berth_session *session, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf command = {0}, text = {0};
@@ -96,6 +107,11 @@ int berth_stage_native(struct berth_session *session, struct berth_err *err)
         text = (struct berth_buf){0};
         berth_buf_puts(&text, "the host has no mpicc; a program of an image is tried "
                               "there");
+        result = BERTH_CHECK_SKIP;
+    } else if (has_no_compiler(&outcome)) {
+        berth_buf_puts(&text,
+                       "; so the host's mpicc builds nothing, and a program of an "
+                       "image is tried there");
         result = BERTH_CHECK_SKIP;
     }
     return berth_session_check(session, result, "program, native", &text, &command,
@@ -148,6 +164,14 @@ int berth_stage_build(struct berth_session *session, const char *image,
         berth_buf_puts(&text, "the image has no mpicc, so its MPI is not tried");
         berth_session_untried(session, image,
                               "it has no mpicc; name an image that has (--image)");
+    } else if (has_no_compiler(&outcome)) {
+        result = BERTH_CHECK_SKIP;
+        berth_buf_puts(&text,
+                       "; so the image's mpicc builds nothing, and its MPI is not "
+                       "tried");
+        berth_session_untried(
+            session, image,
+            "its mpicc has no compiler; name an image that has (--image)");
     }
     if (result != BERTH_CHECK_FAIL && !session->startable)
         session->startable = image;

@@ -93,7 +93,7 @@ static int try_types(struct berth_session *session, const struct way *way,
         if (run_ring(session, way, session->types.items[i], ret, err) < 0)
             return -1;
     berth_checks_settle(&session->checks, first);
-    if (check_memory(session, way->name, ret->cma, err) < 0)
+    if (!way->fabric && check_memory(session, way->name, ret->cma, err) < 0)
         return -1;
     berth_session_tell(session);
     return 0;

@@ -18,10 +18,10 @@ enum { LATENCY, BANDWIDTH, SECONDS, KINDS };
 
 static const struct kind {
     const char *name, *unit;
-    bool is_more_better;
-} kinds[KINDS] = {{"latency of 8 B", "us", false},
-                  {"bandwidth of 4 MiB", "MB/s", true},
-                  {"start of true", "s", false}};
+    bool is_more_better, is_sum;
+} kinds[KINDS] = {{"latency of 8 B", "us", false, false},
+                  {"bandwidth of 4 MiB", "MB/s", true, false},
+                  {"start of true", "s", false, true}};
 
 /* The same, time and again. */
 struct series {
@@ -80,6 +80,7 @@ static struct berth_figures figures_of(struct series series[WAYS], int kind)
 {
     struct berth_figures figures = {.unit = kinds[kind].unit,
                                     .is_more_better = kinds[kind].is_more_better,
+                                    .is_sum = kinds[kind].is_sum,
                                     .count = WAYS};
 
     for (int i = 0; i < WAYS; i++) {

@@ -13,6 +13,9 @@
  * program differ by less on a quiet node. */
 #define SLOWER (4.0 / 3)
 
+/* Variables with which the libraries of MPI say which network they use. */
+#define VERBOSE ",UCX_LOG_LEVEL=info,FI_LOG_LEVEL=info,OMPI_MCA_btl_base_verbose=1"
+
 static void push_option(const struct berth_trial_site *site, const char *name,
                         const char *value, struct berth_strvec *ret)
 {
@@ -48,10 +51,9 @@ void berth_trial_words(const struct berth_trial *trial,
     if (trial->is_verbose)
         berth_strvec_push(ret, "-v");
     if (trial->is_verbose || trial->settings)
-        berth_strvec_pushf(
-            ret, "--export=ALL%s%s%s",
-            trial->is_verbose ? ",UCX_LOG_LEVEL=info,FI_LOG_LEVEL=info" : "",
-            trial->settings ? "," : "", trial->settings ? trial->settings : "");
+        berth_strvec_pushf(ret, "--export=ALL%s%s%s", trial->is_verbose ? VERBOSE : "",
+                           trial->settings ? "," : "",
+                           trial->settings ? trial->settings : "");
     push_option(site, "container-image", trial->image, ret);
     push_option(site, "mpi-bind", trial->bind, ret);
     push_option(site, "container-fabric", trial->fabric, ret);
@@ -205,9 +207,10 @@ static void put_network(const struct berth_trial *trial,
     const char *provider = *said->provider ? said->provider : said->opened;
 
     if (*said->between)
-        berth_buf_addf(ret, "; UCX between nodes: %s", said->between);
+        berth_buf_addf(ret, "; %s between nodes: %s", said->speaker, said->between);
     if (*said->within)
-        berth_buf_addf(ret, "; on a node: %s", said->within);
+        berth_buf_addf(ret, "; %s%son a node: %s", *said->between ? "" : said->speaker,
+                       *said->between ? "" : " ", said->within);
     if (*provider)
         berth_buf_addf(ret, "; libfabric: %s", provider);
     if (outcome->measured.devices.text)
@@ -286,7 +289,9 @@ enum berth_check_result berth_trial_compare(const struct berth_figures *figures,
             continue;
         berth_buf_addf(ret, "%s%s %.*f %s", ret->used ? ", " : "", figure->way,
                        figure->value < 100 ? 2 : 0, figure->value, figures->unit);
-        if (i && native > 0)
+        if (i && native > 0 && figures->is_sum)
+            berth_buf_addf(ret, " (%+.2f)", figure->value - native);
+        else if (i && native > 0)
             berth_buf_addf(ret, " (%.2f)", figure->value / native);
         if (is_slower(figures, figure, native))
             berth_buf_addf(&slower, "%s%s", slower.used ? ", " : "", figure->way);

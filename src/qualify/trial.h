@@ -72,12 +72,12 @@ bool berth_trial_stays(const struct berth_trial *trial,
 /* The middle one of COUNT (at least 1) values, which it sorts. */
 double berth_trial_median(double *values, size_t count);
 
-/* Append FIGURES to RET: "native 1.2 us, the host's MPI in the image 1.3 us (1.08)".
- * What is judged and slower than the first by more than a third is a note, and is
- * named. */
+/* Append FIGURES to RET: "native 1.2 us, the host's MPI in the image 1.3 us (1.08)", of
+ * a sum the difference. What is judged and slower than the first by more than a third
+ * is a note, and is named. */
 enum berth_check_result berth_trial_compare(const struct berth_figures *figures,
                                             struct berth_buf *ret);
 
-/* The network that a step has used, by its libraries: UCX's transports, libfabric's
- * provider; "": they have said nothing. */
+/* The network that a step has used, by its libraries: transports of UCX or Open MPI,
+ * libfabric's provider; "": they have said nothing. */
 const char *berth_trial_network(const struct berth_witnessed *witnessed);

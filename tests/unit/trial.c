@@ -98,6 +98,13 @@ static const struct {
      "[1795519295.7] [n1:205  :0]  ucp_worker.c:1903 UCX  INFO    ucp_context_0 "
      "self cfg#0 tag(self/memory)\n",
      "0/0 |tcp/eth0|sysv/memory cma/memory|||"},
+    {"[n1:4334] mca: bml: Using self btl for send to [[5,3],0] on node n1\n"
+     "[n1.x:4334] mca: bml: Using vader btl for send to [[5,3],1] on node n1\n"
+     "[n1:4334] mca: bml: Using tcp btl for send to [[5,3],2] on node n11\n",
+     "0/0 |tcp|vader|||"},
+    {"UCX  INFO inter-node cfg#2 tag(rc_mlx5/0)\n"
+     "[n1:4334] mca: bml: Using tcp btl for send to [[5,3],2] on node n2\n",
+     "0/0 |rc_mlx5/0||||"},
     {"libfabric:364:1795519368::core:core:fi_getinfo():1:<info> x\n"
      "libfabric:364:1795519368::cxi:ep_ctrl:cxip_ep():1:<info> x\n"
      "libfabric:364:1795519368::ofi_rxm:ep_ctrl:rxm():1:<info> x\n"
@@ -174,6 +181,10 @@ static const struct {
      BERTH_CHECK_OK,
      "MPICH 4; 4 of 4 ranks have the host's ucx; UCX between nodes: rc_mlx5/0; on a "
      "node: sysv"},
+    {NULL, NULL, NULL, 0, false, RING(4, 2),
+     "[n1:4] mca: bml: Using tcp btl for send to [[5,3],2] on node n2\n"
+     "[n1:4] mca: bml: Using sm btl for send to [[5,3],1] on node n1\n",
+     BERTH_CHECK_OK, "MPICH 4; Open MPI between nodes: tcp; on a node: sm"},
     {"i", "hybrid", NULL, 0, false, RING(4, 2),
      "libfabric:1:1::tcp:ep_ctrl:f():1<info> x\n", BERTH_CHECK_OK,
      "MPICH 4; libfabric: tcp"},
@@ -293,7 +304,8 @@ static const struct {
       .command = {"/d/it's", "ring"}},
      "srun -p p -A 'an account' --chdir=/ --nodelist=n1,n2 --nodes=2 --ntasks=4 "
      "--ntasks-per-node=2 "
-     "--mpi=pmi2 -v --export=ALL,UCX_LOG_LEVEL=info,FI_LOG_LEVEL=info "
+     "--mpi=pmi2 -v "
+     "--export=ALL,UCX_LOG_LEVEL=info,FI_LOG_LEVEL=info,OMPI_MCA_btl_base_verbose=1 "
      "'--b-container-image=/my image.sif' --b-mpi-bind=host "
      "--b-container-mounts=/d:/d '/d/it'\\''s' ring"},
     {{.image = "i",
@@ -387,6 +399,21 @@ START_TEST(speeds_are_compared_with_native)
 }
 END_TEST
 
+START_TEST(what_a_container_adds_to_a_start_is_a_sum)
+{
+    const struct berth_figures figures = {
+        .unit = "s",
+        .is_sum = true,
+        .count = 3,
+        .items = {{"host", 0.5, false}, {"image", 0.75, false}, {"kept", 0.25, false}}};
+    BERTH_BUF struct berth_buf text = {0};
+
+    ck_assert_int_eq(berth_trial_compare(&figures, &text), BERTH_CHECK_OK);
+    ck_assert_str_eq(text.text,
+                     "host 0.50 s, image 0.75 s (+0.25), kept 0.25 s (-0.25)");
+}
+END_TEST
+
 START_TEST(a_median_is_in_the_middle)
 {
     double three[] = {3, 1, 2}, four[] = {9, 1, 2, 4}, one[] = {5};
@@ -408,6 +435,7 @@ int main(void)
                         COUNT(failures));
     tcase_add_loop_test(tcase, a_step_is_a_command_to_type, 0, COUNT(steps));
     tcase_add_loop_test(tcase, speeds_are_compared_with_native, 0, COUNT(speeds));
+    tcase_add_test(tcase, what_a_container_adds_to_a_start_is_a_sum);
     tcase_add_test(tcase, a_median_is_in_the_middle);
     return unit_run("trial", tcase);
 }
