@@ -169,9 +169,8 @@ int berth_stage_build(struct berth_session *session, const char *image,
         berth_buf_puts(&text,
                        "; so the image's mpicc builds nothing, and its MPI is not "
                        "tried");
-        berth_session_untried(
-            session, image,
-            "its mpicc has no compiler; name an image that has (--image)");
+        berth_session_untried(session, image,
+                              "its mpicc builds nothing; name another image (--image)");
     }
     if (result != BERTH_CHECK_FAIL && !session->startable)
         session->startable = image;

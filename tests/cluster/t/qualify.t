@@ -104,7 +104,7 @@ alice rm qualify/mpich.sif
 equal "images without a compiler: exit status" 1 "$status"
 row "the first of two that end alike" "skip  program, /images/mpich.sif: .*gcc: .*not found; so the image's mpicc builds nothing, and its MPI is not tried"
 row "the second" "skip  program, $(alice pwd)/qualify/mpich.sif: .*gcc: .*not found; .*"
-row "MPI was not tried" 'not qualified: MPI was not tried in /images/mpich.sif: its mpicc has no compiler; name an image that has \(--image\)'
+row "MPI was not tried" 'not qualified: MPI was not tried in /images/mpich.sif: its mpicc builds nothing; name another image \(--image\)'
 qualify -w n1,n2 --quick
 equal "no image: exit status" 1 "$status"
 row "no image" 'not qualified: MPI was not tried in an image; name one that has mpicc \(--image\)'
