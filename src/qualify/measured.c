@@ -232,18 +232,28 @@ static bool is_error(const char *line)
     return false;
 }
 
-/* The first error of a program, or else its last line; only then what srun says of its
- * end, of which the first line has the reason. Open MPI writes what is wrong below a
- * line of dashes. */
+/* How much LINE tells about a failure. AFTER_RULE: it stands below a line of dashes,
+ * where Open MPI writes what is wrong. */
+enum { SRUN = 1, LINE, ERROR, REASON };
+
+static int weigh(const char *line, bool after_rule)
+{
+    if (berth_text_starts(line, "srun: ")) /* says that the step has ended */
+        return SRUN;
+    if (strstr(line, " error: execve(): ") || strstr(line, " oom-kill "))
+        return REASON; /* of slurmstepd */
+    return is_error(line) || after_rule ? ERROR : LINE;
+}
+
+/* Keep the line that tells most: of errors the first one, of other lines of a program
+ * the last one. */
 static void read_other(const char *line, struct berth_witnessed *ret)
 {
-    enum { SRUN = 1, LINE, ERROR };
-    bool is_srun = berth_text_starts(line, "srun: ");
     bool is_rule = *line && !line[strspn(line, "-")];
-    int weight = is_srun ? SRUN : is_error(line) || ret->after_rule ? ERROR : LINE;
+    int weight = weigh(line, ret->after_rule);
 
     if (!*line || is_rule || strstr(line, " error: *** ") ||
-        (is_srun && !strstr(line, " error: "))) {
+        (weight == SRUN && !strstr(line, " error: "))) {
         ret->after_rule = is_rule;
         return;
     }

@@ -186,9 +186,9 @@ static void set_fabrics(const struct berth_working *working, struct series serie
 
         trial.fabric = fabric->name;
         trial.settings = fabric->settings;
-        snprintf(way, sizeof(way), "its own on the host's %s%s%s%s", fabric->name,
-                 *fabric->found.network ? " (" : "", fabric->found.network,
-                 *fabric->found.network ? ")" : "");
+        snprintf(way, sizeof(way), "the image's own on the host's %s%s%s%s",
+                 fabric->name, *fabric->found.network ? " (" : "",
+                 fabric->found.network, *fabric->found.network ? ")" : "");
         set_pair(&series[FABRIC + i], &trial, way, &fabric->found);
         series[FABRIC + i].is_judged = true;
     }

@@ -132,6 +132,10 @@ static const struct {
      "file\nbye\nld: "
      "error\n",
      "0/0 |||||qualify.c:10:10: fatal error: mpi.h: No such file"},
+    {"module: error: x\nslurmstepd-n1: error: execve(): mpicc: No such file\n",
+     "0/0 |||||slurmstepd-n1: error: execve(): mpicc: No such file"},
+    {"error: x\nslurmstepd-n1: error: Detected 1 oom-kill event(s) in StepId=1.0.\n",
+     "0/0 |||||slurmstepd-n1: error: Detected 1 oom-kill event(s) in StepId=1.0."},
     {"a\nb\nsrun: error: c\n", "0/0 |||||b"},
     {"Abort(1) on node 0: Fatal error in internal_Init: Other MPI error, error stack:\n"
      "internal_Init(66): MPI_Init() failed\nMPIDI_OFI_init(1): No data available\n",

@@ -50,7 +50,7 @@ equal "the host's fabrics: exit status" 0 "$status"
 row "which network Open MPI uses natively" 'ok    ring, native, .*, pmix: Open MPI v5.*; Open MPI between nodes: tcp; on a node: [a-z]+'
 row "UCX is tried" "ok    ring, devopenmpi.sif, its own MPI on the host's ucx, pmix: .*; 4 of 4 ranks have the host's libucp.* \(ucx\); UCX between nodes: tcp/.*"
 row "libfabric is tried, and its provider told" "ok    ring, devopenmpi.sif, its own MPI on the host's libfabric, pmix: .*; 4 of 4 ranks have the host's libfabric.* \(libfabric\); libfabric: tcp"
-row "fabrics beside native" "(ok   |note ) latency of 8 B, devopenmpi.sif, between nodes: native [0-9.]+ us, .*, its own on the host's ucx \(tcp/eth0\) [0-9.]+ us \([0-9.]+\), its own on the host's libfabric \(tcp\) [0-9.]+ us \([0-9.]+\).*"
+row "fabrics beside native" "(ok   |note ) latency of 8 B, devopenmpi.sif, between nodes: native [0-9.]+ us, .*, the image's own on the host's ucx \(tcp/eth0\) [0-9.]+ us \([0-9.]+\), the image's own on the host's libfabric \(tcp\) [0-9.]+ us \([0-9.]+\).*"
 
 # What it prints is typed by an administrator.
 again=$(sed -n "/^ok    start of true, 1 node/{n; s/^      again: //p; }" <<<"$seen" | sed 's/--[a-z-]*mounts=[^ ]*//')
