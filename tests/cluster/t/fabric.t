@@ -8,7 +8,7 @@
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.sh"
 
-need_images mpibookworm mpitrixie mpisid a
+need_images mpibookworm mpitrixie mpisid mpipypi a
 old=/images/mpibookworm.sif
 new=/images/mpisid.sif
 limit=(timeout -k 5 60)
@@ -16,8 +16,8 @@ limit=(timeout -k 5 60)
 # What ranks and berth say, without what differs in each run. A rank may wait in
 # MPI_Finalize (see mpi.t): what it printed counts.
 said() {
-    grep -aoE '^berth: .*|^rank .*|UCX +INFO +Version [0-9.]+|registering provider: tcp \([0-9]+|status [0-9]+$' |
-        sed -E 's/(MPICH|Open MPI)[^0-9]*([0-9.]+).*/\1 \2/; s/ +/ /g' | LC_ALL=C sort -u
+    grep -aoE '^berth: .*|^rank .*|UCX +INFO +Version [0-9.]+|registering provider: tcp \([0-9]+|status [0-9]+$|Using ofi btl for send|unable to reach each other|libfabric version: .*' |
+        sed -E 's/(MPICH|Open MPI|Intel)[^0-9]*([0-9.]+).*/\1 \2/; s/ +/ /g' | LC_ALL=C sort -u
 }
 
 # ucx TITLE EXPECTED ARGUMENTS...: two ranks on two nodes.
@@ -49,20 +49,73 @@ equal "two programs in one image" "UCX INFO Version 1.18.1
 $(ranks mpibookworm 4.0.2 | sed 's/n2/n1/')" "$(alice env UCX_LOG_LEVEL=info "${limit[@]}" \
     srun -w n1 -n2 --mpi=pmi2 --container-image=$old --container-fabric=ucx --multi-prog fabric.conf 2>&1 | said)"
 
-# ofi TITLE EXPECTED ARGUMENTS...: Open MPI opens libfabric in a plugin.
+two=("${limit[@]}" srun -w "n1,n2" -N2 -n2)
+
+# ofi TITLE EXPECTED VARIABLE=VALUE... COMMAND...: over the provider tcp of libfabric.
 ofi() {
     local title=$1 expected=$2
     shift 2
-    equal "$title" "$expected" "$(alice env FI_LOG_LEVEL=info OMPI_MCA_pml=cm OMPI_MCA_mtl=ofi \
-        OMPI_MCA_mtl_ofi_provider_include=tcp "${limit[@]}" srun -w n1,n2 -N2 -n2 --mpi=pmix \
-        --container-image=$old "$@" /opt/t/openmpi/who 2>&1 | said)"
+    equal "$title" "$expected" "$(alice env FI_LOG_LEVEL=info FI_PROVIDER=tcp \
+        OMPI_MCA_opal_common_ofi_provider_include=tcp "$@" 2>&1 | said)"
 }
 
+# Open MPI opens libfabric in a plugin.
 openmpi="rank 0 of 2 on n1 in mpibookworm: Open MPI 4.1.4
 rank 1 of 2 on n2 in mpibookworm: Open MPI 4.1.4
 registering provider: tcp"
-ofi "the image's own libfabric" "$openmpi (117" --mpi-bind=hybrid
-ofi "the host's libfabric under an older Open MPI" "$openmpi (201" --container-fabric=libfabric
+mtl=(OMPI_MCA_pml=cm OMPI_MCA_mtl=ofi "${two[@]}" --mpi=pmix "--container-image=$old")
+ofi "the image's own libfabric" "$openmpi (117" "${mtl[@]}" --mpi-bind=hybrid /opt/t/openmpi/who
+ofi "the host's libfabric under an older Open MPI" "$openmpi (201" "${mtl[@]}" \
+    --container-fabric=libfabric /opt/t/openmpi/who
+
+# The BTL takes no provider with ofi_rxm in it (ompi's btl_ofi_component.c), and libfabric 1.17
+# has no other tcp for it.
+btl=(OMPI_MCA_pml=ob1 "OMPI_MCA_btl=self,ofi" OMPI_MCA_btl_ofi_mode=1 OMPI_MCA_btl_base_verbose=30
+    "${two[@]}" --mpi=pmix "--container-image=$old")
+ofi "Open MPI's btl/ofi finds no tcp in the image's own" "registering provider: tcp (117
+unable to reach each other" "${btl[@]}" --mpi-bind=hybrid /opt/t/openmpi/who
+ofi "and uses that of the host's" "Using ofi btl for send
+$openmpi (201" "${btl[@]}" --container-fabric=libfabric /opt/t/openmpi/who
+
+# Libraries of wheels, beside which their libfabric is.
+wheels=/images/mpipypi.sif
+mpich="rank 0 of 2 on n1 in mpipypi: MPICH 4.2.3
+rank 1 of 2 on n2 in mpipypi: MPICH 4.2.3
+registering provider: tcp"
+ch4=(MPIR_CVAR_CH4_NETMOD=ofi "${two[@]}" --mpi=pmi2 "--container-image=$wheels")
+ofi "MPICH's ch4:ofi on its own libfabric" "$mpich (122" "${ch4[@]}" --mpi-bind=hybrid /opt/t/mpich-4.2.3/runpath
+ofi "and on the host's" "$mpich (201" "${ch4[@]}" --container-fabric=libfabric /opt/t/mpich-4.2.3/runpath
+
+# Intel MPI opens libfabric, and finds its own by the variables that its script sets.
+place=/opt/impi-rt-2021.19.0
+"$tool" wheel "$name" impi-rt==2021.16.0 >/dev/null || exit 1
+intel=("APPTAINERENV_LD_LIBRARY_PATH=$place/lib" "FI_PROVIDER_PATH=$place/lib" I_MPI_DEBUG=2 "${two[@]}"
+    --mpi=pmi2 "--container-image=$wheels" "--container-mounts=/wheels/impi-rt-2021.16.0:$place")
+impi="rank 0 of 2 on n1 in mpipypi: Intel 2021.16
+rank 1 of 2 on n2 in mpipypi: Intel 2021.16
+registering provider: tcp (201"
+ofi "Intel MPI on its own libfabric" "libfabric version: 2.1.0-impi
+$impi" "${intel[@]}" --mpi-bind=hybrid /opt/t/impi-rt-2021.19.0/runpath
+ofi "and on the host's" "berth: n1: warning: image '$wheels': --mpi-bind=hybrid: neither the program nor a plugin of its MPI needs the image's 'libfabric.so.1', for which the host's stands (--container-fabric=libfabric)
+libfabric version: 2.1.0
+$impi" "${intel[@]}" --container-fabric=libfabric /opt/t/impi-rt-2021.19.0/runpath
+
+# A program of libfabric's, and how many of its tasks have the host's library mapped.
+script client <<'END'
+#!/bin/sh
+until "$@" n1 2>/dev/null; do sleep 0.1; done
+END
+pingpong="/opt/t/fi_pingpong -p tcp -e rdm -S 64 -I 20000"
+printf '%s\n' "0 $pingpong" "1 ./client $pingpong" | on login alice sh -c 'cat >pingpong.conf'
+pingpong() {
+    alice env FI_LOG_LEVEL=info "${two[@]}" -v --mpi=pmix --container-image=$old "$@" --multi-prog pingpong.conf 2>&1 |
+        grep -aoE '[0-9] of [0-9] ranks loaded the host.*|registering provider: tcp \([0-9]+|^64 .* =20k' | sed -E 's/ +/ /g' | sort -u
+}
+equal "fi_pingpong on the image's own libfabric" "64 20k =20k
+registering provider: tcp (117" "$(pingpong --mpi-bind=hybrid)"
+equal "and on the host's, as its maps say" "1 of 1 ranks loaded the host's libfabric.so.1.27.0 (libfabric)
+64 20k =20k
+registering provider: tcp (201" "$(pingpong --container-fabric=libfabric)"
 
 # one TITLE EXPECTED ARGUMENTS...: what one task says, and how it ends.
 one() {
@@ -75,6 +128,12 @@ one() {
 one "an image that is newer: refused" \
     "^berth: n1: image '$new': --mpi-bind=hybrid: --container-fabric=ucx: the host's libucp.so.0.0.0 is older than the image's: it lacks [0-9]+ symbols of that, and has [0-9]+ others; leave --container-fabric out
 status 1\$" --container-image=$new --container-fabric=ucx /opt/t/mpich/who
+for it in ucx:4.2.3:libucp.so.0.0.0 libfabric:5.0.2:libfabric.so.1.27.0; do
+    IFS=: read -r fabric version library <<<"$it"
+    one "a newer $fabric beside its MPI: refused" \
+        "--container-fabric=$fabric: the host's $library is older than the image's: it lacks [0-9]+ symbols of that, and has [0-9]+ others; leave --container-fabric out
+status 1\$" --container-image=$wheels "--container-fabric=$fabric" "/opt/t/mpich-$version/runpath"
+done
 one "with auto its own stays" \
     "^berth: n1: note: the image's own 'libucp.so.0' stays: the host's libucp.so.0.0.0 is older than the image's: [^
 ]*
