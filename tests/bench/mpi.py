@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables and the plot of tests/bench/mpi: reads lines of
-`SYSTEM SHAPE TEST BYTES VALUE`."""
+"""The tables of tests/bench/mpi, fabric and libraries, and the plot of the first: reads lines
+of `SYSTEM SHAPE TEST BYTES VALUE`. The systems `native` and `again` are those that the others
+are compared with. Its words are the file, what a SHAPE is, and the plot."""
 
 import collections
 import statistics
@@ -9,6 +10,8 @@ import sys
 STARTS = {"native": "on the host", "off": "in the image, its own MPI",
           "later": "in the image, --mpi-bind, a later step",
           "first": "in the image, --mpi-bind, the first step"}
+UNITS = {"latency": "us", "allgather": "us", "alltoall": "us", "bandwidth": "MB/s",
+         "hpl": "GF/s", "dgemm": "GF/s"}
 
 
 def read(path):
@@ -24,27 +27,33 @@ def read(path):
 
 
 def rows(values):
-    """Each measurement: its name, the median of all native runs, below and above
-    which a tenth of them is, and the median of berth."""
+    """The systems that are compared with native runs; and of each measurement its name and
+    unit, the median of all native runs, below and above which a tenth of them is, and the
+    median of each system."""
+    systems = list(dict.fromkeys(system for _, test, _, system in values if test != "start"
+                                 and system not in ("native", "again")))
     found = []
     for shape, test, size in sorted({key[:3] for key in values if key[1] != "start"}):
         native = values[shape, test, size, "native"] + values[shape, test, size, "again"]
-        berth = values[shape, test, size, "berth"]
-        if len(native) < 2 or not berth:
+        medians = [statistics.median(runs) if runs else None
+                   for runs in (values[shape, test, size, system] for system in systems)]
+        if len(native) < 2 or not any(medians):
             continue
         tenths = statistics.quantiles(native, n=10, method="inclusive")
-        found.append((f"{shape} {test} {size}", statistics.median(native),
-                      tenths[0], tenths[-1], statistics.median(berth)))
-    return found
+        found.append((f"{shape} {test} {size}", UNITS[test], statistics.median(native),
+                      tenths[0], tenths[-1], medians))
+    return systems, found
 
 
-def table(found):
-    print(f"{'nodes x ranks, test, bytes':<28} {'native':>12} {'berth':>12} "
-          f"{'berth/native':>13} {'native runs':>14}")
-    for name, native, low, high, berth in found:
-        unit = "MB/s" if "bandwidth" in name else "us"
-        print(f"{name:<28} {native:9.2f} {unit:<4}{berth:9.2f} {unit:<4}"
-              f"{berth / native:11.2f} {low / native:8.2f} - {high / native:.2f}")
+def table(what, systems, found):
+    wide = max([28] + [len(name) for name, *_ in found])
+    print(f"{what + ', test, bytes':<{wide}} {'native':>12}"
+          + "".join(f" {system:>12} {'ratio':>6}" for system in systems) + f"  {'native runs':>12}")
+    for name, unit, native, low, high, medians in found:
+        print(f"{name:<{wide}} {native:9.2f} {unit:<4}"
+              + "".join(f"{median:9.2f} {unit:<4}{median / native:5.2f} " if median
+                        else f"{'-':>19} " for median in medians)
+              + f"{low / native:7.2f} - {high / native:.2f}")
 
 
 def starts(values):
@@ -76,7 +85,7 @@ def svg(found, path):
                    f'stroke="{"black" if part == 1 else "#dddddd"}"/>')
         out.append(f'<text x="{x(part)}" y="{height - 12}" '
                    f'text-anchor="middle">{part:g}</text>')
-    for row, (name, native, low, high, berth) in enumerate(found):
+    for row, (name, _, native, low, high, (berth, *_)) in enumerate(found):
         y = 45 + step * row
         out.append(f'<text x="10" y="{y + 4}">{name}</text>')
         out.append(f'<path d="M{x(low / native):.1f} {y}H{x(high / native):.1f}" '
@@ -89,15 +98,18 @@ def svg(found, path):
 
 
 def main():
-    values, failed = read(sys.argv[1])
-    found = rows(values)
-    table(found)
-    print()
-    starts(values)
+    path, what, *plot = sys.argv[1:]
+    values, failed = read(path)
+    systems, found = rows(values)
+    table(what, systems, found)
+    if values["start", "start", 0, "off"]:
+        print()
+        starts(values)
     for (system, shape), count in sorted(failed.items()):
         print(f"failed: {system} {shape}: {count} times")
-    svg(found, sys.argv[2])
-    print(f"plot: {sys.argv[2]}")
+    for path in plot:
+        svg(found, path)
+        print(f"plot: {path}")
 
 
 main()

@@ -247,3 +247,40 @@ openblas_remove() {
             /opt/vendor /etc/slurm/profiles.d; ldconfig"
     done
 }
+
+# hpl_input N: the directory hpl in alice's home, where hpcc solves N equations on two ranks.
+hpl_input() {
+    on login alice bash -c 'mkdir -p hpl && cat >hpl/hpccinf.txt' <<END
+HPL
+berth
+HPL.out
+8
+1
+$1
+1
+80
+0
+1
+1
+2
+16.0
+1
+2
+1
+4
+1
+2
+1
+1
+1
+1
+1
+0
+2
+64
+0
+0
+1
+8
+END
+}

@@ -101,39 +101,7 @@ equal "several tasks on two nodes" "4 OpenBLAS" \
     "$(alice srun -Q -w n1,n2 -N2 -n4 "${with[@]}" dgemm 300 2>&1 | grep -ao 'OpenBLAS$' | uniq -c | sed 's/^ *//')"
 
 # HPL, as a part of hpcc, on two ranks.
-on login alice bash -c 'mkdir -p hpl && cat >hpl/hpccinf.txt' <<'END'
-HPL
-berth
-HPL.out
-8
-1
-200
-1
-80
-0
-1
-1
-2
-16.0
-1
-2
-1
-4
-1
-2
-1
-1
-1
-1
-1
-0
-2
-64
-0
-0
-1
-8
-END
+hpl_input 200
 # hpl TITLE ARGUMENTS...: HPL with these options passes.
 hpl() {
     local title=$1
