@@ -38,11 +38,15 @@ static bool read_offer(const char *line, size_t length, struct berth_offer *ret)
 size_t berth_offers_read(const char *text, struct berth_offer ret[BERTH_OFFERS])
 {
     size_t count = 0;
+    bool is_offer = false; /* what the next indented lines are about */
 
     while (*text && count < BERTH_OFFERS) {
         size_t length = strcspn(text, "\n");
 
-        count += read_offer(text, length, &ret[count]);
+        if (*text != ' ')
+            count += is_offer = read_offer(text, length, &ret[count]);
+        else if (is_offer && berth_text_starts(text, "  profile: "))
+            ret[count - 1].is_named = true;
         text += length + (text[length] == '\n');
     }
     return count;

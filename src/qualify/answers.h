@@ -16,6 +16,7 @@ struct berth_offer {
     char name[64];    /* for --mpi-bind or --container-fabric */
     char family[32];  /* "MPICH", "Open MPI"; "": a fabric */
     char version[64]; /* "MPICH 4.2.1"; of a fabric its file: "libfabric.so.1.27.0" */
+    bool is_named;    /* by a profile that the site has written */
 };
 
 enum { BERTH_OFFERS = 16 };

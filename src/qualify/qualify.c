@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/tree.h"
 #include "diagnose/sitefind.h"
+#include "probe/siteread.h"
 #include "qualify/session.h"
 
 extern char **environ;
@@ -108,7 +109,9 @@ static int begin(struct berth_session *session, struct berth_err *err)
     session->srun = berth_session_find("srun", err);
     if (!session->srun)
         return -1;
-    if (berth_site_settings(environ, &session->settings, err) < 0)
+    if (berth_site_settings(environ, &session->settings, err) < 0 ||
+        berth_site_read(session->settings.config, berth_site_owner(), &session->terms,
+                        err) < 0)
         return -1;
     session->site = (struct berth_trial_site){.srun = session->srun,
                                               .partition = session->asked->partition,
@@ -200,7 +203,7 @@ int berth_qualify_run(const struct berth_qualify *asked,
                       struct berth_checks *ret_checks, struct berth_buf *ret_kept,
                       struct berth_err *err)
 {
-    struct berth_session session = {.asked = asked};
+    struct berth_session session = {.asked = asked, .terms = berth_site_default()};
     int result = check_all(&session, err);
 
     berth_session_tell(&session);
@@ -215,6 +218,7 @@ int berth_qualify_run(const struct berth_qualify *asked,
     berth_strvec_fini(&session.types);
     free(session.srun);
     berth_settings_fini(&session.settings);
+    berth_site_fini(&session.terms);
     free(session.directory);
     free(session.program);
     return result;

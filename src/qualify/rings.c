@@ -10,6 +10,7 @@
 struct way {
     const char *name; /* for people */
     const char *image, *program, *bind, *fabric, *settings;
+    bool is_unnamed; /* the host has the fabric, and the site does not name it */
 };
 
 /* Which ranks read each other's memory, where a ring has passed. */
@@ -62,6 +63,11 @@ static int run_ring(struct berth_session *session, const struct way *way,
         snprintf(ret->cma, sizeof(ret->cma), "%s", outcome.measured.cma);
         snprintf(ret->network, sizeof(ret->network), "%s",
                  berth_trial_network(&outcome.witnessed));
+    }
+    if (result == BERTH_CHECK_FAIL && way->is_unnamed) {
+        berth_buf_puts(&text,
+                       "; the site does not name this fabric, so this is a note");
+        result = BERTH_CHECK_NOTE;
     }
     berth_measured_fini(&outcome.measured);
     berth_buf_addf(&about, "ring, %s, %s", way->name, type);
@@ -123,6 +129,16 @@ static int try_native(struct berth_session *session, const char *image,
     return 0;
 }
 
+/* Does the site name the fabric OFFER, in a profile of its own or in mpi.fabric? The
+ * loader also finds fabrics that a host has by chance. */
+static bool is_named(const struct berth_session *session,
+                     const struct berth_offer *offer)
+{
+    const char *fabric = session->terms.mpi.fabric;
+
+    return offer->is_named || (fabric && strcmp(fabric, offer->name) == 0);
+}
+
 /* The stack or fabric OFFER of the host, in the image. */
 static int try_offer(struct berth_session *session, const struct berth_offer *offer,
                      const char *image, const char *program, const char *library,
@@ -132,7 +148,8 @@ static int try_offer(struct berth_session *session, const struct berth_offer *of
     struct way way = {.image = image,
                       .program = program,
                       .bind = is_mpi ? offer->name : "hybrid",
-                      .fabric = is_mpi ? NULL : offer->name};
+                      .fabric = is_mpi ? NULL : offer->name,
+                      .is_unnamed = !is_mpi && !is_named(session, offer)};
     BERTH_BUF struct berth_buf text = {0};
     struct berth_found found;
     char name[512];
@@ -152,8 +169,11 @@ static int try_offer(struct berth_session *session, const struct berth_offer *of
         ret->host = found;
         snprintf(ret->stack, sizeof(ret->stack), "%s", offer->name);
     } else if (!is_mpi && *found.type && ret->fabric_count < BERTH_FABRICS)
-        ret->fabrics[ret->fabric_count++] = (struct berth_fabric){
-            .found = found, .name = offer->name, .settings = way.settings};
+        ret->fabrics[ret->fabric_count++] =
+            (struct berth_fabric){.found = found,
+                                  .name = offer->name,
+                                  .settings = way.settings,
+                                  .is_unnamed = way.is_unnamed};
     return 0;
 }
 

@@ -8,6 +8,7 @@
 #include "qualify/checks.h"
 #include "qualify/trial.h"
 #include "site/settings.h"
+#include "site/site.h"
 
 /* What the user asks berth qualify for. Texts and lists are borrowed. */
 struct berth_qualify {
@@ -29,6 +30,7 @@ struct berth_session {
     struct berth_trial_site site;
     char *srun, *directory; /* which `site` borrows, as the next two */
     struct berth_settings settings;
+    struct berth_site terms; /* of this host's berth.yaml */
     struct berth_strvec nodes;
     struct berth_strvec types;
     struct berth_offer offers[BERTH_OFFERS];
@@ -80,6 +82,7 @@ struct berth_fabric {
     struct berth_found found;
     const char *name;     /* of the fabric; borrowed */
     const char *settings; /* berth_offer_settings() */
+    bool is_unnamed;      /* its failure is a note */
 };
 
 /* What of an image works. */

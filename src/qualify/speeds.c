@@ -28,6 +28,7 @@ struct series {
     struct berth_trial trial;
     char way[128]; /* for people */
     bool is_judged, is_tried;
+    bool is_unnamed; /* as in struct berth_fabric */
     struct berth_buf command;
     struct berth_buf fault; /* no text: all is well */
     size_t count;
@@ -94,13 +95,16 @@ static struct berth_figures figures_of(struct series series[WAYS], int kind)
     return figures;
 }
 
-/* The one that has failed; NULL: none has. */
+/* The one that has failed; NULL: none has. One whose failure is a note comes last. */
 static const struct series *find_failed(const struct series series[WAYS])
 {
+    const struct series *found = NULL;
+
     for (int i = 0; i < WAYS; i++)
-        if (series[i].fault.used)
-            return &series[i];
-    return NULL;
+        if (series[i].fault.used &&
+            (!found || (found->is_unnamed && !series[i].is_unnamed)))
+            found = &series[i];
+    return found;
 }
 
 /* The command to try again: what has failed, that of the image with the host's MPI, or
@@ -127,7 +131,7 @@ static int check_kind(struct berth_session *session, struct series series[WAYS],
 
     if (failed) {
         berth_buf_addf(&text, "; %s: %s", failed->way, failed->fault.text);
-        result = BERTH_CHECK_FAIL;
+        result = failed->is_unnamed ? BERTH_CHECK_NOTE : BERTH_CHECK_FAIL;
     }
     berth_buf_addf(&name, "%s, %s", kinds[kind].name, about);
     if (name.failed)
@@ -191,6 +195,7 @@ static void set_fabrics(const struct berth_working *working, struct series serie
                  fabric->found.network, *fabric->found.network ? ")" : "");
         set_pair(&series[FABRIC + i], &trial, way, &fabric->found);
         series[FABRIC + i].is_judged = true;
+        series[FABRIC + i].is_unnamed = fabric->is_unnamed;
     }
 }
 

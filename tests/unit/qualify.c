@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "qualify/answers.h"
 #include "qualify/checks.h"
+#include "qualify/session.h"
 
 #include "unit.h"
 
@@ -22,8 +23,12 @@ START_TEST(profiles_are_offers)
             "  /lib/libmpi.so.40: C\n"
             "  profile: x, the site's\n"
             "  stage: none yet\n"
+            "blas: libopenblas.so.0, libraries, found by the loader\n"
+            "  profile: blas, the site's\n"
             "ucx: libucp.so.0.0.0, a fabric, found by the loader\n"
             "  /lib/libucp.so.0\n"
+            "blas: libopenblas.so.0, libraries, found by the loader\n"
+            "  profile: blas, the site's\n"
             "no MPI found on this host; load its module, or set MPI_HOME\n",
             offers),
         2);
@@ -31,6 +36,7 @@ START_TEST(profiles_are_offers)
     ck_assert_str_eq(offers[0].family, "Open MPI");
     ck_assert_str_eq(offers[1].name, "ucx");
     ck_assert_str_eq(offers[1].family, "");
+    ck_assert(offers[0].is_named && !offers[1].is_named);
     ck_assert_int_eq(berth_offers_judge(offers, 2, &text), BERTH_CHECK_OK);
     ck_assert_str_eq(text.text, "openmpi (Open MPI 5.0.7), ucx (libucp.so.0.0.0)");
     berth_buf_puts(&text, "\n");
@@ -73,6 +79,77 @@ START_TEST(a_fabric_is_chosen_by_variables)
     settings = berth_offer_settings(&offer, choices[_i].library);
     ck_assert_str_eq(settings ? settings : "-",
                      choices[_i].settings ? choices[_i].settings : "-");
+}
+END_TEST
+
+static void hear_nothing(const struct berth_check *check, void *told)
+{
+    (void)check;
+    (void)told;
+}
+
+static const struct {
+    bool has_profile;
+    const char *setting; /* mpi.fabric */
+    enum berth_check_result result;
+    const char *text;
+} fabrics[] = {
+    {false, NULL, BERTH_CHECK_NOTE,
+     "error: no endpoint; the site does not name this fabric, so this is a note"},
+    {false, "auto", BERTH_CHECK_NOTE,
+     "error: no endpoint; the site does not name this fabric, so this is a note"},
+    {false, "ucx", BERTH_CHECK_FAIL, "error: no endpoint"},
+    {true, NULL, BERTH_CHECK_FAIL, "error: no endpoint"},
+};
+
+/* srun is a script, under which all works but the fabric. */
+START_TEST(only_a_fabric_that_the_site_names_must_work)
+{
+    BERTH_FREE char *srun = unit_path(unit_dir, "srun");
+    const struct berth_qualify asked = {.seconds = 60, .tell = hear_nothing};
+    struct berth_session session = {
+        .asked = &asked,
+        .terms = {.mpi = {.fabric = (char *)fabrics[_i].setting}},
+        .offers = {{.name = "ucx",
+                    .version = "libucp.so.0",
+                    .is_named = fabrics[_i].has_profile}},
+        .offer_count = 1};
+    struct berth_working working;
+    struct berth_err err;
+
+    unit_script(srun, "case \"$*\" in *container-fabric=ucx*)\n"
+                      "    echo 'error: no endpoint' >&2; exit 1;;\n"
+                      "esac\n"
+                      "echo berth-qualify library Open MPI v5.0.7\n"
+                      "case \"$*\" in *speed) printf 'berth-qualify %s 1\\n' latency "
+                      "bandwidth; exit;; esac\n"
+                      "echo berth-qualify ring 2 1\n");
+    session.site = (struct berth_trial_site){
+        .srun = srun, .job = "1", .prefix = "", .nodes = &session.nodes};
+    berth_strvec_push(&session.nodes, "n1");
+    berth_strvec_push(&session.types, "pmix");
+    ck_assert_int_eq(
+        berth_stage_rings(&session, "a.sif", "/p", "Open MPI", &working, &err), 0);
+    ck_assert_uint_eq(session.checks.count, 3);
+    ck_assert_str_eq(session.checks.items[1].about,
+                     "ring, a.sif, its own MPI on the host's ucx, pmix");
+    ck_assert_int_eq(session.checks.items[1].result, fabrics[_i].result);
+    ck_assert_str_eq(session.checks.items[1].text, fabrics[_i].text);
+    ck_assert_str_eq(working.own.type, "pmix");
+    /* The same where its ring has passed, and the longer messages do not. */
+    working.fabrics[working.fabric_count++] =
+        (struct berth_fabric){.found = working.own,
+                              .name = "ucx",
+                              .is_unnamed = fabrics[_i].result == BERTH_CHECK_NOTE};
+    ck_assert_int_eq(berth_stage_speeds(&session, "a.sif", "/p", &working, &err), 0);
+    ck_assert_uint_eq(session.checks.count, 5);
+    ck_assert_int_eq(session.checks.items[3].result, fabrics[_i].result);
+    ck_assert_ptr_nonnull(strstr(session.checks.items[3].text,
+                                 "; the image's own on "
+                                 "the host's ucx: error: no endpoint"));
+    berth_checks_fini(&session.checks);
+    berth_strvec_fini(&session.nodes);
+    berth_strvec_fini(&session.types);
 }
 END_TEST
 
@@ -307,7 +384,10 @@ int main(void)
 {
     TCase *tcase = tcase_create("qualify");
 
+    unit_in_directory(tcase);
     tcase_add_test(tcase, profiles_are_offers);
+    tcase_add_loop_test(tcase, only_a_fabric_that_the_site_names_must_work, 0,
+                        COUNT(fabrics));
     tcase_add_loop_test(tcase, a_fabric_is_chosen_by_variables, 0, COUNT(choices));
     tcase_add_loop_test(tcase, the_types_of_srun_are_read, 0, COUNT(types));
     tcase_add_test(tcase, a_version_of_pmix_is_a_type);
