@@ -128,6 +128,19 @@ static bool is_about_bind(const char *sentence)
     return false;
 }
 
+/* Is SENTENCE about a fault of the node, on which no image would run? */
+static bool is_about_node(const char *sentence)
+{
+    static const char *const faults[] = {"': cannot be written", "': not done after ",
+                                         " mounted noexec, ",
+                                         "': another step still copies ", NULL};
+
+    for (const char *const *fault = faults; *fault; fault++)
+        if (strstr(sentence, *fault))
+            return true;
+    return false;
+}
+
 /* berth refuses an image that does not fit, in a sentence about the option; that is an
  * answer. What the witness says of ranks that run is not one, and that the type of srun
  * --mpi does not fit says nothing of the image. */
@@ -137,7 +150,8 @@ static bool is_refusal(const struct berth_trial *trial,
     const char *sentence = outcome->witnessed.sentence;
 
     return !outcome->is_late && trial->bind && is_about_bind(sentence) &&
-           !strstr(sentence, ": rank ") && !strstr(sentence, " the step has --mpi=");
+           !is_about_node(sentence) && !strstr(sentence, ": rank ") &&
+           !strstr(sentence, " the step has --mpi=");
 }
 
 /* The program was built in the image, whose C library may be newer than the host's or
