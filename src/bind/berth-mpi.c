@@ -21,6 +21,7 @@
 #include "plan/order.h"
 #include "report/binding.h"
 #include "discover/offered.h"
+#include "discover/searchpath.h"
 #include "probe/artifacts.h"
 #include "probe/profilesread.h"
 #include "probe/siteread.h"
@@ -338,6 +339,7 @@ static int run(struct work *work, struct berth_err *err)
     if (berth_request_may_stage(&work->order.request) &&
         (berth_profiles_read(&work->order.terms, berth_site_owner(), &set, err) < 0 ||
          berth_artifacts_set(&set, &work->order.mpi.artifacts, err) < 0 ||
+         berth_searchpath_check_all(&set, err) < 0 ||
          berth_unusable_check(&set, &work->order, &work->binding.warning, err) < 0))
         return -1;
     inside.profiles = set.items;

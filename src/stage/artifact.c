@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/resolve.h"
 #include "base/text.h"
+#include "discover/searchpath.h"
 #include "elf/facts.h"
 #include "probe/siteread.h"
 #include "probe/trusted.h"
@@ -119,6 +120,8 @@ static int check_library(const char *artifact, const char *path,
     if (uname(&system) == 0 && elf.machine && strcmp(elf.machine, system.machine) != 0)
         result = berth_err_set(err, "'%s': is for %s, and this machine is %s", path,
                                elf.machine, system.machine);
+    if (result == 0)
+        result = berth_searchpath_check(artifact, path, &elf, err);
     if (result == 0)
         result = check_search(artifact, path, &elf, gathered, err);
     berth_elf_fini(&elf);

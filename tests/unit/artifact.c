@@ -160,6 +160,18 @@ static const struct {
      "'@/host/lib/libmpi.so.12': searches 'libucs.so.0' in '', and not by an absolute "
      "path in '@/host'; set its search path with patchelf, or write prefix in the "
      "place of artifact, and berth copies it"},
+    {"patchelf --force-rpath --set-rpath /none:@/host/lib libmpi.so.12",
+     "'@/host/lib/libmpi.so.12': searches the directory '/none', which is not in "
+     "'@/host'; set its search path with patchelf, or write prefix in the place of "
+     "artifact, and berth copies it"},
+    {"patchelf --set-rpath @/host/lib: libmpi.so.12",
+     "'@/host/lib/libmpi.so.12': searches the directory '', which is not in '@/host'; "
+     "set its search path with patchelf, or write prefix in the place of artifact, and "
+     "berth copies it"},
+    {"patchelf --set-rpath @/host/lib:@/host/lib/../../user libmpi.so.12",
+     "'@/host/lib/libmpi.so.12': searches the directory '@/host/lib/../../user', which "
+     "is not in '@/host'; set its search path with patchelf, or write prefix in the "
+     "place of artifact, and berth copies it"},
     {"mv libmpifort.so.12 ../.. && ln -s ../../libmpifort.so.12 .",
      "'@/host/lib/libmpifort.so.12': is a link that leads out of '@/host'"},
 };

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "bind/unusable.h"
+#include "discover/searchpath.h"
 #include "unit.h"
 
 static char *top; /* unit_dir without links */
@@ -204,6 +205,26 @@ START_TEST(root_uses_no_file_of_others)
 }
 END_TEST
 
+/* Root's loader would follow it. */
+START_TEST(root_reads_no_file_outside)
+{
+    BERTH_FREE char *fault =
+        fill("profile 'net': artifact: '@/1.0/a': searches the directory '/home/a', "
+             "which is not in '@/1.0'; ");
+
+    if (geteuid() != 0)
+        return;
+    ck_assert_int_eq(system("cp \"$(command -v patchelf)\" 1.0/a && "
+                            "patchelf --set-rpath /home/a 1.0/a"),
+                     0);
+    read_profile(FABRIC "@/latest\n", geteuid());
+    ck_assert_ptr_null(set.items[0].fault);
+    ck_assert_int_eq(berth_searchpath_check_all(&set, &err), 0);
+    ck_assert_ptr_eq(strstr(set.items[0].fault, fault), set.items[0].fault);
+    ck_assert_ptr_null(set.items[0].prefix);
+}
+END_TEST
+
 START_TEST(an_artifact_is_not_on_a_mount_without_programs)
 {
     BERTH_FREE char *path = fill("@/1.0");
@@ -300,6 +321,7 @@ int main(void)
     tcase_add_test(tests, the_machine_stands_for_arch);
     tcase_add_test(tests, an_artifact_of_others_is_refused);
     tcase_add_loop_test(tests, root_uses_no_file_of_others, 0, COUNT(trees));
+    tcase_add_test(tests, root_reads_no_file_outside);
     tcase_add_test(tests, an_artifact_is_not_on_a_mount_without_programs);
     tcase_add_test(tests, a_step_uses_one_version);
     tcase_add_loop_test(tests, who_may_use_it_reads_why_it_is_not_used, 0,
