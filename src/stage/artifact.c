@@ -43,6 +43,8 @@ static int check_owner(const char *artifact, const char *path, struct berth_err 
 
     if (stat(path, &facts) < 0)
         return berth_err_set(err, "'%s': %s", path, strerror(errno));
+    /* In a directory with the sticky bit others cannot replace a file, but add one. */
+    facts.st_mode &= ~(mode_t)S_ISVTX;
     return berth_trusted_check(artifact, *name ? name + 1 : path, &facts,
                                berth_site_owner(), err);
 }

@@ -128,8 +128,12 @@ END_TEST
 
 /* Each command makes a valid stage invalid. */
 static const char *const changes[] = {
-    "chmod g+w libucs.so.0",           "chmod o+w ucx",  "touch ucx/libuct_new.so.0",
-    "touch -d 2001-01-01 libdep.so.1", "rm libdep.so.1",
+    "chmod 1777 ucx",
+    "chmod g+w libucs.so.0",
+    "chmod o+w ucx",
+    "touch ucx/libuct_new.so.0",
+    "touch -d 2001-01-01 libdep.so.1",
+    "rm libdep.so.1",
 };
 
 START_TEST(a_change_is_seen)
@@ -152,6 +156,8 @@ static const struct {
      "@/host: 'lib/libucs.so.0' can be written by others (mode 0664); chmod go-w"},
     {"chmod 757 ucx",
      "@/host: 'lib/ucx' can be written by others (mode 0757); chmod go-w"},
+    {"chmod 1777 ucx",
+     "@/host: 'lib/ucx' can be written by others (mode 0777); chmod go-w"},
     {"patchelf --set-rpath '$ORIGIN' libmpi.so.12",
      "'@/host/lib/libmpi.so.12': searches 'libucs.so.0' in '$ORIGIN', and not by an "
      "absolute path in '@/host'; set its search path with patchelf, or write prefix in "
