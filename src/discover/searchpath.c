@@ -12,15 +12,6 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
-/* Is PATH DIRECTORY, or below it, by its text? */
-static bool is_below(const char *directory, const char *path)
-{
-    size_t length = strlen(directory);
-
-    return strncmp(path, directory, length) == 0 &&
-           (path[length] == '/' || path[length] == '\0');
-}
-
 /* Does ENTRY of a search path lead into ARTIFACT, or beside the file that has it? An
  * empty one is the working directory. */
 static bool is_inside(const char *artifact, const char *entry)
@@ -30,8 +21,8 @@ static bool is_inside(const char *artifact, const char *entry)
 
     if (berth_text_starts_any(entry, beside))
         return true;
-    return real ? is_below(artifact, real)
-                : is_below(artifact, entry) && !strstr(entry, "/..");
+    return real ? berth_text_is_below(real, artifact)
+                : berth_text_is_below(entry, artifact) && !strstr(entry, "/..");
 }
 
 int berth_searchpath_check(const char *artifact, const char *path,

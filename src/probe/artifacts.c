@@ -21,6 +21,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/text.h"
 #include "probe/trusted.h"
 
 /* Writes TEXT with MACHINE for each $arch to RET. */
@@ -105,7 +106,7 @@ static int check_library(const struct berth_profile *profile, const char *artifa
                          const char *machine, struct berth_err *err)
 {
     const char *name =
-        berth_profile_is_mpi(profile) ? "libmp*.so*" : berth_profile_first(profile);
+        berth_profile_is_mpi(profile) ? "libmpi*.so*" : berth_profile_first(profile);
     BERTH_FREE char *path = find_library(artifact, name);
 
     if (path)
@@ -116,8 +117,10 @@ static int check_library(const struct berth_profile *profile, const char *artifa
                          artifact, name);
 }
 
-/* Refuses what the link PATH leads to, if others could change that. */
-static int check_link(const char *path, uid_t owner, struct berth_err *err)
+/* Refuses what the link PATH leads to, if others could change that. A directory outside
+ * of the artifact has files that nobody has checked. */
+static int check_link(const char *artifact, const char *path, uid_t owner,
+                      struct berth_err *err)
 {
     BERTH_FREE char *real = NULL;
     struct stat facts;
@@ -125,8 +128,16 @@ static int check_link(const char *path, uid_t owner, struct berth_err *err)
 
     if (stat(path, &facts) < 0) /* it leads nowhere */
         return 0;
-    if (S_ISDIR(facts.st_mode))
-        return berth_trusted_directory(path, owner, &real, err);
+    if (S_ISDIR(facts.st_mode)) {
+        if (berth_trusted_directory(path, owner, &real, err) < 0)
+            return -1;
+        return berth_text_is_below(real, artifact)
+                   ? 0
+                   : berth_err_set(err,
+                                   "'%s': is a link to a directory outside of '%s'; "
+                                   "copy the directory",
+                                   path, artifact);
+    }
     fd = berth_trusted_open(path, owner, &missing, err);
     if (fd < 0)
         return -1;
@@ -142,7 +153,7 @@ static int check_entry(const char *artifact, const FTSENT *entry, uid_t owner,
     switch (entry->fts_info) {
     case FTS_SL:
     case FTS_SLNONE:
-        return check_link(entry->fts_path, owner, err);
+        return check_link(artifact, entry->fts_path, owner, err);
     case FTS_DP:
         return 0; /* it was seen before its entries */
     case FTS_DNR:
@@ -187,6 +198,21 @@ static int check_mount(const char *artifact, struct berth_err *err)
                          artifact);
 }
 
+/* Refuses a directory like /opt or /usr/lib, over which an image has files of its own:
+ * the artifact is mounted there. */
+static int check_place(const char *artifact, struct berth_err *err)
+{
+    static const char *const system[] = {"/", "/usr/", "/usr/lib/", NULL};
+
+    for (const char *const *it = system; *it; it++)
+        if (berth_text_starts(artifact, *it) && !strchr(artifact + strlen(*it), '/'))
+            return berth_err_set(err,
+                                 "'%s': would hide what images have there; put the "
+                                 "libraries into a directory of their own",
+                                 artifact);
+    return 0;
+}
+
 /* Returns 0 with *RET_PATH; -1 with a sentence in ERR. */
 static int resolve(const struct berth_profile *profile, uid_t owner, char **ret_path,
                    struct berth_err *err)
@@ -207,7 +233,8 @@ static int resolve(const struct berth_profile *profile, uid_t owner, char **ret_
                              "%s: it is really '%s', and a path with ':' or ',' cannot "
                              "be mounted; rename it",
                              text.text, path);
-    if (check_mount(path, err) < 0 || check_tree(path, owner, err) < 0 ||
+    if (check_place(path, err) < 0 || check_mount(path, err) < 0 ||
+        check_tree(path, owner, err) < 0 ||
         check_library(profile, path, system.machine, err) < 0)
         return -1;
     *ret_path = berth_steal(&path);

@@ -4,6 +4,7 @@
 
 #include "site/profiles.h"
 
+#include <ctype.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,6 +89,11 @@ static int check_artifact(const char *text, struct berth_err *err)
     if (strpbrk(text, ":,"))
         return berth_err_set(err, "expected a path without ':' and ',', got '%s'",
                              text);
+    for (const char *at = text; (at = strchr(at, '$')); at++)
+        if (!berth_text_starts(at, "$arch") || isalnum((unsigned char)at[5]) ||
+            at[5] == '_')
+            return berth_err_set(
+                err, "expected $arch and no other variable in a path, got '%s'", text);
     return berth_value_path(text, err);
 }
 

@@ -19,26 +19,18 @@
 #include "probe/siteread.h"
 #include "probe/trusted.h"
 
-/* Is PATH below DIRECTORY, or DIRECTORY itself, by its text? */
-static bool is_below(const char *directory, const char *path)
-{
-    size_t length = strlen(directory);
-
-    return strncmp(path, directory, length) == 0 &&
-           (path[length] == '/' || path[length] == '\0');
-}
-
 bool berth_artifact_allows(const struct berth_stack *stack, const char *path)
 {
     const char *artifact = berth_profile_artifact(stack->profile);
     BERTH_FREE char *real = artifact ? realpath(path, NULL) : NULL;
 
-    return !artifact || (real && is_below(artifact, real));
+    return !artifact || (real && berth_text_is_below(real, artifact));
 }
 
 static int check_owner(const char *artifact, const char *path, struct berth_err *err)
 {
-    const char *name = is_below(artifact, path) ? path + strlen(artifact) : "";
+    const char *name =
+        berth_text_is_below(path, artifact) ? path + strlen(artifact) : "";
     struct stat facts;
 
     if (stat(path, &facts) < 0)
@@ -72,7 +64,7 @@ static bool finds(const char *search, const char *artifact, const char *soname)
     while (next && (directory = strsep(&next, ":"))) {
         BERTH_FREE char *path = NULL;
 
-        if (is_below(artifact, directory) &&
+        if (berth_text_is_below(directory, artifact) &&
             asprintf(&path, "%s/%s", directory, soname) > 0 && access(path, R_OK) == 0)
             return true;
     }

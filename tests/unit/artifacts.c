@@ -115,6 +115,13 @@ static const struct {
     {FABRIC "@/none/1.0\n", NULL,
      "@/none/1.0: 'none': No such file or directory; check the path"},
     {FABRIC "@/file\n", NULL, "@/file: 'file' is not a directory"},
+    {FABRIC "/usr\n", NULL,
+     "'/usr': would hide what images have there; put the libraries into a directory of "
+     "their own"},
+    {FABRIC "/usr/lib\n", NULL,
+     "'/usr/lib': would hide what images have there; put the libraries into a "
+     "directory "
+     "of their own"},
     {FABRIC "/\n", NULL,
      "/: the top of the file system; expected a directory below it"},
     {FABRIC "@/open\n", NULL,
@@ -125,7 +132,7 @@ static const struct {
      "'@/empty' has no 'libfabric.so.1' in lib64, in lib or beside these; build it "
      "with that, or correct the profile"},
     {"family: mpich\nartifact: @/flat\n", NULL,
-     "'@/flat' has no 'libmp*.so*' in lib64, in lib or beside these; build it with "
+     "'@/flat' has no 'libmpi*.so*' in lib64, in lib or beside these; build it with "
      "that, or correct the profile"},
     {FABRIC "@/other\n", NULL,
      "'@/other/libfabric.so.1' is not for this machine (#); build one for each "
@@ -184,6 +191,8 @@ static const struct {
      "'lib/libfabric.so.1' belongs to user 12345"},
     {"ln -s ../open 1.0/link", "@/1.0/link: 'open' can be written by others"},
     {"ln -s ../open/libfabric.so.1 1.0/link", "@/1.0/link: 'open' can be written"},
+    {"ln -s ../flat 1.0/link",
+     "'@/1.0/link': is a link to a directory outside of '@/1.0'; copy the directory"},
     {"ln -s none 1.0/link", NULL},
     {"ln -s lib 1.0/link && ln -s lib/libfabric.so.1 1.0/file", NULL},
 };

@@ -158,6 +158,11 @@ static const struct {
     {NEEDED "artifact: mpi\n", "f:3: artifact: expected an absolute path, got 'mpi'"},
     {NEEDED "artifact: /a:b\n",
      "f:3: artifact: expected a path without ':' and ',', got '/a:b'"},
+    {NEEDED "artifact: /$archive\n",
+     "f:3: artifact: expected $arch and no other variable in a path, got '/$archive'"},
+    {NEEDED "artifact: /$arch/$HOME\n",
+     "f:3: artifact: expected $arch and no other variable in a path, got "
+     "'/$arch/$HOME'"},
     {NEEDED "artifact: /a\nprefix: /a\n",
      "f:1: artifact: there is a prefix, too; a profile has one of them"},
     {NEEDED "prefix: mpi\n", "f:3: prefix: expected an absolute path, got 'mpi'"},
