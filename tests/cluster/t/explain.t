@@ -99,7 +99,7 @@ if [[ -n $hosts ]]; then
     matches "that the ranks are watched" "^each rank while it runs, by " "$(of mpi watched <<<"$seen")"
     equal "the step's process manager" "pmi2 pmi2" "$(of mpi srun <<<"$seen") $(of mpi speaks <<<"$seen")"
     equal "the verdict is what the step says" \
-        "$(alice srun -n1 --mpi=pmi2 "$M" --mpi-bind $who 2>&1 | sed -n 's/^berth: n1: note: //p' | head -n 1)" \
+        "$(alice srun -n1 --mpi=pmi2 "$M" --mpi-bind $who 2>&1 | sed -n 's/^berth: n[0-9]: note: //p' | head -n 1)" \
         "$(of mpi verdict <<<"$seen")"
 fi
 seen=$(alice srun -n1 --mpi=pmi2 "$M" --mpi-bind=hybrid $json $who)
