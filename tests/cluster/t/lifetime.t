@@ -355,7 +355,9 @@ job=$(on login alice squeue -h -u alice -t RUNNING -o %i)
 on login root scontrol suspend "$job"
 # Stopped by a signal, which Slurm sends some seconds later, or frozen with their cgroup.
 for ((i = 0; i < 100; i++)); do
-    states=$(on n1 root bash -c 'ps -o stat= -p $(pgrep -u alice -x sh | paste -sd,)' | cut -c1 | sort -u | paste -sd,)
+    states=$(for node in n1 n2; do
+        on "$node" root bash -c 'ps -o stat= -p $(pgrep -u alice -x sh | paste -sd,)'
+    done | cut -c1 | sort -u | paste -sd,)
     [[ ! $states =~ ^(T|D|D,T)$ ]] || break
     sleep 0.1
 done
