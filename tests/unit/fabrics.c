@@ -40,12 +40,8 @@ static int use(const char *word, const char *soname, size_t count)
                                         .fabrics = &found,
                                         .channel = sides.ends[1]};
 
-    struct berth_fabrics *const programs[] = {&sides.fabrics};
-
     task[1] = (char *)(has_gpus ? "SLURM_STEP_GPUS=0" : NULL);
-    sides.fabrics.scan = &sides.scan;
-    sides.fabrics.wants = &sides.wants;
-    return berth_fabrics_use(&inside, programs, 1, &sides.note, &sides.err);
+    return sides_use(&inside, BERTH_PROFILE_FABRIC);
 }
 
 START_TEST(a_newer_one_runs_in_its_place)

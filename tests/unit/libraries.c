@@ -39,12 +39,8 @@ static int use_libraries(const char *words, const char *soname, const char *word
                                         .stacks = &stacks,
                                         .fabrics = &found,
                                         .channel = sides.ends[1]};
-    struct berth_fabrics *const programs[] = {&sides.fabrics};
 
-    sides.fabrics.kind = BERTH_PROFILE_LIBRARIES;
-    sides.fabrics.scan = &sides.scan;
-    sides.fabrics.wants = &sides.wants;
-    return berth_fabrics_use(&inside, programs, 1, &sides.note, &sides.err);
+    return sides_use(&inside, BERTH_PROFILE_LIBRARIES);
 }
 
 /* The reference BLAS has helpers that no other has; and the host's need not have each

@@ -101,3 +101,13 @@ bool sides_may_mount(void)
         return false;
     return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
 }
+
+int sides_use(const struct berth_inside *inside, enum berth_profile_kind kind)
+{
+    struct berth_fabrics *const programs[] = {&sides.fabrics};
+
+    sides.fabrics.kind = kind;
+    sides.fabrics.scan = &sides.scan;
+    sides.fabrics.wants = &sides.wants;
+    return berth_fabrics_use(inside, programs, 1, &sides.note, &sides.err);
+}

@@ -42,3 +42,7 @@ void sides_write_manifest(const char *soname);
 
 /* Move into a mount namespace. False: the test may not. */
 bool sides_may_mount(void);
+
+/* Use the host's fabrics or libraries (KIND) of INSIDE for the program, in `fabrics`.
+ * Returns as berth_fabrics_use(), with `note` and `err`. */
+int sides_use(const struct berth_inside *inside, enum berth_profile_kind kind);
