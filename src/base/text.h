@@ -12,15 +12,6 @@ static inline bool berth_text_starts(const char *text, const char *start)
     return strncmp(text, start, strlen(start)) == 0;
 }
 
-/* Is the path TEXT below DIRECTORY, or DIRECTORY itself? Neither has links. */
-static inline bool berth_text_is_below(const char *text, const char *directory)
-{
-    size_t length = strlen(directory);
-
-    return strncmp(text, directory, length) == 0 &&
-           (text[length] == '/' || text[length] == '\0');
-}
-
 /* Is TEXT one of NAMES (ended by NULL)? */
 static inline bool berth_text_is_any(const char *text, const char *const *names)
 {

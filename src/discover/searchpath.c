@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "request/path.h"
 
 /* Does ENTRY of a search path lead into ARTIFACT, or beside the file that has it? An
  * empty one is the working directory. */
@@ -21,8 +22,8 @@ static bool is_inside(const char *artifact, const char *entry)
 
     if (berth_text_starts_any(entry, beside))
         return true;
-    return real ? berth_text_is_below(real, artifact)
-                : berth_text_is_below(entry, artifact) && !strstr(entry, "/..");
+    return real ? berth_path_is_within(real, artifact)
+                : berth_path_is_within(entry, artifact) && !strstr(entry, "/..");
 }
 
 int berth_searchpath_check(const char *artifact, const char *path,

@@ -23,6 +23,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "probe/trusted.h"
+#include "request/path.h"
 
 /* Writes TEXT with MACHINE for each $arch to RET. */
 static void replace_arch(const char *text, const char *machine, struct berth_buf *ret)
@@ -131,7 +132,7 @@ static int check_link(const char *artifact, const char *path, uid_t owner,
     if (S_ISDIR(facts.st_mode)) {
         if (berth_trusted_directory(path, owner, &real, err) < 0)
             return -1;
-        return berth_text_is_below(real, artifact)
+        return berth_path_is_within(real, artifact)
                    ? 0
                    : berth_err_set(err,
                                    "'%s': is a link to a directory outside of '%s'; "

@@ -18,19 +18,20 @@
 #include "elf/facts.h"
 #include "probe/siteread.h"
 #include "probe/trusted.h"
+#include "request/path.h"
 
 bool berth_artifact_allows(const struct berth_stack *stack, const char *path)
 {
     const char *artifact = berth_profile_artifact(stack->profile);
     BERTH_FREE char *real = artifact ? realpath(path, NULL) : NULL;
 
-    return !artifact || (real && berth_text_is_below(real, artifact));
+    return !artifact || (real && berth_path_is_within(real, artifact));
 }
 
 static int check_owner(const char *artifact, const char *path, struct berth_err *err)
 {
     const char *name =
-        berth_text_is_below(path, artifact) ? path + strlen(artifact) : "";
+        berth_path_is_within(path, artifact) ? path + strlen(artifact) : "";
     struct stat facts;
 
     if (stat(path, &facts) < 0)
@@ -64,7 +65,7 @@ static bool finds(const char *search, const char *artifact, const char *soname)
     while (next && (directory = strsep(&next, ":"))) {
         BERTH_FREE char *path = NULL;
 
-        if (berth_text_is_below(directory, artifact) &&
+        if (berth_path_is_within(directory, artifact) &&
             asprintf(&path, "%s/%s", directory, soname) > 0 && access(path, R_OK) == 0)
             return true;
     }
