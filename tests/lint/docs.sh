@@ -9,7 +9,7 @@
 not_run()
 {
     cat <<'END'
-README.md: tests/demo and tests/all, which run all the others
+README.md: an image with packages of Debian, which a cluster without network cannot get
 doc/cray.md: there is no Cray
 doc/images.md: Docker, which is on another machine
 doc/install.md: dnf, and the build, which every test of a cluster does

@@ -27,6 +27,7 @@ alice bash -c '
     done
     ln -sfn /images/openmpi.sif app.sif
     ln -sfn /images/mpitrixie.sif model.sif
+    ln -sfn /images/mpibookworm.sif mpi.sif
     cp /images/mpitrixie.share/mpich/who model
     cp /images/mpibookworm.share/openmpi/cxx cxx
     mkdir -p forcing; echo 1990 >forcing/year; rm -f forcing.sqsh
@@ -52,6 +53,7 @@ on login alice sh -c 'cat >namcouple' <"$here/../oasis/namcouple" || exit 1
 trap registry_stop EXIT
 registry_start https://index.docker.io /var/log/registry.log registry-1.docker.io || exit 1
 push library/ubuntu:24.04 'Ubuntu 24.04 LTS' >/dev/null || exit 1
+push library/debian:12 'Debian GNU/Linux 12 (bookworm)' >/dev/null || exit 1
 
 for document in ${BERTH_DOCS:-README.md doc/*.md}; do
     [[ $document != doc/libraries.md ]] || openblas_install n1 n2 n3 n4

@@ -48,7 +48,7 @@ registry_stop() {
     on login root bash -c 'kill -CONT $(</run/registry.pid); kill $(</run/registry.pid)' 2>/dev/null
 }
 
-# push NAME:TAG LETTER: an image of Docker's kind with a shell, cat and the file of the
+# push NAME:TAG LETTER: an image of Docker's kind with a shell, cat, head and the file of the
 # image LETTER, by the registry's own API. Prints its digest.
 push() {
     on login root bash -s "${1%:*}" "${1#*:}" "$2" "$registry" <<'PUSH'
@@ -69,7 +69,7 @@ lib=usr/lib/x86_64-linux-gnu
 mkdir -p root/etc
 echo "$3" >root/etc/berth-image
 echo "PRETTY_NAME=\"$3\"" >root/etc/os-release
-tar -cf layer -C /images/a.dir bin lib lib64 usr/bin/{sh,dash,cat} usr/lib64 \
+tar -cf layer -C /images/a.dir bin lib lib64 usr/bin/{sh,dash,cat,head} usr/lib64 \
     $lib/libc.so.6 $lib/ld-linux-x86-64.so.2 -C "$work/root" etc/berth-image etc/os-release
 printf '{"architecture":"amd64","os":"linux","config":{"Env":["PATH=/usr/bin:/bin"]},
     "rootfs":{"type":"layers","diff_ids":["sha256:%s"]}}' "$(digest layer)" >config
