@@ -54,7 +54,7 @@ includes | awk '
         print $1, $2, "touches the world with", substr($3, 2)
     }' | rule 'what decides does not touch the world'
 
-find src -name '*.h' | sort | xargs grep -L '^#pragma once$' |
+product | grep '\.h$' | xargs grep -L '^#pragma once$' |
     rule 'every header has its guard'
 
 finish

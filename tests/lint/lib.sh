@@ -50,15 +50,15 @@ finish()
     ! grep -q not "$work/results"
 }
 
-# C of the product; of the tests too.
+# C of the product; of the tests too. Not what a build inside the tree makes.
 product()
 {
-    find src -name '*.[ch]' | sort
+    find src -name '*.[ch]' ! -name mark-bytes.h | sort
 }
 
 c_files()
 {
-    find src tests -name '*.[ch]' | sort
+    find src tests -name '*.[ch]' ! -name mark-bytes.h | sort
 }
 
 # What users and administrators read, apart from manual pages.
@@ -76,6 +76,8 @@ written()
         find src tests man etc m4 doc packaging .github -type f \
             ! -name '*.o' ! -name '*.a' ! -name '*.so' \
             ! -name '*.log' ! -name '*.trs' ! -name '*.Po' \
+            ! -name '*.Tpo' ! -name mark-bytes.h ! -name shellcheck.clean \
+            ! -name 'berth*.[1578]' ! -name spank_berth.8 \
             ! -name .dirstamp 2>/dev/null
         for file in Makefile.am configure.ac autogen.sh .clang-format *.md NEWS; do
             [ ! -f "$file" ] || echo "$file"
