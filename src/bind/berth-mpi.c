@@ -21,8 +21,6 @@
 #include "plan/order.h"
 #include "report/binding.h"
 #include "discover/offered.h"
-#include "discover/searchpath.h"
-#include "probe/artifacts.h"
 #include "probe/profilesread.h"
 #include "probe/siteread.h"
 #include "base/detach.h"
@@ -32,7 +30,6 @@
 #include "step/mark.h"
 #include "step/program.h"
 #include "bind/singleton.h"
-#include "bind/unusable.h"
 #include "step/namespaces.h"
 #include "stage/stage.h"
 #include "stage/expire.h"
@@ -51,7 +48,6 @@ struct work {
     int channel; /* to the supervisor */
     int64_t end; /* on berth_clock(): a stage must be complete by then */
     struct berth_witness *witness;
-    struct berth_binding binding; /* a warning, before the child has answered */
 };
 
 /* The supervisor ends berth-mpi after SECONDS, and a refusal must come before that. */
@@ -118,9 +114,8 @@ static int stage(const struct work *work, const struct berth_inside *with,
         watch_libraries(work, &stacks->items[at], staged.path);
     else
         watch_for(work, staged.path,
-                  stacks == with->fabrics || staged.manifest.artifact /* has no mark */
-                      ? berth_stack_first(&stacks->items[at])
-                      : BERTH_MARK_LIBRARY);
+                  stacks == with->fabrics ? berth_stack_first(&stacks->items[at])
+                                          : BERTH_MARK_LIBRARY);
     if (asprintf(&answer, "%s\n%s", staged.path, staged.mounted) < 0)
         answer = NULL;
     berth_staged_fini(&staged);
@@ -145,9 +140,6 @@ static int serve(const struct work *work, const struct berth_inside *with, int i
     struct berth_channel_message message;
     BERTH_BUF struct berth_buf bytes = {0};
 
-    /* What the child warns of is later in the bytes, and counts. */
-    if (work->binding.warning)
-        berth_binding_put(&work->binding, &bytes);
     for (;;) {
         if (berth_channel_receive(inside, NULL, &message, err) < 0)
             return -1;
@@ -319,7 +311,7 @@ static const char *choose_variable(const struct berth_inside *inside,
                : NULL;
 }
 
-static int run(struct work *work, struct berth_err *err)
+static int run(const struct work *work, struct berth_err *err)
 {
     static char *const nothing[] = {NULL};
     BERTH_PROFILE_SET struct berth_profile_set set = {0};
@@ -337,10 +329,7 @@ static int run(struct work *work, struct berth_err *err)
     };
 
     if (berth_request_may_stage(&work->order.request) &&
-        (berth_profiles_read(&work->order.terms, berth_site_owner(), &set, err) < 0 ||
-         berth_artifacts_set(&set, &work->order.mpi.artifacts, err) < 0 ||
-         berth_searchpath_check_all(&set, err) < 0 ||
-         berth_unusable_check(&set, &work->order, &work->binding.warning, err) < 0))
+        berth_profiles_read(&work->order.terms, berth_site_owner(), &set, err) < 0)
         return -1;
     inside.profiles = set.items;
     inside.variable = choose_variable(&inside, work->container.environment.items);

@@ -131,10 +131,7 @@ static void add_replacement(const struct berth_findings *findings,
     add(facts, BERTH_FINDING_STACK, replacement->stack->version);
     add(facts, BERTH_FINDING_PROFILE, replacement->stack->profile->name);
     add(facts, BERTH_FINDING_FOUND, replacement->stack->origin);
-    if (replacement->manifest.artifact)
-        add(facts, BERTH_FINDING_ARTIFACT, replacement->manifest.artifact);
-    else
-        add(facts, BERTH_FINDING_STAGED, replacement->host);
+    add(facts, BERTH_FINDING_STAGED, replacement->host);
     add_configs(&replacement->manifest, facts);
     add_glibc(findings, replacement, facts);
     if (replacement->family != BERTH_FAMILY_NONE)

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "step/channel.h"
 
 int berth_parent_get_stage(const struct berth_inside *inside, size_t at,
@@ -40,13 +39,8 @@ void berth_parent_put(const struct berth_replacement *replacement,
             berth_strvec_push(&binding->opens, *opens);
     berth_strvec_append(&binding->set, &replacement->set);
     for (size_t i = 0; i < replacement->binds.count; i += 2) {
-        const char *from = replacement->binds.items[i];
-
-        if (berth_text_starts(from, replacement->mounted))
-            berth_strvec_pushf(&binding->binds, "%s%s", replacement->host,
-                               from + strlen(replacement->mounted));
-        else /* a file of an artifact, which is at one place */
-            berth_strvec_push(&binding->binds, from);
+        berth_strvec_pushf(&binding->binds, "%s%s", replacement->host,
+                           replacement->binds.items[i] + strlen(replacement->mounted));
         berth_strvec_push(&binding->binds, replacement->binds.items[i + 1]);
     }
 }

@@ -19,7 +19,6 @@
 #include "base/text.h"
 #include "bind/bindover.h"
 #include "bind/bound.h"
-#include "bind/lacking.h"
 #include "bind/translator.h"
 #include "discover/loader.h"
 
@@ -187,17 +186,6 @@ static int check_memory(const struct berth_replacement *replacement,
                : 0;
 }
 
-/* Refuses for the reason of the verdict, or because an artifact brings no C library. */
-static int refuse(const struct berth_replacement *replacement,
-                  const struct berth_scan *scan, struct berth_err *err)
-{
-    if (replacement->manifest.artifact &&
-        berth_lacking_check_glibc(replacement, scan, advice_of(replacement), err) < 0)
-        return -1;
-    *err = replacement->verdict.because;
-    return -1;
-}
-
 int berth_replacement_plan(struct berth_replacement *replacement,
                            const struct berth_mpi_program *program,
                            const struct berth_scan *scan, char *const *env,
@@ -210,8 +198,10 @@ int berth_replacement_plan(struct berth_replacement *replacement,
         0)
         return -1;
     if (verdict->answer == BERTH_VERDICT_NO ||
-        verdict->answer == BERTH_VERDICT_CANNOT_TELL)
-        return refuse(replacement, scan, err);
+        verdict->answer == BERTH_VERDICT_CANNOT_TELL) {
+        *err = verdict->because;
+        return -1;
+    }
     if (berth_bindover_plan(&scan->objects, &replacement->staged, replacement->family,
                             &replacement->binds, err) < 0)
         return -1;
@@ -263,8 +253,10 @@ int berth_replacement_plan_fabric(struct berth_replacement *replacement,
                                &scan->objects, &replacement->staged, verdict, err) < 0)
         return -1;
     if (verdict->answer != BERTH_VERDICT_YES &&
-        verdict->answer != BERTH_VERDICT_YES_WITH_HOST_GLIBC)
-        return refuse(replacement, scan, err);
+        verdict->answer != BERTH_VERDICT_YES_WITH_HOST_GLIBC) {
+        *err = verdict->because;
+        return -1;
+    }
     plan_choices(replacement);
     if (berth_stack_adds_libraries(replacement->stack))
         plan_path(replacement, env);
@@ -553,9 +545,6 @@ int berth_replacement_verify(struct berth_replacement *replacement,
 {
     size_t mounted = replacement->done;
 
-    if (replacement->manifest.artifact &&
-        berth_lacking_check(replacement, scan, env, advice_of(replacement), err) < 0)
-        return -1;
     if (list(replacement, scan, env, err) < 0 ||
         resolve_collisions(replacement, &replacement->closure, err) < 0)
         return -1;

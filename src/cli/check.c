@@ -13,7 +13,6 @@
 #include "site/site.h"
 #include "request/path.h"
 #include "policy/policy.h"
-#include "probe/artifacts.h"
 #include "probe/profilesread.h"
 #include "diagnose/sitefind.h"
 #include "probe/siteread.h"
@@ -41,18 +40,6 @@ static void note_lifetime(const struct berth_site *site)
                 berth_site_where(site, "runtime.lifetime", ""));
 }
 
-/* Note the artifacts that this host cannot use; other hosts may. */
-static int note_artifacts(const char *directory, struct berth_profile_set *set,
-                          struct berth_err *err)
-{
-    if (berth_artifacts_resolve(set, berth_site_owner(), err) < 0)
-        return -1;
-    for (size_t i = 0; i < set->count; i++)
-        if (set->items[i].fault)
-            fprintf(stderr, "%s: note: %s\n", directory, set->items[i].fault);
-    return 0;
-}
-
 /* Compare digits as numbers, so that line 4 is before line 12. */
 static int compare(const void *a, const void *b)
 {
@@ -72,8 +59,6 @@ static int check(const char *path, struct berth_strvec *faults, struct berth_err
     berth_policy_faults(&site, faults);
     note_runtime(&site);
     note_lifetime(&site);
-    if (terms.profiles && note_artifacts(terms.profiles, &set, err) < 0)
-        return -1;
     return faults->failed ? berth_err_oom(err) : 0;
 }
 

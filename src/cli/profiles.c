@@ -28,15 +28,6 @@ static void print_parts(const struct berth_stack_library *library)
         printf("%s%s", i ? ", " : "", names.items[i]);
 }
 
-static void print_artifact(const struct berth_stack *stack)
-{
-    struct berth_err err;
-
-    printf("  artifact: %s\n", stack->profile->artifact);
-    if (berth_stage_check(stack, &err) < 0)
-        printf("  not usable: %s\n", err.text);
-}
-
 static void print_stage(const struct berth_stack *stack)
 {
     char path[BERTH_STAGE_USER_SIZE];
@@ -75,14 +66,7 @@ static void print_stack(const struct berth_stack *stack)
         printf("  profile: %s, the site's\n", stack->profile->name);
     for (const char *const *it = stack->profile->cdi; it && *it; it++)
         printf("  device: %s\n", *it);
-    (stack->profile->artifact ? print_artifact : print_stage)(stack);
-}
-
-static void print_faults(const struct berth_profile_set *set)
-{
-    for (size_t i = 0; i < set->count; i++)
-        if (set->items[i].fault)
-            printf("%s: not usable: %s\n", set->items[i].name, set->items[i].fault);
+    print_stage(stack);
 }
 
 static int prepare(const struct berth_stacks *stacks)
@@ -94,11 +78,7 @@ static int prepare(const struct berth_stacks *stacks)
 
     umask(022);
     for (size_t i = 0; i < stacks->count; i++) {
-        int found;
-
-        if (stacks->items[i].profile->artifact) /* there is nothing to copy */
-            continue;
-        found = berth_stage_find(&stacks->items[i], &site, &staged, &err);
+        int found = berth_stage_find(&stacks->items[i], &site, &staged, &err);
 
         if (found == 0)
             found = berth_stage_make(&stacks->items[i], &site, 0, &staged, &err) < 0
@@ -143,7 +123,6 @@ static int list(bool is_prepared)
     if (offered.stacks.count == 0)
         printf("no MPI found on this host; load its module, or set MPI_HOME\n");
     fabrics = show(&offered.fabrics, is_prepared);
-    print_faults(&offered.profiles);
     if (is_prepared)
         berth_expire(&root); /* remove the stages of earlier releases of the stacks */
     berth_offered_fini(&offered);

@@ -80,7 +80,6 @@ void berth_doctor_facts_fini(struct berth_doctor_facts *facts)
     berth_strvec_fini(&facts->stacks);
     berth_strvec_fini(&facts->fabrics);
     berth_strvec_fini(&facts->libraries);
-    berth_strvec_fini(&facts->artifacts);
     berth_strvec_fini(&facts->missing_devices);
     berth_strvec_fini(&facts->cdi_devices);
     berth_strvec_fini(&facts->cdi_absent);

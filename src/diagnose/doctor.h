@@ -97,7 +97,6 @@ struct berth_doctor_facts {
     struct berth_strvec stacks;          /* "MPICH 4.2.1 (mpich)" */
     struct berth_strvec fabrics;         /* "libucp.so.0.0.0 (ucx)" */
     struct berth_strvec libraries;       /* "libblas.so.3 (openblas)" */
-    struct berth_strvec artifacts;       /* why an artifact cannot be used: sentences */
     struct berth_strvec missing_devices; /* a profile, the devices that it names (opens)
                                     and this node does not have, ... */
     struct berth_strvec cdi_devices;     /* by their CDI names: nvidia.com/gpu=0 */

@@ -22,7 +22,6 @@
 #include "probe/devices.h"
 #include "probe/siteread.h"
 #include "discover/offered.h"
-#include "stage/stage.h"
 #include "base/run.h"
 
 enum { TEXT_MAX = 4 << 20, SECONDS = 10, NOBODY = 65534 };
@@ -290,7 +289,6 @@ static int list_stacks(const struct berth_host *host, const struct berth_stacks 
                        struct berth_strvec *ret)
 {
     struct berth_strvec *libraries = &host->facts->libraries;
-    struct berth_err why;
 
     for (size_t i = 0; i < stacks->count; i++) {
         const struct berth_profile *profile = stacks->items[i].profile;
@@ -299,11 +297,8 @@ static int list_stacks(const struct berth_host *host, const struct berth_stacks 
                            "%s (%s)", stacks->items[i].version, profile->stack);
         if (read_devices(host, &stacks->items[i]) < 0)
             return -1;
-        if (berth_stage_check(&stacks->items[i], &why) < 0)
-            berth_strvec_push(&host->facts->artifacts, why.text);
     }
-    return ret->failed || libraries->failed || host->facts->artifacts.failed ||
-                   host->facts->missing_devices.failed
+    return ret->failed || libraries->failed || host->facts->missing_devices.failed
                ? berth_err_oom(host->err)
                : 0;
 }
@@ -374,9 +369,6 @@ static int read_stacks(const struct berth_host *host)
         if (berth_offered_read(&plain, host->env, &offered, host->err) < 0)
             return -1;
     }
-    for (size_t i = 0; i < offered.profiles.count; i++)
-        if (offered.profiles.items[i].fault)
-            berth_strvec_push(&facts->artifacts, offered.profiles.items[i].fault);
     result = list_stacks(host, &offered.stacks, &facts->stacks);
     if (result == 0)
         result = list_stacks(host, &offered.fabrics, &facts->fabrics);

@@ -23,15 +23,14 @@ struct search {
     char *program;
 };
 
-/* Below PREFIX, the first of PLACES ("": PREFIX itself) that has SONAME. */
+/* Below PREFIX, the first of PLACES that has SONAME. */
 static int find_below(const char *prefix, const char *const *places, const char *soname,
                       struct berth_strvec *ret, struct berth_err *err)
 {
     for (; *places; places++) {
         BERTH_FREE char *path = NULL;
 
-        if (asprintf(&path, "%s%s%s/%s", prefix, **places ? "/" : "", *places, soname) <
-            0)
+        if (asprintf(&path, "%s/%s/%s", prefix, *places, soname) < 0)
             return berth_err_oom(err);
         if (access(path, R_OK) < 0)
             continue;
@@ -47,7 +46,7 @@ static int find_libraries(const struct search *search,
                           const char *const *sonames, struct berth_strvec *ret,
                           struct berth_err *err)
 {
-    const char *const places[] = {"lib64", "lib", profile->artifact ? "" : NULL, NULL};
+    static const char *const places[] = {"lib64", "lib", NULL};
 
     if (!sonames)
         return 0;
@@ -127,7 +126,7 @@ static int add(const struct search *search, const struct berth_profile *profile,
     const char *first = find_first(profile, paths);
     BERTH_FREE char *real = berth_resolve(first);
 
-    stack.version = berth_stack_title(profile, berth_text_base(real ? real : first));
+    stack.version = strdup(berth_text_base(real ? real : first));
     stack.origin = say_origin(profile);
     stack.search = search->path ? strdup(search->path) : NULL;
     if (!stack.version || !stack.origin || (search->path && !stack.search) ||
@@ -240,7 +239,7 @@ static int find_all(const struct search *search, const struct berth_profile *pro
     for (const struct berth_profile *it = profiles; it->name; it++) {
         BERTH_STRVEC struct berth_strvec paths = {0};
 
-        if (berth_profile_is_mpi(it) || (it->artifact && !it->prefix))
+        if (berth_profile_is_mpi(it))
             continue;
         if (find_libraries(search, it, it->adds, &paths, err) < 0 ||
             find_libraries(search, it, it->replaces, &paths, err) < 0 ||

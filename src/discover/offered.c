@@ -6,11 +6,9 @@
 
 #include <string.h>
 
-#include "probe/artifacts.h"
 #include "probe/profilesread.h"
 #include "probe/siteread.h"
 #include "discover/fabrics.h"
-#include "discover/searchpath.h"
 
 void berth_offered_sort(struct berth_stacks *stacks, const struct berth_strvec *order)
 {
@@ -35,9 +33,7 @@ int berth_offered_read(const struct berth_terms *terms, char *const *env,
 
     if (berth_profiles_read(terms, berth_site_owner(), &offered.profiles, err) < 0)
         return -1;
-    if (berth_artifacts_resolve(&offered.profiles, berth_site_owner(), err) < 0 ||
-        berth_searchpath_check_all(&offered.profiles, err) < 0 ||
-        berth_stacks_find(NULL, offered.profiles.items, env, &offered.stacks, err) <
+    if (berth_stacks_find(NULL, offered.profiles.items, env, &offered.stacks, err) <
             0 ||
         berth_fabrics_find(NULL, offered.profiles.items, env, &offered.fabrics, err) <
             0) {

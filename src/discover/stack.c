@@ -221,17 +221,6 @@ bool berth_stacks_push(struct berth_stacks *stacks, const struct berth_stack *st
     return true;
 }
 
-char *berth_stack_title(const struct berth_profile *profile, const char *version)
-{
-    const char *artifact = berth_profile_artifact(profile);
-    char *title = NULL;
-
-    if (asprintf(&title, "%s%s%s", version, artifact ? " of " : "",
-                 artifact ? artifact : "") < 0)
-        return NULL;
-    return title;
-}
-
 /* The stack of the C library C of DIRECTORY. */
 static int fill_stack(const struct search *s, const char *origin,
                       const struct directory *directory, const struct found *c,
@@ -246,10 +235,9 @@ static int fill_stack(const struct search *s, const char *origin,
             ok = berth_stack_push(ret, &directory->items[i].library);
     ret->origin = strdup(origin);
     ret->search = path ? strdup(path) : NULL;
-    ret->version = berth_stack_title(
-        ret->profile, ret->profile->kind == BERTH_PROFILE_TRANSLATOR
-                          ? ret->profile->name
-                          : berth_mpi_library_name(&c->what, name, sizeof(name)));
+    ret->version = strdup(s->given && s->given->kind == BERTH_PROFILE_TRANSLATOR
+                              ? s->given->name
+                              : berth_mpi_library_name(&c->what, name, sizeof(name)));
     return ok && ret->origin && ret->version && (!path || ret->search)
                ? 0
                : berth_err_oom(s->err);
@@ -311,7 +299,7 @@ static const struct {
 /* The same below a directory that a profile names; its vendor is not known. */
 static const char *const prefix_places[] = {
     "lib-abi-mpich",       "lib",         "lib64", "lib/release",
-    "intel64/lib/release", "intel64/lib", "", /* of an artifact */
+    "intel64/lib/release", "intel64/lib",
 };
 
 enum { PREFIX_PLACES = sizeof(prefix_places) / sizeof(prefix_places[0]) };
@@ -325,7 +313,7 @@ static int search_below(const struct search *s, const char *origin, const char *
     for (size_t i = 0; i < count && places[i] && s->to->count == before; i++) {
         BERTH_FREE char *path = NULL;
 
-        if (asprintf(&path, "%s%s%s", root, *places[i] ? "/" : "", places[i]) < 0)
+        if (asprintf(&path, "%s/%s", root, places[i]) < 0)
             return berth_err_oom(s->err);
         if (search_directory(s, origin, path) < 0)
             return -1;
@@ -346,7 +334,7 @@ static int search_prefixes(const struct search *s)
         if (asprintf(&origin, "profile '%s'", one.given->name) < 0)
             return berth_err_oom(s->err);
         if (search_below(&one, origin, one.given->prefix, prefix_places,
-                         PREFIX_PLACES - !one.given->artifact) < 0)
+                         PREFIX_PLACES) < 0)
             return -1;
     }
     return 0;

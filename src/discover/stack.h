@@ -19,7 +19,7 @@ struct berth_stack_library {
 /* The MPI libraries of one install on this host, or those of a fabric (family NONE). */
 struct berth_stack {
     const struct berth_profile *profile;
-    char *version; /* for people: "MPICH 4.2.1", "MPICH 4.2.1 of /shared/mpich" */
+    char *version; /* for people: "MPICH 4.2.1" */
     char *origin;  /* what led to it: "I_MPI_ROOT", "the loader" */
     char *search;  /* LD_LIBRARY_PATH under which it was found; NULL: none */
     struct berth_stack_library *libraries; /* the first is the C library of an MPI, what
@@ -45,10 +45,6 @@ struct berth_stacks {
 int berth_stacks_find(struct berth_factcache *cache,
                       const struct berth_profile *profiles, char *const *env,
                       struct berth_stacks *ret_stacks, struct berth_err *err);
-
-/* VERSION, for people, with the artifact where PROFILE has one. The caller frees it;
- * NULL: out of memory. */
-char *berth_stack_title(const struct berth_profile *profile, const char *version);
 
 /* The SONAMEs of an image for which the libraries of STACK, which is not an MPI, stand;
  * ended by NULL, borrowed. */

@@ -338,7 +338,7 @@ const struct berth_profile *berth_profile_match(const struct berth_profile *prof
                                                 const struct berth_closure *closure)
 {
     for (const struct berth_profile *it = profiles; it->name; it++)
-        if (it->kind == BERTH_PROFILE_MPI && !it->prefix && !it->artifact &&
+        if (it->kind == BERTH_PROFILE_MPI && !it->prefix &&
             it->family == library->family && is_vendor(it, library->vendor) &&
             berth_profile_has_needed(it, closure))
             return it;
@@ -359,11 +359,6 @@ bool berth_profile_is_mpi(const struct berth_profile *profile)
 {
     return profile->kind == BERTH_PROFILE_MPI ||
            profile->kind == BERTH_PROFILE_TRANSLATOR;
-}
-
-const char *berth_profile_artifact(const struct berth_profile *profile)
-{
-    return profile->artifact ? profile->prefix : NULL;
 }
 
 const char *berth_profile_option(const struct berth_profile *profile)

@@ -69,11 +69,6 @@ struct berth_profile {
                                      stand for, of LIBRARIES as far as the host has
                                      them; NULL: none */
     const char *prefix;        /* the top of the install, where a site names it; NULL */
-    const char *artifact;      /* a directory that a site has built, as it names it;
-                                  NULL: none. Then `prefix` is that directory on this
-                                  node, without links (probe/artifacts.h) */
-    const char *fault;         /* why this node cannot use it: a sentence; NULL: it can,
-                                  or nobody has looked */
     const char *vendor;        /* as mpi/family.h says it; NULL: any */
     const char *const *needs;  /* one of these SONAMEs (fnmatch(3)) is in the closure;
                                   NULL: whatever is */
@@ -116,10 +111,6 @@ bool berth_profile_is_mpi(const struct berth_profile *profile);
 bool berth_profile_is_needed(const struct berth_profile *profile, const char *soname);
 bool berth_profile_has_needed(const struct berth_profile *profile,
                               const struct berth_closure *closure);
-
-/* The directory on this node whose files take the place of copies; NULL: they are
- * copied. */
-const char *berth_profile_artifact(const struct berth_profile *profile);
 
 /* The option that brings what the profile is for, not an MPI; and the advice to do
  * without it. */

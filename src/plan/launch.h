@@ -22,8 +22,6 @@ struct berth_launch {
     const struct berth_terms *terms;     /* of the site; NULL: none */
     const struct berth_strvec *mounts;   /* of berth: SRC:DST:ro|rw; NULL: none */
     const struct berth_strvec *fabric; /* the same, of policy/fabric.h and of DEVICES */
-    const struct berth_strvec *artifacts;  /* of profiles, for berth-mpi
-                                              (probe/artifacts.h); NULL: none */
     const struct berth_cdi_edits *devices; /* the CDI devices; NULL: none */
     struct berth_gpu_choice gpu;
     char *const *environment; /* of the task, for NAME of --container-env */

@@ -60,7 +60,6 @@ static const struct berth_field mpi_fields[] = {
     {"site-fd", BERTH_FIELD_DESCRIPTOR, MEMBER(mpi.site)},
     {"stderr-fd", BERTH_FIELD_DESCRIPTOR, MEMBER(mpi.task_stderr)},
     {"directory", BERTH_FIELD_TEXT, MEMBER(mpi.directory)},
-    {"artifact", BERTH_FIELD_LIST, MEMBER(mpi.artifacts)},
     {0},
 };
 

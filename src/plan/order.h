@@ -63,7 +63,6 @@ struct berth_order_mpi {
                            -1: it mounts none */
     int task_stderr;    /* descriptor; -1: none */
     char *directory;    /* working directory of the task; NULL: removed */
-    struct berth_strvec artifacts; /* of profiles, on this node (probe/artifacts.h) */
 };
 
 /* A value struct: start with BERTH_ORDER_EMPTY. End what berth_order_get() has made

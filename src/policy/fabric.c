@@ -6,17 +6,15 @@
 
 #include <fnmatch.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/environ.h"
 #include "base/text.h"
 #include "request/mount.h"
 #include "policy/mountrules.h"
 
-bool berth_fabric_may_use(const struct berth_profile *profile,
-                          const struct berth_request *request)
+static bool may_use(const struct berth_profile *profile,
+                    const struct berth_request *request)
 {
     if (profile->kind == BERTH_PROFILE_LIBRARIES)
         return berth_request_lists_library(request, profile->name) ||
@@ -39,22 +37,6 @@ static int add_bind(const char *text, struct berth_strvec *binds, struct berth_e
                : berth_mount_append(text, NULL, binds, err);
 }
 
-/* Its libraries search each other where the artifact is on the host. */
-static int add_artifact(const struct berth_profile *profile, struct berth_strvec *binds,
-                        struct berth_err *err)
-{
-    const char *path = berth_profile_artifact(profile);
-    BERTH_FREE char *mount = NULL;
-
-    if (!path)
-        return 0;
-    if (asprintf(&mount, "%s:%s:ro", path, path) < 0)
-        return berth_err_oom(err);
-    return add_bind(mount, binds, err) < 0
-               ? berth_err_at(err, "profile '%s': artifact", profile->name)
-               : 0;
-}
-
 int berth_fabric_list(const struct berth_profile *profiles,
                       const struct berth_request *request, struct berth_strvec *binds,
                       struct berth_strvec *devices, struct berth_strvec *cdi,
@@ -65,10 +47,8 @@ int berth_fabric_list(const struct berth_profile *profiles,
         const char *const *device = profiles->devices;
         const char *const *name = profiles->cdi;
 
-        if (!berth_fabric_may_use(profiles, request))
+        if (!may_use(profiles, request))
             continue;
-        if (add_artifact(profiles, binds, err) < 0)
-            return -1;
         for (; bind && *bind; bind++)
             if (add_bind(*bind, binds, err) < 0)
                 return berth_err_at(err, "profile '%s': binds", profiles->name);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include <stdbool.h>
-
 #include "base/err.h"
 #include "base/strvec.h"
 #include "elf/closure.h"
@@ -12,16 +10,12 @@
 
 /* The mounts that profiles of the host's MPI and fabrics need, and their conflicts. */
 
-/* May REQUEST use PROFILE? */
-bool berth_fabric_may_use(const struct berth_profile *profile,
-                          const struct berth_request *request);
-
 /* Appends the mounts of all PROFILES (ended like berth_profiles) that REQUEST may use:
- * SRC:DST:ro|rw|sqsh to BINDS, the first for each destination, artifacts among them;
- * patterns (glob(7)) to DEVICES, and the names of CDI devices to CDI. If the mode
- * leaves the choice to berth, REQUEST may use all profiles: the container starts before
- * berth knows which MPI the program needs. Returns -1 out of memory, or with a sentence
- * in ERR that names the profile of a wrong mount. */
+ * SRC:DST:ro|rw|sqsh to BINDS, the first for each destination, and patterns (glob(7))
+ * to DEVICES, and the names of CDI devices to CDI. If the mode leaves the choice to
+ * berth, REQUEST may use all profiles: the container starts before berth knows which
+ * MPI the program needs. Returns -1 out of memory, or with a sentence in ERR that names
+ * the profile of a wrong mount. */
 int berth_fabric_list(const struct berth_profile *profiles,
                       const struct berth_request *request, struct berth_strvec *binds,
                       struct berth_strvec *devices, struct berth_strvec *cdi,

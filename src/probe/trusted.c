@@ -29,34 +29,27 @@ struct walk {
     size_t target; /* a name comes from a link if the rest after it is at least this
                       long */
     int links;     /* the number that was followed */
-    bool wants_directory;
 };
 
-int berth_trusted_check(const char *path, const char *name, const struct stat *facts,
-                        uid_t owner, struct berth_err *err)
+static int check(const struct walk *walk, const char *name, const struct stat *facts,
+                 struct berth_err *err)
 {
     bool open_to_all = (facts->st_mode & 022) != 0;
 
     if (S_ISLNK(facts->st_mode) ||
         (S_ISDIR(facts->st_mode) && (facts->st_mode & S_ISVTX)))
         open_to_all = false;
-    if (facts->st_uid != 0 && facts->st_uid != owner)
+    if (facts->st_uid != 0 && facts->st_uid != walk->owner)
         return berth_err_set(
             err,
             "%s: '%s' belongs to user %u, who could change it; expected "
             "root as the owner",
-            path, name, facts->st_uid);
+            walk->path, name, facts->st_uid);
     if (open_to_all)
         return berth_err_set(
-            err, "%s: '%s' can be written by others (mode %04o); chmod go-w", path,
-            name, facts->st_mode & 07777);
+            err, "%s: '%s' can be written by others (mode %04o); chmod go-w",
+            walk->path, name, facts->st_mode & 07777);
     return 0;
-}
-
-static int check(const struct walk *walk, const char *name, const struct stat *facts,
-                 struct berth_err *err)
-{
-    return berth_trusted_check(walk->path, name, facts, walk->owner, err);
 }
 
 /* Put the target of the link FD in front of the rest. */
@@ -133,8 +126,8 @@ static int refuse_name(const struct walk *walk, const char *name, int number,
     return berth_err_at(err, "%s", walk->path);
 }
 
-/* Open NAME. Returns 1 if NAME is what is wanted, with *RET_FD; 0 if the walk goes on;
- * -1 with a sentence in ERR. A dangling link does not count as missing: its file system
+/* Open NAME. Returns 1 if NAME is the file, with *RET_FD; 0 if the walk goes on; -1
+ * with a sentence in ERR. A dangling link does not count as missing: its file system
  * may not be mounted yet. */
 static int enter_name(struct walk *walk, const char *name, int *ret_fd,
                       int *ret_missing, struct berth_err *err)
@@ -151,18 +144,13 @@ static int enter_name(struct walk *walk, const char *name, int *ret_fd,
         return -1;
     if (S_ISLNK(facts.st_mode))
         return follow(walk, fd, err);
-    if (last && S_ISREG(facts.st_mode) && !walk->wants_directory) {
+    if (last && S_ISREG(facts.st_mode)) {
         *ret_fd = open_file(walk, name, err);
         return *ret_fd < 0 ? -1 : 1;
     }
-    if ((last && !walk->wants_directory) || !S_ISDIR(facts.st_mode))
+    if (last || !S_ISDIR(facts.st_mode))
         return berth_err_set(err, "%s: '%s' is not a %s", walk->path, name,
-                             last && !walk->wants_directory ? "file" : "directory");
-    if (last) {
-        *ret_fd = fd;
-        fd = -1;
-        return 1;
-    }
+                             last ? "file" : "directory");
     close(walk->directory);
     walk->directory = fd;
     fd = -1;
@@ -183,25 +171,18 @@ static int follow_path(struct walk *walk, int *ret_missing, struct berth_err *er
         BERTH_FREE char *name = next_name(walk);
 
         if (!name)
-            return berth_err_set(err,
-                                 walk->wants_directory
-                                     ? "%s: the top of the file system; expected a "
-                                       "directory below it"
-                                     : "%s: not a file; expected a file of YAML",
+            return berth_err_set(err, "%s: not a file; expected a file of YAML",
                                  walk->path);
         result = enter_name(walk, name, &fd, ret_missing, err);
     }
     return result < 0 ? -1 : fd;
 }
 
-static int open_at(const char *path, uid_t owner, bool wants_directory,
-                   int *ret_missing, struct berth_err *err)
+int berth_trusted_open(const char *path, uid_t owner, int *ret_missing,
+                       struct berth_err *err)
 {
-    struct walk walk = {.path = path,
-                        .owner = owner,
-                        .rest = strdup(path),
-                        .target = SIZE_MAX,
-                        .wants_directory = wants_directory};
+    struct walk walk = {
+        .path = path, .owner = owner, .rest = strdup(path), .target = SIZE_MAX};
     int fd = -1;
 
     *ret_missing = 0;
@@ -216,37 +197,6 @@ static int open_at(const char *path, uid_t owner, bool wants_directory,
         close(walk.directory);
     free(walk.rest);
     return fd;
-}
-
-int berth_trusted_open(const char *path, uid_t owner, int *ret_missing,
-                       struct berth_err *err)
-{
-    return open_at(path, owner, false, ret_missing, err);
-}
-
-int berth_trusted_directory(const char *path, uid_t owner, char **ret_path,
-                            struct berth_err *err)
-{
-    struct stat facts;
-    int missing;
-    BERTH_CLOSE int fd = open_at(path, owner, true, &missing, err);
-    char name[32];
-    char real[PATH_MAX];
-    ssize_t length;
-
-    if (fd < 0 && lstat(path, &facts) == 0 && S_ISLNK(facts.st_mode) &&
-        stat(path, &facts) < 0 && errno == ENOENT)
-        return berth_err_set(err, "%s: the link leads nowhere; link it to a directory",
-                             path);
-    if (fd < 0)
-        return -1;
-    snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-    length = readlink(name, real, sizeof(real) - 1);
-    if (length < 0)
-        return berth_err_set(err, "%s: %s", path, strerror(errno));
-    real[length] = '\0';
-    *ret_path = strdup(real);
-    return *ret_path ? 0 : berth_err_oom(err);
 }
 
 int berth_trusted_read(int fd, const char *path,

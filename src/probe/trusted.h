@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "base/buf.h"
@@ -17,16 +16,6 @@
  * exist, but 0 if a link dangles. */
 int berth_trusted_open(const char *path, uid_t owner, int *ret_missing,
                        struct berth_err *err);
-
-/* The same for the directory PATH. Returns 0 with its path without links in *RET_PATH,
- * which the caller frees; -1 with a sentence in ERR. */
-int berth_trusted_directory(const char *path, uid_t owner, char **ret_path,
-                            struct berth_err *err);
-
-/* Refuses NAME, with the FACTS of stat(2), by the same rule; PATH is what the sentence
- * is about. Returns 0, or -1 with a sentence in ERR. */
-int berth_trusted_check(const char *path, const char *name, const struct stat *facts,
-                        uid_t owner, struct berth_err *err);
 
 /* Append the file FD, open at PATH, to BUF, up to one byte more than LIMITS accept.
  * Returns 0, or -1 with a sentence in ERR. */

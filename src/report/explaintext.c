@@ -325,7 +325,6 @@ static void put_findings(const struct berth_explain *explain, struct berth_buf *
         {BERTH_FINDING_PROFILE, "profile"},
         {BERTH_FINDING_FOUND, "found by"},
         {BERTH_FINDING_STAGED, "staged in"},
-        {BERTH_FINDING_ARTIFACT, "artifact"},
         {BERTH_FINDING_CONFIG, "set by"},
         {BERTH_FINDING_GLIBC, "glibc"},
         {BERTH_FINDING_GLIBC_IMAGE, "  image's"},

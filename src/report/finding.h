@@ -13,7 +13,6 @@
 #define BERTH_FINDING_PROFILE     "profile"
 #define BERTH_FINDING_FOUND       "found-by"    /* what led to it */
 #define BERTH_FINDING_STAGED      "staged"      /* where its copies are on the host */
-#define BERTH_FINDING_ARTIFACT    "artifact"    /* the directory in place of copies */
 #define BERTH_FINDING_CONFIG      "config"      /* a file that its libraries read */
 #define BERTH_FINDING_GLIBC       "glibc"       /* kept or replaced */
 #define BERTH_FINDING_GLIBC_IMAGE "glibc-image" /* newest version that it defines */

@@ -4,7 +4,6 @@
 
 #include "site/profiles.h"
 
-#include <ctype.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,19 +25,13 @@ struct draft {
 /* Gives BLOCK to the set, which frees it later. Returns BLOCK; NULL: out of memory. */
 static void *own(struct draft *draft, void *block)
 {
-    void *result = berth_profile_set_own(draft->set, block);
-
-    draft->failed |= !result;
-    return result;
-}
-
-void *berth_profile_set_own(struct berth_profile_set *set, void *block)
-{
+    struct berth_profile_set *set = draft->set;
     void **more =
         block ? realloc(set->owned, (set->owned_count + 1) * sizeof(*more)) : NULL;
 
     if (!more) {
         free(block);
+        draft->failed = true;
         return NULL;
     }
     set->owned = more;
@@ -81,20 +74,6 @@ static int check_device(const char *text, struct berth_err *err)
     if (berth_text_starts(text, "/dev/"))
         return berth_value_path(text, err);
     return berth_err_set(err, "expected a path of /dev, got '%s'", text);
-}
-
-/* Accepts what can be the source and the place of a mount (request/mount.h). */
-static int check_artifact(const char *text, struct berth_err *err)
-{
-    if (strpbrk(text, ":,"))
-        return berth_err_set(err, "expected a path without ':' and ',', got '%s'",
-                             text);
-    for (const char *at = text; (at = strchr(at, '$')); at++)
-        if (!berth_text_starts(at, "$arch") || isalnum((unsigned char)at[5]) ||
-            at[5] == '_')
-            return berth_err_set(
-                err, "expected $arch and no other variable in a path, got '%s'", text);
-    return berth_value_path(text, err);
 }
 
 /* Accepts NAME, or NAME=VALUE with * for any text. */
@@ -175,6 +154,16 @@ static int take_kind(const struct berth_reading *reading, const struct berth_key
     return 0;
 }
 
+/* The key of a directory that was used in place; its files are copied like others. */
+static int refuse_artifact(const struct berth_reading *reading,
+                           const struct berth_key *key, const struct berth_node *node,
+                           struct berth_err *err)
+{
+    (void)reading, (void)key, (void)node; /* it is refused whatever it says */
+    return berth_err_set(err, "no longer a key; write prefix, and run 'berth profiles "
+                              "--prepare' on each node to copy the libraries once");
+}
+
 static int take_copy(const struct berth_reading *reading, const char *path,
                      const struct berth_node *node, struct berth_data *ret,
                      struct berth_err *err)
@@ -221,7 +210,7 @@ const struct berth_key berth_profile_keys[] = {
     {"adds", take_list, check_library, NULL, FIELD(adds)},
     {"replaces", take_list, check_library, NULL, FIELD(replaces)},
     {"prefix", take_text, berth_value_path, NULL, FIELD(prefix)},
-    {"artifact", take_text, check_artifact, NULL, FIELD(artifact)},
+    {"artifact", refuse_artifact, NULL, NULL, 0},
     {"match.vendor", take_text, berth_value_text, NULL, FIELD(vendor)},
     {"match.needs", take_list, check_library, NULL, FIELD(needs)},
     {"libraries", take_list, check_library, NULL, FIELD(names)},
@@ -252,7 +241,7 @@ static void check_whole(const struct berth_reading *reading,
     bool is_translator = profile->kind == BERTH_PROFILE_TRANSLATOR;
     const char *const needed[] = {
         "name", is_fabric ? profile->adds ? "adds" : "replaces" : "family",
-        is_translator && !profile->artifact ? "prefix" : "name"};
+        is_translator ? "prefix" : "name"};
     struct berth_err err;
 
     for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
@@ -264,10 +253,6 @@ static void check_whole(const struct berth_reading *reading,
                               : "a family");
             berth_reading_add_fault(reading, root->line, needed[i], &err);
         }
-    if (profile->prefix && profile->artifact) {
-        berth_err_set(&err, "there is a prefix, too; a profile has one of them");
-        berth_reading_add_fault(reading, root->line, "artifact", &err);
-    }
     for (size_t i = 0; profile->name && i < draft->set->count; i++)
         if (strcmp(draft->set->items[i].name, profile->name) == 0) {
             berth_err_set(&err, "'%s' has been read from another file; remove one",

@@ -32,10 +32,6 @@ int berth_profile_read(const char *file, const char *bytes, size_t size,
  * the order of SET. Returns 0, or -1 out of memory. */
 int berth_profile_complete(struct berth_profile_set *set, struct berth_err *err);
 
-/* Gives BLOCK, of malloc(3), to SET, which frees it later. Returns BLOCK; NULL for NULL
- * and out of memory, and BLOCK is freed. */
-void *berth_profile_set_own(struct berth_profile_set *set, void *block);
-
 void berth_profile_set_fini(struct berth_profile_set *set);
 
 #define BERTH_PROFILE_SET __attribute__((cleanup(berth_profile_set_fini)))

@@ -63,12 +63,6 @@ static int refuse_change(const struct berth_build *b, const char *source)
         source);
 }
 
-/* Are the files links into an artifact, which stays as it is? */
-static bool is_linked(const struct berth_build *b)
-{
-    return berth_profile_artifact(b->stack->profile);
-}
-
 static bool is_same(const struct stat *a, const struct stat *b)
 {
     return a->st_ino == b->st_ino && a->st_dev == b->st_dev &&
@@ -94,16 +88,6 @@ static int copy_file(const struct berth_build *b,
         return refuse_change(b, file->source);
     return renameat(b->dir, PARTIAL, b->dir, file->file) < 0 ? refuse_room(b, errno)
                                                              : 0;
-}
-
-/* The stage of an artifact has a link. */
-static int link_file(const struct berth_build *b,
-                     const struct berth_gathered_file *file)
-{
-    return berth_tree_parents(b->dir, file->file) < 0 ||
-                   (symlinkat(file->source, b->dir, file->file) < 0 && errno != EEXIST)
-               ? refuse_room(b, errno)
-               : 0;
 }
 
 /* Reports that the time is over, when DONE of the files are copied. */
@@ -139,7 +123,7 @@ static int copy_all(const struct berth_build *b)
             continue;
         if (berth_build_is_late(b->end))
             return report_late(b, i);
-        if ((is_linked(b) ? link_file : copy_file)(b, &b->gathered->files[i]) < 0)
+        if (copy_file(b, &b->gathered->files[i]) < 0)
             return -1;
         copied = true;
     }
@@ -316,7 +300,7 @@ static int put_file(const struct berth_build *b, const struct berth_gathered_fil
     staged.size = (uint64_t)st.st_size;
     staged.soname = elf.soname ? elf.soname : (char *)"-";
     result = berth_manifest_add_file(manifest, &staged, b->err);
-    if (result == 0 && file->patched && !is_linked(b))
+    if (result == 0 && file->patched)
         result = check_path(b, file->file, &elf);
     berth_elf_fini(&elf);
     return result;
@@ -360,20 +344,17 @@ static int put_sources(const struct berth_build *b, struct berth_manifest *manif
 
 static int fill_manifest(const struct berth_build *b, struct berth_manifest *manifest)
 {
-    const char *artifact = berth_profile_artifact(b->stack->profile);
-
     manifest->profile = strdup(berth_profile_label(b->stack->profile));
     manifest->version = strdup(b->stack->version);
     manifest->from = strdup(b->stack->libraries[0].path);
     manifest->mounted = strdup(b->mounted);
-    manifest->artifact = artifact ? strdup(artifact) : NULL;
     if (!manifest->profile || !manifest->version || !manifest->from ||
-        !manifest->mounted || (artifact && !manifest->artifact))
+        !manifest->mounted)
         return berth_err_oom(b->err);
     for (size_t i = 0; i < b->gathered->count; i++)
         if (put_file(b, &b->gathered->files[i], manifest) < 0)
             return -1;
-    if (!artifact && put_file(b, &mark_library, manifest) < 0)
+    if (put_file(b, &mark_library, manifest) < 0)
         return -1;
     berth_strvec_append(&manifest->links, &b->gathered->links);
     if (manifest->links.failed)
@@ -414,8 +395,7 @@ static int build(const struct berth_build *b)
 
     if (result != 0)
         return result;
-    if (mark_spoilt(b) < 0 ||
-        (!is_linked(b) && (write_mark_library(b) < 0 || patch_all(b) < 0)))
+    if (mark_spoilt(b) < 0 || write_mark_library(b) < 0 || patch_all(b) < 0)
         return -1;
     result = fill_manifest(b, &manifest) < 0 ? -1 : write_manifest(b, &manifest);
     berth_manifest_fini(&manifest);

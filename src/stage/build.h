@@ -22,8 +22,7 @@ struct berth_build {
 };
 
 /* Fills the directory with copies of the gathered files, which search their libraries
- * where the stage is mounted, or with links to them if they are of an artifact; with
- * links and with the manifest. Keeps files that an
+ * where the stage is mounted, with links and with the manifest. Keeps files that an
  * earlier call has copied. Returns 0; -1 with a sentence in ERR (no room, a source that
  * changes, no patchelf), and the caller removes the directory; BERTH_BUILD_LATE with a
  * sentence in ERR, and a later call can continue. */

@@ -16,7 +16,6 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "discover/loader.h"
-#include "stage/artifact.h"
 #include "stage/sisters.h"
 
 enum { FILES_MAX = 4096, DEPTH_MAX = 8 };
@@ -29,12 +28,6 @@ struct gathering {
     char *program;
     struct berth_err *err;
 };
-
-/* The directory in which all files are; NULL: they may be anywhere. */
-static const char *artifact_of(const struct gathering *g)
-{
-    return berth_profile_artifact(g->stack->profile);
-}
 
 /* PLACE in the directory of FILE; PLACE alone if it is absolute. */
 static char *beside(const char *file, const char *place)
@@ -126,7 +119,7 @@ static int add(struct gathering *g, const char *source, const char *into,
     to->files = more;
     more += to->count++;
     *more = *kind;
-    more->source = artifact_of(g) ? realpath(source, NULL) : strdup(source);
+    more->source = strdup(source);
     more->st = st;
     more->file = berth_steal(&file);
     return more->source ? 0 : berth_err_oom(g->err);
@@ -135,10 +128,8 @@ static int add(struct gathering *g, const char *source, const char *into,
 /* Notes that PATH was searched, or does not exist: a change there changes the stack. */
 static void remember_place(struct gathering *g, const char *path)
 {
-    bool exists = access(path, F_OK) == 0;
-
-    if (!exists || berth_artifact_allows(g->stack, path))
-        berth_strvec_push_once(exists ? &g->to->directories : &g->to->absent, path);
+    berth_strvec_push_once(
+        access(path, F_OK) == 0 ? &g->to->directories : &g->to->absent, path);
 }
 
 static const struct berth_gathered_file library = {.patched = true};
@@ -153,11 +144,10 @@ static const char *find_missing(const struct berth_closure *closure)
     return NULL;
 }
 
-static bool is_ours(const struct gathering *g, const struct berth_closure_item *item)
+static bool is_ours(const struct berth_closure_item *item)
 {
     return item->path && !berth_profile_is_glibc(item->soname) &&
-           !berth_profile_is_driver(item->soname) &&
-           berth_artifact_allows(g->stack, item->path);
+           !berth_profile_is_driver(item->soname);
 }
 
 /* Adds the libraries in CLOSURE. */
@@ -166,15 +156,14 @@ static int add_closure(struct gathering *g, const struct berth_closure *closure)
     for (size_t i = 0; i < closure->count; i++) {
         const struct berth_closure_item *item = &closure->items[i];
 
-        if (is_ours(g, item) && add(g, item->path, "lib", item->soname, &library) < 0)
+        if (is_ours(item) && add(g, item->path, "lib", item->soname, &library) < 0)
             return -1;
     }
     return 0;
 }
 
 /* Adds the library or plugin PATH as INTO/NAME, and the libraries that it needs. If it
- * lacks one, a library of MPI is an error, and any other file is left out. What an
- * artifact lacks may be in the image (bind/lacking.c). */
+ * lacks one, a library of MPI is an error, and any other file is left out. */
 static int add_library(struct gathering *g, const char *path, const char *into,
                        const char *name, const struct berth_stack_library *mpi)
 {
@@ -184,22 +173,18 @@ static int add_library(struct gathering *g, const char *path, const char *into,
     struct stat st;
     int result;
 
-    if (!berth_artifact_allows(g->stack, path))
-        return mpi ? berth_err_set(g->err, "'%s': is a link that leads out of '%s'",
-                                   path, artifact_of(g))
-                   : 0;
     /* It was added before, with all that it needs. */
     if (stat(path, &st) == 0 && find_source(g->to, &st))
         return add(g, path, into, name, &kind);
     if (berth_loader_list(NULL, g->loader, path, g->env.items, &closure, g->err) < 0)
         return mpi ? -1 : 0;
     lacking = find_missing(&closure);
-    if (lacking && mpi && !artifact_of(g))
+    if (lacking && mpi)
         result = berth_err_set(g->err,
                                "'%s': needs '%s', which this host does not find; load "
                                "its module, or set LD_LIBRARY_PATH",
                                path, lacking);
-    else if (lacking && !mpi)
+    else if (lacking)
         result = 0;
     else
         result = add(g, path, into, name, &kind) < 0 ? -1 : add_closure(g, &closure);
@@ -352,8 +337,7 @@ static int add_tree(struct gathering *g, const char *path, const char *into, int
     BERTH_FREE char *directory = NULL;
     struct stat st;
 
-    if (stat(path, &st) < 0 || depth == DEPTH_MAX ||
-        !berth_artifact_allows(g->stack, path))
+    if (stat(path, &st) < 0 || depth == DEPTH_MAX)
         return 0;
     if (S_ISREG(st.st_mode)) {
         directory = strndup(into, (size_t)(strrchr(into, '/') - into));
@@ -392,7 +376,7 @@ static int add_datum(struct gathering *g, const char *library_path,
             return berth_err_oom(g->err);
         if (**place == '/' && !is_usr)
             continue;
-        if (access(path, R_OK) == 0 && berth_artifact_allows(g->stack, path))
+        if (access(path, R_OK) == 0)
             return add_tree(g, path, data->into, 0);
         remember_place(g, path);
     }
@@ -427,23 +411,6 @@ static int add_configs(struct gathering *g)
     return 0;
 }
 
-/* Adds each file of glibc that is beside FILE. */
-static int add_glibc_beside(struct gathering *g, const char *file)
-{
-    static const struct berth_gathered_file plain = {0};
-
-    for (const char *const *name = berth_profile_glibc; *name; name++) {
-        BERTH_FREE char *path = beside(file, *name);
-
-        if (!path)
-            return berth_err_oom(g->err);
-        if (access(path, R_OK) == 0 && berth_artifact_allows(g->stack, path) &&
-            add(g, path, "glibc", *name, &plain) < 0)
-            return -1;
-    }
-    return 0;
-}
-
 /* Adds all of glibc, from the directory of the libc.so.6 that the C library of MPI
  * gets. */
 static int add_glibc(struct gathering *g)
@@ -464,19 +431,16 @@ static int add_glibc(struct gathering *g)
                                  "'%s': does not need libc.so.6; is this host's "
                                  "C library glibc?",
                                  c_library);
-    if (result == 0)
-        result = add_glibc_beside(g, libc->path);
+    for (const char *const *name = berth_profile_glibc; result == 0 && *name; name++) {
+        BERTH_FREE char *path = beside(libc->path, *name);
+
+        if (!path)
+            result = berth_err_oom(g->err);
+        else if (access(path, R_OK) == 0)
+            result = add(g, path, "glibc", *name, &plain);
+    }
     berth_closure_fini(&closure);
     return result;
-}
-
-/* Adds the glibc that an artifact brings. */
-static int add_own_glibc(struct gathering *g)
-{
-    BERTH_FREE char *file = NULL;
-
-    return asprintf(&file, "%s/glibc/", artifact_of(g)) < 0 ? berth_err_oom(g->err)
-                                                            : add_glibc_beside(g, file);
 }
 
 /* Adds the link INTO/NAME to TARGET. */
@@ -527,8 +491,7 @@ static int add_aliases(struct gathering *g)
                 continue;
             if (add_alias(g, "lib", name, file->file) < 0)
                 return -1;
-            if (!artifact_of(g))
-                berth_strvec_push(&file->needs, name);
+            berth_strvec_push(&file->needs, name);
         }
         if (names.failed || file->needs.failed)
             return berth_err_oom(g->err);
@@ -545,11 +508,8 @@ static int gather_all(struct gathering *g)
             return -1;
     }
     if (add_names(g) < 0 || add_own_plugins(g) < 0 || follow_openers(g) < 0 ||
-        add_data(g) < 0 || add_configs(g) < 0 ||
-        (artifact_of(g) ? add_own_glibc : add_glibc)(g) < 0 || add_aliases(g) < 0)
-        return -1;
-    if ((artifact_of(g) ? berth_artifact_check(g->stack, g->to, g->err)
-                        : berth_sisters_add(g->to, g->err)) < 0)
+        add_data(g) < 0 || add_configs(g) < 0 || add_glibc(g) < 0 ||
+        add_aliases(g) < 0 || berth_sisters_add(g->to, g->err) < 0)
         return -1;
     return g->to->directories.failed || g->to->absent.failed ? berth_err_oom(g->err)
                                                              : 0;
@@ -560,15 +520,10 @@ int berth_gather(const struct berth_stack *stack, struct berth_gathered *ret_gat
 {
     struct berth_gathered gathered = {0};
     struct gathering g = {.stack = stack, .to = &gathered, .err = err};
-    const char *path = stack->libraries[0].path;
     int result;
 
-    if (artifact_of(&g))
-        berth_strvec_pushf(&g.env, "LD_LIBRARY_PATH=%.*s",
-                           (int)(berth_text_base(path) - path), path);
-    else
-        berth_strvec_pushf(&g.env, "LD_LIBRARY_PATH=%s",
-                           stack->search ? stack->search : "");
+    berth_strvec_pushf(&g.env, "LD_LIBRARY_PATH=%s",
+                       stack->search ? stack->search : "");
     result = g.env.failed ? berth_err_oom(err)
                           : berth_loader_self(&g.loader, &g.program, err);
     if (result == 0)

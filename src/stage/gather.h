@@ -32,11 +32,7 @@ struct berth_gathered {
  * plugins need; all of glibc, under glibc/; and the stack's data. A plugin that lacks a
  * library on this host is left out, as it cannot be loaded here. A library of MPI needs
  * itself by its other names (libmpi.so.12 is also libmpich.so.12), each a link beside
- * it, and needs the sisters that complete it (stage/sisters.h).
- *
- * Of a profile with an artifact only files in that belong to the stage, glibc only if
- * the artifact has it, and no file gets additional needs (stage/artifact.h). Returns 0
- * with
+ * it, and needs the sisters that complete it (stage/sisters.h). Returns 0 with
  * *RET_GATHERED, which the caller owns (berth_gathered_fini) and which borrows from
  * STACK; -1 with a sentence in ERR. */
 int berth_gather(const struct berth_stack *stack, struct berth_gathered *ret_gathered,

@@ -117,8 +117,6 @@ int berth_manifest_write(const struct berth_manifest *manifest, struct berth_buf
     PUT(buf, "profile", manifest->profile, manifest->version);
     PUT(buf, "from", manifest->from);
     PUT(buf, "mounted", manifest->mounted);
-    if (manifest->artifact)
-        PUT(buf, "artifact", manifest->artifact);
     put_files(manifest, buf);
     for (size_t i = 0; i + 1 < manifest->links.count; i += 2)
         PUT(buf, "link", manifest->links.items[i], manifest->links.items[i + 1]);
@@ -165,14 +163,6 @@ static int read_mounted(struct berth_manifest *manifest, const char *const field
                         struct berth_err *err)
 {
     return copy((char **const[]){&manifest->mounted}, fields, 1, err);
-}
-
-static int read_artifact(struct berth_manifest *manifest, const char *const fields[],
-                         struct berth_err *err)
-{
-    if (manifest->artifact)
-        return berth_err_set(err, "a second '%s'", "artifact");
-    return copy((char **const[]){&manifest->artifact}, fields, 1, err);
 }
 
 /* Refuses a path that leaves the stage. */
@@ -238,11 +228,10 @@ static const struct {
     int (*read)(struct berth_manifest *manifest, const char *const fields[],
                 struct berth_err *err);
 } records[] = {
-    {"profile", 2, true, read_profile},    {"from", 1, true, read_from},
-    {"mounted", 1, true, read_mounted},    {"file", 3, false, read_file},
-    {"artifact", 1, false, read_artifact}, {"link", 2, false, read_link},
-    {"set", 2, false, read_set},           {"source", 5, false, read_source},
-    {"absent", 1, false, read_absent},
+    {"profile", 2, true, read_profile}, {"from", 1, true, read_from},
+    {"mounted", 1, true, read_mounted}, {"file", 3, false, read_file},
+    {"link", 2, false, read_link},      {"set", 2, false, read_set},
+    {"source", 5, false, read_source},  {"absent", 1, false, read_absent},
 };
 
 enum { RECORDS = sizeof(records) / sizeof(records[0]) };
@@ -323,7 +312,6 @@ void berth_manifest_fini(struct berth_manifest *manifest)
     free(manifest->version);
     free(manifest->from);
     free(manifest->mounted);
-    free(manifest->artifact);
     for (size_t i = 0; i < manifest->file_count; i++) {
         free(manifest->files[i].file);
         free(manifest->files[i].soname);

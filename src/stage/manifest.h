@@ -24,8 +24,6 @@ enum { BERTH_MANIFEST_MAX = 16 << 20 };
  *     mounted PATH                         where the stage is in the container
  *     file FILE SONAME SIZE                FILE from the top of the stage, bytes;
  *                                          SONAME is - where there is none
- *     artifact PATH                        the files are links below this path, which
- *                                          the container has, too; not in a copy
  *     link FILE TARGET                     a symbolic link
  *     set NAME VALUE                       a variable, to set once the stage is
  * verified source PATH DEVICE INODE SIZE TIME   what was copied, or a directory that
@@ -54,7 +52,6 @@ struct berth_manifest {
     char *version;
     char *from;
     char *mounted;
-    char *artifact; /* NULL: the files are copies */
     struct berth_staged_file *files;
     size_t file_count, file_room;
     struct berth_strvec links; /* FILE, TARGET, FILE, TARGET, ... */

@@ -20,8 +20,6 @@
 #include "base/fd.h"
 #include "base/hash.h"
 #include "base/text.h"
-#include "probe/siteread.h"
-#include "probe/trusted.h"
 #include "stage/build.h"
 #include "stage/gather.h"
 #include "stage/expire.h"
@@ -44,10 +42,6 @@ static bool is_current(const struct berth_manifest *manifest)
             st.st_dev != it->device || (uint64_t)st.st_size != it->size ||
             nanoseconds(&st) != it->time)
             return false;
-        st.st_mode &= ~(mode_t)S_ISVTX; /* as in stage/artifact.c */
-        if (manifest->artifact &&
-            berth_trusted_check("", "", &st, berth_site_owner(), NULL) < 0)
-            return false;
     }
     for (size_t i = 0; i < manifest->absent.count; i++)
         if (access(manifest->absent.items[i], F_OK) == 0)
@@ -58,11 +52,10 @@ static bool is_current(const struct berth_manifest *manifest)
 /* Are all files there? A cleaner of /tmp may have removed some. */
 static bool is_whole(int dir, const struct berth_manifest *manifest)
 {
-    int how = manifest->artifact ? 0 : AT_SYMLINK_NOFOLLOW;
     struct stat st;
 
     for (size_t i = 0; i < manifest->file_count; i++)
-        if (fstatat(dir, manifest->files[i].file, &st, how) < 0 ||
+        if (fstatat(dir, manifest->files[i].file, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
             !S_ISREG(st.st_mode) || (uint64_t)st.st_size != manifest->files[i].size)
             return false;
     for (size_t i = 0; i < manifest->links.count; i += 2)
@@ -329,7 +322,7 @@ static int build(int root_fd, const struct berth_stage_root *root, const char *n
     b.dir = dir;
     b.path = path;
     b.mounted = mounted;
-    if (berth_profile_artifact(b.stack->profile) || check_mount(dir, root, err) == 0)
+    if (check_mount(dir, root, err) == 0)
         result = berth_build(&b, err);
     if (result == BERTH_BUILD_LATE)
         return -1;
@@ -358,18 +351,6 @@ static int make_locked(int fd, const struct berth_stack *stack,
         result = build(fd, root, name, &how, ret_staged, err);
     berth_gathered_fini(&gathered);
     return result;
-}
-
-int berth_stage_check(const struct berth_stack *stack, struct berth_err *err)
-{
-    struct berth_gathered gathered;
-
-    if (!berth_profile_artifact(stack->profile))
-        return 0;
-    if (berth_gather(stack, &gathered, err) < 0)
-        return berth_err_at(err, "profile '%s'", stack->profile->name);
-    berth_gathered_fini(&gathered);
-    return 0;
 }
 
 /* Waits until no other process makes a stage of STACK in ROOT, open at ROOT_FD, by a

@@ -14,9 +14,6 @@
  * DT_RPATH, where the stage is mounted, so that no variable and no path of the image
  * takes effect. The manifest lists the files (stage/manifest.h).
  *
- * The stage of an artifact (mpi/profile.h) has links in the place of copies. The files
- * find each other where the artifact is, which the container has at the same path.
- *
  * A stage is a directory STACK-HASH under a root. It is made under another name and
  * renamed when it is complete. If the host's MPI changes, a new stage is made. */
 
@@ -34,10 +31,6 @@ struct berth_staged {
 int berth_stage_find(const struct berth_stack *stack,
                      const struct berth_stage_root *root,
                      struct berth_staged *ret_staged, struct berth_err *err);
-
-/* Can a stage of STACK be made, as far as its artifact goes (stage/artifact.h)? Returns
- * 0, also without an artifact; or -1 with a sentence in ERR. */
-int berth_stage_check(const struct berth_stack *stack, struct berth_err *err);
 
 /* Is PATH, a directory of ROOT, a valid stage for ROOT's place in a container? */
 bool berth_stage_is_valid(const struct berth_stage_root *root, const char *path);

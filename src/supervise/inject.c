@@ -21,7 +21,6 @@
 #include "policy/fabric.h"
 #include "policy/mountrules.h"
 #include "probe/allowed.h"
-#include "probe/artifacts.h"
 #include "probe/devices.h"
 #include "probe/profilesread.h"
 #include "probe/siteread.h"
@@ -83,8 +82,6 @@ static int write_handovers(const struct berth_inject *inject,
         .task_stderr = inject->task_stderr,
         .directory = (char *)launch->directory,
     };
-    if (launch->artifacts)
-        order.mpi.artifacts = *launch->artifacts;
     if (berth_order_put(&order, &text, err) < 0)
         return -1;
     berth_strvec_push(&words, text.text);
@@ -231,8 +228,7 @@ int berth_inject_mounts(const struct berth_request *request,
 
 int berth_inject_fabric(const struct berth_request *request,
                         const struct berth_terms *terms, struct berth_strvec *mounts,
-                        struct berth_strvec *cdi, struct berth_strvec *artifacts,
-                        struct berth_err *err)
+                        struct berth_strvec *cdi, struct berth_err *err)
 {
     BERTH_PROFILE_SET struct berth_profile_set set = {0};
     BERTH_STRVEC struct berth_strvec binds = {0};
@@ -242,7 +238,6 @@ int berth_inject_fabric(const struct berth_request *request,
     if (!berth_request_may_stage(request))
         return 0;
     if (berth_profiles_read(terms, berth_site_owner(), &set, err) < 0 ||
-        berth_artifacts_resolve(&set, berth_site_owner(), err) < 0 ||
         berth_fabric_list(set.items, request, &binds, &devices, cdi, err) < 0 ||
         berth_allowed_present(&binds, &present, err) < 0 ||
         berth_devices_find(&devices, &present, err) < 0)
@@ -250,8 +245,7 @@ int berth_inject_fabric(const struct berth_request *request,
     for (size_t i = 0; i < present.count; i++)
         if (!berth_mountrules_has_destination(&request->mounts, present.items[i]))
             berth_strvec_push(mounts, present.items[i]);
-    berth_artifacts_list(&set, artifacts);
-    return mounts->failed || artifacts->failed ? berth_err_oom(err) : 0;
+    return mounts->failed ? berth_err_oom(err) : 0;
 }
 
 /* Set the variables of the binding and of the step in ENVIRONMENT. */

@@ -151,12 +151,11 @@ static int prepare(struct berth_task *task, struct berth_err *err)
 
     berth_strvec_fini(&task->mounts); /* of an earlier call that failed */
     berth_strvec_fini(&task->fabric);
-    berth_strvec_fini(&task->artifacts);
     if (berth_image_check(&task->order.request, err) < 0 ||
         check_paths(&task->order.request, err) < 0 ||
         berth_inject_mounts(&task->order.request, &task->mounts, err) < 0 ||
         berth_inject_fabric(&task->order.request, &task->order.terms, &task->fabric,
-                            &cdi, &task->artifacts, err) < 0 ||
+                            &cdi, err) < 0 ||
         berth_devicelist_make(task, &cdi, &gpu, err) < 0 ||
         berth_runtime_find(task->runtime, getenv("PATH"), &runtime, err) < 0)
         return -1;
@@ -177,7 +176,6 @@ static int prepare(struct berth_task *task, struct berth_err *err)
         .environment = task->environment,
         .mounts = &task->mounts,
         .fabric = &task->fabric,
-        .artifacts = &task->artifacts,
         .devices = &task->devices,
         .gpu = gpu,
         .command = task->command,

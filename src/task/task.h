@@ -24,7 +24,6 @@ struct berth_task {
     struct berth_strvec mounts; /* to mount for berth, as SRC:DST:ro */
     struct berth_strvec
         fabric; /* to mount for the host's MPI and devices, as SRC:DST:ro|rw */
-    struct berth_strvec artifacts;  /* of profiles (probe/artifacts.h) */
     struct berth_cdi_edits devices; /* what CDI devices bring */
     struct berth_launch launch;     /* how the container is started; .order is NULL
                                        before supervise/prepare.h has found it out */

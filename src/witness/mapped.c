@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/grow.h"
@@ -23,20 +22,6 @@
 
 enum { PATH_SIZE = 64 };
 
-/* Reads the status of a file of a stage, which is a link to the path of an artifact.
- * Returns false for other entries, also for links in the stage to another name. */
-static bool read_status(const FTSENT *entry, struct stat *ret)
-{
-    char first;
-
-    if (entry->fts_info == FTS_F) {
-        *ret = *entry->fts_statp;
-        return true;
-    }
-    return entry->fts_info == FTS_SL && readlink(entry->fts_path, &first, 1) == 1 &&
-           first == '/' && stat(entry->fts_path, ret) == 0;
-}
-
 void berth_mapped_add_stage(struct berth_mapped_files *files, const char *path,
                             const char *library)
 {
@@ -45,15 +30,13 @@ void berth_mapped_add_stage(struct berth_mapped_files *files, const char *path,
     FTSENT *entry;
 
     while (tree && (entry = fts_read(tree))) {
-        struct stat status;
-
-        if (!read_status(entry, &status) ||
+        if (entry->fts_info != FTS_F ||
             berth_grow(&files->staged, files->staged_count, &files->staged_room,
                        sizeof(*files->staged)) < 0)
             continue;
         files->staged[files->staged_count++] = (struct berth_mapped_stage){
-            status.st_dev, status.st_ino, strcmp(entry->fts_name, library) == 0,
-            berth_text_base(path)};
+            entry->fts_statp->st_dev, entry->fts_statp->st_ino,
+            strcmp(entry->fts_name, library) == 0, berth_text_base(path)};
     }
     if (tree)
         fts_close(tree);

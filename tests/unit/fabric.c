@@ -47,12 +47,6 @@ static const struct {
     {"off", "", "", ""},
 };
 
-static const struct berth_profile artifacts[] = {
-    {.name = "x", .stack = "x", .artifact = "/a/latest", .prefix = "/a/1"},
-    {.name = "z", .stack = "z", .artifact = "/b/latest"},
-    {0},
-};
-
 static void assert_lines(const struct berth_strvec *list, const char *expected)
 {
     BERTH_FREE char *lines = list->count ? unit_lines(list) : strdup("");
@@ -101,19 +95,6 @@ START_TEST(a_fabric_means_profiles)
     ck_assert_int_eq(
         berth_fabric_list(networks, &request, &none, &devices, &none, &err), 0);
     assert_lines(&devices, wishes[_i].devices);
-}
-END_TEST
-
-START_TEST(an_artifact_is_mounted_where_it_is)
-{
-    const struct berth_request request = {.mpi = (char *)"host"};
-    BERTH_STRVEC struct berth_strvec binds = {0};
-    BERTH_STRVEC struct berth_strvec none = {0};
-    struct berth_err err;
-
-    ck_assert_int_eq(berth_fabric_list(artifacts, &request, &binds, &none, &none, &err),
-                     0);
-    assert_lines(&binds, "/a/1:/a/1:ro\n");
 }
 END_TEST
 
@@ -235,7 +216,6 @@ int main(void)
 
     tcase_add_loop_test(tests, a_mode_means_profiles, 0, COUNT(modes));
     tcase_add_loop_test(tests, a_fabric_means_profiles, 0, COUNT(wishes));
-    tcase_add_test(tests, an_artifact_is_mounted_where_it_is);
     tcase_add_test(tests, a_bind_that_is_none_is_named);
     tcase_add_loop_test(tests, what_does_not_go_together_is_named, 0, COUNT(meetings));
     tcase_add_test(tests, the_devices_of_a_fabric_are_found);

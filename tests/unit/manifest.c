@@ -46,22 +46,6 @@ START_TEST(what_is_read_is_what_was_written)
 }
 END_TEST
 
-START_TEST(an_artifact_is_read_back)
-{
-    struct berth_manifest manifest;
-    BERTH_BUF struct berth_buf again = {0};
-    static const char with[] = HEAD FROM AT "artifact\t/shared/net/1.0\nend\n";
-    BERTH_FREE char *text = strdup(with);
-    struct berth_err err;
-
-    ck_assert_msg(berth_manifest_read(text, &manifest, &err) == 0, "%s", err.text);
-    ck_assert_str_eq(manifest.artifact, "/shared/net/1.0");
-    ck_assert_int_eq(berth_manifest_write(&manifest, &again, &err), 0);
-    ck_assert_str_eq(again.text, with);
-    berth_manifest_fini(&manifest);
-}
-END_TEST
-
 static const struct {
     const char *text;
     const char *why;
@@ -72,7 +56,6 @@ static const struct {
     {HEAD FROM AT "file\tlib/li", "line 5: expected 3 fields after 'file', got 1"},
     {HEAD FROM "end\n", "there is no 'mounted'"},
     {HEAD HEAD FROM AT "end\n", "line 3: there is no record 'berth-stage'"},
-    {HEAD FROM AT "artifact\t/a\nartifact\t/b\nend\n", "line 6: a second 'artifact'"},
     {HEAD FROM FROM AT "end\n", "line 4: a second 'from'"},
     {HEAD FROM AT "link\ta\tb\tc\td\te\tf\tg\nend\n",
      "line 5: expected 2 fields after 'link', got 6"},
@@ -117,7 +100,6 @@ int main(void)
     TCase *tests = tcase_create("manifest");
 
     tcase_add_test(tests, what_is_read_is_what_was_written);
-    tcase_add_test(tests, an_artifact_is_read_back);
     tcase_add_loop_test(tests, another_text_is_refused, 0, COUNT(bad));
     tcase_add_test(tests, a_name_with_a_tab_is_refused);
     return unit_run("manifest", tests);

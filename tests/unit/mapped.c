@@ -31,10 +31,7 @@ static void setup(void)
         asprintf(&command,
                  "cd '%s' && mkdir -p stage/lib && "
                  "cp libmpi.so.12 stage/lib && "
-                 "cp libnone.so stage/lib/libberth-mark.so && mkdir links && "
-                 "cp libnone.so far.so && "
-                 "ln -s \"$PWD/far.so\" links/libberth-mark.so && "
-                 "ln -s libberth-mark.so links/a && "
+                 "cp libnone.so stage/lib/libberth-mark.so && "
                  "mv libmpi.so.12 libodd.so && cp libodd.so libmpich.so.12",
                  directory),
         0);
@@ -133,24 +130,6 @@ START_TEST(any_of_several_libraries_shows_the_use_of_a_stage)
 }
 END_TEST
 
-/* The stage of an artifact has a link with an absolute path for each file. */
-START_TEST(the_file_behind_a_link_is_a_staged_one)
-{
-    struct berth_mapped_files files = {0};
-    const struct berth_mapped_file *file;
-    BERTH_FREE char *stage = unit_path(directory, "links");
-    pid_t pid = unit_process(map_all, "far.so");
-
-    berth_mapped_add_stage(&files, stage, BERTH_MARK_LIBRARY);
-    ck_assert_uint_eq(files.staged_count, 1);
-    ck_assert_int_eq(berth_mapped_inspect(&files, pid, &file), BERTH_MAPPED_STAGED);
-    ck_assert_str_eq(file->stage, "links");
-    kill(pid, SIGKILL);
-    waitpid(pid, NULL, 0);
-    berth_mapped_fini(&files);
-}
-END_TEST
-
 int main(void)
 {
     TCase *tests = tcase_create("mapped");
@@ -158,6 +137,5 @@ int main(void)
     tcase_add_unchecked_fixture(tests, setup, teardown);
     tcase_add_loop_test(tests, an_mpi_that_is_mapped_is_known, 0, COUNT(looks));
     tcase_add_test(tests, any_of_several_libraries_shows_the_use_of_a_stage);
-    tcase_add_test(tests, the_file_behind_a_link_is_a_staged_one);
     return unit_run("mapped", tests);
 }

@@ -280,19 +280,24 @@ equal "auto leaves it to steps with GPUs" "none 2" \
 on n1 root bash -c 'rm "$1" && ldconfig' - "$plugin"
 on login alice rm -f nccl.py
 
-# A fabric that is not where the loader looks.
-on n1 root bash -c 'mkdir -p /opt/net /etc/slurm/profiles.d &&
-    cp -a /usr/lib/x86_64-linux-gnu /opt/net/lib && cat >/etc/slurm/profiles.d/net.yaml' <<'END'
+# A fabric that is not where the loader looks, and a link that leads to its version.
+on n1 root bash -c 'mkdir -p /opt/net/1 /opt/net/2/lib /etc/slurm/profiles.d && ln -s 1 /opt/net/latest &&
+    cp -a /usr/lib/x86_64-linux-gnu /opt/net/1/lib && cd /opt/net/1/lib && cp -a libuc[mpst].so* ucx ../../2/lib &&
+    cat >/etc/slurm/profiles.d/net.yaml' <<'END'
 name: net
 kind: fabric
-prefix: /opt/net
+prefix: /opt/net/latest
 replaces: [libucp.so.0, libuct.so.0, libucs.so.0, libucm.so.0]
 END
 site n1 </dev/null
+net() { on n1 alice berth profiles 2>&1 | awk '/^[^ ]/ { on = /^net:/ } on'; }
 matches "a fabric of the site's, by its prefix" \
     "^net: libucp.so.0.0.0, a fabric, found by profile 'net'
-  /opt/net/lib/libucp.so.0" "$(on n1 alice berth profiles 2>&1 | grep -A4 ^net:)"
+  /opt/net/latest/lib/libucp.so.0" "$(net)"
 equal "and in an image" "$both" "$(alice srun -n1 -w n1 --container-image=$old \
     --container-fabric=net sh -c "$is_host" 2>&1)"
+matches "which has copies" "  stage: /tmp/berth-2001/net-" "$(net)"
+on n1 root ln -sfn 2 /opt/net/latest
+matches "a link that leads to another version takes other copies" "  stage: none yet" "$(net)"
 on n1 root rm -rf /opt/net /etc/slurm/profiles.d
 finish
