@@ -9,7 +9,6 @@
 #include "mpi/glibc.h"
 #include "mpi/pmi.h"
 #include "report/finding.h"
-#include "bind/translator.h"
 
 /* Adds a fact, unless VALUE is NULL. */
 static void add(struct berth_strvec *facts, const char *name, const char *value)
@@ -135,8 +134,7 @@ static void add_replacement(const struct berth_findings *findings,
     add_configs(&replacement->manifest, facts);
     add_glibc(findings, replacement, facts);
     if (replacement->family != BERTH_FAMILY_NONE)
-        add_managers(&replacement->staged, berth_translator_speaker(replacement),
-                     facts);
+        add_managers(&replacement->staged, replacement->family, facts);
     add_verified(findings, replacement, facts);
 }
 

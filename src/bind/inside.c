@@ -25,7 +25,6 @@
 #include "bind/replacement.h"
 #include "bind/parent.h"
 #include "bind/peers.h"
-#include "bind/translator.h"
 #include "step/channel.h"
 #include "step/marks.h"
 
@@ -123,8 +122,6 @@ static int match(struct program *program, struct berth_match matches[BERTH_MATCH
             .profile = stacks->items[i].profile->name,
             .version = stacks->items[i].version,
             .families = families_of(&stacks->items[i]),
-            .is_named_only = berth_translator_is_named_only(program->inside->terms,
-                                                            stacks->items[i].profile),
         };
     return berth_match_find(program->mode, &program->wants, &program->scan.objects,
                             offers, stacks->count, matches, &program->reason, err);

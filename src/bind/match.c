@@ -21,7 +21,7 @@ static bool is_host(const char *mode)
 
 static bool is_named(const struct berth_offer *offer, const char *mode)
 {
-    return (is_host(mode) && !offer->is_named_only) || strcmp(offer->name, mode) == 0 ||
+    return is_host(mode) || strcmp(offer->name, mode) == 0 ||
            strcmp(offer->profile, mode) == 0;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
@@ -15,8 +14,6 @@ struct berth_offer {
     const char *profile;   /* the name of its profile, which users may give, too */
     const char *version;   /* for people: "MPICH 4.2.1" */
     unsigned int families; /* a bit 1 << enum berth_mpi_family for each that it has */
-    bool is_named_only;    /* neither `auto` nor `host` means it: a translator that the
-                              site has not put into mpi.order */
 };
 
 /* The stack whose libraries replace those of one family. */

@@ -13,7 +13,6 @@
 #include "base/resolve.h"
 #include "base/text.h"
 #include "mpi/pmi.h"
-#include "bind/translator.h"
 
 /* The replacement over the MPI of FAMILY; NULL: the image's own stays. */
 static const struct berth_replacement *
@@ -124,8 +123,8 @@ int berth_peers_check(const struct berth_peers *peers, struct berth_err *ret_alo
         if (peers->count ? !replacement : !may_use(peers, family) || !is_meant)
             continue;
         if (check_one(peers, replacement ? &replacement->staged : &peers->scan->objects,
-                      replacement ? berth_translator_speaker(replacement) : family,
-                      replacement ? "the host's" : "the image's", &speaks, &why) == 0) {
+                      family, replacement ? "the host's" : "the image's", &speaks,
+                      &why) == 0) {
             fits |= is_meant;
             continue;
         }

@@ -19,7 +19,6 @@
 #include "base/text.h"
 #include "bind/bindover.h"
 #include "bind/bound.h"
-#include "bind/translator.h"
 #include "discover/loader.h"
 
 static const char *advice_of(const struct berth_replacement *replacement)
@@ -96,10 +95,7 @@ int berth_replacement_open(struct berth_factcache *cache, const char *mounted,
     berth_strvec_append(&replacement->set, &replacement->manifest.set);
     if (replacement->set.failed)
         return berth_err_oom(err);
-    if (read_staged(cache, replacement, err) < 0)
-        return -1;
-    berth_translator_name(replacement);
-    return berth_translator_check(replacement, err);
+    return read_staged(cache, replacement, err);
 }
 
 static void add_pair(struct berth_strvec *pairs, const char *from, const char *over)

@@ -46,13 +46,10 @@ static void print_stage(const struct berth_stack *stack)
 
 static void print_stack(const struct berth_stack *stack)
 {
-    bool is_mpi = berth_profile_is_mpi(stack->profile);
+    bool is_mpi = stack->profile->kind == BERTH_PROFILE_MPI;
 
     printf("%s: %s, %s%s, found by %s\n", stack->profile->stack, stack->version,
-           !is_mpi ? ""
-           : stack->profile->kind == BERTH_PROFILE_TRANSLATOR
-               ? "a translator for the family "
-               : "of the family ",
+           is_mpi ? "of the family " : "",
            is_mpi ? berth_mpi_family_name(stack->profile->family)
            : stack->profile->kind == BERTH_PROFILE_LIBRARIES ? "libraries"
                                                              : "a fabric",

@@ -239,7 +239,7 @@ static int find_all(const struct search *search, const struct berth_profile *pro
     for (const struct berth_profile *it = profiles; it->name; it++) {
         BERTH_STRVEC struct berth_strvec paths = {0};
 
-        if (berth_profile_is_mpi(it))
+        if (it->kind == BERTH_PROFILE_MPI)
             continue;
         if (find_libraries(search, it, it->adds, &paths, err) < 0 ||
             find_libraries(search, it, it->replaces, &paths, err) < 0 ||

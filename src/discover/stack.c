@@ -235,9 +235,7 @@ static int fill_stack(const struct search *s, const char *origin,
             ok = berth_stack_push(ret, &directory->items[i].library);
     ret->origin = strdup(origin);
     ret->search = path ? strdup(path) : NULL;
-    ret->version = strdup(s->given && s->given->kind == BERTH_PROFILE_TRANSLATOR
-                              ? s->given->name
-                              : berth_mpi_library_name(&c->what, name, sizeof(name)));
+    ret->version = strdup(berth_mpi_library_name(&c->what, name, sizeof(name)));
     return ok && ret->origin && ret->version && (!path || ret->search)
                ? 0
                : berth_err_oom(s->err);
@@ -329,7 +327,7 @@ static int search_prefixes(const struct search *s)
     for (one.given = s->profiles; one.given->name; one.given++) {
         BERTH_FREE char *origin = NULL;
 
-        if (!berth_profile_is_mpi(one.given) || !one.given->prefix)
+        if (one.given->kind != BERTH_PROFILE_MPI || !one.given->prefix)
             continue;
         if (asprintf(&origin, "profile '%s'", one.given->name) < 0)
             return berth_err_oom(s->err);

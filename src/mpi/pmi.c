@@ -58,18 +58,6 @@ static unsigned int managers_of_openmpi(const struct berth_mpi_objects *objects)
     return components ? managers : BERTH_PMI_PMIX;
 }
 
-enum berth_mpi_family berth_mpi_inner(const struct berth_mpi_objects *objects,
-                                      enum berth_mpi_family family)
-{
-    static const enum berth_mpi_family families[] = {
-        BERTH_FAMILY_MPICH, BERTH_FAMILY_OPENMPI, BERTH_FAMILY_ABI};
-
-    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)
-        if (families[i] != family && berth_mpi_objects_mpi(objects, families[i]))
-            return families[i];
-    return family;
-}
-
 unsigned int berth_mpi_managers(const struct berth_mpi_objects *objects,
                                 enum berth_mpi_family family)
 {

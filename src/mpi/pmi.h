@@ -18,11 +18,6 @@ enum berth_mpi_manager {
  * sticks in RET. */
 void berth_mpi_manager_types(unsigned int managers, struct berth_strvec *ret);
 
-/* The family of the MPI among OBJECTS that speaks to the process manager where a
- * library of FAMILY translates: another one. FAMILY if there is none. */
-enum berth_mpi_family berth_mpi_inner(const struct berth_mpi_objects *objects,
-                                      enum berth_mpi_family family);
-
 /* The process managers that the MPI of FAMILY among OBJECTS speaks to, as bits; 0: not
  * known. OBJECTS should have the components mca_pmix_*.so of Open MPI up to 4. */
 unsigned int berth_mpi_managers(const struct berth_mpi_objects *objects,

@@ -355,12 +355,6 @@ bool berth_profile_is_called(const struct berth_profile *profile, const char *na
     return strcmp(profile->stack, name) == 0 || strcmp(profile->name, name) == 0;
 }
 
-bool berth_profile_is_mpi(const struct berth_profile *profile)
-{
-    return profile->kind == BERTH_PROFILE_MPI ||
-           profile->kind == BERTH_PROFILE_TRANSLATOR;
-}
-
 const char *berth_profile_option(const struct berth_profile *profile)
 {
     return profile->kind == BERTH_PROFILE_LIBRARIES ? "--container-libraries"

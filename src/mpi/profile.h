@@ -49,10 +49,8 @@ struct berth_config {
 enum berth_profile_kind {
     BERTH_PROFILE_MPI,    /* the host's MPI in place of the image's */
     BERTH_PROFILE_FABRIC, /* the host's network libraries under the image's own MPI */
-    BERTH_PROFILE_LIBRARIES,  /* other libraries of the host in the place of the image's
-                               */
-    BERTH_PROFILE_TRANSLATOR, /* a library with the interface of an MPI, which calls the
-                                 host's MPI of another family */
+    BERTH_PROFILE_LIBRARIES, /* other libraries of the host in the place of the image's
+                              */
 };
 
 struct berth_profile {
@@ -102,9 +100,6 @@ const struct berth_profile *berth_profile_match(const struct berth_profile *prof
 
 /* Is NAME that of the profile, or of its stack? */
 bool berth_profile_is_called(const struct berth_profile *profile, const char *name);
-
-/* Does the profile bring an MPI, its own or a translator's? */
-bool berth_profile_is_mpi(const struct berth_profile *profile);
 
 /* Is SONAME one of the libraries that the profile needs, or is one of these in the
  * closure? Yes where it needs none. */

@@ -25,7 +25,6 @@ static bool may_use(const struct berth_profile *profile,
                 berth_profile_is_called(profile, request->fabric));
     if (!berth_request_mpi_may_host(request))
         return false;
-    /* `mpi.order` may choose a translator, too. */
     return !berth_request_mpi_is(request, BERTH_MODE_NAME) ||
            berth_profile_is_called(profile, request->mpi);
 }

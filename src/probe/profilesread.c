@@ -67,7 +67,7 @@ static int read_directory(const char *directory, uid_t owner,
 static void list_names(const struct berth_profile_set *set, struct berth_strvec *names)
 {
     for (size_t i = 0; i < set->count; i++) {
-        if (!berth_profile_is_mpi(&set->items[i]))
+        if (set->items[i].kind != BERTH_PROFILE_MPI)
             continue;
         berth_strvec_push_once(names, set->items[i].stack);
         berth_strvec_push_once(names, set->items[i].name);

@@ -226,8 +226,7 @@ const struct berth_key berth_profile_keys[] = {
     {"conflicts.variables", take_list, check_setting, NULL, FIELD(conflicts.variables)},
     {"conflicts.libraries", take_list, check_library, NULL, FIELD(conflicts.libraries)},
     /* After `binds`, so that `binds` is suggested for `bind`. */
-    {"kind", take_kind, NULL, WORDS("mpi", "fabric", "libraries", "translator"),
-     FIELD(kind)},
+    {"kind", take_kind, NULL, WORDS("mpi", "fabric", "libraries"), FIELD(kind)},
     {0},
 };
 
@@ -237,20 +236,16 @@ static void check_whole(const struct berth_reading *reading,
 {
     struct draft *draft = reading->into;
     struct berth_profile *profile = &draft->profile;
-    bool is_fabric = !berth_profile_is_mpi(profile);
-    bool is_translator = profile->kind == BERTH_PROFILE_TRANSLATOR;
+    bool is_fabric = profile->kind != BERTH_PROFILE_MPI;
     const char *const needed[] = {
-        "name", is_fabric ? profile->adds ? "adds" : "replaces" : "family",
-        is_translator ? "prefix" : "name"};
+        "name", is_fabric ? profile->adds ? "adds" : "replaces" : "family"};
     struct berth_err err;
 
     for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
         if (!berth_node_find(root, needed[i])) {
             berth_err_set(&err, "not there; a profile has a name and %s",
                           is_fabric ? "a list of what it replaces or adds"
-                          : is_translator
-                              ? "a family, that of a translator a prefix, too"
-                              : "a family");
+                                    : "a family");
             berth_reading_add_fault(reading, root->line, needed[i], &err);
         }
     for (size_t i = 0; profile->name && i < draft->set->count; i++)

@@ -12,9 +12,9 @@
 #define ABI     (1u << BERTH_FAMILY_ABI)
 
 static const struct berth_offer both[] = {
-    {"mpich", "mpich", "MPICH 4.2.1", MPICH, false},
-    {"openmpi", "openmpi-5", "Open MPI 5.0.7", OPENMPI, false},
-    {"mpich", "mpich-abi", "MPICH 5.0.2", MPICH | ABI, false},
+    {"mpich", "mpich", "MPICH 4.2.1", MPICH},
+    {"openmpi", "openmpi-5", "Open MPI 5.0.7", OPENMPI},
+    {"mpich", "mpich-abi", "MPICH 5.0.2", MPICH | ABI},
 };
 
 static const struct {

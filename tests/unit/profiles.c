@@ -128,14 +128,10 @@ static const struct {
     {"name: host\nfamily: mpich\n",
      "f:1: name: 'host' is a mode of --mpi-bind; name it otherwise"},
     {"name: x\nfamily: mpi\n", "f:2: family: expected mpich or openmpi, got 'mpi'"},
-    {"name: x\nkind: net\n",
-     "f:2: kind: expected mpi, fabric, libraries or translator, got 'net'"},
+    {"name: x\nkind: net\n", "f:2: kind: expected mpi, fabric or libraries, got 'net'"},
     {"name: x\nkind: fabric\n",
      "f:1: replaces: not there; a profile has a name and a list of what it replaces "
      "or adds"},
-    {"name: x\nkind: translator\nfamily: openmpi\n",
-     "f:1: prefix: not there; a profile has a name and a family, that of a translator "
-     "a prefix, too"},
     {"name: x\nkind: libraries\nlibraries: [liba.so.1]\n",
      "f:1: replaces: not there; a profile has a name and a list of what it replaces "
      "or adds"},
