@@ -32,7 +32,6 @@
 #include "bind/singleton.h"
 #include "step/namespaces.h"
 #include "stage/stage.h"
-#include "stage/expire.h"
 #include "discover/fabrics.h"
 #include "step/channel.h"
 #include "task/notice.h"
@@ -109,7 +108,6 @@ static int stage(const struct work *work, const struct berth_inside *with,
     if (berth_stage_get(&stacks->items[at], work->end > least ? work->end : least,
                         &staged, &why) < 0)
         return berth_channel_send(inside, BERTH_CHANNEL_REFUSED, why.text, err);
-    berth_stage_touch(staged.path);
     if (stacks->items[at].profile->kind == BERTH_PROFILE_LIBRARIES)
         watch_libraries(work, &stacks->items[at], staged.path);
     else
@@ -277,17 +275,6 @@ static int run_with_caches(const struct work *work, struct berth_inside *inside,
     return result;
 }
 
-/* Lock the stages until the step has ended: the supervisor has the descriptors open. */
-static void lock_roots(const struct work *work, const struct berth_stage_root *user)
-{
-    const struct berth_stage_root site = berth_stage_site();
-
-    if (work->order.mpi.user >= 0)
-        berth_expire_lock(user, work->order.mpi.user);
-    if (work->order.mpi.site >= 0)
-        berth_expire_lock(&site, work->order.mpi.site);
-}
-
 /* Find out by which means the tasks of the step can reach each other. */
 static void find_reach(const struct work *work, struct berth_inside *inside)
 {
@@ -335,7 +322,6 @@ static int run(const struct work *work, struct berth_err *err)
     inside.variable = choose_variable(&inside, work->container.environment.items);
     find_reach(work, &inside);
     work->witness->has_others = inside.reach.nodes > 1 || inside.reach.het_step;
-    lock_roots(work, &user);
     return run_with_caches(work, &inside, &user, err);
 }
 

@@ -13,7 +13,6 @@
 #include "discover/offered.h"
 #include "diagnose/sitefind.h"
 #include "stage/stage.h"
-#include "stage/expire.h"
 
 extern char **environ;
 
@@ -101,7 +100,6 @@ static int show(const struct berth_stacks *stacks, bool is_prepared)
 
 static int list(bool is_prepared)
 {
-    const struct berth_stage_root root = berth_stage_site();
     BERTH_SITE struct berth_site site = berth_site_default();
     BERTH_TERMS struct berth_terms terms = {0};
     struct berth_offered offered;
@@ -120,8 +118,6 @@ static int list(bool is_prepared)
     if (offered.stacks.count == 0)
         printf("no MPI found on this host; load its module, or set MPI_HOME\n");
     fabrics = show(&offered.fabrics, is_prepared);
-    if (is_prepared)
-        berth_expire(&root); /* remove the stages of earlier releases of the stacks */
     berth_offered_fini(&offered);
     return result ? result : fabrics;
 }

@@ -56,8 +56,6 @@ static const struct berth_field mpi_fields[] = {
     {"tasks", BERTH_FIELD_NUMBER, MEMBER(mpi.tasks)},
     {"apart", BERTH_FIELD_NUMBER, MEMBER(mpi.apart)},
     {"seconds", BERTH_FIELD_NUMBER, MEMBER(mpi.seconds)},
-    {"user-fd", BERTH_FIELD_DESCRIPTOR, MEMBER(mpi.user)},
-    {"site-fd", BERTH_FIELD_DESCRIPTOR, MEMBER(mpi.site)},
     {"stderr-fd", BERTH_FIELD_DESCRIPTOR, MEMBER(mpi.task_stderr)},
     {"directory", BERTH_FIELD_TEXT, MEMBER(mpi.directory)},
     {0},

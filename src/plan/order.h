@@ -59,8 +59,6 @@ struct berth_order_mpi {
     unsigned int tasks; /* the number of tasks of the step on this node */
     unsigned int apart; /* as in mpi/reach.h */
     int seconds;        /* that are left for berth-mpi */
-    int user, site;     /* descriptors of the roots of stages that the container mounts;
-                           -1: it mounts none */
     int task_stderr;    /* descriptor; -1: none */
     char *directory;    /* working directory of the task; NULL: removed */
 };
@@ -97,8 +95,6 @@ struct berth_order {
 #define BERTH_ORDER_EMPTY                                                              \
     {                                                                                  \
         .report = -1, .memory = -1, .tasks = -1, .ended = -1, .mpi = {                 \
-            .user = -1,                                                                \
-            .site = -1,                                                                \
             .task_stderr = -1                                                          \
         }                                                                              \
     }

@@ -31,9 +31,6 @@ enum { BATCH = 128, PATCH_SECONDS = 120, PATCH_SAYS = 1 << 20 };
 
 extern char **environ;
 
-/* A copy that is not complete. */
-#define PARTIAL ".partial"
-
 /* Refuses for the errno NUMBER. Names the root, since files in it have a temporary
  * name. */
 static int refuse_room(const struct berth_build *b, int number)
@@ -79,61 +76,35 @@ static int copy_file(const struct berth_build *b,
     if (from < 0)
         return berth_err_set(b->err, "'%s': cannot be read: %s", file->source,
                              strerror(errno));
-    unlinkat(b->dir, PARTIAL, 0);
     if (berth_tree_parents(b->dir, file->file) < 0 ||
-        berth_tree_copy(from, b->dir, PARTIAL, file->st.st_mode & 0111 ? 0755 : 0644) <
-            0)
+        berth_tree_copy(from, b->dir, file->file,
+                        file->st.st_mode & 0111 ? 0755 : 0644) < 0)
         return refuse_room(b, errno);
-    if (fstat(from, &st) < 0 || !is_same(&st, &file->st))
-        return refuse_change(b, file->source);
-    return renameat(b->dir, PARTIAL, b->dir, file->file) < 0 ? refuse_room(b, errno)
-                                                             : 0;
+    return fstat(from, &st) == 0 && is_same(&st, &file->st)
+               ? 0
+               : refuse_change(b, file->source);
 }
 
-/* Reports that the time is over, when DONE of the files are copied. */
-static int report_late(const struct berth_build *b, size_t done)
-{
-    berth_err_set(b->err,
-                  "'%.*s': the host's MPI is not copied there yet (%zu of %zu files); "
-                  "submit the step again to go on with the copy" BERTH_STAGE_SLOW,
-                  (int)(strrchr(b->path, '/') - b->path), b->path, done,
-                  b->gathered->count);
-    return BERTH_BUILD_LATE;
-}
-
-static bool is_copied(const struct berth_build *b,
-                      const struct berth_gathered_file *file)
-{
-    struct stat st;
-
-    return fstatat(b->dir, file->file, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-           S_ISREG(st.st_mode) && st.st_size == file->st.st_size;
-}
-
-/* Copies the files that an earlier call has not copied, and makes the links. At least
- * half of the time is reserved for the rest of the work, which no later call can
- * continue. */
+/* Copies the files, and makes the links. */
 static int copy_all(const struct berth_build *b)
 {
     const struct berth_strvec *links = &b->gathered->links;
-    bool copied = false;
 
     for (size_t i = 0; i < b->gathered->count; i++) {
-        if (is_copied(b, &b->gathered->files[i]))
-            continue;
         if (berth_build_is_late(b->end))
-            return report_late(b, i);
+            return berth_err_set(
+                b->err,
+                "'%.*s': the host's MPI was not copied there in time (%zu of %zu "
+                "files); submit the step again" BERTH_STAGE_SLOW,
+                (int)(strrchr(b->path, '/') - b->path), b->path, i, b->gathered->count);
         if (copy_file(b, &b->gathered->files[i]) < 0)
             return -1;
-        copied = true;
     }
     for (size_t i = 0; i < links->count; i += 2)
         if (berth_tree_parents(b->dir, links->items[i]) < 0 ||
-            (symlinkat(links->items[i + 1], b->dir, links->items[i]) < 0 &&
-             errno != EEXIST))
+            symlinkat(links->items[i + 1], b->dir, links->items[i]) < 0)
             return refuse_room(b, errno);
-    return copied && berth_build_is_late(b->half) ? report_late(b, b->gathered->count)
-                                                  : 0;
+    return 0;
 }
 
 /* Writes all of the new file FD (-1: errno has the cause), and closes it, because some
@@ -378,41 +349,25 @@ static int write_manifest(const struct berth_build *b,
     return write_whole(b, fd, text.text, text.used);
 }
 
-/* Marks the directory: from here on it has files that differ from the host's and are
- * not finished. */
-static int mark_spoilt(const struct berth_build *b)
-{
-    BERTH_CLOSE int fd =
-        openat(b->dir, BERTH_BUILD_SPOILT, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-
-    return fd < 0 ? refuse_room(b, errno) : 0;
-}
-
 static int build(const struct berth_build *b)
 {
     struct berth_manifest manifest = {0};
-    int result = copy_all(b);
+    int result;
 
-    if (result != 0)
-        return result;
-    if (mark_spoilt(b) < 0 || write_mark_library(b) < 0 || patch_all(b) < 0)
+    if (copy_all(b) < 0 || write_mark_library(b) < 0 || patch_all(b) < 0)
         return -1;
     result = fill_manifest(b, &manifest) < 0 ? -1 : write_manifest(b, &manifest);
     berth_manifest_fini(&manifest);
-    if (result == 0 && unlinkat(b->dir, BERTH_BUILD_SPOILT, 0) < 0)
-        return refuse_room(b, errno);
     return result;
 }
 
 int berth_build(const struct berth_build *it, struct berth_err *err)
 {
-    int64_t now = berth_clock();
     struct berth_build b = *it;
     const struct sigaction ignore = {.sa_handler = SIG_IGN};
     struct sigaction before;
     int result;
 
-    b.half = it->end ? now + (it->end - now) / 2 : 0;
     b.err = err;
     /* A limit on the size of files must be an error, not a signal. */
     sigaction(SIGXFSZ, &ignore, &before);

@@ -14,23 +14,16 @@ struct berth_build {
     const char *path; /* of the directory */
     const struct berth_stack *stack;
     const struct berth_gathered *gathered;
-    const char *mounted; /* where the stage is in the container */
-    int64_t end;         /* the latest end, on berth_clock(); 0: no limit */
-    /* Set by berth_build(): half of the time until END, and its ERR. */
-    int64_t half;
-    struct berth_err *err;
+    const char *mounted;   /* where the stage is in the container */
+    int64_t end;           /* the latest end, on berth_clock(); 0: no limit */
+    struct berth_err *err; /* set by berth_build() */
 };
 
 /* Fills the directory with copies of the gathered files, which search their libraries
- * where the stage is mounted, with links and with the manifest. Keeps files that an
- * earlier call has copied. Returns 0; -1 with a sentence in ERR (no room, a source that
- * changes, no patchelf), and the caller removes the directory; BERTH_BUILD_LATE with a
- * sentence in ERR, and a later call can continue. */
-enum { BERTH_BUILD_LATE = 1 };
+ * where the stage is mounted, with links and with the manifest. Returns 0; or -1 with a
+ * sentence in ERR (no room, a source that changes, no patchelf, no time), and the
+ * caller removes the directory. */
 int berth_build(const struct berth_build *build, struct berth_err *err);
-
-/* If the directory has this file, a later call cannot continue with it. */
-#define BERTH_BUILD_SPOILT ".patching"
 
 /* Is END (on berth_clock(); 0: no limit) reached? */
 bool berth_build_is_late(int64_t end);

@@ -22,7 +22,6 @@
 #include "base/text.h"
 #include "stage/build.h"
 #include "stage/gather.h"
-#include "stage/expire.h"
 #include "base/tree.h"
 
 #define MANIFEST "manifest"
@@ -92,15 +91,13 @@ static bool has_all(const struct berth_manifest *manifest,
 static bool is_of(const struct berth_manifest *manifest,
                   const struct berth_stack *stack, const char *mounted)
 {
-    return (!stack ||
-            (strcmp(manifest->from, stack->libraries[0].path) == 0 &&
-             strcmp(manifest->profile, berth_profile_label(stack->profile)) == 0 &&
-             has_all(manifest, stack))) &&
-           strcmp(manifest->mounted, mounted) == 0;
+    return strcmp(manifest->from, stack->libraries[0].path) == 0 &&
+           strcmp(manifest->profile, berth_profile_label(stack->profile)) == 0 &&
+           has_all(manifest, stack) && strcmp(manifest->mounted, mounted) == 0;
 }
 
-/* Read the stage NAME of the root open at ROOT_FD. Returns whether it is one for STACK
- * (NULL: any), valid now. */
+/* Read the stage NAME of the root open at ROOT_FD. Returns whether it is one for STACK,
+ * valid now. */
 static bool read_stage(int root_fd, const struct berth_stage_root *root,
                        const char *name, const struct berth_stack *stack,
                        struct berth_staged *ret_staged)
@@ -161,27 +158,6 @@ int berth_stage_find(const struct berth_stack *stack,
     return result;
 }
 
-bool berth_stage_is_valid(const struct berth_stage_root *root, const char *path)
-{
-    size_t length = strlen(root->path);
-    struct berth_staged staged;
-    BERTH_CLOSE int fd = -1;
-
-    if (strncmp(path, root->path, length) != 0 || path[length] != '/' ||
-        strchr(path + length + 1, '/'))
-        return false;
-    fd = berth_tree_open(root->path, root->owner, root->forbidden, NULL, NULL);
-    if (fd < 0 || !read_stage(fd, root, path + length + 1, NULL, &staged))
-        return false;
-    berth_staged_fini(&staged);
-    return true;
-}
-
-void berth_stage_touch(const char *path)
-{
-    utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW);
-}
-
 static void mix(uint64_t *hash, const void *bytes, size_t count)
 {
     *hash = berth_hash(*hash, bytes, count);
@@ -229,41 +205,21 @@ static int name_stage(const struct berth_stack *stack,
     return 0;
 }
 
-/* Is NAME below ROOT_FD the directory that is open at FD? */
-static bool is_at(int root_fd, const char *name, int fd)
-{
-    struct stat a, b;
-
-    return fstat(fd, &a) == 0 && fstatat(root_fd, name, &b, AT_SYMLINK_NOFOLLOW) == 0 &&
-           a.st_ino == b.st_ino && a.st_dev == b.st_dev;
-}
-
-/* Opens the directory UNFINISHED, with the copies of an earlier maker, and locks it.
- * The lock shows other processes that the maker is alive; only the owner can open, and
- * so lock, the directory. Returns a descriptor, or -1 with a sentence. */
+/* Makes and opens the directory UNFINISHED, in place of what a killed maker has left.
+ * Returns a descriptor, or -1 with a sentence. */
 static int open_unfinished(int root_fd, const struct berth_stage_root *root,
                            const char *unfinished, struct berth_err *err)
 {
-    for (int i = 0; i < 1000; i++) {
-        int fd;
+    int fd;
 
-        if (mkdirat(root_fd, unfinished, 0700) < 0 && errno != EEXIST)
-            break;
-        fd = openat(root_fd, unfinished,
-                    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
-            is_at(root_fd, unfinished, fd)) {
-            if (faccessat(fd, BERTH_BUILD_SPOILT, F_OK, 0) < 0)
-                return fd;
-            berth_tree_remove(root_fd, unfinished);
-        }
-        /* Another process may have removed the directory before it was locked. */
-        if (fd < 0)
-            break;
-        close(fd);
-    }
-    return berth_err_set(err, "'%s': cannot be written to: %s", root->path,
-                         strerror(errno));
+    berth_tree_remove(root_fd, unfinished);
+    fd = mkdirat(root_fd, unfinished, 0700) < 0
+             ? -1
+             : openat(root_fd, unfinished,
+                      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return fd < 0 ? berth_err_set(err, "'%s': cannot be written to: %s", root->path,
+                                  strerror(errno))
+                  : fd;
 }
 
 /* Give the finished directory FROM its NAME. If another process was faster, its
@@ -312,7 +268,7 @@ static int build(int root_fd, const struct berth_stage_root *root, const char *n
     BERTH_CLOSE int dir = -1;
     int result = -1;
 
-    if (asprintf(&unfinished, BERTH_STAGE_UNFINISHED "%s", name) < 0 ||
+    if (asprintf(&unfinished, ".new-%s", b.stack->profile->stack) < 0 ||
         asprintf(&mounted, "%s/%s", root->mounted, name) < 0 ||
         asprintf(&path, "%s/%s", root->path, unfinished) < 0)
         return berth_err_oom(err);
@@ -324,14 +280,11 @@ static int build(int root_fd, const struct berth_stage_root *root, const char *n
     b.mounted = mounted;
     if (check_mount(dir, root, err) == 0)
         result = berth_build(&b, err);
-    if (result == BERTH_BUILD_LATE)
-        return -1;
     if (result == 0 && fchmod(dir, 0755) < 0)
         result = berth_err_set(err, "'%s': %s", path, strerror(errno));
     if (result == 0)
         result = publish(root_fd, root, unfinished, name, b.stack, ret_staged, err);
-    if (is_at(root_fd, unfinished, dir))
-        berth_tree_remove(root_fd, unfinished);
+    berth_tree_remove(root_fd, unfinished);
     return result;
 }
 
@@ -402,7 +355,6 @@ int berth_stage_make(const struct berth_stack *stack,
     found = berth_stage_find(stack, root, ret_staged, err);
     if (found != 0)
         return found < 0 ? -1 : 0;
-    berth_expire_unfinished(fd);
     return make_locked(fd, stack, root, end, ret_staged, err);
 }
 

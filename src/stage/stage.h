@@ -15,7 +15,8 @@
  * takes effect. The manifest lists the files (stage/manifest.h).
  *
  * A stage is a directory STACK-HASH under a root. It is made under another name and
- * renamed when it is complete. If the host's MPI changes, a new stage is made. */
+ * renamed when it is complete. If the host's MPI changes, a new stage is made. Nothing
+ * here removes an old one: systemd-tmpfiles does (etc/tmpfiles.d/berth.conf). */
 
 /* A complete stage. */
 struct berth_staged {
@@ -32,19 +33,12 @@ int berth_stage_find(const struct berth_stack *stack,
                      const struct berth_stage_root *root,
                      struct berth_staged *ret_staged, struct berth_err *err);
 
-/* Is PATH, a directory of ROOT, a valid stage for ROOT's place in a container? */
-bool berth_stage_is_valid(const struct berth_stage_root *root, const char *path);
-
-/* Sets the time of the stage PATH, its last use, to now, if the user may change it. */
-void berth_stage_touch(const char *path);
-
 /* Makes a stage of STACK in ROOT, which is made if it does not exist. One process makes
  * it; others wait for that process. Takes about a second, or as long as it takes to
  * read and write the host's MPI; needs `patchelf` and up to some hundred megabytes. END
- * is the latest end, on berth_clock() (0: no limit). The copies of a maker that was too
- * slow, or was killed, stay, and the next maker continues with them. Returns 0 with
- * *RET_STAGED, which the caller owns; -1 with a sentence in ERR, and leaves nothing but
- * such copies. */
+ * is the latest end, on berth_clock() (0: no limit). Returns 0 with *RET_STAGED, which
+ * the caller owns; -1 with a sentence in ERR, and leaves nothing. What a killed maker
+ * has left is removed by the next one. */
 int berth_stage_make(const struct berth_stack *stack,
                      const struct berth_stage_root *root, int64_t end,
                      struct berth_staged *ret_staged, struct berth_err *err);

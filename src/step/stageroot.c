@@ -97,8 +97,7 @@ struct berth_stage_root berth_stage_user_in(const char *top, bool make,
                                      .mounted = BERTH_STAGE_USER_MOUNTED,
                                      .owner = geteuid(),
                                      .forbidden = 0077,
-                                     .mode = 0700,
-                                     .days = BERTH_STAGE_DAYS};
+                                     .mode = 0700};
 }
 
 struct berth_stage_root berth_stage_user(char path[BERTH_STAGE_USER_SIZE])

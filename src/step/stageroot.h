@@ -13,17 +13,12 @@ struct berth_stage_root {
     uid_t owner;         /* the only user who may write it */
     mode_t forbidden;    /* permissions that it must not have */
     mode_t mode;         /* permissions with which it is made */
-    unsigned int
-        days; /* a stage that was not used for longer is removed; 0: it stays */
 };
 
 /* Where `berth profiles --prepare` puts the stages for all users, as root. */
 #define BERTH_STAGE_SITE         "/var/lib/berth/stage"
 #define BERTH_STAGE_SITE_MOUNTED "/.berth/site"
 #define BERTH_STAGE_USER_MOUNTED "/.berth/user"
-
-/* A user's stage that no step has used for so many days is removed (stage/expire.h). */
-enum { BERTH_STAGE_DAYS = 30 };
 
 /* Advice that makes a user's root unnecessary, appended to a sentence. */
 #define BERTH_STAGE_ADVICE                                                             \

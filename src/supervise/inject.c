@@ -4,12 +4,15 @@
 
 #include "supervise/inject.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -34,11 +37,9 @@
 
 /* The descriptors of berth-mpi. */
 struct descriptors {
-    int task;      /* the order, and the environment of the task on the host */
-    int container; /* the command, and the environment in the container */
-    int channel;   /* step/channel.h */
-    int user; /* the directories of stages that the container mounts; -1: it does not */
-    int site;
+    int task;        /* the order, and the environment of the task on the host */
+    int container;   /* the command, and the environment in the container */
+    int channel;     /* step/channel.h */
     int task_stderr; /* as in struct berth_inject */
 };
 
@@ -47,16 +48,37 @@ static int open_root(struct berth_stage_root root)
     return berth_tree_open(root.path, root.owner, root.forbidden, NULL, NULL);
 }
 
-/* Open the directories of stages. They stay open in this process, which lives as long
- * as the step on its node, because berth-mpi locks them (stage/expire.h). */
-static void open_roots(const struct berth_request *request, struct descriptors *fds)
+/* Locks the directory FD (-1: none) until this process ends. systemd-tmpfiles has such
+ * a lock itself while it cleans. */
+static void lock_directory(const struct berth_inject *inject, int fd)
+{
+    static const struct timespec moment = {.tv_nsec = 50000000};
+
+    while (fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 &&
+           berth_deadline_left(inject->deadline) > 0)
+        nanosleep(&moment, NULL);
+}
+
+/* Locks the user's stages, and the directory that they are in, for as long as the step
+ * runs on its node: systemd-tmpfiles descends into no directory that is locked
+ * (tmpfiles.d(5)). A stage that the step makes is too young for it. */
+static void lock_stages(const struct berth_inject *inject)
 {
     char path[BERTH_STAGE_USER_SIZE];
+    int root = berth_request_may_stage(inject->launch->request)
+                   ? open_root(berth_stage_user(path))
+                   : -1;
+    DIR *list = root < 0 ? NULL : opendir(path);
+    const struct dirent *entry;
 
-    if (!berth_request_may_stage(request))
-        return;
-    fds->user = open_root(berth_stage_user(path));
-    fds->site = open_root(berth_stage_site());
+    lock_directory(inject, root);
+    while (list && (entry = readdir(list)))
+        if (*entry->d_name != '.')
+            lock_directory(inject,
+                           openat(root, entry->d_name,
+                                  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (list)
+        closedir(list);
 }
 
 static int write_handovers(const struct berth_inject *inject,
@@ -77,8 +99,6 @@ static int write_handovers(const struct berth_inject *inject,
         .tasks = inject->tasks,
         .apart = inject->apart,
         .seconds = (int)(berth_deadline_left(inject->deadline) / 1000),
-        .user = fds->user,
-        .site = fds->site,
         .task_stderr = inject->task_stderr,
         .directory = (char *)launch->directory,
     };
@@ -100,8 +120,7 @@ static void become_program(const struct descriptors *fds)
 {
     static char *const environment[] = {(char *)"PATH=/usr/bin:/bin:/usr/sbin:/sbin",
                                         NULL};
-    const int given[] = {fds->task, fds->container, fds->channel,
-                         fds->user, fds->site,      fds->task_stderr};
+    const int given[] = {fds->task, fds->container, fds->channel, fds->task_stderr};
     char numbers[3][16];
     char *argv[] = {(char *)"berth-mpi", numbers[0], numbers[1], numbers[2], NULL};
     struct berth_err err;
@@ -186,10 +205,10 @@ static int bind_mpi(const struct berth_inject *inject,
                     const struct berth_strvec *environment,
                     struct berth_injected *injected, struct berth_err *err)
 {
-    struct descriptors fds = {-1, -1, -1, -1, -1, inject->task_stderr};
+    struct descriptors fds = {-1, -1, -1, inject->task_stderr};
     int result;
 
-    open_roots(inject->launch->request, &fds);
+    lock_stages(inject);
     result = write_handovers(inject, environment, &fds, err);
     if (result == 0)
         result = start_program(inject, &fds, injected, err);

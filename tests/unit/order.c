@@ -49,8 +49,6 @@ START_TEST(an_order_arrives_as_it_was_given)
                                          .tasks = 13,
                                          .apart = 2,
                                          .seconds = -1,
-                                         .user = 3,
-                                         .site = -1,
                                          .task_stderr = 2,
                                          .directory = strdup("/my dir")};
     ck_assert_msg(berth_order_put(&order, &text, &err) == 0, "%s", err.text);
@@ -64,7 +62,7 @@ START_TEST(an_order_arrives_as_it_was_given)
         "container-all=4&job=42&"
         "report-fd=5&"
         "memory-fd=6&tasks-fd=7&ended-fd=8;"
-        "mpi:holder=11&parent=12&tasks=13&apart=2&seconds=-1&user-fd=3&stderr-fd=2&"
+        "mpi:holder=11&parent=12&tasks=13&apart=2&seconds=-1&stderr-fd=2&"
         "directory=/my%20dir;.");
     ck_assert_msg(berth_order_get(text.text, &got, &err) == 0, "%s", err.text);
     ck_assert_int_eq(berth_order_put(&got, &again, &err), 0);
@@ -79,7 +77,6 @@ START_TEST(an_order_arrives_as_it_was_given)
     ck_assert_str_eq(got.argv0, "");
     ck_assert_str_eq(got.mpi.directory, "/my dir");
     ck_assert_int_eq(got.mpi.seconds, -1);
-    ck_assert_int_eq(got.mpi.site, -1);
 }
 END_TEST
 
