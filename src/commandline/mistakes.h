@@ -49,28 +49,11 @@ enum berth_bundle {
 bool berth_mistake_bundle(const struct berth_typed *typed, const char *value,
                           enum berth_bundle kind, struct berth_err *ret);
 
-/* Warns of PYXIS_CONTAINER_IMAGE, the variable for the image in pyxis, whose VALUE may
- * be NULL. Not if our options have a prefix: the site may then have pyxis, too. */
-bool berth_mistake_pyxis(const struct berth_typed *typed, const char *value,
-                         struct berth_err *ret);
-
-/* Warns of an mpirun with --mpi-bind=launch that starts its daemons with ssh, by its
- * words or by a variable in ENVIRONMENT. */
-bool berth_mistake_ssh(const struct berth_typed *typed,
-                       const struct berth_request *request, char *const *environment,
-                       struct berth_err *ret);
-
-/* Warns of an mpirun in a component with an image: it would ask Slurm for its ranks,
- * and wait for ever. Not with a mode of --mpi-bind for an mpirun, not with
- * --mpi-bind=off, and not if srun refuses the mpirun (commandline/launcher.h). */
-bool berth_mistake_mpirun(const struct berth_typed *typed,
-                          const struct berth_request *request, struct berth_err *ret);
-
 /* Warns of the script TEXT, in messages NAME, of a job with an image: the script has no
  * srun. Scripts that the script calls are not read. */
 bool berth_mistake_script(const char *name, const char *text, struct berth_err *ret);
 
-/* May the script TEXT pass its arguments on? A shell script does with "$@" or "$1"; any
- * other (Python, Perl, csh) may. Then an option after the name of the script may be for
- * a srun in the script. */
+/* May the script TEXT pass its arguments on, by "$@" or "$1", or by a name with "arg"
+ * in another language? Then an option after the name of the script may be for a srun in
+ * the script. */
 bool berth_mistake_passes_arguments(const char *text);

@@ -156,8 +156,6 @@ static int suggest_near(const char *path, const struct split *split, const char 
                          path, split->name, near);
 }
 
-#define NOT_FOUND "not found; check the path, and that the nodes see this file system"
-
 int berth_missing_explain(const char *path, struct berth_err *err)
 {
     SPLIT struct split split = split_path(path);
@@ -175,11 +173,10 @@ int berth_missing_explain(const char *path, struct berth_err *err)
         return suggest_near(path, &split, near, err);
     if (bare && berth_registry_is_host(split.rest))
         return suggest_registry(path, split.rest, err);
-    if (berth_registry_is_file(path))
-        return berth_err_set(err, "image '%s': " NOT_FOUND, path);
-    return berth_err_set(
-        err, "image '%s': " NOT_FOUND " (for an image of a registry write %s)", path,
-        bare && berth_registry_possible(split.rest, &uri) ? uri.text : "docker://NAME");
+    return berth_err_set(err,
+                         "image '%s': not found; check the path, and that the nodes "
+                         "see this file system",
+                         path);
 }
 
 bool berth_missing_in_registry(const char *path)

@@ -340,14 +340,10 @@ static struct berth_typed typed(const struct berth_request *request)
 static int check_launcher(const struct berth_request *request, unsigned long tasks,
                           struct berth_err *err)
 {
-    struct berth_typed line = typed(request);
-
     if (berth_launcher_check_bundle(request, find_bundle(), err) < 0 ||
-        berth_launcher_check_tasks(request, tasks, err) < 0 ||
-        berth_launcher_check_job(request, getenv("SLURM_JOB_ID"), err) < 0)
+        berth_launcher_check_tasks(request, tasks, err) < 0)
         return -1;
-    berth_typed_mpirun(&line, request, site_says_mpi());
-    return 0;
+    return berth_launcher_check_job(request, getenv("SLURM_JOB_ID"), err);
 }
 
 /* The environment of the tasks is known here if --export does not change it. */

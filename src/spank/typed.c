@@ -45,15 +45,13 @@ static enum berth_bundle inspect_bundle(const char *path)
     return access(config, F_OK) == 0 ? BERTH_BUNDLE_PROPER : BERTH_BUNDLE_PLAIN;
 }
 
-/* Warn of Slurm's own --container, and of variables of pyxis. */
-static void warn_of_others(const struct berth_typed *typed, const char *bundle)
+/* Warn of Slurm's own --container. */
+static void warn_of_bundle(const struct berth_typed *typed, const char *bundle)
 {
     struct berth_err sentence;
 
     if (bundle && *bundle &&
         berth_mistake_bundle(typed, bundle, inspect_bundle(bundle), &sentence))
-        berth_typed_warn(typed->prefix, &sentence);
-    if (berth_mistake_pyxis(typed, getenv("PYXIS_CONTAINER_IMAGE"), &sentence))
         berth_typed_warn(typed->prefix, &sentence);
 }
 
@@ -66,18 +64,7 @@ void berth_typed_step(const struct berth_typed *typed, const char *bundle)
     if (berth_mistake_colon(typed, &sentence) ||
         berth_mistake_misplaced(typed, &sentence))
         berth_typed_warn(typed->prefix, &sentence);
-    warn_of_others(typed, bundle);
-}
-
-void berth_typed_mpirun(const struct berth_typed *typed,
-                        const struct berth_request *request, bool site_says)
-{
-    struct berth_err sentence;
-
-    if (berth_hetgroups_is_first(typed->line) &&
-        (berth_mistake_ssh(typed, request, environ, &sentence) ||
-         (!site_says && berth_mistake_mpirun(typed, request, &sentence))))
-        berth_typed_warn(typed->prefix, &sentence);
+    warn_of_bundle(typed, bundle);
 }
 
 /* Read standard input from its beginning, if it is a file. */
@@ -88,19 +75,6 @@ static int read_input(struct berth_buf *ret)
     if (fstat(STDIN_FILENO, &status) < 0 || !S_ISREG(status.st_mode))
         return -1;
     return berth_fd_read_path("/proc/self/fd/0", LONGEST_SCRIPT, ret);
-}
-
-/* Read the command of salloc: its words, and the file of its program. As a text, the
- * file of a binary ends at its first null byte. */
-static void read_command(const struct berth_typed *typed, size_t first, size_t end,
-                         struct berth_buf *ret)
-{
-    for (size_t i = first; i < end; i++)
-        berth_buf_addf(ret, "%s\n", typed->line->words.items[i]);
-    if (first < end)
-        berth_fd_read_path(typed->line->words.items[first], LONGEST_SCRIPT, ret);
-    else
-        berth_buf_puts(ret, "\n");
 }
 
 /* Read the text of what the job runs, and its NAME for messages. Returns 0, or -1 if
@@ -114,17 +88,9 @@ static int read_script(const struct berth_typed *typed, char name[64],
 
     if (first < typed->line->words.count && first == end)
         return -1; /* it belongs to another component */
-    snprintf(name, 64, "%s", "the script");
-    if (first < end)
+    if (first < end) {
         snprintf(name, 64, "'%.60s'", typed->line->words.items[first]);
-    if (strcmp(typed->caller, "salloc") == 0) {
-        if (first == end)
-            snprintf(name, 64, "%s", "the shell of this allocation");
-        if (berth_hetgroups_find_option(typed->line, typed->optind, "no-shell", 4,
-                                        NULL))
-            return -1;
-        read_command(typed, first, end, ret);
-        return 0;
+        return berth_fd_read_path(typed->line->words.items[first], LONGEST_SCRIPT, ret);
     }
     if (berth_hetgroups_find_option(typed->line, typed->optind, "wrap", 2, &value) &&
         value) {
@@ -132,9 +98,8 @@ static int read_script(const struct berth_typed *typed, char name[64],
         berth_buf_puts(ret, value);
         return 0;
     }
-    return first < end ? berth_fd_read_path(typed->line->words.items[first],
-                                            LONGEST_SCRIPT, ret)
-                       : read_input(ret);
+    snprintf(name, 64, "%s", "the script");
+    return read_input(ret);
 }
 
 void berth_typed_job(const struct berth_typed *typed, const char *bundle)
@@ -143,15 +108,15 @@ void berth_typed_job(const struct berth_typed *typed, const char *bundle)
     struct berth_err sentence;
     char name[64];
     bool is_behind = berth_mistake_misplaced(typed, &sentence);
-    bool is_asked = typed->is_contained && typed->is_named;
-    bool is_read = (is_behind || is_asked) && read_script(typed, name, &script) == 0 &&
-                   script.used;
+    bool is_script =
+        strcmp(typed->caller, "sbatch") == 0 && typed->is_contained && typed->is_named;
 
-    if (is_read && is_behind && !berth_mistake_passes_arguments(script.text))
+    if ((is_behind || is_script) && read_script(typed, name, &script) == 0 &&
+        script.used &&
+        (is_behind ? !berth_mistake_passes_arguments(script.text)
+                   : berth_mistake_script(name, script.text, &sentence)))
         berth_typed_warn(typed->prefix, &sentence);
-    else if (is_read && is_asked && berth_mistake_script(name, script.text, &sentence))
-        berth_typed_warn(typed->prefix, &sentence);
-    warn_of_others(typed, bundle);
+    warn_of_bundle(typed, bundle);
 }
 
 static int refuse_missing(bool in_registry, struct berth_err *err)

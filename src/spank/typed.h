@@ -18,15 +18,10 @@ void berth_typed_warn(const char *prefix, struct berth_err *sentence);
  */
 void berth_typed_step(const struct berth_typed *typed, const char *bundle);
 
-/* After those of the first component of srun: warn of an mpirun, or of an ssh, that
- * does not work in an image. SITE_SAYS: the site may set --mpi-bind, so that an mpirun
- * may be right. */
-void berth_typed_mpirun(const struct berth_typed *typed,
-                        const struct berth_request *request, bool site_says);
-
-/* After the options of sbatch or salloc: warn of mistakes on the command line, and of a
- * script without srun, if the script can be read again. If only the environment names
- * the image, as a profile of the shell does for all jobs, such a script is right. */
+/* After the options of sbatch or salloc: warn of mistakes on the command line, and in
+ * sbatch of a script without srun, if the script can be read again. If only the
+ * environment names the image, as a profile of the shell does for all jobs, such a
+ * script is right. */
 void berth_typed_job(const struct berth_typed *typed, const char *bundle);
 
 /* Check the image of REQUEST, which must have one. Refuse a file that is not an image,

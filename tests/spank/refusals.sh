@@ -180,7 +180,7 @@ expect 'a name as pyxis has it, in a line that Slurm cuts' 1 \
     FAKE_HEADER=--container-image=nvcr.io sbatch job.sh
 for path in /scratch/images/app:1.2 /local/github.com/u/app; do
     expect "a path that looks so may be on the nodes: $path" 0 \
-        "sbatch: berth: warning: image '$path': not found; check the path, and that the nodes see this file system (for an image of a registry write docker://NAME)
+        "sbatch: berth: warning: image '$path': not found; check the path, and that the nodes see this file system
 0 host: job.sh" \
         sbatch --container-image=$path job.sh
 done

@@ -42,8 +42,6 @@ typed "Slurm's own --container names an image" "--container=$A .*; write srun $I
     alice srun --container=$A true
 typed "SLURM_CONTAINER does" "--container=$A .*; write srun $IMAGE" \
     alice env SLURM_CONTAINER=$A srun true
-typed "a variable of pyxis" "PYXIS_CONTAINER_IMAGE=x .*; berth reads BERTH_CONTAINER_IMAGE" \
-    alice env PYXIS_CONTAINER_IMAGE=x srun true
 nothing='runs on the host; only commands that srun starts, .*: srun COMMAND'
 typed "a script without srun" "'job' $nothing" alice ./submit "$IMAGE" job
 typed "the same, said by #SBATCH" "'with' $nothing" \
@@ -59,8 +57,6 @@ typed "an option behind a script" "'step' runs on the host and gets '$IMAGE' as 
     alice ./submit step "$IMAGE"
 printf '#!/usr/bin/perl\n# srun\nprint "@ARGV\\n";\n' | on login alice tee script.pl >/dev/null
 typed "an option behind a script of another language" "" alice ./submit -o /dev/null script.pl "$IMAGE"
-typed "a command of salloc" "'true' $nothing" alice salloc "$IMAGE" true
-typed "a command of salloc -Q" "'true' $nothing" alice salloc -Q "$IMAGE" true
 typed "a step without any of this" "" alice srun true :- 7: -n1
 
 finish
