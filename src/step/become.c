@@ -19,6 +19,7 @@
 
 #include "base/choice.h"
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "plan/outside.h"
 #include "request/mode.h"
 
@@ -79,14 +80,70 @@ static bool is_assignment(const char *word)
     return *end == '=' && end != word && !isdigit((unsigned char)*word);
 }
 
-/* Write why the command NAME cannot be started, because of NUMBER (errno). FILE is its
- * path; NULL: it is not on the PATH. */
-static void explain(const char *name, const char *file, int number,
-                    struct berth_err *err)
+/* Is FILE a configuration of `srun --multi-prog`: ranks, a blank and a program? */
+static bool is_multi_prog(const char *file)
 {
+    BERTH_FCLOSE FILE *opened = fopen(file, "re");
+    char line[64] = "";
+    size_t ranks;
+
+    while (opened && fgets(line, sizeof(line), opened) && strchr("#\n", *line))
+        ;
+    ranks = strspn(line, "0123456789-,*");
+    return ranks > 0 && (line[ranks] == ' ' || line[ranks] == '\t');
+}
+
+/* Write why the command NAME, which the image does not have, is not found. FILE is its
+ * path; NULL: it is a name for the PATH. */
+static void explain_missing(const char *name, const char *file, struct berth_err *err)
+{
+    static const char *const of_slurm[] = {"salloc", "sbatch", "scancel", "scontrol",
+                                           "sinfo",  "squeue", NULL};
     const char *path = getenv("PATH") ? getenv("PATH") : "not set";
     const char *outside =
         strstr(path, BERTH_OUTSIDE_PATH); /* not a directory of the image */
+
+    if (*name == '$')
+        berth_err_set(err,
+                      "command '%s' is not in the image; Slurm and berth expand no "
+                      "variables: write its value",
+                      name);
+    else if (is_assignment(name))
+        berth_err_set(err,
+                      "command '%s' is not in the image; join variables with commas: "
+                      "--container-env=A=1,%s",
+                      name, name);
+    else if (strchr(name, ' '))
+        berth_err_set(err,
+                      "command '%s' is not in the image; it has blanks: leave the "
+                      "quotes out",
+                      name);
+    /* the value is optional, so srun takes one behind a blank as the command */
+    else if (berth_choice_find(BERTH_MODE_WORDS, name) >= 0)
+        berth_err_set(err,
+                      "command '%s' is not in the image; a value of --mpi-bind wants "
+                      "an equals sign: --mpi-bind=%s",
+                      name, name);
+    else if (file)
+        berth_err_set(err,
+                      "command '%s' is not in the image; check the path, or mount it "
+                      "(--container-mounts)",
+                      name);
+    else
+        berth_err_set(err, "command '%s' is not on the image's PATH (%.*s)%s", name,
+                      (int)(outside ? outside - path : (long)strlen(path)), path,
+                      berth_text_is_any(name, of_slurm)
+                          ? "; start it on the host, or ask the administrators for "
+                            "`inside: all`"
+                          : ", and not in the working directory; check the name, or "
+                            "give its path");
+}
+
+/* Write why the command NAME cannot be started, because of NUMBER (errno). FILE is its
+ * path; NULL: it is not found. */
+static void explain(const char *name, const char *file, int number,
+                    struct berth_err *err)
+{
     bool is_there = file && access(file, F_OK) == 0;
 
     if (number == ENOENT && is_there && has_windows_lines(file))
@@ -101,39 +158,20 @@ static void explain(const char *name, const char *file, int number,
             "command '%s' is there, but not the interpreter that it names (#! "
             "line, or the loader of another C library); mount or install it",
             name);
-    else if (number == ENOENT && is_assignment(name))
-        berth_err_set(err,
-                      "command '%s' is not in the image; join variables with commas: "
-                      "--container-env=A=1,%s",
-                      name, name);
-    else if (number == ENOENT && strchr(name, ' '))
-        berth_err_set(err,
-                      "command '%s' is not in the image; it has blanks: leave the "
-                      "quotes out",
-                      name);
-    /* the value is optional, so srun takes one behind a blank as the command */
-    else if (number == ENOENT && berth_choice_find(BERTH_MODE_WORDS, name) >= 0)
-        berth_err_set(err,
-                      "command '%s' is not in the image; a value of --mpi-bind wants "
-                      "an equals sign: --mpi-bind=%s",
-                      name, name);
-    else if (number == ENOENT && file)
-        berth_err_set(err,
-                      "command '%s' is not in the image; check the path, or mount it "
-                      "(--container-mounts)",
-                      name);
     else if (number == ENOENT)
-        berth_err_set(
-            err,
-            "command '%s' is not on the image's PATH (%.*s); check the name, or "
-            "give its path",
-            name, (int)(outside ? outside - path : (long)strlen(path)), path);
+        explain_missing(name, file, err);
     else if (number == ENOEXEC)
         berth_err_set(err,
                       "command '%s' is neither a program for this machine nor a script "
                       "that begins with #!; build it for this machine, or write "
                       "#!/bin/sh at its top",
                       name);
+    else if (number == EACCES && is_there && is_multi_prog(file))
+        berth_err_set(
+            err,
+            "command '%s' is a list of programs for ranks; write --multi-prog "
+            "before it",
+            name);
     else
         berth_err_set(err,
                       "command '%s' cannot be executed: %s; name a program, or make "
@@ -141,16 +179,28 @@ static void explain(const char *name, const char *file, int number,
                       name, strerror(number));
 }
 
-/* Returns the path of NAME on the PATH; NULL with errno: it is not there. */
-static char *find_on_path(const char *name)
+/* Returns the path of NAME in the working directory. */
+static char *path_here(const char *name)
+{
+    BERTH_FREE char *directory = getcwd(NULL, 0);
+    char *found;
+
+    if (!directory)
+        return strdup(name);
+    return asprintf(&found, "%s/%s", directory, name) < 0 ? NULL : found;
+}
+
+/* Returns the path of NAME on the PATH or else in the working directory, as slurmstepd
+ * does. NULL with errno: it is in neither. */
+static char *find_name(const char *name)
 {
     const char *path = getenv("PATH");
+    struct stat status;
     int number = ENOENT;
 
     for (path = path ? path : "/bin:/usr/bin"; path;) {
         BERTH_FREE char *found = NULL;
         size_t length = strcspn(path, ":");
-        struct stat status;
 
         if (asprintf(&found, "%.*s/%s", length ? (int)length : 1, length ? path : ".",
                      name) < 0)
@@ -162,20 +212,17 @@ static char *find_on_path(const char *name)
         }
         path = path[length] ? path + length + 1 : NULL;
     }
+    if (number == ENOENT && stat(name, &status) == 0 && S_ISREG(status.st_mode))
+        return path_here(name);
     errno = number;
     return NULL;
 }
 
 char *berth_become_find(const char *name)
 {
-    BERTH_FREE char *directory = NULL;
-    char *found;
-
     if (!strchr(name, '/'))
-        return find_on_path(name);
-    if (*name != '.' || !(directory = getcwd(NULL, 0)))
-        return strdup(name);
-    return asprintf(&found, "%s/%s", directory, name) < 0 ? NULL : found;
+        return find_name(name);
+    return *name == '.' ? path_here(name) : strdup(name);
 }
 
 int berth_become_command(const struct berth_become *become, struct berth_err *err)

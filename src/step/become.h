@@ -19,13 +19,14 @@ enum { BERTH_REFUSED = 1, BERTH_NOT_EXECUTABLE = 126, BERTH_NOT_FOUND = 127 };
  * Returns 0, or -1 with a sentence in ERR. */
 int berth_become_chdir(const struct berth_become *become, struct berth_err *err);
 
-/* Returns the path of the command NAME, on the PATH of the current environment, which
- * the caller frees; NULL with errno: there is none. As Slurm does, berth makes this
- * path argv[0] of the command: a program may look for its own files beside it.
+/* Returns the path of the command NAME, which the caller frees: on the PATH of the
+ * current environment, or else in the working directory; NULL with errno: there is
+ * none. As Slurm does, berth makes this path argv[0] of the command: a program may look
+ * for its own files beside it.
  */
 char *berth_become_find(const char *name);
 
-/* Become the command, which is found on the PATH of the current environment. Returns
+/* Become the command, which berth_become_find() finds. Returns
  * only on failure: the exit status, with a sentence in ERR. */
 int berth_become_command(const struct berth_become *become, struct berth_err *err);
 

@@ -406,8 +406,27 @@ expect 'a working directory that the image does not have' 1 \
     "$place --container-workdir: 'T/gone': No such file or directory; expected a directory of the image or of a mount" \
     with "image=$T/a&workdir=$T/gone" ./app
 expect 'a command that is not on the PATH' 127 \
-    "$place command 'gone' is not on the image's PATH (/bin:/usr/bin); check the name, or give its path" \
+    "$place command 'gone' is not on the image's PATH (/bin:/usr/bin), and not in the working directory; check the name, or give its path" \
     env PATH=/bin:/usr/bin:/proc/1/fd/7 BERTH_TASK_ORDER="$(order "image=$T/a")" "$task" gone
+printf '#!/bin/sh\necho "here: $0"\n' >here.1.x
+mkdir path
+printf '#!/bin/sh\necho "$0"\n' >path/both
+cp here.1.x both
+printf '# ranks\n0-1,3 ./atm\n' >models
+chmod +x here.1.x both path/both
+expect 'a command in the working directory' 0 "here: T/here.1.x" \
+    env PATH=/bin:/usr/bin BERTH_TASK_ORDER="$(order "image=$T/a")" "$task" here.1.x
+expect 'a command on the PATH, and in the working directory' 0 'T/path/both' \
+    env PATH="/bin:$T/path" BERTH_TASK_ORDER="$(order "image=$T/a")" "$task" both
+expect 'a file of --multi-prog as the command' 126 \
+    "$place command 'models' is a list of programs for ranks; write --multi-prog before it" \
+    env PATH=/bin BERTH_TASK_ORDER="$(order "image=$T/a")" "$task" models
+expect 'a variable that nothing expands' 127 \
+    "$place command '\$EXE' is not in the image; Slurm and berth expand no variables: write its value" \
+    env PATH=/bin BERTH_TASK_ORDER="$(order "image=$T/a")" "$task" '$EXE'
+expect 'another command of Slurm' 127 \
+    "$place command 'sbatch' is not on the image's PATH (/nowhere); start it on the host, or ask the administrators for \`inside: all\`" \
+    env PATH=/nowhere BERTH_TASK_ORDER="$(order "image=$T/a")" "$task" sbatch x.sh
 expect 'a value of --mpi-bind behind a blank' 127 \
     "$place command 'host' is not in the image; a value of --mpi-bind wants an equals sign: --mpi-bind=host" \
     env PATH=/nowhere BERTH_TASK_ORDER="$(order "image=$T/a")" "$task" host mpiring
@@ -415,7 +434,7 @@ expect 'a variable in the place of the command' 127 \
     "$place command 'B_2=1 2' is not in the image; join variables with commas: --container-env=A=1,B_2=1 2" \
     env PATH=/nowhere BERTH_TASK_ORDER="$(order "image=$T/a")" "$task" 'B_2=1 2' ./app
 expect 'a command that begins with a digit is no variable' 127 \
-    "$place command '2=3' is not on the image's PATH (/nowhere); check the name, or give its path" \
+    "$place command '2=3' is not on the image's PATH (/nowhere), and not in the working directory; check the name, or give its path" \
     env PATH=/nowhere BERTH_TASK_ORDER="$(order "image=$T/a")" "$task" 2=3
 expect 'a command in quotes' 127 \
     "$place command 'ls -l /' is not in the image; it has blanks: leave the quotes out" \
