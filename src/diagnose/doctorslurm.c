@@ -183,14 +183,14 @@ static void judge_extern(const struct berth_doctor_facts *facts,
 {
     if (facts->slurm.has_extern)
         OK("PrologFlags", "with Contain: a container can last as long as its job");
-    else if (facts->site.wants_job)
-        NOTE("PrologFlags",
-             "add PrologFlags=Contain to slurm.conf, or take `lifetime: job` out of "
-             "berth.yaml",
-             "without Contain, which runtime.lifetime: job needs, a container ends "
-             "with its step");
     else
-        OK("PrologFlags", "without Contain: a container ends with its step");
+        NOTE("PrologFlags",
+             facts->site.wants_job
+                 ? "add PrologFlags=Contain to slurm.conf, or take `lifetime: job` out "
+                   "of berth.yaml"
+                 : "add PrologFlags=Contain to slurm.conf",
+             "without Contain, which --container-lifetime=job needs, a container ends "
+             "with its step");
 }
 
 static void judge_site(const struct berth_doctor_facts *facts,

@@ -48,6 +48,15 @@ static int connect_server(const struct berth_launch *launch, struct berth_err *e
                          "CLONE_NEWPID in namespace.yaml");
 }
 
+int berth_job_check(const struct berth_launch *launch, struct berth_err *err)
+{
+    int server = connect_server(launch, err);
+
+    if (server >= 0)
+        close(server);
+    return server < 0 ? -1 : 0;
+}
+
 /* Write the order of STEP without what belongs to the step alone. */
 static int put_order(const struct berth_order *step, struct berth_buf *ret,
                      struct berth_err *err)

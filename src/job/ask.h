@@ -34,4 +34,7 @@ struct berth_job_answer {
 int berth_job_ask(const struct berth_job_question *question,
                   struct berth_job_answer *ret_answer, struct berth_err *err);
 
+/* Does the job have a server on this node? Returns 0, or -1 with a sentence in ERR. */
+int berth_job_check(const struct berth_launch *launch, struct berth_err *err);
+
 void berth_job_answer_fini(struct berth_job_answer *answer);

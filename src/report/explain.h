@@ -59,12 +59,13 @@ struct berth_explain {
     const struct berth_strvec *undone;  /* what these ask for and berth does not do */
     char *apart; /* why each task has its own container; NULL: the tasks of
                     a node share one */
-    const char *lifetime_from; /* who set --container-lifetime: BERTH_FROM_USER or
-                                  _SITE; NULL: nobody */
-    const char *inside;        /* as berth_order_inside() */
-    const char *why_step;      /* as berth_order_why_step() */
-    const char *mode_from;     /* who set --mpi-bind: BERTH_FROM_USER or _SITE */
-    const char *manager;       /* SLURM_MPI_TYPE; NULL: not known */
+    const char *lifetime_from;  /* who set --container-lifetime: BERTH_FROM_USER or
+                                   _SITE; NULL: nobody */
+    const char *inside;         /* as berth_order_inside() */
+    const char *why_step;       /* as berth_order_why_step() */
+    struct berth_err no_server; /* why the job cannot keep the container */
+    const char *mode_from;      /* who set --mpi-bind: BERTH_FROM_USER or _SITE */
+    const char *manager;        /* SLURM_MPI_TYPE; NULL: not known */
     struct berth_binding binding;
     struct berth_explain_mount *mounts;
     size_t mount_count, mount_room;

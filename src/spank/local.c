@@ -218,7 +218,8 @@ static int check_component(const struct berth_request *request,
     if (!berth_request_has_container(request))
         return 0;
     if (read_site(err) < 0 ||
-        berth_policy_check_early(&state.site, request, environment, err) < 0)
+        berth_policy_check_early(&state.site, request, environment, err) < 0 ||
+        berth_world_check_lifetime(request, err) < 0)
         return -1;
     return berth_typed_image(&state.site, state.settings.option_prefix, request, err);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decides whether Slurm can make one MPI_COMM_WORLD of the components of an srun. */
+/* Decides by slurm.conf and the command line whether Slurm can make one MPI_COMM_WORLD
+ * of the components of an srun, and can keep a container for a job. */
 
 #include "spank/world.h"
 
@@ -30,6 +31,27 @@ static char *read_default(void)
         type = strdup(conf->mpi_default);
     slurm_free_ctl_conf(conf);
     return type;
+}
+
+int berth_world_check_lifetime(const struct berth_request *request,
+                               struct berth_err *err)
+{
+    slurm_conf_t *conf = NULL;
+    bool has_extern;
+
+    if (!berth_request_has_container(request) || request->writable != BERTH_YES ||
+        !berth_request_has_job_lifetime(request) ||
+        slurm_load_ctl_conf(0, &conf) != SLURM_SUCCESS)
+        return 0;
+    has_extern = conf->prolog_flags & PROLOG_FLAG_CONTAIN;
+    slurm_free_ctl_conf(conf);
+    if (has_extern)
+        return 0;
+    return berth_err_set(err,
+                         "--container-lifetime=job: without PrologFlags=Contain in "
+                         "slurm.conf a container ends with its step, and a later step "
+                         "would not find what this one writes; write into a directory "
+                         "of the host (--container-mounts)");
 }
 
 /* Is this srun in an allocation of one job, where its components become one step? */

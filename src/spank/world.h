@@ -18,3 +18,9 @@ void berth_world_init(void);
 int berth_world_check(const struct berth_table *table,
                       const struct berth_hetgroups *hetgroups, int optind,
                       struct berth_err *err);
+
+/* Refuses REQUEST if steps are to share what they write in the container of their job,
+ * and slurm.conf says that jobs have no extern step, which keeps it. Returns 0 if
+ * slurmctld does not answer: the node then prints a note. */
+int berth_world_check_lifetime(const struct berth_request *request,
+                               struct berth_err *err);

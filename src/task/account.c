@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/environ.h"
 #include "base/fd.h"
+#include "job/ask.h"
 #include "plan/envdiff.h"
 #include "probe/image.h"
 #include "probe/runtime.h"
@@ -325,6 +326,9 @@ static int collect(const struct berth_account *account,
                                      : BERTH_FROM_SITE;
     explain->inside = berth_order_inside(launch->order);
     explain->why_step = berth_order_why_step(launch->order, account->apart);
+    if (!explain->why_step && berth_request_has_job_lifetime(launch->request) &&
+        berth_job_check(launch, &explain->no_server) < 0)
+        explain->why_step = explain->no_server.text;
     explain->mode_from = is_same(launch->request->mpi, asked->mpi) ||
                                  (!asked->mpi && asked->fabric) /* which means hybrid */
                              ? BERTH_FROM_USER

@@ -111,7 +111,8 @@ void berth_notice_print(const struct berth_notice *notice)
     if (berth_rendezvous_is_unpacked(notice->rendezvous))
         berth_report_line(STDERR_FILENO, notice->node, BERTH_NOTICE_UNPACKED,
                           berth_request_name(&notice->order->request));
-    if (is_verbose(notice))
+    if (is_verbose(notice) ||
+        (notice->binding->no_job && notice->order->request.writable == BERTH_YES))
         print_container(notice);
 }
 

@@ -80,6 +80,7 @@ int slurm_load_ctl_conf(time_t update_time, slurm_conf_t **ret)
 
     (void)update_time;
     conf.mpi_default = getenv("FAKE_MPI_DEFAULT");
+    conf.prolog_flags = getenv("FAKE_CONTAIN") ? PROLOG_FLAG_CONTAIN : 0;
     *ret = &conf;
     return SLURM_SUCCESS;
 }

@@ -324,4 +324,17 @@ expect 'options longer than what can be sent' 1 \
     SLURM_JOB_ID=100 srun --container-image=/ "--container-env=A=$long" \
     "--container-env=A=$long" ./x
 
+# What a job cannot keep for its later steps.
+lost='--container-lifetime=job: without PrologFlags=Contain in slurm.conf a container ends with its step, and a later step would not find what this one writes; write into a directory of the host (--container-mounts)'
+expect 'a container of the job that is written to, without an extern step' 1 "srun: error: berth: $lost" \
+    srun --container-image=a --container-lifetime=job --container-writable ./x
+expect 'the same in sbatch' 1 "sbatch: error: berth: $lost" \
+    sbatch --container-image=a --container-lifetime=job --container-writable job
+expect 'the same with an extern step' 0 '0 image=T/a&writable=&lifetime=job: ./x' \
+    FAKE_CONTAIN=1 srun --container-image=a --container-lifetime=job --container-writable ./x
+for words in --container-lifetime=job --container-writable; do
+    expect "$words without an extern step" 0 "0 image=T/a&$(echo "$words" | sed 's/--container-//; s/writable/writable=/'): ./x" \
+        srun --container-image=a "$words" ./x
+done
+
 finish

@@ -417,12 +417,13 @@ static const struct {
      "wrong /dev/loop*: all 8 are in use, and each container of a node takes one",
      "find out what uses them: losetup -l"},
     {change_57, "ok /dev/loop*: 8, of which 2 are in use", NULL},
-    {change_59, "ok PrologFlags: without Contain: a container ends with its step",
-     NULL},
+    {change_59,
+     "note PrologFlags: without Contain, which --container-lifetime=job needs, a "
+     "container ends with its step",
+     "add PrologFlags=Contain to slurm.conf"},
     {change_60,
-     "note PrologFlags: without Contain, which runtime.lifetime: job needs, a "
-     "container "
-     "ends with its step",
+     "note PrologFlags: without Contain, which --container-lifetime=job needs, a "
+     "container ends with its step",
      "add PrologFlags=Contain to slurm.conf, or take `lifetime: job` out of "
      "berth.yaml"},
 };

@@ -113,6 +113,9 @@ on n1 root rm -f "/var/spool/slurmd/n1_$job.4294967292" # Slurm's own
 matches "without an extern step: a step runs" \
     "not the job's: the job has no extern step on this node that can keep the container; set PrologFlags=Contain in slurm.conf, and not CLONE_NEWPID in namespace.yaml.*"$'\n'"a" \
     "$(alice srun -v --jobid="$job" -n1 "$I" --container-lifetime=job cat /etc/berth-image 2>&1)"
+matches "... and with --container-writable a note says so without -v" \
+    "note: image '[^']*': one container for 1 task, not the job's: the job has no extern step on this node" \
+    "$(alice srun --jobid="$job" -n1 "$I" --container-lifetime=job --container-writable true 2>&1)"
 equal "... without that process" "" "$(oldest)"
 over
 
