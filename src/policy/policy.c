@@ -179,13 +179,25 @@ bool berth_policy_may_set_mpi(const struct berth_site *site)
            site->mpi.partitions.count;
 }
 
-bool berth_policy_may_require_fabric(const struct berth_site *site)
+static bool is_chosen(const char *mode)
 {
-    const char *fabric = site->mpi.fabric;
+    const struct berth_request request = {.mpi = (char *)mode};
 
-    return berth_rules_have(site, BERTH_OPTION_FABRIC) ||
-           (fabric && strcmp(fabric, BERTH_FABRIC_AUTO) != 0 &&
-            strcmp(fabric, BERTH_FABRIC_OFF) != 0);
+    return berth_request_mpi_chosen(&request);
+}
+
+bool berth_policy_may_join_ranks(const struct berth_site *site, enum berth_choice asked)
+{
+    const struct berth_strvec *partitions = &site->mpi.partitions;
+    const char *fabric = site->mpi.fabric;
+    bool is_default =
+        is_chosen(site->mpi.mode) || (fabric && strcmp(fabric, BERTH_FABRIC_OFF) != 0);
+
+    for (size_t i = 0; i + 1 < partitions->count; i += 2)
+        is_default |= is_chosen(partitions->items[i + 1]);
+    return (asked == BERTH_UNSAID && is_default) ||
+           berth_rules_have(site, BERTH_OPTION_MPI) ||
+           berth_rules_have(site, BERTH_OPTION_FABRIC);
 }
 
 bool berth_policy_may_last_job(const struct berth_site *site, const char *said)

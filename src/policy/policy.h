@@ -36,8 +36,10 @@ bool berth_policy_may_set_image(const struct berth_site *site);
  */
 bool berth_policy_may_set_mpi(const struct berth_site *site);
 
-/* May SITE require a fabric of the host in some job? */
-bool berth_policy_may_require_fabric(const struct berth_site *site);
+/* May SITE make one MPI_COMM_WORLD of the tasks in some job, so that a node may refuse
+ * them for their MPI? ASKED: does the user ask for that, or not to have it? */
+bool berth_policy_may_join_ranks(const struct berth_site *site,
+                                 enum berth_choice asked);
 
 /* May a container last as long as its job? SAID is the user's --container-lifetime, or
  * NULL. A rule may be for other jobs. */

@@ -10,6 +10,7 @@
 
 #include "request/components.h"
 #include "commandline/defaults.h"
+#include "policy/policy.h"
 #include "request/request.h"
 #include "spank/lines.h"
 #include "spank/names.h"
@@ -52,23 +53,30 @@ static bool has_ranks(const struct berth_request *request)
                : request->fabric && strcmp(request->fabric, BERTH_FABRIC_OFF) != 0;
 }
 
+static enum berth_choice choice_of(bool is_chosen)
+{
+    return is_chosen ? BERTH_YES : BERTH_NO;
+}
+
 /* Do --mpi-bind and --container-fabric make one MPI_COMM_WORLD of the tasks? The
  * command line wins over the environment, and that over the default of the job. */
-static bool has_mpi(const struct berth_badexit *badexit)
+static enum berth_choice asks_for_mpi(const struct berth_badexit *badexit)
 {
     BERTH_REQUEST struct berth_request job = {0};
     const struct berth_request own = {.mpi = read_default(BERTH_OPTION_MPI),
                                       .fabric = read_default(BERTH_OPTION_FABRIC)};
 
     if (is_typed(badexit, "mpi-b"))
-        return !is_typed(badexit, "mpi-bind=off") &&
-               !is_typed(badexit, "mpi-bind=local");
+        return choice_of(!is_typed(badexit, "mpi-bind=off") &&
+                         !is_typed(badexit, "mpi-bind=local"));
     if (is_typed(badexit, "container-f"))
-        return !is_typed(badexit, "container-fabric=off");
+        return choice_of(!is_typed(badexit, "container-fabric=off"));
     if (own.mpi || own.fabric)
-        return has_ranks(&own);
-    return berth_defaults_job(getenv(BERTH_JOB_VARIABLE), &job, NULL) == 0 &&
-           has_ranks(&job);
+        return choice_of(has_ranks(&own));
+    if (berth_defaults_job(getenv(BERTH_JOB_VARIABLE), &job, NULL) < 0 ||
+        !(job.mpi || job.fabric))
+        return BERTH_UNSAID;
+    return choice_of(has_ranks(&job));
 }
 
 /* Does a --multi-prog file name an image or a mode of --mpi-bind? */
@@ -78,9 +86,13 @@ static bool has_lines(const struct berth_badexit *badexit)
            berth_lines_mention(badexit->line, "mpi-bind");
 }
 
-bool berth_badexit_wanted(const struct berth_badexit *badexit)
+bool berth_badexit_wanted(const struct berth_badexit *badexit,
+                          const struct berth_site *site)
 {
-    return berth_hetgroups_has_several(badexit->line)
-               ? berth_badexit_has_image(badexit)
-               : has_lines(badexit) || has_mpi(badexit);
+    enum berth_choice asked = asks_for_mpi(badexit);
+
+    if (berth_hetgroups_has_several(badexit->line))
+        return berth_badexit_has_image(badexit);
+    return has_lines(badexit) || asked == BERTH_YES ||
+           (site && berth_policy_may_join_ranks(site, asked));
 }

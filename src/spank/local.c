@@ -190,10 +190,10 @@ static void set_kill_on_bad_exit(void)
     const struct berth_badexit badexit = {state.settings.option_prefix,
                                           &state.hetgroups};
     struct berth_err err;
-    bool is_required = berth_badexit_has_image(&badexit) && read_site(&err) == 0 &&
-                       berth_policy_may_require_fabric(&state.site);
+    bool has_site = berth_badexit_has_image(&badexit) && read_site(&err) == 0;
 
-    if (!getenv(KILL_ON_BAD_EXIT) && (is_required || berth_badexit_wanted(&badexit)))
+    if (!getenv(KILL_ON_BAD_EXIT) &&
+        berth_badexit_wanted(&badexit, has_site ? &state.site : NULL))
         state.kill_is_ours = setenv(KILL_ON_BAD_EXIT, "1", 0) == 0;
 }
 

@@ -137,6 +137,25 @@ expect 'by one that the site requires' 0 \
     "published 1;*:$A;., kill on bad exit
 0 $A&mpi-bind=hybrid&fabric=required: ./x" \
     FAKE_SHOW=1 FAKE_WORDS="$SITE" srun --container-image=a ./x
+site 'mpi: {default: auto}'
+expect 'by a mode that the site sets' 0 \
+    "published 1;*:$A;., kill on bad exit
+0 $A&mpi-bind=auto: ./x" \
+    FAKE_SHOW=1 FAKE_WORDS="$SITE" srun --container-image=a ./x
+expect 'but not if the user declines it' 0 \
+    "published 1;*:$A&mpi-bind=off;.
+0 $A&mpi-bind=off: ./x" \
+    FAKE_SHOW=1 FAKE_WORDS="$SITE" srun --container-image=a --mpi-bind=off ./x
+site 'mpi: {partitions: {gpu: host}}'
+expect 'by a mode of some partition' 0 \
+    "published 1;*:$A;., kill on bad exit
+0 $A: ./x" \
+    FAKE_SHOW=1 FAKE_WORDS="$SITE" srun --container-image=a ./x
+site 'rules: [{account: x, options: {container-fabric: auto}}]'
+expect 'by a rule, whatever the user says' 0 \
+    "published 1;*:$A&mpi-bind=off;., kill on bad exit
+0 $A&mpi-bind=off: ./x" \
+    FAKE_SHOW=1 FAKE_WORDS="$SITE" srun --container-image=a --mpi-bind=off ./x
 expect 'of a step with an image only' 0 'published nothing
 0 host: ./x' \
     FAKE_SHOW=1 FAKE_WORDS="$SITE" srun ./x

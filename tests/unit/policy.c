@@ -556,20 +556,20 @@ START_TEST(variables_of_the_runtime_itself_are_no_flags)
 END_TEST
 
 static const struct {
-    const char *site;
-    const char *said; /* of --container-lifetime */
-    bool mpi, job;
+    const char *site, *said;        /* of --container-lifetime */
+    bool mpi, job, joins, declined; /* joins ranks if the user says nothing, or no */
 } words[] = {
-    {"", NULL, false, false},
-    {"", "job", false, true},
-    {"", "step", false, false},
-    {"lifetime=job", NULL, false, true},
-    {"lifetime=job", "step", false, false},
-    {"rule=container-lifetime=job", "step", false, true},
-    {"mpi=auto", NULL, true, false},
-    {"fabric=auto", NULL, true, false},
-    {"partition=gpu partition=host", NULL, true, false},
-    {"rule=container-workdir=/w rule=account=x&mpi-bind=host", NULL, true, false},
+    {"", NULL, false, false, false, false},
+    {"", "job", false, true, false, false},
+    {"", "step", false, false, false, false},
+    {"lifetime=job", NULL, false, true, false, false},
+    {"lifetime=job", "step", false, false, false, false},
+    {"rule=container-lifetime=job", "step", false, true, false, false},
+    {"mpi=auto", NULL, true, false, true, false},
+    {"mpi=off fabric=off partition=a partition=local", NULL, true, false, false, false},
+    {"fabric=auto", NULL, true, false, true, false},
+    {"partition=gpu partition=host", NULL, true, false, true, false},
+    {"rule=container-env=A rule=account=x&mpi-bind=off", NULL, true, 0, true, true},
 };
 
 START_TEST(a_site_may_say_mode_and_lifetime)
@@ -579,6 +579,8 @@ START_TEST(a_site_may_say_mode_and_lifetime)
     say(&site, words[_i].site);
     ck_assert_int_eq(berth_policy_may_set_mpi(&site), words[_i].mpi);
     ck_assert_int_eq(berth_policy_may_last_job(&site, words[_i].said), words[_i].job);
+    ck_assert_int_eq(berth_policy_may_join_ranks(&site, BERTH_UNSAID), words[_i].joins);
+    ck_assert_int_eq(berth_policy_may_join_ranks(&site, BERTH_NO), words[_i].declined);
 }
 END_TEST
 

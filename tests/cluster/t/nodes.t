@@ -48,6 +48,14 @@ breaks "the host's MPI is not there" "the program wants MPICH, and the MPI of th
     "mkdir /off; mv /lib/x86_64-linux-gnu/libmpich.so.12* /off; ldconfig" \
     "mv /off/* /lib/x86_64-linux-gnu; rmdir /off; ldconfig"
 
+# A mode that the site sets ends the step like one that the user gives.
+site login n1 n2 <<<'mpi: {default: auto}'
+on n2 root sh -c "mv /usr/bin/patchelf /usr/bin/patchelf.off; rm -rf /tmp/berth-2001"
+matches "mpi.default: what one node refuses ends the step on the other" \
+    "berth: n2: [^"$'\n'"]*patchelf: not installed[^"$'\n'"]*; other nodes .*status (1|143)$" "$(run n1,n2 $who)"
+on n2 root mv /usr/bin/patchelf.off /usr/bin/patchelf
+site login n1 n2 </dev/null
+
 # What lies in the program is the same on both.
 seen=$(run n1,n2 --mpi-bind /opt/t/mpich/static)
 matches "a static program: the first node says so for all" \
