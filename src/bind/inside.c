@@ -17,7 +17,7 @@
 #include "policy/fabric.h"
 #include "plan/fallback.h"
 #include "report/binding.h"
-#include "bind/match.h"
+#include "bind/offers.h"
 #include "discover/beside.h"
 #include "discover/scan.h"
 #include "bind/fabrics.h"
@@ -99,34 +99,6 @@ static int scan(struct program *program, char *const *command, struct berth_err 
     return scan_beside(program, command, err);
 }
 
-static unsigned int families_of(const struct berth_stack *stack)
-{
-    unsigned int families = 1u << stack->profile->family;
-
-    for (size_t i = 0; i < stack->count; i++)
-        families |= 1u << stack->libraries[i].family;
-    return families;
-}
-
-static int match(struct program *program, struct berth_match matches[BERTH_MATCHES_MAX],
-                 struct berth_err *err)
-{
-    const struct berth_stacks *stacks = program->inside->stacks;
-    BERTH_FREE struct berth_offer *offers = calloc(stacks->count + 1, sizeof(*offers));
-
-    if (!offers)
-        return berth_err_oom(err);
-    for (size_t i = 0; i < stacks->count; i++)
-        offers[i] = (struct berth_offer){
-            .name = stacks->items[i].profile->stack,
-            .profile = stacks->items[i].profile->name,
-            .version = stacks->items[i].version,
-            .families = families_of(&stacks->items[i]),
-        };
-    return berth_match_find(program->mode, &program->wants, &program->scan.objects,
-                            offers, stacks->count, matches, &program->reason, err);
-}
-
 static struct berth_peers peers_of(const struct program *program)
 {
     return (struct berth_peers){
@@ -199,7 +171,6 @@ static int judge(struct program *program, struct berth_replacement *replacement,
         program->reason = replacement->verdict.reason;
         return -1;
     }
-    program->reason = BERTH_REASON_HOST;
     return check_fabric(program, replacement, err);
 }
 
@@ -207,7 +178,9 @@ static int judge(struct program *program, struct berth_replacement *replacement,
 static int plan(struct program *program, struct berth_err *err)
 {
     struct berth_match matches[BERTH_MATCHES_MAX];
-    int count = match(program, matches, err);
+    int count =
+        berth_offers_match(program->inside, &program->wants, &program->scan.objects,
+                           matches, &program->reason, err);
 
     if (count < 0)
         return -1;
@@ -217,7 +190,6 @@ static int plan(struct program *program, struct berth_err *err)
     for (int i = 0; i < count; i++)
         if (judge(program, &program->replacements[i], err) < 0)
             return -1;
-    program->reason = BERTH_REASON_HOST;
     return check_peers(program, err);
 }
 
@@ -455,12 +427,10 @@ static int fall_back(struct programs *programs, const struct berth_err *because,
     const struct berth_inside *inside = programs->inside;
     enum berth_fallback fallback =
         berth_fallback_decide(inside->request, inside->reach.nodes, programs->reason);
-    bool is_each = fallback == BERTH_FALLBACK_EACH_SAYS;
 
-    if (!is_each && fallback != BERTH_FALLBACK_YES)
+    if (fallback != BERTH_FALLBACK_YES)
         return berth_fallback_refuse(fallback, because, err);
     undo(programs);
-    programs->binding.differs = is_each;
     return keep_own(programs, because, err);
 }
 

@@ -131,6 +131,16 @@ static int explain_unknown(const struct berth_mpi_program *program,
                          text.text);
 }
 
+/* Says that other nodes may have the first OFFER that fits, and this one has not. */
+static int explain_absent(const struct berth_offer *offer, struct berth_err *err)
+{
+    return berth_err_set(err,
+                         "profile '%s' comes first, and this node has no MPI in '%s', "
+                         "its prefix; have it mounted here, or name a profile that all "
+                         "nodes have (--mpi-bind=NAME)",
+                         offer->profile, offer->absent);
+}
+
 int berth_match_find(const char *mode, const struct berth_mpi_program *program,
                      const struct berth_mpi_objects *image,
                      const struct berth_offer *offers, size_t count,
@@ -155,6 +165,8 @@ int berth_match_find(const char *mode, const struct berth_mpi_program *program,
                           ? berth_mpi_objects_parts(image, family) != 0
                           : program->family == family;
 
+        if (wanted && offer < count && offers[offer].absent)
+            return explain_absent(&offers[offer], err);
         if (wanted && offer < count)
             ret_matches[found++] = (struct berth_match){family, offer};
         else if (wanted)

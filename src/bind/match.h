@@ -14,6 +14,8 @@ struct berth_offer {
     const char *profile;   /* the name of its profile, which users may give, too */
     const char *version;   /* for people: "MPICH 4.2.1" */
     unsigned int families; /* a bit 1 << enum berth_mpi_family for each that it has */
+    size_t stack;       /* its number among those of this node, unless it is absent */
+    const char *absent; /* where this node should have it and does not; NULL: it has */
 };
 
 /* The stack whose libraries replace those of one family. */
@@ -29,7 +31,8 @@ enum { BERTH_MATCHES_MAX = BERTH_FAMILIES };
  * own family. For any other program (a script, a Python, a launcher) it is each family
  * of which the image has libraries, as far as the host offers it. Returns the number of
  * matches in RET_MATCHES, 0 if neither program nor image uses MPI; -1 with a sentence
- * in ERR if no offer fits. *RET_REASON is where the cause of a refusal lies. */
+ * in ERR if no offer fits, or if the first that fits is absent. *RET_REASON is where
+ * the cause of a refusal lies. */
 int berth_match_find(const char *mode, const struct berth_mpi_program *program,
                      const struct berth_mpi_objects *image,
                      const struct berth_offer *offers, size_t count,

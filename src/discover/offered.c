@@ -26,6 +26,49 @@ void berth_offered_sort(struct berth_stacks *stacks, const struct berth_strvec *
         }
 }
 
+bool berth_offered_is_missing(const struct berth_profile *profile,
+                              const struct berth_stacks *stacks)
+{
+    if (!profile->label || !profile->prefix)
+        return false;
+    for (size_t i = 0; i < stacks->count; i++)
+        if (stacks->items[i].profile == profile)
+            return false;
+    return true;
+}
+
+static size_t rank_of(const struct berth_profile *profile,
+                      const struct berth_strvec *order)
+{
+    size_t i = 0;
+
+    while (i + 1 < order->count && !berth_profile_is_called(profile, order->items[i]))
+        i += 2;
+    return i;
+}
+
+/* Does PROFILE, which has a prefix, come before OTHER? */
+static bool is_before(const struct berth_profile *profile,
+                      const struct berth_profile *other,
+                      const struct berth_strvec *order)
+{
+    size_t rank = rank_of(profile, order);
+    size_t others = rank_of(other, order);
+
+    return rank != others ? rank < others : !other->prefix || profile < other;
+}
+
+size_t berth_offered_place(const struct berth_profile *profile,
+                           const struct berth_stacks *stacks,
+                           const struct berth_strvec *order)
+{
+    size_t i = 0;
+
+    while (i < stacks->count && !is_before(profile, stacks->items[i].profile, order))
+        i++;
+    return i;
+}
+
 int berth_offered_read(const struct berth_terms *terms, char *const *env,
                        struct berth_offered *ret, struct berth_err *err)
 {

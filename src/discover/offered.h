@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/err.h"
 #include "site/profiles.h"
 #include "site/terms.h"
@@ -24,5 +26,17 @@ int berth_offered_read(const struct berth_terms *terms, char *const *env,
  * order; the others follow as they were found. ORDER is name, FILE:LINE: KEY, name, ...
  */
 void berth_offered_sort(struct berth_stacks *stacks, const struct berth_strvec *order);
+
+/* Has a site written PROFILE for a `prefix` in which none of STACKS is? Other nodes may
+ * have it. */
+bool berth_offered_is_missing(const struct berth_profile *profile,
+                              const struct berth_stacks *stacks);
+
+/* Returns the number of the first of STACKS, sorted by ORDER, before which a stack in
+ * the prefix of PROFILE would be; their count: it would be the last. All profiles are
+ * of one array. */
+size_t berth_offered_place(const struct berth_profile *profile,
+                           const struct berth_stacks *stacks,
+                           const struct berth_strvec *order);
 
 void berth_offered_fini(struct berth_offered *offered);

@@ -180,7 +180,7 @@ int berth_mpi_judge(const struct berth_mpi_program *program,
     int result;
 
     *ret_verdict = (struct berth_mpi_verdict){.answer = BERTH_VERDICT_CANNOT_TELL,
-                                              .reason = BERTH_REASON_HOST};
+                                              .reason = BERTH_REASON_NODE};
     idle = find_idle(&cause);
     if (!idle)
         return berth_err_oom(err);
@@ -207,7 +207,7 @@ int berth_mpi_judge_fabric(const char *name, const char *advice,
     int result;
 
     *ret_verdict = (struct berth_mpi_verdict){.answer = BERTH_VERDICT_CANNOT_TELL,
-                                              .reason = BERTH_REASON_HOST};
+                                              .reason = BERTH_REASON_NODE};
     if (!idle)
         return berth_err_oom(err);
     cause.idle = idle;

@@ -7,18 +7,21 @@
 
 /* May the image's own MPI run if the host's MPI cannot? Each node decides without
  * knowing the decisions of other nodes, but ranks with two MPI libraries in one
- * MPI_COMM_WORLD wait for each other without end. */
+ * MPI_COMM_WORLD wait for each other without end. So with more than one node, only a
+ * property of the image may choose the image's own. */
 enum berth_fallback {
-    BERTH_FALLBACK_NO,        /* no: the user asks for the host's MPI */
-    BERTH_FALLBACK_OTHERS,    /* no: other components may run with the host's MPI */
-    BERTH_FALLBACK_NODES,     /* no: other nodes may run with the host's MPI */
-    BERTH_FALLBACK_EACH_SAYS, /* yes, and each node prints it: others may decide
-                                 otherwise */
-    BERTH_FALLBACK_YES        /* yes, on all nodes, and the first one prints it */
+    BERTH_FALLBACK_NO,     /* no: the user asks for the host's MPI */
+    BERTH_FALLBACK_OTHERS, /* no: other components may run with the host's MPI */
+    BERTH_FALLBACK_NODES,  /* no: other nodes may run with the host's MPI */
+    BERTH_FALLBACK_YES     /* yes, on all nodes, and the first one prints it */
 };
 
-/* Decide for a step of NODES. REASON is what the reason against the host's MPI depends
- * on: a node, the hosts, or the image. */
+/* May other nodes or components of REQUEST, on NODES, decide otherwise than this one?
+ */
+bool berth_fallback_has_others(const struct berth_request *request, unsigned int nodes);
+
+/* Decide for a step of NODES. REASON is where the reason against the host's MPI lies.
+ */
 enum berth_fallback berth_fallback_decide(const struct berth_request *request,
                                           unsigned int nodes, enum berth_reason reason);
 

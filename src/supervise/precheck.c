@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/environ.h"
-#include "plan/fallback.h"
 #include "runtime/temporary.h"
 
 struct check {
@@ -64,22 +63,21 @@ static int add_warning(const struct berth_precheck *precheck,
     return injected->binding.warning ? 0 : berth_err_oom(err);
 }
 
-/* Add a note about what --mpi-bind=auto and --container-fabric=auto have chosen. */
+/* Add a note about what --mpi-bind=auto and --container-fabric=auto have chosen. Each
+ * of several nodes prints it: another one may have no setuid runtime. */
 static int add_note(const struct berth_precheck *precheck,
                     struct berth_binding *binding, struct berth_err *err)
 {
     const struct berth_launch *launch = precheck->launch;
     const char *nodes =
         berth_environ_value(launch->environment, "SLURM_STEP_NUM_NODES");
-    enum berth_fallback fallback = berth_fallback_decide(
-        launch->request, nodes ? (unsigned int)atoi(nodes) : 1, BERTH_REASON_HOST);
+    bool is_auto = berth_request_mpi_is(launch->request, BERTH_MODE_AUTO);
     bool has_fabric = berth_request_has_fabric(launch->request);
     struct berth_err text;
 
-    if (binding->note || binding->warning ||
-        (fallback == BERTH_FALLBACK_NO && !has_fabric))
+    if (binding->note || binding->warning || !(is_auto || has_fabric))
         return 0;
-    binding->differs = fallback == BERTH_FALLBACK_EACH_SAYS;
+    binding->differs = nodes && atoi(nodes) > 1;
     berth_err_set(&text,
                   has_fabric
                       ? "the image's own MPI runs, on its own network libraries: %s"

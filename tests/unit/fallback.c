@@ -9,22 +9,15 @@ static const struct {
     const char *mode;
     enum berth_world world;
     unsigned int nodes;
-    enum berth_fallback of_node, of_host, of_image; /* by the place of the reason */
+    enum berth_fallback of_node, of_image; /* by the place of the reason */
 } rows[] = {
-    {"auto", BERTH_WORLD_ALONE, 1, BERTH_FALLBACK_YES, BERTH_FALLBACK_YES,
-     BERTH_FALLBACK_YES},
-    {"auto", BERTH_WORLD_ALONE, 2, BERTH_FALLBACK_NODES, BERTH_FALLBACK_EACH_SAYS,
-     BERTH_FALLBACK_YES},
-    {"auto", BERTH_WORLD_OWN, 2, BERTH_FALLBACK_NODES, BERTH_FALLBACK_EACH_SAYS,
-     BERTH_FALLBACK_YES},
-    {"auto", BERTH_WORLD_HOST, 1, BERTH_FALLBACK_OTHERS, BERTH_FALLBACK_OTHERS,
-     BERTH_FALLBACK_OTHERS},
-    {"auto", BERTH_WORLD_HOST, 2, BERTH_FALLBACK_OTHERS, BERTH_FALLBACK_OTHERS,
-     BERTH_FALLBACK_OTHERS},
-    {"host", BERTH_WORLD_ALONE, 1, BERTH_FALLBACK_NO, BERTH_FALLBACK_NO,
-     BERTH_FALLBACK_NO},
-    {"mpich", BERTH_WORLD_ALONE, 2, BERTH_FALLBACK_NO, BERTH_FALLBACK_NO,
-     BERTH_FALLBACK_NO},
+    {"auto", BERTH_WORLD_ALONE, 1, BERTH_FALLBACK_YES, BERTH_FALLBACK_YES},
+    {"auto", BERTH_WORLD_ALONE, 2, BERTH_FALLBACK_NODES, BERTH_FALLBACK_YES},
+    {"auto", BERTH_WORLD_OWN, 2, BERTH_FALLBACK_NODES, BERTH_FALLBACK_YES},
+    {"auto", BERTH_WORLD_HOST, 1, BERTH_FALLBACK_OTHERS, BERTH_FALLBACK_OTHERS},
+    {"auto", BERTH_WORLD_HOST, 2, BERTH_FALLBACK_OTHERS, BERTH_FALLBACK_OTHERS},
+    {"host", BERTH_WORLD_ALONE, 1, BERTH_FALLBACK_NO, BERTH_FALLBACK_NO},
+    {"mpich", BERTH_WORLD_ALONE, 2, BERTH_FALLBACK_NO, BERTH_FALLBACK_NO},
 };
 
 START_TEST(a_node_does_not_choose_another_mpi)
@@ -35,8 +28,6 @@ START_TEST(a_node_does_not_choose_another_mpi)
 
     ck_assert_int_eq(berth_fallback_decide(&request, nodes, BERTH_REASON_NODE),
                      rows[_i].of_node);
-    ck_assert_int_eq(berth_fallback_decide(&request, nodes, BERTH_REASON_HOST),
-                     rows[_i].of_host);
     ck_assert_int_eq(berth_fallback_decide(&request, nodes, BERTH_REASON_IMAGE),
                      rows[_i].of_image);
 }
@@ -52,9 +43,9 @@ static const struct {
      "all --mpi-bind=hybrid if the images have the same MPI, or else each image an "
      "srun of its own"},
     {BERTH_FALLBACK_NODES,
-     "no patchelf; other nodes of this step may use the host's MPI, so this one must "
-     "use it, too: repair it (berth doctor says what it lacks), or use the image's own "
-     "on all nodes with --mpi-bind=hybrid"},
+     "no patchelf; other nodes of this step may use the host's MPI, and all nodes must "
+     "use the same: choose --mpi-bind=hybrid, which is the image's own on all of them, "
+     "or have this node repaired (berth doctor says what it lacks)"},
 };
 
 START_TEST(a_refusal_says_who_else_would_differ)

@@ -12,9 +12,10 @@
 #define ABI     (1u << BERTH_FAMILY_ABI)
 
 static const struct berth_offer both[] = {
-    {"mpich", "mpich", "MPICH 4.2.1", MPICH},
-    {"openmpi", "openmpi-5", "Open MPI 5.0.7", OPENMPI},
-    {"mpich", "mpich-abi", "MPICH 5.0.2", MPICH | ABI},
+    {.name = "mpich", "mpich", "MPICH 4.2.1", MPICH},
+    {.name = "openmpi", "openmpi-5", "Open MPI 5.0.7", OPENMPI},
+    {.name = "mpich", "mpich-abi", "MPICH 5.0.2", MPICH | ABI},
+    {.name = "site", "site", "not on this node", MPICH | ABI, .absent = "/srv/mpich"},
 };
 
 static const struct {
@@ -26,6 +27,17 @@ static const struct {
     struct berth_match matches[3];
     const char *error;
 } rows[] = {
+    /* One that this node lacks counts if it comes first, and not if another does. */
+    {"host", BERTH_FAMILY_MPICH, MPICH, 4, 1, {{BERTH_FAMILY_MPICH, 0}}, NULL},
+    {"site",
+     BERTH_FAMILY_MPICH,
+     MPICH,
+     4,
+     -1,
+     {{0}},
+     "profile 'site' comes first, and this node has no MPI in '/srv/mpich', its "
+     "prefix; "
+     "have it mounted here, or name a profile that all nodes have (--mpi-bind=NAME)"},
     {"host", BERTH_FAMILY_MPICH, MPICH, 2, 1, {{BERTH_FAMILY_MPICH, 0}}, NULL},
     {"auto",
      BERTH_FAMILY_OPENMPI,

@@ -257,6 +257,45 @@ START_TEST(the_site_prefers)
 }
 END_TEST
 
+static const struct {
+    const char *missing;
+    const char *order[2];
+    size_t place; /* among the stacks of two, three, then those of no prefix */
+} places[] = {
+    {"one", {NULL}, 0},    {"four", {NULL}, 2},  {"one", {"two"}, 1},
+    {"four", {"four"}, 0}, {"one", {"none"}, 1}, {"four", {"none", "two"}, 3},
+};
+
+/* What a site names and this node lacks has a place as if it were there. */
+START_TEST(a_missing_install_has_its_place)
+{
+    static const struct berth_profile profiles[] = {
+        {.name = "one", .stack = "one", .label = "one:1", .prefix = "/1"},
+        {.name = "two", .stack = "two", .label = "two:2", .prefix = "/2"},
+        {.name = "three", .stack = "three", .label = "three:3", .prefix = "/3"},
+        {.name = "four", .stack = "four", .label = "four:4", .prefix = "/4"},
+        {.name = "none", .stack = "none"},
+    };
+    BERTH_STRVEC struct berth_strvec order = {0};
+    struct berth_stack items[] = {{.profile = &profiles[1]},
+                                  {.profile = &profiles[2]},
+                                  {.profile = &profiles[4]}};
+    struct berth_stacks found = {items, COUNT(items)};
+    const struct berth_profile *missing =
+        &profiles[strcmp(places[_i].missing, "one") == 0 ? 0 : 3];
+
+    for (int i = 0; i < 2 && places[_i].order[i]; i++) {
+        berth_strvec_push(&order, places[_i].order[i]);
+        berth_strvec_push(&order, "/b.yaml:3");
+    }
+    berth_offered_sort(&found, &order);
+    ck_assert(berth_offered_is_missing(missing, &found));
+    ck_assert(!berth_offered_is_missing(&profiles[1], &found));
+    ck_assert(!berth_offered_is_missing(&profiles[4], &found));
+    ck_assert_uint_eq(berth_offered_place(missing, &found, &order), places[_i].place);
+}
+END_TEST
+
 /* An install that a site names is found only by its prefix, and first. */
 START_TEST(a_profile_with_a_prefix_is_for_what_is_there)
 {
@@ -336,6 +375,7 @@ int main(void)
     tcase_add_test(tests, a_library_counts_once_and_by_its_soname);
     tcase_add_test(tests, a_stack_has_the_path_that_led_to_it);
     tcase_add_loop_test(tests, the_site_prefers, 0, COUNT(orders));
+    tcase_add_loop_test(tests, a_missing_install_has_its_place, 0, COUNT(places));
     tcase_add_test(tests, a_profile_with_a_prefix_is_for_what_is_there);
     tcase_add_test(tests, libraries_are_there_by_any_of_their_names);
     return unit_run("stack", tests);

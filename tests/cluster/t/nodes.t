@@ -18,35 +18,69 @@ run() {
     echo "status $?"
 }
 
-# breaks TITLE WORDS BREAK MEND: what BREAK, a command of root on n2, does to a step.
-breaks() {
-    local seen
+# differ TITLE WORDS BREAK MEND ALONE: what BREAK, a command of root on n2, does to a step.
+# ALONE is what n2 does by itself: it uses `own`, the image's MPI, or `next`, another of the host.
+lib=/lib/x86_64-linux-gnu
+own="berth: n2: [^"$'\n'"]*: the image's own MPI runs \(hybrid\): [^"$'\n'"]*"
+differ() {
+    local seen alone=$5
     on n2 root rm -rf /tmp/berth-2001
     on n2 root sh -c "$3"
     seen=$(run n1,n2 --mpi-bind $who)
     matches "$1: the node refuses" \
         "berth: n2: image '$image': --mpi-bind=auto: [^"$'\n'"]*$2[^"$'\n'"]*; other nodes of this step may use the host's MPI, .*--mpi-bind=hybrid.*status [1-9]" "$seen"
     equal "$1: and no rank runs on another MPI" "" "$(grep -a '^rank .*4[.]0[.]2' <<<"$seen")"
+    matches "$1: so it does with host" "berth: n2: [^"$'\n'"]*$2.*status [1-9]" \
+        "$(run n1,n2 --mpi-bind=host $who)"
     matches "$1: --container-explain says so" "berth: n2: .*$2.*; other nodes .*status [1-9]" \
         "$(run n1,n2 --mpi-bind --container-explain $who)"
     seen=$(run n2 --mpi-bind $who)
-    matches "$1: alone it takes the image's own, and says so" \
-        "berth: n2: [^"$'\n'"]*: the image's own MPI runs \(hybrid\): [^"$'\n'"]*$2.*rank 0 of 1.*status 0" "$seen"
+    case $alone in
+    own) matches "$1: alone it takes the image's own, and says so" "$own$2.*rank 0 of 1.*4[.]0[.]2.*status 0" "$seen" ;;
+    next) matches "$1: alone it takes the next of the host" "rank 0 of 1.*4[.]2[.]1.*status 0" "$seen" ;;
+    esac
     # Not with MPI: the image's own 4.0.2 hangs between nodes now and then, by itself too.
     matches "$1: hybrid runs on both" "status 0" "$(run n1,n2 --mpi-bind=hybrid true)"
     on n2 root sh -c "$4"
 }
 
-breaks "no patchelf" "patchelf: not installed on this node" \
-    "mv /usr/bin/patchelf /usr/bin/patchelf.off" "mv /usr/bin/patchelf.off /usr/bin/patchelf"
-breaks "a directory that others may use" "others may use it" \
+# The rows of the table in doc/mpi.md whose reason lies in a node.
+site_profile='mkdir -p /etc/slurm/profiles.d; printf "%s\n"'
+differ "no patchelf" "patchelf: not installed on this node" \
+    "mv /usr/bin/patchelf /usr/bin/patchelf.off" "mv /usr/bin/patchelf.off /usr/bin/patchelf" own
+differ "a directory that others may use" "others may use it" \
     "mkdir /tmp/berth-2001; chown alice: /tmp/berth-2001; chmod 777 /tmp/berth-2001" \
-    "rm -rf /tmp/berth-2001"
-breaks "a full /tmp" "No space left" \
-    "mount -t tmpfs -o size=1m,mode=1777 none /tmp" "umount -l /tmp"
-breaks "the host's MPI is not there" "the program wants MPICH, and the MPI of this host is" \
-    "mkdir /off; mv /lib/x86_64-linux-gnu/libmpich.so.12* /off; ldconfig" \
-    "mv /off/* /lib/x86_64-linux-gnu; rmdir /off; ldconfig"
+    "rm -rf /tmp/berth-2001" own
+differ "a full /tmp" "No space left" \
+    "mount -t tmpfs -o size=1m,mode=1777 none /tmp" "umount -l /tmp" own
+differ "the host's MPI is not there" "the program wants MPICH, and the MPI of this host is" \
+    "mkdir /off; mv $lib/libmpich.so.12* /off; ldconfig" \
+    "mv /off/* $lib; rmdir /off; ldconfig" own
+# other OLD NEW: what gives n2 another MPI: a text in it is another one.
+# shellcheck disable=SC2016 # for a shell of n2's
+mpich='it=$(readlink -f /lib/x86_64-linux-gnu/libmpich.so.12)'
+other() { echo "$mpich; cp -p \$it /root; sed -i s/$1/$2/g \$it"; }
+differ "another release of the host's MPI" "lacks 1 of the [0-9]+ MPI symbols" \
+    "$(other MPI_Get_library_version MPI_Get_library_versioX)" "$mpich; mv /root/libmpich.so.* \$it" own
+# One task needs no process manager.
+differ "another process manager" "so each of the 2 tasks would be rank 0 of 1" \
+    "$(other PMI_FD PMX_FD); patchelf --add-needed libpmix.so.2 \$it" "$mpich; mv /root/libmpich.so.* \$it" next
+differ "a C library that only n2's site refuses" "which this site does not allow" \
+    "echo 'mpi: {glibc: refuse}' >/etc/slurm/berth.yaml" "rm /etc/slurm/berth.yaml" own
+differ "a conflict of a profile" "does not go with 'libc.so.6'" \
+    "$site_profile 'name: picky' 'family: mpich' 'conflicts: {libraries: [libc.so.6]}' >/etc/slurm/profiles.d/picky.yaml" \
+    "rm -r /etc/slurm/profiles.d" own
+
+# An MPI of the site comes first, and n2 has not mounted it.
+for node in n1 n2; do
+    on "$node" root sh -c "$site_profile 'name: site' 'family: mpich' 'prefix: /srv/mpich' >/etc/slurm/profiles.d/site.yaml
+        mkdir -p /srv/mpich/lib; cp $lib/libmpich.so.12 /srv/mpich/lib"
+done
+differ "an MPI of the site that is not mounted" \
+    "profile 'site' comes first, and this node has no MPI in '/srv/mpich'" \
+    "mv /srv/mpich /srv/away" "mv /srv/away /srv/mpich" next
+matches "it is used on both where it is there" "rank 0 of 2.*status 0" "$(run n1,n2 --mpi-bind=host $who)"
+for node in n1 n2; do on "$node" root rm -r /etc/slurm/profiles.d /srv/mpich; done
 
 # A mode that the site sets ends the step like one that the user gives.
 site login n1 n2 <<<'mpi: {default: auto}'
