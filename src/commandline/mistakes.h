@@ -7,10 +7,10 @@
 #include "commandline/hetgroup.h"
 #include "request/request.h"
 
-/* Command lines that Slurm accepts, but that probably do not do what the user means:
- * the program runs on the host, or gets words that were meant for srun. Since the user
- * may mean them, berth only warns. Each function returns whether there is a warning,
- * and the sentence in RET. */
+/* Command lines that Slurm accepts, but that do not do what the user means: the program
+ * runs on the host, or gets words that were meant for srun. The caller warns of what
+ * the user may mean, and refuses the rest. Each function returns whether there is a
+ * mistake, and the sentence in RET. */
 
 /* The command line that srun, sbatch or salloc has just read. Borrows everything. */
 struct berth_typed {
@@ -19,7 +19,8 @@ struct berth_typed {
     const char *caller; /* "srun", "sbatch" or "salloc" */
     const char *prefix; /* the site's, of our options */
     bool is_contained;  /* the component has an image */
-    bool is_named;      /* an option sets the image, not only the environment */
+    bool is_named;      /* an option sets the image, not only the environment; for srun,
+                           or a default of the job */
 };
 
 /* Warns of an option of ours after the command, which gets the option as an argument;
@@ -31,7 +32,7 @@ bool berth_mistake_misplaced(const struct berth_typed *typed, struct berth_err *
 bool berth_mistake_on_line(char *const *words, const char *prefix,
                            struct berth_err *ret);
 
-/* Warns of a colon that is not a word of its own and so does not begin a component:
+/* Finds a colon that is not a word of its own and so does not begin a component:
  * `./a :-n1 ./b`, `./a: -n1 ./b`. Only if the line has an option of ours, and an option
  * of srun and a command follow the colon: `rsync host: -av to` is right. */
 bool berth_mistake_colon(const struct berth_typed *typed, struct berth_err *ret);
@@ -44,7 +45,7 @@ enum berth_bundle {
     BERTH_BUNDLE_PROPER, /* a directory with config.json (OCI runtime specification) */
 };
 
-/* Warns of an image as VALUE (may be NULL) of Slurm's --container or SLURM_CONTAINER,
+/* Finds an image as VALUE (may be NULL) of Slurm's --container or SLURM_CONTAINER,
  * which expect an OCI bundle. */
 bool berth_mistake_bundle(const struct berth_typed *typed, const char *value,
                           enum berth_bundle kind, struct berth_err *ret);

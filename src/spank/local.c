@@ -425,9 +425,13 @@ static int end_step_component(int group, struct berth_err *err)
     if (merge_step(&merged, err) < 0)
         return -1;
     line = typed(&merged);
-    berth_typed_step(&line, find_bundle());
+    line.is_named = merged.image;
     berth_request_fini(&state.own);
-    if (add_component(group, &merged, own, err) < 0 ||
+    if (berth_typed_step(&line, find_bundle(),
+                         berth_table_find_container(&state.table) ? state.table.count
+                                                                  : 0,
+                         err) < 0 ||
+        add_component(group, &merged, own, err) < 0 ||
         berth_table_explain(&state.table, err) < 0 ||
         berth_launcher_check_table(&state.table, site_says_mpi(), err) < 0 ||
         berth_world_check(&state.table, &state.hetgroups, optind, err) < 0 ||
@@ -514,8 +518,8 @@ static int end_job_component(struct berth_err *err)
                              "--container-image=B ...");
     line = typed(&state.table.rows[0].request);
     line.is_named = image;
-    if (state.table.count == 1)
-        berth_typed_job(&line, find_bundle());
+    if (state.table.count == 1 && berth_typed_job(&line, find_bundle(), err) < 0)
+        return -1;
     return publish(BERTH_JOB_VARIABLE,
                    berth_request_has_options(&state.table.rows[0].request), err);
 }

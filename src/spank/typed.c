@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the files that a command line names, and warns of what may be a mistake. */
+/* Reads the files that a command line names, and warns of, or refuses, what is a
+ * mistake. */
 
 #include "spank/typed.h"
 
@@ -14,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/run.h"
 #include "base/text.h"
 #include "request/spell.h"
 #include "policy/policy.h"
@@ -45,26 +47,48 @@ static enum berth_bundle inspect_bundle(const char *path)
     return access(config, F_OK) == 0 ? BERTH_BUNDLE_PROPER : BERTH_BUNDLE_PLAIN;
 }
 
-/* Warn of Slurm's own --container. */
-static void warn_of_bundle(const struct berth_typed *typed, const char *bundle)
+/* Refuse an image as Slurm's own --container. */
+static int check_bundle(const struct berth_typed *typed, const char *bundle,
+                        struct berth_err *err)
 {
-    struct berth_err sentence;
-
-    if (bundle && *bundle &&
-        berth_mistake_bundle(typed, bundle, inspect_bundle(bundle), &sentence))
-        berth_typed_warn(typed->prefix, &sentence);
+    return bundle && *bundle &&
+                   berth_mistake_bundle(typed, bundle, inspect_bundle(bundle), err)
+               ? -1
+               : 0;
 }
 
-void berth_typed_step(const struct berth_typed *typed, const char *bundle)
+/* Warn of a command that this host does not have, in a component without an image. */
+static void warn_of_host(const struct berth_typed *typed, size_t component)
+{
+    size_t end;
+    size_t first = berth_hetgroups_command(typed->line, typed->optind, &end);
+    const char *name = first < end ? typed->line->words.items[first] : NULL;
+    BERTH_FREE char *found = name ? berth_run_find(name, getenv("PATH")) : NULL;
+    struct berth_err sentence;
+
+    if (!name || found || access(name, F_OK) == 0)
+        return;
+    berth_err_set(&sentence,
+                  "component %zu has no image and runs on the host, which has no '%s'; "
+                  "each component needs its own --container-image",
+                  component, name);
+    berth_typed_warn(typed->prefix, &sentence);
+}
+
+int berth_typed_step(const struct berth_typed *typed, const char *bundle,
+                     size_t component, struct berth_err *err)
 {
     struct berth_err sentence;
 
     if (!berth_hetgroups_is_first(typed->line))
-        return;
-    if (berth_mistake_colon(typed, &sentence) ||
-        berth_mistake_misplaced(typed, &sentence))
+        return 0;
+    if (berth_mistake_colon(typed, err) || check_bundle(typed, bundle, err) < 0)
+        return -1;
+    if (berth_mistake_misplaced(typed, &sentence))
         berth_typed_warn(typed->prefix, &sentence);
-    warn_of_bundle(typed, bundle);
+    if (component > 0 && !typed->is_named)
+        warn_of_host(typed, component);
+    return 0;
 }
 
 /* Read standard input from its beginning, if it is a file. */
@@ -102,7 +126,8 @@ static int read_script(const struct berth_typed *typed, char name[64],
     return read_input(ret);
 }
 
-void berth_typed_job(const struct berth_typed *typed, const char *bundle)
+int berth_typed_job(const struct berth_typed *typed, const char *bundle,
+                    struct berth_err *err)
 {
     BERTH_BUF struct berth_buf script = {0};
     struct berth_err sentence;
@@ -116,7 +141,7 @@ void berth_typed_job(const struct berth_typed *typed, const char *bundle)
         (is_behind ? !berth_mistake_passes_arguments(script.text)
                    : berth_mistake_script(name, script.text, &sentence)))
         berth_typed_warn(typed->prefix, &sentence);
-    warn_of_bundle(typed, bundle);
+    return check_bundle(typed, bundle, err);
 }
 
 static int refuse_missing(bool in_registry, struct berth_err *err)

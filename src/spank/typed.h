@@ -13,16 +13,20 @@
  * names of options; also under --quiet, because the job may run on the host. */
 void berth_typed_warn(const char *prefix, struct berth_err *sentence);
 
-/* After the options of the first component of srun: warn of mistakes on the command
- * line. BUNDLE is the value of Slurm's own --container, or of its variable; NULL: none.
+/* After the options of a component of srun: warn of mistakes on the command line, or
+ * refuse them. BUNDLE is the value of Slurm's own --container, or of its variable;
+ * NULL: none. COMPONENT is the number of a component after one that has an image; 0:
+ * none is.
  */
-void berth_typed_step(const struct berth_typed *typed, const char *bundle);
+int berth_typed_step(const struct berth_typed *typed, const char *bundle,
+                     size_t component, struct berth_err *err);
 
 /* After the options of sbatch or salloc: warn of mistakes on the command line, and in
  * sbatch of a script without srun, if the script can be read again. If only the
  * environment names the image, as a profile of the shell does for all jobs, such a
  * script is right. */
-void berth_typed_job(const struct berth_typed *typed, const char *bundle);
+int berth_typed_job(const struct berth_typed *typed, const char *bundle,
+                    struct berth_err *err);
 
 /* Check the image of REQUEST, which must have one. Refuse a file that is not an image,
  * and an image that SITE does not allow. Refuse a missing image, or warn of it, as

@@ -21,6 +21,9 @@ export LSAN_OPTIONS
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 mkdir -p a/bin b/bin c/bin
+: >x
+: >y
+: >z
 echo 'not an image' >bad.sif
 
 # site LINE...: write berth.yaml, for FAKE_WORDS=$SITE.

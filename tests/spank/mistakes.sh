@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Words that do not do what they seem to do: a warning of one line, and the command goes on.
+# Words that do not do what they seem to do: a warning of one line, and the command goes on;
+# or an error, where nobody can mean them.
 # shellcheck source=tests/spank/lib.sh
 . "${srcdir:-.}/tests/spank/lib.sh"
 
@@ -47,17 +48,14 @@ for words in './x --container-images=a' './x --container=a' './x -- --mpi-bind' 
 done
 
 # A colon that is not a word.
-expect 'a colon before an option' 0 \
-    "srun: $WARNING ':-n1' is an argument of './x' and does not begin a component; write the colon as a word of its own: ./x : -n1
-0 image=T/a: ./x :-n1 --container-image=b ./y" \
+expect 'a colon before an option' 1 \
+    "srun: error: berth: ':-n1' is an argument of './x' and does not begin a component; write the colon as a word of its own: ./x : -n1" \
     srun --container-image=a ./x :-n1 --container-image=b ./y
-expect 'a colon behind a program' 0 \
-    "srun: $WARNING the colon at the end of './x:' does not begin a component; write it as a word of its own: ./x : -n1
-0 image=T/a: ./x: -n1 ./y" \
+expect 'a colon behind a program' 1 \
+    "srun: error: berth: the colon at the end of './x:' does not begin a component; write it as a word of its own: ./x : -n1" \
     srun --container-image=a ./x: -n1 ./y
-expect 'a colon behind an argument, and an option of ours behind it' 0 \
-    "srun: $WARNING the colon at the end of '7:' does not begin a component; write it as a word of its own: 7 : --container-image=b
-$run 7: --container-image=b ./y" \
+expect 'a colon behind an argument, and an option of ours behind it' 1 \
+    "srun: error: berth: the colon at the end of '7:' does not begin a component; write it as a word of its own: 7 : --container-image=b" \
     srun ./x 7: --container-image=b ./y
 expect 'a colon in a step without a word of berth' 0 "$run :-n1 ./y: -n1" \
     srun ./x :-n1 ./y: -n1
@@ -65,9 +63,8 @@ expect 'a colon in an argument' 0 '0 image=T/a: ./x a:b c: d :e' \
     srun --container-image=a ./x a:b c: d :e
 for option in -n1 '-n 1' -N2 '-c 4' --nodes=1 --partition=p --site-mpi-bind; do
     # shellcheck disable=SC2086 # words
-    expect "a colon before $option and a command" 0 \
-        "srun: $WARNING the colon at the end of './x:' does not begin a component; write it as a word of its own: ./x : ${option% *}
-0 image=T/a: ./x: $option ./y" \
+    expect "a colon before $option and a command" 1 \
+        "srun: error: berth: the colon at the end of './x:' does not begin a component; write it as a word of its own: ./x : ${option% *}" \
         FAKE_WORDS=option_prefix=site- srun --site-container-image=a ./x: $option ./y
 done
 for words in 'grep error: -r logs' 'grep error: -n logs' 'rsync host: -av to' './x: -n1' './x: -n 1' \
@@ -83,20 +80,30 @@ mkdir -p bundle plain
 echo '{}' >bundle/config.json
 : >file
 for value in no.sif file plain docker://ubuntu; do
-    expect "--container=$value" 0 "srun: $WARNING --container=$value (or SLURM_CONTAINER) $own$value
-$run" srun --container=$value ./x
+    expect "--container=$value" 1 "srun: error: berth: --container=$value (or SLURM_CONTAINER) $own$value" srun --container=$value ./x
 done
-expect 'SLURM_CONTAINER names an image' 0 "srun: $WARNING --container=no.sif (or SLURM_CONTAINER) ${own}no.sif
-$run" SLURM_CONTAINER=no.sif srun ./x
+expect 'SLURM_CONTAINER names an image' 1 "srun: error: berth: --container=no.sif (or SLURM_CONTAINER) ${own}no.sif" SLURM_CONTAINER=no.sif srun ./x
 for value in bundle /not/here; do
     expect "--container=$value: a bundle, maybe" 0 "$run" srun --container=$value ./x
 done
-expect 'sbatch --container names an image' 0 \
-    "sbatch: $WARNING --container=no.sif (or SLURM_CONTAINER) is Slurm's own option, for OCI bundles, and does not start an image; write sbatch --container-image=no.sif
-0 host: job" sbatch --container=no.sif job
-expect 'options with a prefix, and that of Slurm' 0 \
-    "srun: $WARNING --container=no.sif (or SLURM_CONTAINER) is Slurm's own option, for OCI bundles, and does not start an image; write srun --site-container-image=no.sif
-$run" FAKE_WORDS=option_prefix=site- srun --container=no.sif ./x
+expect 'sbatch --container names an image' 1 \
+    "sbatch: error: berth: --container=no.sif (or SLURM_CONTAINER) is Slurm's own option, for OCI bundles, and does not start an image; write sbatch --container-image=no.sif" sbatch --container=no.sif job
+expect 'options with a prefix, and that of Slurm' 1 \
+    "srun: error: berth: --container=no.sif (or SLURM_CONTAINER) is Slurm's own option, for OCI bundles, and does not start an image; write srun --site-container-image=no.sif" FAKE_WORDS=option_prefix=site- srun --container=no.sif ./x
+
+# An image that is forgotten in a later component.
+expect 'a component without an image, and a command that the host does not have' 0 \
+    "srun: $WARNING component 1 has no image and runs on the host, which has no 'ocn'; each component needs its own --container-image
+0 image=T/a: ./x
+1 host: ocn" \
+    srun --container-image=a ./x : -n2 ocn
+for words in ./x true '--container-image=none ocn'; do
+    # shellcheck disable=SC2086 # words
+    expect "nothing is said of the component: $words" 0 "0 image=T/a: ./x
+1 host: ${words#--container-image=none }" srun --container-image=a ./x : $words
+done
+expect 'a step without images' 0 '0 host: ./x
+1 host: ocn' srun ./x : ocn
 
 # Scripts that start no program in the image.
 nothing='runs on the host; only commands that srun starts, in it or in a script that it calls, run in the image: srun COMMAND'

@@ -29,6 +29,7 @@ static void setup(void)
     ck_assert_int_eq(symlink("nowhere.sif", "link.sif"), 0);
     ck_assert_int_eq(symlink("nowhere:1.2", "link:1.2"), 0);
     make("atm.sif");
+    make("y.sif");
     make("atm.sh");
     make("ocean-model.sif");
     make("pytorch_24.01.sif");
@@ -49,6 +50,10 @@ static const struct {
     {"atm.sfi", MEANT "'atm.sif'?", false},
     {"atm", MEANT "'atm.sif'?", false},
     {"amt.sif", MEANT "'atm.sif'?", false},
+    {"ATM.sif", MEANT "'atm.sif'?", false},
+    {"esm.sif", PLAIN, false},
+    {"atl.sif", MEANT "'atm.sif'?", false},
+    {"X.sif", PLAIN, false},
     {"ocean_model.sif", MEANT "'ocean-model.sif'?", false},
     {"pytorch_24.10.sif", MEANT "'pytorch_24.01.sif'?", false},
     {"imags", MEANT "'images'?", false},

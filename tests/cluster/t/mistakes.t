@@ -17,6 +17,9 @@ typed() {
     if [[ $2 ]]; then matches "$1" "^berth: warning: $2$" "$said"; else equal "$1" "" "$said"; fi
 }
 
+# refused TITLE PATTERN COMMAND...: the same for an error.
+refused() { matches "$1" "error: berth: $2$" "$("${@:3}" 2>&1 </dev/null)"; }
+
 script job <<'SCRIPT'
 #!/bin/bash
 #SBATCH --output=/dev/null
@@ -35,13 +38,16 @@ typed "an option behind the program of the second component" \
     "'env' runs on the host and gets '$IMAGE' as an argument; .*" \
     alice srun -w n1 "$IMAGE" true : -w n2 env A=1 true "$IMAGE"
 typed "an option for another srun" "" alice salloc -Q srun "$IMAGE" true
-typed "a colon that is not a word" "':-n1' is an argument of 'true' and does not begin a component; .*" \
+refused "a colon that is not a word" "':-n1' is an argument of 'true' and does not begin a component; .*" \
     alice srun "$IMAGE" true :-n1 "$IMAGE" true
 typed "a colon of an argument" "" alice srun "$IMAGE" echo error: -r -n logs
-typed "Slurm's own --container names an image" "--container=$A .*; write srun $IMAGE" \
+refused "Slurm's own --container names an image" "--container=$A .*; write srun $IMAGE" \
     alice srun --container=$A true
-typed "SLURM_CONTAINER does" "--container=$A .*; write srun $IMAGE" \
+refused "SLURM_CONTAINER does" "--container=$A .*; write srun $IMAGE" \
     alice env SLURM_CONTAINER=$A srun true
+typed "an image that is forgotten in the second component" \
+    "component 1 has no image and runs on the host, which has no 'nowhere'; each component needs its own --container-image" \
+    alice srun -w n1 "$IMAGE" true : -w n2 nowhere
 nothing='runs on the host; only commands that srun starts, .*: srun COMMAND'
 typed "a script without srun" "'job' $nothing" alice ./submit "$IMAGE" job
 typed "the same, said by #SBATCH" "'with' $nothing" \
