@@ -20,6 +20,7 @@
 #include "plan/envdiff.h"
 #include "probe/opened.h"
 #include "step/handover.h"
+#include "step/namespaces.h"
 
 extern char **environ;
 
@@ -27,21 +28,27 @@ extern char **environ;
  * start, and then the step's own start reports why. */
 #define NONE "the job's server has no container for the step"
 
+/* The listener must be root's slurmstepd: anybody can take the address. */
 static int connect_server(const struct berth_launch *launch, struct berth_err *err)
 {
     struct sockaddr_un address;
     socklen_t length;
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    bool is_connected = fd >= 0 &&
+                        berth_job_address(getuid(), launch->order->job, launch->node,
+                                          &address, &length) == 0 &&
+                        connect(fd, (struct sockaddr *)&address, length) == 0;
+    uid_t owner = is_connected ? berth_job_peer(fd) : 0;
 
-    if (fd >= 0 &&
-        berth_job_address(getuid(), launch->order->job, launch->node, &address,
-                          &length) == 0 &&
-        connect(fd, (struct sockaddr *)&address, length) == 0 &&
-        berth_job_peer_is(fd, 0)) /* the listener is root's slurmstepd, and no other
-                                     process with that address */
+    if (is_connected && owner == 0)
         return fd;
     if (fd >= 0)
         close(fd);
+    if (owner != 0)
+        return berth_err_set(err,
+                             "a process of user %u has taken the address of the job's "
+                             "server on this node; ask the administrators",
+                             owner);
     return berth_err_set(err,
                          "the job has no extern step on this node that can keep the "
                          "container; set PrologFlags=Contain in slurm.conf, and not "
@@ -165,6 +172,19 @@ static int read_answer(int fd, struct berth_job_answer *answer, struct berth_err
     return answer->before.failed || answer->after.failed ? berth_err_oom(err) : 0;
 }
 
+/* Send the question FD, with the namespaces of this process. */
+static int send_question(int socket, int fd, struct berth_err *err)
+{
+    BERTH_CLOSE int user = berth_namespaces_open(getpid(), "user");
+    BERTH_CLOSE int mounts = berth_namespaces_open(getpid(), "mnt");
+    const int fds[BERTH_JOB_FDS] = {fd, user, mounts};
+
+    return user < 0 || mounts < 0 ||
+                   berth_job_send_all(socket, BERTH_JOB_ASK, fds, BERTH_JOB_FDS) < 0
+               ? berth_err_set(err, NONE)
+               : 0;
+}
+
 int berth_job_ask(const struct berth_job_question *question,
                   struct berth_job_answer *ret_answer, struct berth_err *err)
 {
@@ -176,9 +196,7 @@ int berth_job_ask(const struct berth_job_question *question,
         return -1;
     fcntl(fd, F_SETFD, FD_CLOEXEC);
     socket = connect_server(question->launch, err);
-    result = socket < 0 ? -1 : 0;
-    if (result == 0 && berth_job_send(socket, BERTH_JOB_ASK, fd) < 0)
-        result = berth_err_set(err, NONE);
+    result = socket < 0 ? -1 : send_question(socket, fd, err);
     close(fd);
     if (result == 0)
         result = await(question, socket, &fd, err);

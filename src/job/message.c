@@ -28,54 +28,67 @@ int berth_job_address(uid_t uid, uint32_t job, const char *node,
     return 0;
 }
 
-bool berth_job_peer_is(int socket, uid_t uid)
+uid_t berth_job_peer(int socket)
 {
     struct ucred peer;
     socklen_t length = sizeof(peer);
 
-    return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
-           peer.uid == uid;
+    return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 ? peer.uid
+                                                                            : (uid_t)-1;
 }
 
-int berth_job_send(int socket, int kind, int fd)
+int berth_job_send_all(int socket, int kind, const int fds[], size_t count)
 {
     char byte = (char)kind;
-    char control[CMSG_SPACE(sizeof(fd))] = {0};
+    char control[CMSG_SPACE(BERTH_JOB_FDS * sizeof(*fds))] = {0};
     struct iovec data = {&byte, 1};
     struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1};
     struct cmsghdr *part;
 
-    if (fd >= 0) {
+    if (count > 0) {
         message.msg_control = control;
-        message.msg_controllen = sizeof(control);
+        message.msg_controllen = CMSG_SPACE(count * sizeof(*fds));
         part = CMSG_FIRSTHDR(&message);
         part->cmsg_level = SOL_SOCKET;
         part->cmsg_type = SCM_RIGHTS;
-        part->cmsg_len = CMSG_LEN(sizeof(fd));
-        memcpy(CMSG_DATA(part), &fd, sizeof(fd));
+        part->cmsg_len = CMSG_LEN(count * sizeof(*fds));
+        memcpy(CMSG_DATA(part), fds, count * sizeof(*fds));
     }
     return sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -1 : 0;
 }
 
-int berth_job_receive(int socket, int *ret_fd)
+int berth_job_send(int socket, int kind, int fd)
+{
+    return berth_job_send_all(socket, kind, &fd, fd >= 0);
+}
+
+/* The room is CMSG_LEN(), without the padding of CMSG_SPACE(): the kernel would put a
+ * descriptor that nobody closes there (unix(7): it drops those without room). */
+int berth_job_receive_all(int socket, int ret_fds[], size_t count)
 {
     char byte;
-    char control[CMSG_SPACE(sizeof(*ret_fd))];
+    char control[CMSG_SPACE(BERTH_JOB_FDS * sizeof(*ret_fds))];
     struct iovec data = {&byte, 1};
     struct msghdr message = {.msg_iov = &data,
                              .msg_iovlen = 1,
                              .msg_control = control,
-                             .msg_controllen = sizeof(control)};
+                             .msg_controllen = CMSG_LEN(count * sizeof(*ret_fds))};
     struct cmsghdr *part;
     ssize_t got = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
-    *ret_fd = -1;
+    for (size_t i = 0; i < count; i++)
+        ret_fds[i] = -1;
     if (got <= 0)
         return (int)got;
     part = CMSG_FIRSTHDR(&message);
     if (part && part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_RIGHTS)
-        memcpy(ret_fd, CMSG_DATA(part), sizeof(*ret_fd));
+        memcpy(ret_fds, CMSG_DATA(part), part->cmsg_len - CMSG_LEN(0));
     return byte;
+}
+
+int berth_job_receive(int socket, int *ret_fd)
+{
+    return berth_job_receive_all(socket, ret_fd, 1);
 }
 
 /* A descriptor with seals is memory, from which a read does not block. */

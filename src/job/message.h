@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
 #include <sys/types.h>
@@ -13,16 +13,30 @@
  * a descriptor of a handover (step/handover.h), which has words and an environment.
  *
  * A step sends:
- *     ASK     words: those of enum berth_job_word; environment: of the step
+ *     ASK     words: those of enum berth_job_word; environment: of the step. Further
+ *             descriptors: those of enum berth_job_fd
  * The server answers:
  *     JOIN    words: process id of the holder, and the number of strings in the first
- * part of the environment; environment: that of the runtime's start, and then that of
- * the holder ALONE   the job has no container for the step The socket then stays open
- * until the step, or the container, has ended. */
+ *             part of the environment; environment: that of the runtime's start, and
+ *             then that of the holder
+ *     ALONE   the job has no container for the step
+ *
+ * The socket then stays open until the step, or the container, has ended. */
 enum berth_job_kind {
     BERTH_JOB_ASK = 'A',
     BERTH_JOB_JOIN = 'J',
     BERTH_JOB_ALONE = 'N'
+};
+
+/* The descriptors of a question, in their order: the handover, and the namespaces of
+ * the step, which prove that it is not a program in an image. The kernel lets no such
+ * program open those of the host (ptrace(2), "PTRACE_MODE_READ_FSCREDS"). A process id
+ * would prove nothing: it may be another process's by the time it is looked up. */
+enum berth_job_fd {
+    BERTH_JOB_HANDOVER,
+    BERTH_JOB_USER,
+    BERTH_JOB_MOUNTS,
+    BERTH_JOB_FDS
 };
 
 /* The words of a question, in their order. */
@@ -41,22 +55,28 @@ enum berth_job_word {
 /* Make the address of the server of JOB, a job of user UID, on the node NODE, in the
  * abstract namespace (unix(7)). NODE is Slurm's name of the node (SLURMD_NODENAME),
  * because a host may have several nodes. Anybody can bind such an address, so check the
- * peer (berth_job_peer_is()). Returns 0, or -1 if NODE is empty or too long. */
+ * peer (berth_job_peer()). Returns 0, or -1 if NODE is empty or too long. */
 int berth_job_address(uid_t uid, uint32_t job, const char *node,
                       struct sockaddr_un *ret, socklen_t *ret_length);
 
-/* Did a process of user UID open the other side of SOCKET (SO_PEERCRED, unix(7))? If
- * the other side was a listener: did that user call listen()? */
-bool berth_job_peer_is(int socket, uid_t uid);
+/* The user whose process opened the other side of SOCKET (SO_PEERCRED, unix(7)); if the
+ * other side was a listener: who called listen(). (uid_t)-1: nobody can tell. */
+uid_t berth_job_peer(int socket);
 
 /* Send a message of KIND with the descriptor FD (-1: none). Returns 0, or -1 with
  * errno. */
 int berth_job_send(int socket, int kind, int fd);
 
+/* The same with COUNT descriptors, at most BERTH_JOB_FDS. */
+int berth_job_send_all(int socket, int kind, const int fds[], size_t count);
+
 /* Receive the next message; *RET_FD is its descriptor, which the caller owns, or -1.
  * Returns its kind; 0: the other side has ended; -1 with errno (EAGAIN: there is no
  * message yet). */
 int berth_job_receive(int socket, int *ret_fd);
+
+/* The same with COUNT descriptors, at most BERTH_JOB_FDS. */
+int berth_job_receive_all(int socket, int ret_fds[], size_t count);
 
 /* Read and close FD, a handover from another process. Returns 0 with *RET, which the
  * caller owns (berth_handover_fini); -1: FD is not a handover, or is a large one. */

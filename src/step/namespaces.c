@@ -43,6 +43,16 @@ bool berth_namespaces_shared(pid_t pid, pid_t other, const char *name)
     return number && number == find_number(other, name);
 }
 
+bool berth_namespaces_is_own(int fd, const char *name)
+{
+    char path[64];
+    struct stat it, own;
+
+    snprintf(path, sizeof(path), "/proc/self/ns/%s", name);
+    return fstat(fd, &it) == 0 && stat(path, &own) == 0 && it.st_dev == own.st_dev &&
+           it.st_ino == own.st_ino;
+}
+
 int berth_namespaces_open(pid_t pid, const char *name)
 {
     char path[64];

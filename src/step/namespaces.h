@@ -13,6 +13,9 @@ bool berth_namespaces_differ(pid_t pid, const char *name);
 /* Are PID and OTHER in the same namespace NAME? False if that cannot be read. */
 bool berth_namespaces_shared(pid_t pid, pid_t other, const char *name);
 
+/* Is FD the namespace NAME of the caller? */
+bool berth_namespaces_is_own(int fd, const char *name);
+
 /* Open the namespace NAME of process PID. Returns a descriptor, which is closed on
  * exec, or -1 with errno. */
 int berth_namespaces_open(pid_t pid, const char *name);

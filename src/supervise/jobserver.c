@@ -25,8 +25,9 @@
 #include "step/processes.h"
 #include "supervise/jobcontainer.h"
 
-/* The most containers of a job on a node, and steps at a time. */
-enum { CONTAINERS_MAX = 32, STEPS_MAX = 4096 };
+/* The most containers of a job on a node, and steps at a time; and the descriptors that
+ * are not for steps. */
+enum { CONTAINERS_MAX = 32, STEPS_MAX = 4096, OTHERS = 128 };
 
 struct container {
     int channel; /* to the process that keeps it (supervise/jobcontainer.h); -1: none */
@@ -47,7 +48,7 @@ static struct {
     int extern_step; /* a descriptor that can be read when the extern step has ended */
     struct container containers[CONTAINERS_MAX];
     struct step *steps;
-    size_t count;
+    size_t count, most;
 } server;
 
 static void drop_step(struct step *step)
@@ -244,48 +245,51 @@ static int read_question(int fd, struct berth_handover *ret)
     return -1;
 }
 
+/* May a process with the descriptors FDS ask? Not a program in an image, which could
+ * start programs on the host; and not a step that has other mounts than the server
+ * (job_container/tmpfs). */
+static bool is_allowed(const int fds[BERTH_JOB_FDS])
+{
+    return berth_namespaces_is_own(fds[BERTH_JOB_USER], "user") &&
+           berth_namespaces_is_own(fds[BERTH_JOB_MOUNTS], "mnt");
+}
+
 static void read_step(struct step *step)
 {
-    int fd;
-    int kind = berth_job_receive(step->socket, &fd);
+    int fds[BERTH_JOB_FDS];
+    int kind = berth_job_receive_all(step->socket, fds, BERTH_JOB_FDS);
 
     if (kind < 0 && errno == EAGAIN)
         return;
-    if (kind != BERTH_JOB_ASK || step->has_asked || fd < 0) {
-        if (fd >= 0)
-            close(fd);
-        drop_step(step);
-    } else if (read_question(fd, &step->question) < 0) {
-        drop_step(step);
-    } else {
-        step->has_asked = true;
+    if (kind == BERTH_JOB_ASK && !step->has_asked && is_allowed(fds)) {
+        step->has_asked = read_question(fds[BERTH_JOB_HANDOVER], &step->question) == 0;
+        fds[BERTH_JOB_HANDOVER] = -1;
+    } else
+        step->has_asked = false;
+    for (size_t i = 0; i < BERTH_JOB_FDS; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+    if (step->has_asked)
         answer(step);
-    }
+    else
+        drop_step(step);
 }
 
-/* May the peer of SOCKET ask? Not a program in an image, which could start programs on
- * the host; and not a step that has other mounts than the server (job_container/tmpfs).
- */
-static bool is_allowed(int socket)
-{
-    struct ucred peer;
-    socklen_t length = sizeof(peer);
-
-    return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
-           peer.uid == getuid() &&
-           berth_namespaces_shared(getpid(), peer.pid, "user") &&
-           berth_namespaces_shared(getpid(), peer.pid, "mnt");
-}
-
+/* A connection that cannot be accepted stays in the queue: wait a moment, or serve()
+ * would spin. */
 static void accept_step(void)
 {
+    enum { AGAIN_MS = 100 };
     int socket =
         accept4(BERTH_JOBSERVER_SOCKET, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     struct step *steps;
 
-    if (socket < 0)
+    if (socket < 0) {
+        if (errno != EAGAIN)
+            poll(NULL, 0, AGAIN_MS);
         return;
-    steps = server.count < STEPS_MAX && is_allowed(socket)
+    }
+    steps = server.count < server.most && berth_job_peer(socket) == getuid()
                 ? realloc(server.steps, (server.count + 1) * sizeof(*steps))
                 : NULL;
     if (!steps) {
@@ -337,14 +341,18 @@ static bool serve(void)
     return goes_on;
 }
 
-static void raise_limit(void)
+/* Set how many steps there may be. At the limit of descriptors neither accept4(2) nor
+ * poll(2) would work. */
+static void set_most(void)
 {
     struct rlimit files;
 
-    if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+    if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_max <= OTHERS)
         return;
     files.rlim_cur = files.rlim_max;
     setrlimit(RLIMIT_NOFILE, &files);
+    server.most =
+        files.rlim_max - OTHERS < STEPS_MAX ? files.rlim_max - OTHERS : STEPS_MAX;
 }
 
 void berth_jobserver_run(pid_t extern_step)
@@ -352,7 +360,7 @@ void berth_jobserver_run(pid_t extern_step)
     static const int listening = BERTH_JOBSERVER_SOCKET;
 
     berth_detach(&listening, 1, NULL);
-    raise_limit();
+    set_most();
     server.extern_step = berth_process_open(extern_step);
     if (server.extern_step < 0)
         return; /* it has ended, or the kernel (before 5.3) has no pidfd */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "job/key.h"
+#include "job/message.h"
 #include "unit.h"
 
 static struct berth_order order = BERTH_ORDER_EMPTY;
@@ -43,6 +44,41 @@ START_TEST(a_job_without_a_server_is_told)
                      "container; set PrologFlags=Contain in slurm.conf, and not "
                      "CLONE_NEWPID in namespace.yaml");
     ck_assert_int_eq(answer.socket, -1);
+}
+END_TEST
+
+/* A process of a user, who is not root, listens at the address of the job. */
+static void take_address(const char *node)
+{
+    struct sockaddr_un address;
+    socklen_t length;
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+
+    if (berth_job_address(getuid(), order.job, node, &address, &length) < 0 ||
+        (getuid() == 0 && setuid(54321) < 0) ||
+        bind(fd, (struct sockaddr *)&address, length) < 0 || listen(fd, 1) < 0)
+        abort();
+}
+
+START_TEST(who_has_taken_the_address_of_a_job_is_named)
+{
+    struct berth_deadline deadline;
+    struct berth_job_question question = {
+        .launch = &launch, .tasks = -1, .deadline = &deadline};
+    struct berth_job_answer answer;
+    struct berth_err err;
+    char expected[160];
+
+    begin();
+    order.job = (uint32_t)getpid();
+    unit_process(take_address, launch.node);
+    berth_deadline_begin(&deadline, 10);
+    snprintf(expected, sizeof(expected),
+             "a process of user %u has taken the address of the job's server on this "
+             "node; ask the administrators",
+             getuid() ? getuid() : 54321);
+    ck_assert_int_eq(berth_job_ask(&question, &answer, &err), -1);
+    ck_assert_str_eq(err.text, expected);
 }
 END_TEST
 
@@ -183,6 +219,7 @@ int main(void)
     TCase *tests = tcase_create("ask");
 
     tcase_add_test(tests, a_job_without_a_server_is_told);
+    tcase_add_test(tests, who_has_taken_the_address_of_a_job_is_named);
     tcase_add_test(tests, what_the_runtime_is_told_makes_another_container);
     tcase_add_test(tests, a_file_that_has_changed_makes_another_container);
     tcase_add_test(tests, what_a_flag_names_is_seen_from_the_working_directory);

@@ -218,6 +218,7 @@ node_file n1 /tmp/ask.pl <<'PERL'
 use Socket;
 socket(my $socket, AF_UNIX, SOCK_SEQPACKET, 0);
 connect($socket, pack_sockaddr_un("\0berth/$</$ARGV[0]/n1")) || die "no server: $!";
+send($socket, "A", 0);
 recv($socket, my $answer, 9, 0);
 print "answer '$answer'\n";
 PERL

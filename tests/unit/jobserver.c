@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whom the job's server answers, and what it does with the others. */
+
+#include "supervise/jobserver.h"
+
+#include <dirent.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "job/message.h"
+#include "step/handover.h"
+#include "step/namespaces.h"
+#include "unit.h"
+
+extern char **environ;
+
+static struct sockaddr_un address;
+static socklen_t length;
+static pid_t server;
+
+/* Start a server, which may have FILES descriptors. */
+static void start(rlim_t files)
+{
+    const struct rlimit limit = {files, files};
+    int listening = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+    pid_t self = getpid();
+
+    ck_assert_int_eq(
+        berth_job_address(getuid(), (uint32_t)self, "unit", &address, &length), 0);
+    ck_assert_int_eq(bind(listening, (struct sockaddr *)&address, length), 0);
+    ck_assert_int_eq(listen(listening, 64), 0);
+    server = fork();
+    if (server == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        setrlimit(RLIMIT_NOFILE, &limit);
+        dup2(listening, BERTH_JOBSERVER_SOCKET);
+        berth_jobserver_run(self);
+        _exit(EXIT_FAILURE);
+    }
+    close(listening);
+}
+
+/* End the server. Returns the milliseconds of processor time that it has used. */
+static long end(void)
+{
+    struct rusage usage;
+
+    kill(server, SIGKILL);
+    ck_assert_int_eq(wait4(server, NULL, 0, &usage), server);
+    return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000 +
+           (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1000;
+}
+
+static int connected(void)
+{
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+    ck_assert_int_eq(connect(fd, (struct sockaddr *)&address, length), 0);
+    return fd;
+}
+
+/* Ask as a step does, for a container that cannot start, and with the namespaces of
+ * this process. Returns the kind of the answer; 0: the server gives none. */
+static int ask(int socket)
+{
+    struct berth_strvec words = {0};
+    struct pollfd readable = {.fd = socket, .events = POLLIN};
+    int fds[BERTH_JOB_FDS] = {
+        [BERTH_JOB_USER] = berth_namespaces_open(getpid(), "user"),
+        [BERTH_JOB_MOUNTS] = berth_namespaces_open(getpid(), "mnt")};
+    struct berth_err err;
+    int answer;
+
+    for (int i = 0; i < BERTH_JOB_WORDS; i++)
+        berth_strvec_push(&words, "no order");
+    fds[BERTH_JOB_HANDOVER] = berth_handover_write(&words, environ, &err);
+    berth_strvec_fini(&words);
+    if (berth_job_send_all(socket, BERTH_JOB_ASK, fds, BERTH_JOB_FDS) < 0 ||
+        poll(&readable, 1, 20000) != 1)
+        return -1;
+    return berth_job_receive(socket, &answer);
+}
+
+START_TEST(a_step_is_answered)
+{
+    start(256);
+    ck_assert_int_eq(ask(connected()), BERTH_JOB_ALONE);
+    end();
+}
+END_TEST
+
+START_TEST(who_comes_without_the_namespaces_of_the_host_is_not)
+{
+    struct pollfd readable = {.events = POLLIN};
+    int fd;
+
+    start(256);
+    readable.fd = fd = connected();
+    ck_assert_int_eq(berth_job_send(fd, BERTH_JOB_ASK, STDIN_FILENO), 0);
+    ck_assert_int_eq(poll(&readable, 1, 20000), 1);
+    ck_assert_int_eq(berth_job_receive(fd, &(int){-1}), 0);
+    end();
+}
+END_TEST
+
+/* As status of a process: this kernel lets the user make no user namespaces. */
+enum { CANNOT = 77 };
+
+/* The process that connects is on the host; that which asks is not. */
+START_TEST(a_program_in_an_image_is_not_answered_by_the_socket_of_another)
+{
+    int status, fd;
+    pid_t child;
+
+    start(256);
+    fd = connected();
+    usleep(100000); /* for the server, to accept */
+    child = fork();
+    if (child == 0)
+        _exit(unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0 ? CANNOT : ask(fd));
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    if (WEXITSTATUS(status) != CANNOT)
+        ck_assert_int_eq(status, 0);
+    end();
+}
+END_TEST
+
+START_TEST(a_server_without_descriptors_does_not_spin)
+{
+    enum { FILES = 256, MS = 500 };
+    int fds[FILES];
+    long spent;
+
+    start(FILES);
+    for (int i = 0; i < FILES; i++)
+        fds[i] = connected();
+    usleep(MS * 1000);
+    for (int i = 0; i < FILES; i++)
+        close(fds[i]);
+    ck_assert_int_eq(ask(connected()), BERTH_JOB_ALONE);
+    spent = end();
+    ck_assert_int_lt(spent, MS / 5);
+}
+END_TEST
+
+static int count_open(void)
+{
+    DIR *directory = opendir("/proc/self/fd");
+    int count = 0;
+
+    while (readdir(directory))
+        count++;
+    closedir(directory);
+    return count;
+}
+
+START_TEST(a_descriptor_that_nobody_asked_for_is_not_taken)
+{
+    const int fds[] = {0, 1, 2};
+    int ends[2], fd, before;
+
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
+    before = count_open();
+    for (size_t sent = 1; sent <= 3; sent++) {
+        ck_assert_int_eq(berth_job_send_all(ends[0], 'x', fds, sent), 0);
+        ck_assert_int_eq(berth_job_receive(ends[1], &fd), 'x');
+        close(fd);
+        ck_assert_int_eq(count_open(), before);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("jobserver");
+
+    tcase_add_test(tests, a_step_is_answered);
+    tcase_add_test(tests, who_comes_without_the_namespaces_of_the_host_is_not);
+    tcase_add_test(tests,
+                   a_program_in_an_image_is_not_answered_by_the_socket_of_another);
+    tcase_add_test(tests, a_server_without_descriptors_does_not_spin);
+    tcase_add_test(tests, a_descriptor_that_nobody_asked_for_is_not_taken);
+    return unit_run("jobserver", tests);
+}
