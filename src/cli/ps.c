@@ -2,6 +2,7 @@
 /* berth ps: lists the containers that run, on all nodes of the user's jobs or on this
  * node. */
 
+#include <grp.h>
 #include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -27,6 +28,16 @@ static void write_since(const struct berth_container *item, char text[SINCE_SIZE
     strftime(text, SINCE_SIZE, "%Y-%m-%dT%H:%M:%S", &local);
 }
 
+/* Append TEXT, which somebody else may have chosen, so that it cannot write to the
+ * terminal. */
+static void push_escaped(const char *text, struct berth_strvec *cells)
+{
+    char shown[1024];
+
+    berth_err_escape(shown, sizeof(shown), text);
+    berth_strvec_push(cells, shown);
+}
+
 /* Append the COLUMNS cells of ITEM; what is not known is "-". */
 static void push_row(const struct berth_container *item, struct berth_strvec *cells)
 {
@@ -43,8 +54,8 @@ static void push_row(const struct berth_container *item, struct berth_strvec *ce
         berth_strvec_pushf(cells, "%d", item->step);
     else
         berth_strvec_push(cells, item->tasks ? "-" : "job");
-    berth_strvec_push(cells, item->node);
-    berth_strvec_push(cells, item->image);
+    push_escaped(item->node, cells);
+    push_escaped(item->image, cells);
     berth_strvec_push(cells, since);
     berth_strvec_pushf(cells, "%u", item->tasks);
     if (item->memory >= 0)
@@ -158,20 +169,22 @@ static int ask(const char *name, struct berth_containers *found, struct berth_er
     return result;
 }
 
-/* Find the user NAME. Only root can read the environment of another user's processes.
- */
-static int find_user(const char *name, uid_t *ret_user, struct berth_err *err)
+/* Become the user NAME, so that what the user's processes have in their environment is
+ * read with the rights of that user, and not of root. */
+static int become_user(const char *name, struct berth_err *err)
 {
     const struct passwd *user = getpwnam(name);
 
     if (!user)
         return berth_err_set(err, "ps: -u: '%s' is not a user of this host", name);
-    if (user->pw_uid != getuid() && geteuid() != 0)
+    if (user->pw_uid != getuid() &&
+        (initgroups(name, user->pw_gid) < 0 ||
+         setresgid(user->pw_gid, user->pw_gid, user->pw_gid) < 0 ||
+         setresuid(user->pw_uid, user->pw_uid, user->pw_uid) < 0))
         return berth_err_set(err,
                              "ps: -u: only root sees containers of '%s', on the "
                              "node where they are",
                              name);
-    *ret_user = user->pw_uid;
     return 0;
 }
 
@@ -179,15 +192,17 @@ static int list(bool is_json, const char *user, const char *job)
 {
     BERTH_CONTAINERS struct berth_containers found = {0};
     BERTH_FREE char *srun = berth_ask_srun();
-    struct berth_find here = {.user = getuid(), .rank = -1};
+    struct berth_find here = {.rank = -1};
     struct berth_err err;
+    uid_t self = getuid();
     int result;
 
-    if (user && find_user(user, &here.user, &err) < 0)
+    if (user && become_user(user, &err) < 0)
         return berth_cli_fail(&err);
+    here.user = getuid();
     if (job)
         here.job = here.number = (unsigned int)strtoul(job, NULL, 10);
-    if (srun && here.user == getuid())
+    if (srun && here.user == self)
         result = ask(job, &found, &err);
     else
         result = berth_find_containers(&here, &found, &err);

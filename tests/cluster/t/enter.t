@@ -107,6 +107,24 @@ matches "berth ps lists each node" \
 equal "a job's as JSON" '"n1" "n2"' \
     "$(alice berth ps --json "$job" | sed -n 's/.*"node": \(.*\),/\1/p' | paste -sd' ')"
 equal "root, on a node, that of a user" "$job n1" "$(on n1 root berth ps -u alice | awk 'NR > 1 { print $1, $3 }')"
+# pretend NAME COMMAND...: alice's process that looks like a container of a job, started by
+# COMMAND, and what root then sees of it.
+pretend() {
+    on n1 alice cp /usr/bin/sleep ./berth-init
+    on n1 "${@:2}" env -i SLURM_JOB_ID=77 SLURM_STEP_ID=extern "APPTAINER_CONTAINER=$1" \
+        /home/alice/berth-init 60 >/dev/null 2>&1 </dev/null &
+    for _ in {1..50}; do
+        ! on n1 root pgrep -xf '/home/alice/berth-init 60' >/dev/null || break
+        sleep 0.1
+    done
+    on n1 root berth ps -u alice 77
+    on n1 root pkill -x -f '/home/alice/berth-init 60'
+    wait $!
+}
+matches "an image cannot write to a terminal" ' \./x\\x1b\[2J\\x1b\]0;title\\x07 ' "$(pretend $'./x\e[2J\e]0;title\a' alice | cat -v)"
+equal "... also to root's" "" "$(pretend $'./x\e[2J' alice | grep $'\e')"
+equal "what alice may not read, root does not read for her" "" \
+    "$(pretend ./x root setpriv --reuid alice --regid alice --init-groups --inh-caps +sys_nice --ambient-caps +sys_nice | grep 77)"
 equal "others have none" 1 "$(on login bob berth ps | wc -l)"
 equal "bob does not see alice's on the node" 1 "$(on n1 bob berth ps | wc -l)"
 
