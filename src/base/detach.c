@@ -73,7 +73,7 @@ void berth_close_others(const int keep[], size_t count)
     berth_close_from(FIRST + (int)count);
 }
 
-void berth_detach(const int keep[], size_t count, sigset_t *ret_mask)
+int berth_detach(const int keep[], size_t count, sigset_t *ret_mask)
 {
     sigset_t all;
     int null;
@@ -82,6 +82,8 @@ void berth_detach(const int keep[], size_t count, sigset_t *ret_mask)
      * them. */
     berth_close_others(keep, count);
     null = open("/dev/null", O_RDWR);
+    if (null < 0)
+        return -1;
     for (int i = 0; i < FIRST; i++)
         dup2(null, i);
     if (null >= FIRST)
@@ -89,8 +91,8 @@ void berth_detach(const int keep[], size_t count, sigset_t *ret_mask)
     setsid();
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, ret_mask);
-    if (chdir("/") < 0)
-        return; /* harmless: the old directory stays in use */
+    (void)!chdir("/"); /* harmless if it fails: the old directory stays in use */
+    return 0;
 }
 
 int berth_detach_run(void (*body)(void *data), void (*born)(void *data, pid_t pid),

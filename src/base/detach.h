@@ -13,8 +13,10 @@ void berth_close_others(const int keep[], size_t count);
 
 /* Detaches the calling process: it gets its own session, /dev/null as standard input
  * and outputs, / as its directory, and all signals blocked (the old mask goes to
- * *RET_MASK, which may be NULL). KEEP and COUNT are those of berth_close_others(). */
-void berth_detach(const int keep[], size_t count, sigset_t *ret_mask);
+ * *RET_MASK, which may be NULL). KEEP and COUNT are those of berth_close_others().
+ * Returns 0; -1 with errno: there is no /dev/null, and the process must end, because it
+ * still has the old input and outputs. */
+int berth_detach(const int keep[], size_t count, sigset_t *ret_mask);
 
 /* Start a process that is not the caller's child, so that the caller need not wait for
  * it: the child of a child that ends. The process calls BODY with DATA and ends when

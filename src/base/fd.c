@@ -6,9 +6,23 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8U /* Linux 6.3 */
+#endif
+
+/* Linux before 6.3 does not know the flag; later ones may require it
+ * (vm.memfd_noexec=2). */
+int berth_fd_memory(const char *name, unsigned int flags)
+{
+    int fd = memfd_create(name, flags | MFD_NOEXEC_SEAL);
+
+    return fd < 0 && errno == EINVAL ? memfd_create(name, flags) : fd;
+}
 
 int berth_fd_read(int fd, size_t most, struct berth_buf *buf)
 {

@@ -13,5 +13,9 @@ int berth_fd_read(int fd, size_t most, struct berth_buf *buf);
 /* The same for the file PATH. */
 int berth_fd_read_path(const char *path, size_t most, struct berth_buf *buf);
 
+/* Make memory that has a descriptor and no name, which no program can be executed from
+ * (memfd_create(2), with FLAGS). Returns the descriptor, or -1 with errno. */
+int berth_fd_memory(const char *name, unsigned int flags);
+
 /* Write the COUNT bytes. Returns 0, or -1 with errno. */
 int berth_fd_write(int fd, const void *bytes, size_t count);

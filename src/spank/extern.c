@@ -140,7 +140,8 @@ static void become_server(const struct server *server)
                                  NULL};
     pid_t stepd;
 
-    berth_detach(keep, 3, NULL);
+    if (berth_detach(keep, 3, NULL) < 0)
+        return;
     berth_cloexec_from(GO);
     if (read(GO, &stepd, sizeof(stepd)) != sizeof(stepd) || become_user(server) < 0)
         return;

@@ -214,8 +214,8 @@ static void read_stored(struct berth_factcache *cache)
 void berth_factcache_open(const struct berth_stage_root *root, const char *subject,
                           struct berth_factcache *ret)
 {
-    struct berth_factcache cache = {.root = root,
-                                    .fresh = memfd_create("berth-facts", MFD_CLOEXEC)};
+    struct berth_factcache cache = {
+        .root = root, .fresh = berth_fd_memory("berth-facts", MFD_CLOEXEC)};
     size_t start;
 
     berth_buf_puts(&cache.start, "berth-facts 1 " BERTH_VERSION "\n");

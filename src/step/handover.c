@@ -36,7 +36,7 @@ int berth_handover_write(const struct berth_strvec *words, char *const *environm
     head.environment = (uint32_t)text.used - head.words;
     if (text.failed)
         return berth_err_oom(err);
-    fd = memfd_create("berth-handover", 0);
+    fd = berth_fd_memory("berth-handover", 0);
     if (fd >= 0 && berth_fd_write(fd, &head, sizeof(head)) == 0 &&
         berth_fd_write(fd, text.text, text.used) == 0)
         return fd;

@@ -11,9 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd.h"
+
 int berth_log_open(struct berth_err *err)
 {
-    int fd = memfd_create("berth-log", MFD_CLOEXEC);
+    int fd = berth_fd_memory("berth-log", MFD_CLOEXEC);
 
     return fd < 0 ? berth_err_set(err, "cannot make a log: %s", strerror(errno)) : fd;
 }

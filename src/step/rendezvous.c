@@ -20,6 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/fd.h"
+
 /* How often a waiting task checks whether the starter was killed. */
 enum { LOOK_AGAIN_MS = 100 };
 
@@ -69,7 +71,7 @@ static int map(struct berth_rendezvous *rendezvous, size_t size, struct berth_er
 static int make_memory(unsigned int slots)
 {
     size_t size = (slots - 1) * SLOT + sizeof(struct berth_rendezvous_page);
-    int fd = memfd_create("berth", MFD_ALLOW_SEALING);
+    int fd = berth_fd_memory("berth", MFD_ALLOW_SEALING);
 
     if (fd < 0 || (ftruncate(fd, (off_t)size) == 0 &&
                    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) == 0))

@@ -359,7 +359,8 @@ void berth_jobserver_run(pid_t extern_step)
 {
     static const int listening = BERTH_JOBSERVER_SOCKET;
 
-    berth_detach(&listening, 1, NULL);
+    if (berth_detach(&listening, 1, NULL) < 0)
+        return;
     set_most();
     server.extern_step = berth_process_open(extern_step);
     if (server.extern_step < 0)

@@ -537,7 +537,8 @@ static void run(void *data)
     struct supervisor *supervisor = data;
     struct berth_err err;
 
-    berth_detach(supervisor->fds, DESCRIPTORS, &supervisor->mask);
+    if (berth_detach(supervisor->fds, DESCRIPTORS, &supervisor->mask) < 0)
+        return;
     berth_cloexec_from(TASKS);
     berth_hostcommand_open(supervisor->launch, &supervisor->hostcommand);
     supervisor->hostcommand.mask = &supervisor->mask;

@@ -175,7 +175,8 @@ static void run(void *data)
                                watch->hostcommand.environment};
 
     close(watch->ends[1]);
-    berth_detach(descriptors, DESCRIPTORS, &watch->mask);
+    if (berth_detach(descriptors, DESCRIPTORS, &watch->mask) < 0)
+        return;
     if (watch->hostcommand.socket >= 0) {
         watch->hostcommand.socket = COMMANDS;
         watch->hostcommand.environment = ENVIRONMENT;

@@ -98,7 +98,8 @@ static void watch(void *data)
     const struct watch *it = data;
     struct pollfd end = {.events = POLLIN};
 
-    berth_detach(&it->alive, 1, NULL);
+    if (berth_detach(&it->alive, 1, NULL) < 0)
+        return;
     end.fd = berth_process_open(it->pid);
     while (!end.revents && kill(it->pid, 0) == 0)
         poll(&end, 1, LOOK_AGAIN_MS);

@@ -5,6 +5,8 @@
 #include "base/detach.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "unit.h"
@@ -59,6 +61,22 @@ START_TEST(a_detached_process_ends_behind_its_body)
 }
 END_TEST
 
+/* Else the process would keep the task's output, or slurmstepd's. */
+START_TEST(without_dev_null_nothing_is_detached)
+{
+    const struct rlimit none = {3, 3};
+    int status;
+    pid_t child = fork();
+
+    if (child == 0) {
+        setrlimit(RLIMIT_NOFILE, &none);
+        _exit(berth_detach(NULL, 0, NULL) < 0 ? 7 : 0);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(WEXITSTATUS(status), 7);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tcase = tcase_create("detach");
@@ -66,5 +84,6 @@ int main(void)
     tcase_add_test(tcase, marked_descriptors_close_on_exec);
     tcase_add_test(tcase, descriptors_are_closed);
     tcase_add_test(tcase, a_detached_process_ends_behind_its_body);
+    tcase_add_test(tcase, without_dev_null_nothing_is_detached);
     return unit_run("detach", tcase);
 }

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -444,6 +445,17 @@ START_TEST(a_task_cannot_shrink_the_memory)
 }
 END_TEST
 
+/* A system may refuse any other memory (vm.memfd_noexec). */
+START_TEST(nobody_can_execute_the_memory)
+{
+    enum { NOEXEC_SEAL = 8, SEAL_EXEC = 32 }; /* Linux 6.3 */
+    int known = memfd_create("unit", NOEXEC_SEAL);
+
+    if (known >= 0)
+        ck_assert_int_ne(fcntl(rendezvous.memory, F_GET_SEALS) & SEAL_EXEC, 0);
+}
+END_TEST
+
 START_TEST(descriptors_close_when_the_application_starts)
 {
     struct berth_rendezvous entered = rendezvous;
@@ -543,6 +555,7 @@ int main(void)
     tcase_add_test(tests, the_container_hears_that_slurmstepd_was_killed);
     tcase_add_test(tests, each_container_has_a_slot);
     tcase_add_test(tests, a_task_cannot_shrink_the_memory);
+    tcase_add_test(tests, nobody_can_execute_the_memory);
     tcase_add_test(tests, descriptors_close_when_the_application_starts);
     return unit_run("rendezvous", tests);
 }
