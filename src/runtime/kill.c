@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "runtime/servers.h"
+#include "step/namespaces.h"
 #include "step/processes.h"
 
 static bool kill_child(const struct berth_process *process, void *parent)
@@ -61,7 +62,7 @@ void berth_kill_namespace(int space, pid_t but)
     struct space wanted = {.but = but};
     struct stat status;
 
-    if (fstat(space, &status) < 0)
+    if (berth_namespaces_is_own(space, "mnt") || fstat(space, &status) < 0)
         return;
     wanted.number = status.st_ino;
     for (int i = 0; i < ROUNDS && berth_processes_each_pid(kill_in_space, &wanted) > 0;

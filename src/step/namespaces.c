@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -61,10 +62,13 @@ int berth_namespaces_open(pid_t pid, const char *name)
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
+/* Programs of the image that are root in that namespace could trace this process, and
+ * see the host's files by it, but for one that is not dumpable (ptrace(2)). */
 int berth_namespaces_enter_user(pid_t pid)
 {
     BERTH_CLOSE int user = berth_namespaces_open(pid, "user");
 
+    prctl(PR_SET_DUMPABLE, 0);
     return user < 0 ? -1 : setns(user, CLONE_NEWUSER);
 }
 

@@ -21,7 +21,7 @@ bool berth_namespaces_is_own(int fd, const char *name);
 int berth_namespaces_open(pid_t pid, const char *name);
 
 /* Enter the user namespace of process PID: only in it can files of an image be read
- * that FUSE serves. Returns 0, or -1 with errno. */
+ * that FUSE serves. The caller is not dumpable then. Returns 0, or -1 with errno. */
 int berth_namespaces_enter_user(pid_t pid);
 
 /* The user namespace that owns the namespace FD (of /proc/PID/ns); and the parent of

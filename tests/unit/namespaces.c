@@ -3,11 +3,16 @@
 
 #include "step/namespaces.h"
 
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "runtime/kill.h"
 #include "unit.h"
 
 START_TEST(nothing_of_ours_is_another)
@@ -58,11 +63,58 @@ START_TEST(files_of_the_server_may_be_hidden)
 }
 END_TEST
 
+/* A program in the namespace that is root there could trace this process. */
+START_TEST(who_enters_a_user_namespace_is_not_dumpable)
+{
+    berth_namespaces_enter_user(getpid()); /* its own, which the kernel refuses */
+    ck_assert_int_eq(prctl(PR_GET_DUMPABLE), 0);
+}
+END_TEST
+
+/* As status of a process: this kernel lets the user make no namespaces. */
+enum { CANNOT = 77 };
+
+static int kill_own_namespace(void)
+{
+    pid_t child;
+    int status;
+
+    /* With all that this would kill: never try it where others are. */
+    if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
+        return CANNOT;
+    child = fork();
+    if (child == 0) {
+        pause();
+        _exit(EXIT_SUCCESS);
+    }
+    berth_kill_namespace(berth_namespaces_open(getpid(), "mnt"), getpid());
+    usleep(10000);
+    status = waitpid(child, NULL, WNOHANG) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    kill(child, SIGKILL);
+    return status;
+}
+
+/* The namespace was opened by a process id, which may be another process's by then. */
+START_TEST(nothing_is_killed_in_a_mount_namespace_that_is_our_own)
+{
+    int status;
+    pid_t child = fork();
+
+    if (child == 0)
+        _exit(kill_own_namespace());
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    if (WEXITSTATUS(status) != CANNOT)
+        ck_assert_int_eq(status, 0);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tcase = tcase_create("spaces");
 
     tcase_add_test(tcase, nothing_of_ours_is_another);
+    tcase_add_test(tcase, who_enters_a_user_namespace_is_not_dumpable);
+    tcase_add_test(tcase, nothing_is_killed_in_a_mount_namespace_that_is_our_own);
     tcase_add_loop_test(tcase, files_of_the_server_may_be_hidden, 0, COUNT(rows));
     return unit_run("spaces", tcase);
 }
