@@ -283,7 +283,7 @@ static void find_reach(const struct work *work, struct berth_inside *inside)
     inside->reach.apart = work->order.mpi.apart;
     inside->reach.nodes = nodes ? (unsigned int)atoi(nodes) : 1;
     inside->reach.het_step = berth_order_het_step(&work->order.step, inside->task);
-    berth_namespaces_find_reach(inside->holder, &inside->reach);
+    berth_namespaces_find_reach(inside->holder.pid, &inside->reach);
 }
 
 /* The variable that tasks need if the container hides the files of the PMIx server: a
@@ -292,7 +292,7 @@ static void find_reach(const struct work *work, struct berth_inside *inside)
 static const char *choose_variable(const struct berth_inside *inside,
                                    char *const *container)
 {
-    return berth_namespaces_is_pmix_hidden(inside->holder, inside->task) &&
+    return berth_namespaces_is_pmix_hidden(inside->holder.pid, inside->task) &&
                    !berth_environ_value(container, "PMIX_MCA_gds")
                ? "PMIX_MCA_gds=hash"
                : NULL;
@@ -306,7 +306,7 @@ static int run(const struct work *work, struct berth_err *err)
     char path[BERTH_STAGE_USER_SIZE];
     const struct berth_stage_root user = berth_stage_user(path);
     struct berth_inside inside = {
-        .holder = work->order.mpi.holder,
+        .holder = {work->order.mpi.holder, work->order.mpi.mounts},
         .request = &work->order.request,
         .terms = &work->order.terms,
         .command = work->container.words.items,

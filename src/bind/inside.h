@@ -10,10 +10,11 @@
 #include "site/terms.h"
 #include "discover/stack.h"
 #include "step/factcache.h"
+#include "step/namespaces.h"
 
 /* The inputs of the process that enters the container. Borrows everything. */
 struct berth_inside {
-    pid_t holder; /* of the namespaces */
+    struct berth_holder holder; /* of the namespaces */
     const struct berth_request *request;
     const struct berth_terms *terms;     /* of the site; NULL: none */
     char *const *command;                /* as the image runs it, ended by NULL */

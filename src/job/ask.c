@@ -156,10 +156,11 @@ static int read_answer(int fd, struct berth_job_answer *answer, struct berth_err
     size_t before;
     char **items;
 
-    if (berth_handover_read(fd, &handover) < 0 || handover.words.count < 2)
+    if (berth_handover_read(fd, &handover) < 0 || handover.words.count < 3)
         return berth_err_set(err, NONE);
-    answer->holder = atoi(handover.words.items[0]);
-    before = strtoul(handover.words.items[1], NULL, 10);
+    answer->holder.pid = atoi(handover.words.items[0]);
+    answer->holder.mounts = (unsigned int)strtoul(handover.words.items[1], NULL, 10);
+    before = strtoul(handover.words.items[2], NULL, 10);
     if (before > handover.environment.count)
         return berth_err_set(err, NONE);
     items = handover.environment.items;

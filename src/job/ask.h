@@ -8,6 +8,7 @@
 #include "base/deadline.h"
 #include "base/err.h"
 #include "plan/launch.h"
+#include "step/namespaces.h"
 
 /* A step asks the job's server on its node for a container. */
 
@@ -22,8 +23,8 @@ struct berth_job_question {
 
 /* The answer: a container of the job. */
 struct berth_job_answer {
-    int socket;              /* end of file: the container has ended */
-    pid_t holder;            /* of its namespaces */
+    int socket; /* end of file: the container has ended */
+    struct berth_holder holder;
     struct berth_buf before; /* the environment with which its runtime was started, */
     struct berth_buf after;  /* and that of its holder; as /proc/PID/environ */
 };

@@ -16,9 +16,9 @@
  *     ASK     words: those of enum berth_job_word; environment: of the step. Further
  *             descriptors: those of enum berth_job_fd
  * The server answers:
- *     JOIN    words: process id of the holder, and the number of strings in the first
- *             part of the environment; environment: that of the runtime's start, and
- *             then that of the holder
+ *     JOIN    words: process id of the holder, inode of its mount namespace, and the
+ *             number of strings in the first part of the environment; environment: that
+ *             of the runtime's start, and then that of the holder
  *     ALONE   the job has no container for the step
  *
  * The socket then stays open until the step, or the container, has ended. */

@@ -54,13 +54,14 @@ struct berth_order_container {
 
 /* Facts about the container for berth-mpi only. */
 struct berth_order_mpi {
-    pid_t holder;       /* the process in the container's namespaces */
-    pid_t parent;       /* the parent of the tasks */
-    unsigned int tasks; /* the number of tasks of the step on this node */
-    unsigned int apart; /* as in mpi/reach.h */
-    int seconds;        /* that are left for berth-mpi */
-    int task_stderr;    /* descriptor; -1: none */
-    char *directory;    /* working directory of the task; NULL: removed */
+    pid_t holder;        /* the process in the container's namespaces */
+    unsigned int mounts; /* inode of its mount namespace */
+    pid_t parent;        /* the parent of the tasks */
+    unsigned int tasks;  /* the number of tasks of the step on this node */
+    unsigned int apart;  /* as in mpi/reach.h */
+    int seconds;         /* that are left for berth-mpi */
+    int task_stderr;     /* descriptor; -1: none */
+    char *directory;     /* working directory of the task; NULL: removed */
 };
 
 /* A value struct: start with BERTH_ORDER_EMPTY. End what berth_order_get() has made

@@ -20,8 +20,9 @@ struct berth_container {
     int memory;   /* KiB of the programs that serve its image; -1: there are none */
     int cpu;      /* their processor time in ms; -1: there are none */
     pid_t holder; /* berth-init, on its node */
-    pid_t task;   /* the process of `rank`, on its node; not in the text */
-    int offset;   /* of the component of a het job; not in the text; -1: none */
+    unsigned int mounts; /* inode of its mount namespace; not in the text */
+    pid_t task;          /* the process of `rank`, on its node; not in the text */
+    int offset;          /* of the component of a het job; not in the text; -1: none */
 };
 
 struct berth_containers {

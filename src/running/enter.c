@@ -127,7 +127,8 @@ static int become(const struct berth_container *container, char **command,
     /* The environment of the task, or if it is not known, that of the container. */
     if (adopt_environment(container->rank < 0 ? container->holder : container->task,
                           err) < 0 ||
-        berth_join(container->holder, err) < 0 ||
+        berth_join((struct berth_holder){container->holder, container->mounts}, err) <
+            0 ||
         (has_pid_namespace && fork_below(err) < 0))
         return BERTH_REFUSED;
     if (directory >= 0 && fchdir(directory) < 0)

@@ -279,8 +279,10 @@ static int add_container(struct scan *scan, const struct process *holder,
 {
     const struct berth_find *wanted = scan->wanted;
     BERTH_STRVEC struct berth_strvec environment = {0};
-    struct berth_container item = {
-        .holder = holder->facts.pid, .rank = -1, .offset = -1};
+    struct berth_container item = {.holder = holder->facts.pid,
+                                   .mounts = (unsigned int)holder->mount_ns,
+                                   .rank = -1,
+                                   .offset = -1};
     int result = 0;
 
     count_tasks(scan, holder, &item);

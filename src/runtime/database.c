@@ -237,7 +237,8 @@ static void correct_groups(const struct database *it, const struct account *acco
 
 /* In a child: correct both databases. The child unmounts the files of the runtime in
  * its own copy of the mounts, to read those of the image below. */
-static void correct(pid_t holder, const struct account *account, bool is_writable)
+static void correct(struct berth_holder holder, const struct account *account,
+                    bool is_writable)
 {
     struct berth_buf mounts = {0};
     struct database users, groups;
@@ -255,7 +256,8 @@ static void correct(pid_t holder, const struct account *account, bool is_writabl
     correct_groups(&groups, account);
 }
 
-void berth_database_correct(pid_t holder, const struct berth_request *request)
+void berth_database_correct(struct berth_holder holder,
+                            const struct berth_request *request)
 {
     struct account account = {0};
     pid_t child = read_account(&account) ? fork() : -1;

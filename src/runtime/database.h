@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "request/request.h"
+#include "step/namespaces.h"
 
 /* The user database of a container. A runtime adds its user to the database of the
  * image. A runtime in an outer user namespace (step/outer.h) is root there and adds
@@ -25,4 +26,5 @@ void berth_database_put_home(const char *text, uid_t uid, const char *fallback,
  * written for the user of the calling process. Changes only files that the runtime has
  * made, or files of a writable container, which is discarded at its end. If that fails,
  * the files stay as they are. */
-void berth_database_correct(pid_t holder, const struct berth_request *request);
+void berth_database_correct(struct berth_holder holder,
+                            const struct berth_request *request);

@@ -6,17 +6,35 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/text.h"
 #include "runtime/servers.h"
 #include "step/namespaces.h"
 #include "step/processes.h"
 
+#ifndef SYS_pidfd_send_signal
+#define SYS_pidfd_send_signal 424 /* Linux 5.1, the same number everywhere */
+#endif
+
 static bool kill_child(const struct berth_process *process, void *parent)
 {
     return process->parent == *(const pid_t *)parent &&
            !berth_servers_has_name(process->name) && kill(process->pid, SIGKILL) == 0;
+}
+
+void berth_kill_holder(struct berth_holder holder)
+{
+    BERTH_CLOSE int process = berth_process_open(holder.pid);
+
+    if (berth_holder_of(holder.pid).mounts != holder.mounts)
+        return;
+    if (process >= 0)
+        syscall(SYS_pidfd_send_signal, process, SIGKILL, NULL, 0);
+    else /* before Linux 5.3 */
+        kill(holder.pid, SIGKILL);
 }
 
 void berth_kill_children(void)

@@ -160,7 +160,8 @@ static int copy_mounts(struct berth_err *err)
     return 0;
 }
 
-_Noreturn static void run_in(const struct berth_start *start, pid_t holder,
+_Noreturn static void run_in(const struct berth_start *start,
+                             struct berth_holder holder,
                              const struct berth_strvec *environment, bool looks,
                              const int descriptors[DESCRIPTORS])
 {
@@ -184,7 +185,7 @@ _Noreturn static void run_in(const struct berth_start *start, pid_t holder,
     _exit(EXIT_FAILURE);
 }
 
-int berth_start_in(struct berth_start *start, pid_t holder,
+int berth_start_in(struct berth_start *start, struct berth_holder holder,
                    const struct berth_buf *environment, bool looks,
                    struct berth_err *err)
 {
@@ -261,17 +262,19 @@ static int receive(const struct berth_start *start, void *bytes, size_t count,
     return 0;
 }
 
-int berth_start_await(const struct berth_start *start, pid_t *ret_holder,
+int berth_start_await(const struct berth_start *start, struct berth_holder *ret_holder,
                       struct berth_buf *ret_environ, struct berth_err *err)
 {
     enum { ENVIRON_MAX = 16 << 20 }; /* anything larger is not an environment */
     BERTH_FREE char *bytes = NULL;
     uint32_t count;
+    pid_t sender;
 
     if (await(start, err) < 0)
         return -1;
-    if (berth_channel_sender(start->answer, ret_holder) < 0)
+    if (berth_channel_sender(start->answer, &sender) < 0)
         return berth_log_explain(start->log, start->launch, err);
+    *ret_holder = berth_holder_of(sender);
     if (receive(start, &count, sizeof(count), err) < 0)
         return -1;
     bytes = count <= ENVIRON_MAX ? malloc(count + 1) : NULL;

@@ -9,6 +9,7 @@
 #include "base/deadline.h"
 #include "base/err.h"
 #include "plan/launch.h"
+#include "step/namespaces.h"
 
 /* A container that a runtime starts for berth-init to hold. Borrows everything. */
 struct berth_start {
@@ -39,11 +40,11 @@ enum { BERTH_START_PROGRAMS = 7 };
  * berth_start_fini() in both cases. */
 int berth_start(struct berth_start *start, struct berth_err *err);
 
-/* The same without a runtime: start berth-init in the container of process HOLDER, with
+/* The same without a runtime: start berth-init in the container of HOLDER, with
  * a copy of its mounts and with ENVIRONMENT (as /proc/PID/environ). If LOOKS is true
  * and the container lacks the directory of the launch, the process ends with the status
  * BERTH_START_NO_DIRECTORY. */
-int berth_start_in(struct berth_start *start, pid_t holder,
+int berth_start_in(struct berth_start *start, struct berth_holder holder,
                    const struct berth_buf *environment, bool looks,
                    struct berth_err *err);
 
@@ -52,7 +53,7 @@ enum { BERTH_START_NO_DIRECTORY = 75 };
 /* Wait until berth-init runs. Returns 0 with its process id, as the caller sees it, and
  * its environment, each variable with its NUL; -1 with a sentence in ERR if it did not
  * start in time. */
-int berth_start_await(const struct berth_start *start, pid_t *ret_holder,
+int berth_start_await(const struct berth_start *start, struct berth_holder *ret_holder,
                       struct berth_buf *ret_environ, struct berth_err *err);
 
 /* Close log and answer, and free socket. */

@@ -32,7 +32,8 @@ struct inspecting {
  * and a sentence. Programs of the image that it starts inherit no descriptor of berth,
  * and not the user's terminal. */
 _Noreturn static void run(const struct berth_temporary_inspection *inspection,
-                          pid_t holder, struct berth_strvec *env, int answer)
+                          struct berth_holder holder, struct berth_strvec *env,
+                          int answer)
 {
     static char *nothing[] = {NULL};
     struct berth_buf out = {0};
@@ -68,8 +69,8 @@ static int read_answer(int fd, struct berth_buf *ret, struct berth_err *err)
     return ret->failed ? berth_err_oom(err) : 0;
 }
 
-static int enter(void *data, pid_t holder, const struct berth_buf *variables,
-                 struct berth_err *err)
+static int enter(void *data, struct berth_holder holder,
+                 const struct berth_buf *variables, struct berth_err *err)
 {
     const struct inspecting *it = data;
     BERTH_STRVEC struct berth_strvec env = {0};
@@ -132,7 +133,7 @@ int berth_temporary(const struct berth_temporary *it, struct berth_err *err)
                                 .mask = it->mask,
                                 .seconds = it->seconds,
                                 .deadline = it->deadline};
-    pid_t holder = 0;
+    struct berth_holder holder;
     int result = -1;
     int tasks[2];
 

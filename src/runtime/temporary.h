@@ -8,6 +8,7 @@
 #include "base/deadline.h"
 #include "base/err.h"
 #include "plan/launch.h"
+#include "step/namespaces.h"
 
 /* An inspection of an image, as the tasks of a step see it. */
 struct berth_temporary_inspection {
@@ -35,8 +36,8 @@ struct berth_temporary {
     struct berth_deadline *deadline; /* what is left of them */
     /* Called in the calling process when the container runs: HOLDER is berth-init,
      * VARIABLES its environment. */
-    int (*run)(void *data, pid_t holder, const struct berth_buf *variables,
-               struct berth_err *err);
+    int (*run)(void *data, struct berth_holder holder,
+               const struct berth_buf *variables, struct berth_err *err);
     void *data;
 };
 

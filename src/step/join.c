@@ -91,21 +91,31 @@ static int open_owner(const struct spaces *spaces, struct container *container)
                : 0;
 }
 
-static int open_directory(pid_t pid)
+/* A directory of /proc/PID stays that of the process that PID was when it was opened.
+ */
+static int open_directory(int at, const char *path)
 {
-    char path[64];
-
-    snprintf(path, sizeof(path), "/proc/%d/ns", pid);
-    return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return openat(at, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-static int open_spaces(pid_t holder, struct container *container)
+static bool is_holder(int spaces, unsigned int mounts)
 {
-    BERTH_CLOSE int ours = open_directory(getpid());
-    BERTH_CLOSE int theirs = open_directory(holder);
+    struct stat status;
+
+    if (fstatat(spaces, namespaces[MOUNTS], &status, 0) < 0)
+        return false;
+    errno = ESRCH;
+    return status.st_ino == mounts;
+}
+
+static int open_spaces(int process, unsigned int mounts, struct container *container)
+{
+    BERTH_CLOSE int ours = open_directory(AT_FDCWD, "/proc/self/ns");
+    BERTH_CLOSE int theirs = open_directory(process, "ns");
     const struct spaces spaces = {ours, theirs};
 
-    if (ours < 0 || theirs < 0 || open_namespace(&spaces, "user", &container->user) < 0)
+    if (ours < 0 || theirs < 0 || !is_holder(theirs, mounts) ||
+        open_namespace(&spaces, "user", &container->user) < 0)
         return -1;
     for (int i = 0; i < COUNT; i++)
         if (open_namespace(&spaces, namespaces[i], &container->space[i]) < 0)
@@ -114,14 +124,12 @@ static int open_spaces(pid_t holder, struct container *container)
 }
 
 /* Read the lines CapBnd and NoNewPrivs of /proc/PID/status. */
-static int read_status(pid_t holder, struct container *container)
+static int read_status(int process, struct container *container)
 {
-    char path[64];
+    int fd = openat(process, "status", O_RDONLY | O_CLOEXEC);
     char line[256];
-    BERTH_FCLOSE FILE *file = NULL;
+    BERTH_FCLOSE FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
 
-    snprintf(path, sizeof(path), "/proc/%d/status", holder);
-    file = fopen(path, "re");
     if (!file)
         return -1;
     while (fgets(line, sizeof(line), file)) {
@@ -133,17 +141,17 @@ static int read_status(pid_t holder, struct container *container)
     return 0;
 }
 
-static int open_container(pid_t holder, struct container *container)
+static int open_container(struct berth_holder holder, struct container *container)
 {
     char path[64];
+    BERTH_CLOSE int process = -1;
 
-    if (open_spaces(holder, container) < 0)
+    snprintf(path, sizeof(path), "/proc/%d", holder.pid);
+    process = open_directory(AT_FDCWD, path);
+    if (process < 0 || open_spaces(process, holder.mounts, container) < 0)
         return -1;
-    snprintf(path, sizeof(path), "/proc/%d/root", holder);
-    container->root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (container->root < 0)
-        return -1;
-    return read_status(holder, container);
+    container->root = open_directory(process, "root");
+    return container->root < 0 ? -1 : read_status(process, container);
 }
 
 static int enter(int space)
@@ -193,7 +201,7 @@ static void close_container(const struct container *container)
 
 /* Enter as the owner of the mounts; AS_TASK: then also the user namespace of the tasks.
  */
-static int join(pid_t holder, bool as_task, struct berth_err *err)
+static int join(struct berth_holder holder, bool as_task, struct berth_err *err)
 {
     struct container container = {0};
 
@@ -214,12 +222,12 @@ static int join(pid_t holder, bool as_task, struct berth_err *err)
     return 0;
 }
 
-int berth_join(pid_t holder, struct berth_err *err)
+int berth_join(struct berth_holder holder, struct berth_err *err)
 {
     return join(holder, true, err);
 }
 
-int berth_join_owner(pid_t holder, struct berth_err *err)
+int berth_join_owner(struct berth_holder holder, struct berth_err *err)
 {
     return join(holder, false, err);
 }

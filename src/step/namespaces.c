@@ -4,6 +4,7 @@
 
 #include "step/namespaces.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/nsfs.h>
 #include <sched.h>
@@ -27,6 +28,23 @@ static ino_t find_number(pid_t pid, const char *name)
 
     snprintf(path, sizeof(path), "/proc/%d/ns/%s", pid, name);
     return stat(path, &status) == 0 ? status.st_ino : 0;
+}
+
+struct berth_holder berth_holder_of(pid_t pid)
+{
+    return (struct berth_holder){pid, (unsigned int)find_number(pid, "mnt")};
+}
+
+int berth_holder_open(struct berth_holder holder)
+{
+    int fd = berth_namespaces_open(holder.pid, "mnt");
+    struct stat status;
+
+    if (fd < 0 || (fstat(fd, &status) == 0 && status.st_ino == holder.mounts))
+        return fd;
+    close(fd);
+    errno = ESRCH;
+    return -1;
 }
 
 bool berth_namespaces_differ(pid_t pid, const char *name)

@@ -6,6 +6,20 @@
 
 #include "mpi/reach.h"
 
+/* The process that holds a container. Another process may have its number later, but is
+ * not in the same mount namespace. */
+struct berth_holder {
+    pid_t pid;
+    unsigned int mounts; /* inode of its mount namespace; 0: it cannot be seen */
+};
+
+/* What PID holds now. */
+struct berth_holder berth_holder_of(pid_t pid);
+
+/* Open the mount namespace of HOLDER. Returns a descriptor, which is closed on exec and
+ * keeps the inode from others; -1 with errno: the holder has ended. */
+int berth_holder_open(struct berth_holder holder);
+
 /* Is process PID in another namespace NAME (user, pid, ... as in /proc/PID/ns) than the
  * caller? False if that cannot be read. */
 bool berth_namespaces_differ(pid_t pid, const char *name);

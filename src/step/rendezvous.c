@@ -36,7 +36,7 @@ enum { LAST_MS = 2000 };
 struct berth_rendezvous_page {
     _Atomic uint32_t state; /* a futex */
     _Atomic pid_t starter;  /* the process that starts the container; 0: none yet */
-    pid_t holder;
+    struct berth_holder holder;
     unsigned int tasks;
     unsigned int limit;
     struct berth_deadline deadline;
@@ -363,8 +363,8 @@ int berth_rendezvous_get_binding(const struct berth_rendezvous *rendezvous,
                              ret_binding, err);
 }
 
-int berth_rendezvous_ready(struct berth_rendezvous *rendezvous, pid_t holder,
-                           const struct berth_buf *before,
+int berth_rendezvous_ready(struct berth_rendezvous *rendezvous,
+                           struct berth_holder holder, const struct berth_buf *before,
                            const struct berth_buf *after, struct berth_err *err)
 {
     size_t at = rendezvous->page->binding;
@@ -428,7 +428,7 @@ enum berth_rendezvous_state berth_rendezvous_wait(struct berth_rendezvous *rende
     return state;
 }
 
-pid_t berth_rendezvous_holder(const struct berth_rendezvous *rendezvous)
+struct berth_holder berth_rendezvous_holder(const struct berth_rendezvous *rendezvous)
 {
     return rendezvous->page->holder;
 }

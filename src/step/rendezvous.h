@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "report/binding.h"
 #include "request/components.h"
+#include "step/namespaces.h"
 #include "step/outer.h"
 
 /* Where the tasks of a step on a node meet: memory, a pair of sockets and a pipe that
@@ -129,11 +130,11 @@ int berth_rendezvous_get_binding(const struct berth_rendezvous *rendezvous,
                                  struct berth_binding *ret_binding,
                                  struct berth_err *err);
 
-/* As berth_rendezvous_separate(), but tasks join process HOLDER. The runtime was
+/* As berth_rendezvous_separate(), but tasks join HOLDER. The runtime was
  * started with the environment BEFORE, and HOLDER has AFTER (both like
  * /proc/PID/environ). */
-int berth_rendezvous_ready(struct berth_rendezvous *rendezvous, pid_t holder,
-                           const struct berth_buf *before,
+int berth_rendezvous_ready(struct berth_rendezvous *rendezvous,
+                           struct berth_holder holder, const struct berth_buf *before,
                            const struct berth_buf *after, struct berth_err *err);
 
 /* The sentence about a start that took longer than the limit, in seconds. */
@@ -152,7 +153,7 @@ enum berth_rendezvous_state berth_rendezvous_wait(struct berth_rendezvous *rende
                                                   struct berth_err *err);
 
 /* The arguments of berth_rendezvous_ready(); valid as long as the rendezvous. */
-pid_t berth_rendezvous_holder(const struct berth_rendezvous *rendezvous);
+struct berth_holder berth_rendezvous_holder(const struct berth_rendezvous *rendezvous);
 const char *berth_rendezvous_before(const struct berth_rendezvous *rendezvous,
                                     size_t *ret_count);
 const char *berth_rendezvous_after(const struct berth_rendezvous *rendezvous,

@@ -94,7 +94,8 @@ static int write_handovers(const struct berth_inject *inject,
     order.request = *launch->request;
     order.asked = (struct berth_request){0}; /* of no use to berth-mpi */
     order.mpi = (struct berth_order_mpi){
-        .holder = inject->holder,
+        .holder = inject->holder.pid,
+        .mounts = inject->holder.mounts,
         .parent = inject->parent,
         .tasks = inject->tasks,
         .apart = inject->apart,

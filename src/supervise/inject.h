@@ -10,13 +10,14 @@
 #include "base/strvec.h"
 #include "plan/launch.h"
 #include "report/binding.h"
+#include "step/namespaces.h"
 
 /* Binds the host's MPI over that of a container that runs (--mpi-bind). The program
  * berth-mpi does the work, so that a step without the option does not load it. */
 
 /* The container, and the command that will run in it. Borrows everything. */
 struct berth_inject {
-    pid_t holder; /* of the namespaces */
+    struct berth_holder holder; /* of the namespaces */
     const struct berth_launch
         *launch;             /* the request, the command and the environment */
     const char *environment; /* of the holder, in the form of /proc/PID/environ */

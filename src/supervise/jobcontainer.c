@@ -99,12 +99,14 @@ static int write_answer(const struct berth_rendezvous *rendezvous,
 {
     BERTH_STRVEC struct berth_strvec words = {0};
     BERTH_STRVEC struct berth_strvec environment = {0};
+    struct berth_holder holder = berth_rendezvous_holder(rendezvous);
     size_t count, before;
     const char *part = berth_rendezvous_before(rendezvous, &count);
 
     berth_environ_split(part, count, &environment);
     before = environment.count;
-    berth_strvec_pushf(&words, "%d", berth_rendezvous_holder(rendezvous));
+    berth_strvec_pushf(&words, "%d", holder.pid);
+    berth_strvec_pushf(&words, "%u", holder.mounts);
     berth_strvec_pushf(&words, "%zu", before);
     part = berth_rendezvous_after(rendezvous, &count);
     berth_environ_split(part, count, &environment);
@@ -112,7 +114,7 @@ static int write_answer(const struct berth_rendezvous *rendezvous,
         return berth_err_oom(err);
     if (berth_job_variables_cleaned(environ, environment.items + before))
         berth_strvec_push(&words, "*");
-    find_variables(berth_rendezvous_holder(rendezvous), &words);
+    find_variables(holder.pid, &words);
     if (words.failed)
         return berth_err_oom(err);
     return berth_handover_write(&words, environment.items, err);
@@ -120,12 +122,12 @@ static int write_answer(const struct berth_rendezvous *rendezvous,
 
 /* Wait until the container has ended. The supervisor reports its end; if the supervisor
  * was killed, the holder is gone. */
-static void await_end(struct berth_rendezvous *rendezvous, pid_t holder)
+static void await_end(struct berth_rendezvous *rendezvous, struct berth_holder holder)
 {
     enum { LOOK_AGAIN_SECONDS = 1 };
 
     while (!berth_rendezvous_await_loss(rendezvous, LOOK_AGAIN_SECONDS) &&
-           kill(holder, 0) == 0)
+           berth_holder_of(holder.pid).mounts == holder.mounts)
         ;
 }
 

@@ -222,7 +222,7 @@ static void read_container(struct container *container)
         berth_job_receive(container->channel, &fd) == BERTH_JOB_JOIN && fd >= 0) {
         container->answer = fcntl(fd, F_DUPFD_CLOEXEC, 0);
         if (container->answer >= 0 && berth_handover_read(fd, &said) == 0) {
-            container->variables = said.words; /* two of them are numbers */
+            container->variables = said.words; /* three of them are numbers */
             said.words = (struct berth_strvec){0};
             berth_handover_fini(&said);
             answer_all();

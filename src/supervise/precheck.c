@@ -18,8 +18,8 @@ struct check {
     bool is_running; /* the container runs: a failure from here on is a refusal */
 };
 
-static int check_inside(void *data, pid_t holder, const struct berth_buf *variables,
-                        struct berth_err *err)
+static int check_inside(void *data, struct berth_holder holder,
+                        const struct berth_buf *variables, struct berth_err *err)
 {
     struct check *check = data;
     struct berth_inject inject = {.holder = holder,

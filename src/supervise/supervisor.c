@@ -45,9 +45,8 @@ struct supervisor {
     sigset_t mask; /* of the task */
     struct berth_servers servers;
     struct berth_serving serving;
-    pid_t holder; /* berth-init in the container that tasks join */
-    int mounts;   /* the mount namespace of HOLDER, open so that no other namespace gets
-                     its number; -1: none */
+    struct berth_holder holder; /* berth-init in the container that tasks join */
+    int mounts; /* its mount namespace, which so keeps its inode; -1: none */
     struct berth_launch outer; /* LAUNCH, in the outer user namespace */
     struct berth_err no_cma;   /* why several containers of the node have no outer user
                                   namespace; "": they have one, or need none */
@@ -116,7 +115,7 @@ static int list_settings(const struct supervisor *supervisor, pid_t holder,
     return ret->failed ? berth_err_oom(err) : 0;
 }
 
-static int inject(struct supervisor *supervisor, pid_t holder,
+static int inject(struct supervisor *supervisor, struct berth_holder holder,
                   const struct berth_buf *after, struct berth_injected *injected,
                   struct berth_err *err)
 {
@@ -132,7 +131,7 @@ static int inject(struct supervisor *supervisor, pid_t holder,
         .tasks = berth_rendezvous_tasks(supervisor->rendezvous),
         .parent = supervisor->parent,
         .set = &set};
-    int result = list_settings(supervisor, holder, after, &set, err);
+    int result = list_settings(supervisor, holder.pid, after, &set, err);
 
     if (result == 0)
         result = berth_inject(&inject, injected, err);
@@ -183,7 +182,7 @@ static int share_binding(struct supervisor *supervisor, const struct berth_buf *
 
     if (*supervisor->no_cma.text)
         injected->binding.no_cma = strdup(supervisor->no_cma.text);
-    injected->binding.is_jobs = supervisor->job.holder > 0;
+    injected->binding.is_jobs = supervisor->job.holder.pid > 0;
     if (*supervisor->no_job.text)
         injected->binding.no_job = strdup(supervisor->no_job.text);
     if (berth_request_is_explained(supervisor->launch->request))
@@ -196,14 +195,14 @@ static int share_binding(struct supervisor *supervisor, const struct berth_buf *
 
 /* Bind the host's MPI, and let the tasks join. AFTER is the environment of the
  * container. */
-static int make_ready(struct supervisor *supervisor, pid_t holder,
+static int make_ready(struct supervisor *supervisor, struct berth_holder holder,
                       const struct berth_buf *after, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf before = {0};
     struct berth_injected injected;
     int result;
 
-    if (supervisor->job.holder)
+    if (supervisor->job.holder.pid)
         berth_buf_add(&before, supervisor->job.before.text,
                       supervisor->job.before.used);
     else
@@ -214,9 +213,7 @@ static int make_ready(struct supervisor *supervisor, pid_t holder,
         return -1;
     berth_environ_split(injected.environment.text, injected.environment.used,
                         &supervisor->hostcommand.container);
-    supervisor->mounts = berth_namespaces_open(holder, "mnt");
-    if (!supervisor->job.holder) /* the job's servers are traced by the supervisor that
-                                    started them */
+    if (!supervisor->job.holder.pid) /* else another supervisor traces them */
         berth_servers_seize(&supervisor->servers);
     result = share_binding(supervisor, after, &injected, err);
     if (result == 0)
@@ -226,9 +223,16 @@ static int make_ready(struct supervisor *supervisor, pid_t holder,
     return result;
 }
 
+static void close_mounts(struct supervisor *supervisor)
+{
+    if (supervisor->mounts >= 0)
+        close(supervisor->mounts);
+    supervisor->mounts = -1;
+}
+
 /* Let each task start a container of its own, WHY. The container of HOLDER was only for
  * an inspection of the image, and ends. */
-static int separate(struct supervisor *supervisor, pid_t holder,
+static int separate(struct supervisor *supervisor, struct berth_holder holder,
                     const struct berth_buf *after, const char *why,
                     struct berth_err *err)
 {
@@ -236,11 +240,12 @@ static int separate(struct supervisor *supervisor, pid_t holder,
     int result = 0;
 
     supervisor->apart = berth_rendezvous_tasks(supervisor->rendezvous);
-    if (berth_namespaces_differ(holder, "user"))
+    if (berth_namespaces_differ(holder.pid, "user"))
         result = inject(supervisor, holder, after, &injected, err);
     else
         result = precheck(supervisor, why, &injected, err);
-    kill(holder, SIGKILL);
+    berth_kill_holder(holder);
+    close_mounts(supervisor);
     if (result == 0)
         result = share_binding(supervisor, after, &injected, err);
     berth_injected_fini(&injected);
@@ -308,8 +313,9 @@ static bool lacks_directory(const struct berth_start *start)
 /* Start a copy of the job's container for QUESTION. Returns 0; 1 if the container lacks
  * the directory of the task; -1 with a sentence in ERR if the job has no container. */
 static int copy_job(struct supervisor *supervisor,
-                    const struct berth_job_question *question, pid_t *ret_holder,
-                    struct berth_buf *after, struct berth_err *err)
+                    const struct berth_job_question *question,
+                    struct berth_holder *ret_holder, struct berth_buf *after,
+                    struct berth_err *err)
 {
     struct berth_start *start = &supervisor->start;
     struct berth_job_answer *job = &supervisor->job;
@@ -326,7 +332,7 @@ static int copy_job(struct supervisor *supervisor,
 
 /* Start a copy of the job's container, if the step asks for one. Returns false if the
  * step needs a container of its own; no_job says why. */
-static bool start_in_job(struct supervisor *supervisor, pid_t *ret_holder,
+static bool start_in_job(struct supervisor *supervisor, struct berth_holder *ret_holder,
                          struct berth_buf *after)
 {
     const struct berth_launch *launch = supervisor->launch;
@@ -358,7 +364,7 @@ static bool start_in_job(struct supervisor *supervisor, pid_t *ret_holder,
 }
 
 /* Start a container for the step alone, and wait until berth-init runs in it. */
-static int start_own(struct supervisor *supervisor, pid_t *ret_holder,
+static int start_own(struct supervisor *supervisor, struct berth_holder *ret_holder,
                      struct berth_buf *after, struct berth_err *err)
 {
     const struct berth_launch *launch = supervisor->launch;
@@ -387,15 +393,16 @@ static int start_container(struct supervisor *supervisor, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf after = {0};
     const char *why = berth_rendezvous_why_forbidden(supervisor->rendezvous);
-    pid_t holder = 0;
+    struct berth_holder holder;
 
     if (find_outer(supervisor, err) < 0 ||
         (!start_in_job(supervisor, &holder, &after) &&
          start_own(supervisor, &holder, &after, err) < 0))
         return -1;
     supervisor->holder = holder;
+    supervisor->mounts = berth_holder_open(holder);
     if (!why)
-        why = berth_join_why_not(holder);
+        why = berth_join_why_not(holder.pid);
     return why ? separate(supervisor, holder, &after, why, err)
                : make_ready(supervisor, holder, &after, err);
 }
@@ -411,10 +418,8 @@ static void end_container(struct supervisor *supervisor)
         close(supervisor->witness.end);
     if (supervisor->hostcommand.server)
         kill(supervisor->hostcommand.server, SIGKILL);
-    berth_kill_namespace(supervisor->mounts, supervisor->holder);
-    if (supervisor->mounts >= 0)
-        close(supervisor->mounts);
-    supervisor->mounts = -1;
+    berth_kill_namespace(supervisor->mounts, supervisor->holder.pid);
+    close_mounts(supervisor);
 }
 
 /* The child PID has ended. The container is lost if PID is its runtime, or a server
@@ -489,7 +494,7 @@ static void stay(struct supervisor *supervisor)
         await_change(supervisor, both_ended ? BERTH_SERVERS_ROUND_MS : LOOK_AGAIN_MS);
     }
     berth_servers_tidy(&supervisor->servers);
-    if (!supervisor->holder)
+    if (!supervisor->holder.pid)
         berth_remains_clear(supervisor->launch->runtime);
     while (!supervisor->tasks_ended)
         await_change(supervisor, -1);
@@ -499,10 +504,11 @@ static void stay(struct supervisor *supervisor)
 
 /* End the start. If the container has started, kill its first process: the runtime then
  * removes what it has made. If not, kill the runtime. */
-static void end_start(const struct supervisor *supervisor)
+static void end_start(struct supervisor *supervisor)
 {
-    if (supervisor->holder)
-        kill(supervisor->holder, SIGKILL);
+    close_mounts(supervisor);
+    if (supervisor->holder.pid)
+        berth_kill_holder(supervisor->holder);
     else if (supervisor->start.runtime > 0)
         berth_kill_tree(supervisor->start.runtime);
 }
@@ -512,7 +518,7 @@ static void watch_singletons(struct supervisor *supervisor)
 {
     const struct berth_singletons singletons = {
         .launch = supervisor->launch,
-        .holder = supervisor->apart ? 0 : supervisor->holder,
+        .holder = supervisor->apart ? 0 : supervisor->holder.pid,
         .parent = supervisor->parent,
         .task_stderr = supervisor->task_stderr};
 
@@ -529,7 +535,7 @@ static void watch_serving(struct supervisor *supervisor)
 
     if (!supervisor->apart)
         berth_serving_begin(&supervisor->serving, supervisor->launch,
-                            job->holder ? job->holder : supervisor->holder);
+                            job->holder.pid ? job->holder.pid : supervisor->holder.pid);
 }
 
 static void run(void *data)

@@ -3,6 +3,7 @@
 
 #include "step/namespaces.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "runtime/kill.h"
+#include "step/join.h"
 #include "unit.h"
 
 START_TEST(nothing_of_ours_is_another)
@@ -71,6 +73,35 @@ START_TEST(who_enters_a_user_namespace_is_not_dumpable)
 }
 END_TEST
 
+static void nothing(const char *data)
+{
+    (void)data; /* and wait */
+}
+
+/* A process in another mount namespace than that of the holder has the number of the
+ * holder: one that has got it later. */
+START_TEST(a_number_is_not_a_holder)
+{
+    struct berth_holder child = berth_holder_of(unit_process(nothing, NULL));
+    const struct berth_holder gone = {child.pid, child.mounts + 1};
+    struct berth_err err;
+    int fd = berth_holder_open(child);
+
+    ck_assert_uint_eq(child.mounts, berth_holder_of(getpid()).mounts);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(berth_holder_open(gone), -1);
+    ck_assert_int_eq(errno, ESRCH);
+    ck_assert_int_eq(berth_join(gone, &err), -1);
+    ck_assert_str_eq(err.text, "the container is not there any more: No such process; "
+                               "it was killed, or ran out of memory");
+    berth_kill_holder(gone);
+    usleep(10000);
+    ck_assert_int_eq(waitpid(child.pid, NULL, WNOHANG), 0);
+    berth_kill_holder(child);
+    ck_assert_int_eq(waitpid(child.pid, NULL, 0), child.pid);
+}
+END_TEST
+
 /* As status of a process: this kernel lets the user make no namespaces. */
 enum { CANNOT = 77 };
 
@@ -114,6 +145,7 @@ int main(void)
 
     tcase_add_test(tcase, nothing_of_ours_is_another);
     tcase_add_test(tcase, who_enters_a_user_namespace_is_not_dumpable);
+    tcase_add_test(tcase, a_number_is_not_a_holder);
     tcase_add_test(tcase, nothing_is_killed_in_a_mount_namespace_that_is_our_own);
     tcase_add_loop_test(tcase, files_of_the_server_may_be_hidden, 0, COUNT(rows));
     return unit_run("spaces", tcase);

@@ -74,7 +74,8 @@ static void make_ready(void)
     const struct berth_buf nothing = {(char *)"", 0, 0, false};
     struct berth_err err;
 
-    ck_assert_int_eq(berth_rendezvous_ready(&rendezvous, 1, &nothing, &nothing, &err),
+    ck_assert_int_eq(berth_rendezvous_ready(&rendezvous, (struct berth_holder){1, 99},
+                                            &nothing, &nothing, &err),
                      0);
 }
 
@@ -133,7 +134,8 @@ static int read_what_is_ready(struct berth_rendezvous *entered)
     struct berth_err err;
 
     if (berth_rendezvous_wait(entered, &err) != BERTH_RENDEZVOUS_READY ||
-        berth_rendezvous_holder(entered) != 4711 ||
+        berth_rendezvous_holder(entered).pid != 4711 ||
+        berth_rendezvous_holder(entered).mounts != 99 ||
         berth_rendezvous_limit(entered) != 30)
         return 1;
     return read_texts(entered);
@@ -156,8 +158,10 @@ START_TEST(what_is_ready_is_seen_by_all)
     struct berth_err err;
 
     ck_assert_int_eq(berth_rendezvous_put_binding(&rendezvous, &answer_buf, &err), 0);
-    ck_assert_int_eq(
-        berth_rendezvous_ready(&rendezvous, 4711, &before_buf, &after_buf, &err), 0);
+    ck_assert_int_eq(berth_rendezvous_ready(&rendezvous,
+                                            (struct berth_holder){4711, 99},
+                                            &before_buf, &after_buf, &err),
+                     0);
     ck_assert_int_eq(in_task(read_what_is_ready), 0);
     ck_assert_int_eq(in_task(read_what_is_ready), 0);
 }
@@ -186,7 +190,9 @@ START_TEST(an_environment_may_be_large)
     size_t count;
 
     memset(large, 'x', sizeof(large));
-    ck_assert_int_eq(berth_rendezvous_ready(&rendezvous, 1, &buf, &buf, &err), 0);
+    ck_assert_int_eq(berth_rendezvous_ready(&rendezvous, (struct berth_holder){1, 99},
+                                            &buf, &buf, &err),
+                     0);
     ck_assert_int_eq(berth_rendezvous_wait(&rendezvous, &err), BERTH_RENDEZVOUS_READY);
     ck_assert_int_eq(berth_rendezvous_after(&rendezvous, &count)[sizeof(large) - 1],
                      'x');
@@ -273,8 +279,9 @@ START_TEST(who_starts_too_late_starts_nothing)
     passing = 0;
     ck_assert_str_eq(late.text, "the container did not start within 3 seconds; ask the "
                                 "administrators (start_timeout in berth.yaml)");
-    ck_assert_int_eq(
-        berth_rendezvous_ready(&hasty, 4711, &before_buf, &after_buf, &err), -1);
+    ck_assert_int_eq(berth_rendezvous_ready(&hasty, (struct berth_holder){4711, 99},
+                                            &before_buf, &after_buf, &err),
+                     -1);
     ck_assert_str_eq(err.text, late.text);
     ck_assert_int_eq(berth_rendezvous_separate(&hasty, "the site says so", &err), -1);
     ck_assert_str_eq(err.text, late.text);
@@ -293,8 +300,9 @@ START_TEST(who_has_started_is_not_late)
     struct berth_err err;
 
     passing = 10;
-    ck_assert_int_eq(
-        berth_rendezvous_ready(&hasty, 4711, &before_buf, &after_buf, &err), 0);
+    ck_assert_int_eq(berth_rendezvous_ready(&hasty, (struct berth_holder){4711, 99},
+                                            &before_buf, &after_buf, &err),
+                     0);
     ck_assert_int_eq(berth_rendezvous_wait(&hasty, &err), BERTH_RENDEZVOUS_READY);
     passing = 0;
     berth_rendezvous_close(&hasty);
@@ -365,7 +373,8 @@ static void be_container(void)
 
     close(rendezvous.alive);
     if (berth_rendezvous_enter(&entered, NULL) < 0 ||
-        berth_rendezvous_ready(&entered, getpid(), &nothing, &nothing, &err) < 0 ||
+        berth_rendezvous_ready(&entered, (struct berth_holder){getpid(), 99}, &nothing,
+                               &nothing, &err) < 0 ||
         read(entered.tasks, &byte, 1) != 0)
         _exit(EXIT_FAILURE);
     nanosleep(&pause, NULL);
@@ -481,7 +490,8 @@ END_TEST
 static int is_ready_in_slot(struct berth_rendezvous *entered)
 {
     return berth_rendezvous_state(entered) == BERTH_RENDEZVOUS_READY &&
-                   berth_rendezvous_holder(entered) == (pid_t)(100 + entered->slot) &&
+                   berth_rendezvous_holder(entered).pid ==
+                       (pid_t)(100 + entered->slot) &&
                    berth_rendezvous_tasks(entered) == entered->slot + 1
                ? 0
                : 1;
@@ -503,8 +513,9 @@ static int in_slot(const struct berth_rendezvous *several, unsigned int slot)
         if (!berth_rendezvous_claim(&entered, slot + 1))
             _exit(is_ready_in_slot(&entered));
         _exit(berth_rendezvous_put_binding(&entered, &answer_buf, &err) < 0 ||
-              berth_rendezvous_ready(&entered, (pid_t)(100 + slot), &before_buf,
-                                     &after_buf, &err) < 0);
+              berth_rendezvous_ready(&entered,
+                                     (struct berth_holder){(pid_t)(100 + slot), 99},
+                                     &before_buf, &after_buf, &err) < 0);
     }
     wait(&status);
     return WEXITSTATUS(status);

@@ -268,6 +268,31 @@ for it in '[/]proc/self/fd/3 --hold' 'Apptainer runtime parent|[s]tarter' '[s]qu
     same "... and the ones behind it" "$first" "$again"
 done
 
+# A process in another image gets the number of the container's first process, before the
+# process that keeps the container sees that this one has ended.
+job n1 1
+life job -N1 -n1 "$A" true >/dev/null
+holder=$(process '[/]proc/self/fd/3 --hold')
+keeper=$(on n1 root pgrep -P "$(process '[b]erth-start --job')" | head -1)
+life step -N1 -n1 --container-image=/images/b.sif sleep 100 >/dev/null 2>&1 &
+for _ in {1..100}; do
+    ! task=$(on n1 root pgrep -u alice -x sleep) || break
+    sleep 0.1
+done
+on n1 root bash -c 'kill -STOP "$2" && kill -KILL "$(ps -o ppid= -p "$(ps -o ppid= -p "$1")" | xargs)" "$1"
+    sleep 0.5
+    for _ in {1..100}; do
+        echo $(($1 - 1)) >/proc/sys/kernel/ns_last_pid
+        nsenter -t "$3" -U -m --preserve-credentials -S 2001 -G 2001 sleep 100 >/dev/null 2>&1 &
+        [[ $! != "$1" ]] || break
+        kill $!
+    done' bash "$holder" "$keeper" "$task"
+equal "another image has the number of the holder" "$(on n1 root readlink "/proc/$task/ns/mnt")" \
+    "$(on n1 root readlink "/proc/$holder/ns/mnt")"
+equal "... and a step is in its own" a "$(life job -N1 -n1 "$A" cat /etc/berth-image)"
+over
+wait
+
 echo "# what happens to a job"
 job n1 1
 first=$(space)
