@@ -60,8 +60,6 @@ static void print_stack(const struct berth_stack *stack)
     }
     if (stack->profile->label)
         printf("  profile: %s, the site's\n", stack->profile->name);
-    for (const char *const *it = stack->profile->cdi; it && *it; it++)
-        printf("  device: %s\n", *it);
     print_stage(stack);
 }
 

@@ -81,10 +81,6 @@ void berth_doctor_facts_fini(struct berth_doctor_facts *facts)
     berth_strvec_fini(&facts->fabrics);
     berth_strvec_fini(&facts->libraries);
     berth_strvec_fini(&facts->missing_devices);
-    berth_strvec_fini(&facts->cdi_devices);
-    berth_strvec_fini(&facts->cdi_absent);
-    berth_strvec_fini(&facts->gpu_kinds);
-    berth_strvec_fini(&facts->cdi_faults);
     berth_strvec_fini(&facts->kept);
     *facts = (struct berth_doctor_facts){0};
 }

@@ -74,8 +74,6 @@ struct berth_doctor_facts {
         bool has_prolog_lines; /* it has those of berth */
         bool has_extern;       /* PrologFlags: jobs have an extern step */
         const char *test_exec; /* LaunchParameters, if it has that word */
-        const char *gres; /* of this node, as scontrol prints it; read where the site
-                             names kinds of GPUs */
     } slurm;
     struct berth_doctor_plugin *plugins; /* in the order of the files */
     size_t plugin_count;
@@ -99,22 +97,15 @@ struct berth_doctor_facts {
     struct berth_strvec libraries;       /* "libblas.so.3 (openblas)" */
     struct berth_strvec missing_devices; /* a profile, the devices that it names (opens)
                                     and this node does not have, ... */
-    struct berth_strvec cdi_devices;     /* by their CDI names: nvidia.com/gpu=0 */
-    struct berth_strvec cdi_absent; /* a device that the site or a profile names and no
-                                    specification has, who names it, ... */
-    struct berth_strvec gpu_kinds;  /* cdi.gpus */
-    struct berth_strvec cdi_faults; /* a sentence for each wrong specification */
-    struct berth_strvec kept;       /* the texts of all pointers */
+    struct berth_strvec kept;            /* the texts of all pointers */
 };
 
 /* Append what the facts mean for berth, a diagnosis about each thing. */
 void berth_doctor_judge(const struct berth_doctor_facts *facts,
                         struct berth_diagnoses *diagnoses);
 
-/* The parts of berth_doctor_judge(): the host, of this the GPUs, and its Slurm. */
+/* The parts of berth_doctor_judge(): the host, and its Slurm. */
 void berth_doctor_judge_host(const struct berth_doctor_facts *facts,
-                             struct berth_diagnoses *diagnoses);
-void berth_doctor_judge_gpus(const struct berth_doctor_facts *facts,
                              struct berth_diagnoses *diagnoses);
 void berth_doctor_judge_slurm(const struct berth_doctor_facts *facts,
                               struct berth_diagnoses *diagnoses);

@@ -243,28 +243,6 @@ static void judge_network(const struct berth_doctor_facts *facts,
              facts->missing_devices.items[i], facts->missing_devices.items[i + 1]);
 }
 
-#define DEVICES "devices by CDI"
-
-static void judge_devices(const struct berth_doctor_facts *facts,
-                          struct berth_diagnoses *diagnoses)
-{
-    BERTH_BUF struct berth_buf all = {0};
-
-    for (size_t i = 0; i < facts->cdi_faults.count; i++)
-        WRONG(DEVICES, "correct the file, or let its vendor's program write it anew",
-              "%s", facts->cdi_faults.items[i]);
-    berth_strvec_join(&facts->cdi_devices, ", ", &all);
-    if (facts->cdi_devices.count && !all.failed)
-        OK(DEVICES, "%s", all.text);
-    for (size_t i = 0; i + 1 < facts->cdi_absent.count; i += 2)
-        NOTE(DEVICES,
-             "let the vendor's program write the specification (nvidia-ctk cdi "
-             "generate), or correct the name",
-             "%s names '%s', which no specification in /etc/cdi or /var/run/cdi has",
-             facts->cdi_absent.items[i + 1], facts->cdi_absent.items[i]);
-    berth_doctor_judge_gpus(facts, diagnoses);
-}
-
 static void judge_memory(const struct berth_doctor_facts *facts,
                          struct berth_diagnoses *diagnoses)
 {
@@ -308,6 +286,5 @@ void berth_doctor_judge_host(const struct berth_doctor_facts *facts,
     judge_programs(facts, diagnoses);
     judge_patchelf(facts, diagnoses);
     judge_network(facts, diagnoses);
-    judge_devices(facts, diagnoses);
     judge_memory(facts, diagnoses);
 }

@@ -18,7 +18,6 @@
 #include "base/environ.h"
 #include "base/fd.h"
 #include "base/text.h"
-#include "probe/cdi.h"
 #include "probe/devices.h"
 #include "probe/siteread.h"
 #include "discover/offered.h"
@@ -303,57 +302,6 @@ static int list_stacks(const struct berth_host *host, const struct berth_stacks 
                : 0;
 }
 
-/* List those of NAMES that no specification has, and WHO names them. */
-static void list_absent(const struct berth_host *host, const struct berth_strvec *names,
-                        const char *who)
-{
-    for (size_t i = 0; i < names->count; i++)
-        if (!berth_strvec_has(&host->facts->cdi_devices, names->items[i])) {
-            berth_strvec_push(&host->facts->cdi_absent, names->items[i]);
-            berth_strvec_push(&host->facts->cdi_absent, who);
-        }
-}
-
-/* The same for the names in the profiles of STACKS. */
-static void list_absent_of(const struct berth_host *host,
-                           const struct berth_stacks *stacks)
-{
-    for (size_t i = 0; i < stacks->count; i++) {
-        const struct berth_profile *profile = stacks->items[i].profile;
-        BERTH_STRVEC struct berth_strvec names = {0};
-        struct berth_err who;
-
-        for (const char *const *it = profile->cdi; it && *it; it++)
-            berth_strvec_push(&names, *it);
-        berth_err_set(&who, "profile '%s'", profile->name);
-        list_absent(host, &names, who.text);
-        host->facts->cdi_absent.failed |= names.failed;
-    }
-}
-
-/* Read the CDI devices of this host, and list those that OFFERED or the site name and
- * this host does not have. */
-static int read_cdi(const struct berth_host *host, const struct berth_offered *offered)
-{
-    struct berth_doctor_facts *facts = host->facts;
-    BERTH_CDI struct berth_cdi cdi = {0};
-
-    if (berth_cdi_read(host->root, berth_site_owner(), &cdi, host->err) < 0)
-        return -1;
-    berth_cdi_list(&cdi, NULL, &facts->cdi_devices);
-    berth_strvec_append(&facts->cdi_faults, &cdi.faults);
-    berth_strvec_append(&facts->gpu_kinds, &host->terms.gpus);
-    if (host->terms.gpus.count)
-        berth_host_read_gres(host);
-    list_absent(host, &host->terms.devices, "cdi.default");
-    list_absent_of(host, &offered->stacks);
-    list_absent_of(host, &offered->fabrics);
-    return facts->cdi_devices.failed || facts->cdi_faults.failed ||
-                   facts->gpu_kinds.failed || facts->cdi_absent.failed
-               ? berth_err_oom(host->err)
-               : 0;
-}
-
 /* List the stacks that steps get. If the site's profiles or its order of stacks are
  * wrong, keep that fault, and list the stacks of berth's own profiles. */
 static int read_stacks(const struct berth_host *host)
@@ -372,8 +320,6 @@ static int read_stacks(const struct berth_host *host)
     result = list_stacks(host, &offered.stacks, &facts->stacks);
     if (result == 0)
         result = list_stacks(host, &offered.fabrics, &facts->fabrics);
-    if (result == 0)
-        result = read_cdi(host, &offered);
     berth_offered_fini(&offered);
     return result;
 }

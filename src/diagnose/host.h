@@ -83,6 +83,3 @@ void berth_host_read_runtime(struct berth_host *host, const char *configured);
 /* Read the facts about Slurm and berth.yaml, and the terms of HOST. Returns
  * runtime.path of berth.yaml, which lives as long as the facts; NULL: not set. */
 const char *berth_host_read_slurm(struct berth_host *host);
-
-/* Read the GPUs and the like that Slurm has on this node, of which slurmctld knows. */
-void berth_host_read_gres(const struct berth_host *host);

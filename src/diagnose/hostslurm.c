@@ -328,33 +328,3 @@ const char *berth_host_read_slurm(struct berth_host *host)
              (unsigned long long)reading.digest);
     return reading.runtime;
 }
-
-/* The value of Gres= in TEXT, the output of `scontrol show node`. The caller frees it;
- * NULL: none. */
-static char *find_gres(const char *text)
-{
-    static const char key[] = "Gres=";
-    const char *at = text;
-
-    while ((at = strstr(at, key)) && at > text && !strchr(" \n", at[-1]))
-        at++;
-    at = at ? at + strlen(key) : NULL;
-    return at ? strndup(at, strcspn(at, " \n")) : NULL;
-}
-
-void berth_host_read_gres(const struct berth_host *host)
-{
-    BERTH_FREE char *scontrol = berth_run_find("scontrol", host->path);
-    char name[256] = "";
-    const char *const argv[] = {scontrol, "show", "node", name, NULL};
-    BERTH_FREE char *said = NULL;
-    BERTH_FREE char *gres = NULL;
-
-    if (!scontrol || gethostname(name, sizeof(name) - 1) < 0)
-        return;
-    name[strcspn(name, ".")] = '\0';
-    said = berth_host_ask(host, argv);
-    gres = said ? find_gres(said) : NULL;
-    if (gres)
-        host->facts->slurm.gres = berth_doctor_keep(host->facts, gres);
-}

@@ -44,7 +44,6 @@ int berth_job_launch_from(const struct berth_launch *step, struct berth_job_laun
     ret->request.explain = NULL;
     ret->launch.request = &ret->request;
     ret->launch.fabric = &ret->fabric;
-    ret->launch.devices = NULL; /* each step sets their variables */
     if (step->fabric)
         berth_strvec_append(&ret->fabric, step->fabric);
     berth_launch_manager_places(step->request, step->environment, &places);

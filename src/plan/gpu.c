@@ -40,62 +40,21 @@ bool berth_gpu_is_auto(const struct berth_request *request)
     return !request->gpu || strcmp(request->gpu, BERTH_GPU_AUTO) == 0;
 }
 
-static size_t count_items(const char *list)
-{
-    size_t count = *list != '\0';
-
-    for (; *list; list++)
-        count += *list == ',';
-    return count;
-}
-
-/* Is TEXT a name that NVIDIA gives to a GPU, or to a part of one? */
-static bool is_uuid(const char *text)
-{
-    static const char *const starts[] = {"GPU-", "MIG-", NULL};
-
-    return berth_text_starts_any(text, starts);
-}
-
-void berth_gpu_list(char *const *own, bool is_shared, struct berth_strvec *ret)
-{
-    const bool in_step = berth_environ_value(own, "SLURM_STEP_ID");
-    const char *numbers =
-        berth_environ_value(own, in_step ? step_variables[0] : job_variables[0]);
-    const char *cuda = berth_environ_value(own, "CUDA_VISIBLE_DEVICES");
-    const char *all = berth_environ_value(own, "SLURM_GPUS_ON_NODE");
-    const char *list = cuda && is_uuid(cuda) ? cuda : numbers;
-
-    if (!list || (is_shared && (!all || (size_t)atoi(all) != count_items(list))))
-        return;
-    while (*list) {
-        size_t length = strcspn(list, ",");
-
-        berth_strvec_pushf(ret, "%.*s", (int)length, list);
-        list += length + (list[length] == ',');
-    }
-}
-
 /* For --container-gpu=auto. */
 static struct berth_gpu_choice choose(char *const *own,
                                       const struct berth_gpu_host *host)
 {
-    if (!host->nvidia && !host->rocm && !host->kind)
-        return (struct berth_gpu_choice){NULL, NULL,
-                                         "neither " BERTH_GPU_NVIDIA_DEVICE
-                                         " nor " BERTH_GPU_ROCM_DEVICE
-                                         " is on this host"};
+    if (!host->nvidia && !host->rocm)
+        return (struct berth_gpu_choice){NULL, "neither " BERTH_GPU_NVIDIA_DEVICE
+                                               " nor " BERTH_GPU_ROCM_DEVICE
+                                               " is on this host"};
     if (!berth_gpu_is_given(own))
-        return (struct berth_gpu_choice){NULL, NULL,
-                                         "the step has no GPUs on this node"};
-    if (host->kind)
-        return (struct berth_gpu_choice){
-            NULL, host->kind, "there are GPUs for it, and a specification of them"};
+        return (struct berth_gpu_choice){NULL, "the step has no GPUs on this node"};
     if (host->nvidia)
         return (struct berth_gpu_choice){
-            "--nv", NULL, "there are GPUs for it, and " BERTH_GPU_NVIDIA_DEVICE};
+            "--nv", "there are GPUs for it, and " BERTH_GPU_NVIDIA_DEVICE};
     return (struct berth_gpu_choice){
-        "--rocm", NULL, "there are GPUs for it, and " BERTH_GPU_ROCM_DEVICE};
+        "--rocm", "there are GPUs for it, and " BERTH_GPU_ROCM_DEVICE};
 }
 
 static int refuse(const char *kind, const char *driver, const char *device,
@@ -123,7 +82,7 @@ int berth_gpu_choose(const struct berth_request *request, char *const *own,
     *ret_choice = (struct berth_gpu_choice){is_nvidia ? "--nv"
                                             : is_rocm ? "--rocm"
                                                       : NULL,
-                                            NULL, "it was asked for"};
+                                            "it was asked for"};
     if (berth_gpu_is_auto(request))
         *ret_choice = choose(own, host);
     return 0;

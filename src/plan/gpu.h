@@ -9,10 +9,8 @@
 
 /* The GPU drivers of a host (probe/devices.h). */
 struct berth_gpu_host {
-    bool nvidia;      /* BERTH_GPU_NVIDIA_DEVICE is there */
-    bool rocm;        /* BERTH_GPU_ROCM_DEVICE is there */
-    const char *kind; /* the kind of CDI devices that the site uses for GPUs and this
-                         host has a specification of; NULL: none */
+    bool nvidia; /* BERTH_GPU_NVIDIA_DEVICE is there */
+    bool rocm;   /* BERTH_GPU_ROCM_DEVICE is there */
 };
 
 /* The device that each driver has once on a host, whatever the number of GPUs. */
@@ -22,7 +20,6 @@ struct berth_gpu_host {
 /* The driver that a container gets, and the reason, for people. */
 struct berth_gpu_choice {
     const char *flag; /* of the runtime; NULL: none */
-    const char *kind; /* of the CDI devices in place of FLAG; NULL: none */
     const char *because;
 };
 
@@ -33,13 +30,6 @@ bool berth_gpu_is_given(char *const *own);
 
 /* Does REQUEST leave the choice of the driver to berth? */
 bool berth_gpu_is_auto(const struct berth_request *request);
-
-/* Append to RET the names of the GPUs that the process with the environment OWN has:
- * UUIDs, or the node's numbers; nothing means all. IS_SHARED: several tasks share the
- * container, and the names are those of the GPUs of all these tasks; if each task has
- * GPUs of its own, that is all. (slurmd sets SLURM_STEP_GPUS for a task, and
- * SLURM_GPUS_ON_NODE for the step.) */
-void berth_gpu_list(char *const *own, bool is_shared, struct berth_strvec *ret);
 
 /* Choose the driver for REQUEST in a process with the environment OWN on HOST. Returns
  * 0, or -1 with a sentence in ERR if REQUEST names a driver that HOST does not have. */

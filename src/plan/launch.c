@@ -235,6 +235,8 @@ static int push_runtime(const struct berth_launch *launch,
         berth_strvec_push(argv, "--writable-tmpfs");
     if (launch->gpu.flag)
         berth_strvec_push(argv, launch->gpu.flag);
+    for (size_t i = 0; i < launch->request->devices.count; i++)
+        berth_strvec_pushf(argv, "--device=%s", launch->request->devices.items[i]);
     push_outer(launch, argv);
     push_home(launch, argv);
     if (push_mounts(&launch->request->mounts, argv, err) < 0 ||

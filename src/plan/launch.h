@@ -8,7 +8,6 @@
 #include "plan/gpu.h"
 #include "plan/order.h"
 #include "request/request.h"
-#include "site/cdi.h"
 #include "site/terms.h"
 
 /* A container, its runtime and the command in it. Borrows everything. */
@@ -22,7 +21,6 @@ struct berth_launch {
     const struct berth_terms *terms;     /* of the site; NULL: none */
     const struct berth_strvec *mounts;   /* of berth: SRC:DST:ro|rw; NULL: none */
     const struct berth_strvec *fabric; /* the same, of policy/fabric.h and of DEVICES */
-    const struct berth_cdi_edits *devices; /* the CDI devices; NULL: none */
     struct berth_gpu_choice gpu;
     char *const *environment; /* of the task, for NAME of --container-env */
     char *const *command;     /* the user's words, ended by NULL */

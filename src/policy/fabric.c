@@ -38,13 +38,11 @@ static int add_bind(const char *text, struct berth_strvec *binds, struct berth_e
 
 int berth_fabric_list(const struct berth_profile *profiles,
                       const struct berth_request *request, struct berth_strvec *binds,
-                      struct berth_strvec *devices, struct berth_strvec *cdi,
-                      struct berth_err *err)
+                      struct berth_strvec *devices, struct berth_err *err)
 {
     for (; profiles->name; profiles++) {
         const char *const *bind = profiles->binds;
         const char *const *device = profiles->devices;
-        const char *const *name = profiles->cdi;
 
         if (!may_use(profiles, request))
             continue;
@@ -53,10 +51,8 @@ int berth_fabric_list(const struct berth_profile *profiles,
                 return berth_err_at(err, "profile '%s': binds", profiles->name);
         for (; device && *device; device++)
             berth_strvec_push_once(devices, *device);
-        for (; name && *name; name++)
-            berth_strvec_push_once(cdi, *name);
     }
-    return devices->failed || cdi->failed ? berth_err_oom(err) : 0;
+    return devices->failed ? berth_err_oom(err) : 0;
 }
 
 /* Does ENV have a variable NAME, or NAME with a value like PATTERN, as RULE (NAME or

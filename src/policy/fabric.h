@@ -12,14 +12,12 @@
 
 /* Appends the mounts of all PROFILES (ended like berth_profiles) that REQUEST may use:
  * SRC:DST:ro|rw|sqsh to BINDS, the first for each destination, and patterns (glob(7))
- * to DEVICES, and the names of CDI devices to CDI. If the mode leaves the choice to
- * berth, REQUEST may use all profiles: the container starts before berth knows which
- * MPI the program needs. Returns -1 out of memory, or with a sentence in ERR that names
- * the profile of a wrong mount. */
+ * to DEVICES. If the mode leaves the choice to berth, REQUEST may use all profiles: the
+ * container starts before berth knows which MPI the program needs. Returns -1 out of
+ * memory, or with a sentence in ERR that names the profile of a wrong mount. */
 int berth_fabric_list(const struct berth_profile *profiles,
                       const struct berth_request *request, struct berth_strvec *binds,
-                      struct berth_strvec *devices, struct berth_strvec *cdi,
-                      struct berth_err *err);
+                      struct berth_strvec *devices, struct berth_err *err);
 
 /* An MPI of the host that may replace that of a program. Borrows everything. */
 struct berth_fabric {

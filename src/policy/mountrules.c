@@ -275,6 +275,19 @@ static bool is_hidden_mount(const char *flag)
     return is_bind(flag) && strchr(flag, '\\');
 }
 
+static int check_devices(const struct berth_site *site,
+                         const struct berth_strvec *devices, struct berth_err *err)
+{
+    if (devices->count == 0)
+        return 0;
+    berth_err_set(
+        err,
+        "--container-device: '%s': this site restricts mounts, and berth does "
+        "not see what a device mounts; leave it out",
+        devices->items[0]);
+    return cite(site, err);
+}
+
 static int check_words(const struct berth_site *site, const struct berth_strvec *args,
                        struct berth_err *err)
 {
@@ -290,12 +303,14 @@ static int check_words(const struct berth_site *site, const struct berth_strvec 
 }
 
 int berth_mountrules_check_flags(const struct berth_site *site,
-                                 const struct berth_strvec *args,
+                                 const struct berth_request *request,
                                  char *const *environment, struct berth_err *err)
 {
     if (site->mounts.forbidden.count == 0 && site->mounts.forced.count == 0)
         return 0;
-    if (site->runtime.raw == BERTH_RAW_ALLOW && check_words(site, args, err) < 0)
+    if (check_devices(site, &request->devices, err) < 0 ||
+        (site->runtime.raw == BERTH_RAW_ALLOW &&
+         check_words(site, &request->args, err) < 0))
         return -1;
     for (; environment && *environment; environment++) {
         const char *flag = berth_flags_variable(*environment);

@@ -45,11 +45,12 @@ int berth_mountrules_check(const struct berth_site *site,
                            const struct berth_strvec *mounts,
                            const struct berth_strvec *sources, struct berth_err *err);
 
-/* If SITE restricts mounts, refuses flags of the runtime that mount something: in ARGS,
- * unless the site has a list of allowed flags, and in ENVIRONMENT (NULL: not known),
- * except in the form that berth_mountrules_list() reads. */
+/* If SITE restricts mounts, refuses flags of the runtime that mount something: those of
+ * REQUEST, unless the site has a list of allowed flags, devices, which mount what a
+ * specification says, and those in ENVIRONMENT (NULL: not known), except in the form
+ * that berth_mountrules_list() reads. */
 int berth_mountrules_check_flags(const struct berth_site *site,
-                                 const struct berth_strvec *args,
+                                 const struct berth_request *request,
                                  char *const *environment, struct berth_err *err);
 
 /* Does a mount of LIST have the destination of the mount TEXT? No if TEXT is not a

@@ -219,7 +219,7 @@ int berth_policy_check_early(const struct berth_site *site,
     if (check_words(site, request, err) < 0 ||
         berth_rules_refuse(site, NULL, request, err) < 0 ||
         (environment && berth_flags_check_environment(site, environment, err) < 0) ||
-        berth_mountrules_check_flags(site, &request->args, environment, err) < 0 ||
+        berth_mountrules_check_flags(site, request, environment, err) < 0 ||
         berth_mountrules_check(site, &request->mounts, NULL, err) < 0)
         return -1;
     return berth_policy_may_set_image(site) ? 0 : check_uri(site, request, err);
@@ -263,8 +263,7 @@ int berth_policy_apply(const struct berth_site *site,
     if (berth_policy_check(site, err) < 0 || check_words(site, request, err) < 0 ||
         berth_rules_refuse(site, &job, request, err) < 0 ||
         berth_flags_check_environment(site, facts->environment, err) < 0 ||
-        berth_mountrules_check_flags(site, &request->args, facts->environment, err) <
-            0 ||
+        berth_mountrules_check_flags(site, request, facts->environment, err) < 0 ||
         berth_mountrules_check(site, facts->mounts, facts->sources, err) < 0 ||
         (facts->sources && berth_mountrules_check_sources(
                                site, facts->mounts, facts->sources,

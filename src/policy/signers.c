@@ -84,8 +84,7 @@ int berth_signers_check(const char *answer, const struct berth_strvec *fingerpri
     const struct berth_node *keys;
     bool is_signed = false;
 
-    if (berth_syntax_read("JSON", answer, strlen(answer), &berth_syntax_site, &root,
-                          &faults, NULL) < 0 ||
+    if (berth_syntax_read("JSON", answer, strlen(answer), &root, &faults, NULL) < 0 ||
         faults.count || faults.failed)
         return berth_err_set(err, "the runtime does not say in JSON who has signed it");
     keys = member(&root, "SignerKeys", BERTH_NODE_LIST);

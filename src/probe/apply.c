@@ -14,7 +14,6 @@
 #include "policy/mountrules.h"
 #include "policy/policy.h"
 #include "probe/allowed.h"
-#include "probe/cdi.h"
 #include "probe/siteread.h"
 
 static const char *home_of(char *const *environment)
@@ -47,28 +46,6 @@ static int apply_to_image(const struct berth_site *site, struct berth_request *r
     return 0;
 }
 
-/* Check what the devices of --container-device mount like mounts of the user. */
-static int check_devices(const struct berth_site *site,
-                         const struct berth_request *request, struct berth_err *err)
-{
-    BERTH_CDI struct berth_cdi cdi = {0};
-    BERTH_CDI_EDITS struct berth_cdi_edits edits = {0};
-    BERTH_STRVEC struct berth_strvec sources = {0};
-
-    if (!request->devices.count || !berth_request_has_container(request))
-        return 0;
-    if (berth_cdi_read("", berth_site_owner(), &cdi, err) < 0)
-        return -1;
-    for (size_t i = 0; i < request->devices.count; i++)
-        if (berth_cdi_add(&cdi, request->devices.items[i], BERTH_CDI_REQUIRED, &edits,
-                          err) < 0)
-            return -1;
-    if (berth_cdi_link(&edits, err) < 0 ||
-        berth_allowed_sources(&edits.mounts, &sources, err) < 0)
-        return -1;
-    return berth_mountrules_check(site, &edits.mounts, &sources, err);
-}
-
 static int apply(const struct berth_site *site, struct berth_policy_facts *facts,
                  const struct berth_mountrules_task *task,
                  const struct berth_request *request, struct berth_request *ret,
@@ -79,8 +56,6 @@ static int apply(const struct berth_site *site, struct berth_policy_facts *facts
     BERTH_STRVEC struct berth_strvec present = {0};
     bool is_restricted = site->mounts.forbidden.count || site->mounts.forced.count;
 
-    if (is_restricted && check_devices(site, request, err) < 0)
-        return berth_err_at(err, "--container-device");
     if (is_restricted &&
         (berth_mountrules_list(request, task, &mounts, &facts->named, err) < 0 ||
          berth_allowed_sources(&mounts, &sources, err) < 0))

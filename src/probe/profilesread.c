@@ -31,7 +31,7 @@ static int read_file(const char *path, uid_t owner, struct berth_profile_set *se
     int missing;
     BERTH_CLOSE int fd = berth_trusted_open(path, owner, &missing, &why);
 
-    if (fd < 0 || berth_trusted_read(fd, path, &berth_syntax_site, &buf, &why) < 0) {
+    if (fd < 0 || berth_trusted_read(fd, path, &buf, &why) < 0) {
         berth_strvec_push(faults, why.text);
         return faults->failed ? berth_err_oom(err) : 0;
     }

@@ -42,12 +42,12 @@ int berth_runtime_find(const char *configured, const char *path, char **ret_path
                               "installed here; ask the administrators to install one");
 }
 
-/* What the runtime at PATH prints with the argument WORD; NULL: nothing, or it fails.
- * The caller frees it. */
-static char *run(const char *path, const char *word)
+/* What the runtime at PATH prints with the argument WORD, and NEXT (NULL: none); NULL:
+ * nothing, or it fails. The caller frees it. */
+static char *run(const char *path, const char *word, const char *next)
 {
-    enum { SECONDS = 20, MOST = 4096 };
-    const char *const argv[] = {path, word, NULL};
+    enum { SECONDS = 20, MOST = 1 << 16 };
+    const char *const argv[] = {path, word, next, NULL};
     const char *const env[] = {"PATH=/usr/bin:/bin:/usr/sbin:/sbin", NULL};
     const struct berth_run program = {
         .argv = argv, .env = env, .seconds = SECONDS, .most = MOST};
@@ -64,7 +64,7 @@ static char *run(const char *path, const char *word)
 
 char *berth_runtime_version(const char *path)
 {
-    char *line = run(path, "--version");
+    char *line = run(path, "--version", NULL);
 
     if (line)
         line[strcspn(line, "\n")] = '\0';
@@ -96,10 +96,21 @@ static char *conf_beside(const char *path)
 /* The configuration that the runtime at PATH names; NULL: none. The caller frees it. */
 static char *conf_asked(const char *path)
 {
-    BERTH_FREE char *build = run(path, "buildcfg");
+    BERTH_FREE char *build = run(path, "buildcfg", NULL);
     char *conf = build ? berth_keys_value(build, "APPTAINER_CONF_FILE") : NULL;
 
     return build && !conf ? berth_keys_value(build, "SINGULARITY_CONF_FILE") : conf;
+}
+
+bool berth_runtime_has_flag(const char *path, const char *flag)
+{
+    BERTH_FREE char *help = run(path, "exec", "--help");
+    size_t length = strlen(flag);
+    const char *at = help;
+
+    while (at && (at = strstr(at, flag)) && (at[-1] != ' ' || at[length] != ' '))
+        at += length;
+    return at;
 }
 
 bool berth_runtime_brings_dev(const char *path)
@@ -131,7 +142,7 @@ static bool is_setuid(const char *build)
 
 const char *berth_runtime_refuses_root(const char *path)
 {
-    BERTH_FREE char *build = run(path, "buildcfg");
+    BERTH_FREE char *build = run(path, "buildcfg", NULL);
     BERTH_FREE char *conf =
         build ? berth_keys_value(build, "APPTAINER_CONF_FILE") : NULL;
 

@@ -15,6 +15,10 @@ int berth_runtime_find(const char *configured, const char *path, char **ret_path
  * nothing, or fails. The caller frees it. */
 char *berth_runtime_version(const char *path);
 
+/* Does the help of `exec` of the runtime at PATH list FLAG, as `--device` with a value?
+ */
+bool berth_runtime_has_flag(const char *path, const char *flag);
+
 /* Does the runtime at PATH mount the host's /dev in containers? Yes if its
  * configuration says `mount dev = yes`, says nothing, or cannot be read. */
 bool berth_runtime_brings_dev(const char *path);

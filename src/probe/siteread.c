@@ -52,7 +52,7 @@ int berth_site_faults(const char *path, uid_t owner, struct berth_site *ret,
     *ret = berth_site_default();
     if (fd < 0 && missing && !path)
         return place_profiles(place, ret, err);
-    if (fd < 0 || berth_trusted_read(fd, place, &berth_syntax_site, &buf, &why) < 0) {
+    if (fd < 0 || berth_trusted_read(fd, place, &buf, &why) < 0) {
         berth_strvec_push(faults, why.text);
         return faults->failed ? berth_err_oom(err) : 0;
     }

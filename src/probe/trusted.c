@@ -199,11 +199,10 @@ int berth_trusted_open(const char *path, uid_t owner, int *ret_missing,
     return fd;
 }
 
-int berth_trusted_read(int fd, const char *path,
-                       const struct berth_syntax_limits *limits, struct berth_buf *buf,
+int berth_trusted_read(int fd, const char *path, struct berth_buf *buf,
                        struct berth_err *err)
 {
-    if (berth_fd_read(fd, limits->bytes + 1, buf) < 0)
+    if (berth_fd_read(fd, BERTH_SYNTAX_BYTES + 1, buf) < 0)
         return berth_err_set(err, "%s: %s", path, strerror(errno));
     return buf->failed ? berth_err_oom(err) : 0;
 }

@@ -17,8 +17,7 @@
 int berth_trusted_open(const char *path, uid_t owner, int *ret_missing,
                        struct berth_err *err);
 
-/* Append the file FD, open at PATH, to BUF, up to one byte more than LIMITS accept.
+/* Append the file FD, open at PATH, to BUF, up to one byte more than a file may have.
  * Returns 0, or -1 with a sentence in ERR. */
-int berth_trusted_read(int fd, const char *path,
-                       const struct berth_syntax_limits *limits, struct berth_buf *buf,
+int berth_trusted_read(int fd, const char *path, struct berth_buf *buf,
                        struct berth_err *err);

@@ -52,11 +52,8 @@ struct berth_explain {
     const char *runtime;
     char *runtime_version;     /* NULL: not known */
     struct berth_strvec words; /* that start the runtime */
-    const char *gpu;           /* the runtime's flag for a GPU driver, or the kind of
-                    the CDI devices in place of it; NULL: none */
+    const char *gpu;           /* the runtime's flag for a GPU driver; NULL: none */
     const char *gpu_because;   /* the reason; NULL: not known */
-    const struct berth_strvec *devices; /* CDI devices: name, file, ... */
-    const struct berth_strvec *undone;  /* what these ask for and berth does not do */
     char *apart; /* why each task has its own container; NULL: the tasks of
                     a node share one */
     const char *lifetime_from;  /* who set --container-lifetime: BERTH_FROM_USER or

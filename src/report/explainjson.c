@@ -66,23 +66,6 @@ static void put_image(const struct berth_explain *explain, struct berth_json *js
     berth_json_end(json);
 }
 
-static void put_devices(const struct berth_explain *explain, struct berth_json *json)
-{
-    const struct berth_strvec *devices = explain->devices;
-    const struct berth_strvec *undone = explain->undone;
-
-    berth_json_array(json, "devices");
-    for (size_t i = 0; devices && i + 1 < devices->count; i += 2) {
-        berth_json_object(json, NULL);
-        put_text(json, "name", devices->items[i]);
-        put_text(json, "file", devices->items[i + 1]);
-        berth_json_end(json);
-    }
-    berth_json_end(json);
-    put_words(json, "not_done", undone ? undone->items : NULL,
-              undone ? undone->count : 0);
-}
-
 static void put_runtime(const struct berth_explain *explain, struct berth_json *json)
 {
     berth_json_object(json, "runtime");
@@ -96,7 +79,8 @@ static void put_runtime(const struct berth_explain *explain, struct berth_json *
     put_text(json, "flag", explain->gpu);
     put_text(json, "because", explain->gpu_because);
     berth_json_end(json);
-    put_devices(explain, json);
+    put_words(json, "devices", explain->request->devices.items,
+              explain->request->devices.count);
     berth_json_object(json, "container");
     berth_json_bool(json, "shared", !explain->apart);
     put_text(json, "because", explain->apart);

@@ -195,23 +195,6 @@ static void put_gpu(const struct berth_explain *explain, struct berth_buf *buf)
     buf->failed |= line.failed;
 }
 
-/* Write the CDI devices with their specifications, and what berth does not do. */
-static void put_devices(const struct berth_explain *explain, struct berth_buf *buf)
-{
-    const struct berth_strvec *devices = explain->devices;
-    const struct berth_strvec *undone = explain->undone;
-
-    for (size_t i = 0; devices && i + 1 < devices->count; i += 2) {
-        BERTH_BUF struct berth_buf line = {0};
-
-        berth_buf_addf(&line, "%s (%s)", devices->items[i], devices->items[i + 1]);
-        put_line(buf, "device", line.text);
-        buf->failed |= line.failed;
-    }
-    for (size_t i = 0; undone && i < undone->count; i++)
-        put_line(buf, "not done", undone->items[i]);
-}
-
 /* Write the lifetime of the container, and who set it. */
 static void put_lifetime(const struct berth_explain *explain, struct berth_buf *buf)
 {
@@ -237,7 +220,8 @@ static void put_runtime(const struct berth_explain *explain, struct berth_buf *b
     put_line(buf, "program", explain->runtime);
     put_line(buf, "version", explain->runtime_version);
     put_gpu(explain, buf);
-    put_devices(explain, buf);
+    for (size_t i = 0; i < explain->request->devices.count; i++)
+        put_line(buf, "device", explain->request->devices.items[i]);
     put_lifetime(explain, buf);
     put_line(buf, "inside", explain->inside ? explain->inside : "no command of Slurm");
     if (explain->words.count)

@@ -168,14 +168,6 @@ static bool is_kind(const char *text, size_t length)
            is_label(text + vendor + 1, length - vendor - 1, "-_.");
 }
 
-int berth_value_kind(const char *text, struct berth_err *err)
-{
-    if (!is_kind(text, strlen(text)))
-        return berth_err_set(
-            err, "expected a kind of device like nvidia.com/gpu, got '%s'", text);
-    return 0;
-}
-
 int berth_value_device(const char *text, struct berth_err *err)
 {
     size_t kind = strcspn(text, "=");

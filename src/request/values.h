@@ -39,9 +39,7 @@ int berth_value_fingerprint(const char *text, struct berth_err *err);
 /* A word of --container-fabric, or a name (berth_mode_is_word()). */
 int berth_value_fabric(const char *text, struct berth_err *err);
 
-/* The kind of a device, vendor.com/class, and the name of one, vendor.com/class=name
- * (CDI, SPEC.md). */
-int berth_value_kind(const char *text, struct berth_err *err);
+/* The name of a device, vendor.com/class=name (CDI, SPEC.md). */
 int berth_value_device(const char *text, struct berth_err *err);
 
 /* A mode of --mpi-bind, or a name (berth_mode_is_word()). */

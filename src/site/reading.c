@@ -167,8 +167,8 @@ void berth_reading_read(const struct berth_reading *reading, const char *bytes,
 {
     struct berth_err why;
 
-    if (berth_syntax_read(reading->file, bytes, size, &berth_syntax_site, ret_root,
-                          reading->faults, &why) < 0)
+    if (berth_syntax_read(reading->file, bytes, size, ret_root, reading->faults, &why) <
+        0)
         berth_strvec_push(reading->faults, why.text);
     else
         read_section(reading, "", ret_root);

@@ -285,8 +285,6 @@ const struct berth_key berth_keys[] = {
     {"mpi.partitions", parse_pairs, berth_value_mode, NULL, FIELD(mpi.partitions)},
     {"mpi.glibc", parse_choice, NULL, WORDS("replace", "refuse"), FIELD(mpi.glibc)},
     {"mpi.fabric", parse_value, berth_value_fabric, NULL, FIELD(mpi.fabric)},
-    {"cdi.default", parse_list, berth_value_device, NULL, FIELD(cdi.defaults)},
-    {"cdi.gpus", parse_list, berth_value_kind, NULL, FIELD(cdi.gpus)},
     {"rules", parse_rules, NULL, NULL, FIELD(rules)},
     {"provenance.file", parse_value, berth_value_path, NULL, FIELD(provenance.file)},
     {"provenance.digest", parse_choice, NULL, WORDS("none", "sha256"),

@@ -38,8 +38,6 @@ void berth_site_fini(struct berth_site *site)
     free(site->mpi.fabric);
     berth_strvec_fini(&site->mpi.order);
     berth_strvec_fini(&site->mpi.partitions);
-    berth_strvec_fini(&site->cdi.defaults);
-    berth_strvec_fini(&site->cdi.gpus);
     for (size_t i = 0; i < site->rule_count; i++) {
         free(site->rules[i].partition);
         free(site->rules[i].account);

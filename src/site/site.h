@@ -78,11 +78,6 @@ struct berth_site {
         char *fabric; /* --container-fabric for users who do not set it; NULL:
                          off */
     } mpi;
-    struct {
-        struct berth_strvec defaults; /* devices in every container, on nodes that
-                                         have them */
-        struct berth_strvec gpus; /* kinds of devices that are GPUs: vendor.com/class */
-    } cdi;
     struct berth_site_rule *rules;
     size_t rule_count;
     struct {

@@ -12,15 +12,14 @@
 #include "base/cleanup.h"
 #include "base/grow.h"
 
-const struct berth_syntax_limits berth_syntax_site = {256 << 10, 4096};
-const struct berth_syntax_limits berth_syntax_generated = {4 << 20, 1 << 16};
+/* No real file has so many; a file could use up memory. */
+enum { NODES_MAX = 4096 };
 
 struct reading {
     yaml_parser_t parser;
     const char *file;
     const char *bytes;
     size_t size;
-    const struct berth_syntax_limits *limits;
     size_t nodes;
     struct berth_strvec *faults;
 };
@@ -238,9 +237,9 @@ static int check_size(struct reading *reading, int depth, struct berth_err *err)
     if (depth > BERTH_SYNTAX_DEPTH)
         return berth_err_set(err, "more than %d levels deep; no key is that deep",
                              BERTH_SYNTAX_DEPTH);
-    if (++reading->nodes > reading->limits->nodes)
-        return berth_err_set(err, "more than %zu values in one file; shorten the lists",
-                             reading->limits->nodes);
+    if (++reading->nodes > NODES_MAX)
+        return berth_err_set(err, "more than %d values in one file; shorten the lists",
+                             NODES_MAX);
     return 0;
 }
 
@@ -295,17 +294,17 @@ static int read_stream(struct reading *reading, struct berth_node *ret,
 }
 
 int berth_syntax_read(const char *file, const char *bytes, size_t size,
-                      const struct berth_syntax_limits *limits, struct berth_node *ret,
-                      struct berth_strvec *faults, struct berth_err *err)
+                      struct berth_node *ret, struct berth_strvec *faults,
+                      struct berth_err *err)
 {
     struct reading reading = {
-        .file = file, .bytes = bytes, .size = size, .limits = limits, .faults = faults};
+        .file = file, .bytes = bytes, .size = size, .faults = faults};
     BERTH_NODE struct berth_node root = {.kind = BERTH_NODE_MAP, .line = 1};
     int result;
 
-    if (size > limits->bytes)
-        return berth_err_set(err, "%s: longer than %zu bytes; shorten it", file,
-                             limits->bytes);
+    if (size > BERTH_SYNTAX_BYTES)
+        return berth_err_set(err, "%s: longer than %d bytes; shorten it", file,
+                             BERTH_SYNTAX_BYTES);
     if (!yaml_parser_initialize(&reading.parser))
         return berth_err_oom(err);
     yaml_parser_set_encoding(&reading.parser, YAML_UTF8_ENCODING);

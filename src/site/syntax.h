@@ -9,18 +9,8 @@
 
 /* The contents of a YAML file as a tree. Only this module uses libyaml. */
 
-/* Limits that no real file reaches, against files that use up memory. */
-struct berth_syntax_limits {
-    size_t bytes;
-    size_t nodes;
-};
-
-enum { BERTH_SYNTAX_DEPTH = 8 };
-
-extern const struct berth_syntax_limits berth_syntax_site; /* what people write */
-/* What programs write: nvidia-ctk lists some dozen values for each of 8 GPUs with 7 MIG
- * instances, by two names. */
-extern const struct berth_syntax_limits berth_syntax_generated;
+/* The most bytes of a file, and the depth of its nodes. */
+enum { BERTH_SYNTAX_BYTES = 256 << 10, BERTH_SYNTAX_DEPTH = 8 };
 
 enum berth_node_kind { BERTH_NODE_SCALAR, BERTH_NODE_LIST, BERTH_NODE_MAP };
 
@@ -35,15 +25,15 @@ struct berth_node {
     size_t room;
 };
 
-/* Reads the SIZE bytes of a file, FILE in messages, within LIMITS: one document of YAML
+/* Reads the SIZE bytes of a file, FILE in messages: one document of YAML
  * in UTF-8 without anchors, aliases and tags. A file without a document is an empty
  * map. A key that is given twice is a fault in FAULTS, and the first one counts. On
  * success the caller owns *RET (berth_node_fini). Returns 0, or -1 with a sentence in
  * ERR. All sentences start with `FILE:LINE: `, or with `FILE: ` for a file that is too
  * long. */
 int berth_syntax_read(const char *file, const char *bytes, size_t size,
-                      const struct berth_syntax_limits *limits, struct berth_node *ret,
-                      struct berth_strvec *faults, struct berth_err *err);
+                      struct berth_node *ret, struct berth_strvec *faults,
+                      struct berth_err *err);
 
 /* The item KEY of the map NODE, which owns it; NULL: there is none. */
 const struct berth_node *berth_node_find(const struct berth_node *node,

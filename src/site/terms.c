@@ -18,8 +18,6 @@ const struct berth_field berth_terms_fields[] = {
     {"signer", BERTH_FIELD_LIST, MEMBER(signers)},
     {"order", BERTH_FIELD_LIST, MEMBER(order)},
     {"mode", BERTH_FIELD_LIST, MEMBER(modes)},
-    {"device", BERTH_FIELD_LIST, MEMBER(devices)},
-    {"gpu", BERTH_FIELD_LIST, MEMBER(gpus)},
     {"keep-glibc", BERTH_FIELD_TEXT, MEMBER(keep_glibc)},
     {"inside", BERTH_FIELD_TEXT, MEMBER(inside)},
     {"image", BERTH_FIELD_TEXT, MEMBER(image)},
@@ -108,12 +106,10 @@ int berth_terms_of(const struct berth_site *site, struct berth_terms *ret,
     };
     berth_strvec_append(&ret->unset, &site->environment.unset);
     berth_strvec_append(&ret->signers, &site->images.signatures);
-    berth_strvec_append(&ret->devices, &site->cdi.defaults);
-    berth_strvec_append(&ret->gpus, &site->cdi.gpus);
     push_order(site, &ret->order);
     push_modes(site, &ret->modes);
     if (failed || ret->unset.failed || ret->signers.failed || ret->order.failed ||
-        ret->modes.failed || ret->devices.failed || ret->gpus.failed) {
+        ret->modes.failed) {
         berth_terms_fini(ret);
         return berth_err_oom(err);
     }

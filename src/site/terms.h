@@ -13,14 +13,12 @@ struct berth_terms {
     struct berth_strvec unset; /* names of variables that no container has */
     struct berth_strvec
         signers; /* fingerprints of the keys that may sign an image; empty: any image */
-    char *signers_place;         /* FILE:LINE of images.signatures; NULL: not known */
-    struct berth_strvec order;   /* of the host's MPI stacks, the preferred first, as
-                                    pairs: name, `FILE:LINE: KEY` */
-    struct berth_strvec modes;   /* all names of stacks that the site sets as --mpi-bind
-                                    for some job: the same pairs */
-    struct berth_strvec devices; /* CDI devices in every container */
-    struct berth_strvec gpus;    /* kinds of CDI devices that are GPUs */
-    char *profiles;              /* directory of the site's profiles; NULL: none */
+    char *signers_place;       /* FILE:LINE of images.signatures; NULL: not known */
+    struct berth_strvec order; /* of the host's MPI stacks, the preferred first, as
+                                  pairs: name, `FILE:LINE: KEY` */
+    struct berth_strvec modes; /* all names of stacks that the site sets as --mpi-bind
+                                  for some job: the same pairs */
+    char *profiles;            /* directory of the site's profiles; NULL: none */
     char *keep_glibc; /* FILE:LINE where the site forbids the host's glibc in images;
                          NULL: the site allows it */
     char *inside;     /* the word of the key `inside`, the commands of Slurm in a

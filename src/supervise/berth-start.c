@@ -57,7 +57,6 @@ static void print_notices(struct berth_task *task,
                                   .runtime = task->runtime,
                                   .rendezvous = rendezvous,
                                   .binding = &task->binding,
-                                  .undone = &task->devices.undone,
                                   .apart = why};
     bool prints = task->order.step.prints_component;
     struct berth_launch launch;

@@ -248,7 +248,7 @@ int berth_inject_mounts(const struct berth_request *request,
 
 int berth_inject_fabric(const struct berth_request *request,
                         const struct berth_terms *terms, struct berth_strvec *mounts,
-                        struct berth_strvec *cdi, struct berth_err *err)
+                        struct berth_err *err)
 {
     BERTH_PROFILE_SET struct berth_profile_set set = {0};
     BERTH_STRVEC struct berth_strvec binds = {0};
@@ -258,7 +258,7 @@ int berth_inject_fabric(const struct berth_request *request,
     if (!berth_request_may_stage(request))
         return 0;
     if (berth_profiles_read(terms, berth_site_owner(), &set, err) < 0 ||
-        berth_fabric_list(set.items, request, &binds, &devices, cdi, err) < 0 ||
+        berth_fabric_list(set.items, request, &binds, &devices, err) < 0 ||
         berth_allowed_present(&binds, &present, err) < 0 ||
         berth_devices_find(&devices, &present, err) < 0)
         return -1;

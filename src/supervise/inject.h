@@ -52,11 +52,11 @@ int berth_inject_mounts(const struct berth_request *request,
                         struct berth_strvec *mounts, struct berth_err *err);
 
 /* Append to MOUNTS, as SRC:DST:ro|rw, the paths of this host that the profiles of its
- * MPI name, unless the request mounts something there; and to CDI the names of the
- * devices in these profiles. TERMS name the site's profiles. */
+ * MPI name, unless the request mounts something there. TERMS name the site's profiles.
+ */
 int berth_inject_fabric(const struct berth_request *request,
                         const struct berth_terms *terms, struct berth_strvec *mounts,
-                        struct berth_strvec *cdi, struct berth_err *err);
+                        struct berth_err *err);
 
 /* Bind the host's MPI as --mpi-bind of the request says; without it, only the
  * environment is copied. Returns 0 with *RET_INJECTED, which the caller owns

@@ -108,7 +108,6 @@ int berth_own_become(struct berth_task *task, const struct berth_rendezvous *ren
         return -1;
     if (is_apart_for_mpi(&task->order))
         berth_launch_apart(task->environment, &task->binding.set);
-    berth_strvec_append(&task->binding.set, &task->devices.set);
     offer_commands(&launch, &hostcommand, &task->binding.set);
     berth_limits_raise(&limits);
     if ((watcher = berth_watcher_start(&it, err)) < 0 ||

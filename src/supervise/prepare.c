@@ -14,12 +14,12 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "probe/devices.h"
 #include "probe/image.h"
 #include "probe/runtime.h"
 #include "request/mount.h"
 #include "request/path.h"
 #include "step/identity.h"
-#include "supervise/devicelist.h"
 #include "supervise/inject.h"
 
 /* The runtime would change the name, and not find the changed one. */
@@ -112,12 +112,24 @@ static bool is_device(const char *mount)
            mount[2 * length + 1] == ':';
 }
 
+/* Devices by their CDI names are the runtime's. */
+static int check_devices(const struct berth_task *task, struct berth_err *err)
+{
+    const struct berth_strvec *devices = &task->order.request.devices;
+
+    if (devices->count == 0 || berth_runtime_has_flag(task->runtime, "--device"))
+        return 0;
+    return berth_err_set(err,
+                         "--container-device: '%s': the container runtime '%s' has no "
+                         "--device; it takes Apptainer 1.5 or newer",
+                         devices->items[0], task->runtime);
+}
+
 /* Where the runtime brings the host's /dev, drop the mounts of devices: the runtime
  * mounts each bind nodev (MS_NODEV in addUserbindsMount() of Apptainer 1.0 to 1.5), and
  * a device under such a mount cannot be opened. A bind into a /dev of the container's
  * own becomes a device. SingularityCE is assumed to do the same; nobody has seen it.
- * Where a flag of the user leaves /dev out, no device can be opened: drop them, and
- * list that as not done. */
+ * Where a flag of the user leaves /dev out, no device can be opened: drop them. */
 static int leave_devices(struct berth_task *task, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec others = {0};
@@ -132,20 +144,16 @@ static int leave_devices(struct berth_task *task, struct berth_err *err)
         (!is_out &&
          (task->order.is_closed || !berth_runtime_brings_dev(task->runtime))))
         return 0;
-    if (is_out)
-        berth_strvec_push(&task->devices.undone,
-                          "the devices in /dev, which --no-mount of the runtime "
-                          "leaves out");
     berth_strvec_fini(&task->fabric);
     task->fabric = others;
     others = (struct berth_strvec){0};
-    return berth_cdi_edits_check(&task->devices, err);
+    return 0;
 }
 
 static int prepare(struct berth_task *task, struct berth_err *err)
 {
     const struct passwd *user = getpwuid(getuid());
-    BERTH_STRVEC struct berth_strvec cdi = {0};
+    const struct berth_gpu_host host = berth_devices_gpus();
     struct berth_gpu_choice gpu;
     char *runtime;
 
@@ -155,13 +163,14 @@ static int prepare(struct berth_task *task, struct berth_err *err)
         check_paths(&task->order.request, err) < 0 ||
         berth_inject_mounts(&task->order.request, &task->mounts, err) < 0 ||
         berth_inject_fabric(&task->order.request, &task->order.terms, &task->fabric,
-                            &cdi, err) < 0 ||
-        berth_devicelist_make(task, &cdi, &gpu, err) < 0 ||
+                            err) < 0 ||
+        berth_gpu_choose(&task->order.request, task->environment, &host, &gpu, err) <
+            0 ||
         berth_runtime_find(task->runtime, getenv("PATH"), &runtime, err) < 0)
         return -1;
     free(task->runtime);
     task->runtime = runtime;
-    if (leave_devices(task, err) < 0)
+    if (check_devices(task, err) < 0 || leave_devices(task, err) < 0)
         return -1;
     if (!task->home && user)
         task->home = strdup(user->pw_dir);
@@ -176,7 +185,6 @@ static int prepare(struct berth_task *task, struct berth_err *err)
         .environment = task->environment,
         .mounts = &task->mounts,
         .fabric = &task->fabric,
-        .devices = &task->devices,
         .gpu = gpu,
         .command = task->command,
         .unknown_user = !berth_identity_is_known(),

@@ -96,17 +96,15 @@ static void predict_own_mpi(const struct berth_inject *inject,
         binding->warning = berth_precheck_own(inject);
 }
 
-/* List the variables that devices set, those that tell MPI libraries that there is no
- * outer user namespace, and those by which tasks find commands of the host. AFTER is
- * the environment of the container. */
+/* List the variables that tell MPI libraries that there is no outer user namespace, and
+ * those by which tasks find commands of the host. AFTER is the environment of the
+ * container. */
 static int list_settings(const struct supervisor *supervisor, pid_t holder,
                          const struct berth_buf *after, struct berth_strvec *ret,
                          struct berth_err *err)
 {
     const struct berth_launch *launch = supervisor->launch;
 
-    if (launch->devices && !supervisor->apart)
-        berth_strvec_append(ret, &launch->devices->set);
     if (*supervisor->no_cma.text && !supervisor->apart &&
         !berth_request_mpi_declined(launch->request))
         berth_launch_apart(launch->environment, ret);

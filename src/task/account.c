@@ -28,21 +28,17 @@ static void split(const struct berth_strvec *list, const struct berth_strvec *as
                           list->items[i]);
 }
 
-/* A mount that one of DEVICES (may be NULL) brings is listed with that device in place
- * of FROM and WHY. */
 static int add_mounts(const struct berth_strvec *mounts, const char *from,
-                      const char *why, const struct berth_cdi_edits *devices,
-                      struct berth_explain *explain, struct berth_err *err)
+                      const char *why, struct berth_explain *explain,
+                      struct berth_err *err)
 {
     for (size_t i = 0; i < mounts->count; i++) {
-        const char *device =
-            devices ? berth_cdi_edits_why(devices, mounts->items[i]) : NULL;
         struct berth_mount mount;
 
         if (berth_mount_parse(mounts->items[i], NULL, &mount, err) < 0)
             return -1;
         berth_explain_add_mount(explain, mount.source, mount.destination, mount.mode,
-                                device ? BERTH_FROM_SITE : from, device ? device : why);
+                                from, why);
         berth_mount_fini(&mount);
     }
     return 0;
@@ -80,22 +76,21 @@ static int list_mounts(const struct berth_launch *launch,
     if (launch->request->home == BERTH_YES && launch->home)
         berth_explain_add_mount(explain, launch->home, launch->home, BERTH_MOUNT_RW,
                                 BERTH_FROM_USER, "--container-mount-home");
-    if (add_mounts(&user, BERTH_FROM_USER, "--container-mounts", NULL, explain, err) <
-            0 ||
+    if (add_mounts(&user, BERTH_FROM_USER, "--container-mounts", explain, err) < 0 ||
         add_mounts(&site, BERTH_FROM_SITE, "the site mounts it in every container",
-                   NULL, explain, err) < 0 ||
+                   explain, err) < 0 ||
         add_mounts(launch->mounts, BERTH_FROM_BERTH,
                    berth_request_mpi_chosen(launch->request)
                        ? "the copies of the host's MPI, and the record of the ranks "
                          "that load it (--mpi-bind)"
                        : "the copies of the host's libraries (--container-libraries)",
-                   NULL, explain, err) < 0 ||
+                   explain, err) < 0 ||
         add_mounts(launch->fabric, BERTH_FROM_MPI,
                    berth_request_mpi_chosen(launch->request)
                        ? "a profile of the host's MPI names it (--mpi-bind)"
                        : "a profile of the host's libraries names it "
                          "(--container-libraries)",
-                   launch->devices, explain, err) < 0)
+                   explain, err) < 0)
         return -1;
     berth_launch_manager_places(launch->request, launch->environment, &places);
     for (size_t i = 0; i < places.count; i++)
@@ -240,30 +235,6 @@ static void list_asked(const struct berth_launch *launch,
         list_item(launch, asked, env->items[i], explain);
 }
 
-/* List the variables that devices set, and those of the MPI that runs. */
-static void list_bound(const struct berth_launch *launch, struct berth_explain *explain)
-{
-    static const struct berth_strvec none;
-    const struct berth_cdi_edits *devices = launch->devices;
-    const struct berth_strvec *by_device = devices ? &devices->set : &none;
-    BERTH_STRVEC struct berth_strvec by_mpi = {0};
-
-    for (size_t i = 0; i < by_device->count; i++) {
-        BERTH_STRVEC struct berth_strvec one = {0};
-
-        berth_strvec_push(&one, by_device->items[i]);
-        berth_explain_add_set(explain, &one, BERTH_FROM_SITE,
-                              berth_cdi_edits_why(devices, by_device->items[i]));
-        explain->failed |= one.failed;
-    }
-    for (size_t i = 0; i < explain->binding.set.count; i++)
-        if (!berth_strvec_has(by_device, explain->binding.set.items[i]))
-            berth_strvec_push(&by_mpi, explain->binding.set.items[i]);
-    berth_explain_add_set(explain, &by_mpi, BERTH_FROM_MPI,
-                          "the MPI that runs needs it (--mpi-bind)");
-    explain->failed |= by_mpi.failed;
-}
-
 static int list_environment(const struct berth_account *account,
                             const struct berth_request *asked,
                             struct berth_explain *explain, struct berth_err *err)
@@ -283,7 +254,8 @@ static int list_environment(const struct berth_account *account,
                                              "(--mpi-bind=local)");
     if (list_image_environment(account, explain, err) < 0)
         return -1;
-    list_bound(launch, explain);
+    berth_explain_add_set(explain, &explain->binding.set, BERTH_FROM_MPI,
+                          "the MPI that runs needs it (--mpi-bind)");
     if (explain->apart && !berth_request_mpi_is(launch->request, BERTH_MODE_OFF))
         berth_launch_apart(launch->environment, &apart);
     berth_explain_add_set(explain, &apart, BERTH_FROM_BERTH,
@@ -315,10 +287,8 @@ static int collect(const struct berth_account *account,
          berth_rendezvous_get_binding(account->rendezvous, &explain->binding, err) < 0))
         return -1;
     explain->runtime = launch->runtime;
-    explain->gpu = launch->gpu.flag ? launch->gpu.flag : launch->gpu.kind;
+    explain->gpu = launch->gpu.flag;
     explain->gpu_because = launch->gpu.because;
-    explain->devices = launch->devices ? &launch->devices->devices : NULL;
-    explain->undone = launch->devices ? &launch->devices->undone : NULL;
     explain->runtime_version = berth_runtime_version(launch->runtime);
     if (launch->request->lifetime)
         explain->lifetime_from = is_same(launch->request->lifetime, asked->lifetime)

@@ -91,23 +91,10 @@ static void print_container(const struct berth_notice *notice)
                       why ? why : "");
 }
 
-/* Each node has its own devices, so each node prints its own line. */
-static void print_undone(const struct berth_notice *notice)
-{
-    BERTH_BUF struct berth_buf text = {0};
-
-    berth_strvec_join(notice->undone, ", ", &text);
-    if (notice->undone->count && !text.failed)
-        berth_report_line(STDERR_FILENO, notice->node,
-                          "note: image '%s': devices ask for what is not done: %s",
-                          berth_request_name(&notice->order->request), text.text);
-}
-
 void berth_notice_print(const struct berth_notice *notice)
 {
     print_choice(notice);
     print_no_cma(notice);
-    print_undone(notice);
     if (berth_rendezvous_is_unpacked(notice->rendezvous))
         berth_report_line(STDERR_FILENO, notice->node, BERTH_NOTICE_UNPACKED,
                           berth_request_name(&notice->order->request));

@@ -17,7 +17,6 @@ struct berth_notice {
     const struct berth_rendezvous *rendezvous; /* NULL: there is none */
     const struct berth_binding
         *binding; /* the answer of --mpi-bind; empty where there is none */
-    const struct berth_strvec *undone; /* what devices ask for and berth does not do */
     const char
         *apart; /* why each task has a container of its own; NULL: tasks share one */
 };

@@ -7,7 +7,6 @@
 #include "plan/launch.h"
 #include "plan/order.h"
 #include "report/binding.h"
-#include "site/cdi.h"
 #include "step/rendezvous.h"
 
 /* A task: its order, and what else is known of it. */
@@ -24,11 +23,10 @@ struct berth_task {
     struct berth_strvec mounts; /* to mount for berth, as SRC:DST:ro */
     struct berth_strvec
         fabric; /* to mount for the host's MPI and devices, as SRC:DST:ro|rw */
-    struct berth_cdi_edits devices; /* what CDI devices bring */
-    struct berth_launch launch;     /* how the container is started; .order is NULL
-                                       before supervise/prepare.h has found it out */
-    struct berth_binding binding;   /* the answer of --mpi-bind for the node */
-    struct berth_buf account;       /* printed at the end if the step is explained */
+    struct berth_launch launch;   /* how the container is started; .order is NULL
+                                     before supervise/prepare.h has found it out */
+    struct berth_binding binding; /* the answer of --mpi-bind for the node */
+    struct berth_buf account;     /* printed at the end if the step is explained */
 };
 
 /* Read the order, and remove it from the environment; the command is in ARGV, and TASK

@@ -109,7 +109,6 @@ mpi: {}\na: \0377\n# \0001
 \0357\0273\0277# a mark\n~\n
 name: My MPI\nfamily: mpi\nlibrarys: []\nlibraries: [a, /lib/b]\nmatch: {vendors: a, needs: b}
 name: host\nfamily: mpich\nroot: [a]\nbinds: [run]\ndevices: [/run]\ndata: [{from: [/a], to: ../b}, {to: c}]
-{"cdiVersion": "0.6.0", "kind": "v.com/gpu", "devices": [{"name": "0", "containerEdits": {"env": ["A=1"], "deviceNodes": [{"path": "/dev/g"}], "additionalGids": [4]}}], "containerEdits": {"mounts": [{"hostPath": "/a", "containerPath": "/b", "options": ["ro"]}], "hooks": [{"path": "/bin/nvidia-ctk", "args": ["a", "hook", "create-symlinks", "--link", "a::/b"]}]}}
 LINES
 
 # What users type.

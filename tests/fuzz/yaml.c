@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Anybody's bytes, read as berth.yaml, a profile and a specification of devices. */
+/* Anybody's bytes, read as berth.yaml and as a profile. */
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -7,7 +7,6 @@
 
 #include "base/cleanup.h"
 #include "request/mount.h"
-#include "site/cdi.h"
 #include "site/profiles.h"
 #include "site/schema.h"
 #include "fuzz.h"
@@ -55,31 +54,6 @@ static void try_profile(const struct berth_profile_set *set,
              !set->items[1].name);
 }
 
-/* Each mount of a specification of devices can be parsed, and has a device. */
-static void try_devices(const char *bytes, size_t size)
-{
-    BERTH_STRVEC struct berth_strvec names = {0};
-    BERTH_CDI_EDITS struct berth_cdi_edits edits = {0};
-    struct berth_cdi_spec spec = {0};
-
-    if (berth_cdi_spec_read("f", bytes, size, &spec, NULL) < 0)
-        return;
-    berth_cdi_spec_names(&spec, &names);
-    for (size_t i = 0; i < names.count; i++)
-        berth_cdi_spec_edit(&spec, berth_cdi_spec_find(&spec, names.items[i]), &edits,
-                            NULL);
-    for (size_t i = 0; i < edits.mounts.count; i++) {
-        struct berth_mount mount;
-
-        must(berth_cdi_edits_why(&edits, edits.mounts.items[i]));
-        must(berth_mount_parse(edits.mounts.items[i], NULL, &mount, NULL) == 0);
-        berth_mount_fini(&mount);
-    }
-    for (size_t i = 0; i < edits.set.count; i++)
-        must(berth_cdi_edits_why(&edits, edits.set.items[i]));
-    berth_cdi_spec_fini(&spec);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     BERTH_STRVEC struct berth_strvec faults = {0};
@@ -98,6 +72,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                             NULL) == 0);
     try_faults(&profile_faults, lines);
     try_profile(&set, &profile_faults);
-    try_devices((const char *)data, size);
     return 0;
 }

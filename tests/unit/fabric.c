@@ -14,12 +14,11 @@ static const char *const binds_x[] = {"/etc/x.conf", "/opt/x:/site/x:ro", NULL};
 static const char *const binds_y[] = {"/opt/y:/site/x", "/etc/x.conf", "/run/y", NULL};
 static const char *const devices_x[] = {"/dev/x*", NULL};
 static const char *const devices_y[] = {"/dev/x*", "/dev/y", NULL};
-static const char *const cdi_x[] = {"x.com/x=all", NULL};
 static const char *const variables[] = {"SET", "FI_PROVIDER=tcp*", NULL};
 static const char *const libraries[] = {"libold*.so.*", NULL};
 
 static const struct berth_profile profiles[] = {
-    {.name = "x", .stack = "x", .binds = binds_x, .devices = devices_x, .cdi = cdi_x},
+    {.name = "x", .stack = "x", .binds = binds_x, .devices = devices_x},
     {.name = "y-fast", .stack = "y", .binds = binds_y, .devices = devices_y},
     {.name = "z",
      .stack = "z",
@@ -35,16 +34,15 @@ static const struct {
     const char *mode;
     const char *binds;
     const char *devices;
-    const char *cdi;
 } modes[] = {
-    {"x", OF_X, "/dev/x*\n", "x.com/x=all\n"},
-    {"y", OF_Y, "/dev/x*\n/dev/y\n", ""},
-    {"y-fast", OF_Y, "/dev/x*\n/dev/y\n", ""},
-    {"z", "", "", ""},
-    {"host", OF_X "/run/y:/run/y:rw\n", "/dev/x*\n/dev/y\n", "x.com/x=all\n"},
-    {"auto", OF_X "/run/y:/run/y:rw\n", "/dev/x*\n/dev/y\n", "x.com/x=all\n"},
-    {"hybrid", "", "", ""},
-    {"off", "", "", ""},
+    {"x", OF_X, "/dev/x*\n"},
+    {"y", OF_Y, "/dev/x*\n/dev/y\n"},
+    {"y-fast", OF_Y, "/dev/x*\n/dev/y\n"},
+    {"z", "", ""},
+    {"host", OF_X "/run/y:/run/y:rw\n", "/dev/x*\n/dev/y\n"},
+    {"auto", OF_X "/run/y:/run/y:rw\n", "/dev/x*\n/dev/y\n"},
+    {"hybrid", "", ""},
+    {"off", "", ""},
 };
 
 static void assert_lines(const struct berth_strvec *list, const char *expected)
@@ -59,14 +57,11 @@ START_TEST(a_mode_means_profiles)
     const struct berth_request request = {.mpi = (char *)modes[_i].mode};
     BERTH_STRVEC struct berth_strvec binds = {0};
     BERTH_STRVEC struct berth_strvec devices = {0};
-    BERTH_STRVEC struct berth_strvec cdi = {0};
     struct berth_err err;
 
-    ck_assert_int_eq(
-        berth_fabric_list(profiles, &request, &binds, &devices, &cdi, &err), 0);
+    ck_assert_int_eq(berth_fabric_list(profiles, &request, &binds, &devices, &err), 0);
     assert_lines(&binds, modes[_i].binds);
     assert_lines(&devices, modes[_i].devices);
-    assert_lines(&cdi, modes[_i].cdi);
 }
 END_TEST
 
@@ -92,8 +87,7 @@ START_TEST(a_fabric_means_profiles)
     BERTH_STRVEC struct berth_strvec devices = {0};
     struct berth_err err;
 
-    ck_assert_int_eq(
-        berth_fabric_list(networks, &request, &none, &devices, &none, &err), 0);
+    ck_assert_int_eq(berth_fabric_list(networks, &request, &none, &devices, &err), 0);
     assert_lines(&devices, wishes[_i].devices);
 }
 END_TEST
@@ -106,11 +100,9 @@ START_TEST(a_bind_that_is_none_is_named)
     const struct berth_request request = {.mpi = (char *)"x"};
     BERTH_STRVEC struct berth_strvec binds = {0};
     BERTH_STRVEC struct berth_strvec devices = {0};
-    BERTH_STRVEC struct berth_strvec cdi = {0};
     struct berth_err err;
 
-    ck_assert_int_eq(berth_fabric_list(one, &request, &binds, &devices, &cdi, &err),
-                     -1);
+    ck_assert_int_eq(berth_fabric_list(one, &request, &binds, &devices, &err), -1);
     ck_assert_ptr_eq(strstr(err.text, "profile 'x': binds: '/a:/b:ro:/c'"), err.text);
 }
 END_TEST
@@ -178,7 +170,6 @@ START_TEST(the_devices_of_a_fabric_are_found)
     BERTH_FREE char *directory = unit_directory();
     BERTH_STRVEC struct berth_strvec binds = {0};
     BERTH_STRVEC struct berth_strvec devices = {0};
-    BERTH_STRVEC struct berth_strvec cdi = {0};
     BERTH_STRVEC struct berth_strvec patterns = {0};
     BERTH_STRVEC struct berth_strvec mounts = {0};
     struct berth_err err;
@@ -195,7 +186,7 @@ START_TEST(the_devices_of_a_fabric_are_found)
                                      "%s:%s:rw\n", path, path);
     }
     ck_assert_int_eq(
-        berth_fabric_list(berth_profiles, &request, &binds, &devices, &cdi, &err), 0);
+        berth_fabric_list(berth_profiles, &request, &binds, &devices, &err), 0);
     for (size_t i = 0; i < devices.count; i++)
         berth_strvec_pushf(&patterns, "%s%s", directory,
                            devices.items[i] + strlen("/dev"));

@@ -3,7 +3,6 @@
 
 #include "plan/gpu.h"
 
-#include "base/cleanup.h"
 #include "unit.h"
 
 #define GIVEN(...)                                                                     \
@@ -93,61 +92,6 @@ START_TEST(the_flag_follows_the_request_the_step_and_the_host)
 END_TEST
 
 static const struct {
-    const char *own[6];
-    bool is_shared;
-    const char *names;
-} lists[] = {
-    {GIVEN("PATH=/bin"), false, ""},
-    {GIVEN(STEP, "SLURM_STEP_GPUS=0,3"), false, "0\n3\n"},
-    {GIVEN(STEP, "SLURM_STEP_GPUS=1", "SLURM_GPUS_ON_NODE=1"), true, "1\n"},
-    {GIVEN(STEP, "SLURM_STEP_GPUS=0,1", "SLURM_GPUS_ON_NODE=2"), true, "0\n1\n"},
-    {GIVEN(STEP, "SLURM_STEP_GPUS=1", "SLURM_GPUS_ON_NODE=2"), true, ""},
-    {GIVEN(STEP, "SLURM_STEP_GPUS=1"), true, ""},
-    {GIVEN(STEP, "SLURM_JOB_GPUS=1"), false, ""},
-    {GIVEN("SLURM_JOB_ID=7", "SLURM_JOB_GPUS=1"), false, "1\n"},
-    {GIVEN(STEP, "SLURM_STEP_GPUS=2", "CUDA_VISIBLE_DEVICES=MIG-a,MIG-b"), false,
-     "MIG-a\nMIG-b\n"},
-    {GIVEN(STEP, "SLURM_STEP_GPUS=2", "CUDA_VISIBLE_DEVICES=0"), false, "2\n"},
-    {GIVEN("CUDA_VISIBLE_DEVICES=GPU-a"), false, "GPU-a\n"},
-};
-
-START_TEST(gpus_have_names)
-{
-    BERTH_STRVEC struct berth_strvec names = {0};
-    BERTH_FREE char *lines = NULL;
-
-    berth_gpu_list((char *const *)lists[_i].own, lists[_i].is_shared, &names);
-    lines = names.count ? unit_lines(&names) : strdup("");
-    ck_assert_str_eq(lines, lists[_i].names);
-}
-END_TEST
-
-START_TEST(a_specification_stands_for_the_driver)
-{
-    const struct berth_gpu_host host = {.nvidia = true, .kind = "v.com/gpu"};
-    static const char *const with[] = GIVEN(STEP, "SLURM_STEP_GPUS=0");
-    static const char *const without[] = GIVEN(STEP);
-    struct berth_request request = {0};
-    struct berth_gpu_choice choice;
-
-    ck_assert_int_eq(
-        berth_gpu_choose(&request, (char *const *)with, &host, &choice, NULL), 0);
-    ck_assert_ptr_null(choice.flag);
-    ck_assert_str_eq(choice.kind, "v.com/gpu");
-    ck_assert_str_eq(choice.because,
-                     "there are GPUs for it, and a specification of them");
-    ck_assert_int_eq(
-        berth_gpu_choose(&request, (char *const *)without, &host, &choice, NULL), 0);
-    ck_assert_ptr_null(choice.kind);
-    request.gpu = (char *)"nvidia"; /* by name: the runtime's */
-    ck_assert_int_eq(
-        berth_gpu_choose(&request, (char *const *)with, &host, &choice, NULL), 0);
-    ck_assert_ptr_null(choice.kind);
-    ck_assert_str_eq(choice.flag, "--nv");
-}
-END_TEST
-
-static const struct {
     const char *asked;
     struct berth_gpu_host host;
     const char *error;
@@ -182,7 +126,5 @@ int main(void)
                         COUNT(choices));
     tcase_add_loop_test(tests, a_driver_that_is_not_there_is_refused, 0,
                         COUNT(refusals));
-    tcase_add_loop_test(tests, gpus_have_names, 0, COUNT(lists));
-    tcase_add_test(tests, a_specification_stands_for_the_driver);
     return unit_run("gpu", tests);
 }

@@ -226,24 +226,6 @@ START_TEST(scontrol_has_the_release_if_srun_fails)
 }
 END_TEST
 
-/* Only where the site has its GPUs by CDI is slurmctld asked. */
-START_TEST(scontrol_has_the_gpus_of_the_node)
-{
-    control = "#!/bin/sh\n[ \"$1 $2\" = 'show node' ] || exit 1\n"
-              "echo NodeName=$3 GresUsed=gpu:1\necho '   Gres=gpu:a100:4(S:0,1) '\n";
-    put_slurm(SITE);
-    look();
-    ck_assert_ptr_null(facts.slurm.gres);
-    put("/etc/our.yaml", "cdi: {gpus: [v.com/gpu]}\n", 0644);
-    look();
-    ck_assert_str_eq(facts.slurm.gres, "gpu:a100:4(S:0,1)");
-    ck_assert_str_eq(facts.gpu_kinds.items[0], "v.com/gpu");
-    control = "#!/bin/sh\necho 'Node x not found'; exit 1\n";
-    look();
-    ck_assert_ptr_null(facts.slurm.gres);
-}
-END_TEST
-
 START_TEST(an_srun_that_fails_is_found)
 {
     look();
@@ -403,7 +385,6 @@ int main(void)
     tcase_add_test(tests, a_runtime_that_fails_has_a_path_only);
     tcase_add_loop_test(tests, srun_is_asked, 0, COUNT(lists));
     tcase_add_test(tests, scontrol_has_the_release_if_srun_fails);
-    tcase_add_test(tests, scontrol_has_the_gpus_of_the_node);
     tcase_add_test(tests, an_srun_that_fails_is_found);
     tcase_add_test(tests, plugstack_is_read_with_what_it_includes);
     tcase_add_test(tests, a_fault_of_the_site_is_kept);

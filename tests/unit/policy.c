@@ -251,23 +251,20 @@ END_TEST
     "leave the mount out, or start in another directory if this is the working "       \
     "directory"
 #define IS_FLAG(name)                                                                  \
-    name                                                                               \
-        ": this variable is a flag for the container runtime, and this site does not " \
-        "allow it; unset it"
+    name ": this variable is a flag for the container runtime, and this site does "    \
+         "not allow it; unset it"
 #define NO_SOURCE                                                                      \
     "mount '/none:/x:rw': its source does not exist, so berth cannot see where it "    \
     "leads; create it before the step starts, or leave the mount out"
 #define MOUNTED_THERE(mount)                                                           \
     "mount '" mount                                                                    \
-    "': this site itself mounts '/x:/y:ro' there; choose another place "               \
-    "in the image"
+    "': this site itself mounts '/x:/y:ro' there; choose another place in the image"
 #define ONLY_BY_OPTION(name)                                                           \
     name ": this site restricts mounts, and takes them from --container-mounts only; " \
          "unset this variable"
 #define ONLY_MOUNTS(what)                                                              \
     "--container-args: '" what "': this site restricts mounts, and takes them from "   \
     "--container-mounts only; write it there"
-
 #define FORBIDDEN(option)                                                              \
     "--container-" option ": a rule of this site forbids it; leave it out "            \
     "(berth.yaml)"
@@ -379,8 +376,11 @@ static const struct {
      ONLY_MOUNTS("--bind")},
     {"forbidden=/secret", NULL, "image=/a&args=--bind%3D/x", ONLY_MOUNTS("--bind=/x")},
     {"forbidden=/secret", NULL, "image=/a&args=-eB/x", ONLY_MOUNTS("-eB/x")},
-    {"forced=/x:/y:ro", NULL, "image=/a&args=--overlay%3D/x",
-     ONLY_MOUNTS("--overlay=/x")},
+    {"forced=/x:/y:ro", NULL, "image=/a&args=--overlay", ONLY_MOUNTS("--overlay")},
+    {"forbidden=/secret", NULL, "image=/a&args=--device", ONLY_MOUNTS("--device")},
+    {"forbidden=/secret", NULL, "image=/a&device=v.com/x%3D0",
+     "--container-device: 'v.com/x=0': this site restricts mounts, and berth does not "
+     "see what a device mounts; leave it out"},
     {"forbidden=/secret", NULL, "image=/a&mounts=/none:/x:rw", NO_SOURCE},
     {"forbidden=/secret", "APPTAINER_BIND=/none:/x", "image=/a", NO_SOURCE},
     {"forbidden=/secret", NULL, "image=/a&mounts=/colon:/x:rw",

@@ -161,8 +161,6 @@ static const struct {
     {NEEDED "plugins: [{from: [], to: lib/x}]\n",
      "f:3: plugins: expected a section of from, a list, and to"},
     {NEEDED "devices: [/run]\n", "f:3: devices: expected a path of /dev, got '/run'"},
-    {NEEDED "cdi: [gpu]\n",
-     "f:3: cdi: expected the name of a device like nvidia.com/gpu=all, got 'gpu'"},
     {NEEDED "data: [{from: [/a], to: ../b}]\n",
      "f:3: data: expected a path below the stage, got '../b'"},
     {NEEDED "data:\n  - {from: [/a]}\n",

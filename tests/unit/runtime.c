@@ -188,6 +188,29 @@ START_TEST(the_configuration_says_whose_dev_a_container_has)
 }
 END_TEST
 
+static const struct {
+    const char *line;
+    bool has;
+} helps[] = {
+    {"      --device strings   CDI devices", true},
+    {"      --blkio-weight-device strings   weights", false},
+    {"      --devices strings   others", false},
+    {"", false},
+};
+
+START_TEST(the_help_has_the_flags)
+{
+    BERTH_FREE char *path = unit_path(unit_dir, "runtime");
+    BERTH_FREE char *script = NULL;
+
+    ck_assert_int_gt(
+        asprintf(&script, "[ \"$*\" = 'exec --help' ] && echo '%s'", helps[_i].line),
+        0);
+    unit_script(path, script);
+    ck_assert_int_eq(berth_runtime_has_flag(path, "--device"), helps[_i].has);
+}
+END_TEST
+
 START_TEST(a_configuration_in_its_place_needs_no_question)
 {
     static const char *const parts[] = {"bin", "etc", "etc/apptainer"};
@@ -221,6 +244,7 @@ int main(void)
                         COUNT(runtimes));
     tcase_add_loop_test(tests, the_configuration_says_whose_dev_a_container_has, 0,
                         COUNT(devs));
+    tcase_add_loop_test(tests, the_help_has_the_flags, 0, COUNT(helps));
     tcase_add_test(tests, a_configuration_in_its_place_needs_no_question);
     return unit_run("runtime", tests);
 }

@@ -68,9 +68,6 @@ START_TEST(every_key_has_its_place)
               "  order: [mpich, openmpi-5]\n"
               "  partitions: {gpu: hybrid, cpu: host}\n"
               "  glibc: refuse\n"
-              "cdi:\n"
-              "  default: [hpe.com/cxi=all]\n"
-              "  gpus: [nvidia.com/gpu, amd.com/gpu]\n"
               "rules:\n"
               "  - partition: gpu\n"
               "    account: climate\n"
@@ -229,11 +226,6 @@ static const struct {
      "f:1: rules: expected one name, got a list\n"},
     {"rules:\n- options: {mpi-bind: off}\n  partitoin: x",
      "f:3: rules: 'partitoin' is not a key here; did you mean 'partition'?\n"},
-    {"cdi: {default: [nvidia.com/gpu]}",
-     "f:1: cdi.default: expected the name of a device like nvidia.com/gpu=all, got "
-     "'nvidia.com/gpu'\n"},
-    {"cdi: {gpus: [nvidia]}",
-     "f:1: cdi.gpus: expected a kind of device like nvidia.com/gpu, got 'nvidia'\n"},
     {"mpi: {fabric: \"all of them\"}",
      "f:1: mpi.fabric: expected auto, required, off, or a "
      "fabric that `berth profiles` names, got "
@@ -241,7 +233,7 @@ static const struct {
     /* keys */
     {"imgaes: {}", "f:1: 'imgaes' is not a key here; did you mean 'images'?\n"},
     {"xyzzy: {}", "f:1: 'xyzzy' is not a key here; expected runtime, images, mounts, "
-                  "environment, mpi, cdi, rules, provenance, inside or profiles_dir\n"},
+                  "environment, mpi, rules, provenance, inside or profiles_dir\n"},
     {"runtime:\n  paht: /a",
      "f:2: runtime: 'paht' is not a key here; did you mean 'path'?\n"},
     {"runtime:\n  colour: red",

@@ -90,9 +90,8 @@ expect 'a GPU driver that is not there' 1 \
     "berth: n1: --container-gpu=$kind: this host has no $driver driver (there is no $device); ask for a node that has one, or leave the option out" \
     with "image=$T/a&gpu=$kind" ./app
 
-no_device="--container-device: 'berth.test/no=0': no specification in /etc/cdi or /var/run/cdi has it"
-expect 'a device that no specification has' 1 \
-    "berth: n1: $no_device; choose one that 'berth doctor' lists on the node" \
+expect 'a device that the runtime cannot bring' 1 \
+    "berth: n1: --container-device: 'berth.test/no=0': the container runtime 'T/runtime' has no --device; it takes Apptainer 1.5 or newer" \
     with "image=$T/a&device=berth.test/no%3D0" ./app
 
 few='exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; ulimit -n $1; exec "$0" ./app'

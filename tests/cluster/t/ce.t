@@ -9,7 +9,7 @@
 
 need_images a b
 scratch_file=$(mktemp)
-trap 'site </dev/null; rm -f "$scratch_file"; on n1 root rm -rf /etc/cdi /opt/ce /dev/ce0' EXIT
+trap 'site </dev/null; rm -f "$scratch_file"' EXIT
 mine=$runtime
 if [[ $runtime_name == apptainer ]]; then
     mine=/home/alice/bin/singularity
@@ -47,28 +47,10 @@ await_ready() {
         [[ ! -e ready.0 || ! -e ready.1 ]] || break; sleep 0.1; done; rm -f ready.0 ready.1'
 }
 
-on n1 root bash -c 'mkdir -p /etc/cdi /opt/ce && echo settings >/opt/ce/settings && mknod -m 666 /dev/ce0 c 1 3'
-node_file n1 /etc/cdi/ce.yaml <<'YAML'
-cdiVersion: 0.6.0
-kind: vendor.com/ce
-devices:
-- name: "0"
-  containerEdits:
-    env: [CE=0]
-    deviceNodes: [{path: /dev/ce0}]
-    mounts: [{hostPath: /opt/ce/settings, containerPath: /etc/ce/settings, options: [ro]}]
-YAML
-
 for way in auto never; do
     ce "$way" 'images:' '  roots: [/images, /home/alice/roots]'
     equal "share: $way: an image of the site's" $'a\na\nstatus 0' "$(step "$image" cat /etc/berth-image)"
     nothing "share: $way"
-    equal "share: $way: a device by its CDI name" $'0 settings opened\n0 settings opened\nstatus 0' \
-        "$(step "$image" --container-device=vendor.com/ce=0 \
-            sh -c 'exec 3<>/dev/ce0 && echo $CE $(cat /etc/ce/settings) opened')"
-    equal "share: $way: ... in a /dev of the container's own" $'0 settings opened\n0 settings opened\nstatus 0' \
-        "$(step "$image" --container-device=vendor.com/ce=0 --container-args=--contain \
-            sh -c 'exec 3<>/dev/ce0 && echo $CE $(cat /etc/ce/settings) opened')"
     seen=$(step "$image" sh -c 'sleep 1; cat /proc/[0-9]*/status 2>/dev/null' |
         awk '$1 == "Name:" { name = $2 } $1 == "TracerPid:" && name ~ /^squashfuse/ { print ($2 > 0) }' | sort -u)
     equal "share: $way: the server of the image is traced" 1 "$seen"
