@@ -56,7 +56,7 @@ image_command() {
     if [[ ! -f $stamp || $(<"$stamp") != "$hash" ]]; then
         need_packages mmdebstrap debian-archive-keyring
         mkdir -p "$BERTH_CACHE"/{images,image-work}
-        exec {lock}>"$BERTH_CACHE/image-work/.lock"
+        exec {lock}>"$BERTH_CACHE/image-work/$image.lock"
         flock "$lock"
         if [[ ! -f $stamp || $(<"$stamp") != "$hash" ]]; then
             step "building image $image (once)" image_build "$image"
@@ -102,11 +102,14 @@ image_tree() {
 }
 
 image_packages() {
-    local dir=$1 base include
+    local dir=$1 base include lock
     [[ $IMAGE_BASE != none ]] || return 0
     if ((${#IMAGE_PACKAGES[@]} == 0)); then
         base=$BERTH_CACHE/image-work/$IMAGE_BASE
+        exec {lock}>"$base.lock"
+        flock "$lock"
         [[ -d $base ]] || image_base_build "$base"
+        exec {lock}>&-
         cp -aT "$base" "$dir"
         return
     fi
@@ -124,7 +127,7 @@ image_base_build() {
 image_unpack() {
     local dir=$1
     shift
-    quietly "$BERTH_CACHE/image-work/unpack.log" mmdebstrap \
+    quietly "${dir%/tree}.unpack.log" mmdebstrap \
         --aptopt='Acquire::Check-Valid-Until "false"' \
         --aptopt='APT::Install-Recommends "false"' \
         --dpkgopt='path-exclude=/usr/share/man/*' \
