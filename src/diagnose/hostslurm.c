@@ -21,7 +21,7 @@
 #include "site/plugstack.h"
 #include "site/settings.h"
 #include "site/site.h"
-#include "elf/value.h"
+#include "elf/facts.h"
 #include "request/option.h"
 #include "policy/policy.h"
 #include "diagnose/host.h"

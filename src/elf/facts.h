@@ -85,3 +85,8 @@ void berth_elf_fini(struct berth_elf *elf);
 /* The symbol NAME in the list; NULL: it is not there. */
 const struct berth_elf_symbol *berth_elf_find(const struct berth_elf_symbols *symbols,
                                               const char *name);
+
+/* Copies up to COUNT bytes of the value of the dynamic symbol NAME, as the ELF file
+ * open at FD stores it, to BYTES. Returns the number of bytes; 0 if the file is not
+ * ELF, is damaged, or has no such data. */
+size_t berth_elf_value(int fd, const char *name, void *bytes, size_t count);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads a constant of a library without loading it. */
 
-#include "elf/value.h"
+#include "elf/facts.h"
 
 #include <gelf.h>
 #include <stdbool.h>

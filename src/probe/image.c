@@ -10,15 +10,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
-#include "probe/format.h"
 #include "probe/missing.h"
 #include "probe/opened.h"
+#include "base/text.h"
+#include "probe/runtime.h"
 
 /* The SIF global header and its descriptors, little-endian (SIF specification, "SIF
  * file format"; offsets from the start of the file and of a descriptor). */
@@ -38,6 +41,81 @@ enum {
     SIF_TYPE_OCI_INDEX = 0x400A,
     SIF_DESCRIPTORS_MAX = 4096
 };
+
+enum { TAR_MAGIC_AT = 257, TAR_END = TAR_MAGIC_AT + 5 };
+
+static const struct format {
+    const char *name;
+    const char *ending; /* of a file name; NULL: only the magic counts */
+    size_t at;
+    const char *magic;
+    const char *source; /* in front of the path, for `build` */
+} formats[] = {
+    {"a squashfs file", NULL, 0, "hsqs", ""},
+    {"a tar file", NULL, TAR_MAGIC_AT, "ustar", "docker-archive:"},
+    {"a recipe", ".def", 0, "Bootstrap:", ""},
+    {"a recipe", NULL, 0, "BootStrap:", ""},
+};
+
+static const struct format *find_format(const char *path, int fd)
+{
+    char start[TAR_END] = {0};
+
+    if (pread(fd, start, sizeof(start), 0) <= 0)
+        return NULL;
+    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+        if (memcmp(start + formats[i].at, formats[i].magic, strlen(formats[i].magic)) ==
+                0 ||
+            (formats[i].ending && berth_text_ends(path, formats[i].ending)))
+            return &formats[i];
+    return NULL;
+}
+
+/* The name of this host's runtime, in *RET_PATH, which the caller frees, or a constant.
+ */
+static const char *find_runtime(char **ret_path)
+{
+    if (berth_runtime_find(NULL, getenv("PATH"), ret_path, NULL) < 0)
+        return "apptainer";
+    return berth_text_base(*ret_path);
+}
+
+/* Refuse the file at PATH, open at FD, which is not a SIF file: the sentence in ERR
+ * (may be NULL) says what the file is, and how to build an image from it. */
+static int refuse_file(const char *path, int fd, struct berth_err *err)
+{
+    BERTH_FREE char *runtime = NULL;
+    const struct format *format;
+
+    if (!err)
+        return -1;
+    format = find_format(path, fd);
+    if (!format)
+        return berth_err_set(err,
+                             "image '%s': not an image; expected a SIF file (made by "
+                             "'apptainer build' or 'singularity build') or a sandbox "
+                             "directory",
+                             path);
+    return berth_err_set(
+        err,
+        "image '%s': %s, not an image; build an image from it: %s build "
+        "image.sif %s%s",
+        path, format->name, find_runtime(&runtime), format->source, path);
+}
+
+/* Refuse the directory at PATH, which is not a root file system. */
+static int refuse_directory(const char *path, struct berth_err *err)
+{
+    BERTH_FREE char *runtime = NULL;
+
+    if (!err)
+        return -1;
+    return berth_err_set(err,
+                         "image '%s': the directory holds no root file system (no bin, "
+                         "usr, etc, lib); expected a sandbox made by '%s build "
+                         "--sandbox'",
+                         path, find_runtime(&runtime));
+}
 
 static const struct {
     const char *code; /* in the SIF header */
@@ -148,7 +226,7 @@ static int check_file(const char *path, int fd, uint64_t size,
         return berth_err_set(err, "image '%s': the file is empty; copy it again", path);
     if (!read_exactly(fd, header, sizeof(header), 0) ||
         memcmp(header + SIF_MAGIC_AT, "SIF_MAGIC", 10) != 0)
-        return berth_format_refuse(path, fd, err);
+        return refuse_file(path, fd, err);
     ret_image->machine = machine_of(header);
     return check_parts(path, fd, header, size, err);
 }
@@ -166,7 +244,7 @@ static int check_directory(const char *path, int fd, struct berth_err *err)
                              "image '%s': you may not enter the directory; ask its "
                              "owner for r and x permission",
                              path);
-    return berth_format_refuse_directory(path, err);
+    return refuse_directory(path, err);
 }
 
 static int refuse_open(const char *path, int number, int *ret_missing,

@@ -16,3 +16,7 @@ bool berth_missing_in_registry(const char *path);
 /* There is no file at PATH: is this so on all hosts, because they share the file system
  * of its directory? */
 bool berth_missing_everywhere(const char *path);
+
+/* Is LINE, of /proc/self/mountinfo, about the mount with id MOUNT? Then *RET_SHARED is
+ * whether it is of such a file system. Public for a test. */
+bool berth_missing_read_mount(const char *line, int mount, bool *ret_shared);

@@ -20,11 +20,10 @@
 #include "elf/facts.h"
 #include "stage/manifest.h"
 #include "base/run.h"
+#include "base/text.h"
 #include "step/mark.h"
-#include "stage/marklib.h"
 #include "step/stageroot.h"
 #include "base/tree.h"
-#include "stage/variables.h"
 
 /* How many files one patchelf gets, and how many seconds it may take. */
 enum { BATCH = 128, PATCH_SECONDS = 120, PATCH_SAYS = 1 << 20 };
@@ -126,17 +125,20 @@ static int write_whole(const struct berth_build *b, int fd, const void *bytes,
 static const struct berth_gathered_file mark_library = {
     .source = (char *)"stage/mark.c", .file = (char *)"lib/" BERTH_MARK_LIBRARY};
 
+/* Its bytes, as part of the program, so that no installation lacks it. */
+static const unsigned char mark_bytes[] = {
+#include "stage/mark-bytes.h" /* made by the Makefile */
+};
+
 static int write_mark_library(const struct berth_build *b)
 {
-    size_t size;
-    const void *bytes = berth_marklib(&size);
     int fd;
 
     if (berth_tree_parents(b->dir, mark_library.file) < 0)
         return refuse_room(b, errno);
     fd = openat(b->dir, mark_library.file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
                 0644);
-    return write_whole(b, fd, bytes, size);
+    return write_whole(b, fd, mark_bytes, sizeof(mark_bytes));
 }
 
 /* Runs ARGV: patchelf, its options, files. */
@@ -313,6 +315,83 @@ static int put_sources(const struct berth_build *b, struct berth_manifest *manif
     return manifest->absent.failed ? berth_err_oom(b->err) : 0;
 }
 
+/* Appends FILE without its ending to RET, if FILE is in the directory of SETTING. */
+static void join_one(const struct berth_setting *setting, const char *mounted,
+                     const char *file, struct berth_buf *ret)
+{
+    size_t length = strlen(setting->path);
+    const char *end = strstr(file, setting->each);
+
+    if (!end || strncmp(file, setting->path, length) != 0 || file[length] != '/')
+        return;
+    berth_buf_addf(ret, "%s%s/", ret->used ? ":" : "", mounted);
+    berth_buf_add(ret, file, (size_t)(end - file));
+}
+
+/* Appends the files and links in the directory of SETTING, with colons between. */
+static int join_each(const struct berth_gathered *gathered,
+                     const struct berth_setting *setting, const char *mounted,
+                     struct berth_buf *ret)
+{
+    for (size_t i = 0; i < gathered->count; i++)
+        join_one(setting, mounted, gathered->files[i].file, ret);
+    for (size_t i = 0; i < gathered->links.count; i += 2)
+        join_one(setting, mounted, gathered->links.items[i], ret);
+    return ret->failed ? -1 : 0;
+}
+
+static bool has_library(const struct berth_gathered *gathered, const char *library_name)
+{
+    for (size_t i = 0; i < gathered->count; i++)
+        if (gathered->files[i].patched &&
+            berth_profile_is(berth_text_base(gathered->files[i].file), library_name))
+            return true;
+    return false;
+}
+
+/* Appends VARIABLE, with MOUNTED for each $STAGE. */
+static void push_own(const char *variable, const char *mounted,
+                     struct berth_strvec *ret)
+{
+    static const char stage[] = "$STAGE";
+    BERTH_BUF struct berth_buf text = {0};
+    const char *at;
+
+    for (; (at = strstr(variable, stage)); variable = at + strlen(stage)) {
+        berth_buf_add(&text, variable, (size_t)(at - variable));
+        berth_buf_puts(&text, mounted);
+    }
+    berth_buf_puts(&text, variable);
+    berth_strvec_push(ret, text.failed ? "" : text.text);
+    ret->failed |= text.failed;
+}
+
+/* Appends to RET the NAME=VALUE of each variable that the files GATHERED of STACK need
+ * in a stage at MOUNTED in the container. */
+static int list_variables(const struct berth_gathered *gathered,
+                          const struct berth_stack *stack, const char *mounted,
+                          struct berth_strvec *ret, struct berth_err *err)
+{
+    if (stack->profile->root)
+        berth_strvec_pushf(ret, "%s=%s", stack->profile->root, mounted);
+    for (const struct berth_setting *it = berth_settings; it->library; it++) {
+        BERTH_BUF struct berth_buf value = {0};
+
+        if (!has_library(gathered, it->library))
+            continue;
+        if (it->each && join_each(gathered, it, mounted, &value) < 0)
+            return berth_err_oom(err);
+        if (!it->each)
+            berth_strvec_pushf(ret, "%s=%s%s%s", it->variable, mounted,
+                               *it->path ? "/" : "", it->path);
+        else if (value.text)
+            berth_strvec_pushf(ret, "%s=%s", it->variable, value.text);
+    }
+    for (const char *const *it = stack->profile->environment; it && *it; it++)
+        push_own(*it, mounted, ret);
+    return ret->failed ? berth_err_oom(err) : 0;
+}
+
 static int fill_manifest(const struct berth_build *b, struct berth_manifest *manifest)
 {
     manifest->profile = strdup(berth_profile_label(b->stack->profile));
@@ -330,8 +409,7 @@ static int fill_manifest(const struct berth_build *b, struct berth_manifest *man
     berth_strvec_append(&manifest->links, &b->gathered->links);
     if (manifest->links.failed)
         return berth_err_oom(b->err);
-    if (berth_variables_list(b->gathered, b->stack, b->mounted, &manifest->set,
-                             b->err) < 0)
+    if (list_variables(b->gathered, b->stack, b->mounted, &manifest->set, b->err) < 0)
         return -1;
     return put_sources(b, manifest);
 }

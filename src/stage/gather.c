@@ -16,7 +16,6 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "discover/loader.h"
-#include "stage/sisters.h"
 
 enum { FILES_MAX = 4096, DEPTH_MAX = 8 };
 

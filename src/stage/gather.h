@@ -32,10 +32,16 @@ struct berth_gathered {
  * plugins need; all of glibc, under glibc/; and the stack's data. A plugin that lacks a
  * library on this host is left out, as it cannot be loaded here. A library of MPI needs
  * itself by its other names (libmpi.so.12 is also libmpich.so.12), each a link beside
- * it, and needs the sisters that complete it (stage/sisters.h). Returns 0 with
+ * it, and needs the sisters that complete it (berth_sisters_add()). Returns 0 with
  * *RET_GATHERED, which the caller owns (berth_gathered_fini) and which borrows from
  * STACK; -1 with a sentence in ERR. */
 int berth_gather(const struct berth_stack *stack, struct berth_gathered *ret_gathered,
                  struct berth_err *err);
 
 void berth_gathered_fini(struct berth_gathered *gathered);
+
+/* A program in C may expect functions in libmpi that the host's MPI has in another
+ * library of the same install, a sister. Adds to the needs of each C library among the
+ * files of GATHERED the sisters that define functions of MPI in C which it lacks.
+ * Returns 0, or -1 with a sentence in ERR. */
+int berth_sisters_add(struct berth_gathered *gathered, struct berth_err *err);

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "elf/value.h"
+#include "elf/facts.h"
 #include "unit.h"
 
 static char *root;

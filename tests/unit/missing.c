@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "probe/filesystem.h"
 #include "unit.h"
 
 static void make(const char *name)
@@ -165,7 +164,7 @@ START_TEST(a_file_system_of_several_hosts_is_known_by_its_type)
 {
     bool is_shared = false;
 
-    ck_assert_int_eq(berth_filesystem_read(lines[_i].line, 36, &is_shared),
+    ck_assert_int_eq(berth_missing_read_mount(lines[_i].line, 36, &is_shared),
                      lines[_i].is_found);
     ck_assert_int_eq(is_shared, lines[_i].is_shared);
 }
