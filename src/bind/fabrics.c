@@ -17,8 +17,11 @@
 #include "bind/named.h"
 #include "bind/parent.h"
 #include "bind/users.h"
+#include "discover/offered.h"
 #include "mpi/profile.h"
+#include "plan/fallback.h"
 #include "plan/gpu.h"
+#include "policy/fabric.h"
 
 extern char **environ;
 
@@ -29,6 +32,7 @@ struct use {
     struct berth_replacement *replacement;
     const struct berth_mpi_program *wants;
     bool has_host;            /* the host's MPI is in the container */
+    enum berth_reason reason; /* where the cause lies if it cannot be used */
     struct berth_users users; /* of what is replaced */
 };
 
@@ -234,16 +238,6 @@ static int check_site(const struct use *use, struct berth_err *err)
                          verdict->because.text, terms->keep_glibc, option_of(use));
 }
 
-/* Is it a library of which a process needs all users to be judged? */
-static bool is_fabric(const char *soname)
-{
-    for (const struct berth_profile *it = berth_profiles; it->name; it++)
-        if (it->kind == BERTH_PROFILE_FABRIC && !it->adds &&
-            berth_text_is_any(soname, it->replaces))
-            return true;
-    return false;
-}
-
 /* What is added brings other libraries of a network, which all of the process gets. */
 static int check_twins(const struct use *use, struct berth_err *err)
 {
@@ -252,7 +246,7 @@ static int check_twins(const struct use *use, struct berth_err *err)
     for (size_t i = 0; use->stack->profile->adds && i < staged->count; i++) {
         const char *soname = staged->items[i].soname;
 
-        if (soname && is_fabric(soname) &&
+        if (soname && berth_profile_is_fabric(soname) &&
             !berth_text_is_any(soname, use->users.sonames) &&
             berth_mpi_objects_find(&use->scan->objects, soname))
             return berth_err_set(err,
@@ -342,6 +336,7 @@ static int use_one(struct use *use, size_t at, struct berth_err *err)
         return 0;
     if (check_own_plugin(use, err) < 0)
         return -1;
+    use->reason = BERTH_REASON_NODE;
     use->replacement->stack = use->stack;
     if (berth_parent_get_stage(use->inside, at, use->replacement, err) < 0)
         return -1;
@@ -386,6 +381,17 @@ static void warn_unused(const struct use *use, int result, struct berth_err *ret
                       name_replaced(use), option_of(use), value_of(use));
 }
 
+/* Refuse, for what ERR says, if the image's own network library may not stay. */
+static int keep_own(const struct berth_inside *inside, enum berth_reason reason,
+                    struct berth_err *err)
+{
+    const struct berth_err because = *err;
+
+    return berth_fallback_refuse(
+        berth_fallback_fabric(inside->request, inside->reach.nodes, reason), &because,
+        err);
+}
+
 /* Try the fabric of number I for a program. */
 static int try_one(const struct berth_inside *inside, size_t i,
                    struct berth_fabrics *program, struct berth_err *err)
@@ -395,6 +401,7 @@ static int try_one(const struct berth_inside *inside, size_t i,
                       .stack = &inside->fabrics->items[i],
                       .replacement = &program->items[program->count],
                       .wants = program->wants,
+                      .reason = BERTH_REASON_IMAGE,
                       .has_host = program->has_host};
     int result = use_one(&use, inside->stacks->count + i, err);
 
@@ -410,6 +417,30 @@ static int try_one(const struct berth_inside *inside, size_t i,
         return berth_err_at(err, "%s=%s", option_of(&use), value_of(&use));
     cut_advice(err->text);
     program->refused[i] = *err;
+    return keep_own(inside, use.reason, err);
+}
+
+/* Refuses to go on without a fabric of the site that the program needs and that other
+ * nodes may have. */
+static int check_missing(const struct berth_inside *inside,
+                         const struct berth_fabrics *program, struct berth_err *err)
+{
+    for (const struct berth_profile *it = inside->profiles; it->name; it++) {
+        const struct berth_stack stack = {.profile = it};
+        struct use use = {.inside = inside, .scan = program->scan, .stack = &stack};
+        bool has_own;
+        bool is_needed = it->kind == BERTH_PROFILE_FABRIC && use.scan->loader &&
+                         berth_fabric_may_use(it, inside->request) &&
+                         berth_offered_is_missing(it, inside->fabrics) &&
+                         find_users(&use, &has_own, err) == 0 &&
+                         is_wanted(&use, has_own);
+
+        berth_users_fini(&use.users);
+        berth_err_set(err, "profile '%s': this node has no such library in '%s'",
+                      it->name, it->prefix);
+        if (is_needed && keep_own(inside, BERTH_REASON_NODE, err) < 0)
+            return -1;
+    }
     return 0;
 }
 
@@ -536,6 +567,8 @@ int berth_fabrics_use(const struct berth_inside *inside,
     if (check_host(inside, kind, err) < 0)
         return -1;
     for (size_t k = 0; k < count; k++) {
+        if (kind == BERTH_PROFILE_FABRIC && check_missing(inside, programs[k], err) < 0)
+            return -1;
         for (size_t i = 0; i < inside->fabrics->count; i++)
             if (is_of(&inside->fabrics->items[i], kind) &&
                 !is_covered(programs[k], &inside->fabrics->items[i]) &&

@@ -425,11 +425,12 @@ static int fall_back(struct programs *programs, const struct berth_err *because,
                      struct berth_err *err)
 {
     const struct berth_inside *inside = programs->inside;
-    enum berth_fallback fallback =
-        berth_fallback_decide(inside->request, inside->reach.nodes, programs->reason);
 
-    if (fallback != BERTH_FALLBACK_YES)
-        return berth_fallback_refuse(fallback, because, err);
+    if (berth_fallback_refuse(berth_fallback_decide(inside->request,
+                                                    inside->reach.nodes,
+                                                    programs->reason),
+                              because, err) < 0)
+        return -1;
     undo(programs);
     return keep_own(programs, because, err);
 }

@@ -425,3 +425,12 @@ void berth_profile_aliases(const char *soname, struct berth_strvec *names)
             berth_strvec_pushf(names, "%s%s", bases.items[i], version);
     }
 }
+
+bool berth_profile_is_fabric(const char *soname)
+{
+    for (const struct berth_profile *it = berth_profiles; it->name; it++)
+        if (it->kind == BERTH_PROFILE_FABRIC && !it->adds &&
+            berth_text_is_any(soname, it->replaces))
+            return true;
+    return false;
+}

@@ -141,6 +141,9 @@ extern const char *const berth_profile_glibc[];
 /* Is SONAME a library that programs made by GCC need? */
 bool berth_profile_is_gcc(const char *soname);
 
+/* Does a fabric replace SONAME, so that a process needs all its users to be judged? */
+bool berth_profile_is_fabric(const char *soname);
+
 /* Does SONAME belong to a kernel driver's libraries, which the container runtime mounts
  * (--nv)? */
 bool berth_profile_is_driver(const char *soname);

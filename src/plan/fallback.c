@@ -20,10 +20,20 @@ enum berth_fallback berth_fallback_decide(const struct berth_request *request,
                : BERTH_FALLBACK_YES;
 }
 
+enum berth_fallback berth_fallback_fabric(const struct berth_request *request,
+                                          unsigned int nodes, enum berth_reason reason)
+{
+    return berth_fallback_has_others(request, nodes) && reason != BERTH_REASON_IMAGE
+               ? BERTH_FALLBACK_FABRICS
+               : BERTH_FALLBACK_YES;
+}
+
 int berth_fallback_refuse(enum berth_fallback fallback, const struct berth_err *because,
                           struct berth_err *err)
 {
     switch (fallback) {
+    case BERTH_FALLBACK_YES:
+        return 0;
     case BERTH_FALLBACK_OTHERS:
         return berth_err_set(err,
                              "%s; all ranks of one srun need the same MPI and the "
@@ -36,6 +46,14 @@ int berth_fallback_refuse(enum berth_fallback fallback, const struct berth_err *
                              "all nodes must use the same: choose --mpi-bind=hybrid, "
                              "which is the image's own on all of them, or have this "
                              "node repaired (berth doctor says what it lacks)",
+                             because->text);
+    case BERTH_FALLBACK_FABRICS:
+        return berth_err_set(err,
+                             "%s; other nodes of this step may use the host's network "
+                             "libraries, and all nodes must use the same: choose "
+                             "--container-fabric=off, which is the image's own on all "
+                             "of them, or have this node repaired (berth doctor says "
+                             "what it lacks)",
                              because->text);
     default:
         *err = *because;

@@ -13,8 +13,8 @@
 #include "request/mount.h"
 #include "policy/mountrules.h"
 
-static bool may_use(const struct berth_profile *profile,
-                    const struct berth_request *request)
+bool berth_fabric_may_use(const struct berth_profile *profile,
+                          const struct berth_request *request)
 {
     if (profile->kind == BERTH_PROFILE_LIBRARIES)
         return berth_request_lists_library(request, profile->name) ||
@@ -44,7 +44,7 @@ int berth_fabric_list(const struct berth_profile *profiles,
         const char *const *bind = profiles->binds;
         const char *const *device = profiles->devices;
 
-        if (!may_use(profiles, request))
+        if (!berth_fabric_may_use(profiles, request))
             continue;
         for (; bind && *bind; bind++)
             if (add_bind(*bind, binds, err) < 0)

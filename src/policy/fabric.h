@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/err.h"
 #include "base/strvec.h"
 #include "elf/closure.h"
@@ -9,6 +11,10 @@
 #include "request/request.h"
 
 /* The mounts that profiles of the host's MPI and fabrics need, and their conflicts. */
+
+/* May REQUEST use PROFILE? */
+bool berth_fabric_may_use(const struct berth_profile *profile,
+                          const struct berth_request *request);
 
 /* Appends the mounts of all PROFILES (ended like berth_profiles) that REQUEST may use:
  * SRC:DST:ro|rw|sqsh to BINDS, the first for each destination, and patterns (glob(7))

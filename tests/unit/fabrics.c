@@ -17,6 +17,10 @@ extern char **environ;
 static const char *added[2];
 static bool has_gpus;
 
+/* The nodes of the step, and the label of a site's profile that this one lacks. */
+static unsigned int nodes = 1;
+static const char *label = "site:1";
+
 /* Use the fabric WORD, of which the host has COUNT, to replace SONAME. */
 static int use(const char *word, const char *soname, size_t count)
 {
@@ -28,6 +32,13 @@ static int use(const char *word, const char *soname, size_t count)
                                           .adds = *added ? added : NULL,
                                           .replaces = replaces,
                                           .environment = variables};
+    const struct berth_profile profiles[] = {{.kind = BERTH_PROFILE_FABRIC,
+                                              .name = "site",
+                                              .stack = "site",
+                                              .label = label,
+                                              .prefix = "/srv/net",
+                                              .replaces = replaces},
+                                             {0}};
     static char *task[] = {(char *)"SLURM_JOB_ID=1", NULL, NULL};
     struct berth_stack stack = {.profile = &profile, .version = (char *)"net.so.1.2"};
     const struct berth_stacks stacks = {0};
@@ -38,6 +49,8 @@ static int use(const char *word, const char *soname, size_t count)
                                         .task = task,
                                         .stacks = &stacks,
                                         .fabrics = &found,
+                                        .profiles = profiles,
+                                        .reach = {.nodes = nodes},
                                         .channel = sides.ends[1]};
 
     task[1] = (char *)(has_gpus ? "SLURM_STEP_GPUS=0" : NULL);
@@ -289,6 +302,27 @@ START_TEST(the_image_s_own_stays_where_nobody_has_named_one)
 }
 END_TEST
 
+/* With several nodes only the image may choose its own. */
+START_TEST(a_node_does_not_choose_another_network)
+{
+    sides_compile("image", NET, "abcd");
+    sides_compile("stage/lib", NET, "abe");
+    sides_compile_program(NET, "a");
+    sides_write_manifest(NET);
+    nodes = 2;
+    ck_assert_int_eq(use("auto", NET, 1), -1);
+    ck_assert_ptr_nonnull(strstr(sides.err.text,
+                                 "profile 'site': this node has no such library in "
+                                 "'/srv/net'; other nodes of this step may use the "
+                                 "host's network libraries, and all nodes must use"));
+    ck_assert_int_eq(use("auto", "another.so.1", 1), 0); /* the image has none */
+    label = NULL;
+    ck_assert_int_eq(use("auto", NET, 1), -1);
+    ck_assert_ptr_nonnull(strstr(sides.err.text, "it lacks 2 symbols of that, and has "
+                                                 "1 others; other nodes of this"));
+}
+END_TEST
+
 START_TEST(more_than_a_step_can_have_are_refused)
 {
     sides_compile("image", NET, "a");
@@ -332,6 +366,7 @@ int main(void)
     tcase_add_loop_test(tests, what_does_not_fit_is_named, 0, COUNT(refused));
     tcase_add_test(tests, what_the_host_does_not_have_is_named);
     tcase_add_test(tests, the_image_s_own_stays_where_nobody_has_named_one);
+    tcase_add_test(tests, a_node_does_not_choose_another_network);
     tcase_add_test(tests, more_than_a_step_can_have_are_refused);
     tcase_add_test(tests, a_static_program_has_a_network_of_its_own);
     return unit_run("fabrics", tests);

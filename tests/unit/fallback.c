@@ -30,6 +30,12 @@ START_TEST(a_node_does_not_choose_another_mpi)
                      rows[_i].of_node);
     ck_assert_int_eq(berth_fallback_decide(&request, nodes, BERTH_REASON_IMAGE),
                      rows[_i].of_image);
+    ck_assert_int_eq(berth_fallback_fabric(&request, nodes, BERTH_REASON_IMAGE),
+                     BERTH_FALLBACK_YES);
+    ck_assert_int_eq(berth_fallback_fabric(&request, nodes, BERTH_REASON_NODE),
+                     nodes > 1 || request.world != BERTH_WORLD_ALONE
+                         ? BERTH_FALLBACK_FABRICS
+                         : BERTH_FALLBACK_YES);
 }
 END_TEST
 
@@ -46,6 +52,11 @@ static const struct {
      "no patchelf; other nodes of this step may use the host's MPI, and all nodes must "
      "use the same: choose --mpi-bind=hybrid, which is the image's own on all of them, "
      "or have this node repaired (berth doctor says what it lacks)"},
+    {BERTH_FALLBACK_FABRICS,
+     "no patchelf; other nodes of this step may use the host's network libraries, and "
+     "all nodes must use the same: choose --container-fabric=off, which is the image's "
+     "own on all of them, or have this node repaired (berth doctor says what it "
+     "lacks)"},
 };
 
 START_TEST(a_refusal_says_who_else_would_differ)
@@ -53,6 +64,7 @@ START_TEST(a_refusal_says_who_else_would_differ)
     struct berth_err because, err;
 
     berth_err_set(&because, "no patchelf");
+    ck_assert_int_eq(berth_fallback_refuse(BERTH_FALLBACK_YES, &because, &err), 0);
     ck_assert_int_eq(berth_fallback_refuse(refusals[_i].fallback, &because, &err), -1);
     ck_assert_str_eq(err.text, refusals[_i].sentence);
 }

@@ -82,6 +82,35 @@ differ "an MPI of the site that is not mounted" \
 matches "it is used on both where it is there" "rank 0 of 2.*status 0" "$(run n1,n2 --mpi-bind=host $who)"
 for node in n1 n2; do on "$node" root rm -r /etc/slurm/profiles.d /srv/mpich; done
 
+# The host's network libraries under the image's own MPI.
+# network TITLE WORDS BREAK MEND: the same with --container-fabric=auto.
+network() {
+    local seen
+    on n2 root rm -rf /tmp/berth-2001
+    on n2 root sh -c "$3"
+    seen=$(run n1,n2 --container-fabric=auto $who)
+    matches "$1: the node refuses" \
+        "berth: n2: image '$image': --mpi-bind=hybrid: [^"$'\n'"]*$2[^"$'\n'"]*; other nodes of this step may use the host's network libraries, .*--container-fabric=off.*status [1-9]" "$seen"
+    equal "$1: and no rank runs" "" "$(grep -a '^rank ' <<<"$seen")"
+    matches "$1: alone it runs" "rank 0 of 1.*4[.]0[.]2.*status 0" "$(run n2 --container-fabric=auto $who)"
+    matches "$1: the image's own runs on both" "status 0" "$(run n1,n2 --mpi-bind=hybrid --container-fabric=off true)"
+    on n2 root sh -c "$4"
+}
+network "network without patchelf" "patchelf: not installed on this node" \
+    "mv /usr/bin/patchelf /usr/bin/patchelf.off" "mv /usr/bin/patchelf.off /usr/bin/patchelf"
+network "a network library of an older release" "the host's libucp.so.0.0.0 [^"$'\n'"]*lacks" \
+    "it=\$(readlink -f $lib/libucp.so.0); cp -p \$it /root; sed -i s/ucp_tag_send_nbx/ucp_tag_send_nbX/g \$it" \
+    "mv /root/libucp.so.* $lib"
+for node in n1 n2; do
+    on "$node" root sh -c "$site_profile 'name: net' 'kind: fabric' 'replaces: [libucp.so.0, libuct.so.0, libucs.so.0, libucm.so.0]' 'prefix: /srv/ucx' >/etc/slurm/profiles.d/net.yaml
+        mkdir -p /srv/ucx/lib; cp -a $lib/libuc[pstm].so.* $lib/ucx /srv/ucx/lib"
+done
+network "a network library of the site that is not mounted" "profile 'net': this node has no such library in '/srv/ucx'" \
+    "mv /srv/ucx /srv/away" "mv /srv/away /srv/ucx"
+matches "it is used on both where it is there" "the host's libucp.so.0.0.0 .net. runs under the image's own MPI.*status 0" \
+    "$(run n1,n2 --container-fabric=auto $who)"
+for node in n1 n2; do on "$node" root rm -r /etc/slurm/profiles.d /srv/ucx; done
+
 # A mode that the site sets ends the step like one that the user gives.
 site login n1 n2 <<<'mpi: {default: auto}'
 on n2 root sh -c "mv /usr/bin/patchelf /usr/bin/patchelf.off; rm -rf /tmp/berth-2001"
