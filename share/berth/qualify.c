@@ -2,7 +2,7 @@
 /*
  * The MPI program of `berth qualify`, which builds it with the mpicc of an image or of a
  * host. These may be old, so the program uses no more than MPI-1 and Linux. It prints lines
- * `berth-qualify KEY VALUE...`, which src/qualify/measured.h describes.
+ * `berth-qualify KEY VALUE...`, which the class Measured of qualify beside this file reads:
  *
  *     qualify library     which MPI library this is, without MPI_Init
  *     qualify ring        do all ranks find each other?

@@ -141,12 +141,6 @@ void berth_json_number(struct berth_json *json, const char *name, long long valu
     berth_buf_addf(&json->text, "%lld", value);
 }
 
-void berth_json_decimal(struct berth_json *json, const char *name, double value)
-{
-    put_start(json, name);
-    berth_buf_addf(&json->text, "%.3f", value);
-}
-
 void berth_json_bool(struct berth_json *json, const char *name, bool value)
 {
     put_start(json, name);

@@ -32,8 +32,6 @@ void berth_json_end(struct berth_json *json);
 void berth_json_string(struct berth_json *json, const char *name, const char *value);
 
 void berth_json_number(struct berth_json *json, const char *name, long long value);
-/* VALUE is finite; three digits follow its point. */
-void berth_json_decimal(struct berth_json *json, const char *name, double value);
 
 void berth_json_bool(struct berth_json *json, const char *name, bool value);
 

@@ -93,15 +93,8 @@ static bool read_part(int fd, struct berth_buf *buf)
     return count > 0 || (count < 0 && errno == EINTR);
 }
 
-static bool is_stopped(const struct berth_run *run)
-{
-    return run->stop && *run->stop;
-}
-
 static int refuse_slow(const struct berth_run *run, struct berth_err *err)
 {
-    if (is_stopped(run))
-        return berth_err_set(err, "'%s': interrupted", run->argv[0]);
     return berth_err_set(err,
                          "'%s': not done after %d seconds; check whether this node is "
                          "overloaded or a file system hangs",
@@ -118,7 +111,7 @@ static int read_output(const struct berth_run *run, int out, int err_fd,
     struct berth_buf *bufs[] = {&ran->out, &ran->err};
 
     while (fds[0].fd >= 0 || fds[1].fd >= 0) {
-        if (is_stopped(run) || berth_deadline_left(deadline) <= 0)
+        if (berth_deadline_left(deadline) <= 0)
             return refuse_slow(run, err);
         if (poll(fds, 2, BERTH_DEADLINE_POLL_MS) <= 0)
             continue;
@@ -144,7 +137,7 @@ static int wait_for_end(const struct berth_run *run, pid_t pid,
     struct timespec pause = {.tv_nsec = 100000};
 
     while (waitpid(pid, ret_status, WNOHANG) == 0) {
-        if (is_stopped(run) || berth_deadline_left(deadline) < 0)
+        if (berth_deadline_left(deadline) < 0)
             return refuse_slow(run, err);
         nanosleep(&pause, NULL);
         if (pause.tv_nsec < 2000000)
@@ -154,17 +147,8 @@ static int wait_for_end(const struct berth_run *run, pid_t pid,
 }
 
 /* Ends the program PID, and its children. */
-static void end(const struct berth_run *run, pid_t pid)
+static void end(pid_t pid)
 {
-    const struct timespec pause = {.tv_nsec = 10000000};
-    int64_t until = berth_clock() + run->grace * 1000;
-    siginfo_t info = {0};
-
-    if (run->grace)
-        kill(pid, SIGTERM);
-    while (berth_clock() < until && !info.si_pid &&
-           waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0)
-        nanosleep(&pause, NULL);
     kill(-pid, SIGKILL);
     berth_run_wait(pid);
 }
@@ -203,13 +187,13 @@ int berth_run(const struct berth_run *run, struct berth_ran *ret_ran,
                                     strerror(number))
                     : read_output(run, out[0], errors[0], deadline, &ran, err);
     if (!number && result < 0)
-        end(run, pid);
+        end(pid);
     close(out[0]);
     close(errors[0]);
     if (!number && result == 0) {
         result = wait_for_end(run, pid, deadline, &ran.status, err);
         if (result < 0)
-            end(run, pid);
+            end(pid);
     }
     if (result < 0)
         berth_ran_fini(&ran);

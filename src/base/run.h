@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -25,10 +24,6 @@ struct berth_run {
     int seconds;                     /* the longest time that it may run */
     size_t most;                     /* bytes of output and errors together */
     struct berth_deadline *deadline; /* instead of `seconds` from now; NULL: none */
-    /* A program that first ends what it has started, such as srun: it gets SIGTERM, and
-     * this many seconds later it is killed. 0: it is killed at once. */
-    int grace;
-    const volatile sig_atomic_t *stop; /* if not 0, the time is over; may be NULL */
 };
 
 /* The output of a program, and how it ended. */

@@ -22,7 +22,7 @@ static const struct {
 } verbs[] = {
     {"check", berth_cli_check, "[FILE]",
      "all faults of FILE, or of this host's berth.yaml"},
-    {"doctor", berth_cli_doctor, "[--brief]",
+    {"doctor", berth_cli_doctor, "[--brief | --json]",
      "is this host fit for berth, and what would make it so? --brief: in a line"},
     {"enter", berth_cli_enter,
      "JOBID[.STEPID] [-w NODE] [--component N] [--rank N] [COMMAND [WORD...]]",
@@ -33,7 +33,7 @@ static const struct {
     {"inspect", berth_cli_inspect, "[--json] FILE|IMAGE [PROGRAM]",
      "which MPI is in it, and how it is linked; of a program in an image also what "
      "--mpi-bind would make of it"},
-    {"profiles", berth_cli_profiles, "[--prepare]",
+    {"profiles", berth_cli_profiles, "[--json | --prepare]",
      "the MPI stacks of this host; with --prepare, as root, make them ready for all "
      "users"},
     {"ps", berth_cli_ps, "[--json] [-u USER] [JOBID]",

@@ -38,7 +38,10 @@ static void print(const struct berth_diagnoses *diagnoses)
     }
 }
 
-static int diagnose(bool is_brief)
+/* How to show what was found. */
+enum form { TEXT, BRIEF, JSON };
+
+static int diagnose(enum form form)
 {
     struct berth_doctor_facts facts;
     struct berth_diagnoses diagnoses = {0};
@@ -49,14 +52,16 @@ static int diagnose(bool is_brief)
     if (berth_host_read("", environ, BERTH_VERSION, &facts, &err) < 0)
         return berth_cli_fail(&err);
     berth_doctor_judge(&facts, &diagnoses);
-    if (is_brief)
+    if (form == BRIEF)
         berth_doctor_brief(&facts, &diagnoses, &line);
+    else if (form == JSON)
+        berth_doctor_json(&facts, &diagnoses, &line);
     else
         berth_diagnoses_sum(&diagnoses, &line);
     wrong = berth_diagnoses_wrong(&diagnoses);
     if (diagnoses.failed || line.failed)
         return berth_cli_fail_oom();
-    if (!is_brief)
+    if (form == TEXT)
         print(&diagnoses);
     printf("%s\n", line.text);
     berth_diagnoses_fini(&diagnoses);
@@ -67,8 +72,10 @@ static int diagnose(bool is_brief)
 int berth_cli_doctor(int argc, char **argv)
 {
     if (argc == 1)
-        return diagnose(false);
+        return diagnose(TEXT);
     if (argc == 2 && strcmp(argv[1], "--brief") == 0)
-        return diagnose(true);
+        return diagnose(BRIEF);
+    if (argc == 2 && strcmp(argv[1], "--json") == 0)
+        return diagnose(JSON);
     return BERTH_CLI_USAGE;
 }

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "cli/cli.h"
 #include "discover/offered.h"
 #include "diagnose/sitefind.h"
@@ -63,6 +64,50 @@ static void print_stack(const struct berth_stack *stack)
     print_stage(stack);
 }
 
+static const char *word_of(enum berth_profile_kind kind)
+{
+    return kind == BERTH_PROFILE_MPI      ? "mpi"
+           : kind == BERTH_PROFILE_FABRIC ? "fabric"
+                                          : "libraries";
+}
+
+static void put_stacks(const struct berth_stacks *stacks, struct berth_json *json)
+{
+    for (size_t i = 0; i < stacks->count; i++) {
+        const struct berth_stack *stack = &stacks->items[i];
+        const struct berth_profile *profile = stack->profile;
+
+        berth_json_object(json, NULL);
+        berth_json_string(json, "name", profile->stack);
+        berth_json_string(json, "kind", word_of(profile->kind));
+        berth_json_string(json, "family",
+                          profile->kind == BERTH_PROFILE_MPI
+                              ? berth_mpi_family_name(profile->family)
+                              : NULL);
+        berth_json_string(json, "version", stack->version);
+        berth_json_string(json, "found_by", stack->origin);
+        berth_json_string(json, "profile", profile->label ? profile->name : NULL);
+        berth_json_end(json);
+    }
+}
+
+static int print_json(const struct berth_offered *offered, const char *fabric)
+{
+    BERTH_JSON struct berth_json json = {.pretty = true};
+
+    berth_json_object(&json, NULL);
+    berth_json_string(&json, "mpi_fabric", fabric);
+    berth_json_array(&json, "stacks");
+    put_stacks(&offered->stacks, &json);
+    put_stacks(&offered->fabrics, &json);
+    berth_json_end(&json);
+    berth_json_end(&json);
+    if (json.text.failed)
+        return berth_cli_fail_oom();
+    printf("%s\n", json.text.text);
+    return EXIT_SUCCESS;
+}
+
 static int prepare(const struct berth_stacks *stacks)
 {
     const struct berth_stage_root site = berth_stage_site();
@@ -96,15 +141,28 @@ static int show(const struct berth_stacks *stacks, bool is_prepared)
     return result;
 }
 
-static int list(bool is_prepared)
+/* What is done with what the host has. */
+enum task { LIST, LIST_JSON, PREPARE };
+
+static int print_all(const struct berth_offered *offered, bool is_prepared)
+{
+    int result = show(&offered->stacks, is_prepared), fabrics;
+
+    if (offered->stacks.count == 0)
+        printf("no MPI found on this host; load its module, or set MPI_HOME\n");
+    fabrics = show(&offered->fabrics, is_prepared);
+    return result ? result : fabrics;
+}
+
+static int list(enum task task)
 {
     BERTH_SITE struct berth_site site = berth_site_default();
     BERTH_TERMS struct berth_terms terms = {0};
     struct berth_offered offered;
     struct berth_err err;
-    int result, fabrics;
+    int result;
 
-    if (is_prepared && geteuid() != 0) {
+    if (task == PREPARE && geteuid() != 0) {
         berth_err_set(&err, "profiles --prepare: writes for all users; run it as root");
         return berth_cli_fail(&err);
     }
@@ -112,19 +170,19 @@ static int list(bool is_prepared)
         berth_terms_of(&site, &terms, &err) < 0 ||
         berth_offered_read(&terms, environ, &offered, &err) < 0)
         return berth_cli_fail(&err);
-    result = show(&offered.stacks, is_prepared);
-    if (offered.stacks.count == 0)
-        printf("no MPI found on this host; load its module, or set MPI_HOME\n");
-    fabrics = show(&offered.fabrics, is_prepared);
+    result = task == LIST_JSON ? print_json(&offered, site.mpi.fabric)
+                               : print_all(&offered, task == PREPARE);
     berth_offered_fini(&offered);
-    return result ? result : fabrics;
+    return result;
 }
 
 int berth_cli_profiles(int argc, char **argv)
 {
     if (argc == 1)
-        return list(false);
+        return list(LIST);
+    if (argc == 2 && strcmp(argv[1], "--json") == 0)
+        return list(LIST_JSON);
     if (argc == 2 && strcmp(argv[1], "--prepare") == 0)
-        return list(true);
+        return list(PREPARE);
     return BERTH_CLI_USAGE;
 }

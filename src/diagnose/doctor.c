@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
+
 void berth_doctor_judge(const struct berth_doctor_facts *facts,
                         struct berth_diagnoses *diagnoses)
 {
@@ -43,20 +45,30 @@ static void put_faults(const struct berth_diagnoses *diagnoses, struct berth_buf
     line->failed |= list.failed;
 }
 
+/* Returns the release of Slurm that berth's plugin was built for, in TEXT; NULL: it is
+ * not known. */
+static const char *find_plugin(const struct berth_doctor_facts *facts, char text[24])
+{
+    const char *found = NULL;
+
+    for (size_t i = 0; i < facts->plugin_count; i++)
+        if (facts->plugins[i].is_berth && facts->plugins[i].slurm) {
+            snprintf(text, 24, "%u.%02u", facts->plugins[i].slurm >> 16 & 0xff,
+                     facts->plugins[i].slurm >> 8 & 0xff);
+            found = text;
+        }
+    return found;
+}
+
 void berth_doctor_brief(const struct berth_doctor_facts *facts,
                         const struct berth_diagnoses *diagnoses, struct berth_buf *line)
 {
     BERTH_BUF struct berth_buf stacks = {0};
-    char slurm[24] = "";
+    char slurm[24];
 
-    for (size_t i = 0; i < facts->plugin_count; i++)
-        if (facts->plugins[i].is_berth && facts->plugins[i].slurm)
-            snprintf(slurm, sizeof(slurm), "%u.%02u",
-                     facts->plugins[i].slurm >> 16 & 0xff,
-                     facts->plugins[i].slurm >> 8 & 0xff);
     berth_strvec_join(&facts->stacks, ",", &stacks);
     berth_buf_addf(line, "berth=%s", facts->release);
-    put_fact(line, "plugin", slurm);
+    put_fact(line, "plugin", find_plugin(facts, slurm));
     put_fact(line, "slurm", facts->slurm.version);
     put_fact(line, "config", facts->digest);
     put_fact(line, "runtime", facts->runtime.version);
@@ -64,6 +76,38 @@ void berth_doctor_brief(const struct berth_doctor_facts *facts,
     put_fact(line, "mpi", stacks.text);
     put_faults(diagnoses, line);
     line->failed |= stacks.failed;
+}
+
+void berth_doctor_json(const struct berth_doctor_facts *facts,
+                       const struct berth_diagnoses *diagnoses, struct berth_buf *ret)
+{
+    BERTH_JSON struct berth_json json = {.pretty = true};
+    char slurm[24];
+
+    berth_json_object(&json, NULL);
+    berth_json_string(&json, "berth", facts->release);
+    berth_json_string(&json, "plugin", find_plugin(facts, slurm));
+    berth_json_string(&json, "slurm", facts->slurm.version);
+    berth_json_string(&json, "config", *facts->digest ? facts->digest : NULL);
+    berth_json_string(&json, "option_prefix", facts->prefix);
+    berth_json_string(&json, "runtime", facts->runtime.version);
+    berth_json_bool(&json, "setuid", facts->runtime.is_setuid);
+    berth_json_list(&json, "mpi", &facts->stacks);
+    berth_json_array(&json, "checks");
+    for (size_t i = 0; i < diagnoses->count; i++) {
+        const struct berth_diagnosis *it = &diagnoses->items[i];
+
+        berth_json_object(&json, NULL);
+        berth_json_string(&json, "result", berth_diagnosis_word(it->level));
+        berth_json_string(&json, "about", it->about);
+        berth_json_string(&json, "text", it->text);
+        berth_json_string(&json, "remedy", it->remedy);
+        berth_json_end(&json);
+    }
+    berth_json_end(&json);
+    berth_json_end(&json);
+    berth_buf_puts(ret, json.text.text ? json.text.text : "");
+    ret->failed |= json.text.failed;
 }
 
 const char *berth_doctor_keep(struct berth_doctor_facts *facts, const char *text)

@@ -117,6 +117,11 @@ void berth_doctor_brief(const struct berth_doctor_facts *facts,
                         const struct berth_diagnoses *diagnoses,
                         struct berth_buf *line);
 
+/* Append the same facts, what berth's line in plugstack.conf sets, and all diagnoses,
+ * as a JSON object. What is not known is null. */
+void berth_doctor_json(const struct berth_doctor_facts *facts,
+                       const struct berth_diagnoses *diagnoses, struct berth_buf *ret);
+
 /* Returns a copy of TEXT that lives as long as the facts; NULL for NULL and out of
  * memory, which `kept` then says. */
 const char *berth_doctor_keep(struct berth_doctor_facts *facts, const char *text);

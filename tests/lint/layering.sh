@@ -14,7 +14,7 @@ includes()
 # The folders, each above those that it may include; doc/house.md shows the same. The last
 # two are above all others, and not above each other.
 folders='base elf mpi request commandline site policy plan report probe step job runtime task
-    supervise pull discover stage witness bind init diagnose running qualify spank cli'
+    supervise pull discover stage witness bind init diagnose running spank cli'
 
 includes | awk -v folders="$folders" '
     BEGIN {

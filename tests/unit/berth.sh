@@ -18,7 +18,7 @@ says 'an unknown verb is a wrong use' 2 "berth: 'explode' is not a verb; see ber
 for verb in check doctor explain inspect profiles pull qualify run; do
     says "how $verb is used is no fault" 0 "usage: berth $verb [" "$berth" "$verb" --help
 done
-says 'a verb that is used wrongly prints its usage' 2 'usage: berth doctor [--brief]' \
+says 'a verb that is used wrongly prints its usage' 2 'usage: berth doctor [--brief | --json]' \
     "$berth" doctor --breif
 says 'an option that is misspelt' 2 "berth: doctor: '--breif' is not an option; did you mean '--brief'?
 usage: berth doctor" "$berth" doctor --breif
@@ -31,60 +31,6 @@ says 'output to a full device is a failure' 1 'berth: standard output: ' \
 says 'a closed output is a failure, too' 1 'berth: standard output: ' sh -c "exec '$berth' --help >&-"
 says 'lost output is reported beside a fault of the host' 1 'berth: standard output: ' \
     sh -c "exec '$berth' doctor >/dev/full"
-
-# A Slurm that is two scripts, and a job that is two variables.
-mkdir slurm dir:colon
-cat >slurm/srun <<'END'
-#!/bin/sh
-printf 'MPI plugin types are...\n\tnone\n\tpmi2\n\tpmix\n'
-END
-cat >slurm/scontrol <<'END'
-#!/bin/sh
-printf 'n1\nn2\n'
-END
-cp slurm/srun slurm/salloc
-chmod +x slurm/*
-# qualify OPTION...: in that job.
-qualify()
-{
-    env "PATH=$T/slurm:$PATH" SLURM_JOB_ID=12 'SLURM_JOB_NODELIST=n[1-2]' "$berth" qualify "$@"
-}
-says 'qualify: a wrong use' 2 'usage: berth qualify' "$berth" qualify --many
-says 'qualify: a word' 2 'usage: berth qualify' "$berth" qualify image.sif
-for seconds in 1m 0 -1 86401 9999999999 99999999999999999999; do
-    says "qualify: seconds: $seconds" 2 \
-        "berth: qualify: --seconds: expected a number from 1 to 86400, got '$seconds'" \
-        "$berth" qualify --seconds "$seconds"
-done
-says 'qualify: no partition' 2 "berth: qualify: -p: expected a value, got ''" "$berth" qualify -p ''
-says 'qualify: no image' 2 "berth: qualify: --image: expected an image, got 'none'" "$berth" qualify --image none
-says 'qualify: outside of a job it becomes salloc' 0 'MPI plugin types are' \
-    env -u SLURM_JOB_ID "PATH=$T/slurm:$PATH" "$berth" qualify
-printf '#!/bin/sh\nprintf "%%s\\n" "$@"\n' >slurm/salloc
-printf '#!/bin/sh\n[ "$*" = "--noheader --format=%%P %%D --partition one" ] && echo "one 1" || echo "all* 9"\n' >slurm/sinfo
-chmod +x slurm/sinfo
-says 'qualify: two nodes' 0 -N2 env -u SLURM_JOB_ID "PATH=$T/slurm:$PATH" "$berth" qualify
-says 'qualify: a partition of one node' 0 -N1 env -u SLURM_JOB_ID "PATH=$T/slurm:$PATH" "$berth" qualify -p one
-says 'qualify: the partition of a variable' 0 -N1 \
-    env -u SLURM_JOB_ID "PATH=$T/slurm:$PATH" SALLOC_PARTITION=one "$berth" qualify
-says 'qualify: a type that srun does not have' 1 \
-    "berth: qualify: --mpi: srun has no type 'pmi9'; it has pmi2, pmix" qualify --mpi pmi2 --mpi pmi9
-says 'qualify: a directory that is not there' 1 \
-    "berth: qualify: --directory '/nowhere': No such file or directory" qualify --directory /nowhere
-says 'qualify: a directory that cannot be mounted' 1 \
-    "berth: qualify: --directory '$T/dir:colon': a colon or a comma cannot be mounted; name another one" \
-    qualify --directory dir:colon
-says 'qualify: a directory where nobody may write' 1 \
-    "berth: qualify: --directory '/proc': No such file or directory; name one where you may write and that all nodes see" \
-    qualify --directory /proc
-says 'qualify: a job of several components' 1 \
-    'berth: qualify: the job has no SLURM_JOB_NODELIST; run berth qualify in a job of one component, or outside of jobs' \
-    env -u SLURM_JOB_NODELIST "PATH=$T/slurm:$PATH" SLURM_JOB_ID=12 "$berth" qualify
-says 'qualify: its program is not installed' 1 "/qualify.c': No such file or directory; install berth again" qualify
-printf '#!/bin/sh\n' >slurm/scontrol
-says 'qualify: no node' 1 "berth: qualify: -w: 'n[3-2]' names no node" qualify -w 'n[3-2]'
-printf '#!/bin/sh\necho no answer >&2; exit 1\n' >slurm/scontrol
-says 'qualify: Slurm does not answer' 1 "scontrol': no answer" qualify
 
 # A registry that is a script.
 mkdir bin
@@ -116,6 +62,11 @@ report $? 'doctor looks at this host, without colours in a file' "status $status
 "$berth" doctor --brief >brief.out
 [ "$(wc -l <brief.out)" = 1 ] && grep -qE '^berth=[0-9.]+ plugin=.* wrong=' brief.out
 report $? 'a brief doctor says one line' "$(cat brief.out)"
+"$berth" doctor --json >json.out
+[ "$(head -c 14 json.out)" = '{
+  "berth": "' ] && grep -qxE ' +"about": "user namespaces",' json.out &&
+    [ "$(grep -c '"result":' json.out)" -ge "$(grep -cE '^(ok   |note |wrong) ' doctor.out)" ]
+report $? 'doctor says the same as JSON' "$(cat json.out)"
 if command -v script >/dev/null; then
     script -qec "TERM=xterm '$berth' doctor" /dev/null >colour.out 2>&1 </dev/null
     grep -q "$(printf '\033')\[3" colour.out

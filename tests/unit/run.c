@@ -115,32 +115,6 @@ START_TEST(a_program_past_a_limit_is_killed_with_its_children)
 }
 END_TEST
 
-/* A program that ends what it has started, when it is asked to. */
-START_TEST(there_is_time_to_end)
-{
-    static const volatile sig_atomic_t now = 1;
-    static const char script[] = "trap 'echo ended >$0; exit' TERM; "
-                                 "echo begun; while :; do sleep 0.01; done";
-    BERTH_FREE char *directory = unit_directory();
-    BERTH_FREE char *path = unit_path(directory, "said");
-    const char *const argv[] = {"/bin/sh", "-c", script, path, NULL};
-    struct berth_run run = {
-        .argv = argv, .env = env, .seconds = 1, .most = 10, .grace = ENOUGH};
-    struct berth_ran ran;
-    struct berth_err err;
-
-    ck_assert_int_eq(berth_run(&run, &ran, &err), -1);
-    ck_assert(strstr(err.text, "not done after 1 seconds"));
-    ck_assert_int_eq(access(path, F_OK), 0);
-    run.seconds = ENOUGH;
-    run.grace = 0;
-    run.stop = &now;
-    ck_assert_int_eq(berth_run(&run, &ran, &err), -1);
-    ck_assert_str_eq(err.text, "'/bin/sh': interrupted");
-    unit_remove(directory);
-}
-END_TEST
-
 START_TEST(a_missing_program_is_named)
 {
     const char *const argv[] = {"/nowhere/patchelf", NULL};
@@ -179,7 +153,6 @@ int main(void)
 
     tcase_add_loop_test(tests, output_and_status_are_returned, 0, COUNT(scripts));
     tcase_add_test(tests, a_program_past_a_limit_is_killed_with_its_children);
-    tcase_add_test(tests, there_is_time_to_end);
     tcase_add_test(tests, a_missing_program_is_named);
     tcase_add_test(tests, a_program_gets_default_signals);
     return unit_run("run", tests);

@@ -139,7 +139,7 @@ for _ in {1..100}; do
     on n1 alice pgrep -u alice -x sleep >/dev/null && break
     sleep 0.1
 done
-on login alice pkill -INT -x berth
+on login alice pkill -INT -x python3
 wait $!
 equal "an interrupt: exit status" 1 $?
 matches "an interrupt" 'berth: qualify: interrupted$' "$(<interrupt.log)"
