@@ -321,7 +321,6 @@ static int run(const struct work *work, struct berth_err *err)
     inside.profiles = set.items;
     inside.variable = choose_variable(&inside, work->container.environment.items);
     find_reach(work, &inside);
-    work->witness->has_others = inside.reach.nodes > 1 || inside.reach.het_step;
     return run_with_caches(work, &inside, &user, err);
 }
 

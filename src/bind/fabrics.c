@@ -588,11 +588,10 @@ int berth_fabrics_use(const struct berth_inside *inside,
                : check_required(inside, programs, count, ret_note, err);
 }
 
-bool berth_fabrics_name(const struct berth_fabrics *fabrics, struct berth_buf *ret)
+void berth_fabrics_name(const struct berth_fabrics *fabrics, struct berth_buf *ret)
 {
     for (int i = 0; i < fabrics->count; i++)
         berth_buf_addf(ret, "%s%s (%s)", i ? " or " : "",
                        fabrics->items[i].stack->version,
                        fabrics->items[i].stack->profile->name);
-    return is_under_mpi(fabrics);
 }

@@ -42,6 +42,5 @@ int berth_fabrics_use(const struct berth_inside *inside,
                       struct berth_fabrics *const *programs, size_t count,
                       struct berth_err *ret_note, struct berth_err *err);
 
-/* Appends what FABRICS uses to RET, for people; nothing where it uses none. Returns
- * whether some of it is under the MPI, and not only beside the program. */
-bool berth_fabrics_name(const struct berth_fabrics *fabrics, struct berth_buf *ret);
+/* Appends what FABRICS uses to RET, for people; nothing where it uses none. */
+void berth_fabrics_name(const struct berth_fabrics *fabrics, struct berth_buf *ret);

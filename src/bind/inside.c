@@ -296,8 +296,7 @@ static int put_result(struct programs *programs, struct berth_err *err)
 {
     for (size_t i = 0; i < programs->count; i++)
         for (int j = 0; j < programs->items[i].count; j++)
-            berth_parent_put(&programs->items[i].replacements[j],
-                             &programs->inside->reach, &programs->binding);
+            berth_parent_put(&programs->items[i].replacements[j], &programs->binding);
     if (programs->items[0].count > 0 && name_host(programs, err) < 0)
         return -1;
     return name_mpi(programs, err);
@@ -308,14 +307,13 @@ static int name_fabrics(struct programs *programs, const struct berth_fabrics *f
                         struct berth_err *err)
 {
     BERTH_BUF struct berth_buf name = {0};
-    bool is_under_mpi = berth_fabrics_name(fabrics, &name);
 
+    berth_fabrics_name(fabrics, &name);
     if (name.failed)
         return berth_err_oom(err);
     if (fabrics->kind == BERTH_PROFILE_LIBRARIES &&
         !berth_request_witnesses_libraries(programs->inside->request))
         return 0;
-    programs->binding.is_under_mpi = is_under_mpi;
     return name.used ? put_text(name.text, &programs->binding.fabric, err) : 0;
 }
 
@@ -342,7 +340,7 @@ static int use_fabrics(struct programs *programs, enum berth_profile_kind kind,
         return -1;
     for (size_t i = 0; i < programs->count; i++)
         for (int j = 0; j < all[i]->count; j++)
-            berth_parent_put(&all[i]->items[j], &programs->inside->reach, binding);
+            berth_parent_put(&all[i]->items[j], binding);
     if (name_fabrics(programs, all[0], err) < 0)
         return -1;
     if (*all[0]->warning.text &&

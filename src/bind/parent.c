@@ -29,14 +29,8 @@ int berth_parent_get_stage(const struct berth_inside *inside, size_t at,
 }
 
 void berth_parent_put(const struct berth_replacement *replacement,
-                      const struct berth_mpi_reach *reach,
                       struct berth_binding *binding)
 {
-    const char *const *opens = replacement->stack->profile->opens;
-
-    for (; opens && *opens && (reach->nodes > 1 || reach->het_step); opens++)
-        if (!berth_strvec_has(&binding->opens, *opens))
-            berth_strvec_push(&binding->opens, *opens);
     berth_strvec_append(&binding->set, &replacement->set);
     for (size_t i = 0; i < replacement->binds.count; i += 2) {
         berth_strvec_pushf(&binding->binds, "%s%s", replacement->host,

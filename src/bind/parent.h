@@ -15,8 +15,7 @@ int berth_parent_get_stage(const struct berth_inside *inside, size_t at,
                            struct berth_replacement *replacement,
                            struct berth_err *err);
 
-/* Add to BINDING what REPLACEMENT has set and mounted, by the paths on the host, and
- * what ranks open that reach other nodes. Out of memory sticks in BINDING's lists. */
+/* Add to BINDING what REPLACEMENT has set and mounted, by the paths on the host.
+ * Out of memory sticks in BINDING's lists. */
 void berth_parent_put(const struct berth_replacement *replacement,
-                      const struct berth_mpi_reach *reach,
                       struct berth_binding *binding);

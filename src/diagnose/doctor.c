@@ -124,7 +124,6 @@ void berth_doctor_facts_fini(struct berth_doctor_facts *facts)
     berth_strvec_fini(&facts->stacks);
     berth_strvec_fini(&facts->fabrics);
     berth_strvec_fini(&facts->libraries);
-    berth_strvec_fini(&facts->missing_devices);
     berth_strvec_fini(&facts->kept);
     *facts = (struct berth_doctor_facts){0};
 }

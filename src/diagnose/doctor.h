@@ -91,13 +91,11 @@ struct berth_doctor_facts {
         long mode;
         long megabytes;
     } shm;
-    long ptrace;                         /* kernel.yama.ptrace_scope */
-    struct berth_strvec stacks;          /* "MPICH 4.2.1 (mpich)" */
-    struct berth_strvec fabrics;         /* "libucp.so.0.0.0 (ucx)" */
-    struct berth_strvec libraries;       /* "libblas.so.3 (openblas)" */
-    struct berth_strvec missing_devices; /* a profile, the devices that it names (opens)
-                                    and this node does not have, ... */
-    struct berth_strvec kept;            /* the texts of all pointers */
+    long ptrace;                   /* kernel.yama.ptrace_scope */
+    struct berth_strvec stacks;    /* "MPICH 4.2.1 (mpich)" */
+    struct berth_strvec fabrics;   /* "libucp.so.0.0.0 (ucx)" */
+    struct berth_strvec libraries; /* "libblas.so.3 (openblas)" */
+    struct berth_strvec kept;      /* the texts of all pointers */
 };
 
 /* Append what the facts mean for berth, a diagnosis about each thing. */

@@ -236,11 +236,6 @@ static void judge_network(const struct berth_doctor_facts *facts,
         OK("host's network", "%s", facts->fabrics.items[i]);
     for (size_t i = 0; i < facts->libraries.count; i++)
         OK("host's libraries", "%s", facts->libraries.items[i]);
-    for (size_t i = 0; i + 1 < facts->missing_devices.count; i += 2)
-        NOTE("host's network",
-             "look for the card and its driver, or correct 'opens' in the profile",
-             "profile '%s' has '%s', and there is none",
-             facts->missing_devices.items[i], facts->missing_devices.items[i + 1]);
 }
 
 static void judge_memory(const struct berth_doctor_facts *facts,

@@ -262,28 +262,6 @@ static const char *find_program(const struct berth_host *host, const char *name)
     return berth_doctor_keep(host->facts, path);
 }
 
-/* Note the profile of STACK if this host has none of the devices that it opens. */
-static int read_devices(const struct berth_host *host, const struct berth_stack *stack)
-{
-    const struct berth_profile *profile = stack->profile;
-    BERTH_STRVEC struct berth_strvec patterns = {0};
-    BERTH_STRVEC struct berth_strvec found = {0};
-    BERTH_BUF struct berth_buf text = {0};
-
-    for (const char *const *it = profile->opens; it && *it; it++)
-        berth_strvec_push(&patterns, *it);
-    berth_strvec_join(&patterns, ", ", &text);
-    if (patterns.failed || text.failed)
-        return berth_err_oom(host->err);
-    if (berth_devices_find(&patterns, &found, host->err) < 0)
-        return -1;
-    if (patterns.count > 0 && found.count == 0) {
-        berth_strvec_push(&host->facts->missing_devices, profile->name);
-        berth_strvec_push(&host->facts->missing_devices, text.text);
-    }
-    return 0;
-}
-
 static int list_stacks(const struct berth_host *host, const struct berth_stacks *stacks,
                        struct berth_strvec *ret)
 {
@@ -294,12 +272,8 @@ static int list_stacks(const struct berth_host *host, const struct berth_stacks 
 
         berth_strvec_pushf(profile->kind == BERTH_PROFILE_LIBRARIES ? libraries : ret,
                            "%s (%s)", stacks->items[i].version, profile->stack);
-        if (read_devices(host, &stacks->items[i]) < 0)
-            return -1;
     }
-    return ret->failed || libraries->failed || host->facts->missing_devices.failed
-               ? berth_err_oom(host->err)
-               : 0;
+    return ret->failed || libraries->failed ? berth_err_oom(host->err) : 0;
 }
 
 /* List the stacks that steps get. If the site's profiles or its order of stacks are

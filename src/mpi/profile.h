@@ -81,8 +81,6 @@ struct berth_profile {
     const char *const *environment; /* NAME=VALUE, in which $STAGE is the stage */
     const char *const *binds; /* SRC[:DST[:ro|rw|sqsh]], to mount where SRC is there */
     const char *const *devices; /* of /dev (glob(7)), the same */
-    const char *const *opens;   /* of /dev (fnmatch(3)): a rank that reaches another
-                                   node has one of them open; NULL: nobody knows */
     struct {
         const char *const *variables; /* NAME, or NAME=VALUE (fnmatch(3)) */
         const char *const

@@ -23,8 +23,6 @@ static const struct berth_field members[] = {
     {"no-job", BERTH_FIELD_TEXT, MEMBER(no_job)},
     {"host", BERTH_FIELD_TEXT, MEMBER(host)},
     {"fabric", BERTH_FIELD_TEXT, MEMBER(fabric)},
-    {"under-mpi", BERTH_FIELD_FLAG, MEMBER(is_under_mpi)},
-    {"opens", BERTH_FIELD_LIST, MEMBER(opens)},
     {"alone", BERTH_FIELD_TEXT, MEMBER(alone)},
     {"because", BERTH_FIELD_TEXT, MEMBER(because)},
     {0},

@@ -30,10 +30,8 @@ struct berth_binding {
     char *host;   /* the host's MPI that each rank will load, for people; NULL: none */
     char *fabric; /* the host's network libraries beside the image's own MPI, for
                      people; NULL: none */
-    bool is_under_mpi;         /* the image's MPI loads some of them */
-    struct berth_strvec opens; /* as in mpi/profile.h, if ranks are on other nodes */
-    char *alone;   /* the name of a stage with whose MPI each rank would be rank 0 of 1;
-                      NULL: there is none */
+    char *alone;  /* the name of a stage with whose MPI each rank would be rank 0 of 1;
+                     NULL: there is none */
     char *because; /* the reason for `alone` */
 };
 

@@ -90,10 +90,6 @@ static void put_witnessed(struct berth_json *json,
     berth_json_number(json, "other", witnessed->other);
     if (witnessed->fabric)
         berth_json_string(json, "fabric", witnessed->fabric);
-    if (witnessed->has_network) {
-        berth_json_number(json, "device", witnessed->device);
-        berth_json_number(json, "tcp", witnessed->tcp);
-    }
     berth_json_end(json);
 }
 

@@ -16,11 +16,8 @@ struct berth_record_witnessed {
     unsigned int loaded; /* the number of ranks that have loaded `host` or `fabric` */
     unsigned int
         other; /* the number that ran with another MPI; the rest showed no MPI */
-    const char *fabric;  /* the host's network libraries under the image's own MPI, for
-                            people; NULL: none */
-    bool has_network;    /* the witness looked for the network: */
-    unsigned int device; /* the number of ranks that have one of its devices open, */
-    unsigned int tcp;    /* and the number that use TCP between nodes */
+    const char *fabric; /* the host's network libraries under the image's own MPI, for
+                           people; NULL: none */
 };
 
 /* What the file servers of the image used on a node while tasks ran. */

@@ -221,7 +221,6 @@ const struct berth_key berth_profile_keys[] = {
     {"environment", take_list, berth_value_assignment, NULL, FIELD(environment)},
     {"binds", take_list, berth_value_mount, NULL, FIELD(binds)},
     {"devices", take_list, check_device, NULL, FIELD(devices)},
-    {"opens", take_list, check_device, NULL, FIELD(opens)},
     {"conflicts.variables", take_list, check_setting, NULL, FIELD(conflicts.variables)},
     {"conflicts.libraries", take_list, check_library, NULL, FIELD(conflicts.libraries)},
     /* After `binds`, so that `binds` is suggested for `bind`. */

@@ -54,48 +54,9 @@ static unsigned int count(const struct berth_witness *witness,
     return found;
 }
 
-static unsigned int count_network(const struct berth_witness *witness,
-                                  const struct berth_rank *ranks,
-                                  enum berth_network network)
-{
-    unsigned int found = 0;
-
-    for (unsigned int i = 0; i < witness->tasks; i++)
-        found += ranks[i].network == network;
-    return found;
-}
-
-/* Lists the devices that ranks open, for people. */
-static void name_devices(const struct berth_witness *witness, struct berth_buf *ret)
-{
-    berth_strvec_join(&witness->binding.opens, ", ", ret);
-    berth_buf_puts(ret, "");
-}
-
-static bool judge_network(const struct berth_witness *witness,
-                          const struct berth_rank *ranks, struct berth_err *ret,
-                          bool *ret_end)
-{
-    BERTH_BUF struct berth_buf devices = {0};
-    const struct berth_rank *rank = ranks;
-
-    while (rank < ranks + witness->tasks && rank->network != BERTH_NETWORK_TCP)
-        rank++;
-    if (rank == ranks + witness->tasks)
-        return false;
-    name_devices(witness, &devices);
-    *ret_end = berth_request_requires_fabric(&witness->order->request);
-    berth_err_set(ret,
-                  "rank %u uses TCP between nodes, and none of the devices that the "
-                  "site's profile names (%s); UCX_LOG_LEVEL=info or FI_LOG_LEVEL=info "
-                  "tells why",
-                  rank->number, devices.failed ? "" : devices.text);
-    return true;
-}
-
-static bool judge_mpi(const struct berth_witness *witness,
-                      const struct berth_rank *ranks, struct berth_err *ret,
-                      bool *ret_end)
+bool berth_witness_judge(const struct berth_witness *witness,
+                         const struct berth_rank *ranks, struct berth_err *ret,
+                         bool *ret_end)
 {
     bool is_mixed = count(witness, ranks, BERTH_RANK_RIGHT) > 0;
     const struct berth_rank *wrong = ranks;
@@ -120,33 +81,7 @@ static bool judge_mpi(const struct berth_witness *witness,
     return true;
 }
 
-bool berth_witness_judge(const struct berth_witness *witness,
-                         const struct berth_rank *ranks, struct berth_err *ret,
-                         bool *ret_end)
-{
-    return judge_mpi(witness, ranks, ret, ret_end) ||
-           judge_network(witness, ranks, ret, ret_end);
-}
-
-bool berth_witness_judge_fabric(const struct berth_witness *witness,
-                                const struct berth_rank *ranks, struct berth_err *ret)
-{
-    bool has_mpi = false;
-
-    for (unsigned int i = 0; i < witness->tasks; i++)
-        has_mpi |= ranks[i].has_mpi;
-    if (!witness->binding.is_under_mpi || !witness->has_others || !has_mpi ||
-        count(witness, ranks, BERTH_RANK_RIGHT) > 0)
-        return false;
-    berth_err_set(ret,
-                  "no rank of this node was seen to load the host's %s, so their MPI "
-                  "may use another network; OMPI_MCA_pml_base_verbose=10 or "
-                  "UCX_LOG_LEVEL=info tells which",
-                  witness->binding.fabric);
-    return true;
-}
-
-static void count_loaded(const struct berth_witness *witness,
+void berth_witness_count(const struct berth_witness *witness,
                          const struct berth_rank *ranks, struct berth_err *ret)
 {
     unsigned int right = count(witness, ranks, BERTH_RANK_RIGHT);
@@ -162,23 +97,6 @@ static void count_loaded(const struct berth_witness *witness,
                       right < witness->tasks && witness->binding.host
                           ? ", and no MPI was seen in the others"
                           : "");
-}
-
-void berth_witness_count(const struct berth_witness *witness,
-                         const struct berth_rank *ranks, struct berth_err *ret)
-{
-    BERTH_BUF struct berth_buf devices = {0};
-    struct berth_err loaded;
-
-    count_loaded(witness, ranks, &loaded);
-    *ret = loaded;
-    if (witness->binding.opens.count == 0)
-        return;
-    name_devices(witness, &devices);
-    berth_err_set(ret, "%s; with a device open (%s): %u, with TCP between nodes: %u",
-                  loaded.text, devices.failed ? "" : devices.text,
-                  count_network(witness, ranks, BERTH_NETWORK_DEVICE),
-                  count_network(witness, ranks, BERTH_NETWORK_TCP));
 }
 
 /* Prints SENTENCE. KIND: "note: ", "warning: ", or "" for an error. */
@@ -314,25 +232,10 @@ static void inspect_mpi(struct watch *watch, struct berth_rank *rank)
     if (seen == BERTH_RANK_UNKNOWN && rank->state == BERTH_RANK_UNKNOWN &&
         !rank->has_ended)
         seen = read_maps(watch, rank->pid, &file);
-    rank->has_mpi |= seen != BERTH_RANK_UNKNOWN;
     if (seen == BERTH_RANK_RIGHT)
         rank->state = BERTH_RANK_RIGHT;
     else if (watch->witness->binding.host) /* else the image's own MPI is right */
         judge_suspect(rank, seen, file);
-}
-
-static bool is_network_open(const struct watch *watch, const struct berth_rank *rank)
-{
-    return rank->has_mpi && watch->witness->binding.opens.count > 0 &&
-           rank->network == BERTH_NETWORK_UNKNOWN;
-}
-
-/* May a later inspection of the rank show more? */
-static bool is_open(const struct watch *watch, const struct berth_rank *rank)
-{
-    if (rank->has_ended)
-        return false;
-    return rank->state == BERTH_RANK_UNKNOWN || is_network_open(watch, rank);
 }
 
 /* Checks first whether a rank has ended and then reads its marks, so that no mark is
@@ -348,9 +251,6 @@ static void inspect_ranks(struct watch *watch)
         rank->has_ended |= watch->is_over || (kill(rank->pid, 0) < 0 && errno == ESRCH);
         if (rank->state != BERTH_RANK_RIGHT)
             inspect_mpi(watch, rank);
-        if (is_network_open(watch, rank) && !rank->has_ended)
-            rank->network =
-                berth_network_inspect(rank->pid, &watch->witness->binding.opens);
     }
 }
 
@@ -395,7 +295,8 @@ static void report_wrong(struct watch *watch)
 static bool is_done(const struct watch *watch)
 {
     for (unsigned int i = 0; i < watch->witness->tasks; i++)
-        if (!watch->ranks[i].pid || is_open(watch, &watch->ranks[i]))
+        if (!watch->ranks[i].pid ||
+            (watch->ranks[i].state == BERTH_RANK_UNKNOWN && !watch->ranks[i].has_ended))
             return false;
     return true;
 }
@@ -449,10 +350,7 @@ static void write_record(struct watch *watch)
         .loaded = count(witness, watch->ranks, BERTH_RANK_RIGHT),
         .other = count(witness, watch->ranks, BERTH_RANK_WRONG) +
                  count(witness, watch->ranks, BERTH_RANK_ALONE),
-        .fabric = witness->binding.fabric,
-        .has_network = witness->binding.opens.count > 0,
-        .device = count_network(witness, watch->ranks, BERTH_NETWORK_DEVICE),
-        .tcp = count_network(witness, watch->ranks, BERTH_NETWORK_TCP)};
+        .fabric = witness->binding.fabric};
 
     if (watch->record_fd < 0)
         return;
@@ -492,9 +390,6 @@ void berth_witness_run(const struct berth_witness *witness)
         enter_namespaces(&watch);
     watch_ranks(&watch);
     write_record(&watch);
-    if (!watch.has_reported && witness->order->step.prints_component &&
-        berth_witness_judge_fabric(witness, watch.ranks, &sentence))
-        print_line(witness, "warning: ", sentence.text);
     berth_witness_count(witness, watch.ranks, &sentence);
     if (witness->verbose && !watch.has_reported)
         print_line(witness, "note: ", sentence.text);

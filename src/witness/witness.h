@@ -8,7 +8,6 @@
 #include "base/strvec.h"
 #include "plan/order.h"
 #include "report/binding.h"
-#include "witness/network.h"
 
 /* The image's loader predicted before the start which MPI would run. The witness checks
  * it while the step runs. A rank of the node is right if it has loaded the host's MPI,
@@ -19,20 +18,17 @@
  * that loads that one is wrong, too. The witness ignores a rank that loads no MPI.
  *
  * If the host's fabric is under the image's own MPI, ranks are right that load the
- * fabric. If the site's profile names the devices that ranks have open when they reach
- * other nodes, the witness reports a rank that uses TCP, and kills the tasks if a
- * fabric is required. */
+ * fabric. */
 struct berth_witness {
     const char *node;
     const struct berth_order *order;
     char *const *environment; /* of a task on the host, ended by NULL */
     bool must;                /* the mode asks for the host's MPI or nothing */
     bool verbose;             /* print how many ranks are right, too */
-    bool has_others;          /* there are ranks on other nodes */
     unsigned int tasks;       /* of the container on this node */
     pid_t holder; /* of the namespaces that the tasks share; 0: they share none */
     pid_t parent; /* of the tasks: slurmstepd */
-    struct berth_binding binding; /* what the ranks are to load, and to open */
+    struct berth_binding binding; /* what the ranks are to load */
     struct berth_strvec stages;   /* a stage on the host, the library that shows its use
                                      (witness/mapped.h), ... */
 };
@@ -49,8 +45,6 @@ struct berth_rank {
     unsigned int local;  /* its SLURM_LOCALID */
     unsigned int number; /* of the rank in the step */
     enum berth_rank_state state;
-    enum berth_network network; /* that it uses, if it has an MPI */
-    bool has_mpi;               /* it has loaded the host's MPI, or another */
     bool has_ended;
     long long
         suspected; /* when it was seen with a wrong MPI (berth_clock()); 0: never */
@@ -65,14 +59,7 @@ bool berth_witness_judge(const struct berth_witness *witness,
                          const struct berth_rank *ranks, struct berth_err *ret,
                          bool *ret_end);
 
-/* Returns true, with a sentence in RET, if ranks that reach other nodes have an MPI and
- * none was seen to load the host's fabric under it: that MPI may use another network.
- */
-bool berth_witness_judge_fabric(const struct berth_witness *witness,
-                                const struct berth_rank *ranks, struct berth_err *ret);
-
-/* Sets RET to a sentence: how many of RANKS have loaded the host's MPI or fabric, and
- * which network they use. */
+/* Sets RET to a sentence: how many of RANKS have loaded the host's MPI or fabric. */
 void berth_witness_count(const struct berth_witness *witness,
                          const struct berth_rank *ranks, struct berth_err *ret);
 

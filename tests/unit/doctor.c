@@ -77,7 +77,6 @@ static void setup(void)
 static void teardown(void)
 {
     berth_strvec_fini(&facts.stacks);
-    berth_strvec_fini(&facts.missing_devices);
     berth_strvec_fini(&facts.libraries);
     berth_diagnoses_fini(&diagnoses);
 }
@@ -208,9 +207,7 @@ CHANGE(56, BY_LOOP, f->loops.count = 8, f->loops.in_use = 8,
 CHANGE(57, BY_LOOP, f->loops.count = 8, f->loops.in_use = 2)
 CHANGE(59, f->slurm.has_extern = false)
 CHANGE(60, f->slurm.has_extern = false, f->site.wants_job = true)
-CHANGE(61, berth_strvec_push(&f->missing_devices, "ucx"),
-       berth_strvec_push(&f->missing_devices, "/dev/cxi*"),
-       berth_strvec_push(&f->libraries, "libblas.so.3 (openblas)"))
+CHANGE(61, berth_strvec_push(&f->libraries, "libblas.so.3 (openblas)"))
 CHANGE(58, f->runtime.path = NULL, f->runtime.is_configured = true,
        f->runtime.missing =
            "container runtime '/opt/apptainer': No such file or directory")
@@ -305,8 +302,6 @@ static const struct {
     {change_22,
      "note host's MPI: none was found; --mpi-bind can only use the image's own",
      "load its module, or set MPI_HOME, and ask again"},
-    {change_61, "note host's network: profile 'ucx' has '/dev/cxi*', and there is none",
-     "look for the card and its driver, or correct 'opens' in the profile"},
     {change_61, "ok host's libraries: libblas.so.3 (openblas)", NULL},
     {change_23,
      "wrong /dev/shm: it is not a file system of its own, and MPI keeps its shared "

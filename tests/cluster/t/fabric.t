@@ -196,62 +196,12 @@ one "which a user can switch off" "^rank 0 of 1 [^
 ]*
 status 0\$" --container-image=$old --container-fabric=off /opt/t/mpich/who
 one "and which is not for an mpirun" "^status 0\$" --container-image=$old --mpi-bind=local true
-
-# A site whose nodes have a network card, and these have none: UCX uses TCP. NetPIPE sends
-# messages for some seconds; a rank that has opened the device is one that uses the card.
-promise() {
-    for node in n1 n2; do
-        on "$node" root bash -c 'mkdir -p /etc/slurm/profiles.d && cat >/etc/slurm/profiles.d/ucx.yaml' <<END
-name: ucx
-kind: fabric
-replaces: [libucp.so.0, libuct.so.0, libucs.so.0, libucm.so.0]
-opens: [$1]
-END
-    done
-}
-# pipe ARGUMENTS...: NetPIPE between n1 and n2; what berth says of its ranks.
-pipe() {
-    alice bash -c 'timeout 60 srun -w n1,n2 -N2 -n2 --mpi=pmi2 "$@" 2>&1; echo "status $?"' - \
-        --container-image=$old "$@" -o /dev/null 2>&1 |
-        grep -aoE '^status .*|berth: .*(rank . uses|ranks loaded).*' |
-        sed -E 's/^berth: n[12]: /n: /; s/rank [01] /rank N /' | sort -u
-}
 site n1 </dev/null
-promise '/dev/infiniband/uverbs*'
-equal "doctor lists what there is, and what is missing" "ok    host's network: libucp.so.0.0.0 (ucx)
-ok    host's network: libfabric.so.1.27.0 (libfabric)
-note  host's network: profile 'ucx' has '/dev/infiniband/uverbs*', and there is none" \
-    "$(on n1 alice berth doctor | grep 'network: ')"
-uses="image '$old': --mpi-bind=hybrid: rank N uses TCP between nodes, and none of the devices that the site's profile names (/dev/infiniband/uverbs*); UCX_LOG_LEVEL=info or FI_LOG_LEVEL=info tells why"
-equal "a rank that uses TCP in the place of the card is named" "n: warning: $uses
-status 0" "$(pipe --container-fabric=auto NPmpich2 -u 1000 -n 500)"
-matches "and ends a step that requires the network" "^n: ${uses//[()*]/.}
-status 1(37|43)\$" "$(pipe --container-fabric=required NPmpich2)"
-matches "or names it" "^n: ${uses//[()*]/.}
-status 1(37|43)\$" "$(pipe --container-fabric=ucx NPmpich2)"
-equal "tasks of one node need no card" "status 0" \
-    "$(pipe -w n1 -N1 --container-fabric=required NPmpich2 -u 1000 -n 200)"
-# openmpi ARGUMENTS...: Open MPI, which may send by TCP itself.
-openmpi() {
-    alice bash -c 'export OMPI_MCA_pml=ob1; timeout 60 srun -w n1,n2 -N2 -n2 --mpi=pmix "$@" 2>&1; echo "status $?"' - \
-        --container-image=$old "$@" -o /dev/null 2>&1 |
-        grep -aoE '^status .*|berth: .*(rank . uses|no rank of).*' | sed -E 's/^berth: n[12]: /n: /; s/rank [01] /rank N /' | sort -u
-}
-equal "so is one whose Open MPI has left the host's network" "n: warning: $uses
-status 0" "$(openmpi --container-fabric=auto NPopenmpi -u 1000 -n 500)"
-equal "where nothing is known of a card, that is told" \
-    "n: warning: image '$old': --mpi-bind=hybrid: no rank of this node was seen to load the host's libfabric.so.1.27.0 (libfabric), so their MPI may use another network; OMPI_MCA_pml_base_verbose=10 or UCX_LOG_LEVEL=info tells which
-status 0" "$(openmpi --container-fabric=libfabric NPopenmpi -u 1000 -n 50)"
-promise '/dev/full'
-equal "srun -v says that the device is open" \
-    "n: note: image '$old': --mpi-bind=hybrid: 1 of 1 ranks loaded the host's libucp.so.0.0.0 (ucx); with a device open (/dev/full): 1, with TCP between nodes: 0
-status 0" "$(pipe -v --container-fabric=ucx sh -c 'exec 9</dev/full; exec "$@"' - NPmpich2 -u 1000 -n 200)"
 one "an image that is newer, where a fabric is required: refused" \
     "--container-fabric=required: the image's own 'libucp.so.0' stays: the host's libucp.so.0.0.0 is older than the image's: .*; with auto the step runs all the same
 status 1\$" --container-image=$new --container-fabric=required /opt/t/mpich/who
 one "a program without MPI runs" "status 0\$" \
     --container-image=/images/a.sif --container-fabric=required true
-for node in n1 n2; do on "$node" root rm -rf /etc/slurm/profiles.d; done
 
 # A plugin of NCCL, which opens it by the path in a variable. This one is a libfabric of
 # another name that needs libfabric; so which release the process has says whose that is.
