@@ -25,7 +25,7 @@ if ! on n1 alice "$runtime" exec --help | grep -q ' --device '; then
         "$(step $device true)"
 fi
 
-on login alice mkdir -p cdi-bin
+on login alice bash -c 'mkdir -p cdi-bin; rm -f runtime.log'
 script "cdi-bin/$runtime_name" <<END
 #!/bin/bash
 if [[ "\$*" == "exec --help" ]]; then
