@@ -47,9 +47,8 @@ static const struct {
      "TYPE]... "
      "[--directory DIR] [--seconds N] [--quick] [--verbose] [--json]",
      "do Slurm, MPI, images and the network of two nodes fit together? Runs steps"},
-    {"run", berth_cli_run, "[--multi-prog] [OPTION...] [--] COMMAND|FILE [WORD...]",
-     "a command in an image, with the options of srun, without Slurm; --multi-prog: "
-     "what FILE says for this rank of an mpirun"},
+    {"run", berth_cli_run, "[OPTION...] [--] COMMAND [WORD...]",
+     "a command in an image, with the options of srun, without Slurm"},
 };
 
 enum { VERBS = sizeof(verbs) / sizeof(verbs[0]) };

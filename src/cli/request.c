@@ -134,18 +134,18 @@ int berth_cli_request(int argc, char **argv, struct berth_cli_flag *flag,
 {
     bool given[OPTIONS] = {false};
     struct berth_err err;
-    int command = read_request(argc, argv, flag->name, given, ret, &err);
-    bool has_lines = flag->is_of_lines && given[FLAG];
+    int command = read_request(argc, argv, flag ? flag->name : NULL, given, ret, &err);
 
     if (command < 0)
         return berth_cli_misused(&err);
     if (given[HELP])
         return BERTH_CLI_HELP;
-    if (!has_lines && check(argv[0], ret, &err) < 0)
+    if (check(argv[0], ret, &err) < 0)
         return berth_cli_misused(&err);
-    if (command == argc && (has_lines || ret->entrypoint != BERTH_YES))
+    if (command == argc && ret->entrypoint != BERTH_YES)
         return BERTH_CLI_USAGE;
-    flag->is_given = given[FLAG];
+    if (flag)
+        flag->is_given = given[FLAG];
     *ret_command = argv + command;
     return EXIT_SUCCESS;
 }

@@ -11,13 +11,11 @@
 /* An option of the verb itself. */
 struct berth_cli_flag {
     const char *name;
-    bool is_of_lines; /* if given, the command begins with a file of lines, and the
-                         request, which may have no image, is their default */
     bool is_given;
 };
 
 /* Read ARGV, whose first word is the verb, up to the command: the options of
- * request/option.h, --help and FLAG. Options win over the variables of
+ * request/option.h, --help and FLAG (NULL: none). Options win over the variables of
  * commandline/defaults.h, and variables over the default of the job. Returns
  * EXIT_SUCCESS with the request, which has an image or asks for the host, in *RET, the
  * words of the command in *RET_COMMAND, and whether FLAG was given in FLAG; or the

@@ -7,8 +7,8 @@
 #include "commandline/multiprog.h"
 #include "request/request.h"
 
-/* From a --multi-prog file to the rows of a table (request/components.h), for srun and
- * `berth run`. Borrows everything. */
+/* From a --multi-prog file to the rows of a table (request/components.h). Borrows
+ * everything. */
 struct berth_rows {
     const char *name; /* of the file, for messages */
     const struct berth_multiprog *file;

@@ -4,8 +4,6 @@
 
 #include "task/standalone.h"
 
-#include <ctype.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -26,65 +24,33 @@
 
 extern char **environ;
 
-/* The variables with the rank of a process, and with the number of ranks (NULL: none):
- * of the mpirun of Hydra (MPICH, Intel MPI, MVAPICH), Open MPI, PRRTE and PALS, and
- * last those of Slurm. */
-static const struct launcher {
-    const char *rank, *tasks;
-} launchers[] = {{"PMI_RANK", "PMI_SIZE"},
-                 {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-                 {"PMIX_RANK", NULL},
-                 {"PALS_RANKID", NULL},
-                 {"SLURM_PROCID", "SLURM_NTASKS"}};
+/* The variables with the rank of a process: of the mpirun of Hydra (MPICH, Intel MPI,
+ * MVAPICH), Open MPI, PRRTE and PALS, and last that of Slurm. */
+static const char *const ranks[] = {"PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK",
+                                    "PALS_RANKID", "SLURM_PROCID"};
 
-enum { LAUNCHERS = sizeof(launchers) / sizeof(*launchers), SLURM = LAUNCHERS - 1 };
+enum { LAUNCHERS = sizeof(ranks) / sizeof(*ranks), SLURM = LAUNCHERS - 1 };
 
-/* Returns which of the first COUNT launchers has started this process; NULL: none. */
-static const struct launcher *launcher_of(char *const *environment, int count)
+/* Returns the rank that the first COUNT variables give this process; NULL: none. */
+static const char *rank_of(char *const *environment, int count)
 {
-    for (int i = 0; i < count; i++)
-        if (berth_environ_value(environment, launchers[i].rank))
-            return &launchers[i];
-    return NULL;
+    const char *rank = NULL;
+
+    for (int i = 0; i < count && !rank; i++)
+        rank = berth_environ_value(environment, ranks[i]);
+    return rank;
 }
 
 static bool is_of_mpirun(char *const *environment)
 {
-    return launcher_of(environment, SLURM);
+    return rank_of(environment, SLURM);
 }
 
 bool berth_standalone_is_first(void)
 {
-    const struct launcher *launcher = launcher_of(environ, LAUNCHERS);
+    const char *rank = rank_of(environ, LAUNCHERS);
 
-    return !launcher || strcmp(getenv(launcher->rank), "0") == 0;
-}
-
-static int read_number(const char *variable, unsigned int *ret, struct berth_err *err)
-{
-    const char *text = getenv(variable);
-    char *end;
-    unsigned long number = text ? strtoul(text, &end, 10) : 0;
-
-    if (text && (!isdigit((unsigned char)*text) || *end || number > INT_MAX))
-        return berth_err_set(err, "%s: '%s' is not a number; leave it to mpirun",
-                             variable, text);
-    *ret = (unsigned int)number;
-    return 0;
-}
-
-int berth_standalone_rank(unsigned int *ret_rank, unsigned int *ret_tasks,
-                          struct berth_err *err)
-{
-    const struct launcher *launcher = launcher_of(environ, LAUNCHERS);
-
-    *ret_rank = 0;
-    *ret_tasks = launcher ? 0 : 1;
-    if (!launcher)
-        return 0;
-    if (launcher->tasks && read_number(launcher->tasks, ret_tasks, err) < 0)
-        return -1;
-    return read_number(launcher->rank, ret_rank, err);
+    return !rank || strcmp(rank, "0") == 0;
 }
 
 struct watch {
@@ -160,8 +126,7 @@ int berth_standalone_prepare(const struct berth_standalone *standalone,
     order.request = *standalone->request;
     order.request.env = variables;
     order.terms = *standalone->terms;
-    order.step = standalone->step;
-    order.programs = standalone->programs;
+    order.step.prints_component = order.step.prints_step = berth_standalone_is_first();
     order.runtime = standalone->site->runtime.path;
     if (make_rendezvous(standalone->site, &order, err) < 0 ||
         berth_order_put(&order, &text, err) < 0)

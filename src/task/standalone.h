@@ -19,8 +19,6 @@ struct berth_standalone {
     const struct berth_request *asked;   /* by the user */
     const struct berth_request *request; /* what the site has made of ASKED */
     const struct berth_terms *terms;     /* the terms of the site (probe/apply.h) */
-    struct berth_order_step step;        /* the place of this process in the step */
-    struct berth_strvec programs;        /* as in an order */
 };
 
 /* Put the order for berth-start into the environment of the calling process, and make
@@ -34,12 +32,6 @@ int berth_standalone_prepare(const struct berth_standalone *standalone,
 /* Become berth-start in front of COMMAND, words ended by NULL. Returns only when that
  * fails: -1 with a sentence in ERR. */
 int berth_standalone_become(char *const *command, struct berth_err *err);
-
-/* Read the rank of this process, and the number of ranks (0: not known), from the
- * variables of the mpirun or Slurm that has started it; without these, rank 0 of 1.
- * Returns 0, or -1 with a sentence in ERR. */
-int berth_standalone_rank(unsigned int *ret_rank, unsigned int *ret_tasks,
-                          struct berth_err *err);
 
 /* Is this the process that prints for all ranks what berth has chosen? */
 bool berth_standalone_is_first(void);

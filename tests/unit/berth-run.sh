@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # berth run, with a runtime that starts berth-init where it is instead of in an image.
 # Speaks TAP.
-# shellcheck disable=SC2016,SC2086 # words for other shells, and words of $ranks
+# shellcheck disable=SC2016,SC2086 # words for other shells
 
 berth=$PWD/tests/unit/berth-here
 built=$PWD/berth
@@ -60,101 +60,6 @@ expect 'a signal that ends the command gives 128 and its number' 143 '' \
 expect 'a command that is not there' 127 \
     "berth: n1: image 'T/a': command './gone' is not in the image; check the path, or mount it (--container-mounts)" \
     "$berth" run --container-image=a ./gone
-
-# What the lines of a file say for the ranks of an mpirun.
-# lines LINE...: the file conf.
-lines()
-{
-    printf '%s\n' "$@" >conf
-}
-tell="sh -c 'echo \"\$IMAGE \$N \$*\"' sh"
-ranks="$berth run --multi-prog"
-lines "0-1 --container-image=a $tell" '# a comment' "2 --container-image b $tell 1" "3 $tell host"
-for rank in PMI_RANK OMPI_COMM_WORLD_RANK PMIX_RANK PALS_RANKID SLURM_PROCID; do
-    expect "the line of a rank runs: $rank" 0 'T/b  1' env "$rank=2" $ranks conf
-done
-expect 'an mpirun counts, and not the task of Slurm in which it runs' 0 'T/b  1' \
-    env PMI_RANK=2 SLURM_PROCID=0 $ranks conf
-expect 'without an mpirun it is rank 0' 0 'T/a  ' $ranks conf
-expect 'words behind the file go to the command' 0 'T/a  x y z' env PMI_RANK=1 $ranks conf x 'y z'
-expect 'a line without an image runs on the host' 0 '  host x' env PMI_RANK=3 $ranks conf x
-expect 'options in front are the default of the lines' 0 'T/b 1 host' \
-    env PMI_RANK=3 "$berth" run --container-env=N=1 --multi-prog --container-image=b conf
-lines "0 --container-image=none $tell" "1 --container-env=N=%t.%o $tell" "* --container-env=N=%t.%o $tell %t"
-expect 'none on a line is the host' 0 '  ' env PMI_RANK=0 PMI_SIZE=4 $ranks --container-image=a conf
-expect 'a line knows its rank' 0 'T/a 1.0 ' env PMI_RANK=1 PMI_SIZE=4 $ranks --container-image=a conf
-expect 'the line for the remaining ranks knows the rank, too' 0 'T/a 3.3 3' \
-    env OMPI_COMM_WORLD_RANK=3 OMPI_COMM_WORLD_SIZE=4 $ranks --container-image=a conf
-expect 'without the number of ranks the line is refused' 1 \
-    "berth: --multi-prog: 'conf': line 3: %t or %o in an option of '*': say how many tasks there are (srun -n), or write their ranks" \
-    env PMIX_RANK=1 $ranks --container-image=a conf
-lines "0-1 --container-image=a $tell" '2 ./gone' '3 --container-image=b ./gone' "4 sh -c 'exit 7'"
-expect 'the exit status is that of the line' 7 '' env PMI_RANK=4 $ranks conf
-expect 'a command of a line that is not there' 127 \
-    "berth: n1: image 'T/b': command './gone' is not in the image; check the path, or mount it (--container-mounts)" \
-    env PMI_RANK=3 $ranks conf
-expect 'a missing command of a line on the host' 127 \
-    "berth: run: command './gone': No such file or directory; check the name, or give its path" \
-    env PMI_RANK=2 $ranks conf
-account()
-{
-    env "$@" $ranks --container-explain conf | grep "^ranks"
-}
-expect 'the first rank of a line gives its account' 0 \
-    "ranks 0-1: run $tell in T/a" account PMI_RANK=0
-expect 'no other rank does' 1 '' account PMI_RANK=1
-expect 'a line on the host has an account, too, and does not run' 0 \
-    "ranks 2: run ./gone without a container" account PMI_RANK=2
-
-# wrong NAME SENTENCE LINE...: a file that is refused, whosever line it is.
-wrong()
-{
-    wrong_name=$1
-    sentence=$2
-    shift 2
-    lines '0 --container-image=a true' "$@"
-    expect "$wrong_name" 1 "berth: --multi-prog: 'conf': line $sentence" \
-        env PMI_RANK=0 $ranks conf
-}
-wrong 'a line with an option of Slurm' \
-    "2: '-n3' is not an option that a line can have; expected a program, or options for its image; options of Slurm go to srun" \
-    '1 -n3 true'
-wrong 'a line without a program' '2: no program; write one after the ranks and the options' \
-    '1 --container-image=b'
-wrong 'a line whose ranks are none' \
-    "3: 'x' is not a list of ranks; expected one like 0-3,8, or * for those that no other line has" '' 'x true'
-wrong 'a rank on two lines' '3: rank 0 is on line 1, too; write it once, and * on the last line' '1 true' '0-3 true'
-wrong 'an mpirun in each of several ranks' \
-    '2: --mpi-bind=local: only one task may start an mpirun, but 3 tasks would; use -n1 -c3, or --mpi-bind=local-each for an mpirun in every task' \
-    '1-3 --container-image=a --mpi-bind=local true'
-expect 'a rank on no line' 1 \
-    "berth: --multi-prog: 'conf': no line has rank 4; write one, or start fewer ranks" \
-    env PMI_RANK=4 $ranks conf
-: >conf
-expect 'a file without lines' 1 \
-    "berth: --multi-prog: 'conf': no line has rank 0; write one, or start fewer ranks" $ranks conf
-expect 'a file that is not there' 1 "berth: --multi-prog: 'gone': No such file or directory" $ranks gone
-expect 'a directory' 1 "berth: --multi-prog: 'a': Is a directory" $ranks a
-says 'no file is a wrong use' 2 'usage: berth run [--multi-prog] [OPTION...]' \
-    $ranks --container-image=a --container-entrypoint
-expect 'a rank that is not a number' 1 \
-    "berth: PMI_RANK: '1x' is not a number; leave it to mpirun" env PMI_RANK=1x $ranks conf
-lines '0 --mpi-bind=host true' '1 --mpi-bind=hybrid true'
-for rank in 0 1; do
-    says "two MPI libraries in one MPI_COMM_WORLD are refused by rank $rank" 1 \
-        'and both would wait for each other in MPI_Init' \
-        env PMI_RANK=$rank $ranks --container-image=a conf
-done
-lines '* true'
-expect 'options without an image on any line' 1 \
-    'berth: --container-writable: it needs an image; add --container-image=IMAGE' \
-    $ranks --container-writable conf
-lines '* --container-image=none echo it runs'
-expect 'an account where all lines are on the host' 1 \
-    'berth: --container-explain: no line of the --multi-prog file runs in an image; name an image' \
-    $ranks --container-image=a --container-explain conf
-expect 'the file is for berth run' 2 "berth: explain: '--multi-prog' is not an option; see berth explain --help" \
-    "$berth" explain --multi-prog conf
 
 # Which flags the runtime gets.
 flags()
@@ -251,23 +156,13 @@ mkdir slurm
 echo "required berth.so config=$T/site.yaml" >slurm/plugstack.conf
 echo 'runtime: {raw_args: deny}' >site.yaml
 chmod 755 .
-lines '0 --container-image=a --container-args=-C true' '1 --container-image=a true'
-expect 'what the site denies is denied on a line' 1 \
-    'berth: --container-args: this site does not allow it; leave it out (T/site.yaml:1)' \
-    env "SLURM_CONF=$T/slurm/slurm.conf" $ranks conf
-expect 'other ranks of the file still run' 0 '' env PMI_RANK=1 "SLURM_CONF=$T/slurm/slurm.conf" $ranks conf
 for verb in run explain; do
     expect "what the site denies is denied to $verb" 1 \
         'berth: --container-args: this site does not allow it; leave it out (T/site.yaml:1)' \
         env "SLURM_CONF=$T/slurm/slurm.conf" "$berth" "$verb" --container-image=a --container-args=-C true
 done
 
-echo "required berth.so option_prefix=b-" >slurm/plugstack.conf
-lines "0 --b-container-image=a $tell"
-expect 'options of a line may have the prefix of the site' 0 'T/a  ' \
-    env "SLURM_CONF=$T/slurm/slurm.conf" $ranks conf
-
-says 'no command is a wrong use' 2 'usage: berth run [--multi-prog] [OPTION...]' "$berth" run --container-image=a
+says 'no command is a wrong use' 2 'usage: berth run [OPTION...]' "$berth" run --container-image=a
 says '--help lists the options' 0 '  --container-image=PATH' "$berth" run --help
 says '--help shows optional values' 0 '  --mpi-bind[=auto|' "$berth" run --help
 

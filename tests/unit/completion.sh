@@ -57,7 +57,6 @@ if ! without bash 'bash completes words'; then
     offers '--brief --json' "$share/bash-completion/completions/berth" berth doctor --
     offers '--container-workdir= --container-writable' "$share/bash-completion/completions/berth" berth run --container-w
     offers 'host hybrid' "$share/bash-completion/completions/berth" berth run --mpi-bind = h
-    offers '--multi-prog' "$share/bash-completion/completions/berth" berth run --mu
     offers 'image.sif' "$share/bash-completion/completions/berth" berth run --container-image = ima
     offers '' "$share/bash-completion/completions/berth" berth run --container-env = x
     offers 'docker://' "$share/bash-completion/completions/berth" berth run --container-image = doc

