@@ -547,6 +547,9 @@ int berth_replacement_verify(struct berth_replacement *replacement,
     /* The host's copies may need other libraries. */
     if (replacement->done != mounted && list(replacement, scan, env, err) < 0)
         return -1;
+    if (berth_loader_check_c_library(scan->loader, scan->runner, env,
+                                     &replacement->closure, err) < 0)
+        return -1;
     return check_replaced(replacement, scan, scan->runner, &replacement->closure, err);
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/environ.h"
 #include "base/hash.h"
 #include "base/resolve.h"
 #include "base/text.h"
@@ -29,7 +30,7 @@ static bool is_musl(const char *loader)
 /* Variables of the loader that it gets: to list what a program maps when it runs, and
  * to find libraries. */
 static const char *const as_it_runs[] = {
-    "LD_LIBRARY_PATH=", "LD_PRELOAD=", "LD_AUDIT=", NULL};
+    "LD_LIBRARY_PATH=", "LD_PRELOAD=", "LD_AUDIT=", "LD_WARN=", NULL};
 static const char *const to_find[] = {"LD_LIBRARY_PATH=", NULL};
 
 /* Copies ENV for LOADER, with the variable that makes glibc's list and not run the
@@ -209,6 +210,50 @@ int berth_loader_list(struct berth_factcache *cache, const char *loader,
     }
     *ret_closure = closure;
     return 0;
+}
+
+/* Is the directory of FILE one of LIST, which is separated by colons? */
+static bool is_in_list(const char *file, const char *list)
+{
+    size_t length = (size_t)(strrchr(file, '/') - file);
+
+    for (; list; list = strchr(list, ':') ? strchr(list, ':') + 1 : NULL)
+        if (strncmp(list, file, length) == 0 &&
+            strchr(":", list[length + strspn(list + length, "/")]))
+            return true;
+    return false;
+}
+
+int berth_loader_check_c_library(const char *loader, const char *file, char *const *env,
+                                 const struct berth_closure *closure,
+                                 struct berth_err *err)
+{
+    const struct berth_closure_item *item = berth_closure_find(closure, "libc.so.6");
+    const char *list = berth_environ_value(env, "LD_LIBRARY_PATH");
+    BERTH_STRVEC struct berth_strvec warned = {0};
+    struct berth_closure relocated;
+    int result = 0;
+
+    if (!item || !item->path || !strchr(item->path, '/') || !list ||
+        !is_in_list(item->path, list))
+        return 0;
+    berth_strvec_push(&warned, "LD_WARN=yes");
+    for (; *env; env++)
+        berth_strvec_push(&warned, *env);
+    if (warned.failed)
+        return berth_err_oom(err);
+    if (berth_loader_list(NULL, loader, file, warned.items, &relocated, err) < 0)
+        return -1;
+    for (size_t i = 0; i < relocated.said.count && result == 0; i++)
+        if (strstr(relocated.said.items[i], "GLIBC_PRIVATE"))
+            result = berth_err_set(
+                err,
+                "LD_LIBRARY_PATH puts '%s' before the C library of the image, whose "
+                "loader cannot use it; unset APPTAINERENV_LD_LIBRARY_PATH, or take "
+                "that directory out of it",
+                item->path);
+    berth_closure_fini(&relocated);
+    return result;
 }
 
 int berth_loader_find(struct berth_factcache *cache, const char *loader,

@@ -22,6 +22,13 @@ int berth_loader_list(struct berth_factcache *cache, const char *loader,
                       const char *file, char *const *env,
                       struct berth_closure *ret_closure, struct berth_err *err);
 
+/* Refuses a libc.so.6 in CLOSURE, that of FILE in ENV, that comes from a directory of
+ * LD_LIBRARY_PATH and is not of the same glibc as LOADER: the program would die before
+ * its first instruction, although all libraries are found. */
+int berth_loader_check_c_library(const char *loader, const char *file, char *const *env,
+                                 const struct berth_closure *closure,
+                                 struct berth_err *err);
+
 /* Asks where LOADER finds the SONAMEs NAMES (ends in NULL) for PROGRAM, which must not
  * have a search path of its own: in LD_LIBRARY_PATH of ENV, by ld.so.cache, or in the
  * usual directories. Appends the paths of those that exist to RET. Returns 0, or -1

@@ -3,6 +3,7 @@
 
 #include "discover/loader.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -285,6 +286,51 @@ START_TEST(what_is_missing_is_looked_for_again)
 }
 END_TEST
 
+static const struct {
+    const char *path;  /* LD_LIBRARY_PATH */
+    const char *warns; /* what the loader writes with LD_WARN */
+    bool is_refused;
+} c_libraries[] = {
+    {"/x:/host/lib/:/y", "undefined symbol: f, version GLIBC_PRIVATE (libc.so.6)",
+     true},
+    {"/host/lib", "undefined symbol: f, version GLIBC_PRIVATE (libc.so.6)", true},
+    {"/host/lib", "undefined symbol: f (libmpi.so)", false},
+    {"/host/lib64:/host", "undefined symbol: f, version GLIBC_PRIVATE (libc.so.6)",
+     false},
+};
+
+/* The script has musl's name, so that no LD_TRACE_LOADED_OBJECTS keeps it from running.
+ */
+START_TEST(another_c_library_is_refused)
+{
+    BERTH_FREE char *path = unit_path(directory, "ld-musl-c.so.1");
+    BERTH_STRVEC struct berth_strvec env = {0};
+    BERTH_BUF struct berth_buf script = {0};
+    struct berth_closure closure;
+    struct berth_err err;
+
+    berth_buf_addf(&script,
+                   "#!/bin/sh\nprintf '\\tlibc.so.6 => /host/lib/libc.so.6 (0x1)\\n'\n"
+                   "[ -z \"$LD_WARN\" ] || echo '%s'\n",
+                   c_libraries[_i].warns);
+    unit_write(path, script.text, script.used);
+    ck_assert_int_eq(chmod(path, 0755), 0);
+    berth_strvec_pushf(&env, "LD_LIBRARY_PATH=%s", c_libraries[_i].path);
+    ck_assert_int_eq(berth_loader_list(NULL, path, program, env.items, &closure, &err),
+                     0);
+    ck_assert_int_eq(
+        berth_loader_check_c_library(path, program, env.items, &closure, &err),
+        c_libraries[_i].is_refused ? -1 : 0);
+    if (c_libraries[_i].is_refused)
+        ck_assert_str_eq(
+            err.text, "LD_LIBRARY_PATH puts '/host/lib/libc.so.6' before the C "
+                      "library of the image, whose loader cannot use it; unset "
+                      "APPTAINERENV_LD_LIBRARY_PATH, or take that directory out of it");
+    berth_closure_fini(&closure);
+    ck_assert_int_eq(unlink(path), 0);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("loader");
@@ -296,6 +342,7 @@ int main(void)
     tcase_add_test(tests, a_loader_that_is_not_there_is_named);
     tcase_add_test(tests, musl_is_asked_otherwise);
     tcase_add_test(tests, babble_is_no_list);
+    tcase_add_loop_test(tests, another_c_library_is_refused, 0, COUNT(c_libraries));
     tcase_add_test(tests, names_are_found_where_the_loader_looks);
     tcase_add_test(tests, what_is_missing_is_looked_for_again);
     tcase_add_loop_test(tests, an_answer_is_known_until_something_changes, 0,

@@ -6,7 +6,7 @@
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.sh"
 
-need_images a b noshell
+need_images a b noshell mpich
 
 A=/images/a.sif
 small=/images/noshell.sif
@@ -409,6 +409,12 @@ in_image "a squashfs file that is none" "'/srv/cwd' is not a squashfs file; make
 printf 'hsqs%0200d' 0 | on login alice sh -c 'cat >cut.sqsh'
 in_image "a squashfs file that is cut off" "did not start it: .*; make that squashfs file again" \
     --container-mounts=cut.sqsh:/mnt:sqsh
+if [[ $release == trixie ]]; then # where the host's C library is not the image's
+    matches "the host's libraries beside the image's, by a variable" \
+        "--mpi-bind=host: LD_LIBRARY_PATH puts '/host/lib/libc.so.6' before the C library of the image, whose loader cannot use it; unset APPTAINERENV_LD_LIBRARY_PATH, or take that directory out of it" \
+        "$(alice env APPTAINER_BIND=/usr/lib/x86_64-linux-gnu:/host/lib APPTAINERENV_LD_LIBRARY_PATH=/host/lib \
+            srun -n1 --mpi=pmi2 --container-image=/images/mpich.sif --mpi-bind=host mpiring 2>&1)"
+fi
 in_image "a word for the runtime that is no flag" "did not start it: .*; look in --container-args for a word" \
     --container-args="--cleanenv nv"
 in_image "an MPI that the host does not have" "no MPI called 'none'; .*expected one of them, or auto" \
