@@ -33,8 +33,8 @@ static int list_binds(const char *value, const char *directory,
             continue;
         if (berth_path_absolute(source, directory ? directory : "/", &path, err) < 0)
             return -1;
-        berth_strvec_pushf(mounts, "%s:%s%s:rw", path, *destination == '/' ? "" : "/",
-                           destination);
+        berth_strvec_pushf(mounts, "%s:%s%s:%s", path, *destination == '/' ? "" : "/",
+                           destination, rest && strcmp(rest, "ro") == 0 ? "ro" : "rw");
     }
     return 0;
 }
@@ -51,8 +51,8 @@ static bool is_bind(const char *flag)
     return is_flag(flag, "BIND") || is_flag(flag, "BINDPATH");
 }
 
-static int list_variables(const struct berth_mountrules_task *task,
-                          struct berth_strvec *mounts, struct berth_err *err)
+int berth_mountrules_variables(const struct berth_mountrules_task *task,
+                               struct berth_strvec *mounts, struct berth_err *err)
 {
     for (char *const *item = task->environment; *item; item++) {
         const char *flag = berth_flags_variable(*item);
@@ -76,7 +76,7 @@ int berth_mountrules_list(const struct berth_request *request,
         request->home != BERTH_NO)
         berth_strvec_pushf(mounts, "%s:%s:rw", task->directory, task->directory);
     *ret_named = mounts->count;
-    if (list_variables(task, mounts, err) < 0)
+    if (berth_mountrules_variables(task, mounts, err) < 0)
         return -1;
     return mounts->failed ? berth_err_oom(err) : 0;
 }

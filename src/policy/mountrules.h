@@ -26,6 +26,10 @@ int berth_mountrules_list(const struct berth_request *request,
                           struct berth_strvec *mounts, size_t *ret_named,
                           struct berth_err *err);
 
+/* Appends only the mounts of the last kind. */
+int berth_mountrules_variables(const struct berth_mountrules_task *task,
+                               struct berth_strvec *mounts, struct berth_err *err);
+
 /* If SITE forbids mounts, checks that the source that was checked is the one that is
  * mounted. SOURCES are the real paths of MOUNTS. berth mounts the first COUNT of
  * MOUNTS, those of the request, by these paths, which must exist and have no `:`. The

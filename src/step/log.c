@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/text.h"
+#include "policy/flags.h"
 
 int berth_log_open(struct berth_err *err)
 {
@@ -73,6 +75,31 @@ static void find_last_words(int fd, char *line, size_t size)
     snprintf(line, size, "%s", *text ? text : "it said nothing");
 }
 
+/* The variable in ENVIRONMENT by which the runtime mounts the source that WORDS names;
+ * NULL: there is none. */
+static const char *find_bind(const char *words, char *const *environment)
+{
+    static const char before[] = "mount source ";
+    const char *source = strstr(words, before);
+    size_t length;
+
+    if (!source)
+        return NULL;
+    source += strlen(before);
+    length = strcspn(source, " ");
+    for (; *environment; environment++) {
+        const char *flag = berth_flags_variable(*environment);
+        const char *at = flag && berth_text_starts(flag, "BIND") ? *environment : NULL;
+
+        while (at && (at = strpbrk(at, "=,")) &&
+               (strncmp(++at, source, length) != 0 || !strchr(":,", at[length])))
+            ;
+        if (at)
+            return *environment;
+    }
+    return NULL;
+}
+
 /* Returns the remedy for a fault: the first row that fits. The words of the faults are
  * those of Apptainer. */
 static const char *advise(const char *words, const struct berth_request *request)
@@ -128,9 +155,17 @@ static const char *advise(const char *words, const struct berth_request *request
 
 int berth_log_explain(int fd, const struct berth_launch *launch, struct berth_err *err)
 {
+    const char *variable;
     char words[512];
 
     find_last_words(fd, words, sizeof(words));
+    variable = find_bind(words, launch->environment);
+    if (variable)
+        return berth_err_set(err,
+                             "image '%s': %s did not start it: %s; unset %.*s, which "
+                             "names it, or mount what is on every node",
+                             berth_request_name(launch->request), launch->runtime,
+                             words, (int)strcspn(variable, "="), variable);
     return berth_err_set(err, "image '%s': %s did not start it: %s; %s",
                          berth_request_name(launch->request), launch->runtime, words,
                          advise(words, launch->request));

@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "job/ask.h"
 #include "plan/envdiff.h"
+#include "policy/mountrules.h"
 #include "probe/image.h"
 #include "probe/runtime.h"
 #include "report/explain.h"
@@ -40,6 +41,34 @@ static int add_mounts(const struct berth_strvec *mounts, const char *from,
         berth_explain_add_mount(explain, mount.source, mount.destination, mount.mode,
                                 from, why);
         berth_mount_fini(&mount);
+    }
+    return 0;
+}
+
+/* Add what the runtime mounts by a variable of the task. */
+static int add_variables(const struct berth_launch *launch,
+                         struct berth_explain *explain, struct berth_err *err)
+{
+    static const char *const names[] = {"APPTAINER_BIND", "APPTAINER_BINDPATH",
+                                        "SINGULARITY_BIND", "SINGULARITY_BINDPATH"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const char *value = berth_environ_value(launch->environment, names[i]);
+        BERTH_STRVEC struct berth_strvec mounts = {0};
+        BERTH_BUF struct berth_buf variable = {0};
+        char *environment[] = {NULL, NULL};
+        const struct berth_mountrules_task task = {.environment = environment,
+                                                   .directory = launch->directory};
+
+        if (!value)
+            continue;
+        berth_buf_addf(&variable, "%s=%s", names[i], value);
+        environment[0] = variable.text;
+        if (variable.failed)
+            return berth_err_oom(err);
+        if (berth_mountrules_variables(&task, &mounts, err) < 0 ||
+            add_mounts(&mounts, BERTH_FROM_USER, names[i], explain, err) < 0)
+            return -1;
     }
     return 0;
 }
@@ -76,7 +105,8 @@ static int list_mounts(const struct berth_launch *launch,
     if (launch->request->home == BERTH_YES && launch->home)
         berth_explain_add_mount(explain, launch->home, launch->home, BERTH_MOUNT_RW,
                                 BERTH_FROM_USER, "--container-mount-home");
-    if (add_mounts(&user, BERTH_FROM_USER, "--container-mounts", explain, err) < 0 ||
+    if (add_variables(launch, explain, err) < 0 ||
+        add_mounts(&user, BERTH_FROM_USER, "--container-mounts", explain, err) < 0 ||
         add_mounts(&site, BERTH_FROM_SITE, "the site mounts it in every container",
                    explain, err) < 0 ||
         add_mounts(launch->mounts, BERTH_FROM_BERTH,

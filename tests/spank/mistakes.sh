@@ -105,6 +105,14 @@ done
 expect 'a step without images' 0 '0 host: ./x
 1 host: ocn' srun ./x : ocn
 
+# A mount that hides the image's files: one line for all of them.
+expect 'mounts over /usr and /etc' 0 \
+    "srun: $WARNING --container-mounts=/usr:/usr hides the image's /usr; mount it at another place, such as /host/usr
+0 image=T/a&mounts=/usr:/usr:rw&mounts=/etc:/etc:rw: ./x" \
+    srun --container-image=a --container-mounts=/usr:/usr,/etc:/etc ./x
+expect 'mounts below them' 0 '0 image=T/a&mounts=/usr/share:/usr/share:rw: ./x' \
+    srun --container-image=a --container-mounts=/usr/share:/usr/share ./x
+
 # Scripts that start no program in the image.
 nothing='runs on the host; only commands that srun starts, in it or in a script that it calls, run in the image: srun COMMAND'
 printf '#!/bin/sh\n#SBATCH -n2\n# srun is for others\n./app\n' >host.sh

@@ -359,7 +359,7 @@ static const struct {
     {"forbidden=/secret", "APPTAINER_BIND=/ok,/secret", "image=/a",
      FORBIDS("/secret:/secret:rw")},
     {"forbidden=/secret", "SINGULARITY_BINDPATH=../../secret:x:ro", "image=/a",
-     FORBIDS("/home/u/../../secret:/x:rw")},
+     FORBIDS("/home/u/../../secret:/x:ro")},
     {"forbidden=/secret", "APPTAINER_MOUNT=type=bind", "image=/a",
      ONLY_BY_OPTION("APPTAINER_MOUNT")},
     {"forbidden=/secret", "APPTAINER_BIND=/a\\:b:/x", "image=/a",

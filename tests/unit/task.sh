@@ -158,6 +158,10 @@ fails 'FATAL: could not open image x' \
     'look in --container-args for a word that is not a flag, or a flag without its value'
 fails "FATAL: you don't have write permissions" 'use --container-writable instead of a flag'
 fails "FATAL: mount source x doesn't exist" 'mount what is on every node'
+printf '#!/bin/sh\necho "FATAL: mount source /opt/cray doesn'"'t"' exist" >&2\nexit 255\n' >failing
+expect 'a mount by a variable of the user' 255 \
+    "berth: n1: image 'T/a': T/failing did not start it: FATAL: mount source /opt/cray doesn't exist; unset APPTAINER_BIND, which names it, or mount what is on every node" \
+    env APPTAINER_BIND=/opt/crayons,/opt/cray:/x BERTH_TASK_ORDER="$(order "image=$T/a;task:runtime=$T/failing")" "$task" ./app
 fails 'FATAL: could not mount /x: not a directory' \
     'mount a directory over a directory, and a file over a file (--container-mounts)'
 

@@ -56,6 +56,9 @@ equal "JSON: the form" 1 "$(of form <<<"$seen")"
 equal "JSON: a mount of the user" \
     "{'source': '/shared', 'destination': '/s', 'read_only': True, 'squashfs': False, 'from': 'user', 'why': '--container-mounts'}" \
     "$(of mounts 0 <<<"$seen")"
+equal "JSON: a mount by a variable of the user" \
+    "{'source': '/shared', 'destination': '/s', 'read_only': True, 'squashfs': False, 'from': 'user', 'why': 'APPTAINER_BIND'}" \
+    "$(alice env APPTAINER_BIND=/shared:/s:ro srun -n1 "$A" $json ./run-me | of mounts 0)"
 equal "JSON: a variable of the user, which is not UTF-8" \
     "[('caf�', 'user', '--container-env')]" "$(changes V <<<"$seen")"
 equal "JSON: the image" "SIF file" "$(of image kind <<<"$seen")"
