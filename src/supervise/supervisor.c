@@ -65,7 +65,7 @@ struct supervisor {
     int fds[DESCRIPTORS]; /* those that become TASKS to STDERR */
 };
 
-/* If RESULT is a refusal, put the image and the value of --mpi-bind in front of it. */
+/* Put the image before a refusal, and --mpi-bind if that names no other option. */
 static int name_refusal(const struct supervisor *supervisor, int result,
                         struct berth_err *err)
 {
@@ -73,7 +73,7 @@ static int name_refusal(const struct supervisor *supervisor, int result,
 
     if (result == 0)
         return 0;
-    if (berth_request_mpi_chosen(request))
+    if (berth_request_mpi_chosen(request) && *err->text != '-')
         berth_err_at(err, "--mpi-bind=%s", request->mpi);
     return berth_err_at(err, "image '%s'", berth_request_name(request));
 }

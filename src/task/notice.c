@@ -6,11 +6,13 @@
 #include "task/notice.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/environ.h"
+#include "base/text.h"
 #include "probe/runtime.h"
 #include "step/report.h"
 #include "task/record.h"
@@ -28,6 +30,15 @@ static bool is_verbose(const struct berth_notice *notice)
     return berth_notice_is_verbose(notice->environment);
 }
 
+/* Does the host's C library come with its MPI? There is nothing to do about it. */
+static bool brings_c_library(const struct berth_binding *binding)
+{
+    for (size_t i = 1; i < binding->binds.count; i += 2)
+        if (strcmp(berth_text_base(binding->binds.items[i]), "libc.so.6") == 0)
+            return true;
+    return false;
+}
+
 /* Does this node print whose MPI runs? One node does for the step if berth has chosen
  * the MPI; each node does if nodes may differ, or if the user asks. */
 static bool says_choice(const struct berth_notice *notice)
@@ -38,7 +49,10 @@ static bool says_choice(const struct berth_notice *notice)
                     !berth_request_names_fabric(request));
 
     return is_verbose(notice) || berth_request_is_explained(request) ||
-           notice->binding->differs || (notice->order->step.prints_step && is_auto);
+           notice->binding->differs ||
+           (notice->order->step.prints_step && is_auto &&
+            (berth_request_has_libraries(request) ||
+             berth_request_has_fabric(request) || !brings_c_library(notice->binding)));
 }
 
 /* Print whose MPI runs, and what may go wrong. */
@@ -56,6 +70,15 @@ static void print_choice(const struct berth_notice *notice)
                           berth_request_cause_value(request), warning);
 }
 
+/* Can the tasks be ranks, by --mpi-bind or by srun --mpi? */
+static bool may_use_mpi(const struct berth_notice *notice)
+{
+    const char *manager = berth_environ_value(notice->environment, "SLURM_MPI_TYPE");
+
+    return berth_request_mpi_chosen(&notice->order->request) ||
+           (manager && strcmp(manager, "none") != 0);
+}
+
 /* Print that ranks of this node in different images do not read each other's memory;
  * the other ways are slower. */
 static void print_no_cma(const struct berth_notice *notice)
@@ -63,7 +86,8 @@ static void print_no_cma(const struct berth_notice *notice)
     const struct berth_order *order = notice->order;
     const char *why = notice->apart ? notice->apart : notice->binding->no_cma;
 
-    if (why && order->container.others + order->container.hosts > 0 &&
+    if (why && may_use_mpi(notice) &&
+        order->container.others + order->container.hosts > 0 &&
         (order->step.prints_component || is_verbose(notice)) &&
         !berth_request_mpi_declined(&order->request))
         berth_report_line(STDERR_FILENO, notice->node,

@@ -126,7 +126,7 @@ one() {
 }
 
 one "an image that is newer: refused" \
-    "^berth: n1: image '$new': --mpi-bind=hybrid: --container-fabric=ucx: the host's libucp.so.0.0.0 is older than the image's: it lacks [0-9]+ symbols of that, and has [0-9]+ others; leave --container-fabric out
+    "^berth: n1: image '$new': --container-fabric=ucx: the host's libucp.so.0.0.0 is older than the image's: it lacks [0-9]+ symbols of that, and has [0-9]+ others; leave --container-fabric out
 status 1\$" --container-image=$new --container-fabric=ucx /opt/t/mpich/who
 for it in ucx:4.2.3:libucp.so.0.0.0 libfabric:5.0.2:libfabric.so.1.27.0; do
     IFS=: read -r fabric version library <<<"$it"
@@ -146,7 +146,7 @@ rank 0 of 1 on n1 in mpibookworm: MPICH [^
 status 0\$" --container-image=$old --container-fabric=auto \
     python3 -c "'import os; os.execv(\"/opt/t/mpich/who\", [\"who\"])'"
 one "no such library in the image" \
-    "^berth: n1: image '/images/a.sif': --mpi-bind=hybrid: --container-fabric=ucx: the image has no 'libucp.so.0' that the host's could stand for; leave --container-fabric out
+    "^berth: n1: image '/images/a.sif': --container-fabric=ucx: the image has no 'libucp.so.0' that the host's could stand for; leave --container-fabric out
 status 1\$" --container-image=/images/a.sif --container-fabric=ucx true
 one "nor with auto, which says so" \
     "^berth: n1: note: the image has no library that a fabric of this host could stand for .--container-fabric=auto.
@@ -156,7 +156,7 @@ one "a program that does not use it" \
 rank 0 of 1 .*
 status 0\$" --container-image=$old --container-fabric=libfabric /opt/t/mpich/who
 one "no such fabric on the host" \
-    "^berth: n1: image '$old': --mpi-bind=hybrid: --container-fabric=cxi: this host has no such fabric; see .berth profiles.
+    "^berth: n1: image '$old': --container-fabric=cxi: this host has no such fabric; see .berth profiles.
 status 1\$" --container-image=$old --container-fabric=cxi true
 one "with the host's MPI it does nothing" \
     "rank 0 of 1 on n1 in mpibookworm: MPICH Version: +4.2.1 [^
