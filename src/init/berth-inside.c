@@ -131,20 +131,14 @@ static void forward(int socket, int number)
         raise(SIGSTOP);
 }
 
-/* Open a file of this container for the supervisor, and send its descriptor, or errno.
- */
-static void send_file(int socket, const struct berth_hostcommand_file *file)
+/* Send a descriptor of what this container has at PATH. */
+static void send_file(int socket, const char *path)
 {
-    int fd = open(file->path, file->flags | O_NONBLOCK | O_CLOEXEC);
-    int error = errno;
+    int fd = open(path, O_PATH | O_CLOEXEC);
 
-    if (fd >= 0) {
-        berth_job_send(socket, BERTH_HOSTCOMMAND_FILE, fd);
+    berth_job_send(socket, BERTH_HOSTCOMMAND_FILE, fd);
+    if (fd >= 0)
         close(fd);
-    } else {
-        berth_job_send(socket, BERTH_HOSTCOMMAND_NO_FILE, -1);
-        berth_job_send(socket, error, -1);
-    }
 }
 
 /* Receive a message of the supervisor. Returns 0 with *RET_STATUS if the command has
@@ -158,11 +152,12 @@ static int receive(int socket, bool *begun, int *ret_status, struct berth_err *e
     while ((count = recv(socket, &file, sizeof(file) - 1, 0)) < 0 &&
            errno == ECONNRESET)
         ;
-    if (*begun && count > (ssize_t)sizeof(*ret_status)) {
-        send_file(socket, &file);
+    if (*begun && count > (ssize_t)sizeof(*ret_status) &&
+        file.answer == BERTH_HOSTCOMMAND_SEES) {
+        send_file(socket, file.path);
         return 1;
     }
-    *ret_status = file.flags;
+    *ret_status = file.answer;
     if (count != (ssize_t)sizeof(*ret_status) && *begun)
         return berth_err_set(err, "the process that ran the command was killed; run "
                                   "the command again");

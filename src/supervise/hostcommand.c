@@ -224,8 +224,8 @@ static int prepare(struct command *command, struct berth_err *err)
     if (berth_outside_environment(&outside, &command->environment, err) < 0)
         return -1;
     berth_cloexec_from(STREAMS);
-    return berth_hostfiles_carry(command->socket, words + BERTH_HOSTCOMMAND_NAME,
-                                 &command->environment, launch->environment, err);
+    return berth_hostfiles_check(command->socket, outside.command,
+                                 command->environment.items, err);
 }
 
 _Noreturn static void become(const struct command *command, pid_t parent)

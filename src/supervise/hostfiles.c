@@ -1,46 +1,65 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lets a program in a container open files, and gives their contents to a command of
- * the host. */
+/* Compares files that a program in a container sees with those of the host. */
 
 #include "supervise/hostfiles.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/environ.h"
-#include "base/fd.h"
+#include "base/text.h"
+#include "commandline/srunwords.h"
 #include "job/hostcommand.h"
 #include "job/message.h"
-#include "plan/outsidefiles.h"
 
-/* Returns the kind of the next message. Ends this process if the program has ended or
- * sends nothing. */
-static int receive(int socket, int *ret_fd)
+/* The options of srun that name files. The file of --multi-prog stands where the
+ * command does. */
+static const struct row {
+    const char *option;
+    char letter;
+} rows[] = {{"--error", 'e'}, {"--input", 'i'}, {"--multi-prog", 0}, {"--output", 'o'}};
+
+enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
+
+/* Returns the option that WORD is, or a start of; NULL: another one. */
+static const char *find_option(const struct berth_srunword *word)
 {
-    enum { PATIENCE_MS = 60000 }; /* a file system may be slow */
+    enum { LEAST = 4 }; /* other options begin with the same letter */
+    size_t length = word->name ? strcspn(word->name, "=") : 0;
 
-    for (;;) {
-        struct pollfd fd = {.fd = socket, .events = POLLIN};
-        int count = poll(&fd, 1, PATIENCE_MS);
-        int kind = count > 0 ? berth_job_receive(socket, ret_fd) : count;
+    for (int i = 0; i < ROWS; i++)
+        if (word->letter
+                ? word->letter == rows[i].letter
+                : length >= LEAST && strncmp(rows[i].option, word->name, length) == 0)
+            return rows[i].option;
+    return NULL;
+}
 
-        if (kind > 0)
-            return kind;
-        if (kind == 0 || (errno != EAGAIN && errno != EINTR))
-            _exit(EXIT_FAILURE);
-    }
+/* Is VALUE a stream of the command? Those are the program's. */
+static bool is_stream(const char *value)
+{
+    static const char *const streams[] = {"/dev/fd/", "/dev/null", "/dev/std",
+                                          "/proc/self/fd/", NULL};
+
+    return berth_text_starts_any(value, streams);
+}
+
+/* Does VALUE say which task has the stream (srun(1))? */
+static bool is_task(const char *value)
+{
+    return *value == '-' || strcasecmp(value, "none") == 0 ||
+           strncasecmp(value, "all", 3) == 0 ||
+           strspn(value, "0123456789") == strlen(value);
 }
 
 /* The program got signal NUMBER before its command runs: end as the command would. */
@@ -52,113 +71,31 @@ static void obey(int socket, int number)
     _exit(EXIT_FAILURE);
 }
 
-/* Let the program open PATH. Returns a descriptor, or -1 with errno. */
-static int open_there(int socket, const char *path, int flags)
+/* Returns a descriptor of what the program has at PATH, or -1. Ends this process if the
+ * program has ended or sends nothing. */
+static int open_there(int socket, const char *path)
 {
-    struct berth_hostcommand_file file = {.flags = flags};
+    enum { PATIENCE_MS = 60000 }; /* a file system may be slow */
+    struct berth_hostcommand_file file = {.answer = BERTH_HOSTCOMMAND_SEES};
     size_t length = strlen(path) + 1;
-    int kind = 0, fd = -1;
+    int fd = -1, kind = 0;
 
-    if (length > sizeof(file.path)) {
-        errno = ENAMETOOLONG;
+    if (length > sizeof(file.path))
         return -1;
-    }
     memcpy(file.path, path, length);
     send(socket, &file, offsetof(struct berth_hostcommand_file, path) + length,
          MSG_NOSIGNAL);
-    while ((kind = receive(socket, &fd)) < ' ')
-        obey(socket, kind);
-    if (kind == BERTH_HOSTCOMMAND_FILE)
-        return fd;
-    errno = receive(socket, &fd);
-    return -1;
-}
+    while (kind != BERTH_HOSTCOMMAND_FILE) {
+        struct pollfd fds = {.fd = socket, .events = POLLIN};
+        int count = poll(&fds, 1, PATIENCE_MS);
 
-/* Is the file open at FD the same as PATH on the host? */
-static bool is_same(int fd, const char *path)
-{
-    struct stat here, there;
-
-    return fstat(fd, &there) == 0 && stat(path, &here) == 0 &&
-           here.st_dev == there.st_dev && here.st_ino == there.st_ino;
-}
-
-/* Copy FROM, which may be a pipe, to TO. Returns 0, or -1 with errno; EFBIG: FROM is
- * too large. */
-static int copy(int socket, int from, int to)
-{
-    enum { MOST = 16 << 20 };
-    struct pollfd fds[] = {{.fd = from, .events = POLLIN},
-                           {.fd = socket, .events = POLLIN}};
-    static char part[1 << 16];
-    size_t total = 0;
-    ssize_t count = 1;
-    int fd;
-
-    while (count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR))) {
-        if (poll(fds, 2, -1) > 0 && fds[1].revents)
-            obey(socket, receive(socket, &fd));
-        count = fds[0].revents ? read(from, part, sizeof(part)) : 1;
-        if (count <= 0 || !fds[0].revents)
-            continue;
-        if ((total += (size_t)count) > MOST) {
-            errno = EFBIG;
-            return -1;
-        }
-        if (berth_fd_write(to, part, (size_t)count) < 0)
-            return -1;
+        kind = count > 0 ? berth_job_receive(socket, &fd) : count;
+        if (kind == 0 || (kind < 0 && errno != EAGAIN && errno != EINTR))
+            _exit(EXIT_FAILURE);
+        if (kind > 0 && kind < ' ')
+            obey(socket, kind);
     }
-    return (int)count;
-}
-
-/* Copy FROM into memory, and replace PATH, the last part of *WORD, by the path of the
- * memory. The command inherits the memory. Returns 0, or -1 with errno. */
-static int replace(int socket, int from, const char *path, char **word)
-{
-    int memory = memfd_create("berth", 0);
-    char *text = NULL;
-
-    if (memory < 0 || copy(socket, from, memory) < 0 ||
-        asprintf(&text, "%.*s/proc/self/fd/%d", (int)(path - *word), *word, memory) < 0)
-        return -1;
-    free(*word);
-    *word = text;
-    return 0;
-}
-
-static int refuse(const char *option, const char *path, struct berth_err *err)
-{
-    if (errno == EFBIG)
-        return berth_err_set(err,
-                             "%s: '%s' is in the container alone and has more than 16 "
-                             "MiB; use a directory that the host has, too",
-                             option, path);
-    return berth_err_set(err, "%s: '%s': %s; name a file that this container has",
-                         option, path, strerror(errno));
-}
-
-/* Replace PATH in *WORD unless the host has the same file. A pipe that both have is not
- * opened: its writer would lose a reader. */
-static int carry(int socket, const char *option, const char *path, char **word,
-                 struct berth_err *err)
-{
-    BERTH_CLOSE int fd = open_there(socket, path, O_PATH);
-    BERTH_CLOSE int from = -1;
-
-    if (fd >= 0 && is_same(fd, path))
-        return 0;
-    if (fd >= 0)
-        from = open_there(socket, path, O_RDONLY);
-    return from >= 0 && replace(socket, from, path, word) == 0
-               ? 0
-               : refuse(option, path, err);
-}
-
-static bool is_directory(const char *path)
-{
-    struct stat here;
-
-    return stat(path, &here) == 0 && S_ISDIR(here.st_mode);
+    return fd;
 }
 
 /* Cut PATH to its directory, which may be `.`. Returns false if PATH has none. */
@@ -178,67 +115,73 @@ static bool cut(char *path)
     return true;
 }
 
-/* Check a FILE that a copy cannot replace: refuse it unless the host has the same file,
- * or for output the same directory. */
-static int check(int socket, const struct berth_outside_file *file,
-                 struct berth_err *err)
+/* Is PATH the same for the program and for the host? What does not exist counts as its
+ * directory, where srun may make it. */
+static bool is_shared(int socket, char *path)
 {
-    size_t length = file->use == BERTH_OUTSIDE_IN ? berth_outside_files_directory(file)
-                                                  : strlen(file->path);
-    BERTH_FREE char *path = length ? strndup(file->path, length) : strdup(".");
     BERTH_CLOSE int fd = -1;
+    struct stat there, here;
 
-    if (!path)
-        return berth_err_oom(err);
-    if (file->use == BERTH_OUTSIDE_NAME && is_directory(path))
-        return 0;
-    do /* Slurm makes directories for output */
-        fd = open_there(socket, path, O_PATH);
-    while (fd < 0 && errno == ENOENT && file->use == BERTH_OUTSIDE_IN && cut(path));
-    if (fd < 0 && errno == ENOENT && file->is_searched)
-        return 0;
-    if (fd < 0)
-        return refuse(file->option, file->path, err);
-    if (is_same(fd, path))
-        return 0;
-    return berth_err_set(
-        err,
-        "%s: '%s' is in the container alone; use a directory that the host has, too",
-        file->option, file->path);
+    while ((fd = open_there(socket, path)) < 0 && cut(path))
+        ;
+    return fd >= 0 && fstat(fd, &there) == 0 && stat(path, &here) == 0 &&
+           there.st_dev == here.st_dev && there.st_ino == here.st_ino;
 }
 
-/* Replace or check FILE, whose path is the last part of *WORD. */
-static int pass(int socket, const struct berth_outside_file *file, char **word,
-                struct berth_err *err)
+/* The same of VALUE. Of a name with a %, which srun completes, the directory counts. */
+static bool is_value_shared(int socket, const char *value)
 {
-    return file->use == BERTH_OUTSIDE_READ
-               ? carry(socket, file->option, file->path, word, err)
-               : check(socket, file, err);
+    BERTH_FREE char *path = strdup(value);
+    char *percent = path ? strchr(path, '%') : NULL;
+
+    if (percent) {
+        percent[1] = '\0';
+        cut(path);
+    }
+    return path && is_shared(socket, path);
 }
 
-/* Does the task have FILE in the same variable? Then the path is one of the host. */
-static bool is_tasks(char *const *task, const struct berth_outside_file *file)
+/* Refuse PATH, and name a directory that both have. */
+static int refuse(int socket, const char *option, const char *path,
+                  char *const *environment, struct berth_err *err)
 {
-    const char *was = berth_environ_value(task, file->option);
+    static const char *const names[] = {"PWD", "HOME", "TMPDIR"};
+    const char *place = NULL;
 
-    return was && strcmp(file->path, was) == 0;
+    for (size_t i = 0; !place && i < sizeof(names) / sizeof(names[0]); i++) {
+        const char *value = berth_environ_value(environment, names[i]);
+
+        if (value && is_value_shared(socket, value))
+            place = value;
+    }
+    return berth_err_set(err,
+                         "%s: '%s': the container and the host do not share this path; "
+                         "use a directory that both have, such as %s",
+                         option, path, place ? place : "one of --container-mounts");
 }
 
-int berth_hostfiles_carry(int socket, char **command, struct berth_strvec *environment,
-                          char *const *task, struct berth_err *err)
+int berth_hostfiles_check(int socket, char *const *command, char *const *environment,
+                          struct berth_err *err)
 {
-    struct berth_outside_files files = berth_outside_files(command);
-    struct berth_outside_file file;
+    char *const *at = command + 1;
+    struct berth_srunword word;
+    const char *multi = NULL;
 
-    files.is_multi = strcmp(command[0], "srun") == 0 &&
-                     berth_environ_value(environment->items, "SLURM_SRUN_MULTI");
-    while (berth_outside_files_next(&files, &file))
-        if (pass(socket, &file, command + (file.word - command), err) < 0)
-            return -1;
-    for (size_t i = 0; i < environment->count; i++)
-        if (berth_outside_files_variable(command[0], environment->items[i], &file) &&
-            !is_tasks(task, &file) &&
-            pass(socket, &file, &environment->items[i], err) < 0)
-            return -1;
+    if (strcmp(*command, "srun") != 0)
+        return 0;
+    while (berth_srunwords_next(*command, &at, &word)) {
+        bool is_command = !word.name && !word.letter;
+        const char *option = is_command ? multi : find_option(&word);
+        const char *path = is_command ? *word.word : word.value;
+
+        if (is_command)
+            multi = NULL;
+        else if (option && strcmp(option, "--multi-prog") == 0)
+            multi = option;
+        else if (path && is_task(path))
+            continue;
+        if (option && path && !is_stream(path) && !is_value_shared(socket, path))
+            return refuse(socket, option, path, environment, err);
+    }
     return 0;
 }

@@ -87,24 +87,16 @@ equal "and no image" \
 # --- files that its command line names
 # in_shm TEXT: a shell in image a, with a /dev/shm of its own, runs TEXT.
 in_shm() { within --container-args=--scratch=/dev/shm "cd /dev/shm; $1"; }
-on n1 root sh -c 'echo n1 >/dev/shm/f; chmod 644 /dev/shm/f'
-equal "files that only the image has, and the host's is another: a list of nodes" "n2" \
-    "$(in_shm "echo n2 >f; srun -n1 -w ./f sh -c 'echo \$SLURMD_NODENAME'")"
-equal "... lines of --multi-prog" "one
-zero" "$(in_shm "printf '0 echo zero\\n1 echo one\\n' >f; srun -N2 -n2 --multi-prog f" | sort)"
-equal "... input" "text" "$(in_shm 'echo text >f; srun -n1 -w n2 -i f cat')"
-equal "... in the image itself" "a" "$(in_shm 'srun -n1 -i /etc/berth-image cat')"
-equal "... SLURM_HOSTFILE" "0: n2
-1: n1" "$(in_shm "printf 'n2\\nn1\\n' >f; SLURM_HOSTFILE=f srun -n2 -l sh -c 'echo \$SLURMD_NODENAME'" | sort)"
-alone() { echo "berth: srun: $1 is in the container alone; use a directory that the host has, too"; }
-equal "... output, which the host would write" "$(alone "--output: 'f'")" "$(in_shm 'srun -n1 -o f true' | grep -v '^srun: error: n1')"
-equal "... named by a variable" "$(alone "SLURM_STDOUTMODE: 'f'")" \
-    "$(in_shm 'SLURM_STDOUTMODE=f srun -n1 true' | grep -v '^srun: error: n1')"
-equal "... a directory" "$(alone "--chdir: '/.singularity.d'")" \
-    "$(in_shm 'srun -n1 -D /.singularity.d true' | grep -v '^srun: error: n1')"
-equal "a file that only the host has" "berth: srun: --input: 'f': No such file or directory; name a file that this container has" \
-    "$(in_shm 'srun -n1 -i f true' | grep -v '^srun: error: n1')"
-equal "a directory of that name, which both have" /usr "$(within 'srun -n1 -D /usr pwd')"
+home=$(alice sh -c 'echo "$HOME"')
+# apart OPTION PATH: the refusal.
+apart() { echo "berth: srun: $1: '$2': the container and the host do not share this path; use a directory that both have, such as $home"; }
+on n1 root sh -c 'echo 0 echo of the host >/dev/shm/f; chmod 644 /dev/shm/f'
+equal "files that only the image has, and the host's is another: lines of --multi-prog" "$(apart --multi-prog f)
+1" "$(in_shm "echo 0 echo zero >f; srun -n1 --multi-prog f; echo \$?" | grep -v '^srun: error: n1')"
+equal "... input" "$(apart --input f)" "$(in_shm 'echo text >f; srun -n1 -i f cat' | grep -v '^srun: error: n1')"
+equal "... in the image itself" "$(apart --input /etc/berth-image)" \
+    "$(in_shm 'srun -n1 -i /etc/berth-image cat' | grep -v '^srun: error: n1')"
+equal "... output, which the host would write" "$(apart --output f.%t)" "$(in_shm 'srun -n1 -o f.%t true' | grep -v '^srun: error: n1')"
 equal "a pipe that both have" "text" "$(within 'mkfifo p; (echo text >p) & timeout 20 srun -n1 -i p cat; rm p')"
 equal "standard input by name" "text" "$(within 'echo text | srun -n1 -i /dev/stdin cat')"
 equal "files that both have" "x" "$(within 'echo x >f; srun -n1 -i f -o f.%j cat; cat f.*; rm f f.*')"
@@ -207,11 +199,6 @@ policy all
 alice sh -c 'printf "%s\n" "#!/bin/sh" "echo batch" >batch.sh'
 matches "inside: all" "^n1 Submitted batch job [0-9]+$" \
     "$(alice srun -n1 -w n1 $A sh -c 'echo $(squeue -h -j $SLURM_JOB_ID -o %N; sbatch -o /dev/null batch.sh)')"
-equal "... a script that only the image has" "$(alone "the script: '/.singularity.d/runscript'" | sed 's/srun/sbatch/')" \
-    "$(alice srun -n1 -w n1 $A sbatch /.singularity.d/runscript 2>&1 | grep -v '^srun: error: n1')"
-# Of squeue -o is a format.
-equal "... letters that are others than those of srun" "/.singularity.d/n1" \
-    "$(alice srun -n1 -w n1 $A sh -c 'squeue -h -j $SLURM_JOB_ID -o /.singularity.d/%N')"
 for node in n1 n2; do site "$node" </dev/null; done
 for closed in --container-args=--containall --container-args=-ec; do
     equal "$closed" "unset 127" \
