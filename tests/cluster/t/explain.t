@@ -102,7 +102,7 @@ if [[ -n $hosts ]]; then
     matches "that the ranks are watched" "^each rank while it runs, by " "$(of mpi watched <<<"$seen")"
     equal "the step's process manager" "pmi2 pmi2" "$(of mpi srun <<<"$seen") $(of mpi speaks <<<"$seen")"
     equal "the verdict is what the step says" \
-        "$(alice srun -n1 --mpi=pmi2 "$M" --mpi-bind $who 2>&1 | sed -n 's/^berth: n[0-9]: note: //p' | head -n 1)" \
+        "$(alice srun -v -n1 --mpi=pmi2 "$M" --mpi-bind $who 2>&1 | sed -n 's/^berth: n[0-9]: note: //p' | head -n 1)" \
         "$(of mpi verdict <<<"$seen")"
 fi
 seen=$(alice srun -n1 --mpi=pmi2 "$M" --mpi-bind=hybrid $json $who)
@@ -130,7 +130,8 @@ seen=$(alice srun -n1 "$A" $json ./run-me)
 equal "a container ends with its step" $'step\nNone\nNone' "$(lifetime)"
 site <<<$'runtime:\n  lifetime: job'
 seen=$(alice srun -n1 "$A" $json ./run-me)
-equal "the site lets it end with its job" $'job\nsite\nNone' "$(lifetime)"
+matches "the site lets it end with its job, which cannot keep it here" \
+    $'^step\nsite\nthe job has no extern step on this node that can keep the container; ' "$(lifetime)"
 site </dev/null
 
 # A container for each task.
