@@ -72,7 +72,7 @@ static void find_last_words(int fd, char *line, size_t size)
         text = text ? text + 1 : log;
     }
     text[strcspn(text, "\n")] = '\0';
-    snprintf(line, size, "%s", *text ? text : "it said nothing");
+    snprintf(line, size, "%.*s", (int)size - 1, *text ? text : "it said nothing");
 }
 
 /* The variable in ENVIRONMENT by which the runtime mounts the source that WORDS names;
