@@ -19,6 +19,9 @@
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434 /* Linux 5.3, the same number everywhere */
 #endif
+#ifndef SYS_pidfd_send_signal
+#define SYS_pidfd_send_signal 424 /* Linux 5.1, the same number everywhere */
+#endif
 
 /* Fields 3 (state) and on: of these 4 ppid, 14 utime, 15 stime, 22 starttime, 24 rss.
  */
@@ -101,6 +104,11 @@ int berth_process_environment(pid_t pid, size_t most, struct berth_buf *ret)
 int berth_process_open(pid_t pid)
 {
     return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+int berth_process_signal(int process, int number)
+{
+    return (int)syscall(SYS_pidfd_send_signal, process, number, NULL, 0);
 }
 
 struct list {

@@ -58,3 +58,7 @@ int berth_process_environment(pid_t pid, size_t most, struct berth_buf *ret);
 /* Returns a descriptor that can be read when process PID has ended (pidfd_open(2)); -1
  * with errno: PID is not there, or the kernel has no pidfd. */
 int berth_process_open(pid_t pid);
+
+/* Sends signal NUMBER to the process of that descriptor. Returns 0, or -1 with errno:
+ * ESRCH if it has ended and its parent has seen that. */
+int berth_process_signal(int process, int number);

@@ -135,23 +135,22 @@ static ssize_t find(struct berth_mapped_files *files, pid_t pid, const char *pat
     return (ssize_t)files->count++;
 }
 
-/* What one inspection has found: an index, because the list moves when it grows. */
+/* What one inspection has found: indices, because the list moves when it grows. */
 struct inspection {
     struct berth_mapped_files *files;
-    enum berth_mapped kind;
-    size_t found;
+    ssize_t staged, other; /* -1: none */
 };
 
 static void add(struct inspection *inspection, ssize_t at)
 {
-    enum berth_mapped kind =
-        at < 0 ? BERTH_MAPPED_NONE : inspection->files->items[at].kind;
-
-    if (kind == BERTH_MAPPED_NONE || inspection->kind == BERTH_MAPPED_STAGED ||
-        inspection->kind == kind)
+    if (at < 0)
         return;
-    inspection->kind = kind;
-    inspection->found = (size_t)at;
+    if (inspection->staged < 0 &&
+        inspection->files->items[at].kind == BERTH_MAPPED_STAGED)
+        inspection->staged = at;
+    if (inspection->other < 0 &&
+        inspection->files->items[at].kind == BERTH_MAPPED_OTHER)
+        inspection->other = at;
 }
 
 /* Inspects one process without its descendants (proc_pid_maps(5)). */
@@ -166,8 +165,7 @@ static bool inspect_one(pid_t pid, void *data)
 
     snprintf(name, sizeof(name), "/proc/%d/maps", pid);
     maps = fopen(name, "re");
-    while (maps && inspection->kind != BERTH_MAPPED_STAGED &&
-           (length = getline(&line, &room, maps)) > 0) {
+    while (maps && (length = getline(&line, &room, maps)) > 0) {
         unsigned int major_number, minor_number;
         unsigned long long inode;
         int path = 0;
@@ -179,18 +177,21 @@ static bool inspect_one(pid_t pid, void *data)
             add(inspection, find(inspection->files, pid, line + path,
                                  makedev(major_number, minor_number), (ino_t)inode));
     }
-    return inspection->kind != BERTH_MAPPED_STAGED;
+    return inspection->staged < 0 || inspection->other < 0;
 }
 
 enum berth_mapped berth_mapped_inspect(struct berth_mapped_files *files, pid_t pid,
                                        const struct berth_mapped_file **ret_file)
 {
-    struct inspection inspection = {.files = files};
+    struct inspection inspection = {files, -1, -1};
+    ssize_t found;
 
     berth_process_each_below(pid, inspect_one, &inspection);
-    *ret_file =
-        inspection.kind == BERTH_MAPPED_NONE ? NULL : &files->items[inspection.found];
-    return inspection.kind;
+    found = inspection.other < 0 ? inspection.staged : inspection.other;
+    *ret_file = found < 0 ? NULL : &files->items[found];
+    if (inspection.staged >= 0 && inspection.other >= 0)
+        return BERTH_MAPPED_BOTH;
+    return found < 0 ? BERTH_MAPPED_NONE : files->items[found].kind;
 }
 
 void berth_mapped_fini(struct berth_mapped_files *files)

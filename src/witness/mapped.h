@@ -18,6 +18,7 @@ enum berth_mapped {
     BERTH_MAPPED_NONE,   /* no MPI */
     BERTH_MAPPED_STAGED, /* what was staged */
     BERTH_MAPPED_OTHER,  /* another one */
+    BERTH_MAPPED_BOTH,   /* what was staged, and another one */
 };
 
 struct berth_mapped_file {
@@ -50,9 +51,9 @@ struct berth_mapped_files {
 void berth_mapped_add_stage(struct berth_mapped_files *files, const char *path,
                             const char *library);
 
-/* Returns what PID and its descendants have mapped, STAGED rather than OTHER, and in
- * *RET_FILE the file, valid until the next call; NULL with NONE. A process that cannot
- * be read has mapped NONE. */
+/* Returns what PID and its descendants have mapped, and in *RET_FILE the file,
+ * valid until the next call: the other one with BOTH, NULL with NONE. A process that
+ * cannot be read has mapped NONE. */
 enum berth_mapped berth_mapped_inspect(struct berth_mapped_files *files, pid_t pid,
                                        const struct berth_mapped_file **ret_file);
 

@@ -54,19 +54,43 @@ static unsigned int count(const struct berth_witness *witness,
     return found;
 }
 
+/* The first of RANKS in one of two states; NULL: there is none. */
+static const struct berth_rank *find_rank(const struct berth_witness *witness,
+                                          const struct berth_rank *ranks,
+                                          enum berth_rank_state state,
+                                          enum berth_rank_state other)
+{
+    for (unsigned int i = 0; i < witness->tasks; i++)
+        if (ranks[i].state == state || ranks[i].state == other)
+            return &ranks[i];
+    return NULL;
+}
+
+static bool judge_both(const struct berth_witness *witness,
+                       const struct berth_rank *ranks, struct berth_err *ret)
+{
+    const struct berth_rank *both =
+        find_rank(witness, ranks, BERTH_RANK_BOTH, BERTH_RANK_BOTH);
+
+    if (both)
+        berth_err_set(ret,
+                      "rank %u has loaded '%s' (%s) beside the host's %s, and either "
+                      "may run; see LD_PRELOAD, or choose --mpi-bind=hybrid",
+                      both->number, both->path, both->name, witness->binding.host);
+    return both;
+}
+
 bool berth_witness_judge(const struct berth_witness *witness,
                          const struct berth_rank *ranks, struct berth_err *ret,
                          bool *ret_end)
 {
     bool is_mixed = count(witness, ranks, BERTH_RANK_RIGHT) > 0;
-    const struct berth_rank *wrong = ranks;
+    const struct berth_rank *wrong =
+        find_rank(witness, ranks, BERTH_RANK_WRONG, BERTH_RANK_ALONE);
 
-    while (wrong < ranks + witness->tasks && wrong->state != BERTH_RANK_WRONG &&
-           wrong->state != BERTH_RANK_ALONE)
-        wrong++;
-    if (wrong == ranks + witness->tasks)
-        return false;
-    *ret_end = witness->must || is_mixed;
+    *ret_end = wrong && (witness->must || is_mixed);
+    if (!wrong)
+        return judge_both(witness, ranks, ret);
     if (wrong->state == BERTH_RANK_ALONE)
         berth_err_set(ret, "rank %u runs alone: %s", wrong->number,
                       witness->binding.because);
@@ -123,6 +147,7 @@ static void add_task(void *data, unsigned int local, pid_t pid, unsigned int num
     if (rank == end || rank->pid)
         return;
     rank->pid = pid;
+    rank->process = berth_process_open(pid);
     rank->local = local;
     rank->number = number;
     watch->since = berth_clock();
@@ -173,6 +198,14 @@ static bool has_waited(const struct berth_rank *rank)
     return berth_clock() >= rank->suspected + PATIENCE;
 }
 
+/* Both the host's MPI and FILE are loaded, and either may answer. */
+static void note_both(struct berth_rank *rank, const struct berth_mapped_file *file)
+{
+    suspect(rank, file);
+    if (rank->suspected && rank->path)
+        rank->state = BERTH_RANK_BOTH;
+}
+
 /* Judges a rank that is not right, by the state that was SEEN. FILE as for suspect().
  */
 static void judge_suspect(struct berth_rank *rank, enum berth_rank_state seen,
@@ -219,23 +252,53 @@ static enum berth_rank_state read_maps(struct watch *watch, pid_t pid,
         return state_of(watch, (*ret_file)->stage);
     case BERTH_MAPPED_OTHER:
         return BERTH_RANK_WRONG;
+    case BERTH_MAPPED_BOTH:
+        return BERTH_RANK_BOTH;
     default:
         return BERTH_RANK_UNKNOWN;
     }
 }
 
+/* A mark shows that the host's MPI is loaded, and not that it answers. So the maps of a
+ * rank with a mark are read, too. */
 static void inspect_mpi(struct watch *watch, struct berth_rank *rank)
 {
     const struct berth_mapped_file *file = NULL;
-    enum berth_rank_state seen = read_marks(watch, rank);
+    enum berth_rank_state marked = read_marks(watch, rank);
+    enum berth_rank_state seen =
+        rank->has_ended ? BERTH_RANK_UNKNOWN : read_maps(watch, rank->pid, &file);
+    bool is_right = marked == BERTH_RANK_RIGHT || seen == BERTH_RANK_RIGHT ||
+                    rank->state == BERTH_RANK_RIGHT;
 
-    if (seen == BERTH_RANK_UNKNOWN && rank->state == BERTH_RANK_UNKNOWN &&
-        !rank->has_ended)
-        seen = read_maps(watch, rank->pid, &file);
-    if (seen == BERTH_RANK_RIGHT)
+    if (!watch->witness->binding.host) { /* the image's own MPI is right, too */
+        if (is_right || seen == BERTH_RANK_BOTH)
+            rank->state = BERTH_RANK_RIGHT;
+    } else if (marked != BERTH_RANK_ALONE &&
+               (seen == BERTH_RANK_BOTH || (is_right && seen == BERTH_RANK_WRONG))) {
+        note_both(rank, file);
+    } else if (is_right) {
         rank->state = BERTH_RANK_RIGHT;
-    else if (watch->witness->binding.host) /* else the image's own MPI is right */
+    } else if (marked == BERTH_RANK_UNKNOWN) {
         judge_suspect(rank, seen, file);
+    } else {
+        judge_suspect(rank, marked, NULL);
+    }
+}
+
+/* May a later inspection of the rank show more? The host's MPI may be joined by another
+ * one, but not the host's libraries under the image's own MPI. */
+static bool is_open(const struct watch *watch, const struct berth_rank *rank)
+{
+    return rank->state == BERTH_RANK_UNKNOWN ||
+           (rank->state == BERTH_RANK_RIGHT && watch->witness->binding.host);
+}
+
+/* Sends signal NUMBER to the process of the rank, and to no other that has its number
+ * later. Returns as kill(2). */
+static int signal_rank(const struct berth_rank *rank, int number)
+{
+    return rank->process >= 0 ? berth_process_signal(rank->process, number)
+                              : kill(rank->pid, number);
 }
 
 /* Checks first whether a rank has ended and then reads its marks, so that no mark is
@@ -248,8 +311,9 @@ static void inspect_ranks(struct watch *watch)
 
         if (!rank->pid)
             continue;
-        rank->has_ended |= watch->is_over || (kill(rank->pid, 0) < 0 && errno == ESRCH);
-        if (rank->state != BERTH_RANK_RIGHT)
+        rank->has_ended |=
+            watch->is_over || (signal_rank(rank, 0) < 0 && errno == ESRCH);
+        if (is_open(watch, rank))
             inspect_mpi(watch, rank);
     }
 }
@@ -258,7 +322,7 @@ static void signal_ranks(const struct watch *watch, int number)
 {
     for (unsigned int i = 0; i < watch->witness->tasks; i++)
         if (watch->ranks[i].pid && !watch->ranks[i].has_ended)
-            kill(watch->ranks[i].pid, number);
+            signal_rank(&watch->ranks[i], number);
 }
 
 /* Kills the tasks with SIGKILL, because a program that survives another signal could
@@ -296,7 +360,7 @@ static bool is_done(const struct watch *watch)
 {
     for (unsigned int i = 0; i < watch->witness->tasks; i++)
         if (!watch->ranks[i].pid ||
-            (watch->ranks[i].state == BERTH_RANK_UNKNOWN && !watch->ranks[i].has_ended))
+            (is_open(watch, &watch->ranks[i]) && !watch->ranks[i].has_ended))
             return false;
     return true;
 }
@@ -349,7 +413,8 @@ static void write_record(struct watch *watch)
         .ranks = witness->tasks,
         .loaded = count(witness, watch->ranks, BERTH_RANK_RIGHT),
         .other = count(witness, watch->ranks, BERTH_RANK_WRONG) +
-                 count(witness, watch->ranks, BERTH_RANK_ALONE),
+                 count(witness, watch->ranks, BERTH_RANK_ALONE) +
+                 count(witness, watch->ranks, BERTH_RANK_BOTH),
         .fabric = witness->binding.fabric};
 
     if (watch->record_fd < 0)
@@ -373,6 +438,17 @@ static void watch_ranks(struct watch *watch)
     }
 }
 
+/* Did the ranks of a step of several tasks, which asks for the host's MPI, load none?
+ * Without marks a short program is not seen. */
+static bool misses_mpi(const struct watch *watch)
+{
+    const struct berth_witness *witness = watch->witness;
+
+    return witness->must && witness->binding.host && watch->marks >= 0 &&
+           witness->order->step.prints_component && witness->order->step.tasks > 1 &&
+           count(witness, watch->ranks, BERTH_RANK_RIGHT) == 0;
+}
+
 void berth_witness_run(const struct berth_witness *witness)
 {
     struct watch watch = {
@@ -391,9 +467,13 @@ void berth_witness_run(const struct berth_witness *witness)
     watch_ranks(&watch);
     write_record(&watch);
     berth_witness_count(witness, watch.ranks, &sentence);
-    if (witness->verbose && !watch.has_reported)
+    if (!watch.has_reported && misses_mpi(&watch))
+        print_line(witness, "warning: ", sentence.text);
+    else if (!watch.has_reported && witness->verbose)
         print_line(witness, "note: ", sentence.text);
     for (unsigned int i = 0; i < witness->tasks; i++) {
+        if (watch.ranks[i].pid && watch.ranks[i].process >= 0)
+            close(watch.ranks[i].process);
         free(watch.ranks[i].path);
         free(watch.ranks[i].name);
     }

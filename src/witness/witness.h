@@ -15,7 +15,9 @@
  * a rank runs with another MPI, the witness prints a line, and kills the tasks of the
  * node if the host's MPI was asked for or if other ranks run with it. If two MPIs of
  * the host are mounted, one of them may not speak the step's process manager: a rank
- * that loads that one is wrong, too. The witness ignores a rank that loads no MPI.
+ * that loads that one is wrong, too. If a rank has loaded another MPI beside the
+ * host's, either may run: the witness prints a warning. It ignores a rank that loads no
+ * MPI, but warns if the host's MPI was asked for and no rank loads one.
  *
  * If the host's fabric is under the image's own MPI, ranks are right that load the
  * fabric. */
@@ -37,11 +39,13 @@ enum berth_rank_state {
     BERTH_RANK_UNKNOWN, /* no MPI was seen */
     BERTH_RANK_RIGHT,   /* it has loaded the host's MPI, or fabric */
     BERTH_RANK_WRONG,   /* it runs with another MPI */
+    BERTH_RANK_BOTH,    /* it has loaded the host's MPI and another one */
     BERTH_RANK_ALONE, /* it has an MPI of the host with which it finds no other rank */
 };
 
 struct berth_rank {
     pid_t pid;           /* 0: the task has not joined */
+    int process;         /* a pidfd of it; -1: the kernel has none */
     unsigned int local;  /* its SLURM_LOCALID */
     unsigned int number; /* of the rank in the step */
     enum berth_rank_state state;
@@ -52,9 +56,9 @@ struct berth_rank {
     char *name;    /* of that MPI, for people */
 };
 
-/* Judges RANKS, of which WITNESS says how many there are. If one is wrong, returns
- * true, with a sentence about the first in RET, and in *RET_END whether to kill the
- * tasks. */
+/* Judges RANKS, of which WITNESS says how many there are. If one is wrong, or may be,
+ * returns true, with a sentence about the first in RET, and in *RET_END whether to kill
+ * the tasks. */
 bool berth_witness_judge(const struct berth_witness *witness,
                          const struct berth_rank *ranks, struct berth_err *ret,
                          bool *ret_end);
@@ -63,7 +67,7 @@ bool berth_witness_judge(const struct berth_witness *witness,
 void berth_witness_count(const struct berth_witness *witness,
                          const struct berth_rank *ranks, struct berth_err *ret);
 
-/* Watches until all ranks are known or have ended, or until standard input ends, which
+/* Watches until all ranks are wrong or have ended, or until standard input ends, which
  * the supervisor closes with the step. Prints lines to standard error. */
 void berth_witness_run(const struct berth_witness *witness);
 

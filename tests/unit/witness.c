@@ -13,6 +13,7 @@ static void ranks_of(const char *letters, struct berth_rank ranks[])
     static const enum berth_rank_state states[] = {['R'] = BERTH_RANK_RIGHT,
                                                    ['W'] = BERTH_RANK_WRONG,
                                                    ['A'] = BERTH_RANK_ALONE,
+                                                   ['B'] = BERTH_RANK_BOTH,
                                                    ['-'] = BERTH_RANK_UNKNOWN};
 
     for (unsigned int i = 0; letters[i]; i++)
@@ -26,6 +27,9 @@ static void ranks_of(const char *letters, struct berth_rank ranks[])
 #define WRONG                                                                          \
     " runs with '/tmp/libodd.so' (MPICH 4.0.2) and not with the host's MPICH 4.2.1"
 #define ALONE " runs alone: the host's Open MPI 5.0.7 speaks PMIx; use srun --mpi=pmix"
+#define BOTH                                                                           \
+    " has loaded '/tmp/libodd.so' (MPICH 4.0.2) beside the host's MPICH 4.2.1, and "   \
+    "either may run; see LD_PRELOAD, or choose --mpi-bind=hybrid"
 #define REMEDY                                                                         \
     "; have it load the image's MPI, over which the host's is mounted, or choose "     \
     "--mpi-bind=hybrid"
@@ -46,6 +50,8 @@ static const struct {
     {"RW", true, "rank 11" WRONG ", as other ranks on this node do" REMEDY, true},
     {"AA", true, "rank 10" ALONE, true},
     {"-A", false, "rank 11" ALONE, false},
+    {"RB", true, "rank 11" BOTH, false},
+    {"BW", true, "rank 11" WRONG REMEDY, true},
     {"RA", false, "rank 11" ALONE, true},
 };
 

@@ -27,7 +27,7 @@ trixie) MPICH="MPICH 4.2.1" OPENMPI="Open MPI 5.0.7" ;;
 esac
 
 # row NAME EXPECTED OPTIONS COMMAND: EXPECTED is `host`, without a warning, `openmpi` (the host's Open MPI, with
-# PMIx), `own VERSION` (the image's, or the user's own, said aloud), `no MPI`, or `no: WORDS`.
+# PMIx), `own VERSION` (the image's, or the user's own, said aloud), `no MPI` (said, too), or `no: WORDS`.
 # OPTIONS are for srun, besides --mpi, --mpi-bind=host and the image.
 rows=()
 row() { rows+=("$1|$2|$3|$4"); }
@@ -174,6 +174,7 @@ judge() {
         case $expected in
         host) wanted=$MPICH ;;
         openmpi) wanted=$OPENMPI ;;
+        "no MPI") wanted+=", and a warning" ;;
         own*) mode=hybrid wanted=${expected#own } ;;
         esac
         seen=$(verdict "$mode" <<<"$text")

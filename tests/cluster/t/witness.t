@@ -12,6 +12,12 @@ alice mkdir -p odd
 # An MPICH under a name that says nothing, in a place that no forecast looks at.
 alice srun -n1 --container-image=/images/mpibookworm.sif \
     sh -c 'cp /usr/lib/x86_64-linux-gnu/libmpich.so.12 ~/odd/libodd9.so' || exit 1
+# Under a SONAME of its own, it is loaded beside the host's.
+alice patchelf --set-soname libodd8.so --output odd/libodd8.so odd/libodd9.so || exit 1
+script beside <<'PROGRAM'
+#!/bin/sh
+LD_PRELOAD=$HOME/odd/libodd8.so exec /opt/t/mpich/who
+PROGRAM
 # odd.py LIBRARY SECONDS [unlink]: MPI_Init of that library.
 script odd.py <<'PROGRAM'
 #!/usr/bin/python3
@@ -50,7 +56,7 @@ PROGRAM
 # that of --mpi-bind.
 run() {
     alice srun --mpi=pmi2 "--mpi-bind=${MODE:-host}" "$@" 2>&1 >/dev/null |
-        sed -nE 's/^berth: (n.): (warning: )?(note: )?image .* --mpi-bind=[a-z]*: (.* (runs with|runs alone|ranks? .*loaded|was seen).*)/\1: \2\4/p' | sort
+        sed -nE 's/^berth: (n.): (warning: )?(note: )?image .* --mpi-bind=[a-z]*: (.* (runs with|runs alone|has loaded|ranks? .*loaded|was seen).*)/\1: \2\4/p' | sort
     echo "status ${PIPESTATUS[0]}"
 }
 
@@ -72,21 +78,30 @@ matches "a child without Slurm's variables" "^n1: 1 of 1 ranks loaded .*"$'\nsta
     "$(run -v -w n1 -n1 --container-image=$both sh -c 'env -i /opt/t/mpich/who; :')"
 equal "nothing is said of right ranks without -v" "status 0" \
     "$(run -w n1 -n4 --container-image=$mpich mpiring)"
+# One node says it: "none of 3" of -n4 on two nodes.
 for command in true "sleep 1" "sh -c 'sleep 1'" "ls /"; do
-    equal "a program without MPI: $command" "status 0" \
-        "$(run -N2 -n4 --container-image=$mpich sh -c "$command")"
+    equal "a program without MPI: $command" \
+        $'n1: warning: none of 3 ranks was seen to load an MPI library\nstatus 0' \
+        "$(run -w n1,n2 -N2 -n4 --container-image=$mpich sh -c "$command")"
+    equal "behind auto: $command" "status 0" \
+        "$(MODE=auto run -N2 -n4 --container-image=$mpich sh -c "$command")"
 done
-equal "a Python without MPI" "status 0" \
-    "$(run -n2 --container-image=$both python3 -c 'import time; time.sleep(0.5)')"
+equal "a Python without MPI" \
+    $'n1: warning: none of 2 ranks was seen to load an MPI library\nstatus 0' \
+    "$(run -w n1 -n2 --container-image=$both python3 -c 'import time; time.sleep(0.5)')"
+equal "one task without MPI" "status 0" \
+    "$(run -w n1 -n1 --container-image=$mpich sleep 0.3)"
 equal "nothing is killed before it has a status" "status 3" \
     "$(run -n1 --container-image=$mpich sh -c 'exit 3')"
-matches "with -v it is said that there was none" '^n1: none of 2 ranks was seen to load an MPI library'$'\nstatus 0$' \
-    "$(run -v -w n1 -n2 --container-image=$mpich sleep 0.3)"
+matches "with -v each node says it" '^n1: warning: none of 2 ranks was seen .*'$'\n''n2: none of 2 ranks was seen to load an MPI library'$'\nstatus 0$' \
+    "$(run -v -w n1,n2 -N2 --ntasks-per-node=2 --container-image=$mpich sleep 0.3)"
 
 matches "an MPI of another name, on two nodes" "^n[12]: $wrong.*choose --mpi-bind=hybrid"$'\nstatus 1(37|43)$' \
     "$(run -w n1,n2 -N2 --ntasks-per-node=2 --container-image=$both ./odd.py odd/libodd9.so 20)"
 matches "one that ends soon" "^n1: $wrong.*"$'\nstatus 137$' \
     "$(run -w n1 -n2 --container-image=$both ./odd.py odd/libodd9.so 0.1)"
+matches "beside the host's, before which it is loaded" "^n1: warning: rank [01] has loaded '[^ ]*/libodd8.so' \(MPICH 4.0.2\) beside the host's MPICH [0-9.]+ or Open MPI [0-9.]+, and either may run; .*"$'\nstatus 0$' \
+    "$(run -v -w n1 -n2 --container-image=$both ./beside)"
 matches "behind --mpi-bind=mpich" "^n1: rank 0 runs with .* and not with the host's MPICH [0-9.]+; .*"$'\nstatus 137$' \
     "$(MODE=mpich run -w n1 -n1 --container-image=$both ./odd.py odd/libodd9.so 20)"
 matches "behind --mpi-bind=auto it is a warning" "^n1: warning: $wrong.*"$'\n'"n2: warning: $wrong.*"$'\nstatus 0$' \
