@@ -36,8 +36,9 @@ static enum berth_mpi_outcome judge_kind(struct berth_mpi_cause *cause)
     if (program->kind == BERTH_ELF_STATIC) {
         berth_err_set(
             cause->because,
-            "'%s' is linked statically, so its MPI is inside it and cannot "
-            "be exchanged; link it with shared libraries, or " BERTH_RULES_HYBRID,
+            "'%s' is linked statically, so no library of the host reaches it; link it "
+            "with shared libraries, name the program that it starts, "
+            "or " BERTH_RULES_HYBRID,
             program->path);
         return end_image(cause, BERTH_VERDICT_NO);
     }

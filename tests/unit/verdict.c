@@ -241,8 +241,9 @@ static const struct {
     {{"program /bin/a static"},
      {MPICH("5.0.2")},
      BERTH_VERDICT_NO,
-     "'/bin/a' is linked statically, so its MPI is inside it and cannot be exchanged; "
-     "link it with shared libraries, or " HYBRID},
+     "'/bin/a' is linked statically, so no library of the host reaches it; link it "
+     "with "
+     "shared libraries, name the program that it starts, or " HYBRID},
     {{"program /bin/a program need=libc.so.6 text=**mpi_init "
       "text=MPIR_CVAR_ERROR_CHECKING text=14:2:2 text=4.0.2",
       IN_MPICH, GLIBC_36},
