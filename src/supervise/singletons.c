@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looks for the first MPI that a task of a step without --mpi-bind loads. */
+/* Looks for the first MPI that a task loads in a step without the host's. */
 
 #include "supervise/singletons.h"
 
@@ -34,7 +34,8 @@ bool berth_singletons_wanted(const struct berth_launch *launch)
     const struct berth_order *order = launch->order;
 
     return order && order->step.prints_component && order->step.tasks > 0 &&
-           !launch->request->mpi && tasks && atoi(tasks) > 1;
+           (!launch->request->mpi || berth_request_mpi_chosen(launch->request)) &&
+           tasks && atoi(tasks) > 1;
 }
 
 bool berth_singletons_is_library(const char *name)

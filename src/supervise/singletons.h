@@ -7,7 +7,8 @@
 #include "plan/launch.h"
 #include "supervise/inject.h"
 
-/* Finds steps of singletons. Without --mpi-bind, berth does not know the MPI of a step.
+/* Finds steps of singletons. Without the host's MPI in the container (no --mpi-bind, or
+ * hybrid, or auto that found none), berth does not know the MPI of a step.
  * If that MPI does not support the process manager of srun --mpi=, each task is rank 0
  * of 1 (a singleton, MPI 4.1, 11.2.1), or hangs. So a process reads which files the
  * tasks have mapped, and berth-mpi judges the first MPI that it finds
@@ -23,8 +24,10 @@ struct berth_singletons {
     int task_stderr; /* standard error of a task */
 };
 
-/* Is such a process of use for LAUNCH: a step of several tasks without --mpi-bind, on
- * the node that prints for its component? */
+/* Is such a process of use for LAUNCH, if nothing of the host is in its container: a
+ * step of several tasks whose ranks srun starts, on the node that prints for its
+ * component?
+ */
 bool berth_singletons_wanted(const struct berth_launch *launch);
 
 /* Start the process. It ends when the caller closes the END of *RET, or before. *RET is

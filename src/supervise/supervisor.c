@@ -61,7 +61,9 @@ struct supervisor {
     unsigned int apart; /* how many tasks start a container each; 0: tasks share one */
     pid_t parent;       /* of the tasks */
     struct berth_hostcommand hostcommand;
-    struct berth_inject_witness witness;
+    struct berth_inject_witness
+        watchers[2];      /* of the host's libraries; of singletons */
+    bool has_host;        /* the host's MPI is in the container */
     int fds[DESCRIPTORS]; /* those that become TASKS to STDERR */
 };
 
@@ -78,8 +80,7 @@ static int name_refusal(const struct supervisor *supervisor, int result,
     return berth_err_at(err, "image '%s'", berth_request_name(request));
 }
 
-/* A task's standard error stays open only until the processes that watch the tasks have
- * it. */
+/* The processes that watch the tasks have a task's standard error now, or none do. */
 static void close_stderr(struct supervisor *supervisor)
 {
     if (supervisor->task_stderr >= 0)
@@ -92,7 +93,7 @@ static void predict_own_mpi(const struct berth_inject *inject,
                             struct berth_binding *binding)
 {
     if (berth_request_is_explained(inject->launch->request) &&
-        berth_singletons_wanted(inject->launch))
+        !inject->launch->request->mpi && berth_singletons_wanted(inject->launch))
         binding->warning = berth_precheck_own(inject);
 }
 
@@ -135,14 +136,14 @@ static int inject(struct supervisor *supervisor, struct berth_holder holder,
         result = berth_inject(&inject, injected, err);
     if (result == 0) {
         predict_own_mpi(&inject, &injected->binding);
-        supervisor->witness = injected->witness;
+        supervisor->watchers[0] = injected->witness;
+        supervisor->has_host = injected->binding.host;
         injected->witness = (struct berth_inject_witness){0};
     }
     return name_refusal(supervisor, result, err);
 }
 
-/* Nothing can be mounted in the containers, WHY: check the image's own MPI, or refuse.
- */
+/* Nothing can be mounted in the containers, WHY: check the image's MPI, or refuse. */
 static int precheck(struct supervisor *supervisor, const char *why,
                     struct berth_injected *injected, struct berth_err *err)
 {
@@ -412,8 +413,9 @@ static void end_container(struct supervisor *supervisor)
 {
     supervisor->tasks_ended = true;
     berth_serving_end(&supervisor->serving);
-    if (supervisor->witness.pid)
-        close(supervisor->witness.end);
+    for (int i = 0; i < 2; i++)
+        if (supervisor->watchers[i].pid)
+            close(supervisor->watchers[i].end);
     if (supervisor->hostcommand.server)
         kill(supervisor->hostcommand.server, SIGKILL);
     berth_kill_namespace(supervisor->mounts, supervisor->holder.pid);
@@ -521,8 +523,8 @@ static void watch_singletons(struct supervisor *supervisor)
         .task_stderr = supervisor->task_stderr};
 
     if (!berth_request_is_explained(supervisor->launch->request) &&
-        berth_singletons_wanted(supervisor->launch))
-        berth_singletons_watch(&singletons, &supervisor->witness);
+        !supervisor->has_host && berth_singletons_wanted(supervisor->launch))
+        berth_singletons_watch(&singletons, &supervisor->watchers[1]);
 }
 
 /* Measure the servers of the image; a copy of the job's container shares those of the

@@ -55,7 +55,8 @@ static const struct {
     {NULL, "NTASKS=2", 2, true, false},
     {NULL, "SLURM_NTASKS=2", 2, false, false},
     {"off", "SLURM_NTASKS=2", 2, true, false},
-    {"hybrid", "SLURM_NTASKS=2", 2, true, false},
+    {"hybrid", "SLURM_NTASKS=2", 2, true, true}, /* as is `auto` that finds none */
+    {"auto", "SLURM_NTASKS=2", 2, true, true},
     {"local-each", "SLURM_NTASKS=2", 2, true, false},
 };
 

@@ -16,7 +16,7 @@
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.sh"
 
-need_images mpich openmpi
+need_images mpich openmpi a
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -122,6 +122,21 @@ alice salloc -Q -w n1,n2 -N2 -n2 srun -N1 -n1 --mpi=none --container-image=/imag
     -N1 -n1 --container-image=/images/mpich.sif sh -c "$quick" >"$work/out" 2>&1 </dev/null
 says "no het step is sent to pmi2" \
     'use srun --mpi=pmi2, which for several components needs a heterogeneous job .*, and --mpi-bind for'
+
+# An MPI that no scan finds, in a place that no word names. The words are for shells in the image.
+# shellcheck disable=SC2016
+{
+alice srun -n1 --container-image=/images/mpich.sif sh -c 'mkdir -p hidden/deep && cd hidden/deep && cp /usr/bin/mpiring . &&
+    ldd mpiring | awk "/=> \\//{ print \$3 }" | grep -vE "/lib(c|m|dl|pthread|rt)\\.so" | xargs -I{} cp -L {} .'
+hidden='D=/hom; LD_LIBRARY_PATH=${D}e/alice/hidden/deep timeout 1 ${D}e/alice/hidden/deep/mpiring; true'
+}
+for mode in --mpi-bind=off --mpi-bind --mpi-bind=hybrid; do
+    alice srun -w n1 -n2 --mpi=none --container-image=/images/a.sif "$mode" sh -c "$hidden" >"$work/out" 2>&1 </dev/null
+    case $mode in
+    *off) equal "$mode: nobody watches" "" "$(grep '^berth: ' "$work/out")" ;;
+    *) says "$mode: an MPI that is not found is watched" "^berth: n1: warning: image '[^']*.sif': if the program uses MPI: $alone" ;;
+    esac
+done
 singletons "none for one task" 0 "" -n1 --mpi=none --container-image=/images/mpich.sif sh -c "$quick"
 singletons "none with --mpi-bind=off" 0 "" -n2 --mpi=none --mpi-bind=off --container-image=/images/mpich.sif \
     sh -c "$quick"
