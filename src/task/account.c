@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -73,6 +74,37 @@ static int add_variables(const struct berth_launch *launch,
     return 0;
 }
 
+/* Add the files that the runtime mounts by a variable with a list of libraries. */
+static int add_containlibs(const struct berth_launch *launch,
+                           struct berth_explain *explain, struct berth_err *err)
+{
+    static const char *const names[] = {"APPTAINER_CONTAINLIBS",
+                                        "SINGULARITY_CONTAINLIBS"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const char *value = berth_environ_value(launch->environment, names[i]);
+        BERTH_FREE char *copy = value ? strdup(value) : NULL;
+        char *next = copy;
+        char *file;
+
+        if (value && !copy)
+            return berth_err_oom(err);
+        while ((file = strsep(&next, ","))) {
+            BERTH_FREE char *place = NULL;
+            const char *slash = strrchr(file, '/');
+
+            if (!*file)
+                continue;
+            if (asprintf(&place, "/.singularity.d/libs/%s", slash ? slash + 1 : file) <
+                0)
+                return berth_err_oom(err);
+            berth_explain_add_mount(explain, file, place, BERTH_MOUNT_RO,
+                                    BERTH_FROM_USER, names[i]);
+        }
+    }
+    return 0;
+}
+
 /* By which options files of the host are over those of the image. */
 static const char *why_bound(const struct berth_explain *explain)
 {
@@ -106,6 +138,7 @@ static int list_mounts(const struct berth_launch *launch,
         berth_explain_add_mount(explain, launch->home, launch->home, BERTH_MOUNT_RW,
                                 BERTH_FROM_USER, "--container-mount-home");
     if (add_variables(launch, explain, err) < 0 ||
+        add_containlibs(launch, explain, err) < 0 ||
         add_mounts(&user, BERTH_FROM_USER, "--container-mounts", explain, err) < 0 ||
         add_mounts(&site, BERTH_FROM_SITE, "the site mounts it in every container",
                    explain, err) < 0 ||
