@@ -12,10 +12,10 @@
 #include "cli/cli.h"
 #include "site/site.h"
 #include "request/path.h"
-#include "policy/policy.h"
-#include "probe/profilesread.h"
-#include "diagnose/sitefind.h"
-#include "probe/siteread.h"
+#include "site/policy.h"
+#include "site/profilesread.h"
+#include "cli/sitefind.h"
+#include "site/siteread.h"
 
 extern char **environ;
 

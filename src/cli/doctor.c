@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "diagnose/host.h"
+#include "cli/host.h"
 
 extern char **environ;
 

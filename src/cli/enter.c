@@ -17,9 +17,9 @@
 #include "base/fields.h"
 #include "base/strvec.h"
 #include "cli/cli.h"
-#include "running/ask.h"
-#include "running/enter.h"
-#include "running/find.h"
+#include "cli/ask.h"
+#include "cli/entering.h"
+#include "cli/find.h"
 
 extern char **environ;
 

@@ -11,9 +11,9 @@
 
 #include "base/json.h"
 #include "cli/cli.h"
-#include "discover/offered.h"
-#include "diagnose/sitefind.h"
-#include "stage/stage.h"
+#include "bindover/offered.h"
+#include "cli/sitefind.h"
+#include "bindover/stage.h"
 
 extern char **environ;
 

@@ -14,8 +14,8 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "cli/cli.h"
-#include "running/ask.h"
-#include "running/find.h"
+#include "cli/ask.h"
+#include "cli/find.h"
 
 enum { COLUMNS = 8, JOB = 0, TASKS = 5, SINCE_SIZE = 32 };
 

@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "cli/cli.h"
 #include "cli/fetch.h"
-#include "diagnose/sitefind.h"
+#include "cli/sitefind.h"
 #include "pull/pull.h"
 #include "request/registry.h"
 

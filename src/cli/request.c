@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "cli/cli.h"
-#include "commandline/defaults.h"
+#include "request/defaults.h"
 #include "request/option.h"
 #include "base/suggest.h"
 

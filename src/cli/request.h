@@ -16,7 +16,7 @@ struct berth_cli_flag {
 
 /* Read ARGV, whose first word is the verb, up to the command: the options of
  * request/option.h, --help and FLAG (NULL: none). Options win over the variables of
- * commandline/defaults.h, and variables over the default of the job. Returns
+ * request/defaults.h, and variables over the default of the job. Returns
  * EXIT_SUCCESS with the request, which has an image or asks for the host, in *RET, the
  * words of the command in *RET_COMMAND, and whether FLAG was given in FLAG; or the
  * status that the verb must return (cli/cli.h). In each case the caller owns *RET. */

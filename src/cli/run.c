@@ -10,12 +10,12 @@
 #include "cli/cli.h"
 #include "cli/fetch.h"
 #include "cli/request.h"
-#include "policy/policy.h"
-#include "policy/rules.h"
-#include "probe/apply.h"
-#include "diagnose/sitefind.h"
+#include "site/policy.h"
+#include "site/rules.h"
+#include "step/apply.h"
+#include "cli/sitefind.h"
 #include "step/become.h"
-#include "task/standalone.h"
+#include "run/standalone.h"
 
 extern char **environ;
 

@@ -18,7 +18,7 @@
 #include "job/message.h"
 #include "job/variables.h"
 #include "plan/envdiff.h"
-#include "probe/opened.h"
+#include "base/opened.h"
 #include "step/handover.h"
 #include "step/namespaces.h"
 

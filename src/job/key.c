@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "probe/opened.h"
+#include "base/opened.h"
 #include "request/mount.h"
 
 /* Append the parent of PATH (which may end in slashes) to RET, as a mount. */

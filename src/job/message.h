@@ -44,7 +44,7 @@ enum berth_job_word {
     BERTH_JOB_KEY,       /* job/key.h */
     BERTH_JOB_ORDER,     /* plan/order.h, for the container alone */
     BERTH_JOB_DIRECTORY, /* the working directory; "": gone */
-    BERTH_JOB_IDENTITY,  /* of that, as in probe/opened.h */
+    BERTH_JOB_IDENTITY,  /* of that, as in base/opened.h */
     BERTH_JOB_OWN,       /* "own": only a container of this directory */
     BERTH_JOB_WORDS
 };

@@ -7,7 +7,7 @@
 #include "base/strvec.h"
 #include "request/request.h"
 
-/* The GPU drivers of a host (probe/devices.h). */
+/* The GPU drivers of a host (step/devices.h). */
 struct berth_gpu_host {
     bool nvidia; /* BERTH_GPU_NVIDIA_DEVICE is there */
     bool rocm;   /* BERTH_GPU_ROCM_DEVICE is there */

@@ -20,7 +20,7 @@ struct berth_launch {
     const struct berth_request *request; /* has an image */
     const struct berth_terms *terms;     /* of the site; NULL: none */
     const struct berth_strvec *mounts;   /* of berth: SRC:DST:ro|rw; NULL: none */
-    const struct berth_strvec *fabric; /* the same, of policy/fabric.h and of DEVICES */
+    const struct berth_strvec *fabric;   /* the same, of site/fabric.h and of DEVICES */
     struct berth_gpu_choice gpu;
     char *const *environment; /* of the task, for NAME of --container-env */
     char *const *command;     /* the user's words, ended by NULL */
@@ -47,9 +47,9 @@ struct berth_launch_init {
     const char *limits;             /* of step/limits.h */
     const struct berth_strvec *set; /* NAME=VALUE, wins over the image's environment */
     int report;                     /* for berth_report() */
-    int watcher;                    /* of supervise/watcher.h */
+    int watcher;                    /* of run/watcher.h */
     int task_stderr;
-    int programs;    /* the directory of supervise/hostcommand.h */
+    int programs;    /* the directory of job/hostserver.h */
     int environment; /* memory for the environment of the task */
 };
 

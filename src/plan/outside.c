@@ -12,8 +12,8 @@
 #include "base/environ.h"
 #include "base/text.h"
 #include "request/components.h"
-#include "commandline/defaults.h"
-#include "commandline/srunwords.h"
+#include "request/defaults.h"
+#include "request/srunwords.h"
 #include "request/values.h"
 #include "request/wire.h"
 
@@ -53,7 +53,7 @@ static bool is_of_task(const char *variable)
            !berth_text_starts(variable, "PMIX_MCA_");
 }
 
-/* Is VARIABLE an option by environment (commandline/defaults.h)? */
+/* Is VARIABLE an option by environment (request/defaults.h)? */
 static bool is_option(const char *variable)
 {
     size_t length = strcspn(variable, "=");

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "probe/image.h"
+#include "step/image.h"
 #include "base/tree.h"
 
 #define ELSEWHERE                                                                      \

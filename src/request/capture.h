@@ -33,7 +33,7 @@ const struct berth_capture_list *
 berth_capture_find(const struct berth_capture_rules *rules, const char *name);
 
 /* Appends to RET the captured variables of ENVIRON (ended by NULL), each NAME=VALUE,
- * sorted. A variable of ASSIGNED (commandline/export.h) replaces that of ENVIRON, a
+ * sorted. A variable of ASSIGNED (request/export.h) replaces that of ENVIRON, a
  * later one an earlier one. Returns -1 out of memory. */
 int berth_capture_choose(const struct berth_capture_rules *rules, char *const *environ,
                          const struct berth_strvec *assigned, struct berth_strvec *ret,

@@ -6,8 +6,8 @@
 
 #include <stdint.h>
 
-#include "policy/rules.h"
-#include "probe/apply.h"
+#include "site/rules.h"
+#include "step/apply.h"
 #include "request/spell.h"
 #include "plan/order.h"
 #include "step/report.h"

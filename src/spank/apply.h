@@ -8,7 +8,7 @@
 #include "request/request.h"
 #include "site/terms.h"
 
-/* berth_apply_site() (probe/apply.h) in the process that becomes the task: the job's
+/* berth_apply_site() (step/apply.h) in the process that becomes the task: the job's
  * partition and account, and the task's environment, are those that Slurm gives. */
 int berth_apply_site_step(spank_t sp, const struct berth_site *site,
                           const struct berth_request *request,

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "request/components.h"
-#include "commandline/defaults.h"
-#include "policy/policy.h"
+#include "request/defaults.h"
+#include "site/policy.h"
 #include "request/request.h"
 #include "spank/lines.h"
 #include "spank/names.h"

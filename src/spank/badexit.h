@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-#include "commandline/hetgroup.h"
+#include "request/hetgroup.h"
 #include "site/site.h"
 
 /* In srun, before it reads its options: should --kill-on-bad-exit be the default? Yes

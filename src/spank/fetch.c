@@ -11,7 +11,7 @@
 #include <slurm/spank.h>
 
 #include "base/cleanup.h"
-#include "probe/runtime.h"
+#include "step/runtime.h"
 #include "pull/pull.h"
 
 extern char **environ;

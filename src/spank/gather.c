@@ -12,8 +12,8 @@
 
 #include "base/cleanup.h"
 #include "request/capture.h"
-#include "commandline/export.h"
-#include "commandline/launcher.h"
+#include "request/export.h"
+#include "request/launcher.h"
 #include "request/wire.h"
 #include "spank/names.h"
 #include "spank/variable.h"

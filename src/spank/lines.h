@@ -5,16 +5,16 @@
 
 #include "base/err.h"
 #include "request/components.h"
-#include "commandline/hetgroup.h"
+#include "request/hetgroup.h"
 #include "request/request.h"
 
-/* In srun: the lines of a --multi-prog file (commandline/multiprog.h). */
+/* In srun: the lines of a --multi-prog file (request/multiprog.h). */
 
 struct berth_lines {
     const struct berth_hetgroups *line; /* srun's command line */
     int optind;                         /* getopt's, after the options */
     const char *prefix;                 /* the site's prefix of options */
-    /* as in commandline/rows.h */
+    /* as in request/rows.h */
     int (*check)(struct berth_request *request, unsigned long tasks,
                  struct berth_err *err);
 };

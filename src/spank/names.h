@@ -4,7 +4,7 @@
 /* Variables that the plugin in srun sets for the plugin in slurmstepd. Every release of
  * Slurm sends variables that start with SLURM to the nodes, also under --export=NONE; a
  * name SLURM_SPANK_* would be one of Slurm's own. The variable of sbatch and salloc is
- * in commandline/defaults.h. */
+ * in request/defaults.h. */
 
 /* The table of components (request/components.h). */
 #define BERTH_STEP_VARIABLE "SLURM_BERTH_STEP"

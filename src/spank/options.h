@@ -6,13 +6,13 @@
 #include <slurm/spank.h>
 
 #include "request/option.h"
-#include "commandline/pyxis.h"
+#include "request/pyxis.h"
 
-/* The options of request/option.h, and after them those of commandline/pyxis.h. */
+/* The options of request/option.h, and after them those of request/pyxis.h. */
 enum { BERTH_OPTIONS_ALL = BERTH_OPTION_COUNT + BERTH_PYXIS_COUNT };
 
 /* Register every option of request/option.h, with PREFIX in front of its name. If
- * PREFIX is "", register those of commandline/pyxis.h, too. CALLBACK gets as its value
+ * PREFIX is "", register those of request/pyxis.h, too. CALLBACK gets as its value
  * the enum berth_option_id, or BERTH_OPTION_COUNT plus an index of berth_pyxis_options.
  * Call this in slurm_spank_init() of every context: sbatch and salloc do not load a
  * static table spank_options[]. Returns 0 or -1. */

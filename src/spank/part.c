@@ -10,9 +10,9 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "commandline/multiprog.h"
+#include "request/multiprog.h"
 #include "request/ranks.h"
-#include "commandline/rows.h"
+#include "request/rows.h"
 #include "step/rendezvous.h"
 
 char **berth_part_argv(spank_t sp, int *ret_count)

@@ -19,10 +19,10 @@
 #include "base/text.h"
 #include "request/mount.h"
 #include "request/spell.h"
-#include "policy/policy.h"
-#include "probe/allowed.h"
-#include "probe/image.h"
-#include "probe/missing.h"
+#include "site/policy.h"
+#include "step/allowed.h"
+#include "step/image.h"
+#include "request/missing.h"
 
 /* Bytes of a script; sbatch refuses a longer one (max_script_size in slurm.conf). */
 enum { LONGEST_SCRIPT = 4 << 20 };

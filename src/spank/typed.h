@@ -2,12 +2,12 @@
 #pragma once
 
 #include "base/err.h"
-#include "commandline/mistakes.h"
+#include "request/mistakes.h"
 #include "request/request.h"
 #include "site/site.h"
 
 /* In srun, sbatch and salloc: warns of words that were typed and do not do what they
- * seem to do (commandline/mistakes.h), in one line each. */
+ * seem to do (request/mistakes.h), in one line each. */
 
 /* Print SENTENCE as a warning of srun, sbatch or salloc, with the site's PREFIX in
  * names of options; also under --quiet, because the job may run on the host. */

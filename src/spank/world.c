@@ -16,7 +16,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
-#include "commandline/launcher.h"
+#include "request/launcher.h"
 #include "spank/names.h"
 
 /* MpiDefault of slurm.conf; NULL: slurmctld does not answer. The caller frees it. */

@@ -3,7 +3,7 @@
 
 #include "base/err.h"
 #include "request/components.h"
-#include "commandline/hetgroup.h"
+#include "request/hetgroup.h"
 
 /* In srun, before berth_variable_unset_all(): record whether Slurm starts this srun for
  * MPI_Comm_spawn() of a program in an image. */

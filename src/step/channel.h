@@ -14,7 +14,7 @@ enum berth_channel_kind {
                              the number of the stack */
     BERTH_CHANNEL_STAGED, /* the answer: the path of the stage on the host, newline, its
                              path in the container */
-    BERTH_CHANNEL_RESULT, /* a part of the binding, in bytes (report/binding.h) */
+    BERTH_CHANNEL_RESULT, /* a part of the binding, in bytes (plan/binding.h) */
     BERTH_CHANNEL_REFUSED, /* the step must not run; the text says why, and is the last
                               message */
     BERTH_CHANNEL_DONE,    /* the binding is complete */

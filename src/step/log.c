@@ -13,7 +13,7 @@
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "policy/flags.h"
+#include "site/flags.h"
 
 int berth_log_open(struct berth_err *err)
 {

@@ -17,5 +17,5 @@
 #define BERTH_MARK_VARIABLE  "SLURM_LOCALID"
 
 /* The library that makes the marks, in each stage. If you change it, raise the format
- * of the manifest (stage/manifest.c). */
+ * of the manifest (bindover/manifest.c). */
 #define BERTH_MARK_LIBRARY "libberth-mark.so"

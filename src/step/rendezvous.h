@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/deadline.h"
 #include "base/err.h"
-#include "report/binding.h"
+#include "plan/binding.h"
 #include "request/components.h"
 #include "step/namespaces.h"
 #include "step/outer.h"
@@ -121,7 +121,7 @@ const char *berth_rendezvous_why_forbidden(const struct berth_rendezvous *rendez
 bool berth_rendezvous_set_unpacked(const struct berth_rendezvous *rendezvous);
 bool berth_rendezvous_is_unpacked(const struct berth_rendezvous *rendezvous);
 
-/* Store the binding (report/binding.h) as BYTES, once, before the state changes; tasks
+/* Store the binding (plan/binding.h) as BYTES, once, before the state changes; tasks
  * read it when they have waited. Both return 0, or -1 with a sentence in ERR; the
  * caller owns *RET_BINDING (berth_binding_fini). */
 int berth_rendezvous_put_binding(struct berth_rendezvous *rendezvous,

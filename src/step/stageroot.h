@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 
-/* A directory of stages (stage/stage.h), on the host and in the container. */
+/* A directory of stages (bindover/stage.h), on the host and in the container. */
 struct berth_stage_root {
     const char *path;    /* on the host */
     const char *mounted; /* in the container */

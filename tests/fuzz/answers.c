@@ -9,10 +9,10 @@
 #include "site/keys.h"
 #include "site/plugstack.h"
 #include "fuzz.h"
-#include "stage/manifest.h"
+#include "bindover/manifest.h"
 #include "plan/envdiff.h"
 #include "pull/pullfault.h"
-#include "policy/signers.h"
+#include "site/signers.h"
 #include "pull/listen.h"
 
 /* Nothing is signed with a key that is not named. */

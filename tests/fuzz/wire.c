@@ -9,7 +9,7 @@
 #include "fuzz.h"
 #include "plan/order.h"
 #include "request/capture.h"
-#include "commandline/export.h"
+#include "request/export.h"
 #include "request/wire.h"
 
 typedef int (*put_function)(const struct berth_table *, char **, struct berth_err *);

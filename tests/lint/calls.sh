@@ -31,8 +31,8 @@ calls()
 
 # shellcheck disable=SC2046
 calls 'printf|puts|perror|abort|assert|signal' 'is not for a guest in slurmstepd' \
-    $(find src/base src/elf src/mpi src/request src/commandline src/site src/policy src/plan src/report \
-        src/probe src/pull src/spank \
+    $(find src/base src/elf src/mpi src/request src/site src/plan \
+        src/pull src/spank \
         -name '*.[ch]' 2>/dev/null) |
     rule 'a guest in slurmstepd prints and aborts nothing'
 

@@ -96,7 +96,7 @@ grep -E '.{12}' "$work/quoted" | sed "s/^[' :]*//; s/ *$//" | absent "$work/text
 
 # What srun and tasks say is quoted there. The faults of berth.yaml are in its own page;
 # what only `berth` says stays where it is typed.
-product | grep -vE '^src/(cli|diagnose|running|site)/|/values\.c' |
+product | grep -vE '^src/(cli/|site/(keys|plugstack|profiles|reading|schema|settings|site|syntax|terms)\.)|/values\.c' |
     xargs awk -v wrong=1 -f tests/lint/messages.awk >"$work/said"
 awk -F'\t' -v page="$messages" '
     FILENAME ~ /quoted$/ { all = all "\n" $0; next }

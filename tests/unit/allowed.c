@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The real path and the owner of images, and the sources of mounts. */
 
-#include "probe/allowed.h"
+#include "step/allowed.h"
 
 #include <fcntl.h>
 #include <pwd.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "probe/opened.h"
+#include "base/opened.h"
 #include "unit.h"
 
 static void in(char path[256], const char *name)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* MPI libraries that are found by what a command and its environment name. */
 
-#include "discover/beside.h"
+#include "bindover/beside.h"
 
 #include <stdio.h>
 #include <stdlib.h>

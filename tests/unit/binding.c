@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The answer of --mpi-bind as bytes, and parsed again. */
 
-#include "report/binding.h"
+#include "plan/binding.h"
 
 #include <stdlib.h>
 #include <string.h>

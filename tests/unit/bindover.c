@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which library of the host replaces which library of the image. */
 
-#include "bind/bindover.h"
+#include "bindover/bindover.h"
 
 #include "base/cleanup.h"
 #include "unit.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The programs that command lines finally start. */
 
-#include "bind/command.h"
+#include "bindover/command.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A user in the user database of an image. */
 
-#include "runtime/database.h"
+#include "step/database.h"
 
 #include "unit.h"
 

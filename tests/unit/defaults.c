@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Options that variables ask for. */
 
-#include "commandline/defaults.h"
+#include "request/defaults.h"
 
 #include "base/buf.h"
 #include "request/wire.h"

@@ -2,7 +2,7 @@
 /* How doctor judges a host: each case changes one fact, and expects one diagnosis. Each
  * diagnosis with a remedy is in doc/troubleshooting.md, with that remedy. */
 
-#include "diagnose/doctor.h"
+#include "cli/checks.h"
 
 #include <ctype.h>
 #include <stdio.h>

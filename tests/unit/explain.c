@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The account of a launch, compared with tests/golden. */
 
-#include "report/explain.h"
+#include "plan/explain.h"
 
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "report/explaintext.h"
-#include "report/finding.h"
+#include "plan/explaintext.h"
+#include "plan/finding.h"
 #include "request/wire.h"
 #include "unit.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The value of --export, as Slurm reads it. */
 
-#include "commandline/export.h"
+#include "request/export.h"
 
 #include <stdio.h>
 #include <string.h>

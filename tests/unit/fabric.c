@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the profiles of the host's MPI want mounted, and what they do not go with. */
 
-#include "policy/fabric.h"
+#include "site/fabric.h"
 
 #include <stdio.h>
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "probe/devices.h"
+#include "step/devices.h"
 #include "unit.h"
 
 static const char *const binds_x[] = {"/etc/x.conf", "/opt/x:/site/x:ro", NULL};

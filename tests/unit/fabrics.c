@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The stage of a fabric over an image. */
 
-#include "bind/fabrics.h"
+#include "bindover/fabrics.h"
 
 #include <stdio.h>
 #include <sys/stat.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Facts are found again whole, or not at all. */
 
-#include "task/digest.h"
+#include "run/digest.h"
 #include "step/factcache.h"
 
 #include <dirent.h>

@@ -10,9 +10,9 @@
 
 #include "base/cleanup.h"
 #include "install.h"
-#include "discover/loader.h"
+#include "bindover/loader.h"
 #include "staging.h"
-#include "stage/candidates.h"
+#include "bindover/candidates.h"
 #include "unit.h"
 
 START_TEST(a_stage_has_all_that_is_linked_and_opened)

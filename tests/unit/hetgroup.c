@@ -2,7 +2,7 @@
 /* From srun's command line to het groups. Each command line is read here with getopt as
  * srun reads it, so that `optind` is what the plugin sees. */
 
-#include "commandline/hetgroup.h"
+#include "request/hetgroup.h"
 
 #include <getopt.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Facts about a host, read below a directory that stands for its root. */
 
-#include "diagnose/host.h"
+#include "cli/host.h"
 
 #include <fcntl.h>
 #include <stdio.h>

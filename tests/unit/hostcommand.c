@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs ask for commands of the host where nobody can answer. */
 
-#include "supervise/hostcommand.h"
+#include "job/hostserver.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -2,7 +2,7 @@
 /* Which files and directories are images. SIF files are made here, byte by byte, as the
  * SIF specification lays them out. */
 
-#include "probe/image.h"
+#include "step/image.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 /* What berth inspect prints about files and images, which need not exist. JSON is
  * compared with tests/golden. */
 
-#include "diagnose/inspect.h"
+#include "cli/inspection.h"
 
 #include <stdio.h>
 

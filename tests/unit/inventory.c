@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which files of a tree have names of MPI libraries. */
 
-#include "discover/inventory.h"
+#include "bindover/inventory.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

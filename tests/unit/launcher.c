@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What an mpirun inside a task gets to see. */
 
-#include "commandline/launcher.h"
+#include "request/launcher.h"
 
 #include "base/cleanup.h"
 #include "request/wire.h"

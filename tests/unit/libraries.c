@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Other libraries of the host in the place of an image's. */
 
-#include "bind/fabrics.h"
+#include "bindover/fabrics.h"
 
 #include <stdio.h>
 #include <sys/stat.h>

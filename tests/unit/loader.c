@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The loader of this host is asked about libraries that are compiled here. */
 
-#include "discover/loader.h"
+#include "bindover/loader.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a stage's manifest says, written and read. */
 
-#include "stage/manifest.h"
+#include "bindover/manifest.h"
 
 #include "base/cleanup.h"
 #include "unit.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The MPI that a process has mapped. */
 
-#include "witness/mapped.h"
+#include "bindover/mapped.h"
 
 #include <fcntl.h>
 #include <signal.h>

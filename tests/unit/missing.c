@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Suggestions for a path where there is no image. */
 
-#include "probe/missing.h"
+#include "request/missing.h"
 
 #include <stdio.h>
 #include <sys/stat.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The lines of a --multi-prog file, their words and options. */
 
-#include "commandline/multiprog.h"
+#include "request/multiprog.h"
 
 #include "base/buf.h"
 #include "base/cleanup.h"

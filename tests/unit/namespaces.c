@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "runtime/kill.h"
+#include "step/kill.h"
 #include "step/join.h"
 #include "unit.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which URIs a list of beginnings lets through. */
 
-#include "policy/origin.h"
+#include "site/origin.h"
 
 #include <stdbool.h>
 

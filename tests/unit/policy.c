@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a site makes of a request: tables of site, request and outcome. */
 
-#include "policy/policy.h"
+#include "site/policy.h"
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "policy/mountrules.h"
-#include "policy/rules.h"
+#include "site/mountrules.h"
+#include "site/rules.h"
 #include "request/wire.h"
 #include "unit.h"
 

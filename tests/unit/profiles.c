@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Profiles as sites write them. */
 
-#include "probe/profilesread.h"
+#include "site/profilesread.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The record of a step. */
 
-#include "report/record.h"
+#include "plan/record.h"
 
 #include "base/cleanup.h"
 #include "unit.h"

@@ -2,7 +2,7 @@
 /* A stage over an image: libraries that are compiled here, in a mount namespace of the
  * test's own. Where it may not have one, the loader is played. */
 
-#include "bind/replacement.h"
+#include "bindover/replacement.h"
 
 #include <elf.h>
 #include <errno.h>

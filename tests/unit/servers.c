@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which of the processes that end has served the image. */
 
-#include "runtime/servers.h"
+#include "step/servers.h"
 
 #include <signal.h>
 #include <sys/prctl.h>

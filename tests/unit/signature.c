@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The signatures of an image, by the output of a runtime, which is a script. */
 
-#include "probe/signature.h"
+#include "step/signature.h"
 
 #include <stdio.h>
 
-#include "policy/signers.h"
+#include "site/signers.h"
 #include "unit.h"
 
 #define KEY(partition, name, fingerprint, key, data)                                   \

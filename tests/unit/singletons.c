@@ -2,9 +2,9 @@
 /* Which steps are looked at for an MPI that finds no other rank, by which names an MPI
  * is seen, and what is said of it. */
 
-#include "supervise/singletons.h"
+#include "run/singletons.h"
 
-#include "bind/singleton.h"
+#include "bindover/singleton.h"
 #include "plan/order.h"
 #include "unit.h"
 

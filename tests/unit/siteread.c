@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which files are read as berth.yaml, by who can write them. */
 
-#include "probe/siteread.h"
+#include "site/siteread.h"
 
 #include <stdio.h>
 #include <sys/stat.h>
@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "probe/trusted.h"
+#include "site/trusted.h"
 #include "unit.h"
 
 static void set_up(void)

@@ -2,14 +2,14 @@
 /* Which MPI stacks a host has. The hosts are trees of libraries that are compiled here,
  * in the layouts that vendors document. */
 
-#include "discover/offered.h"
+#include "bindover/offered.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "discover/fabrics.h"
+#include "bindover/hostfabrics.h"
 #include "install.h"
 #include "unit.h"
 

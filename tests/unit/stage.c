@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How stages are made, found, and refused. */
 
-#include "stage/stage.h"
+#include "bindover/stage.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 #include "base/deadline.h"
 #include "install.h"
 #include "staging.h"
-#include "stage/build.h"
+#include "bindover/build.h"
 #include "unit.h"
 
 START_TEST(a_stage_is_found_until_the_host_changes)

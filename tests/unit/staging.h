@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "stage/stage.h"
+#include "bindover/stage.h"
 
 /* Stages of stacks that are made of libraries compiled here. A stage is mounted where
  * it is, so that the loader can be asked about it. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A temporary container that does not start. */
 
-#include "runtime/temporary.h"
+#include "step/temporary.h"
 
 #include <fcntl.h>
 #include <unistd.h>

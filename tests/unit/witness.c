@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sentences about ranks that have loaded the host's MPI, another one, or none. */
 
-#include "witness/witness.h"
+#include "bindover/witness.h"
 
 #include <string.h>
 

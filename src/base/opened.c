@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Identifies a file, and finds out whether a process has it open. A name may lead to
+ * another file at any time; a descriptor does not. */
+
+#include "base/opened.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+char *berth_opened_identity(const struct stat *file)
+{
+    char *text = NULL;
+
+    if (asprintf(&text, "%llu.%llu", (unsigned long long)file->st_dev,
+                 (unsigned long long)file->st_ino) < 0)
+        return NULL;
+    return text;
+}
+
+/* Is IDENTITY among the files of DIRECTORY, /proc/PID/fd? */
+static bool has(DIR *directory, const char *identity)
+{
+    struct dirent *entry;
+    bool found = false;
+
+    while (!found && (entry = readdir(directory))) {
+        BERTH_FREE char *other = NULL;
+        struct stat st;
+
+        if (*entry->d_name == '.' ||
+            fstatat(dirfd(directory), entry->d_name, &st, 0) < 0)
+            continue;
+        other = berth_opened_identity(&st);
+        found = other && strcmp(other, identity) == 0;
+    }
+    return found;
+}
+
+enum berth_opened berth_opened_by(pid_t pid, const char *identity)
+{
+    char name[64];
+    bool found;
+    DIR *directory;
+
+    snprintf(name, sizeof(name), "/proc/%d/fd", pid);
+    directory = opendir(name);
+    if (!directory)
+        return errno == EACCES ? BERTH_OPENED_HIDDEN : BERTH_OPENED_NO;
+    found = has(directory, identity);
+    closedir(directory);
+    return found ? BERTH_OPENED_YES : BERTH_OPENED_NO;
+}

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* berth-mpi: puts the host's MPI into a running container (--mpi-bind). The supervisor
+ * starts it as the user, once for a step on a node. It finds the host's MPI stacks, and
+ * starts a child that enters the container and asks for stages of them. If the child
+ * has mounted the host's MPI, berth-mpi stays as the witness of the ranks. */
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/environ.h"
+#include "base/run.h"
+#include "base/text.h"
+#include "plan/order.h"
+#include "plan/binding.h"
+#include "bindover/offered.h"
+#include "site/profilesread.h"
+#include "site/siteread.h"
+#include "base/detach.h"
+#include "bindover/inside.h"
+#include "step/handover.h"
+#include "step/factcache.h"
+#include "step/mark.h"
+#include "step/program.h"
+#include "bindover/singleton.h"
+#include "step/namespaces.h"
+#include "bindover/stage.h"
+#include "bindover/hostfabrics.h"
+#include "step/channel.h"
+#include "run/notice.h"
+#include "bindover/witness.h"
+
+extern char **environ;
+
+/* The inputs, which the supervisor wrote, and the witness. */
+struct work {
+    struct berth_order order;
+    struct berth_handover task;
+    struct berth_handover container;
+    int channel; /* to the supervisor */
+    int64_t end; /* on berth_clock(): a stage must be complete by then */
+    struct berth_witness *witness;
+};
+
+/* The supervisor ends berth-mpi after SECONDS, and a refusal must come before that. */
+static int64_t end_of(int seconds)
+{
+    return berth_clock() + (int64_t)(seconds - 1 - seconds / 8) * 1000;
+}
+
+static int read_work(int argc, char **argv, struct work *work, struct berth_err *err)
+{
+    if (argc != 4)
+        return berth_err_set(err, "started by hand; it is for berth-start only");
+    work->channel = atoi(argv[3]);
+    if (berth_handover_read(atoi(argv[1]), &work->task) < 0 ||
+        berth_handover_read(atoi(argv[2]), &work->container) < 0 ||
+        work->task.words.count != 1 || work->container.words.count < 1)
+        return berth_err_set(
+            err, "wrong arguments; only berth-start can start this program");
+    if (berth_order_get(work->task.words.items[0], &work->order, err) < 0)
+        return -1;
+    work->end = end_of(work->order.mpi.seconds);
+    return 0;
+}
+
+/* Let the witness watch for what is staged at PATH: ranks that have mapped its library
+ * SONAME use it. */
+static void watch_for(const struct work *work, const char *path, const char *soname)
+{
+    berth_strvec_push(&work->witness->stages, path);
+    berth_strvec_push(&work->witness->stages, soname);
+}
+
+/* Libraries are used by ranks that have mapped any of them. */
+static void watch_libraries(const struct work *work, const struct berth_stack *stack,
+                            const char *path)
+{
+    if (berth_request_witnesses_libraries(&work->order.request))
+        for (size_t i = 0; i < stack->count; i++)
+            watch_for(work, path, stack->libraries[i].soname);
+}
+
+/* Stage the stack of number NUMBER, and send its place to the child at INSIDE. If it
+ * cannot be staged, send the reason: the child decides what that means. */
+static int stage(const struct work *work, const struct berth_inside *with,
+                 const char *number, int inside, struct berth_err *err)
+{
+    size_t at = strtoul(number, NULL, 10);
+    const struct berth_stacks *stacks =
+        at < with->stacks->count ? with->stacks : with->fabrics;
+    int64_t least = berth_clock() + 1000;
+    struct berth_staged staged;
+    BERTH_FREE char *answer = NULL;
+    struct berth_err why;
+
+    if (stacks == with->fabrics)
+        at -= with->stacks->count;
+    if (at >= stacks->count)
+        return berth_err_set(err, "there is no stack %zu", at);
+    if (berth_stage_get(&stacks->items[at], work->end > least ? work->end : least,
+                        &staged, &why) < 0)
+        return berth_channel_send(inside, BERTH_CHANNEL_REFUSED, why.text, err);
+    if (stacks->items[at].profile->kind == BERTH_PROFILE_LIBRARIES)
+        watch_libraries(work, &stacks->items[at], staged.path);
+    else
+        watch_for(work, staged.path,
+                  stacks == with->fabrics ? berth_stack_first(&stacks->items[at])
+                                          : BERTH_MARK_LIBRARY);
+    if (asprintf(&answer, "%s\n%s", staged.path, staged.mounted) < 0)
+        answer = NULL;
+    berth_staged_fini(&staged);
+    return answer ? berth_channel_send(inside, BERTH_CHANNEL_STAGED, answer, err)
+                  : berth_err_oom(err);
+}
+
+/* The child's answer is complete: keep it for the witness, and hand it on. */
+static int answer(const struct work *work, const struct berth_buf *bytes,
+                  struct berth_err *err)
+{
+    if (berth_binding_get(bytes->text, bytes->used, &work->witness->binding, err) < 0 ||
+        berth_channel_send_result(work->channel, bytes, err) < 0)
+        return -1;
+    return berth_channel_send(work->channel, BERTH_CHANNEL_DONE, "", err);
+}
+
+/* Serve the child in the container until it has answered or has refused. */
+static int serve(const struct work *work, const struct berth_inside *with, int inside,
+                 struct berth_err *err)
+{
+    struct berth_channel_message message;
+    BERTH_BUF struct berth_buf bytes = {0};
+
+    for (;;) {
+        if (berth_channel_receive(inside, NULL, &message, err) < 0)
+            return -1;
+        switch (message.kind) {
+        case BERTH_CHANNEL_STAGE:
+            if (stage(work, with, message.text, inside, err) < 0)
+                return -1;
+            break;
+        case BERTH_CHANNEL_RESULT:
+            berth_buf_add(&bytes, message.text, message.count);
+            break;
+        case BERTH_CHANNEL_DONE:
+            return answer(work, &bytes, err);
+        default:
+            return berth_channel_send(work->channel, BERTH_CHANNEL_REFUSED,
+                                      message.text, err);
+        }
+    }
+}
+
+/* Start the child that puts the host's MPI into the container, and serve it. */
+static int start_inside(const struct work *work, struct berth_inside *inside,
+                        struct berth_err *err)
+{
+    int ends[2];
+    int result;
+    pid_t child;
+
+    if (berth_channel_open(ends, err) < 0)
+        return -1;
+    child = fork();
+    if (child == 0) {
+        close(ends[0]);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        environ = work->container.environment.items;
+        inside->channel = ends[1];
+        berth_inside_run(inside);
+        _exit(EXIT_SUCCESS);
+    }
+    close(ends[1]);
+    if (child < 0)
+        result = berth_err_set(err, "cannot start a process: %s", strerror(errno));
+    else
+        result = serve(work, inside, ends[0], err);
+    close(ends[0]);
+    berth_run_wait(child);
+    return result;
+}
+
+static int find_stacks(const struct work *work, const struct berth_inside *inside,
+                       struct berth_stacks *stacks, struct berth_err *err)
+{
+    if (berth_request_mpi_may_host(&work->order.request) &&
+        berth_stacks_find(inside->host_cache, inside->profiles, inside->task, stacks,
+                          err) < 0)
+        return -1;
+    berth_offered_sort(stacks, &work->order.terms.order);
+    return 0;
+}
+
+/* Is the fabric, or are the libraries, of PROFILE asked for? */
+static bool is_asked(const struct berth_request *request,
+                     const struct berth_profile *profile)
+{
+    if (profile->kind == BERTH_PROFILE_LIBRARIES)
+        return berth_request_lists_library(request, profile->name) ||
+               berth_request_lists_library(request, profile->stack);
+    return berth_request_has_fabric(request) &&
+           (!berth_request_names_fabric(request) ||
+            berth_profile_is_called(profile, request->fabric));
+}
+
+/* Find the fabrics and libraries that the request asks for. */
+static int find_fabrics(const struct work *work, const struct berth_inside *inside,
+                        struct berth_stacks *fabrics, struct berth_err *err)
+{
+    const struct berth_request *request = &work->order.request;
+    size_t kept = 0;
+
+    if (!berth_request_has_fabric(request) && !berth_request_has_libraries(request))
+        return 0;
+    if (berth_fabrics_find(inside->host_cache, inside->profiles, inside->task, fabrics,
+                           err) < 0)
+        return -1;
+    for (size_t i = 0; i < fabrics->count; i++)
+        if (!is_asked(request, fabrics->items[i].profile))
+            berth_stack_fini(&fabrics->items[i]);
+        else
+            fabrics->items[kept++] = fabrics->items[i];
+    fabrics->count = kept;
+    return 0;
+}
+
+/* Is the image a file without an overlay, so that its files never change? */
+static bool is_fixed(const struct berth_request *request)
+{
+    static const char *const overlays[] = {"--overlay", "-o", NULL};
+    struct stat st;
+
+    for (size_t i = 0; i < request->args.count; i++)
+        if (berth_text_starts_any(request->args.items[i], overlays))
+            return false;
+    return stat(request->image, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* Find the host's stacks and start the child, both with the facts that earlier steps
+ * have stored about files of the host and of the image. */
+static int run_with_caches(const struct work *work, struct berth_inside *inside,
+                           const struct berth_stage_root *user, struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf subject = {0};
+    struct berth_stacks stacks = {0};
+    struct berth_stacks fabrics = {0};
+    struct berth_factcache host, image;
+    int result;
+
+    berth_factcache_identify(work->order.request.image, &subject);
+    if (subject.failed)
+        return berth_err_oom(err);
+    berth_factcache_open(user, "host", &host);
+    berth_factcache_open(user, subject.text, &image);
+    inside->host_cache = &host;
+    inside->image_cache = is_fixed(&work->order.request) ? &image : NULL;
+    inside->stacks = &stacks;
+    inside->fabrics = &fabrics;
+    result = find_stacks(work, inside, &stacks, err);
+    if (result == 0)
+        result = find_fabrics(work, inside, &fabrics, err);
+    if (result == 0)
+        result = start_inside(work, inside, err);
+    berth_factcache_save(&host);
+    berth_factcache_save(&image);
+    berth_factcache_fini(&host);
+    berth_factcache_fini(&image);
+    return result;
+}
+
+/* Find out by which means the tasks of the step can reach each other. */
+static void find_reach(const struct work *work, struct berth_inside *inside)
+{
+    const char *nodes = berth_environ_value(inside->task, "SLURM_STEP_NUM_NODES");
+
+    inside->reach.apart = work->order.mpi.apart;
+    inside->reach.nodes = nodes ? (unsigned int)atoi(nodes) : 1;
+    inside->reach.het_step = berth_order_het_step(&work->order.step, inside->task);
+    berth_namespaces_find_reach(inside->holder.pid, &inside->reach);
+}
+
+/* The variable that tasks need if the container hides the files of the PMIx server: a
+ * library of PMIx would end the program in MPI_Init, unless it asks the server for all
+ * data. NULL: they need none. */
+static const char *choose_variable(const struct berth_inside *inside,
+                                   char *const *container)
+{
+    return berth_namespaces_is_pmix_hidden(inside->holder.pid, inside->task) &&
+                   !berth_environ_value(container, "PMIX_MCA_gds")
+               ? "PMIX_MCA_gds=hash"
+               : NULL;
+}
+
+static int run(const struct work *work, struct berth_err *err)
+{
+    static char *const nothing[] = {NULL};
+    BERTH_PROFILE_SET struct berth_profile_set set = {0};
+    char *const *task = work->task.environment.items;
+    char path[BERTH_STAGE_USER_SIZE];
+    const struct berth_stage_root user = berth_stage_user(path);
+    struct berth_inside inside = {
+        .holder = {work->order.mpi.holder, work->order.mpi.mounts},
+        .request = &work->order.request,
+        .terms = &work->order.terms,
+        .command = work->container.words.items,
+        .programs = work->order.programs.count ? &work->order.programs : NULL,
+        .directory = work->order.mpi.directory,
+        .task = task ? task : nothing,
+    };
+
+    if (berth_request_may_stage(&work->order.request) &&
+        berth_profiles_read(&work->order.terms, berth_site_owner(), &set, err) < 0)
+        return -1;
+    inside.profiles = set.items;
+    inside.variable = choose_variable(&inside, work->container.environment.items);
+    find_reach(work, &inside);
+    return run_with_caches(work, &inside, &user, err);
+}
+
+/* Become the witness, with three descriptors: the supervisor's socket as standard
+ * input, which ends with the step, and a task's standard error. */
+static void witness(const struct work *work)
+{
+    struct berth_witness *it = work->witness;
+    char *const *task = work->task.environment.items;
+    unsigned int apart = work->order.mpi.apart;
+    const char *node = berth_environ_value(task, BERTH_TASK_NODE);
+
+    if (!(it->binding.host || it->binding.fabric) || work->order.mpi.task_stderr < 0 ||
+        berth_request_is_explained(&work->order.request))
+        return;
+    it->node = node ? node : "this node";
+    it->must = berth_request_mpi_must_host(&work->order.request);
+    it->verbose = berth_notice_is_verbose(task);
+    it->environment = task;
+    it->order = &work->order;
+    it->tasks = work->order.mpi.tasks;
+    it->holder = apart ? 0 : work->order.mpi.holder;
+    it->parent = work->order.mpi.parent;
+    dup2(work->channel, STDIN_FILENO);
+    dup2(work->order.mpi.task_stderr, STDERR_FILENO);
+    berth_close_from(STDERR_FILENO + 1);
+    berth_witness_run(it);
+}
+
+int main(int argc, char **argv)
+{
+    static struct berth_witness to_witness;
+    static struct work work = {.channel = -1, .witness = &to_witness};
+    struct berth_err err;
+
+    if (berth_program_prints_version("berth-mpi", argc, argv))
+        return EXIT_SUCCESS;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (argc == 2 + BERTH_SINGLETON_WORDS && strcmp(argv[1], "--singleton") == 0) {
+        berth_singleton_run(argv + 2);
+        return EXIT_SUCCESS;
+    }
+    berth_cloexec_from(STDERR_FILENO + 1); /* from all programs that this one starts */
+    umask(022);                            /* the user's is for the user's files */
+    if (read_work(argc, argv, &work, &err) == 0 && run(&work, &err) == 0) {
+        witness(&work);
+        berth_witness_fini(&to_witness);
+        return EXIT_SUCCESS;
+    }
+    if (work.channel >= 0)
+        berth_channel_send(work.channel, BERTH_CHANNEL_REFUSED, err.text, NULL);
+    else
+        fprintf(stderr, "berth-mpi: %s\n", err.text);
+    return EXIT_FAILURE;
+}

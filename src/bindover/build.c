@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Makes a stage: copies and patches the gathered files, and writes the manifest. */
+
+#include "bindover/build.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/deadline.h"
+#include "base/fd.h"
+#include "elf/facts.h"
+#include "bindover/manifest.h"
+#include "base/run.h"
+#include "base/text.h"
+#include "step/mark.h"
+#include "step/stageroot.h"
+#include "base/tree.h"
+
+/* How many files one patchelf gets, and how many seconds it may take. */
+enum { BATCH = 128, PATCH_SECONDS = 120, PATCH_SAYS = 1 << 20 };
+
+extern char **environ;
+
+/* Refuses for the errno NUMBER. Names the root, since files in it have a temporary
+ * name. */
+static int refuse_room(const struct berth_build *b, int number)
+{
+    int length = (int)(strrchr(b->path, '/') - b->path);
+    uint64_t need = 0;
+
+    for (size_t i = 0; i < b->gathered->count; i++)
+        need += (uint64_t)b->gathered->files[i].st.st_size;
+    if (number != ENOSPC && number != EDQUOT && number != EFBIG)
+        return berth_err_set(b->err, "'%.*s': cannot be written: %s", length, b->path,
+                             strerror(number));
+    return berth_err_set(
+        b->err,
+        "'%.*s': no room for a copy of the host's MPI (%s); make %llu MB "
+        "free, or have the administrators run 'berth profiles "
+        "--prepare' on this node",
+        length, b->path, strerror(number), (unsigned long long)(need >> 20) + 1);
+}
+
+static int refuse_change(const struct berth_build *b, const char *source)
+{
+    return berth_err_set(
+        b->err,
+        "'%s': changed while it was copied; submit the step again when "
+        "the host's MPI is installed",
+        source);
+}
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_ino == b->st_ino && a->st_dev == b->st_dev &&
+           a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+           a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+static int copy_file(const struct berth_build *b,
+                     const struct berth_gathered_file *file)
+{
+    BERTH_CLOSE int from = open(file->source, O_RDONLY | O_CLOEXEC);
+    struct stat st;
+
+    if (from < 0)
+        return berth_err_set(b->err, "'%s': cannot be read: %s", file->source,
+                             strerror(errno));
+    if (berth_tree_parents(b->dir, file->file) < 0 ||
+        berth_tree_copy(from, b->dir, file->file,
+                        file->st.st_mode & 0111 ? 0755 : 0644) < 0)
+        return refuse_room(b, errno);
+    return fstat(from, &st) == 0 && is_same(&st, &file->st)
+               ? 0
+               : refuse_change(b, file->source);
+}
+
+/* Copies the files, and makes the links. */
+static int copy_all(const struct berth_build *b)
+{
+    const struct berth_strvec *links = &b->gathered->links;
+
+    for (size_t i = 0; i < b->gathered->count; i++) {
+        if (berth_build_is_late(b->end))
+            return berth_err_set(
+                b->err,
+                "'%.*s': the host's MPI was not copied there in time (%zu of %zu "
+                "files); submit the step again" BERTH_STAGE_SLOW,
+                (int)(strrchr(b->path, '/') - b->path), b->path, i, b->gathered->count);
+        if (copy_file(b, &b->gathered->files[i]) < 0)
+            return -1;
+    }
+    for (size_t i = 0; i < links->count; i += 2)
+        if (berth_tree_parents(b->dir, links->items[i]) < 0 ||
+            symlinkat(links->items[i + 1], b->dir, links->items[i]) < 0)
+            return refuse_room(b, errno);
+    return 0;
+}
+
+/* Writes all of the new file FD (-1: errno has the cause), and closes it, because some
+ * file systems report only then that they are full. */
+static int write_whole(const struct berth_build *b, int fd, const void *bytes,
+                       size_t size)
+{
+    int result = fd < 0 ? -1 : berth_fd_write(fd, bytes, size);
+    int number = errno;
+
+    if (fd >= 0 && close(fd) < 0 && result == 0) {
+        result = -1;
+        number = errno;
+    }
+    return result < 0 ? refuse_room(b, number) : 0;
+}
+
+/* The library that marks a process, under the name by which it is needed. */
+static const struct berth_gathered_file mark_library = {
+    .source = (char *)"bindover/mark.c", .file = (char *)"lib/" BERTH_MARK_LIBRARY};
+
+/* Its bytes, as part of the program, so that no installation lacks it. */
+static const unsigned char mark_bytes[] = {
+#include "bindover/mark-bytes.h" /* made by the Makefile */
+};
+
+static int write_mark_library(const struct berth_build *b)
+{
+    int fd;
+
+    if (berth_tree_parents(b->dir, mark_library.file) < 0)
+        return refuse_room(b, errno);
+    fd = openat(b->dir, mark_library.file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                0644);
+    return write_whole(b, fd, mark_bytes, sizeof(mark_bytes));
+}
+
+/* Runs ARGV: patchelf, its options, files. */
+static int patch_batch(const struct berth_build *b, struct berth_strvec *argv)
+{
+    struct berth_run run = {.argv = (const char *const *)argv->items,
+                            .env = (const char *const *)environ,
+                            .seconds = PATCH_SECONDS,
+                            .most = PATCH_SAYS};
+    struct berth_ran ran;
+    int result = 0;
+
+    if (argv->failed)
+        return berth_err_oom(b->err);
+    if (berth_run(&run, &ran, b->err) < 0)
+        return -1;
+    if (WIFSIGNALED(ran.status))
+        result = berth_err_set(b->err,
+                               "'%s': ended by signal %d while it changed the "
+                               "copies in '%s'; is there room for files?",
+                               run.argv[0], WTERMSIG(ran.status), b->path);
+    else if (WEXITSTATUS(ran.status) != 0)
+        result = berth_err_set(b->err, "'%s': could not change the copies in '%s': %s",
+                               run.argv[0], b->path, berth_ran_last_line(&ran));
+    berth_ran_fini(&ran);
+    return result;
+}
+
+/* Gives all copies that a loader maps the search path of the stage. */
+static int patch_paths(const struct berth_build *b, const char *patchelf)
+{
+    size_t next = 0;
+
+    while (next < b->gathered->count) {
+        BERTH_STRVEC struct berth_strvec argv = {0};
+        size_t options;
+
+        berth_strvec_push(&argv, patchelf);
+        berth_strvec_push(&argv, "--force-rpath");
+        berth_strvec_push(&argv, "--set-rpath");
+        berth_strvec_pushf(&argv, "%s/lib", b->mounted);
+        options = argv.count;
+        for (; next < b->gathered->count && argv.count < options + BATCH; next++)
+            if (b->gathered->files[next].patched)
+                berth_strvec_pushf(&argv, "%s/%s", b->path,
+                                   b->gathered->files[next].file);
+        if (argv.count > options && patch_batch(b, &argv) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void push_need(struct berth_strvec *argv, const char *soname)
+{
+    berth_strvec_push(argv, "--add-needed");
+    berth_strvec_push(argv, soname);
+}
+
+/* Adds needed libraries to the libraries of MPI. Every program with MPI loads the C
+ * library, so this needs the library that marks the process, and the libraries of its
+ * install that have functions which programs expect in it.
+ *
+ * Each library of MPI needs itself by the SONAMEs that other systems give it, which are
+ * links beside it. The loader uses a loaded library for a needed name only if that is
+ * the library's SONAME, or a name by which it was requested before (glibc
+ * elf/dl-load.c, _dl_map_object). When the loader follows these links, it finds the
+ * same file, and the library has all the names from then on. */
+static int patch_needs(const struct berth_build *b, const char *patchelf)
+{
+    for (size_t i = 0; i < b->gathered->count; i++) {
+        const struct berth_gathered_file *it = &b->gathered->files[i];
+        BERTH_STRVEC struct berth_strvec argv = {0};
+
+        if (!it->patched || !it->mpi)
+            continue;
+        berth_strvec_push(&argv, patchelf);
+        if (it->mpi->parts & BERTH_PART_C)
+            push_need(&argv, BERTH_MARK_LIBRARY);
+        for (size_t j = 0; j < it->needs.count; j++)
+            push_need(&argv, it->needs.items[j]);
+        if (argv.count == 1)
+            continue;
+        berth_strvec_pushf(&argv, "%s/%s", b->path, it->file);
+        if (patch_batch(b, &argv) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int patch_all(const struct berth_build *b)
+{
+    BERTH_FREE char *patchelf = berth_run_find("patchelf", getenv("PATH"));
+
+    if (!patchelf)
+        return berth_err_set(
+            b->err, "patchelf: not installed on this node, and copies of the host's "
+                    "libraries need it; ask the administrators to install the "
+                    "package patchelf");
+    return patch_needs(b, patchelf) < 0 ? -1 : patch_paths(b, patchelf);
+}
+
+/* Refuses a copy that searches its libraries anywhere but in the stage. */
+static int check_path(const struct berth_build *b, const char *file,
+                      const struct berth_elf *elf)
+{
+    size_t length = strlen(b->mounted);
+
+    if (elf->rpath && !elf->runpath && strncmp(elf->rpath, b->mounted, length) == 0 &&
+        strcmp(elf->rpath + length, "/lib") == 0)
+        return 0;
+    return berth_err_set(
+        b->err,
+        "'%s/%s': patchelf has not changed its search path; is it older "
+        "than 0.9?",
+        b->path, file);
+}
+
+/* Adds a copy to the manifest. */
+static int put_file(const struct berth_build *b, const struct berth_gathered_file *file,
+                    struct berth_manifest *manifest)
+{
+    BERTH_CLOSE int fd = openat(b->dir, file->file, O_RDONLY | O_CLOEXEC);
+    struct berth_elf elf = {0};
+    struct berth_staged_file staged = {.file = file->file};
+    struct stat st;
+    int result;
+
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return refuse_room(b, errno);
+    if (berth_elf_read(fd, &berth_elf_no_symbols, &elf, b->err) < 0)
+        return berth_err_at(b->err, "'%s'", file->source);
+    staged.size = (uint64_t)st.st_size;
+    staged.soname = elf.soname ? elf.soname : (char *)"-";
+    result = berth_manifest_add_file(manifest, &staged, b->err);
+    if (result == 0 && file->patched)
+        result = check_path(b, file->file, &elf);
+    berth_elf_fini(&elf);
+    return result;
+}
+
+static int put_source(const struct berth_build *b, const char *path,
+                      const struct stat *st, struct berth_manifest *manifest)
+{
+    const struct berth_staged_source source = {
+        .path = (char *)path,
+        .device = st->st_dev,
+        .inode = st->st_ino,
+        .size = (uint64_t)st->st_size,
+        .time =
+            (uint64_t)st->st_mtim.tv_sec * 1000000000U + (uint64_t)st->st_mtim.tv_nsec,
+    };
+
+    return berth_manifest_add_source(manifest, &source, b->err);
+}
+
+static int put_sources(const struct berth_build *b, struct berth_manifest *manifest)
+{
+    const struct berth_gathered *gathered = b->gathered;
+
+    for (size_t i = 0; i < gathered->count; i++)
+        if (put_source(b, gathered->files[i].source, &gathered->files[i].st, manifest) <
+            0)
+            return -1;
+    for (size_t i = 0; i < gathered->directories.count; i++) {
+        const char *path = gathered->directories.items[i];
+        struct stat st;
+
+        if (stat(path, &st) < 0)
+            return refuse_change(b, path);
+        if (put_source(b, path, &st, manifest) < 0)
+            return -1;
+    }
+    berth_strvec_append(&manifest->absent, &gathered->absent);
+    return manifest->absent.failed ? berth_err_oom(b->err) : 0;
+}
+
+/* Appends FILE without its ending to RET, if FILE is in the directory of SETTING. */
+static void join_one(const struct berth_setting *setting, const char *mounted,
+                     const char *file, struct berth_buf *ret)
+{
+    size_t length = strlen(setting->path);
+    const char *end = strstr(file, setting->each);
+
+    if (!end || strncmp(file, setting->path, length) != 0 || file[length] != '/')
+        return;
+    berth_buf_addf(ret, "%s%s/", ret->used ? ":" : "", mounted);
+    berth_buf_add(ret, file, (size_t)(end - file));
+}
+
+/* Appends the files and links in the directory of SETTING, with colons between. */
+static int join_each(const struct berth_gathered *gathered,
+                     const struct berth_setting *setting, const char *mounted,
+                     struct berth_buf *ret)
+{
+    for (size_t i = 0; i < gathered->count; i++)
+        join_one(setting, mounted, gathered->files[i].file, ret);
+    for (size_t i = 0; i < gathered->links.count; i += 2)
+        join_one(setting, mounted, gathered->links.items[i], ret);
+    return ret->failed ? -1 : 0;
+}
+
+static bool has_library(const struct berth_gathered *gathered, const char *library_name)
+{
+    for (size_t i = 0; i < gathered->count; i++)
+        if (gathered->files[i].patched &&
+            berth_profile_is(berth_text_base(gathered->files[i].file), library_name))
+            return true;
+    return false;
+}
+
+/* Appends VARIABLE, with MOUNTED for each $STAGE. */
+static void push_own(const char *variable, const char *mounted,
+                     struct berth_strvec *ret)
+{
+    static const char stage[] = "$STAGE";
+    BERTH_BUF struct berth_buf text = {0};
+    const char *at;
+
+    for (; (at = strstr(variable, stage)); variable = at + strlen(stage)) {
+        berth_buf_add(&text, variable, (size_t)(at - variable));
+        berth_buf_puts(&text, mounted);
+    }
+    berth_buf_puts(&text, variable);
+    berth_strvec_push(ret, text.failed ? "" : text.text);
+    ret->failed |= text.failed;
+}
+
+/* Appends to RET the NAME=VALUE of each variable that the files GATHERED of STACK need
+ * in a stage at MOUNTED in the container. */
+static int list_variables(const struct berth_gathered *gathered,
+                          const struct berth_stack *stack, const char *mounted,
+                          struct berth_strvec *ret, struct berth_err *err)
+{
+    if (stack->profile->root)
+        berth_strvec_pushf(ret, "%s=%s", stack->profile->root, mounted);
+    for (const struct berth_setting *it = berth_settings; it->library; it++) {
+        BERTH_BUF struct berth_buf value = {0};
+
+        if (!has_library(gathered, it->library))
+            continue;
+        if (it->each && join_each(gathered, it, mounted, &value) < 0)
+            return berth_err_oom(err);
+        if (!it->each)
+            berth_strvec_pushf(ret, "%s=%s%s%s", it->variable, mounted,
+                               *it->path ? "/" : "", it->path);
+        else if (value.text)
+            berth_strvec_pushf(ret, "%s=%s", it->variable, value.text);
+    }
+    for (const char *const *it = stack->profile->environment; it && *it; it++)
+        push_own(*it, mounted, ret);
+    return ret->failed ? berth_err_oom(err) : 0;
+}
+
+static int fill_manifest(const struct berth_build *b, struct berth_manifest *manifest)
+{
+    manifest->profile = strdup(berth_profile_label(b->stack->profile));
+    manifest->version = strdup(b->stack->version);
+    manifest->from = strdup(b->stack->libraries[0].path);
+    manifest->mounted = strdup(b->mounted);
+    if (!manifest->profile || !manifest->version || !manifest->from ||
+        !manifest->mounted)
+        return berth_err_oom(b->err);
+    for (size_t i = 0; i < b->gathered->count; i++)
+        if (put_file(b, &b->gathered->files[i], manifest) < 0)
+            return -1;
+    if (put_file(b, &mark_library, manifest) < 0)
+        return -1;
+    berth_strvec_append(&manifest->links, &b->gathered->links);
+    if (manifest->links.failed)
+        return berth_err_oom(b->err);
+    if (list_variables(b->gathered, b->stack, b->mounted, &manifest->set, b->err) < 0)
+        return -1;
+    return put_sources(b, manifest);
+}
+
+/* Writes the manifest, the last file: a directory without it is not a stage. */
+static int write_manifest(const struct berth_build *b,
+                          const struct berth_manifest *manifest)
+{
+    BERTH_BUF struct berth_buf text = {0};
+    int fd;
+
+    if (berth_manifest_write(manifest, &text, b->err) < 0)
+        return -1;
+    fd = openat(b->dir, "manifest", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    return write_whole(b, fd, text.text, text.used);
+}
+
+static int build(const struct berth_build *b)
+{
+    struct berth_manifest manifest = {0};
+    int result;
+
+    if (copy_all(b) < 0 || write_mark_library(b) < 0 || patch_all(b) < 0)
+        return -1;
+    result = fill_manifest(b, &manifest) < 0 ? -1 : write_manifest(b, &manifest);
+    berth_manifest_fini(&manifest);
+    return result;
+}
+
+int berth_build(const struct berth_build *it, struct berth_err *err)
+{
+    struct berth_build b = *it;
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    struct sigaction before;
+    int result;
+
+    b.err = err;
+    /* A limit on the size of files must be an error, not a signal. */
+    sigaction(SIGXFSZ, &ignore, &before);
+    result = build(&b);
+    sigaction(SIGXFSZ, &before, NULL);
+    return result;
+}
+
+bool berth_build_is_late(int64_t end)
+{
+    return end && berth_clock() >= end;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "bindover/stack.h"
+#include "bindover/gather.h"
+
+/* The stage to build, and where. */
+struct berth_build {
+    int dir;          /* the directory to fill, open */
+    const char *path; /* of the directory */
+    const struct berth_stack *stack;
+    const struct berth_gathered *gathered;
+    const char *mounted;   /* where the stage is in the container */
+    int64_t end;           /* the latest end, on berth_clock(); 0: no limit */
+    struct berth_err *err; /* set by berth_build() */
+};
+
+/* Fills the directory with copies of the gathered files, which search their libraries
+ * where the stage is mounted, with links and with the manifest. Returns 0; or -1 with a
+ * sentence in ERR (no room, a source that changes, no patchelf, no time), and the
+ * caller removes the directory. */
+int berth_build(const struct berth_build *build, struct berth_err *err);
+
+/* Is END (on berth_clock(); 0: no limit) reached? */
+bool berth_build_is_late(int64_t end);

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lists what berth-mpi found, for an account of the launch. Decides nothing. */
+
+#include "bindover/findings.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "mpi/glibc.h"
+#include "mpi/pmi.h"
+#include "plan/finding.h"
+
+/* Adds a fact, unless VALUE is NULL. */
+static void add(struct berth_strvec *facts, const char *name, const char *value)
+{
+    if (!value)
+        return;
+    berth_strvec_push(facts, name);
+    berth_strvec_push(facts, value);
+}
+
+static void add_command(const struct berth_findings *findings,
+                        struct berth_strvec *facts)
+{
+    const struct berth_scan *scan = findings->scan;
+    enum berth_mpi_family family = findings->wants->family;
+
+    add(facts, BERTH_FINDING_PROGRAM, findings->program);
+    if (strcmp(scan->runner, findings->program) != 0)
+        add(facts, BERTH_FINDING_RUNNER, scan->runner);
+    if (family != BERTH_FAMILY_NONE && family != BERTH_FAMILY_UNKNOWN)
+        add(facts, BERTH_FINDING_LINKED, berth_mpi_family_name(family));
+}
+
+/* Adds each MPI of the image; several may be of one family. */
+static void add_image(const struct berth_findings *findings, struct berth_strvec *facts)
+{
+    const struct berth_mpi_objects *objects = &findings->scan->objects;
+    BERTH_STRVEC struct berth_strvec added = {0};
+
+    for (int i = 0; i < BERTH_FAMILIES; i++)
+        for (size_t j = 0; j < objects->count; j++) {
+            const struct berth_mpi_objects one = {.items = &objects->items[j],
+                                                  .count = 1};
+            char text[64];
+            const char *name =
+                berth_mpi_describe(&one, berth_mpi_families[i], text, sizeof(text));
+
+            if (!berth_mpi_objects_mpi(&one, berth_mpi_families[i]) ||
+                berth_strvec_has(&added, name))
+                continue;
+            add(facts, BERTH_FINDING_IMAGE_MPI, name);
+            berth_strvec_push(&added, name);
+        }
+    facts->failed |= added.failed;
+}
+
+/* Adds the types of srun --mpi with which the MPI of FAMILY among OBJECTS works. */
+static void add_managers(const struct berth_mpi_objects *objects,
+                         enum berth_mpi_family family, struct berth_strvec *facts)
+{
+    BERTH_STRVEC struct berth_strvec types = {0};
+    BERTH_BUF struct berth_buf text = {0};
+
+    berth_mpi_manager_types(berth_mpi_managers(objects, family), &types);
+    berth_strvec_join(&types, " ", &text);
+    add(facts, BERTH_FINDING_MANAGERS, text.text);
+    facts->failed |= text.failed;
+}
+
+static void add_glibc(const struct berth_findings *findings,
+                      const struct berth_replacement *replacement,
+                      struct berth_strvec *facts)
+{
+    bool is_replaced = replacement->verdict.answer == BERTH_VERDICT_YES_WITH_HOST_GLIBC;
+    struct berth_mpi_glibc glibc;
+
+    berth_mpi_compare_glibc(&findings->scan->objects, &replacement->staged, NULL, NULL,
+                            &glibc);
+    add(facts, BERTH_FINDING_GLIBC, is_replaced ? "replaced" : "kept");
+    add(facts, BERTH_FINDING_GLIBC_IMAGE, glibc.image_newest);
+    add(facts, BERTH_FINDING_GLIBC_HOST, glibc.host_newest);
+}
+
+/* STAGED may be NULL. */
+static void add_library(const struct berth_closure_item *item, const char *staged,
+                        struct berth_strvec *facts)
+{
+    berth_strvec_push(facts, staged ? BERTH_FINDING_LIBRARY : BERTH_FINDING_OWN);
+    berth_strvec_pushf(facts, "%s\t%s%s%s", item->soname, item->path,
+                       staged ? "\t" : "", staged ? staged : "");
+}
+
+/* Adds what the image's loader reported after the mounts. */
+static void add_verified(const struct berth_findings *findings,
+                         const struct berth_replacement *replacement,
+                         struct berth_strvec *facts)
+{
+    const struct berth_closure *closure = &replacement->closure;
+
+    add(facts, BERTH_FINDING_LOADER, findings->scan->loader);
+    add(facts, BERTH_FINDING_TARGET, replacement->target);
+    for (size_t i = 0; i < closure->count; i++) {
+        const struct berth_closure_item *item = &closure->items[i];
+        const struct berth_mpi_object *staged =
+            item->path ? berth_replacement_staged(replacement, item->path) : NULL;
+
+        if (staged)
+            add_library(item, staged->path, facts);
+    }
+}
+
+/* The files by which the site sets what the staged libraries do. The first sources of a
+ * manifest are those of its files. */
+static void add_configs(const struct berth_manifest *manifest,
+                        struct berth_strvec *facts)
+{
+    for (size_t i = 0; i < manifest->file_count && i < manifest->source_count; i++) {
+        const char *dot = strrchr(manifest->files[i].file, '.');
+
+        if (dot && strcmp(dot, ".conf") == 0)
+            add(facts, BERTH_FINDING_CONFIG, manifest->sources[i].path);
+    }
+}
+
+static void add_replacement(const struct berth_findings *findings,
+                            const struct berth_replacement *replacement,
+                            struct berth_strvec *facts)
+{
+    add(facts, BERTH_FINDING_STACK, replacement->stack->version);
+    add(facts, BERTH_FINDING_PROFILE, replacement->stack->profile->name);
+    add(facts, BERTH_FINDING_FOUND, replacement->stack->origin);
+    add(facts, BERTH_FINDING_STAGED, replacement->host);
+    add_configs(&replacement->manifest, facts);
+    add_glibc(findings, replacement, facts);
+    if (replacement->family != BERTH_FAMILY_NONE)
+        add_managers(&replacement->staged, replacement->family, facts);
+    add_verified(findings, replacement, facts);
+}
+
+/* Is it a library of an MPI in the image? */
+static bool is_mpi(const struct berth_scan *scan, const char *soname)
+{
+    const struct berth_mpi_object *object =
+        berth_mpi_objects_find(&scan->objects, soname);
+
+    for (int i = 0; object && i < BERTH_FAMILIES; i++)
+        if (object->library.family == berth_mpi_families[i])
+            return true;
+    return false;
+}
+
+/* Adds the image's own MPI, which runs. */
+static void add_own(const struct berth_findings *findings, struct berth_strvec *facts)
+{
+    const struct berth_scan *scan = findings->scan;
+    enum berth_mpi_family wanted = findings->wants->family;
+
+    for (int i = 0; i < BERTH_FAMILIES; i++)
+        if (berth_mpi_objects_mpi(&scan->objects, berth_mpi_families[i]) &&
+            (wanted == BERTH_FAMILY_NONE || wanted == berth_mpi_families[i]))
+            add_managers(&scan->objects, berth_mpi_families[i], facts);
+    add(facts, BERTH_FINDING_LOADER, scan->loader);
+    add(facts, BERTH_FINDING_TARGET, scan->loader ? scan->runner : NULL);
+    for (size_t i = 0; i < scan->closure.count; i++)
+        if (scan->closure.items[i].path && is_mpi(scan, scan->closure.items[i].soname))
+            add_library(&scan->closure.items[i], NULL, facts);
+}
+
+void berth_findings_list(const struct berth_findings *findings,
+                         struct berth_strvec *facts)
+{
+    add_command(findings, facts);
+    add_image(findings, facts);
+    for (int i = 0; i < findings->count; i++)
+        add_replacement(findings, &findings->replacements[i], facts);
+    if (findings->count == 0)
+        add_own(findings, facts);
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; findings->fabrics[k] && i < findings->fabrics[k]->count; i++)
+            add_replacement(findings, &findings->fabrics[k]->items[i], facts);
+    if (findings->count > 0)
+        /* How the witness sees that ranks load it (bindover/witness.h). */
+        add(facts, BERTH_FINDING_WATCHED,
+            findings->apart ? "each rank while it runs, by what it has mapped"
+                            : "each rank while it runs, by the mark that the copies "
+                              "make, or what it has mapped");
+}

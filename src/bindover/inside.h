@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/strvec.h"
+#include "bindover/replacement.h"
+#include "mpi/reach.h"
+#include "request/request.h"
+#include "site/terms.h"
+#include "bindover/stack.h"
+#include "step/factcache.h"
+#include "step/namespaces.h"
+
+/* The inputs of the process that enters the container. Borrows everything. */
+struct berth_inside {
+    struct berth_holder holder; /* of the namespaces */
+    const struct berth_request *request;
+    const struct berth_terms *terms;     /* of the site; NULL: none */
+    char *const *command;                /* as the image runs it, ended by NULL */
+    const struct berth_strvec *programs; /* of the tasks, if these differ (srun
+                                            --multi-prog); NULL: that of COMMAND */
+    const char *directory;               /* of the task on the host; NULL: gone */
+    char *const *task; /* the environment of the task, ended by NULL */
+    const struct berth_profile
+        *profiles; /* for the stacks that may be used, as berth_profiles */
+    const struct berth_stacks *stacks;   /* of the host: its MPIs, */
+    const struct berth_stacks *fabrics;  /* and its fabrics that are asked for */
+    struct berth_factcache *host_cache;  /* facts about the host's files */
+    struct berth_factcache *image_cache; /* and the image's; NULL: none */
+    const char *variable; /* NAME=VALUE that the tasks need with any MPI; NULL: none */
+    struct berth_mpi_reach reach;
+    int channel; /* to berth-mpi (step/channel.h), for questions and the answer */
+};
+
+/* Enters the container as the owner of its namespaces, scans the programs, mounts the
+ * staged libraries of the host's MPI over those of the image, lets the image's own
+ * loader confirm that they will run, and answers at CHANNEL: a binding, or a refusal.
+ * The environment of the process is that of the container. The process must end when
+ * this returns. */
+void berth_inside_run(const struct berth_inside *inside);

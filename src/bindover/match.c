@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Chooses the MPI of the host for a program. */
+
+#include "bindover/match.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/choice.h"
+#include "base/strvec.h"
+#include "request/mode.h"
+#include "base/suggest.h"
+#include "mpi/verdict.h"
+
+static bool is_host(const char *mode)
+{
+    return berth_mode_of(mode) == BERTH_MODE_HOST ||
+           berth_mode_of(mode) == BERTH_MODE_AUTO;
+}
+
+static bool is_named(const struct berth_offer *offer, const char *mode)
+{
+    return is_host(mode) || strcmp(offer->name, mode) == 0 ||
+           strcmp(offer->profile, mode) == 0;
+}
+
+static bool offers_family(const struct berth_offer *offer, enum berth_mpi_family family)
+{
+    return offer->families >> family & 1;
+}
+
+/* "MPICH 4.2.1 (mpich), Open MPI 5.0.7 (openmpi)", or "none". */
+static void list_offers(const struct berth_offer *offers, size_t count,
+                        struct berth_buf *text)
+{
+    if (count == 0)
+        berth_buf_puts(text, "none");
+    for (size_t i = 0; i < count; i++)
+        berth_buf_addf(text, "%s%s (%s)", i ? ", " : "", offers[i].version,
+                       offers[i].name);
+}
+
+/* Says that no MPI of this host, which TEXT lists, is called MODE. */
+static int explain_name(const char *mode, const struct berth_offer *offers,
+                        size_t count, const char *text, struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf modes = {0};
+    BERTH_STRVEC struct berth_strvec names = {0};
+    const char *meant;
+
+    berth_choice_list(BERTH_MODE_WORDS, NULL, &modes);
+    berth_choice_split(BERTH_MODE_WORDS, &names);
+    for (size_t i = 0; i < count; i++) {
+        berth_strvec_push(&names, offers[i].name);
+        berth_strvec_push(&names, offers[i].profile);
+    }
+    if (modes.failed || names.failed)
+        return berth_err_oom(err);
+    meant = berth_suggest_nearest(mode, (const char *const *)names.items,
+                                  strlen(mode) / 3 + 1);
+    return berth_err_set(err,
+                         "this host has no MPI called '%s'%s%s%s; it has %s; expected "
+                         "one of them, or %s",
+                         mode, meant ? " (did you mean '" : "", meant ? meant : "",
+                         meant ? "'?)" : "", text, modes.text);
+}
+
+/* Says why no offer fits: none has the name MODE, or none with that name is of FAMILY.
+ */
+static int explain(const char *mode, enum berth_mpi_family family,
+                   const struct berth_offer *offers, size_t count,
+                   struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf text = {0};
+
+    list_offers(offers, count, &text);
+    if (text.failed)
+        return berth_err_oom(err);
+    for (size_t i = 0; i < count && !is_host(mode); i++)
+        if (is_named(&offers[i], mode))
+            return berth_err_set(err,
+                                 "the program wants %s, and '%s' is %s; leave the "
+                                 "choice to --mpi-bind=host, or take the image's own "
+                                 "MPI with --mpi-bind=hybrid",
+                                 berth_mpi_family_name(family), mode,
+                                 offers[i].version);
+    if (!is_host(mode))
+        return explain_name(mode, offers, count, text.text, err);
+    return berth_err_set(err,
+                         "the program wants %s, and the MPI of this host is %s; take "
+                         "the image's own with --mpi-bind=hybrid, or load a module "
+                         "that brings %s",
+                         berth_mpi_family_name(family), text.text,
+                         berth_mpi_family_name(family));
+}
+
+/* The number of the first offer of FAMILY that MODE names; COUNT: there is none. */
+static size_t find_offer(const char *mode, enum berth_mpi_family family,
+                         const struct berth_offer *offers, size_t count)
+{
+    size_t i = 0;
+
+    while (i < count &&
+           !(is_named(&offers[i], mode) && offers_family(&offers[i], family)))
+        i++;
+    return i;
+}
+
+static bool is_known(const char *mode, const struct berth_offer *offers, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (is_named(&offers[i], mode))
+            return true;
+    return is_host(mode);
+}
+
+static int explain_unknown(const struct berth_mpi_program *program,
+                           struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf text = {0};
+
+    berth_buf_puts(&text, program->families.count ? "" : "none that is known");
+    berth_strvec_join(&program->families, " and ", &text);
+    if (text.failed)
+        return berth_err_oom(err);
+    return berth_err_set(err,
+                         "berth cannot tell which MPI the program wants (marks of: "
+                         "%s); build it with one MPI, or take the image's own with "
+                         "--mpi-bind=hybrid",
+                         text.text);
+}
+
+/* Says that other nodes may have the first OFFER that fits, and this one has not. */
+static int explain_absent(const struct berth_offer *offer, struct berth_err *err)
+{
+    return berth_err_set(err,
+                         "profile '%s' comes first, and this node has no MPI in '%s', "
+                         "its prefix; have it mounted here, or name a profile that all "
+                         "nodes have (--mpi-bind=NAME)",
+                         offer->profile, offer->absent);
+}
+
+int berth_match_find(const char *mode, const struct berth_mpi_program *program,
+                     const struct berth_mpi_objects *image,
+                     const struct berth_offer *offers, size_t count,
+                     struct berth_match ret_matches[BERTH_MATCHES_MAX],
+                     enum berth_reason *ret_reason, struct berth_err *err)
+{
+    enum berth_mpi_family missing = BERTH_FAMILY_NONE;
+    int found = 0;
+
+    *ret_reason = BERTH_REASON_IMAGE;
+    if (berth_mpi_check_program(program, err) < 0)
+        return -1;
+    if (program->family == BERTH_FAMILY_UNKNOWN)
+        return explain_unknown(program, err);
+    *ret_reason = BERTH_REASON_NODE;
+    if (!is_known(mode, offers, count))
+        return explain(mode, BERTH_FAMILY_NONE, offers, count, err);
+    for (int i = 0; i < BERTH_FAMILIES; i++) {
+        enum berth_mpi_family family = berth_mpi_families[i];
+        size_t offer = find_offer(mode, family, offers, count);
+        bool wanted = program->family == BERTH_FAMILY_NONE
+                          ? berth_mpi_objects_parts(image, family) != 0
+                          : program->family == family;
+
+        if (wanted && offer < count && offers[offer].absent)
+            return explain_absent(&offers[offer], err);
+        if (wanted && offer < count)
+            ret_matches[found++] = (struct berth_match){family, offer};
+        else if (wanted)
+            missing = family;
+    }
+    if (found == 0 && missing != BERTH_FAMILY_NONE)
+        return explain(mode, missing, offers, count, err);
+    return found;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "bindover/stack.h"
+#include "mpi/objects.h"
+
+/* Are the NAMES, with commas, those of libraries (profile.h) among STACKS, of which no
+ * two stand for one library of an image? Returns 0, or -1 with a sentence in ERR. */
+int berth_named_check(const struct berth_stacks *stacks, const char *names,
+                      struct berth_err *err);
+
+/* Refuses the libraries of STACK, of which STAGED are the files, if they need an MPI
+ * (ScaLAPACK) that is not that of the process: the host's is not in the container
+ * (HAS_HOST), or the program wants another one (WANTED; NONE: not known). Returns 0, or
+ * -1 with a sentence in ERR. */
+int berth_named_check_mpi(const struct berth_stack *stack,
+                          const struct berth_mpi_objects *staged, bool has_host,
+                          enum berth_mpi_family wanted, struct berth_err *err);

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads what a program in an image would load, and which MPI libraries the image has.
+ * Judges nothing. */
+
+#include "bindover/scan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/environ.h"
+#include "base/resolve.h"
+#include "base/text.h"
+#include "elf/stored.h"
+#include "mpi/names.h"
+#include "mpi/profile.h"
+#include "bindover/inventory.h"
+#include "bindover/loader.h"
+#include "base/run.h"
+
+/* Interpreters of interpreters: Linux follows five (fs/exec.c). */
+enum { SCRIPTS_MAX = 5 };
+
+int berth_scan_elf(struct berth_factcache *cache, const char *path,
+                   struct berth_elf *ret_elf, struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf key = {0};
+    BERTH_BUF struct berth_buf bytes = {0};
+    const char *fact;
+    size_t count;
+
+    if (!cache)
+        return berth_elf_read_path(path, &berth_mpi_question, ret_elf, err);
+    berth_buf_puts(&key, "file\n");
+    berth_factcache_identify(path, &key);
+    if (key.failed)
+        return berth_err_oom(err);
+    fact = berth_factcache_get(cache, key.text, &count);
+    if (fact && berth_elf_get(fact, count, ret_elf) == 0)
+        return 0;
+    if (berth_elf_read_path(path, &berth_mpi_question, ret_elf, err) < 0)
+        return -1;
+    berth_elf_put(ret_elf, &bytes);
+    berth_factcache_put(cache, key.text, &bytes);
+    return 0;
+}
+
+int berth_scan_add(struct berth_factcache *cache, struct berth_mpi_objects *objects,
+                   enum berth_mpi_role role, const char *soname, const char *path,
+                   struct berth_err *err)
+{
+    BERTH_FREE char *real = berth_resolve(path);
+    struct berth_elf elf;
+
+    if (!real)
+        return berth_err_set(err, "'%s': %s", path, strerror(errno));
+    if (berth_scan_elf(cache, real, &elf, err) < 0)
+        return -1;
+    return berth_mpi_objects_add(objects, role, soname, real, &elf, err);
+}
+
+/* Finds the runner: the program, or the interpreter that finally runs it. */
+static int read_runner(const char *program, struct berth_scan *scan,
+                       struct berth_err *err)
+{
+    BERTH_FREE char *path = strdup(program);
+
+    if (!path)
+        return berth_err_oom(err);
+    for (int i = 0; i < SCRIPTS_MAX; i++) {
+        struct berth_elf elf;
+        char *interpreter;
+
+        if (berth_scan_elf(scan->cache, path, &elf, err) < 0)
+            return -1;
+        interpreter = berth_steal(&elf.interpreter);
+        scan->is_script = elf.kind == BERTH_ELF_SCRIPT;
+        scan->machine = elf.machine;
+        scan->bits = elf.bits;
+        berth_elf_fini(&elf);
+        if (!scan->is_script || !interpreter) {
+            scan->loader = interpreter;
+            scan->runner = berth_steal(&path);
+            scan->is_script = i > 0;
+            return 0;
+        }
+        berth_strvec_push(&scan->scripts, path);
+        free(path);
+        path = interpreter;
+        if (!berth_run_is_program(path))
+            return 0;
+    }
+    return berth_err_set(err, "'%s': too many interpreters of interpreters", program);
+}
+
+static int read_closure(struct berth_scan *scan, char *const *env,
+                        struct berth_err *err)
+{
+    if (!scan->loader)
+        return 0;
+    if (berth_loader_list(scan->cache, scan->loader, scan->runner, env, &scan->closure,
+                          err) < 0)
+        return -1;
+    for (size_t i = 0; i < scan->closure.count; i++) {
+        const struct berth_closure_item *item = &scan->closure.items[i];
+
+        if (item->path && berth_scan_add(scan->cache, &scan->objects, BERTH_ROLE_LOADED,
+                                         item->soname, item->path, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Is the file PATH among the objects? Reading a file takes time. */
+static bool is_read(const struct berth_scan *scan, const char *path)
+{
+    for (size_t i = 0; i < scan->objects.count; i++)
+        if (strcmp(scan->objects.items[i].path, path) == 0)
+            return true;
+    return false;
+}
+
+static bool is_musl(const struct berth_elf *elf)
+{
+    return berth_strvec_has_start(&elf->needed, "libc.musl-");
+}
+
+/* Can the runner, or a program that it starts, load the library? An image may also have
+ * libraries for another machine, of 32 bits, or for another C library. */
+static bool is_loadable(const struct berth_scan *scan, const struct berth_elf *elf)
+{
+    const char *loader = scan->loader ? berth_text_base(scan->loader) : "";
+
+    return elf->bits == scan->bits &&
+           (!elf->machine || !scan->machine ||
+            strcmp(elf->machine, scan->machine) == 0) &&
+           (!is_musl(elf) || berth_text_starts(loader, "ld-musl"));
+}
+
+/* A damaged file is ignored: it harms only a program that uses it. */
+void berth_scan_present(struct berth_scan *scan, const char *soname, const char *path)
+{
+    BERTH_FREE char *real = berth_resolve(path);
+    struct berth_elf elf;
+
+    if (!real || is_read(scan, real) ||
+        berth_scan_elf(scan->cache, real, &elf, NULL) < 0)
+        return;
+    if (is_loadable(scan, &elf))
+        berth_mpi_objects_add(&scan->objects, BERTH_ROLE_PRESENT, soname, real, &elf,
+                              NULL);
+    else
+        berth_elf_fini(&elf);
+}
+
+/* Appends the paths that an earlier step found. Returns whether one did. */
+static bool recall_inventory(struct berth_factcache *cache, const char *key,
+                             struct berth_strvec *ret)
+{
+    size_t count;
+    const char *fact = berth_factcache_get(cache, key, &count);
+
+    if (fact && count)
+        berth_environ_split(fact, count, ret);
+    return fact;
+}
+
+/* Appends the files that may be MPI libraries, from the cache or from DIRECTORIES. */
+static int read_inventory(struct berth_factcache *cache,
+                          const struct berth_strvec *directories,
+                          struct berth_strvec *ret, struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf key = {0};
+    BERTH_BUF struct berth_buf fact = {0};
+    bool is_fixed;
+
+    berth_buf_puts(&key, "inventory\n");
+    if (cache && berth_inventory_identify(directories, &key) &&
+        recall_inventory(cache, key.text, ret))
+        return ret->failed ? berth_err_oom(err) : 0;
+    if (berth_inventory_read(directories, ret, &is_fixed, err) < 0)
+        return -1;
+    for (size_t i = 0; i < ret->count; i++)
+        berth_buf_add(&fact, ret->items[i], strlen(ret->items[i]) + 1);
+    if (is_fixed)
+        berth_factcache_put(cache, key.text, &fact);
+    return 0;
+}
+
+static int read_image(struct berth_scan *scan, char *const *env, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec directories = {0};
+    BERTH_STRVEC struct berth_strvec found = {0};
+
+    berth_inventory_usual(berth_environ_value(env, "LD_LIBRARY_PATH"), &directories);
+    if (directories.failed)
+        return berth_err_oom(err);
+    if (read_inventory(scan->cache, &directories, &found, err) < 0)
+        return -1;
+    for (size_t i = 0; i < found.count; i++)
+        berth_scan_present(scan, NULL, found.items[i]);
+    return 0;
+}
+
+int berth_scan_program(struct berth_factcache *cache, const char *program,
+                       char *const *env, struct berth_scan *ret_scan,
+                       struct berth_err *err)
+{
+    struct berth_scan scan = {.cache = cache};
+
+    if (read_runner(program, &scan, err) < 0 ||
+        (scan.runner && (berth_scan_add(cache, &scan.objects, BERTH_ROLE_PROGRAM, NULL,
+                                        program, err) < 0 ||
+                         read_closure(&scan, env, err) < 0))) {
+        berth_scan_fini(&scan);
+        return -1;
+    }
+    *ret_scan = scan;
+    return 0;
+}
+
+int berth_scan_image(struct berth_factcache *cache, const char *program,
+                     char *const *env, struct berth_scan *ret_scan,
+                     struct berth_err *err)
+{
+    struct berth_scan scan;
+
+    if (berth_scan_program(cache, program, env, &scan, err) < 0)
+        return -1;
+    if (scan.runner && read_image(&scan, env, err) < 0) {
+        berth_scan_fini(&scan);
+        return -1;
+    }
+    *ret_scan = scan;
+    return 0;
+}
+
+int berth_scan_names(struct berth_scan *scan, const char *const *names,
+                     char *const *env, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec paths = {0};
+
+    if (!scan->loader)
+        return 0;
+    if (berth_loader_find(scan->cache, scan->loader, scan->runner, names, env, &paths,
+                          err) < 0)
+        return -1;
+    for (size_t i = 0; i < paths.count; i++)
+        berth_scan_present(scan, berth_text_base(paths.items[i]), paths.items[i]);
+    return 0;
+}
+
+int berth_scan_twins(struct berth_scan *scan, const struct berth_mpi_objects *staged,
+                     char *const *env, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec names = {0};
+
+    for (size_t i = 0; i < staged->count; i++)
+        if (berth_profile_is_gcc(staged->items[i].soname) &&
+            !berth_mpi_objects_find(&scan->objects, staged->items[i].soname))
+            berth_strvec_push(&names, staged->items[i].soname);
+    if (names.failed)
+        return berth_err_oom(err);
+    return names.count > 0
+               ? berth_scan_names(scan, (const char *const *)names.items, env, err)
+               : 0;
+}
+
+void berth_scan_fini(struct berth_scan *scan)
+{
+    free(scan->runner);
+    free(scan->loader);
+    berth_strvec_fini(&scan->scripts);
+    berth_closure_fini(&scan->closure);
+    berth_mpi_objects_fini(&scan->objects);
+    *scan = (struct berth_scan){0};
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Judges an MPI that runs without --mpi-bind. Reads files of the image, as the user. */
+
+#include "bindover/singleton.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "mpi/names.h"
+#include "mpi/objects.h"
+#include "mpi/pmi.h"
+#include "mpi/verdict.h"
+#include "step/namespaces.h"
+#include "step/report.h"
+
+/* PATH in the root of a process; NULL: out of memory. */
+static char *in_root(int pid, const char *path)
+{
+    char *name;
+
+    return asprintf(&name, "/proc/%d/root%s", pid, path) < 0 ? NULL : name;
+}
+
+static int open_library(const struct berth_singleton *it, int *ret_root)
+{
+    const int roots[] = {it->pid, it->holder};
+    int fd = -1;
+
+    for (int i = 0; i < 2 && fd < 0; i++) {
+        BERTH_FREE char *name = in_root(roots[i], it->path);
+
+        fd = name ? open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+        *ret_root = roots[i];
+    }
+    return fd;
+}
+
+/* Open MPI up to 4 has its PMI in components beside the library. Their names show which
+ * process manager they serve. */
+static void add_components(const struct berth_singleton *it, int root,
+                           struct berth_mpi_objects *objects)
+{
+    BERTH_FREE char *library = in_root(root, it->path);
+    BERTH_FREE char *name = NULL;
+    const struct dirent *entry;
+    DIR *directory;
+
+    if (!library || asprintf(&name, "%.*s/openmpi",
+                             (int)(strrchr(library, '/') - library), library) < 0)
+        return;
+    directory = opendir(name);
+    while (directory && (entry = readdir(directory))) {
+        struct berth_elf nothing = {0};
+
+        if (berth_text_starts(entry->d_name, "mca_pmix_"))
+            berth_mpi_objects_add(objects, BERTH_ROLE_PRESENT, NULL, entry->d_name,
+                                  &nothing, NULL);
+    }
+    if (directory)
+        closedir(directory);
+}
+
+static int read_objects(const struct berth_singleton *it,
+                        struct berth_mpi_objects *objects)
+{
+    struct berth_elf elf;
+    int root = 0;
+    BERTH_CLOSE int fd = open_library(it, &root);
+
+    if (fd < 0 || berth_elf_read(fd, &berth_mpi_question, &elf, NULL) < 0 ||
+        berth_mpi_objects_add(objects, BERTH_ROLE_LOADED, NULL, it->path, &elf, NULL) <
+            0)
+        return -1;
+    add_components(it, root, objects);
+    return 0;
+}
+
+void berth_singleton_warn(const struct berth_singleton *singleton, const char *why,
+                          struct berth_err *ret)
+{
+    berth_err_set(
+        ret,
+        "warning: image '%s': if the program uses MPI: %s, and --mpi-bind for "
+        "the host's library; or --mpi-bind=off if it does not",
+        singleton->image, why);
+}
+
+/* Prints one line on standard error if the tasks do not find each other (mpi/pmi.h). */
+static void warn(const struct berth_singleton *singleton)
+{
+    struct berth_mpi_objects objects = {0};
+    enum berth_mpi_family family;
+    struct berth_err why, warning;
+    char name[64];
+    char whose[96];
+
+    if (read_objects(singleton, &objects) == 0) {
+        family = objects.items[0].library.family;
+        snprintf(whose, sizeof(whose), "the image's %s",
+                 berth_mpi_describe(&objects, family, name, sizeof(name)));
+        if (berth_mpi_check_manager(berth_mpi_managers(&objects, family),
+                                    *singleton->type ? singleton->type : NULL,
+                                    singleton->tasks, singleton->het_step, whose,
+                                    &why) < 0) {
+            berth_singleton_warn(singleton, why.text, &warning);
+            berth_report(-1, singleton->node, &warning);
+        }
+    }
+    berth_mpi_objects_fini(&objects);
+}
+
+void berth_singleton_run(char *const *words)
+{
+    struct berth_singleton singleton = {.pid = atoi(words[0]),
+                                        .holder = atoi(words[1]),
+                                        .path = words[2],
+                                        .type = words[3],
+                                        .tasks = (unsigned int)atoi(words[4]),
+                                        .node = words[5],
+                                        .image = words[6],
+                                        .het_step = strcmp(words[7], "het") == 0};
+
+    berth_namespaces_enter_user(singleton.holder ? singleton.holder : singleton.pid);
+    warn(&singleton);
+}

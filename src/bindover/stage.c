@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds and makes stages. bindover/gather.c decides which files belong to a stage. */
+
+#include "bindover/stage.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "bindover/build.h"
+#include "bindover/gather.h"
+#include "base/tree.h"
+
+#define MANIFEST "manifest"
+
+static uint64_t nanoseconds(const struct stat *st)
+{
+    return (uint64_t)st->st_mtim.tv_sec * 1000000000U + (uint64_t)st->st_mtim.tv_nsec;
+}
+
+static bool is_current(const struct berth_manifest *manifest)
+{
+    for (size_t i = 0; i < manifest->source_count; i++) {
+        const struct berth_staged_source *it = &manifest->sources[i];
+        struct stat st;
+
+        if (stat(it->path, &st) < 0 || st.st_ino != it->inode ||
+            st.st_dev != it->device || (uint64_t)st.st_size != it->size ||
+            nanoseconds(&st) != it->time)
+            return false;
+    }
+    for (size_t i = 0; i < manifest->absent.count; i++)
+        if (access(manifest->absent.items[i], F_OK) == 0)
+            return false;
+    return manifest->source_count > 0;
+}
+
+/* Are all files there? A cleaner of /tmp may have removed some. */
+static bool is_whole(int dir, const struct berth_manifest *manifest)
+{
+    struct stat st;
+
+    for (size_t i = 0; i < manifest->file_count; i++)
+        if (fstatat(dir, manifest->files[i].file, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+            !S_ISREG(st.st_mode) || (uint64_t)st.st_size != manifest->files[i].size)
+            return false;
+    for (size_t i = 0; i < manifest->links.count; i += 2)
+        if (fstatat(dir, manifest->links.items[i], &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+            !S_ISLNK(st.st_mode))
+            return false;
+    return true;
+}
+
+/* Is the library SONAME there, or a link of that name? */
+static bool has_library(const struct berth_manifest *manifest, const char *soname)
+{
+    for (size_t i = 0; i < manifest->file_count; i++)
+        if (berth_text_starts(manifest->files[i].file, "lib/") &&
+            strcmp(manifest->files[i].file + 4, soname) == 0)
+            return true;
+    for (size_t i = 0; i < manifest->links.count; i += 2)
+        if (berth_text_starts(manifest->links.items[i], "lib/") &&
+            strcmp(manifest->links.items[i] + 4, soname) == 0)
+            return true;
+    return false;
+}
+
+/* Does the stage have all libraries of STACK? One may have been installed later. */
+static bool has_all(const struct berth_manifest *manifest,
+                    const struct berth_stack *stack)
+{
+    for (size_t i = 0; i < stack->count; i++)
+        if (!has_library(manifest, stack->libraries[i].soname))
+            return false;
+    return true;
+}
+
+static bool is_of(const struct berth_manifest *manifest,
+                  const struct berth_stack *stack, const char *mounted)
+{
+    return strcmp(manifest->from, stack->libraries[0].path) == 0 &&
+           strcmp(manifest->profile, berth_profile_label(stack->profile)) == 0 &&
+           has_all(manifest, stack) && strcmp(manifest->mounted, mounted) == 0;
+}
+
+/* Read the stage NAME of the root open at ROOT_FD. Returns whether it is one for STACK,
+ * valid now. */
+static bool read_stage(int root_fd, const struct berth_stage_root *root,
+                       const char *name, const struct berth_stack *stack,
+                       struct berth_staged *ret_staged)
+{
+    struct berth_staged staged = {0};
+    BERTH_CLOSE int dir =
+        openat(root_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    BERTH_CLOSE int fd =
+        dir < 0 ? -1
+                : openat(dir, MANIFEST, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    BERTH_BUF struct berth_buf text = {0};
+
+    if (fd < 0 || berth_fd_read(fd, BERTH_MANIFEST_MAX, &text) < 0 || !text.text ||
+        berth_manifest_read(text.text, &staged.manifest, NULL) < 0)
+        return false;
+    if (asprintf(&staged.path, "%s/%s", root->path, name) < 0)
+        staged.path = NULL;
+    if (asprintf(&staged.mounted, "%s/%s", root->mounted, name) < 0)
+        staged.mounted = NULL;
+    if (staged.path && staged.mounted &&
+        is_of(&staged.manifest, stack, staged.mounted) &&
+        is_current(&staged.manifest) && is_whole(dir, &staged.manifest)) {
+        *ret_staged = staged;
+        return true;
+    }
+    berth_staged_fini(&staged);
+    return false;
+}
+
+/* Is NAME a stage of STACK by its name, STACK-HASH? */
+static bool is_named(const char *name, const struct berth_stack *stack)
+{
+    size_t length = strlen(stack->profile->stack);
+
+    return strncmp(name, stack->profile->stack, length) == 0 && name[length] == '-';
+}
+
+int berth_stage_find(const struct berth_stack *stack,
+                     const struct berth_stage_root *root,
+                     struct berth_staged *ret_staged, struct berth_err *err)
+{
+    int missing = 0;
+    int fd = berth_tree_open(root->path, root->owner, root->forbidden, &missing, err);
+    DIR *list = fd < 0 ? NULL : fdopendir(fd);
+    int result = 0;
+
+    if (fd < 0)
+        return missing ? 0 : -1;
+    if (!list) {
+        close(fd);
+        return berth_err_oom(err);
+    }
+    for (struct dirent *entry; result == 0 && (entry = readdir(list));)
+        if (is_named(entry->d_name, stack) &&
+            read_stage(dirfd(list), root, entry->d_name, stack, ret_staged))
+            result = 1;
+    closedir(list);
+    return result;
+}
+
+static void mix(uint64_t *hash, const void *bytes, size_t count)
+{
+    *hash = berth_hash(*hash, bytes, count);
+}
+
+static void mix_text(uint64_t *hash, const char *text)
+{
+    mix(hash, text, strlen(text) + 1);
+}
+
+static void mix_source(uint64_t *hash, const char *path, const struct stat *st)
+{
+    const uint64_t numbers[] = {st->st_dev, st->st_ino, (uint64_t)st->st_size,
+                                nanoseconds(st)};
+
+    mix_text(hash, path);
+    mix(hash, numbers, sizeof(numbers));
+}
+
+/* Names the stage by a hash of all that it is made of. */
+static int name_stage(const struct berth_stack *stack,
+                      const struct berth_stage_root *root,
+                      const struct berth_gathered *gathered, char **ret_name,
+                      struct berth_err *err)
+{
+    const char *label = berth_profile_label(stack->profile);
+    uint64_t hash = BERTH_HASH_START;
+
+    mix_text(&hash, root->mounted);
+    mix_text(&hash, label);
+    mix_text(&hash, BERTH_MANIFEST_FORMAT);
+    for (size_t i = 0; i < gathered->count; i++) {
+        const struct berth_gathered_file *it = &gathered->files[i];
+
+        mix_text(&hash, it->file);
+        mix_source(&hash, it->source, &it->st);
+    }
+    for (size_t i = 0; i < gathered->absent.count; i++)
+        mix_text(&hash, gathered->absent.items[i]);
+    for (size_t i = 0; i < gathered->links.count; i++)
+        mix_text(&hash, gathered->links.items[i]);
+    if (asprintf(ret_name, "%s-%016llx", stack->profile->stack,
+                 (unsigned long long)hash) < 0)
+        return berth_err_oom(err);
+    return 0;
+}
+
+/* Makes and opens the directory UNFINISHED, in place of what a killed maker has left.
+ * Returns a descriptor, or -1 with a sentence. */
+static int open_unfinished(int root_fd, const struct berth_stage_root *root,
+                           const char *unfinished, struct berth_err *err)
+{
+    int fd;
+
+    berth_tree_remove(root_fd, unfinished);
+    fd = mkdirat(root_fd, unfinished, 0700) < 0
+             ? -1
+             : openat(root_fd, unfinished,
+                      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return fd < 0 ? berth_err_set(err, "'%s': cannot be written to: %s", root->path,
+                                  strerror(errno))
+                  : fd;
+}
+
+/* Give the finished directory FROM its NAME. If another process was faster, its
+ * directory is used if it is valid, and replaced if it is not. */
+static int publish(int root_fd, const struct berth_stage_root *root, const char *from,
+                   const char *name, const struct berth_stack *stack,
+                   struct berth_staged *ret_staged, struct berth_err *err)
+{
+    bool renamed = false;
+
+    for (int i = 0; !renamed && i < 3; i++) {
+        renamed = renameat(root_fd, from, root_fd, name) == 0;
+        if (read_stage(root_fd, root, name, stack, ret_staged))
+            return 0;
+        berth_tree_remove(root_fd, name);
+    }
+    return berth_err_set(err,
+                         "'%s': the host's MPI changed while it was copied; submit the "
+                         "step again when it is installed",
+                         stack->libraries[0].path);
+}
+
+/* Libraries cannot be loaded from a file system that is mounted noexec. */
+static int check_mount(int fd, const struct berth_stage_root *root,
+                       struct berth_err *err)
+{
+    struct statvfs status;
+
+    if (fstatvfs(fd, &status) < 0 || !(status.f_flag & ST_NOEXEC))
+        return 0;
+    return berth_err_set(err,
+                         "'%s': is on a file system that is mounted noexec, where no "
+                         "library can be used" BERTH_STAGE_ADVICE,
+                         root->path);
+}
+
+/* Builds the stage NAME under another name, and publishes it. */
+static int build(int root_fd, const struct berth_stage_root *root, const char *name,
+                 const struct berth_build *how, struct berth_staged *ret_staged,
+                 struct berth_err *err)
+{
+    struct berth_build b = *how;
+    BERTH_FREE char *mounted = NULL;
+    BERTH_FREE char *path = NULL;
+    BERTH_FREE char *unfinished = NULL;
+    BERTH_CLOSE int dir = -1;
+    int result = -1;
+
+    if (asprintf(&unfinished, ".new-%s", b.stack->profile->stack) < 0 ||
+        asprintf(&mounted, "%s/%s", root->mounted, name) < 0 ||
+        asprintf(&path, "%s/%s", root->path, unfinished) < 0)
+        return berth_err_oom(err);
+    dir = open_unfinished(root_fd, root, unfinished, err);
+    if (dir < 0)
+        return -1;
+    b.dir = dir;
+    b.path = path;
+    b.mounted = mounted;
+    if (check_mount(dir, root, err) == 0)
+        result = berth_build(&b, err);
+    if (result == 0 && fchmod(dir, 0755) < 0)
+        result = berth_err_set(err, "'%s': %s", path, strerror(errno));
+    if (result == 0)
+        result = publish(root_fd, root, unfinished, name, b.stack, ret_staged, err);
+    berth_tree_remove(root_fd, unfinished);
+    return result;
+}
+
+static int make_locked(int fd, const struct berth_stack *stack,
+                       const struct berth_stage_root *root, int64_t end,
+                       struct berth_staged *ret_staged, struct berth_err *err)
+{
+    struct berth_gathered gathered = {0};
+    const struct berth_build how = {.stack = stack, .gathered = &gathered, .end = end};
+    BERTH_FREE char *name = NULL;
+    int result;
+
+    if (berth_gather(stack, &gathered, err) < 0)
+        return -1;
+    result = name_stage(stack, root, &gathered, &name, err);
+    if (result == 0 && !read_stage(fd, root, name, stack, ret_staged))
+        result = build(fd, root, name, &how, ret_staged, err);
+    berth_gathered_fini(&gathered);
+    return result;
+}
+
+/* Waits until no other process makes a stage of STACK in ROOT, open at ROOT_FD, by a
+ * lock on a file that only the owner of ROOT can open. Returns its descriptor, or -1
+ * with a sentence. */
+static int lock_stack(int root_fd, const struct berth_stage_root *root,
+                      const struct berth_stack *stack, int64_t end,
+                      struct berth_err *err)
+{
+    static const struct timespec moment = {.tv_nsec = 50000000};
+    BERTH_FREE char *name = NULL;
+    BERTH_CLOSE int fd = -1;
+    int result;
+
+    if (asprintf(&name, ".lock-%s", stack->profile->stack) < 0)
+        return berth_err_oom(err);
+    fd = openat(root_fd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return berth_err_set(err, "'%s': cannot be written to: %s", root->path,
+                             strerror(errno));
+    while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        if (berth_build_is_late(end))
+            return berth_err_set(
+                err,
+                "'%s': another step still copies the host's MPI "
+                "there; submit this one again when that is done" BERTH_STAGE_SLOW,
+                root->path);
+        nanosleep(&moment, NULL);
+    }
+    result = fd;
+    fd = -1;
+    return result;
+}
+
+int berth_stage_make(const struct berth_stack *stack,
+                     const struct berth_stage_root *root, int64_t end,
+                     struct berth_staged *ret_staged, struct berth_err *err)
+{
+    BERTH_CLOSE int fd = berth_stage_root_open(root, err);
+    BERTH_CLOSE int lock = -1;
+    int found;
+
+    if (fd < 0)
+        return -1;
+    lock = lock_stack(fd, root, stack, end, err);
+    if (lock < 0)
+        return -1;
+    /* Another process may have made it meanwhile. */
+    found = berth_stage_find(stack, root, ret_staged, err);
+    if (found != 0)
+        return found < 0 ? -1 : 0;
+    return make_locked(fd, stack, root, end, ret_staged, err);
+}
+
+int berth_stage_get(const struct berth_stack *stack, int64_t end,
+                    struct berth_staged *ret_staged, struct berth_err *err)
+{
+    char path[BERTH_STAGE_USER_SIZE];
+    const struct berth_stage_root site = berth_stage_site();
+    const struct berth_stage_root user = berth_stage_user(path);
+    int found = berth_stage_find(stack, &site, ret_staged, NULL);
+
+    if (found <= 0)
+        found = berth_stage_find(stack, &user, ret_staged, err);
+    if (found < 0)
+        return -1;
+    return found ? 0 : berth_stage_make(stack, &user, end, ret_staged, err);
+}
+
+void berth_staged_fini(struct berth_staged *staged)
+{
+    free(staged->path);
+    free(staged->mounted);
+    berth_manifest_fini(&staged->manifest);
+    *staged = (struct berth_staged){0};
+}

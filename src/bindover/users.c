@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the files of an image that need libraries that the host's replace,
+ * where these files get the libraries, and which symbols they need. */
+
+#include "bindover/users.h"
+
+#include <dirent.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/resolve.h"
+#include "base/run.h"
+#include "base/text.h"
+#include "mpi/profile.h"
+#include "bindover/loader.h"
+#include "bindover/packages.h"
+
+extern char **environ;
+
+enum { WORDS_MAX = 64 };
+
+static bool needs_any(const char *const *sonames, const struct berth_elf *elf)
+{
+    for (size_t i = 0; i < elf->needed.count; i++)
+        if (berth_text_is_any(elf->needed.items[i], sonames))
+            return true;
+    return false;
+}
+
+/* Add the plugins of DIRECTORY that need a library that is replaced. */
+static void add_plugins(struct berth_users *users, const struct berth_opener *opener,
+                        const char *directory)
+{
+    DIR *list = opendir(directory);
+
+    for (struct dirent *entry; list && (entry = readdir(list));) {
+        BERTH_FREE char *path = NULL;
+        struct berth_elf elf;
+
+        if (fnmatch(opener->pattern, entry->d_name, FNM_PERIOD) != 0)
+            continue;
+        if (asprintf(&path, "%s/%s", directory, entry->d_name) < 0) {
+            users->files.failed = true;
+            break;
+        }
+        if (berth_scan_elf(users->scan->cache, path, &elf, NULL) < 0)
+            continue;
+        if (needs_any(users->sonames, &elf))
+            berth_strvec_push_once(&users->files, path);
+        berth_elf_fini(&elf);
+    }
+    if (list)
+        closedir(list);
+}
+
+/* Add the plugins that the library SONAME of the image, the file PATH, opens. */
+static void follow_openers(struct berth_users *users, const char *soname,
+                           const char *path)
+{
+    int length = (int)(strrchr(path, '/') - path);
+
+    if (berth_text_is_any(soname, users->sonames))
+        return; /* its plugins are replaced with it */
+    for (const struct berth_opener *it = berth_openers; it->library; it++)
+        for (const char *const *place = it->places;
+             berth_profile_is(soname, it->library) && *place; place++) {
+            BERTH_FREE char *directory = NULL;
+
+            if (asprintf(&directory, "%.*s/%s", length, path, *place) < 0)
+                users->files.failed = true;
+            else
+                add_plugins(users, it, directory);
+        }
+}
+
+/* The same for all libraries that PATH, an MPI that the program may load, needs. */
+static void follow_closure(struct berth_users *users, const char *path)
+{
+    struct berth_closure closure;
+
+    if (berth_loader_list(users->scan->cache, users->scan->loader, path, environ,
+                          &closure, NULL) < 0)
+        return;
+    for (size_t i = 0; i < closure.count; i++) {
+        const struct berth_closure_item *item = &closure.items[i];
+        BERTH_FREE char *real = item->path ? berth_resolve(item->path) : NULL;
+
+        if (real)
+            follow_openers(users, item->soname, real);
+    }
+    berth_closure_fini(&closure);
+}
+
+/* Does the program load an MPI when it starts? Then no other MPI of the image counts.
+ */
+static bool loads_mpi(const struct berth_mpi_objects *objects)
+{
+    for (size_t i = 0; i < objects->count; i++)
+        if (objects->items[i].role == BERTH_ROLE_LOADED &&
+            objects->items[i].library.family != BERTH_FAMILY_NONE)
+            return true;
+    return false;
+}
+
+static int find_files(struct berth_users *users, struct berth_err *err)
+{
+    const struct berth_mpi_objects *objects = &users->scan->objects;
+    bool is_linked = loads_mpi(objects);
+
+    for (size_t i = 0; i < objects->count; i++) {
+        const struct berth_mpi_object *object = &objects->items[i];
+
+        if ((is_linked && object->role == BERTH_ROLE_PRESENT) ||
+            (object->soname && berth_text_is_any(object->soname, users->sonames)))
+            continue;
+        if (needs_any(users->sonames, &object->elf))
+            berth_strvec_push_once(&users->files, object->path);
+        if (object->role == BERTH_ROLE_PRESENT &&
+            object->library.family != BERTH_FAMILY_NONE)
+            follow_closure(users, object->path);
+        else if (object->soname)
+            follow_openers(users, object->soname, object->path);
+    }
+    return users->files.failed ? berth_err_oom(err) : 0;
+}
+
+/* The module or program PATH, if it is linked with what is replaced. */
+static void add_user(struct berth_users *users, const char *path)
+{
+    struct berth_elf elf;
+
+    if (berth_scan_elf(users->scan->cache, path, &elf, NULL) < 0)
+        return;
+    if (needs_any(users->sonames, &elf))
+        berth_strvec_push_once(&users->files, path);
+    berth_elf_fini(&elf);
+}
+
+/* The packages of PROGRAM, if it is a Python. */
+static void follow_packages(struct berth_users *users, const char *program)
+{
+    BERTH_STRVEC struct berth_strvec modules = {0};
+
+    berth_packages_list(program, environ, &modules);
+    for (size_t i = 0; i < modules.count; i++)
+        add_user(users, modules.items[i]);
+    users->files.failed |= modules.failed;
+}
+
+/* The program NAME, the libraries that it is linked with, and the packages of the
+ * Python that it is or that runs it. */
+static void follow_program(struct berth_users *users, const char *name)
+{
+    BERTH_FREE char *path =
+        strchr(name, '/') ? strdup(name) : berth_run_find(name, getenv("PATH"));
+    struct berth_scan scan;
+
+    if (!path || !berth_run_is_program(path) || !users->scan->loader ||
+        berth_scan_program(users->scan->cache, path, environ, &scan, NULL) < 0)
+        return;
+    for (size_t i = 0; i < scan.objects.count; i++)
+        if (needs_any(users->sonames, &scan.objects.items[i].elf) &&
+            !(scan.objects.items[i].soname &&
+              berth_text_is_any(scan.objects.items[i].soname, users->sonames)))
+            berth_strvec_push_once(&users->files, scan.objects.items[i].path);
+    if (scan.runner && strcmp(scan.runner, users->scan->runner) != 0)
+        follow_packages(users, scan.runner);
+    berth_scan_fini(&scan);
+}
+
+/* The programs among the words of the command, also of one for a shell. */
+static void follow_words(struct berth_users *users)
+{
+    int left = WORDS_MAX;
+
+    for (char *const *it = users->command; *it; it++) {
+        BERTH_FREE char *copy = strdup(*it);
+        char *next = copy;
+        char *word;
+
+        users->files.failed |= !copy;
+        while (copy && left > 0 && (word = strsep(&next, " \t\n;&|()<>'\"")))
+            if (*word && *word != '-') {
+                follow_program(users, word);
+                left--;
+            }
+    }
+}
+
+/* What the program may load or start while it runs: a Python may need a library itself,
+ * and its packages more of it. */
+static int find_later(struct berth_users *users, struct berth_err *err)
+{
+    if (!users->command)
+        return 0;
+    follow_packages(users, users->scan->runner);
+    /* `#!/usr/bin/env python3`: which Python it is shows only when it runs. */
+    if (users->scan->is_script &&
+        strcmp(berth_text_base(users->scan->runner), "env") == 0)
+        follow_program(users, "python3");
+    follow_words(users);
+    return users->files.failed ? berth_err_oom(err) : 0;
+}
+
+static void add_place(struct berth_users *users, const char *soname, const char *path)
+{
+    BERTH_FREE char *real = path ? berth_resolve(path) : NULL;
+
+    if (!real || berth_strvec_has(&users->places, real))
+        return;
+    berth_strvec_push(&users->places, soname);
+    berth_strvec_push(&users->places, real);
+}
+
+/* Add the libraries that the file USER gets. False: it cannot be loaded without any
+ * change, so it is not a user. */
+static bool add_places(struct berth_users *users, const char *user)
+{
+    struct berth_closure closure;
+    bool is_whole = true;
+
+    if (berth_loader_list(users->scan->cache, users->scan->loader, user, environ,
+                          &closure, NULL) < 0)
+        return false;
+    for (size_t i = 0; i < closure.count; i++)
+        is_whole &= closure.items[i].path != NULL;
+    is_whole &= closure.lacks.count == 0;
+    for (size_t i = 0; is_whole && i < closure.count; i++)
+        if (berth_text_is_any(closure.items[i].soname, users->sonames))
+            add_place(users, closure.items[i].soname, closure.items[i].path);
+    berth_closure_fini(&closure);
+    return is_whole;
+}
+
+/* Find the image's libraries that are replaced: those that any program finds, and those
+ * that a user finds in a directory of its own. */
+static int find_places(struct berth_users *users, struct berth_err *err)
+{
+    const char *const *sonames = users->sonames;
+    BERTH_STRVEC struct berth_strvec files = users->files;
+    const struct berth_mpi_object *own;
+
+    users->files = (struct berth_strvec){0};
+    for (size_t i = 0; sonames[i]; i++)
+        if ((own = berth_mpi_objects_find(&users->scan->objects, sonames[i])))
+            add_place(users, sonames[i], own->path);
+    for (size_t i = 0; i < files.count; i++)
+        if (add_places(users, files.items[i]) ||
+            strcmp(files.items[i], users->scan->runner) == 0)
+            berth_strvec_push(&users->files, files.items[i]);
+    return users->places.failed || users->files.failed ? berth_err_oom(err) : 0;
+}
+
+int berth_users_find(struct berth_users *users, struct berth_err *err)
+{
+    return find_files(users, err) < 0 || find_later(users, err) < 0
+               ? -1
+               : find_places(users, err);
+}
+
+/* The symbols of some files. */
+struct symbols {
+    struct berth_elf *items;
+    size_t count;
+};
+
+static bool defines(const struct symbols *symbols, const char *name)
+{
+    for (size_t i = 0; i < symbols->count; i++)
+        if (berth_elf_find(&symbols->items[i].defined, name))
+            return true;
+    return false;
+}
+
+static int add_symbols(const char *path, struct symbols *ret, struct berth_err *err)
+{
+    struct berth_elf *more = realloc(ret->items, (ret->count + 1) * sizeof(*more));
+
+    if (!more)
+        return berth_err_oom(err);
+    ret->items = more;
+    if (berth_elf_read_path(path, NULL, &more[ret->count], err) < 0)
+        return -1;
+    ret->count++;
+    return 0;
+}
+
+static void free_symbols(struct symbols *symbols)
+{
+    for (size_t i = 0; i < symbols->count; i++)
+        berth_elf_fini(&symbols->items[i]);
+    free(symbols->items);
+}
+
+/* What is judged. */
+struct judging {
+    const struct berth_users *users;
+    const struct berth_stack *stack;
+    struct symbols image;  /* of the libraries that are replaced */
+    struct symbols host;   /* of those that stand for them */
+    bool counts_elsewhere; /* what another file of the program defines is not lacking */
+    struct symbols others; /* of these files; read when the first symbol is lacking */
+};
+
+static bool is_replaced(const struct berth_users *users,
+                        const struct berth_mpi_object *object)
+{
+    return object->soname && berth_text_is_any(object->soname, users->sonames);
+}
+
+/* Does a file that the program loads, and that is not replaced, define NAME? A file
+ * that cannot be read defines nothing. */
+static bool is_elsewhere(struct judging *judging, const char *name)
+{
+    const struct berth_mpi_objects *objects = &judging->users->scan->objects;
+    bool is_read = judging->others.count > 0; /* the program is one */
+
+    for (size_t i = 0; i < objects->count && !is_read; i++)
+        if (objects->items[i].role != BERTH_ROLE_PRESENT &&
+            !is_replaced(judging->users, &objects->items[i]))
+            add_symbols(objects->items[i].path, &judging->others, NULL);
+    return defines(&judging->others, name);
+}
+
+/* The first of NEEDED that the image's libraries define and the host's do not; NULL:
+ * none. */
+static const char *find_lacking(struct judging *judging,
+                                const struct berth_elf_symbols *needed)
+{
+    for (size_t i = 0; i < needed->count; i++)
+        if (!needed->items[i].weak && defines(&judging->image, needed->items[i].name) &&
+            !defines(&judging->host, needed->items[i].name) &&
+            !(judging->counts_elsewhere &&
+              is_elsewhere(judging, needed->items[i].name)))
+            return needed->items[i].name;
+    return NULL;
+}
+
+/* Refuses the host's libraries if they lack a symbol that USER needs of the image's. A
+ * program that copies data of a library defines the symbol itself. */
+static int check_user(struct judging *judging, const char *user, struct berth_err *err)
+{
+    const struct berth_stack *stack = judging->stack;
+    struct berth_elf elf;
+    const char *lacking;
+    int result = berth_elf_read_path(user, NULL, &elf, err);
+
+    if (result < 0)
+        return -1;
+    lacking = find_lacking(judging, &elf.undefined);
+    if (!lacking)
+        lacking = find_lacking(judging, &elf.copied);
+    if (lacking)
+        result = berth_err_set(err,
+                               "'%s' of the image needs %s, which the host's %s "
+                               "lacks; leave %s out",
+                               user, lacking, stack->version,
+                               berth_profile_option(stack->profile));
+    berth_elf_fini(&elf);
+    return result;
+}
+
+static int check_users(struct judging *judging, struct berth_err *err)
+{
+    const struct berth_strvec *files = &judging->users->files;
+
+    for (size_t i = 0; i < files->count; i++)
+        if (check_user(judging, files->items[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+/* The same for the libraries that the program loads and that name none of those that
+ * are replaced: libgsl leaves it to the program which BLAS it gets. */
+static int check_others(struct judging *judging, struct berth_err *err)
+{
+    const struct berth_users *users = judging->users;
+    const struct berth_mpi_objects *objects = &users->scan->objects;
+
+    judging->counts_elsewhere = true;
+    for (size_t i = 0; i < objects->count; i++) {
+        const struct berth_mpi_object *object = &objects->items[i];
+
+        if (object->role != BERTH_ROLE_LOADED || !object->soname ||
+            berth_profile_is_glibc(object->soname) || is_replaced(users, object) ||
+            berth_strvec_has(&users->files, object->path))
+            continue;
+        if (check_user(judging, object->path, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* How many symbols of A no file of B defines. */
+static size_t count_missing(const struct symbols *a, const struct symbols *b)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < a->count; i++)
+        for (size_t j = 0; j < a->items[i].defined.count; j++)
+            count += !defines(b, a->items[i].defined.items[j].name);
+    return count;
+}
+
+/* A library may refuse a program that was built with a newer release, as UCX does. A
+ * library without versions does not show its release, but each release adds more
+ * symbols than it removes (seen: UCX 1.13, 1.18 and 1.23). */
+static int check_age(const char *version, const struct symbols *image,
+                     const struct symbols *host, struct berth_err *err)
+{
+    size_t lost = count_missing(image, host);
+    size_t gained = count_missing(host, image);
+
+    if (lost <= gained)
+        return 0;
+    return berth_err_set(
+        err,
+        "the host's %s is older than the image's: it lacks %zu symbols "
+        "of that, and has %zu others; leave --container-fabric out",
+        version, lost, gained);
+}
+
+/* Read the symbols of both sides. */
+static int read_sides(struct judging *judging, const struct berth_mpi_objects *staged,
+                      struct berth_err *err)
+{
+    const struct berth_users *users = judging->users;
+    bool is_fabric = judging->stack->profile->kind == BERTH_PROFILE_FABRIC;
+
+    for (size_t i = 0; i < users->places.count; i += 2)
+        if (add_symbols(users->places.items[i + 1], &judging->image, err) < 0)
+            return -1;
+    for (size_t i = 0; i < staged->count; i++)
+        if ((is_fabric ? berth_text_is_any(staged->items[i].soname, users->sonames)
+                       : !berth_profile_is_glibc(staged->items[i].soname)) &&
+            add_symbols(staged->items[i].path, &judging->host, err) < 0)
+            return -1;
+    return 0;
+}
+
+int berth_users_check(const struct berth_users *users,
+                      const struct berth_mpi_objects *staged,
+                      const struct berth_stack *stack, struct berth_err *err)
+{
+    bool is_fabric = stack->profile->kind == BERTH_PROFILE_FABRIC;
+    struct judging judging = {.users = users, .stack = stack};
+    int result = read_sides(&judging, staged, err);
+
+    if (result == 0 && is_fabric)
+        result = check_age(stack->version, &judging.image, &judging.host, err);
+    if (result == 0)
+        result = check_users(&judging, err);
+    if (result == 0 && !is_fabric)
+        result = check_others(&judging, err);
+    free_symbols(&judging.image);
+    free_symbols(&judging.host);
+    free_symbols(&judging.others);
+    return result;
+}
+
+void berth_users_fini(struct berth_users *users)
+{
+    berth_strvec_fini(&users->files);
+    berth_strvec_fini(&users->places);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/err.h"
+#include "base/strvec.h"
+#include "mpi/objects.h"
+#include "bindover/scan.h"
+#include "bindover/stack.h"
+
+/* The files of an image that need libraries that the host's replace. The caller sets
+ * the first three members, which are borrowed, and ends with berth_users_fini(). */
+struct berth_users {
+    struct berth_scan *scan;    /* at the program */
+    const char *const *sonames; /* of the libraries, ended by NULL */
+    char *const *command;       /* the words of the command (ends in NULL), any of which
+                                   may be a program, and the first a Python that loads
+                                   its packages later; NULL: only what is loaded at the
+                                   start counts */
+    struct berth_strvec files; /* the users: files of the image that need one of them */
+    struct berth_strvec places; /* the libraries that the users get, and those that a
+                                   program without a search path gets: SONAME, file, ...
+                                 */
+};
+
+/* Finds the users: the program; what it loads or, if it loads no MPI when it starts,
+ * may load; and the plugins that an MPI opens (berth_openers). A file that the loader
+ * refuses without any change is not a user. The process is in the container. Returns 0,
+ * or -1 out of memory. */
+int berth_users_find(struct berth_users *users, struct berth_err *err);
+
+/* Do the libraries among STAGED, the stage of STACK, have each symbol that the files
+ * need of the image's? Those of a fabric are not to be older than the image's.
+ * Libraries may have the symbols in what they need, and other helpers than the image's.
+ * Returns 0, or -1 with a sentence in ERR. */
+int berth_users_check(const struct berth_users *users,
+                      const struct berth_mpi_objects *staged,
+                      const struct berth_stack *stack, struct berth_err *err);
+
+void berth_users_fini(struct berth_users *users);

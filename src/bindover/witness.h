@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/strvec.h"
+#include "plan/order.h"
+#include "plan/binding.h"
+
+/* The image's loader predicted before the start which MPI would run. The witness checks
+ * it while the step runs. A rank of the node is right if it has loaded the host's MPI,
+ * as shown by its mark (step/mark.h) or by the files that its processes have mapped. If
+ * a rank runs with another MPI, the witness prints a line, and kills the tasks of the
+ * node if the host's MPI was asked for or if other ranks run with it. If two MPIs of
+ * the host are mounted, one of them may not speak the step's process manager: a rank
+ * that loads that one is wrong, too. If a rank has loaded another MPI beside the
+ * host's, either may run: the witness prints a warning. It ignores a rank that loads no
+ * MPI, but warns if the host's MPI was asked for and no rank loads one.
+ *
+ * If the host's fabric is under the image's own MPI, ranks are right that load the
+ * fabric. */
+struct berth_witness {
+    const char *node;
+    const struct berth_order *order;
+    char *const *environment; /* of a task on the host, ended by NULL */
+    bool must;                /* the mode asks for the host's MPI or nothing */
+    bool verbose;             /* print how many ranks are right, too */
+    unsigned int tasks;       /* of the container on this node */
+    pid_t holder; /* of the namespaces that the tasks share; 0: they share none */
+    pid_t parent; /* of the tasks: slurmstepd */
+    struct berth_binding binding; /* what the ranks are to load */
+    struct berth_strvec stages;   /* a stage on the host, the library that shows its use
+                                     (bindover/mapped.h), ... */
+};
+
+enum berth_rank_state {
+    BERTH_RANK_UNKNOWN, /* no MPI was seen */
+    BERTH_RANK_RIGHT,   /* it has loaded the host's MPI, or fabric */
+    BERTH_RANK_WRONG,   /* it runs with another MPI */
+    BERTH_RANK_BOTH,    /* it has loaded the host's MPI and another one */
+    BERTH_RANK_ALONE, /* it has an MPI of the host with which it finds no other rank */
+};
+
+struct berth_rank {
+    pid_t pid;           /* 0: the task has not joined */
+    int process;         /* a pidfd of it; -1: the kernel has none */
+    unsigned int local;  /* its SLURM_LOCALID */
+    unsigned int number; /* of the rank in the step */
+    enum berth_rank_state state;
+    bool has_ended;
+    long long
+        suspected; /* when it was seen with a wrong MPI (berth_clock()); 0: never */
+    char *path;    /* of that MPI; NULL: it is one of the host's */
+    char *name;    /* of that MPI, for people */
+};
+
+/* Judges RANKS, of which WITNESS says how many there are. If one is wrong, or may be,
+ * returns true, with a sentence about the first in RET, and in *RET_END whether to kill
+ * the tasks. */
+bool berth_witness_judge(const struct berth_witness *witness,
+                         const struct berth_rank *ranks, struct berth_err *ret,
+                         bool *ret_end);
+
+/* Sets RET to a sentence: how many of RANKS have loaded the host's MPI or fabric. */
+void berth_witness_count(const struct berth_witness *witness,
+                         const struct berth_rank *ranks, struct berth_err *ret);
+
+/* Watches until all ranks are wrong or have ended, or until standard input ends, which
+ * the supervisor closes with the step. Prints lines to standard error. */
+void berth_witness_run(const struct berth_witness *witness);
+
+void berth_witness_fini(struct berth_witness *witness);

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Asks squeue for jobs and, by an srun in a job, its nodes for their containers. */
+
+#include "cli/ask.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/run.h"
+#include "base/strvec.h"
+
+extern char **environ;
+
+/* Run the command WORDS in the environment of berth_job_environment(). The caller owns
+ * *RET_OUT, its output; set also where the command fails, with -1 and its last line in
+ * ERR. */
+static int run(const struct berth_strvec *words, struct berth_buf *ret_out,
+               struct berth_err *err)
+{
+    enum { SECONDS = 60, MOST = 64 << 20 };
+    BERTH_STRVEC struct berth_strvec env = {0};
+    struct berth_run how = {
+        .argv = (const char *const *)words->items, .seconds = SECONDS, .most = MOST};
+    struct berth_ran ran;
+
+    berth_job_environment(environ, &env);
+    if (env.failed || words->failed)
+        return berth_err_oom(err);
+    how.env = (const char *const *)env.items;
+    if (berth_run(&how, &ran, err) < 0)
+        return -1;
+    *ret_out = ran.out;
+    ran.out = (struct berth_buf){0};
+    if (ran.status)
+        berth_err_set(err, "%s", berth_ran_last_line(&ran));
+    berth_ran_fini(&ran);
+    return ran.status ? -1 : 0;
+}
+
+static char *find(const char *program)
+{
+    return berth_run_find(program, getenv("PATH"));
+}
+
+char *berth_ask_srun(void)
+{
+    return find("srun");
+}
+
+int berth_ask_jobs(const char *name, struct berth_jobs *ret, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec words = {0};
+    BERTH_BUF struct berth_buf out = {0};
+    BERTH_FREE char *squeue = find("squeue");
+    struct berth_err why;
+
+    if (!squeue)
+        return berth_err_set(err, "squeue is not on the PATH; log in to a host where "
+                                  "Slurm's commands are");
+    berth_strvec_push(&words, squeue);
+    berth_strvec_push(&words, "--noheader");
+    berth_strvec_push(&words, "--format=" BERTH_JOB_FORMAT);
+    if (name) {
+        berth_strvec_push(&words, "--states=all");
+        berth_strvec_pushf(&words, "--jobs=%s", name);
+    } else {
+        berth_strvec_push(&words, "--states=RUNNING");
+        berth_strvec_pushf(&words, "--user=%u", getuid());
+    }
+    if (run(&words, &out, &why) < 0)
+        return name ? berth_err_set(err, "job %s: %s; berth ps lists yours", name,
+                                    why.text)
+                    : berth_err_set(err, "%s", why.text);
+    if (out.text && berth_jobs_get(out.text, ret, err) < 0)
+        return -1;
+    return name ? berth_jobs_select(ret, name, getuid(), err) : 0;
+}
+
+/* A node that fails does not hide the containers of others. */
+int berth_ask_containers(const struct berth_job *job, const char *node, int rank,
+                         struct berth_containers *ret, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec words = {0};
+    BERTH_BUF struct berth_buf out = {0};
+    BERTH_FREE char *srun = berth_ask_srun();
+    struct berth_err other;
+    size_t before = ret->count;
+    int result;
+
+    if (!srun)
+        return berth_err_set(err, "srun is not on the PATH; log in to a host where "
+                                  "Slurm's commands are");
+    berth_job_srun(srun, job->id, job->offset, node, node ? 1 : job->nodes, &words);
+    berth_strvec_push(&words, BERTH_ASK_PROGRAM);
+    berth_strvec_push(&words, "ps");
+    berth_strvec_push(&words, BERTH_ASK_WORD);
+    berth_strvec_pushf(&words, "%u", job->id);
+    berth_strvec_pushf(&words, "%u", job->number);
+    berth_strvec_pushf(&words, "%d", rank);
+    result = run(&words, &out, err);
+    if (result < 0)
+        berth_err_at(err, "job %u", job->id);
+    if (out.text && berth_containers_get(out.text, job->offset, ret, &other) < 0) {
+        *err = other;
+        result = -1;
+    }
+    for (size_t i = before; i < ret->count; i++)
+        ret->items[i].job = job->id;
+    berth_containers_sort(ret);
+    return result;
+}

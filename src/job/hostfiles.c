@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Compares files that a program in a container sees with those of the host. */
+
+#include "job/hostfiles.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/environ.h"
+#include "base/text.h"
+#include "request/srunwords.h"
+#include "job/hostcommand.h"
+#include "job/message.h"
+
+/* The options of srun that name files. The file of --multi-prog stands where the
+ * command does. */
+static const struct row {
+    const char *option;
+    char letter;
+} rows[] = {{"--error", 'e'}, {"--input", 'i'}, {"--multi-prog", 0}, {"--output", 'o'}};
+
+enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
+
+/* Returns the option that WORD is, or a start of; NULL: another one. */
+static const char *find_option(const struct berth_srunword *word)
+{
+    enum { LEAST = 4 }; /* other options begin with the same letter */
+    size_t length = word->name ? strcspn(word->name, "=") : 0;
+
+    for (int i = 0; i < ROWS; i++)
+        if (word->letter
+                ? word->letter == rows[i].letter
+                : length >= LEAST && strncmp(rows[i].option, word->name, length) == 0)
+            return rows[i].option;
+    return NULL;
+}
+
+/* Is VALUE a stream of the command? Those are the program's. */
+static bool is_stream(const char *value)
+{
+    static const char *const streams[] = {"/dev/fd/", "/dev/null", "/dev/std",
+                                          "/proc/self/fd/", NULL};
+
+    return berth_text_starts_any(value, streams);
+}
+
+/* Does VALUE say which task has the stream (srun(1))? */
+static bool is_task(const char *value)
+{
+    return *value == '-' || strcasecmp(value, "none") == 0 ||
+           strncasecmp(value, "all", 3) == 0 ||
+           strspn(value, "0123456789") == strlen(value);
+}
+
+/* The program got signal NUMBER before its command runs: end as the command would. */
+static void obey(int socket, int number)
+{
+    if (number == SIGSTOP || number == SIGCONT || number == SIGWINCH)
+        return;
+    send(socket, &number, sizeof(number), MSG_NOSIGNAL);
+    _exit(EXIT_FAILURE);
+}
+
+/* Returns a descriptor of what the program has at PATH, or -1. Ends this process if the
+ * program has ended or sends nothing. */
+static int open_there(int socket, const char *path)
+{
+    enum { PATIENCE_MS = 60000 }; /* a file system may be slow */
+    struct berth_hostcommand_file file = {.answer = BERTH_HOSTCOMMAND_SEES};
+    size_t length = strlen(path) + 1;
+    int fd = -1, kind = 0;
+
+    if (length > sizeof(file.path))
+        return -1;
+    memcpy(file.path, path, length);
+    send(socket, &file, offsetof(struct berth_hostcommand_file, path) + length,
+         MSG_NOSIGNAL);
+    while (kind != BERTH_HOSTCOMMAND_FILE) {
+        struct pollfd fds = {.fd = socket, .events = POLLIN};
+        int count = poll(&fds, 1, PATIENCE_MS);
+
+        kind = count > 0 ? berth_job_receive(socket, &fd) : count;
+        if (kind == 0 || (kind < 0 && errno != EAGAIN && errno != EINTR))
+            _exit(EXIT_FAILURE);
+        if (kind > 0 && kind < ' ')
+            obey(socket, kind);
+    }
+    return fd;
+}
+
+/* Cut PATH to its directory, which may be `.`. Returns false if PATH has none. */
+static bool cut(char *path)
+{
+    size_t end = strlen(path);
+
+    if (strcmp(path, ".") == 0 || strcmp(path, "/") == 0)
+        return false;
+    while (end && path[end - 1] == '/')
+        end--;
+    while (end && path[end - 1] != '/')
+        end--;
+    path[end] = '\0';
+    if (!end)
+        memcpy(path, ".", sizeof("."));
+    return true;
+}
+
+/* Is PATH the same for the program and for the host? What does not exist counts as its
+ * directory, where srun may make it. */
+static bool is_shared(int socket, char *path)
+{
+    BERTH_CLOSE int fd = -1;
+    struct stat there, here;
+
+    while ((fd = open_there(socket, path)) < 0 && cut(path))
+        ;
+    return fd >= 0 && fstat(fd, &there) == 0 && stat(path, &here) == 0 &&
+           there.st_dev == here.st_dev && there.st_ino == here.st_ino;
+}
+
+/* The same of VALUE. Of a name with a %, which srun completes, the directory counts. */
+static bool is_value_shared(int socket, const char *value)
+{
+    BERTH_FREE char *path = strdup(value);
+    char *percent = path ? strchr(path, '%') : NULL;
+
+    if (percent) {
+        percent[1] = '\0';
+        cut(path);
+    }
+    return path && is_shared(socket, path);
+}
+
+/* Refuse PATH, and name a directory that both have. */
+static int refuse(int socket, const char *option, const char *path,
+                  char *const *environment, struct berth_err *err)
+{
+    static const char *const names[] = {"PWD", "HOME", "TMPDIR"};
+    const char *place = NULL;
+
+    for (size_t i = 0; !place && i < sizeof(names) / sizeof(names[0]); i++) {
+        const char *value = berth_environ_value(environment, names[i]);
+
+        if (value && is_value_shared(socket, value))
+            place = value;
+    }
+    return berth_err_set(err,
+                         "%s: '%s': the container and the host do not share this path; "
+                         "use a directory that both have, such as %s",
+                         option, path, place ? place : "one of --container-mounts");
+}
+
+int berth_hostfiles_check(int socket, char *const *command, char *const *environment,
+                          struct berth_err *err)
+{
+    char *const *at = command + 1;
+    struct berth_srunword word;
+    const char *multi = NULL;
+
+    if (strcmp(*command, "srun") != 0)
+        return 0;
+    while (berth_srunwords_next(*command, &at, &word)) {
+        bool is_command = !word.name && !word.letter;
+        const char *option = is_command ? multi : find_option(&word);
+        const char *path = is_command ? *word.word : word.value;
+
+        if (is_command)
+            multi = NULL;
+        else if (option && strcmp(option, "--multi-prog") == 0)
+            multi = option;
+        else if (path && is_task(path))
+            continue;
+        if (option && path && !is_stream(path) && !is_value_shared(socket, path))
+            return refuse(socket, option, path, environment, err);
+    }
+    return 0;
+}

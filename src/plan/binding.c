@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes a binding as bytes, and parses it. */
+
+#include "plan/binding.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/fields.h"
+
+#define MEMBER(member) offsetof(struct berth_binding, member)
+
+static const struct berth_field members[] = {
+    {"set", BERTH_FIELD_LIST, MEMBER(set)},
+    {"bind", BERTH_FIELD_LIST, MEMBER(binds)},
+    {"fact", BERTH_FIELD_LIST, MEMBER(facts)},
+    {"before", BERTH_FIELD_LIST, MEMBER(before)},
+    {"note", BERTH_FIELD_TEXT, MEMBER(note)},
+    {"differs", BERTH_FIELD_FLAG, MEMBER(differs)},
+    {"warning", BERTH_FIELD_TEXT, MEMBER(warning)},
+    {"no-cma", BERTH_FIELD_TEXT, MEMBER(no_cma)},
+    {"job", BERTH_FIELD_FLAG, MEMBER(is_jobs)},
+    {"no-job", BERTH_FIELD_TEXT, MEMBER(no_job)},
+    {"host", BERTH_FIELD_TEXT, MEMBER(host)},
+    {"fabric", BERTH_FIELD_TEXT, MEMBER(fabric)},
+    {"alone", BERTH_FIELD_TEXT, MEMBER(alone)},
+    {"because", BERTH_FIELD_TEXT, MEMBER(because)},
+    {0},
+};
+
+void berth_binding_put(const struct berth_binding *binding, struct berth_buf *ret)
+{
+    size_t start = ret->used;
+
+    berth_fields_put(ret, members, binding);
+    berth_buf_puts(ret, ret->used > start ? "&" : ""); /* another one may follow */
+}
+
+int berth_binding_get(const char *bytes, size_t count,
+                      struct berth_binding *ret_binding, struct berth_err *err)
+{
+    BERTH_BINDING struct berth_binding binding = {0};
+    BERTH_FREE char *text = strndup(count ? bytes : "", count ? count - 1 : 0);
+
+    if (!text)
+        return berth_err_oom(err);
+    if (berth_fields_get(text, members, &binding, err) < 0)
+        return berth_err_at(err, "berth-mpi");
+    *ret_binding = binding;
+    binding = (struct berth_binding){0};
+    return 0;
+}
+
+void berth_binding_fini(struct berth_binding *binding)
+{
+    berth_fields_free(members, binding);
+    *binding = (struct berth_binding){0};
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/strvec.h"
+
+/* The answer of --mpi-bind on a node: what berth-mpi found in the container, and what
+ * it mounted there. berth-mpi's process in the container fills it. berth-mpi and the
+ * supervisor pass it on as bytes; tasks read it in the rendezvous (step/rendezvous.h).
+ * Start with `= {0}`, end with berth_binding_fini(). */
+struct berth_binding {
+    struct berth_strvec set;    /* NAME=VALUE that the MPI that runs needs */
+    struct berth_strvec binds;  /* staged file on the host, the file of the image under
+                                   it, ... */
+    struct berth_strvec facts;  /* name, text, ... (plan/finding.h) */
+    struct berth_strvec before; /* NAME=VALUE, the environment of the container without
+                                   SET; from the supervisor, for an account */
+    char *note;                 /* whose MPI runs, and why; NULL: no note */
+    bool differs;               /* other nodes may have another note */
+    char *warning;              /* what may go wrong; NULL: no warning */
+    char *no_cma; /* why tasks of this container and of other containers of the step on
+                     this node may not read each other's memory; NULL: they may */
+    bool is_jobs; /* the job keeps the container (--container-lifetime=job) */
+    char *no_job; /* why the job does not keep it, though the step asks for it; NULL: it
+                     does, or the step does not ask */
+    char *host;   /* the host's MPI that each rank will load, for people; NULL: none */
+    char *fabric; /* the host's network libraries beside the image's own MPI, for
+                     people; NULL: none */
+    char *alone;  /* the name of a stage with whose MPI each rank would be rank 0 of 1;
+                     NULL: there is none */
+    char *because; /* the reason for `alone` */
+};
+
+/* Append BINDING as bytes (base/fields.h) to RET. RET may have the bytes of another
+ * one: berth_binding_get() reads both as one. Out of memory sticks in RET. */
+void berth_binding_put(const struct berth_binding *binding, struct berth_buf *ret);
+
+/* Parse the COUNT bytes at BYTES (NULL if COUNT is 0). Returns 0, and the caller owns
+ * *RET_BINDING; or -1 with a sentence in ERR. */
+int berth_binding_get(const char *bytes, size_t count,
+                      struct berth_binding *ret_binding, struct berth_err *err);
+
+void berth_binding_fini(struct berth_binding *binding);
+
+#define BERTH_BINDING __attribute__((cleanup(berth_binding_fini)))

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parses the variables of options. Reads no environment itself. */
+
+#include "request/defaults.h"
+
+#include <ctype.h>
+#include <stdio.h>
+
+#include "base/choice.h"
+#include "base/environ.h"
+#include "request/components.h"
+#include "request/option.h"
+#include "request/wire.h"
+
+void berth_defaults_name(enum berth_option_id id, char name[BERTH_DEFAULTS_NAME])
+{
+    snprintf(name, BERTH_DEFAULTS_NAME, "BERTH_%s", berth_options[id].name);
+    for (char *c = name; *c; c++)
+        *c = *c == '-' ? '_' : (char)toupper((unsigned char)*c);
+}
+
+/* The value of NAME, the last in ASSIGNED, else that in ENVIRON; NULL: none. */
+static const char *find_value(char *const *environ, const struct berth_strvec *assigned,
+                              const char *name)
+{
+    for (size_t i = assigned->count; i-- > 0;) {
+        char *const item[] = {assigned->items[i], NULL};
+        const char *value = berth_environ_value(item, name);
+
+        if (value)
+            return value;
+    }
+    return berth_environ_value(environ, name);
+}
+
+static int parse(enum berth_option_id id, const char *value, const char *base,
+                 struct berth_request *ret, struct berth_err *err)
+{
+    if (berth_options[id].argument)
+        return berth_request_parse(ret, id, value, base, err);
+    if (berth_choice_find("no|0|false", value) >= 0)
+        return 0;
+    if (berth_choice_find("yes|1|true", value) < 0)
+        return berth_err_set(err, "expected yes or no, got '%s'", value);
+    return berth_request_parse(ret, id, NULL, base, err);
+}
+
+int berth_defaults_parse(char *const *environ, const struct berth_strvec *assigned,
+                         const char *base, struct berth_request *ret,
+                         struct berth_err *err)
+{
+    BERTH_REQUEST struct berth_request request = {0};
+
+    for (int id = 0; id < BERTH_OPTION_COUNT; id++) {
+        char name[BERTH_DEFAULTS_NAME];
+        const char *value;
+
+        berth_defaults_name((enum berth_option_id)id, name);
+        value = find_value(environ, assigned, name);
+        if (value && *value &&
+            parse((enum berth_option_id)id, value, base, &request, err) < 0)
+            return berth_err_at(err, "%s", name);
+    }
+    *ret = request;
+    request = (struct berth_request){0};
+    return 0;
+}
+
+int berth_defaults_job(const char *text, struct berth_request *ret,
+                       struct berth_err *err)
+{
+    BERTH_TABLE struct berth_table table = {0};
+    struct berth_err why;
+
+    if (!text)
+        return 0;
+    if (berth_wire_get_table(text, &table, &why) < 0)
+        return berth_err_set(err, BERTH_JOB_VARIABLE ": %s" BERTH_VARIABLE_ADVICE,
+                             why.text);
+    if (table.count != 1)
+        return berth_err_set(err,
+                             BERTH_JOB_VARIABLE ": it holds %zu components; expected "
+                                                "one",
+                             table.count);
+    *ret = table.rows[0].request;
+    table.rows[0].request = (struct berth_request){0};
+    return 0;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/err.h"
+#include "base/strvec.h"
+#include "request/request.h"
+
+/* Options from variables: BERTH_CONTAINER_IMAGE=/a.sif is like
+ * --container-image=/a.sif, and so on for each row of request/option.h. For an option
+ * without a value, `yes` gives the option and `no` does not. An empty variable counts
+ * as unset. */
+
+/* Bytes of the longest name. */
+#define BERTH_DEFAULTS_NAME 64
+
+/* Writes the name of the variable of option ID to NAME. */
+void berth_defaults_name(enum berth_option_id id, char name[BERTH_DEFAULTS_NAME]);
+
+/* Parses the variables of ENVIRON (ended by NULL) and ASSIGNED (request/export.h);
+ * ASSIGNED wins. BASE as in berth_request_parse(). On success the caller owns *RET.
+ * Returns 0, or -1 with a sentence in ERR that names the variable. */
+int berth_defaults_parse(char *const *environ, const struct berth_strvec *assigned,
+                         const char *base, struct berth_request *ret,
+                         struct berth_err *err);
+
+/* The variable with the options of sbatch or salloc, a table of one row
+ * (request/wire.h). */
+#define BERTH_JOB_VARIABLE "SLURM_BERTH_JOB"
+
+/* Reads TEXT, the value of that variable. NULL: the variable is unset, and *RET does
+ * not change. On success the caller owns *RET. Returns 0, or -1 with a sentence in ERR
+ * that names the variable. */
+int berth_defaults_job(const char *text, struct berth_request *ret,
+                       struct berth_err *err);

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the het group of each reading of srun in the command line of srun. */
+
+#include "request/hetgroup.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+void berth_hetgroups_init(struct berth_hetgroups *state, const char *cmdline,
+                          size_t count)
+{
+    *state = (struct berth_hetgroups){0};
+    while (count > 0) {
+        size_t length = strnlen(cmdline, count);
+
+        berth_strvec_pushf(&state->words, "%.*s", (int)length, cmdline);
+        if (length == count)
+            break;
+        cmdline += length + 1;
+        count -= length + 1;
+    }
+}
+
+/* Is WORD the option --NAME, --NAME=VALUE or a prefix of at least MINIMUM letters, as
+ * getopt_long allows? *RET_VALUE is the text after the equals sign, or NULL. */
+static bool names_option(const char *word, const char *name, size_t minimum,
+                         const char **ret_value)
+{
+    size_t length;
+
+    if (!berth_text_starts(word, "--"))
+        return false;
+    word += 2;
+    length = strcspn(word, "=");
+    if (length < minimum || strncmp(word, name, length) != 0)
+        return false;
+    *ret_value = word[length] == '=' ? word + length + 1 : NULL;
+    return true;
+}
+
+/* Options of srun whose values are free text, which may look like an option. */
+static const struct {
+    const char *name;
+    char letter; /* '\0': there is none */
+} texts[] = {
+    {"comment", '\0'}, {"extra", '\0'}, {"job-name", 'J'}, {"output", 'o'},
+    {"error", 'e'},    {"input", 'i'},  {"wckey", '\0'},   {"mcs-label", '\0'},
+};
+
+/* The index of the word after WORD and after the value of WORD. */
+static size_t next_option(const struct berth_hetgroups *state, size_t word)
+{
+    const char *text = state->words.items[word];
+    const char *value = NULL;
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        const char letter[] = {'-', texts[i].letter, '\0'};
+
+        if ((names_option(text, texts[i].name, 1, &value) && !value) ||
+            (texts[i].letter && strcmp(text, letter) == 0))
+            return word + 2;
+    }
+    return word + 1;
+}
+
+static size_t options_end(const struct berth_hetgroups *state, int optind)
+{
+    size_t end = state->spec + (optind > 0 ? (size_t)optind : 1);
+
+    return end < state->words.count ? end : state->words.count;
+}
+
+bool berth_hetgroups_find_option(const struct berth_hetgroups *state, int optind,
+                                 const char *name, size_t minimum,
+                                 const char **ret_value)
+{
+    size_t end = options_end(state, optind);
+    const char *last = NULL;
+    bool found = false;
+
+    for (size_t i = state->spec + 1; i < end; i = next_option(state, i)) {
+        if (!names_option(state->words.items[i], name, minimum, &last))
+            continue;
+        found = true;
+        if (!last && i + 1 < end)
+            last = state->words.items[i + 1];
+    }
+    if (ret_value)
+        *ret_value = last;
+    return found;
+}
+
+unsigned long berth_hetgroups_tasks(const struct berth_hetgroups *state, int optind)
+{
+    size_t end = options_end(state, optind);
+    const char *last = NULL;
+
+    for (size_t i = state->spec + 1; i < end; i = next_option(state, i)) {
+        const char *word = state->words.items[i];
+        const char *next = i + 1 < end ? state->words.items[i + 1] : NULL;
+        const char *value = NULL;
+
+        if (berth_text_starts(word, "-n"))
+            last = word[2] ? word + 2 : next;
+        else if (names_option(word, "ntasks", strlen("ntasks"), &value))
+            last = value ? value : next;
+    }
+    return last && isdigit((unsigned char)*last) ? strtoul(last, NULL, 10) : 0;
+}
+
+size_t berth_hetgroups_command(const struct berth_hetgroups *state, int optind,
+                               size_t *ret_end)
+{
+    size_t start = options_end(state, optind);
+    size_t end = start;
+
+    while (end < state->words.count && strcmp(state->words.items[end], ":") != 0)
+        end++;
+    *ret_end = end;
+    return start;
+}
+
+bool berth_hetgroups_is_first(const struct berth_hetgroups *state)
+{
+    return state->group_at <= 1;
+}
+
+static bool add_range(int first, int last, bool set[])
+{
+    if (first > last || last > BERTH_GROUP_MAX)
+        return false;
+    for (int group = first; group <= last; group++)
+        set[group] = true;
+    return true;
+}
+
+/* Reads a number of one to three digits. Returns the text after the number, or NULL. */
+static const char *read_number(const char *text, int *ret_number)
+{
+    int number = 0;
+    int digits = 0;
+
+    for (; isdigit((unsigned char)*text) && digits < 4; text++, digits++)
+        number = number * 10 + (*text - '0');
+    *ret_number = number;
+    return digits > 0 && digits < 4 ? text : NULL;
+}
+
+/* Reads a value of --het-group: "0", "0,2", "0-2,4", or one of these in brackets. */
+static bool read_groups(const char *text, bool set[])
+{
+    bool bracket = *text == '[';
+
+    text += bracket;
+    for (;;) {
+        int first, last;
+
+        text = read_number(text, &first);
+        last = first;
+        if (text && *text == '-')
+            text = read_number(text + 1, &last);
+        if (!text || !add_range(first, last, set))
+            return false;
+        if (*text != ',')
+            break;
+        text++;
+    }
+    if (bracket)
+        return strcmp(text, "]") == 0;
+    return *text == '\0';
+}
+
+static void list_groups(struct berth_hetgroups *state, const bool set[])
+{
+    for (int group = 0; group <= BERTH_GROUP_MAX; group++)
+        if (set[group])
+            state->groups[state->group_count++] = group;
+}
+
+static void start_spec(struct berth_hetgroups *state, int optind)
+{
+    bool set[BERTH_GROUP_MAX + 1] = {false};
+    const char *value = NULL;
+    bool named;
+
+    state->spec = state->specs == 0 ? 0 : state->next_spec;
+    state->group_count = 0;
+    state->group_at = 0;
+    named = berth_hetgroups_find_option(state, optind, "het-group", 3, &value) ||
+            berth_hetgroups_find_option(state, optind, "pack-group", 3, &value);
+    if (!named && state->specs <= BERTH_GROUP_MAX)
+        set[state->specs] = true;
+    if (named && (!value || !read_groups(value, set)))
+        memset(set, 0, sizeof(set));
+    list_groups(state, set);
+    state->specs++;
+    berth_hetgroups_command(state, optind, &state->next_spec);
+}
+
+int berth_hetgroups_next(struct berth_hetgroups *state, int optind)
+{
+    if (state->words.failed || state->words.count == 0 || berth_hetgroups_ended(state))
+        return BERTH_GROUP_UNKNOWN;
+    if (state->group_at >= state->group_count)
+        start_spec(state, optind);
+    if (state->group_count == 0)
+        return BERTH_GROUP_UNKNOWN;
+    return state->groups[state->group_at++];
+}
+
+bool berth_hetgroups_ended(const struct berth_hetgroups *state)
+{
+    return state->specs > 0 && state->group_at >= state->group_count &&
+           state->next_spec >= state->words.count;
+}
+
+bool berth_hetgroups_has_several(const struct berth_hetgroups *state)
+{
+    return berth_strvec_has(&state->words, ":");
+}
+
+bool berth_hetgroups_has_word(const struct berth_hetgroups *state, const char *start)
+{
+    return berth_strvec_has_start(&state->words, start);
+}
+
+bool berth_hetgroups_has_text(const struct berth_hetgroups *state, const char *text)
+{
+    for (size_t i = 1; i < state->words.count; i++)
+        if (strstr(state->words.items[i], text))
+            return true;
+    return false;
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Guesses what image a user meant by a path where there is no file. */
+
+#include "request/missing.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/strvec.h"
+#include "base/text.h"
+#include "request/registry.h"
+#include "base/suggest.h"
+
+/* By its type in mountinfo: statfs(2) has the same number for all types of FUSE. */
+static bool is_shared(const char *type)
+{
+    static const char *const shared[] = {
+        "afs",   "beegfs", "ceph",      "ceph-fuse", "cifs", "dvs",  "fhgfs",
+        "gfs2",  "gpfs",   "glusterfs", "lustre",    "nfs",  "nfs4", "ocfs2",
+        "panfs", "pvfs2",  "smb3",      "wekafs",    NULL};
+
+    if (berth_text_starts(type, "fuse."))
+        type += strlen("fuse.");
+    return berth_text_is_any(type, shared);
+}
+
+/* proc_pid_mountinfo(5) */
+bool berth_missing_read_mount(const char *line, int mount, bool *ret_shared)
+{
+    const char *end = strstr(line, " - ");
+    char place[3];
+    char type[64];
+
+    if (atoi(line) != mount || sscanf(line, "%*s %*s %*s %*s %2s", place) != 1 ||
+        !end || sscanf(end, " - %63s", type) != 1)
+        return false;
+    *ret_shared = is_shared(type) && strcmp(place, "/") != 0;
+    return true;
+}
+
+/* The id of the mount that FD is in; -1: not known. */
+static int mount_of(int fd)
+{
+    BERTH_FCLOSE FILE *facts = NULL;
+    BERTH_FREE char *line = NULL;
+    char name[64];
+    size_t room = 0;
+    int mount;
+
+    snprintf(name, sizeof(name), "/proc/self/fdinfo/%d", fd);
+    facts = fopen(name, "re");
+    while (facts && getline(&line, &room, facts) > 0)
+        if (sscanf(line, "mnt_id: %d", &mount) == 1)
+            return mount;
+    return -1;
+}
+
+/* Is the open file or directory FD on a file system of a type that hosts share (NFS,
+ * Lustre, ...)? False if that is not known, and for the root file system: other hosts
+ * may have another one, and mounts that this host lacks. */
+static bool is_shared_by_hosts(int fd)
+{
+    BERTH_FCLOSE FILE *mounts = fopen("/proc/self/mountinfo", "re");
+    BERTH_FREE char *line = NULL;
+    int mount = mount_of(fd);
+    size_t room = 0;
+    bool shared;
+
+    while (mounts && getline(&line, &room, mounts) > 0)
+        if (berth_missing_read_mount(line, mount, &shared))
+            return shared;
+    return false;
+}
+
+/* A directory of a million files is not read to its end for a suggestion. */
+enum { ENTRIES_MAX = 2000 };
+
+/* A path that is split at the last directory that exists. */
+struct split {
+    char *directory;  /* that one */
+    int fd;           /* of the directory; -1: there is none */
+    const char *rest; /* the path after the directory */
+    char *name;       /* the first name in the rest */
+    bool is_there;    /* the name exists: a dangling link, or a file, not a directory */
+};
+
+static void fini_split(struct split *split)
+{
+    free(split->directory);
+    free(split->name);
+    if (split->fd >= 0)
+        close(split->fd);
+}
+
+#define SPLIT __attribute__((cleanup(fini_split)))
+
+/* If PATH is relative, or out of memory: the rest is all of PATH. */
+static struct split split_path(const char *path)
+{
+    struct split split = {.directory = strdup(path), .fd = -1, .rest = path};
+    struct stat st;
+    char *slash;
+
+    while (split.fd < 0 && split.directory && (slash = strrchr(split.directory, '/'))) {
+        split.rest = path + (slash - split.directory) + 1;
+        slash[slash == split.directory] = '\0';
+        split.fd = open(split.directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (slash == split.directory)
+            break;
+    }
+    split.name = strndup(split.rest, strcspn(split.rest, "/"));
+    split.is_there = split.fd >= 0 && split.name &&
+                     fstatat(split.fd, split.name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    return split;
+}
+
+/* Can ENTRY be an image (if IMAGE), or a directory above one? */
+static bool is_candidate(const struct dirent *entry, bool image)
+{
+    if (*entry->d_name == '.')
+        return false;
+    return entry->d_type != DT_REG || (image && berth_registry_is_file(entry->d_name));
+}
+
+/* Open DIRECTORY for reading; NULL: it cannot be read. */
+static DIR *open_entries(int directory)
+{
+    int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
+
+    if (!entries && fd >= 0)
+        close(fd);
+    return entries;
+}
+
+static void list(int directory, bool image, struct berth_strvec *ret)
+{
+    DIR *entries = open_entries(directory);
+    struct dirent *entry;
+
+    for (int i = 0; entries && i < ENTRIES_MAX && (entry = readdir(entries)); i++)
+        if (is_candidate(entry, image))
+            berth_strvec_push(ret, entry->d_name);
+    if (entries)
+        closedir(entries);
+}
+
+/* Is DIRECTORY empty? False if it cannot be read. */
+static bool is_empty(int directory)
+{
+    DIR *entries = open_entries(directory);
+    struct dirent *entry;
+    bool empty = entries;
+
+    while (empty && (entry = readdir(entries)))
+        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+    if (entries)
+        closedir(entries);
+    return empty;
+}
+
+/* May the rest be all that the user typed? Yes if the directory is the current one,
+ * except for /, where each absolute path begins. */
+static bool is_bare(const struct split *split)
+{
+    struct stat here, directory;
+
+    return split->fd >= 0 && !split->is_there && strcmp(split->directory, "/") != 0 &&
+           stat(".", &here) == 0 && fstat(split->fd, &directory) == 0 &&
+           here.st_dev == directory.st_dev && here.st_ino == directory.st_ino;
+}
+
+/* Do A and B have the same letters, in another order or case? */
+static bool has_same_letters(const char *a, const char *b)
+{
+    int counts[256] = {0};
+
+    if (strlen(a) != strlen(b))
+        return false;
+    for (; *a; a++, b++) {
+        counts[tolower((unsigned char)*a)]++;
+        counts[tolower((unsigned char)*b)]--;
+    }
+    for (int i = 0; i < 256; i++)
+        if (counts[i] != 0)
+            return false;
+    return true;
+}
+
+/* A name in the directory that is similar to the first name of the rest; NULL: there is
+ * none. The longer the name before its first dot, the more letters may differ: esm.sif
+ * and atm.sif are two models. The caller frees it. */
+static char *find_near(const struct split *split)
+{
+    BERTH_STRVEC struct berth_strvec names = {0};
+    BERTH_FREE char *file = NULL;
+    const char *near = NULL;
+
+    if (split->fd < 0 || !split->name || split->is_there)
+        return NULL;
+    list(split->fd, !strchr(split->rest, '/'), &names);
+    if (asprintf(&file, "%s.sif", split->name) >= 0 && berth_strvec_has(&names, file))
+        near = file;
+    for (size_t i = 0; !near && i < names.count; i++)
+        if (has_same_letters(split->name, names.items[i]))
+            near = names.items[i];
+    if (!near && names.count)
+        near = berth_suggest_nearest(split->name, (const char *const *)names.items,
+                                     (strcspn(split->name, ".") + 2) / 5);
+    return near ? strdup(near) : NULL;
+}
+
+static int suggest_registry(const char *path, const char *name, struct berth_err *err)
+{
+    return berth_err_set(err,
+                         "image '%s': not found; for an image of a registry write "
+                         "docker://%s/NAME:TAG " BERTH_REGISTRY_CUT,
+                         path, name);
+}
+
+static int suggest_near(const char *path, const struct split *split, const char *near,
+                        struct berth_err *err)
+{
+    if (!strchr(split->rest, '/'))
+        return berth_err_set(err, "image '%s': not found; did you mean '%s'?", path,
+                             near);
+    return berth_err_set(err,
+                         "image '%s': there is no directory '%s'; did you mean '%s'?",
+                         path, split->name, near);
+}
+
+int berth_missing_explain(const char *path, struct berth_err *err)
+{
+    SPLIT struct split split = split_path(path);
+    BERTH_BUF struct berth_buf uri = {0};
+    BERTH_FREE char *near = NULL;
+    bool bare = is_bare(&split);
+
+    if (bare && berth_registry_meant(split.rest, &uri))
+        return berth_err_set(err,
+                             "image '%s': not found; for an image of a registry write "
+                             "%s",
+                             path, uri.text);
+    near = find_near(&split);
+    if (near)
+        return suggest_near(path, &split, near, err);
+    if (bare && berth_registry_is_host(split.rest))
+        return suggest_registry(path, split.rest, err);
+    return berth_err_set(err,
+                         "image '%s': not found; check the path, and that the nodes "
+                         "see this file system",
+                         path);
+}
+
+bool berth_missing_in_registry(const char *path)
+{
+    SPLIT struct split split = split_path(path);
+    BERTH_BUF struct berth_buf uri = {0};
+
+    return is_bare(&split) && (berth_registry_meant(split.rest, &uri) ||
+                               berth_registry_is_host(split.rest));
+}
+
+/* In an empty directory, nodes may mount a file system that this host does not. */
+bool berth_missing_everywhere(const char *path)
+{
+    SPLIT struct split split = split_path(path);
+
+    return split.fd >= 0 && !split.is_there && is_shared_by_hosts(split.fd) &&
+           !is_empty(split.fd);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "request/hetgroup.h"
+#include "request/request.h"
+
+/* Command lines that Slurm accepts, but that do not do what the user means: the program
+ * runs on the host, or gets words that were meant for srun. The caller warns of what
+ * the user may mean, and refuses the rest. Each function returns whether there is a
+ * mistake, and the sentence in RET. */
+
+/* The command line that srun, sbatch or salloc has just read. Borrows everything. */
+struct berth_typed {
+    const struct berth_hetgroups *line;
+    int optind;         /* getopt's, after the options */
+    const char *caller; /* "srun", "sbatch" or "salloc" */
+    const char *prefix; /* the site's, of our options */
+    bool is_contained;  /* the component has an image */
+    bool is_named;      /* an option sets the image, not only the environment; for srun,
+                           or a default of the job */
+};
+
+/* Warns of an option of ours after the command, which gets the option as an argument;
+ * not if the command has such options: `salloc srun --container-image=...`. */
+bool berth_mistake_misplaced(const struct berth_typed *typed, struct berth_err *ret);
+
+/* The same for a line of a --multi-prog file. WORDS are those of its command, ended by
+ * NULL; PREFIX is the site's prefix of our options. */
+bool berth_mistake_on_line(char *const *words, const char *prefix,
+                           struct berth_err *ret);
+
+/* Finds a colon that is not a word of its own and so does not begin a component:
+ * `./a :-n1 ./b`, `./a: -n1 ./b`. Only if the line has an option of ours, and an option
+ * of srun and a command follow the colon: `rsync host: -av to` is right. */
+bool berth_mistake_colon(const struct berth_typed *typed, struct berth_err *ret);
+
+/* What the value of Slurm's own --container names. */
+enum berth_bundle {
+    BERTH_BUNDLE_NONE,   /* nothing that exists */
+    BERTH_BUNDLE_FILE,   /* a file, as images are */
+    BERTH_BUNDLE_PLAIN,  /* a directory without config.json */
+    BERTH_BUNDLE_PROPER, /* a directory with config.json (OCI runtime specification) */
+};
+
+/* Finds an image as VALUE (may be NULL) of Slurm's --container or SLURM_CONTAINER,
+ * which expect an OCI bundle. */
+bool berth_mistake_bundle(const struct berth_typed *typed, const char *value,
+                          enum berth_bundle kind, struct berth_err *ret);
+
+/* Warns of the script TEXT, in messages NAME, of a job with an image: the script has no
+ * srun. Scripts that the script calls are not read. */
+bool berth_mistake_script(const char *name, const char *text, struct berth_err *ret);
+
+/* May the script TEXT pass its arguments on, by "$@" or "$1", or by a name with "arg"
+ * in another language? Then an option after the name of the script may be for a srun in
+ * the script. */
+bool berth_mistake_passes_arguments(const char *text);

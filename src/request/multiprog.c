@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parses the text of a --multi-prog file: lines, words, options. Reads no file. */
+
+#include "request/multiprog.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/suggest.h"
+#include "base/text.h"
+#include "request/option.h"
+#include "request/pyxis.h"
+#include "request/ranks.h"
+
+/* Between words. */
+#define BLANKS " \t\r\v\f"
+
+static bool is_continued(const char *line, size_t length)
+{
+    return length > 0 && line[length - 1] == '\\';
+}
+
+/* Moves *AT past a line and the lines that continue it, and adds their number to
+ * *NUMBER. Returns their length. */
+static size_t next_lines(const char **at, unsigned int *number)
+{
+    const char *start = *at;
+    bool is_more = true;
+
+    while (is_more && **at) {
+        size_t length = strcspn(*at, "\n");
+
+        /* Slurm drops empty lines first. */
+        is_more = length == 0 ? *at > start : is_continued(*at, length);
+        *at += length + ((*at)[length] == '\n');
+        ++*number;
+    }
+    return (size_t)(*at - start);
+}
+
+static int add_line(struct berth_multiprog *file, struct berth_multiprog_line *line,
+                    struct berth_err *err)
+{
+    struct berth_multiprog_line *lines =
+        realloc(file->lines, (file->count + 1) * sizeof(*lines));
+
+    if (!lines)
+        return berth_err_oom(err);
+    file->lines = lines;
+    lines[file->count++] = *line;
+    *line = (struct berth_multiprog_line){0};
+    return 0;
+}
+
+static void free_line(struct berth_multiprog_line *line)
+{
+    free(line->ranks);
+    free(line->text);
+}
+
+/* Adds the line of LENGTH bytes at TEXT, which begins in line NUMBER. */
+static int read_line(const char *text, size_t length, unsigned int number,
+                     struct berth_multiprog *file, struct berth_err *err)
+{
+    __attribute__((cleanup(free_line))) struct berth_multiprog_line line = {.number =
+                                                                                number};
+    BERTH_FREE char *copy = strndup(text, length);
+    char *ranks = copy ? copy + strspn(copy, "\n" BLANKS) : NULL;
+    size_t end = ranks ? strcspn(ranks, "\n" BLANKS) : 0;
+
+    if (!copy)
+        return berth_err_oom(err);
+    if (*ranks == '#' || *ranks == '\0')
+        return 0;
+    line.ranks = strndup(ranks, end);
+    line.text = strdup(ranks + end);
+    if (!line.ranks || !line.text)
+        return berth_err_oom(err);
+    if (berth_ranks_check(line.ranks, err) < 0)
+        return berth_err_at(err, "line %u", number);
+    return add_line(file, &line, err);
+}
+
+int berth_multiprog_read(const char *text, struct berth_multiprog *ret,
+                         struct berth_err *err)
+{
+    BERTH_MULTIPROG struct berth_multiprog file = {0};
+    unsigned int number = 1;
+
+    while (*text) {
+        const char *start = text;
+        unsigned int first = number;
+        size_t length = next_lines(&text, &number);
+
+        if (read_line(start, length, first, &file, err) < 0)
+            return -1;
+    }
+    *ret = file;
+    file = (struct berth_multiprog){0};
+    return 0;
+}
+
+void berth_multiprog_fini(struct berth_multiprog *file)
+{
+    for (size_t i = 0; i < file->count; i++)
+        free_line(&file->lines[i]);
+    free(file->lines);
+    *file = (struct berth_multiprog){0};
+}
+
+/* The word that is read. */
+struct word {
+    struct berth_buf text;
+    bool is_begun;
+};
+
+/* The first percent sign that Slurm drops with the letter after it. */
+struct dropped {
+    size_t word; /* index of its word; SIZE_MAX: there is none */
+    char letter;
+};
+
+static void add_letters(struct word *word, const char *letters, size_t count)
+{
+    berth_buf_add(&word->text, letters, count);
+    word->is_begun = true;
+}
+
+static void end_word(struct word *word, struct berth_strvec *ret)
+{
+    if (word->is_begun)
+        berth_strvec_push(ret, word->text.text ? word->text.text : "");
+    ret->failed |= word->text.failed;
+    berth_buf_fini(&word->text);
+    *word = (struct word){0};
+}
+
+/* Adds the number for %t or %o; AT is after the percent sign. Slurm drops any other
+ * letter. Returns the text after the letter. */
+static const char *add_number(struct word *word, const char *at, unsigned int rank,
+                              unsigned int offset)
+{
+    char number[16];
+
+    snprintf(number, sizeof(number), "%u", *at == 't' ? rank : offset);
+    add_letters(word, number, *at == 't' || *at == 'o' ? strlen(number) : 0);
+    return *at ? at + 1 : at;
+}
+
+/* Adds the letter at AT, which is after a backslash. At the end of a line Slurm begins
+ * a word, which is empty if the next line begins with a blank. Returns the text after
+ * it. */
+static const char *add_protected(struct word *word, const char *at)
+{
+    if (*at == '\n') {
+        word->is_begun = true;
+        return at + strspn(at, "\n");
+    }
+    add_letters(word, at, *at != '\0');
+    return *at ? at + 1 : at;
+}
+
+/* Notes the letter at AT, in word WORD, if Slurm drops it with its percent sign. */
+static void note_dropped(struct dropped *dropped, size_t word, const char *at)
+{
+    if (dropped && dropped->word == SIZE_MAX && *at != 't' && *at != 'o')
+        *dropped = (struct dropped){word, *at};
+}
+
+/* Appends the words at AT to RET. DROPPED may be NULL. */
+static int read_words(const char *at, unsigned int rank, unsigned int offset,
+                      struct berth_strvec *ret, struct dropped *dropped,
+                      struct berth_err *err)
+{
+    struct word word = {0};
+
+    at += strspn(at, BLANKS);
+    while (*at && *at != '\n') {
+        size_t plain = strcspn(at, "\\%'\n" BLANKS);
+
+        if (plain > 0)
+            add_letters(&word, at, plain);
+        at += plain;
+        if (*at == '%') {
+            note_dropped(dropped, ret->count, at + 1);
+            at = add_number(&word, at + 1, rank, offset);
+        } else if (*at == '\\') {
+            at = add_protected(&word, at + 1);
+        } else if (*at == '\'') {
+            plain = strcspn(++at, "'");
+            if (!at[plain]) {
+                berth_buf_fini(&word.text);
+                return berth_err_set(
+                    err, "a single quote is not closed; put another after the word");
+            }
+            add_letters(&word, at, plain);
+            at += plain + 1;
+        } else if (*at != '\n') {
+            end_word(&word, ret);
+            at += strspn(at, BLANKS);
+        }
+    }
+    end_word(&word, ret);
+    return ret->failed ? berth_err_oom(err) : 0;
+}
+
+int berth_multiprog_words(const struct berth_multiprog_line *line, unsigned int rank,
+                          struct berth_strvec *ret, struct berth_err *err)
+{
+    unsigned int offset = 0;
+
+    berth_ranks_has(line->ranks, rank, &offset);
+    return read_words(line->text, rank, offset, ret, NULL, err);
+}
+
+/* Refuses NAME, an unknown option without dashes and prefix, which the user wrote as
+ * WORD. */
+static int refuse_name(const char *name, const char *word, struct berth_err *err)
+{
+    const char *names[BERTH_OPTION_COUNT + 1] = {NULL};
+    const char *meant;
+
+    for (size_t i = 0; i < BERTH_PYXIS_COUNT; i++)
+        if (strcmp(name, berth_pyxis_options[i].name) == 0 &&
+            berth_pyxis_check(&berth_pyxis_options[i], err) < 0)
+            return -1;
+    for (int i = 0; i < BERTH_OPTION_COUNT; i++)
+        names[i] = berth_options[i].name;
+    meant = berth_suggest_nearest(name, names, strlen(name) / 4);
+    if (meant)
+        return berth_err_set(err, "'%s' is not an option; did you mean '--%s'?", word,
+                             meant);
+    return berth_err_set(err,
+                         "'%s' is not an option that a line can have; expected a "
+                         "program, or options for its image; options of Slurm go to "
+                         "srun",
+                         word);
+}
+
+/* Parses the option at WORDS into RET (NULL: only checks its form). Returns the number
+ * of its words, or -1. */
+static int parse_option(char *const *words, const char *prefix, const char *base,
+                        struct berth_request *ret, struct berth_err *err)
+{
+    size_t length = strcspn(*words, "=");
+    BERTH_FREE char *word = strndup(*words, length);
+    const char *name = word ? word + strspn(word, "-") : "";
+    const char *value = (*words)[length] ? *words + length + 1 : NULL;
+    enum berth_option_id id;
+    int used = 1;
+
+    if (!word)
+        return berth_err_oom(err);
+    if (berth_text_starts(name, prefix))
+        name += strlen(prefix);
+    id = berth_text_starts(word, "--") ? berth_option_find(name) : BERTH_OPTION_COUNT;
+    if (id == BERTH_OPTION_COUNT)
+        return refuse_name(name, word, err);
+    if (id == BERTH_OPTION_EXPLAIN)
+        return berth_err_set(err, "--%s: it is for the whole step; give it to srun",
+                             name);
+    if (value && !berth_options[id].argument)
+        return berth_err_set(err, "--%s: it takes no value", name);
+    if (!value && berth_options[id].argument &&
+        !berth_option_is_optional(&berth_options[id])) {
+        value = words[used++];
+        if (!value)
+            return berth_err_set(err, "--%s: it needs a value", name);
+    }
+    if (ret && berth_request_parse(ret, id, value, base, err) < 0)
+        return berth_err_at(err, "--%s", name);
+    return used;
+}
+
+/* Parses the options at the beginning of WORDS into RET (NULL: only counts them), and
+ * skips the empty words of continued lines with leading blanks. Returns the number of
+ * words, or -1. */
+static int parse_options(char *const *words, const char *prefix, const char *base,
+                         struct berth_request *ret, struct berth_err *err)
+{
+    int count = 0;
+
+    while (words[count] && (*words[count] == '-' || *words[count] == '\0')) {
+        int used =
+            *words[count] ? parse_option(words + count, prefix, base, ret, err) : 1;
+
+        if (used < 0)
+            return -1;
+        count += used;
+    }
+    return count;
+}
+
+int berth_multiprog_options(char *const *words, const char *prefix,
+                            struct berth_err *err)
+{
+    return parse_options(words, prefix, NULL, NULL, err);
+}
+
+/* Options of the command line apply only to lines with an image. */
+static int merge(const struct berth_request *defaults, const struct berth_request *own,
+                 struct berth_request *ret, struct berth_err *err)
+{
+    if (berth_request_merge(ret, defaults, err) < 0 ||
+        berth_request_merge(ret, own, err) < 0 ||
+        (berth_request_has_options(own) && berth_request_check(ret, err) < 0))
+        return -1;
+    if (!berth_request_has_container(ret))
+        berth_request_fini(ret);
+    return 0;
+}
+
+int berth_multiprog_request(const struct berth_multiprog_line *line, unsigned int rank,
+                            const struct berth_multiprog_reading *reading,
+                            struct berth_request *ret, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec words = {0};
+    BERTH_REQUEST struct berth_request own = {0};
+    BERTH_REQUEST struct berth_request merged = {0};
+    struct dropped dropped = {.word = SIZE_MAX};
+    unsigned int offset = 0;
+    int count;
+
+    berth_ranks_has(line->ranks, rank, &offset);
+    if (read_words(line->text, rank, offset, &words, &dropped, err) < 0)
+        return -1;
+    count = words.count == 0
+                ? 0
+                : parse_options(words.items, reading->prefix, reading->base, &own, err);
+    if (count > 0 && dropped.word < (size_t)count)
+        return berth_err_set(err,
+                             "'%%%c' in an option: Slurm knows %%t and %%o only, and "
+                             "drops this; write a backslash in front of it",
+                             dropped.letter);
+    if (count < 0 || merge(reading->defaults, &own, &merged, err) < 0)
+        return -1;
+    if ((size_t)count == words.count && merged.entrypoint != BERTH_YES)
+        return berth_err_set(err,
+                             "no program; write one after the ranks and the options");
+    *ret = merged;
+    merged = (struct berth_request){0};
+    return 0;
+}
+
+bool berth_multiprog_differs(const struct berth_multiprog_line *line,
+                             const char *prefix)
+{
+    BERTH_STRVEC struct berth_strvec words = {0};
+    BERTH_STRVEC struct berth_strvec others = {0};
+    bool differs = false;
+    int count;
+
+    if (read_words(line->text, 0, 0, &words, NULL, NULL) < 0 ||
+        read_words(line->text, 1, 1, &others, NULL, NULL) < 0 || words.count == 0)
+        return false;
+    count = berth_multiprog_options(words.items, prefix, NULL);
+    for (int i = 0; i < count; i++)
+        differs |= strcmp(words.items[i], others.items[i]) != 0;
+    return differs;
+}
+
+unsigned int berth_multiprog_first(const struct berth_multiprog *file,
+                                   const struct berth_multiprog_line *line)
+{
+    unsigned int rank = 0;
+    unsigned int before;
+
+    if (!berth_ranks_is_rest(line->ranks))
+        return berth_ranks_first(line->ranks);
+    do {
+        before = rank;
+        for (size_t i = 0; i < file->count; i++)
+            if (!berth_ranks_is_rest(file->lines[i].ranks))
+                rank = berth_ranks_next_free(file->lines[i].ranks, rank);
+    } while (rank != before);
+    return rank;
+}
+
+int berth_multiprog_command(const struct berth_multiprog_line *line, unsigned int rank,
+                            const char *in_front, const char *prefix,
+                            struct berth_strvec *ret, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec words = {0};
+    size_t start;
+    int count = 0;
+
+    if (berth_multiprog_words(line, rank, &words, err) < 0)
+        return -1;
+    start = words.count > 0 && strcmp(words.items[0], in_front) == 0;
+    if (words.count > start)
+        count = berth_multiprog_options(words.items + start, prefix, err);
+    if (count < 0)
+        return -1;
+    for (size_t i = start + (size_t)count; i < words.count; i++)
+        berth_strvec_push(ret, words.items[i]);
+    return ret->failed ? berth_err_oom(err) : 0;
+}
+
+int berth_multiprog_program(const struct berth_multiprog_line *line, unsigned int rank,
+                            const char *in_front, const char *prefix, char **ret,
+                            struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec words = {0};
+
+    if (berth_multiprog_command(line, rank, in_front, prefix, &words, err) < 0)
+        return -1;
+    *ret = strdup(words.count > 0 ? words.items[0] : "");
+    return *ret ? 0 : berth_err_oom(err);
+}
+
+static void put_line(struct berth_buf *buf, const char *line, size_t length,
+                     const char *program)
+{
+    size_t at = strspn(line, "\n" BLANKS);
+
+    if (at < length && line[at] != '#') {
+        at += strcspn(line + at, "\n" BLANKS);
+        berth_buf_add(buf, line, at);
+        berth_buf_addf(buf, " %s", program);
+        line += at;
+        length -= at;
+    }
+    berth_buf_add(buf, line, length);
+}
+
+int berth_multiprog_prefix(const char *text, const char *program, char **ret_text,
+                           struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf buf = {0};
+    unsigned int number = 1;
+
+    berth_buf_puts(&buf, "");
+    while (*text) {
+        const char *start = text;
+
+        put_line(&buf, start, next_lines(&text, &number), program);
+    }
+    if (buf.failed)
+        return berth_err_oom(err);
+    *ret_text = berth_steal(&buf.text);
+    return 0;
+}

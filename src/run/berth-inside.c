@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* berth-inside: a command of Slurm in a container. It is started under the name of the
+ * command, lets the host run that command, forwards signals, and ends with the same
+ * status. It is linked statically, like berth-init. */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/streams.h"
+#include "base/strvec.h"
+#include "base/text.h"
+#include "run/status.h"
+#include "job/hostcommand.h"
+#include "job/message.h"
+#include "plan/outside.h"
+#include "step/handover.h"
+#include "step/limits.h"
+#include "step/program.h"
+
+extern char **environ;
+
+/* The step has ended, or the variable is not that of the step. */
+static int refuse_place(struct berth_err *err)
+{
+    return berth_err_set(err, "the step of this container does not answer; start the "
+                              "command from a task of a step that runs");
+}
+
+/* PLACE: NAME.TOKEN. */
+static int connect_supervisor(const char *place, struct berth_err *err)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    size_t length = place ? strcspn(place, ".") : 0;
+    int fd;
+
+    if (!length)
+        return berth_err_set(err, BERTH_OUTSIDE_VARIABLE
+                             ": not set; keep this variable, which the step has set");
+    if (!place[length] || length >= sizeof(address.sun_path))
+        return refuse_place(err);
+    memcpy(address.sun_path + 1, place, length);
+    length += offsetof(struct sockaddr_un, sun_path) + 1;
+    fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && connect(fd, (struct sockaddr *)&address, (socklen_t)length) == 0 &&
+        berth_job_peer(fd) == getuid()) /* any user can bind such a name */
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return refuse_place(err);
+}
+
+/* Write the command, its directory, limits and environment. Returns the descriptor of a
+ * handover, or -1 with a sentence in ERR. */
+static int write_question(const char *token, char **argv, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec words = {0};
+    BERTH_BUF struct berth_buf limits = {0};
+    BERTH_FREE char *directory = getcwd(NULL, 0);
+
+    if (!directory)
+        return berth_err_set(err, "the working directory: %s; go to another one",
+                             strerror(errno));
+    berth_limits_list(&limits);
+    if (limits.failed)
+        return berth_err_oom(err);
+    berth_strvec_push(&words, token);
+    berth_strvec_push(&words, limits.text);
+    berth_strvec_push(&words, directory);
+    berth_strvec_push(&words, berth_text_base(argv[0]));
+    for (argv++; *argv; argv++)
+        berth_strvec_push(&words, *argv);
+    return words.failed ? berth_err_oom(err)
+                        : berth_handover_write(&words, environ, err);
+}
+
+static int ask(int socket, const char *token, char **argv, struct berth_err *err)
+{
+    int question = write_question(token, argv, err);
+    int result;
+
+    if (question < 0)
+        return -1;
+    result = berth_job_send(socket, BERTH_HOSTCOMMAND_RUN, question);
+    for (int fd = STDIN_FILENO; result == 0 && fd <= STDERR_FILENO; fd++)
+        result = berth_job_send(socket, BERTH_HOSTCOMMAND_STREAM, fd);
+    close(question);
+    if (result < 0) /* the supervisor may have sent the reason, and closed the socket */
+        shutdown(socket, SHUT_WR);
+    return 0;
+}
+
+/* Block the signals that are forwarded, but not those that the caller ignores
+ * (nohup(1)). Returns a descriptor that receives them. */
+static int block_signals(void)
+{
+    static const int handed_on[] = {SIGINT,  SIGTERM, SIGHUP,   SIGQUIT, SIGUSR1,
+                                    SIGUSR2, SIGTSTP, SIGWINCH, SIGCONT};
+    struct sigaction action;
+    sigset_t taken;
+
+    sigemptyset(&taken);
+    for (size_t i = 0; i < sizeof(handed_on) / sizeof(handed_on[0]); i++)
+        if (sigaction(handed_on[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+            sigaddset(&taken, handed_on[i]);
+    sigprocmask(SIG_BLOCK, &taken, NULL);
+    return signalfd(-1, &taken, SFD_CLOEXEC);
+}
+
+/* Forward signal NUMBER to the command, and stop with it. The command is in a session
+ * without a terminal, where the kernel drops SIGTSTP, so it gets SIGSTOP. */
+static void forward(int socket, int number)
+{
+    int sent = number == SIGTSTP ? SIGSTOP : number;
+
+    berth_job_send(socket, sent, -1);
+    if (sent == SIGSTOP)
+        raise(SIGSTOP);
+}
+
+/* Send a descriptor of what this container has at PATH. */
+static void send_file(int socket, const char *path)
+{
+    int fd = open(path, O_PATH | O_CLOEXEC);
+
+    berth_job_send(socket, BERTH_HOSTCOMMAND_FILE, fd);
+    if (fd >= 0)
+        close(fd);
+}
+
+/* Receive a message of the supervisor. Returns 0 with *RET_STATUS if the command has
+ * ended; 1: it has not; -1 with a sentence in ERR. */
+static int receive(int socket, bool *begun, int *ret_status, struct berth_err *err)
+{
+    struct berth_hostcommand_file file = {0};
+    ssize_t count;
+
+    /* the error for data that the supervisor has not read comes before its messages */
+    while ((count = recv(socket, &file, sizeof(file) - 1, 0)) < 0 &&
+           errno == ECONNRESET)
+        ;
+    if (*begun && count > (ssize_t)sizeof(*ret_status) &&
+        file.answer == BERTH_HOSTCOMMAND_SEES) {
+        send_file(socket, file.path);
+        return 1;
+    }
+    *ret_status = file.answer;
+    if (count != (ssize_t)sizeof(*ret_status) && *begun)
+        return berth_err_set(err, "the process that ran the command was killed; run "
+                                  "the command again");
+    if (count != (ssize_t)sizeof(*ret_status))
+        return refuse_place(err);
+    if (*ret_status == BERTH_HOSTCOMMAND_BEGUN)
+        return *begun = true;
+    if (*ret_status < 0)
+        return berth_err_set(err, "cannot start a process: %s", strerror(-*ret_status));
+    return 0;
+}
+
+/* Wait until the command has ended. Returns 0 with its status, or -1 with a sentence in
+ * ERR. */
+static int await(int socket, int signals, int *ret_status, struct berth_err *err)
+{
+    bool begun = false;
+    int result = 1;
+    struct pollfd fds[] = {{.fd = socket, .events = POLLIN},
+                           {.fd = signals, .events = POLLIN}};
+    struct signalfd_siginfo info;
+
+    while (result > 0) {
+        if (poll(fds, 2, -1) < 0 && errno != EINTR)
+            return refuse_place(err);
+        if (fds[1].revents && read(signals, &info, sizeof(info)) == sizeof(info))
+            forward(socket, (int)info.ssi_signo);
+        if (fds[0].revents)
+            result = receive(socket, &begun, ret_status, err);
+    }
+    return result;
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 0 ? berth_text_base(argv[0]) : "berth-inside";
+    const char *place = getenv(BERTH_OUTSIDE_VARIABLE);
+    struct berth_err err;
+    int socket, signals;
+    int status = 0;
+
+    berth_streams_reserve();
+    if (strcmp(name, "berth-inside") ==
+        0) /* under another name, the command of the host prints its version */
+        return berth_program_prints_version(name, argc, argv) ? EXIT_SUCCESS
+                                                              : EXIT_FAILURE;
+    signals = block_signals();
+    socket = connect_supervisor(place, &err);
+    if (socket < 0 || ask(socket, strchr(place, '.') + 1, argv, &err) < 0 ||
+        await(socket, signals, &status, &err) < 0) {
+        fprintf(stderr, "berth: %s: %s\n", name, err.text);
+        return EXIT_FAILURE;
+    }
+    berth_status_end(status);
+}

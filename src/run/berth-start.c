@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* berth-start: berth-task becomes this program when it has more to do than to join. The
+ * first task of a step on a node starts the container here, and joins it as all others
+ * do. Where a container cannot be joined, each task becomes a runtime; the runtime
+ * starts berth-init, and berth-init becomes the command. */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/streams.h"
+#include "plan/launch.h"
+#include "plan/order.h"
+#include "step/runtime.h"
+#include "step/signature.h"
+#include "step/become.h"
+#include "step/program.h"
+#include "step/rendezvous.h"
+#include "run/jobserver.h"
+#include "run/own.h"
+#include "run/prepare.h"
+#include "run/supervisor.h"
+#include "run/account.h"
+#include "run/joined.h"
+#include "run/notice.h"
+#include "run/task.h"
+
+extern char **environ;
+
+/* Start the container of the rendezvous. If that fails, the rendezvous has the reason
+ * for all tasks. */
+static void start_container(struct berth_task *task,
+                            struct berth_rendezvous *rendezvous)
+{
+    struct berth_launch launch;
+    struct berth_err err;
+
+    if (berth_prepare(task, &launch, &err) < 0 ||
+        (berth_rendezvous_state(rendezvous) == BERTH_RENDEZVOUS_STARTING &&
+         berth_supervisor_start(&launch, rendezvous, &err) < 0))
+        berth_rendezvous_fail(rendezvous, &err);
+}
+
+/* Print the notices of this node and append the record of the component; a failure does
+ * not end the step. RENDEZVOUS may be NULL. WHY each task has a container of its own;
+ * NULL: tasks share one. */
+static void print_notices(struct berth_task *task,
+                          const struct berth_rendezvous *rendezvous, const char *why)
+{
+    struct berth_notice notice = {.node = task->node,
+                                  .order = &task->order,
+                                  .environment = task->environment,
+                                  .runtime = task->runtime,
+                                  .rendezvous = rendezvous,
+                                  .binding = &task->binding,
+                                  .apart = why};
+    bool prints = task->order.step.prints_component;
+    struct berth_launch launch;
+    struct berth_err err;
+
+    if (prints && berth_request_is_explained(&task->order.request))
+        return;              /* the account says it */
+    if (rendezvous && why) { /* no task may have listed the devices yet */
+        berth_prepare(task, &launch, &err);
+        notice.runtime = task->runtime;
+    }
+    if (rendezvous)
+        berth_notice_print(&notice);
+    if (prints && task->order.record)
+        berth_notice_record(&notice);
+}
+
+/* Check the signatures of the image if the site wants any, once for all tasks. */
+static int verify(const struct berth_task *task, unsigned int seconds,
+                  struct berth_deadline *deadline, struct berth_err *err)
+{
+    BERTH_FREE char *runtime = NULL;
+    struct berth_signature signature = {
+        .image = task->order.request.image,
+        .identity = task->order.terms.image,
+        .fingerprints = &task->order.terms.signers,
+        .environment = environ,
+        .seconds = seconds,
+        .deadline = deadline,
+        .place = task->order.terms.signers_place,
+    };
+
+    if (task->order.terms.signers.count == 0)
+        return 0;
+    if (berth_runtime_find(task->runtime, getenv("PATH"), &runtime, err) < 0)
+        return -1;
+    signature.runtime = runtime;
+    return berth_signature_check(&signature, err);
+}
+
+/* In the first task: start the container, or let each task start its own. */
+static void start(struct berth_task *task, struct berth_rendezvous *rendezvous)
+{
+    const char *why = berth_rendezvous_why_forbidden(rendezvous);
+    struct berth_err err;
+
+    if (verify(task, berth_rendezvous_limit(rendezvous),
+               berth_rendezvous_deadline(rendezvous), &err) < 0)
+        berth_rendezvous_fail(rendezvous, &err);
+    else if (why && !berth_request_looks_inside(&task->order.request) &&
+             !berth_request_is_explained(&task->order.request))
+        berth_rendezvous_separate(rendezvous, why, &err);
+    else
+        start_container(task, rendezvous);
+}
+
+/* Write the account into TASK. RENDEZVOUS may be NULL. APART: why each task has a
+ * container of its own; NULL: tasks share one. */
+static int write_account(struct berth_task *task,
+                         const struct berth_rendezvous *rendezvous, const char *apart,
+                         struct berth_err *err)
+{
+    struct berth_launch launch = {.order = &task->order,
+                                  .node = task->node,
+                                  .request = &task->order.request,
+                                  .command = task->command};
+    struct berth_account account = {.launch = &launch,
+                                    .environment = environ,
+                                    .rendezvous = rendezvous,
+                                    .apart = apart};
+
+    if (berth_request_has_container(&task->order.request)) {
+        if (berth_prepare(task, &launch, err) < 0)
+            return -1;
+    }
+    return berth_account_write(&account, &task->account, err);
+}
+
+/* Does this task print the account of its component, or of its lines of a --multi-prog
+ * file? */
+static bool gives_account(const struct berth_task *task, bool is_first)
+{
+    const struct berth_order_step *step = &task->order.step;
+
+    return (step->ranks ? step->is_first : is_first && step->prints_component) &&
+           berth_request_is_explained(&task->order.request);
+}
+
+/* Run the command in a container of this task alone; WHY: the reason. Returns as run().
+ */
+static int run_apart(struct berth_task *task, const struct berth_rendezvous *rendezvous,
+                     bool is_first, const char *why, struct berth_err *err)
+{
+    int status;
+
+    if (!gives_account(task, is_first))
+        return berth_own_become(task, rendezvous, err);
+    if (write_account(task, rendezvous, why, err) < 0)
+        return -1;
+    status = berth_own_try(task, rendezvous, err);
+    return status == 0 ? berth_account_print(&task->account, err) : status;
+}
+
+/* Run the command in the container of the rendezvous. Returns as run(). */
+static int run_joined(struct berth_task *task, struct berth_rendezvous *rendezvous,
+                      bool is_first, struct berth_err *err)
+{
+    int status;
+
+    if (gives_account(task, is_first) && write_account(task, rendezvous, NULL, err) < 0)
+        return -1;
+    status = berth_joined_become(task, rendezvous, err);
+    return status == 0 && task->account.used ? berth_account_print(&task->account, err)
+                                             : status;
+}
+
+/* Run the command when the start has ended well. WHY as in print_notices(). Returns as
+ * run(). */
+static int run_started(struct berth_task *task, struct berth_rendezvous *rendezvous,
+                       bool is_first, const char *why, struct berth_err *err)
+{
+    /* a task that only joins needs no binding */
+    if ((is_first || why) &&
+        berth_rendezvous_get_binding(rendezvous, &task->binding, err) < 0)
+        return -1;
+    if (is_first)
+        print_notices(task, rendezvous, why);
+    return why ? run_apart(task, rendezvous, is_first, why, err)
+               : run_joined(task, rendezvous, is_first, err);
+}
+
+/* Meet the other tasks of the step on this node, and run the command. Returns as run().
+ */
+static int run_shared(struct berth_task *task, struct berth_err *err)
+{
+    struct berth_rendezvous rendezvous = berth_task_rendezvous(task);
+    struct berth_err why;
+    bool first;
+
+    if (berth_rendezvous_enter(&rendezvous, err) < 0)
+        return -1;
+    first = berth_rendezvous_claim(&rendezvous, task->order.container.tasks);
+    if (first && berth_rendezvous_state(&rendezvous) == BERTH_RENDEZVOUS_STARTING)
+        start(task, &rendezvous);
+    switch (berth_rendezvous_wait(&rendezvous, err)) {
+    case BERTH_RENDEZVOUS_READY:
+        return run_started(task, &rendezvous, first, NULL, err);
+    case BERTH_RENDEZVOUS_SEPARATE:
+        why = *err;
+        return run_started(task, &rendezvous, first, why.text, err);
+    case BERTH_RENDEZVOUS_LOST:
+        return berth_err_set(err,
+                             "the container ended before this task could join it; it "
+                             "was killed, or ran out of memory");
+    default:
+        return -1;
+    }
+}
+
+/* Tell the MPI of a program on the host that programs in images on this node cannot
+ * read its memory. */
+static int set_variables(const struct berth_task *task, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec set = {0};
+
+    if (task->order.container.others > 0 &&
+        !berth_request_mpi_declined(&task->order.request))
+        berth_launch_apart(task->environment, &set);
+    for (size_t i = 0; i < set.count; i++)
+        if (putenv(berth_steal(&set.items[i])) < 0)
+            return berth_err_oom(err);
+    return set.failed ? berth_err_oom(err) : 0;
+}
+
+/* Run a line of --multi-prog that has no image, on the host, as slurmstepd would.
+ * Returns as run(). */
+static int run_on_host(const struct berth_task *task, struct berth_err *err)
+{
+    const struct berth_order *order = &task->order;
+    const int given[] = {order->report, order->memory, order->tasks, order->ended};
+    int number;
+
+    for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)
+        if (given[i] >= 0)
+            fcntl(given[i], F_SETFD, FD_CLOEXEC);
+    if (set_variables(task, err) < 0)
+        return -1;
+    execvp(task->command[0], task->command);
+    number = errno;
+    berth_err_set(err, "command '%s': %s; check the name, or give its path",
+                  task->command[0], strerror(number));
+    return number == ENOENT ? BERTH_NOT_FOUND : BERTH_NOT_EXECUTABLE;
+}
+
+/* Run nothing for a component on the host, because the step is only explained. Returns
+ * as run(). */
+static int run_nothing(struct berth_task *task, struct berth_err *err)
+{
+    struct berth_rendezvous rendezvous = berth_task_rendezvous(task);
+    bool is_shared = rendezvous.memory >= 0 && !task->order.step.ranks;
+    bool is_first = true;
+
+    if (is_shared && berth_rendezvous_enter(&rendezvous, err) < 0)
+        return -1;
+    if (is_shared)
+        is_first = berth_rendezvous_claim(&rendezvous, task->order.container.tasks);
+    if (!gives_account(task, is_first))
+        return 0;
+    return write_account(task, NULL, NULL, err) < 0
+               ? -1
+               : berth_account_print(&task->account, err);
+}
+
+/* Seconds for the check of a signature where there is no rendezvous with a limit. */
+enum { ALONE_SECONDS = 60 };
+
+/* Become the command. Returns only if that fails, or if the step is only explained: the
+ * exit status (-1: BERTH_REFUSED). If the status is not 0, ERR has the sentence, or ""
+ * if another process has printed it. */
+static int run(struct berth_task *task, char **argv, struct berth_err *err)
+{
+    if (berth_task_read(task, argv, err) < 0 || berth_task_hide_launcher(task, err) < 0)
+        return -1;
+    if (!berth_request_has_container(&task->order.request))
+        return berth_request_is_explained(&task->order.request)
+                   ? run_nothing(task, err)
+                   : run_on_host(task, err);
+    if (task->order.memory >= 0)
+        return run_shared(task, err);
+    if (verify(task, ALONE_SECONDS, NULL, err) < 0)
+        return -1;
+    print_notices(task, NULL, "its tasks cannot meet");
+    return run_apart(task, NULL, true, "its tasks cannot meet", err);
+}
+
+int main(int argc, char **argv)
+{
+    struct berth_task task = {.order = BERTH_ORDER_EMPTY};
+    struct berth_err err;
+
+    berth_streams_reserve();
+    /* In a step, ARGV is the command of the user. */
+    if (!getenv(BERTH_TASK_ORDER) &&
+        berth_program_prints_version("berth-start", argc, argv))
+        return EXIT_SUCCESS;
+    if (!getenv(BERTH_TASK_ORDER) && argc == 3 && strcmp(argv[1], "--job") == 0) {
+        berth_jobserver_run(atoi(argv[2]));
+        return EXIT_SUCCESS;
+    }
+    return berth_task_end(&task, run(&task, argv, &err), &err);
+}

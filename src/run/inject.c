@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Starts berth-mpi, which binds the host's MPI into a container, and receives the
+ * binding. */
+
+#include "run/inject.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/detach.h"
+#include "base/environ.h"
+#include "base/run.h"
+#include "base/tree.h"
+#include "plan/envdiff.h"
+#include "site/fabric.h"
+#include "site/mountrules.h"
+#include "step/allowed.h"
+#include "step/devices.h"
+#include "site/profilesread.h"
+#include "site/siteread.h"
+#include "step/channel.h"
+#include "step/handover.h"
+#include "step/mark.h"
+#include "step/program.h"
+#include "step/stageroot.h"
+
+#define PROGRAM BERTH_LIBEXECDIR "/berth-mpi"
+
+/* The descriptors of berth-mpi. */
+struct descriptors {
+    int task;        /* the order, and the environment of the task on the host */
+    int container;   /* the command, and the environment in the container */
+    int channel;     /* step/channel.h */
+    int task_stderr; /* as in struct berth_inject */
+};
+
+static int open_root(struct berth_stage_root root)
+{
+    return berth_tree_open(root.path, root.owner, root.forbidden, NULL, NULL);
+}
+
+/* Locks the directory FD (-1: none) until this process ends. systemd-tmpfiles has such
+ * a lock itself while it cleans. */
+static void lock_directory(const struct berth_inject *inject, int fd)
+{
+    static const struct timespec moment = {.tv_nsec = 50000000};
+
+    while (fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 &&
+           berth_deadline_left(inject->deadline) > 0)
+        nanosleep(&moment, NULL);
+}
+
+/* Locks the user's stages, and the directory that they are in, for as long as the step
+ * runs on its node: systemd-tmpfiles descends into no directory that is locked
+ * (tmpfiles.d(5)). A stage that the step makes is too young for it. */
+static void lock_stages(const struct berth_inject *inject)
+{
+    char path[BERTH_STAGE_USER_SIZE];
+    int root = berth_request_may_stage(inject->launch->request)
+                   ? open_root(berth_stage_user(path))
+                   : -1;
+    DIR *list = root < 0 ? NULL : opendir(path);
+    const struct dirent *entry;
+
+    lock_directory(inject, root);
+    while (list && (entry = readdir(list)))
+        if (*entry->d_name != '.')
+            lock_directory(inject,
+                           openat(root, entry->d_name,
+                                  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (list)
+        closedir(list);
+}
+
+static int write_handovers(const struct berth_inject *inject,
+                           const struct berth_strvec *environment,
+                           struct descriptors *fds, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec words = {0};
+    BERTH_STRVEC struct berth_strvec command = {0};
+    BERTH_BUF struct berth_buf text = {0};
+    const struct berth_launch *launch = inject->launch;
+    struct berth_order order = *launch->order; /* borrows */
+
+    order.request = *launch->request;
+    order.asked = (struct berth_request){0}; /* of no use to berth-mpi */
+    order.mpi = (struct berth_order_mpi){
+        .holder = inject->holder.pid,
+        .mounts = inject->holder.mounts,
+        .parent = inject->parent,
+        .tasks = inject->tasks,
+        .apart = inject->apart,
+        .seconds = (int)(berth_deadline_left(inject->deadline) / 1000),
+        .task_stderr = inject->task_stderr,
+        .directory = (char *)launch->directory,
+    };
+    if (berth_order_put(&order, &text, err) < 0)
+        return -1;
+    berth_strvec_push(&words, text.text);
+    berth_launch_command(launch->request, launch->command, &command);
+    if (words.failed || command.failed)
+        return berth_err_oom(err);
+    fds->task = berth_handover_write(&words, launch->environment, err);
+    fds->container =
+        fds->task < 0 ? -1 : berth_handover_write(&command, environment->items, err);
+    return fds->container < 0 ? -1 : 0;
+}
+
+/* Become berth-mpi, which inherits FDS and no other descriptor. It gets no variable of
+ * the user: LD_LIBRARY_PATH is for the application. */
+static void become_program(const struct descriptors *fds)
+{
+    static char *const environment[] = {(char *)"PATH=/usr/bin:/bin:/usr/sbin:/sbin",
+                                        NULL};
+    const int given[] = {fds->task, fds->container, fds->channel, fds->task_stderr};
+    char numbers[3][16];
+    char *argv[] = {(char *)"berth-mpi", numbers[0], numbers[1], numbers[2], NULL};
+    struct berth_err err;
+
+    snprintf(numbers[0], sizeof(numbers[0]), "%d", fds->task);
+    snprintf(numbers[1], sizeof(numbers[1]), "%d", fds->container);
+    snprintf(numbers[2], sizeof(numbers[2]), "%d", fds->channel);
+    berth_cloexec_from(STDERR_FILENO + 1);
+    for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)
+        fcntl(given[i], F_SETFD, 0);
+    execve(PROGRAM, argv, environment);
+    berth_program_missing(PROGRAM, &err);
+    berth_channel_send(fds->channel, BERTH_CHANNEL_REFUSED, err.text, NULL);
+}
+
+/* Set VARIABLE (NAME=VALUE) in LIST. */
+static void set_variable(struct berth_strvec *list, const char *variable)
+{
+    size_t length = strcspn(variable, "=") + 1;
+
+    for (size_t i = 0; i < list->count; i++)
+        if (strncmp(list->items[i], variable, length) == 0) {
+            free(list->items[i]);
+            list->items[i] = strdup(variable);
+            list->failed |= !list->items[i];
+            return;
+        }
+    berth_strvec_push(list, variable);
+}
+
+/* Receive the binding: until berth-mpi is done, or refuses. */
+static int receive(const struct berth_inject *inject, int channel,
+                   struct berth_binding *ret, struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf bytes = {0};
+    struct berth_channel_message message;
+
+    do {
+        if (berth_channel_receive(channel, inject->deadline, &message, err) < 0)
+            return berth_err_at(err, "berth-mpi");
+        if (message.kind == BERTH_CHANNEL_RESULT)
+            berth_buf_add(&bytes, message.text, message.count);
+    } while (message.kind == BERTH_CHANNEL_RESULT);
+    if (message.kind != BERTH_CHANNEL_DONE)
+        return berth_err_set(err, "%s", message.text);
+    return bytes.failed ? berth_err_oom(err)
+                        : berth_binding_get(bytes.text, bytes.used, ret, err);
+}
+
+static int start_program(const struct berth_inject *inject, struct descriptors *fds,
+                         struct berth_injected *injected, struct berth_err *err)
+{
+    int ends[2];
+    int result;
+    pid_t child;
+
+    if (berth_channel_open(ends, err) < 0)
+        return -1;
+    fds->channel = ends[1];
+    child = fork();
+    if (child == 0) {
+        become_program(fds);
+        _exit(EXIT_FAILURE);
+    }
+    close(ends[1]);
+    if (child < 0)
+        result = berth_err_set(err, "cannot start a process: %s", strerror(errno));
+    else
+        result = receive(inject, ends[0], &injected->binding, err);
+    if (result == 0) {
+        injected->witness = (struct berth_inject_witness){child, ends[0]};
+        return 0;
+    }
+    close(ends[0]);
+    if (child > 0)
+        kill(child, SIGKILL);
+    berth_run_wait(child);
+    return -1;
+}
+
+static int bind_mpi(const struct berth_inject *inject,
+                    const struct berth_strvec *environment,
+                    struct berth_injected *injected, struct berth_err *err)
+{
+    struct descriptors fds = {-1, -1, -1, inject->task_stderr};
+    int result;
+
+    lock_stages(inject);
+    result = write_handovers(inject, environment, &fds, err);
+    if (result == 0)
+        result = start_program(inject, &fds, injected, err);
+    if (fds.task >= 0)
+        close(fds.task);
+    if (fds.container >= 0)
+        close(fds.container);
+    return result;
+}
+
+int berth_inject_mounts(const struct berth_request *request,
+                        struct berth_strvec *mounts, struct berth_err *err)
+{
+    char path[BERTH_STAGE_USER_SIZE];
+    struct berth_stage_root user = berth_stage_user_made(path);
+    struct berth_stage_root site = berth_stage_site();
+    BERTH_CLOSE int own = -1;
+    BERTH_CLOSE int all = -1;
+
+    if (!berth_request_may_stage(request))
+        return 0;
+    own = berth_stage_root_open(&user, err);
+    all = open_root(site);
+    /* else staging fails for the same reason, and the image's own MPI runs */
+    if (own < 0 && all < 0 && berth_request_mpi_must_host(request))
+        return berth_err_at(err, "--mpi-bind");
+    if (own >= 0)
+        berth_strvec_pushf(mounts, "%s:%s:ro", user.path, user.mounted);
+    if (all >= 0)
+        berth_strvec_pushf(mounts, "%s:%s:ro", site.path, site.mounted);
+    /* any directory that every node has: marks are mounted over it (step/marks.h) */
+    if (own >= 0 || all >= 0)
+        berth_strvec_pushf(mounts, "%s:%s:ro", BERTH_LIBEXECDIR, BERTH_MARK_DIRECTORY);
+    return mounts->failed ? berth_err_oom(err) : 0;
+}
+
+int berth_inject_fabric(const struct berth_request *request,
+                        const struct berth_terms *terms, struct berth_strvec *mounts,
+                        struct berth_err *err)
+{
+    BERTH_PROFILE_SET struct berth_profile_set set = {0};
+    BERTH_STRVEC struct berth_strvec binds = {0};
+    BERTH_STRVEC struct berth_strvec devices = {0};
+    BERTH_STRVEC struct berth_strvec present = {0};
+
+    if (!berth_request_may_stage(request))
+        return 0;
+    if (berth_profiles_read(terms, berth_site_owner(), &set, err) < 0 ||
+        berth_fabric_list(set.items, request, &binds, &devices, err) < 0 ||
+        berth_allowed_present(&binds, &present, err) < 0 ||
+        berth_devices_find(&devices, &present, err) < 0)
+        return -1;
+    for (size_t i = 0; i < present.count; i++)
+        if (!berth_mountrules_has_destination(&request->mounts, present.items[i]))
+            berth_strvec_push(mounts, present.items[i]);
+    return mounts->failed ? berth_err_oom(err) : 0;
+}
+
+/* Set the variables of the binding and of the step in ENVIRONMENT. */
+static int set_variables(const struct berth_inject *inject,
+                         struct berth_strvec *environment,
+                         struct berth_binding *binding, struct berth_err *err)
+{
+    if (inject->set)
+        berth_strvec_append(&binding->set, inject->set);
+    for (size_t i = 0; i < binding->set.count; i++)
+        set_variable(environment, binding->set.items[i]);
+    return environment->failed || binding->set.failed ? berth_err_oom(err) : 0;
+}
+
+int berth_inject(const struct berth_inject *inject, struct berth_injected *ret_injected,
+                 struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec environment = {0};
+    struct berth_injected injected = {0};
+    int result = 0;
+
+    berth_environ_split(inject->environment, inject->count, &environment);
+    if (environment.failed)
+        return berth_err_oom(err);
+    if (berth_request_looks_inside(inject->launch->request))
+        result = bind_mpi(inject, &environment, &injected, err);
+    if (result == 0)
+        result = set_variables(inject, &environment, &injected.binding, err);
+    berth_envdiff_flatten(environment.items, &injected.environment);
+    if (result == 0 && injected.environment.failed)
+        result = berth_err_oom(err);
+    if (result == 0)
+        *ret_injected = injected;
+    else
+        berth_injected_fini(&injected);
+    return result;
+}
+
+void berth_injected_fini(struct berth_injected *injected)
+{
+    berth_buf_fini(&injected->environment);
+    berth_binding_fini(&injected->binding);
+    if (injected->witness.end > 0)
+        close(injected->witness.end);
+    *injected = (struct berth_injected){0};
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/deadline.h"
+#include "base/err.h"
+#include "base/strvec.h"
+#include "plan/launch.h"
+#include "plan/binding.h"
+#include "step/namespaces.h"
+
+/* Binds the host's MPI over that of a container that runs (--mpi-bind). The program
+ * berth-mpi does the work, so that a step without the option does not load it. */
+
+/* The container, and the command that will run in it. Borrows everything. */
+struct berth_inject {
+    struct berth_holder holder; /* of the namespaces */
+    const struct berth_launch
+        *launch;             /* the request, the command and the environment */
+    const char *environment; /* of the holder, in the form of /proc/PID/environ */
+    size_t count;            /* bytes of it */
+    unsigned int apart;      /* as in mpi/reach.h */
+    struct berth_deadline *deadline;
+    int task_stderr;                /* standard error of a task; -1: none */
+    unsigned int tasks;             /* of the step on this node */
+    pid_t parent;                   /* of the tasks */
+    const struct berth_strvec *set; /* more NAME=VALUE for the tasks; NULL: none */
+};
+
+/* A child of the caller that may watch the tasks (bindover/witness.h). It ends when the
+ * caller closes END, or before. */
+struct berth_inject_witness {
+    pid_t pid;
+    int end;
+};
+
+/* The result. */
+struct berth_injected {
+    struct berth_buf environment; /* of the tasks, with what the host's MPI needs; the
+                                     form of /proc/PID/environ */
+    struct berth_binding binding;
+    struct berth_inject_witness witness; /* {0}: none */
+};
+
+/* Append to MOUNTS, as SRC:DST:ro, the directories with copies of the host's MPI, which
+ * the runtime mounts. Makes the user's directory if it is missing. Appends nothing
+ * without --mpi-bind. */
+int berth_inject_mounts(const struct berth_request *request,
+                        struct berth_strvec *mounts, struct berth_err *err);
+
+/* Append to MOUNTS, as SRC:DST:ro|rw, the paths of this host that the profiles of its
+ * MPI name, unless the request mounts something there. TERMS name the site's profiles.
+ */
+int berth_inject_fabric(const struct berth_request *request,
+                        const struct berth_terms *terms, struct berth_strvec *mounts,
+                        struct berth_err *err);
+
+/* Bind the host's MPI as --mpi-bind of the request says; without it, only the
+ * environment is copied. Returns 0 with *RET_INJECTED, which the caller owns
+ * (berth_injected_fini); -1 with a sentence in ERR when the step must not run. */
+int berth_inject(const struct berth_inject *inject, struct berth_injected *ret_injected,
+                 struct berth_err *err);
+
+void berth_injected_fini(struct berth_injected *injected);

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The lines that the first task of a node prints, and the record that it appends,
+ * before it becomes the command.
+ */
+
+#include "run/notice.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/environ.h"
+#include "base/text.h"
+#include "step/runtime.h"
+#include "step/report.h"
+#include "run/record.h"
+
+bool berth_notice_is_verbose(char *const *environment)
+{
+    enum { USUAL = 3 }; /* without -v (LOG_LEVEL_INFO of Slurm's log.h) */
+    const char *level = berth_environ_value(environment, "SRUN_DEBUG");
+
+    return level && atoi(level) > USUAL;
+}
+
+static bool is_verbose(const struct berth_notice *notice)
+{
+    return berth_notice_is_verbose(notice->environment);
+}
+
+/* Does the host's C library come with its MPI? There is nothing to do about it. */
+static bool brings_c_library(const struct berth_binding *binding)
+{
+    for (size_t i = 1; i < binding->binds.count; i += 2)
+        if (strcmp(berth_text_base(binding->binds.items[i]), "libc.so.6") == 0)
+            return true;
+    return false;
+}
+
+/* Does this node print whose MPI runs? One node does for the step if berth has chosen
+ * the MPI; each node does if nodes may differ, or if the user asks. */
+static bool says_choice(const struct berth_notice *notice)
+{
+    const struct berth_request *request = &notice->order->request;
+    bool is_auto = berth_request_mpi_is(request, BERTH_MODE_AUTO) ||
+                   (berth_request_has_fabric(request) && !notice->binding->host &&
+                    !berth_request_names_fabric(request));
+
+    return is_verbose(notice) || berth_request_is_explained(request) ||
+           notice->binding->differs ||
+           (notice->order->step.prints_step && is_auto &&
+            (berth_request_has_libraries(request) ||
+             berth_request_has_fabric(request) || !brings_c_library(notice->binding)));
+}
+
+/* Print whose MPI runs, and what may go wrong. */
+static void print_choice(const struct berth_notice *notice)
+{
+    const struct berth_request *request = &notice->order->request;
+    const char *note = notice->binding->note;
+    const char *warning = notice->binding->warning;
+
+    if (note && says_choice(notice))
+        berth_report_line(STDERR_FILENO, notice->node, "note: %s", note);
+    if (warning && (is_verbose(notice) || notice->order->step.prints_component))
+        berth_report_line(STDERR_FILENO, notice->node, "warning: image '%s': %s=%s: %s",
+                          berth_request_name(request), berth_request_cause(request),
+                          berth_request_cause_value(request), warning);
+}
+
+/* Can the tasks be ranks, by --mpi-bind or by srun --mpi? */
+static bool may_use_mpi(const struct berth_notice *notice)
+{
+    const char *manager = berth_environ_value(notice->environment, "SLURM_MPI_TYPE");
+
+    return berth_request_mpi_chosen(&notice->order->request) ||
+           (manager && strcmp(manager, "none") != 0);
+}
+
+/* Print that ranks of this node in different images do not read each other's memory;
+ * the other ways are slower. */
+static void print_no_cma(const struct berth_notice *notice)
+{
+    const struct berth_order *order = notice->order;
+    const char *why = notice->apart ? notice->apart : notice->binding->no_cma;
+
+    if (why && may_use_mpi(notice) &&
+        order->container.others + order->container.hosts > 0 &&
+        (order->step.prints_component || is_verbose(notice)) &&
+        !berth_request_mpi_declined(&order->request))
+        berth_report_line(STDERR_FILENO, notice->node,
+                          "note: image '%s': on this node MPI is told not to read the "
+                          "memory of other programs (CMA is off): %s",
+                          berth_request_name(&order->request), why);
+}
+
+/* Print how many containers there are, and why. */
+static void print_container(const struct berth_notice *notice)
+{
+    unsigned int tasks = berth_rendezvous_tasks(notice->rendezvous);
+    const char *kind =
+        notice->binding->is_jobs ? "the job's container for" : "one container for";
+    const char *why = notice->apart ? notice->apart : notice->binding->no_job;
+
+    if (notice->apart)
+        kind = "a container for each of";
+    berth_report_line(STDERR_FILENO, notice->node, "note: image '%s': %s %u task%s%s%s",
+                      berth_request_name(&notice->order->request), kind, tasks,
+                      tasks == 1 ? "" : "s",
+                      why && !notice->apart ? ", not the job's: "
+                      : why                 ? ": "
+                                            : "",
+                      why ? why : "");
+}
+
+void berth_notice_print(const struct berth_notice *notice)
+{
+    print_choice(notice);
+    print_no_cma(notice);
+    if (berth_rendezvous_is_unpacked(notice->rendezvous))
+        berth_report_line(STDERR_FILENO, notice->node, BERTH_NOTICE_UNPACKED,
+                          berth_request_name(&notice->order->request));
+    if (is_verbose(notice) ||
+        (notice->binding->no_job && notice->order->request.writable == BERTH_YES))
+        print_container(notice);
+}
+
+static int append_record(const struct berth_notice *notice, struct berth_err *err)
+{
+    const struct berth_order *order = notice->order;
+    BERTH_FREE char *runtime = NULL;
+    struct berth_record record = {.time = time(NULL),
+                                  .environment = notice->environment,
+                                  .node = notice->node,
+                                  .step = berth_order_recorded(order),
+                                  .request = &order->request,
+                                  .digest_limit = order->digest_limit,
+                                  .apart = notice->apart};
+
+    if (berth_runtime_find(notice->runtime,
+                           berth_environ_value(notice->environment, "PATH"), &runtime,
+                           err) < 0)
+        return -1;
+    record.runtime = runtime;
+    record.note = notice->binding->note;
+    return berth_record_append(&record, order->record, err);
+}
+
+void berth_notice_record(const struct berth_notice *notice)
+{
+    struct berth_err err;
+
+    if (append_record(notice, &err) < 0 && is_verbose(notice))
+        berth_report_line(STDERR_FILENO, notice->node, "warning: no record is kept: %s",
+                          err.text);
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checks that everything is there that a container needs, before the runtime starts:
+ * the runtime would report a fault in its own words. */
+
+#include "run/prepare.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "step/devices.h"
+#include "step/image.h"
+#include "step/runtime.h"
+#include "request/mount.h"
+#include "request/path.h"
+#include "step/identity.h"
+#include "run/inject.h"
+
+/* The runtime would change the name, and not find the changed one. */
+static int check_name(const char *option, const char *path, struct berth_err *err)
+{
+    if (berth_path_is_utf8(path))
+        return 0;
+    return berth_err_set(err,
+                         "%s: '%s': the name is not UTF-8, and the container runtime "
+                         "takes no other; rename it",
+                         option, path);
+}
+
+/* For a file that is not squashfs, the runtime reports a fault of a loop device, or
+ * nothing. */
+static int check_squashfs(const char *path, struct berth_err *err)
+{
+    static const char magic[] = "hsqs";
+    BERTH_CLOSE int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    char first[sizeof(magic) - 1];
+
+    if (fd < 0)
+        return berth_err_set(err, "--container-mounts: '%s': %s", path,
+                             strerror(errno));
+    if (read(fd, first, sizeof(first)) != sizeof(first) ||
+        memcmp(first, magic, sizeof(first)) != 0)
+        return berth_err_set(err,
+                             "--container-mounts: '%s' is not a squashfs file; make "
+                             "one with 'mksquashfs DIR FILE'",
+                             path);
+    return 0;
+}
+
+static int check_mount(const struct berth_mount *mount, struct berth_err *err)
+{
+    static const char option[] = "--container-mounts";
+
+    if (check_name(option, mount->source, err) < 0 ||
+        check_name(option, mount->destination, err) < 0)
+        return -1;
+    if (access(mount->source, F_OK) < 0)
+        return berth_err_set(err,
+                             "%s: '%s': %s; expected a file or directory of the "
+                             "host, on every node",
+                             option, mount->source, strerror(errno));
+    return mount->mode == BERTH_MOUNT_SQSH ? check_squashfs(mount->source, err) : 0;
+}
+
+static int check_mounts(const struct berth_strvec *mounts, struct berth_err *err)
+{
+    for (size_t i = 0; i < mounts->count; i++) {
+        struct berth_mount mount;
+        int failed;
+
+        if (berth_mount_parse(mounts->items[i], NULL, &mount, err) < 0)
+            return -1;
+        failed = check_mount(&mount, err);
+        berth_mount_fini(&mount);
+        if (failed)
+            return -1;
+    }
+    return 0;
+}
+
+/* Can the runtime use the names of the image and of the mounts, and is the source of
+ * each mount there? */
+static int check_paths(const struct berth_request *request, struct berth_err *err)
+{
+    if (check_name("--container-image", request->image, err) < 0)
+        return -1;
+    return check_mounts(&request->mounts, err);
+}
+
+/* Returns $HOME; if it is not set (--export=NONE) or not absolute, the directory in the
+ * user database, or NULL. */
+static const char *home_directory(const struct berth_task *task)
+{
+    const char *home = getenv("HOME");
+
+    return home && *home == '/' ? home : task->home;
+}
+
+/* Does MOUNT mount a path in /dev over itself? */
+static bool is_device(const char *mount)
+{
+    size_t length = strcspn(mount, ":");
+
+    return berth_text_starts(mount, "/dev/") && mount[length] &&
+           strncmp(mount, mount + length + 1, length) == 0 &&
+           mount[2 * length + 1] == ':';
+}
+
+/* Devices by their CDI names are the runtime's. */
+static int check_devices(const struct berth_task *task, struct berth_err *err)
+{
+    const struct berth_strvec *devices = &task->order.request.devices;
+
+    if (devices->count == 0 || berth_runtime_has_flag(task->runtime, "--device"))
+        return 0;
+    return berth_err_set(err,
+                         "--container-device: '%s': the container runtime '%s' has no "
+                         "--device; it takes Apptainer 1.5 or newer",
+                         devices->items[0], task->runtime);
+}
+
+/* Where the runtime brings the host's /dev, drop the mounts of devices: the runtime
+ * mounts each bind nodev (MS_NODEV in addUserbindsMount() of Apptainer 1.0 to 1.5), and
+ * a device under such a mount cannot be opened. A bind into a /dev of the container's
+ * own becomes a device. SingularityCE is assumed to do the same; nobody has seen it.
+ * Where a flag of the user leaves /dev out, no device can be opened: drop them. */
+static int leave_devices(struct berth_task *task, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec others = {0};
+    bool is_out = berth_request_leaves_dev_out(&task->order.request, task->environment);
+
+    for (size_t i = 0; i < task->fabric.count; i++)
+        if (!is_device(task->fabric.items[i]))
+            berth_strvec_push(&others, task->fabric.items[i]);
+    if (others.failed)
+        return berth_err_oom(err);
+    if (others.count == task->fabric.count ||
+        (!is_out &&
+         (task->order.is_closed || !berth_runtime_brings_dev(task->runtime))))
+        return 0;
+    berth_strvec_fini(&task->fabric);
+    task->fabric = others;
+    others = (struct berth_strvec){0};
+    return 0;
+}
+
+static int prepare(struct berth_task *task, struct berth_err *err)
+{
+    const struct passwd *user = getpwuid(getuid());
+    const struct berth_gpu_host host = berth_devices_gpus();
+    struct berth_gpu_choice gpu;
+    char *runtime;
+
+    berth_strvec_fini(&task->mounts); /* of an earlier call that failed */
+    berth_strvec_fini(&task->fabric);
+    if (berth_image_check(&task->order.request, err) < 0 ||
+        check_paths(&task->order.request, err) < 0 ||
+        berth_inject_mounts(&task->order.request, &task->mounts, err) < 0 ||
+        berth_inject_fabric(&task->order.request, &task->order.terms, &task->fabric,
+                            err) < 0 ||
+        berth_gpu_choose(&task->order.request, task->environment, &host, &gpu, err) <
+            0 ||
+        berth_runtime_find(task->runtime, getenv("PATH"), &runtime, err) < 0)
+        return -1;
+    free(task->runtime);
+    task->runtime = runtime;
+    if (check_devices(task, err) < 0 || leave_devices(task, err) < 0)
+        return -1;
+    if (!task->home && user)
+        task->home = strdup(user->pw_dir);
+    task->launch = (struct berth_launch){
+        .order = &task->order,
+        .runtime = runtime,
+        .home = home_directory(task),
+        .directory = task->directory,
+        .node = task->node,
+        .request = &task->order.request,
+        .terms = &task->order.terms,
+        .environment = task->environment,
+        .mounts = &task->mounts,
+        .fabric = &task->fabric,
+        .gpu = gpu,
+        .command = task->command,
+        .unknown_user = !berth_identity_is_known(),
+        .account_home = task->home,
+    };
+    return 0;
+}
+
+int berth_prepare(struct berth_task *task, struct berth_launch *ret,
+                  struct berth_err *err)
+{
+    if (!task->launch.order && prepare(task, err) < 0)
+        return -1;
+    *ret = task->launch;
+    return 0;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Puts the record of a step where the site wants it. */
+
+#include "run/record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "step/image.h"
+#include "step/runtime.h"
+#include "run/digest.h"
+
+/* May a record be written to the file FD? In a directory of several users, another user
+ * may have made the file first. So a file that is not root's must be a regular file of
+ * this user, with one name. */
+static bool is_trusted(int fd)
+{
+    struct stat st;
+
+    return fstat(fd, &st) == 0 &&
+           (st.st_uid == 0 ||
+            (st.st_uid == geteuid() && S_ISREG(st.st_mode) && st.st_nlink == 1));
+}
+
+static int refuse(const char *path, const char *why, struct berth_err *err)
+{
+    return berth_err_set(err,
+                         "provenance.file '%s': %s; ask the administrators to let you "
+                         "write there",
+                         path, why);
+}
+
+/* A pipe that nobody reads must not stop a step. */
+int berth_record_open(const struct berth_record *record, const char *pattern,
+                      struct berth_err *err)
+{
+    BERTH_FREE char *path = NULL;
+    int fd;
+
+    if (berth_record_path(record, pattern, &path, err) < 0)
+        return -1;
+    fd = open(path,
+              O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY |
+                  O_NOFOLLOW,
+              0644);
+    if (fd >= 0 && is_trusted(fd))
+        return fd;
+    if (fd < 0 && errno != ELOOP)
+        return refuse(path, strerror(errno), err);
+    if (fd >= 0)
+        close(fd);
+    return berth_err_set(err,
+                         "provenance.file '%s': it is a link, or not a file of yours "
+                         "or root's; ask the administrators to remove it",
+                         path);
+}
+
+/* In one write, so that records of several steps do not mix on a local file system. */
+int berth_record_put(const struct berth_record *record, const char *pattern, int fd,
+                     struct berth_err *err)
+{
+    BERTH_FREE char *path = NULL;
+    BERTH_BUF struct berth_buf line = {0};
+    ssize_t written;
+
+    if (berth_record_path(record, pattern, &path, err) < 0 ||
+        berth_record_write(record, &line, err) < 0)
+        return -1;
+    written = write(fd, line.text, line.used);
+    if (written == (ssize_t)line.used)
+        return 0;
+    return refuse(path, written < 0 ? strerror(errno) : "only a part was written", err);
+}
+
+/* Returns the digest of an image that is a file, if the site asks for it; NULL: there
+ * is none. */
+static char *digest_of(const struct berth_record *record)
+{
+    char path[BERTH_STAGE_USER_SIZE];
+    const struct berth_stage_root user = berth_stage_user_made(path);
+    struct berth_image image;
+
+    if (!record->digest_limit ||
+        berth_image_probe(record->request->image, &image, NULL, NULL) < 0 ||
+        image.kind != BERTH_IMAGE_SIF)
+        return NULL;
+    return berth_digest(record->request->image, &user, record->digest_limit);
+}
+
+int berth_record_append(struct berth_record *record, const char *pattern,
+                        struct berth_err *err)
+{
+    const struct passwd *user = getpwuid(getuid());
+    BERTH_STRVEC struct berth_strvec image = {0};
+    BERTH_FREE char *version = berth_runtime_version(record->runtime);
+    BERTH_FREE char *digest = digest_of(record);
+    BERTH_CLOSE int fd = -1;
+
+    record->user = user ? user->pw_name : NULL;
+    record->runtime_version = version;
+    record->image = &image;
+    record->digest = digest;
+    if (berth_image_describe(record->request->image, &image, err) < 0)
+        return -1;
+    fd = berth_record_open(record, pattern, err);
+    return fd < 0 ? -1 : berth_record_put(record, pattern, fd, err);
+}

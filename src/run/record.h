@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/err.h"
+#include "plan/record.h"
+
+/* Open the file that PATTERN names for RECORD (berth_record_path()), as the calling
+ * user. It is made if need be, readable by all and writable by the user. Returns a
+ * descriptor, or -1 with a sentence in ERR. */
+int berth_record_open(const struct berth_record *record, const char *pattern,
+                      struct berth_err *err);
+
+/* Append RECORD to that file, which is open as FD. Returns 0, or -1 with a sentence in
+ * ERR. */
+int berth_record_put(const struct berth_record *record, const char *pattern, int fd,
+                     struct berth_err *err);
+
+/* Open the file and append RECORD. Sets the user, the facts about image and runtime,
+ * and the digest; their values in RECORD do not outlive the call. */
+int berth_record_append(struct berth_record *record, const char *pattern,
+                        struct berth_err *err);

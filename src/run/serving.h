@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdint.h>
+
+#include "plan/launch.h"
+#include "plan/record.h"
+#include "step/servers.h"
+
+/* The CPU time and memory of the programs that serve an image while tasks run in it. */
+struct berth_serving {
+    pid_t holder;  /* of the container; 0: nothing is measured */
+    int64_t since; /* berth_clock() */
+    struct berth_servers_usage before;
+    long ended_ms; /* CPU time of the servers in BEFORE that have ended */
+    struct berth_record_served served; /* when the tasks had ended */
+};
+
+/* Call it before the tasks of LAUNCH go on. Measures only with srun -v, or if this node
+ * keeps the record of the component. */
+void berth_serving_begin(struct berth_serving *serving,
+                         const struct berth_launch *launch, pid_t holder);
+
+/* A child PID of the caller has ended, with USAGE. */
+void berth_serving_reaped(struct berth_serving *serving, pid_t pid,
+                          const struct rusage *usage);
+
+/* The tasks have ended; the container may have ended, too. */
+void berth_serving_end(struct berth_serving *serving);
+
+/* The servers have ended, too, or go on for the job: report what they used. With srun
+ * -v it is printed on TASK_STDERR (-1: it is closed); it is appended to the record. */
+void berth_serving_report(struct berth_serving *serving,
+                          const struct berth_launch *launch, int task_stderr);

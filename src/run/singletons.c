@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Looks for the first MPI that a task loads in a step without the host's. */
+
+#include "run/singletons.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/deadline.h"
+#include "base/detach.h"
+#include "base/environ.h"
+#include "base/text.h"
+#include "request/ranks.h"
+#include "step/mark.h"
+#include "step/namespaces.h"
+#include "step/processes.h"
+
+#define PROGRAM BERTH_LIBEXECDIR "/berth-mpi"
+
+enum { DEPTH_MAX = 32 };
+
+bool berth_singletons_wanted(const struct berth_launch *launch)
+{
+    const char *tasks = berth_environ_value(launch->environment, "SLURM_NTASKS");
+    const struct berth_order *order = launch->order;
+
+    return order && order->step.prints_component && order->step.tasks > 0 &&
+           (!launch->request->mpi || berth_request_mpi_chosen(launch->request)) &&
+           tasks && atoi(tasks) > 1;
+}
+
+bool berth_singletons_is_library(const char *name)
+{
+    static const char *const starts[] = {"libmpi.so",  "libmpich.so",   "libmpi_abi.so",
+                                         "libmpich_",  "libmpi_cray",   "libmpi_gnu",
+                                         "libmpi_amd", "libmpi_nvidia", NULL};
+
+    return berth_text_starts_any(name, starts);
+}
+
+bool berth_singletons_is_tool(const char *name)
+{
+    static const char *const starts[] = {"mpirun",    "mpiexec",      "orterun",
+                                         "orted",     "prte",         "hydra_",
+                                         "ompi_info", "mpichversion", NULL};
+
+    return berth_text_starts_any(name, starts);
+}
+
+/* Returns the path of an MPI that process PID has mapped, which the caller frees; NULL:
+ * none. */
+static char *find_mapped(pid_t pid)
+{
+    char name[64];
+    BERTH_FCLOSE FILE *maps = NULL;
+    BERTH_FREE char *line = NULL;
+    size_t room = 0;
+
+    snprintf(name, sizeof(name), "/proc/%d/maps", pid);
+    maps = fopen(name, "re");
+    while (maps && getline(&line, &room, maps) > 0) {
+        char *path = strchr(line, '/');
+
+        line[strcspn(line, "\n")] = '\0';
+        if (path && berth_singletons_is_library(berth_text_base(path)))
+            return strdup(path);
+    }
+    return NULL;
+}
+
+static bool is_tool(pid_t pid)
+{
+    struct berth_process process;
+
+    return berth_process_read(pid, &process) && berth_singletons_is_tool(process.name);
+}
+
+/* The same for PID and its descendants; *RET_PID is the process that has mapped it. Not
+ * below a tool. */
+static char *find_below(pid_t pid, int depth, pid_t *ret_pid)
+{
+    BERTH_FREE pid_t *children = NULL;
+    char *path = find_mapped(pid);
+    size_t count;
+
+    *ret_pid = pid;
+    if (is_tool(pid)) {
+        free(path);
+        return NULL;
+    }
+    count = !path && depth < DEPTH_MAX ? berth_process_children(pid, &children) : 0;
+    for (size_t i = 0; i < count && !path; i++)
+        path = find_below(children[i], depth + 1, ret_pid);
+    return path;
+}
+
+/* Is the task PID in the container of the singletons, or, where each task has its own,
+ * in one of the same image? A task on the host or in another image is not. */
+static bool is_own(const struct berth_singletons *it, pid_t pid)
+{
+    const char *locals = it->launch->order->container.locals;
+    unsigned int local;
+
+    if (it->holder)
+        return berth_namespaces_shared(pid, it->holder, "mnt");
+    return !locals || (berth_process_variable(pid, BERTH_MARK_VARIABLE, &local) &&
+                       berth_ranks_has(locals, local, NULL));
+}
+
+/* One task each time is enough: what one task loads, the others load too. */
+static char *find_mpi(const struct berth_singletons *it, unsigned int turn,
+                      pid_t *ret_pid)
+{
+    BERTH_FREE pid_t *tasks = NULL;
+    size_t count = berth_process_children(it->parent, &tasks);
+
+    for (size_t i = 0; i < count; i++) {
+        pid_t task = tasks[(turn + i) % count];
+
+        if (is_own(it, task))
+            return find_below(task, 0, ret_pid);
+    }
+    return NULL;
+}
+
+static const char *value_of(const struct berth_launch *launch, const char *name)
+{
+    const char *value = berth_environ_value(launch->environment, name);
+
+    return value ? value : "";
+}
+
+/* Open the standard error of a task again, if it still is the file TASK_STDERR. This
+ * process does not keep it open: a task alone decides when its output ends. */
+static int open_stderr(const struct stat *task_stderr, pid_t parent)
+{
+    BERTH_FREE pid_t *tasks = NULL;
+    size_t count = berth_process_children(parent, &tasks);
+
+    for (size_t i = 0; i < count; i++) {
+        char name[64];
+        struct stat it;
+
+        snprintf(name, sizeof(name), "/proc/%d/fd/2", tasks[i]);
+        if (stat(name, &it) == 0 && it.st_dev == task_stderr->st_dev &&
+            it.st_ino == task_stderr->st_ino)
+            return open(name, O_WRONLY | O_APPEND | O_NOCTTY);
+    }
+    return -1;
+}
+
+/* Become berth-mpi, which judges PATH, a file that process PID has mapped. */
+static void judge(const struct berth_singletons *it, const struct stat *task_stderr,
+                  pid_t pid, const char *path)
+{
+    static char *const environment[] = {NULL};
+    const struct berth_launch *launch = it->launch;
+    bool is_het_step = berth_order_het_step(&launch->order->step, launch->environment);
+    char numbers[2][16];
+    const char *const argv[] = {"berth-mpi",
+                                "--singleton",
+                                numbers[0],
+                                numbers[1],
+                                path,
+                                value_of(launch, "SLURM_MPI_TYPE"),
+                                value_of(launch, "SLURM_NTASKS"),
+                                launch->node,
+                                berth_request_name(launch->request),
+                                is_het_step ? "het" : "",
+                                NULL};
+
+    if (open_stderr(task_stderr, it->parent) != STDERR_FILENO)
+        return;
+    snprintf(numbers[0], sizeof(numbers[0]), "%d", pid);
+    snprintf(numbers[1], sizeof(numbers[1]), "%d", it->holder);
+    execve(PROGRAM, (char *const *)argv, environment);
+}
+
+/* Look for an MPI until the supervisor closes its end of the socket, which is standard
+ * input here. */
+static void watch(const struct berth_singletons *it, const struct stat *task_stderr)
+{
+    struct pollfd supervisor = {.fd = STDIN_FILENO, .events = POLLIN};
+    int64_t since = berth_clock();
+
+    for (unsigned int turn = 0; poll(&supervisor, 1, berth_clock_pause(since)) == 0;
+         turn++) {
+        pid_t pid = 0;
+        BERTH_FREE char *path = find_mpi(it, turn, &pid);
+
+        if (path) {
+            judge(it, task_stderr, pid, path);
+            return;
+        }
+    }
+}
+
+void berth_singletons_watch(const struct berth_singletons *singletons,
+                            struct berth_inject_witness *ret)
+{
+    struct stat task_stderr;
+    int ends[2];
+    pid_t child;
+
+    *ret = (struct berth_inject_witness){0};
+    if (fstat(singletons->task_stderr, &task_stderr) < 0 ||
+        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+        return;
+    child = fork();
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        dup2(ends[1], STDIN_FILENO);
+        berth_close_from(STDERR_FILENO);
+        watch(singletons, &task_stderr);
+        _exit(EXIT_SUCCESS);
+    }
+    close(ends[1]);
+    if (child > 0)
+        *ret = (struct berth_inject_witness){child, ends[0]};
+    else
+        close(ends[0]);
+}

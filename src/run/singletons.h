@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "plan/launch.h"
+#include "run/inject.h"
+
+/* Finds steps of singletons. Without the host's MPI in the container (no --mpi-bind, or
+ * hybrid, or auto that found none), berth does not know the MPI of a step.
+ * If that MPI does not support the process manager of srun --mpi=, each task is rank 0
+ * of 1 (a singleton, MPI 4.1, 11.2.1), or hangs. So a process reads which files the
+ * tasks have mapped, and berth-mpi judges the first MPI that it finds
+ * (bindover/singleton.h). No task waits for that. Each component has one such process,
+ * on its first node, because ranks of one component load the same MPI. With
+ * --multi-prog each container has one. `berth run` has none: behind an mpirun,
+ * SLURM_NTASKS is not the number of its ranks. */
+
+struct berth_singletons {
+    const struct berth_launch *launch;
+    pid_t holder;    /* of the container that tasks share */
+    pid_t parent;    /* of the tasks */
+    int task_stderr; /* standard error of a task */
+};
+
+/* Is such a process of use for LAUNCH, if nothing of the host is in its container: a
+ * step of several tasks whose ranks srun starts, on the node that prints for its
+ * component?
+ */
+bool berth_singletons_wanted(const struct berth_launch *launch);
+
+/* Start the process. It ends when the caller closes the END of *RET, or before. *RET is
+ * {0} if there is no process. */
+void berth_singletons_watch(const struct berth_singletons *singletons,
+                            struct berth_inject_witness *ret);
+
+/* Does a C library of MPI have the file name NAME? */
+bool berth_singletons_is_library(const char *name);
+
+/* Is NAME a program that starts ranks itself, or that prints the version of its MPI? */
+bool berth_singletons_is_tool(const char *name);

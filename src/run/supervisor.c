@@ -1,0 +1,600 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Starts one container for the tasks of a step on a node, and stays with it. */
+
+#include "run/supervisor.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/detach.h"
+#include "base/environ.h"
+#include "job/ask.h"
+#include "plan/envdiff.h"
+#include "step/runtime.h"
+#include "step/database.h"
+#include "step/kill.h"
+#include "step/remains.h"
+#include "step/servers.h"
+#include "step/start.h"
+#include "step/join.h"
+#include "step/limits.h"
+#include "step/namespaces.h"
+#include "job/hostserver.h"
+#include "run/inject.h"
+#include "run/precheck.h"
+#include "run/serving.h"
+#include "run/singletons.h"
+
+extern char **environ;
+
+/* The descriptors of the supervisor. ENDED stays open until all that the supervisor has
+ * started has ended. */
+enum { TASKS = 3, MEMORY, ENDED, STDERR, DESCRIPTORS = STDERR - TASKS + 1 };
+
+struct supervisor {
+    struct berth_rendezvous *rendezvous;
+    const struct berth_launch *launch;
+    struct berth_start start;
+    sigset_t mask; /* of the task */
+    struct berth_servers servers;
+    struct berth_serving serving;
+    struct berth_holder holder; /* berth-init in the container that tasks join */
+    int mounts; /* its mount namespace, which so keeps its inode; -1: none */
+    struct berth_launch outer; /* LAUNCH, in the outer user namespace */
+    struct berth_err no_cma;   /* why several containers of the node have no outer user
+                                  namespace; "": they have one, or need none */
+    struct berth_job_answer
+        job; /* the container of the job, of which this one is a copy; holder 0: none */
+    struct berth_err
+        no_job; /* why there is none, though the step asks for one; "": it does not */
+    int task_stderr; /* standard error of a task, for the processes that watch; -1:
+                        closed */
+    bool tasks_ended;
+    bool runtime_ended;
+    unsigned int apart; /* how many tasks start a container each; 0: tasks share one */
+    pid_t parent;       /* of the tasks */
+    struct berth_hostcommand hostcommand;
+    struct berth_inject_witness
+        watchers[2];      /* of the host's libraries; of singletons */
+    bool has_host;        /* the host's MPI is in the container */
+    int fds[DESCRIPTORS]; /* those that become TASKS to STDERR */
+};
+
+/* Put the image before a refusal, and --mpi-bind if that names no other option. */
+static int name_refusal(const struct supervisor *supervisor, int result,
+                        struct berth_err *err)
+{
+    const struct berth_request *request = supervisor->launch->request;
+
+    if (result == 0)
+        return 0;
+    if (berth_request_mpi_chosen(request) && *err->text != '-')
+        berth_err_at(err, "--mpi-bind=%s", request->mpi);
+    return berth_err_at(err, "image '%s'", berth_request_name(request));
+}
+
+/* The processes that watch the tasks have a task's standard error now, or none do. */
+static void close_stderr(struct supervisor *supervisor)
+{
+    if (supervisor->task_stderr >= 0)
+        close(supervisor->task_stderr);
+    supervisor->task_stderr = -1;
+}
+
+/* For an account: predict what would go wrong with the image's own MPI. */
+static void predict_own_mpi(const struct berth_inject *inject,
+                            struct berth_binding *binding)
+{
+    if (berth_request_is_explained(inject->launch->request) &&
+        !inject->launch->request->mpi && berth_singletons_wanted(inject->launch))
+        binding->warning = berth_precheck_own(inject);
+}
+
+/* List the variables that tell MPI libraries that there is no outer user namespace, and
+ * those by which tasks find commands of the host. AFTER is the environment of the
+ * container. */
+static int list_settings(const struct supervisor *supervisor, pid_t holder,
+                         const struct berth_buf *after, struct berth_strvec *ret,
+                         struct berth_err *err)
+{
+    const struct berth_launch *launch = supervisor->launch;
+
+    if (*supervisor->no_cma.text && !supervisor->apart &&
+        !berth_request_mpi_declined(launch->request))
+        berth_launch_apart(launch->environment, ret);
+    if (!supervisor->apart)
+        berth_hostcommand_list(&supervisor->hostcommand, holder, after, ret);
+    return ret->failed ? berth_err_oom(err) : 0;
+}
+
+static int inject(struct supervisor *supervisor, struct berth_holder holder,
+                  const struct berth_buf *after, struct berth_injected *injected,
+                  struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec set = {0};
+    struct berth_inject inject = {
+        .holder = holder,
+        .launch = supervisor->launch,
+        .environment = after->text,
+        .count = after->used,
+        .apart = supervisor->apart,
+        .deadline = berth_rendezvous_deadline(supervisor->rendezvous),
+        .task_stderr = supervisor->task_stderr,
+        .tasks = berth_rendezvous_tasks(supervisor->rendezvous),
+        .parent = supervisor->parent,
+        .set = &set};
+    int result = list_settings(supervisor, holder.pid, after, &set, err);
+
+    if (result == 0)
+        result = berth_inject(&inject, injected, err);
+    if (result == 0) {
+        predict_own_mpi(&inject, &injected->binding);
+        supervisor->watchers[0] = injected->witness;
+        supervisor->has_host = injected->binding.host;
+        injected->witness = (struct berth_inject_witness){0};
+    }
+    return name_refusal(supervisor, result, err);
+}
+
+/* Nothing can be mounted in the containers, WHY: check the image's MPI, or refuse. */
+static int precheck(struct supervisor *supervisor, const char *why,
+                    struct berth_injected *injected, struct berth_err *err)
+{
+    const struct berth_request *request = supervisor->launch->request;
+    struct berth_precheck precheck = {
+        .launch = supervisor->launch,
+        .why = why,
+        .apart = supervisor->apart,
+        .mask = &supervisor->mask,
+        .seconds = berth_rendezvous_limit(supervisor->rendezvous),
+        .deadline = berth_rendezvous_deadline(supervisor->rendezvous)};
+
+    if (!berth_request_looks_inside(request))
+        return 0;
+    if (berth_request_mpi_must_host(request) || berth_request_has_libraries(request) ||
+        berth_request_requires_fabric(request))
+        return name_refusal(
+            supervisor,
+            berth_err_set(
+                err, "%s, so nothing can be mounted in its containers; %s", why,
+                berth_request_mpi_must_host(request) ? "choose --mpi-bind=hybrid"
+                : berth_request_has_libraries(request)
+                    ? "leave --container-libraries out"
+                    : "leave --container-fabric out"),
+            err);
+    return name_refusal(supervisor, berth_precheck(&precheck, injected, err), err);
+}
+
+/* Write the binding into the rendezvous, for the tasks. AFTER is the environment of the
+ * container, which an account shows. */
+static int share_binding(struct supervisor *supervisor, const struct berth_buf *after,
+                         struct berth_injected *injected, struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf bytes = {0};
+
+    if (*supervisor->no_cma.text)
+        injected->binding.no_cma = strdup(supervisor->no_cma.text);
+    injected->binding.is_jobs = supervisor->job.holder.pid > 0;
+    if (*supervisor->no_job.text)
+        injected->binding.no_job = strdup(supervisor->no_job.text);
+    if (berth_request_is_explained(supervisor->launch->request))
+        berth_environ_split(after->text, after->used, &injected->binding.before);
+    berth_binding_put(&injected->binding, &bytes);
+    return bytes.failed
+               ? berth_err_oom(err)
+               : berth_rendezvous_put_binding(supervisor->rendezvous, &bytes, err);
+}
+
+/* Bind the host's MPI, and let the tasks join. AFTER is the environment of the
+ * container. */
+static int make_ready(struct supervisor *supervisor, struct berth_holder holder,
+                      const struct berth_buf *after, struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf before = {0};
+    struct berth_injected injected;
+    int result;
+
+    if (supervisor->job.holder.pid)
+        berth_buf_add(&before, supervisor->job.before.text,
+                      supervisor->job.before.used);
+    else
+        berth_envdiff_flatten(environ, &before);
+    if (before.failed)
+        return berth_err_oom(err);
+    if (inject(supervisor, holder, after, &injected, err) < 0)
+        return -1;
+    berth_environ_split(injected.environment.text, injected.environment.used,
+                        &supervisor->hostcommand.container);
+    if (!supervisor->job.holder.pid) /* else another supervisor traces them */
+        berth_servers_seize(&supervisor->servers);
+    result = share_binding(supervisor, after, &injected, err);
+    if (result == 0)
+        result = berth_rendezvous_ready(supervisor->rendezvous, holder, &before,
+                                        &injected.environment, err);
+    berth_injected_fini(&injected);
+    return result;
+}
+
+static void close_mounts(struct supervisor *supervisor)
+{
+    if (supervisor->mounts >= 0)
+        close(supervisor->mounts);
+    supervisor->mounts = -1;
+}
+
+/* Let each task start a container of its own, WHY. The container of HOLDER was only for
+ * an inspection of the image, and ends. */
+static int separate(struct supervisor *supervisor, struct berth_holder holder,
+                    const struct berth_buf *after, const char *why,
+                    struct berth_err *err)
+{
+    struct berth_injected injected = {0};
+    int result = 0;
+
+    supervisor->apart = berth_rendezvous_tasks(supervisor->rendezvous);
+    if (berth_namespaces_differ(holder.pid, "user"))
+        result = inject(supervisor, holder, after, &injected, err);
+    else
+        result = precheck(supervisor, why, &injected, err);
+    berth_kill_holder(holder);
+    close_mounts(supervisor);
+    if (result == 0)
+        result = share_binding(supervisor, after, &injected, err);
+    berth_injected_fini(&injected);
+    return result < 0 ? -1
+                      : berth_rendezvous_separate(supervisor->rendezvous, why, err);
+}
+
+/* Returns why this step cannot use an outer user namespace, or NULL. */
+static const char *refuse_outer(const struct berth_launch *launch)
+{
+    if (launch->order->container.has_spaces)
+        return "a runtime makes namespaces of its own (--container-args)";
+    if (launch->unknown_user)
+        return "the node does not know the user";
+    return berth_runtime_refuses_root(launch->runtime);
+}
+
+/* Put several containers of a node into one outer user namespace, if there can be one.
+ * Root's runtime makes no user namespace, and needs none. */
+static int find_outer(struct supervisor *supervisor, struct berth_err *err)
+{
+    struct berth_start *start = &supervisor->start;
+    static const char mixed[] = "some programs of the step have no image";
+    const struct berth_order_container *container =
+        &supervisor->launch->order->container;
+    struct berth_outer *outer;
+
+    if (geteuid() == 0 || berth_rendezvous_why_forbidden(supervisor->rendezvous))
+        return 0;
+    if (container->hosts > 0)
+        berth_err_set(&supervisor->no_cma, "%s", mixed);
+    if (container->hosts > 0 || container->others == 0)
+        return 0;
+    if (!(outer = berth_rendezvous_outer(supervisor->rendezvous, err)))
+        return -1;
+    if (berth_outer_claim(outer))
+        berth_outer_make(outer, refuse_outer(supervisor->launch));
+    switch (
+        berth_outer_find(outer, start->deadline, &start->inner, &supervisor->no_cma)) {
+    case BERTH_OUTER_THERE:
+        supervisor->outer = *supervisor->launch;
+        supervisor->outer.is_outer = true;
+        start->launch = &supervisor->outer;
+        return 0;
+    case BERTH_OUTER_NONE:
+        return 0;
+    default:
+        return berth_err_set(err, BERTH_RENDEZVOUS_STARTER_KILLED);
+    }
+}
+
+/* End the process of berth_start_in(). Returns whether it had ended because the
+ * container lacks the task's directory. */
+static bool lacks_directory(const struct berth_start *start)
+{
+    siginfo_t info = {0};
+
+    if (start->runtime <= 0)
+        return false;
+    kill(start->runtime, SIGKILL);
+    return waitid(P_PID, (id_t)start->runtime, &info, WEXITED) == 0 &&
+           info.si_code == CLD_EXITED && info.si_status == BERTH_START_NO_DIRECTORY;
+}
+
+/* Start a copy of the job's container for QUESTION. Returns 0; 1 if the container lacks
+ * the directory of the task; -1 with a sentence in ERR if the job has no container. */
+static int copy_job(struct supervisor *supervisor,
+                    const struct berth_job_question *question,
+                    struct berth_holder *ret_holder, struct berth_buf *after,
+                    struct berth_err *err)
+{
+    struct berth_start *start = &supervisor->start;
+    struct berth_job_answer *job = &supervisor->job;
+
+    if (berth_job_ask(question, job, err) < 0)
+        return -1;
+    if (berth_start_in(start, job->holder, &job->after, !question->own_directory,
+                       err) == 0 &&
+        berth_start_await(start, ret_holder, after, err) == 0)
+        return 0;
+    berth_job_answer_fini(job);
+    return lacks_directory(start) ? 1 : -1;
+}
+
+/* Start a copy of the job's container, if the step asks for one. Returns false if the
+ * step needs a container of its own; no_job says why. */
+static bool start_in_job(struct supervisor *supervisor, struct berth_holder *ret_holder,
+                         struct berth_buf *after)
+{
+    const struct berth_launch *launch = supervisor->launch;
+    struct berth_start *start = &supervisor->start;
+    struct berth_job_question question = {
+        .launch = launch, .tasks = TASKS, .deadline = start->deadline};
+    struct berth_err *err = &supervisor->no_job;
+    const char *why;
+    int result;
+
+    if (!launch->order || !launch->order->job ||
+        berth_request_is_explained(launch->request))
+        return false;
+    why = berth_order_why_step(launch->order,
+                               berth_rendezvous_why_forbidden(supervisor->rendezvous));
+    if (why) {
+        berth_err_set(err, "%s", why);
+        return false;
+    }
+    while ((result = copy_job(supervisor, &question, ret_holder, after, err)) != 0) {
+        berth_start_fini(start);
+        start->runtime = 0;
+        if (result < 0 || question.own_directory)
+            return false;
+        question.own_directory = true;
+    }
+    *err->text = '\0';
+    return true;
+}
+
+/* Start a container for the step alone, and wait until berth-init runs in it. */
+static int start_own(struct supervisor *supervisor, struct berth_holder *ret_holder,
+                     struct berth_buf *after, struct berth_err *err)
+{
+    const struct berth_launch *launch = supervisor->launch;
+    struct berth_start *start = &supervisor->start;
+
+    if (berth_start(start, err) < 0)
+        return -1;
+    supervisor->servers.runtime = start->runtime;
+    supervisor->servers.socket = start->socket;
+    if (berth_start_await(start, ret_holder, after, err) < 0)
+        return -1;
+    supervisor->holder = *ret_holder;
+    if (start->inner >= 0)
+        berth_database_correct(*ret_holder, launch->request);
+    if (berth_servers_check(&supervisor->servers, launch->terms->image,
+                            launch->request->image, err) < 0)
+        return -1;
+    if (berth_servers_unpacked(&supervisor->servers, launch->request->image))
+        berth_rendezvous_set_unpacked(supervisor->rendezvous);
+    return 0;
+}
+
+/* Start the container, or copy that of the job; then let the tasks join it, or
+ * separate. */
+static int start_container(struct supervisor *supervisor, struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf after = {0};
+    const char *why = berth_rendezvous_why_forbidden(supervisor->rendezvous);
+    struct berth_holder holder;
+
+    if (find_outer(supervisor, err) < 0 ||
+        (!start_in_job(supervisor, &holder, &after) &&
+         start_own(supervisor, &holder, &after, err) < 0))
+        return -1;
+    supervisor->holder = holder;
+    supervisor->mounts = berth_holder_open(holder);
+    if (!why)
+        why = berth_join_why_not(holder.pid);
+    return why ? separate(supervisor, holder, &after, why, err)
+               : make_ready(supervisor, holder, &after, err);
+}
+
+/* The last task has ended. Kill what is left in the container, because nobody waits for
+ * it: a child that lives on, or a task whose slurmstepd was killed. The server of the
+ * image ends only when no process holds the container, the supervisor included. */
+static void end_container(struct supervisor *supervisor)
+{
+    supervisor->tasks_ended = true;
+    berth_serving_end(&supervisor->serving);
+    for (int i = 0; i < 2; i++)
+        if (supervisor->watchers[i].pid)
+            close(supervisor->watchers[i].end);
+    if (supervisor->hostcommand.server)
+        kill(supervisor->hostcommand.server, SIGKILL);
+    berth_kill_namespace(supervisor->mounts, supervisor->holder.pid);
+    close_mounts(supervisor);
+}
+
+/* The child PID has ended. The container is lost if PID is its runtime, or a server
+ * that was killed. The process that answers programs (hostcommand) may end in any way.
+ */
+static void register_end(struct supervisor *supervisor, pid_t pid, int status)
+{
+    bool is_runtime = pid == supervisor->start.runtime;
+
+    berth_serving_reaped(&supervisor->serving, pid, &supervisor->servers.usage);
+    if (is_runtime)
+        supervisor->runtime_ended = true;
+    if (pid == supervisor->hostcommand.server)
+        supervisor->hostcommand.server = 0;
+    else if ((is_runtime || (supervisor->servers.is_server && WIFSIGNALED(status))) &&
+             !supervisor->tasks_ended)
+        berth_rendezvous_lose(supervisor->rendezvous);
+}
+
+static void await_change(struct supervisor *supervisor, int milliseconds)
+{
+    struct pollfd fds[] = {
+        {.fd = supervisor->tasks_ended ? -1 : TASKS, .events = POLLIN},
+        {.fd = supervisor->job.socket, .events = POLLIN},
+        {.fd = supervisor->tasks_ended || supervisor->hostcommand.server
+                   ? -1
+                   : supervisor->hostcommand.socket,
+         .events = POLLIN}};
+
+    berth_servers_wait(fds, 3, milliseconds);
+    if (fds[0].revents)
+        end_container(supervisor);
+    if (fds[2].revents && !supervisor->tasks_ended)
+        berth_hostcommand_serve(&supervisor->hostcommand);
+    if (fds[1].revents) {
+        berth_job_answer_fini(&supervisor->job);
+        if (!supervisor->tasks_ended)
+            berth_rendezvous_lose(supervisor->rendezvous);
+    }
+}
+
+/* The runtime and the last task ended ROUNDS ago: end what should have ended with them.
+ * Servers get a signal that lets them unmount first. */
+static void end_left(struct supervisor *supervisor, int rounds)
+{
+    supervisor->servers.runtime =
+        getpid(); /* its orphans are children of this process now */
+    berth_servers_end(&supervisor->servers, rounds);
+    if (rounds >= BERTH_SERVERS_PATIENCE)
+        berth_kill_children();
+}
+
+/* Stay until the runtime, the traced servers and the last task have ended. The runtime
+ * ends the servers of its image before it ends. If it was killed, the servers serve the
+ * tasks that still run, and end after them. */
+static void stay(struct supervisor *supervisor)
+{
+    enum { LOOK_AGAIN_MS = 1000 };
+    int rounds = 0;
+    int status;
+    pid_t pid;
+
+    while ((pid = berth_servers_reap(&supervisor->servers, &status)) >= 0) {
+        bool both_ended = supervisor->runtime_ended && supervisor->tasks_ended;
+
+        if (pid > 0) {
+            register_end(supervisor, pid, status);
+            continue;
+        }
+        if (both_ended)
+            end_left(supervisor, rounds++);
+        await_change(supervisor, both_ended ? BERTH_SERVERS_ROUND_MS : LOOK_AGAIN_MS);
+    }
+    berth_servers_tidy(&supervisor->servers);
+    if (!supervisor->holder.pid)
+        berth_remains_clear(supervisor->launch->runtime);
+    while (!supervisor->tasks_ended)
+        await_change(supervisor, -1);
+    berth_serving_report(&supervisor->serving, supervisor->launch,
+                         supervisor->task_stderr);
+}
+
+/* End the start. If the container has started, kill its first process: the runtime then
+ * removes what it has made. If not, kill the runtime. */
+static void end_start(struct supervisor *supervisor)
+{
+    close_mounts(supervisor);
+    if (supervisor->holder.pid)
+        berth_kill_holder(supervisor->holder);
+    else if (supervisor->start.runtime > 0)
+        berth_kill_tree(supervisor->start.runtime);
+}
+
+/* Start the process that finds singletons, if it is of use. */
+static void watch_singletons(struct supervisor *supervisor)
+{
+    const struct berth_singletons singletons = {
+        .launch = supervisor->launch,
+        .holder = supervisor->apart ? 0 : supervisor->holder.pid,
+        .parent = supervisor->parent,
+        .task_stderr = supervisor->task_stderr};
+
+    if (!berth_request_is_explained(supervisor->launch->request) &&
+        !supervisor->has_host && berth_singletons_wanted(supervisor->launch))
+        berth_singletons_watch(&singletons, &supervisor->watchers[1]);
+}
+
+/* Measure the servers of the image; a copy of the job's container shares those of the
+ * job. */
+static void watch_serving(struct supervisor *supervisor)
+{
+    const struct berth_job_answer *job = &supervisor->job;
+
+    if (!supervisor->apart)
+        berth_serving_begin(&supervisor->serving, supervisor->launch,
+                            job->holder.pid ? job->holder.pid : supervisor->holder.pid);
+}
+
+static void run(void *data)
+{
+    struct supervisor *supervisor = data;
+    struct berth_err err;
+
+    if (berth_detach(supervisor->fds, DESCRIPTORS, &supervisor->mask) < 0)
+        return;
+    berth_cloexec_from(TASKS);
+    berth_hostcommand_open(supervisor->launch, &supervisor->hostcommand);
+    supervisor->hostcommand.mask = &supervisor->mask;
+    supervisor->start.programs = supervisor->hostcommand.programs;
+    berth_limits_raise(NULL);
+    berth_limits_set_cpus(berth_rendezvous_cpus(supervisor->rendezvous));
+    supervisor->rendezvous->memory = MEMORY;
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0,
+          0); /* orphans of the runtime become children of the supervisor */
+    supervisor->servers.reaper = getpid();
+    if (start_container(supervisor, &err) < 0) {
+        berth_rendezvous_fail(supervisor->rendezvous, &err);
+        end_start(supervisor);
+    } else {
+        watch_singletons(supervisor);
+        watch_serving(supervisor);
+    }
+    if (!supervisor->serving.holder)
+        close_stderr(supervisor);
+    stay(supervisor);
+}
+
+static void set_starter(void *data, pid_t pid)
+{
+    const struct supervisor *supervisor = data;
+
+    berth_rendezvous_set_starter(supervisor->rendezvous, pid);
+}
+
+int berth_supervisor_start(const struct berth_launch *launch,
+                           struct berth_rendezvous *rendezvous, struct berth_err *err)
+{
+    struct supervisor supervisor = {
+        .rendezvous = rendezvous,
+        .launch = launch,
+        .start = {.launch = launch,
+                  .mask = &supervisor.mask,
+                  .inner = -1,
+                  .programs = -1,
+                  .log = -1,
+                  .answer = -1,
+                  .tasks = TASKS,
+                  .seconds = berth_rendezvous_limit(rendezvous),
+                  .deadline = berth_rendezvous_deadline(rendezvous)},
+        .mounts = -1,
+        .job = {.socket = -1},
+        .task_stderr = STDERR,
+        .parent = getppid(),
+        .fds = {rendezvous->tasks, rendezvous->memory, rendezvous->ended,
+                STDERR_FILENO}};
+
+    return berth_detach_run(run, set_starter, &supervisor, err);
+}

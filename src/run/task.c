@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads what a task is to do, and prints why the task fails. */
+
+#include "run/task.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "request/launcher.h"
+#include "request/multiprog.h"
+#include "request/spell.h"
+#include "request/wire.h"
+#include "step/become.h"
+#include "step/report.h"
+
+extern char **environ;
+
+static char *node_name(void)
+{
+    const char *name = getenv(BERTH_TASK_NODE);
+    char host[256] = "this host";
+
+    if (name)
+        return strdup(name);
+    gethostname(host, sizeof(host) - 1);
+    return strdup(host);
+}
+
+/* With --multi-prog, options for the image stand in front of the command: skip them. */
+static int skip_options(struct berth_task *task, struct berth_err *err)
+{
+    const char *prefix = task->order.prefix ? task->order.prefix : "";
+    int count = task->order.step.ranks
+                    ? berth_multiprog_options(task->command, prefix, err)
+                    : 0;
+
+    if (count < 0)
+        return -1;
+    task->command += count;
+    return 0;
+}
+
+/* Read the order, and remove it from the environment. */
+static int read_order(struct berth_task *task, struct berth_err *err)
+{
+    const char *text = getenv(BERTH_TASK_ORDER);
+    struct berth_err why;
+
+    if (!text)
+        return berth_err_set(err, "berth-task is started by Slurm through the berth "
+                                  "plugin, not by hand; see spank_berth(8)");
+    if (berth_order_get(text, &task->order, &why) < 0)
+        return berth_err_set(err, BERTH_TASK_ORDER ": %s" BERTH_VARIABLE_ADVICE,
+                             why.text);
+    unsetenv(BERTH_TASK_ORDER);
+    return 0;
+}
+
+int berth_task_read(struct berth_task *task, char **argv, struct berth_err *err)
+{
+    const struct berth_request *request = &task->order.request;
+
+    task->node = node_name();
+    if (!task->node)
+        return berth_err_oom(err);
+    if (read_order(task, err) < 0)
+        return -1;
+    task->order.is_closed = berth_request_is_closed(request, environ);
+    task->runtime = berth_steal(&task->order.runtime);
+    task->directory = getcwd(NULL, 0);
+    task->environment = environ;
+    task->command = argv + 1;
+    if (task->order.argv0) {
+        argv[0] = task->order.argv0;
+        task->command = argv;
+    }
+    if (skip_options(task, err) < 0)
+        return -1;
+    if (asprintf(&task->place, "%s: image '%s'", task->node,
+                 request->image ? berth_request_name(request) : BERTH_NO_IMAGE) < 0)
+        return berth_err_oom(err);
+    if (!*task->command && request->entrypoint != BERTH_YES)
+        return berth_err_set(err, "no command given");
+    return 0;
+}
+
+struct berth_rendezvous berth_task_rendezvous(const struct berth_task *task)
+{
+    const struct berth_order *order = &task->order;
+
+    return (struct berth_rendezvous){.slot = order->container.number,
+                                     .memory = order->memory,
+                                     .tasks = order->tasks,
+                                     .ended = order->ended};
+}
+
+/* Refuse --mpi-bind=launch where the container has no srun (job/hostserver.h),
+ * with which the mpirun starts its daemons.
+ */
+static int check_launch(const struct berth_order *order, struct berth_err *err)
+{
+    const char *inside = order->terms.inside;
+    const char *why = NULL;
+
+    if (!berth_request_mpi_is(&order->request, BERTH_MODE_LAUNCH))
+        return 0;
+    if (!order->step.nodes)
+        why = "berth run is not a step of Slurm";
+    else if (order->is_closed)
+        why = "--contain or --containall closes the container";
+    else if (inside && strcmp(inside, "deny") == 0)
+        why = "the site denies it (inside: deny)";
+    if (!why)
+        return 0;
+    return berth_err_set(err,
+                         "--mpi-bind=launch: the image gets no srun, with which its "
+                         "mpirun starts daemons: %s; let srun start the ranks "
+                         "(--mpi-bind=hybrid), or stay on one node (--mpi-bind=local)",
+                         why);
+}
+
+int berth_task_hide_launcher(struct berth_task *task, struct berth_err *err)
+{
+    static struct berth_strvec shown; /* the process's environment from now on */
+    int fd = berth_launcher_descriptor(environ);
+    struct stat status;
+
+    if (!berth_request_starts_mpirun(&task->order.request))
+        return 0;
+    if (check_launch(&task->order, err) < 0)
+        return -1;
+    if (fd >= 0 && fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode))
+        close(fd);
+    if (berth_launcher_environment(&task->order.request, environ,
+                                   &task->order.allocation, &shown, err) < 0)
+        return -1;
+    environ = shown.items;
+    /* commands of the host see the job, too; an account lists the difference */
+    if (berth_request_mpi_is(&task->order.request, BERTH_MODE_LAUNCH) &&
+        !berth_request_is_explained(&task->order.request))
+        task->environment = environ;
+    return 0;
+}
+
+void berth_task_fail(const struct berth_task *task, struct berth_err *err)
+{
+    berth_spell_options(task->order.prefix ? task->order.prefix : "", err);
+    berth_report(task->order.report, task->node ? task->node : "berth-task", err);
+}
+
+int berth_task_end(const struct berth_task *task, int status, struct berth_err *err)
+{
+    if (status != 0 && *err->text)
+        berth_task_fail(task, err);
+    return status < 0 ? BERTH_REFUSED : status;
+}

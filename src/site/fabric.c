@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Decides which mounts the MPI or fabric of a request needs besides libraries, and
+ * whether a conflict forbids an MPI. Reads nothing. */
+
+#include "site/fabric.h"
+
+#include <fnmatch.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/environ.h"
+#include "base/text.h"
+#include "request/mount.h"
+#include "site/mountrules.h"
+
+bool berth_fabric_may_use(const struct berth_profile *profile,
+                          const struct berth_request *request)
+{
+    if (profile->kind == BERTH_PROFILE_LIBRARIES)
+        return berth_request_lists_library(request, profile->name) ||
+               berth_request_lists_library(request, profile->stack);
+    if (profile->kind == BERTH_PROFILE_FABRIC)
+        return berth_request_has_fabric(request) &&
+               (!berth_request_names_fabric(request) ||
+                berth_profile_is_called(profile, request->fabric));
+    if (!berth_request_mpi_may_host(request))
+        return false;
+    return !berth_request_mpi_is(request, BERTH_MODE_NAME) ||
+           berth_profile_is_called(profile, request->mpi);
+}
+
+static int add_bind(const char *text, struct berth_strvec *binds, struct berth_err *err)
+{
+    return berth_mountrules_has_destination(binds, text)
+               ? 0
+               : berth_mount_append(text, NULL, binds, err);
+}
+
+int berth_fabric_list(const struct berth_profile *profiles,
+                      const struct berth_request *request, struct berth_strvec *binds,
+                      struct berth_strvec *devices, struct berth_err *err)
+{
+    for (; profiles->name; profiles++) {
+        const char *const *bind = profiles->binds;
+        const char *const *device = profiles->devices;
+
+        if (!berth_fabric_may_use(profiles, request))
+            continue;
+        for (; bind && *bind; bind++)
+            if (add_bind(*bind, binds, err) < 0)
+                return berth_err_at(err, "profile '%s': binds", profiles->name);
+        for (; device && *device; device++)
+            berth_strvec_push_once(devices, *device);
+    }
+    return devices->failed ? berth_err_oom(err) : 0;
+}
+
+/* Does ENV have a variable NAME, or NAME with a value like PATTERN, as RULE (NAME or
+ * NAME=PATTERN) says? Values that berth sets do not count. */
+static bool is_set(char *const *env, const char *rule)
+{
+    const char *value = berth_environ_value(env, rule);
+    const char *pattern = strchr(rule, '=');
+
+    return value && !berth_text_starts(value, "/.berth/") &&
+           (!pattern || fnmatch(pattern + 1, value, 0) == 0);
+}
+
+static const char *find_library(const struct berth_closure *closure,
+                                const char *pattern)
+{
+    for (size_t i = 0; i < closure->count; i++)
+        if (fnmatch(pattern, closure->items[i].soname, 0) == 0)
+            return closure->items[i].soname;
+    return NULL;
+}
+
+static int check_conflicts(const struct berth_fabric *fabric, struct berth_err *err)
+{
+    const struct berth_profile *profile = fabric->profile;
+    const char *const *rule = profile->conflicts.variables;
+    const char *const *pattern = profile->conflicts.libraries;
+
+    for (; rule && *rule; rule++)
+        if (is_set(fabric->env, *rule))
+            return berth_err_set(
+                err,
+                "the host's %s does not go with the variable %s, which "
+                "is set (profile '%s'); unset it, or choose "
+                "--mpi-bind=hybrid",
+                fabric->version, *rule, profile->name);
+    for (; pattern && *pattern; pattern++) {
+        const char *library = find_library(fabric->closure, *pattern);
+
+        if (library)
+            return berth_err_set(err,
+                                 "the host's %s does not go with '%s', which the "
+                                 "program is linked with (profile '%s'); choose "
+                                 "--mpi-bind=hybrid",
+                                 fabric->version, library, profile->name);
+    }
+    return 0;
+}
+
+int berth_fabric_check(const struct berth_fabric *fabric, struct berth_err *err)
+{
+    if (fabric->keep_glibc &&
+        fabric->verdict->answer == BERTH_VERDICT_YES_WITH_HOST_GLIBC)
+        return berth_err_set(err,
+                             "%s, which this site does not allow (%s); build the "
+                             "image on a newer distribution, or choose "
+                             "--mpi-bind=hybrid",
+                             fabric->verdict->because.text, fabric->keep_glibc);
+    return check_conflicts(fabric, err);
+}

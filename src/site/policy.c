@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Decides what a site allows a user and what the site adds: makes the request that
+ * runs. Reads no file: what is on the node comes as facts. */
+
+#include "site/policy.h"
+
+#include <string.h>
+
+#include "base/environ.h"
+#include "site/flags.h"
+#include "request/mount.h"
+#include "site/mountrules.h"
+#include "site/origin.h"
+#include "site/rules.h"
+
+static void check_mounts(const struct berth_site *site, const char *key,
+                         const struct berth_strvec *mounts, struct berth_strvec *faults)
+{
+    for (size_t i = 0; i < mounts->count; i++) {
+        const char *text = mounts->items[i];
+        BERTH_MOUNT struct berth_mount mount = {0};
+        struct berth_err err;
+
+        if (berth_mount_parse(text, NULL, &mount, &err) == 0)
+            continue;
+        berth_err_at(&err, "%s: %s", berth_site_where(site, key, text), key);
+        berth_strvec_push(faults, err.text);
+    }
+}
+
+void berth_policy_faults(const struct berth_site *site, struct berth_strvec *faults)
+{
+    berth_rules_faults(site, faults);
+    check_mounts(site, "mounts.forced", &site->mounts.forced, faults);
+    check_mounts(site, "mounts.default", &site->mounts.defaults, faults);
+}
+
+int berth_policy_check(const struct berth_site *site, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec faults = {0};
+
+    berth_policy_faults(site, &faults);
+    if (faults.failed)
+        return berth_err_oom(err);
+    return faults.count ? berth_err_set(err, "%s", faults.items[0]) : 0;
+}
+
+/* Is ITEM (NAME or NAME=VALUE) the variable NAME? */
+static bool is_variable(const char *item, const char *name)
+{
+    size_t length = strcspn(item, "=");
+
+    return strlen(name) == length && strncmp(item, name, length) == 0;
+}
+
+static bool unsets(const struct berth_site *site, const char *item)
+{
+    for (size_t i = 0; i < site->environment.unset.count; i++)
+        if (is_variable(item, site->environment.unset.items[i]))
+            return true;
+    return false;
+}
+
+/* Appends the site's variables. If the task has a variable, only the name is appended,
+ * so that the task's value passes, also with --cleanenv. A variable that the site
+ * unsets in tasks gets the site's value. */
+static void put_variables(const struct berth_site *site, char *const *environment,
+                          struct berth_strvec *ret)
+{
+    for (size_t i = 0; i < site->environment.set.count; i++) {
+        const char *item = site->environment.set.items[i];
+        bool is_kept = berth_environ_value(environment, item) && !unsets(site, item);
+
+        berth_strvec_pushf(ret, "%.*s", (int)strcspn(item, is_kept ? "=" : ""), item);
+    }
+}
+
+/* Adds the site's values for what the user leaves unsaid. */
+static int add_defaults(const struct berth_site *site,
+                        const struct berth_policy_facts *facts,
+                        struct berth_request *ret, struct berth_err *err)
+{
+    const struct berth_strvec *partitions = &site->mpi.partitions;
+    const char *mode = site->mpi.mode;
+
+    for (size_t i = 0; i + 1 < partitions->count; i += 2)
+        if (facts->partition && strcmp(partitions->items[i], facts->partition) == 0)
+            mode = partitions->items[i + 1];
+    put_variables(site, facts->environment, &ret->env);
+    if (ret->env.failed)
+        return berth_err_oom(err);
+    if (site->runtime.lifetime == BERTH_LASTS_JOB &&
+        berth_request_parse(ret, BERTH_OPTION_LIFETIME, BERTH_LIFETIME_JOB, NULL, err) <
+            0)
+        return -1;
+    if (site->mpi.fabric &&
+        berth_request_parse(ret, BERTH_OPTION_FABRIC, site->mpi.fabric, NULL, err) < 0)
+        return -1;
+    return mode ? berth_request_parse(ret, BERTH_OPTION_MPI, mode, NULL, err) : 0;
+}
+
+/* Appends the user's mounts that no rule replaces, those of rules, and the site's,
+ * which berth_policy_check() has checked. */
+static void put_mounts(const struct berth_site *site,
+                       const struct berth_policy_facts *facts,
+                       const struct berth_strvec *users,
+                       const struct berth_strvec *forced, struct berth_strvec *ret)
+{
+    for (size_t i = 0; i < users->count; i++)
+        if (!berth_mountrules_has_destination(forced, users->items[i]))
+            berth_strvec_push(ret, users->items[i]);
+    berth_strvec_append(ret, forced);
+    for (size_t i = 0; facts->present && i < facts->present->count; i++)
+        if (!berth_mountrules_has_destination(ret, facts->present->items[i]) &&
+            !berth_mountrules_has_destination(&site->mounts.forced,
+                                              facts->present->items[i]))
+            berth_mount_append(facts->present->items[i], NULL, ret, NULL);
+    for (size_t i = 0; i < site->mounts.forced.count; i++)
+        if (!berth_mountrules_has_destination(forced, site->mounts.forced.items[i]))
+            berth_mount_append(site->mounts.forced.items[i], NULL, ret, NULL);
+}
+
+/* Appends the user's mounts. If the site forbids paths, the source becomes the real
+ * path, so that a symbolic link that changes later has no effect. */
+static int list_sources(const struct berth_site *site,
+                        const struct berth_policy_facts *facts,
+                        const struct berth_request *request, struct berth_strvec *ret,
+                        struct berth_err *err)
+{
+    for (size_t i = 0; i < request->mounts.count; i++) {
+        const char *real =
+            facts->sources && i < facts->sources->count && site->mounts.forbidden.count
+                ? facts->sources->items[i]
+                : "";
+        BERTH_MOUNT struct berth_mount mount = {0};
+
+        if (berth_mount_parse(request->mounts.items[i], NULL, &mount, err) < 0)
+            return -1;
+        berth_mount_push(&mount, *real ? real : NULL, ret);
+    }
+    return ret->failed ? berth_err_oom(err) : 0;
+}
+
+/* Refuses flags and variables that the site forbids on every node. */
+static int check_words(const struct berth_site *site,
+                       const struct berth_request *request, struct berth_err *err)
+{
+    const struct berth_strvec *unset = &site->environment.unset;
+
+    if (berth_flags_check_args(site, &request->args, err) < 0)
+        return -1;
+    for (size_t i = 0; i < request->env.count; i++)
+        for (size_t j = 0; j < unset->count; j++)
+            if (is_variable(request->env.items[i], unset->items[j])) {
+                berth_err_set(err,
+                              "--container-env: '%s': this site unsets it in every "
+                              "container; leave it out",
+                              unset->items[j]);
+                return berth_site_cite(site, "environment.unset", unset->items[j], err);
+            }
+    return 0;
+}
+
+static int check_uri(const struct berth_site *site, const struct berth_request *request,
+                     struct berth_err *err)
+{
+    return request->uri ? berth_origin_check(site, request->uri, err) : 0;
+}
+
+bool berth_policy_may_set_image(const struct berth_site *site)
+{
+    return berth_rules_have(site, BERTH_OPTION_IMAGE);
+}
+
+bool berth_policy_may_set_mpi(const struct berth_site *site)
+{
+    return berth_rules_have(site, BERTH_OPTION_MPI) || site->mpi.mode ||
+           berth_rules_have(site, BERTH_OPTION_FABRIC) || site->mpi.fabric ||
+           site->mpi.partitions.count;
+}
+
+static bool is_chosen(const char *mode)
+{
+    const struct berth_request request = {.mpi = (char *)mode};
+
+    return berth_request_mpi_chosen(&request);
+}
+
+bool berth_policy_may_join_ranks(const struct berth_site *site, enum berth_choice asked)
+{
+    const struct berth_strvec *partitions = &site->mpi.partitions;
+    const char *fabric = site->mpi.fabric;
+    bool is_default =
+        is_chosen(site->mpi.mode) || (fabric && strcmp(fabric, BERTH_FABRIC_OFF) != 0);
+
+    for (size_t i = 0; i + 1 < partitions->count; i += 2)
+        is_default |= is_chosen(partitions->items[i + 1]);
+    return (asked == BERTH_UNSAID && is_default) ||
+           berth_rules_have(site, BERTH_OPTION_MPI) ||
+           berth_rules_have(site, BERTH_OPTION_FABRIC);
+}
+
+bool berth_policy_may_last_job(const struct berth_site *site, const char *said)
+{
+    if (berth_rules_have(site, BERTH_OPTION_LIFETIME))
+        return true;
+    return said ? strcmp(said, BERTH_LIFETIME_JOB) == 0
+                : site->runtime.lifetime == BERTH_LASTS_JOB;
+}
+
+int berth_policy_check_early(const struct berth_site *site,
+                             const struct berth_request *request,
+                             char *const *environment, struct berth_err *err)
+{
+    if (berth_policy_check(site, err) < 0)
+        return -1;
+    if (!berth_request_has_container(request))
+        return 0;
+    if (check_words(site, request, err) < 0 ||
+        berth_rules_refuse(site, NULL, request, err) < 0 ||
+        (environment && berth_flags_check_environment(site, environment, err) < 0) ||
+        berth_mountrules_check_flags(site, request, environment, err) < 0 ||
+        berth_mountrules_check(site, &request->mounts, NULL, err) < 0)
+        return -1;
+    return berth_policy_may_set_image(site) ? 0 : check_uri(site, request, err);
+}
+
+/* Merges FORCED over REQUEST over the site's defaults. The runtime gets the flags of
+ * the site, those of rules, and the user's: a later flag may win. */
+static int merge_layers(const struct berth_site *site,
+                        const struct berth_policy_facts *facts,
+                        const struct berth_request *request,
+                        const struct berth_request *forced, struct berth_request *ret,
+                        struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec users = {0};
+
+    if (add_defaults(site, facts, ret, err) < 0 ||
+        berth_request_merge(ret, request, err) < 0 ||
+        berth_request_merge(ret, forced, err) < 0 ||
+        list_sources(site, facts, request, &users, err) < 0)
+        return -1;
+    berth_strvec_fini(&ret->mounts);
+    berth_strvec_fini(&ret->args);
+    put_mounts(site, facts, &users, &forced->mounts, &ret->mounts);
+    berth_strvec_append(&ret->args, &site->runtime.args);
+    berth_strvec_append(&ret->args, &forced->args);
+    berth_strvec_append(&ret->args, &request->args);
+    return ret->mounts.failed || ret->args.failed ? berth_err_oom(err) : 0;
+}
+
+int berth_policy_apply(const struct berth_site *site,
+                       const struct berth_policy_facts *facts,
+                       const struct berth_request *request, struct berth_request *ret,
+                       struct berth_err *err)
+{
+    const struct berth_rules_job job = {facts->partition, facts->account};
+    BERTH_REQUEST struct berth_request forced = {0};
+    BERTH_REQUEST struct berth_request whole = {0};
+
+    if (!berth_request_has_container(request))
+        return berth_request_merge(ret, request, err);
+    if (berth_policy_check(site, err) < 0 || check_words(site, request, err) < 0 ||
+        berth_rules_refuse(site, &job, request, err) < 0 ||
+        berth_flags_check_environment(site, facts->environment, err) < 0 ||
+        berth_mountrules_check_flags(site, request, facts->environment, err) < 0 ||
+        berth_mountrules_check(site, facts->mounts, facts->sources, err) < 0 ||
+        (facts->sources && berth_mountrules_check_sources(
+                               site, facts->mounts, facts->sources,
+                               request->mounts.count, facts->named, err) < 0) ||
+        berth_rules_apply(site, &job, &forced, err) < 0 ||
+        merge_layers(site, facts, request, &forced, &whole, err) < 0 ||
+        berth_request_apply_fabric(&whole, request->fabric || forced.fabric, err) < 0 ||
+        check_uri(site, &whole, err) < 0)
+        return -1;
+    *ret = whole;
+    whole = (struct berth_request){0};
+    return 0;
+}

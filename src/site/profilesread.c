@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the profiles of a site from their files. */
+
+#include "site/profilesread.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/choice.h"
+#include "base/cleanup.h"
+#include "request/mode.h"
+#include "base/suggest.h"
+#include "site/trusted.h"
+
+static int is_profile(const struct dirent *entry)
+{
+    const char *dot = strrchr(entry->d_name, '.');
+
+    return entry->d_name[0] != '.' && dot && strcmp(dot, ".yaml") == 0;
+}
+
+static int read_file(const char *path, uid_t owner, struct berth_profile_set *set,
+                     struct berth_strvec *faults, struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf buf = {0};
+    struct berth_err why;
+    int missing;
+    BERTH_CLOSE int fd = berth_trusted_open(path, owner, &missing, &why);
+
+    if (fd < 0 || berth_trusted_read(fd, path, &buf, &why) < 0) {
+        berth_strvec_push(faults, why.text);
+        return faults->failed ? berth_err_oom(err) : 0;
+    }
+    return berth_profile_read(path, buf.text ? buf.text : "", buf.used, set, faults,
+                              err);
+}
+
+static int read_directory(const char *directory, uid_t owner,
+                          struct berth_profile_set *set, struct berth_strvec *faults,
+                          struct berth_err *err)
+{
+    struct dirent **entries = NULL;
+    int count = scandir(directory, &entries, is_profile, alphasort);
+    int result = 0;
+
+    if (count < 0 && errno != ENOENT)
+        berth_strvec_pushf(faults, "%s: %s", directory, strerror(errno));
+    for (int i = 0; i < count; i++) {
+        BERTH_FREE char *path = NULL;
+
+        if (asprintf(&path, "%s/%s", directory, entries[i]->d_name) < 0)
+            path = NULL;
+        if (result == 0)
+            result =
+                path ? read_file(path, owner, set, faults, err) : berth_err_oom(err);
+        free(entries[i]);
+    }
+    free(entries);
+    return result;
+}
+
+/* Append to NAMES the names by which users and sites may choose a stack. */
+static void list_names(const struct berth_profile_set *set, struct berth_strvec *names)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        if (set->items[i].kind != BERTH_PROFILE_MPI)
+            continue;
+        berth_strvec_push_once(names, set->items[i].stack);
+        berth_strvec_push_once(names, set->items[i].name);
+    }
+}
+
+/* Check that each name in SAID (name, FILE:LINE: KEY, ...) is one of NAMES, which are
+ * of KIND. */
+static int check_said(const struct berth_strvec *said, const char *kind,
+                      const struct berth_strvec *names, struct berth_strvec *faults,
+                      struct berth_err *err)
+{
+    struct berth_err why;
+
+    for (size_t i = 0; i + 1 < said->count; i += 2) {
+        if (berth_strvec_has(names, said->items[i]))
+            continue;
+        berth_suggest(said->items[i], kind, (const char *const *)names->items, &why);
+        berth_err_at(&why, "%s", said->items[i + 1]);
+        berth_strvec_push(faults, why.text);
+    }
+    return faults->failed ? berth_err_oom(err) : 0;
+}
+
+/* Check the names in TERMS. `modes` may have modes of --mpi-bind, too; `order` may not.
+ */
+static int check_names(const struct berth_terms *terms,
+                       const struct berth_profile_set *set, struct berth_strvec *faults,
+                       struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec stacks = {0};
+    BERTH_STRVEC struct berth_strvec modes = {0};
+
+    list_names(set, &stacks);
+    berth_choice_split(BERTH_MODE_WORDS, &modes);
+    berth_strvec_append(&modes, &stacks);
+    if (stacks.failed || modes.failed)
+        return berth_err_oom(err);
+    if (check_said(&terms->modes, "a mode, MPI stack or profile", &modes, faults, err) <
+        0)
+        return -1;
+    return check_said(&terms->order, "an MPI stack or profile", &stacks, faults, err);
+}
+
+int berth_profiles_faults(const struct berth_terms *terms, uid_t owner,
+                          struct berth_profile_set *ret, struct berth_strvec *faults,
+                          struct berth_err *err)
+{
+    struct berth_profile_set set = {0};
+    size_t before = faults->count;
+
+    if ((terms->profiles &&
+         read_directory(terms->profiles, owner, &set, faults, err) < 0) ||
+        berth_profile_complete(&set, err) < 0 ||
+        (faults->count == before && check_names(terms, &set, faults, err) < 0)) {
+        berth_profile_set_fini(&set);
+        return -1;
+    }
+    *ret = set;
+    return 0;
+}
+
+int berth_profiles_read(const struct berth_terms *terms, uid_t owner,
+                        struct berth_profile_set *ret, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec faults = {0};
+    BERTH_PROFILE_SET struct berth_profile_set set = {0};
+
+    if (berth_profiles_faults(terms, owner, &set, &faults, err) < 0)
+        return -1;
+    if (faults.count > 0)
+        return berth_err_set(err, "%s", faults.items[0]);
+    *ret = set;
+    set = (struct berth_profile_set){0};
+    return 0;
+}

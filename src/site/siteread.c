@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads berth.yaml. */
+
+#include "site/siteread.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "site/schema.h"
+#include "site/trusted.h"
+
+uid_t berth_site_owner(void)
+{
+    static const char here; /* in the program or plugin with this code */
+    struct stat facts;
+    Dl_info info;
+
+    if (!dladdr(&here, &info) || !info.dli_fname || *info.dli_fname != '/' ||
+        stat(info.dli_fname, &facts) < 0)
+        return stat("/proc/self/exe", &facts) < 0 ? 0 : facts.st_uid;
+    return facts.st_uid;
+}
+
+/* Set the default of the directory of profiles: profiles.d beside FILE. */
+static int place_profiles(const char *file, struct berth_site *site,
+                          struct berth_err *err)
+{
+    const char *slash = strrchr(file, '/');
+
+    if (!site->profiles_dir && asprintf(&site->profiles_dir, "%.*s/profiles.d",
+                                        slash ? (int)(slash - file) : 0, file) < 0) {
+        site->profiles_dir = NULL;
+        return berth_err_oom(err);
+    }
+    return 0;
+}
+
+int berth_site_faults(const char *path, uid_t owner, struct berth_site *ret,
+                      struct berth_strvec *faults, struct berth_err *err)
+{
+    const char *place = path ? path : BERTH_SITE_FILE;
+    BERTH_BUF struct berth_buf buf = {0};
+    struct berth_err why;
+    int missing;
+    BERTH_CLOSE int fd = berth_trusted_open(place, owner, &missing, &why);
+
+    *ret = berth_site_default();
+    if (fd < 0 && missing && !path)
+        return place_profiles(place, ret, err);
+    if (fd < 0 || berth_trusted_read(fd, place, &buf, &why) < 0) {
+        berth_strvec_push(faults, why.text);
+        return faults->failed ? berth_err_oom(err) : 0;
+    }
+    if (berth_schema_read(place, buf.text ? buf.text : "", buf.used, ret, faults, err) <
+        0)
+        return -1;
+    return place_profiles(place, ret, err);
+}
+
+int berth_site_read(const char *path, uid_t owner, struct berth_site *ret,
+                    struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec faults = {0};
+
+    if (berth_site_faults(path, owner, ret, &faults, err) < 0)
+        return -1;
+    if (faults.count == 0)
+        return 0;
+    berth_site_fini(ret);
+    *ret = berth_site_default();
+    return berth_err_set(err, "%s", faults.items[0]);
+}

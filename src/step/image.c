@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checks whether a path is a SIF file or a sandbox directory, before a runtime is
+ * started: the runtime would report a fault late, once for each task, and in words
+ * about itself. */
+
+#include "step/image.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "request/missing.h"
+#include "base/opened.h"
+#include "base/text.h"
+#include "step/runtime.h"
+
+/* The SIF global header and its descriptors, little-endian (SIF specification, "SIF
+ * file format"; offsets from the start of the file and of a descriptor). */
+enum {
+    SIF_HEADER_SIZE = 128,
+    SIF_MAGIC_AT = 32,
+    SIF_ARCH_AT = 45,
+    SIF_ID_AT = 48,
+    SIF_ID_SIZE = 16,
+    SIF_TOTAL_AT = 88,
+    SIF_DESCRIPTORS_AT = 96,
+    SIF_DESCRIPTOR_SIZE = 585,
+    SIF_USED_AT = 4,
+    SIF_OFFSET_AT = 17,
+    SIF_SIZE_AT = 25,
+    SIF_TYPE_PARTITION = 0x4004,
+    SIF_TYPE_OCI_INDEX = 0x400A,
+    SIF_DESCRIPTORS_MAX = 4096
+};
+
+enum { TAR_MAGIC_AT = 257, TAR_END = TAR_MAGIC_AT + 5 };
+
+static const struct format {
+    const char *name;
+    const char *ending; /* of a file name; NULL: only the magic counts */
+    size_t at;
+    const char *magic;
+    const char *source; /* in front of the path, for `build` */
+} formats[] = {
+    {"a squashfs file", NULL, 0, "hsqs", ""},
+    {"a tar file", NULL, TAR_MAGIC_AT, "ustar", "docker-archive:"},
+    {"a recipe", ".def", 0, "Bootstrap:", ""},
+    {"a recipe", NULL, 0, "BootStrap:", ""},
+};
+
+static const struct format *find_format(const char *path, int fd)
+{
+    char start[TAR_END] = {0};
+
+    if (pread(fd, start, sizeof(start), 0) <= 0)
+        return NULL;
+    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+        if (memcmp(start + formats[i].at, formats[i].magic, strlen(formats[i].magic)) ==
+                0 ||
+            (formats[i].ending && berth_text_ends(path, formats[i].ending)))
+            return &formats[i];
+    return NULL;
+}
+
+/* The name of this host's runtime, in *RET_PATH, which the caller frees, or a constant.
+ */
+static const char *find_runtime(char **ret_path)
+{
+    if (berth_runtime_find(NULL, getenv("PATH"), ret_path, NULL) < 0)
+        return "apptainer";
+    return berth_text_base(*ret_path);
+}
+
+/* Refuse the file at PATH, open at FD, which is not a SIF file: the sentence in ERR
+ * (may be NULL) says what the file is, and how to build an image from it. */
+static int refuse_file(const char *path, int fd, struct berth_err *err)
+{
+    BERTH_FREE char *runtime = NULL;
+    const struct format *format;
+
+    if (!err)
+        return -1;
+    format = find_format(path, fd);
+    if (!format)
+        return berth_err_set(err,
+                             "image '%s': not an image; expected a SIF file (made by "
+                             "'apptainer build' or 'singularity build') or a sandbox "
+                             "directory",
+                             path);
+    return berth_err_set(
+        err,
+        "image '%s': %s, not an image; build an image from it: %s build "
+        "image.sif %s%s",
+        path, format->name, find_runtime(&runtime), format->source, path);
+}
+
+/* Refuse the directory at PATH, which is not a root file system. */
+static int refuse_directory(const char *path, struct berth_err *err)
+{
+    BERTH_FREE char *runtime = NULL;
+
+    if (!err)
+        return -1;
+    return berth_err_set(err,
+                         "image '%s': the directory holds no root file system (no bin, "
+                         "usr, etc, lib); expected a sandbox made by '%s build "
+                         "--sandbox'",
+                         path, find_runtime(&runtime));
+}
+
+static const struct {
+    const char *code; /* in the SIF header */
+    const char *name; /* as `uname -m` prints it */
+} architectures[] = {
+    {"01", "i686"},  {"02", "x86_64"},  {"03", "armv7l"}, {"04", "aarch64"},
+    {"05", "ppc64"}, {"06", "ppc64le"}, {"11", "s390x"},  {"12", "riscv64"},
+};
+
+static uint64_t read_le(const unsigned char *bytes, int count)
+{
+    uint64_t value = 0;
+
+    for (int i = count - 1; i >= 0; i--)
+        value = value << 8 | bytes[i];
+    return value;
+}
+
+static bool read_exactly(int fd, void *bytes, size_t count, off_t at)
+{
+    ssize_t got;
+
+    do
+        got = pread(fd, bytes, count, at);
+    while (got < 0 && errno == EINTR);
+    return got == (ssize_t)count;
+}
+
+static int refuse_cut(const char *path, struct berth_err *err)
+{
+    return berth_err_set(err, "image '%s': the file is cut short; copy it again", path);
+}
+
+/* The machine in a SIF header; NULL: it is not in the list. */
+static const char *machine_of(const unsigned char *header)
+{
+    const char *code = (const char *)header + SIF_ARCH_AT;
+
+    for (size_t i = 0; i < sizeof(architectures) / sizeof(architectures[0]); i++)
+        if (memcmp(code, architectures[i].code, 2) == 0)
+            return architectures[i].name;
+    return NULL;
+}
+
+int berth_image_check_machine(const char *path, const struct berth_image *image,
+                              struct berth_err *err)
+{
+    struct utsname host;
+
+    if (!image->machine || uname(&host) < 0 ||
+        strcmp(host.machine, image->machine) == 0)
+        return 0;
+    return berth_err_set(
+        err,
+        "image '%s': it is for %s and this machine is %s; use an image "
+        "for %s",
+        path, image->machine, host.machine, host.machine);
+}
+
+/* Check that each part of the SIF file is inside its SIZE bytes, and that one part is a
+ * file system. */
+static int check_parts(const char *path, int fd, const unsigned char *header,
+                       uint64_t size, struct berth_err *err)
+{
+    uint64_t total = read_le(header + SIF_TOTAL_AT, 8);
+    uint64_t start = read_le(header + SIF_DESCRIPTORS_AT, 8);
+    bool partition = false;
+    bool oci = false;
+
+    if (total > SIF_DESCRIPTORS_MAX || start > size)
+        return refuse_cut(path, err);
+    for (uint64_t i = 0; i < total; i++) {
+        unsigned char part[SIF_DESCRIPTOR_SIZE];
+        uint64_t at, count;
+
+        if (!read_exactly(fd, part, sizeof(part),
+                          (off_t)(start + i * SIF_DESCRIPTOR_SIZE)))
+            return refuse_cut(path, err);
+        if (!part[SIF_USED_AT])
+            continue;
+        at = read_le(part + SIF_OFFSET_AT, 8);
+        count = read_le(part + SIF_SIZE_AT, 8);
+        if (at > size || count > size - at)
+            return refuse_cut(path, err);
+        partition |= read_le(part, 4) == SIF_TYPE_PARTITION;
+        oci |= read_le(part, 4) == SIF_TYPE_OCI_INDEX;
+    }
+    if (!partition && oci)
+        return berth_err_set(err,
+                             "image '%s': an OCI-SIF file, which SingularityCE runs "
+                             "with --oci only; make one without: singularity pull "
+                             "--no-oci",
+                             path);
+    if (!partition)
+        return berth_err_set(err,
+                             "image '%s': a SIF file without a file system in it; "
+                             "build it again",
+                             path);
+    return 0;
+}
+
+static int check_file(const char *path, int fd, uint64_t size,
+                      struct berth_image *ret_image, struct berth_err *err)
+{
+    unsigned char header[SIF_HEADER_SIZE];
+
+    if (size == 0)
+        return berth_err_set(err, "image '%s': the file is empty; copy it again", path);
+    if (!read_exactly(fd, header, sizeof(header), 0) ||
+        memcmp(header + SIF_MAGIC_AT, "SIF_MAGIC", 10) != 0)
+        return refuse_file(path, fd, err);
+    ret_image->machine = machine_of(header);
+    return check_parts(path, fd, header, size, err);
+}
+
+static int check_directory(const char *path, int fd, struct berth_err *err)
+{
+    static const char *const signs[] = {".singularity.d", "bin", "usr", "etc", "lib",
+                                        "lib64"};
+
+    for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++)
+        if (faccessat(fd, signs[i], F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+            return 0;
+    if (errno == EACCES)
+        return berth_err_set(err,
+                             "image '%s': you may not enter the directory; ask its "
+                             "owner for r and x permission",
+                             path);
+    return refuse_directory(path, err);
+}
+
+static int refuse_open(const char *path, int number, int *ret_missing,
+                       struct berth_err *err)
+{
+    if (number == ENOENT || number == ENOTDIR) {
+        if (ret_missing)
+            *ret_missing = 1;
+        return err ? berth_missing_explain(path, err) : -1;
+    }
+    if (number == EACCES)
+        return berth_err_set(err,
+                             "image '%s': you may not read it; ask its owner for r "
+                             "permission (and x on the directories above)",
+                             path);
+    return berth_err_set(err, BERTH_OPENED_FAILED, path, strerror(number));
+}
+
+int berth_image_probe(const char *path, struct berth_image *ret_image, int *ret_missing,
+                      struct berth_err *err)
+{
+    BERTH_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat st;
+
+    *ret_image = (struct berth_image){0};
+    if (ret_missing)
+        *ret_missing = 0;
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return refuse_open(path, errno, ret_missing, err);
+    if (S_ISDIR(st.st_mode)) {
+        ret_image->kind = BERTH_IMAGE_SANDBOX;
+        return check_directory(path, fd, err);
+    }
+    if (!S_ISREG(st.st_mode))
+        return berth_err_set(err,
+                             "image '%s': neither a file nor a directory; expected a "
+                             "SIF file or a sandbox directory",
+                             path);
+    ret_image->kind = BERTH_IMAGE_SIF;
+    return check_file(path, fd, (uint64_t)st.st_size, ret_image, err);
+}
+
+static void describe(const char *name, const char *value, struct berth_strvec *ret)
+{
+    berth_strvec_push(ret, name);
+    berth_strvec_push(ret, value);
+}
+
+/* The UUID of the SIF file at PATH. */
+static void describe_id(const char *path, struct berth_strvec *ret)
+{
+    BERTH_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    unsigned char id[SIF_ID_SIZE];
+    char text[48] = "";
+    size_t used = 0;
+
+    if (fd < 0 || !read_exactly(fd, id, sizeof(id), SIF_ID_AT))
+        return;
+    for (int i = 0; i < SIF_ID_SIZE; i++)
+        used +=
+            (size_t)snprintf(text + used, sizeof(text) - used, "%s%02x",
+                             i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", id[i]);
+    describe("id", text, ret);
+}
+
+int berth_image_describe(const char *path, struct berth_strvec *ret,
+                         struct berth_err *err)
+{
+    struct berth_image image;
+    struct stat st;
+    struct tm modified;
+    char text[64];
+
+    if (berth_image_probe(path, &image, NULL, NULL) < 0 || stat(path, &st) < 0)
+        return 0;
+    describe("kind", image.kind == BERTH_IMAGE_SIF ? "SIF file" : "directory", ret);
+    if (image.machine)
+        describe("machine", image.machine, ret);
+    if (image.kind == BERTH_IMAGE_SIF) {
+        snprintf(text, sizeof(text), "%lld", (long long)st.st_size);
+        describe("bytes", text, ret);
+    }
+    if (gmtime_r(&st.st_mtime, &modified) &&
+        strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &modified))
+        describe("modified", text, ret);
+    if (image.kind == BERTH_IMAGE_SIF)
+        describe_id(path, ret);
+    return ret->failed ? berth_err_oom(err) : 0;
+}
+
+int berth_image_check(const struct berth_request *request, struct berth_err *err)
+{
+    struct berth_image image;
+    int missing;
+
+    if (berth_image_probe(request->image, &image, &missing, err) == 0)
+        return berth_image_check_machine(request->image, &image, err);
+    if (!request->uri || !missing)
+        return -1;
+    return berth_err_set(err,
+                         "image '%s': its file '%s' is not here; the cache must be "
+                         "where all nodes see it (images.cache in berth.yaml, or "
+                         "XDG_CACHE_HOME)",
+                         request->uri, request->image);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <poll.h>
+#include <stdbool.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/strvec.h"
+#include "step/processes.h"
+
+/* The programs that serve the image of a container (squashfuse, fuse-overlayfs, ...).
+ * Those of Apptainer are children of the runtime. Those of SingularityCE detach
+ * themselves, and mount the image below /tmp, where the host sees it: berth recognises
+ * them by a socket that they have inherited from the runtime. */
+struct berth_servers {
+    pid_t runtime; /* the process that starts them */
+    pid_t reaper;  /* the process that inherits those that detach themselves
+                      (PR_SET_CHILD_SUBREAPER); 0: not known */
+    char *socket;  /* the socket that the runtime inherits, as in base/opened.h; NULL:
+                      none */
+    struct berth_strvec
+        mounts;          /* on this host, of the servers that got a signal to end */
+    struct rusage usage; /* of the process that berth_servers_reap() returned */
+    bool is_server;      /* did that process serve the image? */
+};
+
+/* Is NAME (comm) that of a server? */
+bool berth_servers_has_name(const char *name);
+
+/* What servers have used since they started. */
+struct berth_servers_usage {
+    unsigned int count;
+    long kib;      /* of memory, now */
+    long ms;       /* of processor time */
+    pid_t pids[8]; /* of the first ones */
+};
+
+/* Add PROCESS to USAGE if it is a server of the container that RUNTIME has started.
+ * ABOVE is the parent of RUNTIME (0: not known): servers of SingularityCE become its
+ * children. */
+void berth_servers_add_usage(const struct berth_process *process, pid_t runtime,
+                             pid_t above, struct berth_servers_usage *usage);
+
+/* Find what all servers of the container of HOLDER have used; another supervisor may
+ * have started it. */
+void berth_servers_usage(pid_t holder, struct berth_servers_usage *ret);
+
+/* Trace the servers that run now. Returns how many were not traced before. */
+int berth_servers_seize(struct berth_servers *servers);
+
+/* Returns how many servers run, traced or not. */
+int berth_servers_count(struct berth_servers *servers);
+
+/* Wait for a child of the calling process that has ended, without blocking; *RET_STATUS
+ * (may be NULL) is its status. Lets traced servers that have stopped go on: they get
+ * signals of the kernel, the runtime and the caller, and no others. Returns the process
+ * id; 0: no child has ended; -1: there is no child. */
+pid_t berth_servers_reap(struct berth_servers *servers, int *ret_status);
+
+/* Wait until a child changes, one of the COUNT descriptors in FDS is ready (poll(2)),
+ * or MILLISECONDS are over (below 0: no limit). The calling process must have all
+ * signals blocked. */
+void berth_servers_wait(struct pollfd fds[], nfds_t count, int milliseconds);
+
+/* The length of a round of berth_servers_end(), and how many rounds a process has to
+ * end by itself. */
+enum { BERTH_SERVERS_ROUND_MS = 50, BERTH_SERVERS_PATIENCE = 10 };
+
+/* The runtime and the last task ended ROUNDS ago: after BERTH_SERVERS_PATIENCE rounds
+ * send SIGTERM to the servers, after twice as many SIGKILL. Remembers their mounts on
+ * this host. */
+void berth_servers_end(struct berth_servers *servers, int rounds);
+
+/* When the servers have ended: remove their mounts and the directories that the runtime
+ * made for them, as the runtime does if it is not killed. */
+void berth_servers_tidy(struct berth_servers *servers);
+
+/* Has the runtime unpacked IMAGE into a directory instead of mounting it? Then neither
+ * the runtime nor a server has the file open. False for a setuid runtime, whose
+ * descriptors cannot be read, and for root's, which lets the kernel mount the image. */
+bool berth_servers_unpacked(struct berth_servers *servers, const char *image);
+
+/* The sentence about that: IMAGE, what it costs, and the remedy. */
+#define BERTH_SERVERS_UNPACKED                                                         \
+    "image '%s': the runtime has unpacked it instead of mounting it, "
+#define BERTH_SERVERS_REPAIR                                                           \
+    "; ask the administrators to repair /dev/fuse and squashfuse on that node"
+
+/* Check that the runtime or a server has the file IDENTITY open (as in base/opened.h;
+ * NULL: do not check), which IMAGE was when the site's rules were applied. A setuid
+ * runtime passes, because its descriptors cannot be read; a runtime that has unpacked
+ * the image fails. Returns 0, or -1 with a sentence in ERR. */
+int berth_servers_check(struct berth_servers *servers, const char *identity,
+                        const char *image, struct berth_err *err);

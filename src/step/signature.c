@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checks the signatures of an image by the runtime's `verify`. */
+
+#include "step/signature.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "site/flags.h"
+#include "site/signers.h"
+#include "base/opened.h"
+#include "base/run.h"
+
+/* Bytes that the runtime may print; a list of keys has some thousand. */
+enum { MOST = 1 << 20 };
+
+static int check_answer(struct berth_ran *ran, const struct berth_strvec *fingerprints,
+                        struct berth_err *err)
+{
+    struct berth_err why;
+
+    if (berth_signers_check(ran->out.text ? ran->out.text : "", fingerprints, err) < 0)
+        return -1;
+    if (WIFEXITED(ran->status) && WEXITSTATUS(ran->status) == 0)
+        return 0;
+    berth_err_set(&why, "%s", berth_ran_last_line(ran));
+    return berth_err_set(err, "the runtime does not verify it (%s)", why.text);
+}
+
+/* Append ENVIRONMENT to RET without the variables that are flags of the runtime, such
+ * as APPTAINER_VERIFY_KEY. */
+static int put_environment(char *const *environment, struct berth_strvec *ret,
+                           struct berth_err *err)
+{
+    for (; *environment; environment++)
+        if (!berth_flags_variable(*environment))
+            berth_strvec_push(ret, *environment);
+    return ret->failed ? berth_err_oom(err) : 0;
+}
+
+/* Open the image, for the runtime to inherit: its name could lead to another file while
+ * the runtime verifies it. */
+static int open_image(const struct berth_signature *signature, struct berth_err *err)
+{
+    int fd = open(signature->image, O_RDONLY);
+    BERTH_FREE char *identity = NULL;
+    struct stat st;
+
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return berth_err_set(err, BERTH_OPENED_FAILED, signature->image,
+                             strerror(errno));
+    identity = berth_opened_identity(&st);
+    if (identity &&
+        (!signature->identity || strcmp(identity, signature->identity) == 0))
+        return fd;
+    close(fd);
+    return identity ? berth_err_set(err, BERTH_OPENED_EXCHANGED, signature->image)
+                    : berth_err_oom(err);
+}
+
+static int verify(const struct berth_signature *signature, int image,
+                  struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec environment = {0};
+    char name[64];
+    const char *const argv[] = {signature->runtime, "verify", "--local",
+                                "--json",           name,     NULL};
+    struct berth_run run = {.argv = argv,
+                            .seconds = (int)signature->seconds,
+                            .deadline = signature->deadline,
+                            .most = MOST};
+    struct berth_ran ran;
+    struct berth_err why;
+    int result;
+
+    snprintf(name, sizeof(name), "/proc/self/fd/%d", image);
+    if (put_environment(signature->environment, &environment, err) < 0)
+        return -1;
+    run.env = (const char *const *)environment.items;
+    if (berth_run(&run, &ran, err) < 0)
+        return berth_err_at(err, "image '%s': verify", signature->image);
+    result = check_answer(&ran, signature->fingerprints, &why);
+    berth_ran_fini(&ran);
+    if (result == 0)
+        return 0;
+    return berth_err_set(err,
+                         "image '%s': %s; this site runs images with certain "
+                         "signatures only (%s): ask the administrators for one",
+                         signature->image, why.text,
+                         signature->place ? signature->place : "berth.yaml");
+}
+
+int berth_signature_check(const struct berth_signature *signature,
+                          struct berth_err *err)
+{
+    int image, result;
+
+    if (signature->fingerprints->count == 0)
+        return 0;
+    image = open_image(signature, err);
+    if (image < 0)
+        return -1;
+    result = verify(signature, image, err);
+    close(image);
+    return result;
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Starts a container runtime with berth-init, which holds the container. */
+
+#include "step/start.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/detach.h"
+#include "base/environ.h"
+#include "base/opened.h"
+#include "step/channel.h"
+#include "step/identity.h"
+#include "step/join.h"
+#include "step/limits.h"
+#include "step/log.h"
+#include "step/outer.h"
+#include "step/program.h"
+#include "step/rendezvous.h"
+
+/* The descriptors of the runtime and of berth-init. */
+enum {
+    INIT = 3,
+    TASKS,
+    READY,
+    INNER,
+    PROGRAMS = BERTH_START_PROGRAMS,
+    DESCRIPTORS = PROGRAMS - INIT + 1
+};
+
+int berth_start_become(const struct berth_launch *launch, char *const *argv,
+                       struct berth_err *err)
+{
+    const char *directory = launch->directory;
+
+    if ((!directory || access(directory, R_OK) < 0 || chdir(directory) < 0) &&
+        chdir("/") < 0)
+        return berth_err_set(err, "/: %s", strerror(errno));
+    if (launch->unknown_user && berth_identity_provide(err) < 0)
+        return -1;
+    execv(launch->runtime, argv);
+    return berth_err_set(
+        err, "container runtime '%s': %s; ask the administrators to repair it",
+        launch->runtime, strerror(errno));
+}
+
+/* In the child: set the standard streams, and keep only DESCRIPTORS open. */
+static void detach(const struct berth_start *start, const int descriptors[DESCRIPTORS])
+{
+    dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
+    dup2(start->log, STDOUT_FILENO);
+    dup2(start->log, STDERR_FILENO);
+    berth_close_others(descriptors, DESCRIPTORS);
+    setpgid(0, 0);
+    if (start->mask)
+        sigprocmask(SIG_SETMASK, start->mask, NULL);
+    berth_limits_raise(NULL);
+}
+
+_Noreturn static void run(const struct berth_start *start, char *const *argv,
+                          const int descriptors[DESCRIPTORS])
+{
+    struct berth_err err;
+
+    detach(start, descriptors);
+    if (start->inner >= 0 && berth_outer_enter(INNER) < 0)
+        berth_err_set(&err, "cannot start a process: %s", strerror(errno));
+    else
+        berth_start_become(start->launch, argv, &err);
+    dprintf(STDERR_FILENO, "%s\n", err.text);
+    _exit(EXIT_FAILURE);
+}
+
+/* Make a pair of sockets, on which the kernel tells the process id of berth-init. */
+static int open_answer(struct berth_start *start, int *ret_ready, struct berth_err *err)
+{
+    struct stat status;
+    int on = 1;
+    int ends[2];
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0 ||
+        setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0 ||
+        fstat(ends[1], &status) < 0)
+        return berth_err_set(err, "cannot make a socket: %s", strerror(errno));
+    start->answer = ends[0];
+    start->socket = berth_opened_identity(&status);
+    *ret_ready = ends[1];
+    return 0;
+}
+
+/* Open the log and the sockets of a start; berth_start_fini() closes them. */
+static int open_own(struct berth_start *start, int *ret_ready, struct berth_err *err)
+{
+    start->runtime = 0;
+    start->log = start->answer = -1;
+    start->socket = NULL;
+    return (start->log = berth_log_open(err)) < 0 ||
+                   open_answer(start, ret_ready, err) < 0
+               ? -1
+               : 0;
+}
+
+/* PID: the result of fork(). */
+static int set_runtime(struct berth_start *start, pid_t pid, struct berth_err *err)
+{
+    if (pid < 0)
+        return berth_err_set(err, "cannot start a process: %s", strerror(errno));
+    start->runtime = pid;
+    return 0;
+}
+
+int berth_start(struct berth_start *start, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec argv = {0};
+    BERTH_CLOSE int init = berth_program_open(err);
+    BERTH_CLOSE int ready = -1;
+    char name[BERTH_PROGRAM_NAME];
+    pid_t pid;
+
+    berth_program_name(INIT, name);
+    if (init < 0 || open_own(start, &ready, err) < 0 ||
+        berth_launch_holder_argv(start->launch, name, TASKS, READY,
+                                 start->inner < 0 ? -1 : INNER, &argv, err) < 0)
+        return -1;
+    pid = fork();
+    if (pid == 0)
+        run(start, argv.items,
+            (const int[]){init, start->tasks, ready, start->inner, start->programs});
+    return set_runtime(start, pid, err);
+}
+
+/* Is PATH the directory HERE in the container, too? */
+static bool has_directory(const char *path, const struct stat *here)
+{
+    struct stat there;
+
+    return stat(path, &there) == 0 && there.st_dev == here->st_dev &&
+           there.st_ino == here->st_ino;
+}
+
+/* Make a copy of the mounts: mounts of the step stay in the copy, and later mounts of
+ * the host appear in it. */
+static int copy_mounts(struct berth_err *err)
+{
+    if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
+        return berth_err_set(err, "cannot start a process: %s", strerror(errno));
+    return 0;
+}
+
+_Noreturn static void run_in(const struct berth_start *start,
+                             struct berth_holder holder,
+                             const struct berth_strvec *environment, bool looks,
+                             const int descriptors[DESCRIPTORS])
+{
+    char name[BERTH_PROGRAM_NAME];
+    BERTH_STRVEC struct berth_strvec argv = {0};
+    const char *directory = start->launch->directory;
+    struct stat here;
+    struct berth_err err;
+
+    detach(start, descriptors);
+    looks = looks && directory && stat(directory, &here) == 0;
+    berth_program_name(INIT, name);
+    berth_launch_hold(name, TASKS, READY, -1, &argv);
+    if (berth_join_owner(holder, &err) == 0 && copy_mounts(&err) == 0) {
+        if (looks && !has_directory(directory, &here))
+            _exit(BERTH_START_NO_DIRECTORY);
+        fexecve(INIT, argv.items, environment->items);
+        berth_err_set(&err, "cannot start a process: %s", strerror(errno));
+    }
+    dprintf(STDERR_FILENO, "%s\n", err.text);
+    _exit(EXIT_FAILURE);
+}
+
+int berth_start_in(struct berth_start *start, struct berth_holder holder,
+                   const struct berth_buf *environment, bool looks,
+                   struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec variables = {0};
+    BERTH_CLOSE int init = berth_program_open(err);
+    BERTH_CLOSE int ready = -1;
+    pid_t pid;
+
+    berth_environ_split(environment->text, environment->used, &variables);
+    if (variables.failed)
+        return berth_err_oom(err);
+    if (init < 0 || open_own(start, &ready, err) < 0)
+        return -1;
+    pid = fork();
+    if (pid == 0)
+        run_in(start, holder, &variables, looks,
+               (const int[]){init, start->tasks, ready, -1, start->programs});
+    return set_runtime(start, pid, err);
+}
+
+void berth_start_fini(struct berth_start *start)
+{
+    if (start->log >= 0)
+        close(start->log);
+    if (start->answer >= 0)
+        close(start->answer);
+    free(start->socket);
+    start->log = start->answer = -1;
+    start->socket = NULL;
+}
+
+static bool has_ended(pid_t child)
+{
+    siginfo_t info = {0};
+
+    return waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
+           info.si_pid == child;
+}
+
+/* Wait until there is something to read. Also check whether the runtime has ended: a
+ * program that it has left may keep the other side open. */
+static int await(const struct berth_start *start, struct berth_err *err)
+{
+    struct pollfd fds[] = {{.fd = start->answer, .events = POLLIN},
+                           {.fd = start->tasks, .events = POLLIN}};
+
+    while (poll(fds, 2, BERTH_DEADLINE_POLL_MS) < 0 || !fds[0].revents) {
+        if (fds[1].revents)
+            return berth_err_set(err,
+                                 "the step ended before its container had started");
+        if (has_ended(start->runtime))
+            return berth_log_explain(start->log, start->launch, err);
+        if (berth_deadline_left(start->deadline) < 0)
+            return berth_err_set(err, "image '%s': " BERTH_RENDEZVOUS_TOO_LATE,
+                                 berth_request_name(start->launch->request),
+                                 start->seconds);
+    }
+    return 0;
+}
+
+static int receive(const struct berth_start *start, void *bytes, size_t count,
+                   struct berth_err *err)
+{
+    for (size_t used = 0; used < count;) {
+        ssize_t got;
+
+        if (await(start, err) < 0)
+            return -1;
+        got = read(start->answer, (char *)bytes + used, count - used);
+        if (got == 0 || (got < 0 && errno != EINTR))
+            return berth_log_explain(start->log, start->launch, err);
+        used += got > 0 ? (size_t)got : 0;
+    }
+    return 0;
+}
+
+int berth_start_await(const struct berth_start *start, struct berth_holder *ret_holder,
+                      struct berth_buf *ret_environ, struct berth_err *err)
+{
+    enum { ENVIRON_MAX = 16 << 20 }; /* anything larger is not an environment */
+    BERTH_FREE char *bytes = NULL;
+    uint32_t count;
+    pid_t sender;
+
+    if (await(start, err) < 0)
+        return -1;
+    if (berth_channel_sender(start->answer, &sender) < 0)
+        return berth_log_explain(start->log, start->launch, err);
+    *ret_holder = berth_holder_of(sender);
+    if (receive(start, &count, sizeof(count), err) < 0)
+        return -1;
+    bytes = count <= ENVIRON_MAX ? malloc(count + 1) : NULL;
+    if (!bytes)
+        return berth_err_oom(err);
+    if (receive(start, bytes, count, err) < 0)
+        return -1;
+    bytes[count] = '\0';
+    ret_environ->text = berth_steal(&bytes);
+    ret_environ->used = count;
+    return 0;
+}
