@@ -68,6 +68,17 @@ static int apply_environment(const struct berth_task *task,
     return put_end_of_path(end) < 0 ? berth_err_oom(err) : 0;
 }
 
+/* Tell slurmstepd if the command gets no LD_LIBRARY_PATH of the host. */
+static void tell_dropped(const struct berth_task *task,
+                         const struct berth_rendezvous *rendezvous)
+{
+    const char *host = berth_environ_value(task->environment, "LD_LIBRARY_PATH");
+    const char *now = getenv("LD_LIBRARY_PATH");
+
+    if (host && *host && (!now || !strstr(now, host)))
+        berth_rendezvous_set_dropped(rendezvous, true);
+}
+
 static int become(const struct berth_task *task,
                   const struct berth_rendezvous *rendezvous, struct berth_err *err)
 {
@@ -86,6 +97,7 @@ static int become(const struct berth_task *task,
     if (apply_environment(task, rendezvous, err) < 0 ||
         berth_become_chdir(&it, err) < 0)
         return -1;
+    tell_dropped(task, rendezvous);
     if (task->order.report >= 0)
         fcntl(task->order.report, F_SETFD, FD_CLOEXEC);
     return berth_request_is_explained(&task->order.request)
@@ -99,6 +111,8 @@ int berth_joined_become(const struct berth_task *task,
 {
     int status = become(task, rendezvous, err);
 
+    if (status != 0)
+        berth_rendezvous_set_dropped(rendezvous, false);
     if (status != 0)
         berth_err_at(err, "image '%s'", berth_request_name(&task->order.request));
     return status;

@@ -64,9 +64,7 @@ int slurm_spank_task_post_fork(spank_t sp, int count, char **words)
 
 int slurm_spank_task_exit(spank_t sp, int count, char **words)
 {
-    (void)count;
-    (void)words;
-    return berth_remote_task_exit(sp);
+    return berth_remote_task_exit(sp, count, words);
 }
 
 int slurm_spank_task_init(spank_t sp, int count, char **words)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <slurm/slurm.h>
@@ -51,6 +52,7 @@ static struct {
     uint32_t ended;                        /* the number of tasks that have ended */
     bool is_forked;                        /* the first task is */
     bool is_reported;                      /* the loss of the container is */
+    bool is_noted;                         /* the loss of LD_LIBRARY_PATH is */
 } shared = {.report = -1};
 
 /* The table has the options of each component; Slurm sends only the last value of each.
@@ -154,22 +156,47 @@ int berth_remote_forked(spank_t sp)
     return 0;
 }
 
+static const char *node_name(void)
+{
+    static char node[256] = "this node";
+
+    gethostname(node, sizeof(node) - 1);
+    return node;
+}
+
 /* The container ended before its tasks: report the cause of whatever they print. */
 static void report_loss(void)
 {
-    char node[256] = "this node";
-
     shared.is_reported = true;
-    gethostname(node, sizeof(node) - 1);
     slurm_spank_log(
         "berth: %s: the container ended before its tasks; it was killed, or "
         "ran out of memory",
-        node);
+        node_name());
 }
 
-int berth_remote_task_exit(spank_t sp)
+/* A task ended with STATUS. The loader ends a program with 127 that lacks a library. */
+static void note_dropped(int status, int count, char **words)
 {
-    uint32_t count = 0;
+    enum { NOT_LOADED = 127 };
+    struct berth_settings settings;
+    struct berth_err note;
+
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != NOT_LOADED || shared.is_noted ||
+        !berth_rendezvous_is_any_dropped(&shared.rendezvous))
+        return;
+    shared.is_noted = true;
+    berth_err_set(&note,
+                  "note: LD_LIBRARY_PATH of the host is not passed to the image; if a "
+                  "library is missing, write --container-env=LD_LIBRARY_PATH");
+    berth_settings_read(count, words, &settings, NULL);
+    berth_spell_options(settings.option_prefix, &note);
+    berth_settings_fini(&settings);
+    slurm_spank_log("berth: %s: %s", node_name(), note.text);
+}
+
+int berth_remote_task_exit(spank_t sp, int count, char **words)
+{
+    uint32_t tasks = 0;
     int status = 0;
 
     if (!shared.rendezvous.page)
@@ -178,8 +205,9 @@ int berth_remote_task_exit(spank_t sp)
     if (status && !shared.is_reported &&
         berth_rendezvous_is_any_lost(&shared.rendezvous))
         report_loss();
-    spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &count);
-    if (++shared.ended >= count)
+    note_dropped(status, count, words);
+    spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &tasks);
+    if (++shared.ended >= tasks)
         berth_rendezvous_close(&shared.rendezvous);
     return 0;
 }

@@ -27,8 +27,9 @@ int berth_remote_step(spank_t sp, int count, char **words);
 int berth_remote_forked(spank_t sp);
 
 /* In slurm_spank_task_exit(), once for each task: after the last task, let the
- * containers end. Reports a container that ended before its tasks. */
-int berth_remote_task_exit(spank_t sp);
+ * containers end. Reports a container that ended before its tasks, and what a task that
+ * ended with 127 may lack. */
+int berth_remote_task_exit(spank_t sp, int count, char **words);
 
 /* In slurm_spank_task_init(), as the user, in the process that becomes the task: write
  * the order, and put berth-task in front of the command. On a fault, print a sentence

@@ -44,6 +44,7 @@ struct berth_rendezvous_page {
     bool forbidden; /* must tasks not join? WHY says why */
     struct berth_err why;
     atomic_bool unpacked;
+    atomic_int dropped; /* the host's LD_LIBRARY_PATH, in tasks that run */
     struct berth_outer outer;
     size_t binding; /* bytes of text[] */
     size_t before;  /* bytes behind them */
@@ -164,6 +165,27 @@ bool berth_rendezvous_is_any_lost(const struct berth_rendezvous *rendezvous)
 {
     for (unsigned int i = 0; i < rendezvous->slots; i++)
         if (atomic_load(&page_at(rendezvous, i)->state) == BERTH_RENDEZVOUS_LOST)
+            return true;
+    return false;
+}
+
+enum { UNKNOWN, DROPPED, REFUSED };
+
+void berth_rendezvous_set_dropped(const struct berth_rendezvous *rendezvous,
+                                  bool dropped)
+{
+    int unknown = UNKNOWN;
+
+    if (dropped)
+        atomic_compare_exchange_strong(&rendezvous->page->dropped, &unknown, DROPPED);
+    else
+        atomic_store(&rendezvous->page->dropped, REFUSED);
+}
+
+bool berth_rendezvous_is_any_dropped(const struct berth_rendezvous *rendezvous)
+{
+    for (unsigned int i = 0; i < rendezvous->slots; i++)
+        if (atomic_load(&page_at(rendezvous, i)->dropped) == DROPPED)
             return true;
     return false;
 }

@@ -69,6 +69,10 @@ void berth_rendezvous_configure(struct berth_rendezvous *rendezvous, unsigned in
 /* In slurmstepd: has a container ended before its tasks? */
 bool berth_rendezvous_is_any_lost(const struct berth_rendezvous *rendezvous);
 
+/* In slurmstepd: have commands of a container started without the host's
+ * LD_LIBRARY_PATH, and none been refused? */
+bool berth_rendezvous_is_any_dropped(const struct berth_rendezvous *rendezvous);
+
 /* In a task: enter the rendezvous, of which `slot` and the descriptors `memory`,
  * `tasks` and `ended` are set. The descriptors close on exec afterwards. Returns 0, or
  * -1 with a sentence in ERR. */
@@ -120,6 +124,11 @@ const char *berth_rendezvous_why_forbidden(const struct berth_rendezvous *rendez
  * true for the first call. */
 bool berth_rendezvous_set_unpacked(const struct berth_rendezvous *rendezvous);
 bool berth_rendezvous_is_unpacked(const struct berth_rendezvous *rendezvous);
+
+/* A task becomes its command without the host's LD_LIBRARY_PATH (DROPPED), or does not
+ * become it, and says why. */
+void berth_rendezvous_set_dropped(const struct berth_rendezvous *rendezvous,
+                                  bool dropped);
 
 /* Store the binding (plan/binding.h) as BYTES, once, before the state changes; tasks
  * read it when they have waited. Both return 0, or -1 with a sentence in ERR; the

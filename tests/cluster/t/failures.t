@@ -382,6 +382,15 @@ status_is "... srun ends with 126" 126
 in_image "interpreter of a script missing" \
     "command '/home/alice/noint' is there, but not the interpreter.*; " -- /home/alice/noint
 status_is "... srun ends with 127" 127
+# noted LIBRARIES OPTION...: how many notes two tasks of a node print that end with 127.
+noted() {
+    alice env LD_LIBRARY_PATH="$1" srun -N1 -n2 "$IMAGE" "${@:2}" sh -c 'exit 127' 2>&1 |
+        grep -c "n[0-9]: note: LD_LIBRARY_PATH of the host is not passed to the image"
+}
+if [[ $share == auto ]]; then # tasks that share no container do not tell slurmstepd
+    equal "the lost libraries of a task that cannot be loaded" 1 "$(noted /opt/lib)"
+    equal "... not if they are not lost" 0 "$(noted /opt/lib --container-env=LD_LIBRARY_PATH)"
+fi
 in_image "workdir missing" "--container-workdir: '/no/dir': No such file.*; expected" \
     --container-workdir=/no/dir
 status_is "... srun ends with 1" 1
