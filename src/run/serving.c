@@ -23,6 +23,8 @@ void berth_serving_begin(struct berth_serving *serving,
                          const struct berth_launch *launch, pid_t holder)
 {
     *serving = (struct berth_serving){0};
+    if (stat(launch->request->image, &serving->image) < 0)
+        serving->image = (struct stat){0};
     if (!launch->order || berth_request_is_explained(launch->request) ||
         (!is_recorded(launch) && !berth_notice_is_verbose(launch->environment)))
         return;
@@ -107,6 +109,19 @@ void berth_serving_end(struct berth_serving *serving)
         (struct berth_record_served){.cpu_ms = now.count ? now.ms : -1,
                                      .kib = now.kib,
                                      .wall_ms = berth_clock() - serving->since};
+}
+
+bool berth_serving_is_changed(const struct berth_serving *serving,
+                              const struct berth_launch *launch)
+{
+    const struct stat *before = &serving->image;
+    struct stat now;
+
+    return S_ISREG(before->st_mode) && stat(launch->request->image, &now) == 0 &&
+           now.st_dev == before->st_dev && now.st_ino == before->st_ino &&
+           (now.st_size != before->st_size ||
+            now.st_mtim.tv_sec != before->st_mtim.tv_sec ||
+            now.st_mtim.tv_nsec != before->st_mtim.tv_nsec);
 }
 
 void berth_serving_report(struct berth_serving *serving,

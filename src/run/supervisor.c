@@ -420,6 +420,8 @@ static void end_container(struct supervisor *supervisor)
         kill(supervisor->hostcommand.server, SIGKILL);
     berth_kill_namespace(supervisor->mounts, supervisor->holder.pid);
     close_mounts(supervisor);
+    if (berth_serving_is_changed(&supervisor->serving, supervisor->launch))
+        berth_rendezvous_set_changed(supervisor->rendezvous);
 }
 
 /* The child PID has ended. The container is lost if PID is its runtime, or a server

@@ -52,6 +52,7 @@ static struct {
     uint32_t ended;                        /* the number of tasks that have ended */
     bool is_forked;                        /* the first task is */
     bool is_reported;                      /* the loss of the container is */
+    bool is_failed;                        /* a task has */
     bool is_noted;                         /* the loss of LD_LIBRARY_PATH is */
 } shared = {.report = -1};
 
@@ -194,6 +195,16 @@ static void note_dropped(int status, int count, char **words)
     slurm_spank_log("berth: %s: %s", node_name(), note.text);
 }
 
+/* The last task has ended. A file that is only touched disturbs no task. */
+static void end_step(void)
+{
+    berth_rendezvous_close(&shared.rendezvous);
+    if (shared.is_failed && berth_rendezvous_is_any_changed(&shared.rendezvous))
+        slurm_spank_log("berth: %s: an image file was changed while the step ran; "
+                        "replace it with mv, not with cp, and submit the step again",
+                        node_name());
+}
+
 int berth_remote_task_exit(spank_t sp, int count, char **words)
 {
     uint32_t tasks = 0;
@@ -205,10 +216,11 @@ int berth_remote_task_exit(spank_t sp, int count, char **words)
     if (status && !shared.is_reported &&
         berth_rendezvous_is_any_lost(&shared.rendezvous))
         report_loss();
+    shared.is_failed = shared.is_failed || status;
     note_dropped(status, count, words);
     spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &tasks);
     if (++shared.ended >= tasks)
-        berth_rendezvous_close(&shared.rendezvous);
+        end_step();
     return 0;
 }
 

@@ -44,7 +44,8 @@ struct berth_rendezvous_page {
     bool forbidden; /* must tasks not join? WHY says why */
     struct berth_err why;
     atomic_bool unpacked;
-    atomic_int dropped; /* the host's LD_LIBRARY_PATH, in tasks that run */
+    atomic_bool changed; /* the file of the image */
+    atomic_int dropped;  /* the host's LD_LIBRARY_PATH, in tasks that run */
     struct berth_outer outer;
     size_t binding; /* bytes of text[] */
     size_t before;  /* bytes behind them */
@@ -186,6 +187,19 @@ bool berth_rendezvous_is_any_dropped(const struct berth_rendezvous *rendezvous)
 {
     for (unsigned int i = 0; i < rendezvous->slots; i++)
         if (atomic_load(&page_at(rendezvous, i)->dropped) == DROPPED)
+            return true;
+    return false;
+}
+
+void berth_rendezvous_set_changed(const struct berth_rendezvous *rendezvous)
+{
+    atomic_store(&rendezvous->page->changed, true);
+}
+
+bool berth_rendezvous_is_any_changed(const struct berth_rendezvous *rendezvous)
+{
+    for (unsigned int i = 0; i < rendezvous->slots; i++)
+        if (atomic_load(&page_at(rendezvous, i)->changed))
             return true;
     return false;
 }

@@ -73,6 +73,10 @@ bool berth_rendezvous_is_any_lost(const struct berth_rendezvous *rendezvous);
  * LD_LIBRARY_PATH, and none been refused? */
 bool berth_rendezvous_is_any_dropped(const struct berth_rendezvous *rendezvous);
 
+/* In slurmstepd, after berth_rendezvous_close(): has the file of an image been changed?
+ */
+bool berth_rendezvous_is_any_changed(const struct berth_rendezvous *rendezvous);
+
 /* In a task: enter the rendezvous, of which `slot` and the descriptors `memory`,
  * `tasks` and `ended` are set. The descriptors close on exec afterwards. Returns 0, or
  * -1 with a sentence in ERR. */
@@ -129,6 +133,9 @@ bool berth_rendezvous_is_unpacked(const struct berth_rendezvous *rendezvous);
  * become it, and says why. */
 void berth_rendezvous_set_dropped(const struct berth_rendezvous *rendezvous,
                                   bool dropped);
+
+/* The file of the image has been changed since the container started. */
+void berth_rendezvous_set_changed(const struct berth_rendezvous *rendezvous);
 
 /* Store the binding (plan/binding.h) as BYTES, once, before the state changes; tasks
  * read it when they have waited. Both return 0, or -1 with a sentence in ERR; the

@@ -499,6 +499,14 @@ START_TEST(a_lost_library_path_is_told_unless_a_task_was_refused)
 }
 END_TEST
 
+START_TEST(a_changed_image_is_told)
+{
+    ck_assert(!berth_rendezvous_is_any_changed(&rendezvous));
+    berth_rendezvous_set_changed(&rendezvous);
+    ck_assert(berth_rendezvous_is_any_changed(&rendezvous));
+}
+END_TEST
+
 static int is_ready_in_slot(struct berth_rendezvous *entered)
 {
     return berth_rendezvous_state(entered) == BERTH_RENDEZVOUS_READY &&
@@ -562,6 +570,7 @@ int main(void)
     tcase_add_test(tests, a_waiter_learns_that_the_container_was_lost);
     tcase_add_test(tests, a_failure_is_told_to_all);
     tcase_add_test(tests, an_unpacked_image_is_told_once);
+    tcase_add_test(tests, a_changed_image_is_told);
     tcase_add_test(tests, a_lost_library_path_is_told_unless_a_task_was_refused);
     tcase_add_test(tests, what_is_ready_is_seen_by_all);
     tcase_add_test(tests, who_starts_a_container_of_its_own_learns_what_was_found);

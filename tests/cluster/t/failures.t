@@ -390,6 +390,18 @@ noted() {
 if [[ $share == auto ]]; then # tasks that share no container do not tell slurmstepd
     equal "the lost libraries of a task that cannot be loaded" 1 "$(noted /opt/lib)"
     equal "... not if they are not lost" 0 "$(noted /opt/lib --container-env=LD_LIBRARY_PATH)"
+    # changed COMMANDS: how many lines of a step on two nodes tell that its file is changed.
+    changed() {
+        alice cp "$A" mine.sif
+        alice srun -N2 -n2 --container-image=/home/alice/mine.sif --container-mount-home \
+            sh -c "cd; sleep 1; $1" 2>&1 | grep -c "n[0-9]: an image file was changed while the step ran"
+        alice rm mine.sif
+    }
+    equal "somebody writes into the image file" 2 "$(changed 'echo >>mine.sif; exit 3')"
+    equal "... and no task has failed" 0 "$(changed 'echo >>mine.sif')"
+    # shellcheck disable=SC2016 # the tasks' variable
+    equal "somebody replaces the image file" 0 \
+        "$(changed 'cp mine.sif my.$SLURM_PROCID; mv my.$SLURM_PROCID mine.sif; exit 3')"
 fi
 in_image "workdir missing" "--container-workdir: '/no/dir': No such file.*; expected" \
     --container-workdir=/no/dir
