@@ -84,7 +84,9 @@ bool berth_witness_judge(const struct berth_witness *witness,
                          const struct berth_rank *ranks, struct berth_err *ret,
                          bool *ret_end)
 {
-    bool is_mixed = count(witness, ranks, BERTH_RANK_RIGHT) > 0;
+    bool is_mixed = count(witness, ranks, BERTH_RANK_RIGHT) +
+                        count(witness, ranks, BERTH_RANK_BOTH) >
+                    0;
     const struct berth_rank *wrong =
         find_rank(witness, ranks, BERTH_RANK_WRONG, BERTH_RANK_ALONE);
 
@@ -144,7 +146,8 @@ static void add_task(void *data, unsigned int local, pid_t pid, unsigned int num
 
     while (rank < end && rank->pid && rank->local != local)
         rank++;
-    if (rank == end || rank->pid)
+    /* A program may have written the mark: kill(-1) would reach all of the user. */
+    if (pid <= 0 || rank == end || rank->pid)
         return;
     rank->pid = pid;
     rank->process = berth_process_open(pid);

@@ -63,6 +63,10 @@ int berth_job_address(uid_t uid, uint32_t job, const char *node,
  * other side was a listener: who called listen(). (uid_t)-1: nobody can tell. */
 uid_t berth_job_peer(int socket);
 
+/* The process that connected SOCKET, or -1. Its number may be another process's by now.
+ */
+pid_t berth_job_peer_process(int socket);
+
 /* Send a message of KIND with the descriptor FD (-1: none). Returns 0, or -1 with
  * errno. */
 int berth_job_send(int socket, int kind, int fd);

@@ -245,13 +245,16 @@ static int read_question(int fd, struct berth_handover *ret)
     return -1;
 }
 
-/* May a process with the descriptors FDS ask? Not a program in an image, which could
- * start programs on the host; and not a step that has other mounts than the server
- * (job_container/tmpfs). */
-static bool is_allowed(const int fds[BERTH_JOB_FDS])
+/* May a process with SOCKET and the descriptors FDS ask? Not a program in an image,
+ * which could start programs on the host; and not a step that has other mounts than the
+ * server (job_container/tmpfs). A program in an image can open no namespace of the
+ * host, except under a setuid runtime, which makes no user namespace; so the process
+ * that connected has to be in the namespace, too. */
+static bool is_allowed(int socket, const int fds[BERTH_JOB_FDS])
 {
     return berth_namespaces_is_own(fds[BERTH_JOB_USER], "user") &&
-           berth_namespaces_is_own(fds[BERTH_JOB_MOUNTS], "mnt");
+           berth_namespaces_is_own(fds[BERTH_JOB_MOUNTS], "mnt") &&
+           berth_namespaces_shared(berth_job_peer_process(socket), getpid(), "mnt");
 }
 
 static void read_step(struct step *step)
@@ -261,7 +264,7 @@ static void read_step(struct step *step)
 
     if (kind < 0 && errno == EAGAIN)
         return;
-    if (kind == BERTH_JOB_ASK && !step->has_asked && is_allowed(fds)) {
+    if (kind == BERTH_JOB_ASK && !step->has_asked && is_allowed(step->socket, fds)) {
         step->has_asked = read_question(fds[BERTH_JOB_HANDOVER], &step->question) == 0;
         fds[BERTH_JOB_HANDOVER] = -1;
     } else

@@ -45,17 +45,20 @@ bool berth_badexit_has_image(const struct berth_badexit *badexit)
            berth_hetgroups_has_text(badexit->line, image);
 }
 
-/* Without --mpi-bind, --container-fabric implies --mpi-bind=hybrid. */
-static bool has_ranks(const struct berth_request *request)
-{
-    return request->mpi
-               ? berth_request_mpi_chosen(request)
-               : request->fabric && strcmp(request->fabric, BERTH_FABRIC_OFF) != 0;
-}
-
 static enum berth_choice choice_of(bool is_chosen)
 {
     return is_chosen ? BERTH_YES : BERTH_NO;
+}
+
+/* Without --mpi-bind, --container-fabric implies --mpi-bind=hybrid; off implies
+ * nothing. */
+static enum berth_choice choice_in(const struct berth_request *request)
+{
+    if (request->mpi)
+        return choice_of(berth_request_mpi_chosen(request));
+    return request->fabric && strcmp(request->fabric, BERTH_FABRIC_OFF) != 0
+               ? BERTH_YES
+               : BERTH_UNSAID;
 }
 
 /* Do --mpi-bind and --container-fabric make one MPI_COMM_WORLD of the tasks? The
@@ -69,14 +72,13 @@ static enum berth_choice asks_for_mpi(const struct berth_badexit *badexit)
     if (is_typed(badexit, "mpi-b"))
         return choice_of(!is_typed(badexit, "mpi-bind=off") &&
                          !is_typed(badexit, "mpi-bind=local"));
-    if (is_typed(badexit, "container-f"))
-        return choice_of(!is_typed(badexit, "container-fabric=off"));
-    if (own.mpi || own.fabric)
-        return choice_of(has_ranks(&own));
-    if (berth_defaults_job(getenv(BERTH_JOB_VARIABLE), &job, NULL) < 0 ||
-        !(job.mpi || job.fabric))
+    if (is_typed(badexit, "container-f") && !is_typed(badexit, "container-fabric=off"))
+        return BERTH_YES;
+    if (choice_in(&own))
+        return choice_in(&own);
+    if (berth_defaults_job(getenv(BERTH_JOB_VARIABLE), &job, NULL) < 0)
         return BERTH_UNSAID;
-    return choice_of(has_ranks(&job));
+    return choice_in(&job);
 }
 
 /* Does a --multi-prog file name an image or a mode of --mpi-bind? */

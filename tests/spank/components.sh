@@ -142,6 +142,10 @@ expect 'by a mode that the site sets' 0 \
     "published 1;*:$A;., kill on bad exit
 0 $A&mpi-bind=auto: ./x" \
     FAKE_SHOW=1 FAKE_WORDS="$SITE" srun --container-image=a ./x
+expect 'so without the network of the host, which is not its MPI' 0 \
+    "published 1;*:$A&fabric=off;., kill on bad exit
+0 $A&mpi-bind=auto&fabric=off: ./x" \
+    FAKE_SHOW=1 FAKE_WORDS="$SITE" srun --container-image=a --container-fabric=off ./x
 expect 'but not if the user declines it' 0 \
     "published 1;*:$A&mpi-bind=off;.
 0 $A&mpi-bind=off: ./x" \

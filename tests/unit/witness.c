@@ -51,7 +51,8 @@ static const struct {
     {"AA", true, "rank 10" ALONE, true},
     {"-A", false, "rank 11" ALONE, false},
     {"RB", true, "rank 11" BOTH, false},
-    {"BW", true, "rank 11" WRONG REMEDY, true},
+    {"BW", true, "rank 11" WRONG ", as other ranks on this node do" REMEDY, true},
+    {"BW", false, "rank 11" WRONG ", as other ranks on this node do" REMEDY, true},
     {"RA", false, "rank 11" ALONE, true},
 };
 

@@ -126,12 +126,12 @@ says "no het step is sent to pmi2" \
 # An MPI that no scan finds, in a place that no word names. The words are for shells in the image.
 # shellcheck disable=SC2016
 {
-alice srun -n1 --container-image=/images/mpich.sif sh -c 'mkdir -p hidden/deep && cd hidden/deep && cp /usr/bin/mpiring . &&
+alice srun -n1 --container-image=/images/mpich.sif sh -c 'mkdir -p spack/deep && cd spack/deep && cp /usr/bin/mpiring . &&
     ldd mpiring | awk "/=> \\//{ print \$3 }" | grep -vE "/lib(c|m|dl|pthread|rt)\\.so" | xargs -I{} cp -L {} .'
-hidden='D=/hom; LD_LIBRARY_PATH=${D}e/alice/hidden/deep timeout 1 ${D}e/alice/hidden/deep/mpiring; true'
+spack='D=/hom; LD_LIBRARY_PATH=${D}e/alice/spack/deep timeout 1 ${D}e/alice/spack/deep/mpiring; true'
 }
 for mode in --mpi-bind=off --mpi-bind --mpi-bind=hybrid; do
-    alice srun -w n1 -n2 --mpi=none --container-image=/images/a.sif "$mode" sh -c "$hidden" >"$work/out" 2>&1 </dev/null
+    alice srun -w n1 -n2 --mpi=none --container-image=/images/a.sif "$mode" sh -c "$spack" >"$work/out" 2>&1 </dev/null
     case $mode in
     *off) equal "$mode: nobody watches" "" "$(grep '^berth: ' "$work/out")" ;;
     *) says "$mode: an MPI that is not found is watched" "^berth: n1: warning: image '[^']*.sif': if the program uses MPI: $alone" ;;
