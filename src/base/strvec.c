@@ -47,6 +47,15 @@ void berth_strvec_append(struct berth_strvec *vec, const struct berth_strvec *fr
         berth_strvec_push(vec, from->items[i]);
 }
 
+void berth_strvec_split(struct berth_strvec *vec, const char *text)
+{
+    const char *end = strchrnul(text, ',');
+
+    for (; *end; text = end + 1, end = strchrnul(text, ','))
+        berth_strvec_pushf(vec, "%.*s", (int)(end - text), text);
+    berth_strvec_push(vec, text);
+}
+
 void berth_strvec_join(const struct berth_strvec *vec, const char *separator,
                        struct berth_buf *ret)
 {

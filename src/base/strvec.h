@@ -21,6 +21,9 @@ void berth_strvec_push(struct berth_strvec *vec, const char *text);
 void berth_strvec_pushf(struct berth_strvec *vec, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Append the parts of TEXT between commas. */
+void berth_strvec_split(struct berth_strvec *vec, const char *text);
+
 /* Append copies of all strings of FROM. */
 void berth_strvec_append(struct berth_strvec *vec, const struct berth_strvec *from);
 

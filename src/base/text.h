@@ -21,6 +21,17 @@ static inline bool berth_text_is_any(const char *text, const char *const *names)
     return false;
 }
 
+/* Is WORD one of the words of LIST, which has commas between them (NULL: none)? */
+static inline bool berth_text_lists(const char *list, const char *word)
+{
+    size_t length = strlen(word);
+
+    for (; list && *list; list = strchr(list, ',') ? strchr(list, ',') + 1 : NULL)
+        if (strcspn(list, ",") == length && strncmp(list, word, length) == 0)
+            return true;
+    return false;
+}
+
 /* Does TEXT start with one of STARTS (ended by NULL)? */
 static inline bool berth_text_starts_any(const char *text, const char *const *starts)
 {

@@ -20,7 +20,9 @@
 #include "base/text.h"
 #include "plan/order.h"
 #include "plan/binding.h"
+#include "bindover/fabrics.h"
 #include "bindover/offered.h"
+#include "site/fabric.h"
 #include "site/profilesread.h"
 #include "site/siteread.h"
 #include "base/detach.h"
@@ -80,10 +82,10 @@ static void watch_for(const struct work *work, const char *path, const char *son
 }
 
 /* Libraries are used by ranks that have mapped any of them. */
-static void watch_libraries(const struct work *work, const struct berth_stack *stack,
-                            const char *path)
+static void watch_libraries(const struct work *work, const struct berth_inside *with,
+                            const struct berth_stack *stack, const char *path)
 {
-    if (berth_request_witnesses_libraries(&work->order.request))
+    if (berth_fabrics_witness_libraries(with))
         for (size_t i = 0; i < stack->count; i++)
             watch_for(work, path, stack->libraries[i].soname);
 }
@@ -109,7 +111,7 @@ static int stage(const struct work *work, const struct berth_inside *with,
                         &staged, &why) < 0)
         return berth_channel_send(inside, BERTH_CHANNEL_REFUSED, why.text, err);
     if (stacks->items[at].profile->kind == BERTH_PROFILE_LIBRARIES)
-        watch_libraries(work, &stacks->items[at], staged.path);
+        watch_libraries(work, with, &stacks->items[at], staged.path);
     else
         watch_for(work, staged.path,
                   stacks == with->fabrics ? berth_stack_first(&stacks->items[at])
@@ -198,18 +200,6 @@ static int find_stacks(const struct work *work, const struct berth_inside *insid
     return 0;
 }
 
-/* Is the fabric, or are the libraries, of PROFILE asked for? */
-static bool is_asked(const struct berth_request *request,
-                     const struct berth_profile *profile)
-{
-    if (profile->kind == BERTH_PROFILE_LIBRARIES)
-        return berth_request_lists_library(request, profile->name) ||
-               berth_request_lists_library(request, profile->stack);
-    return berth_request_has_fabric(request) &&
-           (!berth_request_names_fabric(request) ||
-            berth_profile_is_called(profile, request->fabric));
-}
-
 /* Find the fabrics and libraries that the request asks for. */
 static int find_fabrics(const struct work *work, const struct berth_inside *inside,
                         struct berth_stacks *fabrics, struct berth_err *err)
@@ -217,13 +207,13 @@ static int find_fabrics(const struct work *work, const struct berth_inside *insi
     const struct berth_request *request = &work->order.request;
     size_t kept = 0;
 
-    if (!berth_request_has_fabric(request) && !berth_request_has_libraries(request))
+    if (!berth_request_has_libs(request))
         return 0;
     if (berth_fabrics_find(inside->host_cache, inside->profiles, inside->task, fabrics,
                            err) < 0)
         return -1;
     for (size_t i = 0; i < fabrics->count; i++)
-        if (!is_asked(request, fabrics->items[i].profile))
+        if (!berth_fabric_may_use(fabrics->items[i].profile, request))
             berth_stack_fini(&fabrics->items[i]);
         else
             fabrics->items[kept++] = fabrics->items[i];

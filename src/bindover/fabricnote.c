@@ -71,6 +71,6 @@ void berth_fabrics_say(const struct berth_inside *inside,
     if (!*note->text && programs[0]->kind != BERTH_PROFILE_LIBRARIES)
         berth_err_set(note,
                       "the image has no library that a fabric of this host could stand "
-                      "for (--container-fabric=%s)",
-                      inside->request->fabric);
+                      "for (--container-libs=%s)",
+                      inside->request->libs);
 }

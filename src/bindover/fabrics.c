@@ -49,18 +49,7 @@ static bool is_library(const struct use *use)
 
 static bool is_named(const struct use *use)
 {
-    return is_library(use) || berth_request_names_fabric(use->inside->request);
-}
-
-/* What the user has named: "--container-fabric=ucx". */
-static const char *option_of(const struct use *use)
-{
-    return berth_profile_option(use->stack->profile);
-}
-
-static const char *value_of(const struct use *use)
-{
-    return is_library(use) ? use->stack->profile->name : use->inside->request->fabric;
+    return berth_fabric_is_named(use->stack->profile, use->inside->request);
 }
 
 /* Find who in the image needs what is replaced; *RET_HAS: the image has some of it. */
@@ -170,8 +159,8 @@ static int plan_places(const struct use *use, struct berth_err *err)
         if (!*staged)
             return berth_err_set(err,
                                  "the image has '%s', and the host does not; leave "
-                                 "%s out",
-                                 use->users.places.items[i + 1], option_of(use));
+                                 "--container-libs out",
+                                 use->users.places.items[i + 1]);
         if (berth_strvec_has(binds, use->users.places.items[i + 1]))
             continue;
         berth_strvec_push(binds, staged);
@@ -203,8 +192,8 @@ static int plan_plugins(const struct use *use, const char *library,
             return berth_err_set(
                 err,
                 "the host's %s has no plugins, and would load those of "
-                "the image in '%s'; leave %s out",
-                use->stack->version, real, option_of(use));
+                "the image in '%s'; leave --container-libs out",
+                use->stack->version, real);
     }
     return binds->failed ? berth_err_oom(err) : 0;
 }
@@ -234,8 +223,8 @@ static int check_site(const struct use *use, struct berth_err *err)
         return 0;
     return berth_err_set(err,
                          "%s, which this site does not allow (%s); build the image on "
-                         "a newer distribution, or leave %s out",
-                         verdict->because.text, terms->keep_glibc, option_of(use));
+                         "a newer distribution, or leave --container-libs out",
+                         verdict->because.text, terms->keep_glibc);
 }
 
 /* What is added brings other libraries of a network, which all of the process gets. */
@@ -251,8 +240,8 @@ static int check_twins(const struct use *use, struct berth_err *err)
             berth_mpi_objects_find(&use->scan->objects, soname))
             return berth_err_set(err,
                                  "the image has '%s', too, which profile '%s' does not "
-                                 "name in 'replaces'; leave %s out",
-                                 soname, use->stack->profile->name, option_of(use));
+                                 "name in 'replaces'; leave --container-libs out",
+                                 soname, use->stack->profile->name);
     }
     return 0;
 }
@@ -312,8 +301,8 @@ static int check_static(const struct use *use, struct berth_err *err)
         return 0;
     return berth_err_set(err,
                          "'%s' is linked statically, and has no library that the "
-                         "host's could stand for; leave %s out",
-                         use->scan->runner, option_of(use));
+                         "host's could stand for; leave --container-libs out",
+                         use->scan->runner);
 }
 
 /* One fabric, the one of number AT. Returns 1 when it is in the container, 0 when the
@@ -330,8 +319,8 @@ static int use_one(struct use *use, size_t at, struct berth_err *err)
     if (!has_own && !profile->adds && is_named(use))
         return berth_err_set(err,
                              "the image has no '%s' that the host's could stand for; "
-                             "leave %s out",
-                             berth_stack_first(use->stack), option_of(use));
+                             "leave --container-libs out",
+                             berth_stack_first(use->stack));
     if (!is_wanted(use, has_own))
         return 0;
     if (check_own_plugin(use, err) < 0)
@@ -346,7 +335,7 @@ static int use_one(struct use *use, size_t at, struct berth_err *err)
 /* Who leaves the choice to berth needs no advice. */
 static void cut_advice(char *sentence)
 {
-    char *advice = strstr(sentence, "; leave --container-fabric out");
+    char *advice = strstr(sentence, "; leave --container-libs out");
 
     if (advice)
         *advice = '\0';
@@ -375,10 +364,11 @@ static void warn_unused(const struct use *use, int result, struct berth_err *ret
                       is_library(use)
                           ? "neither the program nor what it is known to load later "
                             "needs the image's '%s', for which the host's stands "
-                            "(%s=%s)"
+                            "(--container-libs=%s)"
                           : "neither the program nor a plugin of its MPI needs the "
-                            "image's '%s', for which the host's stands (%s=%s)",
-                      name_replaced(use), option_of(use), value_of(use));
+                            "image's '%s', for which the host's stands "
+                            "(--container-libs=%s)",
+                      name_replaced(use), use->stack->profile->name);
 }
 
 /* Refuse, for what ERR says, if the image's own network library may not stay. */
@@ -414,7 +404,7 @@ static int try_one(const struct berth_inside *inside, size_t i,
     berth_replacement_undo(use.replacement);
     berth_replacement_fini(use.replacement);
     if (is_named(&use))
-        return berth_err_at(err, "%s=%s", option_of(&use), value_of(&use));
+        return berth_err_at(err, "--container-libs=%s", use.stack->profile->name);
     cut_advice(err->text);
     program->refused[i] = *err;
     return keep_own(inside, use.reason, err);
@@ -475,52 +465,18 @@ static int mount_again(const struct berth_inside *inside,
     return 0;
 }
 
-/* What is added is not for an MPI. */
-static bool is_under_mpi(const struct berth_fabrics *program)
-{
-    bool found = false;
-
-    for (int i = 0; i < program->count; i++)
-        found |= !program->items[i].stack->profile->adds &&
-                 is_of(program->items[i].stack, BERTH_PROFILE_FABRIC);
-    return found;
-}
-
-/* Does the program run on the image's own network? */
-static bool lacks_fabric(const struct berth_inside *inside,
-                         const struct berth_fabrics *program)
-{
-    enum berth_mpi_family family = program->wants->family;
-    bool is_refused = false;
-
-    for (size_t i = 0; i < inside->fabrics->count; i++)
-        is_refused |=
-            *program->refused[i].text && !inside->fabrics->items[i].profile->adds;
-    return !is_under_mpi(program) && (is_refused || (family != BERTH_FAMILY_NONE &&
-                                                     family != BERTH_FAMILY_UNKNOWN));
-}
-
-/* BECAUSE is why one may lack it. */
-static int check_required(const struct berth_inside *inside,
-                          struct berth_fabrics *const *programs, size_t count,
-                          const struct berth_err *because, struct berth_err *err)
-{
-    for (size_t k = 0; k < count; k++)
-        if (berth_request_requires_fabric(inside->request) &&
-            lacks_fabric(inside, programs[k]))
-            return berth_err_set(err,
-                                 "--container-fabric=required: %s; with auto the step "
-                                 "runs all the same",
-                                 because->text);
-    return 0;
-}
-
-static bool has_fabric(const struct berth_inside *inside)
+bool berth_fabrics_are_asked(const struct berth_inside *inside)
 {
     for (size_t i = 0; i < inside->fabrics->count; i++)
         if (is_of(&inside->fabrics->items[i], BERTH_PROFILE_FABRIC))
             return true;
-    return false;
+    return berth_request_has_auto_libs(inside->request);
+}
+
+bool berth_fabrics_witness_libraries(const struct berth_inside *inside)
+{
+    return !berth_request_mpi_may_host(inside->request) &&
+           !berth_fabrics_are_asked(inside);
 }
 
 /* Does the host have what is asked for, and not too much of it? */
@@ -531,16 +487,11 @@ static int check_host(const struct berth_inside *inside, enum berth_profile_kind
         return berth_err_set(err,
                              "this host has %zu fabrics and libraries that the step "
                              "asks for, and a step has at most %d; name fewer of them "
-                             "in --container-fabric and --container-libraries",
+                             "in --container-libs",
                              inside->fabrics->count, BERTH_FABRICS_MAX);
-    if (kind == BERTH_PROFILE_LIBRARIES)
-        return berth_named_check(inside->fabrics, inside->request->libraries, err);
-    if (has_fabric(inside) || !berth_request_names_fabric(inside->request))
-        return 0;
-    return berth_err_set(err,
-                         "--container-fabric=%s: this host has no such fabric; see "
-                         "`berth profiles`",
-                         inside->request->fabric);
+    return kind == BERTH_PROFILE_LIBRARIES
+               ? berth_named_check(inside->fabrics, inside->request, err)
+               : 0;
 }
 
 /* Does a fabric that is in use stand for a library that STACK would replace? A site's
@@ -583,9 +534,7 @@ int berth_fabrics_use(const struct berth_inside *inside,
     if (count > 1 && mount_again(inside, programs, count, err) < 0)
         return -1;
     berth_fabrics_say(inside, programs, count, ret_note);
-    return kind == BERTH_PROFILE_LIBRARIES
-               ? 0
-               : check_required(inside, programs, count, ret_note, err);
+    return 0;
 }
 
 void berth_fabrics_name(const struct berth_fabrics *fabrics, struct berth_buf *ret)

@@ -33,14 +33,20 @@ struct berth_fabrics {
  * their users loads. A fabric is used where it has each symbol that these users need of
  * the image's libraries, in all programs.
  *
- * Where the request leaves the choice to berth, what cannot be used stays the image's;
- * where it requires a fabric, each program with MPI has one. Libraries are always
- * named. Returns 0, with a sentence in RET_NOTE that says which are used, and of others
- * why not ("": no library is used, and the warning says why); -1 with a sentence in ERR
- * when the step is not to run. */
+ * Where the request leaves the choice to berth, what cannot be used stays the image's.
+ * Libraries are always named. Returns 0, with a sentence in RET_NOTE that says which
+ * are used, and of others why not ("": no library is used, and the warning says why);
+ * -1 with a sentence in ERR when the step is not to run. */
 int berth_fabrics_use(const struct berth_inside *inside,
                       struct berth_fabrics *const *programs, size_t count,
                       struct berth_err *ret_note, struct berth_err *err);
+
+/* Are fabrics asked for: some, or one of the host's by its name? */
+bool berth_fabrics_are_asked(const struct berth_inside *inside);
+
+/* Does the witness look for libraries in the ranks, because an MPI and a fabric of the
+ * host are ruled out? */
+bool berth_fabrics_witness_libraries(const struct berth_inside *inside);
 
 /* Appends what FABRICS uses to RET, for people; nothing where it uses none. */
 void berth_fabrics_name(const struct berth_fabrics *fabrics, struct berth_buf *ret);

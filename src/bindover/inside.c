@@ -312,7 +312,7 @@ static int name_fabrics(struct programs *programs, const struct berth_fabrics *f
     if (name.failed)
         return berth_err_oom(err);
     if (fabrics->kind == BERTH_PROFILE_LIBRARIES &&
-        !berth_request_witnesses_libraries(programs->inside->request))
+        !berth_fabrics_witness_libraries(programs->inside))
         return 0;
     return name.used ? put_text(name.text, &programs->binding.fabric, err) : 0;
 }
@@ -368,7 +368,7 @@ static int keep_own(struct programs *programs, const struct berth_err *why,
         if (put_text(note.text, &programs->binding.note, err) < 0)
             return -1;
     }
-    return berth_request_has_fabric(programs->inside->request)
+    return berth_fabrics_are_asked(programs->inside)
                ? use_fabrics(programs, BERTH_PROFILE_FABRIC, err)
                : 0;
 }
@@ -533,7 +533,7 @@ static int run(struct programs *programs, struct berth_err *err)
     if (programs->count == 0)
         return 0;
     programs->count = programs->all;
-    if (berth_request_has_libraries(programs->inside->request) &&
+    if (berth_request_names_libs(programs->inside->request) &&
         use_fabrics(programs, BERTH_PROFILE_LIBRARIES, err) < 0)
         return -1;
     /* The witness does not watch the image's own MPI. */

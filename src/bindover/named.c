@@ -15,13 +15,35 @@ static bool is_library(const struct berth_stack *stack)
     return stack->profile->kind == BERTH_PROFILE_LIBRARIES;
 }
 
-static bool has_called(const struct berth_stacks *stacks, const char *name)
+static const struct berth_stack *find_called(const struct berth_stacks *stacks,
+                                             const char *name)
 {
     for (size_t i = 0; i < stacks->count; i++)
-        if (is_library(&stacks->items[i]) &&
-            berth_profile_is_called(stacks->items[i].profile, name))
-            return true;
-    return false;
+        if (berth_profile_is_called(stacks->items[i].profile, name))
+            return &stacks->items[i];
+    return NULL;
+}
+
+/* Is NAME of STACKS, and for the MPI that REQUEST lets run? */
+static int check_name(const struct berth_stacks *stacks,
+                      const struct berth_request *request, const char *name,
+                      struct berth_err *err)
+{
+    const struct berth_stack *stack = find_called(stacks, name);
+
+    if (!stack)
+        return berth_err_set(err,
+                             "--container-libs=%s: this host has no such libraries; "
+                             "see `berth profiles`",
+                             name);
+    if (is_library(stack) || berth_request_mpi_is(request, BERTH_MODE_HYBRID) ||
+        berth_request_mpi_is(request, BERTH_MODE_AUTO))
+        return 0;
+    return berth_err_set(err,
+                         "--container-libs=%s: it is for an image's own MPI whose "
+                         "ranks srun starts, not for --mpi-bind=%s; choose "
+                         "--mpi-bind=hybrid, or leave --container-libs out",
+                         name, berth_request_mode(request));
 }
 
 /* Two profiles do not stand for one library of the image. */
@@ -33,27 +55,24 @@ static int check_pair(const struct berth_stack *a, const struct berth_stack *b,
     for (const char *const *it = berth_stack_replaces(a); *it; it++)
         if (berth_text_is_any(*it, berth_stack_replaces(b)))
             return berth_err_set(err,
-                                 "--container-libraries: '%s' and '%s' both stand for "
+                                 "--container-libs: '%s' and '%s' both stand for "
                                  "'%s'; name one of them",
                                  a->profile->name, b->profile->name, *it);
     return 0;
 }
 
-int berth_named_check(const struct berth_stacks *stacks, const char *names,
-                      struct berth_err *err)
+int berth_named_check(const struct berth_stacks *stacks,
+                      const struct berth_request *request, struct berth_err *err)
 {
-    BERTH_FREE char *copy = strdup(names);
-    char *next = copy;
-    char *name;
+    BERTH_STRVEC struct berth_strvec names = {0};
 
-    if (!copy)
+    berth_strvec_split(&names, request->libs);
+    if (names.failed)
         return berth_err_oom(err);
-    while ((name = strsep(&next, ",")))
-        if (!has_called(stacks, name))
-            return berth_err_set(err,
-                                 "--container-libraries=%s: this host has no such "
-                                 "libraries; see `berth profiles`",
-                                 name);
+    for (size_t i = 0; i < names.count; i++)
+        if (strcmp(names.items[i], BERTH_LIBS_AUTO) != 0 &&
+            check_name(stacks, request, names.items[i], err) < 0)
+            return -1;
     for (size_t i = 0; i < stacks->count; i++)
         for (size_t k = 0; k < i; k++)
             if (check_pair(&stacks->items[k], &stacks->items[i], err) < 0)
@@ -81,12 +100,12 @@ int berth_named_check_mpi(const struct berth_stack *stack,
             return berth_err_set(err,
                                  "the host's %s needs '%s', and the host's MPI does "
                                  "not run; choose --mpi-bind=host, or leave "
-                                 "--container-libraries out",
+                                 "--container-libs out",
                                  stack->version, staged->items[i].soname);
         if (is_other(wanted, mpi->family))
             return berth_err_set(err,
                                  "the host's %s needs '%s', and the program wants %s; "
-                                 "leave --container-libraries out",
+                                 "leave --container-libs out",
                                  stack->version, staged->items[i].soname,
                                  berth_mpi_family_name(wanted));
     }

@@ -6,11 +6,13 @@
 #include "base/err.h"
 #include "bindover/stack.h"
 #include "mpi/objects.h"
+#include "request/request.h"
 
-/* Are the NAMES, with commas, those of libraries (profile.h) among STACKS, of which no
- * two stand for one library of an image? Returns 0, or -1 with a sentence in ERR. */
-int berth_named_check(const struct berth_stacks *stacks, const char *names,
-                      struct berth_err *err);
+/* Are the names of REQUEST those of fabrics and libraries (profile.h) among STACKS, the
+ * fabrics for the MPI that it lets run, and do no two libraries stand for one of an
+ * image? Returns 0, or -1 with a sentence in ERR. */
+int berth_named_check(const struct berth_stacks *stacks,
+                      const struct berth_request *request, struct berth_err *err);
 
 /* Refuses the libraries of STACK, of which STAGED are the files, if they need an MPI
  * (ScaLAPACK) that is not that of the process: the host's is not in the container

@@ -23,9 +23,8 @@
 
 static const char *advice_of(const struct berth_replacement *replacement)
 {
-    return replacement->family != BERTH_FAMILY_NONE
-               ? "choose --mpi-bind=hybrid"
-               : berth_profile_advice(replacement->stack->profile);
+    return replacement->family != BERTH_FAMILY_NONE ? "choose --mpi-bind=hybrid"
+                                                    : "leave --container-libs out";
 }
 
 static int read_manifest(struct berth_replacement *replacement, struct berth_err *err)

@@ -356,9 +356,8 @@ static int check_user(struct judging *judging, const char *user, struct berth_er
     if (lacking)
         result = berth_err_set(err,
                                "'%s' of the image needs %s, which the host's %s "
-                               "lacks; leave %s out",
-                               user, lacking, stack->version,
-                               berth_profile_option(stack->profile));
+                               "lacks; leave --container-libs out",
+                               user, lacking, stack->version);
     berth_elf_fini(&elf);
     return result;
 }
@@ -419,7 +418,7 @@ static int check_age(const char *version, const struct symbols *image,
     return berth_err_set(
         err,
         "the host's %s is older than the image's: it lacks %zu symbols "
-        "of that, and has %zu others; leave --container-fabric out",
+        "of that, and has %zu others; leave --container-libs out",
         version, lost, gained);
 }
 

@@ -39,8 +39,7 @@ int berth_job_launch_from(const struct berth_launch *step, struct berth_job_laun
     ret->launch = *step;
     ret->request = *step->request;
     ret->request.mpi = off;
-    ret->request.fabric = NULL; /* bound for each step, as MPI is */
-    ret->request.libraries = NULL;
+    ret->request.libs = NULL; /* bound for each step, as MPI is */
     ret->request.explain = NULL;
     ret->launch.request = &ret->request;
     ret->launch.fabric = &ret->fabric;

@@ -355,18 +355,6 @@ bool berth_profile_is_called(const struct berth_profile *profile, const char *na
     return strcmp(profile->stack, name) == 0 || strcmp(profile->name, name) == 0;
 }
 
-const char *berth_profile_option(const struct berth_profile *profile)
-{
-    return profile->kind == BERTH_PROFILE_LIBRARIES ? "--container-libraries"
-                                                    : "--container-fabric";
-}
-
-const char *berth_profile_advice(const struct berth_profile *profile)
-{
-    return profile->kind == BERTH_PROFILE_LIBRARIES ? "leave --container-libraries out"
-                                                    : "leave --container-fabric out";
-}
-
 const char *berth_profile_label(const struct berth_profile *profile)
 {
     return profile->label ? profile->label : profile->name;

@@ -104,11 +104,6 @@ bool berth_profile_is_needed(const struct berth_profile *profile, const char *so
 bool berth_profile_has_needed(const struct berth_profile *profile,
                               const struct berth_closure *closure);
 
-/* The option that brings what the profile is for, not an MPI; and the advice to do
- * without it. */
-const char *berth_profile_option(const struct berth_profile *profile);
-const char *berth_profile_advice(const struct berth_profile *profile);
-
 /* The first SONAME of a fabric, which the host must have, or of libraries. */
 const char *berth_profile_first(const struct berth_profile *profile);
 

@@ -79,8 +79,6 @@ static void put_runtime(const struct berth_explain *explain, struct berth_json *
     put_text(json, "flag", explain->gpu);
     put_text(json, "because", explain->gpu_because);
     berth_json_end(json);
-    put_words(json, "devices", explain->request->devices.items,
-              explain->request->devices.count);
     berth_json_object(json, "container");
     berth_json_bool(json, "shared", !explain->apart);
     put_text(json, "because", explain->apart);
@@ -213,8 +211,7 @@ static void put_mpi(const struct berth_explain *explain, struct berth_json *json
     berth_json_object(json, "mpi");
     put_text(json, "asked", berth_request_mode(explain->request));
     put_text(json, "from", explain->request->mpi ? explain->mode_from : NULL);
-    put_text(json, "fabric", explain->request->fabric);
-    put_text(json, "host_libraries", explain->request->libraries);
+    put_text(json, "host_libraries", explain->request->libs);
     put_text(json, "srun", explain->manager);
     put_text(json, "verdict", verdict.text);
     put_fact(explain, json, "command", BERTH_FINDING_PROGRAM);

@@ -220,8 +220,6 @@ static void put_runtime(const struct berth_explain *explain, struct berth_buf *b
     put_line(buf, "program", explain->runtime);
     put_line(buf, "version", explain->runtime_version);
     put_gpu(explain, buf);
-    for (size_t i = 0; i < explain->request->devices.count; i++)
-        put_line(buf, "device", explain->request->devices.items[i]);
     put_lifetime(explain, buf);
     put_line(buf, "inside", explain->inside ? explain->inside : "no command of Slurm");
     if (explain->words.count)
@@ -338,8 +336,7 @@ static void put_mpi(const struct berth_explain *explain, struct berth_buf *buf)
     put_line(buf, "--mpi-bind", berth_request_mode(explain->request));
     put_line(buf, "asked by",
              explain->request->mpi && explain->mode_from ? explain->mode_from : NULL);
-    put_line(buf, "fabric", explain->request->fabric);
-    put_line(buf, "libraries", explain->request->libraries);
+    put_line(buf, "libraries", explain->request->libs);
     put_line(buf, "srun --mpi", explain->manager);
     put_findings(explain, buf);
 }

@@ -51,7 +51,7 @@ int berth_fallback_refuse(enum berth_fallback fallback, const struct berth_err *
         return berth_err_set(err,
                              "%s; other nodes of this step may use the host's network "
                              "libraries, and all nodes must use the same: choose "
-                             "--container-fabric=off, which is the image's own on all "
+                             "--container-libs=none, which is the image's own on all "
                              "of them, or have this node repaired (berth doctor says "
                              "what it lacks)",
                              because->text);

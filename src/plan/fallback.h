@@ -27,7 +27,7 @@ enum berth_fallback berth_fallback_decide(const struct berth_request *request,
                                           unsigned int nodes, enum berth_reason reason);
 
 /* The same for the image's own network libraries under its own MPI, which are a choice
- * of --container-fabric=auto and required. */
+ * of --container-libs=auto. */
 enum berth_fallback berth_fallback_fabric(const struct berth_request *request,
                                           unsigned int nodes, enum berth_reason reason);
 

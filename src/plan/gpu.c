@@ -8,6 +8,7 @@
 
 #include "base/environ.h"
 #include "base/text.h"
+#include "base/text.h"
 
 /* The variables that Slurm's gres/gpu sets for a task with GPUs: one of its own, and
  * one for each driver, whichever driver the node has (unless gres.conf has Flags=). An
@@ -37,7 +38,7 @@ bool berth_gpu_is_given(char *const *own)
 
 bool berth_gpu_is_auto(const struct berth_request *request)
 {
-    return !request->gpu || strcmp(request->gpu, BERTH_GPU_AUTO) == 0;
+    return !request->gpu || berth_text_lists(request->gpu, BERTH_GPU_AUTO);
 }
 
 /* For --container-gpu=auto. */
@@ -70,15 +71,13 @@ int berth_gpu_choose(const struct berth_request *request, char *const *own,
                      const struct berth_gpu_host *host,
                      struct berth_gpu_choice *ret_choice, struct berth_err *err)
 {
-    const char *kind = request->gpu ? request->gpu : BERTH_GPU_AUTO;
-
-    bool is_nvidia = strcmp(kind, BERTH_GPU_NVIDIA) == 0;
-    bool is_rocm = strcmp(kind, BERTH_GPU_ROCM) == 0;
+    bool is_nvidia = berth_text_lists(request->gpu, BERTH_GPU_NVIDIA);
+    bool is_rocm = berth_text_lists(request->gpu, BERTH_GPU_ROCM);
 
     if (is_nvidia && !host->nvidia)
-        return refuse(kind, "NVIDIA", BERTH_GPU_NVIDIA_DEVICE, err);
+        return refuse(BERTH_GPU_NVIDIA, "NVIDIA", BERTH_GPU_NVIDIA_DEVICE, err);
     if (is_rocm && !host->rocm)
-        return refuse(kind, "ROCm", BERTH_GPU_ROCM_DEVICE, err);
+        return refuse(BERTH_GPU_ROCM, "ROCm", BERTH_GPU_ROCM_DEVICE, err);
     *ret_choice = (struct berth_gpu_choice){is_nvidia ? "--nv"
                                             : is_rocm ? "--rocm"
                                                       : NULL,

@@ -226,6 +226,8 @@ static int push_runtime(const struct berth_launch *launch,
                         const struct berth_strvec *binds, struct berth_strvec *argv,
                         struct berth_err *err)
 {
+    BERTH_STRVEC struct berth_strvec devices = {0};
+
     berth_strvec_push(argv, launch->runtime);
     berth_strvec_push(argv, "--silent");
     berth_strvec_push(argv, "exec");
@@ -235,8 +237,10 @@ static int push_runtime(const struct berth_launch *launch,
         berth_strvec_push(argv, "--writable-tmpfs");
     if (launch->gpu.flag)
         berth_strvec_push(argv, launch->gpu.flag);
-    for (size_t i = 0; i < launch->request->devices.count; i++)
-        berth_strvec_pushf(argv, "--device=%s", launch->request->devices.items[i]);
+    berth_request_list_devices(launch->request, &devices);
+    for (size_t i = 0; i < devices.count; i++)
+        berth_strvec_pushf(argv, "--device=%s", devices.items[i]);
+    argv->failed |= devices.failed;
     push_outer(launch, argv);
     push_home(launch, argv);
     if (push_mounts(&launch->request->mounts, argv, err) < 0 ||

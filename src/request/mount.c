@@ -105,16 +105,13 @@ int berth_mount_append(const char *text, const char *base, struct berth_strvec *
 int berth_mount_parse_list(const char *text, const char *base,
                            struct berth_strvec *mounts, struct berth_err *err)
 {
-    BERTH_FREE char *copy = strdup(text);
-    char *next = copy;
-    char *item;
+    BERTH_STRVEC struct berth_strvec items = {0};
 
-    if (!copy)
-        return berth_err_oom(err);
-    while ((item = strsep(&next, ",")))
-        if (berth_mount_append(item, base, mounts, err) < 0)
+    berth_strvec_split(&items, text);
+    for (size_t i = 0; i < items.count; i++)
+        if (berth_mount_append(items.items[i], base, mounts, err) < 0)
             return -1;
-    return 0;
+    return items.failed ? berth_err_oom(err) : 0;
 }
 
 void berth_mount_push(const struct berth_mount *mount, const char *source,

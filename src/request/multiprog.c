@@ -225,10 +225,8 @@ static int refuse_name(const char *name, const char *word, struct berth_err *err
     const char *names[BERTH_OPTION_COUNT + 1] = {NULL};
     const char *meant;
 
-    for (size_t i = 0; i < BERTH_PYXIS_COUNT; i++)
-        if (strcmp(name, berth_pyxis_options[i].name) == 0 &&
-            berth_pyxis_check(&berth_pyxis_options[i], err) < 0)
-            return -1;
+    if (berth_pyxis_check_name(name, err) < 0)
+        return -1;
     for (int i = 0; i < BERTH_OPTION_COUNT; i++)
         names[i] = berth_options[i].name;
     meant = berth_suggest_nearest(name, names, strlen(name) / 4);

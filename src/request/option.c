@@ -141,43 +141,58 @@ enum { LONGEST_NAME = 63 };
 static bool is_word(const struct berth_option *option, const char *word)
 {
     return berth_choice_find(option->argument, word) >= 0 ||
-           (strstr(option->argument, "NAME") && strlen(word) <= LONGEST_NAME &&
-            berth_mode_is_word(word));
+           (option->name_of && option->takes(word));
+}
+
+static bool is_name(const char *word)
+{
+    return strlen(word) <= LONGEST_NAME && berth_mode_is_word(word);
 }
 
 static int parse_word(const struct berth_written *written, struct berth_strvec *ret,
                       struct berth_err *err)
 {
     const struct berth_option *option = written->option;
-    const char *name = strstr(option->argument, "NAME");
     BERTH_BUF struct berth_buf words = {0};
 
     if (is_word(option, written->value)) {
         berth_strvec_push(ret, written->value);
         return 0;
     }
-    berth_choice_list(option->argument, name ? "the name of a profile" : NULL, &words);
+    berth_choice_list(option->argument, option->name_of, &words);
     if (words.failed)
         return berth_err_oom(err);
     return berth_err_set(err, "'%s' is not a %s; expected %s", written->value,
                          option->noun, words.text);
 }
 
-static int parse_devices(const struct berth_written *written, struct berth_strvec *ret,
-                         struct berth_err *err)
+/* Parses words and names with commas between them: one word at most, and `none` alone.
+ */
+static int parse_words(const struct berth_written *written, struct berth_strvec *ret,
+                       struct berth_err *err)
 {
-    BERTH_FREE char *copy = strdup(written->value);
-    char *next = copy;
-    const char *name;
+    const char *argument = written->option->argument;
+    BERTH_STRVEC struct berth_strvec words = {0};
+    const char *said = NULL;
 
-    if (!copy)
-        return berth_err_oom(err);
-    while ((name = strsep(&next, ","))) {
-        if (berth_value_device(name, err) < 0)
+    berth_strvec_split(&words, written->value);
+    for (size_t i = 0; i < words.count; i++) {
+        const char *word = words.items[i];
+        bool is_said = berth_choice_find(argument, word) >= 0;
+        BERTH_STRVEC struct berth_strvec alone = {0};
+
+        if (parse_word(&(struct berth_written){written->option, word, NULL}, &alone,
+                       err) < 0)
             return -1;
-        berth_strvec_push(ret, name);
+        if ((is_said && said) || (words.count > 1 && strcmp(word, BERTH_NONE) == 0))
+            return berth_err_set(err,
+                                 "'%s': '%s' goes with no other of these; leave "
+                                 "one out",
+                                 written->value, word);
+        said = is_said ? word : said;
     }
-    return 0;
+    berth_strvec_push(ret, written->value);
+    return words.failed ? berth_err_oom(err) : 0;
 }
 
 static int parse_mode(const struct berth_written *written, struct berth_strvec *ret,
@@ -188,31 +203,7 @@ static int parse_mode(const struct berth_written *written, struct berth_strvec *
     return parse_word(&(struct berth_written){written->option, word, NULL}, ret, err);
 }
 
-/* Parses names of profiles, or `off` alone. */
-static int parse_libraries(const struct berth_written *written,
-                           struct berth_strvec *ret, struct berth_err *err)
-{
-    BERTH_STRVEC struct berth_strvec words = {0};
-    BERTH_FREE char *copy = strdup(written->value);
-    char *next = copy;
-    char *word;
-
-    if (!copy)
-        return berth_err_oom(err);
-    while ((word = strsep(&next, ",")))
-        if (parse_word(&(struct berth_written){written->option, word, NULL}, &words,
-                       err) < 0)
-            return -1;
-    if (words.failed)
-        return berth_err_oom(err);
-    if (words.count > 1 && berth_strvec_has(&words, BERTH_LIBRARIES_OFF))
-        return berth_err_set(err, "'%s': off goes with no other name; leave one out",
-                             written->value);
-    berth_strvec_push(ret, written->value);
-    return 0;
-}
-
-/* The variable of the option may also be `yes` or `no`, like that of a switch. */
+/* The variable of the option may also be `yes`, like that of a switch. */
 static int parse_explain(const struct berth_written *written, struct berth_strvec *ret,
                          struct berth_err *err)
 {
@@ -220,10 +211,10 @@ static int parse_explain(const struct berth_written *written, struct berth_strve
 
     if (!word || strcmp(word, "yes") == 0)
         word = BERTH_EXPLAIN_TEXT;
-    else if (strcmp(word, "no") == 0)
-        word = BERTH_EXPLAIN_OFF;
     return parse_word(&(struct berth_written){written->option, word, NULL}, ret, err);
 }
+
+#define NAME_OF_PROFILE "the name of a profile"
 
 #define FIELD(member)       offsetof(struct berth_request, member)
 #define TEXT(member)        BERTH_KIND_TEXT, FIELD(member), 0
@@ -232,88 +223,60 @@ static int parse_explain(const struct berth_written *written, struct berth_strve
 
 const struct berth_option berth_options[BERTH_OPTION_COUNT] = {
     [BERTH_OPTION_IMAGE] = {"container-image", "PATH|URI|none",
-                            "run every task in this image: a SIF file, a directory, "
-                            "docker://, oras:// or library://; none: on the host "
-                            "(Slurm's own --container is for OCI bundles)",
-                            TEXT(image), parse_image, "IMAGE"},
+                            "run the tasks in this image; none: on the host",
+                            TEXT(image), parse_image},
     [BERTH_OPTION_MOUNTS] = {"container-mounts", "SRC[:DST[:ro|rw|sqsh]][,...]",
-                             "host paths, separated by commas; sqsh: the files in a "
-                             "squashfs file; repeats accumulate",
-                             LIST(mounts), parse_mounts, "LIST"},
+                             "mount paths of the host; repeats accumulate",
+                             LIST(mounts), parse_mounts},
     [BERTH_OPTION_WORKDIR] = {"container-workdir", "DIR",
-                              "working directory of the tasks, in the image; default: "
-                              "that of srun",
-                              TEXT(workdir), parse_workdir, "DIR"},
+                              "working directory of the tasks in the image",
+                              TEXT(workdir), parse_workdir},
     [BERTH_OPTION_MOUNT_HOME] = {"container-mount-home", NULL,
-                                 "mount the home directory; default: as the runtime "
-                                 "does without a flag",
-                                 SWITCH(home, BERTH_YES)},
+                                 "mount the home directory", SWITCH(home, BERTH_YES)},
     [BERTH_OPTION_NO_MOUNT_HOME] = {"no-container-mount-home", NULL,
                                     "do not mount the home directory",
                                     SWITCH(home, BERTH_NO)},
     [BERTH_OPTION_WRITABLE] = {"container-writable", NULL,
-                               "let tasks write to the image's root, and throw away "
-                               "what they write; default: they cannot write there",
+                               "let tasks write to the image, and discard that",
                                SWITCH(writable, BERTH_YES)},
     [BERTH_OPTION_READONLY] = {"container-readonly", NULL,
-                               "the opposite, and the default",
+                               "do not let tasks write to the image (default)",
                                SWITCH(writable, BERTH_NO)},
     [BERTH_OPTION_ENTRYPOINT] = {"container-entrypoint", NULL,
-                                 "run the command through the image's runscript; "
-                                 "default: without it",
+                                 "run the command by the image's runscript",
                                  SWITCH(entrypoint, BERTH_YES)},
     [BERTH_OPTION_NO_ENTRYPOINT] = {"no-container-entrypoint", NULL,
-                                    "do not, which is the default",
+                                    "run the command itself (default)",
                                     SWITCH(entrypoint, BERTH_NO)},
     [BERTH_OPTION_ENV] = {"container-env", "NAME[=VALUE][,...]",
-                          "variables to pass or to set, NAME[=VALUE] with commas, over "
-                          "the image's own; repeats accumulate",
-                          LIST(env), parse_env, "LIST"},
+                          "pass or set variables; repeats accumulate", LIST(env),
+                          parse_env},
     [BERTH_OPTION_ARGS] = {"container-args", "FLAGS",
-                           "flags for the container runtime, separated by spaces; "
-                           "repeats accumulate",
-                           LIST(args), parse_args, "FLAGS"},
+                           "flags for the runtime; repeats accumulate", LIST(args),
+                           parse_args},
     [BERTH_OPTION_GPU] = {"container-gpu",
                           BERTH_GPU_AUTO "|" BERTH_GPU_NVIDIA "|" BERTH_GPU_ROCM
-                                         "|" BERTH_GPU_OFF,
-                          "let tasks use the host's GPU driver: auto (default), where "
-                          "the step has GPUs; nvidia, rocm or off",
-                          TEXT(gpu), parse_word, "KIND", "kind of GPU"},
-    [BERTH_OPTION_DEVICE] = {"container-device", "VENDOR/CLASS=NAME[,...]",
-                             "devices of the node by their CDI names, with commas: "
-                             "nvidia.com/gpu=all; repeats accumulate",
-                             LIST(devices), parse_devices, "LIST"},
+                                         "|" BERTH_NONE "|VENDOR/CLASS=NAME,...",
+                          "the GPU driver of the host, or devices (CDI)", TEXT(gpu),
+                          parse_words, "kind of GPU",
+                          "the name of a device like nvidia.com/gpu=all",
+                          berth_value_is_device},
     [BERTH_OPTION_LIFETIME] = {"container-lifetime",
                                BERTH_LIFETIME_STEP "|" BERTH_LIFETIME_JOB,
-                               "a container ends with its step (step, default), or "
-                               "with its job, whose later steps use it (job)",
-                               TEXT(lifetime), parse_word, "OF", "lifetime"},
+                               "keep a container for later steps of the job",
+                               TEXT(lifetime), parse_word, "lifetime"},
     [BERTH_OPTION_MPI] = {"mpi-bind", "[" BERTH_MODE_WORDS "]",
-                          "whose MPI the tasks use: the host's (host, or NAME of one), "
-                          "the image's (hybrid, local, local-each, launch), or the "
-                          "one that fits (auto, also without a value); default: off",
-                          TEXT(mpi), parse_mode, "MODE", "mode"},
-    [BERTH_OPTION_FABRIC] = {"container-fabric",
-                             BERTH_FABRIC_AUTO "|" BERTH_FABRIC_REQUIRED
-                                               "|NAME|" BERTH_FABRIC_OFF,
-                             "the host's network libraries under the image's own MPI: "
-                             "those that fit (auto, or required: else the step does "
-                             "not run), or NAME of a profile; default: off, the "
-                             "image's own",
-                             TEXT(fabric), parse_word, "NAME", "fabric"},
-    [BERTH_OPTION_LIBRARIES] = {"container-libraries", "NAME|" BERTH_LIBRARIES_OFF,
-                                "the host's libraries (BLAS, FFTW, ...) in the place "
-                                "of the image's: N is names of profiles, with commas; "
-                                "default: off",
-                                TEXT(libraries), parse_libraries, "N",
-                                "name of libraries"},
+                          "choose whose MPI library runs; it pins nothing", TEXT(mpi),
+                          parse_mode, "mode", NAME_OF_PROFILE, is_name},
+    [BERTH_OPTION_LIBS] = {"container-libs", BERTH_LIBS_AUTO "|NAME,...|" BERTH_NONE,
+                           "use libraries of the host (network, NCCL, BLAS)",
+                           TEXT(libs), parse_words, "name of libraries",
+                           NAME_OF_PROFILE, is_name},
     [BERTH_OPTION_EXPLAIN] = {"container-explain",
                               "[" BERTH_EXPLAIN_TEXT "|" BERTH_EXPLAIN_JSON
-                              "|" BERTH_EXPLAIN_OFF "]",
-                              "print what would be done in each component and why, "
-                              "as text (also without a value) or json, and run "
-                              "nothing; default: off",
-                              TEXT(explain), parse_explain, "HOW", "form"},
+                              "|" BERTH_EXPLAIN_NO "]",
+                              "print what would be done and why, run nothing",
+                              TEXT(explain), parse_explain, "form"},
 };
 
 enum berth_option_id berth_option_find(const char *name)

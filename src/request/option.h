@@ -39,10 +39,10 @@ struct berth_option {
      * the caller checks RET's `failed`. */
     int (*parse)(const struct berth_written *written, struct berth_strvec *ret,
                  struct berth_err *err);
-    const char *column; /* the value in `srun --help`, so short that Slurm writes
-                           the help on the same line; NULL: as ARGUMENT */
-    const char *noun;   /* what messages call the value, which is one of the words
-                           of ARGUMENT; NULL: any other kind of value */
+    const char *noun;    /* what messages call the value, which is one of the words
+                            of ARGUMENT; NULL: any other kind of value */
+    const char *name_of; /* what it may be besides; NULL: nothing */
+    bool (*takes)(const char *word); /* is WORD such a name? */
 };
 
 /* Indexed by enum berth_option_id. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of the options of pyxis, with what to write for berth. */
+/* The table of the options that berth does not have, with what to write. */
 
 #include "request/pyxis.h"
 
 #include <stddef.h>
+#include <string.h>
 
 const struct berth_pyxis_option berth_pyxis_options[BERTH_PYXIS_COUNT] = {
     {"container-name", "NAME",
@@ -21,17 +22,23 @@ const struct berth_pyxis_option berth_pyxis_options[BERTH_PYXIS_COUNT] = {
      "tasks have the host's network and names; write the flag of the container "
      "runtime: "
      "--container-args=--ipc or --container-args=--uts"},
+    {"container-device", "NAME", "the option is now --container-gpu; write it there"},
+    {"container-fabric", "NAME", "the option is now --container-libs; write it there"},
+    {"container-libraries", "NAME",
+     "the option is now --container-libs; write it there"},
 };
-
-const char *berth_pyxis_help(const struct berth_pyxis_option *option)
-{
-    return option->instead ? "(pyxis) not in berth; says what to write instead"
-                           : "(pyxis) what berth does anyway";
-}
 
 int berth_pyxis_check(const struct berth_pyxis_option *option, struct berth_err *err)
 {
     if (!option->instead)
         return 0;
     return berth_err_set(err, "--%s: %s", option->name, option->instead);
+}
+
+int berth_pyxis_check_name(const char *name, struct berth_err *err)
+{
+    for (size_t i = 0; i < BERTH_PYXIS_COUNT; i++)
+        if (strcmp(name, berth_pyxis_options[i].name) == 0)
+            return berth_pyxis_check(&berth_pyxis_options[i], err);
+    return 0;
 }

@@ -233,19 +233,6 @@ bool berth_request_is_closed(const struct berth_request *request,
     return has_flag(request, "cC", names);
 }
 
-/* Is "dev" one of the words of LIST (NULL: none), with commas between? */
-static bool lists_dev(const char *list)
-{
-    while (list && *list) {
-        size_t length = strcspn(list, ",");
-
-        if (length == 3 && berth_text_starts(list, "dev"))
-            return true;
-        list += length + (list[length] == ',');
-    }
-    return false;
-}
-
 bool berth_request_leaves_dev_out(const struct berth_request *request,
                                   char *const *environment)
 {
@@ -257,12 +244,14 @@ bool berth_request_leaves_dev_out(const struct berth_request *request,
         const char *word = args->items[i];
 
         if (berth_text_starts(word, flag) &&
-            ((!word[length] && lists_dev(args->items[i + 1])) ||
-             (word[length] == '=' && lists_dev(word + length + 1))))
+            ((!word[length] && berth_text_lists(args->items[i + 1], "dev")) ||
+             (word[length] == '=' && berth_text_lists(word + length + 1, "dev"))))
             return true;
     }
-    return lists_dev(berth_environ_value(environment, "APPTAINER_NO_MOUNT")) ||
-           lists_dev(berth_environ_value(environment, "SINGULARITY_NO_MOUNT"));
+    return berth_text_lists(berth_environ_value(environment, "APPTAINER_NO_MOUNT"),
+                            "dev") ||
+           berth_text_lists(berth_environ_value(environment, "SINGULARITY_NO_MOUNT"),
+                            "dev");
 }
 
 bool berth_request_mpi_declined(const struct berth_request *request)
@@ -298,107 +287,76 @@ bool berth_request_mpi_must_host(const struct berth_request *request)
             request->world == BERTH_WORLD_HOST);
 }
 
-bool berth_request_has_fabric(const struct berth_request *request)
+bool berth_request_has_libs(const struct berth_request *request)
 {
-    return berth_request_has_container(request) && request->fabric &&
-           strcmp(request->fabric, BERTH_FABRIC_OFF) != 0;
-}
-
-bool berth_request_requires_fabric(const struct berth_request *request)
-{
-    return berth_request_has_fabric(request) &&
-           strcmp(request->fabric, BERTH_FABRIC_AUTO) != 0;
-}
-
-bool berth_request_names_fabric(const struct berth_request *request)
-{
-    return berth_request_requires_fabric(request) &&
-           strcmp(request->fabric, BERTH_FABRIC_REQUIRED) != 0;
-}
-
-bool berth_request_has_libraries(const struct berth_request *request)
-{
-    return berth_request_has_container(request) && request->libraries &&
-           strcmp(request->libraries, BERTH_LIBRARIES_OFF) != 0;
+    return berth_request_has_container(request) && request->libs &&
+           strcmp(request->libs, BERTH_NONE) != 0;
 }
 
 bool berth_request_lists_library(const struct berth_request *request, const char *name)
 {
-    const char *next = berth_request_has_libraries(request) ? request->libraries : "";
-    size_t length = strcspn(next, ",");
-
-    while (*next && (length != strlen(name) || strncmp(next, name, length) != 0)) {
-        next += length + (next[length] == ',');
-        length = strcspn(next, ",");
-    }
-    return *next;
+    return berth_request_has_libs(request) && berth_text_lists(request->libs, name);
 }
 
-bool berth_request_witnesses_libraries(const struct berth_request *request)
+bool berth_request_has_auto_libs(const struct berth_request *request)
 {
-    return berth_request_has_libraries(request) &&
-           !berth_request_mpi_may_host(request) && !berth_request_has_fabric(request);
+    return berth_request_lists_library(request, BERTH_LIBS_AUTO);
+}
+
+bool berth_request_names_libs(const struct berth_request *request)
+{
+    return berth_request_has_libs(request) &&
+           strcmp(request->libs, BERTH_LIBS_AUTO) != 0;
+}
+
+void berth_request_list_devices(const struct berth_request *request,
+                                struct berth_strvec *ret)
+{
+    BERTH_STRVEC struct berth_strvec words = {0};
+
+    berth_strvec_split(&words, request->gpu ? request->gpu : "");
+    for (size_t i = 0; i < words.count; i++)
+        if (strchr(words.items[i], '='))
+            berth_strvec_push(ret, words.items[i]);
+    ret->failed |= words.failed;
 }
 
 bool berth_request_looks_inside(const struct berth_request *request)
 {
-    return berth_request_mpi_chosen(request) || berth_request_has_libraries(request);
+    return berth_request_mpi_chosen(request) || berth_request_names_libs(request);
+}
+
+static bool is_for_libs(const struct berth_request *request)
+{
+    return !berth_request_mpi_chosen(request) && berth_request_names_libs(request);
 }
 
 const char *berth_request_cause(const struct berth_request *request)
 {
-    return !berth_request_mpi_chosen(request) && berth_request_has_libraries(request)
-               ? "--container-libraries"
-               : "--mpi-bind";
+    return is_for_libs(request) ? "--container-libs" : "--mpi-bind";
 }
 
 const char *berth_request_cause_value(const struct berth_request *request)
 {
-    return !berth_request_mpi_chosen(request) && berth_request_has_libraries(request)
-               ? request->libraries
-               : berth_request_mode(request);
+    return is_for_libs(request) ? request->libs : berth_request_mode(request);
 }
 
 bool berth_request_may_stage(const struct berth_request *request)
 {
     return berth_request_mpi_may_host(request) ||
-           (berth_request_has_fabric(request) && berth_request_mpi_chosen(request)) ||
-           berth_request_has_libraries(request);
+           (berth_request_has_libs(request) && berth_request_looks_inside(request));
 }
 
-/* A name goes with the modes in which the image's own MPI may run. `required` goes with
- * the host's MPI, too, which has its fabric. `auto` goes with every mode. */
-static int check_fabric(const struct berth_request *request, struct berth_err *err)
+int berth_request_complete(struct berth_request *request, struct berth_err *err)
 {
-    bool is_usable = berth_request_names_fabric(request)
-                         ? berth_request_mpi_is(request, BERTH_MODE_HYBRID) ||
-                               berth_request_mpi_is(request, BERTH_MODE_AUTO)
-                         : berth_request_mpi_chosen(request);
-
-    if (!berth_request_requires_fabric(request) || !request->mpi || is_usable)
-        return 0;
-    return berth_err_set(err,
-                         "--container-fabric=%s: it is for an image's own MPI whose "
-                         "ranks srun starts, not for --mpi-bind=%s; choose "
-                         "--mpi-bind=hybrid, or leave --container-fabric out",
-                         request->fabric, request->mpi);
-}
-
-int berth_request_apply_fabric(struct berth_request *request, bool has_asked,
-                               struct berth_err *err)
-{
-    if (check_fabric(request, err) < 0)
-        return has_asked ? -1
-                         : berth_request_put(request, BERTH_OPTION_FABRIC,
-                                             BERTH_FABRIC_OFF, err);
-    if (!berth_request_has_fabric(request) || request->mpi)
-        return 0;
-    return berth_request_put(request, BERTH_OPTION_MPI, "hybrid", err);
+    return request->mpi || !berth_request_has_libs(request)
+               ? 0
+               : berth_request_put(request, BERTH_OPTION_MPI, "hybrid", err);
 }
 
 bool berth_request_is_explained(const struct berth_request *request)
 {
-    return request->explain && strcmp(request->explain, BERTH_EXPLAIN_OFF) != 0;
+    return request->explain && strcmp(request->explain, BERTH_EXPLAIN_NO) != 0;
 }
 
 bool berth_request_has_options(const struct berth_request *request)
@@ -508,9 +466,7 @@ int berth_request_check(const struct berth_request *request, struct berth_err *e
 {
     enum berth_option_id id = BERTH_OPTION_MOUNTS;
 
-    if (berth_request_has_container(request))
-        return check_fabric(request, err);
-    if (!has_more_options(request))
+    if (berth_request_has_container(request) || !has_more_options(request))
         return 0;
     if (request->image)
         return berth_err_set(err, "--container-image=none: the other container options "

@@ -31,16 +31,13 @@ struct berth_request {
     enum berth_choice entrypoint; /* run the command through the image's runscript */
     struct berth_strvec env;      /* each NAME (pass) or NAME=VALUE (set) */
     struct berth_strvec args;     /* flags for the runtime, one word each */
-    char *gpu;                    /* which GPU driver: BERTH_GPU_...; NULL: unsaid */
-    struct berth_strvec devices;  /* by their CDI names: vendor.com/class=name */
+    char *gpu;                    /* which GPU driver: BERTH_GPU_..., and devices by
+                                     their CDI names, with commas; NULL: unsaid */
     char *lifetime;               /* BERTH_LIFETIME_...; NULL: unsaid */
     char *mpi;              /* whose MPI: a word of request/mode.h; NULL: unsaid */
-    char *fabric;           /* whose network libraries the image's MPI uses:
-                               BERTH_FABRIC_..., or the name of a profile; NULL:
-                               unsaid */
-    char *libraries;        /* the host's libraries in the place of the image's: names
-                               of profiles, with commas, or BERTH_LIBRARIES_OFF; NULL:
-                               unsaid */
+    char *libs;             /* the host's libraries in the place of the image's:
+                               names of profiles, and BERTH_LIBS_AUTO, with commas, or
+                               BERTH_NONE; NULL: unsaid */
     enum berth_world world; /* what the other components allow; no option sets it */
     char *explain;          /* BERTH_EXPLAIN_...; NULL: unsaid */
 };
@@ -48,29 +45,26 @@ struct berth_request {
 /* The values of --container-explain. */
 #define BERTH_EXPLAIN_TEXT "text" /* print the plan for people, run nothing */
 #define BERTH_EXPLAIN_JSON "json" /* the same for programs */
-#define BERTH_EXPLAIN_OFF  "off"  /* as without the option */
+#define BERTH_EXPLAIN_NO   "no"   /* as without the option */
 
 /* The values of --container-gpu; unsaid means BERTH_GPU_AUTO. */
 #define BERTH_GPU_AUTO   "auto" /* that of the GPUs of the step */
 #define BERTH_GPU_NVIDIA "nvidia"
 #define BERTH_GPU_ROCM   "rocm"
-#define BERTH_GPU_OFF    "off"
 
 /* The values of --container-lifetime; unsaid means BERTH_LIFETIME_STEP. */
 #define BERTH_LIFETIME_STEP "step" /* the container ends with its step */
 #define BERTH_LIFETIME_JOB  "job"  /* later steps of the job use the container, too */
 
-/* The values of --container-fabric besides names; unsaid means BERTH_FABRIC_OFF. `auto`
- * is the host's fabric where that can replace the image's. */
-#define BERTH_FABRIC_AUTO     "auto"
-#define BERTH_FABRIC_REQUIRED "required" /* as auto, but else the step does not run */
-#define BERTH_FABRIC_OFF      "off"      /* the image's own */
+/* The value of --container-libs besides names: the host's network libraries where they
+ * can replace the image's. */
+#define BERTH_LIBS_AUTO "auto"
 
-/* The value of --container-libraries that means: the image's own. */
-#define BERTH_LIBRARIES_OFF "off"
+/* The value of --container-gpu and --container-libs that means: nothing of the host. */
+#define BERTH_NONE "none"
 
 /* The value of --container-image that means: no container. */
-#define BERTH_NO_IMAGE "none"
+#define BERTH_NO_IMAGE BERTH_NONE
 
 /* One for each option; the rows of the table in request/option.h. */
 enum berth_option_id {
@@ -86,11 +80,9 @@ enum berth_option_id {
     BERTH_OPTION_ENV,
     BERTH_OPTION_ARGS,
     BERTH_OPTION_GPU,
-    BERTH_OPTION_DEVICE,
     BERTH_OPTION_LIFETIME,
     BERTH_OPTION_MPI,
-    BERTH_OPTION_FABRIC,
-    BERTH_OPTION_LIBRARIES,
+    BERTH_OPTION_LIBS,
     BERTH_OPTION_EXPLAIN,
     BERTH_OPTION_COUNT
 };
@@ -119,27 +111,21 @@ bool berth_request_has_container(const struct berth_request *request);
 /* Does REQUEST ask for a container that lasts as long as its job? */
 bool berth_request_has_job_lifetime(const struct berth_request *request);
 
-/* Does REQUEST, which has a container, set --container-fabric, and not to `off`? */
-bool berth_request_has_fabric(const struct berth_request *request);
-
-/* Does --container-fabric name a profile? */
-bool berth_request_names_fabric(const struct berth_request *request);
-
-/* Must the step fail without a fabric of the host: `required`, or a name? */
-bool berth_request_requires_fabric(const struct berth_request *request);
-
-/* Does REQUEST, which has a container, name profiles of kind `libraries`? */
-bool berth_request_has_libraries(const struct berth_request *request);
+/* Does REQUEST, which has a container, ask for libraries of the host: leave the choice
+ * to berth (BERTH_LIBS_AUTO), or name one? */
+bool berth_request_has_libs(const struct berth_request *request);
+bool berth_request_has_auto_libs(const struct berth_request *request);
+bool berth_request_names_libs(const struct berth_request *request);
 
 /* Is NAME one of these names? */
 bool berth_request_lists_library(const struct berth_request *request, const char *name);
 
-/* Does the witness look for these libraries in the ranks, because an MPI and a fabric
- * of the host are ruled out? */
-bool berth_request_witnesses_libraries(const struct berth_request *request);
+/* Appends the CDI names of --container-gpu to RET. */
+void berth_request_list_devices(const struct berth_request *request,
+                                struct berth_strvec *ret);
 
 /* The option for which berth looks at the program in the container, for messages, and
- * its value: --mpi-bind, or --container-libraries without that. */
+ * its value: --mpi-bind, or --container-libs without that. */
 const char *berth_request_cause(const struct berth_request *request);
 const char *berth_request_cause_value(const struct berth_request *request);
 
@@ -151,13 +137,9 @@ bool berth_request_looks_inside(const struct berth_request *request);
  * container? */
 bool berth_request_may_stage(const struct berth_request *request);
 
-/* Applies --container-fabric to a REQUEST that is merged with all defaults: a fabric is
- * for the image's own MPI, so that it sets an unsaid --mpi-bind to `hybrid`. A mode
- * that cannot use the fabric is an error if the user or a rule HAS_ASKED for the
- * fabric; else, the fabric is a default of the site and becomes `off`. Returns 0, or -1
- * with a sentence in ERR. */
-int berth_request_apply_fabric(struct berth_request *request, bool has_asked,
-                               struct berth_err *err);
+/* Completes a REQUEST that is merged with all defaults: --container-libs sets an unsaid
+ * --mpi-bind to `hybrid`, the image's own MPI. */
+int berth_request_complete(struct berth_request *request, struct berth_err *err);
 
 /* Is the image a URI that must be pulled before the step starts? */
 bool berth_request_needs_pull(const struct berth_request *request);
@@ -225,8 +207,7 @@ bool berth_request_same_container(const struct berth_request *a,
 int berth_request_merge(struct berth_request *request, const struct berth_request *own,
                         struct berth_err *err);
 
-/* Refuses options without an image or with the image `none`, and a fabric that the mode
- * of --mpi-bind cannot use. */
+/* Refuses options without an image or with the image `none`. */
 int berth_request_check(const struct berth_request *request, struct berth_err *err);
 
 /* Frees all options; REQUEST is then empty and can be used again. */

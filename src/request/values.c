@@ -168,14 +168,10 @@ static bool is_kind(const char *text, size_t length)
            is_label(text + vendor + 1, length - vendor - 1, "-_.");
 }
 
-int berth_value_device(const char *text, struct berth_err *err)
+bool berth_value_is_device(const char *text)
 {
     size_t kind = strcspn(text, "=");
 
-    if (!text[kind] || !is_kind(text, kind) ||
-        !is_label(text + kind + 1, strlen(text + kind + 1), "-_.:"))
-        return berth_err_set(
-            err, "expected the name of a device like nvidia.com/gpu=all, got '%s'",
-            text);
-    return 0;
+    return text[kind] && is_kind(text, kind) &&
+           is_label(text + kind + 1, strlen(text + kind + 1), "-_.:");
 }

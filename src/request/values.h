@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/err.h"
 
 /* Checks of one value of a configuration file. Each returns 0, or -1 with
@@ -39,8 +41,8 @@ int berth_value_fingerprint(const char *text, struct berth_err *err);
 /* A word of --container-fabric, or a name (berth_mode_is_word()). */
 int berth_value_fabric(const char *text, struct berth_err *err);
 
-/* The name of a device, vendor.com/class=name (CDI, SPEC.md). */
-int berth_value_device(const char *text, struct berth_err *err);
+/* Is TEXT the name of a device, vendor.com/class=name (CDI, SPEC.md)? */
+bool berth_value_is_device(const char *text);
 
 /* A mode of --mpi-bind, or a name (berth_mode_is_word()). */
 int berth_value_mode(const char *text, struct berth_err *err);

@@ -83,14 +83,14 @@ static int add_containlibs(const struct berth_launch *launch,
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         const char *value = berth_environ_value(launch->environment, names[i]);
-        BERTH_FREE char *copy = value ? strdup(value) : NULL;
-        char *next = copy;
-        char *file;
+        BERTH_STRVEC struct berth_strvec files = {0};
 
-        if (value && !copy)
+        berth_strvec_split(&files, value ? value : "");
+        if (files.failed)
             return berth_err_oom(err);
-        while ((file = strsep(&next, ","))) {
+        for (size_t k = 0; k < files.count; k++) {
             BERTH_FREE char *place = NULL;
+            const char *file = files.items[k];
             const char *slash = strrchr(file, '/');
 
             if (!*file)
@@ -109,18 +109,12 @@ static int add_containlibs(const struct berth_launch *launch,
 static const char *why_bound(const struct berth_explain *explain)
 {
     const struct berth_request *request = explain->request;
-    bool is_host = explain->binding.host;
 
-    if (!berth_request_has_libraries(request))
-        return is_host ? "the host's file replaces the image's (--mpi-bind)"
-                       : "the host's file replaces the image's (--container-fabric)";
-    if (is_host)
-        return "the host's file replaces the image's (--mpi-bind, "
-               "--container-libraries)";
-    return berth_request_has_fabric(request)
-               ? "the host's file replaces the image's (--container-fabric, "
-                 "--container-libraries)"
-               : "the host's file replaces the image's (--container-libraries)";
+    if (!explain->binding.host)
+        return "the host's file replaces the image's (--container-libs)";
+    return berth_request_names_libs(request)
+               ? "the host's file replaces the image's (--mpi-bind, --container-libs)"
+               : "the host's file replaces the image's (--mpi-bind)";
 }
 
 /* In the order of the words of the runtime. */
@@ -146,13 +140,13 @@ static int list_mounts(const struct berth_launch *launch,
                    berth_request_mpi_chosen(launch->request)
                        ? "the copies of the host's MPI, and the record of the ranks "
                          "that load it (--mpi-bind)"
-                       : "the copies of the host's libraries (--container-libraries)",
+                       : "the copies of the host's libraries (--container-libs)",
                    explain, err) < 0 ||
         add_mounts(launch->fabric, BERTH_FROM_MPI,
                    berth_request_mpi_chosen(launch->request)
                        ? "a profile of the host's MPI names it (--mpi-bind)"
                        : "a profile of the host's libraries names it "
-                         "(--container-libraries)",
+                         "(--container-libs)",
                    explain, err) < 0)
         return -1;
     berth_launch_manager_places(launch->request, launch->environment, &places);
@@ -363,7 +357,7 @@ static int collect(const struct berth_account *account,
         berth_job_check(launch, &explain->no_server) < 0)
         explain->why_step = explain->no_server.text;
     explain->mode_from = is_same(launch->request->mpi, asked->mpi) ||
-                                 (!asked->mpi && asked->fabric) /* which means hybrid */
+                                 (!asked->mpi && asked->libs) /* which means hybrid */
                              ? BERTH_FROM_USER
                              : BERTH_FROM_SITE;
     explain->manager = berth_environ_value(launch->environment, "SLURM_MPI_TYPE");

@@ -45,14 +45,12 @@ static bool says_choice(const struct berth_notice *notice)
 {
     const struct berth_request *request = &notice->order->request;
     bool is_auto = berth_request_mpi_is(request, BERTH_MODE_AUTO) ||
-                   (berth_request_has_fabric(request) && !notice->binding->host &&
-                    !berth_request_names_fabric(request));
+                   (berth_request_has_auto_libs(request) && !notice->binding->host);
 
     return is_verbose(notice) || berth_request_is_explained(request) ||
            notice->binding->differs ||
            (notice->order->step.prints_step && is_auto &&
-            (berth_request_has_libraries(request) ||
-             berth_request_has_fabric(request) || !brings_c_library(notice->binding)));
+            (berth_request_has_libs(request) || !brings_c_library(notice->binding)));
 }
 
 /* Print whose MPI runs, and what may go wrong. */

@@ -39,10 +39,7 @@ static int copy_request(const struct berth_request *request, struct berth_reques
 {
     if (berth_request_merge(ret, request, err) < 0 ||
         berth_request_put(ret, BERTH_OPTION_MPI, "hybrid", err) < 0 ||
-        (ret->fabric &&
-         berth_request_put(ret, BERTH_OPTION_FABRIC, BERTH_FABRIC_OFF, err) < 0) ||
-        (ret->libraries &&
-         berth_request_put(ret, BERTH_OPTION_LIBRARIES, BERTH_LIBRARIES_OFF, err) < 0))
+        (ret->libs && berth_request_put(ret, BERTH_OPTION_LIBS, BERTH_NONE, err) < 0))
         return -1;
     return berth_request_put(ret, BERTH_OPTION_ARGS, "--userns", err);
 }
@@ -63,7 +60,7 @@ static int add_warning(const struct berth_precheck *precheck,
     return injected->binding.warning ? 0 : berth_err_oom(err);
 }
 
-/* Add a note about what --mpi-bind=auto and --container-fabric=auto have chosen. Each
+/* Add a note about what --mpi-bind=auto and --container-libs=auto have chosen. Each
  * of several nodes prints it: another one may have no setuid runtime. */
 static int add_note(const struct berth_precheck *precheck,
                     struct berth_binding *binding, struct berth_err *err)
@@ -72,14 +69,14 @@ static int add_note(const struct berth_precheck *precheck,
     const char *nodes =
         berth_environ_value(launch->environment, "SLURM_STEP_NUM_NODES");
     bool is_auto = berth_request_mpi_is(launch->request, BERTH_MODE_AUTO);
-    bool has_fabric = berth_request_has_fabric(launch->request);
+    bool has_libs = berth_request_has_libs(launch->request);
     struct berth_err text;
 
-    if (binding->note || binding->warning || !(is_auto || has_fabric))
+    if (binding->note || binding->warning || !(is_auto || has_libs))
         return 0;
     binding->differs = nodes && atoi(nodes) > 1;
     berth_err_set(&text,
-                  has_fabric
+                  has_libs
                       ? "the image's own MPI runs, on its own network libraries: %s"
                       : "the image's own MPI runs (hybrid): %s",
                   precheck->why);

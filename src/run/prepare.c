@@ -115,14 +115,17 @@ static bool is_device(const char *mount)
 /* Devices by their CDI names are the runtime's. */
 static int check_devices(const struct berth_task *task, struct berth_err *err)
 {
-    const struct berth_strvec *devices = &task->order.request.devices;
+    BERTH_STRVEC struct berth_strvec devices = {0};
 
-    if (devices->count == 0 || berth_runtime_has_flag(task->runtime, "--device"))
+    berth_request_list_devices(&task->order.request, &devices);
+    if (devices.failed)
+        return berth_err_oom(err);
+    if (devices.count == 0 || berth_runtime_has_flag(task->runtime, "--device"))
         return 0;
     return berth_err_set(err,
-                         "--container-device: '%s': the container runtime '%s' has no "
+                         "--container-gpu: '%s': the container runtime '%s' has no "
                          "--device; it takes Apptainer 1.5 or newer",
-                         devices->items[0], task->runtime);
+                         devices.items[0], task->runtime);
 }
 
 /* Where the runtime brings the host's /dev, drop the mounts of devices: the runtime

@@ -156,16 +156,13 @@ static int precheck(struct supervisor *supervisor, const char *why,
 
     if (!berth_request_looks_inside(request))
         return 0;
-    if (berth_request_mpi_must_host(request) || berth_request_has_libraries(request) ||
-        berth_request_requires_fabric(request))
+    if (berth_request_mpi_must_host(request) || berth_request_names_libs(request))
         return name_refusal(
             supervisor,
             berth_err_set(
                 err, "%s, so nothing can be mounted in its containers; %s", why,
                 berth_request_mpi_must_host(request) ? "choose --mpi-bind=hybrid"
-                : berth_request_has_libraries(request)
-                    ? "leave --container-libraries out"
-                    : "leave --container-fabric out"),
+                                                     : "leave --container-libs out"),
             err);
     return name_refusal(supervisor, berth_precheck(&precheck, injected, err), err);
 }

@@ -13,16 +13,20 @@
 #include "request/mount.h"
 #include "site/mountrules.h"
 
+bool berth_fabric_is_named(const struct berth_profile *profile,
+                           const struct berth_request *request)
+{
+    return berth_request_lists_library(request, profile->name) ||
+           berth_request_lists_library(request, profile->stack);
+}
+
 bool berth_fabric_may_use(const struct berth_profile *profile,
                           const struct berth_request *request)
 {
-    if (profile->kind == BERTH_PROFILE_LIBRARIES)
-        return berth_request_lists_library(request, profile->name) ||
-               berth_request_lists_library(request, profile->stack);
-    if (profile->kind == BERTH_PROFILE_FABRIC)
-        return berth_request_has_fabric(request) &&
-               (!berth_request_names_fabric(request) ||
-                berth_profile_is_called(profile, request->fabric));
+    if (profile->kind != BERTH_PROFILE_MPI)
+        return berth_fabric_is_named(profile, request) ||
+               (profile->kind == BERTH_PROFILE_FABRIC &&
+                berth_request_has_auto_libs(request));
     if (!berth_request_mpi_may_host(request))
         return false;
     return !berth_request_mpi_is(request, BERTH_MODE_NAME) ||

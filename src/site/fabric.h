@@ -12,6 +12,10 @@
 
 /* The mounts that profiles of the host's MPI and fabrics need, and their conflicts. */
 
+/* Does --container-libs name PROFILE? */
+bool berth_fabric_is_named(const struct berth_profile *profile,
+                           const struct berth_request *request);
+
 /* May REQUEST use PROFILE? */
 bool berth_fabric_may_use(const struct berth_profile *profile,
                           const struct berth_request *request);

@@ -17,14 +17,11 @@
 static int list_binds(const char *value, const char *directory,
                       struct berth_strvec *mounts, struct berth_err *err)
 {
-    BERTH_FREE char *copy = strdup(value);
-    char *next = copy;
-    char *item;
+    BERTH_STRVEC struct berth_strvec items = {0};
 
-    if (!copy)
-        return berth_err_oom(err);
-    while ((item = strsep(&next, ","))) {
-        char *rest = item;
+    berth_strvec_split(&items, value);
+    for (size_t i = 0; i < items.count; i++) {
+        char *rest = items.items[i];
         const char *source = strsep(&rest, ":");
         const char *destination = rest ? strsep(&rest, ":") : source;
         BERTH_FREE char *path = NULL;
@@ -36,7 +33,7 @@ static int list_binds(const char *value, const char *directory,
         berth_strvec_pushf(mounts, "%s:%s%s:%s", path, *destination == '/' ? "" : "/",
                            destination, rest && strcmp(rest, "ro") == 0 ? "ro" : "rw");
     }
-    return 0;
+    return items.failed ? berth_err_oom(err) : 0;
 }
 
 static bool is_flag(const char *flag, const char *name)
@@ -276,15 +273,19 @@ static bool is_hidden_mount(const char *flag)
 }
 
 static int check_devices(const struct berth_site *site,
-                         const struct berth_strvec *devices, struct berth_err *err)
+                         const struct berth_request *request, struct berth_err *err)
 {
-    if (devices->count == 0)
+    BERTH_STRVEC struct berth_strvec devices = {0};
+
+    berth_request_list_devices(request, &devices);
+    if (devices.failed)
+        return berth_err_oom(err);
+    if (devices.count == 0)
         return 0;
-    berth_err_set(
-        err,
-        "--container-device: '%s': this site restricts mounts, and berth does "
-        "not see what a device mounts; leave it out",
-        devices->items[0]);
+    berth_err_set(err,
+                  "--container-gpu: '%s': this site restricts mounts, and berth does "
+                  "not see what a device mounts; leave it out",
+                  devices.items[0]);
     return cite(site, err);
 }
 
@@ -308,7 +309,7 @@ int berth_mountrules_check_flags(const struct berth_site *site,
 {
     if (site->mounts.forbidden.count == 0 && site->mounts.forced.count == 0)
         return 0;
-    if (check_devices(site, &request->devices, err) < 0 ||
+    if (check_devices(site, request, err) < 0 ||
         (site->runtime.raw == BERTH_RAW_ALLOW &&
          check_words(site, &request->args, err) < 0))
         return -1;

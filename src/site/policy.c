@@ -94,7 +94,7 @@ static int add_defaults(const struct berth_site *site,
             0)
         return -1;
     if (site->mpi.fabric &&
-        berth_request_parse(ret, BERTH_OPTION_FABRIC, site->mpi.fabric, NULL, err) < 0)
+        berth_request_parse(ret, BERTH_OPTION_LIBS, site->mpi.fabric, NULL, err) < 0)
         return -1;
     return mode ? berth_request_parse(ret, BERTH_OPTION_MPI, mode, NULL, err) : 0;
 }
@@ -175,7 +175,7 @@ bool berth_policy_may_set_image(const struct berth_site *site)
 bool berth_policy_may_set_mpi(const struct berth_site *site)
 {
     return berth_rules_have(site, BERTH_OPTION_MPI) || site->mpi.mode ||
-           berth_rules_have(site, BERTH_OPTION_FABRIC) || site->mpi.fabric ||
+           berth_rules_have(site, BERTH_OPTION_LIBS) || site->mpi.fabric ||
            site->mpi.partitions.count;
 }
 
@@ -191,13 +191,13 @@ bool berth_policy_may_join_ranks(const struct berth_site *site, enum berth_choic
     const struct berth_strvec *partitions = &site->mpi.partitions;
     const char *fabric = site->mpi.fabric;
     bool is_default =
-        is_chosen(site->mpi.mode) || (fabric && strcmp(fabric, BERTH_FABRIC_OFF) != 0);
+        is_chosen(site->mpi.mode) || (fabric && strcmp(fabric, BERTH_NONE) != 0);
 
     for (size_t i = 0; i + 1 < partitions->count; i += 2)
         is_default |= is_chosen(partitions->items[i + 1]);
     return (asked == BERTH_UNSAID && is_default) ||
            berth_rules_have(site, BERTH_OPTION_MPI) ||
-           berth_rules_have(site, BERTH_OPTION_FABRIC);
+           berth_rules_have(site, BERTH_OPTION_LIBS);
 }
 
 bool berth_policy_may_last_job(const struct berth_site *site, const char *said)
@@ -270,8 +270,7 @@ int berth_policy_apply(const struct berth_site *site,
                                request->mounts.count, facts->named, err) < 0) ||
         berth_rules_apply(site, &job, &forced, err) < 0 ||
         merge_layers(site, facts, request, &forced, &whole, err) < 0 ||
-        berth_request_apply_fabric(&whole, request->fabric || forced.fabric, err) < 0 ||
-        check_uri(site, &whole, err) < 0)
+        berth_request_complete(&whole, err) < 0 || check_uri(site, &whole, err) < 0)
         return -1;
     *ret = whole;
     whole = (struct berth_request){0};

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "request/option.h"
+#include "request/pyxis.h"
 #include "base/suggest.h"
 
 /* An option in a rule. */
@@ -105,6 +106,8 @@ static int suggest(const char *name, struct berth_err *err)
 {
     const char *meant = find_near(name);
 
+    if (berth_pyxis_check_name(name, err) < 0)
+        return -1;
     if (meant)
         return berth_suggest_meant(name, "an option", meant, err);
     return berth_err_set(

@@ -75,7 +75,7 @@ struct berth_site {
         struct berth_strvec order;      /* names of stacks, the preferred first */
         struct berth_strvec partitions; /* name of a partition, mode, ... */
         enum berth_site_glibc glibc;    /* if the image's is too old */
-        char *fabric; /* --container-fabric for users who do not set it; NULL:
+        char *fabric; /* --container-libs for users who do not set it; NULL:
                          off */
     } mpi;
     struct berth_site_rule *rules;

@@ -50,29 +50,28 @@ static enum berth_choice choice_of(bool is_chosen)
     return is_chosen ? BERTH_YES : BERTH_NO;
 }
 
-/* Without --mpi-bind, --container-fabric implies --mpi-bind=hybrid; off implies
+/* Without --mpi-bind, --container-libs implies --mpi-bind=hybrid; none implies
  * nothing. */
 static enum berth_choice choice_in(const struct berth_request *request)
 {
     if (request->mpi)
         return choice_of(berth_request_mpi_chosen(request));
-    return request->fabric && strcmp(request->fabric, BERTH_FABRIC_OFF) != 0
-               ? BERTH_YES
-               : BERTH_UNSAID;
+    return request->libs && strcmp(request->libs, BERTH_NONE) != 0 ? BERTH_YES
+                                                                   : BERTH_UNSAID;
 }
 
-/* Do --mpi-bind and --container-fabric make one MPI_COMM_WORLD of the tasks? The
+/* Do --mpi-bind and --container-libs make one MPI_COMM_WORLD of the tasks? The
  * command line wins over the environment, and that over the default of the job. */
 static enum berth_choice asks_for_mpi(const struct berth_badexit *badexit)
 {
     BERTH_REQUEST struct berth_request job = {0};
     const struct berth_request own = {.mpi = read_default(BERTH_OPTION_MPI),
-                                      .fabric = read_default(BERTH_OPTION_FABRIC)};
+                                      .libs = read_default(BERTH_OPTION_LIBS)};
 
     if (is_typed(badexit, "mpi-b"))
         return choice_of(!is_typed(badexit, "mpi-bind=off") &&
                          !is_typed(badexit, "mpi-bind=local"));
-    if (is_typed(badexit, "container-f") && !is_typed(badexit, "container-fabric=off"))
+    if (is_typed(badexit, "container-lib") && !is_typed(badexit, "container-libs=none"))
         return BERTH_YES;
     if (choice_in(&own))
         return choice_in(&own);

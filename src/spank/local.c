@@ -208,7 +208,8 @@ int berth_local_init(spank_t sp, int count, char **words)
     else
         set_kill_on_bad_exit();
     unset_slurm_copies();
-    return berth_options_register(sp, state.settings.option_prefix, read_option);
+    return berth_options_register(sp, state.settings.option_prefix,
+                                  &state.hetgroups.words, read_option);
 }
 
 /* ENVIRONMENT as for berth_policy_check_early(). */

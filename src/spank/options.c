@@ -4,8 +4,11 @@
 #include "spank/options.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/text.h"
 
 /* The value of has_arg (spank.h). */
 static int has_argument(const struct berth_option *option)
@@ -28,7 +31,7 @@ static struct berth_option option_at(int at)
     other = &berth_pyxis_options[at - BERTH_OPTION_COUNT];
     return (struct berth_option){.name = other->name,
                                  .argument = other->argument,
-                                 .help = berth_pyxis_help(other)};
+                                 .help = "berth does not have it"};
 }
 
 static void name_of(const char *prefix, int option, char *name)
@@ -36,23 +39,35 @@ static void name_of(const char *prefix, int option, char *name)
     snprintf(name, NAME_SIZE, "%s%s", prefix, option_at(option).name);
 }
 
-/* Under a prefix the site may have pyxis itself. */
-static int count_of(const char *prefix)
+/* Is one of the options at the start of WORDS --help? */
+static bool is_help(const struct berth_strvec *words)
 {
-    return *prefix ? BERTH_OPTION_COUNT : BERTH_OPTIONS_ALL;
+    static const char *const names[] = {"--help", "-h", NULL};
+
+    for (size_t i = 1; words && i < words->count && words->items[i][0] == '-'; i++)
+        if (berth_text_is_any(words->items[i], names))
+            return true;
+    return false;
 }
 
-int berth_options_register(spank_t sp, const char *prefix, spank_opt_cb_f callback)
+/* Under a prefix the site may have pyxis itself. The help has what berth has. */
+static int count_of(const char *prefix, const struct berth_strvec *words)
+{
+    return *prefix || is_help(words) ? BERTH_OPTION_COUNT : BERTH_OPTIONS_ALL;
+}
+
+int berth_options_register(spank_t sp, const char *prefix,
+                           const struct berth_strvec *words, spank_opt_cb_f callback)
 {
     /* Slurm copies the struct, not always its strings, and keeps it while the process
      * lives. */
     static char names[BERTH_OPTIONS_ALL][NAME_SIZE];
 
-    for (int i = 0; i < count_of(prefix); i++) {
+    for (int i = 0; i < count_of(prefix, words); i++) {
         const struct berth_option row = option_at(i);
         struct spank_option option = {
             .name = names[i],
-            .arginfo = (char *)(row.column ? row.column : row.argument),
+            .arginfo = (char *)row.argument,
             .usage = (char *)row.help,
             .has_arg = has_argument(&row),
             .val = i,

@@ -12,11 +12,13 @@
 enum { BERTH_OPTIONS_ALL = BERTH_OPTION_COUNT + BERTH_PYXIS_COUNT };
 
 /* Register every option of request/option.h, with PREFIX in front of its name. If
- * PREFIX is "", register those of request/pyxis.h, too. CALLBACK gets as its value
+ * PREFIX is "" and the first of WORDS (of the command line; NULL: none) do not ask for
+ * the help, register those of request/pyxis.h, too. CALLBACK gets as its value
  * the enum berth_option_id, or BERTH_OPTION_COUNT plus an index of berth_pyxis_options.
  * Call this in slurm_spank_init() of every context: sbatch and salloc do not load a
  * static table spank_options[]. Returns 0 or -1. */
-int berth_options_register(spank_t sp, const char *prefix, spank_opt_cb_f callback);
+int berth_options_register(spank_t sp, const char *prefix,
+                           const struct berth_strvec *words, spank_opt_cb_f callback);
 
 /* Remove Slurm's copies of all options by UNSET, a function of spank.h. */
 void berth_options_remove(spank_t sp, const char *prefix,

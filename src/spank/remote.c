@@ -71,7 +71,7 @@ int berth_remote_init(spank_t sp, int count, char **words)
     struct berth_settings settings;
 
     berth_settings_read(count, words, &settings, NULL);
-    berth_options_register(sp, settings.option_prefix, ignore_option);
+    berth_options_register(sp, settings.option_prefix, NULL, ignore_option);
     berth_settings_fini(&settings);
     return 0;
 }
@@ -298,22 +298,17 @@ static void add_shared(struct berth_order *order)
     order->ended = shared.rendezvous.ended;
 }
 
-/* --mpi-bind and --container-libraries need the rendezvous. */
+/* --mpi-bind and --container-libs need the rendezvous. */
 static int check_rendezvous(const struct berth_request *request, struct berth_err *err)
 {
     if (shared.rendezvous.page || !berth_request_looks_inside(request))
         return 0;
-    if (!berth_request_mpi_chosen(request))
-        return berth_err_set(err,
-                             "--container-libraries=%s: the tasks of this node cannot "
-                             "meet to look into the image: %s; submit the step again, "
-                             "or without --container-libraries",
-                             request->libraries, shared.no_rendezvous.text);
     return berth_err_set(err,
-                         "--mpi-bind=%s: the tasks of this node cannot meet to decide "
-                         "whose MPI runs: %s; submit the step again, or without "
-                         "--mpi-bind",
-                         request->mpi, shared.no_rendezvous.text);
+                         "%s=%s: the tasks of this node cannot meet to look into the "
+                         "image: %s; submit the step again, and report the node if "
+                         "this line comes again",
+                         berth_request_cause(request),
+                         berth_request_cause_value(request), shared.no_rendezvous.text);
 }
 
 /* Put berth-task in front of the command, and set the variable with its order, which a

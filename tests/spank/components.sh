@@ -125,17 +125,17 @@ expect 'so is one by the environment' 0 \
 0 $A&mpi-bind=host: ./x" \
     BERTH_MPI_BIND=host FAKE_SHOW=1 srun --container-image=a ./x
 expect 'so is one by a fabric' 0 \
-    "published 1;*:$A&fabric=ucx;., kill on bad exit
-0 $A&mpi-bind=hybrid&fabric=ucx: ./x" \
-    FAKE_SHOW=1 srun --container-image=a --container-fabric=ucx ./x
+    "published 1;*:$A&libs=ucx;., kill on bad exit
+0 $A&mpi-bind=hybrid&libs=ucx: ./x" \
+    FAKE_SHOW=1 srun --container-image=a --container-libs=ucx ./x
 expect 'but not without it' 0 \
-    "published 1;*:$A&fabric=off;.
-0 $A&fabric=off: ./x" \
-    FAKE_SHOW=1 srun --container-image=a --container-fabric=off ./x
-site 'mpi: {fabric: required}'
+    "published 1;*:$A&libs=none;.
+0 $A&libs=none: ./x" \
+    FAKE_SHOW=1 srun --container-image=a --container-libs=none ./x
+site 'mpi: {fabric: auto}'
 expect 'by one that the site requires' 0 \
     "published 1;*:$A;., kill on bad exit
-0 $A&mpi-bind=hybrid&fabric=required: ./x" \
+0 $A&mpi-bind=hybrid&libs=auto: ./x" \
     FAKE_SHOW=1 FAKE_WORDS="$SITE" srun --container-image=a ./x
 site 'mpi: {default: auto}'
 expect 'by a mode that the site sets' 0 \
@@ -143,9 +143,9 @@ expect 'by a mode that the site sets' 0 \
 0 $A&mpi-bind=auto: ./x" \
     FAKE_SHOW=1 FAKE_WORDS="$SITE" srun --container-image=a ./x
 expect 'so without the network of the host, which is not its MPI' 0 \
-    "published 1;*:$A&fabric=off;., kill on bad exit
-0 $A&mpi-bind=auto&fabric=off: ./x" \
-    FAKE_SHOW=1 FAKE_WORDS="$SITE" srun --container-image=a --container-fabric=off ./x
+    "published 1;*:$A&libs=none;., kill on bad exit
+0 $A&mpi-bind=auto&libs=none: ./x" \
+    FAKE_SHOW=1 FAKE_WORDS="$SITE" srun --container-image=a --container-libs=none ./x
 expect 'but not if the user declines it' 0 \
     "published 1;*:$A&mpi-bind=off;.
 0 $A&mpi-bind=off: ./x" \
@@ -155,7 +155,7 @@ expect 'by a mode of some partition' 0 \
     "published 1;*:$A;., kill on bad exit
 0 $A: ./x" \
     FAKE_SHOW=1 FAKE_WORDS="$SITE" srun --container-image=a ./x
-site 'rules: [{account: x, options: {container-fabric: auto}}]'
+site 'rules: [{account: x, options: {container-libs: auto}}]'
 expect 'by a rule, whatever the user says' 0 \
     "published 1;*:$A&mpi-bind=off;., kill on bad exit
 0 $A&mpi-bind=off: ./x" \

@@ -45,12 +45,12 @@ expect 'what the tasks cannot share they go on without' 0 "0 $A: ./x" \
     FAKE_FAIL=memfd_create srun --container-image=a ./x
 for mode in auto hybrid host; do
     expect "--mpi-bind=$mode needs what the tasks share" 1 \
-        "berth: n1: --mpi-bind=$mode: the tasks of this node cannot meet to decide whose MPI runs: cannot share memory: Too many open files; submit the step again, or without --mpi-bind" \
+        "berth: n1: --mpi-bind=$mode: the tasks of this node cannot meet to look into the image: cannot share memory: Too many open files; submit the step again, and report the node if this line comes again" \
         FAKE_FAIL=memfd_create srun --container-image=a --mpi-bind=$mode ./x
 done
 expect "so do the host's libraries" 1 \
-    "berth: n1: --container-libraries=fftw: the tasks of this node cannot meet to look into the image: cannot share memory: Too many open files; submit the step again, or without --container-libraries" \
-    FAKE_FAIL=memfd_create srun --container-image=a --container-libraries=fftw ./x
+    "berth: n1: --container-libs=fftw: the tasks of this node cannot meet to look into the image: cannot share memory: Too many open files; submit the step again, and report the node if this line comes again" \
+    FAKE_FAIL=memfd_create srun --container-image=a --container-libs=fftw --mpi-bind=off ./x
 expect 'a task without options is as if berth were not there' 0 \
     '0 host: ./x 1
 argv: ./x 1' \

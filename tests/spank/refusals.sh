@@ -68,6 +68,11 @@ refuse 'root in the image, as in pyxis' \
 refuse 'namespaces, as in pyxis' \
     "--container-unshare: tasks have the host's network and names; write the flag of the container runtime: --container-args=--ipc or --container-args=--uts" \
     --container-image=a --container-unshare=ipc
+for name in device:gpu fabric:libs libraries:libs; do
+    refuse "an old name: --container-${name%:*}" \
+        "--container-${name%:*}: the option is now --container-${name#*:}; write it there" \
+        --container-image=a --container-${name%:*}=x
+done
 refuse 'a variable without a name' \
     "--container-env: '=x' is not a variable; expected NAME or NAME=VALUE, with letters, digits and _ in NAME" \
     --container-image=a --container-env==x
@@ -119,6 +124,9 @@ expect 'a readonly step of a writable job' 0 \
     '0 image=T/a&readonly=: ./x' \
     "FAKE_SCRIPT='$fake' srun --container-readonly ./x" \
     sbatch --container-image=a --container-writable job.sh
+expect 'the help has only what berth has' 1 \
+    "srun: unrecognized option '--container-name=x'" \
+    srun --help --container-name=x ./x
 expect 'with a prefix, the options of pyxis are not taken' 1 \
     "srun: unrecognized option '--b-container-name=x'" \
     FAKE_WORDS=option_prefix=b- srun --b-container-image=a --b-container-name=x ./x

@@ -70,7 +70,7 @@ flags()
 }
 expect 'options are those of srun' 0 \
     '--silent exec --writable-tmpfs --no-mount home,cwd --mount type=bind,"source=T/b","destination=/b",ro --cleanenv T/a ' \
-    flags --container-image=a --container-gpu=off --container-mounts=b:/b:ro --no-container-mount-home \
+    flags --container-image=a --container-gpu=none --container-mounts=b:/b:ro --no-container-mount-home \
     --container-writable --container-args=--cleanenv
 expect 'a lifetime of a job is for steps' 0 \
     'berth: note: --container-lifetime=job: only steps of srun use a container again; this one ends with its command

@@ -100,10 +100,10 @@ if ! without zsh 'zsh: srun is completed by berth and by what was there'; then
     {
         equal "zsh: $2" "$1" "$(echo "$seen" | grep -F -e "$2")"
     }
-    zsh_takes '--b-mpi-bind=[whose MPI the tasks use\: the host'"'"'s (host, or NAME of one), the image'"'"'s (hybrid, local, local-each, launch), or the one that fits (auto, also without a value); default\: off]::value:(auto host hybrid local local-each launch off)' --b-mpi-bind
-    zsh_takes '--b-container-workdir=[working directory of the tasks, in the image; default\: that of srun]:value:_files' --b-container-workdir
-    zsh_takes '--b-container-image=[run every task in this image\: a SIF file, a directory, docker\://, oras\:// or library\://; none\: on the host (Slurm'"'"'s own --container is for OCI bundles)]:value:{_files; compadd -S "" docker\:// oras\:// library\://}' compadd
-    zsh_takes '--b-container-writable[let tasks write to the image'"'"'s root, and throw away what they write; default\: they cannot write there]' --b-container-writable
+    zsh_takes '--b-mpi-bind=[choose whose MPI library runs; it pins nothing]::value:(auto host hybrid local local-each launch off)' --b-mpi-bind
+    zsh_takes '--b-container-workdir=[working directory of the tasks in the image]:value:_files' --b-container-workdir
+    zsh_takes '--b-container-image=[run the tasks in this image; none\: on the host]:value:{_files; compadd -S "" docker\:// oras\:// library\://}' compadd
+    zsh_takes '--b-container-writable[let tasks write to the image, and discard that]' --b-container-writable
     zsh_takes "--brief[is this host fit for berth, and what would make it so? --brief\\: in a line]" "--brief["
 fi
 

@@ -168,9 +168,9 @@ static const struct {
 } accounts[] = {
     {"1;0:image=/a;1:;.", "--"},
     {"1;0:image=/a;1:image=/b&explain=json;.", "jj"},
-    {"1;0:image=/a&explain=off;1:;2:image=/b&explain=text;.", "ttt"},
+    {"1;0:image=/a&explain=no;1:;2:image=/b&explain=text;.", "ttt"},
     {"1;0:image=/a&explain=json;1:image=/b&explain=text;.", "jt"},
-    {"1;0:image=/a&explain=off;1:image=/b;.", "o-"},
+    {"1;0:image=/a&explain=no;1:image=/b;.", "n-"},
 };
 
 START_TEST(an_account_is_of_the_whole_step)

@@ -53,7 +53,7 @@ static const struct {
     {.environ = {"BERTH_NO_CONTAINER_MOUNT_HOME=yes"}, .request = "no-mount-home="},
     {.environ = {"BERTH_MPI_BIND=hybrid"}, .request = "mpi-bind=hybrid"},
     {.environ = {"BERTH_CONTAINER_EXPLAIN=yes"}, .request = "explain=text"},
-    {.environ = {"BERTH_CONTAINER_EXPLAIN=no"}, .request = "explain=off"},
+    {.environ = {"BERTH_CONTAINER_EXPLAIN=no"}, .request = "explain=no"},
     {.environ = {"BERTH_CONTAINER_IMAGE=/a"},
      .assigned = "BERTH_CONTAINER_IMAGE=/b",
      .request = "image=/b"},

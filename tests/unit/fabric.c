@@ -73,16 +73,13 @@ static const struct berth_profile networks[] = {
 static const struct {
     const char *fabric;
     const char *devices;
-} wishes[] = {{"auto", "/dev/x*\n"},
-              {"required", "/dev/x*\n"},
-              {"net", "/dev/x*\n"},
-              {"ucx", ""}};
+} wishes[] = {{"auto", "/dev/x*\n"}, {"blas,net", "/dev/x*\n"}, {"ucx", ""}};
 
 START_TEST(a_fabric_means_profiles)
 {
     const struct berth_request request = {.image = (char *)"/a.sif",
                                           .mpi = (char *)"hybrid",
-                                          .fabric = (char *)wishes[_i].fabric};
+                                          .libs = (char *)wishes[_i].fabric};
     BERTH_STRVEC struct berth_strvec none = {0};
     BERTH_STRVEC struct berth_strvec devices = {0};
     struct berth_err err;

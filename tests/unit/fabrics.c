@@ -43,8 +43,7 @@ static int use(const char *word, const char *soname, size_t count)
     struct berth_stack stack = {.profile = &profile, .version = (char *)"net.so.1.2"};
     const struct berth_stacks stacks = {0};
     const struct berth_stacks found = {.items = &stack, .count = count};
-    const struct berth_request request = {.image = (char *)"/a",
-                                          .fabric = (char *)word};
+    const struct berth_request request = {.image = (char *)"/a", .libs = (char *)word};
     const struct berth_inside inside = {.request = &request,
                                         .task = task,
                                         .stacks = &stacks,
@@ -88,24 +87,7 @@ START_TEST(an_image_without_it_is_left_alone)
     ck_assert_int_eq(sides.fabrics.count, 0);
     ck_assert_str_eq(sides.note.text,
                      "the image has no library that a fabric of this host could stand "
-                     "for (--container-fabric=auto)");
-}
-END_TEST
-
-/* Its MPI may have one inside. */
-START_TEST(a_program_with_mpi_has_one_where_it_is_required)
-{
-    sides_compile("image", NET, "a");
-    sides_compile_program(NET, "a");
-    ck_assert_int_eq(use("required", "libberth-none.so.1", 1), 0);
-    sides.wants.family = BERTH_FAMILY_MPICH;
-    ck_assert_int_eq(use("required", "libberth-none.so.1", 1), -1);
-    ck_assert_str_eq(sides.err.text,
-                     "--container-fabric=required: the image has no library that a "
-                     "fabric of this host could stand for "
-                     "(--container-fabric=required); with auto the step runs all the "
-                     "same");
-    sides.wants.family = BERTH_FAMILY_NONE;
+                     "for (--container-libs=auto)");
 }
 END_TEST
 
@@ -145,7 +127,7 @@ START_TEST(a_plugin_of_the_image_stays_but_by_name)
     unsetenv("NET_PLUGIN");
     sides_compile("image", OTHER, "z");
     setenv("LD_LIBRARY_PATH", own, 1);
-    ck_assert_int_eq(use("required", "libberth-none.so.1", 1), 0);
+    ck_assert_int_eq(use("auto", "libberth-none.so.1", 1), 0);
     ck_assert_ptr_nonnull(strstr(sides.note.text, "the image has its own, '"));
     sides_compile("stage/lib", OTHER, "z");
     sides_write_manifest(OTHER);
@@ -163,9 +145,9 @@ START_TEST(a_plugin_does_not_replace_what_its_profile_does_not_name)
     added[0] = UCS;
     sides_write_manifest(UCS);
     ck_assert_int_eq(use("net", "libberth-none.so.1", 1), -1);
-    ck_assert_str_eq(sides.err.text, "--container-fabric=net: the image has '" UCS
+    ck_assert_str_eq(sides.err.text, "--container-libs=net: the image has '" UCS
                                      "', too, which profile 'net' does not name in "
-                                     "'replaces'; leave --container-fabric out");
+                                     "'replaces'; leave --container-libs out");
 }
 END_TEST
 
@@ -188,8 +170,7 @@ START_TEST(one_that_nobody_needs_is_told)
     ck_assert_int_eq(sides.fabrics.count, 1);
     ck_assert_str_eq(sides.fabrics.warning.text,
                      "neither the program nor a plugin of its MPI needs the image's "
-                     "'" OTHER
-                     "', for which the host's stands (--container-fabric=net)");
+                     "'" OTHER "', for which the host's stands (--container-libs=net)");
 }
 END_TEST
 
@@ -200,21 +181,14 @@ static const struct {
     const char *image, *staged, *needed;
     const char *error[2]; /* parts of it */
 } refused[] = {
-    {"gni",
-     NET,
-     0,
-     "a",
-     "a",
-     "a",
-     {"--container-fabric=gni: this host has no such fabric; see `berth profiles`"}},
     {"net",
      "libberth-none.so.1",
      1,
      NULL,
      "a",
      "a",
-     {"--container-fabric=net: the image has no 'libberth-none.so.1' that the host's "
-      "could stand for; leave --container-fabric out"}},
+     {"--container-libs=net: the image has no 'libberth-none.so.1' that the host's "
+      "could stand for; leave --container-libs out"}},
     {"net",
      NET,
      1,
@@ -222,24 +196,15 @@ static const struct {
      "abd",
      "c",
      {"/app' of the image needs net_c, which the host's net.so.1.2 lacks; leave "
-      "--container-fabric out"}},
+      "--container-libs out"}},
     {"net",
      NET,
      1,
      "abcd",
      "abe",
      "a",
-     {"--container-fabric=net: the host's net.so.1.2 is older than the image's: it "
-      "lacks 2 symbols of that, and has 1 others; leave --container-fabric out"}},
-    {"required",
-     NET,
-     1,
-     "abcd",
-     "abe",
-     "a",
-     {"--container-fabric=required: the image's own '" NET "' stays: the host's "
-      "net.so.1.2 is older than the image's: it lacks 2 symbols of that, and has 1 "
-      "others; with auto the step runs all the same"}},
+     {"--container-libs=net: the host's net.so.1.2 is older than the image's: it "
+      "lacks 2 symbols of that, and has 1 others; leave --container-libs out"}},
     {"net",
      UCS,
      1,
@@ -247,7 +212,7 @@ static const struct {
      "ab",
      "a",
      {"the host's net.so.1.2 has no plugins, and would load those of the image in '",
-      "/image/ucx'; leave --container-fabric out"}},
+      "/image/ucx'; leave --container-libs out"}},
 };
 
 START_TEST(what_does_not_fit_is_named)
@@ -283,7 +248,7 @@ START_TEST(what_the_host_does_not_have_is_named)
     ck_assert_ptr_nonnull(strstr(sides.err.text, "the image has '"));
     ck_assert_ptr_nonnull(strstr(sides.err.text,
                                  "/image/" OTHER
-                                 "', and the host does not; leave --container-fabric "
+                                 "', and the host does not; leave --container-libs "
                                  "out"));
 }
 END_TEST
@@ -331,7 +296,7 @@ START_TEST(more_than_a_step_can_have_are_refused)
     ck_assert_str_eq(sides.err.text,
                      "this host has 17 fabrics and libraries that the step asks for, "
                      "and a step has at most 16; name fewer of them in "
-                     "--container-fabric and --container-libraries");
+                     "--container-libs");
 }
 END_TEST
 
@@ -347,7 +312,7 @@ START_TEST(a_static_program_has_a_network_of_its_own)
     ck_assert_ptr_nonnull(strstr(sides.err.text,
                                  "/app' is linked statically, and has no library that "
                                  "the host's could stand for; leave "
-                                 "--container-fabric out"));
+                                 "--container-libs out"));
 }
 END_TEST
 
@@ -358,7 +323,6 @@ int main(void)
     tcase_add_checked_fixture(tests, sides_set_up, sides_tear_down);
     tcase_add_test(tests, a_newer_one_runs_in_its_place);
     tcase_add_test(tests, an_image_without_it_is_left_alone);
-    tcase_add_test(tests, a_program_with_mpi_has_one_where_it_is_required);
     tcase_add_test(tests, a_plugin_is_added_to_what_the_image_has);
     tcase_add_test(tests, a_plugin_of_the_image_stays_but_by_name);
     tcase_add_test(tests, a_plugin_does_not_replace_what_its_profile_does_not_name);

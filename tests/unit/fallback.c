@@ -54,7 +54,7 @@ static const struct {
      "or have this node repaired (berth doctor says what it lacks)"},
     {BERTH_FALLBACK_FABRICS,
      "no patchelf; other nodes of this step may use the host's network libraries, and "
-     "all nodes must use the same: choose --container-fabric=off, which is the image's "
+     "all nodes must use the same: choose --container-libs=none, which is the image's "
      "own on all of them, or have this node repaired (berth doctor says what it "
      "lacks)"},
 };

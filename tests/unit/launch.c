@@ -146,7 +146,7 @@ START_TEST(a_driver_is_a_flag)
 
     request.image = strdup("/a.sif");
     launch.gpu.flag = "--rocm";
-    berth_strvec_push(&request.devices, "hpe.com/cxi=all");
+    request.gpu = strdup("hpe.com/cxi=all");
     assert_golden(&launch, &usual_init, "launch-gpu.txt");
 }
 END_TEST

@@ -13,15 +13,16 @@
 
 extern char **environ;
 
+static enum berth_profile_kind kind = BERTH_PROFILE_LIBRARIES;
+static const char *mode; /* of --mpi-bind */
+
 /* Use the libraries of the profiles WORDS, of which the host has one that replaces
  * SONAME and OTHER, for the command `app WORD`. */
 static int use_libraries(const char *words, const char *soname, const char *word)
 {
     const char *const replaces[] = {soname, OTHER, NULL};
-    const struct berth_profile profile = {.kind = BERTH_PROFILE_LIBRARIES,
-                                          .name = "net",
-                                          .stack = "net",
-                                          .replaces = replaces};
+    const struct berth_profile profile = {
+        .kind = kind, .name = "net", .stack = "net", .replaces = replaces};
     char *sonames[] = {(char *)soname, NULL};
     struct berth_stack items[] = {
         {.profile = &profile,
@@ -32,7 +33,9 @@ static int use_libraries(const char *words, const char *soname, const char *word
     const struct berth_stacks found = {.items = items,
                                        .count = strcmp(words, "twice") == 0 ? 2 : 1};
     const struct berth_request request = {
-        .image = (char *)"/a", .libraries = (char *)(found.count == 2 ? "net" : words)};
+        .image = (char *)"/a",
+        .mpi = (char *)mode,
+        .libs = (char *)(found.count == 2 ? "net" : words)};
     char *command[] = {(char *)"app", (char *)word, NULL};
     const struct berth_inside inside = {.request = &request,
                                         .command = command,
@@ -69,10 +72,10 @@ START_TEST(libraries_that_lack_something_are_refused)
     sides_compile_program(NET, "b");
     sides_write_manifest(NET);
     ck_assert_int_eq(use_libraries("net", NET, ""), -1);
-    ck_assert_ptr_nonnull(strstr(sides.err.text, "--container-libraries=net: '"));
+    ck_assert_ptr_nonnull(strstr(sides.err.text, "--container-libs=net: '"));
     ck_assert_ptr_nonnull(strstr(sides.err.text,
                                  "/app' of the image needs net_b, which the host's "
-                                 "net.so.1.2 lacks; leave --container-libraries out"));
+                                 "net.so.1.2 lacks; leave --container-libs out"));
 }
 END_TEST
 
@@ -109,17 +112,17 @@ START_TEST(libraries_that_need_an_mpi_are_for_the_host_s)
     sides_write_manifest(NET);
     ck_assert_int_eq(use_libraries("net", NET, ""), -1);
     ck_assert_str_eq(sides.err.text,
-                     "--container-libraries=net: the host's net.so.1.2 needs "
+                     "--container-libs=net: the host's net.so.1.2 needs "
                      "'" NET "', and the host's MPI does not run; choose "
-                     "--mpi-bind=host, or leave --container-libraries out");
+                     "--mpi-bind=host, or leave --container-libs out");
     sides.fabrics.has_host = true;
     sides.wants.family = BERTH_FAMILY_OPENMPI;
     sides_write_manifest(NET);
     ck_assert_int_eq(use_libraries("net", NET, ""), -1);
     ck_assert_str_eq(sides.err.text,
-                     "--container-libraries=net: the host's net.so.1.2 needs "
+                     "--container-libs=net: the host's net.so.1.2 needs "
                      "'" NET "', and the program wants Open MPI; leave "
-                     "--container-libraries out");
+                     "--container-libs out");
     sides.fabrics.has_host = false;
     sides.wants.family = BERTH_FAMILY_NONE;
 }
@@ -197,12 +200,20 @@ START_TEST(libraries_that_the_host_lacks_or_has_twice_are_refused)
     sides_compile("image", NET, "a");
     sides_compile_program(NET, "a");
     ck_assert_int_eq(use_libraries("net,mkl", NET, ""), -1);
-    ck_assert_str_eq(sides.err.text, "--container-libraries=mkl: this host has no such "
+    ck_assert_str_eq(sides.err.text, "--container-libs=mkl: this host has no such "
                                      "libraries; see `berth profiles`");
-    ck_assert_int_eq(use_libraries("twice", NET, ""), -1);
+    kind = BERTH_PROFILE_FABRIC;
+    mode = "host";
+    ck_assert_int_eq(use_libraries("net", NET, ""), -1);
     ck_assert_str_eq(sides.err.text,
-                     "--container-libraries: 'net' and 'net' both stand for "
-                     "'" NET "'; name one of them");
+                     "--container-libs=net: it is for an image's own MPI whose ranks "
+                     "srun starts, not for --mpi-bind=host; choose --mpi-bind=hybrid, "
+                     "or leave --container-libs out");
+    kind = BERTH_PROFILE_LIBRARIES;
+    mode = NULL;
+    ck_assert_int_eq(use_libraries("twice", NET, ""), -1);
+    ck_assert_str_eq(sides.err.text, "--container-libs: 'net' and 'net' both stand for "
+                                     "'" NET "'; name one of them");
 }
 END_TEST
 
@@ -223,7 +234,7 @@ START_TEST(libraries_that_nobody_is_known_to_need_are_told)
     ck_assert_str_eq(sides.fabrics.warning.text,
                      "neither the program nor what it is known to load later needs "
                      "the image's '" UCS
-                     "', for which the host's stands (--container-libraries=net)");
+                     "', for which the host's stands (--container-libs=net)");
 }
 END_TEST
 

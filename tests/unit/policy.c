@@ -185,7 +185,7 @@ static const struct {
     {"lifetime=job", "image=/a&lifetime=step", "image=/a&lifetime=step"},
     {"rule=container-lifetime=job", "image=/a&lifetime=step", "image=/a&lifetime=job"},
     {"mpi=hybrid", "image=/a", "image=/a&mpi-bind=hybrid"},
-    {"fabric=auto", "image=/a", "image=/a&mpi-bind=hybrid&fabric=auto"},
+    {"fabric=auto", "image=/a", "image=/a&mpi-bind=hybrid&libs=auto"},
     {"mpi=hybrid", "image=/a&mpi-bind=off", "image=/a&mpi-bind=off"},
     {"mpi=hybrid partition=main partition=host", "image=/a", "image=/a&mpi-bind=host"},
     {"mpi=hybrid partition=debug partition=host", "image=/a",
@@ -378,8 +378,8 @@ static const struct {
     {"forbidden=/secret", NULL, "image=/a&args=-eB/x", ONLY_MOUNTS("-eB/x")},
     {"forced=/x:/y:ro", NULL, "image=/a&args=--overlay", ONLY_MOUNTS("--overlay")},
     {"forbidden=/secret", NULL, "image=/a&args=--device", ONLY_MOUNTS("--device")},
-    {"forbidden=/secret", NULL, "image=/a&device=v.com/x%3D0",
-     "--container-device: 'v.com/x=0': this site restricts mounts, and berth does not "
+    {"forbidden=/secret", NULL, "image=/a&gpu=v.com/x%3D0",
+     "--container-gpu: 'v.com/x=0': this site restricts mounts, and berth does not "
      "see what a device mounts; leave it out"},
     {"forbidden=/secret", NULL, "image=/a&mounts=/none:/x:rw", NO_SOURCE},
     {"forbidden=/secret", "APPTAINER_BIND=/none:/x", "image=/a", NO_SOURCE},
@@ -566,7 +566,7 @@ static const struct {
     {"lifetime=job", "step", false, false, false, false},
     {"rule=container-lifetime=job", "step", false, true, false, false},
     {"mpi=auto", NULL, true, false, true, false},
-    {"mpi=off fabric=off partition=a partition=local", NULL, true, false, false, false},
+    {"mpi=off fabric=none partition=local", NULL, true, false, false, false},
     {"fabric=auto", NULL, true, false, true, false},
     {"partition=gpu partition=host", NULL, true, false, true, false},
     {"rule=container-env=A rule=account=x&mpi-bind=off", NULL, true, 0, true, true},

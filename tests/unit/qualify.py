@@ -498,7 +498,7 @@ class Steps(unittest.TestCase):
                 "OMPI_MCA_btl_base_verbose=1,A=1,B=2",
                 "--b-container-image=/my image",
                 "--b-mpi-bind=hybrid",
-                "--b-container-fabric=ucx",
+                "--b-container-libs=ucx",
                 "--b-container-lifetime=job",
                 "--b-container-mounts=/d:/d",
                 "/p",

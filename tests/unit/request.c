@@ -17,11 +17,9 @@
 #define ENV        (BERTH_OPTION_ENV + 1)
 #define ARGS       (BERTH_OPTION_ARGS + 1)
 #define GPU        (BERTH_OPTION_GPU + 1)
-#define DEVICE     (BERTH_OPTION_DEVICE + 1)
 #define LIFETIME   (BERTH_OPTION_LIFETIME + 1)
 #define MPI        (BERTH_OPTION_MPI + 1)
-#define FABRIC     (BERTH_OPTION_FABRIC + 1)
-#define LIBRARIES  (BERTH_OPTION_LIBRARIES + 1)
+#define LIBS       (BERTH_OPTION_LIBS + 1)
 #define EXPLAIN    (BERTH_OPTION_EXPLAIN + 1)
 
 #define BASE "/base"
@@ -92,15 +90,13 @@ static const struct {
     {{{GPU, "auto"}, {GPU, "auto"}}, "gpu=auto"},
     {{{GPU, "nvidia"}}, "gpu=nvidia"},
     {{{GPU, "rocm"}}, "gpu=rocm"},
-    {{{GPU, "off"}}, "gpu=off"},
-    {{{DEVICE, "v.com/gpu=0"}, {DEVICE, "a/b-c_d.e=x,v.com/gpu=1:2"}},
-     "device=v.com/gpu%3D0&device=a/b-c_d.e%3Dx&device=v.com/gpu%3D1:2"},
+    {{{GPU, "none"}}, "gpu=none"},
+    {{{GPU, "auto,a/b-c_d.e=x,v.com/gpu=1:2"}},
+     "gpu=auto,a/b-c_d.e%3Dx,v.com/gpu%3D1:2"},
     {{{LIFETIME, "step"}}, "lifetime=step"},
     {{{LIFETIME, "job"}, {LIFETIME, "job"}}, "lifetime=job"},
-    {{{FABRIC, "auto"}}, "fabric=auto"},
-    {{{FABRIC, "ucx"}, {MPI, NULL}}, "mpi-bind=auto&fabric=ucx"},
-    {{{LIBRARIES, "off"}}, "libraries=off"},
-    {{{LIBRARIES, "openblas,fftw"}}, "libraries=openblas,fftw"},
+    {{{LIBS, "none"}}, "libs=none"},
+    {{{LIBS, "openblas,auto"}, {MPI, NULL}}, "mpi-bind=auto&libs=openblas,auto"},
     {{{MPI, NULL}}, "mpi-bind=auto"},
     {{{MPI, ""}, {MPI, "(null)"}, {MPI, "auto"}}, "mpi-bind=auto"},
     {{{MPI, "local-each"}}, "mpi-bind=local-each"},
@@ -108,7 +104,7 @@ static const struct {
     {{{EXPLAIN, NULL}, {EXPLAIN, "(null)"}, {EXPLAIN, "text"}}, "explain=text"},
     {{{EXPLAIN, "json"}, {EXPLAIN, "json"}}, "explain=json"},
     {{{EXPLAIN, "yes"}, {EXPLAIN, ""}}, "explain=text"},
-    {{{EXPLAIN, "no"}, {EXPLAIN, "off"}}, "explain=off"},
+    {{{EXPLAIN, "no"}, {EXPLAIN, "no"}}, "explain=no"},
 };
 
 START_TEST(options_are_taken)
@@ -140,8 +136,14 @@ END_TEST
     "launch, off, or "                                                                 \
     "the name of a profile"
 
-#define NO_DEVICE(text)                                                                \
-    "expected the name of a device like nvidia.com/gpu=all, got '" text "'"
+#define NO_GPU(text)                                                                   \
+    "'" text "' is not a kind of GPU; expected auto, nvidia, rocm, none, or the name " \
+    "of a device like nvidia.com/gpu=all"
+#define NO_LIBS(text)                                                                  \
+    "'" text "' is not a name of libraries; expected auto, none, or the name of a "    \
+    "profile"
+#define EXCLUDES(text, word)                                                           \
+    "'" text "': '" word "' goes with no other of these; leave one out"
 
 static const struct {
     struct given given[3];
@@ -157,36 +159,30 @@ static const struct {
     {{{IMAGE, "docker://a"}, {IMAGE, "docker://b"}}, TWICE("docker://a", "docker://b")},
     {{{IMAGE, "docker://a"}, {IMAGE, "/a"}}, TWICE("docker://a", "/a")},
     {{{GPU, ""}}, EMPTY},
-    {{{GPU, "amd"}}, "'amd' is not a kind of GPU; expected auto, nvidia, rocm or off"},
-    {{{GPU, "off"}, {GPU, "rocm"}}, TWICE("off", "rocm")},
-    {{{DEVICE, "/dev/fuse"}}, NO_DEVICE("/dev/fuse")},
-    {{{DEVICE, "v.com/gpu"}}, NO_DEVICE("v.com/gpu")},
-    {{{DEVICE, "v.com/gpu="}}, NO_DEVICE("v.com/gpu=")},
-    {{{DEVICE, "v.com/gpu=0,"}}, NO_DEVICE("")},
-    {{{DEVICE, "v.com/g/u=0"}}, NO_DEVICE("v.com/g/u=0")},
-    {{{DEVICE, "v.com/gpu=-"}}, NO_DEVICE("v.com/gpu=-")},
+    {{{GPU, "amd"}}, NO_GPU("amd")},
+    {{{GPU, "none"}, {GPU, "rocm"}}, TWICE("none", "rocm")},
+    {{{GPU, "auto,rocm"}}, EXCLUDES("auto,rocm", "rocm")},
+    {{{GPU, "none,v.com/gpu=0"}}, EXCLUDES("none,v.com/gpu=0", "none")},
+    {{{GPU, "/dev/fuse"}}, NO_GPU("/dev/fuse")},
+    {{{GPU, "v.com/gpu"}}, NO_GPU("v.com/gpu")},
+    {{{GPU, "v.com/gpu="}}, NO_GPU("v.com/gpu=")},
+    {{{GPU, "v.com/gpu=0,"}}, NO_GPU("")},
+    {{{GPU, "v.com/g/u=0"}}, NO_GPU("v.com/g/u=0")},
+    {{{GPU, "v.com/gpu=-"}}, NO_GPU("v.com/gpu=-")},
     {{{LIFETIME, "node"}}, "'node' is not a lifetime; expected step or job"},
     {{{LIFETIME, "job"}, {LIFETIME, "step"}}, TWICE("job", "step")},
-    {{{FABRIC, "Slingshot 11"}},
-     "'Slingshot 11' is not a fabric; expected auto, required, off, or the name of a "
-     "profile"},
-    {{{FABRIC, "ucx"}, {FABRIC, "off"}}, TWICE("ucx", "off")},
-    {{{LIBRARIES, "openblas,"}},
-     "'' is not a name of libraries; expected off, or the name of a profile"},
-    {{{LIBRARIES, "libblas.so.3"}},
-     "'libblas.so.3' is not a name of libraries; expected off, or the name of a "
-     "profile"},
-    {{{LIBRARIES, "fftw,off"}},
-     "'fftw,off': off goes with no other name; leave one out"},
-    {{{LIBRARIES, "fftw"}, {LIBRARIES, "off"}}, TWICE("fftw", "off")},
+    {{{LIBS, "openblas,"}}, NO_LIBS("")},
+    {{{LIBS, "libblas.so.3"}}, NO_LIBS("libblas.so.3")},
+    {{{LIBS, "fftw,none"}}, EXCLUDES("fftw,none", "none")},
+    {{{LIBS, "fftw"}, {LIBS, "none"}}, TWICE("fftw", "none")},
     {{{IMAGE, "/a"}, {IMAGE, "/b"}}, TWICE("/a", "/b")},
     {{{IMAGE, "/a"}, {IMAGE, "none"}}, TWICE("/a", "none")},
     {{{IMAGE, "none"}, {IMAGE, "a"}}, TWICE("none", "/base/a")},
     {{{WORKDIR, "/a"}, {WORKDIR, "/b"}}, TWICE("/a", "/b")},
     {{{WORKDIR, "w"}},
      "'w' is not absolute; expected a directory in the image, from /"},
-    {{{EXPLAIN, "xml"}}, "'xml' is not a form; expected text, json or off"},
-    {{{EXPLAIN, "json"}, {EXPLAIN, "off"}}, TWICE("json", "off")},
+    {{{EXPLAIN, "xml"}}, "'xml' is not a form; expected text, json or no"},
+    {{{EXPLAIN, "json"}, {EXPLAIN, "no"}}, TWICE("json", "no")},
     {{{MOUNTS, "/a:b"}},
      "'/a:b': 'b' is not a place in the image; a destination starts with /"},
     {{{HOME, NULL}, {NO_HOME, NULL}}, OPPOSITE},
@@ -265,7 +261,7 @@ static const struct {
     {"image=docker://a", "image=none", "image=none"},
     {"image=/a&mpi-bind=auto", "", "image=/a&mpi-bind=auto"},
     {"image=/a&mpi-bind=host", "mpi-bind=off", "image=/a&mpi-bind=off"},
-    {"image=/a&gpu=nvidia", "gpu=off", "image=/a&gpu=off"},
+    {"image=/a&gpu=nvidia", "gpu=none", "image=/a&gpu=none"},
     {"image=/a&gpu=nvidia", "", "image=/a&gpu=nvidia"},
     {"image=/a&lifetime=job", "lifetime=step", "image=/a&lifetime=step"},
     {"image=none", "", "image=none"},
@@ -311,17 +307,8 @@ static const struct {
     {"args=-x", NO_IMAGE("container-args")},
     {"gpu=auto", NO_IMAGE("container-gpu")},
     {"lifetime=job", NO_IMAGE("container-lifetime")},
-    {"fabric=auto", NO_IMAGE("container-fabric")},
-    {"libraries=fftw", NO_IMAGE("container-libraries")},
-    {"image=/a&libraries=fftw&mpi-bind=local", NULL},
-    {"image=/a&fabric=ucx&mpi-bind=hybrid", NULL},
-    {"image=/a&fabric=ucx&mpi-bind=auto", NULL},
-    {"image=/a&fabric=auto&mpi-bind=host", NULL},
-    {"image=/a&fabric=off&mpi-bind=host", NULL},
-    {"image=/a&fabric=ucx&mpi-bind=local",
-     "--container-fabric=ucx: it is for an image's own MPI whose ranks srun starts, "
-     "not "
-     "for --mpi-bind=local; choose --mpi-bind=hybrid, or leave --container-fabric out"},
+    {"libs=auto", NO_IMAGE("container-libs")},
+    {"image=/a&libs=fftw&mpi-bind=local", NULL},
     {"mpi-bind=auto", NO_IMAGE("mpi-bind")},
     {"image=none&mpi-bind=off", ON_HOST},
 };
@@ -368,62 +355,51 @@ END_TEST
 
 static const struct {
     const char *request;
-    bool has_asked;
-    const char *settled; /* NULL: it is refused */
-} settled[] = {
-    {"image=/a", true, "image=/a"},
-    {"image=/a&fabric=ucx", true, "image=/a&mpi-bind=hybrid&fabric=ucx"},
-    {"image=/a&fabric=off", true, "image=/a&fabric=off"},
-    {"image=/a&mpi-bind=auto&fabric=ucx", true, "image=/a&mpi-bind=auto&fabric=ucx"},
-    {"image=/a&mpi-bind=host&fabric=auto", true, "image=/a&mpi-bind=host&fabric=auto"},
-    {"image=/a&mpi-bind=host&fabric=ucx", true, NULL},
-    {"image=/a&mpi-bind=local&fabric=ucx", false, "image=/a&mpi-bind=local&fabric=off"},
+    const char *completed;
+} completed[] = {
+    {"image=/a", "image=/a"},
+    {"image=/a&libs=ucx", "image=/a&mpi-bind=hybrid&libs=ucx"},
+    {"image=/a&libs=none", "image=/a&libs=none"},
+    {"image=/a&mpi-bind=host&libs=auto", "image=/a&mpi-bind=host&libs=auto"},
 };
 
 static const struct {
-    const char *libraries, *mpi, *name;
-    bool lists, looks, witnesses;
+    const char *libs, *mpi, *name;
+    bool lists, looks;
     const char *cause;
 } listed[] = {
-    {NULL, NULL, "a", false, false, false, "--mpi-bind"},
-    {"off", NULL, "off", false, false, false, "--mpi-bind"},
-    {"a", NULL, "a", true, true, true, "--container-libraries"},
-    {"a", "off", "a", true, true, true, "--container-libraries"},
-    {"ab,c", "local", "a", false, true, true, "--container-libraries"},
-    {"ab,c", "hybrid", "c", true, true, true, "--mpi-bind"},
-    {"ab,c", "auto", "ab", true, true, false, "--mpi-bind"},
-    {"a,bc", "host", "b", false, true, false, "--mpi-bind"},
+    {NULL, NULL, "a", false, false, "--mpi-bind"},
+    {"none", NULL, "none", false, false, "--mpi-bind"},
+    {"auto", "local", "auto", true, false, "--mpi-bind"},
+    {"a", "off", "a", true, true, "--container-libs"},
+    {"ab,c", "local", "a", false, true, "--container-libs"},
+    {"ab,c", "hybrid", "c", true, true, "--mpi-bind"},
+    {"ab,c", "auto", "ab", true, true, "--mpi-bind"},
+    {"a,bc", "host", "b", false, true, "--mpi-bind"},
 };
 
 START_TEST(libraries_are_named)
 {
     const struct berth_request request = {.image = (char *)"/a",
                                           .mpi = (char *)listed[_i].mpi,
-                                          .libraries = (char *)listed[_i].libraries};
+                                          .libs = (char *)listed[_i].libs};
 
     ck_assert_int_eq(berth_request_lists_library(&request, listed[_i].name),
                      listed[_i].lists);
     ck_assert_int_eq(berth_request_looks_inside(&request), listed[_i].looks);
     ck_assert_int_eq(berth_request_may_stage(&request), listed[_i].looks);
-    ck_assert_int_eq(berth_request_witnesses_libraries(&request), listed[_i].witnesses);
     ck_assert_str_eq(berth_request_cause(&request), listed[_i].cause);
 }
 END_TEST
 
-START_TEST(a_fabric_is_for_the_image_s_own_mpi)
+START_TEST(libraries_imply_the_image_s_own_mpi)
 {
     BERTH_REQUEST struct berth_request request = {0};
-    BERTH_BUF struct berth_buf text = {0};
     struct berth_err err;
-    int result;
 
-    ck_assert_int_eq(berth_wire_get_request(settled[_i].request, &request, &err), 0);
-    result = berth_request_apply_fabric(&request, settled[_i].has_asked, &err);
-    ck_assert_int_eq(result, settled[_i].settled ? 0 : -1);
-    if (result < 0)
-        return;
-    berth_wire_put_request(&text, &request);
-    ck_assert_str_eq(text.text, settled[_i].settled);
+    ck_assert_int_eq(berth_wire_get_request(completed[_i].request, &request, &err), 0);
+    ck_assert_int_eq(berth_request_complete(&request, &err), 0);
+    assert_fields(&request, completed[_i].completed);
 }
 END_TEST
 
@@ -461,7 +437,7 @@ static const char *const singles[] = {
     "args=-x",
     "args=-x&args=-y",
     "gpu=auto",
-    "gpu=off",
+    "gpu=none",
     "lifetime=job",
     "lifetime=step",
 };
@@ -572,7 +548,8 @@ int main(void)
     tcase_add_test(tests, a_mode_not_said_is_off);
     tcase_add_loop_test(tests, a_mode_and_other_components_tell_whose_library, 0,
                         COUNT(hosts));
-    tcase_add_loop_test(tests, a_fabric_is_for_the_image_s_own_mpi, 0, COUNT(settled));
+    tcase_add_loop_test(tests, libraries_imply_the_image_s_own_mpi, 0,
+                        COUNT(completed));
     tcase_add_loop_test(tests, libraries_are_named, 0, COUNT(listed));
     tcase_add_loop_test(tests, what_means_nothing_is_refused, 0, COUNT(checks));
     tcase_add_loop_test(tests, requests_are_equal_only_to_their_like, 0,

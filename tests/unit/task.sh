@@ -91,8 +91,8 @@ expect 'a GPU driver that is not there' 1 \
     with "image=$T/a&gpu=$kind" ./app
 
 expect 'a device that the runtime cannot bring' 1 \
-    "berth: n1: --container-device: 'berth.test/no=0': the container runtime 'T/runtime' has no --device; it takes Apptainer 1.5 or newer" \
-    with "image=$T/a&device=berth.test/no%3D0" ./app
+    "berth: n1: --container-gpu: 'berth.test/no=0': the container runtime 'T/runtime' has no --device; it takes Apptainer 1.5 or newer" \
+    with "image=$T/a&gpu=berth.test/no%3D0" ./app
 
 few='exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; ulimit -n $1; exec "$0" ./app'
 expect 'no descriptor is left' 1 \

@@ -16,12 +16,12 @@ clean_up() {
 trap clean_up EXIT
 
 image=--container-image=/images/a.sif
-device=--container-device=vendor.com/gpu=0,vendor.com/net=all
+device=--container-gpu=vendor.com/gpu=0,vendor.com/net=all
 step() { alice srun -w n1 "$image" "$@" 2>&1 | grep -v '^srun: '; }
 
 if ! on n1 alice "$runtime" exec --help | grep -q ' --device '; then
     equal "a runtime without --device is refused" \
-        "berth: n1: --container-device: 'vendor.com/gpu=0': the container runtime '$runtime' has no --device; it takes Apptainer 1.5 or newer" \
+        "berth: n1: --container-gpu: 'vendor.com/gpu=0': the container runtime '$runtime' has no --device; it takes Apptainer 1.5 or newer" \
         "$(step $device true)"
 fi
 
@@ -43,9 +43,9 @@ equal "a runtime that has it is started once for a node's tasks" "a a a" \
     "$(with -n3 $device cat /etc/berth-image | paste -sd' ')"
 equal "with each device" "--device=vendor.com/gpu=0 --device=vendor.com/net=all" \
     "$(on login alice paste -sd' ' runtime.log)"
-matches "the account has the devices" $'\n  device       vendor.com/gpu=0\n  device       vendor.com/net=all\n.*--device=vendor.com/gpu=0\n +--device=vendor.com/net=all\n' \
+matches "the account has the devices" '--container-gpu=vendor.com/gpu=0,vendor.com/net=all: .*--device=vendor.com/gpu=0.*--device=vendor.com/net=all' \
     "$(with $device --container-explain true)"
-matches "so has JSON" '"devices": .[^]]*"vendor.com/gpu=0",[^]]*"vendor.com/net=all"' \
+matches "so has JSON" '"vendor.com/gpu=0,vendor.com/net=all"' \
     "$(with $device --container-explain=json true)"
 
 site <<'YAML'
@@ -53,20 +53,20 @@ mounts:
   forbidden: [/opt/gpu]
 YAML
 matches "a site that restricts mounts takes none" \
-    "--container-device: 'vendor.com/gpu=0': this site restricts mounts, and berth does not see what a device mounts; leave it out" \
+    "--container-gpu: 'vendor.com/gpu=0': this site restricts mounts, and berth does not see what a device mounts; leave it out" \
     "$(alice srun -w n1 "$image" $device true 2>&1)"
 site <<'YAML'
 mounts:
   forbidden: [/opt/gpu]
 rules:
-- options: {container-device: vendor.com/net=all}
+- options: {container-gpu: vendor.com/net=all}
 YAML
 on login alice rm -f runtime.log
 equal "a rule of the site's may bring one" "a --device=vendor.com/net=all" \
     "$(with cat /etc/berth-image) $(on login alice cat runtime.log)"
 site </dev/null
 equal "what is no name of a device is refused by srun" \
-    "srun: error: --container-device: expected the name of a device like nvidia.com/gpu=all, got 'gpu0'" \
-    "$(alice srun "$image" --container-device=gpu0 true 2>&1 | grep -o 'srun: error: .*gpu0.' | sed 's/berth: //')"
+    "srun: error: --container-gpu: 'gpu0' is not a kind of GPU; expected auto, nvidia, rocm, none, or the name of a device like nvidia.com/gpu=all" \
+    "$(alice srun "$image" --container-gpu=gpu0 true 2>&1 | grep -o 'srun: error: .*' | sed 's/berth: //')"
 
 finish

@@ -36,18 +36,18 @@ ranks() {
 ucx "the image's own UCX without the option" "UCX INFO Version 1.13.1
 $(ranks mpibookworm 4.0.2)" --container-image=$old --mpi-bind=hybrid
 ucx "the host's UCX under an older MPICH" "UCX INFO Version 1.18.1
-$(ranks mpibookworm 4.0.2)" --container-image=$old --container-fabric=ucx
+$(ranks mpibookworm 4.0.2)" --container-image=$old --container-libs=ucx
 ucx "auto says what it has found" \
     "UCX INFO Version 1.18.1
 berth: n1: note: the host's libucp.so.0.0.0 (ucx) runs under the image's own MPI
-$(ranks mpibookworm 4.0.2)" --container-image=$old --container-fabric=auto
+$(ranks mpibookworm 4.0.2)" --container-image=$old --container-libs=auto
 ucx "the same release in the image" "UCX INFO Version 1.18.1
-$(ranks mpitrixie 4.2.1)" --container-image=/images/mpitrixie.sif --container-fabric=ucx
+$(ranks mpitrixie 4.2.1)" --container-image=/images/mpitrixie.sif --container-libs=ucx
 
 printf '%s\n' '0 /opt/t/mpich/who' '1 /opt/t/mpich/f90' | on login alice sh -c 'cat >fabric.conf'
 equal "two programs in one image" "UCX INFO Version 1.18.1
 $(ranks mpibookworm 4.0.2 | sed 's/n2/n1/')" "$(alice env UCX_LOG_LEVEL=info "${limit[@]}" \
-    srun -w n1 -n2 --mpi=pmi2 --container-image=$old --container-fabric=ucx --multi-prog fabric.conf 2>&1 | said)"
+    srun -w n1 -n2 --mpi=pmi2 --container-image=$old --container-libs=ucx --multi-prog fabric.conf 2>&1 | said)"
 
 two=("${limit[@]}" srun -w "n1,n2" -N2 -n2)
 
@@ -66,7 +66,7 @@ registering provider: tcp"
 mtl=(OMPI_MCA_pml=cm OMPI_MCA_mtl=ofi "${two[@]}" --mpi=pmix "--container-image=$old")
 ofi "the image's own libfabric" "$openmpi (117" "${mtl[@]}" --mpi-bind=hybrid /opt/t/openmpi/who
 ofi "the host's libfabric under an older Open MPI" "$openmpi (201" "${mtl[@]}" \
-    --container-fabric=libfabric /opt/t/openmpi/who
+    --container-libs=libfabric /opt/t/openmpi/who
 
 # The BTL takes no provider with ofi_rxm in it (ompi's btl_ofi_component.c), and libfabric 1.17
 # has no other tcp for it.
@@ -75,7 +75,7 @@ btl=(OMPI_MCA_pml=ob1 "OMPI_MCA_btl=self,ofi" OMPI_MCA_btl_ofi_mode=1 OMPI_MCA_b
 ofi "Open MPI's btl/ofi finds no tcp in the image's own" "registering provider: tcp (117
 unable to reach each other" "${btl[@]}" --mpi-bind=hybrid /opt/t/openmpi/who
 ofi "and uses that of the host's" "Using ofi btl for send
-$openmpi (201" "${btl[@]}" --container-fabric=libfabric /opt/t/openmpi/who
+$openmpi (201" "${btl[@]}" --container-libs=libfabric /opt/t/openmpi/who
 
 # Libraries of wheels, beside which their libfabric is.
 wheels=/images/mpipypi.sif
@@ -84,7 +84,7 @@ rank 1 of 2 on n2 in mpipypi: MPICH 4.2.3
 registering provider: tcp"
 ch4=(MPIR_CVAR_CH4_NETMOD=ofi "${two[@]}" --mpi=pmi2 "--container-image=$wheels")
 ofi "MPICH's ch4:ofi on its own libfabric" "$mpich (122" "${ch4[@]}" --mpi-bind=hybrid /opt/t/mpich-4.2.3/runpath
-ofi "and on the host's" "$mpich (201" "${ch4[@]}" --container-fabric=libfabric /opt/t/mpich-4.2.3/runpath
+ofi "and on the host's" "$mpich (201" "${ch4[@]}" --container-libs=libfabric /opt/t/mpich-4.2.3/runpath
 
 # Intel MPI opens libfabric, and finds its own by the variables that its script sets.
 place=/opt/impi-rt-2021.19.0
@@ -96,9 +96,9 @@ rank 1 of 2 on n2 in mpipypi: Intel 2021.16
 registering provider: tcp (201"
 ofi "Intel MPI on its own libfabric" "libfabric version: 2.1.0-impi
 $impi" "${intel[@]}" --mpi-bind=hybrid /opt/t/impi-rt-2021.19.0/runpath
-ofi "and on the host's" "berth: n1: warning: image '$wheels': --mpi-bind=hybrid: neither the program nor a plugin of its MPI needs the image's 'libfabric.so.1', for which the host's stands (--container-fabric=libfabric)
+ofi "and on the host's" "berth: n1: warning: image '$wheels': --mpi-bind=hybrid: neither the program nor a plugin of its MPI needs the image's 'libfabric.so.1', for which the host's stands (--container-libs=libfabric)
 libfabric version: 2.1.0
-$impi" "${intel[@]}" --container-fabric=libfabric /opt/t/impi-rt-2021.19.0/runpath
+$impi" "${intel[@]}" --container-libs=libfabric /opt/t/impi-rt-2021.19.0/runpath
 
 # A program of libfabric's, and how many of its tasks have the host's library mapped.
 script client <<'END'
@@ -115,7 +115,7 @@ equal "fi_pingpong on the image's own libfabric" "64 20k =20k
 registering provider: tcp (117" "$(pingpong --mpi-bind=hybrid)"
 equal "and on the host's, as its maps say" "1 of 1 ranks loaded the host's libfabric.so.1.27.0 (libfabric)
 64 20k =20k
-registering provider: tcp (201" "$(pingpong --container-fabric=libfabric)"
+registering provider: tcp (201" "$(pingpong --container-libs=libfabric)"
 
 # one TITLE EXPECTED ARGUMENTS...: what one task says, and how it ends.
 one() {
@@ -126,50 +126,53 @@ one() {
 }
 
 one "an image that is newer: refused" \
-    "^berth: n1: image '$new': --container-fabric=ucx: the host's libucp.so.0.0.0 is older than the image's: it lacks [0-9]+ symbols of that, and has [0-9]+ others; leave --container-fabric out
-status 1\$" --container-image=$new --container-fabric=ucx /opt/t/mpich/who
+    "^berth: n1: image '$new': --container-libs=ucx: the host's libucp.so.0.0.0 is older than the image's: it lacks [0-9]+ symbols of that, and has [0-9]+ others; leave --container-libs out
+status 1\$" --container-image=$new --container-libs=ucx /opt/t/mpich/who
 for it in ucx:4.2.3:libucp.so.0.0.0 libfabric:5.0.2:libfabric.so.1.27.0; do
     IFS=: read -r fabric version library <<<"$it"
     one "a newer $fabric beside its MPI: refused" \
-        "--container-fabric=$fabric: the host's $library is older than the image's: it lacks [0-9]+ symbols of that, and has [0-9]+ others; leave --container-fabric out
-status 1\$" --container-image=$wheels "--container-fabric=$fabric" "/opt/t/mpich-$version/runpath"
+        "--container-libs=$fabric: the host's $library is older than the image's: it lacks [0-9]+ symbols of that, and has [0-9]+ others; leave --container-libs out
+status 1\$" --container-image=$wheels "--container-libs=$fabric" "/opt/t/mpich-$version/runpath"
 done
 one "with auto its own stays" \
     "^berth: n1: note: the image's own 'libucp.so.0' stays: the host's libucp.so.0.0.0 is older than the image's: [^
 ]*
 rank 0 of 1 on n1 in mpisid: MPICH Version: +5[^!]*
-status 0\$" --container-image=$new --container-fabric=auto /opt/t/mpich/who
+status 0\$" --container-image=$new --container-libs=auto /opt/t/mpich/who
 one "a Python may load any MPI of the image" \
     "^berth: n1: note: the host's libucp.so.0.0.0 .ucx. runs under the image's own MPI; the host's libfabric.so.1.27.0 .libfabric. runs under the image's own MPI
 rank 0 of 1 on n1 in mpibookworm: MPICH [^
 ]*
-status 0\$" --container-image=$old --container-fabric=auto \
+status 0\$" --container-image=$old --container-libs=auto \
     python3 -c "'import os; os.execv(\"/opt/t/mpich/who\", [\"who\"])'"
 one "no such library in the image" \
-    "^berth: n1: image '/images/a.sif': --container-fabric=ucx: the image has no 'libucp.so.0' that the host's could stand for; leave --container-fabric out
-status 1\$" --container-image=/images/a.sif --container-fabric=ucx true
+    "^berth: n1: image '/images/a.sif': --container-libs=ucx: the image has no 'libucp.so.0' that the host's could stand for; leave --container-libs out
+status 1\$" --container-image=/images/a.sif --container-libs=ucx true
 one "nor with auto, which says so" \
-    "^berth: n1: note: the image has no library that a fabric of this host could stand for .--container-fabric=auto.
-status 0\$" --container-image=/images/a.sif --container-fabric=auto true
+    "^berth: n1: note: the image has no library that a fabric of this host could stand for .--container-libs=auto.
+status 0\$" --container-image=/images/a.sif --container-libs=auto true
 one "a program that does not use it" \
-    "^berth: n1: warning: image '$old': --mpi-bind=hybrid: neither the program nor a plugin of its MPI needs the image's 'libfabric.so.1', for which the host's stands .--container-fabric=libfabric.
+    "^berth: n1: warning: image '$old': --mpi-bind=hybrid: neither the program nor a plugin of its MPI needs the image's 'libfabric.so.1', for which the host's stands .--container-libs=libfabric.
 rank 0 of 1 .*
-status 0\$" --container-image=$old --container-fabric=libfabric /opt/t/mpich/who
+status 0\$" --container-image=$old --container-libs=libfabric /opt/t/mpich/who
 one "no such fabric on the host" \
-    "^berth: n1: image '$old': --container-fabric=cxi: this host has no such fabric; see .berth profiles.
-status 1\$" --container-image=$old --container-fabric=cxi true
+    "^berth: n1: image '$old': --container-libs=cxi: this host has no such libraries; see .berth profiles.
+status 1\$" --container-image=$old --container-libs=cxi true
 one "with the host's MPI it does nothing" \
     "rank 0 of 1 on n1 in mpibookworm: MPICH Version: +4.2.1 [^
 ]*!]
-status 0\$" --container-image=$old --mpi-bind=host --container-fabric=auto /opt/t/mpich/who
+status 0\$" --container-image=$old --mpi-bind=host --container-libs=auto /opt/t/mpich/who
+one "by name it is refused there" \
+    "--container-libs=ucx: it is for an image's own MPI whose ranks srun starts, not for --mpi-bind=host; .*
+status 1\$" --container-image=$old --mpi-bind=host --container-libs=ucx /opt/t/mpich/who
 one "a plan says what lies over what" \
     "MPI
   --mpi-bind   hybrid
   asked by     user
-  fabric       ucx
+  libraries    ucx
 .*  on the host  libucp.so.0.0.0
   profile      ucx
-.*status 0" --container-image=$old --container-fabric=ucx --container-explain /opt/t/mpich/who
+.*status 0" --container-image=$old --container-libs=ucx --container-explain /opt/t/mpich/who
 
 # cmp in the image: is the host's file in the place of the image's?
 is_host='for it in libucp.so.0 libucs.so.0 libuct.so.0 ucx/libuct_cma.so.0; do
@@ -180,29 +183,23 @@ libucs.so.0
 libuct.so.0
 ucx/libuct_cma.so.0"
 equal "libraries and plugins are the host's" "$both" \
-    "$(alice srun -n1 -w n1 --container-image=$old --container-fabric=ucx sh -c "$is_host" 2>&1)"
+    "$(alice srun -n1 -w n1 --container-image=$old --container-libs=ucx sh -c "$is_host" 2>&1)"
 echo 'runtime: {share: never}' | site n1
 equal "the same where each task has a container" "$both" \
-    "$(alice srun -n1 -w n1 --container-image=$old --container-fabric=ucx sh -c "$is_host" 2>&1)"
+    "$(alice srun -n1 -w n1 --container-image=$old --container-libs=ucx sh -c "$is_host" 2>&1)"
 
 echo 'mpi: {glibc: refuse}' | site n1
 one "the site keeps the image's C library" \
-    "--container-fabric=ucx: the host's libucp.so.0.0.0 brings the host's C library with it, .*, which this site does not allow .*berth.yaml:1.; build the image on a newer distribution, or leave --container-fabric out
-status 1\$" --container-image=$old --container-fabric=ucx true
-echo 'mpi: {fabric: ucx}' | site n1
+    "--container-libs=ucx: the host's libucp.so.0.0.0 brings the host's C library with it, .*, which this site does not allow .*berth.yaml:1.; build the image on a newer distribution, or leave --container-libs out
+status 1\$" --container-image=$old --container-libs=ucx true
+echo 'mpi: {fabric: auto}' | site n1
 equal "a default of the site's" "$both" \
     "$(alice srun -n1 -w n1 --container-image=$old sh -c "$is_host" 2>&1)"
 one "which a user can switch off" "^rank 0 of 1 [^
 ]*
-status 0\$" --container-image=$old --container-fabric=off /opt/t/mpich/who
+status 0\$" --container-image=$old --container-libs=none /opt/t/mpich/who
 one "and which is not for an mpirun" "^status 0\$" --container-image=$old --mpi-bind=local true
 site n1 </dev/null
-one "an image that is newer, where a fabric is required: refused" \
-    "--container-fabric=required: the image's own 'libucp.so.0' stays: the host's libucp.so.0.0.0 is older than the image's: .*; with auto the step runs all the same
-status 1\$" --container-image=$new --container-fabric=required /opt/t/mpich/who
-one "a program without MPI runs" "status 0\$" \
-    --container-image=/images/a.sif --container-fabric=required true
-
 # A plugin of NCCL, which opens it by the path in a variable. This one is a libfabric of
 # another name that needs libfabric; so which release the process has says whose that is.
 plugin=/usr/local/lib/libnccl-net.so
@@ -221,12 +218,12 @@ matches "a plugin of the host's" "^nccl: libnccl-net.so, a fabric, found by the 
 equal "an image finds it, and has the host's libfabric" \
     "berth: n1: note: image '$old': --mpi-bind=hybrid: 1 of 1 ranks loaded the host's libnccl-net.so (nccl)
 libnccl-net.so 2" \
-    "$(alice srun -v -w n1 -n1 --container-image=$old --container-fabric=nccl python3 nccl.py 2>&1 | grep 'nccl-net.so 2\|ranks' | sort)"
+    "$(alice srun -v -w n1 -n1 --container-image=$old --container-libs=nccl python3 nccl.py 2>&1 | grep 'nccl-net.so 2\|ranks' | sort)"
 one "an image whose libraries are newer: refused" \
-    "--container-fabric=nccl: .*, which is older; leave --container-fabric out, or take a newer image
-status 1\$" --container-image=$new --container-fabric=nccl python3 nccl.py
+    "--container-libs=nccl: .*, which is older; leave --container-libs out, or take a newer image
+status 1\$" --container-image=$new --container-libs=nccl python3 nccl.py
 equal "auto leaves it to steps with GPUs" "none 2" \
-    "$(alice srun -Q -w n1 -n1 --container-image=$old --container-fabric=auto python3 nccl.py 2>/dev/null)"
+    "$(alice srun -Q -w n1 -n1 --container-image=$old --container-libs=auto python3 nccl.py 2>/dev/null)"
 on n1 root bash -c 'rm "$1" && ldconfig' - "$plugin"
 on login alice rm -f nccl.py
 
@@ -245,7 +242,7 @@ matches "a fabric of the site's, by its prefix" \
     "^net: libucp.so.0.0.0, a fabric, found by profile 'net'
   /opt/net/latest/lib/libucp.so.0" "$(net)"
 equal "and in an image" "$both" "$(alice srun -n1 -w n1 --container-image=$old \
-    --container-fabric=net sh -c "$is_host" 2>&1)"
+    --container-libs=net sh -c "$is_host" 2>&1)"
 matches "which has copies" "  stage: /tmp/berth-2001/net-" "$(net)"
 on n1 root ln -sfn 2 /opt/net/latest
 matches "a link that leads to another version takes other copies" "  stage: none yet" "$(net)"

@@ -296,10 +296,8 @@ told() {
     equal "$1" "berth: n1: note: image '$A': $2"$'\n'"berth: n2: note: image '$A': $2" "$(grep '^berth: ' <<<"$seen" | grep -v ": serving it took " | sort)"
 }
 help=$(alice srun --help)
-matches "srun --help: an option and its help are on one line" \
-    $'\n      --container-image=IMAGE run every .*\n      --mpi-bind=MODE         whose MPI ' "$help"
-equal "srun --help: only a name can be too long for that" "" \
-    "$(grep -E '^ *--[a-z-]*(container|mpi-bind)[a-z-]*=[^ ]*$' <<<"$help")"
+equal "srun --help: the rows of berth" 16 "$(grep -cE '^ +--(no-)?(container-[a-z]|mpi-bind)' <<<"$help")"
+equal "srun --help: its lines fit" "" "$(sed -n '/--container-image/,$p' <<<"$help" | grep -E '.{81}')"
 
 echo "# how many containers there are, with -v"
 if [[ $share == auto ]]; then

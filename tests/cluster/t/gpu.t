@@ -45,7 +45,7 @@ flag "a step with GPUs gets the driver, without an option" --nv -w n1 --gres=gpu
 flag "auto says the same" --nv -w n1 --gres=gpu:1 --container-gpu=auto
 flag "GPUs for each task are GPUs of the step" --nv -w n1 -n2 --gpus-per-task=1
 flag "a step without GPUs gets none" "" -w n1
-flag "off is none" "" -w n1 --gres=gpu:1 --container-gpu=off
+flag "none brings none" "" -w n1 --gres=gpu:1 --container-gpu=none
 flag "the node's own driver is taken" --rocm -w n2 --gres=gpu:1
 explained() { alice srun "$@" "$A" --container-explain true | sed -n 's/^  GPU  *//p'; }
 equal "the account tells that GPUs of the step bring the driver" \
@@ -53,7 +53,7 @@ equal "the account tells that GPUs of the step bring the driver" \
 equal "and why there is none" "none (--container-gpu=auto: the step has no GPUs on this node)" "$(explained -w n1)"
 flag "a node without a driver has none to bring" "" -w n3 --gres=gpu:1
 flag "a driver can be named where Slurm gives no GPU" --nv -w n1 --container-gpu=nvidia
-flag "the variable of the option" "" -w n1 --gres=gpu:1 --export=ALL,BERTH_CONTAINER_GPU=off
+flag "the variable of the option" "" -w n1 --gres=gpu:1 --export=ALL,BERTH_CONTAINER_GPU=none
 
 equal "a driver that the node does not have is one line" \
     "berth: n3: --container-gpu=nvidia: this host has no NVIDIA driver (there is no /dev/nvidiactl); ask for a node that has one, or leave the option out" \

@@ -156,7 +156,7 @@ first=${seen##* }
 equal "a step with a GPU has its driver" "0 1 $first" "$seen"
 equal "one with two GPUs: the same container" "0,1 1 $first" "$(with_gpus 2)"
 another "one without a GPU" "$first" "$(space "$A" --gres=none)"
-another "... and one without the driver" "$first" "$(space "$A" --gres=gpu:1 --container-gpu=off)"
+another "... and one without the driver" "$first" "$(space "$A" --gres=gpu:1 --container-gpu=none)"
 over
 gpu_remove
 job n1,n2 2

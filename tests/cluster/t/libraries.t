@@ -32,18 +32,18 @@ one() {
     matches "$title" "$expected" "$(alice bash -c 'timeout 60 srun -Q -n1 -w n1 "$@" 2>&1; echo "status $?"' - "$@" |
         grep -av '^srun: error: n1')"
 }
-with=(--container-image="$image" --container-libraries=openblas)
+with=(--container-image="$image" --container-libs=openblas)
 
 one "the image's own without the option" "^dgemm 300: .*, residual passed, reference BLAS
 status 0\$" --container-image=$image dgemm 300
 one "the host's under a program in C" "^dgemm 300: .*, residual passed, OpenBLAS
 status 0\$" "${with[@]}" dgemm 300
 equal "srun -v says so, and that it is loaded" \
-    "berth: n1: note: image '$image': --container-libraries=openblas: 1 of 1 ranks loaded the host's libblas.so.3 (openblas)
+    "berth: n1: note: image '$image': --mpi-bind=hybrid: 1 of 1 ranks loaded the host's libblas.so.3 (openblas)
 berth: n1: note: the host's libblas.so.3 (openblas) is in the place of the image's" \
     "$(alice srun -v -w n1 -n1 "${with[@]}" dgemm 1500 2>&1 | grep -a 'note: .*openblas' | sort)"
 one "what lacks a symbol is refused" \
-    "^berth: n1: image '$image': --container-libraries=openblas: '/usr/bin/dgemmhelper' of the image needs cdotcsub_, which the host's libblas.so.3 lacks; leave --container-libraries out
+    "^berth: n1: image '$image': --container-libs=openblas: '/usr/bin/dgemmhelper' of the image needs cdotcsub_, which the host's libblas.so.3 lacks; leave --container-libs out
 status 1\$" "${with[@]}" dgemmhelper
 one "also in the words of a shell" "/usr/bin/dgemmhelper' of the image needs cdotcsub_, .*
 status 1\$" "${with[@]}" sh -c 'cd / && dgemmhelper 300'
@@ -72,22 +72,22 @@ status 1\$" "${with[@]}" ./envblas A=1 dgemmhelper 300
 one "... and runs, if it has all" "^dgemm 300: .*OpenBLAS
 status 0\$" "${with[@]}" ./envblas A=1 dgemm 300
 one "a program that is linked statically" \
-    "^berth: n1: warning: image '$image': --container-libraries=openblas: '[^']*/ldconfig' is linked statically, so that the host's libblas.so.3 stands for no library of it
+    "^berth: n1: warning: image '$image': --mpi-bind=hybrid: '[^']*/ldconfig' is linked statically, so that the host's libblas.so.3 stands for no library of it
 ldconfig .*status 0\$" "${with[@]}" ldconfig --version
 one "a program that does not use it" \
-    "^berth: n1: warning: image '$image': --container-libraries=openblas: neither the program nor what it is known to load later needs the image's 'libblas.so.3', for which the host's stands .--container-libraries=openblas.
+    "^berth: n1: warning: image '$image': --mpi-bind=hybrid: neither the program nor what it is known to load later needs the image's 'libblas.so.3', for which the host's stands .--container-libs=openblas.
 status 0\$" "${with[@]}" true
 one "an image without it" \
-    "^berth: n1: image '/images/a.sif': --container-libraries=openblas: the image has no 'libblas.so.3' that the host's could stand for; leave --container-libraries out
-status 1\$" --container-image=/images/a.sif --container-libraries=openblas true
-one "no such libraries on the host" "--container-libraries=mkl: this host has no such libraries; see .berth profiles.
-status 1\$" --container-image=$image --container-libraries=openblas,mkl dgemm
-one "off cancels the default of a job" "reference BLAS
-status 0\$" --container-image=$image --container-libraries=off dgemm 300
-one "a plan says what lies over what" "the host's file replaces the image's .--container-libraries.
+    "^berth: n1: image '/images/a.sif': --container-libs=openblas: the image has no 'libblas.so.3' that the host's could stand for; leave --container-libs out
+status 1\$" --container-image=/images/a.sif --container-libs=openblas true
+one "no such libraries on the host" "--container-libs=mkl: this host has no such libraries; see .berth profiles.
+status 1\$" --container-image=$image --container-libs=openblas,mkl dgemm
+one "none cancels the default of a job" "reference BLAS
+status 0\$" --container-image=$image --container-libs=none dgemm 300
+one "a plan says what lies over what" "the host's file replaces the image's .--container-libs.
 .*
-  --mpi-bind   off
-  libraries    openblas
+  --mpi-bind   hybrid
+.*  libraries    openblas
 .*  on the host  libblas.so.3
   profile      openblas
 .*status 0" "${with[@]}" --container-explain dgemm
@@ -117,15 +117,15 @@ hpl "HPL on the host's MPI and BLAS" --mpi-bind=host
 echo 'runtime: {share: never}' | site n1
 one "the same where each task has a container" "OpenBLAS
 status 0\$" "${with[@]}" dgemm 300
-printf '%s\n' 'rules:' '  - options: {container-libraries: openblas}' | site n1
+printf '%s\n' 'rules:' '  - options: {container-libs: openblas}' | site n1
 one "a site's rule" "OpenBLAS
 status 0\$" --container-image=$image dgemm 300
 site n1 </dev/null
 
 # An image's own OpenBLAS, and programs that are linked with it by its own name.
-own=(--container-image=/images/openblas.sif --container-libraries=openblas)
+own=(--container-image=/images/openblas.sif --container-libs=openblas)
 loaded() {
-    equal "$1" "berth: n1: note: image '/images/openblas.sif': --container-libraries=openblas: 1 of 1 ranks loaded the host's $2 (openblas)
+    equal "$1" "berth: n1: note: image '/images/openblas.sif': --mpi-bind=hybrid: 1 of 1 ranks loaded the host's $2 (openblas)
 berth: n1: note: the host's $2 (openblas) is in the place of the image's" \
         "$(alice srun -v -w n1 -n1 "${own[@]}" "./$3" 1500 2>&1 | grep -a 'note: .*(openblas)' | sort)"
 }
@@ -138,7 +138,7 @@ on n1 root bash -c "mkdir /opt/openblas && mv $lib/openblas-pthread /opt/openbla
 matches "a host with OpenBLAS by its own name alone" "^openblas: libopenblasp-r[0-9.]*so, libraries, found by profile 'openblas'
   [^ ]*/libopenblas.so.0\$" "$(on n1 alice berth profiles | grep -A1 ^openblas:)"
 loaded "... has it for programs by that name" libopenblasp-r0.3.29.so dgemmopen
-one "... and for no other" "the image has no 'libopenblas.so.0' that the host's could stand for; leave --container-libraries out
+one "... and for no other" "the image has no 'libopenblas.so.0' that the host's could stand for; leave --container-libs out
 status 1\$" "${with[@]}" dgemm
 on n1 root bash -c "mv /opt/openblas/lib $lib/openblas-pthread && rmdir /opt/openblas"
 openblas_remove n1
@@ -156,11 +156,11 @@ prefix: /opt/vendor
 replaces: [libblas.so.3, liblapack.so.3]
 END
 one "a library with another SONAME" "^dgemm 300: .*OpenBLAS
-status 0\$" --container-image=$image --container-libraries=vendor dgemm 300
+status 0\$" --container-image=$image --container-libs=vendor dgemm 300
 one "under a Python, too" "^solved True
-status 0\$" --container-image=$image --container-libraries=vendor python3 blas.py
-one "two that stand for one library" "--container-libraries: 'vendor' and 'openblas' both stand for 'libblas.so.3'; name one of them
-status 1\$" --container-image=$image --container-libraries=vendor,openblas dgemm
+status 0\$" --container-image=$image --container-libs=vendor python3 blas.py
+one "two that stand for one library" "--container-libs: 'vendor' and 'openblas' both stand for 'libblas.so.3'; name one of them
+status 1\$" --container-image=$image --container-libs=vendor,openblas dgemm
 
 # A library that the image does not have, as a compiler's runtime that is not to be given away.
 on n1 root bash -c "cp /opt/vendor/lib/libvendor.so.2 /opt/vendor/lib/libruntime.so.5 &&
@@ -171,6 +171,6 @@ prefix: /opt/vendor
 adds: [libruntime.so.5]
 END
 one "a library that the image lacks" "libruntime.so.5
-status 0\$" --container-image=$image --container-libraries=vendor \
+status 0\$" --container-image=$image --container-libs=vendor \
     python3 -c 'import ctypes; print(ctypes.CDLL("libruntime.so.5")._name)'
 finish

@@ -83,17 +83,17 @@ matches "it is used on both where it is there" "rank 0 of 2.*status 0" "$(run n1
 for node in n1 n2; do on "$node" root rm -r /etc/slurm/profiles.d /srv/mpich; done
 
 # The host's network libraries under the image's own MPI.
-# network TITLE WORDS BREAK MEND: the same with --container-fabric=auto.
+# network TITLE WORDS BREAK MEND: the same with --container-libs=auto.
 network() {
     local seen
     on n2 root rm -rf /tmp/berth-2001
     on n2 root sh -c "$3"
-    seen=$(run n1,n2 --container-fabric=auto $who)
+    seen=$(run n1,n2 --container-libs=auto $who)
     matches "$1: the node refuses" \
-        "berth: n2: image '$image': --mpi-bind=hybrid: [^"$'\n'"]*$2[^"$'\n'"]*; other nodes of this step may use the host's network libraries, .*--container-fabric=off.*status [1-9]" "$seen"
+        "berth: n2: image '$image': --mpi-bind=hybrid: [^"$'\n'"]*$2[^"$'\n'"]*; other nodes of this step may use the host's network libraries, .*--container-libs=none.*status [1-9]" "$seen"
     equal "$1: and no rank runs" "" "$(grep -a '^rank ' <<<"$seen")"
-    matches "$1: alone it runs" "rank 0 of 1.*4[.]0[.]2.*status 0" "$(run n2 --container-fabric=auto $who)"
-    matches "$1: the image's own runs on both" "status 0" "$(run n1,n2 --mpi-bind=hybrid --container-fabric=off true)"
+    matches "$1: alone it runs" "rank 0 of 1.*4[.]0[.]2.*status 0" "$(run n2 --container-libs=auto $who)"
+    matches "$1: the image's own runs on both" "status 0" "$(run n1,n2 --mpi-bind=hybrid --container-libs=none true)"
     on n2 root sh -c "$4"
 }
 network "network without patchelf" "patchelf: not installed on this node" \
@@ -108,7 +108,7 @@ done
 network "a network library of the site that is not mounted" "profile 'net': this node has no such library in '/srv/ucx'" \
     "mv /srv/ucx /srv/away" "mv /srv/away /srv/ucx"
 matches "it is used on both where it is there" "the host's libucp.so.0.0.0 .net. runs under the image's own MPI.*status 0" \
-    "$(run n1,n2 --container-fabric=auto $who)"
+    "$(run n1,n2 --container-libs=auto $who)"
 for node in n1 n2; do on "$node" root rm -r /etc/slurm/profiles.d /srv/ucx; done
 
 # A mode that the site sets ends the step like one that the user gives.

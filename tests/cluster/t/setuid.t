@@ -72,11 +72,11 @@ matches "--mpi-bind=hybrid says nothing where the library fits" "^rank [01] of 2
     "$(mpi pmi2 hybrid mpich/who)"
 matches "--mpi-bind=host is refused" "installed setuid .* nothing can be mounted in its containers; choose --mpi-bind=hybrid.*status [1-9]" \
     "$(mpi pmi2 host mpich/who)"
-matches "a fabric that is named is refused" "installed setuid .* nothing can be mounted in its containers; leave --container-fabric out.*status [1-9]" \
-    "$(mpi pmi2 hybrid mpich/who --container-fabric=ucx)"
+matches "a fabric that is named is refused" "installed setuid .* nothing can be mounted in its containers; leave --container-libs out.*status [1-9]" \
+    "$(mpi pmi2 hybrid mpich/who --container-libs=ucx)"
 matches "with auto the image's own stays" \
     "note: the image's own MPI runs, on its own network libraries: the runtime is installed setuid .*rank [01] of 2 .*4[.]0[.]2.*status 0" \
-    "$(mpi pmi2 hybrid mpich/who --container-fabric=auto)"
+    "$(mpi pmi2 hybrid mpich/who --container-libs=auto)"
 
 # Where the user may have no user namespace either.
 on n1 root bash -c 'mv /usr/bin/apptainer /usr/bin/apptainer.real
