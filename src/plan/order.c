@@ -32,7 +32,6 @@ static const struct berth_field task_fields[] = {
     {"prefix", BERTH_FIELD_TEXT, MEMBER(prefix)},
     {"runtime", BERTH_FIELD_TEXT, MEMBER(runtime)},
     {"record", BERTH_FIELD_TEXT, MEMBER(record)},
-    {"digest", BERTH_FIELD_NUMBER, MEMBER(digest_limit)},
     {"argv0", BERTH_FIELD_TEXT, MEMBER(argv0)},
     {"container", BERTH_FIELD_NUMBER, MEMBER(container.number)},
     {"container-tasks", BERTH_FIELD_NUMBER, MEMBER(container.tasks)},

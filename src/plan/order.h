@@ -78,11 +78,10 @@ struct berth_order {
                                      container; empty: that of the command */
     struct berth_strvec allocation; /* with --mpi-bind=launch: Slurm's variables about
                                        the job */
-    char *prefix;              /* the site's option_prefix, for messages; NULL: none */
-    char *runtime;             /* path, of the site; NULL: find one */
-    char *record;              /* pattern of the file for records (plan/record.h);
-                                  NULL: the site keeps none */
-    unsigned int digest_limit; /* as in plan/record.h */
+    char *prefix;     /* the site's option_prefix, for messages; NULL: none */
+    char *runtime;    /* path, of the site; NULL: find one */
+    char *record;     /* pattern of the file for records (plan/record.h);
+                         NULL: the site keeps none */
     char *argv0;      /* the user's argv[0], which berth-task has replaced (Slurm
                          before 23.11); NULL: it has not */
     unsigned int job; /* the job that keeps the container for its later steps;

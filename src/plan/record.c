@@ -67,8 +67,6 @@ static void put_image(struct berth_json *json, const struct berth_record *record
         else
             berth_json_string(json, facts->items[i], facts->items[i + 1]);
     }
-    if (record->digest_limit)
-        berth_json_string(json, "digest", record->digest);
     berth_json_end(json);
 }
 

@@ -39,9 +39,6 @@ struct berth_record {
     struct berth_order_step step;
     const struct berth_request *request;
     const struct berth_strvec *image; /* name, value, ... (berth_image_describe()) */
-    unsigned int digest_limit; /* seconds that the digest may take; 0: the site asks for
-                                  no digest */
-    const char *digest;        /* "sha256:..." of the image's file */
     const char *runtime;
     const char *runtime_version;
     const char *note;  /* whose MPI runs, and why */

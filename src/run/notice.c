@@ -134,7 +134,6 @@ static int append_record(const struct berth_notice *notice, struct berth_err *er
                                   .node = notice->node,
                                   .step = berth_order_recorded(order),
                                   .request = &order->request,
-                                  .digest_limit = order->digest_limit,
                                   .apart = notice->apart};
 
     if (berth_runtime_find(notice->runtime,

@@ -14,7 +14,6 @@
 #include "base/cleanup.h"
 #include "step/image.h"
 #include "step/runtime.h"
-#include "run/digest.h"
 
 /* May a record be written to the file FD? In a directory of several users, another user
  * may have made the file first. So a file that is not root's must be a regular file of
@@ -78,34 +77,17 @@ int berth_record_put(const struct berth_record *record, const char *pattern, int
     return refuse(path, written < 0 ? strerror(errno) : "only a part was written", err);
 }
 
-/* Returns the digest of an image that is a file, if the site asks for it; NULL: there
- * is none. */
-static char *digest_of(const struct berth_record *record)
-{
-    char path[BERTH_STAGE_USER_SIZE];
-    const struct berth_stage_root user = berth_stage_user_made(path);
-    struct berth_image image;
-
-    if (!record->digest_limit ||
-        berth_image_probe(record->request->image, &image, NULL, NULL) < 0 ||
-        image.kind != BERTH_IMAGE_SIF)
-        return NULL;
-    return berth_digest(record->request->image, &user, record->digest_limit);
-}
-
 int berth_record_append(struct berth_record *record, const char *pattern,
                         struct berth_err *err)
 {
     const struct passwd *user = getpwuid(getuid());
     BERTH_STRVEC struct berth_strvec image = {0};
     BERTH_FREE char *version = berth_runtime_version(record->runtime);
-    BERTH_FREE char *digest = digest_of(record);
     BERTH_CLOSE int fd = -1;
 
     record->user = user ? user->pw_name : NULL;
     record->runtime_version = version;
     record->image = &image;
-    record->digest = digest;
     if (berth_image_describe(record->request->image, &image, err) < 0)
         return -1;
     fd = berth_record_open(record, pattern, err);

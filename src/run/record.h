@@ -15,7 +15,7 @@ int berth_record_open(const struct berth_record *record, const char *pattern,
 int berth_record_put(const struct berth_record *record, const char *pattern, int fd,
                      struct berth_err *err);
 
-/* Open the file and append RECORD. Sets the user, the facts about image and runtime,
- * and the digest; their values in RECORD do not outlive the call. */
+/* Open the file and append RECORD. Sets the user and the facts about image and
+ * runtime; their values in RECORD do not outlive the call. */
 int berth_record_append(struct berth_record *record, const char *pattern,
                         struct berth_err *err);

@@ -287,8 +287,6 @@ const struct berth_key berth_keys[] = {
     {"mpi.fabric", parse_value, berth_value_fabric, NULL, FIELD(mpi.fabric)},
     {"rules", parse_rules, NULL, NULL, FIELD(rules)},
     {"provenance.file", parse_value, berth_value_path, NULL, FIELD(provenance.file)},
-    {"provenance.digest", parse_choice, NULL, WORDS("none", "sha256"),
-     FIELD(provenance.digest)},
     {"provenance.comment", parse_flag, NULL, NULL, FIELD(provenance.comment)},
     {"inside", parse_choice, NULL, WORDS("srun", "all", "deny"), FIELD(inside)},
     {"profiles_dir", parse_value, berth_value_path, NULL, FIELD(profiles_dir)},

@@ -15,7 +15,6 @@ enum berth_site_share { BERTH_SHARE_AUTO, BERTH_SHARE_NEVER };
 enum berth_site_lifetime { BERTH_LASTS_STEP, BERTH_LASTS_JOB };
 enum berth_site_inside { BERTH_INSIDE_SRUN, BERTH_INSIDE_ALL, BERTH_INSIDE_DENY };
 enum berth_site_raw { BERTH_RAW_ALLOW, BERTH_RAW_DENY, BERTH_RAW_LIST };
-enum berth_site_digest { BERTH_DIGEST_NONE, BERTH_DIGEST_SHA256 };
 enum berth_site_missing {
     BERTH_MISSING_AUTO,
     BERTH_MISSING_REFUSE,
@@ -82,8 +81,7 @@ struct berth_site {
     size_t rule_count;
     struct {
         char *file; /* gets a line of JSON for each step; %u user, %j job; NULL: none */
-        enum berth_site_digest digest; /* of the image, in that line */
-        bool comment;                  /* also in the comment of the job */
+        bool comment; /* also in the comment of the job */
     } provenance;
     enum berth_site_inside inside; /* the commands of Slurm in a container */
     char *profiles_dir;            /* of *.yaml; NULL: there is none */

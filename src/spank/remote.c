@@ -288,8 +288,6 @@ static void add_shared(struct berth_order *order)
 
     order->runtime = site->runtime.path;
     order->record = site->provenance.file;
-    if (order->record && site->provenance.digest == BERTH_DIGEST_SHA256)
-        order->digest_limit = site->runtime.start_timeout;
     order->report = shared.report;
     if (!shared.rendezvous.page)
         return;

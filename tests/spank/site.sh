@@ -54,12 +54,6 @@ expect 'berth-task knows where the record goes, and speaks for the component' 0 
 $raw
 $(order "$A" '&prints-component=&prints-step=' 'record=/var/log/berth/%25u&')" \
     FAKE_RAW=1 "FAKE_WORDS=$SITE" srun --container-image=a ./x 1
-site 'runtime:' '  start_timeout: 7' 'provenance: {file: /r, digest: sha256}'
-expect 'berth-task knows how long the digest of the image may take' 0 \
-    "0 $A: ./x 1
-$raw
-$(order "$A" '&prints-component=&prints-step=' 'record=/r&digest=7&')" \
-    FAKE_RAW=1 "FAKE_WORDS=$SITE" srun --container-image=a ./x 1
 site 'provenance: {comment: true}'
 expect 'the job gets a comment' 0 \
     "job 0: comment berth: T/a, T/b

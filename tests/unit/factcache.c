@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Facts are found again whole, or not at all. */
 
-#include "run/digest.h"
 #include "step/factcache.h"
 
 #include <dirent.h>
@@ -315,55 +314,6 @@ START_TEST(a_file_that_changed_has_another_identity)
 }
 END_TEST
 
-/* Is DIGEST that of the file NAME, and as expected? Whatever it is, it stays so. */
-static void digest_is(const char *name, const char *expected)
-{
-    BERTH_FREE char *path = unit_path(top, name);
-
-    for (int i = 0; i < 2; i++) {
-        BERTH_FREE char *digest = berth_digest(path, &root, 600);
-
-        ck_assert_pstr_eq(digest, expected);
-    }
-}
-
-/* FIPS 180-4 has that of "abc". */
-#define ABC "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-#define ABD "sha256:a52d159f262b2c6ddb724a61840befc36eb30c88877a4030b65cbe86298449c9"
-
-START_TEST(a_digest_is_that_of_the_file)
-{
-    change("printf abc >f && cp f 'back\\slash' && mkdir d");
-    digest_is("f", ABC);
-    digest_is("back\\slash", ABC);
-    digest_is("d", NULL);
-    digest_is("gone", NULL);
-}
-END_TEST
-
-START_TEST(a_file_is_read_again_when_it_has_changed)
-{
-    change("printf abc >f && touch -d 2020-01-01 f");
-    digest_is("f", ABC);
-    change("sleep 0.01; printf abd >f && touch -d 2020-01-01 f");
-    digest_is("f", ABD);
-}
-END_TEST
-
-START_TEST(a_digest_that_takes_too_long_is_none)
-{
-    BERTH_FREE char *path = NULL;
-    BERTH_FREE char *digest = NULL;
-
-    change("mkfifo f");
-    path = unit_path(top, "f");
-    digest = berth_digest(path, &root, 0);
-    ck_assert_ptr_null(digest);
-    digest = berth_digest(path, &root, 3600); /* is not tried again */
-    ck_assert_ptr_null(digest);
-}
-END_TEST
-
 int main(void)
 {
     TCase *tests = tcase_create("factcache");
@@ -384,8 +334,5 @@ int main(void)
     tcase_add_test(tests, several_writers_leave_one_that_is_whole);
     tcase_add_loop_test(tests, a_file_that_changed_has_another_identity, 0,
                         COUNT(changes));
-    tcase_add_test(tests, a_digest_is_that_of_the_file);
-    tcase_add_test(tests, a_file_is_read_again_when_it_has_changed);
-    tcase_add_test(tests, a_digest_that_takes_too_long_is_none);
     return unit_run("factcache", tests);
 }

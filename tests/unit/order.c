@@ -37,7 +37,6 @@ START_TEST(an_order_arrives_as_it_was_given)
     order.prefix = strdup("x-");
     order.runtime = strdup("/r");
     order.record = strdup("/log/%u");
-    order.digest_limit = 7;
     order.argv0 = strdup("");
     order.job = 42;
     order.report = 5;
@@ -58,7 +57,7 @@ START_TEST(an_order_arrives_as_it_was_given)
         "1;request:image=/a.sif&env=A%3D1;asked:image=/a.sif;terms:unset=B%3B2;"
         "step:component=3&several=&nodes=4&tasks=99&prints-component=&restored=MPICH_X&"
         "restored=Cray%20MPICH&program=./a%0Ab;"
-        "task:prefix=x-&runtime=/r&record=/log/%25u&digest=7&argv0=&container=1&"
+        "task:prefix=x-&runtime=/r&record=/log/%25u&argv0=&container=1&"
         "container-tasks=2&other-containers=3&container-locals=1&container-ranks=0,5&"
         "container-all=4&job=42&"
         "report-fd=5&"

@@ -125,29 +125,6 @@ START_TEST(what_is_not_known_is_null)
 END_TEST
 
 static const struct {
-    const char *digest;
-    const char *text;
-} digests[] = {
-    {"sha256:0a", ",\"digest\":\"sha256:0a\"}"},
-    {NULL, ",\"digest\":null}"},
-};
-
-START_TEST(a_digest_is_there_where_the_site_wants_one)
-{
-    struct berth_request request = {.image = (char *)"/a"};
-    struct berth_strvec image = {0};
-    struct berth_record record = usual(&request, &image);
-    BERTH_BUF struct berth_buf line = {0};
-    struct berth_err err;
-
-    record.digest_limit = 1;
-    record.digest = digests[_i].digest;
-    ck_assert_int_eq(berth_record_write(&record, &line, &err), 0);
-    ck_assert_ptr_nonnull(strstr(line.text, digests[_i].text));
-}
-END_TEST
-
-static const struct {
     const char *pattern;
     const char *path;
 } patterns[] = {
@@ -189,8 +166,6 @@ int main(void)
     tcase_add_test(tests, what_was_witnessed_on_a_node_is_a_line);
     tcase_add_test(tests, what_serving_the_image_took_is_a_line);
     tcase_add_test(tests, what_is_not_known_is_null);
-    tcase_add_loop_test(tests, a_digest_is_there_where_the_site_wants_one, 0,
-                        COUNT(digests));
     tcase_add_loop_test(tests, a_file_is_named_by_user_and_job, 0, COUNT(patterns));
     tcase_add_test(tests, a_name_leads_nowhere_else);
     return unit_run("record", tests);

@@ -114,21 +114,6 @@ comment() { alice salloc -Q -N1 "$@" bash -c 'srun '"$A"' true; srun --container
 equal "the first step's image is the comment of the job" "berth: /images/a.sif " "$(comment)"
 equal "the user's own comment stays" "mine " "$(comment --comment=mine)"
 
-site "provenance: {file: $records/%u-%j.jsonl, digest: sha256}"
-on n1 root bash -c 'cp /images/b.sif /srv/own.sif; chown alice /srv/own.sif; mkdir -p /srv/dir/bin; rm -rf /tmp/berth-2001/facts'
-trap 'on n1 root bash -c "rm -rf /srv/own.sif /srv/dir; [ ! -e /root/sha256sum ] || mv -f /root/sha256sum /usr/bin/"; clean_up' EXIT
-digest() { job "srun -w n1 -N1 -n2 --container-image=$1 true" -w n1,n2,n3,n4; }
-want=\"sha256:$(on n1 root sha256sum /srv/own.sif | cut -d' ' -f1)\"
-id=$(digest /srv/own.sif)
-equal "the digest is the one that sha256sum prints" "$want" "$(fields "$records/alice-$id.jsonl" image.digest)"
-on n1 root mv /usr/bin/sha256sum /root/
-id=$(digest /srv/own.sif)
-equal "the file is not read again" "$want" "$(fields "$records/alice-$id.jsonl" image.digest)"
-on n1 root touch /srv/own.sif
-id=$(digest /srv/own.sif)
-equal "unless it was changed; where the digest cannot be had the step runs" null "$(fields "$records/alice-$id.jsonl" image.digest)"
-on n1 root mv /root/sha256sum /usr/bin/
-
 # Where all may write, bob has been there first.
 site "provenance: {file: $records/%u}"
 on login bob bash -c "touch $records/alice; chmod 666 $records/alice"
