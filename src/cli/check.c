@@ -33,11 +33,10 @@ static void note_runtime(const struct berth_site *site)
 /* Note two settings of which each is right alone. */
 static void note_lifetime(const struct berth_site *site)
 {
-    if (site->runtime.lifetime == BERTH_LASTS_JOB &&
-        site->runtime.share == BERTH_SHARE_NEVER)
+    if (berth_policy_may_last_job(site, NULL) && site->runtime.share == BERTH_SHARE_NO)
         fprintf(stderr,
-                "%s: note: runtime.lifetime: job has no effect with share: never\n",
-                berth_site_where(site, "runtime.lifetime", ""));
+                "%s: note: container-lifetime: job has no effect with share: no\n",
+                berth_site_where(site, "rules", ""));
 }
 
 /* Compare digits as numbers, so that line 4 is before line 12. */

@@ -83,7 +83,7 @@ struct berth_doctor_facts {
         const char *fault;   /* a sentence */
         const char *profile; /* the fault of an MPI profile: a sentence */
         bool is_there;
-        bool wants_job; /* runtime.lifetime: job */
+        bool wants_job; /* a rule: container-lifetime: job */
     } site;             /* berth.yaml */
     char digest[17];    /* of plugstack.conf, its includes, berth.yaml and profiles */
     struct {

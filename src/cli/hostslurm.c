@@ -296,7 +296,7 @@ static void read_site(struct reading *reading)
         berth_terms_of(&site, &reading->host->terms, NULL);
     if (text)
         mix(reading, text);
-    facts->site.wants_job = site.runtime.lifetime == BERTH_LASTS_JOB;
+    facts->site.wants_job = berth_policy_may_last_job(&site, NULL);
     reading->runtime = keep(reading, site.runtime.path);
     if (reading->host->terms.profiles)
         read_profiles(reading, reading->host->terms.profiles);

@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "site/fabric.h"
+#include "site/rules.h"
 #include "cli/inspection.h"
 #include "step/image.h"
 #include "bindover/inventory.h"
@@ -263,8 +264,11 @@ static int inspect_image(struct inspect *it, const char *path, const char *progr
         berth_terms_of(&it->site, &it->terms, err) < 0 ||
         berth_runtime_find(it->site.runtime.path, getenv("PATH"), &runtime, err) < 0)
         return -1;
-    if (program)
-        it->seen.mode = it->site.mpi.mode ? it->site.mpi.mode : "off";
+    if (program) {
+        const char *mode = berth_rules_default(&it->site, BERTH_OPTION_MPI);
+
+        it->seen.mode = mode ? mode : "off";
+    }
     if (program && berth_candidates_read(&it->terms, environ, &it->candidates, err) < 0)
         return -1;
     inspection.runtime = runtime;

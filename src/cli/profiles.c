@@ -11,6 +11,7 @@
 
 #include "base/json.h"
 #include "cli/cli.h"
+#include "site/rules.h"
 #include "bindover/offered.h"
 #include "cli/sitefind.h"
 #include "bindover/stage.h"
@@ -96,7 +97,7 @@ static int print_json(const struct berth_offered *offered, const char *fabric)
     BERTH_JSON struct berth_json json = {.pretty = true};
 
     berth_json_object(&json, NULL);
-    berth_json_string(&json, "mpi_fabric", fabric);
+    berth_json_string(&json, "libs", fabric);
     berth_json_array(&json, "stacks");
     put_stacks(&offered->stacks, &json);
     put_stacks(&offered->fabrics, &json);
@@ -170,8 +171,9 @@ static int list(enum task task)
         berth_terms_of(&site, &terms, &err) < 0 ||
         berth_offered_read(&terms, environ, &offered, &err) < 0)
         return berth_cli_fail(&err);
-    result = task == LIST_JSON ? print_json(&offered, site.mpi.fabric)
-                               : print_all(&offered, task == PREPARE);
+    result = task == LIST_JSON
+                 ? print_json(&offered, berth_rules_default(&site, BERTH_OPTION_LIBS))
+                 : print_all(&offered, task == PREPARE);
     berth_offered_fini(&offered);
     return result;
 }

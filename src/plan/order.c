@@ -189,6 +189,6 @@ const char *berth_order_inside(const struct berth_order *order)
 {
     const char *word = order->terms.inside ? order->terms.inside : "srun";
 
-    return order->step.nodes && !order->is_closed && strcmp(word, "deny") != 0 ? word
+    return order->step.nodes && !order->is_closed && strcmp(word, "none") != 0 ? word
                                                                                : NULL;
 }

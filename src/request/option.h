@@ -58,6 +58,6 @@ const struct berth_option *berth_option_switch(size_t field, enum berth_choice s
 /* Does the option have a value that may be left out? */
 bool berth_option_is_optional(const struct berth_option *option);
 
-/* The message of srun and of the nodes for raw_args: deny. */
+/* The message of srun and of the nodes for raw_args: none. */
 #define BERTH_OPTION_ARGS_DENIED                                                       \
     "--container-args: this site does not allow it; leave it out"

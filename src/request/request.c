@@ -347,9 +347,20 @@ bool berth_request_may_stage(const struct berth_request *request)
            (berth_request_has_libs(request) && berth_request_looks_inside(request));
 }
 
+const char *const berth_libs_networks[] = {BERTH_LIBS_AUTO, "ucx",  "libfabric",
+                                           "nccl",          "rccl", NULL};
+
+bool berth_libs_need_mpi(const char *libs)
+{
+    for (const char *const *it = berth_libs_networks; *it; it++)
+        if (berth_text_lists(libs, *it))
+            return true;
+    return false;
+}
+
 int berth_request_complete(struct berth_request *request, struct berth_err *err)
 {
-    return request->mpi || !berth_request_has_libs(request)
+    return request->mpi || !berth_libs_need_mpi(request->libs)
                ? 0
                : berth_request_put(request, BERTH_OPTION_MPI, "hybrid", err);
 }

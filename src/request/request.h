@@ -137,8 +137,15 @@ bool berth_request_looks_inside(const struct berth_request *request);
  * container? */
 bool berth_request_may_stage(const struct berth_request *request);
 
-/* Completes a REQUEST that is merged with all defaults: --container-libs sets an unsaid
- * --mpi-bind to `hybrid`, the image's own MPI. */
+/* BERTH_LIBS_AUTO and berth's own networks: they are for the image's own MPI. Ended by
+ * NULL. */
+extern const char *const berth_libs_networks[];
+
+/* Does the value LIBS of --container-libs (NULL: unsaid) list one of these? */
+bool berth_libs_need_mpi(const char *libs);
+
+/* Completes a REQUEST that is merged with all defaults: a network of --container-libs
+ * sets an unsaid --mpi-bind to `hybrid`, the image's own MPI. */
 int berth_request_complete(struct berth_request *request, struct berth_err *err);
 
 /* Is the image a URI that must be pulled before the step starts? */

@@ -128,16 +128,6 @@ int berth_value_fingerprint(const char *text, struct berth_err *err)
     return 0;
 }
 
-int berth_value_fabric(const char *text, struct berth_err *err)
-{
-    if (!berth_mode_is_word(text))
-        return berth_err_set(err,
-                             "expected auto, required, off, or a fabric that `berth "
-                             "profiles` names, got '%s'",
-                             text);
-    return 0;
-}
-
 int berth_value_mode(const char *text, struct berth_err *err)
 {
     if (!berth_mode_is_word(text))

@@ -38,9 +38,6 @@ int berth_value_user(const char *text, struct berth_err *err);
 /* 40 or 64 hexadecimal digits. */
 int berth_value_fingerprint(const char *text, struct berth_err *err);
 
-/* A word of --container-fabric, or a name (berth_mode_is_word()). */
-int berth_value_fabric(const char *text, struct berth_err *err);
-
 /* Is TEXT the name of a device, vendor.com/class=name (CDI, SPEC.md)? */
 bool berth_value_is_device(const char *text);
 

@@ -274,7 +274,7 @@ static void list_item(const struct berth_launch *launch,
     else
         berth_explain_add_variable(explain, name, value, BERTH_FROM_USER,
                                    "exported, which wins over the site "
-                                   "(environment.set)");
+                                   "(rules)");
 }
 
 /* List the changes that berth_launch_env() makes, in its order. */

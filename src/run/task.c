@@ -112,8 +112,8 @@ static int check_launch(const struct berth_order *order, struct berth_err *err)
         why = "berth run is not a step of Slurm";
     else if (order->is_closed)
         why = "--contain or --containall closes the container";
-    else if (inside && strcmp(inside, "deny") == 0)
-        why = "the site denies it (inside: deny)";
+    else if (inside && strcmp(inside, "none") == 0)
+        why = "the site denies it (inside: none)";
     if (!why)
         return 0;
     return berth_err_set(err,

@@ -50,7 +50,7 @@ static bool is_matched(const char *pattern, const char *text)
 static bool is_allowed(const struct berth_site *site, const char *text)
 {
     if (site->runtime.raw != BERTH_RAW_LIST)
-        return site->runtime.raw == BERTH_RAW_ALLOW;
+        return site->runtime.raw == BERTH_RAW_ANY;
     for (size_t i = 0; i < site->runtime.allowed.count; i++)
         if (is_matched(site->runtime.allowed.items[i], text))
             return *text == '-';
@@ -92,9 +92,9 @@ int berth_flags_check_args(const struct berth_site *site,
 {
     size_t count;
 
-    if (args->count == 0 || site->runtime.raw == BERTH_RAW_ALLOW)
+    if (args->count == 0 || site->runtime.raw == BERTH_RAW_ANY)
         return 0;
-    if (site->runtime.raw == BERTH_RAW_DENY)
+    if (site->runtime.raw == BERTH_RAW_NONE)
         return berth_err_set(err, BERTH_OPTION_ARGS_DENIED), cite(site, err);
     for (size_t i = 0; i < args->count; i += count) {
         BERTH_FREE char *text = join_value(args->items + i, &count);
@@ -172,7 +172,7 @@ static char *as_word(const char *flag)
 int berth_flags_check_environment(const struct berth_site *site,
                                   char *const *environment, struct berth_err *err)
 {
-    if (site->runtime.raw == BERTH_RAW_ALLOW)
+    if (site->runtime.raw == BERTH_RAW_ANY)
         return 0;
     for (; *environment; environment++) {
         const char *flag = berth_flags_variable(*environment);

@@ -310,7 +310,7 @@ int berth_mountrules_check_flags(const struct berth_site *site,
     if (site->mounts.forbidden.count == 0 && site->mounts.forced.count == 0)
         return 0;
     if (check_devices(site, request, err) < 0 ||
-        (site->runtime.raw == BERTH_RAW_ALLOW &&
+        (site->runtime.raw == BERTH_RAW_ANY &&
          check_words(site, &request->args, err) < 0))
         return -1;
     for (; environment && *environment; environment++) {

@@ -61,14 +61,14 @@ static bool unsets(const struct berth_site *site, const char *item)
     return false;
 }
 
-/* Appends the site's variables. If the task has a variable, only the name is appended,
- * so that the task's value passes, also with --cleanenv. A variable that the site
- * unsets in tasks gets the site's value. */
+/* Keeps the name alone of a default for a variable that the task has, so that the
+ * task's value passes, also with --cleanenv. A variable that the site unsets in tasks
+ * gets the site's value. */
 static void put_variables(const struct berth_site *site, char *const *environment,
-                          struct berth_strvec *ret)
+                          const struct berth_strvec *defaults, struct berth_strvec *ret)
 {
-    for (size_t i = 0; i < site->environment.set.count; i++) {
-        const char *item = site->environment.set.items[i];
+    for (size_t i = 0; i < defaults->count; i++) {
+        const char *item = defaults->items[i];
         bool is_kept = berth_environ_value(environment, item) && !unsets(site, item);
 
         berth_strvec_pushf(ret, "%.*s", (int)strcspn(item, is_kept ? "=" : ""), item);
@@ -80,23 +80,15 @@ static int add_defaults(const struct berth_site *site,
                         const struct berth_policy_facts *facts,
                         struct berth_request *ret, struct berth_err *err)
 {
-    const struct berth_strvec *partitions = &site->mpi.partitions;
-    const char *mode = site->mpi.mode;
+    const struct berth_rules_job job = {facts->partition, facts->account};
+    struct berth_strvec env = {0};
 
-    for (size_t i = 0; i + 1 < partitions->count; i += 2)
-        if (facts->partition && strcmp(partitions->items[i], facts->partition) == 0)
-            mode = partitions->items[i + 1];
-    put_variables(site, facts->environment, &ret->env);
-    if (ret->env.failed)
-        return berth_err_oom(err);
-    if (site->runtime.lifetime == BERTH_LASTS_JOB &&
-        berth_request_parse(ret, BERTH_OPTION_LIFETIME, BERTH_LIFETIME_JOB, NULL, err) <
-            0)
+    if (berth_rules_apply(site, &job, BERTH_RULE_DEFAULT, ret, err) < 0)
         return -1;
-    if (site->mpi.fabric &&
-        berth_request_parse(ret, BERTH_OPTION_LIBS, site->mpi.fabric, NULL, err) < 0)
-        return -1;
-    return mode ? berth_request_parse(ret, BERTH_OPTION_MPI, mode, NULL, err) : 0;
+    put_variables(site, facts->environment, &ret->env, &env);
+    berth_strvec_fini(&ret->env);
+    ret->env = env;
+    return env.failed ? berth_err_oom(err) : 0;
 }
 
 /* Appends the user's mounts that no rule replaces, those of rules, and the site's,
@@ -169,14 +161,20 @@ static int check_uri(const struct berth_site *site, const struct berth_request *
 
 bool berth_policy_may_set_image(const struct berth_site *site)
 {
-    return berth_rules_have(site, BERTH_OPTION_IMAGE);
+    return berth_rules_have(site, BERTH_RULE_FORCE, BERTH_OPTION_IMAGE, NULL);
+}
+
+static bool forces_mpi(const struct berth_site *site)
+{
+    return berth_rules_have(site, BERTH_RULE_FORCE, BERTH_OPTION_MPI, NULL) ||
+           berth_rules_have(site, BERTH_RULE_FORCE, BERTH_OPTION_LIBS, NULL);
 }
 
 bool berth_policy_may_set_mpi(const struct berth_site *site)
 {
-    return berth_rules_have(site, BERTH_OPTION_MPI) || site->mpi.mode ||
-           berth_rules_have(site, BERTH_OPTION_LIBS) || site->mpi.fabric ||
-           site->mpi.partitions.count;
+    return forces_mpi(site) ||
+           berth_rules_have(site, BERTH_RULE_DEFAULT, BERTH_OPTION_MPI, NULL) ||
+           berth_rules_have(site, BERTH_RULE_DEFAULT, BERTH_OPTION_LIBS, NULL);
 }
 
 static bool is_chosen(const char *mode)
@@ -186,26 +184,26 @@ static bool is_chosen(const char *mode)
     return berth_request_mpi_chosen(&request);
 }
 
+static bool is_job(const char *lifetime)
+{
+    return strcmp(lifetime, BERTH_LIFETIME_JOB) == 0;
+}
+
 bool berth_policy_may_join_ranks(const struct berth_site *site, enum berth_choice asked)
 {
-    const struct berth_strvec *partitions = &site->mpi.partitions;
-    const char *fabric = site->mpi.fabric;
-    bool is_default =
-        is_chosen(site->mpi.mode) || (fabric && strcmp(fabric, BERTH_NONE) != 0);
-
-    for (size_t i = 0; i + 1 < partitions->count; i += 2)
-        is_default |= is_chosen(partitions->items[i + 1]);
-    return (asked == BERTH_UNSAID && is_default) ||
-           berth_rules_have(site, BERTH_OPTION_MPI) ||
-           berth_rules_have(site, BERTH_OPTION_LIBS);
+    return forces_mpi(site) ||
+           (asked == BERTH_UNSAID &&
+            (berth_rules_have(site, BERTH_RULE_DEFAULT, BERTH_OPTION_MPI, is_chosen) ||
+             berth_rules_have(site, BERTH_RULE_DEFAULT, BERTH_OPTION_LIBS,
+                              berth_libs_need_mpi)));
 }
 
 bool berth_policy_may_last_job(const struct berth_site *site, const char *said)
 {
-    if (berth_rules_have(site, BERTH_OPTION_LIFETIME))
-        return true;
-    return said ? strcmp(said, BERTH_LIFETIME_JOB) == 0
-                : site->runtime.lifetime == BERTH_LASTS_JOB;
+    return berth_rules_have(site, BERTH_RULE_FORCE, BERTH_OPTION_LIFETIME, NULL) ||
+           (said ? is_job(said)
+                 : berth_rules_have(site, BERTH_RULE_DEFAULT, BERTH_OPTION_LIFETIME,
+                                    is_job));
 }
 
 int berth_policy_check_early(const struct berth_site *site,
@@ -268,7 +266,7 @@ int berth_policy_apply(const struct berth_site *site,
         (facts->sources && berth_mountrules_check_sources(
                                site, facts->mounts, facts->sources,
                                request->mounts.count, facts->named, err) < 0) ||
-        berth_rules_apply(site, &job, &forced, err) < 0 ||
+        berth_rules_apply(site, &job, BERTH_RULE_FORCE, &forced, err) < 0 ||
         merge_layers(site, facts, request, &forced, &whole, err) < 0 ||
         berth_request_complete(&whole, err) < 0 || check_uri(site, &whole, err) < 0)
         return -1;

@@ -286,7 +286,7 @@ int berth_profile_read(const char *file, const char *bytes, size_t size,
     BERTH_NODE struct berth_node root = {0};
     struct draft draft = {.set = set};
     const struct berth_reading reading = {
-        file, berth_profile_keys, NULL, &draft, faults,
+        file, berth_profile_keys, NULL, NULL, &draft, faults,
     };
     size_t before = faults->count;
 

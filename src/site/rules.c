@@ -14,16 +14,18 @@
 /* An option in a rule. */
 struct given {
     size_t rule;
+    enum berth_rule_kind kind;
     enum berth_option_id id; /* BERTH_OPTION_COUNT: NAME is not an option */
     const char *name;
     const char *value; /* "": the name alone */
 };
 
-static struct given given_at(const struct berth_site *site, size_t rule, size_t at)
+static struct given given_at(const struct berth_site *site, size_t rule,
+                             enum berth_rule_kind kind, size_t at)
 {
-    char *const *pair = &site->rules[rule].options.items[at];
+    char *const *pair = &site->rules[rule].options[kind].items[at];
 
-    return (struct given){rule, berth_option_find(pair[0]), pair[0], pair[1]};
+    return (struct given){rule, kind, berth_option_find(pair[0]), pair[0], pair[1]};
 }
 
 /* FILE:LINE of GIVEN. */
@@ -32,49 +34,21 @@ static const char *where(const struct berth_site *site, const struct given *give
     return berth_site_where_rule(site, given->rule + 1, given->name);
 }
 
-/* The value of GIVEN as a boolean of YAML in any case, or the name alone; BERTH_UNSAID:
- * not a boolean. */
-static enum berth_choice answer_of(const struct given *given)
-{
-    static const struct {
-        const char *word;
-        enum berth_choice answer;
-    } words[] = {
-        {"", BERTH_YES},  {"yes", BERTH_YES},  {"true", BERTH_YES}, {"on", BERTH_YES},
-        {"no", BERTH_NO}, {"false", BERTH_NO}, {"off", BERTH_NO},
-    };
-
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-        if (strcasecmp(given->value, words[i].word) == 0)
-            return words[i].answer;
-    return BERTH_UNSAID;
-}
-
-static enum berth_choice *choice_of(struct berth_request *request,
-                                    const struct berth_option *option)
-{
-    return (enum berth_choice *)((char *)request + option->field);
-}
-
 static int parse_switch(const struct given *given, struct berth_request *ret,
                         struct berth_err *err)
 {
     const struct berth_option *option = &berth_options[given->id];
-    enum berth_choice answer = answer_of(given);
-    enum berth_choice *choice = choice_of(ret, option);
-    enum berth_choice wanted = answer == BERTH_YES ? option->says : BERTH_NO;
+    enum berth_choice *choice = (enum berth_choice *)((char *)ret + option->field);
+    enum berth_choice other = option->says == BERTH_YES ? BERTH_NO : BERTH_YES;
 
-    if (option->says == BERTH_NO && answer != BERTH_YES)
+    if (*given->value && strcasecmp(given->value, "yes") != 0)
         return berth_err_set(err, "expected yes, got '%s'; the opposite is %s: yes",
                              given->value,
-                             berth_option_switch(option->field, BERTH_YES)->name);
-    if (answer == BERTH_UNSAID)
-        return berth_err_set(err, "expected yes or no (no forbids it), got '%s'",
-                             given->value);
-    if (*choice && *choice != wanted)
+                             berth_option_switch(option->field, other)->name);
+    if (*choice == other)
         return berth_err_set(
             err, "the same rule sets the opposite, too; keep one of the two");
-    *choice = wanted;
+    *choice = option->says;
     return 0;
 }
 
@@ -114,6 +88,14 @@ static int suggest(const char *name, struct berth_err *err)
         err, "'%s' is not an option; expected a name like container-image", name);
 }
 
+/* A default of these would have no effect: a step without an image runs on the host,
+ * and mounts and flags have keys of their own. */
+static bool may_default(enum berth_option_id id)
+{
+    return id != BERTH_OPTION_IMAGE && id != BERTH_OPTION_MOUNTS &&
+           id != BERTH_OPTION_ARGS;
+}
+
 static int parse_value(const struct given *given, struct berth_request *ret,
                        struct berth_err *err)
 {
@@ -121,6 +103,9 @@ static int parse_value(const struct given *given, struct berth_request *ret,
         return berth_err_set(
             err, "a rule cannot set this option, because no step would run; "
                  "leave it out");
+    if (given->kind == BERTH_RULE_DEFAULT && !may_default(given->id))
+        return berth_err_set(err, "it cannot be a default; force it, or write "
+                                  "mounts.default or runtime.args");
     if (berth_options[given->id].kind == BERTH_KIND_SWITCH)
         return parse_switch(given, ret, err);
     if (berth_request_parse(ret, given->id, given->value, NULL, err) < 0)
@@ -133,9 +118,12 @@ static int parse_value(const struct given *given, struct berth_request *ret,
 static int parse_given(const struct berth_site *site, const struct given *given,
                        struct berth_request *ret, struct berth_err *err)
 {
-    int result = given->id == BERTH_OPTION_COUNT ? suggest(given->name, err)
-                                                 : parse_value(given, ret, err);
+    int result = 0;
 
+    if (given->id == BERTH_OPTION_COUNT)
+        result = suggest(given->name, err);
+    else if (given->kind != BERTH_RULE_FORBID)
+        result = parse_value(given, ret, err);
     if (result == 0)
         return 0;
     if (given->id != BERTH_OPTION_COUNT)
@@ -143,13 +131,21 @@ static int parse_given(const struct berth_site *site, const struct given *given,
     return berth_err_at(err, "%s: rule %zu", where(site, given), given->rule + 1);
 }
 
+static size_t count_of(const struct berth_site *site, size_t rule,
+                       enum berth_rule_kind kind)
+{
+    return site->rules[rule].options[kind].count;
+}
+
 void berth_rules_faults(const struct berth_site *site, struct berth_strvec *faults)
 {
-    for (size_t i = 0; i < site->rule_count; i++) {
+    for (size_t i = 0; i < site->rule_count * BERTH_RULE_KINDS; i++) {
+        enum berth_rule_kind kind = (enum berth_rule_kind)(i % BERTH_RULE_KINDS);
+        size_t rule = i / BERTH_RULE_KINDS;
         BERTH_REQUEST struct berth_request request = {0};
 
-        for (size_t j = 0; j + 1 < site->rules[i].options.count; j += 2) {
-            const struct given given = given_at(site, i, j);
+        for (size_t j = 0; j + 1 < count_of(site, rule, kind); j += 2) {
+            const struct given given = given_at(site, rule, kind, j);
             struct berth_err err;
 
             if (parse_given(site, &given, &request, &err) < 0)
@@ -171,15 +167,16 @@ static bool applies(const struct berth_site_rule *rule,
 }
 
 int berth_rules_apply(const struct berth_site *site, const struct berth_rules_job *job,
-                      struct berth_request *ret, struct berth_err *err)
+                      enum berth_rule_kind kind, struct berth_request *ret,
+                      struct berth_err *err)
 {
     for (size_t i = 0; i < site->rule_count; i++) {
         BERTH_REQUEST struct berth_request rule = {0};
 
         if (!applies(&site->rules[i], job))
             continue;
-        for (size_t j = 0; j + 1 < site->rules[i].options.count; j += 2) {
-            const struct given given = given_at(site, i, j);
+        for (size_t j = 0; j + 1 < count_of(site, i, kind); j += 2) {
+            const struct given given = given_at(site, i, kind, j);
 
             if (parse_given(site, &given, &rule, err) < 0)
                 return -1;
@@ -190,66 +187,72 @@ int berth_rules_apply(const struct berth_site *site, const struct berth_rules_jo
     return 0;
 }
 
-bool berth_rules_have(const struct berth_site *site, enum berth_option_id id)
+bool berth_rules_have(const struct berth_site *site, enum berth_rule_kind kind,
+                      enum berth_option_id id, bool (*is)(const char *value))
 {
     for (size_t i = 0; i < site->rule_count; i++)
-        for (size_t j = 0; j + 1 < site->rules[i].options.count; j += 2)
-            if (given_at(site, i, j).id == id)
+        for (size_t j = 0; j + 1 < count_of(site, i, kind); j += 2) {
+            const struct given given = given_at(site, i, kind, j);
+
+            if (given.id == id && (!is || is(given.value)))
                 return true;
+        }
     return false;
 }
 
-/* Finds the last option of the rules for JOB with the field of the option ID. JOB NULL:
- * not known; then an option in a rule for some jobs only is not found. */
-static bool find_last(const struct berth_site *site, const struct berth_rules_job *job,
-                      enum berth_option_id id, struct given *ret)
+const char *berth_rules_default(const struct berth_site *site, enum berth_option_id id)
 {
-    bool is_found = false;
+    static const struct berth_rules_job any = {NULL, NULL};
+    const char *value = NULL;
 
-    for (size_t i = 0; i < site->rule_count; i++) {
-        static const struct berth_rules_job any = {NULL, NULL};
-        const struct berth_site_rule *rule = &site->rules[i];
+    for (size_t i = 0; i < site->rule_count; i++)
+        for (size_t j = 0; j + 1 < count_of(site, i, BERTH_RULE_DEFAULT); j += 2) {
+            const struct given given = given_at(site, i, BERTH_RULE_DEFAULT, j);
 
-        for (size_t j = 0; j + 1 < rule->options.count; j += 2) {
-            const struct given given = given_at(site, i, j);
-
-            if (given.id == BERTH_OPTION_COUNT ||
-                berth_options[given.id].field != berth_options[id].field ||
-                (job && !applies(rule, job)))
-                continue;
-            is_found = job || applies(rule, &any);
-            *ret = given;
+            if (given.id == id && applies(&site->rules[i], &any))
+                value = given.value;
         }
-    }
-    return is_found;
+    return value;
 }
 
-/* Finds what the rules force on the option ID in JOB, in RET. */
+/* Finds what the rules force on the option ID in JOB, in RET, by the last rule with an
+ * option of its field. */
 static bool find_forced(const struct berth_site *site,
                         const struct berth_rules_job *job, enum berth_option_id id,
                         struct given *ret_given, struct berth_request *ret)
 {
-    return find_last(site, job, id, ret_given) &&
-           parse_value(ret_given, ret, NULL) == 0;
+    bool is_found = false;
+
+    for (size_t i = 0; i < site->rule_count; i++)
+        for (size_t j = 0; j + 1 < count_of(site, i, BERTH_RULE_FORCE); j += 2) {
+            const struct given given = given_at(site, i, BERTH_RULE_FORCE, j);
+
+            if (given.id == BERTH_OPTION_COUNT || !applies(&site->rules[i], job) ||
+                berth_options[given.id].field != berth_options[id].field)
+                continue;
+            is_found = true;
+            *ret_given = given;
+        }
+    return is_found && parse_value(ret_given, ret, NULL) == 0;
 }
 
 int berth_rules_refuse(const struct berth_site *site, const struct berth_rules_job *job,
                        const struct berth_request *request, struct berth_err *err)
 {
-    for (int id = 0; id < BERTH_OPTION_COUNT; id++) {
-        BERTH_REQUEST struct berth_request forced = {0};
-        const struct berth_option *option = &berth_options[id];
-        struct given given;
+    static const struct berth_rules_job any = {NULL, NULL};
 
-        if (option->kind != BERTH_KIND_SWITCH || option->says != BERTH_YES ||
-            !berth_request_value(request, (enum berth_option_id)id, 0) ||
-            !find_forced(site, job, (enum berth_option_id)id, &given, &forced) ||
-            *choice_of(&forced, option) != BERTH_NO)
-            continue;
-        return berth_err_set(err,
-                             "--%s: a rule of this site forbids it; leave it out (%s)",
-                             option->name, where(site, &given));
-    }
+    for (size_t i = 0; i < site->rule_count; i++)
+        for (size_t j = 0; j + 1 < count_of(site, i, BERTH_RULE_FORBID); j += 2) {
+            const struct given given = given_at(site, i, BERTH_RULE_FORBID, j);
+
+            if (given.id == BERTH_OPTION_COUNT ||
+                !applies(&site->rules[i], job ? job : &any) ||
+                !berth_request_value(request, given.id, 0))
+                continue;
+            return berth_err_set(
+                err, "--%s: a rule of this site forbids it; leave it out (%s)",
+                given.name, where(site, &given));
+        }
     return 0;
 }
 

@@ -8,8 +8,8 @@
 #include "site/site.h"
 #include "request/request.h"
 
-/* The rules of a site: options that the site forces on some jobs. The value of a rule
- * replaces the user's. `no` for an option without a value forbids the option. */
+/* The rules of a site: options of some jobs. The value of `force` replaces the user's,
+ * which replaces that of `default`; an option of `forbid` is refused. */
 
 /* The job to which rules apply. Borrows everything. */
 struct berth_rules_job {
@@ -21,16 +21,23 @@ struct berth_rules_job {
  * `failed` of FAULTS. */
 void berth_rules_faults(const struct berth_site *site, struct berth_strvec *faults);
 
-/* Merges the options of all rules for JOB into RET, which starts as `{0}`; a later rule
- * wins. The caller frees RET. Returns -1 with a sentence in ERR for a wrong option. */
+/* Merges the options of KIND (not FORBID) of all rules for JOB into RET, which starts
+ * as `{0}`; a later rule wins. The caller frees RET. Returns -1 with a sentence in ERR
+ * for a wrong option. */
 int berth_rules_apply(const struct berth_site *site, const struct berth_rules_job *job,
-                      struct berth_request *ret, struct berth_err *err);
+                      enum berth_rule_kind kind, struct berth_request *ret,
+                      struct berth_err *err);
 
-/* Does a rule of the site, for whichever job, have the option ID? */
-bool berth_rules_have(const struct berth_site *site, enum berth_option_id id);
+/* Does a rule of the site, for whichever job, have the option ID in KIND, with a value
+ * that IS (NULL: any)? */
+bool berth_rules_have(const struct berth_site *site, enum berth_rule_kind kind,
+                      enum berth_option_id id, bool (*is)(const char *value));
 
-/* Refuses a REQUEST with an option that the rules forbid in JOB. JOB NULL: not known
- * yet; then only options that the rules forbid in every job. */
+/* The default of the option ID in jobs of any partition and account; NULL: none. */
+const char *berth_rules_default(const struct berth_site *site, enum berth_option_id id);
+
+/* Refuses a REQUEST with an option that a rule forbids in JOB. JOB NULL: not known yet;
+ * then only options that a rule forbids in every job. */
 int berth_rules_refuse(const struct berth_site *site, const struct berth_rules_job *job,
                        const struct berth_request *request, struct berth_err *err);
 

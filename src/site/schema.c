@@ -43,18 +43,6 @@ static void push_noted(const struct berth_reading *reading, const struct berth_k
     berth_site_note(reading->into, key->path, text, reading->file, item->line);
 }
 
-/* Checks an item of a list. For YAML the mistake `NAME: VALUE` is a section. */
-static int check_item(const struct berth_key *key, const struct berth_node *item,
-                      struct berth_err *err)
-{
-    if (key->check == berth_value_assignment && item->kind == BERTH_NODE_MAP &&
-        item->count == 1 && item->items[0].kind == BERTH_NODE_SCALAR)
-        return berth_err_set(err, "expected NAME=VALUE, got '%s: %s'; write '%s=%s'",
-                             item->items[0].key, item->items[0].text,
-                             item->items[0].key, item->items[0].text);
-    return berth_reading_check(key, item, err);
-}
-
 /* Pushes the items without a fault, and reports the fault of each other one. */
 static int parse_items(const struct berth_reading *reading, const struct berth_key *key,
                        const struct berth_node *node, struct berth_strvec *list)
@@ -62,7 +50,7 @@ static int parse_items(const struct berth_reading *reading, const struct berth_k
     struct berth_err err;
 
     for (size_t i = 0; i < node->count; i++)
-        if (check_item(key, &node->items[i], &err) < 0)
+        if (berth_reading_check(key, &node->items[i], &err) < 0)
             berth_reading_add_fault(reading, node->items[i].line, key->path, &err);
         else
             push_noted(reading, key, &node->items[i], node->items[i].text, list);
@@ -81,30 +69,12 @@ static int parse_uris(const struct berth_reading *reading, const struct berth_ke
                       const struct berth_node *node, struct berth_err *err)
 {
     struct berth_site *site = reading->into;
+    unsigned int none;
 
-    site->images.has_uris = node->kind == BERTH_NODE_LIST;
-    return parse_list(reading, key, node, err);
-}
-
-static int parse_pairs(const struct berth_reading *reading, const struct berth_key *key,
-                       const struct berth_node *node, struct berth_err *err)
-{
-    struct berth_strvec *pairs = berth_reading_field(reading, key->field);
-    struct berth_err why;
-
-    if (node->kind != BERTH_NODE_MAP)
-        return berth_reading_mismatch(node, "NAME: VALUE lines", err);
-    for (size_t i = 0; i < node->count; i++) {
-        const struct berth_node *item = &node->items[i];
-
-        if (berth_reading_check(key, item, &why) < 0) {
-            berth_reading_add_fault(reading, item->line, key->path, &why);
-            continue;
-        }
-        push_noted(reading, key, item, item->key, pairs);
-        push(reading, item->text, pairs);
-    }
-    return 0;
+    site->images.has_uris = true;
+    return node->kind == BERTH_NODE_LIST
+               ? parse_list(reading, key, node, err)
+               : berth_reading_find_word(key, node, &none, err);
 }
 
 static int parse_choice(const struct berth_reading *reading,
@@ -142,44 +112,63 @@ static int parse_seconds(const struct berth_reading *reading,
     return 0;
 }
 
-static int parse_flag(const struct berth_reading *reading, const struct berth_key *key,
-                      const struct berth_node *node, struct berth_err *err)
-{
-    const char *text = node->kind == BERTH_NODE_SCALAR ? node->text : "";
-
-    if (strcmp(text, "true") != 0 && strcmp(text, "false") != 0)
-        return berth_reading_mismatch(node, "true or false", err);
-    *(bool *)berth_reading_field(reading, key->field) = strcmp(text, "true") == 0;
-    return 0;
-}
-
-/* Parses NODE, an option of rule NUMBER: NAME: VALUE; `true` for an option without a
+/* Parses VALUE, one of the option NAME in rule NUMBER: true for an option without a
  * value. */
 static void parse_option(const struct berth_reading *reading, size_t number,
-                         const struct berth_node *node, struct berth_strvec *options)
+                         const char *name, const struct berth_node *value,
+                         struct berth_strvec *options)
 {
-    bool is_true = !node->quoted && node->text && strcasecmp(node->text, "true") == 0;
+    bool is_true =
+        !value->quoted && value->text && strcasecmp(value->text, "true") == 0;
     struct berth_err err;
 
-    if (node->kind != BERTH_NODE_SCALAR || !*node->text || berth_node_is_empty(node)) {
-        berth_reading_mismatch(node, "one value for an option", &err);
-        berth_err_at(&err, "rule %zu: %s", number, node->key);
-        berth_reading_add_fault(reading, node->line, "", &err);
+    if (value->kind != BERTH_NODE_SCALAR || !*value->text ||
+        berth_node_is_empty(value)) {
+        berth_reading_mismatch(value, "values for an option", &err);
+        berth_err_at(&err, "rule %zu: %s", number, name);
+        berth_reading_add_fault(reading, value->line, "", &err);
         return;
     }
-    berth_strvec_push(options, node->key);
-    berth_strvec_push(options, is_true ? "" : node->text);
-    berth_site_note_rule(reading->into, number, node->key, reading->file, node->line);
+    berth_strvec_push(options, name);
+    berth_strvec_push(options, is_true ? "" : value->text);
+    berth_site_note_rule(reading->into, number, name, reading->file, value->line);
 }
 
+/* Parses NODE, OPTION: VALUE lines; an option may have a list of values. */
 static int parse_options(const struct berth_reading *reading, size_t number,
                          const struct berth_node *node, struct berth_strvec *options,
                          struct berth_err *err)
 {
     if (node->kind != BERTH_NODE_MAP || node->count == 0)
-        return berth_reading_mismatch(node, "options: NAME: VALUE lines", err);
-    for (size_t i = 0; i < node->count; i++)
-        parse_option(reading, number, &node->items[i], options);
+        return berth_reading_mismatch(node, "OPTION: VALUE lines", err);
+    for (size_t i = 0; i < node->count; i++) {
+        const struct berth_node *item = &node->items[i];
+        bool is_list = item->kind == BERTH_NODE_LIST && item->count > 0;
+
+        for (size_t j = 0; j < (is_list ? item->count : 1); j++)
+            parse_option(reading, number, item->key, is_list ? &item->items[j] : item,
+                         options);
+    }
+    return 0;
+}
+
+/* Parses NODE, a list of names of options. */
+static int parse_forbidden(const struct berth_reading *reading, size_t number,
+                           const struct berth_node *node, struct berth_strvec *options,
+                           struct berth_err *err)
+{
+    if (node->kind != BERTH_NODE_LIST)
+        return berth_reading_mismatch(node, "a list of options", err);
+    for (size_t i = 0; i < node->count; i++) {
+        const struct berth_node *item = &node->items[i];
+
+        if (item->kind != BERTH_NODE_SCALAR)
+            return berth_reading_mismatch(item, "the name of an option", err);
+        berth_strvec_push(options, item->text);
+        berth_strvec_push(options, "");
+        berth_site_note_rule(reading->into, number, item->text, reading->file,
+                             item->line);
+    }
     return 0;
 }
 
@@ -198,14 +187,23 @@ static int parse_rule_key(const struct berth_reading *reading, size_t number,
                           const struct berth_node *node, struct berth_site_rule *rule,
                           struct berth_err *err)
 {
-    static const char *const keys[] = {"partition", "account", "options", NULL};
+    static const char *const keys[] = {"partition", "account", "default",
+                                       "force",     "forbid",  NULL};
+    struct berth_strvec *options = rule->options;
 
     if (strcmp(node->key, "partition") == 0)
         return parse_rule_text(node, &rule->partition, err);
     if (strcmp(node->key, "account") == 0)
         return parse_rule_text(node, &rule->account, err);
+    if (strcmp(node->key, "default") == 0)
+        return parse_options(reading, number, node, &options[BERTH_RULE_DEFAULT], err);
+    if (strcmp(node->key, "force") == 0)
+        return parse_options(reading, number, node, &options[BERTH_RULE_FORCE], err);
+    if (strcmp(node->key, "forbid") == 0)
+        return parse_forbidden(reading, number, node, &options[BERTH_RULE_FORBID], err);
     if (strcmp(node->key, "options") == 0)
-        return parse_options(reading, number, node, &rule->options, err);
+        return berth_err_set(err,
+                             "'options' is now 'force: {OPTION: VALUE}'; write it so");
     return berth_suggest(node->key, "a key here", keys, err);
 }
 
@@ -215,17 +213,18 @@ static void parse_rule(const struct berth_reading *reading, size_t number,
     struct berth_err err;
 
     if (node->kind != BERTH_NODE_MAP) {
-        berth_reading_mismatch(node, "a section of partition, account and options",
-                               &err);
+        berth_reading_mismatch(node, "a section of default, force and forbid", &err);
         berth_reading_add_fault(reading, node->line, "rules", &err);
         return;
     }
     for (size_t i = 0; i < node->count; i++)
         if (parse_rule_key(reading, number, &node->items[i], rule, &err) < 0)
             berth_reading_add_fault(reading, node->items[i].line, "rules", &err);
-    reading->faults->failed |= rule->options.failed;
-    if (!berth_node_find(node, "options")) {
-        berth_err_set(&err, "a rule without options; add them, or leave it out");
+    for (int kind = 0; kind < BERTH_RULE_KINDS; kind++)
+        reading->faults->failed |= rule->options[kind].failed;
+    if (!berth_node_find(node, "default") && !berth_node_find(node, "force") &&
+        !berth_node_find(node, "forbid") && !berth_node_find(node, "options")) {
+        berth_err_set(&err, "a rule without default, force or forbid; leave it out");
         berth_reading_add_fault(reading, node->line, "rules", &err);
     }
 }
@@ -255,14 +254,12 @@ static int parse_rules(const struct berth_reading *reading, const struct berth_k
 const struct berth_key berth_keys[] = {
     {"runtime.path", parse_value, berth_value_path, NULL, FIELD(runtime.path)},
     {"runtime.args", parse_list, berth_value_text, NULL, FIELD(runtime.args)},
-    {"runtime.share", parse_choice, NULL, WORDS("auto", "never"), FIELD(runtime.share)},
-    {"runtime.lifetime", parse_choice, NULL, WORDS("step", "job"),
-     FIELD(runtime.lifetime)},
+    {"runtime.share", parse_choice, NULL, WORDS("auto", "no"), FIELD(runtime.share)},
     {"runtime.start_timeout", parse_seconds, NULL, NULL, FIELD(runtime.start_timeout)},
-    {"runtime.raw_args", parse_raw_args, berth_value_text, WORDS("allow", "deny"),
+    {"runtime.raw_args", parse_raw_args, berth_value_text, WORDS("any", "none"),
      FIELD(runtime.raw)},
     {"images.roots", parse_list, berth_value_path, NULL, FIELD(images.roots)},
-    {"images.uris", parse_uris, berth_value_uri, NULL, FIELD(images.uris)},
+    {"images.uris", parse_uris, berth_value_uri, WORDS("none"), FIELD(images.uris)},
     {"images.owners", parse_list, berth_value_user, NULL, FIELD(images.owners)},
     {"images.signatures", parse_list, berth_value_fingerprint, NULL,
      FIELD(images.signatures)},
@@ -276,22 +273,28 @@ const struct berth_key berth_keys[] = {
      FIELD(environment.capture)},
     {"environment.deny", parse_list, berth_value_pattern, NULL,
      FIELD(environment.deny)},
-    {"environment.set", parse_list, berth_value_assignment, NULL,
-     FIELD(environment.set)},
     {"environment.unset", parse_list, berth_value_variable, NULL,
      FIELD(environment.unset)},
-    {"mpi.default", parse_value, berth_value_mode, NULL, FIELD(mpi.mode)},
     {"mpi.order", parse_list, berth_value_mode, NULL, FIELD(mpi.order)},
-    {"mpi.partitions", parse_pairs, berth_value_mode, NULL, FIELD(mpi.partitions)},
     {"mpi.glibc", parse_choice, NULL, WORDS("replace", "refuse"), FIELD(mpi.glibc)},
-    {"mpi.fabric", parse_value, berth_value_fabric, NULL, FIELD(mpi.fabric)},
     {"rules", parse_rules, NULL, NULL, FIELD(rules)},
     {"provenance.file", parse_value, berth_value_path, NULL, FIELD(provenance.file)},
-    {"provenance.comment", parse_flag, NULL, NULL, FIELD(provenance.comment)},
-    {"inside", parse_choice, NULL, WORDS("srun", "all", "deny"), FIELD(inside)},
+    {"inside", parse_choice, NULL, WORDS("srun", "all", "none"), FIELD(inside)},
     {"profiles_dir", parse_value, berth_value_path, NULL, FIELD(profiles_dir)},
     {0},
 };
+
+static const char *const moved[] = {"runtime.lifetime",
+                                    "rules: default: {container-lifetime: job}",
+                                    "environment.set",
+                                    "rules: default: {container-env: NAME=VALUE}",
+                                    "mpi.default",
+                                    "rules: default: {mpi-bind: MODE}",
+                                    "mpi.partitions",
+                                    "rules: partition: NAME, default: {mpi-bind: MODE}",
+                                    "mpi.fabric",
+                                    "rules: default: {container-libs: auto}",
+                                    NULL};
 
 static void note(const struct berth_reading *reading, const struct berth_key *key,
                  const struct berth_node *node)
@@ -305,7 +308,7 @@ int berth_schema_read(const char *file, const char *bytes, size_t size,
 {
     BERTH_NODE struct berth_node root = {0};
     struct berth_site site = berth_site_default();
-    const struct berth_reading reading = {file, berth_keys, note, &site, faults};
+    const struct berth_reading reading = {file, berth_keys, moved, note, &site, faults};
 
     berth_reading_read(&reading, bytes, size, &root);
     if (faults->failed || site.places.failed) {

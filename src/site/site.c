@@ -32,16 +32,13 @@ void berth_site_fini(struct berth_site *site)
     berth_strvec_fini(&site->mounts.forbidden);
     berth_strvec_fini(&site->environment.capture);
     berth_strvec_fini(&site->environment.deny);
-    berth_strvec_fini(&site->environment.set);
     berth_strvec_fini(&site->environment.unset);
-    free(site->mpi.mode);
-    free(site->mpi.fabric);
     berth_strvec_fini(&site->mpi.order);
-    berth_strvec_fini(&site->mpi.partitions);
     for (size_t i = 0; i < site->rule_count; i++) {
         free(site->rules[i].partition);
         free(site->rules[i].account);
-        berth_strvec_fini(&site->rules[i].options);
+        for (int kind = 0; kind < BERTH_RULE_KINDS; kind++)
+            berth_strvec_fini(&site->rules[i].options[kind]);
     }
     free(site->rules);
     free(site->provenance.file);

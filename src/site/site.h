@@ -11,10 +11,9 @@
 /* The settings file, unless plugstack.conf has config=PATH. */
 #define BERTH_SITE_FILE BERTH_SYSCONFDIR "/berth.yaml"
 
-enum berth_site_share { BERTH_SHARE_AUTO, BERTH_SHARE_NEVER };
-enum berth_site_lifetime { BERTH_LASTS_STEP, BERTH_LASTS_JOB };
-enum berth_site_inside { BERTH_INSIDE_SRUN, BERTH_INSIDE_ALL, BERTH_INSIDE_DENY };
-enum berth_site_raw { BERTH_RAW_ALLOW, BERTH_RAW_DENY, BERTH_RAW_LIST };
+enum berth_site_share { BERTH_SHARE_AUTO, BERTH_SHARE_NO };
+enum berth_site_inside { BERTH_INSIDE_SRUN, BERTH_INSIDE_ALL, BERTH_INSIDE_NONE };
+enum berth_site_raw { BERTH_RAW_ANY, BERTH_RAW_NONE, BERTH_RAW_LIST };
 enum berth_site_missing {
     BERTH_MISSING_AUTO,
     BERTH_MISSING_REFUSE,
@@ -22,12 +21,16 @@ enum berth_site_missing {
 };
 enum berth_site_glibc { BERTH_GLIBC_REPLACE, BERTH_GLIBC_REFUSE };
 
-/* Options that the site forces on the jobs of a partition and account. */
+/* What a rule does with its options. */
+enum berth_rule_kind { BERTH_RULE_DEFAULT, BERTH_RULE_FORCE, BERTH_RULE_FORBID };
+enum { BERTH_RULE_KINDS = 3 };
+
+/* Options of the site for the jobs of a partition and account. */
 struct berth_site_rule {
-    char *partition; /* NULL: any */
-    char *account;   /* NULL: any */
-    struct berth_strvec
-        options; /* name without -- and prefix, value, ...; "": without value */
+    char *partition;                               /* NULL: any */
+    char *account;                                 /* NULL: any */
+    struct berth_strvec options[BERTH_RULE_KINDS]; /* name without -- and prefix, value,
+                                                      ...; "": without value */
 };
 
 /* The settings of a site, berth.yaml(5), with a struct for each section. A list that is
@@ -39,9 +42,8 @@ struct berth_site {
         char *path;               /* NULL: berth looks for the runtime on the node */
         struct berth_strvec args; /* flags for each start of the runtime */
         enum berth_site_share share;
-        enum berth_site_lifetime lifetime; /* for users who do not set it */
-        unsigned int start_timeout;        /* seconds */
-        enum berth_site_raw raw;           /* --container-args */
+        unsigned int start_timeout;  /* seconds */
+        enum berth_site_raw raw;     /* --container-args */
         struct berth_strvec allowed; /* of BERTH_RAW_LIST: patterns (fnmatch(3)) */
     } runtime;
     struct {
@@ -66,22 +68,16 @@ struct berth_site {
     struct {
         struct berth_strvec capture; /* patterns */
         struct berth_strvec deny;    /* patterns */
-        struct berth_strvec set;     /* NAME=VALUE in every container */
         struct berth_strvec unset;   /* NAME, in none */
     } environment;
     struct {
-        char *mode; /* --mpi-bind for users who do not set it; NULL: off */
-        struct berth_strvec order;      /* names of stacks, the preferred first */
-        struct berth_strvec partitions; /* name of a partition, mode, ... */
-        enum berth_site_glibc glibc;    /* if the image's is too old */
-        char *fabric; /* --container-libs for users who do not set it; NULL:
-                         off */
+        struct berth_strvec order;   /* names of stacks, the preferred first */
+        enum berth_site_glibc glibc; /* if the image's is too old */
     } mpi;
     struct berth_site_rule *rules;
     size_t rule_count;
     struct {
         char *file; /* gets a line of JSON for each step; %u user, %j job; NULL: none */
-        bool comment; /* also in the comment of the job */
     } provenance;
     enum berth_site_inside inside; /* the commands of Slurm in a container */
     char *profiles_dir;            /* of *.yaml; NULL: there is none */
@@ -128,8 +124,7 @@ berth_site_capture(const struct berth_site *site)
  * demand that. */
 static inline const char *berth_site_why_apart(const struct berth_site *site)
 {
-    return site->runtime.share == BERTH_SHARE_NEVER ? "the site says share: never"
-                                                    : NULL;
+    return site->runtime.share == BERTH_SHARE_NO ? "the site says share: no" : NULL;
 }
 
 /* Appends the place of ITEM of KEY, if it is noted, to the sentence in ERR (may be

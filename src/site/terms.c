@@ -40,30 +40,18 @@ static void push_rules(const struct berth_site *site, struct berth_strvec *ret)
 {
     const char *option = berth_options[BERTH_OPTION_MPI].name;
 
-    for (size_t i = 0; i < site->rule_count; i++) {
-        const struct berth_strvec *options = &site->rules[i].options;
-        const char *place = berth_site_where_rule(site, i + 1, option);
+    for (size_t i = 0; i < site->rule_count * BERTH_RULE_KINDS; i++) {
+        size_t rule = i / BERTH_RULE_KINDS;
+        const struct berth_strvec *options =
+            &site->rules[rule].options[i % BERTH_RULE_KINDS];
+        const char *place = berth_site_where_rule(site, rule + 1, option);
         char what[64];
 
-        snprintf(what, sizeof(what), "rule %zu: %s", i + 1, option);
+        snprintf(what, sizeof(what), "rule %zu: %s", rule + 1, option);
         for (size_t j = 0; j + 1 < options->count; j += 2)
-            if (strcmp(options->items[j], option) == 0)
+            if (strcmp(options->items[j], option) == 0 && *options->items[j + 1])
                 push_mode(place, what, options->items[j + 1], ret);
     }
-}
-
-static void push_modes(const struct berth_site *site, struct berth_strvec *ret)
-{
-    static const char partitions[] = "mpi.partitions";
-    static const char standard[] = "mpi.default";
-    const struct berth_strvec *pairs = &site->mpi.partitions;
-
-    if (site->mpi.mode)
-        push_mode(berth_site_where(site, standard, ""), standard, site->mpi.mode, ret);
-    for (size_t i = 0; i + 1 < pairs->count; i += 2)
-        push_mode(berth_site_where(site, partitions, pairs->items[i]), partitions,
-                  pairs->items[i + 1], ret);
-    push_rules(site, ret);
 }
 
 static void push_order(const struct berth_site *site, struct berth_strvec *ret)
@@ -92,7 +80,7 @@ int berth_terms_of(const struct berth_site *site, struct berth_terms *ret,
 {
     static const char *const inside[] = {[BERTH_INSIDE_SRUN] = NULL,
                                          [BERTH_INSIDE_ALL] = "all",
-                                         [BERTH_INSIDE_DENY] = "deny"};
+                                         [BERTH_INSIDE_NONE] = "none"};
     const char *glibc = site->mpi.glibc == BERTH_GLIBC_REFUSE
                             ? berth_site_where(site, "mpi.glibc", "")
                             : NULL;
@@ -107,7 +95,7 @@ int berth_terms_of(const struct berth_site *site, struct berth_terms *ret,
     berth_strvec_append(&ret->unset, &site->environment.unset);
     berth_strvec_append(&ret->signers, &site->images.signatures);
     push_order(site, &ret->order);
-    push_modes(site, &ret->modes);
+    push_rules(site, &ret->modes);
     if (failed || ret->unset.failed || ret->signers.failed || ret->order.failed ||
         ret->modes.failed) {
         berth_terms_fini(ret);

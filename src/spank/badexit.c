@@ -50,14 +50,12 @@ static enum berth_choice choice_of(bool is_chosen)
     return is_chosen ? BERTH_YES : BERTH_NO;
 }
 
-/* Without --mpi-bind, --container-libs implies --mpi-bind=hybrid; none implies
- * nothing. */
+/* Without --mpi-bind, a network of --container-libs implies --mpi-bind=hybrid. */
 static enum berth_choice choice_in(const struct berth_request *request)
 {
     if (request->mpi)
         return choice_of(berth_request_mpi_chosen(request));
-    return request->libs && strcmp(request->libs, BERTH_NONE) != 0 ? BERTH_YES
-                                                                   : BERTH_UNSAID;
+    return berth_libs_need_mpi(request->libs) ? BERTH_YES : BERTH_UNSAID;
 }
 
 /* Do --mpi-bind and --container-libs make one MPI_COMM_WORLD of the tasks? The
@@ -71,8 +69,13 @@ static enum berth_choice asks_for_mpi(const struct berth_badexit *badexit)
     if (is_typed(badexit, "mpi-b"))
         return choice_of(!is_typed(badexit, "mpi-bind=off") &&
                          !is_typed(badexit, "mpi-bind=local"));
-    if (is_typed(badexit, "container-lib") && !is_typed(badexit, "container-libs=none"))
-        return BERTH_YES;
+    for (const char *const *it = berth_libs_networks; *it; it++) {
+        char option[64];
+
+        snprintf(option, sizeof(option), "container-libs=%s", *it);
+        if (is_typed(badexit, option))
+            return BERTH_YES;
+    }
     if (choice_in(&own))
         return choice_in(&own);
     if (berth_defaults_job(getenv(BERTH_JOB_VARIABLE), &job, NULL) < 0)

@@ -35,7 +35,6 @@
 #include "site/siteread.h"
 #include "spank/fetch.h"
 #include "spank/badexit.h"
-#include "spank/comment.h"
 #include "spank/gather.h"
 #include "spank/lines.h"
 #include "spank/names.h"
@@ -461,22 +460,11 @@ static void print_notes(void)
     berth_gather_log(&state.site, &state.environment);
 }
 
-/* For provenance.comment; the job exists. */
-static void set_comment(spank_t sp)
-{
-    uint32_t job;
-
-    if (state.site.provenance.comment && berth_table_find_container(&state.table) &&
-        spank_get_item(sp, S_JOB_ID, &job) == ESPANK_SUCCESS)
-        berth_comment_set(job, &state.table);
-}
-
 int berth_local_launch(spank_t sp)
 {
     struct berth_err err;
 
     print_notes();
-    set_comment(sp);
     if (SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 11, 0) &&
         berth_table_is_multiprog(&state.table) &&
         berth_table_find_container(&state.table) && berth_lines_prefix(sp, &err) < 0)

@@ -214,7 +214,7 @@ static int join(struct berth_holder holder, bool as_task, struct berth_err *err)
         (as_task && container.owner >= 0 && enter(container.user) < 0))
         return berth_err_set(err,
                              "cannot join the container: %s; with "
-                             "runtime.share: never in berth.yaml no task joins one",
+                             "runtime.share: no in berth.yaml no task joins one",
                              strerror(errno));
     berth_resolve_forget();
     bound_capabilities(&container);

@@ -62,21 +62,21 @@ printf ':,/a:,a:b:c:d,/a:b,/a:/b:rx,,' >mount/none
 
 # Files of a site: one that says all, the profiles, and each fault once.
 cat >yaml/site <<'YAML'
-runtime: {path: /opt/apptainer, args: [--quiet, "a b"], share: never, lifetime: job, start_timeout: 5, raw_args: [--nv]}
+runtime: {path: /opt/apptainer, args: [--quiet, "a b"], share: no, start_timeout: 5, raw_args: [--nv]}
 images: {roots: [/apps], uris: ["docker://a/"], owners: [root], cache: ~/cache,
          signatures: [0123456789abcdef0123456789ABCDEF01234567]}
 mounts: {forced: [/scratch, "/a:/b:ro"], default: [/opt:/opt], forbidden: [/etc]}
-environment: {capture: [MODEL_*], deny: ["*"], set: ["A=b c", B=], unset: [C]}
+environment: {capture: [MODEL_*], deny: ["*"], unset: [C]}
 mpi:
-  default: auto
   order: [mpich, openmpi-5]
-  partitions: {gpu: hybrid, cpu: host}
   glibc: refuse
 rules:
 - partition: gpu
   account: climate
-  options: {mpi-bind: host, container-writable: true}
-provenance: {file: /var/log/berth.json, comment: true}
+  default: {mpi-bind: host, container-env: ["A=b c", B=]}
+  force: {container-writable: true}
+  forbid: [container-args]
+provenance: {file: /var/log/berth.json}
 profiles_dir: /etc/p.d
 YAML
 cp "$top"/etc/profiles.d/*.yaml yaml
@@ -88,11 +88,11 @@ done <<'LINES'
 runtime: 5\nimages: {root: [a]}\nmounts: {forced: [a, "/a:/b:rx"]}\nxyzzy: {}
 [a]
 hello
-runtime: {path: {a: b}, share: maybe, lifetime: node, raw_args: no, start_timeout: 86401, args: [\0047\0047]}
+runtime: {path: {a: b}, share: maybe, raw_args: no, start_timeout: 86401, args: [\0047\0047]}
 images: {roots: [/c/../d], cache: there, uris: [alpine], owners: [a b], signatures: [abc]}
-environment: {capture: [1A], unset: [A*], set: [A, 1=2]}\nmpi: {glibc: no, partitions: {a: B}}
-rules: [a, {partition: [a]}, {options: 5}, {options: {mpi-bind: [a]}}, {partitoin: x}]
-runtime.path: /a\nprovenance: {comment: yes}\nrules: {a: b}
+environment: {capture: [1A], unset: [A*]}\nmpi: {glibc: no, default: a}
+rules: [a, {partition: [a]}, {force: 5}, {forbid: {mpi-bind: [a]}}, {partitoin: x}]
+runtime.path: /a\nprovenance: {digest: yes}\nrules: {a: b}
 mpi: {glibc: refuse\n
 runtime:\n\tpath: /a\n
 %YAML 9.9\n---\nmpi: {}\n

@@ -38,11 +38,9 @@ static void try_site(const struct berth_site *site)
     must(site->runtime.start_timeout > 0);
     must(!site->runtime.path || *site->runtime.path == '/');
     must(site->runtime.raw == BERTH_RAW_LIST || site->runtime.allowed.count == 0);
-    must(site->mpi.partitions.count % 2 == 0);
-    for (size_t i = 0; i < site->environment.set.count; i++)
-        must(strchr(site->environment.set.items[i], '=') != NULL);
     for (size_t i = 0; i < site->rule_count; i++)
-        must(site->rules[i].options.count % 2 == 0);
+        for (int kind = 0; kind < BERTH_RULE_KINDS; kind++)
+            must(site->rules[i].options[kind].count % 2 == 0);
 }
 
 static void try_profile(const struct berth_profile_set *set,

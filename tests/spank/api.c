@@ -12,8 +12,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "spank/release.h"
-
 #include "fake.h"
 
 extern char **environ;
@@ -88,57 +86,6 @@ int slurm_load_ctl_conf(time_t update_time, slurm_conf_t **ret)
 void slurm_free_ctl_conf(slurm_conf_t *conf)
 {
     (void)conf;
-}
-
-static int load_job(job_info_msg_t **ret, uint32_t job)
-{
-    static slurm_job_info_t info;
-    static job_info_msg_t all = {.record_count = 1, .job_array = &info};
-
-    if (job != fake.job)
-        fake_fault("the plugin asks for job %u", job);
-    info.comment = getenv("FAKE_COMMENT");
-    *ret = &all;
-    return fails("slurm_load_job") ? SLURM_ERROR : SLURM_SUCCESS;
-}
-
-#if BERTH_RELEASE_LOADS_BY_STEP
-
-int(slurm_load_job)(job_info_msg_t **ret, slurm_step_id_t step, uint16_t flags)
-{
-    (void)flags;
-    return load_job(ret, step.job_id);
-}
-
-#else
-
-int slurm_load_job(job_info_msg_t **ret, uint32_t job, uint16_t flags)
-{
-    (void)flags;
-    return load_job(ret, job);
-}
-
-#endif
-
-void slurm_free_job_info_msg(job_info_msg_t *info)
-{
-    (void)info;
-}
-
-void slurm_init_job_desc_msg(job_desc_msg_t *job)
-{
-    memset(job, 0, sizeof(*job));
-}
-
-int slurm_update_job(job_desc_msg_t *job)
-{
-    if (fails("slurm_update_job")) {
-        errno = EACCES;
-        return SLURM_ERROR;
-    }
-    fflush(stdout);
-    fprintf(stderr, "job %u: comment %s\n", *berth_release_job(job), job->comment);
-    return SLURM_SUCCESS;
 }
 
 char *slurm_strerror(int number)

@@ -132,12 +132,12 @@ expect 'but not without it' 0 \
     "published 1;*:$A&libs=none;.
 0 $A&libs=none: ./x" \
     FAKE_SHOW=1 srun --container-image=a --container-libs=none ./x
-site 'mpi: {fabric: auto}'
+site 'rules: [{default: {container-libs: auto}}]'
 expect 'by one that the site requires' 0 \
     "published 1;*:$A;., kill on bad exit
 0 $A&mpi-bind=hybrid&libs=auto: ./x" \
     FAKE_SHOW=1 FAKE_WORDS="$SITE" srun --container-image=a ./x
-site 'mpi: {default: auto}'
+site 'rules: [{default: {mpi-bind: auto}}]'
 expect 'by a mode that the site sets' 0 \
     "published 1;*:$A;., kill on bad exit
 0 $A&mpi-bind=auto: ./x" \
@@ -150,12 +150,12 @@ expect 'but not if the user declines it' 0 \
     "published 1;*:$A&mpi-bind=off;.
 0 $A&mpi-bind=off: ./x" \
     FAKE_SHOW=1 FAKE_WORDS="$SITE" srun --container-image=a --mpi-bind=off ./x
-site 'mpi: {partitions: {gpu: host}}'
+site 'rules: [{partition: gpu, default: {mpi-bind: host}}]'
 expect 'by a mode of some partition' 0 \
     "published 1;*:$A;., kill on bad exit
 0 $A: ./x" \
     FAKE_SHOW=1 FAKE_WORDS="$SITE" srun --container-image=a ./x
-site 'rules: [{account: x, options: {container-libs: auto}}]'
+site 'rules: [{account: x, force: {container-libs: auto}}]'
 expect 'by a rule, whatever the user says' 0 \
     "published 1;*:$A&mpi-bind=off;., kill on bad exit
 0 $A&mpi-bind=off: ./x" \

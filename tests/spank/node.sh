@@ -50,7 +50,7 @@ for mode in auto hybrid host; do
 done
 expect "so do the host's libraries" 1 \
     "berth: n1: --container-libs=fftw: the tasks of this node cannot meet to look into the image: cannot share memory: Too many open files; submit the step again, and report the node if this line comes again" \
-    FAKE_FAIL=memfd_create srun --container-image=a --container-libs=fftw --mpi-bind=off ./x
+    FAKE_FAIL=memfd_create srun --container-image=a --container-libs=fftw ./x
 expect 'a task without options is as if berth were not there' 0 \
     '0 host: ./x 1
 argv: ./x 1' \
@@ -99,7 +99,7 @@ $(tasks=4; order "$A&mpi-bind=auto" '&prints-component=&prints-step=&ranks=0,1-3
         'berth: n1: Slurm does not give the --multi-prog configuration' \
         FAKE_FAIL=S_JOB_ARGV srun --container-image=a --mpi-bind --multi-prog conf
 fi
-site 'rules: [{options: {container-entrypoint: no}}]'
+site 'rules: [{force: {no-container-entrypoint: yes}}]'
 expect '--multi-prog with --mpi-bind, and a rule against the runscript: the programs are told' 0 \
     "0 $A&no-entrypoint=&mpi-bind=auto: ./x 1
 argv: LIBEXEC/berth-task ./x 1

@@ -170,7 +170,7 @@ expect 'one letter too much in the name' 1 \
 expect 'one letter too much in the name, by sbatch' 1 \
     "sbatch: error: berth: image 'T/badd.sif': not found; did you mean 'bad.sif'? if a job has yet to make it, give the option to srun in the script" \
     "FAKE_WORDS=$SITE" sbatch --container-image=badd.sif job.sh
-site 'images: {missing: refuse}' 'rules: [{partition: gpu, options: {container-image: /b}}]'
+site 'images: {missing: refuse}' 'rules: [{partition: gpu, force: {container-image: /b}}]'
 expect 'a missing image is only noted where a rule may name another one' 0 \
     "srun: berth: warning: $gone
 0 image=T/gone.sif: ./x" \

@@ -54,30 +54,9 @@ expect 'berth-task knows where the record goes, and speaks for the component' 0 
 $raw
 $(order "$A" '&prints-component=&prints-step=' 'record=/var/log/berth/%25u&')" \
     FAKE_RAW=1 "FAKE_WORDS=$SITE" srun --container-image=a ./x 1
-site 'provenance: {comment: true}'
-expect 'the job gets a comment' 0 \
-    "job 0: comment berth: T/a, T/b
-0 $A: ./x
-1 $B: ./y
-2 $A: ./z" \
-    "FAKE_WORDS=$SITE" srun --container-image=a ./x : --container-image=b ./y : --container-image=a ./z
-expect 'the comment of the user stays' 0 \
-    "0 $A: ./x" \
-    "FAKE_WORDS=$SITE" FAKE_COMMENT=mine srun --container-image=a ./x
-expect 'a job without an image gets none' 0 \
-    '0 host: ./x' \
-    "FAKE_WORDS=$SITE" srun ./x
-expect 'where Slurm tells nothing of the job it gets none' 0 \
-    "0 $A: ./x" \
-    "FAKE_WORDS=$SITE" FAKE_FAIL=slurm_load_job srun --container-image=a ./x
-expect 'a comment that Slurm refuses is said with -v' 0 \
-    "srun: berth: the job gets no comment: Permission denied
-0 $A: ./x" \
-    "FAKE_WORDS=$SITE" FAKE_VERBOSE=1 FAKE_FAIL=slurm_update_job srun --container-image=a ./x
-
 # share
-site 'runtime: {share: never}'
-expect 'share: never: the tasks read it where they meet' 0 \
+site 'runtime: {share: no}'
+expect 'share: no: the tasks read it where they meet' 0 \
     "0 $A: ./x 1
 $raw
 $(order "$A")" \
@@ -85,38 +64,38 @@ $(order "$A")" \
 
 # raw_args
 DENIED='--container-args: this site does not allow it; leave it out (T/berth.yaml:1)'
-site 'runtime: {raw_args: deny}'
-expect 'raw_args: deny: srun refuses' 1 \
+site 'runtime: {raw_args: none}'
+expect 'raw_args: none: srun refuses' 1 \
     "srun: error: berth: $DENIED" \
     "FAKE_WORDS=$SITE" SLURM_JOB_ID=100 srun --container-image=a \
     --container-args=--nv ./x
-expect 'raw_args: deny: sbatch refuses' 1 \
+expect 'raw_args: none: sbatch refuses' 1 \
     "sbatch: error: berth: $DENIED" \
     "FAKE_WORDS=$SITE" sbatch --container-image=a --container-args=--nv job.sh
-expect 'raw_args: deny: srun refuses a flag in the environment' 1 \
+expect 'raw_args: none: srun refuses a flag in the environment' 1 \
     'srun: error: berth: APPTAINER_BIND: this variable is a flag for the container runtime, and this site does not allow it; unset it (T/berth.yaml:1)' \
     "FAKE_WORDS=$SITE" APPTAINER_BIND=/x srun --container-image=a ./x
-expect 'raw_args: deny: a variable that a component does not get' 0 \
+expect 'raw_args: none: a variable that a component does not get' 0 \
     "0 $A: ./x" \
     "FAKE_WORDS=$SITE" APPTAINER_BIND=/x srun --export=NONE --container-image=a ./x
-expect 'raw_args: deny: variables for a pull' 0 \
+expect 'raw_args: none: variables for a pull' 0 \
     "0 $A: ./x" \
     "FAKE_WORDS=$SITE" APPTAINER_NOHTTPS=1 APPTAINER_DOCKER_PASSWORD=x srun --container-image=a ./x
-expect 'raw_args: deny: the node refuses what srun let through' 1 \
+expect 'raw_args: none: the node refuses what srun let through' 1 \
     "berth: n1: $DENIED" \
     "FAKE_WORDS=$SITE" "FAKE_TABLE=1;*:image=/a&args=--nv;." srun ./x
-expect 'raw_args: deny: with a prefix' 1 \
+expect 'raw_args: none: with a prefix' 1 \
     'srun: error: berth: --x-container-args: this site does not allow it; leave it out (T/berth.yaml:1)' \
     "FAKE_WORDS=$SITE option_prefix=x-" srun --x-container-image=a \
     --x-container-args=--nv ./x
-expect 'raw_args: deny: the node, with a prefix' 1 \
+expect 'raw_args: none: the node, with a prefix' 1 \
     'berth: n1: --x-container-args: this site does not allow it; leave it out (T/berth.yaml:1)' \
     "FAKE_WORDS=$SITE option_prefix=x-" "FAKE_TABLE=1;*:image=/a&args=--nv;." srun ./x
-expect 'raw_args: deny: other options are fine' 0 \
+expect 'raw_args: none: other options are fine' 0 \
     "0 $A&mounts=/d:/d:rw: ./x" \
     "FAKE_WORDS=$SITE" srun --container-image=a --container-mounts=/d ./x
-site 'runtime: {raw_args: allow}'
-expect 'raw_args: allow' 0 \
+site 'runtime: {raw_args: any}'
+expect 'raw_args: any' 0 \
     "0 $A&args=--nv: ./x" \
     "FAKE_WORDS=$SITE" srun --container-image=a --container-args=--nv ./x
 site 'runtime: {raw_args: [--nv]}'
@@ -131,7 +110,7 @@ expect 'raw_args: a list, and another word on the node' 1 \
     "FAKE_WORDS=$SITE" "FAKE_TABLE=1;*:image=/a&args=--rocm;." srun ./x
 
 # Policy on the node.
-site 'mpi: {default: hybrid, partitions: {gpu: "off"}}'
+site 'rules: [{default: {mpi-bind: hybrid}}, {partition: gpu, default: {mpi-bind: "off"}}]'
 expect 'mpi: a default' 0 "0 $A&mpi-bind=hybrid: ./x" \
     "FAKE_WORDS=$SITE" SLURM_JOB_PARTITION=cpu srun --container-image=a ./x
 expect 'mpi: the user goes before it' 0 "0 $A&mpi-bind=local: ./x" \
@@ -140,7 +119,7 @@ expect 'mpi: a default of a partition' 0 "0 $A&mpi-bind=off: ./x" \
     "FAKE_WORDS=$SITE" SLURM_JOB_PARTITION=gpu srun --container-image=a ./x
 expect 'mpi: what srun chose for all components stays' 0 "0 image=/a&mpi-bind=auto&world=host: ./x" \
     "FAKE_WORDS=$SITE" "FAKE_TABLE=1;*:image=/a&mpi-bind=auto&world=host;." srun ./x
-site 'rules: [{partition: gpu, account: climate, options: {mpi-bind: hybrid}}]'
+site 'rules: [{partition: gpu, account: climate, force: {mpi-bind: hybrid}}]'
 expect 'a rule goes before the user, who is told' 0 \
     "berth: n1: note: --mpi-bind: a rule of this site replaces 'local' by 'hybrid' (T/berth.yaml:1)
 0 $A&mpi-bind=hybrid: ./x" \
@@ -149,16 +128,16 @@ expect 'a rule goes before the user, who is told' 0 \
 expect 'a rule for others' 0 "0 $A&mpi-bind=local: ./x" \
     "FAKE_WORDS=$SITE" SLURM_JOB_PARTITION=gpu SLURM_JOB_ACCOUNT=x \
     srun --container-image=a --mpi-bind=local ./x
-site 'rules: [{partition: gpu, options: {container-writable: "no"}}]'
+site 'rules: [{partition: gpu, forbid: [container-writable]}]'
 forbidden='--container-writable: a rule of this site forbids it; leave it out (T/berth.yaml:1)'
 expect 'a rule forbids an option in a partition: the node refuses' 1 "berth: n1: $forbidden" \
     "FAKE_WORDS=$SITE" SLURM_JOB_PARTITION=gpu srun --container-image=a --container-writable ./x
 expect 'and in no other one' 0 "0 $A&writable=: ./x" \
     "FAKE_WORDS=$SITE" SLURM_JOB_PARTITION=cpu srun --container-image=a --container-writable ./x
-site 'rules: [{options: {container-writable: "no"}}]'
+site 'rules: [{forbid: [container-writable]}]'
 expect 'a rule forbids an option to all: srun refuses' 1 "srun: error: berth: $forbidden" \
     "FAKE_WORDS=$SITE" srun --container-image=a --container-writable ./x
-site 'runtime: {lifetime: job}' 'rules: [{partition: gpu, options: {container-lifetime: step}}]'
+site 'rules: [{default: {container-lifetime: job}},' ' {partition: gpu, force: {container-lifetime: step}}]'
 expect 'lifetime: a default' 0 "0 $A&lifetime=job: ./x" \
     "FAKE_WORDS=$SITE" srun --container-image=a ./x
 expect 'lifetime: the user goes before it' 0 "0 $A&lifetime=step: ./x" \
@@ -194,7 +173,7 @@ $(order "$A" '' '' "terms:unset=DISPLAY&keep-glibc=T/berth.yaml:3&image=$identit
 rm link
 
 # A fault of berth.yaml.
-wrong="T/berth.yaml:2: runtime.share: expected auto or never, got 'sometimes'"
+wrong="T/berth.yaml:2: runtime.share: expected auto or no, got 'sometimes'"
 site 'runtime:' '  share: sometimes'
 expect 'a fault of berth.yaml: srun says where' 1 \
     "srun: error: berth: $wrong" \
@@ -220,7 +199,7 @@ expect 'a fault of berth.yaml: a component on the host runs' 0 \
 expect 'a file that config= names and nobody has' 1 \
     "srun: error: berth: T/none.yaml: No such file or directory; check the path" \
     "FAKE_WORDS=config=$T/none.yaml" srun --container-image=a ./x
-site 'runtime: {share: never}'
+site 'runtime: {share: no}'
 chmod 666 berth.yaml
 expect 'a file that others can write' 1 \
     "srun: error: berth: T/berth.yaml: 'berth.yaml' can be written by others (mode 0666); chmod go-w" \

@@ -154,7 +154,7 @@ umask 022
 mkdir slurm
 : >slurm/slurm.conf
 echo "required berth.so config=$T/site.yaml" >slurm/plugstack.conf
-echo 'runtime: {raw_args: deny}' >site.yaml
+echo 'runtime: {raw_args: none}' >site.yaml
 chmod 755 .
 for verb in run explain; do
     expect "what the site denies is denied to $verb" 1 \

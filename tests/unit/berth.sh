@@ -172,9 +172,9 @@ print(\"%(family)s %(version)s %(loaded)s\" % it)'"
 fi
 
 # check
-printf 'runtime: {share: never}\n' >"$T/good.yaml"
+printf 'runtime: {share: no}\n' >"$T/good.yaml"
 printf 'runtime:\n  share: x\nimage: {}\n' >"$T/bad.yaml"
-printf 'rules: [{options: {mpi: host}}]\n' >"$T/rule.yaml"
+printf 'rules: [{force: {mpi: host}}]\n' >"$T/rule.yaml"
 chmod 644 "$T"/*.yaml
 says 'check: a good file' 0 "$T/good.yaml: no fault found" "$berth" check good.yaml
 awk -v to="$T/site" '/^\.EX/ { file = to (++n) ".yaml"; next } /^\.EE/ { file = ""; next }
@@ -183,7 +183,7 @@ chmod 644 "$T"/site*.yaml
 for n in 1 2 3 4; do
     says "check: site $n of the manual page" 0 "$T/site$n.yaml: no fault found" "$berth" check "$T/site$n.yaml"
 done
-says 'check: all faults of a file' 1 "$T/bad.yaml:2: runtime.share: expected auto or never, got 'x'
+says 'check: all faults of a file' 1 "$T/bad.yaml:2: runtime.share: expected auto or no, got 'x'
 $T/bad.yaml:3: 'image' is not a key here; did you mean 'images'?" "$berth" check "$T/bad.yaml"
 # shellcheck disable=SC2016 # words for sh
 says 'check: a file in a directory that is gone' 1 "berth: 'x.yaml' is not absolute" \
@@ -191,26 +191,26 @@ says 'check: a file in a directory that is gone' 1 "berth: 'x.yaml' is not absol
 says 'check: a rule that names no option' 1 "$T/rule.yaml:1: rule 1: 'mpi' is not an option; did you mean 'mpi-bind'?" "$berth" check rule.yaml
 cat >"$T/many.yaml" <<'YAML'
 runtime: {path: /nope/apptainer}
-mpi: {default: mpihc}
+mpi: {glibc: no}
 mounts:
   forced: [/a:b]
-mpi: {default: host}
+mpi: {glibc: refuse}
 rules:
   - partition: gpu
-    options:
+    force:
       gpu: nvidia
       container-writable: maybe
       mpi-bind: hots
-  - options:
+  - force:
       container-workdir: here
 YAML
 chmod 644 "$T/many.yaml"
 says 'check: every fault, and its own line' 1 "$T/many.yaml:1: note: runtime.path: '/nope/apptainer' cannot be run on this host: No such file or directory
-$T/many.yaml:2: mpi.default: 'mpihc' is not a mode, MPI stack or profile; did you mean 'mpich'?
+$T/many.yaml:2: mpi.glibc: expected replace or refuse, got 'no'
 $T/many.yaml:4: mounts.forced: expected SRC[:DST[:ro|rw|sqsh]] with absolute paths, got '/a:b'
 $T/many.yaml:5: mpi: given twice, first on line 2; keep one
 $T/many.yaml:9: rule 1: 'gpu' is not an option; did you mean 'container-gpu'?
-$T/many.yaml:10: rule 1: container-writable: expected yes or no (no forbids it), got 'maybe'
+$T/many.yaml:10: rule 1: container-writable: expected yes, got 'maybe'; the opposite is container-readonly: yes
 $T/many.yaml:11: rule 1: mpi-bind: 'hots' is not a mode, MPI stack or profile; did you mean 'host'?
 $T/many.yaml:13: rule 2: container-workdir: 'here' is not absolute; expected a directory in the image, from /" \
     "$berth" check many.yaml
@@ -218,9 +218,9 @@ printf 'runtime: {path: %s}\n' "$T" >directory.yaml
 chmod 644 directory.yaml
 says 'check: a runtime that is a directory' 0 "$T/directory.yaml:1: note: runtime.path: '$T' cannot be run on this host: not a program
 $T/directory.yaml: no fault found" "$berth" check directory.yaml
-echo 'runtime: {share: never, lifetime: job}' >lifetime.yaml
+printf 'runtime: {share: no}\nrules: [{default: {container-lifetime: job}}]\n' >lifetime.yaml
 chmod 644 lifetime.yaml
-says 'check: a lifetime that no container has' 0 "$T/lifetime.yaml:1: note: runtime.lifetime: job has no effect with share: never
+says 'check: a lifetime that no container has' 0 "$T/lifetime.yaml:2: note: container-lifetime: job has no effect with share: no
 $T/lifetime.yaml: no fault found" "$berth" check lifetime.yaml
 mkdir profiles.d
 echo 'name: x' >profiles.d/x.yaml
@@ -231,16 +231,14 @@ chmod 644 "$T/order.yaml"
 says 'check: an order of MPI stacks with one that is none' 1 \
     "$T/order.yaml:4: mpi.order: 'mpihc' is not an MPI stack or profile; did you mean 'mpich'?" \
     "$berth" check order.yaml
-printf 'mpi:\n  default: mpihc\n  partitions:\n    gpu: hybrid\n    cpu: hybird\n' >"$T/modes.yaml"
-printf 'rules:\n- options: {mpi-bind: own}\n- options: {mpi-bind: opempi}\n' >>"$T/modes.yaml"
+printf 'rules:\n- default: {mpi-bind: mpihc}\n- force: {mpi-bind: own}\n- force: {mpi-bind: opempi}\n' >"$T/modes.yaml"
 chmod 644 "$T/modes.yaml"
 mkdir profiles.d
 printf 'name: own\nfamily: mpich\n' >profiles.d/own.yaml
 chmod 644 profiles.d/own.yaml
 says 'check: MPI stacks that are none, wherever they are named' 1 \
-    "$T/modes.yaml:2: mpi.default: 'mpihc' is not a mode, MPI stack or profile; did you mean 'mpich'?
-$T/modes.yaml:5: mpi.partitions: 'hybird' is not a mode, MPI stack or profile; did you mean 'hybrid'?
-$T/modes.yaml:8: rule 2: mpi-bind: 'opempi' is not a mode, MPI stack or profile; did you mean 'openmpi'?" \
+    "$T/modes.yaml:2: rule 1: mpi-bind: 'mpihc' is not a mode, MPI stack or profile; did you mean 'mpich'?
+$T/modes.yaml:4: rule 3: mpi-bind: 'opempi' is not a mode, MPI stack or profile; did you mean 'openmpi'?" \
     "$berth" check modes.yaml
 rm -r profiles.d
 says 'check: no such file' 1 "No such file or directory" "$berth" check none.yaml
@@ -265,7 +263,7 @@ echo "required berth.so config=$T/good.yaml" >slurm/d/berth.conf
 says 'the plugin says which file it is' 0 "$T/good.yaml: no fault found" "$berth" check
 echo "PlugStackConfig=$T/slurm/other.conf" >slurm/slurm.conf
 echo "optional /lib/berth.so config=$T/bad.yaml" >slurm/other.conf
-fault="$T/bad.yaml:2: runtime.share: expected auto or never, got 'x'"
+fault="$T/bad.yaml:2: runtime.share: expected auto or no, got 'x'"
 says 'slurm.conf says where plugstack.conf is' 1 "$fault" "$berth" check
 says 'a file on the command line wins' 0 "$T/good.yaml: no fault found" "$berth" check good.yaml
 for verb in profiles 'pull docker://r/x' 'run --container-image=image ./app' \
@@ -280,7 +278,7 @@ echo "optional /lib/berth.so config=$T/order.yaml" >slurm/other.conf
 says 'doctor finds a wrong order of MPI stacks' 1 "wrong profiles: $T/order.yaml:4: mpi.order: 'mpihc'" \
     "$berth" doctor
 echo "optional /lib/berth.so config=$T/modes.yaml" >slurm/other.conf
-fault="$T/modes.yaml:2: mpi.default: 'mpihc' is not a mode, MPI stack or profile; did you mean 'mpich'?"
+fault="$T/modes.yaml:2: rule 1: mpi-bind: 'mpihc' is not a mode, MPI stack or profile; did you mean 'mpich'?"
 says 'doctor finds a wrong default of MPI stacks' 1 "wrong profiles: $fault" "$berth" doctor
 says 'profiles finds the wrong default, too' 1 "berth: $fault" "$berth" profiles
 echo "optional /lib/berth.so config=$T/gone.yaml" >slurm/other.conf

@@ -271,7 +271,7 @@ START_TEST(plugstack_is_read_with_what_it_includes)
     put("/etc/slurm/d/b.conf",
         "required /lib/berth.so option_prefix=b- config=/etc/our.yaml\n", 0644);
     put("/etc/slurm/d/loop.conf", "include loop.conf\n", 0644);
-    put("/etc/our.yaml", "runtime: {lifetime: job}\n", 0644);
+    put("/etc/our.yaml", "rules: [{default: {container-lifetime: job}}]\n", 0644);
     look();
     ck_assert_uint_eq(facts.plugin_count, 3);
     ck_assert_str_eq(facts.plugins[0].place, "/etc/slurm/d/a.conf:1");
@@ -335,7 +335,7 @@ START_TEST(a_fault_of_a_profile_is_kept)
                   "%s", facts.site.profile);
     ck_assert_str_ne(facts.digest, first);
     ck_assert_ptr_null(facts.site.fault);
-    put("/etc/our.yaml", "rules: [{options: {mpi: host}}]\n", 0644);
+    put("/etc/our.yaml", "rules: [{force: {mpi: host}}]\n", 0644);
     look();
     ck_assert_ptr_nonnull(facts.site.fault);
     ck_assert_ptr_nonnull(strstr(facts.site.fault, "'mpi' is not an option"));

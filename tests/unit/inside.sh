@@ -111,7 +111,7 @@ expect 'a command that the site does not allow, by its program' 0 \
     'berth: sbatch: this site offers no such command in a container; run it on the host
 1' within '' "ln -s $inside sbatch; ./sbatch x; echo \$?; rm sbatch"
 expect 'none' 0 'srun: not found
-unset' within deny 'srun 2>&1 | sed "s/.*: srun/srun/"; echo ${BERTH_INSIDE-unset}'
+unset' within none 'srun 2>&1 | sed "s/.*: srun/srun/"; echo ${BERTH_INSIDE-unset}'
 expect 'none in a container that is to be closed' 0 unset env PATH="$PATH" \
     BERTH_TASK_ORDER="1;task:runtime=$T/runtime;step:nodes=1;request:image=$T/a&args=--containall;." \
     "$build/tests/unit/berth-task" sh -c 'echo ${BERTH_INSIDE-unset}'

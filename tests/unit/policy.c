@@ -13,7 +13,7 @@
 /* A site as text: KEY=VALUE, separated by spaces; `+` in a value is a space. */
 static void say(struct berth_site *site, const char *text);
 
-static void add_rule(struct berth_site *site, char *value)
+static void add_rule(struct berth_site *site, enum berth_rule_kind kind, char *value)
 {
     struct berth_site_rule *rule;
     char *part;
@@ -30,8 +30,8 @@ static void add_rule(struct berth_site *site, char *value)
         } else if (strcmp(part, "account") == 0) {
             rule->account = strdup(equals);
         } else {
-            berth_strvec_push(&rule->options, part);
-            berth_strvec_push(&rule->options, equals);
+            berth_strvec_push(&rule->options[kind], part);
+            berth_strvec_push(&rule->options[kind], equals);
         }
     }
 }
@@ -45,23 +45,20 @@ static void say_one(struct berth_site *site, const char *key, char *value)
         {"args", &site->runtime.args},          {"allow", &site->runtime.allowed},
         {"roots", &site->images.roots},         {"uris", &site->images.uris},
         {"forced", &site->mounts.forced},       {"default", &site->mounts.defaults},
-        {"forbidden", &site->mounts.forbidden}, {"set", &site->environment.set},
-        {"unset", &site->environment.unset},    {"partition", &site->mpi.partitions},
+        {"forbidden", &site->mounts.forbidden}, {"unset", &site->environment.unset},
     };
 
     site->images.has_uris |= strcmp(key, "uris") == 0;
     if (strcmp(key, "allow") == 0)
         site->runtime.raw = BERTH_RAW_LIST;
-    if (strcmp(key, "lifetime") == 0)
-        site->runtime.lifetime = BERTH_LASTS_JOB;
     if (strcmp(key, "deny") == 0)
-        site->runtime.raw = BERTH_RAW_DENY;
-    else if (strcmp(key, "mpi") == 0)
-        site->mpi.mode = strdup(value);
-    else if (strcmp(key, "fabric") == 0)
-        site->mpi.fabric = strdup(value);
+        site->runtime.raw = BERTH_RAW_NONE;
     else if (strcmp(key, "rule") == 0)
-        add_rule(site, value);
+        add_rule(site, BERTH_RULE_FORCE, value);
+    else if (strcmp(key, "usual") == 0)
+        add_rule(site, BERTH_RULE_DEFAULT, value);
+    else if (strcmp(key, "forbid") == 0)
+        add_rule(site, BERTH_RULE_FORBID, value);
     for (int i = 0; i < COUNT(lists); i++)
         if (strcmp(key, lists[i].key) == 0 && *value)
             berth_strvec_push(lists[i].list, value);
@@ -153,24 +150,14 @@ static const struct {
     {"rule=partition=main&account=other&container-image=/b", "image=/a", "image=/a"},
     {"rule=container-image=/b rule=container-image=/c", "image=/a", "image=/c"},
     {"rule=no-container-mount-home=", "image=/a", "image=/a&no-mount-home="},
-    {"rule=container-mount-home=no", "image=/a", "image=/a&no-mount-home="},
-    {"rule=container-mount-home=no",
-     "image=/a&no-mount-home=", "image=/a&no-mount-home="},
     {"rule=container-mount-home=yes",
      "image=/a&no-mount-home=", "image=/a&mount-home="},
-    {"rule=container-writable=yes", "image=/a", "image=/a&writable="},
-    {"rule=container-writable=no", "image=/a", "image=/a&readonly="},
-    {"rule=container-writable=True", "image=/a", "image=/a&writable="},
-    {"rule=container-writable=ON", "image=/a", "image=/a&writable="},
-    {"rule=container-writable=Off", "image=/a", "image=/a&readonly="},
-    {"rule=container-writable=NO", "image=/a", "image=/a&readonly="},
-    {"rule=no-container-mount-home=YES", "image=/a", "image=/a&no-mount-home="},
-    {"rule=account=other&container-writable=no",
-     "image=/a&writable=", "image=/a&writable="},
-    {"rule=container-writable=no rule=partition=main&container-writable=yes",
-     "image=/a&writable=", "image=/a&writable="},
-    {"rule=container-writable=yes rule=container-writable=no", "image=/a",
+    {"rule=container-writable=Yes", "image=/a", "image=/a&writable="},
+    {"rule=container-writable= rule=container-readonly=", "image=/a",
      "image=/a&readonly="},
+    {"forbid=account=other&container-writable=", "image=/a&writable=",
+     "image=/a&writable="},
+    {"forbid=container-writable=", "image=/a", "image=/a"},
     {"rule=container-mounts=/s:/d", "image=/a&mounts=/u:/d:rw&mounts=/e:/e:rw",
      "image=/a&mounts=/e:/e:rw&mounts=/s:/d:rw"},
     {"rule=container-mounts=/s:/d", "image=/a&mounts=/u:/d/../d/:rw",
@@ -180,15 +167,16 @@ static const struct {
     {"rule=container-args=--pid args=--x", "image=/a&args=--nv",
      "image=/a&args=--x&args=--pid&args=--nv"},
     {"rule=mpi-bind=", "image=/a&mpi-bind=off", "image=/a&mpi-bind=auto"},
-    /* defaults of MPI */
-    {"lifetime=job", "image=/a", "image=/a&lifetime=job"},
-    {"lifetime=job", "image=/a&lifetime=step", "image=/a&lifetime=step"},
+    /* defaults */
+    {"usual=container-lifetime=job", "image=/a", "image=/a&lifetime=job"},
+    {"usual=container-lifetime=job", "image=/a&lifetime=step",
+     "image=/a&lifetime=step"},
     {"rule=container-lifetime=job", "image=/a&lifetime=step", "image=/a&lifetime=job"},
-    {"mpi=hybrid", "image=/a", "image=/a&mpi-bind=hybrid"},
-    {"fabric=auto", "image=/a", "image=/a&mpi-bind=hybrid&libs=auto"},
-    {"mpi=hybrid", "image=/a&mpi-bind=off", "image=/a&mpi-bind=off"},
-    {"mpi=hybrid partition=main partition=host", "image=/a", "image=/a&mpi-bind=host"},
-    {"mpi=hybrid partition=debug partition=host", "image=/a",
+    {"usual=container-libs=auto", "image=/a", "image=/a&mpi-bind=hybrid&libs=auto"},
+    {"usual=mpi-bind=hybrid", "image=/a&mpi-bind=off", "image=/a&mpi-bind=off"},
+    {"usual=mpi-bind=hybrid usual=partition=main&mpi-bind=host", "image=/a",
+     "image=/a&mpi-bind=host"},
+    {"usual=mpi-bind=hybrid usual=partition=debug&mpi-bind=host", "image=/a",
      "image=/a&mpi-bind=hybrid"},
     /* mounts */
     {"forced=/x:/y:ro", "image=/a&mounts=/u:/u:rw",
@@ -204,14 +192,15 @@ static const struct {
     {"forbidden=/secret", "image=/a&mounts=/secrets:/s:rw",
      "image=/a&mounts=/secrets:/s:rw"},
     /* environment */
-    {"set=A=1", "image=/a&env=B%3D2", "image=/a&env=A%3D1&env=B%3D2"},
-    {"set=A=1", "image=/a&env=A%3D2", "image=/a&env=A%3D1&env=A%3D2"},
-    {"set=USER=1", "image=/a", "image=/a&env=USER"},
-    {"set=USER=1", "image=/a&env=USER%3D2", "image=/a&env=USER&env=USER%3D2"},
-    {"set=USER=1 set=USE=2 set=USERS=3", "image=/a",
+    {"usual=container-env=A=1", "image=/a&env=B%3D2", "image=/a&env=A%3D1&env=B%3D2"},
+    {"usual=container-env=A=1", "image=/a&env=A%3D2", "image=/a&env=A%3D1&env=A%3D2"},
+    {"usual=container-env=USER=1", "image=/a", "image=/a&env=USER"},
+    {"usual=container-env=USER=1", "image=/a&env=USER%3D2",
+     "image=/a&env=USER&env=USER%3D2"},
+    {"usual=container-env=USER=1,USE=2,USERS=3", "image=/a",
      "image=/a&env=USER&env=USE%3D2&env=USERS%3D3"},
-    {"set=EMPTY=1", "image=/a", "image=/a&env=EMPTY"},
-    {"set=USER=1 unset=USER", "image=/a", "image=/a&env=USER%3D1"},
+    {"usual=container-env=EMPTY=1", "image=/a", "image=/a&env=EMPTY"},
+    {"usual=container-env=USER=1 unset=USER", "image=/a", "image=/a&env=USER%3D1"},
     /* images */
     {"uris=docker://h/a", "image=/a", "image=/a"},
     /* flags */
@@ -284,31 +273,28 @@ static const struct {
     {"rule=mpi=host", NULL, "image=/a",
      "berth.yaml: rule 1: 'mpi' is not an option; did you mean 'mpi-bind'?"},
     {"rule=container-writable=maybe", NULL, "image=/a",
-     "berth.yaml: rule 1: container-writable: expected yes or no (no forbids it), got "
-     "'maybe'"},
-    {"rule=container-writable=1", NULL, "image=/a",
-     "berth.yaml: rule 1: container-writable: expected yes or no (no forbids it), got "
-     "'1'"},
+     "berth.yaml: rule 1: container-writable: expected yes, got 'maybe'; the opposite "
+     "is container-readonly: yes"},
     {"rule=no-container-mount-home=no", NULL, "image=/a",
      "berth.yaml: rule 1: no-container-mount-home: expected yes, got 'no'; the "
      "opposite is container-mount-home: yes"},
+    {"rule=container-fabric=ucx", NULL, "image=/a",
+     "berth.yaml: rule 1: --container-fabric: the option is now --container-libs; "
+     "write it there"},
+    {"usual=container-mounts=/a", NULL, "image=/a",
+     "berth.yaml: rule 1: container-mounts: it cannot be a default; force it, or write "
+     "mounts.default or runtime.args"},
+    {"forbid=colour=", NULL, "image=/a",
+     "berth.yaml: rule 1: 'colour' is not an option; expected a name like "
+     "container-image"},
     {"rule=container-mount-home=yes&no-container-mount-home=yes", NULL, "image=/a",
      "berth.yaml: rule 1: no-container-mount-home: the same rule sets the opposite, "
      "too; keep one of the two"},
     {"rule=container-explain=text", NULL, "image=/a",
      "berth.yaml: rule 1: container-explain: a rule cannot set this option, because no "
      "step would run; leave it out"},
-    {"rule=container-writable=no", NULL, "image=/a&writable=", FORBIDDEN("writable")},
-    {"rule=container-writable=FALSE", NULL,
-     "image=/a&writable=", FORBIDDEN("writable")},
-    {"rule=account=climate&container-entrypoint=no", NULL,
-     "image=/a&entrypoint=", FORBIDDEN("entrypoint")},
-    {"rule=container-writable=yes rule=partition=main&container-writable=no", NULL,
-     "image=/a&writable=", FORBIDDEN("writable")},
-    {"rule=container-mount-home=no", NULL,
-     "image=/a&mount-home=", FORBIDDEN("mount-home")},
-    {"rule=no-container-mount-home=yes", NULL,
-     "image=/a&mount-home=", FORBIDDEN("mount-home")},
+    {"forbid=container-writable=", NULL, "image=/a&writable=", FORBIDDEN("writable")},
+    {"forbid=account=climate&container-env=", NULL, "image=/a&env=A", FORBIDDEN("env")},
     {"rule=container-image=/b rule=partition=x&container-workdir=w", NULL, "image=/a",
      "berth.yaml: rule 2: container-workdir: 'w' is not absolute; expected a directory "
      "in the image, from /"},
@@ -436,11 +422,9 @@ static const struct {
      "berth.yaml: rule 1: 'colour' is not an option; expected a name like "
      "container-image"},
     {"deny=", NULL, "image=none", NULL},
-    {"rule=container-writable=no", NULL, "image=/a&writable=", FORBIDDEN("writable")},
-    {"rule=container-writable=no", NULL, "image=none", NULL},
-    {"rule=partition=main&container-writable=no", NULL, "image=/a&writable=", NULL},
-    {"rule=container-writable=no rule=partition=main&container-writable=yes", NULL,
-     "image=/a&writable=", NULL},
+    {"forbid=container-writable=", NULL, "image=/a&writable=", FORBIDDEN("writable")},
+    {"forbid=container-writable=", NULL, "image=none", NULL},
+    {"forbid=partition=main&container-writable=", NULL, "image=/a&writable=", NULL},
 };
 
 START_TEST(a_refusal_costs_no_allocation)
@@ -511,8 +495,8 @@ START_TEST(all_faults_come_at_once)
     ck_assert_str_eq(
         lines,
         "berth.yaml: rule 1: 'gpu' is not an option; did you mean 'container-gpu'?\n"
-        "berth.yaml: rule 1: container-writable: expected yes or no (no forbids it), "
-        "got 'maybe'\n"
+        "berth.yaml: rule 1: container-writable: expected yes, got 'maybe'; the "
+        "opposite is container-readonly: yes\n"
         "berth.yaml: rule 2: container-workdir: 'w' is not absolute; expected a "
         "directory in the image, from /\n"
         "berth.yaml: mounts.default: 'x': 'x' is not absolute; expected a path from "
@@ -562,13 +546,13 @@ static const struct {
     {"", NULL, false, false, false, false},
     {"", "job", false, true, false, false},
     {"", "step", false, false, false, false},
-    {"lifetime=job", NULL, false, true, false, false},
-    {"lifetime=job", "step", false, false, false, false},
+    {"usual=container-lifetime=job", NULL, false, true, false, false},
+    {"usual=container-lifetime=job", "step", false, false, false, false},
     {"rule=container-lifetime=job", "step", false, true, false, false},
-    {"mpi=auto", NULL, true, false, true, false},
-    {"mpi=off fabric=none partition=local", NULL, true, false, false, false},
-    {"fabric=auto", NULL, true, false, true, false},
-    {"partition=gpu partition=host", NULL, true, false, true, false},
+    {"usual=mpi-bind=auto", NULL, true, false, true, false},
+    {"usual=mpi-bind=off&container-libs=none", NULL, true, false, false, false},
+    {"usual=container-libs=auto", NULL, true, false, true, false},
+    {"usual=partition=gpu&mpi-bind=host", NULL, true, false, true, false},
     {"rule=container-env=A rule=account=x&mpi-bind=off", NULL, true, 0, true, true},
 };
 

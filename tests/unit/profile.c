@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
+#include "request/request.h"
 #include "unit.h"
 
 static const struct {
@@ -59,6 +60,8 @@ START_TEST(the_tables_are_sound)
         for (const struct berth_profile *other = it + 1; other->name; other++)
             ck_assert_str_ne(it->name, other->name);
         ck_assert_int_eq(strncmp(it->name, it->stack, strlen(it->stack)), 0);
+        ck_assert_int_eq(it->kind == BERTH_PROFILE_FABRIC,
+                         berth_libs_need_mpi(it->name));
         ck_assert(it->devices || it->kind == BERTH_PROFILE_LIBRARIES);
         ck_assert_int_eq(it->kind != BERTH_PROFILE_MPI, it->replaces != NULL);
         ck_assert_int_eq(it->kind != BERTH_PROFILE_MPI,

@@ -391,7 +391,7 @@ class Nodes(unittest.TestCase):
             ("libfabric", "fabric", None, "libfabric.so.1", None),
         )
         names = ("name", "kind", "family", "version", "profile")
-        page = {"mpi_fabric": "ucx", "stacks": [dict(zip(names, row)) for row in rows]}
+        page = {"libs": "ucx", "stacks": [dict(zip(names, row)) for row in rows]}
         offers = q.read_offers(page)
         self.assertEqual([o.name for o in offers], ["openmpi", "ucx", "libfabric"])
         self.assertEqual([o.is_named for o in offers], [True, True, False])

@@ -358,7 +358,8 @@ static const struct {
     const char *completed;
 } completed[] = {
     {"image=/a", "image=/a"},
-    {"image=/a&libs=ucx", "image=/a&mpi-bind=hybrid&libs=ucx"},
+    {"image=/a&libs=blas,ucx", "image=/a&mpi-bind=hybrid&libs=blas,ucx"},
+    {"image=/a&libs=openblas", "image=/a&libs=openblas"},
     {"image=/a&libs=none", "image=/a&libs=none"},
     {"image=/a&mpi-bind=host&libs=auto", "image=/a&mpi-bind=host&libs=auto"},
 };

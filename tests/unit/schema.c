@@ -43,8 +43,7 @@ START_TEST(every_key_has_its_place)
     read_well("runtime:\n"
               "  path: /opt/apptainer\n"
               "  args: [--quiet, \"--a b\"]\n"
-              "  share: never\n"
-              "  lifetime: job\n"
+              "  share: no\n"
               "  start_timeout: 5\n"
               "  raw_args: [--nv, \"--bind *\"]\n"
               "images:\n"
@@ -61,26 +60,23 @@ START_TEST(every_key_has_its_place)
               "environment:\n"
               "  capture: [MODEL_*]\n"
               "  deny: [\"*\"]\n"
-              "  set: [\"A=b c\", B=]\n"
               "  unset: [C]\n"
               "mpi:\n"
-              "  default: auto\n"
               "  order: [mpich, openmpi-5]\n"
-              "  partitions: {gpu: hybrid, cpu: host}\n"
               "  glibc: refuse\n"
               "rules:\n"
               "  - partition: gpu\n"
               "    account: climate\n"
-              "    options: {mpi-bind: host, container-writable: true}\n"
-              "  - options: {container-env: \"A=1\", mpi-bind: TRUE}\n"
-              "provenance: {file: /var/log/berth.json, comment: true}\n"
+              "    default: {mpi-bind: host, container-writable: true}\n"
+              "    forbid: [container-args]\n"
+              "  - force: {container-env: [\"A=1\", B=], mpi-bind: TRUE}\n"
+              "provenance: {file: /var/log/berth.json}\n"
               "inside: all\n"
               "profiles_dir: /etc/p.d\n",
               &site);
     ck_assert_str_eq(site.runtime.path, "/opt/apptainer");
     is_list(&site.runtime.args, "--quiet|--a b");
-    ck_assert_int_eq(site.runtime.share, BERTH_SHARE_NEVER);
-    ck_assert_int_eq(site.runtime.lifetime, BERTH_LASTS_JOB);
+    ck_assert_int_eq(site.runtime.share, BERTH_SHARE_NO);
     ck_assert_uint_eq(site.runtime.start_timeout, 5);
     ck_assert_int_eq(site.runtime.raw, BERTH_RAW_LIST);
     is_list(&site.runtime.allowed, "--nv|--bind *");
@@ -95,21 +91,20 @@ START_TEST(every_key_has_its_place)
     is_list(&site.mounts.forbidden, "/etc");
     is_list(&site.environment.capture, "MODEL_*");
     is_list(&site.environment.deny, "*");
-    is_list(&site.environment.set, "A=b c|B=");
     is_list(&site.environment.unset, "C");
-    ck_assert_str_eq(site.mpi.mode, "auto");
     is_list(&site.mpi.order, "mpich|openmpi-5");
-    is_list(&site.mpi.partitions, "gpu|hybrid|cpu|host");
     ck_assert_int_eq(site.mpi.glibc, BERTH_GLIBC_REFUSE);
     ck_assert_uint_eq(site.rule_count, 2);
     ck_assert_str_eq(site.rules[0].partition, "gpu");
     ck_assert_str_eq(site.rules[0].account, "climate");
-    is_list(&site.rules[0].options, "mpi-bind|host|container-writable|");
+    is_list(&site.rules[0].options[BERTH_RULE_DEFAULT],
+            "mpi-bind|host|container-writable|");
+    is_list(&site.rules[0].options[BERTH_RULE_FORBID], "container-args|");
     ck_assert_ptr_null(site.rules[1].partition);
     ck_assert_ptr_null(site.rules[1].account);
-    is_list(&site.rules[1].options, "container-env|A=1|mpi-bind|");
+    is_list(&site.rules[1].options[BERTH_RULE_FORCE],
+            "container-env|A=1|container-env|B=|mpi-bind|");
     ck_assert_str_eq(site.provenance.file, "/var/log/berth.json");
-    ck_assert(site.provenance.comment);
     ck_assert_int_eq(site.inside, BERTH_INSIDE_ALL);
     ck_assert_str_eq(site.profiles_dir, "/etc/p.d");
 }
@@ -130,9 +125,8 @@ START_TEST(what_says_nothing_has_the_defaults)
     ck_assert_ptr_null(site.runtime.path);
     ck_assert_uint_eq(site.runtime.start_timeout, 60);
     ck_assert_int_eq(site.runtime.share, BERTH_SHARE_AUTO);
-    ck_assert_int_eq(site.runtime.raw, BERTH_RAW_ALLOW);
+    ck_assert_int_eq(site.runtime.raw, BERTH_RAW_ANY);
     ck_assert(!site.images.has_uris);
-    ck_assert_ptr_null(site.mpi.mode);
 }
 END_TEST
 
@@ -151,21 +145,24 @@ static const struct {
      "f:1: runtime.path: expected one value, got a section\n"},
     {"images:\n  roots: /a", "f:2: images.roots: expected a list, got '/a'\n"},
     {"images:\n  roots:", "f:2: images.roots: expected a list, got ''\n"},
-    {"mpi: {partitions: [a]}",
-     "f:1: mpi.partitions: expected NAME: VALUE lines, got a list\n"},
-    {"mpi: {partitions: {a: B}}",
-     "f:1: mpi.partitions: expected a mode of --mpi-bind, or a stack that `berth "
-     "profiles` names, got 'B'\n"},
+    {"mpi: {default: host, partitions: {a: b}, fabric: ucx}",
+     "f:1: mpi: 'default' is now 'rules: default: {mpi-bind: MODE}'; write it so\n"
+     "f:1: mpi: 'partitions' is now 'rules: partition: NAME, default: {mpi-bind: "
+     "MODE}'; write it so\n"
+     "f:1: mpi: 'fabric' is now 'rules: default: {container-libs: auto}'; write it "
+     "so\n"},
+    {"runtime: {lifetime: job}", "f:1: runtime: 'lifetime' is now 'rules: default: "
+                                 "{container-lifetime: job}'; write it so\n"},
+    {"images: {uris: all}", "f:1: images.uris: expected none, or a list of patterns, "
+                            "got 'all'\n"},
     {"runtime: {share: maybe}",
-     "f:1: runtime.share: expected auto or never, got 'maybe'\n"},
-    {"runtime: {raw_args: no}", "f:1: runtime.raw_args: expected allow or deny, or a "
+     "f:1: runtime.share: expected auto or no, got 'maybe'\n"},
+    {"runtime: {raw_args: no}", "f:1: runtime.raw_args: expected any or none, or a "
                                 "list of patterns, got 'no'\n"},
     {"runtime: {raw_args: {a: b}}",
-     "f:1: runtime.raw_args: expected allow or deny, or a list of patterns, got a "
+     "f:1: runtime.raw_args: expected any or none, or a list of patterns, got a "
      "section\n"},
     {"mpi: {glibc: no}", "f:1: mpi.glibc: expected replace or refuse, got 'no'\n"},
-    {"provenance: {comment: yes}",
-     "f:1: provenance.comment: expected true or false, got 'yes'\n"},
     {"runtime: {start_timeout: 0}",
      "f:1: runtime.start_timeout: expected 1 to 86400 seconds, got '0'\n"},
     {"runtime: {start_timeout: 86401}",
@@ -199,49 +196,48 @@ static const struct {
      "'/a:/b:rx'\n"
      "f:1: mounts.forced: expected SRC[:DST[:ro|rw|sqsh]] with absolute paths, got "
      "'/a,/b'\n"},
+    {"mpi: {order: [A b]}", "f:1: mpi.order: expected a mode of --mpi-bind, or a stack "
+                            "that `berth profiles` names, got 'A b'\n"},
     {"environment: {capture: [1A]}", "f:1: environment.capture: expected the name of a "
                                      "variable, with * for any text, got '1A'\n"},
     {"environment: {unset: [A*]}",
      "f:1: environment.unset: expected the name of a variable, got 'A*'\n"},
-    {"environment: {set: [A, 1=2]}",
-     "f:1: environment.set: expected NAME=VALUE, got 'A'\n"
-     "f:1: environment.set: expected NAME=VALUE, got '1=2'\n"},
+    {"environment: {set: [A=1]}", "f:1: environment: 'set' is now 'rules: default: "
+                                  "{container-env: NAME=VALUE}'; write it so\n"},
     {"runtime: {args: ['']}", "f:1: runtime.args: expected a text, got ''\n"},
     /* rules */
     {"rules: {a: b}", "f:1: rules: expected a list, got a section\n"},
     {"rules: [a]",
-     "f:1: rules: expected a section of partition, account and options, got 'a'\n"},
+     "f:1: rules: expected a section of default, force and forbid, got 'a'\n"},
     {"rules:\n- partition: a",
-     "f:2: rules: a rule without options; add them, or leave it out\n"},
-    {"rules:\n- options: 5",
-     "f:2: rules: expected options: NAME: VALUE lines, got '5'\n"},
-    {"rules: [{options: {mpi-bind: [a]}}]",
-     "f:1: rule 1: mpi-bind: expected one value for an option, got a list\n"},
-    {"rules:\n- options:\n    container-writable:\n    mpi-bind: [a]\n    gpu: ''",
-     "f:3: rule 1: container-writable: expected one value for an option, got ''\n"
-     "f:4: rule 1: mpi-bind: expected one value for an option, got a list\n"
-     "f:5: rule 1: gpu: expected one value for an option, got ''\n"},
-    {"rules: [{partition: [a], options: {mpi-bind: off}}]",
+     "f:2: rules: a rule without default, force or forbid; leave it out\n"},
+    {"rules:\n- options: {mpi-bind: host}",
+     "f:2: rules: 'options' is now 'force: {OPTION: VALUE}'; write it so\n"},
+    {"rules:\n- force: 5", "f:2: rules: expected OPTION: VALUE lines, got '5'\n"},
+    {"rules:\n- forbid: {a: b}",
+     "f:2: rules: expected a list of options, got a section\n"},
+    {"rules:\n- forbid: [[a]]",
+     "f:2: rules: expected the name of an option, got a list\n"},
+    {"rules:\n- default:\n    container-writable:\n    mpi-bind: {a: b}\n    gpu: ''",
+     "f:3: rule 1: container-writable: expected values for an option, got ''\n"
+     "f:4: rule 1: mpi-bind: expected values for an option, got a section\n"
+     "f:5: rule 1: gpu: expected values for an option, got ''\n"},
+    {"rules: [{partition: [a], force: {mpi-bind: off}}]",
      "f:1: rules: expected one name, got a list\n"},
-    {"rules:\n- options: {mpi-bind: off}\n  partitoin: x",
+    {"rules:\n- force: {mpi-bind: off}\n  partitoin: x",
      "f:3: rules: 'partitoin' is not a key here; did you mean 'partition'?\n"},
-    {"mpi: {fabric: \"all of them\"}",
-     "f:1: mpi.fabric: expected auto, required, off, or a "
-     "fabric that `berth profiles` names, got "
-     "'all of them'\n"},
     /* keys */
     {"imgaes: {}", "f:1: 'imgaes' is not a key here; did you mean 'images'?\n"},
     {"xyzzy: {}", "f:1: 'xyzzy' is not a key here; expected runtime, images, mounts, "
                   "environment, mpi, rules, provenance, inside or profiles_dir\n"},
     {"runtime:\n  paht: /a",
      "f:2: runtime: 'paht' is not a key here; did you mean 'path'?\n"},
-    {"runtime:\n  colour: red",
-     "f:2: runtime: 'colour' is not a key here; expected "
-     "path, args, share, lifetime, start_timeout or raw_args\n"},
+    {"runtime:\n  colour: red", "f:2: runtime: 'colour' is not a key here; expected "
+                                "path, args, share, start_timeout or raw_args\n"},
     {"runtime.path: /a", "f:1: 'runtime.path' is not a key here; write it as path: "
                          "below runtime:\n"},
     {"\nruntime:\n  share: x\nimages:\n  root: [a]\nmpi: {glibc: y}\n",
-     "f:3: runtime.share: expected auto or never, got 'x'\nf:5: images: 'root' is not "
+     "f:3: runtime.share: expected auto or no, got 'x'\nf:5: images: 'root' is not "
      "a key here; did you mean 'roots'?\nf:6: mpi.glibc: expected replace or refuse, "
      "got 'y'\n"},
     /* YAML */
@@ -258,13 +254,11 @@ static const struct {
     {"%YAML 9.9\n---\nmpi: {}\n",
      "f:1: not YAML: found incompatible YAML document; check indentation, quotes and "
      "colons\n"},
-    {"mpi: {}\nruntime: {share: x}\nmpi: {default: [x]}\nruntime: {}\n",
+    {"mpi: {}\nruntime: {share: x}\nmpi: {glibc: [x]}\nruntime: {}\n",
      "f:3: mpi: given twice, first on line 1; keep one\n"
      "f:4: runtime: given twice, first on line 2; keep one\n"
-     "f:3: mpi.default: expected one value, got a list\n"
-     "f:2: runtime.share: expected auto or never, got 'x'\n"},
-    {"environment: {set: [A: 4]}",
-     "f:1: environment.set: expected NAME=VALUE, got 'A: 4'; write 'A=4'\n"},
+     "f:3: mpi.glibc: expected replace or refuse, got a list\n"
+     "f:2: runtime.share: expected auto or no, got 'x'\n"},
     {"a: &x 1\n", "f:1: '&x' is an anchor; leave it out\n"},
     {"a: &x [1]\n", "f:1: '&x' is an anchor; leave it out\n"},
     {"a: &x {}\n", "f:1: '&x' is an anchor; leave it out\n"},
@@ -301,15 +295,14 @@ static const struct {
     {"mounts.forbidden", "/b", "f:4"},  {"mounts.forbidden", "/other", "f:2"},
     {"mounts.forbidden", "", "f:2"},    {"runtime.raw_args", "", "f:5"},
     {"runtime.raw_args", "--x", "f:5"}, {"rules", "2.c", "f:8"},
-    {"mounts.forced", "", NULL},        {"mpi.partitions", "b", "f:11"},
+    {"mounts.forced", "", NULL},
 };
 
 START_TEST(what_is_said_is_found_again)
 {
     static const char text[] = "mounts:\n  forbidden:\n    - /a\n    - /b\n"
                                "runtime: {raw_args: [--x]}\nrules:\n"
-                               "  - options: {a: b}\n  - options: {c: d}\n"
-                               "mpi:\n  partitions: {a: host,\n    b: off}\n";
+                               "  - force: {a: b}\n  - forbid: [c]\n";
     BERTH_SITE struct berth_site site = {0};
     BERTH_FREE char *faults = faults_of(text, strlen(text), &site);
     struct berth_err err = {"a; b"};

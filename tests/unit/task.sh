@@ -242,7 +242,7 @@ expect 'an account tells in the order in which variables are set' 0 \
     'environment, besides what Slurm sets; if a name appears twice, the later one wins
   site: the site sets it in every container
     S=2
-  user: exported, which wins over the site (environment.set)
+  user: exported, which wins over the site (rules)
     E=own
   user: --container-env
     U=1
@@ -408,7 +408,7 @@ launch '--contain or --containall closes the container' 'step:nodes=1;' '&args=-
 export APPTAINER_CONTAINALL=1
 launch '--contain or --containall closes the container' 'step:nodes=1;' ''
 unset APPTAINER_CONTAINALL
-launch 'the site denies it (inside: deny)' 'step:nodes=1;terms:inside=deny;' ''
+launch 'the site denies it (inside: none)' 'step:nodes=1;terms:inside=none;' ''
 
 # What berth-init refuses, in the image.
 place="berth: n1: image 'T/a':"

@@ -25,15 +25,12 @@ START_TEST(terms_survive_their_way)
     berth_site_note(&site, "mpi.glibc", "", "/b.yaml", 7);
     berth_site_note(&site, "mpi.order", "", "/b.yaml", 8);
     berth_site_note(&site, "mpi.order", "x", "/b.yaml", 9);
-    site.mpi.mode = strdup("mpich");
-    berth_site_note(&site, "mpi.default", "", "/b.yaml", 10);
     ck_assert_int_eq(berth_terms_of(&site, &terms, &err), 0);
     terms.image = strdup("1.2");
     berth_fields_put(&text, berth_terms_fields, &terms);
     ck_assert_str_eq(text.text, "unset=A&unset=B_2&signer=12AB%2034CD&order=cray-mpich&"
                                 "order=/b.yaml:8:%20mpi.order&order=x&"
-                                "order=/b.yaml:9:%20mpi.order&mode=mpich&"
-                                "mode=/b.yaml:10:%20mpi.default&"
+                                "order=/b.yaml:9:%20mpi.order&"
                                 "keep-glibc=/b.yaml:7&image=1.2&"
                                 "profiles=/etc/my%20berth/profiles.d&"
                                 "signers-place=/b.yaml:3");
@@ -52,16 +49,12 @@ END_TEST
 /* Wherever the site says which MPI is to be used; a mode is told apart. */
 START_TEST(every_stack_has_its_place)
 {
-    static const char file[] = "mpi:\n"
-                               "  default: own\n"
-                               "  partitions:\n"
-                               "    a: hybrid\n"
-                               "    b: mpich\n"
-                               "rules:\n"
-                               "  - options: {mpi-bind: true, container-env: intel}\n"
+    static const char file[] = "rules:\n"
+                               "  - default: {mpi-bind: own}\n"
+                               "  - force: {mpi-bind: true, container-env: intel}\n"
                                "  - partition: a\n"
-                               "    options: {container-env: x, mpi-bind: mvapich}\n"
-                               "  - options: {mpi-bind: local-each}\n";
+                               "    force: {container-env: x, mpi-bind: mvapich}\n"
+                               "  - force: {mpi-bind: local-each}\n";
     BERTH_STRVEC struct berth_strvec faults = {0};
     BERTH_SITE struct berth_site site = {0};
     BERTH_TERMS struct berth_terms terms = {0};
@@ -73,9 +66,8 @@ START_TEST(every_stack_has_its_place)
     ck_assert_uint_eq(faults.count, 0);
     ck_assert_int_eq(berth_terms_of(&site, &terms, &err), 0);
     berth_fields_put(&text, berth_terms_fields, &terms);
-    ck_assert_str_eq(text.text, "mode=own&mode=/f:2:%20mpi.default&"
-                                "mode=mpich&mode=/f:5:%20mpi.partitions&"
-                                "mode=mvapich&mode=/f:9:%20rule%202:%20mpi-bind");
+    ck_assert_str_eq(text.text, "mode=own&mode=/f:2:%20rule%201:%20mpi-bind&"
+                                "mode=mvapich&mode=/f:5:%20rule%203:%20mpi-bind");
 }
 END_TEST
 

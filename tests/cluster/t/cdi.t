@@ -59,7 +59,7 @@ site <<'YAML'
 mounts:
   forbidden: [/opt/gpu]
 rules:
-- options: {container-gpu: vendor.com/net=all}
+- force: {container-gpu: vendor.com/net=all}
 YAML
 on login alice rm -f runtime.log
 equal "a rule of the site's may bring one" "a --device=vendor.com/net=all" \

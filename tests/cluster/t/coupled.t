@@ -163,7 +163,7 @@ matches "one without --mpi-bind beside one on the host's: refused" \
     "$(alice srun --mpi=pmi2 -w n1 --mpi-bind=host --container-image=/images/a.sif touch started : \
         -w n2 --container-image=/images/a.sif touch started 2>&1)"
 equal "... before any task starts" "" "$(on login alice sh -c 'ls started 2>/dev/null')"
-site <<<'mpi: {default: "off"}'
+site <<<'rules: [{default: {mpi-bind: "off"}}]'
 matches "... unless the site says the mode of the other: its nodes decide" "berth: n1: .* is not linked with MPI" \
     "$(alice srun -Q --mpi=pmi2 -w n1 --mpi-bind=host --container-image=/images/a.sif true : \
         -w n2 --container-image=/images/a.sif true 2>&1)"

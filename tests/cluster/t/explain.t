@@ -128,7 +128,7 @@ equal "--export=ALL: nothing is restored" "[]" "$(changes MPICH_X <<<"$seen")"
 lifetime() { of container lifetime <<<"$seen"; of container lifetime_from <<<"$seen"; of container why_step <<<"$seen"; }
 seen=$(alice srun -n1 "$A" $json ./run-me)
 equal "a container ends with its step" $'step\nNone\nNone' "$(lifetime)"
-site <<<$'runtime:\n  lifetime: job'
+site <<<'rules: [{default: {container-lifetime: job}}]'
 seen=$(alice srun -n1 "$A" $json ./run-me)
 matches "the site lets it end with its job, which cannot keep it here" \
     $'^step\nsite\nthe job has no extern step on this node that can keep the container; ' "$(lifetime)"
@@ -140,7 +140,7 @@ seen=$(alice srun -n1 "$A" --container-lifetime=job $json ./run-me)
 equal "share=never: it cannot end with its job" \
     $'step\nuser\neach task has a container of its own' "$(lifetime)"
 seen=$(alice srun -n2 "$A" $json ./run-me)
-equal "share=never: why" "False the site says share: never" \
+equal "share=never: why" "False the site says share: no" \
     "$(of container shared <<<"$seen") $(of container because <<<"$seen")"
 equal "share=never: what the image sets is known" "a" \
     "$(changes BERTH_TEST_IMAGE <<<"$seen" | cut -d"'" -f2)"

@@ -306,7 +306,7 @@ if [[ $share == auto ]]; then
         "a container for each of 4 tasks: the container has a process namespace" \
         "$IMAGE" --container-args=--pid
 else
-    told "-v: share: never" "a container for each of 4 tasks: the site says share: never" "$IMAGE"
+    told "-v: share: no" "a container for each of 4 tasks: the site says share: no" "$IMAGE"
 fi
 
 echo "# a runtime that does not start"
@@ -611,16 +611,16 @@ for row in "/no/such|No such file or directory" "/etc/passwd|not a program" "/us
     runs "runtime.path: ${row%%|*}: a step without options runs" 8 host
     put_back
 done
-deny="runtime:"$'\n'"  raw_args: deny"
+deny="runtime:"$'\n'"  raw_args: none"
 site_conf "$deny" n2
-half_refused "raw_args: deny on n2 only" "--container-args: this site does not allow it; leave" \
+half_refused "raw_args: none on n2 only" "--container-args: this site does not allow it; leave" \
     "$IMAGE" --container-args=--cleanenv
 site_conf "$deny" login
-wrong "raw_args: deny" "--container-args: this site does not allow it; leave" \
+wrong "raw_args: none" "--container-args: this site does not allow it; leave" \
     "$IMAGE" --container-args=--cleanenv
-refused_here "raw_args: deny, sbatch" "--container-args: this site does not allow it; leave" \
+refused_here "raw_args: none, sbatch" "--container-args: this site does not allow it; leave" \
     sbatch "$IMAGE" --container-args=--cleanenv --wrap=true
-runs "raw_args: deny, without the option" 8 "" "$IMAGE"
+runs "raw_args: none, without the option" 8 "" "$IMAGE"
 put_back
 
 echo "# optional in plugstack.conf"

@@ -193,8 +193,8 @@ done
 wait
 on n1 root rm /tmp/other.py
 policy() { for node in n1 n2; do echo "inside: $1" | site "$node"; done; }
-policy deny
-equal "inside: deny" "unset 127" "$(alice srun -n1 -w n1 $A sh -c 'srun true 2>/dev/null; echo ${BERTH_INSIDE-unset} $?')"
+policy none
+equal "inside: none" "unset 127" "$(alice srun -n1 -w n1 $A sh -c 'srun true 2>/dev/null; echo ${BERTH_INSIDE-unset} $?')"
 policy all
 alice sh -c 'printf "%s\n" "#!/bin/sh" "echo batch" >batch.sh'
 matches "inside: all" "^n1 Submitted batch job [0-9]+$" \

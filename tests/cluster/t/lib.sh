@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 # For the tests on a real cluster: sourced by each of tests/cluster/t/*.t, which are run as
-# `NAME.t CLUSTER [never|setuid]` with berth installed there; `never`: with share: never on
+# `NAME.t CLUSTER [never|setuid]` with berth installed there; `never`: with share: no on
 # all nodes; `setuid`: with a setuid runtime there. Every case prints a TAP line; the
 # script ends with `finish`.
 
@@ -164,9 +164,9 @@ site() {
     site_used=yes
     if [[ $site_share == never ]]; then
         if [[ $'\n'$text == *$'\nruntime:'* ]]; then
-            text=${text/runtime:/runtime:$'\n'  share: never}
+            text=${text/runtime:/runtime:$'\n'  share: no}
         else
-            text+=$'\nruntime:\n  share: never'
+            text+=$'\nruntime:\n  share: no'
         fi
     fi
     (($#)) || set -- login n1 n2 n3 n4

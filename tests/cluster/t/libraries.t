@@ -39,7 +39,7 @@ status 0\$" --container-image=$image dgemm 300
 one "the host's under a program in C" "^dgemm 300: .*, residual passed, OpenBLAS
 status 0\$" "${with[@]}" dgemm 300
 equal "srun -v says so, and that it is loaded" \
-    "berth: n1: note: image '$image': --mpi-bind=hybrid: 1 of 1 ranks loaded the host's libblas.so.3 (openblas)
+    "berth: n1: note: image '$image': --container-libs=openblas: 1 of 1 ranks loaded the host's libblas.so.3 (openblas)
 berth: n1: note: the host's libblas.so.3 (openblas) is in the place of the image's" \
     "$(alice srun -v -w n1 -n1 "${with[@]}" dgemm 1500 2>&1 | grep -a 'note: .*openblas' | sort)"
 one "what lacks a symbol is refused" \
@@ -72,10 +72,10 @@ status 1\$" "${with[@]}" ./envblas A=1 dgemmhelper 300
 one "... and runs, if it has all" "^dgemm 300: .*OpenBLAS
 status 0\$" "${with[@]}" ./envblas A=1 dgemm 300
 one "a program that is linked statically" \
-    "^berth: n1: warning: image '$image': --mpi-bind=hybrid: '[^']*/ldconfig' is linked statically, so that the host's libblas.so.3 stands for no library of it
+    "^berth: n1: warning: image '$image': --container-libs=openblas: '[^']*/ldconfig' is linked statically, so that the host's libblas.so.3 stands for no library of it
 ldconfig .*status 0\$" "${with[@]}" ldconfig --version
 one "a program that does not use it" \
-    "^berth: n1: warning: image '$image': --mpi-bind=hybrid: neither the program nor what it is known to load later needs the image's 'libblas.so.3', for which the host's stands .--container-libs=openblas.
+    "^berth: n1: warning: image '$image': --container-libs=openblas: neither the program nor what it is known to load later needs the image's 'libblas.so.3', for which the host's stands .--container-libs=openblas.
 status 0\$" "${with[@]}" true
 one "an image without it" \
     "^berth: n1: image '/images/a.sif': --container-libs=openblas: the image has no 'libblas.so.3' that the host's could stand for; leave --container-libs out
@@ -86,8 +86,8 @@ one "none cancels the default of a job" "reference BLAS
 status 0\$" --container-image=$image --container-libs=none dgemm 300
 one "a plan says what lies over what" "the host's file replaces the image's .--container-libs.
 .*
-  --mpi-bind   hybrid
-.*  libraries    openblas
+  --mpi-bind   off
+  libraries    openblas
 .*  on the host  libblas.so.3
   profile      openblas
 .*status 0" "${with[@]}" --container-explain dgemm
@@ -114,10 +114,10 @@ hpl "HPL on the image's own MPI" --mpi-bind=hybrid
 hpl "HPL on the host's MPI and BLAS" --mpi-bind=host
 
 # Each task in a container of its own.
-echo 'runtime: {share: never}' | site n1
+echo 'runtime: {share: no}' | site n1
 one "the same where each task has a container" "OpenBLAS
 status 0\$" "${with[@]}" dgemm 300
-printf '%s\n' 'rules:' '  - options: {container-libs: openblas}' | site n1
+printf '%s\n' 'rules:' '  - force: {container-libs: openblas}' | site n1
 one "a site's rule" "OpenBLAS
 status 0\$" --container-image=$image dgemm 300
 site n1 </dev/null
@@ -125,7 +125,7 @@ site n1 </dev/null
 # An image's own OpenBLAS, and programs that are linked with it by its own name.
 own=(--container-image=/images/openblas.sif --container-libs=openblas)
 loaded() {
-    equal "$1" "berth: n1: note: image '/images/openblas.sif': --mpi-bind=hybrid: 1 of 1 ranks loaded the host's $2 (openblas)
+    equal "$1" "berth: n1: note: image '/images/openblas.sif': --container-libs=openblas: 1 of 1 ranks loaded the host's $2 (openblas)
 berth: n1: note: the host's $2 (openblas) is in the place of the image's" \
         "$(alice srun -v -w n1 -n1 "${own[@]}" "./$3" 1500 2>&1 | grep -a 'note: .*(openblas)' | sort)"
 }

@@ -112,9 +112,9 @@ matches "it is used on both where it is there" "the host's libucp.so.0.0.0 .net.
 for node in n1 n2; do on "$node" root rm -r /etc/slurm/profiles.d /srv/ucx; done
 
 # A mode that the site sets ends the step like one that the user gives.
-site login n1 n2 <<<'mpi: {default: auto}'
+site login n1 n2 <<<'rules: [{default: {mpi-bind: auto}}]'
 on n2 root sh -c "mv /usr/bin/patchelf /usr/bin/patchelf.off; rm -rf /tmp/berth-2001"
-matches "mpi.default: what one node refuses ends the step on the other" \
+matches "a default: what one node refuses ends the step on the other" \
     "berth: n2: [^"$'\n'"]*patchelf: not installed[^"$'\n'"]*; other nodes .*status (1|143)$" "$(run n1,n2 $who)"
 on n2 root mv /usr/bin/patchelf.off /usr/bin/patchelf
 site login n1 n2 </dev/null

@@ -265,24 +265,22 @@ matches "berth explain: whose mount it is" 'user: [^/]*/tmp -> /m.*  site: [^/]*
 # What a rule accepts it obeys.
 site <<'YAML'
 rules:
-  - options:
-      container-writable: No
-      container-mount-home: no
+  - forbid: [container-writable]
+    force: {no-container-mount-home: Yes}
   - partition: main
-    options:
-      container-entrypoint: no
+    forbid: [container-entrypoint]
+    force:
       container-image: /images/b.sif
 YAML
 forbidden() { echo "--$1: a rule of this site forbids it; leave it out ./etc/slurm/berth.yaml:$2"; }
-refused "rules: no writable root, before anything is allocated" "^srun: error: berth: $(forbidden container-writable 3)" \
+refused "rules: no writable root, before anything is allocated" "^srun: error: berth: $(forbidden container-writable 2)" \
     "$image" --container-writable
-refused "rules: nor by the environment" "^srun: error: berth: $(forbidden container-writable 3)" \
+refused "rules: nor by the environment" "^srun: error: berth: $(forbidden container-writable 2)" \
     --export=ALL,BERTH_CONTAINER_WRITABLE=yes "$image" --container-writable
-refused "rules: no home directory" "$(forbidden container-mount-home 4)" "$image" --container-mount-home
-refused "rules: no runscript in this partition" "berth: n1: $(forbidden container-entrypoint 7)" \
+refused "rules: no runscript in this partition" "berth: n1: $(forbidden container-entrypoint 5)" \
     "$image" --container-entrypoint
 said "rules: the site's image, and a note" \
-    $'berth: n1: note: --container-image: a rule of this site replaces ./images/a.sif. by ./images/b.sif. ./etc/slurm/berth.yaml:8.\nb$' \
+    $'berth: n1: note: --container-image: a rule of this site replaces ./images/a.sif. by ./images/b.sif. ./etc/slurm/berth.yaml:7.\nb$' \
     "$image" -n2 --chdir=/tmp sh -c '[ "$SLURM_PROCID" != 0 ] || cat /etc/berth-image'
 said "rules: the home directory is not there" "^none$" --container-image=/images/b.sif --chdir=/tmp \
     sh -c 'ls /home/alice/mine.sif 2>/dev/null || echo none'
@@ -293,13 +291,13 @@ site <<'YAML'
 runtime:
   raw_args: [--cleanenv]
 environment:
-  set: [SITE=yes, BOTH=site, TMPDIR=/site]
   unset: [EDITOR, BOTH]
 rules:
+  - default: {container-env: [SITE=yes, BOTH=site, TMPDIR=/site]}
   - partition: main
-    options: {container-env: "RULE=main"}
+    force: {container-env: "RULE=main"}
   - account: physics
-    options: {container-env: "RULE=physics"}
+    force: {container-env: "RULE=physics"}
 YAML
 matches "environment: set, unset, and a rule for the partition" '^yes  main$' \
     "$(alice env EDITOR=vi srun -w n1 -N1 "$image" sh -c 'echo "$SITE $EDITOR $RULE"' 2>&1)"
@@ -316,7 +314,7 @@ variables "nothing is exported" "yes site main /site" srun -w n1 -N1 --export=NO
 equal "environment: berth run: an export" "own site" \
     "$(on n1 alice env SITE=own BOTH=own timeout 180 berth run "$image" sh -c 'echo "$SITE $BOTH"' 2>&1)"
 matches "environment: explain says which one won, and why" \
-    'site: the site unsets it in every container EDITOR .* user: exported, which wins over the site .environment[.]set. SITE=own site: [^=]*BOTH=site TMPDIR=/site user: --container-env RULE=mine site: [^=]*RULE=main' \
+    'site: the site unsets it in every container EDITOR .* user: exported, which wins over the site .rules. SITE=own site: [^=]*BOTH=site TMPDIR=/site user: --container-env RULE=mine site: [^=]*RULE=main' \
     "$(alice env SITE=own BOTH=own srun -w n1 -N1 "$image" --container-env=RULE=mine --container-explain true 2>&1 | xargs -d '\n' | tr -s ' ')"
 said "a rule goes before the user" '^main$' "$image" --container-env=RULE=mine sh -c 'echo $RULE'
 matches "a rule asks Slurm, not the environment" '^main$' \

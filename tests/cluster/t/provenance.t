@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What is kept of a step where the site wants it: a line in a file, the comment of the job.
+# What is kept of a step where the site wants it: a line in a file.
 
 # shellcheck disable=SC2016 # words for other shells
 # shellcheck source-path=SCRIPTDIR
@@ -31,7 +31,7 @@ site() {
     done
 }
 on login root bash -c "rm -rf $records; install -d -m 1777 $records"
-site "provenance: {file: $records/%u-%j.jsonl, comment: true}"
+site "provenance: {file: $records/%u-%j.jsonl}"
 
 # fields FILE NAME...: of each line, sorted; of those about a server where the first name is
 # of it.
@@ -109,10 +109,6 @@ matches "... and that tasks may have waited for it" "^$took
 $busy" "$(busy ./busy 8)"
 on login alice rm -f busy
 
-comment() { alice salloc -Q -N1 "$@" bash -c 'srun '"$A"' true; srun --container-image=/images/b.sif true
-    scontrol show job $SLURM_JOB_ID | sed -n "s/^ *Comment=//p"' 2>/dev/null; }
-equal "the first step's image is the comment of the job" "berth: /images/a.sif " "$(comment)"
-equal "the user's own comment stays" "mine " "$(comment --comment=mine)"
 
 # Where all may write, bob has been there first.
 site "provenance: {file: $records/%u}"

@@ -180,7 +180,7 @@ status 0" "$(grep -v 'berth: ' <<<"$seen")"
     equal "$1: in one line for an image" 2 "$(grep -c 'CMA is off' <<<"$seen")"
 }
 case $share in
-never) apart "share: never" "the site says share: never" ;;
+never) apart "share: no" "the site says share: no" ;;
 setuid) apart "a setuid runtime" "the runtime is installed setuid" ;;
 esac
 if [[ $share == auto && -n $complete ]]; then

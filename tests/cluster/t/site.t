@@ -56,12 +56,12 @@ equal "a fault: batch jobs run" ran "$(alice bash -c "./submit -w n1 -o out --wr
 
 site <<'YAML'
 runtime:
-  share: never
+  share: no
 YAML
 if [[ $share == auto ]]; then
     told=$(alice srun -v -w n1 -n2 --container-image=/images/a.sif true 2>&1 | grep '^berth: ')
     equal "the next step goes by the corrected file" \
-        "berth: n1: note: image '/images/a.sif': a container for each of 2 tasks: the site says share: never" "$told"
+        "berth: n1: note: image '/images/a.sif': a container for each of 2 tasks: the site says share: no" "$told"
 fi
 
 on n1 root chmod 666 "$yaml"
@@ -77,8 +77,8 @@ said "a file of a user is refused" \
 site </dev/null
 said "without the file, as always again" a "$step" cat /etc/berth-image
 site login <<'YAML'
+rules: [{default: {mpi-bind: auto}}]
 mpi:
-  default: auto
   order: [openmpi]
   glibc: refuse
 YAML
@@ -95,18 +95,9 @@ said "a preferred MPI that is none: the step ends with its place" \
     "$step" --mpi-bind mpiring
 said "a preferred MPI that is none: steps without the host's MPI run" mpich "$step" cat /etc/berth-image
 site <<'YAML'
-mpi:
-  partitions:
-    nowhere: mpihc
-YAML
-said "a partition's MPI that is none: the step ends with its place" \
-    "berth: n1: $yaml:3: mpi.partitions: 'mpihc' is not a mode, MPI stack or profile; did you mean 'mpich'?" \
-    "$step" --mpi-bind mpiring
-said "a partition's MPI that is none: steps without the host's MPI run" mpich "$step" cat /etc/berth-image
-site <<'YAML'
 rules:
   - partition: main
-    options: {mpi-bind: opempi}
+    force: {mpi-bind: opempi}
 YAML
 said "a rule's MPI that is none: the step ends with its place" \
     "berth: n1: $yaml:3: rule 1: mpi-bind: 'opempi' is not a mode, MPI stack or profile; did you mean 'openmpi'?" \
