@@ -187,7 +187,8 @@ START_TEST(every_key_is_in_the_manual)
     char text[65536];
     size_t size;
 
-    ck_assert_int_gt(asprintf(&path, "%s/man/berth.1.in", source ? source : "."), 0);
+    ck_assert_int_gt(
+        asprintf(&path, "%s/man/berth-profile.5.in", source ? source : "."), 0);
     file = fopen(path, "re");
     ck_assert_ptr_nonnull(file);
     size = fread(text, 1, sizeof(text) - 1, file);

@@ -194,7 +194,7 @@ one "the site keeps the image's C library" \
 status 1\$" --container-image=$old --container-libs=ucx true
 echo 'rules: [{default: {container-libs: auto}}]' | site n1
 equal "a default of the site's" "$both" \
-    "$(alice srun -n1 -w n1 --container-image=$old sh -c "$is_host" 2>&1)"
+    "$(alice srun -n1 -w n1 --container-image=$old sh -c "$is_host" 2>/dev/null)"
 one "which a user can switch off" "^rank 0 of 1 [^
 ]*
 status 0\$" --container-image=$old --container-libs=none /opt/t/mpich/who
