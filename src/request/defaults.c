@@ -10,13 +10,19 @@
 #include "base/environ.h"
 #include "request/components.h"
 #include "request/option.h"
+#include "request/pyxis.h"
 #include "request/wire.h"
+
+static void name_variable(const char *option, char name[BERTH_DEFAULTS_NAME])
+{
+    snprintf(name, BERTH_DEFAULTS_NAME, "BERTH_%s", option);
+    for (char *c = name; *c; c++)
+        *c = *c == '-' ? '_' : (char)toupper((unsigned char)*c);
+}
 
 void berth_defaults_name(enum berth_option_id id, char name[BERTH_DEFAULTS_NAME])
 {
-    snprintf(name, BERTH_DEFAULTS_NAME, "BERTH_%s", berth_options[id].name);
-    for (char *c = name; *c; c++)
-        *c = *c == '-' ? '_' : (char)toupper((unsigned char)*c);
+    name_variable(berth_options[id].name, name);
 }
 
 /* The value of NAME, the last in ASSIGNED, else that in ENVIRON; NULL: none. */
@@ -59,6 +65,14 @@ int berth_defaults_parse(char *const *environ, const struct berth_strvec *assign
         value = find_value(environ, assigned, name);
         if (value && *value &&
             parse((enum berth_option_id)id, value, base, &request, err) < 0)
+            return berth_err_at(err, "%s", name);
+    }
+    for (int i = 0; i < BERTH_PYXIS_COUNT; i++) {
+        char name[BERTH_DEFAULTS_NAME];
+
+        name_variable(berth_pyxis_options[i].name, name);
+        if (find_value(environ, assigned, name) &&
+            berth_pyxis_check(&berth_pyxis_options[i], err) < 0)
             return berth_err_at(err, "%s", name);
     }
     *ret = request;
