@@ -270,7 +270,6 @@ static void find_reach(const struct work *work, struct berth_inside *inside)
 {
     const char *nodes = berth_environ_value(inside->task, "SLURM_STEP_NUM_NODES");
 
-    inside->reach.apart = work->order.mpi.apart;
     inside->reach.nodes = nodes ? (unsigned int)atoi(nodes) : 1;
     inside->reach.het_step = berth_order_het_step(&work->order.step, inside->task);
     berth_namespaces_find_reach(inside->holder.pid, &inside->reach);
@@ -320,7 +319,6 @@ static void witness(const struct work *work)
 {
     struct berth_witness *it = work->witness;
     char *const *task = work->task.environment.items;
-    unsigned int apart = work->order.mpi.apart;
     const char *node = berth_environ_value(task, BERTH_TASK_NODE);
 
     if (!(it->binding.host || it->binding.fabric) || work->order.mpi.task_stderr < 0 ||
@@ -332,7 +330,7 @@ static void witness(const struct work *work)
     it->environment = task;
     it->order = &work->order;
     it->tasks = work->order.mpi.tasks;
-    it->holder = apart ? 0 : work->order.mpi.holder;
+    it->holder = work->order.mpi.holder;
     it->parent = work->order.mpi.parent;
     dup2(work->channel, STDIN_FILENO);
     dup2(work->order.mpi.task_stderr, STDERR_FILENO);

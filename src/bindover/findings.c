@@ -182,7 +182,6 @@ void berth_findings_list(const struct berth_findings *findings,
     if (findings->count > 0)
         /* How the witness sees that ranks load it (bindover/witness.h). */
         add(facts, BERTH_FINDING_WATCHED,
-            findings->apart ? "each rank while it runs, by what it has mapped"
-                            : "each rank while it runs, by the mark that the copies "
-                              "make, or what it has mapped");
+            "each rank while it runs, by the mark that the copies make, or what it has "
+            "mapped");
 }

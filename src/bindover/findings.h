@@ -18,7 +18,6 @@ struct berth_findings {
     int count;                                    /* 0: the image's own library runs */
     const struct berth_fabrics *fabrics[2]; /* of the host, under that, and its other
                                                libraries; NULL: none */
-    bool apart;                             /* each task has a container of its own */
 };
 
 /* Appends these findings to FACTS: name (plan/finding.h), text, ... The process is in

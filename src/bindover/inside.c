@@ -384,7 +384,6 @@ static void put_facts(struct programs *programs)
         .replacements = first->replacements,
         .count = first->count,
         .fabrics = {&first->fabrics, &first->libraries},
-        .apart = programs->inside->reach.apart > 0,
     };
 
     if (berth_request_is_explained(programs->inside->request))

@@ -91,45 +91,21 @@ static int wait_for(pid_t child)
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* Fork, because a process cannot change its own PID namespace, only that of its
- * children. The parent waits and ends with the status of the child. Returns 0 in the
- * child, or -1 with a sentence in ERR. */
-static int fork_below(struct berth_err *err)
-{
-    pid_t child = fork();
-
-    if (child < 0)
-        return berth_err_set(err, "cannot start a process: %s", strerror(errno));
-    if (child == 0)
-        return 0;
-    for (int number = 1; number < NSIG; number++)
-        if (number != SIGCHLD) /* signals are for the command */
-            sigaction(number, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
-    _exit(wait_for(child));
-}
-
 /* Become COMMAND in CONTAINER. Returns only if that fails: a status of step/become.h,
  * with a sentence in ERR. */
 static int become(const struct berth_container *container, char **command,
                   struct berth_err *err)
 {
     BERTH_CLOSE int directory = open_directory(container->task);
-    bool has_pid_namespace = berth_namespaces_differ(container->holder, "pid");
     char *shell[2] = {NULL};
     struct berth_become become = {.command = *command ? command : shell};
 
-    if (!berth_namespaces_differ(container->holder, "user"))
-        return berth_err_set(err, "a setuid runtime has started the container, and "
-                                  "the kernel lets no user enter that; see "
-                                  "--container-args=--userns"),
-               BERTH_REFUSED;
     adopt_affinity(container->task);
     /* The environment of the task, or if it is not known, that of the container. */
     if (adopt_environment(container->rank < 0 ? container->holder : container->task,
                           err) < 0 ||
         berth_join((struct berth_holder){container->holder, container->mounts}, err) <
-            0 ||
-        (has_pid_namespace && fork_below(err) < 0))
+            0)
         return BERTH_REFUSED;
     if (directory >= 0 && fchdir(directory) < 0)
         unsetenv("PWD"); /* the directory is gone: stay in / */

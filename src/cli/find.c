@@ -119,9 +119,8 @@ static void read_step_environment(const struct scan *scan, const struct process 
     }
 }
 
-/* Read the order of the task with the environment WANTED, which its supervisor or
- * watcher still has in the environment with which it was started. *RET stays if there
- * is none. */
+/* Read the order of the task with the environment WANTED, which its supervisor still
+ * has in the environment with which it was started. *RET stays if there is none. */
 static void read_order(const struct scan *scan, const struct berth_strvec *wanted,
                        struct berth_order *ret)
 {

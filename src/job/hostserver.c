@@ -104,15 +104,12 @@ void berth_hostcommand_list(const struct berth_hostcommand *hostcommand, pid_t h
         getsockname(hostcommand->socket, (struct sockaddr *)&address, &length) < 0)
         return;
     length -= offsetof(struct sockaddr_un, sun_path) + 1;
-    if (after) {
-        berth_environ_split(after->text, after->used, &environment);
-        path = berth_environ_value(environment.items, "PATH");
-        berth_strvec_pushf(ret, "PATH=%s:" BERTH_PROGRAM_DIRECTORY,
-                           path ? path : BERTH_PROGRAM_PATH, holder,
-                           BERTH_START_PROGRAMS);
-        berth_strvec_pushf(ret, BERTH_OUTSIDE_PLACE "=" BERTH_PROGRAM_DIRECTORY, holder,
-                           BERTH_START_PROGRAMS);
-    }
+    berth_environ_split(after->text, after->used, &environment);
+    path = berth_environ_value(environment.items, "PATH");
+    berth_strvec_pushf(ret, "PATH=%s:" BERTH_PROGRAM_DIRECTORY,
+                       path ? path : BERTH_PROGRAM_PATH, holder, BERTH_START_PROGRAMS);
+    berth_strvec_pushf(ret, BERTH_OUTSIDE_PLACE "=" BERTH_PROGRAM_DIRECTORY, holder,
+                       BERTH_START_PROGRAMS);
     berth_strvec_pushf(ret, BERTH_OUTSIDE_VARIABLE "=%.*s.%s", (int)length,
                        address.sun_path + 1, hostcommand->token);
     ret->failed |= environment.failed;
@@ -382,31 +379,14 @@ _Noreturn static void serve(const struct berth_hostcommand *offer, pid_t parent)
     _exit(EXIT_SUCCESS);
 }
 
-static int read_environment(struct berth_hostcommand *hostcommand)
-{
-    enum { MOST = 16 << 20 };
-    BERTH_BUF struct berth_buf text = {0};
-
-    if (hostcommand->environment < 0)
-        return 0;
-    if (lseek(hostcommand->environment, 0, SEEK_SET) < 0 ||
-        berth_fd_read(hostcommand->environment, MOST, &text) < 0 || text.failed)
-        return -1;
-    berth_environ_split(text.text, text.used, &hostcommand->container);
-    return hostcommand->container.failed ? -1 : 0;
-}
-
 void berth_hostcommand_serve(struct berth_hostcommand *hostcommand)
 {
     pid_t parent = getpid();
     pid_t child = fork();
-    int error = errno;
 
-    if (child == 0 && read_environment(hostcommand) == 0)
-        serve(hostcommand, parent);
-    if (child <= 0)
-        refuse_start(accept_program(hostcommand), child < 0 ? error : ENOMEM);
     if (child == 0)
-        _exit(EXIT_FAILURE);
+        serve(hostcommand, parent);
+    if (child < 0)
+        refuse_start(accept_program(hostcommand), errno);
     hostcommand->server = child > 0 ? child : 0;
 }

@@ -18,19 +18,17 @@
  * the host. */
 struct berth_hostcommand {
     const struct berth_launch *launch;
-    int socket;      /* programs connect to it; -1: none */
-    int programs;    /* the directory of the commands, which berth-init holds open
-                        (step/start.h), so that no mount is needed; -1: none */
-    pid_t server;    /* the process that answers; 0: none yet */
-    int environment; /* memory into which berth-init writes the environment of its task
-                        (run/own.h); -1: CONTAINER has it */
+    int socket;   /* programs connect to it; -1: none */
+    int programs; /* the directory of the commands, which berth-init holds open
+                     (step/start.h), so that no mount is needed; -1: none */
+    pid_t server; /* the process that answers; 0: none yet */
     struct berth_strvec container;           /* the environment of its tasks */
     char token[BERTH_HOSTCOMMAND_TOKEN + 1]; /* a program must know it */
     const sigset_t *mask;                    /* the signal mask of a task */
 };
 
 #define BERTH_HOSTCOMMAND_NONE                                                         \
-    ((struct berth_hostcommand){.socket = -1, .programs = -1, .environment = -1})
+    ((struct berth_hostcommand){.socket = -1, .programs = -1})
 
 /* Make the socket and the token for LAUNCH. *RET is BERTH_HOSTCOMMAND_NONE but for the
  * launch if the site allows no commands, the container is closed (--contain), the
@@ -39,8 +37,7 @@ void berth_hostcommand_open(const struct berth_launch *launch,
                             struct berth_hostcommand *ret);
 
 /* Append to RET the variables (NAME=VALUE) by which a task finds the commands; none
- * without a socket. HOLDER is the process of berth-init, AFTER its environment; if
- * AFTER is NULL, berth-init sets the PATH itself. */
+ * without a socket. HOLDER is the process of berth-init, AFTER its environment. */
 void berth_hostcommand_list(const struct berth_hostcommand *hostcommand, pid_t holder,
                             const struct berth_buf *after, struct berth_strvec *ret);
 

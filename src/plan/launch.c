@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes the command line of the runtime, and of berth-init, from a request. */
+/* Makes the command line of the runtime from a request. */
 
 #include "plan/launch.h"
 
@@ -135,20 +135,6 @@ void berth_launch_apart(char *const *environment, struct berth_strvec *set)
             berth_strvec_pushf(set, "%s=%s", settings[i].name, settings[i].value);
 }
 
-static void push_env(const struct berth_launch *launch, const struct berth_strvec *set,
-                     struct berth_strvec *argv)
-{
-    BERTH_STRVEC struct berth_strvec env = {0};
-
-    berth_strvec_append(&env, set);
-    berth_launch_env(launch->request, launch->terms, launch->environment, &env);
-    for (size_t i = 0; i < env.count; i++) {
-        berth_strvec_push(argv, "--env");
-        berth_strvec_push(argv, env.items[i]);
-    }
-    argv->failed |= env.failed;
-}
-
 void berth_launch_command(const struct berth_request *request, char *const *command,
                           struct berth_strvec *argv)
 {
@@ -175,32 +161,6 @@ static void push_descriptor(const char *option, int fd, struct berth_strvec *arg
     berth_strvec_pushf(argv, "%d", fd);
 }
 
-int berth_launch_init_argv(const struct berth_launch *launch,
-                           const struct berth_launch_init *init,
-                           struct berth_strvec *argv, struct berth_err *err)
-{
-    berth_strvec_push(argv, "berth-init");
-    push_option("--place", init->place, argv);
-    push_option("--prefix", init->prefix && *init->prefix ? init->prefix : NULL, argv);
-    push_descriptor("--report", init->report, argv);
-    push_descriptor("--watcher", init->watcher, argv);
-    push_descriptor("--stderr", init->task_stderr, argv);
-    push_descriptor("--programs", init->programs, argv);
-    push_descriptor("--environment", init->environment, argv);
-    push_option("--limits", init->limits, argv);
-    if (launch->request->workdir)
-        push_option("--workdir", launch->request->workdir, argv);
-    else
-        push_option("--stay", launch->directory, argv);
-    push_option("--pwd", berth_environ_value(launch->environment, "PWD"), argv);
-    push_env(launch, init->set, argv);
-    if (berth_request_is_explained(launch->request))
-        berth_strvec_push(argv, "--try");
-    berth_strvec_push(argv, "--");
-    berth_launch_command(launch->request, launch->command, argv);
-    return argv->failed ? berth_err_oom(err) : 0;
-}
-
 /* As root, the programs would have all capabilities, and root's home. */
 static void push_outer(const struct berth_launch *launch, struct berth_strvec *argv)
 {
@@ -222,8 +182,7 @@ static void push_args(const struct berth_launch *launch, struct berth_strvec *ar
     argv->failed |= args->failed;
 }
 
-static int push_runtime(const struct berth_launch *launch,
-                        const struct berth_strvec *binds, struct berth_strvec *argv,
+static int push_runtime(const struct berth_launch *launch, struct berth_strvec *argv,
                         struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec devices = {0};
@@ -247,22 +206,19 @@ static int push_runtime(const struct berth_launch *launch,
         push_mounts(launch->mounts, argv, err) < 0 ||
         push_mounts(launch->fabric, argv, err) < 0)
         return -1;
-    for (size_t i = 0; binds && i + 1 < binds->count; i += 2)
-        push_mount(binds->items[i], binds->items[i + 1], BERTH_MOUNT_RO, argv);
     push_pmi_mounts(launch, argv);
     push_args(launch, argv);
-    berth_strvec_push(argv, launch->request->image);
     return 0;
 }
 
-int berth_launch_argv(const struct berth_launch *launch,
-                      const struct berth_strvec *binds, const char *init, int handover,
-                      struct berth_strvec *argv, struct berth_err *err)
+int berth_launch_own_argv(const struct berth_launch *launch, struct berth_strvec *argv,
+                          struct berth_err *err)
 {
-    if (push_runtime(launch, binds, argv, err) < 0)
+    if (push_runtime(launch, argv, err) < 0)
         return -1;
-    berth_strvec_push(argv, init);
-    push_descriptor("--handover", handover, argv);
+    push_option("--pwd", launch->request->workdir, argv);
+    berth_strvec_push(argv, launch->request->image);
+    berth_launch_command(launch->request, launch->command, argv);
     return argv->failed ? berth_err_oom(err) : 0;
 }
 
@@ -280,8 +236,9 @@ int berth_launch_holder_argv(const struct berth_launch *launch, const char *init
                              int tasks, int ready, int inner, struct berth_strvec *argv,
                              struct berth_err *err)
 {
-    if (push_runtime(launch, NULL, argv, err) < 0)
+    if (push_runtime(launch, argv, err) < 0)
         return -1;
+    berth_strvec_push(argv, launch->request->image);
     berth_launch_hold(init, tasks, ready, inner, argv);
     return argv->failed ? berth_err_oom(err) : 0;
 }

@@ -30,35 +30,11 @@ struct berth_launch {
                                  (step/outer.h) */
 };
 
-/* Append to ARGV the words that start the runtime, which starts berth-init, at the path
- * INIT, in the container. berth-init reads its own words from descriptor HANDOVER
- * (step/handover.h). BINDS (NULL: none) has the files of the host's MPI to mount over
- * files of the image: host path, path in the image, ... Returns 0, or -1 with a
- * sentence in ERR if a mount cannot be parsed. */
-int berth_launch_argv(const struct berth_launch *launch,
-                      const struct berth_strvec *binds, const char *init, int handover,
-                      struct berth_strvec *argv, struct berth_err *err);
-
-/* More for berth-init in a container of one task. Borrows everything. A descriptor is
- * -1 if there is none. */
-struct berth_launch_init {
-    const char *place;              /* node and image, in messages */
-    const char *prefix;             /* the site's option_prefix, for messages */
-    const char *limits;             /* of step/limits.h */
-    const struct berth_strvec *set; /* NAME=VALUE, wins over the image's environment */
-    int report;                     /* for berth_report() */
-    int watcher;                    /* of run/watcher.h */
-    int task_stderr;
-    int programs;    /* the directory of job/hostserver.h */
-    int environment; /* memory for the environment of the task */
-};
-
-/* Append to ARGV the words of berth-init for the user's command, which berth-init
- * executes, or only looks up if REQUEST has --container-explain. Returns 0, or -1 when
- * out of memory. */
-int berth_launch_init_argv(const struct berth_launch *launch,
-                           const struct berth_launch_init *init,
-                           struct berth_strvec *argv, struct berth_err *err);
+/* Append to ARGV the words that start the runtime with the user's command in a
+ * container of its own. Returns 0, or -1 with a sentence in ERR if a mount cannot be
+ * parsed. */
+int berth_launch_own_argv(const struct berth_launch *launch, struct berth_strvec *argv,
+                          struct berth_err *err);
 
 /* Append to ARGV the words that start the runtime with berth-init as the holder of a
  * container that tasks join. The holder ends at end of file on descriptor TASKS, and

@@ -54,7 +54,6 @@ static const struct berth_field mpi_fields[] = {
     {"mounts", BERTH_FIELD_NUMBER, MEMBER(mpi.mounts)},
     {"parent", BERTH_FIELD_NUMBER, MEMBER(mpi.parent)},
     {"tasks", BERTH_FIELD_NUMBER, MEMBER(mpi.tasks)},
-    {"apart", BERTH_FIELD_NUMBER, MEMBER(mpi.apart)},
     {"seconds", BERTH_FIELD_NUMBER, MEMBER(mpi.seconds)},
     {"stderr-fd", BERTH_FIELD_DESCRIPTOR, MEMBER(mpi.task_stderr)},
     {"directory", BERTH_FIELD_TEXT, MEMBER(mpi.directory)},

@@ -58,7 +58,6 @@ struct berth_order_mpi {
     unsigned int mounts; /* inode of its mount namespace */
     pid_t parent;        /* the parent of the tasks */
     unsigned int tasks;  /* the number of tasks of the step on this node */
-    unsigned int apart;  /* as in mpi/reach.h */
     int seconds;         /* that are left for berth-mpi */
     int task_stderr;     /* descriptor; -1: none */
     char *directory;     /* working directory of the task; NULL: removed */

@@ -177,8 +177,7 @@ static int list_words(const struct berth_launch *given, struct berth_explain *ex
     struct berth_launch launch = *given;
 
     if (explain->apart)
-        return berth_launch_argv(&launch, &explain->binding.binds, "berth-init", -1,
-                                 &explain->words, err);
+        return berth_launch_own_argv(&launch, &explain->words, err);
     launch.is_outer = is_outer(given, explain);
     return berth_launch_holder_argv(&launch, "berth-init", -1, -1, -1, &explain->words,
                                     err);

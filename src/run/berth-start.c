@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* berth-start: berth-task becomes this program when it has more to do than to join. The
  * first task of a step on a node starts the container here, and joins it as all others
- * do. Where a container cannot be joined, each task becomes a runtime; the runtime
- * starts berth-init, and berth-init becomes the command. */
+ * do. Where a container cannot be joined, each task becomes a runtime that runs the
+ * command. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,12 +16,12 @@
 #include "plan/launch.h"
 #include "plan/order.h"
 #include "step/runtime.h"
+#include "step/start.h"
 #include "step/signature.h"
 #include "step/become.h"
 #include "step/program.h"
 #include "step/rendezvous.h"
 #include "run/jobserver.h"
-#include "run/own.h"
 #include "run/prepare.h"
 #include "run/supervisor.h"
 #include "run/account.h"
@@ -59,15 +59,9 @@ static void print_notices(struct berth_task *task,
                                   .binding = &task->binding,
                                   .apart = why};
     bool prints = task->order.step.prints_component;
-    struct berth_launch launch;
-    struct berth_err err;
 
     if (prints && berth_request_is_explained(&task->order.request))
-        return;              /* the account says it */
-    if (rendezvous && why) { /* no task may have listed the devices yet */
-        berth_prepare(task, &launch, &err);
-        notice.runtime = task->runtime;
-    }
+        return; /* the account says it */
     if (rendezvous)
         berth_notice_print(&notice);
     if (prints && task->order.record)
@@ -97,18 +91,14 @@ static int verify(const struct berth_task *task, unsigned int seconds,
     return berth_signature_check(&signature, err);
 }
 
-/* In the first task: start the container, or let each task start its own. */
+/* In the first task: start the container. */
 static void start(struct berth_task *task, struct berth_rendezvous *rendezvous)
 {
-    const char *why = berth_rendezvous_why_forbidden(rendezvous);
     struct berth_err err;
 
     if (verify(task, berth_rendezvous_limit(rendezvous),
                berth_rendezvous_deadline(rendezvous), &err) < 0)
         berth_rendezvous_fail(rendezvous, &err);
-    else if (why && !berth_request_looks_inside(&task->order.request) &&
-             !berth_request_is_explained(&task->order.request))
-        berth_rendezvous_separate(rendezvous, why, &err);
     else
         start_container(task, rendezvous);
 }
@@ -145,19 +135,76 @@ static bool gives_account(const struct berth_task *task, bool is_first)
            berth_request_is_explained(&task->order.request);
 }
 
+/* Tell the MPI of the program that it cannot read the memory of others on this node. */
+static int set_apart(const struct berth_task *task, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec set = {0};
+
+    berth_launch_apart(task->environment, &set);
+    for (size_t i = 0; i < set.count; i++)
+        if (putenv(berth_steal(&set.items[i])) < 0)
+            return berth_err_oom(err);
+    return set.failed ? berth_err_oom(err) : 0;
+}
+
+/* Unset what the site unsets, and set what the site and --container-env set: a runtime
+ * sets a variable with its prefix after those of the image. */
+static int set_environment(const struct berth_task *task, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec asked = {0};
+    BERTH_STRVEC struct berth_strvec set = {0};
+
+    berth_launch_env(&task->order.request, &task->order.terms, task->environment,
+                     &asked);
+    for (size_t i = 0; i < asked.count; i++) {
+        if (!strchr(asked.items[i], '=')) {
+            unsetenv(asked.items[i]);
+            continue;
+        }
+        berth_strvec_pushf(&set, "APPTAINERENV_%s", asked.items[i]);
+        berth_strvec_pushf(&set, "SINGULARITYENV_%s", asked.items[i]);
+    }
+    for (size_t i = 0; i < set.count; i++)
+        if (putenv(berth_steal(&set.items[i])) < 0)
+            return berth_err_oom(err);
+    return asked.failed || set.failed ? berth_err_oom(err) : 0;
+}
+
+/* Become a runtime that runs the command in a container of this task alone. Returns as
+ * run(). */
+static int run_own(struct berth_task *task, struct berth_err *err)
+{
+    const struct berth_order *order = &task->order;
+    bool has_others = order->container.others > 0 || order->container.hosts > 0;
+    bool may_use_mpi = has_others
+                           ? !berth_request_mpi_declined(&order->request)
+                           : !berth_request_mpi_is(&order->request, BERTH_MODE_OFF);
+    BERTH_STRVEC struct berth_strvec argv = {0};
+    struct berth_launch launch;
+
+    if (berth_prepare(task, &launch, err) < 0 ||
+        berth_launch_own_argv(&launch, &argv, err) < 0 ||
+        (may_use_mpi && set_apart(task, err) < 0) || set_environment(task, err) < 0)
+        return -1;
+    if (order->report >= 0)
+        fcntl(order->report, F_SETFD, FD_CLOEXEC);
+    return berth_start_become(&launch, argv.items, err);
+}
+
 /* Run the command in a container of this task alone; WHY: the reason. Returns as run().
  */
 static int run_apart(struct berth_task *task, const struct berth_rendezvous *rendezvous,
                      bool is_first, const char *why, struct berth_err *err)
 {
-    int status;
-
-    if (!gives_account(task, is_first))
-        return berth_own_become(task, rendezvous, err);
-    if (write_account(task, rendezvous, why, err) < 0)
+    if (berth_task_check_launch(task, "each task has a container of its own", err) < 0)
         return -1;
-    status = berth_own_try(task, rendezvous, err);
-    return status == 0 ? berth_account_print(&task->account, err) : status;
+    if (!berth_request_is_explained(&task->order.request))
+        return run_own(task, err);
+    if (!gives_account(task, is_first))
+        return 0;
+    return write_account(task, rendezvous, why, err) < 0
+               ? -1
+               : berth_account_print(&task->account, err);
 }
 
 /* Run the command in the container of the rendezvous. Returns as run(). */
@@ -216,21 +263,6 @@ static int run_shared(struct berth_task *task, struct berth_err *err)
     }
 }
 
-/* Tell the MPI of a program on the host that programs in images on this node cannot
- * read its memory. */
-static int set_variables(const struct berth_task *task, struct berth_err *err)
-{
-    BERTH_STRVEC struct berth_strvec set = {0};
-
-    if (task->order.container.others > 0 &&
-        !berth_request_mpi_declined(&task->order.request))
-        berth_launch_apart(task->environment, &set);
-    for (size_t i = 0; i < set.count; i++)
-        if (putenv(berth_steal(&set.items[i])) < 0)
-            return berth_err_oom(err);
-    return set.failed ? berth_err_oom(err) : 0;
-}
-
 /* Run a line of --multi-prog that has no image, on the host, as slurmstepd would.
  * Returns as run(). */
 static int run_on_host(const struct berth_task *task, struct berth_err *err)
@@ -242,7 +274,8 @@ static int run_on_host(const struct berth_task *task, struct berth_err *err)
     for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)
         if (given[i] >= 0)
             fcntl(given[i], F_SETFD, FD_CLOEXEC);
-    if (set_variables(task, err) < 0)
+    if (order->container.others > 0 && !berth_request_mpi_declined(&order->request) &&
+        set_apart(task, err) < 0)
         return -1;
     execvp(task->command[0], task->command);
     number = errno;

@@ -22,7 +22,6 @@ struct berth_inject {
         *launch;             /* the request, the command and the environment */
     const char *environment; /* of the holder, in the form of /proc/PID/environ */
     size_t count;            /* bytes of it */
-    unsigned int apart;      /* as in mpi/reach.h */
     struct berth_deadline *deadline;
     int task_stderr;                /* standard error of a task; -1: none */
     unsigned int tasks;             /* of the step on this node */

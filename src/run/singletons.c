@@ -204,6 +204,31 @@ static void watch(const struct berth_singletons *it, const struct stat *task_std
     }
 }
 
+char *berth_singletons_predict(const struct berth_inject *inject)
+{
+    BERTH_REQUEST struct berth_request request = {0};
+    struct berth_launch launch = *inject->launch;
+    struct berth_inject copy = *inject;
+    struct berth_injected injected = {0};
+    const char *text = NULL;
+    struct berth_err why;
+    char *warning = NULL;
+
+    if (berth_request_merge(&request, launch.request, &why) < 0 ||
+        berth_request_put(&request, BERTH_OPTION_MPI, "hybrid", &why) < 0 ||
+        (request.libs &&
+         berth_request_put(&request, BERTH_OPTION_LIBS, BERTH_NONE, &why) < 0))
+        return NULL;
+    launch.request = &request;
+    copy.launch = &launch;
+    text =
+        berth_inject(&copy, &injected, &why) < 0 ? why.text : injected.binding.warning;
+    if (text && asprintf(&warning, "if the program uses MPI: %s", text) < 0)
+        warning = NULL;
+    berth_injected_fini(&injected);
+    return warning;
+}
+
 void berth_singletons_watch(const struct berth_singletons *singletons,
                             struct berth_inject_witness *ret)
 {

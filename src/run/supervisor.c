@@ -26,7 +26,7 @@
 #include "step/limits.h"
 #include "step/namespaces.h"
 #include "job/hostserver.h"
-#include "run/precheck.h"
+#include "run/apart.h"
 #include "run/serving.h"
 #include "run/singletons.h"
 
@@ -56,8 +56,8 @@ struct supervisor {
                         closed */
     bool tasks_ended;
     bool runtime_ended;
-    unsigned int apart; /* how many tasks start a container each; 0: tasks share one */
-    pid_t parent;       /* of the tasks */
+    bool is_apart; /* each task starts a container of its own */
+    pid_t parent;  /* of the tasks */
     struct berth_hostcommand hostcommand;
     struct berth_inject_witness
         watchers[2];      /* of the host's libraries; of singletons */
@@ -92,7 +92,7 @@ static void predict_own_mpi(const struct berth_inject *inject,
 {
     if (berth_request_is_explained(inject->launch->request) &&
         !inject->launch->request->mpi && berth_singletons_wanted(inject->launch))
-        binding->warning = berth_precheck_own(inject);
+        binding->warning = berth_singletons_predict(inject);
 }
 
 /* List the variables that tell MPI libraries that there is no outer user namespace, and
@@ -104,11 +104,9 @@ static int list_settings(const struct supervisor *supervisor, pid_t holder,
 {
     const struct berth_launch *launch = supervisor->launch;
 
-    if (*supervisor->no_cma.text && !supervisor->apart &&
-        !berth_request_mpi_declined(launch->request))
+    if (*supervisor->no_cma.text && !berth_request_mpi_declined(launch->request))
         berth_launch_apart(launch->environment, ret);
-    if (!supervisor->apart)
-        berth_hostcommand_list(&supervisor->hostcommand, holder, after, ret);
+    berth_hostcommand_list(&supervisor->hostcommand, holder, after, ret);
     return ret->failed ? berth_err_oom(err) : 0;
 }
 
@@ -122,7 +120,6 @@ static int inject(struct supervisor *supervisor, struct berth_holder holder,
         .launch = supervisor->launch,
         .environment = after->text,
         .count = after->used,
-        .apart = supervisor->apart,
         .deadline = berth_rendezvous_deadline(supervisor->rendezvous),
         .task_stderr = supervisor->task_stderr,
         .tasks = berth_rendezvous_tasks(supervisor->rendezvous),
@@ -139,32 +136,6 @@ static int inject(struct supervisor *supervisor, struct berth_holder holder,
         injected->witness = (struct berth_inject_witness){0};
     }
     return name_refusal(supervisor, result, err);
-}
-
-/* Nothing can be mounted in the containers, WHY: check the image's MPI, or refuse. */
-static int precheck(struct supervisor *supervisor, const char *why,
-                    struct berth_injected *injected, struct berth_err *err)
-{
-    const struct berth_request *request = supervisor->launch->request;
-    struct berth_precheck precheck = {
-        .launch = supervisor->launch,
-        .why = why,
-        .apart = supervisor->apart,
-        .mask = &supervisor->mask,
-        .seconds = berth_rendezvous_limit(supervisor->rendezvous),
-        .deadline = berth_rendezvous_deadline(supervisor->rendezvous)};
-
-    if (!berth_request_looks_inside(request))
-        return 0;
-    if (berth_request_mpi_must_host(request) || berth_request_names_libs(request))
-        return name_refusal(
-            supervisor,
-            berth_err_set(
-                err, "%s, so nothing can be mounted in its containers; %s", why,
-                berth_request_mpi_must_host(request) ? "choose --mpi-bind=hybrid"
-                                                     : "leave --container-libs out"),
-            err);
-    return name_refusal(supervisor, berth_precheck(&precheck, injected, err), err);
 }
 
 /* Write the binding into the rendezvous, for the tasks. AFTER is the environment of the
@@ -224,21 +195,23 @@ static void close_mounts(struct supervisor *supervisor)
     supervisor->mounts = -1;
 }
 
-/* Let each task start a container of its own, WHY. The container of HOLDER was only for
- * an inspection of the image, and ends. */
-static int separate(struct supervisor *supervisor, struct berth_holder holder,
-                    const struct berth_buf *after, const char *why,
-                    struct berth_err *err)
+/* Let each task start a container of its own, WHY. That of the supervisor, which showed
+ * it, ends. */
+static int separate(struct supervisor *supervisor, const struct berth_buf *after,
+                    const char *why, struct berth_err *err)
 {
     struct berth_injected injected = {0};
-    int result = 0;
+    const struct berth_apart apart = {
+        .launch = supervisor->launch,
+        .holder = supervisor->holder.pid,
+        .tasks = berth_rendezvous_tasks(supervisor->rendezvous),
+        .why = why};
+    int result = berth_apart_settle(&apart, &injected.binding, err);
 
-    supervisor->apart = berth_rendezvous_tasks(supervisor->rendezvous);
-    if (berth_namespaces_differ(holder.pid, "user"))
-        result = inject(supervisor, holder, after, &injected, err);
-    else
-        result = precheck(supervisor, why, &injected, err);
-    berth_kill_holder(holder);
+    supervisor->is_apart = true;
+    name_refusal(supervisor, result, err);
+    if (supervisor->holder.pid)
+        berth_kill_holder(supervisor->holder);
     close_mounts(supervisor);
     if (result == 0)
         result = share_binding(supervisor, after, &injected, err);
@@ -267,7 +240,7 @@ static int find_outer(struct supervisor *supervisor, struct berth_err *err)
         &supervisor->launch->order->container;
     struct berth_outer *outer;
 
-    if (geteuid() == 0 || berth_rendezvous_why_forbidden(supervisor->rendezvous))
+    if (geteuid() == 0)
         return 0;
     if (container->hosts > 0)
         berth_err_set(&supervisor->no_cma, "%s", mixed);
@@ -340,8 +313,7 @@ static bool start_in_job(struct supervisor *supervisor, struct berth_holder *ret
     if (!launch->order || !launch->order->job ||
         berth_request_is_explained(launch->request))
         return false;
-    why = berth_order_why_step(launch->order,
-                               berth_rendezvous_why_forbidden(supervisor->rendezvous));
+    why = berth_order_why_step(launch->order, NULL);
     if (why) {
         berth_err_set(err, "%s", why);
         return false;
@@ -389,15 +361,16 @@ static int start_container(struct supervisor *supervisor, struct berth_err *err)
     const char *why = berth_rendezvous_why_forbidden(supervisor->rendezvous);
     struct berth_holder holder;
 
+    if (why)
+        return separate(supervisor, &after, why, err);
     if (find_outer(supervisor, err) < 0 ||
         (!start_in_job(supervisor, &holder, &after) &&
          start_own(supervisor, &holder, &after, err) < 0))
         return -1;
     supervisor->holder = holder;
     supervisor->mounts = berth_holder_open(holder);
-    if (!why)
-        why = berth_join_why_not(holder.pid);
-    return why ? separate(supervisor, holder, &after, why, err)
+    why = berth_join_why_not(holder.pid);
+    return why ? separate(supervisor, &after, why, err)
                : make_ready(supervisor, holder, &after, err);
 }
 
@@ -491,7 +464,7 @@ static void stay(struct supervisor *supervisor)
         await_change(supervisor, both_ended ? BERTH_SERVERS_ROUND_MS : LOOK_AGAIN_MS);
     }
     berth_servers_tidy(&supervisor->servers);
-    if (!supervisor->holder.pid)
+    if (!supervisor->holder.pid && !supervisor->is_apart)
         berth_remains_clear(supervisor->launch->runtime);
     while (!supervisor->tasks_ended)
         await_change(supervisor, -1);
@@ -515,7 +488,7 @@ static void watch_singletons(struct supervisor *supervisor)
 {
     const struct berth_singletons singletons = {
         .launch = supervisor->launch,
-        .holder = supervisor->apart ? 0 : supervisor->holder.pid,
+        .holder = supervisor->is_apart ? 0 : supervisor->holder.pid,
         .parent = supervisor->parent,
         .task_stderr = supervisor->task_stderr};
 
@@ -530,7 +503,7 @@ static void watch_serving(struct supervisor *supervisor)
 {
     const struct berth_job_answer *job = &supervisor->job;
 
-    if (!supervisor->apart)
+    if (!supervisor->is_apart)
         berth_serving_begin(&supervisor->serving, supervisor->launch,
                             job->holder.pid ? job->holder.pid : supervisor->holder.pid);
 }
@@ -546,7 +519,7 @@ static void run(void *data)
     berth_hostcommand_open(supervisor->launch, &supervisor->hostcommand);
     supervisor->hostcommand.mask = &supervisor->mask;
     supervisor->start.programs = supervisor->hostcommand.programs;
-    berth_limits_raise(NULL);
+    berth_limits_raise();
     berth_limits_set_cpus(berth_rendezvous_cpus(supervisor->rendezvous));
     supervisor->rendezvous->memory = MEMORY;
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0,

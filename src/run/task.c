@@ -98,29 +98,29 @@ struct berth_rendezvous berth_task_rendezvous(const struct berth_task *task)
                                      .ended = order->ended};
 }
 
-/* Refuse --mpi-bind=launch where the container has no srun (job/hostserver.h),
- * with which the mpirun starts its daemons.
- */
-static int check_launch(const struct berth_order *order, struct berth_err *err)
+int berth_task_check_launch(const struct berth_task *task, const char *why,
+                            struct berth_err *err)
 {
-    const char *inside = order->terms.inside;
-    const char *why = NULL;
-
-    if (!berth_request_mpi_is(&order->request, BERTH_MODE_LAUNCH))
-        return 0;
-    if (!order->step.nodes)
-        why = "berth run is not a step of Slurm";
-    else if (order->is_closed)
-        why = "--contain or --containall closes the container";
-    else if (inside && strcmp(inside, "none") == 0)
-        why = "the site denies it (inside: none)";
-    if (!why)
+    if (!why || !berth_request_mpi_is(&task->order.request, BERTH_MODE_LAUNCH))
         return 0;
     return berth_err_set(err,
                          "--mpi-bind=launch: the image gets no srun, with which its "
                          "mpirun starts daemons: %s; let srun start the ranks "
                          "(--mpi-bind=hybrid), or stay on one node (--mpi-bind=local)",
                          why);
+}
+
+/* Why the container has no srun (job/hostserver.h); NULL: it has. */
+static const char *why_no_srun(const struct berth_order *order)
+{
+    const char *inside = order->terms.inside;
+
+    if (!order->step.nodes)
+        return "berth run is not a step of Slurm";
+    if (order->is_closed)
+        return "--contain or --containall closes the container";
+    return inside && strcmp(inside, "none") == 0 ? "the site denies it (inside: none)"
+                                                 : NULL;
 }
 
 int berth_task_hide_launcher(struct berth_task *task, struct berth_err *err)
@@ -131,7 +131,7 @@ int berth_task_hide_launcher(struct berth_task *task, struct berth_err *err)
 
     if (!berth_request_starts_mpirun(&task->order.request))
         return 0;
-    if (check_launch(&task->order, err) < 0)
+    if (berth_task_check_launch(task, why_no_srun(&task->order), err) < 0)
         return -1;
     if (fd >= 0 && fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode))
         close(fd);

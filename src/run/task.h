@@ -38,6 +38,11 @@ int berth_task_read(struct berth_task *task, char **argv, struct berth_err *err)
  * with a sentence in ERR. */
 int berth_task_hide_launcher(struct berth_task *task, struct berth_err *err);
 
+/* Refuse --mpi-bind=launch, whose mpirun starts daemons with srun, if the image gets no
+ * srun, WHY (NULL: it gets one). Returns 0, or -1 with a sentence in ERR. */
+int berth_task_check_launch(const struct berth_task *task, const char *why,
+                            struct berth_err *err);
+
 /* Print ERR once for the step on this node, with the site's spelling of options. */
 void berth_task_fail(const struct berth_task *task, struct berth_err *err);
 

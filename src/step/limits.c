@@ -10,19 +10,15 @@
 static const int resources[] = {RLIMIT_AS, RLIMIT_CPU, RLIMIT_DATA, RLIMIT_FSIZE,
                                 RLIMIT_NPROC};
 
-void berth_limits_raise(struct berth_buf *ret_were)
+void berth_limits_raise(void)
 {
     for (size_t i = 0; i < sizeof(resources) / sizeof(*resources); i++) {
         struct rlimit limit;
-        rlim_t soft;
 
         if (getrlimit(resources[i], &limit) < 0 || limit.rlim_cur == limit.rlim_max)
             continue;
-        soft = limit.rlim_cur;
         limit.rlim_cur = limit.rlim_max;
-        if (setrlimit(resources[i], &limit) == 0 && ret_were)
-            berth_buf_addf(ret_were, "%d=%llu,", resources[i],
-                           (unsigned long long)soft);
+        setrlimit(resources[i], &limit);
     }
 }
 

@@ -9,14 +9,13 @@
  * slurm.conf(5)). These limits are for the application: a runtime reserves more memory
  * than a login node may allow, has many threads, and the program that serves an image
  * uses CPU time as long as the application runs. berth_limits_raise() raises them to
- * their hard limits and appends the old ones to RET_WERE (may be NULL), for
- * berth_limits_restore(). */
-void berth_limits_raise(struct berth_buf *ret_were);
-void berth_limits_restore(const char *were);
+ * their hard limits. */
+void berth_limits_raise(void);
 
 /* Append all soft limits to RET, for berth_limits_restore() in another process, which
  * keeps below its hard limits. */
 void berth_limits_list(struct berth_buf *ret);
+void berth_limits_restore(const char *were);
 
 /* Slurm binds a task to some of the step's CPUs. Let the calling process, which serves
  * all tasks, run on CPUS, or, if the cpuset of the step has none of these, on all CPUs

@@ -357,9 +357,9 @@ const char *berth_rendezvous_why_forbidden(const struct berth_rendezvous *rendez
     return rendezvous->page->forbidden ? rendezvous->page->why.text : NULL;
 }
 
-bool berth_rendezvous_set_unpacked(const struct berth_rendezvous *rendezvous)
+void berth_rendezvous_set_unpacked(const struct berth_rendezvous *rendezvous)
 {
-    return !atomic_exchange(&rendezvous->page->unpacked, true);
+    atomic_store(&rendezvous->page->unpacked, true);
 }
 
 bool berth_rendezvous_is_unpacked(const struct berth_rendezvous *rendezvous)

@@ -124,9 +124,8 @@ berth_rendezvous_state(const struct berth_rendezvous *rendezvous);
  * STARTING nevertheless: a container may be needed for an inspection. */
 const char *berth_rendezvous_why_forbidden(const struct berth_rendezvous *rendezvous);
 
-/* Record that the runtime of a container of this slot has unpacked its image. Returns
- * true for the first call. */
-bool berth_rendezvous_set_unpacked(const struct berth_rendezvous *rendezvous);
+/* Record that the runtime of the container of this slot has unpacked its image. */
+void berth_rendezvous_set_unpacked(const struct berth_rendezvous *rendezvous);
 bool berth_rendezvous_is_unpacked(const struct berth_rendezvous *rendezvous);
 
 /* A task becomes its command without the host's LD_LIBRARY_PATH (DROPPED), or does not

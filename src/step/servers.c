@@ -94,20 +94,8 @@ static int each(const struct berth_servers *servers,
 {
     const pid_t parents[] = {servers->reaper, servers->runtime};
 
-    if (!servers->reaper)
-        return berth_processes_each(function, data);
     return berth_processes_each_child(
         parents, servers->runtime == servers->reaper ? 1 : 2, function, data);
-}
-
-static bool count_ours(const struct berth_process *process, void *servers)
-{
-    return is_ours(process, servers);
-}
-
-int berth_servers_count(struct berth_servers *servers)
-{
-    return each(servers, count_ours, servers);
 }
 
 /* Trace the threads of PID that are not traced yet. Returns how many. */

@@ -17,7 +17,7 @@
 struct berth_servers {
     pid_t runtime; /* the process that starts them */
     pid_t reaper;  /* the process that inherits those that detach themselves
-                      (PR_SET_CHILD_SUBREAPER); 0: not known */
+                      (PR_SET_CHILD_SUBREAPER) */
     char *socket;  /* the socket that the runtime inherits, as in base/opened.h; NULL:
                       none */
     struct berth_strvec
@@ -49,9 +49,6 @@ void berth_servers_usage(pid_t holder, struct berth_servers_usage *ret);
 
 /* Trace the servers that run now. Returns how many were not traced before. */
 int berth_servers_seize(struct berth_servers *servers);
-
-/* Returns how many servers run, traced or not. */
-int berth_servers_count(struct berth_servers *servers);
 
 /* Wait for a child of the calling process that has ended, without blocking; *RET_STATUS
  * (may be NULL) is its status. Lets traced servers that have stopped go on: they get

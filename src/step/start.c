@@ -67,7 +67,7 @@ static void detach(const struct berth_start *start, const int descriptors[DESCRI
     setpgid(0, 0);
     if (start->mask)
         sigprocmask(SIG_SETMASK, start->mask, NULL);
-    berth_limits_raise(NULL);
+    berth_limits_raise();
 }
 
 _Noreturn static void run(const struct berth_start *start, char *const *argv,

@@ -22,12 +22,6 @@
 
 extern char **environ;
 
-/* An inspection, and where its result goes. */
-struct inspecting {
-    const struct berth_temporary_inspection *inspection;
-    struct berth_buf *ret;
-};
-
 /* In the child: enter the container, inspect it, and write `+` and the result, or `-`
  * and a sentence. Programs of the image that it starts inherit no descriptor of berth,
  * and not the user's terminal. */
@@ -69,10 +63,11 @@ static int read_answer(int fd, struct berth_buf *ret, struct berth_err *err)
     return ret->failed ? berth_err_oom(err) : 0;
 }
 
-static int enter(void *data, struct berth_holder holder,
-                 const struct berth_buf *variables, struct berth_err *err)
+/* Inspect the container of HOLDER, whose environment is VARIABLES. */
+static int enter(const struct berth_temporary_inspection *inspection,
+                 struct berth_holder holder, const struct berth_buf *variables,
+                 struct berth_buf *ret, struct berth_err *err)
 {
-    const struct inspecting *it = data;
     BERTH_STRVEC struct berth_strvec env = {0};
     pid_t child;
     int answer[2];
@@ -85,11 +80,11 @@ static int enter(void *data, struct berth_holder holder,
         return berth_err_set(err, "cannot make a pipe: %s", strerror(errno));
     child = fork();
     if (child == 0)
-        run(it->inspection, holder, &env, answer[1]);
+        run(inspection, holder, &env, answer[1]);
     close(answer[1]);
     result = child < 0
                  ? berth_err_set(err, "cannot start a process: %s", strerror(errno))
-                 : read_answer(answer[0], it->ret, err);
+                 : read_answer(answer[0], ret, err);
     close(answer[0]);
     berth_run_wait(child);
     return result;
@@ -103,13 +98,18 @@ int berth_temporary_inspect(const struct berth_temporary_inspection *inspection,
                                   .directory = ".",
                                   .request = &request,
                                   .environment = environ};
-    struct inspecting it = {inspection, ret};
+    BERTH_BUF struct berth_buf variables = {0};
     struct berth_deadline deadline;
-    struct berth_temporary container = {.launch = &launch,
-                                        .seconds = inspection->seconds,
-                                        .deadline = &deadline,
-                                        .run = enter,
-                                        .data = &it};
+    struct berth_start start = {.launch = &launch,
+                                .programs = -1,
+                                .inner = -1,
+                                .log = -1,
+                                .answer = -1,
+                                .seconds = inspection->seconds,
+                                .deadline = &deadline};
+    struct berth_holder holder;
+    int result = -1;
+    int tasks[2];
 
     request.image = strdup(inspection->image);
     berth_strvec_push(&request.args, "--userns");
@@ -118,31 +118,13 @@ int berth_temporary_inspect(const struct berth_temporary_inspection *inspection,
         "--pid"); /* the user's processes are hidden from programs of the image */
     if (!request.image || request.args.failed)
         return berth_err_oom(err);
-    berth_deadline_begin(&deadline, inspection->seconds);
-    return berth_temporary(&container, err);
-}
-
-int berth_temporary(const struct berth_temporary *it, struct berth_err *err)
-{
-    BERTH_BUF struct berth_buf variables = {0};
-    struct berth_start start = {.launch = it->launch,
-                                .programs = -1,
-                                .inner = -1,
-                                .log = -1,
-                                .answer = -1,
-                                .mask = it->mask,
-                                .seconds = it->seconds,
-                                .deadline = it->deadline};
-    struct berth_holder holder;
-    int result = -1;
-    int tasks[2];
-
     if (pipe2(tasks, O_CLOEXEC) < 0)
         return berth_err_set(err, "cannot make a pipe: %s", strerror(errno));
+    berth_deadline_begin(&deadline, inspection->seconds);
     start.tasks = tasks[0];
     if (berth_start(&start, err) == 0 &&
         berth_start_await(&start, &holder, &variables, err) == 0)
-        result = it->run(it->data, holder, &variables, err);
+        result = enter(inspection, holder, &variables, ret, err);
     close(tasks[1]); /* berth-init ends, and then the runtime */
     if (start.runtime && result < 0)
         kill(-start.runtime, SIGTERM);

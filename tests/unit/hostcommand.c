@@ -55,19 +55,6 @@ static bool is_closed(int program)
     return count == 0;
 }
 
-START_TEST(without_the_environment_nobody_is_kept_waiting)
-{
-    int ends[2], program;
-    struct berth_hostcommand it = offer(&program);
-
-    ck_assert_int_eq(pipe(ends), 0); /* cannot be read from its beginning */
-    it.environment = ends[0];
-    berth_hostcommand_serve(&it);
-    ck_assert(is_closed(program));
-    ck_assert_int_eq(waitpid(it.server, NULL, 0), it.server);
-}
-END_TEST
-
 START_TEST(without_a_process_nobody_is_kept_waiting)
 {
     int program;
@@ -156,7 +143,6 @@ int main(void)
 {
     TCase *tests = tcase_create("hostcommand");
 
-    tcase_add_test(tests, without_the_environment_nobody_is_kept_waiting);
     tcase_add_test(tests, without_a_process_nobody_is_kept_waiting);
     tcase_add_test(tests, without_a_descriptor_the_process_that_answers_rests);
     tcase_add_test(tests, without_notice_of_its_end_no_command_is_begun);

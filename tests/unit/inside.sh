@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # The commands of Slurm in a container: berth-inside, and the step that runs the host's for
-# it. The runtime starts berth-init where it is, and srun is a script. Speaks TAP.
+# it. There is no container (tests/unit/inimage.c), and srun is a script. Speaks TAP.
 # shellcheck disable=SC2016 # words for other shells
 
 build=$PWD
@@ -32,13 +32,6 @@ mkdir tools
 for name in cat chmod grep head ln mkdir rm rmdir sed sh sleep; do
     ln -s "$(command -v $name)" tools/$name
 done
-cat >runtime <<'END'
-#!/bin/sh
-while [ "${1#/proc/self/fd/}" = "$1" ]; do
-    shift
-done
-PATH=$IMAGE_PATH:${0%/*}/tools IMAGES=1 exec "$@"
-END
 cat >host/srun <<'END'
 #!/bin/sh
 case $1 in
@@ -56,14 +49,14 @@ await)
 esac
 END
 cp host/srun host/sbatch
-chmod +x runtime host/srun host/sbatch
-export SLURMD_NODENAME=n1 ASAN_OPTIONS=detect_leaks=0 IMAGE_PATH="$T/image"
+chmod +x host/srun host/sbatch
+export SLURMD_NODENAME=n1 ASAN_OPTIONS=detect_leaks=0 IMAGE_PATH="$T/image:$T/tools"
 
 # within POLICY COMMAND: a shell in a container of a step.
 within()
 {
-    BERTH_TASK_ORDER="1;task:runtime=$T/runtime;${1:+terms:inside=$1;}step:nodes=1;request:image=$T/a;." \
-        PATH=$T/host:$PATH "$build/tests/unit/berth-task" sh -c "$2"
+    BERTH_TASK_ORDER="1;${1:+terms:inside=$1;}step:nodes=1;request:image=$T/a;." \
+        PATH=$T/host:$PATH "$build/tests/unit/inimage" serve sh -c "$2"
 }
 # there FILE: until it is, for some ten seconds.
 await='there() { n=0; until [ -e "$1" ] || [ $((n += 1)) -gt 500 ]; do sleep 0.02; done; }; '
@@ -113,30 +106,11 @@ expect 'a command that the site does not allow, by its program' 0 \
 expect 'none' 0 'srun: not found
 unset' within none 'srun 2>&1 | sed "s/.*: srun/srun/"; echo ${BERTH_INSIDE-unset}'
 expect 'none in a container that is to be closed' 0 unset env PATH="$PATH" \
-    BERTH_TASK_ORDER="1;task:runtime=$T/runtime;step:nodes=1;request:image=$T/a&args=--containall;." \
-    "$build/tests/unit/berth-task" sh -c 'echo ${BERTH_INSIDE-unset}'
+    BERTH_TASK_ORDER="1;step:nodes=1;request:image=$T/a&args=--containall;." \
+    "$build/tests/unit/inimage" serve sh -c 'echo ${BERTH_INSIDE-unset}'
 expect 'without a step of Slurm' 0 'unset' env PATH="$PATH" \
-    BERTH_TASK_ORDER="1;task:runtime=$T/runtime;request:image=$T/a;." \
-    "$build/tests/unit/berth-task" sh -c 'echo ${BERTH_INSIDE-unset}'
-
-cat >memory.c <<'END'
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <string.h>
-
-int memfd_create(const char *name, unsigned int flags)
-{
-    int (*libc)(const char *, unsigned int) = dlsym(RTLD_NEXT, "memfd_create");
-
-    return strcmp(name, "berth-environment") == 0 ? -1 : libc(name, flags);
-}
-END
-${CC:-cc} -shared -fPIC -o memory.so memory.c -ldl || exit 1
-expect 'none without memory for the environment of the task' 0 'srun: not found
-unset' env LD_PRELOAD="$T/memory.so" ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0 \
-    BERTH_TASK_ORDER="1;task:runtime=$T/runtime;step:nodes=1;request:image=$T/a;." \
-    PATH="$T/host:$PATH" "$build/tests/unit/berth-task" \
-    sh -c 'srun 2>&1 | sed "s/.*: srun/srun/"; echo ${BERTH_INSIDE-unset}'
+    BERTH_TASK_ORDER="1;request:image=$T/a;." \
+    "$build/tests/unit/inimage" serve sh -c 'echo ${BERTH_INSIDE-unset}'
 
 # What berth-inside never sends.
 expect 'a directory that only the image has' 0 \

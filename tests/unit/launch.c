@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words that start the runtime, and behind them those of berth-init, compared with
- * tests/golden: one argument a line. */
+/* The words that start the runtime, compared with tests/golden: one argument a line. */
 
 #include "plan/launch.h"
 
@@ -29,16 +28,6 @@ static struct berth_launch usual(const struct berth_request *request)
     };
 }
 
-static const struct berth_strvec nothing;
-
-static const struct berth_launch_init usual_init = {.place = "n1: image '/a.sif'",
-                                                    .set = &nothing,
-                                                    .report = 3,
-                                                    .watcher = 4,
-                                                    .task_stderr = 7,
-                                                    .programs = -1,
-                                                    .environment = -1};
-
 static const struct {
     const char *golden;
     const char *request;
@@ -51,8 +40,6 @@ static const struct {
     {"launch-no-home.txt", "image=/a.sif&no-mount-home="},
     {"launch-writable.txt", "image=/a.sif&writable="},
     {"launch-entrypoint.txt", "image=/a.sif&entrypoint="},
-    {"launch-env.txt",
-     "image=/a.sif&env=LANG&env=MISSING&env=EMPTY&env=HOME&env=SET%3Da,b%0Ac"},
     {"launch-args.txt", "image=/a.sif&args=--nv&args=--bind&args=/q"},
     {"launch-mpi.txt", "image=/a.sif&mpi-bind=hybrid"},
     {"launch-plain.txt", "image=/a.sif&mpi-bind=off"},
@@ -63,16 +50,14 @@ static const struct {
      "entrypoint=&env=A%3D1&args=--nv"},
 };
 
-static void assert_golden(const struct berth_launch *launch,
-                          const struct berth_launch_init *init, const char *name)
+static void assert_golden(const struct berth_launch *launch, const char *name)
 {
     BERTH_STRVEC struct berth_strvec argv = {0};
     BERTH_FREE char *golden = unit_golden(name);
     BERTH_FREE char *lines = NULL;
     struct berth_err err;
 
-    ck_assert_int_eq(berth_launch_argv(launch, NULL, INIT, 6, &argv, &err), 0);
-    ck_assert_int_eq(berth_launch_init_argv(launch, init, &argv, &err), 0);
+    ck_assert_int_eq(berth_launch_own_argv(launch, &argv, &err), 0);
     lines = unit_lines(&argv);
     ck_assert_msg(strcmp(lines, golden) == 0, "%s: expected\n%s---- and got\n%s", name,
                   golden, lines);
@@ -85,7 +70,7 @@ START_TEST(a_request_becomes_the_golden_words)
     struct berth_err err;
 
     ck_assert_int_eq(berth_wire_get_request(launches[_i].request, &request, &err), 0);
-    assert_golden(&launch, &usual_init, launches[_i].golden);
+    assert_golden(&launch, launches[_i].golden);
 }
 END_TEST
 
@@ -93,17 +78,12 @@ START_TEST(what_is_not_known_is_left_out)
 {
     BERTH_REQUEST struct berth_request request = {0};
     struct berth_launch launch = usual(&request);
-    struct berth_launch_init init = usual_init;
     struct berth_err err;
 
     ck_assert_int_eq(berth_wire_get_request("image=/a.sif&mount-home=", &request, &err),
                      0);
     launch.home = NULL;
-    launch.directory = NULL;
-    init.report = -1;
-    init.watcher = -1;
-    init.task_stderr = -1;
-    assert_golden(&launch, &init, "launch-unknown.txt");
+    assert_golden(&launch, "launch-plain.txt");
 }
 END_TEST
 
@@ -114,7 +94,7 @@ START_TEST(a_user_whom_the_node_does_not_know)
 
     request.image = strdup("/a.sif");
     launch.unknown_user = true;
-    assert_golden(&launch, &usual_init, "launch-stranger.txt");
+    assert_golden(&launch, "launch-stranger.txt");
 }
 END_TEST
 
@@ -147,7 +127,28 @@ START_TEST(a_driver_is_a_flag)
     request.image = strdup("/a.sif");
     launch.gpu.flag = "--rocm";
     request.gpu = strdup("hpe.com/cxi=all");
-    assert_golden(&launch, &usual_init, "launch-gpu.txt");
+    assert_golden(&launch, "launch-gpu.txt");
+}
+END_TEST
+
+START_TEST(variables_to_unset_come_before_those_to_set)
+{
+    BERTH_REQUEST struct berth_request request = {0};
+    BERTH_STRVEC struct berth_strvec env = {0};
+    BERTH_FREE char *lines = NULL;
+    struct berth_terms terms = {0};
+    struct berth_err err;
+
+    ck_assert_int_eq(
+        berth_wire_get_request("image=/a.sif&env=LANG&env=MISSING&env=EMPTY&env=HOME&"
+                               "env=SET%3Da,b%0Ac",
+                               &request, &err),
+        0);
+    berth_strvec_push(&terms.unset, "LD_PRELOAD");
+    berth_launch_env(&request, &terms, (char *const *)environment, &env);
+    lines = unit_lines(&env);
+    ck_assert_str_eq(lines, "LD_PRELOAD\nLANG=C.UTF-8\nEMPTY=\nSET=a,b\nc\n");
+    berth_terms_fini(&terms);
 }
 END_TEST
 
@@ -160,7 +161,7 @@ START_TEST(words_go_behind_those_that_are_there)
 
     request.image = strdup("/a.sif");
     berth_strvec_push(&argv, "first");
-    ck_assert_int_eq(berth_launch_argv(&launch, NULL, INIT, 6, &argv, &err), 0);
+    ck_assert_int_eq(berth_launch_own_argv(&launch, &argv, &err), 0);
     ck_assert_str_eq(argv.items[0], "first");
     ck_assert_str_eq(argv.items[1], "/usr/bin/apptainer");
 }
@@ -175,6 +176,7 @@ int main(void)
     tcase_add_test(tests, a_user_whom_the_node_does_not_know);
     tcase_add_test(tests, a_holder_in_an_outer_user_namespace);
     tcase_add_test(tests, a_driver_is_a_flag);
+    tcase_add_test(tests, variables_to_unset_come_before_those_to_set);
     tcase_add_test(tests, words_go_behind_those_that_are_there);
     return unit_run("launch", tests);
 }

@@ -1,10 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# berth-task and berth-init themselves, with a runtime that starts berth-init where it is
+# berth-task and berth-init themselves, with a runtime that starts programs where they are
 # instead of in an image. Speaks TAP.
 # shellcheck disable=SC2016 # words for other shells
 
 task=$PWD/tests/unit/berth-task
+berth=$PWD/tests/unit/berth-here
+inimage=$PWD/tests/unit/inimage
 init=$PWD/berth-init
 built=$PWD/berth-task
 mpi=$PWD/berth-mpi
@@ -21,18 +23,19 @@ chmod +x app lost-interpreter windows no-interpreter
 echo '#!/bin/sh' >no-program
 cat >runtime <<'END'
 #!/bin/sh
-# The words of exec up to the image are the runtime's; berth-init is behind it.
-[ -z "$SHOW" ] || printf '%s\n' "$@"
-while [ "${1#/proc/self/fd/}" = "$1" ]; do
+# The words of exec up to the image are the runtime's; the command follows.
+until [ "$1" = "${0%/*}/a" ]; do
+    [ "$1" != --pwd ] || cd "$2"
     shift
 done
+shift
+eval "$(env | sed -n 's/^APPTAINERENV_\([A-Z_0-9]*\)=.*/export \1="$APPTAINERENV_\1"/p')"
 exec "$@"
 END
 chmod +x runtime
 SLURMD_NODENAME=n1
 export SLURMD_NODENAME
 runtime=$T/runtime
-unset SHOW
 # A process that ends at once frees nothing.
 ASAN_OPTIONS=detect_leaks=0
 export ASAN_OPTIONS
@@ -94,27 +97,16 @@ expect 'a device that the runtime cannot bring' 1 \
     "berth: n1: --container-gpu: 'berth.test/no=0': the container runtime 'T/runtime' has no --device; it takes Apptainer 1.5 or newer" \
     with "image=$T/a&gpu=berth.test/no%3D0" ./app
 
-few='exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; ulimit -n $1; exec "$0" ./app'
-expect 'no descriptor is left' 1 \
-    'berth: n1: cannot make a log: Too many open files' \
-    env BERTH_TASK_ORDER="$(order "image=$T/a")" sh -c "$few" "$task" 4
-expect 'no descriptors are left' 1 \
-    'berth: n1: cannot make a socket: Too many open files' \
-    env BERTH_TASK_ORDER="$(order "image=$T/a")" sh -c "$few" "$task" 5
-
-# The programs as they are built look for the next one where it will be installed.
-for it in task:start start:init; do
-    name="berth-${it#*:} is not there"
-    said=$(BERTH_TASK_ORDER="$(order "image=$T/a")" "${built%task}${it%:*}" ./app 2>&1)
-    case $said in
-        "berth: n1: '/"*"/berth-${it#*:}': No such file or directory; berth is incomplete on this host, tell its administrators")
-            report 0 "$name"
-            ;;
-        *)
-            skip "$name" "it is installed: $said"
-            ;;
-    esac
-done
+# The program as it is built looks for the next one where it will be installed.
+said=$(BERTH_TASK_ORDER="$(order "image=$T/a")" "$built" ./app 2>&1)
+case $said in
+    "berth: n1: '/"*"/berth-start': No such file or directory; berth is incomplete on this host, tell its administrators")
+        report 0 'berth-start is not there'
+        ;;
+    *)
+        skip 'berth-start is not there' "it is installed: $said"
+        ;;
+esac
 
 # A runtime that is there but cannot be executed.
 printf '#!/no/such/interpreter\n' >"$T/broken-runtime"
@@ -124,22 +116,25 @@ expect 'a runtime without its interpreter' 1 \
     with "image=$T/a;task:runtime=$T/broken-runtime" ./app
 
 # A runtime that ends before it has started the container.
-printf '#!/bin/sh\necho working >&2\necho "FATAL:   no luck" >&2\necho over >&2\nexit 255\n' >failing
-chmod +x failing
-expect 'a runtime that fails' 255 \
-    "berth: n1: image 'T/a': T/failing did not start it: FATAL:   no luck; ask the administrators, or look with \`berth doctor\` on that node" \
-    with "image=$T/a;task:runtime=$T/failing" ./app
-printf '#!/bin/sh\nprintf "\\033[31mfatal error:\\033[0m no room\\n" >&2\necho "gs 0x0" >&2\nexit 2\n' >failing
-expect 'a runtime that tells much of its end' 2 \
-    "berth: n1: image 'T/a': T/failing did not start it: fatal error: no room; ask the administrators, or look with \`berth doctor\` on that node" \
-    with "image=$T/a;task:runtime=$T/failing" ./app
+mkdir fail
+# shellcheck disable=SC2120 # expect gives it words
+runs() { PATH=$T/fail:$PATH "$berth" run --container-image=a "$@" ./app; }
+printf '#!/bin/sh\necho working >&2\necho "FATAL:   no luck" >&2\necho over >&2\nexit 255\n' >fail/apptainer
+chmod +x fail/apptainer
+expect 'a runtime that fails' 1 \
+    "berth: n1: image 'T/a': T/fail/apptainer did not start it: FATAL:   no luck; ask the administrators, or look with \`berth doctor\` on that node" \
+    runs
+printf '#!/bin/sh\nprintf "\\033[31mfatal error:\\033[0m no room\\n" >&2\necho "gs 0x0" >&2\nexit 2\n' >fail/apptainer
+expect 'a runtime that tells much of its end' 1 \
+    "berth: n1: image 'T/a': T/fail/apptainer did not start it: fatal error: no room; ask the administrators, or look with \`berth doctor\` on that node" \
+    runs
 # fails WORDS ADVICE: what it says when a runtime gives up with WORDS.
 fails()
 {
-    printf '#!/bin/sh\necho "%s" >&2\nexit 255\n' "$1" >failing
-    expect "a runtime that fails: $1" 255 \
-        "berth: n1: image 'T/a': T/failing did not start it: $1; $2" \
-        with "image=$T/a&args=-x;task:runtime=$T/failing" ./app
+    printf '#!/bin/sh\necho "%s" >&2\nexit 255\n' "$1" >fail/apptainer
+    expect "a runtime that fails: $1" 1 \
+        "berth: n1: image 'T/a': T/fail/apptainer did not start it: $1; $2" \
+        runs --container-args=-x
 }
 fails 'FATAL: engine configuration too big > 1' \
     'unset variables that the command does not need'
@@ -158,10 +153,12 @@ fails 'FATAL: could not open image x' \
     'look in --container-args for a word that is not a flag, or a flag without its value'
 fails "FATAL: you don't have write permissions" 'use --container-writable instead of a flag'
 fails "FATAL: mount source x doesn't exist" 'mount what is on every node'
-printf '#!/bin/sh\necho "FATAL: mount source /opt/cray doesn'"'t"' exist" >&2\nexit 255\n' >failing
-expect 'a mount by a variable of the user' 255 \
-    "berth: n1: image 'T/a': T/failing did not start it: FATAL: mount source /opt/cray doesn't exist; unset APPTAINER_BIND, which names it, or mount what is on every node" \
-    env APPTAINER_BIND=/opt/crayons,/opt/cray:/x BERTH_TASK_ORDER="$(order "image=$T/a;task:runtime=$T/failing")" "$task" ./app
+printf '#!/bin/sh\necho "FATAL: mount source /opt/cray doesn'"'t"' exist" >&2\nexit 255\n' >fail/apptainer
+# shellcheck disable=SC2119
+bound() { APPTAINER_BIND=/opt/crayons,/opt/cray:/x runs; }
+expect 'a mount by a variable of the user' 1 \
+    "berth: n1: image 'T/a': T/fail/apptainer did not start it: FATAL: mount source /opt/cray doesn't exist; unset APPTAINER_BIND, which names it, or mount what is on every node" \
+    bound
 fails 'FATAL: could not mount /x: not a directory' \
     'mount a directory over a directory, and a file over a file (--container-mounts)'
 
@@ -256,15 +253,6 @@ expect 'a component on the host is not run either' 0 '' with explain=text ./app
 expect 'an account runs nothing' 0 '' \
     sh -c '"$@" >/dev/null; test ! -e ran' sh env BERTH_TASK_ORDER="$(order "image=$T/a&explain=text;step:prints-component=&prints-step=")" \
     "$task" sh -c 'echo ran >ran'
-expect 'a command that is not there is the fault of the account too' 127 \
-    "berth: n1: image 'T/a': command './gone' is not in the image; check the path, or mount it (--container-mounts)" \
-    explained explain=text ./gone
-expect 'nor one without its interpreter' 127 \
-    "berth: n1: image 'T/a': command './lost-interpreter' is there, but not the interpreter that it names (#! line, or the loader of another C library); mount or install it" \
-    explained explain=json ./lost-interpreter
-expect 'nor one that is no program' 126 \
-    "berth: n1: image 'T/a': command './no-program' cannot be executed: Permission denied; name a program, or make this one executable (chmod +x)" \
-    explained explain=json ./no-program
 expect 'an account as JSON' 0 '  "form": 1,' \
     sh -c '"$@" | sed -n 2p' sh env BERTH_TASK_ORDER="$(order "image=$T/a&explain=json;step:prints-component=&prints-step=")" \
     "$task" ./app
@@ -311,73 +299,6 @@ expect 'a pipe that nobody reads stops nothing' 0 \
     env BERTH_TASK_ORDER="$(order "image=$T/a;task:record=$T/pipe;step:prints-component=&prints-step=")" timeout 600 "$task" ./app 4
 unset SLURM_JOB_ID SLURM_JOB_USER
 
-# A runtime that stays in front of its application, hands signals on to it, and spoils what
-# is not UTF-8, as the real ones do.
-cat >front <<'END'
-#!/bin/sh
-while [ "${1#/proc/self/fd/}" = "$1" ]; do
-    shift
-done
-unset GONE
-V=$(printf '\357\277\275') SET=yes "$@" &
-trap 'kill -USR1 $!' USR1
-[ -z "$SEND" ] || {
-    until [ -e ready ]; do :; done
-    kill -USR1 $!
-}
-while :; do
-    wait $!
-    status=$?
-    kill -0 $! 2>/dev/null || exit $status
-done
-END
-chmod +x front
-runtime=$T/front
-expect 'what is not UTF-8 stays as it is, and what the runtime changes is changed' 0 \
-    'caf\351 \377 yes gone' \
-    env V="$(printf '\377')" GONE=no BERTH_TASK_ORDER="$(order "image=$T/a&env=W%3Dcaf%E9")" "$task" \
-    perl -e 'printf "%s %s %s %s\n", (map { s/([^ -~])/sprintf q(\%o), ord $1/ger } @ENV{qw(W V SET)}), $ENV{GONE} // "gone"'
-expect 'an argument that is not UTF-8 stays as it is' 0 \
-    '\351' \
-    with "image=$T/a" perl -e 'printf "\\%o\n", ord $ARGV[0]' "$(printf '\351')"
-expect 'the exit status comes through a runtime' 7 \
-    '' \
-    with "image=$T/a" sh -c 'exit 7'
-expect 'a death by a signal comes through a runtime' 143 \
-    '' \
-    sh -c 'BERTH_TASK_ORDER=$0 "$@" 2>/dev/null' "$(order "image=$T/a")" "$task" sh -c 'kill -TERM $$; sleep 300'
-expect 'the end of berth-init is the end of the application' 137 \
-    '' \
-    sh -c 'BERTH_TASK_ORDER=$0 "$@" 2>/dev/null' "$(order "image=$T/a")" "$task" \
-    perl -e 'kill KILL => getppid; sleep 300; print "still here"'
-# It waits for one as long as that takes, and a moment for another.
-counts='$SIG{USR1} = sub { $n++ }; open F, ">", "ready"; close F; kill @ARGV if @ARGV;
-    for (1..3000) { last if $n; select undef, undef, undef, 0.1 }
-    for (1..3) { select undef, undef, undef, 0.1 } print "$n\n"'
-expect 'a signal that the runtime alone gets reaches the application' 0 \
-    '1' \
-    env SEND=yes BERTH_TASK_ORDER="$(order "image=$T/a")" "$task" perl -e "$counts"
-expect 'a signal that everybody gets reaches the application once' 0 \
-    '1' \
-    setsid -w env BERTH_TASK_ORDER="$(order "image=$T/a")" "$task" perl -e "$counts" USR1 0
-# A signal that comes before the application is there waits for it.
-cat >early <<'END'
-#!/bin/sh
-while [ "${1#/proc/self/fd/}" = "$1" ]; do
-    shift
-done
-exec perl -MPOSIX -e 'sigprocmask(SIG_BLOCK, POSIX::SigSet->new(SIGUSR1)); kill USR1 => $$; exec @ARGV' "$@"
-END
-chmod +x early
-expect 'a signal that came before the application reaches it' 0 \
-    '1' \
-    with "image=$T/a;task:runtime=$T/early" perl -MPOSIX -e '
-        $SIG{USR1} = sub { $n++ };
-        sigprocmask(SIG_UNBLOCK, POSIX::SigSet->new(SIGUSR1));
-        for (1..3000) { last if $n; select undef, undef, undef, 0.1 }
-        print "$n\n"'
-runtime=$T/runtime
-
 # An mpirun of its own sees nothing of Slurm, and what is not its socket is not closed.
 seen='env | grep -E "^(SLURM|PMI_|HYDRA)" | sort | tr "\n" " "; echo 9 is open >&9'
 slurm='SLURM_JOB_ID=7 SLURM_ARRAY_TASK_ID=3 SLURM_PROCID=5 PMI_FD=9 HYDRA_BOOTSTRAP=slurm'
@@ -409,15 +330,17 @@ export APPTAINER_CONTAINALL=1
 launch '--contain or --containall closes the container' 'step:nodes=1;' ''
 unset APPTAINER_CONTAINALL
 launch 'the site denies it (inside: none)' 'step:nodes=1;terms:inside=none;' ''
+launch 'each task has a container of its own' 'step:nodes=1;' ''
 
-# What berth-init refuses, in the image.
-place="berth: n1: image 'T/a':"
+# What a task refuses that is in the image.
+place='berth: n1:'
+become() { "$inimage" become "$@"; }
 expect 'a working directory that the image does not have' 1 \
     "$place --container-workdir: 'T/gone': No such file or directory; expected a directory of the image or of a mount" \
-    with "image=$T/a&workdir=$T/gone" ./app
+    become --workdir "$T/gone" ./app
 expect 'a command that is not on the PATH' 127 \
     "$place command 'gone' is not on the image's PATH (/bin:/usr/bin), and not in the working directory; check the name, or give its path" \
-    env PATH=/bin:/usr/bin:/proc/1/fd/7 BERTH_TASK_ORDER="$(order "image=$T/a")" "$task" gone
+    env PATH=/bin:/usr/bin:/proc/1/fd/7 "$inimage" become gone
 printf '#!/bin/sh\necho "here: $0"\n' >here.1.x
 mkdir path
 printf '#!/bin/sh\necho "$0"\n' >path/both
@@ -425,59 +348,69 @@ cp here.1.x both
 printf '# ranks\n0-1,3 ./atm\n' >models
 chmod +x here.1.x both path/both
 expect 'a command in the working directory' 0 "here: T/here.1.x" \
-    env PATH=/bin:/usr/bin BERTH_TASK_ORDER="$(order "image=$T/a")" "$task" here.1.x
+    env PATH=/bin:/usr/bin "$inimage" become here.1.x
 expect 'a command on the PATH, and in the working directory' 0 'T/path/both' \
-    env PATH="/bin:$T/path" BERTH_TASK_ORDER="$(order "image=$T/a")" "$task" both
+    env PATH="/bin:$T/path" "$inimage" become both
 expect 'a file of --multi-prog as the command' 126 \
     "$place command 'models' is a list of programs for ranks; write --multi-prog before it" \
-    env PATH=/bin BERTH_TASK_ORDER="$(order "image=$T/a")" "$task" models
+    env PATH=/bin "$inimage" become models
 expect 'a variable that nothing expands' 127 \
     "$place command '\$EXE' is not in the image; Slurm and berth expand no variables: write its value" \
-    env PATH=/bin BERTH_TASK_ORDER="$(order "image=$T/a")" "$task" '$EXE'
+    env PATH=/bin "$inimage" become '$EXE'
 expect 'another command of Slurm' 127 \
     "$place command 'sbatch' is not on the image's PATH (/nowhere); start it on the host, or ask the administrators for \`inside: all\`" \
-    env PATH=/nowhere BERTH_TASK_ORDER="$(order "image=$T/a")" "$task" sbatch x.sh
+    env PATH=/nowhere "$inimage" become sbatch x.sh
 expect 'a value of --mpi-bind behind a blank' 127 \
     "$place command 'host' is not in the image; a value of --mpi-bind wants an equals sign: --mpi-bind=host" \
-    env PATH=/nowhere BERTH_TASK_ORDER="$(order "image=$T/a")" "$task" host mpiring
+    env PATH=/nowhere "$inimage" become host mpiring
 expect 'a variable in the place of the command' 127 \
     "$place command 'B_2=1 2' is not in the image; join variables with commas: --container-env=A=1,B_2=1 2" \
-    env PATH=/nowhere BERTH_TASK_ORDER="$(order "image=$T/a")" "$task" 'B_2=1 2' ./app
+    env PATH=/nowhere "$inimage" become 'B_2=1 2' ./app
 expect 'a command that begins with a digit is no variable' 127 \
     "$place command '2=3' is not on the image's PATH (/nowhere), and not in the working directory; check the name, or give its path" \
-    env PATH=/nowhere BERTH_TASK_ORDER="$(order "image=$T/a")" "$task" 2=3
+    env PATH=/nowhere "$inimage" become 2=3
 expect 'a command in quotes' 127 \
     "$place command 'ls -l /' is not in the image; it has blanks: leave the quotes out" \
-    env PATH=/bin:/usr/bin BERTH_TASK_ORDER="$(order "image=$T/a")" "$task" 'ls -l /'
+    env PATH=/bin:/usr/bin "$inimage" become 'ls -l /'
 expect 'a command that is not there' 127 \
     "$place command './gone' is not in the image; check the path, or mount it (--container-mounts)" \
-    with "image=$T/a" ./gone
+    become ./gone
 expect 'a command without its interpreter' 127 \
     "$place command './lost-interpreter' is there, but not the interpreter that it names (#! line, or the loader of another C library); mount or install it" \
-    with "image=$T/a" ./lost-interpreter
+    become ./lost-interpreter
 expect 'such a command, on the PATH' 127 \
     "$place command 'lost-interpreter' is there, but not the interpreter that it names (#! line, or the loader of another C library); mount or install it" \
-    env PATH="$T:/bin:/usr/bin" BERTH_TASK_ORDER="$(order "image=$T/a")" "$task" lost-interpreter
+    env PATH="$T:/bin:/usr/bin" "$inimage" become lost-interpreter
 expect 'a script from Windows' 127 \
     "$place command './windows' has Windows line ends, which the system takes for a part of the interpreter's name in its #! line; convert it (dos2unix)" \
-    with "image=$T/a" ./windows
+    become ./windows
 expect 'a script that names no interpreter' 126 \
     "$place command './no-interpreter' is neither a program for this machine nor a script that begins with #!; build it for this machine, or write #!/bin/sh at its top" \
-    with "image=$T/a" ./no-interpreter
+    become ./no-interpreter
 expect 'a command that is no program' 126 \
     "$place command './no-program' cannot be executed: Permission denied; name a program, or make this one executable (chmod +x)" \
-    with "image=$T/a" ./no-program
+    become ./no-program
 expect 'a working directory that is not in the image' 1 \
     "berth: n1: the working directory '/gone' is not in the image: No such file or directory; mount it (--container-mounts=/gone) or name another (--container-workdir=DIR)" \
-    "$init" --place n1 --stay /gone -- ./app
+    become --stay /gone ./app
+for it in '127 ./gone is not in the image; check the path, or mount it (--container-mounts)' \
+    '126 ./no-program cannot be executed: Permission denied; name a program, or make this one executable (chmod +x)'; do
+    rest=${it#* }
+    expect "what an account tries: $it" "${it%% *}" "$place command '${rest%% *}' ${rest#* }" \
+        become --try "${rest%% *}"
+done
+expect 'an account tries, and runs nothing' 0 '' become --try ./app
 expect 'berth-mpi by hand' 1 \
     'berth-mpi: started by hand; it is for berth-start only' \
     "$mpi"
 expect 'berth-init by hand' 1 \
     'berth: berth-init: wrong arguments; only berth-start can start this program' \
     "$init"
-expect 'berth-init with an unknown word' 1 \
-    'wrong arguments; only berth-start can start this program' \
-    sh -c '"$0" --colour red -- ./app 2>&1 | grep -o "wrong arg.*"; exit 1' "$init"
+for words in '--colour red' '--hold --colour red' '--hold --tasks'; do
+    # shellcheck disable=SC2086 # words
+    expect "berth-init with unknown words: $words" 1 \
+        'berth: berth-init: wrong arguments; only berth-start can start this program' \
+        "$init" $words
+done
 
 finish

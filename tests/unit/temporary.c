@@ -3,10 +3,31 @@
 
 #include "step/temporary.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "unit.h"
+
+/* Instead of the C library's: as where no descriptor is left. */
+static bool lacks_memory, lacks_socket;
+
+int memfd_create(const char *name, unsigned int flags);
+int memfd_create(const char *name, unsigned int flags)
+{
+    errno = EMFILE;
+    return lacks_memory ? -1 : (int)syscall(SYS_memfd_create, name, flags);
+}
+
+int socketpair(int domain, int type, int protocol, int ends[2])
+{
+    errno = EMFILE;
+    return lacks_socket ? -1
+                        : (int)syscall(SYS_socketpair, domain, type, protocol, ends);
+}
 
 static int inside(void *data, struct berth_buf *out, struct berth_err *err)
 {
@@ -14,7 +35,7 @@ static int inside(void *data, struct berth_buf *out, struct berth_err *err)
     return 0;
 }
 
-/* berth-init is missing before berth is installed; else the runtime ends at once. */
+/* The runtime ends at once. */
 START_TEST(a_start_that_fails_closes_only_its_own_descriptors)
 {
     const struct berth_temporary_inspection inspection = {
@@ -28,10 +49,26 @@ START_TEST(a_start_that_fails_closes_only_its_own_descriptors)
 }
 END_TEST
 
+START_TEST(a_start_without_descriptors_says_what_it_lacks)
+{
+    const struct berth_temporary_inspection inspection = {
+        .runtime = "/bin/false", .image = "/", .seconds = 10, .inside = inside};
+    BERTH_BUF struct berth_buf out = {0};
+    struct berth_err err;
+
+    lacks_memory = _i == 0;
+    lacks_socket = _i == 1;
+    ck_assert_int_eq(berth_temporary_inspect(&inspection, &out, &err), -1);
+    ck_assert_str_eq(err.text, _i == 0 ? "cannot make a log: Too many open files"
+                                       : "cannot make a socket: Too many open files");
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("temporary");
 
     tcase_add_test(tests, a_start_that_fails_closes_only_its_own_descriptors);
+    tcase_add_loop_test(tests, a_start_without_descriptors_says_what_it_lacks, 0, 2);
     return unit_run("temporary", tests);
 }

@@ -47,22 +47,21 @@ await_ready() {
         [[ ! -e ready.0 || ! -e ready.1 ]] || break; sleep 0.1; done; rm -f ready.0 ready.1'
 }
 
-for way in auto never; do
-    ce "$way" 'images:' '  roots: [/images, /home/alice/roots]'
-    equal "share: $way: an image of the site's" $'a\na\nstatus 0' "$(step "$image" cat /etc/berth-image)"
-    nothing "share: $way"
-    seen=$(step "$image" sh -c 'sleep 1; cat /proc/[0-9]*/status 2>/dev/null' |
-        awk '$1 == "Name:" { name = $2 } $1 == "TracerPid:" && name ~ /^squashfuse/ { print ($2 > 0) }' | sort -u)
-    equal "share: $way: the server of the image is traced" 1 "$seen"
-    step "$image" sh -c 'touch ready.$SLURM_PROCID; sleep 3; cat /etc/berth-image' >"$scratch_file" &
-    await_ready
-    on n1 root bash -c 'for i in {1..50}; do pkill -USR1 squashfuse; pkill -TERM squashfuse; done'
-    wait $!
-    equal "share: $way: ... from the signals of others" $'a\na\nstatus 0' "$(<"$scratch_file")"
-    nothing "share: $way: ... and its end"
+ce auto 'images:' '  roots: [/images, /home/alice/roots]'
+equal "an image of the site's" $'a\na\nstatus 0' "$(step "$image" cat /etc/berth-image)"
+nothing "an image of the site's"
+seen=$(step "$image" sh -c 'sleep 1; cat /proc/[0-9]*/status 2>/dev/null' |
+    awk '$1 == "Name:" { name = $2 } $1 == "TracerPid:" && name ~ /^squashfuse/ { print ($2 > 0) }' | sort -u)
+equal "the server of the image is traced" 1 "$seen"
+step "$image" sh -c 'touch ready.$SLURM_PROCID; sleep 3; cat /etc/berth-image' >"$scratch_file" &
+await_ready
+on n1 root bash -c 'for i in {1..50}; do pkill -USR1 squashfuse; pkill -TERM squashfuse; done'
+wait $!
+equal "... from the signals of others" $'a\na\nstatus 0' "$(<"$scratch_file")"
+nothing "... and its end"
 
-    # The runtime finds another file under the name that was looked at.
-    on login alice bash -c 'mkdir -p roots; cp -f mine.sif roots/x.sif; cat >exchange; chmod +x exchange' <<SH
+# The runtime finds another file under the name that was looked at.
+on login alice bash -c 'mkdir -p roots; cp -f mine.sif roots/x.sif; cat >exchange; chmod +x exchange' <<SH
 #!/bin/sh
 case "\$*" in
 */home/alice/roots/x.sif*) cp /images/b.sif roots/y.\$\$
@@ -70,20 +69,19 @@ case "\$*" in
 esac
 exec $mine "\$@"
 SH
-    path=/home/alice/exchange ce "$way" 'images:' '  roots: [/images, /home/alice/roots]'
-    seen=$(step --container-image=/home/alice/roots/x.sif cat /etc/berth-image)
-    matches "share: $way: an image that is exchanged is refused" \
-        "image '/home/alice/roots/x.sif': it was exchanged while the step started" "$seen"
-    matches "share: $way: ... and nothing runs" "^[^b]*berth: [^"$'\n'"]*"$'\n'".*status [1-9]" "$seen"$'\n'
-    nothing "share: $way: an image that is exchanged"
+path=/home/alice/exchange ce auto 'images:' '  roots: [/images, /home/alice/roots]'
+seen=$(step --container-image=/home/alice/roots/x.sif cat /etc/berth-image)
+matches "an image that is exchanged is refused" \
+    "image '/home/alice/roots/x.sif': it was exchanged while the step started" "$seen"
+matches "... and nothing runs" "^[^b]*berth: [^"$'\n'"]*"$'\n'".*status [1-9]" "$seen"$'\n'
+nothing "an image that is exchanged"
 
-    ce "$way"
-    step "$image" sh -c 'touch ready.$SLURM_PROCID; sleep 20' >/dev/null &
-    await_ready
-    on n1 root pkill -KILL -u alice -f 'singularity .*exec|[Ss]ingularity runtime'
-    wait $!
-    nothing "share: $way: SIGKILL to the runtime"
-done
+ce auto
+step "$image" sh -c 'touch ready.$SLURM_PROCID; sleep 20' >/dev/null &
+await_ready
+on n1 root pkill -KILL -u alice -f 'singularity .*exec|[Ss]ingularity runtime'
+wait $!
+nothing "SIGKILL to the runtime"
 
 # Whoever ends a runtime while it starts may find it anywhere: before it mounts, or while
 # it does, so that nobody serves the mount.
@@ -98,15 +96,12 @@ exec sleep 60
 SH
 on login alice mksquashfs stuck stuck.sqfs -quiet -comp gzip -noappend >/dev/null
 on n1 alice mkdir -p /tmp/check-overlays /tmp/rootfs-mine
-for row in auto:1 never:2; do
-    way=${row%:*}
-    path=/home/alice/stuck ce "$way" '  start_timeout: 2'
-    on login alice rm -f stuck.log
-    matches "share: $way: a runtime that stops while it starts" \
-        "the container did not start within 2 seconds; .*status [1-9]" "$(step "$image" true | paste -sd' ')"
-    equal "share: $way: ... when it has a mount" "${row#*:}" "$(on login alice grep -c . stuck.log)"
-    nothing "share: $way: ... and is ended"
-done
+path=/home/alice/stuck ce auto '  start_timeout: 2'
+on login alice rm -f stuck.log
+matches "a runtime that stops while it starts" \
+    "the container did not start within 2 seconds; .*status [1-9]" "$(step "$image" true | paste -sd' ')"
+equal "... when it has a mount" 1 "$(on login alice grep -c . stuck.log)"
+nothing "... and is ended"
 equal "but for what is not the runtime's" "" "$(on n1 alice rmdir /tmp/check-overlays /tmp/rootfs-mine 2>&1)"
 
 # A squashfs with zstd, by what its first block says of itself.
@@ -122,11 +117,9 @@ nothing "an image with zstd"
 # Without FUSE it unpacks the image: nothing then tells which file that was.
 on n1 root chmod 000 /dev/fuse
 slow="berth: n1: warning: image '/images/a.sif': the runtime has unpacked it instead of mounting it, which takes time at each start, and room in /tmp; ask the administrators to repair /dev/fuse and squashfuse on that node"
-for way in auto never; do
-    ce "$way"
-    equal "share: $way: an image that is unpacked is so with one line" $'a\na\n'"$slow"$'\nstatus 0' \
-        "$(step "$image" cat /etc/berth-image | sort)"
-done
+ce auto
+equal "an image that is unpacked is so with one line" $'a\na\n'"$slow"$'\nstatus 0' \
+    "$(step "$image" cat /etc/berth-image | sort)"
 ce auto 'images:' '  roots: [/images]'
 matches "an image that is unpacked where the site allows certain ones: it cannot be compared" \
     "image '/images/a.sif': the runtime has unpacked it instead of mounting it, so that it cannot be compared with the file that this site allows; ask the administrators to repair /dev/fuse and squashfuse on that node.*status [1-9]" \

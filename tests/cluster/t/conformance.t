@@ -264,14 +264,4 @@ bystanders "one container: all tasks share its namespaces, and it belongs to no 
 pipe_ends "one container"
 cores "$name"
 
-share never
-collect never
-compare never "share=never"
-equal "share=never: the application stands as under the runtime, but for its parent" \
-    "$(kin plain | sed 's/^parent: .*/parent: berth-init/; s/group of its parent/group of another/' | sort -u)" \
-    "$(kin never)"
-bystanders "share=never: each task has namespaces of its own, and what is ours belongs to no task" '^berth-' 3
-pipe_ends "share=never"
-share auto
-
 finish

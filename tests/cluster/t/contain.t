@@ -26,10 +26,6 @@ equal "a fault is one line from each node" \
     "n1: image '/none.sif': not found; check the path, and that the nodes see this file system
 n2: image '/none.sif': not found; check the path, and that the nodes see this file system" \
     "$(sed -n 's/^berth: //p' <<<"$seen" | sort)"
-echo 'runtime: {share: no}' | site n1
-equal "share: no" "      2 a" \
-    "$(alice srun -Q -w n1 -n2 "$A" cat /etc/berth-image 2>&1 | uniq -c)"
-site n1 </dev/null
 seen=$(alice bash -c "time -p srun -Q -w n1 -n2 $A true" 2>&1)
 matches "slurmstepd does not wait for what has ended" '^real [01]\.' "$seen"
 

@@ -237,27 +237,5 @@ begin 1 clean -w n1 -n1 $A --container-args=--cleanenv /bin/sh -c 'echo $0 >/hom
 job=$(on login alice squeue -h -o %A)
 equal "one that keeps the environment out" a "$(enter "$job" cat /etc/berth-image)"
 over
-begin 1 pid -w n1 -n1 $A --container-args=--pid $S pid
-equal "one with a process namespace: the command is in it" "a sleep" \
-    "$(enter "$job" sh -c 'cat /etc/berth-image; cat /proc/[0-9]*/comm | grep -x sleep' | paste -sd' ')"
-over
-if [[ $share == auto && $release == trixie ]]; then
-    share never
-    begin 2 apart -w n1 -n2 -O $A $S apart
-    equal "each task in its own container: that of a rank" "0 1" \
-        "$(enter "$job" --rank 0 printenv SLURM_PROCID) $(enter "$job" --rank 1 printenv SLURM_PROCID)"
-    equal "the first task's otherwise" 0 "$(enter "$job" printenv SLURM_PROCID)"
-    equal "each is listed" 3 "$(alice berth ps | wc -l)"
-    over
-    if can_setuid; then
-        share setuid
-        begin 1 setuid -w n1 -n1 $A $S setuid
-        matches "a setuid runtime is named" "^berth: n1: image '/images/a.sif': a setuid runtime has started the container, and" \
-            "$(enter "$job" true)"
-        over
-    fi
-    share auto
-fi
-
 on login alice sh -c 'rm -rf up lines stay pty.py'
 finish

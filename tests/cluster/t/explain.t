@@ -135,16 +135,14 @@ matches "the site lets it end with its job, which cannot keep it here" \
 site </dev/null
 
 # A container for each task.
-share never
+share no
 seen=$(alice srun -n1 "$A" --container-lifetime=job $json ./run-me)
-equal "share=never: it cannot end with its job" \
+equal "share: no: it cannot end with its job" \
     $'step\nuser\neach task has a container of its own' "$(lifetime)"
 seen=$(alice srun -n2 "$A" $json ./run-me)
-equal "share=never: why" "False the site says share: no" \
+equal "share: no: why" "False the site says share: no" \
     "$(of container shared <<<"$seen") $(of container because <<<"$seen")"
-equal "share=never: what the image sets is known" "a" \
-    "$(changes BERTH_TEST_IMAGE <<<"$seen" | cut -d"'" -f2)"
-equal "share=never: what its libraries are told" "n" \
+equal "share: no: what its libraries are told" "n" \
     "$(alice srun -n1 "$A" --mpi-bind=hybrid $json ./run-me | changes UCX_POSIX_USE_PROC_LINK | cut -d"'" -f2)"
 share setuid
 seen=$(alice srun -n1 "$M" --mpi-bind $json $who)

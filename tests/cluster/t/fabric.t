@@ -184,10 +184,6 @@ libuct.so.0
 ucx/libuct_cma.so.0"
 equal "libraries and plugins are the host's" "$both" \
     "$(alice srun -n1 -w n1 --container-image=$old --container-libs=ucx sh -c "$is_host" 2>&1)"
-echo 'runtime: {share: no}' | site n1
-equal "the same where each task has a container" "$both" \
-    "$(alice srun -n1 -w n1 --container-image=$old --container-libs=ucx sh -c "$is_host" 2>&1)"
-
 echo 'mpi: {glibc: refuse}' | site n1
 one "the site keeps the image's C library" \
     "--container-libs=ucx: the host's libucp.so.0.0.0 brings the host's C library with it, .*, which this site does not allow .*berth.yaml:1.; build the image on a newer distribution, or leave --container-libs out

@@ -300,14 +300,10 @@ equal "srun --help: the rows of berth" 16 "$(grep -cE '^ +--(no-)?(container-[a-
 equal "srun --help: its lines fit" "" "$(sed -n '/--container-image/,$p' <<<"$help" | grep -E '.{81}')"
 
 echo "# how many containers there are, with -v"
-if [[ $share == auto ]]; then
-    told "-v: one container" "one container for 4 tasks" "$IMAGE"
-    told "-v: --container-args=--pid" \
-        "a container for each of 4 tasks: the container has a process namespace" \
-        "$IMAGE" --container-args=--pid
-else
-    told "-v: share: no" "a container for each of 4 tasks: the site says share: no" "$IMAGE"
-fi
+told "-v: one container" "one container for 4 tasks" "$IMAGE"
+told "-v: --container-args=--pid" \
+    "a container for each of 4 tasks: the container has a process namespace" \
+    "$IMAGE" --container-args=--pid
 
 echo "# a runtime that does not start"
 other=/usr/local/bin/$runtime_name
@@ -385,23 +381,20 @@ noted() {
     alice env LD_LIBRARY_PATH="$1" srun -N1 -n2 "$IMAGE" "${@:2}" sh -c 'exit 127' 2>&1 |
         grep -c "n[0-9]: note: LD_LIBRARY_PATH of the host is not passed to the image"
 }
-if [[ $share == auto ]]; then # tasks that share no container do not tell slurmstepd
-    equal "the lost libraries of a task that cannot be loaded" 1 "$(noted /opt/lib)"
-    equal "... not if they are not lost" 0 "$(noted /opt/lib --container-env=LD_LIBRARY_PATH)"
-    # changed COMMANDS: how many lines of a step on two nodes tell that its file is changed.
-    changed() {
-        alice cp "$A" mine.sif
-        alice srun -N2 -n2 --container-image=/home/alice/mine.sif --container-mount-home \
-            sh -c "cd; sleep 1; $1" 2>&1 | grep -c "n[0-9]: an image file was changed while the step ran"
-        alice rm mine.sif
-    }
-    equal "somebody writes into the image file" 2 "$(changed 'echo >>mine.sif; exit 3')"
-    equal "... and no task has failed" 0 "$(changed 'echo >>mine.sif')"
-    # shellcheck disable=SC2016 # the tasks' variable
-    equal "somebody replaces the image file" 0 \
-        "$(changed 'cp mine.sif my.$SLURM_PROCID; mv my.$SLURM_PROCID mine.sif; exit 3')"
-fi
-in_image "workdir missing" "--container-workdir: '/no/dir': No such file.*; expected" \
+equal "the lost libraries of a task that cannot be loaded" 1 "$(noted /opt/lib)"
+equal "... not if they are not lost" 0 "$(noted /opt/lib --container-env=LD_LIBRARY_PATH)"
+# changed COMMANDS: how many lines of a step on two nodes tell that its file is changed.
+changed() {
+    alice cp "$A" mine.sif
+    alice srun -N2 -n2 --container-image=/home/alice/mine.sif --container-mount-home \
+        sh -c "cd; sleep 1; $1" 2>&1 | grep -c "n[0-9]: an image file was changed while the step ran"
+    alice rm mine.sif
+}
+equal "somebody writes into the image file" 2 "$(changed 'echo >>mine.sif; exit 3')"
+equal "... and no task has failed" 0 "$(changed 'echo >>mine.sif')"
+# shellcheck disable=SC2016 # the tasks' variable
+equal "somebody replaces the image file" 0 \
+    "$(changed 'cp mine.sif my.$SLURM_PROCID; mv my.$SLURM_PROCID mine.sif; exit 3')"in_image "workdir missing" "--container-workdir: '/no/dir': No such file.*; expected" \
     --container-workdir=/no/dir
 status_is "... srun ends with 1" 1
 in_image "workdir is a file" "--container-workdir: '/etc/passwd': Not a directory; expected" \

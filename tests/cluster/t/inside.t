@@ -206,9 +206,10 @@ for closed in --container-args=--containall --container-args=-ec; do
 done
 equal "APPTAINER_CONTAINALL=1" "unset 127" \
     "$(alice env APPTAINER_CONTAINALL=1 srun -n1 -w n1 $A sh -c 'srun true 2>/dev/null; echo ${BERTH_INSIDE-unset} $?')"
-share never
-equal "each task has a container of its own" "n1 a" "$(alice srun -n1 -w n1 $A sh -c "srun -n1 $where")"
-share "$share"
+share no
+equal "each task has a container of its own" "unset 127" \
+    "$(alice srun -n1 -w n1 $A sh -c 'srun true 2>/dev/null; echo ${BERTH_INSIDE-unset} $?')"
+share auto
 
 on login alice sh -c 'rm -f lines batch.sh pty.py up err runs'
 finish

@@ -1,16 +1,14 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 # For the tests on a real cluster: sourced by each of tests/cluster/t/*.t, which are run as
-# `NAME.t CLUSTER [never|setuid]` with berth installed there; `never`: with share: no on
-# all nodes; `setuid`: with a setuid runtime there. Every case prints a TAP line; the
-# script ends with `finish`.
+# `NAME.t CLUSTER` with berth installed there. Every case prints a TAP line; the script
+# ends with `finish`.
 
 set -uo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 tool=$here/../cluster
-name=${1:?usage: ${0##*/} CLUSTER [never|setuid]}
-share=${2:-auto}
+name=${1:?usage: ${0##*/} CLUSTER}
 cases=0
 failed=0
 # A row for each case, `NAME<tab>ok|FAIL|skip`, for the tables of tests/all.
@@ -117,12 +115,11 @@ result() {
 : "${release:=$(cat "/run/berth/$name/release")}"
 [[ $release ]] || exit 1
 
-# Not empty where a test has all of its cases: with one release of Slurm, and where tasks share
-# a container. What berth decides alone is the same elsewhere, where some cases show that Slurm
-# carries it out.
+# Not empty where a test has all of its cases: with one release of Slurm. What berth decides
+# alone is the same elsewhere, where some cases show that Slurm carries it out.
 # shellcheck disable=SC2034
-case $release,$share in
-trixie,auto) complete=yes ;;
+case $release in
+trixie) complete=yes ;;
 *) complete= ;;
 esac
 
@@ -162,7 +159,7 @@ site() {
     local host text
     text=$(cat)
     site_used=yes
-    if [[ $site_share == never ]]; then
+    if [[ $site_share == no ]]; then
         if [[ $'\n'$text == *$'\nruntime:'* ]]; then
             text=${text/runtime:/runtime:$'\n'  share: no}
         else
@@ -185,7 +182,7 @@ built() { on n1 root "$runtime" buildcfg | sed -n "s/^$1=//p"; }
 # May the runtime be setuid here? A SingularityCE that was built without it never is.
 can_setuid() { [[ $(built SINGULARITY_SUID_INSTALL) != 0 ]]; }
 
-# share auto|never|setuid: a container for the tasks of a node; for each task, because the
+# share auto|no|setuid: a container for the tasks of a node; for each task, because the
 # site says so, or because the runtime is setuid. It uses the starter with that name if it is
 # there; Debian's package of Apptainer leaves it out, but it is the same program.
 share() {
@@ -220,15 +217,12 @@ nothing_left() {
 }
 
 finish() {
-    [[ $share == auto ]] || share auto
     [[ -z $site_used ]] || site </dev/null
     no_node_drained
     nothing_left
     echo "1..$cases"
     ((failed == 0))
 }
-
-[[ $share == auto ]] || share "$share"
 
 # openblas_install NODE...: Debian's OpenBLAS there, as its packages and their alternatives
 # have it (images/openblas). openblas_remove NODE... takes it away.

@@ -113,10 +113,6 @@ hpl() {
 hpl "HPL on the image's own MPI" --mpi-bind=hybrid
 hpl "HPL on the host's MPI and BLAS" --mpi-bind=host
 
-# Each task in a container of its own.
-echo 'runtime: {share: no}' | site n1
-one "the same where each task has a container" "OpenBLAS
-status 0\$" "${with[@]}" dgemm 300
 printf '%s\n' 'rules:' '  - force: {container-libs: openblas}' | site n1
 one "a site's rule" "OpenBLAS
 status 0\$" --container-image=$image dgemm 300

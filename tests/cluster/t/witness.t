@@ -137,18 +137,4 @@ wait $!
 equal "the witness is killed" 0 $?
 rm -f killed.log
 
-# There are no marks then. srun ends a task that is still there when another was killed.
-share never
-matches "share: no: an MPI of another name" "^n1: $wrong.*"$'\nstatus 1(37|43)$' \
-    "$(MODE=mpich run -w n1 -n2 --container-image=$both ./odd.py odd/libodd9.so 20)"
-# Loaded alone: Open MPI 4 ends in MPI_Init by itself.
-matches "share: no: one of the host's that does not speak" "^n1: $alone"$'\nstatus 1(37|43)$' \
-    "$(run -w n1 -n2 --container-image=$both \
-        python3 -c 'import ctypes, time; ctypes.CDLL("libmpi.so.40"); time.sleep(20)')"
-matches "share: no: right ranks" "^n1: 2 of 2 ranks loaded .*"$'\nstatus 0$' \
-    "$(run -v -w n1 -n2 --container-image=$mpich sh -c 'mpiring & sleep 1; wait')"
-equal "share: no: a program without MPI" "status 0" \
-    "$(run -N2 -n4 --container-image=$mpich sleep 0.5)"
-share auto
-
 finish
