@@ -55,6 +55,7 @@ static void lock_directory(const struct berth_inject *inject, int fd)
     static const struct timespec moment = {.tv_nsec = 50000000};
 
     while (fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 &&
+           (errno == EWOULDBLOCK || errno == EINTR) &&
            berth_deadline_left(inject->deadline) > 0)
         nanosleep(&moment, NULL);
 }
