@@ -80,17 +80,22 @@ static bool is_assignment(const char *word)
     return *end == '=' && end != word && !isdigit((unsigned char)*word);
 }
 
-/* Is FILE a configuration of `srun --multi-prog`: ranks, a blank and a program? */
+/* Is FILE a configuration of `srun --multi-prog`: ranks, a blank and a program? A line
+ * that begins with `-` or `*` may be one of a list in Markdown. */
 static bool is_multi_prog(const char *file)
 {
-    BERTH_FCLOSE FILE *opened = fopen(file, "re");
+    int fd = open(file, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    BERTH_FCLOSE FILE *opened = fd < 0 ? NULL : fdopen(fd, "r");
     char line[64] = "";
+    struct stat status;
     size_t ranks;
 
-    while (opened && fgets(line, sizeof(line), opened) && strchr("#\n", *line))
+    if (!opened || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
+        return false;
+    while (fgets(line, sizeof(line), opened) && strchr("#\n", *line))
         ;
-    ranks = strspn(line, "0123456789-,*");
-    return ranks > 0 && (line[ranks] == ' ' || line[ranks] == '\t');
+    ranks = strspn(line, "0123456789-,");
+    return isdigit((unsigned char)*line) && (line[ranks] == ' ' || line[ranks] == '\t');
 }
 
 /* Write why the command NAME, which the image does not have, is not found. FILE is its

@@ -351,6 +351,20 @@ expect 'a command in the working directory' 0 "here: T/here.1.x" \
     env PATH=/bin:/usr/bin "$inimage" become here.1.x
 expect 'a command on the PATH, and in the working directory' 0 'T/path/both' \
     env PATH="/bin:$T/path" "$inimage" become both
+mkdir plain
+echo no >plain/both
+expect 'a file that is not a program, before the command on the PATH' 0 'T/path/both' \
+    env PATH="/bin:$T/plain:$T/path" "$inimage" become both
+expect 'a file that is not a program, on the PATH alone' 126 \
+    "$place command 'both' cannot be executed: Permission denied; name a program, or make this one executable (chmod +x)" \
+    env PATH="/bin:$T/plain" "$inimage" become both
+mkfifo fifo
+printf '%s\n' '# Title' '' '- a list' >list.md
+for name in fifo list.md; do
+    expect "what is not a list of programs: $name" 126 \
+        "$place command './$name' cannot be executed: Permission denied; name a program, or make this one executable (chmod +x)" \
+        timeout 10 "$inimage" become "./$name"
+done
 expect 'a file of --multi-prog as the command' 126 \
     "$place command 'models' is a list of programs for ranks; write --multi-prog before it" \
     env PATH=/bin "$inimage" become models
