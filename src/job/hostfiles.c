@@ -31,6 +31,11 @@ static const struct row {
 
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
+/* Variables that srun takes for these options. */
+static const char *const variables[] = {"SLURM_STDERRMODE", "SLURM_STDINMODE",
+                                        "SLURM_STDOUTMODE", "SRUN_ERROR",
+                                        "SRUN_INPUT",       "SRUN_OUTPUT"};
+
 /* Returns the option that WORD is, or a start of; NULL: another one. */
 static const char *find_option(const struct berth_srunword *word)
 {
@@ -160,8 +165,23 @@ static int refuse(int socket, const char *option, const char *path,
                          option, path, place ? place : "one of --container-mounts");
 }
 
-int berth_hostfiles_check(int socket, char *const *command, char *const *environment,
-                          struct berth_err *err)
+/* A variable that TASK has, too, is the host's. */
+static int check_variables(int socket, char *const *task, char *const *environment,
+                           struct berth_err *err)
+{
+    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+        const char *path = berth_environ_value(environment, variables[i]);
+        const char *host = berth_environ_value(task, variables[i]);
+
+        if (path && !(host && strcmp(path, host) == 0) && !is_task(path) &&
+            !is_stream(path) && !is_value_shared(socket, path))
+            return refuse(socket, variables[i], path, environment, err);
+    }
+    return 0;
+}
+
+int berth_hostfiles_check(int socket, char *const *command, char *const *task,
+                          char *const *environment, struct berth_err *err)
 {
     char *const *at = command + 1;
     struct berth_srunword word;
@@ -183,5 +203,5 @@ int berth_hostfiles_check(int socket, char *const *command, char *const *environ
         if (option && path && !is_stream(path) && !is_value_shared(socket, path))
             return refuse(socket, option, path, environment, err);
     }
-    return 0;
+    return check_variables(socket, task, environment, err);
 }

@@ -221,7 +221,7 @@ static int prepare(struct command *command, struct berth_err *err)
     if (berth_outside_environment(&outside, &command->environment, err) < 0)
         return -1;
     berth_cloexec_from(STREAMS);
-    return berth_hostfiles_check(command->socket, outside.command,
+    return berth_hostfiles_check(command->socket, outside.command, launch->environment,
                                  command->environment.items, err);
 }
 

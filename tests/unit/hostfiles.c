@@ -93,10 +93,11 @@ static const struct {
     {"squeue -o f -i f", NULL, NULL},
 };
 
-/* Check TEXT with an environment in which HOME is PLACE. Returns the sentence, or "".
- */
-static char *check(const char *text, const char *place)
+/* Check TEXT with an environment in which HOME is PLACE, and VARIABLE. Returns the
+ * sentence, or "". */
+static char *check(const char *text, const char *place, const char *variable)
 {
+    char *const task[] = {(char *)"SRUN_OUTPUT=dir/o", NULL};
     BERTH_STRVEC struct berth_strvec words = {0};
     BERTH_STRVEC struct berth_strvec environment = {0};
     BERTH_FREE char *copy = strdup(text);
@@ -108,6 +109,7 @@ static char *check(const char *text, const char *place)
         berth_strvec_push(&words, strsep(&rest, " "));
     berth_strvec_pushf(&environment, "PWD=dir");
     berth_strvec_pushf(&environment, "HOME=%s", place);
+    berth_strvec_push(&environment, variable);
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
     child = fork();
     if (child == 0) {
@@ -116,7 +118,7 @@ static char *check(const char *text, const char *place)
     }
     close(ends[1]);
     ck_assert_int_eq(
-        berth_hostfiles_check(ends[0], words.items, environment.items, &err),
+        berth_hostfiles_check(ends[0], words.items, task, environment.items, &err),
         *err.text ? -1 : 0);
     close(ends[0]);
     ck_assert_int_eq(waitpid(child, NULL, 0), child);
@@ -129,7 +131,7 @@ static char *check(const char *text, const char *place)
 
 START_TEST(words_that_name_files)
 {
-    BERTH_FREE char *result = check(lines[_i].words, "both");
+    BERTH_FREE char *result = check(lines[_i].words, "both", "X=");
     char sentence[200] = "";
 
     if (lines[_i].option)
@@ -139,9 +141,37 @@ START_TEST(words_that_name_files)
 }
 END_TEST
 
+static const struct {
+    const char *variable;
+    const char *words;
+    const char *path; /* that is refused; NULL: none */
+} variables[] = {
+    {"SRUN_INPUT=f", "srun x", "f"},           {"SRUN_ERROR=dir/e", "srun x", "dir/e"},
+    {"SRUN_OUTPUT=o.%t", "srun x", "o.%t"},    {"SLURM_STDINMODE=f", "srun x", "f"},
+    {"SLURM_STDOUTMODE=o", "srun x", "o"},     {"SLURM_STDERRMODE=e", "srun x", "e"},
+    {"SRUN_OUTPUT=both/o", "srun x", NULL},    {"SRUN_OUTPUT=none", "srun x", NULL},
+    {"SRUN_OUTPUT=dir/o", "srun x", NULL}, /* is the host's */
+    {"SRUN_OUTPUT=/dev/null", "srun x", NULL}, {"SRUN_OUTPUT=o", "sinfo", NULL},
+};
+
+START_TEST(variables_that_name_files)
+{
+    BERTH_FREE char *result =
+        check(variables[_i].words, "both", variables[_i].variable);
+    BERTH_FREE char *name =
+        strndup(variables[_i].variable, strcspn(variables[_i].variable, "="));
+    char sentence[200] = "";
+
+    if (variables[_i].path)
+        snprintf(sentence, sizeof(sentence), SENTENCE, name, variables[_i].path,
+                 "both");
+    ck_assert_str_eq(result, sentence);
+}
+END_TEST
+
 START_TEST(no_place_that_both_have)
 {
-    BERTH_FREE char *result = check("srun -i f x", "dir");
+    BERTH_FREE char *result = check("srun -i f x", "dir", "X=");
     char sentence[200];
 
     snprintf(sentence, sizeof(sentence), SENTENCE, "--input", "f",
@@ -163,7 +193,7 @@ START_TEST(a_program_that_ends)
     child = fork();
     if (child == 0) {
         close(ends[1]);
-        berth_hostfiles_check(ends[0], words, environment, NULL);
+        berth_hostfiles_check(ends[0], words, environment, environment, NULL);
         _exit(EXIT_SUCCESS);
     }
     close(ends[0]);
@@ -187,6 +217,7 @@ int main(void)
 
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_loop_test(tests, words_that_name_files, 0, COUNT(lines));
+    tcase_add_loop_test(tests, variables_that_name_files, 0, COUNT(variables));
     tcase_add_test(tests, no_place_that_both_have);
     tcase_add_loop_test(tests, a_program_that_ends, 0, 2);
     return unit_run("hostfiles", tests);
