@@ -38,7 +38,7 @@ static int connect_server(const struct berth_launch *launch, struct berth_err *e
                         berth_job_address(getuid(), launch->order->job, launch->node,
                                           &address, &length) == 0 &&
                         connect(fd, (struct sockaddr *)&address, length) == 0;
-    uid_t owner = is_connected ? berth_job_peer(fd) : 0;
+    uid_t owner = is_connected ? berth_job_peer(fd).uid : 0;
 
     if (is_connected && owner == 0)
         return fd;
@@ -156,11 +156,12 @@ static int read_answer(int fd, struct berth_job_answer *answer, struct berth_err
     size_t before;
     char **items;
 
-    if (berth_handover_read(fd, &handover) < 0 || handover.words.count < 3)
+    if (berth_handover_read(fd, &handover) < 0 || handover.words.count < 4 ||
+        strcmp(handover.words.items[0], BERTH_VERSION) != 0)
         return berth_err_set(err, NONE);
-    answer->holder.pid = atoi(handover.words.items[0]);
-    answer->holder.mounts = (unsigned int)strtoul(handover.words.items[1], NULL, 10);
-    before = strtoul(handover.words.items[2], NULL, 10);
+    answer->holder.pid = atoi(handover.words.items[1]);
+    answer->holder.mounts = (unsigned int)strtoul(handover.words.items[2], NULL, 10);
+    before = strtoul(handover.words.items[3], NULL, 10);
     if (before > handover.environment.count)
         return berth_err_set(err, NONE);
     items = handover.environment.items;

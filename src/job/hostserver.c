@@ -319,7 +319,7 @@ static int accept_program(const struct berth_hostcommand *offer)
     enum { AGAIN_MS = 100 };
     int socket = accept4(offer->socket, NULL, NULL, SOCK_CLOEXEC);
 
-    if (socket >= 0 && berth_job_peer(socket) != getuid()) {
+    if (socket >= 0 && berth_job_peer(socket).uid != getuid()) {
         close(socket);
         return -1;
     }

@@ -28,7 +28,7 @@ int berth_job_address(uid_t uid, uint32_t job, const char *node,
     return 0;
 }
 
-static struct ucred find_peer(int socket)
+struct ucred berth_job_peer(int socket)
 {
     struct ucred peer;
     socklen_t length = sizeof(peer);
@@ -36,16 +36,6 @@ static struct ucred find_peer(int socket)
     if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) < 0)
         peer = (struct ucred){.pid = -1, .uid = (uid_t)-1};
     return peer;
-}
-
-uid_t berth_job_peer(int socket)
-{
-    return find_peer(socket).uid;
-}
-
-pid_t berth_job_peer_process(int socket)
-{
-    return find_peer(socket).pid;
 }
 
 int berth_job_send_all(int socket, int kind, const int fds[], size_t count)

@@ -16,9 +16,10 @@
  *     ASK     words: those of enum berth_job_word; environment: of the step. Further
  *             descriptors: those of enum berth_job_fd
  * The server answers:
- *     JOIN    words: process id of the holder, inode of its mount namespace, and the
- *             number of strings in the first part of the environment; environment: that
- *             of the runtime's start, and then that of the holder
+ *     JOIN    words: the release of berth, process id of the holder, inode of its mount
+ *             namespace, and the number of strings in the first part of the
+ *             environment; environment: that of the runtime's start, and then that of
+ *             the holder
  *     ALONE   the job has no container for the step
  *
  * The socket then stays open until the step, or the container, has ended. */
@@ -59,13 +60,10 @@ enum berth_job_word {
 int berth_job_address(uid_t uid, uint32_t job, const char *node,
                       struct sockaddr_un *ret, socklen_t *ret_length);
 
-/* The user whose process opened the other side of SOCKET (SO_PEERCRED, unix(7)); if the
- * other side was a listener: who called listen(). (uid_t)-1: nobody can tell. */
-uid_t berth_job_peer(int socket);
-
-/* The process that connected SOCKET, or -1. Its number may be another process's by now.
- */
-pid_t berth_job_peer_process(int socket);
+/* The process that opened the other side of SOCKET, and its user (SO_PEERCRED,
+ * unix(7)); if the other side was a listener: who called listen(). The number may be
+ * another process's by now. -1 and (uid_t)-1: nobody can tell. */
+struct ucred berth_job_peer(int socket);
 
 /* Send a message of KIND with the descriptor FD (-1: none). Returns 0, or -1 with
  * errno. */

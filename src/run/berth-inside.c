@@ -56,7 +56,7 @@ static int connect_supervisor(const char *place, struct berth_err *err)
     length += offsetof(struct sockaddr_un, sun_path) + 1;
     fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (fd >= 0 && connect(fd, (struct sockaddr *)&address, (socklen_t)length) == 0 &&
-        berth_job_peer(fd) == getuid()) /* any user can bind such a name */
+        berth_job_peer(fd).uid == getuid()) /* any user can bind such a name */
         return fd;
     if (fd >= 0)
         close(fd);

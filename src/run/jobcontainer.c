@@ -105,6 +105,7 @@ static int write_answer(const struct berth_rendezvous *rendezvous,
 
     berth_environ_split(part, count, &environment);
     before = environment.count;
+    berth_strvec_push(&words, BERTH_VERSION);
     berth_strvec_pushf(&words, "%d", holder.pid);
     berth_strvec_pushf(&words, "%u", holder.mounts);
     berth_strvec_pushf(&words, "%zu", before);
@@ -127,7 +128,7 @@ static void await_end(struct berth_rendezvous *rendezvous, struct berth_holder h
     enum { LOOK_AGAIN_SECONDS = 1 };
 
     while (!berth_rendezvous_await_loss(rendezvous, LOOK_AGAIN_SECONDS) &&
-           berth_holder_of(holder.pid).mounts == holder.mounts)
+           berth_holder_is_there(holder))
         ;
 }
 

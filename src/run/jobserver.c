@@ -222,7 +222,7 @@ static void read_container(struct container *container)
         berth_job_receive(container->channel, &fd) == BERTH_JOB_JOIN && fd >= 0) {
         container->answer = fcntl(fd, F_DUPFD_CLOEXEC, 0);
         if (container->answer >= 0 && berth_handover_read(fd, &said) == 0) {
-            container->variables = said.words; /* three of them are numbers */
+            container->variables = said.words; /* but for the first four */
             said.words = (struct berth_strvec){0};
             berth_handover_fini(&said);
             answer_all();
@@ -254,7 +254,7 @@ static bool is_allowed(int socket, const int fds[BERTH_JOB_FDS])
 {
     return berth_namespaces_is_own(fds[BERTH_JOB_USER], "user") &&
            berth_namespaces_is_own(fds[BERTH_JOB_MOUNTS], "mnt") &&
-           berth_namespaces_shared(berth_job_peer_process(socket), getpid(), "mnt");
+           berth_namespaces_shared(berth_job_peer(socket).pid, getpid(), "mnt");
 }
 
 static void read_step(struct step *step)
@@ -292,7 +292,7 @@ static void accept_step(void)
             poll(NULL, 0, AGAIN_MS);
         return;
     }
-    steps = server.count < server.most && berth_job_peer(socket) == getuid()
+    steps = server.count < server.most && berth_job_peer(socket).uid == getuid()
                 ? realloc(server.steps, (server.count + 1) * sizeof(*steps))
                 : NULL;
     if (!steps) {

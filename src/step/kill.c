@@ -29,7 +29,7 @@ void berth_kill_holder(struct berth_holder holder)
 {
     BERTH_CLOSE int process = berth_process_open(holder.pid);
 
-    if (berth_holder_of(holder.pid).mounts != holder.mounts)
+    if (!berth_holder_is_there(holder))
         return;
     if (process >= 0)
         syscall(SYS_pidfd_send_signal, process, SIGKILL, NULL, 0);

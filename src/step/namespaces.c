@@ -35,6 +35,11 @@ struct berth_holder berth_holder_of(pid_t pid)
     return (struct berth_holder){pid, (unsigned int)find_number(pid, "mnt")};
 }
 
+bool berth_holder_is_there(struct berth_holder holder)
+{
+    return holder.mounts && berth_holder_of(holder.pid).mounts == holder.mounts;
+}
+
 int berth_holder_open(struct berth_holder holder)
 {
     int fd = berth_namespaces_open(holder.pid, "mnt");

@@ -16,6 +16,9 @@ struct berth_holder {
 /* What PID holds now. */
 struct berth_holder berth_holder_of(pid_t pid);
 
+/* Is its process still the holder? No, if its mount namespace could not be seen. */
+bool berth_holder_is_there(struct berth_holder holder);
+
 /* Open the mount namespace of HOLDER. Returns a descriptor, which is closed on exec and
  * keeps the inode from others; -1 with errno: the holder has ended. */
 int berth_holder_open(struct berth_holder holder);

@@ -94,6 +94,10 @@ START_TEST(a_number_is_not_a_holder)
     ck_assert_int_eq(berth_join(gone, &err), -1);
     ck_assert_str_eq(err.text, "the container is not there any more: No such process; "
                                "it was killed, or ran out of memory");
+    ck_assert(berth_holder_is_there(child));
+    ck_assert(!berth_holder_is_there(gone));
+    /* of a process that has ended nothing can be seen, either */
+    ck_assert(!berth_holder_is_there((struct berth_holder){-1, 0}));
     berth_kill_holder(gone);
     usleep(10000);
     ck_assert_int_eq(waitpid(child.pid, NULL, WNOHANG), 0);
