@@ -121,14 +121,16 @@ static int write_answer(const struct berth_rendezvous *rendezvous,
     return berth_handover_write(&words, environment.items, err);
 }
 
-/* Wait until the container has ended. The supervisor reports its end; if the supervisor
- * was killed, the holder is gone. */
-static void await_end(struct berth_rendezvous *rendezvous, struct berth_holder holder)
+/* Wait until the container has ended. The supervisor reports its end, unless it was
+ * killed. */
+static void await_end(const struct berth_rendezvous *made,
+                      struct berth_rendezvous *rendezvous, struct berth_holder holder)
 {
     enum { LOOK_AGAIN_SECONDS = 1 };
 
+    close(rendezvous->ended); /* else the pipe has a writer */
     while (!berth_rendezvous_await_loss(rendezvous, LOOK_AGAIN_SECONDS) &&
-           berth_holder_is_there(holder))
+           berth_holder_is_there(holder) && !berth_rendezvous_is_any_lost(made))
         ;
 }
 
@@ -144,6 +146,6 @@ void berth_jobcontainer_run(int channel, const struct berth_handover *question)
         berth_job_send(channel, BERTH_JOB_JOIN, answer) < 0)
         _exit(EXIT_FAILURE);
     close(answer);
-    await_end(&rendezvous, berth_rendezvous_holder(&rendezvous));
+    await_end(&made, &rendezvous, berth_rendezvous_holder(&rendezvous));
     _exit(EXIT_SUCCESS);
 }

@@ -139,23 +139,31 @@ static const char *value_of(const struct berth_launch *launch, const char *name)
     return value ? value : "";
 }
 
-/* Open the standard error of a task again, if it still is the file TASK_STDERR. This
- * process does not keep it open: a task alone decides when its output ends. */
-static int open_stderr(const struct stat *task_stderr, pid_t parent)
+/* Open the standard error of process PID, if it is the file TASK_STDERR; else -1. */
+static int open_same(const struct stat *task_stderr, pid_t pid)
+{
+    char name[64];
+    struct stat it;
+
+    snprintf(name, sizeof(name), "/proc/%d/fd/2", pid);
+    return stat(name, &it) == 0 && it.st_dev == task_stderr->st_dev &&
+                   it.st_ino == task_stderr->st_ino
+               ? open(name, O_WRONLY | O_APPEND | O_NOCTTY)
+               : -1;
+}
+
+/* Open the standard error of a task again, which may be that of process PID; a setuid
+ * runtime hides that of a task. This process does not keep it open: a task alone
+ * decides when its output ends. */
+static int open_stderr(const struct stat *task_stderr, pid_t parent, pid_t pid)
 {
     BERTH_FREE pid_t *tasks = NULL;
     size_t count = berth_process_children(parent, &tasks);
+    int fd = open_same(task_stderr, pid);
 
-    for (size_t i = 0; i < count; i++) {
-        char name[64];
-        struct stat it;
-
-        snprintf(name, sizeof(name), "/proc/%d/fd/2", tasks[i]);
-        if (stat(name, &it) == 0 && it.st_dev == task_stderr->st_dev &&
-            it.st_ino == task_stderr->st_ino)
-            return open(name, O_WRONLY | O_APPEND | O_NOCTTY);
-    }
-    return -1;
+    for (size_t i = 0; i < count && fd < 0; i++)
+        fd = open_same(task_stderr, tasks[i]);
+    return fd;
 }
 
 /* Become berth-mpi, which judges PATH, a file that process PID has mapped. */
@@ -178,7 +186,7 @@ static void judge(const struct berth_singletons *it, const struct stat *task_std
                                 is_het_step ? "het" : "",
                                 NULL};
 
-    if (open_stderr(task_stderr, it->parent) != STDERR_FILENO)
+    if (open_stderr(task_stderr, it->parent, pid) != STDERR_FILENO)
         return;
     snprintf(numbers[0], sizeof(numbers[0]), "%d", pid);
     snprintf(numbers[1], sizeof(numbers[1]), "%d", it->holder);

@@ -162,11 +162,25 @@ void berth_rendezvous_configure(struct berth_rendezvous *rendezvous, unsigned in
     }
 }
 
+/* Has no process the writing end of the pipe? */
+static bool is_deserted(const struct berth_rendezvous *rendezvous)
+{
+    struct pollfd writers = {.fd = rendezvous->ended};
+
+    return poll(&writers, 1, 0) > 0 && (writers.revents & POLLHUP);
+}
+
 bool berth_rendezvous_is_any_lost(const struct berth_rendezvous *rendezvous)
 {
-    for (unsigned int i = 0; i < rendezvous->slots; i++)
-        if (atomic_load(&page_at(rendezvous, i)->state) == BERTH_RENDEZVOUS_LOST)
+    bool deserted = is_deserted(rendezvous);
+
+    for (unsigned int i = 0; i < rendezvous->slots; i++) {
+        unsigned int state = atomic_load(&page_at(rendezvous, i)->state);
+
+        if (state == BERTH_RENDEZVOUS_LOST ||
+            (state == BERTH_RENDEZVOUS_READY && deserted))
             return true;
+    }
     return false;
 }
 

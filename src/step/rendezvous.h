@@ -66,7 +66,8 @@ int berth_rendezvous_make(struct berth_rendezvous *rendezvous, unsigned int cont
 void berth_rendezvous_configure(struct berth_rendezvous *rendezvous, unsigned int limit,
                                 const char *forbidden);
 
-/* In slurmstepd: has a container ended before its tasks? */
+/* In slurmstepd: has a container ended before its tasks, or has what stays with it been
+ * killed? */
 bool berth_rendezvous_is_any_lost(const struct berth_rendezvous *rendezvous);
 
 /* In slurmstepd: have commands of a container started without the host's

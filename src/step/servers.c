@@ -98,7 +98,9 @@ static int each(const struct berth_servers *servers,
         parents, servers->runtime == servers->reaper ? 1 : 2, function, data);
 }
 
-/* Trace the threads of PID that are not traced yet. Returns how many. */
+/* Trace the threads of PID that are not traced yet. Returns how many. They end with
+ * this process: if a server is stopped that nobody traces, tasks that wait for it
+ * cannot be killed. */
 static int seize_threads(pid_t pid)
 {
     char path[64];
@@ -110,7 +112,8 @@ static int seize_threads(pid_t pid)
     directory = opendir(path);
     while (directory && (entry = readdir(directory)))
         count += entry->d_name[0] != '.' &&
-                 ptrace(PTRACE_SEIZE, atoi(entry->d_name), 0, PTRACE_O_TRACECLONE) == 0;
+                 ptrace(PTRACE_SEIZE, atoi(entry->d_name), 0,
+                        PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL) == 0;
     if (directory)
         closedir(directory);
     return count;

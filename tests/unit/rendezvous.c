@@ -406,8 +406,7 @@ static void assert_succeeds(pid_t child)
 /* In place of libc's: it takes as long as it takes. */
 int poll(struct pollfd *fds, nfds_t count, int timeout)
 {
-    (void)timeout;
-    return ppoll(fds, count, NULL, NULL);
+    return ppoll(fds, count, timeout ? NULL : &(struct timespec){0}, NULL);
 }
 
 START_TEST(the_rendezvous_closes_when_the_container_has_ended)
@@ -551,10 +550,12 @@ START_TEST(each_container_has_a_slot)
         ck_assert_int_eq(in_slot(&several, slot), 0); /* claims */
     for (unsigned int slot = 0; slot < 3; slot++)
         ck_assert_int_eq(in_slot(&several, slot), 0); /* sees its own */
-    ck_assert(!berth_rendezvous_is_any_lost(&several));
     entered = several;
     entered.slot = 2;
+    ck_assert(berth_rendezvous_is_any_lost(&several)); /* nobody stays with one */
+    entered.ended = dup(several.ended);
     ck_assert_int_eq(berth_rendezvous_enter(&entered, &err), 0);
+    ck_assert(!berth_rendezvous_is_any_lost(&several));
     berth_rendezvous_lose(&entered);
     ck_assert(berth_rendezvous_is_any_lost(&several));
 }

@@ -271,6 +271,13 @@ if ((${#list[@]})); then
 else
     over "without the image's server" live 0
 fi
+# A server that nobody traces could be stopped, and its tasks could not be killed.
+live sh -c 'echo ready; while cat /usr/lib/*/*.so* >/dev/null; do :; done'
+on n1 root pkill -KILL -u alice -x berth-start
+equal "nobody traces the image's server: it has ended" "" "$(sleep 0.5; victims server)"
+on n1 root pkill -STOP -u alice squashfuse
+on login alice scancel -u alice
+over "... and the step ends" live '[1-9].*'
 live sh -c 'echo ready; exec sleep 60'
 on n1 root pkill -KILL -u alice
 on login alice scancel -s KILL -u alice

@@ -78,7 +78,7 @@ for way in no setuid; do
         "note: the image's own MPI runs, on its own network libraries: $reason.*rank [01] of 2 .*4[.]0[.]2.*status 0" \
         "$(mpi pmi2 hybrid mpich/who --container-libs=auto)"
     matches "$way: an mpirun on all nodes has no srun" "the image gets no srun, .*each task has a container of its own" \
-        "$(alice srun -Q -w n1 -N1 -n1 "$A" --mpi-bind=launch true 2>&1)"
+        "$(alice salloc -Q -w n1 -n1 srun -n1 "$A" --mpi-bind=launch true 2>&1)"
     matches "$way: --container-explain says so" "one for each task: $reason" \
         "$(alice srun -w n1 -n2 "$A" --container-explain true 2>&1)"
 done
