@@ -12,7 +12,6 @@
 
 #include "base/cleanup.h"
 #include "base/environ.h"
-#include "base/text.h"
 #include "step/runtime.h"
 #include "step/report.h"
 #include "run/record.h"
@@ -30,27 +29,39 @@ static bool is_verbose(const struct berth_notice *notice)
     return berth_notice_is_verbose(notice->environment);
 }
 
-/* Does the host's C library come with its MPI? There is nothing to do about it. */
-static bool brings_c_library(const struct berth_binding *binding)
+/* Does this node print all of whose MPI runs? Each node does if nodes may differ, or if
+ * the user asks. */
+static bool says_all(const struct berth_notice *notice)
 {
-    for (size_t i = 1; i < binding->binds.count; i += 2)
-        if (strcmp(berth_text_base(binding->binds.items[i]), "libc.so.6") == 0)
-            return true;
-    return false;
+    return is_verbose(notice) || berth_request_is_explained(&notice->order->request) ||
+           notice->binding->differs;
 }
 
-/* Does this node print whose MPI runs? One node does for the step if berth has chosen
- * the MPI; each node does if nodes may differ, or if the user asks. */
+/* Does this node print it for the step, because berth has chosen the MPI? */
 static bool says_choice(const struct berth_notice *notice)
 {
     const struct berth_request *request = &notice->order->request;
-    bool is_auto = berth_request_mpi_is(request, BERTH_MODE_AUTO) ||
-                   (berth_request_has_auto_libs(request) && !notice->binding->host);
 
-    return is_verbose(notice) || berth_request_is_explained(request) ||
-           notice->binding->differs ||
-           (notice->order->step.prints_step && is_auto &&
-            (berth_request_has_libs(request) || !brings_c_library(notice->binding)));
+    return notice->order->step.prints_step &&
+           (berth_request_mpi_is(request, BERTH_MODE_AUTO) ||
+            (berth_request_has_auto_libs(request) && !notice->binding->host));
+}
+
+/* Append NOTE to RET without the sentence that the host's C library comes with its MPI:
+ * there is nothing to do about it. */
+static void put_choice(const char *note, struct berth_buf *ret)
+{
+    static const char glibc[] = " brings the host's C library with it, ";
+
+    while (*note) {
+        const char *end = strstr(note, "; ");
+        const char *found = strstr(note, glibc);
+        size_t length = end ? (size_t)(end - note) : strlen(note);
+
+        if (!found || found > note + length)
+            berth_buf_addf(ret, "%s%.*s", ret->used ? "; " : "", (int)length, note);
+        note += length + (end ? strlen("; ") : 0);
+    }
 }
 
 /* Print whose MPI runs, and what may go wrong. */
@@ -59,8 +70,13 @@ static void print_choice(const struct berth_notice *notice)
     const struct berth_request *request = &notice->order->request;
     const char *note = notice->binding->note;
     const char *warning = notice->binding->warning;
+    BERTH_BUF struct berth_buf choice = {0};
 
-    if (note && says_choice(notice))
+    if (note && !says_all(notice) && !berth_request_has_libs(request)) {
+        put_choice(note, &choice);
+        note = choice.text;
+    }
+    if (note && (says_all(notice) || says_choice(notice)))
         berth_report_line(STDERR_FILENO, notice->node, "note: %s", note);
     if (warning && (is_verbose(notice) || notice->order->step.prints_component))
         berth_report_line(STDERR_FILENO, notice->node, "warning: image '%s': %s=%s: %s",

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a node prints about the MPI that berth has chosen. */
+
+#include "run/notice.h"
+
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "unit.h"
+
+#define GLIBC                                                                          \
+    "the host's MPICH 4.2.1 brings the host's C library with it, because the image's " \
+    "is older"
+#define OTHER "Open MPI 4.1.4 stays the image's"
+
+static const struct {
+    const char *note;
+    bool is_verbose;
+    const char *printed;
+} notes[] = {
+    {OTHER, false, "berth: n1: note: " OTHER "\n"},
+    {GLIBC, false, ""},
+    {GLIBC, true, "berth: n1: note: " GLIBC "\n"},
+    {GLIBC "; " OTHER, false, "berth: n1: note: " OTHER "\n"},
+    {OTHER "; " GLIBC, false, "berth: n1: note: " OTHER "\n"},
+    {OTHER "; " GLIBC, true, "berth: n1: note: " OTHER "; " GLIBC "\n"},
+};
+
+START_TEST(a_note_of_auto)
+{
+    static char mode[] = "auto", image[] = "/a.sif", debug[] = "SRUN_DEBUG=4";
+    char *environment[] = {notes[_i].is_verbose ? debug : NULL, NULL};
+    struct berth_order order = BERTH_ORDER_EMPTY;
+    struct berth_binding binding = {.note = (char *)notes[_i].note};
+    struct berth_rendezvous rendezvous;
+    struct berth_notice notice = {.node = "n1",
+                                  .order = &order,
+                                  .environment = environment,
+                                  .rendezvous = &rendezvous,
+                                  .binding = &binding};
+    char printed[512] = "";
+    int ends[2], stderr_was = dup(STDERR_FILENO);
+
+    order.request.image = image;
+    order.request.mpi = mode;
+    order.step.prints_step = true;
+    ck_assert_int_eq(berth_rendezvous_make(&rendezvous, 1, NULL), 0);
+    ck_assert_int_eq(pipe(ends), 0);
+    dup2(ends[1], STDERR_FILENO);
+    berth_notice_print(&notice);
+    dup2(stderr_was, STDERR_FILENO);
+    close(ends[1]);
+    ck_assert_int_ge(read(ends[0], printed, sizeof(printed) - 1), 0);
+    if (notes[_i].is_verbose) /* how many containers there are comes next */
+        *(strchr(printed, '\n') + 1) = '\0';
+    ck_assert_str_eq(printed, notes[_i].printed);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("notice");
+
+    tcase_add_loop_test(tests, a_note_of_auto, 0, COUNT(notes));
+    return unit_run("notice", tests);
+}
