@@ -394,7 +394,8 @@ equal "somebody writes into the image file" 2 "$(changed 'echo >>mine.sif; exit 
 equal "... and no task has failed" 0 "$(changed 'echo >>mine.sif')"
 # shellcheck disable=SC2016 # the tasks' variable
 equal "somebody replaces the image file" 0 \
-    "$(changed 'cp mine.sif my.$SLURM_PROCID; mv my.$SLURM_PROCID mine.sif; exit 3')"in_image "workdir missing" "--container-workdir: '/no/dir': No such file.*; expected" \
+    "$(changed 'cp mine.sif my.$SLURM_PROCID; mv my.$SLURM_PROCID mine.sif; exit 3')"
+in_image "workdir missing" "--container-workdir: '/no/dir': No such file.*; expected" \
     --container-workdir=/no/dir
 status_is "... srun ends with 1" 1
 in_image "workdir is a file" "--container-workdir: '/etc/passwd': Not a directory; expected" \

@@ -44,7 +44,8 @@ equal "and the other way round" "0: read: memory of another image
 status 0" "$(run)"
 lines "$A $show" "$A $read" "$B true"
 equal "and of one in its own image" "1: read: memory of another image
-status 0" "$(run)"lines "$A cat /etc/berth-image" "$B cat /etc/berth-image" "$A cat /etc/berth-image"
+status 0" "$(run)"
+lines "$A cat /etc/berth-image" "$B cat /etc/berth-image" "$A cat /etc/berth-image"
 equal "each sees its own image" "0: a
 1: b
 2: a
