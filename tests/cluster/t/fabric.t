@@ -238,7 +238,7 @@ matches "a fabric of the site's, by its prefix" \
     "^net: libucp.so.0.0.0, a fabric, found by profile 'net'
   /opt/net/latest/lib/libucp.so.0" "$(net)"
 equal "and in an image" "$both" "$(alice srun -n1 -w n1 --container-image=$old \
-    --container-libs=net sh -c "$is_host" 2>&1)"
+    --container-libs=net --mpi-bind=hybrid sh -c "$is_host" 2>&1)"
 matches "which has copies" "  stage: /tmp/berth-2001/net-" "$(net)"
 on n1 root ln -sfn 2 /opt/net/latest
 matches "a link that leads to another version takes other copies" "  stage: none yet" "$(net)"
