@@ -13,8 +13,8 @@
 #include "request/request.h"
 
 /* The account of a launch: what berth would do for one component, and why
- * (--container-explain, `berth explain`); as data, as text and as JSON. doc/explain.md
- * describes it for users. */
+ * (--container-explain, `berth explain`); as data, as text and as JSON.
+ * doc/internals.md describes it for users. */
 
 /* The sources of what is in an account. */
 #define BERTH_FROM_USER    "user"    /* an option of berth */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes the account of a launch for programs. The names of the members are an
- * interface, documented in doc/explain.md. */
+ * interface, documented in doc/internals.md. */
 
 #include <stdint.h>
 #include <stdlib.h>
