@@ -10,9 +10,9 @@ not_run()
 {
     cat <<'END'
 README.md: an image with packages of Debian, which a cluster without network cannot get
-doc/cray.md: there is no Cray
+doc/admin.md: dnf, and the build, which every test of a cluster does
 doc/images.md: Docker, which is on another machine
-doc/install.md: dnf, and the build, which every test of a cluster does
+doc/network.md: there is no Cray
 END
 }
 

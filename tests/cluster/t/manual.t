@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Every command in README.md and doc/ does what is written there. console.sh says how
-# documents are read; BERTH_DOCS="doc/mpi.md" runs some of them. doc/install.md starts where
-# there is no berth yet: tests/cluster/packages runs it.
+# documents are read; BERTH_DOCS="doc/mpi.md" runs some of them. doc/admin.md starts where
+# there is no berth yet: up to "What users may do" tests/cluster/packages runs it.
 
 # shellcheck disable=SC2016 # words for other shells
 # shellcheck source-path=SCRIPTDIR
@@ -26,6 +26,7 @@ alice bash -c '
         ln -sfn "/images/$image.sif" "$image.sif"
     done
     ln -sfn /images/openmpi.sif app.sif
+    ln -sfn /images/mpibookworm.sif pytorch.sif
     ln -sfn /images/mpitrixie.sif model.sif
     ln -sfn /images/mpibookworm.sif mpi.sif
     cp /images/mpitrixie.share/mpich/who model
@@ -39,6 +40,11 @@ END
 script hello <<'END'
 #!/bin/sh
 echo "hello from $SLURMD_NODENAME"
+END
+on login alice bash -c 'cat >train.py' <<'END' || exit 1
+import os
+rank, gpu, size, first = map(os.environ.get, "RANK LOCAL_RANK WORLD_SIZE MASTER_ADDR".split())
+print(f"rank {rank} of {size}, GPU {gpu} of its node, first node {first}")
 END
 on login alice bash -c 'cat >hello.def' <<'END' || exit 1
 Bootstrap: docker
@@ -56,9 +62,20 @@ push library/ubuntu:24.04 'Ubuntu 24.04 LTS' >/dev/null || exit 1
 push library/debian:12 'Debian GNU/Linux 12 (bookworm)' >/dev/null || exit 1
 
 for document in ${BERTH_DOCS:-README.md doc/*.md}; do
-    [[ $document != doc/libraries.md ]] || openblas_install n1 n2 n3 n4
-    [[ $document == doc/install.md ]] || console_document "$document"
-    [[ $document != doc/libraries.md ]] || openblas_remove n1 n2 n3 n4
+    case $document in
+    doc/admin.md)
+        rest=$(mktemp)
+        sed '1,/^## What users may do$/s/.*//' "$document" >"$rest"
+        console_document "$rest" "$document"
+        rm "$rest"
+        ;;
+    doc/network.md)
+        openblas_install n1 n2 n3 n4
+        console_document "$document"
+        openblas_remove n1 n2 n3 n4
+        ;;
+    *) console_document "$document" ;;
+    esac
 done
 
 finish
