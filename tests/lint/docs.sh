@@ -11,7 +11,6 @@ not_run()
     cat <<'END'
 README.md: an image with packages of Debian, which a cluster without network cannot get
 doc/admin.md: dnf, and the build, which every test of a cluster does
-doc/images.md: Docker, which is on another machine
 doc/network.md: there is no Cray
 END
 }
