@@ -22,7 +22,7 @@ static int bound(uid_t uid, uint32_t job, const char *node)
     return -1;
 }
 
-START_TEST(it_says_whose_it_is)
+TEST(it_says_whose_it_is)
 {
     static const char text[] = "\0berth/2001/4294901760/n1";
     struct sockaddr_un address;
@@ -34,9 +34,8 @@ START_TEST(it_says_whose_it_is)
                       offsetof(struct sockaddr_un, sun_path) + sizeof(text) - 1);
     ck_assert_mem_eq(address.sun_path, text, sizeof(text) - 1);
 }
-END_TEST
 
-START_TEST(it_is_bound_once_for_each_user_job_and_node)
+TEST(it_is_bound_once_for_each_user_job_and_node)
 {
     uint32_t job = (uint32_t)getpid();
     const int fds[] = {bound(1, job, "a"), bound(2, job, "a"), bound(1, job, "ab")};
@@ -47,7 +46,6 @@ START_TEST(it_is_bound_once_for_each_user_job_and_node)
     for (int i = 0; i < COUNT(fds); i++)
         close(fds[i]);
 }
-END_TEST
 
 static const struct {
     size_t length; /* of the node's name */
@@ -55,7 +53,7 @@ static const struct {
 } names[] = {{0, -1}, {1, 0}, {63, 0}, {96, 0}, {97, -1}, {200, -1}};
 
 /* "berth/1/2/" has 10 characters, and an address has room for 107. */
-START_TEST(a_name_that_does_not_fit_is_none)
+TEST_ROWS(a_name_that_does_not_fit_is_none, names)
 {
     char node[256] = "";
     struct sockaddr_un address = {.sun_family = AF_UNSPEC};
@@ -65,15 +63,4 @@ START_TEST(a_name_that_does_not_fit_is_none)
     ck_assert_int_eq(berth_job_address(1, 2, node, &address, &length),
                      names[_i].answer);
     ck_assert_int_eq(address.sun_family, names[_i].answer ? AF_UNSPEC : AF_UNIX);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("address");
-
-    tcase_add_test(tests, it_says_whose_it_is);
-    tcase_add_test(tests, it_is_bound_once_for_each_user_job_and_node);
-    tcase_add_loop_test(tests, a_name_that_does_not_fit_is_none, 0, COUNT(names));
-    return unit_run("address", tests);
 }

@@ -74,7 +74,7 @@ static const struct {
     {"other", NULL},
 };
 
-START_TEST(an_image_is_where_it_really_is)
+TEST_ROWS(an_image_is_where_it_really_is, images)
 {
     BERTH_SITE struct berth_site site = berth_site_default();
     BERTH_FREE char *real = NULL;
@@ -114,9 +114,8 @@ START_TEST(an_image_is_where_it_really_is)
     expected_identity = berth_opened_identity(&st);
     ck_assert_str_eq(identity, expected_identity);
 }
-END_TEST
 
-START_TEST(the_owner_is_that_of_the_file)
+TEST(the_owner_is_that_of_the_file)
 {
     BERTH_SITE struct berth_site site = berth_site_default();
     BERTH_FREE char *real = NULL;
@@ -138,9 +137,8 @@ START_TEST(the_owner_is_that_of_the_file)
     berth_strvec_push(&site.images.owners, self ? self->pw_name : expected);
     ck_assert_int_eq(berth_allowed_image(&site, path, &real, &identity, &err), 0);
 }
-END_TEST
 
-START_TEST(what_is_not_there_is_told_as_ever)
+TEST(what_is_not_there_is_told_as_ever)
 {
     BERTH_SITE struct berth_site site = berth_site_default();
     BERTH_FREE char *real = NULL;
@@ -152,7 +150,6 @@ START_TEST(what_is_not_there_is_told_as_ever)
     ck_assert_int_eq(berth_allowed_image(&site, path, &real, &identity, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "': not found; check the path, and that "));
 }
-END_TEST
 
 static const struct {
     const char *root;
@@ -166,7 +163,7 @@ static const struct {
     {"images", "none-of-this-name", 0},
 };
 
-START_TEST(a_host_refuses_only_what_it_knows_of)
+TEST_ROWS(a_host_refuses_only_what_it_knows_of, hosts)
 {
     BERTH_SITE struct berth_site site = berth_site_default();
     char path[256], root[256];
@@ -180,9 +177,8 @@ START_TEST(a_host_refuses_only_what_it_knows_of)
         berth_strvec_push(&site.images.owners, hosts[_i].owner);
     ck_assert_int_eq(berth_allowed_here(&site, path, &err), hosts[_i].answer);
 }
-END_TEST
 
-START_TEST(an_exchanged_image_is_not_open)
+TEST(an_exchanged_image_is_not_open)
 {
     BERTH_SITE struct berth_site site = berth_site_default();
     BERTH_FREE char *real = NULL;
@@ -205,9 +201,8 @@ START_TEST(an_exchanged_image_is_not_open)
     ck_assert_int_eq(berth_opened_by(getpid(), identity), BERTH_OPENED_YES);
     ck_assert_int_eq(berth_opened_by(0, identity), BERTH_OPENED_NO);
 }
-END_TEST
 
-START_TEST(sources_of_mounts_are_resolved)
+TEST(sources_of_mounts_are_resolved)
 {
     BERTH_STRVEC struct berth_strvec mounts = {0};
     BERTH_STRVEC struct berth_strvec sources = {0};
@@ -226,7 +221,6 @@ START_TEST(sources_of_mounts_are_resolved)
     ck_assert_uint_eq(present.count, 1);
     ck_assert_str_eq(present.items[0], mounts.items[0]);
 }
-END_TEST
 
 static const struct {
     const char *line;
@@ -245,7 +239,7 @@ static const struct {
     {"", false, 7},
 };
 
-START_TEST(who_has_mounted_a_file_system_is_told)
+TEST_ROWS(who_has_mounted_a_file_system_is_told, mounts)
 {
     uid_t user = 7;
 
@@ -253,20 +247,9 @@ START_TEST(who_has_mounted_a_file_system_is_told)
                      mounts[_i].is_it);
     ck_assert_int_eq(user, mounts[_i].user);
 }
-END_TEST
 
-int main(void)
+void unit_prepare(TCase *tests)
 {
-    TCase *tests = tcase_create("allowed");
-
     unit_in_directory(tests);
     tcase_add_checked_fixture(tests, setup, NULL);
-    tcase_add_loop_test(tests, an_image_is_where_it_really_is, 0, COUNT(images));
-    tcase_add_test(tests, the_owner_is_that_of_the_file);
-    tcase_add_test(tests, what_is_not_there_is_told_as_ever);
-    tcase_add_loop_test(tests, a_host_refuses_only_what_it_knows_of, 0, COUNT(hosts));
-    tcase_add_test(tests, an_exchanged_image_is_not_open);
-    tcase_add_loop_test(tests, who_has_mounted_a_file_system_is_told, 0, COUNT(mounts));
-    tcase_add_test(tests, sources_of_mounts_are_resolved);
-    return unit_run("allowed", tests);
 }

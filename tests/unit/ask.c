@@ -28,7 +28,7 @@ static void begin(void)
     order.job = 1u << 30;
 }
 
-START_TEST(a_job_without_a_server_is_told)
+TEST(a_job_without_a_server_is_told)
 {
     struct berth_deadline deadline;
     struct berth_job_question question = {
@@ -45,7 +45,6 @@ START_TEST(a_job_without_a_server_is_told)
                      "CLONE_NEWPID in namespace.yaml");
     ck_assert_int_eq(answer.socket, -1);
 }
-END_TEST
 
 /* A process of a user, who is not root, listens at the address of the job. */
 static void take_address(const char *node)
@@ -60,7 +59,7 @@ static void take_address(const char *node)
         abort();
 }
 
-START_TEST(who_has_taken_the_address_of_a_job_is_named)
+TEST(who_has_taken_the_address_of_a_job_is_named)
 {
     struct berth_deadline deadline;
     struct berth_job_question question = {
@@ -80,7 +79,6 @@ START_TEST(who_has_taken_the_address_of_a_job_is_named)
     ck_assert_int_eq(berth_job_ask(&question, &answer, &err), -1);
     ck_assert_str_eq(err.text, expected);
 }
-END_TEST
 
 /* The key of the launch as it is; the caller frees it. */
 static char *key(void)
@@ -105,7 +103,7 @@ static bool is_key(const char *first)
     return same;
 }
 
-START_TEST(what_the_runtime_is_told_makes_another_container)
+TEST(what_the_runtime_is_told_makes_another_container)
 {
     char *first;
 
@@ -123,9 +121,8 @@ START_TEST(what_the_runtime_is_told_makes_another_container)
     ck_assert(is_key(first));
     free(first);
 }
-END_TEST
 
-START_TEST(a_file_that_has_changed_makes_another_container)
+TEST(a_file_that_has_changed_makes_another_container)
 {
     char path[] = "/tmp/berth-key-XXXXXX";
     int fd = mkstemp(path);
@@ -140,7 +137,6 @@ START_TEST(a_file_that_has_changed_makes_another_container)
     unlink(path);
     free(first);
 }
-END_TEST
 
 /* A file DIRECTORY/NAME with that text. */
 static void put(const char *directory, const char *name, const char *text)
@@ -155,7 +151,7 @@ static void put(const char *directory, const char *name, const char *text)
     fclose(file);
 }
 
-START_TEST(what_a_flag_names_is_seen_from_the_working_directory)
+TEST(what_a_flag_names_is_seen_from_the_working_directory)
 {
     static char bind[] = "--bind=data:/mnt", file[] = "--env-file", name[] = "data";
     static char variable[] = "APPTAINER_BIND=data:/mnt", other[] = "DATA=data";
@@ -194,9 +190,8 @@ START_TEST(what_a_flag_names_is_seen_from_the_working_directory)
         rmdir(i ? one : two);
     }
 }
-END_TEST
 
-START_TEST(directories_of_a_step_are_seen_through_the_one_around_them)
+TEST(directories_of_a_step_are_seen_through_the_one_around_them)
 {
     static char pmix[] = "PMIX_SERVER_TMPDIR=/var/spool/slurmd/pmix.1.0/";
     char *environment[] = {pmix, NULL};
@@ -211,18 +206,4 @@ START_TEST(directories_of_a_step_are_seen_through_the_one_around_them)
     ck_assert_str_eq(job.fabric.items[0], "/var/spool/slurmd:/var/spool/slurmd:rw");
     berth_job_launch_fini(&job);
     launch.environment = NULL;
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("ask");
-
-    tcase_add_test(tests, a_job_without_a_server_is_told);
-    tcase_add_test(tests, who_has_taken_the_address_of_a_job_is_named);
-    tcase_add_test(tests, what_the_runtime_is_told_makes_another_container);
-    tcase_add_test(tests, a_file_that_has_changed_makes_another_container);
-    tcase_add_test(tests, what_a_flag_names_is_seen_from_the_working_directory);
-    tcase_add_test(tests, directories_of_a_step_are_seen_through_the_one_around_them);
-    return unit_run("ask", tests);
 }

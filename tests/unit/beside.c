@@ -143,7 +143,7 @@ static bool has(const struct berth_scan *scan, const char *name)
     return false;
 }
 
-START_TEST(what_is_named_is_found)
+TEST_ROWS(what_is_named_is_found, rows)
 {
     static const char *const names[] = {"libmpi.so.12", "libmpi-1a2b.so.12.1",
                                         "libodd.so"};
@@ -184,13 +184,8 @@ START_TEST(what_is_named_is_found)
     }
     berth_scan_fini(&scan);
 }
-END_TEST
 
-int main(void)
+void unit_prepare(TCase *tests)
 {
-    TCase *tests = tcase_create("beside");
-
     tcase_add_unchecked_fixture(tests, setup, teardown);
-    tcase_add_loop_test(tests, what_is_named_is_found, 0, COUNT(rows));
-    return unit_run("beside", tests);
 }

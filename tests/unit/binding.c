@@ -26,7 +26,7 @@ static struct berth_binding full(void)
     return binding;
 }
 
-START_TEST(all_members_come_back)
+TEST(all_members_come_back)
 {
     BERTH_BINDING struct berth_binding binding = full();
     BERTH_BINDING struct berth_binding back = {0};
@@ -46,9 +46,8 @@ START_TEST(all_members_come_back)
     ck_assert_str_eq(back.alone, binding.alone);
     ck_assert_str_eq(back.because, binding.because);
 }
-END_TEST
 
-START_TEST(nothing_is_no_bytes)
+TEST(nothing_is_no_bytes)
 {
     BERTH_BINDING struct berth_binding back = {.differs = true};
     const struct berth_binding nothing = {0};
@@ -61,9 +60,8 @@ START_TEST(nothing_is_no_bytes)
     ck_assert_ptr_null(back.note);
     ck_assert(!back.differs);
 }
-END_TEST
 
-START_TEST(two_count_as_one)
+TEST(two_count_as_one)
 {
     BERTH_BINDING struct berth_binding binding = full();
     BERTH_BINDING struct berth_binding back = {0};
@@ -76,7 +74,6 @@ START_TEST(two_count_as_one)
     ck_assert_uint_eq(back.set.count, 2);
     ck_assert_str_eq(back.note, binding.note);
 }
-END_TEST
 
 static const struct {
     const char *text;
@@ -88,7 +85,7 @@ static const struct {
     {"set=A%3D1&&", "berth-mpi: '' has no value"},
 };
 
-START_TEST(what_is_damaged_is_refused)
+TEST_ROWS(what_is_damaged_is_refused, wrong)
 {
     struct berth_binding back;
     struct berth_err err;
@@ -96,16 +93,4 @@ START_TEST(what_is_damaged_is_refused)
     ck_assert_int_eq(
         berth_binding_get(wrong[_i].text, strlen(wrong[_i].text), &back, &err), -1);
     ck_assert_str_eq(err.text, wrong[_i].error);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("binding");
-
-    tcase_add_test(tests, all_members_come_back);
-    tcase_add_test(tests, nothing_is_no_bytes);
-    tcase_add_test(tests, two_count_as_one);
-    tcase_add_loop_test(tests, what_is_damaged_is_refused, 0, COUNT(wrong));
-    return unit_run("binding", tests);
 }

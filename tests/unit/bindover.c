@@ -73,7 +73,7 @@ static void add_all(struct berth_mpi_objects *objects, const struct library *lib
     }
 }
 
-START_TEST(a_library_goes_over_its_twin)
+TEST_ROWS(a_library_goes_over_its_twin, rows)
 {
     struct berth_mpi_objects image = {0};
     struct berth_mpi_objects staged = {0};
@@ -89,13 +89,4 @@ START_TEST(a_library_goes_over_its_twin)
     ck_assert_str_eq(lines, rows[_i].binds);
     berth_mpi_objects_fini(&image);
     berth_mpi_objects_fini(&staged);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("bindover");
-
-    tcase_add_loop_test(tests, a_library_goes_over_its_twin, 0, COUNT(rows));
-    return unit_run("bindover", tests);
 }

@@ -5,7 +5,7 @@
 
 #include "unit.h"
 
-START_TEST(nothing_added_is_null)
+TEST(nothing_added_is_null)
 {
     struct berth_buf buf = {0};
 
@@ -13,9 +13,8 @@ START_TEST(nothing_added_is_null)
     berth_buf_fini(&buf);
     ck_assert_ptr_null(buf.text);
 }
-END_TEST
 
-START_TEST(an_empty_text_is_not_null)
+TEST(an_empty_text_is_not_null)
 {
     BERTH_BUF struct berth_buf buf = {0};
 
@@ -23,9 +22,8 @@ START_TEST(an_empty_text_is_not_null)
     ck_assert_str_eq(buf.text, "");
     ck_assert_uint_eq(buf.used, 0);
 }
-END_TEST
 
-START_TEST(bytes_are_kept_in_order)
+TEST(bytes_are_kept_in_order)
 {
     BERTH_BUF struct berth_buf buf = {0};
 
@@ -37,9 +35,8 @@ START_TEST(bytes_are_kept_in_order)
     for (int i = 0; i < 10000; i++)
         ck_assert_int_eq(buf.text[i], '0' + i % 10);
 }
-END_TEST
 
-START_TEST(a_failed_text_takes_nothing_more)
+TEST(a_failed_text_takes_nothing_more)
 {
     BERTH_BUF struct berth_buf buf = {0};
 
@@ -48,9 +45,8 @@ START_TEST(a_failed_text_takes_nothing_more)
     berth_buf_puts(&buf, "lost");
     ck_assert_str_eq(buf.text, "kept");
 }
-END_TEST
 
-START_TEST(an_ended_text_can_start_again)
+TEST(an_ended_text_can_start_again)
 {
     BERTH_BUF struct berth_buf buf = {0};
 
@@ -59,7 +55,6 @@ START_TEST(an_ended_text_can_start_again)
     berth_buf_puts(&buf, "new");
     ck_assert_str_eq(buf.text, "new");
 }
-END_TEST
 
 static const struct {
     const char *word, *shell;
@@ -70,24 +65,10 @@ static const struct {
     {"~", "'~'"},         {"\xc3\xa9", "'\xc3\xa9'"},
 };
 
-START_TEST(a_word_is_what_a_shell_takes)
+TEST_ROWS(a_word_is_what_a_shell_takes, words)
 {
     BERTH_BUF struct berth_buf buf = {0};
 
     berth_buf_word(&buf, words[_i].word);
     ck_assert_str_eq(buf.text, words[_i].shell);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("buf");
-
-    tcase_add_test(tests, nothing_added_is_null);
-    tcase_add_loop_test(tests, a_word_is_what_a_shell_takes, 0, COUNT(words));
-    tcase_add_test(tests, an_empty_text_is_not_null);
-    tcase_add_test(tests, bytes_are_kept_in_order);
-    tcase_add_test(tests, a_failed_text_takes_nothing_more);
-    tcase_add_test(tests, an_ended_text_can_start_again);
-    return unit_run("buf", tests);
 }

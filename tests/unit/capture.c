@@ -44,7 +44,7 @@ static const struct {
            "CRAY_PASSWORD_FILE CRAY_API_KEY OMP_AUTH AWS_SECRET_ACCESS_KEY"},
 };
 
-START_TEST(a_name_is_on_a_list_or_not)
+TEST_ROWS(a_name_is_on_a_list_or_not, listed)
 {
     BERTH_STRVEC struct berth_strvec names = {0};
     const struct berth_capture_rules rules = {0};
@@ -58,7 +58,6 @@ START_TEST(a_name_is_on_a_list_or_not)
         ck_assert_pstr_eq(list ? list->title : NULL, listed[_i].title);
     }
 }
-END_TEST
 
 /* What a site says of names. */
 static const struct {
@@ -92,7 +91,7 @@ static const struct {
     {"\303\274", NULL, "*", ""},
 };
 
-START_TEST(a_site_captures_and_denies)
+TEST_ROWS(a_site_captures_and_denies, names)
 {
     BERTH_STRVEC struct berth_strvec capture = {0};
     BERTH_STRVEC struct berth_strvec deny = {0};
@@ -105,18 +104,16 @@ START_TEST(a_site_captures_and_denies)
     ck_assert_msg(!list == !names[_i].title, "%s", names[_i].name);
     ck_assert_pstr_eq(list ? list->title : NULL, names[_i].title);
 }
-END_TEST
 
-START_TEST(a_site_need_not_say_anything)
+TEST(a_site_need_not_say_anything)
 {
     struct berth_capture_rules rules = {0};
 
     ck_assert_str_eq(berth_capture_find(&rules, "UCX_TLS")->title, "UCX");
     ck_assert_ptr_null(berth_capture_find(&rules, "EDITOR"));
 }
-END_TEST
 
-START_TEST(every_list_says_whose_word_it_is)
+TEST(every_list_says_whose_word_it_is)
 {
     for (const struct berth_capture_list *list = berth_capture_lists; list->title;
          list++) {
@@ -124,9 +121,8 @@ START_TEST(every_list_says_whose_word_it_is)
         ck_assert_ptr_nonnull(list->patterns[0]);
     }
 }
-END_TEST
 
-START_TEST(a_pattern_of_many_stars_takes_no_time)
+TEST(a_pattern_of_many_stars_takes_no_time)
 {
     BERTH_STRVEC struct berth_strvec capture = {0};
     struct berth_capture_rules rules = {&capture, NULL};
@@ -137,9 +133,8 @@ START_TEST(a_pattern_of_many_stars_takes_no_time)
     add(&capture, "*A*A*A*A*A*A*A*A*A*A*A*A*B");
     ck_assert_ptr_null(berth_capture_find(&rules, name));
 }
-END_TEST
 
-START_TEST(variables_are_chosen_byte_by_byte)
+TEST(variables_are_chosen_byte_by_byte)
 {
     char *environment[] = {(char *)"EDITOR=vi",
                            (char *)"UCX_TLS=rc,sm",
@@ -169,9 +164,8 @@ START_TEST(variables_are_chosen_byte_by_byte)
     for (size_t i = 0; i < chosen.count; i++)
         ck_assert_str_eq(chosen.items[i], expected[i]);
 }
-END_TEST
 
-START_TEST(nothing_is_chosen_from_nothing)
+TEST(nothing_is_chosen_from_nothing)
 {
     char *environment[] = {NULL};
     struct berth_capture_rules rules = {0};
@@ -182,19 +176,4 @@ START_TEST(nothing_is_chosen_from_nothing)
     ck_assert_int_eq(
         berth_capture_choose(&rules, environment, &assigned, &chosen, &err), 0);
     ck_assert_uint_eq(chosen.count, 0);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("capture");
-
-    tcase_add_loop_test(tests, a_name_is_on_a_list_or_not, 0, COUNT(listed));
-    tcase_add_loop_test(tests, a_site_captures_and_denies, 0, COUNT(names));
-    tcase_add_test(tests, a_site_need_not_say_anything);
-    tcase_add_test(tests, every_list_says_whose_word_it_is);
-    tcase_add_test(tests, a_pattern_of_many_stars_takes_no_time);
-    tcase_add_test(tests, variables_are_chosen_byte_by_byte);
-    tcase_add_test(tests, nothing_is_chosen_from_nothing);
-    return unit_run("capture", tests);
 }

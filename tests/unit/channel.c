@@ -24,7 +24,7 @@ static void close_ends(void)
     close(ends[1]);
 }
 
-START_TEST(messages_arrive_whole_and_in_order)
+TEST(messages_arrive_whole_and_in_order)
 {
     ck_assert_int_eq(berth_channel_send(ends[0], BERTH_CHANNEL_STAGED, "/a\n/b", &err),
                      0);
@@ -36,9 +36,8 @@ START_TEST(messages_arrive_whole_and_in_order)
     ck_assert_int_eq(message.kind, BERTH_CHANNEL_DONE);
     ck_assert_str_eq(message.text, "");
 }
-END_TEST
 
-START_TEST(who_waits_too_long_gives_up)
+TEST(who_waits_too_long_gives_up)
 {
     struct berth_deadline deadline;
 
@@ -46,9 +45,8 @@ START_TEST(who_waits_too_long_gives_up)
     ck_assert_int_eq(berth_channel_receive(ends[1], &deadline, &message, &err), -1);
     ck_assert_str_eq(err.text, "it takes too long");
 }
-END_TEST
 
-START_TEST(who_is_gone_is_noticed)
+TEST(who_is_gone_is_noticed)
 {
 
     close(ends[0]);
@@ -57,9 +55,8 @@ START_TEST(who_is_gone_is_noticed)
     ck_assert_int_eq(berth_channel_send(ends[1], BERTH_CHANNEL_DONE, "", &err), -1);
     ck_assert_str_eq(err.text, "the other process has ended: Broken pipe");
 }
-END_TEST
 
-START_TEST(what_is_too_long_is_not_cut)
+TEST(what_is_too_long_is_not_cut)
 {
     BERTH_FREE char *name = malloc(BERTH_CHANNEL_SIZE + 1);
 
@@ -69,9 +66,8 @@ START_TEST(what_is_too_long_is_not_cut)
     ck_assert_int_eq(berth_channel_send(ends[0], BERTH_CHANNEL_STAGED, name, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "a name is too long: 'xxx"));
 }
-END_TEST
 
-START_TEST(a_result_may_be_larger_than_a_message)
+TEST(a_result_may_be_larger_than_a_message)
 {
     BERTH_BUF struct berth_buf sent = {0};
     BERTH_BUF struct berth_buf got = {0};
@@ -87,9 +83,8 @@ START_TEST(a_result_may_be_larger_than_a_message)
     ck_assert_uint_eq(got.used, sent.used);
     ck_assert_mem_eq(got.text, sent.text, sent.used);
 }
-END_TEST
 
-START_TEST(a_byte_says_who_sent_it)
+TEST(a_byte_says_who_sent_it)
 {
     int on = 1;
     pid_t sender = 0;
@@ -101,18 +96,8 @@ START_TEST(a_byte_says_who_sent_it)
     ck_assert_int_eq(write(ends[0], "!", 1), 1); /* to one that does not ask */
     ck_assert_int_eq(berth_channel_sender(ends[1], &sender), -1);
 }
-END_TEST
 
-int main(void)
+void unit_prepare(TCase *tests)
 {
-    TCase *tests = tcase_create("channel");
-
     tcase_add_checked_fixture(tests, open_ends, close_ends);
-    tcase_add_test(tests, messages_arrive_whole_and_in_order);
-    tcase_add_test(tests, who_waits_too_long_gives_up);
-    tcase_add_test(tests, who_is_gone_is_noticed);
-    tcase_add_test(tests, what_is_too_long_is_not_cut);
-    tcase_add_test(tests, a_result_may_be_larger_than_a_message);
-    tcase_add_test(tests, a_byte_says_who_sent_it);
-    return unit_run("channel", tests);
 }

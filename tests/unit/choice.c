@@ -17,14 +17,13 @@ static const struct {
     {"[a|b]", "b]", -1},    {"[a|b]", "c", -1},
 };
 
-START_TEST(a_word_is_found)
+TEST_ROWS(a_word_is_found, finds)
 {
     ck_assert_int_eq(berth_choice_find(finds[_i].choices, finds[_i].word),
                      finds[_i].at);
 }
-END_TEST
 
-START_TEST(words_in_capitals_are_left_out)
+TEST(words_in_capitals_are_left_out)
 {
     BERTH_STRVEC struct berth_strvec words = {0};
     BERTH_FREE char *lines = NULL;
@@ -33,7 +32,6 @@ START_TEST(words_in_capitals_are_left_out)
     lines = unit_lines(&words);
     ck_assert_str_eq(lines, "a\nb\n");
 }
-END_TEST
 
 static const struct {
     const char *choices;
@@ -46,21 +44,10 @@ static const struct {
     {"[a|NAME|b]", "a name", "a, b, or a name"},
 };
 
-START_TEST(a_list_is_written_as_in_a_sentence)
+TEST_ROWS(a_list_is_written_as_in_a_sentence, lists)
 {
     BERTH_BUF struct berth_buf text = {0};
 
     berth_choice_list(lists[_i].choices, lists[_i].other, &text);
     ck_assert_str_eq(text.text, lists[_i].text);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("choice");
-
-    tcase_add_loop_test(tests, a_word_is_found, 0, COUNT(finds));
-    tcase_add_test(tests, words_in_capitals_are_left_out);
-    tcase_add_loop_test(tests, a_list_is_written_as_in_a_sentence, 0, COUNT(lists));
-    return unit_run("choice", tests);
 }

@@ -76,7 +76,7 @@ static const struct {
      "said: Error relocating ./a: f: symbol not found\n"},
 };
 
-START_TEST(loaders_are_understood)
+TEST_ROWS(loaders_are_understood, good)
 {
     BERTH_FREE char *lines = NULL;
     struct berth_closure closure;
@@ -89,7 +89,6 @@ START_TEST(loaders_are_understood)
     ck_assert_str_eq(lines, good[_i].lines);
     berth_closure_fini(&closure);
 }
-END_TEST
 
 static const struct {
     const char *text;
@@ -101,7 +100,7 @@ static const struct {
     {"\tlibx => /x\n", 12, "'libx' is not a line that a loader prints"},
 };
 
-START_TEST(what_is_no_loader_s_is_refused)
+TEST_ROWS(what_is_no_loader_s_is_refused, bad)
 {
     struct berth_closure closure;
     struct berth_err err = {""};
@@ -111,9 +110,8 @@ START_TEST(what_is_no_loader_s_is_refused)
     ck_assert_str_eq(err.text, bad[_i].error);
     ck_assert_uint_eq(closure.count, 0);
 }
-END_TEST
 
-START_TEST(a_list_has_an_end)
+TEST(a_list_has_an_end)
 {
     BERTH_STRVEC struct berth_strvec lines = {0};
     BERTH_FREE char *text = NULL;
@@ -126,9 +124,8 @@ START_TEST(a_list_has_an_end)
     ck_assert_int_eq(berth_closure_parse(text, strlen(text), &closure, &err), -1);
     ck_assert_str_eq(err.text, "the loader lists more than 4096 libraries");
 }
-END_TEST
 
-START_TEST(a_library_is_found_by_its_name)
+TEST(a_library_is_found_by_its_name)
 {
     const char *text = "\tliba.so => /a/liba.so (0x1)\n\tlibb.so => not found\n";
     struct berth_closure closure;
@@ -139,10 +136,9 @@ START_TEST(a_library_is_found_by_its_name)
     ck_assert_ptr_null(berth_closure_find(&closure, "libc.so"));
     berth_closure_fini(&closure);
 }
-END_TEST
 
 /* The loader of this machine, as it is now. */
-START_TEST(this_machine_s_loader_is_understood)
+TEST(this_machine_s_loader_is_understood)
 {
     BERTH_FREE char *text = calloc(1, 65536);
     FILE *pipe = popen("LD_TRACE_LOADED_OBJECTS=1 \"$(command -v ls)\" 2>&1", "r");
@@ -158,17 +154,4 @@ START_TEST(this_machine_s_loader_is_understood)
     for (size_t i = 0; i < closure.count; i++)
         ck_assert_msg(closure.items[i].path[0] == '/', "%s", text);
     berth_closure_fini(&closure);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("closure");
-
-    tcase_add_loop_test(tests, loaders_are_understood, 0, COUNT(good));
-    tcase_add_loop_test(tests, what_is_no_loader_s_is_refused, 0, COUNT(bad));
-    tcase_add_test(tests, a_list_has_an_end);
-    tcase_add_test(tests, a_library_is_found_by_its_name);
-    tcase_add_test(tests, this_machine_s_loader_is_understood);
-    return unit_run("closure", tests);
 }

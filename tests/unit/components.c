@@ -42,7 +42,7 @@ static void read_table(const char *text, struct berth_table *table)
     ck_assert_int_eq(berth_wire_get_table(text, table, &err), 0);
 }
 
-START_TEST(a_component_finds_its_row)
+TEST_ROWS(a_component_finds_its_row, found)
 {
     BERTH_TABLE struct berth_table table = {0};
     const struct berth_row *row = NULL;
@@ -53,7 +53,6 @@ START_TEST(a_component_finds_its_row)
                   err.text);
     ck_assert_pstr_eq(row->request.image, found[_i].image);
 }
-END_TEST
 
 #define UNKNOWN                                                                        \
     "cannot tell which component this is, and the components differ; give them all "   \
@@ -78,7 +77,7 @@ static const struct {
     {"1;0:image=/a;.", {3, NOWHERE}, NOT_ANNOUNCED("3", "1")},
 };
 
-START_TEST(a_row_is_never_guessed)
+TEST_ROWS(a_row_is_never_guessed, lost)
 {
     BERTH_TABLE struct berth_table table = {0};
     const struct berth_row *row = NULL;
@@ -89,9 +88,8 @@ START_TEST(a_row_is_never_guessed)
     ck_assert_str_eq(err.text, lost[_i].error);
     ck_assert_ptr_null(row);
 }
-END_TEST
 
-START_TEST(who_is_nowhere_gets_no_row_of_many)
+TEST(who_is_nowhere_gets_no_row_of_many)
 {
     BERTH_TABLE struct berth_table table = {0};
     struct berth_where nowhere = {NOWHERE, NOWHERE};
@@ -103,7 +101,6 @@ START_TEST(who_is_nowhere_gets_no_row_of_many)
     ck_assert_ptr_null(row);
     ck_assert_str_ne(err.text, "");
 }
-END_TEST
 
 static const struct {
     const char *table;
@@ -118,7 +115,7 @@ static const struct {
     {"1;/0-2:image=/a;/3:;/4,6:image=/a&workdir=/w;.", 0, "0-2,4,6", 5},
 };
 
-START_TEST(a_container_knows_its_ranks)
+TEST_ROWS(a_container_knows_its_ranks, shares)
 {
     BERTH_TABLE struct berth_table table = {0};
     BERTH_FREE char *ranks = NULL;
@@ -135,7 +132,6 @@ START_TEST(a_container_knows_its_ranks)
     else
         ck_assert_ptr_null(ranks);
 }
-END_TEST
 
 static const struct {
     const char *table;
@@ -152,7 +148,7 @@ static const struct {
     {"1;0:image=/a;1:image=/a&writable=;.", false, true},
 };
 
-START_TEST(a_table_knows_its_shape)
+TEST_ROWS(a_table_knows_its_shape, shapes)
 {
     BERTH_TABLE struct berth_table table = {0};
 
@@ -160,7 +156,6 @@ START_TEST(a_table_knows_its_shape)
     ck_assert_int_eq(berth_table_is_uniform(&table), shapes[_i].uniform);
     ck_assert_int_eq(berth_table_find_container(&table) != NULL, shapes[_i].contained);
 }
-END_TEST
 
 static const struct {
     const char *table;
@@ -173,7 +168,7 @@ static const struct {
     {"1;0:image=/a&explain=no;1:image=/b;.", "n-"},
 };
 
-START_TEST(an_account_is_of_the_whole_step)
+TEST_ROWS(an_account_is_of_the_whole_step, accounts)
 {
     BERTH_TABLE struct berth_table table = {0};
     struct berth_err err;
@@ -186,9 +181,8 @@ START_TEST(an_account_is_of_the_whole_step)
         ck_assert_int_eq(form ? *form : '-', accounts[_i].explained[i]);
     }
 }
-END_TEST
 
-START_TEST(an_empty_table_holds_nothing)
+TEST(an_empty_table_holds_nothing)
 {
     struct berth_table table = {0};
 
@@ -196,7 +190,6 @@ START_TEST(an_empty_table_holds_nothing)
     ck_assert(!berth_table_find_container(&table));
     berth_table_fini(&table);
 }
-END_TEST
 
 static const struct {
     const char *table;
@@ -211,7 +204,7 @@ static const struct {
     {"1;0:image=none&mpi-bind=auto;1:image=/b&mpi-bind=auto;.", "yy"},
 };
 
-START_TEST(the_first_component_in_a_container_speaks)
+TEST_ROWS(the_first_component_in_a_container_speaks, speakers)
 {
     BERTH_TABLE struct berth_table table = {0};
 
@@ -221,7 +214,6 @@ START_TEST(the_first_component_in_a_container_speaks)
         ck_assert_int_eq(berth_table_reports(&table, &table.rows[i]),
                          speakers[_i].speaks[i] == 'y');
 }
-END_TEST
 
 /* With --multi-prog: rows of ranks, and their containers. */
 #define LINES                                                                          \
@@ -248,16 +240,15 @@ static const struct {
     {"1;/0:image=/a;/1:lifetime=job;.", NULL},
 };
 
-START_TEST(one_container_of_the_job_is_enough)
+TEST_ROWS(one_container_of_the_job_is_enough, lifetimes)
 {
     BERTH_TABLE struct berth_table table = {0};
 
     read_table(lifetimes[_i].table, &table);
     ck_assert_pstr_eq(berth_table_lifetime(&table), lifetimes[_i].lifetime);
 }
-END_TEST
 
-START_TEST(a_rank_finds_its_row_and_container)
+TEST_ROWS(a_rank_finds_its_row_and_container, ranked)
 {
     const struct berth_where where = {NOWHERE, NOWHERE};
     BERTH_TABLE struct berth_table table = {0};
@@ -272,7 +263,6 @@ START_TEST(a_rank_finds_its_row_and_container)
     ck_assert_int_eq(row->container, ranked[_i].container);
     ck_assert_uint_eq(berth_table_containers(&table), 4);
 }
-END_TEST
 
 /* Of ten tasks: how many have a row, its first, and the first of its container. */
 static const struct {
@@ -299,16 +289,15 @@ static const struct {
      1},
 };
 
-START_TEST(rows_share_what_they_can)
+TEST_ROWS(rows_share_what_they_can, shared)
 {
     BERTH_TABLE struct berth_table table = {0};
 
     read_table(shared[_i].table, &table);
     ck_assert_uint_eq(berth_table_containers(&table), shared[_i].containers);
 }
-END_TEST
 
-START_TEST(a_row_knows_its_ranks)
+TEST_ROWS(a_row_knows_its_ranks, measured)
 {
     BERTH_TABLE struct berth_table table = {0};
     const struct berth_row *row;
@@ -320,9 +309,8 @@ START_TEST(a_row_knows_its_ranks)
     ck_assert_uint_eq(berth_table_container_first_rank(&table, row),
                       measured[_i].container_first);
 }
-END_TEST
 
-START_TEST(a_rank_without_a_line_has_no_row)
+TEST(a_rank_without_a_line_has_no_row)
 {
     const struct berth_where where = {NOWHERE, NOWHERE};
     BERTH_TABLE struct berth_table table = {0};
@@ -333,9 +321,8 @@ START_TEST(a_rank_without_a_line_has_no_row)
     ck_assert_int_eq(berth_table_find(&table, &where, 4, &row, &err), -1);
     ck_assert_str_eq(err.text, "rank 4 is on no line of the --multi-prog file");
 }
-END_TEST
 
-START_TEST(lines_that_ask_for_the_same_are_one_row)
+TEST(lines_that_ask_for_the_same_are_one_row)
 {
     static const char *const ranks[] = {"0", "2-3", "5", "*"};
     BERTH_TABLE struct berth_table table = {0};
@@ -351,27 +338,4 @@ START_TEST(lines_that_ask_for_the_same_are_one_row)
     ck_assert_str_eq(table.rows[1].ranks, "2-3");
     ck_assert_str_eq(table.rows[2].ranks, "*");
     ck_assert_uint_eq(berth_table_containers(&table), 1);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("components");
-
-    tcase_add_loop_test(tests, a_component_finds_its_row, 0, COUNT(found));
-    tcase_add_loop_test(tests, a_row_is_never_guessed, 0, COUNT(lost));
-    tcase_add_test(tests, who_is_nowhere_gets_no_row_of_many);
-    tcase_add_loop_test(tests, a_container_knows_its_ranks, 0, COUNT(shares));
-    tcase_add_loop_test(tests, a_table_knows_its_shape, 0, COUNT(shapes));
-    tcase_add_loop_test(tests, an_account_is_of_the_whole_step, 0, COUNT(accounts));
-    tcase_add_loop_test(tests, the_first_component_in_a_container_speaks, 0,
-                        COUNT(speakers));
-    tcase_add_test(tests, an_empty_table_holds_nothing);
-    tcase_add_loop_test(tests, a_rank_finds_its_row_and_container, 0, COUNT(ranked));
-    tcase_add_loop_test(tests, rows_share_what_they_can, 0, COUNT(shared));
-    tcase_add_loop_test(tests, a_row_knows_its_ranks, 0, COUNT(measured));
-    tcase_add_test(tests, a_rank_without_a_line_has_no_row);
-    tcase_add_test(tests, lines_that_ask_for_the_same_are_one_row);
-    tcase_add_loop_test(tests, one_container_of_the_job_is_enough, 0, COUNT(lifetimes));
-    return unit_run("components", tests);
 }

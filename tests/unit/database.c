@@ -23,14 +23,13 @@ static const struct {
     {"a:x:1:1\n:2001:x\n", "a:x:1:1\n:2001:x\n" LINE},
 };
 
-START_TEST(a_user_stands_once)
+TEST_ROWS(a_user_stands_once, users)
 {
     BERTH_BUF struct berth_buf buf = {0};
 
     berth_database_put_user(users[_i].text, 2001, LINE, &buf);
     ck_assert_str_eq(buf.text, users[_i].expected);
 }
-END_TEST
 
 static const struct {
     const char *text;
@@ -44,20 +43,10 @@ static const struct {
     {"root:x::0:root:/x:\n", "/else"},
 };
 
-START_TEST(a_home_is_found)
+TEST_ROWS(a_home_is_found, homes)
 {
     BERTH_BUF struct berth_buf buf = {0};
 
     berth_database_put_home(homes[_i].text, 0, "/else", &buf);
     ck_assert_str_eq(buf.text, homes[_i].expected);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("database");
-
-    tcase_add_loop_test(tests, a_user_stands_once, 0, COUNT(users));
-    tcase_add_loop_test(tests, a_home_is_found, 0, COUNT(homes));
-    return unit_run("database", tests);
 }

@@ -34,7 +34,7 @@ static const struct {
     {"the time is over", {1000, 1000, 1000, 200}, -200},
 };
 
-START_TEST(time_counts_while_a_process_reads)
+TEST_ROWS(time_counts_while_a_process_reads, cases)
 {
     struct berth_deadline deadline;
     int64_t left = 0;
@@ -48,10 +48,9 @@ START_TEST(time_counts_while_a_process_reads)
     clock_ms = 0;
     ck_assert_msg(left == cases[_i].left, "%s: %ld", cases[_i].name, (long)left);
 }
-END_TEST
 
 /* Two processes that read by turns do not count the same time twice. */
-START_TEST(a_deadline_is_one_clock_for_all_processes)
+TEST(a_deadline_is_one_clock_for_all_processes)
 {
     struct berth_deadline deadline;
     int64_t left;
@@ -68,7 +67,6 @@ START_TEST(a_deadline_is_one_clock_for_all_processes)
     clock_ms = 0;
     ck_assert_int_eq(left, 2500);
 }
-END_TEST
 
 static const struct {
     int64_t gone; /* milliseconds */
@@ -76,7 +74,7 @@ static const struct {
 } pauses[] = {{0, 5},       {20, 5},         {40, 10},
               {4000, 1000}, {240000, 60000}, {3600000, 60000}};
 
-START_TEST(pauses_grow_with_the_time)
+TEST_ROWS(pauses_grow_with_the_time, pauses)
 {
     int pause;
 
@@ -84,15 +82,4 @@ START_TEST(pauses_grow_with_the_time)
     pause = berth_clock_pause(5000);
     clock_ms = 0;
     ck_assert_int_eq(pause, pauses[_i].pause);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("deadline");
-
-    tcase_add_loop_test(tests, time_counts_while_a_process_reads, 0, COUNT(cases));
-    tcase_add_test(tests, a_deadline_is_one_clock_for_all_processes);
-    tcase_add_loop_test(tests, pauses_grow_with_the_time, 0, COUNT(pauses));
-    return unit_run("deadline", tests);
 }

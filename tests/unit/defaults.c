@@ -17,14 +17,13 @@ static const struct {
     {BERTH_OPTION_EXPLAIN, "BERTH_CONTAINER_EXPLAIN"},
 };
 
-START_TEST(a_variable_is_called_like_its_option)
+TEST_ROWS(a_variable_is_called_like_its_option, names)
 {
     char name[BERTH_DEFAULTS_NAME];
 
     berth_defaults_name(names[_i].id, name);
     ck_assert_str_eq(name, names[_i].name);
 }
-END_TEST
 
 static const struct {
     const char *environ[6];
@@ -78,7 +77,7 @@ static const struct {
               "expected one of --container-mount-home and --no-container-mount-home"},
 };
 
-START_TEST(variables_become_options)
+TEST_ROWS(variables_become_options, cases)
 {
     BERTH_REQUEST struct berth_request request = {0};
     BERTH_STRVEC struct berth_strvec assigned = {0};
@@ -96,7 +95,6 @@ START_TEST(variables_become_options)
     berth_wire_put_request(&text, &request);
     ck_assert_str_eq(text.text, cases[_i].request ? cases[_i].request : "");
 }
-END_TEST
 
 static const struct {
     const char *text;
@@ -112,7 +110,7 @@ static const struct {
      .error = "SLURM_BERTH_JOB: it holds 2 components; expected one"},
 };
 
-START_TEST(a_job_has_one_default)
+TEST_ROWS(a_job_has_one_default, jobs)
 {
     BERTH_REQUEST struct berth_request request = {0};
     struct berth_err err = {""};
@@ -121,15 +119,4 @@ START_TEST(a_job_has_one_default)
     ck_assert_int_eq(result, jobs[_i].error ? -1 : 0);
     ck_assert_str_eq(err.text, jobs[_i].error ? jobs[_i].error : "");
     ck_assert_pstr_eq(request.image, jobs[_i].image);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("defaults");
-
-    tcase_add_loop_test(tests, a_variable_is_called_like_its_option, 0, COUNT(names));
-    tcase_add_loop_test(tests, variables_become_options, 0, COUNT(cases));
-    tcase_add_loop_test(tests, a_job_has_one_default, 0, COUNT(jobs));
-    return unit_run("defaults", tests);
 }

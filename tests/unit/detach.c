@@ -20,7 +20,7 @@ static void open_three(void)
     ck_assert_int_eq(dup2(STDIN_FILENO, HIGH), HIGH);
 }
 
-START_TEST(marked_descriptors_close_on_exec)
+TEST(marked_descriptors_close_on_exec)
 {
     open_three();
     berth_cloexec_from(FIRST);
@@ -28,9 +28,8 @@ START_TEST(marked_descriptors_close_on_exec)
     ck_assert_int_eq(fcntl(FIRST, F_GETFD), FD_CLOEXEC);
     ck_assert_int_eq(fcntl(HIGH, F_GETFD), FD_CLOEXEC);
 }
-END_TEST
 
-START_TEST(descriptors_are_closed)
+TEST(descriptors_are_closed)
 {
     open_three();
     berth_close_from(FIRST);
@@ -38,7 +37,6 @@ START_TEST(descriptors_are_closed)
     ck_assert_int_eq(fcntl(FIRST, F_GETFD), -1);
     ck_assert_int_eq(fcntl(HIGH, F_GETFD), -1);
 }
-END_TEST
 
 static void forget(void *data)
 {
@@ -46,7 +44,7 @@ static void forget(void *data)
 }
 
 /* The new process must end behind its body, or what follows would run twice. */
-START_TEST(a_detached_process_ends_behind_its_body)
+TEST(a_detached_process_ends_behind_its_body)
 {
     struct berth_err err;
     char byte;
@@ -59,10 +57,9 @@ START_TEST(a_detached_process_ends_behind_its_body)
     ck_assert_int_eq(read(ends[0], &byte, 1), 1);
     ck_assert_int_eq(read(ends[0], &byte, 1), 0);
 }
-END_TEST
 
 /* Else the process would keep the task's output, or slurmstepd's. */
-START_TEST(without_dev_null_nothing_is_detached)
+TEST(without_dev_null_nothing_is_detached)
 {
     const struct rlimit none = {3, 3};
     int status;
@@ -74,16 +71,4 @@ START_TEST(without_dev_null_nothing_is_detached)
     }
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert_int_eq(WEXITSTATUS(status), 7);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tcase = tcase_create("detach");
-
-    tcase_add_test(tcase, marked_descriptors_close_on_exec);
-    tcase_add_test(tcase, descriptors_are_closed);
-    tcase_add_test(tcase, a_detached_process_ends_behind_its_body);
-    tcase_add_test(tcase, without_dev_null_nothing_is_detached);
-    return unit_run("detach", tcase);
 }

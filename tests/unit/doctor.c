@@ -91,7 +91,7 @@ static char *line_of(const struct berth_diagnosis *diagnosis)
     return line;
 }
 
-START_TEST(a_healthy_host_has_no_fault)
+TEST(a_healthy_host_has_no_fault)
 {
     BERTH_BUF struct berth_buf all = {0};
 
@@ -128,7 +128,6 @@ START_TEST(a_healthy_host_has_no_fault)
         "ok PrologFlags: with Contain: a container can last as long as its job\n");
     ck_assert_uint_eq(berth_diagnoses_wrong(&diagnoses), 0);
 }
-END_TEST
 
 #define CHANGE(number, ...)                                                            \
     static void change_##number(struct berth_doctor_facts *f)                          \
@@ -422,7 +421,7 @@ static const struct {
      "berth.yaml"},
 };
 
-START_TEST(each_fault_is_named_with_its_remedy)
+TEST_ROWS(each_fault_is_named_with_its_remedy, cases)
 {
     BERTH_BUF struct berth_buf all = {0};
     bool found = false;
@@ -445,9 +444,8 @@ START_TEST(each_fault_is_named_with_its_remedy)
     }
     ck_assert_msg(found, "expected: %s\nseen: %s", cases[_i].line, all.text);
 }
-END_TEST
 
-START_TEST(a_setuid_runtime_needs_less)
+TEST(a_setuid_runtime_needs_less)
 {
     facts.runtime.is_setuid = true;
     facts.userns.max = 0;
@@ -460,7 +458,6 @@ START_TEST(a_setuid_runtime_needs_less)
     berth_doctor_judge(&facts, &diagnoses);
     ck_assert_uint_eq(berth_diagnoses_wrong(&diagnoses), 2);
 }
-END_TEST
 
 static const struct {
     int notes, wrong;
@@ -472,7 +469,7 @@ static const struct {
     {0, 3, "4 checked, 3 wrong"},
 };
 
-START_TEST(the_last_line_has_the_numbers)
+TEST_ROWS(the_last_line_has_the_numbers, sums)
 {
     BERTH_BUF struct berth_buf text = {0};
 
@@ -484,9 +481,8 @@ START_TEST(the_last_line_has_the_numbers)
     berth_diagnoses_sum(&diagnoses, &text);
     ck_assert_str_eq(text.text, sums[_i].text);
 }
-END_TEST
 
-START_TEST(brief_is_one_line)
+TEST(brief_is_one_line)
 {
     BERTH_BUF struct berth_buf line = {0};
 
@@ -501,9 +497,8 @@ START_TEST(brief_is_one_line)
                      "setuid=no mpi=MPICH_4.2.1_(mpich) "
                      "wrong=/dev/fuse,berth's_programs");
 }
-END_TEST
 
-START_TEST(brief_of_a_bare_host_is_one_line)
+TEST(brief_of_a_bare_host_is_one_line)
 {
     BERTH_BUF struct berth_buf line = {0};
 
@@ -513,18 +508,8 @@ START_TEST(brief_of_a_bare_host_is_one_line)
     ck_assert_str_eq(line.text, "berth=0.1.0 plugin=none slurm=none config=none "
                                 "runtime=none setuid=no mpi=none wrong=none");
 }
-END_TEST
 
-int main(void)
+void unit_prepare(TCase *tests)
 {
-    TCase *tests = tcase_create("doctor");
-
     tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_add_test(tests, a_healthy_host_has_no_fault);
-    tcase_add_loop_test(tests, each_fault_is_named_with_its_remedy, 0, COUNT(cases));
-    tcase_add_test(tests, a_setuid_runtime_needs_less);
-    tcase_add_loop_test(tests, the_last_line_has_the_numbers, 0, COUNT(sums));
-    tcase_add_test(tests, brief_is_one_line);
-    tcase_add_test(tests, brief_of_a_bare_host_is_one_line);
-    return unit_run("doctor", tests);
 }

@@ -167,7 +167,7 @@ static void assert_tells(const char *name, const struct berth_elf_question *ques
     "runpath -\n"                                                                      \
     "soname libone.so.3\n"
 
-START_TEST(a_library_tells_its_names_and_symbols)
+TEST(a_library_tells_its_names_and_symbols)
 {
     assert_tells("libone.so", &ours, LIBRARY_LINES "text vendor one 1.2\n");
     assert_tells("libone.so", NULL,
@@ -175,9 +175,8 @@ START_TEST(a_library_tells_its_names_and_symbols)
                                "undefined foreign_data\n"
                                "undefined maybe weak\n");
 }
-END_TEST
 
-START_TEST(versions_are_told)
+TEST(versions_are_told)
 {
     assert_tells("libver.so", &ours,
                  "defined my_data data\n"
@@ -207,9 +206,8 @@ START_TEST(versions_are_told)
                  "wants ONE_1 of libver.so.1\n"
                  "wants ONE_2 of libver.so.1\n");
 }
-END_TEST
 
-START_TEST(copied_data_has_its_size)
+TEST(copied_data_has_its_size)
 {
     BERTH_FREE char *path = unit_path(directory, "user");
     const struct berth_elf_symbol *symbol;
@@ -223,7 +221,6 @@ START_TEST(copied_data_has_its_size)
     ck_assert_ptr_null(berth_elf_find(&elf.copied, "my_function"));
     berth_elf_fini(&elf);
 }
-END_TEST
 
 /* The linkers leave the number of symbols in different places. */
 static const struct {
@@ -241,7 +238,7 @@ static const struct {
      "rpath -\nrunpath $ORIGIN/x\n"},
 };
 
-START_TEST(a_program_tells_what_it_misses)
+TEST_ROWS(a_program_tells_what_it_misses, programs)
 {
     BERTH_FREE char *expected = NULL;
 
@@ -254,7 +251,6 @@ START_TEST(a_program_tells_what_it_misses)
                      0);
     assert_tells("caller", &ours, expected);
 }
-END_TEST
 
 /* More than are kept of what is not a mark. */
 static const char wordy[] =
@@ -277,7 +273,7 @@ static bool is_a_mark(const char *text)
     return strcmp(text, "a mark") == 0;
 }
 
-START_TEST(a_program_tells_its_texts_and_its_own_symbols)
+TEST_TIMES(a_program_tells_its_texts_and_its_own_symbols, 3)
 {
     static const struct berth_elf_question question = {
         .text = tells_vendor, .mark = is_a_mark, .inner = starts_with_my};
@@ -296,7 +292,6 @@ START_TEST(a_program_tells_its_texts_and_its_own_symbols)
     ck_assert_uint_eq(elf.inner.count, rows[_i].inner);
     berth_elf_fini(&elf);
 }
-END_TEST
 
 static const struct {
     const char *flags;
@@ -310,7 +305,7 @@ static const struct {
     {"-c", BERTH_ELF_OTHER},
 };
 
-START_TEST(kinds_are_told_apart)
+TEST_ROWS(kinds_are_told_apart, kinds)
 {
     BERTH_FREE char *path = unit_path(directory, "thing");
     struct berth_err err = {""};
@@ -322,10 +317,9 @@ START_TEST(kinds_are_told_apart)
     ck_assert_int_eq(elf.bits, sizeof(void *) * 8);
     berth_elf_fini(&elf);
 }
-END_TEST
 
 /* The C library can be started, and is a library. */
-START_TEST(a_library_that_can_be_started_is_a_library)
+TEST(a_library_that_can_be_started_is_a_library)
 {
     unit_compile(
         directory,
@@ -335,10 +329,9 @@ START_TEST(a_library_that_can_be_started_is_a_library)
     assert_tells("libc.so", &ours,
                  "kind 4\nloader /ld\nrpath -\nrunpath -\nsoname libc.so.6\n");
 }
-END_TEST
 
 /* gABI: the loader needs no section headers, and `strip` may take them away. */
-START_TEST(section_headers_are_not_needed)
+TEST(section_headers_are_not_needed)
 {
     BERTH_FREE char *path = copy_of("libone.so");
     BERTH_CLOSE int fd = open(path, O_RDWR | O_CLOEXEC);
@@ -351,7 +344,6 @@ START_TEST(section_headers_are_not_needed)
     ck_assert_int_eq(pwrite(fd, &header, sizeof(header), 0), sizeof(header));
     assert_tells("copy", &ours, LIBRARY_LINES "text vendor one 1.2\n");
 }
-END_TEST
 
 static const struct {
     const char *bytes;
@@ -375,7 +367,7 @@ static void assert_text(const char *found, const char *expected)
     ck_assert_str_eq(found ? found : "nothing", expected ? expected : "nothing");
 }
 
-START_TEST(what_is_no_elf_is_an_answer)
+TEST_ROWS(what_is_no_elf_is_an_answer, scripts)
 {
     BERTH_FREE char *path = unit_path(directory, "script");
     struct berth_err err = {""};
@@ -387,9 +379,8 @@ START_TEST(what_is_no_elf_is_an_answer)
     assert_text(elf.interpreter, scripts[_i].interpreter);
     berth_elf_fini(&elf);
 }
-END_TEST
 
-START_TEST(what_is_no_file_is_an_answer)
+TEST(what_is_no_file_is_an_answer)
 {
     struct berth_err err = {""};
     struct berth_elf elf;
@@ -399,9 +390,8 @@ START_TEST(what_is_no_file_is_an_answer)
     ck_assert_int_eq(read_path(directory, &ours, &elf, &err), 0);
     ck_assert_int_eq(elf.kind, BERTH_ELF_NONE);
 }
-END_TEST
 
-START_TEST(what_cannot_be_read_is_said)
+TEST(what_cannot_be_read_is_said)
 {
     BERTH_FREE char *path = unit_path(directory, "closed");
     BERTH_CLOSE int fd = -1;
@@ -415,7 +405,6 @@ START_TEST(what_cannot_be_read_is_said)
     ck_assert_int_eq(berth_elf_read(-1, &ours, &elf, &err), -1);
     ck_assert_str_eq(err.text, "cannot be read: Bad file descriptor");
 }
-END_TEST
 
 static const struct {
     int code;
@@ -426,7 +415,7 @@ static const struct {
     {EM_ARM, "armv7l"},    {EM_68K, "not told"},
 };
 
-START_TEST(machines_have_the_names_of_uname)
+TEST_ROWS(machines_have_the_names_of_uname, machines)
 {
     BERTH_FREE char *path = copy_of("libone.so");
     BERTH_CLOSE int fd = open(path, O_RDWR | O_CLOEXEC);
@@ -441,7 +430,6 @@ START_TEST(machines_have_the_names_of_uname)
     ck_assert_str_eq(elf.machine ? elf.machine : "not told", machines[_i].name);
     berth_elf_fini(&elf);
 }
-END_TEST
 
 /* Segments and tables that lie outside the file. */
 static const struct {
@@ -469,7 +457,7 @@ static off_t dynamic_header(int fd)
     }
 }
 
-START_TEST(a_damage_is_named)
+TEST_ROWS(a_damage_is_named, damages)
 {
     BERTH_FREE char *path = copy_of("user");
     BERTH_FREE char *expected = NULL;
@@ -487,7 +475,6 @@ START_TEST(a_damage_is_named)
     ck_assert_str_eq(err.text, expected);
     ck_assert_int_eq(elf.kind, BERTH_ELF_NONE);
 }
-END_TEST
 
 /* Everything that a file can be cut or changed to has an answer or a sentence. */
 static void assert_survives(int fd)
@@ -501,7 +488,7 @@ static void assert_survives(int fd)
     berth_elf_fini(&elf);
 }
 
-START_TEST(a_cut_file_is_survived)
+TEST_TIMES(a_cut_file_is_survived, 2)
 {
     BERTH_FREE char *path = copy_of(_i ? "libver.so" : "user");
     struct stat st;
@@ -515,11 +502,10 @@ START_TEST(a_cut_file_is_survived)
         assert_survives(fd);
     }
 }
-END_TEST
 
 enum { FLIPS = 3000 };
 
-START_TEST(a_changed_file_is_survived)
+TEST_TIMES(a_changed_file_is_survived, 2)
 {
     BERTH_FREE char *path = copy_of(_i ? "libver.so" : "user");
     BERTH_CLOSE int fd = -1;
@@ -542,27 +528,8 @@ START_TEST(a_changed_file_is_survived)
             ck_assert_int_eq(pwrite(fd, ELFMAG, SELFMAG, 0), SELFMAG);
     }
 }
-END_TEST
 
-int main(void)
+void unit_prepare(TCase *tests)
 {
-    TCase *tests = tcase_create("elf");
-
     tcase_add_unchecked_fixture(tests, setup, teardown);
-    tcase_add_test(tests, a_library_tells_its_names_and_symbols);
-    tcase_add_test(tests, versions_are_told);
-    tcase_add_test(tests, copied_data_has_its_size);
-    tcase_add_loop_test(tests, a_program_tells_what_it_misses, 0, COUNT(programs));
-    tcase_add_loop_test(tests, a_program_tells_its_texts_and_its_own_symbols, 0, 3);
-    tcase_add_loop_test(tests, kinds_are_told_apart, 0, COUNT(kinds));
-    tcase_add_test(tests, a_library_that_can_be_started_is_a_library);
-    tcase_add_test(tests, section_headers_are_not_needed);
-    tcase_add_loop_test(tests, what_is_no_elf_is_an_answer, 0, COUNT(scripts));
-    tcase_add_test(tests, what_is_no_file_is_an_answer);
-    tcase_add_test(tests, what_cannot_be_read_is_said);
-    tcase_add_loop_test(tests, machines_have_the_names_of_uname, 0, COUNT(machines));
-    tcase_add_loop_test(tests, a_damage_is_named, 0, COUNT(damages));
-    tcase_add_loop_test(tests, a_cut_file_is_survived, 0, 2);
-    tcase_add_loop_test(tests, a_changed_file_is_survived, 0, 2);
-    return unit_run("elf", tests);
 }

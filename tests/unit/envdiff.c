@@ -59,7 +59,7 @@ static char *block(const char *text, size_t *ret_count)
     return bytes;
 }
 
-START_TEST(the_runtime_changes_a_task)
+TEST_ROWS(the_runtime_changes_a_task, cases)
 {
     BERTH_STRVEC struct berth_strvec own = {0};
     BERTH_STRVEC struct berth_strvec result = {0};
@@ -80,9 +80,8 @@ START_TEST(the_runtime_changes_a_task)
     ck_assert_msg(strcmp(lines, cases[_i].result) == 0, "%s: got\n%s", cases[_i].name,
                   lines);
 }
-END_TEST
 
-START_TEST(a_cut_environment_stays_in_bounds)
+TEST(a_cut_environment_stays_in_bounds)
 {
     BERTH_STRVEC struct berth_strvec result = {0};
     static char *own[] = {(char *)"A=1", (char *)"C=3", NULL};
@@ -96,14 +95,4 @@ START_TEST(a_cut_environment_stays_in_bounds)
         ck_assert_int_eq(
             berth_envdiff_apply(cut, count, cut, count, own, &result, &err), 0);
     }
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("envdiff");
-
-    tcase_add_loop_test(tests, the_runtime_changes_a_task, 0, COUNT(cases));
-    tcase_add_test(tests, a_cut_environment_stays_in_bounds);
-    return unit_run("envdiff", tests);
 }

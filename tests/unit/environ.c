@@ -17,7 +17,7 @@ static const struct {
     {"ABC", NULL}, {"", NULL},      {"two", NULL},
 };
 
-START_TEST(a_variable_has_a_value)
+TEST_ROWS(a_variable_has_a_value, values)
 {
     const char *value = berth_environ_value(env, values[_i].name);
 
@@ -27,7 +27,6 @@ START_TEST(a_variable_has_a_value)
         ck_assert_ptr_null(value);
     ck_assert_ptr_null(berth_environ_value(NULL, values[_i].name));
 }
-END_TEST
 
 static const struct {
     const char *bytes;
@@ -40,7 +39,7 @@ static const struct {
     {"A=1\0\0C=3", 9, "A=1\n\nC=3\n"},
 };
 
-START_TEST(bytes_become_strings)
+TEST_ROWS(bytes_become_strings, splits)
 {
     BERTH_STRVEC struct berth_strvec list = {0};
     BERTH_FREE char *lines = NULL;
@@ -48,14 +47,4 @@ START_TEST(bytes_become_strings)
     berth_environ_split(splits[_i].bytes, splits[_i].count, &list);
     lines = unit_lines(&list);
     ck_assert_str_eq(lines, splits[_i].lines);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("environ");
-
-    tcase_add_loop_test(tests, a_variable_has_a_value, 0, COUNT(values));
-    tcase_add_loop_test(tests, bytes_become_strings, 0, COUNT(splits));
-    return unit_run("environ", tests);
 }

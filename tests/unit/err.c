@@ -23,16 +23,15 @@ static const struct {
     {"gr\303\274\303\237e \342\202\254", "gr\303\274\303\237e \342\202\254"},
 };
 
-START_TEST(control_characters_are_escaped)
+TEST_ROWS(control_characters_are_escaped, escapes)
 {
     struct berth_err err;
 
     ck_assert_int_eq(berth_err_set(&err, "%s", escapes[_i].text), -1);
     ck_assert_str_eq(err.text, escapes[_i].shown);
 }
-END_TEST
 
-START_TEST(every_byte_leaves_one_printable_line)
+TEST(every_byte_leaves_one_printable_line)
 {
     struct berth_err err;
 
@@ -42,11 +41,10 @@ START_TEST(every_byte_leaves_one_printable_line)
             ck_assert_msg((unsigned char)*at >= 0x20 && *at != 0x7f, "byte %d", c);
     }
 }
-END_TEST
 
 static const char fillers[] = {'a', '\n', '\001'};
 
-START_TEST(overlong_text_ends_in_dots_and_stays_in_bounds)
+TEST_ROWS(overlong_text_ends_in_dots_and_stays_in_bounds, fillers)
 {
     struct {
         struct berth_err err;
@@ -64,9 +62,8 @@ START_TEST(overlong_text_ends_in_dots_and_stays_in_bounds)
     for (size_t i = 0; i < sizeof(box.fence); i++)
         ck_assert_int_eq(box.fence[i], 'F');
 }
-END_TEST
 
-START_TEST(a_place_goes_in_front)
+TEST(a_place_goes_in_front)
 {
     struct berth_err err;
 
@@ -76,9 +73,8 @@ START_TEST(a_place_goes_in_front)
     berth_err_at(&err, "line %d", 7);
     ck_assert_str_eq(err.text, "line 7: --option: 'a\\nb' is wrong");
 }
-END_TEST
 
-START_TEST(a_place_before_a_long_sentence_stays_in_bounds)
+TEST(a_place_before_a_long_sentence_stays_in_bounds)
 {
     struct berth_err err;
     char text[BERTH_ERR_SIZE * 2];
@@ -90,36 +86,18 @@ START_TEST(a_place_before_a_long_sentence_stays_in_bounds)
     ck_assert_uint_lt(strlen(err.text), BERTH_ERR_SIZE);
     ck_assert_str_eq(err.text + strlen(err.text) - 3, "...");
 }
-END_TEST
 
-START_TEST(err_may_be_null)
+TEST(err_may_be_null)
 {
     ck_assert_int_eq(berth_err_set(NULL, "%s", "lost"), -1);
     ck_assert_int_eq(berth_err_at(NULL, "%s", "lost"), -1);
     ck_assert_int_eq(berth_err_oom(NULL), -1);
 }
-END_TEST
 
-START_TEST(out_of_memory_has_a_sentence)
+TEST(out_of_memory_has_a_sentence)
 {
     struct berth_err err;
 
     ck_assert_int_eq(berth_err_oom(&err), -1);
     ck_assert_str_eq(err.text, "out of memory");
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("err");
-
-    tcase_add_loop_test(tests, control_characters_are_escaped, 0, COUNT(escapes));
-    tcase_add_test(tests, every_byte_leaves_one_printable_line);
-    tcase_add_loop_test(tests, overlong_text_ends_in_dots_and_stays_in_bounds, 0,
-                        COUNT(fillers));
-    tcase_add_test(tests, a_place_goes_in_front);
-    tcase_add_test(tests, a_place_before_a_long_sentence_stays_in_bounds);
-    tcase_add_test(tests, err_may_be_null);
-    tcase_add_test(tests, out_of_memory_has_a_sentence);
-    return unit_run("err", tests);
 }

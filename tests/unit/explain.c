@@ -157,7 +157,7 @@ static const struct {
     {"explain-rest.txt", "explain=text", "*", "5", 0},
 };
 
-START_TEST(an_account_of_a_line_names_its_ranks)
+TEST_ROWS(an_account_of_a_line_names_its_ranks, lines)
 {
     struct fixture fixture;
 
@@ -168,9 +168,8 @@ START_TEST(an_account_of_a_line_names_its_ranks)
     assert_golden(&fixture.explain, lines[_i].golden);
     teardown(&fixture);
 }
-END_TEST
 
-START_TEST(an_account_is_the_golden_text)
+TEST_ROWS(an_account_is_the_golden_text, accounts)
 {
     struct fixture fixture;
 
@@ -189,7 +188,6 @@ START_TEST(an_account_is_the_golden_text)
     assert_golden(&fixture.explain, accounts[_i].golden);
     teardown(&fixture);
 }
-END_TEST
 
 static const struct {
     const char *request;
@@ -207,7 +205,7 @@ static const struct {
     {"", "as on the host"},
 };
 
-START_TEST(a_mode_says_whose_mpi_runs)
+TEST_ROWS(a_mode_says_whose_mpi_runs, modes)
 {
     BERTH_BUF struct berth_buf text = {0};
     struct fixture fixture;
@@ -217,9 +215,8 @@ START_TEST(a_mode_says_whose_mpi_runs)
     ck_assert_str_eq(text.text, modes[_i].says);
     teardown(&fixture);
 }
-END_TEST
 
-START_TEST(what_could_not_be_looked_at_is_not_denied)
+TEST(what_could_not_be_looked_at_is_not_denied)
 {
     BERTH_BUF struct berth_buf text = {0};
     struct fixture fixture;
@@ -231,9 +228,8 @@ START_TEST(what_could_not_be_looked_at_is_not_denied)
                                 "mount into nor inspect a container of this kind");
     teardown(&fixture);
 }
-END_TEST
 
-START_TEST(a_change_is_what_differs)
+TEST(a_change_is_what_differs)
 {
     static const char *const before[] = {"A=1", "B=2", "C=3", "PS1=x", NULL};
     static const char *const after[] = {"A=1", "B=3", "D=", "APPTAINER_NAME=a", NULL};
@@ -260,7 +256,6 @@ START_TEST(a_change_is_what_differs)
     ck_assert_uint_eq(explain->variable_count, 10);
     teardown(&fixture);
 }
-END_TEST
 
 static const struct {
     size_t plain;    /* bytes in front of */
@@ -271,7 +266,7 @@ static const struct {
     {5000, "", 800},
 };
 
-START_TEST(a_long_text_is_cut_between_characters)
+TEST_ROWS(a_long_text_is_cut_between_characters, cuts)
 {
     BERTH_FREE char *text = NULL;
     BERTH_FREE char *cut = NULL;
@@ -284,18 +279,4 @@ START_TEST(a_long_text_is_cut_between_characters)
     ck_assert_uint_eq(strlen(cut), cuts[_i].length);
     if (strlen(text) > BERTH_EXPLAIN_LONGEST)
         ck_assert_str_eq(cut + strlen(cut) - 3, "...");
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("explain");
-
-    tcase_add_loop_test(tests, an_account_is_the_golden_text, 0, COUNT(accounts));
-    tcase_add_loop_test(tests, an_account_of_a_line_names_its_ranks, 0, COUNT(lines));
-    tcase_add_loop_test(tests, a_mode_says_whose_mpi_runs, 0, COUNT(modes));
-    tcase_add_test(tests, what_could_not_be_looked_at_is_not_denied);
-    tcase_add_test(tests, a_change_is_what_differs);
-    tcase_add_loop_test(tests, a_long_text_is_cut_between_characters, 0, COUNT(cuts));
-    return unit_run("explain", tests);
 }

@@ -41,7 +41,7 @@ static const struct {
     {"'ALL'", true, ""},
 };
 
-START_TEST(a_value_is_read_as_slurm_reads_it)
+TEST_ROWS(a_value_is_read_as_slurm_reads_it, cases)
 {
     BERTH_EXPORT struct berth_export export = {0};
     char joined[256] = "";
@@ -56,13 +56,4 @@ START_TEST(a_value_is_read_as_slurm_reads_it)
                  export.assigned.items[i]);
     }
     ck_assert_str_eq(joined, cases[_i].assigned);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("export");
-
-    tcase_add_loop_test(tests, a_value_is_read_as_slurm_reads_it, 0, COUNT(cases));
-    return unit_run("export", tests);
 }

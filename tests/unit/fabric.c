@@ -52,7 +52,7 @@ static void assert_lines(const struct berth_strvec *list, const char *expected)
     ck_assert_str_eq(lines, expected);
 }
 
-START_TEST(a_mode_means_profiles)
+TEST_ROWS(a_mode_means_profiles, modes)
 {
     const struct berth_request request = {.mpi = (char *)modes[_i].mode};
     BERTH_STRVEC struct berth_strvec binds = {0};
@@ -63,7 +63,6 @@ START_TEST(a_mode_means_profiles)
     assert_lines(&binds, modes[_i].binds);
     assert_lines(&devices, modes[_i].devices);
 }
-END_TEST
 
 static const struct berth_profile networks[] = {
     {.kind = BERTH_PROFILE_FABRIC, .name = "net", .stack = "net", .devices = devices_x},
@@ -75,7 +74,7 @@ static const struct {
     const char *devices;
 } wishes[] = {{"auto", "/dev/x*\n"}, {"blas,net", "/dev/x*\n"}, {"ucx", ""}};
 
-START_TEST(a_fabric_means_profiles)
+TEST_ROWS(a_fabric_means_profiles, wishes)
 {
     const struct berth_request request = {.image = (char *)"/a.sif",
                                           .mpi = (char *)"hybrid",
@@ -87,9 +86,8 @@ START_TEST(a_fabric_means_profiles)
     ck_assert_int_eq(berth_fabric_list(networks, &request, &none, &devices, &err), 0);
     assert_lines(&devices, wishes[_i].devices);
 }
-END_TEST
 
-START_TEST(a_bind_that_is_none_is_named)
+TEST(a_bind_that_is_none_is_named)
 {
     static const char *const wrong[] = {"/a:/b:ro:/c", NULL};
     const struct berth_profile one[] = {{.name = "x", .stack = "x", .binds = wrong},
@@ -102,7 +100,6 @@ START_TEST(a_bind_that_is_none_is_named)
     ck_assert_int_eq(berth_fabric_list(one, &request, &binds, &devices, &err), -1);
     ck_assert_ptr_eq(strstr(err.text, "profile 'x': binds: '/a:/b:ro:/c'"), err.text);
 }
-END_TEST
 
 static const struct {
     const char *env[3];
@@ -136,7 +133,7 @@ static const struct {
      "distribution, or choose --mpi-bind=hybrid"},
 };
 
-START_TEST(what_does_not_go_together_is_named)
+TEST_ROWS(what_does_not_go_together_is_named, meetings)
 {
     struct berth_closure_item item = {.soname = (char *)meetings[_i].library};
     const struct berth_closure closure = {.items = &item, .count = 1};
@@ -156,11 +153,10 @@ START_TEST(what_does_not_go_together_is_named)
     ck_assert_str_eq(err.text, meetings[_i].why ? meetings[_i].why : "");
     ck_assert_int_eq(result, meetings[_i].why ? -1 : 0);
 }
-END_TEST
 
 /* A tree as Slingshot's and InfiniBand's drivers make it: the shipped profiles take
  * from it what is theirs. */
-START_TEST(the_devices_of_a_fabric_are_found)
+TEST(the_devices_of_a_fabric_are_found)
 {
     static const char *const names[] = {"cxi0", "cxi1", "ss0", "xpmem", "kgni0", "a:b"};
     const struct berth_request request = {.mpi = (char *)"cray-mpich-slingshot"};
@@ -195,17 +191,4 @@ START_TEST(the_devices_of_a_fabric_are_found)
                          "/etc/libfabric.conf:/etc/libfabric.conf:ro\n"
                          "/etc/psm3.conf:/etc/psm3.conf:ro\n");
     unit_remove(directory);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("fabric");
-
-    tcase_add_loop_test(tests, a_mode_means_profiles, 0, COUNT(modes));
-    tcase_add_loop_test(tests, a_fabric_means_profiles, 0, COUNT(wishes));
-    tcase_add_test(tests, a_bind_that_is_none_is_named);
-    tcase_add_loop_test(tests, what_does_not_go_together_is_named, 0, COUNT(meetings));
-    tcase_add_test(tests, the_devices_of_a_fabric_are_found);
-    return unit_run("fabric", tests);
 }

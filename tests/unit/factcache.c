@@ -82,7 +82,7 @@ static int list(char **ret_path)
     return count;
 }
 
-START_TEST(a_fact_is_found_by_subject_and_key)
+TEST(a_fact_is_found_by_subject_and_key)
 {
     ck_assert(!has(IMAGE, KEY, "MPICH"));
     store(IMAGE, KEY, "MPICH");
@@ -94,9 +94,8 @@ START_TEST(a_fact_is_found_by_subject_and_key)
     ck_assert(has(IMAGE, "other", ""));
     ck_assert_int_eq(list(NULL), 1);
 }
-END_TEST
 
-START_TEST(a_newer_fact_replaces_an_older_one)
+TEST(a_newer_fact_replaces_an_older_one)
 {
     store(IMAGE, KEY, "MPICH");
     store(IMAGE, "other", "x");
@@ -104,9 +103,8 @@ START_TEST(a_newer_fact_replaces_an_older_one)
     ck_assert(has(IMAGE, KEY, "Open MPI"));
     ck_assert(has(IMAGE, "other", "x"));
 }
-END_TEST
 
-START_TEST(what_a_child_puts_its_parent_saves)
+TEST(what_a_child_puts_its_parent_saves)
 {
     BERTH_BUF struct berth_buf bytes = {0};
     struct berth_factcache cache;
@@ -125,9 +123,8 @@ START_TEST(what_a_child_puts_its_parent_saves)
     berth_factcache_fini(&cache);
     ck_assert(has(IMAGE, KEY, "MPICH"));
 }
-END_TEST
 
-START_TEST(without_a_cache_nothing_is_known)
+TEST(without_a_cache_nothing_is_known)
 {
     const struct berth_buf nothing = {0};
     size_t count;
@@ -135,9 +132,8 @@ START_TEST(without_a_cache_nothing_is_known)
     berth_factcache_put(NULL, KEY, &nothing);
     ck_assert_ptr_null(berth_factcache_get(NULL, KEY, &count));
 }
-END_TEST
 
-START_TEST(what_grows_too_large_starts_anew)
+TEST(what_grows_too_large_starts_anew)
 {
     enum { HALF = BERTH_FACTCACHE_SIZE / 2 + 1000 };
     BERTH_FREE char *large = malloc(2 * HALF);
@@ -154,9 +150,8 @@ START_TEST(what_grows_too_large_starts_anew)
     ck_assert(!has(IMAGE, "one", large));
     ck_assert(has(IMAGE, "two", large));
 }
-END_TEST
 
-START_TEST(another_subject_of_the_same_hash_is_another_one)
+TEST(another_subject_of_the_same_hash_is_another_one)
 {
     BERTH_FREE char *first = NULL;
     BERTH_FREE char *second = NULL;
@@ -169,7 +164,6 @@ START_TEST(another_subject_of_the_same_hash_is_another_one)
     ck_assert_int_eq(rename(second, first), 0);
     ck_assert(!has(IMAGE, KEY, "MPICH"));
 }
-END_TEST
 
 /* What may happen to a file. */
 static const char *const damages[] = {
@@ -193,7 +187,7 @@ static const char *const damages[] = {
     "chmod 711 ..",
 };
 
-START_TEST(what_is_damaged_or_not_the_users_alone_is_none)
+TEST_ROWS(what_is_damaged_or_not_the_users_alone_is_none, damages)
 {
     BERTH_FREE char *command = NULL;
 
@@ -204,9 +198,8 @@ START_TEST(what_is_damaged_or_not_the_users_alone_is_none)
     ck_assert_int_eq(system(command), 0);
     ck_assert_msg(!has(IMAGE, KEY, "MPICH"), "%s", damages[_i]);
 }
-END_TEST
 
-START_TEST(what_is_another_users_is_none)
+TEST(what_is_another_users_is_none)
 {
     store(IMAGE, KEY, "MPICH");
     root.owner++;
@@ -214,9 +207,8 @@ START_TEST(what_is_another_users_is_none)
     root.owner--;
     ck_assert(has(IMAGE, KEY, "MPICH"));
 }
-END_TEST
 
-START_TEST(what_another_user_put_there_is_none)
+TEST(what_another_user_put_there_is_none)
 {
     BERTH_FREE char *file = NULL;
 
@@ -227,9 +219,8 @@ START_TEST(what_another_user_put_there_is_none)
     ck_assert_int_eq(chown(file, 12345, 12345), 0);
     ck_assert(!has(IMAGE, KEY, "MPICH"));
 }
-END_TEST
 
-START_TEST(the_oldest_go)
+TEST(the_oldest_go)
 {
     char subject[32];
 
@@ -244,9 +235,8 @@ START_TEST(the_oldest_go)
     ck_assert(has(subject, KEY, "MPICH"));
     ck_assert(!has("/1.sif", KEY, "MPICH"));
 }
-END_TEST
 
-START_TEST(a_full_disk_is_no_matter)
+TEST(a_full_disk_is_no_matter)
 {
     pid_t child = fork();
     int status;
@@ -262,9 +252,8 @@ START_TEST(a_full_disk_is_no_matter)
     ck_assert(!has(IMAGE, KEY, "MPICH"));
     ck_assert_int_eq(list(NULL), 0);
 }
-END_TEST
 
-START_TEST(several_writers_leave_one_that_is_whole)
+TEST(several_writers_leave_one_that_is_whole)
 {
     for (int i = 0; i < 8; i++)
         if (fork() == 0) {
@@ -277,7 +266,6 @@ START_TEST(several_writers_leave_one_that_is_whole)
     ck_assert(has(IMAGE, KEY, "MPICH"));
     ck_assert_int_eq(list(NULL), 1);
 }
-END_TEST
 
 static void change(const char *words)
 {
@@ -297,7 +285,7 @@ static const char *const changes[] = {
     "rm f && ln -s g f && echo hello >g",
 };
 
-START_TEST(a_file_that_changed_has_another_identity)
+TEST_ROWS(a_file_that_changed_has_another_identity, changes)
 {
     BERTH_BUF struct berth_buf before = {0};
     BERTH_BUF struct berth_buf same = {0};
@@ -312,27 +300,8 @@ START_TEST(a_file_that_changed_has_another_identity)
     berth_factcache_identify(path, &after);
     ck_assert_str_ne(before.text, after.text);
 }
-END_TEST
 
-int main(void)
+void unit_prepare(TCase *tests)
 {
-    TCase *tests = tcase_create("factcache");
-
     tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_add_test(tests, a_fact_is_found_by_subject_and_key);
-    tcase_add_test(tests, a_newer_fact_replaces_an_older_one);
-    tcase_add_test(tests, what_a_child_puts_its_parent_saves);
-    tcase_add_test(tests, without_a_cache_nothing_is_known);
-    tcase_add_test(tests, what_grows_too_large_starts_anew);
-    tcase_add_test(tests, another_subject_of_the_same_hash_is_another_one);
-    tcase_add_loop_test(tests, what_is_damaged_or_not_the_users_alone_is_none, 0,
-                        COUNT(damages));
-    tcase_add_test(tests, what_is_another_users_is_none);
-    tcase_add_test(tests, what_another_user_put_there_is_none);
-    tcase_add_test(tests, the_oldest_go);
-    tcase_add_test(tests, a_full_disk_is_no_matter);
-    tcase_add_test(tests, several_writers_leave_one_that_is_whole);
-    tcase_add_loop_test(tests, a_file_that_changed_has_another_identity, 0,
-                        COUNT(changes));
-    return unit_run("factcache", tests);
 }

@@ -20,7 +20,7 @@ static const struct {
     {"mpich", BERTH_WORLD_ALONE, 2, BERTH_FALLBACK_NO, BERTH_FALLBACK_NO},
 };
 
-START_TEST(a_node_does_not_choose_another_mpi)
+TEST_ROWS(a_node_does_not_choose_another_mpi, rows)
 {
     struct berth_request request = {.mpi = (char *)rows[_i].mode,
                                     .world = rows[_i].world};
@@ -37,7 +37,6 @@ START_TEST(a_node_does_not_choose_another_mpi)
                          ? BERTH_FALLBACK_FABRICS
                          : BERTH_FALLBACK_YES);
 }
-END_TEST
 
 static const struct {
     enum berth_fallback fallback;
@@ -59,7 +58,7 @@ static const struct {
      "lacks)"},
 };
 
-START_TEST(a_refusal_says_who_else_would_differ)
+TEST_ROWS(a_refusal_says_who_else_would_differ, refusals)
 {
     struct berth_err because, err;
 
@@ -67,15 +66,4 @@ START_TEST(a_refusal_says_who_else_would_differ)
     ck_assert_int_eq(berth_fallback_refuse(BERTH_FALLBACK_YES, &because, &err), 0);
     ck_assert_int_eq(berth_fallback_refuse(refusals[_i].fallback, &because, &err), -1);
     ck_assert_str_eq(err.text, refusals[_i].sentence);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("fallback");
-
-    tcase_add_loop_test(tests, a_node_does_not_choose_another_mpi, 0, COUNT(rows));
-    tcase_add_loop_test(tests, a_refusal_says_who_else_would_differ, 0,
-                        COUNT(refusals));
-    return unit_run("fallback", tests);
 }

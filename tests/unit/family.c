@@ -118,7 +118,7 @@ static void assert_is(const struct berth_elf *elf, const char *file,
     ck_assert_int_eq(library.is_inside, expected->is_inside);
 }
 
-START_TEST(compiled_libraries_are_known)
+TEST_ROWS(compiled_libraries_are_known, compiled)
 {
     BERTH_FREE char *path = NULL;
     BERTH_CLOSE int fd = -1;
@@ -134,7 +134,6 @@ START_TEST(compiled_libraries_are_known)
     assert_is(&elf, NULL, &compiled[_i].is);
     berth_elf_fini(&elf);
 }
-END_TEST
 
 #define VERSION_OF_MPICH "\"MPICH Version:      %s\\nMPICH ABI: %s\\n\""
 #define OF_OPENMPI                                                                     \
@@ -185,7 +184,7 @@ static const struct {
      {.family = BERTH_FAMILY_NONE}},
 };
 
-START_TEST(what_is_linked_into_a_file_is_seen)
+TEST_ROWS(what_is_linked_into_a_file_is_seen, inside)
 {
     BERTH_FREE char *path = NULL;
     BERTH_FREE char *source = NULL;
@@ -203,7 +202,6 @@ START_TEST(what_is_linked_into_a_file_is_seen)
     assert_is(&elf, NULL, &inside[_i].is);
     berth_elf_fini(&elf);
 }
-END_TEST
 
 static const struct {
     const char *facts;
@@ -252,14 +250,13 @@ static const struct {
     {"none", NULL, {.family = BERTH_FAMILY_NONE}},
 };
 
-START_TEST(facts_are_enough)
+TEST_ROWS(facts_are_enough, told)
 {
     struct berth_elf elf = unit_facts(told[_i].facts);
 
     assert_is(&elf, told[_i].file, &told[_i].is);
     berth_elf_fini(&elf);
 }
-END_TEST
 
 static const struct {
     const char *soname;
@@ -286,13 +283,12 @@ static const struct {
     {"libmpc.so.3", BERTH_FAMILY_NONE},
 };
 
-START_TEST(a_name_says_a_family)
+TEST_ROWS(a_name_says_a_family, sonames)
 {
     ck_assert_str_eq(
         berth_mpi_family_name(berth_mpi_family_of_soname(sonames[_i].soname)),
         berth_mpi_family_name(sonames[_i].family));
 }
-END_TEST
 
 static const struct {
     const char *name;
@@ -324,13 +320,12 @@ static const struct {
     {"simple_mpi_", false},
 };
 
-START_TEST(symbols_of_mpi_are_known)
+TEST_ROWS(symbols_of_mpi_are_known, symbols)
 {
     ck_assert_int_eq(berth_mpi_is_symbol(symbols[_i].name), symbols[_i].is);
 }
-END_TEST
 
-START_TEST(parts_have_names)
+TEST(parts_have_names)
 {
     static const char *const names[BERTH_PART_COUNT] = {
         "C",
@@ -345,18 +340,8 @@ START_TEST(parts_have_names)
     for (int i = 0; i < BERTH_PART_COUNT; i++)
         ck_assert_str_eq(berth_mpi_part_name(1U << i), names[i]);
 }
-END_TEST
 
-int main(void)
+void unit_prepare(TCase *tests)
 {
-    TCase *tests = tcase_create("family");
-
     tcase_add_unchecked_fixture(tests, setup, teardown);
-    tcase_add_loop_test(tests, compiled_libraries_are_known, 0, COUNT(compiled));
-    tcase_add_loop_test(tests, what_is_linked_into_a_file_is_seen, 0, COUNT(inside));
-    tcase_add_loop_test(tests, facts_are_enough, 0, COUNT(told));
-    tcase_add_loop_test(tests, a_name_says_a_family, 0, COUNT(sonames));
-    tcase_add_loop_test(tests, symbols_of_mpi_are_known, 0, COUNT(symbols));
-    tcase_add_test(tests, parts_have_names);
-    return unit_run("family", tests);
 }

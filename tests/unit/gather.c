@@ -15,7 +15,7 @@
 #include "bindover/candidates.h"
 #include "unit.h"
 
-START_TEST(a_stage_has_all_that_is_linked_and_opened)
+TEST(a_stage_has_all_that_is_linked_and_opened)
 {
     BERTH_FREE char *told = NULL;
     struct berth_staged staged;
@@ -51,10 +51,9 @@ START_TEST(a_stage_has_all_that_is_linked_and_opened)
     ck_assert_int_eq(staging_entries(""), 1);
     berth_staged_fini(&staged);
 }
-END_TEST
 
 /* The loader, without any variable, on each file of the stage. */
-START_TEST(all_that_is_in_a_stage_finds_what_is_there)
+TEST(all_that_is_in_a_stage_finds_what_is_there)
 {
     static char *const bare[] = {NULL};
     BERTH_FREE char *loader = NULL;
@@ -89,10 +88,9 @@ START_TEST(all_that_is_in_a_stage_finds_what_is_there)
     ck_assert_int_ge(found, 5);
     berth_staged_fini(&staged);
 }
-END_TEST
 
 /* All of glibc is staged, so that the image's is never mixed with it. */
-START_TEST(glibc_is_staged_apart_and_unchanged)
+TEST(glibc_is_staged_apart_and_unchanged)
 {
     static const char *const names[] = {"libc.so.6", "libm.so.6", "libnss_dns.so.2",
                                         "libpthread.so.0"};
@@ -119,7 +117,6 @@ START_TEST(glibc_is_staged_apart_and_unchanged)
     ck_assert_int_eq(staging_entries("mpich-"), 1);
     berth_staged_fini(&staged);
 }
-END_TEST
 
 static struct berth_elf read_staged(const struct berth_staged *staged, const char *file)
 {
@@ -134,7 +131,7 @@ static struct berth_elf read_staged(const struct berth_staged *staged, const cha
 }
 
 /* The library that marks runs with any C library. */
-START_TEST(the_c_library_brings_the_one_that_marks)
+TEST(the_c_library_brings_the_one_that_marks)
 {
     struct berth_staged staged;
     struct berth_elf elf;
@@ -158,7 +155,6 @@ START_TEST(the_c_library_brings_the_one_that_marks)
     berth_elf_fini(&elf);
     berth_staged_fini(&staged);
 }
-END_TEST
 
 /* Functions of libmpifort.so.12, and whether a program in C may look for them in
  * libmpi.so.12. */
@@ -188,7 +184,7 @@ static void move_functions(const char *functions)
                  " -L. -l:libmpi.so.12 -o libmpifort.so.12");
 }
 
-START_TEST(the_c_library_needs_the_sister_that_completes_it)
+TEST_ROWS(the_c_library_needs_the_sister_that_completes_it, sisters)
 {
     struct berth_staged staged;
     struct berth_elf elf;
@@ -205,10 +201,9 @@ START_TEST(the_c_library_needs_the_sister_that_completes_it)
     berth_elf_fini(&elf);
     berth_staged_fini(&staged);
 }
-END_TEST
 
 /* The loader starts a program that needs only libmpi.so.12. */
-START_TEST(a_function_that_has_moved_is_found)
+TEST(a_function_that_has_moved_is_found)
 {
     BERTH_FREE char *command = NULL;
     struct berth_staged staged;
@@ -229,10 +224,9 @@ START_TEST(a_function_that_has_moved_is_found)
     ck_assert_int_eq(system(command), 7 << 8);
     berth_staged_fini(&staged);
 }
-END_TEST
 
 /* `berth inspect` judges stacks that are not staged. */
-START_TEST(a_candidate_is_what_would_be_staged)
+TEST(a_candidate_is_what_would_be_staged)
 {
     const struct berth_terms terms = {0};
     BERTH_STRVEC struct berth_strvec env = {0};
@@ -251,10 +245,9 @@ START_TEST(a_candidate_is_what_would_be_staged)
     ck_assert(berth_strvec_has(&library->elf.needed, "libmpifort.so.12"));
     berth_candidates_fini(&candidates);
 }
-END_TEST
 
 /* Fortran's library, which has a package of its own. */
-START_TEST(a_library_that_appears_is_a_change)
+TEST(a_library_that_appears_is_a_change)
 {
     BERTH_FREE char *prefix = unit_path(directory, "host");
     BERTH_FREE char *library = unit_path(host, "libmpifort.so.12");
@@ -277,9 +270,8 @@ START_TEST(a_library_that_appears_is_a_change)
     ck_assert_int_eq(access(copy, R_OK), 0);
     berth_staged_fini(&staged);
 }
-END_TEST
 
-START_TEST(mpi_that_lacks_a_library_is_refused)
+TEST(mpi_that_lacks_a_library_is_refused)
 {
     BERTH_FREE char *library = unit_path(host, "libucs.so.0");
     BERTH_FREE char *why = NULL;
@@ -291,9 +283,8 @@ START_TEST(mpi_that_lacks_a_library_is_refused)
                      "'@/host/lib/libmpi.so.12': needs 'libucs.so.0', which this host "
                      "does not find; load its module, or set LD_LIBRARY_PATH");
 }
-END_TEST
 
-START_TEST(mpi_without_glibc_is_refused)
+TEST(mpi_without_glibc_is_refused)
 {
     BERTH_FREE char *prefix = unit_path(directory, "host");
     BERTH_FREE char *why = NULL;
@@ -304,11 +295,10 @@ START_TEST(mpi_without_glibc_is_refused)
     ck_assert_str_eq(why, "'@/host/lib/libmpi.so.12': does not need libc.so.6; is this "
                           "host's C library glibc?");
 }
-END_TEST
 
 /* The documented layout of HPE: the MPI with MPICH's ABI, PALS and libfabric beside it,
  * the GPU transport above it. */
-START_TEST(a_cray_stack_is_whole)
+TEST(a_cray_stack_is_whole)
 {
     BERTH_FREE char *top = unit_path(directory, "opt/cray/pe/mpich/8.1.29");
     BERTH_FREE char *mpi = unit_path(top, "ofi/gnu/12.3");
@@ -357,10 +347,9 @@ START_TEST(a_cray_stack_is_whole)
                            "FI_PROVIDER_PATH=@/lib/libfabric\n");
     berth_staged_fini(&staged);
 }
-END_TEST
 
 /* oneAPI's: libfabric is opened by name, tuning files are read. */
-START_TEST(an_intel_stack_brings_its_files)
+TEST(an_intel_stack_brings_its_files)
 {
     BERTH_FREE char *prefix = unit_path(directory, "host");
     BERTH_FREE char *fabric = unit_path(prefix, "opt/mpi/libfabric/lib");
@@ -387,11 +376,10 @@ START_TEST(an_intel_stack_brings_its_files)
         strstr(told, "\nI_MPI_ROOT=@\nFI_PROVIDER_PATH=@/lib/libfabric\n"));
     berth_staged_fini(&staged);
 }
-END_TEST
 
 /* An install that a site names, with a directory of libraries that it opens, of which
  * one lacks something. */
-START_TEST(what_a_site_names_comes_along)
+TEST(what_a_site_names_comes_along)
 {
     static const char *const places[] = {"../nowhere", "../extra", NULL};
     static const char *const environment[] = {"A=$STAGE/lib/x", "B=$STAG$STAGE", NULL};
@@ -428,9 +416,8 @@ START_TEST(what_a_site_names_comes_along)
     ck_assert_int_eq(staging_entries("own-"), 1);
     berth_staged_fini(&staged);
 }
-END_TEST
 
-START_TEST(a_stack_of_too_many_files_is_none)
+TEST(a_stack_of_too_many_files_is_none)
 {
     BERTH_FREE char *prefix = unit_path(directory, "host");
     BERTH_FREE char *etc = unit_path(prefix, "etc");
@@ -449,10 +436,9 @@ START_TEST(a_stack_of_too_many_files_is_none)
     ck_assert_str_eq(why,
                      "'@/host/lib/libmpi.so.12': it consists of more than 4096 files");
 }
-END_TEST
 
 /* A driver that is a link to a library counts too: mlx5 of rdma-core is one. */
-START_TEST(verbs_drivers_are_named)
+TEST(verbs_drivers_are_named)
 {
     BERTH_FREE char *prefix = unit_path(directory, "host");
     BERTH_FREE char *drivers = unit_path(host, "libibverbs");
@@ -479,29 +465,9 @@ START_TEST(verbs_drivers_are_named)
     ck_assert_ptr_nonnull(strstr(told, "/lib/libibverbs/libmlx5\n"));
     berth_staged_fini(&staged);
 }
-END_TEST
 
-int main(void)
+void unit_prepare(TCase *tests)
 {
-    TCase *tests = tcase_create("gather");
-
     tcase_add_unchecked_fixture(tests, staging_compile, staging_remove);
     tcase_add_checked_fixture(tests, staging_setup, staging_teardown);
-    tcase_add_test(tests, a_stage_has_all_that_is_linked_and_opened);
-    tcase_add_test(tests, all_that_is_in_a_stage_finds_what_is_there);
-    tcase_add_test(tests, glibc_is_staged_apart_and_unchanged);
-    tcase_add_test(tests, the_c_library_brings_the_one_that_marks);
-    tcase_add_loop_test(tests, the_c_library_needs_the_sister_that_completes_it, 0,
-                        COUNT(sisters));
-    tcase_add_test(tests, a_function_that_has_moved_is_found);
-    tcase_add_test(tests, a_candidate_is_what_would_be_staged);
-    tcase_add_test(tests, a_library_that_appears_is_a_change);
-    tcase_add_test(tests, mpi_that_lacks_a_library_is_refused);
-    tcase_add_test(tests, mpi_without_glibc_is_refused);
-    tcase_add_test(tests, a_cray_stack_is_whole);
-    tcase_add_test(tests, an_intel_stack_brings_its_files);
-    tcase_add_test(tests, what_a_site_names_comes_along);
-    tcase_add_test(tests, a_stack_of_too_many_files_is_none);
-    tcase_add_test(tests, verbs_drivers_are_named);
-    return unit_run("gather", tests);
 }

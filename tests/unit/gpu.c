@@ -29,12 +29,11 @@ static const struct {
     {GIVEN(STEP, "SLURM_GPUS_ON_NODE=1"), false},
 };
 
-START_TEST(a_step_has_gpus_if_slurm_says_so)
+TEST_ROWS(a_step_has_gpus_if_slurm_says_so, environments)
 {
     ck_assert_int_eq(berth_gpu_is_given((char *const *)environments[_i].own),
                      environments[_i].given);
 }
-END_TEST
 
 #define NVIDIA                                                                         \
     {                                                                                  \
@@ -77,7 +76,7 @@ static const struct {
     {"rocm", GIVEN(STEP), BOTH, "--rocm", "it was asked for"},
 };
 
-START_TEST(the_flag_follows_the_request_the_step_and_the_host)
+TEST_ROWS(the_flag_follows_the_request_the_step_and_the_host, choices)
 {
     struct berth_request request = {.gpu = (char *)choices[_i].asked};
     struct berth_gpu_choice choice;
@@ -89,7 +88,6 @@ START_TEST(the_flag_follows_the_request_the_step_and_the_host)
     ck_assert_pstr_eq(choice.flag, choices[_i].flag);
     ck_assert_str_eq(choice.because, choices[_i].text);
 }
-END_TEST
 
 static const struct {
     const char *asked;
@@ -104,7 +102,7 @@ static const struct {
      "for a node that has one, or leave the option out"},
 };
 
-START_TEST(a_driver_that_is_not_there_is_refused)
+TEST_ROWS(a_driver_that_is_not_there_is_refused, refusals)
 {
     struct berth_request request = {.gpu = (char *)refusals[_i].asked};
     struct berth_gpu_choice choice;
@@ -113,18 +111,4 @@ START_TEST(a_driver_that_is_not_there_is_refused)
     ck_assert_int_eq(
         berth_gpu_choose(&request, NULL, &refusals[_i].host, &choice, &err), -1);
     ck_assert_str_eq(err.text, refusals[_i].error);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("gpu");
-
-    tcase_add_loop_test(tests, a_step_has_gpus_if_slurm_says_so, 0,
-                        COUNT(environments));
-    tcase_add_loop_test(tests, the_flag_follows_the_request_the_step_and_the_host, 0,
-                        COUNT(choices));
-    tcase_add_loop_test(tests, a_driver_that_is_not_there_is_refused, 0,
-                        COUNT(refusals));
-    return unit_run("gpu", tests);
 }

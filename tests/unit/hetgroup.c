@@ -133,7 +133,7 @@ static void start(struct line *line, const char *const *words)
     berth_hetgroups_init(&line->state, bytes.text, bytes.used);
 }
 
-START_TEST(each_reading_has_its_group)
+TEST_ROWS(each_reading_has_its_group, lines)
 {
     struct line line;
     const int *expected = lines[_i].groups;
@@ -154,9 +154,8 @@ START_TEST(each_reading_has_its_group)
     ck_assert_int_eq(*expected, NO_MORE);
     berth_strvec_fini(&line.state.words);
 }
-END_TEST
 
-START_TEST(no_command_line_no_group)
+TEST(no_command_line_no_group)
 {
     const char *const bytes[] = {"", NULL};
 
@@ -169,11 +168,10 @@ START_TEST(no_command_line_no_group)
         berth_strvec_fini(&state.words);
     }
 }
-END_TEST
 
 static const int strange_optinds[] = {-1, 0, 2, 3, 1000};
 
-START_TEST(a_strange_optind_stays_in_bounds)
+TEST_ROWS(a_strange_optind_stays_in_bounds, strange_optinds)
 {
     struct berth_hetgroups state;
 
@@ -182,9 +180,8 @@ START_TEST(a_strange_optind_stays_in_bounds)
     berth_hetgroups_next(&state, strange_optinds[_i]);
     berth_strvec_fini(&state.words);
 }
-END_TEST
 
-START_TEST(a_cut_command_line_is_read_to_its_end)
+TEST(a_cut_command_line_is_read_to_its_end)
 {
     struct berth_hetgroups state;
 
@@ -193,9 +190,8 @@ START_TEST(a_cut_command_line_is_read_to_its_end)
     ck_assert_str_eq(state.words.items[1], "--het-group=1");
     berth_strvec_fini(&state.words);
 }
-END_TEST
 
-START_TEST(empty_words_count)
+TEST(empty_words_count)
 {
     struct berth_hetgroups state;
 
@@ -205,7 +201,6 @@ START_TEST(empty_words_count)
     ck_assert_str_eq(state.words.items[3], "");
     berth_strvec_fini(&state.words);
 }
-END_TEST
 
 static const struct {
     const char *words[MOST];
@@ -219,7 +214,7 @@ static const struct {
     {{"srun", "a"}, false},
 };
 
-START_TEST(an_option_of_the_spec_is_found)
+TEST_ROWS(an_option_of_the_spec_is_found, asked)
 {
     struct line line;
     int end;
@@ -232,7 +227,6 @@ START_TEST(an_option_of_the_spec_is_found)
         asked[_i].found);
     berth_strvec_fini(&line.state.words);
 }
-END_TEST
 
 static const struct {
     const char *words[MOST];
@@ -252,7 +246,7 @@ static const struct {
     {{"srun", "-n2", "--comment", "-n6", "a"}, 2},
 };
 
-START_TEST(the_tasks_of_the_spec_are_counted)
+TEST_ROWS(the_tasks_of_the_spec_are_counted, counted)
 {
     struct line line;
     int end;
@@ -265,20 +259,4 @@ START_TEST(the_tasks_of_the_spec_are_counted)
     berth_hetgroups_next(&line.state, end);
     ck_assert_uint_eq(berth_hetgroups_tasks(&line.state, end), counted[_i].tasks);
     berth_strvec_fini(&line.state.words);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("hetgroup");
-
-    tcase_add_loop_test(tests, each_reading_has_its_group, 0, COUNT(lines));
-    tcase_add_test(tests, no_command_line_no_group);
-    tcase_add_loop_test(tests, a_strange_optind_stays_in_bounds, 0,
-                        COUNT(strange_optinds));
-    tcase_add_test(tests, a_cut_command_line_is_read_to_its_end);
-    tcase_add_test(tests, empty_words_count);
-    tcase_add_loop_test(tests, an_option_of_the_spec_is_found, 0, COUNT(asked));
-    tcase_add_loop_test(tests, the_tasks_of_the_spec_are_counted, 0, COUNT(counted));
-    return unit_run("hetgroup", tests);
 }

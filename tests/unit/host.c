@@ -71,7 +71,7 @@ static void look(void)
                   err.text);
 }
 
-START_TEST(the_kernel_is_read)
+TEST(the_kernel_is_read)
 {
     put("/proc/sys/user/max_user_namespaces", "0\n", 0644);
     put("/proc/sys/kernel/unprivileged_userns_clone", "1\n", 0644);
@@ -89,9 +89,8 @@ START_TEST(the_kernel_is_read)
     ck_assert(!facts.shm.is_mounted);
     ck_assert_int_eq(facts.shm.mode, 0755);
 }
-END_TEST
 
-START_TEST(a_stage_directory_of_another_user_is_named)
+TEST(a_stage_directory_of_another_user_is_named)
 {
     char own[32], told[64];
 
@@ -107,9 +106,8 @@ START_TEST(a_stage_directory_of_another_user_is_named)
              geteuid());
     ck_assert_str_eq(facts.foreign_directory, told);
 }
-END_TEST
 
-START_TEST(an_empty_root_has_few_facts)
+TEST(an_empty_root_has_few_facts)
 {
     look();
     ck_assert_int_eq(facts.userns.max, -1);
@@ -123,7 +121,6 @@ START_TEST(an_empty_root_has_few_facts)
     ck_assert(!facts.site.is_there);
     ck_assert_str_eq(facts.digest, "cbf29ce484222325");
 }
-END_TEST
 
 #define RUNTIME                                                                        \
     "#!/bin/sh\n"                                                                      \
@@ -131,7 +128,7 @@ END_TEST
     "buildcfg) echo LIBEXECDIR=/libexec; echo APPTAINER_CONF_FILE=/etc/a.conf ;;\n"    \
     "esac\n"
 
-START_TEST(the_runtime_is_read)
+TEST(the_runtime_is_read)
 {
     BERTH_FREE char *squashfuse = NULL;
 
@@ -155,12 +152,11 @@ START_TEST(the_runtime_is_read)
         asprintf(&squashfuse, "%s/libexec/apptainer/bin/squashfuse_ll", root), 0);
     ck_assert_str_eq(facts.squashfuse, squashfuse);
 }
-END_TEST
 
 static const char *const kernel_mounts[] = {"allow kernel squashfs = yes",
                                             "allow setuid-mount squashfs = yes"};
 
-START_TEST(loop_devices_are_counted)
+TEST_ROWS(loop_devices_are_counted, kernel_mounts)
 {
     put("/bin/apptainer", RUNTIME, 0755);
     put("/etc/a.conf", kernel_mounts[_i], 0644);
@@ -176,9 +172,8 @@ START_TEST(loop_devices_are_counted)
     ck_assert_int_eq(facts.loops.in_use, 1);
     ck_assert(facts.loops.has_control);
 }
-END_TEST
 
-START_TEST(singularity_may_have_a_starter_that_it_does_not_use)
+TEST(singularity_may_have_a_starter_that_it_does_not_use)
 {
     put("/bin/apptainer",
         "#!/bin/sh\necho LIBEXECDIR=/libexec; echo SINGULARITY_SUID_INSTALL=0\n", 0755);
@@ -186,9 +181,8 @@ START_TEST(singularity_may_have_a_starter_that_it_does_not_use)
     look();
     ck_assert(!facts.runtime.is_setuid);
 }
-END_TEST
 
-START_TEST(a_runtime_that_fails_has_a_path_only)
+TEST(a_runtime_that_fails_has_a_path_only)
 {
     put("/bin/apptainer", "#!/bin/sh\necho lost; exit 1\n", 0755);
     look();
@@ -196,7 +190,6 @@ START_TEST(a_runtime_that_fails_has_a_path_only)
     ck_assert_ptr_null(facts.runtime.version);
     ck_assert(!facts.runtime.is_setuid);
 }
-END_TEST
 
 /* srun --mpi=list, on standard output, and on standard error with the name of srun. */
 static const char *const lists[] = {
@@ -207,7 +200,7 @@ static const char *const lists[] = {
     "*) printf 'srun: MPI types are...\\nsrun: none\\nsrun: pmix\\n' >&2 ;; esac\n",
 };
 
-START_TEST(srun_is_asked)
+TEST_ROWS(srun_is_asked, lists)
 {
     put("/etc/slurm/slurm.conf", "", 0644);
     put("/bin/srun", lists[_i], 0755);
@@ -215,24 +208,21 @@ START_TEST(srun_is_asked)
     ck_assert_str_eq(facts.slurm.version, "slurm 24.11.5");
     ck_assert_str_eq(facts.slurm.types, "none pmix");
 }
-END_TEST
 
-START_TEST(scontrol_has_the_release_if_srun_fails)
+TEST(scontrol_has_the_release_if_srun_fails)
 {
     control = "#!/bin/sh\necho slurm 24.11.5\n";
     look();
     ck_assert_str_eq(facts.slurm.version, "slurm 24.11.5");
     ck_assert_ptr_null(facts.slurm.types);
 }
-END_TEST
 
-START_TEST(an_srun_that_fails_is_found)
+TEST(an_srun_that_fails_is_found)
 {
     look();
     ck_assert_ptr_nonnull(facts.slurm.srun);
     ck_assert_ptr_null(facts.slurm.version);
 }
-END_TEST
 
 /* Plugins with the symbols that SPANK_PLUGIN() defines. */
 static void make_plugins(void)
@@ -255,7 +245,7 @@ static void make_plugins(void)
     }
 }
 
-START_TEST(plugstack_is_read_with_what_it_includes)
+TEST(plugstack_is_read_with_what_it_includes)
 {
     make_plugins();
     put("/etc/slurm/slurm.conf", "Include more.conf\n", 0644);
@@ -293,9 +283,8 @@ START_TEST(plugstack_is_read_with_what_it_includes)
     ck_assert_str_eq(facts.site.path, "/etc/our.yaml");
     ck_assert(facts.site.is_there);
 }
-END_TEST
 
-START_TEST(a_fault_of_the_site_is_kept)
+TEST(a_fault_of_the_site_is_kept)
 {
     put_slurm(SITE);
     look();
@@ -316,10 +305,9 @@ START_TEST(a_fault_of_the_site_is_kept)
     ck_assert_ptr_null(facts.runtime.path);
     ck_assert_ptr_nonnull(strstr(facts.runtime.missing, "'/nowhere/apptainer'"));
 }
-END_TEST
 
 /* Profiles are beside berth.yaml. */
-START_TEST(a_fault_of_a_profile_is_kept)
+TEST(a_fault_of_a_profile_is_kept)
 {
     char first[17];
 
@@ -340,9 +328,8 @@ START_TEST(a_fault_of_a_profile_is_kept)
     ck_assert_ptr_nonnull(facts.site.fault);
     ck_assert_ptr_nonnull(strstr(facts.site.fault, "'mpi' is not an option"));
 }
-END_TEST
 
-START_TEST(the_digest_changes_with_the_files)
+TEST(the_digest_changes_with_the_files)
 {
     char first[17];
 
@@ -356,9 +343,8 @@ START_TEST(the_digest_changes_with_the_files)
     look();
     ck_assert_str_ne(facts.digest, first);
 }
-END_TEST
 
-START_TEST(a_file_that_is_not_a_plugin_has_no_value)
+TEST(a_file_that_is_not_a_plugin_has_no_value)
 {
     unsigned int value;
     int fd = open("/dev/null", O_RDONLY);
@@ -369,27 +355,8 @@ START_TEST(a_file_that_is_not_a_plugin_has_no_value)
     ck_assert_uint_eq(berth_elf_value(fd, "plugin_version", &value, sizeof(value)), 0);
     close(fd);
 }
-END_TEST
 
-int main(void)
+void unit_prepare(TCase *tests)
 {
-    TCase *tests = tcase_create("host");
-
     tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_add_test(tests, the_kernel_is_read);
-    tcase_add_test(tests, a_stage_directory_of_another_user_is_named);
-    tcase_add_test(tests, an_empty_root_has_few_facts);
-    tcase_add_test(tests, the_runtime_is_read);
-    tcase_add_loop_test(tests, loop_devices_are_counted, 0, COUNT(kernel_mounts));
-    tcase_add_test(tests, singularity_may_have_a_starter_that_it_does_not_use);
-    tcase_add_test(tests, a_runtime_that_fails_has_a_path_only);
-    tcase_add_loop_test(tests, srun_is_asked, 0, COUNT(lists));
-    tcase_add_test(tests, scontrol_has_the_release_if_srun_fails);
-    tcase_add_test(tests, an_srun_that_fails_is_found);
-    tcase_add_test(tests, plugstack_is_read_with_what_it_includes);
-    tcase_add_test(tests, a_fault_of_the_site_is_kept);
-    tcase_add_test(tests, a_fault_of_a_profile_is_kept);
-    tcase_add_test(tests, the_digest_changes_with_the_files);
-    tcase_add_test(tests, a_file_that_is_not_a_plugin_has_no_value);
-    return unit_run("host", tests);
 }

@@ -55,7 +55,7 @@ static bool is_closed(int program)
     return count == 0;
 }
 
-START_TEST(without_a_process_nobody_is_kept_waiting)
+TEST(without_a_process_nobody_is_kept_waiting)
 {
     int program;
     struct berth_hostcommand it = offer(&program);
@@ -73,9 +73,8 @@ START_TEST(without_a_process_nobody_is_kept_waiting)
     ck_assert_int_eq(status, 0);
     ck_assert(is_closed(program));
 }
-END_TEST
 
-START_TEST(without_a_descriptor_the_process_that_answers_rests)
+TEST(without_a_descriptor_the_process_that_answers_rests)
 {
     enum { MOST_MS = 100 };
     int program;
@@ -99,9 +98,8 @@ START_TEST(without_a_descriptor_the_process_that_answers_rests)
                          (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1000,
                      MOST_MS);
 }
-END_TEST
 
-START_TEST(without_notice_of_its_end_no_command_is_begun)
+TEST(without_notice_of_its_end_no_command_is_begun)
 {
     static const char expected[] =
         "berth: srun: cannot start a process: Too many open files\n";
@@ -136,15 +134,4 @@ START_TEST(without_notice_of_its_end_no_command_is_begun)
     kill(it.server, SIGKILL);
     ck_assert_int_eq(waitpid(it.server, NULL, 0), it.server);
     berth_strvec_fini(&words);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("hostcommand");
-
-    tcase_add_test(tests, without_a_process_nobody_is_kept_waiting);
-    tcase_add_test(tests, without_a_descriptor_the_process_that_answers_rests);
-    tcase_add_test(tests, without_notice_of_its_end_no_command_is_begun);
-    return unit_run("hostcommand", tests);
 }

@@ -129,7 +129,7 @@ static char *check(const char *text, const char *place, const char *variable)
     "%s: '%s': the container and the host do not share this path; use a directory "    \
     "that both have, such as %s"
 
-START_TEST(words_that_name_files)
+TEST_ROWS(words_that_name_files, lines)
 {
     BERTH_FREE char *result = check(lines[_i].words, "both", "X=");
     char sentence[200] = "";
@@ -139,7 +139,6 @@ START_TEST(words_that_name_files)
                  "both");
     ck_assert_str_eq(result, sentence);
 }
-END_TEST
 
 static const struct {
     const char *variable;
@@ -154,7 +153,7 @@ static const struct {
     {"SRUN_OUTPUT=/dev/null", "srun x", NULL}, {"SRUN_OUTPUT=o", "sinfo", NULL},
 };
 
-START_TEST(variables_that_name_files)
+TEST_ROWS(variables_that_name_files, variables)
 {
     BERTH_FREE char *result =
         check(variables[_i].words, "both", variables[_i].variable);
@@ -167,9 +166,8 @@ START_TEST(variables_that_name_files)
                  "both");
     ck_assert_str_eq(result, sentence);
 }
-END_TEST
 
-START_TEST(no_place_that_both_have)
+TEST(no_place_that_both_have)
 {
     BERTH_FREE char *result = check("srun -i f x", "dir", "X=");
     char sentence[200];
@@ -178,10 +176,9 @@ START_TEST(no_place_that_both_have)
              "one of --container-mounts");
     ck_assert_str_eq(result, sentence);
 }
-END_TEST
 
 /* Whoever asks is sent a signal meanwhile, or ends. */
-START_TEST(a_program_that_ends)
+TEST_TIMES(a_program_that_ends, 2)
 {
     char *words[] = {(char *)"srun", (char *)"-if", NULL};
     char *const environment[] = {NULL};
@@ -209,16 +206,8 @@ START_TEST(a_program_that_ends)
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert_int_eq(WEXITSTATUS(status), EXIT_FAILURE);
 }
-END_TEST
 
-int main(void)
+void unit_prepare(TCase *tests)
 {
-    TCase *tests = tcase_create("hostfiles");
-
     tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_add_loop_test(tests, words_that_name_files, 0, COUNT(lines));
-    tcase_add_loop_test(tests, variables_that_name_files, 0, COUNT(variables));
-    tcase_add_test(tests, no_place_that_both_have);
-    tcase_add_loop_test(tests, a_program_that_ends, 0, 2);
-    return unit_run("hostfiles", tests);
 }

@@ -31,7 +31,7 @@ static const struct {
     {"../x", "/h\177", "/s\t", "user54321:x:54321:54322::/:/bin/sh\n"},
 };
 
-START_TEST(a_line_has_only_what_is_fit_for_it)
+TEST_ROWS(a_line_has_only_what_is_fit_for_it, lines)
 {
     BERTH_BUF struct berth_buf buf = {0};
 
@@ -39,7 +39,6 @@ START_TEST(a_line_has_only_what_is_fit_for_it)
                         lines[_i].shell);
     ck_assert_str_eq(buf.text, lines[_i].line);
 }
-END_TEST
 
 /* In a process of its own: become a stranger where that is allowed, and ask. */
 static int be_a_stranger(void)
@@ -69,7 +68,7 @@ static int be_a_stranger(void)
     return getpwnam("root") && access("/tmp/passwd", F_OK) == was_there ? 0 : 5;
 }
 
-START_TEST(a_stranger_is_made_known)
+TEST(a_stranger_is_made_known)
 {
     int status = -1;
     pid_t child = fork();
@@ -79,9 +78,8 @@ START_TEST(a_stranger_is_made_known)
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert_int_eq(status, 0);
 }
-END_TEST
 
-START_TEST(nobody_else_sees_it)
+TEST(nobody_else_sees_it)
 {
     FILE *file = fopen("/etc/passwd", "r");
     char line[1024];
@@ -90,15 +88,4 @@ START_TEST(nobody_else_sees_it)
         ck_assert_int_ne(strncmp(line, "stranger:", 9), 0);
     if (file)
         fclose(file);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("identity");
-
-    tcase_add_loop_test(tests, a_line_has_only_what_is_fit_for_it, 0, COUNT(lines));
-    tcase_add_test(tests, a_stranger_is_made_known);
-    tcase_add_test(tests, nobody_else_sees_it);
-    return unit_run("identity", tests);
 }

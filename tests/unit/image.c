@@ -119,7 +119,7 @@ static void assert_image(const char *path, enum berth_image_kind expected)
     "singularity pull --no-oci"
 #define NO_PARTITION "a SIF file without a file system in it; build it again"
 
-START_TEST(a_good_sif_is_an_image)
+TEST(a_good_sif_is_an_image)
 {
     BERTH_FREE char *path = unit_path(unit_dir, "a.sif");
     struct sif sif;
@@ -128,9 +128,8 @@ START_TEST(a_good_sif_is_an_image)
     unit_write(path, &sif, sizeof(sif));
     assert_image(path, BERTH_IMAGE_SIF);
 }
-END_TEST
 
-START_TEST(an_unknown_architecture_is_left_to_the_runtime)
+TEST(an_unknown_architecture_is_left_to_the_runtime)
 {
     BERTH_FREE char *path = unit_path(unit_dir, "a.sif");
     struct sif sif;
@@ -140,7 +139,6 @@ START_TEST(an_unknown_architecture_is_left_to_the_runtime)
     unit_write(path, &sif, sizeof(sif));
     assert_image(path, BERTH_IMAGE_SIF);
 }
-END_TEST
 
 static const struct {
     size_t length;
@@ -162,7 +160,7 @@ static const struct {
     {WHOLE - 1, CUT},
 };
 
-START_TEST(a_cut_sif_is_refused)
+TEST_ROWS(a_cut_sif_is_refused, cuts)
 {
     BERTH_FREE char *path = unit_path(unit_dir, "cut.sif");
     struct sif sif;
@@ -171,9 +169,8 @@ START_TEST(a_cut_sif_is_refused)
     unit_write(path, &sif, cuts[_i].length);
     assert_refused(path, 0, cuts[_i].error);
 }
-END_TEST
 
-START_TEST(no_cut_passes)
+TEST(no_cut_passes)
 {
     BERTH_FREE char *path = unit_path(unit_dir, "cut.sif");
     struct berth_image image;
@@ -186,11 +183,10 @@ START_TEST(no_cut_passes)
         ck_assert_int_eq(berth_image_probe(path, &image, NULL, NULL), -1);
     }
 }
-END_TEST
 
 /* berth_image_probe() does not check the machine: a login node may be of another kind
  * than the nodes. */
-START_TEST(an_image_for_another_machine_is_refused_where_it_would_run)
+TEST(an_image_for_another_machine_is_refused_where_it_would_run)
 {
     BERTH_FREE char *path = unit_path(unit_dir, "other.sif");
     BERTH_FREE char *expected = NULL;
@@ -215,7 +211,6 @@ START_TEST(an_image_for_another_machine_is_refused_where_it_would_run)
                      0);
     ck_assert_str_eq(err.text, expected);
 }
-END_TEST
 
 /* One number of a good SIF, overwritten. */
 static const struct {
@@ -245,7 +240,7 @@ static const struct {
     {"partition unused", HEADER + DESCRIPTOR + 4, 1, 0, NO_PARTITION},
 };
 
-START_TEST(a_false_number_is_refused)
+TEST_ROWS(a_false_number_is_refused, faults)
 {
     BERTH_FREE char *path = unit_path(unit_dir, "false.sif");
     struct sif sif;
@@ -255,7 +250,6 @@ START_TEST(a_false_number_is_refused)
     unit_write(path, &sif, sizeof(sif));
     assert_refused(path, 0, faults[_i].error);
 }
-END_TEST
 
 static const struct {
     const char *bytes;
@@ -290,7 +284,7 @@ static void find_apptainer(void)
     ck_assert_int_eq(setenv("PATH", unit_dir, 1), 0);
 }
 
-START_TEST(a_file_of_which_an_image_is_made_says_how)
+TEST_ROWS(a_file_of_which_an_image_is_made_says_how, formats)
 {
     BERTH_FREE char *path = unit_path(unit_dir, formats[_i].name);
     BERTH_FREE char *error = NULL;
@@ -307,9 +301,8 @@ START_TEST(a_file_of_which_an_image_is_made_says_how)
         0);
     assert_refused(path, 0, error);
 }
-END_TEST
 
-START_TEST(another_file_is_no_image)
+TEST_ROWS(another_file_is_no_image, others)
 {
     BERTH_FREE char *path = unit_path(unit_dir, "other");
     char bytes[1024] = {0};
@@ -320,30 +313,27 @@ START_TEST(another_file_is_no_image)
     unit_write(path, bytes, others[_i].count);
     assert_refused(path, 0, NOT_SIF);
 }
-END_TEST
 
 static const char *const signs[] = {".singularity.d", "bin", "usr", "etc", "lib",
                                     "lib64"};
 
-START_TEST(a_directory_with_a_root_is_a_sandbox)
+TEST_ROWS(a_directory_with_a_root_is_a_sandbox, signs)
 {
     BERTH_FREE char *path = unit_path(unit_dir, signs[_i]);
 
     ck_assert_int_eq(mkdir(path, 0755), 0);
     assert_image(unit_dir, BERTH_IMAGE_SANDBOX);
 }
-END_TEST
 
-START_TEST(links_of_a_sandbox_are_not_followed)
+TEST(links_of_a_sandbox_are_not_followed)
 {
     BERTH_FREE char *path = unit_path(unit_dir, "bin");
 
     ck_assert_int_eq(symlink("usr/bin", path), 0);
     assert_image(unit_dir, BERTH_IMAGE_SANDBOX);
 }
-END_TEST
 
-START_TEST(a_directory_without_a_root_is_none)
+TEST(a_directory_without_a_root_is_none)
 {
     BERTH_FREE char *path = unit_path(unit_dir, "home");
 
@@ -353,9 +343,8 @@ START_TEST(a_directory_without_a_root_is_none)
                    "the directory holds no root file system (no bin, usr, etc, lib); "
                    "expected a sandbox made by 'apptainer build --sandbox'");
 }
-END_TEST
 
-START_TEST(a_missing_image_is_said_to_be_missing)
+TEST(a_missing_image_is_said_to_be_missing)
 {
     BERTH_FREE char *path = unit_path(unit_dir, "nothing.sif");
     BERTH_FREE char *below = unit_path(unit_dir, "file/below.sif");
@@ -373,9 +362,8 @@ START_TEST(a_missing_image_is_said_to_be_missing)
                    "not found; for an image of a registry write docker://ubuntu:22.04");
     ck_assert_int_eq(chdir("/"), 0);
 }
-END_TEST
 
-START_TEST(a_device_or_pipe_is_no_image)
+TEST(a_device_or_pipe_is_no_image)
 {
     BERTH_FREE char *path = unit_path(unit_dir, "pipe");
     static const char error[] = "neither a file nor a directory; expected a SIF file "
@@ -385,9 +373,8 @@ START_TEST(a_device_or_pipe_is_no_image)
     ck_assert_int_eq(mkfifo(path, 0644), 0);
     assert_refused(path, 0, error);
 }
-END_TEST
 
-START_TEST(what_cannot_be_opened_says_why)
+TEST(what_cannot_be_opened_says_why)
 {
     BERTH_FREE char *path = unit_path(unit_dir, "loop");
 
@@ -396,7 +383,6 @@ START_TEST(what_cannot_be_opened_says_why)
                    "cannot be opened: Too many levels of symbolic links; "
                    "check the path");
 }
-END_TEST
 
 /* Root may read everything; become another user. */
 static void become(uid_t user)
@@ -405,7 +391,7 @@ static void become(uid_t user)
         ck_assert_int_eq(setresuid(user, user, 0), 0);
 }
 
-START_TEST(an_unreadable_image_is_said_to_be_so)
+TEST(an_unreadable_image_is_said_to_be_so)
 {
     BERTH_FREE char *path = unit_path(unit_dir, "secret.sif");
     BERTH_FREE char *sandbox = unit_path(unit_dir, "secret");
@@ -428,29 +414,9 @@ START_TEST(an_unreadable_image_is_said_to_be_so)
     ck_assert_int_eq(chmod(sandbox, 0700), 0);
     ck_assert_int_eq(chmod(closed, 0700), 0);
 }
-END_TEST
 
-int main(void)
+void unit_prepare(TCase *tests)
 {
-    TCase *tests = tcase_create("image");
-
     privileged = getuid() == 0;
     unit_in_directory(tests);
-    tcase_add_test(tests, a_good_sif_is_an_image);
-    tcase_add_test(tests, an_unknown_architecture_is_left_to_the_runtime);
-    tcase_add_loop_test(tests, a_cut_sif_is_refused, 0, COUNT(cuts));
-    tcase_add_test(tests, no_cut_passes);
-    tcase_add_test(tests, an_image_for_another_machine_is_refused_where_it_would_run);
-    tcase_add_loop_test(tests, a_false_number_is_refused, 0, COUNT(faults));
-    tcase_add_loop_test(tests, another_file_is_no_image, 0, COUNT(others));
-    tcase_add_loop_test(tests, a_file_of_which_an_image_is_made_says_how, 0,
-                        COUNT(formats));
-    tcase_add_loop_test(tests, a_directory_with_a_root_is_a_sandbox, 0, COUNT(signs));
-    tcase_add_test(tests, links_of_a_sandbox_are_not_followed);
-    tcase_add_test(tests, a_directory_without_a_root_is_none);
-    tcase_add_test(tests, a_missing_image_is_said_to_be_missing);
-    tcase_add_test(tests, a_device_or_pipe_is_no_image);
-    tcase_add_test(tests, what_cannot_be_opened_says_why);
-    tcase_add_test(tests, an_unreadable_image_is_said_to_be_so);
-    return unit_run("image", tests);
 }

@@ -25,7 +25,7 @@ int flock(int fd, int operation)
 }
 
 /* A file system without locks is not waited for; another lock is. */
-START_TEST(a_lock_that_cannot_be_had_is_not_waited_for)
+TEST_TIMES(a_lock_that_cannot_be_had_is_not_waited_for, 2)
 {
     static const int numbers[] = {ENOLCK, EWOULDBLOCK};
     enum { SECONDS = 1 };
@@ -57,13 +57,4 @@ START_TEST(a_lock_that_cannot_be_had_is_not_waited_for)
         ck_assert_int_gt(berth_deadline_left(&deadline), 0);
     else
         ck_assert_int_gt(calls, 5);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("inject");
-
-    tcase_add_loop_test(tests, a_lock_that_cannot_be_had_is_not_waited_for, 0, 2);
-    return unit_run("inject", tests);
 }

@@ -89,15 +89,14 @@ static int ask(int socket)
     return berth_job_receive(socket, &answer);
 }
 
-START_TEST(a_step_is_answered)
+TEST(a_step_is_answered)
 {
     start(256);
     ck_assert_int_eq(ask(connected()), BERTH_JOB_ALONE);
     end();
 }
-END_TEST
 
-START_TEST(who_comes_without_the_namespaces_of_the_host_is_not)
+TEST(who_comes_without_the_namespaces_of_the_host_is_not)
 {
     struct pollfd readable = {.events = POLLIN};
     int fd;
@@ -109,13 +108,12 @@ START_TEST(who_comes_without_the_namespaces_of_the_host_is_not)
     ck_assert_int_eq(berth_job_receive(fd, &(int){-1}), 0);
     end();
 }
-END_TEST
 
 /* As status of a process: this kernel lets the user make no user namespaces. */
 enum { CANNOT = 77 };
 
 /* The process that connects is on the host; that which asks is not. */
-START_TEST(a_program_in_an_image_is_not_answered_by_the_socket_of_another)
+TEST(a_program_in_an_image_is_not_answered_by_the_socket_of_another)
 {
     int status, fd;
     pid_t child;
@@ -131,9 +129,8 @@ START_TEST(a_program_in_an_image_is_not_answered_by_the_socket_of_another)
         ck_assert_int_eq(status, 0);
     end();
 }
-END_TEST
 
-START_TEST(a_server_without_descriptors_does_not_spin)
+TEST(a_server_without_descriptors_does_not_spin)
 {
     enum { FILES = 256, MS = 500 };
     int fds[FILES];
@@ -149,7 +146,6 @@ START_TEST(a_server_without_descriptors_does_not_spin)
     spent = end();
     ck_assert_int_lt(spent, MS / 5);
 }
-END_TEST
 
 static int count_open(void)
 {
@@ -162,7 +158,7 @@ static int count_open(void)
     return count;
 }
 
-START_TEST(a_descriptor_that_nobody_asked_for_is_not_taken)
+TEST(a_descriptor_that_nobody_asked_for_is_not_taken)
 {
     const int fds[] = {0, 1, 2};
     int ends[2], fd, before;
@@ -175,18 +171,4 @@ START_TEST(a_descriptor_that_nobody_asked_for_is_not_taken)
         close(fd);
         ck_assert_int_eq(count_open(), before);
     }
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("jobserver");
-
-    tcase_add_test(tests, a_step_is_answered);
-    tcase_add_test(tests, who_comes_without_the_namespaces_of_the_host_is_not);
-    tcase_add_test(tests,
-                   a_program_in_an_image_is_not_answered_by_the_socket_of_another);
-    tcase_add_test(tests, a_server_without_descriptors_does_not_spin);
-    tcase_add_test(tests, a_descriptor_that_nobody_asked_for_is_not_taken);
-    return unit_run("jobserver", tests);
 }

@@ -27,7 +27,7 @@ static const struct {
     {"99-base.sh", "", ""},
 };
 
-START_TEST(a_script_tells_which_variables_it_may_read)
+TEST_ROWS(a_script_tells_which_variables_it_may_read, scripts)
 {
     BERTH_STRVEC struct berth_strvec found = {0};
     BERTH_BUF struct berth_buf words = {0};
@@ -39,7 +39,6 @@ START_TEST(a_script_tells_which_variables_it_may_read)
     }
     ck_assert_str_eq(words.text ? words.text : "", scripts[_i].words);
 }
-END_TEST
 
 static const struct {
     const char *names;
@@ -71,7 +70,7 @@ static void split(const char *lines, char separator, struct berth_strvec *ret)
     }
 }
 
-START_TEST(steps_share_a_container_if_what_it_depends_on_is_the_same)
+TEST_ROWS(steps_share_a_container_if_what_it_depends_on_is_the_same, steps)
 {
     BERTH_STRVEC struct berth_strvec names = {0};
     BERTH_STRVEC struct berth_strvec one = {0};
@@ -85,9 +84,8 @@ START_TEST(steps_share_a_container_if_what_it_depends_on_is_the_same)
     ck_assert(berth_job_variables_same(&names, one.items, other.items) ==
               steps[_i].same);
 }
-END_TEST
 
-START_TEST(a_runtime_that_cleans_the_environment_removes_what_slurm_sets)
+TEST(a_runtime_that_cleans_the_environment_removes_what_slurm_sets)
 {
     static char job[] = "SLURM_JOB_ID=1", path[] = "PATH=/bin";
     char *const all[] = {job, path, NULL};
@@ -96,19 +94,4 @@ START_TEST(a_runtime_that_cleans_the_environment_removes_what_slurm_sets)
     ck_assert(berth_job_variables_cleaned(all, some));
     ck_assert(!berth_job_variables_cleaned(all, all));
     ck_assert(!berth_job_variables_cleaned(some, some));
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("jobvariables");
-
-    tcase_add_loop_test(tests, a_script_tells_which_variables_it_may_read, 0,
-                        COUNT(scripts));
-    tcase_add_test(tests,
-                   a_runtime_that_cleans_the_environment_removes_what_slurm_sets);
-    tcase_add_loop_test(tests,
-                        steps_share_a_container_if_what_it_depends_on_is_the_same, 0,
-                        COUNT(steps));
-    return unit_run("jobvariables", tests);
 }

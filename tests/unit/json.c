@@ -26,7 +26,7 @@ static const struct {
     {NULL, "null"},
 };
 
-START_TEST(strings_are_escaped_for_every_parser)
+TEST_ROWS(strings_are_escaped_for_every_parser, strings)
 {
     BERTH_JSON struct berth_json json = {0};
 
@@ -34,7 +34,6 @@ START_TEST(strings_are_escaped_for_every_parser)
     ck_assert(!json.text.failed);
     ck_assert_str_eq(json.text.text, strings[_i].text);
 }
-END_TEST
 
 static void write_all(struct berth_json *json)
 {
@@ -61,7 +60,7 @@ static void write_all(struct berth_json *json)
     ck_assert(!json->text.failed);
 }
 
-START_TEST(without_pretty_there_is_one_line)
+TEST(without_pretty_there_is_one_line)
 {
     BERTH_JSON struct berth_json json = {0};
 
@@ -71,9 +70,8 @@ START_TEST(without_pretty_there_is_one_line)
                      "\"words\":[\"x\",\"y\"],\"nothing\":[],"
                      "\"rows\":[{\"n\":1},{}]}");
 }
-END_TEST
 
-START_TEST(pretty_has_a_line_for_each_member)
+TEST(pretty_has_a_line_for_each_member)
 {
     BERTH_JSON struct berth_json json = {.pretty = true};
 
@@ -96,9 +94,8 @@ START_TEST(pretty_has_a_line_for_each_member)
                                      "  ]\n"
                                      "}");
 }
-END_TEST
 
-START_TEST(a_name_is_escaped)
+TEST(a_name_is_escaped)
 {
     BERTH_JSON struct berth_json json = {0};
 
@@ -107,9 +104,8 @@ START_TEST(a_name_is_escaped)
     berth_json_end(&json);
     ck_assert_str_eq(json.text.text, "{\"a\\\"b\":null}");
 }
-END_TEST
 
-START_TEST(an_end_too_many_is_a_failure)
+TEST(an_end_too_many_is_a_failure)
 {
     BERTH_JSON struct berth_json json = {0};
 
@@ -119,9 +115,8 @@ START_TEST(an_end_too_many_is_a_failure)
     berth_json_end(&json);
     ck_assert(json.text.failed);
 }
-END_TEST
 
-START_TEST(too_many_levels_are_a_failure)
+TEST(too_many_levels_are_a_failure)
 {
     BERTH_JSON struct berth_json json = {0};
 
@@ -130,18 +125,4 @@ START_TEST(too_many_levels_are_a_failure)
     ck_assert(!json.text.failed);
     berth_json_array(&json, NULL);
     ck_assert(json.text.failed);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("json");
-
-    tcase_add_loop_test(tests, strings_are_escaped_for_every_parser, 0, COUNT(strings));
-    tcase_add_test(tests, without_pretty_there_is_one_line);
-    tcase_add_test(tests, pretty_has_a_line_for_each_member);
-    tcase_add_test(tests, a_name_is_escaped);
-    tcase_add_test(tests, an_end_too_many_is_a_failure);
-    tcase_add_test(tests, too_many_levels_are_a_failure);
-    return unit_run("json", tests);
 }

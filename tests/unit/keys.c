@@ -28,18 +28,9 @@ static const struct {
     {"A=\"", "A", "\""},
 };
 
-START_TEST(a_value_is_found)
+TEST_ROWS(a_value_is_found, cases)
 {
     BERTH_FREE char *value = berth_keys_value(cases[_i].text, cases[_i].key);
 
     ck_assert_pstr_eq(value, cases[_i].value);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("keys");
-
-    tcase_add_loop_test(tests, a_value_is_found, 0, COUNT(cases));
-    return unit_run("keys", tests);
 }

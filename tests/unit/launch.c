@@ -63,7 +63,7 @@ static void assert_golden(const struct berth_launch *launch, const char *name)
                   golden, lines);
 }
 
-START_TEST(a_request_becomes_the_golden_words)
+TEST_ROWS(a_request_becomes_the_golden_words, launches)
 {
     BERTH_REQUEST struct berth_request request = {0};
     struct berth_launch launch = usual(&request);
@@ -72,9 +72,8 @@ START_TEST(a_request_becomes_the_golden_words)
     ck_assert_int_eq(berth_wire_get_request(launches[_i].request, &request, &err), 0);
     assert_golden(&launch, launches[_i].golden);
 }
-END_TEST
 
-START_TEST(what_is_not_known_is_left_out)
+TEST(what_is_not_known_is_left_out)
 {
     BERTH_REQUEST struct berth_request request = {0};
     struct berth_launch launch = usual(&request);
@@ -85,9 +84,8 @@ START_TEST(what_is_not_known_is_left_out)
     launch.home = NULL;
     assert_golden(&launch, "launch-plain.txt");
 }
-END_TEST
 
-START_TEST(a_user_whom_the_node_does_not_know)
+TEST(a_user_whom_the_node_does_not_know)
 {
     BERTH_REQUEST struct berth_request request = {0};
     struct berth_launch launch = usual(&request);
@@ -96,9 +94,8 @@ START_TEST(a_user_whom_the_node_does_not_know)
     launch.unknown_user = true;
     assert_golden(&launch, "launch-stranger.txt");
 }
-END_TEST
 
-START_TEST(a_holder_in_an_outer_user_namespace)
+TEST(a_holder_in_an_outer_user_namespace)
 {
     BERTH_REQUEST struct berth_request request = {0};
     BERTH_STRVEC struct berth_strvec argv = {0};
@@ -117,9 +114,8 @@ START_TEST(a_holder_in_an_outer_user_namespace)
     lines = unit_lines(&argv);
     ck_assert_str_eq(lines, golden);
 }
-END_TEST
 
-START_TEST(a_driver_is_a_flag)
+TEST(a_driver_is_a_flag)
 {
     BERTH_REQUEST struct berth_request request = {0};
     struct berth_launch launch = usual(&request);
@@ -129,9 +125,8 @@ START_TEST(a_driver_is_a_flag)
     request.gpu = strdup("hpe.com/cxi=all");
     assert_golden(&launch, "launch-gpu.txt");
 }
-END_TEST
 
-START_TEST(variables_to_unset_come_before_those_to_set)
+TEST(variables_to_unset_come_before_those_to_set)
 {
     BERTH_REQUEST struct berth_request request = {0};
     BERTH_STRVEC struct berth_strvec env = {0};
@@ -150,9 +145,8 @@ START_TEST(variables_to_unset_come_before_those_to_set)
     ck_assert_str_eq(lines, "LD_PRELOAD\nLANG=C.UTF-8\nEMPTY=\nSET=a,b\nc\n");
     berth_terms_fini(&terms);
 }
-END_TEST
 
-START_TEST(words_go_behind_those_that_are_there)
+TEST(words_go_behind_those_that_are_there)
 {
     BERTH_REQUEST struct berth_request request = {0};
     BERTH_STRVEC struct berth_strvec argv = {0};
@@ -164,19 +158,4 @@ START_TEST(words_go_behind_those_that_are_there)
     ck_assert_int_eq(berth_launch_own_argv(&launch, &argv, &err), 0);
     ck_assert_str_eq(argv.items[0], "first");
     ck_assert_str_eq(argv.items[1], "/usr/bin/apptainer");
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("launch");
-
-    tcase_add_loop_test(tests, a_request_becomes_the_golden_words, 0, COUNT(launches));
-    tcase_add_test(tests, what_is_not_known_is_left_out);
-    tcase_add_test(tests, a_user_whom_the_node_does_not_know);
-    tcase_add_test(tests, a_holder_in_an_outer_user_namespace);
-    tcase_add_test(tests, a_driver_is_a_flag);
-    tcase_add_test(tests, variables_to_unset_come_before_those_to_set);
-    tcase_add_test(tests, words_go_behind_those_that_are_there);
-    return unit_run("launch", tests);
 }

@@ -140,7 +140,7 @@ static const struct {
      "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS=-e\nI_MPI_HYDRA_RMK=slurm\n" FOR_LAUNCH},
 };
 
-START_TEST(an_mpirun_sees_its_task)
+TEST_ROWS(an_mpirun_sees_its_task, cases)
 {
     struct berth_request request = {.mpi = (char *)cases[_i].mode};
     BERTH_STRVEC struct berth_strvec seen = {0};
@@ -155,9 +155,8 @@ START_TEST(an_mpirun_sees_its_task)
     ck_assert_msg(strcmp(lines, cases[_i].seen) == 0, "%s: got\n%s", cases[_i].name,
                   lines);
 }
-END_TEST
 
-START_TEST(an_mpirun_sees_the_job_and_not_its_step)
+TEST(an_mpirun_sees_the_job_and_not_its_step)
 {
     char *const own[] = {(char *)"A=1",
                          (char *)"SLURM_JOB_ID=7",
@@ -184,9 +183,8 @@ START_TEST(an_mpirun_sees_the_job_and_not_its_step)
         lines, "A=1\nSLURMD_NODENAME=n1\nSLURM_JOB_ID=7\nSLURM_NTASKS=8\n" FOR_LAUNCH
                "HYDRA_BOOTSTRAP=slurm\nI_MPI_HYDRA_BOOTSTRAP=slurm\n");
 }
-END_TEST
 
-START_TEST(srun_sends_what_it_knows_of_the_job)
+TEST(srun_sends_what_it_knows_of_the_job)
 {
     char *const own[] = {(char *)"A=1", (char *)"SLURM_NTASKS=8",
                          (char *)"SLURM_BERTH_STEP=x", (char *)"SLURMD_X=1", NULL};
@@ -201,9 +199,8 @@ START_TEST(srun_sends_what_it_knows_of_the_job)
     lines = unit_lines(&sent);
     ck_assert_str_eq(lines, "SLURM_NTASKS=8\n");
 }
-END_TEST
 
-START_TEST(a_launch_needs_a_job)
+TEST(a_launch_needs_a_job)
 {
     const struct berth_request launch = {.mpi = (char *)"launch"};
     const struct berth_request local = {.mpi = (char *)"local"};
@@ -217,7 +214,6 @@ START_TEST(a_launch_needs_a_job)
         "--mpi-bind=launch: it needs the nodes of a job, and there is no job yet; get "
         "one with sbatch or salloc, and give this option to an srun in that job");
 }
-END_TEST
 
 static const struct {
     const char *own[MOST];
@@ -229,14 +225,13 @@ static const struct {
     {{"PMI_FDS=7"}, -1},
 };
 
-START_TEST(the_process_manager_has_a_descriptor)
+TEST_ROWS(the_process_manager_has_a_descriptor, descriptors)
 {
     ck_assert_int_eq(berth_launcher_descriptor((char *const *)descriptors[_i].own),
                      descriptors[_i].fd);
 }
-END_TEST
 
-START_TEST(more_than_one_task_is_refused)
+TEST(more_than_one_task_is_refused)
 {
     struct berth_request local = {.mpi = (char *)"local"};
     struct berth_request each = {.mpi = (char *)"local-each"};
@@ -260,7 +255,6 @@ START_TEST(more_than_one_task_is_refused)
                      "the job's nodes, but 4 tasks would; use -N1 -n1, and tell the "
                      "mpirun how many ranks to start");
 }
-END_TEST
 
 static const struct {
     const char *mode;
@@ -288,7 +282,7 @@ static const struct {
     {"host", 4, "", NULL},
 };
 
-START_TEST(several_tasks_are_no_mpiruns)
+TEST_ROWS(several_tasks_are_no_mpiruns, commands)
 {
     const struct berth_request request = {.image = (char *)"/a",
                                           .mpi = (char *)commands[_i].mode};
@@ -299,7 +293,6 @@ START_TEST(several_tasks_are_no_mpiruns)
                      commands[_i].refused ? -1 : 0);
     ck_assert_str_eq(err.text, commands[_i].refused ? commands[_i].refused : "");
 }
-END_TEST
 
 #define WOULD_WAIT(local, shared)                                                      \
     "--mpi-bind=" local ": other ranks of this srun, with --mpi-bind=" shared          \
@@ -371,7 +364,7 @@ static const struct {
      "1;0:image=/a&mpi-bind=auto&world=host;1:image=/b&mpi-bind=host;."},
 };
 
-START_TEST(no_node_has_to_guess_what_others_choose)
+TEST_ROWS(no_node_has_to_guess_what_others_choose, worlds)
 {
     BERTH_TABLE struct berth_table table = {0};
     BERTH_FREE char *text = NULL;
@@ -382,9 +375,8 @@ START_TEST(no_node_has_to_guess_what_others_choose)
     ck_assert_int_eq(berth_wire_put_table(&table, &text, &err), 0);
     ck_assert_str_eq(text, worlds[_i].chosen);
 }
-END_TEST
 
-START_TEST(nobody_waits_for_who_never_comes)
+TEST_ROWS(nobody_waits_for_who_never_comes, tables)
 {
     BERTH_TABLE struct berth_table table = {0};
     struct berth_err err = {""};
@@ -396,9 +388,8 @@ START_TEST(nobody_waits_for_who_never_comes)
     if (tables[_i].refused)
         ck_assert_str_eq(err.text, tables[_i].refused);
 }
-END_TEST
 
-START_TEST(a_site_may_say_what_the_user_forgot)
+TEST(a_site_may_say_what_the_user_forgot)
 {
     BERTH_TABLE struct berth_table table = {0};
     struct berth_err err = {""};
@@ -408,24 +399,4 @@ START_TEST(a_site_may_say_what_the_user_forgot)
         0);
     ck_assert_int_eq(berth_launcher_check_table(&table, false, &err), -1);
     ck_assert_int_eq(berth_launcher_check_table(&table, true, &err), 0);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("launcher");
-
-    tcase_add_loop_test(tests, an_mpirun_sees_its_task, 0, COUNT(cases));
-    tcase_add_test(tests, an_mpirun_sees_the_job_and_not_its_step);
-    tcase_add_test(tests, srun_sends_what_it_knows_of_the_job);
-    tcase_add_test(tests, a_launch_needs_a_job);
-    tcase_add_test(tests, a_site_may_say_what_the_user_forgot);
-    tcase_add_loop_test(tests, the_process_manager_has_a_descriptor, 0,
-                        COUNT(descriptors));
-    tcase_add_test(tests, more_than_one_task_is_refused);
-    tcase_add_loop_test(tests, nobody_waits_for_who_never_comes, 0, COUNT(tables));
-    tcase_add_loop_test(tests, no_node_has_to_guess_what_others_choose, 0,
-                        COUNT(worlds));
-    tcase_add_loop_test(tests, several_tasks_are_no_mpiruns, 0, COUNT(commands));
-    return unit_run("launcher", tests);
 }

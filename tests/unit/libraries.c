@@ -48,7 +48,7 @@ static int use_libraries(const char *words, const char *soname, const char *word
 
 /* The reference BLAS has helpers that no other has; and the host's need not have each
  * library of the profile. */
-START_TEST(libraries_are_judged_by_what_is_needed)
+TEST(libraries_are_judged_by_what_is_needed)
 {
     sides_compile("image", NET, "abcdef");
     sides_compile("stage/lib", NET, "ax");
@@ -63,9 +63,8 @@ START_TEST(libraries_are_judged_by_what_is_needed)
                      "the host's net.so.1.2 (net) is in the place of the image's");
     ck_assert_ptr_nonnull(strstr(sides.fabrics.items[0].binds.items[1], "/image/" NET));
 }
-END_TEST
 
-START_TEST(libraries_that_lack_something_are_refused)
+TEST(libraries_that_lack_something_are_refused)
 {
     sides_compile("image", NET, "ab");
     sides_compile("stage/lib", NET, "a");
@@ -77,10 +76,9 @@ START_TEST(libraries_that_lack_something_are_refused)
                                  "/app' of the image needs net_b, which the host's "
                                  "net.so.1.2 lacks; leave --container-libs out"));
 }
-END_TEST
 
 /* A site may link the name to a library of a vendor, which has another SONAME. */
-START_TEST(libraries_stand_under_the_names_of_their_files)
+TEST(libraries_stand_under_the_names_of_their_files)
 {
     BERTH_FREE char *from = unit_path(sides.directory, "stage/lib/" NET);
     BERTH_FREE char *to = unit_path(sides.directory, "stage/lib/libvendor.so.2");
@@ -97,10 +95,9 @@ START_TEST(libraries_stand_under_the_names_of_their_files)
         strstr(sides.fabrics.items[0].binds.items[0], "/stage/lib/" NET));
     ck_assert_int_eq(sides.fabrics.count, 1);
 }
-END_TEST
 
 /* As ScaLAPACK, whose MPI is not to be another one than the program's. */
-START_TEST(libraries_that_need_an_mpi_are_for_the_host_s)
+TEST(libraries_that_need_an_mpi_are_for_the_host_s)
 {
     sides_compile("image", NET, "a");
     sides_compile_program(NET, "a");
@@ -126,10 +123,9 @@ START_TEST(libraries_that_need_an_mpi_are_for_the_host_s)
     sides.fabrics.has_host = false;
     sides.wants.family = BERTH_FAMILY_NONE;
 }
-END_TEST
 
 /* The program is one that starts others. */
-START_TEST(a_program_among_the_words_counts)
+TEST(a_program_among_the_words_counts)
 {
     BERTH_FREE char *path = unit_path(sides.directory, "app");
     BERTH_FREE char *own = unit_path(sides.directory, "image");
@@ -154,9 +150,8 @@ START_TEST(a_program_among_the_words_counts)
     ck_assert_ptr_nonnull(
         strstr(sides.err.text, "/app' of the image needs net_b, which"));
 }
-END_TEST
 
-START_TEST(a_static_program_has_nothing_to_replace)
+TEST(a_static_program_has_nothing_to_replace)
 {
     BERTH_FREE char *path = unit_path(sides.directory, "app");
     BERTH_FREE char *expected = NULL;
@@ -174,10 +169,9 @@ START_TEST(a_static_program_has_nothing_to_replace)
     ck_assert_str_eq(sides.fabrics.warning.text, expected);
     ck_assert_str_eq(sides.note.text, "");
 }
-END_TEST
 
 /* Though the one that starts it needs the library itself, and gets all of it. */
-START_TEST(a_program_among_the_words_counts_behind_a_user)
+TEST(a_program_among_the_words_counts_behind_a_user)
 {
     BERTH_FREE char *path = unit_path(sides.directory, "app");
     BERTH_FREE char *other = unit_path(sides.directory, "other");
@@ -193,9 +187,8 @@ START_TEST(a_program_among_the_words_counts_behind_a_user)
     ck_assert_ptr_nonnull(
         strstr(sides.err.text, "/other' of the image needs net_b, which"));
 }
-END_TEST
 
-START_TEST(libraries_that_the_host_lacks_or_has_twice_are_refused)
+TEST(libraries_that_the_host_lacks_or_has_twice_are_refused)
 {
     sides_compile("image", NET, "a");
     sides_compile_program(NET, "a");
@@ -215,9 +208,8 @@ START_TEST(libraries_that_the_host_lacks_or_has_twice_are_refused)
     ck_assert_str_eq(sides.err.text, "--container-libs: 'net' and 'net' both stand for "
                                      "'" NET "'; name one of them");
 }
-END_TEST
 
-START_TEST(libraries_that_nobody_is_known_to_need_are_told)
+TEST(libraries_that_nobody_is_known_to_need_are_told)
 {
     BERTH_FREE char *own = unit_path(sides.directory, "image");
 
@@ -236,21 +228,8 @@ START_TEST(libraries_that_nobody_is_known_to_need_are_told)
                      "the image's '" UCS
                      "', for which the host's stands (--container-libs=net)");
 }
-END_TEST
 
-int main(void)
+void unit_prepare(TCase *tests)
 {
-    TCase *tests = tcase_create("libraries");
-
     tcase_add_checked_fixture(tests, sides_set_up, sides_tear_down);
-    tcase_add_test(tests, libraries_are_judged_by_what_is_needed);
-    tcase_add_test(tests, libraries_that_lack_something_are_refused);
-    tcase_add_test(tests, libraries_stand_under_the_names_of_their_files);
-    tcase_add_test(tests, libraries_that_need_an_mpi_are_for_the_host_s);
-    tcase_add_test(tests, a_program_among_the_words_counts);
-    tcase_add_test(tests, a_static_program_has_nothing_to_replace);
-    tcase_add_test(tests, a_program_among_the_words_counts_behind_a_user);
-    tcase_add_test(tests, libraries_that_the_host_lacks_or_has_twice_are_refused);
-    tcase_add_test(tests, libraries_that_nobody_is_known_to_need_are_told);
-    return unit_run("libraries", tests);
 }

@@ -25,7 +25,7 @@ static rlim_t lower(int resource, rlim_t to)
     return limit.rlim_max;
 }
 
-START_TEST(soft_limits_of_a_runtime_are_raised)
+TEST(soft_limits_of_a_runtime_are_raised)
 {
     rlim_t stack = soft(RLIMIT_STACK);
     rlim_t size = lower(RLIMIT_FSIZE, 1000000);
@@ -36,9 +36,8 @@ START_TEST(soft_limits_of_a_runtime_are_raised)
     ck_assert_uint_eq(soft(RLIMIT_NPROC), threads);
     ck_assert_uint_eq(soft(RLIMIT_STACK), stack);
 }
-END_TEST
 
-START_TEST(a_list_of_all_is_restored_up_to_the_hard_limits)
+TEST(a_list_of_all_is_restored_up_to_the_hard_limits)
 {
     BERTH_BUF struct berth_buf list = {0};
     rlim_t files = soft(RLIMIT_NOFILE);
@@ -56,9 +55,8 @@ START_TEST(a_list_of_all_is_restored_up_to_the_hard_limits)
     berth_limits_restore("4=18446744073709551615,99=1,");
     ck_assert_uint_eq(soft(RLIMIT_CORE), core);
 }
-END_TEST
 
-START_TEST(cpus_that_are_not_there_are_all)
+TEST(cpus_that_are_not_there_are_all)
 {
     cpu_set_t own, one, other, now;
 
@@ -77,15 +75,4 @@ START_TEST(cpus_that_are_not_there_are_all)
     CPU_AND(&one, &now, &own);
     ck_assert(CPU_EQUAL(&one, &own));
     berth_limits_set_cpus(&own);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("limits");
-
-    tcase_add_test(tests, soft_limits_of_a_runtime_are_raised);
-    tcase_add_test(tests, a_list_of_all_is_restored_up_to_the_hard_limits);
-    tcase_add_test(tests, cpus_that_are_not_there_are_all);
-    return unit_run("limits", tests);
 }

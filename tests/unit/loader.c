@@ -59,7 +59,7 @@ static const struct {
     {NULL, "libbase.so.1", "libbase.so.1", "libbase.so.1"},
 };
 
-START_TEST(what_a_file_needs_is_listed)
+TEST_ROWS(what_a_file_needs_is_listed, listed)
 {
     BERTH_FREE char *file =
         listed[_i].file ? unit_path(directory, listed[_i].file) : strdup(program);
@@ -81,10 +81,9 @@ START_TEST(what_a_file_needs_is_listed)
     ck_assert_pstr_eq(item->path, found);
     berth_closure_fini(&closure);
 }
-END_TEST
 
 /* A program that would make a file, under variables that would let it run. */
-START_TEST(nothing_runs)
+TEST(nothing_runs)
 {
     BERTH_FREE char *mark = unit_path(directory, "mark");
     char source[300];
@@ -104,9 +103,8 @@ START_TEST(nothing_runs)
     ck_assert_int_eq(access(mark, F_OK), -1);
     berth_closure_fini(&closure);
 }
-END_TEST
 
-START_TEST(what_cannot_be_loaded_is_an_error)
+TEST(what_cannot_be_loaded_is_an_error)
 {
     BERTH_FREE char *text = unit_path(directory, "text");
     BERTH_FREE char *expected = NULL;
@@ -124,9 +122,8 @@ START_TEST(what_cannot_be_loaded_is_an_error)
                      0);
     ck_assert_str_eq(err.text, expected);
 }
-END_TEST
 
-START_TEST(a_loader_that_is_not_there_is_named)
+TEST(a_loader_that_is_not_there_is_named)
 {
     struct berth_closure closure;
     struct berth_err err;
@@ -136,10 +133,9 @@ START_TEST(a_loader_that_is_not_there_is_named)
     ck_assert_str_eq(err.text,
                      "'/nowhere/ld.so': cannot be started: No such file or directory");
 }
-END_TEST
 
 /* musl's loader lists libraries only for --list. */
-START_TEST(musl_is_asked_otherwise)
+TEST(musl_is_asked_otherwise)
 {
     BERTH_FREE char *musl = unit_path(directory, "ld-musl-x86_64.so.1");
     struct berth_closure closure;
@@ -150,9 +146,8 @@ START_TEST(musl_is_asked_otherwise)
     ck_assert_int_eq(closure.count, 1);
     berth_closure_fini(&closure);
 }
-END_TEST
 
-START_TEST(babble_is_no_list)
+TEST(babble_is_no_list)
 {
     BERTH_FREE char *babbler = unit_path(directory, "ld-musl-babbler");
     BERTH_FREE char *expected = NULL;
@@ -168,9 +163,8 @@ START_TEST(babble_is_no_list)
                      0);
     ck_assert_str_eq(err.text, expected);
 }
-END_TEST
 
-START_TEST(names_are_found_where_the_loader_looks)
+TEST(names_are_found_where_the_loader_looks)
 {
     static const char *const names[] = {"libnot-there.so.1", "libtop.so.1", "libc.so.6",
                                         NULL};
@@ -191,7 +185,6 @@ START_TEST(names_are_found_where_the_loader_looks)
         berth_loader_find(NULL, loader, program, names, bare, &found, &err), 0);
     ck_assert_int_eq(found.count, 1);
 }
-END_TEST
 
 /* The number of starts of the loader that counts them. */
 static int starts(void)
@@ -254,7 +247,7 @@ static void make_counter(const char *line, struct berth_strvec *env)
     unit_script(counter, script);
 }
 
-START_TEST(an_answer_is_known_until_something_changes)
+TEST_ROWS(an_answer_is_known_until_something_changes, changes)
 {
     BERTH_FREE char *command = NULL;
     BERTH_STRVEC struct berth_strvec env = {0};
@@ -273,9 +266,8 @@ START_TEST(an_answer_is_known_until_something_changes)
     ask_with_cache(bare);
     ck_assert_int_eq(starts(), 3);
 }
-END_TEST
 
-START_TEST(what_is_missing_is_looked_for_again)
+TEST(what_is_missing_is_looked_for_again)
 {
     BERTH_STRVEC struct berth_strvec env = {0};
 
@@ -284,7 +276,6 @@ START_TEST(what_is_missing_is_looked_for_again)
     ask_with_cache(env.items);
     ck_assert_int_eq(starts(), 2);
 }
-END_TEST
 
 static const struct {
     const char *path;  /* LD_LIBRARY_PATH */
@@ -301,7 +292,7 @@ static const struct {
 
 /* The script has musl's name, so that no LD_TRACE_LOADED_OBJECTS keeps it from running.
  */
-START_TEST(another_c_library_is_refused)
+TEST_ROWS(another_c_library_is_refused, c_libraries)
 {
     BERTH_FREE char *path = unit_path(directory, "ld-musl-c.so.1");
     BERTH_STRVEC struct berth_strvec env = {0};
@@ -329,23 +320,8 @@ START_TEST(another_c_library_is_refused)
     berth_closure_fini(&closure);
     ck_assert_int_eq(unlink(path), 0);
 }
-END_TEST
 
-int main(void)
+void unit_prepare(TCase *tests)
 {
-    TCase *tests = tcase_create("loader");
-
     tcase_add_unchecked_fixture(tests, setup, teardown);
-    tcase_add_loop_test(tests, what_a_file_needs_is_listed, 0, COUNT(listed));
-    tcase_add_test(tests, nothing_runs);
-    tcase_add_test(tests, what_cannot_be_loaded_is_an_error);
-    tcase_add_test(tests, a_loader_that_is_not_there_is_named);
-    tcase_add_test(tests, musl_is_asked_otherwise);
-    tcase_add_test(tests, babble_is_no_list);
-    tcase_add_loop_test(tests, another_c_library_is_refused, 0, COUNT(c_libraries));
-    tcase_add_test(tests, names_are_found_where_the_loader_looks);
-    tcase_add_test(tests, what_is_missing_is_looked_for_again);
-    tcase_add_loop_test(tests, an_answer_is_known_until_something_changes, 0,
-                        COUNT(changes));
-    return unit_run("loader", tests);
 }

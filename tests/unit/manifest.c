@@ -22,7 +22,7 @@ static const char whole[] = HEAD FROM AT
     "absent\t/etc/ucx/ucx.conf\n"
     "end\n";
 
-START_TEST(what_is_read_is_what_was_written)
+TEST(what_is_read_is_what_was_written)
 {
     struct berth_manifest manifest;
     BERTH_BUF struct berth_buf again = {0};
@@ -44,7 +44,6 @@ START_TEST(what_is_read_is_what_was_written)
     ck_assert_str_eq(again.text, whole);
     berth_manifest_fini(&manifest);
 }
-END_TEST
 
 static const struct {
     const char *text;
@@ -71,7 +70,7 @@ static const struct {
      "line 5: expected a number, got 'four'"},
 };
 
-START_TEST(another_text_is_refused)
+TEST_ROWS(another_text_is_refused, bad)
 {
     struct berth_manifest manifest;
     BERTH_FREE char *text = strdup(bad[_i].text);
@@ -80,9 +79,8 @@ START_TEST(another_text_is_refused)
     ck_assert_int_eq(berth_manifest_read(text, &manifest, &err), -1);
     ck_assert_str_eq(err.text, bad[_i].why);
 }
-END_TEST
 
-START_TEST(a_name_with_a_tab_is_refused)
+TEST(a_name_with_a_tab_is_refused)
 {
     struct berth_manifest manifest = {0};
     const struct berth_staged_source source = {.path = (char *)"/a\tb"};
@@ -92,15 +90,4 @@ START_TEST(a_name_with_a_tab_is_refused)
     ck_assert_str_eq(err.text,
                      "'/a\\x09b': has a tab or a newline in its name; rename it");
     berth_manifest_fini(&manifest);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("manifest");
-
-    tcase_add_test(tests, what_is_read_is_what_was_written);
-    tcase_add_loop_test(tests, another_text_is_refused, 0, COUNT(bad));
-    tcase_add_test(tests, a_name_with_a_tab_is_refused);
-    return unit_run("manifest", tests);
 }

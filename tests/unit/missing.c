@@ -86,18 +86,17 @@ static void expect(const char *path, const char *error, bool in_registry)
     ck_assert(!berth_missing_everywhere(path)); /* nothing is shared here */
 }
 
-START_TEST(what_was_meant_is_told)
+TEST_ROWS(what_was_meant_is_told, cases)
 {
     BERTH_FREE char *path = unit_path(unit_dir, cases[_i].name);
 
     expect(path, cases[_i].error, cases[_i].in_registry);
 }
-END_TEST
 
 static const char *const elsewhere[] = {"scratch/images/app:1.2", "github.com/u/app",
                                         "nvcr.io", "nvcr.io#nvidia/app"};
 
-START_TEST(a_path_from_elsewhere_is_no_name_in_a_registry)
+TEST_ROWS(a_path_from_elsewhere_is_no_name_in_a_registry, elsewhere)
 {
     BERTH_FREE char *path = unit_path(unit_dir, elsewhere[_i]);
     BERTH_FREE char *top = unit_path("", elsewhere[_i]);
@@ -108,10 +107,9 @@ START_TEST(a_path_from_elsewhere_is_no_name_in_a_registry)
     expect(path, PLAIN, false);
     expect(top, PLAIN, false);
 }
-END_TEST
 
 /* A long path fits the message, which has it once. */
-START_TEST(a_name_in_a_long_path_is_told_whole)
+TEST(a_name_in_a_long_path_is_told_whole)
 {
     BERTH_FREE char *deep = NULL;
     BERTH_FREE char *path = NULL;
@@ -126,9 +124,8 @@ START_TEST(a_name_in_a_long_path_is_told_whole)
     ck_assert_int_gt(asprintf(&path, "%s/%simges/ice.sif", unit_dir, deep), 0);
     expect(path, "there is no directory 'imges'; did you mean 'images'?", false);
 }
-END_TEST
 
-START_TEST(a_path_below_nothing_is_no_harm)
+TEST(a_path_below_nothing_is_no_harm)
 {
     struct berth_err err;
 
@@ -138,7 +135,6 @@ START_TEST(a_path_below_nothing_is_no_harm)
     ck_assert_str_eq(err.text, "image 'x.sif': " PLAIN);
     ck_assert(!berth_missing_everywhere("/no/where/x.sif"));
 }
-END_TEST
 
 static const struct {
     const char *line;
@@ -160,7 +156,7 @@ static const struct {
     {"", false, false},
 };
 
-START_TEST(a_file_system_of_several_hosts_is_known_by_its_type)
+TEST_ROWS(a_file_system_of_several_hosts_is_known_by_its_type, lines)
 {
     bool is_shared = false;
 
@@ -168,20 +164,9 @@ START_TEST(a_file_system_of_several_hosts_is_known_by_its_type)
                      lines[_i].is_found);
     ck_assert_int_eq(is_shared, lines[_i].is_shared);
 }
-END_TEST
 
-int main(void)
+void unit_prepare(TCase *tests)
 {
-    TCase *tests = tcase_create("missing");
-
     unit_in_directory(tests);
     tcase_add_checked_fixture(tests, setup, NULL);
-    tcase_add_loop_test(tests, what_was_meant_is_told, 0, COUNT(cases));
-    tcase_add_loop_test(tests, a_path_from_elsewhere_is_no_name_in_a_registry, 0,
-                        COUNT(elsewhere));
-    tcase_add_test(tests, a_name_in_a_long_path_is_told_whole);
-    tcase_add_test(tests, a_path_below_nothing_is_no_harm);
-    tcase_add_loop_test(tests, a_file_system_of_several_hosts_is_known_by_its_type, 0,
-                        COUNT(lines));
-    return unit_run("missing", tests);
 }

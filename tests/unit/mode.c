@@ -17,11 +17,10 @@ static const struct {
     {"local-", BERTH_MODE_NAME},   {"NAME", BERTH_MODE_NAME},
 };
 
-START_TEST(a_word_is_a_mode)
+TEST_ROWS(a_word_is_a_mode, modes)
 {
     ck_assert_int_eq(berth_mode_of(modes[_i].word), modes[_i].mode);
 }
-END_TEST
 
 static const struct {
     const char *word;
@@ -33,18 +32,7 @@ static const struct {
     {"a b", false},  {"\303\244", false},
 };
 
-START_TEST(a_name_has_small_letters_digits_and_hyphens)
+TEST_ROWS(a_name_has_small_letters_digits_and_hyphens, words)
 {
     ck_assert_int_eq(berth_mode_is_word(words[_i].word), words[_i].is_word);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("mode");
-
-    tcase_add_loop_test(tests, a_word_is_a_mode, 0, COUNT(modes));
-    tcase_add_loop_test(tests, a_name_has_small_letters_digits_and_hyphens, 0,
-                        COUNT(words));
-    return unit_run("mode", tests);
 }

@@ -31,7 +31,7 @@ static const struct {
     {"/a b:/c \"d\"", NULL, "/a b", "/c \"d\"", BERTH_MOUNT_RW},
 };
 
-START_TEST(all_forms_are_read)
+TEST_ROWS(all_forms_are_read, good)
 {
     struct berth_mount mount = {0};
     struct berth_err err;
@@ -43,7 +43,6 @@ START_TEST(all_forms_are_read)
     berth_mount_fini(&mount);
     ck_assert_ptr_null(mount.source);
 }
-END_TEST
 
 static const struct {
     const char *text;
@@ -73,7 +72,7 @@ static const struct {
      "'/a:ro': 'ro' is not a place in the image; a destination starts with /"},
 };
 
-START_TEST(a_wrong_mount_is_named)
+TEST_ROWS(a_wrong_mount_is_named, bad)
 {
     struct berth_mount mount = {0};
     struct berth_err err;
@@ -82,7 +81,6 @@ START_TEST(a_wrong_mount_is_named)
     ck_assert_str_eq(err.text, bad[_i].error);
     ck_assert_ptr_null(mount.source);
 }
-END_TEST
 
 static const struct {
     const char *text;
@@ -98,7 +96,7 @@ static const struct {
     {"", NULL},
 };
 
-START_TEST(a_list_is_read_in_full_form)
+TEST_ROWS(a_list_is_read_in_full_form, lists)
 {
     BERTH_STRVEC struct berth_strvec mounts = {0};
     BERTH_FREE char *lines = NULL;
@@ -114,9 +112,8 @@ START_TEST(a_list_is_read_in_full_form)
     lines = unit_lines(&mounts);
     ck_assert_str_eq(lines, lists[_i].lines);
 }
-END_TEST
 
-START_TEST(lists_accumulate)
+TEST(lists_accumulate)
 {
     BERTH_STRVEC struct berth_strvec mounts = {0};
     BERTH_FREE char *lines = NULL;
@@ -126,16 +123,4 @@ START_TEST(lists_accumulate)
     ck_assert_int_eq(berth_mount_parse_list("/b,/c", NULL, &mounts, &err), 0);
     lines = unit_lines(&mounts);
     ck_assert_str_eq(lines, "/a:/a:rw\n/b:/b:rw\n/c:/c:rw\n");
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("mount");
-
-    tcase_add_loop_test(tests, all_forms_are_read, 0, COUNT(good));
-    tcase_add_loop_test(tests, a_wrong_mount_is_named, 0, COUNT(bad));
-    tcase_add_loop_test(tests, a_list_is_read_in_full_form, 0, COUNT(lists));
-    tcase_add_test(tests, lists_accumulate);
-    return unit_run("mount", tests);
 }

@@ -27,7 +27,7 @@ static const struct {
     {"0 sh -c 'a # b'\n", "0 /p sh -c 'a # b'\n"},
 };
 
-START_TEST(every_command_gets_the_program)
+TEST_ROWS(every_command_gets_the_program, texts)
 {
     struct berth_err err;
     char *text = NULL;
@@ -36,7 +36,6 @@ START_TEST(every_command_gets_the_program)
     ck_assert_str_eq(text, texts[_i].prefixed);
     free(text);
 }
-END_TEST
 
 /* The words of the line for a rank, each in brackets; NULL: a fault. */
 static const struct {
@@ -86,7 +85,7 @@ static void bracket(const struct berth_strvec *words, struct berth_buf *ret)
     }
 }
 
-START_TEST(a_rank_gets_the_words_of_its_line)
+TEST_ROWS(a_rank_gets_the_words_of_its_line, lines)
 {
     BERTH_MULTIPROG struct berth_multiprog file = {0};
     BERTH_STRVEC struct berth_strvec words = {0};
@@ -108,7 +107,6 @@ START_TEST(a_rank_gets_the_words_of_its_line)
     bracket(&words, &text);
     ck_assert_str_eq(text.text, lines[_i].words);
 }
-END_TEST
 
 #define BAD_RANKS(ranks)                                                               \
     "line 2: '" ranks "' is not a list of ranks; expected one like 0-3,8, or * for "   \
@@ -128,7 +126,7 @@ static const struct {
     {"\n999999999 ./a", BAD_RANKS("999999999")},
 };
 
-START_TEST(ranks_are_checked)
+TEST_ROWS(ranks_are_checked, bad_files)
 {
     BERTH_MULTIPROG struct berth_multiprog file = {0};
     struct berth_err err = {""};
@@ -137,7 +135,6 @@ START_TEST(ranks_are_checked)
     ck_assert_int_eq(berth_multiprog_read(bad_files[_i].text, &file, &err), expected);
     ck_assert_str_eq(err.text, expected ? bad_files[_i].error : "");
 }
-END_TEST
 
 #define NOT_HERE(word)                                                                 \
     "'" word                                                                           \
@@ -196,7 +193,7 @@ static const struct {
      "--container-image=DIRECTORY"},
 };
 
-START_TEST(a_line_asks_for_its_image)
+TEST_ROWS(a_line_asks_for_its_image, requests)
 {
     BERTH_MULTIPROG struct berth_multiprog file = {0};
     BERTH_REQUEST struct berth_request defaults = {0};
@@ -224,9 +221,8 @@ START_TEST(a_line_asks_for_its_image)
                      0);
     ck_assert_str_eq(program, requests[_i].program);
 }
-END_TEST
 
-START_TEST(options_need_an_image)
+TEST(options_need_an_image)
 {
     BERTH_MULTIPROG struct berth_multiprog file = {0};
     BERTH_REQUEST struct berth_request request = {0};
@@ -243,9 +239,8 @@ START_TEST(options_need_an_image)
     ck_assert_str_eq(err.text, "--container-writable: it needs an image; add "
                                "--container-image=IMAGE");
 }
-END_TEST
 
-START_TEST(a_prefix_of_the_site_is_known)
+TEST(a_prefix_of_the_site_is_known)
 {
     char image[] = "--site-container-image=/a", mpi[] = "--site-mpi-bind", a[] = "./a";
     char *const words[] = {image, mpi, a, NULL};
@@ -254,7 +249,6 @@ START_TEST(a_prefix_of_the_site_is_known)
     ck_assert_int_eq(berth_multiprog_options(words, "site-", &err), 2);
     ck_assert_int_eq(berth_multiprog_options(words, "", &err), -1);
 }
-END_TEST
 
 static const struct {
     const char *line;
@@ -267,16 +261,15 @@ static const struct {
     {"0-1 --container-image=/a ./a", false},
 };
 
-START_TEST(what_differs_by_rank_is_seen)
+TEST_ROWS(what_differs_by_rank_is_seen, per_rank)
 {
     BERTH_MULTIPROG struct berth_multiprog file = {0};
 
     ck_assert_int_eq(berth_multiprog_read(per_rank[_i].line, &file, NULL), 0);
     ck_assert_int_eq(berth_multiprog_differs(file.lines, ""), per_rank[_i].differs);
 }
-END_TEST
 
-START_TEST(a_line_knows_its_first_rank)
+TEST(a_line_knows_its_first_rank)
 {
     BERTH_MULTIPROG struct berth_multiprog file = {0};
 
@@ -286,9 +279,8 @@ START_TEST(a_line_knows_its_first_rank)
     ck_assert_uint_eq(berth_multiprog_first(&file, &file.lines[1]), 0);
     ck_assert_uint_eq(berth_multiprog_first(&file, &file.lines[3]), 6);
 }
-END_TEST
 
-START_TEST(berth_task_may_stand_before_the_options)
+TEST(berth_task_may_stand_before_the_options)
 {
     BERTH_MULTIPROG struct berth_multiprog file = {0};
     BERTH_FREE char *program = NULL;
@@ -297,21 +289,4 @@ START_TEST(berth_task_may_stand_before_the_options)
     ck_assert_int_eq(berth_multiprog_program(file.lines, 0, "/p", "", &program, NULL),
                      0);
     ck_assert_str_eq(program, "./a");
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("multiprog");
-
-    tcase_add_loop_test(tests, every_command_gets_the_program, 0, COUNT(texts));
-    tcase_add_loop_test(tests, a_rank_gets_the_words_of_its_line, 0, COUNT(lines));
-    tcase_add_loop_test(tests, ranks_are_checked, 0, COUNT(bad_files));
-    tcase_add_loop_test(tests, a_line_asks_for_its_image, 0, COUNT(requests));
-    tcase_add_test(tests, options_need_an_image);
-    tcase_add_test(tests, a_prefix_of_the_site_is_known);
-    tcase_add_loop_test(tests, what_differs_by_rank_is_seen, 0, COUNT(per_rank));
-    tcase_add_test(tests, a_line_knows_its_first_rank);
-    tcase_add_test(tests, berth_task_may_stand_before_the_options);
-    return unit_run("multiprog", tests);
 }

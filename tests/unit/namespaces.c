@@ -17,7 +17,7 @@
 #include "step/join.h"
 #include "unit.h"
 
-START_TEST(nothing_of_ours_is_another)
+TEST(nothing_of_ours_is_another)
 {
     struct berth_mpi_reach reach = {.apart = 2, .nodes = 3};
 
@@ -30,7 +30,6 @@ START_TEST(nothing_of_ours_is_another)
     ck_assert_int_eq(reach.apart, 2);
     ck_assert_int_eq(reach.nodes, 3);
 }
-END_TEST
 
 static const struct {
     const char *step;
@@ -44,7 +43,7 @@ static const struct {
     {"prterun-n1-7@1", "shmem2,hash", "7.1", false},
 };
 
-START_TEST(files_of_the_server_may_be_hidden)
+TEST_ROWS(files_of_the_server_may_be_hidden, rows)
 {
     BERTH_FREE char *directory = unit_directory();
     BERTH_FREE char *path = NULL;
@@ -63,15 +62,13 @@ START_TEST(files_of_the_server_may_be_hidden)
                      rows[_i].is_hidden);
     unit_remove(directory);
 }
-END_TEST
 
 /* A program in the namespace that is root there could trace this process. */
-START_TEST(who_enters_a_user_namespace_is_not_dumpable)
+TEST(who_enters_a_user_namespace_is_not_dumpable)
 {
     berth_namespaces_enter_user(getpid()); /* its own, which the kernel refuses */
     ck_assert_int_eq(prctl(PR_GET_DUMPABLE), 0);
 }
-END_TEST
 
 static void nothing(const char *data)
 {
@@ -80,7 +77,7 @@ static void nothing(const char *data)
 
 /* A process in another mount namespace than that of the holder has the number of the
  * holder: one that has got it later. */
-START_TEST(a_number_is_not_a_holder)
+TEST(a_number_is_not_a_holder)
 {
     struct berth_holder child = berth_holder_of(unit_process(nothing, NULL));
     const struct berth_holder gone = {child.pid, child.mounts + 1};
@@ -104,7 +101,6 @@ START_TEST(a_number_is_not_a_holder)
     berth_kill_holder(child);
     ck_assert_int_eq(waitpid(child.pid, NULL, 0), child.pid);
 }
-END_TEST
 
 /* As status of a process: this kernel lets the user make no namespaces. */
 enum { CANNOT = 77 };
@@ -130,7 +126,7 @@ static int kill_own_namespace(void)
 }
 
 /* The namespace was opened by a process id, which may be another process's by then. */
-START_TEST(nothing_is_killed_in_a_mount_namespace_that_is_our_own)
+TEST(nothing_is_killed_in_a_mount_namespace_that_is_our_own)
 {
     int status;
     pid_t child = fork();
@@ -140,17 +136,4 @@ START_TEST(nothing_is_killed_in_a_mount_namespace_that_is_our_own)
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     if (WEXITSTATUS(status) != CANNOT)
         ck_assert_int_eq(status, 0);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tcase = tcase_create("spaces");
-
-    tcase_add_test(tcase, nothing_of_ours_is_another);
-    tcase_add_test(tcase, who_enters_a_user_namespace_is_not_dumpable);
-    tcase_add_test(tcase, a_number_is_not_a_holder);
-    tcase_add_test(tcase, nothing_is_killed_in_a_mount_namespace_that_is_our_own);
-    tcase_add_loop_test(tcase, files_of_the_server_may_be_hidden, 0, COUNT(rows));
-    return unit_run("spaces", tcase);
 }

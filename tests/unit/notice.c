@@ -26,7 +26,7 @@ static const struct {
     {OTHER "; " GLIBC, true, "berth: n1: note: " OTHER "; " GLIBC "\n"},
 };
 
-START_TEST(a_note_of_auto)
+TEST_ROWS(a_note_of_auto, notes)
 {
     static char mode[] = "auto", image[] = "/a.sif", debug[] = "SRUN_DEBUG=4";
     char *environment[] = {notes[_i].is_verbose ? debug : NULL, NULL};
@@ -54,13 +54,4 @@ START_TEST(a_note_of_auto)
     if (notes[_i].is_verbose) /* how many containers there are comes next */
         *(strchr(printed, '\n') + 1) = '\0';
     ck_assert_str_eq(printed, notes[_i].printed);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("notice");
-
-    tcase_add_loop_test(tests, a_note_of_auto, 0, COUNT(notes));
-    return unit_run("notice", tests);
 }

@@ -7,7 +7,7 @@
 
 #include "unit.h"
 
-START_TEST(every_option_is_complete)
+TEST_TIMES(every_option_is_complete, BERTH_OPTION_COUNT)
 {
     const struct berth_option *option = &berth_options[_i];
 
@@ -18,10 +18,9 @@ START_TEST(every_option_is_complete)
     ck_assert_int_ne(option->help[strlen(option->help) - 1], '.');
     ck_assert(!option->argument || *option->argument);
 }
-END_TEST
 
 /* Slurm writes the help from its column 30 on, below an option that is longer. */
-START_TEST(the_help_of_srun_fits_a_line)
+TEST_TIMES(the_help_of_srun_fits_a_line, BERTH_OPTION_COUNT)
 {
     enum { INDENT = 6, COLUMN = 30, WIDTH = 80 };
     const struct berth_option *option = &berth_options[_i];
@@ -31,7 +30,6 @@ START_TEST(the_help_of_srun_fits_a_line)
                       WIDTH);
     ck_assert_uint_lt(COLUMN + strlen(option->help), WIDTH);
 }
-END_TEST
 
 static bool has_switch(size_t field, enum berth_choice says)
 {
@@ -42,7 +40,7 @@ static bool has_switch(size_t field, enum berth_choice says)
     return false;
 }
 
-START_TEST(every_switch_has_its_opposite)
+TEST_TIMES(every_switch_has_its_opposite, BERTH_OPTION_COUNT)
 {
     const struct berth_option *option = &berth_options[_i];
 
@@ -57,19 +55,17 @@ START_TEST(every_switch_has_its_opposite)
         ck_assert_int_eq((int)other->says, says);
     }
 }
-END_TEST
 
-START_TEST(names_are_unique)
+TEST_TIMES(names_are_unique, BERTH_OPTION_COUNT)
 {
     for (int other = 0; other < BERTH_OPTION_COUNT; other++)
         ck_assert(other == _i ||
                   strcmp(berth_options[_i].name, berth_options[other].name) != 0);
 }
-END_TEST
 
 /* A row whose option takes a value must refuse to go without, and the other way round.
  */
-START_TEST(the_table_and_the_request_agree_on_values)
+TEST_TIMES(the_table_and_the_request_agree_on_values, BERTH_OPTION_COUNT)
 {
     BERTH_REQUEST struct berth_request request = {0};
     struct berth_err err = {""};
@@ -85,18 +81,4 @@ START_TEST(the_table_and_the_request_agree_on_values)
                          "the value is empty; give one, or leave the option out");
     else
         ck_assert(berth_request_has_options(&request));
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("option");
-
-    tcase_add_loop_test(tests, every_option_is_complete, 0, BERTH_OPTION_COUNT);
-    tcase_add_loop_test(tests, the_help_of_srun_fits_a_line, 0, BERTH_OPTION_COUNT);
-    tcase_add_loop_test(tests, every_switch_has_its_opposite, 0, BERTH_OPTION_COUNT);
-    tcase_add_loop_test(tests, names_are_unique, 0, BERTH_OPTION_COUNT);
-    tcase_add_loop_test(tests, the_table_and_the_request_agree_on_values, 0,
-                        BERTH_OPTION_COUNT);
-    return unit_run("option", tests);
 }

@@ -9,7 +9,7 @@
 #include "request/wire.h"
 #include "unit.h"
 
-START_TEST(an_order_arrives_as_it_was_given)
+TEST(an_order_arrives_as_it_was_given)
 {
     BERTH_ORDER struct berth_order order = BERTH_ORDER_EMPTY;
     BERTH_ORDER struct berth_order got = BERTH_ORDER_EMPTY;
@@ -77,9 +77,8 @@ START_TEST(an_order_arrives_as_it_was_given)
     ck_assert_str_eq(got.mpi.directory, "/my dir");
     ck_assert_int_eq(got.mpi.seconds, -1);
 }
-END_TEST
 
-START_TEST(what_is_not_ordered_is_not_there)
+TEST(what_is_not_ordered_is_not_there)
 {
     BERTH_ORDER struct berth_order got = {0};
     BERTH_BUF struct berth_buf text = {0};
@@ -94,7 +93,6 @@ START_TEST(what_is_not_ordered_is_not_there)
     ck_assert_int_eq(berth_order_put(&got, &text, &err), 0);
     ck_assert_str_eq(text.text, "1;request:image=/a;.");
 }
-END_TEST
 
 static const struct {
     const char *order;
@@ -111,7 +109,7 @@ static const struct {
      "the step has several containers on this node"},
 };
 
-START_TEST(a_container_may_not_outlive_its_step)
+TEST_ROWS(a_container_may_not_outlive_its_step, ends)
 {
     BERTH_ORDER struct berth_order order = BERTH_ORDER_EMPTY;
     struct berth_err err = {""};
@@ -119,7 +117,6 @@ START_TEST(a_container_may_not_outlive_its_step)
     ck_assert_int_eq(berth_order_get(ends[_i].order, &order, &err), 0);
     ck_assert_pstr_eq(berth_order_why_step(&order, ends[_i].apart), ends[_i].why);
 }
-END_TEST
 
 static const struct {
     const char *text;
@@ -143,7 +140,7 @@ static const struct {
      "'colour' is not an option of this release"},
 };
 
-START_TEST(other_text_is_refused)
+TEST_ROWS(other_text_is_refused, bad)
 {
     struct berth_order got;
     struct berth_err err;
@@ -151,7 +148,6 @@ START_TEST(other_text_is_refused)
     ck_assert_int_eq(berth_order_get(bad[_i].text, &got, &err), -1);
     ck_assert_str_eq(err.text, bad[_i].error);
 }
-END_TEST
 
 /* An order with a workdir of LENGTH bytes, put. */
 static int put_of(size_t length, struct berth_buf *ret, struct berth_err *err)
@@ -166,7 +162,7 @@ static int put_of(size_t length, struct berth_buf *ret, struct berth_err *err)
 }
 
 /* Linux executes a program with the longest order in its environment. */
-START_TEST(an_order_that_no_variable_holds_is_refused)
+TEST(an_order_that_no_variable_holds_is_refused)
 {
     size_t frame = strlen("1;request:workdir=;.");
     BERTH_BUF struct berth_buf whole = {0};
@@ -181,9 +177,8 @@ START_TEST(an_order_that_no_variable_holds_is_refused)
     ck_assert_int_eq(setenv(BERTH_TASK_ORDER, whole.text, 1), 0);
     ck_assert_int_eq(system(":"), 0);
 }
-END_TEST
 
-START_TEST(components_in_one_allocation_are_a_het_step)
+TEST(components_in_one_allocation_are_a_het_step)
 {
     struct berth_order_step several = {.is_several = true};
     struct berth_order_step alone = {.tasks = 2};
@@ -193,18 +188,4 @@ START_TEST(components_in_one_allocation_are_a_het_step)
     ck_assert(berth_order_het_step(&several, in_job));
     ck_assert(!berth_order_het_step(&several, in_het_job));
     ck_assert(!berth_order_het_step(&alone, in_job));
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("order");
-
-    tcase_add_test(tests, an_order_arrives_as_it_was_given);
-    tcase_add_test(tests, what_is_not_ordered_is_not_there);
-    tcase_add_loop_test(tests, other_text_is_refused, 0, COUNT(bad));
-    tcase_add_test(tests, an_order_that_no_variable_holds_is_refused);
-    tcase_add_test(tests, components_in_one_allocation_are_a_het_step);
-    tcase_add_loop_test(tests, a_container_may_not_outlive_its_step, 0, COUNT(ends));
-    return unit_run("order", tests);
 }

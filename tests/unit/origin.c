@@ -32,7 +32,7 @@ static const struct {
     {"", "docker://any/a", false},
 };
 
-START_TEST(a_beginning_ends_where_a_name_ends)
+TEST_ROWS(a_beginning_ends_where_a_name_ends, rows)
 {
     BERTH_SITE struct berth_site site = berth_site_default();
     struct berth_err err;
@@ -42,9 +42,8 @@ START_TEST(a_beginning_ends_where_a_name_ends)
     ck_assert_int_eq(berth_origin_check(&site, rows[_i].uri, &err),
                      rows[_i].is_allowed ? 0 : -1);
 }
-END_TEST
 
-START_TEST(a_refusal_names_what_is_allowed)
+TEST(a_refusal_names_what_is_allowed)
 {
     BERTH_SITE struct berth_site site = berth_site_default();
     struct berth_err err;
@@ -60,24 +59,12 @@ START_TEST(a_refusal_names_what_is_allowed)
     ck_assert_str_eq(err.text, "image 'docker://h/a': this site does not allow images "
                                "from there; it allows docker://x, oras://y");
 }
-END_TEST
 
-START_TEST(directories_without_uris_are_all_there_is)
+TEST(directories_without_uris_are_all_there_is)
 {
     BERTH_SITE struct berth_site site = berth_site_default();
     struct berth_err err;
 
     berth_strvec_push(&site.images.roots, "/images");
     ck_assert_int_eq(berth_origin_check(&site, "docker://h/a", &err), -1);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("origin");
-
-    tcase_add_loop_test(tests, a_beginning_ends_where_a_name_ends, 0, COUNT(rows));
-    tcase_add_test(tests, a_refusal_names_what_is_allowed);
-    tcase_add_test(tests, directories_without_uris_are_all_there_is);
-    return unit_run("origin", tests);
 }

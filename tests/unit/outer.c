@@ -108,11 +108,10 @@ static int be_root_and_user(struct shared *shared, int number)
     return berth_outer_enter(inner) < 0 ? 0 : 6; /* there is no way back */
 }
 
-START_TEST(the_user_is_root_and_then_the_user_again)
+TEST(the_user_is_root_and_then_the_user_again)
 {
     assert_ends(start(be_root_and_user, share(), 0));
 }
-END_TEST
 
 /* Who comes first makes them, and both wait for each other. */
 static int find_same(struct shared *shared, int number)
@@ -131,7 +130,7 @@ static int find_same(struct shared *shared, int number)
     return shared->seen[0] == shared->seen[1] ? 0 : 2;
 }
 
-START_TEST(two_at_once_get_the_same)
+TEST(two_at_once_get_the_same)
 {
     struct shared *shared = share();
     pid_t first = start(find_same, shared, 0);
@@ -140,7 +139,6 @@ START_TEST(two_at_once_get_the_same)
     assert_ends(first);
     assert_ends(second);
 }
-END_TEST
 
 /* Into mount namespaces of their own, as two images have. */
 static bool enter_image(int inner)
@@ -190,7 +188,7 @@ static int read_other(struct shared *shared, int number)
     return count == 18 && strcmp(text, "of the other image") == 0 ? 0 : 2;
 }
 
-START_TEST(one_reads_the_memory_of_the_other)
+TEST(one_reads_the_memory_of_the_other)
 {
     struct shared *shared = share();
     pid_t target = start(be_read, shared, 0);
@@ -199,9 +197,8 @@ START_TEST(one_reads_the_memory_of_the_other)
     assert_ends(reader);
     assert_ends(target);
 }
-END_TEST
 
-START_TEST(a_refusal_holds_for_all)
+TEST(a_refusal_holds_for_all)
 {
     struct shared *shared = share();
     struct berth_err err;
@@ -214,7 +211,6 @@ START_TEST(a_refusal_holds_for_all)
     ck_assert_str_eq(err.text, "the site says no");
     ck_assert_int_eq(inner, -1);
 }
-END_TEST
 
 static int end(struct shared *shared, int number)
 {
@@ -228,7 +224,7 @@ static int end(struct shared *shared, int number)
 }
 
 /* Before and after it has made them. */
-START_TEST(a_maker_that_is_gone_is_not_waited_for)
+TEST_TIMES(a_maker_that_is_gone_is_not_waited_for, 2)
 {
     struct shared *shared = share();
     struct berth_err err;
@@ -242,9 +238,8 @@ START_TEST(a_maker_that_is_gone_is_not_waited_for)
     ck_assert_int_eq(find(shared, &inner, &err), BERTH_OUTER_LOST);
     ck_assert_int_eq(inner, -1);
 }
-END_TEST
 
-START_TEST(a_maker_that_is_stopped_is_waited_for_until_the_deadline)
+TEST(a_maker_that_is_stopped_is_waited_for_until_the_deadline)
 {
     struct shared *shared = share();
     struct berth_err err;
@@ -255,7 +250,6 @@ START_TEST(a_maker_that_is_stopped_is_waited_for_until_the_deadline)
     atomic_store(&shared->outer.maker, getpid());
     ck_assert_int_eq(find(shared, &inner, &err), BERTH_OUTER_LOST);
 }
-END_TEST
 
 /* As a node may be set up: NUMBER user namespaces, and no more (namespaces(7)). */
 static int find_limited(struct shared *shared, int number)
@@ -280,22 +274,7 @@ static int find_limited(struct shared *shared, int number)
                : 2;
 }
 
-START_TEST(a_node_may_have_too_few)
+TEST_TIMES(a_node_may_have_too_few, 2)
 {
     assert_ends(start(find_limited, share(), _i));
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("outer");
-
-    tcase_add_test(tests, the_user_is_root_and_then_the_user_again);
-    tcase_add_test(tests, two_at_once_get_the_same);
-    tcase_add_test(tests, one_reads_the_memory_of_the_other);
-    tcase_add_test(tests, a_refusal_holds_for_all);
-    tcase_add_loop_test(tests, a_maker_that_is_gone_is_not_waited_for, 0, 2);
-    tcase_add_test(tests, a_maker_that_is_stopped_is_waited_for_until_the_deadline);
-    tcase_add_loop_test(tests, a_node_may_have_too_few, 0, 2);
-    return unit_run("outer", tests);
 }

@@ -78,7 +78,7 @@ static char *environment_of(size_t i, struct berth_strvec *ret)
     return unit_lines(ret);
 }
 
-START_TEST(a_program_keeps_what_is_its_own)
+TEST_ROWS(a_program_keeps_what_is_its_own, cases)
 {
     struct berth_strvec result = {0};
     BERTH_FREE char *lines = environment_of((size_t)_i, &result);
@@ -88,7 +88,6 @@ START_TEST(a_program_keeps_what_is_its_own)
     result.count += 2;
     berth_strvec_fini(&result);
 }
-END_TEST
 
 /* The step's REQUEST, and COMMAND; the last but one variable and the last one. */
 static void look(const struct berth_request *request, const char *const *command,
@@ -152,7 +151,7 @@ static const struct {
     {"salloc x", true, false},
 };
 
-START_TEST(a_command_line_is_read_up_to_its_commands)
+TEST_ROWS(a_command_line_is_read_up_to_its_commands, lines)
 {
     const struct berth_request request = {.image = (char *)"/a.sif"};
     BERTH_FREE char *text = strdup(lines[_i].words);
@@ -166,9 +165,8 @@ START_TEST(a_command_line_is_read_up_to_its_commands)
     ck_assert_msg(berth_outside_has_image((char *const *)words) == lines[_i].image,
                   "%s", lines[_i].words);
 }
-END_TEST
 
-START_TEST(a_new_step_has_the_options_of_this_one)
+TEST(a_new_step_has_the_options_of_this_one)
 {
     struct berth_request request = {.image = (char *)"/a.sif",
                                     .workdir = (char *)"/w",
@@ -183,10 +181,9 @@ START_TEST(a_new_step_has_the_options_of_this_one)
     look(&request, command, "SLURM_OVERLAP=1",
          "SLURM_BERTH_JOB=1;*:image=/a.sif&writable=&lifetime=job;.");
 }
-END_TEST
 
 /* What the program has changed in the image, for other tasks in the image. */
-START_TEST(a_new_step_has_what_was_set_in_the_image)
+TEST(a_new_step_has_what_was_set_in_the_image)
 {
     const struct berth_request request = {.image = (char *)"/a.sif"};
     static const char *const task[] = {"PATH=/h", "A=1", "B=1", NULL};
@@ -224,17 +221,4 @@ START_TEST(a_new_step_has_what_was_set_in_the_image)
                                   "&env=LD_LIBRARY_PATH%3D/o/lib;."
                                 : "SLURM_BERTH_JOB=1;*:image=/a.sif;.");
     }
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("outside");
-
-    tcase_add_loop_test(tests, a_program_keeps_what_is_its_own, 0, COUNT(cases));
-    tcase_add_loop_test(tests, a_command_line_is_read_up_to_its_commands, 0,
-                        COUNT(lines));
-    tcase_add_test(tests, a_new_step_has_the_options_of_this_one);
-    tcase_add_test(tests, a_new_step_has_what_was_set_in_the_image);
-    return unit_run("outside", tests);
 }

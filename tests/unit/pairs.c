@@ -137,7 +137,7 @@ static void read_host(struct berth_mpi_objects *host, const char *const sources[
     }
 }
 
-START_TEST(the_loader_agrees)
+TEST_ROWS(the_loader_agrees, pairs)
 {
     struct berth_mpi_objects image = {0}, host = {0};
     struct berth_mpi_program program;
@@ -164,13 +164,8 @@ START_TEST(the_loader_agrees)
     berth_mpi_objects_fini(&image);
     berth_mpi_objects_fini(&host);
 }
-END_TEST
 
-int main(void)
+void unit_prepare(TCase *tests)
 {
-    TCase *tests = tcase_create("pairs");
-
     tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_add_loop_test(tests, the_loader_agrees, 0, COUNT(pairs));
-    return unit_run("pairs", tests);
 }

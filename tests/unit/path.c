@@ -22,7 +22,7 @@ static const struct {
     {"/", "/x", "/"},
 };
 
-START_TEST(a_path_becomes_absolute)
+TEST_ROWS(a_path_becomes_absolute, good)
 {
     struct berth_err err;
     char *path = NULL;
@@ -31,9 +31,8 @@ START_TEST(a_path_becomes_absolute)
     ck_assert_str_eq(path, good[_i].path);
     free(path);
 }
-END_TEST
 
-START_TEST(without_a_base_a_relative_path_is_refused)
+TEST(without_a_base_a_relative_path_is_refused)
 {
     struct berth_err err;
     char *path = NULL;
@@ -50,7 +49,6 @@ START_TEST(without_a_base_a_relative_path_is_refused)
                                "here; write the path from /");
     ck_assert_ptr_null(path);
 }
-END_TEST
 
 static const struct {
     const char *text;
@@ -73,11 +71,10 @@ static const struct {
     {"\xf8\x88\x80\x80\x80", false},
 };
 
-START_TEST(utf8_is_told_from_other_bytes)
+TEST_ROWS(utf8_is_told_from_other_bytes, names)
 {
     ck_assert(berth_path_is_utf8(names[_i].text) == names[_i].is_utf8);
 }
-END_TEST
 
 static const struct {
     const char *text;
@@ -95,33 +92,19 @@ static const struct {
     {"/.a/...", "/.a/..."},
 };
 
-START_TEST(a_clean_path_has_no_steps)
+TEST_ROWS(a_clean_path_has_no_steps, unclean)
 {
     char *clean = berth_path_clean(unclean[_i].text);
 
     ck_assert_str_eq(clean, unclean[_i].clean);
     free(clean);
 }
-END_TEST
 
-START_TEST(within_ends_at_a_slash)
+TEST(within_ends_at_a_slash)
 {
     ck_assert(berth_path_is_within("/a", "/a"));
     ck_assert(berth_path_is_within("/a/b", "/a"));
     ck_assert(berth_path_is_within("/a", "/"));
     ck_assert(!berth_path_is_within("/ab", "/a"));
     ck_assert(!berth_path_is_within("/", "/a"));
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("path");
-
-    tcase_add_loop_test(tests, a_path_becomes_absolute, 0, COUNT(good));
-    tcase_add_loop_test(tests, a_clean_path_has_no_steps, 0, COUNT(unclean));
-    tcase_add_test(tests, within_ends_at_a_slash);
-    tcase_add_test(tests, without_a_base_a_relative_path_is_refused);
-    tcase_add_loop_test(tests, utf8_is_told_from_other_bytes, 0, COUNT(names));
-    return unit_run("path", tests);
 }

@@ -110,7 +110,7 @@ static const struct {
 
 static const struct berth_mpi_reach everywhere;
 
-START_TEST(tasks_are_not_left_alone_without_a_word)
+TEST_ROWS(tasks_are_not_left_alone_without_a_word, cases)
 {
     static const char *const mpich[] = {MPICH_LIB, NULL};
     static const char *const openmpi[] = {OPENMPI_LIB, NULL};
@@ -154,10 +154,9 @@ START_TEST(tasks_are_not_left_alone_without_a_word)
     for (int i = 0; i < peers.count; i++)
         berth_mpi_objects_fini(&replacements[i].staged);
 }
-END_TEST
 
 /* An interpreter in a virtual environment finds what is beside it. */
-START_TEST(what_is_beside_the_interpreter_is_meant)
+TEST(what_is_beside_the_interpreter_is_meant)
 {
     static const struct {
         const char *runner; /* below a directory with v/lib/ */
@@ -227,7 +226,6 @@ START_TEST(what_is_beside_the_interpreter_is_meant)
         berth_mpi_objects_fini(&replacements[i].staged);
     unit_remove(directory);
 }
-END_TEST
 
 #define ABI_LIB                                                                        \
     "present /l/libmpi_abi.so.1 library so=libmpi_abi.so.1 def=PMPI_Init "             \
@@ -266,7 +264,7 @@ static const struct {
      "one; " STAYS "Open MPI"},
 };
 
-START_TEST(an_install_is_named_once)
+TEST_ROWS(an_install_is_named_once, installs)
 {
     struct berth_mpi_program wants = {.family = installs[_i].wants};
     struct berth_replacement replacements[2] = {0};
@@ -288,7 +286,6 @@ START_TEST(an_install_is_named_once)
     ck_assert_str_eq(text.text, installs[_i].said);
     berth_mpi_objects_fini(&scan.objects);
 }
-END_TEST
 
 static const struct {
     enum berth_mpi_family wants;
@@ -324,7 +321,7 @@ static const struct {
      "(#SBATCH hetjob, or srun outside a job)"},
 };
 
-START_TEST(what_the_container_takes_away_counts)
+TEST_ROWS(what_the_container_takes_away_counts, places)
 {
     static const char *const image[] = {MPICH_LIB, OPENMPI_LIB, NULL};
     char type[32];
@@ -349,17 +346,4 @@ START_TEST(what_the_container_takes_away_counts)
     if (places[_i].said)
         ck_assert_ptr_nonnull(strstr(err.text, places[_i].said));
     berth_mpi_objects_fini(&scan.objects);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tcase = tcase_create("peers");
-
-    tcase_add_loop_test(tcase, tasks_are_not_left_alone_without_a_word, 0,
-                        COUNT(cases));
-    tcase_add_test(tcase, what_is_beside_the_interpreter_is_meant);
-    tcase_add_loop_test(tcase, an_install_is_named_once, 0, COUNT(installs));
-    tcase_add_loop_test(tcase, what_the_container_takes_away_counts, 0, COUNT(places));
-    return unit_run("peers", tcase);
 }

@@ -24,7 +24,7 @@ static const struct {
     {"Required a.so\n", "1 3 -\n"},
 };
 
-START_TEST(lines_are_read)
+TEST_ROWS(lines_are_read, cases)
 {
     struct berth_plugstack stack;
     BERTH_BUF struct berth_buf seen = {0};
@@ -47,13 +47,4 @@ START_TEST(lines_are_read)
     }
     ck_assert_str_eq(seen.text ? seen.text : "", cases[_i].lines);
     berth_plugstack_fini(&stack);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("plugstack");
-
-    tcase_add_loop_test(tests, lines_are_read, 0, COUNT(cases));
-    return unit_run("plugstack", tests);
 }

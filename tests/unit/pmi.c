@@ -66,7 +66,7 @@ static const struct {
      BERTH_PMI_CRAY | BERTH_PMI_PMIX},
 };
 
-START_TEST(libraries_say_whom_they_speak_to)
+TEST_ROWS(libraries_say_whom_they_speak_to, cases)
 {
     struct berth_mpi_objects objects = {0};
 
@@ -75,7 +75,6 @@ START_TEST(libraries_say_whom_they_speak_to)
                       cases[_i].managers);
     berth_mpi_objects_fini(&objects);
 }
-END_TEST
 
 /* What was measured with MPICH 3.4 to 5.0, Intel MPI and Open MPI 4.1 and 5.0: those
  * that pass found each other. */
@@ -108,7 +107,7 @@ static const struct {
     {BERTH_PMI_SIMPLE, "ours", NULL, NULL},
 };
 
-START_TEST(a_mismatch_names_the_right_type)
+TEST_ROWS(a_mismatch_names_the_right_type, table)
 {
     struct berth_err err = {""};
     char expected[256] = "";
@@ -124,17 +123,15 @@ START_TEST(a_mismatch_names_the_right_type)
     ck_assert_str_eq(err.text, expected);
     ck_assert_int_eq(result, table[_i].speaks ? -1 : 0);
 }
-END_TEST
 
-START_TEST(one_task_finds_itself)
+TEST_ROWS(one_task_finds_itself, table)
 {
     ck_assert_int_eq(berth_mpi_check_manager(table[_i].managers, table[_i].type, 1,
                                              false, "it", NULL),
                      0);
 }
-END_TEST
 
-START_TEST(only_pmi2_needs_a_het_job)
+TEST(only_pmi2_needs_a_het_job)
 {
     struct berth_err err;
 
@@ -150,9 +147,8 @@ START_TEST(only_pmi2_needs_a_het_job)
     ck_assert_str_eq(err.text, "it speaks PMIx and the step has --mpi=pmi2, so each of "
                                "the 4 tasks would be rank 0 of 1; use srun --mpi=pmix");
 }
-END_TEST
 
-START_TEST(a_lost_contact_leaves_tasks_alone)
+TEST(a_lost_contact_leaves_tasks_alone)
 {
     struct berth_err err = {""};
 
@@ -164,7 +160,6 @@ START_TEST(a_lost_contact_leaves_tasks_alone)
                      "peers, so each of the 4 tasks would be rank 0 of 1; leave out "
                      "--cleanenv and --containall");
 }
-END_TEST
 
 static const struct {
     struct berth_mpi_reach reach;
@@ -195,7 +190,7 @@ static const struct {
     {{.nodes = 2, .network = true}, BERTH_PMI_SIMPLE, "leave out --net and --network"},
 };
 
-START_TEST(what_tasks_do_not_share_is_refused)
+TEST_ROWS(what_tasks_do_not_share_is_refused, places)
 {
     struct berth_err err = {""};
     int result = berth_mpi_check_reach(&places[_i].reach, places[_i].managers,
@@ -204,18 +199,4 @@ START_TEST(what_tasks_do_not_share_is_refused)
     ck_assert_int_eq(result, places[_i].said ? -1 : 0);
     if (places[_i].said)
         ck_assert_ptr_nonnull(strstr(err.text, places[_i].said));
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("pmi");
-
-    tcase_add_loop_test(tests, libraries_say_whom_they_speak_to, 0, COUNT(cases));
-    tcase_add_loop_test(tests, a_mismatch_names_the_right_type, 0, COUNT(table));
-    tcase_add_loop_test(tests, one_task_finds_itself, 0, COUNT(table));
-    tcase_add_test(tests, only_pmi2_needs_a_het_job);
-    tcase_add_test(tests, a_lost_contact_leaves_tasks_alone);
-    tcase_add_loop_test(tests, what_tasks_do_not_share_is_refused, 0, COUNT(places));
-    return unit_run("pmi", tests);
 }

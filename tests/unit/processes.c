@@ -46,7 +46,7 @@ static pid_t start(const char *script)
     return pid; /* the other end is open as long as this test */
 }
 
-START_TEST(a_variable_is_found_below)
+TEST_ROWS(a_variable_is_found_below, cases)
 {
     pid_t pid = start(cases[_i].script);
     unsigned int number = 0;
@@ -61,14 +61,13 @@ START_TEST(a_variable_is_found_below)
     kill(-pid, SIGKILL);
     ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
 }
-END_TEST
 
 static bool is_child(const struct berth_process *process, void *pid)
 {
     return process->pid == *(const pid_t *)pid && process->parent == getpid();
 }
 
-START_TEST(children_are_found)
+TEST(children_are_found)
 {
     const pid_t parents[] = {getpid(), getppid()};
     pid_t pid = start(WAIT);
@@ -77,15 +76,4 @@ START_TEST(children_are_found)
     kill(-pid, SIGKILL);
     ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
     ck_assert_int_eq(berth_processes_each_child(parents, 2, is_child, &pid), 0);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tcase = tcase_create("processes");
-
-    tcase_add_loop_test(tcase, a_variable_is_found_below, 0,
-                        sizeof(cases) / sizeof(*cases));
-    tcase_add_test(tcase, children_are_found);
-    return unit_run("processes", tcase);
 }

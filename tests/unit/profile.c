@@ -31,7 +31,7 @@ static const struct {
     {BERTH_FAMILY_UNKNOWN, NULL, "libc.so.6", NULL},
 };
 
-START_TEST(a_library_has_its_profile)
+TEST_ROWS(a_library_has_its_profile, stacks)
 {
     struct berth_closure_item item = {.soname = (char *)stacks[_i].needs};
     const struct berth_closure closure = {.items = &item, .count = 1};
@@ -43,10 +43,9 @@ START_TEST(a_library_has_its_profile)
 
     ck_assert_pstr_eq(found ? found->name : NULL, stacks[_i].profile);
 }
-END_TEST
 
 /* A plugin directory must not be under another's, nor a variable be set twice. */
-START_TEST(the_tables_are_sound)
+TEST(the_tables_are_sound)
 {
     for (const struct berth_opener *it = berth_openers; it->library; it++) {
         ck_assert_str_eq(strrchr(it->library, '.'), ".so");
@@ -72,10 +71,9 @@ START_TEST(the_tables_are_sound)
             ck_assert_int_eq(strncmp(*path, "/dev/", 5), 0);
     }
 }
-END_TEST
 
 /* Each plugin directory is where the variable of its opener points. */
-START_TEST(a_setting_points_to_where_plugins_go)
+TEST_TIMES(a_setting_points_to_where_plugins_go, 7)
 {
     static const char *const pairs[][2] = {
         {"libucs.so", "UCX_MODULE_DIR"},
@@ -97,7 +95,6 @@ START_TEST(a_setting_points_to_where_plugins_go)
     ck_assert_str_eq(setting->library, opener->library);
     ck_assert_str_eq(setting->path, opener->into);
 }
-END_TEST
 
 /* As they are called in Debian's packages and in Intel's wheel. */
 static const struct {
@@ -122,7 +119,7 @@ static const struct {
     {"libucc.so", "libucc_tl_ucp.so", true},
 };
 
-START_TEST(plugins_are_told_by_name)
+TEST_ROWS(plugins_are_told_by_name, plugins)
 {
     const struct berth_opener *it = berth_openers;
     bool fits;
@@ -135,7 +132,6 @@ START_TEST(plugins_are_told_by_name)
         fits &= fnmatch(it->skip[i], plugins[_i].file, 0) != 0;
     ck_assert_int_eq(fits, plugins[_i].fits);
 }
-END_TEST
 
 static const struct {
     const char *soname;
@@ -154,7 +150,7 @@ static const struct {
     {"odd", ""},
 };
 
-START_TEST(a_library_of_mpi_has_many_names)
+TEST_ROWS(a_library_of_mpi_has_many_names, aliases)
 {
     BERTH_STRVEC struct berth_strvec names = {0};
     BERTH_FREE char *lines = NULL;
@@ -163,9 +159,8 @@ START_TEST(a_library_of_mpi_has_many_names)
     lines = unit_lines(&names);
     ck_assert_str_eq(lines, aliases[_i].names);
 }
-END_TEST
 
-START_TEST(glibc_and_drivers_are_known)
+TEST(glibc_and_drivers_are_known)
 {
     ck_assert(berth_profile_is_glibc("libc.so.6"));
     ck_assert(berth_profile_is_glibc("ld-linux-x86-64.so.2"));
@@ -178,18 +173,4 @@ START_TEST(glibc_and_drivers_are_known)
     ck_assert(berth_profile_is("libucs.so.0", "libucs.so"));
     ck_assert(berth_profile_is("libucs.so", "libucs.so"));
     ck_assert(!berth_profile_is("libucs_signal.so.0", "libucs.so"));
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("profile");
-
-    tcase_add_loop_test(tests, a_library_has_its_profile, 0, COUNT(stacks));
-    tcase_add_test(tests, the_tables_are_sound);
-    tcase_add_loop_test(tests, a_setting_points_to_where_plugins_go, 0, 7);
-    tcase_add_loop_test(tests, plugins_are_told_by_name, 0, COUNT(plugins));
-    tcase_add_loop_test(tests, a_library_of_mpi_has_many_names, 0, COUNT(aliases));
-    tcase_add_test(tests, glibc_and_drivers_are_known);
-    return unit_run("profile", tests);
 }

@@ -45,8 +45,17 @@ static void assert_same_data(const struct berth_data *a, const struct berth_data
     ck_assert_ptr_null(b && b->into ? b->into : NULL);
 }
 
+static int shipped(void)
+{
+    int count = 0;
+
+    while (berth_profiles[count].name)
+        count++;
+    return count;
+}
+
 /* Each that is shipped is the one that berth has itself. */
-START_TEST(what_is_shipped_is_what_is_known)
+TEST_TIMES(what_is_shipped_is_what_is_known, shipped())
 {
     const struct berth_profile *ours = &berth_profiles[_i];
     const char *source = getenv("srcdir");
@@ -86,10 +95,9 @@ START_TEST(what_is_shipped_is_what_is_known)
     assert_same_data(it->data, ours->data);
     assert_same_data(it->plugins, ours->plugins);
 }
-END_TEST
 
 /* The site's first, and ours but those that it has replaced. */
-START_TEST(a_site_goes_first)
+TEST(a_site_goes_first)
 {
     const struct berth_profile *own;
     BERTH_FREE char *before = NULL;
@@ -111,7 +119,6 @@ START_TEST(a_site_goes_first)
     read_text("b", "name: mpich\nfamily: mpich\nlibraries: [libspecial.so.2]\n");
     ck_assert_str_ne(berth_profile_label(set.items), before);
 }
-END_TEST
 
 #define NEEDED "name: x\nfamily: mpich\n"
 
@@ -167,7 +174,7 @@ static const struct {
      "f:4: data: expected a section of from, a list, and to"},
 };
 
-START_TEST(a_fault_is_named_with_its_line)
+TEST_ROWS(a_fault_is_named_with_its_line, wrong)
 {
     read_text("f", wrong[_i].text);
     ck_assert_int_gt(faults.count, 0);
@@ -176,10 +183,9 @@ START_TEST(a_fault_is_named_with_its_line)
                   "%s", faults.items[0]);
     ck_assert_uint_eq(set.count, 0);
 }
-END_TEST
 
 /* The manual has a paragraph for each. */
-START_TEST(every_key_is_in_the_manual)
+TEST(every_key_is_in_the_manual)
 {
     const char *source = getenv("srcdir");
     BERTH_FREE char *path = NULL;
@@ -202,9 +208,8 @@ START_TEST(every_key_is_in_the_manual)
         ck_assert_msg(strstr(text, word) != NULL, "%s", key->path);
     }
 }
-END_TEST
 
-START_TEST(a_name_is_there_once)
+TEST(a_name_is_there_once)
 {
     read_text("a", NEEDED);
     read_text("b", NEEDED);
@@ -212,7 +217,6 @@ START_TEST(a_name_is_there_once)
     ck_assert_str_eq(faults.items[0],
                      "b:1: name: 'x' has been read from another file; remove one");
 }
-END_TEST
 
 static void write_file(const char *directory, const char *name, const char *text,
                        mode_t mode)
@@ -223,7 +227,7 @@ static void write_file(const char *directory, const char *name, const char *text
     ck_assert_int_eq(chmod(path, mode), 0);
 }
 
-START_TEST(files_are_read_by_name)
+TEST(files_are_read_by_name)
 {
     BERTH_FREE char *directory = unit_directory();
     const struct berth_terms terms = {.profiles = directory};
@@ -243,7 +247,6 @@ START_TEST(files_are_read_by_name)
     ck_assert_int_eq(berth_profiles_read(&terms, getuid(), &set, &err), 0);
     ck_assert_str_eq(set.items[0].name, berth_profiles[0].name);
 }
-END_TEST
 
 static const struct {
     const char *order[5];
@@ -281,7 +284,7 @@ static void say(struct berth_strvec *said, const char *key, const char *const *n
 }
 
 /* By the names of stacks and of profiles, the site's and ours. */
-START_TEST(a_site_names_what_there_is)
+TEST_ROWS(a_site_names_what_there_is, named)
 {
     BERTH_FREE char *directory = unit_directory();
     BERTH_FREE char *lines = NULL;
@@ -297,10 +300,9 @@ START_TEST(a_site_names_what_there_is)
     ck_assert_str_eq(lines, named[_i].faults);
     unit_remove(directory);
 }
-END_TEST
 
 /* The name may be that of a profile that could not be read. */
-START_TEST(a_wrong_profile_is_told_alone)
+TEST(a_wrong_profile_is_told_alone)
 {
     BERTH_FREE char *directory = unit_directory();
     BERTH_TERMS struct berth_terms terms = {.profiles = strdup(directory)};
@@ -314,23 +316,8 @@ START_TEST(a_wrong_profile_is_told_alone)
     ck_assert_ptr_nonnull(strstr(faults.items[0], "a.yaml:1: family: not there"));
     unit_remove(directory);
 }
-END_TEST
 
-int main(void)
+void unit_prepare(TCase *tests)
 {
-    TCase *tests = tcase_create("profiles");
-    int count = 0;
-
-    while (berth_profiles[count].name)
-        count++;
     tcase_add_checked_fixture(tests, NULL, teardown);
-    tcase_add_loop_test(tests, what_is_shipped_is_what_is_known, 0, count);
-    tcase_add_test(tests, a_site_goes_first);
-    tcase_add_loop_test(tests, a_fault_is_named_with_its_line, 0, COUNT(wrong));
-    tcase_add_test(tests, a_name_is_there_once);
-    tcase_add_test(tests, every_key_is_in_the_manual);
-    tcase_add_test(tests, files_are_read_by_name);
-    tcase_add_loop_test(tests, a_site_names_what_there_is, 0, COUNT(named));
-    tcase_add_test(tests, a_wrong_profile_is_told_alone);
-    return unit_run("profiles", tests);
 }

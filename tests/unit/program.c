@@ -134,7 +134,7 @@ static char *tell(const struct berth_mpi_program *program)
     return unit_lines(&lines);
 }
 
-START_TEST(programs_say_what_they_want)
+TEST_ROWS(programs_say_what_they_want, cases)
 {
     struct berth_mpi_objects objects = {0};
     struct berth_mpi_program program;
@@ -147,7 +147,6 @@ START_TEST(programs_say_what_they_want)
     berth_mpi_program_fini(&program);
     berth_mpi_objects_fini(&objects);
 }
-END_TEST
 
 static const struct {
     const char *objects[4];
@@ -160,7 +159,7 @@ static const struct {
      true},
 };
 
-START_TEST(musl_is_seen)
+TEST_ROWS(musl_is_seen, libcs)
 {
     struct berth_mpi_objects objects = {0};
     struct berth_mpi_program program;
@@ -172,9 +171,8 @@ START_TEST(musl_is_seen)
     berth_mpi_program_fini(&program);
     berth_mpi_objects_fini(&objects);
 }
-END_TEST
 
-START_TEST(a_file_is_there_once)
+TEST(a_file_is_there_once)
 {
     struct berth_mpi_objects objects = {0};
 
@@ -189,15 +187,4 @@ START_TEST(a_file_is_there_once)
     ck_assert_str_eq(berth_mpi_objects_find(&objects, "liby.so")->path, "/l/liby.so");
     ck_assert_ptr_null(berth_mpi_objects_find(&objects, "libz.so"));
     berth_mpi_objects_fini(&objects);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("program");
-
-    tcase_add_loop_test(tests, programs_say_what_they_want, 0, COUNT(cases));
-    tcase_add_loop_test(tests, musl_is_seen, 0, COUNT(libcs));
-    tcase_add_test(tests, a_file_is_there_once);
-    return unit_run("program", tests);
 }

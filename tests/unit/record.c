@@ -27,7 +27,7 @@ static struct berth_record usual(const struct berth_request *request,
     };
 }
 
-START_TEST(a_record_is_one_line_with_everything)
+TEST(a_record_is_one_line_with_everything)
 {
     struct berth_request request = {.image = (char *)"/a \"b\".sif",
                                     .mpi = (char *)"auto"};
@@ -54,9 +54,8 @@ START_TEST(a_record_is_one_line_with_everything)
         "\"verdict\":\"the host's MPICH 4.2.1\"},"
         "\"shared\":true,\"apart\":null,\"berth\":\"" BERTH_VERSION "\"}\n");
 }
-END_TEST
 
-START_TEST(what_was_witnessed_on_a_node_is_a_line)
+TEST(what_was_witnessed_on_a_node_is_a_line)
 {
     struct berth_request request = {.image = (char *)"/a", .mpi = (char *)"host"};
     const struct berth_record_witnessed witnessed = {
@@ -77,9 +76,8 @@ START_TEST(what_was_witnessed_on_a_node_is_a_line)
         "4.2.1\",\"ranks\":4,\"loaded\":3,\"other\":1}},\"berth\":\"" BERTH_VERSION
         "\"}\n");
 }
-END_TEST
 
-START_TEST(what_serving_the_image_took_is_a_line)
+TEST(what_serving_the_image_took_is_a_line)
 {
     struct berth_request request = {.image = (char *)"/a"};
     const struct berth_record_served served = {1230, 60000, 4711};
@@ -97,9 +95,8 @@ START_TEST(what_serving_the_image_took_is_a_line)
         "\"server\":{\"cpu_ms\":1230,\"wall_ms\":60000,\"kib\":4711},"
         "\"berth\":\"" BERTH_VERSION "\"}\n");
 }
-END_TEST
 
-START_TEST(what_is_not_known_is_null)
+TEST(what_is_not_known_is_null)
 {
     struct berth_request request = {.image = (char *)"/a", .uri = (char *)"docker://a"};
     struct berth_strvec image = {0};
@@ -122,7 +119,6 @@ START_TEST(what_is_not_known_is_null)
         "\"shared\":false,\"apart\":\"the site says so\",\"berth\":\"" BERTH_VERSION
         "\"}\n");
 }
-END_TEST
 
 static const struct {
     const char *pattern;
@@ -133,7 +129,7 @@ static const struct {
     {"/log/%%u-%x%", "/log/%u-%x%"},
 };
 
-START_TEST(a_file_is_named_by_user_and_job)
+TEST_ROWS(a_file_is_named_by_user_and_job, patterns)
 {
     struct berth_request request = {0};
     struct berth_strvec image = {0};
@@ -144,9 +140,8 @@ START_TEST(a_file_is_named_by_user_and_job)
     ck_assert_int_eq(berth_record_path(&record, patterns[_i].pattern, &path, &err), 0);
     ck_assert_str_eq(path, patterns[_i].path);
 }
-END_TEST
 
-START_TEST(a_name_leads_nowhere_else)
+TEST(a_name_leads_nowhere_else)
 {
     static const char *const odd[] = {"SLURM_JOB_USER=../root", NULL};
     struct berth_record record = {.environment = (char *const *)odd};
@@ -155,18 +150,4 @@ START_TEST(a_name_leads_nowhere_else)
 
     ck_assert_int_eq(berth_record_path(&record, "/log/%u/%j", &path, &err), 0);
     ck_assert_str_eq(path, "/log/.._root/none");
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("record");
-
-    tcase_add_test(tests, a_record_is_one_line_with_everything);
-    tcase_add_test(tests, what_was_witnessed_on_a_node_is_a_line);
-    tcase_add_test(tests, what_serving_the_image_took_is_a_line);
-    tcase_add_test(tests, what_is_not_known_is_null);
-    tcase_add_loop_test(tests, a_file_is_named_by_user_and_job, 0, COUNT(patterns));
-    tcase_add_test(tests, a_name_leads_nowhere_else);
-    return unit_run("record", tests);
 }

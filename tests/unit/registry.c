@@ -48,11 +48,10 @@ static const struct {
     {"", NULL},
 };
 
-START_TEST(a_name_of_a_registry_becomes_a_uri)
+TEST_ROWS(a_name_of_a_registry_becomes_a_uri, names)
 {
     becomes(berth_registry_meant, names[_i].name, names[_i].uri);
 }
-END_TEST
 
 static const struct {
     const char *name;
@@ -69,11 +68,10 @@ static const struct {
     {"", NULL},
 };
 
-START_TEST(any_name_may_be_in_a_registry)
+TEST_ROWS(any_name_may_be_in_a_registry, possible)
 {
     becomes(berth_registry_possible, possible[_i].name, possible[_i].uri);
 }
-END_TEST
 
 static const struct {
     const char *name;
@@ -93,11 +91,10 @@ static const struct {
     {"", false},
 };
 
-START_TEST(a_bare_registry_is_told_from_files)
+TEST_ROWS(a_bare_registry_is_told_from_files, hosts)
 {
     ck_assert_int_eq(berth_registry_is_host(hosts[_i].name), hosts[_i].is_host);
 }
-END_TEST
 
 static const struct {
     const char *uri;
@@ -110,21 +107,9 @@ static const struct {
     {"a#b", "a#b"},
 };
 
-START_TEST(the_mark_of_enroot_is_a_slash)
+TEST_ROWS(the_mark_of_enroot_is_a_slash, uris)
 {
     BERTH_FREE char *plain = berth_registry_plain(uris[_i].uri);
 
     ck_assert_str_eq(plain, uris[_i].plain);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("registry");
-
-    tcase_add_loop_test(tests, a_name_of_a_registry_becomes_a_uri, 0, COUNT(names));
-    tcase_add_loop_test(tests, any_name_may_be_in_a_registry, 0, COUNT(possible));
-    tcase_add_loop_test(tests, a_bare_registry_is_told_from_files, 0, COUNT(hosts));
-    tcase_add_loop_test(tests, the_mark_of_enroot_is_a_slash, 0, COUNT(uris));
-    return unit_run("registry", tests);
 }

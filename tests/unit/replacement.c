@@ -141,7 +141,7 @@ static bool may_mount(void)
     return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
 }
 
-START_TEST(the_staged_library_runs)
+TEST(the_staged_library_runs)
 {
     plan();
     ck_assert_uint_eq(replacement.binds.count, 2);
@@ -159,9 +159,8 @@ START_TEST(the_staged_library_runs)
     replacement.done = replacement.binds.count;
     ck_assert_int_eq(berth_replacement_verify(&replacement, &scan, bare, &err), -1);
 }
-END_TEST
 
-START_TEST(the_image_s_library_is_noticed)
+TEST(the_image_s_library_is_noticed)
 {
     plan_only();
     ck_assert_int_eq(berth_replacement_verify(&replacement, &scan, bare, &err), -1);
@@ -169,9 +168,8 @@ START_TEST(the_image_s_library_is_noticed)
     ck_assert_ptr_nonnull(strstr(err.text, "/image/libmpi.so.12' and not with the "
                                            "host's MPI; choose --mpi-bind=hybrid"));
 }
-END_TEST
 
-START_TEST(a_program_without_the_library_is_noticed)
+TEST(a_program_without_the_library_is_noticed)
 {
     plan_only();
     berth_scan_fini(&scan);
@@ -180,7 +178,6 @@ START_TEST(a_program_without_the_library_is_noticed)
     ck_assert_str_eq(err.text, "'/bin/sh' would run without the host's MPI; choose "
                                "--mpi-bind=hybrid");
 }
-END_TEST
 
 /* The library `libother.so.1` that the program was linked with, as VERSION_2 or gone.
  */
@@ -209,7 +206,7 @@ static const struct {
                               "--mpi-bind=hybrid, or a newer image"},
 };
 
-START_TEST(what_is_missing_is_named)
+TEST_ROWS(what_is_missing_is_named, outcomes)
 {
     plan_only();
     change_other("VERSION_1 { }; VERSION_2 { other; } VERSION_1;");
@@ -222,10 +219,9 @@ START_TEST(what_is_missing_is_named)
     ck_assert_int_eq(berth_replacement_verify(&replacement, &scan, bare, &err), -1);
     ck_assert_msg(strstr(err.text, outcomes[_i].error), "%s", err.text);
 }
-END_TEST
 
 /* No mode has it. */
-START_TEST(what_the_image_lacks_is_named)
+TEST(what_the_image_lacks_is_named)
 {
     change_other("VERSION_1 { other; };");
     unit_compile(directory,
@@ -244,10 +240,9 @@ START_TEST(what_the_image_lacks_is_named)
         "%s", err.text);
     ck_assert_ptr_null(strstr(err.text, "hybrid"));
 }
-END_TEST
 
 /* An image may have libraries for 32 bits beside its own. */
-START_TEST(a_library_for_another_machine_is_not_seen)
+TEST(a_library_for_another_machine_is_not_seen)
 {
     BERTH_FREE char *library = unit_path(directory, "image/libmpi.so.12");
     BERTH_FREE char *search = NULL;
@@ -272,9 +267,8 @@ START_TEST(a_library_for_another_machine_is_not_seen)
         close(fd);
     }
 }
-END_TEST
 
-START_TEST(a_file_that_cannot_be_mounted_over_is_named)
+TEST(a_file_that_cannot_be_mounted_over_is_named)
 {
     plan();
     free(replacement.binds.items[1]);
@@ -283,9 +277,8 @@ START_TEST(a_file_that_cannot_be_mounted_over_is_named)
     ck_assert_ptr_nonnull(strstr(err.text, "cannot mount '"));
     ck_assert_ptr_nonnull(strstr(err.text, "/lib/libmpi.so.12' over '/not/there': "));
 }
-END_TEST
 
-START_TEST(without_a_loader_nobody_can_be_asked)
+TEST(without_a_loader_nobody_can_be_asked)
 {
     plan_only();
     free(scan.loader);
@@ -293,10 +286,9 @@ START_TEST(without_a_loader_nobody_can_be_asked)
     ck_assert_int_eq(berth_replacement_verify(&replacement, &scan, bare, &err), -1);
     ck_assert_str_eq(err.text, "the program has no loader");
 }
-END_TEST
 
 /* A program whose library the image does not have finds the staged one by name. */
-START_TEST(a_library_that_is_nowhere_is_found_by_name)
+TEST(a_library_that_is_nowhere_is_found_by_name)
 {
     BERTH_FREE char *library = unit_path(directory, "image/libmpi.so.12");
     char *const env[] = {(char *)"LD_LIBRARY_PATH=/own", NULL};
@@ -312,9 +304,8 @@ START_TEST(a_library_that_is_nowhere_is_found_by_name)
         asprintf(&expected, "LD_LIBRARY_PATH=%s/stage/mpi:/own", directory), 0);
     ck_assert_str_eq(replacement.set.items[1], expected);
 }
-END_TEST
 
-START_TEST(a_damaged_stage_is_refused)
+TEST(a_damaged_stage_is_refused)
 {
     write_file("stage/manifest", 0644, "berth-stage 5\nend");
     look_at("app");
@@ -322,11 +313,10 @@ START_TEST(a_damaged_stage_is_refused)
         berth_replacement_open(NULL, "/not/there", "/x", &replacement, &err), -1);
     ck_assert_str_eq(err.text, "'/not/there/manifest': No such file or directory");
 }
-END_TEST
 
 /* Interpreters of interpreters come to an end. One that is not there is the task's to
  * report. */
-START_TEST(a_script_is_run_by_its_interpreter)
+TEST(a_script_is_run_by_its_interpreter)
 {
     BERTH_FREE char *loop = unit_path(directory, "loop");
     BERTH_FREE char *script = unit_path(directory, "script");
@@ -348,7 +338,6 @@ START_TEST(a_script_is_run_by_its_interpreter)
     ck_assert_int_eq(berth_scan_program(NULL, loop, bare, &scan, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "too many interpreters of interpreters"));
 }
-END_TEST
 
 /* A libatomic.so.1 of both sides, of which one has VERSION_2 too; the host's MPI
  * wants the newest that the host's has. */
@@ -374,7 +363,7 @@ static void make_twins(bool host_is_newer)
 }
 
 /* An interpreter may load the image's before the host's MPI, or after it. */
-START_TEST(a_library_of_both_sides_serves_both)
+TEST_TIMES(a_library_of_both_sides_serves_both, 2)
 {
     bool host_is_newer = _i;
     BERTH_FREE char *image = unit_path(directory, "image");
@@ -411,25 +400,9 @@ START_TEST(a_library_of_both_sides_serves_both)
     ck_assert_int_eq(stat(pairs->items[at + 1], &over), 0);
     ck_assert_uint_ne(from.st_ino, over.st_ino);
 }
-END_TEST
 
-int main(void)
+void unit_prepare(TCase *tests)
 {
-    TCase *tests = tcase_create("replacement");
-
     tcase_add_unchecked_fixture(tests, compile, clean);
     tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_add_test(tests, the_staged_library_runs);
-    tcase_add_test(tests, the_image_s_library_is_noticed);
-    tcase_add_test(tests, a_program_without_the_library_is_noticed);
-    tcase_add_loop_test(tests, what_is_missing_is_named, 0, COUNT(outcomes));
-    tcase_add_test(tests, what_the_image_lacks_is_named);
-    tcase_add_test(tests, a_library_for_another_machine_is_not_seen);
-    tcase_add_test(tests, a_file_that_cannot_be_mounted_over_is_named);
-    tcase_add_test(tests, without_a_loader_nobody_can_be_asked);
-    tcase_add_test(tests, a_library_that_is_nowhere_is_found_by_name);
-    tcase_add_test(tests, a_damaged_stage_is_refused);
-    tcase_add_test(tests, a_script_is_run_by_its_interpreter);
-    tcase_add_loop_test(tests, a_library_of_both_sides_serves_both, 0, 2);
-    return unit_run("replacement", tests);
 }

@@ -10,7 +10,7 @@
 
 #include "unit.h"
 
-START_TEST(one_of_two_claimers_speaks)
+TEST(one_of_two_claimers_speaks)
 {
     int fd = berth_report_open();
 
@@ -20,14 +20,12 @@ START_TEST(one_of_two_claimers_speaks)
     ck_assert_int_eq(berth_report_claim(fd), 0);
     close(fd);
 }
-END_TEST
 
-START_TEST(without_a_pipe_everyone_speaks)
+TEST(without_a_pipe_everyone_speaks)
 {
     ck_assert_int_eq(berth_report_claim(-1), 1);
     ck_assert_int_eq(berth_report_claim(-1), 1);
 }
-END_TEST
 
 static const struct berth_err fault = {"a: b; c"};
 
@@ -57,7 +55,7 @@ static char *overheard(int fd, int count, const char *place,
     return text;
 }
 
-START_TEST(of_many_tasks_one_line_comes)
+TEST(of_many_tasks_one_line_comes)
 {
     int fd = berth_report_open();
 
@@ -65,16 +63,14 @@ START_TEST(of_many_tasks_one_line_comes)
     ck_assert_str_eq(overheard(fd, 2, "n1", &fault), "");
     close(fd);
 }
-END_TEST
 
-START_TEST(without_a_pipe_each_line_is_whole)
+TEST(without_a_pipe_each_line_is_whole)
 {
     ck_assert_str_eq(overheard(-1, 2, "n1", &fault),
                      "berth: n1: a: b; c\nberth: n1: a: b; c\n");
 }
-END_TEST
 
-START_TEST(a_long_place_is_cut)
+TEST(a_long_place_is_cut)
 {
     struct berth_err err;
     char place[4096];
@@ -84,9 +80,8 @@ START_TEST(a_long_place_is_cut)
     berth_err_set(&err, "%s", place);
     ck_assert_uint_eq(strlen(overheard(-1, 1, place, &err)), BERTH_ERR_SIZE + 511);
 }
-END_TEST
 
-START_TEST(control_characters_of_a_place_are_escaped)
+TEST(control_characters_of_a_place_are_escaped)
 {
     struct berth_err err;
 
@@ -94,10 +89,9 @@ START_TEST(control_characters_of_a_place_are_escaped)
     ck_assert_str_eq(overheard(-1, 1, "n\033[31m1\n", &err),
                      "berth: n\\x1b[31m1\\n: a\n");
 }
-END_TEST
 
 /* What a node's first task says of an image with such a name. */
-START_TEST(names_in_a_line_are_escaped_and_long_lines_are_whole)
+TEST(names_in_a_line_are_escaped_and_long_lines_are_whole)
 {
     char note[3 * BERTH_ERR_SIZE];
     char expected[4 * BERTH_ERR_SIZE];
@@ -115,9 +109,8 @@ START_TEST(names_in_a_line_are_escaped_and_long_lines_are_whole)
     close(ends[0]);
     close(ends[1]);
 }
-END_TEST
 
-START_TEST(where_no_pipe_can_be_made_there_is_none)
+TEST(where_no_pipe_can_be_made_there_is_none)
 {
     struct rlimit usual, none;
 
@@ -127,20 +120,4 @@ START_TEST(where_no_pipe_can_be_made_there_is_none)
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
     ck_assert_int_eq(berth_report_open(), -1);
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &usual), 0);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("report");
-
-    tcase_add_test(tests, one_of_two_claimers_speaks);
-    tcase_add_test(tests, without_a_pipe_everyone_speaks);
-    tcase_add_test(tests, of_many_tasks_one_line_comes);
-    tcase_add_test(tests, without_a_pipe_each_line_is_whole);
-    tcase_add_test(tests, a_long_place_is_cut);
-    tcase_add_test(tests, control_characters_of_a_place_are_escaped);
-    tcase_add_test(tests, names_in_a_line_are_escaped_and_long_lines_are_whole);
-    tcase_add_test(tests, where_no_pipe_can_be_made_there_is_none);
-    return unit_run("report", tests);
 }

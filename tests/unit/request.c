@@ -107,7 +107,7 @@ static const struct {
     {{{EXPLAIN, "no"}, {EXPLAIN, "no"}}, "explain=no"},
 };
 
-START_TEST(options_are_taken)
+TEST_ROWS(options_are_taken, taken)
 {
     BERTH_REQUEST struct berth_request request = {0};
     struct berth_err err;
@@ -115,7 +115,6 @@ START_TEST(options_are_taken)
     ck_assert_int_eq(take_all(taken[_i].given, &request, &err), 0);
     assert_fields(&request, taken[_i].fields);
 }
-END_TEST
 
 #define EMPTY "the value is empty; give one, or leave the option out"
 #define SCHEME(text)                                                                   \
@@ -204,7 +203,7 @@ static const struct {
     {{{MPI, "host"}, {MPI, "off"}}, TWICE("host", "off")},
 };
 
-START_TEST(a_wrong_option_has_a_sentence)
+TEST_ROWS(a_wrong_option_has_a_sentence, refused)
 {
     BERTH_REQUEST struct berth_request request = {0};
     struct berth_err err;
@@ -212,9 +211,8 @@ START_TEST(a_wrong_option_has_a_sentence)
     ck_assert_int_eq(take_all(refused[_i].given, &request, &err), -1);
     ck_assert_str_eq(err.text, refused[_i].error);
 }
-END_TEST
 
-START_TEST(an_option_out_of_the_table_is_refused)
+TEST(an_option_out_of_the_table_is_refused)
 {
     BERTH_REQUEST struct berth_request request = {0};
     struct berth_err err;
@@ -223,9 +221,8 @@ START_TEST(an_option_out_of_the_table_is_refused)
                      -1);
     ck_assert_str_eq(err.text, "no such option");
 }
-END_TEST
 
-START_TEST(without_a_base_paths_are_absolute)
+TEST(without_a_base_paths_are_absolute)
 {
     BERTH_REQUEST struct berth_request request = {0};
     struct berth_err err;
@@ -235,7 +232,6 @@ START_TEST(without_a_base_paths_are_absolute)
     ck_assert_int_eq(berth_request_parse(&request, id_of(MOUNTS), "a", NULL, &err), -1);
     ck_assert_str_eq(err.text, "'a': 'a' is not absolute; expected a path from /");
 }
-END_TEST
 
 static const struct {
     const char *defaults;
@@ -267,7 +263,7 @@ static const struct {
     {"image=none", "", "image=none"},
 };
 
-START_TEST(own_values_go_over_defaults)
+TEST_ROWS(own_values_go_over_defaults, merges)
 {
     BERTH_REQUEST struct berth_request defaults = {0};
     BERTH_REQUEST struct berth_request own = {0};
@@ -280,7 +276,6 @@ START_TEST(own_values_go_over_defaults)
     ck_assert_int_eq(berth_request_merge(&merged, &own, &err), 0);
     assert_fields(&merged, merges[_i].merged);
 }
-END_TEST
 
 #define ON_HOST                                                                        \
     "--container-image=none: the other container options mean nothing on the host; "   \
@@ -313,7 +308,7 @@ static const struct {
     {"image=none&mpi-bind=off", ON_HOST},
 };
 
-START_TEST(a_mode_not_said_is_off)
+TEST(a_mode_not_said_is_off)
 {
     BERTH_REQUEST struct berth_request request = {0};
     struct berth_err err;
@@ -323,7 +318,6 @@ START_TEST(a_mode_not_said_is_off)
     ck_assert(berth_request_mpi_is(&request, BERTH_MODE_HOST));
     ck_assert(!berth_request_mpi_is(&request, BERTH_MODE_OFF));
 }
-END_TEST
 
 static const struct {
     const char *mode;
@@ -343,7 +337,7 @@ static const struct {
     {"auto", BERTH_WORLD_OWN, false, false},
 };
 
-START_TEST(a_mode_and_other_components_tell_whose_library)
+TEST_ROWS(a_mode_and_other_components_tell_whose_library, hosts)
 {
     struct berth_request request = {.mpi = (char *)hosts[_i].mode,
                                     .world = hosts[_i].world};
@@ -351,7 +345,6 @@ START_TEST(a_mode_and_other_components_tell_whose_library)
     ck_assert_int_eq(berth_request_mpi_may_host(&request), hosts[_i].may);
     ck_assert_int_eq(berth_request_mpi_must_host(&request), hosts[_i].must);
 }
-END_TEST
 
 static const struct {
     const char *request;
@@ -379,7 +372,7 @@ static const struct {
     {"a,bc", "host", "b", false, true, "--mpi-bind"},
 };
 
-START_TEST(libraries_are_named)
+TEST_ROWS(libraries_are_named, listed)
 {
     const struct berth_request request = {.image = (char *)"/a",
                                           .mpi = (char *)listed[_i].mpi,
@@ -391,9 +384,8 @@ START_TEST(libraries_are_named)
     ck_assert_int_eq(berth_request_may_stage(&request), listed[_i].looks);
     ck_assert_str_eq(berth_request_cause(&request), listed[_i].cause);
 }
-END_TEST
 
-START_TEST(libraries_imply_the_image_s_own_mpi)
+TEST_ROWS(libraries_imply_the_image_s_own_mpi, completed)
 {
     BERTH_REQUEST struct berth_request request = {0};
     struct berth_err err;
@@ -402,9 +394,8 @@ START_TEST(libraries_imply_the_image_s_own_mpi)
     ck_assert_int_eq(berth_request_complete(&request, &err), 0);
     assert_fields(&request, completed[_i].completed);
 }
-END_TEST
 
-START_TEST(what_means_nothing_is_refused)
+TEST_ROWS(what_means_nothing_is_refused, checks)
 {
     BERTH_REQUEST struct berth_request request = {0};
     struct berth_err err;
@@ -415,7 +406,6 @@ START_TEST(what_means_nothing_is_refused)
     if (checks[_i].error)
         ck_assert_str_eq(err.text, checks[_i].error);
 }
-END_TEST
 
 /* One option each, so that no two rows are equal. */
 static const char *const singles[] = {
@@ -443,7 +433,7 @@ static const char *const singles[] = {
     "lifetime=step",
 };
 
-START_TEST(requests_are_equal_only_to_their_like)
+TEST_ROWS(requests_are_equal_only_to_their_like, singles)
 {
     BERTH_REQUEST struct berth_request a = {0};
     struct berth_err err;
@@ -457,7 +447,6 @@ START_TEST(requests_are_equal_only_to_their_like)
     }
     ck_assert_int_eq(berth_request_has_container(&a), _i == 1 || _i == 2);
 }
-END_TEST
 
 /* What says that a container is closed, or has namespaces of its own. */
 static const struct {
@@ -493,7 +482,7 @@ static const struct {
     {NULL, "APPTAINER_CONTAINER=/a.sif", false, false},
 };
 
-START_TEST(flags_in_any_spelling_close_a_container)
+TEST_ROWS(flags_in_any_spelling_close_a_container, flags)
 {
     BERTH_REQUEST struct berth_request request = {0};
     char *environment[] = {(char *)flags[_i].variable, NULL};
@@ -504,7 +493,6 @@ START_TEST(flags_in_any_spelling_close_a_container)
     ck_assert_int_eq(berth_request_is_closed(&request, environment), flags[_i].closed);
     ck_assert_int_eq(berth_request_has_namespaces(&request), flags[_i].spaces);
 }
-END_TEST
 
 static const struct {
     const char *args; /* NULL: none */
@@ -524,7 +512,7 @@ static const struct {
     {NULL, "APPTAINER_NO_MOUNT=/dev", false},
 };
 
-START_TEST(dev_is_left_out_where_a_flag_says_so)
+TEST_ROWS(dev_is_left_out_where_a_flag_says_so, mounts)
 {
     BERTH_REQUEST struct berth_request request = {0};
     char *environment[] = {(char *)mounts[_i].variable, NULL};
@@ -534,29 +522,4 @@ START_TEST(dev_is_left_out_where_a_flag_says_so)
         berth_request_parse(&request, id_of(ARGS), mounts[_i].args, NULL, &err);
     ck_assert_int_eq(berth_request_leaves_dev_out(&request, environment),
                      mounts[_i].is_out);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("request");
-
-    tcase_add_loop_test(tests, options_are_taken, 0, COUNT(taken));
-    tcase_add_loop_test(tests, a_wrong_option_has_a_sentence, 0, COUNT(refused));
-    tcase_add_test(tests, an_option_out_of_the_table_is_refused);
-    tcase_add_test(tests, without_a_base_paths_are_absolute);
-    tcase_add_loop_test(tests, own_values_go_over_defaults, 0, COUNT(merges));
-    tcase_add_test(tests, a_mode_not_said_is_off);
-    tcase_add_loop_test(tests, a_mode_and_other_components_tell_whose_library, 0,
-                        COUNT(hosts));
-    tcase_add_loop_test(tests, libraries_imply_the_image_s_own_mpi, 0,
-                        COUNT(completed));
-    tcase_add_loop_test(tests, libraries_are_named, 0, COUNT(listed));
-    tcase_add_loop_test(tests, what_means_nothing_is_refused, 0, COUNT(checks));
-    tcase_add_loop_test(tests, requests_are_equal_only_to_their_like, 0,
-                        COUNT(singles));
-    tcase_add_loop_test(tests, flags_in_any_spelling_close_a_container, 0,
-                        COUNT(flags));
-    tcase_add_loop_test(tests, dev_is_left_out_where_a_flag_says_so, 0, COUNT(mounts));
-    return unit_run("request", tests);
 }

@@ -57,7 +57,7 @@ static const char *const paths[] = {
     "/usr/lib/libm.so/x",
 };
 
-START_TEST(the_result_is_that_of_realpath)
+TEST_ROWS(the_result_is_that_of_realpath, paths)
 {
     BERTH_FREE char *path = unit_path(directory, paths[_i]);
 
@@ -73,18 +73,16 @@ START_TEST(the_result_is_that_of_realpath)
         ck_assert(expected || errno == number);
     }
 }
-END_TEST
 
-START_TEST(a_relative_path_is_resolved)
+TEST(a_relative_path_is_resolved)
 {
     BERTH_FREE char *expected = realpath("lib/libm.so", NULL);
     BERTH_FREE char *real = berth_resolve("lib/libm.so");
 
     ck_assert_str_eq(real, expected);
 }
-END_TEST
 
-START_TEST(the_cache_stays_until_it_is_emptied)
+TEST(the_cache_stays_until_it_is_emptied)
 {
     BERTH_FREE char *path = unit_path(directory, "lib64");
     BERTH_FREE char *before = berth_resolve(path);
@@ -98,15 +96,8 @@ START_TEST(the_cache_stays_until_it_is_emptied)
         berth_resolve_forget();
     }
 }
-END_TEST
 
-int main(void)
+void unit_prepare(TCase *tests)
 {
-    TCase *tests = tcase_create("resolve");
-
     tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_add_loop_test(tests, the_result_is_that_of_realpath, 0, COUNT(paths));
-    tcase_add_test(tests, a_relative_path_is_resolved);
-    tcase_add_test(tests, the_cache_stays_until_it_is_emptied);
-    return unit_run("resolve", tests);
 }

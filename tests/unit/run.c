@@ -45,7 +45,7 @@ static const struct {
 /* Seconds: more than any busy machine needs. */
 enum { ENOUGH = 600 };
 
-START_TEST(output_and_status_are_returned)
+TEST_ROWS(output_and_status_are_returned, scripts)
 {
     struct berth_ran ran;
     struct berth_err err;
@@ -59,7 +59,6 @@ START_TEST(output_and_status_are_returned)
     ck_assert_str_eq(berth_ran_last_line(&ran), scripts[_i].last);
     berth_ran_fini(&ran);
 }
-END_TEST
 
 static const struct {
     const char *script;
@@ -93,7 +92,7 @@ static int run_past_a_limit(int i)
 
 /* Run all at once, because each takes a second or more. The children of the scripts
  * hold the pipe open, so its end shows that they are killed, too. */
-START_TEST(a_program_past_a_limit_is_killed_with_its_children)
+TEST(a_program_past_a_limit_is_killed_with_its_children)
 {
     pid_t runners[COUNT(bad)];
     int ends[2], status;
@@ -113,9 +112,8 @@ START_TEST(a_program_past_a_limit_is_killed_with_its_children)
     ck_assert_int_eq(read(ends[0], &byte, 1), 0);
     close(ends[0]);
 }
-END_TEST
 
-START_TEST(a_missing_program_is_named)
+TEST(a_missing_program_is_named)
 {
     const char *const argv[] = {"/nowhere/patchelf", NULL};
     const struct berth_run run = {.argv = argv, .env = env, .seconds = 1, .most = 10};
@@ -127,10 +125,9 @@ START_TEST(a_missing_program_is_named)
                      "'/nowhere/patchelf': cannot be started: No such file or "
                      "directory");
 }
-END_TEST
 
 /* The caller blocks and ignores signals, as a task may. */
-START_TEST(a_program_gets_default_signals)
+TEST(a_program_gets_default_signals)
 {
     struct berth_ran ran;
     struct berth_err err;
@@ -144,16 +141,4 @@ START_TEST(a_program_gets_default_signals)
     sigprocmask(SIG_SETMASK, &before, NULL);
     ck_assert(WIFSIGNALED(ran.status) && WTERMSIG(ran.status) == SIGTERM);
     berth_ran_fini(&ran);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("run");
-
-    tcase_add_loop_test(tests, output_and_status_are_returned, 0, COUNT(scripts));
-    tcase_add_test(tests, a_program_past_a_limit_is_killed_with_its_children);
-    tcase_add_test(tests, a_missing_program_is_named);
-    tcase_add_test(tests, a_program_gets_default_signals);
-    return unit_run("run", tests);
 }

@@ -50,7 +50,7 @@ static const struct {
      "job 12: component 4 of step 0 has no container; another one has: --component 0"},
 };
 
-START_TEST(a_selector_means_one_container)
+TEST_ROWS(a_selector_means_one_container, selectors)
 {
     BERTH_FREE char *text = strdup(lines);
     BERTH_FREE char *name = strdup(selectors[_i].text);
@@ -72,9 +72,8 @@ START_TEST(a_selector_means_one_container)
     if (!chosen)
         ck_assert_str_eq(err.text, selectors[_i].sentence);
 }
-END_TEST
 
-START_TEST(without_containers_nothing_is_chosen)
+TEST_TIMES(without_containers_nothing_is_chosen, 2)
 {
     struct berth_container kept = {.job = 12, .step = -1, .component = -1};
     const struct berth_containers none = {.items = &kept, .count = (size_t)_i};
@@ -89,9 +88,8 @@ START_TEST(without_containers_nothing_is_chosen)
     ck_assert_ptr_null(berth_containers_choose(&none, &selector, &err));
     ck_assert_str_eq(err.text, "job 12: rank 7 is in no container; see berth ps 12");
 }
-END_TEST
 
-START_TEST(a_selector_is_a_job_and_a_step)
+TEST(a_selector_is_a_job_and_a_step)
 {
     static const char *const wrong[] = {"",      "x",     "-1",       "12.",  "12.x",
                                         "12.1x", "12.1+", "12.batch", "12 3", "12.1.2"};
@@ -105,9 +103,8 @@ START_TEST(a_selector_is_a_job_and_a_step)
         ck_assert_ptr_nonnull(strstr(err.text, "': expected JOBID or JOBID.STEPID"));
     }
 }
-END_TEST
 
-START_TEST(a_container_is_a_line)
+TEST(a_container_is_a_line)
 {
     char image[400];
     struct berth_container item = {.node = strdup("n1"),
@@ -137,9 +134,8 @@ START_TEST(a_container_is_a_line)
     ck_assert_int_eq(containers.items[0].component, -1);
     berth_container_fini(&item);
 }
-END_TEST
 
-START_TEST(another_release_on_a_node_is_named)
+TEST(another_release_on_a_node_is_named)
 {
     char unknown[] = "berth-container:node=n1&colour=red\n";
     char incomplete[] = "berth-container:node=n1\n";
@@ -153,7 +149,6 @@ START_TEST(another_release_on_a_node_is_named)
     ck_assert_int_eq(berth_containers_get(incomplete, -1, &containers, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, ": an incomplete line"));
 }
-END_TEST
 
 /* As squeue prints them: a plain job, one that waits, a het job, a task of an array. */
 static const char jobs_text[] = "12 12 1000 2 RUNNING\n"
@@ -182,7 +177,7 @@ static const struct {
      "job 50: Slurm does not know it, or does not show it to you; see berth ps"},
 };
 
-START_TEST(a_name_means_jobs_that_run)
+TEST_ROWS(a_name_means_jobs_that_run, jobs)
 {
     BERTH_JOBS struct berth_jobs found = {0};
     struct berth_err err;
@@ -198,9 +193,8 @@ START_TEST(a_name_means_jobs_that_run)
     ck_assert_uint_eq(found.items[found.count - 1].id, jobs[_i].id);
     ck_assert_int_eq(found.items[found.count - 1].offset, jobs[_i].offset);
 }
-END_TEST
 
-START_TEST(output_that_is_not_a_job_is_refused)
+TEST(output_that_is_not_a_job_is_refused)
 {
     BERTH_JOBS struct berth_jobs found = {0};
     struct berth_err err;
@@ -210,9 +204,8 @@ START_TEST(output_that_is_not_a_job_is_refused)
     ck_assert_int_eq(berth_jobs_get("a word\n", &found, &err), -1);
     ck_assert_str_eq(err.text, "squeue says 'a word', which is not a job");
 }
-END_TEST
 
-START_TEST(srun_gets_no_option_of_the_user)
+TEST(srun_gets_no_option_of_the_user)
 {
     static const char *const own[] = {"PATH=/bin",
                                       "SLURM_CONF=/etc/s",
@@ -243,9 +236,8 @@ START_TEST(srun_gets_no_option_of_the_user)
     ck_assert(!berth_strvec_has_start(&words, "--het-group"));
     ck_assert(!berth_strvec_has_start(&words, "--nodelist"));
 }
-END_TEST
 
-START_TEST(a_job_without_processes_has_no_container)
+TEST(a_job_without_processes_has_no_container)
 {
     const struct berth_find wanted = {
         .user = getuid(), .job = 4000000000U, .number = 4000000000U, .rank = -1};
@@ -254,21 +246,4 @@ START_TEST(a_job_without_processes_has_no_container)
 
     ck_assert_int_eq(berth_find_containers(&wanted, &found, &err), 0);
     ck_assert_uint_eq(found.count, 0);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tcase = tcase_create("running");
-
-    tcase_add_loop_test(tcase, a_selector_means_one_container, 0, COUNT(selectors));
-    tcase_add_loop_test(tcase, without_containers_nothing_is_chosen, 0, 2);
-    tcase_add_test(tcase, a_selector_is_a_job_and_a_step);
-    tcase_add_test(tcase, a_container_is_a_line);
-    tcase_add_test(tcase, another_release_on_a_node_is_named);
-    tcase_add_loop_test(tcase, a_name_means_jobs_that_run, 0, COUNT(jobs));
-    tcase_add_test(tcase, output_that_is_not_a_job_is_refused);
-    tcase_add_test(tcase, srun_gets_no_option_of_the_user);
-    tcase_add_test(tcase, a_job_without_processes_has_no_container);
-    return unit_run("running", tcase);
 }

@@ -18,7 +18,7 @@ static void make_program(const char *name, mode_t mode)
     ck_assert_int_eq(chmod(path, mode), 0);
 }
 
-START_TEST(the_configured_one_is_taken)
+TEST(the_configured_one_is_taken)
 {
     BERTH_FREE char *path = unit_path(unit_dir, "mine");
     BERTH_FREE char *found = NULL;
@@ -29,7 +29,6 @@ START_TEST(the_configured_one_is_taken)
     ck_assert_int_eq(berth_runtime_find(path, unit_dir, &found, &err), 0);
     ck_assert_str_eq(found, path);
 }
-END_TEST
 
 #define ADVICE                                                                         \
     "; ask the administrators to install it or to correct runtime.path in berth.yaml"
@@ -44,7 +43,7 @@ static const struct {
     {".", 0, "not a program" ADVICE},
 };
 
-START_TEST(a_configured_one_that_is_none_is_named)
+TEST_ROWS(a_configured_one_that_is_none_is_named, broken)
 {
     BERTH_FREE char *path = unit_path(unit_dir, broken[_i].name);
     BERTH_FREE char *found = NULL;
@@ -59,9 +58,8 @@ START_TEST(a_configured_one_that_is_none_is_named)
         asprintf(&expected, "container runtime '%s': %s", path, broken[_i].why), 0);
     ck_assert_str_eq(err.text, expected);
 }
-END_TEST
 
-START_TEST(apptainer_is_found_before_singularity)
+TEST(apptainer_is_found_before_singularity)
 {
     BERTH_FREE char *path = unit_path(unit_dir, "apptainer");
     BERTH_FREE char *found = NULL;
@@ -72,12 +70,11 @@ START_TEST(apptainer_is_found_before_singularity)
     ck_assert_int_eq(berth_runtime_find(NULL, unit_dir, &found, &err), 0);
     ck_assert_str_eq(found, path);
 }
-END_TEST
 
 static const char *const lists[] = {"%s", "/nowhere:%s", "%s:/nowhere",
                                     ".::bin:%s:", "/nowhere:/dev/null:%s"};
 
-START_TEST(a_path_is_searched)
+TEST_ROWS(a_path_is_searched, lists)
 {
     BERTH_FREE char *path = unit_path(unit_dir, "apptainer");
     BERTH_FREE char *found = NULL;
@@ -91,10 +88,9 @@ START_TEST(a_path_is_searched)
     ck_assert_int_eq(berth_runtime_find(NULL, list, &found, &err), 0);
     ck_assert_str_eq(found, path);
 }
-END_TEST
 
 /* The usual directories must not have a runtime. */
-START_TEST(relative_directories_and_files_do_not_count)
+TEST(relative_directories_and_files_do_not_count)
 {
     BERTH_FREE char *found = NULL;
     struct berth_err err;
@@ -111,7 +107,6 @@ START_TEST(relative_directories_and_files_do_not_count)
                      "installed here; ask the administrators to install one");
     ck_assert_int_eq(chdir("/"), 0);
 }
-END_TEST
 
 static const struct {
     const char *build; /* what it says to buildcfg */
@@ -127,7 +122,7 @@ static const struct {
      "the runtime is installed setuid"},
 };
 
-START_TEST(root_of_a_user_namespace_may_start_some)
+TEST_ROWS(root_of_a_user_namespace_may_start_some, runtimes)
 {
     BERTH_FREE char *path = unit_path(unit_dir, "runtime");
     BERTH_FREE char *starter = NULL;
@@ -158,7 +153,6 @@ START_TEST(root_of_a_user_namespace_may_start_some)
     else
         ck_assert_ptr_null(why);
 }
-END_TEST
 
 static const struct {
     const char *conf; /* NULL: not there */
@@ -174,7 +168,7 @@ static const struct {
     {"mount dev = minimal\n", "OTHER_FILE", true},
 };
 
-START_TEST(the_configuration_says_whose_dev_a_container_has)
+TEST_ROWS(the_configuration_says_whose_dev_a_container_has, devs)
 {
     BERTH_FREE char *path = unit_path(unit_dir, "runtime");
     BERTH_FREE char *conf = unit_path(unit_dir, "conf");
@@ -186,7 +180,6 @@ START_TEST(the_configuration_says_whose_dev_a_container_has)
         unit_write(conf, devs[_i].conf, strlen(devs[_i].conf));
     ck_assert_int_eq(berth_runtime_brings_dev(path), devs[_i].brings);
 }
-END_TEST
 
 static const struct {
     const char *line;
@@ -198,7 +191,7 @@ static const struct {
     {"", false},
 };
 
-START_TEST(the_help_has_the_flags)
+TEST_ROWS(the_help_has_the_flags, helps)
 {
     BERTH_FREE char *path = unit_path(unit_dir, "runtime");
     BERTH_FREE char *script = NULL;
@@ -209,9 +202,8 @@ START_TEST(the_help_has_the_flags)
     unit_script(path, script);
     ck_assert_int_eq(berth_runtime_has_flag(path, "--device"), helps[_i].has);
 }
-END_TEST
 
-START_TEST(a_configuration_in_its_place_needs_no_question)
+TEST(a_configuration_in_its_place_needs_no_question)
 {
     static const char *const parts[] = {"bin", "etc", "etc/apptainer"};
     BERTH_FREE char *path = unit_path(unit_dir, "bin/apptainer");
@@ -227,24 +219,8 @@ START_TEST(a_configuration_in_its_place_needs_no_question)
     unit_write(conf, "mount dev = minimal\n", 20);
     ck_assert(!berth_runtime_brings_dev(path));
 }
-END_TEST
 
-int main(void)
+void unit_prepare(TCase *tests)
 {
-    TCase *tests = tcase_create("runtime");
-
     unit_in_directory(tests);
-    tcase_add_test(tests, the_configured_one_is_taken);
-    tcase_add_loop_test(tests, a_configured_one_that_is_none_is_named, 0,
-                        COUNT(broken));
-    tcase_add_test(tests, apptainer_is_found_before_singularity);
-    tcase_add_loop_test(tests, a_path_is_searched, 0, COUNT(lists));
-    tcase_add_test(tests, relative_directories_and_files_do_not_count);
-    tcase_add_loop_test(tests, root_of_a_user_namespace_may_start_some, 0,
-                        COUNT(runtimes));
-    tcase_add_loop_test(tests, the_configuration_says_whose_dev_a_container_has, 0,
-                        COUNT(devs));
-    tcase_add_loop_test(tests, the_help_has_the_flags, 0, COUNT(helps));
-    tcase_add_test(tests, a_configuration_in_its_place_needs_no_question);
-    return unit_run("runtime", tests);
 }

@@ -36,7 +36,7 @@ static void is_list(const struct berth_strvec *list, const char *words)
     ck_assert_str_eq(lines, words);
 }
 
-START_TEST(every_key_has_its_place)
+TEST(every_key_has_its_place)
 {
     BERTH_SITE struct berth_site site = {0};
 
@@ -108,7 +108,6 @@ START_TEST(every_key_has_its_place)
     ck_assert_int_eq(site.inside, BERTH_INSIDE_ALL);
     ck_assert_str_eq(site.profiles_dir, "/etc/p.d");
 }
-END_TEST
 
 static const char *const nothing[] = {
     "",         "\n# only a comment\n",
@@ -117,7 +116,7 @@ static const char *const nothing[] = {
     "~\n",
 };
 
-START_TEST(what_says_nothing_has_the_defaults)
+TEST_ROWS(what_says_nothing_has_the_defaults, nothing)
 {
     BERTH_SITE struct berth_site site = {0};
 
@@ -128,7 +127,6 @@ START_TEST(what_says_nothing_has_the_defaults)
     ck_assert_int_eq(site.runtime.raw, BERTH_RAW_ANY);
     ck_assert(!site.images.has_uris);
 }
-END_TEST
 
 static const struct {
     const char *text;
@@ -278,14 +276,13 @@ static const struct {
                     "save it as UTF-8\n"},
 };
 
-START_TEST(every_fault_has_its_line_and_key)
+TEST_ROWS(every_fault_has_its_line_and_key, bad)
 {
     BERTH_SITE struct berth_site site = {0};
     BERTH_FREE char *faults = faults_of(bad[_i].text, strlen(bad[_i].text), &site);
 
     ck_assert_str_eq(faults, bad[_i].faults);
 }
-END_TEST
 
 static const struct {
     const char *key;
@@ -298,7 +295,7 @@ static const struct {
     {"mounts.forced", "", NULL},
 };
 
-START_TEST(what_is_said_is_found_again)
+TEST_ROWS(what_is_said_is_found_again, places)
 {
     static const char text[] = "mounts:\n  forbidden:\n    - /a\n    - /b\n"
                                "runtime: {raw_args: [--x]}\nrules:\n"
@@ -317,7 +314,6 @@ START_TEST(what_is_said_is_found_again)
     ck_assert_str_eq(err.text, cited);
     ck_assert_str_eq(place ? place : "", places[_i].place ? places[_i].place : "");
 }
-END_TEST
 
 /* COUNT times PIECE between HEAD and TAIL. */
 static char *repeat(const char *head, const char *piece, size_t count, const char *tail)
@@ -331,7 +327,7 @@ static char *repeat(const char *head, const char *piece, size_t count, const cha
     return berth_steal(&buf.text);
 }
 
-START_TEST(a_file_has_bounds)
+TEST(a_file_has_bounds)
 {
     BERTH_SITE struct berth_site site = {0};
     BERTH_FREE char *many = repeat("images: {owners: [", "a,", 5000, "]}");
@@ -346,9 +342,8 @@ START_TEST(a_file_has_bounds)
     ck_assert_str_eq(second, "f:1: more than 8 levels deep; no key is that deep\n");
     ck_assert_str_eq(third, "f: longer than 262144 bytes; shorten it\n");
 }
-END_TEST
 
-START_TEST(a_far_name_is_not_suggested)
+TEST(a_far_name_is_not_suggested)
 {
     static const char *const names[] = {"ab", "abcdefghijklmnopqrstuvwxyz", NULL};
     BERTH_FREE char *long_name = repeat("", "x", 1000, "");
@@ -360,18 +355,4 @@ START_TEST(a_far_name_is_not_suggested)
     ck_assert_str_eq(err.text, "'xyz' is not a key here; expected ab or "
                                "abcdefghijklmnopqrstuvwxyz");
     ck_assert_int_eq(berth_suggest(long_name, "a key here", names, &err), -1);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("schema");
-
-    tcase_add_test(tests, every_key_has_its_place);
-    tcase_add_loop_test(tests, what_says_nothing_has_the_defaults, 0, COUNT(nothing));
-    tcase_add_loop_test(tests, every_fault_has_its_line_and_key, 0, COUNT(bad));
-    tcase_add_loop_test(tests, what_is_said_is_found_again, 0, COUNT(places));
-    tcase_add_test(tests, a_file_has_bounds);
-    tcase_add_test(tests, a_far_name_is_not_suggested);
-    return unit_run("schema", tests);
 }

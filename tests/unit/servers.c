@@ -29,7 +29,7 @@ static pid_t killed(const char *name)
     return pid;
 }
 
-START_TEST(a_process_that_has_ended_was_a_server_or_not)
+TEST_ROWS(a_process_that_has_ended_was_a_server_or_not, names)
 {
     struct berth_servers servers = {0};
     pid_t pid = killed(names[_i].name);
@@ -42,14 +42,4 @@ START_TEST(a_process_that_has_ended_was_a_server_or_not)
     ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
     ck_assert_msg(servers.is_server == names[_i].is_server, "%s", names[_i].name);
     ck_assert_int_eq(berth_servers_reap(&servers, &status), -1);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("servers");
-
-    tcase_add_loop_test(tests, a_process_that_has_ended_was_a_server_or_not, 0,
-                        COUNT(names));
-    return unit_run("servers", tests);
 }

@@ -36,7 +36,7 @@ static int read_words(const char *const words[4], struct berth_settings *setting
     return berth_settings_read(count_words(words), (char *const *)words, settings, err);
 }
 
-START_TEST(words_become_settings)
+TEST_ROWS(words_become_settings, good)
 {
     struct berth_settings settings;
     struct berth_err err;
@@ -46,7 +46,6 @@ START_TEST(words_become_settings)
     ck_assert_pstr_eq(settings.config, good[_i].config);
     berth_settings_fini(&settings);
 }
-END_TEST
 
 #define SETTINGS                                                                       \
     " is not a setting of berth; expected option_prefix= or config= (all else is set " \
@@ -79,7 +78,7 @@ static const struct {
     {"a\nb", "'a\\nb'" SETTINGS},
 };
 
-START_TEST(a_wrong_word_is_named)
+TEST_ROWS(a_wrong_word_is_named, bad)
 {
     const char *const words[4] = {bad[_i].word};
     struct berth_settings settings;
@@ -90,9 +89,8 @@ START_TEST(a_wrong_word_is_named)
     ck_assert_str_eq(err.text + 16, bad[_i].error);
     berth_settings_fini(&settings);
 }
-END_TEST
 
-START_TEST(a_wrong_word_spoils_no_other)
+TEST(a_wrong_word_spoils_no_other)
 {
     const char *const words[4] = {"colour=red", "option_prefix=x-", "config=no",
                                   "config=/r"};
@@ -104,15 +102,4 @@ START_TEST(a_wrong_word_spoils_no_other)
     ck_assert_str_eq(settings.option_prefix, "x-");
     ck_assert_str_eq(settings.config, "/r");
     berth_settings_fini(&settings);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("settings");
-
-    tcase_add_loop_test(tests, words_become_settings, 0, COUNT(good));
-    tcase_add_loop_test(tests, a_wrong_word_is_named, 0, COUNT(bad));
-    tcase_add_test(tests, a_wrong_word_spoils_no_other);
-    return unit_run("settings", tests);
 }

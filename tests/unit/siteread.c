@@ -75,7 +75,7 @@ static const struct {
     {"round", ": more than 40 links; name the file itself"},
 };
 
-START_TEST(only_a_safe_file_is_read)
+TEST_ROWS(only_a_safe_file_is_read, files)
 {
     BERTH_SITE struct berth_site site = {0};
     BERTH_FREE char *fault = read_name(files[_i].name, geteuid(), &site);
@@ -83,9 +83,8 @@ START_TEST(only_a_safe_file_is_read)
     ck_assert_str_eq(fault, files[_i].fault);
     ck_assert_uint_gt(site.runtime.start_timeout, 0);
 }
-END_TEST
 
-START_TEST(the_file_is_what_was_read)
+TEST(the_file_is_what_was_read)
 {
     BERTH_SITE struct berth_site site = {0};
     BERTH_FREE char *fault = read_name("f", geteuid(), &site);
@@ -93,7 +92,6 @@ START_TEST(the_file_is_what_was_read)
     ck_assert_str_eq(fault, "");
     ck_assert_uint_eq(site.runtime.start_timeout, 7);
 }
-END_TEST
 
 /* The defaults hold only if the file is missing. */
 static const struct {
@@ -104,7 +102,7 @@ static const struct {
     {"dangling", 0}, {"nowhere/f", 0}, {"open/none", 0},
 };
 
-START_TEST(what_a_link_promises_is_not_missing)
+TEST_ROWS(what_a_link_promises_is_not_missing, absent)
 {
     BERTH_FREE char *path = unit_path(unit_dir, absent[_i].name);
     struct berth_err err;
@@ -113,9 +111,8 @@ START_TEST(what_a_link_promises_is_not_missing)
     ck_assert_int_eq(berth_trusted_open(path, geteuid(), &missing, &err), -1);
     ck_assert_int_eq(missing, absent[_i].missing);
 }
-END_TEST
 
-START_TEST(the_root_is_no_file)
+TEST(the_root_is_no_file)
 {
     struct berth_site site;
     struct berth_err err;
@@ -123,10 +120,9 @@ START_TEST(the_root_is_no_file)
     ck_assert_int_eq(berth_site_read("/", geteuid(), &site, &err), -1);
     ck_assert_str_eq(err.text, "/: not a file; expected a file of YAML");
 }
-END_TEST
 
 /* Needs a file that belongs to somebody else. */
-START_TEST(a_file_of_another_user_is_refused)
+TEST(a_file_of_another_user_is_refused)
 {
     BERTH_SITE struct berth_site site = {0};
     BERTH_FREE char *fault = NULL;
@@ -147,9 +143,8 @@ START_TEST(a_file_of_another_user_is_refused)
         ck_assert_ptr_nonnull(strstr(fault, "who could change it"));
     }
 }
-END_TEST
 
-START_TEST(a_closed_directory_is_told)
+TEST(a_closed_directory_is_told)
 {
     BERTH_SITE struct berth_site site = {0};
     BERTH_FREE char *fault = NULL;
@@ -163,9 +158,8 @@ START_TEST(a_closed_directory_is_told)
     ck_assert_int_eq(chmod("d", 0755), 0);
     ck_assert_str_eq(fault, ": Permission denied; all users must be able to read it");
 }
-END_TEST
 
-START_TEST(an_unreadable_file_is_told)
+TEST(an_unreadable_file_is_told)
 {
     BERTH_SITE struct berth_site site = {0};
     BERTH_FREE char *fault = NULL;
@@ -181,9 +175,8 @@ START_TEST(an_unreadable_file_is_told)
                                                          "able to"
                                                        : "who could change it"));
 }
-END_TEST
 
-START_TEST(all_faults_of_a_file_are_listed)
+TEST(all_faults_of_a_file_are_listed)
 {
     BERTH_STRVEC struct berth_strvec faults = {0};
     BERTH_BUF struct berth_buf path = {0};
@@ -197,31 +190,17 @@ START_TEST(all_faults_of_a_file_are_listed)
     ck_assert_int_eq(berth_site_faults(path.text, geteuid(), &site, &faults, &err), 0);
     ck_assert_uint_eq(faults.count, 2);
 }
-END_TEST
 
-START_TEST(the_owner_is_who_built_it)
+TEST(the_owner_is_who_built_it)
 {
     struct stat facts;
 
     ck_assert_int_eq(stat("/proc/self/exe", &facts), 0);
     ck_assert_uint_eq(berth_site_owner(), facts.st_uid);
 }
-END_TEST
 
-int main(void)
+void unit_prepare(TCase *tests)
 {
-    TCase *tests = tcase_create("siteread");
-
     unit_in_directory(tests);
     tcase_add_checked_fixture(tests, set_up, NULL);
-    tcase_add_loop_test(tests, only_a_safe_file_is_read, 0, COUNT(files));
-    tcase_add_test(tests, the_file_is_what_was_read);
-    tcase_add_loop_test(tests, what_a_link_promises_is_not_missing, 0, COUNT(absent));
-    tcase_add_test(tests, the_root_is_no_file);
-    tcase_add_test(tests, a_file_of_another_user_is_refused);
-    tcase_add_test(tests, a_closed_directory_is_told);
-    tcase_add_test(tests, an_unreadable_file_is_told);
-    tcase_add_test(tests, all_faults_of_a_file_are_listed);
-    tcase_add_test(tests, the_owner_is_who_built_it);
-    return unit_run("siteread", tests);
 }

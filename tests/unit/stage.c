@@ -23,7 +23,7 @@
 #include "bindover/build.h"
 #include "unit.h"
 
-START_TEST(a_stage_is_found_until_the_host_changes)
+TEST(a_stage_is_found_until_the_host_changes)
 {
     BERTH_FREE char *library = unit_path(host, "libmpi.so.12");
     BERTH_FREE char *first = NULL;
@@ -55,9 +55,8 @@ START_TEST(a_stage_is_found_until_the_host_changes)
     ck_assert_str_ne(staged.path, first);
     berth_staged_fini(&staged);
 }
-END_TEST
 
-START_TEST(a_new_plugin_is_a_change)
+TEST(a_new_plugin_is_a_change)
 {
     BERTH_FREE char *ucx = unit_path(host, "ucx");
     struct berth_staged staged;
@@ -75,10 +74,9 @@ START_TEST(a_new_plugin_is_a_change)
     ck_assert_uint_eq(staged.manifest.file_count, before + 1);
     berth_staged_fini(&staged);
 }
-END_TEST
 
 /* A directory of plugins that appears after the stage was made. */
-START_TEST(plugins_that_appear_are_a_change)
+TEST(plugins_that_appear_are_a_change)
 {
     BERTH_FREE char *ucx = unit_path(host, "ucx");
     BERTH_FREE char *aside = unit_path(host, "aside");
@@ -93,10 +91,9 @@ START_TEST(plugins_that_appear_are_a_change)
     ck_assert_int_eq(rename(aside, ucx), 0);
     ck_assert_int_eq(staging_find(&staged), 0);
 }
-END_TEST
 
 /* A configuration of UCX that appears after the stage was made. */
-START_TEST(a_configuration_that_appears_comes_along)
+TEST(a_configuration_that_appears_comes_along)
 {
     BERTH_FREE char *etc = unit_path(directory, "host/etc/ucx");
     BERTH_FREE char *conf = unit_path(etc, "ucx.conf");
@@ -114,12 +111,11 @@ START_TEST(a_configuration_that_appears_comes_along)
     ck_assert_int_eq(access(copy, R_OK), 0);
     berth_staged_fini(&staged);
 }
-END_TEST
 
 /* What mpi4py does with the wheels of an MPI: it loads one by its path, and then what
  * needs it by its SONAME, which is another at the host. A second name of the file is
  * what a mount over a file is. */
-START_TEST(a_library_at_any_place_has_all_its_names)
+TEST(a_library_at_any_place_has_all_its_names)
 {
     static const char *const names[] = {"libmpich.so.12", "libmpi.so.12"};
     BERTH_FREE char *other = unit_path(directory, "libother.so.1");
@@ -137,7 +133,6 @@ START_TEST(a_library_at_any_place_has_all_its_names)
         ck_assert_ptr_eq(dlopen(names[i], RTLD_NOW | RTLD_NOLOAD), first);
     berth_staged_fini(&staged);
 }
-END_TEST
 
 /* Damages by a cleaner of /tmp and by a full disk. */
 static const char *const damages[] = {
@@ -149,7 +144,7 @@ static const char *const damages[] = {
     "sed -i 's/^mounted.*/mounted\t\\/elsewhere/' '%s/manifest'",
 };
 
-START_TEST(a_damaged_stage_is_made_anew)
+TEST_ROWS(a_damaged_stage_is_made_anew, damages)
 {
     BERTH_FREE char *command = NULL;
     BERTH_FREE char *first = NULL;
@@ -169,9 +164,8 @@ START_TEST(a_damaged_stage_is_made_anew)
     berth_staged_fini(&staged);
     ck_assert_int_eq(staging_entries(""), 1);
 }
-END_TEST
 
-START_TEST(a_full_disk_leaves_nothing)
+TEST(a_full_disk_leaves_nothing)
 {
     const struct rlimit limit = {.rlim_cur = 4096, .rlim_max = RLIM_INFINITY};
     const struct rlimit none = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
@@ -188,7 +182,6 @@ START_TEST(a_full_disk_leaves_nothing)
                                       "profiles --prepare' on this node"));
     ck_assert_int_eq(staging_entries(""), 0);
 }
-END_TEST
 
 /* A patchelf that does what SCRIPT says; first in PATH from now on. */
 static void fake_patchelf(const char *script)
@@ -204,7 +197,7 @@ static void fake_patchelf(const char *script)
 }
 
 /* One process makes the stage; the others wait for it, and copy nothing. */
-START_TEST(several_makers_make_one)
+TEST(several_makers_make_one)
 {
     enum { MAKERS = 8, PATCHELFS = 3 }; /* the C library, Fortran's, and all paths */
     BERTH_FREE char *log = unit_path(directory, "log");
@@ -237,10 +230,9 @@ START_TEST(several_makers_make_one)
     ck_assert_int_eq(st.st_size, PATCHELFS);
     berth_staged_fini(&staged);
 }
-END_TEST
 
 /* A copy that takes longer than a start may. */
-START_TEST(a_copy_that_takes_too_long_leaves_nothing)
+TEST(a_copy_that_takes_too_long_leaves_nothing)
 {
     struct berth_staged staged;
     struct berth_err err;
@@ -255,7 +247,6 @@ START_TEST(a_copy_that_takes_too_long_leaves_nothing)
                          "runtime.start_timeout in berth.yaml"));
     ck_assert_int_eq(staging_entries(""), 0);
 }
-END_TEST
 
 static const struct {
     const char *script;
@@ -274,7 +265,7 @@ static const struct {
      "0.9?"},
 };
 
-START_TEST(a_patchelf_that_fails_is_quoted)
+TEST_ROWS(a_patchelf_that_fails_is_quoted, broken)
 {
     BERTH_FREE char *why = NULL;
     size_t length = strlen(broken[_i].end);
@@ -286,7 +277,6 @@ START_TEST(a_patchelf_that_fails_is_quoted)
     ck_assert_str_eq(why + strlen(why) - length, broken[_i].end);
     ck_assert_int_eq(staging_entries(""), 0);
 }
-END_TEST
 
 static void await_file(const char *path)
 {
@@ -299,7 +289,7 @@ static void await_file(const char *path)
 
 /* One is stopped in its middle. As long as it lives nobody touches its work, and others
  * wait for it; when it was killed the next one takes away what cannot be used. */
-START_TEST(what_a_killed_maker_left_is_removed)
+TEST(what_a_killed_maker_left_is_removed)
 {
     BERTH_FREE char *mark = unit_path(directory, "mark");
     BERTH_FREE char *script = NULL;
@@ -341,10 +331,9 @@ START_TEST(what_a_killed_maker_left_is_removed)
     berth_staged_fini(&staged);
     ck_assert_int_eq(staging_entries(""), 1);
 }
-END_TEST
 
 /* An upgrade while the copies are patched. */
-START_TEST(a_host_that_changes_meanwhile_is_refused)
+TEST(a_host_that_changes_meanwhile_is_refused)
 {
     BERTH_FREE char *script = NULL;
     BERTH_FREE char *why = NULL;
@@ -360,7 +349,6 @@ START_TEST(a_host_that_changes_meanwhile_is_refused)
                      "copied; submit the step again when it is installed");
     ck_assert_int_eq(staging_entries(""), 0);
 }
-END_TEST
 
 /* Build what was gathered in the root itself, which fails. The caller frees why. */
 static char *build_refusal(const struct berth_gathered *gathered)
@@ -378,7 +366,7 @@ static char *build_refusal(const struct berth_gathered *gathered)
     return strdup(err.text);
 }
 
-START_TEST(a_file_that_changes_meanwhile_is_refused)
+TEST(a_file_that_changes_meanwhile_is_refused)
 {
     BERTH_FREE char *why = NULL;
     BERTH_FREE char *expected = NULL;
@@ -399,9 +387,8 @@ START_TEST(a_file_that_changes_meanwhile_is_refused)
     ck_assert_str_eq(why, expected);
     berth_gathered_fini(&gathered);
 }
-END_TEST
 
-START_TEST(what_stands_in_the_way_is_told)
+TEST(what_stands_in_the_way_is_told)
 {
     BERTH_FREE char *in_the_way = unit_path(root.path, "lib/libmpi.so.12");
     BERTH_FREE char *why = NULL;
@@ -418,9 +405,8 @@ START_TEST(what_stands_in_the_way_is_told)
     ck_assert_str_eq(why, expected);
     berth_gathered_fini(&gathered);
 }
-END_TEST
 
-START_TEST(a_root_that_takes_nothing_is_told)
+TEST(a_root_that_takes_nothing_is_told)
 {
     BERTH_FREE char *why = NULL;
 
@@ -432,7 +418,6 @@ START_TEST(a_root_that_takes_nothing_is_told)
     ck_assert_str_eq(
         why, "'/proc/self/fdinfo': cannot be written to: No such file or directory");
 }
-END_TEST
 
 static const struct {
     const char *command;
@@ -447,7 +432,7 @@ static const struct {
     {"mkdir -m 0700 '%s'", 1, "'@/root': belongs to user "},
 };
 
-START_TEST(a_root_that_is_not_ours_is_refused)
+TEST_ROWS(a_root_that_is_not_ours_is_refused, roots)
 {
     BERTH_FREE char *command = NULL;
     BERTH_FREE char *why = NULL;
@@ -465,9 +450,8 @@ START_TEST(a_root_that_is_not_ours_is_refused)
     ck_assert_int_eq(berth_stage_find(stack, &root, &staged, &err), -1);
     root.owner -= roots[_i].other;
 }
-END_TEST
 
-START_TEST(a_root_that_cannot_be_is_named)
+TEST(a_root_that_cannot_be_is_named)
 {
     BERTH_FREE char *why = NULL;
 
@@ -480,9 +464,8 @@ START_TEST(a_root_that_cannot_be_is_named)
              "there: No such file or directory; have the administrators run "
              "'berth profiles --prepare' on this node");
 }
-END_TEST
 
-START_TEST(a_root_without_exec_is_refused)
+TEST(a_root_without_exec_is_refused)
 {
     BERTH_FREE char *why = NULL;
 
@@ -503,9 +486,8 @@ START_TEST(a_root_without_exec_is_refused)
     ck_assert_int_eq(staging_entries(""), 0);
     ck_assert_int_eq(umount2(root.path, MNT_DETACH), 0);
 }
-END_TEST
 
-START_TEST(no_umask_makes_a_root_useless)
+TEST(no_umask_makes_a_root_useless)
 {
     struct stat status;
     int fd;
@@ -518,32 +500,9 @@ START_TEST(no_umask_makes_a_root_useless)
     ck_assert_uint_eq(status.st_mode & 07777, 0700);
     close(fd);
 }
-END_TEST
 
-int main(void)
+void unit_prepare(TCase *tests)
 {
-    TCase *tests = tcase_create("stage");
-
     tcase_add_unchecked_fixture(tests, staging_compile, staging_remove);
     tcase_add_checked_fixture(tests, staging_setup, staging_teardown);
-    tcase_add_test(tests, a_stage_is_found_until_the_host_changes);
-    tcase_add_test(tests, a_new_plugin_is_a_change);
-    tcase_add_test(tests, plugins_that_appear_are_a_change);
-    tcase_add_test(tests, a_configuration_that_appears_comes_along);
-    tcase_add_test(tests, a_library_at_any_place_has_all_its_names);
-    tcase_add_loop_test(tests, a_damaged_stage_is_made_anew, 0, COUNT(damages));
-    tcase_add_test(tests, a_full_disk_leaves_nothing);
-    tcase_add_test(tests, several_makers_make_one);
-    tcase_add_test(tests, a_copy_that_takes_too_long_leaves_nothing);
-    tcase_add_loop_test(tests, a_patchelf_that_fails_is_quoted, 0, COUNT(broken));
-    tcase_add_test(tests, what_a_killed_maker_left_is_removed);
-    tcase_add_test(tests, a_host_that_changes_meanwhile_is_refused);
-    tcase_add_test(tests, a_file_that_changes_meanwhile_is_refused);
-    tcase_add_test(tests, what_stands_in_the_way_is_told);
-    tcase_add_test(tests, a_root_that_takes_nothing_is_told);
-    tcase_add_loop_test(tests, a_root_that_is_not_ours_is_refused, 0, COUNT(roots));
-    tcase_add_test(tests, a_root_that_cannot_be_is_named);
-    tcase_add_test(tests, a_root_without_exec_is_refused);
-    tcase_add_test(tests, no_umask_makes_a_root_useless);
-    return unit_run("stage", tests);
 }

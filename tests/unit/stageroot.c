@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "unit.h"
 
-START_TEST(the_roots_are_where_they_are_documented)
+TEST(the_roots_are_where_they_are_documented)
 {
     char path[BERTH_STAGE_USER_SIZE], expected[BERTH_STAGE_USER_SIZE];
     const struct berth_stage_root site = berth_stage_site();
@@ -27,10 +27,9 @@ START_TEST(the_roots_are_where_they_are_documented)
     ck_assert_uint_eq(site.owner, 0);
     ck_assert_uint_eq(site.forbidden, 0022);
 }
-END_TEST
 
 /* Anybody may make the first choice; nobody else one of the user's. */
-START_TEST(a_root_that_is_taken_has_a_second)
+TEST(a_root_that_is_taken_has_a_second)
 {
     char path[BERTH_STAGE_USER_SIZE], again[BERTH_STAGE_USER_SIZE];
     char name[24];
@@ -60,14 +59,4 @@ START_TEST(a_root_that_is_taken_has_a_second)
     berth_stage_user_in(place, true, again);
     ck_assert_str_eq(again, first);
     unit_remove(place);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("stageroot");
-
-    tcase_add_test(tests, the_roots_are_where_they_are_documented);
-    tcase_add_test(tests, a_root_that_is_taken_has_a_second);
-    return unit_run("stageroot", tests);
 }

@@ -75,13 +75,12 @@ static const struct {
     {"/", 8, 0, -1},
 };
 
-START_TEST(a_socket_name_tells_the_component)
+TEST_ROWS(a_socket_name_tells_the_component, names)
 {
     ck_assert_int_eq(
         berth_stepd_position(names[_i].path, names[_i].job, names[_i].step),
         names[_i].position);
 }
-END_TEST
 
 /* A listening socket of this process at PATH. */
 static int listen_at(const char *path)
@@ -111,7 +110,7 @@ static const struct {
     {"n1_8.0.1", "SLURM_JOB_ID_HET_GROUP_2", "8", {-1, 1}},
 };
 
-START_TEST(a_step_finds_itself)
+TEST_ROWS(a_step_finds_itself, steps)
 {
     struct berth_where where;
     char path[100];
@@ -128,9 +127,8 @@ START_TEST(a_step_finds_itself)
     ck_assert_int_eq(where.group, steps[_i].where.group);
     ck_assert_int_eq(where.position, steps[_i].where.position);
 }
-END_TEST
 
-START_TEST(a_step_without_a_number_is_nowhere)
+TEST(a_step_without_a_number_is_nowhere)
 {
     struct berth_where where;
 
@@ -139,7 +137,6 @@ START_TEST(a_step_without_a_number_is_nowhere)
     ck_assert_int_eq(where.group, -1);
     ck_assert_int_eq(where.position, -1);
 }
-END_TEST
 
 static const struct {
     const char *socket;
@@ -149,7 +146,7 @@ static const struct {
     {"n1_8.01", NULL}, {"_8.0", NULL},     {"n1", NULL},
 };
 
-START_TEST(a_socket_name_tells_the_node)
+TEST_ROWS(a_socket_name_tells_the_node, places)
 {
     struct berth_stepd_place place;
     char path[100];
@@ -165,7 +162,6 @@ START_TEST(a_socket_name_tells_the_node)
         ck_assert_str_eq(place.node, places[_i].node);
     }
 }
-END_TEST
 
 /* Returns how many descriptors the table of this process has room for. */
 static unsigned int room(void)
@@ -180,7 +176,7 @@ static unsigned int room(void)
     return size;
 }
 
-START_TEST(a_table_of_descriptors_grows_at_once)
+TEST(a_table_of_descriptors_grows_at_once)
 {
     unsigned int before = room();
 
@@ -190,17 +186,8 @@ START_TEST(a_table_of_descriptors_grows_at_once)
     ck_assert_uint_ge(room(), 632);
     ck_assert_int_lt(fcntl(632, F_GETFD), 0); /* which is not open */
 }
-END_TEST
 
-int main(void)
+void unit_prepare(TCase *tests)
 {
-    TCase *tests = tcase_create("stepd");
-
     unit_in_directory(tests);
-    tcase_add_loop_test(tests, a_socket_name_tells_the_component, 0, COUNT(names));
-    tcase_add_loop_test(tests, a_step_finds_itself, 0, COUNT(steps));
-    tcase_add_test(tests, a_step_without_a_number_is_nowhere);
-    tcase_add_loop_test(tests, a_socket_name_tells_the_node, 0, COUNT(places));
-    tcase_add_test(tests, a_table_of_descriptors_grows_at_once);
-    return unit_run("stepd", tests);
 }

@@ -69,7 +69,7 @@ static void comes_back(const struct berth_elf *elf)
             berth_elf_fini(&back);
 }
 
-START_TEST(facts_come_back_from_bytes)
+TEST_TIMES(facts_come_back_from_bytes, 3)
 {
     static const struct berth_elf_question all = {.text = is_long};
     static const char *const names[] = {"libver.so", "user", "script"};
@@ -82,7 +82,6 @@ START_TEST(facts_come_back_from_bytes)
     comes_back(&elf);
     berth_elf_fini(&elf);
 }
-END_TEST
 
 /* Bytes that are no facts. */
 static const struct {
@@ -92,20 +91,14 @@ static const struct {
     {"", 0}, {"kind=4", 6}, {"kind=x", 7}, {"kind=4\0x00 a", 13}, {"kind=4\0d9 a", 11},
 };
 
-START_TEST(damaged_facts_are_none)
+TEST_ROWS(damaged_facts_are_none, damaged)
 {
     struct berth_elf elf;
 
     ck_assert_int_eq(berth_elf_get(damaged[_i].bytes, damaged[_i].count, &elf), -1);
 }
-END_TEST
 
-int main(void)
+void unit_prepare(TCase *tests)
 {
-    TCase *tests = tcase_create("stored");
-
     tcase_add_unchecked_fixture(tests, setup, teardown);
-    tcase_add_loop_test(tests, facts_come_back_from_bytes, 0, 3);
-    tcase_add_loop_test(tests, damaged_facts_are_none, 0, COUNT(damaged));
-    return unit_run("stored", tests);
 }

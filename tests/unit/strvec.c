@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "unit.h"
 
-START_TEST(a_list_ends_in_null_like_argv)
+TEST(a_list_ends_in_null_like_argv)
 {
     BERTH_STRVEC struct berth_strvec vec = {0};
 
@@ -20,9 +20,8 @@ START_TEST(a_list_ends_in_null_like_argv)
     ck_assert_str_eq(vec.items[99], "99-x");
     ck_assert(!vec.failed);
 }
-END_TEST
 
-START_TEST(strings_are_copies)
+TEST(strings_are_copies)
 {
     BERTH_STRVEC struct berth_strvec vec = {0};
     char text[] = "mine";
@@ -31,9 +30,8 @@ START_TEST(strings_are_copies)
     text[0] = 'x';
     ck_assert_str_eq(vec.items[0], "mine");
 }
-END_TEST
 
-START_TEST(a_list_is_appended_whole)
+TEST(a_list_is_appended_whole)
 {
     BERTH_STRVEC struct berth_strvec a = {0};
     BERTH_STRVEC struct berth_strvec b = {0};
@@ -48,9 +46,8 @@ START_TEST(a_list_is_appended_whole)
     lines = unit_lines(&a);
     ck_assert_str_eq(lines, "1\n2\n\n");
 }
-END_TEST
 
-START_TEST(only_pushed_strings_are_found)
+TEST(only_pushed_strings_are_found)
 {
     BERTH_STRVEC struct berth_strvec vec = {0};
 
@@ -61,9 +58,8 @@ START_TEST(only_pushed_strings_are_found)
     ck_assert(!berth_strvec_has(&vec, "lon"));
     ck_assert(!berth_strvec_has(&vec, "longer"));
 }
-END_TEST
 
-START_TEST(a_freed_list_can_be_used_again)
+TEST(a_freed_list_can_be_used_again)
 {
     BERTH_STRVEC struct berth_strvec vec = {0};
 
@@ -74,9 +70,8 @@ START_TEST(a_freed_list_can_be_used_again)
     berth_strvec_push(&vec, "new");
     ck_assert_str_eq(vec.items[0], "new");
 }
-END_TEST
 
-START_TEST(a_stolen_pointer_leaves_null)
+TEST(a_stolen_pointer_leaves_null)
 {
     char *value = strdup("treasure");
     char *taken = berth_steal(&value);
@@ -84,18 +79,4 @@ START_TEST(a_stolen_pointer_leaves_null)
     ck_assert_ptr_null(value);
     ck_assert_str_eq(taken, "treasure");
     free(taken);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("strvec");
-
-    tcase_add_test(tests, a_list_ends_in_null_like_argv);
-    tcase_add_test(tests, strings_are_copies);
-    tcase_add_test(tests, a_list_is_appended_whole);
-    tcase_add_test(tests, only_pushed_strings_are_found);
-    tcase_add_test(tests, a_freed_list_can_be_used_again);
-    tcase_add_test(tests, a_stolen_pointer_leaves_null);
-    return unit_run("strvec", tests);
 }

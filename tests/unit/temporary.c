@@ -36,7 +36,7 @@ static int inside(void *data, struct berth_buf *out, struct berth_err *err)
 }
 
 /* The runtime ends at once. */
-START_TEST(a_start_that_fails_closes_only_its_own_descriptors)
+TEST(a_start_that_fails_closes_only_its_own_descriptors)
 {
     const struct berth_temporary_inspection inspection = {
         .runtime = "/bin/false", .image = "/", .seconds = 10, .inside = inside};
@@ -47,9 +47,8 @@ START_TEST(a_start_that_fails_closes_only_its_own_descriptors)
     ck_assert_int_eq(berth_temporary_inspect(&inspection, &out, &err), -1);
     ck_assert_int_eq(fcntl(STDIN_FILENO, F_GETFD), 0);
 }
-END_TEST
 
-START_TEST(a_start_without_descriptors_says_what_it_lacks)
+TEST_TIMES(a_start_without_descriptors_says_what_it_lacks, 2)
 {
     const struct berth_temporary_inspection inspection = {
         .runtime = "/bin/false", .image = "/", .seconds = 10, .inside = inside};
@@ -61,14 +60,4 @@ START_TEST(a_start_without_descriptors_says_what_it_lacks)
     ck_assert_int_eq(berth_temporary_inspect(&inspection, &out, &err), -1);
     ck_assert_str_eq(err.text, _i == 0 ? "cannot make a log: Too many open files"
                                        : "cannot make a socket: Too many open files");
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("temporary");
-
-    tcase_add_test(tests, a_start_that_fails_closes_only_its_own_descriptors);
-    tcase_add_loop_test(tests, a_start_without_descriptors_says_what_it_lacks, 0, 2);
-    return unit_run("temporary", tests);
 }

@@ -6,7 +6,7 @@
 #include "site/schema.h"
 #include "unit.h"
 
-START_TEST(terms_survive_their_way)
+TEST(terms_survive_their_way)
 {
     BERTH_SITE struct berth_site site = berth_site_default();
     BERTH_TERMS struct berth_terms terms = {0};
@@ -44,10 +44,9 @@ START_TEST(terms_survive_their_way)
     ck_assert_str_eq(got.profiles, "/etc/my berth/profiles.d");
     ck_assert_str_eq(got.signers_place, "/b.yaml:3");
 }
-END_TEST
 
 /* Wherever the site says which MPI is to be used; a mode is told apart. */
-START_TEST(every_stack_has_its_place)
+TEST(every_stack_has_its_place)
 {
     static const char file[] = "rules:\n"
                                "  - default: {mpi-bind: own}\n"
@@ -69,9 +68,8 @@ START_TEST(every_stack_has_its_place)
     ck_assert_str_eq(text.text, "mode=own&mode=/f:2:%20rule%201:%20mpi-bind&"
                                 "mode=mvapich&mode=/f:5:%20rule%203:%20mpi-bind");
 }
-END_TEST
 
-START_TEST(a_site_without_terms_says_nothing)
+TEST(a_site_without_terms_says_nothing)
 {
     BERTH_SITE struct berth_site site = berth_site_default();
     BERTH_TERMS struct berth_terms terms = {0};
@@ -81,15 +79,4 @@ START_TEST(a_site_without_terms_says_nothing)
     ck_assert_int_eq(berth_terms_of(&site, &terms, &err), 0);
     berth_fields_put(&text, berth_terms_fields, &terms);
     ck_assert_uint_eq(text.used, 0);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("terms");
-
-    tcase_add_test(tests, terms_survive_their_way);
-    tcase_add_test(tests, every_stack_has_its_place);
-    tcase_add_test(tests, a_site_without_terms_says_nothing);
-    return unit_run("terms", tests);
 }

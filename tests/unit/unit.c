@@ -3,6 +3,7 @@
 
 #include "unit.h"
 
+#include <errno.h>
 #include <ftw.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -17,6 +18,20 @@
 /* Some compile, and a machine may be busy. */
 enum { TEST_SECONDS = 120 };
 
+TCase *unit_tests(void)
+{
+    static TCase *tests;
+
+    if (!tests)
+        tests = tcase_create(program_invocation_short_name);
+    return tests;
+}
+
+__attribute__((weak)) void unit_prepare(TCase *tests)
+{
+    (void)tests;
+}
+
 int unit_run(const char *name, TCase *tests)
 {
     Suite *suite = suite_create(name);
@@ -30,6 +45,15 @@ int unit_run(const char *name, TCase *tests)
     failed = srunner_ntests_failed(runner);
     srunner_free(runner);
     return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/* Weak: a program may have a main() of its own. */
+__attribute__((weak)) int main(void)
+{
+    TCase *tests = unit_tests();
+
+    unit_prepare(tests);
+    return unit_run(program_invocation_short_name, tests);
 }
 
 char *unit_lines(const struct berth_strvec *vec)

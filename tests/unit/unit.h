@@ -8,13 +8,35 @@
 
 #include "base/strvec.h"
 
-/* What every unit test program needs: a main() of one line, and ways to compare. */
+/* What every unit test program needs: main(), tests that it finds, and ways to compare.
+ */
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
-/* Run TESTS as the suite NAME and return what main() returns. Speaks as CK_VERBOSITY
- * and CK_TAP_LOG_FILE_NAME say. */
+/* The head of a test, which runs once; for each row of a table, with _i as its index;
+ * for each _i below TIMES. A test adds itself, so that none is forgotten. */
+#define TEST(name)            TEST_TIMES(name, 1)
+#define TEST_ROWS(name, rows) TEST_TIMES(name, COUNT(rows))
+#define TEST_TIMES(name, times)                                                        \
+    static void name##_body(int _i);                                                   \
+    START_TEST(name)                                                                   \
+    {                                                                                  \
+        name##_body(_i);                                                               \
+    }                                                                                  \
+    END_TEST                                                                           \
+    __attribute__((constructor)) static void name##_add(void)                          \
+    {                                                                                  \
+        tcase_add_loop_test(unit_tests(), name, 0, times);                             \
+    }                                                                                  \
+    static void name##_body(__attribute__((unused)) int _i)
+
+/* The tests of the program; run TESTS as the suite NAME and return what main() returns.
+ * Speaks as CK_VERBOSITY and CK_TAP_LOG_FILE_NAME say. */
+TCase *unit_tests(void);
 int unit_run(const char *name, TCase *tests);
+
+/* For a program to define: what the tests need before they run, such as fixtures. */
+void unit_prepare(TCase *tests);
 
 /* The strings of VEC, each followed by a newline. The caller frees the text. */
 char *unit_lines(const struct berth_strvec *vec);

@@ -25,7 +25,7 @@ static const struct {
     {"library:///x", "library+x=latest"},
 };
 
-START_TEST(each_image_has_a_name_in_the_cache)
+TEST_ROWS(each_image_has_a_name_in_the_cache, names)
 {
     BERTH_FREE char *name = NULL;
     struct berth_err err;
@@ -34,7 +34,6 @@ START_TEST(each_image_has_a_name_in_the_cache)
     ck_assert_int_eq(berth_uri_name(names[_i].uri, &name, &err), 0);
     ck_assert_str_eq(name, names[_i].name);
 }
-END_TEST
 
 #define SCHEME                                                                         \
     ": cannot be pulled; expected docker://, oras:// or library://, or a SIF file or " \
@@ -72,7 +71,7 @@ static const struct {
     {"docker://me@r/app@" DIGEST, LOGIN},
 };
 
-START_TEST(what_cannot_be_pulled_is_refused)
+TEST_ROWS(what_cannot_be_pulled_is_refused, wrong)
 {
     BERTH_FREE char *name = NULL;
     struct berth_err err;
@@ -82,9 +81,8 @@ START_TEST(what_cannot_be_pulled_is_refused)
     ck_assert_int_eq(berth_uri_name(wrong[_i].uri, &name, &err), -1);
     ck_assert_ptr_null(name);
 }
-END_TEST
 
-START_TEST(a_name_is_not_longer_than_that_of_a_file)
+TEST(a_name_is_not_longer_than_that_of_a_file)
 {
     BERTH_FREE char *name = NULL;
     char uri[300] = "docker://";
@@ -98,16 +96,14 @@ START_TEST(a_name_is_not_longer_than_that_of_a_file)
     ck_assert_ptr_nonnull(strstr(err.text, "': longer than a file name can be; pull it "
                                            "by hand, and give the file"));
 }
-END_TEST
 
 static const char *const paths[] = {"a.sif", "/a://b", "./docker://x", "docker:x",
                                     "://x",  "",       "none",         "a/b://c"};
 
-START_TEST(a_path_is_no_uri)
+TEST_ROWS(a_path_is_no_uri, paths)
 {
     ck_assert(!berth_uri_is(paths[_i]));
 }
-END_TEST
 
 static const char *const environment[] = {"HOME=/home/u", "USER=u",   "SCRATCH=/s/u",
                                           "EMPTY=",       "REL=r/el", NULL};
@@ -153,7 +149,7 @@ static const struct {
      "the cache of pulled images: HOME is not set; set it to your home directory"},
 };
 
-START_TEST(the_place_of_the_cache)
+TEST_ROWS(the_place_of_the_cache, caches)
 {
     BERTH_FREE char *path = NULL;
     struct berth_err err;
@@ -161,17 +157,4 @@ START_TEST(the_place_of_the_cache)
                                  caches[_i].home, &path, &err);
 
     ck_assert_str_eq(result < 0 ? err.text : path, caches[_i].path);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("uri");
-
-    tcase_add_loop_test(tests, each_image_has_a_name_in_the_cache, 0, COUNT(names));
-    tcase_add_loop_test(tests, what_cannot_be_pulled_is_refused, 0, COUNT(wrong));
-    tcase_add_test(tests, a_name_is_not_longer_than_that_of_a_file);
-    tcase_add_loop_test(tests, a_path_is_no_uri, 0, COUNT(paths));
-    tcase_add_loop_test(tests, the_place_of_the_cache, 0, COUNT(caches));
-    return unit_run("uri", tests);
 }

@@ -433,14 +433,13 @@ static void forget(void)
     berth_mpi_objects_fini(&host);
 }
 
-START_TEST(pairs_are_judged)
+TEST_ROWS(pairs_are_judged, cases)
 {
     judge(cases[_i].image, cases[_i].host);
     ck_assert_str_eq(verdict.because.text, cases[_i].because);
     ck_assert_int_eq(verdict.answer, cases[_i].answer);
     forget();
 }
-END_TEST
 
 /* A library that both sides have. */
 static const struct {
@@ -473,7 +472,7 @@ static const struct {
      "loaded /h/libm.so.6 library so=libm.so.6 vdef=GLIBC_2.2.5", "no collision"},
 };
 
-START_TEST(one_copy_of_a_library_is_chosen)
+TEST_ROWS(one_copy_of_a_library_is_chosen, collisions)
 {
     const char *const images[] = {C_MPICH, IN_MPICH, GLIBC_36, collisions[_i].image,
                                   NULL};
@@ -490,10 +489,9 @@ START_TEST(one_copy_of_a_library_is_chosen)
     ck_assert_str_eq(chosen, collisions[_i].chosen);
     forget();
 }
-END_TEST
 
 /* The host's copy would need a newer glibc; the image's is used. */
-START_TEST(a_copy_that_is_left_out_needs_no_glibc)
+TEST(a_copy_that_is_left_out_needs_no_glibc)
 {
     const char *const images[] = {
         C_MPICH, IN_MPICH, GLIBC_36,
@@ -509,7 +507,6 @@ START_TEST(a_copy_that_is_left_out_needs_no_glibc)
     ck_assert(!berth_mpi_left_out(&verdict.choices, &host.items[0]));
     forget();
 }
-END_TEST
 
 /* libgfortran is only loaded with Fortran's library; a plugin always is. */
 static const struct {
@@ -529,7 +526,7 @@ static const struct {
      BERTH_VERDICT_YES_WITH_HOST_GLIBC},
 };
 
-START_TEST(what_the_program_does_not_load_needs_no_glibc)
+TEST_ROWS(what_the_program_does_not_load_needs_no_glibc, users)
 {
     const char *const images[] = {IN_MPICH, GLIBC_36, users[_i].image[0],
                                   users[_i].image[1], NULL};
@@ -539,17 +536,4 @@ START_TEST(what_the_program_does_not_load_needs_no_glibc)
     judge(images, hosts);
     ck_assert_int_eq(verdict.answer, users[_i].answer);
     forget();
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("verdict");
-
-    tcase_add_loop_test(tests, pairs_are_judged, 0, COUNT(cases));
-    tcase_add_loop_test(tests, one_copy_of_a_library_is_chosen, 0, COUNT(collisions));
-    tcase_add_test(tests, a_copy_that_is_left_out_needs_no_glibc);
-    tcase_add_loop_test(tests, what_the_program_does_not_load_needs_no_glibc, 0,
-                        COUNT(users));
-    return unit_run("verdict", tests);
 }

@@ -46,7 +46,7 @@ static const char *const values[] = {
     "\t\r\v\f\033\177",
 };
 
-START_TEST(a_value_survives_in_every_field)
+TEST_ROWS(a_value_survives_in_every_field, values)
 {
     BERTH_REQUEST struct berth_request request = {0};
     BERTH_FREE char *image = NULL;
@@ -65,9 +65,8 @@ START_TEST(a_value_survives_in_every_field)
     request.entrypoint = BERTH_YES;
     assert_round_trip(&request);
 }
-END_TEST
 
-START_TEST(every_byte_survives)
+TEST(every_byte_survives)
 {
     for (int c = 1; c < 256; c++) {
         BERTH_REQUEST struct berth_request request = {0};
@@ -88,9 +87,8 @@ START_TEST(every_byte_survives)
         assert_round_trip(&request);
     }
 }
-END_TEST
 
-START_TEST(every_comma_and_backslash_of_a_variable_survives)
+TEST(every_comma_and_backslash_of_a_variable_survives)
 {
     static const char letters[] = "\\,a";
     char variable[] = "A=....";
@@ -104,9 +102,8 @@ START_TEST(every_comma_and_backslash_of_a_variable_survives)
         assert_round_trip(&request);
     }
 }
-END_TEST
 
-START_TEST(nothing_asked_is_the_empty_text)
+TEST(nothing_asked_is_the_empty_text)
 {
     BERTH_REQUEST struct berth_request request = {0};
     struct berth_err err;
@@ -115,7 +112,6 @@ START_TEST(nothing_asked_is_the_empty_text)
     ck_assert(!berth_request_has_options(&request));
     assert_round_trip(&request);
 }
-END_TEST
 
 static const struct {
     const char *text;
@@ -162,7 +158,7 @@ static const struct {
      "--no-container-mount-home"},
 };
 
-START_TEST(a_malformed_request_is_refused)
+TEST_ROWS(a_malformed_request_is_refused, malformed)
 {
     struct berth_request request = {0};
     struct berth_err err;
@@ -171,7 +167,6 @@ START_TEST(a_malformed_request_is_refused)
     ck_assert_str_eq(err.text, malformed[_i].error);
     ck_assert(!berth_request_has_options(&request));
 }
-END_TEST
 
 static const struct {
     const char *text;
@@ -193,7 +188,7 @@ static const struct {
     {"1;*:env=A%3D1%3B%26%25%0A;.", NULL},
 };
 
-START_TEST(a_table_is_read_and_written)
+TEST_ROWS(a_table_is_read_and_written, tables)
 {
     BERTH_TABLE struct berth_table table = {0};
     BERTH_FREE char *text = NULL;
@@ -204,7 +199,6 @@ START_TEST(a_table_is_read_and_written)
     ck_assert_int_eq(berth_wire_put_table(&table, &text, &err), 0);
     ck_assert_str_eq(text, tables[_i].again ? tables[_i].again : tables[_i].text);
 }
-END_TEST
 
 static const struct {
     const char *text;
@@ -244,7 +238,7 @@ static const struct {
     {"1;0:image=/a;1:ima;.", "'ima' has no value"},
 };
 
-START_TEST(a_malformed_table_is_refused)
+TEST_ROWS(a_malformed_table_is_refused, bad_tables)
 {
     struct berth_table table = {0};
     struct berth_err err;
@@ -253,9 +247,8 @@ START_TEST(a_malformed_table_is_refused)
     ck_assert_str_eq(err.text, bad_tables[_i].error);
     ck_assert_uint_eq(table.count, 0);
 }
-END_TEST
 
-START_TEST(a_table_that_is_cut_short_is_refused)
+TEST(a_table_that_is_cut_short_is_refused)
 {
     static const char whole[] =
         "1;0:image=/a%20b&mounts=/a:/b:ro&env=A%3D%0A;12:workdir=/w;?:args=-x;.";
@@ -269,9 +262,8 @@ START_TEST(a_table_that_is_cut_short_is_refused)
         ck_assert_str_eq(err.text, "the end is missing");
     }
 }
-END_TEST
 
-START_TEST(noise_is_refused_or_read_but_never_crashes)
+TEST(noise_is_refused_or_read_but_never_crashes)
 {
     static const char alphabet[] = "1;:*?0&=%A/imagenvoutsw-,";
     unsigned int seed = 1;
@@ -289,11 +281,10 @@ START_TEST(noise_is_refused_or_read_but_never_crashes)
         berth_wire_get_table(text, &table, &err);
     }
 }
-END_TEST
 
 static const size_t lengths[] = {BERTH_WIRE_MAX + 1, BERTH_WIRE_MAX * 2, 10 << 20};
 
-START_TEST(a_text_over_the_limit_is_refused)
+TEST_ROWS(a_text_over_the_limit_is_refused, lengths)
 {
     BERTH_FREE char *text = malloc(lengths[_i] + 1);
     struct berth_table table = {0};
@@ -305,7 +296,6 @@ START_TEST(a_text_over_the_limit_is_refused)
     ck_assert_int_eq(berth_wire_get_table(text, &table, &err), -1);
     ck_assert_str_eq(err.text, "longer than 65536 bytes");
 }
-END_TEST
 
 /* A table whose text is "1;*:image=/aaa...;.", of LENGTH bytes. */
 static int put_of_length(size_t length, char **ret_text, struct berth_err *err)
@@ -322,7 +312,7 @@ static int put_of_length(size_t length, char **ret_text, struct berth_err *err)
     return berth_wire_put_table(&table, ret_text, err);
 }
 
-START_TEST(the_longest_table_goes_there_and_back)
+TEST(the_longest_table_goes_there_and_back)
 {
     BERTH_TABLE struct berth_table table = {0};
     BERTH_FREE char *text = NULL;
@@ -332,9 +322,8 @@ START_TEST(the_longest_table_goes_there_and_back)
     ck_assert_uint_eq(strlen(text), BERTH_WIRE_MAX);
     ck_assert_int_eq(berth_wire_get_table(text, &table, &err), 0);
 }
-END_TEST
 
-START_TEST(a_longer_table_is_not_written)
+TEST(a_longer_table_is_not_written)
 {
     BERTH_FREE char *text = NULL;
     struct berth_err err;
@@ -345,7 +334,6 @@ START_TEST(a_longer_table_is_not_written)
                      "sent to the nodes");
     ck_assert_ptr_null(text);
 }
-END_TEST
 
 static const char *const environments[] = {
     "1;*:env=A%3D1;.",
@@ -353,7 +341,7 @@ static const char *const environments[] = {
     "1;0:;1:env=UCX_TLS%3D;.",
 };
 
-START_TEST(an_environment_is_read_and_written)
+TEST_ROWS(an_environment_is_read_and_written, environments)
 {
     BERTH_TABLE struct berth_table table = {0};
     BERTH_FREE char *text = NULL;
@@ -369,7 +357,6 @@ START_TEST(an_environment_is_read_and_written)
     for (size_t i = 0; i < table.count; i++)
         ck_assert(berth_request_equal(&table.rows[i].request, &again.rows[i].request));
 }
-END_TEST
 
 static const struct {
     const char *text;
@@ -386,7 +373,7 @@ static const struct {
                           "with letters, digits and _ in NAME"},
 };
 
-START_TEST(a_malformed_environment_is_refused)
+TEST_ROWS(a_malformed_environment_is_refused, bad_environments)
 {
     struct berth_table table = {0};
     struct berth_err err;
@@ -396,9 +383,8 @@ START_TEST(a_malformed_environment_is_refused)
     ck_assert_str_eq(err.text, bad_environments[_i].error);
     ck_assert_uint_eq(table.count, 0);
 }
-END_TEST
 
-START_TEST(an_environment_that_is_cut_short_is_refused)
+TEST(an_environment_that_is_cut_short_is_refused)
 {
     for (size_t length = 1; length < strlen(environments[1]); length++) {
         BERTH_FREE char *cut = strndup(environments[1], length);
@@ -409,7 +395,6 @@ START_TEST(an_environment_that_is_cut_short_is_refused)
         ck_assert_str_eq(err.text, "the end is missing");
     }
 }
-END_TEST
 
 /* An environment with a variable whose value has COUNT bytes, and a small one. */
 static int put_environment_of(size_t count, char **ret_text, struct berth_err *err)
@@ -425,7 +410,7 @@ static int put_environment_of(size_t count, char **ret_text, struct berth_err *e
     return berth_wire_put_environment(&table, ret_text, err);
 }
 
-START_TEST(the_longest_environment_goes_there_and_back)
+TEST(the_longest_environment_goes_there_and_back)
 {
     BERTH_TABLE struct berth_table table = {0};
     BERTH_FREE char *text = NULL;
@@ -437,9 +422,8 @@ START_TEST(the_longest_environment_goes_there_and_back)
     ck_assert_int_eq(berth_wire_get_environment(text, &table, &err), 0);
     ck_assert_uint_eq(table.rows[0].request.env.count, 2);
 }
-END_TEST
 
-START_TEST(a_longer_environment_names_its_largest_variable)
+TEST(a_longer_environment_names_its_largest_variable)
 {
     BERTH_FREE char *text = NULL;
     struct berth_err err;
@@ -453,9 +437,8 @@ START_TEST(a_longer_environment_names_its_largest_variable)
         "--export=ALL");
     ck_assert_ptr_null(text);
 }
-END_TEST
 
-START_TEST(a_huge_environment_is_refused)
+TEST(a_huge_environment_is_refused)
 {
     BERTH_FREE char *text = calloc(1, (10 << 20) + 1);
     struct berth_table table = {0};
@@ -464,33 +447,4 @@ START_TEST(a_huge_environment_is_refused)
     memset(text, 'a', 10 << 20);
     ck_assert_int_eq(berth_wire_get_environment(text, &table, &err), -1);
     ck_assert_str_eq(err.text, "longer than 65536 bytes");
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("wire");
-
-    tcase_add_loop_test(tests, an_environment_is_read_and_written, 0,
-                        COUNT(environments));
-    tcase_add_loop_test(tests, a_malformed_environment_is_refused, 0,
-                        COUNT(bad_environments));
-    tcase_add_test(tests, an_environment_that_is_cut_short_is_refused);
-    tcase_add_test(tests, the_longest_environment_goes_there_and_back);
-    tcase_add_test(tests, a_longer_environment_names_its_largest_variable);
-    tcase_add_test(tests, a_huge_environment_is_refused);
-
-    tcase_add_loop_test(tests, a_value_survives_in_every_field, 0, COUNT(values));
-    tcase_add_test(tests, every_byte_survives);
-    tcase_add_test(tests, every_comma_and_backslash_of_a_variable_survives);
-    tcase_add_test(tests, nothing_asked_is_the_empty_text);
-    tcase_add_loop_test(tests, a_malformed_request_is_refused, 0, COUNT(malformed));
-    tcase_add_loop_test(tests, a_table_is_read_and_written, 0, COUNT(tables));
-    tcase_add_loop_test(tests, a_malformed_table_is_refused, 0, COUNT(bad_tables));
-    tcase_add_test(tests, a_table_that_is_cut_short_is_refused);
-    tcase_add_test(tests, noise_is_refused_or_read_but_never_crashes);
-    tcase_add_loop_test(tests, a_text_over_the_limit_is_refused, 0, COUNT(lengths));
-    tcase_add_test(tests, the_longest_table_goes_there_and_back);
-    tcase_add_test(tests, a_longer_table_is_not_written);
-    return unit_run("wire", tests);
 }
