@@ -42,24 +42,17 @@ need_server() {
     need_number "$1" "$stepd"
 }
 
+has_no_server() { ! oldest; } >/dev/null
 # no_server TITLE: it ends.
 no_server() {
-    local seen
-    for _ in {1..150}; do
-        seen=$(oldest) || break
-        sleep 0.2
-    done
-    equal "$1" "" "$seen"
+    wait_for 60 has_no_server
+    equal "$1" "" "$(oldest)"
 }
 
 # over: end the job, and wait until it has ended.
 over() {
     on login alice scancel "$job"
-    for _ in {1..300}; do
-        [[ -n $(on login alice squeue -h -o %i) ]] || return 0
-        sleep 0.2
-    done
-    result FAIL "the job ends" "$(on login alice squeue)"
+    wait_for 60 has_no_job || result FAIL "the job ends" "$(on login alice squeue)"
 }
 
 job
@@ -130,10 +123,7 @@ sleep 60;
 PERL
 on n1 bob perl /tmp/squat.pl "$job" >"$work/squat" 2>&1 </dev/null &
 squatter=$!
-for _ in {1..100}; do
-    [[ ! -s $work/squat ]] || break
-    sleep 0.1
-done
+wait_for 30 test -s "$work/squat"
 equal "somebody has the address: a step runs" "bound a" \
     "$(cat "$work/squat") $(step "$I" --container-lifetime=job cat /etc/berth-image)"
 equal "... without that process" "" "$(oldest)"

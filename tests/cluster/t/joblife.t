@@ -23,13 +23,8 @@ job() {
 
 # over: end the job, and wait until it has ended.
 over() {
-    local i
     [[ -z $job ]] || on login alice scancel "$job"
-    for ((i = 0; i < 300; i++)); do
-        [[ -n $(on login alice squeue -h -u alice -o %i) ]] || return 0
-        sleep 0.1
-    done
-    result FAIL "the job ends" "$(on login alice squeue)"
+    wait_for 60 has_no_job || result FAIL "the job ends" "$(on login alice squeue)"
 }
 
 # life LIFETIME OPTION... COMMAND...: a step of that job, with the variables $with.
@@ -59,14 +54,9 @@ another() {
 # process PATTERN: its number, on n1; of several the first.
 process() { on n1 root pgrep -u alice -o -f "$1"; }
 
-# gone PID: wait until it is.
-gone() {
-    local i
-    for ((i = 0; i < 100; i++)); do
-        on n1 root test -e "/proc/$1" || return 0
-        sleep 0.05
-    done
-}
+# For wait_for.
+gone() { ! on n1 root test -e "/proc/$1"; }
+has_begun() { on n1 alice test -e /home/alice/joblife.on; }
 
 echo "# later steps"
 job n1,n2 2
@@ -95,10 +85,12 @@ matches "... with the memory and the time of its server" "[0-9.]+M +[0-9.]+s$" "
 equal "... also to root, on its node" "$job job" "$(on n1 root berth ps -u alice | awk 'NR > 1 { print $1, $2 }')"
 matches "... but nobody enters it" "no step of it has a container now" "$(alice berth enter "$job" true 2>&1)"
 life job -N1 -n1 "$A" sh -c 'sleep 100' >/dev/null 2>&1 &
-for ((i = 0; i < 100; i++)); do
+# For wait_for: berth ps lists the step, too.
+lists_both() {
     seen=$(alice berth ps | awk 'NR > 1 { print $2 == "job", $6, $7 ~ /M/ }' | paste -sd' ')
-    [[ $seen == "1 0 1" ]] || break
-done
+    [[ $seen == "1 0 1 0 1 0" ]]
+}
+wait_for 30 lists_both
 equal "a step is a copy without a server of its own" "1 0 1 0 1 0" "$seen"
 equal "... that is entered" a "$(alice berth enter "$job" cat /etc/berth-image 2>&1)"
 over
@@ -246,25 +238,17 @@ site </dev/null
 matches "... and does again" "the job's container for 1 task" "$(life job -v -N1 -n1 "$A" true)"
 
 echo "# who is killed"
+runs() { again=$(life job -N1 -n1 "$A" cat /etc/berth-image) && [[ $again == a ]]; }
+shares() { first=$(space) && again=$(space) && [[ $first == "$again" ]]; }
 for it in '[/]proc/self/fd/3 --hold' 'Apptainer runtime parent|[s]tarter' '[s]quashfuse' '[b]erth-start --job'; do
     job n1 1
     first=$(space)
     victim=$(process "$it")
     on n1 root kill -KILL "$victim" || result FAIL "there is a process $it" "$first"
-    gone "$victim"
-    again=
-    for _ in {1..50}; do
-        again=$(life job -N1 -n1 "$A" cat /etc/berth-image)
-        [[ $again != a ]] || break
-        sleep 0.1
-    done
+    wait_for 10 gone "$victim"
+    wait_for 30 runs
     equal "SIGKILL of ${it//[\[\]]/}: the next step runs" a "$again"
-    for _ in {1..50}; do
-        first=$(space)
-        again=$(space)
-        [[ $first != "$again" ]] || break
-        sleep 0.1
-    done
+    wait_for 30 shares
     same "... and the ones behind it" "$first" "$again"
 done
 
@@ -275,10 +259,8 @@ life job -N1 -n1 "$A" true >/dev/null
 holder=$(process '[/]proc/self/fd/3 --hold')
 keeper=$(on n1 root pgrep -P "$(process '[b]erth-start --job')" | head -1)
 life step -N1 -n1 --container-image=/images/b.sif sleep 100 >/dev/null 2>&1 &
-for _ in {1..100}; do
-    ! task=$(on n1 root pgrep -u alice -x sleep) || break
-    sleep 0.1
-done
+wait_for 30 has_processes n1 sleep 1
+task=$(process '^sleep')
 on n1 root bash -c 'kill -STOP "$2" && kill -KILL "$(ps -o ppid= -p "$(ps -o ppid= -p "$1")" | xargs)" "$1"
     sleep 0.5
     for _ in {1..100}; do
@@ -297,20 +279,14 @@ echo "# what happens to a job"
 job n1 1
 first=$(space)
 life job -N1 -n1 "$A" sleep 100 >/dev/null 2>&1 &
-step=
-for ((i = 0; i < 100; i++)); do
-    step=$(on login alice squeue -h -s -j "$job" -o '%i %j' | sed -n 's/ sleep$//p')
-    [[ -z $step ]] || break
-done
+has_step() { step=$(on login alice squeue -h -s -j "$job" -o '%i %j' | sed -n 's/ sleep$//p') && [[ $step ]]; }
+wait_for 30 has_step
 on login alice scancel "$step"
 wait
 same "scancel of a step" "$first" "$(space)"
 waiting=$(mktemp)
 life job -N1 -n1 "$A" sh -c 'touch ~/joblife.on; sleep 1; cat /etc/berth-image' >"$waiting" 2>&1 &
-for _ in {1..100}; do
-    ! on n1 alice test -e /home/alice/joblife.on || break
-    sleep 0.1
-done
+wait_for 30 has_begun
 on login root scontrol suspend "$job"
 on login root scontrol resume "$job"
 wait
@@ -324,19 +300,12 @@ on n1 alice rm -f /home/alice/joblife.on
 echo "# the end of a job"
 job n1 2
 life job -n2 "$A" sh -c 'touch ~/joblife.on; exec sleep 100' >/dev/null 2>&1 &
-for _ in {1..100}; do
-    ! on n1 alice test -e /home/alice/joblife.on || break
-    sleep 0.1
-done
+wait_for 30 has_begun
 on n1 alice rm -f /home/alice/joblife.on
 job n1 1
 wait
 equal "another job of the user's, at once" a "$(life job -N1 -n1 "$A" cat /etc/berth-image)"
 over
-for _ in {1..100}; do
-    left=$(on n1 root ps -eo user=,args= | grep '^alice ')
-    [[ $left ]] || break
-    sleep 0.1
-done
+wait_for 30 is_clean
 equal "nothing is left of it" "" "$left"
 finish

@@ -150,6 +150,37 @@ matches() {
     fi
 }
 
+# try TITLE EXPECTED -- COMMAND...: alice runs COMMAND on the login host, or it is a function;
+# its two outputs are EXPECTED, with a last line `status N` if N is not 0. `~PATTERN`: an
+# extended regular expression somewhere in them; the status is 0 if it does not name one.
+try() {
+    local title=$1 expected=$2 seen status=0 run=()
+    shift 3
+    declare -F "$1" >/dev/null || run=(alice)
+    seen=$("${run[@]}" "$@" 2>&1 </dev/null) || status=$?
+    seen=$(grep -avE "$waited|^srun: error: n[0-9]+: tasks? [0-9,-]+: (Exited|Killed|Terminated)" <<<"$seen")
+    ((status == 0)) || seen+=${seen:+$'\n'}"status $status"
+    case $expected in
+    \~*status*) matches "$title" "${expected#\~}" "$seen" ;;
+    \~*) if ((status)); then equal "$title" "$expected" "$seen"; else matches "$title" "${expected#\~}" "$seen"; fi ;;
+    *) equal "$title" "$expected" "$seen" ;;
+    esac
+}
+
+# wait_for SECONDS COMMAND...: until COMMAND succeeds, ten times a second; fails after SECONDS.
+wait_for() {
+    local end=$((SECONDS + $1))
+    shift
+    until "$@"; do
+        ((SECONDS <= end)) || return 1
+        sleep 0.1
+    done
+}
+
+# For wait_for: alice has COUNT processes NAME on NODE, alice has no job.
+has_processes() { (($(on "$1" root pgrep -u alice -x -c "$2") == $3)); }
+has_no_job() { [[ -z $(on login alice squeue -h -u alice -o %i) ]]; }
+
 # site [HOST...]: standard input becomes berth.yaml there; default: on all hosts. A section
 # runtime is written with each key on a line of its own. No text takes the file away, and
 # `finish` does so. What share() has said stays so.
@@ -201,18 +232,19 @@ no_node_drained() {
 }
 
 # What is left on the nodes when all jobs are over: nothing of the users.
-nothing_left() {
-    local host left=''
-    for _ in {1..60}; do
-        left=''
-        for host in n1 n2 n3 n4; do
-            # shellcheck disable=SC2016
-            left+=$(on "$host" root bash -c 'pgrep -u alice,bob -a; awk "\$3 ~ /^fuse/ || \$2 ~ /apptainer|singularity/" /proc/mounts' | sed "s/^/$host: /") ||
-                left+="$host cannot be looked at"
-        done
-        [[ -n $left ]] || break
-        sleep 0.5
+is_clean() {
+    local host
+    left=''
+    for host in n1 n2 n3 n4; do
+        # shellcheck disable=SC2016
+        left+=$(on "$host" root bash -c 'pgrep -u alice,bob -a; awk "\$3 ~ /^fuse/ || \$2 ~ /apptainer|singularity/" /proc/mounts' | sed "s/^/$host: /") ||
+            left+="$host cannot be looked at"
     done
+    [[ -z $left ]]
+}
+nothing_left() {
+    local left
+    wait_for 30 is_clean
     equal "no process and no mount is left on the nodes" "" "$left"
 }
 

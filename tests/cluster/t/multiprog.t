@@ -102,10 +102,7 @@ tell "a value behind a blank" "A=a A=a B=b B=b" "" \
 # Each image once on each node, though three lines have the first.
 lines "0-1 $A sleep 4" "2 $A --container-env=LINE=1 sleep 4" "3-5 $B sleep 4" "6 $A sleep 4" "7 sleep 4"
 alice srun -w n1 -n8 -O --multi-prog lines >started.log 2>&1 </dev/null &
-for _ in {1..100}; do
-    (($(on n1 root pgrep -u alice -x -c sleep) == 8)) && break
-    sleep 0.1
-done
+wait_for 30 has_processes n1 sleep 8
 equal "each image is started once on a node" "8 2" \
     "$(on n1 root pgrep -u alice -x -c sleep) $(on n1 root pgrep -u alice -c -f -- 'runtime parent|--hold .*--ready' |
         awk '{ print $1 / 2 }')"
