@@ -139,30 +139,26 @@ static const char *value_of(const struct berth_launch *launch, const char *name)
     return value ? value : "";
 }
 
-/* Open the standard error of process PID, if it is the file TASK_STDERR; else -1. */
-static int open_same(const struct stat *task_stderr, pid_t pid)
+/* Open the standard error of a child of PARENT again, if it still is the file
+ * TASK_STDERR; that of a task is looked for below a setuid runtime, which hides its
+ * own. This process does not keep it open: a task alone decides when its output ends.
+ */
+static int open_stderr(const struct stat *task_stderr, pid_t parent, int depth)
 {
-    char name[64];
-    struct stat it;
+    BERTH_FREE pid_t *children = NULL;
+    size_t count = berth_process_children(parent, &children);
+    int fd = -1;
 
-    snprintf(name, sizeof(name), "/proc/%d/fd/2", pid);
-    return stat(name, &it) == 0 && it.st_dev == task_stderr->st_dev &&
-                   it.st_ino == task_stderr->st_ino
-               ? open(name, O_WRONLY | O_APPEND | O_NOCTTY)
-               : -1;
-}
+    for (size_t i = 0; i < count && fd < 0; i++) {
+        char name[64];
+        struct stat it;
 
-/* Open the standard error of a task again, which may be that of process PID; a setuid
- * runtime hides that of a task. This process does not keep it open: a task alone
- * decides when its output ends. */
-static int open_stderr(const struct stat *task_stderr, pid_t parent, pid_t pid)
-{
-    BERTH_FREE pid_t *tasks = NULL;
-    size_t count = berth_process_children(parent, &tasks);
-    int fd = open_same(task_stderr, pid);
-
-    for (size_t i = 0; i < count && fd < 0; i++)
-        fd = open_same(task_stderr, tasks[i]);
+        snprintf(name, sizeof(name), "/proc/%d/fd/2", children[i]);
+        if (stat(name, &it) < 0)
+            fd = depth > 0 ? open_stderr(task_stderr, children[i], depth - 1) : -1;
+        else if (it.st_dev == task_stderr->st_dev && it.st_ino == task_stderr->st_ino)
+            fd = open(name, O_WRONLY | O_APPEND | O_NOCTTY);
+    }
     return fd;
 }
 
@@ -186,7 +182,7 @@ static void judge(const struct berth_singletons *it, const struct stat *task_std
                                 is_het_step ? "het" : "",
                                 NULL};
 
-    if (open_stderr(task_stderr, it->parent, pid) != STDERR_FILENO)
+    if (open_stderr(task_stderr, it->parent, 1) != STDERR_FILENO)
         return;
     snprintf(numbers[0], sizeof(numbers[0]), "%d", pid);
     snprintf(numbers[1], sizeof(numbers[1]), "%d", it->holder);
