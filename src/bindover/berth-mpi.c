@@ -18,6 +18,7 @@
 #include "base/environ.h"
 #include "base/run.h"
 #include "base/text.h"
+#include "plan/fallback.h"
 #include "plan/order.h"
 #include "plan/binding.h"
 #include "bindover/fabrics.h"
@@ -189,28 +190,43 @@ static int start_inside(const struct work *work, struct berth_inside *inside,
     return result;
 }
 
+/* Add what a site has for KIND that this node lacks and others may have. */
+static int add_absent(const struct work *work, const struct berth_inside *inside,
+                      enum berth_profile_kind kind, const struct berth_strvec *order,
+                      struct berth_stacks *stacks, struct berth_err *err)
+{
+    return berth_fallback_has_others(&work->order.request, inside->reach.nodes)
+               ? berth_offered_add_absent(inside->profiles, kind, order, stacks, err)
+               : 0;
+}
+
 static int find_stacks(const struct work *work, const struct berth_inside *inside,
                        struct berth_stacks *stacks, struct berth_err *err)
 {
-    if (berth_request_mpi_may_host(&work->order.request) &&
-        berth_stacks_find(inside->host_cache, inside->profiles, inside->task, stacks,
+    const struct berth_strvec *order = &work->order.terms.order;
+
+    if (!berth_request_mpi_may_host(&work->order.request))
+        return 0;
+    if (berth_stacks_find(inside->host_cache, inside->profiles, inside->task, stacks,
                           err) < 0)
         return -1;
-    berth_offered_sort(stacks, &work->order.terms.order);
-    return 0;
+    berth_offered_sort(stacks, order);
+    return add_absent(work, inside, BERTH_PROFILE_MPI, order, stacks, err);
 }
 
 /* Find the fabrics and libraries that the request asks for. */
 static int find_fabrics(const struct work *work, const struct berth_inside *inside,
                         struct berth_stacks *fabrics, struct berth_err *err)
 {
+    static const struct berth_strvec none = {0};
     const struct berth_request *request = &work->order.request;
     size_t kept = 0;
 
     if (!berth_request_has_libs(request))
         return 0;
     if (berth_fabrics_find(inside->host_cache, inside->profiles, inside->task, fabrics,
-                           err) < 0)
+                           err) < 0 ||
+        add_absent(work, inside, BERTH_PROFILE_FABRIC, &none, fabrics, err) < 0)
         return -1;
     for (size_t i = 0; i < fabrics->count; i++)
         if (!berth_fabric_may_use(fabrics->items[i].profile, request))

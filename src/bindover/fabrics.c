@@ -17,7 +17,6 @@
 #include "bindover/named.h"
 #include "bindover/parent.h"
 #include "bindover/users.h"
-#include "bindover/offered.h"
 #include "mpi/profile.h"
 #include "plan/fallback.h"
 #include "plan/gpu.h"
@@ -82,7 +81,7 @@ static bool is_wanted(const struct use *use, bool has_own)
 
 /* Only who names a plugin wants it in the place of one that the program has: an older
  * NCCL finds none with a path in its variable. */
-static int check_own_plugin(const struct use *use, struct berth_err *err)
+static int check_own_plugin(struct use *use, struct berth_err *err)
 {
     const struct berth_profile *profile = use->stack->profile;
     const char *const *it;
@@ -91,6 +90,7 @@ static int check_own_plugin(const struct use *use, struct berth_err *err)
         return 0;
     if (berth_scan_names(use->scan, profile->adds, environ, err) < 0)
         return -1;
+    use->reason = BERTH_REASON_IMAGE;
     for (it = profile->adds; *it; it++) {
         const struct berth_mpi_object *own =
             berth_mpi_objects_find(&use->scan->objects, *it);
@@ -104,6 +104,7 @@ static int check_own_plugin(const struct use *use, struct berth_err *err)
         if (name && getenv(name))
             return berth_err_set(err, "%s is set", name);
     }
+    use->reason = BERTH_REASON_NODE;
     return 0;
 }
 
@@ -325,7 +326,9 @@ static int use_one(struct use *use, size_t at, struct berth_err *err)
         return 0;
     if (check_own_plugin(use, err) < 0)
         return -1;
-    use->reason = BERTH_REASON_NODE;
+    if (!use->stack->version)
+        return berth_err_set(err, "profile '%s': this node has no such library in '%s'",
+                             profile->name, profile->prefix);
     use->replacement->stack = use->stack;
     if (berth_parent_get_stage(use->inside, at, use->replacement, err) < 0)
         return -1;
@@ -391,7 +394,7 @@ static int try_one(const struct berth_inside *inside, size_t i,
                       .stack = &inside->fabrics->items[i],
                       .replacement = &program->items[program->count],
                       .wants = program->wants,
-                      .reason = BERTH_REASON_IMAGE,
+                      .reason = BERTH_REASON_NODE,
                       .has_host = program->has_host};
     int result = use_one(&use, inside->stacks->count + i, err);
 
@@ -408,30 +411,6 @@ static int try_one(const struct berth_inside *inside, size_t i,
     cut_advice(err->text);
     program->refused[i] = *err;
     return keep_own(inside, use.reason, err);
-}
-
-/* Refuses to go on without a fabric of the site that the program needs and that other
- * nodes may have. */
-static int check_missing(const struct berth_inside *inside,
-                         const struct berth_fabrics *program, struct berth_err *err)
-{
-    for (const struct berth_profile *it = inside->profiles; it->name; it++) {
-        const struct berth_stack stack = {.profile = it};
-        struct use use = {.inside = inside, .scan = program->scan, .stack = &stack};
-        bool has_own;
-        bool is_needed = it->kind == BERTH_PROFILE_FABRIC && use.scan->loader &&
-                         berth_fabric_may_use(it, inside->request) &&
-                         berth_offered_is_missing(it, inside->fabrics) &&
-                         find_users(&use, &has_own, err) == 0 &&
-                         is_wanted(&use, has_own);
-
-        berth_users_fini(&use.users);
-        berth_err_set(err, "profile '%s': this node has no such library in '%s'",
-                      it->name, it->prefix);
-        if (is_needed && keep_own(inside, BERTH_REASON_NODE, err) < 0)
-            return -1;
-    }
-    return 0;
 }
 
 /* Each of several programs was judged by the image's own files. What one of them cannot
@@ -518,8 +497,6 @@ int berth_fabrics_use(const struct berth_inside *inside,
     if (check_host(inside, kind, err) < 0)
         return -1;
     for (size_t k = 0; k < count; k++) {
-        if (kind == BERTH_PROFILE_FABRIC && check_missing(inside, programs[k], err) < 0)
-            return -1;
         for (size_t i = 0; i < inside->fabrics->count; i++)
             if (is_of(&inside->fabrics->items[i], kind) &&
                 !is_covered(programs[k], &inside->fabrics->items[i]) &&

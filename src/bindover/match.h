@@ -14,7 +14,6 @@ struct berth_offer {
     const char *profile;   /* the name of its profile, which users may give, too */
     const char *version;   /* for people: "MPICH 4.2.1" */
     unsigned int families; /* a bit 1 << enum berth_mpi_family for each that it has */
-    size_t stack;       /* its number among those of this node, unless it is absent */
     const char *absent; /* where this node should have it and does not; NULL: it has */
 };
 

@@ -26,15 +26,13 @@ void berth_offered_sort(struct berth_stacks *stacks, const struct berth_strvec *
         }
 }
 
-bool berth_offered_is_missing(const struct berth_profile *profile,
-                              const struct berth_stacks *stacks)
+static bool has_stack(const struct berth_stacks *stacks,
+                      const struct berth_profile *profile)
 {
-    if (!profile->label || !profile->prefix)
-        return false;
     for (size_t i = 0; i < stacks->count; i++)
         if (stacks->items[i].profile == profile)
-            return false;
-    return true;
+            return true;
+    return false;
 }
 
 static size_t rank_of(const struct berth_profile *profile,
@@ -47,26 +45,38 @@ static size_t rank_of(const struct berth_profile *profile,
     return i;
 }
 
-/* Does PROFILE, which has a prefix, come before OTHER? */
+/* Does PROFILE, which has a prefix, come before OTHER? An MPI in a prefix is found
+ * before all others, a fabric in the order of the profiles. */
 static bool is_before(const struct berth_profile *profile,
                       const struct berth_profile *other,
                       const struct berth_strvec *order)
 {
     size_t rank = rank_of(profile, order);
     size_t others = rank_of(other, order);
+    bool is_first = profile->kind == BERTH_PROFILE_MPI && !other->prefix;
 
-    return rank != others ? rank < others : !other->prefix || profile < other;
+    return rank != others ? rank < others : is_first || profile < other;
 }
 
-size_t berth_offered_place(const struct berth_profile *profile,
-                           const struct berth_stacks *stacks,
-                           const struct berth_strvec *order)
+int berth_offered_add_absent(const struct berth_profile *profiles,
+                             enum berth_profile_kind kind,
+                             const struct berth_strvec *order,
+                             struct berth_stacks *stacks, struct berth_err *err)
 {
-    size_t i = 0;
+    for (const struct berth_profile *it = profiles; it->name; it++) {
+        const struct berth_stack absent = {.profile = it};
 
-    while (i < stacks->count && !is_before(profile, stacks->items[i].profile, order))
-        i++;
-    return i;
+        if (it->kind != kind || !it->label || !it->prefix || has_stack(stacks, it))
+            continue;
+        if (!berth_stacks_push(stacks, &absent))
+            return berth_err_oom(err);
+        for (size_t i = stacks->count - 1;
+             i > 0 && is_before(it, stacks->items[i - 1].profile, order); i--) {
+            stacks->items[i] = stacks->items[i - 1];
+            stacks->items[i - 1] = absent;
+        }
+    }
+    return 0;
 }
 
 int berth_offered_read(const struct berth_terms *terms, char *const *env,

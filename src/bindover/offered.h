@@ -27,16 +27,13 @@ int berth_offered_read(const struct berth_terms *terms, char *const *env,
  */
 void berth_offered_sort(struct berth_stacks *stacks, const struct berth_strvec *order);
 
-/* Has a site written PROFILE for a `prefix` in which none of STACKS is? Other nodes may
- * have it. */
-bool berth_offered_is_missing(const struct berth_profile *profile,
-                              const struct berth_stacks *stacks);
-
-/* Returns the number of the first of STACKS, sorted by ORDER, before which a stack in
- * the prefix of PROFILE would be; their count: it would be the last. All profiles are
- * of one array. */
-size_t berth_offered_place(const struct berth_profile *profile,
-                           const struct berth_stacks *stacks,
-                           const struct berth_strvec *order);
+/* Adds to STACKS, which ORDER has sorted, each of PROFILES (ended like berth_profiles)
+ * of KIND that a site has written for a `prefix` in which none of them is, as an absent
+ * stack (stack.h) in the place that its stack would have: other nodes may have it.
+ * Returns 0, or -1 out of memory. */
+int berth_offered_add_absent(const struct berth_profile *profiles,
+                             enum berth_profile_kind kind,
+                             const struct berth_strvec *order,
+                             struct berth_stacks *stacks, struct berth_err *err);
 
 void berth_offered_fini(struct berth_offered *offered);

@@ -4,10 +4,8 @@
 #include "bindover/inside.h"
 #include "bindover/match.h"
 
-/* Chooses from the host's stacks of INSIDE for a program, as berth_match_find() does;
- * the `offer` of a match is the number of a stack. If other nodes or components may
- * decide otherwise, a profile of the site for a `prefix` in which this node has no MPI
- * is an offer, too: other nodes may have it, so that choosing it is a refusal. */
+/* Chooses from the stacks of INSIDE for a program, as berth_match_find() does; the
+ * `offer` of a match is the number of a stack. */
 int berth_offers_match(const struct berth_inside *inside,
                        const struct berth_mpi_program *program,
                        const struct berth_mpi_objects *image,

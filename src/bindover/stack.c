@@ -145,14 +145,18 @@ static bool goes_with(const struct found *it, const struct found *c)
                : true;
 }
 
-static bool is_known(const struct berth_stacks *stacks, const char *path)
+/* Has the library PATH been found, for the profile GIVEN if there is one? Two profiles
+ * with a prefix may be for one install. */
+static bool is_known(const struct berth_stacks *stacks,
+                     const struct berth_profile *given, const char *path)
 {
     BERTH_FREE char *real = berth_resolve(path);
 
     for (size_t i = 0; real && i < stacks->count; i++) {
         BERTH_FREE char *other = berth_resolve(stacks->items[i].libraries[0].path);
 
-        if (other && strcmp(other, real) == 0)
+        if ((!given || given == stacks->items[i].profile) && other &&
+            strcmp(other, real) == 0)
             return true;
     }
     return false;
@@ -247,7 +251,7 @@ static int add_stack(const struct search *s, const char *origin,
     struct berth_stack stack = {0};
     struct berth_closure closure;
 
-    if (s->to->count == STACKS_MAX || is_known(s->to, c->library.path))
+    if (s->to->count == STACKS_MAX || is_known(s->to, s->given, c->library.path))
         return 0;
     if (berth_loader_list(s->cache, s->loader, c->library.path, s->loader_env.items,
                           &closure, NULL) < 0)

@@ -19,7 +19,8 @@ struct berth_stack_library {
 /* The MPI libraries of one install on this host, or those of a fabric (family NONE). */
 struct berth_stack {
     const struct berth_profile *profile;
-    char *version; /* for people: "MPICH 4.2.1" */
+    char *version; /* for people: "MPICH 4.2.1"; NULL: it is absent, so that choosing it
+                      is a refusal, and has none of the members below */
     char *origin;  /* what led to it: "I_MPI_ROOT", "the loader" */
     char *search;  /* LD_LIBRARY_PATH under which it was found; NULL: none */
     struct berth_stack_library *libraries; /* the first is the C library of an MPI, what

@@ -17,38 +17,42 @@ extern char **environ;
 static const char *added[2];
 static bool has_gpus;
 
-/* The nodes of the step, and the label of a site's profile that this one lacks. */
+/* The nodes of the step, and the place of a site's profile that this one lacks. */
 static unsigned int nodes = 1;
-static const char *label = "site:1";
+static enum { NOWHERE, FIRST, LAST } absent;
 
 /* Use the fabric WORD, of which the host has COUNT, to replace SONAME. */
 static int use(const char *word, const char *soname, size_t count)
 {
     static const char *const variables[] = {"NET_PLUGIN=x", NULL};
     const char *const replaces[] = {soname, OTHER, NULL};
+    const struct berth_profile site = {.kind = BERTH_PROFILE_FABRIC,
+                                       .name = "site",
+                                       .stack = "site",
+                                       .prefix = "/srv/net",
+                                       .adds = *added ? added : NULL,
+                                       .replaces = replaces,
+                                       .environment = variables};
     const struct berth_profile profile = {.kind = BERTH_PROFILE_FABRIC,
                                           .name = "net",
                                           .stack = "net",
                                           .adds = *added ? added : NULL,
                                           .replaces = replaces,
                                           .environment = variables};
-    const struct berth_profile profiles[] = {{.kind = BERTH_PROFILE_FABRIC,
-                                              .name = "site",
-                                              .stack = "site",
-                                              .label = label,
-                                              .prefix = "/srv/net",
-                                              .replaces = replaces},
-                                             {0}};
     static char *task[] = {(char *)"SLURM_JOB_ID=1", NULL, NULL};
-    struct berth_stack stack = {.profile = &profile, .version = (char *)"net.so.1.2"};
+    const struct berth_stack none = {.profile = &site};
+    const struct berth_stack there = {.profile = &profile,
+                                      .version = (char *)"net.so.1.2"};
+    struct berth_stack all[] = {absent == FIRST ? none : there,
+                                absent == FIRST ? there : none};
     const struct berth_stacks stacks = {0};
-    const struct berth_stacks found = {.items = &stack, .count = count};
+    const struct berth_stacks found = {.items = all,
+                                       .count = count + (absent != NOWHERE)};
     const struct berth_request request = {.image = (char *)"/a", .libs = (char *)word};
     const struct berth_inside inside = {.request = &request,
                                         .task = task,
                                         .stacks = &stacks,
                                         .fabrics = &found,
-                                        .profiles = profiles,
                                         .reach = {.nodes = nodes},
                                         .channel = sides.ends[1]};
 
@@ -276,15 +280,46 @@ START_TEST(a_node_does_not_choose_another_network)
     sides_write_manifest(NET);
     nodes = 2;
     ck_assert_int_eq(use("auto", NET, 1), -1);
+    ck_assert_ptr_nonnull(strstr(sides.err.text, "it lacks 2 symbols of that, and has "
+                                                 "1 others; other nodes of this"));
+    absent = FIRST;
+    ck_assert_int_eq(use("auto", NET, 1), -1);
     ck_assert_ptr_nonnull(strstr(sides.err.text,
                                  "profile 'site': this node has no such library in "
                                  "'/srv/net'; other nodes of this step may use the "
                                  "host's network libraries, and all nodes must use"));
     ck_assert_int_eq(use("auto", "another.so.1", 1), 0); /* the image has none */
-    label = NULL;
-    ck_assert_int_eq(use("auto", NET, 1), -1);
-    ck_assert_ptr_nonnull(strstr(sides.err.text, "it lacks 2 symbols of that, and has "
-                                                 "1 others; other nodes of this"));
+}
+END_TEST
+
+/* One for each of two partitions: the other's comes later, and is not missed. */
+START_TEST(an_absent_one_that_comes_later_is_not_missed)
+{
+    sides_compile("image", NET, "ab");
+    sides_compile("stage/lib", NET, "abc");
+    sides_compile_program(NET, "a");
+    sides_write_manifest(NET);
+    if (!sides_may_mount())
+        return;
+    nodes = 2;
+    absent = LAST;
+    ck_assert_msg(use("auto", NET, 1) == 0, "%s", sides.err.text);
+    ck_assert_int_eq(sides.fabrics.count, 1);
+}
+END_TEST
+
+/* Its own plugin is the image's on all nodes. */
+START_TEST(an_absent_plugin_is_not_missed_by_an_image_with_its_own)
+{
+    sides_compile("image", NET, "a");
+    sides_compile_program(NET, "a");
+    added[0] = OTHER;
+    has_gpus = true;
+    nodes = 2;
+    absent = FIRST;
+    ck_assert_int_eq(use("auto", "libberth-none.so.1", 0), -1);
+    setenv("NET_PLUGIN", "ours", 1);
+    ck_assert_msg(use("auto", "libberth-none.so.1", 0) == 0, "%s", sides.err.text);
 }
 END_TEST
 
@@ -331,6 +366,8 @@ int main(void)
     tcase_add_test(tests, what_the_host_does_not_have_is_named);
     tcase_add_test(tests, the_image_s_own_stays_where_nobody_has_named_one);
     tcase_add_test(tests, a_node_does_not_choose_another_network);
+    tcase_add_test(tests, an_absent_one_that_comes_later_is_not_missed);
+    tcase_add_test(tests, an_absent_plugin_is_not_missed_by_an_image_with_its_own);
     tcase_add_test(tests, more_than_a_step_can_have_are_refused);
     tcase_add_test(tests, a_static_program_has_a_network_of_its_own);
     return unit_run("fabrics", tests);

@@ -258,12 +258,13 @@ START_TEST(the_site_prefers)
 END_TEST
 
 static const struct {
-    const char *missing;
     const char *order[2];
-    size_t place; /* among the stacks of two, three, then those of no prefix */
+    const char *all;
 } places[] = {
-    {"one", {NULL}, 0},    {"four", {NULL}, 2},  {"one", {"two"}, 1},
-    {"four", {"four"}, 0}, {"one", {"none"}, 1}, {"four", {"none", "two"}, 3},
+    {{NULL}, "(one) two three (four) none "},
+    {{"two"}, "two (one) three (four) none "},
+    {{"four"}, "(four) (one) two three none "},
+    {{"none", "two"}, "none two (one) three (four) "},
 };
 
 /* What a site names and this node lacks has a place as if it were there. */
@@ -274,25 +275,62 @@ START_TEST(a_missing_install_has_its_place)
         {.name = "two", .stack = "two", .label = "two:2", .prefix = "/2"},
         {.name = "three", .stack = "three", .label = "three:3", .prefix = "/3"},
         {.name = "four", .stack = "four", .label = "four:4", .prefix = "/4"},
+        {.name = "net", .kind = BERTH_PROFILE_FABRIC, .label = "net:5", .prefix = "/5"},
         {.name = "none", .stack = "none"},
+        {0},
     };
+    static const size_t present[] = {1, 2, 5};
     BERTH_STRVEC struct berth_strvec order = {0};
-    struct berth_stack items[] = {{.profile = &profiles[1]},
-                                  {.profile = &profiles[2]},
-                                  {.profile = &profiles[4]}};
-    struct berth_stacks found = {items, COUNT(items)};
-    const struct berth_profile *missing =
-        &profiles[strcmp(places[_i].missing, "one") == 0 ? 0 : 3];
+    struct berth_stacks found = {0};
+    struct berth_err err;
+    char all[64] = "";
 
+    for (size_t i = 0; i < COUNT(present); i++) {
+        const struct berth_stack stack = {.profile = &profiles[present[i]],
+                                          .version = strdup("1")};
+
+        ck_assert(berth_stacks_push(&found, &stack));
+    }
     for (int i = 0; i < 2 && places[_i].order[i]; i++) {
         berth_strvec_push(&order, places[_i].order[i]);
         berth_strvec_push(&order, "/b.yaml:3");
     }
     berth_offered_sort(&found, &order);
-    ck_assert(berth_offered_is_missing(missing, &found));
-    ck_assert(!berth_offered_is_missing(&profiles[1], &found));
-    ck_assert(!berth_offered_is_missing(&profiles[4], &found));
-    ck_assert_uint_eq(berth_offered_place(missing, &found, &order), places[_i].place);
+    ck_assert_int_eq(
+        berth_offered_add_absent(profiles, BERTH_PROFILE_MPI, &order, &found, &err), 0);
+    for (size_t i = 0; i < found.count; i++) {
+        bool is_absent = !found.items[i].version;
+
+        strcat(strcat(all, is_absent ? "(" : ""), found.items[i].profile->name);
+        strcat(all, is_absent ? ") " : " ");
+    }
+    ck_assert_str_eq(all, places[_i].all);
+    berth_stacks_fini(&found);
+}
+END_TEST
+
+/* A fabric's place is that of its profile: one for each of two partitions. */
+START_TEST(a_missing_fabric_comes_after_those_of_earlier_profiles)
+{
+    static const struct berth_profile profiles[] = {
+        {.name = "one", .kind = BERTH_PROFILE_FABRIC, .label = "1", .prefix = "/1"},
+        {.name = "two", .kind = BERTH_PROFILE_FABRIC, .label = "2"},
+        {.name = "three", .kind = BERTH_PROFILE_FABRIC, .label = "3", .prefix = "/3"},
+        {0},
+    };
+    static const struct berth_strvec none = {0};
+    struct berth_stacks found = {0};
+    const struct berth_stack two = {.profile = &profiles[1], .version = strdup("1")};
+    struct berth_err err;
+
+    ck_assert(berth_stacks_push(&found, &two));
+    ck_assert_int_eq(
+        berth_offered_add_absent(profiles, BERTH_PROFILE_FABRIC, &none, &found, &err),
+        0);
+    ck_assert_uint_eq(found.count, COUNT(profiles) - 1);
+    for (size_t i = 0; i < found.count; i++)
+        ck_assert_ptr_eq(found.items[i].profile, &profiles[i]);
+    berth_stacks_fini(&found);
 }
 END_TEST
 
@@ -309,6 +347,10 @@ START_TEST(a_profile_with_a_prefix_is_for_what_is_there)
          .stack = "odd",
          .family = BERTH_FAMILY_OPENMPI,
          .prefix = prefix},
+        {.name = "twin",
+         .stack = "own",
+         .family = BERTH_FAMILY_MPICH,
+         .prefix = prefix},
         {.name = "not", .stack = "not", .family = BERTH_FAMILY_MPICH, .prefix = other},
         {.name = "mpich", .stack = "mpich", .family = BERTH_FAMILY_MPICH},
         {0}};
@@ -321,6 +363,7 @@ START_TEST(a_profile_with_a_prefix_is_for_what_is_there)
     told = tell(&stacks);
     ck_assert_str_eq(told,
                      "own, MPICH 4.2.1, by profile 'own': /p/lib64/libmpi.so.12=1\n"
+                     "twin, MPICH 4.2.1, by profile 'twin': /p/lib64/libmpi.so.12=1\n"
                      "mpich, MPICH 4.2.1, by the loader: /d/libmpi.so.12=1\n");
     berth_stacks_fini(&stacks);
 }
@@ -376,6 +419,7 @@ int main(void)
     tcase_add_test(tests, a_stack_has_the_path_that_led_to_it);
     tcase_add_loop_test(tests, the_site_prefers, 0, COUNT(orders));
     tcase_add_loop_test(tests, a_missing_install_has_its_place, 0, COUNT(places));
+    tcase_add_test(tests, a_missing_fabric_comes_after_those_of_earlier_profiles);
     tcase_add_test(tests, a_profile_with_a_prefix_is_for_what_is_there);
     tcase_add_test(tests, libraries_are_there_by_any_of_their_names);
     return unit_run("stack", tests);

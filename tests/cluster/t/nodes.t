@@ -80,6 +80,12 @@ differ "an MPI of the site that is not mounted" \
     "profile 'site' comes first, and this node has no MPI in '/srv/mpich'" \
     "mv /srv/mpich /srv/away" "mv /srv/away /srv/mpich" next
 matches "it is used on both where it is there" "rank 0 of 2.*status 0" "$(run n1,n2 --mpi-bind=host $who)"
+# A second profile of the same install is not missing, and has a name.
+for node in n1 n2; do
+    on "$node" root sh -c 'sed "s/name: site/name: twin/" </etc/slurm/profiles.d/site.yaml >/etc/slurm/profiles.d/a-twin.yaml'
+done
+matches "two profiles of one install are both there" "rank 0 of 2.*status 0" "$(run n1,n2 --mpi-bind=host $who)"
+matches "and both by name" "rank 0 of 2.*status 0" "$(run n1,n2 --mpi-bind=twin $who)"
 for node in n1 n2; do on "$node" root rm -r /etc/slurm/profiles.d /srv/mpich; done
 
 # The host's network libraries under the image's own MPI.
@@ -108,6 +114,12 @@ done
 network "a network library of the site that is not mounted" "profile 'net': this node has no such library in '/srv/ucx'" \
     "mv /srv/ucx /srv/away" "mv /srv/away /srv/ucx"
 matches "it is used on both where it is there" "the host's libucp.so.0.0.0 .net. runs under the image's own MPI.*status 0" \
+    "$(run n1,n2 --container-libs=auto $who)"
+# Another partition has its own, which these nodes lack and which comes later.
+for node in n1 n2; do
+    on "$node" root sh -c 'sed "s/name: net/name: other/; s,/srv/ucx,/srv/other," </etc/slurm/profiles.d/net.yaml >/etc/slurm/profiles.d/other.yaml'
+done
+matches "one for another partition is not missed" "the host's libucp.so.0.0.0 .net. runs under the image's own MPI.*status 0" \
     "$(run n1,n2 --container-libs=auto $who)"
 for node in n1 n2; do on "$node" root rm -r /etc/slurm/profiles.d /srv/ucx; done
 
