@@ -346,7 +346,7 @@ static void witness(const struct work *work)
     it->environment = task;
     it->order = &work->order;
     it->tasks = work->order.mpi.tasks;
-    it->holder = work->order.mpi.holder;
+    it->holder = (struct berth_holder){work->order.mpi.holder, work->order.mpi.mounts};
     it->parent = work->order.mpi.parent;
     dup2(work->channel, STDIN_FILENO);
     dup2(work->order.mpi.task_stderr, STDERR_FILENO);

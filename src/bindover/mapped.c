@@ -135,28 +135,25 @@ static ssize_t find(struct berth_mapped_files *files, pid_t pid, const char *pat
     return (ssize_t)files->count++;
 }
 
-/* What one inspection has found: indices, because the list moves when it grows. */
+/* What one inspection has found: indices, because the list moves when it grows; -1:
+ * none. */
 struct inspection {
     struct berth_mapped_files *files;
-    ssize_t staged, other; /* -1: none */
+    ssize_t staged, other, both; /* BOTH: the other one, beside a staged one */
 };
 
-static void add(struct inspection *inspection, ssize_t at)
+static bool is_of(const struct berth_mapped_files *files, ssize_t at,
+                  enum berth_mapped kind)
 {
-    if (at < 0)
-        return;
-    if (inspection->staged < 0 &&
-        inspection->files->items[at].kind == BERTH_MAPPED_STAGED)
-        inspection->staged = at;
-    if (inspection->other < 0 &&
-        inspection->files->items[at].kind == BERTH_MAPPED_OTHER)
-        inspection->other = at;
+    return at >= 0 && files->items[at].kind == kind;
 }
 
 /* Inspects one process without its descendants (proc_pid_maps(5)). */
 static bool inspect_one(pid_t pid, void *data)
 {
     struct inspection *inspection = data;
+    struct berth_mapped_files *files = inspection->files;
+    ssize_t staged = -1, other = -1;
     char name[PATH_SIZE];
     BERTH_FCLOSE FILE *maps = NULL;
     BERTH_FREE char *line = NULL;
@@ -168,28 +165,40 @@ static bool inspect_one(pid_t pid, void *data)
     while (maps && (length = getline(&line, &room, maps)) > 0) {
         unsigned int major_number, minor_number;
         unsigned long long inode;
+        ssize_t at = -1;
         int path = 0;
 
         line[length - 1] = '\0';
         if (sscanf(line, "%*x-%*x %*s %*x %x:%x %llu %n", &major_number, &minor_number,
                    &inode, &path) == 3 &&
             line[path] == '/')
-            add(inspection, find(inspection->files, pid, line + path,
-                                 makedev(major_number, minor_number), (ino_t)inode));
+            at = find(files, pid, line + path, makedev(major_number, minor_number),
+                      (ino_t)inode);
+        if (staged < 0 && is_of(files, at, BERTH_MAPPED_STAGED))
+            staged = at;
+        if (other < 0 && is_of(files, at, BERTH_MAPPED_OTHER))
+            other = at;
     }
-    return inspection->staged < 0 || inspection->other < 0;
+    if (inspection->staged < 0)
+        inspection->staged = staged;
+    if (inspection->other < 0)
+        inspection->other = other;
+    inspection->both = staged < 0 ? -1 : other;
+    return inspection->both < 0;
 }
 
 enum berth_mapped berth_mapped_inspect(struct berth_mapped_files *files, pid_t pid,
                                        const struct berth_mapped_file **ret_file)
 {
-    struct inspection inspection = {files, -1, -1};
+    struct inspection inspection = {files, -1, -1, -1};
     ssize_t found;
 
     berth_process_each_below(pid, inspect_one, &inspection);
-    found = inspection.other < 0 ? inspection.staged : inspection.other;
+    found = inspection.both >= 0     ? inspection.both
+            : inspection.staged >= 0 ? inspection.staged
+                                     : inspection.other;
     *ret_file = found < 0 ? NULL : &files->items[found];
-    if (inspection.staged >= 0 && inspection.other >= 0)
+    if (inspection.both >= 0)
         return BERTH_MAPPED_BOTH;
     return found < 0 ? BERTH_MAPPED_NONE : files->items[found].kind;
 }

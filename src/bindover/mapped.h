@@ -18,7 +18,7 @@ enum berth_mapped {
     BERTH_MAPPED_NONE,   /* no MPI */
     BERTH_MAPPED_STAGED, /* what was staged */
     BERTH_MAPPED_OTHER,  /* another one */
-    BERTH_MAPPED_BOTH,   /* what was staged, and another one */
+    BERTH_MAPPED_BOTH,   /* what was staged, and in the same process another one */
 };
 
 struct berth_mapped_file {

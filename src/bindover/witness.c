@@ -28,8 +28,9 @@
 /* Milliseconds between a wrong MPI and the host's, for a program that loads both. */
 enum { PATIENCE = 20 };
 
-/* Milliseconds in which Slurm forwards a line. */
-enum { FORWARDED = 100 };
+/* Milliseconds in which Slurm forwards a line, and between two inspections of a rank
+ * that is right: its maps are long, and reading them holds its memory map. */
+enum { FORWARDED = 100, SELDOM = 1000 };
 
 struct watch {
     const struct berth_witness *witness;
@@ -115,8 +116,7 @@ void berth_witness_count(const struct berth_witness *witness,
         witness->binding.host ? witness->binding.host : witness->binding.fabric;
 
     if (right == 0 && witness->binding.host)
-        berth_err_set(ret, "none of %u ranks was seen to load an MPI library",
-                      witness->tasks);
+        berth_err_set(ret, "no rank of this node was seen to load an MPI library");
     else
         berth_err_set(ret, "%u of %u ranks loaded the host's %s%s", right,
                       witness->tasks, what,
@@ -201,24 +201,20 @@ static bool has_waited(const struct berth_rank *rank)
     return berth_clock() >= rank->suspected + PATIENCE;
 }
 
-/* Both the host's MPI and FILE are loaded, and either may answer. */
-static void note_both(struct berth_rank *rank, const struct berth_mapped_file *file)
-{
-    suspect(rank, file);
-    if (rank->suspected && rank->path)
-        rank->state = BERTH_RANK_BOTH;
-}
-
-/* Judges a rank that is not right, by the state that was SEEN. FILE as for suspect().
- */
+/* Judges a rank that is not right, or that has another MPI beside the host's, by the
+ * state that was SEEN. FILE as for suspect(). */
 static void judge_suspect(struct berth_rank *rank, enum berth_rank_state seen,
                           const struct berth_mapped_file *file)
 {
-    if (seen == BERTH_RANK_WRONG || seen == BERTH_RANK_ALONE)
+    if (seen != BERTH_RANK_UNKNOWN) {
         suspect(rank, file);
+        rank->suspicion = seen;
+    }
     if (rank->suspected &&
         (rank->has_ended || (seen != BERTH_RANK_UNKNOWN && has_waited(rank))))
-        rank->state = rank->path ? BERTH_RANK_WRONG : BERTH_RANK_ALONE;
+        rank->state = !rank->path                          ? BERTH_RANK_ALONE
+                      : rank->suspicion == BERTH_RANK_BOTH ? BERTH_RANK_BOTH
+                                                           : BERTH_RANK_WRONG;
 }
 
 static enum berth_rank_state state_of(const struct watch *watch, const char *stage)
@@ -270,17 +266,20 @@ static void inspect_mpi(struct watch *watch, struct berth_rank *rank)
     enum berth_rank_state marked = read_marks(watch, rank);
     enum berth_rank_state seen =
         rank->has_ended ? BERTH_RANK_UNKNOWN : read_maps(watch, rank->pid, &file);
+    bool is_both = seen == BERTH_RANK_BOTH ||
+                   (rank->has_ended && rank->suspicion == BERTH_RANK_BOTH);
     bool is_right = marked == BERTH_RANK_RIGHT || seen == BERTH_RANK_RIGHT ||
                     rank->state == BERTH_RANK_RIGHT;
 
     if (!watch->witness->binding.host) { /* the image's own MPI is right, too */
-        if (is_right || seen == BERTH_RANK_BOTH)
+        if (is_right || is_both)
             rank->state = BERTH_RANK_RIGHT;
-    } else if (marked != BERTH_RANK_ALONE &&
-               (seen == BERTH_RANK_BOTH || (is_right && seen == BERTH_RANK_WRONG))) {
-        note_both(rank, file);
+    } else if (is_both && marked != BERTH_RANK_ALONE) {
+        judge_suspect(rank, seen, file);
     } else if (is_right) {
         rank->state = BERTH_RANK_RIGHT;
+        rank->suspicion = BERTH_RANK_UNKNOWN;
+        rank->seldom = berth_clock() + SELDOM;
     } else if (marked == BERTH_RANK_UNKNOWN) {
         judge_suspect(rank, seen, file);
     } else {
@@ -289,7 +288,7 @@ static void inspect_mpi(struct watch *watch, struct berth_rank *rank)
 }
 
 /* May a later inspection of the rank show more? The host's MPI may be joined by another
- * one, but not the host's libraries under the image's own MPI. */
+ * one in the same process, but not the host's libraries under the image's own MPI. */
 static bool is_open(const struct watch *watch, const struct berth_rank *rank)
 {
     return rank->state == BERTH_RANK_UNKNOWN ||
@@ -316,7 +315,7 @@ static void inspect_ranks(struct watch *watch)
             continue;
         rank->has_ended |=
             watch->is_over || (signal_rank(rank, 0) < 0 && errno == ESRCH);
-        if (is_open(watch, rank))
+        if (is_open(watch, rank) && (rank->has_ended || berth_clock() >= rank->seldom))
             inspect_mpi(watch, rank);
     }
 }
@@ -338,7 +337,7 @@ static void end_tasks(struct watch *watch)
     if (watch->mounts >= 0) {
         signal_ranks(watch, SIGSTOP);
         poll(NULL, 0, FORWARDED);
-        berth_kill_namespace(watch->mounts, watch->witness->holder);
+        berth_kill_namespace(watch->mounts, watch->witness->holder.pid);
     }
     signal_ranks(watch, SIGKILL);
 }
@@ -380,9 +379,11 @@ static int next_pause(const struct watch *watch)
 /* Entering a user namespace clears the death signal (prctl(2)), so it is set again. */
 static void enter_namespaces(struct watch *watch)
 {
-    watch->mounts = berth_namespaces_open(watch->witness->holder, "mnt");
-    watch->marks = berth_marks_open(watch->witness->holder);
-    if (berth_namespaces_enter_user(watch->witness->holder) == 0)
+    watch->mounts = berth_holder_open(watch->witness->holder);
+    if (watch->mounts < 0)
+        return;
+    watch->marks = berth_marks_open(watch->witness->holder.pid);
+    if (berth_namespaces_enter_user(watch->witness->holder.pid) == 0)
         prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
@@ -441,15 +442,23 @@ static void watch_ranks(struct watch *watch)
     }
 }
 
-/* Did the ranks of a step of several tasks, which asks for the host's MPI, load none?
- * Without marks a short program is not seen. */
+/* Waits until the tasks have ended. Has one of the node failed? */
+static bool has_failed(void)
+{
+    char failed;
+
+    return read(STDIN_FILENO, &failed, 1) > 0;
+}
+
+/* Did the ranks of a step of several tasks, which asks for the host's MPI and does not
+ * fail, load none? Without marks a short program is not seen. */
 static bool misses_mpi(const struct watch *watch)
 {
     const struct berth_witness *witness = watch->witness;
 
     return witness->must && witness->binding.host && watch->marks >= 0 &&
            witness->order->step.prints_component && witness->order->step.tasks > 1 &&
-           count(witness, watch->ranks, BERTH_RANK_RIGHT) == 0;
+           count(witness, watch->ranks, BERTH_RANK_RIGHT) == 0 && !has_failed();
 }
 
 void berth_witness_run(const struct berth_witness *witness)
@@ -465,7 +474,7 @@ void berth_witness_run(const struct berth_witness *witness)
         berth_mapped_add_stage(&watch.files, witness->stages.items[i],
                                witness->stages.items[i + 1]);
     open_record(&watch);
-    if (witness->holder)
+    if (witness->holder.pid)
         enter_namespaces(&watch);
     watch_ranks(&watch);
     write_record(&watch);

@@ -8,6 +8,7 @@
 #include "base/strvec.h"
 #include "plan/order.h"
 #include "plan/binding.h"
+#include "step/namespaces.h"
 
 /* The image's loader predicted before the start which MPI would run. The witness checks
  * it while the step runs. A rank of the node is right if it has loaded the host's MPI,
@@ -16,8 +17,9 @@
  * node if the host's MPI was asked for or if other ranks run with it. If two MPIs of
  * the host are mounted, one of them may not speak the step's process manager: a rank
  * that loads that one is wrong, too. If a rank has loaded another MPI beside the
- * host's, either may run: the witness prints a warning. It ignores a rank that loads no
- * MPI, but warns if the host's MPI was asked for and no rank loads one.
+ * host's in one process, either may run: the witness prints a warning. It ignores a
+ * rank that loads no MPI, but warns if the host's MPI was asked for, no rank loads one,
+ * and no task fails.
  *
  * If the host's fabric is under the image's own MPI, ranks are right that load the
  * fabric. */
@@ -28,7 +30,8 @@ struct berth_witness {
     bool must;                /* the mode asks for the host's MPI or nothing */
     bool verbose;             /* print how many ranks are right, too */
     unsigned int tasks;       /* of the container on this node */
-    pid_t holder; /* of the namespaces that the tasks share; 0: they share none */
+    struct berth_holder
+        holder;   /* of the namespaces that the tasks share; PID 0: they share none */
     pid_t parent; /* of the tasks: slurmstepd */
     struct berth_binding binding; /* what the ranks are to load */
     struct berth_strvec stages;   /* a stage on the host, the library that shows its use
@@ -48,8 +51,9 @@ struct berth_rank {
     int process;         /* a pidfd of it; -1: the kernel has none */
     unsigned int local;  /* its SLURM_LOCALID */
     unsigned int number; /* of the rank in the step */
-    enum berth_rank_state state;
+    enum berth_rank_state state, suspicion;
     bool has_ended;
+    long long seldom; /* its next inspection (berth_clock()), while it is right */
     long long
         suspected; /* when it was seen with a wrong MPI (berth_clock()); 0: never */
     char *path;    /* of that MPI; NULL: it is one of the host's */
@@ -68,7 +72,8 @@ void berth_witness_count(const struct berth_witness *witness,
                          const struct berth_rank *ranks, struct berth_err *ret);
 
 /* Watches until all ranks are wrong or have ended, or until standard input ends, which
- * the supervisor closes with the step. Prints lines to standard error. */
+ * the supervisor closes with the step, after a byte if a task has failed. Prints lines
+ * to standard error. */
 void berth_witness_run(const struct berth_witness *witness);
 
 void berth_witness_fini(struct berth_witness *witness);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -302,6 +303,14 @@ int berth_inject(const struct berth_inject *inject, struct berth_injected *ret_i
     else
         berth_injected_fini(&injected);
     return result;
+}
+
+void berth_inject_end(const struct berth_inject_witness *watcher, bool failed)
+{
+    if (!watcher->pid)
+        return;
+    send(watcher->end, "", failed, MSG_NOSIGNAL);
+    close(watcher->end);
 }
 
 void berth_injected_fini(struct berth_injected *injected)

@@ -36,6 +36,10 @@ struct berth_inject_witness {
     int end;
 };
 
+/* Tell WATCHER (PID 0: there is none) that the tasks have ended, and whether one has
+ * FAILED. */
+void berth_inject_end(const struct berth_inject_witness *watcher, bool failed);
+
 /* The result. */
 struct berth_injected {
     struct berth_buf environment; /* of the tasks, with what the host's MPI needs; the

@@ -382,8 +382,8 @@ static void end_container(struct supervisor *supervisor)
     supervisor->tasks_ended = true;
     berth_serving_end(&supervisor->serving);
     for (int i = 0; i < 2; i++)
-        if (supervisor->watchers[i].pid)
-            close(supervisor->watchers[i].end);
+        berth_inject_end(&supervisor->watchers[i],
+                         berth_rendezvous_is_failed(supervisor->rendezvous));
     if (supervisor->hostcommand.server)
         kill(supervisor->hostcommand.server, SIGKILL);
     berth_kill_namespace(supervisor->mounts, supervisor->holder.pid);

@@ -52,7 +52,6 @@ static struct {
     uint32_t ended;                        /* the number of tasks that have ended */
     bool is_forked;                        /* the first task is */
     bool is_reported;                      /* the loss of the container is */
-    bool is_failed;                        /* a task has */
     bool is_noted;                         /* the loss of LD_LIBRARY_PATH is */
 } shared = {.report = -1};
 
@@ -199,7 +198,8 @@ static void note_dropped(int status, int count, char **words)
 static void end_step(void)
 {
     berth_rendezvous_close(&shared.rendezvous);
-    if (shared.is_failed && berth_rendezvous_is_any_changed(&shared.rendezvous))
+    if (berth_rendezvous_is_failed(&shared.rendezvous) &&
+        berth_rendezvous_is_any_changed(&shared.rendezvous))
         slurm_spank_log("berth: %s: an image file was changed while the step ran; "
                         "replace it with mv, not with cp, and submit the step again",
                         node_name());
@@ -216,7 +216,8 @@ int berth_remote_task_exit(spank_t sp, int count, char **words)
     if (status && !shared.is_reported &&
         berth_rendezvous_is_any_lost(&shared.rendezvous))
         report_loss();
-    shared.is_failed = shared.is_failed || status;
+    if (status)
+        berth_rendezvous_set_failed(&shared.rendezvous);
     note_dropped(status, count, words);
     spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &tasks);
     if (++shared.ended >= tasks)

@@ -45,6 +45,7 @@ struct berth_rendezvous_page {
     struct berth_err why;
     atomic_bool unpacked;
     atomic_bool changed; /* the file of the image */
+    atomic_bool failed;  /* a task of the node */
     atomic_int dropped;  /* the host's LD_LIBRARY_PATH, in tasks that run */
     struct berth_outer outer;
     size_t binding; /* bytes of text[] */
@@ -203,6 +204,17 @@ bool berth_rendezvous_is_any_dropped(const struct berth_rendezvous *rendezvous)
         if (atomic_load(&page_at(rendezvous, i)->dropped) == DROPPED)
             return true;
     return false;
+}
+
+void berth_rendezvous_set_failed(const struct berth_rendezvous *rendezvous)
+{
+    for (unsigned int i = 0; i < rendezvous->slots; i++)
+        atomic_store(&page_at(rendezvous, i)->failed, true);
+}
+
+bool berth_rendezvous_is_failed(const struct berth_rendezvous *rendezvous)
+{
+    return atomic_load(&rendezvous->page->failed);
 }
 
 void berth_rendezvous_set_changed(const struct berth_rendezvous *rendezvous)

@@ -74,6 +74,10 @@ bool berth_rendezvous_is_any_lost(const struct berth_rendezvous *rendezvous);
  * LD_LIBRARY_PATH, and none been refused? */
 bool berth_rendezvous_is_any_dropped(const struct berth_rendezvous *rendezvous);
 
+/* In slurmstepd: a task of the node has failed; and anywhere: has one? */
+void berth_rendezvous_set_failed(const struct berth_rendezvous *rendezvous);
+bool berth_rendezvous_is_failed(const struct berth_rendezvous *rendezvous);
+
 /* In slurmstepd, after berth_rendezvous_close(): has the file of an image been changed?
  */
 bool berth_rendezvous_is_any_changed(const struct berth_rendezvous *rendezvous);

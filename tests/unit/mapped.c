@@ -55,13 +55,28 @@ static void map(const char *file)
         _exit(EXIT_FAILURE);
 }
 
-/* Map FILES, with blanks between; behind a `/`, in a child. */
+/* Map FILE in a child, which stops. */
+static void map_apart(const char *file)
+{
+    pid_t child = fork();
+
+    if (child > 0 && waitpid(child, NULL, WUNTRACED) == child)
+        return;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    map(file);
+    raise(SIGSTOP);
+}
+
+/* Map FILES, with blanks between; behind a `/`, in a child; `+FILE`: only in a child.
+ */
 static void map_all(const char *files)
 {
     BERTH_FREE char *words = strdup(files);
 
     for (char *word = strtok(words, " "); word; word = strtok(NULL, " ")) {
-        if (strcmp(word, "/") != 0)
+        if (*word == '+')
+            map_apart(word + 1);
+        else if (strcmp(word, "/") != 0)
             map(word);
         else if (fork() > 0)
             for (;;)
@@ -79,7 +94,9 @@ static const struct {
     {"libnone.so", BERTH_MAPPED_NONE, NULL, NULL},
     {"libnone.so libodd.so", BERTH_MAPPED_OTHER, "/libodd.so", "MPICH 4.2.1"},
     {"libnone.so / libodd.so", BERTH_MAPPED_OTHER, "/libodd.so", "MPICH 4.2.1"},
-    {"libodd.so / stage/lib/libmpi.so.12 stage/lib/libberth-mark.so", BERTH_MAPPED_BOTH,
+    /* Two programs of one rank have an MPI each; two in one process are both. */
+    {"+libodd.so stage/lib/libberth-mark.so", BERTH_MAPPED_STAGED, NULL, NULL},
+    {"libnone.so / stage/lib/libberth-mark.so libodd.so", BERTH_MAPPED_BOTH,
      "/libodd.so", "MPICH 4.2.1"},
     {"stage/lib/libmpi.so.12 stage/lib/libberth-mark.so", BERTH_MAPPED_STAGED, NULL,
      NULL},

@@ -65,7 +65,7 @@ HEARD = (
         (3, 4, "MPICH 4.2.1", "", "", "", "", ""),
     ),
     (
-        NOTE + "none of 2 ranks was seen to load an MPI library\n",
+        NOTE + "no rank of this node was seen to load an MPI library\n",
         (0, 0, "", "", "", "", "", ""),
     ),
     (

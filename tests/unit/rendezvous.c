@@ -502,6 +502,9 @@ START_TEST(a_changed_image_is_told)
     ck_assert(!berth_rendezvous_is_any_changed(&rendezvous));
     berth_rendezvous_set_changed(&rendezvous);
     ck_assert(berth_rendezvous_is_any_changed(&rendezvous));
+    ck_assert(!berth_rendezvous_is_failed(&rendezvous));
+    berth_rendezvous_set_failed(&rendezvous);
+    ck_assert(berth_rendezvous_is_failed(&rendezvous));
 }
 END_TEST
 

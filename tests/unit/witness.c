@@ -85,7 +85,7 @@ static const struct {
     {"RR", "2 of 2 ranks loaded the host's MPICH 4.2.1"},
     {"R--", "1 of 3 ranks loaded the host's MPICH 4.2.1, and no MPI was seen in the "
             "others"},
-    {"--", "none of 2 ranks was seen to load an MPI library"},
+    {"--", "no rank of this node was seen to load an MPI library"},
 };
 
 START_TEST(ranks_are_counted)

@@ -85,7 +85,7 @@ for node in n1 n2; do
     on "$node" root sh -c 'sed "s/name: site/name: twin/" </etc/slurm/profiles.d/site.yaml >/etc/slurm/profiles.d/a-twin.yaml'
 done
 matches "two profiles of one install are both there" "rank 0 of 2.*status 0" "$(run n1,n2 --mpi-bind=host $who)"
-matches "and both by name" "rank 0 of 2.*status 0" "$(run n1,n2 --mpi-bind=twin $who)"
+matches "and both by name" "rank 0 of 2.*status 0" "$(run n1,n2 --mpi-bind=site $who)"
 for node in n1 n2; do on "$node" root rm -r /etc/slurm/profiles.d /srv/mpich; done
 
 # The host's network libraries under the image's own MPI.

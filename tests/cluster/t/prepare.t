@@ -32,7 +32,7 @@ step() {
 stage_of() {
     # shellcheck disable=SC2016 # for awk in the image
     step "$1" "$2" awk '$5 ~ /libmpich[.]so[.]12/ { print ENVIRON["SLURMD_NODENAME"], $4 }' \
-        /proc/self/mountinfo 2>&1 | sed -E "/none of 2 ranks was seen to load an MPI/d; s, /tmp/, /,; s,(/mpich-)[0-9a-f]{16}/.*,\1HASH," | sort -u
+        /proc/self/mountinfo 2>&1 | sed -E "/no rank of this node was seen to load an MPI/d; s, /tmp/, /,; s,(/mpich-)[0-9a-f]{16}/.*,\1HASH," | sort -u
 }
 
 # own NODE UID: the user's own stages.

@@ -78,22 +78,26 @@ matches "a child without Slurm's variables" "^n1: 1 of 1 ranks loaded .*"$'\nsta
     "$(run -v -w n1 -n1 --container-image=$both sh -c 'env -i /opt/t/mpich/who; :')"
 equal "nothing is said of right ranks without -v" "status 0" \
     "$(run -w n1 -n4 --container-image=$mpich mpiring)"
-# One node says it: "none of 3" of -n4 on two nodes.
+# One node says it.
 for command in true "sleep 1" "sh -c 'sleep 1'" "ls /"; do
     equal "a program without MPI: $command" \
-        $'n1: warning: none of 3 ranks was seen to load an MPI library\nstatus 0' \
+        $'n1: warning: no rank of this node was seen to load an MPI library\nstatus 0' \
         "$(run -w n1,n2 -N2 -n4 --container-image=$mpich sh -c "$command")"
     equal "behind auto: $command" "status 0" \
         "$(MODE=auto run -N2 -n4 --container-image=$mpich sh -c "$command")"
 done
 equal "a Python without MPI" \
-    $'n1: warning: none of 2 ranks was seen to load an MPI library\nstatus 0' \
+    $'n1: warning: no rank of this node was seen to load an MPI library\nstatus 0' \
     "$(run -w n1 -n2 --container-image=$both python3 -c 'import time; time.sleep(0.5)')"
 equal "one task without MPI" "status 0" \
     "$(run -w n1 -n1 --container-image=$mpich sleep 0.3)"
 equal "nothing is killed before it has a status" "status 3" \
     "$(run -n1 --container-image=$mpich sh -c 'exit 3')"
-matches "with -v each node says it" '^n1: warning: none of 2 ranks was seen .*'$'\n''n2: none of 2 ranks was seen to load an MPI library'$'\nstatus 0$' \
+equal "a step that fails early needs no warning" "status 3" \
+    "$(run -w n1 -n2 --container-image=$mpich sh -c 'exit 3')"
+equal "nor does one of which one task fails" "status 3" \
+    "$(run -w n1 -n2 --container-image=$mpich sh -c "exit \$((SLURM_PROCID * 3))")"
+matches "with -v each node says it" '^n1: warning: no rank of this node was seen .*'$'\n''n2: no rank of this node was seen to load an MPI library'$'\nstatus 0$' \
     "$(run -v -w n1,n2 -N2 --ntasks-per-node=2 --container-image=$mpich sleep 0.3)"
 
 matches "an MPI of another name, on two nodes" "^n[12]: $wrong.*choose --mpi-bind=hybrid"$'\nstatus 1(37|43)$' \
@@ -102,6 +106,8 @@ matches "one that ends soon" "^n1: $wrong.*"$'\nstatus 137$' \
     "$(run -w n1 -n2 --container-image=$both ./odd.py odd/libodd9.so 0.1)"
 matches "beside the host's, before which it is loaded" "^n1: warning: rank [01] has loaded '[^ ]*/libodd8.so' \(MPICH 4.0.2\) beside the host's MPICH [0-9.]+ or Open MPI [0-9.]+, and either may run; .*"$'\nstatus 0$' \
     "$(run -v -w n1 -n2 --container-image=$both ./beside)"
+equal "in another program of the rank" "status 0" \
+    "$(run -w n1 -n2 --container-image=$both sh -c "/opt/t/mpich/who && env -u PMI_FD ./odd.py odd/libodd9.so 1")"
 matches "behind --mpi-bind=mpich" "^n1: rank 0 runs with .* and not with the host's MPICH [0-9.]+; .*"$'\nstatus 137$' \
     "$(MODE=mpich run -w n1 -n1 --container-image=$both ./odd.py odd/libodd9.so 20)"
 matches "behind --mpi-bind=auto it is a warning" "^n1: warning: $wrong.*"$'\n'"n2: warning: $wrong.*"$'\nstatus 0$' \
@@ -121,7 +127,7 @@ matches "again, in a later step" "^n1: $alone"$'\nstatus 137$' \
 matches "it is a warning behind auto" "^n1: warning: $alone"$'\nstatus 0$' \
     "$(MODE=auto run -w n1 -n2 --container-image=$both sh -c "$behind")"
 matches "in one of two components" "^n.: $wrong.*"$'\nstatus 1[34][0-9]$' \
-    "$(run -N1 -n1 --container-image=$both ./odd.py odd/libodd9.so 20 : --mpi-bind=host -N1 -n1 --container-image=$mpich sleep 20 | grep -v 'none of')"
+    "$(run -N1 -n1 --container-image=$both ./odd.py odd/libodd9.so 20 : --mpi-bind=host -N1 -n1 --container-image=$mpich sleep 20 | grep -v 'no rank')"
 
 matches "linked into a program, behind a shell" "^n1: rank [01] runs with '/opt/t/mpich/static' \(MPICH 4.0.2\).*"$'\nstatus [0-9]+$' \
     "$(MODE=mpich run -w n1 -n2 --container-image=$both ./behind)"
