@@ -164,17 +164,18 @@ bool berth_policy_may_set_image(const struct berth_site *site)
     return berth_rules_have(site, BERTH_RULE_FORCE, BERTH_OPTION_IMAGE, NULL);
 }
 
-static bool forces_mpi(const struct berth_site *site)
+/* Does a rule of KIND set a mode that IS_MODE, or libraries that ARE_LIBS? */
+static bool may_set(const struct berth_site *site, enum berth_rule_kind kind,
+                    bool (*is_mode)(const char *), bool (*are_libs)(const char *))
 {
-    return berth_rules_have(site, BERTH_RULE_FORCE, BERTH_OPTION_MPI, NULL) ||
-           berth_rules_have(site, BERTH_RULE_FORCE, BERTH_OPTION_LIBS, NULL);
+    return berth_rules_have(site, kind, BERTH_OPTION_MPI, is_mode) ||
+           berth_rules_have(site, kind, BERTH_OPTION_LIBS, are_libs);
 }
 
 bool berth_policy_may_set_mpi(const struct berth_site *site)
 {
-    return forces_mpi(site) ||
-           berth_rules_have(site, BERTH_RULE_DEFAULT, BERTH_OPTION_MPI, NULL) ||
-           berth_rules_have(site, BERTH_RULE_DEFAULT, BERTH_OPTION_LIBS, NULL);
+    return may_set(site, BERTH_RULE_FORCE, NULL, NULL) ||
+           may_set(site, BERTH_RULE_DEFAULT, NULL, NULL);
 }
 
 static bool is_chosen(const char *mode)
@@ -191,11 +192,9 @@ static bool is_job(const char *lifetime)
 
 bool berth_policy_may_join_ranks(const struct berth_site *site, enum berth_choice asked)
 {
-    return forces_mpi(site) ||
+    return may_set(site, BERTH_RULE_FORCE, is_chosen, berth_libs_need_mpi) ||
            (asked == BERTH_UNSAID &&
-            (berth_rules_have(site, BERTH_RULE_DEFAULT, BERTH_OPTION_MPI, is_chosen) ||
-             berth_rules_have(site, BERTH_RULE_DEFAULT, BERTH_OPTION_LIBS,
-                              berth_libs_need_mpi)));
+            may_set(site, BERTH_RULE_DEFAULT, is_chosen, berth_libs_need_mpi));
 }
 
 bool berth_policy_may_last_job(const struct berth_site *site, const char *said)

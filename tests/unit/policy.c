@@ -553,7 +553,10 @@ static const struct {
     {"usual=mpi-bind=off&container-libs=none", NULL, true, false, false, false},
     {"usual=container-libs=auto", NULL, true, false, true, false},
     {"usual=partition=gpu&mpi-bind=host", NULL, true, false, true, false},
-    {"rule=container-env=A rule=account=x&mpi-bind=off", NULL, true, 0, true, true},
+    {"rule=container-env=A rule=account=x&mpi-bind=off", NULL, true, 0, false, false},
+    {"rule=mpi-bind=local rule=container-libs=none", NULL, true, 0, false, false},
+    {"rule=mpi-bind=local rule=account=x&mpi-bind=host", NULL, true, 0, true, true},
+    {"rule=container-libs=auto", NULL, true, 0, true, true},
 };
 
 START_TEST(a_site_may_say_mode_and_lifetime)
