@@ -27,6 +27,7 @@
 #include "bindover/peers.h"
 #include "step/channel.h"
 #include "step/marks.h"
+#include "run/notice.h"
 
 extern char **environ;
 
@@ -292,14 +293,36 @@ static int name_host(struct programs *programs, struct berth_err *err)
                : put_text(first->alone.text, &binding->because, err);
 }
 
+/* Say that neither the program nor its image is known to have an MPI. */
+static int say_none(const struct program *program, struct berth_err *err)
+{
+    return berth_err_set(
+        err,
+        program->scan.is_cut
+            ? "'%s' is not linked with MPI, and the image is too large to be searched "
+              "for MPI libraries as a whole; start the program itself, or choose "
+              "--mpi-bind=hybrid"
+            : "'%s' is not linked with MPI, and the image has no MPI library; leave "
+              "--mpi-bind out",
+        program->path);
+}
+
 static int put_result(struct programs *programs, struct berth_err *err)
 {
+    const struct program *first = &programs->items[0];
+    struct berth_err none;
+
     for (size_t i = 0; i < programs->count; i++)
         for (int j = 0; j < programs->items[i].count; j++)
             berth_parent_put(&programs->items[i].replacements[j], &programs->binding);
-    if (programs->items[0].count > 0 && name_host(programs, err) < 0)
-        return -1;
-    return name_mpi(programs, err);
+    if (first->count > 0)
+        return name_host(programs, err) < 0 ? -1 : name_mpi(programs, err);
+    say_none(first, &none);
+    /* A step without MPI is right; what it loads later is watched. */
+    return berth_notice_is_verbose(programs->inside->task) ||
+                   berth_request_is_explained(programs->inside->request)
+               ? put_text(none.text, &programs->binding.note, err)
+               : 0;
 }
 
 /* What ranks are seen to load: the host's MPI, else a fabric, else libraries. */
@@ -410,10 +433,7 @@ static int use_host(struct programs *programs, struct berth_err *err)
     if (bind_over(programs, err) < 0)
         return -1;
     if (first->count == 0 && berth_mode_of(first->mode) != BERTH_MODE_AUTO)
-        return berth_err_set(err,
-                             "'%s' is not linked with MPI, and the image has no MPI "
-                             "library; leave --mpi-bind out",
-                             first->path);
+        return say_none(first, err);
     return 0;
 }
 

@@ -19,6 +19,7 @@ struct walk {
     int left;       /* entries that may still be read */
     dev_t image[2]; /* the file systems of the image */
     bool is_fixed;  /* all directories are on them */
+    bool is_cut;    /* some of them were not read */
 };
 
 bool berth_inventory_is_named(const char *name)
@@ -93,15 +94,18 @@ static void read_directory(struct walk *walk, const char *directory, int depth)
         }
         if (berth_inventory_is_named(entry->d_name))
             add_file(walk, path);
-        else if (depth < DEEPEST && is_directory(path, entry))
+        else if (is_directory(path, entry) && depth < DEEPEST)
             read_directory(walk, path, depth + 1);
+        else
+            walk->is_cut |= is_directory(path, entry);
     }
+    walk->is_cut |= walk->left < 0;
     if (stream)
         closedir(stream);
 }
 
 int berth_inventory_read(const struct berth_strvec *directories,
-                         struct berth_strvec *ret, bool *ret_fixed,
+                         struct berth_strvec *ret, bool *ret_fixed, bool *ret_cut,
                          struct berth_err *err)
 {
     struct walk walk = {.found = ret,
@@ -113,6 +117,8 @@ int berth_inventory_read(const struct berth_strvec *directories,
         read_directory(&walk, directories->items[i], 0);
     if (ret_fixed)
         *ret_fixed = walk.is_fixed;
+    if (ret_cut)
+        *ret_cut = walk.is_cut;
     return ret->failed ? berth_err_oom(err) : 0;
 }
 

@@ -66,6 +66,18 @@ static int explain_name(const char *mode, const struct berth_offer *offers,
                          meant ? "'?)" : "", text, modes.text);
 }
 
+/* The number of the first offer of FAMILY that MODE names; COUNT: there is none. */
+static size_t find_offer(const char *mode, enum berth_mpi_family family,
+                         const struct berth_offer *offers, size_t count)
+{
+    size_t i = 0;
+
+    while (i < count &&
+           !(is_named(&offers[i], mode) && offers_family(&offers[i], family)))
+        i++;
+    return i;
+}
+
 /* Says why no offer fits: none has the name MODE, or none with that name is of FAMILY.
  */
 static int explain(const char *mode, enum berth_mpi_family family,
@@ -80,11 +92,12 @@ static int explain(const char *mode, enum berth_mpi_family family,
     for (size_t i = 0; i < count && !is_host(mode); i++)
         if (is_named(&offers[i], mode))
             return berth_err_set(err,
-                                 "the program wants %s, and '%s' is %s; leave the "
-                                 "choice to --mpi-bind=host, or take the image's own "
-                                 "MPI with --mpi-bind=hybrid",
-                                 berth_mpi_family_name(family), mode,
-                                 offers[i].version);
+                                 "the program wants %s, and '%s' is %s; %stake the "
+                                 "image's own MPI with --mpi-bind=hybrid",
+                                 berth_mpi_family_name(family), mode, offers[i].version,
+                                 find_offer("host", family, offers, count) < count
+                                     ? "leave the choice to --mpi-bind=host, or "
+                                     : "");
     if (!is_host(mode))
         return explain_name(mode, offers, count, text.text, err);
     return berth_err_set(err,
@@ -93,18 +106,6 @@ static int explain(const char *mode, enum berth_mpi_family family,
                          "that brings %s",
                          berth_mpi_family_name(family), text.text,
                          berth_mpi_family_name(family));
-}
-
-/* The number of the first offer of FAMILY that MODE names; COUNT: there is none. */
-static size_t find_offer(const char *mode, enum berth_mpi_family family,
-                         const struct berth_offer *offers, size_t count)
-{
-    size_t i = 0;
-
-    while (i < count &&
-           !(is_named(&offers[i], mode) && offers_family(&offers[i], family)))
-        i++;
-    return i;
 }
 
 static bool is_known(const char *mode, const struct berth_offer *offers, size_t count)

@@ -18,6 +18,7 @@ struct berth_scan {
     int bits;            /* of the runner; 0: it is not ELF */
     struct berth_strvec scripts; /* the program and the scripts that start the runner */
     bool is_script;              /* the runner is an interpreter */
+    bool is_cut;                 /* not all of the image was searched (inventory.h) */
     struct berth_factcache *cache;    /* borrowed; NULL: none */
     struct berth_closure closure;     /* of the runner; empty without a loader */
     struct berth_mpi_objects objects; /* the program, what the loader loads for the

@@ -85,8 +85,11 @@ void berth_singleton_warn(const struct berth_singleton *singleton, const char *w
 {
     berth_err_set(
         ret,
-        "warning: image '%s': if the program uses MPI: %s, and --mpi-bind for "
-        "the host's library; or --mpi-bind=off if it does not",
+        *singleton->mode
+            ? "warning: image '%s': if the program uses MPI: %s; or --mpi-bind=off if "
+              "it does not"
+            : "warning: image '%s': if the program uses MPI: %s, and --mpi-bind for "
+              "the host's library; or --mpi-bind=off if it does not",
         singleton->image, why);
 }
 
@@ -123,7 +126,8 @@ void berth_singleton_run(char *const *words)
                                         .tasks = (unsigned int)atoi(words[4]),
                                         .node = words[5],
                                         .image = words[6],
-                                        .het_step = strcmp(words[7], "het") == 0};
+                                        .het_step = strcmp(words[7], "het") == 0,
+                                        .mode = words[8]};
 
     berth_namespaces_enter_user(singleton.holder ? singleton.holder : singleton.pid);
     warn(&singleton);

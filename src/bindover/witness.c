@@ -442,23 +442,17 @@ static void watch_ranks(struct watch *watch)
     }
 }
 
-/* Waits until the tasks have ended. Has one of the node failed? */
-static bool has_failed(void)
-{
-    char failed;
-
-    return read(STDIN_FILENO, &failed, 1) > 0;
-}
-
 /* Did the ranks of a step of several tasks, which asks for the host's MPI and does not
  * fail, load none? Without marks a short program is not seen. */
 static bool misses_mpi(const struct watch *watch)
 {
     const struct berth_witness *witness = watch->witness;
+    char failed; /* what the supervisor sends at the end if a task has */
 
     return witness->must && witness->binding.host && watch->marks >= 0 &&
            witness->order->step.prints_component && witness->order->step.tasks > 1 &&
-           count(witness, watch->ranks, BERTH_RANK_RIGHT) == 0 && !has_failed();
+           count(witness, watch->ranks, BERTH_RANK_RIGHT) == 0 &&
+           read(STDIN_FILENO, &failed, 1) <= 0;
 }
 
 void berth_witness_run(const struct berth_witness *witness)
@@ -474,8 +468,7 @@ void berth_witness_run(const struct berth_witness *witness)
         berth_mapped_add_stage(&watch.files, witness->stages.items[i],
                                witness->stages.items[i + 1]);
     open_record(&watch);
-    if (witness->holder.pid)
-        enter_namespaces(&watch);
+    enter_namespaces(&watch);
     watch_ranks(&watch);
     write_record(&watch);
     berth_witness_count(witness, watch.ranks, &sentence);

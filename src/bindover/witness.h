@@ -26,13 +26,12 @@
 struct berth_witness {
     const char *node;
     const struct berth_order *order;
-    char *const *environment; /* of a task on the host, ended by NULL */
-    bool must;                /* the mode asks for the host's MPI or nothing */
-    bool verbose;             /* print how many ranks are right, too */
-    unsigned int tasks;       /* of the container on this node */
-    struct berth_holder
-        holder;   /* of the namespaces that the tasks share; PID 0: they share none */
-    pid_t parent; /* of the tasks: slurmstepd */
+    char *const *environment;     /* of a task on the host, ended by NULL */
+    bool must;                    /* the mode asks for the host's MPI or nothing */
+    bool verbose;                 /* print how many ranks are right, too */
+    unsigned int tasks;           /* of the container on this node */
+    struct berth_holder holder;   /* of the namespaces that the tasks share */
+    pid_t parent;                 /* of the tasks: slurmstepd */
     struct berth_binding binding; /* what the ranks are to load */
     struct berth_strvec stages;   /* a stage on the host, the library that shows its use
                                      (bindover/mapped.h), ... */

@@ -180,6 +180,7 @@ static void judge(const struct berth_singletons *it, const struct stat *task_std
                                 launch->node,
                                 berth_request_name(launch->request),
                                 is_het_step ? "het" : "",
+                                launch->request->mpi ? launch->request->mpi : "",
                                 NULL};
 
     if (open_stderr(task_stderr, it->parent, 1) != STDERR_FILENO)

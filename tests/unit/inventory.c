@@ -64,6 +64,7 @@ START_TEST(each_file_of_a_tree_is_found_once)
     BERTH_FREE char *root = unit_directory();
     BERTH_STRVEC struct berth_strvec directories = {0};
     BERTH_STRVEC struct berth_strvec found = {0};
+    bool is_fixed, is_cut;
     struct berth_err err;
 
     make_file(root, "lib/libmpi.so.12.1.0");
@@ -76,12 +77,32 @@ START_TEST(each_file_of_a_tree_is_found_once)
     make_link(root, "lib", "lib64");
     berth_strvec_pushf(&directories, "%s", root);
     berth_strvec_pushf(&directories, "%s/not-there", root);
-    ck_assert_int_eq(berth_inventory_read(&directories, &found, NULL, &err), 0);
+    ck_assert_int_eq(
+        berth_inventory_read(&directories, &found, &is_fixed, &is_cut, &err), 0);
+    ck_assert(is_cut);
     unit_remove(root);
     ck_assert_uint_eq(found.count, 2);
     for (size_t i = 0; i < found.count; i++)
         ck_assert(strstr(found.items[i], "/lib/libmpi.so.12.1.0") ||
                   strstr(found.items[i], "/lib/x86_64/openmpi/lib/libmpi_mpifh.so.40"));
+}
+END_TEST
+
+START_TEST(eight_directories_are_not_too_deep)
+{
+    BERTH_FREE char *root = unit_directory();
+    BERTH_STRVEC struct berth_strvec directories = {0};
+    BERTH_STRVEC struct berth_strvec found = {0};
+    bool is_fixed, is_cut;
+    struct berth_err err;
+
+    make_file(root, "a/b/c/d/e/f/g/h/libmpi.so.1");
+    berth_strvec_push(&directories, root);
+    ck_assert_int_eq(
+        berth_inventory_read(&directories, &found, &is_fixed, &is_cut, &err), 0);
+    unit_remove(root);
+    ck_assert_uint_eq(found.count, 1);
+    ck_assert(!is_cut);
 }
 END_TEST
 
@@ -110,6 +131,7 @@ int main(void)
 
     tcase_add_loop_test(tests, names_are_known, 0, COUNT(names));
     tcase_add_test(tests, each_file_of_a_tree_is_found_once);
+    tcase_add_test(tests, eight_directories_are_not_too_deep);
     tcase_add_test(tests, a_directory_is_looked_at_once);
     return unit_run("inventory", tests);
 }

@@ -92,6 +92,14 @@ static const struct {
      {{0}},
      "the program wants Open MPI, and 'mpich' is MPICH 4.2.1; leave the choice to "
      "--mpi-bind=host, or take the image's own MPI with --mpi-bind=hybrid"},
+    {"mpich",
+     BERTH_FAMILY_OPENMPI,
+     OPENMPI,
+     1,
+     -1,
+     {{0}},
+     "the program wants Open MPI, and 'mpich' is MPICH 4.2.1; take the image's own MPI "
+     "with --mpi-bind=hybrid"},
     {"intel",
      BERTH_FAMILY_NONE,
      0,

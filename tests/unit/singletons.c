@@ -75,7 +75,7 @@ END_TEST
 
 START_TEST(the_warning_has_conditions_and_no_control_characters)
 {
-    struct berth_singleton singleton = {.image = "a\033[31m.sif"};
+    struct berth_singleton singleton = {.image = "a\033[31m.sif", .mode = ""};
     struct berth_err warning;
 
     berth_singleton_warn(&singleton, "WHY; use srun --mpi=pmi2", &warning);
@@ -83,6 +83,11 @@ START_TEST(the_warning_has_conditions_and_no_control_characters)
                      "warning: image 'a\\x1b[31m.sif': if the program uses MPI: WHY; "
                      "use srun --mpi=pmi2, and --mpi-bind for the host's library; or "
                      "--mpi-bind=off if it does not");
+    singleton.mode = "auto";
+    berth_singleton_warn(&singleton, "WHY; use srun --mpi=pmi2", &warning);
+    ck_assert_str_eq(warning.text,
+                     "warning: image 'a\\x1b[31m.sif': if the program uses MPI: WHY; "
+                     "use srun --mpi=pmi2; or --mpi-bind=off if it does not");
 }
 END_TEST
 

@@ -6,7 +6,7 @@
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.sh"
 
-need_images mpibookworm
+need_images mpibookworm musl a
 who=/opt/t/mpich/who
 image=/images/mpibookworm.sif
 LIMIT=60
@@ -14,7 +14,7 @@ LIMIT=60
 # run NODES OPTION...: what a step says that runs on these, and how it ends.
 run() {
     alice srun -Q -w "$1" -N "$(tr , '\n' <<<"$1" | wc -l)" --ntasks-per-node=1 --mpi=pmi2 \
-        --container-image=$image "${@:2}" 2>&1
+        "--container-image=$image" "${@:2}" 2>&1
     echo "status $?"
 }
 
@@ -136,6 +136,31 @@ seen=$(run n1,n2 --mpi-bind /opt/t/mpich/static)
 matches "a static program: the first node says so for all" \
     "berth: n1: [^"$'\n'"]*: the image's own MPI runs \(hybrid\): .* is linked statically" "$seen"
 equal "and no other does" 1 "$(grep -ac "the image's own MPI runs" <<<"$seen")"
+
+seen=$(image=/images/musl.sif run n1,n2 --mpi-bind /opt/t/who)
+matches "musl: the first node says so for all" \
+    "berth: n1: [^"$'\n'"]*: the image's own MPI runs \(hybrid\): the image has musl" "$seen"
+equal "musl: and no other does" 1 "$(grep -ac "the image's own MPI runs" <<<"$seen")"
+
+# A program with marks of two MPIs, which never runs.
+alice srun -n1 --container-image=$image cp $who two && alice patchelf --add-needed libmpi.so.40 two || exit 1
+seen=$(run n1,n2 --mpi-bind --container-explain ./two)
+matches "two MPIs in a program: the first node says so for all" \
+    "the image's own MPI runs \(hybrid\): berth cannot tell which MPI the program wants \(marks of: .* and .*status 0" "$seen"
+alice rm two
+
+# Of an image that is not searched as a whole nobody can tell that it has no MPI.
+alice mkdir -p deep/1/2/3/4/5/6/7/8/9
+deep=(--container-mounts=/home/alice/deep:/opt/deep)
+matches "an image that is searched in part: host refuses" \
+    "berth: n[12]: [^"$'\n'"]*is not linked with MPI, and the image is too large to be searched for MPI libraries as a whole; start the program itself.*status [1-9]" \
+    "$(image=/images/a.sif run n1,n2 --mpi-bind=host "${deep[@]}" true)"
+matches "... and auto says so with -v" "note: [^"$'\n'"]*the image is too large to be searched.*status 0" \
+    "$(image=/images/a.sif run n1,n2 -v --mpi-bind "${deep[@]}" true)"
+equal "... and runs silently" "status 0" "$(image=/images/a.sif run n1,n2 --mpi-bind "${deep[@]}" true)"
+alice rm -r deep
+matches "an image without MPI: auto says so with -v" "note: [^"$'\n'"]*and the image has no MPI library.*status 0" \
+    "$(image=/images/a.sif run n1,n2 -v --mpi-bind true)"
 
 # Of what both do, both give an account.
 seen=$(run n1,n2 --mpi-bind --container-explain $who)
