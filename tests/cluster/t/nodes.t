@@ -155,12 +155,12 @@ deep=(--container-mounts=/home/alice/deep:/opt/deep)
 matches "an image that is searched in part: host refuses" \
     "berth: n[12]: [^"$'\n'"]*is not linked with MPI, and the image is too large to be searched for MPI libraries as a whole; start the program itself.*status [1-9]" \
     "$(image=/images/a.sif run n1,n2 --mpi-bind=host "${deep[@]}" true)"
-matches "... and auto says so with -v" "note: [^"$'\n'"]*the image is too large to be searched.*status 0" \
-    "$(image=/images/a.sif run n1,n2 -v --mpi-bind "${deep[@]}" true)"
+matches "... and auto explains it" "the image is too large to be searched.*status 0" \
+    "$(image=/images/a.sif run n1,n2 --mpi-bind --container-explain "${deep[@]}" true)"
 equal "... and runs silently" "status 0" "$(image=/images/a.sif run n1,n2 --mpi-bind "${deep[@]}" true)"
 alice rm -r deep
-matches "an image without MPI: auto says so with -v" "note: [^"$'\n'"]*and the image has no MPI library.*status 0" \
-    "$(image=/images/a.sif run n1,n2 -v --mpi-bind true)"
+matches "an image without MPI: auto explains it" "and the image has no MPI library.*status 0" \
+    "$(image=/images/a.sif run n1,n2 --mpi-bind --container-explain true)"
 
 # Of what both do, both give an account.
 seen=$(run n1,n2 --mpi-bind --container-explain $who)
