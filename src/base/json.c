@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes JSON: commas, indentation, and strings that every parser accepts. */
+/* Writes a value as JSON (commas, indentation, and strings that every parser accepts),
+ * or as lines for people. */
 
 #include "base/json.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
 
 /* Returns the length of the UTF-8 character (RFC 3629) at TEXT, 1 to 4; 0: not UTF-8.
  */
@@ -34,8 +42,8 @@ static size_t utf8_length(const char *text)
     return 0;
 }
 
-/* Escape one character. JSON allows U+007F to U+009F, but they can control a terminal.
- */
+/* Append the character CODE as JSON escapes it. JSON allows U+007F to U+009F, but they
+ * can control a terminal. */
 static void put_escaped(struct berth_buf *buf, unsigned int code)
 {
     if (code == '\n' || code == '\t')
@@ -46,26 +54,85 @@ static void put_escaped(struct berth_buf *buf, unsigned int code)
         berth_buf_addf(buf, "\\u%04x", code);
 }
 
-static void put_string(struct berth_buf *buf, const char *value)
+/* Append CODE, a control character or a byte that is not UTF-8, for people. */
+static void put_hidden(struct berth_buf *buf, unsigned int code)
 {
-    berth_buf_puts(buf, "\"");
-    while (*value) {
+    if (code == '\n')
+        berth_buf_puts(buf, "\\n");
+    else
+        berth_buf_addf(buf, "\\x%02x", code);
+}
+
+/* Append VALUE up to END. */
+static void put_characters(struct berth_json *json, const char *value, const char *end)
+{
+    struct berth_buf *buf = &json->text;
+
+    while (value < end) {
         size_t length = utf8_length(value);
         unsigned char first = (unsigned char)value[0];
         unsigned char second = (unsigned char)value[1];
+        bool is_c1 = length == 2 && first == 0xc2 && second < 0xa0;
+        bool is_control = length == 1 && (first < 0x20 || first == 0x7f);
 
-        if (length == 0)
+        if (json->is_text && (length == 0 || is_control || is_c1))
+            put_hidden(buf, is_c1 ? second : first);
+        else if (length == 0)
             berth_buf_puts(buf, "\xef\xbf\xbd");
-        else if (length == 1 &&
-                 (first < 0x20 || first == 0x7f || first == '"' || first == '\\'))
-            put_escaped(buf, first);
-        else if (length == 2 && first == 0xc2 && second < 0xa0)
-            put_escaped(buf, second);
+        else if (is_control || is_c1 ||
+                 (!json->is_text && (first == '"' || first == '\\')))
+            put_escaped(buf, is_c1 ? second : first);
         else
             berth_buf_add(buf, value, length);
         value += length ? length : 1;
     }
-    berth_buf_puts(buf, "\"");
+}
+
+void berth_json_plain(struct berth_json *json, const char *value)
+{
+    size_t length = strlen(value);
+    bool is_cut = json->longest && length > json->longest;
+
+    if (is_cut) {
+        length = json->longest - strlen("...");
+        for (int i = 0; i < 3 && ((unsigned char)value[length] & 0xc0) == 0x80; i++)
+            length--;
+    }
+    put_characters(json, value, value + length);
+    berth_buf_puts(&json->text, is_cut ? "..." : "");
+}
+
+static void put_string(struct berth_json *json, const char *value)
+{
+    berth_buf_puts(&json->text, "\"");
+    berth_json_plain(json, value);
+    berth_buf_puts(&json->text, "\"");
+}
+
+void berth_json_word(struct berth_json *json, const char *value)
+{
+    BERTH_BUF struct berth_buf quoted = {0};
+
+    if (!json->is_text)
+        return;
+    berth_buf_word(&quoted, value);
+    berth_json_plain(json, quoted.text ? quoted.text : "");
+    json->text.failed |= quoted.failed;
+}
+
+void berth_json_linef(struct berth_json *json, const char *format, ...)
+{
+    BERTH_FREE char *line = NULL;
+    va_list args;
+
+    if (!json->is_text)
+        return;
+    va_start(args, format);
+    if (vasprintf(&line, format, args) < 0)
+        line = NULL;
+    va_end(args);
+    berth_buf_puts(&json->text, line ? line : "");
+    json->text.failed |= !line;
 }
 
 static void put_line(struct berth_json *json)
@@ -77,22 +144,42 @@ static void put_line(struct berth_json *json)
         berth_buf_puts(&json->text, "  ");
 }
 
-/* Write what comes before a value: a comma, a new line, the key. */
-static void put_start(struct berth_json *json, const char *name)
+/* Write what comes before a value: a comma, a new line, the key; in text the label.
+ * Returns whether the value is to be written. */
+static bool put_start(struct berth_json *json, const char *name)
 {
+    size_t key = name ? strcspn(name, "|") : 0;
+
+    if (json->is_text) {
+        if (name && name[key])
+            berth_buf_addf(&json->text, "  %s: ", name + key + 1);
+        return name && name[key];
+    }
+    if (name && key == 0 && name[key])
+        return false;
     if (json->follows)
         berth_buf_puts(&json->text, ",");
     if (json->depth)
         put_line(json);
     if (name) {
-        put_string(&json->text, name);
-        berth_buf_puts(&json->text, json->pretty ? ": " : ":");
+        berth_buf_puts(&json->text, "\"");
+        put_characters(json, name, name + key);
+        berth_buf_puts(&json->text, json->pretty ? "\": " : "\":");
     }
     json->follows = true;
+    return true;
+}
+
+/* Write what comes after a value. */
+static void put_end(struct berth_json *json)
+{
+    berth_json_linef(json, "\n");
 }
 
 static void put_begin(struct berth_json *json, const char *name, const char *ends)
 {
+    if (json->is_text)
+        return;
     put_start(json, name);
     if (json->depth >= BERTH_JSON_DEPTH) {
         json->text.failed = true;
@@ -115,6 +202,8 @@ void berth_json_array(struct berth_json *json, const char *name)
 
 void berth_json_end(struct berth_json *json)
 {
+    if (json->is_text)
+        return;
     if (json->depth == 0) {
         json->text.failed = true;
         return;
@@ -128,29 +217,47 @@ void berth_json_end(struct berth_json *json)
 
 void berth_json_string(struct berth_json *json, const char *name, const char *value)
 {
-    put_start(json, name);
-    if (value)
-        put_string(&json->text, value);
+    if ((json->is_text && !value) || !put_start(json, name))
+        return;
+    if (json->is_text)
+        berth_json_plain(json, value);
+    else if (value)
+        put_string(json, value);
     else
         berth_buf_puts(&json->text, "null");
+    put_end(json);
 }
 
 void berth_json_number(struct berth_json *json, const char *name, long long value)
 {
-    put_start(json, name);
+    if (!put_start(json, name))
+        return;
     berth_buf_addf(&json->text, "%lld", value);
+    put_end(json);
 }
 
 void berth_json_bool(struct berth_json *json, const char *name, bool value)
 {
-    put_start(json, name);
-    berth_buf_puts(&json->text, value ? "true" : "false");
+    if ((json->is_text && !value) || !put_start(json, name))
+        return;
+    berth_buf_puts(&json->text, json->is_text ? "yes" : value ? "true" : "false");
+    put_end(json);
 }
 
 void berth_json_list(struct berth_json *json, const char *name,
                      const struct berth_strvec *values)
 {
     json->text.failed |= values->failed;
+    if (json->is_text || (name && *name == '|')) {
+        if (values->count == 0 || !put_start(json, name))
+            return;
+        for (size_t i = 0; i < values->count; i++) {
+            berth_buf_puts(&json->text, i ? ", " : "");
+            berth_json_plain(json, values->items[i]);
+        }
+        put_end(json);
+        return;
+    }
     berth_json_array(json, name);
     for (size_t i = 0; i < values->count; i++)
         berth_json_string(json, NULL, values->items[i]);

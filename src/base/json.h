@@ -10,14 +10,19 @@
 /* Levels of objects and arrays that can be open. */
 #define BERTH_JSON_DEPTH 16
 
-/* One JSON value (RFC 8259) while it is written. Every call appends a member to the
- * innermost open object or array. NAME is its key in an object, and NULL in an array
- * and for the outermost value. Out of memory, too many levels and an end without a
- * beginning set `text.failed`, which a writer checks once. Start with `= {0}`, or with
- * `.pretty`. */
+/* One value while it is written: as JSON (RFC 8259), or as text for people. Every call
+ * appends a member to the innermost open object or array. NAME is its key in an object,
+ * and NULL in an array and for the outermost value. Text has a member only if NAME is
+ * `KEY|LABEL`, and then as a line `  LABEL: VALUE`; it leaves out what is not known,
+ * and what is not so. JSON leaves out a member without a KEY. Out of memory, too many
+ * levels and an end without a beginning set `text.failed`, which a writer checks once.
+ * Start with `= {0}`, or with one of the first members. */
 struct berth_json {
-    struct berth_buf text; /* without a newline at its end */
     bool pretty;           /* each member on a line of its own, indented by two */
+    bool is_text;          /* for people */
+    size_t longest;        /* bytes of the longest string; a longer one is cut between
+                              two characters, and ends in "..."; 0: no limit */
+    struct berth_buf text; /* JSON has no newline at its end */
     bool follows;          /* the next member needs a comma */
     size_t depth;
     char ends[BERTH_JSON_DEPTH];
@@ -28,8 +33,16 @@ void berth_json_object(struct berth_json *json, const char *name);
 void berth_json_array(struct berth_json *json, const char *name);
 void berth_json_end(struct berth_json *json);
 
-/* Append VALUE; NULL is written as null. Each byte that is not UTF-8 becomes U+FFFD. */
+/* Append VALUE; NULL is written as null. Each byte that is not UTF-8 becomes U+FFFD. In
+ * text, such a byte and each control character is \xNN. */
 void berth_json_string(struct berth_json *json, const char *name, const char *value);
+
+/* Append to text alone: the result of FORMAT as it is; VALUE escaped and cut; the same,
+ * quoted for a shell. */
+void berth_json_linef(struct berth_json *json, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void berth_json_plain(struct berth_json *json, const char *value);
+void berth_json_word(struct berth_json *json, const char *value);
 
 void berth_json_number(struct berth_json *json, const char *name, long long value);
 

@@ -31,10 +31,18 @@ int berth_parent_get_stage(const struct berth_inside *inside, size_t at,
 void berth_parent_put(const struct berth_replacement *replacement,
                       struct berth_binding *binding)
 {
+    static const char *const options[] = {
+        [BERTH_PROFILE_MPI] = "--mpi-bind",
+        [BERTH_PROFILE_FABRIC] = "--container-libs",
+        [BERTH_PROFILE_LIBRARIES] = "--container-libs",
+    };
+    const char *option = options[replacement->stack->profile->kind];
+
     berth_strvec_append(&binding->set, &replacement->set);
     for (size_t i = 0; i < replacement->binds.count; i += 2) {
         berth_strvec_pushf(&binding->binds, "%s%s", replacement->host,
                            replacement->binds.items[i] + strlen(replacement->mounted));
         berth_strvec_push(&binding->binds, replacement->binds.items[i + 1]);
+        berth_strvec_push(&binding->binds, option);
     }
 }

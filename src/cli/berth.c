@@ -27,7 +27,8 @@ static const struct {
     {"enter", berth_cli_enter,
      "JOBID[.STEPID] [-w NODE] [--component N] [--rank N] [COMMAND [WORD...]]",
      "a shell, or COMMAND, in the container of a step that runs, as one of its tasks"},
-    {"explain", berth_cli_explain, "[--json] [OPTION...] [--] COMMAND [WORD...]",
+    {"explain", berth_cli_explain,
+     "[--all | --json] [OPTION...] [--] COMMAND [WORD...]",
      "what berth run would do on this host, and why; runs nothing; --json: for "
      "programs, see doc/internals.md"},
     {"inspect", berth_cli_inspect, "[--json] FILE|IMAGE [PROGRAM]",

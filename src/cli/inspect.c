@@ -43,15 +43,12 @@ struct inspect {
 static int write_seen(const struct inspect *it, struct berth_buf *out,
                       struct berth_err *err)
 {
-    BERTH_JSON struct berth_json json = {.pretty = true};
+    BERTH_JSON struct berth_json json = {.pretty = true, .is_text = !it->as_json};
 
-    if (!it->as_json)
-        berth_inspect_text(&it->seen, out);
-    else {
-        berth_inspect_json(&it->seen, &json);
-        out->failed |= json.text.failed;
-        berth_buf_addf(out, "%s\n", json.text.text ? json.text.text : "");
-    }
+    berth_inspect_write(&it->seen, &json);
+    if (json.text.failed)
+        return berth_err_oom(err);
+    berth_buf_addf(out, "%s%s", json.text.text, it->as_json ? "\n" : "");
     return out->failed ? berth_err_oom(err) : 0;
 }
 

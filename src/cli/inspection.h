@@ -4,7 +4,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/buf.h"
 #include "base/json.h"
 #include "elf/closure.h"
 #include "mpi/objects.h"
@@ -36,8 +35,5 @@ struct berth_inspection {
     size_t offer_count;
 };
 
-/* Append a text for people, a line for each thing. */
-void berth_inspect_text(const struct berth_inspection *seen, struct berth_buf *out);
-
-/* Append one JSON object (berth(1)). */
-void berth_inspect_json(const struct berth_inspection *seen, struct berth_json *json);
+/* Write one value to JSON: an object (berth(1)), or a line for each thing. */
+void berth_inspect_write(const struct berth_inspection *seen, struct berth_json *json);

@@ -19,13 +19,13 @@
 extern char **environ;
 
 /* Numbers behind those of the table of options. */
-enum { HELP = BERTH_OPTION_COUNT, FLAG, OPTIONS };
+enum { FLAGS = 2, HELP = BERTH_OPTION_COUNT, FLAG, OPTIONS = FLAG + FLAGS };
 
 /* What getopt_long(3) returns for option 0: more than any character. */
 enum { FIRST = UCHAR_MAX + 1 };
 
-/* Set OPTIONS to all options, for getopt_long(3). */
-static void list_options(const char *flag, struct option *options)
+/* Set OPTIONS to all options and FLAGS, for getopt_long(3). */
+static void list_options(const struct berth_cli_flag *flags, struct option *options)
 {
     for (int at = 0; at < BERTH_OPTION_COUNT; at++)
         options[at] = (struct option){
@@ -36,8 +36,9 @@ static void list_options(const char *flag, struct option *options)
             .val = FIRST + at,
         };
     options[HELP] = (struct option){.name = "help", .val = FIRST + HELP};
-    options[FLAG] = (struct option){.name = flag, .val = FIRST + FLAG};
-    options[OPTIONS] = (struct option){0};
+    for (int at = FLAG; at <= OPTIONS; at++, flags += flags && flags->name)
+        options[at] =
+            (struct option){.name = flags ? flags->name : NULL, .val = FIRST + at};
 }
 
 /* Refuse WORD of the command line, which is not one of OPTIONS. */
@@ -92,8 +93,8 @@ static int read_options(int argc, char **argv, const struct option *options,
 
 /* Merge the options over the variables, and these over the default of the job. Returns
  * as read_options(). */
-static int read_request(int argc, char **argv, const char *flag, bool *given,
-                        struct berth_request *ret, struct berth_err *err)
+static int read_request(int argc, char **argv, const struct berth_cli_flag *flags,
+                        bool *given, struct berth_request *ret, struct berth_err *err)
 {
     struct option options[OPTIONS + 1];
     struct berth_strvec nothing = {0};
@@ -103,7 +104,7 @@ static int read_request(int argc, char **argv, const char *flag, bool *given,
     BERTH_REQUEST struct berth_request job = {0};
     int command;
 
-    list_options(flag, options);
+    list_options(flags, options);
     command = read_options(argc, argv, options, given, &own, err);
     if (command < 0 || berth_defaults_job(getenv(BERTH_JOB_VARIABLE), &job, err) < 0 ||
         berth_defaults_parse(environ, &nothing, directory, &asked, err) < 0 ||
@@ -129,12 +130,12 @@ static int check(const char *verb, const struct berth_request *request,
                                verb);
 }
 
-int berth_cli_request(int argc, char **argv, struct berth_cli_flag *flag,
+int berth_cli_request(int argc, char **argv, struct berth_cli_flag *flags,
                       struct berth_request *ret, char ***ret_command)
 {
     bool given[OPTIONS] = {false};
     struct berth_err err;
-    int command = read_request(argc, argv, flag ? flag->name : NULL, given, ret, &err);
+    int command = read_request(argc, argv, flags, given, ret, &err);
 
     if (command < 0)
         return berth_cli_misused(&err);
@@ -144,8 +145,8 @@ int berth_cli_request(int argc, char **argv, struct berth_cli_flag *flag,
         return berth_cli_misused(&err);
     if (command == argc && ret->entrypoint != BERTH_YES)
         return BERTH_CLI_USAGE;
-    if (flag)
-        flag->is_given = given[FLAG];
+    for (int at = FLAG; flags && flags->name; flags++)
+        flags->is_given = given[at++];
     *ret_command = argv + command;
     return EXIT_SUCCESS;
 }

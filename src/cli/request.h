@@ -15,12 +15,13 @@ struct berth_cli_flag {
 };
 
 /* Read ARGV, whose first word is the verb, up to the command: the options of
- * request/option.h, --help and FLAG (NULL: none). Options win over the variables of
+ * request/option.h, --help and FLAGS (ended by one
+ * without a name; NULL: none). Options win over the variables of
  * request/defaults.h, and variables over the default of the job. Returns
  * EXIT_SUCCESS with the request, which has an image or asks for the host, in *RET, the
- * words of the command in *RET_COMMAND, and whether FLAG was given in FLAG; or the
+ * words of the command in *RET_COMMAND, and which FLAGS were given in them; or the
  * status that the verb must return (cli/cli.h). In each case the caller owns *RET. */
-int berth_cli_request(int argc, char **argv, struct berth_cli_flag *flag,
+int berth_cli_request(int argc, char **argv, struct berth_cli_flag *flags,
                       struct berth_request *ret, char ***ret_command);
 
 /* Become berth-start, which runs or explains COMMAND in the image of REQUEST. Returns

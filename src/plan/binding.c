@@ -19,6 +19,7 @@ static const struct berth_field members[] = {
     {"differs", BERTH_FIELD_FLAG, MEMBER(differs)},
     {"warning", BERTH_FIELD_TEXT, MEMBER(warning)},
     {"no-cma", BERTH_FIELD_TEXT, MEMBER(no_cma)},
+    {"outer", BERTH_FIELD_FLAG, MEMBER(is_outer)},
     {"job", BERTH_FIELD_FLAG, MEMBER(is_jobs)},
     {"no-job", BERTH_FIELD_TEXT, MEMBER(no_job)},
     {"host", BERTH_FIELD_TEXT, MEMBER(host)},

@@ -15,16 +15,17 @@
 struct berth_binding {
     struct berth_strvec set;    /* NAME=VALUE that the MPI that runs needs */
     struct berth_strvec binds;  /* staged file on the host, the file of the image under
-                                   it, ... */
+                                   it, the option that asks for it, ... */
     struct berth_strvec facts;  /* name, text, ... (plan/finding.h) */
     struct berth_strvec before; /* NAME=VALUE, the environment of the container without
                                    SET; from the supervisor, for an account */
     char *note;                 /* whose MPI runs, and why; NULL: no note */
     bool differs;               /* other nodes may have another note */
     char *warning;              /* what may go wrong; NULL: no warning */
-    char *no_cma; /* why tasks of this container and of other containers of the step on
-                     this node may not read each other's memory; NULL: they may */
-    bool is_jobs; /* the job keeps the container (--container-lifetime=job) */
+    char *no_cma;  /* why tasks of this container and of other containers of the step on
+                      this node may not read each other's memory; NULL: they may */
+    bool is_outer; /* the runtime is root in an outer user namespace (step/outer.h) */
+    bool is_jobs;  /* the job keeps the container (--container-lifetime=job) */
     char *no_job; /* why the job does not keep it, though the step asks for it; NULL: it
                      does, or the step does not ask */
     char *host;   /* the host's MPI that each rank will load, for people; NULL: none */

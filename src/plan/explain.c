@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Collects the account of a launch as data. */
+/* What berth would do for a component, as data, and in the form that was asked for. */
 
 #include "plan/explain.h"
 
@@ -7,111 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/environ.h"
-#include "base/grow.h"
-#include "base/text.h"
+#include "plan/explainwrite.h"
 #include "plan/finding.h"
+#include "request/option.h"
 
-void berth_explain_add_mount(struct berth_explain *explain, const char *source,
-                             const char *destination, enum berth_mount_mode mode,
-                             const char *from, const char *why)
-{
-    struct berth_explain_mount mount = {.mode = mode,
-                                        .from = from,
-                                        .why = why,
-                                        .source = strdup(source),
-                                        .destination = strdup(destination)};
-
-    if (!mount.source || !mount.destination ||
-        berth_grow(&explain->mounts, explain->mount_count, &explain->mount_room,
-                   sizeof(mount)) < 0) {
-        free(mount.source);
-        free(mount.destination);
-        explain->failed = true;
-        return;
-    }
-    explain->mounts[explain->mount_count++] = mount;
-}
-
-void berth_explain_add_variable(struct berth_explain *explain, const char *name,
-                                const char *value, const char *from, const char *why)
-{
-    struct berth_explain_variable variable = {.name = strdup(name),
-                                              .value = value ? strdup(value) : NULL,
-                                              .from = from,
-                                              .why = strdup(why)};
-
-    if (!variable.name || (value && !variable.value) || !variable.why ||
-        berth_grow(&explain->variables, explain->variable_count,
-                   &explain->variable_room, sizeof(variable)) < 0) {
-        free(variable.name);
-        free(variable.value);
-        free(variable.why);
-        explain->failed = true;
-        return;
-    }
-    explain->variables[explain->variable_count++] = variable;
-}
-
-/* Append ITEM, NAME=VALUE. */
-static void add_item(struct berth_explain *explain, const char *item, const char *from,
-                     const char *why)
-{
-    const char *equals = strchr(item, '=');
-    BERTH_FREE char *name = equals ? strndup(item, (size_t)(equals - item)) : NULL;
-
-    if (name)
-        berth_explain_add_variable(explain, name, equals + 1, from, why);
-    else
-        explain->failed |= equals != NULL;
-}
-
-void berth_explain_add_set(struct berth_explain *explain,
-                           const struct berth_strvec *list, const char *from,
-                           const char *why)
-{
-    for (size_t i = 0; i < list->count; i++)
-        add_item(explain, list->items[i], from, why);
-}
-
-/* Do Apptainer and Singularity set ITEM (NAME=VALUE) in each image? */
-static bool is_of_runtime(const char *item)
-{
-    static const char *const items[] = {
-        "APPTAINER_", "SINGULARITY_", "PROMPT_COMMAND=PS1=",
-        "PS1=",       "USER_PATH=",   "LD_LIBRARY_PATH=/.singularity.d/libs",
-        NULL,
-    };
-
-    return berth_text_starts_any(item, items);
-}
-
-static bool is_in(const char *item, enum berth_explain_part part)
-{
-    return part == BERTH_EXPLAIN_ALL ||
-           is_of_runtime(item) == (part == BERTH_EXPLAIN_RUNTIME);
-}
-
-void berth_explain_add_change(struct berth_explain *explain, char *const *before,
-                              char *const *after, enum berth_explain_part part,
-                              const char *from, const char *why)
-{
-    for (char *const *item = after; item && *item; item++) {
-        const char *was = berth_environ_value(before, *item);
-        const char *is = strchr(*item, '=');
-
-        if (is && is_in(*item, part) && (!was || strcmp(was, is + 1) != 0))
-            add_item(explain, *item, from, why);
-    }
-    for (char *const *item = before; item && *item; item++) {
-        BERTH_FREE char *name = strndup(*item, strcspn(*item, "="));
-
-        if (name && strchr(*item, '=') && is_in(*item, part) &&
-            !berth_environ_value(after, *item))
-            berth_explain_add_variable(explain, name, NULL, from, why);
-    }
-}
+/* Bytes of the longest text; a longer one is cut. Slurm prints a line of up to 1024
+ * bytes as a whole; longer lines of components would mix. */
+enum { LONGEST = 800 };
 
 const char *berth_explain_next_fact(const struct berth_explain *explain,
                                     const char *name, size_t *at)
@@ -131,6 +33,16 @@ const char *berth_explain_fact(const struct berth_explain *explain, const char *
     size_t at = 0;
 
     return berth_explain_next_fact(explain, name, &at);
+}
+
+const char *berth_explain_source(const struct berth_explain *explain,
+                                 enum berth_option_id id)
+{
+    if (!berth_request_value(explain->request, id, 0))
+        return NULL;
+    return berth_strvec_has(&explain->request->site, berth_options[id].name)
+               ? BERTH_FROM_SITE
+               : BERTH_FROM_USER;
 }
 
 void berth_explain_mpi(const struct berth_explain *explain, struct berth_buf *ret)
@@ -161,33 +73,54 @@ void berth_explain_mpi(const struct berth_explain *explain, struct berth_buf *re
         berth_buf_addf(ret, "; warning: %s", explain->binding.warning);
 }
 
+/* Append LINES to RET, each with the number of the component, or the rank, as a prefix
+ * if the step has several. */
+static void add_lines(const struct berth_explain *explain,
+                      const struct berth_buf *lines, struct berth_buf *ret)
+{
+    const struct berth_order_step *step = &explain->step;
+    const char *line = lines->text;
+    char number[16] = "";
+
+    if (step->ranks && explain->rank)
+        snprintf(number, sizeof(number), "%.10s: ", explain->rank);
+    else if (step->is_several)
+        snprintf(number, sizeof(number), "%d: ", step->component);
+    while (line && *line) {
+        size_t length = strcspn(line, "\n") + 1;
+
+        berth_buf_puts(ret, number);
+        berth_buf_add(ret, line, length);
+        line += length;
+    }
+}
+
 int berth_explain_write(const struct berth_explain *explain, struct berth_buf *ret,
                         struct berth_err *err)
 {
-    if (strcmp(explain->request->explain, BERTH_EXPLAIN_JSON) == 0)
-        berth_explain_json(explain, ret);
-    else
-        berth_explain_text(explain, ret);
-    return ret->failed || explain->failed ? berth_err_oom(err) : 0;
+    const char *form = explain->request->explain;
+    bool is_json = strcmp(form, BERTH_EXPLAIN_JSON) == 0;
+    BERTH_JSON struct berth_json out = {
+        .pretty = true, .is_text = !is_json, .longest = LONGEST};
+
+    if (!is_json)
+        berth_explain_brief(explain, &out);
+    if (is_json || strcmp(form, BERTH_EXPLAIN_EVERYTHING) == 0)
+        berth_explain_details(explain, &out);
+    berth_buf_puts(&out.text, is_json ? "\n" : "");
+    if (out.text.failed || explain->plan.failed)
+        return berth_err_oom(err);
+    add_lines(explain, &out.text, ret);
+    return ret->failed ? berth_err_oom(err) : 0;
 }
 
 void berth_explain_fini(struct berth_explain *explain)
 {
-    for (size_t i = 0; i < explain->mount_count; i++) {
-        free(explain->mounts[i].source);
-        free(explain->mounts[i].destination);
-    }
-    for (size_t i = 0; i < explain->variable_count; i++) {
-        free(explain->variables[i].name);
-        free(explain->variables[i].value);
-        free(explain->variables[i].why);
-    }
-    free(explain->mounts);
-    free(explain->variables);
     free(explain->runtime_version);
-    free(explain->apart);
+    free(explain->found);
     berth_strvec_fini(&explain->image);
     berth_strvec_fini(&explain->words);
     berth_binding_fini(&explain->binding);
+    berth_plan_fini(&explain->plan);
     *explain = (struct berth_explain){0};
 }

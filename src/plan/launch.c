@@ -3,9 +3,11 @@
 
 #include "plan/launch.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/environ.h"
 #include "request/mount.h"
 
@@ -42,28 +44,12 @@ static void push_mount(const char *source, const char *destination,
     argv->failed |= record.failed;
 }
 
-static int push_mounts(const struct berth_strvec *mounts, struct berth_strvec *argv,
-                       struct berth_err *err)
-{
-    for (size_t i = 0; mounts && i < mounts->count; i++) {
-        struct berth_mount mount;
-
-        if (berth_mount_parse(mounts->items[i], NULL, &mount, err) < 0)
-            return -1;
-        push_mount(mount.source, mount.destination, mount.mode, argv);
-        berth_mount_fini(&mount);
-    }
-    return 0;
-}
-
 static void push_home(const struct berth_launch *launch, struct berth_strvec *argv)
 {
     if (launch->request->home == BERTH_NO) {
         berth_strvec_push(argv, "--no-mount");
         berth_strvec_push(argv, "home,cwd");
     }
-    if (launch->request->home == BERTH_YES && launch->home)
-        push_mount(launch->home, launch->home, BERTH_MOUNT_RW, argv);
 }
 
 /* slurmstepd makes these directories for a step (mpi/pmix and mpi/cray_shasta of
@@ -83,37 +69,126 @@ void berth_launch_manager_places(const struct berth_request *request,
     }
 }
 
-static void push_pmi_mounts(const struct berth_launch *launch,
-                            struct berth_strvec *argv)
+/* Append the mounts of the request, each with its source. */
+static int plan_asked(const struct berth_request *request, struct berth_plan *ret,
+                      struct berth_err *err)
 {
+    for (size_t i = 0; i < request->mounts.count; i++) {
+        const struct berth_strvec one = {.items = &request->mounts.items[i],
+                                         .count = 1};
+        bool is_site = berth_strvec_has(&request->site, request->mounts.items[i]);
+
+        if (berth_plan_mounts(ret, &one, is_site ? BERTH_FROM_SITE : BERTH_FROM_USER,
+                              is_site ? "the site mounts it in every container"
+                                      : "--container-mounts",
+                              err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int berth_launch_mounts(const struct berth_launch *launch,
+                        const struct berth_strvec *binds, struct berth_plan *ret,
+                        struct berth_err *err)
+{
+    bool is_mpi = berth_request_mpi_chosen(launch->request);
     BERTH_STRVEC struct berth_strvec places = {0};
 
+    if (launch->request->home == BERTH_YES && launch->home)
+        berth_plan_mount(ret, launch->home, launch->home, BERTH_MOUNT_RW,
+                         BERTH_FROM_USER, "--container-mount-home");
+    if (plan_asked(launch->request, ret, err) < 0 ||
+        berth_plan_mounts(
+            ret, launch->mounts, BERTH_FROM_BERTH,
+            is_mpi ? "the copies of the host's MPI, and the record of the ranks "
+                     "that load it (--mpi-bind)"
+                   : "the copies of the host's libraries (--container-libs)",
+            err) < 0 ||
+        berth_plan_mounts(ret, launch->fabric, BERTH_FROM_MPI,
+                          is_mpi ? "a profile of the host's MPI names it (--mpi-bind)"
+                                 : "a profile of the host's libraries names it "
+                                   "(--container-libs)",
+                          err) < 0)
+        return -1;
+    for (size_t i = 0; binds && i + 2 < binds->count; i += 3) {
+        char why[96];
+
+        snprintf(why, sizeof(why), "the host's file replaces the image's (%s)",
+                 binds->items[i + 2]);
+        berth_plan_mount(ret, binds->items[i], binds->items[i + 1], BERTH_MOUNT_RO,
+                         BERTH_FROM_MPI, why);
+    }
     berth_launch_manager_places(launch->request, launch->environment, &places);
     for (size_t i = 0; i < places.count; i++)
-        push_mount(places.items[i], places.items[i], BERTH_MOUNT_RW, argv);
-    argv->failed |= places.failed;
+        berth_plan_mount(ret, places.items[i], places.items[i], BERTH_MOUNT_RW,
+                         BERTH_FROM_BERTH,
+                         "Slurm's process manager and the tasks meet here (--mpi)");
+    return places.failed || ret->failed ? berth_err_oom(err) : 0;
+}
+
+static int push_mounts(const struct berth_launch *launch, struct berth_strvec *argv,
+                       struct berth_err *err)
+{
+    BERTH_PLAN struct berth_plan plan = {0};
+
+    if (berth_launch_mounts(launch, NULL, &plan, err) < 0)
+        return -1;
+    for (size_t i = 0; i < plan.mount_count; i++)
+        push_mount(plan.mounts[i].source, plan.mounts[i].destination,
+                   plan.mounts[i].mode, argv);
+    return 0;
+}
+
+/* Append ITEM of the request: NAME=VALUE, or NAME, whose value is that of the task. The
+ * site adds the NAME of what a task exports (site/policy.c). */
+static void plan_item(const struct berth_request *request, char *const *environment,
+                      const char *item, struct berth_plan *ret)
+{
+    const char *equals = strchr(item, '=');
+    BERTH_FREE char *name = strndup(item, strcspn(item, "="));
+    const char *value = equals ? equals + 1 : berth_environ_value(environment, item);
+    bool is_site = berth_strvec_has(&request->site, item);
+
+    ret->failed |= !name;
+    if (!name || !value)
+        return;
+    berth_plan_variable(ret, name, value,
+                        is_site && equals ? BERTH_FROM_SITE : BERTH_FROM_USER,
+                        !is_site ? "--container-env"
+                        : equals ? "the site sets it in every container"
+                                 : "exported, which wins over the site "
+                                   "(rules)");
+}
+
+void berth_launch_variables(const struct berth_request *request,
+                            const struct berth_terms *terms, char *const *environment,
+                            struct berth_plan *ret)
+{
+    for (size_t i = 0; terms && i < terms->unset.count; i++)
+        berth_plan_variable(ret, terms->unset.items[i], NULL, BERTH_FROM_SITE,
+                            "the site unsets it in every container");
+    /* With it, Intel MPI starts its daemons on the nodes in a runtime of its own. */
+    if (berth_request_mpi_is(request, BERTH_MODE_LAUNCH))
+        berth_plan_variable(ret, "SINGULARITY_CONTAINER", NULL, BERTH_FROM_BERTH,
+                            "mpirun would start a runtime of its own on the nodes "
+                            "(--mpi-bind=launch)");
+    for (size_t i = 0; i < request->env.count; i++)
+        plan_item(request, environment, request->env.items[i], ret);
 }
 
 void berth_launch_env(const struct berth_request *request,
                       const struct berth_terms *terms, char *const *environment,
                       struct berth_strvec *env)
 {
-    const struct berth_strvec *asked = &request->env;
+    BERTH_PLAN struct berth_plan plan = {0};
 
-    if (terms)
-        berth_strvec_append(env, &terms->unset);
-    /* With it, Intel MPI starts its daemons on the nodes in a runtime of its own. */
-    if (berth_request_mpi_is(request, BERTH_MODE_LAUNCH))
-        berth_strvec_push(env, "SINGULARITY_CONTAINER");
-    for (size_t i = 0; i < asked->count; i++) {
-        const char *item = asked->items[i];
-        const char *value =
-            strchr(item, '=') ? NULL : berth_environ_value(environment, item);
+    berth_launch_variables(request, terms, environment, &plan);
+    env->failed |= plan.failed;
+    for (size_t i = 0; i < plan.variable_count; i++) {
+        const char *value = plan.variables[i].value;
 
-        if (value)
-            berth_strvec_pushf(env, "%s=%s", item, value);
-        else if (strchr(item, '='))
-            berth_strvec_push(env, item);
+        berth_strvec_pushf(env, "%s%s%s", plan.variables[i].name, value ? "=" : "",
+                           value ? value : "");
     }
 }
 
@@ -202,11 +277,8 @@ static int push_runtime(const struct berth_launch *launch, struct berth_strvec *
     argv->failed |= devices.failed;
     push_outer(launch, argv);
     push_home(launch, argv);
-    if (push_mounts(&launch->request->mounts, argv, err) < 0 ||
-        push_mounts(launch->mounts, argv, err) < 0 ||
-        push_mounts(launch->fabric, argv, err) < 0)
+    if (push_mounts(launch, argv, err) < 0)
         return -1;
-    push_pmi_mounts(launch, argv);
     push_args(launch, argv);
     return 0;
 }

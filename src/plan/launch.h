@@ -7,6 +7,7 @@
 #include "base/strvec.h"
 #include "plan/gpu.h"
 #include "plan/order.h"
+#include "plan/plan.h"
 #include "request/request.h"
 #include "site/terms.h"
 
@@ -29,6 +30,19 @@ struct berth_launch {
     bool is_outer;            /* the runtime runs as root in the outer user namespace
                                  (step/outer.h) */
 };
+
+/* Append to RET the mounts of the container, in the order of the words of the runtime.
+ * BINDS (NULL: none) are those of
+ * plan/binding.h. Returns 0, or -1 with a sentence in ERR. */
+int berth_launch_mounts(const struct berth_launch *launch,
+                        const struct berth_strvec *binds, struct berth_plan *ret,
+                        struct berth_err *err);
+
+/* Append to RET the variables that REQUEST and TERMS (NULL: none) set or remove for the
+ * command. ENVIRONMENT is the task's, for NAME of --container-env. */
+void berth_launch_variables(const struct berth_request *request,
+                            const struct berth_terms *terms, char *const *environment,
+                            struct berth_plan *ret);
 
 /* Append to ARGV the words that start the runtime with the user's command in a
  * container of its own. Returns 0, or -1 with a sentence in ERR if a mount cannot be
@@ -67,9 +81,7 @@ void berth_launch_manager_places(const struct berth_request *request,
 void berth_launch_command(const struct berth_request *request, char *const *command,
                           struct berth_strvec *argv);
 
-/* Append to ENV the changes by REQUEST and TERMS (NULL: none) to the environment of the
- * command, in the form of putenv(3): each NAME to unset, then each NAME=VALUE to set.
- * ENVIRONMENT is the task's, for NAME of --container-env. */
+/* The same in the form of putenv(3): each NAME to unset, each NAME=VALUE to set. */
 void berth_launch_env(const struct berth_request *request,
                       const struct berth_terms *terms, char *const *environment,
                       struct berth_strvec *env);

@@ -273,8 +273,8 @@ const struct berth_option berth_options[BERTH_OPTION_COUNT] = {
                            TEXT(libs), parse_words, "name of libraries",
                            NAME_OF_PROFILE, is_name},
     [BERTH_OPTION_EXPLAIN] = {"container-explain",
-                              "[" BERTH_EXPLAIN_TEXT "|" BERTH_EXPLAIN_JSON
-                              "|" BERTH_EXPLAIN_NO "]",
+                              "[" BERTH_EXPLAIN_TEXT "|" BERTH_EXPLAIN_EVERYTHING
+                              "|" BERTH_EXPLAIN_JSON "|" BERTH_EXPLAIN_NO "]",
                               "print what would be done and why, run nothing",
                               TEXT(explain), parse_explain, "form"},
 };

@@ -499,5 +499,6 @@ void berth_request_fini(struct berth_request *request)
             berth_strvec_fini(field);
     }
     free(request->uri);
+    berth_strvec_fini(&request->site);
     *request = (struct berth_request){0};
 }

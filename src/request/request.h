@@ -34,18 +34,21 @@ struct berth_request {
     char *gpu;                    /* which GPU driver: BERTH_GPU_..., and devices by
                                      their CDI names, with commas; NULL: unsaid */
     char *lifetime;               /* BERTH_LIFETIME_...; NULL: unsaid */
-    char *mpi;              /* whose MPI: a word of request/mode.h; NULL: unsaid */
-    char *libs;             /* the host's libraries in the place of the image's:
-                               names of profiles, and BERTH_LIBS_AUTO, with commas, or
-                               BERTH_NONE; NULL: unsaid */
-    enum berth_world world; /* what the other components allow; no option sets it */
-    char *explain;          /* BERTH_EXPLAIN_...; NULL: unsaid */
+    char *mpi;                /* whose MPI: a word of request/mode.h; NULL: unsaid */
+    char *libs;               /* the host's libraries in the place of the image's:
+                                 names of profiles, and BERTH_LIBS_AUTO, with commas, or
+                                 BERTH_NONE; NULL: unsaid */
+    enum berth_world world;   /* what the other components allow; no option sets it */
+    struct berth_strvec site; /* for explain, what the site has set: items of lists, and
+                                 names of options; no option sets it */
+    char *explain;            /* BERTH_EXPLAIN_...; NULL: unsaid */
 };
 
 /* The values of --container-explain. */
-#define BERTH_EXPLAIN_TEXT "text" /* print the plan for people, run nothing */
-#define BERTH_EXPLAIN_JSON "json" /* the same for programs */
-#define BERTH_EXPLAIN_NO   "no"   /* as without the option */
+#define BERTH_EXPLAIN_TEXT       "text" /* print the plan for people, run nothing */
+#define BERTH_EXPLAIN_EVERYTHING "all"  /* with all details */
+#define BERTH_EXPLAIN_JSON       "json" /* the same for programs */
+#define BERTH_EXPLAIN_NO         "no"   /* as without the option */
 
 /* The values of --container-gpu; unsaid means BERTH_GPU_AUTO. */
 #define BERTH_GPU_AUTO   "auto" /* that of the GPUs of the step */

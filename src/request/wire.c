@@ -18,8 +18,9 @@
 /* The key of the URI of a pulled image. */
 #define URI "uri"
 
-/* The key of `world`, which no option sets. */
+/* The keys of `world` and `site`, which no option sets. */
 #define WORLD "world"
+#define SITE  "site"
 
 static const char *const worlds[] = {
     [BERTH_WORLD_ALONE] = "alone",
@@ -59,6 +60,8 @@ void berth_wire_put_request(struct berth_buf *buf, const struct berth_request *r
     }
     if (request->world)
         berth_field_put(buf, start, WORLD, worlds[request->world]);
+    for (size_t i = 0; i < request->site.count; i++)
+        berth_field_put(buf, start, SITE, request->site.items[i]);
 }
 
 static enum berth_option_id option_of(const char *key)
@@ -122,6 +125,10 @@ static int read_field(struct berth_request *request, const char *key, const char
 
     if (strcmp(key, WORLD) == 0)
         return read_world(request, value, err);
+    if (strcmp(key, SITE) == 0) {
+        berth_strvec_push(&request->site, value);
+        return request->site.failed ? berth_err_oom(err) : 0;
+    }
     if (strcmp(key, URI) == 0)
         return read_uri(request, value, err);
     if (id == BERTH_OPTION_COUNT)

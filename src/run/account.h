@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "plan/explain.h"
 #include "plan/launch.h"
 #include "step/rendezvous.h"
 
@@ -16,11 +17,15 @@ struct berth_account {
         *apart; /* why each task has a container of its own; NULL: tasks share one */
 };
 
-/* Append the account of the launch (plan/explain.h) to RET, in the form that the
- * request names. Runs the runtime for its version, so the process must be on the host.
- * Returns 0, or -1 with a sentence in ERR. */
-int berth_account_write(const struct berth_account *account, struct berth_buf *ret,
-                        struct berth_err *err);
+/* Collect what is known of the launch on the host. Runs the runtime for its version, so
+ * the process must be on the host. On success the caller owns *RET, which borrows what
+ * ACCOUNT borrows. Returns 0, or -1 with a sentence in ERR. */
+int berth_account_collect(const struct berth_account *account,
+                          struct berth_explain *ret, struct berth_err *err);
 
-/* Print the whole TEXT on standard output. Returns 0, or -1 with a sentence in ERR. */
-int berth_account_print(const struct berth_buf *text, struct berth_err *err);
+/* Add what only a process that has joined the container sees: where its directories are
+ * from, and where the command is. */
+void berth_account_look(struct berth_explain *explain);
+
+/* Print EXPLAIN on standard output. Returns 0, or -1 with a sentence in ERR. */
+int berth_account_print(const struct berth_explain *explain, struct berth_err *err);

@@ -103,11 +103,11 @@ static void start(struct berth_task *task, struct berth_rendezvous *rendezvous)
         start_container(task, rendezvous);
 }
 
-/* Write the account into TASK. RENDEZVOUS may be NULL. APART: why each task has a
+/* Collect the account in TASK. RENDEZVOUS may be NULL. APART: why each task has a
  * container of its own; NULL: tasks share one. */
-static int write_account(struct berth_task *task,
-                         const struct berth_rendezvous *rendezvous, const char *apart,
-                         struct berth_err *err)
+static int collect_account(struct berth_task *task,
+                           const struct berth_rendezvous *rendezvous, const char *apart,
+                           struct berth_err *err)
 {
     struct berth_launch launch = {.order = &task->order,
                                   .node = task->node,
@@ -122,7 +122,7 @@ static int write_account(struct berth_task *task,
         if (berth_prepare(task, &launch, err) < 0)
             return -1;
     }
-    return berth_account_write(&account, &task->account, err);
+    return berth_account_collect(&account, &task->account, err);
 }
 
 /* Does this task print the account of its component, or of its lines of a --multi-prog
@@ -202,7 +202,7 @@ static int run_apart(struct berth_task *task, const struct berth_rendezvous *ren
         return run_own(task, err);
     if (!gives_account(task, is_first))
         return 0;
-    return write_account(task, rendezvous, why, err) < 0
+    return collect_account(task, rendezvous, why, err) < 0
                ? -1
                : berth_account_print(&task->account, err);
 }
@@ -213,11 +213,14 @@ static int run_joined(struct berth_task *task, struct berth_rendezvous *rendezvo
 {
     int status;
 
-    if (gives_account(task, is_first) && write_account(task, rendezvous, NULL, err) < 0)
+    if (gives_account(task, is_first) &&
+        collect_account(task, rendezvous, NULL, err) < 0)
         return -1;
     status = berth_joined_become(task, rendezvous, err);
-    return status == 0 && task->account.used ? berth_account_print(&task->account, err)
-                                             : status;
+    if (status != 0 || !task->account.request)
+        return status;
+    berth_account_look(&task->account);
+    return berth_account_print(&task->account, err);
 }
 
 /* Run the command when the start has ended well. WHY as in print_notices(). Returns as
@@ -298,7 +301,7 @@ static int run_nothing(struct berth_task *task, struct berth_err *err)
         is_first = berth_rendezvous_claim(&rendezvous, task->order.container.tasks);
     if (!gives_account(task, is_first))
         return 0;
-    return write_account(task, NULL, NULL, err) < 0
+    return collect_account(task, NULL, NULL, err) < 0
                ? -1
                : berth_account_print(&task->account, err);
 }

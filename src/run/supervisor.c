@@ -147,6 +147,7 @@ static int share_binding(struct supervisor *supervisor, const struct berth_buf *
 
     if (*supervisor->no_cma.text)
         injected->binding.no_cma = strdup(supervisor->no_cma.text);
+    injected->binding.is_outer = supervisor->start.launch->is_outer;
     injected->binding.is_jobs = supervisor->job.holder.pid > 0;
     if (*supervisor->no_job.text)
         injected->binding.no_job = strdup(supervisor->no_job.text);

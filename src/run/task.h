@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "base/strvec.h"
+#include "plan/explain.h"
 #include "plan/launch.h"
 #include "plan/order.h"
 #include "plan/binding.h"
@@ -26,7 +26,8 @@ struct berth_task {
     struct berth_launch launch;   /* how the container is started; .order is NULL
                                      before run/prepare.h has found it out */
     struct berth_binding binding; /* the answer of --mpi-bind for the node */
-    struct berth_buf account;     /* printed at the end if the step is explained */
+    struct berth_explain account; /* printed at the end; its request is NULL if this
+                                     task prints none */
 };
 
 /* Read the order, and remove it from the environment; the command is in ARGV, and TASK

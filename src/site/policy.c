@@ -9,6 +9,7 @@
 #include "base/environ.h"
 #include "site/flags.h"
 #include "request/mount.h"
+#include "request/option.h"
 #include "site/mountrules.h"
 #include "site/origin.h"
 #include "site/rules.h"
@@ -222,6 +223,35 @@ int berth_policy_check_early(const struct berth_site *site,
     return berth_policy_may_set_image(site) ? 0 : check_uri(site, request, err);
 }
 
+/* Lists in RET, for explain, what of its lists is not the user's. USERS are the user's
+ * mounts as they are in RET. */
+static void list_items(const struct berth_request *request,
+                       const struct berth_strvec *users, struct berth_request *ret)
+{
+    for (size_t i = 0; i < ret->mounts.count; i++)
+        if (!berth_strvec_has(users, ret->mounts.items[i]))
+            berth_strvec_push(&ret->site, ret->mounts.items[i]);
+    for (size_t i = 0; i < ret->env.count; i++)
+        if (!berth_strvec_has(&request->env, ret->env.items[i]))
+            berth_strvec_push(&ret->site, ret->env.items[i]);
+}
+
+/* Lists in RET, for explain, which options are not the user's. A fabric of the user
+ * sets --mpi-bind, too. */
+static void list_options(const struct berth_request *request, struct berth_request *ret)
+{
+    for (int id = 0; id < BERTH_OPTION_COUNT; id++) {
+        const char *is = berth_request_value(ret, id, 0);
+        const char *was = berth_request_value(request, id, 0);
+
+        if (berth_options[id].kind == BERTH_KIND_LIST || !is ||
+            (was && strcmp(is, was) == 0) ||
+            (id == BERTH_OPTION_MPI && !was && request->libs))
+            continue;
+        berth_strvec_push(&ret->site, berth_options[id].name);
+    }
+}
+
 /* Merges FORCED over REQUEST over the site's defaults. The runtime gets the flags of
  * the site, those of rules, and the user's: a later flag may win. */
 static int merge_layers(const struct berth_site *site,
@@ -243,6 +273,8 @@ static int merge_layers(const struct berth_site *site,
     berth_strvec_append(&ret->args, &site->runtime.args);
     berth_strvec_append(&ret->args, &forced->args);
     berth_strvec_append(&ret->args, &request->args);
+    if (berth_request_is_explained(request))
+        list_items(request, &users, ret);
     return ret->mounts.failed || ret->args.failed ? berth_err_oom(err) : 0;
 }
 
@@ -269,6 +301,10 @@ int berth_policy_apply(const struct berth_site *site,
         merge_layers(site, facts, request, &forced, &whole, err) < 0 ||
         berth_request_complete(&whole, err) < 0 || check_uri(site, &whole, err) < 0)
         return -1;
+    if (berth_request_is_explained(request))
+        list_options(request, &whole);
+    if (whole.site.failed)
+        return berth_err_oom(err);
     *ret = whole;
     whole = (struct berth_request){0};
     return 0;

@@ -436,7 +436,7 @@ static int order_task(spank_t sp, const struct berth_part *part,
     if (berth_request_mpi_is(&request, BERTH_MODE_LAUNCH))
         order.allocation = allocation;
     order.prefix = *prefix ? (char *)prefix : NULL;
-    if (berth_request_is_explained(asked) || !berth_request_equal(asked, &request))
+    if (!berth_request_equal(asked, &request))
         order.asked = *asked;
     if (berth_request_is_explained(asked))
         order.restored = *restored;

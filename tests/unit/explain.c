@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The account of a launch, compared with tests/golden. */
+/* What explain prints, compared with tests/golden. */
 
 #include "plan/explain.h"
 
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "plan/explaintext.h"
+#include "base/json.h"
 #include "plan/finding.h"
 #include "request/wire.h"
 #include "unit.h"
@@ -45,7 +45,7 @@ static void add_fact(struct berth_explain *explain, const char *name, const char
 static void add_mpi(struct berth_explain *explain)
 {
     explain->manager = "pmi2";
-    explain->mode_from = BERTH_FROM_SITE;
+    explain->binding.host = strdup("MPICH 4.2.1");
     explain->binding.note = strdup("the host's MPICH 4.2.1 runs");
     add_fact(explain, BERTH_FINDING_PROGRAM, "/opt/app");
     add_fact(explain, BERTH_FINDING_RUNNER, "/usr/bin/python3");
@@ -73,6 +73,8 @@ static void add_mpi(struct berth_explain *explain)
     add_fact(explain, BERTH_FINDING_WATCHED, "by the marks");
 }
 
+static const char *const exported[] = {"GONE=1", "LINES=2", NULL};
+
 static void add_all(struct berth_explain *explain)
 {
     explain->step.nodes = 2;
@@ -81,7 +83,10 @@ static void add_all(struct berth_explain *explain)
     explain->runtime_version = strdup("apptainer version 1.4.5");
     explain->gpu = "--nv";
     explain->gpu_because = "there are GPUs for it";
-    explain->lifetime_from = BERTH_FROM_SITE;
+    explain->found = strdup("/opt/app");
+    explain->environment = (char *const *)exported;
+    explain->places[0] = (struct berth_explain_place){"home", "/home/u", 1, 1, "host"};
+    explain->places[3] = (struct berth_explain_place){NULL, "/scratch", 1, 2, "absent"};
     explain->inside = "srun";
     berth_strvec_push(&explain->image, "kind");
     berth_strvec_push(&explain->image, "SIF file");
@@ -89,26 +94,26 @@ static void add_all(struct berth_explain *explain)
     berth_strvec_push(&explain->image, "7");
     berth_strvec_push(&explain->words, "/usr/bin/apptainer");
     berth_strvec_push(&explain->words, "type=bind,\"source=/a b\"");
-    berth_explain_add_mount(explain, "/d", "/d", BERTH_MOUNT_RW, BERTH_FROM_USER,
-                            "asked");
-    berth_explain_add_mount(explain, "/s", "/s", BERTH_MOUNT_RO, BERTH_FROM_USER,
-                            "asked");
-    berth_explain_add_mount(explain, "/h/lib", "/i/lib", BERTH_MOUNT_RO, BERTH_FROM_MPI,
-                            "the host's");
+    berth_plan_mount(&explain->plan, "/d", "/d", BERTH_MOUNT_RW, BERTH_FROM_USER,
+                     "asked");
+    berth_plan_mount(&explain->plan, "/s", "/s", BERTH_MOUNT_RO, BERTH_FROM_USER,
+                     "asked");
+    berth_plan_mount(&explain->plan, "/h/lib", "/i/lib", BERTH_MOUNT_RO, BERTH_FROM_MPI,
+                     "the host's");
     add_mpi(explain);
-    berth_explain_add_variable(explain, "HOME", "/home/u", BERTH_FROM_CAPTURE,
-                               "list: identity");
-    berth_explain_add_variable(explain, "GONE", NULL, BERTH_FROM_IMAGE, "the image");
-    berth_explain_add_variable(explain, "LINES", "two\nlines\tand \x1b[31mred\x7f",
-                               BERTH_FROM_IMAGE, "the image");
-    berth_explain_add_variable(explain, "UTF8", "caf\xc3\xa9 \xe2\x82\xac",
-                               BERTH_FROM_USER, "--container-env");
-    berth_explain_add_variable(explain, "LATIN1", "caf\xe9", BERTH_FROM_USER,
-                               "--container-env");
-    berth_explain_add_variable(explain, "C1", "a\xc2\x9bz", BERTH_FROM_USER,
-                               "--container-env");
-    berth_explain_add_variable(explain, "QUOTES", "a\"b\\c", BERTH_FROM_USER,
-                               "--container-env");
+    berth_plan_variable(&explain->plan, "HOME", "/home/u", BERTH_FROM_CAPTURE,
+                        "list: identity");
+    berth_plan_variable(&explain->plan, "GONE", NULL, BERTH_FROM_IMAGE, "the image");
+    berth_plan_variable(&explain->plan, "LINES", "two\nlines\tand \x1b[31mred\x7f",
+                        BERTH_FROM_IMAGE, "the image");
+    berth_plan_variable(&explain->plan, "UTF8", "caf\xc3\xa9 \xe2\x82\xac",
+                        BERTH_FROM_USER, "--container-env");
+    berth_plan_variable(&explain->plan, "LATIN1", "caf\xe9", BERTH_FROM_USER,
+                        "--container-env");
+    berth_plan_variable(&explain->plan, "C1", "a\xc2\x9bz", BERTH_FROM_USER,
+                        "--container-env");
+    berth_plan_variable(&explain->plan, "QUOTES", "a\"b\\c", BERTH_FROM_USER,
+                        "--container-env");
 }
 
 static void assert_golden(const struct berth_explain *explain, const char *name)
@@ -130,11 +135,17 @@ static const struct {
     const char *apart;
 } accounts[] = {
     {"explain-full.txt",
-     "image=/a.sif&uri=docker://r/a&lifetime=job&mpi-bind=auto&explain=text", true,
-     false, NULL},
+     "image=/a.sif&uri=docker://r/a&lifetime=job&mpi-bind=auto&explain=all&site="
+     "container-lifetime&site=mpi-bind",
+     true, false, NULL},
+    {"explain-brief.txt",
+     "image=/a.sif&uri=docker://r/a&lifetime=job&mpi-bind=auto&explain=text&site="
+     "container-lifetime&site=mpi-bind",
+     true, false, NULL},
     {"explain-full.json",
-     "image=/a.sif&uri=docker://r/a&lifetime=job&mpi-bind=auto&explain=json", true,
-     false, NULL},
+     "image=/a.sif&uri=docker://r/a&lifetime=job&mpi-bind=auto&explain=json&site="
+     "container-lifetime&site=mpi-bind",
+     true, false, NULL},
     {"explain-least.txt", "image=/a.sif&explain=text", false, false, NULL},
     {"explain-least.json", "image=/a.sif&explain=json", false, false, NULL},
     {"explain-apart.txt", "image=/a.sif&lifetime=job&mpi-bind=local&explain=text",
@@ -180,11 +191,9 @@ TEST_ROWS(an_account_is_the_golden_text, accounts)
         fixture.explain.step =
             (struct berth_order_step){.component = 12, .is_several = true, .tasks = 1};
     if (accounts[_i].apart)
-        fixture.explain.apart = strdup(accounts[_i].apart);
-    if (accounts[_i].apart && fixture.request.lifetime) {
-        fixture.explain.lifetime_from = BERTH_FROM_USER;
+        fixture.explain.apart = accounts[_i].apart;
+    if (accounts[_i].apart && fixture.request.lifetime)
         fixture.explain.why_step = "each task has a container of its own";
-    }
     assert_golden(&fixture.explain, accounts[_i].golden);
     teardown(&fixture);
 }
@@ -222,7 +231,7 @@ TEST(what_could_not_be_looked_at_is_not_denied)
     struct fixture fixture;
 
     setup(&fixture, "image=/a&mpi-bind=auto");
-    fixture.explain.apart = strdup("the runtime is installed setuid");
+    fixture.explain.apart = "the runtime is installed setuid";
     berth_explain_mpi(&fixture.explain, &text);
     ck_assert_str_eq(text.text, "the image's own MPI runs (hybrid): berth can neither "
                                 "mount into nor inspect a container of this kind");
@@ -237,23 +246,23 @@ TEST(a_change_is_what_differs)
     struct berth_explain *explain = &fixture.explain;
 
     setup(&fixture, "image=/a");
-    berth_explain_add_change(explain, (char *const *)before, (char *const *)after,
-                             BERTH_EXPLAIN_REST, BERTH_FROM_IMAGE, "so");
-    ck_assert_uint_eq(explain->variable_count, 3);
-    ck_assert_str_eq(explain->variables[0].name, "B");
-    ck_assert_str_eq(explain->variables[0].value, "3");
-    ck_assert_str_eq(explain->variables[1].name, "D");
-    ck_assert_str_eq(explain->variables[1].value, "");
-    ck_assert_str_eq(explain->variables[2].name, "C");
-    ck_assert_ptr_null(explain->variables[2].value);
-    berth_explain_add_change(explain, (char *const *)before, (char *const *)after,
-                             BERTH_EXPLAIN_RUNTIME, BERTH_FROM_RUNTIME, "so");
-    ck_assert_uint_eq(explain->variable_count, 5);
-    ck_assert_str_eq(explain->variables[3].name, "APPTAINER_NAME");
-    ck_assert_str_eq(explain->variables[4].name, "PS1");
-    berth_explain_add_change(explain, (char *const *)before, (char *const *)after,
-                             BERTH_EXPLAIN_ALL, BERTH_FROM_BERTH, "so");
-    ck_assert_uint_eq(explain->variable_count, 10);
+    berth_plan_change(&explain->plan, (char *const *)before, (char *const *)after,
+                      BERTH_PLAN_REST, BERTH_FROM_IMAGE, "so");
+    ck_assert_uint_eq(explain->plan.variable_count, 3);
+    ck_assert_str_eq(explain->plan.variables[0].name, "B");
+    ck_assert_str_eq(explain->plan.variables[0].value, "3");
+    ck_assert_str_eq(explain->plan.variables[1].name, "D");
+    ck_assert_str_eq(explain->plan.variables[1].value, "");
+    ck_assert_str_eq(explain->plan.variables[2].name, "C");
+    ck_assert_ptr_null(explain->plan.variables[2].value);
+    berth_plan_change(&explain->plan, (char *const *)before, (char *const *)after,
+                      BERTH_PLAN_RUNTIME, BERTH_FROM_RUNTIME, "so");
+    ck_assert_uint_eq(explain->plan.variable_count, 5);
+    ck_assert_str_eq(explain->plan.variables[3].name, "APPTAINER_NAME");
+    ck_assert_str_eq(explain->plan.variables[4].name, "PS1");
+    berth_plan_change(&explain->plan, (char *const *)before, (char *const *)after,
+                      BERTH_PLAN_ALL, BERTH_FROM_BERTH, "so");
+    ck_assert_uint_eq(explain->plan.variable_count, 10);
     teardown(&fixture);
 }
 
@@ -269,14 +278,16 @@ static const struct {
 TEST_ROWS(a_long_text_is_cut_between_characters, cuts)
 {
     BERTH_FREE char *text = NULL;
-    BERTH_FREE char *cut = NULL;
+    BERTH_JSON struct berth_json json = {.is_text = true, .longest = 800};
+    const char *cut;
     char plain[5001];
 
     memset(plain, 'x', sizeof(plain) - 1);
     plain[cuts[_i].plain] = '\0';
     ck_assert_int_gt(asprintf(&text, "%s%s", plain, cuts[_i].end), 0);
-    cut = berth_explain_cut(text);
+    berth_json_plain(&json, text);
+    cut = json.text.text;
     ck_assert_uint_eq(strlen(cut), cuts[_i].length);
-    if (strlen(text) > BERTH_EXPLAIN_LONGEST)
+    if (strlen(text) > 800)
         ck_assert_str_eq(cut + strlen(cut) - 3, "...");
 }

@@ -164,12 +164,12 @@ static void teardown(struct fixture *fixture)
 
 START_TEST(the_text_has_a_line_for_each_thing)
 {
-    BERTH_BUF struct berth_buf out = {0};
+    BERTH_JSON struct berth_json json = {.is_text = true};
     struct fixture fixture;
 
     setup(&fixture, _i);
-    berth_inspect_text(&fixture.seen, &out);
-    ck_assert_str_eq(out.text, cases[_i].text);
+    berth_inspect_write(&fixture.seen, &json);
+    ck_assert_str_eq(json.text.text, cases[_i].text);
     teardown(&fixture);
 }
 END_TEST
@@ -185,7 +185,7 @@ START_TEST(the_json_has_all_members)
         struct fixture fixture;
 
         setup(&fixture, i);
-        berth_inspect_json(&fixture.seen, &json);
+        berth_inspect_write(&fixture.seen, &json);
         ck_assert(!json.text.failed);
         berth_buf_puts(&all, json.text.text);
         berth_buf_puts(&all, "\n");

@@ -180,7 +180,7 @@ static const struct {
     {{{WORKDIR, "/a"}, {WORKDIR, "/b"}}, TWICE("/a", "/b")},
     {{{WORKDIR, "w"}},
      "'w' is not absolute; expected a directory in the image, from /"},
-    {{{EXPLAIN, "xml"}}, "'xml' is not a form; expected text, json or no"},
+    {{{EXPLAIN, "xml"}}, "'xml' is not a form; expected text, all, json or no"},
     {{{EXPLAIN, "json"}, {EXPLAIN, "no"}}, TWICE("json", "no")},
     {{{MOUNTS, "/a:b"}},
      "'/a:b': 'b' is not a place in the image; a destination starts with /"},

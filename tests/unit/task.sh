@@ -193,8 +193,6 @@ expect 'nothing of ours is in the environment' 0 \
 # An account, of a container for this task alone, since there is no room to meet in.
 cat >told <<'END'
 component 0: 1 task on 1 node runs ./app 1 in T/a
-  container: one for each task: its tasks cannot meet
-  MPI: left alone (no --mpi-bind)
 END
 step='nodes=1&tasks=1&restored=P&restored=identity'
 explained()
@@ -203,15 +201,15 @@ explained()
     shift
     BERTH_TASK_ORDER="$(order "image=$T/a&$request;step:prints-component=&prints-step=&$step")" "$task" "$@"
 }
-some() { explained "$@" | sed -n 1,3p; }
+some() { explained "$@" | sed -n 1p; }
 expect 'an account starts with a summary' 0 "$(cat told)" some explain=text ./app 1
 variables() { P='a b' explained "$@" | sed -n '/^environment/,$p' | grep -v '^    [A-Z_]*='; }
 expect 'an account tells why variables change' 0 \
     "environment, besides what Slurm sets; if a name appears twice, the later one wins
   capture: --export drops it, and berth restores it (list: identity)
   user: --container-env" \
-    variables 'explain=text&env=C%3D1' ./app
-step='nodes=1&tasks=1;asked:image=/a&env=U%3D1&mounts=/tmp:/tmp:rw'
+    variables 'explain=all&env=C%3D1' ./app
+step='nodes=1&tasks=1'
 origins() { explained "$@" | sed -n '/^mounts/,/^$/p; /^environment/,$p'; }
 expect 'an account tells what is the site'"'"'s' 0 \
     'mounts, besides those that the runtime makes by itself
@@ -225,15 +223,14 @@ environment, besides what Slurm sets; if a name appears twice, the later one win
     S=2
   user: --container-env
     U=1' \
-    origins 'explain=text&env=S%3D2&env=U%3D1&mounts=/tmp:/tmp:rw&mounts=/usr:/usr:ro' ./app
+    origins 'explain=all&site=S%3D2&site=/usr:/usr:ro&env=S%3D2&env=U%3D1&mounts=/tmp:/tmp:rw&mounts=/usr:/usr:ro' ./app
 libraries() { APPTAINER_CONTAINLIBS=/opt/a/libx.so.1,,/liby.so origins "$@" | sed -n '1,/^$/p'; }
 expect 'an account tells which variable mounts libraries' 0 \
     'mounts, besides those that the runtime makes by itself
   user: APPTAINER_CONTAINLIBS
     /opt/a/libx.so.1 -> /.singularity.d/libs/libx.so.1 (ro)
     /liby.so -> /.singularity.d/libs/liby.so (ro)' \
-    libraries explain=text ./app
-step='nodes=1&tasks=1;asked:image=/a&env=U%3D1&env=F%3D1'
+    libraries explain=all ./app
 exported() { E=own origins "$@" | sed -n '/^environment/,$p'; }
 expect 'an account tells in the order in which variables are set' 0 \
     'environment, besides what Slurm sets; if a name appears twice, the later one wins
@@ -246,7 +243,7 @@ expect 'an account tells in the order in which variables are set' 0 \
     F=1
   site: the site sets it in every container
     F=2' \
-    exported 'explain=text&env=S%3D2&env=E&env=GONE&env=U%3D1&env=F%3D1&env=F%3D2' ./app
+    exported 'explain=all&site=S%3D2&site=E&site=GONE&site=F%3D2&env=S%3D2&env=E&env=GONE&env=U%3D1&env=F%3D1&env=F%3D2' ./app
 expect 'an account is given by the first node of a component alone' 0 '' \
     with "image=$T/a&explain=text" ./app
 expect 'a component on the host is not run either' 0 '' with explain=text ./app

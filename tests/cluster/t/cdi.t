@@ -43,8 +43,8 @@ equal "a runtime that has it is started once for a node's tasks" "a a a" \
     "$(with -n3 $device cat /etc/berth-image | paste -sd' ')"
 equal "with each device" "--device=vendor.com/gpu=0 --device=vendor.com/net=all" \
     "$(on login alice paste -sd' ' runtime.log)"
-matches "the account has the devices" '--container-gpu=vendor.com/gpu=0,vendor.com/net=all: .*--device=vendor.com/gpu=0.*--device=vendor.com/net=all' \
-    "$(with $device --container-explain true)"
+matches "the account has the devices" '--device=vendor.com/gpu=0.*--device=vendor.com/net=all.*--container-gpu: vendor.com/gpu=0,vendor.com/net=all' \
+    "$(with $device --container-explain=all true)"
 matches "so has JSON" '"vendor.com/gpu=0,vendor.com/net=all"' \
     "$(with $device --container-explain=json true)"
 

@@ -45,11 +45,13 @@ row() { sed -n "s/^$1: //p"; }
 
 # One component.
 seen=$(alice srun -N2 -n4 "$A" $explain ./run-me 1 2>&1)
-equal "a summary comes first" \
-    "component 0: 4 tasks on 2 nodes run ./run-me 1 in /images/a.sif
-  container: one on each node, which its tasks join
-  MPI: left alone (no --mpi-bind)" "$(head -n 3 <<<"$seen")"
+equal "the tasks, the command and the image come first" \
+    "component 0: 4 tasks on 2 nodes run ./run-me 1 in /images/a.sif" "$(head -n 1 <<<"$seen")"
 equal "it comes once" 1 "$(grep -c '^component' <<<"$seen")"
+equal "twelve lines suffice" yes "$( (($(grep -c . <<<"$seen") <= 12)) && echo yes)"
+equal "the command is where it was found" "  command: /home/alice/./run-me" "$(grep '^  command' <<<"$seen")"
+matches "home is the host's" "directories: home /home/alice of the host; .*/tmp of the host" "$seen"
+seen=$(alice srun -N2 -n4 "$A" $explain=all ./run-me 1 2>&1)
 matches "the image's variables are there" "  image: [^"$'\n'"]*"$'\n'"(    [^"$'\n'"]*"$'\n'")*    BERTH_TEST_IMAGE=a" "$seen"
 seen=$(alice srun -n1 "$A" $json --container-mounts=/shared:/s:ro --container-env=V=caf$'\xe9' ./run-me)
 equal "JSON: the form" 1 "$(of form <<<"$seen")"

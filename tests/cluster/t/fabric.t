@@ -167,12 +167,12 @@ one "by name it is refused there" \
 status 1\$" --container-image=$old --mpi-bind=host --container-libs=ucx /opt/t/mpich/who
 one "a plan says what lies over what" \
     "MPI
-  --mpi-bind   hybrid
-  asked by     user
-  libraries    ucx
-.*  on the host  libucp.so.0.0.0
-  profile      ucx
-.*status 0" --container-image=$old --container-libs=ucx --container-explain /opt/t/mpich/who
+  --mpi-bind: hybrid
+  asked by: user
+  libraries: ucx
+.*  on the host: libucp.so.0.0.0
+  profile: ucx
+.*status 0" --container-image=$old --container-libs=ucx --container-explain=all /opt/t/mpich/who
 
 # cmp in the image: is the host's file in the place of the image's?
 is_host='for it in libucp.so.0 libucs.so.0 libuct.so.0 ucx/libuct_cma.so.0; do

@@ -73,7 +73,7 @@ more=(--container-mounts=/home/alice/more:/opt/more sh -c true)
 seen alice "${more[@]}" >/dev/null
 alice sh -c 'cp pre/libmpich.so.12 more/'
 matches "a library that appears in a mount is seen" "/opt/more/libmpich.so.12" \
-    "$(alice srun -Q -w n1 -N1 -n1 --mpi=pmi2 --container-image=$image --mpi-bind=host --container-explain "${more[@]}" 2>&1)"
+    "$(alice srun -Q -w n1 -N1 -n1 --mpi=pmi2 --container-image=$image --mpi-bind=host --container-explain=all "${more[@]}" 2>&1)"
 
 # Facts are of files and not of a program: those of several stand beside each other.
 seen alice sh -c 'true; true' one >/dev/null
@@ -100,8 +100,8 @@ configured() {
 equal "UCX says nothing by itself" 0 "$(configured)"
 on n1 root sh -c 'mkdir -p /etc/ucx; echo UCX_LOG_LEVEL=info >/etc/ucx/ucx.conf'
 matches "an ucx.conf of the host that appears is read" "^[1-9]" "$(configured)"
-matches "... and the account of the step says so" "set by +/etc/ucx/ucx.conf" \
-    "$(alice srun -Q -w n1 -n1 --mpi=pmi2 --mpi-bind=mpich --container-explain \
+matches "... and the account of the step says so" "set by: .*/etc/ucx/ucx.conf" \
+    "$(alice srun -Q -w n1 -n1 --mpi=pmi2 --mpi-bind=mpich --container-explain=all \
         --container-image=/images/mpich.sif mpiring 2>&1)"
 on n1 root rm -r /etc/ucx
 equal "... and no more when it has gone" 0 "$(configured)"

@@ -47,10 +47,10 @@ flag "GPUs for each task are GPUs of the step" --nv -w n1 -n2 --gpus-per-task=1
 flag "a step without GPUs gets none" "" -w n1
 flag "none brings none" "" -w n1 --gres=gpu:1 --container-gpu=none
 flag "the node's own driver is taken" --rocm -w n2 --gres=gpu:1
-explained() { alice srun "$@" "$A" --container-explain true | sed -n 's/^  GPU  *//p'; }
+explained() { alice srun "$@" "$A" --container-explain true | sed -n 's/^  devices: //p'; }
 equal "the account tells that GPUs of the step bring the driver" \
-    "--nv (--container-gpu=auto: there are GPUs for it, and /dev/nvidiactl)" "$(explained -w n1 --gres=gpu:1)"
-equal "and why there is none" "none (--container-gpu=auto: the step has no GPUs on this node)" "$(explained -w n1)"
+    "GPU driver (--nv): there are GPUs for it, and /dev/nvidiactl" "$(explained -w n1 --gres=gpu:1)"
+equal "and why there is none" "no GPU driver: the step has no GPUs on this node" "$(explained -w n1)"
 flag "a node without a driver has none to bring" "" -w n3 --gres=gpu:1
 flag "a driver can be named where Slurm gives no GPU" --nv -w n1 --container-gpu=nvidia
 flag "the variable of the option" "" -w n1 --gres=gpu:1 --export=ALL,BERTH_CONTAINER_GPU=none

@@ -86,11 +86,11 @@ one "none cancels the default of a job" "reference BLAS
 status 0\$" --container-image=$image --container-libs=none dgemm 300
 one "a plan says what lies over what" "the host's file replaces the image's .--container-libs.
 .*
-  --mpi-bind   off
-  libraries    openblas
-.*  on the host  libblas.so.3
-  profile      openblas
-.*status 0" "${with[@]}" --container-explain dgemm
+  --mpi-bind: off
+  libraries: openblas
+.*  on the host: libblas.so.3
+  profile: openblas
+.*status 0" "${with[@]}" --container-explain=all dgemm
 printf '%s\n' '0 dgemm 300' '1 python3 blas.py' | on login alice sh -c 'cat >blas.conf'
 equal "two programs of one step" "OpenBLAS
 solved True" "$(alice srun -Q -w n1 -n2 "${with[@]}" --multi-prog blas.conf 2>&1 | grep -ao 'OpenBLAS$\|solved.*' | sort)"

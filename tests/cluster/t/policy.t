@@ -257,7 +257,7 @@ matches "berth run: forbidden" "^berth: mount '/home/alice/hidden:/s:rw': $forbi
 matches "berth explain: forbidden" "^berth: mount '/etc:/s:rw': $forbids" \
     "$(berth explain "$image" --container-mounts=/etc:/s true)"
 matches "berth explain: whose mount it is" 'user: [^/]*/tmp -> /m.*  site: [^/]*/srv.*/usr/share -> /site .ro.' \
-    "$(berth explain "$image" --container-mounts=/tmp:/m true)"
+    "$(berth explain --all "$image" --container-mounts=/tmp:/m true)"
 
 # What a rule accepts it obeys.
 site <<'YAML'
@@ -312,7 +312,7 @@ equal "environment: berth run: an export" "own site" \
     "$(on n1 alice env SITE=own BOTH=own timeout 180 berth run "$image" sh -c 'echo "$SITE $BOTH"' 2>&1)"
 matches "environment: explain says which one won, and why" \
     'site: the site unsets it in every container EDITOR .* user: exported, which wins over the site .rules. SITE=own site: [^=]*BOTH=site TMPDIR=/site user: --container-env RULE=mine site: [^=]*RULE=main' \
-    "$(alice env SITE=own BOTH=own srun -w n1 -N1 "$image" --container-env=RULE=mine --container-explain true 2>&1 | xargs -d '\n' | tr -s ' ')"
+    "$(alice env SITE=own BOTH=own srun -w n1 -N1 "$image" --container-env=RULE=mine --container-explain=all true 2>&1 | xargs -d '\n' | tr -s ' ')"
 said "a rule goes before the user" '^main$' "$image" --container-env=RULE=mine sh -c 'echo $RULE'
 matches "a rule asks Slurm, not the environment" '^main$' \
     "$(alice env SLURM_JOB_PARTITION=x srun -w n1 -N1 "$image" sh -c 'echo $RULE' 2>&1)"

@@ -183,7 +183,7 @@ status 0" "$(run --mpi-bind=off)"
 
     lines "$A true" "$B true"
     matches "an account has the words for root" "exec.*--no-privs.*--home.*/home/alice.*a.sif" \
-        "$(run --container-explain)"
+        "$(run --container-explain=all)"
 
     # A runtime of which nothing is known.
     node_file n1 /usr/local/bin/other <<SCRIPT

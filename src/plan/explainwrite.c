@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes all that berth would do for a component, and why. */
+
+#include "plan/explainwrite.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "plan/finding.h"
+
+/* The version of the interface: it grows if a member is removed or changes its meaning.
+ */
+enum { FORM = 1 };
+
+static void put_count(struct berth_json *out, const char *name, uint32_t count)
+{
+    if (count)
+        berth_json_number(out, name, count);
+    else
+        berth_json_string(out, name, NULL);
+}
+
+/* Write WORDS (ended by NULL; NULL: none): in text each on a line of its own, if NAME
+ * has a label. */
+static void put_words(struct berth_json *out, const char *name, char *const *words)
+{
+    berth_json_array(out, name);
+    for (; words && *words; words++) {
+        if (strchr(name, '|')) {
+            berth_json_linef(out, "  %s: ", strchr(name, '|') + 1);
+            berth_json_word(out, *words);
+            berth_json_linef(out, "\n");
+        }
+        berth_json_string(out, NULL, *words);
+    }
+    berth_json_end(out);
+}
+
+static void put_step(const struct berth_explain *explain, struct berth_json *out)
+{
+    berth_json_number(out, "form", FORM);
+    berth_json_number(out, "component", explain->step.component);
+    berth_json_string(out, "ranks", explain->step.ranks);
+    put_count(out, "nodes", explain->step.nodes);
+    put_count(out, "tasks", explain->step.tasks);
+    berth_json_string(out, "node", explain->node);
+    put_words(out, "command", explain->command);
+}
+
+/* Write each name and value of FACTS as a member. */
+static void put_facts(const struct berth_strvec *facts, struct berth_json *out)
+{
+    for (size_t i = 0; i + 1 < facts->count; i += 2) {
+        char name[64];
+
+        snprintf(name, sizeof(name), "%s|%s", facts->items[i], facts->items[i]);
+        berth_json_string(out, name, facts->items[i + 1]);
+    }
+}
+
+static void put_image(const struct berth_explain *explain, struct berth_json *out)
+{
+    berth_json_linef(out, "\nimage\n");
+    berth_json_object(out, "image");
+    berth_json_string(out, "path|path", explain->request->image);
+    if (explain->request->uri)
+        berth_json_string(out, "uri|pulled from", explain->request->uri);
+    put_facts(&explain->image, out);
+    berth_json_end(out);
+}
+
+static void put_runtime(const struct berth_explain *explain, struct berth_json *out)
+{
+    const char *gpu = explain->request->gpu;
+
+    berth_json_linef(out, "\nruntime\n");
+    berth_json_string(out, "|node", explain->node);
+    berth_json_object(out, "runtime");
+    berth_json_string(out, "program|program", explain->runtime);
+    berth_json_string(out, "version|version", explain->runtime_version);
+    put_words(out, "words|argument", explain->words.items);
+    berth_json_end(out);
+    berth_json_object(out, "gpu");
+    berth_json_string(out, "asked|--container-gpu", gpu ? gpu : BERTH_GPU_AUTO);
+    berth_json_string(out, "flag|flag", explain->gpu);
+    berth_json_string(out, "because|because", explain->gpu_because);
+    berth_json_end(out);
+    berth_json_object(out, "container");
+    berth_json_bool(out, "shared|shared by the tasks of a node", !explain->apart);
+    berth_json_string(out, "because|not shared by tasks, because", explain->apart);
+    berth_json_string(out, "lifetime|lifetime", berth_explain_lifetime(explain));
+    berth_json_string(out, "lifetime_from|set by",
+                      berth_explain_source(explain, BERTH_OPTION_LIFETIME));
+    berth_json_string(out, "why_step|not that of the job, because", explain->why_step);
+    berth_json_string(out, "inside|commands of Slurm", explain->inside);
+    berth_json_end(out);
+}
+
+/* Write the source and the reason of an item before it, unless they are those of the
+ * item before; *LAST is the reason of that. */
+static void put_reason(struct berth_json *out, const char *from, const char *why,
+                       const char **last)
+{
+    if (*last && strcmp(*last, why) == 0)
+        return;
+    *last = why;
+    berth_json_linef(out, "  %s: ", from);
+    if (out->is_text)
+        berth_json_plain(out, why);
+    berth_json_linef(out, "\n");
+}
+
+static void put_mount(const struct berth_plan_mount *mount, struct berth_json *out)
+{
+    if (out->is_text) {
+        berth_json_linef(out, "    ");
+        berth_json_plain(out, mount->source);
+        if (strcmp(mount->source, mount->destination) != 0) {
+            berth_json_linef(out, " -> ");
+            berth_json_plain(out, mount->destination);
+        }
+        berth_json_linef(out, "%s\n",
+                         mount->mode == BERTH_MOUNT_RW   ? ""
+                         : mount->mode == BERTH_MOUNT_RO ? " (ro)"
+                                                         : " (squashfs file, ro)");
+    }
+    berth_json_object(out, NULL);
+    berth_json_string(out, "source", mount->source);
+    berth_json_string(out, "destination", mount->destination);
+    berth_json_bool(out, "read_only", mount->mode != BERTH_MOUNT_RW);
+    berth_json_bool(out, "squashfs", mount->mode == BERTH_MOUNT_SQSH);
+    berth_json_string(out, "from", mount->from);
+    berth_json_string(out, "why", mount->why);
+    berth_json_end(out);
+}
+
+static void put_mounts(const struct berth_explain *explain, struct berth_json *out)
+{
+    const struct berth_plan *plan = &explain->plan;
+    const char *last = NULL;
+
+    berth_json_linef(out, "\nmounts, besides those that the runtime makes by itself\n");
+    if (plan->mount_count == 0)
+        berth_json_linef(out, "  none\n");
+    berth_json_array(out, "mounts");
+    for (size_t i = 0; i < plan->mount_count; i++) {
+        put_reason(out, plan->mounts[i].from, plan->mounts[i].why, &last);
+        put_mount(&plan->mounts[i], out);
+    }
+    berth_json_end(out);
+    berth_json_array(out, "places");
+    for (int i = 0; i < BERTH_EXPLAIN_PLACES; i++) {
+        const struct berth_explain_place *place = &explain->places[i];
+
+        if (!place->path || !place->in)
+            continue;
+        berth_json_object(out, NULL);
+        berth_json_string(out, "path", place->path);
+        berth_json_string(out, "in", place->in);
+        berth_json_end(out);
+    }
+    berth_json_end(out);
+}
+
+static void put_fact(const struct berth_explain *explain, struct berth_json *out,
+                     const char *name, const char *fact)
+{
+    berth_json_string(out, name, berth_explain_fact(explain, fact));
+}
+
+/* Write the facts of a stack, from index AT to END. */
+static void put_stack(const struct berth_strvec *facts, size_t at, size_t end,
+                      struct berth_json *out)
+{
+    static const struct {
+        const char *fact;
+        const char *name;
+    } members[] = {
+        {BERTH_FINDING_PROFILE, "profile|profile"},
+        {BERTH_FINDING_FOUND, "found_by|found by"},
+        {BERTH_FINDING_STAGED, "staged|staged in"},
+        {BERTH_FINDING_GLIBC, "glibc|glibc"},
+        {BERTH_FINDING_GLIBC_IMAGE, "glibc_image|image's glibc"},
+        {BERTH_FINDING_GLIBC_HOST, "glibc_host|host's glibc"},
+    };
+    BERTH_STRVEC struct berth_strvec config = {0};
+
+    for (size_t i = at; i < end; i += 2)
+        if (strcmp(facts->items[i], BERTH_FINDING_CONFIG) == 0)
+            berth_strvec_push(&config, facts->items[i + 1]);
+    berth_json_list(out, "config|set by", &config);
+    for (size_t i = at; i < end; i += 2)
+        for (size_t k = 0; k < sizeof(members) / sizeof(members[0]); k++)
+            if (strcmp(facts->items[i], members[k].fact) == 0)
+                berth_json_string(out, members[k].name, facts->items[i + 1]);
+}
+
+static void put_stacks(const struct berth_explain *explain, struct berth_json *out)
+{
+    const struct berth_strvec *facts = &explain->binding.facts;
+    size_t at = 0;
+    const char *next = berth_explain_next_fact(explain, BERTH_FINDING_STACK, &at);
+
+    berth_json_array(out, "host");
+    while (next) {
+        size_t start = at;
+
+        berth_json_object(out, NULL);
+        berth_json_string(out, "version|on the host", next);
+        next = berth_explain_next_fact(explain, BERTH_FINDING_STACK, &at);
+        put_stack(facts, start, next ? at - 2 : facts->count, out);
+        berth_json_end(out);
+    }
+    berth_json_end(out);
+}
+
+static void put_all(const struct berth_explain *explain, struct berth_json *out,
+                    const char *name, const char *fact)
+{
+    BERTH_STRVEC struct berth_strvec texts = {0};
+    const char *text;
+    size_t at = 0;
+
+    while ((text = berth_explain_next_fact(explain, fact, &at)))
+        berth_strvec_push(&texts, text);
+    berth_json_list(out, name, &texts);
+}
+
+/* TEXT is soname, path and, for a staged library, the staged file, separated by tabs.
+ */
+static void put_library(struct berth_json *out, const char *text)
+{
+    BERTH_FREE char *copy = strdup(text);
+    char *next = copy;
+    const char *soname = next ? strsep(&next, "\t") : NULL;
+    const char *path = next ? strsep(&next, "\t") : NULL;
+    bool is_other = next && path && strcmp(next, path) != 0;
+
+    out->text.failed |= !copy;
+    berth_json_linef(out, "    %s => %s%s%s\n", soname, path,
+                     is_other ? ", which is " : "", is_other ? next : "");
+    berth_json_object(out, NULL);
+    berth_json_string(out, "soname", soname);
+    berth_json_string(out, "path", path);
+    berth_json_string(out, "staged", next);
+    berth_json_end(out);
+}
+
+static void put_verified(const struct berth_explain *explain, struct berth_json *out)
+{
+    const struct berth_strvec *facts = &explain->binding.facts;
+
+    berth_json_object(out, "verified");
+    put_fact(explain, out, "loader|loader", BERTH_FINDING_LOADER);
+    put_fact(explain, out, "file|asked about", BERTH_FINDING_TARGET);
+    berth_json_array(out, "libraries");
+    for (size_t i = 0; i + 1 < facts->count; i += 2)
+        if (strcmp(facts->items[i], BERTH_FINDING_LIBRARY) == 0 ||
+            strcmp(facts->items[i], BERTH_FINDING_OWN) == 0)
+            put_library(out, facts->items[i + 1]);
+    berth_json_end(out);
+    berth_json_end(out);
+}
+
+static void put_mpi(const struct berth_explain *explain, struct berth_json *out)
+{
+    BERTH_BUF struct berth_buf verdict = {0};
+
+    berth_explain_mpi(explain, &verdict);
+    out->text.failed |= verdict.failed;
+    berth_json_linef(out, "\nMPI\n");
+    berth_json_object(out, "mpi");
+    berth_json_string(out, "asked|--mpi-bind", berth_request_mode(explain->request));
+    berth_json_string(out, "from|asked by",
+                      berth_explain_source(explain, BERTH_OPTION_MPI));
+    berth_json_string(out, "host_libraries|libraries", explain->request->libs);
+    berth_json_string(out, "srun|srun --mpi", explain->manager);
+    berth_json_string(out, "verdict|verdict", verdict.text);
+    put_fact(explain, out, "command|command", BERTH_FINDING_PROGRAM);
+    put_fact(explain, out, "runs_by|runs by", BERTH_FINDING_RUNNER);
+    put_fact(explain, out, "linked_with|linked with", BERTH_FINDING_LINKED);
+    put_all(explain, out, "image|in the image", BERTH_FINDING_IMAGE_MPI);
+    put_stacks(explain, out);
+    put_fact(explain, out, "speaks|runs with srun --mpi", BERTH_FINDING_MANAGERS);
+    put_verified(explain, out);
+    put_fact(explain, out, "watched|watched", BERTH_FINDING_WATCHED);
+    berth_json_end(out);
+}
+
+static void put_variable(const struct berth_plan_variable *variable,
+                         struct berth_json *out)
+{
+    if (out->is_text) {
+        berth_json_linef(out, "    ");
+        berth_json_plain(out, variable->name);
+        berth_json_linef(out, variable->value ? "=" : " is removed");
+        berth_json_plain(out, variable->value ? variable->value : "");
+        berth_json_linef(out, "\n");
+    }
+    berth_json_object(out, NULL);
+    berth_json_string(out, "name", variable->name);
+    berth_json_string(out, "value", variable->value);
+    berth_json_string(out, "from", variable->from);
+    berth_json_string(out, "why", variable->why);
+    berth_json_end(out);
+}
+
+static void put_environment(const struct berth_explain *explain, struct berth_json *out)
+{
+    const struct berth_plan *plan = &explain->plan;
+    const char *last = NULL;
+
+    berth_json_linef(out, "\nenvironment, besides what Slurm sets; if a name appears "
+                          "twice, the later one wins\n");
+    if (plan->variable_count == 0)
+        berth_json_linef(out, "  nothing changes\n");
+    berth_json_array(out, "environment");
+    for (size_t i = 0; i < plan->variable_count; i++) {
+        put_reason(out, plan->variables[i].from, plan->variables[i].why, &last);
+        put_variable(&plan->variables[i], out);
+    }
+    berth_json_end(out);
+}
+
+void berth_explain_details(const struct berth_explain *explain, struct berth_json *out)
+{
+    berth_json_object(out, NULL);
+    put_step(explain, out);
+    if (berth_request_has_container(explain->request)) {
+        put_image(explain, out);
+        put_runtime(explain, out);
+        put_mounts(explain, out);
+        put_mpi(explain, out);
+        put_environment(explain, out);
+    }
+    berth_json_end(out);
+}

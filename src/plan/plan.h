@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/strvec.h"
+#include "request/mount.h"
+
+/* The mounts and the variables of a container, each with its source and its reason. The
+ * command line of the runtime and the environment of the command are made from it, and
+ * explain prints it. */
+
+/* The sources. */
+#define BERTH_FROM_USER    "user"    /* an option of berth */
+#define BERTH_FROM_SITE    "site"    /* the administrators */
+#define BERTH_FROM_BERTH   "berth"   /* berth itself */
+#define BERTH_FROM_RUNTIME "runtime" /* the container runtime */
+#define BERTH_FROM_IMAGE   "image"   /* the image */
+#define BERTH_FROM_MPI     "mpi"     /* what the host's MPI needs */
+#define BERTH_FROM_CAPTURE "capture" /* the environment of srun, despite --export */
+
+struct berth_plan_mount {
+    char *source;      /* on the node */
+    char *destination; /* in the container */
+    enum berth_mount_mode mode;
+    const char *from; /* BERTH_FROM_... */
+    char *why;
+};
+
+struct berth_plan_variable {
+    char *name;
+    char *value; /* NULL: the variable is removed */
+    const char *from;
+    char *why;
+};
+
+/* Owns its texts, except the sources. Start with `= {0}`, end with berth_plan_fini().
+ */
+struct berth_plan {
+    struct berth_plan_mount *mounts;
+    size_t mount_count, mount_room;
+    struct berth_plan_variable *variables; /* a later one wins over an earlier one */
+    size_t variable_count, variable_room;
+    bool failed; /* out of memory */
+};
+
+/* Append a mount, or a variable, with copies of its texts except FROM. Out of memory
+ * sticks in PLAN. */
+void berth_plan_mount(struct berth_plan *plan, const char *source,
+                      const char *destination, enum berth_mount_mode mode,
+                      const char *from, const char *why);
+void berth_plan_variable(struct berth_plan *plan, const char *name, const char *value,
+                         const char *from, const char *why);
+
+/* Append each mount of LIST, SRC:DST:ro|rw|sqsh (NULL: none). Returns 0, or -1 with a
+ * sentence in ERR if one cannot be parsed. */
+int berth_plan_mounts(struct berth_plan *plan, const struct berth_strvec *list,
+                      const char *from, const char *why, struct berth_err *err);
+
+/* Append each NAME=VALUE of LIST. */
+void berth_plan_set(struct berth_plan *plan, const struct berth_strvec *list,
+                    const char *from, const char *why);
+
+/* Append the variables that change from BEFORE to AFTER, both ended by NULL: all of
+ * them, or those that the container runtime sets in each image, or the rest. */
+enum berth_plan_part { BERTH_PLAN_ALL, BERTH_PLAN_RUNTIME, BERTH_PLAN_REST };
+void berth_plan_change(struct berth_plan *plan, char *const *before, char *const *after,
+                       enum berth_plan_part part, const char *from, const char *why);
+
+void berth_plan_fini(struct berth_plan *plan);
+
+#define BERTH_PLAN __attribute__((cleanup(berth_plan_fini)))
