@@ -20,7 +20,7 @@ install_command() {
     mkdir -p "$BUILD"
     build_locked "$source" "$@"
     plugstack_write "$BUILD/stage"
-    deploy_all
+    if [[ -e $STATE/machines ]]; then machines_install "$BUILD/stage"; else deploy_all; fi
 }
 
 # build_locked SOURCE [CONFIGURE-ARG...]

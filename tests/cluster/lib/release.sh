@@ -3,6 +3,7 @@
 # The releases we test on: which Debian suite, which Slurm, which packages.
 
 RELEASES=(bookworm trixie sid)
+MORE_PACKAGES=()
 
 release_check() {
     case ${1-} in
@@ -11,7 +12,7 @@ release_check() {
     esac
 }
 
-# The packages of RELEASE's root tree, one per line.
+# The packages of RELEASE's root tree, with MORE_PACKAGES, one per line.
 release_packages() {
     local all=(
         # what a cluster is made of
@@ -34,7 +35,7 @@ release_packages() {
     # a registry of images, for tests that need one release only
     trixie) all+=(docker-registry curl) ;;
     esac
-    printf '%s\n' "${all[@]}"
+    printf '%s\n' "${all[@]}" "${MORE_PACKAGES[@]}"
 }
 
 # The machine's own Debian mirror, as apt knows it.

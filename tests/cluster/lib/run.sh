@@ -5,6 +5,10 @@
 # host_argv HOST: sets HOST_ARGV to what enters HOST as root.
 host_argv() {
     host_open "$1"
+    if [[ -e $STATE/machines ]]; then
+        HOST_ARGV=("$HERE/lib/machine-run" "$STATE" "$1")
+        return
+    fi
     HOST_ARGV=(nsenter --target "$REPLY" --mount --uts --ipc --net --pid --cgroup --)
 }
 

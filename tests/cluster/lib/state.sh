@@ -25,11 +25,11 @@ process_alive() {
     REPLY=$pid
 }
 
-# process_self: sets REPLY to the line for the calling shell, as the machine's
-# own /proc sees it.
-process_self() {
+# process_line [PID]: sets REPLY to the line for that process; without a number, for the
+# calling shell, as the machine's own /proc sees it.
+process_line() {
     local fields pid
-    read -r fields </proc/self/stat # bash itself reads it
+    read -r fields <"/proc/${1:-self}/stat" # bash itself reads it
     pid=${fields%% *}
     fields=${fields##*) }
     # shellcheck disable=SC2086

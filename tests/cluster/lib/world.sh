@@ -15,11 +15,12 @@ world_up() {
     world_remove
     need_packages iproute2 mount util-linux
     rootfs_ensure "$release"
+    [[ ! $UP_MACHINES ]] || machine_ensure "$nodes"
     now_ms
     since=$REPLY
     CLEANUP_HOOKS+=(world_abort)
     state_write "$release" "$REPLY_TREE" "$nodes"
-    world_start
+    if [[ $UP_MACHINES ]]; then machines_start "$nodes"; else world_start; fi
     world_await "$nodes" || world_explain
     host_argv login
     "${CLEAN_ENV[@]}" "${HOST_ARGV[@]}" sinfo -V | sed 's/.* //' >"$STATE/slurm"
@@ -130,10 +131,12 @@ world_abort() {
 # world_kill: no process of the cluster STATE is left.  The world's first process takes
 # all others along; it is gone only when they are.
 world_kill() {
-    local pid i
+    local it i
+    for it in "$STATE"/hosts/n*; do
+        [[ ! -e $STATE/machines ]] || ! process_alive "$it" || kill -KILL "$REPLY"
+    done
     process_alive "$STATE/world" || return 0
-    pid=$REPLY
-    kill -KILL "$pid" 2>/dev/null || true
+    kill -KILL "$REPLY" 2>/dev/null || true
     for ((i = 0; i < 200; i++)); do
         process_alive "$STATE/world" || break
         sleep 0.05
@@ -144,7 +147,8 @@ world_kill() {
 world_remove() {
     world_kill
     [[ ! -e $STATE/cgroup ]] || cgroup_remove "${STATE##*/}"
-    rm -rf --one-file-system -- "$STATE"
+    rm -rf --one-file-system -- "$STATE" "$BERTH_CACHE/machines/${STATE##*/}"
+    rmdir --ignore-fail-on-non-empty "$BERTH_CACHE/machines" 2>/dev/null || true
     rmdir --ignore-fail-on-non-empty "$STATE_ROOT" 2>/dev/null || true
 }
 
@@ -167,6 +171,10 @@ world_down() {
 # that run go on.  Ends each slurmd of the node, not only that of the pid file: one that
 # reconfigures itself starts a second one.  Kills a slurmd that does not end in time.
 node_restart() {
+    if [[ -e $STATE/machines ]]; then
+        machine_do "$1" 'systemctl restart slurmd'
+        return
+    fi
     host_argv "$1"
     # shellcheck disable=SC2016
     "${CLEAN_ENV[@]}" "${HOST_ARGV[@]}" timeout -k 5 90 bash -c '

@@ -1,0 +1,136 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2016 # what stands in single quotes is for another shell
+# On two virtual machines (up --machines): what berth does with systemd, cgroup v2,
+# accounting, PAM limits, restarts of Slurm's daemons, and a power cut.
+
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/t/lib.sh"
+
+# Emulated machines are ten times slower.
+LIMIT=600
+need_images a b openmpi
+
+I=--container-image=/images/a.sif
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+lines() { (($(grep -c "^$1\$" "$2") >= $3)); }
+
+# live COUNT SRUN-WORDS...: a step that is ready, COUNT tasks of it, when this returns.
+live() {
+    local count=$1
+    shift
+    : >"$work/live"
+    alice srun -Q "$@" >"$work/live" 2>&1 </dev/null &
+    live=$!
+    wait_for 90 lines ready "$work/live" "$count" || result FAIL "the step starts" "$(cat "$work/live")"
+}
+
+over() {
+    local status=0
+    wait "$live" || status=$?
+    matches "$1" "^($2)$" "$status"
+}
+
+# state_of JOB: as the database has it.
+state_of() { on login root sacct -nXP -j "$1" -o State | head -n 1; }
+ended() { [[ -n $(state_of "$1") && $(state_of "$1") != @(PENDING|RUNNING|REQUEUED|SUSPENDED) ]]; }
+running() { on login root squeue -h -t RUNNING -o %i; }
+idle() { [[ $(on login root sinfo -h -o '%D %t') == "${#nodes[@]} idle" ]]; }
+
+equal "the hosts have systemd, cgroup v2 and AppArmor" "systemd cgroup2fs Y" \
+    "$(on n2 root bash -c 'echo $(cat /proc/1/comm) $(stat -fc %T /sys/fs/cgroup) $(cat /sys/module/apparmor/parameters/enabled)')"
+seen=$(alice srun -Q -N2 "$I" sh -c 'cat /etc/berth-image; cut -d/ -f3- /proc/self/cgroup; ulimit -n')
+matches "the tasks of a step are in its cgroup" '_slurmstepd.scope/job_[0-9]+/step_0/user/task_1' "$seen"
+equal "... and have the limits of PAM, as without an image" "$(alice srun -Q -N2 sh -c 'ulimit -n')" \
+    "$(grep -x '[0-9]*' <<<"$seen")"
+seen=$(alice srun -Q -N2 -n4 --mpi=pmix --container-image=/images/openmpi.sif --mpi-bind=host mpiring)
+equal "the host's MPI on both machines" "4 ring of 4 passed" "$(grep -c '^rank' <<<"$seen") $(grep ^ring <<<"$seen")"
+seen=$(alice srun -Q -N1 "$I" cat /etc/berth-image : -N1 --container-image=/images/b.sif cat /etc/berth-image)
+equal "two components" "a b" "$(sort <<<"$seen" | paste -sd' ')"
+equal "srun inside" "n1 n2" "$(alice salloc -Q -N2 srun -N1 -n1 "$I" srun --overlap -N2 -n2 hostname | sort | paste -sd' ')"
+
+eat='ready() { echo ready; }; ready; head -c 400M /dev/zero | tail >/dev/null; echo survived'
+for image in '' "$I"; do
+    # shellcheck disable=SC2086
+    alice srun -w n1 -n1 --mem=150M $image sh -c "$eat" >"$work/oom${image:+.image}" 2>&1
+    job=$(on login alice sacct -nXP -o JobID | tail -n 1)
+    wait_for 30 ended "$job"
+    equal "out of memory${image:+ in an image}: the state" OUT_OF_MEMORY "$(state_of "$job")"
+    matches "... and a line says so" 'oom' "$(cat "$work/oom${image:+.image}")"
+done
+equal "... with the same lines but for numbers" "$(tr -d '0-9' <"$work/oom" | sort -u)" \
+    "$(tr -d '0-9' <"$work/oom.image" | sort -u)"
+
+alice srun -Q -w n1 -n1 "$I" sh -c 'x=$(head -c 60000000 /dev/zero | tr "\0" x); sleep 4; echo ${#x}' >/dev/null
+job=$(on login alice sacct -nXP -o JobID | tail -n 1)
+used() { on login root sacct -nP --noconvert -j "$job.0" -o MaxRSS; }
+wait_for 30 test -n "$(used)"
+equal "sacct has the memory of the task" yes "$(if (($(used) > 60000000)); then echo yes; else used; fi)"
+
+live 2 -N2 "$I" sh -c 'echo ready; sleep 20; cat /etc/berth-image'
+on n2 root systemctl restart slurmd
+on n1 root systemctl restart slurmctld
+over "slurmd and slurmctld start again in the middle of a step" 0
+equal "... which does not care" 2 "$(grep -cx a "$work/live")"
+
+live 2 -N2 "$I" sh -c 'echo ready; sleep 20; cat /etc/berth-image'
+job=$(running)
+on login root scontrol suspend "$job"
+stopped() { on n2 root bash -c '[[ $(ps -o stat= -p $(pgrep -u alice -f "^[^ ]*sh -c echo ready; sleep 20" | head -n 1)) == T* ]]'; }
+wait_for 15 stopped
+equal "suspended: the task is stopped" 0 $?
+on login root scontrol resume "$job"
+over "... and resumed" 0
+equal "... in the image" 2 "$(grep -cx a "$work/live")"
+
+on login alice rm -f again.out
+script again <<'SCRIPT'
+#!/bin/bash
+#SBATCH -w n2 -n1 --requeue -o again.out --open-mode=append
+srun -Q --container-image=/images/a.sif --container-lifetime=job sh -c \
+    'echo run $SLURM_RESTART_COUNT $(cat /etc/berth-image); [ "$SLURM_RESTART_COUNT" ] || sleep 300'
+SCRIPT
+said() { [[ $(on login alice cat again.out 2>/dev/null | tr -d '\0') == *"$1"* ]]; }
+job=$(alice sbatch --parsable again)
+wait_for 60 said "run a"
+on login root scontrol requeue "$job"
+wait_for 200 said "run 1 a"
+equal "requeued: the job runs again in a container of its own" "run a,run 1 a" "$(on login alice grep -o 'run.*' again.out | paste -sd,)"
+
+seen=$(alice srun -Q -w n1 -t 0:20 --signal=TERM@5 "$I" sh -c 'trap "cat /etc/berth-image; exit 7" TERM; for i in $(seq 100); do sleep 1; done' 2>&1)
+matches "the signal before the time limit finds the image's files" $'(^|\n)a\n' "$seen"
+
+on n2 root sysctl -qw user.max_user_namespaces=0
+seen=$(alice srun -Q -w n2 "$I" true 2>&1)
+matches "no user namespaces: one line" '^berth: n2: [^'$'\n'']*user namespaces?[^'$'\n'']*'$'\n' "$seen"$'\n'
+matches "... and doctor names the setting" 'user.max_user_namespaces is 0' "$(on n2 alice berth doctor 2>&1)"
+on n2 root sysctl -qw user.max_user_namespaces=7000
+
+on login alice rm -f again.out
+job=$(alice sbatch --parsable again)
+wait_for 60 said "run a"
+"$tool" power "$name" n2
+wait_for 120 idle
+seen=$(on n2 root bash -c 'pgrep -u alice; find /tmp /run /dev/shm -user alice; grep -c squashfuse /proc/mounts')
+equal "a power cut leaves nothing" 0 "$seen"
+on login root scontrol release "$job" 2>/dev/null
+wait_for 200 said "run 1 a"
+matches "... and the job runs again in a container of its own" 'run 1 a' "$(on login alice cat again.out)"
+
+script hundreds <<'SCRIPT'
+#!/bin/bash
+#SBATCH -n1 --mem-per-cpu=400 -w n1
+for i in {1..100}; do srun -Q --container-image=/images/a.sif --container-lifetime=job cat /etc/berth-image; done
+SCRIPT
+count() { on n1 root bash -c 'cd /; echo $(pgrep -c -u alice,bob) $(grep -c fuse /proc/mounts) $(find /sys/fs/cgroup -name "job_*" | wc -l) $(find /tmp /dev/shm -user alice -o -user bob | wc -l) $(ls /proc/$(pgrep -ox slurmd)/fd | wc -l)'; }
+before=$(count)
+on login alice cat hundreds | on login bob bash -c 'cat >hundreds; chmod +x hundreds'
+for user in alice bob; do on login "$user" sbatch -Q -W -o hundreds.out hundreds >/dev/null & pids+=("$!"); done
+wait "${pids[@]}"
+equal "200 steps of two users in containers of their jobs" "100 a,100 a" \
+    "$(for user in alice bob; do on login "$user" sort hundreds.out | uniq -c | sed 's/^ *//'; done | paste -sd,)"
+wait_for 60 test "$before" == "$(count)"
+equal "... leave no process, mount, cgroup, file or descriptor" "$before" "$(count)"
+finish
