@@ -47,18 +47,19 @@ static bool says_choice(const struct berth_notice *notice)
             (berth_request_has_auto_libs(request) && !notice->binding->host));
 }
 
-/* Append NOTE to RET without the sentence that the host's C library comes with its MPI:
- * there is nothing to do about it. */
+/* Append NOTE to RET without the sentence that the host's C library comes with its MPI,
+ * unless the site forbids that: there is nothing else to do about it. */
 static void put_choice(const char *note, struct berth_buf *ret)
 {
-    static const char glibc[] = " brings the host's C library with it, ";
+    static const char glibc[] = " brings the host's C library with it, ",
+                      forbidden[] = "this site does not allow";
 
     while (*note) {
         const char *end = strstr(note, "; ");
-        const char *found = strstr(note, glibc);
         size_t length = end ? (size_t)(end - note) : strlen(note);
 
-        if (!found || found > note + length)
+        if (!memmem(note, length, glibc, strlen(glibc)) ||
+            memmem(note, length, forbidden, strlen(forbidden)))
             berth_buf_addf(ret, "%s%.*s", ret->used ? "; " : "", (int)length, note);
         note += length + (end ? strlen("; ") : 0);
     }

@@ -11,6 +11,8 @@
 #define GLIBC                                                                          \
     "the host's MPICH 4.2.1 brings the host's C library with it, because the image's " \
     "is older"
+#define FORBIDDEN                                                                      \
+    GLIBC ", which this site does not allow (berth.yaml:1); choose another"
 #define OTHER "Open MPI 4.1.4 stays the image's"
 
 static const struct {
@@ -21,6 +23,7 @@ static const struct {
     {OTHER, false, "berth: n1: note: " OTHER "\n"},
     {GLIBC, false, ""},
     {GLIBC, true, "berth: n1: note: " GLIBC "\n"},
+    {FORBIDDEN, false, "berth: n1: note: " FORBIDDEN "\n"},
     {GLIBC "; " OTHER, false, "berth: n1: note: " OTHER "\n"},
     {OTHER "; " GLIBC, false, "berth: n1: note: " OTHER "\n"},
     {OTHER "; " GLIBC, true, "berth: n1: note: " OTHER "; " GLIBC "\n"},
