@@ -72,5 +72,7 @@ void berth_listen_add(struct berth_listen *listen, const char *bytes, size_t cou
 const char *berth_listen_reason(struct berth_listen *listen)
 {
     end_line(listen);
-    return *listen->fatal ? listen->fatal : listen->last;
+    if (!*listen->fatal)
+        return listen->last;
+    return listen->fatal + strlen(FATAL) + strspn(listen->fatal + strlen(FATAL), " ");
 }

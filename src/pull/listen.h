@@ -24,6 +24,6 @@ struct berth_listen {
 /* Add the next COUNT bytes of output. */
 void berth_listen_add(struct berth_listen *listen, const char *bytes, size_t count);
 
-/* After the last byte: the line in which the runtime gave up, else the last line; "" if
- * there is none. Borrowed from LISTEN. */
+/* After the last byte: the line in which the runtime gave up, without "FATAL:", else
+ * the last line; "" if there is none. Borrowed from LISTEN. */
 const char *berth_listen_reason(struct berth_listen *listen);

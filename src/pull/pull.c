@@ -16,8 +16,6 @@
 #include "base/strvec.h"
 #include "base/text.h"
 #include "site/origin.h"
-#include "pull/product.h"
-#include "pull/pullfault.h"
 #include "request/uri.h"
 #include "step/image.h"
 #include "step/runtime.h"
@@ -57,12 +55,50 @@ static int make_environment(const struct berth_pull *pull,
     return ret->failed ? berth_err_oom(err) : 0;
 }
 
+/* May `pull` of the runtime whose --version prints VERSION make an OCI-SIF file?
+ * SingularityCE and SingularityPRO have --no-oci since version 4. */
+static bool may_make_oci(const char *version)
+{
+    enum { FIRST_WITH_OCI = 4 };
+    const char *number = version ? strpbrk(version, "0123456789") : NULL;
+
+    return version && berth_text_starts(version, "singularity") &&
+           !(number && atoi(number) < FIRST_WITH_OCI);
+}
+
+/* Does the line LINE of a runtime have one of the texts in ANY, which NULL ends? */
+static bool has_any(const char *line, const char *const *any)
+{
+    while (*any && !strcasestr(line, *any))
+        any++;
+    return *any;
+}
+
+/* The runtime has given up with LINE ("": none). If a file system is full, drop the
+ * layers, too. */
+static int explain(const struct berth_pull *pull, const struct berth_cache *cache,
+                   const char *runtime, const char *line, struct berth_err *err)
+{
+    static const char *const full[] = {"no space left on device", "quota exceeded",
+                                       NULL};
+    static const char *const refused[] = {"unauthorized", "authentication required",
+                                          "access to the resource is denied", NULL};
+
+    berth_cache_drop(cache, has_any(line, full) ? BERTH_CACHE_KEEP_NOTHING
+                                                : BERTH_CACHE_KEEP_LAYERS);
+    return berth_err_set(err,
+                         "image '%s': %s did not pull it: %s; %stry it by hand: %s "
+                         "pull %s",
+                         pull->uri, runtime, *line ? line : "it said nothing",
+                         has_any(line, refused) ? "log in to the registry, and " : "",
+                         runtime, pull->uri);
+}
+
 /* Have RUNTIME pull the image into FILE. No OCI-SIF file: it does not run in a step. */
 static int run(const struct berth_pull *pull, const struct berth_cache *cache,
                const char *runtime, const char *file, struct berth_err *err)
 {
     BERTH_FREE char *version = berth_runtime_version(runtime);
-    const struct berth_product *product = berth_product_of(version);
     const char *const plain[] = {runtime, "pull", file, pull->uri, NULL};
     const char *const no_oci[] = {runtime, "pull", "--no-oci", file, pull->uri, NULL};
     BERTH_STRVEC struct berth_strvec env = {0};
@@ -72,7 +108,7 @@ static int run(const struct berth_pull *pull, const struct berth_cache *cache,
     if (make_environment(pull, cache, &env, err) < 0)
         return -1;
     pull->on_pull(pull->uri);
-    if (berth_pull_run(product->may_pull_oci ? no_oci : plain,
+    if (berth_pull_run(may_make_oci(version) ? no_oci : plain,
                        (const char *const *)env.items, &listen, &status, err) < 0)
         return -1;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
@@ -82,11 +118,7 @@ static int run(const struct berth_pull *pull, const struct berth_cache *cache,
                              "image '%s': the pull was ended by signal %d (%s); pull "
                              "it again, it continues where it stopped",
                              pull->uri, WTERMSIG(status), strsignal(WTERMSIG(status)));
-    berth_cache_drop(cache, berth_pullfault_is_full(berth_listen_reason(&listen))
-                                ? BERTH_CACHE_KEEP_NOTHING
-                                : BERTH_CACHE_KEEP_LAYERS);
-    return berth_pullfault_explain(pull->uri, runtime, product,
-                                   berth_listen_reason(&listen), err);
+    return explain(pull, cache, runtime, berth_listen_reason(&listen), err);
 }
 
 /* Holding the lock: pull the image, check it, and add it to the cache. */

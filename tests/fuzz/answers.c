@@ -11,7 +11,6 @@
 #include "fuzz.h"
 #include "bindover/manifest.h"
 #include "plan/envdiff.h"
-#include "pull/pullfault.h"
 #include "site/signers.h"
 #include "pull/listen.h"
 
@@ -32,16 +31,12 @@ static void try_signers(const char *text)
 static void try_listen(const char *bytes, size_t count)
 {
     struct berth_listen listen = {.terminal = -1};
-    struct berth_err err = {""};
     const char *words;
 
     for (size_t at = 0; at < count; at += 7)
         berth_listen_add(&listen, bytes + at, count - at < 7 ? count - at : 7);
     words = berth_listen_reason(&listen);
     must(strlen(words) < BERTH_LISTEN_LINE && !strpbrk(words, "\r\n\033"));
-    must(berth_pullfault_explain("docker://a", "/r", berth_product_of(words), words,
-                                 &err) == -1 &&
-         *err.text);
 }
 
 static bool has_twice(const struct berth_strvec *list)

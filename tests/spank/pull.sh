@@ -81,11 +81,11 @@ expect 'unless it is gone' 0 "0 image=$file&uri=docker://r/app:1: ./x" \
 calls 'without another pull' 0
 expect 'an image that is not in the registry' 1 \
     "srun: berth: pulling image 'docker://r/nobody'
-srun: error: berth: image 'docker://r/nobody': it cannot be pulled: manifest unknown; the registry has no such image; check the name and the tag" \
+srun: error: berth: image 'docker://r/nobody': T/bin/apptainer did not pull it: While pulling: docker://r/nobody: manifest unknown; try it by hand: T/bin/apptainer pull docker://r/nobody" \
     srun --container-image=docker://r/nobody ./x
 expect 'nor for sbatch' 1 \
     "sbatch: berth: pulling image 'docker://r/nobody'
-sbatch: error: berth: image 'docker://r/nobody': it cannot be pulled: manifest unknown; the registry has no such image; check the name and the tag" \
+sbatch: error: berth: image 'docker://r/nobody': T/bin/apptainer did not pull it: While pulling: docker://r/nobody: manifest unknown; try it by hand: T/bin/apptainer pull docker://r/nobody" \
     sbatch --container-image=docker://r/nobody job.sh
 calls 'was asked for twice' 2
 expect 'a wrong option is told before anything is pulled' 1 \

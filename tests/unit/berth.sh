@@ -41,7 +41,7 @@ exit 255
 END
 chmod +x bin/apptainer
 says 'a pull that fails is one line' 1 "berth: pulling image 'docker://r/x'
-berth: image 'docker://r/x': it cannot be pulled: manifest unknown; the registry has no such image; check the name and the tag" \
+berth: image 'docker://r/x': $T/bin/apptainer did not pull it: manifest unknown; try it by hand: $T/bin/apptainer pull docker://r/x" \
     env "XDG_CACHE_HOME=$T/cache" "PATH=$T/bin:$PATH" "$berth" pull docker://r/x
 says 'only a URI can be pulled' 1 "berth: '/a.sif': cannot be pulled; expected" \
     "$berth" pull /a.sif

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "pull/pullfault.h"
 #include "pull/listen.h"
 #include "unit.h"
 
@@ -240,10 +239,8 @@ START_TEST(without_room_nothing_is_kept)
     make_runtime("echo layer >\"$APPTAINER_CACHEDIR/one\"; echo half >\"$2\"\n"
                  "echo 'FATAL:   While pulling: write x: no space left on device' >&2\n"
                  "exit 255");
-    expect_error(&pull, "image '" URI "': it cannot be pulled: While pulling: write x: "
-                        "no space left on device; free some space, or set another "
-                        "directory for the runtime (APPTAINER_TMPDIR, images.cache "
-                        "in berth.yaml)");
+    expect_error(&pull, "did not pull it: While pulling: write x: no space left on "
+                        "device; try it by hand: ");
     ck_assert(!is_there(APP "/part") && !is_there(APP "/layers"));
 }
 END_TEST
@@ -414,79 +411,58 @@ START_TEST(a_request_gets_the_file)
 }
 END_TEST
 
+static const struct {
+    const char *version;
+    bool has_no_oci;
+} versions[] = {
+    {"apptainer version 5.0.0", false},
+    {"mine", false},
+    {"singularity version 3.8.7", false},
+    {"singularity-ce version 3.11.4", false},
+    {"singularity-pro version 4.1.3-1.el9", true},
+    {"singularity-ce version 10.0.0-rc.1", true},
+    {"singularity-ce version main", true},
+};
+
 START_TEST(singularity_may_make_no_oci_sif)
 {
     struct berth_pull pull = app();
 
-    version = "singularity-ce version 4.5.1";
+    version = versions[_i].version;
     env[2] = strdup("SINGULARITY_OCI=1");
-    make_runtime("[ $# = 4 ] && [ \"$1 $2\" = 'pull --no-oci' ] && "
-                 "[ -z \"${SINGULARITY_OCI+x}\" ] && cp good.sif \"$3\"");
-    expect_file(&pull, APP "/1.sif");
-    pull.again = true;
-    make_runtime("echo 'FATAL: unauthorized'; exit 255");
-    expect_error(&pull, "(singularity registry login)");
-}
-END_TEST
-
-START_TEST(singularity_3_does_not_know_of_oci)
-{
-    struct berth_pull pull = app();
-
-    version = "singularity-ce version 3.11.4";
-    make_runtime("[ $# = 3 ] && [ \"$1\" = pull ] && cp good.sif \"$2\"");
+    make_runtime(versions[_i].has_no_oci
+                     ? "[ $# = 4 ] && [ \"$1 $2\" = 'pull --no-oci' ] && "
+                       "[ -z \"${SINGULARITY_OCI+x}\" ] && cp good.sif \"$3\""
+                     : "[ $# = 3 ] && [ \"$1\" = pull ] && cp good.sif \"$2\"");
     expect_file(&pull, APP "/1.sif");
 }
 END_TEST
 
 static const struct {
-    const char *words;
-    const char *sentence; /* behind the URI */
+    const char *line;
+    const char *sentence;
 } faults[] = {
-    {"FATAL:   While making image from oci registry: error fetching image to cache: "
-     "failed to get checksum for " URI
-     ": reading manifest 1 in r/app: manifest unknown",
-     "it cannot be pulled: reading manifest 1 in r/app: manifest unknown; the registry "
-     "has no such image; check the name and the tag"},
-    {"FATAL:   While making image: failed to get checksum for " URI
-     ": Get \"https://r/v2/\": dial tcp 10.0.0.1:443: connect: connection refused",
-     "it cannot be pulled: Get \"https://r/v2/\": dial tcp 10.0.0.1:443: connect: "
-     "connection refused; this host does not reach the registry; pull it first on a "
-     "host that does: berth pull URI"},
-    {"FATAL:   x: Get \"https://r/v2/\": http: server gave HTTP response to HTTPS "
-     "client",
-     "it cannot be pulled: x: Get \"https://r/v2/\": http: server gave HTTP response "
-     "to HTTPS client; the registry has no https; if that is meant to be, set "
-     "APPTAINER_NOHTTPS=1"},
-    {"FATAL: open /cache/x: permission denied",
-     "it cannot be pulled: open /cache/x: permission denied; the runtime may not write "
-     "there; check that directory"},
-    {"requested access to the resource is denied",
-     "it cannot be pulled: requested access to the resource is denied; it does not "
-     "exist, or you may not read it; check the name, and log in if the registry wants "
-     "that (apptainer registry login)"},
-    {"FATAL:   While pulling library image: error fetching image: image does not exist "
-     "in the library: e/c/x:2 (amd64)",
-     "it cannot be pulled: While pulling library image: error fetching image: image "
-     "does not exist in the library: e/c/x:2 (amd64); the registry has no such image; "
-     "check the name and the tag"},
-    {"something new", "/bin/a did not pull it: something new; try it by hand: /bin/a "
-                      "pull " URI},
-    {"", "/bin/a did not pull it: it said nothing; try it by hand: /bin/a pull " URI},
+    {"FATAL:   While pulling: x: manifest unknown",
+     " did not pull it: While pulling: x: manifest unknown; try it by hand: "},
+    {"open /x: permission denied",
+     " did not pull it: open /x: permission denied; try it by hand: "},
+    {"FATAL: requested access to the resource is denied",
+     " did not pull it: requested access to the resource is denied; log in to the "
+     "registry, and try it by hand: "},
+    {"x: UNAUTHORIZED", "; log in to the registry, and try it by hand: "},
+    {"", " did not pull it: it said nothing; try it by hand: "},
 };
 
-START_TEST(a_fault_is_told_with_what_to_do)
+START_TEST(the_last_line_of_the_runtime_is_shown)
 {
-    BERTH_FREE char *expected = NULL;
-    struct berth_err err;
+    BERTH_FREE char *script = NULL, *end = NULL;
+    struct berth_pull pull = app();
 
-    ck_assert_int_gt(asprintf(&expected, "image '" URI "': %s", faults[_i].sentence),
-                     0);
-    ck_assert_int_eq(berth_pullfault_explain(URI, "/bin/a", berth_product_of(NULL),
-                                             faults[_i].words, &err),
-                     -1);
-    ck_assert_str_eq(err.text, expected);
-    ck_assert(!berth_pullfault_is_full(faults[_i].words));
+    ck_assert_int_gt(asprintf(&script, "echo '%s' >&2; exit 255", faults[_i].line), 0);
+    ck_assert_int_gt(asprintf(&end, "%s%s pull " URI, faults[_i].sentence, runtime), 0);
+    make_runtime(script);
+    expect_error(&pull, "image '" URI "': ");
+    expect_error(&pull, end);
 }
 END_TEST
 
@@ -497,8 +473,8 @@ static const struct {
 } speeches[] = {
     {"", "", ""},
     {"INFO: one\n|INFO: two\n|", "INFO: one\nINFO: two\n", "INFO: two"},
-    {"INFO: one\n|\033[31mFATAL:  \033[0m no\n|\n|", "INFO: one\n\n", "FATAL:   no"},
-    {"FATAL: no\nINFO: yes\n|", "INFO: yes\n", "FATAL: no"},
+    {"INFO: one\n|\033[31mFATAL:  \033[0m no\n|\n|", "INFO: one\n\n", "no"},
+    {"FATAL: no\nINFO: yes\n|", "INFO: yes\n", "no"},
     {"10%\r20%|\r30%\r|\n|", "10%\r20%\r30%\r\n", "30%"},
     {"\033[2Khalf a |line|", "\033[2Khalf a line", "half a line"},
     {"a FATAL: is inside\n|", "a FATAL: is inside\n", "a FATAL: is inside"},
@@ -562,9 +538,8 @@ int main(void)
     tcase_add_test(tests, without_a_runtime);
     tcase_add_test(tests, the_site_decides_from_where);
     tcase_add_test(tests, a_request_gets_the_file);
-    tcase_add_test(tests, singularity_may_make_no_oci_sif);
-    tcase_add_test(tests, singularity_3_does_not_know_of_oci);
-    tcase_add_loop_test(tests, a_fault_is_told_with_what_to_do, 0, COUNT(faults));
+    tcase_add_loop_test(tests, singularity_may_make_no_oci_sif, 0, COUNT(versions));
+    tcase_add_loop_test(tests, the_last_line_of_the_runtime_is_shown, 0, COUNT(faults));
     tcase_add_loop_test(tests, what_the_runtime_says, 0, COUNT(speeches));
     tcase_add_test(tests, on_a_terminal_the_runtime_has_one);
     return unit_run("pull", tests);

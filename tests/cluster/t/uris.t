@@ -140,7 +140,7 @@ equal "library://: two nodes run it" \
     "srun: berth: pulling image 'library://entity/coll/hello:1'"$'\nhello\nhello' "$said"
 equal "library://: it was pulled once" "hello 1" \
     "$(user srun -n1 --container-image=library://entity/coll/hello:1 /bin/hello 2>&1) $(on login root grep -c 'GET /v1/imagefile/' /srv/library.log)"
-refused "a library:// that is not there" "the registry has no such image" \
+refused "a library:// that is not there" "did not pull it: .*not exist in the library.*; try it by hand: " \
     user srun -N2 --container-image=library://entity/coll/hello:2 true
 on login root bash -c 'kill $(</run/library.pid); rm -f /srv/library.pl /srv/library.log'
 alice rm -rf "$remote"
@@ -241,22 +241,22 @@ site </dev/null
 alice rm -rf /shared/alice
 
 # What cannot be.
-refused "a name that is not there" "manifest unknown; the registry has no such image" \
+refused "a name that is not there" "did not pull it: .*manifest unknown; try it by hand: " \
     user srun -N2 --container-image=$DOCKER/none:1 true
-refused "an oras:// that is not there" "manifest unknown.*; the registry has no such image" \
+refused "an oras:// that is not there" "did not pull it: .*manifest unknown.*; try it by hand: " \
     user srun -N2 --container-image=oras://login:5000/hello:2 true
-refused "a registry that is not there" "connection refused; this host does not reach" \
+refused "a registry that is not there" "connection refused; try it by hand: " \
     user srun -N2 --container-image=docker://login:5001/app:1 true
-refused "a registry without https" "the registry has no https" \
+refused "a registry without https" "HTTP response to HTTPS client; try it by hand: " \
     alice srun -N2 --container-image=$DOCKER/none:1 true
-refused "no SIF file" "for a Docker image write docker://" \
+refused "no SIF file" "invalid layer mediatype.*; try it by hand: " \
     user srun -N2 --container-image=oras://login:5000/app/two:1 true
-refused "no library" "no library is set up for you" \
+refused "no library" "no library client.*; try it by hand: " \
     user srun -N2 --container-image=library://entity/x:1 true
-refused "sbatch" "the registry has no such image" \
+refused "sbatch" "manifest unknown; try it by hand: " \
     user sbatch --container-image=$DOCKER/none:1 ./job.sh
 on login root bash -c 'mkdir -p /srv/small && mount -t tmpfs -o size=600k,mode=1777 small /srv/small'
-refused "a disk that is full" "no space left on device; free some space" \
+refused "a disk that is full" "no space left on device; try it by hand: " \
     user env XDG_CACHE_HOME=/srv/small srun -N2 --container-image=$DOCKER/two:1 true
 equal "a disk that is full: nothing is left" "lock" \
     "$(on login root ls /srv/small/berth/docker+login=5000+app+two=1)"
