@@ -14,3 +14,8 @@ int berth_bindover_plan(const struct berth_mpi_objects *image,
                         const struct berth_mpi_objects *staged,
                         enum berth_mpi_family family, struct berth_strvec *binds,
                         struct berth_err *err);
+
+/* Drop those of PAIRS (source, destination, source, ...) that are in BOUND, because
+ * they are mounted for another program, and append the others to BOUND. Out of memory
+ * sticks in BOUND. */
+void berth_bound_drop(struct berth_strvec *pairs, struct berth_strvec *bound);

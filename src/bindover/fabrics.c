@@ -13,7 +13,6 @@
 #include "base/cleanup.h"
 #include "base/resolve.h"
 #include "base/text.h"
-#include "bindover/fabricnote.h"
 #include "bindover/named.h"
 #include "bindover/parent.h"
 #include "bindover/users.h"

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/err.h"
+#include "bindover/fabrics.h"
 #include "bindover/stack.h"
 #include "mpi/objects.h"
 #include "request/request.h"
@@ -21,3 +23,20 @@ int berth_named_check(const struct berth_stacks *stacks,
 int berth_named_check_mpi(const struct berth_stack *stack,
                           const struct berth_mpi_objects *staged, bool has_host,
                           enum berth_mpi_family wanted, struct berth_err *err);
+
+/* For fabrics.c: what became of the COUNT PROGRAMS of a step in the container of
+ * INSIDE. */
+
+/* The number of the fabric of REPLACEMENT among those of INSIDE. */
+size_t berth_fabrics_number(const struct berth_inside *inside,
+                            const struct berth_replacement *replacement);
+
+/* Why one of the programs cannot use the fabric of number I; NULL: all can. */
+const char *berth_fabrics_refusal(struct berth_fabrics *const *programs, size_t count,
+                                  size_t i);
+
+/* Write into NOTE which fabrics or libraries are used, and of others why not; "": no
+ * libraries are. */
+void berth_fabrics_say(const struct berth_inside *inside,
+                       struct berth_fabrics *const *programs, size_t count,
+                       struct berth_err *note);

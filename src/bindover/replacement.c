@@ -18,7 +18,6 @@
 #include "base/resolve.h"
 #include "base/text.h"
 #include "bindover/bindover.h"
-#include "bindover/bound.h"
 #include "bindover/loader.h"
 
 static const char *advice_of(const struct berth_replacement *replacement)

@@ -3,9 +3,9 @@
 
 #include "base/err.h"
 #include "base/strvec.h"
-#include "mpi/objects.h"
 #include "bindover/scan.h"
 #include "bindover/stack.h"
+#include "mpi/objects.h"
 
 /* The files of an image that need libraries that the host's replace. The caller sets
  * the first three members, which are borrowed, and ends with berth_users_fini(). */
@@ -37,3 +37,11 @@ int berth_users_check(const struct berth_users *users,
                       const struct berth_stack *stack, struct berth_err *err);
 
 void berth_users_fini(struct berth_users *users);
+
+/* Append to RET the compiled modules that PROGRAM, a Python, may import: those below
+ * python3* of the `lib` and `lib64` of its prefix, of /usr and of /usr/local, and below
+ * the directories of PYTHONPATH in ENV (ends in NULL). PROGRAM is a path in the root
+ * that the process has. Another program has none. A directory that cannot be read has
+ * none either; a very large one is not read to its end. Out of memory sticks in RET. */
+void berth_packages_list(const char *program, char *const *env,
+                         struct berth_strvec *ret);

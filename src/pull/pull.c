@@ -3,25 +3,158 @@
 
 #include "pull/pull.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/environ.h"
+#include "base/err.h"
 #include "base/strvec.h"
 #include "base/text.h"
-#include "site/origin.h"
-#include "request/uri.h"
-#include "step/image.h"
-#include "step/runtime.h"
 #include "pull/cache.h"
 #include "pull/listen.h"
-#include "pull/runtime.h"
+#include "request/uri.h"
+#include "site/origin.h"
+#include "step/image.h"
+#include "step/runtime.h"
+
+/* Make a terminal of the size of LIKE: ENDS[1] for the child, ENDS[0] for us. */
+static int make_terminal(int like, int ends[2])
+{
+    struct winsize size;
+    struct termios mode;
+    char name[64];
+
+    ends[0] = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (ends[0] < 0)
+        return -1;
+    if (grantpt(ends[0]) < 0 || unlockpt(ends[0]) < 0 ||
+        ptsname_r(ends[0], name, sizeof(name)) != 0 ||
+        (ends[1] = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC)) < 0) {
+        close(ends[0]);
+        return -1;
+    }
+    if (tcgetattr(ends[1], &mode) == 0) {
+        cfmakeraw(&mode);
+        tcsetattr(ends[1], TCSANOW, &mode);
+    }
+    if (ioctl(like, TIOCGWINSZ, &size) == 0)
+        ioctl(ends[1], TIOCSWINSZ, &size);
+    return 0;
+}
+
+/* In the child: remove srun's handlers and mask of signals, but still ignore what srun
+ * ignores (nohup). */
+static void reset_signals(void)
+{
+    const struct sigaction usual = {.sa_handler = SIG_DFL};
+    struct sigaction action;
+    sigset_t none;
+
+    for (int number = 1; number < NSIG; number++)
+        if (sigaction(number, NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+            sigaction(number, &usual, NULL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* Unblock the signals that end a process, except those that our process handles or
+ * ignores: srun blocks them until it has a thread that handles them. The caller sets
+ * the mask back to *RET_BEFORE. */
+static void unblock_signals(sigset_t *ret_before)
+{
+    static const int numbers[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+    struct sigaction action;
+    sigset_t set;
+
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        if (sigaction(numbers[i], NULL, &action) == 0 && action.sa_handler == SIG_DFL)
+            sigaddset(&set, numbers[i]);
+    sigprocmask(SIG_UNBLOCK, &set, ret_before);
+}
+
+/* In the child, after fork(): execute the runtime. Calls only functions that need no
+ * lock, which another thread of srun may have held. */
+static void execute(const char *const *argv, const char *const *env, int out,
+                    pid_t parent)
+{
+    int in = open("/dev/null", O_RDONLY);
+
+    reset_signals();
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent)
+        _exit(EXIT_FAILURE);
+    if (in < 0 || dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||
+        dup2(out, STDERR_FILENO) < 0)
+        _exit(EXIT_FAILURE);
+    execve(argv[0], (char *const *)argv, (char *const *)env);
+    _exit(127);
+}
+
+/* Read FD to its end, which on a terminal is EIO. */
+static void read_output(int fd, struct berth_listen *listen)
+{
+    char bytes[4096];
+    ssize_t got;
+
+    while ((got = read(fd, bytes, sizeof(bytes))) != 0) {
+        if (got > 0)
+            berth_listen_add(listen, bytes, (size_t)got);
+        else if (errno != EINTR)
+            return;
+    }
+}
+
+/* Run ARGV (ended by NULL; argv[0] is a path) with the environment ENV and without
+ * input, and wait for its end without a time limit. The child stays in our process
+ * group, so that Ctrl-C ends both, and gets SIGTERM when our process dies. Until it
+ * ends, signals are unblocked as below. Adds its output to LISTEN; if LISTEN has a
+ * terminal, the child gets a terminal of the same size. *RET_STATUS is that of
+ * waitpid(2); 0 if our process ignores SIGCHLD. Returns 0, or -1 with a sentence in ERR
+ * if the child cannot be started.
+ */
+static int run_child(const char *const *argv, const char *const *env,
+                     struct berth_listen *listen, int *ret_status,
+                     struct berth_err *err)
+{
+    pid_t parent = getpid();
+    sigset_t before;
+    pid_t child;
+    int ends[2];
+
+    if ((listen->terminal < 0 || make_terminal(listen->terminal, ends) < 0) &&
+        pipe2(ends, O_CLOEXEC) < 0)
+        return berth_err_set(err, "cannot make a pipe: %s", strerror(errno));
+    child = fork();
+    if (child == 0)
+        execute(argv, env, ends[1], parent);
+    close(ends[1]);
+    if (child < 0) {
+        close(ends[0]);
+        return berth_err_set(err, "cannot start a process: %s", strerror(errno));
+    }
+    unblock_signals(&before);
+    read_output(ends[0], listen);
+    close(ends[0]);
+    while (waitpid(child, ret_status, 0) < 0)
+        if (errno != EINTR) {
+            *ret_status = 0;
+            break;
+        }
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return 0;
+}
 
 #define PART "image.sif"
 
@@ -108,8 +241,8 @@ static int run(const struct berth_pull *pull, const struct berth_cache *cache,
     if (make_environment(pull, cache, &env, err) < 0)
         return -1;
     pull->on_pull(pull->uri);
-    if (berth_pull_run(may_make_oci(version) ? no_oci : plain,
-                       (const char *const *)env.items, &listen, &status, err) < 0)
+    if (run_child(may_make_oci(version) ? no_oci : plain,
+                  (const char *const *)env.items, &listen, &status, err) < 0)
         return -1;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return 0;
@@ -148,7 +281,7 @@ static int lock(const struct berth_pull *pull, struct berth_cache *cache,
     sigset_t before;
     int result;
 
-    berth_pull_unblock_signals(&before);
+    unblock_signals(&before);
     result = berth_cache_lock(cache, pull->on_wait, pull->uri, err);
     sigprocmask(SIG_SETMASK, &before, NULL);
     return result;

@@ -3,6 +3,7 @@
 
 #include "spank/lines.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,13 +11,38 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/err.h"
 #include "base/fd.h"
-#include "request/multiprogread.h"
-#include "request/multiprog.h"
 #include "request/mistakes.h"
+#include "request/multiprog.h"
 #include "request/rows.h"
 #include "spank/part.h"
 #include "spank/typed.h"
+
+/* Read and parse the --multi-prog file NAME. Returns 0, and the caller owns *RET
+ * (berth_multiprog_fini()); or -1 with a sentence in ERR that names the file. */
+static int load_file(const char *name, struct berth_multiprog *ret,
+                     struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf text = {0};
+
+    if (berth_fd_read_path(name, BERTH_MULTIPROG_MAX + 1, &text) < 0)
+        return berth_err_set(err, "%s", strerror(errno));
+    if (text.failed)
+        return berth_err_oom(err);
+    if (text.used > BERTH_MULTIPROG_MAX)
+        return berth_err_set(err,
+                             "it has more than %d bytes, which srun refuses; "
+                             "write scripts for long commands",
+                             BERTH_MULTIPROG_MAX);
+    return berth_multiprog_read(text.text ? text.text : "", ret, err);
+}
+
+static int load(const char *name, struct berth_multiprog *ret, struct berth_err *err)
+{
+    return load_file(name, ret, err) < 0 ? berth_err_at(err, "--multi-prog: '%s'", name)
+                                         : 0;
+}
 
 static bool has_option(const struct berth_lines *lines)
 {
@@ -60,8 +86,7 @@ int berth_lines_read(const struct berth_lines *lines,
         .tasks = (unsigned int)berth_hetgroups_tasks(lines->line, lines->optind),
         .check = lines->check};
 
-    if (berth_multiprog_load(rows.name, &file, err) < 0 ||
-        berth_rows_read(&rows, table, err) < 0)
+    if (load(rows.name, &file, err) < 0 || berth_rows_read(&rows, table, err) < 0)
         return -1;
     for (size_t i = 0; i < file.count; i++)
         warn(&rows, &file.lines[i]);

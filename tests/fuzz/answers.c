@@ -11,7 +11,7 @@
 #include "fuzz.h"
 #include "bindover/manifest.h"
 #include "plan/envdiff.h"
-#include "site/signers.h"
+#include "step/signature.h"
 #include "pull/listen.h"
 
 /* Nothing is signed with a key that is not named. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The programs that command lines finally start. */
 
-#include "bindover/command.h"
+#include "bindover/enter.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The compiled modules of a Python's packages. */
 
-#include "bindover/packages.h"
+#include "bindover/users.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 
-#include "site/signers.h"
 #include "unit.h"
 
 #define KEY(partition, name, fingerprint, key, data)                                   \
