@@ -2,7 +2,7 @@
 /*
  * The MPI program of `berth qualify`, which builds it with the mpicc of an image or of a
  * host. These may be old, so the program uses no more than MPI-1 and Linux. It prints lines
- * `berth-qualify KEY VALUE...`, which the class Measured of qualify beside this file reads:
+ * `berth-qualify KEY VALUE...`, which qualify beside this file reads:
  *
  *     qualify library     which MPI library this is, without MPI_Init
  *     qualify ring        do all ranks find each other?
@@ -26,17 +26,27 @@ static void say_library(void)
 {
 #if MPI_VERSION >= 3
     char text[MPI_MAX_LIBRARY_VERSION_STRING];
-    char *at;
     int length;
 
     MPI_Get_library_version(text, &length);
-    for (at = text; *at; at++)
-        if (*at == '\t')
-            *at = ' ';
-    printf("berth-qualify library %.*s\n", (int)strcspn(text, "\n"), text);
+    printf("berth-qualify library %.*s\n", (int)strcspn(text, ",\n"), text);
 #else
     printf("berth-qualify library an MPI before MPI-3\n");
 #endif
+}
+
+/* Has this process loaded a copy that berth has made of a library of the host? */
+static int has_copy(void)
+{
+    FILE *maps = fopen("/proc/self/maps", "r");
+    char line[4096];
+    int found = 0;
+
+    while (maps && fgets(line, sizeof line, maps))
+        found |= strstr(line, "/.berth/") != NULL;
+    if (maps)
+        fclose(maps);
+    return found;
 }
 
 /* Network cards that this process has open. */
@@ -57,7 +67,7 @@ static void say_devices(void)
         path[length] = '\0';
         for (i = 0; cards[i]; i++)
             if (strncmp(path, cards[i], strlen(cards[i])) == 0)
-                printf("berth-qualify device %s\n", path);
+                printf("berth-qualify open %s\n", path);
     }
 }
 
@@ -83,9 +93,9 @@ static void say_cma(const char *names)
         there.iov_len = sizeof seen;
         count = process_vm_readv((pid_t)told[0], &here, 1, &there, 1, 0);
         if (count == sizeof seen && seen == SECRET)
-            printf("berth-qualify cma yes\n");
+            printf("berth-qualify CMA yes\n");
         else
-            printf("berth-qualify cma no %s\n",
+            printf("berth-qualify CMA no, %s\n",
                    count < 0 ? strerror(errno) : "it read something else");
         MPI_Send(told, 1, MPI_LONG, other, 3, MPI_COMM_WORLD);
     }
@@ -110,7 +120,7 @@ static int ring(void)
 static void test_ring(void)
 {
     char own[NAME] = "", *names = calloc((size_t)size, NAME);
-    int length, nodes = 0, passed, i;
+    int length, nodes = 0, passed, copy, copies = 0, i;
 
     if (!names)
         MPI_Abort(MPI_COMM_WORLD, 1);
@@ -118,6 +128,8 @@ static void test_ring(void)
     MPI_Gather(own, NAME, MPI_CHAR, names, NAME, MPI_CHAR, 0, MPI_COMM_WORLD);
     MPI_Bcast(names, size * NAME, MPI_CHAR, 0, MPI_COMM_WORLD);
     passed = ring();
+    copy = has_copy(); /* libraries of networks are loaded when they are needed */
+    MPI_Reduce(&copy, &copies, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
     for (i = 0; i < size; i++) {
         int same = 0;
 
@@ -129,7 +141,8 @@ static void test_ring(void)
     if (rank == 0 && passed == size) {
         say_library();
         say_devices();
-        printf("berth-qualify ring %d %d\n", size, nodes);
+        printf("berth-qualify loaded %d\nberth-qualify ring %d %d\n", copies, size,
+               nodes);
     }
     free(names);
 }
@@ -192,6 +205,8 @@ int main(int argc, char **argv)
         say_library();
         return 0;
     }
+    printf("berth-qualify started\n");
+    fflush(stdout);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

@@ -50,18 +50,13 @@ says 'no image' 2 "berth: qualify: --image: expected an image, got 'none'" "$ber
 says 'outside of a job it becomes salloc' 0 'MPI plugin types are' \
     env -u SLURM_JOB_ID "PATH=$T/slurm:$PATH" "$berth" qualify
 printf '#!/bin/sh\nprintf "%%s\\n" "$@"\n' >slurm/salloc
-printf '#!/bin/sh\n[ "$*" = "--noheader --format=%%P %%D --partition one" ] && echo "one 1" || echo "all* 9"\n' >slurm/sinfo
-chmod +x slurm/sinfo
 says 'two nodes' 0 -N2 env -u SLURM_JOB_ID "PATH=$T/slurm:$PATH" "$berth" qualify
-says 'a partition of one node' 0 -N1 env -u SLURM_JOB_ID "PATH=$T/slurm:$PATH" "$berth" qualify -p one
-says 'the partition of a variable' 0 -N1 \
-    env -u SLURM_JOB_ID "PATH=$T/slurm:$PATH" SALLOC_PARTITION=one "$berth" qualify
 says 'a type that srun does not have' 1 \
     "berth: qualify: --mpi: srun has no type 'pmi9'; it has pmi2, pmix" qualify --mpi pmi2 --mpi pmi9
 says 'a directory that is not there' 1 \
     "berth: qualify: --directory '/nowhere': No such file or directory" qualify --directory /nowhere
 says 'a directory that cannot be mounted' 1 \
-    "berth: qualify: --directory '$T/dir:colon': a colon or a comma cannot be mounted; name another one" \
+    "berth: qualify: --directory '$T/dir:colon': a colon or a comma cannot be mounted; name another" \
     qualify --directory dir:colon
 says 'a directory where nobody may write' 1 \
     "berth: qualify: --directory '/proc': No such file or directory; name one where you may write and that all nodes see" \
