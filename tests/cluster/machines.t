@@ -37,7 +37,7 @@ over() {
 state_of() { on login root sacct -nXP -j "$1" -o State | head -n 1; }
 ended() { [[ -n $(state_of "$1") && $(state_of "$1") != @(PENDING|RUNNING|REQUEUED|SUSPENDED) ]]; }
 running() { on login root squeue -h -t RUNNING -o %i; }
-idle() { [[ $(on login root sinfo -h -o '%D %t') == "${#nodes[@]} idle" ]]; }
+idle() { [[ $(on login root sinfo -h -o '%D %t') == "${#cluster_nodes[@]} idle" ]]; }
 
 equal "the hosts have systemd, cgroup v2 and AppArmor" "systemd cgroup2fs Y" \
     "$(on n2 root bash -c 'echo $(cat /proc/1/comm) $(stat -fc %T /sys/fs/cgroup) $(cat /sys/module/apparmor/parameters/enabled)')"

@@ -12,8 +12,8 @@ name=${1:?usage: ${0##*/} CLUSTER}
 cases=0
 failed=0
 # The cluster's nodes: n1 to n4, but for virtual machines.
-nodes=("/run/berth/$name/hosts"/n*)
-nodes=("${nodes[@]##*/}")
+cluster_nodes=("/run/berth/$name/hosts"/n*)
+cluster_nodes=("${cluster_nodes[@]##*/}")
 # A row for each case, `NAME<tab>ok|FAIL|skip`, for the tables of tests/all.
 results=${BERTH_RESULTS:-}
 
@@ -200,7 +200,7 @@ site() {
             text+=$'\nruntime:\n  share: no'
         fi
     fi
-    (($#)) || set -- login "${nodes[@]}"
+    (($#)) || set -- login "${cluster_nodes[@]}"
     for host; do
         if [[ -n $text ]]; then
             on "$host" root bash -c 'cat >/etc/slurm/berth.yaml' <<<"$text"
@@ -224,7 +224,7 @@ share() {
     starter=$(built LIBEXECDIR)/$runtime_name/bin/starter
     site_share=${1/setuid/auto}
     site </dev/null
-    for host in "${nodes[@]}"; do
+    for host in "${cluster_nodes[@]}"; do
         on "$host" root bash -c "if [ $1 = setuid ]; then install -m 4755 $starter $starter-suid; else rm -f $starter-suid; fi"
     done
 }
@@ -238,9 +238,9 @@ no_node_drained() {
 is_clean() {
     local host
     left=''
-    for host in "${nodes[@]}"; do
+    for host in "${cluster_nodes[@]}"; do
         # shellcheck disable=SC2016
-        left+=$(on "$host" root bash -c 'pgrep -u alice,bob -a; awk "\$3 ~ /^fuse/ || \$2 ~ /apptainer|singularity/" /proc/mounts' | sed "s/^/$host: /") ||
+        left+=$(on "$host" root bash -c 'pgrep -u alice,bob -a; awk "\$3 ~ /^fuse/ && \$3 != \"fusectl\" || \$2 ~ /apptainer|singularity/" /proc/mounts' | sed "s/^/$host: /") ||
             left+="$host cannot be looked at"
     done
     [[ -z $left ]]
