@@ -61,7 +61,7 @@ static const struct {
     {{"python3", "x.py"}, NULL},
 };
 
-START_TEST(a_command_comes_to_a_program)
+TEST_ROWS(a_command_comes_to_a_program, rows)
 {
     BERTH_FREE char *program = berth_command_program((char *const *)rows[_i].words);
 
@@ -69,10 +69,9 @@ START_TEST(a_command_comes_to_a_program)
                                    : !program,
                   "%s %s: %s", rows[_i].words[0], rows[_i].words[2], program);
 }
-END_TEST
 
 /* A command with too many programs in front of others is not followed. */
-START_TEST(nobody_is_followed_for_ever)
+TEST(nobody_is_followed_for_ever)
 {
     static char *const words[] = {(char *)"nohup", (char *)"nohup", (char *)"nohup",
                                   (char *)"nohup", (char *)"nohup", (char *)"nohup",
@@ -80,14 +79,4 @@ START_TEST(nobody_is_followed_for_ever)
                                   (char *)"nohup", (char *)"app",   NULL};
 
     ck_assert_ptr_null(berth_command_program(words));
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("command");
-
-    tcase_add_loop_test(tests, a_command_comes_to_a_program, 0, COUNT(rows));
-    tcase_add_test(tests, nobody_is_followed_for_ever);
-    return unit_run("command", tests);
 }

@@ -60,7 +60,7 @@ static int use(const char *word, const char *soname, size_t count)
     return sides_use(&inside, BERTH_PROFILE_FABRIC);
 }
 
-START_TEST(a_newer_one_runs_in_its_place)
+TEST(a_newer_one_runs_in_its_place)
 {
     sides_compile("image", NET, "ab");
     sides_compile("stage/lib", NET, "abc");
@@ -80,10 +80,9 @@ START_TEST(a_newer_one_runs_in_its_place)
         strstr(sides.fabrics.items[0].binds.items[0], "/stage/lib/" NET));
     ck_assert_ptr_nonnull(strstr(sides.fabrics.items[0].binds.items[1], "/image/" NET));
 }
-END_TEST
 
 /* A program that is not linked with it may open it later. */
-START_TEST(an_image_without_it_is_left_alone)
+TEST(an_image_without_it_is_left_alone)
 {
     sides_compile("image", NET, "a");
     sides_compile_program(NET, "a");
@@ -93,9 +92,8 @@ START_TEST(an_image_without_it_is_left_alone)
                      "the image has no library that a fabric of this host could stand "
                      "for (--container-libs=auto)");
 }
-END_TEST
 
-START_TEST(a_plugin_is_added_to_what_the_image_has)
+TEST(a_plugin_is_added_to_what_the_image_has)
 {
     sides_compile("image", NET, "a");
     sides_compile("stage/lib", OTHER, "z");
@@ -113,10 +111,9 @@ START_TEST(a_plugin_is_added_to_what_the_image_has)
     ck_assert_str_eq(getenv("NET_X"), "1");
     ck_assert_uint_eq(sides.fabrics.items[0].binds.count, 0);
 }
-END_TEST
 
 /* It works, and the host's may not be found. */
-START_TEST(a_plugin_of_the_image_stays_but_by_name)
+TEST(a_plugin_of_the_image_stays_but_by_name)
 {
     BERTH_FREE char *own = unit_path(sides.directory, "image");
 
@@ -138,10 +135,9 @@ START_TEST(a_plugin_of_the_image_stays_but_by_name)
     ck_assert_msg(use("net", "libberth-none.so.1", 1) == 0, "%s", sides.err.text);
     ck_assert_int_eq(sides.fabrics.count, 1);
 }
-END_TEST
 
 /* Nobody has judged whether the image's users of that can have the host's. */
-START_TEST(a_plugin_does_not_replace_what_its_profile_does_not_name)
+TEST(a_plugin_does_not_replace_what_its_profile_does_not_name)
 {
     sides_compile("image", UCS, "a");
     sides_compile("stage/lib", UCS, "a");
@@ -153,9 +149,8 @@ START_TEST(a_plugin_does_not_replace_what_its_profile_does_not_name)
                                      "', too, which profile 'net' does not name in "
                                      "'replaces'; leave --container-libs out");
 }
-END_TEST
 
-START_TEST(one_that_nobody_needs_is_told)
+TEST(one_that_nobody_needs_is_told)
 {
     BERTH_FREE char *path = unit_path(sides.directory, "image");
 
@@ -176,7 +171,6 @@ START_TEST(one_that_nobody_needs_is_told)
                      "neither the program nor a plugin of its MPI needs the image's "
                      "'" OTHER "', for which the host's stands (--container-libs=net)");
 }
-END_TEST
 
 static const struct {
     const char *word;
@@ -219,7 +213,7 @@ static const struct {
       "/image/ucx'; leave --container-libs out"}},
 };
 
-START_TEST(what_does_not_fit_is_named)
+TEST_ROWS(what_does_not_fit_is_named, refused)
 {
     bool has_own = refused[_i].image;
 
@@ -235,10 +229,9 @@ START_TEST(what_does_not_fit_is_named)
                       sides.err.text);
     ck_assert_int_eq(sides.fabrics.count, 0);
 }
-END_TEST
 
 /* One of two that are built together. */
-START_TEST(what_the_host_does_not_have_is_named)
+TEST(what_the_host_does_not_have_is_named)
 {
     BERTH_FREE char *path = unit_path(sides.directory, "image");
 
@@ -255,9 +248,8 @@ START_TEST(what_the_host_does_not_have_is_named)
                                  "', and the host does not; leave --container-libs "
                                  "out"));
 }
-END_TEST
 
-START_TEST(the_image_s_own_stays_where_nobody_has_named_one)
+TEST(the_image_s_own_stays_where_nobody_has_named_one)
 {
     sides_compile("image", NET, "abcd");
     sides_compile("stage/lib", NET, "abe");
@@ -269,10 +261,9 @@ START_TEST(the_image_s_own_stays_where_nobody_has_named_one)
                      "the image's own '" NET "' stays: the host's net.so.1.2 is older "
                      "than the image's: it lacks 2 symbols of that, and has 1 others");
 }
-END_TEST
 
 /* With several nodes only the image may choose its own. */
-START_TEST(a_node_does_not_choose_another_network)
+TEST(a_node_does_not_choose_another_network)
 {
     sides_compile("image", NET, "abcd");
     sides_compile("stage/lib", NET, "abe");
@@ -290,10 +281,9 @@ START_TEST(a_node_does_not_choose_another_network)
                                  "host's network libraries, and all nodes must use"));
     ck_assert_int_eq(use("auto", "another.so.1", 1), 0); /* the image has none */
 }
-END_TEST
 
 /* One for each of two partitions: the other's comes later, and is not missed. */
-START_TEST(an_absent_one_that_comes_later_is_not_missed)
+TEST(an_absent_one_that_comes_later_is_not_missed)
 {
     sides_compile("image", NET, "ab");
     sides_compile("stage/lib", NET, "abc");
@@ -306,10 +296,9 @@ START_TEST(an_absent_one_that_comes_later_is_not_missed)
     ck_assert_msg(use("auto", NET, 1) == 0, "%s", sides.err.text);
     ck_assert_int_eq(sides.fabrics.count, 1);
 }
-END_TEST
 
 /* Its own plugin is the image's on all nodes. */
-START_TEST(an_absent_plugin_is_not_missed_by_an_image_with_its_own)
+TEST(an_absent_plugin_is_not_missed_by_an_image_with_its_own)
 {
     sides_compile("image", NET, "a");
     sides_compile_program(NET, "a");
@@ -321,9 +310,8 @@ START_TEST(an_absent_plugin_is_not_missed_by_an_image_with_its_own)
     setenv("NET_PLUGIN", "ours", 1);
     ck_assert_msg(use("auto", "libberth-none.so.1", 0) == 0, "%s", sides.err.text);
 }
-END_TEST
 
-START_TEST(more_than_a_step_can_have_are_refused)
+TEST(more_than_a_step_can_have_are_refused)
 {
     sides_compile("image", NET, "a");
     sides_compile_program(NET, "a");
@@ -333,9 +321,8 @@ START_TEST(more_than_a_step_can_have_are_refused)
                      "and a step has at most 16; name fewer of them in "
                      "--container-libs");
 }
-END_TEST
 
-START_TEST(a_static_program_has_a_network_of_its_own)
+TEST(a_static_program_has_a_network_of_its_own)
 {
     BERTH_FREE char *path = unit_path(sides.directory, "app");
 
@@ -349,26 +336,8 @@ START_TEST(a_static_program_has_a_network_of_its_own)
                                  "the host's could stand for; leave "
                                  "--container-libs out"));
 }
-END_TEST
 
-int main(void)
+void unit_prepare(TCase *tests)
 {
-    TCase *tests = tcase_create("fabrics");
-
     tcase_add_checked_fixture(tests, sides_set_up, sides_tear_down);
-    tcase_add_test(tests, a_newer_one_runs_in_its_place);
-    tcase_add_test(tests, an_image_without_it_is_left_alone);
-    tcase_add_test(tests, a_plugin_is_added_to_what_the_image_has);
-    tcase_add_test(tests, a_plugin_of_the_image_stays_but_by_name);
-    tcase_add_test(tests, a_plugin_does_not_replace_what_its_profile_does_not_name);
-    tcase_add_test(tests, one_that_nobody_needs_is_told);
-    tcase_add_loop_test(tests, what_does_not_fit_is_named, 0, COUNT(refused));
-    tcase_add_test(tests, what_the_host_does_not_have_is_named);
-    tcase_add_test(tests, the_image_s_own_stays_where_nobody_has_named_one);
-    tcase_add_test(tests, a_node_does_not_choose_another_network);
-    tcase_add_test(tests, an_absent_one_that_comes_later_is_not_missed);
-    tcase_add_test(tests, an_absent_plugin_is_not_missed_by_an_image_with_its_own);
-    tcase_add_test(tests, more_than_a_step_can_have_are_refused);
-    tcase_add_test(tests, a_static_program_has_a_network_of_its_own);
-    return unit_run("fabrics", tests);
 }

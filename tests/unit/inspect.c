@@ -162,7 +162,7 @@ static void teardown(struct fixture *fixture)
     berth_mpi_objects_fini(&fixture->objects);
 }
 
-START_TEST(the_text_has_a_line_for_each_thing)
+TEST_ROWS(the_text_has_a_line_for_each_thing, cases)
 {
     BERTH_JSON struct berth_json json = {.is_text = true};
     struct fixture fixture;
@@ -172,10 +172,9 @@ START_TEST(the_text_has_a_line_for_each_thing)
     ck_assert_str_eq(json.text.text, cases[_i].text);
     teardown(&fixture);
 }
-END_TEST
 
 /* All cases, one behind the other. */
-START_TEST(the_json_has_all_members)
+TEST(the_json_has_all_members)
 {
     BERTH_BUF struct berth_buf all = {0};
     BERTH_FREE char *golden = unit_golden("inspect.json");
@@ -192,14 +191,4 @@ START_TEST(the_json_has_all_members)
         teardown(&fixture);
     }
     ck_assert_str_eq(all.text, golden);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("inspect");
-
-    tcase_add_loop_test(tests, the_text_has_a_line_for_each_thing, 0, COUNT(cases));
-    tcase_add_test(tests, the_json_has_all_members);
-    return unit_run("inspect", tests);
 }

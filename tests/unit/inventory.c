@@ -32,12 +32,11 @@ static const struct {
     {"", false},
 };
 
-START_TEST(names_are_known)
+TEST_ROWS(names_are_known, names)
 {
     ck_assert_msg(berth_inventory_is_named(names[_i].name) == names[_i].named, "%s",
                   names[_i].name);
 }
-END_TEST
 
 static void make_file(const char *root, const char *name)
 {
@@ -59,7 +58,7 @@ static void make_link(const char *root, const char *target, const char *name)
     ck_assert_int_eq(symlink(target, path), 0);
 }
 
-START_TEST(each_file_of_a_tree_is_found_once)
+TEST(each_file_of_a_tree_is_found_once)
 {
     BERTH_FREE char *root = unit_directory();
     BERTH_STRVEC struct berth_strvec directories = {0};
@@ -86,9 +85,8 @@ START_TEST(each_file_of_a_tree_is_found_once)
         ck_assert(strstr(found.items[i], "/lib/libmpi.so.12.1.0") ||
                   strstr(found.items[i], "/lib/x86_64/openmpi/lib/libmpi_mpifh.so.40"));
 }
-END_TEST
 
-START_TEST(eight_directories_are_not_too_deep)
+TEST(eight_directories_are_not_too_deep)
 {
     BERTH_FREE char *root = unit_directory();
     BERTH_STRVEC struct berth_strvec directories = {0};
@@ -104,9 +102,8 @@ START_TEST(eight_directories_are_not_too_deep)
     ck_assert_uint_eq(found.count, 1);
     ck_assert(!is_cut);
 }
-END_TEST
 
-START_TEST(a_directory_is_looked_at_once)
+TEST(a_directory_is_looked_at_once)
 {
     BERTH_STRVEC struct berth_strvec directories = {0};
     BERTH_STRVEC struct berth_strvec more = {0};
@@ -122,16 +119,4 @@ START_TEST(a_directory_is_looked_at_once)
     ck_assert_ptr_nonnull(strstr(directories.items[directories.count - 1], "/proc/"));
     berth_inventory_usual(NULL, &more);
     ck_assert_uint_eq(more.count + 1, directories.count);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("inventory");
-
-    tcase_add_loop_test(tests, names_are_known, 0, COUNT(names));
-    tcase_add_test(tests, each_file_of_a_tree_is_found_once);
-    tcase_add_test(tests, eight_directories_are_not_too_deep);
-    tcase_add_test(tests, a_directory_is_looked_at_once);
-    return unit_run("inventory", tests);
 }

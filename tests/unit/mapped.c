@@ -108,7 +108,7 @@ static const struct {
     {"-libnone.so", BERTH_MAPPED_NONE, NULL, NULL},
 };
 
-START_TEST(an_mpi_that_is_mapped_is_known)
+TEST_ROWS(an_mpi_that_is_mapped_is_known, looks)
 {
     struct berth_mapped_files files = {0};
     const struct berth_mapped_file *file;
@@ -131,10 +131,9 @@ START_TEST(an_mpi_that_is_mapped_is_known)
     ck_assert_ptr_null(file);
     berth_mapped_fini(&files);
 }
-END_TEST
 
 /* Libraries of the host are used by a process that has mapped any of them. */
-START_TEST(any_of_several_libraries_shows_the_use_of_a_stage)
+TEST(any_of_several_libraries_shows_the_use_of_a_stage)
 {
     struct berth_mapped_files files = {0};
     const struct berth_mapped_file *file;
@@ -149,14 +148,8 @@ START_TEST(any_of_several_libraries_shows_the_use_of_a_stage)
     waitpid(pid, NULL, 0);
     berth_mapped_fini(&files);
 }
-END_TEST
 
-int main(void)
+void unit_prepare(TCase *tests)
 {
-    TCase *tests = tcase_create("mapped");
-
     tcase_add_unchecked_fixture(tests, setup, teardown);
-    tcase_add_loop_test(tests, an_mpi_that_is_mapped_is_known, 0, COUNT(looks));
-    tcase_add_test(tests, any_of_several_libraries_shows_the_use_of_a_stage);
-    return unit_run("mapped", tests);
 }

@@ -150,7 +150,7 @@ static void add_library(struct berth_mpi_objects *image, enum berth_mpi_family f
         (struct berth_mpi_library){.family = family, .parts = BERTH_PART_C};
 }
 
-START_TEST(a_family_gets_what_the_host_offers)
+TEST_ROWS(a_family_gets_what_the_host_offers, rows)
 {
     struct berth_mpi_program program = {.family = rows[_i].program};
     struct berth_mpi_objects image = {0};
@@ -176,9 +176,8 @@ START_TEST(a_family_gets_what_the_host_offers)
     }
     berth_mpi_objects_fini(&image);
 }
-END_TEST
 
-START_TEST(marks_of_two_families_are_named)
+TEST(marks_of_two_families_are_named)
 {
     struct berth_mpi_program program = {.family = BERTH_FAMILY_UNKNOWN};
     struct berth_mpi_objects image = {0};
@@ -194,14 +193,4 @@ START_TEST(marks_of_two_families_are_named)
     ck_assert_int_eq(reason, BERTH_REASON_IMAGE);
     ck_assert_ptr_nonnull(strstr(err.text, "(marks of: MPICH and Open MPI); build it"));
     berth_strvec_fini(&program.families);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("match");
-
-    tcase_add_loop_test(tests, a_family_gets_what_the_host_offers, 0, COUNT(rows));
-    tcase_add_test(tests, marks_of_two_families_are_named);
-    return unit_run("match", tests);
 }

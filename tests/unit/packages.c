@@ -44,7 +44,7 @@ static int count(const struct berth_strvec *files, const char *end)
     return found;
 }
 
-START_TEST(modules_are_found_below_the_prefix)
+TEST(modules_are_found_below_the_prefix)
 {
     BERTH_FREE char *python = unit_path(directory, "venv/bin/python3.9");
     BERTH_STRVEC struct berth_strvec files = {0};
@@ -55,9 +55,8 @@ START_TEST(modules_are_found_below_the_prefix)
     ck_assert_int_eq(count(&files, "/libx.so.1"), 1);
     ck_assert_int_eq(count(&files, "/"), 2); /* no link is followed */
 }
-END_TEST
 
-START_TEST(so_are_those_of_pythonpath)
+TEST(so_are_those_of_pythonpath)
 {
     BERTH_FREE char *python = unit_path(directory, "venv/bin/python3.9");
     BERTH_FREE char *path = NULL;
@@ -68,9 +67,8 @@ START_TEST(so_are_those_of_pythonpath)
     berth_packages_list(python, (char *const[]){path, NULL}, &files);
     ck_assert_int_eq(count(&files, "/other/extra.so"), 1);
 }
-END_TEST
 
-START_TEST(another_program_has_none)
+TEST(another_program_has_none)
 {
     BERTH_FREE char *shell = unit_path(directory, "venv/bin/sh");
     BERTH_STRVEC struct berth_strvec files = {0};
@@ -79,15 +77,8 @@ START_TEST(another_program_has_none)
     berth_packages_list(shell, env, &files);
     ck_assert_uint_eq(files.count, 0);
 }
-END_TEST
 
-int main(void)
+void unit_prepare(TCase *tests)
 {
-    TCase *tests = tcase_create("packages");
-
     tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_add_test(tests, modules_are_found_below_the_prefix);
-    tcase_add_test(tests, so_are_those_of_pythonpath);
-    tcase_add_test(tests, another_program_has_none);
-    return unit_run("packages", tests);
 }

@@ -213,7 +213,7 @@ static const struct {
      "image=/a&args=--bind%3D/scratch/x:/b", "image=/a&args=--bind%3D/scratch/x:/b"},
 };
 
-START_TEST(a_request_becomes_what_is_run)
+TEST_ROWS(a_request_becomes_what_is_run, good)
 {
     BERTH_BUF struct berth_buf text = {0};
     struct berth_err err = {""};
@@ -230,7 +230,6 @@ START_TEST(a_request_becomes_what_is_run)
     ck_assert_msg(result == 0, "%s: %s", good[_i].site, err.text);
     ck_assert_str_eq(text.text, good[_i].runs);
 }
-END_TEST
 
 #define ALLOWS(what)                                                                   \
     "--container-args: '" what "': this site does not allow it; it allows "
@@ -390,7 +389,7 @@ static const struct {
      "--container-env: 'A': this site unsets it in every container; leave it out"},
 };
 
-START_TEST(what_a_site_does_not_want_is_named)
+TEST_ROWS(what_a_site_does_not_want_is_named, bad)
 {
     BERTH_BUF struct berth_buf text = {0};
     struct berth_err err = {""};
@@ -399,7 +398,6 @@ START_TEST(what_a_site_does_not_want_is_named)
     ck_assert_msg(result == -1, "%s: %s", bad[_i].site, text.text);
     ck_assert_str_eq(err.text, bad[_i].error);
 }
-END_TEST
 
 /* What no node would let through is told where the command is typed. */
 static const struct {
@@ -427,7 +425,7 @@ static const struct {
     {"forbid=partition=main&container-writable=", NULL, "image=/a&writable=", NULL},
 };
 
-START_TEST(a_refusal_costs_no_allocation)
+TEST_ROWS(a_refusal_costs_no_allocation, early)
 {
     BERTH_SITE struct berth_site site;
     BERTH_REQUEST struct berth_request request = {0};
@@ -442,7 +440,6 @@ START_TEST(a_refusal_costs_no_allocation)
                      early[_i].error ? -1 : 0);
     ck_assert_str_eq(err.text, early[_i].error ? early[_i].error : "");
 }
-END_TEST
 
 static const struct {
     const char *site;
@@ -465,7 +462,7 @@ static const struct {
     {"rule=container-mounts=/s:/d", "image=/a&mounts=/u:/d:rw", ""},
 };
 
-START_TEST(who_gets_another_value_is_told)
+TEST_ROWS(who_gets_another_value_is_told, replaced)
 {
     const struct berth_rules_job job = {"main", "climate"};
     BERTH_SITE struct berth_site site;
@@ -480,9 +477,8 @@ START_TEST(who_gets_another_value_is_told)
     lines = told.count ? unit_lines(&told) : strdup("");
     ck_assert_str_eq(lines, replaced[_i].told);
 }
-END_TEST
 
-START_TEST(all_faults_come_at_once)
+TEST(all_faults_come_at_once)
 {
     BERTH_SITE struct berth_site site;
     BERTH_STRVEC struct berth_strvec faults = {0};
@@ -502,9 +498,8 @@ START_TEST(all_faults_come_at_once)
         "berth.yaml: mounts.default: 'x': 'x' is not absolute; expected a path from "
         "/\n");
 }
-END_TEST
 
-START_TEST(the_home_directory_is_a_mount)
+TEST(the_home_directory_is_a_mount)
 {
     BERTH_REQUEST struct berth_request request = {.home = BERTH_YES};
     BERTH_STRVEC struct berth_strvec mounts = {0};
@@ -518,9 +513,8 @@ START_TEST(the_home_directory_is_a_mount)
     lines = unit_lines(&mounts);
     ck_assert_str_eq(lines, "/secret:/secret:rw\n");
 }
-END_TEST
 
-START_TEST(variables_of_the_runtime_itself_are_no_flags)
+TEST(variables_of_the_runtime_itself_are_no_flags)
 {
     static const char *const of_pulls[] = {
         "APPTAINER_NOHTTPS=1",         "SINGULARITY_NOHTTPS=1",
@@ -537,7 +531,6 @@ START_TEST(variables_of_the_runtime_itself_are_no_flags)
     ck_assert_int_eq(decide("deny=", "APPTAINERENV_X=1", "image=/a", &text, &err), 0);
     ck_assert(decide("allow=--nv", "APPTAINER_NV=yes", "image=/a", &text, &err) == 0);
 }
-END_TEST
 
 static const struct {
     const char *site, *said;        /* of --container-lifetime */
@@ -559,7 +552,7 @@ static const struct {
     {"rule=container-libs=auto", NULL, true, 0, true, true},
 };
 
-START_TEST(a_site_may_say_mode_and_lifetime)
+TEST_ROWS(a_site_may_say_mode_and_lifetime, words)
 {
     BERTH_SITE struct berth_site site = berth_site_default();
 
@@ -568,20 +561,4 @@ START_TEST(a_site_may_say_mode_and_lifetime)
     ck_assert_int_eq(berth_policy_may_last_job(&site, words[_i].said), words[_i].job);
     ck_assert_int_eq(berth_policy_may_join_ranks(&site, BERTH_UNSAID), words[_i].joins);
     ck_assert_int_eq(berth_policy_may_join_ranks(&site, BERTH_NO), words[_i].declined);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("policy");
-
-    tcase_add_loop_test(tests, a_site_may_say_mode_and_lifetime, 0, COUNT(words));
-    tcase_add_loop_test(tests, a_request_becomes_what_is_run, 0, COUNT(good));
-    tcase_add_loop_test(tests, what_a_site_does_not_want_is_named, 0, COUNT(bad));
-    tcase_add_loop_test(tests, a_refusal_costs_no_allocation, 0, COUNT(early));
-    tcase_add_loop_test(tests, who_gets_another_value_is_told, 0, COUNT(replaced));
-    tcase_add_test(tests, all_faults_come_at_once);
-    tcase_add_test(tests, the_home_directory_is_a_mount);
-    tcase_add_test(tests, variables_of_the_runtime_itself_are_no_flags);
-    return unit_run("policy", tests);
 }

@@ -126,7 +126,7 @@ static void expect_error(const struct berth_pull *pull, const char *sentence)
     ck_assert_ptr_null(seen);
 }
 
-START_TEST(an_image_is_pulled_once)
+TEST(an_image_is_pulled_once)
 {
     BERTH_FREE char *cache = unit_path(unit_dir, "cache/berth");
     struct berth_pull pull = app();
@@ -141,9 +141,8 @@ START_TEST(an_image_is_pulled_once)
     ck_assert_uint_eq(st.st_mode & 07777, 0700);
     ck_assert(!is_there(APP "/part") && !is_there(APP "/layers"));
 }
-END_TEST
 
-START_TEST(again_pulls_and_leaves_what_jobs_may_use)
+TEST(again_pulls_and_leaves_what_jobs_may_use)
 {
     struct berth_pull pull = app();
 
@@ -155,9 +154,8 @@ START_TEST(again_pulls_and_leaves_what_jobs_may_use)
     expect_file(&pull, APP "/2.sif");
     ck_assert_int_eq(told, 2);
 }
-END_TEST
 
-START_TEST(an_image_that_was_cut_is_pulled_again)
+TEST(an_image_that_was_cut_is_pulled_again)
 {
     BERTH_FREE char *file = unit_path(unit_dir, APP "/1.sif");
     struct berth_pull pull = app();
@@ -166,9 +164,8 @@ START_TEST(an_image_that_was_cut_is_pulled_again)
     ck_assert_int_eq(truncate(file, 100), 0);
     expect_file(&pull, APP "/2.sif");
 }
-END_TEST
 
-START_TEST(the_runtime_keeps_its_layers_in_the_cache)
+TEST(the_runtime_keeps_its_layers_in_the_cache)
 {
     struct berth_pull pull = app();
 
@@ -180,9 +177,8 @@ START_TEST(the_runtime_keeps_its_layers_in_the_cache)
     expect_file(&pull, APP "/1.sif");
     ck_assert(!is_there(APP "/layers"));
 }
-END_TEST
 
-START_TEST(a_user_says_where_layers_are_kept)
+TEST(a_user_says_where_layers_are_kept)
 {
     struct berth_pull pull = app();
 
@@ -192,9 +188,8 @@ START_TEST(a_user_says_where_layers_are_kept)
     free(env[2]);
     env[2] = NULL;
 }
-END_TEST
 
-START_TEST(what_a_killed_pull_has_left_goes)
+TEST(what_a_killed_pull_has_left_goes)
 {
     struct berth_pull pull = app();
 
@@ -207,9 +202,8 @@ START_TEST(what_a_killed_pull_has_left_goes)
     expect_file(&pull, APP "/1.sif");
     ck_assert(!is_there(APP "/part"));
 }
-END_TEST
 
-START_TEST(a_signal_that_srun_has_blocked_ends_it)
+TEST(a_signal_that_srun_has_blocked_ends_it)
 {
     pid_t child = fork();
     int status;
@@ -230,9 +224,8 @@ START_TEST(a_signal_that_srun_has_blocked_ends_it)
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
 }
-END_TEST
 
-START_TEST(without_room_nothing_is_kept)
+TEST(without_room_nothing_is_kept)
 {
     struct berth_pull pull = app();
 
@@ -243,9 +236,8 @@ START_TEST(without_room_nothing_is_kept)
                         "device; try it by hand: ");
     ck_assert(!is_there(APP "/part") && !is_there(APP "/layers"));
 }
-END_TEST
 
-START_TEST(what_is_no_image_is_not_kept)
+TEST(what_is_no_image_is_not_kept)
 {
     struct berth_pull pull = app();
 
@@ -255,9 +247,8 @@ START_TEST(what_is_no_image_is_not_kept)
     expect_error(&pull, "image '" URI "': what was pulled: image '");
     ck_assert(!is_there(APP "/part") && !is_there(APP "/1.sif"));
 }
-END_TEST
 
-START_TEST(one_pull_at_a_time)
+TEST(one_pull_at_a_time)
 {
     BERTH_FREE char *lock = unit_path(unit_dir, APP "/lock");
     struct berth_pull pull = app();
@@ -282,9 +273,8 @@ START_TEST(one_pull_at_a_time)
     ck_assert_int_eq(waited, 1);
     ck_assert_int_eq(waitpid(holder, NULL, 0), holder);
 }
-END_TEST
 
-START_TEST(only_the_user_may_write_the_cache)
+TEST(only_the_user_may_write_the_cache)
 {
     BERTH_FREE char *cache = unit_path(unit_dir, "cache/berth");
     struct berth_pull pull = app();
@@ -295,9 +285,8 @@ START_TEST(only_the_user_may_write_the_cache)
     ck_assert_int_eq(chmod(cache, 0755), 0);
     expect_file(&pull, APP "/1.sif");
 }
-END_TEST
 
-START_TEST(the_cache_may_be_a_link)
+TEST(the_cache_may_be_a_link)
 {
     BERTH_FREE char *above = unit_path(unit_dir, "cache");
     BERTH_FREE char *link = unit_path(unit_dir, "cache/berth");
@@ -311,9 +300,8 @@ START_TEST(the_cache_may_be_a_link)
     expect_file(&pull, APP "/1.sif");
     ck_assert(is_there("room/docker+r+app=1/1.sif"));
 }
-END_TEST
 
-START_TEST(a_cache_that_cannot_be_made)
+TEST(a_cache_that_cannot_be_made)
 {
     BERTH_FREE char *cache = unit_path(unit_dir, "cache");
     struct berth_pull pull = app();
@@ -328,9 +316,8 @@ START_TEST(a_cache_that_cannot_be_made)
                "directory for the cache (images.cache in berth.yaml, or "
                "XDG_CACHE_HOME)");
 }
-END_TEST
 
-START_TEST(a_lock_that_is_none)
+TEST(a_lock_that_is_none)
 {
     BERTH_FREE char *lock = unit_path(unit_dir, APP "/lock");
     BERTH_FREE char *file = unit_path(unit_dir, APP "/1.sif");
@@ -340,9 +327,8 @@ START_TEST(a_lock_that_is_none)
     ck_assert(unlink(lock) == 0 && unlink(file) == 0 && mkdir(lock, 0700) == 0);
     expect_error(&pull, "/lock': cannot be opened: Is a directory; set another");
 }
-END_TEST
 
-START_TEST(a_part_that_cannot_go)
+TEST(a_part_that_cannot_go)
 {
     BERTH_FREE char *layers = unit_path(unit_dir, APP "/layers");
     BERTH_FREE char *file = unit_path(unit_dir, APP "/1.sif");
@@ -358,9 +344,8 @@ START_TEST(a_part_that_cannot_go)
                  "': nothing can be written there: Permission denied; set another");
     ck_assert_int_eq(chmod(above, 0700), 0);
 }
-END_TEST
 
-START_TEST(without_a_runtime)
+TEST(without_a_runtime)
 {
     struct berth_pull pull = app();
     char nowhere[] = "/nowhere/apptainer";
@@ -370,9 +355,8 @@ START_TEST(without_a_runtime)
                         "such file or directory");
     ck_assert(!is_there("cache"));
 }
-END_TEST
 
-START_TEST(the_site_decides_from_where)
+TEST(the_site_decides_from_where)
 {
     struct berth_pull pull = app();
 
@@ -381,9 +365,8 @@ START_TEST(the_site_decides_from_where)
     ck_assert(!is_there("cache"));
     site.images.has_uris = false;
 }
-END_TEST
 
-START_TEST(a_request_gets_the_file)
+TEST(a_request_gets_the_file)
 {
     BERTH_REQUEST struct berth_request request = {0};
     BERTH_FREE char *file = unit_path(unit_dir, APP "/1.sif");
@@ -409,7 +392,6 @@ START_TEST(a_request_gets_the_file)
     ck_assert_str_eq(request.image, second);
     ck_assert_int_eq(told, 2);
 }
-END_TEST
 
 static const struct {
     const char *version;
@@ -424,7 +406,7 @@ static const struct {
     {"singularity-ce version main", true},
 };
 
-START_TEST(singularity_may_make_no_oci_sif)
+TEST_ROWS(singularity_may_make_no_oci_sif, versions)
 {
     struct berth_pull pull = app();
 
@@ -436,7 +418,6 @@ START_TEST(singularity_may_make_no_oci_sif)
                      : "[ $# = 3 ] && [ \"$1\" = pull ] && cp good.sif \"$2\"");
     expect_file(&pull, APP "/1.sif");
 }
-END_TEST
 
 static const struct {
     const char *line;
@@ -453,7 +434,7 @@ static const struct {
     {"", " did not pull it: it said nothing; try it by hand: "},
 };
 
-START_TEST(the_last_line_of_the_runtime_is_shown)
+TEST_ROWS(the_last_line_of_the_runtime_is_shown, faults)
 {
     BERTH_FREE char *script = NULL, *end = NULL;
     struct berth_pull pull = app();
@@ -464,7 +445,6 @@ START_TEST(the_last_line_of_the_runtime_is_shown)
     expect_error(&pull, "image '" URI "': ");
     expect_error(&pull, end);
 }
-END_TEST
 
 static const struct {
     const char *said; /* in pieces that end in | */
@@ -480,7 +460,7 @@ static const struct {
     {"a FATAL: is inside\n|", "a FATAL: is inside\n", "a FATAL: is inside"},
 };
 
-START_TEST(what_the_runtime_says)
+TEST_ROWS(what_the_runtime_says, speeches)
 {
     struct berth_listen listen = {0};
     const char *piece = speeches[_i].said;
@@ -497,9 +477,8 @@ START_TEST(what_the_runtime_says)
     ck_assert_str_eq(seen, speeches[_i].shown);
     ck_assert_str_eq(berth_listen_reason(&listen), speeches[_i].words);
 }
-END_TEST
 
-START_TEST(on_a_terminal_the_runtime_has_one)
+TEST(on_a_terminal_the_runtime_has_one)
 {
     BERTH_FREE char *path = unit_path(unit_dir, "seen");
     BERTH_CLOSE int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -512,35 +491,9 @@ START_TEST(on_a_terminal_the_runtime_has_one)
     ck_assert_int_gt(pread(fd, seen, sizeof(seen) - 1, 0), 0);
     ck_assert_str_eq(seen, "progress\n");
 }
-END_TEST
 
-int main(void)
+void unit_prepare(TCase *tests)
 {
-    TCase *tests = tcase_create("pull");
-
     unit_in_directory(tests);
     tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_add_test(tests, an_image_is_pulled_once);
-    tcase_add_test(tests, again_pulls_and_leaves_what_jobs_may_use);
-    tcase_add_test(tests, an_image_that_was_cut_is_pulled_again);
-    tcase_add_test(tests, the_runtime_keeps_its_layers_in_the_cache);
-    tcase_add_test(tests, a_user_says_where_layers_are_kept);
-    tcase_add_test(tests, what_a_killed_pull_has_left_goes);
-    tcase_add_test(tests, a_signal_that_srun_has_blocked_ends_it);
-    tcase_add_test(tests, without_room_nothing_is_kept);
-    tcase_add_test(tests, what_is_no_image_is_not_kept);
-    tcase_add_test(tests, one_pull_at_a_time);
-    tcase_add_test(tests, only_the_user_may_write_the_cache);
-    tcase_add_test(tests, the_cache_may_be_a_link);
-    tcase_add_test(tests, a_cache_that_cannot_be_made);
-    tcase_add_test(tests, a_lock_that_is_none);
-    tcase_add_test(tests, a_part_that_cannot_go);
-    tcase_add_test(tests, without_a_runtime);
-    tcase_add_test(tests, the_site_decides_from_where);
-    tcase_add_test(tests, a_request_gets_the_file);
-    tcase_add_loop_test(tests, singularity_may_make_no_oci_sif, 0, COUNT(versions));
-    tcase_add_loop_test(tests, the_last_line_of_the_runtime_is_shown, 0, COUNT(faults));
-    tcase_add_loop_test(tests, what_the_runtime_says, 0, COUNT(speeches));
-    tcase_add_test(tests, on_a_terminal_the_runtime_has_one);
-    return unit_run("pull", tests);
 }

@@ -53,14 +53,13 @@ static int claim(struct berth_rendezvous *entered)
     return berth_rendezvous_claim(entered, 4);
 }
 
-START_TEST(one_task_starts_the_container)
+TEST(one_task_starts_the_container)
 {
     ck_assert_int_eq(berth_rendezvous_state(&rendezvous), BERTH_RENDEZVOUS_NEW);
     ck_assert_int_eq(in_task(claim), 1);
     ck_assert_int_eq(in_task(claim), 0);
     ck_assert_int_eq(berth_rendezvous_state(&rendezvous), BERTH_RENDEZVOUS_STARTING);
 }
-END_TEST
 
 static int wait_for_it(struct berth_rendezvous *entered)
 {
@@ -79,7 +78,7 @@ static void make_ready(void)
                      0);
 }
 
-START_TEST(a_waiter_learns_that_the_container_was_lost)
+TEST(a_waiter_learns_that_the_container_was_lost)
 {
     berth_rendezvous_lose(&rendezvous);
     ck_assert_int_eq(berth_rendezvous_state(&rendezvous), BERTH_RENDEZVOUS_NEW);
@@ -88,7 +87,6 @@ START_TEST(a_waiter_learns_that_the_container_was_lost)
     berth_rendezvous_lose(&rendezvous);
     ck_assert_int_eq(in_task(wait_for_it), BERTH_RENDEZVOUS_LOST);
 }
-END_TEST
 
 static int wait_and_compare(struct berth_rendezvous *entered)
 {
@@ -99,7 +97,7 @@ static int wait_and_compare(struct berth_rendezvous *entered)
     return strcmp(err.text, "image '/a': it is broken; mend it") != 0;
 }
 
-START_TEST(a_failure_is_told_to_all)
+TEST(a_failure_is_told_to_all)
 {
     struct berth_err why;
 
@@ -108,7 +106,6 @@ START_TEST(a_failure_is_told_to_all)
     ck_assert_int_eq(in_task(wait_and_compare), 0);
     ck_assert_int_eq(in_task(wait_and_compare), 0);
 }
-END_TEST
 
 static const char before[] = "A=1\0B=2";
 static const char after[] = "A=1\0PATH=/bin\0C=";
@@ -153,7 +150,7 @@ static int read_what_is_separate(struct berth_rendezvous *entered)
     return strcmp(binding.note, "the image's own MPI runs") != 0;
 }
 
-START_TEST(what_is_ready_is_seen_by_all)
+TEST(what_is_ready_is_seen_by_all)
 {
     struct berth_err err;
 
@@ -165,9 +162,8 @@ START_TEST(what_is_ready_is_seen_by_all)
     ck_assert_int_eq(in_task(read_what_is_ready), 0);
     ck_assert_int_eq(in_task(read_what_is_ready), 0);
 }
-END_TEST
 
-START_TEST(who_starts_a_container_of_its_own_learns_what_was_found)
+TEST(who_starts_a_container_of_its_own_learns_what_was_found)
 {
     struct berth_err err;
 
@@ -180,9 +176,8 @@ START_TEST(who_starts_a_container_of_its_own_learns_what_was_found)
                      0);
     ck_assert_int_eq(in_task(read_what_is_separate), 0);
 }
-END_TEST
 
-START_TEST(an_environment_may_be_large)
+TEST(an_environment_may_be_large)
 {
     static char large[4 << 20];
     const struct berth_buf buf = {large, sizeof(large), 0, false};
@@ -198,9 +193,8 @@ START_TEST(an_environment_may_be_large)
                      'x');
     ck_assert_uint_eq(count, sizeof(large));
 }
-END_TEST
 
-START_TEST(a_waiter_is_woken)
+TEST(a_waiter_is_woken)
 {
     struct berth_err err;
     pid_t child = fork();
@@ -214,9 +208,8 @@ START_TEST(a_waiter_is_woken)
                      BERTH_RENDEZVOUS_SEPARATE);
     waitpid(child, NULL, 0);
 }
-END_TEST
 
-START_TEST(a_killed_starter_is_noticed)
+TEST(a_killed_starter_is_noticed)
 {
     struct berth_err err;
 
@@ -225,7 +218,6 @@ START_TEST(a_killed_starter_is_noticed)
     ck_assert_str_eq(err.text, "the process that started the container was killed; "
                                "submit the step again");
 }
-END_TEST
 
 /* The clock, in place of libc's, so that nobody waits: a second passes whenever it is
  * looked at. */
@@ -252,7 +244,7 @@ static struct berth_rendezvous begin_start(unsigned int seconds)
     return made;
 }
 
-START_TEST(a_start_may_take_its_time_and_no_more)
+TEST(a_start_may_take_its_time_and_no_more)
 {
     struct berth_rendezvous hasty = begin_start(0);
     struct berth_err err;
@@ -265,11 +257,10 @@ START_TEST(a_start_may_take_its_time_and_no_more)
     ck_assert_int_gt(passed, 2);
     berth_rendezvous_close(&hasty);
 }
-END_TEST
 
 /* Either all tasks start or none: what a waiter has given up is over for the starter.
  */
-START_TEST(who_starts_too_late_starts_nothing)
+TEST(who_starts_too_late_starts_nothing)
 {
     struct berth_rendezvous hasty = begin_start(3);
     struct berth_err late, err;
@@ -291,10 +282,9 @@ START_TEST(who_starts_too_late_starts_nothing)
     ck_assert_str_eq(err.text, late.text);
     berth_rendezvous_close(&hasty);
 }
-END_TEST
 
 /* And the other way round. */
-START_TEST(who_has_started_is_not_late)
+TEST(who_has_started_is_not_late)
 {
     struct berth_rendezvous hasty = begin_start(0);
     struct berth_err err;
@@ -307,7 +297,6 @@ START_TEST(who_has_started_is_not_late)
     passing = 0;
     berth_rendezvous_close(&hasty);
 }
-END_TEST
 
 /* The lowest descriptor that is free. */
 static int free_descriptor(void)
@@ -329,7 +318,7 @@ static const struct {
     {RLIMIT_AS, 1, "cannot share memory: Cannot allocate memory"},
 };
 
-START_TEST(a_rendezvous_that_cannot_be_made_leaves_nothing)
+TEST_ROWS(a_rendezvous_that_cannot_be_made_leaves_nothing, shortages)
 {
     int first = free_descriptor();
     struct berth_rendezvous none;
@@ -350,9 +339,8 @@ START_TEST(a_rendezvous_that_cannot_be_made_leaves_nothing)
     ck_assert_ptr_null(none.page);
     ck_assert_int_eq(free_descriptor(), first);
 }
-END_TEST
 
-START_TEST(closed_descriptors_are_refused)
+TEST(closed_descriptors_are_refused)
 {
     struct berth_rendezvous entered = {.memory = 997, .tasks = 998, .ended = 999};
     struct berth_err err;
@@ -360,7 +348,6 @@ START_TEST(closed_descriptors_are_refused)
     ck_assert_int_eq(berth_rendezvous_enter(&entered, &err), -1);
     ck_assert_str_eq(err.text, "cannot share memory: Bad file descriptor");
 }
-END_TEST
 
 /* A container, which is there for a while when its last task has gone. */
 static void be_container(void)
@@ -409,7 +396,7 @@ int poll(struct pollfd *fds, nfds_t count, int timeout)
     return ppoll(fds, count, timeout ? NULL : &(struct timespec){0}, NULL);
 }
 
-START_TEST(the_rendezvous_closes_when_the_container_has_ended)
+TEST(the_rendezvous_closes_when_the_container_has_ended)
 {
     pid_t container = start_container();
 
@@ -417,10 +404,9 @@ START_TEST(the_rendezvous_closes_when_the_container_has_ended)
     ck_assert_int_eq(berth_rendezvous_state(&rendezvous), BERTH_RENDEZVOUS_LOST);
     assert_succeeds(container);
 }
-END_TEST
 
 /* With SlurmdParameters=contain_spank: its descriptors are copies of slurmstepd's. */
-START_TEST(the_rendezvous_closes_from_a_child_of_slurmstepd)
+TEST(the_rendezvous_closes_from_a_child_of_slurmstepd)
 {
     pid_t container = start_container();
     pid_t child = fork();
@@ -432,9 +418,8 @@ START_TEST(the_rendezvous_closes_from_a_child_of_slurmstepd)
     assert_succeeds(child);
     assert_succeeds(container);
 }
-END_TEST
 
-START_TEST(the_container_hears_that_slurmstepd_was_killed)
+TEST(the_container_hears_that_slurmstepd_was_killed)
 {
     pid_t container = start_container();
 
@@ -442,19 +427,17 @@ START_TEST(the_container_hears_that_slurmstepd_was_killed)
     assert_succeeds(container);
     rendezvous.alive = -1;
 }
-END_TEST
 
 /* The memory is the user's, slurmstepd is root and looks at it: nobody may take it away
  * under it. */
-START_TEST(a_task_cannot_shrink_the_memory)
+TEST(a_task_cannot_shrink_the_memory)
 {
     ck_assert_int_eq(ftruncate(rendezvous.memory, 0), -1);
     ck_assert_int_eq(berth_rendezvous_state(&rendezvous), BERTH_RENDEZVOUS_NEW);
 }
-END_TEST
 
 /* A system may refuse any other memory (vm.memfd_noexec). */
-START_TEST(nobody_can_execute_the_memory)
+TEST(nobody_can_execute_the_memory)
 {
     enum { NOEXEC_SEAL = 8, SEAL_EXEC = 32 }; /* Linux 6.3 */
     int known = memfd_create("unit", NOEXEC_SEAL);
@@ -462,9 +445,8 @@ START_TEST(nobody_can_execute_the_memory)
     if (known >= 0)
         ck_assert_int_ne(fcntl(rendezvous.memory, F_GET_SEALS) & SEAL_EXEC, 0);
 }
-END_TEST
 
-START_TEST(descriptors_close_when_the_application_starts)
+TEST(descriptors_close_when_the_application_starts)
 {
     struct berth_rendezvous entered = rendezvous;
 
@@ -475,17 +457,15 @@ START_TEST(descriptors_close_when_the_application_starts)
     ck_assert_int_eq(fcntl(rendezvous.memory, F_GETFD), FD_CLOEXEC);
     ck_assert_int_eq(fcntl(rendezvous.tasks, F_GETFD), FD_CLOEXEC);
 }
-END_TEST
 
-START_TEST(an_unpacked_image_is_told)
+TEST(an_unpacked_image_is_told)
 {
     ck_assert(!berth_rendezvous_is_unpacked(&rendezvous));
     berth_rendezvous_set_unpacked(&rendezvous);
     ck_assert(berth_rendezvous_is_unpacked(&rendezvous));
 }
-END_TEST
 
-START_TEST(a_lost_library_path_is_told_unless_a_task_was_refused)
+TEST(a_lost_library_path_is_told_unless_a_task_was_refused)
 {
     ck_assert(!berth_rendezvous_is_any_dropped(&rendezvous));
     berth_rendezvous_set_dropped(&rendezvous, true);
@@ -495,9 +475,8 @@ START_TEST(a_lost_library_path_is_told_unless_a_task_was_refused)
     berth_rendezvous_set_dropped(&rendezvous, true);
     ck_assert(!berth_rendezvous_is_any_dropped(&rendezvous));
 }
-END_TEST
 
-START_TEST(a_changed_image_is_told)
+TEST(a_changed_image_is_told)
 {
     ck_assert(!berth_rendezvous_is_any_changed(&rendezvous));
     berth_rendezvous_set_changed(&rendezvous);
@@ -506,7 +485,6 @@ START_TEST(a_changed_image_is_told)
     berth_rendezvous_set_failed(&rendezvous);
     ck_assert(berth_rendezvous_is_failed(&rendezvous));
 }
-END_TEST
 
 static int is_ready_in_slot(struct berth_rendezvous *entered)
 {
@@ -542,7 +520,7 @@ static int in_slot(const struct berth_rendezvous *several, unsigned int slot)
     return WEXITSTATUS(status);
 }
 
-START_TEST(each_container_has_a_slot)
+TEST(each_container_has_a_slot)
 {
     struct berth_rendezvous several, entered;
     struct berth_err err;
@@ -562,36 +540,8 @@ START_TEST(each_container_has_a_slot)
     berth_rendezvous_lose(&entered);
     ck_assert(berth_rendezvous_is_any_lost(&several));
 }
-END_TEST
 
-int main(void)
+void unit_prepare(TCase *tests)
 {
-    TCase *tests = tcase_create("rendezvous");
-
     tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_add_test(tests, one_task_starts_the_container);
-    tcase_add_test(tests, a_waiter_learns_that_the_container_was_lost);
-    tcase_add_test(tests, a_failure_is_told_to_all);
-    tcase_add_test(tests, an_unpacked_image_is_told);
-    tcase_add_test(tests, a_changed_image_is_told);
-    tcase_add_test(tests, a_lost_library_path_is_told_unless_a_task_was_refused);
-    tcase_add_test(tests, what_is_ready_is_seen_by_all);
-    tcase_add_test(tests, who_starts_a_container_of_its_own_learns_what_was_found);
-    tcase_add_test(tests, an_environment_may_be_large);
-    tcase_add_test(tests, a_waiter_is_woken);
-    tcase_add_test(tests, a_killed_starter_is_noticed);
-    tcase_add_test(tests, a_start_may_take_its_time_and_no_more);
-    tcase_add_test(tests, who_starts_too_late_starts_nothing);
-    tcase_add_test(tests, who_has_started_is_not_late);
-    tcase_add_loop_test(tests, a_rendezvous_that_cannot_be_made_leaves_nothing, 0,
-                        COUNT(shortages));
-    tcase_add_test(tests, closed_descriptors_are_refused);
-    tcase_add_test(tests, the_rendezvous_closes_when_the_container_has_ended);
-    tcase_add_test(tests, the_rendezvous_closes_from_a_child_of_slurmstepd);
-    tcase_add_test(tests, the_container_hears_that_slurmstepd_was_killed);
-    tcase_add_test(tests, each_container_has_a_slot);
-    tcase_add_test(tests, a_task_cannot_shrink_the_memory);
-    tcase_add_test(tests, nobody_can_execute_the_memory);
-    tcase_add_test(tests, descriptors_close_when_the_application_starts);
-    return unit_run("rendezvous", tests);
 }

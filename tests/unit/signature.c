@@ -59,7 +59,7 @@ static const struct {
     {"\\", "it is not signed"},
 };
 
-START_TEST(the_signer_of_the_file_system_counts)
+TEST_ROWS(the_signer_of_the_file_system_counts, answers)
 {
     BERTH_STRVEC struct berth_strvec keys = {0};
     struct berth_err err = {""};
@@ -70,7 +70,6 @@ START_TEST(the_signer_of_the_file_system_counts)
                      answers[_i].error ? -1 : 0);
     ck_assert_str_eq(err.text, answers[_i].error ? answers[_i].error : "");
 }
-END_TEST
 
 #define ADVICE                                                                         \
     "; this site runs images with certain signatures only (/b.yaml:3): ask the "       \
@@ -103,7 +102,7 @@ static void shorten(char *text, const char *path, const char *word)
     memcpy(found, word, strlen(word));
 }
 
-START_TEST(the_runtime_is_asked)
+TEST_ROWS(the_runtime_is_asked, runtimes)
 {
     BERTH_STRVEC struct berth_strvec keys = {0};
     char runtime[128], image[128], answer[128], variable[140];
@@ -146,14 +145,8 @@ START_TEST(the_runtime_is_asked)
     shorten(err.text, image, "IMAGE");
     ck_assert_str_eq(err.text, runtimes[_i].error ? runtimes[_i].error : "");
 }
-END_TEST
 
-int main(void)
+void unit_prepare(TCase *tests)
 {
-    TCase *tests = tcase_create("signature");
-
     unit_in_directory(tests);
-    tcase_add_loop_test(tests, the_signer_of_the_file_system_counts, 0, COUNT(answers));
-    tcase_add_loop_test(tests, the_runtime_is_asked, 0, COUNT(runtimes));
-    return unit_run("signature", tests);
 }

@@ -33,14 +33,13 @@ static const struct {
     {"python3", false, false},
 };
 
-START_TEST(a_name_tells_a_library_or_a_tool)
+TEST_ROWS(a_name_tells_a_library_or_a_tool, names)
 {
     ck_assert_msg(berth_singletons_is_library(names[_i].name) == names[_i].is_library,
                   "%s", names[_i].name);
     ck_assert_msg(berth_singletons_is_tool(names[_i].name) == names[_i].is_tool, "%s",
                   names[_i].name);
 }
-END_TEST
 
 static const struct {
     const char *mpi, *tasks;
@@ -60,7 +59,7 @@ static const struct {
     {"local-each", "SLURM_NTASKS=2", 2, true, false},
 };
 
-START_TEST(several_tasks_without_a_word_about_mpi)
+TEST_ROWS(several_tasks_without_a_word_about_mpi, steps)
 {
     char *environment[] = {(char *)steps[_i].tasks, NULL};
     struct berth_request request = {.mpi = (char *)steps[_i].mpi};
@@ -71,9 +70,8 @@ START_TEST(several_tasks_without_a_word_about_mpi)
 
     ck_assert(berth_singletons_wanted(&launch) == steps[_i].wanted);
 }
-END_TEST
 
-START_TEST(the_warning_has_conditions_and_no_control_characters)
+TEST(the_warning_has_conditions_and_no_control_characters)
 {
     struct berth_singleton singleton = {.image = "a\033[31m.sif", .mode = ""};
     struct berth_err warning;
@@ -88,15 +86,4 @@ START_TEST(the_warning_has_conditions_and_no_control_characters)
     ck_assert_str_eq(warning.text,
                      "warning: image 'a\\x1b[31m.sif': if the program uses MPI: WHY; "
                      "use srun --mpi=pmi2; or --mpi-bind=off if it does not");
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("singletons");
-
-    tcase_add_loop_test(tests, a_name_tells_a_library_or_a_tool, 0, COUNT(names));
-    tcase_add_loop_test(tests, several_tasks_without_a_word_about_mpi, 0, COUNT(steps));
-    tcase_add_test(tests, the_warning_has_conditions_and_no_control_characters);
-    return unit_run("singletons", tests);
 }

@@ -154,7 +154,7 @@ static void install_networks(void)
     install("cray:c/pals/libpals.so.0 cray:c/ugni/libugni.so.0");
 }
 
-START_TEST(a_host_has_its_stacks)
+TEST_ROWS(a_host_has_its_stacks, hosts)
 {
     BERTH_STRVEC struct berth_strvec env = {0};
     BERTH_FREE char *told = NULL;
@@ -177,10 +177,9 @@ START_TEST(a_host_has_its_stacks)
     ck_assert_str_eq(told, hosts[_i].found);
     berth_stacks_fini(&stacks);
 }
-END_TEST
 
 /* Links, copies under other names, and files that are not libraries. */
-START_TEST(a_library_counts_once_and_by_its_soname)
+TEST(a_library_counts_once_and_by_its_soname)
 {
     BERTH_FREE char *lib = unit_fill("@/a/lib", directory);
     BERTH_FREE char *home = unit_fill("MPI_HOME=@/a", directory);
@@ -203,9 +202,8 @@ START_TEST(a_library_counts_once_and_by_its_soname)
                      "mpich, MPICH 4.2.1, by MPI_HOME: /a/lib/libmpich.so.12=1\n");
     berth_stacks_fini(&stacks);
 }
-END_TEST
 
-START_TEST(a_stack_has_the_path_that_led_to_it)
+TEST(a_stack_has_the_path_that_led_to_it)
 {
     BERTH_FREE char *path = unit_fill("LD_LIBRARY_PATH=@/d", directory);
     char *const env[] = {path, NULL};
@@ -217,7 +215,6 @@ START_TEST(a_stack_has_the_path_that_led_to_it)
     ck_assert_str_eq(stacks.items[0].search, path + 16);
     berth_stacks_fini(&stacks);
 }
-END_TEST
 
 static const struct {
     const char *order[3];
@@ -231,7 +228,7 @@ static const struct {
 };
 
 /* ORDER has names of stacks and of profiles. */
-START_TEST(the_site_prefers)
+TEST_ROWS(the_site_prefers, orders)
 {
     static const struct berth_profile profiles[] = {
         {.name = "a", .stack = "a"},
@@ -255,7 +252,6 @@ START_TEST(the_site_prefers)
         strcat(strcat(sorted, items[i].profile->name), " ");
     ck_assert_str_eq(sorted, orders[_i].sorted);
 }
-END_TEST
 
 static const struct {
     const char *order[2];
@@ -268,7 +264,7 @@ static const struct {
 };
 
 /* What a site names and this node lacks has a place as if it were there. */
-START_TEST(a_missing_install_has_its_place)
+TEST_ROWS(a_missing_install_has_its_place, places)
 {
     static const struct berth_profile profiles[] = {
         {.name = "one", .stack = "one", .label = "one:1", .prefix = "/1"},
@@ -307,10 +303,9 @@ START_TEST(a_missing_install_has_its_place)
     ck_assert_str_eq(all, places[_i].all);
     berth_stacks_fini(&found);
 }
-END_TEST
 
 /* A fabric's place is that of its profile: one for each of two partitions. */
-START_TEST(a_missing_fabric_comes_after_those_of_earlier_profiles)
+TEST(a_missing_fabric_comes_after_those_of_earlier_profiles)
 {
     static const struct berth_profile profiles[] = {
         {.name = "one", .kind = BERTH_PROFILE_FABRIC, .label = "1", .prefix = "/1"},
@@ -332,10 +327,9 @@ START_TEST(a_missing_fabric_comes_after_those_of_earlier_profiles)
         ck_assert_ptr_eq(found.items[i].profile, &profiles[i]);
     berth_stacks_fini(&found);
 }
-END_TEST
 
 /* An install that a site names is found only by its prefix, and first. */
-START_TEST(a_profile_with_a_prefix_is_for_what_is_there)
+TEST(a_profile_with_a_prefix_is_for_what_is_there)
 {
     BERTH_FREE char *path = unit_fill("LD_LIBRARY_PATH=@/d", directory);
     BERTH_FREE char *prefix = unit_fill("@/p", directory);
@@ -367,11 +361,10 @@ START_TEST(a_profile_with_a_prefix_is_for_what_is_there)
                      "mpich, MPICH 4.2.1, by the loader: /d/libmpi.so.12=1\n");
     berth_stacks_fini(&stacks);
 }
-END_TEST
 
 /* Each replaces its own name in an image: a host may have OpenBLAS under its own name
  * alone, and another BLAS under the first one. */
-START_TEST(libraries_are_there_by_any_of_their_names)
+TEST(libraries_are_there_by_any_of_their_names)
 {
     static const char *const replaces[] = {"libnine.so.3", "libten.so.3",
                                            "libopen.so.0", NULL};
@@ -407,20 +400,8 @@ START_TEST(libraries_are_there_by_any_of_their_names)
     ck_assert_str_eq(berth_stack_first(&stacks.items[0]), "libten.so.3");
     berth_stacks_fini(&stacks);
 }
-END_TEST
 
-int main(void)
+void unit_prepare(TCase *tests)
 {
-    TCase *tests = tcase_create("stack");
-
     tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_add_loop_test(tests, a_host_has_its_stacks, 0, COUNT(hosts));
-    tcase_add_test(tests, a_library_counts_once_and_by_its_soname);
-    tcase_add_test(tests, a_stack_has_the_path_that_led_to_it);
-    tcase_add_loop_test(tests, the_site_prefers, 0, COUNT(orders));
-    tcase_add_loop_test(tests, a_missing_install_has_its_place, 0, COUNT(places));
-    tcase_add_test(tests, a_missing_fabric_comes_after_those_of_earlier_profiles);
-    tcase_add_test(tests, a_profile_with_a_prefix_is_for_what_is_there);
-    tcase_add_test(tests, libraries_are_there_by_any_of_their_names);
-    return unit_run("stack", tests);
 }

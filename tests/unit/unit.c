@@ -32,12 +32,15 @@ __attribute__((weak)) void unit_prepare(TCase *tests)
     (void)tests;
 }
 
-int unit_run(const char *name, TCase *tests)
+/* Weak: a program may have a main() of its own. */
+__attribute__((weak)) int main(void)
 {
-    Suite *suite = suite_create(name);
+    TCase *tests = unit_tests();
+    Suite *suite = suite_create(program_invocation_short_name);
     SRunner *runner;
     int failed;
 
+    unit_prepare(tests);
     tcase_set_timeout(tests, TEST_SECONDS);
     suite_add_tcase(suite, tests);
     runner = srunner_create(suite);
@@ -45,15 +48,6 @@ int unit_run(const char *name, TCase *tests)
     failed = srunner_ntests_failed(runner);
     srunner_free(runner);
     return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
-
-/* Weak: a program may have a main() of its own. */
-__attribute__((weak)) int main(void)
-{
-    TCase *tests = unit_tests();
-
-    unit_prepare(tests);
-    return unit_run(program_invocation_short_name, tests);
 }
 
 char *unit_lines(const struct berth_strvec *vec)

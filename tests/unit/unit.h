@@ -30,10 +30,8 @@
     }                                                                                  \
     static void name##_body(__attribute__((unused)) int _i)
 
-/* The tests of the program; run TESTS as the suite NAME and return what main() returns.
- * Speaks as CK_VERBOSITY and CK_TAP_LOG_FILE_NAME say. */
+/* The tests of the program. */
 TCase *unit_tests(void);
-int unit_run(const char *name, TCase *tests);
 
 /* For a program to define: what the tests need before they run, such as fixtures. */
 void unit_prepare(TCase *tests);

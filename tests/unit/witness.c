@@ -56,7 +56,7 @@ static const struct {
     {"RA", false, "rank 11" ALONE, true},
 };
 
-START_TEST(a_rank_with_another_mpi_is_named)
+TEST_ROWS(a_rank_with_another_mpi_is_named, judged)
 {
     struct berth_rank ranks[8];
     const struct berth_witness witness = {
@@ -76,7 +76,6 @@ START_TEST(a_rank_with_another_mpi_is_named)
         ck_assert_str_eq(said.text, judged[_i].said);
     ck_assert_int_eq(end, judged[_i].end);
 }
-END_TEST
 
 static const struct {
     const char *ranks;
@@ -88,7 +87,7 @@ static const struct {
     {"--", "no rank of this node was seen to load an MPI library"},
 };
 
-START_TEST(ranks_are_counted)
+TEST_ROWS(ranks_are_counted, counted)
 {
     struct berth_rank ranks[8];
     struct berth_witness witness = {.tasks = (unsigned int)strlen(counted[_i].ranks),
@@ -99,9 +98,8 @@ START_TEST(ranks_are_counted)
     berth_witness_count(&witness, ranks, &said);
     ck_assert_str_eq(said.text, counted[_i].said);
 }
-END_TEST
 
-START_TEST(ranks_above_a_fabric_are_counted)
+TEST(ranks_above_a_fabric_are_counted)
 {
     struct berth_rank ranks[8];
     const struct berth_witness witness = {
@@ -111,15 +109,4 @@ START_TEST(ranks_above_a_fabric_are_counted)
     ranks_of("RR-", ranks);
     berth_witness_count(&witness, ranks, &said);
     ck_assert_str_eq(said.text, "2 of 3 ranks loaded the host's libnet.so.1 (net)");
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("witness");
-
-    tcase_add_loop_test(tests, a_rank_with_another_mpi_is_named, 0, COUNT(judged));
-    tcase_add_loop_test(tests, ranks_are_counted, 0, COUNT(counted));
-    tcase_add_test(tests, ranks_above_a_fabric_are_counted);
-    return unit_run("witness", tests);
 }
