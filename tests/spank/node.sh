@@ -65,7 +65,7 @@ if since 23.11; then
         "0 $A&explain=text: ./x
 argv: LIBEXEC/berth-task ./x
 - SLURM_BERTH_STEP=1;*:$A&explain=text;.
-$(order "$A&explain=text;asked:$A&explain=text" '&prints-component=&prints-step=')" \
+$(order "$A&explain=text" '&prints-component=&prints-step=')" \
         FAKE_RAW=1 srun --container-image=a --container-explain ./x
 fi
 expect 'one component that is to be explained makes the whole step explained' 0 \
