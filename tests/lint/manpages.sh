@@ -80,7 +80,8 @@ absent "$work/plain" <"$work/patterns" | sed "s|^|$page:1: does not tell |" |
 [ "$(wc -l <"$work/patterns")" -gt 40 ] || echo 'src/request/capture.c:1: few patterns found' |
     rule 'the patterns are read'
 
-# berth-messages(7) against src. What it quotes is said, apart from names and numbers.
+# berth-messages(7) against src: an entry quotes a message that there is, apart from names
+# and numbers. Not every message has an entry: most need no more than their own line.
 messages=man/berth-messages.7.in
 sed -n '/^\.SH MESSAGES/,/^\.SH SEE/p' "$messages" | sed -n '/^\.T[PQ]$/{ n; p; }' >"$work/headings"
 sed 's/\\fI[^\\]*\\f[BR]/\n/g; s/\\f[BR]//g; s/\\-/-/g' "$work/headings" >"$work/quoted"
@@ -90,25 +91,10 @@ sed 's/\\fI[^\\]*\\f[BR]/\n/g; s/\\f[BR]//g; s/\\-/-/g' "$work/headings" >"$work
         gsub(/\\"/, "\"")
         print
     }' >"$work/texts"
-grep -E '.{12}' "$work/quoted" | sed "s/^[' :]*//; s/ *$//" | absent "$work/texts" |
+grep -E '.{6}' "$work/quoted" | sed "s/^[' :]*//; s/ *$//" | absent "$work/texts" |
     sed "s|.*|$messages:1: no program says '&'|" |
     rule 'the messages in the manual page are those of the programs'
-
-# What srun and tasks say is quoted there. The faults of berth.yaml are in its own page;
-# what only `berth` says stays where it is typed.
-product | grep -vE '^src/(cli/|site/(keys|plugstack|profiles|reading|schema|settings|site|syntax|terms)\.)|/values\.c' |
-    xargs awk -v wrong=1 -f tests/lint/messages.awk >"$work/said"
-awk -F'\t' -v page="$messages" '
-    FILENAME ~ /quoted$/ { all = all "\n" $0; next }
-    !index(all, $2) { print $1 ": not in " page ": \047" $2 "\047" }
-    ' "$work/quoted" "$work/said" | rule 'every message is in the manual page'
-[ "$(wc -l <"$work/said")" -gt 200 ] || echo 'src:1: few messages found' |
-    rule 'the messages of the programs are read'
-
-# Their order: by letters and digits, without what stands for something else.
-sed 's/\\fI[^\\]*\\f[BR]//g; s/\\f[BR]//g; s/[^A-Za-z0-9 ]//g' "$work/headings" |
-    tr '[:upper:]' '[:lower:]' | sed 's/  */ /g; s/^ //; s/ $//' >"$work/order"
-LC_ALL=C sort "$work/order" | diff "$work/order" - | sed -n "s|^[<>] |$messages:1: not in its place: |p" |
-    rule 'the messages in the manual page are in order'
+[ "$(wc -l <"$work/headings")" -gt 100 ] || echo "$messages:1: few entries found" |
+    rule 'the entries of the manual page are read'
 
 finish

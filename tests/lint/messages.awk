@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The sentences that the product can say: FILE:LINE, a tab and the longest piece of the
-# format that is always the same, for each berth_err_set() and berth_err_at(). With
-# `-v wrong=1` the piece is of what is wrong, in front of the remedy, where that has one;
-# and what srun and tasks print by themselves counts, too.
+# format that is always the same, for each berth_err_set() and berth_err_at().
 
 function longest(text, pieces, count, i, best) {
     gsub(/%[-+ #0]*[0-9*]*(\.[0-9*]+)?(z|l|ll|h)?[a-zA-Z]/, "\001", text)
@@ -40,32 +38,18 @@ function format_at(at, text, c, inside) {
     return text
 }
 
-# What is wrong, without what would be right, and without what each line begins with.
-function wrong_of(text, parts, count, i) {
-    sub(/^((%s: (error: )?)?berth: (%s: )?)?((warning|note): )?/, "", text)
-    count = split(text, parts, "; ")
-    for (i = 1; i < count; i++)
-        if (length(longest(parts[i])) >= 6)
-            return parts[i]
-    return parts[count]
-}
-
 function line_of(at, head) {
     head = substr(all, 1, at)
     return gsub(/\n/, "\n", head) + 1
 }
 
-function tell(at, start, piece, call) {
-    call = "berth_err_(set|at)\\([^,;{]*,"
-    if (wrong)
-        call = call "|slurm_(info|error|spank_log)\\(|fprintf\\(stderr,|dprintf\\(STDERR_FILENO,|berth_report_line\\([^,;{]*,[^,;{]*,"
+function tell(at, start, piece) {
     start = at
-    while (match(substr(all, start), call)) {
+    while (match(substr(all, start), /berth_err_(set|at)\([^,;{]*,/)) {
         at = start + RSTART - 1
         start = at + RLENGTH
-        piece = format_at(start)
-        piece = longest(wrong ? wrong_of(piece) : piece)
-        if (length(piece) >= 6 && (!wrong || piece ~ / /))
+        piece = longest(format_at(start))
+        if (length(piece) >= 6)
             printf "%s:%d\t%s\n", file, line_of(at), piece
     }
 }
