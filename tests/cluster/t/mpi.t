@@ -134,7 +134,7 @@ for mode in --mpi-bind=off --mpi-bind --mpi-bind=hybrid; do
     alice srun -w n1 -n2 --mpi=none --container-image=/images/a.sif "$mode" sh -c "$spack" >"$work/out" 2>&1 </dev/null
     case $mode in
     *off) equal "$mode: nobody watches" "" "$(grep '^berth: ' "$work/out")" ;;
-    *) says "$mode: an MPI that is not found is watched" "^berth: n1: warning: image '[^']*.sif': if the program uses MPI: $alone" ;;
+    *) says "$mode: an MPI that is not found is watched" "^berth: n1: warning: image '[^']*.sif': if the program uses MPI: ${alone/, and --mpi-bind for the host.s library/}" ;;
     esac
 done
 singletons "none for one task" 0 "" -n1 --mpi=none --container-image=/images/mpich.sif sh -c "$quick"
