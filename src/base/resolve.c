@@ -17,14 +17,6 @@ enum { DEPTH_MAX = 100 }; /* of recursion: components, and links that lead to li
 
 static struct berth_strvec known; /* pairs: a path, and that path without links */
 
-static const char *find(const char *path)
-{
-    for (size_t i = 0; i + 1 < known.count; i += 2)
-        if (strcmp(known.items[i], path) == 0)
-            return known.items[i + 1];
-    return NULL;
-}
-
 static char *resolve(const char *path, int depth);
 
 /* Returns the resolved path of NAME in DIRECTORY, whose path has no links. */
@@ -65,7 +57,7 @@ static char *resolve(const char *path, int depth)
         trimmed[--end] = '\0';
     if (!trimmed || !*trimmed)
         return trimmed ? strdup("/") : NULL;
-    found = find(trimmed);
+    found = berth_strvec_pair(&known, trimmed);
     if (found)
         return strdup(found);
     if (depth == 0) {

@@ -72,6 +72,14 @@ bool berth_strvec_has(const struct berth_strvec *vec, const char *text)
     return false;
 }
 
+const char *berth_strvec_pair(const struct berth_strvec *vec, const char *key)
+{
+    for (size_t i = 0; i + 1 < vec->count; i += 2)
+        if (strcmp(vec->items[i], key) == 0)
+            return vec->items[i + 1];
+    return NULL;
+}
+
 void berth_strvec_push_once(struct berth_strvec *vec, const char *text)
 {
     if (!berth_strvec_has(vec, text))

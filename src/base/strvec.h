@@ -34,6 +34,10 @@ void berth_strvec_join(const struct berth_strvec *vec, const char *separator,
 /* Is one of the strings TEXT? */
 bool berth_strvec_has(const struct berth_strvec *vec, const char *text);
 
+/* In a list of pairs (a key, its value, a key, ...) the first value of KEY; NULL: it is
+ * not there. Belongs to VEC. */
+const char *berth_strvec_pair(const struct berth_strvec *vec, const char *key);
+
 /* Append a copy of TEXT if the list does not have it. */
 void berth_strvec_push_once(struct berth_strvec *vec, const char *text);
 

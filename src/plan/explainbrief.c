@@ -95,21 +95,12 @@ static void put_first_line(const struct berth_explain *explain, struct berth_jso
     berth_json_linef(out, "\n");
 }
 
-/* The value of the fact NAME in the list FACTS; NULL: it is not there. */
-static const char *find(const struct berth_strvec *facts, const char *name)
-{
-    for (size_t i = 0; i + 1 < facts->count; i += 2)
-        if (strcmp(facts->items[i], name) == 0)
-            return facts->items[i + 1];
-    return NULL;
-}
-
 static void put_image(const struct berth_explain *explain, struct berth_json *out)
 {
-    const char *kind = find(&explain->image, "kind");
-    const char *machine = find(&explain->image, "machine");
-    const char *bytes = find(&explain->image, "bytes");
-    const char *modified = find(&explain->image, "modified");
+    const char *kind = berth_strvec_pair(&explain->image, "kind");
+    const char *machine = berth_strvec_pair(&explain->image, "machine");
+    const char *bytes = berth_strvec_pair(&explain->image, "bytes");
+    const char *modified = berth_strvec_pair(&explain->image, "modified");
     BERTH_STRVEC struct berth_strvec parts = {0};
 
     if (kind)
