@@ -213,11 +213,12 @@ int berth_remote_task_exit(spank_t sp, int count, char **words)
     if (!shared.rendezvous.page)
         return 0;
     spank_get_item(sp, S_TASK_EXIT_STATUS, &status);
-    if (status && !shared.is_reported &&
-        berth_rendezvous_is_any_lost(&shared.rendezvous))
-        report_loss();
     if (status)
         berth_rendezvous_set_failed(&shared.rendezvous);
+    /* The loss may become known after the task that failed: look again at each end. */
+    if (!shared.is_reported && berth_rendezvous_is_failed(&shared.rendezvous) &&
+        berth_rendezvous_is_any_lost(&shared.rendezvous))
+        report_loss();
     note_dropped(status, count, words);
     spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &tasks);
     if (++shared.ended >= tasks)
