@@ -33,10 +33,10 @@ for node in n1 n2 n3 n4; do
     leftovers "$node" >"$work/before.$node"
 done
 
-# left NODE...: what is there and was not before; given three seconds to go.
+# left NODE...: what is there and was not before; given ten seconds to go.
 left() {
     local node i more
-    for ((i = 0; i < 15; i++)); do
+    for ((i = 0; i < 50; i++)); do
         ((i == 0)) || sleep 0.2
         more=''
         for node; do
