@@ -24,5 +24,5 @@ loop() {
     { declare -f collect && cat; } | "$tool" run "$name" -- bash -s "$@" >"$data"
 }
 
-# table TITLE [PLOT.svg]: of what is in $data.
-table() { python3 "$top/tests/bench/mpi.py" "$data" "$@"; }
+# table TITLE: of what is in $data.
+table() { python3 "$top/tests/bench/mpi.py" "$data" "$1"; }

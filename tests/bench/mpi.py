@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of tests/bench/mpi, fabric and libraries, and the plot of the first: reads lines
-of `SYSTEM SHAPE TEST BYTES VALUE`. The systems `native` and `again` are those that the others
-are compared with. Its words are the file, what a SHAPE is, and the plot."""
+"""The tables of tests/bench/mpi, fabric and libraries: reads lines of `SYSTEM SHAPE TEST BYTES
+VALUE`. The systems `native` and `again` are those that the others are compared with. Its
+arguments are the file, and what a SHAPE is."""
 
 import collections
 import statistics
@@ -66,39 +66,8 @@ def starts(values):
             print(f"{title:<44} {wall:7.0f} ms {added:+7.0f} ms")
 
 
-def svg(found, path):
-    """For each measurement berth over native, and as the noise the native runs."""
-    step, left, width = 22, 220, 640
-    height = 70 + step * len(found)
-
-    def x(ratio):
-        return left + (width - left - 20) * min(max(ratio, 0), 2) / 2
-
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
-           'font-family="sans-serif" font-size="12">',
-           '<!-- SPDX-License-Identifier: Apache-2.0 -->',
-           f'<rect width="{width}" height="{height}" fill="white"/>',
-           '<text x="10" y="18">MPI in an image with the host\'s MPI, over native '
-           '(medians); grey: native runs, 10 to 90 %</text>']
-    for part in (0, 0.5, 1, 1.5, 2):
-        out.append(f'<path d="M{x(part)} 30V{height - 30}" '
-                   f'stroke="{"black" if part == 1 else "#dddddd"}"/>')
-        out.append(f'<text x="{x(part)}" y="{height - 12}" '
-                   f'text-anchor="middle">{part:g}</text>')
-    for row, (name, _, native, low, high, (berth, *_)) in enumerate(found):
-        y = 45 + step * row
-        out.append(f'<text x="10" y="{y + 4}">{name}</text>')
-        out.append(f'<path d="M{x(low / native):.1f} {y}H{x(high / native):.1f}" '
-                   'stroke="#999999" stroke-width="8"/>')
-        out.append(f'<circle cx="{x(berth / native):.1f}" cy="{y}" r="5" '
-                   'fill="#0a7d4f" fill-opacity="0.8"/>')
-    out.append("</svg>")
-    with open(path, "w", encoding="ascii") as file:
-        file.write("\n".join(out) + "\n")
-
-
 def main():
-    path, what, *plot = sys.argv[1:]
+    path, what = sys.argv[1:]
     values, failed = read(path)
     systems, found = rows(values)
     table(what, systems, found)
@@ -107,9 +76,6 @@ def main():
         starts(values)
     for (system, shape), count in sorted(failed.items()):
         print(f"failed: {system} {shape}: {count} times")
-    for path in plot:
-        svg(found, path)
-        print(f"plot: {path}")
 
 
 main()
