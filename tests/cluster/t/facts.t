@@ -107,7 +107,7 @@ on n1 root rm -r /etc/ucx
 equal "... and no more when it has gone" 0 "$(configured)"
 
 # The same of PMIx. Debian's file names a directory of the host, which is not the image's.
-if alice srun --mpi=list 2>&1 | grep -q pmix; then
+if has_pmix; then
     need_images openmpi
     parameters=$(on n1 root sh -c 'echo /usr/lib/*/pmix2/share/pmix-mca-params.conf')
     # speakers: how many processes tell what PMIx does. slurmstepd may be one.

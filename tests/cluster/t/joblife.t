@@ -194,7 +194,7 @@ ran() {
     life job -N1 -w n1 -n2 --mpi="$1" $MPI "/opt/t/$2" | grep -acE '^rank [01] of 2 .*\[[^ ]*!'
 }
 equal "MPICH: two steps on the host's library" "2 2" "$(ran pmi2 mpich/who) $(ran pmi2 mpich/who)"
-if alice srun --mpi=list 2>&1 | grep -q pmix; then
+if has_pmix; then
     equal "Open MPI: two steps on the host's library" "2 2" "$(ran pmix openmpi/who) $(ran pmix openmpi/who)"
 fi
 

@@ -14,22 +14,9 @@ for wheel in mpich==4.2.3 mpi4py==4.1.2:3.11; do
     "$tool" wheel "$name" "$wheel" >/dev/null || exit 1
 done
 
-# The table for tests/all has other words than ok and FAIL.
-table=$results
-results=
-
-release=$(on login root sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
-if alice srun --mpi=list 2>&1 | grep -q pmix; then has_pmix=yes; else has_pmix=; fi
-case $release in
-bookworm) MPICH="MPICH 4.0.2" OPENMPI="Open MPI 4.1.4" ;;
-trixie) MPICH="MPICH 4.2.1" OPENMPI="Open MPI 5.0.7" ;;
-*) MPICH="MPICH 5.0.2" OPENMPI="Open MPI 6.0.0rc2" ;;
-esac
-
 # row NAME EXPECTED OPTIONS COMMAND: EXPECTED is `host`, without a warning, `openmpi` (the host's Open MPI, with
 # PMIx), `own VERSION` (the image's, or the user's own, said aloud), `no MPI` (said, too), or `no: WORDS`.
 # OPTIONS are for srun, besides --mpi, --mpi-bind=host and the image.
-rows=()
 row() { rows+=("$1|$2|$3|$4"); }
 
 # Linked with MPICH, and started directly.
@@ -127,7 +114,7 @@ refused_rows() {
     row "libmpich.a, all static" "no: $static" "" $t/static
     row "libmpich.a, auto" "own MPICH 4.0.2" "--mpi-bind=auto" $k/part.stripped
     row "libmpich.a, hybrid" "own MPICH 4.0.2" "--mpi-bind=hybrid" $k/part.stripped
-    [[ ! $has_pmix ]] ||
+    [[ ! $pmix ]] ||
         row "libmpich.a, hybrid, PMIx" "no: MPICH 4.0.2 speaks PMI .*--mpi=pmi2" "--mpi-bind=hybrid --mpi=pmix" $k/part.stripped
     row "MPICH and Open MPI in one program" "no: marks of: MPICH and Open MPI" "" $k/both
     row "a library that is nowhere" "no: needs 'libiomp5.so', which is not in the image" "" $k/missing
@@ -150,50 +137,6 @@ step_of() {
     echo "timeout -k 10 60 srun -N1 -n2 $options $command"
 }
 
-# shellcheck disable=SC2016 # for the shell that runs them
-# run_rows: all of them in one allocation; what row I says is in the file kind.I.
-run_rows() {
-    local i
-    {
-        echo '#!/bin/bash'
-        echo 'row() { { "${@:2}"; echo "status $?"; } </dev/null >"kind.$1" 2>&1; }'
-        for i in "${!rows[@]}"; do
-            echo "do_$i() { $(step_of "${rows[i]}"); }"
-            echo "row $i do_$i"
-        done
-    } | script kinds.sh
-    LIMIT=$((120 + 8 * ${#rows[@]})) alice salloc -Q -N1 -n2 ./kinds.sh
-}
-
-judge() {
-    local i kind expected options command seen text mode wanted all=()
-    for i in "${!rows[@]}"; do
-        IFS='|' read -r kind expected options command <<<"${rows[i]}"
-        text=$(on login alice cat "kind.$i" 2>&1)
-        mode=host wanted=$expected
-        case $expected in
-        host) wanted=$MPICH ;;
-        openmpi) wanted=$OPENMPI ;;
-        "no MPI") wanted+=", and a warning" ;;
-        own*) mode=hybrid wanted=${expected#own } ;;
-        esac
-        seen=$(verdict "$mode" <<<"$text")
-        [[ $mode != host || $text != *": warning: "* ]] || seen+=", and a warning"
-        if [[ $seen == refused && $wanted == "no: "* && $text =~ ${wanted#no: } ]] ||
-            [[ $seen == "$wanted" ]]; then
-            result ok "$kind: $expected"
-        else
-            result FAIL "$kind: $expected" "seen: $seen"$'\n'"$(step_of "${rows[i]}")"$'\n'"$(grep -vE \
-                '^-+$|Sorry|help|find-available' <<<"$text" | head -n 12 | cut -c1-300)"
-            seen="FAIL: $seen"
-        fi
-        expected=${expected/no: */refused}
-        all+=("$kind" "$expected" "$seen")
-        [[ -z $table ]] || printf '%s\t%s\n' "$kind: $expected" "$seen" >>"$table"
-    done
-    printf '# %-45s %-16s %s\n' kind expected seen "${all[@]}"
-}
-
 # What alice has at home: an MPI of her own, and a venv with one.
 on login alice bash -s <<'HOME'
 set -e
@@ -211,8 +154,20 @@ if [[ $release != bookworm ]]; then
     behind_rows
     outside_rows
 fi
-[[ ! $has_pmix || $release == sid ]] || openmpi_rows
+[[ ! $pmix || $release == sid ]] || openmpi_rows
 refused_rows
-run_rows
-judge
+run_rows 1
+warnings=yes
+for i in "${!rows[@]}"; do
+    IFS='|' read -r kind expected _ <<<"${rows[i]}"
+    mode=host wanted=$expected
+    case $expected in
+    host) wanted=$MPICH ;;
+    openmpi) wanted=$OPENMPI ;;
+    "no MPI") wanted+=", and a warning" ;;
+    own*) mode=hybrid wanted=${expected#own } warnings= ;;
+    esac
+    judge_row "$i" "$mode" "$wanted" "$kind: $expected" "$kind: ${expected/no: */refused}"
+    warnings=yes
+done
 finish

@@ -11,6 +11,8 @@ tool=$here/../cluster
 name=${1:?usage: ${0##*/} CLUSTER}
 cases=0
 failed=0
+# shellcheck disable=SC2034
+nl=$'\n'
 # The cluster's nodes: n1 to n4, but for virtual machines.
 cluster_nodes=(n1 n2 n3 n4)
 [[ ! -e /run/berth/$name/machines ]] || cluster_nodes=(n1 n2)
@@ -85,6 +87,9 @@ need_images() {
         "$tool" image "$name" "$image" >/dev/null || exit 1
     done
 }
+
+# Has this Slurm the process manager that Open MPI speaks?
+has_pmix() { alice srun --mpi=list 2>&1 | grep -q pmix; }
 
 # node_file NODE PATH: put standard input there, as root.
 node_file() {

@@ -27,17 +27,6 @@ for wheel in "${wheels[@]}"; do
     "$tool" wheel "$name" "$wheel" >/dev/null || exit 1
 done
 
-# The table for tests/all has other words than ok and FAIL.
-table=$results
-results=
-
-if alice srun --mpi=list 2>&1 | grep -q pmix; then has_pmix=yes; else has_pmix=; fi
-case $release in
-bookworm) MPICH="MPICH 4.0.2" OPENMPI="Open MPI 4.1.4" ;;
-trixie) MPICH="MPICH 4.2.1" OPENMPI="Open MPI 5.0.7" ;;
-*) MPICH="MPICH 5.0.2" OPENMPI="Open MPI 6.0.0rc2" ;;
-esac
-
 # What a program of the image runs on when nothing is bound.
 declare -A OWN=(
     [mpibullseye/mpich]="MPICH 3.4.1" [mpibullseye/openmpi]="Open MPI 4.1.0"
@@ -55,7 +44,6 @@ imb="$spied,LD_LIBRARY_PATH=$intel/lib $intel/bin/IMB-MPI1 -iter 2 -msglog 3 Pin
 # HOST is `own` (Debian's, as the loader finds it), a wheel, or - where it does not matter.
 # PROGRAM is a command, without a slash in front below /opt/t; NAME=VALUE[,...] before it is
 # for --container-env. EXPECTED is the library that runs, or `no: WORDS`.
-rows=()
 row() { rows+=("$1|$2|$3|$4|$5|$6"); }
 
 hybrid_rows() {
@@ -240,70 +228,33 @@ step_of() {
         "--container-image=/images/$image.sif $program"
 }
 
-# shellcheck disable=SC2016 # for the shell that runs them
-# run_rows: all of them in one allocation; what row I says is in the file bind.I. Open MPI dies
-# now and then when a message comes before its world is there (open-mpi/ompi issue 12495, pull
-# request 13559), in a container or not: what has died of that runs once more.
-run_rows() {
-    local i
-    {
-        echo '#!/bin/bash'
-        echo 'row() { { "${@:2}"; echo "status $?"; } </dev/null >"bind.$1" 2>&1; }'
-        echo 'early() { grep -q "SIGSEGV\|Segmentation fault" "bind.$1" &&
-            grep -q mca_pml_ob1_recv_frag_callback_match "bind.$1"; }'
-        for i in "${!rows[@]}"; do
-            echo "do_$i() { $(step_of "${rows[i]}"); }"
-            echo "row $i do_$i; ! early $i || row $i do_$i"
-        done
-    } | script bind.sh
-    LIMIT=$((120 + 8 * ${#rows[@]})) alice salloc -Q -N2 -n4 ./bind.sh
-}
-
-judge() {
-    local i host image program mpi mode expected seen text title short all=()
-    for i in "${!rows[@]}"; do
-        IFS='|' read -r host image program mpi mode expected <<<"${rows[i]}"
-        text=$(on login alice cat "bind.$i" 2>&1)
-        seen=$(verdict "$mode" <<<"$text")
-        [[ ${program%% *} != *=* ]] || program=${program#* }
-        short=${program%% -*}
-        [[ $short != /* && $short != *' '* ]] || short=${short##*/}
-        all+=("$host" "$image" "$short" "$mpi" "$mode" "${expected/no: */refused}" "$seen")
-        title="$mode, $mpi: $short of $image on $host: $expected"
-        if [[ $seen == refused && $expected == "no: "* && $text =~ ${expected#no: } ]] ||
-            [[ $seen == "$expected" ]]; then
-            result ok "$title"
-        else
-            result FAIL "$title" "seen: $seen"$'\n'"$(step_of "${rows[i]}")"$'\n'"$(grep -vE \
-                '^-+$|Sorry|help|find-available' <<<"$text" | head -n 12 | cut -c1-300)"
-            seen="FAIL: $seen"
-        fi
-        # The same row on every release, whatever its MPI.
-        case $host,$expected in
-        *,no:*) expected=refused ;;
-        own,*) expected="the host's" ;;
-        esac
-        [[ -z $table ]] || printf '%s\t%s\n' \
-            "$host $image $short $mpi $mode: $expected" "$seen" >>"$table"
-    done
-    printf '# %-18s %-11s %-20s %-4s %-7s %-18s %s\n' \
-        host image program mpi mode expected seen "${all[@]}"
-}
-
 on login alice cp /images/mpibookworm.share/mpich/who /home/alice/who
 hybrid_rows
 host_rows
 other_rows
 wheel_rows
 pmi_rows
-if [[ ! $has_pmix ]]; then
+if [[ ! $pmix ]]; then
     result skip "rows with pmix" "this Slurm has no PMIx"
     for i in "${!rows[@]}"; do
         [[ ${rows[i]} != *"|pmix|"* ]] || unset "rows[$i]"
     done
 fi
-run_rows
-judge
+run_rows 2
+for i in "${!rows[@]}"; do
+    IFS='|' read -r host image program mpi mode expected <<<"${rows[i]}"
+    [[ ${program%% *} != *=* ]] || program=${program#* }
+    short=${program%% -*}
+    [[ $short != /* && $short != *' '* ]] || short=${short##*/}
+    # The same row on every release, whatever its MPI.
+    case $host,$expected in
+    *,no:*) same=refused ;;
+    own,*) same="the host's" ;;
+    *) same=$expected ;;
+    esac
+    judge_row "$i" "$mode" "$expected" "$mode, $mpi: $short of $image on $host: $expected" \
+        "$host $image $short $mpi $mode: $same"
+done
 
 # An environment of its own has one MPI, whatever else is in the image.
 seen=$(alice srun -n2 -N1 --mpi=pmi2 --mpi-bind=host --container-image=/images/mpipypi.sif \
@@ -346,7 +297,7 @@ of_node="each of the 2 tasks of this node has"
 for mode in host hybrid; do
     cut_off --pid $mode mpich "$of_node process numbers of its own, .*; leave --pid and"
     cut_off --containall $mode mpich "$of_node process numbers of its own, .*; leave --pid and"
-    if [[ $has_pmix ]]; then
+    if [[ $pmix ]]; then
         cut_off --cleanenv $mode openmpi "the runtime removes PMIX_NAMESPACE, .*; leave out --cleanenv and"
         cut_off --network=none $mode openmpi "the container has a network of its own, .*; leave out --net and"
     fi
@@ -355,7 +306,7 @@ seen=$(alice env "${RUNTIME}_CLEANENV=1" srun -n2 --mpi=pmi2 --mpi-bind=host \
     --container-image=/images/mpibookworm.sif /opt/t/mpich/who 2>&1)
 matches "what an earlier step found out does not hide it" "the runtime removes PMI_FD" "$seen"
 # What the server of PMIx keeps in a file below /tmp.
-if [[ $has_pmix ]]; then
+if [[ $pmix ]]; then
     on login alice mkdir -p own
     seen=$(alice srun -N1 -n2 --mpi=pmix --mpi-bind=host --container-mounts=/home/alice/own:/tmp \
         --container-image=/images/mpibookworm.sif /opt/t/openmpi/who 2>&1)
@@ -397,7 +348,7 @@ if [[ $release == sid ]]; then
             --container-image=/images/mpisid.sif sh -c true 2>&1 | grep '^  verdict:')"
 fi
 
-if [[ $has_pmix && $release != bookworm ]]; then
+if [[ $pmix && $release != bookworm ]]; then
     seen=$(alice srun -n1 --mpi=pmix --mpi-bind --container-image=/images/mpibookworm.sif \
         /opt/t/openmpi/cxx 2>&1)
     if [[ $seen == *"note: the image's own MPI runs (hybrid): "*"C++"* &&

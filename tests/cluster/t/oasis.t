@@ -12,7 +12,7 @@
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.sh"
 
-if ! alice srun --mpi=list 2>&1 | grep -q pmix; then
+if ! has_pmix; then
     result skip "two models and a coupler" "this Slurm has no PMIx, which Open MPI needs"
     finish
     exit

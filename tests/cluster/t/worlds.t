@@ -72,7 +72,7 @@ world() {
 }
 
 world "MPICH, pmi2" mpich mpich-4.2.3 "MPICH Version: 4.2.3" pmi2
-if alice srun --mpi=list 2>&1 | grep -q pmix; then
+if has_pmix; then
     world "Open MPI, PMIx" openmpi openmpi-4.1.8 "Open MPI v4.1.8" pmix
 else
     result skip "Open MPI, PMIx: programs of one step are one world" "this Slurm has no PMIx"
