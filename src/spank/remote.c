@@ -164,7 +164,7 @@ static const char *node_name(void)
     return node;
 }
 
-/* The container ended before its tasks: report the cause of whatever they print. */
+/* The container ended before its tasks, maybe a moment after one: report the cause. */
 static void report_loss(void)
 {
     shared.is_reported = true;
@@ -215,7 +215,6 @@ int berth_remote_task_exit(spank_t sp, int count, char **words)
     spank_get_item(sp, S_TASK_EXIT_STATUS, &status);
     if (status)
         berth_rendezvous_set_failed(&shared.rendezvous);
-    /* The loss may become known after the task that failed: look again at each end. */
     if (!shared.is_reported && berth_rendezvous_is_failed(&shared.rendezvous) &&
         berth_rendezvous_is_any_lost(&shared.rendezvous))
         report_loss();

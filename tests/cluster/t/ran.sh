@@ -1,5 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2034,SC2154 # for, and of, those who source this
 # For the tests that ask which MPI library really runs: rows of steps, and what ranks of the
 # programs of tests/cluster/mpi have told.
 
