@@ -22,10 +22,8 @@ said() {
 
 # ucx TITLE EXPECTED ARGUMENTS...: two ranks on two nodes.
 ucx() {
-    local title=$1 expected=$2
-    shift 2
-    equal "$title" "$expected" "$(alice env UCX_LOG_LEVEL=info "${limit[@]}" \
-        srun -w n1,n2 -N2 -n2 --mpi=pmi2 "$@" /opt/t/mpich/who 2>&1 | said)"
+    equal "$1" "$2" "$(alice env UCX_LOG_LEVEL=info "${limit[@]}" \
+        srun -w n1,n2 -N2 -n2 --mpi=pmi2 "${@:3}" /opt/t/mpich/who 2>&1 | said)"
 }
 
 ranks() {
@@ -53,10 +51,8 @@ two=("${limit[@]}" srun -w "n1,n2" -N2 -n2)
 
 # ofi TITLE EXPECTED VARIABLE=VALUE... COMMAND...: over the provider tcp of libfabric.
 ofi() {
-    local title=$1 expected=$2
-    shift 2
-    equal "$title" "$expected" "$(alice env FI_LOG_LEVEL=info FI_PROVIDER=tcp \
-        OMPI_MCA_opal_common_ofi_provider_include=tcp "$@" 2>&1 | said)"
+    equal "$1" "$2" "$(alice env FI_LOG_LEVEL=info FI_PROVIDER=tcp \
+        OMPI_MCA_opal_common_ofi_provider_include=tcp "${@:3}" 2>&1 | said)"
 }
 
 # Open MPI opens libfabric in a plugin.
@@ -117,62 +113,40 @@ equal "and on the host's, as its maps say" "1 of 1 ranks loaded the host's libfa
 64 20k =20k
 registering provider: tcp (201" "$(pingpong --container-libs=libfabric)"
 
-# one TITLE EXPECTED ARGUMENTS...: what one task says, and how it ends.
-one() {
-    local title=$1 expected=$2
-    shift 2
-    matches "$title" "$expected" "$(alice bash -c "timeout 60 srun -Q -n1 -w n1 --mpi=pmi2 $*"' 2>&1; echo "status $?"' |
-        grep -av '^srun: error: n1')"
-}
+# One task on a node.
+one=(timeout 60 srun -Q -n1 -w n1 --mpi=pmi2)
 
-one "an image that is newer: refused" \
-    "^berth: n1: image '$new': --container-libs=ucx: the host's libucp.so.0.0.0 is older than the image's: it lacks [0-9]+ symbols of that, and has [0-9]+ others; leave --container-libs out
-status 1\$" --container-image=$new --container-libs=ucx /opt/t/mpich/who
+try "an image that is newer: refused" \
+    "~^berth: n1: image '$new': --container-libs=ucx: the host's libucp.so.0.0.0 is older than the image's: it lacks [0-9]+ symbols of that, and has [0-9]+ others; leave --container-libs out.status 1\$" -- "${one[@]}" --container-image=$new --container-libs=ucx /opt/t/mpich/who
 for it in ucx:4.2.3:libucp.so.0.0.0 libfabric:5.0.2:libfabric.so.1.27.0; do
     IFS=: read -r fabric version library <<<"$it"
-    one "a newer $fabric beside its MPI: refused" \
-        "--container-libs=$fabric: the host's $library is older than the image's: it lacks [0-9]+ symbols of that, and has [0-9]+ others; leave --container-libs out
-status 1\$" --container-image=$wheels "--container-libs=$fabric" "/opt/t/mpich-$version/runpath"
+    try "a newer $fabric beside its MPI: refused" \
+        "~--container-libs=$fabric: the host's $library is older than the image's: it lacks [0-9]+ symbols of that, and has [0-9]+ others; leave --container-libs out.status 1\$" -- "${one[@]}" --container-image=$wheels "--container-libs=$fabric" "/opt/t/mpich-$version/runpath"
 done
-one "with auto its own stays" \
-    "^berth: n1: note: the image's own 'libucp.so.0' stays: the host's libucp.so.0.0.0 is older than the image's: [^
+try "with auto its own stays" \
+    "~^berth: n1: note: the image's own 'libucp.so.0' stays: the host's libucp.so.0.0.0 is older than the image's: [^
 ]*
-rank 0 of 1 on n1 in mpisid: MPICH Version: +5[^!]*
-status 0\$" --container-image=$new --container-libs=auto /opt/t/mpich/who
-one "a Python may load any MPI of the image" \
-    "^berth: n1: note: the host's libucp.so.0.0.0 .ucx. runs under the image's own MPI; the host's libfabric.so.1.27.0 .libfabric. runs under the image's own MPI
+rank 0 of 1 on n1 in mpisid: MPICH Version: +5[^!]*\$" -- "${one[@]}" --container-image=$new --container-libs=auto /opt/t/mpich/who
+try "a Python may load any MPI of the image" \
+    "~^berth: n1: note: the host's libucp.so.0.0.0 .ucx. runs under the image's own MPI; the host's libfabric.so.1.27.0 .libfabric. runs under the image's own MPI
 rank 0 of 1 on n1 in mpibookworm: MPICH [^
-]*
-status 0\$" --container-image=$old --container-libs=auto \
-    python3 -c "'import os; os.execv(\"/opt/t/mpich/who\", [\"who\"])'"
-one "no such library in the image" \
-    "^berth: n1: image '/images/a.sif': --container-libs=ucx: the image has no 'libucp.so.0' that the host's could stand for; leave --container-libs out
-status 1\$" --container-image=/images/a.sif --container-libs=ucx true
-one "nor with auto, which says so" \
-    "^berth: n1: note: the image has no library that a fabric of this host could stand for .--container-libs=auto.
-status 0\$" --container-image=/images/a.sif --container-libs=auto true
-one "a program that does not use it" \
-    "^berth: n1: warning: image '$old': --mpi-bind=hybrid: neither the program nor a plugin of its MPI needs the image's 'libfabric.so.1', for which the host's stands .--container-libs=libfabric.
-rank 0 of 1 .*
-status 0\$" --container-image=$old --container-libs=libfabric /opt/t/mpich/who
-one "no such fabric on the host" \
-    "^berth: n1: image '$old': --container-libs=cxi: this host has no such libraries; see .berth profiles.
-status 1\$" --container-image=$old --container-libs=cxi true
-one "with the host's MPI it does nothing" \
-    "rank 0 of 1 on n1 in mpibookworm: MPICH Version: +4.2.1 [^
-]*!]
-status 0\$" --container-image=$old --mpi-bind=host --container-libs=auto /opt/t/mpich/who
-one "by name it is refused there" \
-    "--container-libs=ucx: it is for an image's own MPI whose ranks srun starts, not for --mpi-bind=host; .*
-status 1\$" --container-image=$old --mpi-bind=host --container-libs=ucx /opt/t/mpich/who
-one "a plan says what lies over what" \
-    "MPI
+]*\$" -- "${one[@]}" --container-image=$old --container-libs=auto \
+    python3 -c 'import os; os.execv("/opt/t/mpich/who", ["who"])'
+try "nor with auto, which says so" \
+    "~^berth: n1: note: the image has no library that a fabric of this host could stand for .--container-libs=auto.\$" -- "${one[@]}" --container-image=/images/a.sif --container-libs=auto true
+try "a program that does not use it" \
+    "~^berth: n1: warning: image '$old': --mpi-bind=hybrid: neither the program nor a plugin of its MPI needs the image's 'libfabric.so.1', for which the host's stands .--container-libs=libfabric.
+rank 0 of 1 .*\$" -- "${one[@]}" --container-image=$old --container-libs=libfabric /opt/t/mpich/who
+try "with the host's MPI it does nothing" \
+    "~rank 0 of 1 on n1 in mpibookworm: MPICH Version: +4.2.1 [^
+]*!]\$" -- "${one[@]}" --container-image=$old --mpi-bind=host --container-libs=auto /opt/t/mpich/who
+try "a plan says what lies over what" \
+    "~MPI
   --mpi-bind: hybrid
   asked by: user
   libraries: ucx
 .*  on the host: libucp.so.0.0.0
-  profile: ucx
-.*status 0" --container-image=$old --container-libs=ucx --container-explain=all /opt/t/mpich/who
+  profile: ucx" -- "${one[@]}" --container-image=$old --container-libs=ucx --container-explain=all /opt/t/mpich/who
 
 # cmp in the image: is the host's file in the place of the image's?
 is_host='for it in libucp.so.0 libucs.so.0 libuct.so.0 ucx/libuct_cma.so.0; do
@@ -185,16 +159,14 @@ ucx/libuct_cma.so.0"
 equal "libraries and plugins are the host's" "$both" \
     "$(alice srun -n1 -w n1 --container-image=$old --container-libs=ucx sh -c "$is_host" 2>&1)"
 echo 'mpi: {glibc: refuse}' | site n1
-one "the site keeps the image's C library" \
-    "--container-libs=ucx: the host's libucp.so.0.0.0 brings the host's C library with it, .*, which this site does not allow .*berth.yaml:1.; build the image on a newer distribution, or leave --container-libs out
-status 1\$" --container-image=$old --container-libs=ucx true
+try "the site keeps the image's C library" \
+    "~--container-libs=ucx: the host's libucp.so.0.0.0 brings the host's C library with it, .*, which this site does not allow .*berth.yaml:1.; build the image on a newer distribution, or leave --container-libs out.status 1\$" -- "${one[@]}" --container-image=$old --container-libs=ucx true
 echo 'rules: [{default: {container-libs: auto}}]' | site n1
 equal "a default of the site's" "$both" \
     "$(alice srun -n1 -w n1 --container-image=$old sh -c "$is_host" 2>/dev/null)"
-one "which a user can switch off" "^rank 0 of 1 [^
-]*
-status 0\$" --container-image=$old --container-libs=none /opt/t/mpich/who
-one "and which is not for an mpirun" "^status 0\$" --container-image=$old --mpi-bind=local true
+try "which a user can switch off" "~^rank 0 of 1 [^
+]*\$" -- "${one[@]}" --container-image=$old --container-libs=none /opt/t/mpich/who
+try "and which is not for an mpirun" "" -- "${one[@]}" --container-image=$old --mpi-bind=local true
 site n1 </dev/null
 # A plugin of NCCL, which opens it by the path in a variable. This one is a libfabric of
 # another name that needs libfabric; so which release the process has says whose that is.
@@ -215,9 +187,8 @@ equal "an image finds it, and has the host's libfabric" \
     "berth: n1: note: image '$old': --mpi-bind=hybrid: 1 of 1 ranks loaded the host's libnccl-net.so (nccl)
 libnccl-net.so 2" \
     "$(alice srun -v -w n1 -n1 --container-image=$old --container-libs=nccl python3 nccl.py 2>&1 | grep 'nccl-net.so 2\|ranks' | sort)"
-one "an image whose libraries are newer: refused" \
-    "--container-libs=nccl: .*, which is older; leave --container-libs out, or take a newer image
-status 1\$" --container-image=$new --container-libs=nccl python3 nccl.py
+try "an image whose libraries are newer: refused" \
+    "~--container-libs=nccl: .*, which is older; leave --container-libs out, or take a newer image.status 1\$" -- "${one[@]}" --container-image=$new --container-libs=nccl python3 nccl.py
 equal "auto leaves it to steps with GPUs" "none 2" \
     "$(alice srun -Q -w n1 -n1 --container-image=$old --container-libs=auto python3 nccl.py 2>/dev/null)"
 on n1 root bash -c 'rm "$1" && ldconfig' - "$plugin"
