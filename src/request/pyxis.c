@@ -22,10 +22,6 @@ const struct berth_pyxis_option berth_pyxis_options[BERTH_PYXIS_COUNT] = {
      "tasks have the host's network and names; write the flag of the container "
      "runtime: "
      "--container-args=--ipc or --container-args=--uts"},
-    {"container-device", "NAME", "the option is now --container-gpu; write it there"},
-    {"container-fabric", "NAME", "the option is now --container-libs; write it there"},
-    {"container-libraries", "NAME",
-     "the option is now --container-libs; write it there"},
 };
 
 int berth_pyxis_check(const struct berth_pyxis_option *option, struct berth_err *err)

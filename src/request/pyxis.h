@@ -3,7 +3,7 @@
 
 #include "base/err.h"
 
-/* Options of pyxis, and old names of options, that berth does not have. A script with
+/* Options of pyxis that berth does not have. A script with
  * such an option gets a message that says what to write, and not Slurm's "unrecognized
  * option". */
 struct berth_pyxis_option {
@@ -13,7 +13,7 @@ struct berth_pyxis_option {
                              the same without the option */
 };
 
-enum { BERTH_PYXIS_COUNT = 9 };
+enum { BERTH_PYXIS_COUNT = 6 };
 
 extern const struct berth_pyxis_option berth_pyxis_options[BERTH_PYXIS_COUNT];
 

@@ -154,16 +154,6 @@ static int take_kind(const struct berth_reading *reading, const struct berth_key
     return 0;
 }
 
-/* The key of a directory that was used in place; its files are copied like others. */
-static int refuse_artifact(const struct berth_reading *reading,
-                           const struct berth_key *key, const struct berth_node *node,
-                           struct berth_err *err)
-{
-    (void)reading, (void)key, (void)node; /* it is refused whatever it says */
-    return berth_err_set(err, "no longer a key; write prefix, and run 'berth profiles "
-                              "--prepare' on each node to copy the libraries once");
-}
-
 static int take_copy(const struct berth_reading *reading, const char *path,
                      const struct berth_node *node, struct berth_data *ret,
                      struct berth_err *err)
@@ -210,7 +200,6 @@ const struct berth_key berth_profile_keys[] = {
     {"adds", take_list, check_library, NULL, FIELD(adds)},
     {"replaces", take_list, check_library, NULL, FIELD(replaces)},
     {"prefix", take_text, berth_value_path, NULL, FIELD(prefix)},
-    {"artifact", refuse_artifact, NULL, NULL, 0},
     {"match.vendor", take_text, berth_value_text, NULL, FIELD(vendor)},
     {"match.needs", take_list, check_library, NULL, FIELD(needs)},
     {"libraries", take_list, check_library, NULL, FIELD(names)},
@@ -286,7 +275,7 @@ int berth_profile_read(const char *file, const char *bytes, size_t size,
     BERTH_NODE struct berth_node root = {0};
     struct draft draft = {.set = set};
     const struct berth_reading reading = {
-        file, berth_profile_keys, NULL, NULL, &draft, faults,
+        file, berth_profile_keys, NULL, &draft, faults,
     };
     size_t before = faults->count;
 

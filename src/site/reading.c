@@ -78,15 +78,6 @@ static const struct berth_key *find_key(const struct berth_key *keys, const char
     return key->path ? key : NULL;
 }
 
-/* What is written now for the old PATH; NULL: it is not one of MOVED. */
-static const char *find_moved(const char *const *moved, const char *path)
-{
-    for (; moved && *moved; moved += 2)
-        if (strcmp(*moved, path) == 0)
-            return moved[1];
-    return NULL;
-}
-
 /* Sets a sentence in ERR: SECTION has no key NAME, and which key the user may mean. */
 static int unknown(const struct berth_key *keys, const char *section, const char *name,
                    struct berth_err *err)
@@ -135,12 +126,7 @@ static void read_key(const struct berth_reading *reading, const char *section,
               ? find_key(reading->keys, path.text)
               : NULL;
     if (!key) {
-        const char *instead = path.text ? find_moved(reading->moved, path.text) : NULL;
-
-        if (instead)
-            berth_err_set(&err, "'%s' is now '%s'; write it so", node->key, instead);
-        else
-            unknown(reading->keys, section, node->key, &err);
+        unknown(reading->keys, section, node->key, &err);
         berth_reading_add_fault(reading, node->line, section, &err);
         return;
     }

@@ -25,8 +25,6 @@ struct berth_key {
 struct berth_reading {
     const char *file;             /* as messages call it */
     const struct berth_key *keys; /* ended by a path of NULL */
-    const char *const *moved;     /* old path, what is written now, ..., NULL; may be
-                                     NULL */
     void (*note)(const struct berth_reading *reading, const struct berth_key *key,
                  const struct berth_node
                      *node); /* called for each known key in the file; may be NULL */

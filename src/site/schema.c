@@ -201,9 +201,6 @@ static int parse_rule_key(const struct berth_reading *reading, size_t number,
         return parse_options(reading, number, node, &options[BERTH_RULE_FORCE], err);
     if (strcmp(node->key, "forbid") == 0)
         return parse_forbidden(reading, number, node, &options[BERTH_RULE_FORBID], err);
-    if (strcmp(node->key, "options") == 0)
-        return berth_err_set(err,
-                             "'options' is now 'force: {OPTION: VALUE}'; write it so");
     return berth_suggest(node->key, "a key here", keys, err);
 }
 
@@ -223,7 +220,7 @@ static void parse_rule(const struct berth_reading *reading, size_t number,
     for (int kind = 0; kind < BERTH_RULE_KINDS; kind++)
         reading->faults->failed |= rule->options[kind].failed;
     if (!berth_node_find(node, "default") && !berth_node_find(node, "force") &&
-        !berth_node_find(node, "forbid") && !berth_node_find(node, "options")) {
+        !berth_node_find(node, "forbid")) {
         berth_err_set(&err, "a rule without default, force or forbid; leave it out");
         berth_reading_add_fault(reading, node->line, "rules", &err);
     }
@@ -284,18 +281,6 @@ const struct berth_key berth_keys[] = {
     {0},
 };
 
-static const char *const moved[] = {"runtime.lifetime",
-                                    "rules: default: {container-lifetime: job}",
-                                    "environment.set",
-                                    "rules: default: {container-env: NAME=VALUE}",
-                                    "mpi.default",
-                                    "rules: default: {mpi-bind: MODE}",
-                                    "mpi.partitions",
-                                    "rules: partition: NAME, default: {mpi-bind: MODE}",
-                                    "mpi.fabric",
-                                    "rules: default: {container-libs: auto}",
-                                    NULL};
-
 static void note(const struct berth_reading *reading, const struct berth_key *key,
                  const struct berth_node *node)
 {
@@ -308,7 +293,7 @@ int berth_schema_read(const char *file, const char *bytes, size_t size,
 {
     BERTH_NODE struct berth_node root = {0};
     struct berth_site site = berth_site_default();
-    const struct berth_reading reading = {file, berth_keys, moved, note, &site, faults};
+    const struct berth_reading reading = {file, berth_keys, note, &site, faults};
 
     berth_reading_read(&reading, bytes, size, &root);
     if (faults->failed || site.places.failed) {

@@ -68,11 +68,6 @@ refuse 'root in the image, as in pyxis' \
 refuse 'namespaces, as in pyxis' \
     "--container-unshare: tasks have the host's network and names; write the flag of the container runtime: --container-args=--ipc or --container-args=--uts" \
     --container-image=a --container-unshare=ipc
-for name in device:gpu fabric:libs libraries:libs; do
-    refuse "an old name: --container-${name%:*}" \
-        "--container-${name%:*}: the option is now --container-${name#*:}; write it there" \
-        --container-image=a --container-${name%:*}=x
-done
 refuse 'a variable without a name' \
     "--container-env: '=x' is not a variable; expected NAME or NAME=VALUE, with letters, digits and _ in NAME" \
     --container-image=a --container-env==x

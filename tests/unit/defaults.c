@@ -64,9 +64,9 @@ static const struct {
     {.environ = {"BERTH_CONTAINER_IMAGE=file:///x"},
      .error = "BERTH_CONTAINER_IMAGE: 'file:///x': cannot be pulled; expected "
               "docker://, oras:// or library://, or a SIF file or a directory"},
-    {.environ = {"BERTH_CONTAINER_FABRIC=ucx"},
-     .error = "BERTH_CONTAINER_FABRIC: --container-fabric: the option is now "
-              "--container-libs; write it there"},
+    {.environ = {"BERTH_CONTAINER_REMAP_ROOT=1"},
+     .error = "BERTH_CONTAINER_REMAP_ROOT: --container-remap-root: tasks run as "
+              "yourself; leave it out, or write --container-args=--fakeroot"},
     {.environ = {"BERTH_CONTAINER_WRITABLE=maybe"},
      .error = "BERTH_CONTAINER_WRITABLE: expected yes or no, got 'maybe'"},
     {.environ = {"BERTH_CONTAINER_WORKDIR=w"},

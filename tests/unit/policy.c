@@ -277,9 +277,9 @@ static const struct {
     {"rule=no-container-mount-home=no", NULL, "image=/a",
      "berth.yaml: rule 1: no-container-mount-home: expected yes, got 'no'; the "
      "opposite is container-mount-home: yes"},
-    {"rule=container-fabric=ucx", NULL, "image=/a",
-     "berth.yaml: rule 1: --container-fabric: the option is now --container-libs; "
-     "write it there"},
+    {"rule=container-remap-root=yes", NULL, "image=/a",
+     "berth.yaml: rule 1: --container-remap-root: tasks run as yourself; leave it out, "
+     "or write --container-args=--fakeroot"},
     {"usual=container-mounts=/a", NULL, "image=/a",
      "berth.yaml: rule 1: container-mounts: it cannot be a default; force it, or write "
      "mounts.default or runtime.args"},

@@ -159,9 +159,6 @@ static const struct {
     {NEEDED "binds: [run]\n",
      "f:3: binds: expected SRC[:DST[:ro|rw|sqsh]] with absolute paths, got 'run'"},
     {NEEDED "prefix: mpi\n", "f:3: prefix: expected an absolute path, got 'mpi'"},
-    {NEEDED "artifact: /opt/mpi\n",
-     "f:3: artifact: no longer a key; write prefix, and run 'berth profiles --prepare' "
-     "on each node to copy the libraries once"},
     {NEEDED "environment: [A]\n", "f:3: environment: expected NAME=VALUE, got 'A'"},
     {NEEDED "conflicts:\n  variables: [a b]\n",
      "f:4: conflicts.variables: expected the name of a variable, got 'a b'"},

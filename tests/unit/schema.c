@@ -143,14 +143,6 @@ static const struct {
      "f:1: runtime.path: expected one value, got a section\n"},
     {"images:\n  roots: /a", "f:2: images.roots: expected a list, got '/a'\n"},
     {"images:\n  roots:", "f:2: images.roots: expected a list, got ''\n"},
-    {"mpi: {default: host, partitions: {a: b}, fabric: ucx}",
-     "f:1: mpi: 'default' is now 'rules: default: {mpi-bind: MODE}'; write it so\n"
-     "f:1: mpi: 'partitions' is now 'rules: partition: NAME, default: {mpi-bind: "
-     "MODE}'; write it so\n"
-     "f:1: mpi: 'fabric' is now 'rules: default: {container-libs: auto}'; write it "
-     "so\n"},
-    {"runtime: {lifetime: job}", "f:1: runtime: 'lifetime' is now 'rules: default: "
-                                 "{container-lifetime: job}'; write it so\n"},
     {"images: {uris: all}", "f:1: images.uris: expected none, or a list of patterns, "
                             "got 'all'\n"},
     {"runtime: {share: maybe}",
@@ -200,8 +192,6 @@ static const struct {
                                      "variable, with * for any text, got '1A'\n"},
     {"environment: {unset: [A*]}",
      "f:1: environment.unset: expected the name of a variable, got 'A*'\n"},
-    {"environment: {set: [A=1]}", "f:1: environment: 'set' is now 'rules: default: "
-                                  "{container-env: NAME=VALUE}'; write it so\n"},
     {"runtime: {args: ['']}", "f:1: runtime.args: expected a text, got ''\n"},
     /* rules */
     {"rules: {a: b}", "f:1: rules: expected a list, got a section\n"},
@@ -209,8 +199,6 @@ static const struct {
      "f:1: rules: expected a section of default, force and forbid, got 'a'\n"},
     {"rules:\n- partition: a",
      "f:2: rules: a rule without default, force or forbid; leave it out\n"},
-    {"rules:\n- options: {mpi-bind: host}",
-     "f:2: rules: 'options' is now 'force: {OPTION: VALUE}'; write it so\n"},
     {"rules:\n- force: 5", "f:2: rules: expected OPTION: VALUE lines, got '5'\n"},
     {"rules:\n- forbid: {a: b}",
      "f:2: rules: expected a list of options, got a section\n"},
