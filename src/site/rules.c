@@ -11,33 +11,15 @@
 #include "request/pyxis.h"
 #include "base/suggest.h"
 
-/* An option in a rule. */
-struct given {
-    size_t rule;
-    enum berth_rule_kind kind;
-    enum berth_option_id id; /* BERTH_OPTION_COUNT: NAME is not an option */
-    const char *name;
-    const char *value; /* "": the name alone */
-};
-
-static struct given given_at(const struct berth_site *site, size_t rule,
-                             enum berth_rule_kind kind, size_t at)
+static enum berth_option_id id_of(const struct berth_site_option *given)
 {
-    char *const *pair = &site->rules[rule].options[kind].items[at];
-
-    return (struct given){rule, kind, berth_option_find(pair[0]), pair[0], pair[1]};
+    return berth_option_find(given->name);
 }
 
-/* FILE:LINE of GIVEN. */
-static const char *where(const struct berth_site *site, const struct given *given)
+static int parse_switch(const struct berth_site_option *given,
+                        struct berth_request *ret, struct berth_err *err)
 {
-    return berth_site_where_rule(site, given->rule + 1, given->name);
-}
-
-static int parse_switch(const struct given *given, struct berth_request *ret,
-                        struct berth_err *err)
-{
-    const struct berth_option *option = &berth_options[given->id];
+    const struct berth_option *option = &berth_options[id_of(given)];
     enum berth_choice *choice = (enum berth_choice *)((char *)ret + option->field);
     enum berth_choice other = option->says == BERTH_YES ? BERTH_NO : BERTH_YES;
 
@@ -96,61 +78,53 @@ static bool may_default(enum berth_option_id id)
            id != BERTH_OPTION_ARGS;
 }
 
-static int parse_value(const struct given *given, struct berth_request *ret,
+static int parse_value(const struct berth_site_option *given, struct berth_request *ret,
                        struct berth_err *err)
 {
-    if (given->id == BERTH_OPTION_EXPLAIN)
+    if (id_of(given) == BERTH_OPTION_EXPLAIN)
         return berth_err_set(
             err, "a rule cannot set this option, because no step would run; "
                  "leave it out");
-    if (given->kind == BERTH_RULE_DEFAULT && !may_default(given->id))
+    if (given->kind == BERTH_RULE_DEFAULT && !may_default(id_of(given)))
         return berth_err_set(err, "it cannot be a default; force it, or write "
                                   "mounts.default or runtime.args");
-    if (berth_options[given->id].kind == BERTH_KIND_SWITCH)
+    if (berth_options[id_of(given)].kind == BERTH_KIND_SWITCH)
         return parse_switch(given, ret, err);
-    if (berth_request_parse(ret, given->id, given->value, NULL, err) < 0)
+    if (berth_request_parse(ret, id_of(given), given->value, NULL, err) < 0)
         return -1;
-    if (given->id == BERTH_OPTION_IMAGE && !berth_request_has_container(ret))
+    if (id_of(given) == BERTH_OPTION_IMAGE && !berth_request_has_container(ret))
         return berth_err_set(err, "a rule cannot remove the image; name an image");
     return 0;
 }
 
-static int parse_given(const struct berth_site *site, const struct given *given,
-                       struct berth_request *ret, struct berth_err *err)
+static int parse_given(const struct berth_site_option *given, struct berth_request *ret,
+                       struct berth_err *err)
 {
     int result = 0;
 
-    if (given->id == BERTH_OPTION_COUNT)
+    if (id_of(given) == BERTH_OPTION_COUNT)
         result = suggest(given->name, err);
     else if (given->kind != BERTH_RULE_FORBID)
         result = parse_value(given, ret, err);
     if (result == 0)
         return 0;
-    if (given->id != BERTH_OPTION_COUNT)
+    if (id_of(given) != BERTH_OPTION_COUNT)
         berth_err_at(err, "%s", given->name);
-    return berth_err_at(err, "%s: rule %zu", where(site, given), given->rule + 1);
-}
-
-static size_t count_of(const struct berth_site *site, size_t rule,
-                       enum berth_rule_kind kind)
-{
-    return site->rules[rule].options[kind].count;
+    return berth_err_at(err, "%s: rule %zu", given->place, given->rule + 1);
 }
 
 void berth_rules_faults(const struct berth_site *site, struct berth_strvec *faults)
 {
-    for (size_t i = 0; i < site->rule_count * BERTH_RULE_KINDS; i++) {
-        enum berth_rule_kind kind = (enum berth_rule_kind)(i % BERTH_RULE_KINDS);
-        size_t rule = i / BERTH_RULE_KINDS;
-        BERTH_REQUEST struct berth_request request = {0};
+    BERTH_REQUEST struct berth_request request = {0}; /* of a rule and kind */
 
-        for (size_t j = 0; j + 1 < count_of(site, rule, kind); j += 2) {
-            const struct given given = given_at(site, rule, kind, j);
-            struct berth_err err;
+    for (size_t i = 0; i < site->option_count; i++) {
+        const struct berth_site_option *given = &site->options[i];
+        struct berth_err err;
 
-            if (parse_given(site, &given, &request, &err) < 0)
-                berth_strvec_push(faults, err.text);
-        }
+        if (i > 0 && (given->rule != given[-1].rule || given->kind != given[-1].kind))
+            berth_request_fini(&request);
+        if (parse_given(given, &request, &err) < 0)
+            berth_strvec_push(faults, err.text);
     }
 }
 
@@ -166,93 +140,92 @@ static bool applies(const struct berth_site_rule *rule,
            is_same(rule->account, job->account);
 }
 
+/* The next option of KIND from *AT on, in a rule for JOB (NULL: any); moves *AT past
+ * it. NULL: there is none. */
+static const struct berth_site_option *next(const struct berth_site *site,
+                                            const struct berth_rules_job *job,
+                                            enum berth_rule_kind kind, size_t *at)
+{
+    while (*at < site->option_count) {
+        const struct berth_site_option *given = &site->options[(*at)++];
+
+        if (given->kind == kind && (!job || applies(&site->rules[given->rule], job)))
+            return given;
+    }
+    return NULL;
+}
+
 int berth_rules_apply(const struct berth_site *site, const struct berth_rules_job *job,
                       enum berth_rule_kind kind, struct berth_request *ret,
                       struct berth_err *err)
 {
-    for (size_t i = 0; i < site->rule_count; i++) {
-        BERTH_REQUEST struct berth_request rule = {0};
+    const struct berth_site_option *given, *last = NULL;
+    BERTH_REQUEST struct berth_request rule = {0};
 
-        if (!applies(&site->rules[i], job))
-            continue;
-        for (size_t j = 0; j + 1 < count_of(site, i, kind); j += 2) {
-            const struct given given = given_at(site, i, kind, j);
-
-            if (parse_given(site, &given, &rule, err) < 0)
+    for (size_t at = 0; (given = next(site, job, kind, &at)); last = given) {
+        if (last && last->rule != given->rule) {
+            if (berth_request_merge(ret, &rule, err) < 0)
                 return -1;
+            berth_request_fini(&rule);
         }
-        if (berth_request_merge(ret, &rule, err) < 0)
+        if (parse_given(given, &rule, err) < 0)
             return -1;
     }
-    return 0;
+    return berth_request_merge(ret, &rule, err);
 }
 
 bool berth_rules_have(const struct berth_site *site, enum berth_rule_kind kind,
                       enum berth_option_id id, bool (*is)(const char *value))
 {
-    for (size_t i = 0; i < site->rule_count; i++)
-        for (size_t j = 0; j + 1 < count_of(site, i, kind); j += 2) {
-            const struct given given = given_at(site, i, kind, j);
+    const struct berth_site_option *given;
 
-            if (given.id == id && (!is || is(given.value)))
-                return true;
-        }
+    for (size_t at = 0; (given = next(site, NULL, kind, &at));)
+        if (id_of(given) == id && (!is || is(given->value)))
+            return true;
     return false;
 }
 
+/* A job of which neither partition nor account is known. */
+static const struct berth_rules_job any;
+
 const char *berth_rules_default(const struct berth_site *site, enum berth_option_id id)
 {
-    static const struct berth_rules_job any = {NULL, NULL};
+    const struct berth_site_option *given;
     const char *value = NULL;
 
-    for (size_t i = 0; i < site->rule_count; i++)
-        for (size_t j = 0; j + 1 < count_of(site, i, BERTH_RULE_DEFAULT); j += 2) {
-            const struct given given = given_at(site, i, BERTH_RULE_DEFAULT, j);
-
-            if (given.id == id && applies(&site->rules[i], &any))
-                value = given.value;
-        }
+    for (size_t at = 0; (given = next(site, &any, BERTH_RULE_DEFAULT, &at));)
+        if (id_of(given) == id)
+            value = given->value;
     return value;
 }
 
 /* Finds what the rules force on the option ID in JOB, in RET, by the last rule with an
- * option of its field. */
-static bool find_forced(const struct berth_site *site,
-                        const struct berth_rules_job *job, enum berth_option_id id,
-                        struct given *ret_given, struct berth_request *ret)
+ * option of its field. NULL: nothing. */
+static const struct berth_site_option *find_forced(const struct berth_site *site,
+                                                   const struct berth_rules_job *job,
+                                                   enum berth_option_id id,
+                                                   struct berth_request *ret)
 {
-    bool is_found = false;
+    const struct berth_site_option *given, *found = NULL;
 
-    for (size_t i = 0; i < site->rule_count; i++)
-        for (size_t j = 0; j + 1 < count_of(site, i, BERTH_RULE_FORCE); j += 2) {
-            const struct given given = given_at(site, i, BERTH_RULE_FORCE, j);
-
-            if (given.id == BERTH_OPTION_COUNT || !applies(&site->rules[i], job) ||
-                berth_options[given.id].field != berth_options[id].field)
-                continue;
-            is_found = true;
-            *ret_given = given;
-        }
-    return is_found && parse_value(ret_given, ret, NULL) == 0;
+    for (size_t at = 0; (given = next(site, job, BERTH_RULE_FORCE, &at));)
+        if (id_of(given) != BERTH_OPTION_COUNT &&
+            berth_options[id_of(given)].field == berth_options[id].field)
+            found = given;
+    return found && parse_value(found, ret, NULL) == 0 ? found : NULL;
 }
 
 int berth_rules_refuse(const struct berth_site *site, const struct berth_rules_job *job,
                        const struct berth_request *request, struct berth_err *err)
 {
-    static const struct berth_rules_job any = {NULL, NULL};
+    const struct berth_site_option *given;
 
-    for (size_t i = 0; i < site->rule_count; i++)
-        for (size_t j = 0; j + 1 < count_of(site, i, BERTH_RULE_FORBID); j += 2) {
-            const struct given given = given_at(site, i, BERTH_RULE_FORBID, j);
-
-            if (given.id == BERTH_OPTION_COUNT ||
-                !applies(&site->rules[i], job ? job : &any) ||
-                !berth_request_value(request, given.id, 0))
-                continue;
+    for (size_t at = 0; (given = next(site, job ? job : &any, BERTH_RULE_FORBID, &at));)
+        if (id_of(given) != BERTH_OPTION_COUNT &&
+            berth_request_value(request, id_of(given), 0))
             return berth_err_set(
                 err, "--%s: a rule of this site forbids it; leave it out (%s)",
-                given.name, where(site, &given));
-        }
+                given->name, given->place);
     return 0;
 }
 
@@ -271,20 +244,20 @@ static void list_one(const struct berth_site *site, const struct berth_rules_job
 {
     BERTH_REQUEST struct berth_request forced = {0};
     const char *name = berth_options[id].name;
-    struct given given;
+    const struct berth_site_option *given = find_forced(site, job, id, &forced);
     const char *value;
 
-    if (!find_forced(site, job, id, &given, &forced))
+    if (!given)
         return;
     value = value_of(&forced, id);
     if (!value)
         berth_strvec_pushf(ret, "--%s: a rule of this site sets the opposite (%s)",
-                           name, where(site, &given));
+                           name, given->place);
     else if (strcmp(value, asked) != 0)
         berth_strvec_pushf(ret,
                            "--%s: a rule of this site replaces '%s' by '%s' "
                            "(%s)",
-                           name, asked, value, where(site, &given));
+                           name, asked, value, given->place);
 }
 
 void berth_rules_report(const struct berth_site *site,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads berth.yaml into a site by a table of keys. */
 
-#include "site/schema.h"
+#include "site/siteread.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "base/suggest.h"
+#include "site/reading.h"
 #include "site/syntax.h"
 #include "request/values.h"
 
@@ -112,12 +113,20 @@ static int parse_seconds(const struct berth_reading *reading,
     return 0;
 }
 
-/* Parses VALUE, one of the option NAME in rule NUMBER: true for an option without a
- * value. */
-static void parse_option(const struct berth_reading *reading, size_t number,
-                         const char *name, const struct berth_node *value,
-                         struct berth_strvec *options)
+/* Adds the option NAME with VALUE, which NODE has, to the rule that is read. */
+static void add_option(const struct berth_reading *reading, enum berth_rule_kind kind,
+                       const char *name, const char *value,
+                       const struct berth_node *node)
 {
+    reading->faults->failed |= berth_site_add_option(reading->into, kind, name, value,
+                                                     reading->file, node->line) < 0;
+}
+
+/* Parses VALUE, one of the option NAME: true for an option without a value. */
+static void parse_option(const struct berth_reading *reading, enum berth_rule_kind kind,
+                         const char *name, const struct berth_node *value)
+{
+    const struct berth_site *site = reading->into;
     bool is_true =
         !value->quoted && value->text && strcasecmp(value->text, "true") == 0;
     struct berth_err err;
@@ -125,19 +134,16 @@ static void parse_option(const struct berth_reading *reading, size_t number,
     if (value->kind != BERTH_NODE_SCALAR || !*value->text ||
         berth_node_is_empty(value)) {
         berth_reading_mismatch(value, "values for an option", &err);
-        berth_err_at(&err, "rule %zu: %s", number, name);
+        berth_err_at(&err, "rule %zu: %s", site->rule_count, name);
         berth_reading_add_fault(reading, value->line, "", &err);
         return;
     }
-    berth_strvec_push(options, name);
-    berth_strvec_push(options, is_true ? "" : value->text);
-    berth_site_note_rule(reading->into, number, name, reading->file, value->line);
+    add_option(reading, kind, name, is_true ? "" : value->text, value);
 }
 
 /* Parses NODE, OPTION: VALUE lines; an option may have a list of values. */
-static int parse_options(const struct berth_reading *reading, size_t number,
-                         const struct berth_node *node, struct berth_strvec *options,
-                         struct berth_err *err)
+static int parse_options(const struct berth_reading *reading, enum berth_rule_kind kind,
+                         const struct berth_node *node, struct berth_err *err)
 {
     if (node->kind != BERTH_NODE_MAP || node->count == 0)
         return berth_reading_mismatch(node, "OPTION: VALUE lines", err);
@@ -146,16 +152,14 @@ static int parse_options(const struct berth_reading *reading, size_t number,
         bool is_list = item->kind == BERTH_NODE_LIST && item->count > 0;
 
         for (size_t j = 0; j < (is_list ? item->count : 1); j++)
-            parse_option(reading, number, item->key, is_list ? &item->items[j] : item,
-                         options);
+            parse_option(reading, kind, item->key, is_list ? &item->items[j] : item);
     }
     return 0;
 }
 
 /* Parses NODE, a list of names of options. */
-static int parse_forbidden(const struct berth_reading *reading, size_t number,
-                           const struct berth_node *node, struct berth_strvec *options,
-                           struct berth_err *err)
+static int parse_forbidden(const struct berth_reading *reading,
+                           const struct berth_node *node, struct berth_err *err)
 {
     if (node->kind != BERTH_NODE_LIST)
         return berth_reading_mismatch(node, "a list of options", err);
@@ -164,10 +168,7 @@ static int parse_forbidden(const struct berth_reading *reading, size_t number,
 
         if (item->kind != BERTH_NODE_SCALAR)
             return berth_reading_mismatch(item, "the name of an option", err);
-        berth_strvec_push(options, item->text);
-        berth_strvec_push(options, "");
-        berth_site_note_rule(reading->into, number, item->text, reading->file,
-                             item->line);
+        add_option(reading, BERTH_RULE_FORBID, item->text, "", item);
     }
     return 0;
 }
@@ -183,28 +184,27 @@ static int parse_rule_text(const struct berth_node *node, char **ret,
     return *ret ? 0 : berth_err_oom(err);
 }
 
-static int parse_rule_key(const struct berth_reading *reading, size_t number,
+static int parse_rule_key(const struct berth_reading *reading,
                           const struct berth_node *node, struct berth_site_rule *rule,
                           struct berth_err *err)
 {
     static const char *const keys[] = {"partition", "account", "default",
                                        "force",     "forbid",  NULL};
-    struct berth_strvec *options = rule->options;
 
     if (strcmp(node->key, "partition") == 0)
         return parse_rule_text(node, &rule->partition, err);
     if (strcmp(node->key, "account") == 0)
         return parse_rule_text(node, &rule->account, err);
     if (strcmp(node->key, "default") == 0)
-        return parse_options(reading, number, node, &options[BERTH_RULE_DEFAULT], err);
+        return parse_options(reading, BERTH_RULE_DEFAULT, node, err);
     if (strcmp(node->key, "force") == 0)
-        return parse_options(reading, number, node, &options[BERTH_RULE_FORCE], err);
+        return parse_options(reading, BERTH_RULE_FORCE, node, err);
     if (strcmp(node->key, "forbid") == 0)
-        return parse_forbidden(reading, number, node, &options[BERTH_RULE_FORBID], err);
+        return parse_forbidden(reading, node, err);
     return berth_suggest(node->key, "a key here", keys, err);
 }
 
-static void parse_rule(const struct berth_reading *reading, size_t number,
+static void parse_rule(const struct berth_reading *reading,
                        const struct berth_node *node, struct berth_site_rule *rule)
 {
     struct berth_err err;
@@ -215,10 +215,8 @@ static void parse_rule(const struct berth_reading *reading, size_t number,
         return;
     }
     for (size_t i = 0; i < node->count; i++)
-        if (parse_rule_key(reading, number, &node->items[i], rule, &err) < 0)
+        if (parse_rule_key(reading, &node->items[i], rule, &err) < 0)
             berth_reading_add_fault(reading, node->items[i].line, "rules", &err);
-    for (int kind = 0; kind < BERTH_RULE_KINDS; kind++)
-        reading->faults->failed |= rule->options[kind].failed;
     if (!berth_node_find(node, "default") && !berth_node_find(node, "force") &&
         !berth_node_find(node, "forbid")) {
         berth_err_set(&err, "a rule without default, force or forbid; leave it out");
@@ -237,18 +235,15 @@ static int parse_rules(const struct berth_reading *reading, const struct berth_k
     site->rules = calloc(node->count + 1, sizeof(*site->rules));
     if (!site->rules)
         return berth_err_oom(err);
-    for (size_t i = 0; i < node->count; i++) {
-        struct berth_site_rule *rule = &site->rules[site->rule_count++];
-
-        parse_rule(reading, site->rule_count, &node->items[i], rule);
-    }
+    for (size_t i = 0; i < node->count; i++)
+        parse_rule(reading, &node->items[i], &site->rules[site->rule_count++]);
     return 0;
 }
 
 #define FIELD(name) offsetof(struct berth_site, name)
 #define WORDS(...)  ((const char *const[]){__VA_ARGS__, NULL})
 
-const struct berth_key berth_keys[] = {
+static const struct berth_key all[] = {
     {"runtime.path", parse_value, berth_value_path, NULL, FIELD(runtime.path)},
     {"runtime.args", parse_list, berth_value_text, NULL, FIELD(runtime.args)},
     {"runtime.share", parse_choice, NULL, WORDS("auto", "no"), FIELD(runtime.share)},
@@ -287,13 +282,13 @@ static void note(const struct berth_reading *reading, const struct berth_key *ke
     berth_site_note(reading->into, key->path, "", reading->file, node->line);
 }
 
-int berth_schema_read(const char *file, const char *bytes, size_t size,
-                      struct berth_site *ret, struct berth_strvec *faults,
-                      struct berth_err *err)
+int berth_site_parse(const char *file, const char *bytes, size_t size,
+                     struct berth_site *ret, struct berth_strvec *faults,
+                     struct berth_err *err)
 {
     BERTH_NODE struct berth_node root = {0};
     struct berth_site site = berth_site_default();
-    const struct berth_reading reading = {file, berth_keys, note, &site, faults};
+    const struct berth_reading reading = {file, all, note, &site, faults};
 
     berth_reading_read(&reading, bytes, size, &root);
     if (faults->failed || site.places.failed) {

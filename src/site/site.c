@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 /* Seconds: a start from a busy parallel file system is slow, from a hung one it never
  * ends. */
 enum { START_TIMEOUT = 60 };
@@ -37,10 +39,14 @@ void berth_site_fini(struct berth_site *site)
     for (size_t i = 0; i < site->rule_count; i++) {
         free(site->rules[i].partition);
         free(site->rules[i].account);
-        for (int kind = 0; kind < BERTH_RULE_KINDS; kind++)
-            berth_strvec_fini(&site->rules[i].options[kind]);
     }
     free(site->rules);
+    for (size_t i = 0; i < site->option_count; i++) {
+        free(site->options[i].name);
+        free(site->options[i].value);
+        free(site->options[i].place);
+    }
+    free(site->options);
     free(site->provenance.file);
     free(site->profiles_dir);
     berth_strvec_fini(&site->places);
@@ -55,21 +61,21 @@ void berth_site_note(struct berth_site *site, const char *key, const char *item,
     berth_strvec_pushf(&site->places, "%s:%u", file, line);
 }
 
-/* Bytes of NUMBER.OPTION, the item of an option in a rule. */
-enum { RULE_ITEM_SIZE = 128 };
-
-static void name_rule(size_t number, const char *option, char ret[RULE_ITEM_SIZE])
+int berth_site_add_option(struct berth_site *site, enum berth_rule_kind kind,
+                          const char *name, const char *value, const char *file,
+                          unsigned int line)
 {
-    snprintf(ret, RULE_ITEM_SIZE, "%zu.%s", number, option);
-}
+    struct berth_site_option *option;
 
-void berth_site_note_rule(struct berth_site *site, size_t number, const char *option,
-                          const char *file, unsigned int line)
-{
-    char item[RULE_ITEM_SIZE];
-
-    name_rule(number, option, item);
-    berth_site_note(site, "rules", item, file, line);
+    if (berth_grow(&site->options, site->option_count, &site->option_room,
+                   sizeof(*option)) < 0)
+        return -1;
+    option = &site->options[site->option_count++];
+    *option = (struct berth_site_option){site->rule_count - 1, kind, strdup(name),
+                                         strdup(value), NULL};
+    if (asprintf(&option->place, "%s:%u", file, line) < 0)
+        option->place = NULL;
+    return option->name && option->value && option->place ? 0 : -1;
 }
 
 const char *berth_site_place(const struct berth_site *site, const char *key,
@@ -95,15 +101,6 @@ const char *berth_site_where(const struct berth_site *site, const char *key,
     const char *place = berth_site_place(site, key, item);
 
     return place ? place : "berth.yaml";
-}
-
-const char *berth_site_where_rule(const struct berth_site *site, size_t number,
-                                  const char *option)
-{
-    char item[RULE_ITEM_SIZE];
-
-    name_rule(number, option, item);
-    return berth_site_where(site, "rules", item);
 }
 
 int berth_site_cite(const struct berth_site *site, const char *key, const char *item,

@@ -23,14 +23,20 @@ enum berth_site_glibc { BERTH_GLIBC_REPLACE, BERTH_GLIBC_REFUSE };
 
 /* What a rule does with its options. */
 enum berth_rule_kind { BERTH_RULE_DEFAULT, BERTH_RULE_FORCE, BERTH_RULE_FORBID };
-enum { BERTH_RULE_KINDS = 3 };
 
-/* Options of the site for the jobs of a partition and account. */
+/* A rule of the site is for the jobs of a partition and account. */
 struct berth_site_rule {
-    char *partition;                               /* NULL: any */
-    char *account;                                 /* NULL: any */
-    struct berth_strvec options[BERTH_RULE_KINDS]; /* name without -- and prefix, value,
-                                                      ...; "": without value */
+    char *partition; /* NULL: any */
+    char *account;   /* NULL: any */
+};
+
+/* An option of a rule; those of a rule and kind follow each other. */
+struct berth_site_option {
+    size_t rule; /* its index */
+    enum berth_rule_kind kind;
+    char *name;  /* without -- and prefix */
+    char *value; /* "": without value */
+    char *place; /* FILE:LINE */
 };
 
 /* The settings of a site, berth.yaml(5), with a struct for each section. A list that is
@@ -76,6 +82,8 @@ struct berth_site {
     } mpi;
     struct berth_site_rule *rules;
     size_t rule_count;
+    struct berth_site_option *options;
+    size_t option_count, option_room;
     struct {
         char *file; /* gets a line of JSON for each step; %u user, %j job; NULL: none */
     } provenance;
@@ -95,9 +103,10 @@ void berth_site_fini(struct berth_site *site);
 void berth_site_note(struct berth_site *site, const char *key, const char *item,
                      const char *file, unsigned int line);
 
-/* The same for OPTION in rule NUMBER, from 1. */
-void berth_site_note_rule(struct berth_site *site, size_t number, const char *option,
-                          const char *file, unsigned int line);
+/* Appends the option NAME of KIND to the last rule. Returns -1 out of memory. */
+int berth_site_add_option(struct berth_site *site, enum berth_rule_kind kind,
+                          const char *name, const char *value, const char *file,
+                          unsigned int line);
 
 /* FILE:LINE of ITEM of KEY, else of KEY, which SITE owns; NULL: neither is noted. */
 const char *berth_site_place(const struct berth_site *site, const char *key,
@@ -106,10 +115,6 @@ const char *berth_site_place(const struct berth_site *site, const char *key,
 /* The same for a message: "berth.yaml" in place of NULL. */
 const char *berth_site_where(const struct berth_site *site, const char *key,
                              const char *item);
-
-/* The same for OPTION in rule NUMBER, from 1. */
-const char *berth_site_where_rule(const struct berth_site *site, size_t number,
-                                  const char *option);
 
 /* The site's additions to the lists of variables that --export does not drop; borrows
  * from SITE. */

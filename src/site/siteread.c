@@ -11,7 +11,6 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "site/schema.h"
 #include "site/trusted.h"
 
 uid_t berth_site_owner(void)
@@ -56,7 +55,7 @@ int berth_site_faults(const char *path, uid_t owner, struct berth_site *ret,
         berth_strvec_push(faults, why.text);
         return faults->failed ? berth_err_oom(err) : 0;
     }
-    if (berth_schema_read(place, buf.text ? buf.text : "", buf.used, ret, faults, err) <
+    if (berth_site_parse(place, buf.text ? buf.text : "", buf.used, ret, faults, err) <
         0)
         return -1;
     return place_profiles(place, ret, err);

@@ -25,6 +25,12 @@ int berth_site_read(const char *path, uid_t owner, struct berth_site *ret,
 int berth_site_faults(const char *path, uid_t owner, struct berth_site *ret,
                       struct berth_strvec *faults, struct berth_err *err);
 
+/* Read the SIZE bytes of such a file, FILE in messages, over the defaults: *RET has all
+ * values without a fault. Returns as above. */
+int berth_site_parse(const char *file, const char *bytes, size_t size,
+                     struct berth_site *ret, struct berth_strvec *faults,
+                     struct berth_err *err);
+
 /* The owner of the program or plugin that this function was loaded from; root if that
  * is not known. */
 uid_t berth_site_owner(void);

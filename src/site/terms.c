@@ -40,17 +40,13 @@ static void push_rules(const struct berth_site *site, struct berth_strvec *ret)
 {
     const char *option = berth_options[BERTH_OPTION_MPI].name;
 
-    for (size_t i = 0; i < site->rule_count * BERTH_RULE_KINDS; i++) {
-        size_t rule = i / BERTH_RULE_KINDS;
-        const struct berth_strvec *options =
-            &site->rules[rule].options[i % BERTH_RULE_KINDS];
-        const char *place = berth_site_where_rule(site, rule + 1, option);
+    for (size_t i = 0; i < site->option_count; i++) {
+        const struct berth_site_option *it = &site->options[i];
         char what[64];
 
-        snprintf(what, sizeof(what), "rule %zu: %s", rule + 1, option);
-        for (size_t j = 0; j + 1 < options->count; j += 2)
-            if (strcmp(options->items[j], option) == 0 && *options->items[j + 1])
-                push_mode(place, what, options->items[j + 1], ret);
+        snprintf(what, sizeof(what), "rule %zu: %s", it->rule + 1, option);
+        if (strcmp(it->name, option) == 0)
+            push_mode(it->place, what, it->value, ret);
     }
 }
 

@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "request/mount.h"
 #include "site/profiles.h"
-#include "site/schema.h"
+#include "site/siteread.h"
 #include "fuzz.h"
 
 /* A fault names the file and one of its lines, and can be shown on a terminal. */
@@ -38,9 +38,8 @@ static void try_site(const struct berth_site *site)
     must(site->runtime.start_timeout > 0);
     must(!site->runtime.path || *site->runtime.path == '/');
     must(site->runtime.raw == BERTH_RAW_LIST || site->runtime.allowed.count == 0);
-    for (size_t i = 0; i < site->rule_count; i++)
-        for (int kind = 0; kind < BERTH_RULE_KINDS; kind++)
-            must(site->rules[i].options[kind].count % 2 == 0);
+    for (size_t i = 0; i < site->option_count; i++)
+        must(site->options[i].rule < site->rule_count && *site->options[i].place);
 }
 
 static void try_profile(const struct berth_profile_set *set,
@@ -63,7 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     /* YAML ends a line in one of several ways; two bytes may be one end. */
     for (size_t i = 0; i < size; i++)
         lines += data[i] == '\n' || data[i] == '\r' || data[i] >= 0x80;
-    must(berth_schema_read("f", (const char *)data, size, &site, &faults, NULL) == 0);
+    must(berth_site_parse("f", (const char *)data, size, &site, &faults, NULL) == 0);
     try_faults(&faults, lines);
     try_site(&site);
     must(berth_profile_read("f", (const char *)data, size, &set, &profile_faults,

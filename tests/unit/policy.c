@@ -30,8 +30,7 @@ static void add_rule(struct berth_site *site, enum berth_rule_kind kind, char *v
         } else if (strcmp(part, "account") == 0) {
             rule->account = strdup(equals);
         } else {
-            berth_strvec_push(&rule->options[kind], part);
-            berth_strvec_push(&rule->options[kind], equals);
+            berth_site_add_option(site, kind, part, equals, "berth.yaml", 1);
         }
     }
 }
@@ -222,7 +221,7 @@ TEST_ROWS(a_request_becomes_what_is_run, good)
     if (!good[_i].runs) { /* `%3D` is for the wire, not for a site */
         ck_assert_int_eq(result, -1);
         ck_assert_str_eq(err.text,
-                         "berth.yaml: rule 1: container-env: 'A%3D1' is not a "
+                         "berth.yaml:1: rule 1: container-env: 'A%3D1' is not a "
                          "variable; expected NAME or NAME=VALUE, with letters, digits "
                          "and _ in NAME");
         return;
@@ -255,7 +254,7 @@ TEST_ROWS(a_request_becomes_what_is_run, good)
     "--container-mounts only; write it there"
 #define FORBIDDEN(option)                                                              \
     "--container-" option ": a rule of this site forbids it; leave it out "            \
-    "(berth.yaml)"
+    "(berth.yaml:1)"
 
 static const struct {
     const char *site;
@@ -265,40 +264,45 @@ static const struct {
 } bad[] = {
     /* rules that cannot be */
     {"rule=colour=red", NULL, "image=/a",
-     "berth.yaml: rule 1: 'colour' is not an option; expected a name like "
+     "berth.yaml:1: rule 1: 'colour' is not an option; expected a name like "
      "container-image"},
     {"rule=gpu=nvidia", NULL, "image=/a",
-     "berth.yaml: rule 1: 'gpu' is not an option; did you mean 'container-gpu'?"},
+     "berth.yaml:1: rule 1: 'gpu' is not an option; did you mean 'container-gpu'?"},
     {"rule=mpi=host", NULL, "image=/a",
-     "berth.yaml: rule 1: 'mpi' is not an option; did you mean 'mpi-bind'?"},
+     "berth.yaml:1: rule 1: 'mpi' is not an option; did you mean 'mpi-bind'?"},
     {"rule=container-writable=maybe", NULL, "image=/a",
-     "berth.yaml: rule 1: container-writable: expected yes, got 'maybe'; the opposite "
+     "berth.yaml:1: rule 1: container-writable: expected yes, got 'maybe'; the "
+     "opposite "
      "is container-readonly: yes"},
     {"rule=no-container-mount-home=no", NULL, "image=/a",
-     "berth.yaml: rule 1: no-container-mount-home: expected yes, got 'no'; the "
+     "berth.yaml:1: rule 1: no-container-mount-home: expected yes, got 'no'; the "
      "opposite is container-mount-home: yes"},
     {"rule=container-remap-root=yes", NULL, "image=/a",
-     "berth.yaml: rule 1: --container-remap-root: tasks run as yourself; leave it out, "
+     "berth.yaml:1: rule 1: --container-remap-root: tasks run as yourself; leave it "
+     "out, "
      "or write --container-args=--fakeroot"},
     {"usual=container-mounts=/a", NULL, "image=/a",
-     "berth.yaml: rule 1: container-mounts: it cannot be a default; force it, or write "
+     "berth.yaml:1: rule 1: container-mounts: it cannot be a default; force it, or "
+     "write "
      "mounts.default or runtime.args"},
     {"forbid=colour=", NULL, "image=/a",
-     "berth.yaml: rule 1: 'colour' is not an option; expected a name like "
+     "berth.yaml:1: rule 1: 'colour' is not an option; expected a name like "
      "container-image"},
     {"rule=container-mount-home=yes&no-container-mount-home=yes", NULL, "image=/a",
-     "berth.yaml: rule 1: no-container-mount-home: the same rule sets the opposite, "
+     "berth.yaml:1: rule 1: no-container-mount-home: the same rule sets the opposite, "
      "too; keep one of the two"},
     {"rule=container-explain=text", NULL, "image=/a",
-     "berth.yaml: rule 1: container-explain: a rule cannot set this option, because no "
+     "berth.yaml:1: rule 1: container-explain: a rule cannot set this option, because "
+     "no "
      "step would run; leave it out"},
     {"forbid=container-writable=", NULL, "image=/a&writable=", FORBIDDEN("writable")},
     {"forbid=account=climate&container-env=", NULL, "image=/a&env=A", FORBIDDEN("env")},
     {"rule=container-image=/b rule=partition=x&container-workdir=w", NULL, "image=/a",
-     "berth.yaml: rule 2: container-workdir: 'w' is not absolute; expected a directory "
+     "berth.yaml:1: rule 2: container-workdir: 'w' is not absolute; expected a "
+     "directory "
      "in the image, from /"},
     {"rule=container-image=none", NULL, "image=/a",
-     "berth.yaml: rule 1: container-image: a rule cannot remove the image; name an "
+     "berth.yaml:1: rule 1: container-image: a rule cannot remove the image; name an "
      "image"},
     {"forced=/a:b", NULL, "image=/a",
      "berth.yaml: mounts.forced: '/a:b': 'b' is not a place in the image; a "
@@ -417,7 +421,7 @@ static const struct {
     {"forbidden=/secret", NULL, "image=/a&args=-B", ONLY_MOUNTS("-B")},
     {"forbidden=/secret", NULL, "image=/a&mounts=/link:/x:ro", NULL},
     {"rule=colour=red", NULL, "image=/a",
-     "berth.yaml: rule 1: 'colour' is not an option; expected a name like "
+     "berth.yaml:1: rule 1: 'colour' is not an option; expected a name like "
      "container-image"},
     {"deny=", NULL, "image=none", NULL},
     {"forbid=container-writable=", NULL, "image=/a&writable=", FORBIDDEN("writable")},
@@ -448,16 +452,16 @@ static const struct {
 } replaced[] = {
     {"rule=container-image=/b", "image=/a",
      "--container-image: a rule of this site replaces '/a' by '/b' "
-     "(berth.yaml)\n"},
+     "(berth.yaml:1)\n"},
     {"rule=container-image=/b", "image=/b", ""},
     {"rule=account=other&container-image=/b", "image=/a", ""},
     {"rule=mpi-bind=host rule=mpi-bind=off", "image=/a&mpi-bind=hybrid",
      "--mpi-bind: a rule of this site replaces 'hybrid' by 'off' "
-     "(berth.yaml)\n"},
+     "(berth.yaml:1)\n"},
     {"rule=mpi-bind=host", "image=/a", ""},
     {"rule=container-mount-home=yes", "image=/a&no-mount-home=",
      "--no-container-mount-home: a rule of this site sets the opposite "
-     "(berth.yaml)\n"},
+     "(berth.yaml:1)\n"},
     {"rule=container-mount-home=yes", "image=/a&mount-home=", ""},
     {"rule=container-mounts=/s:/d", "image=/a&mounts=/u:/d:rw", ""},
 };
@@ -490,10 +494,10 @@ TEST(all_faults_come_at_once)
     lines = unit_lines(&faults);
     ck_assert_str_eq(
         lines,
-        "berth.yaml: rule 1: 'gpu' is not an option; did you mean 'container-gpu'?\n"
-        "berth.yaml: rule 1: container-writable: expected yes, got 'maybe'; the "
+        "berth.yaml:1: rule 1: 'gpu' is not an option; did you mean 'container-gpu'?\n"
+        "berth.yaml:1: rule 1: container-writable: expected yes, got 'maybe'; the "
         "opposite is container-readonly: yes\n"
-        "berth.yaml: rule 2: container-workdir: 'w' is not absolute; expected a "
+        "berth.yaml:1: rule 2: container-workdir: 'w' is not absolute; expected a "
         "directory in the image, from /\n"
         "berth.yaml: mounts.default: 'x': 'x' is not absolute; expected a path from "
         "/\n");

@@ -3,7 +3,7 @@
 
 #include "site/terms.h"
 
-#include "site/schema.h"
+#include "site/siteread.h"
 #include "unit.h"
 
 TEST(terms_survive_their_way)
@@ -61,7 +61,7 @@ TEST(every_stack_has_its_place)
     struct berth_err err;
 
     ck_assert_int_eq(
-        berth_schema_read("/f", file, sizeof(file) - 1, &site, &faults, &err), 0);
+        berth_site_parse("/f", file, sizeof(file) - 1, &site, &faults, &err), 0);
     ck_assert_uint_eq(faults.count, 0);
     ck_assert_int_eq(berth_terms_of(&site, &terms, &err), 0);
     berth_fields_put(&text, berth_terms_fields, &terms);
