@@ -7,7 +7,7 @@
  * have no time limit. The grandchild waits until it is adopted, and becomes the server.
  */
 
-#include "spank/extern.h"
+#include "spank/stepd.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +29,6 @@
 #include "base/run.h"
 #include "job/message.h"
 #include "plan/order.h"
-#include "spank/stepd.h"
 #include "step/namespaces.h"
 
 /* libslurm and libslurmfull have these since 20.11, for pam_slurm_adopt; the header
@@ -230,7 +229,7 @@ static void start(struct server *server)
         wait_for(server->pending[0], child);
 }
 
-void berth_extern_start_server(spank_t sp)
+void berth_stepd_start_server(spank_t sp)
 {
     struct server server = {.listen = -1, .go = {-1, -1}, .pending = {-1, -1}};
     const int *fds[] = {&server.listen, &server.go[0], &server.go[1],

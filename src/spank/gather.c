@@ -12,10 +12,8 @@
 
 #include "base/cleanup.h"
 #include "request/capture.h"
-#include "request/export.h"
 #include "request/launcher.h"
 #include "request/wire.h"
-#include "spank/names.h"
 #include "spank/variable.h"
 
 extern char **environ;
@@ -54,18 +52,15 @@ static int gather(const struct berth_site *site, const struct berth_strvec *assi
 }
 
 int berth_gather_component(const struct berth_site *site,
-                           const struct berth_row *component, const char *value,
-                           struct berth_table *table, struct berth_err *err)
+                           const struct berth_row *component,
+                           const struct berth_export *export, struct berth_table *table,
+                           struct berth_err *err)
 {
     BERTH_REQUEST struct berth_request row = {0};
 
-    if (berth_request_has_container(&component->request)) {
-        BERTH_EXPORT struct berth_export export = {0};
-
-        if (berth_export_read(value, &export, err) < 0 ||
-            (!export.all && gather(site, &export.assigned, &row.env, err) < 0))
-            return -1;
-    }
+    if (berth_request_has_container(&component->request) && !export->all &&
+        gather(site, &export->assigned, &row.env, err) < 0)
+        return -1;
     if (berth_table_add(table, component->group, NULL, &row, err) < 0)
         return -1;
     row = (struct berth_request){0};

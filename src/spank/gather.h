@@ -4,17 +4,18 @@
 #include "base/err.h"
 #include "site/site.h"
 #include "request/components.h"
+#include "request/export.h"
 
 /* In srun: collects the variables that the tasks of a component need although --export
  * drops them (request/capture.h), and sends them to the nodes. */
 
 /* Append a row for COMPONENT to TABLE. The `env` of the row has the variables to
  * restore; it is empty if the component runs on the host, or if --export drops nothing.
- * VALUE is that of --export for the component; NULL: the option was not given. Returns
- * 0, or -1 with a sentence in ERR if VALUE cannot be parsed. */
+ * EXPORT is the component's --export. Returns -1 out of memory. */
 int berth_gather_component(const struct berth_site *site,
-                           const struct berth_row *component, const char *value,
-                           struct berth_table *table, struct berth_err *err);
+                           const struct berth_row *component,
+                           const struct berth_export *export, struct berth_table *table,
+                           struct berth_err *err);
 
 /* Set BERTH_ENV_VARIABLE to TABLE, or unset it if no row has variables. Returns 0, or
  * -1 with a sentence in ERR if the table is too long for a variable. */

@@ -13,7 +13,6 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/fd.h"
-#include "request/mistakes.h"
 #include "request/multiprog.h"
 #include "request/rows.h"
 #include "spank/part.h"
@@ -44,18 +43,18 @@ static int load(const char *name, struct berth_multiprog *ret, struct berth_err 
                                          : 0;
 }
 
-static bool has_option(const struct berth_lines *lines)
+static bool has_option(const struct berth_typed *typed)
 {
-    return berth_hetgroups_find_option(lines->line, lines->optind, "multi-prog", 2,
+    return berth_hetgroups_find_option(typed->line, typed->optind, "multi-prog", 2,
                                        NULL);
 }
 
-const char *berth_lines_file(const struct berth_lines *lines)
+const char *berth_lines_file(const struct berth_typed *typed)
 {
     size_t end;
-    size_t first = berth_hetgroups_command(lines->line, lines->optind, &end);
+    size_t first = berth_hetgroups_command(typed->line, typed->optind, &end);
 
-    return first < end && has_option(lines) ? lines->line->words.items[first] : NULL;
+    return first < end && has_option(typed) ? typed->line->words.items[first] : NULL;
 }
 
 /* Warn of options of ours after the program of LINE. */
@@ -73,18 +72,20 @@ static void warn(const struct berth_rows *rows, const struct berth_multiprog_lin
     berth_typed_warn(rows->reading.prefix, &sentence);
 }
 
-int berth_lines_read(const struct berth_lines *lines,
+int berth_lines_read(const struct berth_typed *typed,
                      const struct berth_request *defaults, struct berth_table *table,
+                     int (*check)(struct berth_request *request, unsigned long tasks,
+                                  struct berth_err *err),
                      struct berth_err *err)
 {
     BERTH_MULTIPROG struct berth_multiprog file = {0};
     BERTH_FREE char *directory = getcwd(NULL, 0);
     const struct berth_rows rows = {
-        .name = berth_lines_file(lines),
+        .name = berth_lines_file(typed),
         .file = &file,
-        .reading = {.prefix = lines->prefix, .base = directory, .defaults = defaults},
-        .tasks = (unsigned int)berth_hetgroups_tasks(lines->line, lines->optind),
-        .check = lines->check};
+        .reading = {.prefix = typed->prefix, .base = directory, .defaults = defaults},
+        .tasks = (unsigned int)berth_hetgroups_tasks(typed->line, typed->optind),
+        .check = check};
 
     if (load(rows.name, &file, err) < 0 || berth_rows_read(&rows, table, err) < 0)
         return -1;

@@ -4,30 +4,22 @@
 #include <slurm/spank.h>
 
 #include "base/err.h"
-#include "request/components.h"
-#include "request/hetgroup.h"
-#include "request/request.h"
+#include "request/mistakes.h"
+#include "request/rows.h"
 
 /* In srun: the lines of a --multi-prog file (request/multiprog.h). */
 
-struct berth_lines {
-    const struct berth_hetgroups *line; /* srun's command line */
-    int optind;                         /* getopt's, after the options */
-    const char *prefix;                 /* the site's prefix of options */
-    /* as in request/rows.h */
-    int (*check)(struct berth_request *request, unsigned long tasks,
-                 struct berth_err *err);
-};
-
 /* The --multi-prog file of the component whose options srun has just read; NULL: the
  * component has no such file. Borrowed from the command line. */
-const char *berth_lines_file(const struct berth_lines *lines);
+const char *berth_lines_file(const struct berth_typed *typed);
 
 /* Read that file, and append to TABLE the request of each line: its options over
- * DEFAULTS. Warns of options after the program of a line. Returns 0, or -1 with a
- * sentence in ERR that names the line. */
-int berth_lines_read(const struct berth_lines *lines,
+ * DEFAULTS. CHECK is that of request/rows.h. Warns of options after the program of a
+ * line. Returns 0, or -1 with a sentence in ERR that names the line. */
+int berth_lines_read(const struct berth_typed *typed,
                      const struct berth_request *defaults, struct berth_table *table,
+                     int (*check)(struct berth_request *request, unsigned long tasks,
+                                  struct berth_err *err),
                      struct berth_err *err);
 
 /* Does the command line have a --multi-prog file that contains TEXT? For use before

@@ -4,7 +4,7 @@
  * callbacks of its options and init_post_opt; at last, in srun, local_user_init once.
  */
 
-#include "spank/local.h"
+#include "spank/plugin.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -33,11 +33,8 @@
 #include "request/spell.h"
 #include "request/wire.h"
 #include "site/siteread.h"
-#include "spank/fetch.h"
-#include "spank/badexit.h"
 #include "spank/gather.h"
 #include "spank/lines.h"
-#include "spank/names.h"
 #include "spank/options.h"
 #include "spank/typed.h"
 #include "spank/variable.h"
@@ -54,6 +51,7 @@ static struct {
     struct berth_site site; /* read when a component asks for an image */
     bool site_is_read;
     struct berth_request own;         /* the options of the component being read */
+    struct berth_export export;       /* its --export */
     struct berth_request job;         /* in sbatch, salloc: options by environment */
     struct berth_table table;         /* the requests of the components read so far */
     struct berth_table environment;   /* the variables to restore in each of them */
@@ -181,18 +179,30 @@ static bool site_says_mpi(void)
     return outer_image() || berth_policy_may_set_mpi(&state.site);
 }
 
+/* What the user typed for a component with REQUEST; NULL: its options are not known
+ * yet. */
+static struct berth_typed typed(const struct berth_request *request)
+{
+    return (struct berth_typed){
+        .line = &state.hetgroups,
+        .optind = optind,
+        .caller = program_invocation_short_name,
+        .prefix = state.settings.option_prefix,
+        .is_contained = request && berth_request_has_container(request),
+    };
+}
+
 /* srun reads this variable, while it reads its options, as the default of
  * --kill-on-bad-exit. end_step() unsets it, so that tasks do not get it. A fault of
  * berth.yaml is reported when the component ends. */
 static void set_kill_on_bad_exit(void)
 {
-    const struct berth_badexit badexit = {state.settings.option_prefix,
-                                          &state.hetgroups};
+    const struct berth_typed words = typed(NULL);
     struct berth_err err;
-    bool has_site = berth_badexit_has_image(&badexit) && read_site(&err) == 0;
+    bool has_site = berth_world_has_image(&words) && read_site(&err) == 0;
 
     if (!getenv(KILL_ON_BAD_EXIT) &&
-        berth_badexit_wanted(&badexit, has_site ? &state.site : NULL))
+        berth_world_ends_together(&words, has_site ? &state.site : NULL))
         state.kill_is_ours = setenv(KILL_ON_BAD_EXIT, "1", 0) == 0;
 }
 
@@ -275,12 +285,12 @@ static const char *export_value(void)
  * the assignments of --export. */
 static int read_environment(struct berth_request *ret, struct berth_err *err)
 {
-    BERTH_EXPORT struct berth_export export = {0};
     BERTH_FREE char *directory = getcwd(NULL, 0);
 
-    if (berth_export_read(export_value(), &export, err) < 0)
+    berth_export_fini(&state.export);
+    if (berth_export_read(export_value(), &state.export, err) < 0)
         return -1;
-    return berth_defaults_parse(environ, &export.assigned, directory, ret, err);
+    return berth_defaults_parse(environ, &state.export.assigned, directory, ret, err);
 }
 
 /* For --container-explain: print where each option comes from, which nodes do not see.
@@ -324,63 +334,33 @@ static const char *find_bundle(void)
     return getenv(BERTH_BUNDLE_VARIABLE);
 }
 
-/* What the user typed for a component with REQUEST, for spank/typed.h. */
-static struct berth_typed typed(const struct berth_request *request)
-{
-    return (struct berth_typed){
-        .line = &state.hetgroups,
-        .optind = optind,
-        .caller = program_invocation_short_name,
-        .prefix = state.settings.option_prefix,
-        .is_contained = berth_request_has_container(request),
-    };
-}
-
-/* TASKS: the tasks of the component, or of a line of its --multi-prog file; 0: not
- * known. */
-static int check_launcher(const struct berth_request *request, unsigned long tasks,
-                          struct berth_err *err)
-{
-    if (berth_launcher_check_bundle(request, find_bundle(), err) < 0 ||
-        berth_launcher_check_tasks(request, tasks, err) < 0)
-        return -1;
-    return berth_launcher_check_job(request, getenv("SLURM_JOB_ID"), err);
-}
-
-/* The environment of the tasks is known here if --export does not change it. */
-static int check_step_component(const struct berth_request *request,
-                                struct berth_err *err)
-{
-    BERTH_EXPORT struct berth_export export = {0};
-
-    if (berth_export_read(export_value(), &export, err) < 0)
-        return -1;
-    return check_component(
-        request, export.all && export.assigned.count == 0 ? environ : NULL, err);
-}
-
 /* Check REQUEST, of the component or of a line of its --multi-prog file, and pull its
- * image. A request without an image becomes empty. */
+ * image. A request without an image becomes empty. The environment of the tasks is
+ * known here if --export does not change it. */
 static int check_step(struct berth_request *request, unsigned long tasks,
                       struct berth_err *err)
 {
+    bool is_known = state.export.all && state.export.assigned.count == 0;
+
     if (!berth_request_has_container(request))
         berth_request_fini(request);
-    if (check_step_component(request, err) < 0 ||
-        check_launcher(request, tasks, err) < 0)
+    if (check_component(request, is_known ? environ : NULL, err) < 0 ||
+        berth_launcher_check_bundle(request, find_bundle(), err) < 0 ||
+        berth_launcher_check_tasks(request, tasks, err) < 0 ||
+        berth_launcher_check_job(request, getenv("SLURM_JOB_ID"), err) < 0)
         return -1;
-    return berth_fetch_image(&state.site, request, err);
+    return berth_typed_pull(&state.site, request, err);
 }
 
 /* Add a row for each line. A file without lines gets an empty row: Slurm refuses the
  * file after this callback. OWN: the component has options of its own. */
-static int add_lines(int group, const struct berth_lines *lines,
+static int add_lines(int group, const struct berth_typed *words,
                      const struct berth_request *merged, bool own,
                      struct berth_err *err)
 {
     struct berth_request nothing = {0};
 
-    if (berth_lines_read(lines, merged, &state.table, err) < 0 ||
+    if (berth_lines_read(words, merged, &state.table, check_step, err) < 0 ||
         (own && berth_rows_check(&state.table, merged, err) < 0))
         return -1;
     return state.table.count > 0 ? 0 : add_row(group, &nothing, err);
@@ -390,13 +370,10 @@ static int add_lines(int group, const struct berth_lines *lines,
 static int add_component(int group, struct berth_request *merged, bool own,
                          struct berth_err *err)
 {
-    const struct berth_lines lines = {.line = &state.hetgroups,
-                                      .optind = optind,
-                                      .prefix = state.settings.option_prefix,
-                                      .check = check_step};
+    const struct berth_typed words = typed(merged);
 
-    if (berth_lines_file(&lines))
-        return add_lines(group, &lines, merged, own, err);
+    if (berth_lines_file(&words))
+        return add_lines(group, &words, merged, own, err);
     if ((own && berth_request_check(merged, err) < 0) ||
         check_step(merged, berth_hetgroups_tasks(&state.hetgroups, optind), err) < 0)
         return -1;
@@ -412,7 +389,7 @@ static int gather_environment(int group, struct berth_err *err)
 
     if (berth_table_is_multiprog(table) && berth_table_find_container(table))
         row.request = berth_table_find_container(table)->request;
-    return berth_gather_component(&state.site, &row, export_value(), &state.environment,
+    return berth_gather_component(&state.site, &row, &state.export, &state.environment,
                                   err);
 }
 
@@ -495,7 +472,7 @@ static int end_job_component(struct berth_err *err)
     berth_request_fini(&state.own);
     if (check_component(&merged, NULL, err) < 0 ||
         (image && berth_request_check(&merged, err) < 0) ||
-        berth_fetch_image(&state.site, &merged, err) < 0 ||
+        berth_typed_pull(&state.site, &merged, err) < 0 ||
         add_row((int)state.table.count, &merged, err) < 0)
         return -1;
     if (!berth_table_is_uniform(&state.table))

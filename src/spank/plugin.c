@@ -3,10 +3,7 @@
  * that loads the plugin, to a function. srun, sbatch and salloc load it as the user;
  * slurmstepd loads it on the node. */
 
-#include <slurm/spank.h>
-
-#include "spank/local.h"
-#include "spank/remote.h"
+#include "spank/plugin.h"
 
 SPANK_PLUGIN(berth, 1)
 
@@ -43,31 +40,17 @@ int slurm_spank_init_post_opt(spank_t sp, int count, char **words)
     }
 }
 
-int slurm_spank_local_user_init(spank_t sp, int count, char **words)
-{
-    (void)count;
-    (void)words;
-    return berth_local_launch(sp);
-}
+/* The callbacks of one context. */
+#define CALLBACK(name, function)                                                       \
+    int name(spank_t sp, int count, char **words)                                      \
+    {                                                                                  \
+        (void)count;                                                                   \
+        (void)words;                                                                   \
+        return function(sp);                                                           \
+    }
 
-int slurm_spank_user_init(spank_t sp, int count, char **words)
-{
-    return berth_remote_step(sp, count, words);
-}
-
-int slurm_spank_task_post_fork(spank_t sp, int count, char **words)
-{
-    (void)count;
-    (void)words;
-    return berth_remote_forked(sp);
-}
-
-int slurm_spank_task_exit(spank_t sp, int count, char **words)
-{
-    return berth_remote_task_exit(sp, count, words);
-}
-
-int slurm_spank_task_init(spank_t sp, int count, char **words)
-{
-    return berth_remote_task(sp, count, words);
-}
+CALLBACK(slurm_spank_local_user_init, berth_local_launch)
+CALLBACK(slurm_spank_user_init, berth_remote_step)
+CALLBACK(slurm_spank_task_post_fork, berth_remote_forked)
+CALLBACK(slurm_spank_task_exit, berth_remote_task_exit)
+CALLBACK(slurm_spank_task_init, berth_remote_task)

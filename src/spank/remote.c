@@ -4,7 +4,7 @@
  * process runs as the user, its standard error and its exit status are those of the
  * task, and a fault does not drain the node. */
 
-#include "spank/remote.h"
+#include "spank/plugin.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -23,21 +23,23 @@
 #include "request/launcher.h"
 #include "request/spell.h"
 #include "request/wire.h"
+#include "site/rules.h"
 #include "site/siteread.h"
-#include "spank/extern.h"
-#include "spank/names.h"
 #include "spank/options.h"
 #include "spank/part.h"
 #include "spank/restore.h"
-#include "spank/apply.h"
 #include "spank/stepd.h"
 #include "spank/variable.h"
-#include "step/report.h"
+#include "step/apply.h"
 #include "step/program.h"
 #include "step/rendezvous.h"
+#include "step/report.h"
+
+extern char **environ;
 
 /* The state between callbacks, which have no argument for it. Tasks inherit it. */
 static struct {
+    struct berth_settings settings;
     struct berth_where where; /* the component; found once, because that reads all
                                  descriptors of slurmstepd */
     struct berth_site site;
@@ -67,11 +69,8 @@ static int ignore_option(int id, const char *value, int remote)
 
 int berth_remote_init(spank_t sp, int count, char **words)
 {
-    struct berth_settings settings;
-
-    berth_settings_read(count, words, &settings, NULL);
-    berth_options_register(sp, settings.option_prefix, NULL, ignore_option);
-    berth_settings_fini(&settings);
+    berth_settings_read(count, words, &shared.settings, &shared.fault);
+    berth_options_register(sp, shared.settings.option_prefix, NULL, ignore_option);
     return 0;
 }
 
@@ -86,15 +85,12 @@ static bool is_ours(spank_t sp)
 }
 
 /* Keep a fault for the tasks in images; tasks on the host do not need berth.yaml. */
-static void read_site(int count, char **words)
+static void read_site(void)
 {
-    struct berth_settings settings;
-
     shared.site = berth_site_default();
-    if (berth_settings_read(count, words, &settings, &shared.fault) == 0)
-        berth_site_read(settings.config, berth_site_owner(), &shared.site,
+    if (!*shared.fault.text)
+        berth_site_read(shared.settings.config, berth_site_owner(), &shared.site,
                         &shared.fault);
-    berth_settings_fini(&settings);
 }
 
 /* A number, so that root does not parse a longer text of the user's. */
@@ -124,11 +120,11 @@ int berth_remote_open(spank_t sp)
     return 0;
 }
 
-int berth_remote_step(spank_t sp, int count, char **words)
+int berth_remote_step(spank_t sp)
 {
     if (!is_ours(sp))
         return 0;
-    read_site(count, words);
+    read_site();
     shared.where = berth_stepd_where(sp);
     if (shared.rendezvous.page)
         berth_rendezvous_configure(&shared.rendezvous,
@@ -152,7 +148,7 @@ int berth_remote_forked(spank_t sp)
         return 0;
     shared.is_forked = true;
     if (may_keep_containers(sp))
-        berth_extern_start_server(sp);
+        berth_stepd_start_server(sp);
     return 0;
 }
 
@@ -175,10 +171,9 @@ static void report_loss(void)
 }
 
 /* A task ended with STATUS. The loader ends a program with 127 that lacks a library. */
-static void note_dropped(int status, int count, char **words)
+static void note_dropped(int status)
 {
     enum { NOT_LOADED = 127 };
-    struct berth_settings settings;
     struct berth_err note;
 
     if (!WIFEXITED(status) || WEXITSTATUS(status) != NOT_LOADED || shared.is_noted ||
@@ -188,9 +183,7 @@ static void note_dropped(int status, int count, char **words)
     berth_err_set(&note,
                   "note: LD_LIBRARY_PATH of the host is not passed to the image; if a "
                   "library is missing, write --container-env=LD_LIBRARY_PATH");
-    berth_settings_read(count, words, &settings, NULL);
-    berth_spell_options(settings.option_prefix, &note);
-    berth_settings_fini(&settings);
+    berth_spell_options(shared.settings.option_prefix, &note);
     slurm_spank_log("berth: %s: %s", node_name(), note.text);
 }
 
@@ -205,7 +198,7 @@ static void end_step(void)
                         node_name());
 }
 
-int berth_remote_task_exit(spank_t sp, int count, char **words)
+int berth_remote_task_exit(spank_t sp)
 {
     uint32_t tasks = 0;
     int status = 0;
@@ -218,7 +211,7 @@ int berth_remote_task_exit(spank_t sp, int count, char **words)
     if (!shared.is_reported && berth_rendezvous_is_failed(&shared.rendezvous) &&
         berth_rendezvous_is_any_lost(&shared.rendezvous))
         report_loss();
-    note_dropped(status, count, words);
+    note_dropped(status);
     spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &tasks);
     if (++shared.ended >= tasks)
         end_step();
@@ -266,8 +259,7 @@ static int prepend_task(spank_t sp, const struct berth_part *part,
 
 /* Check the request against the number of tasks and the command. */
 static int check_tasks(spank_t sp, const struct berth_part *part,
-                       const struct berth_request *request, const char *prefix,
-                       struct berth_err *err)
+                       const struct berth_request *request, struct berth_err *err)
 {
     BERTH_FREE char *program = NULL;
     uint32_t tasks;
@@ -277,7 +269,8 @@ static int check_tasks(spank_t sp, const struct berth_part *part,
     if (berth_launcher_check_bundle(request, bundle, err) < 0)
         return -1;
     if (berth_launcher_check_tasks(request, berth_part_tasks(sp, part), err) < 0 ||
-        berth_part_program(sp, part, prefix, &program, &tasks, err) < 0)
+        berth_part_program(sp, part, shared.settings.option_prefix, &program, &tasks,
+                           err) < 0)
         return -1;
     return berth_launcher_check_command(request, tasks, program, err);
 }
@@ -385,6 +378,61 @@ static int restore_environment(spank_t sp, const struct berth_request *request,
     return berth_restore(sp, &shared.site, table, &shared.where, ret, err);
 }
 
+/* Print the sentence in ERR on the task's standard error. FD is that of step/report.h.
+ */
+static void report(spank_t sp, int fd, struct berth_err *err)
+{
+    char node[256];
+
+    if (spank_getenv(sp, BERTH_TASK_NODE, node, sizeof(node)) != ESPANK_SUCCESS)
+        strcpy(node, "this node");
+    berth_spell_options(shared.settings.option_prefix, err);
+    berth_report(fd, node, err);
+}
+
+/* The job and the task, with the texts that `asker` points to. */
+struct asker {
+    struct berth_site_asker asker;
+    char partition[256], account[256];
+};
+
+/* slurmstepd sets the variables of a job over what a user exports, except the account
+ * of a job that has no account. A plugin cannot ask slurmctld: slurmstepd holds the
+ * locks which that needs while it calls plugins, and would end. */
+static void find_asker(spank_t sp, struct asker *ret)
+{
+    char **environment = environ;
+
+    memset(ret, 0, sizeof(*ret));
+    if (spank_getenv(sp, "SLURM_JOB_PARTITION", ret->partition,
+                     sizeof(ret->partition)) == ESPANK_SUCCESS)
+        ret->asker.partition = ret->partition;
+    if (spank_getenv(sp, "SLURM_JOB_ACCOUNT", ret->account, sizeof(ret->account)) ==
+        ESPANK_SUCCESS)
+        ret->asker.account = ret->account;
+    spank_get_item(sp, S_JOB_ENV, &environment);
+    ret->asker.environment = environment;
+}
+
+/* Print a note on the task's standard error for each value of the user's REQUEST that a
+ * rule of the site replaces. */
+static void report_rules(spank_t sp, const struct berth_site_asker *asker,
+                         const struct berth_request *request)
+{
+    const struct berth_rules_job job = {asker->partition, asker->account};
+    BERTH_STRVEC struct berth_strvec sentences = {0};
+
+    if (!berth_request_has_container(request))
+        return;
+    berth_rules_report(&shared.site, &job, request, &sentences);
+    for (size_t i = 0; i < sentences.count; i++) {
+        struct berth_err note;
+
+        berth_err_set(&note, "note: %s", sentences.items[i]);
+        report(sp, -1, &note);
+    }
+}
+
 /* Is this the first task of the component? */
 static bool is_first(spank_t sp)
 {
@@ -396,23 +444,27 @@ static bool is_first(spank_t sp)
 
 /* Apply the site's policy to the request of PART, check it, and give the order. */
 static int order_task(spank_t sp, const struct berth_part *part,
-                      struct berth_strvec *restored, const char *prefix,
-                      struct berth_err *err)
+                      struct berth_strvec *restored, struct berth_err *err)
 {
+    const char *prefix = shared.settings.option_prefix;
     const struct berth_request *asked = &part->row->request;
     BERTH_REQUEST struct berth_request request = {0};
     BERTH_TERMS struct berth_terms terms = {0};
     BERTH_STRVEC struct berth_strvec programs = {0};
     BERTH_STRVEC struct berth_strvec allocation = {0};
     struct berth_order order = BERTH_ORDER_EMPTY; /* borrows */
-    BERTH_FREE char *ranks = NULL;                /* of its container */
+    struct asker asker;
+    BERTH_FREE char *ranks = NULL; /* of its container */
     BERTH_FREE char *locals = NULL;
     int is_restored = restore_environment(sp, asked, part->table, restored, err);
 
-    if (is_restored < 0 || berth_restore_allocation(sp, &allocation, err) < 0 ||
-        berth_apply_site_step(sp, &shared.site, asked, &request, &terms, err) < 0 ||
+    if (is_restored < 0 || berth_restore_allocation(sp, &allocation, err) < 0)
+        return -1;
+    find_asker(sp, &asker);
+    if (berth_apply_site(&shared.site, &asker.asker, asked, &request, &terms, err) <
+            0 ||
         (is_restored && berth_restore_tmpdir(sp, restored, err) < 0) ||
-        check_tasks(sp, part, &request, prefix, err) < 0 ||
+        check_tasks(sp, part, &request, err) < 0 ||
         check_rendezvous(&request, err) < 0 ||
         berth_part_programs(sp, part, &request, prefix, &programs, err) < 0 ||
         berth_part_container(sp, part, &order.container, err) < 0)
@@ -427,7 +479,7 @@ static int order_task(spank_t sp, const struct berth_part *part,
             ": it says %u, and the step has more" BERTH_VARIABLE_ADVICE,
             shared.containers);
     if (part->row->ranks ? order.step.is_first : is_first(sp))
-        berth_apply_site_report(sp, &shared.site, asked, prefix);
+        report_rules(sp, &asker.asker, asked);
     if (berth_request_has_job_lifetime(&request))
         spank_get_item(sp, S_JOB_ID, &order.job);
     order.request = request;
@@ -459,7 +511,7 @@ static void choose_report(const struct berth_part *part)
     close_reports(own);
 }
 
-static int prepare_task(spank_t sp, const char *prefix, struct berth_err *err)
+static int prepare_task(spank_t sp, struct berth_err *err)
 {
     BERTH_TABLE struct berth_table table = {0};
     BERTH_STRVEC struct berth_strvec restored = {0};
@@ -476,17 +528,16 @@ static int prepare_task(spank_t sp, const char *prefix, struct berth_err *err)
     /* Our options are in the words of a --multi-prog line; berth-task removes them. */
     if (berth_request_has_container(&part.row->request) ||
         berth_request_is_explained(&part.row->request) || part.row->ranks)
-        return order_task(sp, &part, &restored, prefix, err);
+        return order_task(sp, &part, &restored, err);
     berth_variable_remove_all(sp);
     close_shared();
     return 0;
 }
 
-int berth_remote_task(spank_t sp, int count, char **words)
+int berth_remote_task(spank_t sp)
 {
-    struct berth_settings settings;
+    const char *prefix = shared.settings.option_prefix;
     struct berth_err err;
-    char node[256];
 
     if (!is_ours(sp)) {
         /* As in the shell of salloc, which is an srun, too: a TaskProlog that sees the
@@ -494,16 +545,10 @@ int berth_remote_task(spank_t sp, int count, char **words)
         berth_variable_remove_all(sp);
         return 0;
     }
-    berth_settings_read(count, words, &settings, NULL);
     /* Slurm removes its copies of the options, but skips the variable after each. */
-    berth_options_remove(sp, settings.option_prefix, spank_unsetenv);
-    if (prepare_task(sp, settings.option_prefix, &err) == 0) {
-        berth_settings_fini(&settings);
+    berth_options_remove(sp, prefix, spank_unsetenv);
+    if (prepare_task(sp, &err) == 0)
         return 0;
-    }
-    if (spank_getenv(sp, BERTH_TASK_NODE, node, sizeof(node)) != ESPANK_SUCCESS)
-        strcpy(node, "this node");
-    berth_spell_options(settings.option_prefix, &err);
-    berth_report(shared.report, node, &err);
+    report(sp, shared.report, &err);
     _exit(EXIT_FAILURE);
 }

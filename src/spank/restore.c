@@ -10,7 +10,6 @@
 #include "base/cleanup.h"
 #include "request/capture.h"
 #include "request/wire.h"
-#include "spank/names.h"
 #include "spank/variable.h"
 
 /* Slurm sets it in steps with --pty. */

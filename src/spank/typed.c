@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the files that a command line names, and warns of, or refuses, what is a
- * mistake. */
+/* Reads the files that a command line names, warns of, or refuses, what is a mistake,
+ * and pulls images from registries: on the host where the command is typed, in the
+ * user's own process, once, with a network, and without using an allocation. */
 
 #include "spank/typed.h"
 
@@ -17,12 +18,16 @@
 #include "base/fd.h"
 #include "base/run.h"
 #include "base/text.h"
+#include "pull/pull.h"
 #include "request/mount.h"
 #include "request/spell.h"
 #include "site/policy.h"
 #include "step/allowed.h"
 #include "step/image.h"
+#include "step/runtime.h"
 #include "request/missing.h"
+
+extern char **environ;
 
 /* Bytes of a script; sbatch refuses a longer one (max_script_size in slurm.conf). */
 enum { LONGEST_SCRIPT = 4 << 20 };
@@ -219,4 +224,46 @@ int berth_typed_image(const struct berth_site *site, const char *prefix,
     if (berth_policy_may_set_image(site))
         return 0;
     return berth_allowed_here(site, request->image, err);
+}
+
+static void print_pull(const char *uri)
+{
+    slurm_info("berth: pulling image '%s'", uri);
+}
+
+static void print_wait(const char *uri)
+{
+    slurm_info("berth: image '%s': another pull of it is under way; waiting for it",
+               uri);
+}
+
+/* Leave the pull to a later srun? Prints a note if so. */
+static bool leaves_to_srun(const struct berth_site *site, const char *uri)
+{
+    BERTH_FREE char *runtime = NULL;
+
+    if (spank_context() != S_CTX_ALLOCATOR ||
+        berth_runtime_find(site->runtime.path, getenv("PATH"), &runtime, NULL) == 0)
+        return false;
+    slurm_info(
+        "berth: note: image '%s': no container runtime on this host; the first srun of "
+        "the job pulls it",
+        uri);
+    return true;
+}
+
+int berth_typed_pull(const struct berth_site *site, struct berth_request *request,
+                     struct berth_err *err)
+{
+    const struct berth_pull how = {
+        .site = site,
+        .env = environ,
+        .terminal = isatty(STDERR_FILENO) ? STDERR_FILENO : -1,
+        .on_pull = print_pull,
+        .on_wait = print_wait,
+    };
+
+    if (!request->uri || leaves_to_srun(site, request->uri))
+        return 0;
+    return berth_pull_request(&how, request, err);
 }

@@ -7,7 +7,6 @@
 
 #include "base/cleanup.h"
 #include "request/wire.h"
-#include "spank/names.h"
 
 static const char *const names[] = {
     BERTH_STEP_VARIABLE,       BERTH_ENV_VARIABLE,      BERTH_ALLOCATION_VARIABLE,

@@ -7,7 +7,32 @@
 
 #include "base/err.h"
 
-/* The variables of spank/names.h, by which srun describes a step to the nodes. */
+/* Variables that the plugin in srun sets for the plugin in slurmstepd. Every release of
+ * Slurm sends variables that start with SLURM to the nodes, also under --export=NONE; a
+ * name SLURM_SPANK_* would be one of Slurm's own. The variable of sbatch and salloc is
+ * in request/defaults.h. */
+
+/* The table of components (request/components.h). */
+#define BERTH_STEP_VARIABLE "SLURM_BERTH_STEP"
+
+/* The variables that --export drops and a task in an image needs. */
+#define BERTH_ENV_VARIABLE "SLURM_BERTH_ENV"
+
+/* Slurm's variables about the job, in srun (--mpi-bind=launch). */
+#define BERTH_ALLOCATION_VARIABLE "SLURM_BERTH_ALLOCATION"
+
+/* The number of containers of the step, if it has more than one; read as root. */
+#define BERTH_CONTAINERS_VARIABLE "SLURM_BERTH_CONTAINERS"
+
+/* --container-lifetime, if an option sets it (berth_table_lifetime()); read as root. */
+#define BERTH_LIFETIME_VARIABLE "SLURM_BERTH_LIFETIME"
+
+/* Slurm's own variable, for srun and for tasks: the OCI bundle of --container. */
+#define BERTH_BUNDLE_VARIABLE "SLURM_CONTAINER"
+
+/* The runtime sets one of these variables for each process in a container. */
+#define BERTH_OUTER_APPTAINER   "APPTAINER_CONTAINER"
+#define BERTH_OUTER_SINGULARITY "SINGULARITY_CONTAINER"
 
 /* In srun: unset all of them, which may be those of an outer step. */
 void berth_variable_unset_all(void);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decides by slurm.conf and the command line whether Slurm can make one MPI_COMM_WORLD
- * of the components of an srun, and can keep a container for a job. */
+/* Decides by slurm.conf and the command line whether the tasks of a step wait for each
+ * other, whether Slurm can make one MPI_COMM_WORLD of the components of an srun, and
+ * whether it can keep a container for a job. */
 
 #include "spank/world.h"
 
@@ -16,8 +17,11 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "request/defaults.h"
 #include "request/launcher.h"
-#include "spank/names.h"
+#include "site/policy.h"
+#include "spank/lines.h"
+#include "spank/variable.h"
 
 /* MpiDefault of slurm.conf; NULL: slurmctld does not answer. The caller frees it. */
 static char *read_default(void)
@@ -123,4 +127,90 @@ int berth_world_check(const struct berth_table *table,
         source = " (MpiDefault in slurm.conf)";
     }
     return berth_launcher_check_mpi_type(type, source, err);
+}
+
+/* Does the command line have an option of ours that starts with START? */
+static bool is_typed(const struct berth_typed *typed, const char *start)
+{
+    char option[160];
+
+    snprintf(option, sizeof(option), "--%s%s", typed->prefix, start);
+    return berth_hetgroups_has_word(typed->line, option);
+}
+
+/* The value of option ID in the environment; NULL: it has none. */
+static char *default_of(enum berth_option_id id)
+{
+    char name[BERTH_DEFAULTS_NAME];
+    char *value;
+
+    berth_defaults_name(id, name);
+    value = getenv(name);
+    return value && *value ? value : NULL;
+}
+
+bool berth_world_has_image(const struct berth_typed *typed)
+{
+    char image[BERTH_DEFAULTS_NAME];
+
+    berth_defaults_name(BERTH_OPTION_IMAGE, image);
+    return getenv(BERTH_JOB_VARIABLE) || getenv(image) ||
+           is_typed(typed, "container-i") ||
+           berth_hetgroups_has_text(typed->line, image);
+}
+
+static enum berth_choice choice_of(bool is_chosen)
+{
+    return is_chosen ? BERTH_YES : BERTH_NO;
+}
+
+/* Without --mpi-bind, a network of --container-libs implies --mpi-bind=hybrid. */
+static enum berth_choice choice_in(const struct berth_request *request)
+{
+    if (request->mpi)
+        return choice_of(berth_request_mpi_chosen(request));
+    return berth_libs_need_mpi(request->libs) ? BERTH_YES : BERTH_UNSAID;
+}
+
+/* Do --mpi-bind and --container-libs make one MPI_COMM_WORLD of the tasks? The
+ * command line wins over the environment, and that over the default of the job. */
+static enum berth_choice asks_for_mpi(const struct berth_typed *typed)
+{
+    BERTH_REQUEST struct berth_request job = {0};
+    const struct berth_request own = {.mpi = default_of(BERTH_OPTION_MPI),
+                                      .libs = default_of(BERTH_OPTION_LIBS)};
+
+    if (is_typed(typed, "mpi-b"))
+        return choice_of(!is_typed(typed, "mpi-bind=off") &&
+                         !is_typed(typed, "mpi-bind=local"));
+    for (const char *const *it = berth_libs_networks; *it; it++) {
+        char option[64];
+
+        snprintf(option, sizeof(option), "container-libs=%s", *it);
+        if (is_typed(typed, option))
+            return BERTH_YES;
+    }
+    if (choice_in(&own))
+        return choice_in(&own);
+    if (berth_defaults_job(getenv(BERTH_JOB_VARIABLE), &job, NULL) < 0)
+        return BERTH_UNSAID;
+    return choice_in(&job);
+}
+
+/* Does a --multi-prog file name an image or a mode of --mpi-bind? */
+static bool has_lines(const struct berth_typed *typed)
+{
+    return berth_lines_mention(typed->line, "container-image") ||
+           berth_lines_mention(typed->line, "mpi-bind");
+}
+
+bool berth_world_ends_together(const struct berth_typed *typed,
+                               const struct berth_site *site)
+{
+    enum berth_choice asked = asks_for_mpi(typed);
+
+    if (berth_hetgroups_has_several(typed->line))
+        return berth_world_has_image(typed);
+    return has_lines(typed) || asked == BERTH_YES ||
+           (site && berth_policy_may_join_ranks(site, asked));
 }

@@ -4,6 +4,8 @@
 #include "base/err.h"
 #include "request/components.h"
 #include "request/hetgroup.h"
+#include "request/mistakes.h"
+#include "site/site.h"
 
 /* In srun, before berth_variable_unset_all(): record whether Slurm starts this srun for
  * MPI_Comm_spawn() of a program in an image. */
@@ -24,3 +26,14 @@ int berth_world_check(const struct berth_table *table,
  * slurmctld does not answer: the node then prints a note. */
 int berth_world_check_lifetime(const struct berth_request *request,
                                struct berth_err *err);
+
+/* In srun, before it reads its options: do the words TYPED (`line` and `prefix`) and
+ * the environment ask for an image in any component? */
+bool berth_world_has_image(const struct berth_typed *typed);
+
+/* The same: should --kill-on-bad-exit be the default? Yes for components, lines of
+ * --multi-prog, and nodes of one MPI_COMM_WORLD, if such a step is asked for, or if
+ * SITE may make it one: when one of them cannot start, the others would wait for it in
+ * MPI_Init. SITE is NULL for a step without an image. */
+bool berth_world_ends_together(const struct berth_typed *typed,
+                               const struct berth_site *site);
