@@ -34,17 +34,17 @@ for node in n1 n2 n3 n4; do
 done
 
 # left NODE...: what is there and was not before; given ten seconds to go.
-left() {
-    local node i more
-    for ((i = 0; i < 50; i++)); do
-        ((i == 0)) || sleep 0.2
-        more=''
-        for node; do
-            more+=$(leftovers "$node" | diff "$work/before.$node" - | sed -n "s/^>/$node:/p")
-        done
-        [[ -n $more ]] || return 0
+is_gone() {
+    local node
+    more=''
+    for node; do
+        more+=$(leftovers "$node" | diff "$work/before.$node" - | sed -n "s/^>/$node:/p")
     done
-    echo "$more"
+    [[ -z $more ]]
+}
+left() {
+    local more
+    wait_for 10 is_gone "$@" || echo "$more"
 }
 
 # start KEY USER COMMAND...: in the background.
@@ -57,14 +57,8 @@ start() {
 }
 
 # said KEY COUNT WORD: wait until COUNT lines are WORD.
-said() {
-    local i
-    for ((i = 0; i < 200; i++)); do
-        (($(grep -c "^$3\$" "$work/$1") < $2)) || return 0
-        sleep 0.1
-    done
-    return 1
-}
+has_said() { (($(grep -c "^$3\$" "$work/$1") >= $2)); }
+said() { wait_for 20 has_said "$@"; }
 
 # over TITLE KEY STATUS [NODE...]: it ends with a status that matches, and leaves nothing.
 over() {
@@ -99,8 +93,12 @@ step() {
     over "$1" step "$2"
 }
 
-# live ARGS...: a step that waits, ready when this returns.
+# live ARGS...: a step that waits, ready when this returns; with $waits it waits for `go`.
+# shellcheck disable=SC2088 # for the tasks
+waits='until [ -e ~/go ]; do sleep 0.1; done'
+go() { on login alice touch go; }
 live() {
+    on login alice rm -f go
     # shellcheck disable=SC2086
     start live alice srun $two "$IMAGE" "$@"
     said live 8 ready || result FAIL "the step starts" "$(cat "$work/live")"
@@ -167,20 +165,22 @@ on login alice scancel -s USR1 -u alice
 over "SIGUSR1 to the step" live 4
 # Slurm signals a step more than once (scancel, --signal, the time limit), and the second one
 # may find the image's server busy with the first.
-live sh -c 'trap "" USR1; echo ready; sleep 3; cat /etc/berth-image'
+live sh -c "trap '' USR1; echo ready; $waits; cat /etc/berth-image"
 mapfile -t list < <(victims server)
 if ((${#list[@]})); then
     on n1 root bash -c 'for i in 1 2 3; do
         (for _ in {1..400}; do kill -USR1 "$@" || break; done) &
     done; wait' storm "${list[@]}" 2>&1 | head -n 3
+    go
     over "a storm of signals to the image's server" live 0
     says "... and the files of the image are there" live 8 a
 else
+    go
     over "an image without a server" live 0
 fi
-live sh -c 'trap "echo usr1" USR1; echo ready; sleep 1; sleep 1; cat /etc/berth-image'
+live sh -c "echo ready; $waits; cat /etc/berth-image"
 on login alice scancel -s STOP -u alice
-sleep 0.5
+go
 on login alice scancel -s CONT -u alice
 over "SIGSTOP and SIGCONT to the step" live 0
 says "... and it went on in its image" live 8 a
@@ -243,38 +243,42 @@ over "scancel of steps after 0 to 300 ms, eight times" early 0
 echo "# SIGKILL of one process on n1"
 # kill_each HOW: each kind of process, one of it and all of it.
 kill_each() {
-    local row kind status what list
-    # Rows: kind; status; what it is.
-    for row in "program;137;a program" "runtime;0|137;the runtime" \
-        "server;[0-9]+;the image's server" "ours;[0-9]+;a process of berth"; do
-        IFS=';' read -r kind status what <<<"$row"
-        live sh -c 'echo ready; sleep 3'
-        mapfile -t list < <(victims "$kind")
-        if ((${#list[@]} == 0)); then
-            over "$1: no process is $what" live 0
-            continue
-        fi
-        on n1 root kill -KILL "${list[0]}"
-        over "$1: SIGKILL of $what" live "$status"
-        live sh -c 'echo ready; sleep 3'
-        mapfile -t list < <(victims "$kind")
-        on n1 root kill -KILL "${list[@]}"
-        over "$1: SIGKILL of $what, of all tasks" live "$status"
+    local row kind status what list which command
+    # Rows: kind; status; what it is; what the tasks do.
+    for row in "program;137;a program;sleep 3" "runtime;0|137;the runtime;$waits" \
+        "server;[0-9]+;the image's server;$waits" "ours;[0-9]+;a process of berth;$waits"; do
+        kind=${row%%;*} row=${row#*;} status=${row%%;*} row=${row#*;} what=${row%%;*} command=${row#*;}
+        for which in "" ", of all tasks"; do
+            live sh -c "echo ready; $command"
+            mapfile -t list < <(victims "$kind")
+            [[ $which ]] || list=("${list[@]:0:1}")
+            if ((${#list[@]})); then
+                on n1 root kill -KILL "${list[@]}"
+            else
+                what="$what, of which there is no process" status=0
+            fi
+            go
+            over "$1: SIGKILL of $what$which" live "$status"
+        done
     done
 }
 kill_each "one container"
-live sh -c 'echo ready; sleep 2; cat /etc/berth-image'
+live sh -c "echo ready; $waits; cat /etc/berth-image"
 mapfile -t list < <(victims server)
 if ((${#list[@]})); then
     on n1 root kill -KILL "${list[@]}"
+    go
     over "without the image's server the application fails, and says so" live '[1-9].*'
 else
+    go
     over "without the image's server" live 0
 fi
 # A server that nobody traces could be stopped, and its tasks could not be killed.
 live sh -c 'echo ready; while cat /usr/lib/*/*.so* >/dev/null; do :; done'
 on n1 root pkill -KILL -u alice -x berth-start
-equal "nobody traces the image's server: it has ended" "" "$(sleep 0.5; victims server)"
+no_server() { [[ -z $(victims server) ]]; }
+wait_for 5 no_server
+equal "nobody traces the image's server: it has ended" "" "$(victims server)"
 on n1 root pkill -STOP -u alice squashfuse
 on login alice scancel -u alice
 over "... and the step ends" live '[1-9].*'
@@ -325,8 +329,7 @@ done
 SCRIPT
 # hungry: a step of which one task on n1 wants more memory than there is.
 hungry() {
-    on login alice rm -f go
-    live sh -c 'echo ready; until [ -e $HOME/go ]; do sleep 0.1; done
+    live sh -c "echo ready; $waits"'
         [ $SLURM_PROCID != 1 ] || exec dd if=/dev/zero of=/dev/null bs=400M count=1
         sleep 1; cat /etc/berth-image'
 }
@@ -348,27 +351,25 @@ fi
 
 live sh -c 'echo ready; while :; do sleep 1; done'
 on n1 root pkill -KILL -f '^slurmstepd: '
-sleep 1
 on n1 root bash -c 'rm -f /var/spool/slurmd/{n1_,hwloc_topo_}*' # Slurm's own
 equal "SIGKILL of slurmstepd: nothing is left of its tasks" "" "$(left n1)"
 on login alice scancel -u alice
 over "... and the step ends" live '[0-9]+'
 
 echo "# a job that waits"
-on n1 alice rm -f /home/alice/resumed
-live sh -c 'echo ready; until [ -e ~/resumed ]; do sleep 0.1; done; cat /etc/berth-image'
+live sh -c "echo ready; $waits; cat /etc/berth-image"
 job=$(on login alice squeue -h -u alice -t RUNNING -o %i)
 on login root scontrol suspend "$job"
 # Stopped by a signal, which Slurm sends some seconds later, or frozen with their cgroup.
-for ((i = 0; i < 100; i++)); do
+are_stopped() {
     states=$(for node in n1 n2; do
         on "$node" root bash -c 'ps -o stat= -p $(pgrep -u alice -x sh | paste -sd,)'
     done | cut -c1 | sort -u | paste -sd,)
-    [[ ! $states =~ ^(T|D|D,T)$ ]] || break
-    sleep 0.1
-done
+    [[ $states =~ ^(T|D|D,T)$ ]]
+}
+wait_for 10 are_stopped
 matches "scontrol suspend: the tasks stop" "^(T|D|D,T)$" "$states"
-on n1 alice touch /home/alice/resumed
+go
 sleep 0.5
 says "... and say nothing" live 0 a
 on login root scontrol resume "$job"
