@@ -63,20 +63,26 @@ while [[ -n $(squeue -h -j "${job%%;*}" -o %T 2>/dev/null) ]]; do sleep 0.1; don
 SCRIPT
 }
 
-# The script `pty.py COMMAND...` in alice's home: the command on a terminal of its own.
+# The script `pty.py COMMAND...` in alice's home: the command on a terminal of its own, where
+# standard input is what is typed; it ends as the command does.
 script_pty() {
     script pty.py <<'PYTHON'
 #!/usr/bin/python3
-import os, sys
-pid, fd = os.forkpty()
+import os, select, sys
+pid, terminal = os.forkpty()
 if pid == 0:
     os.execvp(sys.argv[1], sys.argv[1:])
-try:
-    while data := os.read(fd, 4096):
-        os.write(1, data)
-except OSError:
-    pass
-os.waitpid(pid, 0)
+copies = {terminal: 1, 0: terminal}
+while terminal in copies:
+    for fd in select.select(list(copies), [], [])[0]:
+        try:
+            data = os.read(fd, 4096)
+        except OSError:
+            data = b""
+        if not data or os.write(copies[fd], data) != len(data):
+            del copies[fd]
+status = os.waitpid(pid, 0)[1]
+sys.exit(os.WEXITSTATUS(status) if os.WIFEXITED(status) else 128 + os.WTERMSIG(status))
 PYTHON
 }
 
@@ -284,37 +290,6 @@ openblas_remove() {
 
 # hpl_input N: the directory hpl in alice's home, where hpcc solves N equations on two ranks.
 hpl_input() {
-    on login alice bash -c 'mkdir -p hpl && cat >hpl/hpccinf.txt' <<END
-HPL
-berth
-HPL.out
-8
-1
-$1
-1
-80
-0
-1
-1
-2
-16.0
-1
-2
-1
-4
-1
-2
-1
-1
-1
-1
-1
-0
-2
-64
-0
-0
-1
-8
-END
+    printf '%s\n' HPL berth HPL.out 8 1 "$1" 1 80 0 1 1 2 16.0 1 2 1 4 1 2 1 1 1 1 1 0 2 64 0 0 1 8 |
+        on login alice sh -c 'mkdir -p hpl && cat >hpl/hpccinf.txt'
 }
