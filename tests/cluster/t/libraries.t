@@ -12,11 +12,7 @@ need_images blas openblas a
 image=/images/blas.sif
 lib=/usr/lib/x86_64-linux-gnu
 
-clean_up() {
-    openblas_remove n1 n2
-    site n1 </dev/null
-}
-trap clean_up EXIT
+trap 'openblas_remove n1 n2; site n1 </dev/null' EXIT
 openblas_install n1 n2
 
 matches "berth profiles lists them" "^openblas: libblas.so.3, libraries, found by profile 'openblas'
@@ -25,30 +21,20 @@ matches "berth profiles lists them" "^openblas: libblas.so.3, libraries, found b
 equal "so does berth doctor" "ok    host's libraries: libblas.so.3 (openblas)" \
     "$(on n1 alice berth doctor | grep 'libraries: ')"
 
-# one TITLE EXPECTED ARGUMENTS...: what one task says, and how it ends.
-one() {
-    local title=$1 expected=$2
-    shift 2
-    matches "$title" "$expected" "$(alice bash -c 'timeout 60 srun -Q -n1 -w n1 "$@" 2>&1; echo "status $?"' - "$@" |
-        grep -av '^srun: error: n1')"
-}
+# One task on a node.
+one=(timeout 60 srun -Q -n1 -w n1)
 with=(--container-image="$image" --container-libs=openblas)
 
-one "the image's own without the option" "^dgemm 300: .*, residual passed, reference BLAS
-status 0\$" --container-image=$image dgemm 300
-one "the host's under a program in C" "^dgemm 300: .*, residual passed, OpenBLAS
-status 0\$" "${with[@]}" dgemm 300
+try "the image's own without the option" "~^dgemm 300: .*, residual passed, reference BLAS\$" -- "${one[@]}" --container-image=$image dgemm 300
+try "the host's under a program in C" "~^dgemm 300: .*, residual passed, OpenBLAS\$" -- "${one[@]}" "${with[@]}" dgemm 300
 equal "srun -v says so, and that it is loaded" \
     "berth: n1: note: image '$image': --container-libs=openblas: 1 of 1 ranks loaded the host's libblas.so.3 (openblas)
 berth: n1: note: the host's libblas.so.3 (openblas) is in the place of the image's" \
     "$(alice srun -v -w n1 -n1 "${with[@]}" dgemm 1500 2>&1 | grep -a 'note: .*openblas' | sort)"
-one "what lacks a symbol is refused" \
-    "^berth: n1: image '$image': --container-libs=openblas: '/usr/bin/dgemmhelper' of the image needs cdotcsub_, which the host's libblas.so.3 lacks; leave --container-libs out
-status 1\$" "${with[@]}" dgemmhelper
-one "also in the words of a shell" "/usr/bin/dgemmhelper' of the image needs cdotcsub_, .*
-status 1\$" "${with[@]}" sh -c 'cd / && dgemmhelper 300'
-one "and runs there, if it has all" "^dgemm 300: .*OpenBLAS
-status 0\$" "${with[@]}" sh -c 'cd / && dgemm 300'
+try "what lacks a symbol is refused" \
+    "~^berth: n1: image '$image': --container-libs=openblas: '/usr/bin/dgemmhelper' of the image needs cdotcsub_, which the host's libblas.so.3 lacks; leave --container-libs out.status 1\$" -- "${one[@]}" "${with[@]}" dgemmhelper
+try "also in the words of a shell" "~'/usr/bin/dgemmhelper' of the image needs cdotcsub_, .*.status 1\$" -- "${one[@]}" "${with[@]}" sh -c 'cd / && dgemmhelper 300'
+try "and runs there, if it has all" "~^dgemm 300: .*OpenBLAS\$" -- "${one[@]}" "${with[@]}" sh -c 'cd / && dgemm 300'
 script blas.py <<'END'
 import ctypes, numpy
 a = numpy.arange(90000.0).reshape(300, 300) % 7 + 300 * numpy.eye(300)
@@ -56,41 +42,28 @@ error = abs(numpy.linalg.solve(a, a @ numpy.ones(300)) - 1).max()
 blas = ctypes.CDLL("libblas.so.3") # which numpy has loaded
 print("solved" if error < 1e-10 else error, hasattr(blas, "openblas_get_config"))
 END
-one "numpy, which loads it later" "^solved True
-status 0\$" "${with[@]}" python3 blas.py
-one "and its own without the option" "^solved False
-status 0\$" --container-image=$image python3 blas.py
+try "numpy, which loads it later" "~^solved True\$" -- "${one[@]}" "${with[@]}" python3 blas.py
+try "and its own without the option" "~^solved False\$" -- "${one[@]}" --container-image=$image python3 blas.py
 sed '1i #!/usr/bin/env python3' <<<"$(on login alice cat blas.py)" | script bang.py
-one "a script that finds its Python on the PATH" "^solved True
-status 0\$" "${with[@]}" ./bang.py
+try "a script that finds its Python on the PATH" "~^solved True\$" -- "${one[@]}" "${with[@]}" ./bang.py
 on login alice rm -f dgemm dgemmopen envblas
 alice srun -Q -w n1 --container-image=$image cp /usr/bin/dgemm /usr/bin/env .
 on n1 alice bash -c 'patchelf --replace-needed libblas.so.3 libopenblas.so.0 --output dgemmopen dgemm
     patchelf --add-needed libblas.so.3 --output envblas env'
-one "what a program starts is checked, though it needs the library itself" "'/usr/bin/dgemmhelper' of the image needs cdotcsub_, .*
-status 1\$" "${with[@]}" ./envblas A=1 dgemmhelper 300
-one "... and runs, if it has all" "^dgemm 300: .*OpenBLAS
-status 0\$" "${with[@]}" ./envblas A=1 dgemm 300
-one "a program that is linked statically" \
-    "^berth: n1: warning: image '$image': --container-libs=openblas: '[^']*/ldconfig' is linked statically, so that the host's libblas.so.3 stands for no library of it
-ldconfig .*status 0\$" "${with[@]}" ldconfig --version
-one "a program that does not use it" \
-    "^berth: n1: warning: image '$image': --container-libs=openblas: neither the program nor what it is known to load later needs the image's 'libblas.so.3', for which the host's stands .--container-libs=openblas.
-status 0\$" "${with[@]}" true
-one "an image without it" \
-    "^berth: n1: image '/images/a.sif': --container-libs=openblas: the image has no 'libblas.so.3' that the host's could stand for; leave --container-libs out
-status 1\$" --container-image=/images/a.sif --container-libs=openblas true
-one "no such libraries on the host" "--container-libs=mkl: this host has no such libraries; see .berth profiles.
-status 1\$" --container-image=$image --container-libs=openblas,mkl dgemm
-one "none cancels the default of a job" "reference BLAS
-status 0\$" --container-image=$image --container-libs=none dgemm 300
-one "a plan says what lies over what" "the host's file replaces the image's .--container-libs.
+try "what a program starts is checked, though it needs the library itself" "~'/usr/bin/dgemmhelper' of the image needs cdotcsub_, .*.status 1\$" -- "${one[@]}" "${with[@]}" ./envblas A=1 dgemmhelper 300
+try "... and runs, if it has all" "~^dgemm 300: .*OpenBLAS\$" -- "${one[@]}" "${with[@]}" ./envblas A=1 dgemm 300
+try "a program that is linked statically" \
+    "~^berth: n1: warning: image '$image': --container-libs=openblas: '[^']*/ldconfig' is linked statically, so that the host's libblas.so.3 stands for no library of it
+ldconfig .*" -- "${one[@]}" "${with[@]}" ldconfig --version
+try "a program that does not use it" \
+    "~^berth: n1: warning: image '$image': --container-libs=openblas: neither the program nor what it is known to load later needs the image's 'libblas.so.3', for which the host's stands .--container-libs=openblas.\$" -- "${one[@]}" "${with[@]}" true
+try "none cancels the default of a job" "~reference BLAS\$" -- "${one[@]}" --container-image=$image --container-libs=none dgemm 300
+try "a plan says what lies over what" "~the host's file replaces the image's .--container-libs.
 .*
   --mpi-bind: off
   libraries: openblas
 .*  on the host: libblas.so.3
-  profile: openblas
-.*status 0" "${with[@]}" --container-explain=all dgemm
+  profile: openblas" -- "${one[@]}" "${with[@]}" --container-explain=all dgemm
 printf '%s\n' '0 dgemm 300' '1 python3 blas.py' | on login alice sh -c 'cat >blas.conf'
 equal "two programs of one step" "OpenBLAS
 solved True" "$(alice srun -Q -w n1 -n2 "${with[@]}" --multi-prog blas.conf 2>&1 | grep -ao 'OpenBLAS$\|solved.*' | sort)"
@@ -104,18 +77,15 @@ equal "several tasks on two nodes" "4 OpenBLAS" \
 hpl_input 200
 # hpl TITLE ARGUMENTS...: HPL with these options passes.
 hpl() {
-    local title=$1
-    shift
-    equal "$title" "1 tests completed and passed residual checks" "$(alice bash -c 'cd hpl && rm -f hpccoutf.txt &&
+    equal "$1" "1 tests completed and passed residual checks" "$(alice bash -c 'cd hpl && rm -f hpccoutf.txt &&
         OPENBLAS_NUM_THREADS=1 timeout 120 srun -Q -w n1 -n2 --mpi=pmix "$@" hpcc >/dev/null 2>&1
-        grep -o "[0-9]* tests completed and passed residual checks" hpccoutf.txt | tail -n 1' - "${with[@]}" "$@")"
+        grep -o "[0-9]* tests completed and passed residual checks" hpccoutf.txt | tail -n 1' - "${with[@]}" "${@:2}")"
 }
 hpl "HPL on the image's own MPI" --mpi-bind=hybrid
 hpl "HPL on the host's MPI and BLAS" --mpi-bind=host
 
 printf '%s\n' 'rules:' '  - force: {container-libs: openblas}' | site n1
-one "a site's rule" "OpenBLAS
-status 0\$" --container-image=$image dgemm 300
+try "a site's rule" "~OpenBLAS\$" -- "${one[@]}" --container-image=$image dgemm 300
 site n1 </dev/null
 
 # An image's own OpenBLAS, and programs that are linked with it by its own name.
@@ -125,8 +95,7 @@ loaded() {
 berth: n1: note: the host's $2 (openblas) is in the place of the image's" \
         "$(alice srun -v -w n1 -n1 "${own[@]}" "./$3" 1500 2>&1 | grep -a 'note: .*(openblas)' | sort)"
 }
-one "an image's OpenBLAS is replaced" "^dgemm 300: .*OpenBLAS
-status 0\$" "${own[@]}" ./dgemmopen 300
+try "an image's OpenBLAS is replaced" "~^dgemm 300: .*OpenBLAS\$" -- "${one[@]}" "${own[@]}" ./dgemmopen 300
 loaded "... and srun -v says that a rank has the host's" libblas.so.3 dgemmopen
 loaded "... also under the name of BLAS" libblas.so.3 dgemm
 on n1 root bash -c "mkdir /opt/openblas && mv $lib/openblas-pthread /opt/openblas/lib && rm $lib/lib{blas,lapack}.so.3 &&
@@ -134,8 +103,7 @@ on n1 root bash -c "mkdir /opt/openblas && mv $lib/openblas-pthread /opt/openbla
 matches "a host with OpenBLAS by its own name alone" "^openblas: libopenblasp-r[0-9.]*so, libraries, found by profile 'openblas'
   [^ ]*/libopenblas.so.0\$" "$(on n1 alice berth profiles | grep -A1 ^openblas:)"
 loaded "... has it for programs by that name" libopenblasp-r0.3.29.so dgemmopen
-one "... and for no other" "the image has no 'libopenblas.so.0' that the host's could stand for; leave --container-libs out
-status 1\$" "${with[@]}" dgemm
+try "... and for no other" "~the image has no 'libopenblas.so.0' that the host's could stand for; leave --container-libs out.status 1\$" -- "${one[@]}" "${with[@]}" dgemm
 on n1 root bash -c "mv /opt/openblas/lib $lib/openblas-pthread && rmdir /opt/openblas"
 openblas_remove n1
 openblas_install n1
@@ -151,12 +119,8 @@ kind: libraries
 prefix: /opt/vendor
 replaces: [libblas.so.3, liblapack.so.3]
 END
-one "a library with another SONAME" "^dgemm 300: .*OpenBLAS
-status 0\$" --container-image=$image --container-libs=vendor dgemm 300
-one "under a Python, too" "^solved True
-status 0\$" --container-image=$image --container-libs=vendor python3 blas.py
-one "two that stand for one library" "--container-libs: 'vendor' and 'openblas' both stand for 'libblas.so.3'; name one of them
-status 1\$" --container-image=$image --container-libs=vendor,openblas dgemm
+try "a library with another SONAME" "~^dgemm 300: .*OpenBLAS\$" -- "${one[@]}" --container-image=$image --container-libs=vendor dgemm 300
+try "under a Python, too" "~^solved True\$" -- "${one[@]}" --container-image=$image --container-libs=vendor python3 blas.py
 
 # A library that the image does not have, as a compiler's runtime that is not to be given away.
 on n1 root bash -c "cp /opt/vendor/lib/libvendor.so.2 /opt/vendor/lib/libruntime.so.5 &&
@@ -166,7 +130,6 @@ kind: libraries
 prefix: /opt/vendor
 adds: [libruntime.so.5]
 END
-one "a library that the image lacks" "libruntime.so.5
-status 0\$" --container-image=$image --container-libs=vendor \
+try "a library that the image lacks" "~libruntime.so.5\$" -- "${one[@]}" --container-image=$image --container-libs=vendor \
     python3 -c 'import ctypes; print(ctypes.CDLL("libruntime.so.5")._name)'
 finish
