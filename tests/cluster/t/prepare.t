@@ -39,12 +39,8 @@ stage_of() {
 own() { on "$1" root bash -c "ls -d /tmp/berth-$2/*-[0-9a-f]* 2>/dev/null"; }
 
 # steps_over NODE: the supervisor of a step ends a little after it.
-steps_over() {
-    for _ in {1..1200}; do
-        on "$1" root pgrep -u alice,bob >/dev/null || break
-        sleep 0.1
-    done
-}
+no_steps() { ! on "$1" root pgrep -u alice,bob >/dev/null; }
+steps_over() { wait_for 120 no_steps "$1"; }
 
 matches "only root prepares for all" "berth: profiles --prepare: .*run it as root" \
     "$(on n1 alice berth profiles --prepare 2>&1)"
@@ -94,7 +90,7 @@ equal "until root has prepared again" "n1 $site/mpich-HASH" "$(stage_of bob n1)"
 # Nobody can keep root waiting.
 on n1 bob flock -x "$site" sleep 60 &
 holder=$!
-sleep 1
+wait_for 30 on n1 root pgrep -u bob -x sleep >/dev/null
 on n1 root timeout 50 berth profiles --prepare >/dev/null
 equal "a lock that a user has on root's stages keeps nobody waiting" 0 $?
 kill "$holder"
@@ -138,10 +134,7 @@ files() { on n2 root sh -c 'find /tmp/berth-2001/*/ | wc -l'; }
 alice rm -f started go
 step alice n2 sh -c ': >started; while [ ! -e go ]; do sleep 0.1; done' >/dev/null 2>&1 &
 running=$!
-for _ in {1..1200}; do
-    ! alice test -e started || break
-    sleep 0.1
-done
+wait_for 120 alice test -e started
 kept=$(files)
 clean
 equal "the copies of a step that runs stay" "$kept" "$(files)"

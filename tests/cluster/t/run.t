@@ -5,50 +5,38 @@
 # shellcheck disable=SC2016 # words for other shells
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.sh"
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/mpiruns.sh"
 
 need_images a b mpich openmpi
 
 A=--container-image=/images/a.sif
 
-# says TITLE EXPECTED COMMAND...: on the login node, with nothing of Slurm around.
-says() { equal "$1" "$2" "$(alice "${@:3}" 2>&1 </dev/null)"; }
-
-# runs TITLE EXPECTED SCRIPT
-runs() { says "$1" "$2" bash -c "$3"; }
-
-says "a command runs in the image" a berth run "$A" cat /etc/berth-image
-says "a sandbox directory is an image" a berth run --container-image=/images/a.dir cat /etc/berth-image
-says "standard input and the directory are the command's" $'through\n/home/alice' \
+try "a command runs in the image" a -- berth run "$A" cat /etc/berth-image
+try "a sandbox directory is an image" a -- berth run --container-image=/images/a.dir cat /etc/berth-image
+try "standard input and the directory are the command's" $'through\n/home/alice' -- \
     bash -c "cd; echo through | berth run $A sh -c 'cat; pwd'"
-runs "the command takes the place of berth run" "same" \
+try "the command takes the place of berth run" "same" -- bash -c \
     "sh -c 'echo \$\$ >run.pid; exec berth run $A sh -c \"[ \\\$\\\$ = \\\$(cat run.pid) ] && echo same\"'"
-runs "closed inputs and outputs are nothing to stumble over" a \
+try "closed inputs and outputs are nothing to stumble over" a -- bash -c \
     "berth run $A sh -c 'cat /etc/berth-image >run.out' <&- >&- 2>&-; cat run.out; rm run.out"
-runs "the exit status is the command's" 7 "berth run $A sh -c 'exit 7'; echo \$?"
-runs "a signal kills the command" 143 \
+try "the exit status is the command's" 7 -- bash -c "berth run $A sh -c 'exit 7'; echo \$?"
+try "a signal kills the command" 143 -- bash -c \
     "{ berth run $A sh -c 'kill -TERM \$\$; sleep 9'; } 2>/dev/null; echo \$?"
-runs "a signal is for the command to handle" "got it" \
+try "a signal is for the command to handle" "got it" -- bash -c \
     "berth run $A sh -c 'trap \"echo got it; exit\" USR1; touch ready.run; while :; do sleep 0.1; done' &
      until [ -e ready.run ]; do sleep 0.1; done; rm ready.run; kill -USR1 \$!; wait"
-runs "what the command leaves in the background ends with it" "gone" \
+try "what the command leaves in the background ends with it" "gone" -- bash -c \
     "berth run $A sh -c 'sleep 500 & echo \$! >left.pid'
      for i in {1..600}; do kill -0 \$(cat left.pid) 2>/dev/null || { echo gone; break; }; sleep 0.1; done"
-runs "a mount, a variable, a working directory" "/data x 1" \
+try "a mount, a variable, a working directory" "/data x 1" -- bash -c \
     "mkdir -p run.data; echo x >run.data/f
      berth run $A --container-mounts=run.data:/data:ro --container-workdir=/data --container-env=V=1 sh -c 'echo \$PWD \$(cat f) \$V'"
-matches "an image that is not there is one line" \
-    "^berth: login: image '/home/alice/gone.sif': not found; [^"$'\n'"]*\$" \
-    "$(alice bash -c 'cd; berth run --container-image=gone.sif true' 2>&1)"
-matches "a runtime that does not start is quoted" \
-    "^berth: login: image '/images/a.sif': $runtime did not start it: [^"$'\n'"]*no-such-flag[^"$'\n'"]*\$" \
-    "$(alice berth run "$A" --container-args=--no-such-flag true 2>&1)"
-
-# world TITLE SIZE LIBRARY OUTPUT: SIZE ranks of one world.
-world() {
-    equal "$1" "$(seq 0 $(($2 - 1)) | paste -sd' '), passed" \
-        "$(grep -E "^rank [0-9]+ of $2 on [a-z0-9]+ in [a-z]+: $3" <<<"$4" | awk '{ print $2 }' |
-            sort -n | paste -sd' '), $(grep -o "^ring of $2 passed" <<<"$4" | awk '{ print $4 }')"
-}
+try "an image that is not there is one line" \
+    "~^berth: login: image '/home/alice/gone.sif': not found; [^$nl]*.status [1-9]" -- berth run --container-image=gone.sif true
+try "a runtime that does not start is quoted" \
+    "~^berth: login: image '/images/a.sif': $runtime did not start it: [^$nl]*no-such-flag[^$nl]*.status [1-9]" -- \
+    berth run "$A" --container-args=--no-such-flag true
 
 hydra=/wheels/mpich-4.2.3/bin/mpirun
 world "behind an mpirun each rank has a container" 4 'MPICH.*4[.]0' \
@@ -79,13 +67,14 @@ berth run cat /etc/berth-image
 berth run --container-image=/images/b.sif cat /etc/berth-image
 srun -n2 --container-image=none berth run --container-image=/images/b.sif sh -c 'echo \$(cat /etc/berth-image) \$SLURM_PROCID' | sort
 END
-runs "in a batch script the job's image is the default, in a step each task has its own" \
-    $'a\nb\nb 0\nb 1' \
+try "in a batch script the job's image is the default, in a step each task has its own" \
+    $'a\nb\nb 0\nb 1' -- bash -c \
     "cd; ./submit -N1 -n2 $A -o job.out job >/dev/null; cat job.out"
 world "in a step, behind Slurm's own process manager" 3 'MPICH.*4[.]0' \
     "$(alice srun -N1 -n3 --mpi=pmi2 berth run --container-image=/images/mpich.sif --mpi-bind=hybrid mpiring 2>&1)"
 
-left=$(on login root bash -c 'for i in {1..100}; do pgrep -u alice -a apptainer\|singularity\|starter\|berth || exit; sleep 0.1; done')
-equal "nothing is left on the host" "" "$left"
+is_over() { ! on login root pgrep -u alice 'apptainer|singularity|starter|berth' >/dev/null; }
+wait_for 10 is_over
+equal "nothing is left on the host" "" "$(on login root pgrep -u alice -a 'apptainer|singularity|starter|berth')"
 
 finish

