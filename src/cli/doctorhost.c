@@ -44,11 +44,10 @@ static void judge_namespaces(const struct berth_doctor_facts *facts,
            "kernel.unprivileged_userns_clone is 0, so that only root may make one");
     else if (facts->userns.apparmor > 0 && !facts->userns.has_profile)
         AT(level, NAMESPACES,
-           "install the AppArmor profile of the runtime (/etc/apparmor.d/apptainer, "
-           "or singularity-ce), or sysctl "
-           "kernel.apparmor_restrict_unprivileged_userns=0",
+           "copy " BERTH_DATADIR "/apparmor to /etc/apparmor.d/berth, and "
+           "apparmor_parser -r /etc/apparmor.d/berth",
            "kernel.apparmor_restrict_unprivileged_userns is %ld and no AppArmor "
-           "profile names the runtime",
+           "profile names berth or the runtime",
            facts->userns.apparmor);
     else if (facts->userns.refused && facts->userns.apparmor <= 0)
         AT(level, NAMESPACES,

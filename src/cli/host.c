@@ -156,7 +156,8 @@ static void read_namespaces(const struct berth_host *host)
         read_number(host, "/proc/sys/kernel/unprivileged_userns_clone");
     facts->userns.apparmor =
         read_number(host, "/proc/sys/kernel/apparmor_restrict_unprivileged_userns");
-    facts->userns.has_profile = is_there(host, "/etc/apparmor.d/*apptainer*") ||
+    facts->userns.has_profile = is_there(host, "/etc/apparmor.d/berth") ||
+                                is_there(host, "/etc/apparmor.d/*apptainer*") ||
                                 is_there(host, "/etc/apparmor.d/*singularity*");
     facts->userns.refused = berth_doctor_keep(facts, try_user_namespace());
     facts->ptrace = read_number(host, "/proc/sys/kernel/yama/ptrace_scope");

@@ -63,11 +63,17 @@ done
 equal "... with the same lines but for numbers" "$(tr -d '0-9' <"$work/oom" | sort -u)" \
     "$(tr -d '0-9' <"$work/oom.image" | sort -u)"
 
-alice srun -Q -w n1 -n1 "$I" sh -c 'x=$(head -c 60000000 /dev/zero | tr "\0" x); sleep 4; echo ${#x}' >/dev/null
-job=$(on login alice sacct -nXP -o JobID | tail -n 1)
-used() { on login root sacct -nP --noconvert -j "$job.0" -o MaxRSS; }
-wait_for 30 test -n "$(used)"
-equal "sacct has the memory of the task" yes "$(if (($(used) > 60000000)); then echo yes; else used; fi)"
+on login alice rm -f go
+live 1 -w n1 -n1 "$I" sh -c 'x=$(head -c 60000000 /dev/zero | tr "\0" x); echo ready; until [ -e go ]; do sleep 0.2; done; echo ${#x}'
+job=$(running)
+# used COMMAND WORD...: has it the memory of the task?
+used() { (($(on login root "$@" -nP --noconvert -j "$job.0" -o MaxRSS) + 0 > 60000000)); }
+wait_for 30 used sstat
+equal "sstat has the memory of the task" 0 $?
+on login alice touch go
+over "... which ends" 0
+wait_for 30 used sacct
+equal "... and sacct has it" 0 $?
 
 live 2 -N2 "$I" sh -c 'echo ready; sleep 20; cat /etc/berth-image'
 on n2 root systemctl restart slurmd
@@ -107,6 +113,24 @@ seen=$(alice srun -Q -w n2 "$I" true 2>&1)
 matches "no user namespaces: one line" '^berth: n2: [^'$'\n'']*user namespaces?[^'$'\n'']*'$'\n' "$seen"$'\n'
 matches "... and doctor names the setting" 'user.max_user_namespaces is 0' "$(on n2 alice berth doctor 2>&1)"
 on n2 root sysctl -qw user.max_user_namespaces=7000
+
+# As Ubuntu's setting does, which Debian's kernel has not.
+on n2 root bash -c 'cat >/etc/apparmor.d/strict; apparmor_parser -r /etc/apparmor.d/strict' <<'END'
+abi <abi/4.0>,
+profile strict /usr/libexec/berth/berth-task flags=(attach_disconnected,mediate_deleted) {
+  capability, network, signal, dbus, unix, mqueue, ptrace, mount, umount, pivot_root,
+  file rwlkm /**,
+  pix /**,
+}
+END
+printf '%s --container-image=/images/%s.sif cat /etc/berth-image\n' 0 a 1 b | on login alice sh -c 'cat >images'
+seen=$(alice srun -Q -w n2 -n1 "$I" true 2>&1)
+matches "AppArmor refuses user namespaces: one line" \
+    '^berth: n2: [^'$'\n'']*user namespace: Permission denied[^'$'\n'']*'$'\n' "$seen"$'\n'
+on n2 root bash -c 'cp /usr/share/berth/apparmor /etc/apparmor.d/berth; apparmor_parser -r /etc/apparmor.d/berth'
+equal "... and with berth's profile two images run on a node" "a b" \
+    "$(alice srun -Q -w n2 -n2 --multi-prog images 2>&1 | sort | paste -sd' ')"
+on n2 root apparmor_parser -R /etc/apparmor.d/{strict,berth}
 
 on login alice rm -f again.out
 job=$(alice sbatch --parsable again)

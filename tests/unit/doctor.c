@@ -225,9 +225,9 @@ static const struct {
      "sysctl kernel.unprivileged_userns_clone=1, and the same in /etc/sysctl.d"},
     {change_3,
      "wrong user namespaces: kernel.apparmor_restrict_unprivileged_userns is 1 and no "
-     "AppArmor profile names the runtime",
-     "install the AppArmor profile of the runtime (/etc/apparmor.d/apptainer, or "
-     "singularity-ce), or sysctl kernel.apparmor_restrict_unprivileged_userns=0"},
+     "AppArmor profile names berth or the runtime",
+     "copy " BERTH_DATADIR "/apparmor to /etc/apparmor.d/berth, and apparmor_parser -r "
+     "/etc/apparmor.d/berth"},
     {change_4, "ok user namespaces: an ordinary user can make them", NULL},
     {change_5,
      "wrong user namespaces: an ordinary user cannot make one: No space left on device",
