@@ -15,7 +15,7 @@ machine_conf() {
         JobAcctGatherType=jobacct_gather/cgroup JobAcctGatherFrequency=1 \
         PrologFlags=Contain SelectTypeParameters=CR_CPU_Memory DefMemPerCPU=300 UsePAM=1 \
         AccountingStorageType=accounting_storage/slurmdbd AccountingStorageHost=login \
-        AccountingStoreFlags=job_comment JobRequeue=1
+        AccountingStoreFlags=job_comment JobRequeue=1 AuthInfo=cred_expire=30
 }
 
 # machine_ensure NODES: sets REPLY_MACHINE to a directory with disk, kernel and initrd, and adds
