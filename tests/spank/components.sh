@@ -33,15 +33,9 @@ expect 'repeated lists accumulate' 0 \
     "0 $A&mounts=/d:/d:rw&mounts=/e:/e:rw&mounts=/f:/f:rw&env=X&env=Y&args=-a&args=-b: ./x" \
     srun --container-mounts=/d --container-image=a --container-mounts=/e,/f \
     --container-env=X --container-args=-a --container-env=Y --container-args=-b ./x
-expect 'the same value twice is no error' 0 \
-    "0 $A: ./x" \
-    srun --container-image=a --container-image="$T/a" ./x
 expect 'getopt knows our options by a beginning of their names' 0 \
     "0 $A&mounts=/d:/d:rw: ./x" \
     srun --container-im a --container-mounts /d ./x
-expect 'a value may hold everything' 0 \
-    "0 $A&env=X%3Da%20b%3B%26%3D%25,%22%27: ./x" \
-    srun --container-image=a "--container-env=X=a b;&=%\\,\"'" ./x
 
 # A het job from the command line: each component has its own job.
 expect 'two components have an image each' 0 \
@@ -64,11 +58,6 @@ expect 'an option of the second component stays there' 0 \
 1 $B: ./y
 2 host: ./z" \
     srun ./x : --container-image=b ./y : ./z
-expect 'an option of the third component stays there' 0 \
-    "0 host: ./x
-1 host: ./y
-2 $C: ./z" \
-    srun ./x : ./y : --container-image=c ./z
 expect 'three components have an image each' 0 \
     "0 $A&mounts=/d:/d:rw: ./x
 1 $B&writable=: ./y
@@ -112,10 +101,6 @@ expect 'two components on the host are not killed on a bad exit' 0 \
 0 host: ./x
 1 host: ./y' \
     FAKE_SHOW=1 srun ./x : ./y
-expect 'one component is not killed on a bad exit' 0 \
-    "published 1;*:$A;.
-0 $A: ./x" \
-    FAKE_SHOW=1 srun --container-image=a ./x
 expect 'one component with MPI is killed on a bad exit' 0 \
     "published 1;*:$A&mpi-bind=auto;., kill on bad exit
 0 $A&mpi-bind=auto: ./x" \
@@ -188,11 +173,6 @@ expect 'groups with a gap' 0 \
 2 $B: ./y" \
     $het_job srun --het-group=0 --container-image=a ./x : \
     --het-group=2 --container-image=b ./y
-expect 'one spec for two groups' 0 \
-    "published 1;*:$A;.
-0 $A: ./x
-1 $A: ./x" \
-    FAKE_SHOW=1 $het_job srun --het-group=0,1 --container-image=a ./x
 expect 'one spec for two groups, and one for the third' 0 \
     "published 1;0:$A&mounts=/d:/d:rw;2:$A&mounts=/d:/d:rw;1:$B;., kill on bad exit
 0 $A&mounts=/d:/d:rw: ./x
@@ -200,35 +180,6 @@ expect 'one spec for two groups, and one for the third' 0 \
 2 $A&mounts=/d:/d:rw: ./x" \
     FAKE_SHOW=1 $het_job srun --het-group=0,2 --container-image=a \
     --container-mounts=/d ./x : --het-group=1 --container-image=b ./y
-expect 'a range of groups' 0 \
-    "0 $B: ./y
-1 $A: ./x
-2 $A: ./x" \
-    $het_job srun --het-group=1-2 --container-image=a ./x : \
-    --het-group=0 --container-image=b ./y
-expect 'groups in brackets' 0 \
-    "0 $A: ./x
-1 $B: ./y
-2 $A: ./x" \
-    $het_job srun --het-group '[0,2]' --container-image=a ./x : \
-    --het-group=[1] --container-image=b ./y
-expect 'a beginning of --het-group' 0 \
-    "0 $B: ./y
-1 $A: ./x" \
-    $het_job srun --het=1 --container-image=a ./x : --het 0 --container-image=b ./y
-expect 'the old name of --het-group' 0 \
-    "0 $B: ./y
-1 $A: ./x" \
-    $het_job srun --pack-group=1 --container-image=a ./x : \
-    --pac=0 --container-image=b ./y
-expect 'the command may have a --het-group of its own' 0 \
-    "0 $A: ./x --het-group=1
-1 $B: ./y --het-group 0" \
-    $het_job srun --container-image=a ./x --het-group=1 : \
-    --container-image=b ./y --het-group 0
-expect 'a third group alone' 0 \
-    "2 $A: ./x" \
-    $het_job srun --het-group=2 --container-image=a ./x
 }
 
 # Het steps in one allocation: only the name of the socket has the component.

@@ -28,12 +28,6 @@ each 'an image for each line' \
 0 : ./z" \
     '0 --container-image=a ./x' '1-2 --container-image=b --mpi-bind ./y 1' '3 ./z'
 tasks=2
-each 'a line behind * is nobody'"'"'s' \
-    "0 $A: --container-image=a ./x
-0 $A: --container-image=a ./x" \
-    '* --container-image=a ./x' '* --container-image=a --container-env=A=1 ./y'
-tasks=4
-tasks=2
 each 'an mpirun on each of two lines' \
     "0 $A&mpi-bind=local: --container-image=a --mpi-bind=local ./x
 0 $A&mpi-bind=local: --container-image=a --mpi-bind=local ./y" \
@@ -66,10 +60,6 @@ each 'an account of each line' \
 0 explain=text: --container-image=none ./z" \
     '0 ./x' '1 --container-image=none ./z'
 options=
-each 'a file without options, and no image' \
-    '0 host: ./x
-0 host: ./y' \
-    '0 ./x' '1 ./y'
 
 if since 23.11; then
     tasks=1
@@ -129,21 +119,10 @@ wrong()
     expect "$wrong_name" 1 "srun: error: berth: --multi-prog: 'conf': line 3: $sentence" \
         srun --container-image=a --multi-prog conf
 }
-here='expected a program, or options for its image; options of Slurm go to srun'
 wrong 'a misspelt option' \
     "'--container-imag' is not an option; did you mean '--container-image'?" \
     '1 --container-imag=b ./y'
-wrong 'an option of Slurm' "'--ntasks' is not an option that a line can have; $here" '1 --ntasks=3 ./y'
-wrong 'a short option' "'-n3' is not an option that a line can have; $here" '1 -n3 ./y'
-wrong 'an option for the whole step' \
-    '--container-explain: it is for the whole step; give it to srun' '1 --container-explain ./y'
-wrong 'a value that is left out' '--container-image: it needs a value' '1 --container-image'
-wrong 'a value too many' '--container-writable: it takes no value' '1 --container-writable=1 ./y'
-wrong 'no program' 'no program; write one after the ranks and the options' '1 --container-image=b'
 wrong 'a quote that is open' 'a single quote is not closed; put another after the word' "1 --container-image='b ./y"
-wrong 'options for the host' \
-    '--container-image=none: the other container options mean nothing on the host; leave them out' \
-    '1 --container-image=none --container-writable ./y'
 wrong 'an image that is none' \
     "image 'T/bad.sif': not an image; expected a SIF file (made by 'apptainer build' or 'singularity build') or a sandbox directory" \
     '1 --container-image=bad.sif ./y'
@@ -152,9 +131,6 @@ wrong 'a percent sign that Slurm drops' \
     '1 --container-mounts=/scratch/%u:/x ./y'
 wrong 'ranks that are none' \
     "'1-x' is not a list of ranks; expected one like 0-3,8, or * for those that no other line has" '1-x ./y'
-wrong 'a mount that is none' \
-    "--container-mounts: '/a:b': 'b' is not a place in the image; a destination starts with /" \
-    '1 --container-mounts=/a:b ./y'
 wrong 'values by rank, and it is not known how many' \
     "%t or %o in an option of '*': say how many tasks there are (srun -n), or write their ranks" \
     '* --container-env=N=%t ./y'
@@ -217,10 +193,6 @@ expect 'and lines of one container choose together' 0 \
     "0 $A&mpi-bind=auto: --mpi-bind ./x
 0 $A&env=N%3D1&mpi-bind=auto: --container-env=N=1 --mpi-bind ./y" \
     FAKE_TASKS=2 srun --container-image=a --multi-prog conf
-printf '0 ./x\n1 --mpi-bind=host ./y\n' >forgotten
-expect 'a line whose MPI was forgotten' 1 \
-    "srun: error: berth: --mpi-bind=host: other ranks of this srun have an image and no --mpi-bind, so that the image's own MPI runs there, and both would wait for each other in MPI_Init; give these ranks --mpi-bind=host, or --mpi-bind=off if their MPI is the same" \
-    srun --container-image=a --multi-prog forgotten
 : >conf
 i=0
 while [ $i -lt 65 ]; do

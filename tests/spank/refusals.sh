@@ -5,107 +5,50 @@
 # shellcheck source=tests/spank/lib.sh
 . "${srcdir:-.}/tests/spank/lib.sh"
 
-# refuse NAME SENTENCE WORD...: by srun and sbatch, required and optional.
+# What a value may be is in the tests of the requests (tests/unit/request.c): here are the
+# ways in which any refusal ends a command.
+sentence="--container-workdir: '\\x1b[2Jw\\nx' is not absolute; expected a directory in the image, from /"
+set -- --container-image=a --container-workdir="$(printf '\033[2Jw\nx')" --container-mounts=/a:b
+expect 'the first of two errors, by srun' 1 "srun: error: berth: $sentence" \
+    SLURM_JOB_ID=100 srun "$@" ./x
+expect 'when optional' 1 "srun: error: berth: $sentence" \
+    FAKE_OPTIONAL=1 SLURM_JOB_ID=100 srun "$@" ./x
+expect 'in the second component' 1 "srun: error: berth: $sentence" \
+    SLURM_JOB_ID=100 srun --container-image=a ./x : "$@" ./y
+expect 'by sbatch' 1 "sbatch: error: berth: $sentence" \
+    FAKE_OPTIONAL=1 sbatch "$@" job.sh
+
+# refuse SENTENCE WORD...
 refuse()
 {
-    refused=$1
-    sentence=$2
-    shift 2
-    expect "$refused" 1 "srun: error: berth: $sentence" \
-        SLURM_JOB_ID=100 srun "$@" ./x
-    expect "$refused, when optional" 1 "srun: error: berth: $sentence" \
-        FAKE_OPTIONAL=1 SLURM_JOB_ID=100 srun "$@" ./x
-    expect "$refused, in the second component" 1 "srun: error: berth: $sentence" \
-        SLURM_JOB_ID=100 srun --container-image=a ./x : "$@" ./y
-    expect "$refused, by sbatch" 1 "sbatch: error: berth: $sentence" \
-        FAKE_OPTIONAL=1 sbatch "$@" job.sh
+    sentence=$1
+    shift
+    expect "refused: $*" 1 "srun: error: berth: $sentence" srun --container-image=a "$@" ./x
 }
-
-refuse 'another image in the same component' \
-    "--container-image: given twice, 'T/a' and 'T/b'; expected one value" \
-    --container-image=a --container-image=b
-refuse 'an image and none in the same component' \
-    "--container-image: given twice, 'T/a' and 'none'; expected one value" \
-    --container-image=a --container-image=none
-refuse 'another working directory' \
-    "--container-workdir: given twice, '/a' and '/b'; expected one value" \
-    --container-image=a --container-workdir=/a --container-workdir=/b
-refuse 'an empty image' \
-    '--container-image: the value is empty; give one, or leave the option out' --container-image=
-refuse 'a URI of another kind' \
-    "--container-image: 'file:///a.sif': cannot be pulled; expected docker://, oras:// or library://, or a SIF file or a directory" \
-    --container-image=file:///a.sif
-refuse 'a mount with too many colons' \
-    "--container-mounts: '/a:/b:ro:x' is not a mount; expected SRC[:DST[:ro|rw|sqsh]][,...]" \
-    --container-image=a --container-mounts=/a:/b:ro:x
-refuse 'a mount mode' \
-    "--container-mounts: '/a:/b:r': 'r' is not a mount mode; expected ro, rw or sqsh" \
-    --container-image=a --container-mounts=/a:/b:r
-refuse 'a relative destination' \
-    "--container-mounts: '/a:b': 'b' is not a place in the image; a destination starts with /" \
-    --container-image=a --container-mounts=/a:b
-refuse 'a tmpfs, as in pyxis' \
-    "--container-mounts: 'tmpfs:/x': tmpfs is not a source; for a scratch directory write --container-args=--scratch=/x (a path: ./tmpfs)" \
-    --container-image=a --container-mounts=/a:/b,tmpfs:/x
-refuse 'a relative working directory' \
-    "--container-workdir: 'w' is not absolute; expected a directory in the image, from /" \
-    --container-image=a --container-workdir=w
-refuse 'home and no home' \
-    '--no-container-mount-home: given together with its opposite; expected one of --container-mount-home and --no-container-mount-home' \
-    --container-image=a --container-mount-home --no-container-mount-home
-refuse 'a readonly image that is writable' \
-    '--container-readonly: given together with its opposite; expected one of --container-writable and --container-readonly' \
-    --container-image=a --container-writable --container-readonly
-refuse 'a name of a container, as in pyxis' \
-    "--container-name: berth's containers have no names; write --container-lifetime=job to have one for all steps of a job, or unpack the image once, with 'apptainer build --sandbox DIRECTORY IMAGE', and write --container-image=DIRECTORY" \
-    --container-image=a --container-name=x
-refuse 'a container to be saved, as in pyxis' \
-    "--container-save: berth does not save what a step writes; build the image with what it is to have: 'apptainer build IMAGE.sif RECIPE.def'" \
-    --container-image=a --container-save=x.sqsh
-refuse 'root in the image, as in pyxis' \
-    '--container-remap-root: tasks run as yourself; leave it out, or write --container-args=--fakeroot' \
-    --container-image=a --container-remap-root
-refuse 'namespaces, as in pyxis' \
-    "--container-unshare: tasks have the host's network and names; write the flag of the container runtime: --container-args=--ipc or --container-args=--uts" \
-    --container-image=a --container-unshare=ipc
-refuse 'a variable without a name' \
-    "--container-env: '=x' is not a variable; expected NAME or NAME=VALUE, with letters, digits and _ in NAME" \
-    --container-image=a --container-env==x
-refuse 'a variable with a dash' \
-    "--container-env: 'A-B=1' is not a variable; expected NAME or NAME=VALUE, with letters, digits and _ in NAME" \
-    --container-image=a --container-env=A-B=1
-refuse 'a comma in a value' \
-    "--container-env: '2' is not a variable; expected NAME or NAME=VALUE, with letters, digits and _ in NAME (a comma in a value is \\, in quotes: 'A=1\\,2')" \
-    --container-image=a --container-env=A=1,2
-refuse 'a quote in --container-args' \
-    "--container-args: '\"A=b': there is no quoting here, words are split at blanks; give a variable with --container-env, a mount with --container-mounts" \
-    --container-image=a --container-args='--env "A=b c"'
+refuse "--container-image: given twice, 'T/a' and 'none'; expected one value" --container-image=none
+refuse "--container-save: berth does not save what a step writes; build the image with what it is to have: 'apptainer build IMAGE.sif RECIPE.def'" \
+    --container-save=x.sqsh
+refuse '--container-remap-root: tasks run as yourself; leave it out, or write --container-args=--fakeroot' \
+    --container-remap-root
+refuse "--container-unshare: tasks have the host's network and names; write the flag of the container runtime: --container-args=--ipc or --container-args=--uts" \
+    --container-unshare=ipc
+refuse "--container-args: '\"A=b': there is no quoting here, words are split at blanks; give a variable with --container-env, a mount with --container-mounts" \
+    --container-args='--env "A=b c"'
 for word in --cleanenv -e '--bind /a:/b'; do
     bare=${word#--bind }
     bare=${bare#-}
     bare=${bare#-}
-    refuse "a flag without its dash: $bare" \
-        "--container-args: '$bare' is not a flag; did you mean '$word'?" \
-        --container-image=a --container-args="$bare --nv"
+    refuse "--container-args: '$bare' is not a flag; did you mean '$word'?" \
+        --container-args="$bare --nv"
 done
-refuse 'a directory in --container-args' \
-    '--container-args: --pwd has no effect on tasks; use --container-workdir=DIR' \
-    --container-image=a --container-args='--pwd /x'
-refuse 'a mode of --mpi-bind' \
-    "--mpi-bind: 'Host' is not a mode; expected auto, host, hybrid, local, local-each, launch, off, or the name of a profile" \
-    --container-image=a --mpi-bind=Host
-refuse 'the first of two faults' \
-    "--container-workdir: 'v' is not absolute; expected a directory in the image, from /" \
-    --container-image=a --container-workdir=v --container-mounts=/a:b
-refuse 'other options with none' \
-    '--container-image=none: the other container options mean nothing on the host; leave them out' \
-    --container-image=none --container-writable
-refuse 'what is not an image' \
-    "image 'T/bad.sif': not an image; expected a SIF file (made by 'apptainer build' or 'singularity build') or a sandbox directory" \
-    --container-image=bad.sif
-refuse 'a control character in a value' \
-    "--container-workdir: '\\x1b[2Jw\\nx' is not absolute; expected a directory in the image, from /" \
-    --container-image=a --container-workdir="$(printf '\033[2Jw\nx')"
+refuse '--container-args: --pwd has no effect on tasks; use --container-workdir=DIR' \
+    --container-args='--pwd /x'
+expect 'other options with none' 1 \
+    'srun: error: berth: --container-image=none: the other container options mean nothing on the host; leave them out' \
+    srun --container-image=none --container-writable ./x
+expect 'what is not an image, by sbatch' 1 \
+    "sbatch: error: berth: image 'T/bad.sif': not an image; expected a SIF file (made by 'apptainer build' or 'singularity build') or a sandbox directory" \
+    sbatch --container-image=bad.sif job.sh
 
 expect 'options of pyxis for what berth does anyway' 0 \
     '0 image=T/a&readonly=&no-entrypoint=: ./x' \
@@ -139,10 +82,6 @@ expect 'a missing image is only noted' 0 \
     "srun: berth: warning: $gone
 0 image=T/gone.sif: ./x" \
     srun --container-image=gone.sif ./x
-expect 'a missing image is noted by sbatch' 0 \
-    "sbatch: berth: warning: $gone
-0 host: job.sh" \
-    sbatch --container-image=gone.sif job.sh
 expect 'a missing image is noted by sbatch -Q' 0 \
     "sbatch: berth: warning: $gone
 0 host: job.sh" \
@@ -175,18 +114,6 @@ expect 'a missing image is only noted where a rule may name another one' 0 \
 expect 'a name as docker has it' 1 \
     "srun: error: berth: image 'T/ubuntu:22.04': not found; for an image of a registry write docker://ubuntu:22.04" \
     srun --container-image=ubuntu:22.04 ./x
-expect 'a name as pyxis has it' 1 \
-    "sbatch: error: berth: image 'T/nvcr.io#nvidia/app:1': not found; for an image of a registry write docker://nvcr.io/nvidia/app:1" \
-    sbatch --container-image=nvcr.io#nvidia/app:1 job.sh
-expect 'a name as pyxis has it, in a line that Slurm cuts' 1 \
-    "sbatch: error: berth: image 'T/nvcr.io': not found; for an image of a registry write docker://nvcr.io/NAME:TAG (Slurm cuts an #SBATCH line at '#')" \
-    FAKE_HEADER=--container-image=nvcr.io sbatch job.sh
-for path in /scratch/images/app:1.2 /local/github.com/u/app; do
-    expect "a path that looks so may be on the nodes: $path" 0 \
-        "sbatch: berth: warning: image '$path': not found; check the path, and that the nodes see this file system
-0 host: job.sh" \
-        sbatch --container-image=$path job.sh
-done
 site 'images: {missing: warn}'
 expect 'a name as docker has it is only noted where the site says so' 0 \
     "srun: berth: warning: image 'T/ubuntu:22.04': not found; for an image of a registry write docker://ubuntu:22.04
@@ -198,9 +125,6 @@ site 'images: {roots: [/usr]}'
 expect 'an image outside the directories of the site' 1 \
     "srun: error: berth: image 'T/a': this site allows images in /usr only; take one from there (T/berth.yaml:1)" \
     "FAKE_WORDS=$SITE" srun --container-image=a ./x
-expect 'an image outside the directories of the site, by sbatch' 1 \
-    "sbatch: error: berth: image 'T/a': this site allows images in /usr only; take one from there (T/berth.yaml:1)" \
-    "FAKE_WORDS=$SITE" sbatch --container-image=a job.sh
 expect 'inside a job a missing image is left to the nodes' 0 \
     '0 image=T/gone.sif: ./x' \
     SLURM_JOB_ID=100 srun --container-image=gone.sif ./x
@@ -214,16 +138,10 @@ expect 'a het group that cannot be read, where components differ' 1 \
 
 # The image's own mpirun in one task.
 several='--mpi-bind=local: only one task may start an mpirun, but'
-for words in -n4 '-n 4' --ntasks=4 '--ntasks 4' '-n1 -n4'; do
-    # shellcheck disable=SC2086 # words of a command line
-    expect "--mpi-bind=local with $words" 1 \
-        "srun: error: berth: $several 4 tasks would; use -n1 -c4, or --mpi-bind=local-each for an mpirun in every task" \
-        srun --container-image=a --mpi-bind=local $words ./x
-done
+expect '--mpi-bind=local with several tasks' 1 \
+    "srun: error: berth: $several 4 tasks would; use -n1 -c4, or --mpi-bind=local-each for an mpirun in every task" \
+    srun --container-image=a --mpi-bind=local -n1 --ntasks 4 ./x
 launched='--mpi-bind=launch: only one task may start an mpirun on the job'"'"'s nodes, but'
-expect '--mpi-bind=launch with several tasks' 1 \
-    "srun: error: berth: $launched 4 tasks would; use -N1 -n1, and tell the mpirun how many ranks to start" \
-    SLURM_JOB_ID=7 srun --container-image=a --mpi-bind=launch -n4 mpirun ./x
 expect '--mpi-bind=launch, and the node knows of several' 1 \
     "berth: n1: $launched 3 tasks would; use -N1 -n1, and tell the mpirun how many ranks to start" \
     SLURM_JOB_ID=7 FAKE_TASKS=3 srun --container-image=a --mpi-bind=launch mpirun ./x
@@ -260,21 +178,9 @@ expect '--mpi-bind=local, and the node does not know' 0 \
 expect 'an mpirun in each task of srun' 1 \
     "berth: n1: --mpi-bind=host: srun starts the ranks, and each of the 3 tasks would start 'mpirun'; leave the mpirun out, or use --mpi-bind=local for an mpirun in one task" \
     FAKE_TASKS=3 srun -n3 --container-image=a --mpi-bind=host mpirun ./x
-for mode in local local-each; do
-    expect "--mpi-bind=$mode beside another component's hybrid" 1 \
-        "srun: error: berth: --mpi-bind=$mode: other ranks of this srun, with --mpi-bind=hybrid, would wait in MPI_Init for tasks that have an mpirun of their own; give each of the two an srun of its own" \
-        srun --container-image=a --mpi-bind=hybrid ./x : --container-image=a --mpi-bind=$mode ./y
-    expect "--mpi-bind=$mode before another component's hybrid" 1 \
-        "srun: error: berth: --mpi-bind=$mode: other ranks of this srun, with --mpi-bind=hybrid, would wait in MPI_Init for tasks that have an mpirun of their own; give each of the two an srun of its own" \
-        srun --container-image=a --mpi-bind=$mode ./x : --container-image=a --mpi-bind=hybrid ./y
-done
-expect '--mpi-bind=local beside its like, and beside what is not MPI' 0 \
-    '0 image=T/a&mpi-bind=local: ./x
-1 image=T/b&mpi-bind=local-each: ./y
-2 image=T/c&mpi-bind=off: ./z
-3 host: ./w' \
-    srun --container-image=a --mpi-bind=local ./x : --container-image=b --mpi-bind=local-each ./y : \
-    --container-image=c --mpi-bind=off ./z : ./w
+expect "--mpi-bind=local beside another component's hybrid" 1 \
+    "srun: error: berth: --mpi-bind=local: other ranks of this srun, with --mpi-bind=hybrid, would wait in MPI_Init for tasks that have an mpirun of their own; give each of the two an srun of its own" \
+    srun --container-image=a --mpi-bind=hybrid ./x : --container-image=a --mpi-bind=local ./y
 
 # Components of one step that would hang in MPI_Init.
 hang()

@@ -20,7 +20,6 @@ expect 'other variables without an image are for nobody' 0 '0 host: ./x' \
     BERTH_CONTAINER_MOUNTS=/d srun ./x
 expect 'and wait for one' 0 "0 $A&mounts=/d:/d:rw: ./x" \
     BERTH_CONTAINER_MOUNTS=/d srun --container-image=a ./x
-expect 'an empty one is none' 0 '0 host: ./x' $I= srun ./x
 expect 'the command line goes over it' 0 "0 $B: ./x" $I=a srun --container-image=b ./x
 expect 'none on the command line cancels it' 0 '0 host: ./x' \
     $I=a BERTH_CONTAINER_MOUNTS=/d srun --container-image=none ./x
@@ -71,11 +70,5 @@ expect 'other options of sbatch with an image by environment' 0 \
 expect 'a wrong value names the variable' 1 \
     "srun: error: berth: BERTH_CONTAINER_WORKDIR: 'w' is not absolute; expected a directory in the image, from /" \
     BERTH_CONTAINER_WORKDIR=w srun --container-image=a ./x
-expect 'a wrong flag' 1 \
-    "sbatch: error: berth: BERTH_CONTAINER_WRITABLE: expected yes or no, got '2'" \
-    BERTH_CONTAINER_WRITABLE=2 sbatch --container-image=a job.sh
-expect 'an image that is none' 1 \
-    "srun: error: berth: image 'T/bad.sif': not an image; expected a SIF file (made by 'apptainer build' or 'singularity build') or a sandbox directory" \
-    SLURM_JOB_ID=1 $I=bad.sif srun ./x
 
 finish
