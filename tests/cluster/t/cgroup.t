@@ -16,32 +16,25 @@ trap 'rm -rf "$work"' EXIT
 # The group of a step is there as long as a process of it is. Those that the steps of a job
 # share, its own and step_extern, were seen to stay without a process, that of a job also
 # where no step had an image.
+groups_gone() {
+    left=$(on n1 root bash -c 'find /sys/fs/cgroup -name "step_[0-9]*"
+        find /sys/fs/cgroup -path "*/job_*/cgroup.procs" -exec grep -H . {} +')
+    [[ -z $left ]]
+}
 groups_left() {
-    local left=''
-    for _ in {1..240}; do
-        left=$(on n1 root bash -c 'find /sys/fs/cgroup -name "step_[0-9]*"
-            find /sys/fs/cgroup -path "*/job_*/cgroup.procs" -exec grep -H . {} +')
-        [[ -n $left ]] || break
-        sleep 0.5
-    done
+    wait_for 120 groups_gone
     equal "$1: no cgroup of a step and no process is left" "" "$left"
 }
 
-# await FILE COUNT WORD: until COUNT lines are WORD.
-await() {
-    for _ in {1..1200}; do
-        (($(grep -c "^$3\$" "$1") < $2)) || return 0
-        sleep 0.1
-    done
-    return 1
-}
+# says FILE COUNT WORD: for wait_for: COUNT lines are WORD.
+says() { (($(grep -c "^$3\$" "$1") >= $2)); }
 
 # live ARGS...: a step on n1, ready when this returns.
 live() {
     : >"$work/live"
     alice srun -Q -w n1 -N1 -n4 "$I" "$@" >"$work/live" 2>&1 </dev/null &
     live=$!
-    await "$work/live" 4 ready || result FAIL "the step starts" "$(cat "$work/live")"
+    wait_for 120 says "$work/live" 4 ready || result FAIL "the step starts" "$(cat "$work/live")"
 }
 
 # over TITLE STATUS
@@ -80,12 +73,11 @@ groups_left "scancel"
 live sh -c 'echo ready; until [ -e $HOME/go ]; do sleep 0.1; done; cat /etc/berth-image'
 job=$(on login alice squeue -h -t RUNNING -o %i)
 on login root scontrol suspend "$job"
-seen=
-for _ in {1..240}; do
+is_frozen() {
     seen=$(on n1 root bash -c "cat /sys/fs/cgroup/freezer/slurm*/uid_2001/job_$job/step_0/freezer.state")
-    [[ $seen != FROZEN ]] || break
-    sleep 0.5
-done
+    [[ $seen == FROZEN ]]
+}
+wait_for 120 is_frozen
 equal "scontrol suspend: the step and its container are frozen" FROZEN "$seen"
 on login root scontrol resume "$job"
 on login alice touch go
@@ -111,7 +103,7 @@ live sh -c 'echo ready; until [ -e $HOME/go ]; do echo tick; sleep 0.1; done; ca
 step=$(on login alice squeue -h -t RUNNING -o %i.0)
 alice sattach "$step" >"$work/attached" 2>&1 </dev/null &
 attached=$!
-await "$work/attached" 4 tick || result FAIL "sattach" "$(cat "$work/attached")"
+wait_for 120 says "$work/attached" 4 tick || result FAIL "sattach" "$(cat "$work/attached")"
 on login alice touch go
 over "a step to which sattach is attached ends" 0
 wait "$attached"

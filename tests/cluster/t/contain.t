@@ -30,12 +30,8 @@ seen=$(alice bash -c "time -p srun -Q -w n1 -n2 $A true" 2>&1)
 matches "slurmstepd does not wait for what has ended" '^real [01]\.' "$seen"
 
 alice srun -Q -w n1 -n2 "$A" sleep 300 >/dev/null 2>&1 &
-for _ in {1..100}; do
-    [[ $(on n1 root pgrep -cx sleep) != 2 ]] || break
-    sleep 0.1
-done
+wait_for 10 has_processes n1 sleep 2
 on n1 root pkill -KILL -f '^slurmstepd: '
-sleep 1
 on n1 root bash -c 'rm -f /var/spool/slurmd/{n1_,hwloc_topo_}*' # Slurm's own
 echo "# slurmstepd was killed"
 nothing_left

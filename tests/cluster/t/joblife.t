@@ -305,9 +305,6 @@ need_number() {
     exit 1
 }
 
-# step OPTION... COMMAND...: a step of that job, whose container ends with it.
-step() { alice srun -Q --jobid="$job" -n1 "$@" 2>&1; }
-
 # The job's server, which is older than what it has started.
 oldest() { on n1 root pgrep -of '^/usr/libexec/berth/berth-start --job '; }
 
@@ -328,13 +325,13 @@ no_server() {
 }
 
 job n1 1
-equal "lifetime step: the image" a "$(step "$A" cat /etc/berth-image)"
+equal "lifetime step: the image" a "$(life step -Q -n1 "$A" cat /etc/berth-image)"
 equal "... and no process stays" "" "$(oldest)"
-fds=$(step "$A" sh -c 'ls /proc/self/fd')
-equal "lifetime job: the image" a "$(step "$A" --container-lifetime=job cat /etc/berth-image)"
+fds=$(life step -Q -n1 "$A" sh -c 'ls /proc/self/fd')
+equal "lifetime job: the image" a "$(life job -Q -n1 "$A" cat /etc/berth-image)"
 need_server "... and one process stays"
 equal "a task has no descriptor more" "$fds" \
-    "$(step "$A" --container-lifetime=job sh -c 'ls /proc/self/fd')"
+    "$(life job -Q -n1 "$A" sh -c 'ls /proc/self/fd')"
 equal "later steps have the same process" "$server" "$(oldest)"
 status=$(on n1 root cat "/proc/$server/status")
 equal "it is the user's" "$(on n1 alice id -u) $(on n1 alice id -g) $(on n1 alice id -G | tr ' ' '\n' | sort -n | paste -sd' ')" \
@@ -360,17 +357,17 @@ over
 no_server "it ends with the job"
 
 job n1 1
-step "$A" --container-lifetime=job true
+life job -Q -n1 "$A" true
 need_server "another job has a process of its own"
 on n1 root kill -KILL "$server"
 no_server "killed, it leaves nothing"
 on n1 root kill -STOP "$stepd"
 since=$(date +%s%N)
-equal "an extern step that does not answer: a step runs" a "$(step "$A" --container-lifetime=job cat /etc/berth-image)"
+equal "an extern step that does not answer: a step runs" a "$(life job -Q -n1 "$A" cat /etc/berth-image)"
 matches "... and takes little longer" '^([0-9]|[0-9]{2}|[0-7][0-9]{2})$' $((($(date +%s%N) - since) / 10000000))
 equal "... without that process" "" "$(oldest)"
 on n1 root kill -CONT "$stepd"
-equal "when it answers again: a step runs" a "$(step "$A" --container-lifetime=job cat /etc/berth-image)"
+equal "when it answers again: a step runs" a "$(life job -Q -n1 "$A" cat /etc/berth-image)"
 matches "... with that process" '^[0-9]+$' "$(oldest)"
 on n1 root bash -c "kill -KILL $stepd \$(pgrep -P $stepd)"
 no_server "it ends with the slurmstepd of the extern step"
@@ -398,7 +395,7 @@ on n1 bob perl /tmp/squat.pl "$job" >"$waiting" 2>&1 </dev/null &
 squatter=$!
 wait_for 30 test -s "$waiting"
 equal "somebody has the address: a step runs" "bound a" \
-    "$(cat "$waiting") $(step "$A" --container-lifetime=job cat /etc/berth-image)"
+    "$(cat "$waiting") $(life job -Q -n1 "$A" cat /etc/berth-image)"
 equal "... without that process" "" "$(oldest)"
 on n1 root pkill -u bob -x perl
 wait "$squatter"

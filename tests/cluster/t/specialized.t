@@ -15,10 +15,8 @@ trap 'rm -rf "$work"' EXIT
 cpus='cat /etc/berth-image; sed -n "$1" /proc/self/status; until test -e go; do sleep 0.1; done'
 alice rm -f go
 alice srun -Q -w n1 -n1 --container-image=/images/a.sif sh -c "$cpus" sh "$allowed" >"$work/task" &
-for _ in {1..100}; do
-    [[ $(wc -l <"$work/task") != 2 ]] || break
-    sleep 0.1
-done
+is_there() { (($(wc -l <"$work/task") == 2)); }
+wait_for 10 is_there
 served=$(on n1 root bash -c 'for pid in $(pgrep -u alice "squashfuse|berth-start"); do
     sed -n "$1" /proc/$pid/status; done' bash "$allowed")
 alice touch go
