@@ -195,11 +195,6 @@ equal "a TaskProlog sees it, and can change it" "prologe gone" "$seen"
 script_pty
 seen=$(alice env TERM=xterm-test ./pty.py srun -Q --pty --export=NONE "$A" bash -c 'echo term=$TERM' </dev/null)
 matches "TERM with --pty" "term=xterm-test" "$seen"
-seen=$(alice env UCX_ENV=e LIBPATH=1 srun -v --export=NONE "$A" true 2>&1 | grep -o 'UCX_ENV is restored.*')
-equal "srun -v names the list of a variable" "UCX_ENV is restored (UCX; ucx_info -f)" "$seen"
-seen=$(alice bash -c 'UCX_BIG=$(printf "%070000d" 0) srun --export=NONE '"$A"' true 2>&1; echo $?')
-matches "more than can be sent is refused, naming the largest" \
-    "^srun: error: berth: the environment .* takes 70[0-9]+ bytes; at most 65536 .*unset UCX_BIG.*1$" "${seen//$'\n'/ }"
 
 # ---- options by environment
 

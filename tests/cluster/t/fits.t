@@ -266,7 +266,6 @@ as_default "--multi-prog in a job that has an image" \
 # ---- what a process has
 
 same "uid, gid, umask" 'umask 027; srun $C sh -c "id -u; id -g; umask; touch f"; stat -c "%a %U %G" f' '0027\n640 alice alice'
-same_runtime "groups are what the runtime makes of them" 'id' 'uid=2001'
 same "the working directory" \
     'srun $C pwd; mkdir d; srun --chdir=d $C pwd; srun -D /tmp $C pwd; cd d; srun $C sh -c "pwd; /bin/pwd; touch here"; ls' 'here'
 same "the working directory is a link" 'mkdir d; ln -s d l; cd l; srun $C sh -c "pwd; /bin/pwd"; srun --chdir=$PWD $C /bin/pwd' '/w/'

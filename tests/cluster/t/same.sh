@@ -59,15 +59,6 @@ same() {
     judge_same "$1" "${3:-}"
 }
 
-# same_runtime TITLE PROGRAM...: what the runtime itself changes is no fault of ours:
-# outside is the plain `$runtime exec`.
-same_runtime() {
-    # shellcheck disable=SC2154 # of lib.sh
-    run_script outside "" "srun $runtime --silent exec /images/a.sif $2"
-    run_script inside "" "srun $A $2"
-    judge_same "$1" "${3:-}"
-}
-
 # tool NAME: standard input becomes $t/NAME.
 tool() {
     on login alice bash -c "mkdir -p t && cat >'t/$1' && chmod +x 't/$1'"
