@@ -1,19 +1,80 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The facts of berth doctor: judges them, writes them in one line, frees them. */
+/* The diagnoses of berth doctor: collects them, counts them, writes them in one line
+ * and as JSON. */
 
 #include "cli/checks.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/json.h"
 
-void berth_doctor_judge(const struct berth_doctor_facts *facts,
-                        struct berth_diagnoses *diagnoses)
+void berth_doctor_add(struct berth_doctor *doctor, enum berth_diagnosis_level level,
+                      const char *about, const char *remedy, const char *format, ...)
 {
-    berth_doctor_judge_host(facts, diagnoses);
-    berth_doctor_judge_slurm(facts, diagnoses);
+    struct berth_diagnosis *item;
+    struct berth_err text;
+    char raw[BERTH_ERR_SIZE];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(raw, sizeof(raw), format, args);
+    va_end(args);
+    berth_err_set(&text, "%s", raw);
+    if (berth_grow(&doctor->items, doctor->count, &doctor->room, sizeof(*item)) < 0) {
+        doctor->failed = true;
+        return;
+    }
+    item = &doctor->items[doctor->count];
+    *item = (struct berth_diagnosis){level, about, strdup(text.text), remedy};
+    if (item->text)
+        doctor->count++;
+    else
+        doctor->failed = true;
+}
+
+int berth_doctor_examine(struct berth_doctor *doctor, struct berth_err *err)
+{
+    berth_doctor_read_site(doctor);
+    berth_doctor_read_runtime(doctor);
+    if (berth_doctor_check_host(doctor, err) < 0)
+        return -1;
+    berth_doctor_check_slurm(doctor);
+    return doctor->failed ? berth_err_oom(err) : 0;
+}
+
+const char *berth_diagnosis_word(enum berth_diagnosis_level level)
+{
+    static const char *const words[] = {"ok", "note", "wrong"};
+
+    return words[level];
+}
+
+size_t berth_doctor_count(const struct berth_doctor *doctor,
+                          enum berth_diagnosis_level level)
+{
+    size_t found = 0;
+
+    for (size_t i = 0; i < doctor->count; i++)
+        found += doctor->items[i].level == level;
+    return found;
+}
+
+void berth_doctor_sum(const struct berth_doctor *doctor, struct berth_buf *ret)
+{
+    size_t notes = berth_doctor_count(doctor, BERTH_DIAGNOSIS_NOTE);
+    size_t wrong = berth_doctor_count(doctor, BERTH_DIAGNOSIS_WRONG);
+
+    berth_buf_addf(ret, "%zu checked, ", doctor->count);
+    if (notes)
+        berth_buf_addf(ret, "%zu note%s, ", notes, notes == 1 ? "" : "s");
+    if (wrong)
+        berth_buf_addf(ret, "%zu wrong", wrong);
+    else
+        berth_buf_puts(ret, "nothing wrong");
 }
 
 /* Append " NAME=VALUE" with blanks in VALUE as _, so that it is one word. */
@@ -27,13 +88,13 @@ static void put_fact(struct berth_buf *line, const char *name, const char *value
 }
 
 /* Append the things that are wrong, each once, in the order of the diagnoses. */
-static void put_faults(const struct berth_diagnoses *diagnoses, struct berth_buf *line)
+static void put_faults(const struct berth_doctor *doctor, struct berth_buf *line)
 {
     BERTH_BUF struct berth_buf list = {0};
     const char *last = "";
 
-    for (size_t i = 0; i < diagnoses->count; i++) {
-        const struct berth_diagnosis *diagnosis = &diagnoses->items[i];
+    for (size_t i = 0; i < doctor->count; i++) {
+        const struct berth_diagnosis *diagnosis = &doctor->items[i];
 
         if (diagnosis->level != BERTH_DIAGNOSIS_WRONG ||
             strcmp(diagnosis->about, last) == 0)
@@ -45,57 +106,38 @@ static void put_faults(const struct berth_diagnoses *diagnoses, struct berth_buf
     line->failed |= list.failed;
 }
 
-/* Returns the release of Slurm that berth's plugin was built for, in TEXT; NULL: it is
- * not known. */
-static const char *find_plugin(const struct berth_doctor_facts *facts, char text[24])
-{
-    const char *found = NULL;
-
-    for (size_t i = 0; i < facts->plugin_count; i++)
-        if (facts->plugins[i].is_berth && facts->plugins[i].slurm) {
-            snprintf(text, 24, "%u.%02u", facts->plugins[i].slurm >> 16 & 0xff,
-                     facts->plugins[i].slurm >> 8 & 0xff);
-            found = text;
-        }
-    return found;
-}
-
-void berth_doctor_brief(const struct berth_doctor_facts *facts,
-                        const struct berth_diagnoses *diagnoses, struct berth_buf *line)
+void berth_doctor_brief(const struct berth_doctor *doctor, struct berth_buf *ret)
 {
     BERTH_BUF struct berth_buf stacks = {0};
-    char slurm[24];
 
-    berth_strvec_join(&facts->stacks, ",", &stacks);
-    berth_buf_addf(line, "berth=%s", facts->release);
-    put_fact(line, "plugin", find_plugin(facts, slurm));
-    put_fact(line, "slurm", facts->slurm.version);
-    put_fact(line, "config", facts->digest);
-    put_fact(line, "runtime", facts->runtime.version);
-    put_fact(line, "setuid", facts->runtime.is_setuid ? "yes" : "no");
-    put_fact(line, "mpi", stacks.text);
-    put_faults(diagnoses, line);
-    line->failed |= stacks.failed;
+    berth_strvec_join(&doctor->stacks, ",", &stacks);
+    berth_buf_addf(ret, "berth=%s", doctor->release);
+    put_fact(ret, "plugin", doctor->plugin);
+    put_fact(ret, "slurm", doctor->slurm);
+    put_fact(ret, "config", doctor->digest);
+    put_fact(ret, "runtime", doctor->runtime.version);
+    put_fact(ret, "setuid", doctor->runtime.has_setuid ? "yes" : "no");
+    put_fact(ret, "mpi", stacks.text);
+    put_faults(doctor, ret);
+    ret->failed |= stacks.failed;
 }
 
-void berth_doctor_json(const struct berth_doctor_facts *facts,
-                       const struct berth_diagnoses *diagnoses, struct berth_buf *ret)
+void berth_doctor_json(const struct berth_doctor *doctor, struct berth_buf *ret)
 {
     BERTH_JSON struct berth_json json = {.pretty = true};
-    char slurm[24];
 
     berth_json_object(&json, NULL);
-    berth_json_string(&json, "berth", facts->release);
-    berth_json_string(&json, "plugin", find_plugin(facts, slurm));
-    berth_json_string(&json, "slurm", facts->slurm.version);
-    berth_json_string(&json, "config", *facts->digest ? facts->digest : NULL);
-    berth_json_string(&json, "option_prefix", facts->prefix);
-    berth_json_string(&json, "runtime", facts->runtime.version);
-    berth_json_bool(&json, "setuid", facts->runtime.is_setuid);
-    berth_json_list(&json, "mpi", &facts->stacks);
+    berth_json_string(&json, "berth", doctor->release);
+    berth_json_string(&json, "plugin", *doctor->plugin ? doctor->plugin : NULL);
+    berth_json_string(&json, "slurm", doctor->slurm);
+    berth_json_string(&json, "config", doctor->digest);
+    berth_json_string(&json, "option_prefix", doctor->settings.option_prefix);
+    berth_json_string(&json, "runtime", doctor->runtime.version);
+    berth_json_bool(&json, "setuid", doctor->runtime.has_setuid);
+    berth_json_list(&json, "mpi", &doctor->stacks);
     berth_json_array(&json, "checks");
-    for (size_t i = 0; i < diagnoses->count; i++) {
-        const struct berth_diagnosis *it = &diagnoses->items[i];
+    for (size_t i = 0; i < doctor->count; i++) {
+        const struct berth_diagnosis *it = &doctor->items[i];
 
         berth_json_object(&json, NULL);
         berth_json_string(&json, "result", berth_diagnosis_word(it->level));
@@ -110,20 +152,29 @@ void berth_doctor_json(const struct berth_doctor_facts *facts,
     ret->failed |= json.text.failed;
 }
 
-const char *berth_doctor_keep(struct berth_doctor_facts *facts, const char *text)
+void berth_doctor_fini(struct berth_doctor *doctor)
 {
-    if (!text)
-        return NULL;
-    berth_strvec_push(&facts->kept, text);
-    return facts->kept.failed ? NULL : facts->kept.items[facts->kept.count - 1];
-}
-
-void berth_doctor_facts_fini(struct berth_doctor_facts *facts)
-{
-    free(facts->plugins);
-    berth_strvec_fini(&facts->stacks);
-    berth_strvec_fini(&facts->fabrics);
-    berth_strvec_fini(&facts->libraries);
-    berth_strvec_fini(&facts->kept);
-    *facts = (struct berth_doctor_facts){0};
+    for (size_t i = 0; i < doctor->count; i++)
+        free(doctor->items[i].text);
+    free(doctor->items);
+    for (size_t i = 0; i < doctor->plugin_count; i++) {
+        free(doctor->plugins[i].place);
+        free(doctor->plugins[i].path);
+    }
+    free(doctor->plugins);
+    free(doctor->bad_line);
+    free(doctor->site_fault);
+    free(doctor->slurm);
+    free(doctor->runtime.path);
+    free(doctor->runtime.missing);
+    free(doctor->runtime.version);
+    free(doctor->runtime.libexec);
+    free(doctor->runtime.conf);
+    free(doctor->runtime.text);
+    berth_host_conf_fini(&doctor->conf);
+    berth_settings_fini(&doctor->settings);
+    berth_site_fini(&doctor->site);
+    berth_terms_fini(&doctor->terms);
+    berth_strvec_fini(&doctor->stacks);
+    *doctor = (struct berth_doctor){0};
 }

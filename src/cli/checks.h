@@ -3,125 +3,128 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/strvec.h"
-#include "cli/diagnosis.h"
+#include "cli/host.h"
+#include "site/settings.h"
+#include "site/site.h"
+#include "site/terms.h"
 
-/* A line of plugstack.conf that names a plugin. The facts own its texts. */
+/* What berth doctor says of a host: a diagnosis for each thing. */
+
+enum berth_diagnosis_level {
+    BERTH_DIAGNOSIS_OK,
+    BERTH_DIAGNOSIS_NOTE,
+    BERTH_DIAGNOSIS_WRONG
+};
+
+struct berth_diagnosis {
+    enum berth_diagnosis_level level;
+    const char *about;  /* the thing: "/dev/fuse" */
+    char *text;         /* a sentence, owned */
+    const char *remedy; /* what to do; NULL: nothing */
+};
+
+/* A line of plugstack.conf that names a plugin. */
 struct berth_doctor_plugin {
-    const char *place; /* FILE:LINE */
-    const char *path;  /* of the plugin */
-    const char
-        *clash; /* an option of berth that this other plugin has, too; NULL: none */
-    const char *release; /* of berth, in the plugin; NULL: not known */
-    unsigned int slurm;  /* SLURM_VERSION_NUMBER of its build; 0: not known */
+    char *place; /* FILE:LINE */
+    char *path;  /* of the plugin */
     bool is_berth;
     bool is_required;
-    bool is_there;
 };
 
-/* One of berth's own programs. */
-struct berth_doctor_program {
-    const char *path;
-    const char *release; /* as --version prints it; NULL: it is not there, or fails */
-};
-
-/* What berth doctor knows of a host. A text that is not known is NULL, a number -1. The
- * texts live as long as the facts (berth_doctor_facts_fini). */
-struct berth_doctor_facts {
+/* An examination of a host. A text that is not known is NULL. */
+struct berth_doctor {
+    struct berth_host host;
     const char *release; /* of the command berth that runs */
-    struct {
-        long max;      /* user.max_user_namespaces */
-        long clone;    /* kernel.unprivileged_userns_clone, of Debian */
-        long apparmor; /* kernel.apparmor_restrict_unprivileged_userns, of Ubuntu */
-        const char *refused; /* why a trial as an ordinary user failed */
-        bool has_profile;    /* AppArmor has a profile of the runtime */
-    } userns;
-    struct {
-        const char *user; /* the caller; NULL: root, or without a name */
-        bool has_uids, has_gids;
-    } subid;
-    long fuse; /* permissions of /dev/fuse */
-    struct {
-        long count, in_use; /* /dev/loop0, /dev/loop1, ... */
-        bool has_control;   /* /dev/loop-control, by which more are made */
-    } loops;
-    const char *squashfuse; /* path */
-    const char *fusermount; /* path */
-    struct {
-        const char *path;
-        const char *missing; /* why there is no runtime: a sentence */
-        bool is_configured;  /* berth.yaml names it */
-        const char *version; /* "apptainer version 1.4.5" */
-        const char *conf;    /* its configuration */
-        const char *allow_setuid, *max_loop, *paths, *owners, *bind; /* its values */
-        const char *by_loop; /* its line by which root mounts SIF files on /dev/loop* */
-        bool is_setuid;      /* its starter has that bit */
-    } runtime;
-    const char *patchelf;
-    const char *foreign_directory; /* a /tmp/berth-UID of another user, as a clause */
-    struct berth_doctor_program programs[5];
-    struct {
-        const char *srun;    /* NULL: this host has no srun */
-        const char *version; /* "slurm 24.11.5" */
-        const char *conf;    /* slurm.conf */
-        const char *plugstack;
-        bool has_plugstack;
-        const char *types;     /* of srun --mpi=list, separated by blanks */
-        const char *bad_line;  /* FILE:LINE of plugstack.conf that Slurm cannot parse */
-        const char *prolog;    /* TaskProlog */
-        bool has_prolog_lines; /* it has those of berth */
-        bool has_extern;       /* PrologFlags: jobs have an extern step */
-        const char *test_exec; /* LaunchParameters, if it has that word */
-    } slurm;
+    uid_t user;          /* the caller */
+
+    /* What several checks read. */
+    struct berth_host_conf conf; /* slurm.conf */
+    bool has_plugstack;
+    char *bad_line; /* FILE:LINE of plugstack.conf that Slurm cannot parse */
     struct berth_doctor_plugin *plugins; /* in the order of the files */
-    size_t plugin_count;
-    const char *prefix; /* option_prefix= of berth's line; NULL: none */
+    size_t plugin_count, plugin_room;
+    struct berth_settings settings; /* of berth's line */
+    struct berth_site site;         /* berth.yaml */
+    struct berth_terms terms;
+    bool has_site;
+    char *site_fault; /* a sentence */
     struct {
-        const char *path;
-        const char *fault;   /* a sentence */
-        const char *profile; /* the fault of an MPI profile: a sentence */
-        bool is_there;
-        bool wants_job; /* a rule: container-lifetime: job */
-    } site;             /* berth.yaml */
-    char digest[17];    /* of plugstack.conf, its includes, berth.yaml and profiles */
-    struct {
-        bool is_mounted;
-        long mode;
-        long megabytes;
-    } shm;
-    long ptrace;                   /* kernel.yama.ptrace_scope */
-    struct berth_strvec stacks;    /* "MPICH 4.2.1 (mpich)" */
-    struct berth_strvec fabrics;   /* "libucp.so.0.0.0 (ucx)" */
-    struct berth_strvec libraries; /* "libblas.so.3 (openblas)" */
-    struct berth_strvec kept;      /* the texts of all pointers */
+        char *path;
+        char *missing;   /* why there is no runtime: a sentence */
+        char *version;   /* "apptainer version 1.4.5" */
+        char *libexec;   /* where its own programs are */
+        char *conf;      /* its configuration */
+        char *text;      /* of that file; "": it cannot be read */
+        bool has_setuid; /* its starter has that bit */
+        bool is_setuid;  /* it works with the rights of root, and not with a user
+                            namespace */
+    } runtime;
+
+    /* What should be the same on all nodes. */
+    char plugin[16];            /* the release of Slurm that berth.so is for: "24.11" */
+    char *slurm;                /* "slurm 24.11.5" */
+    char digest[17];            /* of plugstack.conf, its includes, berth.yaml and
+                                   profiles */
+    struct berth_strvec stacks; /* "MPICH 4.2.1 (mpich)" */
+
+    struct berth_diagnosis *items;
+    size_t count, room;
+    bool failed; /* out of memory */
 };
 
-/* Append what the facts mean for berth, a diagnosis about each thing. */
-void berth_doctor_judge(const struct berth_doctor_facts *facts,
-                        struct berth_diagnoses *diagnoses);
+/* Examine the host of DOCTOR, whose first three members are set and whose others are 0:
+ * read the files, start the runtime, srun, scontrol and berth's programs for their
+ * versions, each for ten seconds at most, and a child that tries to make a user
+ * namespace. Out of memory sets `failed`. Returns 0, or -1 with a sentence in ERR. In
+ * each case the caller owns what DOCTOR has (berth_doctor_fini). */
+int berth_doctor_examine(struct berth_doctor *doctor, struct berth_err *err);
 
-/* The parts of berth_doctor_judge(): the host, and its Slurm. */
-void berth_doctor_judge_host(const struct berth_doctor_facts *facts,
-                             struct berth_diagnoses *diagnoses);
-void berth_doctor_judge_slurm(const struct berth_doctor_facts *facts,
-                              struct berth_diagnoses *diagnoses);
+/* The parts of berth_doctor_examine(). Read slurm.conf, plugstack.conf and berth.yaml;
+ * read how the runtime is installed; check the host; check these files and Slurm. */
+void berth_doctor_read_site(struct berth_doctor *doctor);
+void berth_doctor_read_runtime(struct berth_doctor *doctor);
+int berth_doctor_check_host(struct berth_doctor *doctor, struct berth_err *err);
+void berth_doctor_check_slurm(struct berth_doctor *doctor);
+
+/* Append a diagnosis whose text is the result of FORMAT, with control characters
+ * escaped. ABOUT and REMEDY (NULL: none) must outlive DOCTOR. */
+void berth_doctor_add(struct berth_doctor *doctor, enum berth_diagnosis_level level,
+                      const char *about, const char *remedy, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+/* For the checks: append a diagnosis to the `doctor` of the function. */
+#define AT(level, about, remedy, ...)                                                  \
+    berth_doctor_add(doctor, level, about, remedy, __VA_ARGS__)
+#define OK(about, ...)            AT(BERTH_DIAGNOSIS_OK, about, NULL, __VA_ARGS__)
+#define NOTE(about, remedy, ...)  AT(BERTH_DIAGNOSIS_NOTE, about, remedy, __VA_ARGS__)
+#define WRONG(about, remedy, ...) AT(BERTH_DIAGNOSIS_WRONG, about, remedy, __VA_ARGS__)
+
+/* Returns "ok", "note" or "wrong". */
+const char *berth_diagnosis_word(enum berth_diagnosis_level level);
+
+/* Returns the number of diagnoses of LEVEL. */
+size_t berth_doctor_count(const struct berth_doctor *doctor,
+                          enum berth_diagnosis_level level);
+
+/* Append to RET how many diagnoses of each level there are: "18 checked, 1 note,
+ * nothing wrong". */
+void berth_doctor_sum(const struct berth_doctor *doctor, struct berth_buf *ret);
 
 /* Append one line with the facts that should be the same on all nodes, and the things
  * that are wrong. The line does not name the node, so that equal lines can be merged.
  */
-void berth_doctor_brief(const struct berth_doctor_facts *facts,
-                        const struct berth_diagnoses *diagnoses,
-                        struct berth_buf *line);
+void berth_doctor_brief(const struct berth_doctor *doctor, struct berth_buf *ret);
 
 /* Append the same facts, what berth's line in plugstack.conf sets, and all diagnoses,
  * as a JSON object. What is not known is null. */
-void berth_doctor_json(const struct berth_doctor_facts *facts,
-                       const struct berth_diagnoses *diagnoses, struct berth_buf *ret);
+void berth_doctor_json(const struct berth_doctor *doctor, struct berth_buf *ret);
 
-/* Returns a copy of TEXT that lives as long as the facts; NULL for NULL and out of
- * memory, which `kept` then says. */
-const char *berth_doctor_keep(struct berth_doctor_facts *facts, const char *text);
+void berth_doctor_fini(struct berth_doctor *doctor);
 
-void berth_doctor_facts_fini(struct berth_doctor_facts *facts);
+#define BERTH_DOCTOR __attribute__((cleanup(berth_doctor_fini)))

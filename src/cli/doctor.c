@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/checks.h"
 #include "cli/cli.h"
-#include "cli/host.h"
 
 extern char **environ;
 
@@ -22,13 +22,13 @@ static bool has_colours(void)
            !(terminal && strcmp(terminal, "dumb") == 0);
 }
 
-static void print(const struct berth_diagnoses *diagnoses)
+static void print(const struct berth_doctor *doctor)
 {
     static const char *const colours[] = {"\033[32m", "\033[33m", "\033[1;31m"};
     bool coloured = has_colours();
 
-    for (size_t i = 0; i < diagnoses->count; i++) {
-        const struct berth_diagnosis *diagnosis = &diagnoses->items[i];
+    for (size_t i = 0; i < doctor->count; i++) {
+        const struct berth_diagnosis *diagnosis = &doctor->items[i];
 
         printf("%s%-5s%s %s: %s\n", coloured ? colours[diagnosis->level] : "",
                berth_diagnosis_word(diagnosis->level), coloured ? "\033[0m" : "",
@@ -43,30 +43,27 @@ enum form { TEXT, BRIEF, JSON };
 
 static int diagnose(enum form form)
 {
-    struct berth_doctor_facts facts;
-    struct berth_diagnoses diagnoses = {0};
+    BERTH_DOCTOR struct berth_doctor doctor = {.host = {.root = "", .env = environ},
+                                               .release = BERTH_VERSION,
+                                               .user = getuid()};
     BERTH_BUF struct berth_buf line = {0};
     struct berth_err err;
-    size_t wrong;
 
-    if (berth_host_read("", environ, BERTH_VERSION, &facts, &err) < 0)
+    if (berth_doctor_examine(&doctor, &err) < 0)
         return berth_cli_fail(&err);
-    berth_doctor_judge(&facts, &diagnoses);
     if (form == BRIEF)
-        berth_doctor_brief(&facts, &diagnoses, &line);
+        berth_doctor_brief(&doctor, &line);
     else if (form == JSON)
-        berth_doctor_json(&facts, &diagnoses, &line);
+        berth_doctor_json(&doctor, &line);
     else
-        berth_diagnoses_sum(&diagnoses, &line);
-    wrong = berth_diagnoses_wrong(&diagnoses);
-    if (diagnoses.failed || line.failed)
+        berth_doctor_sum(&doctor, &line);
+    if (line.failed)
         return berth_cli_fail_oom();
     if (form == TEXT)
-        print(&diagnoses);
+        print(&doctor);
     printf("%s\n", line.text);
-    berth_diagnoses_fini(&diagnoses);
-    berth_doctor_facts_fini(&facts);
-    return wrong ? BERTH_CLI_FAILED : EXIT_SUCCESS;
+    return berth_doctor_count(&doctor, BERTH_DIAGNOSIS_WRONG) ? BERTH_CLI_FAILED
+                                                              : EXIT_SUCCESS;
 }
 
 int berth_cli_doctor(int argc, char **argv)

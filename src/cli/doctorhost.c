@@ -1,102 +1,267 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Judges the facts about the host itself: what is right, worth knowing or wrong, and
- * the remedy. */
+/* Checks the host itself: its kernel, devices and users, the container runtime, the
+ * programs of berth and its libraries. Each check reads, and says what is right, worth
+ * knowing or wrong, and the remedy. */
 
+#include <errno.h>
 #include <limits.h>
+#include <pwd.h>
+#include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include "cli/judge.h"
+#include "base/cleanup.h"
+#include "base/environ.h"
+#include "base/run.h"
+#include "base/text.h"
+#include "bindover/offered.h"
+#include "cli/checks.h"
+#include "site/keys.h"
+#include "step/runtime.h"
+
+enum { NOBODY = 65534 };
 
 /* Less is noted: megabytes of /dev/shm, loop devices of the runtime. */
 enum { SHM_LEAST = 256, LOOPS_LEAST = 16 };
 
-static bool is_yes(const char *value)
+/* Returns the number in the file PATH; -1: there is none. */
+static long read_number(const struct berth_host *host, const char *path)
 {
-    return value && strcmp(value, "yes") == 0;
+    BERTH_FREE char *text = berth_host_text(host, path);
+    char *end;
+    long value = text ? strtol(text, &end, 10) : -1;
+
+    return text && end != text ? value : -1;
 }
 
-/* Does the runtime work with the rights of root, and not with a user namespace? */
-static bool is_setuid(const struct berth_doctor_facts *facts)
+/* Returns the permissions of PATH; -1: it is not there. */
+static long mode_of(const struct berth_host *host, const char *path)
 {
-    return facts->runtime.is_setuid &&
-           (!facts->runtime.allow_setuid || is_yes(facts->runtime.allow_setuid));
+    BERTH_FREE char *place = berth_host_place(host, path);
+    struct stat st;
+
+    return place && stat(place, &st) == 0 ? (long)(st.st_mode & 07777) : -1;
+}
+
+/* Returns the runtime's own program NAME; NULL: there is none. */
+static char *find_part(const struct berth_doctor *doctor, const char *name)
+{
+    static const char *const owners[] = {"apptainer", "singularity"};
+
+    for (size_t i = 0; doctor->runtime.libexec && i < 2; i++) {
+        BERTH_FREE char *path = NULL;
+
+        if (asprintf(&path, "%s%s/%s/bin/%s", doctor->host.root,
+                     doctor->runtime.libexec, owners[i], name) < 0)
+            return NULL;
+        if (berth_run_is_program(path))
+            return berth_steal(&path);
+    }
+    return NULL;
+}
+
+static bool has_setuid(const char *path)
+{
+    struct stat st;
+
+    return path && stat(path, &st) == 0 && (st.st_mode & S_ISUID) && st.st_uid == 0;
+}
+
+/* Read how the runtime was built, and its configuration. Apptainer uses starter-suid if
+ * it is there, SingularityCE if it was built to. */
+static void read_build(struct berth_doctor *doctor)
+{
+    const struct berth_host *host = &doctor->host;
+    const char *const argv[] = {doctor->runtime.path, "buildcfg", NULL};
+    BERTH_FREE char *said = berth_host_ask(host, argv);
+    BERTH_FREE char *suid =
+        said ? berth_keys_value(said, "SINGULARITY_SUID_INSTALL") : NULL;
+    BERTH_FREE char *starter = NULL;
+    BERTH_FREE char *allowed = NULL;
+
+    if (!said)
+        return;
+    doctor->runtime.libexec = berth_keys_value(said, "LIBEXECDIR");
+    doctor->runtime.conf = berth_keys_value(said, "APPTAINER_CONF_FILE");
+    if (!doctor->runtime.conf)
+        doctor->runtime.conf = berth_keys_value(said, "SINGULARITY_CONF_FILE");
+    if (doctor->runtime.conf)
+        doctor->runtime.text = berth_host_text(host, doctor->runtime.conf);
+    allowed = doctor->runtime.text
+                  ? berth_keys_value(doctor->runtime.text, "allow setuid")
+                  : NULL;
+    starter = find_part(doctor, "starter-suid");
+    doctor->runtime.has_setuid =
+        has_setuid(starter) && !(suid && strcmp(suid, "0") == 0);
+    doctor->runtime.is_setuid =
+        doctor->runtime.has_setuid && (!allowed || strcmp(allowed, "yes") == 0);
+}
+
+void berth_doctor_read_runtime(struct berth_doctor *doctor)
+{
+    const char *path = berth_environ_value(doctor->host.env, "PATH");
+    struct berth_err why;
+
+    if (berth_runtime_find(doctor->site.runtime.path, path, &doctor->runtime.path,
+                           &why) < 0) {
+        /* Drop the remedy: the diagnosis has its own. */
+        doctor->runtime.missing = strndup(why.text, strcspn(why.text, ";"));
+        return;
+    }
+    doctor->runtime.version = berth_host_version(&doctor->host, doctor->runtime.path);
+    read_build(doctor);
+}
+
+/* Returns why an ordinary user cannot make a user namespace now; NULL: the user can. */
+static const char *try_user_namespace(void)
+{
+    pid_t child = fork();
+    int status;
+
+    if (child == 0) {
+        if (geteuid() == 0 && (setresgid(NOBODY, NOBODY, NOBODY) < 0 ||
+                               setresuid(NOBODY, NOBODY, NOBODY) < 0))
+            _exit(0);
+        _exit(unshare(CLONE_NEWUSER) < 0 ? errno & 0xff : 0);
+    }
+    status = berth_run_wait(child);
+    return child > 0 && WIFEXITED(status) && WEXITSTATUS(status)
+               ? strerror(WEXITSTATUS(status))
+               : NULL;
 }
 
 #define NAMESPACES "user namespaces"
 
-static void judge_namespaces(const struct berth_doctor_facts *facts,
-                             struct berth_diagnoses *diagnoses)
+static void check_namespaces(struct berth_doctor *doctor)
 {
+    const struct berth_host *host = &doctor->host;
+    const char *const key = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns";
+    long apparmor = read_number(host, key);
+    const char *refused = apparmor > 0 ? NULL : try_user_namespace();
     /* A setuid runtime starts without user namespaces, but then tasks cannot join a
      * container. */
     enum berth_diagnosis_level level =
-        is_setuid(facts) ? BERTH_DIAGNOSIS_NOTE : BERTH_DIAGNOSIS_WRONG;
+        doctor->runtime.is_setuid ? BERTH_DIAGNOSIS_NOTE : BERTH_DIAGNOSIS_WRONG;
 
-    if (facts->userns.max == 0)
+    if (read_number(host, "/proc/sys/user/max_user_namespaces") == 0)
         AT(level, NAMESPACES,
            "sysctl user.max_user_namespaces=15000, and the same in /etc/sysctl.d",
            "user.max_user_namespaces is 0, so that no container can be started "
            "without setuid");
-    else if (facts->userns.clone == 0)
+    else if (read_number(host, "/proc/sys/kernel/unprivileged_userns_clone") == 0)
         AT(level, NAMESPACES,
            "sysctl kernel.unprivileged_userns_clone=1, and the same in /etc/sysctl.d",
            "kernel.unprivileged_userns_clone is 0, so that only root may make one");
-    else if (facts->userns.apparmor > 0 && !facts->userns.has_profile)
+    else if (apparmor > 0 && !berth_host_has(host, "/etc/apparmor.d/berth") &&
+             !berth_host_has(host, "/etc/apparmor.d/*apptainer*") &&
+             !berth_host_has(host, "/etc/apparmor.d/*singularity*"))
         AT(level, NAMESPACES,
            "copy " BERTH_DATADIR "/apparmor to /etc/apparmor.d/berth, and "
            "apparmor_parser -r /etc/apparmor.d/berth",
            "kernel.apparmor_restrict_unprivileged_userns is %ld and no AppArmor "
            "profile names berth or the runtime",
-           facts->userns.apparmor);
-    else if (facts->userns.refused && facts->userns.apparmor <= 0)
+           apparmor);
+    else if (refused)
         AT(level, NAMESPACES,
            "look into the limits of this host (user_namespaces(7), seccomp of an "
            "outer container)",
-           "an ordinary user cannot make one: %s", facts->userns.refused);
+           "an ordinary user cannot make one: %s", refused);
     else
         OK(NAMESPACES, "an ordinary user can make them");
 }
 
-static void judge_subid(const struct berth_doctor_facts *facts,
-                        struct berth_diagnoses *diagnoses)
+/* Does the file have a line for the user, by name or by number (subuid(5))? */
+static bool has_range(const struct berth_host *host, const char *path,
+                      const struct passwd *user)
 {
-    const char *user = facts->subid.user;
+    BERTH_FREE char *text = berth_host_text(host, path);
+    char *next = text;
+    char *line;
+    char id[24];
 
-    if (!user)
+    snprintf(id, sizeof(id), "%u", (unsigned int)user->pw_uid);
+    while (next && (line = strsep(&next, "\n"))) {
+        size_t length = strcspn(line, ":");
+
+        if (line[length] != ':')
+            continue;
+        line[length] = '\0';
+        if (strcmp(line, user->pw_name) == 0 || strcmp(line, id) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void check_ranges(struct berth_doctor *doctor)
+{
+    const struct passwd *user = doctor->user == 0 ? NULL : getpwuid(doctor->user);
+    bool has_uids, has_gids;
+
+    if (!user) {
         OK("/etc/subuid", "asked as root; ask as a user for the user's ranges");
-    else if (facts->subid.has_uids && facts->subid.has_gids)
-        OK("/etc/subuid", "'%s' has ranges in /etc/subuid and /etc/subgid", user);
+        return;
+    }
+    has_uids = has_range(&doctor->host, "/etc/subuid", user);
+    has_gids = has_range(&doctor->host, "/etc/subgid", user);
+    if (has_uids && has_gids)
+        OK("/etc/subuid", "'%s' has ranges in /etc/subuid and /etc/subgid",
+           user->pw_name);
     else
         NOTE("/etc/subuid",
              "usermod --add-subuids 100000-165535 --add-subgids 100000-165535 USER, "
              "with ranges that differ from user to user",
              "'%s' has no range in %s; only --container-args=--fakeroot and builds "
              "want one",
-             user, facts->subid.has_uids ? "/etc/subgid" : "/etc/subuid");
+             user->pw_name, has_uids ? "/etc/subgid" : "/etc/subuid");
 }
 
-static void judge_fuse(const struct berth_doctor_facts *facts,
-                       struct berth_diagnoses *diagnoses)
+static void check_fuse(struct berth_doctor *doctor)
 {
+    long mode = mode_of(&doctor->host, "/dev/fuse");
     /* A setuid runtime lets the kernel mount the image. */
     enum berth_diagnosis_level level =
-        is_setuid(facts) ? BERTH_DIAGNOSIS_NOTE : BERTH_DIAGNOSIS_WRONG;
+        doctor->runtime.is_setuid ? BERTH_DIAGNOSIS_NOTE : BERTH_DIAGNOSIS_WRONG;
 
-    if (facts->fuse < 0)
+    if (mode < 0)
         AT(level, "/dev/fuse",
            "modprobe fuse, and the word fuse in /etc/modules-load.d/fuse.conf",
            "it is missing, so that SIF files cannot be mounted");
-    else if ((facts->fuse & 06) != 06)
+    else if ((mode & 06) != 06)
         AT(level, "/dev/fuse",
            "chmod 0666 /dev/fuse, and look for the udev rule that made it otherwise",
            "its mode is %04lo, so that users cannot mount SIF files",
-           (unsigned long)facts->fuse);
+           (unsigned long)mode);
     else
-        OK("/dev/fuse", "its mode is %04lo", (unsigned long)facts->fuse);
-    if (facts->squashfuse)
-        OK("squashfuse", "%s%s%s", facts->squashfuse, facts->fusermount ? ", and " : "",
-           facts->fusermount ? facts->fusermount : "");
+        OK("/dev/fuse", "its mode is %04lo", (unsigned long)mode);
+}
+
+static char *find_squashfuse(const struct berth_doctor *doctor)
+{
+    static const char *const names[] = {"squashfuse_ll", "squashfuse"};
+
+    for (size_t i = 0; i < 2; i++) {
+        char *own = find_part(doctor, names[i]);
+        char *found = own ? own : berth_host_find(&doctor->host, names[i]);
+
+        if (found)
+            return found;
+    }
+    return NULL;
+}
+
+static void check_squashfuse(struct berth_doctor *doctor)
+{
+    BERTH_FREE char *squashfuse = find_squashfuse(doctor);
+    BERTH_FREE char *fusermount = berth_host_find(&doctor->host, "fusermount3");
+
+    if (squashfuse)
+        OK("squashfuse", "%s%s%s", squashfuse, fusermount ? ", and " : "",
+           fusermount ? fusermount : "");
     else
         NOTE("squashfuse",
              "install the package squashfuse, or the runtime's package that brings it",
@@ -105,162 +270,287 @@ static void judge_fuse(const struct berth_doctor_facts *facts,
 
 #define LIMITS "runtime's limits"
 
-static void judge_limits(const struct berth_doctor_facts *facts,
-                         struct berth_diagnoses *diagnoses)
+static void check_limits(struct berth_doctor *doctor)
 {
-    const char *conf = facts->runtime.conf;
+    const char *conf = doctor->runtime.conf;
+    const char *text = doctor->runtime.text;
+    bool is_setuid = doctor->runtime.is_setuid;
+    BERTH_FREE char *bind = berth_keys_value(text, "user bind control");
+    BERTH_FREE char *paths = berth_keys_value(text, "limit container paths");
+    BERTH_FREE char *owners = berth_keys_value(text, "limit container owners");
+    BERTH_FREE char *max_loop = berth_keys_value(text, "max loop devices");
 
-    if (facts->runtime.bind && !is_yes(facts->runtime.bind))
+    if (bind && strcmp(bind, "yes") != 0)
         WRONG(LIMITS, "set 'user bind control = yes'",
               "%s has 'user bind control = %s', so that nothing can be mounted", conf,
-              facts->runtime.bind);
-    if (facts->runtime.paths && is_setuid(facts))
+              bind);
+    if (paths && is_setuid)
         NOTE(LIMITS, "add the directories of images to 'limit container paths'",
              "%s has 'limit container paths = %s': images elsewhere are refused", conf,
-             facts->runtime.paths);
-    if (facts->runtime.owners && is_setuid(facts))
+             paths);
+    if (owners && is_setuid)
         NOTE(LIMITS, "add the owners of images to 'limit container owners'",
              "%s has 'limit container owners = %s': images of others are refused", conf,
-             facts->runtime.owners);
-    if (facts->runtime.max_loop && is_setuid(facts) &&
-        atoi(facts->runtime.max_loop) < LOOPS_LEAST)
+             owners);
+    if (max_loop && is_setuid && atoi(max_loop) < LOOPS_LEAST)
         NOTE(LIMITS, "set 'max loop devices = 256'",
              "%s has 'max loop devices = %s': each container of a node takes one", conf,
-             facts->runtime.max_loop);
+             max_loop);
+}
+
+/* Count /dev/loop0, /dev/loop1, ..., and those that are in use. */
+static void count_loops(const struct berth_host *host, long *ret_count,
+                        long *ret_in_use)
+{
+    glob_t found;
+
+    *ret_count = 0;
+    *ret_in_use = 0;
+    if (!berth_host_glob(host, "/dev/loop[0-9]*", &found))
+        return;
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        const char *number = berth_text_base(found.gl_pathv[i]) + strlen("loop");
+        char file[64];
+
+        if (number[strspn(number, "0123456789")])
+            continue; /* a partition: loop0p1 */
+        snprintf(file, sizeof(file), "/sys/block/loop%s/loop", number);
+        *ret_count += 1;
+        *ret_in_use += berth_host_has(host, file);
+    }
+    globfree(&found);
+}
+
+/* Returns the key of TEXT that lets the kernel mount SIF files; NULL: none does. The
+ * first is SingularityCE's, the second Apptainer's; both are "no" unless an
+ * administrator changed them. */
+static const char *find_kernel_mounts(const char *text)
+{
+    static const char *const keys[] = {"allow kernel squashfs",
+                                       "allow setuid-mount squashfs"};
+
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        BERTH_FREE char *value = berth_keys_value(text, keys[i]);
+
+        if (value && strcmp(value, "yes") == 0)
+            return keys[i];
+    }
+    return NULL;
 }
 
 #define LOOPS "/dev/loop*"
 
-static void judge_loops(const struct berth_doctor_facts *facts,
-                        struct berth_diagnoses *diagnoses)
+static void check_loops(struct berth_doctor *doctor)
 {
-    long most = facts->runtime.max_loop ? atol(facts->runtime.max_loop) : LONG_MAX;
-    long count = facts->loops.count;
+    const char *key = find_kernel_mounts(doctor->runtime.text);
+    BERTH_FREE char *limit = berth_keys_value(doctor->runtime.text, "max loop devices");
+    long most = limit ? atol(limit) : LONG_MAX;
+    bool has_control = berth_host_has(&doctor->host, "/dev/loop-control");
+    long count, in_use;
 
-    if (!facts->runtime.by_loop || !is_setuid(facts))
+    if (!key || !doctor->runtime.is_setuid)
         return;
-    if (count == 0 && !facts->loops.has_control)
-        WRONG(LOOPS,
-              "modprobe loop, and the word loop in /etc/modules-load.d/loop.conf; or "
-              "no instead of yes, and FUSE mounts SIF files",
-              "there is none, and %s has '%s', so that no SIF file can be mounted",
-              facts->runtime.conf, facts->runtime.by_loop);
-    else if (count > 0 && facts->loops.in_use == count &&
-             (count >= most || !facts->loops.has_control))
+    count_loops(&doctor->host, &count, &in_use);
+    if (count == 0 && !has_control)
+        WRONG(
+            LOOPS,
+            "modprobe loop, and the word loop in /etc/modules-load.d/loop.conf; or "
+            "no instead of yes, and FUSE mounts SIF files",
+            "there is none, and %s has '%s = yes', so that no SIF file can be mounted",
+            doctor->runtime.conf, key);
+    else if (count > 0 && in_use == count && (count >= most || !has_control))
         WRONG(LOOPS, "find out what uses them: losetup -l",
               "all %ld are in use, and each container of a node takes one", count);
     else
-        OK(LOOPS, "%ld, of which %ld are in use", count, facts->loops.in_use);
+        OK(LOOPS, "%ld, of which %ld are in use", count, in_use);
 }
 
-static void judge_runtime(const struct berth_doctor_facts *facts,
-                          struct berth_diagnoses *diagnoses)
+static void check_runtime(struct berth_doctor *doctor)
 {
-    const char *path = facts->runtime.path;
+    const char *path = doctor->runtime.path;
 
     if (!path) {
         WRONG("runtime",
-              facts->runtime.is_configured
+              doctor->site.runtime.path
                   ? "correct runtime.path in berth.yaml, or install the runtime there"
                   : "install the package apptainer or singularity-ce on this host",
               "%s",
-              facts->runtime.missing ? facts->runtime.missing : "there is none here");
+              doctor->runtime.missing ? doctor->runtime.missing : "there is none here");
         return;
     }
-    if (!facts->runtime.version)
+    if (!doctor->runtime.version)
         WRONG("runtime", "run it by hand with --version, and install it again",
               "'%s' does not tell its version", path);
-    else if (is_setuid(facts))
+    else if (doctor->runtime.is_setuid)
         NOTE("runtime",
              "use the runtime without setuid (Apptainer without apptainer-suid, "
              "SingularityCE built with --without-suid, or 'allow setuid = no'), so "
              "that the tasks of a node can share a container",
              "%s ('%s'), with setuid: each task starts a container of its own",
-             facts->runtime.version, path);
+             doctor->runtime.version, path);
     else
-        OK("runtime", "%s ('%s'), without setuid", facts->runtime.version, path);
-    judge_limits(facts, diagnoses);
-    judge_loops(facts, diagnoses);
+        OK("runtime", "%s ('%s'), without setuid", doctor->runtime.version, path);
+    if (!doctor->runtime.text)
+        return;
+    check_limits(doctor);
+    check_loops(doctor);
 }
 
-static void judge_programs(const struct berth_doctor_facts *facts,
-                           struct berth_diagnoses *diagnoses)
+static void check_programs(struct berth_doctor *doctor)
 {
-    size_t count = sizeof(facts->programs) / sizeof(facts->programs[0]);
+    static const char *const paths[] = {
+        BERTH_LIBEXECDIR "/berth-task", BERTH_LIBEXECDIR "/berth-start",
+        BERTH_LIBEXECDIR "/berth-init", BERTH_LIBEXECDIR "/berth-inside",
+        BERTH_LIBEXECDIR "/berth-mpi"};
+    const size_t count = sizeof(paths) / sizeof(paths[0]);
     size_t right = 0;
 
     for (size_t i = 0; i < count; i++) {
-        const struct berth_doctor_program *program = &facts->programs[i];
+        BERTH_FREE char *place = berth_host_place(&doctor->host, paths[i]);
+        BERTH_FREE char *said = place ? berth_host_version(&doctor->host, place) : NULL;
+        const char *blank = said ? strchr(said, ' ') : NULL; /* berth-task 0.1.0 */
 
-        if (!program->release)
+        if (!blank)
             WRONG("berth's programs", "install berth again on this host",
-                  "'%s' is not there, or does not start", program->path);
-        else if (strcmp(program->release, facts->release) != 0)
+                  "'%s' is not there, or does not start", paths[i]);
+        else if (strcmp(blank + 1, doctor->release) != 0)
             WRONG("berth's programs",
                   "install one release of berth, with all its packages",
-                  "'%s' is of berth %s, and this command of %s", program->path,
-                  program->release, facts->release);
+                  "'%s' is of berth %s, and this command of %s", paths[i], blank + 1,
+                  doctor->release);
         else
             right++;
     }
     if (right == count)
-        OK("berth's programs", "all are of berth %s", facts->release);
+        OK("berth's programs", "all are of berth %s", doctor->release);
 }
 
-static void judge_patchelf(const struct berth_doctor_facts *facts,
-                           struct berth_diagnoses *diagnoses)
+static void check_patchelf(struct berth_doctor *doctor)
 {
-    if (facts->patchelf)
-        OK("patchelf", "%s", facts->patchelf);
+    BERTH_FREE char *patchelf = berth_host_find(&doctor->host, "patchelf");
+
+    if (patchelf)
+        OK("patchelf", "%s", patchelf);
     else
         NOTE("patchelf", "install the package patchelf",
              "it is missing, and --mpi-bind=host needs it to copy the host's MPI");
-    if (facts->foreign_directory)
-        NOTE("/tmp/berth-UID",
-             "remove it, ask that user why, and run 'berth profiles --prepare' here",
-             "%s, so the user of that UID has the copies of the host's MPI in "
-             "/tmp/berth-UID.XXXXXX",
-             facts->foreign_directory);
-    if (facts->stacks.count == 0)
+}
+
+/* Find the first /tmp/berth-UID that does not belong to UID: another user made it. */
+static void check_copies(struct berth_doctor *doctor)
+{
+    const char *root = doctor->host.root;
+    bool is_found = false;
+    glob_t found;
+
+    if (!berth_host_glob(&doctor->host, "/tmp/berth-*", &found))
+        return;
+    for (size_t i = 0; i < found.gl_pathc && !is_found; i++) {
+        const char *path = found.gl_pathv[i];
+        const char *number = strrchr(path, '-') + 1;
+        struct stat st;
+
+        is_found = *number && number[strspn(number, "0123456789")] == '\0' &&
+                   lstat(path, &st) == 0 && st.st_uid != strtoul(number, NULL, 10);
+        if (is_found)
+            NOTE(
+                "/tmp/berth-UID",
+                "remove it, ask that user why, and run 'berth profiles --prepare' here",
+                "'%s' belongs to user %u, so the user of that UID has the copies of "
+                "the host's MPI in /tmp/berth-UID.XXXXXX",
+                path + strlen(root), st.st_uid);
+    }
+    globfree(&found);
+}
+
+/* Say OK of each of STACKS, of the libraries among them later. */
+static void add_stacks(struct berth_doctor *doctor, const char *about,
+                       bool are_libraries, const struct berth_stacks *stacks,
+                       struct berth_strvec *ret)
+{
+    for (size_t i = 0; i < stacks->count; i++) {
+        const struct berth_stack *stack = &stacks->items[i];
+        bool is_library = stack->profile->kind == BERTH_PROFILE_LIBRARIES;
+
+        if (is_library != are_libraries)
+            continue;
+        OK(about, "%s (%s)", stack->version, stack->profile->stack);
+        if (ret)
+            berth_strvec_pushf(ret, "%s (%s)", stack->version, stack->profile->stack);
+    }
+}
+
+/* Check the libraries that steps get. If the site's profiles or its order of stacks are
+ * wrong, go on with berth's own profiles. */
+static int check_stacks(struct berth_doctor *doctor, struct berth_err *err)
+{
+    static const struct berth_terms plain;
+    char *const *env = doctor->host.env;
+    struct berth_offered offered;
+    struct berth_err why;
+
+    if (berth_offered_read(&doctor->terms, env, &offered, &why) < 0) {
+        WRONG("profiles",
+              "correct it; until then steps that ask for the host's MPI end", "%s",
+              why.text);
+        if (berth_offered_read(&plain, env, &offered, err) < 0)
+            return -1;
+    }
+    add_stacks(doctor, "host's MPI", false, &offered.stacks, &doctor->stacks);
+    if (doctor->stacks.count == 0)
         NOTE("host's MPI", "load its module, or set MPI_HOME, and ask again",
              "none was found; --mpi-bind can only use the image's own");
-    for (size_t i = 0; i < facts->stacks.count; i++)
-        OK("host's MPI", "%s", facts->stacks.items[i]);
+    add_stacks(doctor, "host's network", false, &offered.fabrics, NULL);
+    add_stacks(doctor, "host's libraries", true, &offered.fabrics, NULL);
+    berth_offered_fini(&offered);
+    doctor->failed |= doctor->stacks.failed;
+    return 0;
 }
 
-static void judge_network(const struct berth_doctor_facts *facts,
-                          struct berth_diagnoses *diagnoses)
+/* Read what PATH and its file system are. Returns false if PATH is not there. */
+static bool read_place(const struct berth_host *host, const char *path,
+                       struct stat *ret_st, struct statvfs *ret_space)
 {
-    for (size_t i = 0; i < facts->fabrics.count; i++)
-        OK("host's network", "%s", facts->fabrics.items[i]);
-    for (size_t i = 0; i < facts->libraries.count; i++)
-        OK("host's libraries", "%s", facts->libraries.items[i]);
+    BERTH_FREE char *place = berth_host_place(host, path);
+
+    return place && stat(place, ret_st) == 0 && statvfs(place, ret_space) == 0;
 }
 
-static void judge_memory(const struct berth_doctor_facts *facts,
-                         struct berth_diagnoses *diagnoses)
+static void check_memory(struct berth_doctor *doctor)
 {
-    if (!facts->shm.is_mounted)
+    struct stat inner, outer;
+    struct statvfs space, unused;
+    bool is_there = read_place(&doctor->host, "/dev", &outer, &unused) &&
+                    read_place(&doctor->host, "/dev/shm", &inner, &space);
+    long megabytes = is_there ? (long)(space.f_blocks * space.f_frsize >> 20) : 0;
+
+    if (!is_there || inner.st_dev == outer.st_dev)
         WRONG("/dev/shm", "mount -t tmpfs -o mode=1777,nosuid,nodev tmpfs /dev/shm",
               "it is not a file system of its own, and MPI keeps its shared memory "
               "there");
-    else if ((facts->shm.mode & 07777) != 01777)
-        WRONG("/dev/shm", "chmod 1777 /dev/shm", "its mode is %04lo instead of 1777",
-              (unsigned long)facts->shm.mode);
-    else if (facts->shm.megabytes < SHM_LEAST)
+    else if ((inner.st_mode & 07777) != 01777)
+        WRONG("/dev/shm", "chmod 1777 /dev/shm", "its mode is %04o instead of 1777",
+              inner.st_mode & 07777);
+    else if (megabytes < SHM_LEAST)
         NOTE("/dev/shm", "mount -o remount,size=50% /dev/shm",
              "it has %ld MB, which is little for MPI between the ranks of a node",
-             facts->shm.megabytes);
+             megabytes);
     else
-        OK("/dev/shm", "%ld MB", facts->shm.megabytes);
-    if (facts->ptrace > 1)
+        OK("/dev/shm", "%ld MB", megabytes);
+}
+
+static void check_ptrace(struct berth_doctor *doctor)
+{
+    long ptrace = read_number(&doctor->host, "/proc/sys/kernel/yama/ptrace_scope");
+
+    if (ptrace > 1)
         NOTE("kernel.yama.ptrace_scope",
              "sysctl kernel.yama.ptrace_scope=1 (0 for CMA), and the same in "
              "/etc/sysctl.d",
              "it is %ld: no process may trace another, so that a signal for the "
              "application also ends the program that serves its image",
-             facts->ptrace);
-    else if (facts->ptrace == 1)
+             ptrace);
+    else if (ptrace == 1)
         NOTE("kernel.yama.ptrace_scope",
              "sysctl kernel.yama.ptrace_scope=0 on nodes for MPI, and the same in "
              "/etc/sysctl.d",
@@ -270,15 +560,19 @@ static void judge_memory(const struct berth_doctor_facts *facts,
         OK("kernel.yama.ptrace_scope", "ranks of a node can use CMA");
 }
 
-void berth_doctor_judge_host(const struct berth_doctor_facts *facts,
-                             struct berth_diagnoses *diagnoses)
+int berth_doctor_check_host(struct berth_doctor *doctor, struct berth_err *err)
 {
-    judge_namespaces(facts, diagnoses);
-    judge_subid(facts, diagnoses);
-    judge_fuse(facts, diagnoses);
-    judge_runtime(facts, diagnoses);
-    judge_programs(facts, diagnoses);
-    judge_patchelf(facts, diagnoses);
-    judge_network(facts, diagnoses);
-    judge_memory(facts, diagnoses);
+    check_namespaces(doctor);
+    check_ranges(doctor);
+    check_fuse(doctor);
+    check_squashfuse(doctor);
+    check_runtime(doctor);
+    check_programs(doctor);
+    check_patchelf(doctor);
+    check_copies(doctor);
+    if (check_stacks(doctor, err) < 0)
+        return -1;
+    check_memory(doctor);
+    check_ptrace(doctor);
+    return 0;
 }

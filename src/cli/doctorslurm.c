@@ -1,19 +1,245 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Judges the facts about the host's Slurm, and berth in it: what is right, worth
- * knowing or wrong, and the remedy. */
+/* Checks the host's Slurm, and berth in it, from files and from srun and scontrol; no
+ * daemon has to run. Each check says what is right, worth knowing or wrong, and the
+ * remedy. */
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include "cli/judge.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/grow.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "cli/checks.h"
+#include "elf/facts.h"
+#include "request/option.h"
+#include "site/keys.h"
+#include "site/policy.h"
+#include "site/siteread.h"
 
-/* Bytes of a release of Slurm as people write it: 24.11. */
-enum { RELEASE_SIZE = 16 };
+enum { PLUGIN_MAX = 64 << 20 };
 
-static const char *release_of(unsigned int version, char text[RELEASE_SIZE])
+/* The state of the reading of plugstack.conf and berth.yaml. */
+struct reading {
+    struct berth_doctor *doctor;
+    char *directories; /* PluginDir; NULL: not set */
+    uint64_t digest;
+};
+
+/* Mix TEXT into the digest of the struct reading DATA. */
+static void mix(void *data, const char *text)
 {
-    snprintf(text, RELEASE_SIZE, "%u.%02u", version >> 16 & 0xff, version >> 8 & 0xff);
-    return text;
+    struct reading *reading = data;
+
+    reading->digest = berth_hash(reading->digest, text, strlen(text) + 1);
+}
+
+/* Returns the path of a plugin; one without a directory is in PluginDir. */
+static char *find_plugin(const struct reading *reading, const char *path)
+{
+    BERTH_FREE char *copy = strdup(reading->directories ? reading->directories : "");
+    char *next = copy;
+    char *directory;
+
+    if (*path == '/')
+        return strdup(path);
+    while (copy && (directory = strsep(&next, ":"))) {
+        BERTH_FREE char *found = NULL;
+        BERTH_FREE char *place = NULL;
+
+        if (asprintf(&found, "%s/%s", directory, path) < 0)
+            return NULL;
+        place = berth_host_place(&reading->doctor->host, found);
+        if (place && access(place, F_OK) == 0)
+            return berth_steal(&found);
+    }
+    return strdup(path);
+}
+
+/* Read the words behind berth.so. */
+static void read_words(struct berth_doctor *doctor, const struct berth_strvec *words)
+{
+    struct berth_err why;
+
+    free(doctor->site_fault);
+    doctor->site_fault = NULL;
+    berth_settings_fini(&doctor->settings);
+    if (berth_settings_read((int)words->count, words->items, &doctor->settings, &why) <
+        0)
+        doctor->site_fault = strdup(why.text);
+}
+
+static void add_line(void *data, const char *file,
+                     const struct berth_plugstack_line *line)
+{
+    struct reading *reading = data;
+    struct berth_doctor *doctor = reading->doctor;
+    struct berth_doctor_plugin plugin = {
+        .is_berth = line->is_berth,
+        .is_required = line->kind == BERTH_PLUGSTACK_REQUIRED,
+    };
+    BERTH_FREE char *place = NULL;
+
+    if (asprintf(&place, "%s:%d", file, line->number) < 0 ||
+        (line->kind == BERTH_PLUGSTACK_WRONG && doctor->bad_line))
+        return;
+    if (line->kind == BERTH_PLUGSTACK_WRONG) {
+        doctor->bad_line = berth_steal(&place);
+        return;
+    }
+    if (plugin.is_berth)
+        read_words(doctor, &line->words);
+    if (berth_grow(&doctor->plugins, doctor->plugin_count, &doctor->plugin_room,
+                   sizeof(plugin)) < 0 ||
+        !(plugin.path = find_plugin(reading, line->path))) {
+        doctor->failed = true;
+        return;
+    }
+    plugin.place = berth_steal(&place);
+    doctor->plugins[doctor->plugin_count++] = plugin;
+}
+
+/* Mix the site's profiles into the digest. */
+static void read_profiles(struct reading *reading, const char *directory)
+{
+    const struct berth_host plain = {.root = ""};
+    BERTH_FREE char *pattern = NULL;
+    glob_t found;
+
+    if (asprintf(&pattern, "%s/*.yaml", directory) < 0 ||
+        !berth_host_glob(&plain, pattern, &found))
+        return;
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        BERTH_FREE char *text = berth_host_text(&plain, found.gl_pathv[i]);
+
+        mix(reading, text ? text : "");
+    }
+    globfree(&found);
+}
+
+/* Is there a file or a link at PATH, even one that cannot be read? */
+static bool is_there(const char *path)
+{
+    struct stat st;
+
+    return lstat(path, &st) == 0 || errno != ENOENT;
+}
+
+static void read_yaml(struct reading *reading)
+{
+    struct berth_doctor *doctor = reading->doctor;
+    const char *config = doctor->settings.config;
+    const char *path = config ? config : BERTH_SITE_FILE;
+    BERTH_FREE char *text = berth_host_text(&doctor->host, path);
+    BERTH_FREE char *place = berth_host_place(&doctor->host, path);
+    struct berth_err why;
+
+    if (!place)
+        return;
+    doctor->has_site = is_there(place);
+    if (!doctor->site_fault && !doctor->has_site && !config)
+        doctor->terms.profiles = berth_host_beside(place, "profiles.d");
+    else if (!doctor->site_fault &&
+             (berth_site_read(place, berth_site_owner(), &doctor->site, &why) < 0 ||
+              berth_policy_check(&doctor->site, &why) < 0))
+        doctor->site_fault = strdup(why.text);
+    else if (!doctor->site_fault)
+        berth_terms_of(&doctor->site, &doctor->terms, NULL);
+    if (text)
+        mix(reading, text);
+    if (doctor->terms.profiles)
+        read_profiles(reading, doctor->terms.profiles);
+}
+
+void berth_doctor_read_site(struct berth_doctor *doctor)
+{
+    struct reading reading = {.doctor = doctor, .digest = BERTH_HASH_START};
+    const struct berth_host_listener to = {mix, add_line, &reading};
+
+    doctor->site = berth_site_default();
+    berth_host_conf(&doctor->host, &doctor->conf);
+    if (doctor->conf.text)
+        reading.directories = berth_keys_value(doctor->conf.text, "PluginDir");
+    if (doctor->conf.plugstack)
+        doctor->has_plugstack =
+            berth_host_plugstack(&doctor->host, doctor->conf.plugstack, &to);
+    free(reading.directories);
+    read_yaml(&reading);
+    snprintf(doctor->digest, sizeof(doctor->digest), "%016llx",
+             (unsigned long long)reading.digest);
+}
+
+static void check_site(struct berth_doctor *doctor)
+{
+    const char *config = doctor->settings.config;
+    const char *path = config ? config : BERTH_SITE_FILE;
+
+    if (doctor->site_fault)
+        WRONG("berth.yaml", "correct it; until then steps with an image end", "%s",
+              doctor->site_fault);
+    else if (doctor->has_site)
+        OK("berth.yaml", "'%s'", path);
+    else
+        OK("berth.yaml", "none ('%s'): the defaults hold", path);
+    OK("configuration",
+       "%s; `srun -N2 berth doctor --brief` tells whether it is the same elsewhere",
+       doctor->digest);
+}
+
+/* Returns the option of berth whose name, with PREFIX, is in the SIZE bytes of another
+ * plugin: as a string, or as the end of a longer one, as linkers merge strings. NULL:
+ * none is. */
+static const char *find_clash(const char *bytes, size_t size, const char *prefix)
+{
+    for (int i = 0; i < BERTH_OPTION_COUNT; i++) {
+        BERTH_FREE char *name = NULL;
+        size_t length;
+        const char *at;
+
+        if (asprintf(&name, "%s%s", prefix, berth_options[i].name) < 0)
+            return NULL;
+        length = strlen(name);
+        at = memmem(bytes, size, name, length + 1);
+        if (at && at > bytes && (at[-1] == '\0' || at[-1] == '-'))
+            return berth_options[i].name;
+    }
+    return NULL;
+}
+
+#define STACK "plugstack.conf"
+
+/* Check whether the other plugins have options of berth. Returns whether one has. */
+static bool check_clashes(struct berth_doctor *doctor)
+{
+    const char *prefix = doctor->settings.option_prefix;
+    bool clashes = false;
+
+    for (size_t i = 0; i < doctor->plugin_count; i++) {
+        const struct berth_doctor_plugin *other = &doctor->plugins[i];
+        BERTH_FREE char *place = berth_host_place(&doctor->host, other->path);
+        BERTH_BUF struct berth_buf bytes = {0};
+        const char *clash = NULL;
+
+        if (place && !other->is_berth &&
+            berth_fd_read_path(place, PLUGIN_MAX, &bytes) == 0 && bytes.text)
+            clash = find_clash(bytes.text, bytes.used, prefix ? prefix : "");
+        if (!clash)
+            continue;
+        clashes = true;
+        WRONG(STACK, "put option_prefix=b- behind berth.so, on all hosts",
+              "%s: '%s' has an option --%s%s too; Slurm drops the one of the later "
+              "plugin",
+              other->place, other->path, prefix ? prefix : "", clash);
+    }
+    return clashes;
 }
 
 /* Returns the first N.N in VERSION, "slurm 24.11.5", in the form of
@@ -26,105 +252,115 @@ static unsigned int release_in(const char *version)
     return sscanf(digits, "%u.%u", &major, &minor) == 2 ? major << 16 | minor << 8 : 0;
 }
 
-static const struct berth_doctor_plugin *
-find_berth(const struct berth_doctor_facts *facts, size_t *ret_count)
-{
-    const struct berth_doctor_plugin *found = NULL;
-
-    *ret_count = 0;
-    for (size_t i = 0; i < facts->plugin_count; i++)
-        if (facts->plugins[i].is_berth && (*ret_count)++ == 0)
-            found = &facts->plugins[i];
-    return found;
-}
-
 #define INSTALL "install berth's package for this release of Slurm"
 
-/* Slurm compares the first two parts for SPANK plugins (plugin.c). */
-static void judge_plugin(const struct berth_doctor_facts *facts,
-                         const struct berth_doctor_plugin *plugin,
-                         struct berth_diagnoses *diagnoses)
+/* Check the symbols of the plugin that Slurm reads before it loads a plugin; Slurm
+ * compares the first two parts of the release for SPANK plugins (plugin.c). */
+static void check_plugin(struct berth_doctor *doctor,
+                         const struct berth_doctor_plugin *plugin)
 {
-    unsigned int here = facts->slurm.version ? release_in(facts->slurm.version) : 0;
-    char theirs[RELEASE_SIZE], ours[RELEASE_SIZE];
+    BERTH_FREE char *place = berth_host_place(&doctor->host, plugin->path);
+    BERTH_CLOSE int fd = place ? open(place, O_RDONLY | O_CLOEXEC) : -1;
+    unsigned int here = doctor->slurm ? release_in(doctor->slurm) : 0;
+    char release[32] = "";
+    uint32_t version = 0;
 
-    if (!plugin->is_there)
+    if (fd < 0) {
         WRONG("plugin", INSTALL, "%s: '%s' is not there", plugin->place, plugin->path);
-    else if (!plugin->slurm)
+        return;
+    }
+    if (berth_elf_value(fd, "plugin_version", &version, sizeof(version)) !=
+            sizeof(version) ||
+        version == 0) {
         WRONG("plugin", INSTALL, "'%s' is not a plugin of Slurm", plugin->path);
-    else if (here && plugin->slurm >> 8 != here >> 8)
+        return;
+    }
+    snprintf(doctor->plugin, sizeof(doctor->plugin), "%u.%02u", version >> 16 & 0xff,
+             version >> 8 & 0xff);
+    if (here && version >> 8 != here >> 8)
         WRONG("plugin", INSTALL,
-              "'%s' is for Slurm %s, and this host has %s: it is not loaded",
-              plugin->path, release_of(plugin->slurm, theirs), release_of(here, ours));
-    else if (plugin->release && strcmp(plugin->release, facts->release) != 0)
+              "'%s' is for Slurm %s, and this host has %u.%02u: it is not loaded",
+              plugin->path, doctor->plugin, here >> 16 & 0xff, here >> 8 & 0xff);
+    else if (berth_elf_value(fd, "plugin_release", release, sizeof(release) - 1) > 0 &&
+             strcmp(release, doctor->release) != 0)
         WRONG("plugin", "install one release of berth, with all its packages",
-              "'%s' is of berth %s, and this command of %s", plugin->path,
-              plugin->release, facts->release);
+              "'%s' is of berth %s, and this command of %s", plugin->path, release,
+              doctor->release);
     else
-        OK("plugin", "'%s', for Slurm %s", plugin->path,
-           release_of(plugin->slurm, theirs));
+        OK("plugin", "'%s', for Slurm %s", plugin->path, doctor->plugin);
 }
 
-/* Judges the order of the plugins, and options that two of them have. */
-static void judge_order(const struct berth_doctor_facts *facts,
-                        const struct berth_doctor_plugin *berth, size_t count,
-                        struct berth_diagnoses *diagnoses)
+/* Returns the number of lines with berth.so, and the first in *RET. */
+static size_t find_berth(const struct berth_doctor *doctor,
+                         const struct berth_doctor_plugin **ret)
 {
-    size_t at = (size_t)(berth - facts->plugins);
-    bool clashes = false;
+    size_t count = 0;
 
+    for (size_t i = doctor->plugin_count; i > 0; i--)
+        if (doctor->plugins[i - 1].is_berth) {
+            *ret = &doctor->plugins[i - 1];
+            count++;
+        }
+    return count;
+}
+
+static void check_stack(struct berth_doctor *doctor)
+{
+    const char *plugstack = doctor->conf.plugstack;
+    const struct berth_doctor_plugin *berth = NULL;
+    size_t count = find_berth(doctor, &berth);
+    bool clashes;
+
+    if (doctor->bad_line)
+        WRONG(STACK, "start the line with required, optional or include",
+              "%s is not understood", doctor->bad_line);
+    if (!doctor->has_plugstack)
+        WRONG(STACK,
+              "make it with the line `include /etc/slurm/plugstack.conf.d/*.conf`, and "
+              "put berth.conf there",
+              "'%s' is not there, so that Slurm does not load berth", plugstack);
+    else if (count == 0)
+        WRONG(STACK,
+              "copy berth.conf (in /usr/share/berth) to a directory that it includes",
+              "'%s' and what it includes do not name berth.so", plugstack);
+    if (count == 0)
+        return;
     if (count > 1)
-        WRONG("plugstack.conf", "leave one line with berth.so in it",
+        WRONG(STACK, "leave one line with berth.so in it",
               "%s names berth a second time, or another file does", berth->place);
-    for (size_t i = 0; i < facts->plugin_count; i++) {
-        const struct berth_doctor_plugin *other = &facts->plugins[i];
-
-        if (other->is_berth || !other->clash)
-            continue;
-        clashes = true;
-        WRONG("plugstack.conf", "put option_prefix=b- behind berth.so, on all hosts",
-              "%s: '%s' has an option --%s%s too; Slurm drops the one of the later "
-              "plugin",
-              other->place, other->path, facts->prefix ? facts->prefix : "",
-              other->clash);
-    }
+    clashes = check_clashes(doctor);
     if (!berth->is_required)
-        NOTE("plugstack.conf",
+        NOTE(STACK,
              "write required instead of optional, or put berth's lines into the "
              "TaskProlog",
              "%s says optional: where the plugin cannot be loaded, tasks run on the "
              "host",
              berth->place);
     else if (count == 1 && !clashes)
-        OK("plugstack.conf", "%s: plugin %zu of %zu, required", berth->place, at + 1,
-           facts->plugin_count);
+        OK(STACK, "%s: plugin %zu of %zu, required", berth->place,
+           (size_t)(berth - doctor->plugins) + 1, doctor->plugin_count);
+    check_plugin(doctor, berth);
 }
 
-static void judge_stack(const struct berth_doctor_facts *facts,
-                        struct berth_diagnoses *diagnoses)
+/* Returns the types of srun --mpi=list: the lines behind "types are", joined by blanks.
+ */
+static char *read_types(const struct berth_host *host, const char *srun)
 {
-    size_t count;
-    const struct berth_doctor_plugin *berth = find_berth(facts, &count);
+    const char *const argv[] = {srun, "--mpi=list", NULL};
+    BERTH_FREE char *said = berth_host_ask(host, argv);
+    BERTH_BUF struct berth_buf types = {0};
+    char *next = said ? strstr(said, "types are") : NULL;
+    char *line;
 
-    if (facts->slurm.bad_line)
-        WRONG("plugstack.conf", "start the line with required, optional or include",
-              "%s is not understood", facts->slurm.bad_line);
-    if (!facts->slurm.has_plugstack) {
-        WRONG("plugstack.conf",
-              "make it with the line `include /etc/slurm/plugstack.conf.d/*.conf`, and "
-              "put berth.conf there",
-              "'%s' is not there, so that Slurm does not load berth",
-              facts->slurm.plugstack);
-        return;
+    if (next)
+        strsep(&next, "\n");
+    while (next && (line = strsep(&next, "\n"))) {
+        line += berth_text_starts(line, "srun: ") ? 6 : 0;
+        line += strspn(line, " \t");
+        if (*line && !strpbrk(line, " :"))
+            berth_buf_addf(&types, "%s%s", types.used ? " " : "", line);
     }
-    if (!berth) {
-        WRONG("plugstack.conf",
-              "copy berth.conf (in /usr/share/berth) to a directory that it includes",
-              "'%s' and what it includes do not name berth.so", facts->slurm.plugstack);
-        return;
-    }
-    judge_order(facts, berth, count, diagnoses);
-    judge_plugin(facts, berth, diagnoses);
+    return types.failed ? NULL : berth_steal(&types.text);
 }
 
 static bool has_word(const char *list, const char *word)
@@ -137,10 +373,9 @@ static bool has_word(const char *list, const char *word)
     return false;
 }
 
-static void judge_manager(const struct berth_doctor_facts *facts,
-                          struct berth_diagnoses *diagnoses)
+static void check_manager(struct berth_doctor *doctor, const char *srun)
 {
-    const char *types = facts->slurm.types;
+    BERTH_FREE char *types = doctor->conf.text ? read_types(&doctor->host, srun) : NULL;
 
     if (!types)
         WRONG("srun --mpi", "run `srun --mpi=list` by hand, and repair what it says",
@@ -155,21 +390,31 @@ static void judge_manager(const struct berth_doctor_facts *facts,
         OK("srun --mpi", "%s", types);
 }
 
-static void judge_prolog(const struct berth_doctor_facts *facts,
-                         struct berth_diagnoses *diagnoses)
+/* Returns the value of KEY in slurm.conf; NULL: it has none. */
+static char *value_of(const struct berth_doctor *doctor, const char *key)
 {
-    if (facts->slurm.test_exec)
+    return doctor->conf.text ? berth_keys_value(doctor->conf.text, key) : NULL;
+}
+
+static void check_prolog(struct berth_doctor *doctor)
+{
+    BERTH_FREE char *launch = value_of(doctor, "LaunchParameters");
+    BERTH_FREE char *prolog = value_of(doctor, "TaskProlog");
+    BERTH_FREE char *text = prolog ? berth_host_text(&doctor->host, prolog) : NULL;
+    bool has_lines = text && (strstr(text, "taskprolog-berth.sh") ||
+                              strstr(text, "SLURM_BERTH_STEP"));
+
+    if (launch && strstr(launch, "test_exec"))
         NOTE("slurm.conf", "read LaunchParameters in spank_berth(8)",
              "LaunchParameters has test_exec: srun looks for the command of an image "
              "on its own host");
-    if (facts->slurm.has_prolog_lines)
-        OK("TaskProlog", "'%s' has berth's lines", facts->slurm.prolog);
-    else if (facts->slurm.prolog)
+    if (has_lines)
+        OK("TaskProlog", "'%s' has berth's lines", prolog);
+    else if (prolog)
         NOTE("TaskProlog",
              "copy /usr/share/berth/taskprolog-berth.sh to /etc/slurm, and put "
              "`. /etc/slurm/taskprolog-berth.sh` into it",
-             "'%s' does not end tasks where the plugin is missing",
-             facts->slurm.prolog);
+             "'%s' does not end tasks where the plugin is missing", prolog);
     else
         NOTE("TaskProlog",
              "copy /usr/share/berth/taskprolog-berth.sh to /etc/slurm, write one with "
@@ -178,14 +423,15 @@ static void judge_prolog(const struct berth_doctor_facts *facts,
 }
 
 /* A container that lasts as long as its job ends with the extern step. */
-static void judge_extern(const struct berth_doctor_facts *facts,
-                         struct berth_diagnoses *diagnoses)
+static void check_extern(struct berth_doctor *doctor)
 {
-    if (facts->slurm.has_extern)
+    BERTH_FREE char *flags = value_of(doctor, "PrologFlags");
+
+    if (flags && (strcasestr(flags, "contain") || strcasestr(flags, "x11")))
         OK("PrologFlags", "with Contain: a container can last as long as its job");
     else
         NOTE("PrologFlags",
-             facts->site.wants_job
+             berth_policy_may_last_job(&doctor->site, NULL)
                  ? "add PrologFlags=Contain to slurm.conf, or take `lifetime: job` out "
                    "of berth.yaml"
                  : "add PrologFlags=Contain to slurm.conf",
@@ -193,48 +439,45 @@ static void judge_extern(const struct berth_doctor_facts *facts,
              "with its step");
 }
 
-static void judge_site(const struct berth_doctor_facts *facts,
-                       struct berth_diagnoses *diagnoses)
+/* Returns what PROGRAM --version prints; NULL: PROGRAM is not there, or fails. */
+static char *ask_version(const struct berth_host *host, const char *program)
 {
-    if (facts->site.fault)
-        WRONG("berth.yaml", "correct it; until then steps with an image end", "%s",
-              facts->site.fault);
-    else if (facts->site.is_there)
-        OK("berth.yaml", "'%s'", facts->site.path);
-    else
-        OK("berth.yaml", "none ('%s'): the defaults hold", facts->site.path);
-    if (facts->site.profile)
-        WRONG("profiles",
-              "correct it; until then steps that ask for the host's MPI end", "%s",
-              facts->site.profile);
-    OK("configuration",
-       "%s; `srun -N2 berth doctor --brief` tells whether it is the same elsewhere",
-       facts->digest);
+    BERTH_FREE char *path = berth_host_find(host, program);
+
+    return path ? berth_host_version(host, path) : NULL;
 }
 
-void berth_doctor_judge_slurm(const struct berth_doctor_facts *facts,
-                              struct berth_diagnoses *diagnoses)
+/* Ask scontrol for the release first: it loads no SPANK plugins, and so works where
+ * srun fails. */
+static void check_release(struct berth_doctor *doctor)
 {
-    judge_site(facts, diagnoses);
-    if (facts->slurm.srun && !facts->slurm.conf && !facts->slurm.has_plugstack) {
-        NOTE("Slurm",
-             "make slurm.conf (or slurmctld, by SLURM_CONF or DNS) known to it",
-             "'%s' finds no configuration; only the host itself was checked",
-             facts->slurm.srun);
-        return;
-    }
-    if (!facts->slurm.srun) {
-        NOTE("Slurm", "on a host of a cluster, put its srun into PATH",
-             "there is none here; only the host itself was checked");
-        return;
-    }
-    if (facts->slurm.version)
-        OK("Slurm", "%s", facts->slurm.version);
+    doctor->slurm = ask_version(&doctor->host, "scontrol");
+    if (!doctor->slurm)
+        doctor->slurm = ask_version(&doctor->host, "srun");
+    if (doctor->slurm)
+        OK("Slurm", "%s", doctor->slurm);
     else
         NOTE("Slurm", "run `scontrol --version` by hand",
              "neither scontrol nor srun tells its release");
-    judge_stack(facts, diagnoses);
-    judge_manager(facts, diagnoses);
-    judge_prolog(facts, diagnoses);
-    judge_extern(facts, diagnoses);
+}
+
+void berth_doctor_check_slurm(struct berth_doctor *doctor)
+{
+    BERTH_FREE char *srun = berth_host_find(&doctor->host, "srun");
+
+    check_site(doctor);
+    if (!srun)
+        NOTE("Slurm", "on a host of a cluster, put its srun into PATH",
+             "there is none here; only the host itself was checked");
+    else if (!doctor->conf.path && !doctor->has_plugstack)
+        NOTE("Slurm",
+             "make slurm.conf (or slurmctld, by SLURM_CONF or DNS) known to it",
+             "'%s' finds no configuration; only the host itself was checked", srun);
+    else {
+        check_release(doctor);
+        check_stack(doctor);
+        check_manager(doctor, srun);
+        check_prolog(doctor);
+        check_extern(doctor);
+    }
 }

@@ -1,217 +1,146 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How doctor judges a host: each case changes one fact, and expects one diagnosis and
- * its remedy. */
+/* What doctor says of a host: each case breaks one thing on a host without a fault, and
+ * expects one diagnosis and its remedy. */
 
-#include "cli/checks.h"
-
+#include <fcntl.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
-#include "unit.h"
-
-#define RELEASE(major, minor) ((unsigned int)(major) << 16 | (minor) << 8 | 5)
-
-static struct berth_doctor_plugin plugins[] = {
-    {.place = "/etc/slurm/plugstack.conf:1",
-     .path = "/usr/lib64/slurm/other.so",
-     .slurm = RELEASE(24, 11),
-     .is_there = true},
-    {.place = "/etc/slurm/plugstack.conf.d/berth.conf:1",
-     .path = "/usr/lib64/slurm/berth.so",
-     .slurm = RELEASE(24, 11),
-     .release = "0.1.0",
-     .is_berth = true,
-     .is_required = true,
-     .is_there = true},
-};
-
-static struct berth_doctor_plugin copy[2];
-static struct berth_doctor_facts facts;
-static struct berth_diagnoses diagnoses;
-
-/* Set the facts of a host without a fault. */
-static void setup(void)
-{
-    facts = (struct berth_doctor_facts){
-        .release = "0.1.0",
-        .userns = {.max = 15000, .clone = -1, .apparmor = -1},
-        .subid = {.user = "alice", .has_uids = true, .has_gids = true},
-        .fuse = 0666,
-        .squashfuse = "/usr/bin/squashfuse_ll",
-        .fusermount = "/usr/bin/fusermount3",
-        .runtime = {.path = "/usr/bin/apptainer",
-                    .version = "apptainer version 1.4.5",
-                    .conf = "/etc/apptainer/apptainer.conf",
-                    .allow_setuid = "yes",
-                    .max_loop = "256",
-                    .bind = "yes"},
-        .patchelf = "/usr/bin/patchelf",
-        .programs = {{"/usr/libexec/berth/berth-task", "0.1.0"},
-                     {"/usr/libexec/berth/berth-start", "0.1.0"},
-                     {"/usr/libexec/berth/berth-init", "0.1.0"},
-                     {"/usr/libexec/berth/berth-inside", "0.1.0"},
-                     {"/usr/libexec/berth/berth-mpi", "0.1.0"}},
-        .slurm = {.srun = "/usr/bin/srun",
-                  .version = "slurm 24.11.5",
-                  .conf = "/etc/slurm/slurm.conf",
-                  .plugstack = "/etc/slurm/plugstack.conf",
-                  .has_plugstack = true,
-                  .types = "none pmi2 pmix",
-                  .prolog = "/etc/slurm/task.sh",
-                  .has_prolog_lines = true,
-                  .has_extern = true},
-        .plugins = copy,
-        .plugin_count = 2,
-        .site = {.path = "/etc/slurm/berth.yaml", .is_there = true},
-        .digest = "00c0ffee00c0ffee",
-        .shm = {.is_mounted = true, .mode = 01777, .megabytes = 12000},
-        .ptrace = 0,
-    };
-
-    memcpy(copy, plugins, sizeof(plugins));
-    berth_strvec_push(&facts.stacks, "MPICH 4.2.1 (mpich)");
-}
-
-/* Free the parts of the facts that are not static. */
-static void teardown(void)
-{
-    berth_strvec_fini(&facts.stacks);
-    berth_strvec_fini(&facts.libraries);
-    berth_diagnoses_fini(&diagnoses);
-}
-
-static char *line_of(const struct berth_diagnosis *diagnosis)
-{
-    char *line = NULL;
-
-    ck_assert_int_gt(asprintf(&line, "%s %s: %s",
-                              berth_diagnosis_word(diagnosis->level), diagnosis->about,
-                              diagnosis->text),
-                     0);
-    return line;
-}
+#include "elf/facts.h"
+#include "fakehost.h"
 
 TEST(a_healthy_host_has_no_fault)
 {
     BERTH_BUF struct berth_buf all = {0};
 
-    berth_doctor_judge(&facts, &diagnoses);
-    ck_assert(!diagnoses.failed);
-    for (size_t i = 0; i < diagnoses.count; i++) {
-        BERTH_FREE char *line = line_of(&diagnoses.items[i]);
+    look();
+    for (size_t i = 0; i < doctor.count; i++) {
+        BERTH_FREE char *line = line_of(&doctor.items[i]);
 
-        ck_assert_ptr_null(diagnoses.items[i].remedy);
-        berth_buf_puts(&all, line);
-        berth_buf_puts(&all, "\n");
+        berth_buf_addf(&all, "%s\n", line);
+        ck_assert_msg(!doctor.items[i].remedy, "%s", line);
     }
     ck_assert_str_eq(
         all.text,
         "ok user namespaces: an ordinary user can make them\n"
-        "ok /etc/subuid: 'alice' has ranges in /etc/subuid and /etc/subgid\n"
+        "ok /etc/subuid: 'nobody' has ranges in /etc/subuid and /etc/subgid\n"
         "ok /dev/fuse: its mode is 0666\n"
-        "ok squashfuse: /usr/bin/squashfuse_ll, and /usr/bin/fusermount3\n"
+        "ok squashfuse: /usr/libexec/apptainer/bin/squashfuse_ll, and "
+        "/usr/bin/fusermount3\n"
         "ok runtime: apptainer version 1.4.5 ('/usr/bin/apptainer'), without setuid\n"
         "ok berth's programs: all are of berth 0.1.0\n"
         "ok patchelf: /usr/bin/patchelf\n"
         "ok host's MPI: MPICH 4.2.1 (mpich)\n"
         "ok /dev/shm: 12000 MB\n"
         "ok kernel.yama.ptrace_scope: ranks of a node can use CMA\n"
-        "ok berth.yaml: '/etc/slurm/berth.yaml'\n"
-        "ok configuration: 00c0ffee00c0ffee; `srun -N2 berth doctor --brief` tells "
-        "whether it is the same elsewhere\n"
+        "ok berth.yaml: '/etc/our.yaml'\n"
+        "ok configuration: DIGEST; `srun -N2 berth doctor --brief` tells whether it is "
+        "the same elsewhere\n"
         "ok Slurm: slurm 24.11.5\n"
-        "ok plugstack.conf: /etc/slurm/plugstack.conf.d/berth.conf:1: plugin 2 of 2, "
-        "required\n"
-        "ok plugin: '/usr/lib64/slurm/berth.so', for Slurm 24.11\n"
+        "ok plugstack.conf: " OURS ":1: plugin 2 of 2, required\n"
+        "ok plugin: '/lib/ours/berth.so', for Slurm 24.11\n"
         "ok srun --mpi: none pmi2 pmix\n"
         "ok TaskProlog: '/etc/slurm/task.sh' has berth's lines\n"
         "ok PrologFlags: with Contain: a container can last as long as its job\n");
-    ck_assert_uint_eq(berth_diagnoses_wrong(&diagnoses), 0);
 }
 
 #define CHANGE(number, ...)                                                            \
-    static void change_##number(struct berth_doctor_facts *f)                          \
+    static void change_##number(void)                                                  \
     {                                                                                  \
         __VA_ARGS__;                                                                   \
     }
 
-CHANGE(1, f->userns.max = 0)
-CHANGE(2, f->userns.clone = 0)
-CHANGE(3, f->userns.apparmor = 1)
-CHANGE(4, f->userns.apparmor = 1, f->userns.has_profile = true)
-CHANGE(5, f->userns.refused = "No space left on device")
-CHANGE(6, f->subid.has_gids = false)
-CHANGE(7, f->subid.user = NULL)
-CHANGE(8, f->fuse = -1)
-CHANGE(9, f->fuse = 0600)
-CHANGE(10, f->fusermount = NULL)
-CHANGE(11, f->squashfuse = NULL)
-CHANGE(12, f->runtime.path = NULL,
-       f->runtime.missing =
-           "container runtime: neither apptainer nor singularity is installed here")
-CHANGE(13, f->runtime.version = NULL)
-CHANGE(14, f->runtime.is_setuid = true)
-CHANGE(15, f->runtime.bind = "no")
-CHANGE(16, f->runtime.is_setuid = true, f->runtime.paths = "/images")
-CHANGE(17, f->runtime.is_setuid = true, f->runtime.owners = "root")
-CHANGE(18, f->runtime.is_setuid = true, f->runtime.max_loop = "8")
-CHANGE(19, f->programs[2].release = NULL)
-CHANGE(20, f->programs[4].release = "0.0.9")
-CHANGE(21, f->patchelf = NULL)
-CHANGE(22, berth_strvec_fini(&f->stacks))
-CHANGE(23, f->shm.is_mounted = false)
-CHANGE(24, f->shm.mode = 0755)
-CHANGE(25, f->shm.megabytes = 64)
-CHANGE(26, f->ptrace = 1)
-CHANGE(27, f->ptrace = 3)
-CHANGE(28, f->ptrace = -1)
-CHANGE(29, f->site.fault = "/etc/slurm/berth.yaml:3: runtime: 'shar' is not a key "
-                           "here; did you mean 'share'?")
-CHANGE(30, f->site.is_there = false)
-CHANGE(31, f->slurm.srun = NULL)
-CHANGE(32, f->slurm.conf = NULL, f->slurm.has_plugstack = false)
-CHANGE(33, f->slurm.version = NULL)
-CHANGE(34, f->slurm.has_plugstack = false)
-CHANGE(35, f->slurm.bad_line = "/etc/slurm/plugstack.conf:7")
-CHANGE(36, f->plugin_count = 1)
-CHANGE(37, f->plugins[0].is_berth = true)
-CHANGE(38, f->plugins[0].clash = "container-image")
-CHANGE(39, f->plugins[1].is_required = false)
-CHANGE(40, f->plugins[1].is_there = false)
-CHANGE(41, f->plugins[1].slurm = 0)
-CHANGE(42, f->plugins[1].slurm = RELEASE(22, 5))
-CHANGE(43, f->plugins[1].release = "0.0.9")
-CHANGE(44, f->slurm.version = "slurm of ours")
-CHANGE(45, f->slurm.types = NULL)
-CHANGE(46, f->slurm.types = "none cray_shasta pmix_v5")
-CHANGE(47, f->slurm.types = "none pmi2")
-CHANGE(48, f->slurm.test_exec = "test_exec")
-CHANGE(49, f->slurm.has_prolog_lines = false)
-CHANGE(50, f->slurm.prolog = NULL, f->slurm.has_prolog_lines = false)
+#define ASKS_APPARMOR  "/proc/sys/kernel/apparmor_restrict_unprivileged_userns"
+#define LIMIT(line)    set("/etc/apptainer/apptainer.conf", line)
+#define BERTH_SO(path) set(OURS, "required " path " config=/etc/our.yaml\n")
+
+CHANGE(1, set("/proc/sys/user/max_user_namespaces", "0\n"))
+CHANGE(2, set("/proc/sys/kernel/unprivileged_userns_clone", "0\n"))
+CHANGE(3, set(ASKS_APPARMOR, "1\n"))
+CHANGE(4, set(ASKS_APPARMOR, "1\n"); set("/etc/apparmor.d/usr.bin.apptainer", ""))
+CHANGE(66, set(ASKS_APPARMOR, "1\n"); set("/etc/apparmor.d/berth", ""))
+CHANGE(5, fake.refuses_namespaces = true)
+CHANGE(6, set("/etc/subgid", "root:1:2\n"))
+CHANGE(7, fake.user = 0)
+CHANGE(8, gone("/dev/fuse"))
+CHANGE(9, put("/dev/fuse", "", 0600))
+CHANGE(10, gone("/usr/bin/fusermount3"))
+CHANGE(11, gone("/usr/libexec/apptainer/bin/squashfuse_ll"))
+CHANGE(12, gone("/usr/bin/apptainer"))
+CHANGE(13, script("/usr/bin/apptainer", "echo lost; exit 1"))
+CHANGE(14, fake.is_setuid = true)
+CHANGE(15, LIMIT("user bind control = no\n"))
+CHANGE(16, fake.is_setuid = true; LIMIT("limit container paths = /images\n"))
+CHANGE(17, fake.is_setuid = true; LIMIT("limit container owners = root\n"))
+CHANGE(18, fake.is_setuid = true; LIMIT("max loop devices = 8\n"))
+CHANGE(19, gone(BERTH_LIBEXECDIR "/berth-init"))
+CHANGE(20, script(BERTH_LIBEXECDIR "/berth-mpi", "echo berth-mpi 0.0.9"))
+CHANGE(21, gone("/usr/bin/patchelf"))
+CHANGE(22, fake.stacks = 0)
+CHANGE(23, gone("/dev/shm"); set("/dev/shm/x", ""))
+CHANGE(24, point("/dev/shm", "/proc"))
+CHANGE(25, fake.megabytes = 64)
+CHANGE(26, set("/proc/sys/kernel/yama/ptrace_scope", "1\n"))
+CHANGE(27, set("/proc/sys/kernel/yama/ptrace_scope", "3\n"))
+CHANGE(28, gone("/proc/sys/kernel/yama/ptrace_scope"))
+CHANGE(29, set("/etc/our.yaml", "runtime:\n  shar: never\n"))
+CHANGE(30, set(OURS, "required /lib/ours/berth.so\n"))
+CHANGE(31, gone("/usr/bin/srun"))
+CHANGE(32, gone(CONF); gone(STACK))
+CHANGE(33, gone("/usr/bin/scontrol"))
+CHANGE(34, gone(STACK))
+CHANGE(35, set("/etc/slurm/plugstack.conf.d/z.conf", "\nwhat is this\n"))
+CHANGE(36, gone(OURS))
+CHANGE(37, set("/etc/slurm/plugstack.conf.d/a.conf", "required berth.so\n"))
+CHANGE(38, set("/etc/slurm/plugstack.conf.d/a.conf", "optional /lib/clash/other.so\n"))
+CHANGE(39, set(OURS, "optional /lib/ours/berth.so\n"))
+CHANGE(40, BERTH_SO("/lib/none/berth.so"))
+CHANGE(41, BERTH_SO("/lib/plain/berth.so"))
+CHANGE(42, BERTH_SO("/lib/elder/berth.so"))
+CHANGE(43, BERTH_SO("/lib/mixed/berth.so"))
+CHANGE(44, script("/usr/bin/scontrol", "echo slurm of ours"))
+CHANGE(45, script("/usr/bin/srun", "exit 1"))
+CHANGE(46, script("/usr/bin/srun", SRUN("\\tnone\\n\\tcray_shasta\\n\\tpmix_v5\\n")))
+/* As older releases do: on standard error, with the name of srun. */
+CHANGE(47, script("/usr/bin/srun", "printf 'srun: MPI types are...\\nsrun: none\\n"
+                                   "srun: pmi2\\n' >&2"))
+CHANGE(48, set("/etc/slurm/more.conf", "LaunchParameters=slurmstepd_memlock_all,"
+                                       "test_exec\n"))
+CHANGE(49, set("/etc/slurm/task.sh", ""))
+CHANGE(50, set("/etc/slurm/more.conf", ""))
 CHANGE(51,
-       f->site.profile = "/etc/slurm/profiles.d/x.yaml:2: family: expected mpich or "
-                         "openmpi, got 'mpi'")
-CHANGE(52, f->foreign_directory = "'/tmp/berth-2001' belongs to user 2002")
+       fake.fault = "/etc/profiles.d/x.yaml:2: family: expected mpich or openmpi, got "
+                    "'mpi'")
+CHANGE(52, set("/tmp/berth-4294967294/x", ""))
 
 #define BY_LOOP                                                                        \
-    f->runtime.is_setuid = true, f->runtime.by_loop = "allow kernel squashfs = yes"
+    fake.is_setuid = true;                                                             \
+    LIMIT("allow kernel squashfs = yes\n")
+#define USED(number)                                                                   \
+    set("/dev/loop" number, "");                                                       \
+    set("/sys/block/loop" number "/loop/backing_file", "")
 
 CHANGE(53, BY_LOOP)
-CHANGE(54, BY_LOOP, f->loops.count = 8, f->loops.in_use = 8)
-CHANGE(55, BY_LOOP, f->loops.count = 8, f->loops.in_use = 8,
-       f->loops.has_control = true)
-CHANGE(56, BY_LOOP, f->loops.count = 8, f->loops.in_use = 8,
-       f->loops.has_control = true, f->runtime.max_loop = "8")
-CHANGE(57, BY_LOOP, f->loops.count = 8, f->loops.in_use = 2)
-CHANGE(59, f->slurm.has_extern = false)
-CHANGE(60, f->slurm.has_extern = false, f->site.wants_job = true)
-CHANGE(61, berth_strvec_push(&f->libraries, "libblas.so.3 (openblas)"))
-CHANGE(58, f->runtime.path = NULL, f->runtime.is_configured = true,
-       f->runtime.missing =
-           "container runtime '/opt/apptainer': No such file or directory")
+CHANGE(54, BY_LOOP; USED("0"); USED("11"); set("/dev/loop0p1", ""))
+CHANGE(55, change_54(); set("/dev/loop-control", ""))
+CHANGE(56, change_55(); LIMIT("allow setuid-mount squashfs = yes\n"
+                              "max loop devices = 2\n"))
+CHANGE(57, change_54(); set("/dev/loop2", ""))
+CHANGE(58, gone("/usr/bin/apptainer");
+       set("/etc/our.yaml", "runtime: {path: /opt/apptainer}\n"))
+CHANGE(59, set("/etc/slurm/more.conf", ""))
+CHANGE(60, change_59();
+       set("/etc/our.yaml", "rules: [{default: {container-lifetime: job}}]\n"))
+CHANGE(61, fake.libraries = 1)
+CHANGE(62, set(OURS, "required /lib/ours/berth.so config=our.yaml\n"))
+CHANGE(63, gone("/etc/our.yaml"))
+CHANGE(64, script("/usr/bin/apptainer", RUNTIME("echo SINGULARITY_SUID_INSTALL=0"));
+       put("/usr/libexec/apptainer/bin/starter-suid", "", 04755))
+CHANGE(65, script("/usr/bin/srun", "echo slurm 23.02.1"); gone("/usr/bin/scontrol"))
 
 static const struct {
-    void (*change)(struct berth_doctor_facts *);
+    void (*change)(void);
     const char *line;
     const char *remedy; /* NULL: none */
 } cases[] = {
@@ -228,13 +157,14 @@ static const struct {
      "AppArmor profile names berth or the runtime",
      "copy " BERTH_DATADIR "/apparmor to /etc/apparmor.d/berth, and apparmor_parser -r "
      "/etc/apparmor.d/berth"},
+    {change_66, "ok user namespaces: an ordinary user can make them", NULL},
     {change_4, "ok user namespaces: an ordinary user can make them", NULL},
     {change_5,
      "wrong user namespaces: an ordinary user cannot make one: No space left on device",
      "look into the limits of this host (user_namespaces(7), seccomp of an outer "
      "container)"},
     {change_6,
-     "note /etc/subuid: 'alice' has no range in /etc/subgid; only "
+     "note /etc/subuid: 'nobody' has no range in /etc/subgid; only "
      "--container-args=--fakeroot and builds want one",
      "usermod --add-subuids 100000-165535 --add-subgids 100000-165535 USER, with "
      "ranges that differ from user to user"},
@@ -245,7 +175,7 @@ static const struct {
     {change_9,
      "wrong /dev/fuse: its mode is 0600, so that users cannot mount SIF files",
      "chmod 0666 /dev/fuse, and look for the udev rule that made it otherwise"},
-    {change_10, "ok squashfuse: /usr/bin/squashfuse_ll", NULL},
+    {change_10, "ok squashfuse: /usr/libexec/apptainer/bin/squashfuse_ll", NULL},
     {change_11,
      "note squashfuse: there is none, so that the runtime unpacks each SIF file into "
      "/tmp",
@@ -282,11 +212,11 @@ static const struct {
      "each container of a node takes one",
      "set 'max loop devices = 256'"},
     {change_19,
-     "wrong berth's programs: '/usr/libexec/berth/berth-init' is not there, or does "
+     "wrong berth's programs: '" BERTH_LIBEXECDIR "/berth-init' is not there, or does "
      "not start",
      "install berth again on this host"},
     {change_20,
-     "wrong berth's programs: '/usr/libexec/berth/berth-mpi' is of berth 0.0.9, and "
+     "wrong berth's programs: '" BERTH_LIBEXECDIR "/berth-mpi' is of berth 0.0.9, and "
      "this command of 0.1.0",
      "install one release of berth, with all its packages"},
     {change_21,
@@ -294,7 +224,8 @@ static const struct {
      "MPI",
      "install the package patchelf"},
     {change_52,
-     "note /tmp/berth-UID: '/tmp/berth-2001' belongs to user 2002, so the user of that "
+     "note /tmp/berth-UID: '/tmp/berth-4294967294' belongs to user USER, so the user "
+     "of that "
      "UID has the copies of the host's MPI in /tmp/berth-UID.XXXXXX",
      "remove it, ask that user why, and run 'berth profiles --prepare' here"},
     {change_22,
@@ -305,7 +236,7 @@ static const struct {
      "wrong /dev/shm: it is not a file system of its own, and MPI keeps its shared "
      "memory there",
      "mount -t tmpfs -o mode=1777,nosuid,nodev tmpfs /dev/shm"},
-    {change_24, "wrong /dev/shm: its mode is 0755 instead of 1777",
+    {change_24, "wrong /dev/shm: its mode is 0555 instead of 1777",
      "chmod 1777 /dev/shm"},
     {change_25,
      "note /dev/shm: it has 64 MB, which is little for MPI between the ranks of a node",
@@ -321,13 +252,19 @@ static const struct {
      "sysctl kernel.yama.ptrace_scope=1 (0 for CMA), and the same in /etc/sysctl.d"},
     {change_28, "ok kernel.yama.ptrace_scope: ranks of a node can use CMA", NULL},
     {change_29,
-     "wrong berth.yaml: /etc/slurm/berth.yaml:3: runtime: 'shar' is not a key here; "
+     "wrong berth.yaml: /etc/our.yaml:2: runtime: 'shar' is not a key here; "
      "did you mean 'share'?",
      "correct it; until then steps with an image end"},
-    {change_30, "ok berth.yaml: none ('/etc/slurm/berth.yaml'): the defaults hold",
-     NULL},
+    {change_30, "ok berth.yaml: none ('" BERTH_SITE_FILE "'): the defaults hold", NULL},
+    {change_62,
+     "wrong berth.yaml: plugstack.conf: config: expected an absolute path, got "
+     "'our.yaml'",
+     "correct it; until then steps with an image end"},
+    {change_63,
+     "wrong berth.yaml: /etc/our.yaml: No such file or directory; check the path",
+     "correct it; until then steps with an image end"},
     {change_51,
-     "wrong profiles: /etc/slurm/profiles.d/x.yaml:2: family: expected mpich or "
+     "wrong profiles: /etc/profiles.d/x.yaml:2: family: expected mpich or "
      "openmpi, got 'mpi'",
      "correct it; until then steps that ask for the host's MPI end"},
     {change_31, "note Slurm: there is none here; only the host itself was checked",
@@ -343,19 +280,22 @@ static const struct {
      "does not load berth",
      "make it with the line `include /etc/slurm/plugstack.conf.d/*.conf`, and put "
      "berth.conf there"},
-    {change_35, "wrong plugstack.conf: /etc/slurm/plugstack.conf:7 is not understood",
+    {change_35,
+     "wrong plugstack.conf: /etc/slurm/plugstack.conf.d/z.conf:2 is not understood",
      "start the line with required, optional or include"},
     {change_36,
      "wrong plugstack.conf: '/etc/slurm/plugstack.conf' and what it includes do not "
      "name berth.so",
      "copy berth.conf (in /usr/share/berth) to a directory that it includes"},
     {change_37,
-     "wrong plugstack.conf: /etc/slurm/plugstack.conf:1 names berth a second time, or "
+     "wrong plugstack.conf: /etc/slurm/plugstack.conf.d/a.conf:1 names berth a second "
+     "time, or "
      "another file does",
      "leave one line with berth.so in it"},
     {change_38,
-     "wrong plugstack.conf: /etc/slurm/plugstack.conf:1: '/usr/lib64/slurm/other.so' "
-     "has an option --container-image too; Slurm drops the one of the later plugin",
+     "wrong plugstack.conf: /etc/slurm/plugstack.conf.d/a.conf:1: "
+     "'/lib/clash/other.so' has an option --b-container-image too; Slurm drops the one "
+     "of the later plugin",
      "put option_prefix=b- behind berth.so, on all hosts"},
     {change_39,
      "note plugstack.conf: /etc/slurm/plugstack.conf.d/berth.conf:1 says optional: "
@@ -363,19 +303,19 @@ static const struct {
      "write required instead of optional, or put berth's lines into the TaskProlog"},
     {change_40,
      "wrong plugin: /etc/slurm/plugstack.conf.d/berth.conf:1: "
-     "'/usr/lib64/slurm/berth.so' is not there",
+     "'/lib/none/berth.so' is not there",
      "install berth's package for this release of Slurm"},
-    {change_41, "wrong plugin: '/usr/lib64/slurm/berth.so' is not a plugin of Slurm",
+    {change_41, "wrong plugin: '/lib/plain/berth.so' is not a plugin of Slurm",
      "install berth's package for this release of Slurm"},
     {change_42,
-     "wrong plugin: '/usr/lib64/slurm/berth.so' is for Slurm 22.05, and this host has "
+     "wrong plugin: '/lib/elder/berth.so' is for Slurm 22.05, and this host has "
      "24.11: it is not loaded",
      "install berth's package for this release of Slurm"},
     {change_43,
-     "wrong plugin: '/usr/lib64/slurm/berth.so' is of berth 0.0.9, and this command of "
+     "wrong plugin: '/lib/mixed/berth.so' is of berth 0.0.9, and this command of "
      "0.1.0",
      "install one release of berth, with all its packages"},
-    {change_44, "ok plugin: '/usr/lib64/slurm/berth.so', for Slurm 24.11", NULL},
+    {change_44, "ok plugin: '/lib/ours/berth.so', for Slurm 24.11", NULL},
     {change_45,
      "wrong srun --mpi: srun does not start, or does not tell which types it has",
      "run `srun --mpi=list` by hand, and repair what it says"},
@@ -403,13 +343,13 @@ static const struct {
      "modprobe loop, and the word loop in /etc/modules-load.d/loop.conf; or no instead "
      "of yes, and FUSE mounts SIF files"},
     {change_54,
-     "wrong /dev/loop*: all 8 are in use, and each container of a node takes one",
+     "wrong /dev/loop*: all 2 are in use, and each container of a node takes one",
      "find out what uses them: losetup -l"},
-    {change_55, "ok /dev/loop*: 8, of which 8 are in use", NULL},
+    {change_55, "ok /dev/loop*: 2, of which 2 are in use", NULL},
     {change_56,
-     "wrong /dev/loop*: all 8 are in use, and each container of a node takes one",
+     "wrong /dev/loop*: all 2 are in use, and each container of a node takes one",
      "find out what uses them: losetup -l"},
-    {change_57, "ok /dev/loop*: 8, of which 2 are in use", NULL},
+    {change_57, "ok /dev/loop*: 3, of which 2 are in use", NULL},
     {change_59,
      "note PrologFlags: without Contain, which --container-lifetime=job needs, a "
      "container ends with its step",
@@ -419,44 +359,83 @@ static const struct {
      "container ends with its step",
      "add PrologFlags=Contain to slurm.conf, or take `lifetime: job` out of "
      "berth.yaml"},
+    {change_64,
+     "ok runtime: apptainer version 1.4.5 ('/usr/bin/apptainer'), without setuid",
+     NULL},
+    {change_65, "ok Slurm: slurm 23.02.1", NULL},
 };
 
 TEST_ROWS(each_fault_is_named_with_its_remedy, cases)
 {
     BERTH_BUF struct berth_buf all = {0};
-    bool found = false;
+    bool is_found = false;
 
-    cases[_i].change(&facts);
-    berth_doctor_judge(&facts, &diagnoses);
-    for (size_t i = 0; i < diagnoses.count; i++) {
-        const struct berth_diagnosis *diagnosis = &diagnoses.items[i];
+    cases[_i].change();
+    look();
+    for (size_t i = 0; i < doctor.count; i++) {
+        const struct berth_diagnosis *diagnosis = &doctor.items[i];
         BERTH_FREE char *line = line_of(diagnosis);
 
-        berth_buf_puts(&all, line);
-        berth_buf_puts(&all, "\n");
+        berth_buf_addf(&all, "%s\n", line);
         if (strcmp(line, cases[_i].line) != 0)
             continue;
-        found = true;
+        is_found = true;
         if (cases[_i].remedy)
             ck_assert_pstr_eq(diagnosis->remedy, cases[_i].remedy);
         else
             ck_assert_ptr_null(diagnosis->remedy);
     }
-    ck_assert_msg(found, "expected: %s\nseen: %s", cases[_i].line, all.text);
+    ck_assert_msg(is_found, "expected: %s\nseen: %s", cases[_i].line, all.text);
+}
+
+/* A program with the rights of root is one of root's. */
+TEST(a_setuid_starter_is_seen_unless_it_is_not_allowed)
+{
+    put("/usr/libexec/apptainer/bin/starter-suid", "", 04755);
+    look();
+    ck_assert_int_eq(doctor.runtime.is_setuid, geteuid() == 0);
+    set("/etc/apptainer/apptainer.conf", "allow setuid = no\n");
+    look();
+    ck_assert_int_eq(doctor.runtime.has_setuid, geteuid() == 0);
+    ck_assert(!doctor.runtime.is_setuid);
 }
 
 TEST(a_setuid_runtime_needs_less)
 {
-    facts.runtime.is_setuid = true;
-    facts.userns.max = 0;
-    facts.fuse = -1;
-    berth_doctor_judge(&facts, &diagnoses);
-    ck_assert_uint_eq(berth_diagnoses_wrong(&diagnoses), 0);
-    berth_diagnoses_fini(&diagnoses);
-    facts.runtime.allow_setuid = "no";
-    facts.runtime.by_loop = "allow kernel squashfs = yes";
-    berth_doctor_judge(&facts, &diagnoses);
-    ck_assert_uint_eq(berth_diagnoses_wrong(&diagnoses), 2);
+    change_1();
+    change_8();
+    look();
+    ck_assert_uint_eq(berth_doctor_count(&doctor, BERTH_DIAGNOSIS_WRONG), 2);
+    fake.is_setuid = true;
+    look();
+    ck_assert_uint_eq(berth_doctor_count(&doctor, BERTH_DIAGNOSIS_WRONG), 0);
+}
+
+TEST(a_stage_directory_of_the_user_is_right)
+{
+    char own[32];
+
+    snprintf(own, sizeof(own), "/tmp/berth-%u/x", geteuid());
+    set(own, "");
+    set("/tmp/berth-other/x", "");
+    set("/tmp/berth-4294967294.abcdef/x", "");
+    look();
+    ck_assert_uint_eq(berth_doctor_count(&doctor, BERTH_DIAGNOSIS_NOTE), 0);
+}
+
+static const char *const files[] = {OURS, "/etc/our.yaml", "/etc/profiles.d/x.yaml"};
+
+TEST_ROWS(the_digest_changes_with_the_files, files)
+{
+    char first[17];
+
+    look();
+    memcpy(first, doctor.digest, sizeof(first));
+    look();
+    ck_assert_str_eq(doctor.digest, first);
+    set(files[_i], "required /lib/ours/berth.so config=/etc/our.yaml \n");
+    look();
+    ck_assert_str_ne(doctor.digest, first);
 }
 
 static const struct {
@@ -473,43 +452,59 @@ TEST_ROWS(the_last_line_has_the_numbers, sums)
 {
     BERTH_BUF struct berth_buf text = {0};
 
-    berth_diagnoses_add(&diagnoses, BERTH_DIAGNOSIS_OK, "a", NULL, "b");
+    berth_doctor_add(&doctor, BERTH_DIAGNOSIS_OK, "a", NULL, "b");
     for (int i = 0; i < sums[_i].notes; i++)
-        berth_diagnoses_add(&diagnoses, BERTH_DIAGNOSIS_NOTE, "a", NULL, "b");
+        berth_doctor_add(&doctor, BERTH_DIAGNOSIS_NOTE, "a", NULL, "b");
     for (int i = 0; i < sums[_i].wrong; i++)
-        berth_diagnoses_add(&diagnoses, BERTH_DIAGNOSIS_WRONG, "a", NULL, "b");
-    berth_diagnoses_sum(&diagnoses, &text);
+        berth_doctor_add(&doctor, BERTH_DIAGNOSIS_WRONG, "a", NULL, "b");
+    berth_doctor_sum(&doctor, &text);
     ck_assert_str_eq(text.text, sums[_i].text);
+}
+
+/* Returns what doctor says in one line, with DIGEST for the digest. */
+static char *brief(void)
+{
+    BERTH_BUF struct berth_buf line = {0};
+
+    look();
+    berth_doctor_brief(&doctor, &line);
+    return as_root(berth_steal(&line.text));
 }
 
 TEST(brief_is_one_line)
 {
-    BERTH_BUF struct berth_buf line = {0};
+    BERTH_FREE char *line = NULL;
 
-    facts.fuse = 0600;
-    facts.programs[2].release = NULL;
-    facts.programs[3].release = facts.programs[4].release = NULL;
-    berth_doctor_judge(&facts, &diagnoses);
-    berth_doctor_brief(&facts, &diagnoses, &line);
-    ck_assert_str_eq(line.text,
-                     "berth=0.1.0 plugin=24.11 slurm=slurm_24.11.5 "
-                     "config=00c0ffee00c0ffee runtime=apptainer_version_1.4.5 "
-                     "setuid=no mpi=MPICH_4.2.1_(mpich) "
-                     "wrong=/dev/fuse,berth's_programs");
+    change_9();
+    change_19();
+    change_20();
+    line = brief();
+    ck_assert_str_eq(line, "berth=0.1.0 plugin=24.11 slurm=slurm_24.11.5 "
+                           "config=DIGEST runtime=apptainer_version_1.4.5 "
+                           "setuid=no mpi=MPICH_4.2.1_(mpich) "
+                           "wrong=/dev/fuse,berth's_programs");
 }
 
-TEST(brief_of_a_bare_host_is_one_line)
+TEST(brief_of_a_host_with_little_is_one_line)
 {
-    BERTH_BUF struct berth_buf line = {0};
+    BERTH_FREE char *line = NULL;
 
-    berth_strvec_fini(&facts.stacks);
-    facts = (struct berth_doctor_facts){.release = "0.1.0"};
-    berth_doctor_brief(&facts, &diagnoses, &line);
-    ck_assert_str_eq(line.text, "berth=0.1.0 plugin=none slurm=none config=none "
-                                "runtime=none setuid=no mpi=none wrong=none");
+    change_12();
+    change_22();
+    change_31();
+    line = brief();
+    ck_assert_str_eq(line, "berth=0.1.0 plugin=none slurm=none config=DIGEST "
+                           "runtime=none setuid=no mpi=none wrong=runtime");
 }
 
-void unit_prepare(TCase *tests)
+TEST(a_file_that_is_not_a_plugin_has_no_value)
 {
-    tcase_add_checked_fixture(tests, setup, teardown);
+    unsigned int value;
+    int fd = open("/dev/null", O_RDONLY);
+
+    ck_assert_uint_eq(berth_elf_value(fd, "plugin_version", &value, sizeof(value)), 0);
+    close(fd);
+    fd = open("/proc/self/exe", O_RDONLY);
+    ck_assert_uint_eq(berth_elf_value(fd, "plugin_version", &value, sizeof(value)), 0);
+    close(fd);
 }
