@@ -117,6 +117,5 @@ int berth_detach_run(void (*body)(void *data), void (*born)(void *data, pid_t pi
         ;
     if (child > 0 && status == 0)
         return 0;
-    return berth_err_set(err, "cannot start a process: %s",
-                         strerror(child < 0 ? number : EAGAIN));
+    return berth_err_spent(err, child < 0 ? number : EAGAIN);
 }

@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -63,7 +64,31 @@ int berth_err_at(struct berth_err *err, const char *format, ...)
     return berth_err_set(err, "%s: %s", place, inner.text);
 }
 
+int berth_err_spent(struct berth_err *err, int number)
+{
+    return berth_err_set(
+        err,
+        "this node has no memory, process or descriptor left (%s); try "
+        "again, and report the node if it stays so",
+        strerror(number));
+}
+
 int berth_err_oom(struct berth_err *err)
 {
-    return berth_err_set(err, "out of memory");
+    return berth_err_spent(err, ENOMEM);
+}
+
+int berth_err_damaged(struct berth_err *err, const char *format, ...)
+{
+    char what[48];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(what, sizeof(what), format, args);
+    va_end(args);
+    return berth_err_set(
+        err,
+        "internal data is damaged (%s); have one release of berth on all "
+        "hosts, and set no variable of berth by hand",
+        what);
 }

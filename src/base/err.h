@@ -29,5 +29,14 @@ int berth_err_set(struct berth_err *err, const char *format, ...)
 int berth_err_at(struct berth_err *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The sentence for a failed allocation. Always returns -1. */
+/* The sentence for what the kernel refuses with NUMBER, an errno: a process, memory or
+ * a descriptor. Always returns -1. */
+int berth_err_spent(struct berth_err *err, int number);
+
+/* The same for a failed allocation. Always returns -1. */
 int berth_err_oom(struct berth_err *err);
+
+/* The sentence for data that another release of berth has written, or that somebody has
+ * changed; FORMAT names the part, of which 47 bytes are shown. Always returns -1. */
+int berth_err_damaged(struct berth_err *err, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));

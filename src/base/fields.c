@@ -12,8 +12,6 @@
 
 #include "base/strvec.h"
 
-#define UNKNOWN "'%s%s%s' is not known to this release"
-
 static bool is_plain(unsigned char c)
 {
     return isalnum(c) || (c != '\0' && strchr("-_.:,/", c));
@@ -103,10 +101,10 @@ int berth_field_next(char **next, char **ret_key, char **ret_value,
     if (!key)
         return 0;
     if (!value)
-        return berth_err_set(err, "'%s' has no value", key);
+        return berth_err_damaged(err, "%s", key);
     *value++ = '\0';
     if (!decode(value))
-        return berth_err_set(err, "the value of '%s' is not encoded", key);
+        return berth_err_damaged(err, "%s", key);
     *ret_key = key;
     *ret_value = value;
     return 1;
@@ -121,7 +119,7 @@ static int get_number(const char *key, const char *value, int *ret,
     errno = 0;
     number = strtol(value, &end, 10);
     if (errno || !*value || *end || number < INT_MIN || number > INT_MAX)
-        return berth_err_set(err, UNKNOWN, key, "=", value);
+        return berth_err_damaged(err, "%s", key);
     *ret = (int)number;
     return 0;
 }
@@ -162,7 +160,7 @@ int berth_fields_get(char *text, const struct berth_field *table, void *record,
         while (field->key && strcmp(field->key, key) != 0)
             field++;
         if (!field->key)
-            return berth_err_set(err, UNKNOWN, key, "", "");
+            return berth_err_damaged(err, "%s", key);
         if (get_field(field, record, value, err) < 0)
             return -1;
     }
@@ -191,14 +189,10 @@ int berth_parts_open(const char *text, size_t max, char **ret_copy, char **ret_n
     size_t length = strlen(text);
     size_t form = strcspn(text, ";");
 
-    if (length > max)
-        return berth_err_set(err, "longer than %zu bytes", max);
-    if (form != strlen(BERTH_PARTS_FORM) || strncmp(text, BERTH_PARTS_FORM, form) != 0)
-        return berth_err_set(err,
-                             "form '%.*s' is not this release's (" BERTH_PARTS_FORM ")",
-                             (int)form, text);
-    if (length < form + strlen(end) || strcmp(text + length - strlen(end), end) != 0)
-        return berth_err_set(err, "the end is missing");
+    if (length > max || form != strlen(BERTH_PARTS_FORM) ||
+        strncmp(text, BERTH_PARTS_FORM, form) != 0 || length < form + strlen(end) ||
+        strcmp(text + length - strlen(end), end) != 0)
+        return berth_err_damaged(err, "%s", text);
     *ret_copy = *ret_next = strndup(text + form, length - form - strlen(end));
     if (!*ret_copy)
         return berth_err_oom(err);

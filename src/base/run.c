@@ -161,7 +161,7 @@ static int make_pipes(int out[2], int errors[2], struct berth_err *err)
         close(out[0]);
         close(out[1]);
     }
-    return berth_err_set(err, "cannot make a pipe: %s", strerror(errno));
+    return berth_err_spent(err, errno);
 }
 
 int berth_run(const struct berth_run *run, struct berth_ran *ret_ran,

@@ -60,10 +60,8 @@ static int64_t end_of(int seconds)
 
 static int read_work(int argc, char **argv, struct work *work, struct berth_err *err)
 {
-    if (argc != 4)
-        return berth_err_set(err, "started by hand; it is for berth-start only");
-    work->channel = atoi(argv[3]);
-    if (berth_handover_read(atoi(argv[1]), &work->task) < 0 ||
+    work->channel = argc == 4 ? atoi(argv[3]) : -1;
+    if (argc != 4 || berth_handover_read(atoi(argv[1]), &work->task) < 0 ||
         berth_handover_read(atoi(argv[2]), &work->container) < 0 ||
         work->task.words.count != 1 || work->container.words.count < 1)
         return berth_err_set(
@@ -107,7 +105,7 @@ static int stage(const struct work *work, const struct berth_inside *with,
     if (stacks == with->fabrics)
         at -= with->stacks->count;
     if (at >= stacks->count)
-        return berth_err_set(err, "there is no stack %zu", at);
+        return berth_err_damaged(err, "stack %zu", at);
     if (berth_stage_get(&stacks->items[at], work->end > least ? work->end : least,
                         &staged, &why) < 0)
         return berth_channel_send(inside, BERTH_CHANNEL_REFUSED, why.text, err);
@@ -182,7 +180,7 @@ static int start_inside(const struct work *work, struct berth_inside *inside,
     }
     close(ends[1]);
     if (child < 0)
-        result = berth_err_set(err, "cannot start a process: %s", strerror(errno));
+        result = berth_err_spent(err, errno);
     else
         result = serve(work, inside, ends[0], err);
     close(ends[0]);

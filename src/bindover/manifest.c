@@ -142,7 +142,7 @@ static int read_number(const char *text, uint64_t *ret_number, struct berth_err 
     errno = 0;
     *ret_number = strtoull(text, &end, 10);
     if (errno || *end || *text < '0' || *text > '9')
-        return berth_err_set(err, "expected a number, got '%s'", text);
+        return berth_err_damaged(err, "%s", text);
     return 0;
 }
 
@@ -169,7 +169,7 @@ static int read_mounted(struct berth_manifest *manifest, const char *const field
 static int check_inside(const char *file, struct berth_err *err)
 {
     if (*file == '/' || berth_text_starts(file, "../") || strstr(file, "/../"))
-        return berth_err_set(err, "'%s' is not in the stage", file);
+        return berth_err_damaged(err, "%s", file);
     return 0;
 }
 
@@ -250,14 +250,11 @@ static int read_line(struct berth_manifest *manifest, char *line, int seen[RECOR
     for (size_t i = 0; i < RECORDS; i++) {
         if (strcmp(word, records[i].word) != 0)
             continue;
-        if (count != records[i].fields)
-            return berth_err_set(err, "expected %zu fields after '%s', got %zu",
-                                 records[i].fields, word, count);
-        if (seen[i]++ && records[i].once)
-            return berth_err_set(err, "a second '%s'", word);
+        if (count != records[i].fields || (seen[i]++ && records[i].once))
+            break;
         return records[i].read(manifest, fields, err);
     }
-    return berth_err_set(err, "there is no record '%s'", word);
+    return berth_err_damaged(err, "%s", word);
 }
 
 /* Refuses a manifest that lacks a record, or for which memory was missing. */
@@ -266,7 +263,7 @@ static int check_whole(const struct berth_manifest *manifest, const int seen[REC
 {
     for (size_t i = 0; i < RECORDS; i++)
         if (records[i].once && !seen[i])
-            return berth_err_set(err, "there is no '%s'", records[i].word);
+            return berth_err_damaged(err, "%s", records[i].word);
     if (manifest->links.failed || manifest->set.failed || manifest->absent.failed)
         return berth_err_oom(err);
     return 0;
@@ -276,21 +273,18 @@ static int read_lines(struct berth_manifest *manifest, char *text,
                       struct berth_err *err)
 {
     int seen[RECORDS] = {0};
-    int number = 1;
     char *line = strsep(&text, "\n");
 
     if (strcmp(line, BERTH_MANIFEST_FORMAT) != 0)
-        return berth_err_set(
-            err, "line 1: expected 'berth-stage " BERTH_MANIFEST_RELEASE "'");
+        return berth_err_damaged(err, "%s", line);
     while (text && *text) {
-        number++;
         line = strsep(&text, "\n");
         if (strcmp(line, "end") == 0)
             return check_whole(manifest, seen, err);
         if (read_line(manifest, line, seen, err) < 0)
-            return berth_err_at(err, "line %d", number);
+            return -1;
     }
-    return berth_err_set(err, "line %d: the end is missing", number);
+    return berth_err_damaged(err, "end");
 }
 
 int berth_manifest_read(char *text, struct berth_manifest *ret_manifest,

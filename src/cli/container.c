@@ -73,7 +73,7 @@ static int get(char *line, int offset, struct berth_containers *ret,
     int result = berth_fields_get(line, fields, &item, err);
 
     if (result == 0 && (!item.node || !item.image || item.holder <= 0))
-        result = berth_err_set(err, "an incomplete line");
+        result = berth_err_damaged(err, "%s", LABEL);
     if (result == 0 && berth_containers_add(ret, &item) < 0)
         result = berth_err_oom(err);
     berth_container_fini(&item);
@@ -88,8 +88,7 @@ int berth_containers_get(char *text, int offset, struct berth_containers *ret,
     while ((line = strsep(&text, "\n")))
         if (berth_text_starts(line, LABEL) &&
             get(line + strlen(LABEL), offset, ret, err) < 0)
-            return berth_err_at(err, "a node has another release of berth than this "
-                                     "host, which has " BERTH_VERSION);
+            return -1;
     return 0;
 }
 

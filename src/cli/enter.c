@@ -164,8 +164,7 @@ static int run_piped(const struct berth_container *container, char **command,
     sigprocmask(SIG_BLOCK, &ends, &old);
     ended = signalfd(-1, &ends, SFD_CLOEXEC);
     if (ended < 0 || pipe2(pipes, O_CLOEXEC) < 0 || (child = fork()) < 0)
-        return berth_err_set(err, "cannot start a process: %s", strerror(errno)),
-               BERTH_REFUSED;
+        return berth_err_spent(err, errno), BERTH_REFUSED;
     if (child == 0) {
         sigprocmask(SIG_SETMASK, &old, NULL);
         dup2(pipes[1], STDOUT_FILENO);

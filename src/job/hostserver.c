@@ -196,7 +196,7 @@ static int prepare(struct command *command, struct berth_err *err)
 
     command->children = open_children();
     if (command->children < 0)
-        return berth_err_set(err, "cannot start a process: %s", strerror(errno));
+        return berth_err_spent(err, errno);
     if (!is_offered(launch, name))
         return berth_err_set(err, "this site offers no such command in a container; "
                                   "run it on the host");
@@ -303,7 +303,7 @@ _Noreturn static void run(const struct berth_hostcommand *offer, int socket)
     if (command.pid == 0)
         become(&command, self);
     if (command.pid < 0) {
-        berth_err_set(&err, "cannot start a process: %s", strerror(errno));
+        berth_err_spent(&err, errno);
         refuse(&command, &err);
     }
     for (int i = 0; i < STREAMS; i++)

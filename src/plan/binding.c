@@ -46,7 +46,7 @@ int berth_binding_get(const char *bytes, size_t count,
     if (!text)
         return berth_err_oom(err);
     if (berth_fields_get(text, members, &binding, err) < 0)
-        return berth_err_at(err, "berth-mpi");
+        return -1;
     *ret_binding = binding;
     binding = (struct berth_binding){0};
     return 0;

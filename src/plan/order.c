@@ -126,7 +126,7 @@ static int get_part(const char *label, char *fields, struct berth_order *order,
         berth_request_fini(it);
         return berth_wire_get_request(fields, it, err);
     }
-    return berth_err_set(err, "'%s' is not known to this release", label);
+    return berth_err_damaged(err, "%s", label);
 }
 
 int berth_order_get(const char *text, struct berth_order *ret, struct berth_err *err)

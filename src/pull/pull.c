@@ -135,14 +135,14 @@ static int run_child(const char *const *argv, const char *const *env,
 
     if ((listen->terminal < 0 || make_terminal(listen->terminal, ends) < 0) &&
         pipe2(ends, O_CLOEXEC) < 0)
-        return berth_err_set(err, "cannot make a pipe: %s", strerror(errno));
+        return berth_err_spent(err, errno);
     child = fork();
     if (child == 0)
         execute(argv, env, ends[1], parent);
     close(ends[1]);
     if (child < 0) {
         close(ends[0]);
-        return berth_err_set(err, "cannot start a process: %s", strerror(errno));
+        return berth_err_spent(err, errno);
     }
     unblock_signals(&before);
     read_output(ends[0], listen);

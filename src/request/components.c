@@ -178,11 +178,7 @@ int berth_table_find(const struct berth_table *table, const struct berth_where *
                                  rank);
     } else if (table->count == 1 && table->rows[0].group == BERTH_GROUP_ALL)
         row = &table->rows[0];
-    else if (!berth_table_has_groups(table))
-        return berth_err_set(err, "cannot tell which component this is, and the "
-                                  "components differ; give them all the same "
-                                  "container options, or one srun each");
-    else if (!has_position && where->group < 0)
+    else if (!berth_table_has_groups(table) || (!has_position && where->group < 0))
         return berth_err_set(err,
                              "Slurm does not tell which component this is, and the "
                              "components differ; give them all the same container "
@@ -191,12 +187,9 @@ int berth_table_find(const struct berth_table *table, const struct berth_where *
         row = has_position ? row_at_position(table, where->position)
                            : row_of_group(table, where->group);
     if (!row)
-        return berth_err_set(err,
-                             "this is component %d, which srun did not announce (it "
-                             "announced %zu); use the plugin of one berth release on "
-                             "every host",
-                             has_position ? where->position : where->group,
-                             table->count);
+        return berth_err_damaged(err, "component %d of %zu",
+                                 has_position ? where->position : where->group,
+                                 table->count);
     *ret_row = row;
     return 0;
 }

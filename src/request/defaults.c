@@ -84,18 +84,13 @@ int berth_defaults_job(const char *text, struct berth_request *ret,
                        struct berth_err *err)
 {
     BERTH_TABLE struct berth_table table = {0};
-    struct berth_err why;
 
     if (!text)
         return 0;
-    if (berth_wire_get_table(text, &table, &why) < 0)
-        return berth_err_set(err, BERTH_JOB_VARIABLE ": %s" BERTH_VARIABLE_ADVICE,
-                             why.text);
+    if (berth_wire_get_table(text, &table, err) < 0)
+        return berth_err_at(err, BERTH_JOB_VARIABLE);
     if (table.count != 1)
-        return berth_err_set(err,
-                             BERTH_JOB_VARIABLE ": it holds %zu components; expected "
-                                                "one",
-                             table.count);
+        return berth_err_damaged(err, BERTH_JOB_VARIABLE);
     *ret = table.rows[0].request;
     table.rows[0].request = (struct berth_request){0};
     return 0;

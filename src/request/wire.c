@@ -83,16 +83,17 @@ static int read_option(struct berth_request *request, enum berth_option_id id,
 {
     BERTH_BUF struct berth_buf escaped = {0};
 
-    if (id != BERTH_OPTION_ENV)
-        return berth_request_parse(request, id, value, NULL, err);
     for (; *value; value++) {
-        if (*value == ',')
+        if (*value == ',' && id == BERTH_OPTION_ENV)
             berth_buf_puts(&escaped, "\\");
         berth_buf_add(&escaped, value, 1);
     }
     if (escaped.failed)
         return berth_err_oom(err);
-    return berth_request_parse(request, id, escaped.text, NULL, err);
+    return berth_request_parse(request, id, escaped.used ? escaped.text : "", NULL,
+                               NULL) < 0
+               ? berth_err_damaged(err, "%s", berth_options[id].name)
+               : 0;
 }
 
 static int read_world(struct berth_request *request, const char *value,
@@ -103,17 +104,16 @@ static int read_world(struct berth_request *request, const char *value,
             request->world = (enum berth_world)i;
             return 0;
         }
-    return berth_err_set(err, "'%s' is not a " WORLD " of this release", value);
+    return berth_err_damaged(err, "%s", value);
 }
 
 /* The URI of an image stands after the file that was pulled from there. */
 static int read_uri(struct berth_request *request, const char *value,
                     struct berth_err *err)
 {
-    if (!request->image || *request->image != '/' || request->uri)
-        return berth_err_set(err, "'" URI "' is not after the file of an image");
-    if (berth_uri_check(value, err) < 0)
-        return -1;
+    if (!request->image || *request->image != '/' || request->uri ||
+        berth_uri_check(value, NULL) < 0)
+        return berth_err_damaged(err, "%s", value);
     request->uri = strdup(value);
     return request->uri ? 0 : berth_err_oom(err);
 }
@@ -132,7 +132,7 @@ static int read_field(struct berth_request *request, const char *key, const char
     if (strcmp(key, URI) == 0)
         return read_uri(request, value, err);
     if (id == BERTH_OPTION_COUNT)
-        return berth_err_set(err, "'%s' is not an option of this release", key);
+        return berth_err_damaged(err, "%s", key);
     return read_option(request, id, value, err);
 }
 
@@ -253,13 +253,12 @@ static int get_label(const char *label, const struct berth_table *table, int *re
     *ret_ranks = *label == RANKS ? label + 1 : NULL;
     *ret_group = BERTH_GROUP_ALL;
     if (table->count && !*ret_ranks != !berth_table_is_multiprog(table))
-        return berth_err_set(err, "'%s' is not with rows of its kind", label);
-    if (*ret_ranks)
-        return berth_ranks_check(*ret_ranks, err);
-    if (get_group(label, ret_group) < 0)
-        return berth_err_set(err, "'%s' is not a component", label);
-    if (*ret_group >= 0 && has_group(table, *ret_group))
-        return berth_err_set(err, "component %d is there twice", *ret_group);
+        return berth_err_damaged(err, "%s", label);
+    if (*ret_ranks && berth_ranks_check(*ret_ranks, NULL) == 0)
+        return 0;
+    if (get_group(label, ret_group) < 0 ||
+        (*ret_group >= 0 && has_group(table, *ret_group)))
+        return berth_err_damaged(err, "component %s", label);
     return 0;
 }
 
@@ -271,7 +270,7 @@ static int get_row(const char *label, const char *fields, struct berth_table *ta
     int group;
 
     if (!fields)
-        return berth_err_set(err, "a component has no number");
+        return berth_err_damaged(err, "%s", label);
     if (get_label(label, table, &group, &ranks, err) < 0 ||
         berth_wire_get_request(fields, &request, err) < 0 ||
         berth_table_add(table, group, ranks, &request, err) < 0)
@@ -293,7 +292,7 @@ int berth_wire_get_table(const char *text, struct berth_table *ret,
         if (get_row(label, fields, &table, err) < 0)
             return -1;
     if (table.count == 0)
-        return berth_err_set(err, "no component in it");
+        return berth_err_damaged(err, "%s", text);
     *ret = table;
     table = (struct berth_table){0};
     return 0;
@@ -350,7 +349,7 @@ int berth_wire_get_environment(const char *text, struct berth_table *ret,
         return -1;
     for (size_t i = 0; i < table.count; i++)
         if (!has_only_variables(&table.rows[i].request))
-            return berth_err_set(err, "it holds more than variables");
+            return berth_err_damaged(err, "%s", text);
     *ret = table;
     table = (struct berth_table){0};
     return 0;

@@ -21,10 +21,6 @@
 /* Bytes of the longest text. Linux allows 128 KiB for one string (MAX_ARG_STRLEN). */
 #define BERTH_WIRE_MAX 65536
 
-/* The end of a message about a variable with an unexpected text. */
-#define BERTH_VARIABLE_ADVICE                                                          \
-    "; do not set it by hand, and have one release of berth on all hosts"
-
 /* Appends the fields of REQUEST to BUF. The caller checks the `failed` of BUF. */
 void berth_wire_put_request(struct berth_buf *buf, const struct berth_request *request);
 

@@ -166,7 +166,7 @@ static int receive(int socket, bool *begun, int *ret_status, struct berth_err *e
     if (*ret_status == BERTH_HOSTCOMMAND_BEGUN)
         return *begun = true;
     if (*ret_status < 0)
-        return berth_err_set(err, "cannot start a process: %s", strerror(-*ret_status));
+        return berth_err_spent(err, -*ret_status);
     return 0;
 }
 

@@ -162,7 +162,7 @@ static int receive(const struct berth_inject *inject, int channel,
 
     do {
         if (berth_channel_receive(channel, inject->deadline, &message, err) < 0)
-            return berth_err_at(err, "berth-mpi");
+            return -1;
         if (message.kind == BERTH_CHANNEL_RESULT)
             berth_buf_add(&bytes, message.text, message.count);
     } while (message.kind == BERTH_CHANNEL_RESULT);
@@ -189,7 +189,7 @@ static int start_program(const struct berth_inject *inject, struct descriptors *
     }
     close(ends[1]);
     if (child < 0)
-        result = berth_err_set(err, "cannot start a process: %s", strerror(errno));
+        result = berth_err_spent(err, errno);
     else
         result = receive(inject, ends[0], &injected->binding, err);
     if (result == 0) {

@@ -48,14 +48,12 @@ static int skip_options(struct berth_task *task, struct berth_err *err)
 static int read_order(struct berth_task *task, struct berth_err *err)
 {
     const char *text = getenv(BERTH_TASK_ORDER);
-    struct berth_err why;
 
     if (!text)
         return berth_err_set(err, "berth-task is started by Slurm through the berth "
                                   "plugin, not by hand; see spank_berth(8)");
-    if (berth_order_get(text, &task->order, &why) < 0)
-        return berth_err_set(err, BERTH_TASK_ORDER ": %s" BERTH_VARIABLE_ADVICE,
-                             why.text);
+    if (berth_order_get(text, &task->order, err) < 0)
+        return berth_err_at(err, BERTH_TASK_ORDER);
     unsetenv(BERTH_TASK_ORDER);
     return 0;
 }

@@ -295,12 +295,9 @@ static int check_rendezvous(const struct berth_request *request, struct berth_er
 {
     if (shared.rendezvous.page || !berth_request_looks_inside(request))
         return 0;
-    return berth_err_set(err,
-                         "%s=%s: the tasks of this node cannot meet to look into the "
-                         "image: %s; submit the step again, and report the node if "
-                         "this line comes again",
-                         berth_request_cause(request),
-                         berth_request_cause_value(request), shared.no_rendezvous.text);
+    *err = shared.no_rendezvous;
+    return berth_err_at(err, "%s=%s", berth_request_cause(request),
+                        berth_request_cause_value(request));
 }
 
 /* Put berth-task in front of the command, and set the variable with its order, which a
@@ -324,18 +321,15 @@ static int give_order(spank_t sp, const struct berth_part *part,
 static int read_table(spank_t sp, struct berth_table *ret, struct berth_err *err)
 {
     BERTH_FREE char *text = NULL;
-    struct berth_err why;
 
     spank_unsetenv(sp, BERTH_CONTAINERS_VARIABLE);
     spank_unsetenv(sp, BERTH_LIFETIME_VARIABLE);
     if (berth_variable_remove(sp, BERTH_STEP_VARIABLE, &text, err) < 0)
         return -1;
     if (!text) /* but is_ours() has seen it */
-        return berth_err_set(err,
-                             BERTH_STEP_VARIABLE ": not set" BERTH_VARIABLE_ADVICE);
-    if (berth_wire_get_table(text, ret, &why) < 0)
-        return berth_err_set(err, BERTH_STEP_VARIABLE ": %s" BERTH_VARIABLE_ADVICE,
-                             why.text);
+        return berth_err_damaged(err, BERTH_STEP_VARIABLE);
+    if (berth_wire_get_table(text, ret, err) < 0)
+        return berth_err_at(err, BERTH_STEP_VARIABLE);
     return 0;
 }
 
@@ -473,11 +467,7 @@ static int order_task(spank_t sp, const struct berth_part *part,
     locals = order.container.locals;
     order.step = berth_part_step(sp, part, &request);
     if (order.container.number >= shared.containers)
-        return berth_err_set(
-            err,
-            BERTH_CONTAINERS_VARIABLE
-            ": it says %u, and the step has more" BERTH_VARIABLE_ADVICE,
-            shared.containers);
+        return berth_err_damaged(err, BERTH_CONTAINERS_VARIABLE);
     if (part->row->ranks ? order.step.is_first : is_first(sp))
         report_rules(sp, &asker.asker, asked);
     if (berth_request_has_job_lifetime(&request))

@@ -99,14 +99,13 @@ static int read_environment(spank_t sp, const char *variable, struct berth_table
                             struct berth_err *err)
 {
     BERTH_FREE char *text = NULL;
-    struct berth_err why;
 
     if (berth_variable_remove(sp, variable, &text, err) < 0)
         return -1;
     if (!text)
         return 0;
-    if (berth_wire_get_environment(text, ret, &why) < 0)
-        return berth_err_set(err, "%s: %s" BERTH_VARIABLE_ADVICE, variable, why.text);
+    if (berth_wire_get_environment(text, ret, err) < 0)
+        return berth_err_at(err, "%s", variable);
     return 0;
 }
 
@@ -130,11 +129,7 @@ int berth_restore(spank_t sp, const struct berth_site *site,
     if (sent.count == 0)
         return 0;
     if (is_split(&sent) && is_split(step) && sent.count != step->count)
-        return berth_err_set(err,
-                             BERTH_ENV_VARIABLE
-                             ": it is for %zu components, and the step has "
-                             "%zu" BERTH_VARIABLE_ADVICE,
-                             sent.count, step->count);
+        return berth_err_damaged(err, BERTH_ENV_VARIABLE);
     if (berth_table_find(&sent, where, 0, &row, err) < 0)
         return berth_err_at(err, BERTH_ENV_VARIABLE);
     return restore_row(sp, site, &row->request.env, restored, err);

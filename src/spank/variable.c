@@ -53,8 +53,7 @@ int berth_variable_remove(spank_t sp, const char *name, char **ret_text,
     answer = spank_getenv(sp, name, text, BERTH_WIRE_MAX + 2);
     spank_unsetenv(sp, name);
     if (answer != ESPANK_SUCCESS && answer != ESPANK_ENV_NOEXIST)
-        return berth_err_set(err, "%s: longer than %d bytes; do not set it by hand",
-                             name, BERTH_WIRE_MAX);
+        return berth_err_damaged(err, "%s", name);
     *ret_text = answer == ESPANK_SUCCESS ? berth_steal(&text) : NULL;
     return 0;
 }

@@ -282,14 +282,13 @@ int berth_become_try(const struct berth_become *become, struct berth_err *err)
     pid_t child;
 
     if (pipe2(ends, O_CLOEXEC) < 0)
-        return berth_err_set(err, "cannot start a process: %s", strerror(errno)),
-               BERTH_REFUSED;
+        return berth_err_spent(err, errno), BERTH_REFUSED;
     child = fork();
     if (child == 0)
         try_command(become, ends[1]);
     close(ends[1]);
     if (child < 0) {
-        berth_err_set(err, "cannot start a process: %s", strerror(errno));
+        berth_err_spent(err, errno);
         answer.status = BERTH_REFUSED;
     }
     while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)

@@ -13,7 +13,7 @@
 int berth_channel_open(int ret_ends[2], struct berth_err *err)
 {
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ret_ends) < 0)
-        return berth_err_set(err, "cannot make a socket: %s", strerror(errno));
+        return berth_err_spent(err, errno);
     return 0;
 }
 

@@ -40,7 +40,7 @@ int berth_handover_write(const struct berth_strvec *words, char *const *environm
     if (fd >= 0 && berth_fd_write(fd, &head, sizeof(head)) == 0 &&
         berth_fd_write(fd, text.text, text.used) == 0)
         return fd;
-    berth_err_set(err, "cannot share memory: %s", strerror(errno));
+    berth_err_spent(err, errno);
     if (fd >= 0)
         close(fd);
     return -1;

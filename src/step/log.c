@@ -19,7 +19,7 @@ int berth_log_open(struct berth_err *err)
 {
     int fd = berth_fd_memory("berth-log", MFD_CLOEXEC);
 
-    return fd < 0 ? berth_err_set(err, "cannot make a log: %s", strerror(errno)) : fd;
+    return fd < 0 ? berth_err_spent(err, errno) : fd;
 }
 
 /* Remove the colours of a terminal: ESC [ NUMBERS m. */

@@ -64,7 +64,7 @@ static int map(struct berth_rendezvous *rendezvous, size_t size, struct berth_er
                       rendezvous->memory, (off_t)(rendezvous->slot * SLOT));
 
     if (page == MAP_FAILED)
-        return berth_err_set(err, "cannot share memory: %s", strerror(errno));
+        return berth_err_spent(err, errno);
     rendezvous->page = page;
     return 0;
 }
@@ -88,7 +88,7 @@ static int make_sockets(struct berth_rendezvous *rendezvous, struct berth_err *e
     int ends[2];
 
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0)
-        return berth_err_set(err, "cannot make a pair of sockets: %s", strerror(errno));
+        return berth_err_spent(err, errno);
     rendezvous->tasks = ends[0];
     rendezvous->alive = ends[1];
     fcntl(rendezvous->alive, F_SETFD, FD_CLOEXEC);
@@ -104,7 +104,7 @@ static int make_pipe(struct berth_rendezvous *rendezvous, struct berth_err *err)
     int ends[2];
 
     if (pipe(ends) < 0)
-        return berth_err_set(err, "cannot make a pipe: %s", strerror(errno));
+        return berth_err_spent(err, errno);
     fchmod(ends[0], S_IWUSR | S_IWGRP | S_IWOTH);
     close(ends[1]);
     rendezvous->ended = ends[0];
@@ -134,7 +134,7 @@ int berth_rendezvous_make(struct berth_rendezvous *rendezvous, unsigned int cont
                                             .alive = -1,
                                             .ended = -1};
     if (rendezvous->memory < 0)
-        return berth_err_set(err, "cannot share memory: %s", strerror(errno));
+        return berth_err_spent(err, errno);
     if (make_sockets(rendezvous, err) == 0 && make_pipe(rendezvous, err) == 0 &&
         map(rendezvous, last + sizeof(struct berth_rendezvous_page), err) == 0)
         return 0;
@@ -411,8 +411,7 @@ int berth_rendezvous_put_binding(struct berth_rendezvous *rendezvous,
                                  const struct berth_buf *bytes, struct berth_err *err)
 {
     if (!write_at(rendezvous, bytes, 0))
-        return berth_err_set(err, "cannot share the answer of --mpi-bind: %s",
-                             strerror(errno));
+        return berth_err_spent(err, errno);
     rendezvous->page->binding = bytes->used;
     return 0;
 }
@@ -433,7 +432,7 @@ int berth_rendezvous_ready(struct berth_rendezvous *rendezvous,
 
     if (!write_at(rendezvous, before, at) ||
         !write_at(rendezvous, after, at + before->used))
-        return berth_err_set(err, "cannot share the environment: %s", strerror(errno));
+        return berth_err_spent(err, errno);
     rendezvous->page->before = before->used;
     rendezvous->page->after = after->used;
     rendezvous->page->holder = holder;

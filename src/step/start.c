@@ -77,7 +77,7 @@ _Noreturn static void run(const struct berth_start *start, char *const *argv,
 
     detach(start, descriptors);
     if (start->inner >= 0 && berth_outer_enter(INNER) < 0)
-        berth_err_set(&err, "cannot start a process: %s", strerror(errno));
+        berth_err_spent(&err, errno);
     else
         berth_start_become(start->launch, argv, &err);
     dprintf(STDERR_FILENO, "%s\n", err.text);
@@ -94,7 +94,7 @@ static int open_answer(struct berth_start *start, int *ret_ready, struct berth_e
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0 ||
         setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0 ||
         fstat(ends[1], &status) < 0)
-        return berth_err_set(err, "cannot make a socket: %s", strerror(errno));
+        return berth_err_spent(err, errno);
     start->answer = ends[0];
     start->socket = berth_opened_identity(&status);
     *ret_ready = ends[1];
@@ -117,7 +117,7 @@ static int open_own(struct berth_start *start, int *ret_ready, struct berth_err 
 static int set_runtime(struct berth_start *start, pid_t pid, struct berth_err *err)
 {
     if (pid < 0)
-        return berth_err_set(err, "cannot start a process: %s", strerror(errno));
+        return berth_err_spent(err, errno);
     start->runtime = pid;
     return 0;
 }
@@ -156,7 +156,7 @@ static bool has_directory(const char *path, const struct stat *here)
 static int copy_mounts(struct berth_err *err)
 {
     if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
-        return berth_err_set(err, "cannot start a process: %s", strerror(errno));
+        return berth_err_spent(err, errno);
     return 0;
 }
 
@@ -179,7 +179,7 @@ _Noreturn static void run_in(const struct berth_start *start,
         if (looks && !has_directory(directory, &here))
             _exit(BERTH_START_NO_DIRECTORY);
         fexecve(INIT, argv.items, environment->items);
-        berth_err_set(&err, "cannot start a process: %s", strerror(errno));
+        berth_err_spent(&err, errno);
     }
     dprintf(STDERR_FILENO, "%s\n", err.text);
     _exit(EXIT_FAILURE);

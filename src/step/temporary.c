@@ -77,14 +77,12 @@ static int enter(const struct berth_temporary_inspection *inspection,
     if (env.failed)
         return berth_err_oom(err);
     if (pipe2(answer, O_CLOEXEC) < 0)
-        return berth_err_set(err, "cannot make a pipe: %s", strerror(errno));
+        return berth_err_spent(err, errno);
     child = fork();
     if (child == 0)
         run(inspection, holder, &env, answer[1]);
     close(answer[1]);
-    result = child < 0
-                 ? berth_err_set(err, "cannot start a process: %s", strerror(errno))
-                 : read_answer(answer[0], ret, err);
+    result = child < 0 ? berth_err_spent(err, errno) : read_answer(answer[0], ret, err);
     close(answer[0]);
     berth_run_wait(child);
     return result;
@@ -119,7 +117,7 @@ int berth_temporary_inspect(const struct berth_temporary_inspection *inspection,
     if (!request.image || request.args.failed)
         return berth_err_oom(err);
     if (pipe2(tasks, O_CLOEXEC) < 0)
-        return berth_err_set(err, "cannot make a pipe: %s", strerror(errno));
+        return berth_err_spent(err, errno);
     berth_deadline_begin(&deadline, inspection->seconds);
     start.tasks = tasks[0];
     if (berth_start(&start, err) == 0 &&

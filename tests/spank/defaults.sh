@@ -104,10 +104,10 @@ expect 'a het batch job without options' 0 \
     FAKE_SCRIPT="$srun --container-image=a ./x : --container-image=b ./y" \
     sbatch -n1 : -n2 job.sh
 expect 'a default that is not ours is refused' 1 \
-    "srun: error: berth: SLURM_BERTH_JOB: form 'x' is not this release's (1); do not set it by hand, and have one release of berth on all hosts" \
+    "srun: error: berth: SLURM_BERTH_JOB: internal data is damaged (x); have one release of berth on all hosts, and set no variable of berth by hand" \
     SLURM_JOB_ID=100 SLURM_BERTH_JOB=x srun ./x
 expect 'a default for several components is refused' 1 \
-    "srun: error: berth: SLURM_BERTH_JOB: it holds 2 components; expected one" \
+    "srun: error: berth: internal data is damaged (SLURM_BERTH_JOB); have one release of berth on all hosts, and set no variable of berth by hand" \
     SLURM_JOB_ID=100 "SLURM_BERTH_JOB=1;0:image=/a;1:image=/b;." srun ./x
 
 expect 'an account tells where an option comes from' 0 \

@@ -154,27 +154,27 @@ expect 'the same without an image, or with all of it' 0 '0 host: ./x
 '$fake' srun --export=ALL --container-image=a ./y" sbatch job.sh
 
 # Variables that srun did not write
-advice='; do not set it by hand, and have one release of berth on all hosts'
+advice='; have one release of berth on all hosts, and set no variable of berth by hand'
 forged()
 {
-    expect "forged: $1" 1 "berth: n1: SLURM_BERTH_ENV: $1" \
+    expect "forged: $1" 1 "berth: n1: $1" \
         "FAKE_CARRIED=$2" srun --container-image=a ./x
 }
-forged "form '' is not this release's (1)$advice" ''
-forged "it holds more than variables$advice" '1;*:image=/x;.'
-forged "the end is missing$advice" "1;$(printf '\177ELF\001\377')"
-forged "longer than 65536 bytes; do not set it by hand" "1;*:env=UCX_A%3D$(printf '%070000d' 0);."
-forged "'LD_PRELOAD' is not a variable that this node restores; have the same berth.yaml on all hosts" \
+forged "SLURM_BERTH_ENV: internal data is damaged ()$advice" ''
+forged "SLURM_BERTH_ENV: internal data is damaged (1;*:image=/x;.)$advice" '1;*:image=/x;.'
+forged "SLURM_BERTH_ENV: internal data is damaged (1;\\x7fELF\\x01)$advice" "1;$(printf '\177ELF\001')"
+forged "internal data is damaged (SLURM_BERTH_ENV)$advice" "1;*:env=UCX_A%3D$(printf '%070000d' 0);."
+forged "SLURM_BERTH_ENV: 'LD_PRELOAD' is not a variable that this node restores; have the same berth.yaml on all hosts" \
     '1;*:env=LD_PRELOAD%3D/x;.'
-forged "'PATH' is not a variable that this node restores; have the same berth.yaml on all hosts" \
+forged "SLURM_BERTH_ENV: 'PATH' is not a variable that this node restores; have the same berth.yaml on all hosts" \
     '1;*:env=UCX_A%3D1&env=PATH%3D/x;.'
 expect 'forged: for another number of components' 1 \
-    "berth: n1: SLURM_BERTH_ENV: it is for 3 components, and the step has 2$advice
-berth: n1: SLURM_BERTH_ENV: it is for 3 components, and the step has 2$advice" \
+    "berth: n1: internal data is damaged (SLURM_BERTH_ENV)$advice
+berth: n1: internal data is damaged (SLURM_BERTH_ENV)$advice" \
     'FAKE_CARRIED=1;0:;1:;2:;.' srun --container-image=a ./x : --container-image=b ./y
 expect 'forged: not for this component' 1 \
     "0 $A: ./x
-berth: n1: SLURM_BERTH_ENV: this is component 1, which srun did not announce (it announced 2); use the plugin of one berth release on every host" \
+berth: n1: SLURM_BERTH_ENV: internal data is damaged (component 1 of 2)$advice" \
     'FAKE_CARRIED=1;0:;2:;.' srun --container-image=a ./x : --container-image=b ./y
 expect 'forged: a component on the host does not care' 0 '0 host: ./x' \
     'FAKE_TABLE=1;*:;.' FAKE_CARRIED=x srun ./x

@@ -204,7 +204,7 @@ expect 'too many containers' 1 \
     srun --container-image=a --multi-prog conf
 # A table that srun did not write: the node refuses the first task.
 expect 'a table with more containers than announced' 1 \
-    'berth: n1: SLURM_BERTH_CONTAINERS: it says 1, and the step has more; do not set it by hand, and have one release of berth on all hosts' \
+    'berth: n1: internal data is damaged (SLURM_BERTH_CONTAINERS); have one release of berth on all hosts, and set no variable of berth by hand' \
     FAKE_TABLE="1;/1:image=$T/a;/0:image=$T/b;." srun ./x
 expect 'a rank without a line' 1 'berth: n1: rank 0 is on no line of the --multi-prog file' \
     FAKE_TABLE="1;/1:image=$T/a;." srun ./x

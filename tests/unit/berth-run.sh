@@ -118,7 +118,7 @@ expect 'a variable that is wrong' 2 \
     "berth: BERTH_CONTAINER_WRITABLE: expected yes or no, got 'perhaps'" \
     env BERTH_CONTAINER_WRITABLE=perhaps "$berth" run --container-image=a true
 expect 'a default of a job that is none' 2 \
-    "berth: SLURM_BERTH_JOB: form '9' is not this release's (1); do not set it by hand, and have one release of berth on all hosts" \
+    "berth: SLURM_BERTH_JOB: internal data is damaged (9;*:image=/a); have one release of berth on all hosts, and set no variable of berth by hand" \
     env 'SLURM_BERTH_JOB=9;*:image=/a' "$berth" run true
 expect 'an option that is none' 2 \
     "berth: run: '--colour' is not an option; see berth run --help" \

@@ -79,10 +79,10 @@ static const struct {
     const char *text;
     const char *error;
 } wrong[] = {
-    {"set=A%3D1&x=2&", "berth-mpi: 'x' is not known to this release"},
-    {"set=%3&", "berth-mpi: the value of 'set' is not encoded"},
-    {"set=A%3D1&no&", "berth-mpi: 'no' has no value"},
-    {"set=A%3D1&&", "berth-mpi: '' has no value"},
+    {"set=A%3D1&x=2&", DAMAGED("x")},
+    {"set=%3&", DAMAGED("set")},
+    {"set=A%3D1&no&", DAMAGED("no")},
+    {"set=A%3D1&&", DAMAGED("")},
 };
 
 TEST_ROWS(what_is_damaged_is_refused, wrong)

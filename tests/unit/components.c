@@ -55,11 +55,10 @@ TEST_ROWS(a_component_finds_its_row, found)
 }
 
 #define UNKNOWN                                                                        \
-    "cannot tell which component this is, and the components differ; give them all "   \
+    "Slurm does not tell which component this is, and the components differ; give "    \
+    "them all "                                                                        \
     "the same container options, or one srun each"
-#define NOT_ANNOUNCED(number, count)                                                   \
-    "this is component " number ", which srun did not announce (it announced " count   \
-    "); use the plugin of one berth release on every host"
+#define NOT_ANNOUNCED(number, count) DAMAGED("component " number " of " count)
 
 static const struct {
     const char *table;

@@ -99,5 +99,5 @@ TEST(out_of_memory_has_a_sentence)
     struct berth_err err;
 
     ck_assert_int_eq(berth_err_oom(&err), -1);
-    ck_assert_str_eq(err.text, "out of memory");
+    ck_assert_str_eq(err.text, SPENT("Cannot allocate memory"));
 }

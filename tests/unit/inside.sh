@@ -142,7 +142,7 @@ expect 'the process that runs the command is killed' 0 \
     'berth: srun: the process that ran the command was killed; run the command again
 1' within all 'srun orphan; echo $?'
 expect 'no process can be started' 1 \
-    'berth: srun: cannot start a process: Resource temporarily unavailable' \
+    'berth: srun: this node has no memory, process or descriptor left (Resource temporarily unavailable); try again, and report the node if it stays so' \
     "$client" decline ./srun true
 expect 'a directory that was removed' 0 \
     'berth: srun: the working directory: No such file or directory; go to another one

@@ -47,37 +47,33 @@ TEST(what_is_read_is_what_was_written)
 
 static const struct {
     const char *text;
-    const char *why;
+    const char *part;
 } bad[] = {
-    {"", "line 1: expected 'berth-stage 5'"},
-    {"berth-stage\t4\nend\n", "line 1: expected 'berth-stage 5'"},
-    {HEAD FROM AT, "line 4: the end is missing"},
-    {HEAD FROM AT "file\tlib/li", "line 5: expected 3 fields after 'file', got 1"},
-    {HEAD FROM "end\n", "there is no 'mounted'"},
-    {HEAD HEAD FROM AT "end\n", "line 3: there is no record 'berth-stage'"},
-    {HEAD FROM FROM AT "end\n", "line 4: a second 'from'"},
-    {HEAD FROM AT "link\ta\tb\tc\td\te\tf\tg\nend\n",
-     "line 5: expected 2 fields after 'link', got 6"},
-    {HEAD FROM AT "file\ta\t-\t1x\nend\n", "line 5: expected a number, got '1x'"},
-    {HEAD FROM AT "file\ta\t-\t-1\nend\n", "line 5: expected a number, got '-1'"},
-    {HEAD FROM AT "file\ta\t-\t99999999999999999999\nend\n",
-     "line 5: expected a number, got '99999999999999999999'"},
-    {HEAD FROM AT "file\t/etc/passwd\t-\t1\nend\n",
-     "line 5: '/etc/passwd' is not in the stage"},
-    {HEAD FROM AT "link\tlib/../../x\ty\nend\n",
-     "line 5: 'lib/../../x' is not in the stage"},
-    {HEAD FROM AT "source\t/x\t1\t2\t3\tfour\nend\n",
-     "line 5: expected a number, got 'four'"},
+    {"", ""},
+    {"berth-stage\t4\nend\n", "berth-stage\t4"},
+    {HEAD FROM AT, "end"},
+    {HEAD FROM AT "file\tlib/li", "file"},
+    {HEAD FROM "end\n", "mounted"},
+    {HEAD HEAD FROM AT "end\n", "berth-stage"},
+    {HEAD FROM FROM AT "end\n", "from"},
+    {HEAD FROM AT "link\ta\tb\tc\td\te\tf\tg\nend\n", "link"},
+    {HEAD FROM AT "file\ta\t-\t1x\nend\n", "1x"},
+    {HEAD FROM AT "file\ta\t-\t-1\nend\n", "-1"},
+    {HEAD FROM AT "file\ta\t-\t99999999999999999999\nend\n", "99999999999999999999"},
+    {HEAD FROM AT "file\t/etc/passwd\t-\t1\nend\n", "/etc/passwd"},
+    {HEAD FROM AT "link\tlib/../../x\ty\nend\n", "lib/../../x"},
+    {HEAD FROM AT "source\t/x\t1\t2\t3\tfour\nend\n", "four"},
 };
 
 TEST_ROWS(another_text_is_refused, bad)
 {
     struct berth_manifest manifest;
     BERTH_FREE char *text = strdup(bad[_i].text);
-    struct berth_err err;
+    struct berth_err err, expected;
 
+    berth_err_damaged(&expected, "%s", bad[_i].part);
     ck_assert_int_eq(berth_manifest_read(text, &manifest, &err), -1);
-    ck_assert_str_eq(err.text, bad[_i].why);
+    ck_assert_str_eq(err.text, expected.text);
 }
 
 TEST(a_name_with_a_tab_is_refused)

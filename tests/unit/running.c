@@ -143,11 +143,9 @@ TEST(another_release_on_a_node_is_named)
     struct berth_err err;
 
     ck_assert_int_eq(berth_containers_get(unknown, -1, &containers, &err), -1);
-    ck_assert_str_eq(err.text, "a node has another release of berth than this host, "
-                               "which has " BERTH_VERSION
-                               ": 'colour' is not known to this release");
+    ck_assert_str_eq(err.text, DAMAGED("colour"));
     ck_assert_int_eq(berth_containers_get(incomplete, -1, &containers, &err), -1);
-    ck_assert_ptr_nonnull(strstr(err.text, ": an incomplete line"));
+    ck_assert_str_eq(err.text, DAMAGED("berth-container:"));
 }
 
 /* As squeue prints them: a plain job, one that waits, a het job, a task of an array. */

@@ -59,7 +59,7 @@ expect 'no command' 1 \
     'berth: n1: no command given' \
     with "image=$T/a"
 expect 'a request that is none' 1 \
-    "berth: n1: BERTH_TASK_ORDER: 'colour' is not an option of this release; do not set it by hand, and have one release of berth on all hosts" \
+    "berth: n1: BERTH_TASK_ORDER: internal data is damaged (colour); have one release of berth on all hosts, and set no variable of berth by hand" \
     with colour=red ./app
 expect 'an image that is not there' 1 \
     "berth: n1: image 'T/gone.sif': not found; check the path, and that the nodes see this file system" \
@@ -412,7 +412,7 @@ for it in '127 ./gone is not in the image; check the path, or mount it (--contai
 done
 expect 'an account tries, and runs nothing' 0 '' become --try ./app
 expect 'berth-mpi by hand' 1 \
-    'berth-mpi: started by hand; it is for berth-start only' \
+    'berth-mpi: wrong arguments; only berth-start can start this program' \
     "$mpi"
 expect 'berth-init by hand' 1 \
     'berth: berth-init: wrong arguments; only berth-start can start this program' \

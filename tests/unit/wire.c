@@ -117,45 +117,37 @@ static const struct {
     const char *text;
     const char *error;
 } malformed[] = {
-    {"image", "'image' has no value"},
-    {"image=/a&", "'' has no value"},
-    {"&image=/a", "'' has no value"},
-    {"image=/a&&writable=", "'' has no value"},
-    {"image=/a&mou", "'mou' has no value"},
-    {"=x", "'' is not an option of this release"},
-    {"colour=red", "'colour' is not an option of this release"},
-    {"image=/a&world=flat", "'flat' is not a world of this release"},
-    {"Image=/a", "'Image' is not an option of this release"},
-    {"container-image=/a", "'container-image' is not an option of this release"},
-    {"a\nb=", "'a\\nb' is not an option of this release"},
-    {"image=/a&uri=file://a",
-     "'file://a': cannot be pulled; expected docker://, oras:// or "
-     "library://, or a SIF file or a directory"},
-    {"uri=docker://a", "'uri' is not after the file of an image"},
-    {"image=none&uri=docker://a", "'uri' is not after the file of an image"},
-    {"image=docker://a&uri=docker://a", "'uri' is not after the file of an image"},
-    {"image=/a&uri=docker://a&uri=docker://a",
-     "'uri' is not after the file of an image"},
-    {"image=/%", "the value of 'image' is not encoded"},
-    {"image=/%4", "the value of 'image' is not encoded"},
-    {"image=/%0", "the value of 'image' is not encoded"},
-    {"image=/%00", "the value of 'image' is not encoded"},
-    {"image=/%zz", "the value of 'image' is not encoded"},
-    {"image=/%4g", "the value of 'image' is not encoded"},
-    {"image=/%3a", "the value of 'image' is not encoded"},
-    {"image=/%%", "the value of 'image' is not encoded"},
-    {"image=", "the value is empty; give one, or leave the option out"},
-    {"image=a.sif", "'a.sif' is not absolute; expected a path from /"},
-    {"image=/a&image=/b", "given twice, '/a' and '/b'; expected one value"},
-    {"mounts=/a:b:rw",
-     "'/a:b:rw': 'b' is not a place in the image; a destination starts with /"},
-    {"mounts=a:/b:rw", "'a:/b:rw': 'a' is not absolute; expected a path from /"},
-    {"workdir=w", "'w' is not absolute; expected a directory in the image, from /"},
-    {"env=1", "'1' is not a variable; expected NAME or NAME=VALUE, with letters, "
-              "digits and _ in NAME"},
-    {"mount-home=&no-mount-home=",
-     "given together with its opposite; expected one of --container-mount-home and "
-     "--no-container-mount-home"},
+    {"image", DAMAGED("image")},
+    {"image=/a&", DAMAGED("")},
+    {"&image=/a", DAMAGED("")},
+    {"image=/a&&writable=", DAMAGED("")},
+    {"image=/a&mou", DAMAGED("mou")},
+    {"=x", DAMAGED("")},
+    {"colour=red", DAMAGED("colour")},
+    {"image=/a&world=flat", DAMAGED("flat")},
+    {"Image=/a", DAMAGED("Image")},
+    {"container-image=/a", DAMAGED("container-image")},
+    {"a\nb=", DAMAGED("a\\nb")},
+    {"image=/a&uri=file://a", DAMAGED("file://a")},
+    {"uri=docker://a", DAMAGED("docker://a")},
+    {"image=none&uri=docker://a", DAMAGED("docker://a")},
+    {"image=docker://a&uri=docker://a", DAMAGED("docker://a")},
+    {"image=/a&uri=docker://a&uri=docker://a", DAMAGED("docker://a")},
+    {"image=/%", DAMAGED("image")},
+    {"image=/%4", DAMAGED("image")},
+    {"image=/%0", DAMAGED("image")},
+    {"image=/%00", DAMAGED("image")},
+    {"image=/%zz", DAMAGED("image")},
+    {"image=/%4g", DAMAGED("image")},
+    {"image=/%3a", DAMAGED("image")},
+    {"image=/%%", DAMAGED("image")},
+    {"image=", DAMAGED("container-image")},
+    {"image=a.sif", DAMAGED("container-image")},
+    {"image=/a&image=/b", DAMAGED("container-image")},
+    {"mounts=/a:b:rw", DAMAGED("container-mounts")},
+    {"workdir=w", DAMAGED("container-workdir")},
+    {"env=1", DAMAGED("container-env")},
+    {"mount-home=&no-mount-home=", DAMAGED("no-container-mount-home")},
 };
 
 TEST_ROWS(a_malformed_request_is_refused, malformed)
@@ -204,38 +196,37 @@ static const struct {
     const char *text;
     const char *error;
 } bad_tables[] = {
-    {"", "form '' is not this release's (1)"},
-    {";", "form '' is not this release's (1)"},
-    {"2;*:image=/a", "form '2' is not this release's (1)"},
-    {"11;*:image=/a", "form '11' is not this release's (1)"},
-    {" 1;*:image=/a", "form ' 1' is not this release's (1)"},
-    {"*:image=/a", "form '*:image=/a' is not this release's (1)"},
-    {"\177ELF\001\002", "form '\\x7fELF\\x01\\x02' is not this release's (1)"},
-    {"1", "the end is missing"},
-    {"1;.", "no component in it"},
-    {"1;;.", "a component has no number"},
-    {"1;", "the end is missing"},
-    {"1.", "form '1.' is not this release's (1)"},
-    {"1;*:image=/a", "the end is missing"},
-    {"1;*:image=/a;", "the end is missing"},
-    {"1;*:image=/a;.\n", "the end is missing"},
-    {"1;image=/a;.", "a component has no number"},
-    {"1;0:image=/a;;.", "a component has no number"},
-    {"1;:image=/a;.", "'' is not a component"},
-    {"1;128:image=/a;.", "'128' is not a component"},
-    {"1;-1:image=/a;.", "'-1' is not a component"},
-    {"1;+1:image=/a;.", "'+1' is not a component"},
-    {"1; 1:image=/a;.", "' 1' is not a component"},
-    {"1;1x:image=/a;.", "'1x' is not a component"},
-    {"1;**:image=/a;.", "'**' is not a component"},
-    {"1;99999999999999999999:image=/a;.", "'99999999999999999999' is not a component"},
-    {"1;0:image=/a;0:image=/b;.", "component 0 is there twice"},
-    {"1;/0:image=/a;1:image=/b;.", "'1' is not with rows of its kind"},
-    {"1;*:image=/a;/1:image=/b;.", "'/1' is not with rows of its kind"},
-    {"1;/x:image=/a;.", "'x' is not a list of ranks; expected one like 0-3,8, or * for "
-                        "those that no other line has"},
-    {"1;0:image=/%;.", "the value of 'image' is not encoded"},
-    {"1;0:image=/a;1:ima;.", "'ima' has no value"},
+    {"", DAMAGED("")},
+    {";", DAMAGED(";")},
+    {"2;*:image=/a", DAMAGED("2;*:image=/a")},
+    {"11;*:image=/a", DAMAGED("11;*:image=/a")},
+    {" 1;*:image=/a", DAMAGED(" 1;*:image=/a")},
+    {"*:image=/a", DAMAGED("*:image=/a")},
+    {"\177ELF\001\002", DAMAGED("\\x7fELF\\x01\\x02")},
+    {"1", DAMAGED("1")},
+    {"1;.", DAMAGED("1;.")},
+    {"1;;.", DAMAGED("")},
+    {"1;", DAMAGED("1;")},
+    {"1.", DAMAGED("1.")},
+    {"1;*:image=/a", DAMAGED("1;*:image=/a")},
+    {"1;*:image=/a;", DAMAGED("1;*:image=/a;")},
+    {"1;*:image=/a;.\n", DAMAGED("1;*:image=/a;.\\n")},
+    {"1;image=/a;.", DAMAGED("image=/a")},
+    {"1;0:image=/a;;.", DAMAGED("")},
+    {"1;:image=/a;.", DAMAGED("component ")},
+    {"1;128:image=/a;.", DAMAGED("component 128")},
+    {"1;-1:image=/a;.", DAMAGED("component -1")},
+    {"1;+1:image=/a;.", DAMAGED("component +1")},
+    {"1; 1:image=/a;.", DAMAGED("component  1")},
+    {"1;1x:image=/a;.", DAMAGED("component 1x")},
+    {"1;**:image=/a;.", DAMAGED("component **")},
+    {"1;99999999999999999999:image=/a;.", DAMAGED("component 99999999999999999999")},
+    {"1;0:image=/a;0:image=/b;.", DAMAGED("component 0")},
+    {"1;/0:image=/a;1:image=/b;.", DAMAGED("1")},
+    {"1;*:image=/a;/1:image=/b;.", DAMAGED("/1")},
+    {"1;/x:image=/a;.", DAMAGED("component /x")},
+    {"1;0:image=/%;.", DAMAGED("image")},
+    {"1;0:image=/a;1:ima;.", DAMAGED("ima")},
 };
 
 TEST_ROWS(a_malformed_table_is_refused, bad_tables)
@@ -259,7 +250,7 @@ TEST(a_table_that_is_cut_short_is_refused)
         struct berth_err err;
 
         ck_assert_int_eq(berth_wire_get_table(cut, &table, &err), -1);
-        ck_assert_str_eq(err.text, "the end is missing");
+        ck_assert_ptr_nonnull(strstr(err.text, "internal data is damaged ("));
     }
 }
 
@@ -294,7 +285,7 @@ TEST_ROWS(a_text_over_the_limit_is_refused, lengths)
     memcpy(text, "1;*:image=/", 11);
     text[lengths[_i]] = '\0';
     ck_assert_int_eq(berth_wire_get_table(text, &table, &err), -1);
-    ck_assert_str_eq(err.text, "longer than 65536 bytes");
+    ck_assert_ptr_nonnull(strstr(err.text, "internal data is damaged (1;*:"));
 }
 
 /* A table whose text is "1;*:image=/aaa...;.", of LENGTH bytes. */
@@ -362,15 +353,14 @@ static const struct {
     const char *text;
     const char *error;
 } bad_environments[] = {
-    {".", "form '.' is not this release's (1)"},
-    {"1;*:env=A%3D1;. ", "the end is missing"},
-    {"1;*:env=A%3D1;.;.", "a component has no number"},
-    {"1;*:env=A;.", "it holds more than variables"},
-    {"1;*:image=/a;.", "it holds more than variables"},
-    {"1;0:env=A%3D1;1:args=-x;.", "it holds more than variables"},
-    {"1;*:env=A%00;.", "the value of 'env' is not encoded"},
-    {"1;*:env=%FF%3D1;.", "'\xff=1' is not a variable; expected NAME or NAME=VALUE, "
-                          "with letters, digits and _ in NAME"},
+    {".", DAMAGED(".")},
+    {"1;*:env=A%3D1;. ", DAMAGED("1;*:env=A%3D1;. ")},
+    {"1;*:env=A%3D1;.;.", DAMAGED(".")},
+    {"1;*:env=A;.", DAMAGED("1;*:env=A;.")},
+    {"1;*:image=/a;.", DAMAGED("1;*:image=/a;.")},
+    {"1;0:env=A%3D1;1:args=-x;.", DAMAGED("1;0:env=A%3D1;1:args=-x;.")},
+    {"1;*:env=A%00;.", DAMAGED("env")},
+    {"1;*:env=%FF%3D1;.", DAMAGED("container-env")},
 };
 
 TEST_ROWS(a_malformed_environment_is_refused, bad_environments)
@@ -392,7 +382,7 @@ TEST(an_environment_that_is_cut_short_is_refused)
         struct berth_err err;
 
         ck_assert_int_eq(berth_wire_get_environment(cut, &table, &err), -1);
-        ck_assert_str_eq(err.text, "the end is missing");
+        ck_assert_ptr_nonnull(strstr(err.text, "internal data is damaged ("));
     }
 }
 
@@ -446,5 +436,5 @@ TEST(a_huge_environment_is_refused)
 
     memset(text, 'a', 10 << 20);
     ck_assert_int_eq(berth_wire_get_environment(text, &table, &err), -1);
-    ck_assert_str_eq(err.text, "longer than 65536 bytes");
+    ck_assert_ptr_nonnull(strstr(err.text, "internal data is damaged (aaa"));
 }

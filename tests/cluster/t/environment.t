@@ -264,10 +264,10 @@ forged() {
 }
 seen=$(alice env "$step" 'SLURM_BERTH_ENV=1;*:env=UCX_A%3D1;.' srun -Q --export=NONE /bin/sh -c 'cat /etc/berth-image; echo $UCX_A' | paste -sd' ')
 equal "a well formed one is honoured" "a 1" "$seen"
-forged "cut short" "SLURM_BERTH_ENV: the end is missing" "$step" 'SLURM_BERTH_ENV=1;*:env=UCX_A%3D1'
-forged "binary" "SLURM_BERTH_ENV: form " "$step" $'SLURM_BERTH_ENV=\x7fELF\x01\xff\xfe;'
+forged "cut short" "SLURM_BERTH_ENV: internal data is damaged" "$step" 'SLURM_BERTH_ENV=1;*:env=UCX_A%3D1'
+forged "binary" "SLURM_BERTH_ENV: internal data is damaged" "$step" $'SLURM_BERTH_ENV=\x7fELF\x01\xff\xfe;'
 forged "a variable that is not restored" "'LD_PRELOAD' is not a variable that this node restores" "$step" 'SLURM_BERTH_ENV=1;*:env=LD_PRELOAD%3D/x;.'
-forged "the options, 100 KB" "SLURM_BERTH_STEP: longer than 65536" "SLURM_BERTH_STEP=1;*:image=/$(printf '%0100000d' 0)"
+forged "the options, 100 KB" "internal data is damaged (SLURM_BERTH_STEP" "SLURM_BERTH_STEP=1;*:image=/$(printf '%0100000d' 0)"
 set_plugin login on
 equal "the plugin is back" a "$(alice srun "$A" cat /etc/berth-image)"
 

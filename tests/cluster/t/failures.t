@@ -442,7 +442,7 @@ script prolog.sh <<'SCRIPT'
 #!/bin/sh
 echo export BERTH_TASK_ORDER=junk
 SCRIPT
-refused "a task prolog that sets the order" "BERTH_TASK_ORDER: form 'junk' .*; do not set it by hand" "$IMAGE" \
+refused "a task prolog that sets the order" "BERTH_TASK_ORDER: internal data is damaged .junk" "$IMAGE" \
     --ntasks-per-node=1 --task-prolog=/home/alice/prolog.sh
 
 echo "# plugstack.conf"
