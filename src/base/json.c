@@ -88,7 +88,8 @@ static void put_characters(struct berth_json *json, const char *value, const cha
     }
 }
 
-void berth_json_plain(struct berth_json *json, const char *value)
+/* Append VALUE, escaped and cut. */
+static void put_plain(struct berth_json *json, const char *value)
 {
     size_t length = strlen(value);
     bool is_cut = json->longest && length > json->longest;
@@ -105,19 +106,8 @@ void berth_json_plain(struct berth_json *json, const char *value)
 static void put_string(struct berth_json *json, const char *value)
 {
     berth_buf_puts(&json->text, "\"");
-    berth_json_plain(json, value);
+    put_plain(json, value);
     berth_buf_puts(&json->text, "\"");
-}
-
-void berth_json_word(struct berth_json *json, const char *value)
-{
-    BERTH_BUF struct berth_buf quoted = {0};
-
-    if (!json->is_text)
-        return;
-    berth_buf_word(&quoted, value);
-    berth_json_plain(json, quoted.text ? quoted.text : "");
-    json->text.failed |= quoted.failed;
 }
 
 void berth_json_linef(struct berth_json *json, const char *format, ...)
@@ -131,7 +121,8 @@ void berth_json_linef(struct berth_json *json, const char *format, ...)
     if (vasprintf(&line, format, args) < 0)
         line = NULL;
     va_end(args);
-    berth_buf_puts(&json->text, line ? line : "");
+    put_plain(json, line ? line : "");
+    berth_buf_puts(&json->text, "\n");
     json->text.failed |= !line;
 }
 
@@ -173,7 +164,7 @@ static bool put_start(struct berth_json *json, const char *name)
 /* Write what comes after a value. */
 static void put_end(struct berth_json *json)
 {
-    berth_json_linef(json, "\n");
+    berth_buf_puts(&json->text, json->is_text ? "\n" : "");
 }
 
 static void put_begin(struct berth_json *json, const char *name, const char *ends)
@@ -220,7 +211,7 @@ void berth_json_string(struct berth_json *json, const char *name, const char *va
     if ((json->is_text && !value) || !put_start(json, name))
         return;
     if (json->is_text)
-        berth_json_plain(json, value);
+        put_plain(json, value);
     else if (value)
         put_string(json, value);
     else
@@ -253,7 +244,7 @@ void berth_json_list(struct berth_json *json, const char *name,
             return;
         for (size_t i = 0; i < values->count; i++) {
             berth_buf_puts(&json->text, i ? ", " : "");
-            berth_json_plain(json, values->items[i]);
+            put_plain(json, values->items[i]);
         }
         put_end(json);
         return;

@@ -20,8 +20,8 @@
 struct berth_json {
     bool pretty;           /* each member on a line of its own, indented by two */
     bool is_text;          /* for people */
-    size_t longest;        /* bytes of the longest string; a longer one is cut between
-                              two characters, and ends in "..."; 0: no limit */
+    size_t longest;        /* bytes of the longest string or line; a longer one is cut
+                              between two characters, and ends in "..."; 0: no limit */
     struct berth_buf text; /* JSON has no newline at its end */
     bool follows;          /* the next member needs a comma */
     size_t depth;
@@ -37,12 +37,9 @@ void berth_json_end(struct berth_json *json);
  * text, such a byte and each control character is \xNN. */
 void berth_json_string(struct berth_json *json, const char *name, const char *value);
 
-/* Append to text alone: the result of FORMAT as it is; VALUE escaped and cut; the same,
- * quoted for a shell. */
+/* Append to text alone the result of FORMAT, escaped and cut, as a line. */
 void berth_json_linef(struct berth_json *json, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-void berth_json_plain(struct berth_json *json, const char *value);
-void berth_json_word(struct berth_json *json, const char *value);
 
 void berth_json_number(struct berth_json *json, const char *name, long long value);
 

@@ -73,7 +73,7 @@ static void list_needs(const struct berth_mpi_object *file, struct berth_strvec 
 
 static void put_image(const struct berth_inspection *seen, struct berth_json *json)
 {
-    berth_json_linef(json, "%s%s%s%s\n", seen->image,
+    berth_json_linef(json, "%s%s%s%s", seen->image,
                      seen->is_sandbox ? ": sandbox directory" : ": SIF file",
                      seen->machine ? ", for " : "", seen->machine ? seen->machine : "");
     berth_json_string(json, "image", seen->image);
@@ -88,7 +88,7 @@ static void put_kind(const struct berth_inspection *seen, const struct berth_elf
     bool is_static = elf->kind == BERTH_ELF_STATIC;
     const char *machine = elf->machine ? elf->machine : "an unknown machine";
 
-    berth_json_linef(json, "%s: %s%s%s%s%s%s\n", seen->file, kind_name(elf->kind),
+    berth_json_linef(json, "%s: %s%s%s%s%s%s", seen->file, kind_name(elf->kind),
                      elf->bits ? ", for " : "", elf->bits ? machine : "",
                      elf->bits == 32 ? ", 32 bits" : "", is_static ? ", static" : "",
                      seen->is_privileged ? ", setuid or setgid" : "");
@@ -121,7 +121,7 @@ static void put_file(const struct berth_inspection *seen,
     list_needs(file, &needs);
     berth_json_list(json, "glibc_needed|versions of glibc that it needs", &needs);
     if (is_mpi(file))
-        berth_json_linef(json, "  it is %s\n",
+        berth_json_linef(json, "  it is %s",
                          berth_mpi_library_name(&file->library, name, sizeof(name)));
 }
 
@@ -131,7 +131,7 @@ static void put_libc(const struct berth_inspection *seen, struct berth_json *jso
     const char *name = newest ? "glibc" : has_musl(seen) ? "musl" : NULL;
 
     if (name || !seen->file)
-        berth_json_linef(json, "  C library: %s%s%s\n", name ? name : "none was found",
+        berth_json_linef(json, "  C library: %s%s%s", name ? name : "none was found",
                          newest ? ", up to " : "", newest ? newest : "");
     berth_json_string(json, "libc", name);
     berth_json_string(json, "glibc", newest);
@@ -145,15 +145,15 @@ static bool put_unlinked(const struct berth_inspection *seen,
     char name[BERTH_MPI_NAME_SIZE];
 
     if (inside && file)
-        berth_json_linef(json, "  linked with MPI: statically (%s%s%s)\n",
+        berth_json_linef(json, "  linked with MPI: statically (%s%s%s)",
                          berth_mpi_library_name(&inside->library, name, sizeof(name)),
                          inside->role == BERTH_ROLE_PROGRAM ? "" : ", in ",
                          inside->role == BERTH_ROLE_PROGRAM ? "" : inside->path);
     else if (file && file->elf.kind == BERTH_ELF_STATIC)
-        berth_json_linef(json, "  linked with MPI: unknown for a static program\n");
+        berth_json_linef(json, "  linked with MPI: unknown for a static program");
     else if (file && file->elf.kind != BERTH_ELF_LIBRARY &&
              seen->wants->family == BERTH_FAMILY_NONE)
-        berth_json_linef(json, "  linked with MPI: no\n");
+        berth_json_linef(json, "  linked with MPI: no");
     else
         return file && file->elf.kind != BERTH_ELF_LIBRARY;
     return false;
@@ -194,7 +194,7 @@ static void put_library(const struct berth_mpi_object *object, struct berth_json
     berth_mpi_part_names(library->parts, &parts);
     berth_strvec_join(&parts, ", ", &joined);
     if (object->role != BERTH_ROLE_PROGRAM)
-        berth_json_linef(json, "  %s %s: %s%s%s%s\n",
+        berth_json_linef(json, "  %s %s: %s%s%s%s",
                          object->role == BERTH_ROLE_LOADED ? "loads" : "has",
                          berth_mpi_library_name(library, name, sizeof(name)),
                          object->path, joined.text ? " (" : "",
@@ -236,7 +236,7 @@ static void put_libraries(const struct berth_inspection *seen, struct berth_json
     }
     berth_json_end(json);
     if (!any && !seen->file)
-        berth_json_linef(json, "  MPI: none was found\n");
+        berth_json_linef(json, "  MPI: none was found");
     put_managers(seen, json);
 }
 
@@ -267,7 +267,7 @@ static void put_offers(const struct berth_inspection *seen, struct berth_json *j
     for (size_t i = 0; i < seen->offer_count; i++) {
         const struct berth_inspect_offer *offer = &seen->offers[i];
 
-        berth_json_linef(json, "  --mpi-bind=%s (%s): %s: %s\n", offer->stack,
+        berth_json_linef(json, "  --mpi-bind=%s (%s): %s: %s", offer->stack,
                          offer->version, offer->answer, offer->because);
         berth_json_object(json, NULL);
         berth_json_string(json, "stack", offer->stack);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What berth would do for a component, as data, and in the form that was asked for. */
+/* What berth would do for a component: in the form that was asked for, and what most
+ * users want to know of it. */
 
 #include "plan/explain.h"
 
@@ -7,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/explainwrite.h"
+#include "base/environ.h"
+#include "base/json.h"
 #include "plan/finding.h"
 #include "request/option.h"
 
@@ -33,6 +35,16 @@ const char *berth_explain_fact(const struct berth_explain *explain, const char *
     size_t at = 0;
 
     return berth_explain_next_fact(explain, name, &at);
+}
+
+void berth_explain_facts(const struct berth_explain *explain, const char *name,
+                         struct berth_strvec *ret)
+{
+    const char *text;
+    size_t at = 0;
+
+    while ((text = berth_explain_next_fact(explain, name, &at)))
+        berth_strvec_push(ret, text);
 }
 
 const char *berth_explain_source(const struct berth_explain *explain,
@@ -73,6 +85,333 @@ void berth_explain_mpi(const struct berth_explain *explain, struct berth_buf *re
         berth_buf_addf(ret, "; warning: %s", explain->binding.warning);
 }
 
+/* Names that a line lists before "and 3 more". */
+enum { SHOWN = 6 };
+
+/* Write the line LABEL (`|label`) with PARTS, or else with NOTHING. */
+static void put_parts(struct berth_json *out, const char *label,
+                      const struct berth_strvec *parts, const char *nothing)
+{
+    BERTH_BUF struct berth_buf line = {0};
+
+    berth_strvec_join(parts, "; ", &line);
+    berth_json_string(out, label, line.text ? line.text : nothing);
+    out->text.failed |= line.failed;
+}
+
+/* Append HEAD and the first of NAMES to PARTS, if there are any. */
+static void push_names(const char *head, const struct berth_strvec *names,
+                       struct berth_strvec *parts)
+{
+    struct berth_strvec shown = *names;
+    BERTH_BUF struct berth_buf text = {0};
+
+    if (names->count == 0)
+        return;
+    if (names->count > SHOWN + 1)
+        shown.count = SHOWN;
+    berth_strvec_join(&shown, ", ", &text);
+    if (shown.count < names->count)
+        berth_buf_addf(&text, " and %zu more", names->count - shown.count);
+    berth_strvec_pushf(parts, "%s %s", head, text.text);
+    parts->failed |= text.failed;
+}
+
+/* With --multi-prog: "ranks 0-3: 4 tasks run" */
+static void say_ranks(const struct berth_order_step *step, struct berth_buf *line)
+{
+    bool is_one = step->tasks == 1;
+
+    berth_buf_addf(line, "%s %s: ", is_one ? "rank" : "ranks", step->ranks);
+    if (step->tasks)
+        berth_buf_addf(line, "%u task%s ", step->tasks, is_one ? "" : "s");
+    berth_buf_puts(line, is_one ? "runs" : "run");
+}
+
+/* "component 0: 4 tasks on 2 nodes run" */
+static void say_component(const struct berth_order_step *step, struct berth_buf *line)
+{
+    berth_buf_addf(line, "component %d: ", step->component);
+    if (step->tasks)
+        berth_buf_addf(line, "%u task%s", step->tasks, step->tasks == 1 ? "" : "s");
+    else
+        berth_buf_puts(line, "one task");
+    if (step->nodes)
+        berth_buf_addf(line, " on %u node%s", step->nodes, step->nodes == 1 ? "" : "s");
+    else
+        berth_buf_puts(line, " on this host");
+    berth_buf_puts(line, step->tasks > 1 ? " run" : " runs");
+}
+
+/* Write which tasks run which command in which image. */
+static void put_first_line(const struct berth_explain *explain, struct berth_json *out)
+{
+    BERTH_BUF struct berth_buf line = {0};
+
+    if (explain->step.ranks)
+        say_ranks(&explain->step, &line);
+    else
+        say_component(&explain->step, &line);
+    for (char *const *word = explain->command; *word; word++) {
+        berth_buf_puts(&line, " ");
+        berth_buf_word(&line, *word);
+    }
+    if (berth_request_has_container(explain->request)) {
+        berth_buf_puts(&line, " in ");
+        berth_buf_word(&line, berth_request_name(explain->request));
+    } else {
+        berth_buf_puts(&line, " without a container");
+    }
+    berth_json_linef(out, "%s", line.text ? line.text : "");
+    out->text.failed |= line.failed;
+}
+
+/* Append the size of BYTES, a number as text, in the unit that people read. */
+static void push_size(const char *bytes, struct berth_strvec *parts)
+{
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+    double size = strtod(bytes, NULL);
+    size_t unit = 0;
+
+    for (; size >= 1024 && unit + 1 < sizeof(units) / sizeof(units[0]); unit++)
+        size /= 1024;
+    berth_strvec_pushf(parts, "%.*f %s", unit ? 1 : 0, size, units[unit]);
+}
+
+static void put_image(const struct berth_explain *explain, struct berth_json *out)
+{
+    const char *kind = berth_strvec_pair(&explain->image, "kind");
+    const char *machine = berth_strvec_pair(&explain->image, "machine");
+    const char *bytes = berth_strvec_pair(&explain->image, "bytes");
+    const char *modified = berth_strvec_pair(&explain->image, "modified");
+    BERTH_STRVEC struct berth_strvec parts = {0};
+
+    if (kind)
+        berth_strvec_pushf(&parts, "%s%s%s", kind, machine ? " for " : "",
+                           machine ? machine : "");
+    if (bytes)
+        push_size(bytes, &parts);
+    if (modified)
+        berth_strvec_pushf(&parts, "modified %s", modified);
+    if (explain->request->uri)
+        berth_strvec_pushf(&parts, "pulled into %s", explain->request->image);
+    put_parts(out, "|image", &parts, "not known");
+}
+
+static void put_command(const struct berth_explain *explain, struct berth_json *out)
+{
+    const char *program = berth_explain_fact(explain, BERTH_FINDING_PROGRAM);
+    const char *runner = berth_explain_fact(explain, BERTH_FINDING_RUNNER);
+    const char *linked = berth_explain_fact(explain, BERTH_FINDING_LINKED);
+    BERTH_STRVEC struct berth_strvec parts = {0};
+
+    if (explain->found || program)
+        berth_strvec_push(&parts, explain->found ? explain->found : program);
+    if (runner)
+        berth_strvec_pushf(&parts, "a script for %s", runner);
+    if (linked)
+        berth_strvec_pushf(&parts, "linked with %s", linked);
+    if (explain->request->entrypoint == BERTH_YES)
+        berth_strvec_push(&parts, "through the image's runscript");
+    put_parts(out, "|command", &parts, "as the runtime finds it in the image");
+}
+
+/* Append TEXT, in which each NAME, which the line has already, is BRIEF. */
+static void say_again(const char *text, const char *name, const char *brief,
+                      struct berth_buf *line)
+{
+    for (const char *next; (next = strstr(text, name)); text = next + strlen(name)) {
+        berth_buf_add(line, text, (size_t)(next - text));
+        berth_buf_puts(line, brief);
+    }
+    berth_buf_puts(line, text);
+}
+
+static void put_mpi(const struct berth_explain *explain, struct berth_json *out)
+{
+    const char *host = explain->binding.host;
+    BERTH_STRVEC struct berth_strvec names = {0};
+    BERTH_BUF struct berth_buf image = {0};
+    BERTH_BUF struct berth_buf verdict = {0};
+    BERTH_BUF struct berth_buf line = {0};
+    char head[256];
+
+    berth_explain_facts(explain, BERTH_FINDING_IMAGE_MPI, &names);
+    berth_strvec_join(&names, " and ", &image);
+    berth_explain_mpi(explain, &verdict);
+    snprintf(head, sizeof(head), "the host's %s", host ? host : "");
+    if (host)
+        berth_buf_addf(&line, "%s%s%s: ", head,
+                       image.text ? " in place of the image's " : "",
+                       image.text ? image.text : "");
+    else if (image.text)
+        berth_buf_addf(&line, "the image's %s: ", image.text);
+    if (verdict.text)
+        say_again(verdict.text, head, "the host's", &line);
+    berth_json_string(out, "|MPI", line.text);
+    out->text.failed |= line.failed || image.failed || verdict.failed;
+}
+
+static void put_places(const struct berth_explain *explain, struct berth_json *out)
+{
+    BERTH_STRVEC struct berth_strvec parts = {0};
+
+    for (int i = 0; i < BERTH_EXPLAIN_PLACES; i++) {
+        const struct berth_explain_place *place = &explain->places[i];
+        bool is_absent = place->in && strcmp(place->in, "absent") == 0;
+
+        if (place->path && place->in)
+            berth_strvec_pushf(&parts, "%s%s%s %s", place->what ? place->what : "",
+                               place->what ? " " : "", place->path,
+                               is_absent                        ? "is not there"
+                               : strcmp(place->in, "host") == 0 ? "of the host"
+                                                                : "of the container");
+    }
+    put_parts(out, "|directories", &parts, "as the runtime mounts them");
+}
+
+static void put_mounts(const struct berth_explain *explain, struct berth_json *out)
+{
+    BERTH_STRVEC struct berth_strvec users = {0};
+    BERTH_STRVEC struct berth_strvec sites = {0};
+    BERTH_STRVEC struct berth_strvec parts = {0};
+    size_t others = 0;
+
+    for (size_t i = 0; i < explain->plan.mount_count; i++) {
+        const struct berth_plan_mount *mount = &explain->plan.mounts[i];
+        bool is_site = strcmp(mount->from, BERTH_FROM_SITE) == 0;
+
+        if (is_site || strcmp(mount->from, BERTH_FROM_USER) == 0)
+            berth_strvec_push(is_site ? &sites : &users, mount->destination);
+        else
+            others++;
+    }
+    push_names("yours:", &users, &parts);
+    push_names("the site's:", &sites, &parts);
+    if (others)
+        berth_strvec_pushf(&parts, "%zu for MPI and the host's libraries", others);
+    parts.failed |= users.failed || sites.failed;
+    put_parts(out, "|mounts", &parts, "none besides the runtime's own");
+}
+
+/* The last variable of its name decides. */
+static bool is_last(const struct berth_plan *plan, size_t at)
+{
+    for (size_t i = at + 1; i < plan->variable_count; i++)
+        if (strcmp(plan->variables[i].name, plan->variables[at].name) == 0)
+            return false;
+    return true;
+}
+
+static void put_variables(const struct berth_explain *explain, struct berth_json *out)
+{
+    const struct berth_plan *plan = &explain->plan;
+    BERTH_STRVEC struct berth_strvec restored = {0};
+    BERTH_STRVEC struct berth_strvec yours = {0};
+    BERTH_STRVEC struct berth_strvec changed = {0};
+    BERTH_STRVEC struct berth_strvec removed = {0};
+    BERTH_STRVEC struct berth_strvec parts = {0};
+
+    berth_strvec_push(&parts, "all that Slurm passes");
+    for (size_t i = 0; i < plan->variable_count; i++) {
+        const struct berth_plan_variable *it = &plan->variables[i];
+        bool is_exported = berth_environ_value(explain->environment, it->name) != NULL;
+
+        if (!is_last(plan, i))
+            continue;
+        if (strcmp(it->from, BERTH_FROM_CAPTURE) == 0)
+            berth_strvec_push(&restored, it->name);
+        else if (strcmp(it->from, BERTH_FROM_USER) == 0)
+            berth_strvec_push(&yours, it->name);
+        else if (is_exported)
+            berth_strvec_push(it->value ? &changed : &removed, it->name);
+    }
+    push_names("despite --export:", &restored, &parts);
+    push_names("yours:", &yours, &parts);
+    push_names("with another value:", &changed, &parts);
+    push_names("but not", &removed, &parts);
+    parts.failed |= restored.failed || yours.failed || changed.failed || removed.failed;
+    put_parts(out, "|variables", &parts, "");
+}
+
+static void put_devices(const struct berth_explain *explain, struct berth_json *out)
+{
+    BERTH_STRVEC struct berth_strvec devices = {0};
+    BERTH_STRVEC struct berth_strvec parts = {0};
+
+    if (explain->gpu)
+        berth_strvec_pushf(&parts, "GPU driver (%s): %s", explain->gpu,
+                           explain->gpu_because);
+    else if (explain->gpu_because)
+        berth_strvec_pushf(&parts, "no GPU driver: %s", explain->gpu_because);
+    berth_request_list_devices(explain->request, &devices);
+    push_names("by name:", &devices, &parts);
+    parts.failed |= devices.failed;
+    put_parts(out, "|devices", &parts, "no GPU driver");
+}
+
+static void put_container(const struct berth_explain *explain, struct berth_json *out)
+{
+    const char *from = berth_explain_source(explain, BERTH_OPTION_LIFETIME);
+    BERTH_STRVEC struct berth_strvec parts = {0};
+
+    if (explain->apart)
+        berth_strvec_pushf(&parts, "one for each task: %s", explain->apart);
+    else
+        berth_strvec_push(&parts, explain->step.tasks
+                                      ? "one on each node, which its tasks join"
+                                      : "one, for this process alone");
+    berth_strvec_pushf(&parts, "it ends with the %s", berth_explain_lifetime(explain));
+    if (explain->why_step)
+        berth_strvec_pushf(&parts, "job is asked by %s, but %s", from,
+                           explain->why_step);
+    put_parts(out, "|container", &parts, "");
+}
+
+static void put_unusual(const struct berth_explain *explain, struct berth_json *out)
+{
+    const struct berth_request *request = explain->request;
+    BERTH_STRVEC struct berth_strvec forced = {0};
+    BERTH_STRVEC struct berth_strvec parts = {0};
+
+    for (int id = 0; id < BERTH_OPTION_COUNT; id++)
+        if (berth_strvec_has(&request->site, berth_options[id].name))
+            berth_strvec_pushf(&forced, "--%s", berth_options[id].name);
+    push_names("the site sets", &forced, &parts);
+    push_names("arguments of the runtime:", &request->args, &parts);
+    if (request->writable == BERTH_YES)
+        berth_strvec_push(&parts, "what tasks write to the image is thrown away");
+    if (explain->binding.no_cma)
+        berth_strvec_pushf(&parts, "MPI copies messages between containers twice: %s",
+                           explain->binding.no_cma);
+    if (explain->binding.no_job)
+        berth_strvec_push(&parts, explain->binding.no_job);
+    parts.failed |= forced.failed;
+    put_parts(out, "|unusual", &parts, "nothing");
+}
+
+/* Write what most users want to know: at most twelve lines. */
+static void write_brief(const struct berth_explain *explain, struct berth_json *out)
+{
+    put_first_line(explain, out);
+    if (!berth_request_has_container(explain->request))
+        return;
+    put_image(explain, out);
+    put_command(explain, out);
+    put_mpi(explain, out);
+    put_places(explain, out);
+    put_mounts(explain, out);
+    put_variables(explain, out);
+    put_devices(explain, out);
+    put_container(explain, out);
+    put_unusual(explain, out);
+    if (strcmp(explain->request->explain, BERTH_EXPLAIN_EVERYTHING) != 0)
+        berth_json_linef(out, explain->step.tasks
+                                  ? "  more: --container-explain=all or =json; `berth "
+                                    "explain` needs no allocation"
+                                  : "  more: berth explain --all or --json");
+}
+
 /* Append LINES to RET, each with the number of the component, or the rank, as a prefix
  * if the step has several. */
 static void add_lines(const struct berth_explain *explain,
@@ -104,7 +443,7 @@ int berth_explain_write(const struct berth_explain *explain, struct berth_buf *r
         .pretty = true, .is_text = !is_json, .longest = LONGEST};
 
     if (!is_json)
-        berth_explain_brief(explain, &out);
+        write_brief(explain, &out);
     if (is_json || strcmp(form, BERTH_EXPLAIN_EVERYTHING) == 0)
         berth_explain_details(explain, &out);
     berth_buf_puts(&out.text, is_json ? "\n" : "");

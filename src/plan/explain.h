@@ -60,6 +60,10 @@ const char *berth_explain_next_fact(const struct berth_explain *explain,
 /* The text of the first fact NAME; NULL: there is none. */
 const char *berth_explain_fact(const struct berth_explain *explain, const char *name);
 
+/* Append the texts of all facts NAME to RET. */
+void berth_explain_facts(const struct berth_explain *explain, const char *name,
+                         struct berth_strvec *ret);
+
 /* Who set the option ID: BERTH_FROM_USER or _SITE; NULL: nobody. */
 const char *berth_explain_source(const struct berth_explain *explain,
                                  enum berth_option_id id);
@@ -81,5 +85,10 @@ void berth_explain_mpi(const struct berth_explain *explain, struct berth_buf *re
  * writes it. Returns 0, or -1 when out of memory. */
 int berth_explain_write(const struct berth_explain *explain, struct berth_buf *ret,
                         struct berth_err *err);
+
+/* The details alone, as text or as one JSON object: a part of berth_explain_write().
+ * The names of the members are an interface, documented in doc/internals.md. */
+struct berth_json;
+void berth_explain_details(const struct berth_explain *explain, struct berth_json *out);
 
 void berth_explain_fini(struct berth_explain *explain);

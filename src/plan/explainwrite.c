@@ -1,18 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes all that berth would do for a component, and why. */
 
-#include "plan/explainwrite.h"
+#include "plan/explain.h"
 
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "plan/finding.h"
 
 /* The version of the interface: it grows if a member is removed or changes its meaning.
  */
 enum { FORM = 1 };
+
+/* Write TEXT for people behind an empty line. */
+static void put_title(struct berth_json *out, const char *text)
+{
+    berth_json_linef(out, "%s", "");
+    berth_json_linef(out, "%s", text);
+}
 
 static void put_count(struct berth_json *out, const char *name, uint32_t count)
 {
@@ -20,22 +28,6 @@ static void put_count(struct berth_json *out, const char *name, uint32_t count)
         berth_json_number(out, name, count);
     else
         berth_json_string(out, name, NULL);
-}
-
-/* Write WORDS (ended by NULL; NULL: none): in text each on a line of its own, if NAME
- * has a label. */
-static void put_words(struct berth_json *out, const char *name, char *const *words)
-{
-    berth_json_array(out, name);
-    for (; words && *words; words++) {
-        if (strchr(name, '|')) {
-            berth_json_linef(out, "  %s: ", strchr(name, '|') + 1);
-            berth_json_word(out, *words);
-            berth_json_linef(out, "\n");
-        }
-        berth_json_string(out, NULL, *words);
-    }
-    berth_json_end(out);
 }
 
 static void put_step(const struct berth_explain *explain, struct berth_json *out)
@@ -46,7 +38,10 @@ static void put_step(const struct berth_explain *explain, struct berth_json *out
     put_count(out, "nodes", explain->step.nodes);
     put_count(out, "tasks", explain->step.tasks);
     berth_json_string(out, "node", explain->node);
-    put_words(out, "command", explain->command);
+    berth_json_array(out, "command");
+    for (char *const *word = explain->command; *word; word++)
+        berth_json_string(out, NULL, *word);
+    berth_json_end(out);
 }
 
 /* Write each name and value of FACTS as a member. */
@@ -62,7 +57,7 @@ static void put_facts(const struct berth_strvec *facts, struct berth_json *out)
 
 static void put_image(const struct berth_explain *explain, struct berth_json *out)
 {
-    berth_json_linef(out, "\nimage\n");
+    put_title(out, "image");
     berth_json_object(out, "image");
     berth_json_string(out, "path|path", explain->request->image);
     if (explain->request->uri)
@@ -75,12 +70,19 @@ static void put_runtime(const struct berth_explain *explain, struct berth_json *
 {
     const char *gpu = explain->request->gpu;
 
-    berth_json_linef(out, "\nruntime\n");
+    put_title(out, "runtime");
     berth_json_string(out, "|node", explain->node);
     berth_json_object(out, "runtime");
     berth_json_string(out, "program|program", explain->runtime);
     berth_json_string(out, "version|version", explain->runtime_version);
-    put_words(out, "words|argument", explain->words.items);
+    berth_json_list(out, "words", &explain->words);
+    for (size_t i = 0; i < explain->words.count; i++) {
+        BERTH_BUF struct berth_buf word = {0};
+
+        berth_buf_word(&word, explain->words.items[i]);
+        berth_json_linef(out, "  argument: %s", word.text ? word.text : "");
+        out->text.failed |= word.failed;
+    }
     berth_json_end(out);
     berth_json_object(out, "gpu");
     berth_json_string(out, "asked|--container-gpu", gpu ? gpu : BERTH_GPU_AUTO);
@@ -106,26 +108,18 @@ static void put_reason(struct berth_json *out, const char *from, const char *why
     if (*last && strcmp(*last, why) == 0)
         return;
     *last = why;
-    berth_json_linef(out, "  %s: ", from);
-    if (out->is_text)
-        berth_json_plain(out, why);
-    berth_json_linef(out, "\n");
+    berth_json_linef(out, "  %s: %s", from, why);
 }
 
 static void put_mount(const struct berth_plan_mount *mount, struct berth_json *out)
 {
-    if (out->is_text) {
-        berth_json_linef(out, "    ");
-        berth_json_plain(out, mount->source);
-        if (strcmp(mount->source, mount->destination) != 0) {
-            berth_json_linef(out, " -> ");
-            berth_json_plain(out, mount->destination);
-        }
-        berth_json_linef(out, "%s\n",
-                         mount->mode == BERTH_MOUNT_RW   ? ""
-                         : mount->mode == BERTH_MOUNT_RO ? " (ro)"
-                                                         : " (squashfs file, ro)");
-    }
+    bool is_moved = strcmp(mount->source, mount->destination) != 0;
+
+    berth_json_linef(out, "    %s%s%s%s", mount->source, is_moved ? " -> " : "",
+                     is_moved ? mount->destination : "",
+                     mount->mode == BERTH_MOUNT_RW   ? ""
+                     : mount->mode == BERTH_MOUNT_RO ? " (ro)"
+                                                     : " (squashfs file, ro)");
     berth_json_object(out, NULL);
     berth_json_string(out, "source", mount->source);
     berth_json_string(out, "destination", mount->destination);
@@ -141,9 +135,9 @@ static void put_mounts(const struct berth_explain *explain, struct berth_json *o
     const struct berth_plan *plan = &explain->plan;
     const char *last = NULL;
 
-    berth_json_linef(out, "\nmounts, besides those that the runtime makes by itself\n");
+    put_title(out, "mounts, besides those that the runtime makes by itself");
     if (plan->mount_count == 0)
-        berth_json_linef(out, "  none\n");
+        berth_json_linef(out, "  none");
     berth_json_array(out, "mounts");
     for (size_t i = 0; i < plan->mount_count; i++) {
         put_reason(out, plan->mounts[i].from, plan->mounts[i].why, &last);
@@ -220,11 +214,8 @@ static void put_all(const struct berth_explain *explain, struct berth_json *out,
                     const char *name, const char *fact)
 {
     BERTH_STRVEC struct berth_strvec texts = {0};
-    const char *text;
-    size_t at = 0;
 
-    while ((text = berth_explain_next_fact(explain, fact, &at)))
-        berth_strvec_push(&texts, text);
+    berth_explain_facts(explain, fact, &texts);
     berth_json_list(out, name, &texts);
 }
 
@@ -239,7 +230,7 @@ static void put_library(struct berth_json *out, const char *text)
     bool is_other = next && path && strcmp(next, path) != 0;
 
     out->text.failed |= !copy;
-    berth_json_linef(out, "    %s => %s%s%s\n", soname, path,
+    berth_json_linef(out, "    %s => %s%s%s", soname, path,
                      is_other ? ", which is " : "", is_other ? next : "");
     berth_json_object(out, NULL);
     berth_json_string(out, "soname", soname);
@@ -270,7 +261,7 @@ static void put_mpi(const struct berth_explain *explain, struct berth_json *out)
 
     berth_explain_mpi(explain, &verdict);
     out->text.failed |= verdict.failed;
-    berth_json_linef(out, "\nMPI\n");
+    put_title(out, "MPI");
     berth_json_object(out, "mpi");
     berth_json_string(out, "asked|--mpi-bind", berth_request_mode(explain->request));
     berth_json_string(out, "from|asked by",
@@ -292,13 +283,9 @@ static void put_mpi(const struct berth_explain *explain, struct berth_json *out)
 static void put_variable(const struct berth_plan_variable *variable,
                          struct berth_json *out)
 {
-    if (out->is_text) {
-        berth_json_linef(out, "    ");
-        berth_json_plain(out, variable->name);
-        berth_json_linef(out, variable->value ? "=" : " is removed");
-        berth_json_plain(out, variable->value ? variable->value : "");
-        berth_json_linef(out, "\n");
-    }
+    berth_json_linef(out, "    %s%s%s", variable->name,
+                     variable->value ? "=" : " is removed",
+                     variable->value ? variable->value : "");
     berth_json_object(out, NULL);
     berth_json_string(out, "name", variable->name);
     berth_json_string(out, "value", variable->value);
@@ -312,10 +299,10 @@ static void put_environment(const struct berth_explain *explain, struct berth_js
     const struct berth_plan *plan = &explain->plan;
     const char *last = NULL;
 
-    berth_json_linef(out, "\nenvironment, besides what Slurm sets; if a name appears "
-                          "twice, the later one wins\n");
+    put_title(out, "environment, besides what Slurm sets; if a name appears "
+                   "twice, the later one wins");
     if (plan->variable_count == 0)
-        berth_json_linef(out, "  nothing changes\n");
+        berth_json_linef(out, "  nothing changes");
     berth_json_array(out, "environment");
     for (size_t i = 0; i < plan->variable_count; i++) {
         put_reason(out, plan->variables[i].from, plan->variables[i].why, &last);

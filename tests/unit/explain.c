@@ -46,7 +46,9 @@ static void add_mpi(struct berth_explain *explain)
 {
     explain->manager = "pmi2";
     explain->binding.host = strdup("MPICH 4.2.1");
-    explain->binding.note = strdup("the host's MPICH 4.2.1 runs");
+    explain->binding.note =
+        strdup("the program wants MPICH, and the host's MPICH 4.2.1 "
+               "has all MPI symbols that it needs (3)");
     add_fact(explain, BERTH_FINDING_PROGRAM, "/opt/app");
     add_fact(explain, BERTH_FINDING_RUNNER, "/usr/bin/python3");
     add_fact(explain, BERTH_FINDING_LINKED, "MPICH");
@@ -91,7 +93,7 @@ static void add_all(struct berth_explain *explain)
     berth_strvec_push(&explain->image, "kind");
     berth_strvec_push(&explain->image, "SIF file");
     berth_strvec_push(&explain->image, "bytes");
-    berth_strvec_push(&explain->image, "7");
+    berth_strvec_push(&explain->image, "445644800");
     berth_strvec_push(&explain->words, "/usr/bin/apptainer");
     berth_strvec_push(&explain->words, "type=bind,\"source=/a b\"");
     berth_plan_mount(&explain->plan, "/d", "/d", BERTH_MOUNT_RW, BERTH_FROM_USER,
@@ -102,6 +104,8 @@ static void add_all(struct berth_explain *explain)
                      "the host's");
     add_mpi(explain);
     berth_plan_variable(&explain->plan, "HOME", "/home/u", BERTH_FROM_CAPTURE,
+                        "list: identity");
+    berth_plan_variable(&explain->plan, "UTF8", "cafe", BERTH_FROM_CAPTURE,
                         "list: identity");
     berth_plan_variable(&explain->plan, "GONE", NULL, BERTH_FROM_IMAGE, "the image");
     berth_plan_variable(&explain->plan, "LINES", "two\nlines\tand \x1b[31mred\x7f",
@@ -285,7 +289,8 @@ TEST_ROWS(a_long_text_is_cut_between_characters, cuts)
     memset(plain, 'x', sizeof(plain) - 1);
     plain[cuts[_i].plain] = '\0';
     ck_assert_int_gt(asprintf(&text, "%s%s", plain, cuts[_i].end), 0);
-    berth_json_plain(&json, text);
+    berth_json_linef(&json, "%s", text);
+    json.text.text[json.text.used - 1] = '\0'; /* the end of the line */
     cut = json.text.text;
     ck_assert_uint_eq(strlen(cut), cuts[_i].length);
     if (strlen(text) > 800)
