@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
+
+#include "base/run.h"
 
 enum { FIRST = 3, MOST = 8 };
 enum { ON_EXEC = 1u << 2 }; /* CLOSE_RANGE_CLOEXEC */
@@ -100,7 +101,6 @@ int berth_detach_run(void (*body)(void *data), void (*born)(void *data, pid_t pi
 {
     pid_t child = fork();
     int number = errno;
-    int status = 0;
 
     if (child == 0) {
         pid_t grandchild = fork();
@@ -113,9 +113,7 @@ int berth_detach_run(void (*body)(void *data), void (*born)(void *data, pid_t pi
             born(data, grandchild);
         _exit(grandchild < 0);
     }
-    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
-    if (child > 0 && status == 0)
+    if (child > 0 && berth_run_wait(child) == 0)
         return 0;
     return berth_err_spent(err, child < 0 ? number : EAGAIN);
 }

@@ -63,3 +63,10 @@ int berth_fd_write(int fd, const void *bytes, size_t count)
     }
     return 0;
 }
+
+void berth_fd_reserve(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+}

@@ -19,3 +19,8 @@ int berth_fd_memory(const char *name, unsigned int flags);
 
 /* Write the COUNT bytes. Returns 0, or -1 with errno. */
 int berth_fd_write(int fd, const void *bytes, size_t count);
+
+/* Call first in main(): no file that is opened later becomes standard input, output or
+ * error. If one of these is closed, a descriptor that cannot be read (0) or written (1,
+ * 2) takes its number until exec. */
+void berth_fd_reserve(void);

@@ -42,6 +42,15 @@ static size_t utf8_length(const char *text)
     return 0;
 }
 
+bool berth_json_is_utf8(const char *text)
+{
+    size_t length;
+
+    while ((length = utf8_length(text)))
+        text += length;
+    return !*text;
+}
+
 /* Append the character CODE as JSON escapes it. JSON allows U+007F to U+009F, but they
  * can control a terminal. */
 static void put_escaped(struct berth_buf *buf, unsigned int code)

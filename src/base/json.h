@@ -49,6 +49,9 @@ void berth_json_bool(struct berth_json *json, const char *name, bool value);
 void berth_json_list(struct berth_json *json, const char *name,
                      const struct berth_strvec *values);
 
+/* Is TEXT UTF-8 (RFC 3629)? */
+bool berth_json_is_utf8(const char *text);
+
 void berth_json_fini(struct berth_json *json);
 
 #define BERTH_JSON __attribute__((cleanup(berth_json_fini)))

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/streams.h"
+#include "base/fd.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/request.h"
@@ -201,7 +201,7 @@ int main(int argc, char **argv)
 {
     int result;
 
-    berth_streams_reserve();
+    berth_fd_reserve();
     result = run(argc, argv);
     if (has_lost_output() && result == EXIT_SUCCESS)
         result = BERTH_CLI_FAILED;

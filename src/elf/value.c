@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads a constant of a library without loading it. */
 
-#include "elf/facts.h"
+#include "elf/reader.h"
 
-#include <gelf.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 /* The symbol NAME in the section, which libelf has checked. */
 static bool find_in(Elf *elf, Elf_Scn *section, const char *name, GElf_Sym *ret_symbol)
@@ -27,50 +24,39 @@ static bool find_in(Elf *elf, Elf_Scn *section, const char *name, GElf_Sym *ret_
     return false;
 }
 
-/* Sets where ADDRESS is in the file. Returns how many bytes the file has from there. */
-static uint64_t locate(Elf *elf, uint64_t address, uint64_t *ret_offset)
-{
-    size_t count = 0;
-    GElf_Phdr segment;
-
-    elf_getphdrnum(elf, &count);
-    for (size_t i = 0; i < count && gelf_getphdr(elf, (int)i, &segment); i++)
-        if (segment.p_type == PT_LOAD && address >= segment.p_vaddr &&
-            address - segment.p_vaddr < segment.p_filesz) {
-            *ret_offset = segment.p_offset + (address - segment.p_vaddr);
-            return segment.p_filesz - (address - segment.p_vaddr);
-        }
-    return 0;
-}
-
-static size_t read_value(Elf *elf, int fd, const char *name, void *bytes, size_t count)
+static size_t read_value(struct berth_elf_reader *reader, const char *name, void *bytes,
+                         size_t count)
 {
     Elf_Scn *section = NULL;
-    GElf_Sym symbol = {.st_size = 0};
-    uint64_t offset = 0, there;
-    bool found = false;
-    ssize_t got;
+    Elf_Data *data = NULL;
+    GElf_Sym symbol;
 
-    while (!found && (section = elf_nextscn(elf, section)))
-        found = find_in(elf, section, name, &symbol);
-    if (!found)
+    while (!data && (section = elf_nextscn(reader->elf, section)))
+        if (find_in(reader->elf, section, name, &symbol))
+            data = berth_elf_table_upto(reader, symbol.st_value, symbol.st_size,
+                                        ELF_T_BYTE);
+    if (!data)
         return 0;
-    there = locate(elf, symbol.st_value, &offset);
-    if (symbol.st_size < there)
-        there = symbol.st_size;
-    got = pread(fd, bytes, there < count ? there : count, (off_t)offset);
-    return got > 0 ? (size_t)got : 0;
+    if (count > data->d_size)
+        count = data->d_size;
+    memcpy(bytes, data->d_buf, count);
+    return count;
 }
 
 size_t berth_elf_value(int fd, const char *name, void *bytes, size_t count)
 {
+    struct berth_elf_reader reader = {.fd = fd};
+    struct stat st;
     size_t got = 0;
-    Elf *elf;
 
+    if (fstat(fd, &st) < 0)
+        return 0;
+    reader.size = (uint64_t)st.st_size;
     elf_version(EV_CURRENT);
-    elf = elf_begin(fd, ELF_C_READ, NULL);
-    if (elf && elf_kind(elf) == ELF_K_ELF)
-        got = read_value(elf, fd, name, bytes, count);
-    elf_end(elf);
+    reader.elf = elf_begin(fd, ELF_C_READ, NULL);
+    if (reader.elf && elf_kind(reader.elf) == ELF_K_ELF &&
+        elf_getphdrnum(reader.elf, &reader.segments) == 0)
+        got = read_value(&reader, name, bytes, count);
+    elf_end(reader.elf);
     return got;
 }

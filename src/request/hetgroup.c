@@ -73,42 +73,45 @@ static size_t options_end(const struct berth_hetgroups *state, int optind)
     return end < state->words.count ? end : state->words.count;
 }
 
+/* SHORT_NAME, like "-n": the same option; NULL: it has none. */
+static bool find_option(const struct berth_hetgroups *state, int optind,
+                        const char *name, size_t minimum, const char *short_name,
+                        const char **ret_value)
+{
+    size_t end = options_end(state, optind);
+    bool found = false;
+
+    *ret_value = NULL;
+    for (size_t i = state->spec + 1; i < end; i = next_option(state, i)) {
+        const char *word = state->words.items[i];
+        const char *value = NULL;
+
+        if (short_name && berth_text_starts(word, short_name))
+            value = word[2] ? word + 2 : NULL;
+        else if (!names_option(word, name, minimum, &value))
+            continue;
+        found = true;
+        *ret_value = !value && i + 1 < end ? state->words.items[i + 1] : value;
+    }
+    return found;
+}
+
 bool berth_hetgroups_find_option(const struct berth_hetgroups *state, int optind,
                                  const char *name, size_t minimum,
                                  const char **ret_value)
 {
-    size_t end = options_end(state, optind);
-    const char *last = NULL;
-    bool found = false;
+    const char *value;
 
-    for (size_t i = state->spec + 1; i < end; i = next_option(state, i)) {
-        if (!names_option(state->words.items[i], name, minimum, &last))
-            continue;
-        found = true;
-        if (!last && i + 1 < end)
-            last = state->words.items[i + 1];
-    }
-    if (ret_value)
-        *ret_value = last;
-    return found;
+    return find_option(state, optind, name, minimum, NULL,
+                       ret_value ? ret_value : &value);
 }
 
 unsigned long berth_hetgroups_tasks(const struct berth_hetgroups *state, int optind)
 {
-    size_t end = options_end(state, optind);
-    const char *last = NULL;
+    const char *value;
 
-    for (size_t i = state->spec + 1; i < end; i = next_option(state, i)) {
-        const char *word = state->words.items[i];
-        const char *next = i + 1 < end ? state->words.items[i + 1] : NULL;
-        const char *value = NULL;
-
-        if (berth_text_starts(word, "-n"))
-            last = word[2] ? word + 2 : next;
-        else if (names_option(word, "ntasks", strlen("ntasks"), &value))
-            last = value ? value : next;
-    }
-    return last && isdigit((unsigned char)*last) ? strtoul(last, NULL, 10) : 0;
+    find_option(state, optind, "ntasks", strlen("ntasks"), "-n", &value);
+    return value && isdigit((unsigned char)*value) ? strtoul(value, NULL, 10) : 0;
 }
 
 size_t berth_hetgroups_command(const struct berth_hetgroups *state, int optind,

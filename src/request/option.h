@@ -61,3 +61,7 @@ bool berth_option_is_optional(const struct berth_option *option);
 /* The message of srun and of the nodes for raw_args: none. */
 #define BERTH_OPTION_ARGS_DENIED                                                       \
     "--container-args: this site does not allow it; leave it out"
+
+/* Replaces in the sentence of ERR each of our options, --NAME, by --PREFIXNAME, as the
+ * site calls the option. PREFIX "" changes nothing. */
+void berth_spell_options(const char *prefix, struct berth_err *err);

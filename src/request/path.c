@@ -80,27 +80,3 @@ bool berth_path_is_within(const char *path, const char *directory)
     return strncmp(path, directory, length) == 0 &&
            (path[length] == '/' || path[length] == '\0');
 }
-
-bool berth_path_is_utf8(const char *text)
-{
-    static const unsigned long least[] = {0, 0x80, 0x800, 0x10000};
-    const unsigned char *byte = (const unsigned char *)text;
-
-    while (*byte) {
-        unsigned long code = *byte++;
-        int more = code >= 0xf0 ? 3 : code >= 0xe0 ? 2 : code >= 0x80 ? 1 : 0;
-
-        if ((code >= 0x80 && code < 0xc0) || code >= 0xf8)
-            return false;
-        if (more)
-            code &= 0x3fUL >> more;
-        for (int i = 0; i < more; i++, byte++) {
-            if ((*byte & 0xc0) != 0x80)
-                return false;
-            code = code << 6 | (*byte & 0x3f);
-        }
-        if (code < least[more] || code > 0x10ffff || (code >> 11) == 0x1b)
-            return false;
-    }
-    return true;
-}

@@ -18,6 +18,3 @@ char *berth_path_clean(const char *text);
 
 /* Is PATH the directory DIRECTORY, or in it at any depth? Both are clean paths. */
 bool berth_path_is_within(const char *path, const char *directory);
-
-/* Is TEXT UTF-8 (RFC 3629)? */
-bool berth_path_is_utf8(const char *text);

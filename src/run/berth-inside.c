@@ -20,7 +20,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/streams.h"
+#include "base/fd.h"
 #include "base/strvec.h"
 #include "base/text.h"
 #include "run/status.h"
@@ -199,7 +199,7 @@ int main(int argc, char **argv)
     int socket, signals;
     int status = 0;
 
-    berth_streams_reserve();
+    berth_fd_reserve();
     if (strcmp(name, "berth-inside") ==
         0) /* under another name, the command of the host prints its version */
         return berth_program_prints_version(name, argc, argv) ? EXIT_SUCCESS

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/streams.h"
+#include "base/fd.h"
 #include "plan/launch.h"
 #include "plan/order.h"
 #include "step/runtime.h"
@@ -333,7 +333,7 @@ int main(int argc, char **argv)
     struct berth_task task = {.order = BERTH_ORDER_EMPTY};
     struct berth_err err;
 
-    berth_streams_reserve();
+    berth_fd_reserve();
     /* In a step, ARGV is the command of the user. */
     if (!getenv(BERTH_TASK_ORDER) &&
         berth_program_prints_version("berth-start", argc, argv))

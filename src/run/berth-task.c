@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/streams.h"
+#include "base/fd.h"
 #include "step/program.h"
 #include "step/rendezvous.h"
 #include "run/joined.h"
@@ -54,7 +54,7 @@ int main(int argc, char **argv)
     struct berth_task task = {.order = BERTH_ORDER_EMPTY};
     struct berth_err err;
 
-    berth_streams_reserve();
+    berth_fd_reserve();
     /* In a step, ARGV is the command of the user. */
     if (!getenv(BERTH_TASK_ORDER) &&
         berth_program_prints_version("berth-task", argc, argv))

@@ -13,19 +13,19 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "step/devices.h"
 #include "step/image.h"
 #include "step/runtime.h"
 #include "request/mount.h"
-#include "request/path.h"
 #include "step/identity.h"
 #include "run/inject.h"
 
 /* The runtime would change the name, and not find the changed one. */
 static int check_name(const char *option, const char *path, struct berth_err *err)
 {
-    if (berth_path_is_utf8(path))
+    if (berth_json_is_utf8(path))
         return 0;
     return berth_err_set(err,
                          "%s: '%s': the name is not UTF-8, and the container runtime "

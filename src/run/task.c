@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "request/launcher.h"
 #include "request/multiprog.h"
-#include "request/spell.h"
+#include "request/option.h"
 #include "request/wire.h"
 #include "step/become.h"
 #include "step/report.h"

@@ -29,8 +29,6 @@
 #include "request/option.h"
 #include "request/rows.h"
 #include "site/policy.h"
-#include "request/source.h"
-#include "request/spell.h"
 #include "request/wire.h"
 #include "site/siteread.h"
 #include "spank/gather.h"
@@ -300,7 +298,7 @@ static void log_sources(const struct berth_request *asked,
 {
     BERTH_STRVEC struct berth_strvec sentences = {0};
 
-    berth_source_list(&state.own, asked, job, &sentences);
+    berth_defaults_sources(&state.own, asked, job, &sentences);
     for (size_t i = 0; i < sentences.count; i++)
         slurm_info("berth: component %zu: %s", state.table.count, sentences.items[i]);
 }

@@ -21,7 +21,7 @@
 #include "site/policy.h"
 #include "plan/order.h"
 #include "request/launcher.h"
-#include "request/spell.h"
+#include "request/option.h"
 #include "request/wire.h"
 #include "site/rules.h"
 #include "site/siteread.h"

@@ -20,7 +20,7 @@
 #include "base/text.h"
 #include "pull/pull.h"
 #include "request/mount.h"
-#include "request/spell.h"
+#include "request/option.h"
 #include "site/policy.h"
 #include "step/allowed.h"
 #include "step/image.h"

@@ -6,6 +6,32 @@
 #include "unit.h"
 
 static const struct {
+    const char *text;
+    bool is_utf8;
+} names[] = {
+    {"", true},
+    {"/plain \x01\x7f", true},
+    {"/d\xc3\xa9j\xc3\xa0/\xe6\x97\xa5/\xf0\x9f\x8c\x8d", true},
+    {"\xc2\x80\xed\x9f\xbf\xee\x80\x80\xef\xbf\xbf\xf4\x8f\xbf\xbf", true},
+    {"/caf\xe9", false},
+    {"\xff", false},
+    {"\x80", false},
+    {"\xc3", false},
+    {"\xe6\x97", false},
+    {"\xc0\x80", false},
+    {"\xe0\x9f\xbf", false},
+    {"\xf0\x8f\xbf\xbf", false},
+    {"\xed\xa0\x80", false},
+    {"\xf4\x90\x80\x80", false},
+    {"\xf8\x88\x80\x80\x80", false},
+};
+
+TEST_ROWS(utf8_is_told_from_other_bytes, names)
+{
+    ck_assert(berth_json_is_utf8(names[_i].text) == names[_i].is_utf8);
+}
+
+static const struct {
     const char *value;
     const char *text;
 } strings[] = {
