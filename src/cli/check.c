@@ -55,7 +55,6 @@ static int check(const char *path, struct berth_strvec *faults, struct berth_err
         berth_terms_of(&site, &terms, err) < 0 ||
         berth_profiles_faults(&terms, berth_site_owner(), &set, faults, err) < 0)
         return -1;
-    berth_policy_faults(&site, faults);
     note_runtime(&site);
     note_lifetime(&site);
     return faults->failed ? berth_err_oom(err) : 0;

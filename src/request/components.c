@@ -223,11 +223,11 @@ unsigned int berth_table_tasks(const struct berth_table *table,
     if (!row->ranks)
         return tasks;
     if (!berth_ranks_is_rest(row->ranks))
-        return berth_ranks_count(row->ranks);
+        return berth_ranks_measure(row->ranks).count;
     for (size_t i = 0; i < table->count; i++)
         others += berth_ranks_is_rest(table->rows[i].ranks)
                       ? 0
-                      : berth_ranks_count(table->rows[i].ranks);
+                      : berth_ranks_measure(table->rows[i].ranks).count;
     return tasks > others ? tasks - others : 0;
 }
 
@@ -262,7 +262,7 @@ unsigned int berth_table_first_rank(const struct berth_table *table,
     if (!row->ranks)
         return 0;
     if (!berth_ranks_is_rest(row->ranks))
-        return berth_ranks_first(row->ranks);
+        return berth_ranks_measure(row->ranks).first;
     for (const struct berth_row *other; (other = row_of_rank(table, first)) != row;)
         first = berth_ranks_next_free(other->ranks, first);
     return first;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -33,34 +34,20 @@ static bool is_shared(const char *type)
 }
 
 /* proc_pid_mountinfo(5) */
-bool berth_missing_read_mount(const char *line, int mount, bool *ret_shared)
+bool berth_missing_read_mount(const char *line, dev_t device, bool *ret_shared)
 {
     const char *end = strstr(line, " - ");
+    unsigned int major_number, minor_number;
     char place[3];
     char type[64];
 
-    if (atoi(line) != mount || sscanf(line, "%*s %*s %*s %*s %2s", place) != 1 ||
-        !end || sscanf(end, " - %63s", type) != 1)
+    if (sscanf(line, "%*s %*s %u:%u %*s %2s", &major_number, &minor_number, place) !=
+            3 ||
+        makedev(major_number, minor_number) != device || !end ||
+        sscanf(end, " - %63s", type) != 1)
         return false;
     *ret_shared = is_shared(type) && strcmp(place, "/") != 0;
     return true;
-}
-
-/* The id of the mount that FD is in; -1: not known. */
-static int mount_of(int fd)
-{
-    BERTH_FCLOSE FILE *facts = NULL;
-    BERTH_FREE char *line = NULL;
-    char name[64];
-    size_t room = 0;
-    int mount;
-
-    snprintf(name, sizeof(name), "/proc/self/fdinfo/%d", fd);
-    facts = fopen(name, "re");
-    while (facts && getline(&line, &room, facts) > 0)
-        if (sscanf(line, "mnt_id: %d", &mount) == 1)
-            return mount;
-    return -1;
 }
 
 /* Is the open file or directory FD on a file system of a type that hosts share (NFS,
@@ -70,12 +57,12 @@ static bool is_shared_by_hosts(int fd)
 {
     BERTH_FCLOSE FILE *mounts = fopen("/proc/self/mountinfo", "re");
     BERTH_FREE char *line = NULL;
-    int mount = mount_of(fd);
+    struct stat facts;
     size_t room = 0;
     bool shared;
 
-    while (mounts && getline(&line, &room, mounts) > 0)
-        if (berth_missing_read_mount(line, mount, &shared))
+    while (mounts && fstat(fd, &facts) == 0 && getline(&line, &room, mounts) > 0)
+        if (berth_missing_read_mount(line, facts.st_dev, &shared))
             return shared;
     return false;
 }

@@ -369,7 +369,7 @@ unsigned int berth_multiprog_first(const struct berth_multiprog *file,
     unsigned int before;
 
     if (!berth_ranks_is_rest(line->ranks))
-        return berth_ranks_first(line->ranks);
+        return berth_ranks_measure(line->ranks).first;
     do {
         before = rank;
         for (size_t i = 0; i < file->count; i++)

@@ -81,13 +81,9 @@ bool berth_ranks_has(const char *ranks, unsigned int rank, unsigned int *ret_off
     return true;
 }
 
-struct extent {
-    unsigned int count, first, last;
-};
-
-static struct extent measure(const char *ranks)
+struct berth_ranks berth_ranks_measure(const char *ranks)
 {
-    struct extent extent = {0};
+    struct berth_ranks extent = {0};
     unsigned int low, high;
 
     while (*ranks && next_range(&ranks, &low, &high)) {
@@ -98,21 +94,6 @@ static struct extent measure(const char *ranks)
         extent.count += high - low + 1;
     }
     return extent;
-}
-
-unsigned int berth_ranks_count(const char *ranks)
-{
-    return measure(ranks).count;
-}
-
-unsigned int berth_ranks_first(const char *ranks)
-{
-    return measure(ranks).first;
-}
-
-unsigned int berth_ranks_last(const char *ranks)
-{
-    return measure(ranks).last;
 }
 
 unsigned int berth_ranks_next_free(const char *ranks, unsigned int from)

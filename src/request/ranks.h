@@ -23,9 +23,10 @@ bool berth_ranks_has(const char *ranks, unsigned int rank, unsigned int *ret_off
 
 /* The number of ranks, the least and the greatest of RANKS, which is not
  * BERTH_RANKS_REST. */
-unsigned int berth_ranks_count(const char *ranks);
-unsigned int berth_ranks_first(const char *ranks);
-unsigned int berth_ranks_last(const char *ranks);
+struct berth_ranks {
+    unsigned int count, first, last;
+};
+struct berth_ranks berth_ranks_measure(const char *ranks);
 
 /* The first rank from FROM on that is not in RANKS, which is not BERTH_RANKS_REST. */
 unsigned int berth_ranks_next_free(const char *ranks, unsigned int from);

@@ -68,7 +68,7 @@ static int read_each_rank(const struct reading *reading, struct berth_err *err)
     const char *ranks = reading->line->ranks;
     unsigned int end = berth_ranks_is_rest(reading->line->ranks)
                            ? reading->rows->tasks
-                           : berth_ranks_last(ranks) + 1;
+                           : berth_ranks_measure(ranks).last + 1;
 
     if (end == 0)
         return berth_err_set(err, "%%t or %%o in an option of '*': say how many tasks "
@@ -98,8 +98,8 @@ static int read_line(const struct reading *reading, struct berth_err *err)
         return read_each_rank(reading, err);
     if (berth_ranks_is_rest(reading->line->ranks))
         return read_rank(reading, 0, ranks, 0, err);
-    return read_rank(reading, berth_ranks_first(ranks), ranks, berth_ranks_count(ranks),
-                     err);
+    return read_rank(reading, berth_ranks_measure(ranks).first, ranks,
+                     berth_ranks_measure(ranks).count, err);
 }
 
 int berth_rows_read(const struct berth_rows *rows, struct berth_table *table,

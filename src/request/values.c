@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "request/mode.h"
+#include "request/mount.h"
 
 int berth_value_text(const char *text, struct berth_err *err)
 {
@@ -47,15 +48,12 @@ int berth_value_cache(const char *text, struct berth_err *err)
 
 int berth_value_mount(const char *text, struct berth_err *err)
 {
-    static const char *const modes[] = {":ro", ":rw", ":sqsh", NULL};
-    const char *colon = strchr(text, ':');
-    const char *mode = colon ? strchr(colon + 1, ':') : NULL;
+    BERTH_MOUNT struct berth_mount mount = {0};
 
-    if (*text != '/' || colon == text + 1 || (colon && colon[1] != '/') ||
-        (mode && !berth_text_is_any(mode, modes)) || strchr(text, ','))
+    if (*text != '/' || strchr(text, ','))
         return berth_err_set(
             err, "expected SRC[:DST[:ro|rw|sqsh]] with absolute paths, got '%s'", text);
-    return 0;
+    return berth_mount_parse(text, NULL, &mount, err);
 }
 
 static bool is_name(const char *text, const char *also)

@@ -14,38 +14,6 @@
 #include "site/origin.h"
 #include "site/rules.h"
 
-static void check_mounts(const struct berth_site *site, const char *key,
-                         const struct berth_strvec *mounts, struct berth_strvec *faults)
-{
-    for (size_t i = 0; i < mounts->count; i++) {
-        const char *text = mounts->items[i];
-        BERTH_MOUNT struct berth_mount mount = {0};
-        struct berth_err err;
-
-        if (berth_mount_parse(text, NULL, &mount, &err) == 0)
-            continue;
-        berth_err_at(&err, "%s: %s", berth_site_where(site, key, text), key);
-        berth_strvec_push(faults, err.text);
-    }
-}
-
-void berth_policy_faults(const struct berth_site *site, struct berth_strvec *faults)
-{
-    berth_rules_faults(site, faults);
-    check_mounts(site, "mounts.forced", &site->mounts.forced, faults);
-    check_mounts(site, "mounts.default", &site->mounts.defaults, faults);
-}
-
-int berth_policy_check(const struct berth_site *site, struct berth_err *err)
-{
-    BERTH_STRVEC struct berth_strvec faults = {0};
-
-    berth_policy_faults(site, &faults);
-    if (faults.failed)
-        return berth_err_oom(err);
-    return faults.count ? berth_err_set(err, "%s", faults.items[0]) : 0;
-}
-
 /* Is ITEM (NAME or NAME=VALUE) the variable NAME? */
 static bool is_variable(const char *item, const char *name)
 {
@@ -93,7 +61,7 @@ static int add_defaults(const struct berth_site *site,
 }
 
 /* Appends the user's mounts that no rule replaces, those of rules, and the site's,
- * which berth_policy_check() has checked. */
+ * which are right. */
 static void put_mounts(const struct berth_site *site,
                        const struct berth_policy_facts *facts,
                        const struct berth_strvec *users,
@@ -210,8 +178,6 @@ int berth_policy_check_early(const struct berth_site *site,
                              const struct berth_request *request,
                              char *const *environment, struct berth_err *err)
 {
-    if (berth_policy_check(site, err) < 0)
-        return -1;
     if (!berth_request_has_container(request))
         return 0;
     if (check_words(site, request, err) < 0 ||
@@ -289,7 +255,7 @@ int berth_policy_apply(const struct berth_site *site,
 
     if (!berth_request_has_container(request))
         return berth_request_merge(ret, request, err);
-    if (berth_policy_check(site, err) < 0 || check_words(site, request, err) < 0 ||
+    if (check_words(site, request, err) < 0 ||
         berth_rules_refuse(site, &job, request, err) < 0 ||
         berth_flags_check_environment(site, facts->environment, err) < 0 ||
         berth_mountrules_check_flags(site, request, facts->environment, err) < 0 ||

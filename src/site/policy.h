@@ -22,13 +22,6 @@ struct berth_policy_facts {
     size_t named; /* index in `mounts` of the first that the runtime mounts by name */
 };
 
-/* Appends to FAULTS a sentence that names place and key for each wrong option and mount
- * of SITE. The caller checks the `failed` of FAULTS. */
-void berth_policy_faults(const struct berth_site *site, struct berth_strvec *faults);
-
-/* Returns 0 if SITE has no such fault, or -1 with the first in ERR. */
-int berth_policy_check(const struct berth_site *site, struct berth_err *err);
-
 /* May SITE replace the image of the user in some job? */
 bool berth_policy_may_set_image(const struct berth_site *site);
 

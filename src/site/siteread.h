@@ -20,8 +20,8 @@
 int berth_site_read(const char *path, uid_t owner, struct berth_site *ret,
                     struct berth_err *err);
 
-/* The same, but append a sentence to FAULTS for each fault. Returns 0, or -1 when out
- * of memory. */
+/* The same, but append a sentence to FAULTS for each fault, of a rule, too. Returns 0,
+ * or -1 when out of memory. */
 int berth_site_faults(const char *path, uid_t owner, struct berth_site *ret,
                       struct berth_strvec *faults, struct berth_err *err);
 

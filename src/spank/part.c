@@ -213,7 +213,7 @@ int berth_part_program(spank_t sp, const struct berth_part *part, const char *pr
         line = line_of_rank(&file, part->rank);
     }
     if (line && !berth_ranks_is_rest(line->ranks))
-        *ret_tasks = berth_ranks_count(line->ranks);
+        *ret_tasks = berth_ranks_measure(line->ranks).count;
     if (line)
         return berth_multiprog_program(line, part->rank, BERTH_TASK_PROGRAM, prefix,
                                        ret_program, err);

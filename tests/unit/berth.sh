@@ -207,7 +207,7 @@ YAML
 chmod 644 "$T/many.yaml"
 says 'check: every fault, and its own line' 1 "$T/many.yaml:1: note: runtime.path: '/nope/apptainer' cannot be run on this host: No such file or directory
 $T/many.yaml:2: mpi.glibc: expected replace or refuse, got 'no'
-$T/many.yaml:4: mounts.forced: expected SRC[:DST[:ro|rw|sqsh]] with absolute paths, got '/a:b'
+$T/many.yaml:4: mounts.forced: '/a:b': 'b' is not a place in the image; a destination starts with /
 $T/many.yaml:5: mpi: given twice, first on line 2; keep one
 $T/many.yaml:9: rule 1: 'gpu' is not an option; did you mean 'container-gpu'?
 $T/many.yaml:10: rule 1: container-writable: expected yes, got 'maybe'; the opposite is container-readonly: yes

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -147,11 +148,11 @@ static const struct {
     {"36 35 0:52 / /g rw master:2 - gpfs gpfs rw\n", true, true},
     {"36 35 0:52 / /m rw - fuse.glusterfs v rw,user_id=0,group_id=0\n", true, true},
     {"36 35 0:52 / /m rw - fuse.sshfs v rw,user_id=1,group_id=1\n", true, false},
-    {"36 35 254:0 / /home rw - ext4 /dev/vda rw\n", true, false},
+    {"36 35 0:52 / /home rw - ext4 /dev/vda rw\n", true, false},
     {"36 35 0:52 / / rw - overlay nfs4 rw\n", true, false},
     {"36 35 0:52 / / rw - nfs4 s:/root rw\n", true, false},
     {"36 35 0:52 /\n", false, false},
-    {"37 36 0:52 / /home rw - nfs4 s:/home rw\n", false, false},
+    {"36 35 0:53 / /home rw - nfs4 s:/home rw\n", false, false},
     {"36\n", false, false},
     {"", false, false},
 };
@@ -160,8 +161,9 @@ TEST_ROWS(a_file_system_of_several_hosts_is_known_by_its_type, lines)
 {
     bool is_shared = false;
 
-    ck_assert_int_eq(berth_missing_read_mount(lines[_i].line, 36, &is_shared),
-                     lines[_i].is_found);
+    ck_assert_int_eq(
+        berth_missing_read_mount(lines[_i].line, makedev(0, 52), &is_shared),
+        lines[_i].is_found);
     ck_assert_int_eq(is_shared, lines[_i].is_shared);
 }
 

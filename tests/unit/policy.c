@@ -107,6 +107,7 @@ static int decide(const char *site_text, const char *variable, const char *asked
     BERTH_STRVEC struct berth_strvec mounts = {0};
     BERTH_STRVEC struct berth_strvec sources = {0};
     BERTH_STRVEC struct berth_strvec present = {0};
+    BERTH_STRVEC struct berth_strvec faults = {0};
     char *const environment[] = {(char *)"PATH=/bin", (char *)"USER=u",
                                  (char *)"EMPTY=", (char *)variable, NULL};
     struct berth_mountrules_task task = {environment, "/home/u", "/home/u"};
@@ -126,6 +127,9 @@ static int decide(const char *site_text, const char *variable, const char *asked
     for (size_t i = 0; i < site.mounts.defaults.count; i++)
         if (strncmp(site.mounts.defaults.items[i], "/none:", 6) != 0)
             berth_strvec_push(&present, site.mounts.defaults.items[i]);
+    berth_rules_faults(&site, &faults); /* a step ends with the first */
+    if (faults.count)
+        return berth_err_set(err, "%s", faults.items[0]);
     if (berth_policy_apply(&site, &facts, &request, &whole, err) < 0)
         return -1;
     berth_wire_put_request(ret, &whole);
@@ -304,11 +308,6 @@ static const struct {
     {"rule=container-image=none", NULL, "image=/a",
      "berth.yaml:1: rule 1: container-image: a rule cannot remove the image; name an "
      "image"},
-    {"forced=/a:b", NULL, "image=/a",
-     "berth.yaml: mounts.forced: '/a:b': 'b' is not a place in the image; a "
-     "destination starts with /"},
-    {"default=x", NULL, "image=/a",
-     "berth.yaml: mounts.default: 'x': 'x' is not absolute; expected a path from /"},
     /* flags */
     {"deny=", NULL, "image=/a&args=--nv",
      "--container-args: this site does not allow it; leave it out"},
@@ -420,9 +419,6 @@ static const struct {
      FORBIDS("/secret/x:/x:ro")},
     {"forbidden=/secret", NULL, "image=/a&args=-B", ONLY_MOUNTS("-B")},
     {"forbidden=/secret", NULL, "image=/a&mounts=/link:/x:ro", NULL},
-    {"rule=colour=red", NULL, "image=/a",
-     "berth.yaml:1: rule 1: 'colour' is not an option; expected a name like "
-     "container-image"},
     {"deny=", NULL, "image=none", NULL},
     {"forbid=container-writable=", NULL, "image=/a&writable=", FORBIDDEN("writable")},
     {"forbid=container-writable=", NULL, "image=none", NULL},
@@ -488,9 +484,8 @@ TEST(all_faults_come_at_once)
     BERTH_STRVEC struct berth_strvec faults = {0};
     BERTH_FREE char *lines = NULL;
 
-    say(&site, "default=x rule=gpu=nvidia&container-writable=maybe "
-               "rule=container-workdir=w");
-    berth_policy_faults(&site, &faults);
+    say(&site, "rule=gpu=nvidia&container-writable=maybe rule=container-workdir=w");
+    berth_rules_faults(&site, &faults);
     lines = unit_lines(&faults);
     ck_assert_str_eq(
         lines,
@@ -498,9 +493,7 @@ TEST(all_faults_come_at_once)
         "berth.yaml:1: rule 1: container-writable: expected yes, got 'maybe'; the "
         "opposite is container-readonly: yes\n"
         "berth.yaml:1: rule 2: container-workdir: 'w' is not absolute; expected a "
-        "directory in the image, from /\n"
-        "berth.yaml: mounts.default: 'x': 'x' is not absolute; expected a path from "
-        "/\n");
+        "directory in the image, from /\n");
 }
 
 TEST(the_home_directory_is_a_mount)

@@ -198,10 +198,10 @@ static const struct {
     {"mounts: {forced: [a, /a:b, \"/a:/b:rx\", \"/a,/b\"]}",
      "f:1: mounts.forced: expected SRC[:DST[:ro|rw|sqsh]] with absolute paths, got "
      "'a'\n"
-     "f:1: mounts.forced: expected SRC[:DST[:ro|rw|sqsh]] with absolute paths, got "
-     "'/a:b'\n"
-     "f:1: mounts.forced: expected SRC[:DST[:ro|rw|sqsh]] with absolute paths, got "
-     "'/a:/b:rx'\n"
+     "f:1: mounts.forced: '/a:b': 'b' is not a place in the image; a destination "
+     "starts with /\n"
+     "f:1: mounts.forced: '/a:/b:rx': 'rx' is not a mount mode; expected ro, rw or "
+     "sqsh\n"
      "f:1: mounts.forced: expected SRC[:DST[:ro|rw|sqsh]] with absolute paths, got "
      "'/a,/b'\n"},
     {"mpi: {order: [A b]}", "f:1: mpi.order: expected a mode of --mpi-bind, or a stack "
