@@ -12,7 +12,7 @@
 #include "cli/fetch.h"
 #include "cli/sitefind.h"
 #include "pull/pull.h"
-#include "request/registry.h"
+#include "request/uri.h"
 
 extern char **environ;
 

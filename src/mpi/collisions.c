@@ -109,9 +109,8 @@ int berth_mpi_choose(const struct berth_mpi_objects *image,
         if (idle[i] || !collides(choice.host))
             continue;
         choice.image = berth_mpi_objects_find(image, choice.host->soname);
-        if (!choice.image || !collides(choice.image))
-            continue;
-        if (!choose(host, idle, &choice, ret_refused))
+        if (!choice.image || !collides(choice.image) ||
+            !choose(host, idle, &choice, ret_refused))
             continue;
         if (berth_grow(&choices.items, choices.count, &choices.room, sizeof(choice)) <
             0) {

@@ -96,9 +96,8 @@ static const struct {
 void berth_mpi_manager_types(unsigned int managers, struct berth_strvec *ret)
 {
     for (size_t i = sizeof(managers_known) / sizeof(managers_known[0]); i-- > 0;)
-        if ((managers & managers_known[i].manager) &&
-            !berth_strvec_has(ret, managers_known[i].type))
-            berth_strvec_push(ret, managers_known[i].type);
+        if (managers & managers_known[i].manager)
+            berth_strvec_push_once(ret, managers_known[i].type);
 }
 
 /* srun refuses pmi2 for components in one allocation. */

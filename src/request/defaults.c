@@ -12,7 +12,6 @@
 #include "base/environ.h"
 #include "request/components.h"
 #include "request/option.h"
-#include "request/pyxis.h"
 #include "request/wire.h"
 
 static void name_variable(const char *option, char name[BERTH_DEFAULTS_NAME])

@@ -17,7 +17,7 @@
 #include "base/cleanup.h"
 #include "base/strvec.h"
 #include "base/text.h"
-#include "request/registry.h"
+#include "request/uri.h"
 #include "base/suggest.h"
 
 /* By its type in mountinfo: statfs(2) has the same number for all types of FUSE. */

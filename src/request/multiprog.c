@@ -14,7 +14,6 @@
 #include "base/suggest.h"
 #include "base/text.h"
 #include "request/option.h"
-#include "request/pyxis.h"
 #include "request/ranks.h"
 
 /* Between words. */

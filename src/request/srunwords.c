@@ -8,7 +8,6 @@
 
 #include "base/text.h"
 #include "request/option.h"
-#include "request/pyxis.h"
 
 /* The letters whose value may be the next word; srun's W is another. */
 #define LETTERS "ABCDFGJLMNSTabcdeimnopqrtwx"

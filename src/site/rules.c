@@ -8,7 +8,6 @@
 #include <strings.h>
 
 #include "request/option.h"
-#include "request/pyxis.h"
 #include "base/suggest.h"
 
 static enum berth_option_id id_of(const struct berth_site_option *given)

@@ -101,16 +101,14 @@ static int read_option(int id, const char *value, int remote)
 
 /* Slurm passes the options of sbatch to srun by variables, with only the last of
  * several mounts. srun reads BERTH_JOB_VARIABLE in place of them. */
-static void unset_slurm_copies(void)
+static spank_err_t unset_copy(spank_t sp, const char *name)
 {
-    for (int i = 0; i < BERTH_OPTIONS_ALL; i++) {
-        char name[256] = "SLURM_SPANK_";
-        size_t used = strlen(name);
+    char copy[256];
 
-        berth_options_variable(state.settings.option_prefix, i, name + used,
-                               sizeof(name) - used);
-        unsetenv(name);
-    }
+    (void)sp;
+    snprintf(copy, sizeof(copy), "SLURM_SPANK_%s", name);
+    unsetenv(copy);
+    return ESPANK_SUCCESS;
 }
 
 static void read_command_line(void)
@@ -214,7 +212,7 @@ int berth_local_init(spank_t sp, int count, char **words)
         read_job_environment();
     else
         set_kill_on_bad_exit();
-    unset_slurm_copies();
+    berth_options_remove(sp, state.settings.option_prefix, unset_copy);
     return berth_options_register(sp, state.settings.option_prefix,
                                   &state.hetgroups.words, read_option);
 }

@@ -81,7 +81,9 @@ int berth_options_register(spank_t sp, const char *prefix,
     return 0;
 }
 
-void berth_options_variable(const char *prefix, int option, char *name, size_t size)
+/* Write to NAME, of SIZE bytes, the environment variable that Slurm sets for OPTION of
+ * the plugin `berth` (_opt_env_name() in Slurm's spank.c). */
+static void name_variable(const char *prefix, int option, char *name, size_t size)
 {
     char plain[NAME_SIZE];
 
@@ -98,7 +100,7 @@ void berth_options_remove(spank_t sp, const char *prefix,
     for (int i = 0; i < BERTH_OPTIONS_ALL; i++) {
         char name[256];
 
-        berth_options_variable(prefix, i, name, sizeof(name));
+        name_variable(prefix, i, name, sizeof(name));
         unset(sp, name);
     }
 }

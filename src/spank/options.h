@@ -1,29 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include <stddef.h>
-
 #include <slurm/spank.h>
 
 #include "request/option.h"
-#include "request/pyxis.h"
 
-/* The options of request/option.h, and after them those of request/pyxis.h. */
+/* berth's options, and after them those of pyxis (request/option.h). */
 enum { BERTH_OPTIONS_ALL = BERTH_OPTION_COUNT + BERTH_PYXIS_COUNT };
 
-/* Register every option of request/option.h, with PREFIX in front of its name. If
+/* Register every option of berth, with PREFIX in front of its name. If
  * PREFIX is "" and the first of WORDS (of the command line; NULL: none) do not ask for
- * the help, register those of request/pyxis.h, too. CALLBACK gets as its value
+ * the help, register those of pyxis, too. CALLBACK gets as its value
  * the enum berth_option_id, or BERTH_OPTION_COUNT plus an index of berth_pyxis_options.
  * Call this in slurm_spank_init() of every context: sbatch and salloc do not load a
  * static table spank_options[]. Returns 0 or -1. */
 int berth_options_register(spank_t sp, const char *prefix,
                            const struct berth_strvec *words, spank_opt_cb_f callback);
 
-/* Remove Slurm's copies of all options by UNSET, a function of spank.h. */
+/* Remove Slurm's copies of all options by UNSET, like a function of spank.h. */
 void berth_options_remove(spank_t sp, const char *prefix,
                           spank_err_t (*unset)(spank_t sp, const char *name));
-
-/* Write to NAME, of SIZE bytes, the environment variable that Slurm sets for OPTION of
- * the plugin `berth` (_opt_env_name() in Slurm's spank.c). */
-void berth_options_variable(const char *prefix, int option, char *name, size_t size);

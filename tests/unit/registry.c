@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which names look like images in registries, and what they become. */
 
-#include "request/registry.h"
+#include "request/uri.h"
 
 #include "base/cleanup.h"
 #include "unit.h"
