@@ -42,13 +42,8 @@ over() {
     on login alice sh -c 'while [ -n "$(squeue -h)" ]; do sleep 0.1; done; rm -rf up; mkdir up'
 }
 
-# enter ARGUMENT...: what it says, and its status where that is not 0.
-enter() {
-    local status
-    alice berth enter "$@" 2>&1 </dev/null | grep -av '^srun: error: n[0-9]: task 0: '
-    status=${PIPESTATUS[0]}
-    ((status == 0)) || echo "status $status"
-}
+# enter ARGUMENT...: what it says.
+enter() { alice berth enter "$@" 2>&1 </dev/null; }
 
 script_pty
 logs=$(mktemp)
@@ -57,25 +52,25 @@ on login alice sh -c 'rm -rf up; mkdir up'
 
 # --- one image on two nodes
 begin 4 one -w n1,n2 -N2 -n4 --ntasks-per-node=2 $A --container-workdir=/usr $S one
-equal "an image is entered" a "$(enter "$job" cat /etc/berth-image)"
-equal "the first node is taken" "n1 0" \
-    "$(enter "$job" sh -c 'echo $SLURMD_NODENAME $SLURM_PROCID')"
-equal "another node" n2 "$(enter "$job.0" -w n2 printenv SLURMD_NODENAME)"
-equal "the container of a rank, as that rank" "n2 3" \
-    "$(enter --rank 3 "$job" sh -c 'echo $SLURMD_NODENAME $SLURM_PROCID')"
-equal "the namespaces of the task, and its capabilities" "" "$(enter "$job" sh -c '
+try "an image is entered" a -- berth enter "$job" cat /etc/berth-image
+try "the first node is taken" "n1 0" -- \
+    berth enter "$job" sh -c 'echo $SLURMD_NODENAME $SLURM_PROCID'
+try "another node" n2 -- berth enter "$job.0" -w n2 printenv SLURMD_NODENAME
+try "the container of a rank, as that rank" "n2 3" -- \
+    berth enter --rank 3 "$job" sh -c 'echo $SLURMD_NODENAME $SLURM_PROCID'
+try "the namespaces of the task, and its capabilities" "" -- berth enter "$job" sh -c '
     for it in self $SLURM_TASK_PID; do
         readlink /proc/$it/ns/user /proc/$it/ns/mnt /proc/$it/ns/pid /proc/$it/root
         grep -E "^(Cap|NoNewPrivs|Uid|Groups)" /proc/$it/status
     done >/tmp/enter.$$; n=$(($(wc -l </tmp/enter.$$) / 2))
     head -n $n /tmp/enter.$$ >/tmp/enter.$$.1; tail -n $n /tmp/enter.$$ | diff /tmp/enter.$$.1 -
-    rm /tmp/enter.$$ /tmp/enter.$$.1')"
-equal "the directory of the task" /usr "$(enter "$job" pwd)"
+    rm /tmp/enter.$$ /tmp/enter.$$.1'
+try "the directory of the task" /usr -- berth enter "$job" pwd
 equal "the environment of the task, byte by byte" \
     "$(enter "$job" sh -c 'cat /proc/$SLURM_TASK_PID/environ' | tr '\0' '\n' | grep -av ^TERM=)" \
     "$(enter "$job" cat /proc/self/environ | tr '\0' '\n' | grep -av ^TERM=)"
 equal "TERM is the caller's" vt52 "$(on login alice env TERM=vt52 berth enter "$job" printenv TERM)"
-equal "words that srun would read" "a : b --quiet  c d" "$(enter "$job" echo a : b --quiet '' 'c d')"
+try "words that srun would read" "a : b --quiet  c d" -- berth enter "$job" echo a : b --quiet '' 'c d'
 equal "what the caller wants of its own steps does not matter" a \
     "$(on login alice env SLURM_NTASKS=4 SLURM_NNODES=2 SLURM_EXPORT_ENV=NONE SLURM_JOB_ID=1 \
         BERTH_CONTAINER_IMAGE=/images/b.sif SLURM_MPI_TYPE=pmi2 berth enter "$job" cat /etc/berth-image 2>&1)"
@@ -89,14 +84,14 @@ equal "bytes come as they are written, without a newline" "abc def" "$(on login 
     printf abc >&\${COPROC[1]}; read -rN3 one <&\${COPROC[0]}
     printf def >&\${COPROC[1]}; read -rN3 two <&\${COPROC[0]}
     echo \$one \$two" 2>/dev/null)"
-equal "a pipe is not a terminal" "pipes" "$(enter "$job" sh -c 'test -t 0 || test -t 1 || echo pipes')"
+try "a pipe is not a terminal" "pipes" -- berth enter "$job" sh -c 'test -t 0 || test -t 1 || echo pipes'
 matches "a terminal is one" '/dev/pts/[0-9]' \
     "$(alice ./pty.py berth enter "$job" tty </dev/null)"
-equal "the status is the command's" "status 5" "$(enter "$job" sh -c 'exit 5')"
-equal "also of one that is killed" "status 137" "$(enter "$job" sh -c 'kill -9 $$')"
-equal "a child in the background keeps nobody" here "$(enter "$job" sh -c 'sleep 1000 2>/dev/null & echo here')"
-matches "a command that is not there" "^berth: n1: image '/images/a.sif': command 'nope' is not on the image's PATH .*status 127$" \
-    "$(enter "$job" nope)"
+try "the status is the command's" "status 5" -- berth enter "$job" sh -c 'exit 5'
+try "also of one that is killed" "status 137" -- berth enter "$job" sh -c 'kill -9 $$'
+try "a child in the background keeps nobody" here -- berth enter "$job" sh -c 'sleep 1000 2>/dev/null & echo here'
+try "a command that is not there" "~^berth: n1: image '/images/a.sif': command 'nope' is not on the image's PATH .*status 127$" -- \
+    berth enter "$job" nope
 
 # --- what is listed
 row=' +[0-9-]{10}T[0-9:]{8} +2 +[0-9.]+M +[0-9.]+s'
@@ -113,10 +108,7 @@ pretend() {
     on n1 alice cp /usr/bin/sleep ./berth-init
     on n1 "${@:2}" env -i SLURM_JOB_ID=77 SLURM_STEP_ID=extern "APPTAINER_CONTAINER=$1" \
         /home/alice/berth-init 60 >/dev/null 2>&1 </dev/null &
-    for _ in {1..50}; do
-        ! on n1 root pgrep -xf '/home/alice/berth-init 60' >/dev/null || break
-        sleep 0.1
-    done
+    wait_for 10 on n1 root pgrep -xf '/home/alice/berth-init 60' >/dev/null
     on n1 root berth ps -u alice 77
     on n1 root pkill -x -f '/home/alice/berth-init 60'
     wait $!
@@ -129,33 +121,29 @@ equal "others have none" 1 "$(on login bob berth ps | wc -l)"
 equal "bob does not see alice's on the node" 1 "$(on n1 bob berth ps | wc -l)"
 
 # --- what is refused
-error() {
-    matches "$1" "^berth: enter: $2
-status 1$" "$(enter "${@:3}")"
-}
-error "a job that is not there" "job 99999: slurm_load_jobs error: Invalid job id specified; berth ps lists yours" 99999
-error "a step that is not there" "job $job: step 7 has no container; step 0 has one on n2" "$job.7"
-error "a node without one" "job $job: no container on 'n3'; step 0 has one on n2" "$job" -w n3
-error "a rank that is not there" "job $job: rank 9 is in no container; see berth ps $job" "$job" --rank 9
+try "a job that is not there" "~^berth: enter: job 99999: slurm_load_jobs error: Invalid job id specified; berth ps lists yours${nl}status 1$" -- berth enter 99999
+try "a step that is not there" "~^berth: enter: job $job: step 7 has no container; step 0 has one on n2${nl}status 1$" -- berth enter "$job.7"
+try "a node without one" "~^berth: enter: job $job: no container on 'n3'; step 0 has one on n2${nl}status 1$" -- berth enter "$job" -w n3
+try "a rank that is not there" "~^berth: enter: job $job: rank 9 is in no container; see berth ps $job${nl}status 1$" -- berth enter "$job" --rank 9
 matches "bob is kept out" "^berth: enter: job $job: (is not yours|Slurm does not know it)[^"$'\n'"]*$" \
     "$(on login bob berth enter "$job" cat /etc/berth-image 2>&1)"
 waits=$(on login alice sbatch --parsable --begin=now+1hour --wrap true)
-error "a job that waits" "job $waits: is PENDING; only a job that is RUNNING has containers" "$waits"
+try "a job that waits" "~^berth: enter: job $waits: is PENDING; only a job that is RUNNING has containers${nl}status 1$" -- berth enter "$waits"
 over
-error "a job that has ended" "job $job: is CANCELLED; only a job that is RUNNING has containers" "$job"
+try "a job that has ended" "~^berth: enter: job $job: is CANCELLED; only a job that is RUNNING has containers${nl}status 1$" -- berth enter "$job"
 
 # --- several steps of a job, and one that has no image
 job=$(on login alice salloc --no-shell -w n1 -N1 2>&1 | sed -n 's/.*Granted job allocation //p')
-error "no container" "job $job: no step of it has a container now; start one with srun --container-image" "$job" true
+try "no container" "~^berth: enter: job $job: no step of it has a container now; start one with srun --container-image${nl}status 1$" -- berth enter "$job" true
 in_job=("--jobid=$job" --overlap -N1 -n1)
 begin 1 first "${in_job[@]}" $A $S first
 first=$step
 begin 1 second "${in_job[@]}" $B $S second
 second=$step
 begin 1 bare "${in_job[@]}" $S bare
-equal "the newest step with an image" b "$(enter "$job" cat /etc/berth-image)"
-equal "a step by its number" a "$(enter "$job.$first" cat /etc/berth-image)"
-error "a step without an image" "job $job: step $step has no container; step $second has one on n1" "$job.$step" true
+try "the newest step with an image" b -- berth enter "$job" cat /etc/berth-image
+try "a step by its number" a -- berth enter "$job.$first" cat /etc/berth-image
+try "a step without an image" "~^berth: enter: job $job: step $step has no container; step $second has one on n1${nl}status 1$" -- berth enter "$job.$step" true
 over
 
 # --- components
@@ -164,21 +152,21 @@ equal "a het job: a component by its offset" "a b" \
     "$(enter "$job+0" cat /etc/berth-image) $(enter "$job+1" cat /etc/berth-image)"
 equal "... or by its number" "a b" \
     "$(enter "$job" --component 0 cat /etc/berth-image) $(enter "$job" --component 1 cat /etc/berth-image)"
-error "... or it is asked for" "job $job: step 0 has several containers; choose --component 0 \('/images/a.sif'\) or --component 1 \('/images/b.sif'\)" "$job"
+try "... or it is asked for" "~^berth: enter: job $job: step 0 has several containers; choose --component 0 \('/images/a.sif'\) or --component 1 \('/images/b.sif'\)${nl}status 1$" -- berth enter "$job"
 equal "both are listed" "0\+0 n1 0\+1 n2" "$(alice berth ps | awk 'NR > 1 { print $2, $3 }' | paste -sd' ' | sed 's/+/\\+/g')"
 over
 job=$(on login alice salloc --no-shell -w n1,n2 -N2 2>&1 | sed -n 's/.*Granted job allocation //p')
 begin 2 hetstep --jobid="$job" -w n1 -N1 -n1 $A $S hetstep : -w n2 -N1 -n1 $B $S hetstep
 equal "a het step: a component by its number" "a b" \
     "$(enter "$job.$step" --component 0 cat /etc/berth-image) $(enter "$job.$step+1" cat /etc/berth-image)"
-error "... that is not there" "job $job: component 4 of step $step has no container; another one has: --component 1" "$job" --component 4
+try "... that is not there" "~^berth: enter: job $job: component 4 of step $step has no container; another one has: --component 1${nl}status 1$" -- berth enter "$job" --component 4
 over
 
 # --- lines of a --multi-prog file: two images on one node
 printf '%s\n' "0 $A $S lines" "1-2 $B $S lines" | on login alice sh -c 'cat >lines'
 begin 3 lines -w n1 -n3 -O --multi-prog lines
 equal "each line has its image" "a b b" "$(for rank in 0 1 2; do enter "$job" --rank $rank cat /etc/berth-image; done | paste -sd' ')"
-error "which one is asked for" "job $job: step 0 has several containers; choose one by a rank: --rank 0 \('/images/a.sif'\) or --rank 1 \('/images/b.sif'\)" "$job"
+try "which one is asked for" "~^berth: enter: job $job: step 0 has several containers; choose one by a rank: --rank 0 \('/images/a.sif'\) or --rank 1 \('/images/b.sif'\)${nl}status 1$" -- berth enter "$job"
 equal "each image is listed with its tasks" "/images/a.sif 1 /images/b.sif 2" \
     "$(alice berth ps | awk 'NR > 1 { print $4, $6 }' | paste -sd' ')"
 over
@@ -229,13 +217,13 @@ on login alice rm -rf .ssh
 job=$(on login alice sbatch --parsable --array=3 -w n1 -o /dev/null --wrap "srun -n1 $A $S array")
 array=$job
 await 1 array
-equal "a job of an array" a "$(enter "${array}_3" cat /etc/berth-image)"
+try "a job of an array" a -- berth enter "${array}_3" cat /etc/berth-image
 over
 
 # --- containers of another kind
 begin 1 clean -w n1 -n1 $A --container-args=--cleanenv /bin/sh -c 'echo $0 >/home/alice/up/clean.0; exec sleep 1000' x
 job=$(on login alice squeue -h -o %A)
-equal "one that keeps the environment out" a "$(enter "$job" cat /etc/berth-image)"
+try "one that keeps the environment out" a -- berth enter "$job" cat /etc/berth-image
 over
 on login alice sh -c 'rm -rf up lines stay pty.py'
 finish
