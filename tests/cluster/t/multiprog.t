@@ -99,15 +99,18 @@ tell "a value behind a blank" "A=a A=a B=b B=b" "" \
     "0-1 --container-image /images/a.sif $W A" "2-3 --container-image /images/b.sif $W B"
 
 # Each image once on each node, though three lines have the first.
-lines "0-1 $A sleep 4" "2 $A --container-env=LINE=1 sleep 4" "3-5 $B sleep 4" "6 $A sleep 4" "7 sleep 4"
+alice sh -c 'rm -f fifo; mkfifo fifo'
+lines "0-1 $A cat fifo" "2 $A --container-env=LINE=1 cat fifo" "3-5 $B cat fifo" "6 $A cat fifo" "7 cat fifo"
 alice srun -w n1 -n8 -O --multi-prog lines >started.log 2>&1 </dev/null &
-wait_for 30 has_processes n1 sleep 8
+wait_for 30 has_processes n1 cat 8
 equal "each image is started once on a node" "8 2" \
-    "$(on n1 root pgrep -u alice -x -c sleep) $(on n1 root pgrep -u alice -c -f -- 'runtime parent|--hold .*--ready' |
+    "$(on n1 root pgrep -u alice -x -c cat) $(on n1 root pgrep -u alice -c -f -- 'runtime parent|--hold .*--ready' |
         awk '{ print $1 / 2 }')"
+alice sh -c ': >fifo'
 wait
 equal "... without a word" "" "$(without_waiting "$(grep -v "$no_cma" started.log)")"
 rm -f started.log
+alice rm -f fifo
 
 # wrong TITLE PATTERN OPTIONS LINE...: a step of two tasks is refused with that, and no task runs.
 wrong() {
