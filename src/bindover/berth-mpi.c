@@ -22,7 +22,6 @@
 #include "plan/order.h"
 #include "plan/binding.h"
 #include "bindover/fabrics.h"
-#include "bindover/offered.h"
 #include "site/fabric.h"
 #include "site/profilesread.h"
 #include "site/siteread.h"
@@ -35,7 +34,6 @@
 #include "bindover/singleton.h"
 #include "step/namespaces.h"
 #include "bindover/stage.h"
-#include "bindover/hostfabrics.h"
 #include "step/channel.h"
 #include "run/notice.h"
 #include "bindover/witness.h"
@@ -188,43 +186,47 @@ static int start_inside(const struct work *work, struct berth_inside *inside,
     return result;
 }
 
-/* Add what a site has for KIND that this node lacks and others may have. */
+enum {
+    MPIS = 1 << BERTH_PROFILE_MPI,
+    FABRICS = 1 << BERTH_PROFILE_FABRIC,
+    LIBRARIES = 1 << BERTH_PROFILE_LIBRARIES,
+};
+
+/* Add what a site has of KINDS that this node lacks and others may have. */
 static int add_absent(const struct work *work, const struct berth_inside *inside,
-                      enum berth_profile_kind kind, const struct berth_strvec *order,
-                      struct berth_stacks *stacks, struct berth_err *err)
+                      unsigned int kinds, struct berth_stacks *stacks,
+                      struct berth_err *err)
 {
     return berth_fallback_has_others(&work->order.request, inside->reach.nodes)
-               ? berth_offered_add_absent(inside->profiles, kind, order, stacks, err)
+               ? berth_offered_add_absent(inside->profiles, kinds,
+                                          &work->order.terms.order, stacks, err)
                : 0;
 }
 
 static int find_stacks(const struct work *work, const struct berth_inside *inside,
                        struct berth_stacks *stacks, struct berth_err *err)
 {
-    const struct berth_strvec *order = &work->order.terms.order;
-
     if (!berth_request_mpi_may_host(&work->order.request))
         return 0;
-    if (berth_stacks_find(inside->host_cache, inside->profiles, inside->task, stacks,
-                          err) < 0)
+    if (berth_stacks_find(inside->host_cache, inside->profiles, MPIS, inside->task,
+                          stacks, err) < 0)
         return -1;
-    berth_offered_sort(stacks, order);
-    return add_absent(work, inside, BERTH_PROFILE_MPI, order, stacks, err);
+    berth_offered_sort(stacks, &work->order.terms.order);
+    return add_absent(work, inside, MPIS, stacks, err);
 }
 
 /* Find the fabrics and libraries that the request asks for. */
 static int find_fabrics(const struct work *work, const struct berth_inside *inside,
                         struct berth_stacks *fabrics, struct berth_err *err)
 {
-    static const struct berth_strvec none = {0};
     const struct berth_request *request = &work->order.request;
     size_t kept = 0;
 
     if (!berth_request_has_libs(request))
         return 0;
-    if (berth_fabrics_find(inside->host_cache, inside->profiles, inside->task, fabrics,
-                           err) < 0 ||
-        add_absent(work, inside, BERTH_PROFILE_FABRIC, &none, fabrics, err) < 0)
+    if (berth_stacks_find(inside->host_cache, inside->profiles, FABRICS | LIBRARIES,
+                          inside->task, fabrics, err) < 0 ||
+        add_absent(work, inside, FABRICS, fabrics, err) < 0)
         return -1;
     for (size_t i = 0; i < fabrics->count; i++)
         if (!berth_fabric_may_use(fabrics->items[i].profile, request))

@@ -17,7 +17,7 @@
 #include "site/fabric.h"
 #include "plan/fallback.h"
 #include "plan/binding.h"
-#include "bindover/offers.h"
+#include "bindover/match.h"
 #include "bindover/beside.h"
 #include "bindover/scan.h"
 #include "bindover/fabrics.h"
@@ -149,9 +149,11 @@ static int get_stages(struct program *program, const struct berth_match *matches
         struct berth_replacement *replacement = &program->replacements[i];
 
         replacement->family = matches[i].family;
-        replacement->stack = &program->inside->stacks->items[matches[i].offer];
-        if (berth_parent_get_stage(program->inside, matches[i].offer, replacement,
-                                   err) < 0)
+        replacement->stack = matches[i].stack;
+        if (berth_parent_get_stage(
+                program->inside,
+                (size_t)(matches[i].stack - program->inside->stacks->items),
+                replacement, err) < 0)
             return -1;
         program->count++;
         /* The program may load GCC's libraries first, which the host's MPI loads too.
@@ -180,8 +182,8 @@ static int plan(struct program *program, struct berth_err *err)
 {
     struct berth_match matches[BERTH_MATCHES_MAX];
     int count =
-        berth_offers_match(program->inside, &program->wants, &program->scan.objects,
-                           matches, &program->reason, err);
+        berth_match_find(program->mode, &program->wants, &program->scan.objects,
+                         program->inside->stacks, matches, &program->reason, err);
 
     if (count < 0)
         return -1;

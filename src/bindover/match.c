@@ -19,31 +19,49 @@ static bool is_host(const char *mode)
            berth_mode_of(mode) == BERTH_MODE_AUTO;
 }
 
-static bool is_named(const struct berth_offer *offer, const char *mode)
+static bool is_mpi(const struct berth_stack *stack)
 {
-    return is_host(mode) || strcmp(offer->name, mode) == 0 ||
-           strcmp(offer->profile, mode) == 0;
+    return stack->profile->kind == BERTH_PROFILE_MPI;
 }
 
-static bool offers_family(const struct berth_offer *offer, enum berth_mpi_family family)
+static bool is_named(const struct berth_stack *stack, const char *mode)
 {
-    return offer->families >> family & 1;
+    return is_mpi(stack) &&
+           (is_host(mode) || berth_profile_is_called(stack->profile, mode));
+}
+
+/* Has STACK an MPI of FAMILY? MPICH since 4.3 and Open MPI 6 have the standard's
+ * library, too. */
+static bool has_family(const struct berth_stack *stack, enum berth_mpi_family family)
+{
+    if (stack->profile->family == family)
+        return true;
+    for (size_t i = 0; i < stack->count; i++)
+        if (stack->libraries[i].family == family)
+            return true;
+    return !stack->version && family == BERTH_FAMILY_ABI;
+}
+
+static const char *version_of(const struct berth_stack *stack)
+{
+    return stack->version ? stack->version : "not on this node";
 }
 
 /* "MPICH 4.2.1 (mpich), Open MPI 5.0.7 (openmpi)", or "none". */
-static void list_offers(const struct berth_offer *offers, size_t count,
-                        struct berth_buf *text)
+static void list_stacks(const struct berth_stacks *stacks, struct berth_buf *text)
 {
-    if (count == 0)
+    for (size_t i = 0; i < stacks->count; i++)
+        if (is_mpi(&stacks->items[i]))
+            berth_buf_addf(text, "%s%s (%s)", text->used ? ", " : "",
+                           version_of(&stacks->items[i]),
+                           stacks->items[i].profile->stack);
+    if (!text->used)
         berth_buf_puts(text, "none");
-    for (size_t i = 0; i < count; i++)
-        berth_buf_addf(text, "%s%s (%s)", i ? ", " : "", offers[i].version,
-                       offers[i].name);
 }
 
 /* Says that no MPI of this host, which TEXT lists, is called MODE. */
-static int explain_name(const char *mode, const struct berth_offer *offers,
-                        size_t count, const char *text, struct berth_err *err)
+static int explain_name(const char *mode, const struct berth_stacks *stacks,
+                        const char *text, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf modes = {0};
     BERTH_STRVEC struct berth_strvec names = {0};
@@ -51,10 +69,11 @@ static int explain_name(const char *mode, const struct berth_offer *offers,
 
     berth_choice_list(BERTH_MODE_WORDS, NULL, &modes);
     berth_choice_split(BERTH_MODE_WORDS, &names);
-    for (size_t i = 0; i < count; i++) {
-        berth_strvec_push(&names, offers[i].name);
-        berth_strvec_push(&names, offers[i].profile);
-    }
+    for (size_t i = 0; i < stacks->count; i++)
+        if (is_mpi(&stacks->items[i])) {
+            berth_strvec_push(&names, stacks->items[i].profile->stack);
+            berth_strvec_push(&names, stacks->items[i].profile->name);
+        }
     if (modes.failed || names.failed)
         return berth_err_oom(err);
     meant = berth_suggest_nearest(mode, (const char *const *)names.items,
@@ -66,40 +85,39 @@ static int explain_name(const char *mode, const struct berth_offer *offers,
                          meant ? "'?)" : "", text, modes.text);
 }
 
-/* The number of the first offer of FAMILY that MODE names; COUNT: there is none. */
-static size_t find_offer(const char *mode, enum berth_mpi_family family,
-                         const struct berth_offer *offers, size_t count)
+/* The first of STACKS that MODE names and that has FAMILY; NULL: there is none. */
+static const struct berth_stack *find_stack(const char *mode,
+                                            enum berth_mpi_family family,
+                                            const struct berth_stacks *stacks)
 {
-    size_t i = 0;
-
-    while (i < count &&
-           !(is_named(&offers[i], mode) && offers_family(&offers[i], family)))
-        i++;
-    return i;
+    for (size_t i = 0; i < stacks->count; i++)
+        if (is_named(&stacks->items[i], mode) && has_family(&stacks->items[i], family))
+            return &stacks->items[i];
+    return NULL;
 }
 
-/* Says why no offer fits: none has the name MODE, or none with that name is of FAMILY.
+/* Says why no stack fits: none has the name MODE, or none with that name is of FAMILY.
  */
 static int explain(const char *mode, enum berth_mpi_family family,
-                   const struct berth_offer *offers, size_t count,
-                   struct berth_err *err)
+                   const struct berth_stacks *stacks, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf text = {0};
 
-    list_offers(offers, count, &text);
+    list_stacks(stacks, &text);
     if (text.failed)
         return berth_err_oom(err);
-    for (size_t i = 0; i < count && !is_host(mode); i++)
-        if (is_named(&offers[i], mode))
+    for (size_t i = 0; i < stacks->count && !is_host(mode); i++)
+        if (is_named(&stacks->items[i], mode))
             return berth_err_set(err,
                                  "the program wants %s, and '%s' is %s; %stake the "
                                  "image's own MPI with --mpi-bind=hybrid",
-                                 berth_mpi_family_name(family), mode, offers[i].version,
-                                 find_offer("host", family, offers, count) < count
+                                 berth_mpi_family_name(family), mode,
+                                 version_of(&stacks->items[i]),
+                                 find_stack("host", family, stacks)
                                      ? "leave the choice to --mpi-bind=host, or "
                                      : "");
     if (!is_host(mode))
-        return explain_name(mode, offers, count, text.text, err);
+        return explain_name(mode, stacks, text.text, err);
     return berth_err_set(err,
                          "the program wants %s, and the MPI of this host is %s; take "
                          "the image's own with --mpi-bind=hybrid, or load a module "
@@ -108,10 +126,10 @@ static int explain(const char *mode, enum berth_mpi_family family,
                          berth_mpi_family_name(family));
 }
 
-static bool is_known(const char *mode, const struct berth_offer *offers, size_t count)
+static bool is_known(const char *mode, const struct berth_stacks *stacks)
 {
-    for (size_t i = 0; i < count; i++)
-        if (is_named(&offers[i], mode))
+    for (size_t i = 0; i < stacks->count; i++)
+        if (is_named(&stacks->items[i], mode))
             return true;
     return is_host(mode);
 }
@@ -132,19 +150,19 @@ static int explain_unknown(const struct berth_mpi_program *program,
                          text.text);
 }
 
-/* Says that other nodes may have the first OFFER that fits, and this one has not. */
-static int explain_absent(const struct berth_offer *offer, struct berth_err *err)
+/* Says that other nodes may have the first STACK that fits, and this one has not. */
+static int explain_absent(const struct berth_stack *stack, struct berth_err *err)
 {
     return berth_err_set(err,
                          "profile '%s' comes first, and this node has no MPI in '%s', "
                          "its prefix; have it mounted here, or name a profile that all "
                          "nodes have (--mpi-bind=NAME)",
-                         offer->profile, offer->absent);
+                         stack->profile->name, stack->profile->prefix);
 }
 
 int berth_match_find(const char *mode, const struct berth_mpi_program *program,
                      const struct berth_mpi_objects *image,
-                     const struct berth_offer *offers, size_t count,
+                     const struct berth_stacks *stacks,
                      struct berth_match ret_matches[BERTH_MATCHES_MAX],
                      enum berth_reason *ret_reason, struct berth_err *err)
 {
@@ -157,23 +175,23 @@ int berth_match_find(const char *mode, const struct berth_mpi_program *program,
     if (program->family == BERTH_FAMILY_UNKNOWN)
         return explain_unknown(program, err);
     *ret_reason = BERTH_REASON_NODE;
-    if (!is_known(mode, offers, count))
-        return explain(mode, BERTH_FAMILY_NONE, offers, count, err);
+    if (!is_known(mode, stacks))
+        return explain(mode, BERTH_FAMILY_NONE, stacks, err);
     for (int i = 0; i < BERTH_FAMILIES; i++) {
         enum berth_mpi_family family = berth_mpi_families[i];
-        size_t offer = find_offer(mode, family, offers, count);
+        const struct berth_stack *stack = find_stack(mode, family, stacks);
         bool wanted = program->family == BERTH_FAMILY_NONE
                           ? berth_mpi_objects_parts(image, family) != 0
                           : program->family == family;
 
-        if (wanted && offer < count && offers[offer].absent)
-            return explain_absent(&offers[offer], err);
-        if (wanted && offer < count)
-            ret_matches[found++] = (struct berth_match){family, offer};
+        if (wanted && stack && !stack->version)
+            return explain_absent(stack, err);
+        if (wanted && stack)
+            ret_matches[found++] = (struct berth_match){family, stack};
         else if (wanted)
             missing = family;
     }
     if (found == 0 && missing != BERTH_FAMILY_NONE)
-        return explain(mode, missing, offers, count, err);
+        return explain(mode, missing, stacks, err);
     return found;
 }

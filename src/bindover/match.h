@@ -1,39 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include <stddef.h>
-
 #include "base/err.h"
+#include "bindover/stack.h"
 #include "mpi/objects.h"
 #include "mpi/program.h"
 #include "mpi/reason.h"
 
-/* An MPI stack that the host offers. */
-struct berth_offer {
-    const char *name;      /* as users name it: mpich */
-    const char *profile;   /* the name of its profile, which users may give, too */
-    const char *version;   /* for people: "MPICH 4.2.1" */
-    unsigned int families; /* a bit 1 << enum berth_mpi_family for each that it has */
-    const char *absent; /* where this node should have it and does not; NULL: it has */
-};
-
 /* The stack whose libraries replace those of one family. */
 struct berth_match {
     enum berth_mpi_family family;
-    size_t offer;
+    const struct berth_stack *stack;
 };
 
 enum { BERTH_MATCHES_MAX = BERTH_FAMILIES };
 
-/* Chooses from the COUNT OFFERS, under the MODE of the request (auto counts as host),
+/* Chooses from the MPIs of STACKS, under the MODE of the request (auto counts as host),
  * the first that fits each family. For a program that is linked with MPI, that is its
  * own family. For any other program (a script, a Python, a launcher) it is each family
- * of which the image has libraries, as far as the host offers it. Returns the number of
+ * of which the image has libraries, as far as the host has it. Returns the number of
  * matches in RET_MATCHES, 0 if neither program nor image uses MPI; -1 with a sentence
- * in ERR if no offer fits, or if the first that fits is absent. *RET_REASON is where
+ * in ERR if no stack fits, or if the first that fits is absent. *RET_REASON is where
  * the cause of a refusal lies. */
 int berth_match_find(const char *mode, const struct berth_mpi_program *program,
                      const struct berth_mpi_objects *image,
-                     const struct berth_offer *offers, size_t count,
+                     const struct berth_stacks *stacks,
                      struct berth_match ret_matches[BERTH_MATCHES_MAX],
                      enum berth_reason *ret_reason, struct berth_err *err);

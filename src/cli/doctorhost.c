@@ -19,7 +19,7 @@
 #include "base/environ.h"
 #include "base/run.h"
 #include "base/text.h"
-#include "bindover/offered.h"
+#include "bindover/stack.h"
 #include "cli/checks.h"
 #include "site/keys.h"
 #include "step/runtime.h"
@@ -463,16 +463,15 @@ static void check_copies(struct berth_doctor *doctor)
     globfree(&found);
 }
 
-/* Say OK of each of STACKS, of the libraries among them later. */
+/* Say OK of each of STACKS that is of KIND. */
 static void add_stacks(struct berth_doctor *doctor, const char *about,
-                       bool are_libraries, const struct berth_stacks *stacks,
+                       enum berth_profile_kind kind, const struct berth_stacks *stacks,
                        struct berth_strvec *ret)
 {
     for (size_t i = 0; i < stacks->count; i++) {
         const struct berth_stack *stack = &stacks->items[i];
-        bool is_library = stack->profile->kind == BERTH_PROFILE_LIBRARIES;
 
-        if (is_library != are_libraries)
+        if (stack->profile->kind != kind)
             continue;
         OK(about, "%s (%s)", stack->version, stack->profile->stack);
         if (ret)
@@ -489,19 +488,21 @@ static int check_stacks(struct berth_doctor *doctor, struct berth_err *err)
     struct berth_offered offered;
     struct berth_err why;
 
-    if (berth_offered_read(&doctor->terms, env, &offered, &why) < 0) {
+    if (berth_offered_read(&doctor->terms, BERTH_KINDS_ALL, env, &offered, &why) < 0) {
         WRONG("profiles",
               "correct it; until then steps that ask for the host's MPI end", "%s",
               why.text);
-        if (berth_offered_read(&plain, env, &offered, err) < 0)
+        if (berth_offered_read(&plain, BERTH_KINDS_ALL, env, &offered, err) < 0)
             return -1;
     }
-    add_stacks(doctor, "host's MPI", false, &offered.stacks, &doctor->stacks);
+    add_stacks(doctor, "host's MPI", BERTH_PROFILE_MPI, &offered.stacks,
+               &doctor->stacks);
     if (doctor->stacks.count == 0)
         NOTE("host's MPI", "load its module, or set MPI_HOME, and ask again",
              "none was found; --mpi-bind can only use the image's own");
-    add_stacks(doctor, "host's network", false, &offered.fabrics, NULL);
-    add_stacks(doctor, "host's libraries", true, &offered.fabrics, NULL);
+    add_stacks(doctor, "host's network", BERTH_PROFILE_FABRIC, &offered.stacks, NULL);
+    add_stacks(doctor, "host's libraries", BERTH_PROFILE_LIBRARIES, &offered.stacks,
+               NULL);
     berth_offered_fini(&offered);
     doctor->failed |= doctor->stacks.failed;
     return 0;

@@ -24,7 +24,7 @@
 #include "base/run.h"
 #include "step/runtime.h"
 #include "cli/sitefind.h"
-#include "bindover/candidates.h"
+#include "bindover/stack.h"
 #include "step/temporary.h"
 
 extern char **environ;
@@ -37,7 +37,7 @@ struct inspect {
     struct berth_inspection seen;
     struct berth_site site;
     struct berth_terms terms;
-    struct berth_candidates candidates;
+    struct berth_offered offered;
 };
 
 static int write_seen(const struct inspect *it, struct berth_buf *out,
@@ -68,7 +68,7 @@ static const char *answer_of(const struct berth_mpi_verdict *verdict)
 static int judge_one(const struct inspect *it, size_t at, const struct berth_scan *scan,
                      struct berth_mpi_verdict *ret, struct berth_err *err)
 {
-    const struct berth_stack *stack = &it->candidates.offered.stacks.items[at];
+    const struct berth_stack *stack = &it->offered.stacks.items[at];
     const struct berth_fabric fabric = {
         .profile = stack->profile,
         .version = stack->version,
@@ -79,8 +79,8 @@ static int judge_one(const struct inspect *it, size_t at, const struct berth_sca
     };
     struct berth_err why;
 
-    if (berth_mpi_judge(it->seen.wants, &scan->objects, &it->candidates.objects[at],
-                        ret, err) < 0)
+    if (berth_mpi_judge(it->seen.wants, &scan->objects, &it->offered.objects[at], ret,
+                        err) < 0)
         return -1;
     if ((ret->answer == BERTH_VERDICT_YES ||
          ret->answer == BERTH_VERDICT_YES_WITH_HOST_GLIBC) &&
@@ -95,7 +95,7 @@ static int judge_one(const struct inspect *it, size_t at, const struct berth_sca
 static int judge(struct inspect *it, const struct berth_scan *scan,
                  struct berth_buf *out, struct berth_err *err)
 {
-    const struct berth_stacks *stacks = &it->candidates.offered.stacks;
+    const struct berth_stacks *stacks = &it->offered.stacks;
     struct berth_inspect_offer offers[STACKS_MAX];
     struct berth_mpi_verdict verdicts[STACKS_MAX];
     size_t count = 0;
@@ -266,11 +266,13 @@ static int inspect_image(struct inspect *it, const char *path, const char *progr
 
         it->seen.mode = mode ? mode : "off";
     }
-    if (program && berth_candidates_read(&it->terms, environ, &it->candidates, err) < 0)
+    if (program && (berth_offered_read(&it->terms, 1 << BERTH_PROFILE_MPI, environ,
+                                       &it->offered, err) < 0 ||
+                    berth_offered_read_files(&it->offered, err) < 0))
         return -1;
     inspection.runtime = runtime;
     result = berth_temporary_inspect(&inspection, out, err);
-    berth_candidates_fini(&it->candidates);
+    berth_offered_fini(&it->offered);
     return result;
 }
 

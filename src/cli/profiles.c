@@ -12,7 +12,7 @@
 #include "base/json.h"
 #include "cli/cli.h"
 #include "site/rules.h"
-#include "bindover/offered.h"
+#include "bindover/stack.h"
 #include "cli/sitefind.h"
 #include "bindover/stage.h"
 
@@ -100,7 +100,6 @@ static int print_json(const struct berth_offered *offered, const char *fabric)
     berth_json_string(&json, "libs", fabric);
     berth_json_array(&json, "stacks");
     put_stacks(&offered->stacks, &json);
-    put_stacks(&offered->fabrics, &json);
     berth_json_end(&json);
     berth_json_end(&json);
     if (json.text.failed)
@@ -132,27 +131,19 @@ static int prepare(const struct berth_stacks *stacks)
     return result;
 }
 
-/* Print STACKS, after staging them if IS_PREPARED. Returns the exit status. */
-static int show(const struct berth_stacks *stacks, bool is_prepared)
-{
-    int result = is_prepared ? prepare(stacks) : EXIT_SUCCESS;
-
-    for (size_t i = 0; i < stacks->count; i++)
-        print_stack(&stacks->items[i]);
-    return result;
-}
-
 /* What is done with what the host has. */
 enum task { LIST, LIST_JSON, PREPARE };
 
-static int print_all(const struct berth_offered *offered, bool is_prepared)
+/* Print the stacks, after staging them if IS_PREPARED. Returns the exit status. */
+static int print_all(const struct berth_stacks *stacks, bool is_prepared)
 {
-    int result = show(&offered->stacks, is_prepared), fabrics;
+    int result = is_prepared ? prepare(stacks) : EXIT_SUCCESS;
 
-    if (offered->stacks.count == 0)
+    if (stacks->count == 0 || stacks->items[0].profile->kind != BERTH_PROFILE_MPI)
         printf("no MPI found on this host; load its module, or set MPI_HOME\n");
-    fabrics = show(&offered->fabrics, is_prepared);
-    return result ? result : fabrics;
+    for (size_t i = 0; i < stacks->count; i++)
+        print_stack(&stacks->items[i]);
+    return result;
 }
 
 static int list(enum task task)
@@ -169,11 +160,11 @@ static int list(enum task task)
     }
     if (berth_site_read_here(environ, &site, &err) < 0 ||
         berth_terms_of(&site, &terms, &err) < 0 ||
-        berth_offered_read(&terms, environ, &offered, &err) < 0)
+        berth_offered_read(&terms, BERTH_KINDS_ALL, environ, &offered, &err) < 0)
         return berth_cli_fail(&err);
     result = task == LIST_JSON
                  ? print_json(&offered, berth_rules_default(&site, BERTH_OPTION_LIBS))
-                 : print_all(&offered, task == PREPARE);
+                 : print_all(&offered.stacks, task == PREPARE);
     berth_offered_fini(&offered);
     return result;
 }

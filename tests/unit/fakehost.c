@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "bindover/offered.h"
+#include "bindover/stack.h"
 #include "step/runtime.h"
 
 static char *root;
@@ -40,15 +40,16 @@ int statvfs(const char *path, struct statvfs *ret)
     return 0;
 }
 
-int berth_offered_read(const struct berth_terms *terms, char *const *env,
-                       struct berth_offered *ret, struct berth_err *err)
+int berth_offered_read(const struct berth_terms *terms, unsigned int kinds,
+                       char *const *env, struct berth_offered *ret,
+                       struct berth_err *err)
 {
+    (void)kinds;
     (void)env;
     if (fake.fault && terms == &doctor.terms)
         return berth_err_set(err, "%s", fake.fault);
-    *ret = (struct berth_offered){
-        .stacks = {.items = found, .count = fake.stacks},
-        .fabrics = {.items = found + 1, .count = fake.libraries}};
+    *ret = (struct berth_offered){.stacks = {.items = found + !fake.stacks,
+                                             .count = fake.stacks + fake.libraries}};
     return 0;
 }
 

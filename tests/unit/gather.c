@@ -12,7 +12,6 @@
 #include "install.h"
 #include "bindover/loader.h"
 #include "staging.h"
-#include "bindover/candidates.h"
 #include "unit.h"
 
 TEST(a_stage_has_all_that_is_linked_and_opened)
@@ -231,19 +230,21 @@ TEST(a_candidate_is_what_would_be_staged)
     const struct berth_terms terms = {0};
     BERTH_STRVEC struct berth_strvec env = {0};
     const struct berth_mpi_object *library;
-    struct berth_candidates candidates;
+    struct berth_offered offered;
     struct berth_err err;
 
     staging_install();
     move_functions("int MPI_Comm_f2c(int i) { return i; }");
     berth_strvec_pushf(&env, "MPI_HOME=%s/host", directory);
     berth_strvec_pushf(&env, "LD_LIBRARY_PATH=%s", host);
-    ck_assert_msg(berth_candidates_read(&terms, env.items, &candidates, &err) == 0,
+    ck_assert_msg(berth_offered_read(&terms, 1 << BERTH_PROFILE_MPI, env.items,
+                                     &offered, &err) == 0 &&
+                      berth_offered_read_files(&offered, &err) == 0,
                   "%s", err.text);
-    library = berth_mpi_objects_mpi(&candidates.objects[0], BERTH_FAMILY_MPICH);
+    library = berth_mpi_objects_mpi(&offered.objects[0], BERTH_FAMILY_MPICH);
     ck_assert_ptr_nonnull(library);
     ck_assert(berth_strvec_has(&library->elf.needed, "libmpifort.so.12"));
-    berth_candidates_fini(&candidates);
+    berth_offered_fini(&offered);
 }
 
 /* Fortran's library, which has a package of its own. */

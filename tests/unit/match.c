@@ -11,20 +11,36 @@
 #define OPENMPI (1u << BERTH_FAMILY_OPENMPI)
 #define ABI     (1u << BERTH_FAMILY_ABI)
 
-static const struct berth_offer both[] = {
-    {.name = "mpich", "mpich", "MPICH 4.2.1", MPICH},
-    {.name = "openmpi", "openmpi-5", "Open MPI 5.0.7", OPENMPI},
-    {.name = "mpich", "mpich-abi", "MPICH 5.0.2", MPICH | ABI},
-    {.name = "site", "site", "not on this node", MPICH | ABI, .absent = "/srv/mpich"},
+static const struct berth_profile profiles[] = {
+    {.stack = "mpich", .name = "mpich", .family = BERTH_FAMILY_MPICH},
+    {.stack = "openmpi", .name = "openmpi-5", .family = BERTH_FAMILY_OPENMPI},
+    {.stack = "mpich", .name = "mpich-abi", .family = BERTH_FAMILY_MPICH},
+    {.stack = "site",
+     .name = "site",
+     .family = BERTH_FAMILY_MPICH,
+     .prefix = "/srv/mpich"},
+};
+static struct berth_stack_library abi = {.family = BERTH_FAMILY_ABI};
+static struct berth_stack both[] = {
+    {.profile = &profiles[0], .version = (char *)"MPICH 4.2.1"},
+    {.profile = &profiles[1], .version = (char *)"Open MPI 5.0.7"},
+    {.profile = &profiles[2],
+     .version = (char *)"MPICH 5.0.2",
+     .libraries = &abi,
+     .count = 1},
+    {.profile = &profiles[3]}, /* not on this node */
 };
 
 static const struct {
     const char *mode;
     enum berth_mpi_family program;
     unsigned int image; /* families of which the image has libraries */
-    size_t offers;      /* how many of BOTH */
+    size_t stacks;      /* how many of BOTH */
     int count;
-    struct berth_match matches[3];
+    struct {
+        enum berth_mpi_family family;
+        size_t stack;
+    } matches[3];
     const char *error;
 } rows[] = {
     /* One that this node lacks counts if it comes first, and not if another does. */
@@ -153,6 +169,7 @@ static void add_library(struct berth_mpi_objects *image, enum berth_mpi_family f
 TEST_ROWS(a_family_gets_what_the_host_offers, rows)
 {
     struct berth_mpi_program program = {.family = rows[_i].program};
+    const struct berth_stacks stacks = {both, rows[_i].stacks};
     struct berth_mpi_objects image = {0};
     struct berth_match matches[BERTH_MATCHES_MAX];
     struct berth_err err = {""};
@@ -162,8 +179,8 @@ TEST_ROWS(a_family_gets_what_the_host_offers, rows)
     for (int family = BERTH_FAMILY_MPICH; family <= BERTH_FAMILY_ABI; family++)
         if (rows[_i].image >> family & 1)
             add_library(&image, (enum berth_mpi_family)family);
-    count = berth_match_find(rows[_i].mode, &program, &image, both, rows[_i].offers,
-                             matches, &reason, &err);
+    count = berth_match_find(rows[_i].mode, &program, &image, &stacks, matches, &reason,
+                             &err);
     /* Another node may offer more. */
     ck_assert_int_eq(reason, rows[_i].program == BERTH_FAMILY_UNKNOWN
                                  ? BERTH_REASON_IMAGE
@@ -172,7 +189,7 @@ TEST_ROWS(a_family_gets_what_the_host_offers, rows)
     ck_assert_int_eq(count, rows[_i].count);
     for (int i = 0; i < count; i++) {
         ck_assert_int_eq(matches[i].family, rows[_i].matches[i].family);
-        ck_assert_uint_eq(matches[i].offer, rows[_i].matches[i].offer);
+        ck_assert_ptr_eq(matches[i].stack, &both[rows[_i].matches[i].stack]);
     }
     berth_mpi_objects_fini(&image);
 }
@@ -180,6 +197,7 @@ TEST_ROWS(a_family_gets_what_the_host_offers, rows)
 TEST(marks_of_two_families_are_named)
 {
     struct berth_mpi_program program = {.family = BERTH_FAMILY_UNKNOWN};
+    const struct berth_stacks stacks = {both, 2};
     struct berth_mpi_objects image = {0};
     struct berth_match matches[BERTH_MATCHES_MAX];
     enum berth_reason reason;
@@ -188,7 +206,7 @@ TEST(marks_of_two_families_are_named)
     berth_strvec_push(&program.families, "MPICH");
     berth_strvec_push(&program.families, "Open MPI");
     ck_assert_int_eq(
-        berth_match_find("host", &program, &image, both, 2, matches, &reason, &err),
+        berth_match_find("host", &program, &image, &stacks, matches, &reason, &err),
         -1);
     ck_assert_int_eq(reason, BERTH_REASON_IMAGE);
     ck_assert_ptr_nonnull(strstr(err.text, "(marks of: MPICH and Open MPI); build it"));

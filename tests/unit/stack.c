@@ -2,16 +2,17 @@
 /* Which MPI stacks a host has. The hosts are trees of libraries that are compiled here,
  * in the layouts that vendors document. */
 
-#include "bindover/offered.h"
+#include "bindover/stack.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "bindover/hostfabrics.h"
 #include "install.h"
 #include "unit.h"
+
+enum { MPIS = 1 << BERTH_PROFILE_MPI, LIBRARIES = 1 << BERTH_PROFILE_LIBRARIES };
 
 static char *directory;
 
@@ -170,9 +171,9 @@ TEST_ROWS(a_host_has_its_stacks, hosts)
 
         berth_strvec_push(&env, variable);
     }
-    ck_assert_msg(berth_stacks_find(NULL, berth_profiles, env.items, &stacks, &err) ==
-                      0,
-                  "%s", err.text);
+    ck_assert_msg(
+        berth_stacks_find(NULL, berth_profiles, MPIS, env.items, &stacks, &err) == 0,
+        "%s", err.text);
     told = tell(&stacks);
     ck_assert_str_eq(told, hosts[_i].found);
     berth_stacks_fini(&stacks);
@@ -196,7 +197,8 @@ TEST(a_library_counts_once_and_by_its_soname)
     unit_write("libmpifort.so.12", "no ELF\n", 7);
     unit_write("libmpi.so", "INPUT(libmpi.so.12)\n", 20);
     ck_assert_int_eq(chdir("/"), 0);
-    ck_assert_int_eq(berth_stacks_find(NULL, berth_profiles, env, &stacks, &err), 0);
+    ck_assert_int_eq(berth_stacks_find(NULL, berth_profiles, MPIS, env, &stacks, &err),
+                     0);
     told = tell(&stacks);
     ck_assert_str_eq(told,
                      "mpich, MPICH 4.2.1, by MPI_HOME: /a/lib/libmpich.so.12=1\n");
@@ -211,7 +213,8 @@ TEST(a_stack_has_the_path_that_led_to_it)
     struct berth_err err;
 
     install("mpich:d/libmpi.so.12");
-    ck_assert_int_eq(berth_stacks_find(NULL, berth_profiles, env, &stacks, &err), 0);
+    ck_assert_int_eq(berth_stacks_find(NULL, berth_profiles, MPIS, env, &stacks, &err),
+                     0);
     ck_assert_str_eq(stacks.items[0].search, path + 16);
     berth_stacks_fini(&stacks);
 }
@@ -292,8 +295,7 @@ TEST_ROWS(a_missing_install_has_its_place, places)
         berth_strvec_push(&order, "/b.yaml:3");
     }
     berth_offered_sort(&found, &order);
-    ck_assert_int_eq(
-        berth_offered_add_absent(profiles, BERTH_PROFILE_MPI, &order, &found, &err), 0);
+    ck_assert_int_eq(berth_offered_add_absent(profiles, MPIS, &order, &found, &err), 0);
     for (size_t i = 0; i < found.count; i++) {
         bool is_absent = !found.items[i].version;
 
@@ -319,9 +321,9 @@ TEST(a_missing_fabric_comes_after_those_of_earlier_profiles)
     struct berth_err err;
 
     ck_assert(berth_stacks_push(&found, &two));
-    ck_assert_int_eq(
-        berth_offered_add_absent(profiles, BERTH_PROFILE_FABRIC, &none, &found, &err),
-        0);
+    ck_assert_int_eq(berth_offered_add_absent(profiles, 1 << BERTH_PROFILE_FABRIC,
+                                              &none, &found, &err),
+                     0);
     ck_assert_uint_eq(found.count, COUNT(profiles) - 1);
     for (size_t i = 0; i < found.count; i++)
         ck_assert_ptr_eq(found.items[i].profile, &profiles[i]);
@@ -353,7 +355,7 @@ TEST(a_profile_with_a_prefix_is_for_what_is_there)
     struct berth_err err;
 
     install("mpich:d/libmpi.so.12 mpich:p/lib64/libmpi.so.12");
-    ck_assert_int_eq(berth_stacks_find(NULL, profiles, env, &stacks, &err), 0);
+    ck_assert_int_eq(berth_stacks_find(NULL, profiles, MPIS, env, &stacks, &err), 0);
     told = tell(&stacks);
     ck_assert_str_eq(told,
                      "own, MPICH 4.2.1, by profile 'own': /p/lib64/libmpi.so.12=1\n"
@@ -381,11 +383,13 @@ TEST(libraries_are_there_by_any_of_their_names)
     struct berth_err err;
 
     unit_compile(directory, "int nine;", "-shared -fPIC -o libnine.so.3");
-    ck_assert_int_eq(berth_fabrics_find(NULL, profiles, env, &stacks, &err), 0);
+    ck_assert_int_eq(berth_stacks_find(NULL, profiles, LIBRARIES, env, &stacks, &err),
+                     0);
     ck_assert_uint_eq(stacks.count, 0);
     unit_compile(directory, "int open;",
                  "-shared -fPIC -Wl,-soname,libopen.so.0 -o libopen.so.0");
-    ck_assert_int_eq(berth_fabrics_find(NULL, profiles, env, &stacks, &err), 0);
+    ck_assert_int_eq(berth_stacks_find(NULL, profiles, LIBRARIES, env, &stacks, &err),
+                     0);
     ck_assert_uint_eq(stacks.count, 1);
     ck_assert_uint_eq(stacks.items[0].count, 1);
     ck_assert_str_eq(berth_stack_first(&stacks.items[0]), "libopen.so.0");
@@ -395,7 +399,8 @@ TEST(libraries_are_there_by_any_of_their_names)
     berth_stacks_fini(&stacks);
     unit_compile(directory, "int ten;",
                  "-shared -fPIC -Wl,--no-as-needed -L. -l:libopen.so.0 -o libten.so.3");
-    ck_assert_int_eq(berth_fabrics_find(NULL, profiles, env, &stacks, &err), 0);
+    ck_assert_int_eq(berth_stacks_find(NULL, profiles, LIBRARIES, env, &stacks, &err),
+                     0);
     ck_assert_uint_eq(stacks.items[0].count, 2);
     ck_assert_str_eq(berth_stack_first(&stacks.items[0]), "libten.so.3");
     berth_stacks_fini(&stacks);

@@ -25,7 +25,8 @@ static void find(const struct berth_profile *profiles, const struct berth_strvec
     struct berth_err err;
 
     berth_stacks_fini(&stacks);
-    ck_assert_msg(berth_stacks_find(NULL, profiles, env->items, &stacks, &err) == 0,
+    ck_assert_msg(berth_stacks_find(NULL, profiles, 1 << BERTH_PROFILE_MPI, env->items,
+                                    &stacks, &err) == 0,
                   "%s", err.text);
     ck_assert_int_gt(stacks.count, 0);
     stack = &stacks.items[0];
