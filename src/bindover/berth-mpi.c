@@ -21,7 +21,7 @@
 #include "plan/fallback.h"
 #include "plan/order.h"
 #include "plan/binding.h"
-#include "bindover/fabrics.h"
+#include "bindover/libraries.h"
 #include "site/fabric.h"
 #include "site/profilesread.h"
 #include "site/siteread.h"
@@ -70,21 +70,24 @@ static int read_work(int argc, char **argv, struct work *work, struct berth_err 
     return 0;
 }
 
-/* Let the witness watch for what is staged at PATH: ranks that have mapped its library
- * SONAME use it. */
-static void watch_for(const struct work *work, const char *path, const char *soname)
+/* Let the witness watch for STACK, which is staged at PATH: ranks use it that have
+ * mapped the library of an MPI that makes the mark, the first of a fabric, any of
+ * libraries. */
+static void watch_for(const struct work *work, const struct berth_inside *with,
+                      const struct berth_stack *stack, const char *path)
 {
-    berth_strvec_push(&work->witness->stages, path);
-    berth_strvec_push(&work->witness->stages, soname);
-}
+    enum berth_profile_kind kind = stack->profile->kind;
+    const char *soname =
+        kind == BERTH_PROFILE_MPI ? BERTH_MARK_LIBRARY : berth_stack_first(stack);
+    bool is_any = kind == BERTH_PROFILE_LIBRARIES;
 
-/* Libraries are used by ranks that have mapped any of them. */
-static void watch_libraries(const struct work *work, const struct berth_inside *with,
-                            const struct berth_stack *stack, const char *path)
-{
-    if (berth_fabrics_witness_libraries(with))
-        for (size_t i = 0; i < stack->count; i++)
-            watch_for(work, path, stack->libraries[i].soname);
+    if (is_any && !berth_libraries_are_watched(with))
+        return;
+    for (size_t i = 0; i < (is_any ? stack->count : 1); i++) {
+        berth_strvec_push(&work->witness->stages, path);
+        berth_strvec_push(&work->witness->stages,
+                          is_any ? stack->libraries[i].soname : soname);
+    }
 }
 
 /* Stage the stack of number NUMBER, and send its place to the child at INSIDE. If it
@@ -93,26 +96,17 @@ static int stage(const struct work *work, const struct berth_inside *with,
                  const char *number, int inside, struct berth_err *err)
 {
     size_t at = strtoul(number, NULL, 10);
-    const struct berth_stacks *stacks =
-        at < with->stacks->count ? with->stacks : with->fabrics;
     int64_t least = berth_clock() + 1000;
     struct berth_staged staged;
     BERTH_FREE char *answer = NULL;
     struct berth_err why;
 
-    if (stacks == with->fabrics)
-        at -= with->stacks->count;
-    if (at >= stacks->count)
+    if (at >= with->stacks->count)
         return berth_err_damaged(err, "stack %zu", at);
-    if (berth_stage_get(&stacks->items[at], work->end > least ? work->end : least,
+    if (berth_stage_get(&with->stacks->items[at], work->end > least ? work->end : least,
                         &staged, &why) < 0)
         return berth_channel_send(inside, BERTH_CHANNEL_REFUSED, why.text, err);
-    if (stacks->items[at].profile->kind == BERTH_PROFILE_LIBRARIES)
-        watch_libraries(work, with, &stacks->items[at], staged.path);
-    else
-        watch_for(work, staged.path,
-                  stacks == with->fabrics ? berth_stack_first(&stacks->items[at])
-                                          : BERTH_MARK_LIBRARY);
+    watch_for(work, with, &with->stacks->items[at], staged.path);
     if (asprintf(&answer, "%s\n%s", staged.path, staged.mounted) < 0)
         answer = NULL;
     berth_staged_fini(&staged);
@@ -186,54 +180,36 @@ static int start_inside(const struct work *work, struct berth_inside *inside,
     return result;
 }
 
-enum {
-    MPIS = 1 << BERTH_PROFILE_MPI,
-    FABRICS = 1 << BERTH_PROFILE_FABRIC,
-    LIBRARIES = 1 << BERTH_PROFILE_LIBRARIES,
-};
-
-/* Add what a site has of KINDS that this node lacks and others may have. */
-static int add_absent(const struct work *work, const struct berth_inside *inside,
-                      unsigned int kinds, struct berth_stacks *stacks,
-                      struct berth_err *err)
-{
-    return berth_fallback_has_others(&work->order.request, inside->reach.nodes)
-               ? berth_offered_add_absent(inside->profiles, kinds,
-                                          &work->order.terms.order, stacks, err)
-               : 0;
-}
-
+/* Find the stacks that the request may use, and add those that a site has and this node
+ * lacks, since other nodes may have them. */
 static int find_stacks(const struct work *work, const struct berth_inside *inside,
                        struct berth_stacks *stacks, struct berth_err *err)
 {
-    if (!berth_request_mpi_may_host(&work->order.request))
-        return 0;
-    if (berth_stacks_find(inside->host_cache, inside->profiles, MPIS, inside->task,
-                          stacks, err) < 0)
-        return -1;
-    berth_offered_sort(stacks, &work->order.terms.order);
-    return add_absent(work, inside, MPIS, stacks, err);
-}
-
-/* Find the fabrics and libraries that the request asks for. */
-static int find_fabrics(const struct work *work, const struct berth_inside *inside,
-                        struct berth_stacks *fabrics, struct berth_err *err)
-{
     const struct berth_request *request = &work->order.request;
+    const struct berth_strvec *order = &work->order.terms.order;
+    const unsigned int mpi = 1U << BERTH_PROFILE_MPI;
+    const unsigned int libraries = 1U << BERTH_PROFILE_LIBRARIES;
+    unsigned int kinds = (berth_request_mpi_may_host(request) ? mpi : 0) |
+                         (berth_request_has_libs(request) ? BERTH_KINDS_ALL & ~mpi : 0);
     size_t kept = 0;
 
-    if (!berth_request_has_libs(request))
+    if (!kinds)
         return 0;
-    if (berth_stacks_find(inside->host_cache, inside->profiles, FABRICS | LIBRARIES,
-                          inside->task, fabrics, err) < 0 ||
-        add_absent(work, inside, FABRICS, fabrics, err) < 0)
+    if (berth_stacks_find(inside->host_cache, inside->profiles, kinds, inside->task,
+                          stacks, err) < 0)
         return -1;
-    for (size_t i = 0; i < fabrics->count; i++)
-        if (!berth_fabric_may_use(fabrics->items[i].profile, request))
-            berth_stack_fini(&fabrics->items[i]);
+    berth_offered_sort(stacks, order);
+    if (berth_fallback_has_others(request, inside->reach.nodes) &&
+        berth_offered_add_absent(inside->profiles, kinds & ~libraries, order, stacks,
+                                 err) < 0)
+        return -1;
+    for (size_t i = 0; i < stacks->count; i++)
+        if (stacks->items[i].profile->kind != BERTH_PROFILE_MPI &&
+            !berth_fabric_may_use(stacks->items[i].profile, request))
+            berth_stack_fini(&stacks->items[i]);
         else
-            fabrics->items[kept++] = fabrics->items[i];
-    fabrics->count = kept;
+            stacks->items[kept++] = stacks->items[i];
+    stacks->count = kept;
     return 0;
 }
 
@@ -256,7 +232,6 @@ static int run_with_caches(const struct work *work, struct berth_inside *inside,
 {
     BERTH_BUF struct berth_buf subject = {0};
     struct berth_stacks stacks = {0};
-    struct berth_stacks fabrics = {0};
     struct berth_factcache host, image;
     int result;
 
@@ -268,10 +243,7 @@ static int run_with_caches(const struct work *work, struct berth_inside *inside,
     inside->host_cache = &host;
     inside->image_cache = is_fixed(&work->order.request) ? &image : NULL;
     inside->stacks = &stacks;
-    inside->fabrics = &fabrics;
     result = find_stacks(work, inside, &stacks, err);
-    if (result == 0)
-        result = find_fabrics(work, inside, &fabrics, err);
     if (result == 0)
         result = start_inside(work, inside, err);
     berth_factcache_save(&host);

@@ -3,19 +3,86 @@
 
 #include "base/err.h"
 #include "base/strvec.h"
-#include "mpi/objects.h"
+#include "bindover/inside.h"
+#include "bindover/replacement.h"
+#include "bindover/scan.h"
+#include "mpi/program.h"
+#include "plan/binding.h"
 
-/* Plans which library of STAGED is mounted over which file of FAMILY in IMAGE: the one
- * that has all parts of the file (mpi/family.h), and of several the one with the fewest
- * other parts. Appends to BINDS: staged path, image path, staged path, ... A file that
- * no staged library can replace is left out; the verdict (mpi/verdict.h) has judged
- * whether the program can do without it. Returns 0, or -1 out of memory. */
-int berth_bindover_plan(const struct berth_mpi_objects *image,
-                        const struct berth_mpi_objects *staged,
-                        enum berth_mpi_family family, struct berth_strvec *binds,
-                        struct berth_err *err);
+/* A program of the step, and what of the host's is in the place of its libraries. */
+struct berth_program {
+    char *path; /* of its file; NULL: there is none, which the task reports */
+    struct berth_scan scan;
+    struct berth_mpi_program wants;
+    struct berth_replacement *items; /* with room for all that a step may use; MPIs
+                                        first */
+    int count;                       /* of ITEMS, */
+    int done;                        /* and of those that are in place */
+    struct berth_err alone; /* why tasks that use one of its MPIs are each rank 0 of 1;
+                               text "": no MPI is such */
+    const struct berth_replacement
+        *alone_replacement; /* that MPI; NULL: the image's own */
+};
 
-/* Drop those of PAIRS (source, destination, source, ...) that are in BOUND, because
- * they are mounted for another program, and append the others to BOUND. Out of memory
- * sticks in BOUND. */
-void berth_bound_drop(struct berth_strvec *pairs, struct berth_strvec *bound);
+/* All programs of the step: one, or several with srun --multi-prog. They are one
+ * MPI_COMM_WORLD, so one decision holds for all of them. */
+struct berth_programs {
+    const struct berth_inside *inside;
+    struct berth_program *items;
+    size_t count, all;         /* only the first COUNT are bound over now */
+    struct berth_strvec bound; /* source, destination, source, ... of all mounts */
+    enum berth_reason reason;  /* where the cause lies if the host's cannot be used */
+    struct berth_err *refused; /* for each stack of INSIDE, why it cannot be used; "":
+                                  it can, or need not */
+    struct berth_binding binding; /* the answer */
+};
+
+/* The loop: libraries of the host's STACK are added for each program that is to have
+ * them, staged, and judged (replacement.h); then all that was added is put in place, or
+ * dropped. The process is in the container and owns its mount namespace. */
+
+/* Adds a replacement by STACK to PROGRAM; FAMILY as in replacement.h. */
+struct berth_replacement *berth_bindover_add(struct berth_program *program,
+                                             const struct berth_stack *stack,
+                                             enum berth_mpi_family family);
+
+/* Asks berth-mpi, at the other end of the channel of INSIDE, for the stage of the stack
+ * of REPLACEMENT, and opens it. Returns 0, or -1 with a sentence in ERR. */
+int berth_bindover_stage(const struct berth_inside *inside,
+                         struct berth_replacement *replacement, struct berth_err *err);
+
+/* Mounts what was added to PROGRAMS, each file once; sets the variables; lets the
+ * image's loader confirm what runs; and writes it into the binding. Returns 0, or -1
+ * with a sentence in ERR; berth_bindover_drop() is due then. */
+int berth_bindover_put(struct berth_programs *programs, struct berth_err *err);
+
+/* Removes what was added to PROGRAMS and is not in place, with its mounts. */
+void berth_bindover_drop(struct berth_programs *programs);
+
+/* Sets TEXT, a member of the binding, to a copy of SENTENCE. Returns 0, or -1 out of
+ * memory. */
+int berth_bindover_say(char **text, const char *sentence, struct berth_err *err);
+
+/* The steps of berth_bindover_put() for one REPLACEMENT. */
+
+/* Mounts what was planned. The process owns the mount namespace. Returns 0, or -1 with
+ * a sentence in ERR; berth_replacement_undo() removes what is mounted then. */
+int berth_replacement_mount(struct berth_replacement *replacement,
+                            struct berth_err *err);
+
+/* Asks the loader of SCAN again, in the environment ENV (ends in NULL), which has SET
+ * in it, about the program and all users: each library that is replaced must be the
+ * staged one, and no library may be missing. If the loader shows a library of the image
+ * where the verdict chose the host's copy, mounts that copy, too. Returns 0, or -1 with
+ * a sentence in ERR that names the file. */
+int berth_replacement_verify(struct berth_replacement *replacement,
+                             const struct berth_scan *scan, char *const *env,
+                             struct berth_err *err);
+
+/* Unmounts all that is mounted. */
+void berth_replacement_undo(struct berth_replacement *replacement);
+
+/* Appends the facts about PROGRAM for an account of the launch to FACTS: name
+ * (plan/finding.h), text, ... Out of memory sticks in FACTS. */
+void berth_findings_list(const struct berth_program *program,
+                         struct berth_strvec *facts);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists what berth-mpi found, for an account of the launch. Decides nothing. */
 
-#include "bindover/findings.h"
+#include "bindover/bindover.h"
 
 #include <string.h>
 
@@ -19,23 +19,22 @@ static void add(struct berth_strvec *facts, const char *name, const char *value)
     berth_strvec_push(facts, value);
 }
 
-static void add_command(const struct berth_findings *findings,
-                        struct berth_strvec *facts)
+static void add_command(const struct berth_program *program, struct berth_strvec *facts)
 {
-    const struct berth_scan *scan = findings->scan;
-    enum berth_mpi_family family = findings->wants->family;
+    const struct berth_scan *scan = &program->scan;
+    enum berth_mpi_family family = program->wants.family;
 
-    add(facts, BERTH_FINDING_PROGRAM, findings->program);
-    if (strcmp(scan->runner, findings->program) != 0)
+    add(facts, BERTH_FINDING_PROGRAM, program->path);
+    if (strcmp(scan->runner, program->path) != 0)
         add(facts, BERTH_FINDING_RUNNER, scan->runner);
     if (family != BERTH_FAMILY_NONE && family != BERTH_FAMILY_UNKNOWN)
         add(facts, BERTH_FINDING_LINKED, berth_mpi_family_name(family));
 }
 
 /* Adds each MPI of the image; several may be of one family. */
-static void add_image(const struct berth_findings *findings, struct berth_strvec *facts)
+static void add_image(const struct berth_program *program, struct berth_strvec *facts)
 {
-    const struct berth_mpi_objects *objects = &findings->scan->objects;
+    const struct berth_mpi_objects *objects = &program->scan.objects;
     BERTH_STRVEC struct berth_strvec added = {0};
 
     for (int i = 0; i < BERTH_FAMILIES; i++)
@@ -68,14 +67,14 @@ static void add_managers(const struct berth_mpi_objects *objects,
     facts->failed |= text.failed;
 }
 
-static void add_glibc(const struct berth_findings *findings,
+static void add_glibc(const struct berth_program *program,
                       const struct berth_replacement *replacement,
                       struct berth_strvec *facts)
 {
     bool is_replaced = replacement->verdict.answer == BERTH_VERDICT_YES_WITH_HOST_GLIBC;
     struct berth_mpi_glibc glibc;
 
-    berth_mpi_compare_glibc(&findings->scan->objects, &replacement->staged, NULL, NULL,
+    berth_mpi_compare_glibc(&program->scan.objects, &replacement->staged, NULL, NULL,
                             &glibc);
     add(facts, BERTH_FINDING_GLIBC, is_replaced ? "replaced" : "kept");
     add(facts, BERTH_FINDING_GLIBC_IMAGE, glibc.image_newest);
@@ -92,13 +91,13 @@ static void add_library(const struct berth_closure_item *item, const char *stage
 }
 
 /* Adds what the image's loader reported after the mounts. */
-static void add_verified(const struct berth_findings *findings,
+static void add_verified(const struct berth_program *program,
                          const struct berth_replacement *replacement,
                          struct berth_strvec *facts)
 {
     const struct berth_closure *closure = &replacement->closure;
 
-    add(facts, BERTH_FINDING_LOADER, findings->scan->loader);
+    add(facts, BERTH_FINDING_LOADER, program->scan.loader);
     add(facts, BERTH_FINDING_TARGET, replacement->target);
     for (size_t i = 0; i < closure->count; i++) {
         const struct berth_closure_item *item = &closure->items[i];
@@ -123,7 +122,7 @@ static void add_configs(const struct berth_manifest *manifest,
     }
 }
 
-static void add_replacement(const struct berth_findings *findings,
+static void add_replacement(const struct berth_program *program,
                             const struct berth_replacement *replacement,
                             struct berth_strvec *facts)
 {
@@ -132,10 +131,10 @@ static void add_replacement(const struct berth_findings *findings,
     add(facts, BERTH_FINDING_FOUND, replacement->stack->origin);
     add(facts, BERTH_FINDING_STAGED, replacement->host);
     add_configs(&replacement->manifest, facts);
-    add_glibc(findings, replacement, facts);
-    if (replacement->family != BERTH_FAMILY_NONE)
+    add_glibc(program, replacement, facts);
+    if (berth_replacement_is_mpi(replacement))
         add_managers(&replacement->staged, replacement->family, facts);
-    add_verified(findings, replacement, facts);
+    add_verified(program, replacement, facts);
 }
 
 /* Is it a library of an MPI in the image? */
@@ -151,10 +150,10 @@ static bool is_mpi(const struct berth_scan *scan, const char *soname)
 }
 
 /* Adds the image's own MPI, which runs. */
-static void add_own(const struct berth_findings *findings, struct berth_strvec *facts)
+static void add_own(const struct berth_program *program, struct berth_strvec *facts)
 {
-    const struct berth_scan *scan = findings->scan;
-    enum berth_mpi_family wanted = findings->wants->family;
+    const struct berth_scan *scan = &program->scan;
+    enum berth_mpi_family wanted = program->wants.family;
 
     for (int i = 0; i < BERTH_FAMILIES; i++)
         if (berth_mpi_objects_mpi(&scan->objects, berth_mpi_families[i]) &&
@@ -167,19 +166,18 @@ static void add_own(const struct berth_findings *findings, struct berth_strvec *
             add_library(&scan->closure.items[i], NULL, facts);
 }
 
-void berth_findings_list(const struct berth_findings *findings,
+void berth_findings_list(const struct berth_program *program,
                          struct berth_strvec *facts)
 {
-    add_command(findings, facts);
-    add_image(findings, facts);
-    for (int i = 0; i < findings->count; i++)
-        add_replacement(findings, &findings->replacements[i], facts);
-    if (findings->count == 0)
-        add_own(findings, facts);
-    for (int k = 0; k < 2; k++)
-        for (int i = 0; findings->fabrics[k] && i < findings->fabrics[k]->count; i++)
-            add_replacement(findings, &findings->fabrics[k]->items[i], facts);
-    if (findings->count > 0)
+    bool has_mpi = program->count > 0 && berth_replacement_is_mpi(&program->items[0]);
+
+    add_command(program, facts);
+    add_image(program, facts);
+    if (!has_mpi)
+        add_own(program, facts);
+    for (int i = 0; i < program->count; i++)
+        add_replacement(program, &program->items[i], facts);
+    if (has_mpi)
         /* How the witness sees that ranks load it (bindover/witness.h). */
         add(facts, BERTH_FINDING_WATCHED,
             "each rank while it runs, by the mark that the copies make, or what it has "

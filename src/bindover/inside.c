@@ -20,10 +20,8 @@
 #include "bindover/match.h"
 #include "bindover/beside.h"
 #include "bindover/scan.h"
-#include "bindover/fabrics.h"
-#include "bindover/findings.h"
-#include "bindover/replacement.h"
-#include "bindover/parent.h"
+#include "bindover/bindover.h"
+#include "bindover/libraries.h"
 #include "bindover/peers.h"
 #include "step/channel.h"
 #include "step/marks.h"
@@ -31,44 +29,14 @@
 
 extern char **environ;
 
-/* A program of the step, and what has been decided for it so far. */
-struct program {
-    const struct berth_inside *inside;
-    const char *mode;
-    char *path; /* of its file; NULL: there is none, which the task reports */
-    struct berth_scan scan;
-    struct berth_mpi_program wants;
-    struct berth_replacement replacements[BERTH_MATCHES_MAX];
-    int count;
-    struct berth_fabrics fabrics;   /* under the image's own MPI */
-    struct berth_fabrics libraries; /* in the place of the image's */
-    enum berth_reason reason; /* where the cause lies if the host's MPI cannot run */
-    struct berth_err alone; /* why tasks that use one of its MPIs are each rank 0 of 1;
-                               text "": no MPI is such */
-    const struct berth_replacement
-        *alone_replacement; /* that MPI; NULL: the image's own */
-};
-
-/* All programs of the step: one, or several with srun --multi-prog. They are one
- * MPI_COMM_WORLD, so one decision holds for all of them. */
-struct programs {
-    const struct berth_inside *inside;
-    struct program *items;
-    size_t count, all;            /* only the first COUNT may use MPI */
-    struct berth_strvec bound;    /* source, destination, source, ... of all mounts */
-    enum berth_reason reason;     /* of the first program that cannot run on the host's
-                                     MPI */
-    struct berth_binding binding; /* the answer */
-};
-
 /* Add the MPI libraries that a program without MPI may load, or its children. */
-static int scan_beside(struct program *program, char *const *command,
-                       struct berth_err *err)
+static int scan_beside(const struct berth_inside *inside, struct berth_program *program,
+                       char *const *command, struct berth_err *err)
 {
     const struct berth_beside beside = {.program = program->path,
                                         .command = command,
                                         .env = environ,
-                                        .mounts = &program->inside->request->mounts};
+                                        .mounts = &inside->request->mounts};
 
     if (program->wants.family != BERTH_FAMILY_NONE)
         return 0;
@@ -78,16 +46,16 @@ static int scan_beside(struct program *program, char *const *command,
     return berth_mpi_program_read(&program->scan.objects, &program->wants, err);
 }
 
-static int scan(struct program *program, char *const *command, struct berth_err *err)
+static int scan(const struct berth_inside *inside, struct berth_program *program,
+                char *const *command, struct berth_err *err)
 {
-    bool has_mpi = berth_request_mpi_chosen(program->inside->request);
+    bool has_mpi = berth_request_mpi_chosen(inside->request);
 
     program->path = berth_enter_find(command);
     if (!program->path)
         return 0; /* the task reports it */
-    if ((has_mpi ? berth_scan_image : berth_scan_program)(program->inside->image_cache,
-                                                          program->path, environ,
-                                                          &program->scan, err) < 0)
+    if ((has_mpi ? berth_scan_image : berth_scan_program)(
+            inside->image_cache, program->path, environ, &program->scan, err) < 0)
         return -1;
     if (!program->scan.runner) { /* nor can the task start it */
         free(berth_steal(&program->path));
@@ -97,167 +65,108 @@ static int scan(struct program *program, char *const *command, struct berth_err 
         return 0;
     if (berth_mpi_program_read(&program->scan.objects, &program->wants, err) < 0)
         return -1;
-    return scan_beside(program, command, err);
+    return scan_beside(inside, program, command, err);
 }
 
-static struct berth_peers peers_of(const struct program *program)
+static struct berth_peers peers_of(const struct berth_inside *inside,
+                                   const struct berth_program *program)
 {
     return (struct berth_peers){
         .program = program->path,
         .scan = &program->scan,
         .wants = &program->wants,
-        .replacements = program->replacements,
+        .replacements = program->items,
         .count = program->count,
-        .task = program->inside->task,
+        .task = inside->task,
         .container = environ,
-        .reach = &program->inside->reach,
+        .reach = &inside->reach,
     };
 }
 
 /* Refuses an MPI with which the tasks do not find each other. */
-static int check_peers(struct program *program, struct berth_err *err)
+static int check_peers(const struct berth_inside *inside, struct berth_program *program,
+                       struct berth_err *err)
 {
-    const struct berth_peers peers = peers_of(program);
+    const struct berth_peers peers = peers_of(inside, program);
 
     program->alone_replacement = NULL;
     return berth_peers_check(&peers, &program->alone, &program->alone_replacement, err);
 }
 
 /* Refuses a replacement that the site or the profile does not allow. */
-static int check_fabric(const struct program *program,
+static int check_fabric(const struct berth_inside *inside,
+                        const struct berth_program *program,
                         const struct berth_replacement *replacement,
                         struct berth_err *err)
 {
-    const struct berth_terms *terms = program->inside->terms;
     const struct berth_fabric fabric = {
         .profile = replacement->stack->profile,
         .version = replacement->stack->version,
         .verdict = &replacement->verdict,
         .closure = &program->scan.closure,
         .env = environ,
-        .keep_glibc = terms ? terms->keep_glibc : NULL,
+        .keep_glibc = inside->terms ? inside->terms->keep_glibc : NULL,
     };
 
     return berth_fabric_check(&fabric, err);
 }
 
-/* Get the stages of the stacks that were chosen. */
-static int get_stages(struct program *program, const struct berth_match *matches,
-                      int count, struct berth_err *err)
+/* Get the stage of the stack that was chosen by MATCH. */
+static int stage(const struct berth_inside *inside, struct berth_program *program,
+                 const struct berth_match *match, struct berth_err *err)
 {
-    for (int i = 0; i < count; i++) {
-        struct berth_replacement *replacement = &program->replacements[i];
+    struct berth_replacement *it =
+        berth_bindover_add(program, match->stack, match->family);
 
-        replacement->family = matches[i].family;
-        replacement->stack = matches[i].stack;
-        if (berth_parent_get_stage(
-                program->inside,
-                (size_t)(matches[i].stack - program->inside->stacks->items),
-                replacement, err) < 0)
-            return -1;
-        program->count++;
-        /* The program may load GCC's libraries first, which the host's MPI loads too.
-         */
-        if (program->wants.family == BERTH_FAMILY_NONE &&
-            berth_scan_twins(&program->scan, &replacement->staged, environ, err) < 0)
-            return -1;
-    }
-    return 0;
+    if (berth_bindover_stage(inside, it, err) < 0)
+        return -1;
+    /* The program may load GCC's libraries first, which the host's MPI loads too. */
+    return program->wants.family == BERTH_FAMILY_NONE
+               ? berth_scan_twins(&program->scan, &it->staged, environ, err)
+               : 0;
 }
 
-/* Refuses a replacement that does not fit the program. */
-static int judge(struct program *program, struct berth_replacement *replacement,
-                 struct berth_err *err)
+/* Refuses a replacement that does not fit PROGRAM. */
+static int judge(struct berth_programs *programs, const struct berth_program *program,
+                 struct berth_replacement *it, struct berth_err *err)
 {
-    if (berth_replacement_plan(replacement, &program->wants, &program->scan, environ,
-                               err) < 0) {
-        program->reason = replacement->verdict.reason;
+    if (berth_replacement_plan(it, &program->wants, &program->scan, environ, err) < 0) {
+        programs->reason = it->verdict.reason;
         return -1;
     }
-    return check_fabric(program, replacement, err);
+    return check_fabric(programs->inside, program, it, err);
 }
 
 /* Choose the host's stacks for a program, and judge them. Nothing is mounted yet. */
-static int plan(struct program *program, struct berth_err *err)
+static int plan(struct berth_programs *programs, struct berth_program *program,
+                struct berth_err *err)
 {
+    const struct berth_inside *inside = programs->inside;
     struct berth_match matches[BERTH_MATCHES_MAX];
     int count =
-        berth_match_find(program->mode, &program->wants, &program->scan.objects,
-                         program->inside->stacks, matches, &program->reason, err);
+        berth_match_find(inside->request->mpi, &program->wants, &program->scan.objects,
+                         inside->stacks, matches, &programs->reason, err);
 
     if (count < 0)
         return -1;
-    program->reason = BERTH_REASON_NODE;
-    if (get_stages(program, matches, count, err) < 0)
-        return -1;
-    for (int i = 0; i < count; i++)
-        if (judge(program, &program->replacements[i], err) < 0)
-            return -1;
-    return check_peers(program, err);
-}
-
-static int mount_all(struct program *program, struct berth_strvec *bound,
-                     struct berth_err *err)
-{
-    for (int i = 0; i < program->count; i++) {
-        if (bound)
-            berth_replacement_leave_out(&program->replacements[i], bound);
-        if (berth_replacement_mount(&program->replacements[i], err) < 0 ||
-            berth_replacement_set(&program->replacements[i], err) < 0)
-            return -1;
-    }
-    return bound && bound->failed ? berth_err_oom(err) : 0;
-}
-
-/* Let the image's loader report what runs now. */
-static int verify(struct programs *programs, struct berth_err *err)
-{
-    for (struct program *it = programs->items; it < programs->items + programs->count;
-         it++)
-        for (int i = 0; i < it->count; i++)
-            if (berth_replacement_verify(&it->replacements[i], &it->scan, environ,
-                                         err) < 0)
-                return -1;
-    return 0;
-}
-
-static int bind_over(struct programs *programs, struct berth_err *err)
-{
-    bool is_one = programs->count == 1;
-
     programs->reason = BERTH_REASON_NODE;
-    for (size_t i = 0; i < programs->count; i++)
-        if (mount_all(&programs->items[i], is_one ? NULL : &programs->bound, err) < 0)
+    for (int i = 0; i < count; i++)
+        if (stage(inside, program, &matches[i], err) < 0)
             return -1;
-    /* The mounts for one program may lie over files of another. */
-    return verify(programs, err) < 0 || (!is_one && verify(programs, err) < 0) ? -1 : 0;
-}
-
-static void undo(struct programs *programs)
-{
-    for (size_t k = programs->count; k > 0; k--) {
-        struct program *program = &programs->items[k - 1];
-
-        for (int i = program->count - 1; i >= 0; i--)
-            berth_replacement_undo(&program->replacements[i]);
-        program->count = 0;
-    }
-}
-
-static int put_text(const char *text, char **ret, struct berth_err *err)
-{
-    free(*ret);
-    *ret = strdup(text);
-    return *ret ? 0 : berth_err_oom(err);
+    for (int i = 0; i < count; i++)
+        if (judge(programs, program, &program->items[i], err) < 0)
+            return -1;
+    return check_peers(inside, program, err);
 }
 
 /* Write the note that names whose MPI runs. */
-static int name_mpi(struct programs *programs, struct berth_err *err)
+static int name_mpi(struct berth_programs *programs, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf note = {0};
 
     for (size_t i = 0; i < programs->count; i++) {
-        const struct berth_peers peers = peers_of(&programs->items[i]);
+        const struct berth_peers peers =
+            peers_of(programs->inside, &programs->items[i]);
         BERTH_BUF struct berth_buf text = {0};
 
         if (peers.count > 0 && berth_peers_name(&peers, &text, err) < 0)
@@ -268,35 +177,35 @@ static int name_mpi(struct programs *programs, struct berth_err *err)
     }
     if (note.failed)
         return berth_err_oom(err);
-    return note.used ? put_text(note.text, &programs->binding.note, err) : 0;
+    return note.used ? berth_bindover_say(&programs->binding.note, note.text, err) : 0;
 }
 
 /* Write which MPI of the host each rank will load. If marks cannot be mounted, the
  * witness reads the mapped files of a rank instead. */
-static int name_host(struct programs *programs, struct berth_err *err)
+static int name_host(struct berth_programs *programs, struct berth_err *err)
 {
-    const struct program *first = &programs->items[0];
+    const struct berth_program *first = &programs->items[0];
     struct berth_binding *binding = &programs->binding;
     BERTH_BUF struct berth_buf text = {0};
 
     berth_marks_mount();
     for (int i = 0; i < first->count; i++)
         berth_buf_addf(&text, "%s%s", i ? " or " : "",
-                       first->replacements[i].manifest.version);
+                       first->items[i].manifest.version);
     if (text.failed)
         return berth_err_oom(err);
-    if (put_text(text.text, &binding->host, err) < 0)
+    if (berth_bindover_say(&binding->host, text.text, err) < 0)
         return -1;
     if (!first->alone_replacement)
         return 0;
-    return put_text(berth_text_base(first->alone_replacement->host), &binding->alone,
-                    err) < 0
+    return berth_bindover_say(&binding->alone,
+                              berth_text_base(first->alone_replacement->host), err) < 0
                ? -1
-               : put_text(first->alone.text, &binding->because, err);
+               : berth_bindover_say(&binding->because, first->alone.text, err);
 }
 
 /* Say that neither the program nor its image is known to have an MPI. */
-static int say_none(const struct program *program, struct berth_err *err)
+static int say_none(const struct berth_program *program, struct berth_err *err)
 {
     return berth_err_set(
         err,
@@ -309,138 +218,60 @@ static int say_none(const struct program *program, struct berth_err *err)
         program->path);
 }
 
-static int put_result(struct programs *programs, struct berth_err *err)
+static int put_result(struct berth_programs *programs, struct berth_err *err)
 {
-    const struct program *first = &programs->items[0];
+    const struct berth_program *first = &programs->items[0];
     struct berth_err none;
 
-    for (size_t i = 0; i < programs->count; i++)
-        for (int j = 0; j < programs->items[i].count; j++)
-            berth_parent_put(&programs->items[i].replacements[j], &programs->binding);
     if (first->count > 0)
         return name_host(programs, err) < 0 ? -1 : name_mpi(programs, err);
     say_none(first, &none);
     /* A step without MPI is right; what it loads later is watched. */
     return berth_notice_is_verbose(programs->inside->task) ||
                    berth_request_is_explained(programs->inside->request)
-               ? put_text(none.text, &programs->binding.note, err)
+               ? berth_bindover_say(&programs->binding.note, none.text, err)
                : 0;
-}
-
-/* What ranks are seen to load: the host's MPI, else a fabric, else libraries. */
-static int name_fabrics(struct programs *programs, const struct berth_fabrics *fabrics,
-                        struct berth_err *err)
-{
-    BERTH_BUF struct berth_buf name = {0};
-
-    berth_fabrics_name(fabrics, &name);
-    if (name.failed)
-        return berth_err_oom(err);
-    if (fabrics->kind == BERTH_PROFILE_LIBRARIES &&
-        !berth_fabrics_witness_libraries(programs->inside))
-        return 0;
-    return name.used ? put_text(name.text, &programs->binding.fabric, err) : 0;
-}
-
-/* The host's network libraries under the image's own MPI, or other libraries of the
- * host, by the KIND. */
-static int use_fabrics(struct programs *programs, enum berth_profile_kind kind,
-                       struct berth_err *err)
-{
-    BERTH_FREE struct berth_fabrics **all = calloc(programs->count, sizeof(*all));
-    struct berth_binding *binding = &programs->binding;
-    struct berth_err fabrics, note;
-
-    if (!all)
-        return berth_err_oom(err);
-    for (size_t i = 0; i < programs->count; i++) {
-        all[i] = kind == BERTH_PROFILE_LIBRARIES ? &programs->items[i].libraries
-                                                 : &programs->items[i].fabrics;
-        all[i]->kind = kind;
-        all[i]->scan = &programs->items[i].scan;
-        all[i]->wants = &programs->items[i].wants;
-        all[i]->has_host = programs->items[0].count > 0;
-    }
-    if (berth_fabrics_use(programs->inside, all, programs->count, &fabrics, err) < 0)
-        return -1;
-    for (size_t i = 0; i < programs->count; i++)
-        for (int j = 0; j < all[i]->count; j++)
-            berth_parent_put(&all[i]->items[j], binding);
-    if (name_fabrics(programs, all[0], err) < 0)
-        return -1;
-    if (*all[0]->warning.text &&
-        put_text(all[0]->warning.text, &binding->warning, err) < 0)
-        return -1;
-    if (!*fabrics.text)
-        return 0;
-    berth_err_set(&note, "%s%s%s", binding->note ? binding->note : "",
-                  binding->note ? "; " : "", fabrics.text);
-    return put_text(note.text, &binding->note, err);
 }
 
 /* Let the image's own MPI run. WHY: why the host's cannot; NULL: it was not asked for.
  */
-static int keep_own(struct programs *programs, const struct berth_err *why,
+static int keep_own(struct berth_programs *programs, const struct berth_err *why,
                     struct berth_err *err)
 {
     struct berth_err note;
 
     for (size_t i = 0; i < programs->count; i++)
-        if (check_peers(&programs->items[i], err) < 0)
+        if (check_peers(programs->inside, &programs->items[i], err) < 0)
             return -1;
     if (why) {
         berth_err_set(&note, "the image's own MPI runs (hybrid): %s", why->text);
-        if (put_text(note.text, &programs->binding.note, err) < 0)
+        if (berth_bindover_say(&programs->binding.note, note.text, err) < 0)
             return -1;
     }
-    return berth_fabrics_are_asked(programs->inside)
-               ? use_fabrics(programs, BERTH_PROFILE_FABRIC, err)
+    return berth_libraries_are_asked(programs->inside)
+               ? berth_libraries_use(programs, BERTH_PROFILE_FABRIC, err)
                : 0;
 }
 
-/* Write the facts for an account of the launch, if the request asks for one. */
-static void put_facts(struct programs *programs)
-{
-    const struct program *first = &programs->items[0];
-    const struct berth_findings findings = {
-        .program = first->path,
-        .scan = &first->scan,
-        .wants = &first->wants,
-        .replacements = first->replacements,
-        .count = first->count,
-        .fabrics = {&first->fabrics, &first->libraries},
-    };
-
-    if (berth_request_is_explained(programs->inside->request))
-        berth_findings_list(&findings, &programs->binding.facts);
-}
-
-static int plan_all(struct programs *programs, struct berth_err *err)
-{
-    for (size_t i = 0; i < programs->count; i++)
-        if (plan(&programs->items[i], err) < 0) {
-            programs->reason = programs->items[i].reason;
-            return -1;
-        }
-    return 0;
-}
-
 /* Let the host's MPI run. Returns 0, or -1 with a sentence why it cannot. */
-static int use_host(struct programs *programs, struct berth_err *err)
+static int use_host(struct berth_programs *programs, struct berth_err *err)
 {
-    struct program *first = &programs->items[0];
+    struct berth_program *first = &programs->items[0];
 
-    if (plan_all(programs, err) < 0)
+    for (size_t i = 0; i < programs->count; i++)
+        if (plan(programs, &programs->items[i], err) < 0)
+            return -1;
+    programs->reason = BERTH_REASON_NODE;
+    if (berth_bindover_put(programs, err) < 0)
         return -1;
-    if (bind_over(programs, err) < 0)
-        return -1;
-    if (first->count == 0 && berth_mode_of(first->mode) != BERTH_MODE_AUTO)
+    if (first->count == 0 &&
+        !berth_request_mpi_is(programs->inside->request, BERTH_MODE_AUTO))
         return say_none(first, err);
     return 0;
 }
 
 /* The host's MPI cannot run BECAUSE: let the image's run, or refuse the step. */
-static int fall_back(struct programs *programs, const struct berth_err *because,
+static int fall_back(struct berth_programs *programs, const struct berth_err *because,
                      struct berth_err *err)
 {
     const struct berth_inside *inside = programs->inside;
@@ -450,12 +281,12 @@ static int fall_back(struct programs *programs, const struct berth_err *because,
                                                     programs->reason),
                               because, err) < 0)
         return -1;
-    undo(programs);
+    berth_bindover_drop(programs);
     return keep_own(programs, because, err);
 }
 
 /* Decide whose MPI runs, as the mode says. */
-static int decide(struct programs *programs, struct berth_err *err)
+static int decide(struct berth_programs *programs, struct berth_err *err)
 {
     const struct berth_request *request = programs->inside->request;
     struct berth_err why;
@@ -472,21 +303,25 @@ static int decide(struct programs *programs, struct berth_err *err)
 }
 
 /* Scan all programs whose file is there. */
-static int scan_all(struct programs *programs, struct berth_err *err)
+static int scan_all(struct berth_programs *programs, struct berth_err *err)
 {
     const struct berth_inside *inside = programs->inside;
     const struct berth_strvec *names = inside->programs;
     size_t count = names ? names->count : 1;
 
     programs->items = calloc(count, sizeof(*programs->items));
-    if (!programs->items)
+    programs->refused = calloc(inside->stacks->count + 1, sizeof(*programs->refused));
+    if (!programs->items || !programs->refused)
         return berth_err_oom(err);
     for (size_t i = 0; i < count; i++) {
-        struct program *item = &programs->items[programs->count];
+        struct berth_program *item = &programs->items[programs->count];
         char *const alone[] = {names ? names->items[i] : NULL, NULL};
 
-        *item = (struct program){.inside = inside, .mode = inside->request->mpi};
-        if (scan(item, names ? alone : inside->command, err) < 0)
+        item->items =
+            calloc(BERTH_FAMILIES + inside->stacks->count, sizeof(*item->items));
+        if (!item->items)
+            return berth_err_oom(err);
+        if (scan(inside, item, names ? alone : inside->command, err) < 0)
             return -1;
         programs->count += item->path != NULL;
     }
@@ -496,13 +331,13 @@ static int scan_all(struct programs *programs, struct berth_err *err)
 
 /* Count the programs that are linked with MPI, and put them first; if none is, count
  * the first. */
-static void select_linked(struct programs *programs)
+static void select_linked(struct berth_programs *programs)
 {
     size_t linked = 0;
 
     for (size_t i = 0; i < programs->all; i++)
         if (programs->items[i].wants.family != BERTH_FAMILY_NONE) {
-            struct program item = programs->items[i];
+            struct berth_program item = programs->items[i];
 
             programs->items[i] = programs->items[linked];
             programs->items[linked++] = item;
@@ -512,12 +347,12 @@ static void select_linked(struct programs *programs)
 
 /* Refuses programs with different MPIs: their ranks would wait for each other for ever.
  */
-static int check_families(const struct programs *programs, struct berth_err *err)
+static int check_families(const struct berth_programs *programs, struct berth_err *err)
 {
-    const struct program *first = NULL;
+    const struct berth_program *first = NULL;
 
     for (size_t i = 0; i < programs->count; i++) {
-        const struct program *item = &programs->items[i];
+        const struct berth_program *item = &programs->items[i];
         enum berth_mpi_family family = item->wants.family;
 
         if (family != BERTH_FAMILY_MPICH && family != BERTH_FAMILY_OPENMPI)
@@ -536,7 +371,7 @@ static int check_families(const struct programs *programs, struct berth_err *err
 }
 
 /* Whose MPI runs in the programs that use one. */
-static int bind_mpi(struct programs *programs, struct berth_err *err)
+static int bind_mpi(struct berth_programs *programs, struct berth_err *err)
 {
     if (!berth_request_mpi_chosen(programs->inside->request))
         return 0;
@@ -546,7 +381,7 @@ static int bind_mpi(struct programs *programs, struct berth_err *err)
     return check_families(programs, err) < 0 ? -1 : decide(programs, err);
 }
 
-static int run(struct programs *programs, struct berth_err *err)
+static int run(struct berth_programs *programs, struct berth_err *err)
 {
     if (berth_enter(programs->inside, err) < 0 || scan_all(programs, err) < 0 ||
         bind_mpi(programs, err) < 0)
@@ -555,21 +390,22 @@ static int run(struct programs *programs, struct berth_err *err)
         return 0;
     programs->count = programs->all;
     if (berth_request_names_libs(programs->inside->request) &&
-        use_fabrics(programs, BERTH_PROFILE_LIBRARIES, err) < 0)
+        berth_libraries_use(programs, BERTH_PROFILE_LIBRARIES, err) < 0)
         return -1;
     /* The witness does not watch the image's own MPI. */
     for (size_t i = 0; i < programs->count; i++)
-        if (programs->items[i].count == 0 && *programs->items[i].alone.text &&
-            put_text(programs->items[i].alone.text, &programs->binding.warning, err) <
-                0)
+        if (!programs->binding.host && *programs->items[i].alone.text &&
+            berth_bindover_say(&programs->binding.warning,
+                               programs->items[i].alone.text, err) < 0)
             return -1;
-    put_facts(programs);
+    if (berth_request_is_explained(programs->inside->request))
+        berth_findings_list(&programs->items[0], &programs->binding.facts);
     return 0;
 }
 
 void berth_inside_run(const struct berth_inside *inside)
 {
-    struct programs programs = {.inside = inside};
+    struct berth_programs programs = {.inside = inside};
     BERTH_BUF struct berth_buf bytes = {0};
     struct berth_err err;
     int result;

@@ -4,7 +4,6 @@
 #include <sys/types.h>
 
 #include "base/strvec.h"
-#include "bindover/replacement.h"
 #include "mpi/reach.h"
 #include "request/request.h"
 #include "site/terms.h"
@@ -24,8 +23,8 @@ struct berth_inside {
     char *const *task; /* the environment of the task, ended by NULL */
     const struct berth_profile
         *profiles; /* for the stacks that may be used, as berth_profiles */
-    const struct berth_stacks *stacks;   /* of the host: its MPIs, */
-    const struct berth_stacks *fabrics;  /* and its fabrics that are asked for */
+    const struct berth_stacks *stacks;   /* of the host: its MPIs, and its fabrics and
+                                            libraries that are asked for */
     struct berth_factcache *host_cache;  /* facts about the host's files */
     struct berth_factcache *image_cache; /* and the image's; NULL: none */
     const char *variable; /* NAME=VALUE that the tasks need with any MPI; NULL: none */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Judges, mounts and verifies one stage of the host's MPI, or of a fabric, over an
- * image's libraries. */
+/* Judges one stage of the host's libraries for the place of an image's, and plans the
+ * mounts. */
 
 #include "bindover/replacement.h"
 
@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -17,13 +17,23 @@
 #include "base/fd.h"
 #include "base/resolve.h"
 #include "base/text.h"
-#include "bindover/bindover.h"
-#include "bindover/loader.h"
 
-static const char *advice_of(const struct berth_replacement *replacement)
+bool berth_replacement_stands_for(const struct berth_replacement *replacement,
+                                  const char *soname)
 {
-    return replacement->family != BERTH_FAMILY_NONE ? "choose --mpi-bind=hybrid"
-                                                    : "leave --container-libs out";
+    return !berth_replacement_is_mpi(replacement) &&
+           berth_text_is_any(soname, berth_stack_replaces(replacement->stack));
+}
+
+const char *berth_replacement_name(const struct berth_replacement *replacement)
+{
+    return berth_replacement_is_mpi(replacement) ? "MPI" : replacement->stack->version;
+}
+
+const char *berth_replacement_advice(const struct berth_replacement *replacement)
+{
+    return berth_replacement_is_mpi(replacement) ? "choose --mpi-bind=hybrid"
+                                                 : "leave --container-libs out";
 }
 
 static int read_manifest(struct berth_replacement *replacement, struct berth_err *err)
@@ -123,7 +133,7 @@ static int plan_glibc(struct berth_replacement *replacement,
     if (!libc || !loader)
         return berth_err_set(err,
                              "the image has no glibc that the host's could replace; %s",
-                             advice_of(replacement));
+                             berth_replacement_advice(replacement));
     for (size_t i = 0; i < replacement->manifest.file_count; i++) {
         const char *file = replacement->manifest.files[i].file;
         BERTH_FREE char *staged = NULL;
@@ -155,29 +165,183 @@ static void plan_path(struct berth_replacement *replacement, char *const *env)
                        replacement->mounted, *rest ? ":" : "", rest);
 }
 
-/* Plan, for GCC's libraries, that the process gets the copy that serves both sides,
- * whichever library the program loads first. */
-static void plan_twins(struct berth_replacement *replacement)
+/* Plan which copy the process gets of each library that both sides have, whichever file
+ * loads it first; beside an MPI, of GCC's libraries alone. */
+static void plan_choices(struct berth_replacement *replacement)
 {
     for (size_t i = 0; i < replacement->verdict.choices.count; i++) {
         const struct berth_mpi_choice *choice = &replacement->verdict.choices.items[i];
+        const char *soname = choice->host->soname;
 
-        if (!berth_profile_is_gcc(choice->host->soname))
+        if (berth_replacement_is_mpi(replacement) && !berth_profile_is_gcc(soname))
             continue;
         if (!choice->from_host)
             add_pair(&replacement->out, choice->image->path, choice->host->path);
-        else if (!choice->image_serves)
+        else if (!choice->image_serves ||
+                 berth_replacement_stands_for(replacement, soname) ||
+                 (choice->is_network && !berth_replacement_is_mpi(replacement)))
             add_pair(&replacement->binds, choice->host->path, choice->image->path);
     }
 }
 
-static int check_memory(const struct berth_replacement *replacement,
-                        struct berth_err *err)
+/* The staged file that can replace LIBRARY of the image; NULL: none can. */
+static const struct berth_mpi_object *find_twin(const struct berth_mpi_library *library,
+                                                const struct berth_mpi_objects *staged)
 {
-    return replacement->binds.failed || replacement->out.failed ||
-                   replacement->set.failed
-               ? berth_err_oom(err)
-               : 0;
+    const struct berth_mpi_object *best = NULL;
+
+    for (size_t i = 0; i < staged->count; i++) {
+        const struct berth_mpi_object *other = &staged->items[i];
+
+        if (other->library.family != library->family ||
+            (library->parts & ~other->library.parts))
+            continue;
+        if (!best || __builtin_popcount(other->library.parts) <
+                         __builtin_popcount(best->library.parts))
+            best = other;
+    }
+    return best;
+}
+
+int berth_replacement_pair(const struct berth_mpi_objects *image,
+                           const struct berth_mpi_objects *staged,
+                           enum berth_mpi_family family, struct berth_strvec *binds,
+                           struct berth_err *err)
+{
+    for (size_t i = 0; i < image->count; i++) {
+        const struct berth_mpi_object *object = &image->items[i];
+        const struct berth_mpi_object *twin = NULL;
+
+        if (object->library.family == family && !object->library.is_inside)
+            twin = find_twin(&object->library, staged);
+        if (!twin)
+            continue;
+        add_pair(binds, twin->path, object->path);
+    }
+    return binds->failed ? berth_err_oom(err) : 0;
+}
+
+/* The staged file for users that need SONAME; "" where there is none. Libraries may
+ * have another SONAME than the name of their file: a site links libblas.so.3 to the
+ * library of a vendor. The caller frees it; NULL: out of memory. */
+static char *find_staged(const struct berth_replacement *replacement,
+                         const char *soname)
+{
+    const struct berth_mpi_object *staged =
+        berth_mpi_objects_find(&replacement->staged, soname);
+    char *path = NULL;
+
+    if (staged || replacement->stack->profile->kind != BERTH_PROFILE_LIBRARIES)
+        return strdup(staged ? staged->path : "");
+    if (asprintf(&path, "%s/lib/%s", replacement->mounted, soname) < 0)
+        return NULL;
+    if (access(path, R_OK) < 0)
+        *path = '\0';
+    return path;
+}
+
+/* The host's libraries over those in directories of their own, too. */
+static int plan_places(struct berth_replacement *replacement, struct berth_err *err)
+{
+    struct berth_strvec *binds = &replacement->binds;
+
+    for (size_t i = 0; i < replacement->users.places.count; i += 2) {
+        BERTH_FREE char *staged =
+            find_staged(replacement, replacement->users.places.items[i]);
+
+        if (!staged)
+            return berth_err_oom(err);
+        if (!*staged)
+            return berth_err_set(err,
+                                 "the image has '%s', and the host does not; leave "
+                                 "--container-libs out",
+                                 replacement->users.places.items[i + 1]);
+        if (berth_strvec_has(binds, replacement->users.places.items[i + 1]))
+            continue;
+        berth_strvec_push(binds, staged);
+        berth_strvec_push(binds, replacement->users.places.items[i + 1]);
+    }
+    return binds->failed ? berth_err_oom(err) : 0;
+}
+
+/* A library in the place of the image's looks for plugins beside itself first, and
+ * would load those of the image: the directory of the host's goes over theirs. */
+static int plan_plugins(struct berth_replacement *replacement, const char *library,
+                        const struct berth_opener *opener, struct berth_err *err)
+{
+    struct berth_strvec *binds = &replacement->binds;
+    int length = (int)(strrchr(library, '/') - library);
+
+    for (const char *const *place = opener->places; *place; place++) {
+        BERTH_FREE char *own = NULL;
+        BERTH_FREE char *real = NULL;
+
+        if (asprintf(&own, "%.*s/%s", length, library, *place) < 0)
+            return berth_err_oom(err);
+        real = berth_resolve(own);
+        if (!real)
+            continue;
+        berth_strvec_pushf(binds, "%s/%s", replacement->mounted, opener->into);
+        berth_strvec_push(binds, real);
+        if (access(binds->items[binds->count - 2], F_OK) < 0)
+            return berth_err_set(
+                err,
+                "the host's %s has no plugins, and would load those of "
+                "the image in '%s'; leave --container-libs out",
+                replacement->stack->version, real);
+    }
+    return binds->failed ? berth_err_oom(err) : 0;
+}
+
+static int plan_all_plugins(struct berth_replacement *replacement,
+                            struct berth_err *err)
+{
+    const struct berth_strvec *binds = &replacement->binds;
+    size_t files = binds->count;
+
+    for (size_t i = 0; i < files; i += 2)
+        for (const struct berth_opener *it = berth_openers; it->library; it++)
+            if (it->is_first &&
+                berth_profile_is(berth_text_base(binds->items[i]), it->library) &&
+                plan_plugins(replacement, binds->items[i + 1], it, err) < 0)
+                return -1;
+    return 0;
+}
+
+/* Judge whether the staged libraries can be in the process of PROGRAM. */
+static int judge(struct berth_replacement *replacement,
+                 const struct berth_mpi_program *program, const struct berth_scan *scan,
+                 struct berth_err *err)
+{
+    struct berth_mpi_verdict *verdict = &replacement->verdict;
+    int result = berth_replacement_is_mpi(replacement)
+                     ? berth_mpi_judge(program, &scan->objects, &replacement->staged,
+                                       verdict, err)
+                     : berth_mpi_judge_fabric(berth_replacement_name(replacement),
+                                              berth_replacement_advice(replacement),
+                                              &scan->objects, &replacement->staged,
+                                              verdict, err);
+
+    if (result < 0)
+        return -1;
+    if (verdict->answer == BERTH_VERDICT_NO ||
+        verdict->answer == BERTH_VERDICT_CANNOT_TELL) {
+        *err = verdict->because;
+        return -1;
+    }
+    return 0;
+}
+
+static bool is_linked(const struct berth_replacement *replacement,
+                      const struct berth_mpi_program *program,
+                      const struct berth_scan *scan)
+{
+    if (berth_replacement_is_mpi(replacement))
+        return program->family == replacement->family;
+    for (size_t i = 0; i < scan->closure.count; i++)
+        if (berth_replacement_stands_for(replacement, scan->closure.items[i].soname))
+            return true;
+    return false;
 }
 
 int berth_replacement_plan(struct berth_replacement *replacement,
@@ -185,155 +349,29 @@ int berth_replacement_plan(struct berth_replacement *replacement,
                            const struct berth_scan *scan, char *const *env,
                            struct berth_err *err)
 {
-    struct berth_mpi_verdict *verdict = &replacement->verdict;
-
-    replacement->is_linked = program->family == replacement->family;
-    if (berth_mpi_judge(program, &scan->objects, &replacement->staged, verdict, err) <
-        0)
+    replacement->is_linked = is_linked(replacement, program, scan);
+    if (judge(replacement, program, scan, err) < 0)
         return -1;
-    if (verdict->answer == BERTH_VERDICT_NO ||
-        verdict->answer == BERTH_VERDICT_CANNOT_TELL) {
-        *err = verdict->because;
+    if (berth_replacement_is_mpi(replacement) &&
+        berth_replacement_pair(&scan->objects, &replacement->staged,
+                               replacement->family, &replacement->binds, err) < 0)
         return -1;
-    }
-    if (berth_bindover_plan(&scan->objects, &replacement->staged, replacement->family,
-                            &replacement->binds, err) < 0)
-        return -1;
-    if (replacement->binds.count == 0)
+    if (berth_replacement_is_mpi(replacement)
+            ? replacement->binds.count == 0
+            : berth_stack_adds_libraries(replacement->stack))
         plan_path(replacement, env);
-    if (program->family == BERTH_FAMILY_NONE)
-        plan_twins(replacement);
-    if (verdict->answer == BERTH_VERDICT_YES_WITH_HOST_GLIBC &&
+    if (!berth_replacement_is_mpi(replacement) || program->family == BERTH_FAMILY_NONE)
+        plan_choices(replacement);
+    if (replacement->verdict.answer == BERTH_VERDICT_YES_WITH_HOST_GLIBC &&
         plan_glibc(replacement, scan, err) < 0)
         return -1;
-    return check_memory(replacement, err);
-}
-
-/* The SONAMEs that the stage of a fabric replaces; NULL: the stage is of an MPI. */
-static const char *const *sonames_of(const struct berth_replacement *replacement)
-{
-    return replacement->family == BERTH_FAMILY_NONE
-               ? berth_stack_replaces(replacement->stack)
-               : NULL;
-}
-
-/* Plan which copy the process gets of each library that both sides have, whichever file
- * loads it first. */
-static void plan_choices(struct berth_replacement *replacement)
-{
-    const char *const *sonames = sonames_of(replacement);
-
-    for (size_t i = 0; i < replacement->verdict.choices.count; i++) {
-        const struct berth_mpi_choice *choice = &replacement->verdict.choices.items[i];
-
-        if (!choice->from_host)
-            add_pair(&replacement->out, choice->image->path, choice->host->path);
-        else if (choice->is_network || !choice->image_serves ||
-                 berth_text_is_any(choice->host->soname, sonames))
-            add_pair(&replacement->binds, choice->host->path, choice->image->path);
-    }
-}
-
-int berth_replacement_plan_fabric(struct berth_replacement *replacement,
-                                  const struct berth_scan *scan, char *const *env,
-                                  struct berth_err *err)
-{
-    struct berth_mpi_verdict *verdict = &replacement->verdict;
-    const char *const *soname = sonames_of(replacement);
-
-    for (; *soname && !replacement->is_linked; soname++)
-        replacement->is_linked = berth_closure_find(&scan->closure, *soname);
-    if (berth_mpi_judge_fabric(replacement->stack->version, advice_of(replacement),
-                               &scan->objects, &replacement->staged, verdict, err) < 0)
+    if (!berth_replacement_is_mpi(replacement) &&
+        (plan_places(replacement, err) < 0 || plan_all_plugins(replacement, err) < 0))
         return -1;
-    if (verdict->answer != BERTH_VERDICT_YES &&
-        verdict->answer != BERTH_VERDICT_YES_WITH_HOST_GLIBC) {
-        *err = verdict->because;
-        return -1;
-    }
-    plan_choices(replacement);
-    if (berth_stack_adds_libraries(replacement->stack))
-        plan_path(replacement, env);
-    if (verdict->answer == BERTH_VERDICT_YES_WITH_HOST_GLIBC &&
-        plan_glibc(replacement, scan, err) < 0)
-        return -1;
-    return check_memory(replacement, err);
-}
-
-/* The root of an Apptainer container is unbindable (mount_namespaces(7)): nothing of it
- * can be the source of a bind mount as long as it is. */
-static int bind_of_root(const char *from, const char *over)
-{
-    int result, number;
-
-    if (mount(NULL, "/", NULL, MS_PRIVATE, NULL) < 0)
-        return -1;
-    result = mount(from, over, NULL, MS_BIND, NULL);
-    number = errno;
-    mount(NULL, "/", NULL, MS_UNBINDABLE, NULL);
-    errno = number;
-    return result;
-}
-
-static int bind_file(const char *from, const char *over)
-{
-    if (mount(from, over, NULL, MS_BIND, NULL) == 0)
-        return 0;
-    return errno == EINVAL ? bind_of_root(from, over) : -1;
-}
-
-void berth_replacement_leave_out(struct berth_replacement *replacement,
-                                 struct berth_strvec *bound)
-{
-    berth_bound_drop(&replacement->out, bound);
-    berth_bound_drop(&replacement->binds, bound);
-}
-
-/* Mount the PAIRS from number *DONE on. */
-static int mount_pairs(const struct berth_strvec *pairs, size_t *done,
-                       struct berth_err *err)
-{
-    for (; *done < pairs->count; *done += 2) {
-        const char *from = pairs->items[*done];
-        const char *over = pairs->items[*done + 1];
-
-        if (bind_file(from, over) < 0)
-            return berth_err_set(err, "cannot mount '%s' over '%s': %s", from, over,
-                                 strerror(errno));
-    }
-    return 0;
-}
-
-int berth_replacement_mount(struct berth_replacement *replacement,
-                            struct berth_err *err)
-{
-    if (mount_pairs(&replacement->out, &replacement->out_done, err) < 0)
-        return -1;
-    return mount_pairs(&replacement->binds, &replacement->done, err);
-}
-
-int berth_replacement_set(const struct berth_replacement *replacement,
-                          struct berth_err *err)
-{
-    for (size_t i = 0; i < replacement->set.count; i++) {
-        char *copy = strdup(replacement->set.items[i]);
-
-        if (!copy || putenv(copy) != 0)
-            return berth_err_oom(err);
-    }
-    return 0;
-}
-
-static void undo_pairs(const struct berth_strvec *pairs, size_t *done)
-{
-    for (; *done > 0; *done -= 2)
-        umount2(pairs->items[*done - 1], MNT_DETACH);
-}
-
-void berth_replacement_undo(struct berth_replacement *replacement)
-{
-    undo_pairs(&replacement->binds, &replacement->done);
-    undo_pairs(&replacement->out, &replacement->out_done);
+    return replacement->binds.failed || replacement->out.failed ||
+                   replacement->set.failed
+               ? berth_err_oom(err)
+               : 0;
 }
 
 const struct berth_mpi_object *
@@ -350,209 +388,9 @@ berth_replacement_staged(const struct berth_replacement *replacement, const char
     return NULL;
 }
 
-/* The choice of the host's copy for a library that both sides have; NULL: ITEM needs no
- * choice, or the image's copy was chosen. */
-static const struct berth_mpi_choice *
-find_collision(const struct berth_replacement *replacement,
-               const struct berth_closure_item *item)
-{
-    for (size_t i = 0; i < replacement->verdict.choices.count; i++) {
-        const struct berth_mpi_choice *choice = &replacement->verdict.choices.items[i];
-
-        if (choice->from_host && strcmp(choice->host->soname, item->soname) == 0)
-            return choice;
-    }
-    return NULL;
-}
-
-/* The library for whose sake the others are staged; NULL: there is none. */
-static const struct berth_mpi_object *
-first_library(const struct berth_replacement *replacement)
-{
-    const char *const *sonames = sonames_of(replacement);
-
-    if (!sonames)
-        return berth_mpi_objects_mpi(&replacement->staged, replacement->family);
-    return *sonames ? berth_mpi_objects_find(&replacement->staged, *sonames) : NULL;
-}
-
-/* Ask the loader what the program, or the staged library, loads now. */
-static int list(struct berth_replacement *replacement, const struct berth_scan *scan,
-                char *const *env, struct berth_err *err)
-{
-    const struct berth_mpi_object *library = first_library(replacement);
-
-    if (!scan->loader)
-        return berth_err_set(err, "the program has no loader");
-    replacement->target =
-        replacement->is_linked || !library ? scan->runner : library->path;
-    berth_closure_fini(&replacement->closure);
-    replacement->closure = (struct berth_closure){0};
-    return berth_loader_list(NULL, scan->loader, replacement->target, env,
-                             &replacement->closure, err);
-}
-
-/* Mount the host's copy over the image's where the loader shows the wrong one. */
-static int resolve_collisions(struct berth_replacement *replacement,
-                              const struct berth_closure *closure,
-                              struct berth_err *err)
-{
-    for (size_t i = 0; i < closure->count; i++) {
-        const struct berth_closure_item *item = &closure->items[i];
-        const struct berth_mpi_choice *choice = find_collision(replacement, item);
-        BERTH_FREE char *real = item->path ? berth_resolve(item->path) : NULL;
-
-        if (choice && real && !berth_replacement_staged(replacement, real))
-            add_pair(&replacement->binds, choice->host->path, real);
-    }
-    return replacement->binds.failed ? berth_err_oom(err)
-                                     : berth_replacement_mount(replacement, err);
-}
-
-/* Did the image lack SONAME already before the mounts? */
-static bool is_missing_anyway(const struct berth_scan *scan, const char *soname)
-{
-    const struct berth_closure_item *item = berth_closure_find(&scan->closure, soname);
-
-    return item && !item->path;
-}
-
-/* Refuses a closure that lacks a library or a version. */
-static int check_complete(const struct berth_replacement *replacement,
-                          const struct berth_closure *closure,
-                          const struct berth_scan *scan, struct berth_err *err)
-{
-    bool is_fabric = sonames_of(replacement);
-    const char *advice = advice_of(replacement);
-
-    for (size_t i = 0; i < closure->count; i++)
-        if (!closure->items[i].path &&
-            is_missing_anyway(scan, closure->items[i].soname))
-            return berth_err_set(err,
-                                 "'%s' needs '%s', which is not in the image; install "
-                                 "it there, or mount the directory that has it and "
-                                 "name that in LD_LIBRARY_PATH (--container-env)",
-                                 scan->runner, closure->items[i].soname);
-        else if (!closure->items[i].path)
-            return berth_err_set(
-                err,
-                "with the host's %s, '%s' is not found; install it in the image, or %s",
-                is_fabric ? replacement->stack->version : "MPI",
-                closure->items[i].soname, advice);
-    if (closure->lacks.count)
-        return berth_err_set(err,
-                             "'%s' wants %s of '%s', which is older; %s, or %sa newer "
-                             "image",
-                             closure->lacks.items[2], closure->lacks.items[1],
-                             closure->lacks.items[0], advice, is_fabric ? "take " : "");
-    return 0;
-}
-
-/* Was PATH, before the mounts, a library of the family in the image? */
-static bool is_of_family(const struct berth_replacement *replacement,
-                         const struct berth_scan *scan, const char *path)
-{
-    for (size_t i = 0; i < scan->objects.count; i++)
-        if (scan->objects.items[i].library.family == replacement->family &&
-            strcmp(scan->objects.items[i].path, path) == 0)
-            return true;
-    return false;
-}
-
-/* Every library of the family must be a staged one, and a program that is linked with
- * the family must load one. Files are compared, not names: the program may want
- * libmpi.so.12, and the host's may be libmpich.so.12. */
-static int check_family(const struct berth_replacement *replacement,
-                        const struct berth_scan *scan,
-                        const struct berth_closure *closure, struct berth_err *err)
-{
-    bool found = false;
-
-    for (size_t i = 0; i < closure->count; i++) {
-        BERTH_FREE char *real = berth_resolve(closure->items[i].path);
-        const struct berth_mpi_object *staged =
-            real ? berth_replacement_staged(replacement, real) : NULL;
-
-        if (staged)
-            found |= staged->library.family == replacement->family;
-        else if (real && is_of_family(replacement, scan, real))
-            return berth_err_set(err,
-                                 "'%s' would run with the image's '%s' and not with "
-                                 "the host's MPI; choose --mpi-bind=hybrid",
-                                 scan->runner, real);
-    }
-    if (!found && replacement->is_linked)
-        return berth_err_set(err,
-                             "'%s' would run without the host's MPI; choose "
-                             "--mpi-bind=hybrid",
-                             scan->runner);
-    return 0;
-}
-
-/* Each library that a fabric replaces must be the staged one. */
-static int check_sonames(const struct berth_replacement *replacement,
-                         const char *target, const struct berth_closure *closure,
-                         struct berth_err *err)
-{
-    for (const char *const *it = sonames_of(replacement); *it; it++) {
-        const struct berth_closure_item *item = berth_closure_find(closure, *it);
-        BERTH_FREE char *real = item ? berth_resolve(item->path) : NULL;
-
-        if (real && !berth_replacement_staged(replacement, real))
-            return berth_err_set(err,
-                                 "'%s' would run with '%s' and not with the host's %s; "
-                                 "%s",
-                                 target, real, replacement->stack->version,
-                                 advice_of(replacement));
-    }
-    return 0;
-}
-
-/* Checks CLOSURE, which is that of TARGET. */
-static int check_replaced(const struct berth_replacement *replacement,
-                          const struct berth_scan *scan, const char *target,
-                          const struct berth_closure *closure, struct berth_err *err)
-{
-    if (check_complete(replacement, closure, scan, err) < 0)
-        return -1;
-    return sonames_of(replacement) ? check_sonames(replacement, target, closure, err)
-                                   : check_family(replacement, scan, closure, err);
-}
-
-int berth_replacement_verify_user(struct berth_replacement *replacement,
-                                  const struct berth_scan *scan, const char *target,
-                                  char *const *env, struct berth_err *err)
-{
-    struct berth_closure closure;
-    int result;
-
-    if (berth_loader_list(NULL, scan->loader, target, env, &closure, err) < 0)
-        return -1;
-    result = check_replaced(replacement, scan, target, &closure, err);
-    berth_closure_fini(&closure);
-    return result;
-}
-
-int berth_replacement_verify(struct berth_replacement *replacement,
-                             const struct berth_scan *scan, char *const *env,
-                             struct berth_err *err)
-{
-    size_t mounted = replacement->done;
-
-    if (list(replacement, scan, env, err) < 0 ||
-        resolve_collisions(replacement, &replacement->closure, err) < 0)
-        return -1;
-    /* The host's copies may need other libraries. */
-    if (replacement->done != mounted && list(replacement, scan, env, err) < 0)
-        return -1;
-    if (berth_loader_check_c_library(scan->loader, scan->runner, env,
-                                     &replacement->closure, err) < 0)
-        return -1;
-    return check_replaced(replacement, scan, scan->runner, &replacement->closure, err);
-}
-
 void berth_replacement_fini(struct berth_replacement *replacement)
 {
+    berth_users_fini(&replacement->users);
     berth_mpi_verdict_fini(&replacement->verdict);
     berth_closure_fini(&replacement->closure);
     berth_mpi_objects_fini(&replacement->staged);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which library of the host replaces which library of the image. */
 
-#include "bindover/bindover.h"
+#include "bindover/replacement.h"
 
 #include "base/cleanup.h"
 #include "unit.h"
@@ -84,7 +84,7 @@ TEST_ROWS(a_library_goes_over_its_twin, rows)
     add_all(&image, rows[_i].image);
     add_all(&staged, rows[_i].staged);
     ck_assert_int_eq(
-        berth_bindover_plan(&image, &staged, rows[_i].family, &binds, &err), 0);
+        berth_replacement_pair(&image, &staged, rows[_i].family, &binds, &err), 0);
     lines = unit_lines(&binds);
     ck_assert_str_eq(lines, rows[_i].binds);
     berth_mpi_objects_fini(&image);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The stage of a fabric over an image. */
 
-#include "bindover/fabrics.h"
+#include "bindover/libraries.h"
 
 #include <stdio.h>
 #include <sys/stat.h>
@@ -45,14 +45,12 @@ static int use(const char *word, const char *soname, size_t count)
                                       .version = (char *)"net.so.1.2"};
     struct berth_stack all[] = {absent == FIRST ? none : there,
                                 absent == FIRST ? there : none};
-    const struct berth_stacks stacks = {0};
     const struct berth_stacks found = {.items = all,
                                        .count = count + (absent != NOWHERE)};
     const struct berth_request request = {.image = (char *)"/a", .libs = (char *)word};
     const struct berth_inside inside = {.request = &request,
                                         .task = task,
-                                        .stacks = &stacks,
-                                        .fabrics = &found,
+                                        .stacks = &found,
                                         .reach = {.nodes = nodes},
                                         .channel = sides.ends[1]};
 
@@ -75,16 +73,16 @@ TEST(a_newer_one_runs_in_its_place)
     if (!have_newer())
         return;
     ck_assert_msg(use("net", NET, 1) == 0, "%s", sides.err.text);
-    ck_assert_int_eq(sides.fabrics.count, 1);
-    ck_assert_str_eq(sides.note.text,
+    ck_assert_int_eq(sides.program.count, 1);
+    ck_assert_str_eq(sides.programs.binding.note,
                      "the host's net.so.1.2 (net) runs under the image's own MPI");
-    ck_assert_str_eq(sides.fabrics.items[0].host, "/host/stage");
-    ck_assert_str_eq(sides.fabrics.items[0].set.items[0], "NET_X=1");
+    ck_assert_str_eq(sides.program.items[0].host, "/host/stage");
+    ck_assert_str_eq(sides.program.items[0].set.items[0], "NET_X=1");
     ck_assert_str_eq(getenv("NET_X"), "1");
-    ck_assert_uint_eq(sides.fabrics.items[0].binds.count, 2);
+    ck_assert_uint_eq(sides.program.items[0].binds.count, 2);
     ck_assert_ptr_nonnull(
-        strstr(sides.fabrics.items[0].binds.items[0], "/stage/lib/" NET));
-    ck_assert_ptr_nonnull(strstr(sides.fabrics.items[0].binds.items[1], "/image/" NET));
+        strstr(sides.program.items[0].binds.items[0], "/stage/lib/" NET));
+    ck_assert_ptr_nonnull(strstr(sides.program.items[0].binds.items[1], "/image/" NET));
 }
 
 /* A program that is not linked with it may open it later. */
@@ -93,8 +91,8 @@ TEST(an_image_without_it_is_left_alone)
     sides_compile("image", NET, "a");
     sides_compile_program(NET, "a");
     ck_assert_int_eq(use("auto", "libberth-none.so.1", 1), 0);
-    ck_assert_int_eq(sides.fabrics.count, 0);
-    ck_assert_str_eq(sides.note.text,
+    ck_assert_int_eq(sides.program.count, 0);
+    ck_assert_str_eq(sides.programs.binding.note,
                      "the image has no library that a fabric of this host could stand "
                      "for (--container-libs=auto)");
 }
@@ -106,16 +104,16 @@ TEST(a_plugin_is_added_to_what_the_image_has)
     sides_compile_program(NET, "a");
     added[0] = OTHER;
     ck_assert_int_eq(use("auto", "libberth-none.so.1", 1), 0);
-    ck_assert_int_eq(sides.fabrics.count, 0); /* the step has no GPUs */
+    ck_assert_int_eq(sides.program.count, 0); /* the step has no GPUs */
     has_gpus = true;
     sides_write_manifest(OTHER);
     ck_assert_msg(use("auto", "libberth-none.so.1", 1) == 0, "%s", sides.err.text);
-    ck_assert_int_eq(sides.fabrics.count, 1);
-    ck_assert_str_eq(sides.fabrics.warning.text, "");
-    ck_assert_str_eq(sides.note.text,
+    ck_assert_int_eq(sides.program.count, 1);
+    ck_assert_ptr_null(sides.programs.binding.warning);
+    ck_assert_str_eq(sides.programs.binding.note,
                      "the host's net.so.1.2 (net) is in the container");
     ck_assert_str_eq(getenv("NET_X"), "1");
-    ck_assert_uint_eq(sides.fabrics.items[0].binds.count, 0);
+    ck_assert_uint_eq(sides.program.items[0].binds.count, 0);
 }
 
 /* It works, and the host's may not be found. */
@@ -129,17 +127,18 @@ TEST(a_plugin_of_the_image_stays_but_by_name)
     has_gpus = true;
     setenv("NET_PLUGIN", "ours", 1);
     ck_assert_int_eq(use("auto", "libberth-none.so.1", 1), 0);
-    ck_assert_str_eq(sides.note.text,
+    ck_assert_str_eq(sides.programs.binding.note,
                      "the host's '" OTHER "' is left out: NET_PLUGIN is set");
     unsetenv("NET_PLUGIN");
     sides_compile("image", OTHER, "z");
     setenv("LD_LIBRARY_PATH", own, 1);
     ck_assert_int_eq(use("auto", "libberth-none.so.1", 1), 0);
-    ck_assert_ptr_nonnull(strstr(sides.note.text, "the image has its own, '"));
+    ck_assert_ptr_nonnull(
+        strstr(sides.programs.binding.note, "the image has its own, '"));
     sides_compile("stage/lib", OTHER, "z");
     sides_write_manifest(OTHER);
     ck_assert_msg(use("net", "libberth-none.so.1", 1) == 0, "%s", sides.err.text);
-    ck_assert_int_eq(sides.fabrics.count, 1);
+    ck_assert_int_eq(sides.program.count, 1);
 }
 
 /* Nobody has judged whether the image's users of that can have the host's. */
@@ -166,14 +165,14 @@ TEST(one_that_nobody_needs_is_told)
     setenv("LD_LIBRARY_PATH", path, 1);
     sides_compile_program(NET, "a");
     ck_assert_int_eq(use("auto", OTHER, 1), 0);
-    ck_assert_int_eq(sides.fabrics.count, 0);
-    ck_assert_str_eq(sides.fabrics.warning.text, "");
+    ck_assert_int_eq(sides.program.count, 0);
+    ck_assert_ptr_null(sides.programs.binding.warning);
     sides_write_manifest(OTHER);
     if (!sides_may_mount())
         return;
     ck_assert_msg(use("net", OTHER, 1) == 0, "%s", sides.err.text);
-    ck_assert_int_eq(sides.fabrics.count, 1);
-    ck_assert_str_eq(sides.fabrics.warning.text,
+    ck_assert_int_eq(sides.program.count, 1);
+    ck_assert_str_eq(sides.programs.binding.warning,
                      "neither the program nor a plugin of its MPI needs the image's "
                      "'" OTHER "', for which the host's stands (--container-libs=net)");
 }
@@ -233,7 +232,7 @@ TEST_ROWS(what_does_not_fit_is_named, refused)
     for (int i = 0; i < 2 && refused[_i].error[i]; i++)
         ck_assert_msg(strstr(sides.err.text, refused[_i].error[i]), "%s",
                       sides.err.text);
-    ck_assert_int_eq(sides.fabrics.count, 0);
+    ck_assert_int_eq(sides.program.count, 0);
 }
 
 /* One of two that are built together. */
@@ -262,8 +261,8 @@ TEST(the_image_s_own_stays_where_nobody_has_named_one)
     sides_compile_program(NET, "a");
     sides_write_manifest(NET);
     ck_assert_int_eq(use("auto", NET, 1), 0);
-    ck_assert_int_eq(sides.fabrics.count, 0);
-    ck_assert_str_eq(sides.note.text,
+    ck_assert_int_eq(sides.program.count, 0);
+    ck_assert_str_eq(sides.programs.binding.note,
                      "the image's own '" NET "' stays: the host's net.so.1.2 is older "
                      "than the image's: it lacks 2 symbols of that, and has 1 others");
 }
@@ -296,7 +295,7 @@ TEST(an_absent_one_that_comes_later_is_not_missed)
     nodes = 2;
     absent = LAST;
     ck_assert_msg(use("auto", NET, 1) == 0, "%s", sides.err.text);
-    ck_assert_int_eq(sides.fabrics.count, 1);
+    ck_assert_int_eq(sides.program.count, 1);
 }
 
 /* Its own plugin is the image's on all nodes. */
@@ -313,24 +312,13 @@ TEST(an_absent_plugin_is_not_missed_by_an_image_with_its_own)
     ck_assert_msg(use("auto", "libberth-none.so.1", 0) == 0, "%s", sides.err.text);
 }
 
-TEST(more_than_a_step_can_have_are_refused)
-{
-    sides_compile("image", NET, "a");
-    sides_compile_program(NET, "a");
-    ck_assert_int_eq(use("auto", NET, BERTH_FABRICS_MAX + 1), -1);
-    ck_assert_str_eq(sides.err.text,
-                     "this host has 17 fabrics and libraries that the step asks for, "
-                     "and a step has at most 16; name fewer of them in "
-                     "--container-libs");
-}
-
 TEST(a_static_program_has_a_network_of_its_own)
 {
     BERTH_FREE char *path = unit_path(sides.directory, "app");
 
     unit_compile(sides.directory, "int _start(void) { return 0; }", "-static -o app");
-    ck_assert_int_eq(berth_scan_program(NULL, path, environ, &sides.scan, &sides.err),
-                     0);
+    ck_assert_int_eq(
+        berth_scan_program(NULL, path, environ, &sides.program.scan, &sides.err), 0);
     ck_assert_int_eq(use("auto", NET, 1), 0);
     ck_assert_int_eq(use("net", NET, 1), -1);
     ck_assert_ptr_nonnull(strstr(sides.err.text,

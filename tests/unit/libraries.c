@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Other libraries of the host in the place of an image's. */
 
-#include "bindover/fabrics.h"
+#include "bindover/libraries.h"
 
 #include <stdio.h>
 #include <sys/stat.h>
@@ -29,7 +29,6 @@ static int use_libraries(const char *words, const char *soname, const char *word
          .version = (char *)"net.so.1.2",
          .sonames = {.items = sonames, .count = 1}},
         {.profile = &profile, .sonames = {.items = sonames, .count = 1}}};
-    const struct berth_stacks stacks = {0};
     const struct berth_stacks found = {.items = items,
                                        .count = strcmp(words, "twice") == 0 ? 2 : 1};
     const struct berth_request request = {
@@ -39,8 +38,7 @@ static int use_libraries(const char *words, const char *soname, const char *word
     char *command[] = {(char *)"app", (char *)word, NULL};
     const struct berth_inside inside = {.request = &request,
                                         .command = command,
-                                        .stacks = &stacks,
-                                        .fabrics = &found,
+                                        .stacks = &found,
                                         .channel = sides.ends[1]};
 
     return sides_use(&inside, BERTH_PROFILE_LIBRARIES);
@@ -57,11 +55,11 @@ TEST(libraries_are_judged_by_what_is_needed)
     if (!sides_may_mount())
         return;
     ck_assert_msg(use_libraries("net", NET, "") == 0, "%s", sides.err.text);
-    ck_assert_int_eq(sides.fabrics.count, 1);
-    ck_assert_str_eq(sides.fabrics.warning.text, "");
-    ck_assert_str_eq(sides.note.text,
+    ck_assert_int_eq(sides.program.count, 1);
+    ck_assert_ptr_null(sides.programs.binding.warning);
+    ck_assert_str_eq(sides.programs.binding.note,
                      "the host's net.so.1.2 (net) is in the place of the image's");
-    ck_assert_ptr_nonnull(strstr(sides.fabrics.items[0].binds.items[1], "/image/" NET));
+    ck_assert_ptr_nonnull(strstr(sides.program.items[0].binds.items[1], "/image/" NET));
 }
 
 TEST(libraries_that_lack_something_are_refused)
@@ -92,8 +90,8 @@ TEST(libraries_stand_under_the_names_of_their_files)
         return;
     ck_assert_msg(use_libraries("net", NET, "") == 0, "%s", sides.err.text);
     ck_assert_ptr_nonnull(
-        strstr(sides.fabrics.items[0].binds.items[0], "/stage/lib/" NET));
-    ck_assert_int_eq(sides.fabrics.count, 1);
+        strstr(sides.program.items[0].binds.items[0], "/stage/lib/" NET));
+    ck_assert_int_eq(sides.program.count, 1);
 }
 
 /* As ScaLAPACK, whose MPI is not to be another one than the program's. */
@@ -112,16 +110,15 @@ TEST(libraries_that_need_an_mpi_are_for_the_host_s)
                      "--container-libs=net: the host's net.so.1.2 needs "
                      "'" NET "', and the host's MPI does not run; choose "
                      "--mpi-bind=host, or leave --container-libs out");
-    sides.fabrics.has_host = true;
-    sides.wants.family = BERTH_FAMILY_OPENMPI;
+    sides.program.items[0].family = BERTH_FAMILY_MPICH; /* the host's is in place */
+    sides.program.count = sides.program.done = 1;
+    sides.program.wants.family = BERTH_FAMILY_OPENMPI;
     sides_write_manifest(NET);
     ck_assert_int_eq(use_libraries("net", NET, ""), -1);
     ck_assert_str_eq(sides.err.text,
                      "--container-libs=net: the host's net.so.1.2 needs "
                      "'" NET "', and the program wants Open MPI; leave "
                      "--container-libs out");
-    sides.fabrics.has_host = false;
-    sides.wants.family = BERTH_FAMILY_NONE;
 }
 
 /* The program is one that starts others. */
@@ -136,14 +133,14 @@ TEST(a_program_among_the_words_counts)
     sides_compile("stage/lib", NET, "a");
     sides_compile_program(NET, "b");
     ck_assert_int_gt(asprintf(&word, "exec %s -x; true", path), 0);
-    berth_scan_fini(&sides.scan);
+    berth_scan_fini(&sides.program.scan);
     unit_compile(sides.directory,
                  "int net_c(void); int _start(void) { return net_c(); }",
                  "-Wl,-rpath,%s -Limage -l:libberth-none.so.1 -o sh", own);
     free(path);
     path = unit_path(sides.directory, "sh");
-    ck_assert_int_eq(berth_scan_program(NULL, path, environ, &sides.scan, &sides.err),
-                     0);
+    ck_assert_int_eq(
+        berth_scan_program(NULL, path, environ, &sides.program.scan, &sides.err), 0);
     setenv("LD_LIBRARY_PATH", own, 1);
     sides_write_manifest(NET);
     ck_assert_int_eq(use_libraries("net", NET, word), -1);
@@ -157,17 +154,17 @@ TEST(a_static_program_has_nothing_to_replace)
     BERTH_FREE char *expected = NULL;
 
     unit_compile(sides.directory, "int _start(void) { return 0; }", "-static -o app");
-    ck_assert_int_eq(berth_scan_program(NULL, path, environ, &sides.scan, &sides.err),
-                     0);
-    ck_assert_ptr_null(sides.scan.loader);
+    ck_assert_int_eq(
+        berth_scan_program(NULL, path, environ, &sides.program.scan, &sides.err), 0);
+    ck_assert_ptr_null(sides.program.scan.loader);
     ck_assert_msg(use_libraries("net", NET, "") == 0, "%s", sides.err.text);
     ck_assert_int_gt(asprintf(&expected,
                               "'%s' is linked statically, so that the host's "
                               "net.so.1.2 stands for no library of it",
                               path),
                      0);
-    ck_assert_str_eq(sides.fabrics.warning.text, expected);
-    ck_assert_str_eq(sides.note.text, "");
+    ck_assert_str_eq(sides.programs.binding.warning, expected);
+    ck_assert_ptr_null(sides.programs.binding.note);
 }
 
 /* Though the one that starts it needs the library itself, and gets all of it. */
@@ -180,7 +177,7 @@ TEST(a_program_among_the_words_counts_behind_a_user)
     sides_compile("stage/lib", NET, "a");
     sides_compile_program(NET, "b");
     ck_assert_int_eq(rename(path, other), 0);
-    berth_scan_fini(&sides.scan);
+    berth_scan_fini(&sides.program.scan);
     sides_compile_program(NET, "a");
     sides_write_manifest(NET);
     ck_assert_int_eq(use_libraries("net", NET, other), -1);
@@ -223,7 +220,7 @@ TEST(libraries_that_nobody_is_known_to_need_are_told)
     if (!sides_may_mount())
         return;
     ck_assert_msg(use_libraries("net", UCS, "") == 0, "%s", sides.err.text);
-    ck_assert_str_eq(sides.fabrics.warning.text,
+    ck_assert_str_eq(sides.programs.binding.warning,
                      "neither the program nor what it is known to load later needs "
                      "the image's '" UCS
                      "', for which the host's stands (--container-libs=net)");

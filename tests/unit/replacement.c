@@ -2,7 +2,7 @@
 /* A stage over an image: libraries that are compiled here, in a mount namespace of the
  * test's own. Where it may not have one, the loader is played. */
 
-#include "bindover/replacement.h"
+#include "bindover/bindover.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -82,11 +82,15 @@ static void clean(void)
     free(top);
 }
 
+static const struct berth_profile profile;
+static const struct berth_stack stack = {.profile = &profile};
+
 static void setup(void)
 {
     directory = unit_path(top, "used");
     unit_copy(template, directory);
-    replacement = (struct berth_replacement){.family = BERTH_FAMILY_MPICH};
+    replacement =
+        (struct berth_replacement){.family = BERTH_FAMILY_MPICH, .stack = &stack};
 }
 
 static void teardown(void)

@@ -36,11 +36,12 @@ void sides_set_up(void)
 
 void sides_tear_down(void)
 {
-    for (int i = 0; i < sides.fabrics.count; i++) {
-        berth_replacement_undo(&sides.fabrics.items[i]);
-        berth_replacement_fini(&sides.fabrics.items[i]);
-    }
-    berth_scan_fini(&sides.scan);
+    sides.program.done = 0;
+    berth_bindover_drop(&sides.programs);
+    berth_binding_fini(&sides.programs.binding);
+    free(sides.programs.refused);
+    free(sides.program.items);
+    berth_scan_fini(&sides.program.scan);
     unit_remove(sides.directory);
     free(sides.directory);
 }
@@ -74,8 +75,8 @@ void sides_compile_program(const char *soname, const char *functions)
     fclose(text);
     unit_compile(sides.directory, source, "-Wl,-rpath,%s/image -Limage -l:%s -o app",
                  sides.directory, soname);
-    ck_assert_int_eq(berth_scan_program(NULL, path, environ, &sides.scan, &sides.err),
-                     0);
+    ck_assert_int_eq(
+        berth_scan_program(NULL, path, environ, &sides.program.scan, &sides.err), 0);
 }
 
 void sides_write_manifest(const char *soname)
@@ -104,10 +105,18 @@ bool sides_may_mount(void)
 
 int sides_use(const struct berth_inside *inside, enum berth_profile_kind kind)
 {
-    struct berth_fabrics *const programs[] = {&sides.fabrics};
+    struct berth_programs *programs = &sides.programs;
+    size_t count = inside->stacks->count;
 
-    sides.fabrics.kind = kind;
-    sides.fabrics.scan = &sides.scan;
-    sides.fabrics.wants = &sides.wants;
-    return berth_fabrics_use(inside, programs, 1, &sides.note, &sides.err);
+    berth_binding_fini(&programs->binding);
+    free(programs->refused);
+    programs->refused = calloc(count, sizeof(*programs->refused));
+    if (!sides.program.items)
+        sides.program.items = calloc(count + 1, sizeof(*sides.program.items));
+    programs->inside = inside;
+    programs->items = &sides.program;
+    programs->count = programs->all = 1;
+    programs->binding = (struct berth_binding){0};
+    ck_assert(programs->refused && sides.program.items);
+    return berth_libraries_use(programs, kind, &sides.err);
 }

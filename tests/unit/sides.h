@@ -4,7 +4,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "bindover/fabrics.h"
+#include "bindover/libraries.h"
 
 /* An image with a program, and the stage of the host's libraries for it, of which one
  * test program sees what lies over what. Where the test may not have a mount namespace,
@@ -17,10 +17,9 @@
 extern struct sides {
     char *directory; /* with image/, stage/lib/ and the program, app */
     int ends[2];     /* of the channel; the test answers at the first for the host */
-    struct berth_scan scan; /* at the program */
-    struct berth_mpi_program wants;
-    struct berth_fabrics fabrics;
-    struct berth_err note, err;
+    struct berth_program program;
+    struct berth_programs programs; /* that one, and the binding */
+    struct berth_err err;
 } sides;
 
 void sides_set_up(void);
@@ -43,6 +42,6 @@ void sides_write_manifest(const char *soname);
 /* Move into a mount namespace. False: the test may not. */
 bool sides_may_mount(void);
 
-/* Use the host's fabrics or libraries (KIND) of INSIDE for the program, in `fabrics`.
- * Returns as berth_fabrics_use(), with `note` and `err`. */
+/* Use the host's fabrics or libraries (KIND) of INSIDE for the program. Returns as
+ * berth_libraries_use(), with `err`. */
 int sides_use(const struct berth_inside *inside, enum berth_profile_kind kind);

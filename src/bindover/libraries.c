@@ -1,0 +1,550 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The host's network libraries under an image's own MPI, and other libraries of the
+ * host: which of them stand for the image's, by who needs these and by the symbols. */
+
+#include "bindover/libraries.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/resolve.h"
+#include "base/text.h"
+#include "bindover/users.h"
+#include "mpi/profile.h"
+#include "plan/fallback.h"
+#include "plan/gpu.h"
+#include "site/fabric.h"
+
+extern char **environ;
+
+/* What is tried for a program. */
+struct use {
+    const struct berth_programs *programs;
+    struct berth_program *program;
+    struct berth_replacement *it;
+    enum berth_reason reason; /* where the cause lies if it cannot be used */
+};
+
+static bool is_library(const struct berth_stack *stack)
+{
+    return stack->profile->kind == BERTH_PROFILE_LIBRARIES;
+}
+
+static bool is_named(const struct use *use)
+{
+    return berth_fabric_is_named(use->it->stack->profile,
+                                 use->programs->inside->request);
+}
+
+/* Find who in the image needs what is replaced; *RET_HAS: the image has some of it. */
+static int find_users(struct use *use, bool *ret_has, struct berth_err *err)
+{
+    const char *const *replaces = berth_stack_replaces(use->it->stack);
+    struct berth_scan *scan = &use->program->scan;
+    struct berth_users *users = &use->it->users;
+
+    *ret_has = false;
+    users->scan = scan;
+    users->sonames = replaces;
+    if (is_library(use->it->stack))
+        users->command = use->programs->inside->command;
+    if (!*replaces)
+        return 0;
+    if (berth_scan_names(scan, replaces, environ, err) < 0)
+        return -1;
+    for (const char *const *soname = replaces; *soname; soname++)
+        *ret_has |= berth_mpi_objects_find(&scan->objects, *soname) != NULL;
+    return *ret_has ? berth_users_find(users, err) : 0;
+}
+
+/* Is it for a program of this step? What the image has is used where somebody needs it,
+ * and what is added where there are GPUs: by name always. */
+static bool is_wanted(const struct use *use, bool has_own)
+{
+    if (use->it->stack->profile->adds)
+        return is_named(use) || berth_gpu_is_given(use->programs->inside->task);
+    return has_own && (is_named(use) || use->it->users.files.count > 0);
+}
+
+/* Only who names a plugin wants it in the place of one that the program has: an older
+ * NCCL finds none with a path in its variable. */
+static int check_own_plugin(struct use *use, struct berth_err *err)
+{
+    const struct berth_profile *profile = use->it->stack->profile;
+    const char *const *it;
+
+    if (!profile->adds || is_named(use))
+        return 0;
+    if (berth_scan_names(&use->program->scan, profile->adds, environ, err) < 0)
+        return -1;
+    use->reason = BERTH_REASON_IMAGE;
+    for (it = profile->adds; *it; it++) {
+        const struct berth_mpi_object *own =
+            berth_mpi_objects_find(&use->program->scan.objects, *it);
+
+        if (own)
+            return berth_err_set(err, "the image has its own, '%s'", own->path);
+    }
+    for (it = profile->environment; it && *it; it++) {
+        BERTH_FREE char *name = strndup(*it, strcspn(*it, "="));
+
+        if (name && getenv(name))
+            return berth_err_set(err, "%s is set", name);
+    }
+    use->reason = BERTH_REASON_NODE;
+    return 0;
+}
+
+/* What the image has under the names of all that is staged. */
+static int look_at_twins(const struct use *use, struct berth_err *err)
+{
+    const struct berth_mpi_objects *staged = &use->it->staged;
+    BERTH_STRVEC struct berth_strvec names = {0};
+
+    for (size_t i = 0; i < staged->count; i++) {
+        const char *soname = staged->items[i].soname;
+
+        if (soname && !berth_profile_is_glibc(soname) &&
+            !berth_mpi_objects_find(&use->program->scan.objects, soname))
+            berth_strvec_push(&names, soname);
+    }
+    if (names.failed)
+        return berth_err_oom(err);
+    return names.count == 0
+               ? 0
+               : berth_scan_names(&use->program->scan, (const char *const *)names.items,
+                                  environ, err);
+}
+
+/* Does the site let it run? */
+static int check_site(const struct use *use, struct berth_err *err)
+{
+    const struct berth_terms *terms = use->programs->inside->terms;
+    const struct berth_mpi_verdict *verdict = &use->it->verdict;
+
+    if (!terms || !terms->keep_glibc ||
+        verdict->answer != BERTH_VERDICT_YES_WITH_HOST_GLIBC)
+        return 0;
+    return berth_err_set(err,
+                         "%s, which this site does not allow (%s); build the image on "
+                         "a newer distribution, or leave --container-libs out",
+                         verdict->because.text, terms->keep_glibc);
+}
+
+/* What is added brings other libraries of a network, which all of the process gets. */
+static int check_twins(const struct use *use, struct berth_err *err)
+{
+    const struct berth_mpi_objects *staged = &use->it->staged;
+
+    for (size_t i = 0; use->it->stack->profile->adds && i < staged->count; i++) {
+        const char *soname = staged->items[i].soname;
+
+        if (soname && berth_profile_is_fabric(soname) &&
+            !berth_text_is_any(soname, use->it->users.sonames) &&
+            berth_mpi_objects_find(&use->program->scan.objects, soname))
+            return berth_err_set(err,
+                                 "the image has '%s', too, which profile '%s' does not "
+                                 "name in 'replaces'; leave --container-libs out",
+                                 soname, use->it->stack->profile->name);
+    }
+    return 0;
+}
+
+/* Is an MPI of FAMILY certainly another one than that of a program of WANTED? */
+static bool is_other(enum berth_mpi_family wanted, enum berth_mpi_family family)
+{
+    return (wanted == BERTH_FAMILY_MPICH && family == BERTH_FAMILY_OPENMPI) ||
+           (wanted == BERTH_FAMILY_OPENMPI && family == BERTH_FAMILY_MPICH);
+}
+
+/* Is the host's MPI in the container? */
+static bool has_host(const struct berth_programs *programs)
+{
+    const struct berth_program *first = &programs->items[0];
+
+    return first->count > 0 && berth_replacement_is_mpi(&first->items[0]);
+}
+
+/* Refuses libraries that need an MPI (ScaLAPACK) that is not that of the process. */
+static int check_mpi(const struct use *use, struct berth_err *err)
+{
+    const struct berth_mpi_objects *staged = &use->it->staged;
+    enum berth_mpi_family wanted = use->program->wants.family;
+    const char *version = use->it->stack->version;
+
+    for (size_t i = 0; is_library(use->it->stack) && i < staged->count; i++) {
+        const struct berth_mpi_library *mpi = &staged->items[i].library;
+
+        if (!(mpi->parts & BERTH_PART_C))
+            continue;
+        if (!has_host(use->programs))
+            return berth_err_set(err,
+                                 "the host's %s needs '%s', and the host's MPI does "
+                                 "not run; choose --mpi-bind=host, or leave "
+                                 "--container-libs out",
+                                 version, staged->items[i].soname);
+        if (is_other(wanted, mpi->family))
+            return berth_err_set(err,
+                                 "the host's %s needs '%s', and the program wants %s; "
+                                 "leave --container-libs out",
+                                 version, staged->items[i].soname,
+                                 berth_mpi_family_name(wanted));
+    }
+    return 0;
+}
+
+/* Judge what is staged, and plan the mounts. */
+static int judge(const struct use *use, struct berth_err *err)
+{
+    struct berth_replacement *it = use->it;
+
+    return look_at_twins(use, err) < 0 || check_twins(use, err) < 0 ||
+                   check_mpi(use, err) < 0 ||
+                   berth_users_check(&it->users, &it->staged, it->stack, err) < 0 ||
+                   berth_replacement_plan(it, &use->program->wants, &use->program->scan,
+                                          environ, err) < 0 ||
+                   check_site(use, err) < 0
+               ? -1
+               : 0;
+}
+
+/* A program without a loader loads no library. That is right for libraries, and not for
+ * a network that is named: an MPI in the program has its own. */
+static int check_static(const struct use *use, struct berth_err *err)
+{
+    if (is_library(use->it->stack) || !is_named(use))
+        return 0;
+    return berth_err_set(err,
+                         "'%s' is linked statically, and has no library that the "
+                         "host's could stand for; leave --container-libs out",
+                         use->program->scan.runner);
+}
+
+/* Returns 1 when the stack is staged and judged for the program; 0 when the image has
+ * nothing that it could stand for, or nobody needs it. */
+static int plan(struct use *use, struct berth_err *err)
+{
+    const struct berth_stack *stack = use->it->stack;
+    bool has_own;
+
+    if (!use->program->scan.loader)
+        return check_static(use, err);
+    if (find_users(use, &has_own, err) < 0)
+        return -1;
+    if (!has_own && !stack->profile->adds && is_named(use))
+        return berth_err_set(err,
+                             "the image has no '%s' that the host's could stand for; "
+                             "leave --container-libs out",
+                             berth_stack_first(stack));
+    if (!is_wanted(use, has_own))
+        return 0;
+    if (check_own_plugin(use, err) < 0)
+        return -1;
+    if (!stack->version)
+        return berth_err_set(err, "profile '%s': this node has no such library in '%s'",
+                             stack->profile->name, stack->profile->prefix);
+    if (berth_bindover_stage(use->programs->inside, use->it, err) < 0)
+        return -1;
+    return judge(use, err) < 0 ? -1 : 1;
+}
+
+/* Who leaves the choice to berth needs no advice. */
+static void cut_advice(char *sentence)
+{
+    char *advice = strstr(sentence, "; leave --container-libs out");
+
+    if (advice)
+        *advice = '\0';
+}
+
+/* What the image has of the libraries that are replaced. */
+static const char *name_replaced(const struct use *use)
+{
+    const char *const *it = berth_stack_replaces(use->it->stack);
+
+    while (*it && !berth_mpi_objects_find(&use->program->scan.objects, *it))
+        it++;
+    return *it ? *it : berth_stack_first(use->it->stack);
+}
+
+/* Warn of one that nobody is known to need; the use of it was RESULT. */
+static void warn_unused(const struct use *use, int result, struct berth_err *ret)
+{
+    if (result == 0 && is_library(use->it->stack) && !use->program->scan.loader)
+        berth_err_set(ret,
+                      "'%s' is linked statically, so that the host's %s stands for "
+                      "no library of it",
+                      use->program->scan.runner, use->it->stack->version);
+    if (result > 0 && use->it->users.files.count == 0 && !use->it->stack->profile->adds)
+        berth_err_set(ret,
+                      is_library(use->it->stack)
+                          ? "neither the program nor what it is known to load later "
+                            "needs the image's '%s', for which the host's stands "
+                            "(--container-libs=%s)"
+                          : "neither the program nor a plugin of its MPI needs the "
+                            "image's '%s', for which the host's stands "
+                            "(--container-libs=%s)",
+                      name_replaced(use), use->it->stack->profile->name);
+}
+
+/* Refuse, for what ERR says, if the image's own network library may not stay. */
+static int keep_own(const struct berth_inside *inside, enum berth_reason reason,
+                    struct berth_err *err)
+{
+    const struct berth_err because = *err;
+
+    return berth_fallback_refuse(
+        berth_fallback_fabric(inside->request, inside->reach.nodes, reason), &because,
+        err);
+}
+
+/* Does one that is in place stand for a library that STACK would replace? A site's
+ * profile comes before berth's own. Plugins share it. */
+static bool is_covered(const struct berth_program *program,
+                       const struct berth_stack *stack)
+{
+    const char *const *it = berth_stack_replaces(stack);
+
+    for (; !stack->profile->adds && *it; it++)
+        for (int i = 0; i < program->done; i++)
+            if (berth_replacement_stands_for(&program->items[i], *it) &&
+                !program->items[i].stack->profile->adds &&
+                is_library(program->items[i].stack) == is_library(stack))
+                return true;
+    return false;
+}
+
+/* Plan STACK for the program of number K, of which WARNING is set ("": none). */
+static int plan_for(struct berth_programs *programs, size_t k,
+                    const struct berth_stack *stack, struct berth_err *warning,
+                    struct berth_err *err)
+{
+    struct berth_program *program = &programs->items[k];
+    struct use use = {programs, program, NULL, BERTH_REASON_NODE};
+    int result;
+
+    *warning->text = '\0';
+    if (is_covered(program, stack))
+        return 0;
+    use.it = berth_bindover_add(program, stack, BERTH_FAMILY_NONE);
+    result = plan(&use, err);
+    warn_unused(&use, result, warning);
+    programs->reason = use.reason;
+    if (result == 0)
+        berth_replacement_fini(&program->items[--program->count]);
+    return result < 0 ? -1 : 0;
+}
+
+/* Put STACK in place for all programs that need it; what one of them cannot use is for
+ * none. *RET_WARNING: nobody is known to need it; "": somebody does. */
+static int put_all(struct berth_programs *programs, const struct berth_stack *stack,
+                   struct berth_err *ret_warning, struct berth_err *err)
+{
+    struct berth_err warning;
+    bool is_needed = false;
+
+    for (size_t k = 0; k < programs->count; k++) {
+        if (plan_for(programs, k, stack, &warning, err) < 0)
+            return -1;
+        is_needed |= !*warning.text;
+        if (k == 0)
+            *ret_warning = warning;
+    }
+    if (is_needed)
+        *ret_warning->text = '\0';
+    programs->reason = BERTH_REASON_NODE;
+    return berth_bindover_put(programs, err);
+}
+
+/* Use STACK if that is possible; if not, the image's own stays, or the step ends. */
+static int use_stack(struct berth_programs *programs, const struct berth_stack *stack,
+                     struct berth_err *err)
+{
+    const struct berth_inside *inside = programs->inside;
+    struct berth_err warning = {""};
+
+    if (put_all(programs, stack, &warning, err) == 0)
+        return *warning.text
+                   ? berth_bindover_say(&programs->binding.warning, warning.text, err)
+                   : 0;
+    berth_bindover_drop(programs);
+    if (berth_fabric_is_named(stack->profile, inside->request))
+        return berth_err_at(err, "--container-libs=%s", stack->profile->name);
+    cut_advice(err->text);
+    programs->refused[stack - inside->stacks->items] = *err;
+    return keep_own(inside, programs->reason, err);
+}
+
+bool berth_libraries_are_asked(const struct berth_inside *inside)
+{
+    for (size_t i = 0; i < inside->stacks->count; i++)
+        if (inside->stacks->items[i].profile->kind == BERTH_PROFILE_FABRIC)
+            return true;
+    return berth_request_has_auto_libs(inside->request);
+}
+
+bool berth_libraries_are_watched(const struct berth_inside *inside)
+{
+    return !berth_request_mpi_may_host(inside->request) &&
+           !berth_libraries_are_asked(inside);
+}
+
+/* Is STACK in place for one of the programs? */
+static bool is_used(const struct berth_programs *programs,
+                    const struct berth_stack *stack)
+{
+    for (size_t k = 0; k < programs->count; k++)
+        for (int i = 0; i < programs->items[k].done; i++)
+            if (programs->items[k].items[i].stack == stack)
+                return true;
+    return false;
+}
+
+/* How it is said of a STACK that it is used. */
+static const char *sentence_of(const struct berth_stack *stack)
+{
+    if (stack->profile->adds)
+        return "the host's %s (%s) is in the container";
+    return is_library(stack) ? "the host's %s (%s) is in the place of the image's"
+                             : "the host's %s (%s) runs under the image's own MPI";
+}
+
+/* Append the sentence FORMAT, with A and B, to NOTE. */
+static void add_note(struct berth_buf *note, const char *format, const char *a,
+                     const char *b)
+{
+    if (note->used)
+        berth_buf_puts(note, "; ");
+    berth_buf_addf(note, format, a, b);
+}
+
+/* Write which stacks of KIND are used, and of others why not: for people into the note,
+ * and what ranks are seen to load: the host's MPI, else a fabric, else libraries. */
+static int name_used(struct berth_programs *programs, enum berth_profile_kind kind,
+                     struct berth_err *err)
+{
+    const struct berth_inside *inside = programs->inside;
+    struct berth_binding *binding = &programs->binding;
+    BERTH_BUF struct berth_buf note = {0}, name = {0};
+    size_t before;
+
+    if (binding->note)
+        berth_buf_puts(&note, binding->note);
+    before = note.used;
+    for (size_t i = 0; i < inside->stacks->count; i++) {
+        const struct berth_stack *stack = &inside->stacks->items[i];
+        const char *why = programs->refused[i].text;
+
+        if (stack->profile->kind != kind)
+            continue;
+        if (*why)
+            add_note(&note,
+                     stack->profile->adds ? "the host's '%s' is left out: %s"
+                                          : "the image's own '%s' stays: %s",
+                     berth_stack_first(stack), why);
+        if (*why || !is_used(programs, stack))
+            continue;
+        add_note(&note, sentence_of(stack), stack->version, stack->profile->name);
+        berth_buf_addf(&name, "%s%s (%s)", name.used ? " or " : "", stack->version,
+                       stack->profile->name);
+    }
+    if (note.used == before && kind == BERTH_PROFILE_FABRIC)
+        add_note(&note,
+                 "the image has no library that a fabric of this host could stand for "
+                 "(--container-libs=%s%s)",
+                 inside->request->libs, "");
+    if (note.failed || name.failed)
+        return berth_err_oom(err);
+    if (note.used > before && berth_bindover_say(&binding->note, note.text, err) < 0)
+        return -1;
+    return name.used &&
+                   (kind == BERTH_PROFILE_FABRIC || berth_libraries_are_watched(inside))
+               ? berth_bindover_say(&binding->fabric, name.text, err)
+               : 0;
+}
+
+static const struct berth_stack *find_called(const struct berth_stacks *stacks,
+                                             const char *name)
+{
+    for (size_t i = 0; i < stacks->count; i++)
+        if (stacks->items[i].profile->kind != BERTH_PROFILE_MPI &&
+            berth_profile_is_called(stacks->items[i].profile, name))
+            return &stacks->items[i];
+    return NULL;
+}
+
+/* Is NAME of STACKS, and for the MPI that REQUEST lets run? */
+static int check_name(const struct berth_stacks *stacks,
+                      const struct berth_request *request, const char *name,
+                      struct berth_err *err)
+{
+    const struct berth_stack *stack = find_called(stacks, name);
+
+    if (!stack)
+        return berth_err_set(err,
+                             "--container-libs=%s: this host has no such libraries; "
+                             "see `berth profiles`",
+                             name);
+    if (is_library(stack) || berth_request_mpi_is(request, BERTH_MODE_HYBRID) ||
+        berth_request_mpi_is(request, BERTH_MODE_AUTO))
+        return 0;
+    return berth_err_set(err,
+                         "--container-libs=%s: it is for an image's own MPI whose "
+                         "ranks srun starts, not for --mpi-bind=%s; choose "
+                         "--mpi-bind=hybrid, or leave --container-libs out",
+                         name, berth_request_mode(request));
+}
+
+/* Two profiles do not stand for one library of the image. */
+static int check_pair(const struct berth_stack *a, const struct berth_stack *b,
+                      struct berth_err *err)
+{
+    if (!is_library(a) || !is_library(b))
+        return 0;
+    for (const char *const *it = berth_stack_replaces(a); *it; it++)
+        if (berth_text_is_any(*it, berth_stack_replaces(b)))
+            return berth_err_set(err,
+                                 "--container-libs: '%s' and '%s' both stand for "
+                                 "'%s'; name one of them",
+                                 a->profile->name, b->profile->name, *it);
+    return 0;
+}
+
+/* Are the names of REQUEST those of STACKS, and do no two libraries stand for one of an
+ * image? */
+static int check_names(const struct berth_stacks *stacks,
+                       const struct berth_request *request, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec names = {0};
+
+    berth_strvec_split(&names, request->libs);
+    if (names.failed)
+        return berth_err_oom(err);
+    for (size_t i = 0; i < names.count; i++)
+        if (strcmp(names.items[i], BERTH_LIBS_AUTO) != 0 &&
+            check_name(stacks, request, names.items[i], err) < 0)
+            return -1;
+    for (size_t i = 0; i < stacks->count; i++)
+        for (size_t k = 0; k < i; k++)
+            if (check_pair(&stacks->items[k], &stacks->items[i], err) < 0)
+                return -1;
+    return 0;
+}
+
+int berth_libraries_use(struct berth_programs *programs, enum berth_profile_kind kind,
+                        struct berth_err *err)
+{
+    const struct berth_stacks *stacks = programs->inside->stacks;
+
+    if (kind == BERTH_PROFILE_LIBRARIES &&
+        check_names(stacks, programs->inside->request, err) < 0)
+        return -1;
+    for (size_t i = 0; i < stacks->count; i++)
+        if (stacks->items[i].profile->kind == kind &&
+            use_stack(programs, &stacks->items[i], err) < 0)
+            return -1;
+    return name_used(programs, kind, err);
+}

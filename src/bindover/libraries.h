@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "bindover/bindover.h"
+
+/* Puts those stacks of KIND, FABRIC or LIBRARIES, that are asked for over the libraries
+ * of PROGRAMS in the image, and lets the image's loader say whether these are what each
+ * of their users loads. A fabric is used where it has each symbol that these users need
+ * of the image's libraries, in all programs.
+ *
+ * Where the request leaves the choice to berth, what cannot be used stays the image's.
+ * Libraries are always named. Returns 0, and the binding of PROGRAMS has a note that
+ * says which are used, and of others why not, and a warning about one that is named and
+ * that nobody is known to need; -1 with a sentence in ERR when the step is not to run.
+ */
+int berth_libraries_use(struct berth_programs *programs, enum berth_profile_kind kind,
+                        struct berth_err *err);
+
+/* Are fabrics asked for: some, or one of the host's by its name? */
+bool berth_libraries_are_asked(const struct berth_inside *inside);
+
+/* Does the witness look for libraries in the ranks, because an MPI and a fabric of the
+ * host are ruled out? */
+bool berth_libraries_are_watched(const struct berth_inside *inside);
