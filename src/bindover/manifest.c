@@ -3,16 +3,36 @@
 
 #include "bindover/manifest.h"
 
-#include <errno.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+#include "base/fields.h"
 #include "base/grow.h"
 #include "base/text.h"
 
-enum { FIELDS_MAX = 5 };
+#define FIELD(type, kind, member)                                                      \
+    {                                                                                  \
+#member, BERTH_FIELD_##kind, offsetof(struct berth_##type, member)             \
+    }
+
+static const struct berth_field stage_fields[] = {
+    FIELD(manifest, TEXT, profile), FIELD(manifest, TEXT, version),
+    FIELD(manifest, TEXT, from),    FIELD(manifest, TEXT, mounted),
+    FIELD(manifest, LIST, links),   FIELD(manifest, LIST, set),
+    FIELD(manifest, LIST, absent),  {0},
+};
+static const struct berth_field file_fields[] = {
+    FIELD(staged_file, TEXT, file),
+    FIELD(staged_file, TEXT, soname),
+    FIELD(staged_file, LARGE, size),
+    {0},
+};
+static const struct berth_field source_fields[] = {
+    FIELD(staged_source, TEXT, path),   FIELD(staged_source, LARGE, device),
+    FIELD(staged_source, LARGE, inode), FIELD(staged_source, LARGE, size),
+    FIELD(staged_source, LARGE, time),  {0},
+};
 
 /* Adds an item of SIZE bytes, zeroed, to a list. NULL: out of memory. */
 static void *add(void *list, size_t *count, size_t *room, size_t size)
@@ -26,143 +46,78 @@ static void *add(void *list, size_t *count, size_t *room, size_t size)
     return item;
 }
 
-/* Copies each of the COUNT texts FROM to where the pointer in TO points. */
-static int copy(char **const to[], const char *const from[], size_t count,
-                struct berth_err *err)
+static struct berth_staged_file *add_file(struct berth_manifest *manifest)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (strpbrk(from[i], "\t\n"))
-            return berth_err_set(
-                err, "'%s': has a tab or a newline in its name; rename it", from[i]);
-        *to[i] = strdup(from[i]);
-        if (!*to[i])
-            return berth_err_oom(err);
-    }
-    return 0;
+    return add(&manifest->files, &manifest->file_count, &manifest->file_room,
+               sizeof(*manifest->files));
+}
+
+static struct berth_staged_source *add_source(struct berth_manifest *manifest)
+{
+    return add(&manifest->sources, &manifest->source_count, &manifest->source_room,
+               sizeof(*manifest->sources));
 }
 
 int berth_manifest_add_file(struct berth_manifest *manifest,
                             const struct berth_staged_file *file, struct berth_err *err)
 {
-    struct berth_staged_file *item = add(&manifest->files, &manifest->file_count,
-                                         &manifest->file_room, sizeof(*item));
+    struct berth_staged_file *item = add_file(manifest);
 
     if (!item)
         return berth_err_oom(err);
     item->size = file->size;
-    return copy((char **const[]){&item->file, &item->soname},
-                (const char *const[]){file->file, file->soname}, 2, err);
+    item->file = strdup(file->file);
+    item->soname = strdup(file->soname);
+    return item->file && item->soname ? 0 : berth_err_oom(err);
 }
 
 int berth_manifest_add_source(struct berth_manifest *manifest,
                               const struct berth_staged_source *source,
                               struct berth_err *err)
 {
-    struct berth_staged_source *item = add(&manifest->sources, &manifest->source_count,
-                                           &manifest->source_room, sizeof(*item));
-    const char *path = source->path;
+    struct berth_staged_source *item = add_source(manifest);
 
     if (!item)
         return berth_err_oom(err);
     *item = *source;
-    item->path = NULL;
-    return copy((char **const[]){&item->path}, &path, 1, err);
-}
-
-/* Writes fields, ended by NULL, without the end of the record. */
-static void put(struct berth_buf *buf, const char *const fields[])
-{
-    for (size_t i = 0; fields[i]; i++) {
-        berth_buf_add(buf, "\t", i > 0);
-        berth_buf_puts(buf, fields[i]);
-    }
-}
-
-#define PUT(buf, ...)                                                                  \
-    (put(buf, (const char *const[]){__VA_ARGS__, NULL}), berth_buf_puts(buf, "\n"))
-
-/* Writes COUNT numbers and the end of the record. */
-static void put_numbers(struct berth_buf *buf, const uint64_t numbers[], size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        berth_buf_addf(buf, "\t%llu", (unsigned long long)numbers[i]);
-    berth_buf_puts(buf, "\n");
-}
-
-static void put_files(const struct berth_manifest *manifest, struct berth_buf *buf)
-{
-    for (size_t i = 0; i < manifest->file_count; i++) {
-        const struct berth_staged_file *it = &manifest->files[i];
-
-        put(buf, (const char *const[]){"file", it->file, it->soname, NULL});
-        put_numbers(buf, &it->size, 1);
-    }
-}
-
-static void put_sources(const struct berth_manifest *manifest, struct berth_buf *buf)
-{
-    for (size_t i = 0; i < manifest->source_count; i++) {
-        const struct berth_staged_source *it = &manifest->sources[i];
-
-        put(buf, (const char *const[]){"source", it->path, NULL});
-        put_numbers(buf, (const uint64_t[]){it->device, it->inode, it->size, it->time},
-                    4);
-    }
+    item->path = strdup(source->path);
+    return item->path ? 0 : berth_err_oom(err);
 }
 
 int berth_manifest_write(const struct berth_manifest *manifest, struct berth_buf *buf,
                          struct berth_err *err)
 {
-    berth_buf_puts(buf, BERTH_MANIFEST_FORMAT "\n");
-    PUT(buf, "profile", manifest->profile, manifest->version);
-    PUT(buf, "from", manifest->from);
-    PUT(buf, "mounted", manifest->mounted);
-    put_files(manifest, buf);
-    for (size_t i = 0; i + 1 < manifest->links.count; i += 2)
-        PUT(buf, "link", manifest->links.items[i], manifest->links.items[i + 1]);
-    for (size_t i = 0; i < manifest->set.count; i++) {
-        const char *text = manifest->set.items[i];
-        size_t name = strcspn(text, "=");
-
-        berth_buf_puts(buf, "set\t");
-        berth_buf_add(buf, text, name);
-        PUT(buf, "", text + name + 1);
+    berth_buf_puts(buf, BERTH_PARTS_FORM);
+    berth_parts_label(buf, "stage");
+    berth_fields_put(buf, stage_fields, manifest);
+    for (size_t i = 0; i < manifest->file_count; i++) {
+        berth_parts_label(buf, "file");
+        berth_fields_put(buf, file_fields, &manifest->files[i]);
     }
-    put_sources(manifest, buf);
-    for (size_t i = 0; i < manifest->absent.count; i++)
-        PUT(buf, "absent", manifest->absent.items[i]);
-    berth_buf_puts(buf, "end\n");
+    for (size_t i = 0; i < manifest->source_count; i++) {
+        berth_parts_label(buf, "source");
+        berth_fields_put(buf, source_fields, &manifest->sources[i]);
+    }
+    berth_buf_puts(buf, BERTH_PARTS_END);
     return buf->failed ? berth_err_oom(err) : 0;
 }
 
-static int read_number(const char *text, uint64_t *ret_number, struct berth_err *err)
-{
-    char *end;
-
-    errno = 0;
-    *ret_number = strtoull(text, &end, 10);
-    if (errno || *end || *text < '0' || *text > '9')
-        return berth_err_damaged(err, "%s", text);
-    return 0;
-}
-
-static int read_profile(struct berth_manifest *manifest, const char *const fields[],
-                        struct berth_err *err)
-{
-    return copy((char **const[]){&manifest->profile, &manifest->version}, fields, 2,
-                err);
-}
-
-static int read_from(struct berth_manifest *manifest, const char *const fields[],
+static int read_part(struct berth_manifest *manifest, const char *label, char *fields,
                      struct berth_err *err)
 {
-    return copy((char **const[]){&manifest->from}, fields, 1, err);
-}
+    const struct berth_field *table = stage_fields;
+    void *record = manifest;
 
-static int read_mounted(struct berth_manifest *manifest, const char *const fields[],
-                        struct berth_err *err)
-{
-    return copy((char **const[]){&manifest->mounted}, fields, 1, err);
+    if (strcmp(label, "file") == 0) {
+        table = file_fields;
+        record = add_file(manifest);
+    } else if (strcmp(label, "source") == 0) {
+        table = source_fields;
+        record = add_source(manifest);
+    }
+    if (!record)
+        return berth_err_oom(err);
+    return berth_fields_get(fields ? fields : (char[]){""}, table, record, err);
 }
 
 /* Refuses a path that leaves the stage. */
@@ -173,149 +128,54 @@ static int check_inside(const char *file, struct berth_err *err)
     return 0;
 }
 
-static int read_file(struct berth_manifest *manifest, const char *const fields[],
-                     struct berth_err *err)
+/* Refuses a manifest that lacks something. */
+static int check_whole(const struct berth_manifest *manifest, struct berth_err *err)
 {
-    struct berth_staged_file file = {.file = (char *)fields[0],
-                                     .soname = (char *)fields[1]};
+    bool is_whole = manifest->profile && manifest->version && manifest->from &&
+                    manifest->mounted && manifest->links.count % 2 == 0;
 
-    if (check_inside(fields[0], err) < 0 || read_number(fields[2], &file.size, err) < 0)
-        return -1;
-    return berth_manifest_add_file(manifest, &file, err);
-}
-
-static int read_link(struct berth_manifest *manifest, const char *const fields[],
-                     struct berth_err *err)
-{
-    berth_strvec_push(&manifest->links, fields[0]);
-    berth_strvec_push(&manifest->links, fields[1]);
-    return check_inside(fields[0], err);
-}
-
-static int read_set(struct berth_manifest *manifest, const char *const fields[],
-                    struct berth_err *err)
-{
-    (void)err;
-    berth_strvec_pushf(&manifest->set, "%s=%s", fields[0], fields[1]);
-    return 0;
-}
-
-static int read_source(struct berth_manifest *manifest, const char *const fields[],
-                       struct berth_err *err)
-{
-    struct berth_staged_source source = {.path = (char *)fields[0]};
-
-    if (read_number(fields[1], &source.device, err) < 0 ||
-        read_number(fields[2], &source.inode, err) < 0 ||
-        read_number(fields[3], &source.size, err) < 0 ||
-        read_number(fields[4], &source.time, err) < 0)
-        return -1;
-    return berth_manifest_add_source(manifest, &source, err);
-}
-
-static int read_absent(struct berth_manifest *manifest, const char *const fields[],
-                       struct berth_err *err)
-{
-    (void)err;
-    berth_strvec_push(&manifest->absent, fields[0]);
-    return 0;
-}
-
-static const struct {
-    const char *word;
-    size_t fields;
-    bool once;
-    int (*read)(struct berth_manifest *manifest, const char *const fields[],
-                struct berth_err *err);
-} records[] = {
-    {"profile", 2, true, read_profile}, {"from", 1, true, read_from},
-    {"mounted", 1, true, read_mounted}, {"file", 3, false, read_file},
-    {"link", 2, false, read_link},      {"set", 2, false, read_set},
-    {"source", 5, false, read_source},  {"absent", 1, false, read_absent},
-};
-
-enum { RECORDS = sizeof(records) / sizeof(records[0]) };
-
-/* Reads a line that is neither the first nor the last. SEEN counts the records by kind.
- */
-static int read_line(struct berth_manifest *manifest, char *line, int seen[RECORDS],
-                     struct berth_err *err)
-{
-    const char *fields[FIELDS_MAX + 1];
-    const char *word = strsep(&line, "\t");
-    size_t count = 0;
-
-    while (line && count <= FIELDS_MAX)
-        fields[count++] = strsep(&line, "\t");
-    for (size_t i = 0; i < RECORDS; i++) {
-        if (strcmp(word, records[i].word) != 0)
-            continue;
-        if (count != records[i].fields || (seen[i]++ && records[i].once))
-            break;
-        return records[i].read(manifest, fields, err);
-    }
-    return berth_err_damaged(err, "%s", word);
-}
-
-/* Refuses a manifest that lacks a record, or for which memory was missing. */
-static int check_whole(const struct berth_manifest *manifest, const int seen[RECORDS],
-                       struct berth_err *err)
-{
-    for (size_t i = 0; i < RECORDS; i++)
-        if (records[i].once && !seen[i])
-            return berth_err_damaged(err, "%s", records[i].word);
-    if (manifest->links.failed || manifest->set.failed || manifest->absent.failed)
-        return berth_err_oom(err);
-    return 0;
-}
-
-static int read_lines(struct berth_manifest *manifest, char *text,
-                      struct berth_err *err)
-{
-    int seen[RECORDS] = {0};
-    char *line = strsep(&text, "\n");
-
-    if (strcmp(line, BERTH_MANIFEST_FORMAT) != 0)
-        return berth_err_damaged(err, "%s", line);
-    while (text && *text) {
-        line = strsep(&text, "\n");
-        if (strcmp(line, "end") == 0)
-            return check_whole(manifest, seen, err);
-        if (read_line(manifest, line, seen, err) < 0)
+    for (size_t i = 0; i < manifest->file_count; i++) {
+        is_whole &= manifest->files[i].file && manifest->files[i].soname;
+        if (manifest->files[i].file && check_inside(manifest->files[i].file, err) < 0)
             return -1;
     }
-    return berth_err_damaged(err, "end");
+    for (size_t i = 0; i < manifest->links.count; i += 2)
+        if (check_inside(manifest->links.items[i], err) < 0)
+            return -1;
+    for (size_t i = 0; i < manifest->set.count; i++)
+        is_whole &= strchr(manifest->set.items[i], '=') != NULL;
+    for (size_t i = 0; i < manifest->source_count; i++)
+        is_whole &= manifest->sources[i].path != NULL;
+    return is_whole ? 0 : berth_err_damaged(err, "manifest");
 }
 
-int berth_manifest_read(char *text, struct berth_manifest *ret_manifest,
+int berth_manifest_read(const char *text, struct berth_manifest *ret_manifest,
                         struct berth_err *err)
 {
     struct berth_manifest manifest = {0};
+    BERTH_FREE char *copy = NULL;
+    char *next, *fields;
+    int result = berth_parts_open(text, BERTH_MANIFEST_MAX, &copy, &next, err);
 
-    if (read_lines(&manifest, text, err) < 0) {
+    for (char *label; result == 0 && (label = berth_parts_next(&next, &fields));)
+        result = read_part(&manifest, label, fields, err);
+    if (result == 0)
+        result = check_whole(&manifest, err);
+    if (result == 0)
+        *ret_manifest = manifest;
+    else
         berth_manifest_fini(&manifest);
-        return -1;
-    }
-    *ret_manifest = manifest;
-    return 0;
+    return result;
 }
 
 void berth_manifest_fini(struct berth_manifest *manifest)
 {
-    free(manifest->profile);
-    free(manifest->version);
-    free(manifest->from);
-    free(manifest->mounted);
-    for (size_t i = 0; i < manifest->file_count; i++) {
-        free(manifest->files[i].file);
-        free(manifest->files[i].soname);
-    }
+    for (size_t i = 0; i < manifest->file_count; i++)
+        berth_fields_free(file_fields, &manifest->files[i]);
     for (size_t i = 0; i < manifest->source_count; i++)
-        free(manifest->sources[i].path);
+        berth_fields_free(source_fields, &manifest->sources[i]);
     free(manifest->files);
     free(manifest->sources);
-    berth_strvec_fini(&manifest->links);
-    berth_strvec_fini(&manifest->set);
-    berth_strvec_fini(&manifest->absent);
+    berth_fields_free(stage_fields, manifest);
     *manifest = (struct berth_manifest){0};
 }

@@ -75,19 +75,16 @@ static void try_manifest(const char *bytes)
 {
     BERTH_BUF struct berth_buf first = {0};
     BERTH_BUF struct berth_buf second = {0};
-    BERTH_FREE char *text = strdup(bytes);
-    BERTH_FREE char *again = NULL;
     struct berth_manifest manifest;
     struct berth_err err = {""};
 
-    if (berth_manifest_read(text, &manifest, &err) < 0) {
+    if (berth_manifest_read(bytes, &manifest, &err) < 0) {
         must(*err.text);
         return;
     }
     must(berth_manifest_write(&manifest, &first, NULL) == 0);
     berth_manifest_fini(&manifest);
-    again = strdup(first.text);
-    must(berth_manifest_read(again, &manifest, NULL) == 0);
+    must(berth_manifest_read(first.text, &manifest, NULL) == 0);
     must(berth_manifest_write(&manifest, &second, NULL) == 0);
     must(strcmp(first.text, second.text) == 0);
     berth_manifest_fini(&manifest);

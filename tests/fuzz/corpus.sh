@@ -130,7 +130,8 @@ printf '\033[31mFATAL:\033[0m  While pulling docker://a: toomanyrequests\r\n 50 
 printf 'PATH=/bin\0LD_LIBRARY_PATH=\0A=\303\274\0B=\377\0' >answers/environment
 printf '# x\nrequired berth.so option_prefix=b-\nkey = "a b" # c\ninclude d/*.conf\n' >answers/lines
 {
-    printf 'berth-stage\t5\nprofile\tmpich\tMPICH 4.2.1\nfrom\t/a\nmounted\t/b\n'
-    printf 'file\tlib/a.so\ta.so.1\t5\nlink\tmpi/a.so\t../lib/a.so\n'
-    printf 'set\tA\tb=c\nsource\t/a\t1\t18446744073709551615\t3\t4\nend\n'
+    printf '1;stage:profile=mpich&version=MPICH%%204.2.1&from=/a&mounted=/b'
+    printf '&links=mpi/a.so&links=../lib/a.so&set=A%%3Db%%3Dc'
+    printf ';file:file=lib/a.so&soname=a.so.1&size=5'
+    printf ';source:path=/a&device=1&inode=18446744073709551615&size=3&time=4;.'
 } >answers/manifest

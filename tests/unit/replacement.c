@@ -21,15 +21,10 @@
     "int MPIR_Err_return_comm(void) { return 0; } int MPIR_Dup_fn(void) { return 0; }"
 
 #define MANIFEST_START                                                                 \
-    "berth-stage\t5\n"                                                                 \
-    "profile\tmpich\tMPICH 4.2.1\n"                                                    \
-    "from\t/usr/lib/libmpi.so.12\n"                                                    \
-    "mounted\t/.berth/user/x\n"                                                        \
-    "file\tlib/libmpi.so.12\tlibmpi.so.12\t1\n"
-#define MANIFEST_TWIN "file\tlib/libatomic.so.1\tlibatomic.so.1\t1\n"
-#define MANIFEST_END                                                                   \
-    "set\tMPICH_X\t1\n"                                                                \
-    "end\n"
+    "1;stage:profile=mpich&version=MPICH&from=/usr/lib/libmpi.so.12&mounted=/x"        \
+    "&set=MPICH_X%3D1;file:file=lib/libmpi.so.12&soname=libmpi.so.12&size=1"
+#define MANIFEST_TWIN ";file:file=lib/libatomic.so.1&soname=libatomic.so.1&size=1"
+#define MANIFEST_END  ";."
 
 static char *top, *template;
 static char *directory;

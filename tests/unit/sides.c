@@ -87,8 +87,8 @@ void sides_write_manifest(const char *soname)
 
     ck_assert_ptr_nonnull(file);
     fprintf(file,
-            "berth-stage\t5\nprofile\tnet\t1\nfrom\t/usr/lib/%s\nmounted\t/x\n"
-            "file\tlib/%s\t%s\t1\nset\tNET_X\t1\nend\n",
+            "1;stage:profile=net&version=1&from=/usr/lib/%s&mounted=/x&set=NET_X%%3D1"
+            ";file:file=lib/%s&soname=%s&size=1;.",
             soname, soname, soname);
     fclose(file);
     ck_assert_int_gt(asprintf(&answer, "/host/stage\n%s/stage", sides.directory), 0);

@@ -140,8 +140,8 @@ static const char *const damages[] = {
     "rm '%s/mpi/libmpi.so'",
     ": >'%s/lib/ucx/libuct_one.so'",
     "rm '%s/manifest'",
-    "sed -i '$d' '%s/manifest'",
-    "sed -i 's/^mounted.*/mounted\t\\/elsewhere/' '%s/manifest'",
+    "sed -i 's/;[^;]*$//' '%s/manifest'",
+    "sed -i 's/&mounted=[^;&]*/\\&mounted=x/' '%s/manifest'",
 };
 
 TEST_ROWS(a_damaged_stage_is_made_anew, damages)
