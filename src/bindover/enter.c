@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Takes berth-mpi's child into the container, and finds the program that runs there. */
 
-#include "bindover/enter.h"
+#include "bindover/inside.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The programs that command lines finally start. */
 
-#include "bindover/enter.h"
+#include "bindover/inside.h"
 
 #include <stdlib.h>
 
