@@ -55,7 +55,7 @@ static bool has_pair(const struct berth_strvec *list, char *const *pair)
     return false;
 }
 
-/* Drop those of PAIRS that are in BOUND, and append the others to BOUND. */
+/* Drop the planned mounts that are in BOUND, and append the others to BOUND. */
 static void drop_bound(struct berth_strvec *pairs, struct berth_strvec *bound)
 {
     size_t kept = 0;
@@ -68,8 +68,7 @@ static void drop_bound(struct berth_strvec *pairs, struct berth_strvec *bound)
             free(pair[1]);
             continue;
         }
-        berth_strvec_push(bound, pair[0]);
-        berth_strvec_push(bound, pair[1]);
+        add_pair(bound, pair[0], pair[1]);
         pairs->items[kept++] = pair[0];
         pairs->items[kept++] = pair[1];
     }
@@ -78,34 +77,18 @@ static void drop_bound(struct berth_strvec *pairs, struct berth_strvec *bound)
         pairs->items[kept] = NULL;
 }
 
-/* Drop the planned mounts that are there for another program. */
-static void leave_out(struct berth_replacement *replacement, struct berth_strvec *bound)
+int berth_replacement_mount(struct berth_replacement *replacement,
+                            struct berth_err *err)
 {
-    drop_bound(&replacement->out, bound);
-    drop_bound(&replacement->binds, bound);
-}
-
-/* Mount the PAIRS from number *DONE on. */
-static int mount_pairs(const struct berth_strvec *pairs, size_t *done,
-                       struct berth_err *err)
-{
-    for (; *done < pairs->count; *done += 2) {
-        const char *from = pairs->items[*done];
-        const char *over = pairs->items[*done + 1];
+    for (; replacement->done < replacement->binds.count; replacement->done += 2) {
+        const char *from = replacement->binds.items[replacement->done];
+        const char *over = replacement->binds.items[replacement->done + 1];
 
         if (bind_file(from, over) < 0)
             return berth_err_set(err, "cannot mount '%s' over '%s': %s", from, over,
                                  strerror(errno));
     }
     return 0;
-}
-
-int berth_replacement_mount(struct berth_replacement *replacement,
-                            struct berth_err *err)
-{
-    if (mount_pairs(&replacement->out, &replacement->out_done, err) < 0)
-        return -1;
-    return mount_pairs(&replacement->binds, &replacement->done, err);
 }
 
 /* Set the variables in this process. */
@@ -120,16 +103,10 @@ static int set(const struct berth_replacement *replacement, struct berth_err *er
     return 0;
 }
 
-static void undo_pairs(const struct berth_strvec *pairs, size_t *done)
-{
-    for (; *done > 0; *done -= 2)
-        umount2(pairs->items[*done - 1], MNT_DETACH);
-}
-
 void berth_replacement_undo(struct berth_replacement *replacement)
 {
-    undo_pairs(&replacement->binds, &replacement->done);
-    undo_pairs(&replacement->out, &replacement->out_done);
+    for (; replacement->done > 0; replacement->done -= 2)
+        umount2(replacement->binds.items[replacement->done - 1], MNT_DETACH);
 }
 
 /* The choice of the host's copy for a library that both sides have; NULL: ITEM needs no
@@ -363,7 +340,28 @@ struct berth_replacement *berth_bindover_add(struct berth_program *program,
     return it;
 }
 
+static bool is_shared(const char *soname)
+{
+    return !berth_profile_is_glibc(soname);
+}
+
+/* Find the libraries that the image has, too, and of which a process gets one: beside
+ * an MPI those of GCC, which a program without MPI may load before or after the host's.
+ */
+static int find_twins(struct berth_program *program,
+                      const struct berth_replacement *replacement,
+                      struct berth_err *err)
+{
+    bool is_mpi = berth_replacement_is_mpi(replacement);
+
+    if (is_mpi && program->wants.family != BERTH_FAMILY_NONE)
+        return 0;
+    return berth_scan_twins(&program->scan, &replacement->staged,
+                            is_mpi ? berth_profile_is_gcc : is_shared, environ, err);
+}
+
 int berth_bindover_stage(const struct berth_inside *inside,
+                         struct berth_program *program,
                          struct berth_replacement *replacement, struct berth_err *err)
 {
     struct berth_channel_message answer;
@@ -378,15 +376,17 @@ int berth_bindover_stage(const struct berth_inside *inside,
     if (answer.kind != BERTH_CHANNEL_STAGED || !newline)
         return berth_err_set(err, "%s", answer.text);
     *newline = '\0';
-    return berth_replacement_open(inside->host_cache, newline + 1, answer.text,
-                                  replacement, err);
+    if (berth_replacement_open(inside->host_cache, newline + 1, answer.text,
+                               replacement, err) < 0)
+        return -1;
+    return find_twins(program, replacement, err);
 }
 
 static int mount_new(const struct berth_program *program, struct berth_strvec *bound,
                      struct berth_err *err)
 {
     for (int i = program->done; i < program->count; i++) {
-        leave_out(&program->items[i], bound);
+        drop_bound(&program->items[i].binds, bound);
         if (bound->failed)
             return berth_err_oom(err);
         if (berth_replacement_mount(&program->items[i], err) < 0 ||
@@ -418,6 +418,8 @@ static void answer(const struct berth_replacement *replacement,
 
     berth_strvec_append(&binding->set, &replacement->set);
     for (size_t i = 0; i < replacement->binds.count; i += 2) {
+        if (berth_replacement_is_out(replacement, i))
+            continue;
         berth_strvec_pushf(&binding->binds, "%s%s", replacement->host,
                            replacement->binds.items[i] + strlen(replacement->mounted));
         berth_strvec_push(&binding->binds, replacement->binds.items[i + 1]);

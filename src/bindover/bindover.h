@@ -47,8 +47,10 @@ struct berth_replacement *berth_bindover_add(struct berth_program *program,
                                              enum berth_mpi_family family);
 
 /* Asks berth-mpi, at the other end of the channel of INSIDE, for the stage of the stack
- * of REPLACEMENT, and opens it. Returns 0, or -1 with a sentence in ERR. */
+ * of REPLACEMENT, opens it, and scans what the image of PROGRAM has under the same
+ * names. Returns 0, or -1 with a sentence in ERR. */
 int berth_bindover_stage(const struct berth_inside *inside,
+                         struct berth_program *program,
                          struct berth_replacement *replacement, struct berth_err *err);
 
 /* Mounts what was added to PROGRAMS, each file once; sets the variables; lets the

@@ -109,21 +109,6 @@ static int check_fabric(const struct berth_inside *inside,
     return berth_fabric_check(&fabric, err);
 }
 
-/* Get the stage of the stack that was chosen by MATCH. */
-static int stage(const struct berth_inside *inside, struct berth_program *program,
-                 const struct berth_match *match, struct berth_err *err)
-{
-    struct berth_replacement *it =
-        berth_bindover_add(program, match->stack, match->family);
-
-    if (berth_bindover_stage(inside, it, err) < 0)
-        return -1;
-    /* The program may load GCC's libraries first, which the host's MPI loads too. */
-    return program->wants.family == BERTH_FAMILY_NONE
-               ? berth_scan_twins(&program->scan, &it->staged, environ, err)
-               : 0;
-}
-
 /* Refuses a replacement that does not fit PROGRAM. */
 static int judge(struct berth_programs *programs, const struct berth_program *program,
                  struct berth_replacement *it, struct berth_err *err)
@@ -149,7 +134,10 @@ static int plan(struct berth_programs *programs, struct berth_program *program,
         return -1;
     programs->reason = BERTH_REASON_NODE;
     for (int i = 0; i < count; i++)
-        if (stage(inside, program, &matches[i], err) < 0)
+        if (berth_bindover_stage(
+                inside, program,
+                berth_bindover_add(program, matches[i].stack, matches[i].family),
+                err) < 0)
             return -1;
     for (int i = 0; i < count; i++)
         if (judge(programs, program, &program->items[i], err) < 0)

@@ -98,27 +98,6 @@ static int check_own_plugin(struct use *use, struct berth_err *err)
     return 0;
 }
 
-/* What the image has under the names of all that is staged. */
-static int look_at_twins(const struct use *use, struct berth_err *err)
-{
-    const struct berth_mpi_objects *staged = &use->it->staged;
-    BERTH_STRVEC struct berth_strvec names = {0};
-
-    for (size_t i = 0; i < staged->count; i++) {
-        const char *soname = staged->items[i].soname;
-
-        if (soname && !berth_profile_is_glibc(soname) &&
-            !berth_mpi_objects_find(&use->program->scan.objects, soname))
-            berth_strvec_push(&names, soname);
-    }
-    if (names.failed)
-        return berth_err_oom(err);
-    return names.count == 0
-               ? 0
-               : berth_scan_names(&use->program->scan, (const char *const *)names.items,
-                                  environ, err);
-}
-
 /* Does the site let it run? */
 static int check_site(const struct use *use, struct berth_err *err)
 {
@@ -201,8 +180,7 @@ static int judge(const struct use *use, struct berth_err *err)
 {
     struct berth_replacement *it = use->it;
 
-    return look_at_twins(use, err) < 0 || check_twins(use, err) < 0 ||
-                   check_mpi(use, err) < 0 ||
+    return check_twins(use, err) < 0 || check_mpi(use, err) < 0 ||
                    berth_users_check(&it->users, &it->staged, it->stack, err) < 0 ||
                    berth_replacement_plan(it, &use->program->wants, &use->program->scan,
                                           environ, err) < 0 ||
@@ -246,7 +224,7 @@ static int plan(struct use *use, struct berth_err *err)
     if (!stack->version)
         return berth_err_set(err, "profile '%s': this node has no such library in '%s'",
                              stack->profile->name, stack->profile->prefix);
-    if (berth_bindover_stage(use->programs->inside, use->it, err) < 0)
+    if (berth_bindover_stage(use->programs->inside, use->program, use->it, err) < 0)
         return -1;
     return judge(use, err) < 0 ? -1 : 1;
 }

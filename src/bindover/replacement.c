@@ -25,6 +25,11 @@ bool berth_replacement_stands_for(const struct berth_replacement *replacement,
            berth_text_is_any(soname, berth_stack_replaces(replacement->stack));
 }
 
+bool berth_replacement_is_out(const struct berth_replacement *replacement, size_t at)
+{
+    return berth_text_starts(replacement->binds.items[at + 1], replacement->mounted);
+}
+
 const char *berth_replacement_name(const struct berth_replacement *replacement)
 {
     return berth_replacement_is_mpi(replacement) ? "MPI" : replacement->stack->version;
@@ -176,7 +181,7 @@ static void plan_choices(struct berth_replacement *replacement)
         if (berth_replacement_is_mpi(replacement) && !berth_profile_is_gcc(soname))
             continue;
         if (!choice->from_host)
-            add_pair(&replacement->out, choice->image->path, choice->host->path);
+            add_pair(&replacement->binds, choice->image->path, choice->host->path);
         else if (!choice->image_serves ||
                  berth_replacement_stands_for(replacement, soname) ||
                  (choice->is_network && !berth_replacement_is_mpi(replacement)))
@@ -301,7 +306,7 @@ static int plan_all_plugins(struct berth_replacement *replacement,
 
     for (size_t i = 0; i < files; i += 2)
         for (const struct berth_opener *it = berth_openers; it->library; it++)
-            if (it->is_first &&
+            if (it->is_first && !berth_replacement_is_out(replacement, i) &&
                 berth_profile_is(berth_text_base(binds->items[i]), it->library) &&
                 plan_plugins(replacement, binds->items[i + 1], it, err) < 0)
                 return -1;
@@ -368,10 +373,8 @@ int berth_replacement_plan(struct berth_replacement *replacement,
     if (!berth_replacement_is_mpi(replacement) &&
         (plan_places(replacement, err) < 0 || plan_all_plugins(replacement, err) < 0))
         return -1;
-    return replacement->binds.failed || replacement->out.failed ||
-                   replacement->set.failed
-               ? berth_err_oom(err)
-               : 0;
+    return replacement->binds.failed || replacement->set.failed ? berth_err_oom(err)
+                                                                : 0;
 }
 
 const struct berth_mpi_object *
@@ -396,7 +399,6 @@ void berth_replacement_fini(struct berth_replacement *replacement)
     berth_mpi_objects_fini(&replacement->staged);
     berth_manifest_fini(&replacement->manifest);
     berth_strvec_fini(&replacement->binds);
-    berth_strvec_fini(&replacement->out);
     berth_strvec_fini(&replacement->set);
     free(replacement->files);
     free(replacement->mounted);

@@ -34,12 +34,11 @@ struct berth_replacement {
     struct berth_replacement_file *files; /* of STAGED, in the same order */
     struct berth_mpi_verdict verdict;
     bool is_linked;            /* the program is linked with this family */
-    struct berth_strvec binds; /* staged file, file of the image, staged file, ... */
+    struct berth_strvec binds; /* staged file, file of the image, staged file, ...; or
+                                  a file of the image, the staged file that it replaces
+                                */
     size_t done;               /* of BINDS, mounted */
-    struct berth_strvec out; /* file of the image, the staged file that it replaces, ...
-                              */
-    size_t out_done;         /* of OUT, mounted */
-    struct berth_strvec set; /* NAME=VALUE */
+    struct berth_strvec set;   /* NAME=VALUE */
     const char *target; /* the file about which the loader was asked last; borrowed */
     struct berth_closure closure; /* and its answer */
 };
@@ -52,6 +51,9 @@ static inline bool berth_replacement_is_mpi(const struct berth_replacement *repl
 /* Does it stand for SONAME of an image, whatever MPI the library is? */
 bool berth_replacement_stands_for(const struct berth_replacement *replacement,
                                   const char *soname);
+
+/* Is the mount at AT of BINDS one of a file of the image over a staged one? */
+bool berth_replacement_is_out(const struct berth_replacement *replacement, size_t at);
 
 /* What messages call it, and their advice if it cannot be used. Borrowed. */
 const char *berth_replacement_name(const struct berth_replacement *replacement);

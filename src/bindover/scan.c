@@ -259,12 +259,13 @@ int berth_scan_names(struct berth_scan *scan, const char *const *names,
 }
 
 int berth_scan_twins(struct berth_scan *scan, const struct berth_mpi_objects *staged,
-                     char *const *env, struct berth_err *err)
+                     bool (*counts)(const char *soname), char *const *env,
+                     struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec names = {0};
 
     for (size_t i = 0; i < staged->count; i++)
-        if (berth_profile_is_gcc(staged->items[i].soname) &&
+        if (counts(staged->items[i].soname) &&
             !berth_mpi_objects_find(&scan->objects, staged->items[i].soname))
             berth_strvec_push(&names, staged->items[i].soname);
     if (names.failed)

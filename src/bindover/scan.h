@@ -51,12 +51,12 @@ void berth_scan_present(struct berth_scan *scan, const char *soname, const char 
 int berth_scan_names(struct berth_scan *scan, const char *const *names,
                      char *const *env, struct berth_err *err);
 
-/* Adds to the objects of SCAN, as PRESENT, GCC's libraries of the image under the names
- * that STAGED, the host's, has. A program that is not linked with MPI may load its own
- * ones before or after MPI. ENV (ends in NULL) is that of the program. Returns 0, or -1
- * with a sentence in ERR. */
+/* Adds to the objects of SCAN, as PRESENT, the libraries of the image under those names
+ * of STAGED, the host's, that COUNT. ENV (ends in NULL) is that of the program. Returns
+ * 0, or -1 with a sentence in ERR. */
 int berth_scan_twins(struct berth_scan *scan, const struct berth_mpi_objects *staged,
-                     char *const *env, struct berth_err *err);
+                     bool (*counts)(const char *soname), char *const *env,
+                     struct berth_err *err);
 
 /* Hints to an MPI outside of the image, or at an unusual place in it. Borrows all. */
 struct berth_beside {
