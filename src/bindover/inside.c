@@ -66,31 +66,6 @@ static int scan(const struct berth_inside *inside, struct berth_program *program
     return scan_beside(inside, program, command, err);
 }
 
-static struct berth_peers peers_of(const struct berth_inside *inside,
-                                   const struct berth_program *program)
-{
-    return (struct berth_peers){
-        .program = program->path,
-        .scan = &program->scan,
-        .wants = &program->wants,
-        .replacements = program->items,
-        .count = program->count,
-        .task = inside->task,
-        .container = environ,
-        .reach = &inside->reach,
-    };
-}
-
-/* Refuses an MPI with which the tasks do not find each other. */
-static int check_peers(const struct berth_inside *inside, struct berth_program *program,
-                       struct berth_err *err)
-{
-    const struct berth_peers peers = peers_of(inside, program);
-
-    program->alone_replacement = NULL;
-    return berth_peers_check(&peers, &program->alone, &program->alone_replacement, err);
-}
-
 /* Refuses a replacement that the site or the profile does not allow. */
 static int check_fabric(const struct berth_inside *inside,
                         const struct berth_program *program,
@@ -142,7 +117,7 @@ static int plan(struct berth_programs *programs, struct berth_program *program,
     for (int i = 0; i < count; i++)
         if (judge(programs, program, &program->items[i], err) < 0)
             return -1;
-    return check_peers(inside, program, err);
+    return berth_peers_check(inside, program, environ, err);
 }
 
 /* Write the note that names whose MPI runs. */
@@ -151,11 +126,10 @@ static int name_mpi(struct berth_programs *programs, struct berth_err *err)
     BERTH_BUF struct berth_buf note = {0};
 
     for (size_t i = 0; i < programs->count; i++) {
-        const struct berth_peers peers =
-            peers_of(programs->inside, &programs->items[i]);
+        const struct berth_program *program = &programs->items[i];
         BERTH_BUF struct berth_buf text = {0};
 
-        if (peers.count > 0 && berth_peers_name(&peers, &text, err) < 0)
+        if (program->count > 0 && berth_peers_name(program, &text, err) < 0)
             return -1;
         if (!text.used || (note.text && strstr(note.text, text.text)))
             continue;
@@ -227,7 +201,7 @@ static int keep_own(struct berth_programs *programs, const struct berth_err *why
     struct berth_err note;
 
     for (size_t i = 0; i < programs->count; i++)
-        if (check_peers(programs->inside, &programs->items[i], err) < 0)
+        if (berth_peers_check(programs->inside, &programs->items[i], environ, err) < 0)
             return -1;
     if (why) {
         berth_err_set(&note, "the image's own MPI runs (hybrid): %s", why->text);

@@ -14,23 +14,29 @@
 #include "base/text.h"
 #include "mpi/pmi.h"
 
+/* What is checked. */
+struct check {
+    const struct berth_inside *inside;
+    const struct berth_program *program;
+    char *const *container;
+};
+
 /* The replacement over the MPI of FAMILY; NULL: the image's own stays. */
 static const struct berth_replacement *
-replacement_of(const struct berth_replacement *replacements, int count,
-               enum berth_mpi_family family)
+replacement_of(const struct berth_program *program, enum berth_mpi_family family)
 {
-    for (int i = 0; i < count; i++)
-        if (replacements[i].family == family)
-            return &replacements[i];
+    for (int i = 0; i < program->count; i++)
+        if (program->items[i].family == family)
+            return &program->items[i];
     return NULL;
 }
 
 /* The variable of the process manager that the container lacks; NULL: none. */
-static const char *find_lost(const struct berth_peers *peers)
+static const char *find_lost(const struct check *check)
 {
     for (const char *const *name = berth_mpi_contacts; *name; name++)
-        if (berth_environ_value(peers->task, *name) &&
-            !berth_environ_value(peers->container, *name))
+        if (berth_environ_value(check->inside->task, *name) &&
+            !berth_environ_value(check->container, *name))
             return *name;
     return NULL;
 }
@@ -38,12 +44,11 @@ static const char *find_lost(const struct berth_peers *peers)
 /* Checks the MPI of FAMILY among OBJECTS. *RET_SPEAKS: it speaks to the process
  * manager.
  */
-static int check_one(const struct berth_peers *peers,
-                     const struct berth_mpi_objects *objects,
+static int check_one(const struct check *check, const struct berth_mpi_objects *objects,
                      enum berth_mpi_family family, const char *owner, bool *ret_speaks,
                      struct berth_err *err)
 {
-    const char *value = berth_environ_value(peers->task, "SLURM_NTASKS");
+    const char *value = berth_environ_value(check->inside->task, "SLURM_NTASKS");
     unsigned int tasks = value ? (unsigned int)strtoul(value, NULL, 10) : 1;
     unsigned int managers = berth_mpi_managers(objects, family);
     char name[64];
@@ -51,21 +56,22 @@ static int check_one(const struct berth_peers *peers,
 
     snprintf(whose, sizeof(whose), "%s %s", owner,
              berth_mpi_describe(objects, family, name, sizeof(name)));
-    *ret_speaks = berth_mpi_check_manager(
-                      managers, berth_environ_value(peers->task, "SLURM_MPI_TYPE"),
-                      tasks, peers->reach->het_step, whose, err) == 0;
+    *ret_speaks =
+        berth_mpi_check_manager(
+            managers, berth_environ_value(check->inside->task, "SLURM_MPI_TYPE"), tasks,
+            check->inside->reach.het_step, whose, err) == 0;
     if (!*ret_speaks ||
-        berth_mpi_check_contact(find_lost(peers), tasks, whose, err) < 0)
+        berth_mpi_check_contact(find_lost(check), tasks, whose, err) < 0)
         return -1;
-    return berth_mpi_check_reach(peers->reach, managers, whose, err);
+    return berth_mpi_check_reach(&check->inside->reach, managers, whose, err);
 }
 
 /* May the program use the image's own MPI of FAMILY? */
-static bool may_use(const struct berth_peers *peers, enum berth_mpi_family family)
+static bool may_use(const struct check *check, enum berth_mpi_family family)
 {
-    enum berth_mpi_family wants = peers->wants->family;
+    enum berth_mpi_family wants = check->program->wants.family;
 
-    return berth_mpi_objects_mpi(&peers->scan->objects, family) &&
+    return berth_mpi_objects_mpi(&check->program->scan.objects, family) &&
            (wants == family || wants == BERTH_FAMILY_NONE ||
             wants == BERTH_FAMILY_UNKNOWN);
 }
@@ -73,11 +79,12 @@ static bool may_use(const struct berth_peers *peers, enum berth_mpi_family famil
 /* The families of the MPIs in lib/ beside an interpreter, as bits: its programs find
  * these, if it belongs to a virtual environment or to Conda. 0: none, or it is the
  * system's. */
-static unsigned int find_beside(const struct berth_peers *peers)
+static unsigned int find_beside(const struct check *check)
 {
     static const char *const common[] = {"", "/usr", "/usr/local", NULL};
-    const struct berth_mpi_objects *image = &peers->scan->objects;
-    BERTH_FREE char *prefix = strdup(peers->scan->runner ? peers->scan->runner : "");
+    const struct berth_mpi_objects *image = &check->program->scan.objects;
+    BERTH_FREE char *prefix =
+        strdup(check->program->scan.runner ? check->program->scan.runner : "");
     BERTH_FREE char *lib = NULL;
     BERTH_FREE char *real = NULL;
     unsigned int families = 0;
@@ -99,39 +106,40 @@ static unsigned int find_beside(const struct berth_peers *peers)
     return families & ~(1U << BERTH_FAMILY_NONE);
 }
 
-int berth_peers_check(const struct berth_peers *peers, struct berth_err *ret_alone,
-                      const struct berth_replacement **ret_replacement,
-                      struct berth_err *err)
+int berth_peers_check(const struct berth_inside *inside, struct berth_program *program,
+                      char *const *container, struct berth_err *err)
 {
+    const struct check check = {inside, program, container};
     bool refused = false;
     bool fits = false;
     bool is_known =
         false; /* the one that is meant was seen: it speaks to the manager */
     unsigned int beside =
-        peers->wants->family == BERTH_FAMILY_NONE ? find_beside(peers) : 0;
+        program->wants.family == BERTH_FAMILY_NONE ? find_beside(&check) : 0;
     struct berth_err why;
 
-    *ret_alone->text = '\0';
+    *program->alone.text = '\0';
+    program->alone_replacement = NULL;
     for (int i = 0; i < BERTH_FAMILIES; i++) {
         enum berth_mpi_family family = berth_mpi_families[i];
-        const struct berth_replacement *replacement =
-            replacement_of(peers->replacements, peers->count, family);
+        const struct berth_replacement *replacement = replacement_of(program, family);
         bool is_meant = !beside || (beside & 1U << family);
         bool speaks;
 
         /* A program that the command starts may still load what is mounted. */
-        if (peers->count ? !replacement : !may_use(peers, family) || !is_meant)
+        if (program->count ? !replacement : !may_use(&check, family) || !is_meant)
             continue;
-        if (check_one(peers, replacement ? &replacement->staged : &peers->scan->objects,
+        if (check_one(&check,
+                      replacement ? &replacement->staged : &program->scan.objects,
                       family, replacement ? "the host's" : "the image's", &speaks,
                       &why) == 0) {
             fits |= is_meant;
             continue;
         }
-        berth_err_set(ret_alone,
+        berth_err_set(&program->alone,
                       replacement ? "%s" : "%s if this is the MPI that '%s' uses",
-                      why.text, peers->program);
-        *ret_replacement = replacement;
+                      why.text, program->path);
+        program->alone_replacement = replacement;
         refused |= is_meant;
         if (is_meant && (speaks || !is_known))
             *err = why;
@@ -141,9 +149,9 @@ int berth_peers_check(const struct berth_peers *peers, struct berth_err *ret_alo
 }
 
 /* Lists the MPIs of the image that nothing replaces. */
-static void list_others(const struct berth_peers *peers, struct berth_strvec *ret)
+static void list_others(const struct berth_program *program, struct berth_strvec *ret)
 {
-    const struct berth_mpi_objects *image = &peers->scan->objects;
+    const struct berth_mpi_objects *image = &program->scan.objects;
 
     for (size_t i = 0; i < image->count; i++) {
         enum berth_mpi_family family = image->items[i].library.family;
@@ -151,7 +159,7 @@ static void list_others(const struct berth_peers *peers, struct berth_strvec *re
         char sentence[128];
 
         if (&image->items[i] != berth_mpi_objects_mpi(image, family) ||
-            replacement_of(peers->replacements, peers->count, family))
+            replacement_of(program, family))
             continue;
         snprintf(sentence, sizeof(sentence),
                  "the image has another MPI, which stays: %s",
@@ -160,15 +168,15 @@ static void list_others(const struct berth_peers *peers, struct berth_strvec *re
     }
 }
 
-int berth_peers_name(const struct berth_peers *peers, struct berth_buf *ret,
+int berth_peers_name(const struct berth_program *program, struct berth_buf *ret,
                      struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec sentences = {0};
 
-    for (int i = 0; i < peers->count; i++)
-        berth_strvec_push_once(&sentences, peers->replacements[i].verdict.because.text);
-    if (peers->wants->family == BERTH_FAMILY_NONE)
-        list_others(peers, &sentences);
+    for (int i = 0; i < program->count; i++)
+        berth_strvec_push_once(&sentences, program->items[i].verdict.because.text);
+    if (program->wants.family == BERTH_FAMILY_NONE)
+        list_others(program, &sentences);
     berth_strvec_join(&sentences, "; ", ret);
     return ret->failed ? berth_err_oom(err) : 0;
 }

@@ -108,7 +108,7 @@ static const struct {
     {{NULL}, BERTH_FAMILY_NONE, {BERTH_FAMILY_NONE}, "2", "none", FITS, NULL},
 };
 
-static const struct berth_mpi_reach everywhere;
+static char *const none[] = {NULL};
 
 TEST_ROWS(tasks_are_not_left_alone_without_a_word, cases)
 {
@@ -116,42 +116,37 @@ TEST_ROWS(tasks_are_not_left_alone_without_a_word, cases)
     static const char *const openmpi[] = {OPENMPI_LIB, NULL};
     char tasks[24] = "", type[24] = "";
     char *task[] = {tasks, type, NULL};
-    struct berth_mpi_program wants = {.family = cases[_i].wants};
     struct berth_replacement replacements[2] = {0};
-    struct berth_scan scan = {0};
-    struct berth_peers peers = {.program = "/bin/sh",
-                                .scan = &scan,
-                                .wants = &wants,
-                                .replacements = replacements,
-                                .task = task,
-                                .reach = &everywhere};
-    const struct berth_replacement *replacement = NULL;
-    struct berth_err alone;
+    struct berth_program program = {.path = (char *)"/bin/sh",
+                                    .wants = {.family = cases[_i].wants},
+                                    .items = replacements};
+    const struct berth_inside inside = {.task = task};
     struct berth_err err;
 
     if (cases[_i].tasks)
         snprintf(tasks, sizeof(tasks), "SLURM_NTASKS=%s", cases[_i].tasks);
     snprintf(type, sizeof(type), "SLURM_MPI_TYPE=%s", cases[_i].type);
-    unit_objects(&scan.objects, cases[_i].image);
-    for (; cases[_i].bound[peers.count] != BERTH_FAMILY_NONE; peers.count++) {
-        struct berth_replacement *it = &replacements[peers.count];
+    unit_objects(&program.scan.objects, cases[_i].image);
+    for (; cases[_i].bound[program.count] != BERTH_FAMILY_NONE; program.count++) {
+        struct berth_replacement *it = &replacements[program.count];
 
-        it->family = cases[_i].bound[peers.count];
+        it->family = cases[_i].bound[program.count];
         unit_objects(&it->staged, it->family == BERTH_FAMILY_MPICH ? mpich : openmpi);
     }
     if (cases[_i].result == REFUSED) {
-        ck_assert_int_eq(berth_peers_check(&peers, &alone, &replacement, &err), -1);
+        ck_assert_int_eq(berth_peers_check(&inside, &program, none, &err), -1);
         ck_assert_ptr_nonnull(strstr(err.text, cases[_i].said));
     } else {
-        ck_assert_int_eq(berth_peers_check(&peers, &alone, &replacement, &err), 0);
+        ck_assert_int_eq(berth_peers_check(&inside, &program, none, &err), 0);
         if (cases[_i].said)
-            ck_assert_ptr_nonnull(strstr(alone.text, cases[_i].said));
+            ck_assert_ptr_nonnull(strstr(program.alone.text, cases[_i].said));
         else
-            ck_assert_str_eq(alone.text, "");
-        ck_assert_ptr_eq(replacement, peers.count > 1 ? &replacements[1] : NULL);
+            ck_assert_str_eq(program.alone.text, "");
+        ck_assert_ptr_eq(program.alone_replacement,
+                         program.count > 1 ? &replacements[1] : NULL);
     }
-    berth_mpi_objects_fini(&scan.objects);
-    for (int i = 0; i < peers.count; i++)
+    berth_mpi_objects_fini(&program.scan.objects);
+    for (int i = 0; i < program.count; i++)
         berth_mpi_objects_fini(&replacements[i].staged);
 }
 
@@ -195,32 +190,27 @@ TEST(what_is_beside_the_interpreter_is_meant)
         const char *const image[] = {library, OPENMPI_LIB, NULL};
         char type[32];
         char *task[] = {(char *)"SLURM_NTASKS=2", type, NULL};
-        const struct berth_mpi_program wants = {.family = BERTH_FAMILY_NONE};
-        struct berth_scan scan = {.runner = unit_path(directory, runners[i].runner)};
-        const struct berth_peers peers = {.program = scan.runner,
-                                          .scan = &scan,
-                                          .wants = &wants,
-                                          .replacements = replacements,
-                                          .count = runners[i].bound,
-                                          .task = task,
-                                          .reach = &everywhere};
-        const struct berth_replacement *replacement = NULL;
-        struct berth_err said = {0};
+        struct berth_program program = {
+            .scan = {.runner = unit_path(directory, runners[i].runner)},
+            .items = replacements,
+            .count = runners[i].bound};
+        const struct berth_inside inside = {.task = task};
         struct berth_err err = {0};
 
         snprintf(type, sizeof(type), "SLURM_MPI_TYPE=%s", runners[i].type);
-        unit_objects(&scan.objects, image);
-        ck_assert_int_eq(berth_peers_check(&peers, &said, &replacement, &err),
+        program.path = program.scan.runner;
+        unit_objects(&program.scan.objects, image);
+        ck_assert_int_eq(berth_peers_check(&inside, &program, none, &err),
                          runners[i].result);
         if (runners[i].said)
-            ck_assert_ptr_nonnull(
-                strstr(runners[i].result ? err.text : said.text, runners[i].said));
+            ck_assert_ptr_nonnull(strstr(
+                runners[i].result ? err.text : program.alone.text, runners[i].said));
         else
-            ck_assert_str_eq(said.text, "");
+            ck_assert_str_eq(program.alone.text, "");
         if (runners[i].bound && runners[i].result == 0)
-            ck_assert_ptr_eq(replacement, &replacements[1]);
-        berth_mpi_objects_fini(&scan.objects);
-        free(scan.runner);
+            ck_assert_ptr_eq(program.alone_replacement, &replacements[1]);
+        berth_mpi_objects_fini(&program.scan.objects);
+        free(program.scan.runner);
     }
     for (int i = 0; i < COUNT(replacements); i++)
         berth_mpi_objects_fini(&replacements[i].staged);
@@ -266,25 +256,23 @@ static const struct {
 
 TEST_ROWS(an_install_is_named_once, installs)
 {
-    struct berth_mpi_program wants = {.family = installs[_i].wants};
     struct berth_replacement replacements[2] = {0};
-    struct berth_scan scan = {0};
-    struct berth_peers peers = {
-        .scan = &scan, .wants = &wants, .replacements = replacements};
+    struct berth_program program = {.wants = {.family = installs[_i].wants},
+                                    .items = replacements};
     BERTH_BUF struct berth_buf text = {0};
     struct berth_err err;
 
-    unit_objects(&scan.objects, installs[_i].image);
-    for (; installs[_i].bound[peers.count].because; peers.count++) {
-        struct berth_replacement *replacement = &replacements[peers.count];
+    unit_objects(&program.scan.objects, installs[_i].image);
+    for (; installs[_i].bound[program.count].because; program.count++) {
+        struct berth_replacement *replacement = &replacements[program.count];
 
-        replacement->family = installs[_i].bound[peers.count].family;
+        replacement->family = installs[_i].bound[program.count].family;
         berth_err_set(&replacement->verdict.because, "%s",
-                      installs[_i].bound[peers.count].because);
+                      installs[_i].bound[program.count].because);
     }
-    ck_assert_int_eq(berth_peers_name(&peers, &text, &err), 0);
+    ck_assert_int_eq(berth_peers_name(&program, &text, &err), 0);
     ck_assert_str_eq(text.text, installs[_i].said);
-    berth_mpi_objects_fini(&scan.objects);
+    berth_mpi_objects_fini(&program.scan.objects);
 }
 
 static const struct {
@@ -327,23 +315,16 @@ TEST_ROWS(what_the_container_takes_away_counts, places)
     char type[32];
     char *task[] = {(char *)"SLURM_NTASKS=2", type, (char *)"PMI_FD=8", NULL};
     char *container[] = {(char *)places[_i].contact, NULL};
-    struct berth_mpi_program wants = {.family = places[_i].wants};
-    struct berth_scan scan = {0};
-    struct berth_peers peers = {.program = "/bin/a",
-                                .scan = &scan,
-                                .wants = &wants,
-                                .task = task,
-                                .container = container,
-                                .reach = &places[_i].reach};
-    const struct berth_replacement *replacement = NULL;
-    struct berth_err alone;
+    struct berth_program program = {.path = (char *)"/bin/a",
+                                    .wants = {.family = places[_i].wants}};
+    const struct berth_inside inside = {.task = task, .reach = places[_i].reach};
     struct berth_err err;
 
     snprintf(type, sizeof(type), "SLURM_MPI_TYPE=%s", places[_i].type);
-    unit_objects(&scan.objects, image);
-    ck_assert_int_eq(berth_peers_check(&peers, &alone, &replacement, &err),
+    unit_objects(&program.scan.objects, image);
+    ck_assert_int_eq(berth_peers_check(&inside, &program, container, &err),
                      places[_i].said ? -1 : 0);
     if (places[_i].said)
         ck_assert_ptr_nonnull(strstr(err.text, places[_i].said));
-    berth_mpi_objects_fini(&scan.objects);
+    berth_mpi_objects_fini(&program.scan.objects);
 }
