@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/resolve.h"
 #include "bindover/loader.h"
+#include "site/fabric.h"
 #include "step/channel.h"
 
 extern char **environ;
@@ -380,6 +381,28 @@ int berth_bindover_stage(const struct berth_inside *inside,
                                replacement, err) < 0)
         return -1;
     return find_twins(program, replacement, err);
+}
+
+int berth_bindover_judge(struct berth_programs *programs,
+                         const struct berth_program *program,
+                         struct berth_replacement *replacement, struct berth_err *err)
+{
+    const struct berth_terms *terms = programs->inside->terms;
+    const struct berth_fabric fabric = {
+        .profile = replacement->stack->profile,
+        .version = replacement->stack->version,
+        .verdict = &replacement->verdict,
+        .closure = &program->scan.closure,
+        .env = environ,
+        .keep_glibc = terms ? terms->keep_glibc : NULL,
+    };
+
+    if (berth_replacement_plan(replacement, &program->wants, &program->scan, environ,
+                               err) < 0) {
+        programs->reason = replacement->verdict.reason;
+        return -1;
+    }
+    return berth_fabric_check(&fabric, err);
 }
 
 static int mount_new(const struct berth_program *program, struct berth_strvec *bound,

@@ -53,6 +53,13 @@ int berth_bindover_stage(const struct berth_inside *inside,
                          struct berth_program *program,
                          struct berth_replacement *replacement, struct berth_err *err);
 
+/* Judges the staged libraries of REPLACEMENT for PROGRAM, plans their mounts
+ * (replacement.h), and asks the settings of the site. Returns 0, or -1 with a sentence
+ * in ERR and the reason in PROGRAMS. */
+int berth_bindover_judge(struct berth_programs *programs,
+                         const struct berth_program *program,
+                         struct berth_replacement *replacement, struct berth_err *err);
+
 /* Mounts what was added to PROGRAMS, each file once; sets the variables; lets the
  * image's loader confirm what runs; and writes it into the binding. Returns 0, or -1
  * with a sentence in ERR; berth_bindover_drop() is due then. */

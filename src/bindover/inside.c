@@ -13,7 +13,6 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "mpi/program.h"
-#include "site/fabric.h"
 #include "plan/fallback.h"
 #include "plan/binding.h"
 #include "bindover/match.h"
@@ -66,35 +65,6 @@ static int scan(const struct berth_inside *inside, struct berth_program *program
     return scan_beside(inside, program, command, err);
 }
 
-/* Refuses a replacement that the site or the profile does not allow. */
-static int check_fabric(const struct berth_inside *inside,
-                        const struct berth_program *program,
-                        const struct berth_replacement *replacement,
-                        struct berth_err *err)
-{
-    const struct berth_fabric fabric = {
-        .profile = replacement->stack->profile,
-        .version = replacement->stack->version,
-        .verdict = &replacement->verdict,
-        .closure = &program->scan.closure,
-        .env = environ,
-        .keep_glibc = inside->terms ? inside->terms->keep_glibc : NULL,
-    };
-
-    return berth_fabric_check(&fabric, err);
-}
-
-/* Refuses a replacement that does not fit PROGRAM. */
-static int judge(struct berth_programs *programs, const struct berth_program *program,
-                 struct berth_replacement *it, struct berth_err *err)
-{
-    if (berth_replacement_plan(it, &program->wants, &program->scan, environ, err) < 0) {
-        programs->reason = it->verdict.reason;
-        return -1;
-    }
-    return check_fabric(programs->inside, program, it, err);
-}
-
 /* Choose the host's stacks for a program, and judge them. Nothing is mounted yet. */
 static int plan(struct berth_programs *programs, struct berth_program *program,
                 struct berth_err *err)
@@ -115,7 +85,7 @@ static int plan(struct berth_programs *programs, struct berth_program *program,
                 err) < 0)
             return -1;
     for (int i = 0; i < count; i++)
-        if (judge(programs, program, &program->items[i], err) < 0)
+        if (berth_bindover_judge(programs, program, &program->items[i], err) < 0)
             return -1;
     return berth_peers_check(inside, program, environ, err);
 }

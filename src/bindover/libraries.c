@@ -22,7 +22,7 @@ extern char **environ;
 
 /* What is tried for a program. */
 struct use {
-    const struct berth_programs *programs;
+    struct berth_programs *programs;
     struct berth_program *program;
     struct berth_replacement *it;
     enum berth_reason reason; /* where the cause lies if it cannot be used */
@@ -98,21 +98,6 @@ static int check_own_plugin(struct use *use, struct berth_err *err)
     return 0;
 }
 
-/* Does the site let it run? */
-static int check_site(const struct use *use, struct berth_err *err)
-{
-    const struct berth_terms *terms = use->programs->inside->terms;
-    const struct berth_mpi_verdict *verdict = &use->it->verdict;
-
-    if (!terms || !terms->keep_glibc ||
-        verdict->answer != BERTH_VERDICT_YES_WITH_HOST_GLIBC)
-        return 0;
-    return berth_err_set(err,
-                         "%s, which this site does not allow (%s); build the image on "
-                         "a newer distribution, or leave --container-libs out",
-                         verdict->because.text, terms->keep_glibc);
-}
-
 /* What is added brings other libraries of a network, which all of the process gets. */
 static int check_twins(const struct use *use, struct berth_err *err)
 {
@@ -182,9 +167,7 @@ static int judge(const struct use *use, struct berth_err *err)
 
     return check_twins(use, err) < 0 || check_mpi(use, err) < 0 ||
                    berth_users_check(&it->users, &it->staged, it->stack, err) < 0 ||
-                   berth_replacement_plan(it, &use->program->wants, &use->program->scan,
-                                          environ, err) < 0 ||
-                   check_site(use, err) < 0
+                   berth_bindover_judge(use->programs, use->program, it, err) < 0
                ? -1
                : 0;
 }

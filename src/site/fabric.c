@@ -108,12 +108,15 @@ static int check_conflicts(const struct berth_fabric *fabric, struct berth_err *
 
 int berth_fabric_check(const struct berth_fabric *fabric, struct berth_err *err)
 {
+    bool is_mpi = fabric->profile->kind == BERTH_PROFILE_MPI;
+
     if (fabric->keep_glibc &&
         fabric->verdict->answer == BERTH_VERDICT_YES_WITH_HOST_GLIBC)
         return berth_err_set(err,
                              "%s, which this site does not allow (%s); build the "
-                             "image on a newer distribution, or choose "
-                             "--mpi-bind=hybrid",
-                             fabric->verdict->because.text, fabric->keep_glibc);
-    return check_conflicts(fabric, err);
+                             "image on a newer distribution, or %s",
+                             fabric->verdict->because.text, fabric->keep_glibc,
+                             is_mpi ? "choose --mpi-bind=hybrid"
+                                    : "leave --container-libs out");
+    return is_mpi ? check_conflicts(fabric, err) : 0;
 }

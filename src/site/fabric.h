@@ -29,7 +29,7 @@ int berth_fabric_list(const struct berth_profile *profiles,
                       const struct berth_request *request, struct berth_strvec *binds,
                       struct berth_strvec *devices, struct berth_err *err);
 
-/* An MPI of the host that may replace that of a program. Borrows everything. */
+/* Libraries of the host that may replace those of a program. Borrows everything. */
 struct berth_fabric {
     const struct berth_profile *profile;
     const char *version;                     /* for messages */
@@ -40,6 +40,6 @@ struct berth_fabric {
                                images; NULL: the site allows it */
 };
 
-/* Checks the MPI against the site's settings and the conflicts of its profile. Returns
- * 0, or -1 with a sentence in ERR. */
+/* Checks them against the site's settings and, an MPI, the conflicts of its profile.
+ * Returns 0, or -1 with a sentence in ERR. */
 int berth_fabric_check(const struct berth_fabric *fabric, struct berth_err *err);
