@@ -9,29 +9,8 @@
 need_images a b mpich mpibookworm
 
 records=/shared/records
-saved=$(mktemp -d)
-for host in login n1 n2 n3 n4; do
-    on "$host" root bash -c 'cat /etc/slurm/berth.yaml 2>/dev/null' >"$saved/$host"
-done
-clean_up() {
-    for host in login n1 n2 n3 n4; do
-        if [[ -s $saved/$host ]]; then
-            node_file "$host" /etc/slurm/berth.yaml <"$saved/$host"
-        else
-            on "$host" root rm -f /etc/slurm/berth.yaml
-        fi
-    done
-    rm -rf "$saved"
-}
-trap clean_up EXIT
-# site TEXT: what berth.yaml says on all hosts.
-site() {
-    for host in login n1 n2 n3 n4; do
-        node_file "$host" /etc/slurm/berth.yaml <<<"$1"
-    done
-}
 on login root bash -c "rm -rf $records; install -d -m 1777 $records"
-site "provenance: {file: $records/%u-%j.jsonl}"
+site <<<"provenance: {file: $records/%u-%j.jsonl}"
 
 # fields FILE NAME...: of each line, sorted; of those about a server where the first name is
 # of it.
@@ -92,8 +71,6 @@ id=$(job "for i in 1 2 3 4 5 6; do srun -N1 -n1 --exact --container-image=/image
 equal "steps at the same time leave a line each" "0 1 2 3 4 5" \
     "$(fields "$records/alice-$id.jsonl" step | sort -n | paste -sd' ')"
 
-id=$(job "srun -w n1 -N1 -n1 --container-image=/images/a.dir true")
-equal "nothing serves an image that is a directory" "" "$(fields "$records/alice-$id.jsonl" server.kib)"
 script busy <<'SH'
 #!/bin/sh
 # Reads a file of the image for as many seconds, each time from its server.
@@ -102,16 +79,20 @@ end=$(($(date +%s) + $1))
 while [ "$(date +%s)" -lt "$end" ]; do dd "if=$file" of=/dev/null bs=1M iflag=nocache; done 2>/dev/null
 SH
 took="berth: n1: note: image '/images/mpibookworm.sif': serving it took [0-9.]+ s of CPU time in [0-9.]+ s, and [0-9.]+ MiB of memory"
-busy="berth: n1: note: image '/images/mpibookworm.sif': the program that serves it was busy for [0-9]+ % of the time, and tasks may have waited for it; copy what they read often to a directory, and mount that .--container-mounts.$"
-busy() { alice srun -v -w n1 -n1 --container-image=/images/mpibookworm.sif "$@" 2>&1 | grep -a 'serv'; }
-matches "srun -v says what serving an image took" "^$took$" "$(busy true)"
-matches "... and that tasks may have waited for it" "^$took
-$busy" "$(busy ./busy 8)"
+busy="berth: n1: note: image '/images/mpibookworm.sif': the program that serves it was busy for [0-9]+ % of the time, and tasks may have waited for it; copy what they read often to a directory, and mount that .--container-mounts."
+served=(srun -v -w n1 -n1 --container-image=/images/mpibookworm.sif)
+try "srun -v says what serving an image took" "~$took" -- "${served[@]}" true
+# On a busy machine the server does not get its half of a CPU each time.
+is_busy() {
+    seen=$(alice "${served[@]}" ./busy 8 2>&1 | grep -a 'serv')
+    [[ $seen == *"was busy"* ]]
+}
+wait_for 90 is_busy
+matches "... and that tasks may have waited for it" "^$took$nl$busy$" "$seen"
 on login alice rm -f busy
 
-
 # Where all may write, bob has been there first.
-site "provenance: {file: $records/%u}"
+site <<<"provenance: {file: $records/%u}"
 on login bob bash -c "touch $records/alice; chmod 666 $records/alice"
 on login alice touch mine.txt
 for what in "bob's file" "a link" "a second name"; do
@@ -129,7 +110,7 @@ on login root bash -c "rm -f $records/alice; touch $records/alice; chmod 666 $re
 alice srun -w n1 "$A" true
 equal "a file that root has made is" 1 "$(on login root grep -c '"image"' "$records/alice")"
 
-site "provenance: {file: /nowhere/%j}"
+site <<<"provenance: {file: /nowhere/%j}"
 equal "a record that cannot be kept fails no step" a "$(alice srun "$A" cat /etc/berth-image 2>&1)"
 matches "srun -v says why" "berth: n1: warning: no record is kept: provenance.file '/nowhere/[0-9]+': No such file or directory; ask the administrators" \
     "$(alice srun -v -w n1 "$A" true 2>&1)"
