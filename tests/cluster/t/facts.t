@@ -84,13 +84,6 @@ equal "a program without MPI is known, whatever its words, and so is the one bef
 # shellcheck disable=SC2016 # for the node
 on n1 root sh -c 'for f in /tmp/berth-2001/facts/*; do truncate -s -3 "$f"; done'
 equal "a damaged file of facts is none" "0 looked" "$(seen alice $ring)"
-matches "a command that is not in the image is reported as ever" \
-    "command '/hello' is not in the image" \
-    "$(alice srun -w n1 -N1 -n1 --mpi=pmi2 --container-image=$image --mpi-bind /hello 2>&1)"
-alice sh -c 'printf "#!/no/such/interpreter\n" >noint; chmod +x noint'
-matches "... and so is a script whose interpreter is not there" \
-    "command './noint' is there, but not the interpreter" \
-    "$(alice srun -w n1 -N1 -n1 --mpi=pmi2 --container-image=$image --mpi-bind ./noint 2>&1)"
 
 # What the host sets for the libraries beside MPI comes along, also when it is made later.
 configured() {

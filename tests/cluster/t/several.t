@@ -202,7 +202,7 @@ SCRIPT
     lines "$A true" "$B true"
     SECONDS=0
     (
-        until on n1 root pgrep -u alice -f 'sleep 50' >/dev/null || ((SECONDS > 30)); do sleep 0.1; done
+        wait_for 30 on n1 root pgrep -u alice -f 'sleep 50' >/dev/null
         on n1 root bash -c 'kill -KILL $(ps -o ppid= $(pgrep -u alice -f "sleep 50"))'
     ) &
     seen=$(run)
@@ -217,10 +217,7 @@ fi
 # Supervisors that are killed take the containers with them.
 lines "$A bash -c 'sleep 4; cat /etc/berth-image'" "$B bash -c 'sleep 4; cat /etc/berth-image'"
 (
-    for _ in {1..30}; do
-        (($(on n1 root pgrep -u alice -cx sleep) != 2)) || break
-        sleep 0.1
-    done
+    wait_for 30 has_processes n1 sleep 2
     on n1 root bash -c 'kill -KILL $(ps -eo pid,ppid,user,args | awk "\$3 == \"alice\" && \$2 == 1 && /berth-start/ { print \$1 }")'
 ) &
 seen=$(run)
