@@ -31,21 +31,17 @@ step() {
 }
 
 # nothing TITLE: no mount, no directory and no process is left on n1, given some seconds.
+is_gone() {
+    left=$(on n1 root bash -c 'ls -d /tmp/{rootfs-,check-overlay}[0-9]* 2>/dev/null; grep " fuse" /proc/mounts; pgrep -u alice -a')
+    [[ -z $left ]]
+}
 nothing() {
-    local left i
-    for ((i = 0; i < 40; i++)); do
-        left=$(on n1 root bash -c 'ls -d /tmp/{rootfs-,check-overlay}[0-9]* 2>/dev/null; grep " fuse" /proc/mounts; pgrep -u alice -a')
-        [[ -n $left ]] || break
-        sleep 0.2
-    done
+    wait_for 10 is_gone
     equal "$1: nothing is left" "" "$left"
 }
 
 # await_ready: until both tasks have made ready.RANK.
-await_ready() {
-    on login alice bash -c 'for i in {1..200}; do
-        [[ ! -e ready.0 || ! -e ready.1 ]] || break; sleep 0.1; done; rm -f ready.0 ready.1'
-}
+await_ready() { wait_for 20 on login alice sh -c 'test -e ready.0 && rm ready.1 2>/dev/null && rm ready.0'; }
 
 ce auto 'images:' '  roots: [/images, /home/alice/roots]'
 equal "an image of the site's" $'a\na\nstatus 0' "$(step "$image" cat /etc/berth-image)"

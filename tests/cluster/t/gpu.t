@@ -34,15 +34,12 @@ step() { alice bash -c 'rm -f runtime.log; PATH=$HOME/gpu-bin:$PATH exec srun "$
 
 # flag TITLE EXPECTED ARGS...: whose driver the runtime was told to bring.
 flag() {
-    local title=$1 expected=$2
-    shift 2
-    step "$@" "$A" true >/dev/null
-    equal "$title" "$expected" \
+    step "${@:3}" "$A" true >/dev/null
+    equal "$1" "$2" \
         "$(alice cat runtime.log | grep -q -- ' exec .*/images/a.sif' && alice cat runtime.log | grep -oE -- ' --(nv|rocm) ' | tr -d ' ')"
 }
 
 flag "a step with GPUs gets the driver, without an option" --nv -w n1 --gres=gpu:1
-flag "auto says the same" --nv -w n1 --gres=gpu:1 --container-gpu=auto
 flag "GPUs for each task are GPUs of the step" --nv -w n1 -n2 --gpus-per-task=1
 flag "a step without GPUs gets none" "" -w n1
 flag "none brings none" "" -w n1 --gres=gpu:1 --container-gpu=none
@@ -53,8 +50,6 @@ equal "the account tells that GPUs of the step bring the driver" \
 equal "and why there is none" "no GPU driver: the step has no GPUs on this node" "$(explained -w n1)"
 flag "a node without a driver has none to bring" "" -w n3 --gres=gpu:1
 flag "a driver can be named where Slurm gives no GPU" --nv -w n1 --container-gpu=nvidia
-flag "the variable of the option" "" -w n1 --gres=gpu:1 --export=ALL,BERTH_CONTAINER_GPU=none
-
 equal "a driver that the node does not have is one line" \
     "berth: n3: --container-gpu=nvidia: this host has no NVIDIA driver (there is no /dev/nvidiactl); ask for a node that has one, or leave the option out" \
     "$(step -w n3 -n2 --gres=gpu:2 --container-gpu=nvidia "$A" true | grep -v '^srun: ')"

@@ -49,10 +49,7 @@ for way in no setuid; do
     equal "$way: death by a signal" 139 "$(alice srun -Q -w n1 "$A" sh -c 'kill -SEGV $$; sleep 5' >/dev/null 2>&1; echo $?)"
     SECONDS=0
     alice srun -Q -w n1 -n2 "$A" sleep 60 >/dev/null 2>&1 &
-    for _ in {1..100}; do
-        [[ $(on n1 root pgrep -cx sleep) != 2 ]] || break
-        sleep 0.1
-    done
+    wait_for 10 has_processes n1 sleep 2
     on login alice scancel -u alice
     wait $!
     equal "$way: scancel ends it" yes "$( ((SECONDS < 30)) && echo yes)"

@@ -20,34 +20,20 @@ on login alice bash -c 'cat >slow.c && gcc -shared -fPIC -o slow.so slow.c' <<'E
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static int slow(int at, const char *path, int flags, va_list more)
+int open(const char *path, int flags, ...)
 {
-    size_t length = strlen(path);
-    const char *seconds = getenv("SLOW");
-    mode_t mode = va_arg(more, mode_t);
+    const char *seconds = getenv("SLOW"), *end = strrchr(path, '.');
+    va_list more;
+    mode_t mode;
 
-    if (seconds && strcmp(program_invocation_short_name, "berth-start") == 0 &&
-        length > 4 && strcmp(path + length - 4, ".sif") == 0)
+    va_start(more, flags);
+    mode = va_arg(more, mode_t);
+    va_end(more);
+    if (seconds && strcmp(program_invocation_short_name, "berth-start") == 0 && end &&
+        strcmp(end, ".sif") == 0)
         sleep((unsigned int)atoi(seconds));
-    return (int)syscall(SYS_openat, at, path, flags, mode);
+    return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
 }
-
-#define SLOW(name, parameters, at)                                                     \
-    int name parameters                                                                \
-    {                                                                                  \
-        va_list more;                                                                  \
-        int fd;                                                                        \
-                                                                                       \
-        va_start(more, flags);                                                         \
-        fd = slow(at, path, flags, more);                                              \
-        va_end(more);                                                                  \
-        return fd;                                                                     \
-    }
-
-SLOW(open, (const char *path, int flags, ...), AT_FDCWD)
-SLOW(open64, (const char *path, int flags, ...), AT_FDCWD)
-SLOW(openat, (int at, const char *path, int flags, ...), at)
-SLOW(openat64, (int at, const char *path, int flags, ...), at)
 EOC
 
 # slow SECONDS TASKS
