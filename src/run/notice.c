@@ -85,29 +85,17 @@ static void print_choice(const struct berth_notice *notice)
                           berth_request_cause_value(request), warning);
 }
 
-/* Can the tasks be ranks, by --mpi-bind or by srun --mpi? */
-static bool may_use_mpi(const struct berth_notice *notice)
-{
-    const char *manager = berth_environ_value(notice->environment, "SLURM_MPI_TYPE");
-
-    return berth_request_mpi_chosen(&notice->order->request) ||
-           (manager && strcmp(manager, "none") != 0);
-}
-
-/* Print that ranks of this node in different images do not read each other's memory;
- * the other ways are slower. */
+/* Print that ranks of this node in different images do not read each other's memory.
+ * Without --mpi-bind, that is printed when a task loads an MPI (run/singletons.h). */
 static void print_no_cma(const struct berth_notice *notice)
 {
     const struct berth_order *order = notice->order;
     const char *why = notice->apart ? notice->apart : notice->binding->no_cma;
 
-    if (why && may_use_mpi(notice) &&
+    if (why && berth_request_mpi_chosen(&order->request) &&
         order->container.others + order->container.hosts > 0 &&
-        (order->step.prints_component || is_verbose(notice)) &&
-        !berth_request_mpi_declined(&order->request))
-        berth_report_line(STDERR_FILENO, notice->node,
-                          "note: image '%s': on this node MPI is told not to read the "
-                          "memory of other programs (CMA is off): %s",
+        (order->step.prints_component || is_verbose(notice)))
+        berth_report_line(STDERR_FILENO, notice->node, BERTH_NOTICE_NO_CMA,
                           berth_request_name(&order->request), why);
 }
 

@@ -21,6 +21,11 @@ struct berth_notice {
         *apart; /* why each task has a container of its own; NULL: tasks share one */
 };
 
+/* The line that ranks of a node do not read each other's memory. */
+#define BERTH_NOTICE_NO_CMA                                                            \
+    "note: image '%s': MPI copies each message within this node twice, which is "      \
+    "slower (CMA is off): %s"
+
 /* The line about an image that the runtime has unpacked. */
 #define BERTH_NOTICE_UNPACKED                                                          \
     "warning: " BERTH_SERVERS_UNPACKED                                                 \

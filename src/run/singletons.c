@@ -20,9 +20,11 @@
 #include "base/environ.h"
 #include "base/text.h"
 #include "request/ranks.h"
+#include "run/notice.h"
 #include "step/mark.h"
 #include "step/namespaces.h"
 #include "step/processes.h"
+#include "step/report.h"
 
 #define PROGRAM BERTH_LIBEXECDIR "/berth-mpi"
 
@@ -185,6 +187,9 @@ static void judge(const struct berth_singletons *it, const struct stat *task_std
 
     if (open_stderr(task_stderr, it->parent, 1) != STDERR_FILENO)
         return;
+    if (it->no_cma)
+        berth_report_line(STDERR_FILENO, launch->node, BERTH_NOTICE_NO_CMA,
+                          berth_request_name(launch->request), it->no_cma);
     snprintf(numbers[0], sizeof(numbers[0]), "%d", pid);
     snprintf(numbers[1], sizeof(numbers[1]), "%d", it->holder);
     execve(PROGRAM, (char *const *)argv, environment);

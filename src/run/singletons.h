@@ -19,9 +19,11 @@
 
 struct berth_singletons {
     const struct berth_launch *launch;
-    pid_t holder;    /* of the container that tasks share */
-    pid_t parent;    /* of the tasks */
-    int task_stderr; /* standard error of a task */
+    pid_t holder;       /* of the container that tasks share */
+    pid_t parent;       /* of the tasks */
+    int task_stderr;    /* standard error of a task */
+    const char *no_cma; /* why ranks of this node do not read each other's memory, to be
+                           printed when a task loads an MPI; NULL: print nothing */
 };
 
 /* Is such a process of use for LAUNCH, if nothing of the host is in its container: a

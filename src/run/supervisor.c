@@ -491,7 +491,10 @@ static void watch_singletons(struct supervisor *supervisor)
         .launch = supervisor->launch,
         .holder = supervisor->is_apart ? 0 : supervisor->holder.pid,
         .parent = supervisor->parent,
-        .task_stderr = supervisor->task_stderr};
+        .task_stderr = supervisor->task_stderr,
+        .no_cma = supervisor->launch->request->mpi || !*supervisor->no_cma.text
+                      ? NULL
+                      : supervisor->no_cma.text};
 
     if (!berth_request_is_explained(supervisor->launch->request) &&
         !supervisor->has_host && berth_singletons_wanted(supervisor->launch))

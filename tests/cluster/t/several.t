@@ -138,7 +138,7 @@ echo
 SCRIPT
 off='n ^cma 0 none ^cma '
 none='no no no no no '
-note="berth: n1: note: image '/images/a.sif': on this node MPI is told not to read the memory of other programs \(CMA is off\)"
+note="berth: n1: note: image '/images/a.sif': MPI copies each message within this node twice, which is slower \(CMA is off\)"
 what="sh $home/v/told.sh"
 
 lines "$A $what" "$B $what"
@@ -150,8 +150,14 @@ seen=$(run)
 equal "but beside a program on the host" "0: $off
 1: $off
 2: $off" "$(grep -E '^[0-9]: [^b]' <<<"$seen")"
-matches "which is told" "$note: some programs of the step have no image" "$(run --mpi=pmi2)"
-equal "but not where no task can be a rank" "" "$(grep CMA <<<"$seen")"
+equal "which is not told where no program uses MPI" "" "$(run --mpi=pmi2 | grep CMA)"
+matches "which is told with --mpi-bind" "$note: some programs of the step have no image" \
+    "$(run --mpi=pmi2 --mpi-bind=hybrid)"
+lines "$A $home/v/libmpi.so.12 show $home/v/at" "$B sh -c 'sleep 3; $read'" "$what"
+on login alice cp v/memory v/libmpi.so.12
+seen=$(run --mpi=pmi2)
+matches "or when a program loads an MPI" "$note: some programs of the step have no image" "$seen"
+equal "... but not of an image whose programs do not" 1 "$(grep -c CMA <<<"$seen")"
 lines "$show" "$A $read"
 matches "whose memory it cannot read" "1: process_vm_readv: Operation not permitted" "$(run)"
 lines "$A $show" "$read"
@@ -164,7 +170,7 @@ status 0" "$(run)"
 apart() {
     local seen
     lines "$A ${*:3} $what" "$B $what"
-    seen=$(run --mpi=pmi2)
+    seen=$(run --mpi=pmi2 --mpi-bind=hybrid)
     equal "$1: MPI is told" "0: $off
 1: $off
 status 0" "$(grep -v 'berth: ' <<<"$seen")"
