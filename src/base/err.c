@@ -64,6 +64,11 @@ int berth_err_at(struct berth_err *err, const char *format, ...)
     return berth_err_set(err, "%s: %s", place, inner.text);
 }
 
+int berth_err_expected(struct berth_err *err, const char *expected, const char *got)
+{
+    return berth_err_set(err, "expected %s, got '%s'", expected, got);
+}
+
 int berth_err_spent(struct berth_err *err, int number)
 {
     return berth_err_set(

@@ -25,9 +25,12 @@ void berth_err_escape(char *to, size_t size, const char *from);
 int berth_err_set(struct berth_err *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Puts `place: ` in front of the sentence in ERR. Always returns -1. */
+/* Puts `place: ` before the sentence in ERR. Always returns -1. */
 int berth_err_at(struct berth_err *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* The sentence for a value that is not EXPECTED, a noun. Always returns -1. */
+int berth_err_expected(struct berth_err *err, const char *expected, const char *got);
 
 /* The sentence for what the kernel refuses with NUMBER, an errno: a process, memory or
  * a descriptor. Always returns -1. */

@@ -180,7 +180,7 @@ static int check_static(const struct use *use, struct berth_err *err)
         return 0;
     return berth_err_set(err,
                          "'%s' is linked statically, and has no library that the "
-                         "host's could stand for; leave --container-libs out",
+                         "host's could replace; leave --container-libs out",
                          use->program->scan.runner);
 }
 
@@ -197,7 +197,7 @@ static int plan(struct use *use, struct berth_err *err)
         return -1;
     if (!has_own && !stack->profile->adds && is_named(use))
         return berth_err_set(err,
-                             "the image has no '%s' that the host's could stand for; "
+                             "the image has no '%s' that the host's could replace; "
                              "leave --container-libs out",
                              berth_stack_first(stack));
     if (!is_wanted(use, has_own))
@@ -236,19 +236,19 @@ static void warn_unused(const struct use *use, int result, struct berth_err *ret
 {
     if (result == 0 && is_library(use->it->stack) && !use->program->scan.loader)
         berth_err_set(ret,
-                      "'%s' is linked statically, so that the host's %s stands for "
-                      "no library of it",
+                      "'%s' is linked statically, so that the host's %s replaces no "
+                      "library of it",
                       use->program->scan.runner, use->it->stack->version);
     if (result > 0 && use->it->users.files.count == 0 && !use->it->stack->profile->adds)
-        berth_err_set(ret,
-                      is_library(use->it->stack)
-                          ? "neither the program nor what it is known to load later "
-                            "needs the image's '%s', for which the host's stands "
-                            "(--container-libs=%s)"
-                          : "neither the program nor a plugin of its MPI needs the "
-                            "image's '%s', for which the host's stands "
-                            "(--container-libs=%s)",
-                      name_replaced(use), use->it->stack->profile->name);
+        berth_err_set(
+            ret,
+            is_library(use->it->stack)
+                ? "neither the program nor what it is known to load later "
+                  "needs the image's '%s', which the host's replaces "
+                  "(--container-libs=%s)"
+                : "neither the program nor a plugin of its MPI needs the "
+                  "image's '%s', which the host's replaces (--container-libs=%s)",
+            name_replaced(use), use->it->stack->profile->name);
 }
 
 /* Refuse, for what ERR says, if the image's own network library may not stay. */
@@ -414,7 +414,7 @@ static int name_used(struct berth_programs *programs, enum berth_profile_kind ki
     }
     if (note.used == before && kind == BERTH_PROFILE_FABRIC)
         add_note(&note,
-                 "the image has no library that a fabric of this host could stand for "
+                 "the image has no library that a fabric of this host could replace "
                  "(--container-libs=%s%s)",
                  inside->request->libs, "");
     if (note.failed || name.failed)
@@ -467,10 +467,10 @@ static int check_pair(const struct berth_stack *a, const struct berth_stack *b,
         return 0;
     for (const char *const *it = berth_stack_replaces(a); *it; it++)
         if (berth_text_is_any(*it, berth_stack_replaces(b)))
-            return berth_err_set(err,
-                                 "--container-libs: '%s' and '%s' both stand for "
-                                 "'%s'; name one of them",
-                                 a->profile->name, b->profile->name, *it);
+            return berth_err_set(
+                err,
+                "--container-libs: '%s' and '%s' both replace '%s'; name one of them",
+                a->profile->name, b->profile->name, *it);
     return 0;
 }
 

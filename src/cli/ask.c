@@ -10,6 +10,8 @@
 #include "base/run.h"
 #include "base/strvec.h"
 
+#define NO_COMMAND "%s is not on the PATH; log in to a host where Slurm's commands are"
+
 extern char **environ;
 
 /* Run the command WORDS in the environment of berth_job_environment(). The caller owns
@@ -56,8 +58,7 @@ int berth_ask_jobs(const char *name, struct berth_jobs *ret, struct berth_err *e
     struct berth_err why;
 
     if (!squeue)
-        return berth_err_set(err, "squeue is not on the PATH; log in to a host where "
-                                  "Slurm's commands are");
+        return berth_err_set(err, NO_COMMAND, "squeue");
     berth_strvec_push(&words, squeue);
     berth_strvec_push(&words, "--noheader");
     berth_strvec_push(&words, "--format=" BERTH_JOB_FORMAT);
@@ -89,8 +90,7 @@ int berth_ask_containers(const struct berth_job *job, const char *node, int rank
     int result;
 
     if (!srun)
-        return berth_err_set(err, "srun is not on the PATH; log in to a host where "
-                                  "Slurm's commands are");
+        return berth_err_set(err, NO_COMMAND, "srun");
     berth_job_srun(srun, job->id, job->offset, node, node ? 1 : job->nodes, &words);
     berth_strvec_push(&words, BERTH_ASK_PROGRAM);
     berth_strvec_push(&words, "ps");

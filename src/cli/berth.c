@@ -21,14 +21,13 @@ static const struct {
     const char *help;
 } verbs[] = {
     {"check", berth_cli_check, "[FILE]",
-     "all faults of FILE, or of this host's berth.yaml"},
+     "all errors of FILE, or of this host's berth.yaml"},
     {"doctor", berth_cli_doctor, "[--brief | --json]",
      "is this host fit for berth, and what would make it so? --brief: in a line"},
     {"enter", berth_cli_enter,
-     "JOBID[.STEPID] [-w NODE] [--component N] [--rank N] [COMMAND [WORD...]]",
+     "JOBID[.STEPID] [-w NODE] [--component N] [--rank N] [COMMAND [ARG...]]",
      "a shell, or COMMAND, in the container of a step that runs, as one of its tasks"},
-    {"explain", berth_cli_explain,
-     "[--all | --json] [OPTION...] [--] COMMAND [WORD...]",
+    {"explain", berth_cli_explain, "[--all | --json] [OPTION...] [--] COMMAND [ARG...]",
      "what berth run would do on this host, and why; runs nothing; --json: for "
      "programs, see doc/internals.md"},
     {"inspect", berth_cli_inspect, "[--json] FILE|IMAGE [PROGRAM]",
@@ -48,7 +47,7 @@ static const struct {
      "TYPE]... "
      "[--directory DIR] [--seconds N] [--quick] [--verbose] [--json]",
      "do Slurm, MPI, images and the network of two nodes fit together? Runs steps"},
-    {"run", berth_cli_run, "[OPTION...] [--] COMMAND [WORD...]",
+    {"run", berth_cli_run, "[OPTION...] [--] COMMAND [ARG...]",
      "a command in an image, with the options of srun, without Slurm"},
 };
 

@@ -84,6 +84,6 @@ int berth_cli_check(int argc, char **argv)
     if (!settings.config && access(path, F_OK) < 0)
         printf("%s: there is none, and the defaults hold\n", path);
     else
-        printf("%s: no fault found\n", path);
+        printf("%s: no error found\n", path);
     return EXIT_SUCCESS;
 }

@@ -121,7 +121,7 @@ static int read_number(const char *text, char **end)
 
 static int refuse_name(const char *text, struct berth_err *err)
 {
-    return berth_err_set(err, "'%s': expected JOBID or JOBID.STEPID", text);
+    return berth_err_expected(err, "JOBID or JOBID.STEPID", text);
 }
 
 int berth_selector_read(char *text, struct berth_selector *ret, struct berth_err *err)
@@ -163,61 +163,6 @@ static const struct berth_container *find(const struct berth_containers *contain
     return NULL;
 }
 
-/* Drop the parts of the selector one by one: the part without which a container matches
- * was wrong. Always returns -1. */
-static int explain(const struct berth_containers *containers,
-                   const struct berth_selector *selector, struct berth_err *err)
-{
-    const struct berth_selector any = {.step = -1, .component = -1};
-    struct berth_selector less = *selector;
-    const struct berth_container *other = find(containers, &any);
-
-    if (!other && selector->rank >= 0)
-        return berth_err_set(err, "job %s: rank %d is in no container; see berth ps %s",
-                             selector->job, selector->rank, selector->job);
-    if (!other)
-        return berth_err_set(
-            err,
-            "job %s: no step of it has a container now; start one with "
-            "srun --container-image",
-            selector->job);
-    less.component = -1;
-    if ((other = find(containers, &less)))
-        return berth_err_set(
-            err,
-            "job %s: component %d of step %d has no container; another "
-            "one has: --component %d",
-            selector->job, selector->component, other->step,
-            other->component < 0 ? 0 : other->component);
-    less.node = NULL;
-    if ((other = find(containers, &less)))
-        return berth_err_set(err, "job %s: no container on '%s'; step %d has one on %s",
-                             selector->job, selector->node, other->step, other->node);
-    less.step = -1;
-    other = find(containers, &less);
-    return berth_err_set(err, "job %s: step %d has no container; step %d has one on %s",
-                         selector->job, selector->step, other->step, other->node);
-}
-
-/* SELECTOR matches both ONE and OTHER: tell the user how to choose one. */
-static void refuse(const struct berth_selector *selector,
-                   const struct berth_container *one,
-                   const struct berth_container *other, struct berth_err *err)
-{
-    if (one->component != other->component)
-        berth_err_set(err,
-                      "job %s: step %d has several containers; choose --component %d "
-                      "('%s') or --component %d ('%s')",
-                      selector->job, one->step, one->component, one->image,
-                      other->component, other->image);
-    else
-        berth_err_set(err,
-                      "job %s: step %d has several containers; choose one by a rank: "
-                      "--rank %d ('%s') or --rank %d ('%s')",
-                      selector->job, one->step, one->rank, one->image, other->rank,
-                      other->image);
-}
-
 const struct berth_container *
 berth_containers_choose(const struct berth_containers *containers,
                         const struct berth_selector *selector, struct berth_err *err)
@@ -227,7 +172,8 @@ berth_containers_choose(const struct berth_containers *containers,
     const struct berth_container *first = NULL;
 
     if (!newest) {
-        explain(containers, selector, err);
+        berth_err_set(err, "job %s: no such container; see berth ps %s", selector->job,
+                      selector->job);
         return NULL;
     }
     known.step = newest->step;
@@ -240,7 +186,10 @@ berth_containers_choose(const struct berth_containers *containers,
             first = item;
         if (item->component != first->component ||
             strcmp(item->image, first->image) != 0) {
-            refuse(selector, first, item, err);
+            berth_err_set(err,
+                          "job %s: step %d has several containers; choose one by "
+                          "--component or --rank, see berth ps %s",
+                          selector->job, first->step, selector->job);
             return NULL;
         }
     }

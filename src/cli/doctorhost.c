@@ -229,7 +229,7 @@ static void check_fuse(struct berth_doctor *doctor)
 
     if (mode < 0)
         AT(level, "/dev/fuse",
-           "modprobe fuse, and the word fuse in /etc/modules-load.d/fuse.conf",
+           "modprobe fuse, and the line fuse in /etc/modules-load.d/fuse.conf",
            "it is missing, so that SIF files cannot be mounted");
     else if ((mode & 06) != 06)
         AT(level, "/dev/fuse",
@@ -354,7 +354,7 @@ static void check_loops(struct berth_doctor *doctor)
     if (count == 0 && !has_control)
         WRONG(
             LOOPS,
-            "modprobe loop, and the word loop in /etc/modules-load.d/loop.conf; or "
+            "modprobe loop, and the line loop in /etc/modules-load.d/loop.conf; or "
             "no instead of yes, and FUSE mounts SIF files",
             "there is none, and %s has '%s = yes', so that no SIF file can be mounted",
             doctor->runtime.conf, key);

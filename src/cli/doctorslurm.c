@@ -233,7 +233,7 @@ static bool check_clashes(struct berth_doctor *doctor)
         if (!clash)
             continue;
         clashes = true;
-        WRONG(STACK, "put option_prefix=b- behind berth.so, on all hosts",
+        WRONG(STACK, "put option_prefix=b- after berth.so, on all hosts",
               "%s: '%s' has an option --%s%s too; Slurm drops the one of the later "
               "plugin",
               other->place, other->path, prefix ? prefix : "", clash);

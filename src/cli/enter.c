@@ -48,7 +48,7 @@ static int adopt_environment(pid_t pid, struct berth_err *err)
     BERTH_FREE char *own = term ? strdup(term) : NULL;
 
     if (berth_process_environment(pid, MOST, &bytes) < 0)
-        return berth_err_set(err, "the task has ended; see berth ps");
+        return berth_err_set(err, "the container has ended; see berth ps");
     if (bytes.used)
         berth_environ_split(bytes.text, bytes.used, &variables);
     if (bytes.failed || variables.failed)

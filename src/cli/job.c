@@ -67,7 +67,9 @@ int berth_jobs_select(struct berth_jobs *jobs, const char *name, uid_t user,
         if (!is_meant(job, name))
             continue;
         if (job->user != user)
-            return berth_err_set(err, "job %s: is not yours; see berth ps", name);
+            return berth_err_set(
+                err, "job %s: not yours, or Slurm does not know it; see berth ps",
+                name);
         if (strcmp(job->state, "RUNNING") != 0)
             return berth_err_set(err,
                                  "job %s: is %s; only a job that is RUNNING has "
@@ -76,11 +78,11 @@ int berth_jobs_select(struct berth_jobs *jobs, const char *name, uid_t user,
         jobs->items[count++] = *job;
     }
     jobs->count = count;
-    return count ? 0
-                 : berth_err_set(err,
-                                 "job %s: Slurm does not know it, or does not show "
-                                 "it to you; see berth ps",
-                                 name);
+    return count
+               ? 0
+               : berth_err_set(
+                     err, "job %s: not yours, or Slurm does not know it; see berth ps",
+                     name);
 }
 
 void berth_jobs_fini(struct berth_jobs *jobs)

@@ -120,7 +120,7 @@ int berth_mpi_check_manager(unsigned int managers, const char *type, unsigned in
 
             return berth_err_set(
                 err,
-                "%s speaks %s and the step has --mpi=%s, so each of "
+                "%s uses %s and the step has --mpi=%s, so each of "
                 "the %u tasks would be rank 0 of 1; use srun --mpi=%s%s",
                 whose, managers_known[i].name, type, tasks, use,
                 het_step && strcmp(use, "pmi2") == 0 ? HET_JOB : "");

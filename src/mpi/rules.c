@@ -108,15 +108,6 @@ static enum berth_mpi_outcome refuse_family(struct berth_mpi_cause *cause)
 
     berth_mpi_describe(cause->host, only_family(cause->host), cause->host_name,
                        sizeof(cause->host_name));
-    if (family == BERTH_FAMILY_ABI) {
-        berth_err_set(cause->because,
-                      "the program wants the MPI standard ABI (libmpi_abi.so.1), and "
-                      "the host's %s "
-                      "has no such library; " BERTH_RULES_HYBRID
-                      ", or a profile whose MPI has it (--mpi-bind=NAME)",
-                      cause->host_name);
-        return berth_mpi_end(cause, BERTH_VERDICT_NO);
-    }
     berth_err_set(cause->because,
                   "the program wants %s, and the host's MPI is %s; " BERTH_RULES_HYBRID
                   ", or a profile with %s (--mpi-bind=NAME)",
@@ -314,11 +305,12 @@ static enum berth_mpi_outcome judge_inventory(struct berth_mpi_cause *cause)
 
         if (!berth_mpi_objects_parts(cause->image, other))
             continue;
-        berth_err_set(cause->because,
-                      "the image's MPI is %s, and the host's is %s; " BERTH_RULES_HYBRID
-                      ", or a profile with %s (--mpi-bind=NAME)",
-                      berth_mpi_describe(cause->image, other, theirs, sizeof(theirs)),
-                      cause->host_name, berth_mpi_family_name(other));
+        berth_err_set(
+            cause->because,
+            "the program wants %s, and the host's MPI is %s; " BERTH_RULES_HYBRID
+            ", or a profile with %s (--mpi-bind=NAME)",
+            berth_mpi_describe(cause->image, other, theirs, sizeof(theirs)),
+            cause->host_name, berth_mpi_family_name(other));
         return berth_mpi_end(cause, BERTH_VERDICT_NO);
     }
     if (!here) {
@@ -330,9 +322,10 @@ static enum berth_mpi_outcome judge_inventory(struct berth_mpi_cause *cause)
     }
     if (missing) {
         berth_err_set(cause->because,
-                      "'%s' may start programs in Fortran, for which the host's %s "
-                      "has no library; name the program itself, or " BERTH_RULES_HYBRID,
-                      path, cause->host_name);
+                      "the program uses MPI from %s, and the host's %s has no "
+                      "library for that; " BERTH_RULES_HYBRID
+                      ", or a profile whose MPI has it (--mpi-bind=NAME)",
+                      "Fortran", cause->host_name);
         return berth_mpi_end(cause, BERTH_VERDICT_CANNOT_TELL);
     }
     return BERTH_RULE_PASS;

@@ -48,7 +48,7 @@ static int parse(enum berth_option_id id, const char *value, const char *base,
     if (berth_choice_find("no|0|false", value) >= 0)
         return 0;
     if (berth_choice_find("yes|1|true", value) < 0)
-        return berth_err_set(err, "expected yes or no, got '%s'", value);
+        return berth_err_expected(err, "yes or no", value);
     return berth_request_parse(ret, id, NULL, base, err);
 }
 

@@ -309,6 +309,18 @@ static const struct berth_request *request_in_world(const struct berth_row *row)
     return berth_request_mpi_chosen(&row->request) ? &row->request : NULL;
 }
 
+/* Ranks with the --mpi-bind ONE and OTHER never meet. */
+static int refuse_worlds(const char *one, const char *other, struct berth_err *err)
+{
+    return berth_err_set(err,
+                         "--mpi-bind=%s: other ranks of this srun have %s%s, and ranks "
+                         "with two MPI libraries wait in MPI_Init forever; give "
+                         "--mpi-bind=%s to all, on both sides of ':', or each an srun "
+                         "of its own",
+                         one, other ? "--mpi-bind=" : "an image and no --mpi-bind",
+                         other ? other : "", one);
+}
+
 static int check_mixture(const struct berth_table *table, struct berth_err *err)
 {
     for (size_t i = 0; i < table->count; i++)
@@ -317,13 +329,7 @@ static int check_mixture(const struct berth_table *table, struct berth_err *err)
             const struct berth_request *b = request_in_world(&table->rows[i]);
 
             if (a && b && is_mixed(a, b))
-                return berth_err_set(
-                    err,
-                    "--mpi-bind=%s: other ranks of this srun have --mpi-bind=%s and "
-                    "run on another MPI library, and both would wait for each other "
-                    "in MPI_Init; use one of the two for all, or give each an srun of "
-                    "its own",
-                    b->mpi, a->mpi);
+                return refuse_worlds(b->mpi, a->mpi, err);
         }
     return 0;
 }
@@ -345,12 +351,7 @@ static int check_forgotten(const struct berth_table *table, struct berth_err *er
     }
     if (!hosts || !is_forgotten)
         return 0;
-    return berth_err_set(err,
-                         "--mpi-bind=%s: other ranks of this srun have an image and no "
-                         "--mpi-bind, so that the image's own MPI runs there, and both "
-                         "would wait for each other in MPI_Init; give these ranks "
-                         "--mpi-bind=%s, or --mpi-bind=off if their MPI is the same",
-                         hosts, hosts);
+    return refuse_worlds(hosts, NULL, err);
 }
 
 int berth_launcher_check_table(const struct berth_table *table, bool site_says,
@@ -366,12 +367,7 @@ int berth_launcher_check_table(const struct berth_table *table, bool site_says,
             shared = table->rows[i].request.mpi;
     }
     if (local && shared)
-        return berth_err_set(
-            err,
-            "--mpi-bind=%s: other ranks of this srun, with --mpi-bind=%s, would wait "
-            "in MPI_Init for tasks that have an mpirun of their own; give each of the "
-            "two an srun of its own",
-            local, shared);
+        return refuse_worlds(local, shared, err);
     if (check_mixture(table, err) < 0)
         return -1;
     return site_says ? 0 : check_forgotten(table, err);
@@ -420,9 +416,9 @@ int berth_launcher_check_mpi_type(const char *type, const char *source,
         return 0;
     return berth_err_set(err,
                          "--mpi=pmi2%s: components of one step wait for each other in "
-                         "MPI_Init for ever, in every release of Slurm; make it a "
+                         "MPI_Init forever, in every release of Slurm; make it a "
                          "heterogeneous job (#SBATCH hetjob, or srun outside a job), "
-                         "or use --mpi=pmix if your MPI speaks PMIx, --mpi=none if "
+                         "or use --mpi=pmix if your MPI uses PMIx, --mpi=none if "
                          "you use no MPI",
                          source);
 }

@@ -213,17 +213,6 @@ static int suggest_registry(const char *path, const char *name, struct berth_err
                          path, name);
 }
 
-static int suggest_near(const char *path, const struct split *split, const char *near,
-                        struct berth_err *err)
-{
-    if (!strchr(split->rest, '/'))
-        return berth_err_set(err, "image '%s': not found; did you mean '%s'?", path,
-                             near);
-    return berth_err_set(err,
-                         "image '%s': there is no directory '%s'; did you mean '%s'?",
-                         path, split->name, near);
-}
-
 int berth_missing_explain(const char *path, struct berth_err *err)
 {
     SPLIT struct split split = split_path(path);
@@ -232,13 +221,12 @@ int berth_missing_explain(const char *path, struct berth_err *err)
     bool bare = is_bare(&split);
 
     if (bare && berth_registry_meant(split.rest, &uri))
-        return berth_err_set(err,
-                             "image '%s': not found; for an image of a registry write "
-                             "%s",
-                             path, uri.text);
-    near = find_near(&split);
+        near = strdup(uri.text);
+    else
+        near = find_near(&split);
     if (near)
-        return suggest_near(path, &split, near, err);
+        return berth_err_set(err, "image '%s': not found; did you mean '%s'?", path,
+                             near);
     if (bare && berth_registry_is_host(split.rest))
         return suggest_registry(path, split.rest, err);
     return berth_err_set(err,

@@ -71,8 +71,8 @@ bool berth_mistake_misplaced(const struct berth_typed *typed, struct berth_err *
     has_more = has_value_behind(option_of(words[at], typed->prefix), words[at]) &&
                at + 1 < count;
     berth_err_set(ret,
-                  "'%s' %sgets '%s' as an argument; write options in front of the "
-                  "command: %s %s%s%s %s",
+                  "'%s' %sgets '%s' as an argument; write options before the command: "
+                  "%s %s%s%s %s",
                   words[0], typed->is_contained ? "" : "runs on the host and ",
                   words[at], typed->caller, words[at], has_more ? " " : "",
                   has_more ? words[at + 1] : "", words[0]);
@@ -91,8 +91,7 @@ bool berth_mistake_on_line(char *const *words, const char *prefix,
     if (at == 0)
         return false;
     berth_err_set(ret,
-                  "'%s' gets '%s' as an argument; write options between the ranks and "
-                  "the program",
+                  "'%s' gets '%s' as an argument; write options before the command",
                   words[0], words[at]);
     return true;
 }
@@ -153,20 +152,18 @@ bool berth_mistake_colon(const struct berth_typed *typed, struct berth_err *ret)
 
         if (i > command && word[0] == ':' &&
             begins_component(word + 1, words + i, end - i, typed->prefix)) {
-            berth_err_set(
-                ret,
-                "'%s' is an argument of '%s' and does not begin a component; write "
-                "the colon as a word of its own: %s : %s",
-                word, words[command], words[command], word + 1);
+            berth_err_set(ret,
+                          "'%s' is an argument of '%s' and does not begin a component; "
+                          "write blanks around the colon: %s : %s",
+                          word, words[command], words[command], word + 1);
             return true;
         }
         if (i + 1 < end && length > 1 && word[length - 1] == ':' &&
             begins_component(words[i + 1], words + i + 1, end - i - 1, typed->prefix)) {
-            berth_err_set(
-                ret,
-                "the colon at the end of '%s' does not begin a component; write it "
-                "as a word of its own: %.*s : %s",
-                word, (int)length - 1, word, words[i + 1]);
+            berth_err_set(ret,
+                          "the end of '%s' does not begin a component; write blanks "
+                          "around the colon: %.*s : %s",
+                          word, (int)length - 1, word, words[i + 1]);
             return true;
         }
     }

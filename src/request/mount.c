@@ -15,7 +15,7 @@ static const char *const modes[] = {
 
 enum { MODES = sizeof(modes) / sizeof(modes[0]) };
 
-#define EXPECTED "expected SRC[:DST[:ro|rw|sqsh]][,...]"
+#define EXPECTED "SRC[:DST[:ro|rw|sqsh]], DST from / and not / itself"
 
 /* Cuts TEXT at its colons into at most three fields. Returns their number; 4: there are
  * more. */
@@ -42,8 +42,7 @@ static int read_mode(const char *mode, const char *text, int *ret,
     for (*ret = 0; *ret < MODES; ++*ret)
         if (strcmp(mode, modes[*ret]) == 0)
             return 0;
-    return berth_err_set(err, "'%s': '%s' is not a mount mode; expected ro, rw or sqsh",
-                         text, mode);
+    return berth_err_expected(err, EXPECTED, text);
 }
 
 int berth_mount_parse(const char *text, const char *base, struct berth_mount *ret_mount,
@@ -60,7 +59,7 @@ int berth_mount_parse(const char *text, const char *base, struct berth_mount *re
         return berth_err_oom(err);
     count = split(copy, field);
     if (count > 3 || *field[0] == '\0' || (count > 1 && *field[1] == '\0'))
-        return berth_err_set(err, "'%s' is not a mount; " EXPECTED, text);
+        return berth_err_expected(err, EXPECTED, text);
     if (count == 3 && read_mode(field[2], text, &mode, err) < 0)
         return -1;
     if (strcmp(field[0], "tmpfs") == 0)
@@ -71,18 +70,12 @@ int berth_mount_parse(const char *text, const char *base, struct berth_mount *re
     if (berth_path_absolute(field[0], base, &source, err) < 0)
         return berth_err_at(err, "'%s'", text);
     if (count > 1 && *field[1] != '/')
-        return berth_err_set(err,
-                             "'%s': '%s' is not a place in the image; a destination "
-                             "starts with /",
-                             text, field[1]);
+        return berth_err_expected(err, EXPECTED, text);
     destination = strdup(count > 1 ? field[1] : source);
     if (!destination)
         return berth_err_oom(err);
     if (destination[strspn(destination, "/")] == '\0')
-        return berth_err_set(err,
-                             "'%s': the image itself is at /; expected a directory or "
-                             "a file below it as the destination",
-                             text);
+        return berth_err_expected(err, EXPECTED, text);
     *ret_mount = (struct berth_mount){
         .source = berth_steal(&source),
         .destination = berth_steal(&destination),

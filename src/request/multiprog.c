@@ -194,8 +194,8 @@ static int read_words(const char *at, unsigned int rank, unsigned int offset,
             plain = strcspn(++at, "'");
             if (!at[plain]) {
                 berth_buf_fini(&word.text);
-                return berth_err_set(
-                    err, "a single quote is not closed; put another after the word");
+                return berth_err_set(err,
+                                     "a single quote is not closed; write another one");
             }
             add_letters(&word, at, plain);
             at += plain + 1;
@@ -262,12 +262,12 @@ static int parse_option(char *const *words, const char *prefix, const char *base
         return berth_err_set(err, "--%s: it is for the whole step; give it to srun",
                              name);
     if (value && !berth_options[id].argument)
-        return berth_err_set(err, "--%s: it takes no value", name);
+        return berth_err_set(err, "'--%s' takes no value", name);
     if (!value && berth_options[id].argument &&
         !berth_option_is_optional(&berth_options[id])) {
         value = words[used++];
         if (!value)
-            return berth_err_set(err, "--%s: it needs a value", name);
+            return berth_err_set(err, "'--%s' needs a value", name);
     }
     if (ret && berth_request_parse(ret, id, value, base, err) < 0)
         return berth_err_at(err, "--%s", name);
@@ -332,7 +332,7 @@ int berth_multiprog_request(const struct berth_multiprog_line *line, unsigned in
     if (count > 0 && dropped.word < (size_t)count)
         return berth_err_set(err,
                              "'%%%c' in an option: Slurm knows %%t and %%o only, and "
-                             "drops this; write a backslash in front of it",
+                             "drops this; write a backslash before it",
                              dropped.letter);
     if (count < 0 || merge(reading->defaults, &own, &merged, err) < 0)
         return -1;

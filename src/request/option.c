@@ -46,10 +46,8 @@ static int parse_workdir(const struct berth_written *written, struct berth_strve
                          struct berth_err *err)
 {
     if (*written->value != '/')
-        return berth_err_set(err,
-                             "'%s' is not absolute; expected a directory in the "
-                             "image, from /",
-                             written->value);
+        return berth_err_expected(err, "a directory in the image, from /",
+                                  written->value);
     berth_strvec_push(ret, written->value);
     return 0;
 }
@@ -104,7 +102,7 @@ static int check_flag(const char *word, struct berth_err *err)
 
     if (*word == '"' || *word == '\'')
         return berth_err_set(err,
-                             "'%s': there is no quoting here, words are split at "
+                             "'%s': there is no quoting here, flags are split at "
                              "blanks; give a variable with --container-env, a mount "
                              "with --container-mounts",
                              word);

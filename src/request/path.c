@@ -36,7 +36,7 @@ int berth_path_absolute(const char *text, const char *base, char **ret_path,
                              text, *text, is_home ? ", or on a command line $HOME" : "",
                              is_home ? text + 1 : "");
     } else if (!base) {
-        return berth_err_set(err, "'%s' is not absolute; expected a path from /", text);
+        return berth_err_expected(err, "a path from /", text);
     } else if (asprintf(&path, "%s/%s", strcmp(base, "/") == 0 ? "" : base,
                         without_dot(text)) < 0) {
         return berth_err_oom(err);

@@ -58,10 +58,8 @@ int berth_ranks_check(const char *text, struct berth_err *err)
         is_right = next_range(&at, &low, &high);
     if (is_right)
         return 0;
-    return berth_err_set(err,
-                         "'%s' is not a list of ranks; expected one like 0-3,8, or * "
-                         "for those that no other line has",
-                         text);
+    return berth_err_expected(
+        err, "ranks like 0-3,8, or * for those that no other line has", text);
 }
 
 bool berth_ranks_has(const char *ranks, unsigned int rank, unsigned int *ret_offset)

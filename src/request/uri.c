@@ -50,12 +50,11 @@ static int refuse_name(const char *name, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf meant = {0};
 
-    if (berth_registry_possible(name, &meant))
-        return berth_err_set(err, "'%s': cannot be pulled; write %s", name, meant.text);
-    return berth_err_set(err,
-                         "'%s': cannot be pulled; expected docker://, oras:// or "
-                         "library:// (a file or directory needs no pull)",
-                         name);
+    if (rest_of(name) || !berth_registry_possible(name, &meant))
+        berth_buf_puts(&meant,
+                       "docker://, oras:// or library:// before it, or the path "
+                       "of a file or directory");
+    return berth_err_set(err, "'%s': cannot be pulled; write %s", name, meant.text);
 }
 
 int berth_uri_check(const char *uri, struct berth_err *err)
@@ -63,27 +62,17 @@ int berth_uri_check(const char *uri, struct berth_err *err)
     const char *rest = rest_of(uri);
     size_t host;
 
-    if (!rest)
+    if (!rest || !is_known(uri))
         return refuse_name(uri, err);
-    if (!is_known(uri))
-        return berth_err_set(err,
-                             "'%s': cannot be pulled; expected docker://, oras:// or "
-                             "library://, or a SIF file or a directory",
-                             uri);
     rest += strspn(rest, "/");
-    if (*rest == '\0')
-        return berth_err_set(err, "'%s': names no image; expected HOST/NAME:TAG", uri);
     if (berth_registry_is_host(rest) && berth_text_starts(uri, "docker://"))
         return berth_err_set(err,
                              "'%s': names a registry and no image; expected "
                              "%s/NAME:TAG " BERTH_REGISTRY_CUT,
                              uri, uri);
-    for (const char *c = rest; *c; c++)
-        if (!isalnum((unsigned char)*c) && !strchr("._-:/@,~[]", *c))
-            return berth_err_set(err,
-                                 "'%s': a name in a registry has no '%c'; expected "
-                                 "HOST/NAME:TAG",
-                                 uri, *c);
+    for (const char *c = rest; *c || c == rest; c++)
+        if (!isalnum((unsigned char)*c) && (!*c || !strchr("._-:/@,~[]", *c)))
+            return berth_err_expected(err, "HOST/NAME:TAG after the scheme", uri);
     host = strcspn(rest, "/");
     if (rest[host] && memchr(rest, '@', host))
         return berth_err_set(err,
@@ -128,8 +117,10 @@ int berth_uri_name(const char *uri, char **ret_name, struct berth_err *err)
 static int add_home(struct berth_buf *path, const char *home, struct berth_err *err)
 {
     if (!home || *home != '/')
-        return berth_err_set(err, "the cache of pulled images: HOME is not set; set it "
-                                  "to your home directory");
+        return berth_err_set(err,
+                             "the cache of pulled images: %s is not set; set it, or "
+                             "ask the administrators where images may be kept",
+                             "HOME");
     berth_buf_puts(path, home);
     return 0;
 }
@@ -148,18 +139,16 @@ static int add_variable(struct berth_buf *path, const char *text, char *const *e
     while (isalnum((unsigned char)start[length]) || start[length] == '_')
         length++;
     if (length == 0 || (braced && start[length] != '}'))
-        return berth_err_set(err,
-                             "images.cache: '%s' is not a variable; expected $NAME, or "
-                             "${NAME}",
-                             text);
+        return berth_err_expected(err, "$NAME or ${NAME}", text),
+               berth_err_at(err, "images.cache");
     name = strndup(start, length);
     if (!name)
         return berth_err_oom(err);
     value = berth_environ_value(env, name);
     if (!value || *value == '\0')
         return berth_err_set(err,
-                             "images.cache: $%s is not set; set it, or ask the "
-                             "administrators where images may be kept",
+                             "the cache of pulled images: %s is not set; set it, or "
+                             "ask the administrators where images may be kept",
                              name);
     berth_buf_puts(path, value);
     return (int)length + 1 + 2 * braced;
@@ -215,10 +204,9 @@ int berth_uri_cache(const char *configured, char *const *env, const char *home,
     if (path.failed)
         return berth_err_oom(err);
     if (!path.used || path.text[0] != '/')
-        return berth_err_set(err,
-                             "images.cache: '%s' is not absolute; expected a path "
-                             "from /, ~ or $NAME",
-                             path.used ? path.text : "");
+        return berth_err_expected(err, "a path from /, ~ or $NAME",
+                                  path.used ? path.text : ""),
+               berth_err_at(err, "images.cache");
     *ret_path = berth_steal(&path.text);
     return 0;
 }

@@ -32,17 +32,16 @@ static bool climbs(const char *path)
 int berth_value_path(const char *text, struct berth_err *err)
 {
     if (*text != '/')
-        return berth_err_set(err, "expected an absolute path, got '%s'", text);
+        return berth_err_expected(err, "an absolute path", text);
     if (climbs(text))
-        return berth_err_set(err, "expected a path without '..', got '%s'", text);
+        return berth_err_expected(err, "a path without '..'", text);
     return 0;
 }
 
 int berth_value_cache(const char *text, struct berth_err *err)
 {
     if (!berth_text_starts(text, "~/") && *text != '$' && *text != '/')
-        return berth_err_set(
-            err, "expected a path that starts with /, ~/ or $NAME, got '%s'", text);
+        return berth_err_expected(err, "a path that starts with /, ~/ or $NAME", text);
     return 0;
 }
 
@@ -51,8 +50,8 @@ int berth_value_mount(const char *text, struct berth_err *err)
     BERTH_MOUNT struct berth_mount mount = {0};
 
     if (*text != '/' || strchr(text, ','))
-        return berth_err_set(
-            err, "expected SRC[:DST[:ro|rw|sqsh]] with absolute paths, got '%s'", text);
+        return berth_err_expected(err, "SRC[:DST[:ro|rw|sqsh]] with absolute paths",
+                                  text);
     return berth_mount_parse(text, NULL, &mount, err);
 }
 
@@ -67,17 +66,15 @@ static bool is_name(const char *text, const char *also)
 int berth_value_pattern(const char *text, struct berth_err *err)
 {
     if (!is_name(text, "*"))
-        return berth_err_set(err,
-                             "expected the name of a variable, with * for any text, "
-                             "got '%s'",
-                             text);
+        return berth_err_expected(err, "the name of a variable, with * for any text",
+                                  text);
     return 0;
 }
 
 int berth_value_variable(const char *text, struct berth_err *err)
 {
     if (!is_name(text, ""))
-        return berth_err_set(err, "expected the name of a variable, got '%s'", text);
+        return berth_err_expected(err, "the name of a variable", text);
     return 0;
 }
 
@@ -88,7 +85,7 @@ int berth_value_assignment(const char *text, struct berth_err *err)
     if (!name)
         return berth_err_oom(err);
     if (!strchr(text, '=') || !is_name(name, ""))
-        return berth_err_set(err, "expected NAME=VALUE, got '%s'", text);
+        return berth_err_expected(err, "NAME=VALUE", text);
     return 0;
 }
 
@@ -100,17 +97,17 @@ int berth_value_uri(const char *text, struct berth_err *err)
         if (!islower((unsigned char)text[i]) && !isdigit((unsigned char)text[i]))
             scheme = 0;
     if (scheme == 0 || !berth_text_starts(text + scheme, "://"))
-        return berth_err_set(err,
-                             "expected the beginning of a URI, like docker:// or "
-                             "oras://registry.example/climate/, got '%s'",
-                             text);
+        return berth_err_expected(err,
+                                  "the beginning of a URI, like docker:// or "
+                                  "oras://registry.example/climate/",
+                                  text);
     return 0;
 }
 
 int berth_value_user(const char *text, struct berth_err *err)
 {
     if (!*text || strpbrk(text, " :/,\t\n"))
-        return berth_err_set(err, "expected the name of a user, got '%s'", text);
+        return berth_err_expected(err, "the name of a user", text);
     return 0;
 }
 
@@ -119,20 +116,16 @@ int berth_value_fingerprint(const char *text, struct berth_err *err)
     size_t length = strspn(text, "0123456789abcdefABCDEF");
 
     if (text[length] || (length != 40 && length != 64))
-        return berth_err_set(err,
-                             "expected a fingerprint of 40 or 64 hexadecimal digits, "
-                             "got '%s'",
-                             text);
+        return berth_err_expected(err, "a fingerprint of 40 or 64 hexadecimal digits",
+                                  text);
     return 0;
 }
 
 int berth_value_mode(const char *text, struct berth_err *err)
 {
     if (!berth_mode_is_word(text))
-        return berth_err_set(err,
-                             "expected a mode of --mpi-bind, or a stack that `berth "
-                             "profiles` names, got '%s'",
-                             text);
+        return berth_err_expected(
+            err, "a mode of --mpi-bind, or a stack that `berth profiles` names", text);
     return 0;
 }
 

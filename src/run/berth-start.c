@@ -17,6 +17,7 @@
 #include "plan/order.h"
 #include "step/runtime.h"
 #include "step/start.h"
+#include "step/join.h"
 #include "step/signature.h"
 #include "step/become.h"
 #include "step/program.h"
@@ -258,9 +259,7 @@ static int run_shared(struct berth_task *task, struct berth_err *err)
         why = *err;
         return run_started(task, &rendezvous, first, why.text, err);
     case BERTH_RENDEZVOUS_LOST:
-        return berth_err_set(err,
-                             "the container ended before this task could join it; it "
-                             "was killed, or ran out of memory");
+        return berth_err_set(err, BERTH_JOIN_DEAD);
     default:
         return -1;
     }

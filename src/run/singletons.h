@@ -14,7 +14,7 @@
  * tasks have mapped, and berth-mpi judges the first MPI that it finds
  * (bindover/singleton.h). No task waits for that. Each component has one such process,
  * on its first node, because ranks of one component load the same MPI. With
- * --multi-prog each container has one. `berth run` has none: behind an mpirun,
+ * --multi-prog each container has one. `berth run` has none: under an mpirun,
  * SLURM_NTASKS is not the number of its ranks. */
 
 struct berth_singletons {

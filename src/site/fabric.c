@@ -79,6 +79,15 @@ static const char *find_library(const struct berth_closure *closure,
     return NULL;
 }
 
+static int refuse_conflict(const struct berth_fabric *fabric, const char *what,
+                           struct berth_err *err)
+{
+    return berth_err_set(err,
+                         "the host's %s does not go with '%s' (profile '%s'); unset or "
+                         "unload it, or choose --mpi-bind=hybrid",
+                         fabric->version, what, fabric->profile->name);
+}
+
 static int check_conflicts(const struct berth_fabric *fabric, struct berth_err *err)
 {
     const struct berth_profile *profile = fabric->profile;
@@ -87,21 +96,12 @@ static int check_conflicts(const struct berth_fabric *fabric, struct berth_err *
 
     for (; rule && *rule; rule++)
         if (is_set(fabric->env, *rule))
-            return berth_err_set(
-                err,
-                "the host's %s does not go with the variable %s, which "
-                "is set (profile '%s'); unset it, or choose "
-                "--mpi-bind=hybrid",
-                fabric->version, *rule, profile->name);
+            return refuse_conflict(fabric, *rule, err);
     for (; pattern && *pattern; pattern++) {
         const char *library = find_library(fabric->closure, *pattern);
 
         if (library)
-            return berth_err_set(err,
-                                 "the host's %s does not go with '%s', which the "
-                                 "program is linked with (profile '%s'); choose "
-                                 "--mpi-bind=hybrid",
-                                 fabric->version, library, profile->name);
+            return refuse_conflict(fabric, library, err);
     }
     return 0;
 }

@@ -183,6 +183,16 @@ int berth_mountrules_check(const struct berth_site *site,
     return 0;
 }
 
+static int refuse_source(const char *text, const char *real, struct berth_err *err)
+{
+    return berth_err_set(
+        err,
+        "mount '%s': its source is really '%s', which this site does "
+        "not mount; create it before the step, and give its real path, "
+        "without ':', with --container-mounts",
+        text, real);
+}
+
 /* Checks REAL, the real path of the source of the mount TEXT. IS_NAMED: the runtime
  * mounts by name. */
 static int check_source(const char *text, const char *real, bool is_named,
@@ -191,17 +201,8 @@ static int check_source(const char *text, const char *real, bool is_named,
     BERTH_MOUNT struct berth_mount mount = {0};
     BERTH_FREE char *clean = NULL;
 
-    if (!*real)
-        return berth_err_set(err,
-                             "mount '%s': its source does not exist, so berth cannot "
-                             "see where it leads; create it before the step starts, or "
-                             "leave the mount out",
-                             text);
-    if (strchr(real, ':'))
-        return berth_err_set(err,
-                             "mount '%s': its source is really '%s', and a path with a "
-                             "':' cannot be mounted; rename it",
-                             text, real);
+    if (!*real || strchr(real, ':'))
+        return refuse_source(text, real, err);
     if (!is_named)
         return 0;
     if (berth_mount_parse(text, NULL, &mount, err) < 0)
@@ -209,10 +210,7 @@ static int check_source(const char *text, const char *real, bool is_named,
     clean = berth_path_clean(mount.source);
     if (clean && strcmp(clean, real) == 0)
         return 0;
-    return berth_err_set(err,
-                         "mount '%s': its source is really '%s', and a variable of "
-                         "the runtime mounts by name; give it with --container-mounts",
-                         text, real);
+    return refuse_source(text, real, err);
 }
 
 int berth_mountrules_check_sources(const struct berth_site *site,
@@ -262,6 +260,12 @@ static int cite(const struct berth_site *site, struct berth_err *err)
         err);
 }
 
+static void refuse_hidden(struct berth_err *err)
+{
+    berth_err_set(err, "this site restricts mounts, and takes them from "
+                       "--container-mounts only; leave it out");
+}
+
 /* Does the variable FLAG (NAME=VALUE) mount something in a way that list_variables()
  * does not read? In the value of BIND a backslash would hide a `:` or `,`. */
 static bool is_hidden_mount(const char *flag)
@@ -282,10 +286,8 @@ static int check_devices(const struct berth_site *site,
         return berth_err_oom(err);
     if (devices.count == 0)
         return 0;
-    berth_err_set(err,
-                  "--container-gpu: '%s': this site restricts mounts, and berth does "
-                  "not see what a device mounts; leave it out",
-                  devices.items[0]);
+    refuse_hidden(err);
+    berth_err_at(err, "--container-gpu: '%s'", devices.items[0]);
     return cite(site, err);
 }
 
@@ -294,10 +296,8 @@ static int check_words(const struct berth_site *site, const struct berth_strvec 
 {
     for (size_t i = 0; i < args->count; i++)
         if (is_mounting(args->items[i])) {
-            berth_err_set(err,
-                          "--container-args: '%s': this site restricts mounts, and "
-                          "takes them from --container-mounts only; write it there",
-                          args->items[i]);
+            refuse_hidden(err);
+            berth_err_at(err, "--container-args: '%s'", args->items[i]);
             return cite(site, err);
         }
     return 0;
@@ -318,10 +318,8 @@ int berth_mountrules_check_flags(const struct berth_site *site,
 
         if (!flag || !is_hidden_mount(flag))
             continue;
-        berth_err_set(err,
-                      "%.*s: this site restricts mounts, and takes them from "
-                      "--container-mounts only; unset this variable",
-                      (int)strcspn(*environment, "="), *environment);
+        refuse_hidden(err);
+        berth_err_at(err, "%.*s", (int)strcspn(*environment, "="), *environment);
         return cite(site, err);
     }
     return 0;

@@ -52,19 +52,12 @@ int berth_origin_check(const struct berth_site *site, const char *uri,
         return 0;
     if (is_allowed(uris, uri))
         return 0;
-    if (uris->count == 0) {
-        berth_err_set(err,
-                      "image '%s': this site does not allow URIs; name a file or a "
-                      "directory",
-                      uri);
-        return berth_site_cite(
-            site, site->images.has_uris ? "images.uris" : "images.roots", "", err);
-    }
     berth_strvec_join(uris, ", ", &text);
     if (text.failed)
         return berth_err_oom(err);
     berth_err_set(
         err, "image '%s': this site does not allow images from there; it allows %s",
-        uri, text.text);
-    return berth_site_cite(site, "images.uris", "", err);
+        uri, text.used ? text.text : "files only");
+    return berth_site_cite(site, site->images.has_uris ? "images.uris" : "images.roots",
+                           "", err);
 }

@@ -45,8 +45,7 @@ static int check_name(const char *text, struct berth_err *err)
         return berth_err_set(err, "'%s' is a mode of --mpi-bind; name it otherwise",
                              text);
     if (!berth_mode_is_word(text))
-        return berth_err_set(err, "expected small letters, digits and -, got '%s'",
-                             text);
+        return berth_err_expected(err, "small letters, digits and -", text);
     return 0;
 }
 
@@ -54,7 +53,7 @@ static int check_name(const char *text, struct berth_err *err)
 static int check_library(const char *text, struct berth_err *err)
 {
     if (!*text || strchr(text, '/'))
-        return berth_err_set(err, "expected the SONAME of a library, got '%s'", text);
+        return berth_err_expected(err, "the SONAME of a library", text);
     return 0;
 }
 
@@ -66,14 +65,14 @@ static int check_inside(const char *text, struct berth_err *err)
     if (*text && *text != '/' && asprintf(&path, "/%s", text) > 0 &&
         berth_value_path(path, err) == 0)
         return 0;
-    return berth_err_set(err, "expected a path below the stage, got '%s'", text);
+    return berth_err_expected(err, "a path below the stage", text);
 }
 
 static int check_device(const char *text, struct berth_err *err)
 {
     if (berth_text_starts(text, "/dev/"))
         return berth_value_path(text, err);
-    return berth_err_set(err, "expected a path of /dev, got '%s'", text);
+    return berth_err_expected(err, "a path of /dev", text);
 }
 
 /* Accepts NAME, or NAME=VALUE with * for any text. */

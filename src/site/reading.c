@@ -21,7 +21,7 @@ int berth_reading_mismatch(const struct berth_node *node, const char *expected,
                            struct berth_err *err)
 {
     if (node->kind == BERTH_NODE_SCALAR)
-        return berth_err_set(err, "expected %s, got '%s'", expected, node->text);
+        return berth_err_expected(err, expected, node->text);
     return berth_err_set(err, "expected %s, got %s", expected,
                          node->kind == BERTH_NODE_LIST ? "a list" : "a section");
 }

@@ -15,25 +15,16 @@ enum { LONGEST_PREFIX = 32 };
 
 static int check_prefix(const char *value, struct berth_err *err)
 {
-    if (strlen(value) > LONGEST_PREFIX)
-        return berth_err_set(err,
-                             PLACE
-                             ": option_prefix: expected at most %d characters, got "
-                             "'%s'",
-                             LONGEST_PREFIX, value);
-    if (value[strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789-")])
-        return berth_err_set(err,
-                             PLACE ": option_prefix: expected small letters, "
-                                   "digits and -, got '%s'",
-                             value);
+    if (strlen(value) > LONGEST_PREFIX ||
+        value[strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789-")])
+        return berth_err_expected(err, "at most 32 small letters, digits and -", value);
     return 0;
 }
 
 static int check_config(const char *value, struct berth_err *err)
 {
     if (*value != '/')
-        return berth_err_set(err, PLACE ": config: expected an absolute path, got '%s'",
-                             value);
+        return berth_err_expected(err, "an absolute path", value);
     return 0;
 }
 
@@ -59,7 +50,7 @@ static int read_word(struct berth_settings *settings, const char *word,
         if (!word[length])
             return berth_err_set(err, PLACE ": %s: expected %s=VALUE", word, word);
         if (keys[i].check(word + length + 1, err) < 0)
-            return -1;
+            return berth_err_at(err, PLACE ": %s", keys[i].key);
         free(*field);
         *field = strdup(word + length + 1);
         return *field ? 0 : berth_err_oom(err);

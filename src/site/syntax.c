@@ -100,6 +100,12 @@ static int next(struct reading *reading, yaml_event_t *ret, struct berth_err *er
     return 0;
 }
 
+static int refuse_form(const char *sign, const yaml_char_t *name, struct berth_err *err)
+{
+    return berth_err_set(err, "'%s%s' is not plain YAML; write the value itself", sign,
+                         (const char *)name);
+}
+
 /* Refuses an alias, and a value with an anchor or a tag. */
 static int refuse_indirection(const yaml_event_t *event, struct berth_err *err)
 {
@@ -108,8 +114,7 @@ static int refuse_indirection(const yaml_event_t *event, struct berth_err *err)
 
     switch (event->type) {
     case YAML_ALIAS_EVENT:
-        return berth_err_set(err, "'*%s' is an alias; write the value out",
-                             event->data.alias.anchor);
+        return refuse_form("*", event->data.alias.anchor, err);
     case YAML_SCALAR_EVENT:
         anchor = event->data.scalar.anchor;
         tag = event->data.scalar.tag;
@@ -126,9 +131,9 @@ static int refuse_indirection(const yaml_event_t *event, struct berth_err *err)
         break;
     }
     if (anchor)
-        return berth_err_set(err, "'&%s' is an anchor; leave it out", anchor);
+        return refuse_form("&", anchor, err);
     if (tag)
-        return berth_err_set(err, "'%s' is a tag; leave it out", tag);
+        return refuse_form("", tag, err);
     return 0;
 }
 
@@ -235,11 +240,11 @@ static int read_map(struct reading *reading, int depth, struct berth_node *map,
 static int check_size(struct reading *reading, int depth, struct berth_err *err)
 {
     if (depth > BERTH_SYNTAX_DEPTH)
-        return berth_err_set(err, "more than %d levels deep; no key is that deep",
-                             BERTH_SYNTAX_DEPTH);
+        return berth_err_set(err, "more than %d %s; shorten the file",
+                             BERTH_SYNTAX_DEPTH, "levels");
     if (++reading->nodes > NODES_MAX)
-        return berth_err_set(err, "more than %d values in one file; shorten the lists",
-                             NODES_MAX);
+        return berth_err_set(err, "more than %d %s; shorten the file", NODES_MAX,
+                             "values");
     return 0;
 }
 
@@ -303,8 +308,8 @@ int berth_syntax_read(const char *file, const char *bytes, size_t size,
     int result;
 
     if (size > BERTH_SYNTAX_BYTES)
-        return berth_err_set(err, "%s: longer than %d bytes; shorten it", file,
-                             BERTH_SYNTAX_BYTES);
+        return berth_err_set(err, "%s: more than %d %s; shorten the file", file,
+                             BERTH_SYNTAX_BYTES, "bytes");
     if (!yaml_parser_initialize(&reading.parser))
         return berth_err_oom(err);
     yaml_parser_set_encoding(&reading.parser, YAML_UTF8_ENCODING);

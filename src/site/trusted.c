@@ -101,7 +101,7 @@ static int open_file(const struct walk *walk, const char *name, struct berth_err
     int result = fd;
 
     if (fd < 0 || fstat(fd, &facts) < 0)
-        return berth_err_set(err, "%s: cannot be read: %s; all users must be able to",
+        return berth_err_set(err, "%s: %s; all users must be able to read it",
                              walk->path, strerror(errno));
     if (!S_ISREG(facts.st_mode))
         return berth_err_set(err, "%s: not a file; expected a file of YAML",

@@ -17,6 +17,7 @@
 #include "request/rows.h"
 #include "spank/part.h"
 #include "spank/typed.h"
+#include "spank/variable.h"
 
 /* Read and parse the --multi-prog file NAME. Returns 0, and the caller owns *RET
  * (berth_multiprog_fini()); or -1 with a sentence in ERR that names the file. */
@@ -124,7 +125,8 @@ int berth_lines_prefix(spank_t sp, struct berth_err *err)
     int argc = 0;
 
     if (spank_get_item(sp, S_JOB_ARGV, &argc, &argv) != ESPANK_SUCCESS || argc < 2)
-        return berth_err_set(err, "srun does not give the --multi-prog configuration");
+        return berth_err_set(err, BERTH_VARIABLE_UNANSWERED,
+                             "the --multi-prog configuration");
     if (berth_multiprog_prefix(argv[1], BERTH_TASK_PROGRAM, &text, err) < 0)
         return -1;
     argv[1] = text;

@@ -14,6 +14,7 @@
 #include "request/ranks.h"
 #include "request/rows.h"
 #include "step/rendezvous.h"
+#include "spank/variable.h"
 
 char **berth_part_argv(spank_t sp, int *ret_count)
 {
@@ -38,7 +39,8 @@ int berth_part_programs(spank_t sp, const struct berth_part *part,
     if (!berth_request_looks_inside(request) || !part->row->ranks)
         return 0;
     if (argc < 2)
-        return berth_err_set(err, "Slurm does not give the --multi-prog configuration");
+        return berth_err_set(err, BERTH_VARIABLE_UNANSWERED,
+                             "the --multi-prog configuration");
     if (berth_multiprog_read(argv[1], &file, err) < 0)
         return -1;
     return berth_rows_programs(&file, &rows, request, ret, err);

@@ -165,8 +165,8 @@ static void report_loss(void)
 {
     shared.is_reported = true;
     slurm_spank_log(
-        "berth: %s: the container ended before its tasks; it was killed, or "
-        "ran out of memory",
+        "berth: %s: the container died while the program ran (often: out of memory); "
+        "do not trust the results of this step",
         node_name());
 }
 
@@ -228,8 +228,7 @@ static int prepend_task(spank_t sp, const struct berth_part *part,
     (void)part;
     (void)order;
     if (spank_prepend_task_argv(sp, 1, argv) != ESPANK_SUCCESS)
-        return berth_err_set(err, "Slurm did not accept " BERTH_TASK_PROGRAM
-                                  " as the command");
+        return berth_err_set(err, BERTH_VARIABLE_UNANSWERED, BERTH_TASK_PROGRAM);
     return 0;
 }
 
@@ -247,7 +246,7 @@ static int prepend_task(spank_t sp, const struct berth_part *part,
     char **argv = berth_part_argv(sp, &argc);
 
     if (argc < 1)
-        return berth_err_set(err, "Slurm does not give the command");
+        return berth_err_set(err, BERTH_VARIABLE_UNANSWERED, "the command");
     if (part->row->ranks)
         return 0;
     order->argv0 = argv[0];
@@ -313,7 +312,7 @@ static int give_order(spank_t sp, const struct berth_part *part,
         berth_order_put(order, &text, err) < 0)
         return -1;
     if (spank_setenv(sp, BERTH_TASK_ORDER, text.text, 1) != ESPANK_SUCCESS)
-        return berth_err_set(err, "cannot set " BERTH_TASK_ORDER " for the task");
+        return berth_err_set(err, BERTH_VARIABLE_UNANSWERED, BERTH_TASK_ORDER);
     return 0;
 }
 

@@ -24,7 +24,7 @@ static int set_missing(spank_t sp, const char *name, const char *value,
     spank_err_t answer = spank_setenv(sp, name, value, 0);
 
     if (answer != ESPANK_SUCCESS && answer != ESPANK_ENV_EXISTS)
-        return berth_err_set(err, "cannot set %s for the task", name);
+        return berth_err_set(err, BERTH_VARIABLE_UNANSWERED, name);
     if (answer == ESPANK_SUCCESS) {
         berth_strvec_push(restored, name);
         berth_strvec_push(restored, list);

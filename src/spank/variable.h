@@ -13,6 +13,11 @@
  * in request/defaults.h. */
 
 /* The table of components (request/components.h). */
+/* The sentence for a call of Slurm that fails; for what. */
+#define BERTH_VARIABLE_UNANSWERED                                                      \
+    "Slurm does not answer for %s; submit again, and tell the administrators if it "   \
+    "stays so"
+
 #define BERTH_STEP_VARIABLE "SLURM_BERTH_STEP"
 
 /* The variables that --export drops and a task in an image needs. */

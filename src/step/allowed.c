@@ -72,17 +72,10 @@ static int check_roots(const struct berth_site *site, const char *path,
     berth_strvec_join(roots, ", ", &text);
     if (text.failed)
         return berth_err_oom(err);
-    if (strcmp(path, real) == 0)
-        berth_err_set(err,
-                      "image '%s': this site allows images in %s only; take one from "
-                      "there",
-                      path, text.text);
-    else
-        berth_err_set(
-            err,
-            "image '%s': its real path is '%s', and this site allows images in "
-            "%s only; take one from there",
-            path, real, text.text);
+    berth_err_set(err,
+                  "image '%s': its real path is '%s', and this site allows images in "
+                  "%s only; take one from there",
+                  path, real, text.text);
     return berth_site_cite(site, "images.roots", "", err);
 }
 

@@ -107,33 +107,21 @@ static void explain_missing(const char *name, const char *file, struct berth_err
     const char *path = getenv("PATH") ? getenv("PATH") : "not set";
     const char *outside =
         strstr(path, BERTH_OUTSIDE_PATH); /* not a directory of the image */
+    const char *hint = "check the path, or mount it (--container-mounts)";
 
     if (*name == '$')
-        berth_err_set(err,
-                      "command '%s' is not in the image; Slurm and berth expand no "
-                      "variables: write its value",
-                      name);
+        hint = "Slurm and berth expand no variables: write its value";
     else if (is_assignment(name))
-        berth_err_set(err,
-                      "command '%s' is not in the image; join variables with commas: "
-                      "--container-env=A=1,%s",
-                      name, name);
+        hint = "write variables as --container-env=A=1,B=2";
     else if (strchr(name, ' '))
-        berth_err_set(err,
-                      "command '%s' is not in the image; it has blanks: leave the "
-                      "quotes out",
-                      name);
+        hint = "it has blanks: leave the quotes out";
     /* the value is optional, so srun takes one behind a blank as the command */
     else if (berth_choice_find(BERTH_MODE_WORDS, name) >= 0)
-        berth_err_set(err,
-                      "command '%s' is not in the image; a value of --mpi-bind wants "
-                      "an equals sign: --mpi-bind=%s",
-                      name, name);
-    else if (file)
-        berth_err_set(err,
-                      "command '%s' is not in the image; check the path, or mount it "
-                      "(--container-mounts)",
-                      name);
+        hint = "write a value of --mpi-bind after an equals sign";
+    else if (!file)
+        hint = NULL;
+    if (hint)
+        berth_err_set(err, "command '%s' is not in the image; %s", name, hint);
     else
         berth_err_set(err, "command '%s' is not on the image's PATH (%.*s)%s", name,
                       (int)(outside ? outside - path : (long)strlen(path)), path,
@@ -150,38 +138,23 @@ static void explain(const char *name, const char *file, int number,
                     struct berth_err *err)
 {
     bool is_there = file && access(file, F_OK) == 0;
+    const char *hint = "name a program, or make this one executable (chmod +x)";
 
-    if (number == ENOENT && is_there && has_windows_lines(file))
-        berth_err_set(err,
-                      "command '%s' has Windows line ends, which the system takes for "
-                      "a part of the interpreter's name in its #! line; convert it "
-                      "(dos2unix)",
-                      name);
-    else if (number == ENOENT && is_there)
-        berth_err_set(
-            err,
-            "command '%s' is there, but not the interpreter that it names (#! "
-            "line, or the loader of another C library); mount or install it",
-            name);
-    else if (number == ENOENT)
+    if (number == ENOENT && !is_there) {
         explain_missing(name, file, err);
+        return;
+    }
+    if (number == ENOENT && has_windows_lines(file))
+        hint = "its #! line ends as in Windows: convert it (dos2unix)";
+    else if (number == ENOENT)
+        hint = "the interpreter of its #! line, or its loader, is not in the image: "
+               "mount or install it";
     else if (number == ENOEXEC)
-        berth_err_set(err,
-                      "command '%s' is neither a program for this machine nor a script "
-                      "that begins with #!; build it for this machine, or write "
-                      "#!/bin/sh at its top",
-                      name);
+        hint = "build it for this machine, or write #!/bin/sh at its top";
     else if (number == EACCES && is_there && is_multi_prog(file))
-        berth_err_set(
-            err,
-            "command '%s' is a list of programs for ranks; write --multi-prog "
-            "before it",
-            name);
-    else
-        berth_err_set(err,
-                      "command '%s' cannot be executed: %s; name a program, or make "
-                      "this one executable (chmod +x)",
-                      name, strerror(number));
+        hint = "it lists programs for ranks: write --multi-prog before it";
+    berth_err_set(err, "command '%s' cannot be started (%s); %s", name,
+                  strerror(number), hint);
 }
 
 /* Returns the path of NAME in the working directory. */

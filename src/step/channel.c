@@ -10,6 +10,14 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+static int silent(struct berth_err *err, int number)
+{
+    return berth_err_set(err,
+                         "the other process of berth does not answer (%s); see the "
+                         "first error of the step, or submit again",
+                         strerror(number));
+}
+
 int berth_channel_open(int ret_ends[2], struct berth_err *err)
 {
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ret_ends) < 0)
@@ -25,7 +33,7 @@ static int send_bytes(int end, enum berth_channel_kind kind, const char *bytes,
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
 
     if (sendmsg(end, &message, MSG_NOSIGNAL) < 0)
-        return berth_err_set(err, "the other process has ended: %s", strerror(errno));
+        return silent(err, errno);
     return 0;
 }
 
@@ -35,7 +43,7 @@ int berth_channel_send(int end, enum berth_channel_kind kind, const char *text,
     size_t count = strlen(text);
 
     if (count >= BERTH_CHANNEL_SIZE)
-        return berth_err_set(err, "a name is too long: '%.100s'...", text);
+        return silent(err, ENAMETOOLONG);
     return send_bytes(end, kind, text, count, err);
 }
 
@@ -67,11 +75,10 @@ int berth_channel_receive(int end, struct berth_deadline *deadline,
 
     while (poll(&readable, 1, BERTH_DEADLINE_POLL_MS) <= 0)
         if (deadline && berth_deadline_left(deadline) < 0)
-            return berth_err_set(err, "it takes too long");
+            return silent(err, ETIMEDOUT);
     got = recvmsg(end, &message, 0);
     if (got < 1)
-        return berth_err_set(err, "the other process has ended: %s",
-                             got < 0 ? strerror(errno) : "it was killed");
+        return silent(err, got < 0 ? errno : ECONNRESET);
     ret->kind = (enum berth_channel_kind)kind;
     ret->count = (size_t)got - 1;
     ret->text[ret->count] = '\0';

@@ -80,6 +80,28 @@ static const char *find_runtime(char **ret_path)
     return berth_text_base(*ret_path);
 }
 
+static int refuse_kind(const char *path, struct berth_err *err)
+{
+    return berth_err_set(err,
+                         "image '%s': not an image; expected a SIF file or a sandbox "
+                         "directory, as 'apptainer build' makes them",
+                         path);
+}
+
+static int refuse_incomplete(const char *path, struct berth_err *err)
+{
+    return berth_err_set(
+        err, "image '%s': the file is incomplete; copy or build it again", path);
+}
+
+static int refuse_access(const char *path, struct berth_err *err)
+{
+    return berth_err_set(err,
+                         "image '%s': you may not read it; ask its owner for r "
+                         "permission (and x on directories)",
+                         path);
+}
+
 /* Refuse the file at PATH, open at FD, which is not a SIF file: the sentence in ERR
  * (may be NULL) says what the file is, and how to build an image from it. */
 static int refuse_file(const char *path, int fd, struct berth_err *err)
@@ -91,30 +113,12 @@ static int refuse_file(const char *path, int fd, struct berth_err *err)
         return -1;
     format = find_format(path, fd);
     if (!format)
-        return berth_err_set(err,
-                             "image '%s': not an image; expected a SIF file (made by "
-                             "'apptainer build' or 'singularity build') or a sandbox "
-                             "directory",
-                             path);
+        return refuse_kind(path, err);
     return berth_err_set(
         err,
         "image '%s': %s, not an image; build an image from it: %s build "
         "image.sif %s%s",
         path, format->name, find_runtime(&runtime), format->source, path);
-}
-
-/* Refuse the directory at PATH, which is not a root file system. */
-static int refuse_directory(const char *path, struct berth_err *err)
-{
-    BERTH_FREE char *runtime = NULL;
-
-    if (!err)
-        return -1;
-    return berth_err_set(err,
-                         "image '%s': the directory holds no root file system (no bin, "
-                         "usr, etc, lib); expected a sandbox made by '%s build "
-                         "--sandbox'",
-                         path, find_runtime(&runtime));
 }
 
 static const struct {
@@ -142,11 +146,6 @@ static bool read_exactly(int fd, void *bytes, size_t count, off_t at)
         got = pread(fd, bytes, count, at);
     while (got < 0 && errno == EINTR);
     return got == (ssize_t)count;
-}
-
-static int refuse_cut(const char *path, struct berth_err *err)
-{
-    return berth_err_set(err, "image '%s': the file is cut short; copy it again", path);
 }
 
 /* The machine in a SIF header; NULL: it is not in the list. */
@@ -186,20 +185,20 @@ static int check_parts(const char *path, int fd, const unsigned char *header,
     bool oci = false;
 
     if (total > SIF_DESCRIPTORS_MAX || start > size)
-        return refuse_cut(path, err);
+        return refuse_incomplete(path, err);
     for (uint64_t i = 0; i < total; i++) {
         unsigned char part[SIF_DESCRIPTOR_SIZE];
         uint64_t at, count;
 
         if (!read_exactly(fd, part, sizeof(part),
                           (off_t)(start + i * SIF_DESCRIPTOR_SIZE)))
-            return refuse_cut(path, err);
+            return refuse_incomplete(path, err);
         if (!part[SIF_USED_AT])
             continue;
         at = read_le(part + SIF_OFFSET_AT, 8);
         count = read_le(part + SIF_SIZE_AT, 8);
         if (at > size || count > size - at)
-            return refuse_cut(path, err);
+            return refuse_incomplete(path, err);
         partition |= read_le(part, 4) == SIF_TYPE_PARTITION;
         oci |= read_le(part, 4) == SIF_TYPE_OCI_INDEX;
     }
@@ -210,10 +209,7 @@ static int check_parts(const char *path, int fd, const unsigned char *header,
                              "--no-oci",
                              path);
     if (!partition)
-        return berth_err_set(err,
-                             "image '%s': a SIF file without a file system in it; "
-                             "build it again",
-                             path);
+        return refuse_incomplete(path, err);
     return 0;
 }
 
@@ -223,7 +219,7 @@ static int check_file(const char *path, int fd, uint64_t size,
     unsigned char header[SIF_HEADER_SIZE];
 
     if (size == 0)
-        return berth_err_set(err, "image '%s': the file is empty; copy it again", path);
+        return refuse_incomplete(path, err);
     if (!read_exactly(fd, header, sizeof(header), 0) ||
         memcmp(header + SIF_MAGIC_AT, "SIF_MAGIC", 10) != 0)
         return refuse_file(path, fd, err);
@@ -240,11 +236,8 @@ static int check_directory(const char *path, int fd, struct berth_err *err)
         if (faccessat(fd, signs[i], F_OK, AT_SYMLINK_NOFOLLOW) == 0)
             return 0;
     if (errno == EACCES)
-        return berth_err_set(err,
-                             "image '%s': you may not enter the directory; ask its "
-                             "owner for r and x permission",
-                             path);
-    return refuse_directory(path, err);
+        return refuse_access(path, err);
+    return refuse_kind(path, err);
 }
 
 static int refuse_open(const char *path, int number, int *ret_missing,
@@ -256,10 +249,7 @@ static int refuse_open(const char *path, int number, int *ret_missing,
         return err ? berth_missing_explain(path, err) : -1;
     }
     if (number == EACCES)
-        return berth_err_set(err,
-                             "image '%s': you may not read it; ask its owner for r "
-                             "permission (and x on the directories above)",
-                             path);
+        return refuse_access(path, err);
     return berth_err_set(err, BERTH_OPENED_FAILED, path, strerror(number));
 }
 
@@ -279,10 +269,7 @@ int berth_image_probe(const char *path, struct berth_image *ret_image, int *ret_
         return check_directory(path, fd, err);
     }
     if (!S_ISREG(st.st_mode))
-        return berth_err_set(err,
-                             "image '%s': neither a file nor a directory; expected a "
-                             "SIF file or a sandbox directory",
-                             path);
+        return refuse_kind(path, err);
     ret_image->kind = BERTH_IMAGE_SIF;
     return check_file(path, fd, (uint64_t)st.st_size, ret_image, err);
 }

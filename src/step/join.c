@@ -206,10 +206,7 @@ static int join(struct berth_holder holder, bool as_task, struct berth_err *err)
     struct container container = {0};
 
     if (open_container(holder, &container) < 0)
-        return berth_err_set(err,
-                             "the container is not there any more: %s; it was "
-                             "killed, or ran out of memory",
-                             strerror(errno));
+        return berth_err_set(err, BERTH_JOIN_DEAD);
     if (enter_namespaces(&container) < 0 || enter_root(&container) < 0 ||
         (as_task && container.owner >= 0 && enter(container.user) < 0))
         return berth_err_set(err,

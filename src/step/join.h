@@ -6,6 +6,11 @@
 #include "base/err.h"
 #include "step/namespaces.h"
 
+/* The sentence for a container that has ended. */
+#define BERTH_JOIN_DEAD                                                                \
+    "the container ended before this task could join it (often: out of memory); "      \
+    "submit the step again"
+
 /* Put the calling process (one thread, no privilege) into the container of HOLDER: into
  * its namespaces and its root. The working directory is then the container's /. A
  * program that the process becomes or starts has no more rights than the container

@@ -131,7 +131,8 @@ static const char *advise(const char *words, const struct berth_request *request
         {"unknown shorthand flag", "leave that flag out of --container-args", false},
         {"flag needs an argument", "give that flag a value in --container-args", false},
         {"could not open image",
-         "look in --container-args for a word that is not a flag, or a flag without "
+         "look in --container-args for an argument that is not a flag, or a flag "
+         "without "
          "its value",
          false},
         {"don't have write permissions", "use --container-writable instead of a flag",

@@ -96,7 +96,8 @@ int berth_signers_check(const char *answer, const struct berth_strvec *fingerpri
 
     if (berth_syntax_read("JSON", answer, strlen(answer), &root, &faults, NULL) < 0 ||
         faults.count || faults.failed)
-        return berth_err_set(err, "the runtime does not say in JSON who has signed it");
+        return berth_err_set(err, "the runtime does not verify it (%s)",
+                             "it prints no JSON");
     keys = member(&root, "SignerKeys", BERTH_NODE_LIST);
     for (size_t i = 0; keys && i < keys->count; i++) {
         const struct berth_node *signer =

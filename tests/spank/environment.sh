@@ -181,7 +181,7 @@ expect 'forged: a component on the host does not care' 0 '0 host: ./x' \
 expect 'what an outer step has left is forgotten' 0 "0 $A: ./x" \
     'SLURM_BERTH_ENV=x' srun --container-image=a ./x
 expect 'a task that takes no variable' 1 \
-    'berth: n1: cannot set UCX_A for the task' \
+    'berth: n1: Slurm does not answer for UCX_A; submit again, and tell the administrators if it stays so' \
     FAKE_FAIL=spank_setenv 'FAKE_CARRIED=1;*:env=UCX_A%3D1;.' srun --container-image=a ./x
 
 # srun in a container

@@ -122,15 +122,15 @@ wrong()
 wrong 'a misspelt option' \
     "'--container-imag' is not an option; did you mean '--container-image'?" \
     '1 --container-imag=b ./y'
-wrong 'a quote that is open' 'a single quote is not closed; put another after the word' "1 --container-image='b ./y"
+wrong 'a quote that is open' 'a single quote is not closed; write another one' "1 --container-image='b ./y"
 wrong 'an image that is none' \
-    "image 'T/bad.sif': not an image; expected a SIF file (made by 'apptainer build' or 'singularity build') or a sandbox directory" \
+    "image 'T/bad.sif': not an image; expected a SIF file or a sandbox directory, as 'apptainer build' makes them" \
     '1 --container-image=bad.sif ./y'
 wrong 'a percent sign that Slurm drops' \
-    "'%u' in an option: Slurm knows %t and %o only, and drops this; write a backslash in front of it" \
+    "'%u' in an option: Slurm knows %t and %o only, and drops this; write a backslash before it" \
     '1 --container-mounts=/scratch/%u:/x ./y'
 wrong 'ranks that are none' \
-    "'1-x' is not a list of ranks; expected one like 0-3,8, or * for those that no other line has" '1-x ./y'
+    "expected ranks like 0-3,8, or * for those that no other line has, got '1-x'" '1-x ./y'
 wrong 'values by rank, and it is not known how many' \
     "%t or %o in an option of '*': say how many tasks there are (srun -n), or write their ranks" \
     '* --container-env=N=%t ./y'
@@ -148,7 +148,7 @@ expect 'an mpirun in each task of a line' 1 \
 # Warnings of what may be a mistake.
 printf '0 ./x --container-image=b\n1 --container-image=b ./y %%d -- --mpi-bind\n' >conf
 expect 'an option behind the program' 0 \
-    "srun: berth: warning: --multi-prog: 'conf': line 1: './x' gets '--container-image=b' as an argument; write options between the ranks and the program
+    "srun: berth: warning: --multi-prog: 'conf': line 1: './x' gets '--container-image=b' as an argument; write options before the command
 0 : ./x --container-image=b
 0 $B: --container-image=b ./y %d -- --mpi-bind" \
     FAKE_TASKS=2 srun --multi-prog conf
@@ -181,7 +181,7 @@ expect 'lines are one component, which --mpi=pmi2 serves in an allocation' 0 \
     SLURM_JOB_ID=100 FAKE_TASKS=2 srun --mpi=pmi2 --multi-prog conf
 printf '0 --mpi-bind=host ./x\n1 --mpi-bind=hybrid ./y\n' >conf
 expect 'two MPI libraries' 1 \
-    "srun: error: berth: --mpi-bind=hybrid: other ranks of this srun have --mpi-bind=host and run on another MPI library, and both would wait for each other in MPI_Init; use one of the two for all, or give each an srun of its own" \
+    "srun: error: berth: --mpi-bind=hybrid: other ranks of this srun have --mpi-bind=host, and ranks with two MPI libraries wait in MPI_Init forever; give --mpi-bind=hybrid to all, on both sides of ':', or each an srun of its own" \
     srun --container-image=a --multi-prog conf
 printf '0 --mpi-bind ./x\n1 --mpi-bind=hybrid ./y\n' >conf
 expect 'auto is one thing in all lines' 0 \

@@ -11,33 +11,33 @@ exec </dev/null
 
 # An option of ours after the program.
 expect 'an option behind the program' 0 \
-    "srun: $WARNING './x' runs on the host and gets '--container-image=a' as an argument; write options in front of the command: srun --container-image=a ./x
+    "srun: $WARNING './x' runs on the host and gets '--container-image=a' as an argument; write options before the command: srun --container-image=a ./x
 $run --container-image=a" \
     srun -n2 ./x --container-image=a
 expect 'its value is the next word' 0 \
-    "srun: $WARNING './x' runs on the host and gets '--container-image' as an argument; write options in front of the command: srun --container-image a ./x
+    "srun: $WARNING './x' runs on the host and gets '--container-image' as an argument; write options before the command: srun --container-image a ./x
 $run 1 --container-image a" \
     srun ./x 1 --container-image a
 expect 'an option without a value behind the program' 0 \
-    "srun: $WARNING './x' runs on the host and gets '--mpi-bind' as an argument; write options in front of the command: srun --mpi-bind ./x
+    "srun: $WARNING './x' runs on the host and gets '--mpi-bind' as an argument; write options before the command: srun --mpi-bind ./x
 $run --mpi-bind -v" \
     srun ./x --mpi-bind -v
 expect 'another option behind a program that runs in an image' 0 \
-    "srun: $WARNING './x' gets '--mpi-bind=off' as an argument; write options in front of the command: srun --mpi-bind=off ./x
+    "srun: $WARNING './x' gets '--mpi-bind=off' as an argument; write options before the command: srun --mpi-bind=off ./x
 0 image=T/a: ./x --mpi-bind=off" \
     srun --container-image=a ./x --mpi-bind=off
 expect 'an option behind the program of the second component' 0 \
-    "srun: $WARNING './y' runs on the host and gets '--container-image=b' as an argument; write options in front of the command: srun --container-image=b ./y
+    "srun: $WARNING './y' runs on the host and gets '--container-image=b' as an argument; write options before the command: srun --container-image=b ./y
 0 image=T/a: ./x
 1 host: ./y --container-image=b" \
     srun --container-image=a ./x : ./y --container-image=b
 expect 'two components that are written once: one line' 0 \
-    "srun: $WARNING './x' runs on the host and gets '--mpi-bind' as an argument; write options in front of the command: srun --mpi-bind ./x
+    "srun: $WARNING './x' runs on the host and gets '--mpi-bind' as an argument; write options before the command: srun --mpi-bind ./x
 0 host: ./x --mpi-bind
 1 host: ./x --mpi-bind" \
     srun --het-group=0,1 ./x --mpi-bind
 expect 'an option with the prefix of the site behind the program' 0 \
-    "srun: $WARNING './x' runs on the host and gets '--site-mpi-bind' as an argument; write options in front of the command: srun --site-mpi-bind ./x
+    "srun: $WARNING './x' runs on the host and gets '--site-mpi-bind' as an argument; write options before the command: srun --site-mpi-bind ./x
 $run --mpi-bind --site-mpi-bind" \
     FAKE_WORDS=option_prefix=site- srun ./x --mpi-bind --site-mpi-bind
 for words in './x --container-images=a' './x --container=a' './x -- --mpi-bind' \
@@ -49,13 +49,13 @@ done
 
 # A colon that is not a word.
 expect 'a colon before an option' 1 \
-    "srun: error: berth: ':-n1' is an argument of './x' and does not begin a component; write the colon as a word of its own: ./x : -n1" \
+    "srun: error: berth: ':-n1' is an argument of './x' and does not begin a component; write blanks around the colon: ./x : -n1" \
     srun --container-image=a ./x :-n1 --container-image=b ./y
 expect 'a colon behind a program' 1 \
-    "srun: error: berth: the colon at the end of './x:' does not begin a component; write it as a word of its own: ./x : -n1" \
+    "srun: error: berth: the end of './x:' does not begin a component; write blanks around the colon: ./x : -n1" \
     srun --container-image=a ./x: -n1 ./y
 expect 'a colon behind an argument, and an option of ours behind it' 1 \
-    "srun: error: berth: the colon at the end of '7:' does not begin a component; write it as a word of its own: 7 : --container-image=b" \
+    "srun: error: berth: the end of '7:' does not begin a component; write blanks around the colon: 7 : --container-image=b" \
     srun ./x 7: --container-image=b ./y
 expect 'a colon in a step without a word of berth' 0 "$run :-n1 ./y: -n1" \
     srun ./x :-n1 ./y: -n1
@@ -64,7 +64,7 @@ expect 'a colon in an argument' 0 '0 image=T/a: ./x a:b c: d :e' \
 for option in -n1 '-n 1' -N2 '-c 4' --nodes=1 --partition=p --site-mpi-bind; do
     # shellcheck disable=SC2086 # words
     expect "a colon before $option and a command" 1 \
-        "srun: error: berth: the colon at the end of './x:' does not begin a component; write it as a word of its own: ./x : ${option% *}" \
+        "srun: error: berth: the end of './x:' does not begin a component; write blanks around the colon: ./x : ${option% *}" \
         FAKE_WORDS=option_prefix=site- srun --site-container-image=a ./x: $option ./y
 done
 for words in 'grep error: -r logs' 'grep error: -n logs' 'rsync host: -av to' './x: -n1' './x: -n 1' \
@@ -141,7 +141,7 @@ for script in good.sh variable.sh own.sh not-here.sh; do
 done
 expect 'a script without srun in a job without an image' 0 '0 host: host.sh' sbatch host.sh
 expect 'an option behind a script' 0 \
-    "sbatch: $WARNING 'good.sh' runs on the host and gets '--container-image=a' as an argument; write options in front of the command: sbatch --container-image=a good.sh
+    "sbatch: $WARNING 'good.sh' runs on the host and gets '--container-image=a' as an argument; write options before the command: sbatch --container-image=a good.sh
 0 host: good.sh --container-image=a" sbatch good.sh --container-image=a
 expect 'an option for a script that hands it on' 0 '0 host: arguments.sh --container-image=a' \
     sbatch arguments.sh --container-image=a
@@ -159,7 +159,7 @@ expect 'an option for a Perl script that salloc starts' 0 --mpi-bind salloc ./pe
 for line in '/bin/bash -l' '/usr/bin/env -S zsh -f' /usr/bin/python3; do
     printf '#!%s\n# srun\n' "$line" >shell
     expect "an option behind a script: $line" 0 \
-        "sbatch: $WARNING 'shell' runs on the host and gets '--mpi-bind' as an argument; write options in front of the command: sbatch --mpi-bind shell
+        "sbatch: $WARNING 'shell' runs on the host and gets '--mpi-bind' as an argument; write options before the command: sbatch --mpi-bind shell
 0 host: shell --mpi-bind" sbatch shell --mpi-bind
 done
 expect 'an option of the srun that salloc starts' 0 'srun --container-image=a' \

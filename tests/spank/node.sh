@@ -88,7 +88,7 @@ argv: LIBEXEC/berth-task ./x 1
 $(tasks=4; order "$A&mpi-bind=auto" '&prints-component=&prints-step=&ranks=0,1-3&first=')" \
         FAKE_RAW=1 srun --container-image=a --mpi-bind --multi-prog one
     expect '--multi-prog with --mpi-bind: they are not told' 1 \
-        'berth: n1: Slurm does not give the --multi-prog configuration' \
+        'berth: n1: Slurm does not answer for the --multi-prog configuration; submit again, and tell the administrators if it stays so' \
         FAKE_FAIL=S_JOB_ARGV srun --container-image=a --mpi-bind --multi-prog conf
 fi
 site 'rules: [{force: {no-container-entrypoint: yes}}]'
@@ -158,18 +158,18 @@ expect 'berth-task is missing on the node' 1 \
 
 # Calls of Slurm that fail.
 expect 'no variable can be set' 1 \
-    'berth: n1: cannot set BERTH_TASK_ORDER for the task' \
+    'berth: n1: Slurm does not answer for BERTH_TASK_ORDER; submit again, and tell the administrators if it stays so' \
     FAKE_FAIL=spank_setenv srun --container-image=a ./x
 if since 23.11; then
     expect 'berth-task cannot be put in front' 1 \
-        'berth: n1: Slurm did not accept LIBEXEC/berth-task as the command' \
+        'berth: n1: Slurm does not answer for LIBEXEC/berth-task; submit again, and tell the administrators if it stays so' \
         FAKE_FAIL=spank_prepend_task_argv srun --container-image=a ./x
 else
     expect 'the command is not told' 1 \
-        'berth: n1: Slurm does not give the command' \
+        'berth: n1: Slurm does not answer for the command; submit again, and tell the administrators if it stays so' \
         FAKE_FAIL=S_JOB_ARGV srun --container-image=a ./x
     expect 'the --multi-prog configuration is not told' 1 \
-        'srun: error: berth: srun does not give the --multi-prog configuration' \
+        'srun: error: berth: Slurm does not answer for the --multi-prog configuration; submit again, and tell the administrators if it stays so' \
         FAKE_FAIL=S_JOB_ARGV srun --container-image=a --multi-prog conf
 fi
 

@@ -89,7 +89,7 @@ sbatch: error: berth: image 'docker://r/nobody': T/bin/apptainer did not pull it
     sbatch --container-image=docker://r/nobody job.sh
 calls 'was asked for twice' 2
 expect 'a wrong option is told before anything is pulled' 1 \
-    "srun: error: berth: --container-workdir: 'w' is not absolute; expected a directory in the image, from /" \
+    "srun: error: berth: --container-workdir: expected a directory in the image, from /, got 'w'" \
     srun --container-image=docker://r/other --container-workdir=w ./x
 expect 'a component on the host pulls nothing' 0 '0 host: ./x' \
     "SLURM_BERTH_JOB=1;*:image=docker://r/other;." SLURM_JOB_ID=100 \

@@ -7,7 +7,7 @@
 
 # What a value may be is in the tests of the requests (tests/unit/request.c): here are the
 # ways in which any refusal ends a command.
-sentence="--container-workdir: '\\x1b[2Jw\\nx' is not absolute; expected a directory in the image, from /"
+sentence="--container-workdir: expected a directory in the image, from /, got '\\x1b[2Jw\\nx'"
 set -- --container-image=a --container-workdir="$(printf '\033[2Jw\nx')" --container-mounts=/a:b
 expect 'the first of two errors, by srun' 1 "srun: error: berth: $sentence" \
     SLURM_JOB_ID=100 srun "$@" ./x
@@ -32,7 +32,7 @@ refuse '--container-remap-root: tasks run as yourself; leave it out, or write --
     --container-remap-root
 refuse "--container-unshare: tasks have the host's network and names; write the flag of the container runtime: --container-args=--ipc or --container-args=--uts" \
     --container-unshare=ipc
-refuse "--container-args: '\"A=b': there is no quoting here, words are split at blanks; give a variable with --container-env, a mount with --container-mounts" \
+refuse "--container-args: '\"A=b': there is no quoting here, flags are split at blanks; give a variable with --container-env, a mount with --container-mounts" \
     --container-args='--env "A=b c"'
 for word in --cleanenv -e '--bind /a:/b'; do
     bare=${word#--bind }
@@ -47,7 +47,7 @@ expect 'other options with none' 1 \
     'srun: error: berth: --container-image=none: the other container options mean nothing on the host; leave them out' \
     srun --container-image=none --container-writable ./x
 expect 'what is not an image, by sbatch' 1 \
-    "sbatch: error: berth: image 'T/bad.sif': not an image; expected a SIF file (made by 'apptainer build' or 'singularity build') or a sandbox directory" \
+    "sbatch: error: berth: image 'T/bad.sif': not an image; expected a SIF file or a sandbox directory, as 'apptainer build' makes them" \
     sbatch --container-image=bad.sif job.sh
 
 expect 'options of pyxis for what berth does anyway' 0 \
@@ -112,18 +112,18 @@ expect 'a missing image is only noted where a rule may name another one' 0 \
 
 # A missing image with the name of one in a registry, which no node has.
 expect 'a name as docker has it' 1 \
-    "srun: error: berth: image 'T/ubuntu:22.04': not found; for an image of a registry write docker://ubuntu:22.04" \
+    "srun: error: berth: image 'T/ubuntu:22.04': not found; did you mean 'docker://ubuntu:22.04'?" \
     srun --container-image=ubuntu:22.04 ./x
 site 'images: {missing: warn}'
 expect 'a name as docker has it is only noted where the site says so' 0 \
-    "srun: berth: warning: image 'T/ubuntu:22.04': not found; for an image of a registry write docker://ubuntu:22.04
+    "srun: berth: warning: image 'T/ubuntu:22.04': not found; did you mean 'docker://ubuntu:22.04'?
 0 image=T/ubuntu:22.04: ./x" \
     "FAKE_WORDS=$SITE" srun --container-image=ubuntu:22.04 ./x
 
 # Images that a site does not allow, if this host can check that.
 site 'images: {roots: [/usr]}'
 expect 'an image outside the directories of the site' 1 \
-    "srun: error: berth: image 'T/a': this site allows images in /usr only; take one from there (T/berth.yaml:1)" \
+    "srun: error: berth: image 'T/a': its real path is 'T/a', and this site allows images in /usr only; take one from there (T/berth.yaml:1)" \
     "FAKE_WORDS=$SITE" srun --container-image=a ./x
 expect 'inside a job a missing image is left to the nodes' 0 \
     '0 image=T/gone.sif: ./x' \
@@ -179,13 +179,13 @@ expect 'an mpirun in each task of srun' 1 \
     "berth: n1: --mpi-bind=host: srun starts the ranks, and each of the 3 tasks would start 'mpirun'; leave the mpirun out, or use --mpi-bind=local for an mpirun in one task" \
     FAKE_TASKS=3 srun -n3 --container-image=a --mpi-bind=host mpirun ./x
 expect "--mpi-bind=local beside another component's hybrid" 1 \
-    "srun: error: berth: --mpi-bind=local: other ranks of this srun, with --mpi-bind=hybrid, would wait in MPI_Init for tasks that have an mpirun of their own; give each of the two an srun of its own" \
+    "srun: error: berth: --mpi-bind=local: other ranks of this srun have --mpi-bind=hybrid, and ranks with two MPI libraries wait in MPI_Init forever; give --mpi-bind=local to all, on both sides of ':', or each an srun of its own" \
     srun --container-image=a --mpi-bind=hybrid ./x : --container-image=a --mpi-bind=local ./y
 
 # Components of one step that would hang in MPI_Init.
 hang()
 {
-    echo "srun: error: berth: --mpi=pmi2$1: components of one step wait for each other in MPI_Init for ever, in every release of Slurm; make it a heterogeneous job (#SBATCH hetjob, or srun outside a job), or use --mpi=pmix if your MPI speaks PMIx, --mpi=none if you use no MPI"
+    echo "srun: error: berth: --mpi=pmi2$1: components of one step wait for each other in MPI_Init forever, in every release of Slurm; make it a heterogeneous job (#SBATCH hetjob, or srun outside a job), or use --mpi=pmix if your MPI uses PMIx, --mpi=none if you use no MPI"
 }
 HANG=$(hang '')
 two='--container-image=a --mpi-bind=hybrid ./x : --container-image=b --mpi-bind=hybrid ./y'

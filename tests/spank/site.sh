@@ -17,7 +17,7 @@ expect 'without the prefix there is no such option' 1 \
     "srun: unrecognized option '--container-image=a'" \
     FAKE_WORDS=option_prefix=berth- srun --container-image=a ./x
 expect 'errors name the option as the site does' 1 \
-    "srun: error: berth: --berth-container-workdir: 'w' is not absolute; expected a directory in the image, from /" \
+    "srun: error: berth: --berth-container-workdir: expected a directory in the image, from /, got 'w'" \
     FAKE_WORDS=option_prefix=berth- srun --berth-container-image=a \
     --berth-container-workdir=w ./x
 expect 'advice names the option as the site does' 1 \

@@ -68,7 +68,7 @@ expect 'other options of sbatch with an image by environment' 0 \
 
 # Mistakes
 expect 'a wrong value names the variable' 1 \
-    "srun: error: berth: BERTH_CONTAINER_WORKDIR: 'w' is not absolute; expected a directory in the image, from /" \
+    "srun: error: berth: BERTH_CONTAINER_WORKDIR: expected a directory in the image, from /, got 'w'" \
     BERTH_CONTAINER_WORKDIR=w srun --container-image=a ./x
 
 finish

@@ -112,7 +112,7 @@ expect 'other options without an image' 2 \
     'berth: --container-writable: it needs an image; add --container-image=IMAGE' \
     "$berth" run --container-writable true
 expect 'a value that is wrong' 2 \
-    "berth: --container-workdir: 'x' is not absolute; expected a directory in the image, from /" \
+    "berth: --container-workdir: expected a directory in the image, from /, got 'x'" \
     "$berth" run --container-image=a --container-workdir=x true
 expect 'a variable that is wrong' 2 \
     "berth: BERTH_CONTAINER_WRITABLE: expected yes or no, got 'perhaps'" \

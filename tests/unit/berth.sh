@@ -43,7 +43,7 @@ chmod +x bin/apptainer
 says 'a pull that fails is one line' 1 "berth: pulling image 'docker://r/x'
 berth: image 'docker://r/x': $T/bin/apptainer did not pull it: manifest unknown; try it by hand: $T/bin/apptainer pull docker://r/x" \
     env "XDG_CACHE_HOME=$T/cache" "PATH=$T/bin:$PATH" "$berth" pull docker://r/x
-says 'only a URI can be pulled' 1 "berth: '/a.sif': cannot be pulled; expected" \
+says 'only a URI can be pulled' 1 "berth: '/a.sif': cannot be pulled; write" \
     "$berth" pull /a.sif
 says 'a pull of a name in a registry' 1 \
     "berth: 'ubuntu:22.04': cannot be pulled; write docker://ubuntu:22.04" \
@@ -152,7 +152,7 @@ ${CC:-cc} -shared -fPIC -nostdlib -Wl,-soname,libmpi.so.12 -o mpi/lib/libmpi.so.
     exec 3<&-
     says 'what is neither is one line' 1 "berth: image '$T/mpi.c': not an image" \
         $ordinary "$berth" inspect "$T/mpi.c"
-    says 'a directory that is no image is one line' 1 'holds no root file system' \
+    says 'a directory that is no image is one line' 1 'not an image; expected a SIF file or a sandbox' \
         $ordinary "$berth" inspect "$T/run"
     head -c 900 app >short
     says 'a file that is cut is one line' 1 "berth: '$T/short': " $ordinary "$berth" inspect "$T/short"
@@ -176,17 +176,17 @@ printf 'runtime: {share: no}\n' >"$T/good.yaml"
 printf 'runtime:\n  share: x\nimage: {}\n' >"$T/bad.yaml"
 printf 'rules: [{force: {mpi: host}}]\n' >"$T/rule.yaml"
 chmod 644 "$T"/*.yaml
-says 'check: a good file' 0 "$T/good.yaml: no fault found" "$berth" check good.yaml
+says 'check: a good file' 0 "$T/good.yaml: no error found" "$berth" check good.yaml
 awk -v to="$T/site" '/^\.EX/ { file = to (++n) ".yaml"; next } /^\.EE/ { file = ""; next }
     file { gsub(/\\-/, "-"); print >file }' "$source/man/berth.yaml.5.in"
 chmod 644 "$T"/site*.yaml
 for n in 1 2 3 4; do
-    says "check: site $n of the manual page" 0 "$T/site$n.yaml: no fault found" "$berth" check "$T/site$n.yaml"
+    says "check: site $n of the manual page" 0 "$T/site$n.yaml: no error found" "$berth" check "$T/site$n.yaml"
 done
 says 'check: all faults of a file' 1 "$T/bad.yaml:2: runtime.share: expected auto or no, got 'x'
 $T/bad.yaml:3: 'image' is not a key here; did you mean 'images'?" "$berth" check "$T/bad.yaml"
 # shellcheck disable=SC2016 # words for sh
-says 'check: a file in a directory that is gone' 1 "berth: 'x.yaml' is not absolute" \
+says 'check: a file in a directory that is gone' 1 "berth: expected a path from /, got 'x.yaml'" \
     sh -c 'mkdir gone && cd gone && rmdir ../gone && exec "$0" check x.yaml' "$berth"
 says 'check: a rule that names no option' 1 "$T/rule.yaml:1: rule 1: 'mpi' is not an option; did you mean 'mpi-bind'?" "$berth" check rule.yaml
 cat >"$T/many.yaml" <<'YAML'
@@ -207,21 +207,21 @@ YAML
 chmod 644 "$T/many.yaml"
 says 'check: every fault, and its own line' 1 "$T/many.yaml:1: note: runtime.path: '/nope/apptainer' cannot be run on this host: No such file or directory
 $T/many.yaml:2: mpi.glibc: expected replace or refuse, got 'no'
-$T/many.yaml:4: mounts.forced: '/a:b': 'b' is not a place in the image; a destination starts with /
+$T/many.yaml:4: mounts.forced: expected SRC[:DST[:ro|rw|sqsh]], DST from / and not / itself, got '/a:b'
 $T/many.yaml:5: mpi: given twice, first on line 2; keep one
 $T/many.yaml:9: rule 1: 'gpu' is not an option; did you mean 'container-gpu'?
 $T/many.yaml:10: rule 1: container-writable: expected yes, got 'maybe'; the opposite is container-readonly: yes
 $T/many.yaml:11: rule 1: mpi-bind: 'hots' is not a mode, MPI stack or profile; did you mean 'host'?
-$T/many.yaml:13: rule 2: container-workdir: 'here' is not absolute; expected a directory in the image, from /" \
+$T/many.yaml:13: rule 2: container-workdir: expected a directory in the image, from /, got 'here'" \
     "$berth" check many.yaml
 printf 'runtime: {path: %s}\n' "$T" >directory.yaml
 chmod 644 directory.yaml
 says 'check: a runtime that is a directory' 0 "$T/directory.yaml:1: note: runtime.path: '$T' cannot be run on this host: not a program
-$T/directory.yaml: no fault found" "$berth" check directory.yaml
+$T/directory.yaml: no error found" "$berth" check directory.yaml
 printf 'runtime: {share: no}\nrules: [{default: {container-lifetime: job}}]\n' >lifetime.yaml
 chmod 644 lifetime.yaml
 says 'check: a lifetime that no container has' 0 "$T/lifetime.yaml:2: note: container-lifetime: job has no effect with share: no
-$T/lifetime.yaml: no fault found" "$berth" check lifetime.yaml
+$T/lifetime.yaml: no error found" "$berth" check lifetime.yaml
 mkdir profiles.d
 echo 'name: x' >profiles.d/x.yaml
 says 'check: a profile beside a good file' 1 "$T/profiles.d/x.yaml:1: family: not there" "$berth" check good.yaml
@@ -247,8 +247,8 @@ says 'check: an option' 2 usage: "$berth" check --all
 cp "$source/etc/berth.yaml" shipped.yaml
 sed 's/^\( *\)# \([a-z_]*:\)/\1\2/' shipped.yaml >open.yaml
 chmod 644 shipped.yaml open.yaml
-says 'check: the shipped file' 0 'no fault found' "$berth" check shipped.yaml
-says 'check: the shipped file with every key in use' 0 'no fault found' "$berth" check open.yaml
+says 'check: the shipped file' 0 'no error found' "$berth" check shipped.yaml
+says 'check: the shipped file with every key in use' 0 'no error found' "$berth" check open.yaml
 
 # Which file it is: that of the plugin.
 SLURM_CONF=$T/slurm/slurm.conf
@@ -260,12 +260,12 @@ echo "required other.so config=$T/bad.yaml" >slurm/plugstack.conf
 says 'words of another plugin are ignored' 0 '/slurm/berth.yaml: ' "$berth" check
 echo "include d/*.conf" >slurm/plugstack.conf
 echo "required berth.so config=$T/good.yaml" >slurm/d/berth.conf
-says 'the plugin says which file it is' 0 "$T/good.yaml: no fault found" "$berth" check
+says 'the plugin says which file it is' 0 "$T/good.yaml: no error found" "$berth" check
 echo "PlugStackConfig=$T/slurm/other.conf" >slurm/slurm.conf
 echo "optional /lib/berth.so config=$T/bad.yaml" >slurm/other.conf
 fault="$T/bad.yaml:2: runtime.share: expected auto or no, got 'x'"
 says 'slurm.conf says where plugstack.conf is' 1 "$fault" "$berth" check
-says 'a file on the command line wins' 0 "$T/good.yaml: no fault found" "$berth" check good.yaml
+says 'a file on the command line wins' 0 "$T/good.yaml: no error found" "$berth" check good.yaml
 for verb in profiles 'pull docker://r/x' 'run --container-image=image ./app' \
     'explain --container-image=image ./app'; do
     # shellcheck disable=SC2086

@@ -62,16 +62,16 @@ static const struct {
      .request = ""},
     {.environ = {"BERTH_CONTAINER_IMAGE=docker://x"}, .request = "image=docker://x"},
     {.environ = {"BERTH_CONTAINER_IMAGE=file:///x"},
-     .error = "BERTH_CONTAINER_IMAGE: 'file:///x': cannot be pulled; expected "
-              "docker://, oras:// or library://, or a SIF file or a directory"},
+     .error = "BERTH_CONTAINER_IMAGE: 'file:///x': cannot be pulled; write docker://, "
+              "oras:// or library:// before it, or the path of a file or directory"},
     {.environ = {"BERTH_CONTAINER_REMAP_ROOT=1"},
      .error = "BERTH_CONTAINER_REMAP_ROOT: --container-remap-root: tasks run as "
               "yourself; leave it out, or write --container-args=--fakeroot"},
     {.environ = {"BERTH_CONTAINER_WRITABLE=maybe"},
      .error = "BERTH_CONTAINER_WRITABLE: expected yes or no, got 'maybe'"},
     {.environ = {"BERTH_CONTAINER_WORKDIR=w"},
-     .error = "BERTH_CONTAINER_WORKDIR: 'w' is not absolute; expected a directory in "
-              "the image, from /"},
+     .error =
+         "BERTH_CONTAINER_WORKDIR: expected a directory in the image, from /, got 'w'"},
     {.environ = {"BERTH_CONTAINER_MOUNT_HOME=1", "BERTH_NO_CONTAINER_MOUNT_HOME=1"},
      .error = "BERTH_NO_CONTAINER_MOUNT_HOME: given together with its opposite; "
               "expected one of --container-mount-home and --no-container-mount-home"},

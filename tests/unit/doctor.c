@@ -171,7 +171,7 @@ static const struct {
     {change_7, "ok /etc/subuid: asked as root; ask as a user for the user's ranges",
      NULL},
     {change_8, "wrong /dev/fuse: it is missing, so that SIF files cannot be mounted",
-     "modprobe fuse, and the word fuse in /etc/modules-load.d/fuse.conf"},
+     "modprobe fuse, and the line fuse in /etc/modules-load.d/fuse.conf"},
     {change_9,
      "wrong /dev/fuse: its mode is 0600, so that users cannot mount SIF files",
      "chmod 0666 /dev/fuse, and look for the udev rule that made it otherwise"},
@@ -296,7 +296,7 @@ static const struct {
      "wrong plugstack.conf: /etc/slurm/plugstack.conf.d/a.conf:1: "
      "'/lib/clash/other.so' has an option --b-container-image too; Slurm drops the one "
      "of the later plugin",
-     "put option_prefix=b- behind berth.so, on all hosts"},
+     "put option_prefix=b- after berth.so, on all hosts"},
     {change_39,
      "note plugstack.conf: /etc/slurm/plugstack.conf.d/berth.conf:1 says optional: "
      "where the plugin cannot be loaded, tasks run on the host",
@@ -340,7 +340,7 @@ static const struct {
     {change_53,
      "wrong /dev/loop*: there is none, and /etc/apptainer/apptainer.conf has 'allow "
      "kernel squashfs = yes', so that no SIF file can be mounted",
-     "modprobe loop, and the word loop in /etc/modules-load.d/loop.conf; or no instead "
+     "modprobe loop, and the line loop in /etc/modules-load.d/loop.conf; or no instead "
      "of yes, and FUSE mounts SIF files"},
     {change_54,
      "wrong /dev/loop*: all 2 are in use, and each container of a node takes one",

@@ -70,14 +70,14 @@ expect 'containers are a table' 0 \
 says '--json is for programs' 0 '"server_kib": 5120' "$berth" ps --json 12
 says 'a job that waits' 1 \
     'berth: enter: job 13: is PENDING; only a job that is RUNNING has containers' "$berth" enter 13
-says "somebody else's job" 1 'berth: enter: job 14: is not yours; see berth ps' "$berth" enter 14.0 id
+says "somebody else's job" 1 'berth: enter: job 14: not yours, or Slurm does not know it; see berth ps' "$berth" enter 14.0 id
 says 'an unknown job' 1 \
     'berth: enter: job 9: slurm_load_jobs error: Invalid job id specified; berth ps lists yours' "$berth" enter 9
 says 'a step without a container' 1 \
-    'berth: enter: job 12: step 4 has no container; step 0 has one on n10' "$berth" enter 12.4
+    'berth: enter: job 12: no such container; see berth ps 12' "$berth" enter 12.4
 says 'a node that cannot be asked' 1 'berth: enter: job 15: srun: error: no such node' "$berth" enter 15
 says 'the containers of other nodes are listed' 1 'JOB' sh -c "'$berth' ps 15 2>&1"
-says 'a step that is a word' 2 "berth: enter: '12.batch': expected JOBID or JOBID.STEPID" "$berth" enter 12.batch
+says 'a step that is a word' 2 "berth: enter: expected JOBID or JOBID.STEPID, got '12.batch'" "$berth" enter 12.batch
 says 'a rank that is a word' 2 "berth: enter: --rank: expected a number, got 'x'" "$berth" enter 12 --rank x
 says 'a component that is a word' 2 "berth: enter: --component: expected a number, got '-1'" \
     "$berth" enter --component -1 12

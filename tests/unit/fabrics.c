@@ -93,8 +93,8 @@ TEST(an_image_without_it_is_left_alone)
     ck_assert_int_eq(use("auto", "libberth-none.so.1", 1), 0);
     ck_assert_int_eq(sides.program.count, 0);
     ck_assert_str_eq(sides.programs.binding.note,
-                     "the image has no library that a fabric of this host could stand "
-                     "for (--container-libs=auto)");
+                     "the image has no library that a fabric of this host could "
+                     "replace (--container-libs=auto)");
 }
 
 TEST(a_plugin_is_added_to_what_the_image_has)
@@ -174,7 +174,7 @@ TEST(one_that_nobody_needs_is_told)
     ck_assert_int_eq(sides.program.count, 1);
     ck_assert_str_eq(sides.programs.binding.warning,
                      "neither the program nor a plugin of its MPI needs the image's "
-                     "'" OTHER "', for which the host's stands (--container-libs=net)");
+                     "'" OTHER "', which the host's replaces (--container-libs=net)");
 }
 
 static const struct {
@@ -191,7 +191,7 @@ static const struct {
      "a",
      "a",
      {"--container-libs=net: the image has no 'libberth-none.so.1' that the host's "
-      "could stand for; leave --container-libs out"}},
+      "could replace; leave --container-libs out"}},
     {"net",
      NET,
      1,
@@ -323,7 +323,7 @@ TEST(a_static_program_has_a_network_of_its_own)
     ck_assert_int_eq(use("net", NET, 1), -1);
     ck_assert_ptr_nonnull(strstr(sides.err.text,
                                  "/app' is linked statically, and has no library that "
-                                 "the host's could stand for; leave "
+                                 "the host's could replace; leave "
                                  "--container-libs out"));
 }
 

@@ -110,14 +110,14 @@ static void assert_image(const char *path, enum berth_image_kind expected)
     ck_assert_int_eq(missing, 0);
 }
 
-#define CUT "the file is cut short; copy it again"
+#define CUT "the file is incomplete; copy or build it again"
 #define NOT_SIF                                                                        \
-    "not an image; expected a SIF file (made by 'apptainer build' or 'singularity "    \
-    "build') or a sandbox directory"
+    "not an image; expected a SIF file or a sandbox directory, as 'apptainer build' "  \
+    "makes them"
 #define OCI_SIF                                                                        \
     "an OCI-SIF file, which SingularityCE runs with --oci only; make one without: "    \
     "singularity pull --no-oci"
-#define NO_PARTITION "a SIF file without a file system in it; build it again"
+#define NO_PARTITION "the file is incomplete; copy or build it again"
 
 TEST(a_good_sif_is_an_image)
 {
@@ -144,7 +144,7 @@ static const struct {
     size_t length;
     const char *error;
 } cuts[] = {
-    {0, "the file is empty; copy it again"},
+    {0, "the file is incomplete; copy or build it again"},
     {1, NOT_SIF},
     {31, NOT_SIF},
     {42, NOT_SIF},
@@ -340,8 +340,8 @@ TEST(a_directory_without_a_root_is_none)
     ck_assert_int_eq(mkdir(path, 0755), 0);
     find_apptainer();
     assert_refused(unit_dir, 0,
-                   "the directory holds no root file system (no bin, usr, etc, lib); "
-                   "expected a sandbox made by 'apptainer build --sandbox'");
+                   "not an image; expected a SIF file or a sandbox directory, as "
+                   "'apptainer build' makes them");
 }
 
 TEST(a_missing_image_is_said_to_be_missing)
@@ -358,16 +358,15 @@ TEST(a_missing_image_is_said_to_be_missing)
     free(path);
     path = unit_path(unit_dir, "ubuntu:22.04");
     ck_assert_int_eq(chdir(unit_dir), 0);
-    assert_refused(path, 1,
-                   "not found; for an image of a registry write docker://ubuntu:22.04");
+    assert_refused(path, 1, "not found; did you mean 'docker://ubuntu:22.04'?");
     ck_assert_int_eq(chdir("/"), 0);
 }
 
 TEST(a_device_or_pipe_is_no_image)
 {
     BERTH_FREE char *path = unit_path(unit_dir, "pipe");
-    static const char error[] = "neither a file nor a directory; expected a SIF file "
-                                "or a sandbox directory";
+    static const char error[] = "not an image; expected a SIF file or a sandbox "
+                                "directory, as 'apptainer build' makes them";
 
     assert_refused("/dev/null", 0, error);
     ck_assert_int_eq(mkfifo(path, 0644), 0);
@@ -396,8 +395,8 @@ TEST(an_unreadable_image_is_said_to_be_so)
     BERTH_FREE char *path = unit_path(unit_dir, "secret.sif");
     BERTH_FREE char *sandbox = unit_path(unit_dir, "secret");
     BERTH_FREE char *closed = unit_path(unit_dir, "closed");
-    static const char error[] = "you may not read it; ask its owner for r permission "
-                                "(and x on the directories above)";
+    static const char error[] =
+        "you may not read it; ask its owner for r permission (and x on directories)";
 
     unit_write(path, "x", 1);
     ck_assert_int_eq(chmod(path, 0), 0);
@@ -407,9 +406,9 @@ TEST(an_unreadable_image_is_said_to_be_so)
     become(65534);
     assert_refused(path, 0, error);
     assert_refused(sandbox, 0, error);
-    assert_refused(closed, 0,
-                   "you may not enter the directory; ask its owner for r and x "
-                   "permission");
+    assert_refused(
+        closed, 0,
+        "you may not read it; ask its owner for r permission (and x on directories)");
     become(0);
     ck_assert_int_eq(chmod(sandbox, 0700), 0);
     ck_assert_int_eq(chmod(closed, 0700), 0);

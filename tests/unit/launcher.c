@@ -294,21 +294,13 @@ TEST_ROWS(several_tasks_are_no_mpiruns, commands)
     ck_assert_str_eq(err.text, commands[_i].refused ? commands[_i].refused : "");
 }
 
-#define WOULD_WAIT(local, shared)                                                      \
-    "--mpi-bind=" local ": other ranks of this srun, with --mpi-bind=" shared          \
-    ", would wait in MPI_Init for tasks that have an mpirun of their own; give each "  \
-    "of the two an srun of its own"
-
-#define MIXED(late, early)                                                             \
-    "--mpi-bind=" late ": other ranks of this srun have --mpi-bind=" early             \
-    " and run on another MPI library, and both would wait for each other in "          \
-    "MPI_Init; use one of the two for all, or give each an srun of its own"
-
-#define FORGOTTEN(mode)                                                                \
-    "--mpi-bind=" mode ": other ranks of this srun have an image and no --mpi-bind, "  \
-    "so that the image's own MPI runs there, and both would wait for each other in "   \
-    "MPI_Init; give these ranks --mpi-bind=" mode ", or --mpi-bind=off if their MPI "  \
-    "is the same"
+#define TWO_WORLDS(mode, other)                                                        \
+    "--mpi-bind=" mode ": other ranks of this srun have " other                        \
+    ", and ranks with two MPI libraries wait in MPI_Init forever; give "               \
+    "--mpi-bind=" mode " to all, on both sides of ':', or each an srun of its own"
+#define WOULD_WAIT(local, shared) TWO_WORLDS(local, "--mpi-bind=" shared)
+#define MIXED(late, early)        TWO_WORLDS(late, "--mpi-bind=" early)
+#define FORGOTTEN(mode)           TWO_WORLDS(mode, "an image and no --mpi-bind")
 
 static const struct {
     const char *table;

@@ -160,7 +160,7 @@ TEST(a_static_program_has_nothing_to_replace)
     ck_assert_msg(use_libraries("net", NET, "") == 0, "%s", sides.err.text);
     ck_assert_int_gt(asprintf(&expected,
                               "'%s' is linked statically, so that the host's "
-                              "net.so.1.2 stands for no library of it",
+                              "net.so.1.2 replaces no library of it",
                               path),
                      0);
     ck_assert_str_eq(sides.programs.binding.warning, expected);
@@ -202,8 +202,9 @@ TEST(libraries_that_the_host_lacks_or_has_twice_are_refused)
     kind = BERTH_PROFILE_LIBRARIES;
     mode = NULL;
     ck_assert_int_eq(use_libraries("twice", NET, ""), -1);
-    ck_assert_str_eq(sides.err.text, "--container-libs: 'net' and 'net' both stand for "
-                                     "'" NET "'; name one of them");
+    ck_assert_str_eq(sides.err.text,
+                     "--container-libs: 'net' and 'net' both replace '" NET
+                     "'; name one of them");
 }
 
 TEST(libraries_that_nobody_is_known_to_need_are_told)
@@ -223,7 +224,7 @@ TEST(libraries_that_nobody_is_known_to_need_are_told)
     ck_assert_str_eq(sides.programs.binding.warning,
                      "neither the program nor what it is known to load later needs "
                      "the image's '" UCS
-                     "', for which the host's stands (--container-libs=net)");
+                     "', which the host's replaces (--container-libs=net)");
 }
 
 void unit_prepare(TCase *tests)

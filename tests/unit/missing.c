@@ -36,11 +36,12 @@ static void setup(void)
     make("images/ice.sif");
 }
 
-#define PLAIN  "not found; check the path, and that the nodes see this file system"
-#define MEANT  "not found; did you mean "
-#define PULLED "not found; for an image of a registry write "
+#define PLAIN "not found; check the path, and that the nodes see this file system"
+#define MEANT "not found; did you mean "
 #define PULLED_ANYWHERE                                                                \
-    PULLED "docker://nvcr.io/NAME:TAG (Slurm cuts an #SBATCH line at '#')"
+    "not found; for an image of a registry write docker://nvcr.io/NAME:TAG (Slurm "    \
+    "cuts "                                                                            \
+    "an #SBATCH line at '#')"
 
 static const struct {
     const char *name;
@@ -57,7 +58,7 @@ static const struct {
     {"ocean_model.sif", MEANT "'ocean-model.sif'?", false},
     {"pytorch_24.10.sif", MEANT "'pytorch_24.01.sif'?", false},
     {"imags", MEANT "'images'?", false},
-    {"imges/ice.sif", "there is no directory 'imges'; did you mean 'images'?", false},
+    {"imges/ice.sif", "not found; did you mean 'images'?", false},
     {"images/iec.sif", MEANT "'ice.sif'?", false},
     {"ocn.sif", PLAIN, false},
     {"other/atm.sif", PLAIN, false},
@@ -66,9 +67,9 @@ static const struct {
     {"atm.sif/x.sif", PLAIN, false},
     {"atm.sif/", PLAIN, false},
     {"zebra", PLAIN, false},
-    {"ubuntu:22.04", PULLED "docker://ubuntu:22.04", true},
-    {"nvcr.io#nvidia/app:1", PULLED "docker://nvcr.io/nvidia/app:1", true},
-    {"nvcr.io/nvidia/app", PULLED "docker://nvcr.io/nvidia/app", true},
+    {"ubuntu:22.04", MEANT "'docker://ubuntu:22.04'?", true},
+    {"nvcr.io#nvidia/app:1", MEANT "'docker://nvcr.io/nvidia/app:1'?", true},
+    {"nvcr.io/nvidia/app", MEANT "'docker://nvcr.io/nvidia/app'?", true},
     {"nvcr.io", PULLED_ANYWHERE, true},
     {"images/ubuntu:22.04", PLAIN, false},
     {"images/nvcr.io/app", PLAIN, false},
@@ -123,7 +124,7 @@ TEST(a_name_in_a_long_path_is_told_whole)
     ck_assert_int_eq(mkdir(deep, 0755), 0);
     deep[strlen(deep) - strlen("images")] = '\0';
     ck_assert_int_gt(asprintf(&path, "%s/%simges/ice.sif", unit_dir, deep), 0);
-    expect(path, "there is no directory 'imges'; did you mean 'images'?", false);
+    expect(path, "not found; did you mean 'images'?", false);
 }
 
 TEST(a_path_below_nothing_is_no_harm)

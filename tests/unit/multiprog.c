@@ -99,8 +99,7 @@ TEST_ROWS(a_rank_gets_the_words_of_its_line, lines)
                                    &words, &err);
     if (!lines[_i].words) {
         ck_assert_int_eq(result, -1);
-        ck_assert_str_eq(err.text,
-                         "a single quote is not closed; put another after the word");
+        ck_assert_str_eq(err.text, "a single quote is not closed; write another one");
         return;
     }
     ck_assert_int_eq(result, 0);
@@ -109,8 +108,8 @@ TEST_ROWS(a_rank_gets_the_words_of_its_line, lines)
 }
 
 #define BAD_RANKS(ranks)                                                               \
-    "line 2: '" ranks "' is not a list of ranks; expected one like 0-3,8, or * for "   \
-    "those that no other line has"
+    "line 2: expected ranks like 0-3,8, or * for those that no other line has, got "   \
+    "'" ranks "'"
 
 static const struct {
     const char *text;
@@ -172,14 +171,12 @@ static const struct {
     {"0 --ntasks=4 ./a", NULL, NOT_HERE("--ntasks")},
     {"0 -n4 ./a", NULL, NOT_HERE("-n4")},
     {"0 -- ./a", NULL, NOT_HERE("--")},
-    {"0 --container-writable=yes ./a", NULL, "--container-writable: it takes no value"},
-    {"0 --container-image", NULL, "--container-image: it needs a value"},
+    {"0 --container-writable=yes ./a", NULL, "'--container-writable' takes no value"},
+    {"0 --container-image", NULL, "'--container-image' needs a value"},
     {"0 --container-image= ./a", NULL,
      "--container-image: the value is empty; give one, or leave the option out"},
     {"0 --container-workdir=x ./a", NULL,
-     "--container-workdir: 'x' is not absolute; expected a directory in the image, "
-     "from "
-     "/"},
+     "--container-workdir: expected a directory in the image, from /, got 'x'"},
     {"0 --container-image=none --container-writable ./a", NULL,
      "--container-image=none: the other container options mean nothing on the host; "
      "leave them out"},

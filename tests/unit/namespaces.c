@@ -89,8 +89,8 @@ TEST(a_number_is_not_a_holder)
     ck_assert_int_eq(berth_holder_open(gone), -1);
     ck_assert_int_eq(errno, ESRCH);
     ck_assert_int_eq(berth_join(gone, &err), -1);
-    ck_assert_str_eq(err.text, "the container is not there any more: No such process; "
-                               "it was killed, or ran out of memory");
+    ck_assert_str_eq(err.text, "the container ended before this task could join it "
+                               "(often: out of memory); submit the step again");
     ck_assert(berth_holder_is_there(child));
     ck_assert(!berth_holder_is_there(gone));
     /* of a process that has ended nothing can be seen, either */

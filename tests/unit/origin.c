@@ -51,8 +51,8 @@ TEST(a_refusal_names_what_is_allowed)
     ck_assert_int_eq(berth_origin_check(&site, "docker://h/a", &err), 0);
     site.images.has_uris = true;
     ck_assert_int_eq(berth_origin_check(&site, "docker://h/a", &err), -1);
-    ck_assert_str_eq(err.text, "image 'docker://h/a': this site does not allow URIs; "
-                               "name a file or a directory");
+    ck_assert_str_eq(err.text, "image 'docker://h/a': this site does not allow images "
+                               "from there; it allows files only");
     berth_strvec_push(&site.images.uris, "docker://x");
     berth_strvec_push(&site.images.uris, "oras://y");
     ck_assert_int_eq(berth_origin_check(&site, "docker://h/a", &err), -1);

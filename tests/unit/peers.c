@@ -36,7 +36,7 @@ static const struct {
      "2",
      "pmi2",
      FITS,
-     "the image's Open MPI speaks PMIx and the step has --mpi=pmi2, so each of the 2 "
+     "the image's Open MPI uses PMIx and the step has --mpi=pmi2, so each of the 2 "
      "tasks would be rank 0 of 1; use srun --mpi=pmix if this is the MPI that "
      "'/bin/sh' uses"},
     {{MPICH_LIB, OPENMPI_LIB},
@@ -81,7 +81,7 @@ static const struct {
      "2",
      "pmix",
      REFUSED,
-     "the host's MPICH speaks PMI and the step has --mpi=pmix"},
+     "the host's MPICH uses PMI and the step has --mpi=pmix"},
     /* Only the host's MPIs count; the witness sees a rank that uses another one. */
     {{MPICH_LIB, OPENMPI_LIB},
      BERTH_FAMILY_NONE,
@@ -89,7 +89,7 @@ static const struct {
      "2",
      "pmix",
      REFUSED,
-     "the host's MPICH speaks PMI and the step has --mpi=pmix"},
+     "the host's MPICH uses PMI and the step has --mpi=pmix"},
     {{MPICH_LIB, OPENMPI_LIB},
      BERTH_FAMILY_NONE,
      {BERTH_FAMILY_MPICH},
@@ -103,7 +103,7 @@ static const struct {
      "2",
      "pmi2",
      FITS,
-     "the host's Open MPI speaks PMIx and"},
+     "the host's Open MPI uses PMIx and"},
     /* The image has no MPI. */
     {{NULL}, BERTH_FAMILY_NONE, {BERTH_FAMILY_NONE}, "2", "none", FITS, NULL},
 };
@@ -161,11 +161,11 @@ TEST(what_is_beside_the_interpreter_is_meant)
         int bound; /* the number of the host's MPIs that are mounted */
     } runners[] = {
         {"v/bin/python3", "pmi2", NULL, 0, 0},
-        {"v/bin/python3", "pmix", "the image's MPICH speaks PMI", -1, 0},
-        {"w/bin/python3", "pmi2", "the image's Open MPI speaks PMIx", 0, 0},
+        {"v/bin/python3", "pmix", "the image's MPICH uses PMI", -1, 0},
+        {"w/bin/python3", "pmi2", "the image's Open MPI uses PMIx", 0, 0},
         /* A program that it starts may load what is mounted. */
-        {"v/bin/python3", "pmi2", "the host's Open MPI speaks PMIx", 0, 2},
-        {"v/bin/python3", "pmix", "the host's MPICH speaks PMI", -1, 2},
+        {"v/bin/python3", "pmi2", "the host's Open MPI uses PMIx", 0, 2},
+        {"v/bin/python3", "pmix", "the host's MPICH uses PMI", -1, 2},
     };
     static const char *const mpich[] = {MPICH_LIB, NULL};
     static const char *const openmpi[] = {OPENMPI_LIB, NULL};

@@ -117,7 +117,7 @@ TEST_ROWS(a_mismatch_names_the_right_type, table)
 
     if (table[_i].speaks)
         snprintf(expected, sizeof(expected),
-                 "the host's MPI speaks %s and the step has --mpi=%s, so each of the 4 "
+                 "the host's MPI uses %s and the step has --mpi=%s, so each of the 4 "
                  "tasks would be rank 0 of 1; use srun --mpi=%s",
                  table[_i].speaks, type ? type : "none", table[_i].use);
     ck_assert_str_eq(err.text, expected);
@@ -138,13 +138,13 @@ TEST(only_pmi2_needs_a_het_job)
     ck_assert_int_eq(
         berth_mpi_check_manager(BERTH_PMI_SIMPLE, "pmix", 4, true, "it", &err), -1);
     ck_assert_str_eq(err.text,
-                     "it speaks PMI and the step has --mpi=pmix, so each of the 4 "
+                     "it uses PMI and the step has --mpi=pmix, so each of the 4 "
                      "tasks would be rank 0 of 1; "
                      "use srun --mpi=pmi2, which for several components needs a "
                      "heterogeneous job (#SBATCH hetjob, or srun outside a job)");
     ck_assert_int_eq(
         berth_mpi_check_manager(BERTH_PMI_PMIX, "pmi2", 4, true, "it", &err), -1);
-    ck_assert_str_eq(err.text, "it speaks PMIx and the step has --mpi=pmi2, so each of "
+    ck_assert_str_eq(err.text, "it uses PMIx and the step has --mpi=pmi2, so each of "
                                "the 4 tasks would be rank 0 of 1; use srun --mpi=pmix");
 }
 

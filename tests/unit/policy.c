@@ -245,17 +245,16 @@ TEST_ROWS(a_request_becomes_what_is_run, good)
     name ": this variable is a flag for the container runtime, and this site does "    \
          "not allow it; unset it"
 #define NO_SOURCE                                                                      \
-    "mount '/none:/x:rw': its source does not exist, so berth cannot see where it "    \
-    "leads; create it before the step starts, or leave the mount out"
+    "mount '/none:/x:rw': its source is really '', which this site does not mount; "   \
+    "create it before the step, and give its real path, without ':', with "            \
+    "--container-mounts"
 #define MOUNTED_THERE(mount)                                                           \
     "mount '" mount                                                                    \
     "': this site itself mounts '/x:/y:ro' there; choose another place in the image"
 #define ONLY_BY_OPTION(name)                                                           \
     name ": this site restricts mounts, and takes them from --container-mounts only; " \
-         "unset this variable"
-#define ONLY_MOUNTS(what)                                                              \
-    "--container-args: '" what "': this site restricts mounts, and takes them from "   \
-    "--container-mounts only; write it there"
+         "leave it out"
+#define ONLY_MOUNTS(what) ONLY_BY_OPTION("--container-args: '" what "'")
 #define FORBIDDEN(option)                                                              \
     "--container-" option ": a rule of this site forbids it; leave it out "            \
     "(berth.yaml:1)"
@@ -302,9 +301,8 @@ static const struct {
     {"forbid=container-writable=", NULL, "image=/a&writable=", FORBIDDEN("writable")},
     {"forbid=account=climate&container-env=", NULL, "image=/a&env=A", FORBIDDEN("env")},
     {"rule=container-image=/b rule=partition=x&container-workdir=w", NULL, "image=/a",
-     "berth.yaml:1: rule 2: container-workdir: 'w' is not absolute; expected a "
-     "directory "
-     "in the image, from /"},
+     "berth.yaml:1: rule 2: container-workdir: expected a directory in the image, from "
+     "/, got 'w'"},
     {"rule=container-image=none", NULL, "image=/a",
      "berth.yaml:1: rule 1: container-image: a rule cannot remove the image; name an "
      "image"},
@@ -367,16 +365,17 @@ static const struct {
     {"forced=/x:/y:ro", NULL, "image=/a&args=--overlay", ONLY_MOUNTS("--overlay")},
     {"forbidden=/secret", NULL, "image=/a&args=--device", ONLY_MOUNTS("--device")},
     {"forbidden=/secret", NULL, "image=/a&gpu=v.com/x%3D0",
-     "--container-gpu: 'v.com/x=0': this site restricts mounts, and berth does not "
-     "see what a device mounts; leave it out"},
+     ONLY_BY_OPTION("--container-gpu: 'v.com/x=0'")},
     {"forbidden=/secret", NULL, "image=/a&mounts=/none:/x:rw", NO_SOURCE},
     {"forbidden=/secret", "APPTAINER_BIND=/none:/x", "image=/a", NO_SOURCE},
     {"forbidden=/secret", NULL, "image=/a&mounts=/colon:/x:rw",
-     "mount '/colon:/x:rw': its source is really '/a:b', and a path with a ':' cannot "
-     "be mounted; rename it"},
+     "mount '/colon:/x:rw': its source is really '/a:b', which this site does not "
+     "mount; create it before the step, and give its real path, without ':', with "
+     "--container-mounts"},
     {"forbidden=/secret", "APPTAINER_BIND=/other:/x", "image=/a",
-     "mount '/other:/x:rw': its source is really '/ok', and a variable of the runtime "
-     "mounts by name; give it with --container-mounts"},
+     "mount '/other:/x:rw': its source is really '/ok', which this site does not "
+     "mount; create it before the step, and give its real path, without ':', with "
+     "--container-mounts"},
     {"forced=/x:/y:ro", NULL, "image=/a&mounts=/e:/y/bin:rw",
      MOUNTED_THERE("/e:/y/bin:rw")},
     {"forced=/x:/y:ro", NULL, "image=/a&mounts=/x/b:/y/c:rw",
@@ -492,8 +491,8 @@ TEST(all_faults_come_at_once)
         "berth.yaml:1: rule 1: 'gpu' is not an option; did you mean 'container-gpu'?\n"
         "berth.yaml:1: rule 1: container-writable: expected yes, got 'maybe'; the "
         "opposite is container-readonly: yes\n"
-        "berth.yaml:1: rule 2: container-workdir: 'w' is not absolute; expected a "
-        "directory in the image, from /\n");
+        "berth.yaml:1: rule 2: container-workdir: expected a "
+        "directory in the image, from /, got 'w'\n");
 }
 
 TEST(the_home_directory_is_a_mount)

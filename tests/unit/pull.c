@@ -361,7 +361,9 @@ TEST(the_site_decides_from_where)
     struct berth_pull pull = app();
 
     site.images.has_uris = true;
-    expect_error(&pull, "image '" URI "': this site does not allow URIs");
+    expect_error(&pull,
+                 "image '" URI
+                 "': this site does not allow images from there; it allows files only");
     ck_assert(!is_there("cache"));
     site.images.has_uris = false;
 }

@@ -118,8 +118,8 @@ TEST_ROWS(options_are_taken, taken)
 
 #define EMPTY "the value is empty; give one, or leave the option out"
 #define SCHEME(text)                                                                   \
-    "'" text "': cannot be pulled; expected docker://, oras:// or library://, or a "   \
-    "SIF file or a directory"
+    "'" text "': cannot be pulled; write docker://, oras:// or library:// before it, " \
+    "or the path of a file or directory"
 #define TWICE(a, b) "given twice, '" a "' and '" b "'; expected one value"
 #define OPPOSITE                                                                       \
     "given together with its opposite; expected one of --container-mount-home and "    \
@@ -178,12 +178,11 @@ static const struct {
     {{{IMAGE, "/a"}, {IMAGE, "none"}}, TWICE("/a", "none")},
     {{{IMAGE, "none"}, {IMAGE, "a"}}, TWICE("none", "/base/a")},
     {{{WORKDIR, "/a"}, {WORKDIR, "/b"}}, TWICE("/a", "/b")},
-    {{{WORKDIR, "w"}},
-     "'w' is not absolute; expected a directory in the image, from /"},
+    {{{WORKDIR, "w"}}, "expected a directory in the image, from /, got 'w'"},
     {{{EXPLAIN, "xml"}}, "'xml' is not a form; expected text, all, json or no"},
     {{{EXPLAIN, "json"}, {EXPLAIN, "no"}}, TWICE("json", "no")},
     {{{MOUNTS, "/a:b"}},
-     "'/a:b': 'b' is not a place in the image; a destination starts with /"},
+     "expected SRC[:DST[:ro|rw|sqsh]], DST from / and not / itself, got '/a:b'"},
     {{{HOME, NULL}, {NO_HOME, NULL}}, OPPOSITE},
     {{{NO_HOME, NULL}, {HOME, NULL}}, OPPOSITE},
     {{{ENV, "1A=x"}}, NO_VARIABLE("1A=x")},
@@ -228,9 +227,9 @@ TEST(without_a_base_paths_are_absolute)
     struct berth_err err;
 
     ck_assert_int_eq(berth_request_parse(&request, id_of(IMAGE), "a", NULL, &err), -1);
-    ck_assert_str_eq(err.text, "'a' is not absolute; expected a path from /");
+    ck_assert_str_eq(err.text, "expected a path from /, got 'a'");
     ck_assert_int_eq(berth_request_parse(&request, id_of(MOUNTS), "a", NULL, &err), -1);
-    ck_assert_str_eq(err.text, "'a': 'a' is not absolute; expected a path from /");
+    ck_assert_str_eq(err.text, "'a': expected a path from /, got 'a'");
 }
 
 static const struct {

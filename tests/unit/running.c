@@ -39,15 +39,14 @@ static const struct {
     {"12.2+1", NULL, -1, -1, 11, NULL},
     {"12.2", NULL, 0, -1, 10, NULL},
     {"12.2", NULL, -1, -1, 0,
-     "job 12: step 2 has several containers; choose --component 0 ('/a.sif') or "
-     "--component 1 ('/a.sif')"},
+     "job 12: step 2 has several containers; choose one by --component or --rank, see "
+     "berth ps 12"},
     {"12.1", NULL, -1, -1, 0,
-     "job 12: step 1 has several containers; choose one by a rank: --rank 0 "
-     "('/a.sif') or --rank 1 ('/b c.sif')"},
-    {"12.1", "n2", -1, -1, 0, "job 12: no container on 'n2'; step 1 has one on n1"},
-    {"12.9", NULL, -1, -1, 0, "job 12: step 9 has no container; step 3 has one on n1"},
-    {"12.0", NULL, 4, -1, 0,
-     "job 12: component 4 of step 0 has no container; another one has: --component 0"},
+     "job 12: step 1 has several containers; choose one by --component or --rank, see "
+     "berth ps 12"},
+    {"12.1", "n2", -1, -1, 0, "job 12: no such container; see berth ps 12"},
+    {"12.9", NULL, -1, -1, 0, "job 12: no such container; see berth ps 12"},
+    {"12.0", NULL, 4, -1, 0, "job 12: no such container; see berth ps 12"},
 };
 
 TEST_ROWS(a_selector_means_one_container, selectors)
@@ -82,11 +81,10 @@ TEST_TIMES(without_containers_nothing_is_chosen, 2)
     struct berth_err err;
 
     ck_assert_ptr_null(berth_containers_choose(&none, &selector, &err));
-    ck_assert_str_eq(err.text, "job 12: no step of it has a container now; start one "
-                               "with srun --container-image");
+    ck_assert_str_eq(err.text, "job 12: no such container; see berth ps 12");
     selector.rank = 7;
     ck_assert_ptr_null(berth_containers_choose(&none, &selector, &err));
-    ck_assert_str_eq(err.text, "job 12: rank 7 is in no container; see berth ps 12");
+    ck_assert_str_eq(err.text, "job 12: no such container; see berth ps 12");
 }
 
 TEST(a_selector_is_a_job_and_a_step)
@@ -100,7 +98,8 @@ TEST(a_selector_is_a_job_and_a_step)
         BERTH_FREE char *text = strdup(wrong[i]);
 
         ck_assert_int_eq(berth_selector_read(text, &selector, &err), -1);
-        ck_assert_ptr_nonnull(strstr(err.text, "': expected JOBID or JOBID.STEPID"));
+        ck_assert_ptr_nonnull(
+            strstr(err.text, "expected JOBID or JOBID.STEPID, got '"));
     }
 }
 
@@ -170,9 +169,9 @@ static const struct {
     {"30_2", "31 30_2 1000 1 RUNNING\n", 1, 31, -1, NULL},
     {"13", "13 13 1000 1 PENDING\n", -1, 0, 0,
      "job 13: is PENDING; only a job that is RUNNING has containers"},
-    {"40", "40 40 1001 1 RUNNING\n", -1, 0, 0, "job 40: is not yours; see berth ps"},
-    {"50", "", -1, 0, 0,
-     "job 50: Slurm does not know it, or does not show it to you; see berth ps"},
+    {"40", "40 40 1001 1 RUNNING\n", -1, 0, 0,
+     "job 40: not yours, or Slurm does not know it; see berth ps"},
+    {"50", "", -1, 0, 0, "job 50: not yours, or Slurm does not know it; see berth ps"},
 };
 
 TEST_ROWS(a_name_means_jobs_that_run, jobs)

@@ -167,9 +167,8 @@ static const struct {
      "f:1: runtime.share: expected auto or no, got 'maybe'\n"},
     {"runtime: {raw_args: no}", "f:1: runtime.raw_args: expected any or none, or a "
                                 "list of patterns, got 'no'\n"},
-    {"runtime: {raw_args: {a: b}}",
-     "f:1: runtime.raw_args: expected any or none, or a list of patterns, got a "
-     "section\n"},
+    {"runtime: {raw_args: {a: b}}", "f:1: runtime.raw_args: expected any or none, or a "
+                                    "list of patterns, got a section\n"},
     {"mpi: {glibc: no}", "f:1: mpi.glibc: expected replace or refuse, got 'no'\n"},
     {"runtime: {start_timeout: 0}",
      "f:1: runtime.start_timeout: expected 1 to 86400 seconds, got '0'\n"},
@@ -198,10 +197,10 @@ static const struct {
     {"mounts: {forced: [a, /a:b, \"/a:/b:rx\", \"/a,/b\"]}",
      "f:1: mounts.forced: expected SRC[:DST[:ro|rw|sqsh]] with absolute paths, got "
      "'a'\n"
-     "f:1: mounts.forced: '/a:b': 'b' is not a place in the image; a destination "
-     "starts with /\n"
-     "f:1: mounts.forced: '/a:/b:rx': 'rx' is not a mount mode; expected ro, rw or "
-     "sqsh\n"
+     "f:1: mounts.forced: expected SRC[:DST[:ro|rw|sqsh]], DST from / and not / "
+     "itself, got '/a:b'\n"
+     "f:1: mounts.forced: expected SRC[:DST[:ro|rw|sqsh]], DST from / and not / "
+     "itself, got '/a:/b:rx'\n"
      "f:1: mounts.forced: expected SRC[:DST[:ro|rw|sqsh]] with absolute paths, got "
      "'/a,/b'\n"},
     {"mpi: {order: [A b]}", "f:1: mpi.order: expected a mode of --mpi-bind, or a stack "
@@ -263,17 +262,18 @@ static const struct {
      "f:4: runtime: given twice, first on line 2; keep one\n"
      "f:3: mpi.glibc: expected replace or refuse, got a list\n"
      "f:2: runtime.share: expected auto or no, got 'x'\n"},
-    {"a: &x 1\n", "f:1: '&x' is an anchor; leave it out\n"},
-    {"a: &x [1]\n", "f:1: '&x' is an anchor; leave it out\n"},
-    {"a: &x {}\n", "f:1: '&x' is an anchor; leave it out\n"},
-    {"&x a: 1\n", "f:1: '&x' is an anchor; leave it out\n"},
-    {"a: *x\n", "f:1: '*x' is an alias; write the value out\n"},
-    {"<<: *x\n", "f:1: '*x' is an alias; write the value out\n"},
-    {"a: !!str 1\n", "f:1: 'tag:yaml.org,2002:str' is a tag; leave it out\n"},
+    {"a: &x 1\n", "f:1: '&x' is not plain YAML; write the value itself\n"},
+    {"a: &x [1]\n", "f:1: '&x' is not plain YAML; write the value itself\n"},
+    {"a: &x {}\n", "f:1: '&x' is not plain YAML; write the value itself\n"},
+    {"&x a: 1\n", "f:1: '&x' is not plain YAML; write the value itself\n"},
+    {"a: *x\n", "f:1: '*x' is not plain YAML; write the value itself\n"},
+    {"<<: *x\n", "f:1: '*x' is not plain YAML; write the value itself\n"},
+    {"a: !!str 1\n",
+     "f:1: 'tag:yaml.org,2002:str' is not plain YAML; write the value itself\n"},
     {"[a]: 1\n", "f:1: expected a name, then ':'\n"},
     {"a: \"x\\0y\"\n", "f:1: a text with a NUL in it; leave it out\n"},
     {"mpi: {}\n---\nmpi: {}\n", "f:2: a second document ('---'); expected one\n"},
-    {"a: [[[[[[[[1]]]]]]]]\n", "f:1: more than 8 levels deep; no key is that deep\n"},
+    {"a: [[[[[[[[1]]]]]]]]\n", "f:1: more than 8 levels; shorten the file\n"},
     {"mpi: {}\na: \xff\n", "f:2: the file is not UTF-8 text (invalid leading UTF-8 "
                            "octet); save it as UTF-8\n"},
     {"mpi: {}\n# \x01\n", "f:2: the file is not UTF-8 text (control characters are not "
@@ -341,10 +341,9 @@ TEST(a_file_has_bounds)
     BERTH_FREE char *second = faults_of(deep, strlen(deep), &site);
     BERTH_FREE char *third = faults_of(large, strlen(large), &site);
 
-    ck_assert_str_eq(first, "f:1: more than 4096 values in one file; shorten the "
-                            "lists\n");
-    ck_assert_str_eq(second, "f:1: more than 8 levels deep; no key is that deep\n");
-    ck_assert_str_eq(third, "f: longer than 262144 bytes; shorten it\n");
+    ck_assert_str_eq(first, "f:1: more than 4096 values; shorten the file\n");
+    ck_assert_str_eq(second, "f:1: more than 8 levels; shorten the file\n");
+    ck_assert_str_eq(third, "f: more than 262144 bytes; shorten the file\n");
 }
 
 TEST(a_far_name_is_not_suggested)

@@ -55,15 +55,16 @@ static const struct {
     const char *word;
     const char *error; /* behind "plugstack.conf: " */
 } bad[] = {
-    {"option_prefix=A", "option_prefix: expected small letters, digits and -, got 'A'"},
+    {"option_prefix=A",
+     "option_prefix: expected at most 32 small letters, digits and -, got 'A'"},
     {"option_prefix=a b",
-     "option_prefix: expected small letters, digits and -, got 'a b'"},
+     "option_prefix: expected at most 32 small letters, digits and -, got 'a b'"},
     {"option_prefix=a_b",
-     "option_prefix: expected small letters, digits and -, got 'a_b'"},
+     "option_prefix: expected at most 32 small letters, digits and -, got 'a_b'"},
     {"option_prefix=\303\274",
-     "option_prefix: expected small letters, digits and -, got '\303\274'"},
+     "option_prefix: expected at most 32 small letters, digits and -, got '\303\274'"},
     {"option_prefix=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
-     "option_prefix: expected at most 32 characters, got "
+     "option_prefix: expected at most 32 small letters, digits and -, got "
      "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'"},
     {"config=berth.yaml", "config: expected an absolute path, got 'berth.yaml'"},
     {"config=", "config: expected an absolute path, got ''"},

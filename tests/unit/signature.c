@@ -17,7 +17,7 @@
     KEYS(KEY(partition, name, fingerprint, key, data))
 
 #define GOOD    KEY("FS", "a", "12ab34cd", "true", "true")
-#define NO_JSON "the runtime does not say in JSON who has signed it"
+#define NO_JSON "the runtime does not verify it (it prints no JSON)"
 #define CHANGED "it was changed after it was signed with the key 12ab34cd"
 #define OTHER   "it is signed with the key 99ff, which this site does not accept"
 

@@ -68,7 +68,7 @@ expect 'a pulled image that is not there' 1 \
     "berth: n1: image 'docker://r/x': its file 'T/gone.sif' is not here; the cache must be where all nodes see it (images.cache in berth.yaml, or XDG_CACHE_HOME)" \
     with "image=$T/gone.sif&uri=docker://r/x" ./app
 expect 'what is not an image' 1 \
-    "berth: n1: image 'T/bad.sif': not an image; expected a SIF file (made by 'apptainer build' or 'singularity build') or a sandbox directory" \
+    "berth: n1: image 'T/bad.sif': not an image; expected a SIF file or a sandbox directory, as 'apptainer build' makes them" \
     with "image=$T/bad.sif" ./app
 expect 'a mount that is not there' 1 \
     "berth: n1: --container-mounts: 'T/gone': No such file or directory; expected a file or directory of the host, on every node" \
@@ -150,7 +150,7 @@ fails 'Error for command: unknown flag: -x' 'leave that flag out of --container-
 fails 'Error for command: unknown shorthand flag: x' 'leave that flag out of --container-args'
 fails 'Error for command: flag needs an argument: x' 'give that flag a value in --container-args'
 fails 'FATAL: could not open image x' \
-    'look in --container-args for a word that is not a flag, or a flag without its value'
+    'look in --container-args for an argument that is not a flag, or a flag without its value'
 fails "FATAL: you don't have write permissions" 'use --container-writable instead of a flag'
 fails "FATAL: mount source x doesn't exist" 'mount what is on every node'
 printf '#!/bin/sh\necho "FATAL: mount source /opt/cray doesn'"'t"' exist" >&2\nexit 255\n' >fail/apptainer
@@ -353,17 +353,17 @@ echo no >plain/both
 expect 'a file that is not a program, before the command on the PATH' 0 'T/path/both' \
     env PATH="/bin:$T/plain:$T/path" "$inimage" become both
 expect 'a file that is not a program, on the PATH alone' 126 \
-    "$place command 'both' cannot be executed: Permission denied; name a program, or make this one executable (chmod +x)" \
+    "$place command 'both' cannot be started (Permission denied); name a program, or make this one executable (chmod +x)" \
     env PATH="/bin:$T/plain" "$inimage" become both
 mkfifo fifo
 printf '%s\n' '# Title' '' '- a list' >list.md
 for name in fifo list.md; do
     expect "what is not a list of programs: $name" 126 \
-        "$place command './$name' cannot be executed: Permission denied; name a program, or make this one executable (chmod +x)" \
+        "$place command './$name' cannot be started (Permission denied); name a program, or make this one executable (chmod +x)" \
         timeout 10 "$inimage" become "./$name"
 done
 expect 'a file of --multi-prog as the command' 126 \
-    "$place command 'models' is a list of programs for ranks; write --multi-prog before it" \
+    "$place command 'models' cannot be started (Permission denied); it lists programs for ranks: write --multi-prog before it" \
     env PATH=/bin "$inimage" become models
 expect 'a variable that nothing expands' 127 \
     "$place command '\$EXE' is not in the image; Slurm and berth expand no variables: write its value" \
@@ -372,10 +372,10 @@ expect 'another command of Slurm' 127 \
     "$place command 'sbatch' is not on the image's PATH (/nowhere); start it on the host, or ask the administrators for \`inside: all\`" \
     env PATH=/nowhere "$inimage" become sbatch x.sh
 expect 'a value of --mpi-bind behind a blank' 127 \
-    "$place command 'host' is not in the image; a value of --mpi-bind wants an equals sign: --mpi-bind=host" \
+    "$place command 'host' is not in the image; write a value of --mpi-bind after an equals sign" \
     env PATH=/nowhere "$inimage" become host mpiring
 expect 'a variable in the place of the command' 127 \
-    "$place command 'B_2=1 2' is not in the image; join variables with commas: --container-env=A=1,B_2=1 2" \
+    "$place command 'B_2=1 2' is not in the image; write variables as --container-env=A=1,B=2" \
     env PATH=/nowhere "$inimage" become 'B_2=1 2' ./app
 expect 'a command that begins with a digit is no variable' 127 \
     "$place command '2=3' is not on the image's PATH (/nowhere), and not in the working directory; check the name, or give its path" \
@@ -387,25 +387,25 @@ expect 'a command that is not there' 127 \
     "$place command './gone' is not in the image; check the path, or mount it (--container-mounts)" \
     become ./gone
 expect 'a command without its interpreter' 127 \
-    "$place command './lost-interpreter' is there, but not the interpreter that it names (#! line, or the loader of another C library); mount or install it" \
+    "$place command './lost-interpreter' cannot be started (No such file or directory); the interpreter of its #! line, or its loader, is not in the image: mount or install it" \
     become ./lost-interpreter
 expect 'such a command, on the PATH' 127 \
-    "$place command 'lost-interpreter' is there, but not the interpreter that it names (#! line, or the loader of another C library); mount or install it" \
+    "$place command 'lost-interpreter' cannot be started (No such file or directory); the interpreter of its #! line, or its loader, is not in the image: mount or install it" \
     env PATH="$T:/bin:/usr/bin" "$inimage" become lost-interpreter
 expect 'a script from Windows' 127 \
-    "$place command './windows' has Windows line ends, which the system takes for a part of the interpreter's name in its #! line; convert it (dos2unix)" \
+    "$place command './windows' cannot be started (No such file or directory); its #! line ends as in Windows: convert it (dos2unix)" \
     become ./windows
 expect 'a script that names no interpreter' 126 \
-    "$place command './no-interpreter' is neither a program for this machine nor a script that begins with #!; build it for this machine, or write #!/bin/sh at its top" \
+    "$place command './no-interpreter' cannot be started (Exec format error); build it for this machine, or write #!/bin/sh at its top" \
     become ./no-interpreter
 expect 'a command that is no program' 126 \
-    "$place command './no-program' cannot be executed: Permission denied; name a program, or make this one executable (chmod +x)" \
+    "$place command './no-program' cannot be started (Permission denied); name a program, or make this one executable (chmod +x)" \
     become ./no-program
 expect 'a working directory that is not in the image' 1 \
     "berth: n1: the working directory '/gone' is not in the image: No such file or directory; mount it (--container-mounts=/gone) or name another (--container-workdir=DIR)" \
     become --stay /gone ./app
 for it in '127 ./gone is not in the image; check the path, or mount it (--container-mounts)' \
-    '126 ./no-program cannot be executed: Permission denied; name a program, or make this one executable (chmod +x)'; do
+    '126 ./no-program cannot be started (Permission denied); name a program, or make this one executable (chmod +x)'; do
     rest=${it#* }
     expect "what an account tries: $it" "${it%% *}" "$place command '${rest%% *}' ${rest#* }" \
         become --try "${rest%% *}"

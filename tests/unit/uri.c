@@ -36,8 +36,8 @@ TEST_ROWS(each_image_has_a_name_in_the_cache, names)
 }
 
 #define SCHEME                                                                         \
-    ": cannot be pulled; expected docker://, oras:// or library://, or a SIF file or " \
-    "a directory"
+    ": cannot be pulled; write docker://, oras:// or library:// before it, or the "    \
+    "path of a file or directory"
 #define LOGIN                                                                          \
     "a user or password in a URI is seen by all; leave it out and log in first: "      \
     "apptainer (or singularity) registry login docker://"
@@ -50,23 +50,19 @@ static const struct {
     {"shub://a/b", "'shub://a/b'" SCHEME},
     {"Docker://a", "'Docker://a'" SCHEME},
     {"dockers://a", "'dockers://a'" SCHEME},
-    {"/a.sif", "'/a.sif': cannot be pulled; expected docker://, oras:// or library:// "
-               "(a file or directory needs no pull)"},
+    {"/a.sif", "'/a.sif': cannot be pulled; write docker://, oras:// or library:// "
+               "before it, or the path of a file or directory"},
     {"ubuntu:22.04", "'ubuntu:22.04': cannot be pulled; write docker://ubuntu:22.04"},
     {"ubuntu", "'ubuntu': cannot be pulled; write docker://ubuntu"},
-    {"docker://", "'docker://': names no image; expected HOST/NAME:TAG"},
-    {"oras:///", "'oras:///': names no image; expected HOST/NAME:TAG"},
+    {"docker://", "expected HOST/NAME:TAG after the scheme, got 'docker://'"},
+    {"oras:///", "expected HOST/NAME:TAG after the scheme, got 'oras:///'"},
     {"docker://nvcr.io",
      "'docker://nvcr.io': names a registry and no image; expected "
      "docker://nvcr.io/NAME:TAG (Slurm cuts an #SBATCH line at '#')"},
-    {"docker://a b",
-     "'docker://a b': a name in a registry has no ' '; expected HOST/NAME:TAG"},
-    {"docker://a\n",
-     "'docker://a\\n': a name in a registry has no '\\n'; expected HOST/NAME:TAG"},
-    {"docker://a+b",
-     "'docker://a+b': a name in a registry has no '+'; expected HOST/NAME:TAG"},
-    {"docker://a=b",
-     "'docker://a=b': a name in a registry has no '='; expected HOST/NAME:TAG"},
+    {"docker://a b", "expected HOST/NAME:TAG after the scheme, got 'docker://a b'"},
+    {"docker://a\n", "expected HOST/NAME:TAG after the scheme, got 'docker://a\\n'"},
+    {"docker://a+b", "expected HOST/NAME:TAG after the scheme, got 'docker://a+b'"},
+    {"docker://a=b", "expected HOST/NAME:TAG after the scheme, got 'docker://a=b'"},
     {"docker://me:secret@r/app", LOGIN},
     {"docker://me@r/app@" DIGEST, LOGIN},
 };
@@ -126,27 +122,30 @@ static const struct {
     {"$SCRATCH/berth", environment, NULL, "/s/u/berth"},
     {"/c/${USER}_b/$USER", environment, NULL, "/c/u_b/u"},
     {"/c/$(id)", environment, NULL,
-     "images.cache: '$(id)' is not a variable; expected $NAME, or ${NAME}"},
+     "images.cache: expected $NAME or ${NAME}, got '$(id)'"},
     {"/c/${USER", environment, NULL,
-     "images.cache: '${USER' is not a variable; expected $NAME, or ${NAME}"},
-    {"/c/$", environment, NULL,
-     "images.cache: '$' is not a variable; expected $NAME, or ${NAME}"},
+     "images.cache: expected $NAME or ${NAME}, got '${USER'"},
+    {"/c/$", environment, NULL, "images.cache: expected $NAME or ${NAME}, got '$'"},
     {"$WORK/b", environment, NULL,
-     "images.cache: $WORK is not set; set it, or ask the administrators where images "
+     "the cache of pulled images: WORK is not set; set it, or ask the administrators "
+     "where images "
      "may be kept"},
     {"/c/$EMPTY", environment, NULL,
-     "images.cache: $EMPTY is not set; set it, or ask the administrators where images "
+     "the cache of pulled images: EMPTY is not set; set it, or ask the administrators "
+     "where images "
      "may be kept"},
     {"$REL/b", environment, NULL,
-     "images.cache: 'r/el/b' is not absolute; expected a path from /, ~ or $NAME"},
+     "images.cache: expected a path from /, ~ or $NAME, got 'r/el/b'"},
     {"~root/b", environment, "/home/u",
-     "images.cache: '~root/b' is not absolute; expected a path from /, ~ or $NAME"},
+     "images.cache: expected a path from /, ~ or $NAME, got '~root/b'"},
     {"", environment, "/home/u",
-     "images.cache: '' is not absolute; expected a path from /, ~ or $NAME"},
+     "images.cache: expected a path from /, ~ or $NAME, got ''"},
     {"~/b", environment, NULL,
-     "the cache of pulled images: HOME is not set; set it to your home directory"},
+     "the cache of pulled images: HOME is not set; set it, or ask the administrators "
+     "where images may be kept"},
     {NULL, environment, NULL,
-     "the cache of pulled images: HOME is not set; set it to your home directory"},
+     "the cache of pulled images: HOME is not set; set it, or ask the administrators "
+     "where images may be kept"},
 };
 
 TEST_ROWS(the_place_of_the_cache, caches)

@@ -138,9 +138,8 @@ static const struct {
     {{C_ABI, GLIBC_36},
      {MPICH("4.2.3")},
      BERTH_VERDICT_NO,
-     "the program wants the MPI standard ABI (libmpi_abi.so.1), and the host's MPICH "
-     "4.2.3 has no such library; " HYBRID
-     ", or a profile whose MPI has it (--mpi-bind=NAME)"},
+     "the program wants the MPI standard ABI, and the host's MPI is MPICH "
+     "4.2.3; " HYBRID ", or a profile with the MPI standard ABI (--mpi-bind=NAME)"},
     /* Program and host are of two families. */
     {{C_OMPI, IN_OMPI},
      {MPICH("4.2.3")},
@@ -389,7 +388,7 @@ static const struct {
               "def=ompi_mpi_init"},
      {MPICH("5.0.2")},
      BERTH_VERDICT_NO,
-     "the image's MPI is Open MPI 4.1, and the host's is MPICH 5.0.2; " HYBRID
+     "the program wants Open MPI 4.1, and the host's MPI is MPICH 5.0.2; " HYBRID
      ", or a profile with Open MPI (--mpi-bind=NAME)"},
     {{SCRIPT, GLIBC_36},
      {MPICH("5.0.2")},
@@ -403,8 +402,8 @@ static const struct {
       "def=pmpi_init_ data=mpipriv1_:40"},
      {MPICH("5.0.2")},
      BERTH_VERDICT_CANNOT_TELL,
-     "'/run.sh' may start programs in Fortran, for which the host's MPICH 5.0.2 has no "
-     "library; name the program itself, or " HYBRID},
+     "the program uses MPI from Fortran, and the host's MPICH 5.0.2 has no library for "
+     "that; " HYBRID ", or a profile whose MPI has it (--mpi-bind=NAME)"},
     {{SCRIPT, "present /lib/libc.musl-x86_64.so.1 library so=libc.musl-x86_64.so.1",
       "present /usr/lib/libmpi.so.12 library so=libmpi.so.12 " CALLS "def=MPIR_Dup_fn"},
      {MPICH("5.0.2")},

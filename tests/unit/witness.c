@@ -26,7 +26,7 @@ static void ranks_of(const char *letters, struct berth_rank ranks[])
 
 #define WRONG                                                                          \
     " runs with '/tmp/libodd.so' (MPICH 4.0.2) and not with the host's MPICH 4.2.1"
-#define ALONE " runs alone: the host's Open MPI 5.0.7 speaks PMIx; use srun --mpi=pmix"
+#define ALONE " runs alone: the host's Open MPI 5.0.7 uses PMIx; use srun --mpi=pmix"
 #define BOTH                                                                           \
     " has loaded '/tmp/libodd.so' (MPICH 4.0.2) beside the host's MPICH 4.2.1, and "   \
     "either may run; see LD_PRELOAD, or choose --mpi-bind=hybrid"
@@ -64,7 +64,7 @@ TEST_ROWS(a_rank_with_another_mpi_is_named, judged)
         .tasks = (unsigned int)strlen(judged[_i].ranks),
         .binding.host = (char *)"MPICH 4.2.1",
         .binding.because = (char *)"the host's Open MPI "
-                                   "5.0.7 speaks PMIx; use "
+                                   "5.0.7 uses PMIx; use "
                                    "srun --mpi=pmix"};
     struct berth_err said;
     bool end = false;

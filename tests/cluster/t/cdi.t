@@ -46,7 +46,7 @@ mounts:
   forbidden: [/opt/gpu]
 YAML
 try "a site that restricts mounts takes none" \
-    "~--container-gpu: 'vendor.com/gpu=0': this site restricts mounts, and berth does not see what a device mounts; leave it out.*status 1" -- \
+    "~--container-gpu: 'vendor.com/gpu=0': this site restricts mounts, and takes them from --container-mounts only; leave it out.*status 1" -- \
     "${step[@]}" $device true
 site <<'YAML'
 mounts:

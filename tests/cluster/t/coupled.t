@@ -109,11 +109,11 @@ matches "... and that is said" "berth: n1: note: the image's own MPI runs .hybri
     "$(on login alice cat coupled.out)"
 
 # The host's library for one, and for the other one, whose program wants Open MPI, none that
-# speaks PMI: that comes to two libraries, so nothing runs.
+# uses PMI: that comes to two libraries, so nothing runs.
 seen=$(submit coupled "$het" "$module
 timeout -k 5 100 srun -n2 --mpi=pmi2 --mpi-bind --container-image=/images/mpibookworm.sif /opt/t/mpich/couple atm : -n2 --mpi-bind --container-image=/images/mpibookworm.sif /opt/t/openmpi/couple ocn" 2>&1)
 matches "auto: not the host's library for one component and the image's for another" \
-    "mpi-bind=auto: .*Open MPI.*speaks PMIx.*all ranks of one srun need the same MPI" "$seen"
+    "mpi-bind=auto: .*Open MPI.*uses PMIx.*all ranks of one srun need the same MPI" "$seen"
 matches "... and the step ends" $'\nstatus ([1-9]|1[0-13-9]|1[0-13-9].)$' "$seen"
 
 # What berth has chosen is printed with -v; that it is not what was asked for, once.
@@ -137,7 +137,7 @@ matches "pmi2: het steps are refused at once, with advice" \
     'pmi2.*MPI_Init for ever.*heterogeneous job.*--mpi=pmix if.*real [01][.]' "$seen"
 equal "... before any task starts" "" "$(on login alice sh -c 'ls started 2>/dev/null')"
 # (tests/spank/refusals.sh has all components that do not go together.)
-try "hybrid and host: refused outside a job, too" "~^srun: error: berth: --mpi-bind=host: .*=hybrid and run on another MPI library.*for all,.*status 1" -- \
+try "hybrid and host: refused outside a job, too" "~^srun: error: berth: --mpi-bind=host: .*=hybrid, and ranks with two MPI libraries wait.*status 1" -- \
     srun --mpi=pmi2 -w n1 --mpi-bind=hybrid --container-image=/images/a.sif true : \
     -w n2 --mpi-bind=host --container-image=/images/a.sif true
 site <<<'rules: [{default: {mpi-bind: "off"}}]'

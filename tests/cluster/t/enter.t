@@ -122,9 +122,9 @@ equal "bob does not see alice's on the node" 1 "$(on n1 bob berth ps | wc -l)"
 
 # --- what is refused
 try "a job that is not there" "~^berth: enter: job 99999: slurm_load_jobs error: Invalid job id specified; berth ps lists yours${nl}status 1$" -- berth enter 99999
-try "a step that is not there" "~^berth: enter: job $job: step 7 has no container; step 0 has one on n2${nl}status 1$" -- berth enter "$job.7"
-try "a node without one" "~^berth: enter: job $job: no container on 'n3'; step 0 has one on n2${nl}status 1$" -- berth enter "$job" -w n3
-try "a rank that is not there" "~^berth: enter: job $job: rank 9 is in no container; see berth ps $job${nl}status 1$" -- berth enter "$job" --rank 9
+try "a step that is not there" "~^berth: enter: job $job: no such container; see berth ps $job${nl}status 1$" -- berth enter "$job.7"
+try "a node without one" "~^berth: enter: job $job: no such container; see berth ps $job${nl}status 1$" -- berth enter "$job" -w n3
+try "a rank that is not there" "~^berth: enter: job $job: no such container; see berth ps $job${nl}status 1$" -- berth enter "$job" --rank 9
 matches "bob is kept out" "^berth: enter: job $job: (is not yours|Slurm does not know it)[^"$'\n'"]*$" \
     "$(on login bob berth enter "$job" cat /etc/berth-image 2>&1)"
 waits=$(on login alice sbatch --parsable --begin=now+1hour --wrap true)
@@ -134,16 +134,15 @@ try "a job that has ended" "~^berth: enter: job $job: is CANCELLED; only a job t
 
 # --- several steps of a job, and one that has no image
 job=$(on login alice salloc --no-shell -w n1 -N1 2>&1 | sed -n 's/.*Granted job allocation //p')
-try "no container" "~^berth: enter: job $job: no step of it has a container now; start one with srun --container-image${nl}status 1$" -- berth enter "$job" true
+try "no container" "~^berth: enter: job $job: no such container; see berth ps $job${nl}status 1$" -- berth enter "$job" true
 in_job=("--jobid=$job" --overlap -N1 -n1)
 begin 1 first "${in_job[@]}" $A $S first
 first=$step
 begin 1 second "${in_job[@]}" $B $S second
-second=$step
 begin 1 bare "${in_job[@]}" $S bare
 try "the newest step with an image" b -- berth enter "$job" cat /etc/berth-image
 try "a step by its number" a -- berth enter "$job.$first" cat /etc/berth-image
-try "a step without an image" "~^berth: enter: job $job: step $step has no container; step $second has one on n1${nl}status 1$" -- berth enter "$job.$step" true
+try "a step without an image" "~^berth: enter: job $job: no such container; see berth ps $job${nl}status 1$" -- berth enter "$job.$step" true
 over
 
 # --- components
@@ -152,21 +151,21 @@ equal "a het job: a component by its offset" "a b" \
     "$(enter "$job+0" cat /etc/berth-image) $(enter "$job+1" cat /etc/berth-image)"
 equal "... or by its number" "a b" \
     "$(enter "$job" --component 0 cat /etc/berth-image) $(enter "$job" --component 1 cat /etc/berth-image)"
-try "... or it is asked for" "~^berth: enter: job $job: step 0 has several containers; choose --component 0 \('/images/a.sif'\) or --component 1 \('/images/b.sif'\)${nl}status 1$" -- berth enter "$job"
+try "... or it is asked for" "~^berth: enter: job $job: step 0 has several containers; choose one by --component or --rank, see berth ps $job${nl}status 1$" -- berth enter "$job"
 equal "both are listed" "0\+0 n1 0\+1 n2" "$(alice berth ps | awk 'NR > 1 { print $2, $3 }' | paste -sd' ' | sed 's/+/\\+/g')"
 over
 job=$(on login alice salloc --no-shell -w n1,n2 -N2 2>&1 | sed -n 's/.*Granted job allocation //p')
 begin 2 hetstep --jobid="$job" -w n1 -N1 -n1 $A $S hetstep : -w n2 -N1 -n1 $B $S hetstep
 equal "a het step: a component by its number" "a b" \
     "$(enter "$job.$step" --component 0 cat /etc/berth-image) $(enter "$job.$step+1" cat /etc/berth-image)"
-try "... that is not there" "~^berth: enter: job $job: component 4 of step $step has no container; another one has: --component 1${nl}status 1$" -- berth enter "$job" --component 4
+try "... that is not there" "~^berth: enter: job $job: no such container; see berth ps $job${nl}status 1$" -- berth enter "$job" --component 4
 over
 
 # --- lines of a --multi-prog file: two images on one node
 printf '%s\n' "0 $A $S lines" "1-2 $B $S lines" | on login alice sh -c 'cat >lines'
 begin 3 lines -w n1 -n3 -O --multi-prog lines
 equal "each line has its image" "a b b" "$(for rank in 0 1 2; do enter "$job" --rank $rank cat /etc/berth-image; done | paste -sd' ')"
-try "which one is asked for" "~^berth: enter: job $job: step 0 has several containers; choose one by a rank: --rank 0 \('/images/a.sif'\) or --rank 1 \('/images/b.sif'\)${nl}status 1$" -- berth enter "$job"
+try "which one is asked for" "~^berth: enter: job $job: step 0 has several containers; choose one by --component or --rank, see berth ps $job${nl}status 1$" -- berth enter "$job"
 equal "each image is listed with its tasks" "/images/a.sif 1 /images/b.sif 2" \
     "$(alice berth ps | awk 'NR > 1 { print $4, $6 }' | paste -sd' ')"
 over

@@ -92,7 +92,7 @@ rank 1 of 2 on n2 in mpipypi: Intel 2021.16
 registering provider: tcp (201"
 ofi "Intel MPI on its own libfabric" "libfabric version: 2.1.0-impi
 $impi" "${intel[@]}" --mpi-bind=hybrid /opt/t/impi-rt-2021.19.0/runpath
-ofi "and on the host's" "berth: n1: warning: image '$wheels': --mpi-bind=hybrid: neither the program nor a plugin of its MPI needs the image's 'libfabric.so.1', for which the host's stands (--container-libs=libfabric)
+ofi "and on the host's" "berth: n1: warning: image '$wheels': --mpi-bind=hybrid: neither the program nor a plugin of its MPI needs the image's 'libfabric.so.1', which the host's replaces (--container-libs=libfabric)
 libfabric version: 2.1.0
 $impi" "${intel[@]}" --container-libs=libfabric /opt/t/impi-rt-2021.19.0/runpath
 
@@ -133,7 +133,7 @@ rank 0 of 1 on n1 in mpibookworm: MPICH [^
 ]*\$" -- "${one[@]}" --container-image=$old --container-libs=auto \
     python3 -c 'import os; os.execv("/opt/t/mpich/who", ["who"])'
 try "nor with auto, which says so" \
-    "~^berth: n1: note: the image has no library that a fabric of this host could stand for .--container-libs=auto.\$" -- "${one[@]}" --container-image=/images/a.sif --container-libs=auto true
+    "~^berth: n1: note: the image has no library that a fabric of this host could replace .--container-libs=auto.\$" -- "${one[@]}" --container-image=/images/a.sif --container-libs=auto true
 try "a program that does not use it" \
     "~^berth: n1: warning: image '$old': --mpi-bind=hybrid: neither the program nor a plugin of its MPI needs the image's 'libfabric.so.1', for which the host's stands .--container-libs=libfabric.
 rank 0 of 1 .*\$" -- "${one[@]}" --container-image=$old --container-libs=libfabric /opt/t/mpich/who

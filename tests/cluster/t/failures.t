@@ -212,7 +212,7 @@ wait
 images=(
     "text.sif|not an image; expected a SIF file"
     "mode.sif|you may not read it; ask its owner"
-    "cut.sif|the file is cut short; copy it again"
+    "cut.sif|the file is incomplete; copy or build it again"
     "bobs/a.sif|you may not read it; ask its owner"
     "fifo.sif|neither a file nor a directory; expected"
     "noroot|the directory holds no root file system .*; expected a sandbox"

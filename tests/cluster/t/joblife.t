@@ -83,7 +83,7 @@ equal "berth ps lists it between steps" "$job job n1 /images/a.sif 0" \
     "$(alice berth ps | awk 'NR > 1 { print $1, $2, $3, $4, $6 }')"
 matches "... with the memory and the time of its server" "[0-9.]+M +[0-9.]+s$" "$(alice berth ps "$job")"
 equal "... also to root, on its node" "$job job" "$(on n1 root berth ps -u alice | awk 'NR > 1 { print $1, $2 }')"
-matches "... but nobody enters it" "no step of it has a container now" "$(alice berth enter "$job" true 2>&1)"
+matches "... but nobody enters it" "no such container" "$(alice berth enter "$job" true 2>&1)"
 life job -N1 -n1 "$A" sh -c 'sleep 100' >/dev/null 2>&1 &
 # For wait_for: berth ps lists the step, too.
 lists_both() {

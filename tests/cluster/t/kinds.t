@@ -115,7 +115,7 @@ refused_rows() {
     row "libmpich.a, auto" "own MPICH 4.0.2" "--mpi-bind=auto" $k/part.stripped
     row "libmpich.a, hybrid" "own MPICH 4.0.2" "--mpi-bind=hybrid" $k/part.stripped
     [[ ! $pmix ]] ||
-        row "libmpich.a, hybrid, PMIx" "no: MPICH 4.0.2 speaks PMI .*--mpi=pmi2" "--mpi-bind=hybrid --mpi=pmix" $k/part.stripped
+        row "libmpich.a, hybrid, PMIx" "no: MPICH 4.0.2 uses PMI .*--mpi=pmi2" "--mpi-bind=hybrid --mpi=pmix" $k/part.stripped
     row "MPICH and Open MPI in one program" "no: marks of: MPICH and Open MPI" "" $k/both
     row "a library that is nowhere" "no: needs 'libiomp5.so', which is not in the image" "" $k/missing
     row "musl" "no: musl" "--container-image=/images/musl.sif" /opt/t/who

@@ -53,7 +53,7 @@ on n1 alice bash -c 'patchelf --replace-needed libblas.so.3 libopenblas.so.0 --o
 try "what a program starts is checked, though it needs the library itself" "~'/usr/bin/dgemmhelper' of the image needs cdotcsub_, .*.status 1\$" -- "${one[@]}" "${with[@]}" ./envblas A=1 dgemmhelper 300
 try "... and runs, if it has all" "~^dgemm 300: .*OpenBLAS\$" -- "${one[@]}" "${with[@]}" ./envblas A=1 dgemm 300
 try "a program that is linked statically" \
-    "~^berth: n1: warning: image '$image': --container-libs=openblas: '[^']*/ldconfig' is linked statically, so that the host's libblas.so.3 stands for no library of it
+    "~^berth: n1: warning: image '$image': --container-libs=openblas: '[^']*/ldconfig' is linked statically, so that the host's libblas.so.3 replaces no library of it
 ldconfig .*" -- "${one[@]}" "${with[@]}" ldconfig --version
 try "a program that does not use it" \
     "~^berth: n1: warning: image '$image': --container-libs=openblas: neither the program nor what it is known to load later needs the image's 'libblas.so.3', for which the host's stands .--container-libs=openblas.\$" -- "${one[@]}" "${with[@]}" true
@@ -103,7 +103,7 @@ on n1 root bash -c "mkdir /opt/openblas && mv $lib/openblas-pthread /opt/openbla
 matches "a host with OpenBLAS by its own name alone" "^openblas: libopenblasp-r[0-9.]*so, libraries, found by profile 'openblas'
   [^ ]*/libopenblas.so.0\$" "$(on n1 alice berth profiles | grep -A1 ^openblas:)"
 loaded "... has it for programs by that name" libopenblasp-r0.3.29.so dgemmopen
-try "... and for no other" "~the image has no 'libopenblas.so.0' that the host's could stand for; leave --container-libs out.status 1\$" -- "${one[@]}" "${with[@]}" dgemm
+try "... and for no other" "~the image has no 'libopenblas.so.0' that the host's could replace; leave --container-libs out.status 1\$" -- "${one[@]}" "${with[@]}" dgemm
 on n1 root bash -c "mv /opt/openblas/lib $lib/openblas-pthread && rmdir /opt/openblas"
 openblas_remove n1
 openblas_install n1

@@ -341,7 +341,7 @@ if kills=$(on n1 root timeout 60 /home/alice/oom task 2>/dev/null) && [[ $kills 
     mapfile -t list < <(victims runtime)
     on n1 root timeout 60 /home/alice/oom runtime "${list[@]}" >/dev/null 2>&1
     over "the kernel ends the container for want of memory" live '[1-9].*'
-    matches "... and that is said" "n1: the container ended before its tasks; it was killed, or ran out of memory" \
+    matches "... and that is said" "n1: the container died while the program ran" \
         "$(cat "$work/live")"
 else
     result skip "the kernel ends a task for want of memory" "no memory cgroup here: $kills"

@@ -104,7 +104,7 @@ singletons() {
     equal "without --mpi-bind: $1" "$2" "$(grep -c '^berth: ' "$work/out")"
     [[ -z $3 ]] || says "... which says what to type" "^berth: n1: warning: image '[^']*.sif': if the program uses MPI: $3"
 }
-alone='the image.s MPICH 4.0.2 speaks PMI and the step has --mpi=none, so each of the [24] tasks would be rank 0 of 1; use srun --mpi=pmi2, and --mpi-bind for the host.s library; or --mpi-bind=off if it does not$'
+alone='the image.s MPICH 4.0.2 uses PMI and the step has --mpi=none, so each of the [24] tasks would be rank 0 of 1; use srun --mpi=pmi2, and --mpi-bind for the host.s library; or --mpi-bind=off if it does not$'
 quick="timeout 1 mpiring; true"
 singletons "one line for a step of two nodes" 1 "$alone" \
     -w n1,n2 -N2 -n4 --mpi=none --container-image=/images/mpich.sif sh -c "$quick"
@@ -144,7 +144,7 @@ singletons "none with --mpi-bind=off" 0 "" -n2 --mpi=none --mpi-bind=off --conta
 singletons "none where the MPI is right" 0 "" -n2 $mpich mpiring
 singletons "none for an mpirun" 0 "" -w n1 -n2 --mpi=none --container-image=/images/openmpi.sif \
     sh -c "unset \${!SLURM*}; mpirun --oversubscribe -n 2 true; ompi_info >/dev/null"
-singletons "Open MPI: one line" 1 "the image.s Open MPI 4.1.4 speaks PMIx and .*; use srun --mpi=pmix, and" \
+singletons "Open MPI: one line" 1 "the image.s Open MPI 4.1.4 uses PMIx and .*; use srun --mpi=pmix, and" \
     -w n1 -n2 --mpi=pmi2 --container-image=/images/openmpi.sif sh -c "$quick"
 
 if [[ $has_pmix ]]; then

@@ -139,8 +139,8 @@ other_rows() {
     row own mpibookworm mpich/who pmi2 auto "$MPICH"
     row own mpibookworm "mpich/reset" pmi2 auto "$MPICH"
     row own a /bin/true pmi2 auto "no MPI"
-    row - mpibookworm mpich/who pmix hybrid "no: the image's MPICH 4.0.2 speaks PMI .*use srun --mpi=pmi2"
-    row - mpibookworm openmpi/who pmi2 hybrid "no: the image's Open MPI 4.1.4 speaks PMIx .*use srun --mpi=pmix"
+    row - mpibookworm mpich/who pmix hybrid "no: the image's MPICH 4.0.2 uses PMI .*use srun --mpi=pmi2"
+    row - mpibookworm openmpi/who pmi2 hybrid "no: the image's Open MPI 4.1.4 uses PMIx .*use srun --mpi=pmix"
     row own mpibookworm mpich/who pmi2 cray "no: this host has no MPI called 'cray'"
 }
 
@@ -270,7 +270,7 @@ for mode in auto host mpich; do
             grep warning | grep -vc ': no rank of this node was seen')"
 done
 matches "--mpi-bind=hybrid warns of the MPI that would be alone" \
-    "warning: image .*--mpi-bind=hybrid: the image's Open MPI .* speaks PMIx .*use srun --mpi=pmix if this is the MPI that .*sh' uses" \
+    "warning: image .*--mpi-bind=hybrid: the image's Open MPI .* uses PMIx .*use srun --mpi=pmix if this is the MPI that .*sh' uses" \
     "$(alice srun -n2 -N1 --mpi=pmi2 --mpi-bind=hybrid --container-image=/images/mpibookworm.sif sh -c true 2>&1)"
 
 # Flags of the runtime by which ranks would not find or reach each other.

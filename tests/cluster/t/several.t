@@ -228,7 +228,7 @@ lines "$A bash -c 'sleep 4; cat /etc/berth-image'" "$B bash -c 'sleep 4; cat /et
 ) &
 seen=$(run)
 wait
-matches "supervisors that are killed" "berth: n1: the container ended before its tasks; it was killed, or ran out of memory.*status [1-9]" "$seen"
+matches "supervisors that are killed" "berth: n1: the container died while the program ran.*status [1-9]" "$seen"
 nothing_left
 
 # One image that does not start ends its own tasks only.

@@ -119,7 +119,7 @@ try "a profile: and where the runtime's configuration says minimal" opened -- \
     "${step[@]}" --mpi-bind=mpich-opt sh -c 'exec 3<>/dev/fuse && echo opened'
 on n1 root sed -i 's/^mount dev = .*/mount dev = yes/' "$conf"
 try "a profile: what it does not go with" \
-    "berth: n1: image '/images/mpich.sif': --mpi-bind=mpich-opt: the host's $mpich does not go with the variable SITE_MODE=old*, which is set (profile 'mpich-opt'); unset it, or choose --mpi-bind=hybrid${nl}status 1" -- \
+    "berth: n1: image '/images/mpich.sif': --mpi-bind=mpich-opt: the host's $mpich does not go with 'SITE_MODE=old*' (profile 'mpich-opt'); unset or unload it, or choose --mpi-bind=hybrid${nl}status 1" -- \
     "${step[@]}" --mpi-bind=mpich-opt --container-env=SITE_MODE=older true
 site <<'YAML'
 mounts: {forbidden: [/etc/fabric.conf]}
