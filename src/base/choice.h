@@ -5,7 +5,7 @@
 #include "base/strvec.h"
 
 /* A list of words as users read it: `auto|nvidia|off`, `[text|json]`. A word in
- * capitals stands for any other text. */
+ * capitals matches any other text. */
 
 /* Returns the place of WORD among the words of CHOICES, from 0, or -1. A word in
  * capitals has a place, too, but is never found. */
@@ -15,5 +15,5 @@ int berth_choice_find(const char *choices, const char *word);
 void berth_choice_split(const char *choices, struct berth_strvec *ret);
 
 /* Append the words as "auto, nvidia or off"; with OTHER, which is what the word in
- * capitals stands for, as "auto, nvidia, off, or OTHER". OTHER may be NULL. */
+ * capitals matches, as "auto, nvidia, off, or OTHER". OTHER may be NULL. */
 void berth_choice_list(const char *choices, const char *other, struct berth_buf *ret);

@@ -6,7 +6,7 @@
 #include "base/strvec.h"
 
 /* An environment is a list of NAME=VALUE strings that ends in NULL, or their bytes in
- * the form of /proc/PID/environ: one string behind the other, each ended by NUL. */
+ * the form of /proc/PID/environ: one string after the other, each ended by NUL. */
 
 /* Returns the first value of NAME, which may be written NAME=VALUE, in ENV, which may
  * be NULL; NULL: ENV does not have it. The value belongs to ENV. */

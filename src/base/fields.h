@@ -15,9 +15,9 @@
  * the text has no blanks, quotes or newlines. 1 is the release of the form; the point
  * at the end says that nothing was cut off. */
 
-/* The type of a member of a structure: the value behind the colon has no field. */
+/* The type of a member of a structure: the value after the colon has no field. */
 enum berth_field_kind {
-    BERTH_FIELD_END,        /* behind the last row of a table */
+    BERTH_FIELD_END,        /* after the last row of a table */
     BERTH_FIELD_TEXT,       /* char *, owned: NULL */
     BERTH_FIELD_LIST,       /* struct berth_strvec, a field for each string: empty */
     BERTH_FIELD_FLAG,       /* bool: false */

@@ -48,7 +48,7 @@ static inline bool berth_text_ends(const char *text, const char *end)
     return length >= rest && strcmp(text + length - rest, end) == 0;
 }
 
-/* Returns what is behind the last slash of PATH, or PATH if it has none. */
+/* Returns what is after the last slash of PATH, or PATH if it has none. */
 static inline const char *berth_text_base(const char *path)
 {
     const char *slash = strrchr(path, '/');

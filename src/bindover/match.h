@@ -17,7 +17,7 @@ enum { BERTH_MATCHES_MAX = BERTH_FAMILIES };
 
 /* Chooses from the MPIs of STACKS, under the MODE of the request (auto counts as host),
  * the first that fits each family. For a program that is linked with MPI, that is its
- * own family. For any other program (a script, a Python, a launcher) it is each family
+ * own family. For any other program (a script, Python, a launcher) it is each family
  * of which the image has libraries, as far as the host has it. Returns the number of
  * matches in RET_MATCHES, 0 if neither program nor image uses MPI; -1 with a sentence
  * in ERR if no stack fits, or if the first that fits is absent. *RET_REASON is where

@@ -48,7 +48,7 @@ static inline bool berth_replacement_is_mpi(const struct berth_replacement *repl
     return replacement->family != BERTH_FAMILY_NONE;
 }
 
-/* Does it stand for SONAME of an image, whatever MPI the library is? */
+/* Does it replace SONAME of an image, whatever MPI the library is? */
 bool berth_replacement_stands_for(const struct berth_replacement *replacement,
                                   const char *soname);
 

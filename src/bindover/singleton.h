@@ -24,7 +24,7 @@ void berth_singleton_warn(const struct berth_singleton *singleton, const char *w
                           struct berth_err *ret);
 
 /* Prints that warning if the tasks do not find each other. WORDS are the arguments of
- * berth-mpi behind `--singleton`: the members of struct berth_singleton, in their
+ * berth-mpi after `--singleton`: the members of struct berth_singleton, in their
  * order; het_step is "het" or another word. */
 enum { BERTH_SINGLETON_WORDS = 9 };
 void berth_singleton_run(char *const *words);

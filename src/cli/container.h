@@ -57,7 +57,7 @@ struct berth_selector {
 };
 
 /* Read JOBID[.STEPID[+COMPONENT]] in TEXT into `job`, `step` and `component` of *RET,
- * which borrows TEXT: this function ends TEXT behind the JOBID. */
+ * which borrows TEXT: this function ends TEXT after the JOBID. */
 int berth_selector_read(char *text, struct berth_selector *ret, struct berth_err *err);
 
 /* Returns the one of CONTAINERS, which must be sorted, that SELECTOR matches. NULL with

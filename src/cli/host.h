@@ -9,7 +9,7 @@
 /* A host whose files and programs are read. The caller frees the texts that are
  * returned; NULL: cannot be read, or out of memory. */
 struct berth_host {
-    const char *root; /* in front of every path; "": this host */
+    const char *root; /* before every path; "": this host */
     char *const *env; /* ends in NULL */
 };
 
@@ -31,7 +31,7 @@ char *berth_host_text(const struct berth_host *host, const char *path);
 char *berth_host_find(const struct berth_host *host, const char *name);
 
 /* Runs the words ARGV, of which the first is a path. Returns the standard output and,
- * behind it, the standard error; NULL also if the program fails. */
+ * after it, the standard error; NULL also if the program fails. */
 char *berth_host_ask(const struct berth_host *host, const char *const *argv);
 
 /* Returns the first line that PATH --version prints; NULL: none. */

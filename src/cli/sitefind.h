@@ -5,7 +5,7 @@
 #include "site/settings.h"
 #include "site/site.h"
 
-/* Read the words behind berth.so in this host's plugstack.conf, for the command berth,
+/* Read the words after berth.so in this host's plugstack.conf, for the command berth,
  * which does not get them from Slurm. plugstack.conf is beside slurm.conf or named
  * there; slurm.conf is SLURM_CONF of the environment ENV, which ends in NULL, or at one
  * of the usual places. Files that cannot be read say nothing: then, as where no word

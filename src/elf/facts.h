@@ -37,7 +37,7 @@ struct berth_elf {
     enum berth_elf_kind kind;
     const char *machine; /* as `uname -m` prints it; NULL: berth does not know it */
     int bits;            /* 32 or 64 */
-    char *interpreter;   /* the loader, or the interpreter behind #! */
+    char *interpreter;   /* the loader, or the interpreter after #! */
     char *soname;
     struct berth_strvec needed;
     char *rpath;

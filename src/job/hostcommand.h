@@ -45,6 +45,6 @@ enum berth_hostcommand_word {
     BERTH_HOSTCOMMAND_PROOF,  /* the token */
     BERTH_HOSTCOMMAND_LIMITS, /* step/limits.h */
     BERTH_HOSTCOMMAND_DIRECTORY,
-    BERTH_HOSTCOMMAND_NAME, /* and the arguments behind it */
+    BERTH_HOSTCOMMAND_NAME, /* and the arguments after it */
     BERTH_HOSTCOMMAND_WORDS
 };

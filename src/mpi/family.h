@@ -36,7 +36,7 @@ struct berth_mpi_library {
     unsigned int parts;      /* of enum berth_mpi_part */
     const char *vendor;      /* for people, e.g. "Intel MPI"; NULL: not known */
     char version[24];        /* for people, e.g. "4.2.1"; "": not known */
-    unsigned int abi_number; /* BERTH_FAMILY_ABI: the number behind libmpi_abi.so; 1 is
+    unsigned int abi_number; /* BERTH_FAMILY_ABI: the number after libmpi_abi.so; 1 is
                                 the standard's, 0 was its name in MPICH 5.0.0 and 5.0.1,
                                 and 12 that of a forerunner with other values */
     bool is_inside; /* it is linked statically into another file: a program, or a

@@ -18,13 +18,13 @@ enum berth_mpi_manager {
  * sticks in RET. */
 void berth_mpi_manager_types(unsigned int managers, struct berth_strvec *ret);
 
-/* The process managers that the MPI of FAMILY among OBJECTS speaks to, as bits; 0: not
+/* The process managers that the MPI of FAMILY among OBJECTS supports, as bits; 0: not
  * known. OBJECTS should have the components mca_pmix_*.so of Open MPI up to 4. */
 unsigned int berth_mpi_managers(const struct berth_mpi_objects *objects,
                                 enum berth_mpi_family family);
 
 /* Checks whether TASKS tasks find each other if srun runs them with --mpi=TYPE
- * (SLURM_MPI_TYPE; NULL: not set) on an MPI that speaks to MANAGERS. A single task
+ * (SLURM_MPI_TYPE; NULL: not set) on an MPI that supports MANAGERS. A single task
  * passes; so do managers and types that berth does not know (a site's own). HET_STEP is
  * as in mpi/reach.h. WHOSE is for people: "the host's MPICH 4.2.3". Returns 0, or -1
  * with a sentence in ERR that names the type to use. */

@@ -64,7 +64,7 @@ struct berth_profile {
                                      variable of `environment`, and others by
                                      LD_LIBRARY_PATH; NULL: none */
     const char *const *replaces;  /* of no MPI: the SONAMEs that the host's libraries
-                                     stand for, of LIBRARIES as far as the host has
+                                     replace, of LIBRARIES as far as the host has
                                      them; NULL: none */
     const char *prefix;        /* the top of the install, where a site names it; NULL */
     const char *vendor;        /* as mpi/family.h says it; NULL: any */
@@ -107,7 +107,7 @@ bool berth_profile_has_needed(const struct berth_profile *profile,
 /* The first SONAME of a fabric, which the host must have, or of libraries. */
 const char *berth_profile_first(const struct berth_profile *profile);
 
-/* A label that differs for every profile, also from an earlier one of the same name. */
+/* A label that differs forevery profile, also from an earlier one of the same name. */
 const char *berth_profile_label(const struct berth_profile *profile);
 
 /* All profiles, openers, settings and configurations; each ends in one whose first

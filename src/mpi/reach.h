@@ -19,7 +19,7 @@ struct berth_mpi_reach {
     bool network;
 };
 
-/* Checks whether the tasks reach each other, and Slurm, on an MPI that speaks to
+/* Checks whether the tasks reach each other, and Slurm, on an MPI that supports
  * MANAGERS (mpi/pmi.h). If not, libraries would hang or end in MPI_Init, or later.
  * WHOSE is for people, as in mpi/pmi.h. Returns 0, or -1 with a sentence in ERR that
  * names the flag of the runtime to leave out. */

@@ -8,7 +8,7 @@
 #define BERTH_FINDING_RUNNER      "runner"    /* what the kernel executes for it */
 #define BERTH_FINDING_LINKED      "linked"    /* family that it is linked with */
 #define BERTH_FINDING_IMAGE_MPI   "image-mpi" /* an MPI of the image: MPICH 4.0.2 */
-#define BERTH_FINDING_MANAGERS    "managers"  /* what the MPI that runs speaks */
+#define BERTH_FINDING_MANAGERS    "managers"  /* what the MPI that runs uses */
 #define BERTH_FINDING_STACK       "stack"     /* of the host, that runs: MPICH 4.2.1 */
 #define BERTH_FINDING_PROFILE     "profile"
 #define BERTH_FINDING_FOUND       "found-by"    /* what led to it */

@@ -29,7 +29,7 @@ struct berth_record_served {
 
 /* The record of a component of a step, or of a container of its --multi-prog file
  * (provenance in berth.yaml). The line of the start says which image ran, how, and with
- * whose MPI. Further lines, for each node, say what was seen while it ran. Borrows
+ * whose MPI. Further lines, per node, say what was seen while it ran. Borrows
  * everything; NULL: not known. */
 struct berth_record {
     time_t time;

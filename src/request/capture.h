@@ -10,7 +10,7 @@
 struct berth_capture_list {
     const char *title;           /* in messages and manuals */
     const char *source;          /* the document that lists the variables */
-    const char *const *patterns; /* `*` stands for any text; ended by NULL */
+    const char *const *patterns; /* `*` matches any text; ended by NULL */
     const char *const *except; /* matched by PATTERNS, but not captured; may be NULL */
 };
 

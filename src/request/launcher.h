@@ -49,7 +49,7 @@ int berth_launcher_check_tasks(const struct berth_request *request, unsigned lon
 bool berth_launcher_is_mpirun(const char *command);
 
 /* Refuses an mpirun as COMMAND of several TASKS with a mode in which srun starts the
- * ranks. The mpirun would not find srun in the image, and would wait for ever. */
+ * ranks. The mpirun would not find srun in the image, and would wait forever. */
 int berth_launcher_check_command(const struct berth_request *request,
                                  unsigned long tasks, const char *command,
                                  struct berth_err *err);
@@ -60,7 +60,7 @@ int berth_launcher_check_command(const struct berth_request *request,
 int berth_launcher_check_bundle(const struct berth_request *request, const char *bundle,
                                 struct berth_err *err);
 
-/* Refuses modes with which ranks certainly wait for each other for ever. Slurm makes
+/* Refuses modes with which ranks certainly wait for each other forever. Slurm makes
  * one MPI_COMM_WORLD of all components, and of all lines of a --multi-prog file. Ranks
  * that an mpirun starts, or that use another MPI library, never join that world.
  * SITE_SAYS: the site may set the mode of a row without one. */

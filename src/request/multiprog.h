@@ -14,7 +14,7 @@
  *     RANKS [OPTION...] PROGRAM [ARGUMENT...]
  *
  * with our options between the ranks and the program. Slurm reads the options as words
- * of the command, and berth puts berth-task in front of them. */
+ * of the command, and berth puts berth-task before them. */
 
 /* Bytes of the longest file that srun accepts (_load_multi() in its launch.c). */
 enum { BERTH_MULTIPROG_MAX = 60000 };
@@ -54,7 +54,7 @@ struct berth_multiprog_reading {
 };
 
 /* Counts the words at the beginning of WORDS (ended by NULL) that are options or empty:
- * `--NAME=VALUE`, `--NAME VALUE` (two words) or `--NAME`, with PREFIX in front of NAME.
+ * `--NAME=VALUE`, `--NAME VALUE` (two words) or `--NAME`, with PREFIX before NAME.
  * Returns the count; -1 with a sentence in ERR if an option is wrong. */
 int berth_multiprog_options(char *const *words, const char *prefix,
                             struct berth_err *err);
@@ -85,7 +85,7 @@ int berth_multiprog_program(const struct berth_multiprog_line *line, unsigned in
                             const char *in_front, const char *prefix, char **ret,
                             struct berth_err *err);
 
-/* TEXT with PROGRAM in front of the words of each line. All else stays. In releases of
+/* TEXT with PROGRAM before the words of each line. All else stays. In releases of
  * Slurm before 23.11 a plugin cannot put the program there on the node (spank/lines.c).
  * On success the caller frees *RET_TEXT. */
 int berth_multiprog_prefix(const char *text, const char *program, char **ret_text,

@@ -11,7 +11,7 @@ enum berth_choice { BERTH_UNSAID, BERTH_YES, BERTH_NO };
 
 /* What BERTH_MODE_AUTO may choose. Where several components are one MPI_COMM_WORLD, all
  * ranks must run the same MPI library: with two libraries they wait for each other in
- * MPI_Init for ever. */
+ * MPI_Init forever. */
 enum berth_world {
     BERTH_WORLD_ALONE, /* anything: there is no other component */
     BERTH_WORLD_HOST,  /* the host's library, or an error */

@@ -26,7 +26,7 @@ int berth_uri_check(const char *uri, struct berth_err *err);
 int berth_uri_name(const char *uri, char **ret_name, struct berth_err *err);
 
 /* The directory of the cache. CONFIGURED is images.cache of the site: an absolute path
- * in which `~` at the start stands for HOME, and $NAME or ${NAME} for the variable in
+ * in which `~` at the start means HOME, and $NAME or ${NAME} for the variable in
  * ENV. NULL: $XDG_CACHE_HOME/berth if that is absolute, else HOME/.cache/berth. HOME
  * NULL: not known. On success the caller frees *RET_PATH. */
 int berth_uri_cache(const char *configured, char *const *env, const char *home,

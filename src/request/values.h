@@ -20,7 +20,7 @@ int berth_value_cache(const char *text, struct berth_err *err);
 /* SRC[:DST[:ro|rw|sqsh]], both absolute, without a comma. */
 int berth_value_mount(const char *text, struct berth_err *err);
 
-/* The name of a variable, in which `*` stands for any text. */
+/* The name of a variable, in which `*` matches any text. */
 int berth_value_pattern(const char *text, struct berth_err *err);
 
 /* The name of a variable. */

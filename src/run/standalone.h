@@ -29,7 +29,7 @@ struct berth_standalone {
 int berth_standalone_prepare(const struct berth_standalone *standalone,
                              struct berth_err *err);
 
-/* Become berth-start in front of COMMAND, words ended by NULL. Returns only when that
+/* Become berth-start before COMMAND, words ended by NULL. Returns only when that
  * fails: -1 with a sentence in ERR. */
 int berth_standalone_become(char *const *command, struct berth_err *err);
 

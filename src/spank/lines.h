@@ -26,6 +26,6 @@ int berth_lines_read(const struct berth_typed *typed,
  * srun reads its options: any word that is the path of a file counts. */
 bool berth_lines_mention(const struct berth_hetgroups *line, const char *text);
 
-/* In Slurm before 23.11, when srun has read the file: put berth-task in front of the
+/* In Slurm before 23.11, when srun has read the file: put berth-task before the
  * words of each line. Returns 0, or -1 with a sentence in ERR. */
 int berth_lines_prefix(spank_t sp, struct berth_err *err);

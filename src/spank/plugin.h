@@ -33,13 +33,13 @@ int berth_local_launch(spank_t sp);
  * it does not know them. */
 int berth_remote_init(spank_t sp, int count, char **words);
 
-/* In slurm_spank_init_post_opt(), as root, once for each node and step: open the
+/* In slurm_spank_init_post_opt(), as root, once per node and step: open the
  * descriptors that the tasks share. Later is too late: with
  * SlurmdParameters=contain_spank (Slurm 24.05) Slurm makes the later calls in a child,
  * which shares memory with slurmstepd but not descriptors. */
 int berth_remote_open(spank_t sp);
 
-/* In slurm_spank_user_init(), once for each node and step: read berth.yaml, find the
+/* In slurm_spank_user_init(), once per node and step: read berth.yaml, find the
  * component, and write the site's limits into the rendezvous. */
 int berth_remote_step(spank_t sp);
 
@@ -53,6 +53,6 @@ int berth_remote_forked(spank_t sp);
 int berth_remote_task_exit(spank_t sp);
 
 /* In slurm_spank_task_init(), as the user, in the process that becomes the task: write
- * the order, and put berth-task in front of the command. On a fault, print a sentence
+ * the order, and put berth-task before the command. On a fault, print a sentence
  * and end this process with status 1, also if plugstack.conf says `optional`. */
 int berth_remote_task(spank_t sp);

@@ -13,7 +13,7 @@
  * different images may read each other's memory: the kernel allows that to processes in
  * the same user namespace (process_vm_readv(2), ptrace(2)). In the outer namespace the
  * user is root, so a runtime makes no user namespace of its own, only namespaces of
- * other kinds. In the inner namespace, a child of the outer one, the user has the own
+ * other kinds. In the inner namespace, a child of the outer one, the user has their own
  * number again: the tasks run there. A descriptor of the inner namespace gives both.
  * They end when no process has a descriptor of them, or is in them.
  */

@@ -18,7 +18,7 @@
  * slurmstepd makes before it forks the tasks, and that the tasks inherit. With
  * --multi-prog the step may have several containers on a node: the memory has a slot
  * for each, and the tasks of a container meet in its slot. No file, directory or lock
- * can be left behind or belong to somebody else, and no two steps can meet by mistake.
+ * can be left over or belong to somebody else, and no two steps can meet by mistake.
  *
  * The sockets tell the container when to end: only slurmstepd has one of them, and
  * shuts it down after the last task, or dies. The pipe tells slurmstepd when the

@@ -38,27 +38,74 @@ words?|option, argument, flag
 END
 }
 avoided >"$work/avoided"
-# avoid FILE...: print FILE:LINE: TEXT of each.
+# Each prints FILE:LINE:TEXT of what people read: documents outside of code, manuals,
+# the comments of headers, and messages, --help and other literals of C.
+markdown()
+{
+    awk '
+        /^ *```/ || FNR == 1 { code = /^ *```/ && !(code && FNR > 1) }
+        !code && !/^    / { gsub(/`[^`]*`/, ""); print FILENAME ":" FNR ":" $0 }' "$@"
+}
+manuals()
+{
+    awk '{ gsub(/\\f[BIRP]|\\/, ""); print FILENAME ":" FNR ":" $0 }' man/*.in
+}
+# `words` and `faults` are names in the code.
+comments()
+{
+    # shellcheck disable=SC2016 # awk's
+    product | grep '[.]h$' | xargs awk '
+        FNR == 1 { inside = 0 }
+        {
+            text = inside ? $0 : ""
+            if (!inside && (at = index($0, "/*"))) {
+                text = substr($0, at)
+                inside = 1
+            }
+            if (text ~ /[*][/]/)
+                inside = 0
+            gsub(/[Ww](ord|ORD)[sS]?|[Ff](ault|AULT)[sS]?/, "", text)
+            if (text != "")
+                print FILENAME ":" FNR ":" text
+        }'
+}
+# A literal without a blank is a name, and one with a bar names a member of JSON.
+literals()
+{
+    # shellcheck disable=SC2016 # awk's
+    product | xargs awk '
+        !/^#include/ {
+            for (rest = $0; match(rest, /"([^"\\]|\\.)*"/); rest = substr(rest, RSTART + RLENGTH)) {
+                text = substr(rest, RSTART, RLENGTH)
+                if (text ~ / / && text !~ /^"[a-z]+[|]/)
+                    print FILENAME ":" FNR ":" text
+            }
+        }'
+}
+# avoid <TEXTS: print FILE:LINE: TEXT of each.
 avoid()
 {
     awk -F'|' '
         FILENAME ~ /avoided$/ { better = $NF; sub(/[|][^|]*$/, ""); say[$0] = better; next }
-        /^ *```/ || FNR == 1 { code = /^ *```/ && !(code && FNR > 1) }
-        code || /^    / { next }
         {
+            place = $0
+            sub(/^[^:]*:[0-9]*:/, "")
+            place = substr(place, 1, length(place) - length($0))
             text = tolower($0)
-            gsub(/`[^`]*`/, "", text)
             for (word in say)
                 if (match(text, "(^|[^a-z])(" word ")([^a-z]|$)"))
-                    print FILENAME ":" FNR ": \047" word "\047: say: " say[word]
-        }' "$work/avoided" "$@"
+                    print place " \047" word "\047: say: " say[word]
+        }' "$work/avoided" -
 }
 # shellcheck disable=SC2046 # names without blanks
-avoid $(documents) ARCHITECTURE.md CONTRIBUTING.md SECURITY.md NEWS |
+markdown $(documents) ARCHITECTURE.md CONTRIBUTING.md SECURITY.md NEWS | avoid |
     rule 'documents say it as slurm.conf(5) would'
+manuals | avoid | rule 'manuals say it so, too'
+comments | avoid | rule 'so do the comments of headers'
+literals | avoid | rule 'and messages and --help'
 # shellcheck disable=SC2016 # code of a document
 printf 'x behind y\n```text\nbehind\n```\nsay `behind` or beforehand\n' >"$work/a.md"
-[ "$(avoid "$work/a.md" | wc -l)" = 1 ] || echo 'tests/lint/words.sh:1: counts otherwise' |
+[ "$(markdown "$work/a.md" | avoid | wc -l)" = 1 ] || echo 'tests/lint/words.sh:1: counts otherwise' |
     rule 'such words are found'
 
 finish
