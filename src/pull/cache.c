@@ -18,9 +18,15 @@
 #include "step/image.h"
 #include "base/tree.h"
 
-#define ELSEWHERE                                                                      \
-    "set another directory for the cache (images.cache in berth.yaml, or "             \
-    "XDG_CACHE_HOME)"
+/* The sentence for what the system refuses at PATH, a part of the cache. */
+static int refuse(const char *path, struct berth_err *err)
+{
+    return berth_err_set(
+        err,
+        "'%s': %s; the cache needs a directory that you can write, with "
+        "locks (images.cache in berth.yaml, or XDG_CACHE_HOME)",
+        path, strerror(errno));
+}
 
 /* 12 for "12.sif"; 0 for another name. */
 static unsigned long number_of(const char *name)
@@ -126,8 +132,7 @@ static int make_path(const char *path, struct berth_err *err)
         *at = '/';
     }
     if (mkdir(path, 0700) < 0 && errno != EEXIST)
-        return berth_err_set(err, "'%s': cannot be made: %s; " ELSEWHERE, path,
-                             strerror(errno));
+        return refuse(path, err);
     return 0;
 }
 
@@ -170,8 +175,7 @@ int berth_cache_lock(struct berth_cache *cache, void (*on_wait)(const char *uri)
     cache->lock =
         openat(cache->dir, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (cache->lock < 0)
-        return berth_err_set(err, "'%s/lock': cannot be opened: %s; " ELSEWHERE,
-                             cache->path, strerror(errno));
+        return refuse(cache->path, err);
     if (set_lock(cache->lock, F_OFD_SETLK) == 0)
         return 0;
     if (errno == EAGAIN || errno == EACCES) {
@@ -179,9 +183,7 @@ int berth_cache_lock(struct berth_cache *cache, void (*on_wait)(const char *uri)
         if (set_lock(cache->lock, F_OFD_SETLKW) == 0)
             return 0;
     }
-    return berth_err_set(err,
-                         "'%s/lock': the file system gives no lock: %s; " ELSEWHERE,
-                         cache->path, strerror(errno));
+    return refuse(cache->path, err);
 }
 
 int berth_cache_begin(const struct berth_cache *cache, struct berth_err *err)
@@ -189,8 +191,7 @@ int berth_cache_begin(const struct berth_cache *cache, struct berth_err *err)
     berth_tree_remove(cache->dir, "part");
     if (mkdirat(cache->dir, "part", 0700) < 0 ||
         (mkdirat(cache->dir, "layers", 0700) < 0 && errno != EEXIST))
-        return berth_err_set(err, "'%s': nothing can be written there: %s; " ELSEWHERE,
-                             cache->path, strerror(errno));
+        return refuse(cache->path, err);
     return 0;
 }
 
@@ -205,8 +206,7 @@ int berth_cache_end(const struct berth_cache *cache, const char *file, char **re
         asprintf(&path, "%s/%lu.sif", cache->path, number) < 0)
         return berth_err_oom(err);
     if (rename(part, path) < 0)
-        return berth_err_set(err, "'%s': cannot be made: %s; " ELSEWHERE, path,
-                             strerror(errno));
+        return refuse(path, err);
     berth_cache_drop(cache, BERTH_CACHE_KEEP_NOTHING);
     *ret_file = berth_steal(&path);
     return 0;

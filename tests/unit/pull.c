@@ -312,9 +312,9 @@ TEST(a_cache_that_cannot_be_made)
     ck_assert_int_eq(unlink(cache), 0);
     site.images.cache = nowhere;
     expect_error(
-        &pull, "'/proc/berth': cannot be made: No such file or directory; set another "
-               "directory for the cache (images.cache in berth.yaml, or "
-               "XDG_CACHE_HOME)");
+        &pull,
+        "'/proc/berth': No such file or directory; the cache needs a directory that "
+        "you can write, with locks (images.cache in berth.yaml, or XDG_CACHE_HOME)");
 }
 
 TEST(a_lock_that_is_none)
@@ -325,7 +325,8 @@ TEST(a_lock_that_is_none)
 
     expect_file(&pull, APP "/1.sif");
     ck_assert(unlink(lock) == 0 && unlink(file) == 0 && mkdir(lock, 0700) == 0);
-    expect_error(&pull, "/lock': cannot be opened: Is a directory; set another");
+    expect_error(&pull,
+                 "': Is a directory; the cache needs a directory that you can write");
 }
 
 TEST(a_part_that_cannot_go)
@@ -340,8 +341,8 @@ TEST(a_part_that_cannot_go)
     expect_file(&pull, APP "/1.sif");
     ck_assert_int_eq(unlink(file), 0);
     ck_assert_int_eq(chmod(above, 0500), 0);
-    expect_error(&pull,
-                 "': nothing can be written there: Permission denied; set another");
+    expect_error(
+        &pull, "': Permission denied; the cache needs a directory that you can write");
     ck_assert_int_eq(chmod(above, 0700), 0);
 }
 
