@@ -125,7 +125,7 @@ try "a job that is not there" "~^berth: enter: job 99999: slurm_load_jobs error:
 try "a step that is not there" "~^berth: enter: job $job: no such container; see berth ps $job${nl}status 1$" -- berth enter "$job.7"
 try "a node without one" "~^berth: enter: job $job: no such container; see berth ps $job${nl}status 1$" -- berth enter "$job" -w n3
 try "a rank that is not there" "~^berth: enter: job $job: no such container; see berth ps $job${nl}status 1$" -- berth enter "$job" --rank 9
-matches "bob is kept out" "^berth: enter: job $job: (is not yours|Slurm does not know it)[^"$'\n'"]*$" \
+matches "bob is kept out" "^berth: enter: job $job: not yours, or Slurm does not know it[^"$'\n'"]*$" \
     "$(on login bob berth enter "$job" cat /etc/berth-image 2>&1)"
 waits=$(on login alice sbatch --parsable --begin=now+1hour --wrap true)
 try "a job that waits" "~^berth: enter: job $waits: is PENDING; only a job that is RUNNING has containers${nl}status 1$" -- berth enter "$waits"
