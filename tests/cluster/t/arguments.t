@@ -91,7 +91,7 @@ same "a script with an interpreter" 'printf "#!/bin/sh -e\necho \"\$0\" \"\$@\"\
 # Slurm ends with 8 here, and we with 126, as spank_berth(8) says.
 run_script inside "$A" 'echo "echo ran" >plain; chmod +x plain; srun $C ./plain'
 matches "a script without an interpreter is not run" \
-    "command './plain' is neither a program for this machine nor a script that begins with #!; .*exit status 126" "$(paste -sd' ' "$scratch/inside")"
+    "command './plain' cannot be started .Exec format error.; .*exit status 126" "$(paste -sd' ' "$scratch/inside")"
 same "a directory with spaces and quotes" \
     'd="a  b '"'"' \" \$x"; mkdir "$d"; cd "$d"; srun $C pwd; srun $C ls -a; cp $t/rest .; srun $C ./rest a' 'a  b'
 same "--chdir with spaces" 'mkdir "c d"; srun --chdir="$PWD/c d" $C pwd' 'c d'

@@ -134,7 +134,7 @@ equal "... and for each with srun -v" n1,n2 "$(noted "${words[@]}" | tr , '\n' |
 seen=$(submit coupled "$plain" "rm -f started
 time -p srun -N2 -n2 --mpi=pmi2 --mpi-bind=hybrid --container-image=/images/a.sif touch \$HOME/started : -N1 -n2 --mpi-bind=hybrid --container-image=/images/a.sif touch \$HOME/started" 2>&1)
 matches "pmi2: het steps are refused at once, with advice" \
-    'pmi2.*MPI_Init for ever.*heterogeneous job.*--mpi=pmix if.*real [01][.]' "$seen"
+    'pmi2.*MPI_Init forever.*heterogeneous job.*--mpi=pmix if.*real [01][.]' "$seen"
 equal "... before any task starts" "" "$(on login alice sh -c 'ls started 2>/dev/null')"
 # (tests/spank/refusals.sh has all components that do not go together.)
 try "hybrid and host: refused outside a job, too" "~^srun: error: berth: --mpi-bind=host: .*=hybrid, and ranks with two MPI libraries wait.*status 1" -- \
