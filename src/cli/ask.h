@@ -1,9 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stddef.h>
+#include <sys/types.h>
+
 #include "base/err.h"
+#include "base/strvec.h"
 #include "cli/container.h"
-#include "cli/job.h"
+
+/* A job, or one component of a het job, as squeue(1) lists it. */
+struct berth_job {
+    unsigned int id;     /* for srun --jobid: of a het job the leader's */
+    int offset;          /* of the component; -1: not of a het job */
+    unsigned int number; /* of the component; of other jobs the same as `id` */
+    uid_t user;
+    unsigned int nodes;
+    char state[32]; /* RUNNING, ... */
+};
+
+struct berth_jobs {
+    struct berth_job *items;
+    size_t count, room;
+};
+
+/* The --format of squeue that berth_jobs_get() reads. */
+#define BERTH_JOB_FORMAT "%A %i %U %D %T"
+
+/* Append the jobs in TEXT, the output of squeue, to RET. */
+int berth_jobs_get(const char *text, struct berth_jobs *ret, struct berth_err *err);
+
+/* Remove the jobs from JOBS that NAME (12, 12+1 or 12_3) does not mean. Returns 0; -1
+ * with a sentence in ERR if none is left, or one is not of USER or does not run. */
+int berth_jobs_select(struct berth_jobs *jobs, const char *name, uid_t user,
+                      struct berth_err *err);
+
+void berth_jobs_fini(struct berth_jobs *jobs);
+
+#define BERTH_JOBS __attribute__((cleanup(berth_jobs_fini)))
+
+/* Append the environment OWN for a squeue or srun that berth starts: without the
+ * variables that set options of these commands or of berth, which are for the user's
+ * steps. */
+void berth_job_environment(char *const *own, struct berth_strvec *ret);
+
+/* Append the words of an srun that runs a command, which the caller appends, beside the
+ * steps of JOB (component OFFSET; -1: not a het job): one task on NODE, or if that is
+ * NULL, on each of the NODES nodes. */
+void berth_job_srun(const char *srun, unsigned int job, int offset, const char *node,
+                    unsigned int nodes, struct berth_strvec *ret);
 
 /* The first words of the commands that srun starts on nodes: `berth ps --node-part`
  * lists the containers of its node, `berth enter --node-part` enters one. */

@@ -30,7 +30,6 @@
 #include "cli/ask.h"
 #include "cli/cli.h"
 #include "cli/container.h"
-#include "cli/find.h"
 #include "step/become.h"
 #include "step/join.h"
 #include "step/namespaces.h"
@@ -188,8 +187,6 @@ static int enter(const struct berth_container *container, char **command,
                ? run_piped(container, command, err)
                : become(container, command, err);
 }
-
-extern char **environ;
 
 /* Find the containers of the job on all nodes, so that an error can name one that is
  * elsewhere. A component of a het job that fails does not hide the others. */

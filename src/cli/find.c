@@ -3,7 +3,7 @@
  * berth-init (step/program.h). The environment of the supervisor, or else of the
  * holder, has the step. */
 
-#include "cli/find.h"
+#include "cli/container.h"
 
 #include <stdbool.h>
 #include <stdio.h>

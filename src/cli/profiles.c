@@ -18,18 +18,29 @@
 
 extern char **environ;
 
-static void print_parts(const struct berth_stack_library *library)
+/* Append the parts of an MPI that LIBRARY has. */
+static void list_parts(const struct berth_stack_library *library,
+                       struct berth_strvec *ret)
 {
-    BERTH_STRVEC struct berth_strvec names = {0};
-
     if (library->family == BERTH_FAMILY_ABI)
-        berth_strvec_push(&names, berth_mpi_family_name(BERTH_FAMILY_ABI));
-    berth_mpi_part_names(library->parts, &names);
-    for (size_t i = 0; i < names.count; i++)
-        printf("%s%s", i ? ", " : "", names.items[i]);
+        berth_strvec_push(ret, berth_mpi_family_name(BERTH_FAMILY_ABI));
+    berth_mpi_part_names(library->parts, ret);
 }
 
-static void print_stage(const struct berth_stack *stack)
+static void put_library(const struct berth_stack_library *library, bool is_mpi,
+                        struct berth_json *json)
+{
+    BERTH_STRVEC struct berth_strvec names = {0};
+    BERTH_BUF struct berth_buf parts = {0};
+
+    list_parts(library, &names);
+    berth_strvec_join(&names, ", ", &parts);
+    berth_json_linef(json, "  %s%s%s", library->path, is_mpi ? ": " : "",
+                     parts.text ? parts.text : "");
+    json->text.failed |= parts.failed;
+}
+
+static void put_stage(const struct berth_stack *stack, struct berth_json *json)
 {
     char path[BERTH_STAGE_USER_SIZE];
     const struct berth_stage_root roots[] = {berth_stage_site(),
@@ -38,73 +49,63 @@ static void print_stage(const struct berth_stack *stack)
 
     for (int i = 0; i < 2; i++)
         if (berth_stage_find(stack, &roots[i], &staged, NULL) > 0) {
-            printf("  stage: %s\n", staged.path);
+            berth_json_linef(json, "  stage: %s", staged.path);
             berth_staged_fini(&staged);
             return;
         }
-    printf("  stage: none yet\n");
+    berth_json_linef(json, "  stage: none yet");
 }
 
-static void print_stack(const struct berth_stack *stack)
+/* Write STACK; in text with its files and its stage. */
+static void put_stack(const struct berth_stack *stack, struct berth_json *json)
 {
-    bool is_mpi = stack->profile->kind == BERTH_PROFILE_MPI;
+    static const struct {
+        const char *word, *text;
+    } kinds[] = {
+        [BERTH_PROFILE_MPI] = {"mpi", "of the family "},
+        [BERTH_PROFILE_FABRIC] = {"fabric", "a fabric"},
+        [BERTH_PROFILE_LIBRARIES] = {"libraries", "libraries"},
+    };
+    const struct berth_profile *profile = stack->profile;
+    bool is_mpi = profile->kind == BERTH_PROFILE_MPI;
+    const char *family = is_mpi ? berth_mpi_family_name(profile->family) : NULL;
 
-    printf("%s: %s, %s%s, found by %s\n", stack->profile->stack, stack->version,
-           is_mpi ? "of the family " : "",
-           is_mpi ? berth_mpi_family_name(stack->profile->family)
-           : stack->profile->kind == BERTH_PROFILE_LIBRARIES ? "libraries"
-                                                             : "a fabric",
-           stack->origin);
-    for (size_t i = 0; i < stack->count; i++) {
-        printf("  %s%s", stack->libraries[i].path, is_mpi ? ": " : "");
-        print_parts(&stack->libraries[i]);
-        printf("\n");
-    }
-    if (stack->profile->label)
-        printf("  profile: %s, the site's\n", stack->profile->name);
-    print_stage(stack);
+    berth_json_object(json, NULL);
+    berth_json_linef(json, "%s: %s, %s%s, found by %s", profile->stack, stack->version,
+                     kinds[profile->kind].text, is_mpi ? family : "", stack->origin);
+    berth_json_string(json, "name", profile->stack);
+    berth_json_string(json, "kind", kinds[profile->kind].word);
+    berth_json_string(json, "family", family);
+    berth_json_string(json, "version", stack->version);
+    berth_json_string(json, "found_by", stack->origin);
+    berth_json_string(json, "profile", profile->label ? profile->name : NULL);
+    berth_json_end(json);
+    for (size_t i = 0; json->is_text && i < stack->count; i++)
+        put_library(&stack->libraries[i], is_mpi, json);
+    if (profile->label)
+        berth_json_linef(json, "  profile: %s, the site's", profile->name);
+    if (json->is_text)
+        put_stage(stack, json);
 }
 
-static const char *word_of(enum berth_profile_kind kind)
+/* Print STACKS; LIBS is the site's --container-libs. */
+static int print(const struct berth_stacks *stacks, const char *libs, bool is_json)
 {
-    return kind == BERTH_PROFILE_MPI      ? "mpi"
-           : kind == BERTH_PROFILE_FABRIC ? "fabric"
-                                          : "libraries";
-}
-
-static void put_stacks(const struct berth_stacks *stacks, struct berth_json *json)
-{
-    for (size_t i = 0; i < stacks->count; i++) {
-        const struct berth_stack *stack = &stacks->items[i];
-        const struct berth_profile *profile = stack->profile;
-
-        berth_json_object(json, NULL);
-        berth_json_string(json, "name", profile->stack);
-        berth_json_string(json, "kind", word_of(profile->kind));
-        berth_json_string(json, "family",
-                          profile->kind == BERTH_PROFILE_MPI
-                              ? berth_mpi_family_name(profile->family)
-                              : NULL);
-        berth_json_string(json, "version", stack->version);
-        berth_json_string(json, "found_by", stack->origin);
-        berth_json_string(json, "profile", profile->label ? profile->name : NULL);
-        berth_json_end(json);
-    }
-}
-
-static int print_json(const struct berth_offered *offered, const char *fabric)
-{
-    BERTH_JSON struct berth_json json = {.pretty = true};
+    BERTH_JSON struct berth_json json = {.pretty = true, .is_text = !is_json};
 
     berth_json_object(&json, NULL);
-    berth_json_string(&json, "libs", fabric);
+    berth_json_string(&json, "libs", libs);
     berth_json_array(&json, "stacks");
-    put_stacks(&offered->stacks, &json);
+    if (stacks->count == 0 || stacks->items[0].profile->kind != BERTH_PROFILE_MPI)
+        berth_json_linef(&json, "no MPI found on this host; load its module, or set "
+                                "MPI_HOME");
+    for (size_t i = 0; i < stacks->count; i++)
+        put_stack(&stacks->items[i], &json);
     berth_json_end(&json);
     berth_json_end(&json);
     if (json.text.failed)
         return berth_cli_fail_oom();
-    printf("%s\n", json.text.text);
+    printf("%s%s", json.text.text, is_json ? "\n" : "");
     return EXIT_SUCCESS;
 }
 
@@ -134,25 +135,13 @@ static int prepare(const struct berth_stacks *stacks)
 /* What is done with what the host has. */
 enum task { LIST, LIST_JSON, PREPARE };
 
-/* Print the stacks, after staging them if IS_PREPARED. Returns the exit status. */
-static int print_all(const struct berth_stacks *stacks, bool is_prepared)
-{
-    int result = is_prepared ? prepare(stacks) : EXIT_SUCCESS;
-
-    if (stacks->count == 0 || stacks->items[0].profile->kind != BERTH_PROFILE_MPI)
-        printf("no MPI found on this host; load its module, or set MPI_HOME\n");
-    for (size_t i = 0; i < stacks->count; i++)
-        print_stack(&stacks->items[i]);
-    return result;
-}
-
 static int list(enum task task)
 {
     BERTH_SITE struct berth_site site = berth_site_default();
     BERTH_TERMS struct berth_terms terms = {0};
     struct berth_offered offered;
     struct berth_err err;
-    int result;
+    int result = EXIT_SUCCESS;
 
     if (task == PREPARE && geteuid() != 0) {
         berth_err_set(&err, "profiles --prepare: writes for all users; run it as root");
@@ -162,9 +151,10 @@ static int list(enum task task)
         berth_terms_of(&site, &terms, &err) < 0 ||
         berth_offered_read(&terms, BERTH_KINDS_ALL, environ, &offered, &err) < 0)
         return berth_cli_fail(&err);
-    result = task == LIST_JSON
-                 ? print_json(&offered, berth_rules_default(&site, BERTH_OPTION_LIBS))
-                 : print_all(&offered.stacks, task == PREPARE);
+    if (task == PREPARE)
+        result = prepare(&offered.stacks);
+    result |= print(&offered.stacks, berth_rules_default(&site, BERTH_OPTION_LIBS),
+                    task == LIST_JSON);
     berth_offered_fini(&offered);
     return result;
 }

@@ -15,7 +15,6 @@
 #include "base/json.h"
 #include "cli/cli.h"
 #include "cli/ask.h"
-#include "cli/find.h"
 
 enum { COLUMNS = 8, JOB = 0, TASKS = 5, SINCE_SIZE = 32 };
 

@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "cli/cli.h"
-#include "cli/fetch.h"
+#include "cli/request.h"
 #include "cli/sitefind.h"
 #include "pull/pull.h"
 #include "request/uri.h"

@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "request/request.h"
+#include "site/site.h"
 
 /* For the verbs that have the options of srun: run and explain. */
 
@@ -23,6 +24,12 @@ struct berth_cli_flag {
  * status that the verb must return (cli/cli.h). In each case the caller owns *RET. */
 int berth_cli_request(int argc, char **argv, struct berth_cli_flag *flags,
                       struct berth_request *ret, char ***ret_command);
+
+/* If the image of REQUEST is in a registry, pull it into the user's cache and put the
+ * path of the file into REQUEST. SITE has the runtime, the cache and what is allowed.
+ */
+int berth_cli_fetch(struct berth_request *request, const struct berth_site *site,
+                    struct berth_err *err);
 
 /* Become berth-start, which runs or explains COMMAND in the image of REQUEST. Returns
  * only on failure: -1 with a sentence in ERR. */

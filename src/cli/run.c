@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/fetch.h"
 #include "cli/request.h"
 #include "site/policy.h"
 #include "site/rules.h"

@@ -4,9 +4,8 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
+#include "cli/ask.h"
 #include "cli/container.h"
-#include "cli/find.h"
-#include "cli/job.h"
 #include "unit.h"
 
 /* Job 12: step 0 has one image on two nodes; step 1 has two on n1; step 2 is one of two
