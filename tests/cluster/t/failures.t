@@ -374,7 +374,7 @@ if [[ $release == trixie ]]; then # where the host's C library is not the image'
         "$(alice env APPTAINER_BIND=/usr/lib/x86_64-linux-gnu:/host/lib APPTAINERENV_LD_LIBRARY_PATH=/host/lib \
             srun -n1 --mpi=pmi2 --container-image=/images/mpich.sif --mpi-bind=host mpiring 2>&1)"
 fi
-in_image "a word for the runtime that is no flag" "did not start it: .*; look in --container-args for a word" \
+in_image "a word for the runtime that is no flag" "did not start it: .*; look in --container-args for an argument" \
     --container-args="--cleanenv nv"
 in_image "an MPI that the host does not have" "no MPI called 'none'; .*expected one of them, or auto" \
     --mpi-bind=none
@@ -469,7 +469,7 @@ runs "optional: a step in an image runs" image "$IMAGE"
 refused "optional: missing image" "not found; check the path" "$MISSING"
 refused "optional: a corrupt table" "SLURM_BERTH_STEP: " --export=ALL,SLURM_BERTH_STEP=junk
 refused "optional: command missing" "command '/no/such' is not in the image" "$IMAGE" -- /no/such
-wrong "optional: wrong option" "container-workdir: 'x' is not" "$IMAGE" --container-workdir=x
+wrong "optional: wrong option" "container-workdir: expected a directory" "$IMAGE" --container-workdir=x
 refused_here "optional: sbatch" "cannot be pulled" sbatch --container-image=file:///x --wrap=true
 hosts_conf "optional $plugin nonsense" n1 n2
 refused "optional: bad word on the nodes" "plugstack.conf: .*nonsense" "$IMAGE"
