@@ -32,7 +32,7 @@ try "roots: an image of the site" '~^a$' -- "${on_n1[@]}" "$image" cat /etc/bert
 refused "roots: an image of the user's" "$only" --container-image=mine.sif
 refused "roots: a way out with .." "$only" --container-image=/images/../home/alice/mine.sif
 refused "roots: a link to the user's" "$only" --container-image=link.sif
-try "roots: before anything is allocated" "~^srun: error: berth: image '/home/alice/mine.sif': $only.${nl}status 1$" -- \
+try "roots: before anything is allocated" "~^srun: error: berth: image '/home/alice/mine.sif': its real path is '/home/alice/mine.sif', and $only.${nl}status 1$" -- \
     srun --container-image=mine.sif true
 try "roots: a step variable that is forged" n1 -- \
     env "SLURM_BERTH_STEP=1;*:image=/home/alice/mine.sif;." "${on_n1[@]}" hostname
