@@ -244,11 +244,9 @@ TEST_ROWS(a_program_tells_what_it_misses, programs)
 
     unit_compile(directory, caller, LOADED "%s -L. -l:libone.so -o caller",
                  programs[_i].flags);
-    ck_assert_int_gt(asprintf(&expected,
-                              "kind 3\nloader " LOADER "\nneeded libone.so.3\n%ssoname "
-                              "-\nundefined my_function\n",
-                              programs[_i].lines),
-                     0);
+    expected = unit_format("kind 3\nloader " LOADER "\nneeded libone.so.3\n%ssoname "
+                           "-\nundefined my_function\n",
+                           programs[_i].lines);
     assert_tells("caller", &ours, expected);
 }
 
@@ -468,10 +466,8 @@ TEST_ROWS(a_damage_is_named, damages)
 
     ck_assert_int_eq(pwrite(fd, "\377\377\377\177", 4, at), 4);
     ck_assert_int_eq(berth_elf_read(fd, &ours, &elf, &err), -1);
-    ck_assert_int_gt(asprintf(&expected,
-                              "a damaged ELF file (its %s); install or build it again",
-                              damages[_i].what),
-                     0);
+    expected = unit_format("a damaged ELF file (its %s); install or build it again",
+                           damages[_i].what);
     ck_assert_str_eq(err.text, expected);
     ck_assert_int_eq(elf.kind, BERTH_ELF_NONE);
 }

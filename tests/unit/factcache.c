@@ -20,20 +20,12 @@
 #define KEY   "file\n/lib/libmpi.so\t17\n"
 
 static struct berth_stage_root root;
-static char *top;
 
 static void setup(void)
 {
-    top = unit_directory();
     root = (struct berth_stage_root){
-        .path = top, .owner = geteuid(), .forbidden = 0077, .mode = 0700};
-    ck_assert_int_eq(chmod(top, 0700), 0);
-}
-
-static void teardown(void)
-{
-    unit_remove(top);
-    free(top);
+        .path = unit_dir, .owner = geteuid(), .forbidden = 0077, .mode = 0700};
+    ck_assert_int_eq(chmod(unit_dir, 0700), 0);
 }
 
 /* Store FACT about SUBJECT under KEY. */
@@ -67,7 +59,7 @@ static bool has(const char *subject, const char *key, const char *fact)
 /* The path of the only file, or of the first of several; how many there are. */
 static int list(char **ret_path)
 {
-    BERTH_FREE char *path = unit_path(top, "facts");
+    BERTH_FREE char *path = unit_path(unit_dir, "facts");
     struct dirent *entry;
     int count = 0;
     DIR *stream;
@@ -189,13 +181,10 @@ static const char *const damages[] = {
 
 TEST_ROWS(what_is_damaged_or_not_the_users_alone_is_none, damages)
 {
-    BERTH_FREE char *command = NULL;
 
     store(IMAGE, KEY, "MPICH");
     ck_assert(has(IMAGE, KEY, "MPICH"));
-    ck_assert_int_gt(
-        asprintf(&command, "cd '%s/facts' && f=$(echo *) && %s", top, damages[_i]), 0);
-    ck_assert_int_eq(system(command), 0);
+    unit_run("cd '%s/facts' && f=$(echo *) && %s", unit_dir, damages[_i]);
     ck_assert_msg(!has(IMAGE, KEY, "MPICH"), "%s", damages[_i]);
 }
 
@@ -269,10 +258,8 @@ TEST(several_writers_leave_one_that_is_whole)
 
 static void change(const char *words)
 {
-    BERTH_FREE char *command = NULL;
 
-    ck_assert_int_gt(asprintf(&command, "cd '%s' && %s", top, words), 0);
-    ck_assert_int_eq(system(command), 0);
+    unit_run("cd '%s' && %s", unit_dir, words);
 }
 
 /* Ways to change a file `f`, of which its identity has to tell. */
@@ -290,7 +277,7 @@ TEST_ROWS(a_file_that_changed_has_another_identity, changes)
     BERTH_BUF struct berth_buf before = {0};
     BERTH_BUF struct berth_buf same = {0};
     BERTH_BUF struct berth_buf after = {0};
-    BERTH_FREE char *path = unit_path(top, "f");
+    BERTH_FREE char *path = unit_path(unit_dir, "f");
 
     unit_write(path, "hello", 5);
     berth_factcache_identify(path, &before);
@@ -303,5 +290,6 @@ TEST_ROWS(a_file_that_changed_has_another_identity, changes)
 
 void unit_prepare(TCase *tests)
 {
-    tcase_add_checked_fixture(tests, setup, teardown);
+    unit_in_directory(tests);
+    tcase_add_checked_fixture(tests, setup, NULL);
 }

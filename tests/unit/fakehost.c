@@ -77,9 +77,7 @@ int berth_runtime_find(const char *configured, const char *path, char **ret_path
 
 void put(const char *path, const char *text, mode_t mode)
 {
-    BERTH_FREE char *place = NULL;
-
-    ck_assert_int_gt(asprintf(&place, "%s%s", root, path), 0);
+    BERTH_FREE char *place = unit_format("%s%s", root, path);
     for (char *slash = place + strlen(root) + 1; (slash = strchr(slash, '/'));
          slash++) {
         *slash = '\0';
@@ -98,9 +96,7 @@ void set(const char *path, const char *text)
 
 void script(const char *path, const char *text)
 {
-    BERTH_FREE char *all = NULL;
-
-    ck_assert_int_gt(asprintf(&all, "#!/bin/sh\n%s\n", text), 0);
+    BERTH_FREE char *all = unit_format("#!/bin/sh\n%s\n", text);
     put(path, all, 0755);
 }
 
@@ -202,9 +198,7 @@ static void setup(void)
     script("/usr/bin/fusermount3", "");
     script("/usr/bin/patchelf", "");
     for (int i = 0; i < COUNT(programs); i++) {
-        BERTH_FREE char *path = NULL;
-
-        ck_assert_int_gt(asprintf(&path, BERTH_LIBEXECDIR "/%s", programs[i]), 0);
+        BERTH_FREE char *path = unit_format(BERTH_LIBEXECDIR "/%s", programs[i]);
         script(path, "echo berth-x 0.1.0");
     }
     script("/usr/bin/srun", SRUN("\\tnone\\n\\tpmi2\\n\\tpmix\\n"));
@@ -275,10 +269,8 @@ char *line_of(const struct berth_diagnosis *diagnosis)
 {
     char *line = NULL;
 
-    ck_assert_int_gt(asprintf(&line, "%s %s: %s",
-                              berth_diagnosis_word(diagnosis->level), diagnosis->about,
-                              diagnosis->text),
-                     0);
+    line = unit_format("%s %s: %s", berth_diagnosis_word(diagnosis->level),
+                       diagnosis->about, diagnosis->text);
     return as_root(line);
 }
 

@@ -11,19 +11,6 @@
 #include "mpi/names.h"
 #include "unit.h"
 
-static char *directory;
-
-static void setup(void)
-{
-    directory = unit_directory();
-}
-
-static void teardown(void)
-{
-    unit_remove(directory);
-    free(directory);
-}
-
 #define FUNCTION(name) "void " name "(void) { }\n"
 #define C_LIBRARY      FUNCTION("MPI_Init") FUNCTION("PMPI_Init")
 #define DUP_FN         FUNCTION("MPIR_Dup_fn")
@@ -125,9 +112,9 @@ TEST_ROWS(compiled_libraries_are_known, compiled)
     struct berth_err err = {""};
     struct berth_elf elf;
 
-    unit_compile(directory, compiled[_i].source, "-shared -fPIC -Wl,-soname,%s -o lib",
+    unit_compile(unit_dir, compiled[_i].source, "-shared -fPIC -Wl,-soname,%s -o lib",
                  compiled[_i].soname);
-    path = unit_path(directory, "lib");
+    path = unit_path(unit_dir, "lib");
     fd = open(path, O_RDONLY | O_CLOEXEC);
     ck_assert_msg(berth_elf_read(fd, &berth_mpi_question, &elf, &err) == 0, "%s",
                   err.text);
@@ -192,10 +179,9 @@ TEST_ROWS(what_is_linked_into_a_file_is_seen, inside)
     struct berth_err err = {""};
     struct berth_elf elf;
 
-    ck_assert_int_ge(asprintf(&source, "%s void _start(void) { }\n", inside[_i].source),
-                     0);
-    unit_compile(directory, source, "%s -o part", inside[_i].options);
-    path = unit_path(directory, "part");
+    source = unit_format("%s void _start(void) { }\n", inside[_i].source);
+    unit_compile(unit_dir, source, "%s -o part", inside[_i].options);
+    path = unit_path(unit_dir, "part");
     fd = open(path, O_RDONLY | O_CLOEXEC);
     ck_assert_msg(berth_elf_read(fd, &berth_mpi_question, &elf, &err) == 0, "%s",
                   err.text);
@@ -343,5 +329,5 @@ TEST(parts_have_names)
 
 void unit_prepare(TCase *tests)
 {
-    tcase_add_unchecked_fixture(tests, setup, teardown);
+    unit_in_directory(tests);
 }

@@ -171,13 +171,10 @@ static const struct {
 
 static void move_functions(const char *functions)
 {
-    BERTH_FREE char *source = NULL;
-
-    ck_assert_int_gt(asprintf(&source,
-                              "extern int MPIR_Err_return_comm; void pmpi_init_(void) "
-                              "{ MPIR_Err_return_comm++; } %s",
-                              functions),
-                     0);
+    BERTH_FREE char *source =
+        unit_format("extern int MPIR_Err_return_comm; void pmpi_init_(void) "
+                    "{ MPIR_Err_return_comm++; } %s",
+                    functions);
     unit_compile(host, source,
                  "-shared -fPIC -Wl,-soname,libmpifort.so.12" LIBC
                  " -L. -l:libmpi.so.12 -o libmpifort.so.12");
@@ -216,10 +213,8 @@ TEST(a_function_that_has_moved_is_found)
                  "-L. -l:libmpi.so.12 -lc -o program");
     move_functions("int MPI_Comm_f2c(int i) { return i; }");
     staged = staging_make();
-    ck_assert_int_gt(asprintf(&command,
-                              "LD_BIND_NOW=1 LD_LIBRARY_PATH='%s/mpi' '%s/program'",
-                              staged.path, directory),
-                     0);
+    command = unit_format("LD_BIND_NOW=1 LD_LIBRARY_PATH='%s/mpi' '%s/program'",
+                          staged.path, directory);
     ck_assert_int_eq(system(command), 7 << 8);
     berth_staged_fini(&staged);
 }
@@ -323,11 +318,9 @@ TEST(a_cray_stack_is_whole)
     unit_compile(gtl, "int nothing;",
                  "-shared -fPIC -Wl,-soname,libmpi_gtl_hsa.so" LIBC
                  " -o libmpi_gtl_hsa.so");
-    ck_assert_int_gt(asprintf(&words,
-                              "-Wl,--no-as-needed -L%s -l:libfabric.so.1 "
-                              "-l:libpals.so.0 -lc",
-                              fabric),
-                     0);
+    words = unit_format("-Wl,--no-as-needed -L%s -l:libfabric.so.1 "
+                        "-l:libpals.so.0 -lc",
+                        fabric);
     install_library(lib, "cray", "libmpi.so.12", words);
     staging_find_stack("CRAY_MPICH_DIR", mpi, fabric);
     ck_assert_str_eq(stack->profile->name, "cray-mpich-slingshot");
@@ -386,7 +379,6 @@ TEST(what_a_site_names_comes_along)
     static const char *const environment[] = {"A=$STAGE/lib/x", "B=$STAG$STAGE", NULL};
     const struct berth_data plugins[] = {{places, "lib/x"}, {0}};
     BERTH_FREE char *prefix = unit_path(directory, "host");
-    BERTH_FREE char *command = NULL;
     BERTH_FREE char *told = NULL;
     const struct berth_profile profiles[] = {{.name = "own",
                                               .label = "own:1",
@@ -399,12 +391,9 @@ TEST(what_a_site_names_comes_along)
     struct berth_staged staged;
 
     staging_install();
-    ck_assert_int_gt(asprintf(&command,
-                              "mkdir '%s/extra' && cp '%s'/ucx/*_bad* '%s/extra' && "
-                              "cp '%s'/ucx/*_one.so.0 '%s/extra/libsite.so'",
-                              prefix, host, prefix, host, prefix),
-                     0);
-    ck_assert_int_eq(system(command), 0);
+    unit_run("mkdir '%s/extra' && cp '%s'/ucx/*_bad* '%s/extra' && "
+             "cp '%s'/ucx/*_one.so.0 '%s/extra/libsite.so'",
+             prefix, host, prefix, host, prefix);
     staging_find_profile(profiles, host);
     ck_assert_str_eq(stack->profile->name, "own");
     ck_assert_str_eq(stack->origin, "profile 'own'");

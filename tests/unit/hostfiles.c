@@ -17,12 +17,9 @@
 #include "job/message.h"
 #include "unit.h"
 
-static char *directory;
-
 static void set_up(void)
 {
-    directory = unit_directory();
-    ck_assert_int_eq(chdir(directory), 0);
+    ck_assert_int_eq(chdir(unit_dir), 0);
     ck_assert_int_eq(mkdir("inside", 0700), 0);
     ck_assert_int_eq(mkdir("inside/dir", 0700), 0);
     ck_assert_int_eq(mkdir("both", 0700), 0);
@@ -31,13 +28,6 @@ static void set_up(void)
     unit_write("both/f", "both", 4);
     unit_write("inside/f", "inside", 6);
     unit_write("f", "the host's", 10);
-}
-
-static void tear_down(void)
-{
-    ck_assert_int_eq(chdir("/"), 0);
-    unit_remove(directory);
-    free(directory);
 }
 
 /* The program in the container: tells what it sees. */
@@ -209,5 +199,6 @@ TEST_TIMES(a_program_that_ends, 2)
 
 void unit_prepare(TCase *tests)
 {
-    tcase_add_checked_fixture(tests, set_up, tear_down);
+    unit_in_directory(tests);
+    tcase_add_checked_fixture(tests, set_up, NULL);
 }

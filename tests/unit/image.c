@@ -92,7 +92,7 @@ static void assert_refused(const char *path, int missing, const char *error)
     int ret_missing = -1;
 
     ck_assert_int_eq(berth_image_probe(path, &image, &ret_missing, &err), -1);
-    ck_assert_int_gt(asprintf(&expected, "image '%s': %s", path, error), 0);
+    expected = unit_format("image '%s': %s", path, error);
     ck_assert_str_eq(err.text, expected);
     ck_assert_int_eq(ret_missing, missing);
     ck_assert_int_eq(berth_image_probe(path, &image, NULL, &err), -1);
@@ -204,11 +204,9 @@ TEST(an_image_for_another_machine_is_refused_where_it_would_run)
     ck_assert_int_eq(berth_image_probe(path, &image, NULL, &err), 0);
     ck_assert_str_eq(image.machine, name);
     ck_assert_int_eq(berth_image_check_machine(path, &image, &err), -1);
-    ck_assert_int_gt(asprintf(&expected,
-                              "image '%s': it is for %s and this machine is %s; use an "
-                              "image for %s",
-                              path, name, host.machine, host.machine),
-                     0);
+    expected = unit_format("image '%s': it is for %s and this machine is %s; use an "
+                           "image for %s",
+                           path, name, host.machine, host.machine);
     ck_assert_str_eq(err.text, expected);
 }
 

@@ -132,7 +132,7 @@ TEST(a_program_among_the_words_counts)
     sides_compile("image", "libberth-none.so.1", "c");
     sides_compile("stage/lib", NET, "a");
     sides_compile_program(NET, "b");
-    ck_assert_int_gt(asprintf(&word, "exec %s -x; true", path), 0);
+    word = unit_format("exec %s -x; true", path);
     berth_scan_fini(&sides.program.scan);
     unit_compile(sides.directory,
                  "int net_c(void); int _start(void) { return net_c(); }",
@@ -158,11 +158,9 @@ TEST(a_static_program_has_nothing_to_replace)
         berth_scan_program(NULL, path, environ, &sides.program.scan, &sides.err), 0);
     ck_assert_ptr_null(sides.program.scan.loader);
     ck_assert_msg(use_libraries("net", NET, "") == 0, "%s", sides.err.text);
-    ck_assert_int_gt(asprintf(&expected,
-                              "'%s' is linked statically, so that the host's "
-                              "net.so.1.2 replaces no library of it",
-                              path),
-                     0);
+    expected = unit_format("'%s' is linked statically, so that the host's "
+                           "net.so.1.2 replaces no library of it",
+                           path);
     ck_assert_str_eq(sides.programs.binding.warning, expected);
     ck_assert_ptr_null(sides.programs.binding.note);
 }

@@ -114,12 +114,10 @@ TEST(what_cannot_be_loaded_is_an_error)
     unit_write(text,
                "this is no library, but long enough to be looked at by a loader\n", 64);
     ck_assert_int_eq(berth_loader_list(NULL, loader, text, bare, &closure, &err), -1);
-    ck_assert_int_gt(asprintf(&expected,
-                              "'%s': %s cannot load it: %s: error while loading shared "
-                              "libraries: %s: invalid ELF header; is it built for this "
-                              "machine?",
-                              text, loader, text, text),
-                     0);
+    expected = unit_format("'%s': %s cannot load it: %s: error while loading shared "
+                           "libraries: %s: invalid ELF header; is it built for this "
+                           "machine?",
+                           text, loader, text, text);
     ck_assert_str_eq(err.text, expected);
 }
 
@@ -157,10 +155,8 @@ TEST(babble_is_no_list)
     unit_script(babbler, "printf '\\tbabble\\n'");
     ck_assert_int_eq(berth_loader_list(NULL, babbler, program, bare, &closure, &err),
                      -1);
-    ck_assert_int_gt(asprintf(&expected,
-                              "'%s': 'babble' is not a line that a loader prints",
-                              program),
-                     0);
+    expected =
+        unit_format("'%s': 'babble' is not a line that a loader prints", program);
     ck_assert_str_eq(err.text, expected);
 }
 
@@ -173,7 +169,7 @@ TEST(names_are_found_where_the_loader_looks)
     BERTH_FREE char *top = unit_path(directory, "libtop.so.1");
     struct berth_err err;
 
-    ck_assert_int_gt(asprintf(&search, "LD_LIBRARY_PATH=%s", directory), 0);
+    search = unit_format("LD_LIBRARY_PATH=%s", directory);
     ck_assert_int_eq(berth_loader_find(NULL, loader, program, names,
                                        (char *const[]){search, NULL}, &found, &err),
                      0);
@@ -229,36 +225,27 @@ static const char *const changes[] = {
 static void make_counter(const char *line, struct berth_strvec *env)
 {
     BERTH_FREE char *script = NULL;
-    BERTH_FREE char *command = NULL;
     BERTH_FREE char *counter = unit_path(directory, "ld-musl-counter");
 
     berth_strvec_pushf(env, "LD_LIBRARY_PATH=%s/searched", directory);
-    ck_assert_int_gt(asprintf(&script,
-                              "printf x >>'%s/count'\n"
-                              "cd '%s' && printf \"\\tlibx.so => %s\\n\"",
-                              directory, directory, line),
-                     0);
-    ck_assert_int_gt(asprintf(&command,
-                              "cd '%s' && rm -rf count facts found searched && chmod "
-                              "700 . && mkdir found searched && echo x >found/libx.so",
-                              directory),
-                     0);
-    ck_assert_int_eq(system(command), 0);
+    script = unit_format("printf x >>'%s/count'\n"
+                         "cd '%s' && printf \"\\tlibx.so => %s\\n\"",
+                         directory, directory, line);
+    unit_run("cd '%s' && rm -rf count facts found searched && chmod "
+             "700 . && mkdir found searched && echo x >found/libx.so",
+             directory);
     unit_script(counter, script);
 }
 
 TEST_ROWS(an_answer_is_known_until_something_changes, changes)
 {
-    BERTH_FREE char *command = NULL;
     BERTH_STRVEC struct berth_strvec env = {0};
 
     make_counter("$PWD/found/libx.so (0x1)", &env);
     ask_with_cache(env.items);
     ask_with_cache(env.items);
     ck_assert_int_eq(starts(), 1);
-    ck_assert_int_gt(
-        asprintf(&command, "cd '%s' && sleep 0.02 && %s", directory, changes[_i]), 0);
-    ck_assert_int_eq(system(command), 0);
+    unit_run("cd '%s' && sleep 0.02 && %s", directory, changes[_i]);
     ask_with_cache(env.items);
     ck_assert_int_eq(starts(), 2);
     ask_with_cache(env.items);

@@ -22,20 +22,15 @@ static char *directory;
 
 static void setup(void)
 {
-    BERTH_FREE char *command = NULL;
 
     directory = unit_directory();
     install_library(directory, "mpich", "libmpi.so.12", "");
     unit_compile(directory, "int nothing;", "-shared -fPIC -o libnone.so");
-    ck_assert_int_gt(
-        asprintf(&command,
-                 "cd '%s' && mkdir -p stage/lib && "
-                 "cp libmpi.so.12 stage/lib && "
-                 "cp libnone.so stage/lib/libberth-mark.so && "
-                 "mv libmpi.so.12 libodd.so && cp libodd.so libmpich.so.12",
-                 directory),
-        0);
-    ck_assert_int_eq(system(command), 0);
+    unit_run("cd '%s' && mkdir -p stage/lib && "
+             "cp libmpi.so.12 stage/lib && "
+             "cp libnone.so stage/lib/libberth-mark.so && "
+             "mv libmpi.so.12 libodd.so && cp libodd.so libmpich.so.12",
+             directory);
 }
 
 static void teardown(void)

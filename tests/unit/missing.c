@@ -81,7 +81,7 @@ static void expect(const char *path, const char *error, bool in_registry)
     BERTH_FREE char *expected = NULL;
     struct berth_err err;
 
-    ck_assert_int_gt(asprintf(&expected, "image '%s': %s", path, error), 0);
+    expected = unit_format("image '%s': %s", path, error);
     ck_assert_int_eq(berth_missing_explain(path, &err), -1);
     ck_assert_str_eq(err.text, expected);
     ck_assert_int_eq(berth_missing_in_registry(path), in_registry);
@@ -116,14 +116,14 @@ TEST(a_name_in_a_long_path_is_told_whole)
     BERTH_FREE char *deep = NULL;
     BERTH_FREE char *path = NULL;
 
-    ck_assert_int_gt(asprintf(&deep, "%0250d/%0250d/%0200d/images", 0, 0, 0), 0);
+    deep = unit_format("%0250d/%0250d/%0200d/images", 0, 0, 0);
     for (char *slash = deep; (slash = strchr(slash, '/')); *slash++ = '/') {
         *slash = '\0';
         ck_assert_int_eq(mkdir(deep, 0755), 0);
     }
     ck_assert_int_eq(mkdir(deep, 0755), 0);
     deep[strlen(deep) - strlen("images")] = '\0';
-    ck_assert_int_gt(asprintf(&path, "%s/%simges/ice.sif", unit_dir, deep), 0);
+    path = unit_format("%s/%simges/ice.sif", unit_dir, deep);
     expect(path, "not found; did you mean 'images'?", false);
 }
 

@@ -54,9 +54,8 @@ TEST_ROWS(files_of_the_server_may_be_hidden, rows)
     snprintf(variables[1], sizeof(variables[1]), "PMIX_GDS_MODULE=%s",
              rows[_i].modules);
     snprintf(variables[2], sizeof(variables[2]), "PMIX_SYSTEM_TMPDIR=%s", directory);
-    ck_assert_int_gt(asprintf(&path, "%s/spmix_appdir_%u_%s", directory, getuid(),
-                              rows[_i].directory),
-                     0);
+    path =
+        unit_format("%s/spmix_appdir_%u_%s", directory, getuid(), rows[_i].directory);
     ck_assert_int_eq(mkdir(path, 0700), 0);
     ck_assert_int_eq(berth_namespaces_is_pmix_hidden(getpid(), task),
                      rows[_i].is_hidden);

@@ -53,29 +53,16 @@ static const struct {
     {{OPENMPI}, {NEW_OPENMPI}, OMPI_PROGRAM, BERTH_VERDICT_NO, true},
 };
 
-static char *directory;
-
-static void setup(void)
-{
-    directory = unit_directory();
-}
-
-static void teardown(void)
-{
-    unit_remove(directory);
-    free(directory);
-}
-
 /* Compile the libraries of a side into its directory. */
 static void make_side(const char *side, const char *const sources[2])
 {
     static const char *const names[] = {"libmpi.so.12", "libmpifort.so.12"};
-    BERTH_FREE char *path = unit_path(directory, side);
+    BERTH_FREE char *path = unit_path(unit_dir, side);
 
     ck_assert_int_eq(mkdir(path, 0755), 0);
     for (int i = 0; i < 2; i++)
         if (sources[i])
-            unit_compile(directory, sources[i], "-shared -fPIC -Wl,-soname,%s -o %s/%s",
+            unit_compile(unit_dir, sources[i], "-shared -fPIC -Wl,-soname,%s -o %s/%s",
                          names[i], side, names[i]);
 }
 
@@ -87,10 +74,8 @@ static int run(const char *side, const char *variable, char *text, size_t size)
     FILE *pipe;
     size_t got;
 
-    ck_assert_int_gt(asprintf(&command,
-                              "LD_LIBRARY_PATH='%s/%s' %s=1 '%s/program' 2>&1",
-                              directory, side, variable, directory),
-                     0);
+    command = unit_format("LD_LIBRARY_PATH='%s/%s' %s=1 '%s/program' 2>&1", unit_dir,
+                          side, variable, unit_dir);
     pipe = popen(command, "r");
     got = fread(text, 1, size - 1, pipe);
     text[got] = '\0';
@@ -117,7 +102,7 @@ static void read_image(struct berth_mpi_objects *image)
 
     run("image", "LD_TRACE_LOADED_OBJECTS", text, sizeof(text));
     ck_assert_int_eq(berth_closure_parse(text, strlen(text), &closure, NULL), 0);
-    path = unit_path(directory, "program");
+    path = unit_path(unit_dir, "program");
     add(image, BERTH_ROLE_PROGRAM, NULL, path);
     for (size_t i = 0; i < closure.count; i++)
         add(image, BERTH_ROLE_LOADED, closure.items[i].soname, closure.items[i].path);
@@ -129,9 +114,7 @@ static void read_host(struct berth_mpi_objects *host, const char *const sources[
     static const char *const names[] = {"libmpi.so.12", "libmpifort.so.12"};
 
     for (int i = 0; i < 2; i++) {
-        BERTH_FREE char *path = NULL;
-
-        ck_assert_int_gt(asprintf(&path, "%s/host/%s", directory, names[i]), 0);
+        BERTH_FREE char *path = unit_format("%s/host/%s", unit_dir, names[i]);
         if (sources[i])
             add(host, BERTH_ROLE_LOADED, names[i], path);
     }
@@ -147,7 +130,7 @@ TEST_ROWS(the_loader_agrees, pairs)
 
     make_side("image", pairs[_i].image);
     make_side("host", pairs[_i].host);
-    unit_compile(directory, pairs[_i].program,
+    unit_compile(unit_dir, pairs[_i].program,
                  "-fno-pie -no-pie -Wl,-z,lazy image/*.so.12 -lc -o program");
     read_image(&image);
     read_host(&host, pairs[_i].host);
@@ -167,5 +150,5 @@ TEST_ROWS(the_loader_agrees, pairs)
 
 void unit_prepare(TCase *tests)
 {
-    tcase_add_checked_fixture(tests, setup, teardown);
+    unit_in_directory(tests);
 }

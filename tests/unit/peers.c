@@ -181,11 +181,9 @@ TEST(what_is_beside_the_interpreter_is_meant)
     unit_objects(&replacements[1].staged, openmpi);
     ck_assert_int_eq(mkdir(prefix, 0755), 0);
     ck_assert_int_eq(mkdir(lib, 0755), 0);
-    ck_assert_int_gt(asprintf(&library,
-                              "present %s/libmpi.so.12 library so=libmpi.so.12 "
-                              "def=PMPI_Init def=MPIR_Dup_fn text=PMI_FD",
-                              lib),
-                     0);
+    library = unit_format("present %s/libmpi.so.12 library so=libmpi.so.12 "
+                          "def=PMPI_Init def=MPIR_Dup_fn text=PMI_FD",
+                          lib);
     for (int i = 0; i < COUNT(runners); i++) {
         const char *const image[] = {library, OPENMPI_LIB, NULL};
         char type[32];

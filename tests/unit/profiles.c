@@ -65,9 +65,7 @@ TEST_TIMES(what_is_shipped_is_what_is_known, shipped())
     ssize_t size;
     int fd;
 
-    ck_assert_int_gt(
-        asprintf(&path, "%s/etc/profiles.d/%s.yaml", source ? source : ".", ours->name),
-        0);
+    path = unit_format("%s/etc/profiles.d/%s.yaml", source ? source : ".", ours->name);
     fd = open(path, O_RDONLY | O_CLOEXEC);
     ck_assert_msg(fd >= 0, "%s", path);
     size = read(fd, text, sizeof(text));
@@ -190,8 +188,7 @@ TEST(every_key_is_in_the_manual)
     char text[65536];
     size_t size;
 
-    ck_assert_int_gt(
-        asprintf(&path, "%s/man/berth-profile.5.in", source ? source : "."), 0);
+    path = unit_format("%s/man/berth-profile.5.in", source ? source : ".");
     file = fopen(path, "re");
     ck_assert_ptr_nonnull(file);
     size = fread(text, 1, sizeof(text) - 1, file);

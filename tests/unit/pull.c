@@ -50,13 +50,9 @@ static void make_sif(const char *name)
 /* Make a runtime that runs SCRIPT: $2 is the file, $3 the URI. */
 static void make_runtime(const char *script)
 {
-    BERTH_FREE char *text = NULL;
-
-    ck_assert_int_gt(asprintf(&text,
-                              "[ \"$1\" != --version ] || exec echo '%s'\n"
-                              "cd '%s'\n: >>calls\n%s",
-                              version, unit_dir, script),
-                     0);
+    BERTH_FREE char *text = unit_format("[ \"$1\" != --version ] || exec echo '%s'\n"
+                                        "cd '%s'\n: >>calls\n%s",
+                                        version, unit_dir, script);
     unit_script(runtime, text);
 }
 
@@ -66,7 +62,7 @@ static void setup(void)
 
     runtime = unit_path(unit_dir, "runtime");
     cache = unit_path(unit_dir, "cache");
-    ck_assert_int_gt(asprintf(&env[0], "XDG_CACHE_HOME=%s", cache), 0);
+    env[0] = unit_format("XDG_CACHE_HOME=%s", cache);
     env[1] = strdup("PATH=/usr/bin:/bin");
     make_sif("good.sif");
     version = "apptainer version 1.4.5";
@@ -442,8 +438,8 @@ TEST_ROWS(the_last_line_of_the_runtime_is_shown, faults)
     BERTH_FREE char *script = NULL, *end = NULL;
     struct berth_pull pull = app();
 
-    ck_assert_int_gt(asprintf(&script, "echo '%s' >&2; exit 255", faults[_i].line), 0);
-    ck_assert_int_gt(asprintf(&end, "%s%s pull " URI, faults[_i].sentence, runtime), 0);
+    script = unit_format("echo '%s' >&2; exit 255", faults[_i].line);
+    end = unit_format("%s%s pull " URI, faults[_i].sentence, runtime);
     make_runtime(script);
     expect_error(&pull, "image '" URI "': ");
     expect_error(&pull, end);

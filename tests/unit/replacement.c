@@ -83,7 +83,7 @@ static const struct berth_stack stack = {.profile = &profile};
 static void setup(void)
 {
     directory = unit_path(top, "used");
-    unit_copy(template, directory);
+    unit_run("cp -a '%s' '%s'", template, directory);
     replacement =
         (struct berth_replacement){.family = BERTH_FAMILY_MPICH, .stack = &stack};
 }
@@ -249,7 +249,7 @@ TEST(a_library_for_another_machine_is_not_seen)
     Elf64_Ehdr header;
     int fd;
 
-    ck_assert_int_gt(asprintf(&search, "LD_LIBRARY_PATH=%s/image", directory), 0);
+    search = unit_format("LD_LIBRARY_PATH=%s/image", directory);
     env[0] = search;
     for (int foreign = 0; foreign < 2; foreign++) {
         size_t count = 0;
@@ -299,8 +299,7 @@ TEST(a_library_that_is_nowhere_is_found_by_name)
     ck_assert_msg(berth_replacement_plan(&replacement, &program, &scan, env, &err) == 0,
                   "%s", err.text);
     ck_assert_uint_eq(replacement.binds.count, 0);
-    ck_assert_int_gt(
-        asprintf(&expected, "LD_LIBRARY_PATH=%s/stage/mpi:/own", directory), 0);
+    expected = unit_format("LD_LIBRARY_PATH=%s/stage/mpi:/own", directory);
     ck_assert_str_eq(replacement.set.items[1], expected);
 }
 
@@ -332,7 +331,7 @@ TEST(a_script_is_run_by_its_interpreter)
     ck_assert_int_eq(berth_scan_program(NULL, script, bare, &scan, &err), 0);
     ck_assert_ptr_null(scan.runner);
     berth_scan_fini(&scan);
-    ck_assert_int_gt(asprintf(&text, "#!%s\n", loop), 0);
+    text = unit_format("#!%s\n", loop);
     write_file("loop", 0755, text);
     ck_assert_int_eq(berth_scan_program(NULL, loop, bare, &scan, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "too many interpreters of interpreters"));
@@ -373,7 +372,7 @@ TEST_TIMES(a_library_of_both_sides_serves_both, 2)
     const size_t at = 2;
 
     make_twins(host_is_newer);
-    ck_assert_int_gt(asprintf(&search, "LD_LIBRARY_PATH=%s", image), 0);
+    search = unit_format("LD_LIBRARY_PATH=%s", image);
     env[1] = search;
     ck_assert_int_eq(berth_scan_image(NULL, "/bin/sh", env, &scan, &err), 0);
     ck_assert_int_eq(berth_mpi_program_read(&scan.objects, &program, &err), 0);

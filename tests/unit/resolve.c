@@ -11,12 +11,9 @@
 #include "base/cleanup.h"
 #include "unit.h"
 
-static char *directory;
-
 static void setup(void)
 {
-    directory = unit_directory();
-    ck_assert_int_eq(chdir(directory), 0);
+    ck_assert_int_eq(chdir(unit_dir), 0);
     ck_assert_int_eq(mkdir("usr", 0755), 0);
     ck_assert_int_eq(mkdir("usr/lib", 0755), 0);
     ck_assert_int_eq(symlink("usr/lib", "lib"), 0);
@@ -27,13 +24,6 @@ static void setup(void)
     ck_assert_int_eq(symlink("/", "usr/root"), 0);
     ck_assert_int_eq(symlink("loop", "usr/loop"), 0);
     ck_assert_int_eq(symlink("nothing", "usr/gone"), 0);
-}
-
-static void teardown(void)
-{
-    berth_resolve_forget();
-    unit_remove(directory);
-    free(directory);
 }
 
 static const char *const paths[] = {
@@ -59,7 +49,7 @@ static const char *const paths[] = {
 
 TEST_ROWS(the_result_is_that_of_realpath, paths)
 {
-    BERTH_FREE char *path = unit_path(directory, paths[_i]);
+    BERTH_FREE char *path = unit_path(unit_dir, paths[_i]);
 
     for (int time = 0; time < 2; time++) {
         BERTH_FREE char *expected = realpath(path, NULL);
@@ -84,7 +74,7 @@ TEST(a_relative_path_is_resolved)
 
 TEST(the_cache_stays_until_it_is_emptied)
 {
-    BERTH_FREE char *path = unit_path(directory, "lib64");
+    BERTH_FREE char *path = unit_path(unit_dir, "lib64");
     BERTH_FREE char *before = berth_resolve(path);
 
     ck_assert_int_eq(unlink("lib64"), 0);
@@ -99,5 +89,6 @@ TEST(the_cache_stays_until_it_is_emptied)
 
 void unit_prepare(TCase *tests)
 {
-    tcase_add_checked_fixture(tests, setup, teardown);
+    unit_in_directory(tests);
+    tcase_add_checked_fixture(tests, setup, berth_resolve_forget);
 }

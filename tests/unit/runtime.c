@@ -54,8 +54,7 @@ TEST_ROWS(a_configured_one_that_is_none_is_named, broken)
         make_program(broken[_i].name, broken[_i].mode);
     make_program("apptainer", 0755);
     ck_assert_int_eq(berth_runtime_find(path, unit_dir, &found, &err), -1);
-    ck_assert_int_gt(
-        asprintf(&expected, "container runtime '%s': %s", path, broken[_i].why), 0);
+    expected = unit_format("container runtime '%s': %s", path, broken[_i].why);
     ck_assert_str_eq(err.text, expected);
 }
 
@@ -129,21 +128,16 @@ TEST_ROWS(root_of_a_user_namespace_may_start_some, runtimes)
     BERTH_FREE char *script = NULL;
     const char *why;
 
-    ck_assert_int_gt(
-        asprintf(&script, "[ \"$1\" = buildcfg ] || exit 1\n%s", runtimes[_i].build),
-        0);
+    script = unit_format("[ \"$1\" = buildcfg ] || exit 1\n%s", runtimes[_i].build);
     unit_script(path, script);
     if (runtimes[_i].starter) {
         static const char *const parts[] = {"", "/apptainer", "/apptainer/bin"};
 
         for (int i = 0; i < COUNT(parts); i++) {
-            BERTH_FREE char *part = NULL;
-
-            ck_assert_int_gt(asprintf(&part, "%s.d%s", path, parts[i]), 0);
+            BERTH_FREE char *part = unit_format("%s.d%s", path, parts[i]);
             ck_assert_int_eq(mkdir(part, 0755), 0);
         }
-        ck_assert_int_gt(asprintf(&starter, "%s.d/apptainer/bin/starter-suid", path),
-                         0);
+        starter = unit_format("%s.d/apptainer/bin/starter-suid", path);
         unit_write(starter, "", 0);
         ck_assert_int_eq(chmod(starter, runtimes[_i].starter), 0);
     }
@@ -172,9 +166,7 @@ TEST_ROWS(the_configuration_says_whose_dev_a_container_has, devs)
 {
     BERTH_FREE char *path = unit_path(unit_dir, "runtime");
     BERTH_FREE char *conf = unit_path(unit_dir, "conf");
-    BERTH_FREE char *script = NULL;
-
-    ck_assert_int_gt(asprintf(&script, "echo %s=%s", devs[_i].variable, conf), 0);
+    BERTH_FREE char *script = unit_format("echo %s=%s", devs[_i].variable, conf);
     unit_script(path, script);
     if (devs[_i].conf)
         unit_write(conf, devs[_i].conf, strlen(devs[_i].conf));
@@ -194,11 +186,8 @@ static const struct {
 TEST_ROWS(the_help_has_the_flags, helps)
 {
     BERTH_FREE char *path = unit_path(unit_dir, "runtime");
-    BERTH_FREE char *script = NULL;
-
-    ck_assert_int_gt(
-        asprintf(&script, "[ \"$*\" = 'exec --help' ] && echo '%s'", helps[_i].line),
-        0);
+    BERTH_FREE char *script =
+        unit_format("[ \"$*\" = 'exec --help' ] && echo '%s'", helps[_i].line);
     unit_script(path, script);
     ck_assert_int_eq(berth_runtime_has_flag(path, "--device"), helps[_i].has);
 }

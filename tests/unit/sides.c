@@ -91,7 +91,7 @@ void sides_write_manifest(const char *soname)
             ";file:file=lib/%s&soname=%s&size=1;.",
             soname, soname, soname);
     fclose(file);
-    ck_assert_int_gt(asprintf(&answer, "/host/stage\n%s/stage", sides.directory), 0);
+    answer = unit_format("/host/stage\n%s/stage", sides.directory);
     ck_assert_int_eq(
         berth_channel_send(sides.ends[0], BERTH_CHANNEL_STAGED, answer, &sides.err), 0);
 }

@@ -27,7 +27,6 @@ TEST(a_stage_is_found_until_the_host_changes)
 {
     BERTH_FREE char *library = unit_path(host, "libmpi.so.12");
     BERTH_FREE char *first = NULL;
-    BERTH_FREE char *copy = NULL;
     struct berth_staged staged;
 
     staging_install();
@@ -43,10 +42,8 @@ TEST(a_stage_is_found_until_the_host_changes)
     berth_staged_fini(&staged);
     ck_assert_int_eq(staging_entries(""), 1);
 
-    ck_assert_int_gt(asprintf(&copy, "cp '%s' '%s.new' && mv '%s.new' '%s'", library,
-                              library, library, library),
-                     0);
-    ck_assert_int_eq(system(copy), 0);
+    unit_run("cp '%s' '%s.new' && mv '%s.new' '%s'", library, library, library,
+             library);
     ck_assert_int_eq(staging_find(&staged), 0);
     staged = staging_make();
     ck_assert_str_ne(staged.path, first);
@@ -146,7 +143,6 @@ static const char *const damages[] = {
 
 TEST_ROWS(a_damaged_stage_is_made_anew, damages)
 {
-    BERTH_FREE char *command = NULL;
     BERTH_FREE char *first = NULL;
     struct berth_staged staged;
 
@@ -154,8 +150,7 @@ TEST_ROWS(a_damaged_stage_is_made_anew, damages)
     staged = staging_make();
     first = strdup(staged.path);
     berth_staged_fini(&staged);
-    ck_assert_int_gt(asprintf(&command, damages[_i], first), 0);
-    ck_assert_int_eq(system(command), 0);
+    unit_run(damages[_i], first);
     ck_assert_int_eq(staging_find(&staged), 0);
     staged = staging_make();
     ck_assert_str_eq(staged.path, first);
@@ -192,7 +187,7 @@ static void fake_patchelf(const char *script)
 
     install_directory(bin);
     unit_script(file, script);
-    ck_assert_int_gt(asprintf(&search, "%s:/usr/bin:/bin", bin), 0);
+    search = unit_format("%s:/usr/bin:/bin", bin);
     ck_assert_int_eq(setenv("PATH", search, 1), 0);
 }
 
@@ -206,8 +201,7 @@ TEST(several_makers_make_one)
     struct stat st;
 
     staging_install();
-    ck_assert_int_gt(
-        asprintf(&script, "echo >>'%s'; exec /usr/bin/patchelf \"$@\"", log), 0);
+    script = unit_format("echo >>'%s'; exec /usr/bin/patchelf \"$@\"", log);
     fake_patchelf(script);
     for (int i = 0; i < MAKERS; i++)
         if (fork() == 0) {
@@ -301,10 +295,8 @@ TEST(what_a_killed_maker_left_is_removed)
     FILE *file;
 
     staging_install();
-    ck_assert_int_gt(asprintf(&script,
-                              "echo $$ >'%s.new'; mv '%s.new' '%s'; exec sleep 600",
-                              mark, mark, mark),
-                     0);
+    script = unit_format("echo $$ >'%s.new'; mv '%s.new' '%s'; exec sleep 600", mark,
+                         mark, mark);
     fake_patchelf(script);
     maker = fork();
     if (maker == 0)
@@ -339,9 +331,7 @@ TEST(a_host_that_changes_meanwhile_is_refused)
     BERTH_FREE char *why = NULL;
 
     staging_install();
-    ck_assert_int_gt(
-        asprintf(&script, "echo >>%s/libucs.so.0; exec /usr/bin/patchelf \"$@\"", host),
-        0);
+    script = unit_format("echo >>%s/libucs.so.0; exec /usr/bin/patchelf \"$@\"", host);
     fake_patchelf(script);
     why = staging_refusal();
     ck_assert_str_eq(why,
@@ -378,12 +368,9 @@ TEST(a_file_that_changes_meanwhile_is_refused)
     ck_assert_int_eq(berth_gather(stack, &gathered, &err), 0);
     gathered.files[1].st.st_mtim.tv_nsec ^= 1;
     why = build_refusal(&gathered);
-    ck_assert_int_gt(
-        asprintf(&expected,
-                 "'%s/libucs.so.0': changed while it was copied; submit the "
-                 "step again when the host's MPI is installed",
-                 host),
-        0);
+    expected = unit_format("'%s/libucs.so.0': changed while it was copied; submit the "
+                           "step again when the host's MPI is installed",
+                           host);
     ck_assert_str_eq(why, expected);
     berth_gathered_fini(&gathered);
 }
@@ -400,8 +387,7 @@ TEST(what_stands_in_the_way_is_told)
     install_directory(in_the_way);
     ck_assert_int_eq(berth_gather(stack, &gathered, &err), 0);
     why = build_refusal(&gathered);
-    ck_assert_int_gt(
-        asprintf(&expected, "'%s': cannot be written: File exists", directory), 0);
+    expected = unit_format("'%s': cannot be written: File exists", directory);
     ck_assert_str_eq(why, expected);
     berth_gathered_fini(&gathered);
 }
@@ -440,8 +426,7 @@ TEST_ROWS(a_root_that_is_not_ours_is_refused, roots)
     struct berth_err err;
 
     staging_install();
-    ck_assert_int_gt(asprintf(&command, roots[_i].command, root.path), 0);
-    ck_assert_int_eq(system(command), 0);
+    unit_run(roots[_i].command, root.path);
     root.owner += roots[_i].other;
     why = staging_refusal();
     ck_assert_int_eq(strncmp(why, roots[_i].why, strlen(roots[_i].why)), 0);

@@ -40,7 +40,7 @@ TEST(a_root_that_is_taken_has_a_second)
 
     snprintf(name, sizeof(name), "berth-%u", geteuid());
     first = unit_path(place, name);
-    ck_assert_int_gt(asprintf(&lost, "%s.aaaaaa", first), 0);
+    lost = unit_format("%s.aaaaaa", first);
     berth_stage_user_in(place, true, path);
     ck_assert_str_eq(path, first);
     unit_write(first, "", 0); /* not a directory, so not one of the user's */

@@ -132,7 +132,7 @@ void staging_install(void)
 {
     BERTH_FREE char *prefix = unit_path(directory, "host");
 
-    unit_copy(template, prefix);
+    unit_run("cp -a '%s' '%s'", template, prefix);
     staging_find_stack("MPI_HOME", prefix, host);
 }
 

@@ -133,21 +133,39 @@ void unit_in_directory(TCase *tests)
     tcase_add_checked_fixture(tests, make_directory, remove_directory);
 }
 
-void unit_copy(const char *from, const char *to)
+static char *format_list(const char *format, va_list args)
 {
-    char *command = NULL;
+    char *text = NULL;
 
-    ck_assert_int_gt(asprintf(&command, "cp -a '%s' '%s'", from, to), 0);
-    ck_assert_int_eq(system(command), 0);
-    free(command);
+    ck_assert_int_ge(vasprintf(&text, format, args), 0);
+    return text;
+}
+
+char *unit_format(const char *format, ...)
+{
+    va_list args;
+    char *text;
+
+    va_start(args, format);
+    text = format_list(format, args);
+    va_end(args);
+    return text;
+}
+
+void unit_run(const char *format, ...)
+{
+    BERTH_FREE char *command = NULL;
+    va_list args;
+
+    va_start(args, format);
+    command = format_list(format, args);
+    va_end(args);
+    ck_assert_msg(system(command) == 0, "failed: %s", command);
 }
 
 char *unit_path(const char *directory, const char *name)
 {
-    char *path = NULL;
-
-    ck_assert_int_gt(asprintf(&path, "%s/%s", directory, name), 0);
-    return path;
+    return unit_format("%s/%s", directory, name);
 }
 
 char *unit_fill(const char *text, const char *directory)
@@ -197,27 +215,23 @@ void unit_write(const char *path, const void *bytes, size_t count)
 
 void unit_script(const char *path, const char *text)
 {
-    char *script = NULL;
+    BERTH_FREE char *script = unit_format("#!/bin/sh\n%s\n", text);
 
-    ck_assert_int_gt(asprintf(&script, "#!/bin/sh\n%s\n", text), 0);
     unit_write(path, script, strlen(script));
     ck_assert_int_eq(chmod(path, 0755), 0);
-    free(script);
 }
 
 void unit_compile(const char *directory, const char *source, const char *format, ...)
 {
     const char *compiler = getenv("CC");
-    char words[1024], command[4096], path[512];
+    BERTH_FREE char *path = unit_path(directory, "source.c");
+    BERTH_FREE char *words = NULL;
     va_list args;
 
-    snprintf(path, sizeof(path), "%s/source.c", directory);
     unit_write(path, source, strlen(source));
     va_start(args, format);
-    vsnprintf(words, sizeof(words), format, args);
+    words = format_list(format, args);
     va_end(args);
-    snprintf(command, sizeof(command),
-             "cd '%s' && %s -pipe -nostdlib -fno-builtin -w source.c %s", directory,
+    unit_run("cd '%s' && %s -pipe -nostdlib -fno-builtin -w source.c %s", directory,
              compiler ? compiler : "cc", words);
-    ck_assert_msg(system(command) == 0, "failed: %s", command);
 }

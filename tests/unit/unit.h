@@ -64,11 +64,14 @@ void unit_remove(const char *path);
 void unit_in_directory(TCase *tests);
 extern char *unit_dir;
 
-/* Make TO, which is not there, a copy of the directory FROM with the same times. */
-void unit_copy(const char *from, const char *to);
-
 /* DIRECTORY/NAME. The caller frees it. */
 char *unit_path(const char *directory, const char *name);
+
+/* What printf would print. The caller frees it. */
+char *unit_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The command for a shell succeeds. */
+void unit_run(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* TEXT with DIRECTORY for each @. The caller frees it. */
 char *unit_fill(const char *text, const char *directory);
