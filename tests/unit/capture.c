@@ -105,14 +105,6 @@ TEST_ROWS(a_site_captures_and_denies, names)
     ck_assert_pstr_eq(list ? list->title : NULL, names[_i].title);
 }
 
-TEST(a_site_need_not_say_anything)
-{
-    struct berth_capture_rules rules = {0};
-
-    ck_assert_str_eq(berth_capture_find(&rules, "UCX_TLS")->title, "UCX");
-    ck_assert_ptr_null(berth_capture_find(&rules, "EDITOR"));
-}
-
 TEST(every_list_says_whose_word_it_is)
 {
     for (const struct berth_capture_list *list = berth_capture_lists; list->title;
@@ -163,17 +155,4 @@ TEST(variables_are_chosen_byte_by_byte)
     ck_assert_uint_eq(chosen.count, COUNT(expected));
     for (size_t i = 0; i < chosen.count; i++)
         ck_assert_str_eq(chosen.items[i], expected[i]);
-}
-
-TEST(nothing_is_chosen_from_nothing)
-{
-    char *environment[] = {NULL};
-    struct berth_capture_rules rules = {0};
-    struct berth_strvec assigned = {0};
-    struct berth_strvec chosen = {0};
-    struct berth_err err;
-
-    ck_assert_int_eq(
-        berth_capture_choose(&rules, environment, &assigned, &chosen, &err), 0);
-    ck_assert_uint_eq(chosen.count, 0);
 }

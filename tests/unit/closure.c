@@ -124,34 +124,3 @@ TEST(a_list_has_an_end)
     ck_assert_int_eq(berth_closure_parse(text, strlen(text), &closure, &err), -1);
     ck_assert_str_eq(err.text, "the loader lists more than 4096 libraries");
 }
-
-TEST(a_library_is_found_by_its_name)
-{
-    const char *text = "\tliba.so => /a/liba.so (0x1)\n\tlibb.so => not found\n";
-    struct berth_closure closure;
-
-    ck_assert_int_eq(berth_closure_parse(text, strlen(text), &closure, NULL), 0);
-    ck_assert_str_eq(berth_closure_find(&closure, "liba.so")->path, "/a/liba.so");
-    ck_assert_ptr_null(berth_closure_find(&closure, "libb.so")->path);
-    ck_assert_ptr_null(berth_closure_find(&closure, "libc.so"));
-    berth_closure_fini(&closure);
-}
-
-/* The loader of this machine, as it is now. */
-TEST(this_machine_s_loader_is_understood)
-{
-    BERTH_FREE char *text = calloc(1, 65536);
-    FILE *pipe = popen("LD_TRACE_LOADED_OBJECTS=1 \"$(command -v ls)\" 2>&1", "r");
-    struct berth_closure closure;
-    struct berth_err err = {""};
-    size_t count = fread(text, 1, 65535, pipe);
-
-    pclose(pipe);
-    ck_assert_msg(berth_closure_parse(text, count, &closure, &err) == 0, "%s",
-                  err.text);
-    ck_assert_uint_gt(closure.count, 0);
-    ck_assert_uint_eq(closure.said.count, 0);
-    for (size_t i = 0; i < closure.count; i++)
-        ck_assert_msg(closure.items[i].path[0] == '/', "%s", text);
-    berth_closure_fini(&closure);
-}

@@ -88,19 +88,6 @@ TEST_ROWS(a_row_is_never_guessed, lost)
     ck_assert_ptr_null(row);
 }
 
-TEST(who_is_nowhere_gets_no_row_of_many)
-{
-    BERTH_TABLE struct berth_table table = {0};
-    struct berth_where nowhere = {NOWHERE, NOWHERE};
-    const struct berth_row *row = NULL;
-    struct berth_err err = {""};
-
-    read_table("1;0:image=/a;1:image=/b;.", &table);
-    ck_assert_int_eq(berth_table_find(&table, &nowhere, 0, &row, &err), -1);
-    ck_assert_ptr_null(row);
-    ck_assert_str_ne(err.text, "");
-}
-
 static const struct {
     const char *table;
     unsigned int row;
@@ -179,15 +166,6 @@ TEST_ROWS(an_account_is_of_the_whole_step, accounts)
 
         ck_assert_int_eq(form ? *form : '-', accounts[_i].explained[i]);
     }
-}
-
-TEST(an_empty_table_holds_nothing)
-{
-    struct berth_table table = {0};
-
-    ck_assert(berth_table_is_uniform(&table));
-    ck_assert(!berth_table_find_container(&table));
-    berth_table_fini(&table);
 }
 
 static const struct {

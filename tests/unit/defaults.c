@@ -8,24 +8,6 @@
 #include "unit.h"
 
 static const struct {
-    enum berth_option_id id;
-    const char *name;
-} names[] = {
-    {BERTH_OPTION_IMAGE, "BERTH_CONTAINER_IMAGE"},
-    {BERTH_OPTION_NO_MOUNT_HOME, "BERTH_NO_CONTAINER_MOUNT_HOME"},
-    {BERTH_OPTION_MPI, "BERTH_MPI_BIND"},
-    {BERTH_OPTION_EXPLAIN, "BERTH_CONTAINER_EXPLAIN"},
-};
-
-TEST_ROWS(a_variable_is_called_like_its_option, names)
-{
-    char name[BERTH_DEFAULTS_NAME];
-
-    berth_defaults_name(names[_i].id, name);
-    ck_assert_str_eq(name, names[_i].name);
-}
-
-static const struct {
     const char *environ[6];
     const char *assigned;
     const char *request; /* as on the wire; NULL: refused */

@@ -107,15 +107,3 @@ TEST_ROWS(a_list_is_read_in_full_form, lists)
     lines = unit_lines(&mounts);
     ck_assert_str_eq(lines, lists[_i].lines);
 }
-
-TEST(lists_accumulate)
-{
-    BERTH_STRVEC struct berth_strvec mounts = {0};
-    BERTH_FREE char *lines = NULL;
-    struct berth_err err;
-
-    ck_assert_int_eq(berth_mount_parse_list("/a", NULL, &mounts, &err), 0);
-    ck_assert_int_eq(berth_mount_parse_list("/b,/c", NULL, &mounts, &err), 0);
-    lines = unit_lines(&mounts);
-    ck_assert_str_eq(lines, "/a:/a:rw\n/b:/b:rw\n/c:/c:rw\n");
-}

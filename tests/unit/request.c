@@ -307,17 +307,6 @@ static const struct {
     {"image=none&mpi-bind=off", ON_HOST},
 };
 
-TEST(a_mode_not_said_is_off)
-{
-    BERTH_REQUEST struct berth_request request = {0};
-    struct berth_err err;
-
-    ck_assert(berth_request_mpi_is(&request, BERTH_MODE_OFF));
-    ck_assert_int_eq(berth_request_parse(&request, id_of(MPI), "host", NULL, &err), 0);
-    ck_assert(berth_request_mpi_is(&request, BERTH_MODE_HOST));
-    ck_assert(!berth_request_mpi_is(&request, BERTH_MODE_OFF));
-}
-
 static const struct {
     const char *mode;
     enum berth_world world;

@@ -68,15 +68,3 @@ TEST(every_stack_has_its_place)
     ck_assert_str_eq(text.text, "mode=own&mode=/f:2:%20rule%201:%20mpi-bind&"
                                 "mode=mvapich&mode=/f:5:%20rule%203:%20mpi-bind");
 }
-
-TEST(a_site_without_terms_says_nothing)
-{
-    BERTH_SITE struct berth_site site = berth_site_default();
-    BERTH_TERMS struct berth_terms terms = {0};
-    BERTH_BUF struct berth_buf text = {0};
-    struct berth_err err;
-
-    ck_assert_int_eq(berth_terms_of(&site, &terms, &err), 0);
-    berth_fields_put(&text, berth_terms_fields, &terms);
-    ck_assert_uint_eq(text.used, 0);
-}

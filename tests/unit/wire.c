@@ -374,18 +374,6 @@ TEST_ROWS(a_malformed_environment_is_refused, bad_environments)
     ck_assert_uint_eq(table.count, 0);
 }
 
-TEST(an_environment_that_is_cut_short_is_refused)
-{
-    for (size_t length = 1; length < strlen(environments[1]); length++) {
-        BERTH_FREE char *cut = strndup(environments[1], length);
-        struct berth_table table = {0};
-        struct berth_err err;
-
-        ck_assert_int_eq(berth_wire_get_environment(cut, &table, &err), -1);
-        ck_assert_ptr_nonnull(strstr(err.text, "internal data is damaged ("));
-    }
-}
-
 /* An environment with a variable whose value has COUNT bytes, and a small one. */
 static int put_environment_of(size_t count, char **ret_text, struct berth_err *err)
 {
@@ -426,15 +414,4 @@ TEST(a_longer_environment_names_its_largest_variable)
         "65536 can be sent to the nodes: unset UCX_BIG, the longest, or give srun "
         "--export=ALL");
     ck_assert_ptr_null(text);
-}
-
-TEST(a_huge_environment_is_refused)
-{
-    BERTH_FREE char *text = calloc(1, (10 << 20) + 1);
-    struct berth_table table = {0};
-    struct berth_err err;
-
-    memset(text, 'a', 10 << 20);
-    ck_assert_int_eq(berth_wire_get_environment(text, &table, &err), -1);
-    ck_assert_ptr_nonnull(strstr(err.text, "internal data is damaged (aaa"));
 }
