@@ -12,9 +12,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -23,7 +25,6 @@
 #include "base/fd.h"
 #include "base/strvec.h"
 #include "base/text.h"
-#include "run/status.h"
 #include "job/hostcommand.h"
 #include "job/message.h"
 #include "plan/outside.h"
@@ -191,6 +192,24 @@ static int await(int socket, int signals, int *ret_status, struct berth_err *err
     return result;
 }
 
+/* End as the process ended whose STATUS wait(2) told: with its exit status, or by the
+ * same signal. Leaves no core file, because that process may have left its own. */
+_Noreturn static void end_as(int status)
+{
+    sigset_t one;
+
+    if (WIFEXITED(status))
+        _exit(WEXITSTATUS(status));
+    prctl(PR_SET_DUMPABLE, 0);
+    signal(WTERMSIG(status), SIG_DFL);
+    kill(getpid(), WTERMSIG(status));
+    sigemptyset(&one);
+    sigaddset(&one, WTERMSIG(status));
+    sigprocmask(SIG_UNBLOCK, &one, NULL);
+    _exit(128 + WTERMSIG(status)); /* the first process of a process namespace survives
+                                      its own signal */
+}
+
 int main(int argc, char **argv)
 {
     const char *name = argc > 0 ? berth_text_base(argv[0]) : "berth-inside";
@@ -211,5 +230,5 @@ int main(int argc, char **argv)
         fprintf(stderr, "berth: %s: %s\n", name, err.text);
         return EXIT_FAILURE;
     }
-    berth_status_end(status);
+    end_as(status);
 }

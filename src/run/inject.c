@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@
 #include "base/environ.h"
 #include "base/run.h"
 #include "base/tree.h"
+#include "mpi/reach.h"
 #include "plan/envdiff.h"
 #include "site/fabric.h"
 #include "site/mountrules.h"
@@ -303,6 +305,47 @@ int berth_inject(const struct berth_inject *inject, struct berth_injected *ret_i
     else
         berth_injected_fini(&injected);
     return result;
+}
+
+/* What to do about REQUEST where nothing of the host can be mounted; NULL: nothing. */
+static const char *remedy_of(const struct berth_request *request)
+{
+    if (berth_request_mpi_must_host(request))
+        return "choose --mpi-bind=hybrid";
+    return berth_request_names_libs(request) ? "leave --container-libs out" : NULL;
+}
+
+int berth_inject_apart(const struct berth_launch *launch, pid_t holder,
+                       unsigned int tasks, const char *apart,
+                       struct berth_binding *binding, struct berth_err *err)
+{
+    const struct berth_request *request = launch->request;
+    const char *nodes =
+        berth_environ_value(launch->environment, "SLURM_STEP_NUM_NODES");
+    bool has_libs = berth_request_has_libs(request);
+    struct berth_mpi_reach reach = {.apart = tasks,
+                                    .nodes = nodes ? (unsigned int)atoi(nodes) : 1,
+                                    .shm = launch->order->is_closed};
+    struct berth_err note;
+
+    if (holder)
+        berth_namespaces_find_reach(holder, &reach);
+    if (berth_request_mpi_chosen(request) &&
+        berth_mpi_check_reach(&reach, 0, "its MPI", err) < 0)
+        return -1;
+    if (remedy_of(request))
+        return berth_err_set(err, "%s, so nothing can be mounted in its containers; %s",
+                             apart, remedy_of(request));
+    if (!berth_request_mpi_is(request, BERTH_MODE_AUTO) && !has_libs)
+        return 0;
+    binding->differs = reach.nodes > 1;
+    berth_err_set(&note,
+                  has_libs
+                      ? "the image's own MPI runs, on its own network libraries: %s"
+                      : "the image's own MPI runs (hybrid): %s",
+                  apart);
+    binding->note = strdup(note.text);
+    return binding->note ? 0 : berth_err_oom(err);
 }
 
 void berth_inject_end(const struct berth_inject_witness *watcher, bool failed)

@@ -26,7 +26,7 @@
 #include "step/limits.h"
 #include "step/namespaces.h"
 #include "job/hostserver.h"
-#include "run/apart.h"
+#include "run/inject.h"
 #include "run/serving.h"
 #include "run/singletons.h"
 
@@ -202,12 +202,9 @@ static int separate(struct supervisor *supervisor, const struct berth_buf *after
                     const char *why, struct berth_err *err)
 {
     struct berth_injected injected = {0};
-    const struct berth_apart apart = {
-        .launch = supervisor->launch,
-        .holder = supervisor->holder.pid,
-        .tasks = berth_rendezvous_tasks(supervisor->rendezvous),
-        .why = why};
-    int result = berth_apart_settle(&apart, &injected.binding, err);
+    int result = berth_inject_apart(supervisor->launch, supervisor->holder.pid,
+                                    berth_rendezvous_tasks(supervisor->rendezvous), why,
+                                    &injected.binding, err);
 
     supervisor->is_apart = true;
     name_refusal(supervisor, result, err);

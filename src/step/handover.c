@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hands words and an environment, byte for byte, from berth-start to berth-init, past
- * the runtime between them. */
+/* Hands words and an environment, byte for byte, from one process to another. */
 
 #include "step/handover.h"
 
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/environ.h"
 #include "base/fd.h"
 #include "plan/envdiff.h"
@@ -50,7 +50,7 @@ int berth_handover_read(int fd, struct berth_handover *ret)
 {
     struct stat status = {0};
     struct head head;
-    char *text;
+    BERTH_FREE char *text = NULL;
     size_t size;
 
     if (fstat(fd, &status) < 0 || status.st_size < (off_t)sizeof(head) ||
@@ -59,15 +59,12 @@ int berth_handover_read(int fd, struct berth_handover *ret)
     size = (size_t)status.st_size - sizeof(head);
     text = malloc(size + 1);
     if (!text || size != (size_t)head.words + head.environment ||
-        pread(fd, text, size, sizeof(head)) != (ssize_t)size) {
-        free(text);
+        pread(fd, text, size, sizeof(head)) != (ssize_t)size)
         return -1;
-    }
     text[size] = '\0';
-    *ret = (struct berth_handover){
-        .text = text, .bytes = text + head.words, .count = head.environment};
+    *ret = (struct berth_handover){0};
     berth_environ_split(text, head.words, &ret->words);
-    berth_environ_split(ret->bytes, ret->count, &ret->environment);
+    berth_environ_split(text + head.words, head.environment, &ret->environment);
     if (ret->words.failed || ret->environment.failed) {
         berth_handover_fini(ret);
         return -1;
@@ -78,7 +75,6 @@ int berth_handover_read(int fd, struct berth_handover *ret)
 
 void berth_handover_fini(struct berth_handover *handover)
 {
-    free(handover->text);
     berth_strvec_fini(&handover->words);
     berth_strvec_fini(&handover->environment);
     *handover = (struct berth_handover){0};

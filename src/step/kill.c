@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -14,10 +13,6 @@
 #include "step/servers.h"
 #include "step/namespaces.h"
 #include "step/processes.h"
-
-#ifndef SYS_pidfd_send_signal
-#define SYS_pidfd_send_signal 424 /* Linux 5.1, the same number everywhere */
-#endif
 
 static bool kill_child(const struct berth_process *process, void *parent)
 {
@@ -32,7 +27,7 @@ void berth_kill_holder(struct berth_holder holder)
     if (!berth_holder_is_there(holder))
         return;
     if (process >= 0)
-        syscall(SYS_pidfd_send_signal, process, SIGKILL, NULL, 0);
+        berth_process_signal(process, SIGKILL);
     else /* before Linux 5.3 */
         kill(holder.pid, SIGKILL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Starts a container runtime with berth-init, which holds the container. */
+/* Starts a container runtime with berth-init, which holds the container, and says why a
+ * runtime did not start. */
 
 #include "step/start.h"
 
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -21,12 +23,14 @@
 #include "base/cleanup.h"
 #include "base/detach.h"
 #include "base/environ.h"
+#include "base/fd.h"
 #include "base/opened.h"
+#include "base/text.h"
+#include "site/flags.h"
 #include "step/channel.h"
 #include "step/identity.h"
 #include "step/join.h"
 #include "step/limits.h"
-#include "step/log.h"
 #include "step/outer.h"
 #include "step/program.h"
 #include "step/rendezvous.h"
@@ -40,6 +44,168 @@ enum {
     PROGRAMS = BERTH_START_PROGRAMS,
     DESCRIPTORS = PROGRAMS - INIT + 1
 };
+
+/* Make the log of the runtime: memory for its messages, which closes on exec; the
+ * runtime has a copy as standard error. Returns its descriptor, or -1. */
+static int open_log(struct berth_err *err)
+{
+    int fd = berth_fd_memory("berth-log", MFD_CLOEXEC);
+
+    return fd < 0 ? berth_err_spent(err, errno) : fd;
+}
+
+/* Remove the colours of a terminal: ESC [ NUMBERS m. */
+static void remove_colours(char *text)
+{
+    char *to = text;
+
+    while (*text)
+        if (text[0] == '\033' && text[1] == '[')
+            text += 2 + strspn(text + 2, "0123456789;m");
+        else
+            *to++ = *text++;
+    *to = '\0';
+}
+
+/* Returns the place in LOG that names a fault; NULL: there is none. The words are those
+ * of Apptainer, and those with which Go ends a program. */
+static char *find_fault(char *log)
+{
+    static const char *const faults[] = {
+        "FATAL", "fatal error:", "runtime/cgo:", "ERROR", "Error"};
+    char *at = NULL;
+
+    for (size_t i = 0; !at && i < sizeof(faults) / sizeof(faults[0]); i++)
+        at = strstr(log, faults[i]);
+    return at;
+}
+
+/* Copy the line of the log that names a fault to LINE; if there is none, the last line.
+ */
+static void find_last_words(int fd, char *line, size_t size)
+{
+    static char log[65536];
+    struct stat st = {0};
+    char *text, *end;
+    ssize_t count;
+    off_t at;
+
+    fstat(fd, &st);
+    at = st.st_size >= (off_t)sizeof(log) ? st.st_size - (off_t)sizeof(log) + 1 : 0;
+    count = pread(fd, log, sizeof(log) - 1, at);
+    log[count > 0 ? count : 0] = '\0';
+    remove_colours(log);
+    text = find_fault(log);
+    if (!text) {
+        end = log + strlen(log);
+        while (end > log && (end[-1] == '\n' || end[-1] == ' '))
+            *--end = '\0';
+        text = strrchr(log, '\n');
+        text = text ? text + 1 : log;
+    }
+    text[strcspn(text, "\n")] = '\0';
+    snprintf(line, size, "%.*s", (int)size - 1, *text ? text : "it said nothing");
+}
+
+/* The variable in ENVIRONMENT by which the runtime mounts the source that WORDS names;
+ * NULL: there is none. */
+static const char *find_bind(const char *words, char *const *environment)
+{
+    static const char before[] = "mount source ";
+    const char *source = strstr(words, before);
+    size_t length;
+
+    if (!source)
+        return NULL;
+    source += strlen(before);
+    length = strcspn(source, " ");
+    for (; *environment; environment++) {
+        const char *flag = berth_flags_variable(*environment);
+        const char *at = flag && berth_text_starts(flag, "BIND") ? *environment : NULL;
+
+        while (at && (at = strpbrk(at, "=,")) &&
+               (strncmp(++at, source, length) != 0 || !strchr(":,", at[length])))
+            ;
+        if (at)
+            return *environment;
+    }
+    return NULL;
+}
+
+/* Returns the remedy for a fault: the first row that fits. The words of the faults are
+ * those of Apptainer. */
+static const char *advise(const char *words, const struct berth_request *request)
+{
+    static const struct {
+        const char *words;
+        const char *advice;
+        bool anyway; /* also if the request has nothing that could be wrong */
+    } rows[] = {
+        {"engine configuration too big",
+         "unset variables that the command does not need", true},
+        {"runtime/cgo: pthread_create failed",
+         "a hard limit of this node is too low for it (ulimit -H -u, -v); ask the "
+         "administrators",
+         true},
+        {"error while loading shared libraries",
+         "take the directory of that library out of LD_LIBRARY_PATH, or have the "
+         "administrators install it",
+         true},
+        {"unknown compression algorithm",
+         "the image is good, and another runtime reads it; build it with gzip, which "
+         "every runtime reads (mksquashfs -comp gzip)",
+         true},
+        {"stat /proc/self/fd/",
+         "the container needs /proc: leave out the flag that removes it, or have the "
+         "administrators set `mount proc = yes`",
+         true},
+        {"unknown flag", "leave that flag out of --container-args", false},
+        {"unknown shorthand flag", "leave that flag out of --container-args", false},
+        {"flag needs an argument", "give that flag a value in --container-args", false},
+        {"could not open image",
+         "look in --container-args for an argument that is not a flag, or a flag "
+         "without "
+         "its value",
+         false},
+        {"don't have write permissions", "use --container-writable instead of a flag",
+         false},
+        {"doesn't exist", "mount what is on every node", false},
+        {"failed to load data image", "make that squashfs file again with mksquashfs",
+         false},
+        {"not a directory",
+         "mount a directory over a directory, and a file over a "
+         "file (--container-mounts)",
+         false},
+    };
+    bool asked =
+        request->args.count || request->mounts.count || request->home == BERTH_YES;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if ((asked || rows[i].anyway) && strstr(words, rows[i].words))
+            return rows[i].advice;
+    return "ask the administrators, or look with `berth doctor` on that node";
+}
+
+/* The runtime ended before its container had started: write why, from its log, in one
+ * line into ERR. Always returns -1. */
+static int explain_end(const struct berth_start *start, struct berth_err *err)
+{
+    const struct berth_launch *launch = start->launch;
+    const char *variable;
+    char words[512];
+
+    find_last_words(start->log, words, sizeof(words));
+    variable = find_bind(words, launch->environment);
+    if (variable)
+        return berth_err_set(err,
+                             "image '%s': %s did not start it: %s; unset %.*s, which "
+                             "names it, or mount what is on every node",
+                             berth_request_name(launch->request), launch->runtime,
+                             words, (int)strcspn(variable, "="), variable);
+    return berth_err_set(err, "image '%s': %s did not start it: %s; %s",
+                         berth_request_name(launch->request), launch->runtime, words,
+                         advise(words, launch->request));
+}
 
 int berth_start_become(const struct berth_launch *launch, char *const *argv,
                        struct berth_err *err)
@@ -107,8 +273,7 @@ static int open_own(struct berth_start *start, int *ret_ready, struct berth_err 
     start->runtime = 0;
     start->log = start->answer = -1;
     start->socket = NULL;
-    return (start->log = berth_log_open(err)) < 0 ||
-                   open_answer(start, ret_ready, err) < 0
+    return (start->log = open_log(err)) < 0 || open_answer(start, ret_ready, err) < 0
                ? -1
                : 0;
 }
@@ -237,7 +402,7 @@ static int await(const struct berth_start *start, struct berth_err *err)
             return berth_err_set(err,
                                  "the step ended before its container had started");
         if (has_ended(start->runtime))
-            return berth_log_explain(start->log, start->launch, err);
+            return explain_end(start, err);
         if (berth_deadline_left(start->deadline) < 0)
             return berth_err_set(err, "image '%s': " BERTH_RENDEZVOUS_TOO_LATE,
                                  berth_request_name(start->launch->request),
@@ -256,7 +421,7 @@ static int receive(const struct berth_start *start, void *bytes, size_t count,
             return -1;
         got = read(start->answer, (char *)bytes + used, count - used);
         if (got == 0 || (got < 0 && errno != EINTR))
-            return berth_log_explain(start->log, start->launch, err);
+            return explain_end(start, err);
         used += got > 0 ? (size_t)got : 0;
     }
     return 0;
@@ -273,7 +438,7 @@ int berth_start_await(const struct berth_start *start, struct berth_holder *ret_
     if (await(start, err) < 0)
         return -1;
     if (berth_channel_sender(start->answer, &sender) < 0)
-        return berth_log_explain(start->log, start->launch, err);
+        return explain_end(start, err);
     *ret_holder = berth_holder_of(sender);
     if (receive(start, &count, sizeof(count), err) < 0)
         return -1;

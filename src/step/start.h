@@ -25,7 +25,7 @@ struct berth_start {
 
     /* Set by berth_start(); log and answer must be -1 before: */
     pid_t runtime; /* a child of ours, the leader of a process group; 0: none */
-    int log;       /* its output (step/log.h); -1: none */
+    int log;       /* its output; -1: none */
     int answer;    /* a socket to berth-init; -1: none */
     char *socket;  /* the other end, which the runtime and its children inherit, as in
                       base/opened.h */
