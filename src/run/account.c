@@ -21,6 +21,16 @@
 #include "step/image.h"
 #include "step/runtime.h"
 #include "request/mount.h"
+#include "run/prepare.h"
+
+extern char **environ;
+
+/* Where the facts are. */
+struct sources {
+    const struct berth_launch *launch;
+    const struct berth_rendezvous *rendezvous; /* NULL: none */
+    const char *apart;                         /* NULL: tasks share a container */
+};
 
 /* Add what the runtime mounts by a variable of the task. */
 static int add_variables(const struct berth_launch *launch, struct berth_plan *plan,
@@ -94,10 +104,9 @@ static int list_words(const struct berth_launch *given, struct berth_explain *ex
 }
 
 /* List the variables that --export drops and berth restores. */
-static void list_restored(const struct berth_account *account,
-                          struct berth_explain *explain)
+static void list_restored(const struct sources *sources, struct berth_explain *explain)
 {
-    const struct berth_strvec *restored = &account->launch->order->restored;
+    const struct berth_strvec *restored = &sources->launch->order->restored;
 
     for (size_t i = 0; i + 1 < restored->count; i += 2) {
         const char *name = restored->items[i];
@@ -108,24 +117,23 @@ static void list_restored(const struct berth_account *account,
             explain->plan.failed = true;
             return;
         }
-        berth_plan_variable(&explain->plan, name,
-                            berth_environ_value(account->environment, name),
+        berth_plan_variable(&explain->plan, name, berth_environ_value(environ, name),
                             BERTH_FROM_CAPTURE, why);
     }
 }
 
 /* Find the environment with which the runtime was started; if tasks share a container,
  * that of the task that started it. */
-static int find_before(const struct berth_account *account, struct berth_buf *ret,
+static int find_before(const struct sources *sources, struct berth_buf *ret,
                        struct berth_err *err)
 {
-    if (account->rendezvous && !account->apart) {
+    if (sources->rendezvous && !sources->apart) {
         size_t count;
-        const char *before = berth_rendezvous_before(account->rendezvous, &count);
+        const char *before = berth_rendezvous_before(sources->rendezvous, &count);
 
         berth_buf_add(ret, before, count);
     } else {
-        berth_envdiff_flatten(account->environment, ret);
+        berth_envdiff_flatten(environ, ret);
     }
     return ret->failed ? berth_err_oom(err) : 0;
 }
@@ -133,7 +141,7 @@ static int find_before(const struct berth_account *account, struct berth_buf *re
 /* As a task does when it joins: apply the difference that the runtime made to the
  * environment of the task.
  */
-static int list_image_environment(const struct berth_account *account,
+static int list_image_environment(const struct sources *sources,
                                   struct berth_explain *explain, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec result = {0};
@@ -145,38 +153,38 @@ static int list_image_environment(const struct berth_account *account,
     berth_envdiff_flatten(explain->binding.before.items, &after);
     if (after.failed)
         return berth_err_oom(err);
-    if (find_before(account, &before, err) < 0)
+    if (find_before(sources, &before, err) < 0)
         return -1;
-    if (berth_envdiff_apply(before.text, before.used, after.text, after.used,
-                            account->environment, &result, err) < 0)
+    if (berth_envdiff_apply(before.text, before.used, after.text, after.used, environ,
+                            &result, err) < 0)
         return -1;
-    berth_plan_change(&explain->plan, account->environment, result.items,
-                      BERTH_PLAN_RUNTIME, BERTH_FROM_RUNTIME,
+    berth_plan_change(&explain->plan, environ, result.items, BERTH_PLAN_RUNTIME,
+                      BERTH_FROM_RUNTIME,
                       "the container runtime sets it in every image");
-    berth_plan_change(&explain->plan, account->environment, result.items,
-                      BERTH_PLAN_REST, BERTH_FROM_IMAGE,
+    berth_plan_change(&explain->plan, environ, result.items, BERTH_PLAN_REST,
+                      BERTH_FROM_IMAGE,
                       "the image's environment, as the runtime sets it");
     return 0;
 }
 
-static int list_environment(const struct berth_account *account,
+static int list_environment(const struct sources *sources,
                             struct berth_explain *explain, struct berth_err *err)
 {
-    const struct berth_launch *launch = account->launch;
+    const struct berth_launch *launch = sources->launch;
     const bool is_launch = berth_request_mpi_is(launch->request, BERTH_MODE_LAUNCH);
     struct berth_plan *plan = &explain->plan;
     BERTH_STRVEC struct berth_strvec apart = {0};
 
-    list_restored(account, explain);
+    list_restored(sources, explain);
     if (berth_request_starts_mpirun(launch->request))
-        berth_plan_change(plan, launch->environment, account->environment,
-                          BERTH_PLAN_ALL, BERTH_FROM_BERTH,
+        berth_plan_change(plan, launch->environment, environ, BERTH_PLAN_ALL,
+                          BERTH_FROM_BERTH,
                           is_launch ? "the mpirun sees the job, and not the "
                                       "step of one task (--mpi-bind=launch)"
                                     : "hidden, so that an mpirun in the task "
                                       "starts ranks without Slurm "
                                       "(--mpi-bind=local)");
-    if (list_image_environment(account, explain, err) < 0)
+    if (list_image_environment(sources, explain, err) < 0)
         return -1;
     berth_plan_set(plan, &explain->binding.set, BERTH_FROM_MPI,
                    "the MPI that runs needs it (--mpi-bind)");
@@ -210,22 +218,22 @@ static void list_places(const struct berth_launch *launch,
     }
 }
 
-static int collect(const struct berth_account *account, struct berth_explain *explain,
+static int collect(const struct sources *sources, struct berth_explain *explain,
                    struct berth_err *err)
 {
-    const struct berth_launch *launch = account->launch;
+    const struct berth_launch *launch = sources->launch;
 
-    if (account->rendezvous &&
-        berth_rendezvous_get_binding(account->rendezvous, &explain->binding, err) < 0)
+    if (sources->rendezvous &&
+        berth_rendezvous_get_binding(sources->rendezvous, &explain->binding, err) < 0)
         return -1;
-    explain->apart = account->apart;
+    explain->apart = sources->apart;
     explain->environment = launch->environment;
     explain->runtime = launch->runtime;
     explain->gpu = launch->gpu.flag;
     explain->gpu_because = launch->gpu.because;
     explain->runtime_version = berth_runtime_version(launch->runtime);
     explain->inside = berth_order_inside(launch->order);
-    explain->why_step = berth_order_why_step(launch->order, account->apart);
+    explain->why_step = berth_order_why_step(launch->order, sources->apart);
     if (!explain->why_step && berth_request_has_job_lifetime(launch->request) &&
         berth_job_check(launch, &explain->no_server) < 0)
         explain->why_step = explain->no_server.text;
@@ -237,22 +245,26 @@ static int collect(const struct berth_account *account, struct berth_explain *ex
         berth_launch_mounts(launch, &explain->binding.binds, &explain->plan, err) < 0 ||
         list_words(launch, explain, err) < 0)
         return -1;
-    return list_environment(account, explain, err);
+    return list_environment(sources, explain, err);
 }
 
-int berth_account_collect(const struct berth_account *account,
-                          struct berth_explain *ret, struct berth_err *err)
+int berth_account_collect(struct berth_task *task,
+                          const struct berth_rendezvous *rendezvous, const char *apart,
+                          struct berth_err *err)
 {
-    const struct berth_launch *launch = account->launch;
+    const struct berth_request *request = &task->order.request;
+    const struct sources sources = {&task->launch, rendezvous, apart};
+    struct berth_explain *ret = &task->account;
+    bool has_container = berth_request_has_container(request);
 
-    *ret = (struct berth_explain){
-        .step = launch->order->step,
-        .rank = berth_environ_value(account->environment, "SLURM_PROCID"),
-        .node = launch->node,
-        .request = launch->request,
-        .command = launch->command};
-    return berth_request_has_container(launch->request) ? collect(account, ret, err)
-                                                        : 0;
+    if (has_container && berth_prepare(task, err) < 0)
+        return -1;
+    *ret = (struct berth_explain){.step = task->order.step,
+                                  .rank = berth_environ_value(environ, "SLURM_PROCID"),
+                                  .node = task->node,
+                                  .request = request,
+                                  .command = task->command};
+    return has_container ? collect(&sources, ret, err) : 0;
 }
 
 void berth_account_look(struct berth_explain *explain)

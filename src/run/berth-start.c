@@ -37,12 +37,11 @@ extern char **environ;
 static void start_container(struct berth_task *task,
                             struct berth_rendezvous *rendezvous)
 {
-    struct berth_launch launch;
     struct berth_err err;
 
-    if (berth_prepare(task, &launch, &err) < 0 ||
+    if (berth_prepare(task, &err) < 0 ||
         (berth_rendezvous_state(rendezvous) == BERTH_RENDEZVOUS_STARTING &&
-         berth_supervisor_start(&launch, rendezvous, &err) < 0))
+         berth_supervisor_start(&task->launch, rendezvous, &err) < 0))
         berth_rendezvous_fail(rendezvous, &err);
 }
 
@@ -104,28 +103,6 @@ static void start(struct berth_task *task, struct berth_rendezvous *rendezvous)
         start_container(task, rendezvous);
 }
 
-/* Collect the account in TASK. RENDEZVOUS may be NULL. APART: why each task has a
- * container of its own; NULL: tasks share one. */
-static int collect_account(struct berth_task *task,
-                           const struct berth_rendezvous *rendezvous, const char *apart,
-                           struct berth_err *err)
-{
-    struct berth_launch launch = {.order = &task->order,
-                                  .node = task->node,
-                                  .request = &task->order.request,
-                                  .command = task->command};
-    struct berth_account account = {.launch = &launch,
-                                    .environment = environ,
-                                    .rendezvous = rendezvous,
-                                    .apart = apart};
-
-    if (berth_request_has_container(&task->order.request)) {
-        if (berth_prepare(task, &launch, err) < 0)
-            return -1;
-    }
-    return berth_account_collect(&account, &task->account, err);
-}
-
 /* Does this task print the account of its component, or of its lines of a --multi-prog
  * file? */
 static bool gives_account(const struct berth_task *task, bool is_first)
@@ -181,15 +158,14 @@ static int run_own(struct berth_task *task, struct berth_err *err)
                            ? !berth_request_mpi_declined(&order->request)
                            : !berth_request_mpi_is(&order->request, BERTH_MODE_OFF);
     BERTH_STRVEC struct berth_strvec argv = {0};
-    struct berth_launch launch;
 
-    if (berth_prepare(task, &launch, err) < 0 ||
-        berth_launch_own_argv(&launch, &argv, err) < 0 ||
+    if (berth_prepare(task, err) < 0 ||
+        berth_launch_own_argv(&task->launch, &argv, err) < 0 ||
         (may_use_mpi && set_apart(task, err) < 0) || set_environment(task, err) < 0)
         return -1;
     if (order->report >= 0)
         fcntl(order->report, F_SETFD, FD_CLOEXEC);
-    return berth_start_become(&launch, argv.items, err);
+    return berth_start_become(&task->launch, argv.items, err);
 }
 
 /* Run the command in a container of this task alone; WHY: the reason. Returns as run().
@@ -203,7 +179,7 @@ static int run_apart(struct berth_task *task, const struct berth_rendezvous *ren
         return run_own(task, err);
     if (!gives_account(task, is_first))
         return 0;
-    return collect_account(task, rendezvous, why, err) < 0
+    return berth_account_collect(task, rendezvous, why, err) < 0
                ? -1
                : berth_account_print(&task->account, err);
 }
@@ -215,7 +191,7 @@ static int run_joined(struct berth_task *task, struct berth_rendezvous *rendezvo
     int status;
 
     if (gives_account(task, is_first) &&
-        collect_account(task, rendezvous, NULL, err) < 0)
+        berth_account_collect(task, rendezvous, NULL, err) < 0)
         return -1;
     status = berth_joined_become(task, rendezvous, err);
     if (status != 0 || !task->account.request)
@@ -300,7 +276,7 @@ static int run_nothing(struct berth_task *task, struct berth_err *err)
         is_first = berth_rendezvous_claim(&rendezvous, task->order.container.tasks);
     if (!gives_account(task, is_first))
         return 0;
-    return collect_account(task, NULL, NULL, err) < 0
+    return berth_account_collect(task, NULL, NULL, err) < 0
                ? -1
                : berth_account_print(&task->account, err);
 }

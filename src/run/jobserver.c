@@ -173,16 +173,14 @@ static int start_container(const struct berth_handover *question,
     static char *words[] = {name, nothing, NULL};
     struct berth_task task = {.order = BERTH_ORDER_EMPTY};
     struct berth_job_launch job = {0};
-    struct berth_launch launch;
 
     environ = question->environment.items;
     if (setenv(BERTH_TASK_ORDER, question->words.items[BERTH_JOB_ORDER], 1) < 0)
         return berth_err_oom(err);
     if (chdir(question->words.items[BERTH_JOB_DIRECTORY]) < 0 && chdir("/") < 0)
         return -1;
-    if (berth_task_read(&task, words, err) < 0 ||
-        berth_prepare(&task, &launch, err) < 0 ||
-        berth_job_launch_from(&launch, &job, err) < 0 ||
+    if (berth_task_read(&task, words, err) < 0 || berth_prepare(&task, err) < 0 ||
+        berth_job_launch_from(&task.launch, &job, err) < 0 ||
         berth_rendezvous_make(made, 1, err) < 0)
         return -1;
     berth_rendezvous_configure(made, START_SECONDS, NULL);

@@ -111,9 +111,9 @@ int berth_joined_become(const struct berth_task *task,
 {
     int status = become(task, rendezvous, err);
 
-    if (status != 0)
-        berth_rendezvous_set_dropped(rendezvous, false);
-    if (status != 0)
-        berth_err_at(err, "image '%s'", berth_request_name(&task->order.request));
+    if (status == 0)
+        return 0;
+    berth_rendezvous_set_dropped(rendezvous, false);
+    berth_err_at(err, "image '%s'", berth_request_name(&task->order.request));
     return status;
 }

@@ -153,15 +153,15 @@ static int leave_devices(struct berth_task *task, struct berth_err *err)
     return 0;
 }
 
-static int prepare(struct berth_task *task, struct berth_err *err)
+int berth_prepare(struct berth_task *task, struct berth_err *err)
 {
     const struct passwd *user = getpwuid(getuid());
     const struct berth_gpu_host host = berth_devices_gpus();
     struct berth_gpu_choice gpu;
     char *runtime;
 
-    berth_strvec_fini(&task->mounts); /* of an earlier call that failed */
-    berth_strvec_fini(&task->fabric);
+    if (task->launch.order)
+        return 0;
     if (berth_image_check(&task->order.request, err) < 0 ||
         check_paths(&task->order.request, err) < 0 ||
         berth_inject_mounts(&task->order.request, &task->mounts, err) < 0 ||
@@ -193,14 +193,5 @@ static int prepare(struct berth_task *task, struct berth_err *err)
         .unknown_user = !berth_identity_is_known(),
         .account_home = task->home,
     };
-    return 0;
-}
-
-int berth_prepare(struct berth_task *task, struct berth_launch *ret,
-                  struct berth_err *err)
-{
-    if (!task->launch.order && prepare(task, err) < 0)
-        return -1;
-    *ret = task->launch;
     return 0;
 }

@@ -144,15 +144,11 @@ int berth_task_hide_launcher(struct berth_task *task, struct berth_err *err)
     return 0;
 }
 
-void berth_task_fail(const struct berth_task *task, struct berth_err *err)
-{
-    berth_spell_options(task->order.prefix ? task->order.prefix : "", err);
-    berth_report(task->order.report, task->node ? task->node : "berth-task", err);
-}
-
 int berth_task_end(const struct berth_task *task, int status, struct berth_err *err)
 {
-    if (status != 0 && *err->text)
-        berth_task_fail(task, err);
+    if (status != 0 && *err->text) {
+        berth_spell_options(task->order.prefix ? task->order.prefix : "", err);
+        berth_report(task->order.report, task->node ? task->node : "berth-task", err);
+    }
     return status < 0 ? BERTH_REFUSED : status;
 }

@@ -44,12 +44,10 @@ int berth_task_hide_launcher(struct berth_task *task, struct berth_err *err);
 int berth_task_check_launch(const struct berth_task *task, const char *why,
                             struct berth_err *err);
 
-/* Print ERR once for the step on this node, with the site's spelling of options. */
-void berth_task_fail(const struct berth_task *task, struct berth_err *err);
-
 /* Returns the rendezvous of the order; its memory is not mapped yet. */
 struct berth_rendezvous berth_task_rendezvous(const struct berth_task *task);
 
-/* Print ERR if STATUS is not 0 and ERR is not "". Returns the exit status of the
- * process: STATUS, or BERTH_REFUSED for -1. */
+/* If STATUS is not 0 and ERR is not "", print ERR once for the step on this node, with
+ * the site's spelling of options. Returns the exit status of the process: STATUS, or
+ * BERTH_REFUSED for -1. */
 int berth_task_end(const struct berth_task *task, int status, struct berth_err *err);
