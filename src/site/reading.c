@@ -93,7 +93,7 @@ static int unknown(const struct berth_key *keys, const char *section, const char
     for (const struct berth_key *key = keys; key->path; key++) {
         const char *rest = key->path + (length ? length + 1 : 0);
 
-        if (!is_below(key->path, section, length))
+        if (!key->parse || !is_below(key->path, section, length))
             continue;
         if (names.count &&
             strncmp(names.items[names.count - 1], rest, strcspn(rest, ".")) == 0)
@@ -125,8 +125,12 @@ static void read_key(const struct berth_reading *reading, const char *section,
     key = path.text && !path.failed && !strchr(node->key, '.')
               ? find_key(reading->keys, path.text)
               : NULL;
-    if (!key) {
-        unknown(reading->keys, section, node->key, &err);
+    if (!key || !key->parse) {
+        if (key)
+            berth_err_set(&err, "'%s' is now '%s'; write it so", node->key,
+                          key->words[0]);
+        else
+            unknown(reading->keys, section, node->key, &err);
         berth_reading_add_fault(reading, node->line, section, &err);
         return;
     }

@@ -201,6 +201,8 @@ static int parse_rule_key(const struct berth_reading *reading,
         return parse_options(reading, BERTH_RULE_FORCE, node, err);
     if (strcmp(node->key, "forbid") == 0)
         return parse_forbidden(reading, node, err);
+    if (strcmp(node->key, "options") == 0)
+        return berth_err_set(err, "'options' is now 'force'; write it so");
     return berth_suggest(node->key, "a key here", keys, err);
 }
 
@@ -218,7 +220,7 @@ static void parse_rule(const struct berth_reading *reading,
         if (parse_rule_key(reading, &node->items[i], rule, &err) < 0)
             berth_reading_add_fault(reading, node->items[i].line, "rules", &err);
     if (!berth_node_find(node, "default") && !berth_node_find(node, "force") &&
-        !berth_node_find(node, "forbid")) {
+        !berth_node_find(node, "forbid") && !berth_node_find(node, "options")) {
         berth_err_set(&err, "a rule without default, force or forbid; leave it out");
         berth_reading_add_fault(reading, node->line, "rules", &err);
     }
@@ -273,6 +275,13 @@ static const struct berth_key all[] = {
     {"provenance.file", parse_value, berth_value_path, NULL, FIELD(provenance.file)},
     {"inside", parse_choice, NULL, WORDS("srun", "all", "none"), FIELD(inside)},
     {"profiles_dir", parse_value, berth_value_path, NULL, FIELD(profiles_dir)},
+    /* old ones: what is written now */
+    {"runtime.lifetime", .words = WORDS("rules: default: {container-lifetime: job}")},
+    {"environment.set", .words = WORDS("rules: default: {container-env: NAME=VALUE}")},
+    {"mpi.default", .words = WORDS("rules: default: {mpi-bind: MODE}")},
+    {"mpi.partitions",
+     .words = WORDS("rules: partition: NAME, default: {mpi-bind: MODE}")},
+    {"mpi.fabric", .words = WORDS("rules: default: {container-libs: auto}")},
     {0},
 };
 

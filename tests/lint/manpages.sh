@@ -50,7 +50,7 @@ sed -nE 's/.*\{"([a-z_]+)", take_.*/\1=/p' src/site/settings.c | absent "$work/p
     sed "s|^|$page:1: does not tell |" | rule 'every setting is in the manual page'
 
 # The keys of berth.yaml, in the manual and in the file that is shipped.
-sed -nE 's/^ *\{"([a-z_.]+)",.*/\1/p' src/site/schema.c | sort >"$work/keys"
+sed -nE 's/^ *\{"([a-z_.]+)", [a-z].*/\1/p' src/site/schema.c | sort >"$work/keys"
 sed -nE 's/^\\fB([a-z_.]+)\\fR: .*/\1/p' man/berth.yaml.5.in | sort |
     comm -3 "$work/keys" - | sed 's|.*|man/berth.yaml.5.in:1: the table differs: &|' |
     rule 'the keys of berth.yaml are those of its manual page'

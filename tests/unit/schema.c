@@ -161,6 +161,8 @@ static const struct {
      "f:1: runtime.path: expected one value, got a section\n"},
     {"images:\n  roots: /a", "f:2: images.roots: expected a list, got '/a'\n"},
     {"images:\n  roots:", "f:2: images.roots: expected a list, got ''\n"},
+    {"mpi: {default: host}",
+     "f:1: mpi: 'default' is now 'rules: default: {mpi-bind: MODE}'; write it so\n"},
     {"images: {uris: all}", "f:1: images.uris: expected none, or a list of patterns, "
                             "got 'all'\n"},
     {"runtime: {share: maybe}",
@@ -216,6 +218,8 @@ static const struct {
      "f:1: rules: expected a section of default, force and forbid, got 'a'\n"},
     {"rules:\n- partition: a",
      "f:2: rules: a rule without default, force or forbid; leave it out\n"},
+    {"rules:\n- options: {mpi-bind: host}",
+     "f:2: rules: 'options' is now 'force'; write it so\n"},
     {"rules:\n- force: 5", "f:2: rules: expected OPTION: VALUE lines, got '5'\n"},
     {"rules:\n- forbid: {a: b}",
      "f:2: rules: expected a list of options, got a section\n"},
