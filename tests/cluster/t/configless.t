@@ -10,23 +10,15 @@ need_images a
 A=--container-image=/images/a.sif
 plugin=$(on login root sed -nE 's/^required ([^ ]+).*/\1/p' /etc/slurm/plugstack.conf.d/berth.conf)
 
-# until_true COMMAND...: wait for it, a minute at most.
-until_true() {
-    local end=$((SECONDS + 60))
-    until "$@"; do
-        ((SECONDS < end)) || { echo "# not within a minute: $*"; return; }
-        sleep 0.5
-    done
-}
 n4_runs_steps() { LIMIT=30 alice srun -Q -w n4 true >/dev/null 2>&1; }
 n4_has_it() {
     [[ $(on n4 root cat /run/slurm/conf/plugstack.conf 2>&1) == "$(on login root cat /etc/slurm/plugstack.conf)" ]]
 }
 
-# While slurmctld is configured anew n4 has no slurmd, lest that is configured anew while it
-# starts or ends.
+# While slurmctld is configured anew n4 has no slurmd, whose name is longer after a reconfigure,
+# lest that is configured anew while it starts or ends.
 n4_without_slurmd() {
-    on n4 root bash -c 'for _ in {1..200}; do pkill -x slurmd || break; sleep 0.1; done'
+    on n4 root bash -c 'for _ in {1..200}; do pkill -x "slurmd(-wlm)?" || break; sleep 0.1; done'
 }
 
 n4_without_slurmd
@@ -36,7 +28,7 @@ on login root bash -c 'cd /etc/slurm && cp slurm.conf slurm.conf.saved && cp plu
     echo "required $1" >plugstack.conf && timeout 60 scontrol reconfigure' - "$plugin"
 on n4 root bash -c 'cd / && timeout 60 slurmd --conf-server login </dev/null' >/dev/null
 # slurmctld may tell it once more that the configuration is another one.
-until_true n4_runs_steps
+wait_for 60 n4_runs_steps
 
 equal "a step on such a node runs in its image" a "$(alice srun -Q -w n4 "$A" cat /etc/berth-image 2>&1)"
 equal "a step that is started on such a node, too" "a a" \
@@ -47,7 +39,7 @@ matches "doctor finds the configuration" 'ok    plugstack.conf: /run/slurm/conf/
 # Slurm hands out plugstack.conf, and not what it includes.
 on login root bash -c "echo 'include /etc/slurm/plugstack.conf.d/*.conf' >/etc/slurm/plugstack.conf
     timeout 60 scontrol reconfigure"
-until_true n4_has_it
+wait_for 60 n4_has_it
 matches "doctor tells of a line that no such node has" \
     "wrong plugstack.conf: '/run/slurm/conf/plugstack.conf' and what it includes do not name berth.so" \
     "$(on n4 alice berth doctor 2>&1)"
@@ -56,5 +48,5 @@ n4_without_slurmd
 on n4 root bash -c 'mv /etc/slurm.saved /etc/slurm; rm -rf /run/slurm/conf'
 on login root bash -c 'cd /etc/slurm && mv slurm.conf.saved slurm.conf && mv plugstack.conf.saved plugstack.conf && timeout 60 scontrol reconfigure'
 "$tool" restart "$name" n4 >/dev/null 2>&1
-until_true n4_runs_steps
+wait_for 60 n4_runs_steps
 finish
