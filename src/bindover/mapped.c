@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/grow.h"
@@ -18,9 +19,16 @@
 #include "mpi/names.h"
 #include "step/processes.h"
 
-#define DELETED " (deleted)"
+enum { PATH_SIZE = 64, MEMORY_MAX = 64 << 20 };
 
-enum { PATH_SIZE = 64 };
+/* A line of /proc/PID/maps (proc_pid_maps(5)). */
+struct mapping {
+    unsigned long start, end;
+    char access[5]; /* "r-xp" */
+    dev_t device;
+    ino_t inode;
+    const char *path;
+};
 
 void berth_mapped_add_stage(struct berth_mapped_files *files, const char *path,
                             const char *library)
@@ -59,31 +67,6 @@ static bool judge_staged(const struct berth_mapped_files *files, dev_t device,
     return is_staged;
 }
 
-static void name_library(const struct berth_mpi_library *library,
-                         struct berth_mapped_file *file)
-{
-    file->kind = BERTH_MAPPED_OTHER;
-    berth_mpi_library_name(library, file->name, sizeof(file->name));
-}
-
-/* Judge a file that is gone or cannot be read by its name. */
-static void judge_name(const char *path, struct berth_mapped_file *file)
-{
-    BERTH_FREE char *copy = strdup(path);
-    char *end = copy ? strstr(copy, DELETED) : NULL;
-    enum berth_mpi_family family;
-
-    if (!copy)
-        return;
-    if (end)
-        *end = '\0';
-    family = berth_mpi_family_of_soname(berth_text_base(copy));
-    if (family == BERTH_FAMILY_NONE)
-        return;
-    file->kind = BERTH_MAPPED_OTHER;
-    snprintf(file->name, sizeof(file->name), "%s", berth_mpi_family_name(family));
-}
-
 static void judge_content(int fd, const char *path, struct berth_mapped_file *file)
 {
     struct berth_mpi_library library;
@@ -92,46 +75,86 @@ static void judge_content(int fd, const char *path, struct berth_mapped_file *fi
     if (berth_elf_read(fd, &berth_mpi_question, &elf, NULL) < 0)
         return;
     berth_mpi_classify(&elf, berth_text_base(path), &library);
-    if (library.parts & BERTH_PART_C)
-        name_library(&library, file);
+    if (library.parts & BERTH_PART_C) {
+        file->kind = BERTH_MAPPED_OTHER;
+        berth_mpi_library_name(&library, file->name, sizeof(file->name));
+    }
     berth_elf_fini(&elf);
 }
 
-/* Judge the file PATH of process PID. Some file systems show a device in the maps that
+/* Are there several marks of FAMILY among COUNT BYTES? */
+static bool has_marks(enum berth_mpi_family family, const char *bytes, ssize_t count)
+{
+    unsigned int seen = 0;
+
+    for (ssize_t at = 0; at < count; at += (ssize_t)strlen(bytes + at) + 1)
+        seen |= berth_mpi_mark(family, bytes + at);
+    return __builtin_popcount(seen) >= 2;
+}
+
+/* Judge a file that is gone, or cannot be read, by the constants that process PID has
+ * mapped of it: /proc/PID/map_files opens such a file for root alone. */
+static void judge_memory(pid_t pid, const struct mapping *mapping,
+                         struct berth_mapped_file *file)
+{
+    size_t count = mapping->end - mapping->start;
+    BERTH_FREE char *bytes = count < MEMORY_MAX ? calloc(1, count + 1) : NULL;
+    BERTH_CLOSE int fd = -1;
+    char name[PATH_SIZE];
+    ssize_t got;
+
+    file->start = mapping->start;
+    if (mapping->access[1] == 'w' || mapping->access[3] != 'p')
+        return;
+    snprintf(name, sizeof(name), "/proc/%d/mem", pid);
+    fd = open(name, O_RDONLY | O_CLOEXEC);
+    got = bytes && fd >= 0 ? pread(fd, bytes, count, (off_t)mapping->start) : -1;
+    for (int i = 0; i < BERTH_FAMILIES && file->kind == BERTH_MAPPED_NONE; i++)
+        if (has_marks(berth_mpi_families[i], bytes, got)) {
+            file->kind = BERTH_MAPPED_OTHER;
+            snprintf(file->name, sizeof(file->name), "%s",
+                     berth_mpi_family_name(berth_mpi_families[i]));
+        }
+}
+
+/* Judge what process PID has mapped. Some file systems show a device in the maps that
  * differs from that of stat(2), so both are tried. */
-static void judge(const struct berth_mapped_files *files, pid_t pid, const char *path,
-                  struct berth_mapped_file *file)
+static void judge(const struct berth_mapped_files *files, pid_t pid,
+                  const struct mapping *mapping, struct berth_mapped_file *file)
 {
     BERTH_FREE char *name = NULL;
     BERTH_CLOSE int fd = -1;
     struct stat st;
 
     if (judge_staged(files, file->device, file->inode, file) ||
-        asprintf(&name, "/proc/%d/root%s", pid, path) < 0)
+        asprintf(&name, "/proc/%d/root%s", pid, mapping->path) < 0)
         return;
     fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0 || fstat(fd, &st) < 0)
-        judge_name(path, file);
+        judge_memory(pid, mapping, file);
     else if (!judge_staged(files, st.st_dev, st.st_ino, file) && S_ISREG(st.st_mode))
-        judge_content(fd, path, file);
+        judge_content(fd, mapping->path, file);
     if (file->kind == BERTH_MAPPED_OTHER)
-        file->path = strdup(path);
+        file->path = strdup(mapping->path);
 }
 
-/* The index of the file in FILES, which is judged if it is new; -1: no memory. */
-static ssize_t find(struct berth_mapped_files *files, pid_t pid, const char *path,
-                    dev_t device, ino_t inode)
+/* The index in FILES of what is mapped, which is judged if it is new; -1: no memory. */
+static ssize_t find(struct berth_mapped_files *files, pid_t pid,
+                    const struct mapping *mapping)
 {
     struct berth_mapped_file *file;
 
     for (size_t i = 0; i < files->count; i++)
-        if (files->items[i].inode == inode && files->items[i].device == device)
+        if (files->items[i].inode == mapping->inode &&
+            files->items[i].device == mapping->device &&
+            (!files->items[i].start || files->items[i].start == mapping->start))
             return (ssize_t)i;
     if (berth_grow(&files->items, files->count, &files->room, sizeof(*file)) < 0)
         return -1;
     file = &files->items[files->count];
-    *file = (struct berth_mapped_file){.device = device, .inode = inode};
-    judge(files, pid, path, file);
+    *file =
+        (struct berth_mapped_file){.device = mapping->device, .inode = mapping->inode};
+    judge(files, pid, mapping, file);
     return (ssize_t)files->count++;
 }
 
@@ -148,7 +171,23 @@ static bool is_of(const struct berth_mapped_files *files, ssize_t at,
     return at >= 0 && files->items[at].kind == kind;
 }
 
-/* Inspects one process without its descendants (proc_pid_maps(5)). */
+/* Parses LINE, which MAPPING borrows. False: nothing with a path. */
+static bool read_mapping(const char *line, struct mapping *mapping)
+{
+    unsigned int major_number, minor_number;
+    unsigned long long inode;
+    int path = 0;
+
+    if (sscanf(line, "%lx-%lx %4s %*x %x:%x %llu %n", &mapping->start, &mapping->end,
+               mapping->access, &major_number, &minor_number, &inode, &path) != 6)
+        return false;
+    mapping->device = makedev(major_number, minor_number);
+    mapping->inode = (ino_t)inode;
+    mapping->path = line + path;
+    return *mapping->path == '/';
+}
+
+/* Inspects one process without its descendants. */
 static bool inspect_one(pid_t pid, void *data)
 {
     struct inspection *inspection = data;
@@ -163,17 +202,12 @@ static bool inspect_one(pid_t pid, void *data)
     snprintf(name, sizeof(name), "/proc/%d/maps", pid);
     maps = fopen(name, "re");
     while (maps && (length = getline(&line, &room, maps)) > 0) {
-        unsigned int major_number, minor_number;
-        unsigned long long inode;
+        struct mapping mapping;
         ssize_t at = -1;
-        int path = 0;
 
         line[length - 1] = '\0';
-        if (sscanf(line, "%*x-%*x %*s %*x %x:%x %llu %n", &major_number, &minor_number,
-                   &inode, &path) == 3 &&
-            line[path] == '/')
-            at = find(files, pid, line + path, makedev(major_number, minor_number),
-                      (ino_t)inode);
+        if (read_mapping(line, &mapping))
+            at = find(files, pid, &mapping);
         if (staged < 0 && is_of(files, at, BERTH_MAPPED_STAGED))
             staged = at;
         if (other < 0 && is_of(files, at, BERTH_MAPPED_OTHER))

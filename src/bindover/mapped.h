@@ -8,11 +8,12 @@
 #include "mpi/family.h"
 
 /* Finds the MPI that the processes of a step have mapped (/proc/PID/maps), by the
- * contents of the files and not by their names. Staged files are known by their inodes.
- * One library of each stage shows that a process uses the stage: for an MPI the one
- * that makes the mark (step/mark.h), which the C library of MPI needs; for a fabric the
- * first library of its profile, for libraries each of them. Other staged files may be
- * mapped for other reasons. */
+ * contents of the files and not by their names; of a file that is gone (deleted,
+ * memfd_create) by the constants in the memory of the process. Staged files are known
+ * by their inodes. One library of each stage shows that a process uses the stage: for
+ * an MPI the one that makes the mark (step/mark.h), which the C library of MPI needs;
+ * for a fabric the first library of its profile, for libraries each of them. Other
+ * staged files may be mapped for other reasons. */
 
 enum berth_mapped {
     BERTH_MAPPED_NONE,   /* no MPI */
@@ -24,6 +25,7 @@ enum berth_mapped {
 struct berth_mapped_file {
     dev_t device; /* as in /proc/PID/maps */
     ino_t inode;
+    unsigned long start; /* of the mapping, if the file cannot be read; else 0 */
     enum berth_mapped kind;
     const char *stage;              /* the name of the stage, if STAGED; borrowed */
     char *path;                     /* in the process's root, if OTHER */

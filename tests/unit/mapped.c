@@ -29,7 +29,9 @@ static void setup(void)
     unit_run("cd '%s' && mkdir -p stage/lib && "
              "cp libmpi.so.12 stage/lib && "
              "cp libnone.so stage/lib/libberth-mark.so && "
-             "mv libmpi.so.12 libodd.so && cp libodd.so libmpich.so.12",
+             "mv libmpi.so.12 libodd.so && "
+             "printf '\\0MPICH Version: %%%%s\\0**mpi_init' >libgone.so && "
+             "printf '\\0MPICH Version: %%%%s' >libtool.so",
              directory);
 }
 
@@ -99,7 +101,8 @@ static const struct {
      "MPICH 4.2.1"},
     {"stage/lib/libmpi.so.12", BERTH_MAPPED_NONE, NULL, NULL},
     /* The files of these rows are deleted after the mapping. */
-    {"-libmpich.so.12", BERTH_MAPPED_OTHER, "/libmpich.so.12 (deleted)", "MPICH"},
+    {"-libgone.so", BERTH_MAPPED_OTHER, "/libgone.so (deleted)", "MPICH"},
+    {"-libtool.so", BERTH_MAPPED_NONE, NULL, NULL},
     {"-libnone.so", BERTH_MAPPED_NONE, NULL, NULL},
 };
 

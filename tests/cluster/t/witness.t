@@ -18,11 +18,18 @@ script beside <<'PROGRAM'
 #!/bin/sh
 LD_PRELOAD=$HOME/odd/libodd8.so exec /opt/t/mpich/who
 PROGRAM
-# odd.py LIBRARY SECONDS [unlink]: MPI_Init of that library.
+# odd.py LIBRARY SECONDS [unlink|memory]: MPI_Init of that library.
 script odd.py <<'PROGRAM'
 #!/usr/bin/python3
 import ctypes, os, sys, time
+if "memory" in sys.argv:
+    copy = os.memfd_create("odd")
+    with open(copy, "wb", closefd=False) as to:
+        to.write(open(sys.argv[1], "rb").read())
+    sys.argv[1] = f"/proc/self/fd/{copy}"
 library = ctypes.CDLL(sys.argv[1], mode=ctypes.RTLD_GLOBAL)
+if "memory" in sys.argv:
+    os.close(copy)
 if "unlink" in sys.argv:
     os.unlink(sys.argv[1])
 library.MPI_Init(None, None)
@@ -116,6 +123,10 @@ matches "unpacked to /tmp" "^n1: rank 0 runs with '/tmp/bundle-[0-9]+/libstrange
     "$(run -w n1 -n1 --container-image=$both ./bundle libstrange.so 20)"
 matches "and deleted" "^n1: rank 0 runs with '/tmp/bundle-[0-9]+/libmpich.so.12( \(deleted\))?' \(MPICH.*\).*"$'\nstatus 137$' \
     "$(run -w n1 -n1 --container-image=$both ./bundle libmpich.so.12 20 unlink)"
+matches "and deleted, by a name that says nothing" "^n1: rank 0 runs with '/tmp/bundle-[0-9]+/libstrange.so( \(deleted\))?' \(MPICH.*\).*"$'\nstatus 137$' \
+    "$(run -w n1 -n1 --container-image=$both ./bundle libstrange.so 20 unlink)"
+matches "without a file" "^n1: rank [01] runs with '/memfd:odd \(deleted\)' \(MPICH\).*"$'\nstatus 137$' \
+    "$(run -w n1 -n2 --container-image=$both ./odd.py odd/libodd9.so 20 memory)"
 matches "beside a right rank, behind auto" "^n1: rank 1 runs with .*, as other ranks on this node do; .*"$'\nstatus 137$' \
     "$(MODE=auto run -w n1 -n2 --container-image=$both ./mixed)"
 alone='rank [01] runs alone: the host.s Open MPI [0-9][^ ]* uses PMIx and the step has --mpi=pmi2, so each of the 2 tasks would be rank 0 of 1; use srun --mpi=pmix'
