@@ -43,8 +43,8 @@ static int scan_beside(const struct berth_inside *inside, struct berth_program *
     return berth_mpi_program_read(&program->scan.objects, &program->wants, err);
 }
 
-static int scan(const struct berth_inside *inside, struct berth_program *program,
-                char *const *command, struct berth_err *err)
+static int scan_first(const struct berth_inside *inside, struct berth_program *program,
+                      char *const *command, struct berth_err *err)
 {
     bool has_mpi = berth_request_mpi_chosen(inside->request);
 
@@ -63,6 +63,33 @@ static int scan(const struct berth_inside *inside, struct berth_program *program
     if (berth_mpi_program_read(&program->scan.objects, &program->wants, err) < 0)
         return -1;
     return scan_beside(inside, program, command, err);
+}
+
+/* Is it a program without MPI that can load none of 64 bits? An mpirun is not. */
+static bool is_blind(const struct berth_program *program)
+{
+    return program->path && program->wants.family == BERTH_FAMILY_NONE &&
+           berth_mpi_check_program(&program->wants, NULL) == 0 &&
+           (program->wants.kind == BERTH_ELF_STATIC || program->scan.bits != 64);
+}
+
+/* Scan the program that COMMAND starts. In the place of a blind one, a launcher, comes
+ * the first program that its words name. */
+static int scan(const struct berth_inside *inside, struct berth_program *program,
+                char *const *command, struct berth_err *err)
+{
+    const struct berth_program fresh = *program;
+
+    if (scan_first(inside, program, command, err) < 0)
+        return -1;
+    while (is_blind(program) && *++command) {
+        struct berth_program named = fresh;
+
+        if (scan_first(inside, &named, command, NULL) == 0 && named.scan.loader &&
+            !is_blind(&named))
+            *program = named;
+    }
+    return 0;
 }
 
 /* Choose the host's stacks for a program, and judge them. Nothing is mounted yet. */

@@ -55,6 +55,9 @@ behind_rows() {
     row "ld.so" host "" "/lib64/ld-linux-x86-64.so.2 $t/who"
     row "ld.so --library-path" "no: is neither a program nor a script" "" "/lib64/ld-linux-x86-64.so.2 --library-path $k/conda/lib $t/who"
     row "xargs" host "" "sh -c 'echo x | xargs $t/who'"
+    row "a launcher that is linked statically" host "" "./launch64 $t/who"
+    row "a launcher of 32 bits" host "" "./launch32 $t/who"
+    row "a static launcher that names no program" "no: launch64. is linked statically, .*name the program that it starts" "" ./launch64
     row "sh -c" host "" "sh -c '$t/who 2>&1'"
     row "sh -c exec" host "" "sh -c 'exec $t/who'"
     row "sh -c cd" host "" "sh -c 'cd $t && ./who'"
@@ -142,6 +145,12 @@ on login alice bash -s <<'HOME'
 set -e
 rm -rf mpi venv
 cp -r /images/kinds.share/k/mpi .
+printf '%s\n' '#include <unistd.h>' 'int main(int argc, char **argv) { return argc > 1 && execv(argv[1], argv + 1); }' >launch.c
+gcc -static -o launch64 launch.c
+# execve(2) of 32 bits, for which there is no C library here.
+printf '%s; ' '.globl _start; _start: mov (%esp), %eax' 'lea 8(%esp), %ecx' 'lea 8(%esp,%eax,4), %edx' \
+    'mov (%ecx), %ebx' 'mov $11, %eax' 'int $0x80' >launch.s && echo >>launch.s
+gcc -m32 -nostdlib -static -o launch32 launch.s
 mkdir -p venv/bin venv/lib/python3.11/site-packages
 ln -s /usr/bin/python3 venv/bin/python3
 printf 'home = /usr/bin\ninclude-system-site-packages = false\n' >venv/pyvenv.cfg
