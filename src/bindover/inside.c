@@ -20,6 +20,7 @@
 #include "bindover/bindover.h"
 #include "bindover/libraries.h"
 #include "bindover/peers.h"
+#include "request/option.h"
 #include "step/channel.h"
 #include "step/marks.h"
 #include "run/notice.h"
@@ -170,8 +171,8 @@ static int say_none(const struct berth_program *program, struct berth_err *err)
             ? "'%s' is not linked with MPI, and the image is too large to be searched "
               "for MPI libraries as a whole; start the program itself, or choose "
               "--mpi-bind=hybrid"
-            : "'%s' is not linked with MPI, and the image has no MPI library; leave "
-              "--mpi-bind out",
+            : "'%s' is not linked with MPI, and no MPI library was found in the image; "
+              "name the program that uses MPI, or leave --mpi-bind out",
         program->path);
 }
 
@@ -182,12 +183,14 @@ static int put_result(struct berth_programs *programs, struct berth_err *err)
 
     if (first->count > 0)
         return name_host(programs, err) < 0 ? -1 : name_mpi(programs, err);
+    /* A site's default is for all steps, and most of them are without MPI. */
+    if (berth_strvec_has(&programs->inside->request->site,
+                         berth_options[BERTH_OPTION_MPI].name) &&
+        !berth_notice_is_verbose(programs->inside->task) &&
+        !berth_request_is_explained(programs->inside->request))
+        return 0;
     say_none(first, &none);
-    /* A step without MPI is right; what it loads later is watched. */
-    return berth_notice_is_verbose(programs->inside->task) ||
-                   berth_request_is_explained(programs->inside->request)
-               ? berth_bindover_say(&programs->binding.note, none.text, err)
-               : 0;
+    return berth_bindover_say(&programs->binding.note, none.text, err);
 }
 
 /* Let the image's own MPI run. WHY: why the host's cannot; NULL: it was not asked for.

@@ -39,8 +39,8 @@ struct berth_request {
                                  names of profiles, and BERTH_LIBS_AUTO, with commas, or
                                  BERTH_NONE; NULL: unsaid */
     enum berth_world world;   /* what the other components allow; no option sets it */
-    struct berth_strvec site; /* for explain, what the site has set: items of lists, and
-                                 names of options; no option sets it */
+    struct berth_strvec site; /* what the site has set and not the user: items of lists,
+                                 and names of options; no option sets it */
     char *explain;            /* BERTH_EXPLAIN_...; NULL: unsaid */
 };
 

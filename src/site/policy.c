@@ -202,15 +202,16 @@ static void list_items(const struct berth_request *request,
             berth_strvec_push(&ret->site, ret->env.items[i]);
 }
 
-/* Lists in RET, for explain, which options are not the user's. A fabric of the user
- * sets --mpi-bind, too. */
+/* Lists in RET, for explain, which options are not the user's, and whether --mpi-bind
+ * is, always. A fabric of the user sets that, too. */
 static void list_options(const struct berth_request *request, struct berth_request *ret)
 {
     for (int id = 0; id < BERTH_OPTION_COUNT; id++) {
         const char *is = berth_request_value(ret, id, 0);
         const char *was = berth_request_value(request, id, 0);
 
-        if (berth_options[id].kind == BERTH_KIND_LIST || !is ||
+        if ((id != BERTH_OPTION_MPI && !berth_request_is_explained(request)) ||
+            berth_options[id].kind == BERTH_KIND_LIST || !is ||
             (was && strcmp(is, was) == 0) ||
             (id == BERTH_OPTION_MPI && !was && request->libs))
             continue;
@@ -267,8 +268,7 @@ int berth_policy_apply(const struct berth_site *site,
         merge_layers(site, facts, request, &forced, &whole, err) < 0 ||
         berth_request_complete(&whole, err) < 0 || check_uri(site, &whole, err) < 0)
         return -1;
-    if (berth_request_is_explained(request))
-        list_options(request, &whole);
+    list_options(request, &whole);
     if (whole.site.failed)
         return berth_err_oom(err);
     *ret = whole;

@@ -120,12 +120,12 @@ expect 'but not without it' 0 \
 site 'rules: [{default: {container-libs: auto}}]'
 expect 'by one that the site requires' 0 \
     "published 1;*:$A;., kill on bad exit
-0 $A&mpi-bind=hybrid&libs=auto: ./x" \
+0 $A&mpi-bind=hybrid&libs=auto&site=mpi-bind: ./x" \
     FAKE_SHOW=1 FAKE_WORDS="$SITE" srun --container-image=a ./x
 site 'rules: [{default: {mpi-bind: auto}}]'
 expect 'by a mode that the site sets' 0 \
     "published 1;*:$A;., kill on bad exit
-0 $A&mpi-bind=auto: ./x" \
+0 $A&mpi-bind=auto&site=mpi-bind: ./x" \
     FAKE_SHOW=1 FAKE_WORDS="$SITE" srun --container-image=a ./x
 expect 'so without the network of the host, which is not its MPI' 0 \
     "published 1;*:$A&libs=none;., kill on bad exit

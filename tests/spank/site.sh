@@ -99,14 +99,14 @@ expect 'raw_args: a list, and another word' 1 \
 site 'rules: [{default: {mpi-bind: hybrid}}, {partition: gpu, default: {mpi-bind: "off"}}]'
 expect 'mpi: the user goes before it' 0 "0 $A&mpi-bind=local: ./x" \
     "FAKE_WORDS=$SITE" SLURM_JOB_PARTITION=cpu srun --container-image=a --mpi-bind=local ./x
-expect 'mpi: a default of a partition' 0 "0 $A&mpi-bind=off: ./x" \
+expect 'mpi: a default of a partition' 0 "0 $A&mpi-bind=off&site=mpi-bind: ./x" \
     "FAKE_WORDS=$SITE" SLURM_JOB_PARTITION=gpu srun --container-image=a ./x
 expect 'mpi: what srun chose for all components stays' 0 "0 image=/a&mpi-bind=auto&world=host: ./x" \
     "FAKE_WORDS=$SITE" "FAKE_TABLE=1;*:image=/a&mpi-bind=auto&world=host;." srun ./x
 site 'rules: [{partition: gpu, account: climate, force: {mpi-bind: hybrid}}]'
 expect 'a rule goes before the user, who is told' 0 \
     "berth: n1: note: --mpi-bind: a rule of this site replaces 'local' by 'hybrid' (T/berth.yaml:1)
-0 $A&mpi-bind=hybrid: ./x" \
+0 $A&mpi-bind=hybrid&site=mpi-bind: ./x" \
     "FAKE_WORDS=$SITE" SLURM_JOB_PARTITION=gpu SLURM_JOB_ACCOUNT=climate \
     srun --container-image=a --mpi-bind=local ./x
 site 'rules: [{partition: gpu, forbid: [container-writable]}]'

@@ -130,13 +130,16 @@ alice srun -n1 --container-image=/images/mpich.sif sh -c 'mkdir -p spack/deep &&
     ldd mpiring | awk "/=> \\//{ print \$3 }" | grep -vE "/lib(c|m|dl|pthread|rt)\\.so" | xargs -I{} cp -L {} .'
 spack='D=/hom; LD_LIBRARY_PATH=${D}e/alice/spack/deep timeout 1 ${D}e/alice/spack/deep/mpiring; true'
 }
-for mode in --mpi-bind=off --mpi-bind --mpi-bind=hybrid; do
+site login n1 <<<'rules: [{default: {mpi-bind: auto}}]'
+for mode in --mpi-bind=off --mpi-bind --mpi-bind=hybrid -v; do
     alice srun -w n1 -n2 --mpi=none --container-image=/images/a.sif "$mode" sh -c "$spack" >"$work/out" 2>&1 </dev/null
     case $mode in
     *off) equal "$mode: nobody watches" "" "$(grep '^berth: ' "$work/out")" ;;
     *) says "$mode: an MPI that is not found is watched" "^berth: n1: warning: image '[^']*.sif': if the program uses MPI: ${alone/, and --mpi-bind for the host.s library/}" ;;
     esac
+    [[ $mode == *hybrid || $mode == *off ]] || says "$mode: and a line says that it is not" "note: .* is not linked with MPI, and no MPI library was found"
 done
+site login n1 </dev/null
 singletons "none for one task" 0 "" -n1 --mpi=none --container-image=/images/mpich.sif sh -c "$quick"
 singletons "none with --mpi-bind=off" 0 "" -n2 --mpi=none --mpi-bind=off --container-image=/images/mpich.sif \
     sh -c "$quick"

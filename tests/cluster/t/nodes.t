@@ -53,6 +53,11 @@ differ "a directory that others may use" "others may use it" \
     "rm -rf /tmp/berth-2001" own
 differ "a full /tmp" "No space left" \
     "mount -t tmpfs -o size=1m,mode=1777 none /tmp" "umount -l /tmp" own
+differ "a /tmp without exec" "mounted noexec" \
+    "mount -t tmpfs -o noexec,mode=1777 none /tmp" "umount -l /tmp" own
+differ "a copy that the loader cannot load" "libhwloc.so.15: invalid ELF header" \
+    "berth profiles --prepare >/dev/null; dd if=/dev/zero of=\$(echo /var/lib/berth/stage/mpich-*/lib/libhwloc.so.15) bs=64 count=1 conv=notrunc 2>/dev/null" \
+    "rm -rf /var/lib/berth/stage" own
 differ "the host's MPI is not there" "the program wants MPICH, and the MPI of this host is" \
     "mkdir /off; mv $lib/libmpich.so.12* /off; ldconfig" \
     "mv /off/* $lib; rmdir /off; ldconfig" own
@@ -62,6 +67,8 @@ mpich='it=$(readlink -f /lib/x86_64-linux-gnu/libmpich.so.12)'
 other() { echo "$mpich; cp -p \$it /root; sed -i s/$1/$2/g \$it"; }
 differ "another release of the host's MPI" "lacks 1 of the [0-9]+ MPI symbols" \
     "$(other MPI_Get_library_version MPI_Get_library_versioX)" "$mpich; mv /root/libmpich.so.* \$it" own
+differ "a library that it needs" "needs 'libnowhere.so.1', which this host does not find" \
+    "$mpich; cp -p \$it /root; patchelf --add-needed libnowhere.so.1 \$it" "$mpich; mv /root/libmpich.so.* \$it" own
 # One task needs no process manager.
 differ "another process manager" "so each of the 2 tasks would be rank 0 of 1" \
     "$(other PMI_FD PMX_FD); patchelf --add-needed libpmix.so.2 \$it" "$mpich; mv /root/libmpich.so.* \$it" next
@@ -70,6 +77,22 @@ differ "a C library that only n2's site refuses" "which this site does not allow
 differ "a conflict of a profile" "does not go with 'libc.so.6'" \
     "$site_profile 'name: picky' 'family: mpich' 'conflicts: {libraries: [libc.so.6]}' >/etc/slurm/profiles.d/picky.yaml" \
     "rm -r /etc/slurm/profiles.d" own
+
+# An image with two MPIs, and n2 has not the one that the program opens.
+on n2 root sh -c "mkdir /off; mv $lib/libmpi.so.40* /off; ldconfig"
+# shellcheck disable=SC2016 # for a shell of the image's
+matches "two MPIs in an image: the node refuses" \
+    "berth: n2: [^"$'\n'"]*the host's MPICH 4[^ ]* uses PMI and the step has --mpi=pmix[^"$'\n'"]*; other nodes of this step may use .*status [1-9]" \
+    "$(run n1,n2 --mpi=pmix --mpi-bind sh -c 'p=/opt/t/openmpi/who; $p')"
+on n2 root sh -c "mv /off/* $lib; rmdir /off; ldconfig"
+
+# A container for each task.
+site n2 <<<'runtime: {share: no}'
+matches "no shared container: each such node says so" \
+    "^berth: n2: note: the image's own MPI runs \(hybrid\): the site says share: no"$'\nstatus 0$' "$(run n1,n2 --mpi-bind true)"
+matches "... and refuses host" "berth: n2: [^"$'\n'"]*nothing can be mounted in its containers; choose --mpi-bind=hybrid.*status [1-9]" \
+    "$(run n1,n2 --mpi-bind=host $who)"
+site n2 </dev/null
 
 # An MPI of the site comes first, and n2 has not mounted it.
 for node in n1 n2; do
@@ -107,6 +130,11 @@ network "network without patchelf" "patchelf: not installed on this node" \
 network "a network library of an older release" "the host's libucp.so.0.0.0 [^"$'\n'"]*lacks" \
     "it=\$(readlink -f $lib/libucp.so.0); cp -p \$it /root; sed -i s/ucp_tag_send_nbx/ucp_tag_send_nbX/g \$it" \
     "mv /root/libucp.so.* $lib"
+# Nobody can tell that a host without any is to have one: a profile of the site can.
+on n2 root sh -c "mkdir /off; mv $lib/libucp.so* /off; ldconfig; rm -rf /tmp/berth-2001"
+matches "no network library on a node: it runs on the image's" "^berth: n1: note: the host's libucp[^"$'\n'"]* runs under the image's own MPI"$'\nstatus 0$' \
+    "$(run n1,n2 --container-libs=auto /opt/t/mpich/who | grep -v '^rank')"
+on n2 root sh -c "mv /off/* $lib; rmdir /off; ldconfig"
 for node in n1 n2; do
     on "$node" root sh -c "$site_profile 'name: net' 'kind: fabric' 'replaces: [libucp.so.0, libuct.so.0, libucs.so.0, libucm.so.0]' 'prefix: /srv/ucx' >/etc/slurm/profiles.d/net.yaml
         mkdir -p /srv/ucx/lib; cp -a $lib/libuc[pstm].so.* $lib/ucx /srv/ucx/lib"
@@ -157,10 +185,12 @@ matches "an image that is searched in part: host refuses" \
     "$(image=/images/a.sif run n1,n2 --mpi-bind=host "${deep[@]}" true)"
 matches "... and auto explains it" "the image is too large to be searched.*status 0" \
     "$(image=/images/a.sif run n1,n2 --mpi-bind --container-explain "${deep[@]}" true)"
-equal "... and runs silently" "status 0" "$(image=/images/a.sif run n1,n2 --mpi-bind "${deep[@]}" true)"
 alice rm -r deep
-matches "an image without MPI: auto explains it" "and the image has no MPI library.*status 0" \
-    "$(image=/images/a.sif run n1,n2 --mpi-bind --container-explain true)"
+none="berth: n1: note: '[^']*/true' is not linked with MPI, and no MPI library was found in the image; name the program that uses MPI, or leave --mpi-bind out"
+matches "an image without MPI: auto says so once" "^$none"$'\nstatus 0$' "$(image=/images/a.sif run n1,n2 --mpi-bind true)"
+site login n1 n2 <<<'rules: [{default: {mpi-bind: auto}}]'
+equal "... but not for the default of a site" "status 0" "$(image=/images/a.sif run n1,n2 true)"
+site login n1 n2 </dev/null
 
 # Of what both do, both give an account.
 seen=$(run n1,n2 --mpi-bind --container-explain $who)
