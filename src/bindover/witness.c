@@ -279,7 +279,6 @@ static void inspect_mpi(struct watch *watch, struct berth_rank *rank)
     } else if (is_right) {
         rank->state = BERTH_RANK_RIGHT;
         rank->suspicion = BERTH_RANK_UNKNOWN;
-        rank->seldom = berth_clock() + SELDOM;
     } else if (marked == BERTH_RANK_UNKNOWN) {
         judge_suspect(rank, seen, file);
     } else {
@@ -289,10 +288,18 @@ static void inspect_mpi(struct watch *watch, struct berth_rank *rank)
 
 /* May a later inspection of the rank show more? The host's MPI may be joined by another
  * one in the same process, but not the host's libraries under the image's own MPI. */
-static bool is_open(const struct watch *watch, const struct berth_rank *rank)
+static bool is_open(const struct berth_witness *witness, const struct berth_rank *rank)
 {
     return rank->state == BERTH_RANK_UNKNOWN ||
-           (rank->state == BERTH_RANK_RIGHT && watch->witness->binding.host);
+           (rank->state == BERTH_RANK_RIGHT && witness->binding.host);
+}
+
+bool berth_witness_is_due(const struct berth_witness *witness,
+                          const struct berth_rank *rank, long long now)
+{
+    return is_open(witness, rank) &&
+           (rank->state == BERTH_RANK_UNKNOWN || rank->has_ended ||
+            now >= rank->inspected + SELDOM);
 }
 
 /* Sends signal NUMBER to the process of the rank, and to no other that has its number
@@ -315,8 +322,10 @@ static void inspect_ranks(struct watch *watch)
             continue;
         rank->has_ended |=
             watch->is_over || (signal_rank(rank, 0) < 0 && errno == ESRCH);
-        if (is_open(watch, rank) && (rank->has_ended || berth_clock() >= rank->seldom))
-            inspect_mpi(watch, rank);
+        if (!berth_witness_is_due(watch->witness, rank, berth_clock()))
+            continue;
+        inspect_mpi(watch, rank);
+        rank->inspected = berth_clock();
     }
 }
 
@@ -362,7 +371,7 @@ static bool is_done(const struct watch *watch)
 {
     for (unsigned int i = 0; i < watch->witness->tasks; i++)
         if (!watch->ranks[i].pid ||
-            (is_open(watch, &watch->ranks[i]) && !watch->ranks[i].has_ended))
+            (is_open(watch->witness, &watch->ranks[i]) && !watch->ranks[i].has_ended))
             return false;
     return true;
 }

@@ -52,7 +52,8 @@ struct berth_rank {
     unsigned int number; /* of the rank in the step */
     enum berth_rank_state state, suspicion;
     bool has_ended;
-    long long seldom; /* its next inspection (berth_clock()), while it is right */
+    bool has_libraries;  /* of the host, beside its MPI, were seen */
+    long long inspected; /* when its processes were inspected last (berth_clock()) */
     long long
         suspected; /* when it was seen with a wrong MPI (berth_clock()); 0: never */
     char *path;    /* of that MPI; NULL: it is one of the host's */
@@ -65,6 +66,10 @@ struct berth_rank {
 bool berth_witness_judge(const struct berth_witness *witness,
                          const struct berth_rank *ranks, struct berth_err *ret,
                          bool *ret_end);
+
+/* Must RANK be inspected NOW (berth_clock())? A rank that is right, once a second. */
+bool berth_witness_is_due(const struct berth_witness *witness,
+                          const struct berth_rank *rank, long long now);
 
 /* Sets RET to a sentence: how many of RANKS have loaded the host's MPI or fabric. */
 void berth_witness_count(const struct berth_witness *witness,

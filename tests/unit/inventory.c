@@ -5,8 +5,11 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "bindover/scan.h"
+#include "install.h"
 #include "unit.h"
 
 static const struct {
@@ -119,4 +122,43 @@ TEST(a_directory_is_looked_at_once)
     ck_assert_ptr_nonnull(strstr(directories.items[directories.count - 1], "/proc/"));
     berth_inventory_usual(NULL, &more);
     ck_assert_uint_eq(more.count + 1, directories.count);
+}
+
+static const struct {
+    const char *word;
+    bool is_cut;
+} recalled[] = {{"cut", true}, {"whole", false}};
+
+TEST_ROWS(a_later_step_knows_whether_an_inventory_was_cut, recalled)
+{
+    BERTH_FREE char *top = unit_directory();
+    const struct berth_stage_root root = {
+        .path = top, .owner = geteuid(), .forbidden = 0077, .mode = 0700};
+    char *const env[] = {NULL};
+    BERTH_STRVEC struct berth_strvec directories = {0};
+    BERTH_BUF struct berth_buf key = {0};
+    BERTH_BUF struct berth_buf fact = {0};
+    struct berth_factcache cache;
+    struct berth_scan scan;
+    struct berth_err err;
+
+    ck_assert_int_eq(chmod(top, 0700), 0);
+    install_library(top, "mpich", "libmpi.so.12", "");
+    berth_inventory_usual(NULL, &directories);
+    berth_buf_puts(&key, "libraries\n");
+    ck_assert(berth_inventory_identify(&directories, &key));
+    berth_buf_addf(&fact, "%s%c%s/libmpi.so.12%c", recalled[_i].word, 0, top, 0);
+    berth_factcache_open(&root, "image", &cache);
+    berth_factcache_put(&cache, key.text, &fact);
+    berth_factcache_save(&cache);
+    berth_factcache_fini(&cache);
+
+    berth_factcache_open(&root, "image", &cache);
+    ck_assert_int_eq(berth_scan_image(&cache, "/bin/sh", env, &scan, &err), 0);
+    ck_assert_str_eq(strrchr(scan.objects.items[scan.objects.count - 1].path, '/'),
+                     "/libmpi.so.12");
+    ck_assert_int_eq(scan.is_cut, recalled[_i].is_cut);
+    berth_scan_fini(&scan);
+    berth_factcache_fini(&cache);
+    unit_remove(top);
 }

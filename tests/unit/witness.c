@@ -110,3 +110,29 @@ TEST(ranks_above_a_fabric_are_counted)
     berth_witness_count(&witness, ranks, &said);
     ck_assert_str_eq(said.text, "2 of 3 ranks loaded the host's libnet.so.1 (net)");
 }
+
+static const struct {
+    enum berth_rank_state state;
+    bool has_ended;
+    const char *host;
+    long long pause; /* since the last inspection */
+    bool due;
+} dues[] = {
+    {BERTH_RANK_UNKNOWN, false, "MPICH", 0, true},
+    {BERTH_RANK_UNKNOWN, false, NULL, 0, true},
+    {BERTH_RANK_RIGHT, false, "MPICH", 999, false},
+    {BERTH_RANK_RIGHT, false, "MPICH", 1000, true},
+    {BERTH_RANK_RIGHT, true, "MPICH", 0, true},
+    {BERTH_RANK_RIGHT, false, NULL, 1000, false},
+    {BERTH_RANK_WRONG, false, "MPICH", 1000, false},
+};
+
+TEST_ROWS(a_right_rank_is_inspected_once_a_second, dues)
+{
+    const struct berth_witness witness = {.binding.host = (char *)dues[_i].host};
+    const struct berth_rank rank = {
+        .state = dues[_i].state, .has_ended = dues[_i].has_ended, .inspected = 5000};
+
+    ck_assert_int_eq(berth_witness_is_due(&witness, &rank, 5000 + dues[_i].pause),
+                     dues[_i].due);
+}
