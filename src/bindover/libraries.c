@@ -349,7 +349,7 @@ bool berth_libraries_are_asked(const struct berth_inside *inside)
 
 bool berth_libraries_are_watched(const struct berth_inside *inside)
 {
-    return !berth_request_mpi_may_host(inside->request) &&
+    return berth_request_mpi_may_host(inside->request) ||
            !berth_libraries_are_asked(inside);
 }
 

@@ -22,6 +22,6 @@ int berth_libraries_use(struct berth_programs *programs, enum berth_profile_kind
 /* Are fabrics asked for: some, or one of the host's by its name? */
 bool berth_libraries_are_asked(const struct berth_inside *inside);
 
-/* Does the witness look for libraries in the ranks, because an MPI and a fabric of the
- * host are ruled out? */
+/* Does the witness look for libraries in the ranks? Not where it looks for a fabric
+ * under the image's own MPI. */
 bool berth_libraries_are_watched(const struct berth_inside *inside);

@@ -35,7 +35,7 @@ enum { FORWARDED = 100, SELDOM = 1000 };
 struct watch {
     const struct berth_witness *witness;
     struct berth_rank *ranks;
-    struct berth_mapped_files files;
+    struct berth_mapped_files files, libraries; /* of the host, beside its MPI */
     int marks;     /* the directory of the marks (step/marks.h); -1: there is none */
     int mounts;    /* the mount namespace of the tasks; -1: each has its own */
     int64_t since; /* when the last new task was found (berth_clock()) */
@@ -111,10 +111,12 @@ bool berth_witness_judge(const struct berth_witness *witness,
 void berth_witness_count(const struct berth_witness *witness,
                          const struct berth_rank *ranks, struct berth_err *ret)
 {
-    unsigned int right = count(witness, ranks, BERTH_RANK_RIGHT);
+    unsigned int right = count(witness, ranks, BERTH_RANK_RIGHT), beside = 0;
     const char *what =
         witness->binding.host ? witness->binding.host : witness->binding.fabric;
 
+    for (unsigned int i = 0; i < witness->tasks; i++)
+        beside += ranks[i].has_libraries;
     if (right == 0 && witness->binding.host)
         berth_err_set(ret, "no rank of this node was seen to load an MPI library");
     else
@@ -123,6 +125,9 @@ void berth_witness_count(const struct berth_witness *witness,
                       right < witness->tasks && witness->binding.host
                           ? ", and no MPI was seen in the others"
                           : "");
+    if (witness->binding.host && witness->binding.fabric)
+        berth_err_set(ret, "%s; %u loaded the host's %s", ret->text, beside,
+                      witness->binding.fabric);
 }
 
 /* Prints SENTENCE. KIND: "note: ", "warning: ", or "" for an error. */
@@ -286,6 +291,17 @@ static void inspect_mpi(struct watch *watch, struct berth_rank *rank)
     }
 }
 
+/* Notes whether the rank has loaded libraries of the host beside its MPI. */
+static void inspect_libraries(struct watch *watch, struct berth_rank *rank)
+{
+    const struct berth_mapped_file *file;
+    enum berth_mapped found = BERTH_MAPPED_NONE;
+
+    if (watch->libraries.staged_count && !rank->has_ended && !rank->has_libraries)
+        found = berth_mapped_inspect(&watch->libraries, rank->pid, &file);
+    rank->has_libraries |= found == BERTH_MAPPED_STAGED || found == BERTH_MAPPED_BOTH;
+}
+
 /* May a later inspection of the rank show more? The host's MPI may be joined by another
  * one in the same process, but not the host's libraries under the image's own MPI. */
 static bool is_open(const struct berth_witness *witness, const struct berth_rank *rank)
@@ -325,6 +341,7 @@ static void inspect_ranks(struct watch *watch)
         if (!berth_witness_is_due(watch->witness, rank, berth_clock()))
             continue;
         inspect_mpi(watch, rank);
+        inspect_libraries(watch, rank);
         rank->inspected = berth_clock();
     }
 }
@@ -428,7 +445,7 @@ static void write_record(struct watch *watch)
         .other = count(witness, watch->ranks, BERTH_RANK_WRONG) +
                  count(witness, watch->ranks, BERTH_RANK_ALONE) +
                  count(witness, watch->ranks, BERTH_RANK_BOTH),
-        .fabric = witness->binding.fabric};
+        .fabric = witness->binding.host ? NULL : witness->binding.fabric};
 
     if (watch->record_fd < 0)
         return;
@@ -474,8 +491,12 @@ void berth_witness_run(const struct berth_witness *witness)
     if (!watch.ranks)
         return;
     for (size_t i = 0; i < witness->stages.count; i += 2)
-        berth_mapped_add_stage(&watch.files, witness->stages.items[i],
-                               witness->stages.items[i + 1]);
+        berth_mapped_add_stage(
+            witness->binding.host &&
+                    strcmp(witness->stages.items[i + 1], BERTH_MARK_LIBRARY) != 0
+                ? &watch.libraries
+                : &watch.files,
+            witness->stages.items[i], witness->stages.items[i + 1]);
     open_record(&watch);
     enter_namespaces(&watch);
     watch_ranks(&watch);
@@ -493,6 +514,7 @@ void berth_witness_run(const struct berth_witness *witness)
     }
     free(watch.ranks);
     berth_mapped_fini(&watch.files);
+    berth_mapped_fini(&watch.libraries);
 }
 
 void berth_witness_fini(struct berth_witness *witness)

@@ -111,6 +111,21 @@ TEST(ranks_above_a_fabric_are_counted)
     ck_assert_str_eq(said.text, "2 of 3 ranks loaded the host's libnet.so.1 (net)");
 }
 
+TEST(libraries_beside_an_mpi_are_counted)
+{
+    struct berth_rank ranks[8];
+    const struct berth_witness witness = {.tasks = 2,
+                                          .binding.host = (char *)"MPICH 4.2.1",
+                                          .binding.fabric = (char *)"libblas.so.3"};
+    struct berth_err said;
+
+    ranks_of("RR", ranks);
+    ranks[1].has_libraries = true;
+    berth_witness_count(&witness, ranks, &said);
+    ck_assert_str_eq(said.text, "2 of 2 ranks loaded the host's MPICH 4.2.1; 1 loaded "
+                                "the host's libblas.so.3");
+}
+
 static const struct {
     enum berth_rank_state state;
     bool has_ended;

@@ -83,6 +83,8 @@ hpl() {
 }
 hpl "HPL on the image's own MPI" --mpi-bind=hybrid
 hpl "HPL on the host's MPI and BLAS" --mpi-bind=host
+matches "... which srun -v both counts" "2 of 2 ranks loaded the host's Open MPI [0-9.]+; 2 loaded the host's libblas.so.3 .openblas." \
+    "$(alice bash -c 'cd hpl && OPENBLAS_NUM_THREADS=1 timeout 120 srun -v -w n1 -n2 --mpi=pmix --mpi-bind=host "$@" hpcc 2>&1' - "${with[@]}")"
 
 printf '%s\n' 'rules:' '  - force: {container-libs: openblas}' | site n1
 try "a site's rule" "~OpenBLAS\$" -- "${one[@]}" --container-image=$image dgemm 300
