@@ -135,7 +135,7 @@ rank 0 of 1 on n1 in mpibookworm: MPICH [^
 try "nor with auto, which says so" \
     "~^berth: n1: note: the image has no library that a fabric of this host could replace .--container-libs=auto.\$" -- "${one[@]}" --container-image=/images/a.sif --container-libs=auto true
 try "a program that does not use it" \
-    "~^berth: n1: warning: image '$old': --mpi-bind=hybrid: neither the program nor a plugin of its MPI needs the image's 'libfabric.so.1', for which the host's stands .--container-libs=libfabric.
+    "~^berth: n1: warning: image '$old': --mpi-bind=hybrid: neither the program nor a plugin of its MPI needs the image's 'libfabric.so.1', which the host's replaces .--container-libs=libfabric.
 rank 0 of 1 .*\$" -- "${one[@]}" --container-image=$old --container-libs=libfabric /opt/t/mpich/who
 try "with the host's MPI it does nothing" \
     "~rank 0 of 1 on n1 in mpibookworm: MPICH Version: +4.2.1 [^

@@ -56,7 +56,7 @@ try "a program that is linked statically" \
     "~^berth: n1: warning: image '$image': --container-libs=openblas: '[^']*/ldconfig' is linked statically, so that the host's libblas.so.3 replaces no library of it
 ldconfig .*" -- "${one[@]}" "${with[@]}" ldconfig --version
 try "a program that does not use it" \
-    "~^berth: n1: warning: image '$image': --container-libs=openblas: neither the program nor what it is known to load later needs the image's 'libblas.so.3', for which the host's stands .--container-libs=openblas.\$" -- "${one[@]}" "${with[@]}" true
+    "~^berth: n1: warning: image '$image': --container-libs=openblas: neither the program nor what it is known to load later needs the image's 'libblas.so.3', which the host's replaces .--container-libs=openblas.\$" -- "${one[@]}" "${with[@]}" true
 try "none cancels the default of a job" "~reference BLAS\$" -- "${one[@]}" --container-image=$image --container-libs=none dgemm 300
 try "a plan says what lies over what" "~the host's file replaces the image's .--container-libs.
 .*
