@@ -10,7 +10,7 @@
  * variable on which the changes depend, or which they set, must have the same value in
  * both steps. */
 
-/* Stands forevery variable. */
+/* Matches every variable. */
 #define BERTH_JOB_ANY "*"
 
 /* Append to RET every word in the scripts of the image that could be the name of a
