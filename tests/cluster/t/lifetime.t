@@ -22,8 +22,10 @@ find /tmp /run /dev/shm /var/tmp /var/spool/slurmd -mindepth 1 ! -name '*.pid' !
     ! -name '*.sock*' ! -name conf-cache ! -name '*.4294967292' 2>/dev/null | sort
 ps -eo user=,pid=,comm=,args= | grep -E '^(alice|bob) '
 awk '$3 ~ /fuse/ || $2 ~ /apptainer|singularity/' /proc/mounts
-# A connection to slurmctld may stay open for long: no sockets.
-echo "descriptors of slurmd: $(find "/proc/$(cat /run/slurm/slurmd.pid)/fd" -type l ! -lname 'socket:*' | wc -l)"
+# A connection of slurmd's own over TCP may stay open for long.
+fds=/proc/$(cat /run/slurm/slurmd.pid)/fd
+echo "descriptors of slurmd: $(find "$fds" -type l -printf '%l\n' |
+    grep -cvFf <(awk '{ print "socket:[" $10 "]" }' /proc/net/tcp /proc/net/tcp6 2>/dev/null))"
 SCRIPT
 leftovers() { on "$1" root /home/alice/leftovers; }
 
