@@ -14,13 +14,15 @@ need_packages() {
     step "installing ${missing[*]}" packages_install "${missing[@]}"
 }
 
+# One at a time: apt-get does not wait for the lock on its lists.
 packages_install() {
     local log
     log=$({
+        flock 9
         apt-get update &&
             DEBIAN_FRONTEND=noninteractive apt-get install -y \
                 --no-install-recommends "$@"
-    } 2>&1) || { tail -n 20 <<<"$log" >&2; die "apt-get could not install $*"; }
+    } 2>&1 9<"${BASH_SOURCE[0]}") || { tail -n 20 <<<"$log" >&2; die "apt-get could not install $*"; }
 }
 
 # apt_download DIR SUITE MIRROR PACKAGE...: puts the .deb files into DIR.
