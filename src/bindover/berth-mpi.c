@@ -246,8 +246,6 @@ static int run_with_caches(const struct work *work, struct berth_inside *inside,
     result = find_stacks(work, inside, &stacks, err);
     if (result == 0)
         result = start_inside(work, inside, err);
-    berth_factcache_save(&host);
-    berth_factcache_save(&image);
     berth_factcache_fini(&host);
     berth_factcache_fini(&image);
     return result;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/buf.h"
 #include "step/stageroot.h"
@@ -19,18 +20,16 @@ struct berth_factcache_fact;
 /* Made by berth_factcache_open(). get and put accept NULL: an empty cache that stores
  * nothing. */
 struct berth_factcache {
-    const struct berth_stage_root *root; /* borrowed */
-    struct berth_buf start;              /* the first lines of the file */
-    struct berth_buf stored;             /* the contents of the file */
-    struct berth_factcache_fact *facts;  /* in the file */
+    int file;                           /* -1: there is none; children inherit it */
+    uint64_t start;                     /* of the check of a fact */
+    struct berth_buf stored;            /* the contents of the file */
+    struct berth_factcache_fact *facts; /* in them */
     size_t count, room;
-    size_t next; /* the number of the fact that is probably asked for next */
-    int fresh;   /* memory with the facts that were put; children inherit it */
 };
 
-/* The most files of a user, and the most bytes of a file. The files that were not used
- * for the longest time are removed. */
-enum { BERTH_FACTCACHE_FILES = 24, BERTH_FACTCACHE_SIZE = 4 << 20 };
+/* The most bytes of a file; one that would grow larger starts anew. systemd-tmpfiles(8)
+ * removes files that are not used. */
+enum { BERTH_FACTCACHE_SIZE = 4 << 20 };
 
 /* Read the facts about SUBJECT (a line of text) that this version of this program has
  * stored below ROOT. The caller ends with berth_factcache_fini(). */
@@ -39,15 +38,12 @@ void berth_factcache_open(const struct berth_stage_root *root, const char *subje
 
 /* Returns the fact under KEY, with its size in *RET_COUNT, valid as long as the cache;
  * NULL: not known. */
-const char *berth_factcache_get(struct berth_factcache *cache, const char *key,
+const char *berth_factcache_get(const struct berth_factcache *cache, const char *key,
                                 size_t *ret_count);
 
-/* Put FACT under KEY, for later steps. A child may put facts that its parent saves. */
-void berth_factcache_put(struct berth_factcache *cache, const char *key,
+/* Store FACT under KEY, for later steps. */
+void berth_factcache_put(const struct berth_factcache *cache, const char *key,
                          const struct berth_buf *fact);
-
-/* Write the facts that were put to the file. */
-void berth_factcache_save(const struct berth_factcache *cache);
 
 void berth_factcache_fini(struct berth_factcache *cache);
 

@@ -207,7 +207,6 @@ static void ask_with_cache(char *const *env)
                      0);
     ck_assert_uint_eq(closure.count, 1);
     berth_closure_fini(&closure);
-    berth_factcache_save(&cache);
     berth_factcache_fini(&cache);
 }
 
