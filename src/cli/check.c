@@ -65,13 +65,14 @@ int berth_cli_check(int argc, char **argv)
     BERTH_STRVEC struct berth_strvec faults = {0};
     BERTH_FREE char *directory = getcwd(NULL, 0);
     BERTH_SETTINGS struct berth_settings settings = {0};
+    const struct berth_host host = {.root = "", .env = environ};
     const char *path;
     struct berth_err err;
 
     if (argc > 2 || (argc == 2 && *argv[1] == '-'))
         return BERTH_CLI_USAGE;
     if ((argc == 2 ? berth_path_absolute(argv[1], directory, &settings.config, &err)
-                   : berth_site_settings(environ, &settings, &err)) < 0 ||
+                   : berth_site_settings(&host, &settings, &err)) < 0 ||
         check(settings.config, &faults, &err) < 0)
         return berth_cli_fail(&err);
     if (faults.count)

@@ -170,7 +170,7 @@ void berth_doctor_fini(struct berth_doctor *doctor)
     free(doctor->runtime.version);
     free(doctor->runtime.libexec);
     free(doctor->runtime.conf);
-    free(doctor->runtime.text);
+    free(doctor->runtime.binds);
     berth_host_conf_fini(&doctor->conf);
     berth_settings_fini(&doctor->settings);
     berth_site_fini(&doctor->site);

@@ -41,7 +41,6 @@ struct berth_doctor_plugin {
 struct berth_doctor {
     struct berth_host host;
     const char *release; /* of the command berth that runs */
-    uid_t user;          /* the caller */
 
     /* What several checks read. */
     struct berth_host_conf conf; /* slurm.conf */
@@ -60,7 +59,7 @@ struct berth_doctor {
         char *version;   /* "apptainer version 1.4.5" */
         char *libexec;   /* where its own programs are */
         char *conf;      /* its configuration */
-        char *text;      /* of that file; "": it cannot be read */
+        char *binds;     /* "user bind control" in it */
         bool has_setuid; /* its starter has that bit */
         bool is_setuid;  /* it works with the rights of root, and not with a user
                             namespace */
@@ -78,7 +77,7 @@ struct berth_doctor {
     bool failed; /* out of memory */
 };
 
-/* Examine the host of DOCTOR, whose first three members are set and whose others are 0:
+/* Examine the host of DOCTOR, whose first two members are set and whose others are 0:
  * read the files, start the runtime, srun, scontrol and berth's programs for their
  * versions, each for ten seconds at most, and a child that tries to make a user
  * namespace. Out of memory sets `failed`. Returns 0, or -1 with a sentence in ERR. In

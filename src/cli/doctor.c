@@ -44,8 +44,7 @@ enum form { TEXT, BRIEF, JSON };
 static int diagnose(enum form form)
 {
     BERTH_DOCTOR struct berth_doctor doctor = {.host = {.root = "", .env = environ},
-                                               .release = BERTH_VERSION,
-                                               .user = getuid()};
+                                               .release = BERTH_VERSION};
     BERTH_BUF struct berth_buf line = {0};
     struct berth_err err;
 

@@ -4,8 +4,6 @@
  * knowing or wrong, and the remedy. */
 
 #include <errno.h>
-#include <limits.h>
-#include <pwd.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +16,6 @@
 #include "base/cleanup.h"
 #include "base/environ.h"
 #include "base/run.h"
-#include "base/text.h"
 #include "bindover/stack.h"
 #include "cli/checks.h"
 #include "site/keys.h"
@@ -26,8 +23,8 @@
 
 enum { NOBODY = 65534 };
 
-/* Less is noted: megabytes of /dev/shm, loop devices of the runtime. */
-enum { SHM_LEAST = 256, LOOPS_LEAST = 16 };
+/* Megabytes of /dev/shm; less is noted. */
+enum { SHM_LEAST = 256 };
 
 /* Returns the number in the file PATH; -1: there is none. */
 static long read_number(const struct berth_host *host, const char *path)
@@ -82,6 +79,7 @@ static void read_build(struct berth_doctor *doctor)
     BERTH_FREE char *suid =
         said ? berth_keys_value(said, "SINGULARITY_SUID_INSTALL") : NULL;
     BERTH_FREE char *starter = NULL;
+    BERTH_FREE char *text = NULL;
     BERTH_FREE char *allowed = NULL;
 
     if (!said)
@@ -91,10 +89,11 @@ static void read_build(struct berth_doctor *doctor)
     if (!doctor->runtime.conf)
         doctor->runtime.conf = berth_keys_value(said, "SINGULARITY_CONF_FILE");
     if (doctor->runtime.conf)
-        doctor->runtime.text = berth_host_text(host, doctor->runtime.conf);
-    allowed = doctor->runtime.text
-                  ? berth_keys_value(doctor->runtime.text, "allow setuid")
-                  : NULL;
+        text = berth_host_text(host, doctor->runtime.conf);
+    if (text) {
+        allowed = berth_keys_value(text, "allow setuid");
+        doctor->runtime.binds = berth_keys_value(text, "user bind control");
+    }
     starter = find_part(doctor, "starter-suid");
     doctor->runtime.has_setuid =
         has_setuid(starter) && !(suid && strcmp(suid, "0") == 0);
@@ -175,51 +174,6 @@ static void check_namespaces(struct berth_doctor *doctor)
         OK(NAMESPACES, "an ordinary user can make them");
 }
 
-/* Does the file have a line for the user, by name or by number (subuid(5))? */
-static bool has_range(const struct berth_host *host, const char *path,
-                      const struct passwd *user)
-{
-    BERTH_FREE char *text = berth_host_text(host, path);
-    char *next = text;
-    char *line;
-    char id[24];
-
-    snprintf(id, sizeof(id), "%u", (unsigned int)user->pw_uid);
-    while (next && (line = strsep(&next, "\n"))) {
-        size_t length = strcspn(line, ":");
-
-        if (line[length] != ':')
-            continue;
-        line[length] = '\0';
-        if (strcmp(line, user->pw_name) == 0 || strcmp(line, id) == 0)
-            return true;
-    }
-    return false;
-}
-
-static void check_ranges(struct berth_doctor *doctor)
-{
-    const struct passwd *user = doctor->user == 0 ? NULL : getpwuid(doctor->user);
-    bool has_uids, has_gids;
-
-    if (!user) {
-        OK("/etc/subuid", "asked as root; ask as a user for the user's ranges");
-        return;
-    }
-    has_uids = has_range(&doctor->host, "/etc/subuid", user);
-    has_gids = has_range(&doctor->host, "/etc/subgid", user);
-    if (has_uids && has_gids)
-        OK("/etc/subuid", "'%s' has ranges in /etc/subuid and /etc/subgid",
-           user->pw_name);
-    else
-        NOTE("/etc/subuid",
-             "usermod --add-subuids 100000-165535 --add-subgids 100000-165535 USER, "
-             "with ranges that differ from user to user",
-             "'%s' has no range in %s; only --container-args=--fakeroot and builds "
-             "want one",
-             user->pw_name, has_uids ? "/etc/subgid" : "/etc/subuid");
-}
-
 static void check_fuse(struct berth_doctor *doctor)
 {
     long mode = mode_of(&doctor->host, "/dev/fuse");
@@ -268,106 +222,10 @@ static void check_squashfuse(struct berth_doctor *doctor)
              "there is none, so that the runtime unpacks each SIF file into /tmp");
 }
 
-#define LIMITS "runtime's limits"
-
-static void check_limits(struct berth_doctor *doctor)
-{
-    const char *conf = doctor->runtime.conf;
-    const char *text = doctor->runtime.text;
-    bool is_setuid = doctor->runtime.is_setuid;
-    BERTH_FREE char *bind = berth_keys_value(text, "user bind control");
-    BERTH_FREE char *paths = berth_keys_value(text, "limit container paths");
-    BERTH_FREE char *owners = berth_keys_value(text, "limit container owners");
-    BERTH_FREE char *max_loop = berth_keys_value(text, "max loop devices");
-
-    if (bind && strcmp(bind, "yes") != 0)
-        WRONG(LIMITS, "set 'user bind control = yes'",
-              "%s has 'user bind control = %s', so that nothing can be mounted", conf,
-              bind);
-    if (paths && is_setuid)
-        NOTE(LIMITS, "add the directories of images to 'limit container paths'",
-             "%s has 'limit container paths = %s': images elsewhere are refused", conf,
-             paths);
-    if (owners && is_setuid)
-        NOTE(LIMITS, "add the owners of images to 'limit container owners'",
-             "%s has 'limit container owners = %s': images of others are refused", conf,
-             owners);
-    if (max_loop && is_setuid && atoi(max_loop) < LOOPS_LEAST)
-        NOTE(LIMITS, "set 'max loop devices = 256'",
-             "%s has 'max loop devices = %s': each container of a node takes one", conf,
-             max_loop);
-}
-
-/* Count /dev/loop0, /dev/loop1, ..., and those that are in use. */
-static void count_loops(const struct berth_host *host, long *ret_count,
-                        long *ret_in_use)
-{
-    glob_t found;
-
-    *ret_count = 0;
-    *ret_in_use = 0;
-    if (!berth_host_glob(host, "/dev/loop[0-9]*", &found))
-        return;
-    for (size_t i = 0; i < found.gl_pathc; i++) {
-        const char *number = berth_text_base(found.gl_pathv[i]) + strlen("loop");
-        char file[64];
-
-        if (number[strspn(number, "0123456789")])
-            continue; /* a partition: loop0p1 */
-        snprintf(file, sizeof(file), "/sys/block/loop%s/loop", number);
-        *ret_count += 1;
-        *ret_in_use += berth_host_has(host, file);
-    }
-    globfree(&found);
-}
-
-/* Returns the key of TEXT that lets the kernel mount SIF files; NULL: none does. The
- * first is SingularityCE's, the second Apptainer's; both are "no" unless an
- * administrator changed them. */
-static const char *find_kernel_mounts(const char *text)
-{
-    static const char *const keys[] = {"allow kernel squashfs",
-                                       "allow setuid-mount squashfs"};
-
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-        BERTH_FREE char *value = berth_keys_value(text, keys[i]);
-
-        if (value && strcmp(value, "yes") == 0)
-            return keys[i];
-    }
-    return NULL;
-}
-
-#define LOOPS "/dev/loop*"
-
-static void check_loops(struct berth_doctor *doctor)
-{
-    const char *key = find_kernel_mounts(doctor->runtime.text);
-    BERTH_FREE char *limit = berth_keys_value(doctor->runtime.text, "max loop devices");
-    long most = limit ? atol(limit) : LONG_MAX;
-    bool has_control = berth_host_has(&doctor->host, "/dev/loop-control");
-    long count, in_use;
-
-    if (!key || !doctor->runtime.is_setuid)
-        return;
-    count_loops(&doctor->host, &count, &in_use);
-    if (count == 0 && !has_control)
-        WRONG(
-            LOOPS,
-            "modprobe loop, and the line loop in /etc/modules-load.d/loop.conf; or "
-            "no instead of yes, and FUSE mounts SIF files",
-            "there is none, and %s has '%s = yes', so that no SIF file can be mounted",
-            doctor->runtime.conf, key);
-    else if (count > 0 && in_use == count && (count >= most || !has_control))
-        WRONG(LOOPS, "find out what uses them: losetup -l",
-              "all %ld are in use, and each container of a node takes one", count);
-    else
-        OK(LOOPS, "%ld, of which %ld are in use", count, in_use);
-}
-
 static void check_runtime(struct berth_doctor *doctor)
 {
     const char *path = doctor->runtime.path;
+    const char *binds = doctor->runtime.binds;
 
     if (!path) {
         WRONG("runtime",
@@ -390,10 +248,10 @@ static void check_runtime(struct berth_doctor *doctor)
              doctor->runtime.version, path);
     else
         OK("runtime", "%s ('%s'), without setuid", doctor->runtime.version, path);
-    if (!doctor->runtime.text)
-        return;
-    check_limits(doctor);
-    check_loops(doctor);
+    if (binds && strcmp(binds, "yes") != 0)
+        WRONG("runtime's limits", "set 'user bind control = yes'",
+              "%s has 'user bind control = %s', so that nothing can be mounted",
+              doctor->runtime.conf, binds);
 }
 
 static void check_programs(struct berth_doctor *doctor)
@@ -564,7 +422,6 @@ static void check_ptrace(struct berth_doctor *doctor)
 int berth_doctor_check_host(struct berth_doctor *doctor, struct berth_err *err)
 {
     check_namespaces(doctor);
-    check_ranges(doctor);
     check_fuse(doctor);
     check_squashfuse(doctor);
     check_runtime(doctor);

@@ -17,8 +17,8 @@
 #include "base/fd.h"
 #include "base/grow.h"
 #include "base/hash.h"
-#include "base/text.h"
 #include "cli/checks.h"
+#include "cli/sitefind.h"
 #include "elf/facts.h"
 #include "request/option.h"
 #include "site/keys.h"
@@ -64,19 +64,6 @@ static char *find_plugin(const struct reading *reading, const char *path)
     return strdup(path);
 }
 
-/* Read the words behind berth.so. */
-static void read_words(struct berth_doctor *doctor, const struct berth_strvec *words)
-{
-    struct berth_err why;
-
-    free(doctor->site_fault);
-    doctor->site_fault = NULL;
-    berth_settings_fini(&doctor->settings);
-    if (berth_settings_read((int)words->count, words->items, &doctor->settings, &why) <
-        0)
-        doctor->site_fault = strdup(why.text);
-}
-
 static void add_line(void *data, const char *file,
                      const struct berth_plugstack_line *line)
 {
@@ -95,8 +82,6 @@ static void add_line(void *data, const char *file,
         doctor->bad_line = berth_steal(&place);
         return;
     }
-    if (plugin.is_berth)
-        read_words(doctor, &line->words);
     if (berth_grow(&doctor->plugins, doctor->plugin_count, &doctor->plugin_room,
                    sizeof(plugin)) < 0 ||
         !(plugin.path = find_plugin(reading, line->path))) {
@@ -162,6 +147,7 @@ void berth_doctor_read_site(struct berth_doctor *doctor)
 {
     struct reading reading = {.doctor = doctor, .digest = BERTH_HASH_START};
     const struct berth_host_listener to = {mix, add_line, &reading};
+    struct berth_err why;
 
     doctor->site = berth_site_default();
     berth_host_conf(&doctor->host, &doctor->conf);
@@ -171,6 +157,8 @@ void berth_doctor_read_site(struct berth_doctor *doctor)
         doctor->has_plugstack =
             berth_host_plugstack(&doctor->host, doctor->conf.plugstack, &to);
     free(reading.directories);
+    if (berth_site_settings(&doctor->host, &doctor->settings, &why) < 0)
+        doctor->site_fault = strdup(why.text);
     read_yaml(&reading);
     snprintf(doctor->digest, sizeof(doctor->digest), "%016llx",
              (unsigned long long)reading.digest);
@@ -341,52 +329,24 @@ static void check_stack(struct berth_doctor *doctor)
     check_plugin(doctor, berth);
 }
 
-/* Returns the types of srun --mpi=list: the lines behind "types are", joined by blanks.
- */
-static char *read_types(const struct berth_host *host, const char *srun)
-{
-    const char *const argv[] = {srun, "--mpi=list", NULL};
-    BERTH_FREE char *said = berth_host_ask(host, argv);
-    BERTH_BUF struct berth_buf types = {0};
-    char *next = said ? strstr(said, "types are") : NULL;
-    char *line;
-
-    if (next)
-        strsep(&next, "\n");
-    while (next && (line = strsep(&next, "\n"))) {
-        line += berth_text_starts(line, "srun: ") ? 6 : 0;
-        line += strspn(line, " \t");
-        if (*line && !strpbrk(line, " :"))
-            berth_buf_addf(&types, "%s%s", types.used ? " " : "", line);
-    }
-    return types.failed ? NULL : berth_steal(&types.text);
-}
-
-static bool has_word(const char *list, const char *word)
-{
-    size_t length = strlen(word);
-
-    for (const char *at = list; (at = strstr(at, word)); at += length)
-        if ((at == list || at[-1] == ' ') && (at[length] == '\0' || at[length] == ' '))
-            return true;
-    return false;
-}
-
 static void check_manager(struct berth_doctor *doctor, const char *srun)
 {
-    BERTH_FREE char *types = doctor->conf.text ? read_types(&doctor->host, srun) : NULL;
+    const char *const argv[] = {srun, "--mpi=list", NULL};
+    BERTH_FREE char *said =
+        doctor->conf.text ? berth_host_ask(&doctor->host, argv) : NULL;
+    bool has_pmi2 = said && strstr(said, "pmi2");
 
-    if (!types)
+    if (!said || !strstr(said, "types are"))
         WRONG("srun --mpi", "run `srun --mpi=list` by hand, and repair what it says",
               "srun does not start, or does not tell which types it has");
-    else if (!has_word(types, "pmix") && !has_word(types, "pmi2"))
-        WRONG("srun --mpi", "install Slurm's plugins mpi/pmi2 and mpi/pmix",
-              "there is neither pmi2 nor pmix, but: %s", types);
-    else if (!has_word(types, "pmix"))
+    else if (strstr(said, "pmix"))
+        OK("srun --mpi", "%spmix", has_pmi2 ? "pmi2 and " : "");
+    else if (has_pmi2)
         NOTE("srun --mpi", "install Slurm's plugin mpi/pmix, if users have Open MPI",
-             "Open MPI wants pmix, and there is: %s", types);
+             "Open MPI wants pmix, and there is only pmi2");
     else
-        OK("srun --mpi", "%s", types);
+        WRONG("srun --mpi", "install Slurm's plugins mpi/pmi2 and mpi/pmix",
+              "there is neither pmi2 nor pmix");
 }
 
 /* Returns the value of KEY in slurm.conf; NULL: it has none. */

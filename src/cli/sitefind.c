@@ -3,9 +3,6 @@
 
 #include "cli/sitefind.h"
 
-#include <string.h>
-
-#include "cli/host.h"
 #include "site/siteread.h"
 
 /* What the last line of berth says; the plugin obeys that one, too. */
@@ -28,30 +25,28 @@ static void read_line(void *data, const char *file,
                                        last->settings, last->err);
 }
 
-int berth_site_settings(char *const *env, struct berth_settings *ret,
+int berth_site_settings(const struct berth_host *host, struct berth_settings *ret,
                         struct berth_err *err)
 {
-    const struct berth_host host = {.root = "", .env = env};
     struct last last = {.settings = ret, .err = err};
     const struct berth_host_listener to = {.line = read_line, .data = &last};
     struct berth_host_conf conf;
 
     *ret = (struct berth_settings){0};
-    berth_host_conf(&host, &conf);
+    berth_host_conf(host, &conf);
     if (conf.plugstack)
-        berth_host_plugstack(&host, conf.plugstack, &to);
+        berth_host_plugstack(host, conf.plugstack, &to);
     berth_host_conf_fini(&conf);
-    if (!ret->option_prefix && !(ret->option_prefix = strdup("")))
-        return berth_err_oom(err);
     return last.result;
 }
 
 int berth_site_read_here(char *const *env, struct berth_site *ret,
                          struct berth_err *err)
 {
+    const struct berth_host host = {.root = "", .env = env};
     BERTH_SETTINGS struct berth_settings settings;
 
-    if (berth_site_settings(env, &settings, err) < 0)
+    if (berth_site_settings(&host, &settings, err) < 0)
         return -1;
     return berth_site_read(settings.config, berth_site_owner(), ret, err);
 }

@@ -4,7 +4,6 @@
 #include "fakehost.h"
 
 #include <errno.h>
-#include <pwd.h>
 #include <sched.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -159,7 +158,7 @@ static void remove_plugins(void)
     "PluginDir=/nowhere:/lib\nTaskProlog=/etc/slurm/task.sh\nPrologFlags=Alloc,"       \
     "contain\n"
 
-#define LIMITS "allow setuid = yes\nmax loop devices = 256\nuser bind control = yes\n"
+#define LIMITS "allow setuid = yes\nuser bind control = yes\n"
 
 /* Have a place of another file system, for all users, as /dev/shm. */
 static void mount_shm(void)
@@ -184,12 +183,9 @@ static void setup(void)
                                            "berth-inside", "berth-mpi"};
 
     root = unit_directory();
-    fake = (struct fakehost){
-        .user = getpwnam("nobody")->pw_uid, .megabytes = 12000, .stacks = 1};
+    fake = (struct fakehost){.megabytes = 12000, .stacks = 1};
     set("/proc/sys/user/max_user_namespaces", "15000\n");
     set("/proc/sys/kernel/yama/ptrace_scope", "0\n");
-    set("/etc/subuid", "root:1:2\nnobody:100000:65536\n");
-    set("/etc/subgid", "nobody:100000:65536\n");
     put("/dev/fuse", "", 0666);
     mount_shm();
     script("/usr/bin/apptainer", RUNTIME(":"));
@@ -227,8 +223,7 @@ void look(void)
     struct berth_err err = {""};
 
     berth_doctor_fini(&doctor);
-    doctor = (struct berth_doctor){
-        .host = {.root = root}, .release = "0.1.0", .user = fake.user};
+    doctor = (struct berth_doctor){.host = {.root = root}, .release = "0.1.0"};
     berth_strvec_push(&env, "SLURM_CONF=" CONF);
     doctor.host.env = env.items;
     berth_doctor_read_site(&doctor);

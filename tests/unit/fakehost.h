@@ -9,7 +9,6 @@ extern struct berth_doctor doctor; /* what berth doctor says of it */
 
 /* What a test cannot make of a directory. */
 struct fakehost {
-    uid_t user;     /* who asks: nobody */
     bool is_setuid; /* of the runtime */
     bool refuses_namespaces;
     unsigned long megabytes; /* of /dev/shm */
