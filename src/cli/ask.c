@@ -166,7 +166,8 @@ char *berth_ask_srun(void)
     return find("srun");
 }
 
-int berth_ask_jobs(const char *name, struct berth_jobs *ret, struct berth_err *err)
+/* Get the caller's jobs that NAME means (berth_jobs_select()); NULL: all that run. */
+static int ask_jobs(const char *name, struct berth_jobs *ret, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec words = {0};
     BERTH_BUF struct berth_buf out = {0};
@@ -194,9 +195,10 @@ int berth_ask_jobs(const char *name, struct berth_jobs *ret, struct berth_err *e
     return name ? berth_jobs_select(ret, name, getuid(), err) : 0;
 }
 
-/* A node that fails does not hide the containers of others. */
-int berth_ask_containers(const struct berth_job *job, const char *node, int rank,
-                         struct berth_containers *ret, struct berth_err *err)
+/* Append the containers of JOB on all of its nodes. A node that fails does not hide the
+ * containers of others. */
+static int ask_job(const struct berth_job *job, int rank, struct berth_containers *ret,
+                   struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec words = {0};
     BERTH_BUF struct berth_buf out = {0};
@@ -207,7 +209,7 @@ int berth_ask_containers(const struct berth_job *job, const char *node, int rank
 
     if (!srun)
         return berth_err_set(err, NO_COMMAND, "srun");
-    berth_job_srun(srun, job->id, job->offset, node, node ? 1 : job->nodes, &words);
+    berth_job_srun(srun, job->id, job->offset, NULL, job->nodes, &words);
     berth_strvec_push(&words, BERTH_ASK_PROGRAM);
     berth_strvec_push(&words, "ps");
     berth_strvec_push(&words, BERTH_ASK_WORD);
@@ -223,6 +225,20 @@ int berth_ask_containers(const struct berth_job *job, const char *node, int rank
     }
     for (size_t i = before; i < ret->count; i++)
         ret->items[i].job = job->id;
+    return result;
+}
+
+int berth_ask_containers(const char *name, int rank, struct berth_containers *ret,
+                         struct berth_err *err)
+{
+    BERTH_JOBS struct berth_jobs jobs = {0};
+    int result = 0;
+
+    if (ask_jobs(name, &jobs, err) < 0)
+        return -1;
+    for (size_t i = 0; i < jobs.count; i++)
+        if (ask_job(&jobs.items[i], rank, ret, err) < 0)
+            result = -1;
     berth_containers_sort(ret);
     return result;
 }

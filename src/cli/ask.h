@@ -56,15 +56,12 @@ void berth_job_srun(const char *srun, unsigned int job, int offset, const char *
 
 /* These functions run the commands of Slurm that are on the PATH. */
 
-/* Get the caller's jobs that NAME means (berth_jobs_select()); NULL: all that run. The
- * caller owns *RET, which starts with {0}. */
-int berth_ask_jobs(const char *name, struct berth_jobs *ret, struct berth_err *err);
-
-/* Append the containers of JOB on NODE (NULL: on all of its nodes) to RET, those with
- * task RANK (-1: all), and sort RET. After -1, RET has those of the nodes that
- * answered. */
-int berth_ask_containers(const struct berth_job *job, const char *node, int rank,
-                         struct berth_containers *ret, struct berth_err *err);
+/* Append to RET, and sort, the containers on all nodes of the caller's jobs that NAME
+ * means (berth_jobs_select()); NULL: of all that run. RANK: only those with that task;
+ * -1: all. A job or a node that does not answer does not hide the others: after -1,
+ * with the sentence of the last one in ERR, RET has the containers of the others. */
+int berth_ask_containers(const char *name, int rank, struct berth_containers *ret,
+                         struct berth_err *err);
 
 /* Returns the path of srun, which the caller frees; NULL: this host has no srun. */
 char *berth_ask_srun(void);

@@ -188,23 +188,6 @@ static int enter(const struct berth_container *container, char **command,
                : become(container, command, err);
 }
 
-/* Find the containers of the job on all nodes, so that an error can name one that is
- * elsewhere. A component of a het job that fails does not hide the others. */
-static int ask(const struct berth_selector *selector, struct berth_containers *found,
-               struct berth_err *err)
-{
-    BERTH_JOBS struct berth_jobs jobs = {0};
-
-    if (berth_ask_jobs(selector->job, &jobs, err) < 0)
-        return -1;
-    for (size_t i = 0; i < jobs.count; i++)
-        if (berth_ask_containers(&jobs.items[i], NULL, selector->rank, found, err) <
-                0 &&
-            found->count == 0)
-            return -1;
-    return 0;
-}
-
 /* Append WORD of the command, encoded: srun would read a colon as its own, and the
  * plugin would warn of options in it. */
 static void push_encoded(const char *word, struct berth_strvec *words)
@@ -344,7 +327,9 @@ int berth_cli_enter(int argc, char **argv)
         return BERTH_CLI_USAGE;
     if (command < 0)
         return berth_cli_misused(&err);
-    if (ask(&selector, &found, &err) == 0 &&
+    /* On all nodes, so that an error can name a container that is elsewhere. */
+    if ((berth_ask_containers(selector.job, selector.rank, &found, &err) == 0 ||
+         found.count > 0) &&
         (chosen = berth_containers_choose(&found, &selector, &err)))
         become_srun(chosen, argv + command, &err);
     berth_err_at(&err, "enter");

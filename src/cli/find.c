@@ -119,31 +119,6 @@ static void read_step_environment(const struct scan *scan, const struct process 
     }
 }
 
-/* Read the order of the task with the environment WANTED, which its supervisor still
- * has in the environment with which it was started. *RET stays if there is none. */
-static void read_order(const struct scan *scan, const struct berth_strvec *wanted,
-                       struct berth_order *ret)
-{
-    static const char *const same[] = {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_PROCID"};
-
-    for (size_t i = 0; i < scan->count; i++) {
-        BERTH_STRVEC struct berth_strvec environment = {0};
-        const char *order;
-        size_t at = 0;
-
-        if (strcmp(scan->items[i].facts.name, "berth-start") != 0)
-            continue;
-        read_environment(scan->items[i].facts.pid, &environment);
-        order = berth_environ_value(environment.items, BERTH_TASK_ORDER);
-        while (at < sizeof(same) / sizeof(same[0]) &&
-               number_of(&environment, same[at]) == number_of(wanted, same[at]))
-            at++;
-        if (order && at == sizeof(same) / sizeof(same[0]) &&
-            berth_order_get(order, ret, NULL) == 0)
-            return;
-    }
-}
-
 /* Returns the image that the runtime has written into the environment of HOLDER. */
 static char *image_of(const struct process *holder)
 {
@@ -157,16 +132,19 @@ static char *image_of(const struct process *holder)
     return strdup(image ? image : "?");
 }
 
-/* Without a supervisor, which may have been killed, the image is the one that the
- * runtime has named. */
-static void describe(const struct scan *scan, const struct process *holder,
+/* A supervisor still has the order of its task in the environment with which it was
+ * started. Without a supervisor, which may have been killed, the image is the one that
+ * the runtime has named. */
+static void describe(const struct process *holder,
                      const struct berth_strvec *environment,
                      struct berth_container *ret)
 {
     BERTH_ORDER struct berth_order order = BERTH_ORDER_EMPTY;
+    const char *text = berth_environ_value(environment->items, BERTH_TASK_ORDER);
     int job = number_of(environment, "SLURM_JOB_ID");
 
-    read_order(scan, environment, &order);
+    if (text)
+        berth_order_get(text, &order, NULL);
     ret->image = order.request.image ? strdup(berth_request_name(&order.request))
                                      : image_of(holder);
     ret->job = job < 0 ? 0 : (unsigned int)job;
@@ -288,7 +266,7 @@ static int add_container(struct scan *scan, const struct process *holder,
     read_step_environment(scan, holder, &environment);
     if (!item.task && (!is_of_job(&environment) || wanted->rank >= 0))
         return 0;
-    describe(scan, holder, &environment, &item);
+    describe(holder, &environment, &item);
     item.node = node_name(&environment);
     item.since = start_of(holder);
     add_servers(scan, holder, &item);

@@ -154,20 +154,6 @@ static int print_lines(char **words)
     return EXIT_SUCCESS;
 }
 
-/* Find the containers of the jobs that NAME means (NULL: all that run). If a job cannot
- * be asked, prints that error, goes on, and returns BERTH_CLI_FAILED. */
-static int ask(const char *name, struct berth_containers *found, struct berth_err *err)
-{
-    BERTH_JOBS struct berth_jobs jobs = {0};
-    struct berth_err why;
-    int result = berth_ask_jobs(name, &jobs, err);
-
-    for (size_t i = 0; result >= 0 && i < jobs.count; i++)
-        if (berth_ask_containers(&jobs.items[i], NULL, -1, found, &why) < 0)
-            result = berth_cli_fail(&why);
-    return result;
-}
-
 /* Become the user NAME, so that what the user's processes have in their environment is
  * read with the rights of that user, and not of root. */
 static int become_user(const char *name, struct berth_err *err)
@@ -202,15 +188,15 @@ static int list(bool is_json, const char *user, const char *job)
     if (job)
         here.job = here.number = (unsigned int)strtoul(job, NULL, 10);
     if (srun && here.user == self)
-        result = ask(job, &found, &err);
+        result = berth_ask_containers(job, -1, &found, &err);
     else
         result = berth_find_containers(&here, &found, &err);
-    if (result < 0)
-        return berth_cli_fail(&err);
+    if (result < 0 && berth_cli_fail(&err) && found.count == 0)
+        return BERTH_CLI_FAILED;
     berth_containers_sort(&found);
     if ((is_json ? print_json(&found, &err) : print_table(&found, &err)) < 0)
         return berth_cli_fail(&err);
-    return result;
+    return result < 0 ? BERTH_CLI_FAILED : EXIT_SUCCESS;
 }
 
 int berth_cli_ps(int argc, char **argv)

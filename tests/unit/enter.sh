@@ -15,13 +15,18 @@ case " \$* " in
 *--jobs=13\ *) echo "13 13 $uid 1 PENDING" ;;
 *--jobs=14\ *) echo "14 14 1$uid 1 RUNNING" ;;
 *--jobs=15\ *) echo "15 15 $uid 1 RUNNING" ;;
+*--jobs=16\ *) echo "16 16 $uid 2 RUNNING" ;;
 *) echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1 ;;
 esac
 END
 cat >slurm/srun <<'END'
 #!/bin/sh
 case " $* " in
-*--jobid=15\ *) echo 'srun: error: no such node' >&2; exit 1 ;;
+*--jobid=15\ * | *--jobid=16\ *)
+    echo 'berth-container:node=n7&job=16&step=0&tasks=1&holder=5&image=/a.sif' | grep "job=${6#--jobid=}"
+    echo 'srun: error: no such node' >&2
+    exit 1
+    ;;
 *\ ps\ *)
     echo 'berth-container:node=n1&job=12&step=0&rank=0&tasks=2&since=1800000000&memory=5120&cpu=20&holder=5&image=/a.sif'
     echo 'berth-container:node=n10&job=12&step=0&rank=2&tasks=12&since=1800000000&holder=6&image=/a.sif'
@@ -76,7 +81,7 @@ says 'an unknown job' 1 \
 says 'a step without a container' 1 \
     'berth: enter: job 12: no such container; see berth ps 12' "$berth" enter 12.4
 says 'a node that cannot be asked' 1 'berth: enter: job 15: srun: error: no such node' "$berth" enter 15
-says 'the containers of other nodes are listed' 1 'JOB' sh -c "'$berth' ps 15 2>&1"
+says 'the containers of other nodes are listed' 1 ' n7 ' sh -c "'$berth' ps 16 2>&1"
 says 'a step that is a word' 2 "berth: enter: expected JOBID or JOBID.STEPID, got '12.batch'" "$berth" enter 12.batch
 says 'a rank that is a word' 2 "berth: enter: --rank: expected a number, got 'x'" "$berth" enter 12 --rank x
 says 'a component that is a word' 2 "berth: enter: --component: expected a number, got '-1'" \
