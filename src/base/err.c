@@ -69,6 +69,11 @@ int berth_err_expected(struct berth_err *err, const char *expected, const char *
     return berth_err_set(err, "expected %s, got '%s'", expected, got);
 }
 
+int berth_err_file(struct berth_err *err, const char *path, const char *done)
+{
+    return berth_err_set(err, "'%s': cannot be %s: %s", path, done, strerror(errno));
+}
+
 int berth_err_spent(struct berth_err *err, int number)
 {
     return berth_err_set(

@@ -32,6 +32,10 @@ int berth_err_at(struct berth_err *err, const char *format, ...)
 /* The sentence for a value that is not EXPECTED, a noun. Always returns -1. */
 int berth_err_expected(struct berth_err *err, const char *expected, const char *got);
 
+/* The sentence for a file PATH that cannot be DONE ("read"), with the cause in errno.
+ * Always returns -1. */
+int berth_err_file(struct berth_err *err, const char *path, const char *done);
+
 /* The sentence for what the kernel refuses with NUMBER, an errno: a process, memory or
  * a descriptor. Always returns -1. */
 int berth_err_spent(struct berth_err *err, int number);

@@ -183,8 +183,8 @@ int berth_run(const struct berth_run *run, struct berth_ran *ret_ran,
     number = spawn(run, out[1], errors[1], &pid);
     close(out[1]);
     close(errors[1]);
-    result = number ? berth_err_set(err, "'%s': cannot be started: %s", run->argv[0],
-                                    strerror(number))
+    errno = number;
+    result = number ? berth_err_file(err, run->argv[0], "started")
                     : read_output(run, out[0], errors[0], deadline, &ran, err);
     if (!number && result < 0)
         end(pid);
@@ -222,6 +222,8 @@ const char *berth_ran_last_line(struct berth_ran *ran)
     char *text = ran->err.used ? ran->err.text : ran->out.text;
     char *end, *line;
 
+    if (WIFSIGNALED(ran->status))
+        return strsignal(WTERMSIG(ran->status));
     if (!text)
         return "";
     end = text + strlen(text);

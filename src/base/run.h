@@ -46,7 +46,7 @@ void berth_ran_fini(struct berth_ran *ran);
  * waitpid(2), or 0 if that is not known. */
 int berth_run_wait(pid_t pid);
 
-/* Returns the last line of the standard error in RAN, or of the output where there are
- * no errors; "" if there is neither. Cuts blanks and newlines off the end of that text.
- */
+/* Returns why the program has failed: the signal that ended it, or the last line of its
+ * standard error, or of its output if there are no errors; "" if there is neither. Cuts
+ * blanks and newlines off the end of that text. */
 const char *berth_ran_last_line(struct berth_ran *ran);

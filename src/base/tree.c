@@ -24,7 +24,7 @@ int berth_tree_open(const char *path, uid_t owner, mode_t forbidden, int *ret_mi
     if (fd < 0 && (errno == ELOOP || errno == ENOTDIR))
         return berth_err_set(err, "'%s': is not a directory; remove it", path);
     if (fd < 0 || fstat(fd, &st) < 0)
-        return berth_err_set(err, "'%s': cannot be opened: %s", path, strerror(errno));
+        return berth_err_file(err, path, "opened");
     if (st.st_uid != owner)
         return berth_err_set(err,
                              "'%s': belongs to user %u, not to user %u; ask the "

@@ -223,17 +223,13 @@ static bool was_replaced(const struct berth_replacement *replacement,
     return false;
 }
 
-/* Refuses the image's library PATH, which TARGET would get. */
+/* Refuses TARGET, which would get the image's library PATH, or none (NULL). */
 static int refuse_own(const struct berth_replacement *replacement, const char *target,
                       const char *path, struct berth_err *err)
 {
-    if (berth_replacement_is_mpi(replacement))
-        return berth_err_set(err,
-                             "'%s' would run with the image's '%s' and not with the "
-                             "host's MPI; choose --mpi-bind=hybrid",
-                             target, path);
-    return berth_err_set(err, "'%s' would run with '%s' and not with the host's %s; %s",
-                         target, path, berth_replacement_name(replacement),
+    return berth_err_set(err, "'%s' would run with %s and not with the host's %s; %s",
+                         target, path ? path : "no MPI",
+                         berth_replacement_name(replacement),
                          berth_replacement_advice(replacement));
 }
 
@@ -261,10 +257,7 @@ static int check_replaced(const struct berth_replacement *replacement,
             return refuse_own(replacement, target, real, err);
     }
     if (!found && berth_replacement_is_mpi(replacement) && replacement->is_linked)
-        return berth_err_set(err,
-                             "'%s' would run without the host's MPI; choose "
-                             "--mpi-bind=hybrid",
-                             target);
+        return refuse_own(replacement, target, NULL, err);
     return 0;
 }
 

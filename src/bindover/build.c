@@ -34,29 +34,30 @@ extern char **environ;
  * name. */
 static int refuse_room(const struct berth_build *b, int number)
 {
-    int length = (int)(strrchr(b->path, '/') - b->path);
+    BERTH_FREE char *root = strndup(b->path, strrchr(b->path, '/') - b->path);
     uint64_t need = 0;
 
     for (size_t i = 0; i < b->gathered->count; i++)
         need += (uint64_t)b->gathered->files[i].st.st_size;
+    errno = number;
+    if (!root)
+        return berth_err_oom(b->err);
     if (number != ENOSPC && number != EDQUOT && number != EFBIG)
-        return berth_err_set(b->err, "'%.*s': cannot be written: %s", length, b->path,
-                             strerror(number));
+        return berth_err_file(b->err, root, "written");
     return berth_err_set(
         b->err,
-        "'%.*s': no room for a copy of the host's MPI (%s); make %llu MB "
+        "'%s': no room for a copy of the host's MPI (%s); make %llu MB "
         "free, or have the administrators run 'berth profiles "
         "--prepare' on this node",
-        length, b->path, strerror(number), (unsigned long long)(need >> 20) + 1);
+        root, strerror(number), (unsigned long long)(need >> 20) + 1);
 }
 
-static int refuse_change(const struct berth_build *b, const char *source)
+int berth_build_refuse_change(const char *source, struct berth_err *err)
 {
-    return berth_err_set(
-        b->err,
-        "'%s': changed while it was copied; submit the step again when "
-        "the host's MPI is installed",
-        source);
+    return berth_err_set(err,
+                         "'%s': changed while it was copied; submit the step again "
+                         "when the host's MPI is installed",
+                         source);
 }
 
 static bool is_same(const struct stat *a, const struct stat *b)
@@ -73,15 +74,14 @@ static int copy_file(const struct berth_build *b,
     struct stat st;
 
     if (from < 0)
-        return berth_err_set(b->err, "'%s': cannot be read: %s", file->source,
-                             strerror(errno));
+        return berth_err_file(b->err, file->source, "read");
     if (berth_tree_parents(b->dir, file->file) < 0 ||
         berth_tree_copy(from, b->dir, file->file,
                         file->st.st_mode & 0111 ? 0755 : 0644) < 0)
         return refuse_room(b, errno);
     return fstat(from, &st) == 0 && is_same(&st, &file->st)
                ? 0
-               : refuse_change(b, file->source);
+               : berth_build_refuse_change(file->source, b->err);
 }
 
 /* Copies the files, and makes the links. */
@@ -155,12 +155,7 @@ static int patch_batch(const struct berth_build *b, struct berth_strvec *argv)
         return berth_err_oom(b->err);
     if (berth_run(&run, &ran, b->err) < 0)
         return -1;
-    if (WIFSIGNALED(ran.status))
-        result = berth_err_set(b->err,
-                               "'%s': ended by signal %d while it changed the "
-                               "copies in '%s'; is there room for files?",
-                               run.argv[0], WTERMSIG(ran.status), b->path);
-    else if (WEXITSTATUS(ran.status) != 0)
+    if (ran.status != 0)
         result = berth_err_set(b->err, "'%s': could not change the copies in '%s': %s",
                                run.argv[0], b->path, berth_ran_last_line(&ran));
     berth_ran_fini(&ran);
@@ -307,7 +302,7 @@ static int put_sources(const struct berth_build *b, struct berth_manifest *manif
         struct stat st;
 
         if (stat(path, &st) < 0)
-            return refuse_change(b, path);
+            return berth_build_refuse_change(path, b->err);
         if (put_source(b, path, &st, manifest) < 0)
             return -1;
     }

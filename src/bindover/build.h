@@ -27,3 +27,6 @@ int berth_build(const struct berth_build *build, struct berth_err *err);
 
 /* Is END (on berth_clock(); 0: no limit) reached? */
 bool berth_build_is_late(int64_t end);
+
+/* The sentence for a file SOURCE of the host's MPI that changes. Always returns -1. */
+int berth_build_refuse_change(const char *source, struct berth_err *err);

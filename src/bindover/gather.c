@@ -103,7 +103,7 @@ static int add(struct gathering *g, const char *source, const char *into,
     if (find_file(to, file) || has_link(&to->links, file))
         return 0;
     if (stat(source, &st) < 0)
-        return berth_err_set(g->err, "'%s': %s", source, strerror(errno));
+        return berth_err_file(g->err, source, "read");
     same = find_source(to, &st);
     if (same) {
         link_to(to, file, same->file);

@@ -286,13 +286,13 @@ int berth_loader_self(char **ret_loader, char **ret_program, struct berth_err *e
     struct berth_elf elf;
 
     if (!program)
-        return berth_err_set(err, "'/proc/self/exe': %s; is /proc mounted?",
-                             strerror(errno));
+        return berth_err_file(err, "/proc/self/exe", "read");
     if (berth_elf_read_path(program, &berth_elf_no_symbols, &elf, err) < 0)
         return -1;
     if (!elf.interpreter) {
         berth_elf_fini(&elf);
-        return berth_err_set(err, "'%s': has no loader", program);
+        errno = ENOEXEC;
+        return berth_err_file(err, program, "read");
     }
     *ret_loader = berth_steal(&elf.interpreter);
     *ret_program = berth_steal(&program);

@@ -49,7 +49,7 @@ static int read_manifest(struct berth_replacement *replacement, struct berth_err
     if (asprintf(&path, "%s/manifest", replacement->mounted) < 0)
         return berth_err_oom(err);
     if (berth_fd_read_path(path, BERTH_MANIFEST_MAX, &text) < 0)
-        return berth_err_set(err, "'%s': %s", path, strerror(errno));
+        return berth_err_file(err, path, "read");
     berth_buf_puts(&text, "");
     if (text.failed)
         return berth_err_oom(err);
@@ -88,8 +88,7 @@ static int read_staged(struct berth_factcache *cache,
         struct stat st;
 
         if (stat(replacement->staged.items[i].path, &st) < 0)
-            return berth_err_set(err, "'%s': %s", replacement->staged.items[i].path,
-                                 strerror(errno));
+            return berth_err_file(err, replacement->staged.items[i].path, "read");
         replacement->files[i] = (struct berth_replacement_file){st.st_dev, st.st_ino};
     }
     return 0;
@@ -136,9 +135,7 @@ static int plan_glibc(struct berth_replacement *replacement,
     BERTH_FREE char *loader = scan->loader ? berth_resolve(scan->loader) : NULL;
 
     if (!libc || !loader)
-        return berth_err_set(err,
-                             "the image has no glibc that the host's could replace; %s",
-                             berth_replacement_advice(replacement));
+        return berth_err_file(err, libc ? scan->loader : "libc.so.6", "read");
     for (size_t i = 0; i < replacement->manifest.file_count; i++) {
         const char *file = replacement->manifest.files[i].file;
         BERTH_FREE char *staged = NULL;

@@ -54,7 +54,7 @@ int berth_scan_add(struct berth_factcache *cache, struct berth_mpi_objects *obje
     struct berth_elf elf;
 
     if (!real)
-        return berth_err_set(err, "'%s': %s", path, strerror(errno));
+        return berth_err_file(err, path, "read");
     if (berth_scan_elf(cache, real, &elf, err) < 0)
         return -1;
     return berth_mpi_objects_add(objects, role, soname, real, &elf, err);

@@ -217,9 +217,7 @@ static int open_unfinished(int root_fd, const struct berth_stage_root *root,
              ? -1
              : openat(root_fd, unfinished,
                       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    return fd < 0 ? berth_err_set(err, "'%s': cannot be written to: %s", root->path,
-                                  strerror(errno))
-                  : fd;
+    return fd < 0 ? berth_err_file(err, root->path, "written") : fd;
 }
 
 /* Give the finished directory FROM its NAME. If another process was faster, its
@@ -236,10 +234,7 @@ static int publish(int root_fd, const struct berth_stage_root *root, const char 
             return 0;
         berth_tree_remove(root_fd, name);
     }
-    return berth_err_set(err,
-                         "'%s': the host's MPI changed while it was copied; submit the "
-                         "step again when it is installed",
-                         stack->libraries[0].path);
+    return berth_build_refuse_change(stack->libraries[0].path, err);
 }
 
 /* Libraries cannot be loaded from a file system that is mounted noexec. */
@@ -281,7 +276,7 @@ static int build(int root_fd, const struct berth_stage_root *root, const char *n
     if (check_mount(dir, root, err) == 0)
         result = berth_build(&b, err);
     if (result == 0 && fchmod(dir, 0755) < 0)
-        result = berth_err_set(err, "'%s': %s", path, strerror(errno));
+        result = berth_err_file(err, path, "written");
     if (result == 0)
         result = publish(root_fd, root, unfinished, name, b.stack, ret_staged, err);
     berth_tree_remove(root_fd, unfinished);
@@ -322,8 +317,7 @@ static int lock_stack(int root_fd, const struct berth_stage_root *root,
         return berth_err_oom(err);
     fd = openat(root_fd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
-        return berth_err_set(err, "'%s': cannot be written to: %s", root->path,
-                             strerror(errno));
+        return berth_err_file(err, root->path, "written");
     while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
         if (berth_build_is_late(end))
             return berth_err_set(

@@ -235,7 +235,7 @@ static int become_srun(const struct berth_container *container, char **command,
     if (words.failed || env.failed)
         return berth_err_oom(err);
     execve(srun, words.items, env.items);
-    return berth_err_set(err, "'%s': %s", srun, strerror(errno));
+    return berth_err_file(err, srun, "started");
 }
 
 /* Run the second part. WORDS are those that become_srun() put behind BERTH_ASK_WORD. */

@@ -11,15 +11,13 @@
 #include "base/grow.h"
 #include "base/text.h"
 
-enum { TEXT_MAX = 4 << 20, ITEMS_MAX = 4096, SAID_MAX = 32 };
+enum { TEXT_MAX = 1 << 20, SAID_MAX = 32 };
 
 static int add_item(struct berth_closure *closure, const char *name, const char *path,
                     struct berth_err *err)
 {
     struct berth_closure_item *item;
 
-    if (closure->count == ITEMS_MAX)
-        return berth_err_set(err, "the loader lists more than %d libraries", ITEMS_MAX);
     if (berth_grow(&closure->items, closure->count, &closure->room, sizeof(*item)) < 0)
         return berth_err_oom(err);
     item = &closure->items[closure->count++];
@@ -78,8 +76,6 @@ static int read_version(struct berth_closure *closure, char *line, char *at,
     *at = '\0';
     user[strcspn(user, ")")] = '\0';
     file = file ? file + 2 : line;
-    if (closure->lacks.count == 3 * ITEMS_MAX)
-        return 0;
     berth_strvec_push(&closure->lacks, file);
     berth_strvec_push(&closure->lacks, name);
     berth_strvec_push(&closure->lacks, user);

@@ -266,14 +266,12 @@ int berth_elf_read(int fd, const struct berth_elf_question *question,
 {
     char head[HEAD_SIZE + 1];
     struct berth_elf elf = {0};
-    struct stat st;
+    struct stat st = {.st_mode = S_IFREG};
     ssize_t got;
     int result = 0;
 
     *ret_elf = (struct berth_elf){0};
-    if (fstat(fd, &st) < 0)
-        return berth_err_set(err, "cannot be read: %s", strerror(errno));
-    if (!S_ISREG(st.st_mode))
+    if (fstat(fd, &st) == 0 && !S_ISREG(st.st_mode))
         return 0;
     got = pread(fd, head, HEAD_SIZE, 0);
     if (got < 0)
@@ -296,7 +294,7 @@ int berth_elf_read_path(const char *path, const struct berth_elf_question *quest
     BERTH_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
     if (fd < 0)
-        return berth_err_set(err, "'%s': cannot be read: %s", path, strerror(errno));
+        return berth_err_file(err, path, "read");
     if (berth_elf_read(fd, question, ret_elf, err) < 0)
         return berth_err_at(err, "'%s'", path);
     return 0;

@@ -214,13 +214,11 @@ int berth_start_become(const struct berth_launch *launch, char *const *argv,
 
     if ((!directory || access(directory, R_OK) < 0 || chdir(directory) < 0) &&
         chdir("/") < 0)
-        return berth_err_set(err, "/: %s", strerror(errno));
+        return berth_err_file(err, "/", "opened");
     if (launch->unknown_user && berth_identity_provide(err) < 0)
         return -1;
     execv(launch->runtime, argv);
-    return berth_err_set(
-        err, "container runtime '%s': %s; ask the administrators to repair it",
-        launch->runtime, strerror(errno));
+    return berth_err_file(err, launch->runtime, "started");
 }
 
 /* In the child: set the standard streams, and keep only DESCRIPTORS open. */

@@ -110,17 +110,3 @@ TEST_ROWS(what_is_no_loader_s_is_refused, bad)
     ck_assert_str_eq(err.text, bad[_i].error);
     ck_assert_uint_eq(closure.count, 0);
 }
-
-TEST(a_list_has_an_end)
-{
-    BERTH_STRVEC struct berth_strvec lines = {0};
-    BERTH_FREE char *text = NULL;
-    struct berth_closure closure;
-    struct berth_err err = {""};
-
-    for (int i = 0; i < 4097; i++)
-        berth_strvec_pushf(&lines, "\tlib%d.so => /lib%d.so (0x1)", i, i);
-    text = unit_lines(&lines);
-    ck_assert_int_eq(berth_closure_parse(text, strlen(text), &closure, &err), -1);
-    ck_assert_str_eq(err.text, "the loader lists more than 4096 libraries");
-}

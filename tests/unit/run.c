@@ -36,7 +36,7 @@ static const struct {
     {"echo one; echo two; exit 3", "one\ntwo\n", "", 3, "two"},
     {"exit 0", "", "", 0, ""},
     {"echo \"$TEA\"; cat", "green\n", "", 0, "green"},
-    {"kill -9 $$", "", "", -SIGKILL, ""},
+    {"kill -9 $$", "", "", -SIGKILL, "Killed"},
     {"printf 'no end'; printf 'of a line \n\n' >&2", "no end", "of a line \n\n", 0,
      "of a line"},
     {"exec >&- 2>&-; sleep 0.1; exit 4", "", "", 4, ""},

@@ -251,9 +251,7 @@ static const struct {
      "'@/bin/patchelf': could not change the copies in "
      "'",
      "': cannot write"},
-    {"kill -9 $$",
-     "'@/bin/patchelf': ended by signal 9 while it changed the copies in '",
-     "'; is there room for files?"},
+    {"kill -9 $$", "'@/bin/patchelf': could not change the copies in '", "': Killed"},
     {"exit 0", "'@/root/.new-",
      "/lib/libmpi.so.12': patchelf has not changed its search path; is it older than "
      "0.9?"},
@@ -334,9 +332,9 @@ TEST(a_host_that_changes_meanwhile_is_refused)
     script = unit_format("echo >>%s/libucs.so.0; exec /usr/bin/patchelf \"$@\"", host);
     fake_patchelf(script);
     why = staging_refusal();
-    ck_assert_str_eq(why,
-                     "'@/host/lib/libmpi.so.12': the host's MPI changed while it was "
-                     "copied; submit the step again when it is installed");
+    ck_assert_str_eq(
+        why, "'@/host/lib/libmpi.so.12': changed while it was copied; submit the "
+             "step again when the host's MPI is installed");
     ck_assert_int_eq(staging_entries(""), 0);
 }
 
@@ -402,7 +400,7 @@ TEST(a_root_that_takes_nothing_is_told)
     root.forbidden = 0222;
     why = staging_refusal();
     ck_assert_str_eq(
-        why, "'/proc/self/fdinfo': cannot be written to: No such file or directory");
+        why, "'/proc/self/fdinfo': cannot be written: No such file or directory");
 }
 
 static const struct {

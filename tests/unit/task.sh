@@ -112,7 +112,7 @@ esac
 printf '#!/no/such/interpreter\n' >"$T/broken-runtime"
 chmod +x "$T/broken-runtime"
 expect 'a runtime without its interpreter' 1 \
-    "berth: n1: container runtime 'T/broken-runtime': No such file or directory; ask the administrators to repair it" \
+    "berth: n1: 'T/broken-runtime': cannot be started: No such file or directory" \
     with "image=$T/a;task:runtime=$T/broken-runtime" ./app
 
 # A runtime that ends before it has started the container.
