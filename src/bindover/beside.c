@@ -5,6 +5,7 @@
 #include "bindover/scan.h"
 
 #include <dirent.h>
+#include <glob.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,12 +15,12 @@
 #include "base/environ.h"
 #include "base/fd.h"
 #include "base/resolve.h"
-#include "base/text.h"
-#include "bindover/inventory.h"
 #include "base/run.h"
+#include "base/text.h"
+#include "bindover/inside.h"
+#include "bindover/inventory.h"
 
 enum {
-    ENTRIES_MAX = 4096, /* of a directory */
     CHILDREN_MAX = 16,  /* of a mount */
     PATHS_MAX = 64,     /* that words and scripts name */
     PROGRAMS_MAX = 4,   /* that are scanned */
@@ -29,90 +30,45 @@ enum {
 struct search {
     const struct berth_beside *beside;
     struct berth_scan *scan;
-    struct berth_strvec seen;  /* directories */
-    struct berth_strvec named; /* paths */
-    int programs;
+    struct berth_strvec seen; /* prefixes, directories and other paths */
+    int left;                 /* paths that words and scripts may still name */
+    int programs;             /* that were scanned */
 };
 
-static bool is_new(struct berth_strvec *list, const char *path)
+static bool is_new(struct search *search, const char *path)
 {
-    if (berth_strvec_has(list, path))
+    if (berth_strvec_has(&search->seen, path))
         return false;
-    berth_strvec_push(list, path);
+    berth_strvec_push(&search->seen, path);
     return true;
 }
 
-typedef void use_entry(struct search *search, const char *name, const char *path);
-
-/* Calls USE for each entry of the directory REAL, at most MOST times. */
-static void read_directory(struct search *search, const char *real, int most,
-                           use_entry *use)
+static void add_library(struct search *search, const char *path)
 {
-    DIR *stream = opendir(real);
-    struct dirent *entry;
-
-    if (!stream)
-        return;
-    while (most-- > 0 && (entry = readdir(stream))) {
-        BERTH_FREE char *file = NULL;
-
-        if (*entry->d_name == '.')
-            continue;
-        if (asprintf(&file, "%s/%s", real, entry->d_name) < 0)
-            search->seen.failed = true;
-        else
-            use(search, entry->d_name, file);
-    }
-    closedir(stream);
-}
-
-/* The same for the directory PATH, unless it was read before. */
-static void each(struct search *search, const char *path, use_entry *use)
-{
-    BERTH_FREE char *real = berth_resolve(path);
-
-    if (real && is_new(&search->seen, real))
-        read_directory(search, real, ENTRIES_MAX, use);
-}
-
-static void use_library(struct search *search, const char *name, const char *path)
-{
-    if (berth_inventory_is_named(name))
+    if (berth_inventory_is_named(berth_text_base(path)))
         berth_scan_present(search->scan, NULL, path);
 }
 
-/* In site-packages, NAME.libs has the libraries of a wheel. */
-static void use_package(struct search *search, const char *name, const char *path)
+/* Adds the libraries in the directories PLACES (glob(7)) of DIRECTORY. */
+static void add_places(struct search *search, const char *directory, const char *places)
 {
-    if (berth_text_ends(name, ".libs"))
-        each(search, path, use_library);
-}
+    BERTH_FREE char *real = berth_resolve(directory);
+    BERTH_FREE char *pattern = NULL;
+    glob_t found = {0};
 
-static void use_in_lib(struct search *search, const char *name, const char *path)
-{
-    BERTH_FREE char *packages = NULL;
-
-    use_library(search, name, path);
-    if (!berth_text_starts(name, "python3"))
+    if (!real || asprintf(&pattern, "%s%s/{lib,mca_pmix_}*.so*", real, places) < 0 ||
+        !is_new(search, pattern))
         return;
-    if (asprintf(&packages, "%s/site-packages", path) < 0)
-        search->seen.failed = true;
-    else
-        each(search, packages, use_package);
+    if (glob(pattern, GLOB_BRACE | GLOB_NOSORT, NULL, &found) == 0)
+        for (size_t i = 0; i < found.gl_pathc; i++)
+            add_library(search, found.gl_pathv[i]);
+    globfree(&found);
 }
 
+/* Those of a prefix, also of Python's wheels. */
 static void add_prefix(struct search *search, const char *prefix)
 {
-    static const char *const names[] = {"lib", "lib64"};
-
-    for (int i = 0; i < 2; i++) {
-        BERTH_FREE char *path = NULL;
-
-        if (asprintf(&path, "%s/%s", prefix, names[i]) < 0)
-            search->seen.failed = true;
-        else
-            each(search, path, use_in_lib);
-    }
+    add_places(search, prefix, "/{lib,lib64}{,/python3*/site-packages/*.libs}");
 }
 
 /* Adds the prefix of the program or library FILE: /p of /p/bin/x. */
@@ -121,11 +77,7 @@ static void add_prefix_of(struct search *search, const char *file)
     const char *slash = strrchr(file, '/');
     BERTH_FREE char *prefix = NULL;
 
-    if (!slash)
-        return;
-    if (asprintf(&prefix, "%.*s/..", (int)(slash - file), file) < 0)
-        search->seen.failed = true;
-    else
+    if (slash && asprintf(&prefix, "%.*s/..", (int)(slash - file), file) >= 0)
         add_prefix(search, prefix);
 }
 
@@ -145,31 +97,26 @@ static void add_program(struct search *search, const char *path)
     berth_scan_fini(&scan);
 }
 
-static void use_child(struct search *search, const char *name, const char *path)
-{
-    (void)name;
-    add_prefix(search, path);
-}
-
 /* Adds a file or a directory that a word or a script names. */
 static void add_path(struct search *search, const char *path)
 {
+    static const char *const kernels[] = {"/dev/", "/proc/", "/sys/", NULL};
     struct stat st;
 
-    if (search->named.count >= PATHS_MAX || berth_text_starts(path, "/dev/") ||
-        berth_text_starts(path, "/proc/") || berth_text_starts(path, "/sys/") ||
-        !is_new(&search->named, path))
+    if (search->left <= 0 || berth_text_starts_any(path, kernels) ||
+        !is_new(search, path))
         return;
+    search->left--;
     if (stat(path, &st) < 0)
         return;
     if (S_ISDIR(st.st_mode)) {
         add_prefix(search, path);
-        each(search, path, use_library);
+        add_places(search, path, "");
         return;
     }
     if (!S_ISREG(st.st_mode))
         return;
-    use_library(search, berth_text_base(path), path);
+    add_library(search, path);
     add_prefix_of(search, path);
     if (berth_run_is_program(path))
         add_program(search, path);
@@ -178,23 +125,20 @@ static void add_path(struct search *search, const char *path)
 /* Adds the absolute paths in TEXT, a command or a script; ~ is HOME. */
 static void add_text(struct search *search, const char *text)
 {
-    static const char ends[] = " \t\n;&|()<>'\"=:,`{}";
+    BERTH_STRVEC struct berth_strvec words = {0};
     const char *home = berth_environ_value(search->beside->env, "HOME");
 
-    while (*text) {
-        size_t length = strcspn(text, ends);
+    berth_words_split(text, &words);
+    for (size_t i = 0; i < words.count; i++) {
         BERTH_FREE char *path = NULL;
 
-        if (length > 1 && *text == '/')
-            path = strndup(text, length);
-        else if (length > 2 && home && berth_text_starts(text, "~/") &&
-                 asprintf(&path, "%s%.*s", home, (int)length - 1, text + 1) < 0)
+        if (home && berth_text_starts(words.items[i], "~/") &&
+            asprintf(&path, "%s%s", home, words.items[i] + 1) < 0)
             path = NULL;
-        if (path)
-            add_path(search, path);
-        text += length;
-        text += strspn(text, ends);
+        if (path || (*words.items[i] == '/' && words.items[i][1]))
+            add_path(search, path ? path : words.items[i]);
     }
+    search->seen.failed |= words.failed;
 }
 
 static void add_script(struct search *search, const char *path)
@@ -217,16 +161,32 @@ static void add_words(struct search *search, char *const *words)
     }
 }
 
+/* Adds what is below a mount, and in the prefixes in it. */
+static void add_mount(struct search *search, const char *path)
+{
+    DIR *stream = opendir(path);
+    struct dirent *entry;
+
+    add_path(search, path);
+    for (int i = 0; stream && i < CHILDREN_MAX && (entry = readdir(stream)); i++) {
+        BERTH_FREE char *prefix = NULL;
+
+        if (*entry->d_name != '.' &&
+            asprintf(&prefix, "%s/%s", path, entry->d_name) >= 0)
+            add_prefix(search, prefix);
+    }
+    if (stream)
+        closedir(stream);
+}
+
 static void add_mounts(struct search *search, const struct berth_strvec *mounts)
 {
     for (size_t i = 0; i < mounts->count; i++) {
         const char *from = strchr(mounts->items[i], ':');
         BERTH_FREE char *path = from ? strndup(from + 1, strcspn(from + 1, ":")) : NULL;
 
-        if (!path)
-            continue;
-        add_path(search, path);
-        read_directory(search, path, CHILDREN_MAX, use_child);
+        if (path)
+            add_mount(search, path);
     }
 }
 
@@ -234,7 +194,7 @@ int berth_beside_add(const struct berth_beside *beside, struct berth_scan *scan,
                      struct berth_err *err)
 {
     static const char *const variables[] = {"VIRTUAL_ENV", "CONDA_PREFIX", "HOME"};
-    struct search search = {.beside = beside, .scan = scan};
+    struct search search = {.beside = beside, .scan = scan, .left = PATHS_MAX};
     bool failed;
 
     add_prefix_of(&search, beside->program);
@@ -248,8 +208,7 @@ int berth_beside_add(const struct berth_beside *beside, struct berth_scan *scan,
         add_script(&search, scan->scripts.items[i]);
     add_words(&search, beside->command);
     add_mounts(&search, beside->mounts);
-    failed = search.seen.failed || search.named.failed;
+    failed = search.seen.failed;
     berth_strvec_fini(&search.seen);
-    berth_strvec_fini(&search.named);
     return failed ? berth_err_oom(err) : 0;
 }

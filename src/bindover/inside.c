@@ -11,86 +11,173 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/run.h"
 #include "base/text.h"
 #include "mpi/program.h"
 #include "plan/fallback.h"
 #include "plan/binding.h"
+#include "plan/launch.h"
 #include "bindover/match.h"
 #include "bindover/scan.h"
 #include "bindover/bindover.h"
 #include "bindover/libraries.h"
 #include "bindover/peers.h"
 #include "request/option.h"
+#include "step/become.h"
 #include "step/channel.h"
+#include "step/join.h"
 #include "step/marks.h"
 #include "run/notice.h"
 
 extern char **environ;
 
+enum { WORDS_MAX = 64 };
+
+/* Enter the container as the owner of its namespaces, in the working directory and with
+ * the variables that the application will have. */
+static int enter(const struct berth_inside *inside, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec asked = {0};
+    const struct berth_become become = {.workdir = inside->request->workdir,
+                                        .stay = inside->directory};
+
+    if (berth_join_owner(inside->holder, err) < 0)
+        return -1;
+    berth_launch_env(inside->request, inside->terms, inside->task, &asked);
+    for (size_t i = 0; i < asked.count; i++)
+        putenv(berth_steal(&asked.items[i]));
+    if (asked.failed)
+        return berth_err_oom(err);
+    /* The task reports a directory that is missing. */
+    berth_become_chdir(&become, NULL);
+    return 0;
+}
+
+void berth_words_split(const char *text, struct berth_strvec *ret)
+{
+    static const char ends[] = " \t\n;&|()<>'\"=:,`{}";
+
+    for (text += strspn(text, ends); *text; text += strspn(text, ends)) {
+        int length = (int)strcspn(text, ends);
+
+        berth_strvec_pushf(ret, "%.*s", length, text);
+        text += length;
+    }
+}
+
+void berth_words_of(char *const *command, struct berth_strvec *ret)
+{
+    while (ret->count < WORDS_MAX && *++command)
+        berth_words_split(*command, ret);
+}
+
+bool berth_words_lead(char *const *command, const struct berth_strvec *words)
+{
+    static const char *const names[] = {
+        "env",     "nice",    "ionice", "time",    "nohup",   "setsid",
+        "timeout", "taskset", "stdbuf", "numactl", "prlimit", "sh",
+        "bash",    "dash",    "ksh",    "zsh",     NULL};
+    /* After `cd`, a path may mean another file. */
+    static const char *const moves[] = {"PATH",
+                                        "-i",
+                                        "--ignore-environment",
+                                        "--library-path",
+                                        "cd",
+                                        ".",
+                                        "source",
+                                        "eval",
+                                        "module",
+                                        "ml",
+                                        NULL};
+    const char *name = berth_text_base(command[0]);
+
+    for (size_t i = 0; i < words->count; i++)
+        if (berth_text_starts(words->items[i], "LD_") ||
+            berth_text_is_any(words->items[i], moves))
+            return false;
+    return berth_text_is_any(name, names) || berth_text_starts(name, "ld-linux") ||
+           berth_text_starts(name, "ld64.so");
+}
+
+/* Scan the file NAME, as the task will find it. PATH is NULL if the task cannot start
+ * it, which the task reports. */
+static int scan_file(const struct berth_inside *inside, const char *name,
+                     struct berth_program *program, struct berth_err *err)
+{
+    BERTH_FREE char *path = berth_become_find(name);
+
+    if (!path || !berth_run_is_program(path))
+        return 0;
+    if (berth_scan_program(inside->image_cache, path, environ, &program->scan, err) < 0)
+        return -1;
+    if (!program->scan.runner)
+        return 0;
+    program->path = berth_steal(&path);
+    return berth_request_mpi_chosen(inside->request)
+               ? berth_mpi_program_read(&program->scan.objects, &program->wants, err)
+               : 0;
+}
+
+/* Is it linked with MPI, or certainly not to be started, as an mpirun? */
+static bool is_certain(const struct berth_program *program)
+{
+    return program->wants.family != BERTH_FAMILY_NONE ||
+           berth_mpi_check_program(&program->wants, NULL) < 0;
+}
+
+/* Can it load no MPI of 64 bits? */
+static bool is_blind(const struct berth_program *program)
+{
+    return program->wants.kind == BERTH_ELF_STATIC || program->scan.bits != 64;
+}
+
+/* In the place of a program that starts another comes the one of MPI that its words
+ * name, or else the first that can load none. */
+static void follow(const struct berth_inside *inside, char *const *command,
+                   struct berth_program *program)
+{
+    BERTH_STRVEC struct berth_strvec words = {0};
+
+    berth_words_of(command, &words);
+    if (!is_blind(program) && !berth_words_lead(command, &words))
+        return;
+    for (size_t i = 0; i < words.count && i < WORDS_MAX && !is_certain(program); i++) {
+        struct berth_program named = {.items = program->items};
+
+        if (scan_file(inside, words.items[i], &named, NULL) == 0 && named.path &&
+            (is_certain(&named) || is_blind(&named) > is_blind(program)))
+            *program = named;
+    }
+}
+
 /* Add the MPI libraries that a program without MPI may load, or its children. */
-static int scan_beside(const struct berth_inside *inside, struct berth_program *program,
-                       char *const *command, struct berth_err *err)
+static int scan_around(const struct berth_inside *inside, char *const *command,
+                       struct berth_program *program, struct berth_err *err)
 {
     const struct berth_beside beside = {.program = program->path,
                                         .command = command,
                                         .env = environ,
                                         .mounts = &inside->request->mounts};
 
-    if (program->wants.family != BERTH_FAMILY_NONE)
-        return 0;
-    berth_mpi_program_fini(&program->wants);
-    if (berth_beside_add(&beside, &program->scan, err) < 0)
+    if (berth_scan_image(&program->scan, environ, err) < 0)
         return -1;
+    if (program->wants.family == BERTH_FAMILY_NONE &&
+        berth_beside_add(&beside, &program->scan, err) < 0)
+        return -1;
+    berth_mpi_program_fini(&program->wants);
     return berth_mpi_program_read(&program->scan.objects, &program->wants, err);
 }
 
-static int scan_first(const struct berth_inside *inside, struct berth_program *program,
-                      char *const *command, struct berth_err *err)
+/* Scan the program that COMMAND starts. */
+static int scan(const struct berth_inside *inside, char *const *command,
+                struct berth_program *program, struct berth_err *err)
 {
-    bool has_mpi = berth_request_mpi_chosen(inside->request);
-
-    program->path = berth_enter_find(command);
-    if (!program->path)
-        return 0; /* the task reports it */
-    if ((has_mpi ? berth_scan_image : berth_scan_program)(
-            inside->image_cache, program->path, environ, &program->scan, err) < 0)
+    if (scan_file(inside, command[0], program, err) < 0)
         return -1;
-    if (!program->scan.runner) { /* nor can the task start it */
-        free(berth_steal(&program->path));
+    if (!program->path || !berth_request_mpi_chosen(inside->request))
         return 0;
-    }
-    if (!has_mpi)
-        return 0;
-    if (berth_mpi_program_read(&program->scan.objects, &program->wants, err) < 0)
-        return -1;
-    return scan_beside(inside, program, command, err);
-}
-
-/* Is it a program without MPI that can load none of 64 bits? An mpirun is not. */
-static bool is_blind(const struct berth_program *program)
-{
-    return program->path && program->wants.family == BERTH_FAMILY_NONE &&
-           berth_mpi_check_program(&program->wants, NULL) == 0 &&
-           (program->wants.kind == BERTH_ELF_STATIC || program->scan.bits != 64);
-}
-
-/* Scan the program that COMMAND starts. In the place of a blind one, a launcher, comes
- * the first program that its words name. */
-static int scan(const struct berth_inside *inside, struct berth_program *program,
-                char *const *command, struct berth_err *err)
-{
-    const struct berth_program fresh = *program;
-
-    if (scan_first(inside, program, command, err) < 0)
-        return -1;
-    while (is_blind(program) && *++command) {
-        struct berth_program named = fresh;
-
-        if (scan_first(inside, &named, command, NULL) == 0 && named.scan.loader &&
-            !is_blind(&named))
-            *program = named;
-    }
-    return 0;
+    follow(inside, command, program);
+    return scan_around(inside, command, program, err);
 }
 
 /* Choose the host's stacks for a program, and judge them. Nothing is mounted yet. */
@@ -281,7 +368,7 @@ static int scan_all(struct berth_programs *programs, struct berth_err *err)
             calloc(BERTH_FAMILIES + inside->stacks->count, sizeof(*item->items));
         if (!item->items)
             return berth_err_oom(err);
-        if (scan(inside, item, names ? alone : inside->command, err) < 0)
+        if (scan(inside, names ? alone : inside->command, item, err) < 0)
             return -1;
         programs->count += item->path != NULL;
     }
@@ -343,7 +430,7 @@ static int bind_mpi(struct berth_programs *programs, struct berth_err *err)
 
 static int run(struct berth_programs *programs, struct berth_err *err)
 {
-    if (berth_enter(programs->inside, err) < 0 || scan_all(programs, err) < 0 ||
+    if (enter(programs->inside, err) < 0 || scan_all(programs, err) < 0 ||
         bind_mpi(programs, err) < 0)
         return -1;
     if (programs->count == 0)

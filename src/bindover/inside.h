@@ -39,21 +39,15 @@ struct berth_inside {
  * this returns. */
 void berth_inside_run(const struct berth_inside *inside);
 
-/* Enters the container of INSIDE as the owner of its namespaces, in the working
- * directory and with the variables that the application will have. Before the call the
- * environment of the process is that of the container. Returns 0, or -1 with a sentence
- * in ERR. */
-int berth_enter(const struct berth_inside *inside, struct berth_err *err);
+/* Appends to RET the words of TEXT, a command or a script, without what a shell reads
+ * between them: blanks, quotes, `=`, `;`, `:`, ... */
+void berth_words_split(const char *text, struct berth_strvec *ret);
 
-/* The path of the program that COMMAND (ends in NULL) finally starts, if its words show
- * that (berth_command_program()), or else of COMMAND's own file, in the root of this
- * process. NULL: there is no such file that can be executed. The caller frees it. */
-char *berth_enter_find(char *const *command);
+/* Appends to RET the words of COMMAND (ends in NULL) after the first, also those of a
+ * text for a shell; any of the first 64 may be a program that COMMAND starts. */
+void berth_words_of(char *const *command, struct berth_strvec *ret);
 
-/* Finds the program that COMMAND (ends in NULL) finally starts, from its words alone:
- * PROGRAM of `env A=b PROGRAM`, `taskset -c 0 PROGRAM`, `sh -c 'exec PROGRAM ...'`,
- * `ld.so PROGRAM`. Returns its name or path, which the caller frees. Returns NULL if
- * COMMAND starts no other program; if its words do not show which one (loops,
- * variables, several programs); if it changes where libraries are found; and out of
- * memory. */
-char *berth_command_program(char *const *command);
+/* Is the first of COMMAND (ends in NULL) a program that becomes another, or starts one,
+ * as `env`, `taskset` and `sh`, and finds that one its libraries where this process
+ * does? WORDS are those of COMMAND. */
+bool berth_words_lead(char *const *command, const struct berth_strvec *words);

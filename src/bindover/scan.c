@@ -195,7 +195,7 @@ static int read_inventory(struct berth_factcache *cache,
     return 0;
 }
 
-static int read_image(struct berth_scan *scan, char *const *env, struct berth_err *err)
+int berth_scan_image(struct berth_scan *scan, char *const *env, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec directories = {0};
     BERTH_STRVEC struct berth_strvec found = {0};
@@ -220,22 +220,6 @@ int berth_scan_program(struct berth_factcache *cache, const char *program,
         (scan.runner && (berth_scan_add(cache, &scan.objects, BERTH_ROLE_PROGRAM, NULL,
                                         program, err) < 0 ||
                          read_closure(&scan, env, err) < 0))) {
-        berth_scan_fini(&scan);
-        return -1;
-    }
-    *ret_scan = scan;
-    return 0;
-}
-
-int berth_scan_image(struct berth_factcache *cache, const char *program,
-                     char *const *env, struct berth_scan *ret_scan,
-                     struct berth_err *err)
-{
-    struct berth_scan scan;
-
-    if (berth_scan_program(cache, program, env, &scan, err) < 0)
-        return -1;
-    if (scan.runner && read_image(&scan, env, err) < 0) {
         berth_scan_fini(&scan);
         return -1;
     }

@@ -23,23 +23,23 @@ struct berth_scan {
     struct berth_factcache *cache;    /* borrowed; NULL: none */
     struct berth_closure closure;     /* of the runner; empty without a loader */
     struct berth_mpi_objects objects; /* the program, what the loader loads for the
-                                         runner, and every MPI library of the image that
-                                         the runner could load */
+                                         runner, and MPI libraries of the image that the
+                                         runner could load later */
 };
 
-/* Scans PROGRAM (a path) and its image, which is the root of the process; the loader
- * searches in the environment ENV (ends in NULL). CACHE (NULL: none) answers for files
- * that it knows. No code of the image runs but its loader. A missing library is not an
- * error. Returns 0 with *RET_SCAN, which the caller owns (berth_scan_fini); -1 with a
- * sentence in ERR if a file is damaged or cannot be read. */
-int berth_scan_image(struct berth_factcache *cache, const char *program,
-                     char *const *env, struct berth_scan *ret_scan,
-                     struct berth_err *err);
-
-/* The same without the MPI libraries that the program does not load when it starts. */
+/* Scans PROGRAM, a path in the root of the process; the loader searches in the
+ * environment ENV (ends in NULL). CACHE (NULL: none) answers for files that it knows.
+ * No code of the image runs but its loader. A missing library is not an error. Returns
+ * 0 with *RET_SCAN, which the caller owns (berth_scan_fini); -1 with a sentence in ERR
+ * if a file is damaged or cannot be read. */
 int berth_scan_program(struct berth_factcache *cache, const char *program,
                        char *const *env, struct berth_scan *ret_scan,
                        struct berth_err *err);
+
+/* Adds to SCAN, as PRESENT, the other MPI libraries of the image, which is the root of
+ * the process. ENV (ends in NULL) is that of the program. Returns 0, or -1 with a
+ * sentence in ERR. */
+int berth_scan_image(struct berth_scan *scan, char *const *env, struct berth_err *err);
 
 /* Adds the file at PATH to the objects of SCAN as PRESENT, if the runner could load it
  * and it can be read. SONAME may be NULL (mpi/objects.h). */

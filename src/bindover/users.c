@@ -17,6 +17,7 @@
 #include "base/resolve.h"
 #include "base/run.h"
 #include "base/text.h"
+#include "bindover/inside.h"
 #include "bindover/loader.h"
 #include "mpi/profile.h"
 
@@ -97,8 +98,6 @@ void berth_packages_list(const char *program, char *const *env,
 }
 
 extern char **environ;
-
-enum { WORDS_MAX = 64 };
 
 static bool needs_any(const char *const *sonames, const struct berth_elf *elf)
 {
@@ -249,38 +248,23 @@ static void follow_program(struct berth_users *users, const char *name)
     berth_scan_fini(&scan);
 }
 
-/* The programs among the words of the command, also of one for a shell. */
-static void follow_words(struct berth_users *users)
-{
-    int left = WORDS_MAX;
-
-    for (char *const *it = users->command; *it; it++) {
-        BERTH_FREE char *copy = strdup(*it);
-        char *next = copy;
-        char *word;
-
-        users->files.failed |= !copy;
-        while (copy && left > 0 && (word = strsep(&next, " \t\n;&|()<>'\"")))
-            if (*word && *word != '-') {
-                follow_program(users, word);
-                left--;
-            }
-    }
-}
-
 /* What the program may load or start while it runs: a Python may need a library itself,
  * and its packages more of it. */
 static int find_later(struct berth_users *users, struct berth_err *err)
 {
+    BERTH_STRVEC struct berth_strvec words = {0};
+
     if (!users->command)
         return 0;
+    berth_words_of(users->command, &words);
+    for (size_t i = 0; i < words.count; i++)
+        follow_program(users, words.items[i]);
     follow_packages(users, users->scan->runner);
     /* `#!/usr/bin/env python3`: which Python it is shows only when it runs. */
     if (users->scan->is_script &&
         strcmp(berth_text_base(users->scan->runner), "env") == 0)
         follow_program(users, "python3");
-    follow_words(users);
-    return users->files.failed ? berth_err_oom(err) : 0;
+    return users->files.failed || words.failed ? berth_err_oom(err) : 0;
 }
 
 static void add_place(struct berth_users *users, const char *soname, const char *path)

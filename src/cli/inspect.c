@@ -121,14 +121,6 @@ static int judge(struct inspect *it, const struct berth_scan *scan,
     return result;
 }
 
-/* Ignore the MPI libraries of the host that the file does not load. */
-static void ignore_surroundings(struct berth_mpi_objects *objects)
-{
-    for (size_t i = 0; i < objects->count; i++)
-        if (objects->items[i].role == BERTH_ROLE_PRESENT)
-            objects->items[i].library.family = BERTH_FAMILY_NONE;
-}
-
 /* Refuse PATH for the reason in errno. Always returns -1. */
 static int refuse(const char *path, struct berth_err *err)
 {
@@ -147,7 +139,7 @@ static int inspect_file(struct inspect *it, const char *path, struct berth_buf *
 
     if (!real)
         return refuse(path, err);
-    if (berth_scan_image(NULL, real, environ, &scan, err) < 0)
+    if (berth_scan_program(NULL, real, environ, &scan, err) < 0)
         return -1;
     if (!scan.runner) {
         berth_scan_fini(&scan);
@@ -156,7 +148,8 @@ static int inspect_file(struct inspect *it, const char *path, struct berth_buf *
                              "there; install it, or look in an image that has it",
                              path);
     }
-    if (berth_mpi_program_read(&scan.objects, &wants, err) < 0) {
+    if ((it->seen.image && berth_scan_image(&scan, environ, err) < 0) ||
+        berth_mpi_program_read(&scan.objects, &wants, err) < 0) {
         berth_scan_fini(&scan);
         return -1;
     }
@@ -167,12 +160,7 @@ static int inspect_file(struct inspect *it, const char *path, struct berth_buf *
     it->seen.runner = scan.is_script ? scan.runner : NULL;
     it->seen.is_privileged =
         stat(path, &st) == 0 && (st.st_mode & (S_ISUID | S_ISGID)) != 0;
-    if (it->seen.image)
-        result = judge(it, &scan, out, err);
-    else {
-        ignore_surroundings(&scan.objects);
-        result = write_seen(it, out, err);
-    }
+    result = it->seen.image ? judge(it, &scan, out, err) : write_seen(it, out, err);
     berth_mpi_program_fini(&wants);
     berth_scan_fini(&scan);
     return result;

@@ -1,82 +1,71 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The programs that command lines finally start. */
+/* The words of commands that may be programs. */
 
 #include "bindover/inside.h"
 
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "unit.h"
 
 static const struct {
-    const char *words[8];
-    const char *program; /* NULL: the words do not show it */
+    const char *command[8];
+    const char *words; /* after the first, with blanks between */
+    bool lead;         /* to another program */
 } rows[] = {
-    {{"app"}, NULL},
-    {{"/usr/bin/app", "-c", "x"}, NULL},
-    {{"env", "app"}, "app"},
-    {{"/usr/bin/env", "-u", "A", "B=/c", "C=", "app", "D=e"}, "app"},
-    {{"env", "LD_LIBRARY_PATH=/x", "app"}, NULL},
-    {{"env", "PATH=/x", "app"}, NULL},
-    {{"env", "-i", "app"}, NULL},
-    {{"env"}, NULL},
-    {{"time", "-f", "%e", "app"}, "app"},
-    {{"nice", "-n", "5", "app", "-n"}, "app"},
-    {{"nice", "app"}, "app"},
-    {{"taskset", "-c", "0-3", "/opt/app", "x"}, "/opt/app"},
-    {{"numactl", "-N", "0", "--localalloc", "app"}, "app"},
-    {{"timeout", "-k", "5", "60", "app"}, "app"},
-    {{"timeout", "60"}, NULL},
-    {{"stdbuf", "-oL", "app"}, "app"},
-    {{"nohup", "setsid", "nice", "app"}, "app"},
-    {{"/lib64/ld-linux-x86-64.so.2", "/opt/app"}, "/opt/app"},
-    {{"/lib64/ld-linux-x86-64.so.2", "--library-path", "/x", "/opt/app"}, NULL},
-    {{"sh", "-c", "/opt/app a b"}, "/opt/app"},
-    {{"bash", "-ec", "exec /opt/app 'a; b' \"c d\""}, "/opt/app"},
-    {{"bash", "-c", "mpirun -n 2 m"}, "mpirun"},
-    {{"sh", "-c", "cd /run && A=b app; "}, "app"},
-    {{"sh", "-c", "cd /run && ./app"}, NULL},
-    {{"sh", "-c", "cd /run; /opt/app"}, "/opt/app"},
-    {{"sh", "-c", "echo 'one; mpirun x'; app"}, "app"},
-    {{"sh", "-c", "one; two"}, NULL},
-    {{"sh", "-c", "one | two"}, NULL},
-    {{"sh", "-c", "one & two"}, NULL},
-    {{"sh", "-c", "true"}, NULL},
-    {{"sh", "-c", "$app"}, NULL},
-    {{"sh", "-c", "app $SLURM_PROCID ~/x *.nc"}, "app"},
-    {{"sh", "-c", "app \"$(hostname)\""}, NULL},
-    {{"sh", "-c", "app `hostname`"}, NULL},
-    {{"sh", "-c", "app >out 2>&1 </dev/null"}, "app"},
-    {{"sh", "-c", "(app)"}, NULL},
-    {{"sh", "-c", "for i in 1 2; do app; done"}, NULL},
-    {{"sh", "-c", "export LD_LIBRARY_PATH=/x; app"}, NULL},
-    {{"sh", "-c", "LD_PRELOAD=/x app"}, NULL},
-    {{"sh", "-c", "app 'x"}, NULL},
-    {{"sh", "-c"}, NULL},
-    {{"sh", "run.sh"}, NULL},
-    {{"bash", "-lc", "/opt/app"}, "/opt/app"},
-    {{"bash", "-lc", "app"}, NULL},
-    {{"bash", "-l", "-c", "app"}, NULL},
-    {{"sh", "-c", "time env A=b nice app"}, "app"},
-    {{"python3", "x.py"}, NULL},
+    {{"app"}, NULL, false},
+    {{"/usr/bin/app", "-c", "x"}, "-c x", false},
+    {{"env"}, NULL, true},
+    {{"env", "app"}, "app", true},
+    {{"/usr/bin/env", "-u", "A", "B=/c", "C=", "app", "D=e"},
+     "-u A B /c C app D e",
+     true},
+    {{"env", "LD_LIBRARY_PATH=/x", "app"}, "LD_LIBRARY_PATH /x app", false},
+    {{"env", "PATH=/x", "app"}, "PATH /x app", false},
+    {{"env", "-i", "app"}, "-i app", false},
+    {{"taskset", "-c", "0-3", "/opt/app", "x"}, "-c 0-3 /opt/app x", true},
+    {{"/lib64/ld-linux-x86-64.so.2", "/opt/app"}, "/opt/app", true},
+    {{"/lib64/ld-linux-x86-64.so.2", "--library-path", "/x", "/opt/app"},
+     "--library-path /x /opt/app",
+     false},
+    {{"bash", "-ec", "exec /opt/app 'a; b' \"c d\""},
+     "-ec exec /opt/app a b c d",
+     true},
+    {{"sh", "-c", "cd /run && ./app"}, "-c cd /run ./app", false},
+    {{"sh", "-c", "one; two | three & four"}, "-c one two three four", true},
+    {{"sh", "-c", "app `hostname` \"$(id)\" >out 2>&1"},
+     "-c app hostname $ id out 2 1",
+     true},
+    {{"sh", "-c", "(for i in 1 2; do app; done)"}, "-c for i in 1 2 do app done", true},
+    {{"sh", "-c", "export LD_PRELOAD=/x; app"}, "-c export LD_PRELOAD /x app", false},
+    {{"sh", "-c", ". /etc/profile; app"}, "-c . /etc/profile app", false},
+    {{"python3", "x.py", "app"}, "x.py app", false},
 };
 
-TEST_ROWS(a_command_comes_to_a_program, rows)
+TEST_ROWS(a_command_has_words, rows)
 {
-    BERTH_FREE char *program = berth_command_program((char *const *)rows[_i].words);
+    char *const *command = (char *const *)rows[_i].command;
+    BERTH_STRVEC struct berth_strvec words = {0};
+    BERTH_BUF struct berth_buf text = {0};
 
-    ck_assert_msg(rows[_i].program ? program && !strcmp(program, rows[_i].program)
-                                   : !program,
-                  "%s %s: %s", rows[_i].words[0], rows[_i].words[2], program);
+    berth_words_of(command, &words);
+    berth_strvec_join(&words, " ", &text);
+    if (rows[_i].words)
+        ck_assert_str_eq(text.text, rows[_i].words);
+    else
+        ck_assert_uint_eq(words.count, 0);
+    ck_assert(berth_words_lead(command, &words) == rows[_i].lead);
 }
 
-/* A command with too many programs in front of others is not followed. */
-TEST(nobody_is_followed_for_ever)
+/* A long script is not read to its end. */
+TEST(only_the_first_words_count)
 {
-    static char *const words[] = {(char *)"nohup", (char *)"nohup", (char *)"nohup",
-                                  (char *)"nohup", (char *)"nohup", (char *)"nohup",
-                                  (char *)"nohup", (char *)"nohup", (char *)"nohup",
-                                  (char *)"nohup", (char *)"app",   NULL};
+    char *many[100] = {(char *)"sh"};
+    BERTH_STRVEC struct berth_strvec words = {0};
 
-    ck_assert_ptr_null(berth_command_program(words));
+    for (int i = 1; i < 99; i++)
+        many[i] = (char *)"x";
+    berth_words_of(many, &words);
+    ck_assert_uint_eq(words.count, 64);
 }

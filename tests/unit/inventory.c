@@ -153,7 +153,8 @@ TEST_ROWS(a_later_step_knows_whether_an_inventory_was_cut, recalled)
     berth_factcache_fini(&cache);
 
     berth_factcache_open(&root, "image", &cache);
-    ck_assert_int_eq(berth_scan_image(&cache, "/bin/sh", env, &scan, &err), 0);
+    ck_assert_int_eq(berth_scan_program(&cache, "/bin/sh", env, &scan, &err), 0);
+    ck_assert_int_eq(berth_scan_image(&scan, env, &err), 0);
     ck_assert_str_eq(strrchr(scan.objects.items[scan.objects.count - 1].path, '/'),
                      "/libmpi.so.12");
     ck_assert_int_eq(scan.is_cut, recalled[_i].is_cut);

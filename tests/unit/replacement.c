@@ -254,7 +254,8 @@ TEST(a_library_for_another_machine_is_not_seen)
     for (int foreign = 0; foreign < 2; foreign++) {
         size_t count = 0;
 
-        ck_assert_int_eq(berth_scan_image(NULL, "/bin/sh", env, &scan, &err), 0);
+        ck_assert_int_eq(berth_scan_program(NULL, "/bin/sh", env, &scan, &err), 0);
+        ck_assert_int_eq(berth_scan_image(&scan, env, &err), 0);
         for (size_t i = 0; i < scan.objects.count; i++)
             count += strcmp(scan.objects.items[i].path, library) == 0;
         ck_assert_uint_eq(count, foreign ? 0 : 1);
@@ -375,7 +376,8 @@ TEST_TIMES(a_library_of_both_sides_serves_both, 2)
     make_twins(host_is_newer);
     search = unit_format("LD_LIBRARY_PATH=%s", image);
     env[1] = search;
-    ck_assert_int_eq(berth_scan_image(NULL, "/bin/sh", env, &scan, &err), 0);
+    ck_assert_int_eq(berth_scan_program(NULL, "/bin/sh", env, &scan, &err), 0);
+    ck_assert_int_eq(berth_scan_image(&scan, env, &err), 0);
     ck_assert_int_eq(berth_mpi_program_read(&scan.objects, &program, &err), 0);
     open_stage();
     ck_assert_msg(berth_scan_twins(&scan, &replacement.staged, berth_profile_is_gcc,
