@@ -14,7 +14,7 @@
 #include "request/path.h"
 #include "site/policy.h"
 #include "site/profilesread.h"
-#include "cli/sitefind.h"
+#include "cli/host.h"
 #include "site/siteread.h"
 
 extern char **environ;

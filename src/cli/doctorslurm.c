@@ -18,7 +18,6 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "cli/checks.h"
-#include "cli/sitefind.h"
 #include "elf/facts.h"
 #include "request/option.h"
 #include "site/keys.h"

@@ -23,7 +23,7 @@
 #include "bindover/scan.h"
 #include "base/run.h"
 #include "step/runtime.h"
-#include "cli/sitefind.h"
+#include "cli/host.h"
 #include "bindover/stack.h"
 #include "step/temporary.h"
 
@@ -50,18 +50,6 @@ static int write_seen(const struct inspect *it, struct berth_buf *out,
         return berth_err_oom(err);
     berth_buf_addf(out, "%s%s", json.text.text, it->as_json ? "\n" : "");
     return out->failed ? berth_err_oom(err) : 0;
-}
-
-static const char *answer_of(const struct berth_mpi_verdict *verdict)
-{
-    static const char *const answers[] = {
-        [BERTH_VERDICT_YES] = "yes",
-        [BERTH_VERDICT_YES_WITH_HOST_GLIBC] = "yes, with the host's glibc",
-        [BERTH_VERDICT_NO] = "no",
-        [BERTH_VERDICT_CANNOT_TELL] = "cannot tell",
-    };
-
-    return answers[verdict->answer];
 }
 
 /* Judge the stack number AT as a step would. */
@@ -96,24 +84,17 @@ static int judge(struct inspect *it, const struct berth_scan *scan,
                  struct berth_buf *out, struct berth_err *err)
 {
     const struct berth_stacks *stacks = &it->offered.stacks;
-    struct berth_inspect_offer offers[STACKS_MAX];
     struct berth_mpi_verdict verdicts[STACKS_MAX];
     size_t count = 0;
     int result = 0;
 
-    for (; count < stacks->count && count < STACKS_MAX; count++) {
+    while (count < stacks->count && count < STACKS_MAX && result == 0) {
         result = judge_one(it, count, scan, &verdicts[count], err);
-        if (result < 0)
-            break;
-        offers[count] = (struct berth_inspect_offer){
-            .stack = stacks->items[count].profile->stack,
-            .version = stacks->items[count].version,
-            .answer = answer_of(&verdicts[count]),
-            .because = verdicts[count].because.text,
-        };
+        count += result == 0;
     }
-    it->seen.offers = offers;
-    it->seen.offer_count = count;
+    it->seen.stacks = stacks->items;
+    it->seen.verdicts = verdicts;
+    it->seen.verdict_count = count;
     if (result == 0)
         result = write_seen(it, out, err);
     while (count > 0)

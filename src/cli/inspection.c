@@ -259,21 +259,36 @@ static void put_closure(const struct berth_inspection *seen, struct berth_json *
     berth_json_list(json, "|not found", &missing);
 }
 
-static void put_offers(const struct berth_inspection *seen, struct berth_json *json)
+static const char *answer_of(const struct berth_mpi_verdict *verdict)
+{
+    static const char *const answers[] = {
+        [BERTH_VERDICT_YES] = "yes",
+        [BERTH_VERDICT_YES_WITH_HOST_GLIBC] = "yes, with the host's glibc",
+        [BERTH_VERDICT_NO] = "no",
+        [BERTH_VERDICT_CANNOT_TELL] = "cannot tell",
+    };
+
+    return answers[verdict->answer];
+}
+
+static void put_verdicts(const struct berth_inspection *seen, struct berth_json *json)
 {
     if (seen->mode)
         berth_json_string(json, "mpi_bind_default|default of --mpi-bind", seen->mode);
     berth_json_array(json, "mpi_bind");
-    for (size_t i = 0; i < seen->offer_count; i++) {
-        const struct berth_inspect_offer *offer = &seen->offers[i];
+    for (size_t i = 0; i < seen->verdict_count; i++) {
+        const struct berth_stack *stack = &seen->stacks[i];
+        const char *name = stack->profile->stack;
+        const char *answer = answer_of(&seen->verdicts[i]);
+        const char *because = seen->verdicts[i].because.text;
 
-        berth_json_linef(json, "  --mpi-bind=%s (%s): %s: %s", offer->stack,
-                         offer->version, offer->answer, offer->because);
+        berth_json_linef(json, "  --mpi-bind=%s (%s): %s: %s", name, stack->version,
+                         answer, because);
         berth_json_object(json, NULL);
-        berth_json_string(json, "stack", offer->stack);
-        berth_json_string(json, "version", offer->version);
-        berth_json_string(json, "answer", offer->answer);
-        berth_json_string(json, "because", offer->because);
+        berth_json_string(json, "stack", name);
+        berth_json_string(json, "version", stack->version);
+        berth_json_string(json, "answer", answer);
+        berth_json_string(json, "because", because);
         berth_json_end(json);
     }
     berth_json_end(json);
@@ -293,6 +308,6 @@ void berth_inspect_write(const struct berth_inspection *seen, struct berth_json 
         put_linked(seen, file, json);
     put_libraries(seen, json);
     put_closure(seen, json);
-    put_offers(seen, json);
+    put_verdicts(seen, json);
     berth_json_end(json);
 }

@@ -5,17 +5,11 @@
 #include <stddef.h>
 
 #include "base/json.h"
+#include "bindover/stack.h"
 #include "elf/closure.h"
 #include "mpi/objects.h"
 #include "mpi/program.h"
-
-/* Whether one MPI of the host fits a program. Borrows its texts. */
-struct berth_inspect_offer {
-    const char *stack;   /* NAME of --mpi-bind=NAME */
-    const char *version; /* "MPICH 4.2.1" */
-    const char *answer;  /* yes, no, ... */
-    const char *because; /* a sentence */
-};
+#include "mpi/verdict.h"
 
 /* What was found in a file or an image. Borrows everything. */
 struct berth_inspection {
@@ -29,10 +23,10 @@ struct berth_inspection {
     const struct berth_mpi_program *wants;   /* NULL: of the image as a whole */
     const char *runner;                      /* of a script; NULL: the file itself */
     bool is_privileged;                      /* setuid or setgid */
-    const char
-        *mode; /* default of --mpi-bind at this site; NULL: no program in an image */
-    const struct berth_inspect_offer *offers;
-    size_t offer_count;
+    const char *mode; /* default of --mpi-bind; NULL: not a program in an image */
+    const struct berth_stack *stacks;         /* MPIs of the host, and for each */
+    const struct berth_mpi_verdict *verdicts; /* whether it fits the program */
+    size_t verdict_count;
 };
 
 /* Write one value to JSON: an object (berth(1)), or a line for each thing. */

@@ -13,7 +13,7 @@
 #include "cli/cli.h"
 #include "site/rules.h"
 #include "bindover/stack.h"
-#include "cli/sitefind.h"
+#include "cli/host.h"
 #include "bindover/stage.h"
 
 extern char **environ;

@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "cli/cli.h"
 #include "cli/request.h"
-#include "cli/sitefind.h"
+#include "cli/host.h"
 #include "pull/pull.h"
 #include "request/uri.h"
 

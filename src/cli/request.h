@@ -31,10 +31,5 @@ int berth_cli_request(int argc, char **argv, struct berth_cli_flag *flags,
 int berth_cli_fetch(struct berth_request *request, const struct berth_site *site,
                     struct berth_err *err);
 
-/* Become berth-start, which runs or explains COMMAND in the image of REQUEST. Returns
- * only on failure: -1 with a sentence in ERR. */
-int berth_cli_run_in_image(struct berth_request *request, char **command,
-                           struct berth_err *err);
-
 /* Print the options of request/option.h to standard output, for --help. */
 void berth_cli_print_options(void);

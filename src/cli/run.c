@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* berth run: runs a command in an image as a task of srun runs, without Slurm. */
+/* berth run: runs a command in an image as a task of srun runs, without Slurm. berth
+ * explain: prints what berth run would do, and why; runs nothing. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,13 +9,13 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/host.h"
 #include "cli/request.h"
+#include "run/standalone.h"
 #include "site/policy.h"
 #include "site/rules.h"
 #include "step/apply.h"
-#include "cli/sitefind.h"
 #include "step/become.h"
-#include "run/standalone.h"
 
 extern char **environ;
 
@@ -84,21 +85,22 @@ static int become(const struct work *work, struct berth_err *err)
     return berth_standalone_become(work->command, err);
 }
 
-int berth_cli_run_in_image(struct berth_request *request, char **command,
-                           struct berth_err *err)
+/* Become berth-start, which runs or explains COMMAND in the image of REQUEST. Returns
+ * only on failure: the status of the verb. */
+static int run_in_image(struct berth_request *request, char **command)
 {
     BERTH_SITE struct berth_site site = {0};
     const struct work work = {.site = &site, .request = request, .command = command};
+    struct berth_err err;
 
-    if (berth_site_read_here(environ, &site, err) < 0)
-        return -1;
-    return become(&work, err);
+    if (berth_site_read_here(environ, &site, &err) == 0)
+        become(&work, &err);
+    return berth_cli_fail(&err);
 }
 
 int berth_cli_run(int argc, char **argv)
 {
     BERTH_REQUEST struct berth_request request = {0};
-    struct berth_err err;
     char **command;
     int result = berth_cli_request(argc, argv, NULL, &request, &command);
 
@@ -106,6 +108,30 @@ int berth_cli_run(int argc, char **argv)
         return result;
     if (!berth_request_has_container(&request))
         return run_on_host(command);
-    berth_cli_run_in_image(&request, command, &err);
-    return berth_cli_fail(&err);
+    return run_in_image(&request, command);
+}
+
+int berth_cli_explain(int argc, char **argv)
+{
+    BERTH_REQUEST struct berth_request request = {0};
+    const char *form = NULL;
+    struct berth_err err;
+    struct berth_cli_flag flags[] = {{.name = "json"}, {.name = "all"}, {0}};
+    char **command;
+    int result = berth_cli_request(argc, argv, flags, &request, &command);
+
+    if (result != EXIT_SUCCESS)
+        return result;
+    if (!berth_request_has_container(&request)) {
+        berth_err_set(&err, "explain: with --container-image=none the command runs on "
+                            "this host, and berth does nothing; name an image");
+        return berth_cli_misused(&err);
+    }
+    if (flags[0].is_given || flags[1].is_given || !berth_request_is_explained(&request))
+        form = flags[0].is_given   ? BERTH_EXPLAIN_JSON
+               : flags[1].is_given ? BERTH_EXPLAIN_EVERYTHING
+                                   : BERTH_EXPLAIN_TEXT;
+    if (form && berth_request_put(&request, BERTH_OPTION_EXPLAIN, form, &err) < 0)
+        return berth_cli_fail(&err);
+    return run_in_image(&request, command);
 }

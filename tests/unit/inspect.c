@@ -129,8 +129,11 @@ static const struct {
              "  Open MPI runs with srun --mpi: pmix\n"},
 };
 
-static const struct berth_inspect_offer offer = {"mpich", "MPICH 4.3.0", "yes",
-                                                 "the same ABI"};
+static struct berth_profile profile = {.stack = "mpich"};
+static const struct berth_stack stack = {.profile = &profile,
+                                         .version = (char *)"MPICH 4.3.0"};
+static const struct berth_mpi_verdict verdict = {.answer = BERTH_VERDICT_YES,
+                                                 .because = {"the same ABI"}};
 
 struct fixture {
     struct berth_mpi_objects objects;
@@ -152,8 +155,9 @@ static void setup(struct fixture *fixture, int number)
     fixture->seen.objects = &fixture->objects;
     fixture->seen.closure = cases[number].is_missing ? &closure : NULL;
     fixture->seen.wants = fixture->seen.file ? &fixture->wants : NULL;
-    fixture->seen.offers = &offer;
-    fixture->seen.offer_count = fixture->seen.image && fixture->seen.file;
+    fixture->seen.stacks = &stack;
+    fixture->seen.verdicts = &verdict;
+    fixture->seen.verdict_count = fixture->seen.image && fixture->seen.file;
 }
 
 static void teardown(struct fixture *fixture)
