@@ -37,17 +37,13 @@ static int get(const char *line, struct berth_jobs *ret, struct berth_err *err)
     return 0;
 }
 
-int berth_jobs_get(const char *text, struct berth_jobs *ret, struct berth_err *err)
+int berth_jobs_get(char *text, struct berth_jobs *ret, struct berth_err *err)
 {
-    for (; *text; text += strspn(text, "\n")) {
-        size_t length = strcspn(text, "\n");
-        char line[256];
+    char *line;
 
-        snprintf(line, sizeof(line), "%.*s", (int)length, text);
-        if (get(line, ret, err) < 0)
+    while ((line = strsep(&text, "\n")))
+        if (*line && get(line, ret, err) < 0)
             return -1;
-        text += length;
-    }
     return 0;
 }
 

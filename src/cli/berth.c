@@ -7,9 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/fd.h"
-#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/request.h"
 #include "base/suggest.h"
@@ -52,10 +50,6 @@ static const struct {
 };
 
 enum { VERBS = sizeof(verbs) / sizeof(verbs[0]) };
-
-/* Of a word from the one that was meant: two letters in the wrong order differ twice.
- */
-enum { DISTANCE_MAX = 2 };
 
 static void print_usage(FILE *stream)
 {
@@ -101,28 +95,6 @@ static void print_help(int verb)
     printf("Each option can be given by a variable; see berth(1).\n");
 }
 
-/* If WORD of the command line resembles an option in USAGE, ask whether that was meant.
- */
-static void suggest(const char *verb, const char *usage, const char *word)
-{
-    enum { MOST = 16 };
-    BERTH_FREE char *copy = strdup(usage);
-    const char *names[MOST + 1] = {NULL};
-    const char *name, *meant;
-    char *rest = copy;
-    size_t count = 0;
-    struct berth_err err;
-
-    while ((name = strsep(&rest, "[]| ")) && count < MOST)
-        if (berth_text_starts(name, "--") && name[2])
-            names[count++] = name;
-    meant = berth_suggest_nearest(word, names, DISTANCE_MAX);
-    if (!meant || strcmp(meant, word) == 0)
-        return;
-    berth_suggest_meant(word, "an option", meant, &err);
-    fprintf(stderr, "berth: %s: %s\n", verb, err.text);
-}
-
 static int run_verb(int verb, int argc, char **argv)
 {
     bool asks = argc == 2 && strcmp(argv[1], "--help") == 0;
@@ -134,8 +106,6 @@ static int run_verb(int verb, int argc, char **argv)
     }
     if (result != BERTH_CLI_USAGE)
         return result;
-    if (argc > 1)
-        suggest(verbs[verb].name, verbs[verb].usage, argv[1]);
     fprintf(stderr, "usage: berth %s %s\n", verbs[verb].name, verbs[verb].usage);
     return BERTH_CLI_MISUSED;
 }
@@ -143,14 +113,10 @@ static int run_verb(int verb, int argc, char **argv)
 static int refuse_verb(const char *name, struct berth_err *err)
 {
     const char *names[VERBS + 1] = {NULL};
-    const char *meant;
 
     for (int i = 0; i < VERBS; i++)
         names[i] = verbs[i].name;
-    meant = berth_suggest_nearest(name, names, DISTANCE_MAX);
-    if (meant)
-        return berth_suggest_meant(name, "a verb", meant, err);
-    return berth_err_set(err, "'%s' is not a verb; see berth --help", name);
+    return berth_suggest(name, "a verb", names, err);
 }
 
 static int run(int argc, char **argv)

@@ -211,11 +211,9 @@ static char *find_squashfuse(const struct berth_doctor *doctor)
 static void check_squashfuse(struct berth_doctor *doctor)
 {
     BERTH_FREE char *squashfuse = find_squashfuse(doctor);
-    BERTH_FREE char *fusermount = berth_host_find(&doctor->host, "fusermount3");
 
     if (squashfuse)
-        OK("squashfuse", "%s%s%s", squashfuse, fusermount ? ", and " : "",
-           fusermount ? fusermount : "");
+        OK("squashfuse", "%s", squashfuse);
     else
         NOTE("squashfuse",
              "install the package squashfuse, or the runtime's package that brings it",

@@ -368,16 +368,12 @@ static void check_prolog(struct berth_doctor *doctor)
              "on its own host");
     if (has_lines)
         OK("TaskProlog", "'%s' has berth's lines", prolog);
-    else if (prolog)
-        NOTE("TaskProlog",
-             "copy /usr/share/berth/taskprolog-berth.sh to /etc/slurm, and put "
-             "`. /etc/slurm/taskprolog-berth.sh` into it",
-             "'%s' does not end tasks where the plugin is missing", prolog);
     else
-        NOTE("TaskProlog",
-             "copy /usr/share/berth/taskprolog-berth.sh to /etc/slurm, write one with "
-             "the line `. /etc/slurm/taskprolog-berth.sh`, and name it in slurm.conf",
-             "there is none that ends tasks where the plugin is missing");
+        NOTE(
+            "TaskProlog",
+            "copy /usr/share/berth/taskprolog-berth.sh to /etc/slurm, and put the "
+            "line `. /etc/slurm/taskprolog-berth.sh` into the TaskProlog of slurm.conf",
+            "there is none that ends tasks where the plugin is missing");
 }
 
 /* A container that lasts as long as its job ends with the extern step. */
@@ -397,26 +393,19 @@ static void check_extern(struct berth_doctor *doctor)
              "with its step");
 }
 
-/* Returns what PROGRAM --version prints; NULL: PROGRAM is not there, or fails. */
-static char *ask_version(const struct berth_host *host, const char *program)
-{
-    BERTH_FREE char *path = berth_host_find(host, program);
-
-    return path ? berth_host_version(host, path) : NULL;
-}
-
-/* Ask scontrol for the release first: it loads no SPANK plugins, and so works where
- * srun fails. */
+/* Ask scontrol for the release: it loads no SPANK plugins, and so works where srun
+ * fails. */
 static void check_release(struct berth_doctor *doctor)
 {
-    doctor->slurm = ask_version(&doctor->host, "scontrol");
-    if (!doctor->slurm)
-        doctor->slurm = ask_version(&doctor->host, "srun");
+    BERTH_FREE char *scontrol = berth_host_find(&doctor->host, "scontrol");
+
+    if (scontrol)
+        doctor->slurm = berth_host_version(&doctor->host, scontrol);
     if (doctor->slurm)
         OK("Slurm", "%s", doctor->slurm);
     else
         NOTE("Slurm", "run `scontrol --version` by hand",
-             "neither scontrol nor srun tells its release");
+             "scontrol does not tell its release");
 }
 
 void berth_doctor_check_slurm(struct berth_doctor *doctor)

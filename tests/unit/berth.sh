@@ -13,15 +13,13 @@ unset CRAY_MPICH_DIR I_MPI_ROOT MPICH_DIR MPI_HOME OPAL_PREFIX LD_LIBRARY_PATH
 says '--version prints the version' 0 'berth 0.' "$berth" --version
 says '--help prints the usage' 0 '  berth profiles' "$berth" --help
 says 'no verb is a wrong use' 2 'usage: berth' "$berth"
-says 'an unknown verb is a wrong use' 2 "berth: 'explode' is not a verb; see berth --help" \
-    "$berth" explode
+says 'an unknown verb is a wrong use' 2 "berth: 'fly' is not a verb; expected check, doctor, " \
+    "$berth" fly
 for verb in check doctor explain inspect profiles pull qualify run; do
     says "how $verb is used is no fault" 0 "usage: berth $verb [" "$berth" "$verb" --help
 done
 says 'a verb that is used wrongly prints its usage' 2 'usage: berth doctor [--brief | --json]' \
     "$berth" doctor --breif
-says 'an option that is misspelt' 2 "berth: doctor: '--breif' is not an option; did you mean '--brief'?
-usage: berth doctor" "$berth" doctor --breif
 says 'a verb that is misspelt' 2 "berth: 'chekc' is not a verb; did you mean 'check'?" "$berth" chekc
 says 'an unknown option is a wrong use' 2 'usage:' "$berth" profiles --all
 says 'a second word behind --prepare is a wrong use' 2 'usage:' \

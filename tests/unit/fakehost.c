@@ -191,7 +191,6 @@ static void setup(void)
     script("/usr/bin/apptainer", RUNTIME(":"));
     set("/etc/apptainer/apptainer.conf", LIMITS);
     script("/usr/libexec/apptainer/bin/squashfuse_ll", "");
-    script("/usr/bin/fusermount3", "");
     script("/usr/bin/patchelf", "");
     for (int i = 0; i < COUNT(programs); i++) {
         BERTH_FREE char *path = unit_format(BERTH_LIBEXECDIR "/%s", programs[i]);

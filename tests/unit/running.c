@@ -147,12 +147,12 @@ TEST(another_release_on_a_node_is_named)
 }
 
 /* As squeue prints them: a plain job, one that waits, a het job, a task of an array. */
-static const char jobs_text[] = "12 12 1000 2 RUNNING\n"
-                                "13 13 1000 1 PENDING\n"
-                                "20 20+0 1000 1 RUNNING\n"
-                                "21 20+1 1000 3 RUNNING\n"
-                                "31 30_2 1000 1 RUNNING\n"
-                                "40 40 1001 1 RUNNING\n";
+static char jobs_text[] = "12 12 1000 2 RUNNING\n"
+                          "13 13 1000 1 PENDING\n"
+                          "20 20+0 1000 1 RUNNING\n"
+                          "21 20+1 1000 3 RUNNING\n"
+                          "31 30_2 1000 1 RUNNING\n"
+                          "40 40 1001 1 RUNNING\n";
 
 static const struct {
     const char *name;
@@ -176,9 +176,10 @@ static const struct {
 TEST_ROWS(a_name_means_jobs_that_run, jobs)
 {
     BERTH_JOBS struct berth_jobs found = {0};
+    BERTH_FREE char *text = strdup(jobs[_i].squeue);
     struct berth_err err;
 
-    ck_assert_int_eq(berth_jobs_get(jobs[_i].squeue, &found, &err), 0);
+    ck_assert_int_eq(berth_jobs_get(text, &found, &err), 0);
     if (jobs[_i].count < 0) {
         ck_assert_int_eq(berth_jobs_select(&found, jobs[_i].name, 1000, &err), -1);
         ck_assert_str_eq(err.text, jobs[_i].sentence);
@@ -193,11 +194,12 @@ TEST_ROWS(a_name_means_jobs_that_run, jobs)
 TEST(output_that_is_not_a_job_is_refused)
 {
     BERTH_JOBS struct berth_jobs found = {0};
+    char word[] = "a word\n";
     struct berth_err err;
 
     ck_assert_int_eq(berth_jobs_get(jobs_text, &found, &err), 0);
     ck_assert_uint_eq(found.count, 6);
-    ck_assert_int_eq(berth_jobs_get("a word\n", &found, &err), -1);
+    ck_assert_int_eq(berth_jobs_get(word, &found, &err), -1);
     ck_assert_str_eq(err.text, "squeue says 'a word', which is not a job");
 }
 
