@@ -277,8 +277,8 @@ static void put_mounts(const struct berth_explain *explain, struct berth_json *o
     BERTH_STRVEC struct berth_strvec parts = {0};
     size_t others = 0;
 
-    for (size_t i = 0; i < explain->plan.mount_count; i++) {
-        const struct berth_plan_mount *mount = &explain->plan.mounts[i];
+    for (size_t i = 0; i < explain->plan.mounts.count; i++) {
+        const struct berth_plan_item *mount = &explain->plan.mounts.items[i];
         bool is_site = strcmp(mount->from, BERTH_FROM_SITE) == 0;
 
         if (is_site || strcmp(mount->from, BERTH_FROM_USER) == 0)
@@ -297,8 +297,8 @@ static void put_mounts(const struct berth_explain *explain, struct berth_json *o
 /* The last variable of its name decides. */
 static bool is_last(const struct berth_plan *plan, size_t at)
 {
-    for (size_t i = at + 1; i < plan->variable_count; i++)
-        if (strcmp(plan->variables[i].name, plan->variables[at].name) == 0)
+    for (size_t i = at + 1; i < plan->variables.count; i++)
+        if (strcmp(plan->variables.items[i].name, plan->variables.items[at].name) == 0)
             return false;
     return true;
 }
@@ -313,8 +313,8 @@ static void put_variables(const struct berth_explain *explain, struct berth_json
     BERTH_STRVEC struct berth_strvec parts = {0};
 
     berth_strvec_push(&parts, "all that Slurm passes");
-    for (size_t i = 0; i < plan->variable_count; i++) {
-        const struct berth_plan_variable *it = &plan->variables[i];
+    for (size_t i = 0; i < plan->variables.count; i++) {
+        const struct berth_plan_item *it = &plan->variables.items[i];
         bool is_exported = berth_environ_value(explain->environment, it->name) != NULL;
 
         if (!is_last(plan, i))

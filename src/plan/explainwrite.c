@@ -100,18 +100,7 @@ static void put_runtime(const struct berth_explain *explain, struct berth_json *
     berth_json_end(out);
 }
 
-/* Write the source and the reason of an item before it, unless they are those of the
- * item before; *LAST is the reason of that. */
-static void put_reason(struct berth_json *out, const char *from, const char *why,
-                       const char **last)
-{
-    if (*last && strcmp(*last, why) == 0)
-        return;
-    *last = why;
-    berth_json_linef(out, "  %s: %s", from, why);
-}
-
-static void put_mount(const struct berth_plan_mount *mount, struct berth_json *out)
+static void put_mount(const struct berth_plan_item *mount, struct berth_json *out)
 {
     bool is_moved = strcmp(mount->source, mount->destination) != 0;
 
@@ -125,25 +114,47 @@ static void put_mount(const struct berth_plan_mount *mount, struct berth_json *o
     berth_json_string(out, "destination", mount->destination);
     berth_json_bool(out, "read_only", mount->mode != BERTH_MOUNT_RW);
     berth_json_bool(out, "squashfs", mount->mode == BERTH_MOUNT_SQSH);
-    berth_json_string(out, "from", mount->from);
-    berth_json_string(out, "why", mount->why);
+}
+
+static void put_variable(const struct berth_plan_item *variable, struct berth_json *out)
+{
+    berth_json_linef(out, "    %s%s%s", variable->name,
+                     variable->value ? "=" : " is removed",
+                     variable->value ? variable->value : "");
+    berth_json_object(out, NULL);
+    berth_json_string(out, "name", variable->name);
+    berth_json_string(out, "value", variable->value);
+}
+
+/* Write the array NAME of LIST by PUT, which leaves its object open. In text the source
+ * and the reason stand before an item, unless they are those of the item before. */
+static void put_list(const struct berth_plan_list *list, const char *name,
+                     void (*put)(const struct berth_plan_item *, struct berth_json *),
+                     struct berth_json *out)
+{
+    const char *last = "";
+
+    berth_json_array(out, name);
+    for (size_t i = 0; i < list->count; i++) {
+        const struct berth_plan_item *item = &list->items[i];
+
+        if (strcmp(last, item->why) != 0)
+            berth_json_linef(out, "  %s: %s", item->from, item->why);
+        last = item->why;
+        put(item, out);
+        berth_json_string(out, "from", item->from);
+        berth_json_string(out, "why", item->why);
+        berth_json_end(out);
+    }
     berth_json_end(out);
 }
 
 static void put_mounts(const struct berth_explain *explain, struct berth_json *out)
 {
-    const struct berth_plan *plan = &explain->plan;
-    const char *last = NULL;
-
     put_title(out, "mounts, besides those that the runtime makes by itself");
-    if (plan->mount_count == 0)
+    if (explain->plan.mounts.count == 0)
         berth_json_linef(out, "  none");
-    berth_json_array(out, "mounts");
-    for (size_t i = 0; i < plan->mount_count; i++) {
-        put_reason(out, plan->mounts[i].from, plan->mounts[i].why, &last);
-        put_mount(&plan->mounts[i], out);
-    }
-    berth_json_end(out);
+    put_list(&explain->plan.mounts, "mounts", put_mount, out);
     berth_json_array(out, "places");
     for (int i = 0; i < BERTH_EXPLAIN_PLACES; i++) {
         const struct berth_explain_place *place = &explain->places[i];
@@ -280,35 +291,13 @@ static void put_mpi(const struct berth_explain *explain, struct berth_json *out)
     berth_json_end(out);
 }
 
-static void put_variable(const struct berth_plan_variable *variable,
-                         struct berth_json *out)
-{
-    berth_json_linef(out, "    %s%s%s", variable->name,
-                     variable->value ? "=" : " is removed",
-                     variable->value ? variable->value : "");
-    berth_json_object(out, NULL);
-    berth_json_string(out, "name", variable->name);
-    berth_json_string(out, "value", variable->value);
-    berth_json_string(out, "from", variable->from);
-    berth_json_string(out, "why", variable->why);
-    berth_json_end(out);
-}
-
 static void put_environment(const struct berth_explain *explain, struct berth_json *out)
 {
-    const struct berth_plan *plan = &explain->plan;
-    const char *last = NULL;
-
     put_title(out, "environment, besides what Slurm sets; if a name appears "
                    "twice, the later one wins");
-    if (plan->variable_count == 0)
+    if (explain->plan.variables.count == 0)
         berth_json_linef(out, "  nothing changes");
-    berth_json_array(out, "environment");
-    for (size_t i = 0; i < plan->variable_count; i++) {
-        put_reason(out, plan->variables[i].from, plan->variables[i].why, &last);
-        put_variable(&plan->variables[i], out);
-    }
-    berth_json_end(out);
+    put_list(&explain->plan.variables, "environment", put_variable, out);
 }
 
 void berth_explain_details(const struct berth_explain *explain, struct berth_json *out)

@@ -133,9 +133,9 @@ static int push_mounts(const struct berth_launch *launch, struct berth_strvec *a
 
     if (berth_launch_mounts(launch, NULL, &plan, err) < 0)
         return -1;
-    for (size_t i = 0; i < plan.mount_count; i++)
-        push_mount(plan.mounts[i].source, plan.mounts[i].destination,
-                   plan.mounts[i].mode, argv);
+    for (size_t i = 0; i < plan.mounts.count; i++)
+        push_mount(plan.mounts.items[i].source, plan.mounts.items[i].destination,
+                   plan.mounts.items[i].mode, argv);
     return 0;
 }
 
@@ -184,11 +184,11 @@ void berth_launch_env(const struct berth_request *request,
 
     berth_launch_variables(request, terms, environment, &plan);
     env->failed |= plan.failed;
-    for (size_t i = 0; i < plan.variable_count; i++) {
-        const char *value = plan.variables[i].value;
+    for (size_t i = 0; i < plan.variables.count; i++) {
+        const char *value = plan.variables.items[i].value;
 
-        berth_strvec_pushf(env, "%s%s%s", plan.variables[i].name, value ? "=" : "",
-                           value ? value : "");
+        berth_strvec_pushf(env, "%s%s%s", plan.variables.items[i].name,
+                           value ? "=" : "", value ? value : "");
     }
 }
 

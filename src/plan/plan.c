@@ -11,46 +11,45 @@
 #include "base/grow.h"
 #include "base/text.h"
 
+static void fini_item(struct berth_plan_item *item)
+{
+    free(item->name);
+    free(item->value);
+    free(item->why);
+}
+
+/* Append ITEM, and copies of its three texts. */
+static void add(struct berth_plan *plan, struct berth_plan_list *list,
+                struct berth_plan_item item, const char *name, const char *value,
+                const char *why)
+{
+    item.name = strdup(name);
+    item.value = value ? strdup(value) : NULL;
+    item.why = strdup(why);
+    if (item.name && (item.value || !value) && item.why &&
+        berth_grow(&list->items, list->count, &list->room, sizeof(item)) == 0) {
+        list->items[list->count++] = item;
+        return;
+    }
+    fini_item(&item);
+    plan->failed = true;
+}
+
 void berth_plan_mount(struct berth_plan *plan, const char *source,
                       const char *destination, enum berth_mount_mode mode,
                       const char *from, const char *why)
 {
-    struct berth_plan_mount mount = {.source = strdup(source),
-                                     .destination = strdup(destination),
-                                     .mode = mode,
-                                     .from = from,
-                                     .why = strdup(why)};
+    const struct berth_plan_item item = {.mode = mode, .from = from};
 
-    if (!mount.source || !mount.destination || !mount.why ||
-        berth_grow(&plan->mounts, plan->mount_count, &plan->mount_room, sizeof(mount)) <
-            0) {
-        free(mount.source);
-        free(mount.destination);
-        free(mount.why);
-        plan->failed = true;
-        return;
-    }
-    plan->mounts[plan->mount_count++] = mount;
+    add(plan, &plan->mounts, item, source, destination, why);
 }
 
 void berth_plan_variable(struct berth_plan *plan, const char *name, const char *value,
                          const char *from, const char *why)
 {
-    struct berth_plan_variable variable = {.name = strdup(name),
-                                           .value = value ? strdup(value) : NULL,
-                                           .from = from,
-                                           .why = strdup(why)};
+    const struct berth_plan_item item = {.from = from};
 
-    if (!variable.name || (value && !variable.value) || !variable.why ||
-        berth_grow(&plan->variables, plan->variable_count, &plan->variable_room,
-                   sizeof(variable)) < 0) {
-        free(variable.name);
-        free(variable.value);
-        free(variable.why);
-        plan->failed = true;
-        return;
-    }
-    plan->variables[plan->variable_count++] = variable;
+    add(plan, &plan->variables, item, name, value, why);
 }
 
 int berth_plan_mounts(struct berth_plan *plan, const struct berth_strvec *list,
@@ -98,44 +97,45 @@ static bool is_of_runtime(const char *item)
     return berth_text_starts_any(item, items);
 }
 
-static bool is_in(const char *item, enum berth_plan_part part)
+/* Is ITEM a variable of the source FROM, if the runtime or the image may have set it?
+ */
+static bool is_of(const char *item, const char *from)
 {
-    return part == BERTH_PLAN_ALL ||
-           is_of_runtime(item) == (part == BERTH_PLAN_RUNTIME);
+    bool is_runtime = strcmp(from, BERTH_FROM_RUNTIME) == 0;
+
+    return (!is_runtime && strcmp(from, BERTH_FROM_IMAGE) != 0) ||
+           is_of_runtime(item) == is_runtime;
 }
 
 void berth_plan_change(struct berth_plan *plan, char *const *before, char *const *after,
-                       enum berth_plan_part part, const char *from, const char *why)
+                       const char *from, const char *why)
 {
     for (char *const *item = after; item && *item; item++) {
         const char *was = berth_environ_value(before, *item);
         const char *is = strchr(*item, '=');
 
-        if (is && is_in(*item, part) && (!was || strcmp(was, is + 1) != 0))
+        if (is && is_of(*item, from) && (!was || strcmp(was, is + 1) != 0))
             add_item(plan, *item, from, why);
     }
     for (char *const *item = before; item && *item; item++) {
         BERTH_FREE char *name = strndup(*item, strcspn(*item, "="));
 
-        if (name && strchr(*item, '=') && is_in(*item, part) &&
+        if (name && strchr(*item, '=') && is_of(*item, from) &&
             !berth_environ_value(after, *item))
             berth_plan_variable(plan, name, NULL, from, why);
     }
 }
 
+static void fini_list(struct berth_plan_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        fini_item(&list->items[i]);
+    free(list->items);
+}
+
 void berth_plan_fini(struct berth_plan *plan)
 {
-    for (size_t i = 0; i < plan->mount_count; i++) {
-        free(plan->mounts[i].source);
-        free(plan->mounts[i].destination);
-        free(plan->mounts[i].why);
-    }
-    for (size_t i = 0; i < plan->variable_count; i++) {
-        free(plan->variables[i].name);
-        free(plan->variables[i].value);
-        free(plan->variables[i].why);
-    }
-    free(plan->mounts);
-    free(plan->variables);
+    fini_list(&plan->mounts);
+    fini_list(&plan->variables);
     *plan = (struct berth_plan){0};
 }

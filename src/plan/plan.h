@@ -21,29 +21,31 @@
 #define BERTH_FROM_MPI     "mpi"     /* what the host's MPI needs */
 #define BERTH_FROM_CAPTURE "capture" /* the environment of srun, despite --export */
 
-struct berth_plan_mount {
-    char *source;      /* on the node */
-    char *destination; /* in the container */
-    enum berth_mount_mode mode;
-    const char *from; /* BERTH_FROM_... */
+/* A mount, or a variable. Owns its texts, except the source. */
+struct berth_plan_item {
+    union {
+        char *source; /* of a mount: on the node */
+        char *name;   /* of a variable */
+    };
+    union {
+        char *destination; /* of a mount: in the container */
+        char *value;       /* of a variable; NULL: it is removed */
+    };
+    enum berth_mount_mode mode; /* of a mount */
+    const char *from;           /* BERTH_FROM_... */
     char *why;
 };
 
-struct berth_plan_variable {
-    char *name;
-    char *value; /* NULL: the variable is removed */
-    const char *from;
-    char *why;
+struct berth_plan_list {
+    struct berth_plan_item *items;
+    size_t count, room;
 };
 
-/* Owns its texts, except the sources. Start with `= {0}`, end with berth_plan_fini().
- */
+/* Start with `= {0}`, end with berth_plan_fini(). */
 struct berth_plan {
-    struct berth_plan_mount *mounts;
-    size_t mount_count, mount_room;
-    struct berth_plan_variable *variables; /* a later one wins over an earlier one */
-    size_t variable_count, variable_room;
-    bool failed; /* out of memory */
+    struct berth_plan_list mounts;
+    struct berth_plan_list variables; /* a later one wins over an earlier one */
+    bool failed;                      /* out of memory */
 };
 
 /* Append a mount, or a variable, with copies of its texts except FROM. Out of memory
@@ -63,11 +65,11 @@ int berth_plan_mounts(struct berth_plan *plan, const struct berth_strvec *list,
 void berth_plan_set(struct berth_plan *plan, const struct berth_strvec *list,
                     const char *from, const char *why);
 
-/* Append the variables that change from BEFORE to AFTER, both ended by NULL: all of
- * them, or those that the container runtime sets in each image, or the rest. */
-enum berth_plan_part { BERTH_PLAN_ALL, BERTH_PLAN_RUNTIME, BERTH_PLAN_REST };
+/* Append the variables that change from BEFORE to AFTER, both ended by NULL. FROM is
+ * BERTH_FROM_RUNTIME: those that the container runtime sets in each image; or
+ * BERTH_FROM_IMAGE: the rest; else all of them. */
 void berth_plan_change(struct berth_plan *plan, char *const *before, char *const *after,
-                       enum berth_plan_part part, const char *from, const char *why);
+                       const char *from, const char *why);
 
 void berth_plan_fini(struct berth_plan *plan);
 

@@ -158,11 +158,9 @@ static int list_image_environment(const struct sources *sources,
     if (berth_envdiff_apply(before.text, before.used, after.text, after.used, environ,
                             &result, err) < 0)
         return -1;
-    berth_plan_change(&explain->plan, environ, result.items, BERTH_PLAN_RUNTIME,
-                      BERTH_FROM_RUNTIME,
+    berth_plan_change(&explain->plan, environ, result.items, BERTH_FROM_RUNTIME,
                       "the container runtime sets it in every image");
-    berth_plan_change(&explain->plan, environ, result.items, BERTH_PLAN_REST,
-                      BERTH_FROM_IMAGE,
+    berth_plan_change(&explain->plan, environ, result.items, BERTH_FROM_IMAGE,
                       "the image's environment, as the runtime sets it");
     return 0;
 }
@@ -177,8 +175,7 @@ static int list_environment(const struct sources *sources,
 
     list_restored(sources, explain);
     if (berth_request_starts_mpirun(launch->request))
-        berth_plan_change(plan, launch->environment, environ, BERTH_PLAN_ALL,
-                          BERTH_FROM_BERTH,
+        berth_plan_change(plan, launch->environment, environ, BERTH_FROM_BERTH,
                           is_launch ? "the mpirun sees the job, and not the "
                                       "step of one task (--mpi-bind=launch)"
                                     : "hidden, so that an mpirun in the task "

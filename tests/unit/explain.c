@@ -250,22 +250,22 @@ TEST(a_change_is_what_differs)
 
     setup(&fixture, "image=/a");
     berth_plan_change(&explain->plan, (char *const *)before, (char *const *)after,
-                      BERTH_PLAN_REST, BERTH_FROM_IMAGE, "so");
-    ck_assert_uint_eq(explain->plan.variable_count, 3);
-    ck_assert_str_eq(explain->plan.variables[0].name, "B");
-    ck_assert_str_eq(explain->plan.variables[0].value, "3");
-    ck_assert_str_eq(explain->plan.variables[1].name, "D");
-    ck_assert_str_eq(explain->plan.variables[1].value, "");
-    ck_assert_str_eq(explain->plan.variables[2].name, "C");
-    ck_assert_ptr_null(explain->plan.variables[2].value);
+                      BERTH_FROM_IMAGE, "so");
+    ck_assert_uint_eq(explain->plan.variables.count, 3);
+    ck_assert_str_eq(explain->plan.variables.items[0].name, "B");
+    ck_assert_str_eq(explain->plan.variables.items[0].value, "3");
+    ck_assert_str_eq(explain->plan.variables.items[1].name, "D");
+    ck_assert_str_eq(explain->plan.variables.items[1].value, "");
+    ck_assert_str_eq(explain->plan.variables.items[2].name, "C");
+    ck_assert_ptr_null(explain->plan.variables.items[2].value);
     berth_plan_change(&explain->plan, (char *const *)before, (char *const *)after,
-                      BERTH_PLAN_RUNTIME, BERTH_FROM_RUNTIME, "so");
-    ck_assert_uint_eq(explain->plan.variable_count, 5);
-    ck_assert_str_eq(explain->plan.variables[3].name, "APPTAINER_NAME");
-    ck_assert_str_eq(explain->plan.variables[4].name, "PS1");
+                      BERTH_FROM_RUNTIME, "so");
+    ck_assert_uint_eq(explain->plan.variables.count, 5);
+    ck_assert_str_eq(explain->plan.variables.items[3].name, "APPTAINER_NAME");
+    ck_assert_str_eq(explain->plan.variables.items[4].name, "PS1");
     berth_plan_change(&explain->plan, (char *const *)before, (char *const *)after,
-                      BERTH_PLAN_ALL, BERTH_FROM_BERTH, "so");
-    ck_assert_uint_eq(explain->plan.variable_count, 10);
+                      BERTH_FROM_BERTH, "so");
+    ck_assert_uint_eq(explain->plan.variables.count, 10);
     teardown(&fixture);
 }
 
