@@ -17,34 +17,14 @@
  * bytes as a whole; longer lines of components would mix. */
 enum { LONGEST = 800 };
 
-const char *berth_explain_next_fact(const struct berth_explain *explain,
-                                    const char *name, size_t *at)
-{
-    const struct berth_strvec *facts = &explain->binding.facts;
-
-    while (*at + 1 < facts->count) {
-        *at += 2;
-        if (strcmp(facts->items[*at - 2], name) == 0)
-            return facts->items[*at - 1];
-    }
-    return NULL;
-}
-
-const char *berth_explain_fact(const struct berth_explain *explain, const char *name)
-{
-    size_t at = 0;
-
-    return berth_explain_next_fact(explain, name, &at);
-}
-
 void berth_explain_facts(const struct berth_explain *explain, const char *name,
                          struct berth_strvec *ret)
 {
-    const char *text;
-    size_t at = 0;
+    const struct berth_strvec *facts = &explain->binding.facts;
 
-    while ((text = berth_explain_next_fact(explain, name, &at)))
-        berth_strvec_push(ret, text);
+    for (size_t i = 0; i + 1 < facts->count; i += 2)
+        if (strcmp(facts->items[i], name) == 0)
+            berth_strvec_push(ret, facts->items[i + 1]);
 }
 
 const char *berth_explain_source(const struct berth_explain *explain,
@@ -75,7 +55,8 @@ void berth_explain_mpi(const struct berth_explain *explain, struct berth_buf *re
         berth_buf_puts(ret, explain->binding.note);
     else if (berth_request_mpi_is(request, BERTH_MODE_HYBRID))
         berth_buf_puts(ret, "the image's own MPI runs, over Slurm's process manager");
-    else if (explain->apart && !berth_explain_fact(explain, BERTH_FINDING_PROGRAM))
+    else if (explain->apart &&
+             !berth_strvec_pair(&explain->binding.facts, BERTH_FINDING_PROGRAM))
         berth_buf_puts(
             ret, "the image's own MPI runs (hybrid): berth can neither mount into "
                  "nor inspect a container of this kind");
@@ -166,18 +147,6 @@ static void put_first_line(const struct berth_explain *explain, struct berth_jso
     out->text.failed |= line.failed;
 }
 
-/* Append the size of BYTES, a number as text, in the unit that people read. */
-static void push_size(const char *bytes, struct berth_strvec *parts)
-{
-    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
-    double size = strtod(bytes, NULL);
-    size_t unit = 0;
-
-    for (; size >= 1024 && unit + 1 < sizeof(units) / sizeof(units[0]); unit++)
-        size /= 1024;
-    berth_strvec_pushf(parts, "%.*f %s", unit ? 1 : 0, size, units[unit]);
-}
-
 static void put_image(const struct berth_explain *explain, struct berth_json *out)
 {
     const char *kind = berth_strvec_pair(&explain->image, "kind");
@@ -190,7 +159,7 @@ static void put_image(const struct berth_explain *explain, struct berth_json *ou
         berth_strvec_pushf(&parts, "%s%s%s", kind, machine ? " for " : "",
                            machine ? machine : "");
     if (bytes)
-        push_size(bytes, &parts);
+        berth_strvec_pushf(&parts, "%.1f MiB", strtod(bytes, NULL) / (1 << 20));
     if (modified)
         berth_strvec_pushf(&parts, "modified %s", modified);
     if (explain->request->uri)
@@ -200,9 +169,10 @@ static void put_image(const struct berth_explain *explain, struct berth_json *ou
 
 static void put_command(const struct berth_explain *explain, struct berth_json *out)
 {
-    const char *program = berth_explain_fact(explain, BERTH_FINDING_PROGRAM);
-    const char *runner = berth_explain_fact(explain, BERTH_FINDING_RUNNER);
-    const char *linked = berth_explain_fact(explain, BERTH_FINDING_LINKED);
+    const struct berth_strvec *facts = &explain->binding.facts;
+    const char *program = berth_strvec_pair(facts, BERTH_FINDING_PROGRAM);
+    const char *runner = berth_strvec_pair(facts, BERTH_FINDING_RUNNER);
+    const char *linked = berth_strvec_pair(facts, BERTH_FINDING_LINKED);
     BERTH_STRVEC struct berth_strvec parts = {0};
 
     if (explain->found || program)
@@ -216,40 +186,24 @@ static void put_command(const struct berth_explain *explain, struct berth_json *
     put_parts(out, "|command", &parts, "as the runtime finds it in the image");
 }
 
-/* Append TEXT, in which each NAME, which the line has already, is BRIEF. */
-static void say_again(const char *text, const char *name, const char *brief,
-                      struct berth_buf *line)
-{
-    for (const char *next; (next = strstr(text, name)); text = next + strlen(name)) {
-        berth_buf_add(line, text, (size_t)(next - text));
-        berth_buf_puts(line, brief);
-    }
-    berth_buf_puts(line, text);
-}
-
 static void put_mpi(const struct berth_explain *explain, struct berth_json *out)
 {
     const char *host = explain->binding.host;
     BERTH_STRVEC struct berth_strvec names = {0};
     BERTH_BUF struct berth_buf image = {0};
-    BERTH_BUF struct berth_buf verdict = {0};
     BERTH_BUF struct berth_buf line = {0};
-    char head[256];
 
     berth_explain_facts(explain, BERTH_FINDING_IMAGE_MPI, &names);
     berth_strvec_join(&names, " and ", &image);
-    berth_explain_mpi(explain, &verdict);
-    snprintf(head, sizeof(head), "the host's %s", host ? host : "");
     if (host)
-        berth_buf_addf(&line, "%s%s%s: ", head,
+        berth_buf_addf(&line, "the host's %s%s%s: ", host,
                        image.text ? " in place of the image's " : "",
                        image.text ? image.text : "");
     else if (image.text)
         berth_buf_addf(&line, "the image's %s: ", image.text);
-    if (verdict.text)
-        say_again(verdict.text, head, "the host's", &line);
+    berth_explain_mpi(explain, &line);
     berth_json_string(out, "|MPI", line.text);
-    out->text.failed |= line.failed || image.failed || verdict.failed;
+    out->text.failed |= line.failed || image.failed;
 }
 
 static void put_places(const struct berth_explain *explain, struct berth_json *out)

@@ -52,14 +52,6 @@ struct berth_explain {
     struct berth_explain_place places[BERTH_EXPLAIN_PLACES]; /* all with a path */
 };
 
-/* The text of the first fact NAME from the index *AT on; NULL: there is none. Moves *AT
- * after the fact, or to the end. */
-const char *berth_explain_next_fact(const struct berth_explain *explain,
-                                    const char *name, size_t *at);
-
-/* The text of the first fact NAME; NULL: there is none. */
-const char *berth_explain_fact(const struct berth_explain *explain, const char *name);
-
 /* Append the texts of all facts NAME to RET. */
 void berth_explain_facts(const struct berth_explain *explain, const char *name,
                          struct berth_strvec *ret);

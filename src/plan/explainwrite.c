@@ -172,52 +172,37 @@ static void put_mounts(const struct berth_explain *explain, struct berth_json *o
 static void put_fact(const struct berth_explain *explain, struct berth_json *out,
                      const char *name, const char *fact)
 {
-    berth_json_string(out, name, berth_explain_fact(explain, fact));
+    berth_json_string(out, name, berth_strvec_pair(&explain->binding.facts, fact));
 }
 
-/* Write the facts of a stack, from index AT to END. */
-static void put_stack(const struct berth_strvec *facts, size_t at, size_t end,
+/* Write the facts of the stack at the index AT of FACTS. */
+static void put_stack(const struct berth_strvec *facts, size_t at,
                       struct berth_json *out)
 {
-    static const struct {
-        const char *fact;
-        const char *name;
-    } members[] = {
-        {BERTH_FINDING_PROFILE, "profile|profile"},
-        {BERTH_FINDING_FOUND, "found_by|found by"},
-        {BERTH_FINDING_STAGED, "staged|staged in"},
-        {BERTH_FINDING_GLIBC, "glibc|glibc"},
-        {BERTH_FINDING_GLIBC_IMAGE, "glibc_image|image's glibc"},
-        {BERTH_FINDING_GLIBC_HOST, "glibc_host|host's glibc"},
-    };
     BERTH_STRVEC struct berth_strvec config = {0};
+    size_t end = at + 2;
 
-    for (size_t i = at; i < end; i += 2)
+    while (end < facts->count && strcmp(facts->items[end], BERTH_FINDING_STACK) != 0)
+        end += 2;
+    berth_json_object(out, NULL);
+    berth_json_string(out, "version|on the host", facts->items[at + 1]);
+    for (size_t i = at + 2; i < end; i += 2)
         if (strcmp(facts->items[i], BERTH_FINDING_CONFIG) == 0)
             berth_strvec_push(&config, facts->items[i + 1]);
+        else if (strchr(facts->items[i], '|'))
+            berth_json_string(out, facts->items[i], facts->items[i + 1]);
     berth_json_list(out, "config|set by", &config);
-    for (size_t i = at; i < end; i += 2)
-        for (size_t k = 0; k < sizeof(members) / sizeof(members[0]); k++)
-            if (strcmp(facts->items[i], members[k].fact) == 0)
-                berth_json_string(out, members[k].name, facts->items[i + 1]);
+    berth_json_end(out);
 }
 
 static void put_stacks(const struct berth_explain *explain, struct berth_json *out)
 {
     const struct berth_strvec *facts = &explain->binding.facts;
-    size_t at = 0;
-    const char *next = berth_explain_next_fact(explain, BERTH_FINDING_STACK, &at);
 
     berth_json_array(out, "host");
-    while (next) {
-        size_t start = at;
-
-        berth_json_object(out, NULL);
-        berth_json_string(out, "version|on the host", next);
-        next = berth_explain_next_fact(explain, BERTH_FINDING_STACK, &at);
-        put_stack(facts, start, next ? at - 2 : facts->count, out);
-        berth_json_end(out);
-    }
+    for (size_t i = 0; i + 1 < facts->count; i += 2)
+        if (strcmp(facts->items[i], BERTH_FINDING_STACK) == 0)
+            put_stack(facts, i, out);
     berth_json_end(out);
 }
 
