@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -418,18 +417,14 @@ static void enter_namespaces(struct watch *watch)
 static void open_record(struct watch *watch)
 {
     const struct berth_witness *witness = watch->witness;
-    const struct passwd *user;
     struct berth_err err;
 
     if (!witness->order->record)
         return;
-    user = getpwuid(getuid());
     watch->record = (struct berth_record){.environment = witness->environment,
                                           .node = witness->node,
-                                          .user = user ? user->pw_name : NULL,
-                                          .step = berth_order_recorded(witness->order),
-                                          .request = &witness->order->request};
-    watch->record_fd = berth_record_open(&watch->record, witness->order->record, &err);
+                                          .order = witness->order};
+    watch->record_fd = berth_record_open(&watch->record, &err);
     if (watch->record_fd < 0 && witness->verbose)
         berth_report_line(STDERR_FILENO, witness->node,
                           "warning: no record is kept: %s", err.text);
@@ -451,7 +446,7 @@ static void write_record(struct watch *watch)
         return;
     watch->record.time = time(NULL);
     watch->record.witnessed = &witnessed;
-    berth_record_put(&watch->record, witness->order->record, watch->record_fd, NULL);
+    berth_record_put(&watch->record, watch->record_fd, NULL);
     close(watch->record_fd);
 }
 

@@ -12,9 +12,9 @@
 #define BERTH_FINDING_STACK     "stack"     /* of the host, that runs: MPICH 4.2.1 */
 #define BERTH_FINDING_PROFILE   "profile|profile"
 #define BERTH_FINDING_FOUND     "found_by|found by" /* what led to it */
-#define BERTH_FINDING_STAGED    "staged|staged in" /* where its copies are on the host */
-#define BERTH_FINDING_CONFIG    "config"           /* a file that its libraries read */
-#define BERTH_FINDING_GLIBC     "glibc|glibc"      /* kept or replaced */
+#define BERTH_FINDING_STAGED    "staged|staged in"  /* where its copies are */
+#define BERTH_FINDING_CONFIG    "config"            /* a file that its libraries read */
+#define BERTH_FINDING_GLIBC     "glibc|glibc"       /* kept or replaced */
 #define BERTH_FINDING_GLIBC_IMAGE                                                      \
     "glibc_image|image's glibc" /* newest version that it defines */
 #define BERTH_FINDING_GLIBC_HOST "glibc_host|host's glibc"

@@ -156,17 +156,6 @@ void berth_order_fini(struct berth_order *order)
     *order = (struct berth_order){0};
 }
 
-struct berth_order_step berth_order_recorded(const struct berth_order *order)
-{
-    struct berth_order_step step = order->step;
-
-    if (order->container.ranks) {
-        step.ranks = order->container.ranks;
-        step.tasks = order->container.all;
-    }
-    return step;
-}
-
 bool berth_order_het_step(const struct berth_order_step *step, char *const *task)
 {
     return step->is_several && !berth_environ_value(task, "SLURM_HET_SIZE");

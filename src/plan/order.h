@@ -98,10 +98,6 @@ struct berth_order {
         }                                                                              \
     }
 
-/* The step for a record of the container: its ranks are those of the container on all
- * nodes. Borrows from ORDER. */
-struct berth_order_step berth_order_recorded(const struct berth_order *order);
-
 /* Does STEP have several components in one allocation, unlike in a heterogeneous job?
  * TASK is the environment of one of its tasks. */
 bool berth_order_het_step(const struct berth_order_step *step, char *const *task);

@@ -36,6 +36,8 @@ static void put_number(struct berth_json *json, const char *name, const char *va
 
 static void put_step(struct berth_json *json, const struct berth_record *record)
 {
+    const struct berth_order_step *step = &record->order->step;
+    const struct berth_order_container *container = &record->order->container;
     char text[32] = "";
     struct tm when;
 
@@ -46,21 +48,22 @@ static void put_step(struct berth_json *json, const struct berth_record *record)
     berth_json_string(json, "user", user_of(record));
     put_number(json, "job", value_of(record, "SLURM_JOB_ID"));
     put_number(json, "step", value_of(record, "SLURM_STEP_ID"));
-    berth_json_number(json, "component", record->step.component);
-    berth_json_string(json, "ranks", record->step.ranks);
+    berth_json_number(json, "component", step->component);
+    berth_json_string(json, "ranks", container->ranks ? container->ranks : step->ranks);
     berth_json_string(json, "node", record->node);
-    berth_json_number(json, "nodes", record->step.nodes);
-    berth_json_number(json, "tasks", record->step.tasks);
+    berth_json_number(json, "nodes", step->nodes);
+    berth_json_number(json, "tasks", container->ranks ? container->all : step->tasks);
 }
 
 static void put_image(struct berth_json *json, const struct berth_record *record)
 {
+    const struct berth_request *request = &record->order->request;
     const struct berth_strvec *facts = record->image;
 
     berth_json_object(json, "image");
-    berth_json_string(json, "path", record->request->image);
-    if (record->request->uri)
-        berth_json_string(json, "uri", record->request->uri);
+    berth_json_string(json, "path", request->image);
+    if (request->uri)
+        berth_json_string(json, "uri", request->uri);
     for (size_t i = 0; i + 1 < facts->count; i += 2) {
         if (strcmp(facts->items[i], "bytes") == 0)
             put_number(json, facts->items[i], facts->items[i + 1]);
@@ -104,7 +107,7 @@ static void put_served(struct berth_json *json,
 static void put_mpi(struct berth_json *json, const struct berth_record *record)
 {
     berth_json_object(json, "mpi");
-    berth_json_string(json, "mode", berth_request_mode(record->request));
+    berth_json_string(json, "mode", berth_request_mode(&record->order->request));
     berth_json_string(json, "type", value_of(record, "SLURM_MPI_TYPE"));
     if (record->witnessed)
         put_witnessed(json, record->witnessed);
@@ -149,9 +152,10 @@ static void put_name(struct berth_buf *path, const char *name)
         berth_buf_add(path, *name == '/' ? "_" : name, 1);
 }
 
-int berth_record_path(const struct berth_record *record, const char *pattern,
-                      char **ret_path, struct berth_err *err)
+int berth_record_path(const struct berth_record *record, char **ret_path,
+                      struct berth_err *err)
 {
+    const char *pattern = record->order->record;
     BERTH_BUF struct berth_buf path = {0};
 
     for (; *pattern; pattern++) {

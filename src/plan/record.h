@@ -36,8 +36,7 @@ struct berth_record {
     char *const *environment; /* of the task; names user, job, step and cluster */
     const char *user;         /* used if the environment does not name the user */
     const char *node;
-    struct berth_order_step step;
-    const struct berth_request *request;
+    const struct berth_order *order;  /* has the step, and the request */
     const struct berth_strvec *image; /* name, value, ... (berth_image_describe()) */
     const char *runtime;
     const char *runtime_version;
@@ -53,7 +52,8 @@ struct berth_record {
 int berth_record_write(const struct berth_record *record, struct berth_buf *line,
                        struct berth_err *err);
 
-/* Make the path of the record's file from PATTERN: %u is the user, %j the job, %% a
- * percent sign. Returns 0, and the caller frees *RET_PATH; or -1 when out of memory. */
-int berth_record_path(const struct berth_record *record, const char *pattern,
-                      char **ret_path, struct berth_err *err);
+/* Make the path of the record's file from the pattern of the order: %u is the user, %j
+ * the job, %% a percent sign. Returns 0, and the caller frees *RET_PATH; or -1 when out
+ * of memory. */
+int berth_record_path(const struct berth_record *record, char **ret_path,
+                      struct berth_err *err);

@@ -137,8 +137,7 @@ static int append_record(const struct berth_notice *notice, struct berth_err *er
     struct berth_record record = {.time = time(NULL),
                                   .environment = notice->environment,
                                   .node = notice->node,
-                                  .step = berth_order_recorded(order),
-                                  .request = &order->request,
+                                  .order = order,
                                   .apart = notice->apart};
 
     if (berth_runtime_find(notice->runtime,
@@ -147,7 +146,7 @@ static int append_record(const struct berth_notice *notice, struct berth_err *er
         return -1;
     record.runtime = runtime;
     record.note = notice->binding->note;
-    return berth_record_append(&record, order->record, err);
+    return berth_record_append(&record, err);
 }
 
 void berth_notice_record(const struct berth_notice *notice)

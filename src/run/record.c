@@ -36,13 +36,14 @@ static int refuse(const char *path, const char *why, struct berth_err *err)
 }
 
 /* A pipe that nobody reads must not stop a step. */
-int berth_record_open(const struct berth_record *record, const char *pattern,
-                      struct berth_err *err)
+int berth_record_open(struct berth_record *record, struct berth_err *err)
 {
+    const struct passwd *user = getpwuid(getuid());
     BERTH_FREE char *path = NULL;
     int fd;
 
-    if (berth_record_path(record, pattern, &path, err) < 0)
+    record->user = user ? user->pw_name : NULL;
+    if (berth_record_path(record, &path, err) < 0)
         return -1;
     fd = open(path,
               O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY |
@@ -61,14 +62,13 @@ int berth_record_open(const struct berth_record *record, const char *pattern,
 }
 
 /* In one write, so that records of several steps do not mix on a local file system. */
-int berth_record_put(const struct berth_record *record, const char *pattern, int fd,
-                     struct berth_err *err)
+int berth_record_put(const struct berth_record *record, int fd, struct berth_err *err)
 {
     BERTH_FREE char *path = NULL;
     BERTH_BUF struct berth_buf line = {0};
     ssize_t written;
 
-    if (berth_record_path(record, pattern, &path, err) < 0 ||
+    if (berth_record_path(record, &path, err) < 0 ||
         berth_record_write(record, &line, err) < 0)
         return -1;
     written = write(fd, line.text, line.used);
@@ -77,19 +77,16 @@ int berth_record_put(const struct berth_record *record, const char *pattern, int
     return refuse(path, written < 0 ? strerror(errno) : "only a part was written", err);
 }
 
-int berth_record_append(struct berth_record *record, const char *pattern,
-                        struct berth_err *err)
+int berth_record_append(struct berth_record *record, struct berth_err *err)
 {
-    const struct passwd *user = getpwuid(getuid());
     BERTH_STRVEC struct berth_strvec image = {0};
     BERTH_FREE char *version = berth_runtime_version(record->runtime);
     BERTH_CLOSE int fd = -1;
 
-    record->user = user ? user->pw_name : NULL;
     record->runtime_version = version;
     record->image = &image;
-    if (berth_image_describe(record->request->image, &image, err) < 0)
+    if (berth_image_describe(record->order->request.image, &image, err) < 0)
         return -1;
-    fd = berth_record_open(record, pattern, err);
-    return fd < 0 ? -1 : berth_record_put(record, pattern, fd, err);
+    fd = berth_record_open(record, err);
+    return fd < 0 ? -1 : berth_record_put(record, fd, err);
 }

@@ -4,18 +4,15 @@
 #include "base/err.h"
 #include "plan/record.h"
 
-/* Open the file that PATTERN names for RECORD (berth_record_path()), as the calling
- * user. It is made if need be, readable by all and writable by the user. Returns a
+/* Open the file of RECORD (berth_record_path()) as the calling user, whom this sets in
+ * RECORD. It is made if need be, readable by all and writable by the user. Returns a
  * descriptor, or -1 with a sentence in ERR. */
-int berth_record_open(const struct berth_record *record, const char *pattern,
-                      struct berth_err *err);
+int berth_record_open(struct berth_record *record, struct berth_err *err);
 
 /* Append RECORD to that file, which is open as FD. Returns 0, or -1 with a sentence in
  * ERR. */
-int berth_record_put(const struct berth_record *record, const char *pattern, int fd,
-                     struct berth_err *err);
+int berth_record_put(const struct berth_record *record, int fd, struct berth_err *err);
 
-/* Open the file and append RECORD. Sets the user and the facts about image and
- * runtime; their values in RECORD do not outlive the call. */
-int berth_record_append(struct berth_record *record, const char *pattern,
-                        struct berth_err *err);
+/* Open the file and append RECORD. Sets the facts about image and runtime, whose values
+ * in RECORD do not outlive the call. */
+int berth_record_append(struct berth_record *record, struct berth_err *err);

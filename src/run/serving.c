@@ -4,7 +4,6 @@
 
 #include "run/serving.h"
 
-#include <pwd.h>
 #include <stdbool.h>
 #include <time.h>
 #include <unistd.h>
@@ -36,20 +35,16 @@ void berth_serving_begin(struct berth_serving *serving,
 static void record(const struct berth_launch *launch,
                    const struct berth_record_served *served)
 {
-    const struct berth_order *order = launch->order;
-    const struct passwd *user = getpwuid(getuid());
     struct berth_record record = {.time = time(NULL),
                                   .environment = launch->environment,
-                                  .user = user ? user->pw_name : NULL,
                                   .node = launch->node,
-                                  .step = berth_order_recorded(order),
-                                  .request = launch->request,
+                                  .order = launch->order,
                                   .served = served};
-    int fd = berth_record_open(&record, order->record, NULL);
+    int fd = berth_record_open(&record, NULL);
 
     if (fd < 0)
         return; /* the record of the start has reported why */
-    berth_record_put(&record, order->record, fd, NULL);
+    berth_record_put(&record, fd, NULL);
     close(fd);
 }
 

@@ -69,9 +69,6 @@ TEST(an_order_arrives_as_it_was_given)
     ck_assert(berth_request_equal(&got.request, &order.request));
     ck_assert(got.step.prints_component && got.step.is_several);
     ck_assert_uint_eq(got.step.tasks, 99);
-    ck_assert_uint_eq(berth_order_recorded(&got).tasks, 4);
-    ck_assert_str_eq(berth_order_recorded(&got).ranks, "0,5");
-    ck_assert_int_eq(berth_order_recorded(&got).component, 3);
     ck_assert_str_eq(got.programs.items[0], "./a\nb");
     ck_assert_str_eq(got.argv0, "");
     ck_assert_str_eq(got.mpi.directory, "/my dir");

@@ -10,7 +10,9 @@ static const char *const own[] = {"SLURM_JOB_USER=alice", "SLURM_JOB_ID=17",
                                   "SLURM_STEP_ID=2",      "SLURM_CLUSTER_NAME=big",
                                   "SLURM_MPI_TYPE=pmix",  NULL};
 
-static struct berth_record usual(const struct berth_request *request,
+#define STEP .step = {.component = 1, .nodes = 2, .tasks = 8}
+
+static struct berth_record usual(const struct berth_order *order,
                                  const struct berth_strvec *image)
 {
     return (struct berth_record){
@@ -18,8 +20,7 @@ static struct berth_record usual(const struct berth_request *request,
         .environment = (char *const *)own,
         .user = "uid",
         .node = "n1",
-        .step = {.component = 1, .nodes = 2, .tasks = 8},
-        .request = request,
+        .order = order,
         .image = image,
         .runtime = "/usr/bin/apptainer",
         .runtime_version = "apptainer version 1.4.5",
@@ -29,11 +30,11 @@ static struct berth_record usual(const struct berth_request *request,
 
 TEST(a_record_is_one_line_with_everything)
 {
-    struct berth_request request = {.image = (char *)"/a \"b\".sif",
-                                    .mpi = (char *)"auto"};
+    const struct berth_order order = {
+        STEP, .request = {.image = (char *)"/a \"b\".sif", .mpi = (char *)"auto"}};
     BERTH_STRVEC struct berth_strvec image = {0};
     BERTH_BUF struct berth_buf line = {0};
-    struct berth_record record = usual(&request, &image);
+    struct berth_record record = usual(&order, &image);
     struct berth_err err;
 
     berth_strvec_push(&image, "kind");
@@ -57,21 +58,22 @@ TEST(a_record_is_one_line_with_everything)
 
 TEST(what_was_witnessed_on_a_node_is_a_line)
 {
-    struct berth_request request = {.image = (char *)"/a", .mpi = (char *)"host"};
+    const struct berth_order order = {
+        STEP, .container = {.ranks = (char *)"0-3,5", .all = 5},
+        .request = {.image = (char *)"/a", .mpi = (char *)"host"}};
     const struct berth_record_witnessed witnessed = {
         .host = "MPICH 4.2.1", .ranks = 4, .loaded = 3, .other = 1};
-    struct berth_record record = usual(&request, NULL);
+    struct berth_record record = usual(&order, NULL);
     BERTH_BUF struct berth_buf line = {0};
     struct berth_err err;
 
     record.witnessed = &witnessed;
-    record.step.ranks = (char *)"0-3,5";
     ck_assert_int_eq(berth_record_write(&record, &line, &err), 0);
     ck_assert_str_eq(
         line.text,
         "{\"time\":\"2023-11-14T22:13:20Z\",\"cluster\":\"big\",\"user\":\"alice\","
         "\"job\":17,\"step\":2,\"component\":1,\"ranks\":\"0-3,5\",\"node\":\"n1\","
-        "\"nodes\":2,\"tasks\":8,"
+        "\"nodes\":2,\"tasks\":5,"
         "\"mpi\":{\"mode\":\"host\",\"type\":\"pmix\",\"witnessed\":{\"host\":\"MPICH "
         "4.2.1\",\"ranks\":4,\"loaded\":3,\"other\":1}},\"berth\":\"" BERTH_VERSION
         "\"}\n");
@@ -79,9 +81,9 @@ TEST(what_was_witnessed_on_a_node_is_a_line)
 
 TEST(what_serving_the_image_took_is_a_line)
 {
-    struct berth_request request = {.image = (char *)"/a"};
+    const struct berth_order order = {STEP, .request = {.image = (char *)"/a"}};
     const struct berth_record_served served = {1230, 60000, 4711};
-    struct berth_record record = usual(&request, NULL);
+    struct berth_record record = usual(&order, NULL);
     BERTH_BUF struct berth_buf line = {0};
     struct berth_err err;
 
@@ -98,13 +100,12 @@ TEST(what_serving_the_image_took_is_a_line)
 
 TEST(what_is_not_known_is_null)
 {
-    struct berth_request request = {.image = (char *)"/a", .uri = (char *)"docker://a"};
+    const struct berth_order order = {
+        .request = {.image = (char *)"/a", .uri = (char *)"docker://a"}};
     struct berth_strvec image = {0};
     BERTH_BUF struct berth_buf line = {0};
-    struct berth_record record = {.request = &request,
-                                  .image = &image,
-                                  .user = "bob",
-                                  .apart = "the site says so"};
+    struct berth_record record = {
+        .order = &order, .image = &image, .user = "bob", .apart = "the site says so"};
     struct berth_err err;
 
     ck_assert_int_eq(berth_record_write(&record, &line, &err), 0);
@@ -131,23 +132,23 @@ static const struct {
 
 TEST_ROWS(a_file_is_named_by_user_and_job, patterns)
 {
-    struct berth_request request = {0};
-    struct berth_strvec image = {0};
-    struct berth_record record = usual(&request, &image);
+    const struct berth_order order = {.record = (char *)patterns[_i].pattern};
+    struct berth_record record = usual(&order, NULL);
     BERTH_FREE char *path = NULL;
     struct berth_err err;
 
-    ck_assert_int_eq(berth_record_path(&record, patterns[_i].pattern, &path, &err), 0);
+    ck_assert_int_eq(berth_record_path(&record, &path, &err), 0);
     ck_assert_str_eq(path, patterns[_i].path);
 }
 
 TEST(a_name_leads_nowhere_else)
 {
     static const char *const odd[] = {"SLURM_JOB_USER=../root", NULL};
-    struct berth_record record = {.environment = (char *const *)odd};
+    const struct berth_order order = {.record = (char *)"/log/%u/%j"};
+    struct berth_record record = {.environment = (char *const *)odd, .order = &order};
     BERTH_FREE char *path = NULL;
     struct berth_err err;
 
-    ck_assert_int_eq(berth_record_path(&record, "/log/%u/%j", &path, &err), 0);
+    ck_assert_int_eq(berth_record_path(&record, &path, &err), 0);
     ck_assert_str_eq(path, "/log/.._root/none");
 }
