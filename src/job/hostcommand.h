@@ -10,34 +10,23 @@
  *     RUN       a handover: the token, the soft limits and the working directory of the
  *               program, the command's name, its arguments; and the environment
  *     STREAM    a descriptor, three times: standard input, output and error
- *     FILE      a descriptor: a file that the supervisor asked for; none: there is no
- *               such file
  *     1 to 31   then, at any time: the command is to get this signal
  *
  * The supervisor sends an int, BERTH_HOSTCOMMAND_BEGUN, when it has received all of
  * that, and a second int when the command has ended: its status, as wait(2) tells it.
- * If the supervisor cannot start a process, it sends -errno alone. Before the command
- * runs it may ask what the program has at a path: a struct berth_hostcommand_file. When
- * the program ends, its command ends.
+ * If the supervisor cannot start a process, it sends -errno alone. When the program
+ * ends, its command ends.
  *
  * All users of a node can list the names of such sockets, and programs in the user's
  * closed containers (--contain) can connect. So a program must also know a token: the
  * tasks have NAME.TOKEN in their environment. */
 enum { BERTH_HOSTCOMMAND_TOKEN = 32 }; /* hexadecimal digits */
 
-enum { BERTH_HOSTCOMMAND_BEGUN = INT_MIN, BERTH_HOSTCOMMAND_SEES };
-
-/* A message of the supervisor. The path is there with BERTH_HOSTCOMMAND_SEES alone, and
- * ends the message. */
-struct berth_hostcommand_file {
-    int answer;
-    char path[PATH_MAX];
-};
+enum { BERTH_HOSTCOMMAND_BEGUN = INT_MIN };
 
 enum berth_hostcommand_kind {
     BERTH_HOSTCOMMAND_RUN = 'R',
-    BERTH_HOSTCOMMAND_STREAM = 'S',
-    BERTH_HOSTCOMMAND_FILE = 'F'
+    BERTH_HOSTCOMMAND_STREAM = 'S'
 };
 
 /* The words of RUN. */

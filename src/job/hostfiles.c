@@ -3,24 +3,16 @@
 
 #include "job/hostfiles.h"
 
-#include <errno.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/environ.h"
 #include "base/text.h"
 #include "request/srunwords.h"
-#include "job/hostcommand.h"
-#include "job/message.h"
 
 /* The options of srun that name files. The file of --multi-prog stands where the
  * command does. */
@@ -67,42 +59,6 @@ static bool is_task(const char *value)
            strspn(value, "0123456789") == strlen(value);
 }
 
-/* The program got signal NUMBER before its command runs: end as the command would. */
-static void obey(int socket, int number)
-{
-    if (number == SIGSTOP || number == SIGCONT || number == SIGWINCH)
-        return;
-    send(socket, &number, sizeof(number), MSG_NOSIGNAL);
-    _exit(EXIT_FAILURE);
-}
-
-/* Returns a descriptor of what the program has at PATH, or -1. Ends this process if the
- * program has ended or sends nothing. */
-static int open_there(int socket, const char *path)
-{
-    enum { PATIENCE_MS = 60000 }; /* a file system may be slow */
-    struct berth_hostcommand_file file = {.answer = BERTH_HOSTCOMMAND_SEES};
-    size_t length = strlen(path) + 1;
-    int fd = -1, kind = 0;
-
-    if (length > sizeof(file.path))
-        return -1;
-    memcpy(file.path, path, length);
-    send(socket, &file, offsetof(struct berth_hostcommand_file, path) + length,
-         MSG_NOSIGNAL);
-    while (kind != BERTH_HOSTCOMMAND_FILE) {
-        struct pollfd fds = {.fd = socket, .events = POLLIN};
-        int count = poll(&fds, 1, PATIENCE_MS);
-
-        kind = count > 0 ? berth_job_receive(socket, &fd) : count;
-        if (kind == 0 || (kind < 0 && errno != EAGAIN && errno != EINTR))
-            _exit(EXIT_FAILURE);
-        if (kind > 0 && kind < ' ')
-            obey(socket, kind);
-    }
-    return fd;
-}
-
 /* Cut PATH to its directory, which may be `.`. Returns false if PATH has none. */
 static bool cut(char *path)
 {
@@ -122,19 +78,19 @@ static bool cut(char *path)
 
 /* Is PATH the same for the program and for the host? What does not exist counts as its
  * directory, where srun may make it. */
-static bool is_shared(int socket, char *path)
+static bool is_shared(const struct berth_hostfiles *files, char *path)
 {
-    BERTH_CLOSE int fd = -1;
     struct stat there, here;
 
-    while ((fd = open_there(socket, path)) < 0 && cut(path))
-        ;
-    return fd >= 0 && fstat(fd, &there) == 0 && stat(path, &here) == 0 &&
-           there.st_dev == here.st_dev && there.st_ino == here.st_ino;
+    while (files->look(files->program, path, &there) < 0)
+        if (!cut(path))
+            return false;
+    return stat(path, &here) == 0 && there.st_dev == here.st_dev &&
+           there.st_ino == here.st_ino;
 }
 
 /* The same of VALUE. Of a name with a %, which srun completes, the directory counts. */
-static bool is_value_shared(int socket, const char *value)
+static bool is_value_shared(const struct berth_hostfiles *files, const char *value)
 {
     BERTH_FREE char *path = strdup(value);
     char *percent = path ? strchr(path, '%') : NULL;
@@ -143,12 +99,12 @@ static bool is_value_shared(int socket, const char *value)
         percent[1] = '\0';
         cut(path);
     }
-    return path && is_shared(socket, path);
+    return path && is_shared(files, path);
 }
 
 /* Refuse PATH, and name a directory that both have. */
-static int refuse(int socket, const char *option, const char *path,
-                  char *const *environment, struct berth_err *err)
+static int refuse(const struct berth_hostfiles *files, const char *option,
+                  const char *path, char *const *environment, struct berth_err *err)
 {
     static const char *const names[] = {"PWD", "HOME", "TMPDIR"};
     const char *place = NULL;
@@ -156,7 +112,7 @@ static int refuse(int socket, const char *option, const char *path,
     for (size_t i = 0; !place && i < sizeof(names) / sizeof(names[0]); i++) {
         const char *value = berth_environ_value(environment, names[i]);
 
-        if (value && is_value_shared(socket, value))
+        if (value && is_value_shared(files, value))
             place = value;
     }
     return berth_err_set(err,
@@ -166,21 +122,21 @@ static int refuse(int socket, const char *option, const char *path,
 }
 
 /* A variable that TASK has, too, is the host's. */
-static int check_variables(int socket, char *const *task, char *const *environment,
-                           struct berth_err *err)
+static int check_variables(const struct berth_hostfiles *files,
+                           char *const *environment, struct berth_err *err)
 {
     for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
         const char *path = berth_environ_value(environment, variables[i]);
-        const char *host = berth_environ_value(task, variables[i]);
+        const char *host = berth_environ_value(files->task, variables[i]);
 
         if (path && !(host && strcmp(path, host) == 0) && !is_task(path) &&
-            !is_stream(path) && !is_value_shared(socket, path))
-            return refuse(socket, variables[i], path, environment, err);
+            !is_stream(path) && !is_value_shared(files, path))
+            return refuse(files, variables[i], path, environment, err);
     }
     return 0;
 }
 
-int berth_hostfiles_check(int socket, char *const *command, char *const *task,
+int berth_hostfiles_check(const struct berth_hostfiles *files, char *const *command,
                           char *const *environment, struct berth_err *err)
 {
     char *const *at = command + 1;
@@ -200,8 +156,8 @@ int berth_hostfiles_check(int socket, char *const *command, char *const *task,
             multi = option;
         else if (path && is_task(path))
             continue;
-        if (option && path && !is_stream(path) && !is_value_shared(socket, path))
-            return refuse(socket, option, path, environment, err);
+        if (option && path && !is_stream(path) && !is_value_shared(files, path))
+            return refuse(files, option, path, environment, err);
     }
-    return check_variables(socket, task, environment, err);
+    return check_variables(files, environment, err);
 }

@@ -28,6 +28,7 @@
 #include "plan/outside.h"
 #include "step/start.h"
 #include "step/become.h"
+#include "step/join.h"
 #include "step/limits.h"
 #include "step/program.h"
 #include "job/hostfiles.h"
@@ -180,6 +181,34 @@ static int open_children(void)
     return signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+/* In a child: stat(2) as the program that asks, whose process is not to be traced by
+ * programs of the image. */
+static int look(const void *data, const char *path, struct stat *ret)
+{
+    const struct command *command = data;
+    struct berth_holder program = berth_holder_of(berth_job_peer(command->socket).pid);
+    bool is_there = false;
+    int ends[2];
+    pid_t child;
+
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return -1;
+    child = fork();
+    if (child == 0) {
+        prctl(PR_SET_DUMPABLE, 0);
+        if (berth_join(program, NULL) == 0 &&
+            chdir(command->question.words.items[BERTH_HOSTCOMMAND_DIRECTORY]) == 0 &&
+            stat(path, ret) == 0)
+            (void)!write(ends[1], ret, sizeof(*ret));
+        _exit(EXIT_SUCCESS);
+    }
+    close(ends[1]);
+    is_there = read(ends[0], ret, sizeof(*ret)) == sizeof(*ret);
+    close(ends[0]);
+    berth_run_wait(child);
+    return is_there ? 0 : -1;
+}
+
 static int prepare(struct command *command, struct berth_err *err)
 {
     const struct berth_launch *launch = command->offer->launch;
@@ -193,6 +222,7 @@ static int prepare(struct command *command, struct berth_err *err)
                                                    ? &launch->order->asked
                                                    : &launch->order->request,
                                     .command = words + BERTH_HOSTCOMMAND_NAME};
+    const struct berth_hostfiles files = {look, command, launch->environment};
 
     command->children = open_children();
     if (command->children < 0)
@@ -221,8 +251,8 @@ static int prepare(struct command *command, struct berth_err *err)
     if (berth_outside_environment(&outside, &command->environment, err) < 0)
         return -1;
     berth_cloexec_from(STREAMS);
-    return berth_hostfiles_check(command->socket, outside.command, launch->environment,
-                                 command->environment.items, err);
+    return berth_hostfiles_check(&files, outside.command, command->environment.items,
+                                 err);
 }
 
 _Noreturn static void become(const struct command *command, pid_t parent)

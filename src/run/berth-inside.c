@@ -4,7 +4,6 @@
  * status. It is linked statically, like berth-init. */
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -132,33 +131,16 @@ static void forward(int socket, int number)
         raise(SIGSTOP);
 }
 
-/* Send a descriptor of what this container has at PATH. */
-static void send_file(int socket, const char *path)
-{
-    int fd = open(path, O_PATH | O_CLOEXEC);
-
-    berth_job_send(socket, BERTH_HOSTCOMMAND_FILE, fd);
-    if (fd >= 0)
-        close(fd);
-}
-
 /* Receive a message of the supervisor. Returns 0 with *RET_STATUS if the command has
  * ended; 1: it has not; -1 with a sentence in ERR. */
 static int receive(int socket, bool *begun, int *ret_status, struct berth_err *err)
 {
-    struct berth_hostcommand_file file = {0};
     ssize_t count;
 
     /* the error for data that the supervisor has not read comes before its messages */
-    while ((count = recv(socket, &file, sizeof(file) - 1, 0)) < 0 &&
+    while ((count = recv(socket, ret_status, sizeof(*ret_status), 0)) < 0 &&
            errno == ECONNRESET)
         ;
-    if (*begun && count > (ssize_t)sizeof(*ret_status) &&
-        file.answer == BERTH_HOSTCOMMAND_SEES) {
-        send_file(socket, file.path);
-        return 1;
-    }
-    *ret_status = file.answer;
     if (count != (ssize_t)sizeof(*ret_status) && *begun)
         return berth_err_set(err, "the process that ran the command was killed; run "
                                   "the command again");

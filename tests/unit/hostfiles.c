@@ -4,17 +4,12 @@
 
 #include "job/hostfiles.h"
 
-#include <fcntl.h>
-#include <signal.h>
+#include <limits.h>
 #include <stdio.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "job/hostcommand.h"
-#include "job/message.h"
 #include "unit.h"
 
 static void set_up(void)
@@ -30,19 +25,14 @@ static void set_up(void)
     unit_write("f", "the host's", 10);
 }
 
-/* The program in the container: tells what it sees. */
-_Noreturn static void answer(int socket)
+/* What the program in the container sees. */
+static int look(const void *data, const char *path, struct stat *ret)
 {
-    struct berth_hostcommand_file file;
-    char path[PATH_MAX + 8];
+    char inside[PATH_MAX];
 
-    while (recv(socket, &file, sizeof(file), 0) > 0) {
-        ck_assert_int_eq(file.answer, BERTH_HOSTCOMMAND_SEES);
-        snprintf(path, sizeof(path), "inside/%s", file.path);
-        berth_job_send(socket, SIGWINCH, -1); /* a terminal may change at any time */
-        berth_job_send(socket, BERTH_HOSTCOMMAND_FILE, open(path, O_PATH));
-    }
-    _exit(EXIT_SUCCESS);
+    (void)data;
+    snprintf(inside, sizeof(inside), "inside/%s", path);
+    return stat(inside, ret);
 }
 
 /* What OPTION names is refused; NULL: the command runs. */
@@ -91,27 +81,17 @@ static char *check(const char *text, const char *place, const char *variable)
     BERTH_STRVEC struct berth_strvec words = {0};
     BERTH_STRVEC struct berth_strvec environment = {0};
     BERTH_FREE char *copy = strdup(text);
+    const struct berth_hostfiles files = {.look = look, .task = task};
     struct berth_err err = {""};
-    int ends[2];
-    pid_t child;
 
     for (char *rest = copy; rest;)
         berth_strvec_push(&words, strsep(&rest, " "));
     berth_strvec_pushf(&environment, "PWD=dir");
     berth_strvec_pushf(&environment, "HOME=%s", place);
     berth_strvec_push(&environment, variable);
-    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
-    child = fork();
-    if (child == 0) {
-        close(ends[0]);
-        answer(ends[1]);
-    }
-    close(ends[1]);
     ck_assert_int_eq(
-        berth_hostfiles_check(ends[0], words.items, task, environment.items, &err),
+        berth_hostfiles_check(&files, words.items, environment.items, &err),
         *err.text ? -1 : 0);
-    close(ends[0]);
-    ck_assert_int_eq(waitpid(child, NULL, 0), child);
     return strdup(err.text);
 }
 
@@ -165,36 +145,6 @@ TEST(no_place_that_both_have)
     snprintf(sentence, sizeof(sentence), SENTENCE, "--input", "f",
              "one of --container-mounts");
     ck_assert_str_eq(result, sentence);
-}
-
-/* Whoever asks is sent a signal meanwhile, or ends. */
-TEST_TIMES(a_program_that_ends, 2)
-{
-    char *words[] = {(char *)"srun", (char *)"-if", NULL};
-    char *const environment[] = {NULL};
-    struct berth_hostcommand_file file;
-    int ends[2], status;
-    pid_t child;
-
-    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
-    child = fork();
-    if (child == 0) {
-        close(ends[1]);
-        berth_hostfiles_check(ends[0], words, environment, environment, NULL);
-        _exit(EXIT_SUCCESS);
-    }
-    close(ends[0]);
-    ck_assert_int_gt(recv(ends[1], &file, sizeof(file), 0), 0);
-    if (_i == 0)
-        berth_job_send(ends[1], SIGINT, -1);
-    else
-        shutdown(ends[1], SHUT_WR);
-    ck_assert_int_eq(recv(ends[1], &status, sizeof(status), 0),
-                     _i == 0 ? (ssize_t)sizeof(status) : 0);
-    if (_i == 0)
-        ck_assert_int_eq(status, SIGINT);
-    ck_assert_int_eq(waitpid(child, &status, 0), child);
-    ck_assert_int_eq(WEXITSTATUS(status), EXIT_FAILURE);
 }
 
 void unit_prepare(TCase *tests)
