@@ -3,7 +3,6 @@
 
 #include "job/ask.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,9 +120,9 @@ static int write_question(const struct berth_job_question *question,
 }
 
 /* Wait for the answer, for half of the time that is left: the rest is for a start
- * without the server. */
-static int await(const struct berth_job_question *question, int socket, int *ret_fd,
-                 struct berth_err *err)
+ * without the server. The caller owns both descriptors of RET_FDS. */
+static int await(const struct berth_job_question *question, int socket,
+                 int ret_fds[BERTH_JOB_JOIN_FDS], struct berth_err *err)
 {
     struct pollfd fds[] = {{.fd = socket, .events = POLLIN},
                            {.fd = question->tasks, .events = POLLIN}};
@@ -132,10 +131,12 @@ static int await(const struct berth_job_question *question, int socket, int *ret
     while (poll(fds, 2, BERTH_DEADLINE_POLL_MS) < 0 || !fds[0].revents)
         if (fds[1].revents || berth_deadline_left(question->deadline) < half)
             return berth_err_set(err, NONE);
-    if (berth_job_receive(socket, ret_fd) == BERTH_JOB_JOIN && *ret_fd >= 0)
+    if (berth_job_receive_all(socket, ret_fds, BERTH_JOB_JOIN_FDS) == BERTH_JOB_JOIN &&
+        ret_fds[1] >= 0)
         return 0;
-    if (*ret_fd >= 0)
-        close(*ret_fd);
+    for (int i = 0; i < BERTH_JOB_JOIN_FDS; i++)
+        if (ret_fds[i] >= 0)
+            close(ret_fds[i]);
     return berth_err_set(err, NONE);
 }
 
@@ -190,31 +191,26 @@ static int send_question(int socket, int fd, struct berth_err *err)
 int berth_job_ask(const struct berth_job_question *question,
                   struct berth_job_answer *ret_answer, struct berth_err *err)
 {
-    int fd = write_question(question, err);
-    int socket, result;
+    BERTH_CLOSE int text = write_question(question, err);
+    BERTH_CLOSE int socket = text < 0 ? -1 : connect_server(question->launch, err);
+    int fds[BERTH_JOB_JOIN_FDS] = {-1, -1};
 
-    *ret_answer = (struct berth_job_answer){.socket = -1};
-    if (fd < 0)
+    *ret_answer = (struct berth_job_answer){.end = -1};
+    if (socket < 0 || send_question(socket, text, err) < 0 ||
+        await(question, socket, fds, err) < 0)
         return -1;
-    fcntl(fd, F_SETFD, FD_CLOEXEC);
-    socket = connect_server(question->launch, err);
-    result = socket < 0 ? -1 : send_question(socket, fd, err);
-    close(fd);
-    if (result == 0)
-        result = await(question, socket, &fd, err);
-    if (result == 0)
-        result = read_answer(fd, ret_answer, err);
-    ret_answer->socket = socket;
-    if (result < 0)
-        berth_job_answer_fini(ret_answer);
-    return result;
+    ret_answer->end = fds[1];
+    if (read_answer(fds[0], ret_answer, err) == 0)
+        return 0;
+    berth_job_answer_fini(ret_answer);
+    return -1;
 }
 
 void berth_job_answer_fini(struct berth_job_answer *answer)
 {
-    if (answer->socket >= 0)
-        close(answer->socket);
+    if (answer->end >= 0)
+        close(answer->end);
     berth_buf_fini(&answer->before);
     berth_buf_fini(&answer->after);
-    *answer = (struct berth_job_answer){.socket = -1};
+    *answer = (struct berth_job_answer){.end = -1};
 }

@@ -23,7 +23,7 @@ struct berth_job_question {
 
 /* The answer: a container of the job. */
 struct berth_job_answer {
-    int socket; /* end of file: the container has ended */
+    int end; /* a descriptor at end of file: the container has ended */
     struct berth_holder holder;
     struct berth_buf before; /* the environment with which its runtime was started, */
     struct berth_buf after;  /* and that of its holder; as /proc/PID/environ */

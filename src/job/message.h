@@ -19,10 +19,11 @@
  *     JOIN    words: the release of berth, process id of the holder, inode of its mount
  *             namespace, and the number of strings in the first part of the
  *             environment; environment: that of the runtime's start, and then that of
- *             the holder
+ *             the holder. A second descriptor is at end of file when the container has
+ *             ended
  *     ALONE   the job has no container for the step
  *
- * The socket then stays open until the step, or the container, has ended. */
+ * and closes the socket. */
 enum berth_job_kind {
     BERTH_JOB_ASK = 'A',
     BERTH_JOB_JOIN = 'J',
@@ -39,6 +40,9 @@ enum berth_job_fd {
     BERTH_JOB_MOUNTS,
     BERTH_JOB_FDS
 };
+
+/* The number of descriptors of JOIN for a step. */
+enum { BERTH_JOB_JOIN_FDS = 2 };
 
 /* The words of a question, in their order. */
 enum berth_job_word {

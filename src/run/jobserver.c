@@ -36,12 +36,12 @@
 
 extern char **environ;
 
-/* The most containers of a job on a node, and steps at a time; and the descriptors that
- * are not for steps. */
-enum { CONTAINERS_MAX = 32, STEPS_MAX = 4096, OTHERS = 128 };
+/* The most containers of a job on a node, and steps that wait for one; and the
+ * descriptors that are not for steps. */
+enum { CONTAINERS_MAX = 32, WAITING_MAX = 512, OTHERS = 128 };
 
 struct container {
-    int channel;                    /* to the process that keeps it; -1: none */
+    int channel; /* to the process that keeps it; end of file: it has ended; -1: none */
     pid_t process;                  /* that process */
     struct berth_handover question; /* of the step for which it was started */
     int answer; /* the handover that the process has sent; -1: none yet */
@@ -50,15 +50,13 @@ struct container {
 
 struct step {
     int socket;
-    bool has_asked;
-    struct berth_handover question; /* until it is answered */
-    struct container *container;    /* that it has joined; NULL: none yet */
+    struct berth_handover question; /* no words: it has not asked yet */
 };
 
 static struct {
     int extern_step; /* a descriptor that can be read when the extern step has ended */
     struct container containers[CONTAINERS_MAX];
-    struct step *steps;
+    struct step waiting[WAITING_MAX];
     size_t count, most;
 } server;
 
@@ -66,15 +64,12 @@ static void drop_step(struct step *step)
 {
     close(step->socket);
     berth_handover_fini(&step->question);
-    *step = server.steps[--server.count];
+    *step = server.waiting[--server.count];
 }
 
-/* End CONTAINER; its steps learn it by the end of their sockets. */
+/* End CONTAINER; its steps learn it from their ends of the channel. */
 static void drop_container(struct container *container)
 {
-    for (size_t i = server.count; i-- > 0;)
-        if (server.steps[i].container == container)
-            drop_step(&server.steps[i]);
     close(container->channel);
     if (container->answer >= 0)
         close(container->answer);
@@ -107,7 +102,8 @@ static bool has_same_directory(const struct container *container,
 static bool fits(const struct container *container,
                  const struct berth_handover *question)
 {
-    return container->channel >= 0 && has_same(container, question, BERTH_JOB_KEY) &&
+    return container->channel >= 0 && question->words.count &&
+           has_same(container, question, BERTH_JOB_KEY) &&
            (strcmp(word(question, BERTH_JOB_OWN), "own") != 0 ||
             has_same_directory(container, question)) &&
            (container->answer < 0 ||
@@ -266,9 +262,9 @@ _Noreturn static void become_container(int channel,
     _exit(EXIT_SUCCESS);
 }
 
-/* Start a process that starts the container for QUESTION, which the container then
- * owns. Returns NULL if there can be none. */
-static struct container *start(struct berth_handover *question)
+/* Start a process that starts the container for QUESTION. Returns NULL if there can be
+ * none. */
+static struct container *start(const struct berth_handover *question)
 {
     struct container *container = server.containers;
     int ends[2];
@@ -287,64 +283,52 @@ static struct container *start(struct berth_handover *question)
         return NULL;
     }
     container->channel = ends[0];
-    container->question = *question;
-    *question = (struct berth_handover){0};
-    return container;
+    berth_strvec_append(&container->question.words, &question->words);
+    berth_strvec_append(&container->question.environment, &question->environment);
+    if (!container->question.words.failed && !container->question.environment.failed)
+        return container;
+    drop_container(container);
+    return NULL;
 }
 
-static void refuse(struct step *step)
+/* Answer STEP, unless it must wait: the variables on which a container depends are
+ * known only when it has started. Returns whether STEP is answered. */
+static bool answer(const struct step *step)
 {
-    berth_job_send(step->socket, BERTH_JOB_ALONE, -1);
-    drop_step(step);
+    struct container *container = find(&step->question);
+
+    if (!step->question.words.count)
+        return false;
+    if (!container)
+        container = start(&step->question);
+    if (!container)
+        berth_job_send(step->socket, BERTH_JOB_ALONE, -1);
+    else if (container->answer < 0)
+        return false;
+    else
+        berth_job_send_all(step->socket, BERTH_JOB_JOIN,
+                           (const int[]){container->answer, container->channel},
+                           BERTH_JOB_JOIN_FDS);
+    return true;
 }
 
-/* Answer STEP, which has asked, unless the step must wait: the variables on which a
- * container depends are known only when it has started. */
-static void answer(struct step *step)
-{
-    struct berth_handover *question = &step->question;
-    struct container *container = find(question);
-
-    if (!container) {
-        struct berth_handover copy = {0};
-
-        berth_strvec_append(&copy.words, &question->words);
-        berth_strvec_append(&copy.environment, &question->environment);
-        if (!copy.words.failed && !copy.environment.failed)
-            container = start(&copy);
-        berth_handover_fini(&copy);
-        if (!container)
-            refuse(step);
-        return;
-    }
-    if (container->answer < 0)
-        return;
-    if (berth_job_send(step->socket, BERTH_JOB_JOIN, container->answer) < 0) {
-        drop_step(step);
-        return;
-    }
-    step->container = container;
-    berth_handover_fini(question);
-}
-
-/* Answer all steps that wait; backwards, because an answer may remove a step. */
+/* Backwards, because an answer removes a step. */
 static void answer_all(void)
 {
     for (size_t i = server.count; i-- > 0;)
-        if (server.steps[i].has_asked && !server.steps[i].container)
-            answer(&server.steps[i]);
+        if (answer(&server.waiting[i]))
+            drop_step(&server.waiting[i]);
 }
 
 /* CONTAINER did not start: each step that waits for it starts its own container, and
  * reports why that fails. */
 static void refuse_waiting(const struct container *container)
 {
-    for (size_t i = server.count; i-- > 0;) {
-        struct step *step = &server.steps[i];
-
-        if (step->has_asked && !step->container && fits(container, &step->question))
-            refuse(step);
-    }
+    for (size_t i = server.count; i-- > 0;)
+        if (fits(container, &server.waiting[i].question)) {
+            berth_job_send(server.waiting[i].socket, BERTH_JOB_ALONE, -1);
+            drop_step(&server.waiting[i]);
+        }
 }
 
 /* The process of CONTAINER says that the container has started, or has ended. */
@@ -369,17 +353,6 @@ static void read_container(struct container *container)
     drop_container(container);
 }
 
-/* Read a question from a step, a process of the user. */
-static int read_question(int fd, struct berth_handover *ret)
-{
-    if (berth_job_read(fd, ret) < 0)
-        return -1;
-    if (ret->words.count == BERTH_JOB_WORDS)
-        return 0;
-    berth_handover_fini(ret);
-    return -1;
-}
-
 /* May a process with SOCKET and the descriptors FDS ask? Not a program in an image,
  * which could start programs on the host; and not a step that has other mounts than the
  * server (job_container/tmpfs). A program in an image can open no namespace of the
@@ -392,24 +365,32 @@ static bool is_allowed(int socket, const int fds[BERTH_JOB_FDS])
            berth_namespaces_shared(berth_job_peer(socket).pid, getpid(), "mnt");
 }
 
-static void read_step(struct step *step)
+/* Read the question of the process at SOCKET. Returns 0, or -1: it sends another thing,
+ * or may not ask. */
+static int read_question(int socket, struct berth_handover *ret)
 {
-    int fds[BERTH_JOB_FDS];
-    int kind = berth_job_receive_all(step->socket, fds, BERTH_JOB_FDS);
+    int fds[BERTH_JOB_FDS] = {-1, -1, -1};
+    int result = -1;
 
-    if (kind < 0 && errno == EAGAIN)
-        return;
-    if (kind == BERTH_JOB_ASK && !step->has_asked && is_allowed(step->socket, fds)) {
-        step->has_asked = read_question(fds[BERTH_JOB_HANDOVER], &step->question) == 0;
+    if (berth_job_receive_all(socket, fds, BERTH_JOB_FDS) == BERTH_JOB_ASK &&
+        is_allowed(socket, fds)) {
+        result = berth_job_read(fds[BERTH_JOB_HANDOVER], ret);
         fds[BERTH_JOB_HANDOVER] = -1;
-    } else
-        step->has_asked = false;
+    }
     for (size_t i = 0; i < BERTH_JOB_FDS; i++)
         if (fds[i] >= 0)
             close(fds[i]);
-    if (step->has_asked)
-        answer(step);
-    else
+    if (result < 0 || ret->words.count == BERTH_JOB_WORDS)
+        return result;
+    berth_handover_fini(ret);
+    return -1;
+}
+
+/* STEP asks, or has given up. */
+static void read_step(struct step *step)
+{
+    if (step->question.words.count ||
+        read_question(step->socket, &step->question) < 0 || answer(step))
         drop_step(step);
 }
 
@@ -420,77 +401,56 @@ static void accept_step(void)
     enum { AGAIN_MS = 100 };
     int socket =
         accept4(BERTH_JOBSERVER_SOCKET, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    struct step *steps;
 
     if (socket < 0) {
         if (errno != EAGAIN)
             poll(NULL, 0, AGAIN_MS);
         return;
     }
-    steps = server.count < server.most && berth_job_peer(socket).uid == getuid()
-                ? realloc(server.steps, (server.count + 1) * sizeof(*steps))
-                : NULL;
-    if (!steps) {
+    if (server.count >= server.most || berth_job_peer(socket).uid != getuid())
         close(socket);
-        return;
-    }
-    server.steps = steps;
-    server.steps[server.count++] = (struct step){.socket = socket};
-}
-
-/* Read from those of FDS that are ready: first the containers, then the COUNT steps. */
-static void read_ready(const struct pollfd *fds, size_t count)
-{
-    for (size_t i = count; i-- > 0;)
-        if (fds[CONTAINERS_MAX + i].revents && i < server.count &&
-            server.steps[i].socket == fds[CONTAINERS_MAX + i].fd)
-            read_step(&server.steps[i]);
-    for (size_t i = 0; i < CONTAINERS_MAX; i++)
-        if (fds[i].revents && server.containers[i].channel == fds[i].fd)
-            read_container(&server.containers[i]);
+    else
+        server.waiting[server.count++] = (struct step){.socket = socket};
 }
 
 /* Wait for one message or more, and answer. Returns false when the extern step has
  * ended. */
 static bool serve(void)
 {
-    enum { LISTENING, EXTERN, FIRST };
-    size_t count = server.count;
-    struct pollfd *fds = calloc(FIRST + CONTAINERS_MAX + count, sizeof(*fds));
-    bool goes_on = fds != NULL;
+    enum { LISTENING, EXTERN, CONTAINERS, STEPS = CONTAINERS + CONTAINERS_MAX };
+    struct pollfd fds[STEPS + WAITING_MAX] = {
+        [LISTENING] = {.fd = BERTH_JOBSERVER_SOCKET, .events = POLLIN},
+        [EXTERN] = {.fd = server.extern_step, .events = POLLIN}};
 
-    if (!fds)
-        return false;
-    fds[LISTENING] = (struct pollfd){.fd = BERTH_JOBSERVER_SOCKET, .events = POLLIN};
-    fds[EXTERN] = (struct pollfd){.fd = server.extern_step, .events = POLLIN};
     for (size_t i = 0; i < CONTAINERS_MAX; i++)
-        fds[FIRST + i] =
+        fds[CONTAINERS + i] =
             (struct pollfd){.fd = server.containers[i].channel, .events = POLLIN};
-    for (size_t i = 0; i < count; i++)
-        fds[FIRST + CONTAINERS_MAX + i] =
-            (struct pollfd){.fd = server.steps[i].socket, .events = POLLIN};
-    if (poll(fds, FIRST + CONTAINERS_MAX + count, -1) > 0) {
-        goes_on = !fds[EXTERN].revents;
-        read_ready(fds + FIRST, count);
-        if (fds[LISTENING].revents)
-            accept_step();
-    }
-    free(fds);
-    return goes_on;
+    for (size_t i = 0; i < server.count; i++)
+        fds[STEPS + i] =
+            (struct pollfd){.fd = server.waiting[i].socket, .events = POLLIN};
+    if (poll(fds, STEPS + server.count, -1) <= 0)
+        return true;
+    for (size_t i = server.count; i-- > 0;)
+        if (fds[STEPS + i].revents)
+            read_step(&server.waiting[i]);
+    for (size_t i = 0; i < CONTAINERS_MAX; i++)
+        if (fds[CONTAINERS + i].revents)
+            read_container(&server.containers[i]);
+    if (fds[LISTENING].revents)
+        accept_step();
+    return !fds[EXTERN].revents;
 }
 
-/* Set how many steps there may be. At the limit of descriptors neither accept4(2) nor
+/* Set how many steps may wait: at the limit of descriptors neither accept4(2) nor
  * poll(2) would work. */
 static void set_most(void)
 {
     struct rlimit files;
 
-    if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_max <= OTHERS)
+    if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur <= OTHERS)
         return;
-    files.rlim_cur = files.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &files);
     server.most =
-        files.rlim_max - OTHERS < STEPS_MAX ? files.rlim_max - OTHERS : STEPS_MAX;
+        files.rlim_cur - OTHERS < WAITING_MAX ? files.rlim_cur - OTHERS : WAITING_MAX;
 }
 
 void berth_jobserver_run(pid_t extern_step)

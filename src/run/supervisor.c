@@ -411,7 +411,7 @@ static void await_change(struct supervisor *supervisor, int milliseconds)
 {
     struct pollfd fds[] = {
         {.fd = supervisor->tasks_ended ? -1 : TASKS, .events = POLLIN},
-        {.fd = supervisor->job.socket, .events = POLLIN},
+        {.fd = supervisor->job.end, .events = POLLIN},
         {.fd = supervisor->tasks_ended || supervisor->hostcommand.server
                    ? -1
                    : supervisor->hostcommand.socket,
@@ -561,7 +561,7 @@ int berth_supervisor_start(const struct berth_launch *launch,
                   .seconds = berth_rendezvous_limit(rendezvous),
                   .deadline = berth_rendezvous_deadline(rendezvous)},
         .mounts = -1,
-        .job = {.socket = -1},
+        .job = {.end = -1},
         .task_stderr = STDERR,
         .parent = getppid(),
         .fds = {rendezvous->tasks, rendezvous->memory, rendezvous->ended,

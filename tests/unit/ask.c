@@ -43,7 +43,7 @@ TEST(a_job_without_a_server_is_told)
                      "the job has no extern step on this node that can keep the "
                      "container; set PrologFlags=Contain in slurm.conf, and not "
                      "CLONE_NEWPID in namespace.yaml");
-    ck_assert_int_eq(answer.socket, -1);
+    ck_assert_int_eq(answer.end, -1);
 }
 
 /* A process of a user, who is not root, listens at the address of the job. */
