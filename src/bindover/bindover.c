@@ -46,7 +46,7 @@ static int bind_file(const char *from, const char *over)
     return errno == EINVAL ? bind_of_root(from, over) : -1;
 }
 
-/* Is PAIR, of two, in LIST? */
+/* Is PAIR, of two, in LIST, of pairs? */
 static bool has_pair(const struct berth_strvec *list, char *const *pair)
 {
     for (size_t i = 0; i + 1 < list->count; i += 2)
@@ -137,7 +137,17 @@ first_library(const struct berth_replacement *replacement)
     return soname ? berth_mpi_objects_find(&replacement->staged, soname) : NULL;
 }
 
-/* Ask the loader what the program, or the staged library, loads now. */
+/* Ask the loader what TARGET loads now; the rules of MPI have judged its symbols. */
+static int ask(const struct berth_replacement *replacement,
+               const struct berth_scan *scan, const char *target, char *const *env,
+               struct berth_closure *ret_closure, struct berth_err *err)
+{
+    return berth_replacement_is_mpi(replacement)
+               ? berth_loader_list(NULL, scan->loader, target, env, ret_closure, err)
+               : berth_loader_relocate(scan->loader, target, env, ret_closure, err);
+}
+
+/* The same for the program, or the staged library. */
 static int list(struct berth_replacement *replacement, const struct berth_scan *scan,
                 char *const *env, struct berth_err *err)
 {
@@ -148,9 +158,7 @@ static int list(struct berth_replacement *replacement, const struct berth_scan *
     replacement->target =
         replacement->is_linked || !library ? scan->runner : library->path;
     berth_closure_fini(&replacement->closure);
-    replacement->closure = (struct berth_closure){0};
-    return berth_loader_list(NULL, scan->loader, replacement->target, env,
-                             &replacement->closure, err);
+    return ask(replacement, scan, replacement->target, env, &replacement->closure, err);
 }
 
 /* Mount the host's copy over the image's where the loader shows the wrong one. */
@@ -195,16 +203,29 @@ static int check_complete(const struct berth_replacement *replacement,
                                  scan->runner, closure->items[i].soname);
         else if (!closure->items[i].path)
             return berth_err_set(
-                err,
-                "with the host's %s, '%s' is not found; install it in the image, or %s",
+                err, "with the host's %s, '%s' is not found in the image%s",
                 berth_replacement_name(replacement), closure->items[i].soname, advice);
     if (closure->lacks.count)
-        return berth_err_set(err,
-                             "'%s' wants %s of '%s', which is older; %s, or %sa newer "
-                             "image",
+        return berth_err_set(err, "'%s' wants %s of '%s', which is older%s",
                              closure->lacks.items[2], closure->lacks.items[1],
-                             closure->lacks.items[0], advice,
-                             berth_replacement_is_mpi(replacement) ? "" : "take ");
+                             closure->lacks.items[0], advice);
+    return 0;
+}
+
+/* Refuses a closure in which a file of the image lacks a symbol that it did not lack
+ * before. */
+static int check_symbols(const struct berth_replacement *replacement,
+                         const struct berth_closure *closure, struct berth_err *err)
+{
+    for (size_t i = 0; i < closure->undefined.count; i += 2) {
+        char *const *pair = &closure->undefined.items[i];
+
+        if (!has_pair(&replacement->users.undefined, pair) &&
+            !berth_replacement_staged(replacement, pair[1]))
+            return berth_err_set(
+                err, "'%s' of the image needs %s, which the host's %s lacks", pair[1],
+                pair[0], berth_replacement_name(replacement));
+    }
     return 0;
 }
 
@@ -227,7 +248,7 @@ static bool was_replaced(const struct berth_replacement *replacement,
 static int refuse_own(const struct berth_replacement *replacement, const char *target,
                       const char *path, struct berth_err *err)
 {
-    return berth_err_set(err, "'%s' would run with %s and not with the host's %s; %s",
+    return berth_err_set(err, "'%s' would run with %s and not with the host's %s%s",
                          target, path ? path : "no MPI",
                          berth_replacement_name(replacement),
                          berth_replacement_advice(replacement));
@@ -243,7 +264,8 @@ static int check_replaced(const struct berth_replacement *replacement,
 {
     bool found = false;
 
-    if (check_complete(replacement, closure, scan, err) < 0)
+    if (check_complete(replacement, closure, scan, err) < 0 ||
+        check_symbols(replacement, closure, err) < 0)
         return -1;
     for (size_t i = 0; i < closure->count; i++) {
         BERTH_FREE char *real = berth_resolve(closure->items[i].path);
@@ -270,7 +292,7 @@ static int verify_file(const struct berth_replacement *replacement,
     struct berth_closure closure;
     int result;
 
-    if (berth_loader_list(NULL, scan->loader, target, env, &closure, err) < 0)
+    if (ask(replacement, scan, target, env, &closure, err) < 0)
         return -1;
     result = check_replaced(replacement, scan, target, &closure, err);
     berth_closure_fini(&closure);

@@ -111,7 +111,7 @@ static int check_twins(const struct use *use, struct berth_err *err)
             berth_mpi_objects_find(&use->program->scan.objects, soname))
             return berth_err_set(err,
                                  "the image has '%s', too, which profile '%s' does not "
-                                 "name in 'replaces'; leave --container-libs out",
+                                 "name in 'replaces'",
                                  soname, use->it->stack->profile->name);
     }
     return 0;
@@ -147,15 +147,12 @@ static int check_mpi(const struct use *use, struct berth_err *err)
         if (!has_host(use->programs))
             return berth_err_set(err,
                                  "the host's %s needs '%s', and the host's MPI does "
-                                 "not run; choose --mpi-bind=host, or leave "
-                                 "--container-libs out",
+                                 "not run (--mpi-bind=host)",
                                  version, staged->items[i].soname);
         if (is_other(wanted, mpi->family))
-            return berth_err_set(err,
-                                 "the host's %s needs '%s', and the program wants %s; "
-                                 "leave --container-libs out",
-                                 version, staged->items[i].soname,
-                                 berth_mpi_family_name(wanted));
+            return berth_err_set(
+                err, "the host's %s needs '%s', and the program wants %s", version,
+                staged->items[i].soname, berth_mpi_family_name(wanted));
     }
     return 0;
 }
@@ -166,7 +163,9 @@ static int judge(const struct use *use, struct berth_err *err)
     struct berth_replacement *it = use->it;
 
     return check_twins(use, err) < 0 || check_mpi(use, err) < 0 ||
-                   berth_users_check(&it->users, &it->staged, it->stack, err) < 0 ||
+                   (!is_library(it->stack) &&
+                    berth_users_check_age(&it->users, &it->staged, it->stack, err) <
+                        0) ||
                    berth_bindover_judge(use->programs, use->program, it, err) < 0
                ? -1
                : 0;
@@ -180,7 +179,7 @@ static int check_static(const struct use *use, struct berth_err *err)
         return 0;
     return berth_err_set(err,
                          "'%s' is linked statically, and has no library that the "
-                         "host's could replace; leave --container-libs out",
+                         "host's could replace",
                          use->program->scan.runner);
 }
 
@@ -196,9 +195,7 @@ static int plan(struct use *use, struct berth_err *err)
     if (find_users(use, &has_own, err) < 0)
         return -1;
     if (!has_own && !stack->profile->adds && is_named(use))
-        return berth_err_set(err,
-                             "the image has no '%s' that the host's could replace; "
-                             "leave --container-libs out",
+        return berth_err_set(err, "the image has no '%s' that the host's could replace",
                              berth_stack_first(stack));
     if (!is_wanted(use, has_own))
         return 0;
@@ -210,15 +207,6 @@ static int plan(struct use *use, struct berth_err *err)
     if (berth_bindover_stage(use->programs->inside, use->program, use->it, err) < 0)
         return -1;
     return judge(use, err) < 0 ? -1 : 1;
-}
-
-/* Who leaves the choice to berth needs no advice. */
-static void cut_advice(char *sentence)
-{
-    char *advice = strstr(sentence, "; leave --container-libs out");
-
-    if (advice)
-        *advice = '\0';
 }
 
 /* What the image has of the libraries that are replaced. */
@@ -332,9 +320,11 @@ static int use_stack(struct berth_programs *programs, const struct berth_stack *
                    ? berth_bindover_say(&programs->binding.warning, warning.text, err)
                    : 0;
     berth_bindover_drop(programs);
-    if (berth_fabric_is_named(stack->profile, inside->request))
-        return berth_err_at(err, "--container-libs=%s", stack->profile->name);
-    cut_advice(err->text);
+    if (berth_fabric_is_named(stack->profile, inside->request)) {
+        warning = *err;
+        return berth_err_set(err, "--container-libs=%s: %s; leave --container-libs out",
+                             stack->profile->name, warning.text);
+    }
     programs->refused[stack - inside->stacks->items] = *err;
     return keep_own(inside, programs->reason, err);
 }

@@ -30,7 +30,7 @@ static bool is_musl(const char *loader)
 /* Variables of the loader that it gets: to list what a program maps when it runs, and
  * to find libraries. */
 static const char *const as_it_runs[] = {
-    "LD_LIBRARY_PATH=", "LD_PRELOAD=", "LD_AUDIT=", "LD_WARN=", NULL};
+    "LD_LIBRARY_PATH=", "LD_PRELOAD=", "LD_AUDIT=", "LD_WARN=", "LD_BIND_NOW=", NULL};
 static const char *const to_find[] = {"LD_LIBRARY_PATH=", NULL};
 
 /* Copies ENV for LOADER, with the variable that makes glibc's list and not run the
@@ -212,6 +212,20 @@ int berth_loader_list(struct berth_factcache *cache, const char *loader,
     return 0;
 }
 
+int berth_loader_relocate(const char *loader, const char *file, char *const *env,
+                          struct berth_closure *ret_closure, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec all = {0};
+
+    berth_strvec_push(&all, "LD_WARN=yes");
+    berth_strvec_push(&all, "LD_BIND_NOW=yes");
+    for (; *env; env++)
+        berth_strvec_push(&all, *env);
+    return all.failed
+               ? berth_err_oom(err)
+               : berth_loader_list(NULL, loader, file, all.items, ret_closure, err);
+}
+
 /* Is the directory of FILE one of LIST, which is separated by colons? */
 static bool is_in_list(const char *file, const char *list)
 {
@@ -230,22 +244,16 @@ int berth_loader_check_c_library(const char *loader, const char *file, char *con
 {
     const struct berth_closure_item *item = berth_closure_find(closure, "libc.so.6");
     const char *list = berth_environ_value(env, "LD_LIBRARY_PATH");
-    BERTH_STRVEC struct berth_strvec warned = {0};
     struct berth_closure relocated;
     int result = 0;
 
     if (!item || !item->path || !strchr(item->path, '/') || !list ||
         !is_in_list(item->path, list))
         return 0;
-    berth_strvec_push(&warned, "LD_WARN=yes");
-    for (; *env; env++)
-        berth_strvec_push(&warned, *env);
-    if (warned.failed)
-        return berth_err_oom(err);
-    if (berth_loader_list(NULL, loader, file, warned.items, &relocated, err) < 0)
+    if (berth_loader_relocate(loader, file, env, &relocated, err) < 0)
         return -1;
-    for (size_t i = 0; i < relocated.said.count && result == 0; i++)
-        if (strstr(relocated.said.items[i], "GLIBC_PRIVATE"))
+    for (size_t i = 0; i < relocated.undefined.count && result == 0; i += 2)
+        if (strstr(relocated.undefined.items[i], "GLIBC_PRIVATE"))
             result = berth_err_set(
                 err,
                 "LD_LIBRARY_PATH puts '%s' before the C library of the image, whose "

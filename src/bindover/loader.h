@@ -22,6 +22,11 @@ int berth_loader_list(struct berth_factcache *cache, const char *loader,
                       const char *file, char *const *env,
                       struct berth_closure *ret_closure, struct berth_err *err);
 
+/* The same, and the loader looks up all symbols, as if they were all needed at once:
+ * the closure lists those that no file defines. */
+int berth_loader_relocate(const char *loader, const char *file, char *const *env,
+                          struct berth_closure *ret_closure, struct berth_err *err);
+
 /* Refuses a libc.so.6 in CLOSURE, that of FILE in ENV, that comes from a directory of
  * LD_LIBRARY_PATH and is not of the same glibc as LOADER: the program would die before
  * its first instruction, although all libraries are found. */

@@ -37,8 +37,7 @@ const char *berth_replacement_name(const struct berth_replacement *replacement)
 
 const char *berth_replacement_advice(const struct berth_replacement *replacement)
 {
-    return berth_replacement_is_mpi(replacement) ? "choose --mpi-bind=hybrid"
-                                                 : "leave --container-libs out";
+    return berth_replacement_is_mpi(replacement) ? "; choose --mpi-bind=hybrid" : "";
 }
 
 static int read_manifest(struct berth_replacement *replacement, struct berth_err *err)
@@ -254,9 +253,7 @@ static int plan_places(struct berth_replacement *replacement, struct berth_err *
         if (!staged)
             return berth_err_oom(err);
         if (!*staged)
-            return berth_err_set(err,
-                                 "the image has '%s', and the host does not; leave "
-                                 "--container-libs out",
+            return berth_err_set(err, "the image has '%s', and the host does not",
                                  replacement->users.places.items[i + 1]);
         if (berth_strvec_has(binds, replacement->users.places.items[i + 1]))
             continue;
@@ -289,7 +286,7 @@ static int plan_plugins(struct berth_replacement *replacement, const char *libra
             return berth_err_set(
                 err,
                 "the host's %s has no plugins, and would load those of "
-                "the image in '%s'; leave --container-libs out",
+                "the image in '%s'",
                 replacement->stack->version, real);
     }
     return binds->failed ? berth_err_oom(err) : 0;
@@ -320,7 +317,6 @@ static int judge(struct berth_replacement *replacement,
                      ? berth_mpi_judge(program, &scan->objects, &replacement->staged,
                                        verdict, err)
                      : berth_mpi_judge_fabric(berth_replacement_name(replacement),
-                                              berth_replacement_advice(replacement),
                                               &scan->objects, &replacement->staged,
                                               verdict, err);
 

@@ -55,7 +55,9 @@ bool berth_replacement_stands_for(const struct berth_replacement *replacement,
 /* Is the mount at AT of BINDS one of a file of the image over a staged one? */
 bool berth_replacement_is_out(const struct berth_replacement *replacement, size_t at);
 
-/* What messages call it, and their advice if it cannot be used. Borrowed. */
+/* What messages call it, and the end of those that say why it cannot be used: advice,
+ * or
+ * "" for libraries, to which bindover/libraries.c adds it. Borrowed. */
 const char *berth_replacement_name(const struct berth_replacement *replacement);
 const char *berth_replacement_advice(const struct berth_replacement *replacement);
 

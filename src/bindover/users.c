@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the files of an image that need libraries that the host's replace,
- * where these files get the libraries, and which symbols they need. */
+ * where these files get the libraries, and which symbols they lack. */
 
 #include "bindover/users.h"
 
@@ -284,9 +284,9 @@ static bool add_places(struct berth_users *users, const char *user)
     struct berth_closure closure;
     bool is_whole = true;
 
-    if (berth_loader_list(users->scan->cache, users->scan->loader, user, environ,
-                          &closure, NULL) < 0)
+    if (berth_loader_relocate(users->scan->loader, user, environ, &closure, NULL) < 0)
         return false;
+    berth_strvec_append(&users->undefined, &closure.undefined);
     for (size_t i = 0; i < closure.count; i++)
         is_whole &= closure.items[i].path != NULL;
     is_whole &= closure.lacks.count == 0;
@@ -309,11 +309,15 @@ static int find_places(struct berth_users *users, struct berth_err *err)
     for (size_t i = 0; sonames[i]; i++)
         if ((own = berth_mpi_objects_find(&users->scan->objects, sonames[i])))
             add_place(users, sonames[i], own->path);
+    if (!berth_strvec_has(&files, users->scan->runner))
+        add_places(users, users->scan->runner);
     for (size_t i = 0; i < files.count; i++)
         if (add_places(users, files.items[i]) ||
             strcmp(files.items[i], users->scan->runner) == 0)
             berth_strvec_push(&users->files, files.items[i]);
-    return users->places.failed || users->files.failed ? berth_err_oom(err) : 0;
+    return users->places.failed || users->files.failed || users->undefined.failed
+               ? berth_err_oom(err)
+               : 0;
 }
 
 int berth_users_find(struct berth_users *users, struct berth_err *err)
@@ -357,104 +361,6 @@ static void free_symbols(struct symbols *symbols)
     free(symbols->items);
 }
 
-/* What is judged. */
-struct judging {
-    const struct berth_users *users;
-    const struct berth_stack *stack;
-    struct symbols image;  /* of the libraries that are replaced */
-    struct symbols host;   /* of those that stand for them */
-    bool counts_elsewhere; /* what another file of the program defines is not lacking */
-    struct symbols others; /* of these files; read when the first symbol is lacking */
-};
-
-static bool is_replaced(const struct berth_users *users,
-                        const struct berth_mpi_object *object)
-{
-    return object->soname && berth_text_is_any(object->soname, users->sonames);
-}
-
-/* Does a file that the program loads, and that is not replaced, define NAME? A file
- * that cannot be read defines nothing. */
-static bool is_elsewhere(struct judging *judging, const char *name)
-{
-    const struct berth_mpi_objects *objects = &judging->users->scan->objects;
-    bool is_read = judging->others.count > 0; /* the program is one */
-
-    for (size_t i = 0; i < objects->count && !is_read; i++)
-        if (objects->items[i].role != BERTH_ROLE_PRESENT &&
-            !is_replaced(judging->users, &objects->items[i]))
-            add_symbols(objects->items[i].path, &judging->others, NULL);
-    return defines(&judging->others, name);
-}
-
-/* The first of NEEDED that the image's libraries define and the host's do not; NULL:
- * none. */
-static const char *find_lacking(struct judging *judging,
-                                const struct berth_elf_symbols *needed)
-{
-    for (size_t i = 0; i < needed->count; i++)
-        if (!needed->items[i].weak && defines(&judging->image, needed->items[i].name) &&
-            !defines(&judging->host, needed->items[i].name) &&
-            !(judging->counts_elsewhere &&
-              is_elsewhere(judging, needed->items[i].name)))
-            return needed->items[i].name;
-    return NULL;
-}
-
-/* Refuses the host's libraries if they lack a symbol that USER needs of the image's. A
- * program that copies data of a library defines the symbol itself. */
-static int check_user(struct judging *judging, const char *user, struct berth_err *err)
-{
-    const struct berth_stack *stack = judging->stack;
-    struct berth_elf elf;
-    const char *lacking;
-    int result = berth_elf_read_path(user, NULL, &elf, err);
-
-    if (result < 0)
-        return -1;
-    lacking = find_lacking(judging, &elf.undefined);
-    if (!lacking)
-        lacking = find_lacking(judging, &elf.copied);
-    if (lacking)
-        result = berth_err_set(err,
-                               "'%s' of the image needs %s, which the host's %s "
-                               "lacks; leave --container-libs out",
-                               user, lacking, stack->version);
-    berth_elf_fini(&elf);
-    return result;
-}
-
-static int check_users(struct judging *judging, struct berth_err *err)
-{
-    const struct berth_strvec *files = &judging->users->files;
-
-    for (size_t i = 0; i < files->count; i++)
-        if (check_user(judging, files->items[i], err) < 0)
-            return -1;
-    return 0;
-}
-
-/* The same for the libraries that the program loads and that name none of those that
- * are replaced: libgsl leaves it to the program which BLAS it gets. */
-static int check_others(struct judging *judging, struct berth_err *err)
-{
-    const struct berth_users *users = judging->users;
-    const struct berth_mpi_objects *objects = &users->scan->objects;
-
-    judging->counts_elsewhere = true;
-    for (size_t i = 0; i < objects->count; i++) {
-        const struct berth_mpi_object *object = &objects->items[i];
-
-        if (object->role != BERTH_ROLE_LOADED || !object->soname ||
-            berth_profile_is_glibc(object->soname) || is_replaced(users, object) ||
-            berth_strvec_has(&users->files, object->path))
-            continue;
-        if (check_user(judging, object->path, err) < 0)
-            return -1;
-    }
-    return 0;
-}
-
 /* How many symbols of A no file of B defines. */
 static size_t count_missing(const struct symbols *a, const struct symbols *b)
 {
@@ -466,59 +372,40 @@ static size_t count_missing(const struct symbols *a, const struct symbols *b)
     return count;
 }
 
-/* A library may refuse a program that was built with a newer release, as UCX does. A
- * library without versions does not show its release, but each release adds more
- * symbols than it removes (seen: UCX 1.13, 1.18 and 1.23). */
-static int check_age(const char *version, const struct symbols *image,
-                     const struct symbols *host, struct berth_err *err)
-{
-    size_t lost = count_missing(image, host);
-    size_t gained = count_missing(host, image);
-
-    if (lost <= gained)
-        return 0;
-    return berth_err_set(
-        err,
-        "the host's %s is older than the image's: it lacks %zu symbols "
-        "of that, and has %zu others; leave --container-libs out",
-        version, lost, gained);
-}
-
 /* Read the symbols of both sides. */
-static int read_sides(struct judging *judging, const struct berth_mpi_objects *staged,
-                      struct berth_err *err)
+static int read_sides(const struct berth_users *users,
+                      const struct berth_mpi_objects *staged, struct symbols *ret_image,
+                      struct symbols *ret_host, struct berth_err *err)
 {
-    const struct berth_users *users = judging->users;
-    bool is_fabric = judging->stack->profile->kind == BERTH_PROFILE_FABRIC;
-
     for (size_t i = 0; i < users->places.count; i += 2)
-        if (add_symbols(users->places.items[i + 1], &judging->image, err) < 0)
+        if (add_symbols(users->places.items[i + 1], ret_image, err) < 0)
             return -1;
     for (size_t i = 0; i < staged->count; i++)
-        if ((is_fabric ? berth_text_is_any(staged->items[i].soname, users->sonames)
-                       : !berth_profile_is_glibc(staged->items[i].soname)) &&
-            add_symbols(staged->items[i].path, &judging->host, err) < 0)
+        if (berth_text_is_any(staged->items[i].soname, users->sonames) &&
+            add_symbols(staged->items[i].path, ret_host, err) < 0)
             return -1;
     return 0;
 }
 
-int berth_users_check(const struct berth_users *users,
-                      const struct berth_mpi_objects *staged,
-                      const struct berth_stack *stack, struct berth_err *err)
+/* A library may refuse a program that was built with a newer release, as UCX does. A
+ * library without versions does not show its release, but each release adds more
+ * symbols than it removes (seen: UCX 1.13, 1.18 and 1.23). */
+int berth_users_check_age(const struct berth_users *users,
+                          const struct berth_mpi_objects *staged,
+                          const struct berth_stack *stack, struct berth_err *err)
 {
-    bool is_fabric = stack->profile->kind == BERTH_PROFILE_FABRIC;
-    struct judging judging = {.users = users, .stack = stack};
-    int result = read_sides(&judging, staged, err);
+    struct symbols image = {0}, host = {0};
+    int result = read_sides(users, staged, &image, &host, err);
+    size_t lost = result == 0 ? count_missing(&image, &host) : 0;
+    size_t gained = result == 0 ? count_missing(&host, &image) : 0;
 
-    if (result == 0 && is_fabric)
-        result = check_age(stack->version, &judging.image, &judging.host, err);
-    if (result == 0)
-        result = check_users(&judging, err);
-    if (result == 0 && !is_fabric)
-        result = check_others(&judging, err);
-    free_symbols(&judging.image);
-    free_symbols(&judging.host);
-    free_symbols(&judging.others);
+    if (lost > gained)
+        result = berth_err_set(err,
+                               "the host's %s is older than the image's: it lacks %zu "
+                               "symbols of that, and has %zu others",
+                               stack->version, lost, gained);
+    free_symbols(&image);
+    free_symbols(&host);
     return result;
 }
 
@@ -526,4 +413,5 @@ void berth_users_fini(struct berth_users *users)
 {
     berth_strvec_fini(&users->files);
     berth_strvec_fini(&users->places);
+    berth_strvec_fini(&users->undefined);
 }

@@ -16,10 +16,11 @@ struct berth_users {
                                    may be a program, and the first Python that loads
                                    its packages later; NULL: only what is loaded at the
                                    start counts */
-    struct berth_strvec files; /* the users: files of the image that need one of them */
-    struct berth_strvec places; /* the libraries that the users get, and those that a
-                                   program without a search path gets: SONAME, file, ...
-                                 */
+    struct berth_strvec files;  /* the users: files that need one of them */
+    struct berth_strvec places; /* SONAME, file, ...: the libraries that the users
+                                   get, or a program without a search path */
+    struct berth_strvec undefined; /* symbols that they and the program lack anyway, as
+                                      in elf/closure.h */
 };
 
 /* Finds the users: the program; what it loads or, if it loads no MPI when it starts,
@@ -28,13 +29,12 @@ struct berth_users {
  * or -1 out of memory. */
 int berth_users_find(struct berth_users *users, struct berth_err *err);
 
-/* Do the libraries among STAGED, the stage of STACK, have each symbol that the files
- * need of the image's? Those of a fabric are not to be older than the image's.
- * Libraries may have the symbols in what they need, and other helpers than the image's.
- * Returns 0, or -1 with a sentence in ERR. */
-int berth_users_check(const struct berth_users *users,
-                      const struct berth_mpi_objects *staged,
-                      const struct berth_stack *stack, struct berth_err *err);
+/* Refuses the libraries of a network among STAGED, the stage of STACK, if they are
+ * older than those of the image that they replace. Returns 0, or -1 with a sentence in
+ * ERR. */
+int berth_users_check_age(const struct berth_users *users,
+                          const struct berth_mpi_objects *staged,
+                          const struct berth_stack *stack, struct berth_err *err);
 
 void berth_users_fini(struct berth_users *users);
 

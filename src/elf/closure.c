@@ -82,6 +82,18 @@ static int read_version(struct berth_closure *closure, char *line, char *at,
     return closure->lacks.failed ? berth_err_oom(err) : 0;
 }
 
+/* `undefined symbol: NAME<tab>(FILE)` */
+static int read_undefined(struct berth_closure *closure, char *name, char *file,
+                          struct berth_err *err)
+{
+    *file = '\0';
+    file += 2;
+    file[strcspn(file, ")")] = '\0';
+    berth_strvec_push(&closure->undefined, name);
+    berth_strvec_push(&closure->undefined, file);
+    return closure->undefined.failed ? berth_err_oom(err) : 0;
+}
+
 /* The text in LINE between START and END; NULL: LINE lacks one of them. */
 static char *between(char *line, const char *start, const char *end)
 {
@@ -106,6 +118,9 @@ static int read_sentence(struct berth_closure *closure, char *line,
 
     if (at && strstr(at, "' not found (required by "))
         return read_version(closure, line, at, err);
+    at = strstr(line, "\t(");
+    if (at && berth_text_starts(line, "undefined symbol: "))
+        return read_undefined(closure, line + strlen("undefined symbol: "), at, err);
     /* The library has no versions, or LD_PRELOAD names one that is missing: the loader
      * continues. */
     if (strstr(line, ": no version information available") ||
@@ -174,6 +189,7 @@ void berth_closure_fini(struct berth_closure *closure)
     }
     free(closure->items);
     berth_strvec_fini(&closure->lacks);
+    berth_strvec_fini(&closure->undefined);
     berth_strvec_fini(&closure->said);
     *closure = (struct berth_closure){0};
 }

@@ -19,8 +19,11 @@ struct berth_closure {
     size_t count, room;
     struct berth_strvec lacks; /* the path of a library, a version that it should define
                                   (GLIBC_2.38), the path of who needs it, ... */
-    bool is_static;            /* the program is static: nothing to load */
-    struct berth_strvec said;  /* the loader's other messages, at most 32 */
+    struct berth_strvec undefined; /* if the loader was asked to look up symbols: one
+                                      that no file defines ("f", "f, version V1"), the
+                                      path of who needs it, ... */
+    bool is_static;                /* the program is static: nothing to load */
+    struct berth_strvec said;      /* the loader's other messages, at most 32 */
 };
 
 /* Reads the COUNT bytes at TEXT, which a loader (glibc 2.27 to 2.43, musl) wrote to

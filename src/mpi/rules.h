@@ -17,7 +17,7 @@ struct berth_mpi_cause {
     struct berth_mpi_verdict *verdict;
     struct berth_err *because; /* the verdict's */
     const bool *idle;          /* of the host's files, see collisions.h */
-    const char *advice;        /* the end of the sentence of a NO */
+    const char *advice;        /* the end of the sentence of a NO: "; ...", or "" */
 };
 
 enum berth_mpi_outcome {

@@ -62,7 +62,7 @@ static enum berth_mpi_outcome judge_glibc(struct berth_mpi_cause *cause)
         return BERTH_RULE_PASS;
     if (!glibc.image_newest || !glibc.host_newest) {
         berth_err_set(
-            cause->because, "the host's %s needs %s, and no libc.so.6 was found %s; %s",
+            cause->because, "the host's %s needs %s, and no libc.so.6 was found %s%s",
             cause->host_name, glibc.version,
             glibc.image_newest ? "on the host" : "in the image", cause->advice);
         return berth_mpi_end(cause, BERTH_VERDICT_CANNOT_TELL);
@@ -70,7 +70,7 @@ static enum berth_mpi_outcome judge_glibc(struct berth_mpi_cause *cause)
     if (!glibc.host_serves) {
         berth_err_set(cause->because,
                       "the host's %s needs %s, which the image's glibc (%s) lacks, "
-                      "and the image needs %s, which the host's glibc (%s) lacks; %s",
+                      "and the image needs %s, which the host's glibc (%s) lacks%s",
                       cause->host_name, glibc.version, glibc.image_newest,
                       glibc.host_lacks, glibc.host_newest, cause->advice);
         return berth_mpi_end(cause, BERTH_VERDICT_NO);
@@ -159,7 +159,7 @@ static int judge_libraries(struct berth_mpi_cause *cause, struct berth_err *err)
         return -1;
     if (*refused.text) {
         verdict->answer = BERTH_VERDICT_NO;
-        berth_err_set(&verdict->because, "%s; %s", refused.text, cause->advice);
+        berth_err_set(&verdict->because, "%s%s", refused.text, cause->advice);
         return 0;
     }
     return judge_glibc(cause) == BERTH_RULE_PASS;
@@ -175,7 +175,7 @@ int berth_mpi_judge(const struct berth_mpi_program *program,
                                     .host = host,
                                     .verdict = ret_verdict,
                                     .because = &ret_verdict->because,
-                                    .advice = BERTH_RULES_HYBRID};
+                                    .advice = "; " BERTH_RULES_HYBRID};
     BERTH_FREE bool *idle = NULL;
     int result;
 
@@ -193,8 +193,7 @@ int berth_mpi_judge(const struct berth_mpi_program *program,
     return result < 0 ? -1 : 0;
 }
 
-int berth_mpi_judge_fabric(const char *name, const char *advice,
-                           const struct berth_mpi_objects *image,
+int berth_mpi_judge_fabric(const char *name, const struct berth_mpi_objects *image,
                            const struct berth_mpi_objects *host,
                            struct berth_mpi_verdict *ret_verdict, struct berth_err *err)
 {
@@ -202,7 +201,7 @@ int berth_mpi_judge_fabric(const char *name, const char *advice,
                                     .host = host,
                                     .verdict = ret_verdict,
                                     .because = &ret_verdict->because,
-                                    .advice = advice};
+                                    .advice = ""};
     BERTH_FREE bool *idle = calloc(host->count + 1, sizeof(*idle));
     int result;
 

@@ -114,9 +114,8 @@ int berth_fabric_check(const struct berth_fabric *fabric, struct berth_err *err)
         fabric->verdict->answer == BERTH_VERDICT_YES_WITH_HOST_GLIBC)
         return berth_err_set(err,
                              "%s, which this site does not allow (%s); build the "
-                             "image on a newer distribution, or %s",
+                             "image on a newer distribution%s",
                              fabric->verdict->because.text, fabric->keep_glibc,
-                             is_mpi ? "choose --mpi-bind=hybrid"
-                                    : "leave --container-libs out");
+                             is_mpi ? ", or choose --mpi-bind=hybrid" : "");
     return is_mpi ? check_conflicts(fabric, err) : 0;
 }

@@ -21,6 +21,9 @@ static char *tell(const struct berth_closure *closure)
                            closure->lacks.items[i + 1], closure->lacks.items[i + 2]);
     if (closure->is_static)
         berth_strvec_push(&lines, "static");
+    for (size_t i = 0; i < closure->undefined.count; i += 2)
+        berth_strvec_pushf(&lines, "undefined: %s (%s)", closure->undefined.items[i],
+                           closure->undefined.items[i + 1]);
     for (size_t i = 0; i < closure->said.count; i++)
         berth_strvec_pushf(&lines, "said: %s", closure->said.items[i]);
     return unit_lines(&lines);
@@ -61,6 +64,8 @@ static const struct {
      "libb.so.1: -\n"},
     {"./a: error while loading shared libraries: ./a: invalid ELF header\n",
      "said: ./a: error while loading shared libraries: ./a: invalid ELF header\n"},
+    {"undefined symbol: f, version V1\t(./a)\nundefined symbol: g\t(./a)\n",
+     "undefined: f, version V1 (./a)\nundefined: g (./a)\n"},
     {"symbol lookup error: ./a: undefined symbol: f (fatal)\n",
      "said: symbol lookup error: ./a: undefined symbol: f (fatal)\n"},
     {"\t/lib/ld-musl-x86_64.so.1 (0x7f0b4c0d5000)\n"

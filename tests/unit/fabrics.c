@@ -228,6 +228,8 @@ TEST_ROWS(what_does_not_fit_is_named, refused)
     sides_compile("stage/lib", refused[_i].soname, refused[_i].staged);
     sides_compile_program(has_own ? refused[_i].soname : NET, refused[_i].needed);
     sides_write_manifest(refused[_i].soname);
+    if (!sides_may_mount())
+        return;
     ck_assert_int_eq(use(refused[_i].word, refused[_i].soname, refused[_i].count), -1);
     for (int i = 0; i < 2 && refused[_i].error[i]; i++)
         ck_assert_msg(strstr(sides.err.text, refused[_i].error[i]), "%s",

@@ -198,11 +198,10 @@ static const struct {
     const char *map;
     const char *error; /* a part of the sentence */
 } outcomes[] = {
-    {NULL,
-     "with the host's MPI, 'libother.so.1' is not found; install it in the image, "
-     "or choose --mpi-bind=hybrid"},
+    {NULL, "with the host's MPI, 'libother.so.1' is not found in the image; choose "
+           "--mpi-bind=hybrid"},
     {"VERSION_1 { other; };", "/image/libother.so.1', which is older; choose "
-                              "--mpi-bind=hybrid, or a newer image"},
+                              "--mpi-bind=hybrid"},
 };
 
 TEST_ROWS(what_is_missing_is_named, outcomes)
