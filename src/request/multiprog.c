@@ -118,12 +118,6 @@ struct word {
     bool is_begun;
 };
 
-/* The first percent sign that Slurm drops with the letter after it. */
-struct dropped {
-    size_t word; /* index of its word; SIZE_MAX: there is none */
-    char letter;
-};
-
 static void add_letters(struct word *word, const char *letters, size_t count)
 {
     berth_buf_add(&word->text, letters, count);
@@ -164,19 +158,14 @@ static const char *add_protected(struct word *word, const char *at)
     return *at ? at + 1 : at;
 }
 
-/* Notes the letter at AT, in word WORD, if Slurm drops it with its percent sign. */
-static void note_dropped(struct dropped *dropped, size_t word, const char *at)
-{
-    if (dropped && dropped->word == SIZE_MAX && *at != 't' && *at != 'o')
-        *dropped = (struct dropped){word, *at};
-}
-
-/* Appends the words at AT to RET. DROPPED may be NULL. */
+/* Appends the words at AT to RET. *RET_PERCENT (may be NULL) is the index of the first
+ * word with a percent sign that nothing protects; SIZE_MAX: there is none. */
 static int read_words(const char *at, unsigned int rank, unsigned int offset,
-                      struct berth_strvec *ret, struct dropped *dropped,
+                      struct berth_strvec *ret, size_t *ret_percent,
                       struct berth_err *err)
 {
     struct word word = {0};
+    size_t percent = SIZE_MAX;
 
     at += strspn(at, BLANKS);
     while (*at && *at != '\n') {
@@ -186,7 +175,7 @@ static int read_words(const char *at, unsigned int rank, unsigned int offset,
             add_letters(&word, at, plain);
         at += plain;
         if (*at == '%') {
-            note_dropped(dropped, ret->count, at + 1);
+            percent = percent == SIZE_MAX ? ret->count : percent;
             at = add_number(&word, at + 1, rank, offset);
         } else if (*at == '\\') {
             at = add_protected(&word, at + 1);
@@ -205,6 +194,8 @@ static int read_words(const char *at, unsigned int rank, unsigned int offset,
         }
     }
     end_word(&word, ret);
+    if (ret_percent)
+        *ret_percent = percent;
     return ret->failed ? berth_err_oom(err) : 0;
 }
 
@@ -312,28 +303,26 @@ static int merge(const struct berth_request *defaults, const struct berth_reques
     return 0;
 }
 
-int berth_multiprog_request(const struct berth_multiprog_line *line, unsigned int rank,
+int berth_multiprog_request(const struct berth_multiprog_line *line,
                             const struct berth_multiprog_reading *reading,
                             struct berth_request *ret, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec words = {0};
     BERTH_REQUEST struct berth_request own = {0};
     BERTH_REQUEST struct berth_request merged = {0};
-    struct dropped dropped = {.word = SIZE_MAX};
-    unsigned int offset = 0;
+    size_t percent;
     int count;
 
-    berth_ranks_has(line->ranks, rank, &offset);
-    if (read_words(line->text, rank, offset, &words, &dropped, err) < 0)
+    if (read_words(line->text, 0, 0, &words, &percent, err) < 0)
         return -1;
     count = words.count == 0
                 ? 0
                 : parse_options(words.items, reading->prefix, reading->base, &own, err);
-    if (count > 0 && dropped.word < (size_t)count)
+    if (count > 0 && percent < (size_t)count)
         return berth_err_set(err,
-                             "'%%%c' in an option: Slurm knows %%t and %%o only, and "
-                             "drops this; write a backslash before it",
-                             dropped.letter);
+                             "a percent sign in an option: all ranks of a line have "
+                             "the same options; write a line for each rank, or a "
+                             "backslash before the sign");
     if (count < 0 || merge(reading->defaults, &own, &merged, err) < 0)
         return -1;
     if ((size_t)count == words.count && merged.entrypoint != BERTH_YES)
@@ -342,23 +331,6 @@ int berth_multiprog_request(const struct berth_multiprog_line *line, unsigned in
     *ret = merged;
     merged = (struct berth_request){0};
     return 0;
-}
-
-bool berth_multiprog_differs(const struct berth_multiprog_line *line,
-                             const char *prefix)
-{
-    BERTH_STRVEC struct berth_strvec words = {0};
-    BERTH_STRVEC struct berth_strvec others = {0};
-    bool differs = false;
-    int count;
-
-    if (read_words(line->text, 0, 0, &words, NULL, NULL) < 0 ||
-        read_words(line->text, 1, 1, &others, NULL, NULL) < 0 || words.count == 0)
-        return false;
-    count = berth_multiprog_options(words.items, prefix, NULL);
-    for (int i = 0; i < count; i++)
-        differs |= strcmp(words.items[i], others.items[i]) != 0;
-    return differs;
 }
 
 unsigned int berth_multiprog_first(const struct berth_multiprog *file,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
@@ -59,15 +58,12 @@ struct berth_multiprog_reading {
 int berth_multiprog_options(char *const *words, const char *prefix,
                             struct berth_err *err);
 
-/* The request of LINE for RANK, merged over the defaults of READING; empty without an
- * image. On success the caller owns *RET. */
-int berth_multiprog_request(const struct berth_multiprog_line *line, unsigned int rank,
+/* The request of LINE, merged over the defaults of READING; empty without an image. On
+ * success the caller owns *RET. All ranks of a line have the same request: %t and %o in
+ * an option are errors. */
+int berth_multiprog_request(const struct berth_multiprog_line *line,
                             const struct berth_multiprog_reading *reading,
                             struct berth_request *ret, struct berth_err *err);
-
-/* Does an option of LINE have %t or %o, so that ranks may have different requests? */
-bool berth_multiprog_differs(const struct berth_multiprog_line *line,
-                             const char *prefix);
 
 /* The first rank of LINE, in FILE. */
 unsigned int berth_multiprog_first(const struct berth_multiprog *file,

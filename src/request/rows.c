@@ -5,16 +5,11 @@
 #include "request/rows.h"
 
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "request/ranks.h"
-
-/* The most ranks of a line with %t or %o in an option: the line is parsed for each
- * rank. */
-enum { RANKS_MAX = 4096 };
 
 /* The line that is read, and the table for its rows. */
 struct reading {
@@ -34,72 +29,20 @@ static int add_row(const struct reading *reading, const char *ranks,
     return berth_table_add_line(reading->table, ranks, request, err);
 }
 
-/* Adds the request of the line for RANK as that of RANKS, which are TASKS tasks (0: not
- * known). */
-static int read_rank(const struct reading *reading, unsigned int rank,
-                     const char *ranks, unsigned long tasks, struct berth_err *err)
+static int read_line(const struct reading *reading, struct berth_err *err)
 {
     const struct berth_rows *rows = reading->rows;
+    const char *ranks = reading->line->ranks;
+    unsigned long tasks =
+        berth_ranks_is_rest(ranks) ? 0 : berth_ranks_measure(ranks).count;
     BERTH_REQUEST struct berth_request request = {0};
 
-    if (berth_multiprog_request(reading->line, rank, &rows->reading, &request, err) <
-            0 ||
+    if (berth_multiprog_request(reading->line, &rows->reading, &request, err) < 0 ||
         rows->check(&request, tasks, err) < 0 ||
         add_row(reading, ranks, &request, err) < 0)
         return -1;
     request = (struct berth_request){0};
     return 0;
-}
-
-/* Does an earlier line have RANK? */
-static bool is_on_earlier_line(const struct reading *reading, unsigned int rank)
-{
-    const struct berth_multiprog_line *line = reading->rows->file->lines;
-
-    for (; line < reading->line; line++)
-        if (berth_ranks_has(line->ranks, rank, NULL))
-            return true;
-    return false;
-}
-
-/* Adds a request for each rank of the line. */
-static int read_each_rank(const struct reading *reading, struct berth_err *err)
-{
-    const char *ranks = reading->line->ranks;
-    unsigned int end = berth_ranks_is_rest(reading->line->ranks)
-                           ? reading->rows->tasks
-                           : berth_ranks_measure(ranks).last + 1;
-
-    if (end == 0)
-        return berth_err_set(err, "%%t or %%o in an option of '*': say how many tasks "
-                                  "there are (srun -n), or write their ranks");
-    if (end > RANKS_MAX)
-        return berth_err_set(
-            err, "%%t or %%o in an option: only for the first %d ranks", RANKS_MAX);
-    for (unsigned int rank = 0; rank < end; rank++) {
-        char one[16];
-
-        if (!berth_ranks_has(ranks, rank, NULL) ||
-            (berth_ranks_is_rest(reading->line->ranks) &&
-             is_on_earlier_line(reading, rank)))
-            continue;
-        snprintf(one, sizeof(one), "%u", rank);
-        if (read_rank(reading, rank, one, 1, err) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-static int read_line(const struct reading *reading, struct berth_err *err)
-{
-    const char *ranks = reading->line->ranks;
-
-    if (berth_multiprog_differs(reading->line, reading->rows->reading.prefix))
-        return read_each_rank(reading, err);
-    if (berth_ranks_is_rest(reading->line->ranks))
-        return read_rank(reading, 0, ranks, 0, err);
-    return read_rank(reading, berth_ranks_measure(ranks).first, ranks,
-                     berth_ranks_measure(ranks).count, err);
 }
 
 int berth_rows_read(const struct berth_rows *rows, struct berth_table *table,

@@ -13,7 +13,6 @@ struct berth_rows {
     const char *name; /* of the file, for messages */
     const struct berth_multiprog *file;
     struct berth_multiprog_reading reading;
-    unsigned int tasks; /* of the step; 0: not known */
 
     /* Checks that TASKS tasks (0: not known) may have REQUEST, and may change REQUEST
      * before it is added to the table. Returns 0, or -1 with a sentence in ERR. */

@@ -85,7 +85,6 @@ int berth_lines_read(const struct berth_typed *typed,
         .name = berth_lines_file(typed),
         .file = &file,
         .reading = {.prefix = typed->prefix, .base = directory, .defaults = defaults},
-        .tasks = (unsigned int)berth_hetgroups_tasks(typed->line, typed->optind),
         .check = check};
 
     if (load(rows.name, &file, err) < 0 || berth_rows_read(&rows, table, err) < 0)

@@ -128,7 +128,7 @@ static void try_line(const struct berth_multiprog *file,
     struct berth_err err = {""};
 
     must(berth_ranks_has(line->ranks, rank, NULL));
-    if (berth_multiprog_request(line, rank, &reading, &request, &err) < 0)
+    if (berth_multiprog_request(line, &reading, &request, &err) < 0)
         must(*err.text);
     else
         try_request(&request);

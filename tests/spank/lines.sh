@@ -40,19 +40,6 @@ each 'the image of the command line is the default' \
 0 : --container-image=none ./z
 0 $A&writable=: --container-writable ./x" \
     '0 ./x' '1 --container-image=b ./y' '2 --container-image=none ./z' '* --container-writable ./x'
-each 'options with values of their rank' \
-    "0 $A&env=N%3D0: --container-env=N=%t ./x
-0 $A&workdir=/0: --container-workdir=/%o ./x
-0 $A&workdir=/1: --container-workdir=/%o ./x
-0 $A&workdir=/2: --container-workdir=/%o ./x" \
-    '0 --container-env=N=%t ./x' '1-3 --container-workdir=/%o ./x'
-options='-n4 --container-image=a'
-each 'also of those that no other line has' \
-    "0 $A: ./x
-0 $A&env=N%3D1: --container-env=N=%t ./x
-0 $A&env=N%3D2: --container-env=N=%t ./x
-0 $A&env=N%3D3: --container-env=N=%t ./x" \
-    '0 ./x' '* --container-env=N=%t ./x'
 options='--container-image=a --container-explain'
 tasks=2
 each 'an account of each line' \
@@ -126,16 +113,11 @@ wrong 'a quote that is open' 'a single quote is not closed; write another one' "
 wrong 'an image that is none' \
     "image 'T/bad.sif': not an image; expected a SIF file or a sandbox directory, as 'apptainer build' makes them" \
     '1 --container-image=bad.sif ./y'
-wrong 'a percent sign that Slurm drops' \
-    "'%u' in an option: Slurm knows %t and %o only, and drops this; write a backslash before it" \
+wrong 'a percent sign in an option' \
+    'a percent sign in an option: all ranks of a line have the same options; write a line for each rank, or a backslash before the sign' \
     '1 --container-mounts=/scratch/%u:/x ./y'
 wrong 'ranks that are none' \
     "expected ranks like 0-3,8, or * for those that no other line has, got '1-x'" '1-x ./y'
-wrong 'values by rank, and it is not known how many' \
-    "%t or %o in an option of '*': say how many tasks there are (srun -n), or write their ranks" \
-    '* --container-env=N=%t ./y'
-wrong 'values by rank for too many' "%t or %o in an option: only for the first 4096 ranks" \
-    '1-5000 --container-env=N=%t ./y'
 wrong 'an mpirun of its own in many tasks' \
     '--mpi-bind=local: only one task may start an mpirun, but 3 tasks would; use -n1 -c3, or --mpi-bind=local-each for an mpirun in every task' \
     '1-3 --mpi-bind=local ./y'

@@ -140,6 +140,10 @@ TEST_ROWS(ranks_are_checked, bad_files)
     "' is not an option that a line can have; expected a program, or options "         \
     "for its image; options of Slurm go to srun"
 
+#define SAME_OPTIONS                                                                   \
+    "a percent sign in an option: all ranks of a line have the same options; write a " \
+    "line for each rank, or a backslash before the sign"
+
 /* What a line asks for over an image /d.sif of the command line, as on the wire; and
  * its program. */
 static const struct {
@@ -157,9 +161,10 @@ static const struct {
     {"0 --container-image=none ./a", "", "./a"},
     {"0 --mpi-bind --container-writable ./a", "image=/d.sif&writable=&mpi-bind=auto",
      "./a"},
-    {"0 --mpi-bind=host --container-env=A=%t,B ./a",
-     "image=/d.sif&env=A%3D0&env=B&mpi-bind=host", "./a"},
-    {"0 --container-workdir=/run/%o ./a", "image=/d.sif&workdir=/run/0", "./a"},
+    {"0 --mpi-bind=host --container-env=A='%t',B=\\%o ./a %t",
+     "image=/d.sif&env=A%3D%25t&env=B%3D%25o&mpi-bind=host", "./a"},
+    {"0 --mpi-bind --container-env A=%t ./a", NULL, SAME_OPTIONS},
+    {"0 --container-env=A=100% ./a", NULL, SAME_OPTIONS},
     {"0 --container-mounts=/x --container-mounts=/y:/z:ro --no-container-mount-home sh",
      "image=/d.sif&mounts=/x:/x:rw&mounts=/y:/z:ro&no-mount-home=", "sh"},
     {"0 \\\n  --container-image=/x.sif \\\n  ./a", "image=/x.sif", "./a"},
@@ -204,7 +209,7 @@ TEST_ROWS(a_line_asks_for_its_image, requests)
     ck_assert_int_eq(
         berth_request_parse(&defaults, BERTH_OPTION_IMAGE, "/d.sif", NULL, &err), 0);
     ck_assert_int_eq(berth_multiprog_read(requests[_i].line, &file, &err), 0);
-    result = berth_multiprog_request(file.lines, 0, &reading, &request, &err);
+    result = berth_multiprog_request(file.lines, &reading, &request, &err);
     if (!requests[_i].request) {
         ck_assert_int_eq(result, -1);
         ck_assert_str_eq(err.text, requests[_i].program);
@@ -228,11 +233,11 @@ TEST(options_need_an_image)
     struct berth_err err;
 
     ck_assert_int_eq(berth_multiprog_read("0 ./a\n1 --mpi-bind ./b", &file, &err), 0);
-    ck_assert_int_eq(
-        berth_multiprog_request(&file.lines[0], 0, &reading, &request, &err), 0);
+    ck_assert_int_eq(berth_multiprog_request(&file.lines[0], &reading, &request, &err),
+                     0);
     ck_assert(!berth_request_has_options(&request));
-    ck_assert_int_eq(
-        berth_multiprog_request(&file.lines[1], 1, &reading, &request, &err), -1);
+    ck_assert_int_eq(berth_multiprog_request(&file.lines[1], &reading, &request, &err),
+                     -1);
     ck_assert_str_eq(err.text, "--container-writable: it needs an image; add "
                                "--container-image=IMAGE");
 }
@@ -245,25 +250,6 @@ TEST(a_prefix_of_the_site_is_known)
 
     ck_assert_int_eq(berth_multiprog_options(words, "site-", &err), 2);
     ck_assert_int_eq(berth_multiprog_options(words, "", &err), -1);
-}
-
-static const struct {
-    const char *line;
-    bool differs;
-} per_rank[] = {
-    {"0-1 ./a %t", false},
-    {"0-1 --container-env=A=%t ./a", true},
-    {"* --container-workdir=/%o ./a", true},
-    {"0-1 --container-env=A='%t' ./a", false},
-    {"0-1 --container-image=/a ./a", false},
-};
-
-TEST_ROWS(what_differs_by_rank_is_seen, per_rank)
-{
-    BERTH_MULTIPROG struct berth_multiprog file = {0};
-
-    ck_assert_int_eq(berth_multiprog_read(per_rank[_i].line, &file, NULL), 0);
-    ck_assert_int_eq(berth_multiprog_differs(file.lines, ""), per_rank[_i].differs);
 }
 
 TEST(a_line_knows_its_first_rank)

@@ -86,9 +86,8 @@ tell "the command line has the default, none cancels it" "A=a B=b D=a N=host" "$
 tell "options on lines" "A=a,/mnt,ma A=a,/mnt,ma B=b,/tmp D=a" "$A" \
     "0,2 --container-mounts=/home/alice/ma:/mnt --container-workdir=/mnt $W A" \
     "1 $B --container-workdir=/tmp $W B" "3 $W D"
-tell "a value of its own for each rank" "r0=a,x0-0 r1=a,x1-0 r2=a,x2-1 r3=b,x3-0" "" \
-    "0 $A --container-env=LINE=x%t-%o $W r%t" "1-2 $A --container-env=LINE=x%t-%o $W r%t" \
-    "3 $B --container-env=LINE=x%t-%o $W r%t"
+tell "an argument of its own for each rank" "r0-0=a r1-0=a r2-1=a r3-0=b" "" \
+    "0 $A $W r%t-%o" "1-2 $A $W r%t-%o" "3 $B $W r%t-%o"
 tell "quotes, comments and lines that go on" "A=a,it 's B=b,a b D=a D=a" "$A" \
     '# 0-3 nobody' "0 --container-env=LINE='it '\\'s $W A" '' \
     "1 --container-env='LINE=a b' \\" "  $B $W B" "* $W D"
