@@ -190,12 +190,11 @@ static int take_copies(const struct berth_reading *reading, const struct berth_k
 }
 
 #define FIELD(name) offsetof(struct draft, profile.name)
-#define WORDS(...)  ((const char *const[]){__VA_ARGS__, NULL})
 
 const struct berth_key berth_profile_keys[] = {
     {"name", take_text, check_name, NULL, FIELD(name)},
     {"stack", take_text, check_name, NULL, FIELD(stack)},
-    {"family", take_family, NULL, WORDS("mpich", "openmpi"), FIELD(family)},
+    {"family", take_family, NULL, "mpich|openmpi", FIELD(family)},
     {"adds", take_list, check_library, NULL, FIELD(adds)},
     {"replaces", take_list, check_library, NULL, FIELD(replaces)},
     {"prefix", take_text, berth_value_path, NULL, FIELD(prefix)},
@@ -212,7 +211,7 @@ const struct berth_key berth_profile_keys[] = {
     {"conflicts.variables", take_list, check_setting, NULL, FIELD(conflicts.variables)},
     {"conflicts.libraries", take_list, check_library, NULL, FIELD(conflicts.libraries)},
     /* After `binds`, so that `binds` is suggested for `bind`. */
-    {"kind", take_kind, NULL, WORDS("mpi", "fabric", "libraries"), FIELD(kind)},
+    {"kind", take_kind, NULL, "mpi|fabric|libraries", FIELD(kind)},
     {0},
 };
 

@@ -4,10 +4,10 @@
 #include "site/reading.h"
 
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/choice.h"
 #include "base/suggest.h"
 
 void berth_reading_add_fault(const struct berth_reading *reading, unsigned int line,
@@ -42,25 +42,18 @@ int berth_reading_check(const struct berth_key *key, const struct berth_node *no
 int berth_reading_find_word(const struct berth_key *key, const struct berth_node *node,
                             unsigned int *ret_at, struct berth_err *err)
 {
-    unsigned int at = 0;
-    char expected[96] = "";
-    size_t used = 0;
+    int at = node->kind == BERTH_NODE_SCALAR ? berth_choice_find(key->words, node->text)
+                                             : -1;
+    BERTH_BUF struct berth_buf expected = {0};
 
-    for (; key->words[at]; at++)
-        if (node->kind == BERTH_NODE_SCALAR &&
-            strcmp(node->text, key->words[at]) == 0) {
-            *ret_at = at;
-            return 0;
-        }
-    for (unsigned int i = 0; i < at; i++)
-        used += (size_t)snprintf(expected + used, sizeof(expected) - used, "%s%s",
-                                 i == 0        ? ""
-                                 : i == at - 1 ? " or "
-                                               : ", ",
-                                 key->words[i]);
-    snprintf(expected + used, sizeof(expected) - used, "%s",
-             key->check ? ", or a list of patterns" : "");
-    return berth_reading_mismatch(node, expected, err);
+    if (at < 0) {
+        berth_choice_list(key->words, key->check ? "a list of patterns" : NULL,
+                          &expected);
+        return expected.failed ? berth_err_oom(err)
+                               : berth_reading_mismatch(node, expected.text, err);
+    }
+    *ret_at = (unsigned int)at;
+    return 0;
 }
 
 /* Is the key PATH in SECTION, of LENGTH bytes? Each key is in the section "". */
@@ -93,7 +86,7 @@ static int unknown(const struct berth_key *keys, const char *section, const char
     for (const struct berth_key *key = keys; key->path; key++) {
         const char *rest = key->path + (length ? length + 1 : 0);
 
-        if (!key->parse || !is_below(key->path, section, length))
+        if (!is_below(key->path, section, length))
             continue;
         if (names.count &&
             strncmp(names.items[names.count - 1], rest, strcspn(rest, ".")) == 0)
@@ -125,12 +118,8 @@ static void read_key(const struct berth_reading *reading, const char *section,
     key = path.text && !path.failed && !strchr(node->key, '.')
               ? find_key(reading->keys, path.text)
               : NULL;
-    if (!key || !key->parse) {
-        if (key)
-            berth_err_set(&err, "'%s' is now '%s'; write it so", node->key,
-                          key->words[0]);
-        else
-            unknown(reading->keys, section, node->key, &err);
+    if (!key) {
+        unknown(reading->keys, section, node->key, &err);
         berth_reading_add_fault(reading, node->line, section, &err);
         return;
     }

@@ -14,12 +14,12 @@ struct berth_reading;
 struct berth_key {
     const char *path; /* SECTION.KEY, or KEY */
     int (*parse)(const struct berth_reading *reading, const struct berth_key *key,
-                 const struct berth_node *node,
-                 struct berth_err *err); /* NULL: an old key, now WORDS[0] */
+                 const struct berth_node *node, struct berth_err *err);
     int (*check)(const char *text,
                  struct berth_err *err); /* of one value (request/values.h) */
-    const char *const *words; /* of a choice; with CHECK also a list is allowed */
-    size_t field;             /* its offset in the struct at INTO */
+    const char *words; /* of a choice (base/choice.h); with CHECK also a list is
+                          allowed */
+    size_t field;      /* its offset in the struct at INTO */
 };
 
 /* The reading of one file. Borrows everything. */

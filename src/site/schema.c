@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/choice.h"
 #include "base/suggest.h"
 #include "site/reading.h"
 #include "site/syntax.h"
@@ -190,19 +191,16 @@ static int parse_rule_key(const struct berth_reading *reading,
 {
     static const char *const keys[] = {"partition", "account", "default",
                                        "force",     "forbid",  NULL};
+    int kind = berth_choice_find("default|force|forbid", node->key);
 
     if (strcmp(node->key, "partition") == 0)
         return parse_rule_text(node, &rule->partition, err);
     if (strcmp(node->key, "account") == 0)
         return parse_rule_text(node, &rule->account, err);
-    if (strcmp(node->key, "default") == 0)
-        return parse_options(reading, BERTH_RULE_DEFAULT, node, err);
-    if (strcmp(node->key, "force") == 0)
-        return parse_options(reading, BERTH_RULE_FORCE, node, err);
-    if (strcmp(node->key, "forbid") == 0)
+    if (kind == BERTH_RULE_FORBID)
         return parse_forbidden(reading, node, err);
-    if (strcmp(node->key, "options") == 0)
-        return berth_err_set(err, "'options' is now 'force'; write it so");
+    if (kind >= 0)
+        return parse_options(reading, (enum berth_rule_kind)kind, node, err);
     return berth_suggest(node->key, "a key here", keys, err);
 }
 
@@ -220,7 +218,7 @@ static void parse_rule(const struct berth_reading *reading,
         if (parse_rule_key(reading, &node->items[i], rule, &err) < 0)
             berth_reading_add_fault(reading, node->items[i].line, "rules", &err);
     if (!berth_node_find(node, "default") && !berth_node_find(node, "force") &&
-        !berth_node_find(node, "forbid") && !berth_node_find(node, "options")) {
+        !berth_node_find(node, "forbid")) {
         berth_err_set(&err, "a rule without default, force or forbid; leave it out");
         berth_reading_add_fault(reading, node->line, "rules", &err);
     }
@@ -243,23 +241,21 @@ static int parse_rules(const struct berth_reading *reading, const struct berth_k
 }
 
 #define FIELD(name) offsetof(struct berth_site, name)
-#define WORDS(...)  ((const char *const[]){__VA_ARGS__, NULL})
 
 static const struct berth_key all[] = {
     {"runtime.path", parse_value, berth_value_path, NULL, FIELD(runtime.path)},
     {"runtime.args", parse_list, berth_value_text, NULL, FIELD(runtime.args)},
-    {"runtime.share", parse_choice, NULL, WORDS("auto", "no"), FIELD(runtime.share)},
+    {"runtime.share", parse_choice, NULL, "auto|no", FIELD(runtime.share)},
     {"runtime.start_timeout", parse_seconds, NULL, NULL, FIELD(runtime.start_timeout)},
-    {"runtime.raw_args", parse_raw_args, berth_value_text, WORDS("any", "none"),
+    {"runtime.raw_args", parse_raw_args, berth_value_text, "any|none",
      FIELD(runtime.raw)},
     {"images.roots", parse_list, berth_value_path, NULL, FIELD(images.roots)},
-    {"images.uris", parse_uris, berth_value_uri, WORDS("none"), FIELD(images.uris)},
+    {"images.uris", parse_uris, berth_value_uri, "none", FIELD(images.uris)},
     {"images.owners", parse_list, berth_value_user, NULL, FIELD(images.owners)},
     {"images.signatures", parse_list, berth_value_fingerprint, NULL,
      FIELD(images.signatures)},
     {"images.cache", parse_value, berth_value_cache, NULL, FIELD(images.cache)},
-    {"images.missing", parse_choice, NULL, WORDS("auto", "refuse", "warn"),
-     FIELD(images.missing)},
+    {"images.missing", parse_choice, NULL, "auto|refuse|warn", FIELD(images.missing)},
     {"mounts.forced", parse_list, berth_value_mount, NULL, FIELD(mounts.forced)},
     {"mounts.default", parse_list, berth_value_mount, NULL, FIELD(mounts.defaults)},
     {"mounts.forbidden", parse_list, berth_value_path, NULL, FIELD(mounts.forbidden)},
@@ -270,18 +266,11 @@ static const struct berth_key all[] = {
     {"environment.unset", parse_list, berth_value_variable, NULL,
      FIELD(environment.unset)},
     {"mpi.order", parse_list, berth_value_mode, NULL, FIELD(mpi.order)},
-    {"mpi.glibc", parse_choice, NULL, WORDS("replace", "refuse"), FIELD(mpi.glibc)},
+    {"mpi.glibc", parse_choice, NULL, "replace|refuse", FIELD(mpi.glibc)},
     {"rules", parse_rules, NULL, NULL, FIELD(rules)},
     {"provenance.file", parse_value, berth_value_path, NULL, FIELD(provenance.file)},
-    {"inside", parse_choice, NULL, WORDS("srun", "all", "none"), FIELD(inside)},
+    {"inside", parse_choice, NULL, "srun|all|none", FIELD(inside)},
     {"profiles_dir", parse_value, berth_value_path, NULL, FIELD(profiles_dir)},
-    /* old ones: what is written now */
-    {"runtime.lifetime", .words = WORDS("rules: default: {container-lifetime: job}")},
-    {"environment.set", .words = WORDS("rules: default: {container-env: NAME=VALUE}")},
-    {"mpi.default", .words = WORDS("rules: default: {mpi-bind: MODE}")},
-    {"mpi.partitions",
-     .words = WORDS("rules: partition: NAME, default: {mpi-bind: MODE}")},
-    {"mpi.fabric", .words = WORDS("rules: default: {container-libs: auto}")},
     {0},
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parses YAML into a tree with line numbers. Decides which parts of YAML a
- * configuration file may use: no anchors, aliases and tags. Knows no key. */
+/* Parses YAML into a tree with line numbers, of bounded size and depth, without aliases
+ * and tags. Knows no key. */
 
 #include "site/syntax.h"
 
@@ -11,29 +11,24 @@
 
 #include "base/cleanup.h"
 #include "base/grow.h"
+#include "base/text.h"
 
 /* No real file has so many; a file could use up memory. */
 enum { NODES_MAX = 4096 };
 
 struct reading {
     yaml_parser_t parser;
+    yaml_document_t document;
     const char *file;
     const char *bytes;
     size_t size;
-    size_t nodes;
+    int last; /* index of the last node that was copied */
     struct berth_strvec *faults;
 };
 
-static void cleanup_event(yaml_event_t *event)
+static unsigned int line_of(const yaml_mark_t *mark)
 {
-    yaml_event_delete(event);
-}
-
-#define EVENT __attribute__((cleanup(cleanup_event)))
-
-static unsigned int line_of(const yaml_event_t *event)
-{
-    return (unsigned int)event->start_mark.line + 1;
+    return (unsigned int)mark->line + 1;
 }
 
 static int at(const struct reading *reading, unsigned int line, struct berth_err *err)
@@ -91,52 +86,6 @@ static int explain(const struct reading *reading, struct berth_err *err)
     return at(reading, (unsigned int)line, err);
 }
 
-static int next(struct reading *reading, yaml_event_t *ret, struct berth_err *err)
-{
-    if (!yaml_parser_parse(&reading->parser, ret)) {
-        *ret = (yaml_event_t){0};
-        return explain(reading, err);
-    }
-    return 0;
-}
-
-static int refuse_form(const char *sign, const yaml_char_t *name, struct berth_err *err)
-{
-    return berth_err_set(err, "'%s%s' is not plain YAML; write the value itself", sign,
-                         (const char *)name);
-}
-
-/* Refuses an alias, and a value with an anchor or a tag. */
-static int refuse_indirection(const yaml_event_t *event, struct berth_err *err)
-{
-    const yaml_char_t *anchor = NULL;
-    const yaml_char_t *tag = NULL;
-
-    switch (event->type) {
-    case YAML_ALIAS_EVENT:
-        return refuse_form("*", event->data.alias.anchor, err);
-    case YAML_SCALAR_EVENT:
-        anchor = event->data.scalar.anchor;
-        tag = event->data.scalar.tag;
-        break;
-    case YAML_SEQUENCE_START_EVENT:
-        anchor = event->data.sequence_start.anchor;
-        tag = event->data.sequence_start.tag;
-        break;
-    case YAML_MAPPING_START_EVENT:
-        anchor = event->data.mapping_start.anchor;
-        tag = event->data.mapping_start.tag;
-        break;
-    default:
-        break;
-    }
-    if (anchor)
-        return refuse_form("&", anchor, err);
-    if (tag)
-        return refuse_form("", tag, err);
-    return 0;
-}
-
 /* Appends *ITEM to NODE, which owns it from then on. */
 static int append(struct berth_node *node, struct berth_node *item,
                   struct berth_err *err)
@@ -148,54 +97,61 @@ static int append(struct berth_node *node, struct berth_node *item,
     return 0;
 }
 
-static int read_scalar(const yaml_event_t *event, struct berth_node *ret,
+/* The indices grow in the order of the file, except that of an alias. */
+static int check_node(struct reading *reading, int index, const yaml_node_t *node,
+                      int depth, struct berth_err *err)
+{
+    if (index <= reading->last ||
+        !berth_text_starts((const char *)node->tag, "tag:yaml.org,2002:"))
+        return berth_err_set(err, "an alias ('*') or a tag ('!') is not plain YAML; "
+                                  "write the value itself");
+    reading->last = index;
+    if (depth > BERTH_SYNTAX_DEPTH)
+        return berth_err_set(err, "more than %d %s; shorten the file",
+                             BERTH_SYNTAX_DEPTH, "levels");
+    if (index > NODES_MAX)
+        return berth_err_set(err, "more than %d %s; shorten the file", NODES_MAX,
+                             "values");
+    return 0;
+}
+
+static int copy_scalar(const yaml_node_t *from, struct berth_node *ret,
                        struct berth_err *err)
 {
-    const char *value = (const char *)event->data.scalar.value;
+    const char *value = (const char *)from->data.scalar.value;
 
-    if (strlen(value) != event->data.scalar.length)
+    if (strlen(value) != from->data.scalar.length)
         return berth_err_set(err, "a text with a NUL in it; leave it out");
     ret->kind = BERTH_NODE_SCALAR;
-    ret->quoted = event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
+    ret->quoted = from->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
     ret->text = strdup(value);
     return ret->text ? 0 : berth_err_oom(err);
 }
 
-static int read_node(struct reading *reading, const yaml_event_t *event, int depth,
+static int copy_node(struct reading *reading, int index, int depth,
                      struct berth_node *ret, struct berth_err *err);
 
-static int read_list(struct reading *reading, int depth, struct berth_node *list,
-                     struct berth_err *err)
+static int copy_list(struct reading *reading, const yaml_node_t *from, int depth,
+                     struct berth_node *list, struct berth_err *err)
 {
-    for (;;) {
-        EVENT yaml_event_t event = {0};
+    const yaml_node_item_t *index = from->data.sequence.items.start;
+
+    list->kind = BERTH_NODE_LIST;
+    for (; index < from->data.sequence.items.top; index++) {
         BERTH_NODE struct berth_node item = {0};
 
-        if (next(reading, &event, err) < 0)
-            return -1;
-        if (event.type == YAML_SEQUENCE_END_EVENT)
-            return 0;
-        if (read_node(reading, &event, depth, &item, err) < 0 ||
+        if (copy_node(reading, *index, depth, &item, err) < 0 ||
             append(list, &item, err) < 0)
             return -1;
     }
-}
-
-static int check_key(const yaml_event_t *event, struct berth_err *err)
-{
-    if (refuse_indirection(event, err) < 0)
-        return -1;
-    if (event->type != YAML_SCALAR_EVENT)
-        return berth_err_set(err, "expected a name, then ':'");
     return 0;
 }
 
-/* Appends *ITEM to MAP. If MAP has the key, reports that, and appends the items of
- * *ITEM that the first value, also a map, does not have. */
+/* Appends *ITEM to MAP, or reports that MAP has the key. */
 static int append_once(const struct reading *reading, struct berth_node *map,
                        struct berth_node *item, struct berth_err *err)
 {
-    struct berth_node *other = (struct berth_node *)berth_node_find(map, item->key);
+    const struct berth_node *other = berth_node_find(map, item->key);
     struct berth_err twice;
 
     if (!other)
@@ -204,98 +160,77 @@ static int append_once(const struct reading *reading, struct berth_node *map,
                   other->line);
     at(reading, item->line, &twice);
     berth_strvec_push(reading->faults, twice.text);
-    for (size_t i = 0; i < item->count; i++)
-        if (other->kind == BERTH_NODE_MAP && item->kind == BERTH_NODE_MAP &&
-            !berth_node_find(other, item->items[i].key) &&
-            append(other, &item->items[i], err) < 0)
+    return 0;
+}
+
+static int copy_pair(struct reading *reading, const yaml_node_pair_t *pair, int depth,
+                     struct berth_node *map, struct berth_err *err)
+{
+    const yaml_node_t *key = yaml_document_get_node(&reading->document, pair->key);
+    BERTH_NODE struct berth_node item = {0};
+    BERTH_NODE struct berth_node name = {0};
+    int result = check_node(reading, pair->key, key, depth, err);
+
+    if (result == 0)
+        result = key->type == YAML_SCALAR_NODE
+                     ? copy_scalar(key, &name, err)
+                     : berth_err_set(err, "expected a name, then ':'");
+    if (result < 0)
+        return at(reading, line_of(&key->start_mark), err);
+    if (copy_node(reading, pair->value, depth, &item, err) < 0)
+        return -1;
+    item.line = line_of(&key->start_mark);
+    item.key = berth_steal(&name.text);
+    return append_once(reading, map, &item, err);
+}
+
+static int copy_map(struct reading *reading, const yaml_node_t *from, int depth,
+                    struct berth_node *map, struct berth_err *err)
+{
+    const yaml_node_pair_t *pair = from->data.mapping.pairs.start;
+
+    map->kind = BERTH_NODE_MAP;
+    for (; pair < from->data.mapping.pairs.top; pair++)
+        if (copy_pair(reading, pair, depth, map, err) < 0)
             return -1;
     return 0;
 }
 
-static int read_map(struct reading *reading, int depth, struct berth_node *map,
-                    struct berth_err *err)
-{
-    for (;;) {
-        EVENT yaml_event_t key = {0};
-        EVENT yaml_event_t value = {0};
-        BERTH_NODE struct berth_node item = {0};
-        BERTH_NODE struct berth_node name = {0};
-
-        if (next(reading, &key, err) < 0)
-            return -1;
-        if (key.type == YAML_MAPPING_END_EVENT)
-            return 0;
-        if (check_key(&key, err) < 0 || read_scalar(&key, &name, err) < 0)
-            return at(reading, line_of(&key), err);
-        if (next(reading, &value, err) < 0 ||
-            read_node(reading, &value, depth, &item, err) < 0)
-            return -1;
-        item.line = line_of(&key);
-        item.key = berth_steal(&name.text);
-        if (append_once(reading, map, &item, err) < 0)
-            return -1;
-    }
-}
-
-static int check_size(struct reading *reading, int depth, struct berth_err *err)
-{
-    if (depth > BERTH_SYNTAX_DEPTH)
-        return berth_err_set(err, "more than %d %s; shorten the file",
-                             BERTH_SYNTAX_DEPTH, "levels");
-    if (++reading->nodes > NODES_MAX)
-        return berth_err_set(err, "more than %d %s; shorten the file", NODES_MAX,
-                             "values");
-    return 0;
-}
-
-/* Reads the value that starts with EVENT, DEPTH levels down. */
-static int read_node(struct reading *reading, const yaml_event_t *event, int depth,
+/* Copies the node INDEX of the document, DEPTH levels down. */
+static int copy_node(struct reading *reading, int index, int depth,
                      struct berth_node *ret, struct berth_err *err)
 {
-    ret->line = line_of(event);
-    if (refuse_indirection(event, err) < 0 || check_size(reading, depth, err) < 0)
+    const yaml_node_t *from = yaml_document_get_node(&reading->document, index);
+
+    ret->line = line_of(&from->start_mark);
+    if (check_node(reading, index, from, depth, err) < 0)
         return at(reading, ret->line, err);
-    switch (event->type) {
-    case YAML_SEQUENCE_START_EVENT:
-        ret->kind = BERTH_NODE_LIST;
-        return read_list(reading, depth + 1, ret, err);
-    case YAML_MAPPING_START_EVENT:
-        ret->kind = BERTH_NODE_MAP;
-        return read_map(reading, depth + 1, ret, err);
-    default:
-        return read_scalar(event, ret, err) < 0 ? at(reading, ret->line, err) : 0;
-    }
+    if (from->type == YAML_SEQUENCE_NODE)
+        return copy_list(reading, from, depth + 1, ret, err);
+    if (from->type == YAML_MAPPING_NODE)
+        return copy_map(reading, from, depth + 1, ret, err);
+    return copy_scalar(from, ret, err) < 0 ? at(reading, ret->line, err) : 0;
 }
 
-/* Reads the only document; a second is an error. */
-static int read_stream(struct reading *reading, struct berth_node *ret,
-                       struct berth_err *err)
+/* Reads the document that comes next. Returns 1; 0: there are no more; or -1. */
+static int read_document(struct reading *reading, bool is_first, struct berth_node *ret,
+                         struct berth_err *err)
 {
-    bool found = false;
+    enum { ROOT = 1 };
+    int result = 0;
 
-    for (;;) {
-        EVENT yaml_event_t event = {0};
-
-        if (next(reading, &event, err) < 0)
-            return -1;
-        switch (event.type) {
-        case YAML_STREAM_START_EVENT:
-        case YAML_DOCUMENT_END_EVENT:
-            break;
-        case YAML_STREAM_END_EVENT:
-            return 0;
-        case YAML_DOCUMENT_START_EVENT:
-            if (found) {
-                berth_err_set(err, "a second document ('---'); expected one");
-                return at(reading, line_of(&event), err);
-            }
-            break;
-        default:
-            found = true;
-            if (read_node(reading, &event, 0, ret, err) < 0)
-                return -1;
-        }
+    if (!yaml_parser_load(&reading->parser, &reading->document))
+        return explain(reading, err);
+    if (yaml_document_get_root_node(&reading->document)) {
+        result = 1;
+        if (!is_first) {
+            berth_err_set(err, "a second document ('---'); expected one");
+            result = at(reading, line_of(&reading->document.start_mark), err);
+        } else if (copy_node(reading, ROOT, 0, ret, err) < 0)
+            result = -1;
     }
+    yaml_document_delete(&reading->document);
+    return result;
 }
 
 int berth_syntax_read(const char *file, const char *bytes, size_t size,
@@ -314,7 +249,9 @@ int berth_syntax_read(const char *file, const char *bytes, size_t size,
         return berth_err_oom(err);
     yaml_parser_set_encoding(&reading.parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&reading.parser, (const unsigned char *)bytes, size);
-    result = read_stream(&reading, &root, err);
+    result = read_document(&reading, true, &root, err);
+    if (result > 0)
+        result = read_document(&reading, false, &root, err);
     yaml_parser_delete(&reading.parser);
     if (result < 0)
         return -1;
