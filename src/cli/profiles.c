@@ -18,22 +18,15 @@
 
 extern char **environ;
 
-/* Append the parts of an MPI that LIBRARY has. */
-static void list_parts(const struct berth_stack_library *library,
-                       struct berth_strvec *ret)
-{
-    if (library->family == BERTH_FAMILY_ABI)
-        berth_strvec_push(ret, berth_mpi_family_name(BERTH_FAMILY_ABI));
-    berth_mpi_part_names(library->parts, ret);
-}
-
 static void put_library(const struct berth_stack_library *library, bool is_mpi,
                         struct berth_json *json)
 {
     BERTH_STRVEC struct berth_strvec names = {0};
     BERTH_BUF struct berth_buf parts = {0};
 
-    list_parts(library, &names);
+    if (library->family == BERTH_FAMILY_ABI)
+        berth_strvec_push(&names, berth_mpi_family_name(BERTH_FAMILY_ABI));
+    berth_mpi_part_names(library->parts, &names);
     berth_strvec_join(&names, ", ", &parts);
     berth_json_linef(json, "  %s%s%s", library->path, is_mpi ? ": " : "",
                      parts.text ? parts.text : "");

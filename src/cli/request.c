@@ -19,13 +19,13 @@
 extern char **environ;
 
 /* Numbers behind those of the table of options. */
-enum { FLAGS = 2, HELP = BERTH_OPTION_COUNT, FLAG, OPTIONS = FLAG + FLAGS };
+enum { HELP = BERTH_OPTION_COUNT, OPTIONS };
 
 /* What getopt_long(3) returns for option 0: more than any character. */
 enum { FIRST = UCHAR_MAX + 1 };
 
-/* Set OPTIONS to all options and FLAGS, for getopt_long(3). */
-static void list_options(const struct berth_cli_flag *flags, struct option *options)
+/* Set OPTIONS to all options, for getopt_long(3). */
+static void list_options(struct option *options)
 {
     for (int at = 0; at < BERTH_OPTION_COUNT; at++)
         options[at] = (struct option){
@@ -36,9 +36,7 @@ static void list_options(const struct berth_cli_flag *flags, struct option *opti
             .val = FIRST + at,
         };
     options[HELP] = (struct option){.name = "help", .val = FIRST + HELP};
-    for (int at = FLAG; at <= OPTIONS; at++, flags += flags && flags->name)
-        options[at] =
-            (struct option){.name = flags ? flags->name : NULL, .val = FIRST + at};
+    options[OPTIONS] = (struct option){0};
 }
 
 /* Refuse WORD of the command line, which is not one of OPTIONS. */
@@ -63,10 +61,11 @@ static int refuse_option(const char *verb, const char *word,
                          name, verb);
 }
 
-/* Read the options of ARGV into RET, and set the items HELP and FLAG of GIVEN. Returns
- * the index of the word behind the options, or -1 with a sentence in ERR. */
+/* Read the options of ARGV into RET, and set *RET_HELPS for --help. Returns the index
+ * of the word behind the options, or -1 with a sentence in ERR. */
 static int read_options(int argc, char **argv, const struct option *options,
-                        bool *given, struct berth_request *ret, struct berth_err *err)
+                        bool *ret_helps, struct berth_request *ret,
+                        struct berth_err *err)
 {
     BERTH_FREE char *directory = getcwd(NULL, 0);
     int at = optind;
@@ -82,8 +81,8 @@ static int read_options(int argc, char **argv, const struct option *options,
             return berth_err_set(err, "%s: '%s' takes no value", argv[0], argv[at]);
         if (found == '?')
             return refuse_option(argv[0], argv[at], options, err);
-        if (id >= BERTH_OPTION_COUNT)
-            given[id] = true;
+        if (id == HELP)
+            *ret_helps = true;
         else if (berth_request_parse(ret, (enum berth_option_id)id, optarg, directory,
                                      err) < 0)
             return berth_err_at(err, "--%s", berth_options[id].name);
@@ -93,8 +92,8 @@ static int read_options(int argc, char **argv, const struct option *options,
 
 /* Merge the options over the variables, and these over the default of the job. Returns
  * as read_options(). */
-static int read_request(int argc, char **argv, const struct berth_cli_flag *flags,
-                        bool *given, struct berth_request *ret, struct berth_err *err)
+static int read_request(int argc, char **argv, bool *ret_helps,
+                        struct berth_request *ret, struct berth_err *err)
 {
     struct option options[OPTIONS + 1];
     struct berth_strvec nothing = {0};
@@ -104,8 +103,8 @@ static int read_request(int argc, char **argv, const struct berth_cli_flag *flag
     BERTH_REQUEST struct berth_request job = {0};
     int command;
 
-    list_options(flags, options);
-    command = read_options(argc, argv, options, given, &own, err);
+    list_options(options);
+    command = read_options(argc, argv, options, ret_helps, &own, err);
     if (command < 0 || berth_defaults_job(getenv(BERTH_JOB_VARIABLE), &job, err) < 0 ||
         berth_defaults_parse(environ, &nothing, directory, &asked, err) < 0 ||
         berth_request_merge(ret, &job, err) < 0 ||
@@ -130,23 +129,21 @@ static int check(const char *verb, const struct berth_request *request,
                                verb);
 }
 
-int berth_cli_request(int argc, char **argv, struct berth_cli_flag *flags,
-                      struct berth_request *ret, char ***ret_command)
+int berth_cli_request(int argc, char **argv, struct berth_request *ret,
+                      char ***ret_command)
 {
-    bool given[OPTIONS] = {false};
+    bool helps = false;
     struct berth_err err;
-    int command = read_request(argc, argv, flags, given, ret, &err);
+    int command = read_request(argc, argv, &helps, ret, &err);
 
     if (command < 0)
         return berth_cli_misused(&err);
-    if (given[HELP])
+    if (helps)
         return BERTH_CLI_HELP;
     if (check(argv[0], ret, &err) < 0)
         return berth_cli_misused(&err);
     if (command == argc && ret->entrypoint != BERTH_YES)
         return BERTH_CLI_USAGE;
-    for (int at = FLAG; flags && flags->name; flags++)
-        flags->is_given = given[at++];
     *ret_command = argv + command;
     return EXIT_SUCCESS;
 }

@@ -9,21 +9,14 @@
 
 /* For the verbs that have the options of srun: run and explain. */
 
-/* An option of the verb itself. */
-struct berth_cli_flag {
-    const char *name;
-    bool is_given;
-};
-
 /* Read ARGV, whose first word is the verb, up to the command: the options of
- * request/option.h, --help and FLAGS (ended by one
- * without a name; NULL: none). Options win over the variables of
- * request/defaults.h, and variables over the default of the job. Returns
- * EXIT_SUCCESS with the request, which has an image or asks for the host, in *RET, the
- * words of the command in *RET_COMMAND, and which FLAGS were given in them; or the
- * status that the verb must return (cli/cli.h). In each case the caller owns *RET. */
-int berth_cli_request(int argc, char **argv, struct berth_cli_flag *flags,
-                      struct berth_request *ret, char ***ret_command);
+ * request/option.h and --help. Options win over the variables of request/defaults.h,
+ * and variables over the default of the job. Returns EXIT_SUCCESS with the request,
+ * which has an image or asks for the host, in *RET, and the words of the command in
+ * *RET_COMMAND; or the status that the verb must return (cli/cli.h). In each case the
+ * caller owns *RET. */
+int berth_cli_request(int argc, char **argv, struct berth_request *ret,
+                      char ***ret_command);
 
 /* If the image of REQUEST is in a registry, pull it into the user's cache and put the
  * path of the file into REQUEST. SITE has the runtime, the cache and what is allowed.

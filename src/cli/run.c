@@ -102,7 +102,7 @@ int berth_cli_run(int argc, char **argv)
 {
     BERTH_REQUEST struct berth_request request = {0};
     char **command;
-    int result = berth_cli_request(argc, argv, NULL, &request, &command);
+    int result = berth_cli_request(argc, argv, &request, &command);
 
     if (result != EXIT_SUCCESS)
         return result;
@@ -116,10 +116,16 @@ int berth_cli_explain(int argc, char **argv)
     BERTH_REQUEST struct berth_request request = {0};
     const char *form = NULL;
     struct berth_err err;
-    struct berth_cli_flag flags[] = {{.name = "json"}, {.name = "all"}, {0}};
     char **command;
-    int result = berth_cli_request(argc, argv, flags, &request, &command);
+    int result;
 
+    if (argc > 1 && strcmp(argv[1], "--json") == 0)
+        form = BERTH_EXPLAIN_JSON;
+    else if (argc > 1 && strcmp(argv[1], "--all") == 0)
+        form = BERTH_EXPLAIN_EVERYTHING;
+    if (form)
+        argv[1] = argv[0];
+    result = berth_cli_request(argc - !!form, argv + !!form, &request, &command);
     if (result != EXIT_SUCCESS)
         return result;
     if (!berth_request_has_container(&request)) {
@@ -127,10 +133,8 @@ int berth_cli_explain(int argc, char **argv)
                             "this host, and berth does nothing; name an image");
         return berth_cli_misused(&err);
     }
-    if (flags[0].is_given || flags[1].is_given || !berth_request_is_explained(&request))
-        form = flags[0].is_given   ? BERTH_EXPLAIN_JSON
-               : flags[1].is_given ? BERTH_EXPLAIN_EVERYTHING
-                                   : BERTH_EXPLAIN_TEXT;
+    if (!form && !berth_request_is_explained(&request))
+        form = BERTH_EXPLAIN_TEXT;
     if (form && berth_request_put(&request, BERTH_OPTION_EXPLAIN, form, &err) < 0)
         return berth_cli_fail(&err);
     return run_in_image(&request, command);
