@@ -29,12 +29,14 @@ struct berth_diagnosis {
     const char *remedy; /* what to do; NULL: nothing */
 };
 
-/* A line of plugstack.conf that names a plugin. */
+/* berth.so in plugstack.conf. */
 struct berth_doctor_plugin {
+    int lines;   /* the number of lines with it; of the first one: */
     char *place; /* FILE:LINE */
     char *path;  /* of the plugin */
-    bool is_berth;
+    int number;  /* from 1, of all plugins */
     bool is_required;
+    char release[16]; /* of Slurm that it is for: "24.11"; "": not known */
 };
 
 /* An examination of a host. A text that is not known is NULL. */
@@ -46,8 +48,7 @@ struct berth_doctor {
     struct berth_host_conf conf; /* slurm.conf */
     bool has_plugstack;
     char *bad_line; /* FILE:LINE of plugstack.conf that Slurm cannot parse */
-    struct berth_doctor_plugin *plugins; /* in the order of the files */
-    size_t plugin_count, plugin_room;
+    int plugins;    /* the number of plugins in plugstack.conf */
     struct berth_settings settings; /* of berth's line */
     struct berth_site site;         /* berth.yaml */
     struct berth_terms terms;
@@ -66,7 +67,7 @@ struct berth_doctor {
     } runtime;
 
     /* What should be the same on all nodes. */
-    char plugin[16];            /* the release of Slurm that berth.so is for: "24.11" */
+    struct berth_doctor_plugin plugin;
     char *slurm;                /* "slurm 24.11.5" */
     char digest[17];            /* of plugstack.conf, its includes, berth.yaml and
                                    profiles */

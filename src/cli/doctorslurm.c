@@ -12,19 +12,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/fd.h"
-#include "base/grow.h"
 #include "base/hash.h"
 #include "cli/checks.h"
 #include "elf/facts.h"
-#include "request/option.h"
 #include "site/keys.h"
 #include "site/policy.h"
 #include "site/siteread.h"
-
-enum { PLUGIN_MAX = 64 << 20 };
 
 /* The state of the reading of plugstack.conf and berth.yaml. */
 struct reading {
@@ -68,27 +62,24 @@ static void add_line(void *data, const char *file,
 {
     struct reading *reading = data;
     struct berth_doctor *doctor = reading->doctor;
-    struct berth_doctor_plugin plugin = {
-        .is_berth = line->is_berth,
-        .is_required = line->kind == BERTH_PLUGSTACK_REQUIRED,
-    };
-    BERTH_FREE char *place = NULL;
+    struct berth_doctor_plugin *plugin = &doctor->plugin;
+    bool is_wrong = line->kind == BERTH_PLUGSTACK_WRONG;
+    char **place = is_wrong ? &doctor->bad_line : &plugin->place;
 
-    if (asprintf(&place, "%s:%d", file, line->number) < 0 ||
-        (line->kind == BERTH_PLUGSTACK_WRONG && doctor->bad_line))
+    doctor->plugins += !is_wrong;
+    plugin->lines += line->is_berth;
+    if (*place || !(is_wrong || line->is_berth))
         return;
-    if (line->kind == BERTH_PLUGSTACK_WRONG) {
-        doctor->bad_line = berth_steal(&place);
-        return;
-    }
-    if (berth_grow(&doctor->plugins, doctor->plugin_count, &doctor->plugin_room,
-                   sizeof(plugin)) < 0 ||
-        !(plugin.path = find_plugin(reading, line->path))) {
+    if (asprintf(place, "%s:%d", file, line->number) < 0) {
+        *place = NULL;
         doctor->failed = true;
-        return;
     }
-    plugin.place = berth_steal(&place);
-    doctor->plugins[doctor->plugin_count++] = plugin;
+    if (is_wrong)
+        return;
+    plugin->path = find_plugin(reading, line->path);
+    plugin->number = doctor->plugins;
+    plugin->is_required = line->kind == BERTH_PLUGSTACK_REQUIRED;
+    doctor->failed |= !plugin->path;
 }
 
 /* Mix the site's profiles into the digest. */
@@ -180,53 +171,7 @@ static void check_site(struct berth_doctor *doctor)
        doctor->digest);
 }
 
-/* Returns the option of berth whose name, with PREFIX, is in the SIZE bytes of another
- * plugin: as a string, or as the end of a longer one, as linkers merge strings. NULL:
- * none is. */
-static const char *find_clash(const char *bytes, size_t size, const char *prefix)
-{
-    for (int i = 0; i < BERTH_OPTION_COUNT; i++) {
-        BERTH_FREE char *name = NULL;
-        size_t length;
-        const char *at;
-
-        if (asprintf(&name, "%s%s", prefix, berth_options[i].name) < 0)
-            return NULL;
-        length = strlen(name);
-        at = memmem(bytes, size, name, length + 1);
-        if (at && at > bytes && (at[-1] == '\0' || at[-1] == '-'))
-            return berth_options[i].name;
-    }
-    return NULL;
-}
-
 #define STACK "plugstack.conf"
-
-/* Check whether the other plugins have options of berth. Returns whether one has. */
-static bool check_clashes(struct berth_doctor *doctor)
-{
-    const char *prefix = doctor->settings.option_prefix;
-    bool clashes = false;
-
-    for (size_t i = 0; i < doctor->plugin_count; i++) {
-        const struct berth_doctor_plugin *other = &doctor->plugins[i];
-        BERTH_FREE char *place = berth_host_place(&doctor->host, other->path);
-        BERTH_BUF struct berth_buf bytes = {0};
-        const char *clash = NULL;
-
-        if (place && !other->is_berth &&
-            berth_fd_read_path(place, PLUGIN_MAX, &bytes) == 0 && bytes.text)
-            clash = find_clash(bytes.text, bytes.used, prefix ? prefix : "");
-        if (!clash)
-            continue;
-        clashes = true;
-        WRONG(STACK, "put option_prefix=b- after berth.so, on all hosts",
-              "%s: '%s' has an option --%s%s too; Slurm drops the one of the later "
-              "plugin",
-              other->place, other->path, prefix ? prefix : "", clash);
-    }
-    return clashes;
-}
 
 /* Returns the first N.N in VERSION, "slurm 24.11.5", in the form of
  * SLURM_VERSION_NUMBER without its last part; 0: there is none. */
@@ -242,9 +187,9 @@ static unsigned int release_in(const char *version)
 
 /* Check the symbols of the plugin that Slurm reads before it loads a plugin; Slurm
  * compares the first two parts of the release for SPANK plugins (plugin.c). */
-static void check_plugin(struct berth_doctor *doctor,
-                         const struct berth_doctor_plugin *plugin)
+static void check_plugin(struct berth_doctor *doctor)
 {
+    const struct berth_doctor_plugin *plugin = &doctor->plugin;
     BERTH_FREE char *place = berth_host_place(&doctor->host, plugin->path);
     BERTH_CLOSE int fd = place ? open(place, O_RDONLY | O_CLOEXEC) : -1;
     unsigned int here = doctor->slurm ? release_in(doctor->slurm) : 0;
@@ -261,41 +206,25 @@ static void check_plugin(struct berth_doctor *doctor,
         WRONG("plugin", INSTALL, "'%s' is not a plugin of Slurm", plugin->path);
         return;
     }
-    snprintf(doctor->plugin, sizeof(doctor->plugin), "%u.%02u", version >> 16 & 0xff,
-             version >> 8 & 0xff);
+    snprintf(doctor->plugin.release, sizeof(doctor->plugin.release), "%u.%02u",
+             version >> 16 & 0xff, version >> 8 & 0xff);
     if (here && version >> 8 != here >> 8)
         WRONG("plugin", INSTALL,
               "'%s' is for Slurm %s, and this host has %u.%02u: it is not loaded",
-              plugin->path, doctor->plugin, here >> 16 & 0xff, here >> 8 & 0xff);
+              plugin->path, plugin->release, here >> 16 & 0xff, here >> 8 & 0xff);
     else if (berth_elf_value(fd, "plugin_release", release, sizeof(release) - 1) > 0 &&
              strcmp(release, doctor->release) != 0)
         WRONG("plugin", "install one release of berth, with all its packages",
               "'%s' is of berth %s, and this command of %s", plugin->path, release,
               doctor->release);
     else
-        OK("plugin", "'%s', for Slurm %s", plugin->path, doctor->plugin);
-}
-
-/* Returns the number of lines with berth.so, and the first in *RET. */
-static size_t find_berth(const struct berth_doctor *doctor,
-                         const struct berth_doctor_plugin **ret)
-{
-    size_t count = 0;
-
-    for (size_t i = doctor->plugin_count; i > 0; i--)
-        if (doctor->plugins[i - 1].is_berth) {
-            *ret = &doctor->plugins[i - 1];
-            count++;
-        }
-    return count;
+        OK("plugin", "'%s', for Slurm %s", plugin->path, plugin->release);
 }
 
 static void check_stack(struct berth_doctor *doctor)
 {
     const char *plugstack = doctor->conf.plugstack;
-    const struct berth_doctor_plugin *berth = NULL;
-    size_t count = find_berth(doctor, &berth);
-    bool clashes;
+    const struct berth_doctor_plugin *berth = &doctor->plugin;
 
     if (doctor->bad_line)
         WRONG(STACK, "start the line with required, optional or include",
@@ -305,16 +234,15 @@ static void check_stack(struct berth_doctor *doctor)
               "make it with the line `include /etc/slurm/plugstack.conf.d/*.conf`, and "
               "put berth.conf there",
               "'%s' is not there, so that Slurm does not load berth", plugstack);
-    else if (count == 0)
+    else if (berth->lines == 0)
         WRONG(STACK,
               "copy berth.conf (in /usr/share/berth) to a directory that it includes",
               "'%s' and what it includes do not name berth.so", plugstack);
-    if (count == 0)
+    if (berth->lines == 0)
         return;
-    if (count > 1)
+    if (berth->lines > 1)
         WRONG(STACK, "leave one line with berth.so in it",
               "%s names berth a second time, or another file does", berth->place);
-    clashes = check_clashes(doctor);
     if (!berth->is_required)
         NOTE(STACK,
              "write required instead of optional, or put berth's lines into the "
@@ -322,10 +250,10 @@ static void check_stack(struct berth_doctor *doctor)
              "%s says optional: where the plugin cannot be loaded, tasks run on the "
              "host",
              berth->place);
-    else if (count == 1 && !clashes)
-        OK(STACK, "%s: plugin %zu of %zu, required", berth->place,
-           (size_t)(berth - doctor->plugins) + 1, doctor->plugin_count);
-    check_plugin(doctor, berth);
+    else if (berth->lines == 1)
+        OK(STACK, "%s: plugin %d of %d, required", berth->place, berth->number,
+           doctor->plugins);
+    check_plugin(doctor);
 }
 
 static void check_manager(struct berth_doctor *doctor, const char *srun)

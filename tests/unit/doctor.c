@@ -85,7 +85,6 @@ CHANGE(34, gone(STACK))
 CHANGE(35, set("/etc/slurm/plugstack.conf.d/z.conf", "\nwhat is this\n"))
 CHANGE(36, gone(OURS))
 CHANGE(37, set("/etc/slurm/plugstack.conf.d/a.conf", "required berth.so\n"))
-CHANGE(38, set("/etc/slurm/plugstack.conf.d/a.conf", "optional /lib/clash/other.so\n"))
 CHANGE(39, set(OURS, "optional /lib/ours/berth.so\n"))
 CHANGE(40, BERTH_SO("/lib/none/berth.so"))
 CHANGE(41, BERTH_SO("/lib/plain/berth.so"))
@@ -249,11 +248,6 @@ static const struct {
      "time, or "
      "another file does",
      "leave one line with berth.so in it"},
-    {change_38,
-     "wrong plugstack.conf: /etc/slurm/plugstack.conf.d/a.conf:1: "
-     "'/lib/clash/other.so' has an option --b-container-image too; Slurm drops the one "
-     "of the later plugin",
-     "put option_prefix=b- after berth.so, on all hosts"},
     {change_39,
      "note plugstack.conf: /etc/slurm/plugstack.conf.d/berth.conf:1 says optional: "
      "where the plugin cannot be loaded, tasks run on the host",

@@ -137,15 +137,6 @@ static void make_plugins(void)
     make_plugin("elder", PLUGIN("0x160505", "0.1.0"));
     make_plugin("mixed", PLUGIN("0x180b05", "0.0.9"));
     make_plugin("plain", "int x;");
-    make_plugin("clash", "const unsigned plugin_version = 0x180b05;"
-                         "const char *const names[] = {\"b-container-image\", "
-                         "\"x --b-mpi-bind\"};");
-    {
-        BERTH_FREE char *from = unit_path(lib, "clash/berth.so");
-        BERTH_FREE char *to = unit_path(lib, "clash/other.so");
-
-        ck_assert_int_eq(rename(from, to), 0);
-    }
 }
 
 static void remove_plugins(void)

@@ -46,10 +46,6 @@ doctor n1
 on n1 root rm /etc/slurm/berth.yaml
 matches "a runtime.path that is not there: text and remedy agree" \
     "wrong runtime: container runtime '/opt/none/apptainer': No such file or directory"$'\n      remedy: correct runtime.path in berth.yaml, or install the runtime there\n.* checked, .*1 wrong$' "$seen"
-sick "another plugin with the same options" \
-    "wrong plugstack.conf: $stack/aaa.conf:1: '/tmp/other.so' has an option --container-image too" \
-    "printf 'x\\0container-image\\0' >/tmp/other.so; echo 'optional /tmp/other.so' >$stack/aaa.conf" \
-    "rm /tmp/other.so $stack/aaa.conf"
 sick "a plugin for another release of Slurm" "wrong plugin: '/tmp/berth.so' is for Slurm 22.05, and this host has" \
     "perl -0pe 's/\\x05\\x0b\\x18\\0/\\x05\\x05\\x16\\0/g' $plugin >/tmp/berth.so
     sed -i.before 's|$plugin|/tmp/berth.so|' $stack/berth.conf" \
