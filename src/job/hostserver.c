@@ -25,7 +25,7 @@
 #include "base/fd.h"
 #include "base/run.h"
 #include "job/message.h"
-#include "plan/outside.h"
+#include "job/outside.h"
 #include "step/start.h"
 #include "step/become.h"
 #include "step/join.h"

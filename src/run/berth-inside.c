@@ -26,7 +26,7 @@
 #include "base/text.h"
 #include "job/hostcommand.h"
 #include "job/message.h"
-#include "plan/outside.h"
+#include "step/become.h"
 #include "step/handover.h"
 #include "step/limits.h"
 #include "step/program.h"

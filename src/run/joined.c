@@ -13,7 +13,6 @@
 #include "base/text.h"
 #include "plan/envdiff.h"
 #include "plan/launch.h"
-#include "plan/outside.h"
 #include "step/become.h"
 #include "step/join.h"
 #include "step/marks.h"

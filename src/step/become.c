@@ -20,7 +20,6 @@
 #include "base/choice.h"
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "plan/outside.h"
 #include "request/mode.h"
 
 static bool is_here(const char *path)

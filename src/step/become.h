@@ -3,6 +3,16 @@
 
 #include "base/err.h"
 
+/* Set for each task in a container that may start commands of the host: NAME.TOKEN, the
+ * abstract name of the socket for its questions (unix(7)), and the token that permits
+ * them (job/hostcommand.h). */
+#define BERTH_OUTSIDE_VARIABLE "BERTH_INSIDE"
+
+/* The directory with these commands, which is the last one of the task's PATH; for a
+ * shell that sets PATH itself. The second is how the directory begins in PATH. */
+#define BERTH_OUTSIDE_PLACE "BERTH_INSIDE_PATH"
+#define BERTH_OUTSIDE_PATH  ":/proc/"
+
 /* The command of a task, which is in a container of its own or has joined one. Borrows
  * everything. */
 struct berth_become {

@@ -19,7 +19,7 @@
 #include "base/strvec.h"
 #include "job/hostcommand.h"
 #include "job/message.h"
-#include "plan/outside.h"
+#include "step/become.h"
 #include "step/handover.h"
 
 extern char **environ;

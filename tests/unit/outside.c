@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The environment of a command of the host that a program in a container starts. */
 
-#include "plan/outside.h"
+#include "job/outside.h"
 
 #include "base/cleanup.h"
 #include "unit.h"

@@ -2,7 +2,7 @@
 /* Computes the environment of a command of the host that a program in a container
  * starts. */
 
-#include "plan/outside.h"
+#include "job/outside.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -16,6 +16,7 @@
 #include "request/srunwords.h"
 #include "request/values.h"
 #include "request/wire.h"
+#include "step/become.h"
 
 /* Is VALUE (NULL: unset) that of VARIABLE, NAME=VALUE? So are variables below. */
 static bool is_same(const char *value, const char *variable)

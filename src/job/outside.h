@@ -7,16 +7,6 @@
 #include "base/strvec.h"
 #include "request/request.h"
 
-/* Set for each task in a container that may start commands of the host: NAME.TOKEN, the
- * abstract name of the socket for its questions (unix(7)), and the token that permits
- * them (job/hostcommand.h). */
-#define BERTH_OUTSIDE_VARIABLE "BERTH_INSIDE"
-
-/* The directory with these commands, which is the last one of the task's PATH; for a
- * shell that sets PATH itself. The second is how the directory begins in PATH. */
-#define BERTH_OUTSIDE_PLACE "BERTH_INSIDE_PATH"
-#define BERTH_OUTSIDE_PATH  ":/proc/"
-
 /* A command of the host that a program in a container starts. Its environment is that
  * of the task on the host, with the variables that the program has set or changed; but
  * never the image's PATH, the variables of its loader, or those of the step's process
