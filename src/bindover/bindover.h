@@ -92,6 +92,6 @@ int berth_replacement_verify(struct berth_replacement *replacement,
 void berth_replacement_undo(struct berth_replacement *replacement);
 
 /* Appends the facts about PROGRAM for an account of the launch to FACTS: name
- * (plan/finding.h), text, ... Out of memory sticks in FACTS. */
+ * (plan/binding.h), text, ... Out of memory sticks in FACTS. */
 void berth_findings_list(const struct berth_program *program,
                          struct berth_strvec *facts);

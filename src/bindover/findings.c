@@ -8,7 +8,6 @@
 #include "base/buf.h"
 #include "mpi/glibc.h"
 #include "mpi/pmi.h"
-#include "plan/finding.h"
 
 /* Adds a fact, unless VALUE is NULL. */
 static void add(struct berth_strvec *facts, const char *name, const char *value)
@@ -177,9 +176,4 @@ void berth_findings_list(const struct berth_program *program,
         add_own(program, facts);
     for (int i = 0; i < program->count; i++)
         add_replacement(program, &program->items[i], facts);
-    if (has_mpi)
-        /* How the witness sees that ranks load it (bindover/witness.h). */
-        add(facts, BERTH_FINDING_WATCHED,
-            "each rank while it runs, by the mark that the copies make, or what it has "
-            "mapped");
 }

@@ -10,7 +10,6 @@
 
 #include "base/environ.h"
 #include "base/json.h"
-#include "plan/finding.h"
 #include "request/option.h"
 
 /* Bytes of the longest text; a longer one is cut. Slurm prints a line of up to 1024
@@ -98,30 +97,24 @@ static void push_names(const char *head, const struct berth_strvec *names,
     parts->failed |= text.failed;
 }
 
-/* With --multi-prog: "ranks 0-3: 4 tasks run" */
-static void say_ranks(const struct berth_order_step *step, struct berth_buf *line)
+/* "component 0: 4 tasks on 2 nodes run"; with --multi-prog "ranks 0-3: 4 tasks run" */
+static void say_tasks(const struct berth_order_step *step, struct berth_buf *line)
 {
     bool is_one = step->tasks == 1;
 
-    berth_buf_addf(line, "%s %s: ", is_one ? "rank" : "ranks", step->ranks);
-    if (step->tasks)
-        berth_buf_addf(line, "%u task%s ", step->tasks, is_one ? "" : "s");
-    berth_buf_puts(line, is_one ? "runs" : "run");
-}
-
-/* "component 0: 4 tasks on 2 nodes run" */
-static void say_component(const struct berth_order_step *step, struct berth_buf *line)
-{
-    berth_buf_addf(line, "component %d: ", step->component);
-    if (step->tasks)
-        berth_buf_addf(line, "%u task%s", step->tasks, step->tasks == 1 ? "" : "s");
+    if (step->ranks)
+        berth_buf_addf(line, "%s %s:", is_one ? "rank" : "ranks", step->ranks);
     else
-        berth_buf_puts(line, "one task");
-    if (step->nodes)
+        berth_buf_addf(line, "component %d:", step->component);
+    if (step->tasks)
+        berth_buf_addf(line, " %u task%s", step->tasks, is_one ? "" : "s");
+    else if (!step->ranks)
+        berth_buf_puts(line, " one task");
+    if (step->nodes && !step->ranks)
         berth_buf_addf(line, " on %u node%s", step->nodes, step->nodes == 1 ? "" : "s");
-    else
+    else if (!step->ranks)
         berth_buf_puts(line, " on this host");
-    berth_buf_puts(line, step->tasks > 1 ? " run" : " runs");
+    berth_buf_puts(line, is_one || (!step->tasks && !step->ranks) ? " runs" : " run");
 }
 
 /* Write which tasks run which command in which image. */
@@ -129,10 +122,7 @@ static void put_first_line(const struct berth_explain *explain, struct berth_jso
 {
     BERTH_BUF struct berth_buf line = {0};
 
-    if (explain->step.ranks)
-        say_ranks(&explain->step, &line);
-    else
-        say_component(&explain->step, &line);
+    say_tasks(&explain->step, &line);
     for (char *const *word = explain->command; *word; word++) {
         berth_buf_puts(&line, " ");
         berth_buf_word(&line, *word);

@@ -8,7 +8,6 @@
 
 #include "base/environ.h"
 #include "base/text.h"
-#include "base/text.h"
 
 /* The variables that Slurm's gres/gpu sets for a task with GPUs: one of its own, and
  * one for each driver, whichever driver the node has (unless gres.conf has Flags=). An

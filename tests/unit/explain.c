@@ -7,7 +7,6 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "plan/finding.h"
 #include "request/wire.h"
 #include "unit.h"
 
@@ -72,7 +71,6 @@ static void add_mpi(struct berth_explain *explain)
     add_fact(explain, BERTH_FINDING_STACK, "Open MPI 5.0.7");
     add_fact(explain, BERTH_FINDING_PROFILE, "openmpi-5");
     add_fact(explain, BERTH_FINDING_OWN, "libmpi.so.40\t/lib/libmpi.so.40");
-    add_fact(explain, BERTH_FINDING_WATCHED, "by the marks");
 }
 
 static const char *const exported[] = {"GONE=1", "LINES=2", NULL};
