@@ -11,72 +11,59 @@
 
 enum { NAMED_MAX = 3 };
 
-enum berth_mpi_outcome berth_mpi_end(struct berth_mpi_cause *cause,
-                                     enum berth_mpi_answer answer)
-{
-    cause->verdict->answer = answer;
-    return BERTH_RULE_END;
-}
-
-/* The same, for a reason that no host's MPI would change. */
-static enum berth_mpi_outcome end_image(struct berth_mpi_cause *cause,
-                                        enum berth_mpi_answer answer)
-{
-    cause->verdict->reason = BERTH_REASON_IMAGE;
-    return berth_mpi_end(cause, answer);
-}
-
 /* Can the program load a library of the host at all? */
-static enum berth_mpi_outcome judge_kind(struct berth_mpi_cause *cause)
+static int judge_kind(struct berth_mpi_cause *cause)
 {
     const struct berth_mpi_program *program = cause->program;
 
     if (berth_mpi_check_program(program, cause->because) < 0)
-        return berth_mpi_end(cause, BERTH_VERDICT_NO);
+        return -1;
     if (program->kind == BERTH_ELF_STATIC) {
-        berth_err_set(
+        cause->verdict->reason = BERTH_REASON_IMAGE;
+        return berth_err_set(
             cause->because,
             "'%s' is linked statically, so no library of the host reaches it; link it "
             "with shared libraries, name the program that it starts, "
             "or " BERTH_RULES_HYBRID,
             program->path);
-        return end_image(cause, BERTH_VERDICT_NO);
     }
     if (program->kind != BERTH_ELF_PROGRAM && program->kind != BERTH_ELF_SCRIPT) {
-        berth_err_set(
+        cause->verdict->reason = BERTH_REASON_IMAGE;
+        cause->verdict->answer = BERTH_VERDICT_CANNOT_TELL;
+        return berth_err_set(
             cause->because,
             "'%s' is neither a program nor a script; name one, or " BERTH_RULES_HYBRID,
             program->path ? program->path : "");
-        return end_image(cause, BERTH_VERDICT_CANNOT_TELL);
     }
-    return BERTH_RULE_PASS;
+    return 0;
 }
 
-static enum berth_mpi_outcome judge_machine(struct berth_mpi_cause *cause)
+static int judge_machine(struct berth_mpi_cause *cause)
 {
     const struct berth_mpi_program *program = cause->program;
     const struct berth_mpi_object *host =
         berth_mpi_objects_mpi(cause->host, cause->family);
 
     if (program->musl) {
-        berth_err_set(cause->because,
-                      "the image has musl as its C library, and the host's %s needs "
-                      "glibc; build the image on a distribution with glibc, "
-                      "or " BERTH_RULES_HYBRID,
-                      cause->host_name);
-        return end_image(cause, BERTH_VERDICT_NO);
+        cause->verdict->reason = BERTH_REASON_IMAGE;
+        return berth_err_set(
+            cause->because,
+            "the image has musl as its C library, and the host's %s needs "
+            "glibc; build the image on a distribution with glibc, "
+            "or " BERTH_RULES_HYBRID,
+            cause->host_name);
     }
     if (program->kind != BERTH_ELF_PROGRAM || !program->machine || !host ||
         !host->elf.machine ||
         (strcmp(program->machine, host->elf.machine) == 0 &&
          program->bits == host->elf.bits))
-        return BERTH_RULE_PASS;
-    berth_err_set(cause->because,
-                  "'%s' is for %s (%d bits) and the host's %s for %s (%d bits); use "
-                  "an image for the host's machine",
-                  program->path, program->machine, program->bits, cause->host_name,
-                  host->elf.machine, host->elf.bits);
-    return berth_mpi_end(cause, BERTH_VERDICT_NO);
+        return 0;
+    return berth_err_set(
+        cause->because,
+        "'%s' is for %s (%d bits) and the host's %s for %s (%d bits); use "
+        "an image for the host's machine",
+        program->path, program->machine, program->bits, cause->host_name,
+        host->elf.machine, host->elf.bits);
 }
 
 static bool abi_fits(unsigned int program, unsigned int host)
@@ -102,93 +89,95 @@ static enum berth_mpi_family only_family(const struct berth_mpi_objects *host)
     return found;
 }
 
-static enum berth_mpi_outcome refuse_family(struct berth_mpi_cause *cause)
+/* The program wants WANTED, which is of FAMILY, and the host has another. */
+static int refuse_family(struct berth_mpi_cause *cause, const char *wanted,
+                         enum berth_mpi_family family)
 {
-    enum berth_mpi_family family = cause->program->family;
-
-    berth_mpi_describe(cause->host, only_family(cause->host), cause->host_name,
-                       sizeof(cause->host_name));
-    berth_err_set(cause->because,
-                  "the program wants %s, and the host's MPI is %s; " BERTH_RULES_HYBRID
-                  ", or a profile with %s (--mpi-bind=NAME)",
-                  berth_mpi_family_name(family), cause->host_name,
-                  berth_mpi_family_name(family));
-    return berth_mpi_end(cause, BERTH_VERDICT_NO);
+    return berth_err_set(
+        cause->because,
+        "the program wants %s, and the host's MPI is %s; " BERTH_RULES_HYBRID
+        ", or a profile with %s (--mpi-bind=NAME)",
+        wanted, cause->host_name, berth_mpi_family_name(family));
 }
 
-static enum berth_mpi_outcome judge_host(struct berth_mpi_cause *cause)
+static int refuse_part(struct berth_mpi_cause *cause, const char *part)
+{
+    return berth_err_set(cause->because,
+                         "the program uses MPI from %s, and the host's %s has no "
+                         "library for that; " BERTH_RULES_HYBRID
+                         ", or a profile whose MPI has it (--mpi-bind=NAME)",
+                         part, cause->host_name);
+}
+
+static int judge_host(struct berth_mpi_cause *cause)
 {
     enum berth_mpi_family family = only_family(cause->host);
 
-    if (family == BERTH_FAMILY_NONE) {
-        berth_err_set(cause->because,
-                      "no MPI library was found on the host; load its module before "
-                      "srun, name a profile (--mpi-bind=NAME), or " BERTH_RULES_HYBRID);
-        return berth_mpi_end(cause, BERTH_VERDICT_NO);
-    }
+    if (family == BERTH_FAMILY_NONE)
+        return berth_err_set(
+            cause->because,
+            "no MPI library was found on the host; load its module before "
+            "srun, name a profile (--mpi-bind=NAME), or " BERTH_RULES_HYBRID);
     if (family == BERTH_FAMILY_UNKNOWN) {
-        berth_err_set(cause->because,
-                      "'%s' of the host is neither MPICH nor Open MPI; name a profile "
-                      "(--mpi-bind=NAME), or " BERTH_RULES_HYBRID,
-                      berth_mpi_objects_mpi(cause->host, family)->path);
-        return berth_mpi_end(cause, BERTH_VERDICT_CANNOT_TELL);
+        cause->verdict->answer = BERTH_VERDICT_CANNOT_TELL;
+        return berth_err_set(
+            cause->because,
+            "'%s' of the host is neither MPICH nor Open MPI; name a profile "
+            "(--mpi-bind=NAME), or " BERTH_RULES_HYBRID,
+            berth_mpi_objects_mpi(cause->host, family)->path);
     }
     cause->family = family;
     berth_mpi_describe(cause->host, family, cause->host_name, sizeof(cause->host_name));
-    return BERTH_RULE_PASS;
+    return 0;
 }
 
-static enum berth_mpi_outcome judge_family(struct berth_mpi_cause *cause)
+static int judge_family(struct berth_mpi_cause *cause)
 {
     const struct berth_mpi_program *program = cause->program;
     const struct berth_mpi_object *host =
         berth_mpi_objects_mpi(cause->host, program->family);
 
     if (program->family == BERTH_FAMILY_UNKNOWN) {
-        berth_err_set(cause->because,
-                      "'%s' has marks of %s%s%s, so berth cannot tell which MPI it "
-                      "wants; " BERTH_RULES_HYBRID,
-                      program->path, program->families.items[0],
-                      program->families.count > 1 ? " and of " : "",
-                      program->families.count > 1 ? program->families.items[1] : "");
-        return end_image(cause, BERTH_VERDICT_CANNOT_TELL);
+        cause->verdict->reason = BERTH_REASON_IMAGE;
+        cause->verdict->answer = BERTH_VERDICT_CANNOT_TELL;
+        return berth_err_set(
+            cause->because,
+            "'%s' has marks of %s%s%s, so berth cannot tell which MPI it "
+            "wants; " BERTH_RULES_HYBRID,
+            program->path, program->families.items[0],
+            program->families.count > 1 ? " and of " : "",
+            program->families.count > 1 ? program->families.items[1] : "");
     }
     if (!host)
-        return refuse_family(cause);
+        return refuse_family(cause, berth_mpi_family_name(program->family),
+                             program->family);
     if (program->family == BERTH_FAMILY_ABI &&
-        !abi_fits(program->abi_number, host->library.abi_number)) {
-        berth_err_set(cause->because,
-                      "the program wants libmpi_abi.so.%u and the host's %s has "
-                      "libmpi_abi.so.%u, which is another ABI; build it again, "
-                      "or " BERTH_RULES_HYBRID,
-                      program->abi_number, cause->host_name, host->library.abi_number);
-        return berth_mpi_end(cause, BERTH_VERDICT_NO);
-    }
+        !abi_fits(program->abi_number, host->library.abi_number))
+        return berth_err_set(cause->because,
+                             "the program wants libmpi_abi.so.%u and the host's %s has "
+                             "libmpi_abi.so.%u, which is another ABI; build it again, "
+                             "or " BERTH_RULES_HYBRID,
+                             program->abi_number, cause->host_name,
+                             host->library.abi_number);
     cause->family = program->family;
     berth_mpi_describe(cause->host, program->family, cause->host_name,
                        sizeof(cause->host_name));
-    return BERTH_RULE_PASS;
+    return 0;
 }
 
-static enum berth_mpi_outcome judge_parts(struct berth_mpi_cause *cause)
+static int judge_parts(struct berth_mpi_cause *cause)
 {
     unsigned int missing =
         cause->program->parts & ~berth_mpi_objects_parts(cause->host, cause->family);
 
     for (int i = 0; i < BERTH_PART_COUNT; i++)
-        if (missing & 1U << i) {
-            berth_err_set(cause->because,
-                          "the program uses MPI from %s, and the host's %s has no "
-                          "library for that; " BERTH_RULES_HYBRID
-                          ", or a profile whose MPI has it (--mpi-bind=NAME)",
-                          berth_mpi_part_name(1U << i), cause->host_name);
-            return berth_mpi_end(cause, BERTH_VERDICT_NO);
-        }
-    return BERTH_RULE_PASS;
+        if (missing & 1U << i)
+            return refuse_part(cause, berth_mpi_part_name(1U << i));
+    return 0;
 }
 
 /* Parts of two installations do not fit each other, even of one family. */
-static enum berth_mpi_outcome judge_install(struct berth_mpi_cause *cause)
+static int judge_install(struct berth_mpi_cause *cause)
 {
     for (size_t i = 0; i < cause->host->count; i++) {
         const struct berth_mpi_object *object = &cause->host->items[i];
@@ -201,15 +190,15 @@ static enum berth_mpi_outcome judge_install(struct berth_mpi_cause *cause)
             if (symbol->weak || !berth_mpi_is_symbol(symbol->name) ||
                 berth_mpi_objects_symbol(cause->host, symbol->name))
                 continue;
-            berth_err_set(cause->because,
-                          "'%s' of the host needs %s, which the host's %s lacks, so "
-                          "they are of two installations; name a profile of one "
-                          "(--mpi-bind=NAME), or " BERTH_RULES_HYBRID,
-                          object->path, symbol->name, cause->host_name);
-            return berth_mpi_end(cause, BERTH_VERDICT_NO);
+            return berth_err_set(
+                cause->because,
+                "'%s' of the host needs %s, which the host's %s lacks, so "
+                "they are of two installations; name a profile of one "
+                "(--mpi-bind=NAME), or " BERTH_RULES_HYBRID,
+                object->path, symbol->name, cause->host_name);
         }
     }
-    return BERTH_RULE_PASS;
+    return 0;
 }
 
 /* The symbol in the files that the program gets, not in those of another family that
@@ -229,7 +218,7 @@ static const struct berth_elf_symbol *host_symbol(const struct berth_mpi_cause *
     return found;
 }
 
-static enum berth_mpi_outcome judge_symbols(struct berth_mpi_cause *cause)
+static int judge_symbols(struct berth_mpi_cause *cause)
 {
     const struct berth_elf_symbols *needs = &cause->program->needs;
     char names[256] = "";
@@ -243,17 +232,17 @@ static enum berth_mpi_outcome judge_symbols(struct berth_mpi_cause *cause)
                                      missing > 1 ? ", " : "", needs->items[i].name);
     }
     if (!missing)
-        return BERTH_RULE_PASS;
-    berth_err_set(cause->because,
-                  "the host's %s lacks %zu of the %zu MPI symbols that the program "
-                  "needs (%s%s); " BERTH_RULES_HYBRID
-                  ", or a profile with another release (--mpi-bind=NAME)",
-                  cause->host_name, missing, needs->count, names,
-                  missing > NAMED_MAX ? ", ..." : "");
-    return berth_mpi_end(cause, BERTH_VERDICT_NO);
+        return 0;
+    return berth_err_set(
+        cause->because,
+        "the host's %s lacks %zu of the %zu MPI symbols that the program "
+        "needs (%s%s); " BERTH_RULES_HYBRID
+        ", or a profile with another release (--mpi-bind=NAME)",
+        cause->host_name, missing, needs->count, names,
+        missing > NAMED_MAX ? ", ..." : "");
 }
 
-static enum berth_mpi_outcome judge_sizes(struct berth_mpi_cause *cause)
+static int judge_sizes(struct berth_mpi_cause *cause)
 {
     const struct berth_elf_symbols *needs = &cause->program->needs;
 
@@ -264,34 +253,33 @@ static enum berth_mpi_outcome judge_sizes(struct berth_mpi_cause *cause)
         /* Only what was copied into the program has a size there. */
         if (need->size == 0 || symbol->size == need->size)
             continue;
-        berth_err_set(
+        return berth_err_set(
             cause->because,
             "the program was built where %s has %llu bytes, and in the "
             "host's %s it has %llu; build it with that release, or " BERTH_RULES_HYBRID,
             need->name, (unsigned long long)need->size, cause->host_name,
             (unsigned long long)symbol->size);
-        return berth_mpi_end(cause, BERTH_VERDICT_NO);
     }
-    return BERTH_RULE_PASS;
+    return 0;
 }
 
 /* If the image has no library of the host's own family, both sides may have the library
  * of the standard ABI. */
-static enum berth_mpi_outcome share_abi(struct berth_mpi_cause *cause)
+static int share_abi(struct berth_mpi_cause *cause)
 {
     if (berth_mpi_objects_parts(cause->image, cause->family) ||
         !berth_mpi_objects_mpi(cause->image, BERTH_FAMILY_ABI) ||
         !berth_mpi_objects_mpi(cause->host, BERTH_FAMILY_ABI))
-        return BERTH_RULE_PASS;
+        return 0;
     cause->family = BERTH_FAMILY_ABI;
     berth_mpi_describe(cause->host, BERTH_FAMILY_ABI, cause->host_name,
                        sizeof(cause->host_name));
-    return BERTH_RULE_PASS;
+    return 0;
 }
 
 /* Judges by the MPIs of the image, for a program whose MPI is not known before it runs.
  */
-static enum berth_mpi_outcome judge_inventory(struct berth_mpi_cause *cause)
+static int judge_inventory(struct berth_mpi_cause *cause)
 {
     const char *path = cause->program->path;
     unsigned int here = berth_mpi_objects_parts(cause->image, cause->family);
@@ -305,45 +293,39 @@ static enum berth_mpi_outcome judge_inventory(struct berth_mpi_cause *cause)
 
         if (!berth_mpi_objects_parts(cause->image, other))
             continue;
-        berth_err_set(
-            cause->because,
-            "the program wants %s, and the host's MPI is %s; " BERTH_RULES_HYBRID
-            ", or a profile with %s (--mpi-bind=NAME)",
-            berth_mpi_describe(cause->image, other, theirs, sizeof(theirs)),
-            cause->host_name, berth_mpi_family_name(other));
-        return berth_mpi_end(cause, BERTH_VERDICT_NO);
+        return refuse_family(
+            cause, berth_mpi_describe(cause->image, other, theirs, sizeof(theirs)),
+            other);
     }
     if (!here) {
-        berth_err_set(cause->because,
-                      "'%s' loads no MPI library, and none was found in the image; if "
-                      "it uses MPI, name the program itself, or " BERTH_RULES_HYBRID,
-                      path);
-        return end_image(cause, BERTH_VERDICT_CANNOT_TELL);
+        cause->verdict->reason = BERTH_REASON_IMAGE;
+        cause->verdict->answer = BERTH_VERDICT_CANNOT_TELL;
+        return berth_err_set(
+            cause->because,
+            "'%s' loads no MPI library, and none was found in the image; if "
+            "it uses MPI, name the program itself, or " BERTH_RULES_HYBRID,
+            path);
     }
     if (missing) {
-        berth_err_set(cause->because,
-                      "the program uses MPI from %s, and the host's %s has no "
-                      "library for that; " BERTH_RULES_HYBRID
-                      ", or a profile whose MPI has it (--mpi-bind=NAME)",
-                      "Fortran", cause->host_name);
-        return berth_mpi_end(cause, BERTH_VERDICT_CANNOT_TELL);
+        cause->verdict->answer = BERTH_VERDICT_CANNOT_TELL;
+        return refuse_part(cause, "Fortran");
     }
-    return BERTH_RULE_PASS;
+    return 0;
 }
 
-enum berth_mpi_outcome berth_mpi_apply_rules(struct berth_mpi_cause *cause)
+int berth_mpi_apply_rules(struct berth_mpi_cause *cause)
 {
-    static enum berth_mpi_outcome (*const of_program[])(struct berth_mpi_cause *) = {
+    static int (*const of_program[])(struct berth_mpi_cause *) = {
         judge_kind,    judge_host,    judge_family, judge_machine, judge_parts,
         judge_install, judge_symbols, judge_sizes,  NULL};
-    static enum berth_mpi_outcome (*const of_inventory[])(struct berth_mpi_cause *) = {
+    static int (*const of_inventory[])(struct berth_mpi_cause *) = {
         judge_kind,      judge_host,    share_abi, judge_machine,
         judge_inventory, judge_install, NULL};
 
-    for (enum berth_mpi_outcome (*const *rule)(struct berth_mpi_cause *) =
+    for (int (*const *rule)(struct berth_mpi_cause *) =
              cause->program->family != BERTH_FAMILY_NONE ? of_program : of_inventory;
          *rule; rule++)
-        if ((*rule)(cause) == BERTH_RULE_END)
-            return BERTH_RULE_END;
-    return BERTH_RULE_PASS;
+        if ((*rule)(cause) < 0)
+            return -1;
+    return 0;
 }

@@ -20,16 +20,8 @@ struct berth_mpi_cause {
     const char *advice;        /* the end of the sentence of a NO: "; ...", or "" */
 };
 
-enum berth_mpi_outcome {
-    BERTH_RULE_PASS,
-    BERTH_RULE_END, /* the verdict has its answer and its sentence */
-};
-
-/* Sets the answer of the verdict, which has its sentence. Returns BERTH_RULE_END. */
-enum berth_mpi_outcome berth_mpi_end(struct berth_mpi_cause *cause,
-                                     enum berth_mpi_answer answer);
-
 /* Applies the rules about the program and MPI itself, in the order in which a user
- * wants to know. Returns BERTH_RULE_PASS if all pass: then CAUSE has the family and the
- * name of the host's MPI. */
-enum berth_mpi_outcome berth_mpi_apply_rules(struct berth_mpi_cause *cause);
+ * wants to know. Returns 0 if all pass: then CAUSE has the family and the name of the
+ * host's MPI. Returns -1 if a rule ends the judgement: the verdict, which starts as a
+ * NO for a reason of the node, then has its answer and its sentence. */
+int berth_mpi_apply_rules(struct berth_mpi_cause *cause);

@@ -52,35 +52,34 @@ int berth_mpi_check_program(const struct berth_mpi_program *program,
                          berth_mpi_library_name(&inside->library, name, sizeof(name)));
 }
 
-static enum berth_mpi_outcome judge_glibc(struct berth_mpi_cause *cause)
+static int judge_glibc(struct berth_mpi_cause *cause)
 {
     struct berth_mpi_glibc glibc;
 
     berth_mpi_compare_glibc(cause->image, cause->host, cause->idle,
                             &cause->verdict->choices, &glibc);
     if (glibc.image_serves)
-        return BERTH_RULE_PASS;
+        return 0;
     if (!glibc.image_newest || !glibc.host_newest) {
-        berth_err_set(
+        cause->verdict->answer = BERTH_VERDICT_CANNOT_TELL;
+        return berth_err_set(
             cause->because, "the host's %s needs %s, and no libc.so.6 was found %s%s",
             cause->host_name, glibc.version,
             glibc.image_newest ? "on the host" : "in the image", cause->advice);
-        return berth_mpi_end(cause, BERTH_VERDICT_CANNOT_TELL);
     }
-    if (!glibc.host_serves) {
-        berth_err_set(cause->because,
-                      "the host's %s needs %s, which the image's glibc (%s) lacks, "
-                      "and the image needs %s, which the host's glibc (%s) lacks%s",
-                      cause->host_name, glibc.version, glibc.image_newest,
-                      glibc.host_lacks, glibc.host_newest, cause->advice);
-        return berth_mpi_end(cause, BERTH_VERDICT_NO);
-    }
-    berth_err_set(cause->because,
-                  "the host's %s brings the host's C library with it, because the "
-                  "image's (%s) is older than %s needs (%s)",
-                  cause->host_name, glibc.image_newest, cause->host_name,
-                  glibc.version);
-    return berth_mpi_end(cause, BERTH_VERDICT_YES_WITH_HOST_GLIBC);
+    if (!glibc.host_serves)
+        return berth_err_set(
+            cause->because,
+            "the host's %s needs %s, which the image's glibc (%s) lacks, "
+            "and the image needs %s, which the host's glibc (%s) lacks%s",
+            cause->host_name, glibc.version, glibc.image_newest, glibc.host_lacks,
+            glibc.host_newest, cause->advice);
+    cause->verdict->answer = BERTH_VERDICT_YES_WITH_HOST_GLIBC;
+    return berth_err_set(
+        cause->because,
+        "the host's %s brings the host's C library with it, because the "
+        "image's (%s) is older than %s needs (%s)",
+        cause->host_name, glibc.image_newest, cause->host_name, glibc.version);
 }
 
 static void explain_yes(struct berth_mpi_cause *cause)
@@ -158,11 +157,10 @@ static int judge_libraries(struct berth_mpi_cause *cause, struct berth_err *err)
                          &refused, err) < 0)
         return -1;
     if (*refused.text) {
-        verdict->answer = BERTH_VERDICT_NO;
         berth_err_set(&verdict->because, "%s%s", refused.text, cause->advice);
         return 0;
     }
-    return judge_glibc(cause) == BERTH_RULE_PASS;
+    return judge_glibc(cause) == 0;
 }
 
 int berth_mpi_judge(const struct berth_mpi_program *program,
@@ -179,13 +177,13 @@ int berth_mpi_judge(const struct berth_mpi_program *program,
     BERTH_FREE bool *idle = NULL;
     int result;
 
-    *ret_verdict = (struct berth_mpi_verdict){.answer = BERTH_VERDICT_CANNOT_TELL,
+    *ret_verdict = (struct berth_mpi_verdict){.answer = BERTH_VERDICT_NO,
                                               .reason = BERTH_REASON_NODE};
     idle = find_idle(&cause);
     if (!idle)
         return berth_err_oom(err);
     cause.idle = idle;
-    if (berth_mpi_apply_rules(&cause) == BERTH_RULE_END)
+    if (berth_mpi_apply_rules(&cause) < 0)
         return 0;
     result = judge_libraries(&cause, err);
     if (result > 0)
@@ -205,7 +203,7 @@ int berth_mpi_judge_fabric(const char *name, const struct berth_mpi_objects *ima
     BERTH_FREE bool *idle = calloc(host->count + 1, sizeof(*idle));
     int result;
 
-    *ret_verdict = (struct berth_mpi_verdict){.answer = BERTH_VERDICT_CANNOT_TELL,
+    *ret_verdict = (struct berth_mpi_verdict){.answer = BERTH_VERDICT_NO,
                                               .reason = BERTH_REASON_NODE};
     if (!idle)
         return berth_err_oom(err);
