@@ -3,9 +3,10 @@
 
 #include "site/settings.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/text.h"
 
 #define PLACE "plugstack.conf"
 
@@ -13,48 +14,37 @@
  * run. */
 enum { LONGEST_PREFIX = 32 };
 
-static int check_prefix(const char *value, struct berth_err *err)
+/* Returns the rest of TEXT after START; NULL: TEXT does not start with START. */
+static const char *after(const char *text, const char *start)
 {
-    if (strlen(value) > LONGEST_PREFIX ||
-        value[strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789-")])
-        return berth_err_expected(err, "at most 32 small letters, digits and -", value);
-    return 0;
+    return berth_text_starts(text, start) ? text + strlen(start) : NULL;
 }
 
-static int check_config(const char *value, struct berth_err *err)
+static int set(char **field, const char *value, struct berth_err *err)
 {
-    if (*value != '/')
-        return berth_err_expected(err, "an absolute path", value);
-    return 0;
+    free(*field);
+    *field = strdup(value);
+    return *field ? 0 : berth_err_oom(err);
 }
-
-static const struct {
-    const char *key;
-    size_t field; /* its offset in struct berth_settings */
-    int (*check)(const char *value, struct berth_err *err);
-} keys[] = {
-    {"option_prefix", offsetof(struct berth_settings, option_prefix), check_prefix},
-    {"config", offsetof(struct berth_settings, config), check_config},
-};
 
 static int read_word(struct berth_settings *settings, const char *word,
                      struct berth_err *err)
 {
-    size_t length = strcspn(word, "=");
+    const char *prefix = after(word, "option_prefix=");
+    const char *config = after(word, "config=");
 
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-        char **field = (char **)((char *)settings + keys[i].field);
-
-        if (strlen(keys[i].key) != length || strncmp(word, keys[i].key, length) != 0)
-            continue;
-        if (!word[length])
-            return berth_err_set(err, PLACE ": %s: expected %s=VALUE", word, word);
-        if (keys[i].check(word + length + 1, err) < 0)
-            return berth_err_at(err, PLACE ": %s", keys[i].key);
-        free(*field);
-        *field = strdup(word + length + 1);
-        return *field ? 0 : berth_err_oom(err);
-    }
+    if (prefix && (strlen(prefix) > LONGEST_PREFIX ||
+                   prefix[strspn(prefix, "abcdefghijklmnopqrstuvwxyz0123456789-")]))
+        return berth_err_expected(err, "at most 32 small letters, digits and -",
+                                  prefix),
+               berth_err_at(err, PLACE ": option_prefix");
+    if (config && *config != '/')
+        return berth_err_expected(err, "an absolute path", config),
+               berth_err_at(err, PLACE ": config");
+    if (prefix)
+        return set(&settings->option_prefix, prefix, err);
+    if (config)
+        return set(&settings->config, config, err);
     return berth_err_set(err,
                          PLACE ": '%s' is not a setting of berth; expected "
                                "option_prefix= or config= (all else is set in "
