@@ -19,8 +19,8 @@ struct berth_typed {
     const char *caller; /* "srun", "sbatch" or "salloc" */
     const char *prefix; /* the site's, of our options */
     bool is_contained;  /* the component has an image */
-    bool is_named;      /* an option sets the image, not only the environment; for srun,
-                           or a default of the job */
+    bool is_named;      /* of sbatch and salloc: an option sets the image, not only the
+                           environment */
 };
 
 /* Warns of an option of ours after the command, which gets the option as an argument;

@@ -398,12 +398,8 @@ static int end_step_component(int group, struct berth_err *err)
     if (merge_step(&merged, err) < 0)
         return -1;
     line = typed(&merged);
-    line.is_named = merged.image;
     berth_request_fini(&state.own);
-    if (berth_typed_step(&line, find_bundle(),
-                         berth_table_find_container(&state.table) ? state.table.count
-                                                                  : 0,
-                         err) < 0 ||
+    if (berth_typed_step(&line, find_bundle(), err) < 0 ||
         add_component(group, &merged, own, err) < 0 ||
         berth_table_explain(&state.table, err) < 0 ||
         berth_launcher_check_table(&state.table, site_says_mpi(), err) < 0 ||

@@ -16,7 +16,6 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
-#include "base/run.h"
 #include "base/text.h"
 #include "pull/pull.h"
 #include "request/mount.h"
@@ -63,26 +62,8 @@ static int check_bundle(const struct berth_typed *typed, const char *bundle,
                : 0;
 }
 
-/* Warn of a command that this host does not have, in a component without an image. */
-static void warn_of_host(const struct berth_typed *typed, size_t component)
-{
-    size_t end;
-    size_t first = berth_hetgroups_command(typed->line, typed->optind, &end);
-    const char *name = first < end ? typed->line->words.items[first] : NULL;
-    BERTH_FREE char *found = name ? berth_run_find(name, getenv("PATH")) : NULL;
-    struct berth_err sentence;
-
-    if (!name || found || access(name, F_OK) == 0)
-        return;
-    berth_err_set(&sentence,
-                  "component %zu has no image and runs on the host, which has no '%s'; "
-                  "each component needs its own --container-image",
-                  component, name);
-    berth_typed_warn(typed->prefix, &sentence);
-}
-
 int berth_typed_step(const struct berth_typed *typed, const char *bundle,
-                     size_t component, struct berth_err *err)
+                     struct berth_err *err)
 {
     struct berth_err sentence;
 
@@ -92,8 +73,6 @@ int berth_typed_step(const struct berth_typed *typed, const char *bundle,
         return -1;
     if (berth_mistake_misplaced(typed, &sentence))
         berth_typed_warn(typed->prefix, &sentence);
-    if (component > 0 && !typed->is_named)
-        warn_of_host(typed, component);
     return 0;
 }
 

@@ -15,11 +15,9 @@ void berth_typed_warn(const char *prefix, struct berth_err *sentence);
 
 /* After the options of a component of srun: warn of mistakes on the command line, or
  * refuse them. BUNDLE is the value of Slurm's own --container, or of its variable;
- * NULL: none. COMPONENT is the number of a component after one that has an image; 0:
- * none is.
- */
+ * NULL: none. */
 int berth_typed_step(const struct berth_typed *typed, const char *bundle,
-                     size_t component, struct berth_err *err);
+                     struct berth_err *err);
 
 /* After the options of sbatch or salloc: warn of mistakes on the command line, and in
  * sbatch of a script without srun, if the script can be read again. If only the

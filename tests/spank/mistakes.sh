@@ -91,20 +91,6 @@ expect 'sbatch --container names an image' 1 \
 expect 'options with a prefix, and that of Slurm' 1 \
     "srun: error: berth: --container=no.sif (or SLURM_CONTAINER) is Slurm's own option, for OCI bundles, and does not start an image; write srun --site-container-image=no.sif" FAKE_WORDS=option_prefix=site- srun --container=no.sif ./x
 
-# An image that is forgotten in a later component.
-expect 'a component without an image, and a command that the host does not have' 0 \
-    "srun: $WARNING component 1 has no image and runs on the host, which has no 'ocn'; each component needs its own --container-image
-0 image=T/a: ./x
-1 host: ocn" \
-    srun --container-image=a ./x : -n2 ocn
-for words in ./x true '--container-image=none ocn'; do
-    # shellcheck disable=SC2086 # words
-    expect "nothing is said of the component: $words" 0 "0 image=T/a: ./x
-1 host: ${words#--container-image=none }" srun --container-image=a ./x : $words
-done
-expect 'a step without images' 0 '0 host: ./x
-1 host: ocn' srun ./x : ocn
-
 # A mount that hides the image's files: one line for all of them.
 expect 'mounts over /usr and /etc' 0 \
     "srun: $WARNING --container-mounts=/usr:/usr hides the image's /usr; mount it at another place, such as /host/usr

@@ -32,8 +32,6 @@ try "a colon that is not a word" "~error: berth: ':-n1' is an argument of 'true'
 try "a colon of an argument" "error: -r -n logs" -- srun "$IMAGE" echo error: -r -n logs
 try "Slurm's own --container names an image" "~error: berth: --container=$A .*; write srun $IMAGE.status 1" -- \
     srun --container=$A true
-try "an image that is forgotten in the second component" \
-    "~component 1 has no image and runs on the host, which has no 'nowhere'; .*status" -- srun -w n1 "$IMAGE" true : -w n2 nowhere
 try "a script without srun" "~^sbatch: berth: warning: 'job' $nothing$" -- ./submit "$IMAGE" job
 try "the same, said by #SBATCH" "~^sbatch: berth: warning: 'with' $nothing$" -- \
     sh -c "sed 's|^#SBATCH|& $IMAGE|' job >with && ./submit with"
