@@ -4,6 +4,8 @@
 # accounting, as sites have them. `login` is n1. Emulated, since a virtual machine may have
 # no KVM that works; a file system each, on a disk that is made once.
 
+# The port on this machine that leads to ssh of n0, if there was one; n1 has the next.
+MACHINE_PORT=22130
 MACHINE_PACKAGES=(systemd-sysv systemd-resolved dbus udev kmod linux-image-amd64 initramfs-tools openssh-server
     slurmdbd slurm-wlm-mysql-plugin mariadb-server apparmor libpam-systemd)
 
@@ -130,7 +132,7 @@ machine_boot() {
         -kernel "$machine/vmlinuz" -initrd "$machine/initrd" \
         -append "root=/dev/vda rw quiet console=ttyS0 net.ifnames=0 systemd.hostname=$host" \
         -drive "file=$BERTH_CACHE/machines/${STATE##*/}/$host,if=virtio,cache=unsafe" \
-        -nic "user,model=virtio,hostfwd=tcp:127.0.0.1:$((22130 + $1))-:22" \
+        -nic "user,model=virtio,hostfwd=tcp:127.0.0.1:$((MACHINE_PORT + $1))-:22" \
         -nic "socket,model=virtio,mac=52:54:00:84:00:0$1,mcast=230.84.0.1:12340" "${mounts[@]}" \
         -pidfile "$STATE/$host.pid" -daemonize {STATE_LOCK}>&-
     process_line "$(<"$STATE/$host.pid")"
@@ -141,7 +143,7 @@ machine_boot() {
 machine_power() {
     kill -KILL "$(<"$STATE/$1.pid")" 2>/dev/null || true
     while process_alive "$STATE/hosts/$1"; do sleep 0.1; done
-    rm -f "$STATE/ssh-$((22130 + ${1#n}))"
+    rm -f "$STATE/ssh-$1"
     machine_boot "${1#n}"
     machine_await "$1"
     machine_do "$1" 'systemctl start slurmd'
@@ -163,9 +165,9 @@ machine_await() {
 
 # machine_ssh HOST: sets MACHINE_SSH to what starts commands there.
 machine_ssh() {
-    local number=${1/login/n1}
-    MACHINE_SSH=(ssh -qT -p $((22130 + ${number#n})) -i "$(<"$STATE/machines")/key"
-        -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o ControlPath="$STATE/ssh-%p" root@127.0.0.1)
+    local host=${1/login/n1}
+    MACHINE_SSH=(ssh -qT -p $((MACHINE_PORT + ${host#n})) -i "$(<"$STATE/machines")/key"
+        -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o ControlPath="$STATE/ssh-$host" root@127.0.0.1)
 }
 
 # machine_do HOST COMMAND: COMMAND of a shell, as root.

@@ -167,23 +167,13 @@ world_down() {
     say "$1 is down"
 }
 
-# node_restart NODE: starts slurmd again, which reads its configuration and plugins; tasks
-# that run go on.  Ends each slurmd of the node, not only that of the pid file: one that
-# reconfigures itself starts a second one.  Kills a slurmd that does not end in time.
+# node_restart NODE: starts slurmd again.
 node_restart() {
     if [[ -e $STATE/machines ]]; then
         machine_do "$1" 'systemctl restart slurmd'
         return
     fi
     host_argv "$1"
-    # shellcheck disable=SC2016
-    "${CLEAN_ENV[@]}" "${HOST_ARGV[@]}" timeout -k 5 90 bash -c '
-        for _ in {1..1000}; do pkill -x slurmd || break; sleep 0.02; done
-        ! pkill -KILL -x slurmd || while pgrep -x slurmd >/dev/null; do sleep 0.02; done
-        for it in /sys/fs/cgroup/*/cgroup.procs; do
-            [[ ! -e $it ]] || echo $$ >"$it"
-        done
-        cd / && slurmd </dev/null &&
-        until (: <"/dev/tcp/$HOSTNAME/6818") 2>/dev/null; do sleep 0.02; done' {STATE_LOCK}>&- ||
+    "${CLEAN_ENV[@]}" "${HOST_ARGV[@]}" timeout -k 5 90 slurmd-restart {STATE_LOCK}>&- ||
         die "$1: slurmd does not answer; see: $0 logs ${STATE##*/} $1"
 }

@@ -15,13 +15,9 @@ n4_has_it() {
     [[ $(on n4 root cat /run/slurm/conf/plugstack.conf 2>&1) == "$(on login root cat /etc/slurm/plugstack.conf)" ]]
 }
 
-# While slurmctld is configured anew n4 has no slurmd, whose name is longer after a reconfigure,
-# lest that is configured anew while it starts or ends.
-n4_without_slurmd() {
-    on n4 root bash -c 'for _ in {1..200}; do pkill -x "slurmd(-wlm)?" || break; sleep 0.1; done'
-}
-
-n4_without_slurmd
+# While slurmctld is configured anew n4 has no slurmd, lest that is configured anew while it
+# starts or ends.
+on n4 root slurmd-restart end
 on n4 root mv /etc/slurm /etc/slurm.saved
 on login root bash -c 'cd /etc/slurm && cp slurm.conf slurm.conf.saved && cp plugstack.conf plugstack.conf.saved &&
     sed -i /^PlugStackConfig/d slurm.conf && echo SlurmctldParameters=enable_configless >>slurm.conf
@@ -44,7 +40,7 @@ matches "doctor tells of a line that no such node has" \
     "wrong plugstack.conf: '/run/slurm/conf/plugstack.conf' and what it includes do not name berth.so" \
     "$(on n4 alice berth doctor 2>&1)"
 
-n4_without_slurmd
+on n4 root slurmd-restart end
 on n4 root bash -c 'mv /etc/slurm.saved /etc/slurm; rm -rf /run/slurm/conf'
 on login root bash -c 'cd /etc/slurm && mv slurm.conf.saved slurm.conf && mv plugstack.conf.saved plugstack.conf && timeout 60 scontrol reconfigure'
 "$tool" restart "$name" n4 >/dev/null 2>&1
