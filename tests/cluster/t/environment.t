@@ -169,7 +169,6 @@ in_batch ALL job 2 "$het"
 in_batch NONE single 1 '#SBATCH -N1 -n2'
 in_batch NONE step 2 '#SBATCH -N3 --ntasks-per-node=2'
 in_batch NONE job 1 "$het"
-results=
 
 # Every byte that a variable can have, and a long one.
 tool bytes <<'PERL'

@@ -16,8 +16,6 @@ nl=$'\n'
 # The cluster's nodes: n1 to n4, but for virtual machines.
 cluster_nodes=(n1 n2 n3 n4)
 [[ ! -e /run/berth/$name/machines ]] || cluster_nodes=(n1 n2)
-# A row for each case, `NAME<tab>ok|FAIL|skip`, for the tables of tests/all.
-results=${BERTH_RESULTS:-}
 
 # For sed -E: without what srun in a container needs in its environment, which is another
 # for each container.
@@ -113,7 +111,6 @@ gpu_remove() { on n1 root bash -c "rm -f /dev/nvidiactl $gpu_library; ldconfig";
 result() {
     local verdict=$1 title=$2 detail=${3:-}
     cases=$((cases + 1))
-    [[ -z $results ]] || printf '%s\t%s\n' "$title" "$verdict" >>"$results"
     case $verdict in
     ok) echo "ok $cases - $title" ;;
     skip) echo "ok $cases - $title # SKIP $detail" ;;

@@ -12,9 +12,6 @@ trixie) MPICH="MPICH 4.2.1" OPENMPI="Open MPI 5.0.7" ;;
 *) MPICH="MPICH 5.0.2" OPENMPI="Open MPI 6.0.0rc2" ;;
 esac
 
-# The table for tests/all has other words than ok and FAIL.
-table=$results
-results=
 rows=()
 
 # The libraries in what ranks have told, by name and version.
@@ -77,8 +74,8 @@ run_rows() {
     LIMIT=$((120 + 8 * ${#rows[@]})) alice salloc -Q -N"$1" -n4 ./rows.sh
 }
 
-# judge_row I MODE EXPECTED TITLE NAME: what row I said is EXPECTED, a verdict in MODE or
-# `no: WORDS`; NAME is for the tables of tests/all. With `warnings` a warning counts.
+# judge_row I MODE EXPECTED TITLE: what row I said is EXPECTED, a verdict in MODE or `no: WORDS`.
+# With `warnings` a warning counts.
 judge_row() {
     local text seen
     text=$(on login alice cat "row.$1" 2>&1)
@@ -89,7 +86,5 @@ judge_row() {
     else
         result FAIL "$4" "seen: $seen"$'\n'"$(step_of "${rows[$1]}")"$'\n'"$(grep -vE \
             '^-+$|Sorry|help|find-available' <<<"$text" | head -n 12 | cut -c1-300)"
-        seen="FAIL: $seen"
     fi
-    [[ -z $table ]] || printf '%s\t%s\n' "$5" "$seen" >>"$table"
 }
