@@ -12,32 +12,13 @@ LIMIT=600
 need_images a b openmpi
 
 I=--container-image=/images/a.sif
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-
-lines() { (($(grep -c "^$1\$" "$2") >= $3)); }
-
-# live COUNT SRUN-WORDS...: a step that is ready, COUNT tasks of it, when this returns.
-live() {
-    local count=$1
-    shift
-    : >"$work/live"
-    alice srun -Q "$@" >"$work/live" 2>&1 </dev/null &
-    live=$!
-    wait_for 90 lines ready "$work/live" "$count" || result FAIL "the step starts" "$(cat "$work/live")"
-}
-
-over() {
-    local status=0
-    wait "$live" || status=$?
-    matches "$1" "^($2)$" "$status"
-}
+PATIENCE=90
 
 # state_of JOB: as the database has it.
 state_of() { on login root sacct -nXP -j "$1" -o State | head -n 1; }
 ended() { [[ -n $(state_of "$1") && $(state_of "$1") != @(PENDING|RUNNING|REQUEUED|SUSPENDED) ]]; }
 running() { on login root squeue -h -t RUNNING -o %i; }
-idle() { [[ $(on login root sinfo -h -o '%D %t') == "${#cluster_nodes[@]} idle" ]]; }
+idle() { [[ $(on login root sinfo -h -o '%D %t') == "2 idle" ]]; }
 
 equal "the hosts have systemd, cgroup v2 and AppArmor" "systemd cgroup2fs Y" \
     "$(on n2 root bash -c 'echo $(cat /proc/1/comm) $(stat -fc %T /sys/fs/cgroup) $(cat /sys/module/apparmor/parameters/enabled)')"
@@ -63,33 +44,34 @@ done
 equal "... with the same lines but for numbers" "$(tr -d '0-9' <"$work/oom" | sort -u)" \
     "$(tr -d '0-9' <"$work/oom.image" | sort -u)"
 
-on login alice rm -f go
-live 1 -w n1 -n1 "$I" sh -c 'x=$(head -c 60000000 /dev/zero | tr "\0" x); echo ready; until [ -e go ]; do sleep 0.2; done; echo ${#x}'
+live 1 -w n1 -n1 "$I" sh -c 'x=$(head -c 60000000 /dev/zero | tr "\0" x); echo ready; '"$waits"'; echo ${#x}'
 job=$(running)
 # used COMMAND WORD...: has it the memory of the task?
 used() { (($(on login root "$@" -nP --noconvert -j "$job.0" -o MaxRSS) + 0 > 60000000)); }
 wait_for 30 used sstat
 equal "sstat has the memory of the task" 0 $?
-on login alice touch go
-over "... which ends" 0
+go
+ends "... which ends" live 0
 wait_for 30 used sacct
 equal "... and sacct has it" 0 $?
 
-live 2 -N2 "$I" sh -c 'echo ready; sleep 20; cat /etc/berth-image'
+live 2 -N2 "$I" sh -c "echo ready; $waits; cat /etc/berth-image"
 on n2 root systemctl restart slurmd
 on n1 root systemctl restart slurmctld
-over "slurmd and slurmctld start again in the middle of a step" 0
-equal "... which does not care" 2 "$(grep -cx a "$work/live")"
+go
+ends "slurmd and slurmctld start again in the middle of a step" live 0
+printed "... which does not care" live 2 a
 
-live 2 -N2 "$I" sh -c 'echo ready; sleep 20; cat /etc/berth-image'
+live 2 -N2 "$I" sh -c "echo ready; $waits; cat /etc/berth-image"
 job=$(running)
 on login root scontrol suspend "$job"
-stopped() { on n2 root bash -c '[[ $(ps -o stat= -p $(pgrep -u alice -f "^[^ ]*sh -c echo ready; sleep 20" | head -n 1)) == T* ]]'; }
+stopped() { on n2 root bash -c '[[ $(ps -o stat= -p $(pgrep -u alice -f "^[^ ]*sh -c echo ready; until" | head -n 1)) == T* ]]'; }
 wait_for 15 stopped
 equal "suspended: the task is stopped" 0 $?
+go
 on login root scontrol resume "$job"
-over "... and resumed" 0
-equal "... in the image" 2 "$(grep -cx a "$work/live")"
+ends "... and resumed" live 0
+printed "... in the image" live 2 a
 
 on login alice rm -f again.out
 script again <<'SCRIPT'

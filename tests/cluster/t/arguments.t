@@ -91,7 +91,7 @@ same "a script with an interpreter" 'printf "#!/bin/sh -e\necho \"\$0\" \"\$@\"\
 # Slurm ends with 8 here, and we with 126, as spank_berth(8) says.
 run_script inside "$A" 'echo "echo ran" >plain; chmod +x plain; srun $C ./plain'
 matches "a script without an interpreter is not run" \
-    "command './plain' cannot be started .Exec format error.; .*exit status 126" "$(paste -sd' ' "$scratch/inside")"
+    "command './plain' cannot be started .Exec format error.; .*exit status 126" "$(paste -sd' ' "$work/inside")"
 same "a directory with spaces and quotes" \
     'd="a  b '"'"' \" \$x"; mkdir "$d"; cd "$d"; srun $C pwd; srun $C ls -a; cp $t/rest .; srun $C ./rest a' 'a  b'
 same "--chdir with spaces" 'mkdir "c d"; srun --chdir="$PWD/c d" $C pwd' 'c d'
@@ -104,8 +104,8 @@ end_of_path='s,^(PATH=[0-9a-f]*)3a2f70726f632f(3[0-9])+2f66642f3[0-9]$,\1,'
 # inside TITLE EXPECTED SCRIPT: a script that has no outside.
 inside() {
     run_script inside "$A" "$3"
-    sed -E -e '/^--- standard error$/,$d' -e "$end_of_path" "$scratch/inside" >"$scratch/seen"
-    equal "$1" "$2" "$(paste -sd' ' "$scratch/seen")$([[ -s $scratch/seen ]] || tail -n 5 "$scratch/inside")"
+    sed -E -e '/^--- standard error$/,$d' -e "$end_of_path" "$work/inside" >"$work/seen"
+    equal "$1" "$2" "$(paste -sd' ' "$work/seen")$([[ -s $work/seen ]] || tail -n 5 "$work/inside")"
 }
 
 # env_is TITLE VALUE [TEXT]: what TEXT (usually VALUE) gives.
@@ -165,9 +165,6 @@ inside "--no-container-mount-home: a mount in it is" "a b" \
     'mkdir m; touch m/a m/b; srun $C --no-container-mount-home --container-workdir=/ --container-mounts=$PWD/m:/mnt ls /mnt'
 inside "--no-container-mount-home of the job, --container-mount-home of the step" "here" \
     'touch here; salloc -Q $C --no-container-mount-home srun --container-mount-home ls /home/alice/w'
-inside "--container-mounts: repeats and lists accumulate" "1 2 3" \
-    'for i in 1 2 3; do mkdir m$i; echo $i >m$i/f; done
-     srun $C --container-mounts=$PWD/m1:/m1,m2:/m2 --container-mounts=m3:/m3:rw cat /m1/f /m2/f /m3/f'
 inside "--container-mounts: a file" "text" 'echo text >f; srun $C --container-mounts=f:/etc/f.conf cat /etc/f.conf'
 inside "--container-mounts: rw, and by default" "new newer" \
     'mkdir m; srun $C --container-mounts=m:/m:rw sh -c "echo new >/m/f"; cat m/f; srun $C --container-mounts=m:/m sh -c "echo newer >/m/f"; cat m/f'
@@ -187,7 +184,7 @@ inside "--container-mounts: blanks, quotes, backslash, dollar and UTF-8" "text" 
     'd="a  b\\c\$d é it'"'"'s \"x\""; mkdir "$d"; echo text >"$d/f"; srun $C --container-mounts="$d:/m n 日" cat "/m n 日/f"'
 run_script inside "$A" 'd=$(printf "caf\351"); mkdir "$d"; echo text >"$d/f"; srun $C --container-mounts="$d:/mnt" cat /mnt/f'
 matches "--container-mounts: bytes that are not UTF-8, which the runtime cannot mount, are refused" \
-    "berth: n[1-4]: .*exit status 1" "$(tr -d '\200-\377' <"$scratch/inside" | paste -sd' ')"
+    "berth: n[1-4]: .*exit status 1" "$(tr -d '\200-\377' <"$work/inside" | paste -sd' ')"
 inside "--container-workdir with spaces and quotes" "/m's \"x\" y" \
     'mkdir m; srun $C --container-mounts="m:/m'"'"'s \"x\" y" --container-workdir="/m'"'"'s \"x\" y" pwd'
 inside "--container-image: a path with spaces and quotes" "a a" \
@@ -198,24 +195,19 @@ inside "--container-image: a file that is called none" "a" \
 # ---- option_prefix=
 
 conf=/etc/slurm/plugstack.conf.d/berth.conf
-each_host() {
-    local host
-    for host in login n1; do
-        on "$host" root bash -c "$1"
-    done
-    "$tool" restart "$name" n1 >/dev/null 2>&1
-}
-each_host "cp $conf /root/berth.conf.saved; sed -i 's/\$/ option_prefix=b-/' $conf"
+spoil login,n1 "cp $conf /root/berth.conf.saved; sed -i 's/\$/ option_prefix=b-/' $conf" "mv /root/berth.conf.saved $conf"
+"$tool" restart "$name" n1 >/dev/null 2>&1
 inside "option_prefix=: the options have the prefix" "a x /tmp" \
     'srun -w n1 --b-container-image=/images/a.sif --b-container-env=V=x --b-container-workdir=/tmp sh -c "cat /etc/berth-image; echo \$V; pwd"'
 inside "option_prefix=: the job's default" "a host b" \
     'salloc -Q -w n1 --b-container-image=/images/a.sif bash -c "srun cat /etc/berth-image; srun --b-container-image=none sh -c \"cat /etc/berth-image 2>/dev/null || echo host\"
         srun --b-container-image=/images/b.sif cat /etc/berth-image"'
 run_script inside "$A" 'srun -w n1 $C true'
-matches "option_prefix=: the option without prefix is not known" "unrecognized option '--container-image" "$(cat "$scratch/inside")"
+matches "option_prefix=: the option without prefix is not known" "unrecognized option '--container-image" "$(cat "$work/inside")"
 run_script inside "$A" 'srun -w n1 --b-container-image=file:///x true'
-matches "option_prefix=: messages have the prefix" "berth: --b-container-image: 'file:///x': cannot be pulled" "$(cat "$scratch/inside")"
-each_host "mv /root/berth.conf.saved $conf"
+matches "option_prefix=: messages have the prefix" "berth: --b-container-image: 'file:///x': cannot be pulled" "$(cat "$work/inside")"
+put_back
+"$tool" restart "$name" n1 >/dev/null 2>&1
 equal "option_prefix=: it is taken back" a "$(alice srun -w n1 "$A" cat /etc/berth-image)"
 
 finish

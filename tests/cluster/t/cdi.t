@@ -9,7 +9,7 @@
 
 need_images a
 
-trap 'on login alice rm -rf cdi-bin runtime.log; site </dev/null' EXIT
+at_exit 'on login alice rm -rf cdi-bin runtime.log'
 
 image=--container-image=/images/a.sif
 device=--container-gpu=vendor.com/gpu=0,vendor.com/net=all

@@ -8,8 +8,6 @@
 . "$(dirname "$0")/lib.sh"
 
 need_images a b
-scratch_file=$(mktemp)
-trap 'site </dev/null; rm -f "$scratch_file"' EXIT
 mine=$runtime
 if [[ $runtime_name == apptainer ]]; then
     mine=/home/alice/bin/singularity
@@ -40,20 +38,17 @@ nothing() {
     equal "$1: nothing is left" "" "$left"
 }
 
-# await_ready: until both tasks have made ready.RANK.
-await_ready() { wait_for 20 on login alice sh -c 'test -e ready.0 && rm ready.1 2>/dev/null && rm ready.0'; }
-
 ce auto 'images:' '  roots: [/images, /home/alice/roots]'
 equal "an image of the site's" $'a\na\nstatus 0' "$(step "$image" cat /etc/berth-image)"
 nothing "an image of the site's"
 seen=$(step "$image" sh -c 'sleep 1; cat /proc/[0-9]*/status 2>/dev/null' |
     awk '$1 == "Name:" { name = $2 } $1 == "TracerPid:" && name ~ /^squashfuse/ { print ($2 > 0) }' | sort -u)
 equal "the server of the image is traced" 1 "$seen"
-step "$image" sh -c 'touch ready.$SLURM_PROCID; sleep 3; cat /etc/berth-image' >"$scratch_file" &
-await_ready
+live 2 -Q -w n1 -N1 -n2 "$image" sh -c "echo ready; $waits; cat /etc/berth-image"
 on n1 root bash -c 'for i in {1..50}; do pkill -USR1 squashfuse; pkill -TERM squashfuse; done'
-wait $!
-equal "... from the signals of others" $'a\na\nstatus 0' "$(<"$scratch_file")"
+go
+ends "... with its step" live 0
+printed "... and the signals of others do not reach it" live 2 a
 nothing "... and its end"
 
 # The runtime finds another file under the name that was looked at.
@@ -73,10 +68,9 @@ matches "... and nothing runs" "^[^b]*berth: [^"$'\n'"]*"$'\n'".*status [1-9]" "
 nothing "an image that is exchanged"
 
 ce auto
-step "$image" sh -c 'touch ready.$SLURM_PROCID; sleep 20' >/dev/null &
-await_ready
+live 2 -Q -w n1 -N1 -n2 "$image" sh -c 'echo ready; sleep 20'
 on n1 root pkill -KILL -u alice -f 'singularity .*exec|[Ss]ingularity runtime'
-wait $!
+wait "${pid[live]}"
 nothing "SIGKILL to the runtime"
 
 # Whoever ends a runtime while it starts may find it anywhere: before it mounts, or while

@@ -10,8 +10,6 @@
 need_images a
 
 I=--container-image=/images/a.sif
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 
 # The group of a step is there as long as a process of it is. Those that the steps of a job
 # share, its own and step_extern, were seen to stay without a process, that of a job also
@@ -26,29 +24,16 @@ groups_left() {
     equal "$1: no cgroup of a step and no process is left" "" "$left"
 }
 
-# says FILE COUNT WORD: for wait_for: COUNT lines are WORD.
-says() { (($(grep -c "^$3\$" "$1") >= $2)); }
+# four ARGS...: a step of four tasks on n1 that are ready.
+PATIENCE=120
+four() { live 4 -Q -w n1 -N1 -n4 "$I" "$@"; }
 
-# live ARGS...: a step on n1, ready when this returns.
-live() {
-    : >"$work/live"
-    alice srun -Q -w n1 -N1 -n4 "$I" "$@" >"$work/live" 2>&1 </dev/null &
-    live=$!
-    wait_for 120 says "$work/live" 4 ready || result FAIL "the step starts" "$(cat "$work/live")"
-}
-
-# over TITLE STATUS
-over() {
-    local status=0
-    wait "$live" || status=$?
-    matches "$1" "^($2)$" "$status"
-}
-
-live sh -c 'echo ready; sleep 2; cat /etc/berth-image'
+four sh -c "echo ready; $waits; cat /etc/berth-image"
 seen=$(on n1 root bash -c 'for pid in $(pgrep -u alice -x "berth-.*|starter|squashfuse.*"); do
     sed -n "s/.*:freezer://p" "/proc/$pid/cgroup"; done' | sort -u)
 matches "the container is in the cgroup of its step" '^/[^ ]*/uid_2001/job_[0-9]+/step_0$' "$seen"
-over "... which ends as usual" 0
+go
+ends "... which ends as usual" live 0
 
 seen=$(alice salloc -Q -w n1 -N1 sh -c "srun --overlap $I true; srun --overlap ps -u alice -o comm=")
 equal "when a step has ended, nothing of its container is there" "" \
@@ -60,17 +45,17 @@ matches "the process that keeps the job's containers is in the cgroup of the ext
     'freezer:/[^ ]*/uid_2001/job_[0-9]+/step_extern' "$seen"
 groups_left "... and of that job"
 
-live sh -c 'trap "read -r x </etc/berth-image; echo \$x; exit 3" USR1; echo ready; while :; do sleep 0.1; done'
+four sh -c 'trap "read -r x </etc/berth-image; echo \$x; exit 3" USR1; echo ready; while :; do sleep 0.1; done'
 on login alice scancel -s USR1 -u alice
-over "a signal to every process of the step: the application has it" 3
-equal "... and the files of its image" 4 "$(grep -c '^a$' "$work/live")"
+ends "a signal to every process of the step: the application has it" live 3
+printed "... and the files of its image" live 4 a
 
-live sh -c 'trap "" TERM; echo ready; while :; do sleep 1; done'
+four sh -c 'trap "" TERM; echo ready; while :; do sleep 1; done'
 on login alice scancel -u alice
-over "scancel, and the application does not care for SIGTERM" '[1-9][0-9]*'
+ends "scancel, and the application does not care for SIGTERM" live '[1-9][0-9]*'
 groups_left "scancel"
 
-live sh -c 'echo ready; until [ -e $HOME/go ]; do sleep 0.1; done; cat /etc/berth-image'
+four sh -c "echo ready; $waits; cat /etc/berth-image"
 job=$(on login alice squeue -h -t RUNNING -o %i)
 on login root scontrol suspend "$job"
 is_frozen() {
@@ -80,15 +65,14 @@ is_frozen() {
 wait_for 120 is_frozen
 equal "scontrol suspend: the step and its container are frozen" FROZEN "$seen"
 on login root scontrol resume "$job"
-on login alice touch go
-over "scontrol resume: they go on" 0
-equal "... in their image" 4 "$(grep -c '^a$' "$work/live")"
-on login alice rm -f go
+go
+ends "scontrol resume: they go on" live 0
+printed "... in their image" live 4 a
 
-live --mem=200M sh -c 'echo ready
+four --mem=200M sh -c 'echo ready
     [ $SLURM_PROCID != 1 ] || exec dd if=/dev/zero of=/dev/null bs=600M count=1
     sleep 2; cat /etc/berth-image'
-over "a task that takes more memory than the job has is killed" '137|1|125'
+ends "a task that takes more memory than the job has is killed" live '137|1|125'
 groups_left "out of memory"
 
 script array <<'SCRIPT'
@@ -99,15 +83,13 @@ SCRIPT
 alice sbatch array >"$work/array" 2>&1
 equal "a job array" "1 a,1 a,2 a,2 a,3 a,3 a" "$(on login alice bash -c 'cat array.[123]' | paste -sd,)"
 
-live sh -c 'echo ready; until [ -e $HOME/go ]; do echo tick; sleep 0.1; done; cat /etc/berth-image'
+four sh -c 'echo ready; until [ -e $HOME/go ]; do echo tick; sleep 0.1; done; cat /etc/berth-image'
 step=$(on login alice squeue -h -t RUNNING -o %i.0)
-alice sattach "$step" >"$work/attached" 2>&1 </dev/null &
-attached=$!
-wait_for 120 says "$work/attached" 4 tick || result FAIL "sattach" "$(cat "$work/attached")"
-on login alice touch go
-over "a step to which sattach is attached ends" 0
-wait "$attached"
-equal "... and sattach says what it said" 4 "$(grep -c '^a$' "$work/attached")"
-on login alice rm -f go
+start attached alice sattach "$step"
+await attached 4 tick
+go
+ends "a step to which sattach is attached ends" live 0
+wait "${pid[attached]}"
+printed "... and sattach says what it said" attached 4 a
 groups_left "in the end"
 finish

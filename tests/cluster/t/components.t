@@ -9,17 +9,7 @@
 need_images a b c
 script_submit
 
-# What a task tells: LABEL=IMAGE,DIRECTORY,MOUNT, where the label is its component's own
-# argument. The directory is left out where it is the usual one.
-script tell <<'EOF'
-#!/bin/sh
-read -r image 2>/dev/null </etc/berth-image || image=host
-[ "$PWD" = /home/alice ] && dir= || dir=,$PWD
-read -r mount 2>/dev/null </mnt/marker && mount=,$mount || mount=
-echo "$1=$image$dir$mount"
-EOF
-# shellcheck disable=SC2016
-on login alice bash -c 'for m in ma mb; do mkdir -p $m; echo $m >$m/marker; done'
+script_tell
 
 A=--container-image=/images/a.sif
 B=--container-image=/images/b.sif

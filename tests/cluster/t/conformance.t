@@ -22,10 +22,8 @@
 
 need_images a env entry noshell rank
 
-work=$(mktemp -d)
 pinned=${name}pin
-trap 'share auto; "$tool" down "$pinned" >/dev/null 2>&1; rm -rf "$work"' EXIT
-trap 'exit 1' HUP INT TERM
+at_exit '"$tool" down "$pinned" >/dev/null 2>&1'
 
 # What differs between any two steps, in the environment. Nothing else may.
 normalise_environment() {

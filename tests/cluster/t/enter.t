@@ -12,46 +12,36 @@ LIMIT=60
 A=--container-image=/images/a.sif
 B=--container-image=/images/b.sif
 
-# A task that says that it runs: `stay NAME`.
+# A task that says that it runs: `stay`.
 script stay <<'EOT'
 #!/bin/sh
-echo "$SLURM_JOB_ID $SLURM_STEP_ID" >"$HOME/up/$1.$SLURM_PROCID"
+echo "ready $SLURM_JOB_ID $SLURM_STEP_ID"
 exec sleep 1000
 EOT
 S="/bin/sh /home/alice/stay"
 
-# await COUNT NAME: until so many tasks run; sets job and step.
-await() {
-    read -r job step < <(on login alice sh -c 'for i in $(seq 300); do
-            [ "$(ls up | grep -c "^$1[.]")" = "$0" ] && exec cat "up/$1.0"
-            sleep 0.1
-        done' "$1" "$2")
-    [[ $job ]] || result FAIL "$2 has started" "$(cat "$logs")"
-}
-
-# begin COUNT NAME SRUN-ARGUMENT...: a step of so many tasks.
+begun=0
+# begin COUNT SRUN-ARGUMENT...: a step of so many tasks, which run; sets job and step.
 begin() {
-    LIMIT=600 alice srun "${@:3}" >>"$logs" 2>&1 </dev/null &
-    await "$1" "$2"
+    LIMIT=600 start $((++begun)) alice srun "${@:2}"
+    await $begun "$1" 'ready .*'
+    read -r _ job step < <(grep ^ready "$work/$begun")
 }
 
 # over: all jobs have ended.
 over() {
     on login alice scancel -u alice
     wait
-    on login alice sh -c 'while [ -n "$(squeue -h)" ]; do sleep 0.1; done; rm -rf up; mkdir up'
+    wait_for 60 has_no_job
 }
 
 # enter ARGUMENT...: what it says.
 enter() { alice berth enter "$@" 2>&1 </dev/null; }
 
 script_pty
-logs=$(mktemp)
-trap 'rm -f "$logs"' EXIT
-on login alice sh -c 'rm -rf up; mkdir up'
 
 # --- one image on two nodes
-begin 4 one -w n1,n2 -N2 -n4 --ntasks-per-node=2 $A --container-workdir=/usr $S one
+begin 4 -w n1,n2 -N2 -n4 --ntasks-per-node=2 $A --container-workdir=/usr $S
 try "an image is entered" a -- berth enter "$job" cat /etc/berth-image
 try "the first node is taken" "n1 0" -- \
     berth enter "$job" sh -c 'echo $SLURMD_NODENAME $SLURM_PROCID'
@@ -85,8 +75,7 @@ equal "bytes come as they are written, without a newline" "abc def" "$(on login 
     printf def >&\${COPROC[1]}; read -rN3 two <&\${COPROC[0]}
     echo \$one \$two" 2>/dev/null)"
 try "a pipe is not a terminal" "pipes" -- berth enter "$job" sh -c 'test -t 0 || test -t 1 || echo pipes'
-matches "a terminal is one" '/dev/pts/[0-9]' \
-    "$(alice ./pty.py berth enter "$job" tty </dev/null)"
+try "a terminal is one" '~^/dev/pts/[0-9]' -- ./pty.py berth enter "$job" tty
 try "the status is the command's" "status 5" -- berth enter "$job" sh -c 'exit 5'
 try "also of one that is killed" "status 137" -- berth enter "$job" sh -c 'kill -9 $$'
 try "a child in the background keeps nobody" here -- berth enter "$job" sh -c 'sleep 1000 2>/dev/null & echo here'
@@ -127,26 +116,26 @@ try "a node without one" "~^berth: enter: job $job: no such container; see berth
 try "a rank that is not there" "~^berth: enter: job $job: no such container; see berth ps $job${nl}status 1$" -- berth enter "$job" --rank 9
 matches "bob is kept out" "^berth: enter: job $job: not yours, or Slurm does not know it[^"$'\n'"]*$" \
     "$(on login bob berth enter "$job" cat /etc/berth-image 2>&1)"
-waits=$(on login alice sbatch --parsable --begin=now+1hour --wrap true)
-try "a job that waits" "~^berth: enter: job $waits: is PENDING; only a job that is RUNNING has containers${nl}status 1$" -- berth enter "$waits"
+later=$(on login alice sbatch --parsable --begin=now+1hour --wrap true)
+try "a job that waits" "~^berth: enter: job $later: is PENDING; only a job that is RUNNING has containers${nl}status 1$" -- berth enter "$later"
 over
 try "a job that has ended" "~^berth: enter: job $job: is CANCELLED; only a job that is RUNNING has containers${nl}status 1$" -- berth enter "$job"
 
 # --- several steps of a job, and one that has no image
-job=$(on login alice salloc --no-shell -w n1 -N1 2>&1 | sed -n 's/.*Granted job allocation //p')
+allocate -w n1 -N1
 try "no container" "~^berth: enter: job $job: no such container; see berth ps $job${nl}status 1$" -- berth enter "$job" true
 in_job=("--jobid=$job" --overlap -N1 -n1)
-begin 1 first "${in_job[@]}" $A $S first
+begin 1 "${in_job[@]}" $A $S
 first=$step
-begin 1 second "${in_job[@]}" $B $S second
-begin 1 bare "${in_job[@]}" $S bare
+begin 1 "${in_job[@]}" $B $S
+begin 1 "${in_job[@]}" $S
 try "the newest step with an image" b -- berth enter "$job" cat /etc/berth-image
 try "a step by its number" a -- berth enter "$job.$first" cat /etc/berth-image
 try "a step without an image" "~^berth: enter: job $job: no such container; see berth ps $job${nl}status 1$" -- berth enter "$job.$step" true
 over
 
 # --- components
-begin 2 het -w n1 -n1 $A $S het : -w n2 -n1 $B $S het
+begin 2 -w n1 -n1 $A $S : -w n2 -n1 $B $S
 equal "a het job: a component by its offset" "a b" \
     "$(enter "$job+0" cat /etc/berth-image) $(enter "$job+1" cat /etc/berth-image)"
 equal "... or by its number" "a b" \
@@ -154,16 +143,16 @@ equal "... or by its number" "a b" \
 try "... or it is asked for" "~^berth: enter: job $job: step 0 has several containers; choose one by --component or --rank, see berth ps $job${nl}status 1$" -- berth enter "$job"
 equal "both are listed" "0\+0 n1 0\+1 n2" "$(alice berth ps | awk 'NR > 1 { print $2, $3 }' | paste -sd' ' | sed 's/+/\\+/g')"
 over
-job=$(on login alice salloc --no-shell -w n1,n2 -N2 2>&1 | sed -n 's/.*Granted job allocation //p')
-begin 2 hetstep --jobid="$job" -w n1 -N1 -n1 $A $S hetstep : -w n2 -N1 -n1 $B $S hetstep
+allocate -w n1,n2 -N2
+begin 2 --jobid="$job" -w n1 -N1 -n1 $A $S : -w n2 -N1 -n1 $B $S
 equal "a het step: a component by its number" "a b" \
     "$(enter "$job.$step" --component 0 cat /etc/berth-image) $(enter "$job.$step+1" cat /etc/berth-image)"
 try "... that is not there" "~^berth: enter: job $job: no such container; see berth ps $job${nl}status 1$" -- berth enter "$job" --component 4
 over
 
 # --- lines of a --multi-prog file: two images on one node
-printf '%s\n' "0 $A $S lines" "1-2 $B $S lines" | on login alice sh -c 'cat >lines'
-begin 3 lines -w n1 -n3 -O --multi-prog lines
+printf '%s\n' "0 $A $S" "1-2 $B $S" | on login alice sh -c 'cat >lines'
+begin 3 -w n1 -n3 -O --multi-prog lines
 equal "each line has its image" "a b b" "$(for rank in 0 1 2; do enter "$job" --rank $rank cat /etc/berth-image; done | paste -sd' ')"
 try "which one is asked for" "~^berth: enter: job $job: step 0 has several containers; choose one by --component or --rank, see berth ps $job${nl}status 1$" -- berth enter "$job"
 equal "each image is listed with its tasks" "/images/a.sif 1 /images/b.sif 2" \
@@ -171,7 +160,7 @@ equal "each image is listed with its tasks" "/images/a.sif 1 /images/b.sif 2" \
 over
 
 # --- a debugger, and ssh: the image has a server, and its client runs on the login host
-begin 1 desk -w n1 -n1 --container-image=/images/desk.sif $S desk
+begin 1 -w n1 -n1 --container-image=/images/desk.sif $S
 matches "gdb on a task" "nanosleep" "$(enter "$job" sh -c 'gdb -p $SLURM_TASK_PID -batch -ex bt 2>&1')"
 on login alice sh -s "$job" <<'EOT'
 cd /images/desk.dir/usr/bin
@@ -213,16 +202,15 @@ over
 on login alice rm -rf .ssh
 
 # --- an array
-job=$(on login alice sbatch --parsable --array=3 -w n1 -o /dev/null --wrap "srun -n1 $A $S array")
-array=$job
-await 1 array
-try "a job of an array" a -- berth enter "${array}_3" cat /etc/berth-image
+job=$(on login alice sbatch --parsable --array=3 -w n1 -o /dev/null --wrap "srun -n1 $A $S")
+wait_for 30 has_processes n1 sleep 1
+try "a job of an array" a -- berth enter "${job}_3" cat /etc/berth-image
 over
 
 # --- containers of another kind
-begin 1 clean -w n1 -n1 $A --container-args=--cleanenv /bin/sh -c 'echo $0 >/home/alice/up/clean.0; exec sleep 1000' x
+begin 1 -w n1 -n1 $A --container-args=--cleanenv $S
 job=$(on login alice squeue -h -o %A)
 try "one that keeps the environment out" a -- berth enter "$job" cat /etc/berth-image
 over
-on login alice sh -c 'rm -rf up lines stay pty.py'
+on login alice sh -c 'rm -f lines stay pty.py'
 finish

@@ -27,14 +27,20 @@ touch ready
 exec sh
 END_OF_TOOL
 
-# sig FILE SIGNAL...: the step's id to FILE; at SIGQUIT, how often each signal came.
+# sig FILE SIGNAL...: the step's id to FILE, and a line for each signal to FILE.got; at SIGQUIT,
+# how often each came. got N: has one that writes to ready.got got so many?
+tool got <<'END_OF_TOOL'
+#!/bin/sh
+[ "$(cat ready.got 2>/dev/null | wc -l)" -ge "$1" ]
+END_OF_TOOL
 tool sig <<'END_OF_TOOL'
 #!/usr/bin/perl
 use Time::HiRes qw(sleep time);
 my ($file, @names) = @ARGV;
 my %seen;
 my $over = 0;
-$SIG{$_} = sub { $seen{$_[0]}++ } for @names;
+open my $got, ">>", "$file.got" or die;
+$SIG{$_} = sub { $seen{$_[0]}++; syswrite $got, "$_[0]\n" } for @names;
 $SIG{QUIT} = sub { $over++ };
 open my $out, ">", "$file.new" or die;
 print $out "$ENV{SLURM_JOB_ID}.$ENV{SLURM_STEP_ID}\n";
@@ -51,7 +57,7 @@ END_OF_TOOL
 tool_within
 script_pty
 
-# trapped FILE: take SIGUSR1 and SIGTERM, and read files of the root for some seconds, each
+# trapped FILE: take SIGUSR1 and SIGTERM, and read files of the root for a second, each
 # through a program that is started for it.
 tool trapped <<'END_OF_TOOL'
 #!/bin/bash
@@ -63,13 +69,12 @@ mv "$1.new" "$1"
 end=$((SECONDS + 15))
 until [[ -n $usr1 && -n $term ]] || ((SECONDS > end)); do sleep 0.1; done
 echo "usr1 ${usr1:-not seen}, term ${term:-not seen}"
-end=$((SECONDS + 3)) files=0 faults=0
+files=0 faults=0
 for file in /usr/bin/perl* /usr/bin/m* /usr/share/perl5/*.pm; do
-    ((SECONDS < end)) || break
-    [[ -f $file ]] || continue
+    [[ -f $file ]] && ((files < 30)) || continue
     md5sum "$file" >/dev/null || faults=$((faults + 1))
     files=$((files + 1))
-    sleep 0.05
+    sleep 0.03
 done
 ((files > 9)) && echo "read, $faults faults"
 END_OF_TOOL
@@ -120,8 +125,8 @@ batch_of() {
 # as_default TITLE SCRIPT SEEN: SCRIPT with the image prints SEEN.
 as_default() {
     run_script inside "$A" "$2"
-    sed '/^--- standard error$/,$d' "$scratch/inside" >"$scratch/seen"
-    equal "$1" "$3" "$(paste -sd' ' "$scratch/seen")"
+    sed '/^--- standard error$/,$d' "$work/inside" >"$work/seen"
+    equal "$1" "$3" "$(paste -sd' ' "$work/seen")"
 }
 
 as_default "sbatch: the script is on the host, the steps in the image" \
@@ -221,7 +226,7 @@ same "--pty: a shell reads what is typed" \
     '{ $t/within 60 test -e ready; echo "echo 4\$((2))"; echo "exit 5"; } |
      ~/pty.py srun --pty $C $t/shell | tr -d "\r" | grep -o "42$"; echo "${PIPESTATUS[1]}"' '42\n5'
 same "--pty: Ctrl-C reaches the program, once" \
-    '{ $t/within 60 test -e ready; printf "\003"; sleep 1.5; } | ~/pty.py srun --pty $C bash -c "trap \"n=\\\$((n+1))\" INT; touch ready; for i in {1..600}; do [ -z \"\$n\" ] || break; sleep 0.1; done; sleep 0.5; echo int=\$n=; exit 6" |
+    '{ $t/within 60 test -e ready; printf "\003"; $t/within 60 test -e over; } | ~/pty.py srun --pty $C bash -c "trap \"n=\\\$((n+1))\" INT; touch ready; for i in {1..600}; do [ -z \"\$n\" ] || break; sleep 0.1; done; sleep 0.5; echo int=\$n=; touch over; exit 6" |
      tr -d "\r" | grep -o "int=.*="; echo "${PIPESTATUS[1]}"' 'int=1=\n6'
 same "--pty: job control" \
     "$(pty '--pty $C bash -ic \"sleep 0.2 & fg; set -o | grep monitor\"' | sed 's/; echo/ | sed \"s,^.1. .*,[1],\"; echo/')" 'monitor *.on'
@@ -370,8 +375,8 @@ same "sbatch --wait has the exit code of the script" \
 
 # signalled COUNT SIGNAL...: each signal COUNT times to a step that counts them.
 signalled() {
-    printf 'srun -w n1 $C $t/sig ready %s & $t/within 60 test -e ready;
-        for s in %s; do for i in 1 2 3; do scancel -s $s $(cat ready); sleep 0.25; done; done
+    printf 'srun -w n1 $C $t/sig ready %s & $t/within 60 test -e ready; n=0
+        for s in %s; do for i in 1 2 3; do scancel -s $s $(cat ready); $t/within 5 $t/got $((++n)); done; done
         scancel -s QUIT $(cat ready); wait $!; echo $?' "$1" "$1"
 }
 same "scancel -s: every signal arrives as often as outside" \
@@ -387,9 +392,9 @@ same "SIGUSR1 and SIGTERM trapped, then files of the root are read, in four task
      scancel -s USR1 $(cat ready.0); sleep 0.3; scancel -s TERM $(cat ready.0); wait $!; echo $?' \
     '(usr1 seen, term seen\n|read, 0 faults\n){8}'
 same "SIGSTOP and SIGCONT" \
-    'srun -w n1 $C bash -c "echo \$SLURM_JOB_ID.\$SLURM_STEP_ID >ready; for i in {1..24}; do echo . >>ticks; sleep 0.1; done; echo over" &
-     $t/within 60 test -s ticks; step=$(cat ready); scancel -s STOP $step; sleep 0.5; a=$(wc -l <ticks); sleep 0.7; b=$(wc -l <ticks)
-     echo $((b - a)); scancel -s CONT $step; sleep 0.7; c=$(wc -l <ticks); ((c > b)) && echo goes on; wait' '^0\ngoes on'
+    'srun -w n1 $C bash -c "echo \$SLURM_JOB_ID.\$SLURM_STEP_ID >ready; until [ -e end ]; do echo . >>ready.got; sleep 0.1; done; echo over" &
+     $t/within 60 $t/got 1; step=$(cat ready); scancel -s STOP $step; sleep 0.5; a=$(wc -l <ready.got); sleep 0.5; b=$(wc -l <ready.got)
+     echo $((b - a)); scancel -s CONT $step; $t/within 10 $t/got $((b + 1)) && echo goes on; touch end; wait' '^0\ngoes on'
 for signal in USR1 KILL; do
     same "scancel -s $signal ends a step" \
         "srun -w n1 \$C sh -c 'echo \$SLURM_JOB_ID.\$SLURM_STEP_ID >ready; exec sleep 30' & \$t/within 60 test -s ready
@@ -406,7 +411,7 @@ same "scancel: a program that traps SIGTERM can tidy up" \
 same "--quit-on-interrupt" \
     '{ set -m; srun -w n1 --quit-on-interrupt $C bash -c "trap \"exit 5\" INT; touch ready; while :; do sleep 0.1; done" & $t/within 60 test -e ready; kill -INT $!; wait $!; case $? in 5 | 137) echo ended ;; esac; } 2>/dev/null' 'ended'
 same "SIGUSR1 to srun is handed on" \
-    'srun -w n1 $C $t/sig ready USR1 & $t/within 60 test -e ready; kill -USR1 $!; sleep 0.3; scancel -s QUIT $(cat ready); wait $!; echo $?' 'USR1='
+    'srun -w n1 $C $t/sig ready USR1 & $t/within 60 test -e ready; kill -USR1 $!; $t/within 5 $t/got 1; scancel -s QUIT $(cat ready); wait $!; echo $?' 'USR1='
 same "SIGTERM to srun ends the step" \
     'srun -w n1 $C sh -c "touch ready; exec sleep 30" 2>/dev/null & $t/within 60 test -e ready; kill -TERM $!; wait $!; echo $?'
 

@@ -10,14 +10,8 @@
 
 need_images a mpich
 
-clean_up() {
-    gpu_remove
-    on n1 root bash -c "[ ! -e /root/libmpich ] || mv /root/libmpich \$(readlink -f /usr/lib/x86_64-linux-gnu/libmpich.so.12); ldconfig"
-    on n2 root rm -f /dev/kfd
-}
-trap clean_up EXIT
 gpu_add || exit 1
-on n2 root mknod -m 666 /dev/kfd c 1 3 || exit 1
+spoil n2 "mknod -m 666 /dev/kfd c 1 3" "rm -f /dev/kfd" || exit 1
 
 # What a user has in front of the real runtime.
 alice mkdir -p gpu-bin
@@ -63,8 +57,9 @@ for export in ALL NONE; do
 done
 
 # The host's MPI as it is with CUDA: it needs the driver.
-on n1 root bash -c 'file=$(readlink -f /usr/lib/x86_64-linux-gnu/libmpich.so.12)
-    cp -p "$file" /root/libmpich && patchelf --add-needed libcuda.so.1 "$file" && ldconfig' || exit 1
+file='file=$(readlink -f /usr/lib/x86_64-linux-gnu/libmpich.so.12)'
+spoil n1 "$file; cp -p \$file /root/libmpich && patchelf --add-needed libcuda.so.1 \$file && ldconfig" \
+    "$file; mv /root/libmpich \$file; ldconfig" || exit 1
 matches "the host's MPI finds the driver that the runtime brings" 'rank 0 of 2 .*4[.]2[.]1.*ring of 2 passed' \
     "$(step -w n1 -n2 --mpi=pmi2 --gres=gpu:1 --container-image=/images/mpich.sif --mpi-bind=host mpiring | sort | tr '\n' ' ')"
 matches "without the driver it is refused, and the line names the library" 'libcuda[.]so[.]1' \

@@ -11,13 +11,11 @@
 need_images a b
 LIMIT=90
 A=--container-image=/images/a.sif
-trap 'on login alice scancel -u alice' EXIT
+at_exit 'on login alice scancel -u alice'
 script_pty
 
 # in a job of two nodes: $job
-job=$(on login alice salloc --no-shell -N2 -w n1,n2 --overcommit 2>&1 |
-    sed -n 's/.*Granted job allocation //p')
-[[ $job ]] || result FAIL "there is a job" ""
+allocate -N2 -w n1,n2 --overcommit
 
 # within OPTION... TEXT: a shell in image a, in one task on n1, runs TEXT. The variables are
 # what a command of salloc has.
@@ -185,14 +183,13 @@ for user in bob root; do
 done
 wait
 on n1 root rm /tmp/other.py
-policy() { for node in n1 n2; do echo "inside: $1" | site "$node"; done; }
-policy none
+site n1 n2 <<<'inside: none'
 equal "inside: none" "unset 127" "$(alice srun -n1 -w n1 $A sh -c 'srun true 2>/dev/null; echo ${BERTH_INSIDE-unset} $?')"
-policy all
+site n1 n2 <<<'inside: all'
 alice sh -c 'printf "%s\n" "#!/bin/sh" "echo batch" >batch.sh'
 matches "inside: all" "^n1 Submitted batch job [0-9]+$" \
     "$(alice srun -n1 -w n1 $A sh -c 'echo $(squeue -h -j $SLURM_JOB_ID -o %N; sbatch -o /dev/null batch.sh)')"
-for node in n1 n2; do site "$node" </dev/null; done
+site n1 n2 </dev/null
 for closed in --container-args=--containall --container-args=-ec; do
     equal "$closed" "unset 127" \
         "$(alice srun -n1 -w n1 $A $closed sh -c 'srun true 2>/dev/null; echo ${BERTH_INSIDE-unset} $?')"

@@ -9,16 +9,14 @@
 
 need_images a b env mpibookworm
 A=--container-image=/images/a.sif
-trap 'gpu_remove; on login alice scancel -u alice' EXIT
+at_exit 'on login alice scancel -u alice'
 
 # job NODES TASKS: a job of that size, whose number is in $job then; it takes the place of
 # the last one.
 job=
 job() {
     over
-    job=$(on login alice salloc --no-shell -w "$1" --ntasks-per-node="$2" --overcommit 2>&1 |
-        sed -n 's/.*Granted job allocation //p')
-    [[ $job ]] || result FAIL "there is a job" ""
+    allocate -w "$1" --ntasks-per-node="$2" --overcommit
 }
 
 # over: end the job, and wait until it has ended.
@@ -56,7 +54,6 @@ process() { on n1 root pgrep -u alice -o -f "$1"; }
 
 # For wait_for.
 gone() { ! on n1 root test -e "/proc/$1"; }
-has_begun() { on n1 alice test -e /home/alice/joblife.on; }
 
 echo "# later steps"
 job n1,n2 2
@@ -142,15 +139,14 @@ with_gpus() {
     life job -N1 -n1 "--gres=gpu:$1" "${@:2}" "$A" \
         sh -c 'echo "$CUDA_VISIBLE_DEVICES $(ls /.singularity.d/libs | grep -c cuda) $(readlink /proc/self/ns/user)"'
 }
-job=$(on login alice salloc --no-shell -w n1 -n1 --gres=gpu:2 --overcommit 2>&1 | sed -n 's/.*Granted job allocation //p')
+allocate -w n1 -n1 --gres=gpu:2 --overcommit
 seen=$(with_gpus 1)
 first=${seen##* }
 equal "a step with a GPU has its driver" "0 1 $first" "$seen"
 equal "one with two GPUs: the same container" "0,1 1 $first" "$(with_gpus 2)"
 another "one without a GPU" "$first" "$(space "$A" --gres=none)"
 another "... and one without the driver" "$first" "$(space "$A" --gres=gpu:1 --container-gpu=none)"
-over
-gpu_remove
+put_back
 job n1,n2 2
 
 echo "# the environment"
@@ -284,17 +280,15 @@ wait_for 30 has_step
 on login alice scancel "$step"
 wait
 same "scancel of a step" "$first" "$(space)"
-waiting=$(mktemp)
-life job -N1 -n1 "$A" sh -c 'touch ~/joblife.on; sleep 1; cat /etc/berth-image' >"$waiting" 2>&1 &
-wait_for 30 has_begun
+live 1 --jobid="$job" --overlap --overcommit --container-lifetime=job -N1 -n1 "$A" sh -c "echo ready; $waits; cat /etc/berth-image"
 on login root scontrol suspend "$job"
 on login root scontrol resume "$job"
-wait
-equal "scontrol suspend, and resume: the step goes on" a "$(<"$waiting")"
+go
+ends "scontrol suspend, and resume: the step goes on" live 0
+printed "... in its image" live 1 a
 same "... and the next one is there" "$first" "$(space)"
 "$tool" restart "$name" n1
 same "another slurmd" "$first" "$(space)"
-on n1 alice rm -f /home/alice/joblife.on
 
 echo "# the process that keeps the containers of a job, in the extern step"
 # need_number TITLE SEEN: a number, or the test ends: what follows kills such processes.
@@ -375,9 +369,8 @@ on n1 root rm -f "/var/spool/slurmd/n1_$job.4294967292" # Slurm's own
 matches "without an extern step: a step runs" \
     "not the job's: the job has no extern step on this node that can keep the container; set PrologFlags=Contain in slurm.conf, and not CLONE_NEWPID in namespace.yaml.*"$'\n'"a" \
     "$(alice srun -v --jobid="$job" -n1 "$A" --container-lifetime=job cat /etc/berth-image 2>&1)"
-matches "... and with --container-writable a note says so without -v" \
-    "note: image '[^']*': one container for 1 task, not the job's: the job has no extern step on this node" \
-    "$(alice srun --jobid="$job" -n1 "$A" --container-lifetime=job --container-writable true 2>&1)"
+try "... and with --container-writable a note says so without -v" "~note: image '[^']*': one container for 1 task, not the job's: the job has no extern step on this node" -- \
+    srun --jobid="$job" -n1 "$A" --container-lifetime=job --container-writable true
 equal "... without that process" "" "$(oldest)"
 over
 
@@ -390,12 +383,11 @@ $| = 1;
 print "bound\n";
 sleep 60;
 PERL
-: >"$waiting"
-on n1 bob perl /tmp/squat.pl "$job" >"$waiting" 2>&1 </dev/null &
+on n1 bob perl /tmp/squat.pl "$job" >"$work/squat" 2>&1 </dev/null &
 squatter=$!
-wait_for 30 test -s "$waiting"
+wait_for 30 test -s "$work/squat"
 equal "somebody has the address: a step runs" "bound a" \
-    "$(cat "$waiting") $(life job -Q -n1 "$A" cat /etc/berth-image)"
+    "$(cat "$work/squat") $(life job -Q -n1 "$A" cat /etc/berth-image)"
 equal "... without that process" "" "$(oldest)"
 on n1 root pkill -u bob -x perl
 wait "$squatter"
@@ -404,14 +396,11 @@ over
 
 echo "# the end of a job"
 job n1 2
-life job -n2 "$A" sh -c 'touch ~/joblife.on; exec sleep 100' >/dev/null 2>&1 &
-wait_for 30 has_begun
-on n1 alice rm -f /home/alice/joblife.on
+live 2 --jobid="$job" --overlap --overcommit --container-lifetime=job -n2 "$A" sh -c 'echo ready; exec sleep 100'
 job n1 1
 wait
 equal "another job of the user's, at once" a "$(life job -N1 -n1 "$A" cat /etc/berth-image)"
 over
-rm -f "$waiting"
 wait_for 30 is_clean
 equal "nothing is left of it" "" "$left"
 finish

@@ -14,19 +14,18 @@ failed=0
 # shellcheck disable=SC2034
 nl=$'\n'
 # The cluster's nodes: n1 to n4, but for virtual machines.
-cluster_nodes=(n1 n2 n3 n4)
-[[ ! -e /run/berth/$name/machines ]] || cluster_nodes=(n1 n2)
+nodes=n1,n2,n3,n4
+[[ ! -e /run/berth/$name/machines ]] || nodes=n1,n2
 
 # For sed -E: without what srun in a container needs in its environment, which is another
 # for each container.
 # shellcheck disable=SC2034
 inside='/^BERTH_INSIDE/d; s,^(PATH=.*):/proc/[0-9]+/fd/[0-9]+$,\1,'
 
-# on HOST USER COMMAND...: run it there.
+# on HOST[,HOST]... USER COMMAND...: run it there; the first one has standard input.
 on() {
-    local host=$1 user=$2
-    shift 2
-    "$tool" run "$name" -n "$host" -u "$user" -- "$@"
+    local host
+    for host in ${1//,/ }; do "$tool" run "$name" -n "$host" -u "$2" -- "${@:3}"; done
 }
 
 # alice COMMAND...: as an ordinary user on the login node. A command that hangs fails.
@@ -41,10 +40,36 @@ runtime_name=${runtime##*/}
 # shellcheck disable=SC2034
 RUNTIME=${runtime_name^^}
 
-# For a shell of root's: a host without its runtime, and with it again.
-# shellcheck disable=SC2016,SC2034
-hide_runtime='mkdir -p /root/hidden && for it in apptainer singularity; do [ ! -e /usr/bin/$it ] || mv /usr/bin/$it /root/hidden/; done' \
-    show_runtime='mv /root/hidden/* /usr/bin/'
+# A directory of the test's, and commands for its end, which at_exit collects. What it changes on
+# a host is put back then, whatever happens.
+work=$(mktemp -d)
+at_end=() undo=()
+trap 'put_back; for it in "${at_end[@]}"; do eval "$it"; done; [[ -z $site_used ]] || site </dev/null; rm -rf "$work"' EXIT
+at_exit() { at_end+=("$1"); }
+
+# spoil HOST COMMAND BACK: root runs COMMAND there, and BACK when this is put_back.
+spoil() {
+    undo+=("$1|$3")
+    on "$1" root bash -c "$2"
+}
+put_back() {
+    local it
+    for ((it = ${#undo[@]} - 1; it >= 0; it--)); do
+        on "${undo[it]%%|*}" root bash -c "${undo[it]#*|}"
+    done
+    undo=()
+}
+
+# hide HOST PATH...: as if it had never been there.
+hide() {
+    local path
+    for path in "${@:2}"; do
+        on "$1" root test -e "$path" || continue
+        spoil "$1" "mv '$path' '$path.hidden'" "mv -f '$path.hidden' '$path'"
+    done
+}
+# hide_runtime HOST: it has no container runtime.
+hide_runtime() { hide "$1" {/usr,/usr/local,/opt/apptainer}/bin/{apptainer,singularity}; }
 
 # script NAME: standard input becomes an executable file in alice's home.
 script() {
@@ -84,6 +109,20 @@ sys.exit(os.WEXITSTATUS(status) if os.WIFEXITED(status) else 128 + os.WTERMSIG(s
 PYTHON
 }
 
+# The script `tell` in alice's home, and the directories ma and mb to mount at /mnt: what a task
+# tells is LABEL=IMAGE,DIRECTORY,MOUNT,VARIABLE. LABEL is its first word; the directory is left out
+# where it is the usual one.
+script_tell() {
+    script tell <<'EOF'
+#!/bin/sh
+read -r image 2>/dev/null </etc/berth-image || image=host
+[ "$PWD" = /home/alice ] && dir= || dir=,$PWD
+read -r mount 2>/dev/null </mnt/marker && mount=,$mount || mount=
+echo "$1=$image$dir$mount${LINE:+,$LINE}"
+EOF
+    on login alice sh -c 'mkdir -p ma mb; echo ma >ma/marker; echo mb >mb/marker'
+}
+
 # need_images NAME...: build them if they are not there.
 need_images() {
     local image
@@ -103,10 +142,10 @@ node_file() {
 # The device and a library of NVIDIA's driver on n1, as far as a runtime looks.
 gpu_library=/usr/lib/x86_64-linux-gnu/libcuda.so.1
 gpu_add() {
-    on n1 root bash -c "mknod -m 666 /dev/nvidiactl c 1 3
-        cp /usr/lib/x86_64-linux-gnu/libz.so.1 $gpu_library && patchelf --set-soname libcuda.so.1 $gpu_library && ldconfig"
+    spoil n1 "mknod -m 666 /dev/nvidiactl c 1 3
+        cp /usr/lib/x86_64-linux-gnu/libz.so.1 $gpu_library && patchelf --set-soname libcuda.so.1 $gpu_library && ldconfig" \
+        "rm -f /dev/nvidiactl $gpu_library; ldconfig"
 }
-gpu_remove() { on n1 root bash -c "rm -f /dev/nvidiactl $gpu_library; ldconfig"; }
 
 result() {
     local verdict=$1 title=$2 detail=${3:-}
@@ -188,13 +227,52 @@ wait_for() {
     done
 }
 
+# start KEY USER COMMAND...: in the background; it prints to $work/KEY, and its number is ${pid[KEY]}.
+declare -A pid
+start() {
+    : >"$work/$1" # now, lest `await` reads what the last one printed
+    on login "$2" timeout -k 5 "${LIMIT:-180}" "${@:3}" >"$work/$1" 2>&1 </dev/null &
+    pid[$1]=$!
+}
+
+# await KEY COUNT LINE: until it has printed COUNT lines that match; fails aloud.
+has_printed() { (($(grep -acxE "$3" "$work/$1") >= $2)); }
+await() { wait_for "${PATIENCE:-30}" has_printed "$@" || result FAIL "$1 prints '$3'" "$(tail -n 20 "$work/$1")"; }
+
+# printed TITLE KEY COUNT LINE: so many lines match.
+printed() { equal "$1" "$3" "$(grep -acxE "$4" "$work/$2")"; }
+
+# ends TITLE KEY STATUS: it ends with a status that matches.
+ends() {
+    local status=0
+    wait "${pid[$2]}" || status=$?
+    matches "$1" "^($3)\$" "$status"
+}
+
+# live COUNT SRUN-WORD...: a step of alice's, ready when this returns: COUNT lines say so. With
+# $waits its tasks wait for `go`.
+# shellcheck disable=SC2034,SC2088 # for the tasks
+waits='until [ -e ~/go ]; do sleep 0.1; done'
+go() { on login alice touch go; }
+live() {
+    on login alice rm -f go
+    start live alice srun "${@:2}"
+    await live "$1" ready
+}
+
+# allocate OPTION...: a job without a shell; sets job.
+allocate() {
+    job=$(on login alice salloc --no-shell "$@" 2>&1 | sed -n 's/.*Granted job allocation //p')
+    [[ $job ]] || result FAIL "there is a job" ""
+}
+
 # For wait_for: alice has COUNT processes NAME on NODE, alice has no job.
 has_processes() { (($(on "$1" root pgrep -u alice -x -c "$2") == $3)); }
 has_no_job() { [[ -z $(on login alice squeue -h -u alice -o %i) ]]; }
 
 # site [HOST...]: standard input becomes berth.yaml there; default: on all hosts. A section
-# runtime is written with each key on a line of its own. No text takes the file away, and
-# `finish` does so. What share() has said stays so.
+# runtime is written with each key on a line of its own. No text takes the file away, and the
+# end of the test does so. What share() has said stays so.
 site_share=auto
 site_used=
 site() {
@@ -208,7 +286,8 @@ site() {
             text+=$'\nruntime:\n  share: no'
         fi
     fi
-    (($#)) || set -- login "${cluster_nodes[@]}"
+    # shellcheck disable=SC2086
+    (($#)) || set -- login ${nodes//,/ }
     for host; do
         if [[ -n $text ]]; then
             on "$host" root bash -c 'cat >/etc/slurm/berth.yaml' <<<"$text"
@@ -228,13 +307,11 @@ can_setuid() { [[ $(built SINGULARITY_SUID_INSTALL) != 0 ]]; }
 # site says so, or because the runtime is setuid. It uses the starter with that name if it is
 # there; Debian's package of Apptainer leaves it out, but it is the same program.
 share() {
-    local host starter
+    local starter
     starter=$(built LIBEXECDIR)/$runtime_name/bin/starter
     site_share=${1/setuid/auto}
     site </dev/null
-    for host in "${cluster_nodes[@]}"; do
-        on "$host" root bash -c "if [ $1 = setuid ]; then install -m 4755 $starter $starter-suid; else rm -f $starter-suid; fi"
-    done
+    on "$nodes" root bash -c "if [ $1 = setuid ]; then install -m 4755 $starter $starter-suid; else rm -f $starter-suid; fi"
 }
 
 # No test may cost the site a node.
@@ -246,7 +323,7 @@ no_node_drained() {
 is_clean() {
     local host
     left=''
-    for host in "${cluster_nodes[@]}"; do
+    for host in ${nodes//,/ }; do
         # shellcheck disable=SC2016
         left+=$(on "$host" root bash -c 'pgrep -u alice,bob -a; awk "\$3 ~ /^fuse/ && \$3 != \"fusectl\" || \$2 ~ /apptainer|singularity/" /proc/mounts' | sed "s/^/$host: /") ||
             left+="$host cannot be looked at"
@@ -259,30 +336,61 @@ nothing_left() {
     equal "no process and no mount is left on the nodes" "" "$left"
 }
 
+# remember NODE...: what lies in the places where a step could leave something, which processes
+# users have, and what slurmd holds open, when no step runs.
+no_step_of() { ! on "$1" root pgrep -x slurmstepd >/dev/null; }
+remember() {
+    local node
+    script leftovers <<'SCRIPT'
+#!/bin/bash
+find /tmp /run /dev/shm /var/tmp /var/spool/slurmd -mindepth 1 ! -name '*.pid' ! -name 'cred_state*' ! -path '/run/systemd/*' \
+    ! -path '/run/udev/*' ! -name '*.sock*' ! -name conf-cache ! -name '*.4294967292' 2>/dev/null | sort
+ps -eo user=,pid=,comm=,args= | grep -E '^(alice|bob) '
+awk '$3 ~ /fuse/ && $3 != "fusectl" || $2 ~ /apptainer|singularity/' /proc/mounts
+find /sys/fs/cgroup -name 'job_*' 2>/dev/null | sort
+# A connection of slurmd's own over TCP may stay open for long.
+fds=/proc/$(pgrep -ox 'slurmd(-wlm)?')/fd
+echo "descriptors of slurmd: $(find "$fds" -type l -printf '%l\n' |
+    grep -cvFf <(awk '{ print "socket:[" $10 "]" }' /proc/net/tcp /proc/net/tcp6 2>/dev/null))"
+SCRIPT
+    for node; do
+        wait_for "${PATIENCE:-10}" no_step_of "$node"
+        on "$node" root /home/alice/leftovers >"$work/before.$node"
+    done
+}
+
+# left NODE...: what is there and was not; given some seconds to go.
+is_as_before() {
+    local node
+    more=''
+    for node; do
+        more+=$(on "$node" root /home/alice/leftovers | diff "$work/before.$node" - | sed -n "s/^>/$node:/p")
+    done
+    [[ -z $more ]]
+}
+left() {
+    local more
+    wait_for "${PATIENCE:-10}" is_as_before "$@" || echo "$more"
+}
+
 finish() {
-    [[ -z $site_used ]] || site </dev/null
     no_node_drained
     nothing_left
     echo "1..$cases"
     ((failed == 0))
 }
 
-# openblas_install NODE...: Debian's OpenBLAS there, as its packages and their alternatives
-# have it (images/openblas). openblas_remove NODE... takes it away.
+# openblas_install NODE,...: Debian's OpenBLAS there, as its packages and their alternatives
+# have it (images/openblas). openblas_remove NODE,... takes it away.
 openblas_install() {
-    local node lib=/usr/lib/x86_64-linux-gnu
-    for node in "$@"; do
-        on "$node" root bash -c "cp -a /images/openblas.share $lib/openblas-pthread &&
-            ln -sf openblas-pthread/{libblas.so.3,liblapack.so.3,libopenblas.so.0} $lib && ldconfig" || exit 1
-    done
+    local lib=/usr/lib/x86_64-linux-gnu
+    on "$1" root bash -c "cp -a /images/openblas.share $lib/openblas-pthread &&
+        ln -sf openblas-pthread/{libblas.so.3,liblapack.so.3,libopenblas.so.0} $lib && ldconfig" || exit 1
 }
-
 openblas_remove() {
-    local node lib=/usr/lib/x86_64-linux-gnu
-    for node in "$@"; do
-        on "$node" root bash -c "rm -rf $lib/openblas-pthread $lib/lib{blas,lapack}.so.3 $lib/libopenblas.so.0 \
-            /opt/vendor /etc/slurm/profiles.d; ldconfig"
-    done
+    local lib=/usr/lib/x86_64-linux-gnu
+    on "$1" root bash -c "rm -rf $lib/openblas-pthread $lib/lib{blas,lapack}.so.3 $lib/libopenblas.so.0 \
+        /opt/vendor /etc/slurm/profiles.d; ldconfig"
 }
 
 # hpl_input N: the directory hpl in alice's home, where hpcc solves N equations on two ranks.

@@ -12,8 +12,8 @@ need_images blas openblas a
 image=/images/blas.sif
 lib=/usr/lib/x86_64-linux-gnu
 
-trap 'openblas_remove n1 n2; site n1 </dev/null' EXIT
-openblas_install n1 n2
+at_exit 'openblas_remove n1,n2'
+openblas_install n1,n2
 
 matches "berth profiles lists them" "^openblas: libblas.so.3, libraries, found by profile 'openblas'
   .*/openblas-pthread/libblas.so.3

@@ -11,57 +11,9 @@ need_images a b
 
 IMAGE=--container-image=/images/a.sif
 two="-w n1,n2 -N2 --ntasks-per-node=4 --overcommit"
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-declare -A pid
-
-# What lies in the places where something could be left, and what slurmd holds open.
-script leftovers <<'SCRIPT'
-#!/bin/bash
-find /tmp /run /dev/shm /var/tmp /var/spool/slurmd -mindepth 1 ! -name '*.pid' ! -name 'cred_state*' \
-    ! -name '*.sock*' ! -name conf-cache ! -name '*.4294967292' 2>/dev/null | sort
-ps -eo user=,pid=,comm=,args= | grep -E '^(alice|bob) '
-awk '$3 ~ /fuse/ || $2 ~ /apptainer|singularity/' /proc/mounts
-# A connection of slurmd's own over TCP may stay open for long.
-fds=/proc/$(cat /run/slurm/slurmd.pid)/fd
-echo "descriptors of slurmd: $(find "$fds" -type l -printf '%l\n' |
-    grep -cvFf <(awk '{ print "socket:[" $10 "]" }' /proc/net/tcp /proc/net/tcp6 2>/dev/null))"
-SCRIPT
-leftovers() { on "$1" root /home/alice/leftovers; }
-
 # Slurm's own first job may open what stays open (log, plugins).
 alice srun -N4 true >"$work/first" 2>&1 || cat "$work/first"
-sleep 1
-for node in n1 n2 n3 n4; do
-    leftovers "$node" >"$work/before.$node"
-done
-
-# left NODE...: what is there and was not before; given ten seconds to go.
-is_gone() {
-    local node
-    more=''
-    for node; do
-        more+=$(leftovers "$node" | diff "$work/before.$node" - | sed -n "s/^>/$node:/p")
-    done
-    [[ -z $more ]]
-}
-left() {
-    local more
-    wait_for 10 is_gone "$@" || echo "$more"
-}
-
-# start KEY USER COMMAND...: in the background.
-start() {
-    local key=$1 user=$2
-    shift 2
-    : >"$work/$key" # now, lest said() reads what the last one said
-    on login "$user" timeout -k 5 "${LIMIT:-180}" "$@" >"$work/$key" 2>&1 </dev/null &
-    pid[$key]=$!
-}
-
-# said KEY COUNT WORD: wait until COUNT lines are WORD.
-has_said() { (($(grep -c "^$3\$" "$work/$1") >= $2)); }
-said() { wait_for 20 has_said "$@"; }
+remember n1 n2 n3 n4
 
 # over TITLE KEY STATUS [NODE...]: it ends with a status that matches, and leaves nothing.
 over() {
@@ -81,13 +33,9 @@ over() {
     # What one case leaves is not the next one's fault.
     [[ -z $it ]] || for it; do
         on "$it" root pkill -KILL -u alice,bob
-        sleep 0.5
-        leftovers "$it" >"$work/before.$it"
+        remember "$it"
     done
 }
-
-# says TITLE KEY COUNT WORD
-says() { equal "$1" "$3" "$(grep -c "^$4\$" "$work/$2")"; }
 
 # step TITLE STATUS ARGS...: a step that ends by itself.
 step() {
@@ -96,22 +44,15 @@ step() {
     over "$1" step "$2"
 }
 
-# live ARGS...: a step that waits, ready when this returns; with $waits it waits for `go`.
-# shellcheck disable=SC2088 # for the tasks
-waits='until [ -e ~/go ]; do sleep 0.1; done'
-go() { on login alice touch go; }
-live() {
-    on login alice rm -f go
-    # shellcheck disable=SC2086
-    start live alice srun $two "$IMAGE" "$@"
-    said live 8 ready || result FAIL "the step starts" "$(cat "$work/live")"
-}
+# eight ARGS...: a step of eight tasks that are ready.
+# shellcheck disable=SC2086
+eight() { live 8 $two "$IMAGE" "$@"; }
 
 # victims KIND: processes on n1.
 victims() {
     local test
     case $1 in
-    program) test='$3 == "sleep"' ;;
+    program) test='$3 == "sh"' ;;
     runtime) test='$3 ~ /^(starter|apptainer|singularity)/ || $4 ~ /^(Apptainer|Singularity)/' ;;
     server) test='$3 ~ /^squashfuse/' ;;
     ours) test='$3 ~ /^berth-/' ;;
@@ -145,30 +86,30 @@ equal "... and nothing of its container is there" "" \
     "$(grep -E '^(berth-|starter|apptainer|Apptainer|singularity|Singularity|squashfuse)' "$work/ended")"
 start many alice srun -w n1 -N1 -n64 "$IMAGE" sh -c 'echo ran'
 over "64 tasks on one node" many 0
-says "... and all of them ran" many 64 ran
+printed "... and all of them ran" many 64 ran
 start many alice srun -w n1 -N1 -n64 "$IMAGE" sh -c 'echo ready; sleep 60'
-said many 64 ready || result FAIL "64 tasks start" "$(tail -n 5 "$work/many")"
+await many 64 ready
 on login alice scancel -u alice
 over "64 tasks on one node, scancel" many '[1-9].*'
 
 echo "# signals from Slurm"
-live sh -c 'echo ready; exec sleep 60'
+eight sh -c 'echo ready; exec sleep 60'
 on login alice scancel -u alice
 over "scancel" live '[1-9].*'
-live sh -c 'trap "" TERM; echo ready; while :; do sleep 1; done'
+eight sh -c 'trap "" TERM; echo ready; while :; do sleep 1; done'
 on login alice scancel -u alice
 over "scancel, and the application does not care for SIGTERM" live '[1-9].*'
-live sh -c 'trap "read -r x </etc/berth-image; echo saved \$x; exit 3" TERM; echo ready
+eight sh -c 'trap "read -r x </etc/berth-image; echo saved \$x; exit 3" TERM; echo ready
     while :; do sleep 0.1; done'
 on login alice scancel -u alice
 over "scancel, and the application saves its work" live '[1-9].*'
-says "... with the files of the image" live 8 "saved a"
-live sh -c 'trap "exit 4" USR1; echo ready; while :; do sleep 0.1; done'
+printed "... with the files of the image" live 8 "saved a"
+eight sh -c 'trap "exit 4" USR1; echo ready; while :; do sleep 0.1; done'
 on login alice scancel -s USR1 -u alice
 over "SIGUSR1 to the step" live 4
 # Slurm signals a step more than once (scancel, --signal, the time limit), and the second one
 # may find the image's server busy with the first.
-live sh -c "trap '' USR1; echo ready; $waits; cat /etc/berth-image"
+eight sh -c "trap '' USR1; echo ready; $waits; cat /etc/berth-image"
 mapfile -t list < <(victims server)
 if ((${#list[@]})); then
     on n1 root bash -c 'for i in 1 2 3; do
@@ -176,21 +117,21 @@ if ((${#list[@]})); then
     done; wait' storm "${list[@]}" 2>&1 | head -n 3
     go
     over "a storm of signals to the image's server" live 0
-    says "... and the files of the image are there" live 8 a
+    printed "... and the files of the image are there" live 8 a
 else
     go
     over "an image without a server" live 0
 fi
-live sh -c "echo ready; $waits; cat /etc/berth-image"
+eight sh -c "echo ready; $waits; cat /etc/berth-image"
 on login alice scancel -s STOP -u alice
 go
 on login alice scancel -s CONT -u alice
 over "SIGSTOP and SIGCONT to the step" live 0
-says "... and it went on in its image" live 8 a
-live sh -c 'echo ready; exec sleep 60'
+printed "... and it went on in its image" live 8 a
+eight sh -c 'echo ready; exec sleep 60'
 on login alice pkill -TERM -u alice -x srun
 over "SIGTERM to srun" live '[1-9].*'
-live sh -c 'echo ready; exec sleep 60'
+eight sh -c 'echo ready; exec sleep 60'
 # The second one has to come within a second, which a busy machine may not manage.
 for _ in $(seq 20); do
     on login alice pkill -INT -u alice -x srun || break
@@ -244,15 +185,14 @@ start early alice salloc -Q -w n1,n2 -N2 --ntasks-per-node=4 ./earlystep
 over "scancel of steps after 0 to 300 ms, eight times" early 0
 
 echo "# SIGKILL of one process on n1"
-# kill_each HOW: each kind of process, one of it and all of it.
+# kill_each: each kind of process, one of it and all of it.
 kill_each() {
-    local row kind status what list which command
-    # Rows: kind; status; what it is; what the tasks do.
-    for row in "program;137;a program;sleep 3" "runtime;0|137;the runtime;$waits" \
-        "server;[0-9]+;the image's server;$waits" "ours;[0-9]+;a process of berth;$waits"; do
-        kind=${row%%;*} row=${row#*;} status=${row%%;*} row=${row#*;} what=${row%%;*} command=${row#*;}
+    local row kind status what list which
+    for row in "program;137;a program" "runtime;0|137;the runtime" "server;[0-9]+;the image's server" \
+        "ours;[0-9]+;a process of berth"; do
+        IFS=';' read -r kind status what <<<"$row"
         for which in "" ", of all tasks"; do
-            live sh -c "echo ready; $command"
+            eight sh -c "echo ready; $waits"
             mapfile -t list < <(victims "$kind")
             [[ $which ]] || list=("${list[@]:0:1}")
             if ((${#list[@]})); then
@@ -261,12 +201,12 @@ kill_each() {
                 what="$what, of which there is no process" status=0
             fi
             go
-            over "$1: SIGKILL of $what$which" live "$status"
+            over "one container: SIGKILL of $what$which" live "$status"
         done
     done
 }
-kill_each "one container"
-live sh -c "echo ready; $waits; cat /etc/berth-image"
+kill_each
+eight sh -c "echo ready; $waits; cat /etc/berth-image"
 mapfile -t list < <(victims server)
 if ((${#list[@]})); then
     on n1 root kill -KILL "${list[@]}"
@@ -277,7 +217,7 @@ else
     over "without the image's server" live 0
 fi
 # A server that nobody traces could be stopped, and its tasks could not be killed.
-live sh -c 'echo ready; while cat /usr/lib/*/*.so* >/dev/null; do :; done'
+eight sh -c 'echo ready; while cat /usr/lib/*/*.so* >/dev/null; do :; done'
 on n1 root pkill -KILL -u alice -x berth-start
 no_server() { [[ -z $(victims server) ]]; }
 wait_for 5 no_server
@@ -285,12 +225,13 @@ equal "nobody traces the image's server: it has ended" "" "$(victims server)"
 on n1 root pkill -STOP -u alice squashfuse
 on login alice scancel -u alice
 over "... and the step ends" live '[1-9].*'
-live sh -c 'echo ready; exec sleep 60'
+eight sh -c 'echo ready; exec sleep 60'
 on n1 root pkill -KILL -u alice
 on login alice scancel -s KILL -u alice
 over "SIGKILL of all processes of the user on n1, as when memory is short" live '137|143'
-live sh -c 'echo ready; exec sleep 5'
+eight sh -c "echo ready; $waits"
 on n1 root pkill -KILL -u alice
+go
 over "... and the tasks on n2 end by themselves" live 137
 
 echo "# memory runs out on n1"
@@ -322,6 +263,10 @@ for pid; do
     echo 1000 >"/proc/$pid/oom_score_adj" || :
 done
 touch /home/alice/go
+until grep -qs '^oom_kill [1-9]' $group/memory.{oom_control,events}; do
+    sleep 0.1
+done
+touch /home/alice/killed
 until ! pgrep -u alice >/dev/null; do
     sleep 0.1
 done
@@ -332,14 +277,15 @@ done
 SCRIPT
 # hungry: a step of which one task on n1 wants more memory than there is.
 hungry() {
-    live sh -c "echo ready; $waits"'
+    on login alice rm -f killed
+    eight sh -c "echo ready; $waits"'
         [ $SLURM_PROCID != 1 ] || exec dd if=/dev/zero of=/dev/null bs=400M count=1
-        sleep 1; cat /etc/berth-image'
+        until [ -e ~/killed ]; do sleep 0.1; done; cat /etc/berth-image'
 }
 hungry
 if kills=$(on n1 root timeout 60 /home/alice/oom task 2>/dev/null) && [[ $kills == "oom_kill "[1-9]* ]]; then
     over "the kernel ends a task that takes too much memory" live 137
-    says "... and the others go on" live 7 a
+    printed "... and the others go on" live 7 a
     hungry
     mapfile -t list < <(victims runtime)
     on n1 root timeout 60 /home/alice/oom runtime "${list[@]}" >/dev/null 2>&1
@@ -352,7 +298,7 @@ else
     over "a step without one" live '[0-9]+'
 fi
 
-live sh -c 'echo ready; while :; do sleep 1; done'
+eight sh -c 'echo ready; while :; do sleep 1; done'
 on n1 root pkill -KILL -f '^slurmstepd: '
 on n1 root bash -c 'rm -f /var/spool/slurmd/{n1_,hwloc_topo_}*' # Slurm's own
 equal "SIGKILL of slurmstepd: nothing is left of its tasks" "" "$(left n1)"
@@ -360,24 +306,20 @@ on login alice scancel -u alice
 over "... and the step ends" live '[0-9]+'
 
 echo "# a job that waits"
-live sh -c "echo ready; $waits; cat /etc/berth-image"
+eight sh -c "echo ready; $waits; cat /etc/berth-image"
 job=$(on login alice squeue -h -u alice -t RUNNING -o %i)
 on login root scontrol suspend "$job"
 # Stopped by a signal, which Slurm sends some seconds later, or frozen with their cgroup.
 are_stopped() {
-    states=$(for node in n1 n2; do
-        on "$node" root bash -c 'ps -o stat= -p $(pgrep -u alice -x sh | paste -sd,)'
-    done | cut -c1 | sort -u | paste -sd,)
+    states=$(on n1,n2 root bash -c 'ps -o stat= -p $(pgrep -u alice -x sh | paste -sd,)' | cut -c1 | sort -u | paste -sd,)
     [[ $states =~ ^(T|D|D,T)$ ]]
 }
 wait_for 10 are_stopped
 matches "scontrol suspend: the tasks stop" "^(T|D|D,T)$" "$states"
 go
-sleep 0.5
-says "... and say nothing" live 0 a
 on login root scontrol resume "$job"
 over "scontrol resume: they go on" live 0
-says "... in their image" live 8 a
+printed "... in their image" live 8 a
 
 echo "# side by side"
 script overlap <<'SCRIPT'
@@ -386,38 +328,42 @@ script overlap <<'SCRIPT'
 for i in 0 1 2 3; do
     [ $((i % 2)) = 0 ] && image=a || image=b
     srun --overlap -N2 -n8 --container-image=/images/$image.sif \
-        sh -c "echo ready; [ $i = 3 ] && exec sleep 30; sleep 1.5; cat /etc/berth-image; exit $i" >overlap.$i 2>&1 &
+        sh -c "echo ready; [ $i = 3 ] && exec sleep 30; until [ -e ~/go ]; do sleep 0.1; done; cat /etc/berth-image; exit $i" >overlap.$i 2>&1 &
     pids[i]=$!
     until [ -n "$(squeue -h -s -j "$SLURM_JOB_ID" -o %i | grep "\.$i\$")" ]; do sleep 0.05; done
 done
 until [ "$(cat overlap.? | grep -c ready)" = 32 ]; do sleep 0.1; done
 scancel "$SLURM_JOB_ID.3"
+touch ~/go
 for i in 0 1 2 3; do
     wait "${pids[i]}"
     echo "step $i: $? $(grep -c '^a$' overlap.$i) $(grep -c '^b$' overlap.$i)"
 done
 SCRIPT
+on login alice rm -f go
 start overlap alice salloc -Q -w n1,n2 -N2 --ntasks-per-node=4 ./overlap
 over "steps side by side in one job, one cancelled" overlap 0
 equal "... and each ends as it should" \
     "step 0: 0 8 0,step 1: 1 0 8,step 2: 2 8 0,step 3: X 0 0" \
     "$(grep '^step' "$work/overlap" | sed -E 's/^(step 3: )[1-9][0-9]*/\1X/' | paste -sd,)"
+on login bob rm -f go
 start one alice srun -w n1 -N1 -n8 "$IMAGE" sh -c 'echo ready; sleep 60'
 start other bob srun -w n1 -N1 -n8 --container-image=/images/a.sif \
-    sh -c 'echo ready; sleep 2; id -un; cat /etc/berth-image'
-said one 8 ready && said other 8 ready
+    sh -c 'echo ready; until [ -e ~/go ]; do sleep 0.1; done; id -un; cat /etc/berth-image'
+await one 8 ready
+await other 8 ready
 on login alice scancel -u alice
 status=0
 wait "${pid[one]}" || status=$?
 equal "two users on one node: the one that is cancelled does not end with 0" yes \
     "$( ((status)) && echo yes)"
+on login bob touch go
 over "two users on one node: the other ends as usual" other 0
-equal "... as itself, in its image" "8 8" \
-    "$(grep -c '^bob$' "$work/other") $(grep -c '^a$' "$work/other")"
+printed "... as itself, in its image" other 16 'bob|a'
 
 echo "# the time limit"
 over "a job comes to its time limit" limit '[1-9].*' n4
-says "... and was warned before (--signal), with the files of the image" limit 2 saved
+printed "... and was warned before (--signal), with the files of the image" limit 2 saved
 over_all=$(left n1 n2 n3 n4)
 equal "nothing at all is left" "" "$over_all"
 finish

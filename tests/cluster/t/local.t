@@ -114,9 +114,12 @@ script cancelled <<'END'
 for it in mpich openmpi; do
     srun -n1 -c2 --mpi-bind=local --container-image=/images/$it.sif mpirun -n 2 sleep 300 &
 done
-while (($(squeue -h -s -u "$USER" | grep -c mpirun) < 2)); do sleep 0.1; done
-sleep 2
+until [[ -e cancelled.go ]]; do sleep 0.1; done
 END
-alice salloc -Q -N1 -n4 ./cancelled >/dev/null 2>&1
+alice rm -f cancelled.go
+start cancelled alice salloc -Q -w n1 -n4 ./cancelled
+wait_for 30 has_processes n1 sleep 4
+alice touch cancelled.go
+wait "${pid[cancelled]}"
 
 finish

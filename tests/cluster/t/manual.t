@@ -16,9 +16,7 @@ cd "$here/../../.." || exit 1
 need_images a atm blas mpibookworm mpich mpitrixie musl oasisatm oasisocn ocn openblas openmpi
 
 # What documents take for granted: a user who has some images, and has not bound an MPI yet.
-for node in n1 n2 n3 n4; do
-    on "$node" root sh -c 'rm -rf "/tmp/berth-$(id -u alice)"' || exit 1
-done
+on n1,n2,n3,n4 root rm -rf /tmp/berth-2001
 alice bash -c '
     rm -rf .cache/berth
     rm -f ubuntu.sif noble.sif hello.sif greet.sif
@@ -56,7 +54,6 @@ END
 on login alice sh -c 'cat >namcouple' <"$here/../oasis/namcouple" || exit 1
 # Documents name Docker's registry, and no test reaches that: a registry of our own answers
 # to its name, on the login host only.
-trap registry_stop EXIT
 registry_start https://index.docker.io /var/log/registry.log registry-1.docker.io || exit 1
 push library/ubuntu:24.04 'Ubuntu 24.04 LTS' >/dev/null || exit 1
 push library/debian:12 'Debian GNU/Linux 12 (bookworm)' >/dev/null || exit 1
@@ -70,9 +67,9 @@ for document in ${BERTH_DOCS:-README.md doc/*.md}; do
         rm "$rest"
         ;;
     doc/network.md)
-        openblas_install n1 n2 n3 n4
+        openblas_install n1,n2,n3,n4
         console_document "$document"
-        openblas_remove n1 n2 n3 n4
+        openblas_remove n1,n2,n3,n4
         ;;
     *) console_document "$document" ;;
     esac

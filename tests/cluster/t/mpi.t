@@ -17,10 +17,6 @@
 . "$(dirname "$0")/lib.sh"
 
 need_images mpich openmpi a
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-
-if alice srun --mpi=list 2>&1 | grep -q pmix; then has_pmix=yes; else has_pmix=; fi
 
 # want SIZE IMAGE SPREAD: what must be printed, where SPREAD is the node of each rank.
 want() {
@@ -150,7 +146,7 @@ singletons "none for an mpirun" 0 "" -w n1 -n2 --mpi=none --container-image=/ima
 singletons "Open MPI: one line" 1 "the image.s Open MPI 4.1.4 uses PMIx and .*; use srun --mpi=pmix, and" \
     -w n1 -n2 --mpi=pmi2 --container-image=/images/openmpi.sif sh -c "$quick"
 
-if [[ $has_pmix ]]; then
+if has_pmix; then
     # shellcheck disable=SC2086
     {
         ring "Open MPI: 2 x 4 ranks" "$(want 8 openmpi "$two")" 1 -w n1,n2 -N2 -n8 --ntasks-per-node=4 $openmpi mpiring

@@ -51,16 +51,7 @@ matches "auto: with a static program all run on the image's own" \
     "note: the image's own MPI runs \(hybrid\): '$t/mpich/static' is linked statically" "$seen"
 equal "auto: and none on the host's" 0 "$(grep -ac '^rank .*!\]' <<<"$seen")"
 
-# What a task tells: LABEL=IMAGE,DIRECTORY,MOUNT,VARIABLE; the label is its first word. The
-# directory is left out where it is the usual one.
-script tell <<'EOF'
-#!/bin/sh
-read -r image 2>/dev/null </etc/berth-image || image=host
-[ "$PWD" = /home/alice ] && dir= || dir=,$PWD
-read -r mount 2>/dev/null </mnt/marker && mount=,$mount || mount=
-echo "$1=$image$dir$mount${LINE:+,$LINE}"
-EOF
-on login alice sh -c 'mkdir -p ma; echo ma >ma/marker'
+script_tell
 A=--container-image=/images/a.sif
 B=--container-image=/images/b.sif
 W="/bin/sh /home/alice/tell"

@@ -95,21 +95,17 @@ matches "... and refuses host" "berth: n2: [^"$'\n'"]*nothing can be mounted in 
 site n2 </dev/null
 
 # An MPI of the site comes first, and n2 has not mounted it.
-for node in n1 n2; do
-    on "$node" root sh -c "$site_profile 'name: site' 'family: mpich' 'prefix: /srv/mpich' >/etc/slurm/profiles.d/site.yaml
+on n1,n2 root sh -c "$site_profile 'name: site' 'family: mpich' 'prefix: /srv/mpich' >/etc/slurm/profiles.d/site.yaml
         mkdir -p /srv/mpich/lib; cp $lib/libmpich.so.12 /srv/mpich/lib"
-done
 differ "an MPI of the site that is not mounted" \
     "profile 'site' comes first, and this node has no MPI in '/srv/mpich'" \
     "mv /srv/mpich /srv/away" "mv /srv/away /srv/mpich" next
 matches "it is used on both where it is there" "rank 0 of 2.*status 0" "$(run n1,n2 --mpi-bind=host $who)"
 # A second profile of the same install is not missing, and has a name.
-for node in n1 n2; do
-    on "$node" root sh -c 'sed "s/name: site/name: twin/" </etc/slurm/profiles.d/site.yaml >/etc/slurm/profiles.d/a-twin.yaml'
-done
+on n1,n2 root sh -c 'sed "s/name: site/name: twin/" </etc/slurm/profiles.d/site.yaml >/etc/slurm/profiles.d/a-twin.yaml'
 matches "two profiles of one install are both there" "rank 0 of 2.*status 0" "$(run n1,n2 --mpi-bind=host $who)"
 matches "and both by name" "rank 0 of 2.*status 0" "$(run n1,n2 --mpi-bind=site $who)"
-for node in n1 n2; do on "$node" root rm -r /etc/slurm/profiles.d /srv/mpich; done
+on n1,n2 root rm -r /etc/slurm/profiles.d /srv/mpich
 
 # The host's network libraries under the image's own MPI.
 # network TITLE WORDS BREAK MEND: the same with --container-libs=auto.
@@ -135,21 +131,17 @@ on n2 root sh -c "mkdir /off; mv $lib/libucp.so* /off; ldconfig; rm -rf /tmp/ber
 matches "no network library on a node: it runs on the image's" "^berth: n1: note: the host's libucp[^"$'\n'"]* runs under the image's own MPI"$'\nstatus 0$' \
     "$(run n1,n2 --container-libs=auto /opt/t/mpich/who | grep -v '^rank')"
 on n2 root sh -c "mv /off/* $lib; rmdir /off; ldconfig"
-for node in n1 n2; do
-    on "$node" root sh -c "$site_profile 'name: net' 'kind: fabric' 'replaces: [libucp.so.0, libuct.so.0, libucs.so.0, libucm.so.0]' 'prefix: /srv/ucx' >/etc/slurm/profiles.d/net.yaml
+on n1,n2 root sh -c "$site_profile 'name: net' 'kind: fabric' 'replaces: [libucp.so.0, libuct.so.0, libucs.so.0, libucm.so.0]' 'prefix: /srv/ucx' >/etc/slurm/profiles.d/net.yaml
         mkdir -p /srv/ucx/lib; cp -a $lib/libuc[pstm].so.* $lib/ucx /srv/ucx/lib"
-done
 network "a network library of the site that is not mounted" "profile 'net': this node has no such library in '/srv/ucx'" \
     "mv /srv/ucx /srv/away" "mv /srv/away /srv/ucx"
 matches "it is used on both where it is there" "the host's libucp.so.0.0.0 .net. runs under the image's own MPI.*status 0" \
     "$(run n1,n2 --container-libs=auto $who)"
 # Another partition has its own, which these nodes lack and which comes later.
-for node in n1 n2; do
-    on "$node" root sh -c 'sed "s/name: net/name: other/; s,/srv/ucx,/srv/other," </etc/slurm/profiles.d/net.yaml >/etc/slurm/profiles.d/other.yaml'
-done
+on n1,n2 root sh -c 'sed "s/name: net/name: other/; s,/srv/ucx,/srv/other," </etc/slurm/profiles.d/net.yaml >/etc/slurm/profiles.d/other.yaml'
 matches "one for another partition is not missed" "the host's libucp.so.0.0.0 .net. runs under the image's own MPI.*status 0" \
     "$(run n1,n2 --container-libs=auto $who)"
-for node in n1 n2; do on "$node" root rm -r /etc/slurm/profiles.d /srv/ucx; done
+on n1,n2 root rm -r /etc/slurm/profiles.d /srv/ucx
 
 # A mode that the site sets ends the step like one that the user gives.
 site login n1 n2 <<<'rules: [{default: {mpi-bind: auto}}]'

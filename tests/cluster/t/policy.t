@@ -7,7 +7,6 @@
 . "$(dirname "$0")/lib.sh"
 
 need_images a b
-trap 'site </dev/null' EXIT
 
 on_n1=(srun -w n1 -N1)
 
@@ -193,9 +192,8 @@ done
 refused "mounts: by way of /proc" "$forbids" "$image" --container-mounts=/proc/self/root/etc/slurm:/s
 matches "mounts: by a link, from salloc, in a second component" "$forbids" \
     "$(alice salloc -N2 -w n1,n2 "$image" --container-mounts=/home/alice/hidden:/s srun --container-image=none true : true 2>&1 </dev/null)"
-matches "mounts: by Slurm's variable of an option" '^a$' \
-    "$(alice env _SLURM_SPANK_OPTION_berth_container_mounts=/etc/slurm:/s srun -Q -w n1 -N1 "$image" \
-        sh -c 'test ! -e /s && cat /etc/berth-image' 2>&1)"
+try "mounts: by Slurm's variable of an option" '~^a$' -- \
+    env _SLURM_SPANK_OPTION_berth_container_mounts=/etc/slurm:/s srun -Q -w n1 -N1 "$image" sh -c 'test ! -e /s && cat /etc/berth-image'
 
 # The same without Slurm.
 berth() { on n1 alice timeout 180 berth "$@" 2>&1 </dev/null; }
@@ -264,7 +262,6 @@ try "a rule for each component" '~main.*main' -- "${on_n1[@]}" "$image" sh -c 'e
 matches "raw_args: a variable of the runtime, before anything is allocated" \
     "^srun: error: berth: APPTAINER_BIND: this variable is a flag .*unset it [(]/etc/slurm/berth.yaml:2[)]$" \
     "$(alice env APPTAINER_BIND=/tmp srun -w n1 -N1 "$image" true 2>&1)"
-matches "raw_args: the login for a pull is no flag" '^a$' \
-    "$(alice env APPTAINER_DOCKER_USERNAME=u APPTAINER_DOCKER_PASSWORD=p APPTAINER_NOHTTPS=1 \
-        srun -w n1 -N1 "$image" cat /etc/berth-image 2>&1)"
+try "raw_args: the login for a pull is no flag" '~^a$' -- \
+    env APPTAINER_DOCKER_USERNAME=u APPTAINER_DOCKER_PASSWORD=p APPTAINER_NOHTTPS=1 srun -w n1 -N1 "$image" cat /etc/berth-image
 finish

@@ -11,14 +11,9 @@ need_images mpich
 site=/var/lib/berth/stage
 library=$(on n1 root sh -c 'readlink -f /usr/lib/*/libmpich.so.12')
 
-forget() {
-    local node
-    for node in n1 n2; do
-        on "$node" root rm -rf "$site" /tmp/berth-2001 /tmp/berth-2002
-    done
-}
+forget() { on n1,n2 root rm -rf "$site" /tmp/berth-2001 /tmp/berth-2002; }
 forget
-trap forget EXIT
+at_exit forget
 
 # step USER NODES [COMMAND...]
 step() {
@@ -60,9 +55,7 @@ matches "... nor is one that the user cannot write" \
     "'/tmp/berth-2001': cannot be made, .*run 'berth profiles --prepare'" \
     "$(with_tmp mode=755 step alice n1 mpiring 2>&1)"
 
-for node in n1 n2; do
-    on "$node" root berth profiles --prepare >/dev/null || result FAIL "prepare on $node"
-done
+on n1,n2 root berth profiles --prepare >/dev/null || result FAIL "prepare on both"
 matches "a user is shown root's stage" "stage: $site/mpich-[0-9a-f]{16}"$'(\n|$)' \
     "$(on n1 alice berth profiles)"
 equal "the first step of a user mounts it" "n1 $site/mpich-HASH"$'\n'"n2 $site/mpich-HASH" \

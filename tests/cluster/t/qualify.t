@@ -13,12 +13,12 @@ need_images a devmpich devopenmpi mpich
 image=/images/devmpich.sif
 alice rm -rf qualify .cache/berth
 alice mkdir qualify
-trap 'on login alice scancel -u alice' EXIT
+at_exit 'on login alice scancel -u alice'
 
-# qualify OPTION...: in alice's directory. Sets seen and status.
+# qualify TITLE STATUS OPTION...: in alice's directory; it ends so. Sets seen.
 qualify() {
-    seen=$(alice bash -c 'cd qualify && exec berth qualify "$@"' - "$@" 2>&1)
-    status=$?
+    seen=$(alice bash -c 'cd qualify && exec berth qualify "$@"' - "${@:3}" 2>&1)
+    equal "$1: exit status" "$2" $?
 }
 
 # row TITLE PATTERN: a whole line.
@@ -26,8 +26,7 @@ row() {
     if grep -qE "^$2\$" <<<"$seen"; then result ok "$1"; else result FAIL "$1" "no ${2@Q} in:"$'\n'"$seen"; fi
 }
 
-qualify -w n1,n2 --image $image --mpi pmi2 --quick --verbose
-equal "a site that is fit: exit status" 0 "$status"
+qualify "a site that is fit" 0 -w n1,n2 --image $image --mpi pmi2 --quick --verbose
 row "each node by its doctor" 'ok    node n2: berth=[0-9.]+ slurm=.* runtime=.* setuid=no mpi=.*'
 row "the nodes are alike" 'ok    nodes: 2 nodes have the same .*'
 row "what there is for images" 'ok    profiles of n1: openmpi \(Open MPI [0-9.]+\), mpich \(MPICH [0-9.]+\), ucx \(libucp.*\), libfabric \(libfabric.*\)'
@@ -50,15 +49,13 @@ alice bash -c "$again"
 equal "a command of a check can be typed" 0 $?
 
 # Each fabric of the host.
-qualify -w n1 --image /images/devopenmpi.sif --mpi pmix
-equal "the host's fabrics: exit status" 0 "$status"
+qualify "the host's fabrics" 0 -w n1 --image /images/devopenmpi.sif --mpi pmix
 row "which network Open MPI uses natively" 'ok    ring, native, .*, pmix: Open MPI v5.*; Open MPI on a node: [a-z]+.*'
 row "UCX is tried" "ok    ring, devopenmpi.sif, its own MPI on the host's ucx, pmix: .*; 2 of 2 ranks have the host's libucp.* \(ucx\); UCX on a node: .*"
 row "libfabric is tried, and its provider told" "ok    ring, devopenmpi.sif, its own MPI on the host's libfabric, pmix: .*; 2 of 2 ranks have the host's libfabric.* \(libfabric\); libfabric: tcp.*"
 row "fabrics beside native" "(ok   |note ) latency of 8 B, devopenmpi.sif, on a node: native [0-9.]+ us, .*, the image's own on the host's ucx [0-9.]+ us \([0-9.]+\), the image's own on the host's libfabric [0-9.]+ us \([0-9.]+\).*"
 
-qualify -w n1,n2 --image /images/none.sif --image /images/mpich.sif --quick --json
-equal "an image that is missing: exit status" 1 "$status"
+qualify "an image that is missing" 1 -w n1,n2 --image /images/none.sif --image /images/mpich.sif --quick --json
 equal "JSON says what was found" "False fail True skip not qualified: 1 check failed" "$(python3 -c '
 import json, sys
 page = json.loads(sys.stdin.read())
@@ -82,14 +79,12 @@ row "an image without an mpicc" "skip  program, one:1: the image has no mpicc; i
 alice rm -rf .cache/berth qualify/*
 
 on n2 root mv /usr/libexec/berth/berth-task /root/
-qualify -w n1,n2 --image $image --mpi pmi2 --quick
+qualify "a node without berth-task" 1 -w n1,n2 --image $image --mpi pmi2 --quick
 on n2 root mv /root/berth-task /usr/libexec/berth/
-equal "a node without berth-task: exit status" 1 "$status"
 row "the node is named" "fail  node n2: wrong: berth's_programs; .*"
 row "so are its steps" "fail  ring, devmpich.sif, the host's mpich, pmi2: berth: n2: '/usr/libexec/berth/berth-task': No such file.*"
 
-qualify -N1 --image $image --mpi pmi2 --quick
-equal "one node: exit status" 0 "$status"
+qualify "one node" 0 -N1 --image $image --mpi pmi2 --quick
 row "one node" 'skip  nodes: there is one node, so nothing is tried between nodes; see -N'
 row "one node: its ring" "ok    ring, devmpich.sif, the host's mpich, pmi2: MPICH .*; 2 of 2 ranks have the host's MPICH .*"
 matches "one node: the verdict" $'\nqualified on one node; nothing was tried between nodes$' "$seen"
@@ -99,18 +94,15 @@ row "root" 'note  user: root has other limits; run it as an ordinary user'
 
 # Two images that end alike, with an mpicc that has no compiler.
 alice cp /images/mpich.sif qualify/
-qualify -w n1 --image /images/mpich.sif --image mpich.sif --quick
+qualify "images without a compiler" 1 -w n1 --image /images/mpich.sif --image mpich.sif --quick
 alice rm qualify/mpich.sif
-equal "images without a compiler: exit status" 1 "$status"
 row "the first of two that end alike" "skip  program, /images/mpich.sif: .*gcc: .*not found; so the image's mpicc builds nothing; its MPI is not tried"
 row "the second" "skip  program, $(alice pwd)/qualify/mpich.sif: .*gcc: .*not found; .*"
 row "MPI was not tried" 'not qualified: MPI was not tried in /images/mpich.sif: its mpicc builds nothing; name another image \(--image\)'
-qualify -w n1,n2 --quick
-equal "no image: exit status" 1 "$status"
+qualify "no image" 1 -w n1,n2 --quick
 row "no image" 'not qualified: MPI was not tried in an image; name one that has mpicc \(--image\)'
 
-qualify -w n1,n2 --directory /tmp --quick
-equal "a directory that is the login host's: exit status" 1 "$status"
+qualify "a directory that is the login host's" 1 -w n1,n2 --directory /tmp --quick
 row "the node that does not see it" "fail  directory: a node does not see '/tmp/berth-qualify-[0-9a-f]{8}' \\(.*\\); name one that all see \\(--directory\\)"
 row "nothing else is tried" '[0-9]+ checks: .*, 1 failed'
 alice bash -c 'rm -r /tmp/berth-qualify-*'
@@ -118,8 +110,8 @@ alice bash -c 'rm -r /tmp/berth-qualify-*'
 alice bash -c 'cd qualify && rm -rf ./* && berth qualify -w n1,n2 --quick 2>&1 | head -n 1 >/dev/null'
 equal "a reader that goes away: nothing is left in the directory" '' "$(alice ls qualify)"
 
-qualify -w n9
-matches "a node that is not there" 'salloc: error: .*nvalid node name' "$seen"
+qualify "a node that is not there" 1 -w n9
+matches "... and Slurm says so" 'salloc: error: .*nvalid node name' "$seen"
 
 # A compiler of the host's that does not end.
 alice mkdir -p bin
@@ -143,9 +135,9 @@ rm interrupt.log
 alice rm -rf bin
 
 on login root mv /usr/bin/srun /usr/bin/srun.gone
-qualify
+qualify "no srun" 1
 on login root mv /usr/bin/srun.gone /usr/bin/srun
-equal "no srun" "1 berth: qualify: srun is not on the PATH; log in where Slurm's commands are" "$status $seen"
+equal "no srun" "berth: qualify: srun is not on the PATH; log in where Slurm's commands are" "$seen"
 
 alice rm -rf qualify
 finish

@@ -1,12 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 # A registry on the login host (Debian's docker-registry): for tests that have sourced
-# lib.sh. It ends with the cluster, or by registry_stop.
+# lib.sh. It ends with the test, or by registry_stop.
 
 # registry_start URL LOG [NAME...]: an empty one. With https the name in URL and these lead
 # to it, and it has a certificate for them that the login host trusts.
 registry_start() {
     registry=$1
+    at_exit registry_stop
     on login root bash -s "$@" <<'REGISTRY'
 set -euo pipefail
 url=$1 log=$2 place=${1#*://} tls=

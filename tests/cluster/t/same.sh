@@ -1,11 +1,9 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154 # `work` and others are of lib.sh
 # SPDX-License-Identifier: Apache-2.0
 # Sourced after lib.sh by tests that run a script twice, outside and inside an image, and
 # compare what it printed and how it ended.
 
 A=--container-image=/images/a.sif
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
 
 # What differs between any two runs: ids, times, ports, process numbers and terminals.
 normalise() {
@@ -19,34 +17,33 @@ normalise() {
 }
 
 # What srun says now and then, of its own.
-# shellcheck disable=SC2154 # of lib.sh
 chance="$waited|Timed out waiting for job step to complete|^srun: error: IO: Hey, you told me node [0-9]+ was down!\$"
 
 # run_script WHERE OPTION SCRIPT: alice runs SCRIPT with $C set to OPTION in an empty
 # directory that has the same name each time; $HOME/t holds the tools. What it prints,
-# on both outputs, and its exit status go to $scratch/WHERE.
+# on both outputs, and its exit status go to $work/WHERE.
 run_script() {
     local status=0
     # shellcheck disable=SC2016
     alice env C="$2" bash -c 'rm -rf ~/w && mkdir ~/w && cd ~/w && t=$HOME/t && eval "$1"' \
-        script "$3" </dev/null >"$scratch/out" 2>"$scratch/err" || status=$?
+        script "$3" </dev/null >"$work/out" 2>"$work/err" || status=$?
     {
-        grep -avE "$chance" "$scratch/out"
+        grep -avE "$chance" "$work/out"
         echo "--- standard error"
-        grep -avE "$chance" "$scratch/err" | sort
+        grep -avE "$chance" "$work/err" | sort
         echo "--- exit status $status"
-    } | tr -d '\0' | normalise >"$scratch/$1"
+    } | tr -d '\0' | normalise >"$work/$1"
 }
 
 # judge_same TITLE [PATTERN]: PATTERN must be in what was printed (so that a test in which
 # both runs fail alike is none).
 judge_same() {
     local title=$1 pattern=${2:-}
-    if ! cmp -s "$scratch/outside" "$scratch/inside"; then
-        result FAIL "$title" "- outside, + inside"$'\n'"$(diff -a -U2 "$scratch/outside" "$scratch/inside" |
+    if ! cmp -s "$work/outside" "$work/inside"; then
+        result FAIL "$title" "- outside, + inside"$'\n'"$(diff -a -U2 "$work/outside" "$work/inside" |
             tail -n +3 | cut -c1-400 | head -40)"
-    elif [[ -n $pattern ]] && ! grep -qaPz -- "$pattern" "$scratch/outside"; then
-        result FAIL "$title" "alike, but not: $pattern"$'\n'"$(head -c 2000 "$scratch/outside")"
+    elif [[ -n $pattern ]] && ! grep -qaPz -- "$pattern" "$work/outside"; then
+        result FAIL "$title" "alike, but not: $pattern"$'\n'"$(head -c 2000 "$work/outside")"
     else
         result ok "$title"
     fi
@@ -73,7 +70,6 @@ set_plugin() {
         else
             on "$host" root bash -c "[ ! -e $file.off ] || mv $file.off $file"
         fi
-        # shellcheck disable=SC2154 # both are of lib.sh
         [[ $host == login ]] || "$tool" restart "$name" "$host" >/dev/null 2>&1
     done
 }

@@ -8,7 +8,7 @@
 
 need_images a mpibookworm
 A=--container-image=/images/a.sif
-trap 'share auto' EXIT
+at_exit 'share auto'
 host=$(on n1 alice readlink /proc/self/ns/user)
 
 # printed TITLE EXPECTED ARGS...: what two tasks on n1 print, but for the times of -v.

@@ -110,13 +110,11 @@ alike() {
         "$(on login alice cat v/two.seen)"
 }
 alike "a plain container" ""
-[[ -z $complete ]] || {
-    alike "without the home" "" --no-container-mount-home "--container-mounts=$home/v"
-    # Root's runtime mounts neither file there; they are written instead.
-    alike "one that can be written" '/ \/etc\/(passwd|group) rw/d; s/^(drwx.* )(etc|usr)$/\1/' --container-writable
-    alike "with flags" "" --container-args=--userns
-    alike "with the home elsewhere" "" --container-args=--home --container-args=/tmp "--container-mounts=$home/v"
-}
+alike "without the home" "" --no-container-mount-home "--container-mounts=$home/v"
+# Root's runtime mounts neither file there; they are written instead.
+alike "one that can be written" '/ \/etc\/(passwd|group) rw/d; s/^(drwx.* )(etc|usr)$/\1/' --container-writable
+alike "with flags" "" --container-args=--userns
+alike "with the home elsewhere" "" --container-args=--home --container-args=/tmp "--container-mounts=$home/v"
 # What is put over the image's is not the runtime's to change.
 on login alice sh -c 'echo "mine:x:2001:2001::/home/alice:/bin/sh" >v/passwd'
 lines "$A --container-mounts=$home/v/passwd:/etc/passwd cat /etc/passwd" "$B true"
@@ -177,48 +175,46 @@ status 0" "$(grep -v 'berth: ' <<<"$seen")"
     matches "$1: and why" "$note: $2" "$seen"
     equal "$1: in one line for an image" 2 "$(grep -c 'CMA is off' <<<"$seen")"
 }
-if [[ -n $complete ]]; then
-    apart "a flag" "a runtime makes namespaces of its own \(--container-args\)|the container has a process namespace" --container-args=--pid
-    lines "$A --container-args=--pid $what" "$B $what"
-    equal "with --mpi-bind=off nothing is said" "0: $none
+apart "a flag" "a runtime makes namespaces of its own \(--container-args\)|the container has a process namespace" --container-args=--pid
+lines "$A --container-args=--pid $what" "$B $what"
+equal "with --mpi-bind=off nothing is said" "0: $none
 1: $none
 status 0" "$(run --mpi-bind=off)"
-    lines "$A --container-env=UCX_TLS=all $what" "$what"
-    equal "what the user has set stays" "0: ${off/^cma/all}
+lines "$A --container-env=UCX_TLS=all $what" "$what"
+equal "what the user has set stays" "0: ${off/^cma/all}
 1: $off" "$(run | grep -E '^[0-9]: [^b]')"
 
-    lines "$A true" "$B true"
-    matches "an account has the words for root" "exec.*--no-privs.*--home.*/home/alice.*a.sif" \
-        "$(run --container-explain=all)"
+lines "$A true" "$B true"
+matches "an account has the words for root" "exec.*--no-privs.*--home.*/home/alice.*a.sif" \
+    "$(run --container-explain=all)"
 
-    # A runtime of which nothing is known.
-    node_file n1 /usr/local/bin/other <<SCRIPT
+# A runtime of which nothing is known.
+node_file n1 /usr/local/bin/other <<SCRIPT
 #!/bin/sh
 [ "\$1" != buildcfg ] || exec sh -c "\$(cat /tmp/buildcfg 2>/dev/null)"
 exec $runtime "\$@"
 SCRIPT
-    on n1 root chmod 755 /usr/local/bin/other
-    site n1 <<<$'runtime:\n  path: /usr/local/bin/other'
-    apart "another runtime" "the runtime is not Apptainer"
-    lines "$A $show" "$B $read"
-    matches "another runtime: it cannot" "1: process_vm_readv: Operation not permitted" "$(run)"
+on n1 root chmod 755 /usr/local/bin/other
+site n1 <<<$'runtime:\n  path: /usr/local/bin/other'
+apart "another runtime" "the runtime is not Apptainer"
+lines "$A $show" "$B $read"
+matches "another runtime: it cannot" "1: process_vm_readv: Operation not permitted" "$(run)"
 
-    # Who makes the namespaces is killed; the other container does not wait for ever.
-    on n1 root sh -c 'echo "exec sleep 50" >/tmp/buildcfg; chmod 644 /tmp/buildcfg'
-    lines "$A true" "$B true"
-    SECONDS=0
-    (
-        wait_for 30 on n1 root pgrep -u alice -f 'sleep 50' >/dev/null
-        on n1 root bash -c 'kill -KILL $(ps -o ppid= $(pgrep -u alice -f "sleep 50"))'
-    ) &
-    seen=$(run)
-    wait
-    matches "who makes the namespaces is killed" "the process that started the container was killed; submit the step again.*status [1-9]" "$seen"
-    equal "and the step ends soon" yes "$( ((SECONDS < 20)) && echo yes)"
-    on n1 root pkill -KILL -u alice sleep
-    site n1 </dev/null
-    on n1 root rm -f /tmp/buildcfg /usr/local/bin/other
-fi
+# Who makes the namespaces is killed; the other container does not wait for ever.
+on n1 root sh -c 'echo "exec sleep 50" >/tmp/buildcfg; chmod 644 /tmp/buildcfg'
+lines "$A true" "$B true"
+SECONDS=0
+(
+    wait_for 30 on n1 root pgrep -u alice -f 'sleep 50' >/dev/null
+    on n1 root bash -c 'kill -KILL $(ps -o ppid= $(pgrep -u alice -f "sleep 50"))'
+) &
+seen=$(run)
+wait
+matches "who makes the namespaces is killed" "the process that started the container was killed; submit the step again.*status [1-9]" "$seen"
+equal "and the step ends soon" yes "$( ((SECONDS < 20)) && echo yes)"
+on n1 root pkill -KILL -u alice sleep
+site n1 </dev/null
+on n1 root rm -f /tmp/buildcfg /usr/local/bin/other
 
 # Supervisors that are killed take the containers with them.
 lines "$A bash -c 'sleep 4; cat /etc/berth-image'" "$B bash -c 'sleep 4; cat /etc/berth-image'"

@@ -9,15 +9,11 @@
 need_images a mpich
 profiles=/etc/slurm/profiles.d
 forget() { on n1 root rm -rf $profiles /opt/mpich /etc/fabric.conf; }
-trap 'site </dev/null; forget' EXIT
+at_exit forget
 step=(srun -w n1 --container-image=/images/a.sif)
 yaml=/etc/slurm/berth.yaml
 
-slurmd() {
-    local host
-    for host in n1 n2; do on "$host" root cat /run/slurm/slurmd.pid; done
-}
-before=$(slurmd)
+before=$(on n1,n2 root cat /run/slurm/slurmd.pid)
 
 try "without the file, as always" a -- "${step[@]}" cat /etc/berth-image
 
@@ -145,6 +141,6 @@ try "a broken profile: steps without the host's MPI run" mpich -- "${step[@]}" c
 forget
 try "without it, the next step runs" mpich -- "${step[@]}" --mpi-bind=host cat /etc/berth-image
 
-equal "no slurmd was started again" "$before" "$(slurmd)"
+equal "no slurmd was started again" "$before" "$(on n1,n2 root cat /run/slurm/slurmd.pid)"
 
 finish

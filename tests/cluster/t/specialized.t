@@ -10,8 +10,6 @@
 need_images a
 
 allowed='s/^Cpus_allowed_list:[[:space:]]*//p'
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 cpus='cat /etc/berth-image; sed -n "$1" /proc/self/status; until test -e go; do sleep 0.1; done'
 alice rm -f go
 alice srun -Q -w n1 -n1 --container-image=/images/a.sif sh -c "$cpus" sh "$allowed" >"$work/task" &

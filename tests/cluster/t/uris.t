@@ -9,8 +9,6 @@
 
 LOG=/var/log/registry.log
 DOCKER=docker://login:5000/app
-scratch=$(mktemp -d)
-trap 'registry_stop; rm -rf "$scratch"' EXIT
 need_images a b noshell
 
 # registry: start it, empty.
@@ -134,13 +132,13 @@ equal "two components: one pull" "srun: berth: pulling image '$DOCKER/two:1'"$'\
     "$said $(pulled app/two)"
 pause
 for i in 1 2; do
-    user srun -n1 --container-image=$DOCKER/three:1 cat /etc/berth-image >"$scratch/$i" 2>&1 &
+    user srun -n1 --container-image=$DOCKER/three:1 cat /etc/berth-image >"$work/$i" 2>&1 &
 done
-wait_for 60 grep -q 'another pull of it is under way' "$scratch/1" "$scratch/2"
+wait_for 60 grep -q 'another pull of it is under way' "$work/1" "$work/2"
 for signal in INT TERM HUP; do
-    user timeout --foreground -k 20 -s $signal 1 srun -n1 --container-image=$DOCKER/three:1 true >"$scratch/waits" 2>&1
+    user timeout --foreground -k 20 -s $signal 1 srun -n1 --container-image=$DOCKER/three:1 true >"$work/waits" 2>&1
     equal "SIG$signal ends srun while it waits for another's pull" "124 1" \
-        "$? $(grep -c 'another pull of it is under way' "$scratch/waits")"
+        "$? $(grep -c 'another pull of it is under way' "$work/waits")"
 done
 go_on
 wait
@@ -149,7 +147,7 @@ equal "two commands at once: one pulls and one waits" \
 a
 srun: berth: image '$DOCKER/three:1': another pull of it is under way; waiting for it
 srun: berth: pulling image '$DOCKER/three:1'
-1" "$(sort "$scratch/1" "$scratch/2"; pulled app/three)"
+1" "$(sort "$work/1" "$work/2"; pulled app/three)"
 
 # A pull that is killed.
 pause
@@ -179,15 +177,12 @@ equal "and leaves nothing else" "1.sif lock" "$(in_cache docker+login=5000+app+f
 
 # A tag that moves.
 push app/one:1 b >/dev/null
-equal "a tag stays what it was" a \
-    "$(user srun -n1 --container-image=$DOCKER/one:1 cat /etc/berth-image 2>&1)"
+try "a tag stays what it was" a -- user srun -n1 --container-image=$DOCKER/one:1 cat /etc/berth-image
 equal "berth pull --again" /home/alice/.cache/berth/docker+login=5000+app+one=1/2.sif \
     "$(user berth pull --again $DOCKER/one:1 2>/dev/null)"
-equal "is what steps have then" b \
-    "$(user srun -n1 --container-image=$DOCKER/one:1 cat /etc/berth-image 2>&1)"
+try "is what steps have then" b -- user srun -n1 --container-image=$DOCKER/one:1 cat /etc/berth-image
 equal "what jobs may use is left" "1.sif 2.sif lock" "$(in_cache docker+login=5000+app+one=1)"
-equal "berth run takes it, too" b \
-    "$(user berth run --container-image=$DOCKER/one:1 cat /etc/berth-image 2>&1)"
+try "berth run takes it, too" b -- user berth run --container-image=$DOCKER/one:1 cat /etc/berth-image
 
 # Jobs.
 script job.sh <<'SCRIPT'
@@ -197,11 +192,11 @@ SCRIPT
 said=$(user sbatch -W -N1 -n2 -o sbatch.out --container-image=$DOCKER/five:1 ./job.sh 2>&1)
 matches "sbatch pulls at submission" "^sbatch: berth: pulling image '$DOCKER/five:1'" "$said"
 equal "and the job has it" $'b\nb\n1' "$(alice cat sbatch.out; pulled app/five)"
-on login root bash -c "$hide_runtime"
+hide_runtime login
 said=$(user sbatch -W -N1 -n2 -o sbatch.out --container-image=$DOCKER/six:1 ./job.sh 2>&1)
 refused "srun without a runtime" "container runtime: neither apptainer nor singularity" \
     user srun -n1 --container-image=$DOCKER/none:1 true
-on login root bash -c "$show_runtime"
+put_back
 matches "sbatch without a runtime leaves it to srun" \
     "^sbatch: berth: note: image '$DOCKER/six:1': no container runtime on this host" "$said"
 equal "which pulls it on the node" \
