@@ -125,18 +125,5 @@ on login root scontrol release "$job" 2>/dev/null
 wait_for 200 said "run 1 a"
 matches "... and the job runs again in a container of its own" 'run 1 a' "$(on login alice cat again.out)"
 
-script hundreds <<'SCRIPT'
-#!/bin/bash
-#SBATCH -n1 --mem-per-cpu=400 -w n1
-for i in {1..100}; do srun -Q --container-image=/images/a.sif --container-lifetime=job cat /etc/berth-image; done
-SCRIPT
-count() { on n1 root bash -c 'cd /; echo $(pgrep -c -u alice,bob) $(grep -c fuse /proc/mounts) $(find /sys/fs/cgroup -name "job_*" | wc -l) $(find /tmp /dev/shm -user alice -o -user bob | wc -l) $(ls /proc/$(pgrep -ox slurmd)/fd | wc -l)'; }
-before=$(count)
-on login alice cat hundreds | on login bob bash -c 'cat >hundreds; chmod +x hundreds'
-for user in alice bob; do on login "$user" sbatch -Q -W -o hundreds.out hundreds >/dev/null & pids+=("$!"); done
-wait "${pids[@]}"
-equal "200 steps of two users in containers of their jobs" "100 a,100 a" \
-    "$(for user in alice bob; do on login "$user" sort hundreds.out | uniq -c | sed 's/^ *//'; done | paste -sd,)"
-wait_for 60 test "$before" == "$(count)"
-equal "... leave no process, mount, cgroup, file or descriptor" "$before" "$(count)"
+many_steps 100 --mem-per-cpu=400
 finish

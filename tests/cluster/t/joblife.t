@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2016 # what stands in single quotes is for another shell
 # On a cluster with PrologFlags=Contain: with --container-lifetime=job later steps of a job
-# are in the container of the first one, if nothing makes it another one, whoever was killed.
+# are in the container of the first one, if nothing makes it another one, whoever was killed;
+# a thousand steps of two users leave nothing.
 
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.sh"
@@ -403,4 +404,15 @@ equal "another job of the user's, at once" a "$(life job -N1 -n1 "$A" cat /etc/b
 over
 wait_for 30 is_clean
 equal "nothing is left of it" "" "$left"
+
+echo "# a thousand steps of two users"
+# memory: slurmd's, in kB; its own caches may grow.
+memory() { on n1 root bash -c 'awk "/^VmRSS/ { print \$2 }" /proc/$(cat /run/slurm/slurmd.pid)/status'; }
+many_steps 20
+wait_for 60 has_no_job
+before=$(memory) since=$SECONDS
+many_steps 500
+echo "# in $((SECONDS - since)) s"
+more=$(($(memory) - before))
+equal "... and slurmd has not grown" yes "$( ((more < 4096)) && echo yes || echo "$more kB")"
 finish

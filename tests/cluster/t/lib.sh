@@ -373,6 +373,40 @@ left() {
     wait_for "${PATIENCE:-10}" is_as_before "$@" || echo "$more"
 }
 
+# many_steps N [OPTION...]: N steps of alice's beside N of bob's, four of each at a time, in the
+# containers of a job of each; they end in several ways and leave nothing.
+many_steps() {
+    local user
+    script steps <<'SCRIPT'
+#!/bin/bash
+step() {
+    local image=a command='cat /etc/berth-image' seen
+    case $(($1 % 10)) in
+    0) command='exit 7' ;;
+    1) command='kill -KILL $$' ;;
+    2) command='sleep 0.2 >/dev/null 2>&1 & cat /etc/berth-image' ;;
+    3) image=b ;;
+    esac
+    seen=$(srun -Q -n1 --overlap --container-lifetime=job --container-image=/images/$image.sif sh -c "$command" 2>/dev/null)
+    echo "$seen status $?"
+}
+for ((i = 0; i < $1; i++)); do
+    (($(jobs -rp | wc -l) < 4)) || wait -n
+    step "$i" &
+done
+wait
+SCRIPT
+    remember n1
+    for user in alice bob; do start "$user" "$user" salloc -Q -w n1 -n1 "${@:2}" /home/alice/steps "$1"; done
+    for user in alice bob; do
+        wait "${pid[$user]}"
+        equal "$1 steps of $user in containers of the job" \
+            " status 137: $(($1 / 10)), status 7: $(($1 / 10)),a status 0: $(($1 * 7 / 10)),b status 0: $(($1 / 10))" \
+            "$(sort "$work/$user" | uniq -c | sed -E 's/^ +([0-9]+) (.*)/\2: \1/' | paste -sd,)"
+    done
+    equal "... leave no process, mount, file, cgroup, or descriptor of slurmd" "" "$(left n1)"
+}
+
 finish() {
     no_node_drained
     nothing_left
