@@ -16,7 +16,6 @@ static const struct berth_field members[] = {
     {"fact", BERTH_FIELD_LIST, MEMBER(facts)},
     {"before", BERTH_FIELD_LIST, MEMBER(before)},
     {"note", BERTH_FIELD_TEXT, MEMBER(note)},
-    {"differs", BERTH_FIELD_FLAG, MEMBER(differs)},
     {"warning", BERTH_FIELD_TEXT, MEMBER(warning)},
     {"no-cma", BERTH_FIELD_TEXT, MEMBER(no_cma)},
     {"outer", BERTH_FIELD_FLAG, MEMBER(is_outer)},

@@ -20,7 +20,6 @@ struct berth_binding {
     struct berth_strvec before; /* NAME=VALUE, the environment of the container without
                                    SET; from the supervisor, for an account */
     char *note;                 /* whose MPI runs, and why; NULL: no note */
-    bool differs;               /* other nodes may have another note */
     char *warning;              /* what may go wrong; NULL: no warning */
     char *no_cma;  /* why tasks of this container and of other containers of the step on
                       this node may not read each other's memory; NULL: they may */

@@ -24,6 +24,7 @@
 #include "base/tree.h"
 #include "mpi/reach.h"
 #include "plan/envdiff.h"
+#include "plan/fallback.h"
 #include "site/fabric.h"
 #include "site/mountrules.h"
 #include "step/allowed.h"
@@ -307,14 +308,6 @@ int berth_inject(const struct berth_inject *inject, struct berth_injected *ret_i
     return result;
 }
 
-/* What to do about REQUEST where nothing of the host can be mounted; NULL: nothing. */
-static const char *remedy_of(const struct berth_request *request)
-{
-    if (berth_request_mpi_must_host(request))
-        return "choose --mpi-bind=hybrid";
-    return berth_request_names_libs(request) ? "leave --container-libs out" : NULL;
-}
-
 int berth_inject_apart(const struct berth_launch *launch, pid_t holder,
                        unsigned int tasks, const char *apart,
                        struct berth_binding *binding, struct berth_err *err)
@@ -322,25 +315,31 @@ int berth_inject_apart(const struct berth_launch *launch, pid_t holder,
     const struct berth_request *request = launch->request;
     const char *nodes =
         berth_environ_value(launch->environment, "SLURM_STEP_NUM_NODES");
-    bool has_libs = berth_request_has_libs(request);
     struct berth_mpi_reach reach = {.apart = tasks,
                                     .nodes = nodes ? (unsigned int)atoi(nodes) : 1,
                                     .shm = launch->order->is_closed};
-    struct berth_err note;
+    struct berth_err because, note;
 
     if (holder)
         berth_namespaces_find_reach(holder, &reach);
     if (berth_request_mpi_chosen(request) &&
         berth_mpi_check_reach(&reach, 0, "its MPI", err) < 0)
         return -1;
-    if (remedy_of(request))
-        return berth_err_set(err, "%s, so nothing can be mounted in its containers; %s",
-                             apart, remedy_of(request));
-    if (!berth_request_mpi_is(request, BERTH_MODE_AUTO) && !has_libs)
+    if (!berth_request_may_stage(request))
         return 0;
-    binding->differs = reach.nodes > 1;
+    berth_err_set(&because, "%s, so nothing can be mounted in its containers", apart);
+    if (berth_request_mpi_must_host(request))
+        return berth_err_set(err, "%s; choose --mpi-bind=hybrid", because.text);
+    if (berth_request_names_libs(request))
+        return berth_err_set(err, "%s; leave --container-libs out", because.text);
+    if (berth_fallback_refuse(
+            (berth_request_mpi_may_host(request)
+                 ? berth_fallback_decide
+                 : berth_fallback_fabric)(request, reach.nodes, BERTH_REASON_NODE),
+            &because, err) < 0)
+        return -1;
     berth_err_set(&note,
-                  has_libs
+                  berth_request_has_libs(request)
                       ? "the image's own MPI runs, on its own network libraries: %s"
                       : "the image's own MPI runs (hybrid): %s",
                   apart);

@@ -70,9 +70,9 @@ int berth_inject(const struct berth_inject *inject, struct berth_injected *ret_i
 /* Decide whose MPI runs if the TASKS of this node each start a container of their own,
  * APART (why), where nothing of the host is mounted. HOLDER is in a container like
  * theirs; 0: none. BINDING gets the note that the image's own MPI runs, if
- * --mpi-bind=auto or --container-libs=auto has chosen it; each of several nodes prints
- * it, because another one may share containers. Returns 0, or -1 with a sentence in ERR
- * if that MPI must not run. */
+ * --mpi-bind=auto or --container-libs=auto has chosen it. Returns 0, or -1 with a
+ * sentence in ERR if that MPI must not run (plan/fallback.h: other nodes may share
+ * containers). */
 int berth_inject_apart(const struct berth_launch *launch, pid_t holder,
                        unsigned int tasks, const char *apart,
                        struct berth_binding *binding, struct berth_err *err);

@@ -29,12 +29,10 @@ static bool is_verbose(const struct berth_notice *notice)
     return berth_notice_is_verbose(notice->environment);
 }
 
-/* Does this node print all of whose MPI runs? Each node does if nodes may differ, or if
- * the user asks. */
+/* Does this node print all of whose MPI runs, because the user asks? */
 static bool says_all(const struct berth_notice *notice)
 {
-    return is_verbose(notice) || berth_request_is_explained(&notice->order->request) ||
-           notice->binding->differs;
+    return is_verbose(notice) || berth_request_is_explained(&notice->order->request);
 }
 
 /* Does this node print it for the step, because berth has chosen the MPI? */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A start of berth-mpi where the copies of the user cannot be locked. */
+/* A start of berth-mpi where the copies of the user cannot be locked, and steps that
+ * start none because each task has its own container. */
 
 #include "run/inject.h"
 
@@ -9,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/deadline.h"
 #include "step/stageroot.h"
 #include "unit.h"
@@ -57,4 +59,49 @@ TEST_TIMES(a_lock_that_cannot_be_had_is_not_waited_for, 2)
         ck_assert_int_gt(berth_deadline_left(&deadline), 0);
     else
         ck_assert_int_gt(calls, 5);
+}
+
+#define APART "it is setuid, so nothing can be mounted in its containers"
+
+static const struct {
+    const char *mode, *libs, *nodes; /* NULL: one node */
+    const char *said;                /* a note, or the start of an error */
+} apart[] = {
+    {"auto", NULL, NULL, "the image's own MPI runs (hybrid): it is setuid"},
+    {"auto", NULL, "1", "the image's own MPI runs (hybrid): it is setuid"},
+    {"auto", NULL, "2", APART "; other nodes of this step may use the host's MPI, "},
+    {"host", NULL, NULL, APART "; choose --mpi-bind=hybrid"},
+    {"hybrid", NULL, "2", NULL},
+    {"off", "auto", "2", NULL},
+    {"hybrid", "ucx", NULL, APART "; leave --container-libs out"},
+    {"hybrid", "auto", NULL,
+     "the image's own MPI runs, on its own network libraries: it is setuid"},
+    {"hybrid", "auto", "2",
+     APART "; other nodes of this step may use the host's network libraries, "},
+};
+
+TEST_ROWS(with_a_container_for_each_task_the_host_s_mpi_cannot_run, apart)
+{
+    static char image[] = "/a.sif";
+    struct berth_request request = {
+        .image = image, .mpi = (char *)apart[_i].mode, .libs = (char *)apart[_i].libs};
+    struct berth_order order = BERTH_ORDER_EMPTY;
+    BERTH_FREE char *nodes = NULL;
+    char *environment[2] = {NULL, NULL};
+    const struct berth_launch launch = {
+        .order = &order, .request = &request, .environment = environment};
+    BERTH_BINDING struct berth_binding binding = {0};
+    struct berth_err err = {""};
+    int result;
+
+    if (apart[_i].nodes)
+        ck_assert_int_gt(asprintf(&nodes, "SLURM_STEP_NUM_NODES=%s", apart[_i].nodes),
+                         0);
+    environment[0] = nodes;
+    result = berth_inject_apart(&launch, 0, 1, "it is setuid", &binding, &err);
+    ck_assert_int_eq(result, *err.text ? -1 : 0);
+    if (result == 0)
+        ck_assert_pstr_eq(binding.note, apart[_i].said);
+    else
+        ck_assert_int_eq(strncmp(err.text, apart[_i].said, strlen(apart[_i].said)), 0);
 }

@@ -78,6 +78,12 @@ differ "a conflict of a profile" "does not go with 'libc.so.6'" \
     "$site_profile 'name: picky' 'family: mpich' 'conflicts: {libraries: [libc.so.6]}' >/etc/slurm/profiles.d/picky.yaml" \
     "rm -r /etc/slurm/profiles.d" own
 
+differ "a container for each task" "the site says share: no" \
+    "echo 'runtime: {share: no}' >/etc/slurm/berth.yaml" "rm /etc/slurm/berth.yaml" own
+starter=$(built LIBEXECDIR)/$runtime_name/bin/starter
+! can_setuid || differ "a setuid runtime" "the runtime is installed setuid" \
+    "install -m 4755 $starter $starter-suid" "rm $starter-suid" own
+
 # An image with two MPIs, and n2 has not the one that the program opens.
 on n2 root sh -c "mkdir /off; mv $lib/libmpi.so.40* /off; ldconfig"
 # shellcheck disable=SC2016 # for a shell of the image's
@@ -85,14 +91,6 @@ matches "two MPIs in an image: the node refuses" \
     "berth: n2: [^"$'\n'"]*the host's MPICH 4[^ ]* uses PMI and the step has --mpi=pmix[^"$'\n'"]*; other nodes of this step may use .*status [1-9]" \
     "$(run n1,n2 --mpi=pmix --mpi-bind sh -c 'p=/opt/t/openmpi/who; $p')"
 on n2 root sh -c "mv /off/* $lib; rmdir /off; ldconfig"
-
-# A container for each task.
-site n2 <<<'runtime: {share: no}'
-matches "no shared container: each such node says so" \
-    "^berth: n2: note: the image's own MPI runs \(hybrid\): the site says share: no"$'\nstatus 0$' "$(run n1,n2 --mpi-bind true)"
-matches "... and refuses host" "berth: n2: [^"$'\n'"]*nothing can be mounted in its containers; choose --mpi-bind=hybrid.*status [1-9]" \
-    "$(run n1,n2 --mpi-bind=host $who)"
-site n2 </dev/null
 
 # An MPI of the site comes first, and n2 has not mounted it.
 on n1,n2 root sh -c "$site_profile 'name: site' 'family: mpich' 'prefix: /srv/mpich' >/etc/slurm/profiles.d/site.yaml

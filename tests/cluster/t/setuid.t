@@ -63,6 +63,8 @@ for way in no setuid; do
     matches "$way: --mpi-bind=auto says that the image's own MPI runs, and it does" \
         "note: the image's own MPI runs \(hybrid\): $reason.*rank [01] of 2 .*4[.]0[.]2.*status 0" "$seen"
     equal "$way: that takes one line" 1 "$(grep -ac '^berth: ' <<<"$seen")"
+    matches "$way: on several nodes it is refused" "$reason.*; other nodes of this step may use the host's MPI, .*--mpi-bind=hybrid.*status [1-9]" \
+        "$(mpi pmi2 auto mpich/who -w n1,n2 -N2)"
     matches "$way: --mpi-bind=hybrid says nothing where the library fits" "^rank [01] of 2 .*status 0\$" \
         "$(mpi pmi2 hybrid mpich/who)"
     matches "$way: --mpi-bind=host is refused" \
