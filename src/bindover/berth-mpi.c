@@ -180,8 +180,8 @@ static int start_inside(const struct work *work, struct berth_inside *inside,
     return result;
 }
 
-/* Find the stacks that the request may use, and add those that a site has and this node
- * lacks, since other nodes may have them. */
+/* Find the stacks that the request may use, and add those that this node lacks and
+ * other nodes may have. */
 static int find_stacks(const struct work *work, const struct berth_inside *inside,
                        struct berth_stacks *stacks, struct berth_err *err)
 {

@@ -183,6 +183,31 @@ static int check_static(const struct use *use, struct berth_err *err)
                          use->program->scan.runner);
 }
 
+/* What the image has of the libraries that are replaced. */
+static const char *name_replaced(const struct use *use)
+{
+    const char *const *it = berth_stack_replaces(use->it->stack);
+
+    while (*it && !berth_mpi_objects_find(&use->program->scan.objects, *it))
+        it++;
+    return *it ? *it : berth_stack_first(use->it->stack);
+}
+
+/* This node lacks the stack, and others may have it. With auto one of UCX and libfabric
+ * is enough, unless a profile with a prefix says that there are both. */
+static int check_absent(const struct use *use, struct berth_err *err)
+{
+    const struct berth_profile *profile = use->it->stack->profile;
+
+    if (profile->prefix)
+        return berth_err_set(err, "profile '%s': this node has no such library in '%s'",
+                             profile->name, profile->prefix);
+    for (int i = 0; i < use->program->done && !is_named(use); i++)
+        if (!use->program->items[i].stack->profile->adds)
+            return 0;
+    return berth_err_set(err, "this node has no '%s'", name_replaced(use));
+}
+
 /* Returns 1 when the stack is staged and judged for the program; 0 when the image has
  * nothing that it could stand for, or nobody needs it. */
 static int plan(struct use *use, struct berth_err *err)
@@ -202,21 +227,10 @@ static int plan(struct use *use, struct berth_err *err)
     if (check_own_plugin(use, err) < 0)
         return -1;
     if (!stack->version)
-        return berth_err_set(err, "profile '%s': this node has no such library in '%s'",
-                             stack->profile->name, stack->profile->prefix);
+        return check_absent(use, err);
     if (berth_bindover_stage(use->programs->inside, use->program, use->it, err) < 0)
         return -1;
     return judge(use, err) < 0 ? -1 : 1;
-}
-
-/* What the image has of the libraries that are replaced. */
-static const char *name_replaced(const struct use *use)
-{
-    const char *const *it = berth_stack_replaces(use->it->stack);
-
-    while (*it && !berth_mpi_objects_find(&use->program->scan.objects, *it))
-        it++;
-    return *it ? *it : berth_stack_first(use->it->stack);
 }
 
 /* Warn of one that nobody is known to need; the use of it was RESULT. */
@@ -421,7 +435,8 @@ static const struct berth_stack *find_called(const struct berth_stacks *stacks,
                                              const char *name)
 {
     for (size_t i = 0; i < stacks->count; i++)
-        if (stacks->items[i].profile->kind != BERTH_PROFILE_MPI &&
+        if (stacks->items[i].version &&
+            stacks->items[i].profile->kind != BERTH_PROFILE_MPI &&
             berth_profile_is_called(stacks->items[i].profile, name))
             return &stacks->items[i];
     return NULL;

@@ -120,7 +120,7 @@ static size_t rank_of(const struct berth_profile *profile,
     return i;
 }
 
-/* Does PROFILE, which has a prefix, come before OTHER? An MPI in a prefix is found
+/* Does PROFILE, of an absent stack, come before OTHER? An MPI in a prefix is found
  * before all others, and other libraries in the order of the profiles, after MPIs. */
 static bool is_before(const struct berth_profile *profile,
                       const struct berth_profile *other,
@@ -131,7 +131,8 @@ static bool is_before(const struct berth_profile *profile,
     size_t others = rank_of(other, order);
 
     if (!is_mpi || other->kind != BERTH_PROFILE_MPI)
-        return is_mpi || (other->kind != BERTH_PROFILE_MPI && profile < other);
+        return is_mpi ||
+               (profile->prefix && other->kind != BERTH_PROFILE_MPI && profile < other);
     return rank != others ? rank < others : !other->prefix || profile < other;
 }
 
@@ -142,8 +143,8 @@ int berth_offered_add_absent(const struct berth_profile *profiles, unsigned int 
     for (const struct berth_profile *it = profiles; it->name; it++) {
         const struct berth_stack absent = {.profile = it};
 
-        if (!(kinds & 1U << it->kind) || !it->label || !it->prefix ||
-            has_stack(stacks, it))
+        if (!(kinds & 1U << it->kind) || has_stack(stacks, it) ||
+            (!it->prefix && (it->kind != BERTH_PROFILE_FABRIC || it->adds)))
             continue;
         if (!berth_stacks_push(stacks, &absent))
             return berth_err_oom(err);

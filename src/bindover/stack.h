@@ -112,9 +112,9 @@ void berth_offered_fini(struct berth_offered *offered);
 void berth_offered_sort(struct berth_stacks *stacks, const struct berth_strvec *order);
 
 /* Adds to STACKS, which ORDER has sorted, each of PROFILES (ended like berth_profiles)
- * of KINDS that a site has written for a `prefix` in which none of them is, as an
- * absent stack in the place that its stack would have: other nodes may have it. Returns
- * 0, or -1 out of memory. */
+ * of KINDS that this node lacks and other nodes may have, as an absent stack: one that
+ * a site has written for a `prefix`, in the place that its stack would have, and, as
+ * the last, a network library of any other profile. Returns 0, or -1 out of memory. */
 int berth_offered_add_absent(const struct berth_profile *profiles, unsigned int kinds,
                              const struct berth_strvec *order,
                              struct berth_stacks *stacks, struct berth_err *err);

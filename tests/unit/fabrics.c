@@ -17,21 +17,25 @@ extern char **environ;
 static const char *added[2];
 static bool has_gpus;
 
-/* The nodes of the step, and the place of a site's profile that this one lacks. */
+/* The nodes of the step, and the place of a profile that this one lacks, its prefix and
+ * what it replaces; NULL: the same as the other profile. */
 static unsigned int nodes = 1;
 static enum { NOWHERE, FIRST, LAST } absent;
+static const char *prefix = "/srv/net";
+static const char *lacking;
 
 /* Use the fabric WORD, of which the host has COUNT, to replace SONAME. */
 static int use(const char *word, const char *soname, size_t count)
 {
     static const char *const variables[] = {"NET_PLUGIN=x", NULL};
-    const char *const replaces[] = {soname, OTHER, NULL};
+    const char *const replaces[] = {soname, lacking ? NULL : OTHER, NULL};
+    const char *const lacks[] = {lacking ? lacking : soname, OTHER, NULL};
     const struct berth_profile site = {.kind = BERTH_PROFILE_FABRIC,
                                        .name = "site",
                                        .stack = "site",
-                                       .prefix = "/srv/net",
+                                       .prefix = prefix,
                                        .adds = *added ? added : NULL,
-                                       .replaces = replaces,
+                                       .replaces = lacks,
                                        .environment = variables};
     const struct berth_profile profile = {.kind = BERTH_PROFILE_FABRIC,
                                           .name = "net",
@@ -296,6 +300,40 @@ TEST(an_absent_one_that_comes_later_is_not_missed)
         return;
     nodes = 2;
     absent = LAST;
+    ck_assert_msg(use("auto", NET, 1) == 0, "%s", sides.err.text);
+    ck_assert_int_eq(sides.program.count, 1);
+}
+
+/* A host need not have both UCX and libfabric, but one without any is not as others. */
+TEST(a_node_without_any_network_library_is_refused)
+{
+    sides_compile("image", NET, "a");
+    sides_compile_program(NET, "a");
+    nodes = 2;
+    absent = FIRST;
+    prefix = NULL;
+    ck_assert_int_eq(use("auto", NET, 0), -1);
+    ck_assert_ptr_nonnull(strstr(sides.err.text,
+                                 "this node has no '" NET "'; other nodes of this step "
+                                 "may use the host's network libraries, and all"));
+    ck_assert_int_eq(use("auto", "another.so.1", 0), 0); /* the image has none */
+}
+
+TEST(of_two_network_libraries_a_node_may_lack_one)
+{
+    sides_compile("image", NET, "ab");
+    sides_compile("image", OTHER, "z");
+    sides_compile("stage/lib", NET, "abc");
+    sides_compile_program(NET " -l:" OTHER, "az");
+    sides_write_manifest(NET);
+    nodes = 2;
+    prefix = NULL;
+    lacking = OTHER;
+    absent = FIRST;
+    ck_assert_int_eq(use("auto", NET, 0), -1);
+    absent = LAST;
+    if (!sides_may_mount())
+        return;
     ck_assert_msg(use("auto", NET, 1) == 0, "%s", sides.err.text);
     ck_assert_int_eq(sides.program.count, 1);
 }

@@ -306,13 +306,17 @@ TEST_ROWS(a_missing_install_has_its_place, places)
     berth_stacks_fini(&found);
 }
 
-/* A fabric's place is that of its profile: one for each of two partitions. */
+/* A fabric's place is that of its profile: one for each of two partitions. One without
+ * a prefix may be missing as well, but no plugin. */
 TEST(a_missing_fabric_comes_after_those_of_earlier_profiles)
 {
+    static const char *const replaces[] = {"libplugin.so", NULL};
     static const struct berth_profile profiles[] = {
         {.name = "one", .kind = BERTH_PROFILE_FABRIC, .label = "1", .prefix = "/1"},
         {.name = "two", .kind = BERTH_PROFILE_FABRIC, .label = "2"},
         {.name = "three", .kind = BERTH_PROFILE_FABRIC, .label = "3", .prefix = "/3"},
+        {.name = "ours", .kind = BERTH_PROFILE_FABRIC},
+        {.name = "plugin", .kind = BERTH_PROFILE_FABRIC, .adds = replaces},
         {0},
     };
     static const struct berth_strvec none = {0};
@@ -324,7 +328,7 @@ TEST(a_missing_fabric_comes_after_those_of_earlier_profiles)
     ck_assert_int_eq(berth_offered_add_absent(profiles, 1 << BERTH_PROFILE_FABRIC,
                                               &none, &found, &err),
                      0);
-    ck_assert_uint_eq(found.count, COUNT(profiles) - 1);
+    ck_assert_uint_eq(found.count, COUNT(profiles) - 2);
     for (size_t i = 0; i < found.count; i++)
         ck_assert_ptr_eq(found.items[i].profile, &profiles[i]);
     berth_stacks_fini(&found);
