@@ -328,7 +328,9 @@ bool berth_request_looks_inside(const struct berth_request *request)
 
 static bool is_for_libs(const struct berth_request *request)
 {
-    return !berth_request_mpi_chosen(request) && berth_request_names_libs(request);
+    return berth_request_has_libs(request) &&
+           (!berth_request_mpi_chosen(request) ||
+            berth_request_mpi_is(request, BERTH_MODE_HYBRID));
 }
 
 const char *berth_request_cause(const struct berth_request *request)

@@ -128,7 +128,7 @@ void berth_request_list_devices(const struct berth_request *request,
                                 struct berth_strvec *ret);
 
 /* The option for which berth looks at the program in the container, for messages, and
- * its value: --mpi-bind, or --container-libs without that. */
+ * its value: --mpi-bind, or --container-libs without that or with hybrid. */
 const char *berth_request_cause(const struct berth_request *request);
 const char *berth_request_cause_value(const struct berth_request *request);
 

@@ -74,7 +74,8 @@ static int name_refusal(const struct supervisor *supervisor, int result,
     if (result == 0)
         return 0;
     if (berth_request_mpi_chosen(request) && *err->text != '-')
-        berth_err_at(err, "--mpi-bind=%s", request->mpi);
+        berth_err_at(err, "%s=%s", berth_request_cause(request),
+                     berth_request_cause_value(request));
     return berth_err_at(err, "image '%s'", berth_request_name(request));
 }
 

@@ -352,10 +352,10 @@ static const struct {
 } listed[] = {
     {NULL, NULL, "a", false, false, "--mpi-bind"},
     {"none", NULL, "none", false, false, "--mpi-bind"},
-    {"auto", "local", "auto", true, false, "--mpi-bind"},
+    {"auto", "local", "auto", true, false, "--container-libs"},
     {"a", "off", "a", true, true, "--container-libs"},
     {"ab,c", "local", "a", false, true, "--container-libs"},
-    {"ab,c", "hybrid", "c", true, true, "--mpi-bind"},
+    {"ab,c", "hybrid", "c", true, true, "--container-libs"},
     {"ab,c", "auto", "ab", true, true, "--mpi-bind"},
     {"a,bc", "host", "b", false, true, "--mpi-bind"},
 };

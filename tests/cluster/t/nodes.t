@@ -116,7 +116,7 @@ network() {
     on n2 root sh -c "$3"
     seen=$(run n1,n2 --container-libs=auto $who)
     matches "$1: the node refuses" \
-        "berth: n2: image '$image': --mpi-bind=hybrid: [^"$'\n'"]*$2[^"$'\n'"]*; other nodes of this step may use the host's network libraries, .*--container-libs=none.*status [1-9]" "$seen"
+        "berth: n2: image '$image': --container-libs=auto: [^"$'\n'"]*$2[^"$'\n'"]*; other nodes of this step may use the host's network libraries, .*--container-libs=none.*status [1-9]" "$seen"
     equal "$1: and no rank runs" "" "$(grep -a '^rank ' <<<"$seen")"
     matches "$1: alone it runs" "rank 0 of 1.*4[.]0[.]2.*status 0" "$(run n2 --container-libs=auto $who)"
     matches "$1: the image's own runs on both" "status 0" "$(run n1,n2 --mpi-bind=hybrid --container-libs=none true)"
