@@ -396,14 +396,3 @@ int berth_explain_write(const struct berth_explain *explain, struct berth_buf *r
     add_lines(explain, &out.text, ret);
     return ret->failed ? berth_err_oom(err) : 0;
 }
-
-void berth_explain_fini(struct berth_explain *explain)
-{
-    free(explain->runtime_version);
-    free(explain->found);
-    berth_strvec_fini(&explain->image);
-    berth_strvec_fini(&explain->words);
-    berth_binding_fini(&explain->binding);
-    berth_plan_fini(&explain->plan);
-    *explain = (struct berth_explain){0};
-}

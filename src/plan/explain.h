@@ -25,8 +25,8 @@ struct berth_explain_place {
 
 enum { BERTH_EXPLAIN_PLACES = 4 };
 
-/* Owns its lists, its binding, its plan and texts of type `char *`; borrows the rest. A
- * value struct: start with `= {0}`, end with berth_explain_fini(). */
+/* Owns its lists, its binding, its plan and texts of type `char *`; borrows the rest.
+ * The process that prints it ends then, so nothing frees it. Start with `= {0}`. */
 struct berth_explain {
     struct berth_order_step step;
     const char *rank; /* in the step, of the task that writes it; NULL: not known */
@@ -82,5 +82,3 @@ int berth_explain_write(const struct berth_explain *explain, struct berth_buf *r
  * The names of the members are an interface, documented in doc/internals.md. */
 struct berth_json;
 void berth_explain_details(const struct berth_explain *explain, struct berth_json *out);
-
-void berth_explain_fini(struct berth_explain *explain);

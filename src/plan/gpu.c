@@ -35,11 +35,6 @@ bool berth_gpu_is_given(char *const *own)
     return !berth_environ_value(own, "SLURM_STEP_ID") && has(own, job_variables);
 }
 
-bool berth_gpu_is_auto(const struct berth_request *request)
-{
-    return !request->gpu || berth_text_lists(request->gpu, BERTH_GPU_AUTO);
-}
-
 /* For --container-gpu=auto. */
 static struct berth_gpu_choice choose(char *const *own,
                                       const struct berth_gpu_host *host)
@@ -81,7 +76,7 @@ int berth_gpu_choose(const struct berth_request *request, char *const *own,
                                             : is_rocm ? "--rocm"
                                                       : NULL,
                                             "it was asked for"};
-    if (berth_gpu_is_auto(request))
+    if (!request->gpu || berth_text_lists(request->gpu, BERTH_GPU_AUTO))
         *ret_choice = choose(own, host);
     return 0;
 }

@@ -28,9 +28,6 @@ struct berth_gpu_choice {
  * batch script, with GPUs. Outside of jobs it has all GPUs of the host. */
 bool berth_gpu_is_given(char *const *own);
 
-/* Does REQUEST leave the choice of the driver to berth? */
-bool berth_gpu_is_auto(const struct berth_request *request);
-
 /* Choose the driver for REQUEST in a process with the environment OWN on HOST. Returns
  * 0, or -1 with a sentence in ERR if REQUEST names a driver that HOST does not have. */
 int berth_gpu_choose(const struct berth_request *request, char *const *own,

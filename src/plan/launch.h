@@ -32,8 +32,8 @@ struct berth_launch {
 };
 
 /* Append to RET the mounts of the container, in the order of the words of the runtime.
- * BINDS (NULL: none) are those of
- * plan/binding.h. Returns 0, or -1 with a sentence in ERR. */
+ * BINDS (NULL: none) are those of plan/binding.h. Returns 0, or -1 with a sentence in
+ * ERR. */
 int berth_launch_mounts(const struct berth_launch *launch,
                         const struct berth_strvec *binds, struct berth_plan *ret,
                         struct berth_err *err);
@@ -76,8 +76,7 @@ void berth_launch_manager_places(const struct berth_request *request,
                                  char *const *environment, struct berth_strvec *ret);
 
 /* Append to ARGV the COMMAND, with the image's runscript in front if REQUEST asks for
- * it
- * (--container-entrypoint). */
+ * it (--container-entrypoint). */
 void berth_launch_command(const struct berth_request *request, char *const *command,
                           struct berth_strvec *argv);
 

@@ -30,7 +30,12 @@ static void setup(struct fixture *fixture, const char *request)
 
 static void teardown(struct fixture *fixture)
 {
-    berth_explain_fini(&fixture->explain);
+    free(fixture->explain.runtime_version);
+    free(fixture->explain.found);
+    berth_strvec_fini(&fixture->explain.image);
+    berth_strvec_fini(&fixture->explain.words);
+    berth_binding_fini(&fixture->explain.binding);
+    berth_plan_fini(&fixture->explain.plan);
     berth_request_fini(&fixture->request);
 }
 
