@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* berth check: prints all faults of a berth.yaml; a step would stop at the first. */
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/run.h"
 #include "cli/cli.h"
 #include "site/site.h"
 #include "request/path.h"
@@ -18,17 +16,6 @@
 #include "site/siteread.h"
 
 extern char **environ;
-
-/* Note a runtime that this host does not have; other hosts may have it. */
-static void note_runtime(const struct berth_site *site)
-{
-    const char *path = site->runtime.path;
-
-    if (path && !berth_run_is_program(path))
-        fprintf(stderr, "%s: note: runtime.path: '%s' cannot be run on this host: %s\n",
-                berth_site_where(site, "runtime.path", ""), path,
-                access(path, X_OK) < 0 ? strerror(errno) : "not a program");
-}
 
 /* Note two settings of which each is right alone. */
 static void note_lifetime(const struct berth_site *site)
@@ -55,7 +42,6 @@ static int check(const char *path, struct berth_strvec *faults, struct berth_err
         berth_terms_of(&site, &terms, err) < 0 ||
         berth_profiles_faults(&terms, berth_site_owner(), &set, faults, err) < 0)
         return -1;
-    note_runtime(&site);
     note_lifetime(&site);
     return faults->failed ? berth_err_oom(err) : 0;
 }
