@@ -4,7 +4,6 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "base/strvec.h"
 #include "request/request.h"
 
 /* The GPU drivers of a host (step/devices.h). */
