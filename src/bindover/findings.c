@@ -84,7 +84,7 @@ static void add_glibc(const struct berth_program *program,
 static void add_library(const struct berth_closure_item *item, const char *staged,
                         struct berth_strvec *facts)
 {
-    berth_strvec_push(facts, staged ? BERTH_FINDING_LIBRARY : BERTH_FINDING_OWN);
+    berth_strvec_push(facts, BERTH_FINDING_LIBRARY);
     berth_strvec_pushf(facts, "%s\t%s%s%s", item->soname, item->path,
                        staged ? "\t" : "", staged ? staged : "");
 }

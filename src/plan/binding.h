@@ -54,8 +54,7 @@ struct berth_binding {
 #define BERTH_FINDING_GLIBC_HOST "glibc_host|host's glibc"
 #define BERTH_FINDING_LOADER     "loader"  /* of the image, which was asked */
 #define BERTH_FINDING_TARGET     "target"  /* about this file */
-#define BERTH_FINDING_LIBRARY    "library" /* soname TAB path TAB staged file */
-#define BERTH_FINDING_OWN        "own" /* soname TAB path: MPI of the image itself */
+#define BERTH_FINDING_LIBRARY    "library" /* soname TAB path [TAB staged file] */
 
 /* Append BINDING as bytes (base/fields.h) to RET. RET may have the bytes of another
  * one: berth_binding_get() reads both as one. Out of memory sticks in RET. */

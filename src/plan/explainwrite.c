@@ -243,8 +243,7 @@ static void put_verified(const struct berth_explain *explain, struct berth_json 
     put_fact(explain, out, "file|asked about", BERTH_FINDING_TARGET);
     berth_json_array(out, "libraries");
     for (size_t i = 0; i + 1 < facts->count; i += 2)
-        if (strcmp(facts->items[i], BERTH_FINDING_LIBRARY) == 0 ||
-            strcmp(facts->items[i], BERTH_FINDING_OWN) == 0)
+        if (strcmp(facts->items[i], BERTH_FINDING_LIBRARY) == 0)
             put_library(out, facts->items[i + 1]);
     berth_json_end(out);
     berth_json_end(out);

@@ -75,7 +75,7 @@ static void add_mpi(struct berth_explain *explain)
              "libucp.so.0\t/.berth/lib/libucp.so.0\t/.berth/lib/libucp.so.0");
     add_fact(explain, BERTH_FINDING_STACK, "Open MPI 5.0.7");
     add_fact(explain, BERTH_FINDING_PROFILE, "openmpi-5");
-    add_fact(explain, BERTH_FINDING_OWN, "libmpi.so.40\t/lib/libmpi.so.40");
+    add_fact(explain, BERTH_FINDING_LIBRARY, "libmpi.so.40\t/lib/libmpi.so.40");
 }
 
 static const char *const exported[] = {"GONE=1", "LINES=2", NULL};
