@@ -94,9 +94,8 @@ void berth_hostcommand_open(const struct berth_launch *launch,
 }
 
 void berth_hostcommand_list(const struct berth_hostcommand *hostcommand, pid_t holder,
-                            const struct berth_buf *after, struct berth_strvec *ret)
+                            struct berth_strvec *ret)
 {
-    BERTH_STRVEC struct berth_strvec environment = {0};
     struct sockaddr_un address = {0};
     socklen_t length = sizeof(address);
     const char *path;
@@ -105,15 +104,13 @@ void berth_hostcommand_list(const struct berth_hostcommand *hostcommand, pid_t h
         getsockname(hostcommand->socket, (struct sockaddr *)&address, &length) < 0)
         return;
     length -= offsetof(struct sockaddr_un, sun_path) + 1;
-    berth_environ_split(after->text, after->used, &environment);
-    path = berth_environ_value(environment.items, "PATH");
+    path = berth_environ_value(hostcommand->container.items, "PATH");
     berth_strvec_pushf(ret, "PATH=%s:" BERTH_PROGRAM_DIRECTORY,
                        path ? path : BERTH_PROGRAM_PATH, holder, BERTH_START_PROGRAMS);
     berth_strvec_pushf(ret, BERTH_OUTSIDE_PLACE "=" BERTH_PROGRAM_DIRECTORY, holder,
                        BERTH_START_PROGRAMS);
     berth_strvec_pushf(ret, BERTH_OUTSIDE_VARIABLE "=%.*s.%s", (int)length,
                        address.sun_path + 1, hostcommand->token);
-    ret->failed |= environment.failed;
 }
 
 /* Send ANSWER, an int of job/hostcommand.h. */

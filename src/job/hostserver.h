@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <sys/types.h>
 
-#include "base/buf.h"
 #include "base/strvec.h"
 #include "job/hostcommand.h"
 #include "plan/launch.h"
@@ -22,7 +21,8 @@ struct berth_hostcommand {
     int programs; /* the directory of the commands, which berth-init holds open
                      (step/start.h), so that no mount is needed; -1: none */
     pid_t server; /* the process that answers; 0: none yet */
-    struct berth_strvec container;           /* the environment of its tasks */
+    struct berth_strvec container;           /* the environment of its tasks; the
+                                                supervisor fills it */
     char token[BERTH_HOSTCOMMAND_TOKEN + 1]; /* a program must know it */
     const sigset_t *mask;                    /* the signal mask of a task */
 };
@@ -37,9 +37,11 @@ void berth_hostcommand_open(const struct berth_launch *launch,
                             struct berth_hostcommand *ret);
 
 /* Append to RET the variables (NAME=VALUE) by which a task finds the commands; none
- * without a socket. HOLDER is the process of berth-init, AFTER its environment. */
+ * without a socket. HOLDER is the process of berth-init; `container` is its
+ * environment.
+ */
 void berth_hostcommand_list(const struct berth_hostcommand *hostcommand, pid_t holder,
-                            const struct berth_buf *after, struct berth_strvec *ret);
+                            struct berth_strvec *ret);
 
 /* Call it when a program connects. Starts the process that answers, a child of the
  * caller; if there can be none, closes the connection. */

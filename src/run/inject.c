@@ -86,9 +86,8 @@ static void lock_stages(const struct berth_inject *inject)
         closedir(list);
 }
 
-static int write_handovers(const struct berth_inject *inject,
-                           const struct berth_strvec *environment,
-                           struct descriptors *fds, struct berth_err *err)
+static int write_handovers(const struct berth_inject *inject, struct descriptors *fds,
+                           struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec words = {0};
     BERTH_STRVEC struct berth_strvec command = {0};
@@ -115,7 +114,7 @@ static int write_handovers(const struct berth_inject *inject,
         return berth_err_oom(err);
     fds->task = berth_handover_write(&words, launch->environment, err);
     fds->container =
-        fds->task < 0 ? -1 : berth_handover_write(&command, environment->items, err);
+        fds->task < 0 ? -1 : berth_handover_write(&command, inject->environment, err);
     return fds->container < 0 ? -1 : 0;
 }
 
@@ -141,21 +140,6 @@ static void become_program(const struct descriptors *fds)
     berth_channel_send(fds->channel, BERTH_CHANNEL_REFUSED, err.text, NULL);
 }
 
-/* Set VARIABLE (NAME=VALUE) in LIST. */
-static void set_variable(struct berth_strvec *list, const char *variable)
-{
-    size_t length = strcspn(variable, "=") + 1;
-
-    for (size_t i = 0; i < list->count; i++)
-        if (strncmp(list->items[i], variable, length) == 0) {
-            free(list->items[i]);
-            list->items[i] = strdup(variable);
-            list->failed |= !list->items[i];
-            return;
-        }
-    berth_strvec_push(list, variable);
-}
-
 /* Receive the binding: until berth-mpi is done, or refuses. */
 static int receive(const struct berth_inject *inject, int channel,
                    struct berth_binding *ret, struct berth_err *err)
@@ -176,7 +160,9 @@ static int receive(const struct berth_inject *inject, int channel,
 }
 
 static int start_program(const struct berth_inject *inject, struct descriptors *fds,
-                         struct berth_injected *injected, struct berth_err *err)
+                         struct berth_binding *ret_binding,
+                         struct berth_inject_witness *ret_witness,
+                         struct berth_err *err)
 {
     int ends[2];
     int result;
@@ -194,9 +180,9 @@ static int start_program(const struct berth_inject *inject, struct descriptors *
     if (child < 0)
         result = berth_err_spent(err, errno);
     else
-        result = receive(inject, ends[0], &injected->binding, err);
+        result = receive(inject, ends[0], ret_binding, err);
     if (result == 0) {
-        injected->witness = (struct berth_inject_witness){child, ends[0]};
+        *ret_witness = (struct berth_inject_witness){child, ends[0]};
         return 0;
     }
     close(ends[0]);
@@ -206,17 +192,20 @@ static int start_program(const struct berth_inject *inject, struct descriptors *
     return -1;
 }
 
-static int bind_mpi(const struct berth_inject *inject,
-                    const struct berth_strvec *environment,
-                    struct berth_injected *injected, struct berth_err *err)
+int berth_inject(const struct berth_inject *inject, struct berth_binding *ret_binding,
+                 struct berth_inject_witness *ret_witness, struct berth_err *err)
 {
     struct descriptors fds = {-1, -1, -1, inject->task_stderr};
     int result;
 
+    *ret_binding = (struct berth_binding){0};
+    *ret_witness = (struct berth_inject_witness){0};
+    if (!berth_request_looks_inside(inject->launch->request))
+        return 0;
     lock_stages(inject);
-    result = write_handovers(inject, environment, &fds, err);
+    result = write_handovers(inject, &fds, err);
     if (result == 0)
-        result = start_program(inject, &fds, injected, err);
+        result = start_program(inject, &fds, ret_binding, ret_witness, err);
     if (fds.task >= 0)
         close(fds.task);
     if (fds.container >= 0)
@@ -272,42 +261,6 @@ int berth_inject_fabric(const struct berth_request *request,
     return mounts->failed ? berth_err_oom(err) : 0;
 }
 
-/* Set the variables of the binding and of the step in ENVIRONMENT. */
-static int set_variables(const struct berth_inject *inject,
-                         struct berth_strvec *environment,
-                         struct berth_binding *binding, struct berth_err *err)
-{
-    if (inject->set)
-        berth_strvec_append(&binding->set, inject->set);
-    for (size_t i = 0; i < binding->set.count; i++)
-        set_variable(environment, binding->set.items[i]);
-    return environment->failed || binding->set.failed ? berth_err_oom(err) : 0;
-}
-
-int berth_inject(const struct berth_inject *inject, struct berth_injected *ret_injected,
-                 struct berth_err *err)
-{
-    BERTH_STRVEC struct berth_strvec environment = {0};
-    struct berth_injected injected = {0};
-    int result = 0;
-
-    berth_environ_split(inject->environment, inject->count, &environment);
-    if (environment.failed)
-        return berth_err_oom(err);
-    if (berth_request_looks_inside(inject->launch->request))
-        result = bind_mpi(inject, &environment, &injected, err);
-    if (result == 0)
-        result = set_variables(inject, &environment, &injected.binding, err);
-    berth_envdiff_flatten(environment.items, &injected.environment);
-    if (result == 0 && injected.environment.failed)
-        result = berth_err_oom(err);
-    if (result == 0)
-        *ret_injected = injected;
-    else
-        berth_injected_fini(&injected);
-    return result;
-}
-
 int berth_inject_apart(const struct berth_launch *launch, pid_t holder,
                        unsigned int tasks, const char *apart,
                        struct berth_binding *binding, struct berth_err *err)
@@ -353,13 +306,4 @@ void berth_inject_end(const struct berth_inject_witness *watcher, bool failed)
         return;
     send(watcher->end, "", failed, MSG_NOSIGNAL);
     close(watcher->end);
-}
-
-void berth_injected_fini(struct berth_injected *injected)
-{
-    berth_buf_fini(&injected->environment);
-    berth_binding_fini(&injected->binding);
-    if (injected->witness.end > 0)
-        close(injected->witness.end);
-    *injected = (struct berth_injected){0};
 }

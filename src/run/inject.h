@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include <stddef.h>
 #include <sys/types.h>
 
-#include "base/buf.h"
 #include "base/deadline.h"
 #include "base/err.h"
 #include "base/strvec.h"
@@ -19,14 +17,12 @@
 struct berth_inject {
     struct berth_holder holder; /* of the namespaces */
     const struct berth_launch
-        *launch;             /* the request, the command and the environment */
-    const char *environment; /* of the holder, in the form of /proc/PID/environ */
-    size_t count;            /* bytes of it */
+        *launch;              /* the request, the command and the environment */
+    char *const *environment; /* of the holder, ended by NULL */
     struct berth_deadline *deadline;
-    int task_stderr;                /* standard error of a task; -1: none */
-    unsigned int tasks;             /* of the step on this node */
-    pid_t parent;                   /* of the tasks */
-    const struct berth_strvec *set; /* more NAME=VALUE for the tasks; NULL: none */
+    int task_stderr;    /* standard error of a task; -1: none */
+    unsigned int tasks; /* of the step on this node */
+    pid_t parent;       /* of the tasks */
 };
 
 /* A child of the caller that may watch the tasks (bindover/witness.h). It ends when the
@@ -39,14 +35,6 @@ struct berth_inject_witness {
 /* Tell WATCHER (PID 0: there is none) that the tasks have ended, and whether one has
  * FAILED. */
 void berth_inject_end(const struct berth_inject_witness *watcher, bool failed);
-
-/* The result. */
-struct berth_injected {
-    struct berth_buf environment; /* of the tasks, with what the host's MPI needs; the
-                                     form of /proc/PID/environ */
-    struct berth_binding binding;
-    struct berth_inject_witness witness; /* {0}: none */
-};
 
 /* Append to MOUNTS, as SRC:DST:ro, the directories with copies of the host's MPI, which
  * the runtime mounts. Makes the user's directory if it is missing. Appends nothing
@@ -61,11 +49,12 @@ int berth_inject_fabric(const struct berth_request *request,
                         const struct berth_terms *terms, struct berth_strvec *mounts,
                         struct berth_err *err);
 
-/* Bind the host's MPI as --mpi-bind of the request says; without it, only the
- * environment is copied. Returns 0 with *RET_INJECTED, which the caller owns
- * (berth_injected_fini); -1 with a sentence in ERR when the step must not run. */
-int berth_inject(const struct berth_inject *inject, struct berth_injected *ret_injected,
-                 struct berth_err *err);
+/* Bind the host's MPI as --mpi-bind of the request says. Returns 0 with *RET_BINDING,
+ * which the caller owns (berth_binding_fini), and *RET_WITNESS ({0}: none); both are
+ * empty without the option. Returns -1 with a sentence in ERR when the step must not
+ * run. */
+int berth_inject(const struct berth_inject *inject, struct berth_binding *ret_binding,
+                 struct berth_inject_witness *ret_witness, struct berth_err *err);
 
 /* Decide whose MPI runs if the TASKS of this node each start a container of their own,
  * APART (why), where nothing of the host is mounted. HOLDER is in a container like
@@ -76,5 +65,3 @@ int berth_inject(const struct berth_inject *inject, struct berth_injected *ret_i
 int berth_inject_apart(const struct berth_launch *launch, pid_t holder,
                        unsigned int tasks, const char *apart,
                        struct berth_binding *binding, struct berth_err *err);
-
-void berth_injected_fini(struct berth_injected *injected);

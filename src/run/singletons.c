@@ -3,7 +3,6 @@
 
 #include "run/singletons.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,7 +10,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -107,20 +105,19 @@ static char *find_below(pid_t pid, int depth, pid_t *ret_pid)
 
 /* Is the task PID in the container of the singletons, or, where each task has its own,
  * in one of the same image? A task on the host or in another image is not. */
-static bool is_own(const struct berth_singletons *it, pid_t pid)
+static bool is_own(const struct berth_inject *it, pid_t pid)
 {
     const char *locals = it->launch->order->container.locals;
     unsigned int local;
 
-    if (it->holder)
-        return berth_namespaces_shared(pid, it->holder, "mnt");
+    if (it->holder.pid)
+        return berth_namespaces_shared(pid, it->holder.pid, "mnt");
     return !locals || (berth_process_variable(pid, BERTH_MARK_VARIABLE, &local) &&
                        berth_ranks_has(locals, local, NULL));
 }
 
 /* One task each time is enough: what one task loads, the others load too. */
-static char *find_mpi(const struct berth_singletons *it, unsigned int turn,
-                      pid_t *ret_pid)
+static char *find_mpi(const struct berth_inject *it, unsigned int turn, pid_t *ret_pid)
 {
     BERTH_FREE pid_t *tasks = NULL;
     size_t count = berth_process_children(it->parent, &tasks);
@@ -141,32 +138,9 @@ static const char *value_of(const struct berth_launch *launch, const char *name)
     return value ? value : "";
 }
 
-/* Open the standard error of a child of PARENT again, if it still is the file
- * TASK_STDERR; that of a task is looked for below a setuid runtime, which hides its
- * own. This process does not keep it open: a task alone decides when its output ends.
- */
-static int open_stderr(const struct stat *task_stderr, pid_t parent, int depth)
-{
-    BERTH_FREE pid_t *children = NULL;
-    size_t count = berth_process_children(parent, &children);
-    int fd = -1;
-
-    for (size_t i = 0; i < count && fd < 0; i++) {
-        char name[64];
-        struct stat it;
-
-        snprintf(name, sizeof(name), "/proc/%d/fd/2", children[i]);
-        if (stat(name, &it) < 0)
-            fd = depth > 0 ? open_stderr(task_stderr, children[i], depth - 1) : -1;
-        else if (it.st_dev == task_stderr->st_dev && it.st_ino == task_stderr->st_ino)
-            fd = open(name, O_WRONLY | O_APPEND | O_NOCTTY);
-    }
-    return fd;
-}
-
 /* Become berth-mpi, which judges PATH, a file that process PID has mapped. */
-static void judge(const struct berth_singletons *it, const struct stat *task_stderr,
-                  pid_t pid, const char *path)
+static void judge(const struct berth_inject *it, const char *no_cma, pid_t pid,
+                  const char *path)
 {
     static char *const environment[] = {NULL};
     const struct berth_launch *launch = it->launch;
@@ -185,19 +159,17 @@ static void judge(const struct berth_singletons *it, const struct stat *task_std
                                 launch->request->mpi ? launch->request->mpi : "",
                                 NULL};
 
-    if (open_stderr(task_stderr, it->parent, 1) != STDERR_FILENO)
-        return;
-    if (it->no_cma)
+    if (no_cma)
         berth_report_line(STDERR_FILENO, launch->node, BERTH_NOTICE_NO_CMA,
-                          berth_request_name(launch->request), it->no_cma);
+                          berth_request_name(launch->request), no_cma);
     snprintf(numbers[0], sizeof(numbers[0]), "%d", pid);
-    snprintf(numbers[1], sizeof(numbers[1]), "%d", it->holder);
+    snprintf(numbers[1], sizeof(numbers[1]), "%d", it->holder.pid);
     execve(PROGRAM, (char *const *)argv, environment);
 }
 
 /* Look for an MPI until the supervisor closes its end of the socket, which is standard
  * input here. */
-static void watch(const struct berth_singletons *it, const struct stat *task_stderr)
+static void watch(const struct berth_inject *it, const char *no_cma)
 {
     struct pollfd supervisor = {.fd = STDIN_FILENO, .events = POLLIN};
     int64_t since = berth_clock();
@@ -208,7 +180,7 @@ static void watch(const struct berth_singletons *it, const struct stat *task_std
         BERTH_FREE char *path = find_mpi(it, turn, &pid);
 
         if (path) {
-            judge(it, task_stderr, pid, path);
+            judge(it, no_cma, pid, path);
             return;
         }
     }
@@ -216,46 +188,45 @@ static void watch(const struct berth_singletons *it, const struct stat *task_std
 
 char *berth_singletons_predict(const struct berth_inject *inject)
 {
-    BERTH_REQUEST struct berth_request request = {0};
+    static char hybrid[] = "hybrid";
+    struct berth_request request = *inject->launch->request; /* borrows */
     struct berth_launch launch = *inject->launch;
     struct berth_inject copy = *inject;
-    struct berth_injected injected = {0};
-    const char *text = NULL;
+    struct berth_binding binding;
+    struct berth_inject_witness witness;
     struct berth_err why;
+    const char *text;
     char *warning = NULL;
 
-    if (berth_request_merge(&request, launch.request, &why) < 0 ||
-        berth_request_put(&request, BERTH_OPTION_MPI, "hybrid", &why) < 0 ||
-        (request.libs &&
-         berth_request_put(&request, BERTH_OPTION_LIBS, BERTH_NONE, &why) < 0))
-        return NULL;
+    request.mpi = hybrid;
+    request.libs = NULL;
     launch.request = &request;
     copy.launch = &launch;
     text =
-        berth_inject(&copy, &injected, &why) < 0 ? why.text : injected.binding.warning;
+        berth_inject(&copy, &binding, &witness, &why) < 0 ? why.text : binding.warning;
     if (text && asprintf(&warning, "if the program uses MPI: %s", text) < 0)
         warning = NULL;
-    berth_injected_fini(&injected);
+    berth_binding_fini(&binding);
+    berth_inject_end(&witness, false);
     return warning;
 }
 
-void berth_singletons_watch(const struct berth_singletons *singletons,
+void berth_singletons_watch(const struct berth_inject *inject, const char *no_cma,
                             struct berth_inject_witness *ret)
 {
-    struct stat task_stderr;
     int ends[2];
     pid_t child;
 
-    *ret = (struct berth_inject_witness){0};
-    if (fstat(singletons->task_stderr, &task_stderr) < 0 ||
+    if (inject->task_stderr < 0 ||
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
         return;
     child = fork();
     if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         dup2(ends[1], STDIN_FILENO);
-        berth_close_from(STDERR_FILENO);
-        watch(singletons, &task_stderr);
+        dup2(inject->task_stderr, STDERR_FILENO);
+        berth_close_from(STDERR_FILENO + 1);
+        watch(inject, no_cma);
         _exit(EXIT_SUCCESS);
     }
     close(ends[1]);

@@ -17,24 +17,17 @@
  * --multi-prog each container has one. `berth run` has none: under an mpirun,
  * SLURM_NTASKS is not the number of its ranks. */
 
-struct berth_singletons {
-    const struct berth_launch *launch;
-    pid_t holder;       /* of the container that tasks share */
-    pid_t parent;       /* of the tasks */
-    int task_stderr;    /* standard error of a task */
-    const char *no_cma; /* why ranks of this node do not read each other's memory, to be
-                           printed when a task loads an MPI; NULL: print nothing */
-};
-
 /* Is such a process of use for LAUNCH, if nothing of the host is in its container: a
  * step of several tasks whose ranks srun starts, on the node that prints for its
  * component?
  */
 bool berth_singletons_wanted(const struct berth_launch *launch);
 
-/* Start the process. It ends when the caller closes the END of *RET, or before. *RET is
- * {0} if there is no process. */
-void berth_singletons_watch(const struct berth_singletons *singletons,
+/* Start the process for the container of INJECT; holder 0: each task has its own.
+ * NO_CMA: why ranks of this node do not read each other's memory, to be printed when a
+ * task loads an MPI; NULL: print nothing. The process ends when the caller closes the
+ * END of *RET, or before. *RET stays as it is if there is no process. */
+void berth_singletons_watch(const struct berth_inject *inject, const char *no_cma,
                             struct berth_inject_witness *ret);
 
 /* For the account of a step without --mpi-bind: returns what would go wrong with the

@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -43,8 +44,11 @@ struct supervisor {
     sigset_t mask; /* of the task */
     struct berth_servers servers;
     struct berth_serving serving;
-    struct berth_holder holder; /* berth-init in the container that tasks join */
-    int mounts; /* its mount namespace, which so keeps its inode; -1: none */
+    struct berth_inject inject; /* its holder: berth-init in the container that tasks
+                                   join; its task_stderr: for the processes that watch,
+                                   -1: closed */
+    struct berth_binding binding;
+    int mounts; /* the holder's mount namespace, which so keeps its inode; -1: none */
     struct berth_launch outer; /* LAUNCH, in the outer user namespace */
     struct berth_err no_cma;   /* why several containers of the node have no outer user
                                   namespace; "": they have one, or need none */
@@ -52,16 +56,12 @@ struct supervisor {
         job; /* the container of the job, of which this one is a copy; holder 0: none */
     struct berth_err
         no_job; /* why there is none, though the step asks for one; "": it does not */
-    int task_stderr; /* standard error of a task, for the processes that watch; -1:
-                        closed */
     bool tasks_ended;
     bool runtime_ended;
     bool is_apart; /* each task starts a container of its own */
-    pid_t parent;  /* of the tasks */
     struct berth_hostcommand hostcommand;
     struct berth_inject_witness
         watchers[2];      /* of the host's libraries; of singletons */
-    bool has_host;        /* the host's MPI is in the container */
     int fds[DESCRIPTORS]; /* those that become TASKS to STDERR */
 };
 
@@ -79,82 +79,76 @@ static int name_refusal(const struct supervisor *supervisor, int result,
     return berth_err_at(err, "image '%s'", berth_request_name(request));
 }
 
-/* The processes that watch the tasks have a task's standard error now, or none do. */
-static void close_stderr(struct supervisor *supervisor)
-{
-    if (supervisor->task_stderr >= 0)
-        close(supervisor->task_stderr);
-    supervisor->task_stderr = -1;
-}
-
-/* For an account: predict what would go wrong with the image's own MPI. */
-static void predict_own_mpi(const struct berth_inject *inject,
-                            struct berth_binding *binding)
-{
-    if (berth_request_is_explained(inject->launch->request) &&
-        !inject->launch->request->mpi && berth_singletons_wanted(inject->launch))
-        binding->warning = berth_singletons_predict(inject);
-}
-
 /* List the variables that tell MPI libraries that there is no outer user namespace, and
- * those by which tasks find commands of the host. AFTER is the environment of the
- * container. */
-static int list_settings(const struct supervisor *supervisor, pid_t holder,
-                         const struct berth_buf *after, struct berth_strvec *ret,
-                         struct berth_err *err)
+ * those by which tasks find commands of the host. */
+static void list_settings(const struct supervisor *supervisor, struct berth_strvec *ret)
 {
     const struct berth_launch *launch = supervisor->launch;
 
     if (*supervisor->no_cma.text && !berth_request_mpi_declined(launch->request))
         berth_launch_apart(launch->environment, ret);
-    berth_hostcommand_list(&supervisor->hostcommand, holder, after, ret);
-    return ret->failed ? berth_err_oom(err) : 0;
+    berth_hostcommand_list(&supervisor->hostcommand, supervisor->inject.holder.pid,
+                           ret);
 }
 
-static int inject(struct supervisor *supervisor, struct berth_holder holder,
-                  const struct berth_buf *after, struct berth_injected *injected,
+/* Set VARIABLE (NAME=VALUE) in LIST. */
+static void set_variable(struct berth_strvec *list, const char *variable)
+{
+    size_t length = strcspn(variable, "=") + 1;
+
+    for (size_t i = 0; i < list->count; i++)
+        if (strncmp(list->items[i], variable, length) == 0) {
+            free(list->items[i]);
+            list->items[i] = strdup(variable);
+            list->failed |= !list->items[i];
+            return;
+        }
+    berth_strvec_push(list, variable);
+}
+
+/* Bind the host's MPI, and make ENVIRONMENT, that of the holder, the environment of the
+ * tasks. */
+static int inject(struct supervisor *supervisor, struct berth_strvec *environment,
                   struct berth_err *err)
 {
-    BERTH_STRVEC struct berth_strvec set = {0};
-    struct berth_inject inject = {
-        .holder = holder,
-        .launch = supervisor->launch,
-        .environment = after->text,
-        .count = after->used,
-        .deadline = berth_rendezvous_deadline(supervisor->rendezvous),
-        .task_stderr = supervisor->task_stderr,
-        .tasks = berth_rendezvous_tasks(supervisor->rendezvous),
-        .parent = supervisor->parent,
-        .set = &set};
-    int result = list_settings(supervisor, holder.pid, after, &set, err);
+    struct berth_inject *inject = &supervisor->inject;
+    struct berth_binding *binding = &supervisor->binding;
 
-    if (result == 0)
-        result = berth_inject(&inject, injected, err);
-    if (result == 0) {
-        predict_own_mpi(&inject, &injected->binding);
-        supervisor->watchers[0] = injected->witness;
-        supervisor->has_host = injected->binding.host;
-        injected->witness = (struct berth_inject_witness){0};
-    }
-    return name_refusal(supervisor, result, err);
+    if (environment->failed)
+        return berth_err_oom(err);
+    inject->environment = environment->items;
+    inject->deadline = berth_rendezvous_deadline(supervisor->rendezvous);
+    inject->tasks = berth_rendezvous_tasks(supervisor->rendezvous);
+    if (name_refusal(supervisor,
+                     berth_inject(inject, binding, &supervisor->watchers[0], err),
+                     err) < 0)
+        return -1;
+    if (berth_request_is_explained(supervisor->launch->request) &&
+        !supervisor->launch->request->mpi && berth_singletons_wanted(inject->launch))
+        binding->warning = berth_singletons_predict(inject);
+    list_settings(supervisor, &binding->set);
+    for (size_t i = 0; i < binding->set.count; i++)
+        set_variable(environment, binding->set.items[i]);
+    return environment->failed || binding->set.failed ? berth_err_oom(err) : 0;
 }
 
 /* Write the binding into the rendezvous, for the tasks. AFTER is the environment of the
  * container, which an account shows. */
 static int share_binding(struct supervisor *supervisor, const struct berth_buf *after,
-                         struct berth_injected *injected, struct berth_err *err)
+                         struct berth_err *err)
 {
+    struct berth_binding *binding = &supervisor->binding;
     BERTH_BUF struct berth_buf bytes = {0};
 
     if (*supervisor->no_cma.text)
-        injected->binding.no_cma = strdup(supervisor->no_cma.text);
-    injected->binding.is_outer = supervisor->start.launch->is_outer;
-    injected->binding.is_jobs = supervisor->job.holder.pid > 0;
+        binding->no_cma = strdup(supervisor->no_cma.text);
+    binding->is_outer = supervisor->start.launch->is_outer;
+    binding->is_jobs = supervisor->job.holder.pid > 0;
     if (*supervisor->no_job.text)
-        injected->binding.no_job = strdup(supervisor->no_job.text);
+        binding->no_job = strdup(supervisor->no_job.text);
     if (berth_request_is_explained(supervisor->launch->request))
-        berth_environ_split(after->text, after->used, &injected->binding.before);
-    berth_binding_put(&injected->binding, &bytes);
+        berth_environ_split(after->text, after->used, &binding->before);
+    berth_binding_put(binding, &bytes);
     return bytes.failed
                ? berth_err_oom(err)
                : berth_rendezvous_put_binding(supervisor->rendezvous, &bytes, err);
@@ -162,32 +156,31 @@ static int share_binding(struct supervisor *supervisor, const struct berth_buf *
 
 /* Bind the host's MPI, and let the tasks join. AFTER is the environment of the
  * container. */
-static int make_ready(struct supervisor *supervisor, struct berth_holder holder,
-                      const struct berth_buf *after, struct berth_err *err)
+static int make_ready(struct supervisor *supervisor, const struct berth_buf *after,
+                      struct berth_err *err)
 {
+    const struct berth_job_answer *job = &supervisor->job;
+    struct berth_strvec *environment = &supervisor->hostcommand.container;
     BERTH_BUF struct berth_buf before = {0};
-    struct berth_injected injected;
-    int result;
+    BERTH_BUF struct berth_buf tasks = {0};
 
-    if (supervisor->job.holder.pid)
-        berth_buf_add(&before, supervisor->job.before.text,
-                      supervisor->job.before.used);
-    else
-        berth_envdiff_flatten(environ, &before);
-    if (before.failed)
-        return berth_err_oom(err);
-    if (inject(supervisor, holder, after, &injected, err) < 0)
+    berth_environ_split(after->text, after->used, environment);
+    if (inject(supervisor, environment, err) < 0)
         return -1;
-    berth_environ_split(injected.environment.text, injected.environment.used,
-                        &supervisor->hostcommand.container);
-    if (!supervisor->job.holder.pid) /* else another supervisor traces them */
-        berth_servers_seize(&supervisor->servers);
-    result = share_binding(supervisor, after, &injected, err);
-    if (result == 0)
-        result = berth_rendezvous_ready(supervisor->rendezvous, holder, &before,
-                                        &injected.environment, err);
-    berth_injected_fini(&injected);
-    return result;
+    if (job->holder.pid) {
+        berth_buf_add(&before, job->before.text, job->before.used);
+    } else {
+        berth_envdiff_flatten(environ, &before);
+        berth_servers_seize(&supervisor->servers); /* else another supervisor traces */
+    }
+    berth_envdiff_flatten(environment->items, &tasks);
+    if (before.failed || tasks.failed)
+        return berth_err_oom(err);
+    return share_binding(supervisor, after, err) < 0
+               ? -1
+               : berth_rendezvous_ready(supervisor->rendezvous,
+                                        supervisor->inject.holder, &before, &tasks,
+                                        err);
 }
 
 static void close_mounts(struct supervisor *supervisor)
@@ -202,21 +195,20 @@ static void close_mounts(struct supervisor *supervisor)
 static int separate(struct supervisor *supervisor, const struct berth_buf *after,
                     const char *why, struct berth_err *err)
 {
-    struct berth_injected injected = {0};
-    int result = berth_inject_apart(supervisor->launch, supervisor->holder.pid,
+    struct berth_holder *holder = &supervisor->inject.holder;
+    int result = berth_inject_apart(supervisor->launch, holder->pid,
                                     berth_rendezvous_tasks(supervisor->rendezvous), why,
-                                    &injected.binding, err);
+                                    &supervisor->binding, err);
 
     supervisor->is_apart = true;
-    name_refusal(supervisor, result, err);
-    if (supervisor->holder.pid)
-        berth_kill_holder(supervisor->holder);
+    if (holder->pid)
+        berth_kill_holder(*holder);
+    *holder = (struct berth_holder){0};
     close_mounts(supervisor);
-    if (result == 0)
-        result = share_binding(supervisor, after, &injected, err);
-    berth_injected_fini(&injected);
-    return result < 0 ? -1
-                      : berth_rendezvous_separate(supervisor->rendezvous, why, err);
+    return name_refusal(supervisor, result, err) < 0 ||
+                   share_binding(supervisor, after, err) < 0
+               ? -1
+               : berth_rendezvous_separate(supervisor->rendezvous, why, err);
 }
 
 /* Returns why this step cannot use an outer user namespace, or NULL. */
@@ -279,27 +271,27 @@ static bool lacks_directory(const struct berth_start *start)
 /* Start a copy of the job's container for QUESTION. Returns 0; 1 if the container lacks
  * the directory of the task; -1 with a sentence in ERR if the job has no container. */
 static int copy_job(struct supervisor *supervisor,
-                    const struct berth_job_question *question,
-                    struct berth_holder *ret_holder, struct berth_buf *after,
+                    const struct berth_job_question *question, struct berth_buf *after,
                     struct berth_err *err)
 {
     struct berth_start *start = &supervisor->start;
     struct berth_job_answer *job = &supervisor->job;
+    struct berth_holder *holder = &supervisor->inject.holder;
 
     if (berth_job_ask(question, job, err) < 0)
         return -1;
     if (berth_start_in(start, job->holder, &job->after, !question->own_directory,
                        err) == 0 &&
-        berth_start_await(start, ret_holder, after, err) == 0)
+        berth_start_await(start, holder, after, err) == 0)
         return 0;
+    *holder = (struct berth_holder){0};
     berth_job_answer_fini(job);
     return lacks_directory(start) ? 1 : -1;
 }
 
 /* Start a copy of the job's container, if the step asks for one. Returns false if the
  * step needs a container of its own; no_job says why. */
-static bool start_in_job(struct supervisor *supervisor, struct berth_holder *ret_holder,
-                         struct berth_buf *after)
+static bool start_in_job(struct supervisor *supervisor, struct berth_buf *after)
 {
     const struct berth_launch *launch = supervisor->launch;
     struct berth_start *start = &supervisor->start;
@@ -317,7 +309,7 @@ static bool start_in_job(struct supervisor *supervisor, struct berth_holder *ret
         berth_err_set(err, "%s", why);
         return false;
     }
-    while ((result = copy_job(supervisor, &question, ret_holder, after, err)) != 0) {
+    while ((result = copy_job(supervisor, &question, after, err)) != 0) {
         berth_start_fini(start);
         start->runtime = 0;
         if (result < 0 || question.own_directory)
@@ -329,21 +321,21 @@ static bool start_in_job(struct supervisor *supervisor, struct berth_holder *ret
 }
 
 /* Start a container for the step alone, and wait until berth-init runs in it. */
-static int start_own(struct supervisor *supervisor, struct berth_holder *ret_holder,
-                     struct berth_buf *after, struct berth_err *err)
+static int start_own(struct supervisor *supervisor, struct berth_buf *after,
+                     struct berth_err *err)
 {
     const struct berth_launch *launch = supervisor->launch;
     struct berth_start *start = &supervisor->start;
+    struct berth_holder *holder = &supervisor->inject.holder;
 
     if (berth_start(start, err) < 0)
         return -1;
     supervisor->servers.runtime = start->runtime;
     supervisor->servers.socket = start->socket;
-    if (berth_start_await(start, ret_holder, after, err) < 0)
+    if (berth_start_await(start, holder, after, err) < 0)
         return -1;
-    supervisor->holder = *ret_holder;
     if (start->inner >= 0)
-        berth_database_correct(*ret_holder, launch->request);
+        berth_database_correct(*holder, launch->request);
     if (berth_servers_check(&supervisor->servers, launch->terms->image,
                             launch->request->image, err) < 0)
         return -1;
@@ -358,19 +350,16 @@ static int start_container(struct supervisor *supervisor, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf after = {0};
     const char *why = berth_rendezvous_why_forbidden(supervisor->rendezvous);
-    struct berth_holder holder;
 
     if (why)
         return separate(supervisor, &after, why, err);
     if (find_outer(supervisor, err) < 0 ||
-        (!start_in_job(supervisor, &holder, &after) &&
-         start_own(supervisor, &holder, &after, err) < 0))
+        (!start_in_job(supervisor, &after) && start_own(supervisor, &after, err) < 0))
         return -1;
-    supervisor->holder = holder;
-    supervisor->mounts = berth_holder_open(holder);
-    why = berth_join_why_not(holder.pid);
+    supervisor->mounts = berth_holder_open(supervisor->inject.holder);
+    why = berth_join_why_not(supervisor->inject.holder.pid);
     return why ? separate(supervisor, &after, why, err)
-               : make_ready(supervisor, holder, &after, err);
+               : make_ready(supervisor, &after, err);
 }
 
 /* The last task has ended. Kill what is left in the container, because nobody waits for
@@ -385,7 +374,7 @@ static void end_container(struct supervisor *supervisor)
                          berth_rendezvous_is_failed(supervisor->rendezvous));
     if (supervisor->hostcommand.server)
         kill(supervisor->hostcommand.server, SIGKILL);
-    berth_kill_namespace(supervisor->mounts, supervisor->holder.pid);
+    berth_kill_namespace(supervisor->mounts, supervisor->inject.holder.pid);
     close_mounts(supervisor);
     if (berth_serving_is_changed(&supervisor->serving, supervisor->launch))
         berth_rendezvous_set_changed(supervisor->rendezvous);
@@ -463,12 +452,12 @@ static void stay(struct supervisor *supervisor)
         await_change(supervisor, both_ended ? BERTH_SERVERS_ROUND_MS : LOOK_AGAIN_MS);
     }
     berth_servers_tidy(&supervisor->servers);
-    if (!supervisor->holder.pid && !supervisor->is_apart)
+    if (!supervisor->inject.holder.pid && !supervisor->is_apart)
         berth_remains_clear(supervisor->launch->runtime);
     while (!supervisor->tasks_ended)
         await_change(supervisor, -1);
     berth_serving_report(&supervisor->serving, supervisor->launch,
-                         supervisor->task_stderr);
+                         supervisor->inject.task_stderr);
 }
 
 /* End the start. If the container has started, kill its first process: the runtime then
@@ -476,38 +465,29 @@ static void stay(struct supervisor *supervisor)
 static void end_start(struct supervisor *supervisor)
 {
     close_mounts(supervisor);
-    if (supervisor->holder.pid)
-        berth_kill_holder(supervisor->holder);
+    if (supervisor->inject.holder.pid)
+        berth_kill_holder(supervisor->inject.holder);
     else if (supervisor->start.runtime > 0)
         berth_kill_tree(supervisor->start.runtime);
 }
 
-/* Start the process that finds singletons, if it is of use. */
-static void watch_singletons(struct supervisor *supervisor)
+/* The container runs: find singletons if that is of use, and measure the servers of the
+ * image; a copy of the job's container shares those of the job. */
+static void watch(struct supervisor *supervisor)
 {
-    const struct berth_singletons singletons = {
-        .launch = supervisor->launch,
-        .holder = supervisor->is_apart ? 0 : supervisor->holder.pid,
-        .parent = supervisor->parent,
-        .task_stderr = supervisor->task_stderr,
-        .no_cma = supervisor->launch->request->mpi || !*supervisor->no_cma.text
-                      ? NULL
-                      : supervisor->no_cma.text};
-
-    if (!berth_request_is_explained(supervisor->launch->request) &&
-        !supervisor->has_host && berth_singletons_wanted(supervisor->launch))
-        berth_singletons_watch(&singletons, &supervisor->watchers[1]);
-}
-
-/* Measure the servers of the image; a copy of the job's container shares those of the
- * job. */
-static void watch_serving(struct supervisor *supervisor)
-{
+    const struct berth_launch *launch = supervisor->launch;
+    const char *no_cma = supervisor->no_cma.text;
     const struct berth_job_answer *job = &supervisor->job;
 
+    if (!berth_request_is_explained(launch->request) && !supervisor->binding.host &&
+        berth_singletons_wanted(launch))
+        berth_singletons_watch(&supervisor->inject,
+                               launch->request->mpi || !*no_cma ? NULL : no_cma,
+                               &supervisor->watchers[1]);
     if (!supervisor->is_apart)
-        berth_serving_begin(&supervisor->serving, supervisor->launch,
-                            job->holder.pid ? job->holder.pid : supervisor->holder.pid);
+        berth_serving_begin(&supervisor->serving, launch,
+                            job->holder.pid ? job->holder.pid
+                                            : supervisor->inject.holder.pid);
 }
 
 static void run(void *data)
@@ -531,11 +511,12 @@ static void run(void *data)
         berth_rendezvous_fail(supervisor->rendezvous, &err);
         end_start(supervisor);
     } else {
-        watch_singletons(supervisor);
-        watch_serving(supervisor);
+        watch(supervisor);
     }
-    if (!supervisor->serving.holder)
-        close_stderr(supervisor);
+    if (!supervisor->serving.holder) { /* else a line is printed at the end */
+        close(supervisor->inject.task_stderr);
+        supervisor->inject.task_stderr = -1;
+    }
     stay(supervisor);
 }
 
@@ -563,8 +544,7 @@ int berth_supervisor_start(const struct berth_launch *launch,
                   .deadline = berth_rendezvous_deadline(rendezvous)},
         .mounts = -1,
         .job = {.end = -1},
-        .task_stderr = STDERR,
-        .parent = getppid(),
+        .inject = {.launch = launch, .task_stderr = STDERR, .parent = getppid()},
         .fds = {rendezvous->tasks, rendezvous->memory, rendezvous->ended,
                 STDERR_FILENO}};
 

@@ -17,7 +17,6 @@
 
 #include "base/environ.h"
 #include "job/hostserver.h"
-#include "plan/envdiff.h"
 #include "run/task.h"
 #include "step/become.h"
 #include "step/report.h"
@@ -52,15 +51,16 @@ static int become(char **argv)
 static pid_t start(const struct berth_task *task, struct berth_hostcommand *offer)
 {
     struct berth_strvec set = {0};
-    struct berth_buf text = {0};
     pid_t child;
 
     setenv("PATH", getenv("IMAGE_PATH"), 1);
     setenv("IMAGES", "1", 1);
-    berth_envdiff_flatten(environ, &text);
+    for (char **variable = environ; *variable; variable++)
+        berth_strvec_push(&offer->container, *variable);
     if (offer->programs >= 0)
         offer->programs = dup2(offer->programs, BERTH_START_PROGRAMS);
-    berth_hostcommand_list(offer, getpid(), &text, &set);
+    berth_hostcommand_list(offer, getpid(), &set);
+    berth_strvec_fini(&offer->container);
     for (size_t i = 0; i < set.count; i++)
         putenv(set.items[i]);
     for (char **variable = environ; *variable; variable++)

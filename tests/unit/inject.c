@@ -40,9 +40,12 @@ TEST_TIMES(a_lock_that_cannot_be_had_is_not_waited_for, 2)
                                   .command = command,
                                   .environment = environment};
     struct berth_deadline deadline;
-    struct berth_inject inject = {
-        .launch = &launch, .deadline = &deadline, .environment = "", .task_stderr = -1};
-    struct berth_injected injected;
+    struct berth_inject inject = {.launch = &launch,
+                                  .deadline = &deadline,
+                                  .environment = environment,
+                                  .task_stderr = -1};
+    struct berth_binding binding;
+    struct berth_inject_witness witness;
     char path[BERTH_STAGE_USER_SIZE];
     bool is_made;
     struct berth_err err;
@@ -51,7 +54,7 @@ TEST_TIMES(a_lock_that_cannot_be_had_is_not_waited_for, 2)
     is_made = mkdir(path, 0700) == 0;
     number = numbers[_i];
     berth_deadline_begin(&deadline, SECONDS);
-    ck_assert_int_eq(berth_inject(&inject, &injected, &err), -1);
+    ck_assert_int_eq(berth_inject(&inject, &binding, &witness, &err), -1);
     if (is_made)
         rmdir(path);
     ck_assert_int_gt(calls, 0);
