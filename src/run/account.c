@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Collects what is known of a launch, for --container-explain. */
 
-#include "run/account.h"
+#include "run/task.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -14,79 +14,61 @@
 #include "base/cleanup.h"
 #include "base/environ.h"
 #include "base/fd.h"
+#include "base/text.h"
 #include "job/ask.h"
 #include "plan/envdiff.h"
+#include "site/flags.h"
 #include "site/mountrules.h"
 #include "step/become.h"
 #include "step/image.h"
 #include "step/runtime.h"
 #include "request/mount.h"
-#include "run/prepare.h"
 
 extern char **environ;
 
-/* Where the facts are. */
-struct sources {
-    const struct berth_launch *launch;
-    const struct berth_rendezvous *rendezvous; /* NULL: none */
-    const char *apart;                         /* NULL: tasks share a container */
-};
+/* Add the files of NAME, a variable with the list VALUE of libraries that the runtime
+ * mounts. */
+static void add_libraries(const char *name, const char *value, struct berth_plan *plan)
+{
+    BERTH_STRVEC struct berth_strvec files = {0};
+
+    berth_strvec_split(&files, value);
+    for (size_t i = 0; i < files.count; i++) {
+        BERTH_FREE char *place = NULL;
+
+        if (!*files.items[i])
+            continue;
+        if (asprintf(&place, "/.singularity.d/libs/%s",
+                     berth_text_base(files.items[i])) < 0)
+            plan->failed = true;
+        else
+            berth_plan_mount(plan, files.items[i], place, BERTH_MOUNT_RO,
+                             BERTH_FROM_USER, name);
+    }
+    plan->failed |= files.failed;
+}
 
 /* Add what the runtime mounts by a variable of the task. */
 static int add_variables(const struct berth_launch *launch, struct berth_plan *plan,
                          struct berth_err *err)
 {
-    static const char *const names[] = {"APPTAINER_BIND", "APPTAINER_BINDPATH",
-                                        "SINGULARITY_BIND", "SINGULARITY_BINDPATH"};
+    static const char libraries[] = "CONTAINLIBS=";
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        const char *value = berth_environ_value(launch->environment, names[i]);
+    for (char *const *item = launch->environment; *item; item++) {
+        const char *flag = berth_flags_variable(*item);
+        BERTH_FREE char *name = strndup(*item, strcspn(*item, "="));
+        char *environment[] = {*item, NULL};
         BERTH_STRVEC struct berth_strvec mounts = {0};
-        BERTH_BUF struct berth_buf variable = {0};
-        char *environment[] = {NULL, NULL};
         const struct berth_mountrules_task task = {.environment = environment,
                                                    .directory = launch->directory};
 
-        if (!value)
-            continue;
-        berth_buf_addf(&variable, "%s=%s", names[i], value);
-        environment[0] = variable.text;
-        if (variable.failed)
+        if (!name)
             return berth_err_oom(err);
+        if (flag && berth_text_starts(flag, libraries))
+            add_libraries(name, flag + strlen(libraries), plan);
         if (berth_mountrules_variables(&task, &mounts, err) < 0 ||
-            berth_plan_mounts(plan, &mounts, BERTH_FROM_USER, names[i], err) < 0)
+            berth_plan_mounts(plan, &mounts, BERTH_FROM_USER, name, err) < 0)
             return -1;
-    }
-    return 0;
-}
-
-/* Add the files that the runtime mounts by a variable with a list of libraries. */
-static int add_containlibs(const struct berth_launch *launch, struct berth_plan *plan,
-                           struct berth_err *err)
-{
-    static const char *const names[] = {"APPTAINER_CONTAINLIBS",
-                                        "SINGULARITY_CONTAINLIBS"};
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        const char *value = berth_environ_value(launch->environment, names[i]);
-        BERTH_STRVEC struct berth_strvec files = {0};
-
-        berth_strvec_split(&files, value ? value : "");
-        if (files.failed)
-            return berth_err_oom(err);
-        for (size_t k = 0; k < files.count; k++) {
-            BERTH_FREE char *place = NULL;
-            const char *file = files.items[k];
-            const char *slash = strrchr(file, '/');
-
-            if (!*file)
-                continue;
-            if (asprintf(&place, "/.singularity.d/libs/%s", slash ? slash + 1 : file) <
-                0)
-                return berth_err_oom(err);
-            berth_plan_mount(plan, file, place, BERTH_MOUNT_RO, BERTH_FROM_USER,
-                             names[i]);
-        }
     }
     return 0;
 }
@@ -104,9 +86,10 @@ static int list_words(const struct berth_launch *given, struct berth_explain *ex
 }
 
 /* List the variables that --export drops and berth restores. */
-static void list_restored(const struct sources *sources, struct berth_explain *explain)
+static void list_restored(const struct berth_launch *launch,
+                          struct berth_explain *explain)
 {
-    const struct berth_strvec *restored = &sources->launch->order->restored;
+    const struct berth_strvec *restored = &launch->order->restored;
 
     for (size_t i = 0; i + 1 < restored->count; i += 2) {
         const char *name = restored->items[i];
@@ -122,41 +105,30 @@ static void list_restored(const struct sources *sources, struct berth_explain *e
     }
 }
 
-/* Find the environment with which the runtime was started; if tasks share a container,
- * that of the task that started it. */
-static int find_before(const struct sources *sources, struct berth_buf *ret,
-                       struct berth_err *err)
-{
-    if (sources->rendezvous && !sources->apart) {
-        size_t count;
-        const char *before = berth_rendezvous_before(sources->rendezvous, &count);
-
-        berth_buf_add(ret, before, count);
-    } else {
-        berth_envdiff_flatten(environ, ret);
-    }
-    return ret->failed ? berth_err_oom(err) : 0;
-}
-
 /* As a task does when it joins: apply the difference that the runtime made to the
- * environment of the task.
- */
-static int list_image_environment(const struct sources *sources,
+ * environment of the task that started it; in a container of its own, of this task. */
+static int list_image_environment(const struct berth_rendezvous *rendezvous,
                                   struct berth_explain *explain, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec result = {0};
-    BERTH_BUF struct berth_buf before = {0};
+    BERTH_BUF struct berth_buf own = {0};
     BERTH_BUF struct berth_buf after = {0};
+    const char *before;
+    size_t count;
 
     if (explain->binding.before.count == 0)
         return 0;
     berth_envdiff_flatten(explain->binding.before.items, &after);
-    if (after.failed)
+    berth_envdiff_flatten(environ, &own);
+    if (after.failed || own.failed)
         return berth_err_oom(err);
-    if (find_before(sources, &before, err) < 0)
-        return -1;
-    if (berth_envdiff_apply(before.text, before.used, after.text, after.used, environ,
-                            &result, err) < 0)
+    before = berth_rendezvous_before(rendezvous, &count);
+    if (explain->apart) {
+        before = own.text;
+        count = own.used;
+    }
+    if (berth_envdiff_apply(before, count, after.text, after.used, environ, &result,
+                            err) < 0)
         return -1;
     berth_plan_change(&explain->plan, environ, result.items, BERTH_FROM_RUNTIME,
                       "the container runtime sets it in every image");
@@ -165,15 +137,15 @@ static int list_image_environment(const struct sources *sources,
     return 0;
 }
 
-static int list_environment(const struct sources *sources,
+static int list_environment(const struct berth_launch *launch,
+                            const struct berth_rendezvous *rendezvous,
                             struct berth_explain *explain, struct berth_err *err)
 {
-    const struct berth_launch *launch = sources->launch;
     const bool is_launch = berth_request_mpi_is(launch->request, BERTH_MODE_LAUNCH);
     struct berth_plan *plan = &explain->plan;
     BERTH_STRVEC struct berth_strvec apart = {0};
 
-    list_restored(sources, explain);
+    list_restored(launch, explain);
     if (berth_request_starts_mpirun(launch->request))
         berth_plan_change(plan, launch->environment, environ, BERTH_FROM_BERTH,
                           is_launch ? "the mpirun sees the job, and not the "
@@ -181,7 +153,7 @@ static int list_environment(const struct sources *sources,
                                     : "hidden, so that an mpirun in the task "
                                       "starts ranks without Slurm "
                                       "(--mpi-bind=local)");
-    if (list_image_environment(sources, explain, err) < 0)
+    if (list_image_environment(rendezvous, explain, err) < 0)
         return -1;
     berth_plan_set(plan, &explain->binding.set, BERTH_FROM_MPI,
                    "the MPI that runs needs it (--mpi-bind)");
@@ -215,22 +187,20 @@ static void list_places(const struct berth_launch *launch,
     }
 }
 
-static int collect(const struct sources *sources, struct berth_explain *explain,
-                   struct berth_err *err)
+static int collect(const struct berth_launch *launch,
+                   const struct berth_rendezvous *rendezvous,
+                   struct berth_explain *explain, struct berth_err *err)
 {
-    const struct berth_launch *launch = sources->launch;
-
-    if (sources->rendezvous &&
-        berth_rendezvous_get_binding(sources->rendezvous, &explain->binding, err) < 0)
+    if (rendezvous &&
+        berth_rendezvous_get_binding(rendezvous, &explain->binding, err) < 0)
         return -1;
-    explain->apart = sources->apart;
     explain->environment = launch->environment;
     explain->runtime = launch->runtime;
     explain->gpu = launch->gpu.flag;
     explain->gpu_because = launch->gpu.because;
     explain->runtime_version = berth_runtime_version(launch->runtime);
     explain->inside = berth_order_inside(launch->order);
-    explain->why_step = berth_order_why_step(launch->order, sources->apart);
+    explain->why_step = berth_order_why_step(launch->order, explain->apart);
     if (!explain->why_step && berth_request_has_job_lifetime(launch->request) &&
         berth_job_check(launch, &explain->no_server) < 0)
         explain->why_step = explain->no_server.text;
@@ -238,11 +208,10 @@ static int collect(const struct sources *sources, struct berth_explain *explain,
     list_places(launch, explain->places);
     if (berth_image_describe(launch->request->image, &explain->image, err) < 0 ||
         add_variables(launch, &explain->plan, err) < 0 ||
-        add_containlibs(launch, &explain->plan, err) < 0 ||
         berth_launch_mounts(launch, &explain->binding.binds, &explain->plan, err) < 0 ||
         list_words(launch, explain, err) < 0)
         return -1;
-    return list_environment(sources, explain, err);
+    return list_environment(launch, rendezvous, explain, err);
 }
 
 int berth_account_collect(struct berth_task *task,
@@ -250,7 +219,6 @@ int berth_account_collect(struct berth_task *task,
                           struct berth_err *err)
 {
     const struct berth_request *request = &task->order.request;
-    const struct sources sources = {&task->launch, rendezvous, apart};
     struct berth_explain *ret = &task->account;
     bool has_container = berth_request_has_container(request);
 
@@ -260,8 +228,9 @@ int berth_account_collect(struct berth_task *task,
                                   .rank = berth_environ_value(environ, "SLURM_PROCID"),
                                   .node = task->node,
                                   .request = request,
-                                  .command = task->command};
-    return has_container ? collect(&sources, ret, err) : 0;
+                                  .command = task->command,
+                                  .apart = apart};
+    return has_container ? collect(&task->launch, rendezvous, ret, err) : 0;
 }
 
 void berth_account_look(struct berth_explain *explain)

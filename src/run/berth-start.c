@@ -23,10 +23,7 @@
 #include "step/program.h"
 #include "step/rendezvous.h"
 #include "run/jobserver.h"
-#include "run/prepare.h"
 #include "run/supervisor.h"
-#include "run/account.h"
-#include "run/joined.h"
 #include "run/notice.h"
 #include "run/task.h"
 
@@ -113,39 +110,34 @@ static bool gives_account(const struct berth_task *task, bool is_first)
            berth_request_is_explained(&task->order.request);
 }
 
-/* Tell the MPI of the program that it cannot read the memory of others on this node. */
-static int set_apart(const struct berth_task *task, struct berth_err *err)
+/* Give the account of the component if this task is to. Returns as run(). */
+static int give_account(struct berth_task *task,
+                        const struct berth_rendezvous *rendezvous, bool is_first,
+                        const char *why, struct berth_err *err)
 {
-    BERTH_STRVEC struct berth_strvec set = {0};
-
-    berth_launch_apart(task->environment, &set);
-    for (size_t i = 0; i < set.count; i++)
-        if (putenv(berth_steal(&set.items[i])) < 0)
-            return berth_err_oom(err);
-    return set.failed ? berth_err_oom(err) : 0;
+    if (!gives_account(task, is_first))
+        return 0;
+    return berth_account_collect(task, rendezvous, why, err) < 0
+               ? -1
+               : berth_account_print(&task->account, err);
 }
 
-/* Unset what the site unsets, and set what the site and --container-env set: a runtime
- * sets a variable with its prefix after those of the image. */
-static int set_environment(const struct berth_task *task, struct berth_err *err)
+/* List what the site unsets, and what the site and --container-env set: a runtime sets
+ * a variable with its prefix after those of the image. */
+static void list_environment(const struct berth_task *task, struct berth_strvec *ret)
 {
     BERTH_STRVEC struct berth_strvec asked = {0};
-    BERTH_STRVEC struct berth_strvec set = {0};
 
     berth_launch_env(&task->order.request, &task->order.terms, task->environment,
                      &asked);
-    for (size_t i = 0; i < asked.count; i++) {
-        if (!strchr(asked.items[i], '=')) {
-            unsetenv(asked.items[i]);
-            continue;
+    for (size_t i = 0; i < asked.count; i++)
+        if (strchr(asked.items[i], '=')) {
+            berth_strvec_pushf(ret, "APPTAINERENV_%s", asked.items[i]);
+            berth_strvec_pushf(ret, "SINGULARITYENV_%s", asked.items[i]);
+        } else {
+            berth_strvec_push(ret, asked.items[i]);
         }
-        berth_strvec_pushf(&set, "APPTAINERENV_%s", asked.items[i]);
-        berth_strvec_pushf(&set, "SINGULARITYENV_%s", asked.items[i]);
-    }
-    for (size_t i = 0; i < set.count; i++)
-        if (putenv(berth_steal(&set.items[i])) < 0)
-            return berth_err_oom(err);
-    return asked.failed || set.failed ? berth_err_oom(err) : 0;
+    ret->failed |= asked.failed;
 }
 
 /* Become a runtime that runs the command in a container of this task alone. Returns as
@@ -158,10 +150,14 @@ static int run_own(struct berth_task *task, struct berth_err *err)
                            ? !berth_request_mpi_declined(&order->request)
                            : !berth_request_mpi_is(&order->request, BERTH_MODE_OFF);
     BERTH_STRVEC struct berth_strvec argv = {0};
+    BERTH_STRVEC struct berth_strvec set = {0};
 
+    if (may_use_mpi) /* which cannot read the memory of others on this node */
+        berth_launch_apart(task->environment, &set);
+    list_environment(task, &set);
     if (berth_prepare(task, err) < 0 ||
         berth_launch_own_argv(&task->launch, &argv, err) < 0 ||
-        (may_use_mpi && set_apart(task, err) < 0) || set_environment(task, err) < 0)
+        berth_task_set(&set, err) < 0)
         return -1;
     if (order->report >= 0)
         fcntl(order->report, F_SETFD, FD_CLOEXEC);
@@ -175,13 +171,9 @@ static int run_apart(struct berth_task *task, const struct berth_rendezvous *ren
 {
     if (berth_task_check_launch(task, "each task has a container of its own", err) < 0)
         return -1;
-    if (!berth_request_is_explained(&task->order.request))
-        return run_own(task, err);
-    if (!gives_account(task, is_first))
-        return 0;
-    return berth_account_collect(task, rendezvous, why, err) < 0
-               ? -1
-               : berth_account_print(&task->account, err);
+    return berth_request_is_explained(&task->order.request)
+               ? give_account(task, rendezvous, is_first, why, err)
+               : run_own(task, err);
 }
 
 /* Run the command in the container of the rendezvous. Returns as run(). */
@@ -247,13 +239,15 @@ static int run_on_host(const struct berth_task *task, struct berth_err *err)
 {
     const struct berth_order *order = &task->order;
     const int given[] = {order->report, order->memory, order->tasks, order->ended};
+    BERTH_STRVEC struct berth_strvec set = {0};
     int number;
 
     for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)
         if (given[i] >= 0)
             fcntl(given[i], F_SETFD, FD_CLOEXEC);
-    if (order->container.others > 0 && !berth_request_mpi_declined(&order->request) &&
-        set_apart(task, err) < 0)
+    if (order->container.others > 0 && !berth_request_mpi_declined(&order->request))
+        berth_launch_apart(task->environment, &set);
+    if (berth_task_set(&set, err) < 0)
         return -1;
     execvp(task->command[0], task->command);
     number = errno;
@@ -274,11 +268,7 @@ static int run_nothing(struct berth_task *task, struct berth_err *err)
         return -1;
     if (is_shared)
         is_first = berth_rendezvous_claim(&rendezvous, task->order.container.tasks);
-    if (!gives_account(task, is_first))
-        return 0;
-    return berth_account_collect(task, NULL, NULL, err) < 0
-               ? -1
-               : berth_account_print(&task->account, err);
+    return give_account(task, NULL, is_first, NULL, err);
 }
 
 /* Seconds for the check of a signature where there is no rendezvous with a limit. */

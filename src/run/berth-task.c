@@ -11,7 +11,6 @@
 #include "base/fd.h"
 #include "step/program.h"
 #include "step/rendezvous.h"
-#include "run/joined.h"
 #include "run/task.h"
 
 /* Has another task started the container of this task, and is it READY? */

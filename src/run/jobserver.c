@@ -30,7 +30,6 @@
 #include "step/namespaces.h"
 #include "step/processes.h"
 #include "step/rendezvous.h"
-#include "run/prepare.h"
 #include "run/supervisor.h"
 #include "run/task.h"
 

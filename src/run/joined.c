@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A task joins the container, and becomes the command. */
 
-#include "run/joined.h"
+#include "run/task.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -56,14 +56,13 @@ static int apply_environment(const struct berth_task *task,
 
     berth_launch_env(&task->order.request, &task->order.terms, task->environment,
                      &asked);
-    if (asked.failed || berth_envdiff_apply(before, before_count, after, after_count,
-                                            environ, &variables, err) < 0)
-        return berth_err_oom(err);
+    if (berth_envdiff_apply(before, before_count, after, after_count, environ,
+                            &variables, err) < 0)
+        return -1;
     environ = variables.items;
     end = end_of_path(environ);
-    for (size_t i = 0; i < asked.count; i++)
-        if (putenv(berth_steal(&asked.items[i])) < 0)
-            return berth_err_oom(err);
+    if (berth_task_set(&asked, err) < 0)
+        return -1;
     return put_end_of_path(end) < 0 ? berth_err_oom(err) : 0;
 }
 

@@ -2,7 +2,7 @@
 /* Checks that everything is there that a container needs, before the runtime starts:
  * the runtime would report a fault in its own words. */
 
-#include "run/prepare.h"
+#include "run/task.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -24,7 +24,7 @@ struct berth_task {
     struct berth_strvec
         fabric; /* to mount for the host's MPI and devices, as SRC:DST:ro|rw */
     struct berth_launch launch;   /* how the container is started; .order is NULL
-                                     before run/prepare.h has found it out */
+                                     before berth_prepare() has found it out */
     struct berth_binding binding; /* the answer of --mpi-bind for the node */
     struct berth_explain account; /* printed at the end; its request is NULL if this
                                      task prints none */
@@ -43,6 +43,38 @@ int berth_task_hide_launcher(struct berth_task *task, struct berth_err *err);
  * srun, WHY (NULL: it gets one). Returns 0, or -1 with a sentence in ERR. */
 int berth_task_check_launch(const struct berth_task *task, const char *why,
                             struct berth_err *err);
+
+/* Check that everything is there that a container of TASK needs: the image, the sources
+ * of mounts, the GPUs, the runtime. Then `launch` of TASK says how the container is
+ * started; later calls change nothing. Returns 0, or -1 with a sentence in ERR. */
+int berth_prepare(struct berth_task *task, struct berth_err *err);
+
+/* Collect, in `account` of TASK, what is known of it on the host, for the account of
+ * its component. RENDEZVOUS has the binding; NULL: there is none. APART: why each task
+ * has a container of its own; NULL: tasks share one. Runs the runtime for its version,
+ * so the process must be on the host. Returns 0, or -1 with a sentence in ERR. */
+int berth_account_collect(struct berth_task *task,
+                          const struct berth_rendezvous *rendezvous, const char *apart,
+                          struct berth_err *err);
+
+/* Add what only a process that has joined the container sees: where its directories are
+ * from, and where the command is. */
+void berth_account_look(struct berth_explain *explain);
+
+/* Print EXPLAIN on standard output. Returns 0, or -1 with a sentence in ERR. */
+int berth_account_print(const struct berth_explain *explain, struct berth_err *err);
+
+/* Set each NAME=VALUE of LIST in the environment of this process, and unset each NAME.
+ * Takes the strings. Returns 0, or -1 when out of memory. */
+int berth_task_set(struct berth_strvec *list, struct berth_err *err);
+
+/* Join the container of the rendezvous, which is READY, and become the command; for an
+ * account, only check whether that would succeed. Returns only on failure, or for an
+ * account: the exit status (-1: BERTH_REFUSED). If the status is not 0, ERR has the
+ * sentence. */
+int berth_joined_become(const struct berth_task *task,
+                        const struct berth_rendezvous *rendezvous,
+                        struct berth_err *err);
 
 /* Returns the rendezvous of the order; its memory is not mapped yet. */
 struct berth_rendezvous berth_task_rendezvous(const struct berth_task *task);
