@@ -22,7 +22,6 @@
 #include "step/become.h"
 #include "step/program.h"
 #include "step/rendezvous.h"
-#include "run/jobserver.h"
 #include "run/supervisor.h"
 #include "run/notice.h"
 #include "run/task.h"
@@ -45,24 +44,17 @@ static void start_container(struct berth_task *task,
 /* Print the notices of this node and append the record of the component; a failure does
  * not end the step. RENDEZVOUS may be NULL. WHY each task has a container of its own;
  * NULL: tasks share one. */
-static void print_notices(struct berth_task *task,
+static void print_notices(const struct berth_task *task,
                           const struct berth_rendezvous *rendezvous, const char *why)
 {
-    struct berth_notice notice = {.node = task->node,
-                                  .order = &task->order,
-                                  .environment = task->environment,
-                                  .runtime = task->runtime,
-                                  .rendezvous = rendezvous,
-                                  .binding = &task->binding,
-                                  .apart = why};
     bool prints = task->order.step.prints_component;
 
     if (prints && berth_request_is_explained(&task->order.request))
         return; /* the account says it */
     if (rendezvous)
-        berth_notice_print(&notice);
+        berth_notice_print(task, rendezvous, why);
     if (prints && task->order.record)
-        berth_notice_record(&notice);
+        berth_notice_record(task, why);
 }
 
 /* Check the signatures of the image if the site wants any, once for all tasks. */

@@ -4,7 +4,7 @@
  * reads no file of an image. A step waits for a container that was started for another
  * step. */
 
-#include "run/jobserver.h"
+#include "run/supervisor.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,6 @@
 #include "step/namespaces.h"
 #include "step/processes.h"
 #include "step/rendezvous.h"
-#include "run/supervisor.h"
 #include "run/task.h"
 
 extern char **environ;

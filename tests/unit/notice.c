@@ -31,26 +31,24 @@ static const struct {
 
 TEST_ROWS(a_note_of_auto, notes)
 {
-    static char mode[] = "auto", image[] = "/a.sif", debug[] = "SRUN_DEBUG=4";
+    static char mode[] = "auto", image[] = "/a.sif", debug[] = "SRUN_DEBUG=4",
+                node[] = "n1";
     char *environment[] = {notes[_i].is_verbose ? debug : NULL, NULL};
-    struct berth_order order = BERTH_ORDER_EMPTY;
-    struct berth_binding binding = {.note = (char *)notes[_i].note};
     struct berth_rendezvous rendezvous;
-    struct berth_notice notice = {.node = "n1",
-                                  .order = &order,
-                                  .environment = environment,
-                                  .rendezvous = &rendezvous,
-                                  .binding = &binding};
+    struct berth_task task = {.order = BERTH_ORDER_EMPTY,
+                              .node = node,
+                              .environment = environment,
+                              .binding = {.note = (char *)notes[_i].note}};
     char printed[512] = "";
     int ends[2], stderr_was = dup(STDERR_FILENO);
 
-    order.request.image = image;
-    order.request.mpi = mode;
-    order.step.prints_step = true;
+    task.order.request.image = image;
+    task.order.request.mpi = mode;
+    task.order.step.prints_step = true;
     ck_assert_int_eq(berth_rendezvous_make(&rendezvous, 1, NULL), 0);
     ck_assert_int_eq(pipe(ends), 0);
     dup2(ends[1], STDERR_FILENO);
-    berth_notice_print(&notice);
+    berth_notice_print(&task, &rendezvous, NULL);
     dup2(stderr_was, STDERR_FILENO);
     close(ends[1]);
     ck_assert_int_ge(read(ends[0], printed, sizeof(printed) - 1), 0);
