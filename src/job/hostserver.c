@@ -339,22 +339,6 @@ _Noreturn static void run(const struct berth_hostcommand *offer, int socket)
     _exit(EXIT_SUCCESS);
 }
 
-/* Returns a connection of a program of this user; -1: none. A connection that cannot be
- * accepted stays in the queue: wait a moment, or the loop around this would spin. */
-static int accept_program(const struct berth_hostcommand *offer)
-{
-    enum { AGAIN_MS = 100 };
-    int socket = accept4(offer->socket, NULL, NULL, SOCK_CLOEXEC);
-
-    if (socket >= 0 && berth_job_peer(socket).uid != getuid()) {
-        close(socket);
-        return -1;
-    }
-    if (socket < 0 && errno != EAGAIN)
-        poll(NULL, 0, AGAIN_MS);
-    return socket;
-}
-
 /* Tell the program at SOCKET that no process can be started for it, because of ERROR
  * (errno). */
 static void refuse_start(int socket, int error)
@@ -369,7 +353,7 @@ static void refuse_start(int socket, int error)
  * 1 or 0. */
 static int start_command(const struct berth_hostcommand *offer)
 {
-    int socket = accept_program(offer);
+    int socket = berth_job_accept(offer->socket);
     pid_t child = socket >= 0 ? fork() : -1;
 
     if (child == 0)
@@ -414,6 +398,6 @@ void berth_hostcommand_serve(struct berth_hostcommand *hostcommand)
     if (child == 0)
         serve(hostcommand, parent);
     if (child < 0)
-        refuse_start(accept_program(hostcommand), errno);
+        refuse_start(berth_job_accept(hostcommand->socket), errno);
     hostcommand->server = child > 0 ? child : 0;
 }

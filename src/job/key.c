@@ -37,6 +37,7 @@ int berth_job_launch_from(const struct berth_launch *step, struct berth_job_laun
     static char off[] = "off";
 
     ret->launch = *step;
+    ret->launch.is_outer = false;
     ret->request = *step->request;
     ret->request.mpi = off;
     ret->request.libs = NULL; /* bound for each step, as MPI is */

@@ -3,7 +3,9 @@
 
 #include "job/message.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,6 +38,19 @@ struct ucred berth_job_peer(int socket)
     if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) < 0)
         peer = (struct ucred){.pid = -1, .uid = (uid_t)-1};
     return peer;
+}
+
+int berth_job_accept(int listening)
+{
+    enum { AGAIN_MS = 100 };
+    int socket = accept4(listening, NULL, NULL, SOCK_CLOEXEC);
+
+    if (socket < 0 && errno != EAGAIN)
+        poll(NULL, 0, AGAIN_MS);
+    if (socket < 0 || berth_job_peer(socket).uid == getuid())
+        return socket;
+    close(socket);
+    return -1;
 }
 
 int berth_job_send_all(int socket, int kind, const int fds[], size_t count)

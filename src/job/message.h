@@ -69,6 +69,11 @@ int berth_job_address(uid_t uid, uint32_t job, const char *node,
  * another process's by now. -1 and (uid_t)-1: nobody can tell. */
 struct ucred berth_job_peer(int socket);
 
+/* Accept a connection of a process of this user. Returns a socket, closed on exec; -1:
+ * there is none. A connection that cannot be accepted stays in the queue, so this waits
+ * a moment, or the loop around it would spin. */
+int berth_job_accept(int listening);
+
 /* Send a message of KIND with the descriptor FD (-1: none). Returns 0, or -1 with
  * errno. */
 int berth_job_send(int socket, int kind, int fd);

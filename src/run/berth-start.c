@@ -28,19 +28,6 @@
 
 extern char **environ;
 
-/* Start the container of the rendezvous. If that fails, the rendezvous has the reason
- * for all tasks. */
-static void start_container(struct berth_task *task,
-                            struct berth_rendezvous *rendezvous)
-{
-    struct berth_err err;
-
-    if (berth_prepare(task, &err) < 0 ||
-        (berth_rendezvous_state(rendezvous) == BERTH_RENDEZVOUS_STARTING &&
-         berth_supervisor_start(&task->launch, rendezvous, &err) < 0))
-        berth_rendezvous_fail(rendezvous, &err);
-}
-
 /* Print the notices of this node and append the record of the component; a failure does
  * not end the step. RENDEZVOUS may be NULL. WHY each task has a container of its own;
  * NULL: tasks share one. */
@@ -57,11 +44,11 @@ static void print_notices(const struct berth_task *task,
         berth_notice_record(task, why);
 }
 
-/* Check the signatures of the image if the site wants any, once for all tasks. */
-static int verify(const struct berth_task *task, unsigned int seconds,
-                  struct berth_deadline *deadline, struct berth_err *err)
+/* Find out how the container is started, once for all tasks, and check the signatures
+ * of the image if the site wants any. */
+static int prepare(struct berth_task *task, unsigned int seconds,
+                   struct berth_deadline *deadline, struct berth_err *err)
 {
-    BERTH_FREE char *runtime = NULL;
     struct berth_signature signature = {
         .image = task->order.request.image,
         .identity = task->order.terms.image,
@@ -72,24 +59,23 @@ static int verify(const struct berth_task *task, unsigned int seconds,
         .place = task->order.terms.signers_place,
     };
 
-    if (task->order.terms.signers.count == 0)
-        return 0;
-    if (berth_runtime_find(task->runtime, getenv("PATH"), &runtime, err) < 0)
+    if (berth_prepare(task, err) < 0)
         return -1;
-    signature.runtime = runtime;
-    return berth_signature_check(&signature, err);
+    signature.runtime = task->runtime;
+    return task->order.terms.signers.count ? berth_signature_check(&signature, err) : 0;
 }
 
-/* In the first task: start the container. */
+/* In the first task: start the container of the rendezvous. If that fails, the
+ * rendezvous has the reason for all tasks. */
 static void start(struct berth_task *task, struct berth_rendezvous *rendezvous)
 {
     struct berth_err err;
 
-    if (verify(task, berth_rendezvous_limit(rendezvous),
-               berth_rendezvous_deadline(rendezvous), &err) < 0)
+    if (prepare(task, berth_rendezvous_limit(rendezvous),
+                berth_rendezvous_deadline(rendezvous), &err) < 0 ||
+        (berth_rendezvous_state(rendezvous) == BERTH_RENDEZVOUS_STARTING &&
+         berth_supervisor_start(&task->launch, rendezvous, &err) < 0))
         berth_rendezvous_fail(rendezvous, &err);
-    else
-        start_container(task, rendezvous);
 }
 
 /* Does this task print the account of its component, or of its lines of a --multi-prog
@@ -279,7 +265,7 @@ static int run(struct berth_task *task, char **argv, struct berth_err *err)
                    : run_on_host(task, err);
     if (task->order.memory >= 0)
         return run_shared(task, err);
-    if (verify(task, ALONE_SECONDS, NULL, err) < 0)
+    if (prepare(task, ALONE_SECONDS, NULL, err) < 0)
         return -1;
     print_notices(task, NULL, "its tasks cannot meet");
     return run_apart(task, NULL, true, "its tasks cannot meet", err);

@@ -392,23 +392,14 @@ static void read_step(struct step *step)
         drop_step(step);
 }
 
-/* A connection that cannot be accepted stays in the queue: wait a moment, or serve()
- * would spin. */
 static void accept_step(void)
 {
-    enum { AGAIN_MS = 100 };
-    int socket =
-        accept4(BERTH_JOBSERVER_SOCKET, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int socket = berth_job_accept(BERTH_JOBSERVER_SOCKET);
 
-    if (socket < 0) {
-        if (errno != EAGAIN)
-            poll(NULL, 0, AGAIN_MS);
-        return;
-    }
-    if (server.count >= server.most || berth_job_peer(socket).uid != getuid())
-        close(socket);
-    else
+    if (socket >= 0 && server.count < server.most)
         server.waiting[server.count++] = (struct step){.socket = socket};
+    else if (socket >= 0)
+        close(socket);
 }
 
 /* Wait for one message or more, and answer. Returns false when the extern step has

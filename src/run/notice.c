@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/environ.h"
+#include "step/image.h"
 #include "step/runtime.h"
 #include "step/report.h"
 #include "run/record.h"
@@ -132,20 +133,23 @@ void berth_notice_print(const struct berth_task *task,
 static int append_record(const struct berth_task *task, const char *why,
                          struct berth_err *err)
 {
-    BERTH_FREE char *runtime = NULL;
+    BERTH_STRVEC struct berth_strvec image = {0};
+    BERTH_FREE char *version = berth_runtime_version(task->runtime);
+    BERTH_CLOSE int fd = -1;
     struct berth_record record = {.time = time(NULL),
                                   .environment = task->environment,
                                   .node = task->node,
                                   .order = &task->order,
+                                  .image = &image,
+                                  .runtime = task->runtime,
+                                  .runtime_version = version,
+                                  .note = task->binding.note,
                                   .apart = why};
 
-    if (berth_runtime_find(task->runtime,
-                           berth_environ_value(task->environment, "PATH"), &runtime,
-                           err) < 0)
+    if (berth_image_describe(task->order.request.image, &image, err) < 0)
         return -1;
-    record.runtime = runtime;
-    record.note = task->binding.note;
-    return berth_record_append(&record, err);
+    fd = berth_record_open(&record, err);
+    return fd < 0 ? -1 : berth_record_put(&record, fd, err);
 }
 
 void berth_notice_record(const struct berth_task *task, const char *why)

@@ -68,29 +68,20 @@ static int check_mount(const struct berth_mount *mount, struct berth_err *err)
     return mount->mode == BERTH_MOUNT_SQSH ? check_squashfs(mount->source, err) : 0;
 }
 
-static int check_mounts(const struct berth_strvec *mounts, struct berth_err *err)
-{
-    for (size_t i = 0; i < mounts->count; i++) {
-        struct berth_mount mount;
-        int failed;
-
-        if (berth_mount_parse(mounts->items[i], NULL, &mount, err) < 0)
-            return -1;
-        failed = check_mount(&mount, err);
-        berth_mount_fini(&mount);
-        if (failed)
-            return -1;
-    }
-    return 0;
-}
-
 /* Can the runtime use the names of the image and of the mounts, and is the source of
  * each mount there? */
 static int check_paths(const struct berth_request *request, struct berth_err *err)
 {
     if (check_name("--container-image", request->image, err) < 0)
         return -1;
-    return check_mounts(&request->mounts, err);
+    for (size_t i = 0; i < request->mounts.count; i++) {
+        BERTH_MOUNT struct berth_mount mount = {0};
+
+        if (berth_mount_parse(request->mounts.items[i], NULL, &mount, err) < 0 ||
+            check_mount(&mount, err) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 /* Returns $HOME; if it is not set (--export=NONE) or not absolute, the directory in the

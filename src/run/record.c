@@ -12,8 +12,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "step/image.h"
-#include "step/runtime.h"
 
 /* May a record be written to the file FD? In a directory of several users, another user
  * may have made the file first. So a file that is not root's must be a regular file of
@@ -75,18 +73,4 @@ int berth_record_put(const struct berth_record *record, int fd, struct berth_err
     if (written == (ssize_t)line.used)
         return 0;
     return refuse(path, written < 0 ? strerror(errno) : "only a part was written", err);
-}
-
-int berth_record_append(struct berth_record *record, struct berth_err *err)
-{
-    BERTH_STRVEC struct berth_strvec image = {0};
-    BERTH_FREE char *version = berth_runtime_version(record->runtime);
-    BERTH_CLOSE int fd = -1;
-
-    record->runtime_version = version;
-    record->image = &image;
-    if (berth_image_describe(record->order->request.image, &image, err) < 0)
-        return -1;
-    fd = berth_record_open(record, err);
-    return fd < 0 ? -1 : berth_record_put(record, fd, err);
 }

@@ -12,7 +12,3 @@ int berth_record_open(struct berth_record *record, struct berth_err *err);
 /* Append RECORD to that file, which is open as FD. Returns 0, or -1 with a sentence in
  * ERR. */
 int berth_record_put(const struct berth_record *record, int fd, struct berth_err *err);
-
-/* Open the file and append RECORD. Sets the facts about image and runtime, whose values
- * in RECORD do not outlive the call. */
-int berth_record_append(struct berth_record *record, struct berth_err *err);

@@ -39,7 +39,7 @@ enum { TASKS = 3, MEMORY, ENDED, STDERR, DESCRIPTORS = STDERR - TASKS + 1 };
 
 struct supervisor {
     struct berth_rendezvous *rendezvous;
-    const struct berth_launch *launch;
+    struct berth_launch launch;
     struct berth_start start;
     sigset_t mask; /* of the task */
     struct berth_servers servers;
@@ -49,9 +49,8 @@ struct supervisor {
                                    -1: closed */
     struct berth_binding binding;
     int mounts; /* the holder's mount namespace, which so keeps its inode; -1: none */
-    struct berth_launch outer; /* LAUNCH, in the outer user namespace */
-    struct berth_err no_cma;   /* why several containers of the node have no outer user
-                                  namespace; "": they have one, or need none */
+    struct berth_err no_cma; /* why several containers of the node have no outer user
+                                namespace; "": they have one, or need none */
     struct berth_job_answer
         job; /* the container of the job, of which this one is a copy; holder 0: none */
     struct berth_err
@@ -69,7 +68,7 @@ struct supervisor {
 static int name_refusal(const struct supervisor *supervisor, int result,
                         struct berth_err *err)
 {
-    const struct berth_request *request = supervisor->launch->request;
+    const struct berth_request *request = supervisor->launch.request;
 
     if (result == 0)
         return 0;
@@ -83,7 +82,7 @@ static int name_refusal(const struct supervisor *supervisor, int result,
  * those by which tasks find commands of the host. */
 static void list_settings(const struct supervisor *supervisor, struct berth_strvec *ret)
 {
-    const struct berth_launch *launch = supervisor->launch;
+    const struct berth_launch *launch = &supervisor->launch;
 
     if (*supervisor->no_cma.text && !berth_request_mpi_declined(launch->request))
         berth_launch_apart(launch->environment, ret);
@@ -123,8 +122,8 @@ static int inject(struct supervisor *supervisor, struct berth_strvec *environmen
                      berth_inject(inject, binding, &supervisor->watchers[0], err),
                      err) < 0)
         return -1;
-    if (berth_request_is_explained(supervisor->launch->request) &&
-        !supervisor->launch->request->mpi && berth_singletons_wanted(inject->launch))
+    if (berth_request_is_explained(supervisor->launch.request) &&
+        !supervisor->launch.request->mpi && berth_singletons_wanted(inject->launch))
         binding->warning = berth_singletons_predict(inject);
     list_settings(supervisor, &binding->set);
     for (size_t i = 0; i < binding->set.count; i++)
@@ -142,11 +141,11 @@ static int share_binding(struct supervisor *supervisor, const struct berth_buf *
 
     if (*supervisor->no_cma.text)
         binding->no_cma = strdup(supervisor->no_cma.text);
-    binding->is_outer = supervisor->start.launch->is_outer;
+    binding->is_outer = supervisor->launch.is_outer;
     binding->is_jobs = supervisor->job.holder.pid > 0;
     if (*supervisor->no_job.text)
         binding->no_job = strdup(supervisor->no_job.text);
-    if (berth_request_is_explained(supervisor->launch->request))
+    if (berth_request_is_explained(supervisor->launch.request))
         berth_environ_split(after->text, after->used, &binding->before);
     berth_binding_put(binding, &bytes);
     return bytes.failed
@@ -196,7 +195,7 @@ static int separate(struct supervisor *supervisor, const struct berth_buf *after
                     const char *why, struct berth_err *err)
 {
     struct berth_holder *holder = &supervisor->inject.holder;
-    int result = berth_inject_apart(supervisor->launch, holder->pid,
+    int result = berth_inject_apart(&supervisor->launch, holder->pid,
                                     berth_rendezvous_tasks(supervisor->rendezvous), why,
                                     &supervisor->binding, err);
 
@@ -228,7 +227,7 @@ static int find_outer(struct supervisor *supervisor, struct berth_err *err)
     struct berth_start *start = &supervisor->start;
     static const char mixed[] = "some programs of the step have no image";
     const struct berth_order_container *container =
-        &supervisor->launch->order->container;
+        &supervisor->launch.order->container;
     struct berth_outer *outer;
 
     if (geteuid() == 0)
@@ -240,13 +239,11 @@ static int find_outer(struct supervisor *supervisor, struct berth_err *err)
     if (!(outer = berth_rendezvous_outer(supervisor->rendezvous, err)))
         return -1;
     if (berth_outer_claim(outer))
-        berth_outer_make(outer, refuse_outer(supervisor->launch));
+        berth_outer_make(outer, refuse_outer(&supervisor->launch));
     switch (
         berth_outer_find(outer, start->deadline, &start->inner, &supervisor->no_cma)) {
     case BERTH_OUTER_THERE:
-        supervisor->outer = *supervisor->launch;
-        supervisor->outer.is_outer = true;
-        start->launch = &supervisor->outer;
+        supervisor->launch.is_outer = true;
         return 0;
     case BERTH_OUTER_NONE:
         return 0;
@@ -293,7 +290,7 @@ static int copy_job(struct supervisor *supervisor,
  * step needs a container of its own; no_job says why. */
 static bool start_in_job(struct supervisor *supervisor, struct berth_buf *after)
 {
-    const struct berth_launch *launch = supervisor->launch;
+    const struct berth_launch *launch = &supervisor->launch;
     struct berth_start *start = &supervisor->start;
     struct berth_job_question question = {
         .launch = launch, .tasks = TASKS, .deadline = start->deadline};
@@ -324,7 +321,7 @@ static bool start_in_job(struct supervisor *supervisor, struct berth_buf *after)
 static int start_own(struct supervisor *supervisor, struct berth_buf *after,
                      struct berth_err *err)
 {
-    const struct berth_launch *launch = supervisor->launch;
+    const struct berth_launch *launch = &supervisor->launch;
     struct berth_start *start = &supervisor->start;
     struct berth_holder *holder = &supervisor->inject.holder;
 
@@ -376,7 +373,7 @@ static void end_container(struct supervisor *supervisor)
         kill(supervisor->hostcommand.server, SIGKILL);
     berth_kill_namespace(supervisor->mounts, supervisor->inject.holder.pid);
     close_mounts(supervisor);
-    if (berth_serving_is_changed(&supervisor->serving, supervisor->launch))
+    if (berth_serving_is_changed(&supervisor->serving, &supervisor->launch))
         berth_rendezvous_set_changed(supervisor->rendezvous);
 }
 
@@ -453,10 +450,10 @@ static void stay(struct supervisor *supervisor)
     }
     berth_servers_tidy(&supervisor->servers);
     if (!supervisor->inject.holder.pid && !supervisor->is_apart)
-        berth_remains_clear(supervisor->launch->runtime);
+        berth_remains_clear(supervisor->launch.runtime);
     while (!supervisor->tasks_ended)
         await_change(supervisor, -1);
-    berth_serving_report(&supervisor->serving, supervisor->launch,
+    berth_serving_report(&supervisor->serving, &supervisor->launch,
                          supervisor->inject.task_stderr);
 }
 
@@ -475,7 +472,7 @@ static void end_start(struct supervisor *supervisor)
  * image; a copy of the job's container shares those of the job. */
 static void watch(struct supervisor *supervisor)
 {
-    const struct berth_launch *launch = supervisor->launch;
+    const struct berth_launch *launch = &supervisor->launch;
     const char *no_cma = supervisor->no_cma.text;
     const struct berth_job_answer *job = &supervisor->job;
 
@@ -498,7 +495,7 @@ static void run(void *data)
     if (berth_detach(supervisor->fds, DESCRIPTORS, &supervisor->mask) < 0)
         return;
     berth_cloexec_from(TASKS);
-    berth_hostcommand_open(supervisor->launch, &supervisor->hostcommand);
+    berth_hostcommand_open(&supervisor->launch, &supervisor->hostcommand);
     supervisor->hostcommand.mask = &supervisor->mask;
     supervisor->start.programs = supervisor->hostcommand.programs;
     berth_limits_raise();
@@ -532,8 +529,8 @@ int berth_supervisor_start(const struct berth_launch *launch,
 {
     struct supervisor supervisor = {
         .rendezvous = rendezvous,
-        .launch = launch,
-        .start = {.launch = launch,
+        .launch = *launch,
+        .start = {.launch = &supervisor.launch,
                   .mask = &supervisor.mask,
                   .inner = -1,
                   .programs = -1,
@@ -544,7 +541,9 @@ int berth_supervisor_start(const struct berth_launch *launch,
                   .deadline = berth_rendezvous_deadline(rendezvous)},
         .mounts = -1,
         .job = {.end = -1},
-        .inject = {.launch = launch, .task_stderr = STDERR, .parent = getppid()},
+        .inject = {.launch = &supervisor.launch,
+                   .task_stderr = STDERR,
+                   .parent = getppid()},
         .fds = {rendezvous->tasks, rendezvous->memory, rendezvous->ended,
                 STDERR_FILENO}};
 
