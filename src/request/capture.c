@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/environ.h"
 #include "request/values.h"
 
 #define PATTERNS(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -88,30 +89,19 @@ berth_capture_find(const struct berth_capture_rules *rules, const char *name)
     return site_matches(rules->capture, name) ? &site : NULL;
 }
 
-/* Appends ITEM, or replaces the variable of the same name in RET, if the name is
- * captured. Returns -1 out of memory. */
+/* Appends ITEM if its name is captured and RET does not have it. Returns -1 out of
+ * memory. */
 static int add_captured(const struct berth_capture_rules *rules, const char *item,
                         struct berth_strvec *ret)
 {
     size_t length = strcspn(item, "=");
     BERTH_FREE char *name = strndup(item, length);
-    char *copy;
 
     if (!name)
         return -1;
-    if (item[length] != '=' || !berth_capture_find(rules, name))
-        return 0;
-    for (size_t i = 0; i < ret->count; i++) {
-        if (strncmp(ret->items[i], item, length + 1) != 0)
-            continue;
-        copy = strdup(item);
-        if (!copy)
-            return -1;
-        free(ret->items[i]);
-        ret->items[i] = copy;
-        return 0;
-    }
-    berth_strvec_push(ret, item);
+    if (item[length] == '=' && !berth_environ_value(ret->items, name) &&
+        berth_capture_find(rules, name))
+        berth_strvec_push(ret, item);
     return ret->failed ? -1 : 0;
 }
 
@@ -124,11 +114,11 @@ int berth_capture_choose(const struct berth_capture_rules *rules, char *const *e
                          const struct berth_strvec *assigned, struct berth_strvec *ret,
                          struct berth_err *err)
 {
+    for (size_t i = assigned->count; i-- > 0;)
+        if (add_captured(rules, assigned->items[i], ret) < 0)
+            return berth_err_oom(err);
     for (; *environ; environ++)
         if (add_captured(rules, *environ, ret) < 0)
-            return berth_err_oom(err);
-    for (size_t i = 0; i < assigned->count; i++)
-        if (add_captured(rules, assigned->items[i], ret) < 0)
             return berth_err_oom(err);
     if (ret->count)
         qsort(ret->items, ret->count, sizeof(*ret->items), by_text);

@@ -32,9 +32,9 @@ struct berth_capture_rules {
 const struct berth_capture_list *
 berth_capture_find(const struct berth_capture_rules *rules, const char *name);
 
-/* Appends to RET the captured variables of ENVIRON (ended by NULL), each NAME=VALUE,
- * sorted. A variable of ASSIGNED (request/export.h) replaces that of ENVIRON, a
- * later one an earlier one. Returns -1 out of memory. */
+/* Adds to RET the captured variables of ENVIRON (ended by NULL), each NAME=VALUE, and
+ * sorts RET. A variable that RET has stays; one of ASSIGNED (request/export.h) wins
+ * over that of ENVIRON, a later one over an earlier one. Returns -1 out of memory. */
 int berth_capture_choose(const struct berth_capture_rules *rules, char *const *environ,
                          const struct berth_strvec *assigned, struct berth_strvec *ret,
                          struct berth_err *err);

@@ -244,7 +244,8 @@ int berth_launcher_check_job(const struct berth_request *request, const char *jo
         "one with sbatch or salloc, and give this option to an srun in that job");
 }
 
-bool berth_launcher_is_mpirun(const char *command)
+/* Is COMMAND an mpirun, by its name? */
+static bool is_mpirun(const char *command)
 {
     static const char *const names[] = {
         "mpirun",          "mpirun.mpich", "mpirun.openmpi",
@@ -260,8 +261,7 @@ int berth_launcher_check_command(const struct berth_request *request,
                                  unsigned long tasks, const char *command,
                                  struct berth_err *err)
 {
-    if (tasks < 2 || !berth_request_mpi_chosen(request) ||
-        !berth_launcher_is_mpirun(command))
+    if (tasks < 2 || !berth_request_mpi_chosen(request) || !is_mpirun(command))
         return 0;
     return berth_err_set(err,
                          "--mpi-bind=%s: srun starts the ranks, and each of the %lu "

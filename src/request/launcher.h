@@ -45,9 +45,6 @@ int berth_launcher_descriptor(char *const *own);
 int berth_launcher_check_tasks(const struct berth_request *request, unsigned long tasks,
                                struct berth_err *err);
 
-/* Is COMMAND an mpirun, by its name? */
-bool berth_launcher_is_mpirun(const char *command);
-
 /* Refuses an mpirun as COMMAND of several TASKS with a mode in which srun starts the
  * ranks. The mpirun would not find srun in the image, and would wait forever. */
 int berth_launcher_check_command(const struct berth_request *request,

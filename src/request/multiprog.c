@@ -11,7 +11,6 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/suggest.h"
 #include "base/text.h"
 #include "request/option.h"
 #include "request/ranks.h"
@@ -212,14 +211,10 @@ int berth_multiprog_words(const struct berth_multiprog_line *line, unsigned int 
  * WORD. */
 static int refuse_name(const char *name, const char *word, struct berth_err *err)
 {
-    const char *names[BERTH_OPTION_COUNT + 1] = {NULL};
-    const char *meant;
+    const char *meant = berth_option_near(name, strlen(name) / 4);
 
     if (berth_pyxis_check_name(name, err) < 0)
         return -1;
-    for (int i = 0; i < BERTH_OPTION_COUNT; i++)
-        names[i] = berth_options[i].name;
-    meant = berth_suggest_nearest(name, names, strlen(name) / 4);
     if (meant)
         return berth_err_set(err, "'%s' is not an option; did you mean '--%s'?", word,
                              meant);

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/choice.h"
 #include "base/cleanup.h"
+#include "base/suggest.h"
 #include "base/text.h"
 #include "request/mode.h"
 #include "request/values.h"
@@ -283,6 +284,15 @@ enum berth_option_id berth_option_find(const char *name)
     while (id < BERTH_OPTION_COUNT && strcmp(berth_options[id].name, name) != 0)
         id++;
     return (enum berth_option_id)id;
+}
+
+const char *berth_option_near(const char *name, size_t most)
+{
+    const char *names[BERTH_OPTION_COUNT + 1] = {NULL};
+
+    for (int id = 0; id < BERTH_OPTION_COUNT; id++)
+        names[id] = berth_options[id].name;
+    return berth_suggest_nearest(name, names, most);
 }
 
 const struct berth_option *berth_option_switch(size_t field, enum berth_choice says)

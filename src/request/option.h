@@ -51,6 +51,10 @@ extern const struct berth_option berth_options[BERTH_OPTION_COUNT];
 /* The option NAME, without -- and prefix; BERTH_OPTION_COUNT: there is none. */
 enum berth_option_id berth_option_find(const char *name);
 
+/* The name of the option that is nearest to NAME; NULL: each differs by more than MOST
+ * letters (base/suggest.h). */
+const char *berth_option_near(const char *name, size_t most);
+
 /* The option that sets the field at offset FIELD, a switch, to SAYS (yes or no). Each
  * such field has both. */
 const struct berth_option *berth_option_switch(size_t field, enum berth_choice says);

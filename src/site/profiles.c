@@ -127,32 +127,6 @@ static int take_list(const struct berth_reading *reading, const struct berth_key
     return copy_list(reading, key, node, berth_reading_field(reading, key->field), err);
 }
 
-static int take_family(const struct berth_reading *reading, const struct berth_key *key,
-                       const struct berth_node *node, struct berth_err *err)
-{
-    static const enum berth_mpi_family families[] = {BERTH_FAMILY_MPICH,
-                                                     BERTH_FAMILY_OPENMPI};
-    struct draft *draft = reading->into;
-    unsigned int at;
-
-    if (berth_reading_find_word(key, node, &at, err) < 0)
-        return -1;
-    draft->profile.family = families[at];
-    return 0;
-}
-
-static int take_kind(const struct berth_reading *reading, const struct berth_key *key,
-                     const struct berth_node *node, struct berth_err *err)
-{
-    struct draft *draft = reading->into;
-    unsigned int at;
-
-    if (berth_reading_find_word(key, node, &at, err) < 0)
-        return -1;
-    draft->profile.kind = (enum berth_profile_kind)at;
-    return 0;
-}
-
 static int take_copy(const struct berth_reading *reading, const char *path,
                      const struct berth_node *node, struct berth_data *ret,
                      struct berth_err *err)
@@ -194,7 +168,7 @@ static int take_copies(const struct berth_reading *reading, const struct berth_k
 const struct berth_key berth_profile_keys[] = {
     {"name", take_text, check_name, NULL, FIELD(name)},
     {"stack", take_text, check_name, NULL, FIELD(stack)},
-    {"family", take_family, NULL, "mpich|openmpi", FIELD(family)},
+    {"family", berth_reading_choice, NULL, "NONE|mpich|openmpi", FIELD(family)},
     {"adds", take_list, check_library, NULL, FIELD(adds)},
     {"replaces", take_list, check_library, NULL, FIELD(replaces)},
     {"prefix", take_text, berth_value_path, NULL, FIELD(prefix)},
@@ -211,7 +185,7 @@ const struct berth_key berth_profile_keys[] = {
     {"conflicts.variables", take_list, check_setting, NULL, FIELD(conflicts.variables)},
     {"conflicts.libraries", take_list, check_library, NULL, FIELD(conflicts.libraries)},
     /* After `binds`, so that `binds` is suggested for `bind`. */
-    {"kind", take_kind, NULL, "mpi|fabric|libraries", FIELD(kind)},
+    {"kind", berth_reading_choice, NULL, "mpi|fabric|libraries", FIELD(kind)},
     {0},
 };
 

@@ -56,6 +56,14 @@ int berth_reading_find_word(const struct berth_key *key, const struct berth_node
     return 0;
 }
 
+int berth_reading_choice(const struct berth_reading *reading,
+                         const struct berth_key *key, const struct berth_node *node,
+                         struct berth_err *err)
+{
+    return berth_reading_find_word(key, node, berth_reading_field(reading, key->field),
+                                   err);
+}
+
 /* Is the key PATH in SECTION, of LENGTH bytes? Each key is in the section "". */
 static bool is_below(const char *path, const char *section, size_t length)
 {

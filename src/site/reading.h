@@ -58,3 +58,8 @@ int berth_reading_check(const struct berth_key *key, const struct berth_node *no
 /* Finds NODE among the words of KEY; *RET_AT is the index. */
 int berth_reading_find_word(const struct berth_key *key, const struct berth_node *node,
                             unsigned int *ret_at, struct berth_err *err);
+
+/* For PARSE of a key: sets the field, an enumeration, to the index of NODE. */
+int berth_reading_choice(const struct berth_reading *reading,
+                         const struct berth_key *key, const struct berth_node *node,
+                         struct berth_err *err);

@@ -46,14 +46,10 @@ static bool is_part(const char *part, const char *name)
 /* The name of an option that NAME may mean; NULL: there is none. */
 static const char *find_near(const char *name)
 {
-    const char *names[BERTH_OPTION_COUNT + 1] = {NULL};
-    const char *near;
+    const char *near = berth_option_near(name, strlen(name) / 3 + 1);
 
-    for (int id = 0; id < BERTH_OPTION_COUNT; id++)
-        names[id] = berth_options[id].name;
-    near = berth_suggest_nearest(name, names, strlen(name) / 3 + 1);
     for (int id = 0; !near && id < BERTH_OPTION_COUNT; id++)
-        near = is_part(name, names[id]) ? names[id] : NULL;
+        near = is_part(name, berth_options[id].name) ? berth_options[id].name : NULL;
     return near;
 }
 

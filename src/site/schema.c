@@ -79,14 +79,6 @@ static int parse_uris(const struct berth_reading *reading, const struct berth_ke
                : berth_reading_find_word(key, node, &none, err);
 }
 
-static int parse_choice(const struct berth_reading *reading,
-                        const struct berth_key *key, const struct berth_node *node,
-                        struct berth_err *err)
-{
-    return berth_reading_find_word(key, node, berth_reading_field(reading, key->field),
-                                   err);
-}
-
 static int parse_raw_args(const struct berth_reading *reading,
                           const struct berth_key *key, const struct berth_node *node,
                           struct berth_err *err)
@@ -94,7 +86,7 @@ static int parse_raw_args(const struct berth_reading *reading,
     struct berth_site *site = reading->into;
 
     if (node->kind != BERTH_NODE_LIST)
-        return parse_choice(reading, key, node, err);
+        return berth_reading_choice(reading, key, node, err);
     site->runtime.raw = BERTH_RAW_LIST;
     return parse_items(reading, key, node, &site->runtime.allowed);
 }
@@ -245,7 +237,7 @@ static int parse_rules(const struct berth_reading *reading, const struct berth_k
 static const struct berth_key all[] = {
     {"runtime.path", parse_value, berth_value_path, NULL, FIELD(runtime.path)},
     {"runtime.args", parse_list, berth_value_text, NULL, FIELD(runtime.args)},
-    {"runtime.share", parse_choice, NULL, "auto|no", FIELD(runtime.share)},
+    {"runtime.share", berth_reading_choice, NULL, "auto|no", FIELD(runtime.share)},
     {"runtime.start_timeout", parse_seconds, NULL, NULL, FIELD(runtime.start_timeout)},
     {"runtime.raw_args", parse_raw_args, berth_value_text, "any|none",
      FIELD(runtime.raw)},
@@ -255,7 +247,8 @@ static const struct berth_key all[] = {
     {"images.signatures", parse_list, berth_value_fingerprint, NULL,
      FIELD(images.signatures)},
     {"images.cache", parse_value, berth_value_cache, NULL, FIELD(images.cache)},
-    {"images.missing", parse_choice, NULL, "auto|refuse|warn", FIELD(images.missing)},
+    {"images.missing", berth_reading_choice, NULL, "auto|refuse|warn",
+     FIELD(images.missing)},
     {"mounts.forced", parse_list, berth_value_mount, NULL, FIELD(mounts.forced)},
     {"mounts.default", parse_list, berth_value_mount, NULL, FIELD(mounts.defaults)},
     {"mounts.forbidden", parse_list, berth_value_path, NULL, FIELD(mounts.forbidden)},
@@ -266,10 +259,10 @@ static const struct berth_key all[] = {
     {"environment.unset", parse_list, berth_value_variable, NULL,
      FIELD(environment.unset)},
     {"mpi.order", parse_list, berth_value_mode, NULL, FIELD(mpi.order)},
-    {"mpi.glibc", parse_choice, NULL, "replace|refuse", FIELD(mpi.glibc)},
+    {"mpi.glibc", berth_reading_choice, NULL, "replace|refuse", FIELD(mpi.glibc)},
     {"rules", parse_rules, NULL, NULL, FIELD(rules)},
     {"provenance.file", parse_value, berth_value_path, NULL, FIELD(provenance.file)},
-    {"inside", parse_choice, NULL, "srun|all|none", FIELD(inside)},
+    {"inside", berth_reading_choice, NULL, "srun|all|none", FIELD(inside)},
     {"profiles_dir", parse_value, berth_value_path, NULL, FIELD(profiles_dir)},
     {0},
 };

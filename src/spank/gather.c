@@ -45,10 +45,11 @@ static int gather(const struct berth_site *site, const struct berth_strvec *assi
     add_identity(&identity);
     if (identity.failed)
         return berth_err_oom(err);
-    if (identity.count &&
-        berth_capture_choose(&rules, identity.items, &nothing, ret, err) < 0)
+    if (berth_capture_choose(&rules, environ, assigned, ret, err) < 0)
         return -1;
-    return berth_capture_choose(&rules, environ, assigned, ret, err);
+    return identity.count
+               ? berth_capture_choose(&rules, identity.items, &nothing, ret, err)
+               : 0;
 }
 
 int berth_gather_component(const struct berth_site *site,
