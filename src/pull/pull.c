@@ -24,7 +24,7 @@
 #include "pull/cache.h"
 #include "pull/listen.h"
 #include "request/uri.h"
-#include "site/origin.h"
+#include "site/policy.h"
 #include "step/image.h"
 #include "step/runtime.h"
 
@@ -300,7 +300,7 @@ int berth_pull(const struct berth_pull *pull, char **ret_file, struct berth_err 
     BERTH_CACHE struct berth_cache cache = BERTH_CACHE_NONE;
     BERTH_FREE char *runtime = NULL, *directory = NULL, *name = NULL;
 
-    if (berth_origin_check(pull->site, pull->uri, err) < 0 ||
+    if (berth_policy_check_uri(pull->site, pull->uri, err) < 0 ||
         berth_uri_name(pull->uri, &name, err) < 0 ||
         find_directory(pull, &directory, err) < 0 ||
         find_cached(pull, directory, name, ret_file, err) < 0)

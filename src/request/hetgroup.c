@@ -7,21 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/environ.h"
 #include "base/text.h"
 
 void berth_hetgroups_init(struct berth_hetgroups *state, const char *cmdline,
                           size_t count)
 {
     *state = (struct berth_hetgroups){0};
-    while (count > 0) {
-        size_t length = strnlen(cmdline, count);
-
-        berth_strvec_pushf(&state->words, "%.*s", (int)length, cmdline);
-        if (length == count)
-            break;
-        cmdline += length + 1;
-        count -= length + 1;
-    }
+    berth_environ_split(cmdline, count, &state->words);
 }
 
 /* Is WORD the option --NAME, --NAME=VALUE or a prefix of at least MINIMUM letters, as

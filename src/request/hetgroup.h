@@ -26,7 +26,8 @@ struct berth_hetgroups {
     int group_at; /* index of the next group */
 };
 
-/* Splits the COUNT bytes of a /proc/PID/cmdline into words. The caller frees the
+/* Splits the COUNT bytes of a /proc/PID/cmdline, after which a NUL follows, into words.
+ * The caller frees the
  * `words` of STATE, whose `failed` tells that memory ran out. */
 void berth_hetgroups_init(struct berth_hetgroups *state, const char *cmdline,
                           size_t count);

@@ -38,11 +38,11 @@ struct berth_rows_part {
     const char *in_front; /* a word that may stand before the options; "": none */
 };
 
-/* Appends to RET the programs of all lines of FILE that run in the container of PART,
- * sorted and each once. With --mpi-bind of REQUEST each rank judges all of them, so
- * that all ranks decide alike. Appends nothing for fewer than two programs, and if
- * REQUEST chooses no MPI or uses the entry point. Returns 0, or -1 with a sentence in
- * ERR. */
+/* Appends to RET the programs of all lines of FILE (no lines: the step has no
+ * --multi-prog) that run in the container of PART, sorted and each once. With
+ * --mpi-bind of REQUEST each rank judges all of them, so that all ranks decide alike.
+ * Appends nothing for fewer than two programs, and if REQUEST chooses no MPI or uses
+ * the entry point. Returns 0, or -1 with a sentence in ERR. */
 int berth_rows_programs(const struct berth_multiprog *file,
                         const struct berth_rows_part *part,
                         const struct berth_request *request, struct berth_strvec *ret,

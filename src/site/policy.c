@@ -6,12 +6,12 @@
 
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/environ.h"
 #include "site/flags.h"
 #include "request/mount.h"
 #include "request/option.h"
 #include "site/mountrules.h"
-#include "site/origin.h"
 #include "site/rules.h"
 
 /* Is ITEM (NAME or NAME=VALUE) the variable NAME? */
@@ -122,10 +122,64 @@ static int check_words(const struct berth_site *site,
     return 0;
 }
 
+/* Is there a user before the host, which then looks like the host (RFC 3986, 3.2.1)? */
+static bool has_user(const char *uri)
+{
+    const char *host = strstr(uri, "://");
+
+    host = host ? host + 3 : uri;
+    return memchr(host, '@', strcspn(host, "/?#")) != NULL;
+}
+
+/* A registry may resolve `..`, also as %2e. */
+static bool has_step_up(const char *uri)
+{
+    return strstr(uri, "/..") || strchr(uri, '%') || strchr(uri, '\\');
+}
+
+static bool starts_with(const char *uri, const char *beginning)
+{
+    size_t length = strlen(beginning);
+
+    if (length == 0 || strncmp(uri, beginning, length) != 0)
+        return false;
+    return strchr("/:", beginning[length - 1]) || uri[length] == '\0' ||
+           strchr("/:@", uri[length]);
+}
+
+static bool allows_uri(const struct berth_strvec *beginnings, const char *uri)
+{
+    for (size_t i = 0; i < beginnings->count; i++)
+        if (starts_with(uri, beginnings->items[i]) && !has_step_up(uri) &&
+            (!has_user(uri) || has_user(beginnings->items[i])))
+            return true;
+    return false;
+}
+
+int berth_policy_check_uri(const struct berth_site *site, const char *uri,
+                           struct berth_err *err)
+{
+    const struct berth_strvec *uris = &site->images.uris;
+    BERTH_BUF struct berth_buf text = {0};
+
+    if (!site->images.has_uris && site->images.roots.count == 0)
+        return 0;
+    if (allows_uri(uris, uri))
+        return 0;
+    berth_strvec_join(uris, ", ", &text);
+    if (text.failed)
+        return berth_err_oom(err);
+    berth_err_set(
+        err, "image '%s': this site does not allow images from there; it allows %s",
+        uri, text.used ? text.text : "files only");
+    return berth_site_cite(site, site->images.has_uris ? "images.uris" : "images.roots",
+                           "", err);
+}
+
 static int check_uri(const struct berth_site *site, const struct berth_request *request,
                      struct berth_err *err)
 {
-    return request->uri ? berth_origin_check(site, request->uri, err) : 0;
+    return request->uri ? berth_policy_check_uri(site, request->uri, err) : 0;
 }
 
 bool berth_policy_may_set_image(const struct berth_site *site)

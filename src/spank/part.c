@@ -12,9 +12,7 @@
 #include "base/cleanup.h"
 #include "request/multiprog.h"
 #include "request/ranks.h"
-#include "request/rows.h"
 #include "step/rendezvous.h"
-#include "spank/variable.h"
 
 char **berth_part_argv(spank_t sp, int *ret_count)
 {
@@ -26,24 +24,12 @@ char **berth_part_argv(spank_t sp, int *ret_count)
     return argv;
 }
 
-int berth_part_programs(spank_t sp, const struct berth_part *part,
-                        const struct berth_request *request, const char *prefix,
-                        struct berth_strvec *ret, struct berth_err *err)
+int berth_part_lines(spank_t sp, struct berth_multiprog *ret, struct berth_err *err)
 {
-    const struct berth_rows_part rows = {part->table, part->row, prefix,
-                                         BERTH_TASK_PROGRAM};
-    BERTH_MULTIPROG struct berth_multiprog file = {0};
     int argc;
     char **argv = berth_part_argv(sp, &argc);
 
-    if (!berth_request_looks_inside(request) || !part->row->ranks)
-        return 0;
-    if (argc < 2)
-        return berth_err_set(err, BERTH_VARIABLE_UNANSWERED,
-                             "the --multi-prog configuration");
-    if (berth_multiprog_read(argv[1], &file, err) < 0)
-        return -1;
-    return berth_rows_programs(&file, &rows, request, ret, err);
+    return berth_multiprog_read(argc > 1 ? argv[1] : "", ret, err);
 }
 
 /* Does the step have several tasks, in all components? */
@@ -203,19 +189,14 @@ line_of_rank(const struct berth_multiprog *file, unsigned int rank)
 int berth_part_program(spank_t sp, const struct berth_part *part, const char *prefix,
                        char **ret_program, uint32_t *ret_tasks, struct berth_err *err)
 {
-    BERTH_MULTIPROG struct berth_multiprog file = {0};
-    const struct berth_multiprog_line *line = NULL;
+    const struct berth_multiprog_line *line =
+        part->row->ranks ? line_of_rank(part->lines, part->rank) : NULL;
     int argc;
     char **argv = berth_part_argv(sp, &argc);
 
-    *ret_tasks = berth_part_tasks(sp, part);
-    if (part->row->ranks) {
-        if (berth_multiprog_read(argc > 1 ? argv[1] : "", &file, err) < 0)
-            return -1;
-        line = line_of_rank(&file, part->rank);
-    }
-    if (line && !berth_ranks_is_rest(line->ranks))
-        *ret_tasks = berth_ranks_measure(line->ranks).count;
+    *ret_tasks = line && !berth_ranks_is_rest(line->ranks)
+                     ? berth_ranks_measure(line->ranks).count
+                     : berth_part_tasks(sp, part);
     if (line)
         return berth_multiprog_program(line, part->rank, BERTH_TASK_PROGRAM, prefix,
                                        ret_program, err);

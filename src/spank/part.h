@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "plan/order.h"
 #include "request/components.h"
+#include "request/multiprog.h"
 
 #define BERTH_TASK_PROGRAM BERTH_LIBEXECDIR "/berth-task"
 
@@ -15,10 +16,11 @@
  * --multi-prog file with its request. Borrows everything. */
 struct berth_part {
     const struct berth_table *table;
-    const struct berth_row *row; /* the row of the task */
-    struct berth_where where;    /* the component of the task */
-    uint32_t rank;               /* the rank of the task in its component */
-    bool has_record;             /* the site keeps records */
+    const struct berth_row *row;         /* the row of the task */
+    struct berth_where where;            /* the component of the task */
+    uint32_t rank;                       /* the rank of the task in its component */
+    const struct berth_multiprog *lines; /* if the row has ranks: berth_part_lines() */
+    bool has_record;                     /* the site keeps records */
 };
 
 /* The argv of the step, of *RET_COUNT words; 0 if Slurm does not have it. With
@@ -45,9 +47,7 @@ struct berth_order_step berth_part_step(spank_t sp, const struct berth_part *par
 int berth_part_container(spank_t sp, const struct berth_part *part,
                          struct berth_order_container *ret, struct berth_err *err);
 
-/* With --multi-prog and a mode of --mpi-bind: append to RET the programs of all tasks
- * of the container, so that each node inspects the same; nothing if there is only one.
- * PREFIX is the site's prefix of options. Returns 0, or -1 with a sentence in ERR. */
-int berth_part_programs(spank_t sp, const struct berth_part *part,
-                        const struct berth_request *request, const char *prefix,
-                        struct berth_strvec *ret, struct berth_err *err);
+/* Read the lines of the step's --multi-prog file; none if Slurm does not have it.
+ * Returns 0, and the caller owns *RET (berth_multiprog_fini()); or -1 with a sentence
+ * in ERR. */
+int berth_part_lines(spank_t sp, struct berth_multiprog *ret, struct berth_err *err);

@@ -22,6 +22,7 @@
 #include "plan/order.h"
 #include "request/launcher.h"
 #include "request/option.h"
+#include "request/rows.h"
 #include "request/wire.h"
 #include "site/rules.h"
 #include "site/siteread.h"
@@ -446,6 +447,8 @@ static int order_task(spank_t sp, const struct berth_part *part,
     BERTH_STRVEC struct berth_strvec programs = {0};
     BERTH_STRVEC struct berth_strvec allocation = {0};
     struct berth_order order = BERTH_ORDER_EMPTY; /* borrows */
+    const struct berth_rows_part rows = {part->table, part->row, prefix,
+                                         BERTH_TASK_PROGRAM};
     struct asker asker;
     BERTH_FREE char *ranks = NULL; /* of its container */
     BERTH_FREE char *locals = NULL;
@@ -459,7 +462,7 @@ static int order_task(spank_t sp, const struct berth_part *part,
         (is_restored && berth_restore_tmpdir(sp, restored, err) < 0) ||
         check_tasks(sp, part, &request, err) < 0 ||
         check_rendezvous(&request, err) < 0 ||
-        berth_part_programs(sp, part, &request, prefix, &programs, err) < 0 ||
+        berth_rows_programs(part->lines, &rows, &request, &programs, err) < 0 ||
         berth_part_container(sp, part, &order.container, err) < 0)
         return -1;
     ranks = order.container.ranks;
@@ -504,8 +507,10 @@ static int prepare_task(spank_t sp, struct berth_err *err)
 {
     BERTH_TABLE struct berth_table table = {0};
     BERTH_STRVEC struct berth_strvec restored = {0};
+    BERTH_MULTIPROG struct berth_multiprog lines = {0};
     struct berth_part part = {.table = &table,
                               .where = shared.where,
+                              .lines = &lines,
                               .has_record = shared.site.provenance.file};
 
     if (read_table(sp, &table, err) < 0)
@@ -514,6 +519,8 @@ static int prepare_task(spank_t sp, struct berth_err *err)
     if (berth_table_find(&table, &shared.where, part.rank, &part.row, err) < 0)
         return -1;
     choose_report(&part);
+    if (part.row->ranks && berth_part_lines(sp, &lines, err) < 0)
+        return -1;
     /* Our options are in the words of a --multi-prog line; berth-task removes them. */
     if (berth_request_has_container(&part.row->request) ||
         berth_request_is_explained(&part.row->request) || part.row->ranks)

@@ -185,7 +185,7 @@ TEST(a_cut_command_line_is_read_to_its_end)
 {
     struct berth_hetgroups state;
 
-    berth_hetgroups_init(&state, "srun\0--het-group=12", 18);
+    berth_hetgroups_init(&state, "srun\0--het-group=1", 18);
     ck_assert_uint_eq(state.words.count, 2);
     ck_assert_str_eq(state.words.items[1], "--het-group=1");
     berth_strvec_fini(&state.words);

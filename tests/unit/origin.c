@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which URIs a list of beginnings lets through. */
 
-#include "site/origin.h"
+#include "site/policy.h"
 
 #include <stdbool.h>
 
@@ -39,7 +39,7 @@ TEST_ROWS(a_beginning_ends_where_a_name_ends, rows)
 
     berth_strvec_push(&site.images.uris, rows[_i].beginning);
     site.images.has_uris = true;
-    ck_assert_int_eq(berth_origin_check(&site, rows[_i].uri, &err),
+    ck_assert_int_eq(berth_policy_check_uri(&site, rows[_i].uri, &err),
                      rows[_i].is_allowed ? 0 : -1);
 }
 
@@ -48,14 +48,14 @@ TEST(a_refusal_names_what_is_allowed)
     BERTH_SITE struct berth_site site = berth_site_default();
     struct berth_err err;
 
-    ck_assert_int_eq(berth_origin_check(&site, "docker://h/a", &err), 0);
+    ck_assert_int_eq(berth_policy_check_uri(&site, "docker://h/a", &err), 0);
     site.images.has_uris = true;
-    ck_assert_int_eq(berth_origin_check(&site, "docker://h/a", &err), -1);
+    ck_assert_int_eq(berth_policy_check_uri(&site, "docker://h/a", &err), -1);
     ck_assert_str_eq(err.text, "image 'docker://h/a': this site does not allow images "
                                "from there; it allows files only");
     berth_strvec_push(&site.images.uris, "docker://x");
     berth_strvec_push(&site.images.uris, "oras://y");
-    ck_assert_int_eq(berth_origin_check(&site, "docker://h/a", &err), -1);
+    ck_assert_int_eq(berth_policy_check_uri(&site, "docker://h/a", &err), -1);
     ck_assert_str_eq(err.text, "image 'docker://h/a': this site does not allow images "
                                "from there; it allows docker://x, oras://y");
 }
@@ -66,5 +66,5 @@ TEST(directories_without_uris_are_all_there_is)
     struct berth_err err;
 
     berth_strvec_push(&site.images.roots, "/images");
-    ck_assert_int_eq(berth_origin_check(&site, "docker://h/a", &err), -1);
+    ck_assert_int_eq(berth_policy_check_uri(&site, "docker://h/a", &err), -1);
 }
