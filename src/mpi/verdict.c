@@ -87,7 +87,6 @@ static void explain_yes(struct berth_mpi_cause *cause)
     const struct berth_mpi_program *program = cause->program;
     char exchanged[BERTH_MPI_NAME_SIZE];
 
-    cause->verdict->answer = BERTH_VERDICT_YES;
     if (program->family == BERTH_FAMILY_NONE)
         berth_err_set(
             cause->because,
@@ -119,13 +118,14 @@ static unsigned int loaded_parts(const struct berth_mpi_cause *cause)
     return parts;
 }
 
-/* Flags for the files of the host that this program does not load: Fortran's library
- * and libgfortran, if the program is in C. A file that no MPI library needs (a plugin)
- * counts as loaded. The caller frees the flags; NULL: out of memory. */
+/* Flags for the files of the host that this program (NULL: any) does not load:
+ * Fortran's library and libgfortran, if the program is in C. A file that no MPI library
+ * needs (a plugin) counts as loaded. The caller frees the flags; NULL: out of memory.
+ */
 static bool *find_idle(const struct berth_mpi_cause *cause)
 {
     const struct berth_mpi_objects *host = cause->host;
-    unsigned int parts = loaded_parts(cause);
+    unsigned int parts;
     bool *idle = calloc(host->count + 1, sizeof(*idle));
     BERTH_FREE bool *loaded = calloc(host->count + 1, sizeof(*loaded));
 
@@ -133,8 +133,9 @@ static bool *find_idle(const struct berth_mpi_cause *cause)
         free(idle);
         return NULL;
     }
-    if (cause->program->family == BERTH_FAMILY_NONE)
+    if (!cause->program || cause->program->family == BERTH_FAMILY_NONE)
         return idle;
+    parts = loaded_parts(cause);
     for (size_t i = 0; i < host->count; i++)
         if (host->items[i].library.parts && !(host->items[i].library.parts & parts))
             berth_mpi_objects_reach(host, &host->items[i], NULL, idle);
@@ -163,6 +164,29 @@ static int judge_libraries(struct berth_mpi_cause *cause, struct berth_err *err)
     return judge_glibc(cause) == 0;
 }
 
+/* Judges CAUSE, which has both sides and the verdict. Returns 0, or -1 out of memory.
+ */
+static int judge(struct berth_mpi_cause *cause, struct berth_err *err)
+{
+    BERTH_FREE bool *idle = find_idle(cause);
+    int result;
+
+    *cause->verdict = (struct berth_mpi_verdict){.answer = BERTH_VERDICT_NO,
+                                                 .reason = BERTH_REASON_NODE};
+    cause->because = &cause->verdict->because;
+    cause->idle = idle;
+    if (!idle)
+        return berth_err_oom(err);
+    if (cause->program && berth_mpi_apply_rules(cause) < 0)
+        return 0;
+    result = judge_libraries(cause, err);
+    if (result > 0)
+        cause->verdict->answer = BERTH_VERDICT_YES;
+    if (result > 0 && cause->program)
+        explain_yes(cause);
+    return result < 0 ? -1 : 0;
+}
+
 int berth_mpi_judge(const struct berth_mpi_program *program,
                     const struct berth_mpi_objects *image,
                     const struct berth_mpi_objects *host,
@@ -172,47 +196,20 @@ int berth_mpi_judge(const struct berth_mpi_program *program,
                                     .image = image,
                                     .host = host,
                                     .verdict = ret_verdict,
-                                    .because = &ret_verdict->because,
                                     .advice = "; " BERTH_RULES_HYBRID};
-    BERTH_FREE bool *idle = NULL;
-    int result;
 
-    *ret_verdict = (struct berth_mpi_verdict){.answer = BERTH_VERDICT_NO,
-                                              .reason = BERTH_REASON_NODE};
-    idle = find_idle(&cause);
-    if (!idle)
-        return berth_err_oom(err);
-    cause.idle = idle;
-    if (berth_mpi_apply_rules(&cause) < 0)
-        return 0;
-    result = judge_libraries(&cause, err);
-    if (result > 0)
-        explain_yes(&cause);
-    return result < 0 ? -1 : 0;
+    return judge(&cause, err);
 }
 
 int berth_mpi_judge_fabric(const char *name, const struct berth_mpi_objects *image,
                            const struct berth_mpi_objects *host,
                            struct berth_mpi_verdict *ret_verdict, struct berth_err *err)
 {
-    struct berth_mpi_cause cause = {.image = image,
-                                    .host = host,
-                                    .verdict = ret_verdict,
-                                    .because = &ret_verdict->because,
-                                    .advice = ""};
-    BERTH_FREE bool *idle = calloc(host->count + 1, sizeof(*idle));
-    int result;
+    struct berth_mpi_cause cause = {
+        .image = image, .host = host, .verdict = ret_verdict, .advice = ""};
 
-    *ret_verdict = (struct berth_mpi_verdict){.answer = BERTH_VERDICT_NO,
-                                              .reason = BERTH_REASON_NODE};
-    if (!idle)
-        return berth_err_oom(err);
-    cause.idle = idle;
     snprintf(cause.host_name, sizeof(cause.host_name), "%s", name);
-    result = judge_libraries(&cause, err);
-    if (result > 0)
-        ret_verdict->answer = BERTH_VERDICT_YES;
-    return result < 0 ? -1 : 0;
+    return judge(&cause, err);
 }
 
 void berth_mpi_verdict_fini(struct berth_mpi_verdict *verdict)
