@@ -3,24 +3,11 @@
 
 #include "site/keys.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #define BLANKS " \t\r"
-
-/* The text after the `=` if the line of LENGTH bytes sets KEY; else NULL. */
-static const char *value_after(const char *line, size_t length, const char *key)
-{
-    const char *end = line + length;
-    size_t count = strlen(key);
-
-    line += strspn(line, BLANKS);
-    if (line + count >= end || strncasecmp(line, key, count) != 0)
-        return NULL;
-    line += count;
-    line += strspn(line, BLANKS);
-    return line < end && *line == '=' ? line + 1 : NULL;
-}
 
 static char *copy_value(const char *value, const char *end)
 {
@@ -41,18 +28,21 @@ static char *copy_value(const char *value, const char *end)
 
 char *berth_keys_value(const char *text, const char *key)
 {
-    const char *found = NULL;
-    const char *found_end = NULL;
+    const size_t count = strlen(key);
+    char *found = NULL;
 
-    while (*text) {
-        size_t length = strcspn(text, "\n");
-        const char *value = value_after(text, length, key);
+    for (const char *end; *text; text = end + (*end == '\n')) {
+        const char *at = text + strspn(text, BLANKS);
 
-        if (value) {
-            found = value;
-            found_end = text + length;
-        }
-        text += length + (text[length] == '\n');
+        end = strchrnul(text, '\n');
+        if (strncasecmp(at, key, count) != 0)
+            continue;
+        at += count;
+        at += strspn(at, BLANKS);
+        if (*at != '=')
+            continue;
+        free(found);
+        found = copy_value(at + 1, end);
     }
-    return found ? copy_value(found, found_end) : NULL;
+    return found;
 }
