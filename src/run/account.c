@@ -122,7 +122,8 @@ static int list_image_environment(const struct berth_rendezvous *rendezvous,
     berth_envdiff_flatten(environ, &own);
     if (after.failed || own.failed)
         return berth_err_oom(err);
-    before = berth_rendezvous_before(rendezvous, &count);
+    before = rendezvous->page->text + rendezvous->page->before.at;
+    count = rendezvous->page->before.count;
     if (explain->apart) {
         before = own.text;
         count = own.used;

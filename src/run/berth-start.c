@@ -71,9 +71,8 @@ static void start(struct berth_task *task, struct berth_rendezvous *rendezvous)
 {
     struct berth_err err;
 
-    if (prepare(task, berth_rendezvous_limit(rendezvous),
-                berth_rendezvous_deadline(rendezvous), &err) < 0 ||
-        (berth_rendezvous_state(rendezvous) == BERTH_RENDEZVOUS_STARTING &&
+    if (prepare(task, rendezvous->node->limit, &rendezvous->page->deadline, &err) < 0 ||
+        (rendezvous->page->state == BERTH_RENDEZVOUS_STARTING &&
          berth_supervisor_start(&task->launch, rendezvous, &err) < 0))
         berth_rendezvous_fail(rendezvous, &err);
 }
@@ -196,7 +195,7 @@ static int run_shared(struct berth_task *task, struct berth_err *err)
     if (berth_rendezvous_enter(&rendezvous, err) < 0)
         return -1;
     first = berth_rendezvous_claim(&rendezvous, task->order.container.tasks);
-    if (first && berth_rendezvous_state(&rendezvous) == BERTH_RENDEZVOUS_STARTING)
+    if (first && rendezvous.page->state == BERTH_RENDEZVOUS_STARTING)
         start(task, &rendezvous);
     switch (berth_rendezvous_wait(&rendezvous, err)) {
     case BERTH_RENDEZVOUS_READY:

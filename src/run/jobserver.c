@@ -204,23 +204,21 @@ static int write_answer(const struct berth_rendezvous *rendezvous,
 {
     BERTH_STRVEC struct berth_strvec words = {0};
     BERTH_STRVEC struct berth_strvec environment = {0};
-    struct berth_holder holder = berth_rendezvous_holder(rendezvous);
-    size_t count, before;
-    const char *part = berth_rendezvous_before(rendezvous, &count);
+    const struct berth_rendezvous_page *page = rendezvous->page;
+    size_t before;
 
-    berth_environ_split(part, count, &environment);
+    berth_environ_split(page->text + page->before.at, page->before.count, &environment);
     before = environment.count;
     berth_strvec_push(&words, BERTH_VERSION);
-    berth_strvec_pushf(&words, "%d", holder.pid);
-    berth_strvec_pushf(&words, "%u", holder.mounts);
+    berth_strvec_pushf(&words, "%d", page->holder.pid);
+    berth_strvec_pushf(&words, "%u", page->holder.mounts);
     berth_strvec_pushf(&words, "%zu", before);
-    part = berth_rendezvous_after(rendezvous, &count);
-    berth_environ_split(part, count, &environment);
+    berth_environ_split(page->text + page->after.at, page->after.count, &environment);
     if (environment.failed)
         return berth_err_oom(err);
     if (berth_job_variables_cleaned(environ, environment.items + before))
         berth_strvec_push(&words, "*");
-    find_variables(holder.pid, &words);
+    find_variables(page->holder.pid, &words);
     if (words.failed)
         return berth_err_oom(err);
     return berth_handover_write(&words, environment.items, err);
@@ -256,7 +254,7 @@ _Noreturn static void become_container(int channel,
         berth_job_send(BERTH_JOBSERVER_SOCKET, BERTH_JOB_JOIN, answer) < 0)
         _exit(EXIT_FAILURE);
     close(answer);
-    await_end(&made, &rendezvous, berth_rendezvous_holder(&rendezvous));
+    await_end(&made, &rendezvous, rendezvous.page->holder);
     _exit(EXIT_SUCCESS);
 }
 

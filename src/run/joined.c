@@ -49,14 +49,13 @@ static int apply_environment(const struct berth_task *task,
 {
     static struct berth_strvec variables; /* the process's environment from now on */
     BERTH_STRVEC struct berth_strvec asked = {0};
-    size_t before_count, after_count;
+    const struct berth_rendezvous_page *page = rendezvous->page;
     const char *end;
-    const char *before = berth_rendezvous_before(rendezvous, &before_count);
-    const char *after = berth_rendezvous_after(rendezvous, &after_count);
 
     berth_launch_env(&task->order.request, &task->order.terms, task->environment,
                      &asked);
-    if (berth_envdiff_apply(before, before_count, after, after_count, environ,
+    if (berth_envdiff_apply(page->text + page->before.at, page->before.count,
+                            page->text + page->after.at, page->after.count, environ,
                             &variables, err) < 0)
         return -1;
     environ = variables.items;
@@ -74,7 +73,7 @@ static void tell_dropped(const struct berth_task *task,
     const char *now = getenv("LD_LIBRARY_PATH");
 
     if (host && *host && (!now || !strstr(now, host)))
-        berth_rendezvous_set_dropped(rendezvous, true);
+        rendezvous->node->has_dropped = true;
 }
 
 static int become(const struct berth_task *task,
@@ -89,7 +88,7 @@ static int become(const struct berth_task *task,
     it.command = command.items;
     if (command.failed)
         return berth_err_oom(err);
-    if (berth_join(berth_rendezvous_holder(rendezvous), err) < 0)
+    if (berth_join(rendezvous->page->holder, err) < 0)
         return -1;
     berth_marks_join(task->environment);
     if (apply_environment(task, rendezvous, err) < 0 ||
@@ -111,7 +110,7 @@ int berth_joined_become(const struct berth_task *task,
 
     if (status == 0)
         return 0;
-    berth_rendezvous_set_dropped(rendezvous, false);
+    rendezvous->node->has_refused = true;
     berth_err_at(err, "image '%s'", berth_request_name(&task->order.request));
     return status;
 }

@@ -122,12 +122,12 @@ void berth_notice_print(const struct berth_task *task,
 {
     print_choice(task);
     print_no_cma(task, why);
-    if (berth_rendezvous_is_unpacked(rendezvous))
+    if (rendezvous->page->is_unpacked)
         berth_report_line(STDERR_FILENO, task->node, BERTH_NOTICE_UNPACKED,
                           berth_request_name(&task->order.request));
     if (is_verbose(task) ||
         (task->binding.no_job && task->order.request.writable == BERTH_YES))
-        print_container(task, berth_rendezvous_tasks(rendezvous), why);
+        print_container(task, rendezvous->page->tasks, why);
 }
 
 static int append_record(const struct berth_task *task, const char *why,

@@ -116,8 +116,8 @@ static int inject(struct supervisor *supervisor, struct berth_strvec *environmen
     if (environment->failed)
         return berth_err_oom(err);
     inject->environment = environment->items;
-    inject->deadline = berth_rendezvous_deadline(supervisor->rendezvous);
-    inject->tasks = berth_rendezvous_tasks(supervisor->rendezvous);
+    inject->deadline = &supervisor->rendezvous->page->deadline;
+    inject->tasks = supervisor->rendezvous->page->tasks;
     if (name_refusal(supervisor,
                      berth_inject(inject, binding, &supervisor->watchers[0], err),
                      err) < 0)
@@ -196,7 +196,7 @@ static int separate(struct supervisor *supervisor, const struct berth_buf *after
 {
     struct berth_holder *holder = &supervisor->inject.holder;
     int result = berth_inject_apart(&supervisor->launch, holder->pid,
-                                    berth_rendezvous_tasks(supervisor->rendezvous), why,
+                                    supervisor->rendezvous->page->tasks, why,
                                     &supervisor->binding, err);
 
     supervisor->is_apart = true;
@@ -228,7 +228,7 @@ static int find_outer(struct supervisor *supervisor, struct berth_err *err)
     static const char mixed[] = "some programs of the step have no image";
     const struct berth_order_container *container =
         &supervisor->launch.order->container;
-    struct berth_outer *outer;
+    struct berth_outer *outer = &supervisor->rendezvous->node->outer;
 
     if (geteuid() == 0)
         return 0;
@@ -236,8 +236,6 @@ static int find_outer(struct supervisor *supervisor, struct berth_err *err)
         berth_err_set(&supervisor->no_cma, "%s", mixed);
     if (container->hosts > 0 || container->others == 0)
         return 0;
-    if (!(outer = berth_rendezvous_outer(supervisor->rendezvous, err)))
-        return -1;
     if (berth_outer_claim(outer))
         berth_outer_make(outer, refuse_outer(&supervisor->launch));
     switch (
@@ -337,7 +335,7 @@ static int start_own(struct supervisor *supervisor, struct berth_buf *after,
                             launch->request->image, err) < 0)
         return -1;
     if (berth_servers_unpacked(&supervisor->servers, launch->request->image))
-        berth_rendezvous_set_unpacked(supervisor->rendezvous);
+        supervisor->rendezvous->page->is_unpacked = true;
     return 0;
 }
 
@@ -346,9 +344,9 @@ static int start_own(struct supervisor *supervisor, struct berth_buf *after,
 static int start_container(struct supervisor *supervisor, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf after = {0};
-    const char *why = berth_rendezvous_why_forbidden(supervisor->rendezvous);
+    const char *why = supervisor->rendezvous->node->forbidden.text;
 
-    if (why)
+    if (*why)
         return separate(supervisor, &after, why, err);
     if (find_outer(supervisor, err) < 0 ||
         (!start_in_job(supervisor, &after) && start_own(supervisor, &after, err) < 0))
@@ -368,13 +366,13 @@ static void end_container(struct supervisor *supervisor)
     berth_serving_end(&supervisor->serving);
     for (int i = 0; i < 2; i++)
         berth_inject_end(&supervisor->watchers[i],
-                         berth_rendezvous_is_failed(supervisor->rendezvous));
+                         supervisor->rendezvous->node->has_failed);
     if (supervisor->hostcommand.server)
         kill(supervisor->hostcommand.server, SIGKILL);
     berth_kill_namespace(supervisor->mounts, supervisor->inject.holder.pid);
     close_mounts(supervisor);
     if (berth_serving_is_changed(&supervisor->serving, &supervisor->launch))
-        berth_rendezvous_set_changed(supervisor->rendezvous);
+        supervisor->rendezvous->node->is_changed = true;
 }
 
 /* The child PID has ended. The container is lost if PID is its runtime, or a server
@@ -499,7 +497,7 @@ static void run(void *data)
     supervisor->hostcommand.mask = &supervisor->mask;
     supervisor->start.programs = supervisor->hostcommand.programs;
     berth_limits_raise();
-    berth_limits_set_cpus(berth_rendezvous_cpus(supervisor->rendezvous));
+    berth_limits_set_cpus(&supervisor->rendezvous->node->cpus);
     supervisor->rendezvous->memory = MEMORY;
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0,
           0); /* orphans of the runtime become children of the supervisor */
@@ -521,31 +519,30 @@ static void set_starter(void *data, pid_t pid)
 {
     const struct supervisor *supervisor = data;
 
-    berth_rendezvous_set_starter(supervisor->rendezvous, pid);
+    supervisor->rendezvous->page->starter = pid;
 }
 
 int berth_supervisor_start(const struct berth_launch *launch,
                            struct berth_rendezvous *rendezvous, struct berth_err *err)
 {
-    struct supervisor supervisor = {
-        .rendezvous = rendezvous,
-        .launch = *launch,
-        .start = {.launch = &supervisor.launch,
-                  .mask = &supervisor.mask,
-                  .inner = -1,
-                  .programs = -1,
-                  .log = -1,
-                  .answer = -1,
-                  .tasks = TASKS,
-                  .seconds = berth_rendezvous_limit(rendezvous),
-                  .deadline = berth_rendezvous_deadline(rendezvous)},
-        .mounts = -1,
-        .job = {.end = -1},
-        .inject = {.launch = &supervisor.launch,
-                   .task_stderr = STDERR,
-                   .parent = getppid()},
-        .fds = {rendezvous->tasks, rendezvous->memory, rendezvous->ended,
-                STDERR_FILENO}};
+    struct supervisor supervisor = {.rendezvous = rendezvous,
+                                    .launch = *launch,
+                                    .start = {.launch = &supervisor.launch,
+                                              .mask = &supervisor.mask,
+                                              .inner = -1,
+                                              .programs = -1,
+                                              .log = -1,
+                                              .answer = -1,
+                                              .tasks = TASKS,
+                                              .seconds = rendezvous->node->limit,
+                                              .deadline = &rendezvous->page->deadline},
+                                    .mounts = -1,
+                                    .job = {.end = -1},
+                                    .inject = {.launch = &supervisor.launch,
+                                               .task_stderr = STDERR,
+                                               .parent = getppid()},
+                                    .fds = {rendezvous->tasks, rendezvous->memory,
+                                            rendezvous->ended, STDERR_FILENO}};
 
     return berth_detach_run(run, set_starter, &supervisor, err);
 }

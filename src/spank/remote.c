@@ -178,7 +178,7 @@ static void note_dropped(int status)
     struct berth_err note;
 
     if (!WIFEXITED(status) || WEXITSTATUS(status) != NOT_LOADED || shared.is_noted ||
-        !berth_rendezvous_is_any_dropped(&shared.rendezvous))
+        !shared.rendezvous.node->has_dropped || shared.rendezvous.node->has_refused)
         return;
     shared.is_noted = true;
     berth_err_set(&note,
@@ -192,8 +192,7 @@ static void note_dropped(int status)
 static void end_step(void)
 {
     berth_rendezvous_close(&shared.rendezvous);
-    if (berth_rendezvous_is_failed(&shared.rendezvous) &&
-        berth_rendezvous_is_any_changed(&shared.rendezvous))
+    if (shared.rendezvous.node->has_failed && shared.rendezvous.node->is_changed)
         slurm_spank_log("berth: %s: an image file was changed while the step ran; "
                         "replace it with mv, not with cp, and submit the step again",
                         node_name());
@@ -208,8 +207,8 @@ int berth_remote_task_exit(spank_t sp)
         return 0;
     spank_get_item(sp, S_TASK_EXIT_STATUS, &status);
     if (status)
-        berth_rendezvous_set_failed(&shared.rendezvous);
-    if (!shared.is_reported && berth_rendezvous_is_failed(&shared.rendezvous) &&
+        shared.rendezvous.node->has_failed = true;
+    if (!shared.is_reported && shared.rendezvous.node->has_failed &&
         berth_rendezvous_is_any_lost(&shared.rendezvous))
         report_loss();
     note_dropped(status);

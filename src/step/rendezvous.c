@@ -8,9 +8,6 @@
 #include <linux/futex.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdatomic.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -33,47 +30,28 @@ enum { GRACE_MS = 2000 };
  */
 enum { LAST_MS = 2000 };
 
-struct berth_rendezvous_page {
-    _Atomic uint32_t state; /* a futex */
-    _Atomic pid_t starter;  /* the process that starts the container; 0: none yet */
-    struct berth_holder holder;
-    unsigned int tasks;
-    unsigned int limit;
-    struct berth_deadline deadline;
-    cpu_set_t cpus;
-    bool forbidden; /* must tasks not join? WHY says why */
-    struct berth_err why;
-    atomic_bool unpacked;
-    atomic_bool changed; /* the file of the image */
-    atomic_bool failed;  /* a task of the node */
-    atomic_int dropped;  /* the host's LD_LIBRARY_PATH, in tasks that run */
-    struct berth_outer outer;
-    size_t binding; /* bytes of text[] */
-    size_t before;  /* bytes behind them */
-    size_t after;   /* bytes behind them */
-    char text[];
-};
-
-/* Bytes of a slot: more than the page and two environments, of which Linux allows 6 MiB
- * each. Pages that are not written take no memory. */
+/* Bytes of the first part of the memory, and of a slot: more than the page and two
+ * environments, of which Linux allows 6 MiB each. Pages that are not written take no
+ * memory. */
+#define NODE ((size_t)1 << 20)
 #define SLOT ((size_t)16 << 20)
 
-static int map(struct berth_rendezvous *rendezvous, size_t size, struct berth_err *err)
+/* Map SIZE bytes at OFFSET. Returns NULL with a sentence in ERR if that fails. */
+static void *map(int memory, size_t size, size_t offset, struct berth_err *err)
 {
-    void *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED,
-                      rendezvous->memory, (off_t)(rendezvous->slot * SLOT));
+    void *page =
+        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, memory, (off_t)offset);
 
-    if (page == MAP_FAILED)
-        return berth_err_spent(err, errno);
-    rendezvous->page = page;
-    return 0;
+    if (page != MAP_FAILED)
+        return page;
+    berth_err_spent(err, errno);
+    return NULL;
 }
 
 /* The memory may grow, for the environments of READY, but not shrink, because
  * slurmstepd reads it, too. */
-static int make_memory(unsigned int slots)
+static int make_memory(size_t size)
 {
-    size_t size = (slots - 1) * SLOT + sizeof(struct berth_rendezvous_page);
     int fd = berth_fd_memory("berth", MFD_ALLOW_SEALING);
 
     if (fd < 0 || (ftruncate(fd, (off_t)size) == 0 &&
@@ -111,7 +89,7 @@ static int make_pipe(struct berth_rendezvous *rendezvous, struct berth_err *err)
     return 0;
 }
 
-static void close_all(struct berth_rendezvous *rendezvous)
+void berth_rendezvous_leave(struct berth_rendezvous *rendezvous)
 {
     int *const fds[] = {&rendezvous->memory, &rendezvous->tasks, &rendezvous->alive,
                         &rendezvous->ended};
@@ -126,41 +104,32 @@ static void close_all(struct berth_rendezvous *rendezvous)
 int berth_rendezvous_make(struct berth_rendezvous *rendezvous, unsigned int containers,
                           struct berth_err *err)
 {
-    size_t last = (containers - 1) * SLOT;
+    size_t size = NODE + (containers - 1) * SLOT + sizeof(struct berth_rendezvous_page);
 
     *rendezvous = (struct berth_rendezvous){.slots = containers,
-                                            .memory = make_memory(containers),
+                                            .memory = make_memory(size),
                                             .tasks = -1,
                                             .alive = -1,
                                             .ended = -1};
     if (rendezvous->memory < 0)
         return berth_err_spent(err, errno);
     if (make_sockets(rendezvous, err) == 0 && make_pipe(rendezvous, err) == 0 &&
-        map(rendezvous, last + sizeof(struct berth_rendezvous_page), err) == 0)
+        (rendezvous->node = map(rendezvous->memory, size, 0, err))) {
+        rendezvous->page = (void *)((char *)rendezvous->node + NODE);
         return 0;
-    close_all(rendezvous);
+    }
+    berth_rendezvous_leave(rendezvous);
     return -1;
 }
 
-/* Returns the page of SLOT, in slurmstepd, which has mapped all. */
-static struct berth_rendezvous_page *page_at(const struct berth_rendezvous *rendezvous,
-                                             unsigned int slot)
+void berth_rendezvous_configure(const struct berth_rendezvous *rendezvous,
+                                unsigned int limit, const char *forbidden)
 {
-    return (void *)((char *)rendezvous->page + slot * SLOT);
-}
+    struct berth_rendezvous_node *node = rendezvous->node;
 
-void berth_rendezvous_configure(struct berth_rendezvous *rendezvous, unsigned int limit,
-                                const char *forbidden)
-{
-    for (unsigned int i = 0; i < rendezvous->slots; i++) {
-        struct berth_rendezvous_page *page = page_at(rendezvous, i);
-
-        page->limit = limit;
-        page->forbidden = forbidden;
-        if (forbidden)
-            berth_err_set(&page->why, "%s", forbidden);
-        sched_getaffinity(0, sizeof(page->cpus), &page->cpus);
-    }
+    node->limit = limit;
+    berth_err_set(&node->forbidden, "%s", forbidden ? forbidden : "");
+    sched_getaffinity(0, sizeof(node->cpus), &node->cpus);
 }
 
 /* Has no process the writing end of the pipe? */
@@ -176,57 +145,14 @@ bool berth_rendezvous_is_any_lost(const struct berth_rendezvous *rendezvous)
     bool deserted = is_deserted(rendezvous);
 
     for (unsigned int i = 0; i < rendezvous->slots; i++) {
-        unsigned int state = atomic_load(&page_at(rendezvous, i)->state);
+        const struct berth_rendezvous_page *page =
+            (void *)((char *)rendezvous->page + i * SLOT);
+        uint32_t state = page->state;
 
         if (state == BERTH_RENDEZVOUS_LOST ||
             (state == BERTH_RENDEZVOUS_READY && deserted))
             return true;
     }
-    return false;
-}
-
-enum { UNKNOWN, DROPPED, REFUSED };
-
-void berth_rendezvous_set_dropped(const struct berth_rendezvous *rendezvous,
-                                  bool dropped)
-{
-    int unknown = UNKNOWN;
-
-    if (dropped)
-        atomic_compare_exchange_strong(&rendezvous->page->dropped, &unknown, DROPPED);
-    else
-        atomic_store(&rendezvous->page->dropped, REFUSED);
-}
-
-bool berth_rendezvous_is_any_dropped(const struct berth_rendezvous *rendezvous)
-{
-    for (unsigned int i = 0; i < rendezvous->slots; i++)
-        if (atomic_load(&page_at(rendezvous, i)->dropped) == DROPPED)
-            return true;
-    return false;
-}
-
-void berth_rendezvous_set_failed(const struct berth_rendezvous *rendezvous)
-{
-    for (unsigned int i = 0; i < rendezvous->slots; i++)
-        atomic_store(&page_at(rendezvous, i)->failed, true);
-}
-
-bool berth_rendezvous_is_failed(const struct berth_rendezvous *rendezvous)
-{
-    return atomic_load(&rendezvous->page->failed);
-}
-
-void berth_rendezvous_set_changed(const struct berth_rendezvous *rendezvous)
-{
-    atomic_store(&rendezvous->page->changed, true);
-}
-
-bool berth_rendezvous_is_any_changed(const struct berth_rendezvous *rendezvous)
-{
-    for (unsigned int i = 0; i < rendezvous->slots; i++)
-        if (atomic_load(&page_at(rendezvous, i)->changed))
-            return true;
     return false;
 }
 
@@ -246,12 +172,10 @@ static int open_other_end(int fd)
 int berth_rendezvous_map(struct berth_rendezvous *rendezvous, struct berth_err *err)
 {
     rendezvous->alive = -1;
-    return map(rendezvous, sizeof(struct berth_rendezvous_page), err);
-}
-
-void berth_rendezvous_leave(struct berth_rendezvous *rendezvous)
-{
-    close_all(rendezvous);
+    rendezvous->node = map(rendezvous->memory, sizeof(*rendezvous->node), 0, err);
+    rendezvous->page =
+        map(rendezvous->memory, SLOT, NODE + rendezvous->slot * SLOT, err);
+    return rendezvous->node && rendezvous->page ? 0 : -1;
 }
 
 int berth_rendezvous_enter(struct berth_rendezvous *rendezvous, struct berth_err *err)
@@ -276,27 +200,23 @@ void berth_rendezvous_close(struct berth_rendezvous *rendezvous)
         return;
     shutdown(rendezvous->alive, SHUT_WR);
     poll(&writers, 1, LAST_MS);
-    close_all(rendezvous);
+    berth_rendezvous_leave(rendezvous);
 }
 
-bool berth_rendezvous_claim(struct berth_rendezvous *rendezvous, unsigned int tasks)
+bool berth_rendezvous_claim(const struct berth_rendezvous *rendezvous,
+                            unsigned int tasks)
 {
+    struct berth_rendezvous_page *page = rendezvous->page;
     pid_t nobody = 0;
     uint32_t new = BERTH_RENDEZVOUS_NEW;
 
-    if (!atomic_compare_exchange_strong(&rendezvous->page->starter, &nobody, getpid()))
+    if (!atomic_compare_exchange_strong(&page->starter, &nobody, getpid()))
         return nobody == getpid(); /* this process has claimed it before it executed
                                       another program */
-    rendezvous->page->tasks = tasks;
-    berth_deadline_begin(&rendezvous->page->deadline, rendezvous->page->limit);
-    atomic_compare_exchange_strong(&rendezvous->page->state, &new,
-                                   BERTH_RENDEZVOUS_STARTING);
+    page->tasks = tasks;
+    berth_deadline_begin(&page->deadline, rendezvous->node->limit);
+    atomic_compare_exchange_strong(&page->state, &new, BERTH_RENDEZVOUS_STARTING);
     return true;
-}
-
-void berth_rendezvous_set_starter(struct berth_rendezvous *rendezvous, pid_t pid)
-{
-    atomic_store(&rendezvous->page->starter, pid);
 }
 
 static bool is_waiting(uint32_t state)
@@ -304,142 +224,127 @@ static bool is_waiting(uint32_t state)
     return state == BERTH_RENDEZVOUS_NEW || state == BERTH_RENDEZVOUS_STARTING;
 }
 
-static void wake(struct berth_rendezvous *rendezvous)
+static void wake(struct berth_rendezvous_page *page)
 {
-    syscall(SYS_futex, &rendezvous->page->state, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+    syscall(SYS_futex, &page->state, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
 /* End the start with STATE, for all tasks. Returns false if it has ended before. */
-static bool end_start(struct berth_rendezvous *rendezvous,
+static bool end_start(struct berth_rendezvous_page *page,
                       enum berth_rendezvous_state state)
 {
-    uint32_t now = atomic_load(&rendezvous->page->state);
+    uint32_t now = page->state;
 
     do {
         if (!is_waiting(now))
             return false;
-    } while (!atomic_compare_exchange_weak(&rendezvous->page->state, &now, state));
-    wake(rendezvous);
+    } while (!atomic_compare_exchange_weak(&page->state, &now, state));
+    wake(page);
     return true;
 }
 
-void berth_rendezvous_lose(struct berth_rendezvous *rendezvous)
+void berth_rendezvous_lose(const struct berth_rendezvous *rendezvous)
 {
     uint32_t ready = BERTH_RENDEZVOUS_READY;
 
     atomic_compare_exchange_strong(&rendezvous->page->state, &ready,
                                    BERTH_RENDEZVOUS_LOST);
-    wake(rendezvous);
+    wake(rendezvous->page);
 }
 
-bool berth_rendezvous_await_loss(struct berth_rendezvous *rendezvous,
+bool berth_rendezvous_await_loss(const struct berth_rendezvous *rendezvous,
                                  unsigned int seconds)
 {
     const struct timespec most = {.tv_sec = seconds};
 
     syscall(SYS_futex, &rendezvous->page->state, FUTEX_WAIT, BERTH_RENDEZVOUS_READY,
             &most, NULL, 0);
-    return berth_rendezvous_state(rendezvous) == BERTH_RENDEZVOUS_LOST;
-}
-
-enum berth_rendezvous_state
-berth_rendezvous_state(const struct berth_rendezvous *rendezvous)
-{
-    return (enum berth_rendezvous_state)atomic_load(&rendezvous->page->state);
+    return rendezvous->page->state == BERTH_RENDEZVOUS_LOST;
 }
 
 /* Write why the start has failed, or why tasks separate, into ERR. */
-static void explain(const struct berth_rendezvous *rendezvous,
-                    enum berth_rendezvous_state state, struct berth_err *err)
+static void explain(const struct berth_rendezvous *rendezvous, struct berth_err *err)
 {
-    if (state == BERTH_RENDEZVOUS_LATE)
-        berth_err_set(err, BERTH_RENDEZVOUS_TOO_LATE, rendezvous->page->limit);
-    else if (state == BERTH_RENDEZVOUS_KILLED)
+    switch (rendezvous->page->state) {
+    case BERTH_RENDEZVOUS_LATE:
+        berth_err_set(err, BERTH_RENDEZVOUS_TOO_LATE, rendezvous->node->limit);
+        break;
+    case BERTH_RENDEZVOUS_KILLED:
         berth_err_set(err, BERTH_RENDEZVOUS_STARTER_KILLED);
-    else if (state == BERTH_RENDEZVOUS_FAILED || state == BERTH_RENDEZVOUS_SEPARATE)
+        break;
+    case BERTH_RENDEZVOUS_FAILED:
+    case BERTH_RENDEZVOUS_SEPARATE:
         *err = rendezvous->page->why;
+    }
 }
 
-/* Only the starter writes the sentence, and before the state. */
-int berth_rendezvous_fail(struct berth_rendezvous *rendezvous,
-                          const struct berth_err *why)
+/* The same for the starter, whose result is STATE. */
+static int end_or_explain(const struct berth_rendezvous *rendezvous,
+                          enum berth_rendezvous_state state, struct berth_err *err)
 {
-    rendezvous->page->why = *why;
-    return end_start(rendezvous, BERTH_RENDEZVOUS_FAILED) ? 0 : -1;
-}
-
-int berth_rendezvous_separate(struct berth_rendezvous *rendezvous, const char *why,
-                              struct berth_err *err)
-{
-    berth_err_set(&rendezvous->page->why, "%s", why);
-    if (end_start(rendezvous, BERTH_RENDEZVOUS_SEPARATE))
+    if (end_start(rendezvous->page, state))
         return 0;
-    explain(rendezvous, berth_rendezvous_state(rendezvous), err);
+    explain(rendezvous, err);
     return -1;
 }
 
-const char *berth_rendezvous_why_forbidden(const struct berth_rendezvous *rendezvous)
+/* Only the starter writes the sentence, and before the state. */
+int berth_rendezvous_fail(const struct berth_rendezvous *rendezvous,
+                          const struct berth_err *why)
 {
-    return rendezvous->page->forbidden ? rendezvous->page->why.text : NULL;
+    rendezvous->page->why = *why;
+    return end_start(rendezvous->page, BERTH_RENDEZVOUS_FAILED) ? 0 : -1;
 }
 
-void berth_rendezvous_set_unpacked(const struct berth_rendezvous *rendezvous)
+int berth_rendezvous_separate(const struct berth_rendezvous *rendezvous,
+                              const char *why, struct berth_err *err)
 {
-    atomic_store(&rendezvous->page->unpacked, true);
+    berth_err_set(&rendezvous->page->why, "%s", why);
+    return end_or_explain(rendezvous, BERTH_RENDEZVOUS_SEPARATE, err);
 }
 
-bool berth_rendezvous_is_unpacked(const struct berth_rendezvous *rendezvous)
+/* Append BUF to the texts, of which there are USED bytes; *RET is the place. */
+static int put_text(const struct berth_rendezvous *rendezvous,
+                    const struct berth_buf *buf, size_t used,
+                    struct berth_rendezvous_text *ret, struct berth_err *err)
 {
-    return atomic_load(&rendezvous->page->unpacked);
+    size_t at = sizeof(struct berth_rendezvous_page) + used;
+
+    if (at + buf->used > SLOT)
+        return berth_err_spent(err, EFBIG);
+    if (pwrite(rendezvous->memory, buf->text, buf->used,
+               (off_t)(NODE + rendezvous->slot * SLOT + at)) != (ssize_t)buf->used)
+        return berth_err_spent(err, errno);
+    *ret = (struct berth_rendezvous_text){used, buf->used};
+    return 0;
 }
 
-/* Write BUF at OFFSET behind the page. */
-static bool write_at(const struct berth_rendezvous *rendezvous,
-                     const struct berth_buf *buf, size_t offset)
-{
-    size_t at = sizeof(struct berth_rendezvous_page) + offset;
-
-    if (at + buf->used > SLOT) {
-        errno = EFBIG;
-        return false;
-    }
-    return pwrite(rendezvous->memory, buf->text, buf->used,
-                  (off_t)(rendezvous->slot * SLOT + at)) == (ssize_t)buf->used;
-}
-
-int berth_rendezvous_put_binding(struct berth_rendezvous *rendezvous,
+int berth_rendezvous_put_binding(const struct berth_rendezvous *rendezvous,
                                  const struct berth_buf *bytes, struct berth_err *err)
 {
-    if (!write_at(rendezvous, bytes, 0))
-        return berth_err_spent(err, errno);
-    rendezvous->page->binding = bytes->used;
-    return 0;
+    return put_text(rendezvous, bytes, 0, &rendezvous->page->binding, err);
 }
 
 int berth_rendezvous_get_binding(const struct berth_rendezvous *rendezvous,
                                  struct berth_binding *ret_binding,
                                  struct berth_err *err)
 {
-    return berth_binding_get(rendezvous->page->text, rendezvous->page->binding,
+    return berth_binding_get(rendezvous->page->text, rendezvous->page->binding.count,
                              ret_binding, err);
 }
 
-int berth_rendezvous_ready(struct berth_rendezvous *rendezvous,
+int berth_rendezvous_ready(const struct berth_rendezvous *rendezvous,
                            struct berth_holder holder, const struct berth_buf *before,
                            const struct berth_buf *after, struct berth_err *err)
 {
-    size_t at = rendezvous->page->binding;
+    struct berth_rendezvous_page *page = rendezvous->page;
+    size_t used = page->binding.count;
 
-    if (!write_at(rendezvous, before, at) ||
-        !write_at(rendezvous, after, at + before->used))
-        return berth_err_spent(err, errno);
-    rendezvous->page->before = before->used;
-    rendezvous->page->after = after->used;
-    rendezvous->page->holder = holder;
-    if (end_start(rendezvous, BERTH_RENDEZVOUS_READY))
-        return 0;
-    explain(rendezvous, berth_rendezvous_state(rendezvous), err);
-    return -1;
+    if (put_text(rendezvous, before, used, &page->before, err) < 0 ||
+        put_text(rendezvous, after, used + before->used, &page->after, err) < 0)
+        return -1;
+    page->holder = holder;
+    return end_or_explain(rendezvous, BERTH_RENDEZVOUS_READY, err);
 }
 
 static bool is_gone(pid_t pid)
@@ -447,94 +352,29 @@ static bool is_gone(pid_t pid)
     return pid > 0 && kill(pid, 0) < 0 && errno == ESRCH;
 }
 
-/* Map the memory again, with the texts for the tasks, which follow the page. */
-static enum berth_rendezvous_state map_texts(struct berth_rendezvous *rendezvous,
-                                             enum berth_rendezvous_state state,
-                                             struct berth_err *err)
-{
-    size_t size = sizeof(*rendezvous->page) + rendezvous->page->binding +
-                  rendezvous->page->before + rendezvous->page->after;
-
-    munmap(rendezvous->page, sizeof(*rendezvous->page));
-    return map(rendezvous, size, err) < 0 ? BERTH_RENDEZVOUS_FAILED : state;
-}
-
 /* Give up for all tasks if the starter is gone, or is late. */
-static void give_up(struct berth_rendezvous *rendezvous,
-                    enum berth_rendezvous_state state)
+static void give_up(struct berth_rendezvous_page *page)
 {
-    if (is_gone(atomic_load(&rendezvous->page->starter)))
-        end_start(rendezvous, BERTH_RENDEZVOUS_KILLED);
-    else if (state == BERTH_RENDEZVOUS_STARTING &&
-             berth_deadline_left(&rendezvous->page->deadline) < -GRACE_MS)
-        end_start(rendezvous, BERTH_RENDEZVOUS_LATE);
+    if (is_gone(page->starter))
+        end_start(page, BERTH_RENDEZVOUS_KILLED);
+    else if (page->state == BERTH_RENDEZVOUS_STARTING &&
+             berth_deadline_left(&page->deadline) < -GRACE_MS)
+        end_start(page, BERTH_RENDEZVOUS_LATE);
 }
 
-enum berth_rendezvous_state berth_rendezvous_wait(struct berth_rendezvous *rendezvous,
-                                                  struct berth_err *err)
+enum berth_rendezvous_state
+berth_rendezvous_wait(const struct berth_rendezvous *rendezvous, struct berth_err *err)
 {
     const struct timespec pause = {.tv_nsec = LOOK_AGAIN_MS * 1000000L};
-    enum berth_rendezvous_state state;
+    struct berth_rendezvous_page *page = rendezvous->page;
+    uint32_t state;
 
-    while (is_waiting(state = berth_rendezvous_state(rendezvous))) {
-        give_up(rendezvous, state);
-        syscall(SYS_futex, &rendezvous->page->state, FUTEX_WAIT, state, &pause, NULL,
-                0);
+    while (is_waiting(state = page->state)) {
+        give_up(page);
+        syscall(SYS_futex, &page->state, FUTEX_WAIT, state, &pause, NULL, 0);
     }
-    explain(rendezvous, state, err);
-    if (state == BERTH_RENDEZVOUS_LATE || state == BERTH_RENDEZVOUS_KILLED)
-        return BERTH_RENDEZVOUS_FAILED;
-    if (state == BERTH_RENDEZVOUS_READY || state == BERTH_RENDEZVOUS_SEPARATE)
-        return map_texts(rendezvous, state, err);
-    return state;
-}
-
-struct berth_holder berth_rendezvous_holder(const struct berth_rendezvous *rendezvous)
-{
-    return rendezvous->page->holder;
-}
-
-const char *berth_rendezvous_before(const struct berth_rendezvous *rendezvous,
-                                    size_t *ret_count)
-{
-    *ret_count = rendezvous->page->before;
-    return rendezvous->page->text + rendezvous->page->binding;
-}
-
-const char *berth_rendezvous_after(const struct berth_rendezvous *rendezvous,
-                                   size_t *ret_count)
-{
-    *ret_count = rendezvous->page->after;
-    return rendezvous->page->text + rendezvous->page->binding +
-           rendezvous->page->before;
-}
-
-const cpu_set_t *berth_rendezvous_cpus(const struct berth_rendezvous *rendezvous)
-{
-    return &rendezvous->page->cpus;
-}
-
-unsigned int berth_rendezvous_limit(const struct berth_rendezvous *rendezvous)
-{
-    return rendezvous->page->limit;
-}
-
-struct berth_deadline *
-berth_rendezvous_deadline(const struct berth_rendezvous *rendezvous)
-{
-    return &rendezvous->page->deadline;
-}
-
-/* It is in the first slot, for all slots; mapped as long as the process lives. */
-struct berth_outer *berth_rendezvous_outer(const struct berth_rendezvous *rendezvous,
-                                           struct berth_err *err)
-{
-    struct berth_rendezvous first = {.memory = rendezvous->memory};
-
-    return map(&first, sizeof(*first.page), err) < 0 ? NULL : &first.page->outer;
-}
-
-unsigned int berth_rendezvous_tasks(const struct berth_rendezvous *rendezvous)
-{
-    return rendezvous->page->tasks;
+    explain(rendezvous, err);
+    return state == BERTH_RENDEZVOUS_LATE || state == BERTH_RENDEZVOUS_KILLED
+               ? BERTH_RENDEZVOUS_FAILED
+               : (enum berth_rendezvous_state)state;
 }

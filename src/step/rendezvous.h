@@ -2,8 +2,10 @@
 #pragma once
 
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/buf.h"
@@ -38,9 +40,44 @@ enum berth_rendezvous_state {
     BERTH_RENDEZVOUS_LOST      /* it ended before its tasks */
 };
 
-struct berth_rendezvous_page; /* the shared memory */
+/* What the containers of the node have in common, at the start of the memory. */
+struct berth_rendezvous_node {
+    unsigned int limit; /* of a start, in seconds */
+    cpu_set_t cpus; /* of slurmstepd: those that Slurm leaves to the system on this node
+                       (CpuSpecList in slurm.conf(5)), or else all of the step */
+    struct berth_err forbidden; /* why tasks must not join a container, though one may
+                                   be needed for an inspection; "": they may */
+    struct berth_outer outer;   /* for the supervisors of the node */
+    atomic_bool has_failed;     /* a task has */
+    atomic_bool is_changed;     /* the file of an image, since its container started */
+    atomic_bool has_dropped;    /* a command has started without the host's
+                                   LD_LIBRARY_PATH */
+    atomic_bool has_refused;    /* a command has not started, and its task says why */
+};
+
+/* A part of `text` below, in bytes. */
+struct berth_rendezvous_text {
+    size_t at, count;
+};
+
+/* What a container has, in its slot of the memory. */
+struct berth_rendezvous_page {
+    _Atomic uint32_t state; /* enum berth_rendezvous_state; a futex */
+    _Atomic pid_t starter;  /* the process that starts the container: waiting tasks give
+                               up when it is gone; 0: none yet */
+    unsigned int tasks;     /* of the container; from berth_rendezvous_claim() on */
+    struct berth_deadline deadline; /* of the start; the same */
+    struct berth_err why;           /* in FAILED and SEPARATE */
+    atomic_bool is_unpacked; /* the runtime has unpacked the image instead of mounting
+                                it */
+    /* Complete when berth_rendezvous_wait() has returned: */
+    struct berth_rendezvous_text binding, before, after;
+    struct berth_holder holder;
+    char text[];
+};
 
 struct berth_rendezvous {
+    struct berth_rendezvous_node *node;
     struct berth_rendezvous_page
         *page;          /* of the slot; in slurmstepd, of the first slot */
     unsigned int slot;  /* of the task's container */
@@ -63,24 +100,12 @@ int berth_rendezvous_make(struct berth_rendezvous *rendezvous, unsigned int cont
 
 /* In slurmstepd: set the LIMIT of a start, in seconds, and why tasks must not join a
  * container (FORBIDDEN; NULL: they may). The containers get the CPUs of the caller. */
-void berth_rendezvous_configure(struct berth_rendezvous *rendezvous, unsigned int limit,
-                                const char *forbidden);
+void berth_rendezvous_configure(const struct berth_rendezvous *rendezvous,
+                                unsigned int limit, const char *forbidden);
 
 /* In slurmstepd: has a container ended before its tasks, or has what stays with it been
  * killed? */
 bool berth_rendezvous_is_any_lost(const struct berth_rendezvous *rendezvous);
-
-/* In slurmstepd: have commands of a container started without the host's
- * LD_LIBRARY_PATH, and none been refused? */
-bool berth_rendezvous_is_any_dropped(const struct berth_rendezvous *rendezvous);
-
-/* In slurmstepd: a task of the node has failed; and anywhere: has one? */
-void berth_rendezvous_set_failed(const struct berth_rendezvous *rendezvous);
-bool berth_rendezvous_is_failed(const struct berth_rendezvous *rendezvous);
-
-/* In slurmstepd, after berth_rendezvous_close(): has the file of an image been changed?
- */
-bool berth_rendezvous_is_any_changed(const struct berth_rendezvous *rendezvous);
 
 /* In a task: enter the rendezvous, of which `slot` and the descriptors `memory`,
  * `tasks` and `ended` are set. The descriptors close on exec afterwards. Returns 0, or
@@ -95,67 +120,44 @@ void berth_rendezvous_leave(struct berth_rendezvous *rendezvous);
 
 /* In slurmstepd: the last task has ended. Tells the container to end, and returns when
  * it has ended, or takes too long: else Slurm kills what is left in the cgroup of the
- * step, and sleeps for a second. */
+ * step, and sleeps for a second. The memory stays mapped. */
 void berth_rendezvous_close(struct berth_rendezvous *rendezvous);
 
 /* Claim the start of the container, and the notices of the node. Returns true for one
  * process of a slot, which is the starter from then on. TASKS: the number of tasks of
  * the slot. */
-bool berth_rendezvous_claim(struct berth_rendezvous *rendezvous, unsigned int tasks);
-
-/* The starter leaves the start to process PID: waiting tasks give up when PID is gone.
- */
-void berth_rendezvous_set_starter(struct berth_rendezvous *rendezvous, pid_t pid);
-
-/* The starter writes the result of the start, and wakes all waiting tasks. A waiting
- * task may have given up for all: then nothing changes, the container must end, and -1
- * is returned (with a sentence in ERR). */
-int berth_rendezvous_fail(struct berth_rendezvous *rendezvous,
-                          const struct berth_err *why);
-int berth_rendezvous_separate(struct berth_rendezvous *rendezvous, const char *why,
-                              struct berth_err *err);
-
-/* A container that was READY has ended. */
-void berth_rendezvous_lose(struct berth_rendezvous *rendezvous);
-
-/* Wait until it has ended, or for SECONDS. Returns whether it has ended. */
-bool berth_rendezvous_await_loss(struct berth_rendezvous *rendezvous,
-                                 unsigned int seconds);
-
-enum berth_rendezvous_state
-berth_rendezvous_state(const struct berth_rendezvous *rendezvous);
-
-/* Returns why tasks must not join a container; NULL: they may. The state may be NEW or
- * STARTING nevertheless: a container may be needed for an inspection. */
-const char *berth_rendezvous_why_forbidden(const struct berth_rendezvous *rendezvous);
-
-/* Record that the runtime of the container of this slot has unpacked its image. */
-void berth_rendezvous_set_unpacked(const struct berth_rendezvous *rendezvous);
-bool berth_rendezvous_is_unpacked(const struct berth_rendezvous *rendezvous);
-
-/* A task becomes its command without the host's LD_LIBRARY_PATH (DROPPED), or does not
- * become it, and says why. */
-void berth_rendezvous_set_dropped(const struct berth_rendezvous *rendezvous,
-                                  bool dropped);
-
-/* The file of the image has been changed since the container started. */
-void berth_rendezvous_set_changed(const struct berth_rendezvous *rendezvous);
+bool berth_rendezvous_claim(const struct berth_rendezvous *rendezvous,
+                            unsigned int tasks);
 
 /* Store the binding (plan/binding.h) as BYTES, once, before the state changes; tasks
  * read it when they have waited. Both return 0, or -1 with a sentence in ERR; the
  * caller owns *RET_BINDING (berth_binding_fini). */
-int berth_rendezvous_put_binding(struct berth_rendezvous *rendezvous,
+int berth_rendezvous_put_binding(const struct berth_rendezvous *rendezvous,
                                  const struct berth_buf *bytes, struct berth_err *err);
 int berth_rendezvous_get_binding(const struct berth_rendezvous *rendezvous,
                                  struct berth_binding *ret_binding,
                                  struct berth_err *err);
 
-/* As berth_rendezvous_separate(), but tasks join HOLDER. The runtime was
- * started with the environment BEFORE, and HOLDER has AFTER (both like
- * /proc/PID/environ). */
-int berth_rendezvous_ready(struct berth_rendezvous *rendezvous,
+/* The starter writes the result of the start, and wakes all waiting tasks. A waiting
+ * task may have given up for all: then nothing changes, the container must end, and -1
+ * is returned (with a sentence in ERR). */
+int berth_rendezvous_fail(const struct berth_rendezvous *rendezvous,
+                          const struct berth_err *why);
+int berth_rendezvous_separate(const struct berth_rendezvous *rendezvous,
+                              const char *why, struct berth_err *err);
+
+/* The same, but tasks join HOLDER. The runtime was started with the environment BEFORE,
+ * and HOLDER has AFTER (both like /proc/PID/environ). */
+int berth_rendezvous_ready(const struct berth_rendezvous *rendezvous,
                            struct berth_holder holder, const struct berth_buf *before,
                            const struct berth_buf *after, struct berth_err *err);
+
+/* A container that was READY has ended. */
+void berth_rendezvous_lose(const struct berth_rendezvous *rendezvous);
+
+/* Wait until it has ended, or for SECONDS. Returns whether it has ended. */
+bool berth_rendezvous_await_loss(const struct berth_rendezvous *rendezvous,
+                                 unsigned int seconds);
 
 /* The sentence about a start that took longer than the limit, in seconds. */
 #define BERTH_RENDEZVOUS_TOO_LATE                                                      \
@@ -169,30 +171,5 @@ int berth_rendezvous_ready(struct berth_rendezvous *rendezvous,
 /* Wait until the state is neither NEW nor STARTING. Returns it; FAILED, with a sentence
  * in ERR, for each way to fail. When the time is over, or the process that starts the
  * container is gone, the start has failed for all tasks. In SEPARATE, ERR says why. */
-enum berth_rendezvous_state berth_rendezvous_wait(struct berth_rendezvous *rendezvous,
-                                                  struct berth_err *err);
-
-/* The arguments of berth_rendezvous_ready(); valid as long as the rendezvous. */
-struct berth_holder berth_rendezvous_holder(const struct berth_rendezvous *rendezvous);
-const char *berth_rendezvous_before(const struct berth_rendezvous *rendezvous,
-                                    size_t *ret_count);
-const char *berth_rendezvous_after(const struct berth_rendezvous *rendezvous,
-                                   size_t *ret_count);
-
-/* The CPUs of slurmstepd: those that Slurm leaves to the system on this node
- * (CpuSpecList in slurm.conf(5)), or else all of the step. */
-const cpu_set_t *berth_rendezvous_cpus(const struct berth_rendezvous *rendezvous);
-
-/* The seconds that a start may take, from berth_rendezvous_claim() on; and what is left
- * of them. */
-unsigned int berth_rendezvous_limit(const struct berth_rendezvous *rendezvous);
-struct berth_deadline *
-berth_rendezvous_deadline(const struct berth_rendezvous *rendezvous);
-
-/* The state of step/outer.h, which the supervisors of this node share. NULL with a
- * sentence in ERR: the memory cannot be mapped. */
-struct berth_outer *berth_rendezvous_outer(const struct berth_rendezvous *rendezvous,
-                                           struct berth_err *err);
-
-/* The number of tasks of the container, from berth_rendezvous_claim(). */
-unsigned int berth_rendezvous_tasks(const struct berth_rendezvous *rendezvous);
+enum berth_rendezvous_state
+berth_rendezvous_wait(const struct berth_rendezvous *rendezvous, struct berth_err *err);

@@ -55,10 +55,10 @@ static int claim(struct berth_rendezvous *entered)
 
 TEST(one_task_starts_the_container)
 {
-    ck_assert_int_eq(berth_rendezvous_state(&rendezvous), BERTH_RENDEZVOUS_NEW);
+    ck_assert_int_eq(rendezvous.page->state, BERTH_RENDEZVOUS_NEW);
     ck_assert_int_eq(in_task(claim), 1);
     ck_assert_int_eq(in_task(claim), 0);
-    ck_assert_int_eq(berth_rendezvous_state(&rendezvous), BERTH_RENDEZVOUS_STARTING);
+    ck_assert_int_eq(rendezvous.page->state, BERTH_RENDEZVOUS_STARTING);
 }
 
 static int wait_for_it(struct berth_rendezvous *entered)
@@ -81,7 +81,7 @@ static void make_ready(void)
 TEST(a_waiter_learns_that_the_container_was_lost)
 {
     berth_rendezvous_lose(&rendezvous);
-    ck_assert_int_eq(berth_rendezvous_state(&rendezvous), BERTH_RENDEZVOUS_NEW);
+    ck_assert_int_eq(rendezvous.page->state, BERTH_RENDEZVOUS_NEW);
     make_ready();
     ck_assert_int_eq(in_task(wait_for_it), BERTH_RENDEZVOUS_READY);
     berth_rendezvous_lose(&rendezvous);
@@ -117,13 +117,15 @@ static const struct berth_buf answer_buf = {(char *)answer, sizeof(answer) - 1, 
 
 static int read_texts(struct berth_rendezvous *entered)
 {
-    size_t count;
-    const char *text = berth_rendezvous_before(entered, &count);
+    const struct berth_rendezvous_page *page = entered->page;
 
-    if (count != sizeof(before) || memcmp(text, before, count) != 0)
+    if (page->before.count != sizeof(before) ||
+        memcmp(page->text + page->before.at, before, sizeof(before)) != 0)
         return 2;
-    text = berth_rendezvous_after(entered, &count);
-    return count != sizeof(after) || memcmp(text, after, count) != 0 ? 3 : 0;
+    return page->after.count != sizeof(after) ||
+                   memcmp(page->text + page->after.at, after, sizeof(after)) != 0
+               ? 3
+               : 0;
 }
 
 static int read_what_is_ready(struct berth_rendezvous *entered)
@@ -131,9 +133,8 @@ static int read_what_is_ready(struct berth_rendezvous *entered)
     struct berth_err err;
 
     if (berth_rendezvous_wait(entered, &err) != BERTH_RENDEZVOUS_READY ||
-        berth_rendezvous_holder(entered).pid != 4711 ||
-        berth_rendezvous_holder(entered).mounts != 99 ||
-        berth_rendezvous_limit(entered) != 30)
+        entered->page->holder.pid != 4711 || entered->page->holder.mounts != 99 ||
+        entered->node->limit != 30)
         return 1;
     return read_texts(entered);
 }
@@ -167,31 +168,50 @@ TEST(who_starts_a_container_of_its_own_learns_what_was_found)
 {
     struct berth_err err;
 
-    ck_assert_ptr_null(berth_rendezvous_why_forbidden(&rendezvous));
+    ck_assert_str_eq(rendezvous.node->forbidden.text, "");
     berth_rendezvous_configure(&rendezvous, 30, "the site says so");
-    ck_assert_str_eq(berth_rendezvous_why_forbidden(&rendezvous), "the site says so");
-    ck_assert_int_eq(berth_rendezvous_state(&rendezvous), BERTH_RENDEZVOUS_NEW);
+    ck_assert_str_eq(rendezvous.node->forbidden.text, "the site says so");
+    ck_assert_int_eq(rendezvous.page->state, BERTH_RENDEZVOUS_NEW);
     ck_assert_int_eq(berth_rendezvous_put_binding(&rendezvous, &answer_buf, &err), 0);
     ck_assert_int_eq(berth_rendezvous_separate(&rendezvous, "the site says so", &err),
                      0);
     ck_assert_int_eq(in_task(read_what_is_separate), 0);
 }
 
+enum { LARGE = 4 << 20 };
+
+static int read_large(struct berth_rendezvous *entered)
+{
+    const struct berth_rendezvous_page *page = entered->page;
+
+    return page->after.count == LARGE && page->text[page->after.at + LARGE - 1] == 'x';
+}
+
 TEST(an_environment_may_be_large)
 {
-    static char large[4 << 20];
-    const struct berth_buf buf = {large, sizeof(large), 0, false};
+    static char large[LARGE];
+    const struct berth_buf buf = {large, LARGE, 0, false};
     struct berth_err err;
-    size_t count;
 
-    memset(large, 'x', sizeof(large));
+    memset(large, 'x', LARGE);
     ck_assert_int_eq(berth_rendezvous_ready(&rendezvous, (struct berth_holder){1, 99},
                                             &buf, &buf, &err),
                      0);
-    ck_assert_int_eq(berth_rendezvous_wait(&rendezvous, &err), BERTH_RENDEZVOUS_READY);
-    ck_assert_int_eq(berth_rendezvous_after(&rendezvous, &count)[sizeof(large) - 1],
-                     'x');
-    ck_assert_uint_eq(count, sizeof(large));
+    ck_assert_int_eq(in_task(read_large), 1);
+}
+
+TEST(an_environment_may_not_be_larger_than_linux_allows)
+{
+    static char large[LARGE];
+    const struct berth_buf buf = {large, LARGE, 0, false};
+    const struct berth_buf more = {large, 3 * LARGE, 0, false};
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_rendezvous_ready(&rendezvous, (struct berth_holder){1, 99},
+                                            &buf, &more, &err),
+                     -1);
+    ck_assert_str_eq(err.text, SPENT("File too large"));
+    ck_assert_int_eq(rendezvous.page->state, BERTH_RENDEZVOUS_NEW);
 }
 
 TEST(a_waiter_is_woken)
@@ -203,7 +223,7 @@ TEST(a_waiter_is_woken)
         usleep(20000);
         _exit(berth_rendezvous_separate(&rendezvous, "they may not meet", &err) != 0);
     }
-    berth_rendezvous_set_starter(&rendezvous, getpid());
+    rendezvous.page->starter = getpid();
     ck_assert_int_eq(berth_rendezvous_wait(&rendezvous, &err),
                      BERTH_RENDEZVOUS_SEPARATE);
     waitpid(child, NULL, 0);
@@ -377,7 +397,7 @@ static pid_t start_container(void)
 
     if (container == 0)
         be_container();
-    berth_rendezvous_set_starter(&rendezvous, getpid());
+    rendezvous.page->starter = getpid();
     ck_assert_int_eq(berth_rendezvous_wait(&rendezvous, &err), BERTH_RENDEZVOUS_READY);
     return container;
 }
@@ -401,7 +421,7 @@ TEST(the_rendezvous_closes_when_the_container_has_ended)
     pid_t container = start_container();
 
     berth_rendezvous_close(&rendezvous);
-    ck_assert_int_eq(berth_rendezvous_state(&rendezvous), BERTH_RENDEZVOUS_LOST);
+    ck_assert_int_eq(rendezvous.page->state, BERTH_RENDEZVOUS_LOST);
     assert_succeeds(container);
 }
 
@@ -413,7 +433,7 @@ TEST(the_rendezvous_closes_from_a_child_of_slurmstepd)
 
     if (child == 0) {
         berth_rendezvous_close(&rendezvous);
-        _exit(berth_rendezvous_state(&rendezvous) != BERTH_RENDEZVOUS_LOST);
+        _exit(rendezvous.page->state != BERTH_RENDEZVOUS_LOST);
     }
     assert_succeeds(child);
     assert_succeeds(container);
@@ -433,7 +453,7 @@ TEST(the_container_hears_that_slurmstepd_was_killed)
 TEST(a_task_cannot_shrink_the_memory)
 {
     ck_assert_int_eq(ftruncate(rendezvous.memory, 0), -1);
-    ck_assert_int_eq(berth_rendezvous_state(&rendezvous), BERTH_RENDEZVOUS_NEW);
+    ck_assert_int_eq(rendezvous.page->state, BERTH_RENDEZVOUS_NEW);
 }
 
 /* A system may refuse any other memory (vm.memfd_noexec). */
@@ -458,40 +478,24 @@ TEST(descriptors_close_when_the_application_starts)
     ck_assert_int_eq(fcntl(rendezvous.tasks, F_GETFD), FD_CLOEXEC);
 }
 
-TEST(an_unpacked_image_is_told)
+static int note_failure(struct berth_rendezvous *entered)
 {
-    ck_assert(!berth_rendezvous_is_unpacked(&rendezvous));
-    berth_rendezvous_set_unpacked(&rendezvous);
-    ck_assert(berth_rendezvous_is_unpacked(&rendezvous));
+    entered->node->has_failed = true;
+    return 0;
 }
 
-TEST(a_lost_library_path_is_told_unless_a_task_was_refused)
+TEST(slurmstepd_sees_what_a_task_notes)
 {
-    ck_assert(!berth_rendezvous_is_any_dropped(&rendezvous));
-    berth_rendezvous_set_dropped(&rendezvous, true);
-    ck_assert(berth_rendezvous_is_any_dropped(&rendezvous));
-    berth_rendezvous_set_dropped(&rendezvous, false);
-    ck_assert(!berth_rendezvous_is_any_dropped(&rendezvous));
-    berth_rendezvous_set_dropped(&rendezvous, true);
-    ck_assert(!berth_rendezvous_is_any_dropped(&rendezvous));
-}
-
-TEST(a_changed_image_is_told)
-{
-    ck_assert(!berth_rendezvous_is_any_changed(&rendezvous));
-    berth_rendezvous_set_changed(&rendezvous);
-    ck_assert(berth_rendezvous_is_any_changed(&rendezvous));
-    ck_assert(!berth_rendezvous_is_failed(&rendezvous));
-    berth_rendezvous_set_failed(&rendezvous);
-    ck_assert(berth_rendezvous_is_failed(&rendezvous));
+    ck_assert(!rendezvous.node->has_failed);
+    ck_assert_int_eq(in_task(note_failure), 0);
+    ck_assert(rendezvous.node->has_failed);
 }
 
 static int is_ready_in_slot(struct berth_rendezvous *entered)
 {
-    return berth_rendezvous_state(entered) == BERTH_RENDEZVOUS_READY &&
-                   berth_rendezvous_holder(entered).pid ==
-                       (pid_t)(100 + entered->slot) &&
-                   berth_rendezvous_tasks(entered) == entered->slot + 1
+    return entered->page->state == BERTH_RENDEZVOUS_READY &&
+                   entered->page->holder.pid == (pid_t)(100 + entered->slot) &&
+                   entered->page->tasks == entered->slot + 1
                ? 0
                : 1;
 }
