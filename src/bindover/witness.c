@@ -14,7 +14,6 @@
 #include "base/cleanup.h"
 #include "base/deadline.h"
 #include "base/text.h"
-#include "step/kill.h"
 #include "run/record.h"
 #include "bindover/mapped.h"
 #include "request/ranks.h"
@@ -362,7 +361,7 @@ static void end_tasks(struct watch *watch)
     if (watch->mounts >= 0) {
         signal_ranks(watch, SIGSTOP);
         poll(NULL, 0, FORWARDED);
-        berth_kill_namespace(watch->mounts, watch->witness->holder.pid);
+        berth_namespaces_kill(watch->mounts, watch->witness->holder.pid);
     }
     signal_ranks(watch, SIGKILL);
 }

@@ -207,19 +207,6 @@ static void count_tasks(const struct scan *scan, const struct process *holder,
     }
 }
 
-static void add_servers(const struct scan *scan, const struct process *holder,
-                        struct berth_container *ret)
-{
-    const struct process *runtime = find(scan, holder->facts.parent);
-    struct berth_servers_usage usage = {0};
-
-    for (size_t i = 0; i < scan->count; i++)
-        berth_servers_add_usage(&scan->items[i].facts, holder->facts.parent,
-                                runtime ? runtime->facts.parent : 0, &usage);
-    ret->memory = usage.count ? (int)usage.kib : -1;
-    ret->cpu = usage.count ? (int)usage.ms : -1;
-}
-
 /* Returns when PROCESS began, in seconds since the Epoch. Computed once, on the node:
  * from a rounded age, each reader would compute another second. */
 static unsigned int start_of(const struct process *process)
@@ -260,6 +247,7 @@ static int add_container(struct scan *scan, const struct process *holder,
                                    .mounts = (unsigned int)holder->mount_ns,
                                    .rank = -1,
                                    .offset = -1};
+    struct berth_servers_usage usage;
     int result = 0;
 
     count_tasks(scan, holder, &item);
@@ -269,7 +257,9 @@ static int add_container(struct scan *scan, const struct process *holder,
     describe(holder, &environment, &item);
     item.node = node_name(&environment);
     item.since = start_of(holder);
-    add_servers(scan, holder, &item);
+    berth_servers_usage(holder->facts.pid, &usage);
+    item.memory = usage.count ? (int)usage.kib : -1;
+    item.cpu = usage.count ? (int)usage.ms : -1;
     if (environment.failed || !item.node || !item.image)
         result = berth_err_oom(err);
     else if ((!wanted->job || item.job == wanted->job || item.job == wanted->number) &&

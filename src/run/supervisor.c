@@ -20,8 +20,6 @@
 #include "plan/envdiff.h"
 #include "step/runtime.h"
 #include "step/database.h"
-#include "step/kill.h"
-#include "step/remains.h"
 #include "step/start.h"
 #include "step/join.h"
 #include "step/limits.h"
@@ -57,7 +55,8 @@ struct supervisor {
         no_job; /* why there is none, though the step asks for one; "": it does not */
     bool tasks_ended;
     bool runtime_ended;
-    bool is_apart; /* each task starts a container of its own */
+    bool is_apart;   /* each task starts a container of its own */
+    bool has_failed; /* the runtime has not started the container */
     struct berth_hostcommand hostcommand;
     struct berth_inject_witness
         watchers[2];      /* of the host's libraries; of singletons */
@@ -201,7 +200,7 @@ static int separate(struct supervisor *supervisor, const struct berth_buf *after
 
     supervisor->is_apart = true;
     if (holder->pid)
-        berth_kill_holder(*holder);
+        berth_holder_kill(*holder);
     *holder = (struct berth_holder){0};
     close_mounts(supervisor);
     return name_refusal(supervisor, result, err) < 0 ||
@@ -322,6 +321,7 @@ static int start_own(struct supervisor *supervisor, struct berth_buf *after,
     const struct berth_launch *launch = &supervisor->launch;
     struct berth_start *start = &supervisor->start;
     struct berth_holder *holder = &supervisor->inject.holder;
+    bool is_unpacked;
 
     if (berth_start(start, err) < 0)
         return -1;
@@ -332,10 +332,9 @@ static int start_own(struct supervisor *supervisor, struct berth_buf *after,
     if (start->inner >= 0)
         berth_database_correct(*holder, launch->request);
     if (berth_servers_check(&supervisor->servers, launch->terms->image,
-                            launch->request->image, err) < 0)
+                            launch->request->image, &is_unpacked, err) < 0)
         return -1;
-    if (berth_servers_unpacked(&supervisor->servers, launch->request->image))
-        supervisor->rendezvous->page->is_unpacked = true;
+    supervisor->rendezvous->page->is_unpacked = is_unpacked;
     return 0;
 }
 
@@ -369,7 +368,7 @@ static void end_container(struct supervisor *supervisor)
                          supervisor->rendezvous->node->has_failed);
     if (supervisor->hostcommand.server)
         kill(supervisor->hostcommand.server, SIGKILL);
-    berth_kill_namespace(supervisor->mounts, supervisor->inject.holder.pid);
+    berth_namespaces_kill(supervisor->mounts, supervisor->inject.holder.pid);
     close_mounts(supervisor);
     if (berth_serving_is_changed(&supervisor->serving, &supervisor->launch))
         supervisor->rendezvous->node->is_changed = true;
@@ -422,7 +421,7 @@ static void end_left(struct supervisor *supervisor, int rounds)
         getpid(); /* its orphans are children of this process now */
     berth_servers_end(&supervisor->servers, rounds);
     if (rounds >= BERTH_SERVERS_PATIENCE)
-        berth_kill_children();
+        berth_servers_kill_others();
 }
 
 /* Stay until the runtime, the traced servers and the last task have ended. The runtime
@@ -444,11 +443,15 @@ static void stay(struct supervisor *supervisor)
         }
         if (both_ended)
             end_left(supervisor, rounds++);
-        await_change(supervisor, both_ended ? BERTH_SERVERS_ROUND_MS : LOOK_AGAIN_MS);
+        if (supervisor->has_failed)
+            berth_servers_kill_others();
+        await_change(supervisor, both_ended || supervisor->has_failed
+                                     ? BERTH_SERVERS_ROUND_MS
+                                     : LOOK_AGAIN_MS);
     }
     berth_servers_tidy(&supervisor->servers);
     if (!supervisor->inject.holder.pid && !supervisor->is_apart)
-        berth_remains_clear(supervisor->launch.runtime);
+        berth_servers_clear(supervisor->launch.runtime);
     while (!supervisor->tasks_ended)
         await_change(supervisor, -1);
     berth_serving_report(&supervisor->serving, &supervisor->launch,
@@ -456,14 +459,16 @@ static void stay(struct supervisor *supervisor)
 }
 
 /* End the start. If the container has started, kill its first process: the runtime then
- * removes what it has made. If not, kill the runtime. */
+ * removes what it has made. If not, kill the runtime, whose children become children of
+ * this process: stay() kills them. */
 static void end_start(struct supervisor *supervisor)
 {
     close_mounts(supervisor);
     if (supervisor->inject.holder.pid)
-        berth_kill_holder(supervisor->inject.holder);
+        berth_holder_kill(supervisor->inject.holder);
     else if (supervisor->start.runtime > 0)
-        berth_kill_tree(supervisor->start.runtime);
+        kill(supervisor->start.runtime, SIGKILL);
+    supervisor->has_failed = !supervisor->inject.holder.pid;
 }
 
 /* The container runs: find singletons if that is of use, and measure the servers of the

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <linux/nsfs.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -19,6 +20,7 @@
 #include "base/environ.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "step/processes.h"
 
 /* The inode number of namespace NAME of process PID; 0: it cannot be seen. */
 static ino_t find_number(pid_t pid, const char *name)
@@ -52,6 +54,18 @@ int berth_holder_open(struct berth_holder holder)
     return -1;
 }
 
+void berth_holder_kill(struct berth_holder holder)
+{
+    BERTH_CLOSE int process = berth_process_open(holder.pid);
+
+    if (!berth_holder_is_there(holder))
+        return;
+    if (process >= 0)
+        berth_process_signal(process, SIGKILL);
+    else /* before Linux 5.3 */
+        kill(holder.pid, SIGKILL);
+}
+
 bool berth_namespaces_differ(pid_t pid, const char *name)
 {
     ino_t ours = find_number(getpid(), name);
@@ -83,6 +97,50 @@ int berth_namespaces_open(pid_t pid, const char *name)
 
     snprintf(path, sizeof(path), "/proc/%d/ns/%s", pid, name);
     return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* A mount namespace, and a process in it that is not killed. */
+struct space {
+    ino_t number;
+    pid_t but;
+};
+
+/* Most processes of a node are root's, threads of the kernel among them, and a user
+ * cannot kill these: to read who owns a process takes a third of the time. */
+static bool may_kill(pid_t pid)
+{
+    char path[32];
+    struct stat process;
+
+    snprintf(path, sizeof(path), "/proc/%d", pid);
+    return geteuid() == 0 || (stat(path, &process) == 0 && process.st_uid != 0);
+}
+
+static bool kill_in_space(pid_t pid, void *data)
+{
+    const struct space *wanted = data;
+    char path[64];
+    struct stat space;
+
+    if (!may_kill(pid))
+        return false;
+    snprintf(path, sizeof(path), "/proc/%d/ns/mnt", pid);
+    return pid != wanted->but && stat(path, &space) == 0 &&
+           space.st_ino == wanted->number && kill(pid, SIGKILL) == 0;
+}
+
+void berth_namespaces_kill(int fd, pid_t but)
+{
+    enum { ROUNDS = 10 }; /* a process that is seen may start one that is not */
+    struct space wanted = {.but = but};
+    struct stat status;
+
+    if (berth_namespaces_is_own(fd, "mnt") || fstat(fd, &status) < 0)
+        return;
+    wanted.number = status.st_ino;
+    for (int i = 0; i < ROUNDS && berth_processes_each_pid(kill_in_space, &wanted) > 0;
+         i++)
+        ;
 }
 
 /* Programs of the image that are root in that namespace could trace this process, and

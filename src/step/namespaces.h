@@ -23,6 +23,9 @@ bool berth_holder_is_there(struct berth_holder holder);
  * keeps the inode from others; -1 with errno: the holder has ended. */
 int berth_holder_open(struct berth_holder holder);
 
+/* Kill HOLDER, and no other process that has its number by now. */
+void berth_holder_kill(struct berth_holder holder);
+
 /* Is process PID in another namespace NAME (user, pid, ... as in /proc/PID/ns) than the
  * caller? False if that cannot be read. */
 bool berth_namespaces_differ(pid_t pid, const char *name);
@@ -36,6 +39,10 @@ bool berth_namespaces_is_own(int fd, const char *name);
 /* Open the namespace NAME of process PID. Returns a descriptor, which is closed on
  * exec, or -1 with errno. */
 int berth_namespaces_open(pid_t pid, const char *name);
+
+/* Kill every process but process BUT in the mount namespace FD; none if it is that of
+ * the caller. */
+void berth_namespaces_kill(int fd, pid_t but);
 
 /* Enter the user namespace of process PID: only in it can files of an image be read
  * that FUSE serves. The caller is not dumpable then. Returns 0, or -1 with errno. */

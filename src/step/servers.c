@@ -1,26 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the programs that serve the image of a container, checks which file they serve,
- * and ends them. */
+ * ends them, and removes what they leave. Nothing shows which runtime made a directory,
+ * so only this is removed: a mount without a server, and an empty directory that no
+ * runtime is about to use. */
 
 #include "step/servers.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/environ.h"
+#include "base/fd.h"
 #include "base/text.h"
 #include "base/opened.h"
-#include "step/remains.h"
 #include "step/namespaces.h"
 #include "step/processes.h"
 
@@ -41,19 +51,8 @@ static bool is_ours(const struct berth_process *process,
              berth_opened_by(process->pid, servers->socket) == BERTH_OPENED_YES));
 }
 
-void berth_servers_add_usage(const struct berth_process *process, pid_t runtime,
-                             pid_t above, struct berth_servers_usage *usage)
-{
-    if (!berth_servers_has_name(process->name) ||
-        (process->parent != runtime && (above <= 1 || process->parent != above)))
-        return;
-    if (usage->count < sizeof(usage->pids) / sizeof(*usage->pids))
-        usage->pids[usage->count] = process->pid;
-    usage->count++;
-    usage->kib += process->pages * (sysconf(_SC_PAGESIZE) / 1024);
-    usage->ms += (long)process->ticks * 1000 / sysconf(_SC_CLK_TCK);
-}
-
+/* Of the servers of RUNTIME. Those of SingularityCE are children of its parent, ABOVE
+ * (0: not known). */
 struct usage {
     pid_t runtime, above;
     struct berth_servers_usage *ret;
@@ -61,10 +60,19 @@ struct usage {
 
 static bool add_usage(const struct berth_process *process, void *data)
 {
-    const struct usage *usage = data;
+    const struct usage *it = data;
+    struct berth_servers_usage *ret = it->ret;
 
-    berth_servers_add_usage(process, usage->runtime, usage->above, usage->ret);
-    return false;
+    if (!berth_servers_has_name(process->name) ||
+        (process->parent != it->runtime &&
+         (it->above <= 1 || process->parent != it->above)))
+        return false;
+    if (ret->count < sizeof(ret->pids) / sizeof(*ret->pids))
+        ret->pids[ret->count] = process->pid;
+    ret->count++;
+    ret->kib += process->pages * (sysconf(_SC_PAGESIZE) / 1024);
+    ret->ms += (long)process->ticks * 1000 / sysconf(_SC_CLK_TCK);
+    return true;
 }
 
 static pid_t parent_of(pid_t pid)
@@ -221,11 +229,38 @@ void berth_servers_wait(struct pollfd fds[], nfds_t count, int milliseconds)
     ppoll(fds, count, milliseconds < 0 ? NULL : &time, &others);
 }
 
-/* The servers that end, and the signal that they get. */
-struct order {
-    struct berth_servers *servers;
-    int number;
-};
+/* A user can unmount FUSE only through a setuid program. */
+static void unmount(const char *place)
+{
+    static const char *const programs[] = {"/usr/bin/fusermount3",
+                                           "/usr/bin/fusermount"};
+    char *const environment[] = {NULL};
+    pid_t pid;
+
+    if (umount2(place, MNT_DETACH | UMOUNT_NOFOLLOW) == 0)
+        return;
+    for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+        const char *const argv[] = {programs[i], "-q", "-u", "-z", "--", place, NULL};
+
+        if (posix_spawn(&pid, programs[i], NULL, NULL, (char *const *)argv,
+                        environment) == 0) {
+            waitpid(pid, NULL, 0);
+            return;
+        }
+    }
+}
+
+/* Remove the mount at PLACE, rootfs-NUMBER/root, whose server has ended, and its
+ * directories. Changes the text PLACE. */
+static void remove_mount(char *place)
+{
+    if (rmdir(place) < 0) {
+        unmount(place);
+        rmdir(place);
+    }
+    *strrchr(place, '/') = '\0';
+    rmdir(place);
+}
 
 /* Has SingularityCE made PLACE, /tmp/rootfs-NUMBER/root, for its server? */
 static bool is_made_by_runtime(const char *place)
@@ -240,25 +275,24 @@ static bool is_made_by_runtime(const char *place)
 /* The last word of the command line of a server is the place where it mounts. */
 static void remember_mount(pid_t pid, struct berth_strvec *mounts)
 {
-    char path[64], words[4096];
-    const char *last = words;
-    size_t count;
-    FILE *file;
+    BERTH_STRVEC struct berth_strvec words = {0};
+    BERTH_BUF struct berth_buf text = {0};
+    char path[32];
 
-    if (berth_namespaces_differ(pid, "mnt"))
-        return;
     snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
-    file = fopen(path, "re");
-    if (!file)
+    if (berth_namespaces_differ(pid, "mnt") ||
+        berth_fd_read_path(path, SIZE_MAX, &text) < 0 || !text.used)
         return;
-    count = fread(words, 1, sizeof(words) - 1, file);
-    fclose(file);
-    words[count] = '\0';
-    for (const char *word = words; word < words + count; word += strlen(word) + 1)
-        last = word;
-    if (is_made_by_runtime(last) && !berth_strvec_has(mounts, last))
-        berth_strvec_push(mounts, last);
+    berth_environ_split(text.text, text.used, &words);
+    if (!words.failed && is_made_by_runtime(words.items[words.count - 1]))
+        berth_strvec_push_once(mounts, words.items[words.count - 1]);
 }
+
+/* The servers that end, and the signal that they get. */
+struct order {
+    struct berth_servers *servers;
+    int number;
+};
 
 static bool end(const struct berth_process *process, void *data)
 {
@@ -281,8 +315,23 @@ void berth_servers_end(struct berth_servers *servers, int rounds)
 void berth_servers_tidy(struct berth_servers *servers)
 {
     for (size_t i = 0; i < servers->mounts.count; i++)
-        berth_remains_unmount(servers->mounts.items[i]);
+        remove_mount(servers->mounts.items[i]);
     berth_strvec_fini(&servers->mounts);
+}
+
+static bool kill_other(const struct berth_process *process, void *parent)
+{
+    return process->parent == *(const pid_t *)parent &&
+           !berth_servers_has_name(process->name) &&
+           !berth_text_starts(process->name, "fusermount") &&
+           kill(process->pid, SIGKILL) == 0;
+}
+
+void berth_servers_kill_others(void)
+{
+    pid_t self = getpid();
+
+    berth_processes_each_child(&self, 1, kill_other, &self);
 }
 
 /* The file that is looked for in the servers; and has any server been found? */
@@ -302,39 +351,142 @@ static bool has_image(const struct berth_process *process, void *data)
     return berth_opened_by(process->pid, search->identity) == BERTH_OPENED_YES;
 }
 
-static bool is_directory(const char *path)
-{
-    struct stat st;
-
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
-bool berth_servers_unpacked(struct berth_servers *servers, const char *image)
-{
-    BERTH_FREE char *identity = NULL;
-    struct search search = {.servers = servers};
-    struct stat st;
-
-    if (geteuid() == 0 || stat(image, &st) < 0 || S_ISDIR(st.st_mode))
-        return false;
-    search.identity = identity = berth_opened_identity(&st);
-    return identity && berth_opened_by(servers->runtime, identity) == BERTH_OPENED_NO &&
-           each(servers, has_image, &search) == 0 && !search.any;
-}
-
 int berth_servers_check(struct berth_servers *servers, const char *identity,
-                        const char *image, struct berth_err *err)
+                        const char *image, bool *ret_unpacked, struct berth_err *err)
 {
-    struct search search = {.servers = servers, .identity = identity};
+    struct stat st;
+    bool is_there = stat(image, &st) == 0;
+    bool is_directory = is_there && S_ISDIR(st.st_mode);
+    BERTH_FREE char *now = is_there ? berth_opened_identity(&st) : NULL;
+    struct search search = {.servers = servers, .identity = identity ? identity : now};
 
-    if (!identity || berth_opened_by(servers->runtime, identity) != BERTH_OPENED_NO ||
+    *ret_unpacked = false;
+    if (!search.identity ||
+        berth_opened_by(servers->runtime, search.identity) != BERTH_OPENED_NO ||
         each(servers, has_image, &search) > 0)
         return 0;
-    if (search.any || is_directory(image))
+    if (!identity)
+        *ret_unpacked = !search.any && !is_directory && geteuid() != 0;
+    else if (search.any || is_directory)
         return berth_err_set(err, BERTH_OPENED_EXCHANGED, image);
-    return berth_err_set(err,
-                         BERTH_SERVERS_UNPACKED
-                         "so that it cannot be compared with the file that this site "
-                         "allows" BERTH_SERVERS_REPAIR,
-                         image);
+    else
+        return berth_err_set(err,
+                             BERTH_SERVERS_UNPACKED
+                             "so that it cannot be compared with the file that this "
+                             "site allows" BERTH_SERVERS_REPAIR,
+                             image);
+    return 0;
+}
+
+/* Can PROGRAM be the name of PROCESS (comm has at most 15 bytes: proc(5))? */
+static bool is_called(const struct berth_process *process, const char *program)
+{
+    return strncmp(process->name, program, 15) == 0;
+}
+
+/* Is PROCESS one of RUNTIME (a path; maybe a script that executes the runtime) that may
+ * be about to mount an image? When it has mounted, it is another program, starter. A
+ * process that has ended has no program. */
+static bool is_starting(const struct berth_process *process, void *runtime)
+{
+    char path[64];
+    char program[1];
+    struct stat st;
+
+    snprintf(path, sizeof(path), "/proc/%d", process->pid);
+    if ((!is_called(process, runtime) && !is_called(process, "apptainer") &&
+         !is_called(process, "singularity")) ||
+        stat(path, &st) < 0 || st.st_uid != geteuid())
+        return false;
+    snprintf(path, sizeof(path), "/proc/%d/exe", process->pid);
+    return readlink(path, program, sizeof(program)) > 0;
+}
+
+static bool is_any_starting(const char *runtime)
+{
+    return berth_processes_each(is_starting, (void *)berth_text_base(runtime)) > 0;
+}
+
+/* Is the file system of DIRECTORY of this node alone? In one of several nodes, another
+ * node may be about to use a directory, and /proc does not show that. */
+static bool is_local(int directory)
+{
+    static const unsigned int kinds[] = {
+        BTRFS_SUPER_MAGIC, EXT4_SUPER_MAGIC, F2FS_SUPER_MAGIC, OVERLAYFS_SUPER_MAGIC,
+        RAMFS_MAGIC,       TMPFS_MAGIC,      XFS_SUPER_MAGIC};
+    struct statfs found;
+
+    if (fstatfs(directory, &found) < 0)
+        return false;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        if ((unsigned int)found.f_type == kinds[i])
+            return true;
+    return false;
+}
+
+/* Remove the directories of NAME that are empty, if IS_QUIET: no runtime is about to
+ * use them. */
+static void clear(const char *directory, const char *name, bool is_quiet)
+{
+    static const char *const parts[] = {"l", "u", "m", "w/work", "w", "root", ""};
+    char path[4096];
+    struct stat st;
+
+    snprintf(path, sizeof(path), "%s/%s/root", directory, name);
+    if (stat(path, &st) < 0 && errno == ENOTCONN) /* its server has ended */
+        remove_mount(path);
+    for (size_t i = 0; is_quiet && i < sizeof(parts) / sizeof(parts[0]); i++) {
+        snprintf(path, sizeof(path), "%s/%s/%s", directory, name, parts[i]);
+        rmdir(path);
+    }
+}
+
+/* Is NAME the word START with a number behind it? */
+static bool is_numbered(const char *name, const char *start)
+{
+    const char *number;
+
+    if (!berth_text_starts(name, start))
+        return false;
+    number = name + strlen(start);
+    return *number && number[strspn(number, "0123456789")] == '\0';
+}
+
+static bool is_left(int directory, const char *name)
+{
+    struct stat st;
+
+    return (is_numbered(name, "rootfs-") || is_numbered(name, "check-overlay")) &&
+           fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISDIR(st.st_mode) && st.st_uid == geteuid();
+}
+
+/* Clear the directories in PATH. Look for runtimes only after a directory was found: a
+ * runtime that starts in between would be missed. */
+static void clear_all(const char *path, const char *runtime)
+{
+    DIR *directory = opendir(path);
+    bool local = directory && is_local(dirfd(directory));
+    struct dirent *entry;
+
+    while (directory && (entry = readdir(directory)))
+        if (is_left(dirfd(directory), entry->d_name))
+            clear(path, entry->d_name, local && !is_any_starting(runtime));
+    if (directory)
+        closedir(directory);
+}
+
+void berth_servers_clear(const char *runtime)
+{
+    static const char *const variables[] = {"TMPDIR", "SINGULARITY_TMPDIR",
+                                            "SINGULARITY_LOCALCACHEDIR",
+                                            "SINGULARITY_CACHEDIR"};
+
+    clear_all("/tmp", runtime);
+    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+        const char *path = getenv(variables[i]);
+
+        if (path && *path == '/')
+            clear_all(path, runtime);
+    }
 }

@@ -37,12 +37,6 @@ struct berth_servers_usage {
     pid_t pids[8]; /* of the first ones */
 };
 
-/* Add PROCESS to USAGE if it is a server of the container that RUNTIME has started.
- * ABOVE is the parent of RUNTIME (0: not known): servers of SingularityCE become its
- * children. */
-void berth_servers_add_usage(const struct berth_process *process, pid_t runtime,
-                             pid_t above, struct berth_servers_usage *usage);
-
 /* Find what all servers of the container of HOLDER have used; another supervisor may
  * have started it. */
 void berth_servers_usage(pid_t holder, struct berth_servers_usage *ret);
@@ -74,20 +68,32 @@ void berth_servers_end(struct berth_servers *servers, int rounds);
  * made for them, as the runtime does if it is not killed. */
 void berth_servers_tidy(struct berth_servers *servers);
 
-/* Has the runtime unpacked IMAGE into a directory instead of mounting it? Then neither
- * the runtime nor a server has the file open. False for a setuid runtime, whose
- * descriptors cannot be read, and for root's, which lets the kernel mount the image. */
-bool berth_servers_unpacked(struct berth_servers *servers, const char *image);
+/* Kill every child of the calling process that is not a server: a killed one would
+ * leave its mount. */
+void berth_servers_kill_others(void);
 
-/* The sentence about that: IMAGE, what it costs, and the remedy. */
+/* While SingularityCE starts a container it makes directories below /tmp, or where
+ * TMPDIR and its own variables say: rootfs-NUMBER/root, where it mounts the image, and
+ * check-overlayNUMBER, where it tries overlayfs. If it is killed, they stay. Remove
+ * what such runtimes of the calling user have left, when one with the path RUNTIME has
+ * ended early: mounts that have lost their server, and empty directories. The
+ * directories stay if another runtime of the user is starting, which may be about to
+ * use them. */
+void berth_servers_clear(const char *runtime);
+
+/* The sentence about a runtime that has unpacked IMAGE, what it costs, and the remedy.
+ */
 #define BERTH_SERVERS_UNPACKED                                                         \
     "image '%s': the runtime has unpacked it instead of mounting it, "
 #define BERTH_SERVERS_REPAIR                                                           \
     "; ask the administrators to repair /dev/fuse and squashfuse on that node"
 
-/* Check that the runtime or a server has the file IDENTITY open (as in base/opened.h;
- * NULL: do not check), which IMAGE was when the site's rules were applied. A setuid
- * runtime passes, because its descriptors cannot be read; a runtime that has unpacked
- * the image fails. Returns 0, or -1 with a sentence in ERR. */
+/* Check that the runtime or a server has the file IDENTITY open (as in base/opened.h),
+ * which IMAGE was when the site's rules were applied. A setuid runtime passes, because
+ * its descriptors cannot be read; a runtime that has unpacked the image fails. Returns
+ * 0, or -1 with a sentence in ERR. If IDENTITY is NULL, that does not fail, but
+ * *RET_UNPACKED is true, except for root, whose runtime lets the kernel mount the
+ * image.
+ */
 int berth_servers_check(struct berth_servers *servers, const char *identity,
-                        const char *image, struct berth_err *err);
+                        const char *image, bool *ret_unpacked, struct berth_err *err);

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "step/kill.h"
 #include "step/join.h"
 #include "unit.h"
 
@@ -94,10 +93,10 @@ TEST(a_number_is_not_a_holder)
     ck_assert(!berth_holder_is_there(gone));
     /* of a process that has ended nothing can be seen, either */
     ck_assert(!berth_holder_is_there((struct berth_holder){-1, 0}));
-    berth_kill_holder(gone);
+    berth_holder_kill(gone);
     usleep(10000);
     ck_assert_int_eq(waitpid(child.pid, NULL, WNOHANG), 0);
-    berth_kill_holder(child);
+    berth_holder_kill(child);
     ck_assert_int_eq(waitpid(child.pid, NULL, 0), child.pid);
 }
 
@@ -117,7 +116,7 @@ static int kill_own_namespace(void)
         pause();
         _exit(EXIT_SUCCESS);
     }
-    berth_kill_namespace(berth_namespaces_open(getpid(), "mnt"), getpid());
+    berth_namespaces_kill(berth_namespaces_open(getpid(), "mnt"), getpid());
     usleep(10000);
     status = waitpid(child, NULL, WNOHANG) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
     kill(child, SIGKILL);
