@@ -30,78 +30,32 @@
 #define USERS     DIRECTORY "/passwd"
 #define GROUPS    DIRECTORY "/group"
 
-/* A larger database stays as it is. */
+/* More of a larger table of mounts is not read. */
 enum { LARGEST = 16 << 20 };
 
-/* The line of the user for passwd(5): START, the home, END. */
-struct account {
-    uid_t uid;
-    const char *home;
-    struct berth_buf start;
-    struct berth_buf end;
-    struct berth_buf groups; /* lines of group(5) */
-};
-
-/* Returns field NUMBER (from 0) of the line at LINE, and its length in *RET_COUNT;
- * NULL: the line has fewer fields. */
-static const char *find_field(const char *line, int number, size_t *ret_count)
+void berth_database_put_user(FILE *from, const struct passwd *user, FILE *to)
 {
-    for (; number > 0; number--) {
-        line += strcspn(line, ":\n");
-        if (*line++ != ':')
-            return NULL;
+    const struct passwd *entry;
+    bool is_put = false;
+
+    while ((entry = fgetpwent(from))) {
+        bool is_user = !is_put && entry->pw_uid == user->pw_uid;
+
+        putpwent(is_user ? user : entry, to);
+        is_put |= is_user;
     }
-    *ret_count = strcspn(line, ":\n");
-    return line;
+    if (!is_put)
+        putpwent(user, to);
 }
 
-static bool is_of(const char *line, uid_t uid)
+char *berth_database_home(FILE *from, uid_t uid)
 {
-    size_t count;
-    const char *field = find_field(line, 2, &count);
-    char *end;
+    const struct passwd *entry;
 
-    return field && count && strtoul(field, &end, 10) == uid && end == field + count;
-}
-
-/* Returns the first line of UID in TEXT, or the end of TEXT. */
-static const char *find_line(const char *text, uid_t uid)
-{
-    while (*text && !is_of(text, uid)) {
-        text += strcspn(text, "\n");
-        text += *text == '\n';
-    }
-    return text;
-}
-
-static void end_line(struct berth_buf *buf)
-{
-    if (buf->used && buf->text[buf->used - 1] != '\n')
-        berth_buf_puts(buf, "\n");
-}
-
-void berth_database_put_user(const char *text, uid_t uid, const char *line,
-                             struct berth_buf *ret)
-{
-    const char *old = find_line(text, uid);
-
-    berth_buf_add(ret, text, (size_t)(old - text));
-    end_line(ret);
-    berth_buf_puts(ret, line);
-    old += strcspn(old, "\n");
-    berth_buf_puts(ret, *old == '\n' ? old + 1 : old);
-}
-
-void berth_database_put_home(const char *text, uid_t uid, const char *fallback,
-                             struct berth_buf *ret)
-{
-    size_t count = 0;
-    const char *home = find_field(find_line(text, uid), 5, &count);
-
-    if (home && count)
-        berth_buf_add(ret, home, count);
-    else
-        berth_buf_puts(ret, fallback);
+    while ((entry = fgetpwent(from)))
+        if (entry->pw_uid == uid)
+            return *entry->pw_dir ? strdup(entry->pw_dir) : NULL;
+    return NULL;
 }
 
 static void put_group(gid_t gid, const char *user, struct berth_buf *buf)
@@ -127,24 +81,6 @@ static void put_groups(const struct passwd *user, struct berth_buf *buf)
     }
     if (!has_own)
         put_group(user->pw_gid, user->pw_name, buf);
-}
-
-/* Read what this host knows of the user. Returns false if it does not know the user. */
-static bool read_account(struct account *account)
-{
-    const struct passwd *user = getpwuid(getuid());
-
-    if (!user)
-        return false;
-    account->uid = user->pw_uid;
-    account->home = strdup(user->pw_dir);
-    berth_buf_addf(&account->start, "%s:x:%u:%u:%s:", user->pw_name,
-                   (unsigned int)user->pw_uid, (unsigned int)user->pw_gid,
-                   user->pw_gecos);
-    berth_buf_addf(&account->end, ":%s\n", user->pw_shell);
-    put_groups(user, &account->groups);
-    return account->home && !account->start.failed && !account->end.failed &&
-           !account->groups.failed;
 }
 
 /* Has the runtime made the file FD, which is mounted over one in DIRECTORY? The runtime
@@ -192,84 +128,95 @@ static struct database open_database(const char *path, const char *mounts,
     return it;
 }
 
-static bool read_image(const struct database *it, struct berth_buf *ret)
+/* Open the file of the image, which may be below that of the runtime. */
+static FILE *open_image(const struct database *it)
 {
-    return (!it->is_mounted || umount2(it->path, MNT_DETACH | UMOUNT_NOFOLLOW) == 0) &&
-           berth_fd_read_path(it->path, LARGEST, ret) == 0 && !ret->failed &&
-           ret->used < LARGEST;
+    int fd = it->is_mounted && umount2(it->path, MNT_DETACH | UMOUNT_NOFOLLOW) < 0
+                 ? -1
+                 : open(it->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+    return fd < 0 ? NULL : fdopen(fd, "r");
 }
 
-static void write_again(int fd, const struct berth_buf *text)
+static void write_again(int fd, const char *text, size_t count)
 {
-    if (!text->failed && lseek(fd, 0, SEEK_SET) == 0 && ftruncate(fd, 0) == 0)
-        berth_fd_write(fd, text->text, text->used);
+    if (lseek(fd, 0, SEEK_SET) == 0 && ftruncate(fd, 0) == 0)
+        berth_fd_write(fd, text, count);
 }
 
-static void correct_users(const struct database *it, const struct account *account)
+/* The runtime has written the home of its user, root. */
+static void correct_users(const struct database *it, struct passwd *user)
 {
-    struct berth_buf made = {0}, image = {0}, line = {0}, text = {0};
+    FILE *made = it->fd < 0 ? NULL : fdopen(it->fd, "r");
+    char *home = made && it->is_mounted ? berth_database_home(made, 0) : NULL;
+    FILE *image = made ? open_image(it) : NULL;
+    char *text;
+    size_t count;
+    FILE *to = image ? open_memstream(&text, &count) : NULL;
 
-    if (it->fd < 0 || berth_fd_read(it->fd, LARGEST, &made) < 0 || made.failed ||
-        !read_image(it, &image))
+    if (home)
+        user->pw_dir = home;
+    if (!to)
         return;
-    berth_buf_add(&line, account->start.text, account->start.used);
-    if (it->is_mounted && made.used)
-        berth_database_put_home(made.text, 0, account->home, &line);
-    else
-        berth_buf_puts(&line, account->home);
-    berth_buf_puts(&line, account->end.text);
-    if (!line.failed)
-        berth_database_put_user(image.used ? image.text : "", account->uid, line.text,
-                                &text);
-    write_again(it->fd, &text);
+    berth_database_put_user(image, user, to);
+    if (fclose(to) == 0)
+        write_again(it->fd, text, count);
 }
 
-static void correct_groups(const struct database *it, const struct account *account)
+static void correct_groups(const struct database *it, const struct berth_buf *groups)
 {
-    struct berth_buf text = {0};
+    FILE *image = it->fd < 0 ? NULL : open_image(it);
+    const struct group *entry;
+    char *text;
+    size_t count;
+    FILE *to = image ? open_memstream(&text, &count) : NULL;
 
-    if (it->fd < 0 || !read_image(it, &text))
+    if (!to)
         return;
-    end_line(&text);
-    berth_buf_add(&text, account->groups.text, account->groups.used);
-    write_again(it->fd, &text);
+    while ((entry = fgetgrent(image)))
+        putgrent(entry, to);
+    fwrite(groups->text, 1, groups->used, to);
+    if (fclose(to) == 0)
+        write_again(it->fd, text, count);
 }
 
-/* In a child: correct both databases. The child unmounts the files of the runtime in
- * its own copy of the mounts, to read those of the image below. */
-static void correct(struct berth_holder holder, const struct account *account,
-                    bool is_writable)
+/* In a child, which need not free: correct both databases. The child unmounts the files
+ * of the runtime in its own copy of the mounts, to read those of the image below. */
+static void correct(struct berth_holder holder, bool is_writable)
 {
-    struct berth_buf mounts = {0};
+    const struct passwd *known = getpwuid(getuid());
+    struct berth_buf mounts = {0}, lines = {0};
     struct database users, groups;
+    struct passwd user;
     struct berth_err err;
 
+    if (!known)
+        return;
+    user = *known;
+    user.pw_passwd = (char *)"x";
+    put_groups(&user, &lines);
     if (berth_fd_read_path("/proc/self/mountinfo", LARGEST, &mounts) < 0 ||
-        mounts.failed || !mounts.used || berth_join_owner(holder, &err) < 0)
+        mounts.failed || !mounts.used || lines.failed ||
+        berth_join_owner(holder, &err) < 0)
         return;
     users = open_database(USERS, mounts.text, is_writable);
     groups = open_database(GROUPS, mounts.text, is_writable);
     if ((users.fd < 0 && groups.fd < 0) || unshare(CLONE_NEWNS) < 0 ||
         mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
         return;
-    correct_users(&users, account);
-    correct_groups(&groups, account);
+    correct_users(&users, &user);
+    correct_groups(&groups, &lines);
 }
 
 void berth_database_correct(struct berth_holder holder,
                             const struct berth_request *request)
 {
-    struct account account = {0};
-    pid_t child = read_account(&account) ? fork() : -1;
+    pid_t child = fork();
 
     if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        correct(holder, &account, request->writable == BERTH_YES);
+        correct(holder, request->writable == BERTH_YES);
         _exit(EXIT_SUCCESS);
     }
     berth_run_wait(child);
-    free((char *)account.home);
-    berth_buf_fini(&account.start);
-    berth_buf_fini(&account.end);
-    berth_buf_fini(&account.groups);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <pwd.h>
+#include <stdio.h>
 #include <sys/types.h>
 
-#include "base/buf.h"
 #include "request/request.h"
 #include "step/namespaces.h"
 
@@ -11,15 +12,13 @@
  * image. A runtime in an outer user namespace (step/outer.h) is root there and adds
  * root, so the user and the groups of the tasks would have no names. */
 
-/* Append TEXT, a passwd(5), to RET, with LINE (which ends in a newline) in place of the
- * first line of user UID; if there is none, LINE follows the last line. */
-void berth_database_put_user(const char *text, uid_t uid, const char *line,
-                             struct berth_buf *ret);
+/* Copy the entries of FROM, a passwd(5), to TO, with USER in place of the first one
+ * that has its number; if there is none, USER follows the last one. */
+void berth_database_put_user(FILE *from, const struct passwd *user, FILE *to);
 
-/* Append the home of user UID in TEXT, a passwd(5), to RET; if there is none, FALLBACK.
- */
-void berth_database_put_home(const char *text, uid_t uid, const char *fallback,
-                             struct berth_buf *ret);
+/* Returns the home of user UID in FROM, a passwd(5), which the caller frees; NULL: it
+ * has none. */
+char *berth_database_home(FILE *from, uid_t uid);
 
 /* Correct /etc/passwd and /etc/group in the container of process HOLDER, which was
  * started for REQUEST and runs no task yet: they get what the runtime would have
