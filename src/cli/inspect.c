@@ -277,7 +277,7 @@ static int inspect(struct inspect *it, const char *path, const char *program,
         return berth_err_set(err, "'%s': not an image; leave out '%s'", path, program);
     if (is_file)
         return inspect_file(it, path, out, err);
-    if (berth_image_probe(path, &image, NULL, err) < 0)
+    if (berth_image_probe(path, &image, err) < 0)
         return -1;
     return inspect_image(it, path, program, &image, out, err);
 }

@@ -74,7 +74,7 @@ static int find_whole(const char *path, int dir, char **ret_file, struct berth_e
 
         if (asprintf(&file, "%s/%lu.sif", path, number) < 0)
             return berth_err_oom(err);
-        if (berth_image_probe(file, &image, NULL, NULL) == 0) {
+        if (berth_image_probe(file, &image, NULL) == 0) {
             *ret_file = berth_steal(&file);
             return 0;
         }

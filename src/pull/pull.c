@@ -267,7 +267,7 @@ static int fetch(const struct berth_pull *pull, const struct berth_cache *cache,
         return berth_err_oom(err);
     if (run(pull, cache, runtime, file, err) < 0)
         return -1;
-    if (berth_image_probe(file, &image, NULL, err) < 0) {
+    if (berth_image_probe(file, &image, err) < 0) {
         berth_cache_drop(cache, BERTH_CACHE_KEEP_NOTHING);
         return berth_err_at(err, "image '%s': what was pulled", pull->uri);
     }

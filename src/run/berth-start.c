@@ -51,18 +51,16 @@ static int prepare(struct berth_task *task, unsigned int seconds,
 {
     struct berth_signature signature = {
         .image = task->order.request.image,
-        .identity = task->order.terms.image,
-        .fingerprints = &task->order.terms.signers,
+        .terms = &task->order.terms,
         .environment = environ,
         .seconds = seconds,
         .deadline = deadline,
-        .place = task->order.terms.signers_place,
     };
 
     if (berth_prepare(task, err) < 0)
         return -1;
     signature.runtime = task->runtime;
-    return task->order.terms.signers.count ? berth_signature_check(&signature, err) : 0;
+    return berth_signature_check(&signature, err);
 }
 
 /* In the first task: start the container of the rendezvous. If that fails, the

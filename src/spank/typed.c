@@ -193,13 +193,12 @@ int berth_typed_image(const struct berth_site *site, const char *prefix,
                       const struct berth_request *request, struct berth_err *err)
 {
     struct berth_image image;
-    int missing;
 
     warn_of_mounts(prefix, request);
     if (request->uri || is_left_to_nodes(request->image))
         return 0;
-    if (berth_image_probe(request->image, &image, &missing, err) < 0)
-        return missing ? check_missing(site, prefix, request->image, err) : -1;
+    if (berth_image_probe(request->image, &image, err) < 0)
+        return image.is_missing ? check_missing(site, prefix, request->image, err) : -1;
     if (berth_policy_may_set_image(site))
         return 0;
     return berth_allowed_here(site, request->image, err);

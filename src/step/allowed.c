@@ -163,7 +163,7 @@ static int refuse_open(const char *path, int number, struct berth_err *err)
 {
     struct berth_image image;
 
-    if (berth_image_probe(path, &image, NULL, err) < 0)
+    if (berth_image_probe(path, &image, err) < 0)
         return -1;
     return berth_err_set(err, BERTH_OPENED_FAILED, path, strerror(number));
 }

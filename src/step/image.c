@@ -213,6 +213,17 @@ static int check_parts(const char *path, int fd, const unsigned char *header,
     return 0;
 }
 
+/* Write the UUID in a SIF header to TEXT. */
+static void write_id(const unsigned char *header, char *text)
+{
+    size_t used = 0;
+
+    for (int i = 0; i < SIF_ID_SIZE; i++)
+        used += (size_t)snprintf(text + used, BERTH_IMAGE_ID - used, "%s%02x",
+                                 i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
+                                 header[SIF_ID_AT + i]);
+}
+
 static int check_file(const char *path, int fd, uint64_t size,
                       struct berth_image *ret_image, struct berth_err *err)
 {
@@ -224,6 +235,7 @@ static int check_file(const char *path, int fd, uint64_t size,
         memcmp(header + SIF_MAGIC_AT, "SIF_MAGIC", 10) != 0)
         return refuse_file(path, fd, err);
     ret_image->machine = machine_of(header);
+    write_id(header, ret_image->id);
     return check_parts(path, fd, header, size, err);
 }
 
@@ -240,30 +252,26 @@ static int check_directory(const char *path, int fd, struct berth_err *err)
     return refuse_kind(path, err);
 }
 
-static int refuse_open(const char *path, int number, int *ret_missing,
+static int refuse_open(const char *path, int number, struct berth_image *ret_image,
                        struct berth_err *err)
 {
-    if (number == ENOENT || number == ENOTDIR) {
-        if (ret_missing)
-            *ret_missing = 1;
+    ret_image->is_missing = number == ENOENT || number == ENOTDIR;
+    if (ret_image->is_missing)
         return err ? berth_missing_explain(path, err) : -1;
-    }
     if (number == EACCES)
         return refuse_access(path, err);
     return berth_err_set(err, BERTH_OPENED_FAILED, path, strerror(number));
 }
 
-int berth_image_probe(const char *path, struct berth_image *ret_image, int *ret_missing,
+int berth_image_probe(const char *path, struct berth_image *ret_image,
                       struct berth_err *err)
 {
     BERTH_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat st;
 
     *ret_image = (struct berth_image){0};
-    if (ret_missing)
-        *ret_missing = 0;
     if (fd < 0 || fstat(fd, &st) < 0)
-        return refuse_open(path, errno, ret_missing, err);
+        return refuse_open(path, errno, ret_image, err);
     if (S_ISDIR(st.st_mode)) {
         ret_image->kind = BERTH_IMAGE_SANDBOX;
         return check_directory(path, fd, err);
@@ -280,23 +288,6 @@ static void describe(const char *name, const char *value, struct berth_strvec *r
     berth_strvec_push(ret, value);
 }
 
-/* The UUID of the SIF file at PATH. */
-static void describe_id(const char *path, struct berth_strvec *ret)
-{
-    BERTH_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    unsigned char id[SIF_ID_SIZE];
-    char text[48] = "";
-    size_t used = 0;
-
-    if (fd < 0 || !read_exactly(fd, id, sizeof(id), SIF_ID_AT))
-        return;
-    for (int i = 0; i < SIF_ID_SIZE; i++)
-        used +=
-            (size_t)snprintf(text + used, sizeof(text) - used, "%s%02x",
-                             i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", id[i]);
-    describe("id", text, ret);
-}
-
 int berth_image_describe(const char *path, struct berth_strvec *ret,
                          struct berth_err *err)
 {
@@ -305,7 +296,7 @@ int berth_image_describe(const char *path, struct berth_strvec *ret,
     struct tm modified;
     char text[64];
 
-    if (berth_image_probe(path, &image, NULL, NULL) < 0 || stat(path, &st) < 0)
+    if (berth_image_probe(path, &image, NULL) < 0 || stat(path, &st) < 0)
         return 0;
     describe("kind", image.kind == BERTH_IMAGE_SIF ? "SIF file" : "directory", ret);
     if (image.machine)
@@ -317,19 +308,18 @@ int berth_image_describe(const char *path, struct berth_strvec *ret,
     if (gmtime_r(&st.st_mtime, &modified) &&
         strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &modified))
         describe("modified", text, ret);
-    if (image.kind == BERTH_IMAGE_SIF)
-        describe_id(path, ret);
+    if (*image.id)
+        describe("id", image.id, ret);
     return ret->failed ? berth_err_oom(err) : 0;
 }
 
 int berth_image_check(const struct berth_request *request, struct berth_err *err)
 {
     struct berth_image image;
-    int missing;
 
-    if (berth_image_probe(request->image, &image, &missing, err) == 0)
+    if (berth_image_probe(request->image, &image, err) == 0)
         return berth_image_check_machine(request->image, &image, err);
-    if (!request->uri || !missing)
+    if (!request->uri || !image.is_missing)
         return -1;
     return berth_err_set(err,
                          "image '%s': its file '%s' is not here; the cache must be "

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/err.h"
 #include "request/request.h"
 #include "base/strvec.h"
@@ -10,16 +12,20 @@ enum berth_image_kind {
     BERTH_IMAGE_SANDBOX, /* a directory that holds a root file system */
 };
 
+/* Bytes of a UUID as text. */
+enum { BERTH_IMAGE_ID = 37 };
+
 struct berth_image {
     enum berth_image_kind kind;
-    const char *machine; /* as `uname -m` prints it; NULL: not known */
+    const char *machine;     /* as `uname -m` prints it; NULL: not known */
+    char id[BERTH_IMAGE_ID]; /* the UUID of a SIF file; "" for a directory */
+    bool is_missing;         /* there is nothing at the path */
 };
 
 /* Check, as the calling user, that there is an image at PATH. Reads of a SIF file only
  * the header and the list of its parts. Returns 0; or -1 with a sentence in ERR (may be
- * NULL) if the file is missing, unreadable, cut short, or not an image. *RET_MISSING
- * (may be NULL) is 1 if there is nothing at PATH, else 0. */
-int berth_image_probe(const char *path, struct berth_image *ret_image, int *ret_missing,
+ * NULL) if the file is missing, unreadable, cut short, or not an image. */
+int berth_image_probe(const char *path, struct berth_image *ret_image,
                       struct berth_err *err);
 
 /* Check that this machine can run the IMAGE at PATH. Call it on the node of a task: a

@@ -150,7 +150,7 @@ static int open_image(const struct berth_signature *signature, struct berth_err 
                              strerror(errno));
     identity = berth_opened_identity(&st);
     if (identity &&
-        (!signature->identity || strcmp(identity, signature->identity) == 0))
+        (!signature->terms->image || strcmp(identity, signature->terms->image) == 0))
         return fd;
     close(fd);
     return identity ? berth_err_set(err, BERTH_OPENED_EXCHANGED, signature->image)
@@ -178,7 +178,7 @@ static int verify(const struct berth_signature *signature, int image,
     run.env = (const char *const *)environment.items;
     if (berth_run(&run, &ran, err) < 0)
         return berth_err_at(err, "image '%s': verify", signature->image);
-    result = check_answer(&ran, signature->fingerprints, &why);
+    result = check_answer(&ran, &signature->terms->signers, &why);
     berth_ran_fini(&ran);
     if (result == 0)
         return 0;
@@ -186,20 +186,18 @@ static int verify(const struct berth_signature *signature, int image,
                          "image '%s': %s; this site runs images with certain "
                          "signatures only (%s): ask the administrators for one",
                          signature->image, why.text,
-                         signature->place ? signature->place : "berth.yaml");
+                         signature->terms->signers_place
+                             ? signature->terms->signers_place
+                             : "berth.yaml");
 }
 
 int berth_signature_check(const struct berth_signature *signature,
                           struct berth_err *err)
 {
-    int image, result;
+    BERTH_CLOSE int image = -1;
 
-    if (signature->fingerprints->count == 0)
+    if (signature->terms->signers.count == 0)
         return 0;
     image = open_image(signature, err);
-    if (image < 0)
-        return -1;
-    result = verify(signature, image, err);
-    close(image);
-    return result;
+    return image < 0 ? -1 : verify(signature, image, err);
 }

@@ -3,22 +3,23 @@
 
 #include "base/err.h"
 #include "base/strvec.h"
+#include "site/terms.h"
 
-/* An image, and the keys of which one must have signed it. Borrows everything. */
+/* An image, and the terms of a site, which may want it to be signed. Borrows
+ * everything. */
 struct berth_signature {
     const char *runtime;
     const char *image;
-    const char *identity; /* that the file must have (base/opened.h); NULL: any */
-    const struct berth_strvec *fingerprints; /* empty: do not check */
+    const struct berth_terms *terms; /* with the keys, and the identity of the image */
     char *const *environment;        /* of the runtime, which finds its keys by it */
     unsigned int seconds;            /* that the runtime may take */
     struct berth_deadline *deadline; /* as in base/run.h */
-    const char *place; /* FILE:LINE of the rule in berth.yaml; NULL: not known */
 };
 
-/* Check that the SIF file is signed, and with these keys only. The runtime verifies the
- * signatures with the keys on this host; anybody's keyring will do, because the
- * fingerprint identifies a key. Returns 0, or -1 with a sentence in ERR. */
+/* Check that the SIF file is signed, and with keys of the terms only, if these have
+ * any. The runtime verifies the signatures with the keys on this host; anybody's
+ * keyring will do, because the fingerprint identifies a key. Returns 0, or -1 with a
+ * sentence in ERR. */
 int berth_signature_check(const struct berth_signature *signature,
                           struct berth_err *err);
 

@@ -84,30 +84,27 @@ static void make_sif(struct sif *sif)
 }
 
 /* Probe PATH and expect the sentence `image 'PATH': ERROR`. */
-static void assert_refused(const char *path, int missing, const char *error)
+static void assert_refused(const char *path, bool missing, const char *error)
 {
     BERTH_FREE char *expected = NULL;
     struct berth_image image;
     struct berth_err err;
-    int ret_missing = -1;
 
-    ck_assert_int_eq(berth_image_probe(path, &image, &ret_missing, &err), -1);
+    ck_assert_int_eq(berth_image_probe(path, &image, &err), -1);
     expected = unit_format("image '%s': %s", path, error);
     ck_assert_str_eq(err.text, expected);
-    ck_assert_int_eq(ret_missing, missing);
-    ck_assert_int_eq(berth_image_probe(path, &image, NULL, &err), -1);
+    ck_assert_int_eq(image.is_missing, missing);
 }
 
 static void assert_image(const char *path, enum berth_image_kind expected)
 {
     struct berth_image image;
     struct berth_err err = {""};
-    int missing = -1;
 
-    ck_assert_msg(berth_image_probe(path, &image, &missing, &err) == 0, "%s", err.text);
+    ck_assert_msg(berth_image_probe(path, &image, &err) == 0, "%s", err.text);
     ck_assert_int_eq(image.kind, expected);
     ck_assert_int_eq(berth_image_check_machine(path, &image, &err), 0);
-    ck_assert_int_eq(missing, 0);
+    ck_assert(!image.is_missing);
 }
 
 #define CUT "the file is incomplete; copy or build it again"
@@ -180,7 +177,7 @@ TEST(no_cut_passes)
     unit_write(path, &sif, sizeof(sif));
     for (off_t length = WHOLE - 1; length >= 0; length -= 7) {
         ck_assert_int_eq(truncate(path, length), 0);
-        ck_assert_int_eq(berth_image_probe(path, &image, NULL, NULL), -1);
+        ck_assert_int_eq(berth_image_probe(path, &image, NULL), -1);
     }
 }
 
@@ -201,7 +198,7 @@ TEST(an_image_for_another_machine_is_refused_where_it_would_run)
     memcpy(sif.bytes + 45, code, 2);
     unit_write(path, &sif, sizeof(sif));
     ck_assert_int_eq(uname(&host), 0);
-    ck_assert_int_eq(berth_image_probe(path, &image, NULL, &err), 0);
+    ck_assert_int_eq(berth_image_probe(path, &image, &err), 0);
     ck_assert_str_eq(image.machine, name);
     ck_assert_int_eq(berth_image_check_machine(path, &image, &err), -1);
     expected = unit_format("image '%s': it is for %s and this machine is %s; use an "

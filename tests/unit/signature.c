@@ -104,7 +104,7 @@ static void shorten(char *text, const char *path, const char *word)
 
 TEST_ROWS(the_runtime_is_asked, runtimes)
 {
-    BERTH_STRVEC struct berth_strvec keys = {0};
+    BERTH_TERMS struct berth_terms terms = {.signers_place = strdup("/b.yaml:3")};
     char runtime[128], image[128], answer[128], variable[140];
     char *const environment[] = {variable,
                                  (char *)"PATH=/usr/bin:/bin",
@@ -114,9 +114,8 @@ TEST_ROWS(the_runtime_is_asked, runtimes)
                                  NULL};
     struct berth_signature signature = {.runtime = runtime,
                                         .image = image,
-                                        .fingerprints = &keys,
+                                        .terms = &terms,
                                         .environment = environment,
-                                        .place = "/b.yaml:3",
                                         .seconds = _i == 3 ? 0 : 600};
     struct berth_err err = {""};
     const char *good = SIGNED("FS", "a", "12ab", "true", "true");
@@ -128,16 +127,16 @@ TEST_ROWS(the_runtime_is_asked, runtimes)
     unit_script(runtime, runtimes[_i].script);
     unit_write(answer, good, strlen(good));
     ck_assert_int_eq(berth_signature_check(&signature, &err), 0);
-    berth_strvec_push(&keys, "12AB");
+    berth_strvec_push(&terms.signers, "12AB");
     ck_assert_int_eq(berth_signature_check(&signature, &err), -1);
     shorten(err.text, image, "IMAGE");
     ck_assert_str_eq(err.text, "image 'IMAGE': cannot be opened: No such file or "
                                "directory; check the path");
     unit_write(image, "i\n", 2);
-    signature.identity = "0.0";
+    terms.image = strdup("0.0");
     ck_assert_int_eq(berth_signature_check(&signature, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "it was exchanged while the step started"));
-    signature.identity = NULL;
+    terms.image = NULL;
     *err.text = '\0';
     ck_assert_int_eq(berth_signature_check(&signature, &err),
                      runtimes[_i].error ? -1 : 0);
