@@ -167,9 +167,9 @@ static void add_libc(struct berth_mpi_objects *objects)
 }
 
 /* In the container: list all MPI libraries of the image. */
-static int inspect_libraries(void *data, struct berth_buf *out, struct berth_err *err)
+static int inspect_libraries(struct inspect *it, struct berth_buf *out,
+                             struct berth_err *err)
 {
-    struct inspect *it = data;
     BERTH_STRVEC struct berth_strvec directories = {0};
     BERTH_STRVEC struct berth_strvec found = {0};
     struct berth_mpi_objects objects = {0};
@@ -191,9 +191,9 @@ static int inspect_libraries(void *data, struct berth_buf *out, struct berth_err
 }
 
 /* In the container: inspect the program with that name or path. */
-static int inspect_program(void *data, struct berth_buf *out, struct berth_err *err)
+static int inspect_program(struct inspect *it, struct berth_buf *out,
+                           struct berth_err *err)
 {
-    struct inspect *it = data;
     const char *name = it->seen.file;
     BERTH_FREE char *path =
         strchr(name, '/') ? strdup(name)
@@ -213,12 +213,6 @@ static int inspect_image(struct inspect *it, const char *path, const char *progr
 {
     BERTH_FREE char *runtime = NULL;
     BERTH_FREE char *real = realpath(path, NULL);
-    struct berth_temporary_inspection inspection = {
-        .image = real ? real : path,
-        .seconds = START_SECONDS,
-        .inside = program ? inspect_program : inspect_libraries,
-        .data = it,
-    };
     int result;
 
     it->seen.image = path;
@@ -239,8 +233,9 @@ static int inspect_image(struct inspect *it, const char *path, const char *progr
                                        &it->offered, err) < 0 ||
                     berth_offered_read_files(&it->offered, err) < 0))
         return -1;
-    inspection.runtime = runtime;
-    result = berth_temporary_inspect(&inspection, out, err);
+    if (berth_temporary_enter(runtime, real ? real : path, START_SECONDS, err) < 0)
+        return -1;
+    result = program ? inspect_program(it, out, err) : inspect_libraries(it, out, err);
     berth_offered_fini(&it->offered);
     return result;
 }

@@ -6,15 +6,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/detach.h"
 #include "base/environ.h"
-#include "base/fd.h"
 #include "base/run.h"
 #include "plan/launch.h"
 #include "step/start.h"
@@ -22,80 +21,47 @@
 
 extern char **environ;
 
-/* In the child: enter the container, inspect it, and write `+` and the result, or `-`
- * and a sentence. Programs of the image that it starts inherit no descriptor of berth,
+/* In the child. Programs of the image that it starts inherit no descriptor of berth,
  * and not the user's terminal. */
-_Noreturn static void run(const struct berth_temporary_inspection *inspection,
-                          struct berth_holder holder, struct berth_strvec *env,
-                          int answer)
+static int enter(struct berth_holder holder, const struct berth_buf *variables,
+                 struct berth_err *err)
 {
+    static struct berth_strvec environment; /* of the process from now on */
     static char *nothing[] = {NULL};
-    struct berth_buf out = {0};
-    struct berth_err err;
 
-    berth_buf_puts(&out, "+");
     berth_cloexec_from(STDERR_FILENO + 1);
     setsid();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    environ = env->items ? env->items : nothing;
-    if (berth_join(holder, &err) < 0 ||
-        inspection->inside(inspection->data, &out, &err) < 0)
-        dprintf(answer, "-%s", err.text);
-    else if (out.failed)
-        dprintf(answer, "-out of memory");
-    else
-        berth_fd_write(answer, out.text, out.used);
-    _exit(EXIT_SUCCESS);
-}
-
-static int read_answer(int fd, struct berth_buf *ret, struct berth_err *err)
-{
-    BERTH_BUF struct berth_buf all = {0};
-
-    berth_fd_read(fd, SIZE_MAX, &all);
-    if (all.failed)
+    berth_environ_split(variables->text, variables->used, &environment);
+    if (environment.failed)
         return berth_err_oom(err);
-    if (!all.text)
-        return berth_err_set(err, "the inspection of the image ended early; try again");
-    if (all.text[0] != '+')
-        return berth_err_set(err, "%s", all.text + 1);
-    berth_buf_add(ret, all.text + 1, all.used - 1);
-    return ret->failed ? berth_err_oom(err) : 0;
+    environ = environment.items ? environment.items : nothing;
+    return berth_join(holder, err);
 }
 
-/* Inspect the container of HOLDER, whose environment is VARIABLES. */
-static int enter(const struct berth_temporary_inspection *inspection,
-                 struct berth_holder holder, const struct berth_buf *variables,
-                 struct berth_buf *ret, struct berth_err *err)
+/* Start the container, and the child. Returns as fork(2), or -1 with a sentence in ERR.
+ */
+static pid_t start_child(struct berth_start *start, struct berth_holder *ret_holder,
+                         struct berth_buf *ret_variables, struct berth_err *err)
 {
-    BERTH_STRVEC struct berth_strvec env = {0};
     pid_t child;
-    int answer[2];
-    int result;
 
-    berth_environ_split(variables->text, variables->used, &env);
-    if (env.failed)
-        return berth_err_oom(err);
-    if (pipe2(answer, O_CLOEXEC) < 0)
-        return berth_err_spent(err, errno);
+    if (berth_start(start, err) < 0 ||
+        berth_start_await(start, ret_holder, ret_variables, err) < 0)
+        return -1;
     child = fork();
-    if (child == 0)
-        run(inspection, holder, &env, answer[1]);
-    close(answer[1]);
-    result = child < 0 ? berth_err_spent(err, errno) : read_answer(answer[0], ret, err);
-    close(answer[0]);
-    berth_run_wait(child);
-    return result;
+    return child < 0 ? berth_err_spent(err, errno) : child;
 }
 
-int berth_temporary_inspect(const struct berth_temporary_inspection *inspection,
-                            struct berth_buf *ret, struct berth_err *err)
+int berth_temporary_enter(const char *runtime, const char *image, unsigned int seconds,
+                          struct berth_err *err)
 {
-    BERTH_REQUEST struct berth_request request = {.home = BERTH_NO};
-    struct berth_launch launch = {.runtime = inspection->runtime,
-                                  .directory = ".",
-                                  .request = &request,
-                                  .environment = environ};
+    BERTH_REQUEST struct berth_request request = {.home = BERTH_NO,
+                                                  .image = strdup(image)};
+    const struct berth_launch launch = {.runtime = runtime,
+                                        .directory = ".",
+                                        .request = &request,
+                                        .environment = environ};
     BERTH_BUF struct berth_buf variables = {0};
     struct berth_deadline deadline;
     struct berth_start start = {.launch = &launch,
@@ -103,31 +69,34 @@ int berth_temporary_inspect(const struct berth_temporary_inspection *inspection,
                                 .inner = -1,
                                 .log = -1,
                                 .answer = -1,
-                                .seconds = inspection->seconds,
+                                .seconds = seconds,
                                 .deadline = &deadline};
     struct berth_holder holder;
-    int result = -1;
-    int tasks[2];
+    int status, tasks[2];
+    pid_t child;
 
-    request.image = strdup(inspection->image);
     berth_strvec_push(&request.args, "--userns");
-    berth_strvec_push(
-        &request.args,
-        "--pid"); /* the user's processes are hidden from programs of the image */
+    /* the user's processes are hidden from programs of the image */
+    berth_strvec_push(&request.args, "--pid");
     if (!request.image || request.args.failed)
         return berth_err_oom(err);
     if (pipe2(tasks, O_CLOEXEC) < 0)
         return berth_err_spent(err, errno);
-    berth_deadline_begin(&deadline, inspection->seconds);
+    berth_deadline_begin(&deadline, seconds);
     start.tasks = tasks[0];
-    if (berth_start(&start, err) == 0 &&
-        berth_start_await(&start, &holder, &variables, err) == 0)
-        result = enter(inspection, holder, &variables, ret, err);
+    child = start_child(&start, &holder, &variables, err);
+    if (child == 0)
+        return enter(holder, &variables, err);
+    status = berth_run_wait(child);
     close(tasks[1]); /* berth-init ends, and then the runtime */
-    if (start.runtime && result < 0)
+    if (start.runtime && child < 0)
         kill(-start.runtime, SIGTERM);
     berth_run_wait(start.runtime);
     close(tasks[0]);
     berth_start_fini(&start);
-    return result;
+    if (child > 0 && WIFEXITED(status))
+        exit(WEXITSTATUS(status));
+    return child < 0 ? -1
+                     : berth_err_set(
+                           err, "the inspection of the image ended early; try again");
 }

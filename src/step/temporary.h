@@ -1,23 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "base/buf.h"
 #include "base/err.h"
 
-/* An inspection of an image, as the tasks of a step see it. */
-struct berth_temporary_inspection {
-    const char *runtime;  /* path */
-    const char *image;    /* path */
-    unsigned int seconds; /* that the start of the container may take */
-    /* Called in the container, in a child with the container's environment. Appends to
-     * OUT, and returns 0, or -1 with a sentence in ERR. No other program of the image
-     * runs. */
-    int (*inside)(void *data, struct berth_buf *out, struct berth_err *err);
-    void *data;
-};
-
-/* Start a temporary container in a user namespace, inspect the image, and end the
- * container. Returns 0 with what INSIDE has appended in RET; -1 with a sentence in ERR,
- * also if the runtime fails. */
-int berth_temporary_inspect(const struct berth_temporary_inspection *look,
-                            struct berth_buf *ret, struct berth_err *err);
+/* Start a temporary container of IMAGE with RUNTIME (both are paths), in a user
+ * namespace and in at most SECONDS, for an inspection of the image as the tasks of a
+ * step see it. Returns 0 in a child, which is in the container and has its environment;
+ * no other program of the image runs. The caller does not return then: it waits for the
+ * child, ends the container, and exits with the status of the child. Returns -1 with a
+ * sentence in ERR if there is no container, or, in the child, if it cannot enter. */
+int berth_temporary_enter(const char *runtime, const char *image, unsigned int seconds,
+                          struct berth_err *err);

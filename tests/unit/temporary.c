@@ -29,34 +29,22 @@ int socketpair(int domain, int type, int protocol, int ends[2])
                         : (int)syscall(SYS_socketpair, domain, type, protocol, ends);
 }
 
-static int inside(void *data, struct berth_buf *out, struct berth_err *err)
-{
-    (void)data, (void)out, (void)err;
-    return 0;
-}
-
 /* The runtime ends at once. */
 TEST(a_start_that_fails_closes_only_its_own_descriptors)
 {
-    const struct berth_temporary_inspection inspection = {
-        .runtime = "/bin/false", .image = "/", .seconds = 10, .inside = inside};
-    BERTH_BUF struct berth_buf out = {0};
     struct berth_err err;
 
     ck_assert_int_eq(dup2(open("/dev/null", O_RDONLY), STDIN_FILENO), STDIN_FILENO);
-    ck_assert_int_eq(berth_temporary_inspect(&inspection, &out, &err), -1);
+    ck_assert_int_eq(berth_temporary_enter("/bin/false", "/", 10, &err), -1);
     ck_assert_int_eq(fcntl(STDIN_FILENO, F_GETFD), 0);
 }
 
 TEST_TIMES(a_start_without_descriptors_says_what_it_lacks, 2)
 {
-    const struct berth_temporary_inspection inspection = {
-        .runtime = "/bin/false", .image = "/", .seconds = 10, .inside = inside};
-    BERTH_BUF struct berth_buf out = {0};
     struct berth_err err;
 
     lacks_memory = _i == 0;
     lacks_socket = _i == 1;
-    ck_assert_int_eq(berth_temporary_inspect(&inspection, &out, &err), -1);
+    ck_assert_int_eq(berth_temporary_enter("/bin/false", "/", 10, &err), -1);
     ck_assert_str_eq(err.text, SPENT("Too many open files"));
 }
