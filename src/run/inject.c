@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -28,7 +29,6 @@
 #include "site/fabric.h"
 #include "site/mountrules.h"
 #include "step/allowed.h"
-#include "step/devices.h"
 #include "site/profilesread.h"
 #include "site/siteread.h"
 #include "step/channel.h"
@@ -239,6 +239,23 @@ int berth_inject_mounts(const struct berth_request *request,
     return mounts->failed ? berth_err_oom(err) : 0;
 }
 
+int berth_inject_devices(const struct berth_strvec *patterns,
+                         struct berth_strvec *mounts, struct berth_err *err)
+{
+    for (size_t i = 0; i < patterns->count; i++) {
+        glob_t found;
+
+        if (glob(patterns->items[i], 0, NULL, &found) != 0)
+            continue;
+        for (size_t j = 0; j < found.gl_pathc; j++)
+            if (!strchr(found.gl_pathv[j], ':')) /* which separates source and target */
+                berth_strvec_pushf(mounts, "%s:%s:rw", found.gl_pathv[j],
+                                   found.gl_pathv[j]);
+        globfree(&found);
+    }
+    return mounts->failed ? berth_err_oom(err) : 0;
+}
+
 int berth_inject_fabric(const struct berth_request *request,
                         const struct berth_terms *terms, struct berth_strvec *mounts,
                         struct berth_err *err)
@@ -253,7 +270,7 @@ int berth_inject_fabric(const struct berth_request *request,
     if (berth_profiles_read(terms, berth_site_owner(), &set, err) < 0 ||
         berth_fabric_list(set.items, request, &binds, &devices, err) < 0 ||
         berth_allowed_present(&binds, &present, err) < 0 ||
-        berth_devices_find(&devices, &present, err) < 0)
+        berth_inject_devices(&devices, &present, err) < 0)
         return -1;
     for (size_t i = 0; i < present.count; i++)
         if (!berth_mountrules_has_destination(&request->mounts, present.items[i]))

@@ -42,6 +42,11 @@ void berth_inject_end(const struct berth_inject_witness *watcher, bool failed);
 int berth_inject_mounts(const struct berth_request *request,
                         struct berth_strvec *mounts, struct berth_err *err);
 
+/* Append to MOUNTS PATH:PATH:rw for each path that matches one of PATTERNS (glob(7)),
+ * except a path with a colon. Returns 0, or -1 when out of memory. */
+int berth_inject_devices(const struct berth_strvec *patterns,
+                         struct berth_strvec *mounts, struct berth_err *err);
+
 /* Append to MOUNTS, as SRC:DST:ro|rw, the paths of this host that the profiles of its
  * MPI name, unless the request mounts something there. TERMS name the site's profiles.
  */

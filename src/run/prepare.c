@@ -15,7 +15,6 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "step/devices.h"
 #include "step/image.h"
 #include "step/runtime.h"
 #include "request/mount.h"
@@ -147,7 +146,10 @@ static int leave_devices(struct berth_task *task, struct berth_err *err)
 int berth_prepare(struct berth_task *task, struct berth_err *err)
 {
     const struct passwd *user = getpwuid(getuid());
-    const struct berth_gpu_host host = berth_devices_gpus();
+    const struct berth_gpu_host host = {
+        .nvidia = access(BERTH_GPU_NVIDIA_DEVICE, F_OK) == 0,
+        .rocm = access(BERTH_GPU_ROCM_DEVICE, F_OK) == 0,
+    };
     struct berth_gpu_choice gpu;
     char *runtime;
 
