@@ -158,15 +158,10 @@ static int receive_question(struct command *command)
 }
 
 /* May NAME be run? Yes, if the directory of commands of the container has it. */
-static bool is_offered(const struct berth_launch *launch, const char *name)
+static bool is_offered(const struct berth_hostcommand *offer, const char *name)
 {
-    BERTH_FREE char *path = NULL;
-
     return *name && *name != '.' && !strchr(name, '/') &&
-           asprintf(&path, "%s/%s",
-                    berth_program_commands(berth_order_inside(launch->order)),
-                    name) > 0 &&
-           access(path, X_OK) == 0;
+           faccessat(offer->programs, name, X_OK, 0) == 0;
 }
 
 static int open_children(void)
@@ -224,7 +219,7 @@ static int prepare(struct command *command, struct berth_err *err)
     command->children = open_children();
     if (command->children < 0)
         return berth_err_spent(err, errno);
-    if (!is_offered(launch, name))
+    if (!is_offered(command->offer, name))
         return berth_err_set(err, "this site offers no such command in a container; "
                                   "run it on the host");
     command->program =

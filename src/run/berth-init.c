@@ -104,7 +104,7 @@ static int enter_inner(int inner)
 
 /* Hold the container until the last task has ended. Signals are for the application, so
  * all are blocked; this process ends when the runtime is killed. */
-static int hold(const struct init *init, const char *self)
+static int hold(const struct init *init)
 {
     sigset_t all;
     char byte;
@@ -119,7 +119,7 @@ static int hold(const struct init *init, const char *self)
     if (!send_environment(init->ready))
         return EXIT_FAILURE;
     close(init->ready);
-    close(berth_program_descriptor(self));
+    close(BERTH_PROGRAM_INIT);
     while (read(init->tasks, &byte, 1) < 0 && errno == EINTR)
         ;
     return EXIT_SUCCESS;
@@ -132,7 +132,7 @@ int main(int argc, char **argv)
     if (berth_program_prints_version("berth-init", argc, argv))
         return EXIT_SUCCESS;
     if (read_words(argv, &init) == 0)
-        return hold(&init, argv[0]);
+        return hold(&init);
     dprintf(STDERR_FILENO,
             "berth: %s: wrong arguments; only berth-start can start this program\n",
             "berth-init");

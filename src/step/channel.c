@@ -84,23 +84,3 @@ int berth_channel_receive(int end, struct berth_deadline *deadline,
     ret->text[ret->count] = '\0';
     return 0;
 }
-
-int berth_channel_sender(int end, pid_t *ret_pid)
-{
-    char control[CMSG_SPACE(sizeof(struct ucred))];
-    char byte;
-    struct iovec data = {&byte, 1};
-    struct msghdr message = {.msg_iov = &data,
-                             .msg_iovlen = 1,
-                             .msg_control = control,
-                             .msg_controllen = sizeof(control)};
-    struct cmsghdr *part;
-    struct ucred sender;
-
-    part = recvmsg(end, &message, 0) == 1 ? CMSG_FIRSTHDR(&message) : NULL;
-    if (!part || part->cmsg_type != SCM_CREDENTIALS)
-        return -1;
-    memcpy(&sender, CMSG_DATA(part), sizeof(sender));
-    *ret_pid = sender.pid;
-    return 0;
-}

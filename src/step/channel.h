@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include <sys/types.h>
+#include <stddef.h>
 
 #include "base/buf.h"
 #include "base/deadline.h"
@@ -46,8 +46,3 @@ int berth_channel_send_result(int end, const struct berth_buf *bytes,
  * in ERR: it is too late, or the other side has ended. */
 int berth_channel_receive(int end, struct berth_deadline *deadline,
                           struct berth_channel_message *ret, struct berth_err *err);
-
-/* Read a byte from END, a socket with SO_PASSCRED, and find the process that sent it,
- * by the id that the caller sees. Returns 0, or -1: there is no byte, or no id with it.
- */
-int berth_channel_sender(int end, pid_t *ret_pid);

@@ -5,11 +5,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/nsfs.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -44,18 +46,13 @@ struct spaces {
     int ours, theirs;
 };
 
-/* If *FD is namespace NAME in DIRECTORY, close it and set it to -1. */
-static int drop_same(int directory, const char *name, int *fd)
+/* Is FD the user namespace in DIRECTORY? */
+static bool is_user(int fd, int directory)
 {
-    struct stat other, it;
+    struct stat there, it;
 
-    if (fstatat(directory, name, &other, 0) < 0 || fstat(*fd, &it) < 0)
-        return -1;
-    if (it.st_ino == other.st_ino) {
-        close(*fd);
-        *fd = -1;
-    }
-    return 0;
+    return fstatat(directory, "user", &there, 0) == 0 && fstat(fd, &it) == 0 &&
+           it.st_ino == there.st_ino;
 }
 
 /* Open namespace NAME of the holder; *RET_FD is -1 if this process is in the same one.
@@ -75,20 +72,16 @@ static int open_namespace(const struct spaces *spaces, const char *name, int *re
     return *ret_fd < 0 ? -1 : 0;
 }
 
-/* Open the user namespace that owns the container's mounts, unless it is that of the
- * holder or of this process. A kernel before 4.9 cannot tell the owner. */
-static int open_owner(const struct spaces *spaces, struct container *container)
+/* Open the user namespace that owns the container's mounts (ioctl_ns(2): it is closed
+ * on exec), unless it is that of the holder or of this process. */
+static int open_owner(const struct spaces *spaces, int mounts)
 {
-    int mounts = container->space[MOUNTS];
+    int owner = mounts < 0 ? -1 : ioctl(mounts, NS_GET_USERNS);
 
-    container->owner = mounts < 0 ? -1 : berth_namespaces_owner(mounts);
-    if (container->owner < 0)
-        return 0;
-    return drop_same(spaces->theirs, "user", &container->owner) < 0 ||
-                   (container->owner >= 0 &&
-                    drop_same(spaces->ours, "user", &container->owner) < 0)
-               ? -1
-               : 0;
+    if (owner < 0 || (!is_user(owner, spaces->ours) && !is_user(owner, spaces->theirs)))
+        return owner;
+    close(owner);
+    return -1;
 }
 
 /* A directory of /proc/PID stays that of the process that PID was when it was opened.
@@ -120,7 +113,8 @@ static int open_spaces(int process, unsigned int mounts, struct container *conta
     for (int i = 0; i < COUNT; i++)
         if (open_namespace(&spaces, namespaces[i], &container->space[i]) < 0)
             return -1;
-    return open_owner(&spaces, container);
+    container->owner = open_owner(&spaces, container->space[MOUNTS]);
+    return 0;
 }
 
 /* Read the lines CapBnd and NoNewPrivs of /proc/PID/status. */

@@ -6,12 +6,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/nsfs.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -151,17 +149,6 @@ int berth_namespaces_enter_user(pid_t pid)
 
     prctl(PR_SET_DUMPABLE, 0);
     return user < 0 ? -1 : setns(user, CLONE_NEWUSER);
-}
-
-/* ioctl_ns(2): the kernel sets close-on-exec. */
-int berth_namespaces_owner(int fd)
-{
-    return ioctl(fd, NS_GET_USERNS);
-}
-
-int berth_namespaces_parent(int inner)
-{
-    return ioctl(inner, NS_GET_PARENT);
 }
 
 static int write_file(const char *path, const char *text)

@@ -48,12 +48,6 @@ void berth_namespaces_kill(int fd, pid_t but);
  * that FUSE serves. The caller is not dumpable then. Returns 0, or -1 with errno. */
 int berth_namespaces_enter_user(pid_t pid);
 
-/* The user namespace that owns the namespace FD (of /proc/PID/ns); and the parent of
- * the user namespace INNER. Both return a descriptor, which is closed on exec, or -1
- * with errno. */
-int berth_namespaces_owner(int fd);
-int berth_namespaces_parent(int inner);
-
 /* Map the ids of a user namespace that the calling process has made: UID and GID in it
  * are OUTER_UID and OUTER_GID outside. Returns 0, or -1 with errno. */
 int berth_namespaces_map(uid_t uid, uid_t outer_uid, gid_t gid, gid_t outer_gid);

@@ -5,12 +5,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/nsfs.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -134,7 +136,8 @@ enum berth_outer_answer berth_outer_find(struct berth_outer *outer,
 
 int berth_outer_enter(int inner)
 {
-    BERTH_CLOSE int outer = berth_namespaces_parent(inner);
+    BERTH_CLOSE int outer =
+        ioctl(inner, NS_GET_PARENT); /* closed on exec: ioctl_ns(2) */
 
     return outer < 0 ? -1 : setns(outer, CLONE_NEWUSER);
 }

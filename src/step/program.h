@@ -5,11 +5,6 @@
 
 #include "base/err.h"
 
-/* Open berth-init, so that a process can start it in an image through /proc/self/fd,
- * without a bind mount. Returns a descriptor, which stays open through exec; -1 with a
- * sentence in ERR. */
-int berth_program_open(struct berth_err *err);
-
 /* The sentence for a program of berth, PATH, that cannot be opened or executed, with
  * the reason in errno. Always returns -1. */
 int berth_program_missing(const char *path, struct berth_err *err);
@@ -18,11 +13,14 @@ int berth_program_missing(const char *path, struct berth_err *err);
  * doctor` runs it so). Returns whether it was printed. */
 bool berth_program_prints_version(const char *name, int argc, char *const *argv);
 
-/* Bytes of the longest name of berth_program_name(). */
-#define BERTH_PROGRAM_NAME 32
+/* Open berth-init. Returns a descriptor, which stays open through exec; -1 with a
+ * sentence in ERR. */
+int berth_program_open(struct berth_err *err);
 
-/* Write the path by which a process starts the program that it has open as FD. */
-void berth_program_name(int fd, char name[BERTH_PROGRAM_NAME]);
+/* The descriptor of berth-init in the runtime, and the path by which an image starts
+ * it, without a bind mount. */
+enum { BERTH_PROGRAM_INIT = 3 };
+#define BERTH_PROGRAM_INIT_PATH "/proc/self/fd/3"
 
 /* Returns the host's directory with the commands of Slurm for a container; INSIDE is as
  * in berth_order_inside(). */
@@ -32,6 +30,3 @@ const char *berth_program_commands(const char *inside);
  * open and its descriptor. And the PATH of a container that has none. */
 #define BERTH_PROGRAM_DIRECTORY "/proc/%d/fd/%d"
 #define BERTH_PROGRAM_PATH      "/bin:/usr/bin"
-
-/* Returns the descriptor in a path of berth_program_name(); -1 for any other path. */
-int berth_program_descriptor(const char *name);

@@ -27,7 +27,6 @@
 #include "base/opened.h"
 #include "base/text.h"
 #include "site/flags.h"
-#include "step/channel.h"
 #include "step/identity.h"
 #include "step/join.h"
 #include "step/limits.h"
@@ -37,22 +36,13 @@
 
 /* The descriptors of the runtime and of berth-init. */
 enum {
-    INIT = 3,
+    INIT = BERTH_PROGRAM_INIT,
     TASKS,
     READY,
     INNER,
     PROGRAMS = BERTH_START_PROGRAMS,
     DESCRIPTORS = PROGRAMS - INIT + 1
 };
-
-/* Make the log of the runtime: memory for its messages, which closes on exec; the
- * runtime has a copy as standard error. Returns its descriptor, or -1. */
-static int open_log(struct berth_err *err)
-{
-    int fd = berth_fd_memory("berth-log", MFD_CLOEXEC);
-
-    return fd < 0 ? berth_err_spent(err, errno) : fd;
-}
 
 /* Remove the colours of a terminal: ESC [ NUMBERS m. */
 static void remove_colours(char *text)
@@ -248,32 +238,33 @@ _Noreturn static void run(const struct berth_start *start, char *const *argv,
     _exit(EXIT_FAILURE);
 }
 
-/* Make a pair of sockets, on which the kernel tells the process id of berth-init. */
-static int open_answer(struct berth_start *start, int *ret_ready, struct berth_err *err)
+/* Open what berth_start_fini() closes: the log, of which the runtime has a copy as
+ * standard error, and a pair of sockets, on which the kernel tells the process id of
+ * berth-init. *RET_INIT is berth-init, and *RET_READY its end of the sockets. */
+static int open_own(struct berth_start *start, int *ret_init, int *ret_ready,
+                    struct berth_err *err)
 {
     struct stat status;
     int on = 1;
     int ends[2];
 
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0 ||
-        setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0 ||
-        fstat(ends[1], &status) < 0)
+    start->runtime = 0;
+    start->answer = -1;
+    start->socket = NULL;
+    start->log = berth_fd_memory("berth-log", MFD_CLOEXEC);
+    if (start->log < 0)
+        return berth_err_spent(err, errno);
+    if ((*ret_init = berth_program_open(err)) < 0)
+        return -1;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
         return berth_err_spent(err, errno);
     start->answer = ends[0];
-    start->socket = berth_opened_identity(&status);
     *ret_ready = ends[1];
+    if (setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0 ||
+        fstat(ends[1], &status) < 0)
+        return berth_err_spent(err, errno);
+    start->socket = berth_opened_identity(&status);
     return 0;
-}
-
-/* Open the log and the sockets of a start; berth_start_fini() closes them. */
-static int open_own(struct berth_start *start, int *ret_ready, struct berth_err *err)
-{
-    start->runtime = 0;
-    start->log = start->answer = -1;
-    start->socket = NULL;
-    return (start->log = open_log(err)) < 0 || open_answer(start, ret_ready, err) < 0
-               ? -1
-               : 0;
 }
 
 /* PID: the result of fork(). */
@@ -288,14 +279,12 @@ static int set_runtime(struct berth_start *start, pid_t pid, struct berth_err *e
 int berth_start(struct berth_start *start, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec argv = {0};
-    BERTH_CLOSE int init = berth_program_open(err);
+    BERTH_CLOSE int init = -1;
     BERTH_CLOSE int ready = -1;
-    char name[BERTH_PROGRAM_NAME];
     pid_t pid;
 
-    berth_program_name(INIT, name);
-    if (init < 0 || open_own(start, &ready, err) < 0 ||
-        berth_launch_holder_argv(start->launch, name, TASKS, READY,
+    if (open_own(start, &init, &ready, err) < 0 ||
+        berth_launch_holder_argv(start->launch, BERTH_PROGRAM_INIT_PATH, TASKS, READY,
                                  start->inner < 0 ? -1 : INNER, &argv, err) < 0)
         return -1;
     pid = fork();
@@ -328,7 +317,6 @@ _Noreturn static void run_in(const struct berth_start *start,
                              const struct berth_strvec *environment, bool looks,
                              const int descriptors[DESCRIPTORS])
 {
-    char name[BERTH_PROGRAM_NAME];
     BERTH_STRVEC struct berth_strvec argv = {0};
     const char *directory = start->launch->directory;
     struct stat here;
@@ -336,8 +324,7 @@ _Noreturn static void run_in(const struct berth_start *start,
 
     detach(start, descriptors);
     looks = looks && directory && stat(directory, &here) == 0;
-    berth_program_name(INIT, name);
-    berth_launch_hold(name, TASKS, READY, -1, &argv);
+    berth_launch_hold(BERTH_PROGRAM_INIT_PATH, TASKS, READY, -1, &argv);
     if (berth_join_owner(holder, &err) == 0 && copy_mounts(&err) == 0) {
         if (looks && !has_directory(directory, &here))
             _exit(BERTH_START_NO_DIRECTORY);
@@ -353,14 +340,14 @@ int berth_start_in(struct berth_start *start, struct berth_holder holder,
                    struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec variables = {0};
-    BERTH_CLOSE int init = berth_program_open(err);
+    BERTH_CLOSE int init = -1;
     BERTH_CLOSE int ready = -1;
     pid_t pid;
 
     berth_environ_split(environment->text, environment->used, &variables);
     if (variables.failed)
         return berth_err_oom(err);
-    if (init < 0 || open_own(start, &ready, err) < 0)
+    if (open_own(start, &init, &ready, err) < 0)
         return -1;
     pid = fork();
     if (pid == 0)
@@ -425,6 +412,29 @@ static int receive(const struct berth_start *start, void *bytes, size_t count,
     return 0;
 }
 
+/* Read a byte from END, a socket with SO_PASSCRED, and find the process that sent it,
+ * by the id that the caller sees. Returns 0, or -1: there is no byte, or no id with it.
+ */
+static int find_sender(int end, pid_t *ret_pid)
+{
+    char control[CMSG_SPACE(sizeof(struct ucred))];
+    char byte;
+    struct iovec data = {&byte, 1};
+    struct msghdr message = {.msg_iov = &data,
+                             .msg_iovlen = 1,
+                             .msg_control = control,
+                             .msg_controllen = sizeof(control)};
+    struct cmsghdr *part;
+    struct ucred sender;
+
+    part = recvmsg(end, &message, 0) == 1 ? CMSG_FIRSTHDR(&message) : NULL;
+    if (!part || part->cmsg_type != SCM_CREDENTIALS)
+        return -1;
+    memcpy(&sender, CMSG_DATA(part), sizeof(sender));
+    *ret_pid = sender.pid;
+    return 0;
+}
+
 int berth_start_await(const struct berth_start *start, struct berth_holder *ret_holder,
                       struct berth_buf *ret_environ, struct berth_err *err)
 {
@@ -435,7 +445,7 @@ int berth_start_await(const struct berth_start *start, struct berth_holder *ret_
 
     if (await(start, err) < 0)
         return -1;
-    if (berth_channel_sender(start->answer, &sender) < 0)
+    if (find_sender(start->answer, &sender) < 0)
         return explain_end(start, err);
     *ret_holder = berth_holder_of(sender);
     if (receive(start, &count, sizeof(count), err) < 0)

@@ -3,7 +3,6 @@
 
 #include "step/channel.h"
 
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -88,19 +87,6 @@ TEST(a_result_may_be_larger_than_a_message)
     ck_assert_int_eq(message.kind, BERTH_CHANNEL_DONE);
     ck_assert_uint_eq(got.used, sent.used);
     ck_assert_mem_eq(got.text, sent.text, sent.used);
-}
-
-TEST(a_byte_says_who_sent_it)
-{
-    int on = 1;
-    pid_t sender = 0;
-
-    ck_assert_int_eq(setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)), 0);
-    ck_assert_int_eq(write(ends[1], "!", 1), 1);
-    ck_assert_int_eq(berth_channel_sender(ends[0], &sender), 0);
-    ck_assert_int_eq(sender, getpid());
-    ck_assert_int_eq(write(ends[0], "!", 1), 1); /* to one that does not ask */
-    ck_assert_int_eq(berth_channel_sender(ends[1], &sender), -1);
 }
 
 void unit_prepare(TCase *tests)
