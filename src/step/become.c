@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
@@ -19,6 +20,7 @@
 
 #include "base/choice.h"
 #include "base/cleanup.h"
+#include "base/run.h"
 #include "base/text.h"
 #include "request/mode.h"
 
@@ -218,7 +220,7 @@ int berth_become_command(const struct berth_become *become, struct berth_err *er
     return number == ENOENT ? BERTH_NOT_FOUND : BERTH_NOT_EXECUTABLE;
 }
 
-/* What the child writes if the kernel refuses the command. */
+/* What the child writes, into shared memory, if the kernel refuses the command. */
 struct answer {
     int status;
     struct berth_err why;
@@ -226,51 +228,41 @@ struct answer {
 
 /* In a child: become the command, which stops before its first instruction because it
  * is traced. If tracing is forbidden, only check that the file can be executed. */
-static void try_command(const struct berth_become *become, int to)
+static void try_command(const struct berth_become *become, struct answer *ret)
 {
-    struct answer answer = {.status = EXIT_SUCCESS};
     BERTH_FREE char *program = NULL;
 
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* the command would go on without its tracer */
     if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0) {
-        answer.status = berth_become_command(become, &answer.why);
-    } else {
-        program = berth_become_find(become->command[0]);
-        if (!program || access(program, X_OK) < 0) {
-            answer.status = errno == ENOENT ? BERTH_NOT_FOUND : BERTH_NOT_EXECUTABLE;
-            explain(become->command[0], program, errno, &answer.why);
-        }
+        ret->status = berth_become_command(become, &ret->why);
+        return;
     }
-    if (write(to, &answer, sizeof(answer)) != sizeof(answer))
-        _exit(BERTH_REFUSED);
-    _exit(EXIT_SUCCESS);
+    program = berth_become_find(become->command[0]);
+    if (program && access(program, X_OK) == 0)
+        return;
+    ret->status = errno == ENOENT ? BERTH_NOT_FOUND : BERTH_NOT_EXECUTABLE;
+    explain(become->command[0], program, errno, &ret->why);
 }
 
 int berth_become_try(const struct berth_become *become, struct berth_err *err)
 {
-    struct answer answer = {.status = EXIT_SUCCESS};
-    int ends[2];
-    int status = 0;
-    pid_t child;
+    struct answer *answer = mmap(NULL, sizeof(*answer), PROT_READ | PROT_WRITE,
+                                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pid_t child = answer == MAP_FAILED ? -1 : fork();
+    int status;
 
-    if (pipe2(ends, O_CLOEXEC) < 0)
+    if (child < 0)
         return berth_err_spent(err, errno), BERTH_REFUSED;
-    child = fork();
-    if (child == 0)
-        try_command(become, ends[1]);
-    close(ends[1]);
-    if (child < 0) {
-        berth_err_spent(err, errno);
-        answer.status = BERTH_REFUSED;
+    if (child == 0) {
+        try_command(become, answer);
+        _exit(EXIT_SUCCESS);
     }
-    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
-    if (child > 0 && WIFSTOPPED(status)) {
+    if (WIFSTOPPED(berth_run_wait(child))) {
         kill(child, SIGKILL);
-        waitpid(child, NULL, 0);
-    } else if (child > 0 && read(ends[0], &answer, sizeof(answer)) == sizeof(answer)) {
-        *err = answer.why;
+        berth_run_wait(child);
     }
-    close(ends[0]);
-    return answer.status;
+    *err = answer->why;
+    status = answer->status;
+    munmap(answer, sizeof(*answer));
+    return status;
 }

@@ -21,8 +21,7 @@ struct berth_stage_root berth_stage_site(void)
     return (struct berth_stage_root){.path = BERTH_STAGE_SITE,
                                      .mounted = BERTH_STAGE_SITE_MOUNTED,
                                      .owner = 0,
-                                     .forbidden = 0022,
-                                     .mode = 0755};
+                                     .forbidden = 0022};
 }
 
 static bool is_own(int top_fd, const char *name)
@@ -96,8 +95,7 @@ struct berth_stage_root berth_stage_user_in(const char *top, bool make,
     return (struct berth_stage_root){.path = path,
                                      .mounted = BERTH_STAGE_USER_MOUNTED,
                                      .owner = geteuid(),
-                                     .forbidden = 0077,
-                                     .mode = 0700};
+                                     .forbidden = 0077};
 }
 
 struct berth_stage_root berth_stage_user(char path[BERTH_STAGE_USER_SIZE])
@@ -112,14 +110,16 @@ struct berth_stage_root berth_stage_user_made(char path[BERTH_STAGE_USER_SIZE])
 
 int berth_stage_root_open(const struct berth_stage_root *root, struct berth_err *err)
 {
+    mode_t mode = 0777 & ~root->forbidden;
+
     for (const char *at = strchr(root->path + 1, '/'); at; at = strchr(at + 1, '/')) {
         BERTH_FREE char *parent = strndup(root->path, (size_t)(at - root->path));
 
         if (parent)
             mkdir(parent, 0755);
     }
-    if (mkdir(root->path, root->mode) == 0)
-        chmod(root->path, root->mode); /* the umask may have removed permissions */
+    if (mkdir(root->path, mode) == 0)
+        chmod(root->path, mode); /* the umask may have removed permissions */
     else if (errno != EEXIST)
         return berth_err_set(err,
                              "'%s': cannot be made, and the host's MPI is copied "

@@ -24,7 +24,7 @@ static struct berth_stage_root root;
 static void setup(void)
 {
     root = (struct berth_stage_root){
-        .path = unit_dir, .owner = geteuid(), .forbidden = 0077, .mode = 0700};
+        .path = unit_dir, .owner = geteuid(), .forbidden = 0077};
     ck_assert_int_eq(chmod(unit_dir, 0700), 0);
 }
 

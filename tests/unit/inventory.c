@@ -133,7 +133,7 @@ TEST_ROWS(a_later_step_knows_whether_an_inventory_was_cut, recalled)
 {
     BERTH_FREE char *top = unit_directory();
     const struct berth_stage_root root = {
-        .path = top, .owner = geteuid(), .forbidden = 0077, .mode = 0700};
+        .path = top, .owner = geteuid(), .forbidden = 0077};
     char *const env[] = {NULL};
     BERTH_STRVEC struct berth_strvec directories = {0};
     BERTH_BUF struct berth_buf key = {0};

@@ -196,7 +196,7 @@ static int starts(void)
 static void ask_with_cache(char *const *env)
 {
     const struct berth_stage_root root = {
-        .path = directory, .owner = geteuid(), .forbidden = 0077, .mode = 0700};
+        .path = directory, .owner = geteuid(), .forbidden = 0077};
     BERTH_FREE char *counter = unit_path(directory, "ld-musl-counter");
     struct berth_factcache cache;
     struct berth_closure closure;

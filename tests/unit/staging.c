@@ -60,10 +60,8 @@ void staging_setup(void)
     free(directory);
     directory = berth_steal(&real);
     host = unit_path(directory, "host/lib");
-    root = (struct berth_stage_root){.path = unit_path(directory, "root"),
-                                     .owner = geteuid(),
-                                     .forbidden = 0077,
-                                     .mode = 0700};
+    root = (struct berth_stage_root){
+        .path = unit_path(directory, "root"), .owner = geteuid(), .forbidden = 0077};
     root.mounted = root.path;
 }
 
