@@ -230,9 +230,12 @@ void berth_json_string(struct berth_json *json, const char *name, const char *va
 
 void berth_json_number(struct berth_json *json, const char *name, long long value)
 {
-    if (!put_start(json, name))
+    if ((json->is_text && value < 0) || !put_start(json, name))
         return;
-    berth_buf_addf(&json->text, "%lld", value);
+    if (value < 0)
+        berth_buf_puts(&json->text, "null");
+    else
+        berth_buf_addf(&json->text, "%lld", value);
     put_end(json);
 }
 

@@ -41,6 +41,7 @@ void berth_json_string(struct berth_json *json, const char *name, const char *va
 void berth_json_linef(struct berth_json *json, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* A VALUE below 0 is not known, and written as null. */
 void berth_json_number(struct berth_json *json, const char *name, long long value);
 
 void berth_json_bool(struct berth_json *json, const char *name, bool value);

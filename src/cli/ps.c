@@ -92,15 +92,6 @@ static int print_table(const struct berth_containers *found, struct berth_err *e
     return 0;
 }
 
-/* Append NUMBER; below 0 it is not known, and written as null. */
-static void put_number(struct berth_json *json, const char *name, int number)
-{
-    if (number < 0)
-        berth_json_string(json, name, NULL);
-    else
-        berth_json_number(json, name, number);
-}
-
 static int print_json(const struct berth_containers *found, struct berth_err *err)
 {
     BERTH_JSON struct berth_json json = {.pretty = true};
@@ -112,16 +103,16 @@ static int print_json(const struct berth_containers *found, struct berth_err *er
 
         write_since(item, since);
         berth_json_object(&json, NULL);
-        put_number(&json, "job", item->job ? (int)item->job : -1);
-        put_number(&json, "step", item->step);
-        put_number(&json, "component", item->component);
+        berth_json_number(&json, "job", item->job ? (int)item->job : -1);
+        berth_json_number(&json, "step", item->step);
+        berth_json_number(&json, "component", item->component);
         berth_json_string(&json, "node", item->node);
         berth_json_string(&json, "image", item->image);
         berth_json_string(&json, "since", since);
         berth_json_number(&json, "tasks", item->tasks);
-        put_number(&json, "first_rank", item->rank);
-        put_number(&json, "server_kib", item->memory);
-        put_number(&json, "server_cpu_ms", item->cpu);
+        berth_json_number(&json, "first_rank", item->rank);
+        berth_json_number(&json, "server_kib", item->memory);
+        berth_json_number(&json, "server_cpu_ms", item->cpu);
         berth_json_end(&json);
     }
     berth_json_end(&json);

@@ -3,7 +3,6 @@
 
 #include "plan/explain.h"
 
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,21 +20,15 @@ static void put_title(struct berth_json *out, const char *text)
     berth_json_linef(out, "%s", text);
 }
 
-static void put_count(struct berth_json *out, const char *name, uint32_t count)
-{
-    if (count)
-        berth_json_number(out, name, count);
-    else
-        berth_json_string(out, name, NULL);
-}
-
 static void put_step(const struct berth_explain *explain, struct berth_json *out)
 {
+    const struct berth_order_step *step = &explain->step;
+
     berth_json_number(out, "form", FORM);
-    berth_json_number(out, "component", explain->step.component);
-    berth_json_string(out, "ranks", explain->step.ranks);
-    put_count(out, "nodes", explain->step.nodes);
-    put_count(out, "tasks", explain->step.tasks);
+    berth_json_number(out, "component", step->component);
+    berth_json_string(out, "ranks", step->ranks);
+    berth_json_number(out, "nodes", step->nodes ? (int)step->nodes : -1);
+    berth_json_number(out, "tasks", step->tasks ? (int)step->tasks : -1);
     berth_json_string(out, "node", explain->node);
     berth_json_array(out, "command");
     for (char *const *word = explain->command; *word; word++)

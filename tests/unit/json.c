@@ -70,7 +70,8 @@ static void write_all(struct berth_json *json)
     berth_strvec_push(&words, "y");
     berth_json_object(json, NULL);
     berth_json_string(json, "name", "a");
-    berth_json_number(json, "count", -7);
+    berth_json_number(json, "count", 7);
+    berth_json_number(json, "lost", -1);
     berth_json_bool(json, "yes", true);
     berth_json_bool(json, "no", false);
     berth_json_list(json, "words", &words);
@@ -91,10 +92,11 @@ TEST(without_pretty_there_is_one_line)
     BERTH_JSON struct berth_json json = {0};
 
     write_all(&json);
-    ck_assert_str_eq(json.text.text,
-                     "{\"name\":\"a\",\"count\":-7,\"yes\":true,\"no\":false,"
-                     "\"words\":[\"x\",\"y\"],\"nothing\":[],"
-                     "\"rows\":[{\"n\":1},{}]}");
+    ck_assert_str_eq(
+        json.text.text,
+        "{\"name\":\"a\",\"count\":7,\"lost\":null,\"yes\":true,\"no\":false,"
+        "\"words\":[\"x\",\"y\"],\"nothing\":[],"
+        "\"rows\":[{\"n\":1},{}]}");
 }
 
 TEST(pretty_has_a_line_for_each_member)
@@ -104,7 +106,8 @@ TEST(pretty_has_a_line_for_each_member)
     write_all(&json);
     ck_assert_str_eq(json.text.text, "{\n"
                                      "  \"name\": \"a\",\n"
-                                     "  \"count\": -7,\n"
+                                     "  \"count\": 7,\n"
+                                     "  \"lost\": null,\n"
                                      "  \"yes\": true,\n"
                                      "  \"no\": false,\n"
                                      "  \"words\": [\n"
