@@ -6,11 +6,33 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/fd.h"
+#include "base/strvec.h"
 #include "cli/cli.h"
 #include "cli/request.h"
 #include "base/suggest.h"
+
+/* berth qualify: become the script of that name, which gets the path of berth first. */
+static int qualify(int argc, char **argv)
+{
+    BERTH_STRVEC struct berth_strvec words = {0};
+    struct berth_err err;
+
+    berth_strvec_push(&words, "python3");
+    berth_strvec_push(&words, "-I"); /* no modules of the user's */
+    berth_strvec_push(&words, BERTH_DATADIR "/qualify");
+    berth_strvec_push(&words, BERTH_BINDIR "/berth");
+    for (int i = 1; i < argc; i++)
+        berth_strvec_push(&words, argv[i]);
+    if (words.failed)
+        return berth_cli_fail_oom();
+    execvp(words.items[0], words.items);
+    berth_err_set(&err, "qualify: python3: %s; install Python 3.6 or later",
+                  strerror(errno));
+    return berth_cli_fail(&err);
+}
 
 static const struct {
     const char *name;
@@ -40,7 +62,7 @@ static const struct {
     {"pull", berth_cli_pull, "[--again] URI",
      "pull an image from a registry into the cache, and print its path; with --again "
      "also when it is there"},
-    {"qualify", berth_cli_qualify,
+    {"qualify", qualify,
      "[--image IMAGE]... [-w NODES | -N N] [--partition P] [--account A] [--mpi "
      "TYPE]... "
      "[--directory DIR] [--seconds N] [--quick] [--verbose] [--json]",

@@ -23,7 +23,6 @@ int berth_cli_inspect(int argc, char **argv);
 int berth_cli_profiles(int argc, char **argv);
 int berth_cli_ps(int argc, char **argv);
 int berth_cli_pull(int argc, char **argv);
-int berth_cli_qualify(int argc, char **argv);
 int berth_cli_run(int argc, char **argv);
 
 /* Print VERB and its options for the completion of shells. HELP is NULL for a command
