@@ -190,6 +190,27 @@ static void add_mounts(struct search *search, const struct berth_strvec *mounts)
     }
 }
 
+int berth_beside_linked(struct berth_scan *scan, struct berth_err *err)
+{
+    struct search search = {.scan = scan};
+    size_t loaded = scan->objects.count;
+    bool failed;
+
+    for (size_t i = 0; i < loaded; i++) {
+        const struct berth_mpi_object *object = &scan->objects.items[i];
+        BERTH_FREE char *directory =
+            strndup(object->path, (size_t)(strrchr(object->path, '/') - object->path));
+
+        if (object->role != BERTH_ROLE_LOADED ||
+            object->library.family == BERTH_FAMILY_NONE)
+            continue;
+        add_places(&search, directory, "{,/openmpi}");
+    }
+    failed = search.seen.failed;
+    berth_strvec_fini(&search.seen);
+    return failed ? berth_err_oom(err) : 0;
+}
+
 int berth_beside_add(const struct berth_beside *beside, struct berth_scan *scan,
                      struct berth_err *err)
 {

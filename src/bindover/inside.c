@@ -150,7 +150,8 @@ static void follow(const struct berth_inside *inside, char *const *command,
     }
 }
 
-/* Add the MPI libraries that a program without MPI may load, or its children. */
+/* Add the MPI libraries that the program may load later, or its children: of the MPI
+ * with which it is linked, or else all. */
 static int scan_around(const struct berth_inside *inside, char *const *command,
                        struct berth_program *program, struct berth_err *err)
 {
@@ -159,10 +160,10 @@ static int scan_around(const struct berth_inside *inside, char *const *command,
                                         .env = environ,
                                         .mounts = &inside->request->mounts};
 
-    if (berth_scan_image(&program->scan, environ, err) < 0)
-        return -1;
-    if (program->wants.family == BERTH_FAMILY_NONE &&
-        berth_beside_add(&beside, &program->scan, err) < 0)
+    if (program->wants.family != BERTH_FAMILY_NONE
+            ? berth_beside_linked(&program->scan, err) < 0
+            : berth_scan_image(&program->scan, environ, err) < 0 ||
+                  berth_beside_add(&beside, &program->scan, err) < 0)
         return -1;
     berth_mpi_program_fini(&program->wants);
     return berth_mpi_program_read(&program->scan.objects, &program->wants, err);

@@ -76,6 +76,10 @@ struct berth_beside {
 int berth_beside_add(const struct berth_beside *beside, struct berth_scan *scan,
                      struct berth_err *err);
 
+/* The same for the rest of an MPI that the program of SCAN is linked with: libraries
+ * that it may load later, and the components of Open MPI. */
+int berth_beside_linked(struct berth_scan *scan, struct berth_err *err);
+
 /* Reads the facts of the file PATH, a path without links, or takes them from CACHE
  * (NULL: none). Returns 0 with *RET_ELF, which the caller owns (berth_elf_fini); -1
  * with a sentence in ERR. */
