@@ -241,7 +241,9 @@ static void warn_unused(const struct use *use, int result, struct berth_err *ret
                       "'%s' is linked statically, so that the host's %s replaces no "
                       "library of it",
                       use->program->scan.runner, use->it->stack->version);
-    if (result > 0 && use->it->users.files.count == 0 && !use->it->stack->profile->adds)
+    if (result > 0 && use->it->users.files.count == 0 &&
+        !(is_library(use->it->stack) && use->it->users.is_open) &&
+        !use->it->stack->profile->adds)
         berth_err_set(
             ret,
             is_library(use->it->stack)

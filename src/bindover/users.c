@@ -6,96 +6,17 @@
 
 #include <dirent.h>
 #include <fnmatch.h>
-#include <fts.h>
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/environ.h"
 #include "base/resolve.h"
 #include "base/run.h"
 #include "base/text.h"
 #include "bindover/inside.h"
 #include "bindover/loader.h"
 #include "mpi/profile.h"
-
-enum { ENTRIES_MAX = 100000 }; /* of all directories */
-
-struct search {
-    struct berth_strvec seen; /* directories */
-    struct berth_strvec *to;
-    int left; /* entries to read */
-};
-
-/* All modules below DIRECTORY, once. */
-static void add_below(struct search *search, const char *directory)
-{
-    BERTH_FREE char *real = berth_resolve(directory);
-    char *const paths[] = {real, NULL};
-    FTSENT *entry;
-    FTS *tree;
-
-    if (!real || berth_strvec_has(&search->seen, real))
-        return;
-    berth_strvec_push(&search->seen, real);
-    tree = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR | FTS_NOSTAT, NULL);
-    while (tree && search->left-- > 0 && (entry = fts_read(tree)))
-        if (entry->fts_info != FTS_D && entry->fts_info != FTS_DP &&
-            (berth_text_ends(entry->fts_name, ".so") ||
-             strstr(entry->fts_name, ".so.")))
-            berth_strvec_push(search->to, entry->fts_path);
-    if (tree)
-        fts_close(tree);
-}
-
-/* The packages of the Python in PREFIX. */
-static void add_prefix(struct search *search, const char *prefix)
-{
-    static const char *const places[] = {"lib", "lib64"};
-
-    for (int i = 0; i < 2; i++) {
-        BERTH_FREE char *pattern = NULL;
-        glob_t found = {0};
-
-        if (asprintf(&pattern, "%s/%s/python3*", prefix, places[i]) < 0) {
-            search->to->failed = true;
-            return;
-        }
-        if (glob(pattern, GLOB_NOSORT, NULL, &found) == 0)
-            for (size_t k = 0; k < found.gl_pathc; k++)
-                add_below(search, found.gl_pathv[k]);
-        globfree(&found);
-    }
-}
-
-void berth_packages_list(const char *program, char *const *env,
-                         struct berth_strvec *ret)
-{
-    struct search search = {.to = ret, .left = ENTRIES_MAX};
-    const char *own = berth_environ_value(env, "PYTHONPATH");
-    BERTH_FREE char *path = strdup(own ? own : "");
-    BERTH_FREE char *prefix = NULL;
-    char *next = path;
-    char *directory;
-
-    if (!berth_text_starts(berth_text_base(program), "python"))
-        return;
-    if (!path || asprintf(&prefix, "%.*s/..", (int)(berth_text_base(program) - program),
-                          program) < 0) {
-        ret->failed = true;
-        return;
-    }
-    while ((directory = strsep(&next, ":")))
-        if (*directory == '/')
-            add_below(&search, directory);
-    add_prefix(&search, prefix);
-    add_prefix(&search, "/usr/local");
-    add_prefix(&search, "/usr");
-    ret->failed |= search.seen.failed;
-    berth_strvec_fini(&search.seen);
-}
 
 extern char **environ;
 
@@ -204,31 +125,14 @@ static int find_files(struct berth_users *users, struct berth_err *err)
     return users->files.failed ? berth_err_oom(err) : 0;
 }
 
-/* The module or program PATH, if it is linked with what is replaced. */
-static void add_user(struct berth_users *users, const char *path)
+/* Does PROGRAM load what its script says, as Python its packages? */
+static bool is_open(const struct berth_scan *scan)
 {
-    struct berth_elf elf;
-
-    if (berth_scan_elf(users->scan->cache, path, &elf, NULL) < 0)
-        return;
-    if (needs_any(users->sonames, &elf))
-        berth_strvec_push_once(&users->files, path);
-    berth_elf_fini(&elf);
+    return scan->is_script ||
+           (scan->runner && berth_text_starts(berth_text_base(scan->runner), "python"));
 }
 
-/* The packages of PROGRAM, if it is a Python. */
-static void follow_packages(struct berth_users *users, const char *program)
-{
-    BERTH_STRVEC struct berth_strvec modules = {0};
-
-    berth_packages_list(program, environ, &modules);
-    for (size_t i = 0; i < modules.count; i++)
-        add_user(users, modules.items[i]);
-    users->files.failed |= modules.failed;
-}
-
-/* The program NAME, the libraries that it is linked with, and the packages of the
- * Python that it is or that runs it. */
+/* The program NAME, and the libraries that it is linked with. */
 static void follow_program(struct berth_users *users, const char *name)
 {
     BERTH_FREE char *path =
@@ -243,27 +147,21 @@ static void follow_program(struct berth_users *users, const char *name)
             !(scan.objects.items[i].soname &&
               berth_text_is_any(scan.objects.items[i].soname, users->sonames)))
             berth_strvec_push_once(&users->files, scan.objects.items[i].path);
-    if (scan.runner && strcmp(scan.runner, users->scan->runner) != 0)
-        follow_packages(users, scan.runner);
+    users->is_open |= is_open(&scan);
     berth_scan_fini(&scan);
 }
 
-/* What the program may load or start while it runs: a Python may need a library itself,
- * and its packages more of it. */
+/* The programs that the command may start. */
 static int find_later(struct berth_users *users, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec words = {0};
 
+    users->is_open = is_open(users->scan);
     if (!users->command)
         return 0;
     berth_words_of(users->command, &words);
     for (size_t i = 0; i < words.count; i++)
         follow_program(users, words.items[i]);
-    follow_packages(users, users->scan->runner);
-    /* `#!/usr/bin/env python3`: which Python it is shows only when it runs. */
-    if (users->scan->is_script &&
-        strcmp(berth_text_base(users->scan->runner), "env") == 0)
-        follow_program(users, "python3");
     return users->files.failed || words.failed ? berth_err_oom(err) : 0;
 }
 

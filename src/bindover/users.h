@@ -13,12 +13,12 @@ struct berth_users {
     struct berth_scan *scan;    /* at the program */
     const char *const *sonames; /* of the libraries, ended by NULL */
     char *const *command;       /* the words of the command (ends in NULL), any of which
-                                   may be a program, and the first Python that loads
-                                   its packages later; NULL: only what is loaded at the
+                                   may be a program; NULL: only what is loaded at the
                                    start counts */
-    struct berth_strvec files;  /* the users: files that need one of them */
-    struct berth_strvec places; /* SONAME, file, ...: the libraries that the users
-                                   get, or a program without a search path */
+    bool is_open; /* a script or a Python is among the programs: it may load anything */
+    struct berth_strvec files;     /* the users: files that need one of them */
+    struct berth_strvec places;    /* SONAME, file, ...: the libraries that the users
+                                      get, or a program without a search path */
     struct berth_strvec undefined; /* symbols that they and the program lack anyway, as
                                       in elf/closure.h */
 };
@@ -37,12 +37,3 @@ int berth_users_check_age(const struct berth_users *users,
                           const struct berth_stack *stack, struct berth_err *err);
 
 void berth_users_fini(struct berth_users *users);
-
-/* Append to RET the compiled modules that PROGRAM, which is Python, may import: those
- * below python3* of the `lib` and `lib64` of its prefix, of /usr and of /usr/local, and
- * below the directories of PYTHONPATH in ENV (ends in NULL). PROGRAM is a path in the
- * root that the process has. Another program has none. A directory that cannot be read
- * has none either; a very large one is not read to its end. Out of memory sticks in
- * RET. */
-void berth_packages_list(const char *program, char *const *env,
-                         struct berth_strvec *ret);
