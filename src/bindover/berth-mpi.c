@@ -317,7 +317,6 @@ static void witness(const struct work *work)
     it->order = &work->order;
     it->tasks = work->order.mpi.tasks;
     it->holder = (struct berth_holder){work->order.mpi.holder, work->order.mpi.mounts};
-    it->parent = work->order.mpi.parent;
     dup2(work->channel, STDIN_FILENO);
     dup2(work->order.mpi.task_stderr, STDERR_FILENO);
     berth_close_from(STDERR_FILENO + 1);

@@ -226,15 +226,13 @@ static int name_mpi(struct berth_programs *programs, struct berth_err *err)
     return note.used ? berth_bindover_say(&programs->binding.note, note.text, err) : 0;
 }
 
-/* Write which MPI of the host each rank will load. If marks cannot be mounted, the
- * witness reads the mapped files of a rank instead. */
+/* Write which MPI of the host each rank will load. */
 static int name_host(struct berth_programs *programs, struct berth_err *err)
 {
     const struct berth_program *first = &programs->items[0];
     struct berth_binding *binding = &programs->binding;
     BERTH_BUF struct berth_buf text = {0};
 
-    berth_marks_mount();
     for (int i = 0; i < first->count; i++)
         berth_buf_addf(&text, "%s%s", i ? " or " : "",
                        first->items[i].manifest.version);
@@ -440,7 +438,10 @@ static int run(struct berth_programs *programs, struct berth_err *err)
     if (berth_request_names_libs(programs->inside->request) &&
         berth_libraries_use(programs, BERTH_PROFILE_LIBRARIES, err) < 0)
         return -1;
-    /* The witness does not watch the image's own MPI. */
+    /* Without marks there is no witness, and without a witness none of the image's MPI.
+     */
+    if (programs->binding.host || programs->binding.fabric)
+        berth_marks_mount();
     for (size_t i = 0; i < programs->count; i++)
         if (!programs->binding.host && *programs->items[i].alone.text &&
             berth_bindover_say(&programs->binding.warning,

@@ -11,12 +11,10 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/deadline.h"
 #include "base/text.h"
 #include "run/record.h"
 #include "bindover/mapped.h"
-#include "request/ranks.h"
 #include "step/mark.h"
 #include "step/marks.h"
 #include "step/namespaces.h"
@@ -34,9 +32,9 @@ struct watch {
     const struct berth_witness *witness;
     struct berth_rank *ranks;
     struct berth_mapped_files files, libraries; /* of the host, beside its MPI */
-    int marks;     /* the directory of the marks (step/marks.h); -1: there is none */
-    int mounts;    /* the mount namespace of the tasks; -1: each has its own */
-    int64_t since; /* when the last new task was found (berth_clock()) */
+    int marks;         /* the directory of the marks (step/marks.h) */
+    int mounts;        /* the mount namespace of the tasks */
+    int64_t since;     /* when the last new task was found (berth_clock()) */
     bool has_reported; /* a wrong rank was reported */
     bool is_over;      /* the tasks have ended, or were killed */
     struct berth_record record;
@@ -159,31 +157,6 @@ static void add_task(void *data, unsigned int local, pid_t pid, unsigned int num
     watch->since = berth_clock();
 }
 
-/* Tasks that share no namespace are found as children of slurmstepd. */
-static void find_children(struct watch *watch)
-{
-    const char *locals = watch->witness->order->container.locals;
-    BERTH_FREE pid_t *children = NULL;
-    size_t found = berth_process_children(watch->witness->parent, &children);
-
-    for (size_t i = 0; i < found; i++) {
-        unsigned int local, number;
-
-        if (berth_process_variable(children[i], BERTH_MARK_VARIABLE, &local) &&
-            berth_process_variable(children[i], "SLURM_PROCID", &number) &&
-            (!locals || berth_ranks_has(locals, local, NULL)))
-            add_task(watch, local, children[i], number);
-    }
-}
-
-static void find_tasks(struct watch *watch)
-{
-    if (watch->marks >= 0)
-        berth_marks_each(watch->marks, add_task, watch);
-    else
-        find_children(watch);
-}
-
 /* Notes that the rank was seen with a wrong MPI: FILE, or one of the host's if FILE is
  * NULL or has no path. */
 static void suspect(struct berth_rank *rank, const struct berth_mapped_file *file)
@@ -235,7 +208,7 @@ static enum berth_rank_state read_marks(const struct watch *watch,
     const struct berth_strvec *stages = &watch->witness->stages;
     enum berth_rank_state state = BERTH_RANK_UNKNOWN;
 
-    for (size_t i = 0; watch->marks >= 0 && i < stages->count; i += 2) {
+    for (size_t i = 0; i < stages->count; i += 2) {
         const char *stage = berth_text_base(stages->items[i]);
 
         if (state != BERTH_RANK_RIGHT &&
@@ -328,7 +301,7 @@ static int signal_rank(const struct berth_rank *rank, int number)
  * missed. */
 static void inspect_ranks(struct watch *watch)
 {
-    find_tasks(watch);
+    berth_marks_each(watch->marks, add_task, watch);
     for (unsigned int i = 0; i < watch->witness->tasks; i++) {
         struct berth_rank *rank = &watch->ranks[i];
 
@@ -354,15 +327,13 @@ static void signal_ranks(const struct watch *watch, int number)
 /* Kills the tasks with SIGKILL, because a program that survives another signal could
  * end with status 0. When a task has been killed, srun may end the step and print no
  * further line of it (seen with Slurm 22.05). So the tasks are stopped first, until the
- * line has arrived; but not if each task has a container of its own. */
+ * line has arrived. */
 static void end_tasks(struct watch *watch)
 {
     watch->is_over = true;
-    if (watch->mounts >= 0) {
-        signal_ranks(watch, SIGSTOP);
-        poll(NULL, 0, FORWARDED);
-        berth_namespaces_kill(watch->mounts, watch->witness->holder.pid);
-    }
+    signal_ranks(watch, SIGSTOP);
+    poll(NULL, 0, FORWARDED);
+    berth_namespaces_kill(watch->mounts, watch->witness->holder.pid);
     signal_ranks(watch, SIGKILL);
 }
 
@@ -400,15 +371,16 @@ static int next_pause(const struct watch *watch)
     return berth_clock_pause(watch->since);
 }
 
-/* Entering a user namespace clears the death signal (prctl(2)), so it is set again. */
-static void enter_namespaces(struct watch *watch)
+/* Entering a user namespace clears the death signal (prctl(2)), so it is set again.
+ * False: the container has ended, or has no marks. */
+static bool enter_namespaces(struct watch *watch)
 {
     watch->mounts = berth_holder_open(watch->witness->holder);
-    if (watch->mounts < 0)
-        return;
-    watch->marks = berth_marks_open(watch->witness->holder.pid);
+    watch->marks =
+        watch->mounts < 0 ? -1 : berth_marks_open(watch->witness->holder.pid);
     if (berth_namespaces_enter_user(watch->witness->holder.pid) == 0)
         prctl(PR_SET_PDEATHSIG, SIGKILL);
+    return watch->marks >= 0;
 }
 
 /* Opens the site's record before the process enters the user namespace, where files of
@@ -463,13 +435,13 @@ static void watch_ranks(struct watch *watch)
 }
 
 /* Did the ranks of a step of several tasks, which asks for the host's MPI and does not
- * fail, load none? Without marks a short program is not seen. */
+ * fail, load none? */
 static bool misses_mpi(const struct watch *watch)
 {
     const struct berth_witness *witness = watch->witness;
     char failed; /* what the supervisor sends at the end if a task has */
 
-    return witness->must && witness->binding.host && watch->marks >= 0 &&
+    return witness->must && witness->binding.host &&
            witness->order->step.prints_component && witness->order->step.tasks > 1 &&
            count(witness, watch->ranks, BERTH_RANK_RIGHT) == 0 &&
            read(STDIN_FILENO, &failed, 1) <= 0;
@@ -480,6 +452,7 @@ void berth_witness_run(const struct berth_witness *witness)
     struct watch watch = {
         .witness = witness, .marks = -1, .mounts = -1, .record_fd = -1};
     struct berth_err sentence;
+    bool is_there;
 
     watch.ranks = calloc(witness->tasks, sizeof(*watch.ranks));
     if (!watch.ranks)
@@ -492,13 +465,14 @@ void berth_witness_run(const struct berth_witness *witness)
                 : &watch.files,
             witness->stages.items[i], witness->stages.items[i + 1]);
     open_record(&watch);
-    enter_namespaces(&watch);
-    watch_ranks(&watch);
+    is_there = enter_namespaces(&watch);
+    if (is_there)
+        watch_ranks(&watch);
     write_record(&watch);
     berth_witness_count(witness, watch.ranks, &sentence);
-    if (!watch.has_reported && misses_mpi(&watch))
+    if (is_there && !watch.has_reported && misses_mpi(&watch))
         print_line(witness, "warning: ", sentence.text);
-    else if (!watch.has_reported && witness->verbose)
+    else if (is_there && !watch.has_reported && witness->verbose)
         print_line(witness, "note: ", sentence.text);
     for (unsigned int i = 0; i < witness->tasks; i++) {
         if (watch.ranks[i].pid && watch.ranks[i].process >= 0)

@@ -31,7 +31,6 @@ struct berth_witness {
     bool verbose;                 /* print how many ranks are right, too */
     unsigned int tasks;           /* of the container on this node */
     struct berth_holder holder;   /* of the namespaces that the tasks share */
-    pid_t parent;                 /* of the tasks: slurmstepd */
     struct berth_binding binding; /* what the ranks are to load */
     struct berth_strvec stages;   /* a stage on the host, the library that shows its use
                                      (bindover/mapped.h), ... */

@@ -100,7 +100,6 @@ static int write_handovers(const struct berth_inject *inject, struct descriptors
     order.mpi = (struct berth_order_mpi){
         .holder = inject->holder.pid,
         .mounts = inject->holder.mounts,
-        .parent = inject->parent,
         .tasks = inject->tasks,
         .seconds = (int)(berth_deadline_left(inject->deadline) / 1000),
         .task_stderr = inject->task_stderr,
