@@ -21,7 +21,7 @@
 #include "plan/fallback.h"
 #include "plan/order.h"
 #include "plan/binding.h"
-#include "bindover/libraries.h"
+#include "bindover/bindover.h"
 #include "site/fabric.h"
 #include "site/profilesread.h"
 #include "site/siteread.h"

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
+
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/strvec.h"
 #include "bindover/inside.h"
 #include "bindover/replacement.h"
 #include "bindover/scan.h"
 #include "mpi/program.h"
+#include "mpi/reason.h"
 #include "plan/binding.h"
 
 /* A program of the step, and what of the host's is in the place of its libraries. */
@@ -95,3 +99,60 @@ void berth_replacement_undo(struct berth_replacement *replacement);
  * (plan/binding.h), text, ... Out of memory sticks in FACTS. */
 void berth_findings_list(const struct berth_program *program,
                          struct berth_strvec *facts);
+
+/* Puts those stacks of KIND, FABRIC or LIBRARIES, that are asked for over the libraries
+ * of PROGRAMS in the image, and lets the image's loader say whether these are what each
+ * of their users loads. A fabric is used where it has each symbol that these users need
+ * of the image's libraries, in all programs.
+ *
+ * Where the request leaves the choice to berth, what cannot be used stays the image's.
+ * Libraries are always named. Returns 0, and the binding of PROGRAMS has a note that
+ * says which are used, and of others why not, and a warning about one that is named and
+ * that nobody is known to need; -1 with a sentence in ERR when the step is not to run.
+ */
+int berth_libraries_use(struct berth_programs *programs, enum berth_profile_kind kind,
+                        struct berth_err *err);
+
+/* Are fabrics asked for: some, or one of the host's by its name? */
+bool berth_libraries_are_asked(const struct berth_inside *inside);
+
+/* Does the witness look for libraries in the ranks? Not where it looks for a fabric
+ * under the image's own MPI. */
+bool berth_libraries_are_watched(const struct berth_inside *inside);
+
+/* Checks whether the tasks of the step of INSIDE can find and reach each other with the
+ * MPI that will run (mpi/pmi.h, mpi/reach.h); CONTAINER is the environment there (ends
+ * in NULL). A PROGRAM whose MPI is not known may use each replacement, which are those
+ * of MPIs, or, without any, each MPI of the image: it passes if one of these fits. Sets
+ * `alone` and `alone_replacement` of PROGRAM for one that does not fit: the witness
+ * reports a rank that loads it (bindover/witness.h). Returns 0, or -1 with a sentence
+ * in ERR. */
+int berth_peers_check(const struct berth_inside *inside, struct berth_program *program,
+                      char *const *container, struct berth_err *err);
+
+/* Appends to RET which MPIs PROGRAM, which has replacements, may use. An install that
+ * provides two of them, as Open MPI 6 with the standard ABI, is named once. Returns 0,
+ * or -1 out of memory. */
+int berth_peers_name(const struct berth_program *program, struct berth_buf *ret,
+                     struct berth_err *err);
+
+/* The stack whose libraries replace those of one family. */
+struct berth_match {
+    enum berth_mpi_family family;
+    const struct berth_stack *stack;
+};
+
+enum { BERTH_MATCHES_MAX = BERTH_FAMILIES };
+
+/* Chooses from the MPIs of STACKS, under the MODE of the request (auto counts as host),
+ * the first that fits each family. For a program that is linked with MPI, that is its
+ * own family. For any other program (a script, Python, a launcher) it is each family
+ * of which the image has libraries, as far as the host has it. Returns the number of
+ * matches in RET_MATCHES, 0 if neither program nor image uses MPI; -1 with a sentence
+ * in ERR if no stack fits, or if the first that fits is absent. *RET_REASON is where
+ * the cause of a refusal lies. */
+int berth_match_find(const char *mode, const struct berth_mpi_program *program,
+                     const struct berth_mpi_objects *image,
+                     const struct berth_stacks *stacks,
+                     struct berth_match ret_matches[BERTH_MATCHES_MAX],
+                     enum berth_reason *ret_reason, struct berth_err *err);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/stat.h>
 
 #include "base/err.h"
@@ -45,3 +46,26 @@ void berth_gathered_fini(struct berth_gathered *gathered);
  * files of GATHERED the sisters that define functions of MPI in C which it lacks.
  * Returns 0, or -1 with a sentence in ERR. */
 int berth_sisters_add(struct berth_gathered *gathered, struct berth_err *err);
+
+/* The stage to build, and where. */
+struct berth_build {
+    int dir;          /* the directory to fill, open */
+    const char *path; /* of the directory */
+    const struct berth_stack *stack;
+    const struct berth_gathered *gathered;
+    const char *mounted;   /* where the stage is in the container */
+    int64_t end;           /* the latest end, on berth_clock(); 0: no limit */
+    struct berth_err *err; /* set by berth_build() */
+};
+
+/* Fills the directory with copies of the gathered files, which search their libraries
+ * where the stage is mounted, with links and with the manifest. Returns 0; or -1 with a
+ * sentence in ERR (no room, a source that changes, no patchelf, no time), and the
+ * caller removes the directory. */
+int berth_build(const struct berth_build *build, struct berth_err *err);
+
+/* Is END (on berth_clock(); 0: no limit) reached? */
+bool berth_build_is_late(int64_t end);
+
+/* The sentence for a file SOURCE of the host's MPI that changes. Always returns -1. */
+int berth_build_refuse_change(const char *source, struct berth_err *err);

@@ -2,7 +2,7 @@
 /* The host's network libraries under an image's own MPI, and other libraries of the
  * host: which of them stand for the image's, by who needs these and by the symbols. */
 
-#include "bindover/libraries.h"
+#include "bindover/bindover.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,6 @@
 #include "base/cleanup.h"
 #include "base/resolve.h"
 #include "base/text.h"
-#include "bindover/users.h"
 #include "mpi/profile.h"
 #include "plan/fallback.h"
 #include "plan/gpu.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Chooses the MPI of the host for a program. */
 
-#include "bindover/match.h"
+#include "bindover/bindover.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -20,7 +20,6 @@
 #include "base/fd.h"
 #include "base/hash.h"
 #include "base/text.h"
-#include "bindover/build.h"
 #include "bindover/gather.h"
 #include "base/tree.h"
 

@@ -2,7 +2,7 @@
 /* Finds the files of an image that need libraries that the host's replace,
  * where these files get the libraries, and which symbols they lack. */
 
-#include "bindover/users.h"
+#include "bindover/replacement.h"
 
 #include <dirent.h>
 #include <fnmatch.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Other libraries of the host in the place of an image's. */
 
-#include "bindover/libraries.h"
+#include "bindover/bindover.h"
 
 #include <stdio.h>
 #include <sys/stat.h>

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "bindover/libraries.h"
+#include "bindover/bindover.h"
 
 /* An image with a program, and the stage of the host's libraries for it, of which one
  * test program sees what lies over what. Where the test may not have a mount namespace,

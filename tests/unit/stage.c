@@ -20,7 +20,7 @@
 #include "base/deadline.h"
 #include "install.h"
 #include "staging.h"
-#include "bindover/build.h"
+#include "bindover/gather.h"
 #include "unit.h"
 
 TEST(a_stage_is_found_until_the_host_changes)
