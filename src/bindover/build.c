@@ -235,22 +235,6 @@ static int patch_all(const struct berth_build *b)
     return patch_needs(b, patchelf) < 0 ? -1 : patch_paths(b, patchelf);
 }
 
-/* Refuses a copy that searches its libraries anywhere but in the stage. */
-static int check_path(const struct berth_build *b, const char *file,
-                      const struct berth_elf *elf)
-{
-    size_t length = strlen(b->mounted);
-
-    if (elf->rpath && !elf->runpath && strncmp(elf->rpath, b->mounted, length) == 0 &&
-        strcmp(elf->rpath + length, "/lib") == 0)
-        return 0;
-    return berth_err_set(
-        b->err,
-        "'%s/%s': patchelf has not changed its search path; is it older "
-        "than 0.9?",
-        b->path, file);
-}
-
 /* Adds a copy to the manifest. */
 static int put_file(const struct berth_build *b, const struct berth_gathered_file *file,
                     struct berth_manifest *manifest)
@@ -268,8 +252,6 @@ static int put_file(const struct berth_build *b, const struct berth_gathered_fil
     staged.size = (uint64_t)st.st_size;
     staged.soname = elf.soname ? elf.soname : (char *)"-";
     result = berth_manifest_add_file(manifest, &staged, b->err);
-    if (result == 0 && file->patched)
-        result = check_path(b, file->file, &elf);
     berth_elf_fini(&elf);
     return result;
 }

@@ -8,9 +8,6 @@
 #include "base/err.h"
 #include "base/strvec.h"
 
-/* Stages of other releases of the format have other names. */
-#define BERTH_MANIFEST_FORMAT "berth-stage 6"
-
 /* The most bytes of the file. */
 enum { BERTH_MANIFEST_MAX = 16 << 20 };
 

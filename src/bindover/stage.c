@@ -18,7 +18,6 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
-#include "base/hash.h"
 #include "base/text.h"
 #include "bindover/gather.h"
 #include "base/tree.h"
@@ -126,7 +125,7 @@ static bool read_stage(int root_fd, const struct berth_stage_root *root,
     return false;
 }
 
-/* Is NAME a stage of STACK by its name, STACK-HASH? */
+/* Is NAME a stage of STACK by its name, STACK-TIME? */
 static bool is_named(const char *name, const struct berth_stack *stack)
 {
     size_t length = strlen(stack->profile->stack);
@@ -157,53 +156,6 @@ int berth_stage_find(const struct berth_stack *stack,
     return result;
 }
 
-static void mix(uint64_t *hash, const void *bytes, size_t count)
-{
-    *hash = berth_hash(*hash, bytes, count);
-}
-
-static void mix_text(uint64_t *hash, const char *text)
-{
-    mix(hash, text, strlen(text) + 1);
-}
-
-static void mix_source(uint64_t *hash, const char *path, const struct stat *st)
-{
-    const uint64_t numbers[] = {st->st_dev, st->st_ino, (uint64_t)st->st_size,
-                                nanoseconds(st)};
-
-    mix_text(hash, path);
-    mix(hash, numbers, sizeof(numbers));
-}
-
-/* Names the stage by a hash of all that it is made of. */
-static int name_stage(const struct berth_stack *stack,
-                      const struct berth_stage_root *root,
-                      const struct berth_gathered *gathered, char **ret_name,
-                      struct berth_err *err)
-{
-    const char *label = berth_profile_label(stack->profile);
-    uint64_t hash = BERTH_HASH_START;
-
-    mix_text(&hash, root->mounted);
-    mix_text(&hash, label);
-    mix_text(&hash, BERTH_MANIFEST_FORMAT);
-    for (size_t i = 0; i < gathered->count; i++) {
-        const struct berth_gathered_file *it = &gathered->files[i];
-
-        mix_text(&hash, it->file);
-        mix_source(&hash, it->source, &it->st);
-    }
-    for (size_t i = 0; i < gathered->absent.count; i++)
-        mix_text(&hash, gathered->absent.items[i]);
-    for (size_t i = 0; i < gathered->links.count; i++)
-        mix_text(&hash, gathered->links.items[i]);
-    if (asprintf(ret_name, "%s-%016llx", stack->profile->stack,
-                 (unsigned long long)hash) < 0)
-        return berth_err_oom(err);
-    return 0;
-}
-
 /* Makes and opens the directory UNFINISHED, in place of what a killed maker has left.
  * Returns a descriptor, or -1 with a sentence. */
 static int open_unfinished(int root_fd, const struct berth_stage_root *root,
@@ -219,20 +171,15 @@ static int open_unfinished(int root_fd, const struct berth_stage_root *root,
     return fd < 0 ? berth_err_file(err, root->path, "written") : fd;
 }
 
-/* Give the finished directory FROM its NAME. If another process was faster, its
- * directory is used if it is valid, and replaced if it is not. */
+/* Give the finished directory FROM its NAME. */
 static int publish(int root_fd, const struct berth_stage_root *root, const char *from,
                    const char *name, const struct berth_stack *stack,
                    struct berth_staged *ret_staged, struct berth_err *err)
 {
-    bool renamed = false;
-
-    for (int i = 0; !renamed && i < 3; i++) {
-        renamed = renameat(root_fd, from, root_fd, name) == 0;
-        if (read_stage(root_fd, root, name, stack, ret_staged))
-            return 0;
-        berth_tree_remove(root_fd, name);
-    }
+    if (renameat(root_fd, from, root_fd, name) == 0 &&
+        read_stage(root_fd, root, name, stack, ret_staged))
+        return 0;
+    berth_tree_remove(root_fd, name);
     return berth_build_refuse_change(stack->libraries[0].path, err);
 }
 
@@ -289,13 +236,16 @@ static int make_locked(int fd, const struct berth_stack *stack,
     struct berth_gathered gathered = {0};
     const struct berth_build how = {.stack = stack, .gathered = &gathered, .end = end};
     BERTH_FREE char *name = NULL;
+    struct timespec now;
     int result;
 
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (asprintf(&name, "%s-%llx%08lx", stack->profile->stack,
+                 (unsigned long long)now.tv_sec, now.tv_nsec) < 0)
+        return berth_err_oom(err);
     if (berth_gather(stack, &gathered, err) < 0)
         return -1;
-    result = name_stage(stack, root, &gathered, &name, err);
-    if (result == 0 && !read_stage(fd, root, name, stack, ret_staged))
-        result = build(fd, root, name, &how, ret_staged, err);
+    result = build(fd, root, name, &how, ret_staged, err);
     berth_gathered_fini(&gathered);
     return result;
 }

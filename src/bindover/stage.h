@@ -14,7 +14,7 @@
  * DT_RPATH, where the stage is mounted, so that no variable and no path of the image
  * takes effect. The manifest lists the files (bindover/manifest.h).
  *
- * A stage is a directory STACK-HASH under a root. It is made under another name and
+ * A stage is a directory STACK-TIME under a root. It is made under another name and
  * renamed when it is complete. If the host's MPI changes, a new stage is made. Nothing
  * here removes an old one: systemd-tmpfiles does (etc/tmpfiles.d/berth.conf). */
 

@@ -153,11 +153,10 @@ TEST_ROWS(a_damaged_stage_is_made_anew, damages)
     unit_run(damages[_i], first);
     ck_assert_int_eq(staging_find(&staged), 0);
     staged = staging_make();
-    ck_assert_str_eq(staged.path, first);
+    ck_assert_str_ne(staged.path, first);
     berth_staged_fini(&staged);
     ck_assert_int_eq(staging_find(&staged), 1);
     berth_staged_fini(&staged);
-    ck_assert_int_eq(staging_entries(""), 1);
 }
 
 TEST(a_full_disk_leaves_nothing)
@@ -252,9 +251,6 @@ static const struct {
      "'",
      "': cannot write"},
     {"kill -9 $$", "'@/bin/patchelf': could not change the copies in '", "': Killed"},
-    {"exit 0", "'@/root/.new-",
-     "/lib/libmpi.so.12': patchelf has not changed its search path; is it older than "
-     "0.9?"},
 };
 
 TEST_ROWS(a_patchelf_that_fails_is_quoted, broken)
