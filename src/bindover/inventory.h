@@ -3,7 +3,6 @@
 
 #include <stdbool.h>
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "base/strvec.h"
 
@@ -15,20 +14,12 @@ bool berth_inventory_is_named(const char *name);
 
 /* Appends to RET the files with such names below the DIRECTORIES in the root of the
  * process, each once, by the path without links. A directory may be missing. Links to
- * files are followed, links to directories are not. *RET_FIXED (may be NULL): all
- * directories are on the file systems of the container's image, so that their contents
- * do not change. *RET_CUT (the same): some were not searched, because they are more
- * than eight levels deep or come after 200,000 entries. Returns 0, or -1 out of memory.
- */
+ * files are followed, links to directories are not. *RET_CUT (may be NULL): some were
+ * not searched, because they are more than eight levels deep or come after 200,000
+ * entries. Returns 0, or -1 out of memory. */
 int berth_inventory_read(const struct berth_strvec *directories,
-                         struct berth_strvec *ret, bool *ret_fixed, bool *ret_cut,
+                         struct berth_strvec *ret, bool *ret_cut,
                          struct berth_err *err);
-
-/* Appends to KEY what berth_inventory_read() depends on in an image that does not
- * change: the DIRECTORIES, and the mounts in them. Returns false if the mounts cannot
- * be read, or out of memory. */
-bool berth_inventory_identify(const struct berth_strvec *directories,
-                              struct berth_buf *key);
 
 /* Appends to DIRECTORIES those in which libraries of an image usually are, and those of
  * SEARCH, a list like LD_LIBRARY_PATH (NULL: none). Out of memory sticks in

@@ -154,47 +154,6 @@ void berth_scan_present(struct berth_scan *scan, const char *soname, const char 
         berth_elf_fini(&elf);
 }
 
-/* Appends the paths that an earlier step found; the first word of the fact is "cut" or
- * "whole". Returns whether one did. */
-static bool recall_inventory(struct berth_factcache *cache, const char *key,
-                             struct berth_strvec *ret, bool *ret_cut)
-{
-    size_t count;
-    const char *fact = berth_factcache_get(cache, key, &count);
-    size_t word = fact ? strnlen(fact, count) + 1 : 0;
-
-    if (!fact || word > count)
-        return false;
-    *ret_cut = strcmp(fact, "cut") == 0;
-    if (word < count)
-        berth_environ_split(fact + word, count - word, ret);
-    return true;
-}
-
-/* Appends the files that may be MPI libraries, from the cache or from DIRECTORIES. */
-static int read_inventory(struct berth_factcache *cache,
-                          const struct berth_strvec *directories,
-                          struct berth_strvec *ret, bool *ret_cut,
-                          struct berth_err *err)
-{
-    BERTH_BUF struct berth_buf key = {0};
-    BERTH_BUF struct berth_buf fact = {0};
-    bool is_fixed;
-
-    berth_buf_puts(&key, "libraries\n");
-    if (cache && berth_inventory_identify(directories, &key) &&
-        recall_inventory(cache, key.text, ret, ret_cut))
-        return ret->failed ? berth_err_oom(err) : 0;
-    if (berth_inventory_read(directories, ret, &is_fixed, ret_cut, err) < 0)
-        return -1;
-    berth_buf_addf(&fact, "%s%c", *ret_cut ? "cut" : "whole", '\0');
-    for (size_t i = 0; i < ret->count; i++)
-        berth_buf_add(&fact, ret->items[i], strlen(ret->items[i]) + 1);
-    if (is_fixed)
-        berth_factcache_put(cache, key.text, &fact);
-    return 0;
-}
-
 int berth_scan_image(struct berth_scan *scan, char *const *env, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec directories = {0};
@@ -203,7 +162,7 @@ int berth_scan_image(struct berth_scan *scan, char *const *env, struct berth_err
     berth_inventory_usual(berth_environ_value(env, "LD_LIBRARY_PATH"), &directories);
     if (directories.failed)
         return berth_err_oom(err);
-    if (read_inventory(scan->cache, &directories, &found, &scan->is_cut, err) < 0)
+    if (berth_inventory_read(&directories, &found, &scan->is_cut, err) < 0)
         return -1;
     for (size_t i = 0; i < found.count; i++)
         berth_scan_present(scan, NULL, found.items[i]);

@@ -179,7 +179,7 @@ static int inspect_libraries(struct inspect *it, struct berth_buf *out,
                           &directories);
     if (directories.failed)
         return berth_err_oom(err);
-    if (berth_inventory_read(&directories, &found, NULL, NULL, err) < 0)
+    if (berth_inventory_read(&directories, &found, NULL, err) < 0)
         return -1;
     for (size_t i = 0; i < found.count; i++)
         berth_scan_add(NULL, &objects, BERTH_ROLE_PRESENT, NULL, found.items[i], NULL);

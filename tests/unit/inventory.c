@@ -8,8 +8,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "bindover/scan.h"
-#include "install.h"
 #include "unit.h"
 
 static const struct {
@@ -66,7 +64,7 @@ TEST(each_file_of_a_tree_is_found_once)
     BERTH_FREE char *root = unit_directory();
     BERTH_STRVEC struct berth_strvec directories = {0};
     BERTH_STRVEC struct berth_strvec found = {0};
-    bool is_fixed, is_cut;
+    bool is_cut;
     struct berth_err err;
 
     make_file(root, "lib/libmpi.so.12.1.0");
@@ -74,18 +72,20 @@ TEST(each_file_of_a_tree_is_found_once)
     make_link(root, "libgone.so", "lib/libmpi.so.13");
     make_file(root, "lib/x86_64/openmpi/lib/libmpi_mpifh.so.40");
     make_file(root, "lib/libz.so.1");
+    make_file(root, "lib/python3.9/site-packages/net.libs/libmpi-1a2b.so.12.1");
+    make_file(root, "lib/python3.9/site-packages/net/libmpi.so.6");
     make_file(root, "lib/share/libmpi.so.7");
     make_file(root, "a/b/c/d/e/f/g/h/i/j/libmpi.so.1");
     make_link(root, "lib", "lib64");
     berth_strvec_pushf(&directories, "%s", root);
     berth_strvec_pushf(&directories, "%s/not-there", root);
-    ck_assert_int_eq(
-        berth_inventory_read(&directories, &found, &is_fixed, &is_cut, &err), 0);
+    ck_assert_int_eq(berth_inventory_read(&directories, &found, &is_cut, &err), 0);
     ck_assert(is_cut);
     unit_remove(root);
-    ck_assert_uint_eq(found.count, 2);
+    ck_assert_uint_eq(found.count, 3);
     for (size_t i = 0; i < found.count; i++)
         ck_assert(strstr(found.items[i], "/lib/libmpi.so.12.1.0") ||
+                  strstr(found.items[i], "/net.libs/libmpi-1a2b.so.12.1") ||
                   strstr(found.items[i], "/lib/x86_64/openmpi/lib/libmpi_mpifh.so.40"));
 }
 
@@ -94,13 +94,12 @@ TEST(eight_directories_are_not_too_deep)
     BERTH_FREE char *root = unit_directory();
     BERTH_STRVEC struct berth_strvec directories = {0};
     BERTH_STRVEC struct berth_strvec found = {0};
-    bool is_fixed, is_cut;
+    bool is_cut;
     struct berth_err err;
 
     make_file(root, "a/b/c/d/e/f/g/h/libmpi.so.1");
     berth_strvec_push(&directories, root);
-    ck_assert_int_eq(
-        berth_inventory_read(&directories, &found, &is_fixed, &is_cut, &err), 0);
+    ck_assert_int_eq(berth_inventory_read(&directories, &found, &is_cut, &err), 0);
     unit_remove(root);
     ck_assert_uint_eq(found.count, 1);
     ck_assert(!is_cut);
@@ -122,43 +121,4 @@ TEST(a_directory_is_looked_at_once)
     ck_assert_ptr_nonnull(strstr(directories.items[directories.count - 1], "/proc/"));
     berth_inventory_usual(NULL, &more);
     ck_assert_uint_eq(more.count + 1, directories.count);
-}
-
-static const struct {
-    const char *word;
-    bool is_cut;
-} recalled[] = {{"cut", true}, {"whole", false}};
-
-TEST_ROWS(a_later_step_knows_whether_an_inventory_was_cut, recalled)
-{
-    BERTH_FREE char *top = unit_directory();
-    const struct berth_stage_root root = {
-        .path = top, .owner = geteuid(), .forbidden = 0077};
-    char *const env[] = {NULL};
-    BERTH_STRVEC struct berth_strvec directories = {0};
-    BERTH_BUF struct berth_buf key = {0};
-    BERTH_BUF struct berth_buf fact = {0};
-    struct berth_factcache cache;
-    struct berth_scan scan;
-    struct berth_err err;
-
-    ck_assert_int_eq(chmod(top, 0700), 0);
-    install_library(top, "mpich", "libmpi.so.12", "");
-    berth_inventory_usual(NULL, &directories);
-    berth_buf_puts(&key, "libraries\n");
-    ck_assert(berth_inventory_identify(&directories, &key));
-    berth_buf_addf(&fact, "%s%c%s/libmpi.so.12%c", recalled[_i].word, 0, top, 0);
-    berth_factcache_open(&root, "image", &cache);
-    berth_factcache_put(&cache, key.text, &fact);
-    berth_factcache_fini(&cache);
-
-    berth_factcache_open(&root, "image", &cache);
-    ck_assert_int_eq(berth_scan_program(&cache, "/bin/sh", env, &scan, &err), 0);
-    ck_assert_int_eq(berth_scan_image(&scan, env, &err), 0);
-    ck_assert_str_eq(strrchr(scan.objects.items[scan.objects.count - 1].path, '/'),
-                     "/libmpi.so.12");
-    ck_assert_int_eq(scan.is_cut, recalled[_i].is_cut);
-    berth_scan_fini(&scan);
-    berth_factcache_fini(&cache);
-    unit_remove(top);
 }
