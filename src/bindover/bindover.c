@@ -235,13 +235,11 @@ static bool was_replaced(const struct berth_replacement *replacement,
                          const struct berth_scan *scan, const char *soname,
                          const char *path)
 {
+    const struct berth_mpi_object *object = berth_mpi_objects_at(&scan->objects, path);
+
     if (!berth_replacement_is_mpi(replacement))
         return berth_replacement_stands_for(replacement, soname);
-    for (size_t i = 0; i < scan->objects.count; i++)
-        if (scan->objects.items[i].library.family == replacement->family &&
-            strcmp(scan->objects.items[i].path, path) == 0)
-            return true;
-    return false;
+    return object && object->library.family == replacement->family;
 }
 
 /* Refuses TARGET, which would get the image's library PATH, or none (NULL). */

@@ -6,11 +6,10 @@
 
 #include "bindover/stack.h"
 
-#include <dirent.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -22,7 +21,7 @@
 #include "bindover/loader.h"
 #include "bindover/scan.h"
 
-enum { STACKS_MAX = 64, LIBRARIES_MAX = 64, PLACES_MAX = 8 };
+enum { STACKS_MAX = 64, PLACES_MAX = 8 };
 
 struct search {
     const struct berth_profile *profiles;
@@ -36,116 +35,63 @@ struct search {
     struct berth_err *err;
 };
 
-/* A library of MPI in a directory. */
-struct found {
-    struct berth_stack_library library;
-    struct berth_mpi_library what;
-    dev_t device; /* of the file, */
-    ino_t inode;
-};
-
-struct directory {
-    struct found items[LIBRARIES_MAX];
-    size_t count;
-};
-
-/* Is PATH a library of MPI under its own SONAME, NAME? Then it is *RET_FOUND. */
-static bool classify(struct berth_factcache *cache, const char *path, const char *name,
-                     struct found *ret_found)
-{
-    BERTH_FREE char *real = berth_resolve(path);
-    struct found found = {0};
-    struct berth_elf elf;
-    bool is_own;
-
-    if (!real || berth_scan_elf(cache, real, &elf, NULL) < 0)
-        return false;
-    berth_mpi_classify(&elf, berth_text_base(real), &found.what);
-    is_own = elf.soname && strcmp(elf.soname, name) == 0;
-    berth_elf_fini(&elf);
-    if (!is_own || !found.what.parts)
-        return false;
-    found.library = (struct berth_stack_library){.family = found.what.family,
-                                                 .parts = found.what.parts,
-                                                 .soname = strdup(name),
-                                                 .path = strdup(path)};
-    *ret_found = found;
-    return found.library.soname && found.library.path;
-}
-
-static void close_directory(struct directory *directory)
-{
-    for (size_t i = 0; i < directory->count; i++) {
-        free(directory->items[i].library.soname);
-        free(directory->items[i].library.path);
-    }
-}
-
-static int is_named(const struct dirent *entry)
-{
-    return berth_inventory_is_named(entry->d_name);
-}
-
-/* Was FILE found before, under its own SONAME? */
-static bool is_found(const struct directory *directory, const struct stat *file)
-{
-    for (size_t i = 0; i < directory->count; i++)
-        if (directory->items[i].device == file->st_dev &&
-            directory->items[i].inode == file->st_ino)
-            return true;
-    return false;
-}
-
-/* Add the library NAME of the directory PATH, if it is an MPI library. Reading it takes
- * time. */
-static void add_library(struct berth_factcache *cache, struct directory *directory,
-                        const char *path, const char *name)
-{
-    struct found *found = &directory->items[directory->count];
-    BERTH_FREE char *file = NULL;
-    struct stat st;
-
-    if (directory->count == LIBRARIES_MAX || asprintf(&file, "%s/%s", path, name) < 0 ||
-        stat(file, &st) < 0 || is_found(directory, &st) ||
-        !classify(cache, file, name, found))
-        return;
-    found->device = st.st_dev;
-    found->inode = st.st_ino;
-    directory->count++;
-}
-
-/* The libraries of MPI in the directory PATH; none where there is no directory. */
+/* The libraries of MPI in the directory PATH; none if there is no directory. Each file
+ * is read once, since that takes time. */
 static void read_directory(struct berth_factcache *cache, const char *path,
-                           struct directory *ret)
+                           struct berth_mpi_objects *ret)
 {
-    struct dirent **entries = NULL;
-    int count = scandir(path, &entries, is_named, alphasort);
+    BERTH_FREE char *pattern = NULL;
+    glob_t found = {0};
 
-    ret->count = 0;
-    for (int i = 0; i < count; i++) {
-        add_library(cache, ret, path, entries[i]->d_name);
-        free(entries[i]);
+    if (asprintf(&pattern, "%s/lib*.so*", path) < 0 ||
+        glob(pattern, 0, NULL, &found) != 0)
+        return;
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        BERTH_FREE char *real = berth_resolve(found.gl_pathv[i]);
+
+        if (real && berth_inventory_is_named(berth_text_base(found.gl_pathv[i])) &&
+            !berth_mpi_objects_at(ret, real))
+            berth_scan_add(cache, ret, BERTH_ROLE_LOADED, NULL, real, NULL);
     }
-    free(entries);
+    globfree(&found);
 }
 
-static bool is_c_library(const struct found *it)
+/* Is OBJECT a library of MPI that the directory has under its SONAME? Then
+ * its path there is *RET_PATH, which the caller frees. */
+static bool find_own(const char *directory, const struct berth_mpi_object *object,
+                     char **ret_path)
 {
-    return (it->what.parts & BERTH_PART_C) && (it->what.family == BERTH_FAMILY_MPICH ||
-                                               it->what.family == BERTH_FAMILY_OPENMPI);
+    BERTH_FREE char *path = NULL;
+    BERTH_FREE char *real = NULL;
+
+    if (!object->library.parts || !object->elf.soname ||
+        asprintf(&path, "%s/%s", directory, object->elf.soname) < 0)
+        return false;
+    real = berth_resolve(path);
+    if (!real || strcmp(real, object->path) != 0)
+        return false;
+    *ret_path = berth_steal(&path);
+    return true;
+}
+
+static bool is_c_library(const struct berth_mpi_object *it)
+{
+    return (it->library.parts & BERTH_PART_C) &&
+           (it->library.family == BERTH_FAMILY_MPICH ||
+            it->library.family == BERTH_FAMILY_OPENMPI);
 }
 
 /* Do IT and the C library C come from one install? They are in one directory. The
  * standard's libraries may be anybody's (alternatives). */
-static bool goes_with(const struct found *it, const struct found *c)
+static bool goes_with(const struct berth_mpi_object *it,
+                      const struct berth_mpi_object *c)
 {
     if (it == c || is_c_library(it))
         return false;
-    if (it->what.family != BERTH_FAMILY_ABI)
-        return it->what.family == c->what.family;
-    return it->what.vendor
-               ? c->what.vendor && strcmp(it->what.vendor, c->what.vendor) == 0
-               : true;
+    if (it->library.family != BERTH_FAMILY_ABI)
+        return it->library.family == c->library.family;
+    return !it->library.vendor ||
+           (c->library.vendor && strcmp(it->library.vendor, c->library.vendor) == 0);
 }
 
 /* Has the library PATH been found, for the profile GIVEN if there is one? Two profiles
@@ -188,49 +134,66 @@ static struct berth_stack *push_stack(const struct search *s,
     return NULL;
 }
 
-/* Add the stack of the C library C of DIRECTORY. */
-static int add_stack(const struct search *s, const char *origin,
-                     const struct directory *directory, const struct found *c)
+/* Add to STACK the library OBJECT, if the directory PATH has it under its SONAME. */
+static int push_library(struct berth_stack *stack, const char *path,
+                        const struct berth_mpi_object *object, struct berth_err *err)
+{
+    struct berth_stack_library library = {.family = object->library.family,
+                                          .parts = object->library.parts,
+                                          .soname = object->elf.soname};
+    bool is_pushed;
+
+    if (!find_own(path, object, &library.path))
+        return 0;
+    is_pushed = berth_stack_push(stack, &library);
+    free(library.path);
+    return is_pushed ? 0 : berth_err_oom(err);
+}
+
+/* Add the stack of C, one of OBJECTS in the directory PATH, if it is a C library. */
+static int add_stack(const struct search *s, const char *origin, const char *path,
+                     const struct berth_mpi_objects *objects,
+                     const struct berth_mpi_object *c)
 {
     const struct berth_profile *profile = s->given;
     struct berth_closure closure;
     struct berth_stack *stack;
+    BERTH_FREE char *file = NULL;
     char name[BERTH_MPI_NAME_SIZE];
 
-    if (s->to->count == STACKS_MAX || is_known(s->to, s->given, c->library.path))
+    if (s->to->count == STACKS_MAX || !is_c_library(c) || !find_own(path, c, &file) ||
+        is_known(s->to, s->given, file))
         return 0;
-    if (berth_loader_list(s->cache, s->loader, c->library.path, s->loader_env.items,
-                          &closure, NULL) < 0)
+    if (berth_loader_list(s->cache, s->loader, file, s->loader_env.items, &closure,
+                          NULL) < 0)
         return 0;
     if (!profile)
-        profile = berth_profile_match(s->profiles, &c->what, &closure);
+        profile = berth_profile_match(s->profiles, &c->library, &closure);
     berth_closure_fini(&closure);
-    if (!profile || profile->family != c->what.family)
+    if (!profile || profile->family != c->library.family)
         return 0;
-    stack = push_stack(s, profile, berth_mpi_library_name(&c->what, name, sizeof(name)),
-                       s->given ? NULL : origin);
-    if (!stack)
+    stack =
+        push_stack(s, profile, berth_mpi_library_name(&c->library, name, sizeof(name)),
+                   s->given ? NULL : origin);
+    if (!stack || push_library(stack, path, c, s->err) < 0)
         return -1;
-    if (!berth_stack_push(stack, &c->library))
-        return berth_err_oom(s->err);
-    for (size_t i = 0; i < directory->count; i++)
-        if (goes_with(&directory->items[i], c) &&
-            !berth_stack_push(stack, &directory->items[i].library))
-            return berth_err_oom(s->err);
+    for (size_t i = 0; i < objects->count; i++)
+        if (goes_with(&objects->items[i], c) &&
+            push_library(stack, path, &objects->items[i], s->err) < 0)
+            return -1;
     return 0;
 }
 
 static int search_directory(const struct search *s, const char *origin,
                             const char *path)
 {
-    struct directory directory;
+    struct berth_mpi_objects objects = {0};
     int result = 0;
 
-    read_directory(s->cache, path, &directory);
-    for (size_t i = 0; result == 0 && i < directory.count; i++)
-        if (is_c_library(&directory.items[i]))
-            result = add_stack(s, origin, &directory, &directory.items[i]);
-    close_directory(&directory);
+    read_directory(s->cache, path, &objects);
+    for (size_t i = 0; result == 0 && i < objects.count; i++)
+        result = add_stack(s, origin, path, &objects, &objects.items[i]);
+    berth_mpi_objects_fini(&objects);
     return result;
 }
 

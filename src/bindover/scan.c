@@ -112,15 +112,6 @@ static int read_closure(struct berth_scan *scan, char *const *env,
     return 0;
 }
 
-/* Is the file PATH among the objects? Reading a file takes time. */
-static bool is_read(const struct berth_scan *scan, const char *path)
-{
-    for (size_t i = 0; i < scan->objects.count; i++)
-        if (strcmp(scan->objects.items[i].path, path) == 0)
-            return true;
-    return false;
-}
-
 static bool is_musl(const struct berth_elf *elf)
 {
     return berth_strvec_has_start(&elf->needed, "libc.musl-");
@@ -144,7 +135,7 @@ void berth_scan_present(struct berth_scan *scan, const char *soname, const char 
     BERTH_FREE char *real = berth_resolve(path);
     struct berth_elf elf;
 
-    if (!real || is_read(scan, real) ||
+    if (!real || berth_mpi_objects_at(&scan->objects, real) ||
         berth_scan_elf(scan->cache, real, &elf, NULL) < 0)
         return;
     if (is_loadable(scan, &elf))

@@ -4,8 +4,7 @@
 
 #include "bindover/replacement.h"
 
-#include <dirent.h>
-#include <fnmatch.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,50 +27,57 @@ static bool needs_any(const char *const *sonames, const struct berth_elf *elf)
     return false;
 }
 
-/* Add the plugins of DIRECTORY that need a library that is replaced. */
-static void add_plugins(struct berth_users *users, const struct berth_opener *opener,
-                        const char *directory)
+static bool is_replaced(const struct berth_users *users, const char *soname)
 {
-    DIR *list = opendir(directory);
-
-    for (struct dirent *entry; list && (entry = readdir(list));) {
-        BERTH_FREE char *path = NULL;
-        struct berth_elf elf;
-
-        if (fnmatch(opener->pattern, entry->d_name, FNM_PERIOD) != 0)
-            continue;
-        if (asprintf(&path, "%s/%s", directory, entry->d_name) < 0) {
-            users->files.failed = true;
-            break;
-        }
-        if (berth_scan_elf(users->scan->cache, path, &elf, NULL) < 0)
-            continue;
-        if (needs_any(users->sonames, &elf))
-            berth_strvec_push_once(&users->files, path);
-        berth_elf_fini(&elf);
-    }
-    if (list)
-        closedir(list);
+    return soname && berth_text_is_any(soname, users->sonames);
 }
 
-/* Add the plugins that the library SONAME of the image, the file PATH, opens. */
+/* OBJECT, if it needs a library that is replaced and is none itself. */
+static void add_object(struct berth_users *users, const struct berth_mpi_object *object)
+{
+    if (!is_replaced(users, object->soname) && needs_any(users->sonames, &object->elf))
+        berth_strvec_push_once(&users->files, object->path);
+}
+
+static void add_plugin(struct berth_users *users, const char *path)
+{
+    struct berth_elf elf;
+
+    if (berth_scan_elf(users->scan->cache, path, &elf, NULL) < 0)
+        return;
+    if (needs_any(users->sonames, &elf))
+        berth_strvec_push_once(&users->files, path);
+    berth_elf_fini(&elf);
+}
+
+/* Add the plugins that OPENER finds from the directory of the library PATH. */
+static void add_plugins(struct berth_users *users, const struct berth_opener *opener,
+                        const char *path)
+{
+    for (const char *const *place = opener->places; *place; place++) {
+        BERTH_FREE char *pattern = NULL;
+        glob_t found = {0};
+
+        if (asprintf(&pattern, "%.*s/%s/%s", (int)(strrchr(path, '/') - path), path,
+                     *place, opener->pattern) < 0) {
+            users->files.failed = true;
+            return;
+        }
+        if (glob(pattern, GLOB_NOSORT, NULL, &found) == 0)
+            for (size_t i = 0; i < found.gl_pathc; i++)
+                add_plugin(users, found.gl_pathv[i]);
+        globfree(&found);
+    }
+}
+
+/* Add the plugins that the library SONAME of the image, the file PATH, opens; those of
+ * one that is replaced are replaced with it. */
 static void follow_openers(struct berth_users *users, const char *soname,
                            const char *path)
 {
-    int length = (int)(strrchr(path, '/') - path);
-
-    if (berth_text_is_any(soname, users->sonames))
-        return; /* its plugins are replaced with it */
     for (const struct berth_opener *it = berth_openers; it->library; it++)
-        for (const char *const *place = it->places;
-             berth_profile_is(soname, it->library) && *place; place++) {
-            BERTH_FREE char *directory = NULL;
-
-            if (asprintf(&directory, "%.*s/%s", length, path, *place) < 0)
-                users->files.failed = true;
-            else
-                add_plugins(users, it, directory);
-        }
+        if (!is_replaced(users, soname) && berth_profile_is(soname, it->library))
+            add_plugins(users, it, path);
 }
 
 /* The same for all libraries that PATH, an MPI that the program may load, needs. */
@@ -112,10 +118,9 @@ static int find_files(struct berth_users *users, struct berth_err *err)
         const struct berth_mpi_object *object = &objects->items[i];
 
         if ((is_linked && object->role == BERTH_ROLE_PRESENT) ||
-            (object->soname && berth_text_is_any(object->soname, users->sonames)))
+            is_replaced(users, object->soname))
             continue;
-        if (needs_any(users->sonames, &object->elf))
-            berth_strvec_push_once(&users->files, object->path);
+        add_object(users, object);
         if (object->role == BERTH_ROLE_PRESENT &&
             object->library.family != BERTH_FAMILY_NONE)
             follow_closure(users, object->path);
@@ -143,10 +148,7 @@ static void follow_program(struct berth_users *users, const char *name)
         berth_scan_program(users->scan->cache, path, environ, &scan, NULL) < 0)
         return;
     for (size_t i = 0; i < scan.objects.count; i++)
-        if (needs_any(users->sonames, &scan.objects.items[i].elf) &&
-            !(scan.objects.items[i].soname &&
-              berth_text_is_any(scan.objects.items[i].soname, users->sonames)))
-            berth_strvec_push_once(&users->files, scan.objects.items[i].path);
+        add_object(users, &scan.objects.items[i]);
     users->is_open |= is_open(&scan);
     berth_scan_fini(&scan);
 }

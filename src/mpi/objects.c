@@ -9,8 +9,8 @@
 #include "base/grow.h"
 #include "base/text.h"
 
-static struct berth_mpi_object *find_path(struct berth_mpi_objects *objects,
-                                          const char *path)
+struct berth_mpi_object *berth_mpi_objects_at(const struct berth_mpi_objects *objects,
+                                              const char *path)
 {
     for (size_t i = 0; i < objects->count; i++)
         if (strcmp(objects->items[i].path, path) == 0)
@@ -29,7 +29,7 @@ int berth_mpi_objects_add(struct berth_mpi_objects *objects, enum berth_mpi_role
                           const char *soname, const char *path, struct berth_elf *elf,
                           struct berth_err *err)
 {
-    struct berth_mpi_object *same = find_path(objects, path);
+    struct berth_mpi_object *same = berth_mpi_objects_at(objects, path);
     struct berth_mpi_object object = {.role = role, .elf = *elf};
 
     *elf = (struct berth_elf){0};

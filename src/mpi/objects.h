@@ -34,6 +34,10 @@ int berth_mpi_objects_add(struct berth_mpi_objects *objects, enum berth_mpi_role
                           const char *soname, const char *path, struct berth_elf *elf,
                           struct berth_err *err);
 
+/* The file at PATH; NULL: there is none. */
+struct berth_mpi_object *berth_mpi_objects_at(const struct berth_mpi_objects *objects,
+                                              const char *path);
+
 /* The file that others need as SONAME, or whose own SONAME it is; NULL: there is none.
  * The role that comes first in enum berth_mpi_role wins. */
 const struct berth_mpi_object *
