@@ -232,28 +232,6 @@ static int plan(struct use *use, struct berth_err *err)
     return judge(use, err) < 0 ? -1 : 1;
 }
 
-/* Warn of one that nobody is known to need; the use of it was RESULT. */
-static void warn_unused(const struct use *use, int result, struct berth_err *ret)
-{
-    if (result == 0 && is_library(use->it->stack) && !use->program->scan.loader)
-        berth_err_set(ret,
-                      "'%s' is linked statically, so that the host's %s replaces no "
-                      "library of it",
-                      use->program->scan.runner, use->it->stack->version);
-    if (result > 0 && use->it->users.files.count == 0 &&
-        !(is_library(use->it->stack) && use->it->users.is_open) &&
-        !use->it->stack->profile->adds)
-        berth_err_set(
-            ret,
-            is_library(use->it->stack)
-                ? "neither the program nor what it is known to load later "
-                  "needs the image's '%s', which the host's replaces "
-                  "(--container-libs=%s)"
-                : "neither the program nor a plugin of its MPI needs the "
-                  "image's '%s', which the host's replaces (--container-libs=%s)",
-            name_replaced(use), use->it->stack->profile->name);
-}
-
 /* Refuse, for what ERR says, if the image's own network library may not stay. */
 static int keep_own(const struct berth_inside *inside, enum berth_reason reason,
                     struct berth_err *err)
@@ -281,21 +259,17 @@ static bool is_covered(const struct berth_program *program,
     return false;
 }
 
-/* Plan STACK for the program of number K, of which WARNING is set ("": none). */
-static int plan_for(struct berth_programs *programs, size_t k,
-                    const struct berth_stack *stack, struct berth_err *warning,
-                    struct berth_err *err)
+/* Plan STACK for PROGRAM. */
+static int plan_for(struct berth_programs *programs, struct berth_program *program,
+                    const struct berth_stack *stack, struct berth_err *err)
 {
-    struct berth_program *program = &programs->items[k];
     struct use use = {programs, program, NULL, BERTH_REASON_NODE};
     int result;
 
-    *warning->text = '\0';
     if (is_covered(program, stack))
         return 0;
     use.it = berth_bindover_add(program, stack, BERTH_FAMILY_NONE);
     result = plan(&use, err);
-    warn_unused(&use, result, warning);
     programs->reason = use.reason;
     if (result == 0)
         berth_replacement_fini(&program->items[--program->count]);
@@ -303,24 +277,49 @@ static int plan_for(struct berth_programs *programs, size_t k,
 }
 
 /* Put STACK in place for all programs that need it; what one of them cannot use is for
- * none. *RET_WARNING: nobody is known to need it; "": somebody does. */
+ * none. */
 static int put_all(struct berth_programs *programs, const struct berth_stack *stack,
-                   struct berth_err *ret_warning, struct berth_err *err)
+                   struct berth_err *err)
 {
-    struct berth_err warning;
-    bool is_needed = false;
-
-    for (size_t k = 0; k < programs->count; k++) {
-        if (plan_for(programs, k, stack, &warning, err) < 0)
+    for (size_t k = 0; k < programs->count; k++)
+        if (plan_for(programs, &programs->items[k], stack, err) < 0)
             return -1;
-        is_needed |= !*warning.text;
-        if (k == 0)
-            *ret_warning = warning;
-    }
-    if (is_needed)
-        *ret_warning->text = '\0';
     programs->reason = BERTH_REASON_NODE;
     return berth_bindover_put(programs, err);
+}
+
+/* Is a file known to need what REPLACEMENT brings, or may the program load anything? */
+static bool is_needed(const struct berth_replacement *replacement)
+{
+    return replacement->stack->profile->adds || replacement->users.files.count > 0 ||
+           (is_library(replacement->stack) && replacement->users.is_open);
+}
+
+/* Warn of STACK, which is named, if it is in place for programs none of which is known
+ * to need it, or if all are linked statically. */
+static int warn_unused(struct berth_programs *programs, const struct berth_stack *stack,
+                       struct berth_err *err)
+{
+    struct berth_err warning;
+    bool is_unused = false;
+
+    for (size_t k = 0; k < programs->count; k++) {
+        const struct berth_program *program = &programs->items[k];
+
+        is_unused |= !program->scan.loader;
+        for (int i = 0; i < program->count; i++)
+            if (program->items[i].stack == stack && is_needed(&program->items[i]))
+                return 0;
+            else
+                is_unused |= program->items[i].stack == stack;
+    }
+    if (!is_unused)
+        return 0;
+    berth_err_set(&warning,
+                  "no program of this step is known to need '%s' of the image, which "
+                  "the host's replaces (--container-libs=%s)",
+                  berth_stack_first(stack), stack->profile->name);
+    return berth_bindover_say(&programs->binding.warning, warning.text, err);
 }
 
 /* Use STACK if that is possible; if not, the image's own stays, or the step ends. */
@@ -328,17 +327,16 @@ static int use_stack(struct berth_programs *programs, const struct berth_stack *
                      struct berth_err *err)
 {
     const struct berth_inside *inside = programs->inside;
-    struct berth_err warning = {""};
+    bool is_named = berth_fabric_is_named(stack->profile, inside->request);
+    struct berth_err why;
 
-    if (put_all(programs, stack, &warning, err) == 0)
-        return *warning.text
-                   ? berth_bindover_say(&programs->binding.warning, warning.text, err)
-                   : 0;
+    if (put_all(programs, stack, err) == 0)
+        return is_named ? warn_unused(programs, stack, err) : 0;
     berth_bindover_drop(programs);
-    if (berth_fabric_is_named(stack->profile, inside->request)) {
-        warning = *err;
+    if (is_named) {
+        why = *err;
         return berth_err_set(err, "--container-libs=%s: %s; leave --container-libs out",
-                             stack->profile->name, warning.text);
+                             stack->profile->name, why.text);
     }
     programs->refused[stack - inside->stacks->items] = *err;
     return keep_own(inside, programs->reason, err);

@@ -177,8 +177,9 @@ TEST(one_that_nobody_needs_is_told)
     ck_assert_msg(use("net", OTHER, 1) == 0, "%s", sides.err.text);
     ck_assert_int_eq(sides.program.count, 1);
     ck_assert_str_eq(sides.programs.binding.warning,
-                     "neither the program nor a plugin of its MPI needs the image's "
-                     "'" OTHER "', which the host's replaces (--container-libs=net)");
+                     "no program of this step is known to need '" OTHER
+                     "' of the image, "
+                     "which the host's replaces (--container-libs=net)");
 }
 
 static const struct {

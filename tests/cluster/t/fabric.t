@@ -92,7 +92,7 @@ rank 1 of 2 on n2 in mpipypi: Intel 2021.16
 registering provider: tcp (201"
 ofi "Intel MPI on its own libfabric" "libfabric version: 2.1.0-impi
 $impi" "${intel[@]}" --mpi-bind=hybrid /opt/t/impi-rt-2021.19.0/runpath
-ofi "and on the host's" "berth: n1: warning: image '$wheels': --container-libs=libfabric: neither the program nor a plugin of its MPI needs the image's 'libfabric.so.1', which the host's replaces (--container-libs=libfabric)
+ofi "and on the host's" "berth: n1: warning: image '$wheels': --container-libs=libfabric: no program of this step is known to need 'libfabric.so.1' of the image, which the host's replaces (--container-libs=libfabric)
 libfabric version: 2.1.0
 $impi" "${intel[@]}" --container-libs=libfabric /opt/t/impi-rt-2021.19.0/runpath
 
@@ -135,7 +135,7 @@ rank 0 of 1 on n1 in mpibookworm: MPICH [^
 try "nor with auto, which says so" \
     "~^berth: n1: note: the image has no library that a fabric of this host could replace .--container-libs=auto.\$" -- "${one[@]}" --container-image=/images/a.sif --container-libs=auto true
 try "a program that does not use it" \
-    "~^berth: n1: warning: image '$old': --container-libs=libfabric: neither the program nor a plugin of its MPI needs the image's 'libfabric.so.1', which the host's replaces .--container-libs=libfabric.
+    "~^berth: n1: warning: image '$old': --container-libs=libfabric: no program of this step is known to need 'libfabric.so.1' of the image, which the host's replaces .--container-libs=libfabric.
 rank 0 of 1 .*\$" -- "${one[@]}" --container-image=$old --container-libs=libfabric /opt/t/mpich/who
 try "with the host's MPI it does nothing" \
     "~rank 0 of 1 on n1 in mpibookworm: MPICH Version: +4.2.1 [^

@@ -53,10 +53,10 @@ on n1 alice bash -c 'patchelf --replace-needed libblas.so.3 libopenblas.so.0 --o
 try "what a program starts is checked, though it needs the library itself" "~'/usr/bin/dgemmhelper' of the image needs cdotcsub_, .*.status 1\$" -- "${one[@]}" "${with[@]}" ./envblas A=1 dgemmhelper 300
 try "... and runs, if it has all" "~^dgemm 300: .*OpenBLAS\$" -- "${one[@]}" "${with[@]}" ./envblas A=1 dgemm 300
 try "a program that is linked statically" \
-    "~^berth: n1: warning: image '$image': --container-libs=openblas: '[^']*/ldconfig' is linked statically, so that the host's libblas.so.3 replaces no library of it
+    "~^berth: n1: warning: image '$image': --container-libs=openblas: no program of this step is known to need 'libblas.so.3' of the image, which the host's replaces .--container-libs=openblas.
 ldconfig .*" -- "${one[@]}" "${with[@]}" ldconfig --version
 try "a program that does not use it" \
-    "~^berth: n1: warning: image '$image': --container-libs=openblas: neither the program nor what it is known to load later needs the image's 'libblas.so.3', which the host's replaces .--container-libs=openblas.\$" -- "${one[@]}" "${with[@]}" true
+    "~^berth: n1: warning: image '$image': --container-libs=openblas: no program of this step is known to need 'libblas.so.3' of the image, which the host's replaces .--container-libs=openblas.\$" -- "${one[@]}" "${with[@]}" true
 try "none cancels the default of a job" "~reference BLAS\$" -- "${one[@]}" --container-image=$image --container-libs=none dgemm 300
 try "a plan says what lies over what" "~the host's file replaces the image's .--container-libs.
 .*
