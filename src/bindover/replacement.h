@@ -21,7 +21,7 @@ struct berth_users {
     char *const *command;       /* the words of the command (ends in NULL), any of which
                                    may be a program; NULL: only what is loaded at the
                                    start counts */
-    bool is_open; /* a script or a Python is among the programs: it may load anything */
+    bool is_open; /* a script or Python is among the programs: it may load anything */
     struct berth_strvec files;     /* the users: files that need one of them */
     struct berth_strvec places;    /* SONAME, file, ...: the libraries that the users
                                       get, or a program without a search path */
