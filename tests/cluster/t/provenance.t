@@ -73,22 +73,24 @@ equal "steps at the same time leave a line each" "0 1 2 3 4 5" \
 
 script busy <<'SH'
 #!/bin/sh
-# Reads a file of the image for as many seconds, each time from its server.
+# Four read a file of the image for as many seconds, each time from its server.
 file=$(find /usr/lib -type f -size +10M | head -n 1)
 end=$(($(date +%s) + $1))
-while [ "$(date +%s)" -lt "$end" ]; do dd "if=$file" of=/dev/null bs=1M iflag=nocache; done 2>/dev/null
+for i in 1 2 3 4; do
+    while [ "$(date +%s)" -lt "$end" ]; do dd "if=$file" of=/dev/null bs=1M iflag=nocache; done 2>/dev/null &
+done
+wait
 SH
 took="berth: n1: note: image '/images/mpibookworm.sif': serving it took [0-9.]+ s of CPU time in [0-9.]+ s, and [0-9.]+ MiB of memory"
 busy="berth: n1: note: image '/images/mpibookworm.sif': the program that serves it was busy for [0-9]+ % of the time, and tasks may have waited for it; copy what they read often to a directory, and mount that .--container-mounts."
 served=(srun -v -w n1 -n1 --container-image=/images/mpibookworm.sif)
 try "srun -v says what serving an image took" "~$took" -- "${served[@]}" true
-# On a busy machine the server does not get its half of a CPU each time.
-is_busy() {
-    seen=$(alice "${served[@]}" ./busy 8 2>&1 | grep -a 'serv')
-    [[ $seen == *"was busy"* ]]
-}
-wait_for 90 is_busy
-matches "... and that tasks may have waited for it" "^$took$nl$busy$" "$seen"
+# What others run on this machine does not keep the server from being busy.
+start busy alice "${served[@]}" ./busy 6
+wait_for 30 has_processes n1 'squashfuse.*' 1
+on n1 root bash -c 'renice -n -15 -u alice; for it in $(pgrep -u alice); do echo -15 >"/proc/$it/autogroup"; done' >"$work/nice" 2>&1
+wait "${pid[busy]}"
+matches "... and that tasks may have waited for it" "^$took$nl$busy$" "$(grep -a serv "$work/busy")"
 on login alice rm -f busy
 
 # Where all may write, bob has been there first.
