@@ -9,6 +9,7 @@
 . "${srcdir:-.}/tests/tap.sh"
 
 # In place of tests/cluster/t/lib.sh: the commands run here.
+nodes=n1,n2,n3,n4
 alice() { "$@"; }
 on() {
     shift 2

@@ -16,18 +16,6 @@
 #   ```sh not-run             commands that no test can run; tests/lint/docs.sh has the list
 #   ```text, ```yaml          something to look at; no commands
 
-# The places of on=, one a line.
-console_hosts() {
-    local place
-    for place in ${1//,/ }; do
-        case $place in
-        all) printf '%s\n' login n1 n2 n3 n4 ;;
-        nodes) printf '%s\n' n1 n2 n3 n4 ;;
-        *) echo "$place" ;;
-        esac
-    done
-}
-
 # console_pattern LINE: the extended regular expression it stands for.
 console_pattern() {
     # shellcheck disable=SC2001 # what is replaced is a class
@@ -90,7 +78,9 @@ console_run() {
     [[ $words != *any-order* ]] || compare=console_any_order
     hosts=login
     [[ ! $words =~ on=([a-z0-9,]+) ]] || hosts=${BASH_REMATCH[1]}
-    for host in $(console_hosts "$hosts"); do
+    hosts=${hosts/all/login,nodes}
+    hosts=${hosts/nodes/$nodes}
+    for host in ${hosts//,/ }; do
         if [[ $prompt == '$' ]]; then
             console_settle
             seen=$(alice bash -c "$command" 2>&1 </dev/null)
@@ -125,7 +115,7 @@ console_file() {
         printf '%s\n' "$@" | on login alice bash -c "cat >'$path' && case '$1' in '#!'*) chmod +x '$path' ;; esac"
         return
     fi
-    for host in $(console_hosts all); do
+    for host in login ${nodes//,/ }; do
         on "$host" root mkdir -p "${path%/*}"
         printf '%s\n' "$@" | node_file "$host" "$path"
     done

@@ -165,14 +165,6 @@ result() {
 : "${release:=$(cat "/run/berth/$name/release")}"
 [[ $release ]] || exit 1
 
-# Not empty where a test has all of its cases: with one release of Slurm. What berth decides
-# alone is the same elsewhere, where some cases show that Slurm carries it out.
-# shellcheck disable=SC2034
-case $release in
-trixie) complete=yes ;;
-*) complete= ;;
-esac
-
 # What srun says, of its own, when a job or a step has to wait, or a task's end ends it
 # (--kill-on-bad-exit, which --mpi-bind brings).
 waited='^srun: job [0-9]+ (queued and waiting for|has been allocated) resources$|^srun: (Job ([0-9]+ )?step creation (temporarily disabled|still disabled)|Step created for)|^srun: (launch/slurm: [a-z_]+: )?(Force )?Terminat(ing|ed) (Step|Job)'

@@ -11,9 +11,6 @@ LOG=/var/log/registry.log
 DOCKER=docker://login:5000/app
 need_images a b noshell
 
-# registry: start it, empty.
-registry() { registry_start http://login:5000 $LOG; }
-
 # user COMMAND...: alice, with a registry that has no https.
 user() { alice env "${RUNTIME}_NOHTTPS=1" "$@"; }
 
@@ -46,14 +43,10 @@ refused() {
     equal "$1: in one line, without a job" "1 1 $last" "$status $(grep -c 'error:' <<<"$said") $(last_job)"
 }
 
-registry || { result FAIL "the registry starts" "$(on login root cat $LOG)"; exit 1; }
+registry_start http://login:5000 $LOG || { result FAIL "the registry starts" "$(on login root cat $LOG)"; exit 1; }
 alice rm -rf .cache/berth
 digest=$(push app/one:1 a) || { result FAIL "an image is pushed"; exit 1; }
-push app/two:1 a >/dev/null
-push app/three:1 a >/dev/null
-push app/four:1 a >/dev/null
-push app/five:1 b >/dev/null
-push app/six:1 b >/dev/null
+for it in two:1/a three:1/a four:1/a five:1/b six:1/b; do push "app/${it%/*}" "${it#*/}" >/dev/null; done
 user "$runtime" -q push /images/noshell.sif oras://login:5000/hello:1
 
 # Once for four nodes, and from then on not at all.
