@@ -151,12 +151,13 @@ over "scancel of a batch job" batch 0
 echo "# scancel while it starts"
 script early <<'SCRIPT'
 #!/bin/bash
-# Steps that are cancelled after 0 to 300 ms, and their job with them.
-for ((i = 0; i < 10; i++)); do
-    srun -w n1,n2 -N2 --ntasks-per-node=4 --container-image=/images/a.sif sleep 20 >/dev/null 2>&1 &
+# early COUNT: steps that are cancelled after 0 to 300 ms, and their job with them, but for one
+# that this runs in.
+for ((i = 0; i < $1; i++)); do
+    srun --overlap -w n1,n2 -N2 --ntasks-per-node=4 --container-image=/images/a.sif sleep 20 >/dev/null 2>&1 &
     sleep "0.$(printf %03d $((RANDOM % 300)))"
     for ((j = 0; j < 100; j++)); do
-        scancel -u alice
+        if [[ $SLURM_JOB_ID ]]; then scancel "$SLURM_JOB_ID.$i"; else scancel -u alice; fi 2>/dev/null
         kill -0 $! 2>/dev/null || break
         sleep 0.1
     done
@@ -164,24 +165,9 @@ for ((i = 0; i < 10; i++)); do
 done
 ((outlived < 2)) || exit 9
 SCRIPT
-start early alice ./early
+start early alice ./early 10
 over "scancel after 0 to 300 ms, ten times" early 0
-script earlystep <<'SCRIPT'
-#!/bin/bash
-# The same for steps inside a job that goes on.
-for ((i = 0; i < 8; i++)); do
-    srun --overlap -N2 --ntasks-per-node=4 --container-image=/images/a.sif sleep 20 >/dev/null 2>&1 &
-    sleep "0.$(printf %03d $((RANDOM % 300)))"
-    for ((j = 0; j < 100; j++)); do
-        scancel "$SLURM_JOB_ID.$i" 2>/dev/null
-        kill -0 $! 2>/dev/null || break
-        sleep 0.1
-    done
-    ! wait $! || echo "number $i ended by itself, $((++outlived))"
-done
-((outlived < 2)) || exit 9
-SCRIPT
-start early alice salloc -Q -w n1,n2 -N2 --ntasks-per-node=4 ./earlystep
+start early alice salloc -Q -w n1,n2 -N2 --ntasks-per-node=4 ./early 8
 over "scancel of steps after 0 to 300 ms, eight times" early 0
 
 echo "# SIGKILL of one process on n1"

@@ -85,11 +85,6 @@ mpich="--mpi=pmi2 --container-image=/images/mpich.sif"
 says "MPICH: ... memory between the ranks of a node, and no TCP" \
     'ep_cfg\[[0-9]+\]: tag\((sysv|posix|cma)/memory' 'ep_cfg\[[0-9]+\].*tcp/'
 says "MPICH: ... and one rank may read the other's (CMA)" 'ep_cfg.*cma/memory'
-LIMIT=20 alice srun -w n1 -N1 -n2 --mpi=pmi2 "$runtime" exec /images/mpich.sif mpiring >"$work/out" 2>&1 </dev/null
-status=$?
-says "a contrast: with one \`$runtime_name exec\` for each rank MPICH dies in MPI_Init" \
-    'Fatal error in .*Init|Shared memory error' '^ring of'
-equal "... and srun with it" yes "$( ((status)) && echo yes)"
 
 openmpi="--mpi=pmix --container-image=/images/openmpi.sif"
 talk=--export=ALL,OMPI_MCA_btl_base_verbose=100,OMPI_MCA_pml=ob1
@@ -160,10 +155,6 @@ if has_pmix; then
     ring "Open MPI: it tells its transports" "$(want 4 openmpi "$one")" 0 -w n1 -N1 -n4 $talk $openmpi mpiring
     says "Open MPI: ... memory between the ranks of a node, and no TCP" \
         'Using vader btl for send' 'Using tcp btl for send'
-    LIMIT=20 alice srun -w n1 -N1 -n2 --mpi=pmix "$runtime" exec /images/openmpi.sif mpiring \
-        >"$work/out" 2>&1 </dev/null
-    says "a contrast: with one \`$runtime_name exec\` for each rank Open MPI does without CMA" \
-        'not available due to different user namespaces'
 else
     result skip "Open MPI over PMIx" "this Slurm has no PMIx"
 fi
