@@ -50,9 +50,6 @@ sick "a plugin for another release of Slurm" "wrong plugin: '/tmp/berth.so' is f
     "perl -0pe 's/\\x05\\x0b\\x18\\0/\\x05\\x05\\x16\\0/g' $plugin >/tmp/berth.so
     sed -i.before 's|$plugin|/tmp/berth.so|' $stack/berth.conf" \
     "mv $stack/berth.conf.before $stack/berth.conf; rm /tmp/berth.so"
-sick "a line of plugstack.conf that Slurm does not understand" \
-    "wrong plugstack.conf: $stack/zzz.conf:1 is not understood" \
-    "echo 'requires berth.so' >$stack/zzz.conf" "rm $stack/zzz.conf"
 
 # The limit of a user namespace of its own, so that no other host has it.
 seen=$(on n1 root unshare --user --map-root-user \

@@ -16,31 +16,20 @@ script job <<'SCRIPT'
 # Here srun is only a word.
 true
 SCRIPT
-script step <<'SCRIPT'
-#!/bin/bash
-#SBATCH --output=/dev/null
-srun true
-SCRIPT
 
 # (tests/spank/mistakes.sh has all of them; here they come from Slurm's own command lines.)
 argument="runs on the host and gets '$IMAGE' as an argument; .*"
 nothing='runs on the host; only commands that srun starts, .*: srun COMMAND'
 try "an option behind the program" "~^srun: berth: warning: 'true' $argument: srun $IMAGE true$" -- srun true "$IMAGE"
 try "an option for another srun" "" -- salloc -Q srun "$IMAGE" true
-try "a colon that is not a word" "~error: berth: ':-n1' is an argument of 'true' and does not begin a component; .*status 1" -- \
-    srun "$IMAGE" true :-n1 "$IMAGE" true
-try "a colon of an argument" "error: -r -n logs" -- srun "$IMAGE" echo error: -r -n logs
 try "Slurm's own --container names an image" "~error: berth: --container=$A .*; write srun $IMAGE.status 1" -- \
     srun --container=$A true
 try "a script without srun" "~^sbatch: berth: warning: 'job' $nothing$" -- ./submit "$IMAGE" job
 try "the same, said by #SBATCH" "~^sbatch: berth: warning: 'with' $nothing$" -- \
     sh -c "sed 's|^#SBATCH|& $IMAGE|' job >with && ./submit with"
 try "the same on standard input" "~^sbatch: berth: warning: the script $nothing$" -- sh -c "./submit $IMAGE <job"
-try "a script with srun" "" -- ./submit "$IMAGE" step
-try "a script without srun and without an image" "" -- ./submit job
 try "sbatch --wrap without srun" "~^sbatch: berth: warning: the command of --wrap $nothing$" -- \
     ./submit -o /dev/null "$IMAGE" --wrap 'echo x'
-try "an option behind a script" "~^sbatch: berth: warning: 'step' $argument: sbatch $IMAGE step$" -- ./submit step "$IMAGE"
 try "a step without any of this" "" -- srun true :- 7: -n1
 
 finish
