@@ -78,7 +78,7 @@ static int make_token(char *ret_token)
 void berth_hostcommand_open(const struct berth_launch *launch,
                             struct berth_hostcommand *ret)
 {
-    const char *inside = launch->order ? berth_order_inside(launch->order) : NULL;
+    const char *inside = berth_order_inside(launch->order);
 
     *ret = BERTH_HOSTCOMMAND_NONE;
     ret->launch = launch;

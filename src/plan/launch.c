@@ -228,14 +228,6 @@ static void push_option(const char *option, const char *value,
     berth_strvec_push(argv, value);
 }
 
-static void push_descriptor(const char *option, int fd, struct berth_strvec *argv)
-{
-    if (fd < 0)
-        return;
-    berth_strvec_push(argv, option);
-    berth_strvec_pushf(argv, "%d", fd);
-}
-
 /* As root, the programs would have all capabilities, and root's home. */
 static void push_outer(const struct berth_launch *launch, struct berth_strvec *argv)
 {
@@ -299,9 +291,11 @@ void berth_launch_hold(const char *init, int tasks, int ready, int inner,
 {
     berth_strvec_push(argv, init);
     berth_strvec_push(argv, "--hold");
-    push_descriptor("--tasks", tasks, argv);
-    push_descriptor("--ready", ready, argv);
-    push_descriptor("--inner", inner, argv);
+    if (tasks < 0)
+        return;
+    berth_strvec_pushf(argv, "%d", tasks);
+    berth_strvec_pushf(argv, "%d", ready);
+    berth_strvec_pushf(argv, "%d", inner);
 }
 
 int berth_launch_holder_argv(const struct berth_launch *launch, const char *init,

@@ -29,28 +29,14 @@ struct init {
     int inner; /* the user namespace of the tasks; -1: that of this process */
 };
 
-/* Read `--hold`, and numbers by their names. */
-static int read_words(char **argv, struct init *init)
+/* Read `--hold` and its three descriptors; -1: none. */
+static int read_words(int argc, char **argv, struct init *init)
 {
-    const struct {
-        const char *name;
-        int *number;
-    } words[] = {{"--tasks", &init->tasks},
-                 {"--ready", &init->ready},
-                 {"--inner", &init->inner}};
-    enum { COUNT = sizeof(words) / sizeof(words[0]) };
-
-    if (!*++argv || strcmp(*argv, "--hold") != 0)
+    if (argc != 5 || strcmp(argv[1], "--hold") != 0)
         return -1;
-    for (argv++; *argv; argv++) {
-        int i = 0;
-
-        while (i < COUNT && strcmp(*argv, words[i].name) != 0)
-            i++;
-        if (i == COUNT || !*++argv)
-            return -1;
-        *words[i].number = atoi(*argv);
-    }
+    init->tasks = atoi(argv[2]);
+    init->ready = atoi(argv[3]);
+    init->inner = atoi(argv[4]);
     return 0;
 }
 
@@ -127,11 +113,11 @@ static int hold(const struct init *init)
 
 int main(int argc, char **argv)
 {
-    struct init init = {.tasks = -1, .ready = -1, .inner = -1};
+    struct init init;
 
     if (berth_program_prints_version("berth-init", argc, argv))
         return EXIT_SUCCESS;
-    if (read_words(argv, &init) == 0)
+    if (read_words(argc, argv, &init) == 0)
         return hold(&init);
     dprintf(STDERR_FILENO,
             "berth: %s: wrong arguments; only berth-start can start this program\n",

@@ -24,7 +24,7 @@ void berth_serving_begin(struct berth_serving *serving,
     *serving = (struct berth_serving){0};
     if (stat(launch->request->image, &serving->image) < 0)
         serving->image = (struct stat){0};
-    if (!launch->order || berth_request_is_explained(launch->request) ||
+    if (berth_request_is_explained(launch->request) ||
         (!is_recorded(launch) && !berth_notice_is_verbose(launch->environment)))
         return;
     serving->holder = holder;

@@ -33,7 +33,7 @@ bool berth_singletons_wanted(const struct berth_launch *launch)
     const char *tasks = berth_environ_value(launch->environment, "SLURM_NTASKS");
     const struct berth_order *order = launch->order;
 
-    return order && order->step.prints_component && order->step.tasks > 0 &&
+    return order->step.prints_component && order->step.tasks > 0 &&
            (!launch->request->mpi || berth_request_mpi_chosen(launch->request)) &&
            tasks && atoi(tasks) > 1;
 }

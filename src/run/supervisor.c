@@ -295,8 +295,7 @@ static bool start_in_job(struct supervisor *supervisor, struct berth_buf *after)
     const char *why;
     int result;
 
-    if (!launch->order || !launch->order->job ||
-        berth_request_is_explained(launch->request))
+    if (!launch->order->job || berth_request_is_explained(launch->request))
         return false;
     why = berth_order_why_step(launch->order, NULL);
     if (why) {

@@ -130,7 +130,7 @@ TEST(a_holder_in_an_outer_user_namespace)
     line = shell_words(&argv);
     ck_assert_str_eq(line, "/usr/bin/apptainer --silent exec --no-privs --home "
                            "'/home/of u' --nv -un /a.sif /proc/self/fd/5 --hold "
-                           "--tasks 4 --ready 5 --inner 6");
+                           "4 5 6");
 }
 
 TEST(a_driver_is_a_flag)
