@@ -39,13 +39,10 @@
 
 #define PROGRAM BERTH_LIBEXECDIR "/berth-mpi"
 
-/* The descriptors of berth-mpi. */
-struct descriptors {
-    int task;        /* the order, and the environment of the task on the host */
-    int container;   /* the command, and the environment in the container */
-    int channel;     /* step/channel.h */
-    int task_stderr; /* as in struct berth_inject */
-};
+/* The descriptors of berth-mpi, which are 3, 4, ... there: the order, and the
+ * environment of the task on the host; the command, and the environment in the
+ * container; step/channel.h; as in struct berth_inject. */
+enum { TASK, CONTAINER, CHANNEL, TASK_STDERR, DESCRIPTORS, FIRST = 3 };
 
 static int open_root(struct berth_stage_root root)
 {
@@ -86,7 +83,7 @@ static void lock_stages(const struct berth_inject *inject)
         closedir(list);
 }
 
-static int write_handovers(const struct berth_inject *inject, struct descriptors *fds,
+static int write_handovers(const struct berth_inject *inject, int fds[DESCRIPTORS],
                            struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec words = {0};
@@ -102,7 +99,7 @@ static int write_handovers(const struct berth_inject *inject, struct descriptors
         .mounts = inject->holder.mounts,
         .tasks = inject->tasks,
         .seconds = (int)(berth_deadline_left(inject->deadline) / 1000),
-        .task_stderr = inject->task_stderr,
+        .task_stderr = inject->task_stderr < 0 ? -1 : FIRST + TASK_STDERR,
         .directory = (char *)launch->directory,
     };
     if (berth_order_put(&order, &text, err) < 0)
@@ -111,32 +108,26 @@ static int write_handovers(const struct berth_inject *inject, struct descriptors
     berth_launch_command(launch->request, launch->command, &command);
     if (words.failed || command.failed)
         return berth_err_oom(err);
-    fds->task = berth_handover_write(&words, launch->environment, err);
-    fds->container =
-        fds->task < 0 ? -1 : berth_handover_write(&command, inject->environment, err);
-    return fds->container < 0 ? -1 : 0;
+    fds[TASK] = berth_handover_write(&words, launch->environment, err);
+    if (fds[TASK] >= 0)
+        fds[CONTAINER] = berth_handover_write(&command, inject->environment, err);
+    return fds[CONTAINER] < 0 ? -1 : 0;
 }
 
 /* Become berth-mpi, which inherits FDS and no other descriptor. It gets no variable of
  * the user: LD_LIBRARY_PATH is for the application. */
-static void become_program(const struct descriptors *fds)
+static void become_program(const int fds[DESCRIPTORS])
 {
     static char *const environment[] = {(char *)"PATH=/usr/bin:/bin:/usr/sbin:/sbin",
                                         NULL};
-    const int given[] = {fds->task, fds->container, fds->channel, fds->task_stderr};
-    char numbers[3][16];
-    char *argv[] = {(char *)"berth-mpi", numbers[0], numbers[1], numbers[2], NULL};
+    static char *const argv[] = {(char *)"berth-mpi", (char *)"3", (char *)"4",
+                                 (char *)"5", NULL};
     struct berth_err err;
 
-    snprintf(numbers[0], sizeof(numbers[0]), "%d", fds->task);
-    snprintf(numbers[1], sizeof(numbers[1]), "%d", fds->container);
-    snprintf(numbers[2], sizeof(numbers[2]), "%d", fds->channel);
-    berth_cloexec_from(STDERR_FILENO + 1);
-    for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)
-        fcntl(given[i], F_SETFD, 0);
+    berth_close_others(fds, DESCRIPTORS);
     execve(PROGRAM, argv, environment);
     berth_program_missing(PROGRAM, &err);
-    berth_channel_send(fds->channel, BERTH_CHANNEL_REFUSED, err.text, NULL);
+    berth_channel_send(FIRST + CHANNEL, BERTH_CHANNEL_REFUSED, err.text, NULL);
 }
 
 /* Receive the binding: until berth-mpi is done, or refuses. */
@@ -158,7 +149,7 @@ static int receive(const struct berth_inject *inject, int channel,
                         : berth_binding_get(bytes.text, bytes.used, ret, err);
 }
 
-static int start_program(const struct berth_inject *inject, struct descriptors *fds,
+static int start_program(const struct berth_inject *inject, int fds[DESCRIPTORS],
                          struct berth_binding *ret_binding,
                          struct berth_inject_witness *ret_witness,
                          struct berth_err *err)
@@ -169,7 +160,7 @@ static int start_program(const struct berth_inject *inject, struct descriptors *
 
     if (berth_channel_open(ends, err) < 0)
         return -1;
-    fds->channel = ends[1];
+    fds[CHANNEL] = ends[1];
     child = fork();
     if (child == 0) {
         become_program(fds);
@@ -194,7 +185,7 @@ static int start_program(const struct berth_inject *inject, struct descriptors *
 int berth_inject(const struct berth_inject *inject, struct berth_binding *ret_binding,
                  struct berth_inject_witness *ret_witness, struct berth_err *err)
 {
-    struct descriptors fds = {-1, -1, -1, inject->task_stderr};
+    int fds[DESCRIPTORS] = {-1, -1, -1, inject->task_stderr};
     int result;
 
     *ret_binding = (struct berth_binding){0};
@@ -202,13 +193,12 @@ int berth_inject(const struct berth_inject *inject, struct berth_binding *ret_bi
     if (!berth_request_looks_inside(inject->launch->request))
         return 0;
     lock_stages(inject);
-    result = write_handovers(inject, &fds, err);
+    result = write_handovers(inject, fds, err);
     if (result == 0)
-        result = start_program(inject, &fds, ret_binding, ret_witness, err);
-    if (fds.task >= 0)
-        close(fds.task);
-    if (fds.container >= 0)
-        close(fds.container);
+        result = start_program(inject, fds, ret_binding, ret_witness, err);
+    for (int i = TASK; i <= CONTAINER; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
     return result;
 }
 
