@@ -3,6 +3,7 @@
 
 #include "job/hostfiles.h"
 
+#include <libgen.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,17 +63,12 @@ static bool is_task(const char *value)
 /* Cut PATH to its directory, which may be `.`. Returns false if PATH has none. */
 static bool cut(char *path)
 {
-    size_t end = strlen(path);
+    const char *parent;
 
-    if (strcmp(path, ".") == 0 || strcmp(path, "/") == 0)
+    if (strcmp(path, ".") == 0 || path[strspn(path, "/")] == '\0')
         return false;
-    while (end && path[end - 1] == '/')
-        end--;
-    while (end && path[end - 1] != '/')
-        end--;
-    path[end] = '\0';
-    if (!end)
-        memcpy(path, ".", sizeof("."));
+    parent = dirname(path);
+    memmove(path, parent, strlen(parent) + 1);
     return true;
 }
 

@@ -4,6 +4,7 @@
 #include "job/key.h"
 
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,16 +19,12 @@
 /* Append the parent of PATH (which may end in slashes) to RET, as a mount. */
 static void push_parent(const char *path, struct berth_strvec *ret)
 {
-    size_t length = strlen(path);
+    BERTH_FREE char *copy = strdup(path);
+    const char *parent = copy ? dirname(copy) : NULL;
 
-    while (length > 1 && path[length - 1] == '/')
-        length--;
-    while (length > 1 && path[length - 1] != '/')
-        length--;
-    while (length > 1 && path[length - 1] == '/')
-        length--;
-    if (length > 1)
-        berth_strvec_pushf(ret, "%.*s:%.*s:rw", (int)length, path, (int)length, path);
+    ret->failed |= !parent;
+    if (parent && strcmp(parent, "/") != 0)
+        berth_strvec_pushf(ret, "%s:%s:rw", parent, parent);
 }
 
 int berth_job_launch_from(const struct berth_launch *step, struct berth_job_launch *ret,
