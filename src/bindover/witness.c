@@ -13,7 +13,7 @@
 
 #include "base/deadline.h"
 #include "base/text.h"
-#include "run/record.h"
+#include "run/notice.h"
 #include "bindover/mapped.h"
 #include "step/mark.h"
 #include "step/marks.h"

@@ -3,6 +3,8 @@
 
 #include <stdbool.h>
 
+#include "base/err.h"
+#include "plan/record.h"
 #include "run/task.h"
 #include "step/servers.h"
 
@@ -25,6 +27,15 @@ void berth_notice_print(const struct berth_task *task,
 /* Was the srun of this environment started with -v? */
 bool berth_notice_is_verbose(char *const *environment);
 
-/* Append the record of the component (run/record.h). WHY as above. If that fails, srun
- * -v prints why. */
+/* Append the record of the component. WHY as above. If that fails, srun -v prints why.
+ */
 void berth_notice_record(const struct berth_task *task, const char *why);
+
+/* Open the file of RECORD (berth_record_path()) as the calling user, whom this sets in
+ * RECORD. It is made if need be, readable by all and writable by the user. Returns a
+ * descriptor, or -1 with a sentence in ERR. */
+int berth_record_open(struct berth_record *record, struct berth_err *err);
+
+/* Append RECORD to that file, which is open as FD. Returns 0, or -1 with a sentence in
+ * ERR. */
+int berth_record_put(const struct berth_record *record, int fd, struct berth_err *err);

@@ -11,7 +11,6 @@
 #include "base/deadline.h"
 #include "step/report.h"
 #include "run/notice.h"
-#include "run/record.h"
 
 static bool is_recorded(const struct berth_launch *launch)
 {
