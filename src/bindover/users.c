@@ -227,63 +227,32 @@ int berth_users_find(struct berth_users *users, struct berth_err *err)
                : find_places(users, err);
 }
 
-/* The symbols of some files. */
-struct symbols {
-    struct berth_elf *items;
-    size_t count;
-};
-
-static bool defines(const struct symbols *symbols, const char *name)
-{
-    for (size_t i = 0; i < symbols->count; i++)
-        if (berth_elf_find(&symbols->items[i].defined, name))
-            return true;
-    return false;
-}
-
-static int add_symbols(const char *path, struct symbols *ret, struct berth_err *err)
-{
-    struct berth_elf *more = realloc(ret->items, (ret->count + 1) * sizeof(*more));
-
-    if (!more)
-        return berth_err_oom(err);
-    ret->items = more;
-    if (berth_elf_read_path(path, NULL, &more[ret->count], err) < 0)
-        return -1;
-    ret->count++;
-    return 0;
-}
-
-static void free_symbols(struct symbols *symbols)
-{
-    for (size_t i = 0; i < symbols->count; i++)
-        berth_elf_fini(&symbols->items[i]);
-    free(symbols->items);
-}
-
-/* How many symbols of A no file of B defines. */
-static size_t count_missing(const struct symbols *a, const struct symbols *b)
+/* How many symbols of A are not in B. */
+static size_t count_missing(const struct berth_elf *a, const struct berth_elf *b)
 {
     size_t count = 0;
 
-    for (size_t i = 0; i < a->count; i++)
-        for (size_t j = 0; j < a->items[i].defined.count; j++)
-            count += !defines(b, a->items[i].defined.items[j].name);
+    for (size_t i = 0; i < a->defined.count; i++)
+        count += !berth_elf_find(&b->defined, a->defined.items[i].name);
     return count;
 }
 
-/* Read the symbols of both sides. */
-static int read_sides(const struct berth_users *users,
-                      const struct berth_mpi_objects *staged, struct symbols *ret_image,
-                      struct symbols *ret_host, struct berth_err *err)
+/* Count the symbols that the library HOST lost and gained against IMAGE. */
+static int compare(const char *image, const char *host, size_t *lost, size_t *gained,
+                   struct berth_err *err)
 {
-    for (size_t i = 0; i < users->places.count; i += 2)
-        if (add_symbols(users->places.items[i + 1], ret_image, err) < 0)
-            return -1;
-    for (size_t i = 0; i < staged->count; i++)
-        if (berth_text_is_any(staged->items[i].soname, users->sonames) &&
-            add_symbols(staged->items[i].path, ret_host, err) < 0)
-            return -1;
+    struct berth_elf old, new;
+
+    if (berth_elf_read_path(image, NULL, &old, err) < 0)
+        return -1;
+    if (berth_elf_read_path(host, NULL, &new, err) < 0) {
+        berth_elf_fini(&old);
+        return -1;
+    }
+    *lost += count_missing(&old, &new);
+    *gained += count_missing(&new, &old);
+    berth_elf_fini(&old);
+    berth_elf_fini(&new);
     return 0;
 }
 
@@ -294,19 +263,22 @@ int berth_users_check_age(const struct berth_users *users,
                           const struct berth_mpi_objects *staged,
                           const struct berth_stack *stack, struct berth_err *err)
 {
-    struct symbols image = {0}, host = {0};
-    int result = read_sides(users, staged, &image, &host, err);
-    size_t lost = result == 0 ? count_missing(&image, &host) : 0;
-    size_t gained = result == 0 ? count_missing(&host, &image) : 0;
+    const struct berth_strvec *places = &users->places;
+    size_t lost = 0, gained = 0;
 
-    if (lost > gained)
-        result = berth_err_set(err,
-                               "the host's %s is older than the image's: it lacks %zu "
-                               "symbols of that, and has %zu others",
-                               stack->version, lost, gained);
-    free_symbols(&image);
-    free_symbols(&host);
-    return result;
+    for (size_t i = 0; i < places->count; i += 2) {
+        const struct berth_mpi_object *host =
+            berth_mpi_objects_find(staged, places->items[i]);
+
+        if (host && compare(places->items[i + 1], host->path, &lost, &gained, err) < 0)
+            return -1;
+    }
+    if (lost <= gained)
+        return 0;
+    return berth_err_set(err,
+                         "the host's %s is older than the image's: it lacks %zu "
+                         "symbols of that, and has %zu others",
+                         stack->version, lost, gained);
 }
 
 void berth_users_fini(struct berth_users *users)
