@@ -31,7 +31,7 @@ struct mapping {
 };
 
 void berth_mapped_add_stage(struct berth_mapped_files *files, const char *path,
-                            const char *library)
+                            const char *library, enum berth_mapped kind)
 {
     char *const paths[] = {(char *)path, NULL};
     FTS *tree = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
@@ -44,7 +44,8 @@ void berth_mapped_add_stage(struct berth_mapped_files *files, const char *path,
             continue;
         files->staged[files->staged_count++] = (struct berth_mapped_stage){
             entry->fts_statp->st_dev, entry->fts_statp->st_ino,
-            strcmp(entry->fts_name, library) == 0, berth_text_base(path)};
+            strcmp(entry->fts_name, library) == 0 ? kind : BERTH_MAPPED_NONE,
+            berth_text_base(path)};
     }
     if (tree)
         fts_close(tree);
@@ -59,8 +60,8 @@ static bool judge_staged(const struct berth_mapped_files *files, dev_t device,
     for (size_t i = 0; i < files->staged_count; i++)
         if (files->staged[i].inode == inode && files->staged[i].device == device) {
             is_staged = true;
-            if (files->staged[i].tells) {
-                file->kind = BERTH_MAPPED_STAGED;
+            if (files->staged[i].kind != BERTH_MAPPED_NONE) {
+                file->kind = files->staged[i].kind;
                 file->stage = files->staged[i].name;
             }
         }
@@ -212,6 +213,7 @@ static bool inspect_one(pid_t pid, void *data)
             staged = at;
         if (other < 0 && is_of(files, at, BERTH_MAPPED_OTHER))
             other = at;
+        files->has_beside |= is_of(files, at, BERTH_MAPPED_BESIDE);
     }
     if (inspection->staged < 0)
         inspection->staged = staged;
@@ -227,6 +229,7 @@ enum berth_mapped berth_mapped_inspect(struct berth_mapped_files *files, pid_t p
     struct inspection inspection = {files, -1, -1, -1};
     ssize_t found;
 
+    files->has_beside = false;
     berth_process_each_below(pid, inspect_one, &inspection);
     found = inspection.both >= 0     ? inspection.both
             : inspection.staged >= 0 ? inspection.staged

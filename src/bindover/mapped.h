@@ -20,6 +20,7 @@ enum berth_mapped {
     BERTH_MAPPED_STAGED, /* what was staged */
     BERTH_MAPPED_OTHER,  /* another one */
     BERTH_MAPPED_BOTH,   /* what was staged, and in the same process another one */
+    BERTH_MAPPED_BESIDE, /* libraries of the host that were staged beside its MPI */
 };
 
 struct berth_mapped_file {
@@ -35,8 +36,9 @@ struct berth_mapped_file {
 struct berth_mapped_stage {
     dev_t device;
     ino_t inode;
-    bool tells;       /* a process that has mapped it uses the stage */
-    const char *name; /* of the stage; borrowed */
+    enum berth_mapped kind; /* of the stage, if a process that has mapped the file uses
+                               it; else NONE */
+    const char *name;       /* of the stage; borrowed */
 };
 
 /* The files that were inspected, each once. Starts as {0}. */
@@ -45,13 +47,14 @@ struct berth_mapped_files {
     size_t count, room;
     struct berth_mapped_stage *staged;
     size_t staged_count, staged_room;
+    bool has_beside; /* the last inspection found files of BESIDE */
 };
 
-/* Adds the files below PATH, a stage on the host: a process that has mapped the one
- * named LIBRARY uses the stage, which may be added for several. PATH must live as long
- * as FILES. Out of memory, files are left out. */
+/* Adds the files below PATH, a stage on the host of KIND, STAGED or BESIDE: a process
+ * that has mapped the one named LIBRARY uses the stage, which may be added for several.
+ * PATH must live as long as FILES. Out of memory, files are left out. */
 void berth_mapped_add_stage(struct berth_mapped_files *files, const char *path,
-                            const char *library);
+                            const char *library, enum berth_mapped kind);
 
 /* Returns what PID and its descendants have mapped, and in *RET_FILE the file,
  * valid until the next call: the other one with BOTH, NULL with NONE. A process that

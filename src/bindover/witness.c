@@ -31,7 +31,7 @@ enum { FORWARDED = 100, SELDOM = 1000 };
 struct watch {
     const struct berth_witness *witness;
     struct berth_rank *ranks;
-    struct berth_mapped_files files, libraries; /* of the host, beside its MPI */
+    struct berth_mapped_files files;
     int marks;         /* the directory of the marks (step/marks.h) */
     int mounts;        /* the mount namespace of the tasks */
     int64_t since;     /* when the last new task was found (berth_clock()) */
@@ -247,6 +247,7 @@ static void inspect_mpi(struct watch *watch, struct berth_rank *rank)
     bool is_right = marked == BERTH_RANK_RIGHT || seen == BERTH_RANK_RIGHT ||
                     rank->state == BERTH_RANK_RIGHT;
 
+    rank->has_libraries |= !rank->has_ended && watch->files.has_beside;
     if (!watch->witness->binding.host) { /* the image's own MPI is right, too */
         if (is_right || is_both)
             rank->state = BERTH_RANK_RIGHT;
@@ -260,17 +261,6 @@ static void inspect_mpi(struct watch *watch, struct berth_rank *rank)
     } else {
         judge_suspect(rank, marked, NULL);
     }
-}
-
-/* Notes whether the rank has loaded libraries of the host beside its MPI. */
-static void inspect_libraries(struct watch *watch, struct berth_rank *rank)
-{
-    const struct berth_mapped_file *file;
-    enum berth_mapped found = BERTH_MAPPED_NONE;
-
-    if (watch->libraries.staged_count && !rank->has_ended && !rank->has_libraries)
-        found = berth_mapped_inspect(&watch->libraries, rank->pid, &file);
-    rank->has_libraries |= found == BERTH_MAPPED_STAGED || found == BERTH_MAPPED_BOTH;
 }
 
 /* May a later inspection of the rank show more? The host's MPI may be joined by another
@@ -312,7 +302,6 @@ static void inspect_ranks(struct watch *watch)
         if (!berth_witness_is_due(watch->witness, rank, berth_clock()))
             continue;
         inspect_mpi(watch, rank);
-        inspect_libraries(watch, rank);
         rank->inspected = berth_clock();
     }
 }
@@ -459,11 +448,11 @@ void berth_witness_run(const struct berth_witness *witness)
         return;
     for (size_t i = 0; i < witness->stages.count; i += 2)
         berth_mapped_add_stage(
+            &watch.files, witness->stages.items[i], witness->stages.items[i + 1],
             witness->binding.host &&
                     strcmp(witness->stages.items[i + 1], BERTH_MARK_LIBRARY) != 0
-                ? &watch.libraries
-                : &watch.files,
-            witness->stages.items[i], witness->stages.items[i + 1]);
+                ? BERTH_MAPPED_BESIDE
+                : BERTH_MAPPED_STAGED);
     open_record(&watch);
     is_there = enter_namespaces(&watch);
     if (is_there)
@@ -482,7 +471,6 @@ void berth_witness_run(const struct berth_witness *witness)
     }
     free(watch.ranks);
     berth_mapped_fini(&watch.files);
-    berth_mapped_fini(&watch.libraries);
 }
 
 void berth_witness_fini(struct berth_witness *witness)

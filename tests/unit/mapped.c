@@ -113,7 +113,7 @@ TEST_ROWS(an_mpi_that_is_mapped_is_known, looks)
     BERTH_FREE char *stage = unit_path(directory, "stage");
     pid_t pid = unit_process(map_all, looks[_i].files);
 
-    berth_mapped_add_stage(&files, stage, BERTH_MARK_LIBRARY);
+    berth_mapped_add_stage(&files, stage, BERTH_MARK_LIBRARY, BERTH_MAPPED_STAGED);
     for (int again = 0; again < 2; again++) {
         ck_assert_int_eq(berth_mapped_inspect(&files, pid, &file), looks[_i].kind);
         if (looks[_i].kind == BERTH_MAPPED_STAGED)
@@ -138,12 +138,31 @@ TEST(any_of_several_libraries_shows_the_use_of_a_stage)
     BERTH_FREE char *stage = unit_path(directory, "stage");
     pid_t pid = unit_process(map_all, "stage/lib/libmpi.so.12");
 
-    berth_mapped_add_stage(&files, stage, BERTH_MARK_LIBRARY);
-    berth_mapped_add_stage(&files, stage, "libmpi.so.12");
+    berth_mapped_add_stage(&files, stage, BERTH_MARK_LIBRARY, BERTH_MAPPED_STAGED);
+    berth_mapped_add_stage(&files, stage, "libmpi.so.12", BERTH_MAPPED_STAGED);
     ck_assert_int_eq(berth_mapped_inspect(&files, pid, &file), BERTH_MAPPED_STAGED);
     ck_assert_str_eq(file->stage, "stage");
+    ck_assert(!files.has_beside);
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
+    berth_mapped_fini(&files);
+}
+
+/* They are no MPI. */
+TEST(libraries_beside_an_mpi_are_seen)
+{
+    struct berth_mapped_files files = {0};
+    const struct berth_mapped_file *file;
+    BERTH_FREE char *stage = unit_path(directory, "stage");
+    pid_t pid = unit_process(map_all, "stage/lib/libmpi.so.12");
+
+    berth_mapped_add_stage(&files, stage, "libmpi.so.12", BERTH_MAPPED_BESIDE);
+    ck_assert_int_eq(berth_mapped_inspect(&files, pid, &file), BERTH_MAPPED_NONE);
+    ck_assert(files.has_beside);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    ck_assert_int_eq(berth_mapped_inspect(&files, pid, &file), BERTH_MAPPED_NONE);
+    ck_assert(!files.has_beside);
     berth_mapped_fini(&files);
 }
 
