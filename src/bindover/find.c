@@ -263,32 +263,25 @@ static int search_roots(const struct search *s)
     return 0;
 }
 
-/* Is the directory AT of PATHS one that stands before it? */
-static bool is_repeated(const struct berth_strvec *paths, size_t at)
-{
-    for (size_t i = 0; i < at; i++)
-        if (strcmp(paths->items[i], paths->items[at]) == 0)
-            return true;
-    return false;
-}
-
 /* LD_LIBRARY_PATH and the cache. */
 static int search_by_loader(const struct search *s)
 {
     static const char *const names[] = {"libmpi.so.12", "libmpich.so.12",
                                         "libmpi.so.40", NULL};
     BERTH_STRVEC struct berth_strvec paths = {0};
+    BERTH_STRVEC struct berth_strvec directories = {0};
 
     if (berth_loader_find(s->cache, s->loader, s->program, names, s->loader_env.items,
                           &paths, s->err) < 0)
         return -1;
     for (size_t i = 0; i < paths.count; i++) {
         *strrchr(paths.items[i], '/') = '\0';
-        if (!is_repeated(&paths, i) &&
-            search_directory(s, "the loader", paths.items[i]) < 0)
-            return -1;
+        berth_strvec_push_once(&directories, paths.items[i]);
     }
-    return 0;
+    for (size_t i = 0; i < directories.count; i++)
+        if (search_directory(s, "the loader", directories.items[i]) < 0)
+            return -1;
+    return directories.failed ? berth_err_oom(s->err) : 0;
 }
 
 /* Below PREFIX, the first of PLACES that has SONAME. */
