@@ -5,7 +5,7 @@
 # SLURM_BERTH_STEP before the prolog runs; if the variable is still set, the plugin is
 # missing. All components of a step have the same variable, so if one of them has an image, a
 # node without the plugin runs none of them. Slurm shows the user what a TaskProlog prints
-# behind the word "print", and drops its standard error.
+# after "print", and drops its standard error.
 if [ -n "${SLURM_BERTH_STEP:-}" ]; then
     [ "${SLURM_LOCALID:-0}" != 0 ] ||
         echo "print berth: ${SLURMD_NODENAME:-this node}: the berth plugin is not loaded on this node; ask the administrators to install it (plugstack.conf)"

@@ -46,9 +46,15 @@ markdown()
         /^ *```/ || FNR == 1 { code = /^ *```/ && !(code && FNR > 1) }
         !code && !/^    / { gsub(/`[^`]*`/, ""); print FILENAME ":" FNR ":" $0 }' "$@"
 }
+# `words` and `speaks` are members of JSON.
 manuals()
 {
-    awk '{ gsub(/\\f[BIRP]|\\/, ""); print FILENAME ":" FNR ":" $0 }' man/*.in
+    awk '{ gsub(/\\fB(words|speaks)\\fR/, ""); gsub(/\\f[BIRP]|\\/, ""); print FILENAME ":" FNR ":" $0 }' man/*.in
+}
+# The comments of files that a site copies.
+settings()
+{
+    find etc -type f ! -name '*.swp' -exec awk '/^ *#/ { print FILENAME ":" FNR ":" $0 }' {} +
 }
 # `words` and `faults` are names in the code.
 comments()
@@ -101,6 +107,7 @@ avoid()
 markdown $(documents) ARCHITECTURE.md CONTRIBUTING.md SECURITY.md NEWS | avoid |
     rule 'documents say it as slurm.conf(5) would'
 manuals | avoid | rule 'manuals say it so, too'
+settings | avoid | rule 'and the files of etc'
 comments | avoid | rule 'so do the comments of headers'
 literals | avoid | rule 'and messages and --help'
 # shellcheck disable=SC2016 # code of a document
