@@ -49,7 +49,7 @@ static const struct {
      "a shell, or COMMAND, in the container of a step that runs, as one of its tasks"},
     {"explain", berth_cli_explain, "[--all | --json] [OPTION...] [--] COMMAND [ARG...]",
      "what berth run would do on this host, and why; runs nothing; --json: for "
-     "programs, see doc/internals.md"},
+     "programs, see berth(1)"},
     {"inspect", berth_cli_inspect, "[--json] FILE|IMAGE [PROGRAM]",
      "which MPI is in it, and how it is linked; of a program in an image also what "
      "--mpi-bind would make of it"},

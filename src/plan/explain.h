@@ -79,6 +79,6 @@ int berth_explain_write(const struct berth_explain *explain, struct berth_buf *r
                         struct berth_err *err);
 
 /* The details alone, as text or as one JSON object: a part of berth_explain_write().
- * The names of the members are an interface, documented in doc/internals.md. */
+ * The names of the members are an interface, documented in berth(1). */
 struct berth_json;
 void berth_explain_details(const struct berth_explain *explain, struct berth_json *out);
