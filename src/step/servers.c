@@ -34,7 +34,8 @@
 #include "step/namespaces.h"
 #include "step/processes.h"
 
-bool berth_servers_has_name(const char *name)
+/* Is NAME (comm) that of a server? */
+static bool has_name(const char *name)
 {
     static const char *const names[] = {"squashfuse", "fuse-overlayfs", "fuse2fs",
                                         "gocryptfs", NULL};
@@ -45,7 +46,7 @@ bool berth_servers_has_name(const char *name)
 static bool is_ours(const struct berth_process *process,
                     const struct berth_servers *servers)
 {
-    return berth_servers_has_name(process->name) &&
+    return has_name(process->name) &&
            (process->parent == servers->runtime ||
             (servers->socket &&
              berth_opened_by(process->pid, servers->socket) == BERTH_OPENED_YES));
@@ -63,9 +64,8 @@ static bool add_usage(const struct berth_process *process, void *data)
     const struct usage *it = data;
     struct berth_servers_usage *ret = it->ret;
 
-    if (!berth_servers_has_name(process->name) ||
-        (process->parent != it->runtime &&
-         (it->above <= 1 || process->parent != it->above)))
+    if (!has_name(process->name) || (process->parent != it->runtime &&
+                                     (it->above <= 1 || process->parent != it->above)))
         return false;
     if (ret->count < sizeof(ret->pids) / sizeof(*ret->pids))
         ret->pids[ret->count] = process->pid;
@@ -193,8 +193,8 @@ static pid_t wait_next(struct berth_servers *servers, int *ret_status)
         return -1;
     if (info.si_pid == 0)
         return 0;
-    servers->is_server = berth_process_read(info.si_pid, &process) &&
-                         berth_servers_has_name(process.name);
+    servers->is_server =
+        berth_process_read(info.si_pid, &process) && has_name(process.name);
     return wait4(info.si_pid, ret_status, __WALL | WNOHANG, &servers->usage);
 }
 
@@ -321,8 +321,7 @@ void berth_servers_tidy(struct berth_servers *servers)
 
 static bool kill_other(const struct berth_process *process, void *parent)
 {
-    return process->parent == *(const pid_t *)parent &&
-           !berth_servers_has_name(process->name) &&
+    return process->parent == *(const pid_t *)parent && !has_name(process->name) &&
            !berth_text_starts(process->name, "fusermount") &&
            kill(process->pid, SIGKILL) == 0;
 }

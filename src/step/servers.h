@@ -26,9 +26,6 @@ struct berth_servers {
     bool is_server;      /* did that process serve the image? */
 };
 
-/* Is NAME (comm) that of a server? */
-bool berth_servers_has_name(const char *name);
-
 /* What servers have used since they started. */
 struct berth_servers_usage {
     unsigned int count;
