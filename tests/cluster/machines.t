@@ -125,5 +125,5 @@ on login root scontrol release "$job" 2>/dev/null
 wait_for 200 said "run 1 a"
 matches "... and the job runs again in a container of its own" 'run 1 a' "$(on login alice cat again.out)"
 
-many_steps 100 --mem-per-cpu=400
+LIMIT=1200 many_steps 100 --mem-per-cpu=400
 finish
