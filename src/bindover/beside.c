@@ -128,7 +128,7 @@ static void add_text(struct search *search, const char *text)
     BERTH_STRVEC struct berth_strvec words = {0};
     const char *home = berth_environ_value(search->beside->env, "HOME");
 
-    berth_words_split(text, &words);
+    berth_words_split(text, " \t\n;&|()<>'\"=:,`{}", &words);
     for (size_t i = 0; i < words.count; i++) {
         BERTH_FREE char *path = NULL;
 

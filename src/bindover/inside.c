@@ -50,10 +50,8 @@ static int enter(const struct berth_inside *inside, struct berth_err *err)
     return 0;
 }
 
-void berth_words_split(const char *text, struct berth_strvec *ret)
+void berth_words_split(const char *text, const char *ends, struct berth_strvec *ret)
 {
-    static const char ends[] = " \t\n;&|()<>'\"=:,`{}";
-
     for (text += strspn(text, ends); *text; text += strspn(text, ends)) {
         int length = (int)strcspn(text, ends);
 
@@ -65,7 +63,7 @@ void berth_words_split(const char *text, struct berth_strvec *ret)
 void berth_words_of(char *const *command, struct berth_strvec *ret)
 {
     while (ret->count < WORDS_MAX && *++command)
-        berth_words_split(*command, ret);
+        berth_words_split(*command, " \t\n;&|()<>'\"`{}", ret);
 }
 
 bool berth_words_lead(char *const *command, const struct berth_strvec *words)
@@ -74,9 +72,9 @@ bool berth_words_lead(char *const *command, const struct berth_strvec *words)
         "env",     "nice",    "ionice", "time",    "nohup",   "setsid",
         "timeout", "taskset", "stdbuf", "numactl", "prlimit", "sh",
         "bash",    "dash",    "ksh",    "zsh",     NULL};
+    static const char *const sets[] = {"LD_", "PATH=", NULL};
     /* After `cd`, a path may mean another file. */
-    static const char *const moves[] = {"PATH",
-                                        "-i",
+    static const char *const moves[] = {"-i",
                                         "--ignore-environment",
                                         "--library-path",
                                         "cd",
@@ -89,7 +87,7 @@ bool berth_words_lead(char *const *command, const struct berth_strvec *words)
     const char *name = berth_text_base(command[0]);
 
     for (size_t i = 0; i < words->count; i++)
-        if (berth_text_starts(words->items[i], "LD_") ||
+        if (berth_text_starts_any(words->items[i], sets) ||
             berth_text_is_any(words->items[i], moves))
             return false;
     return berth_text_is_any(name, names) || berth_text_starts(name, "ld-linux") ||

@@ -39,9 +39,9 @@ struct berth_inside {
  * this returns. */
 void berth_inside_run(const struct berth_inside *inside);
 
-/* Appends to RET the words of TEXT, a command or a script, without what a shell reads
- * between them: blanks, quotes, `=`, `;`, `:`, ... */
-void berth_words_split(const char *text, struct berth_strvec *ret);
+/* Appends to RET the words of TEXT, a command or a script, between which there are
+ * characters of ENDS. */
+void berth_words_split(const char *text, const char *ends, struct berth_strvec *ret);
 
 /* Appends to RET the words of COMMAND (ends in NULL) after the first, also those of a
  * text for a shell; any of the first 64 may be a program that COMMAND starts. */
