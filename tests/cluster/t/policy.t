@@ -88,21 +88,9 @@ on n1 root bash -c 'mkdir -p /srv/fuse && squashfuse -o allow_other /home/alice/
 try "owners: root's on a file system of root's" '~see this file system.a$' -- "${on_n1[@]}" --container-image=/srv/fuse/evil.sif cat /etc/berth-image
 on n1 root bash -c 'umount /srv/fuse && rmdir /srv/fuse'
 
-# An image that is missing (tests/spank/refusals.sh has all sentences). FUSE calls this file
-# system what the kernel calls a shared one.
-gone="image '/home/alice/fuse/myne.sif': not found; did you mean 'mine.sif'?"
+# An image that is missing (tests/spank/refusals.sh has all sentences).
 site </dev/null
-alice bash -c 'rm -rf tree && mkdir -p fuse tree/empty && cp -f mine.sif tree && mksquashfs tree tree.sqfs -quiet -noappend >/dev/null 2>&1'
-on login alice squashfuse -o subtype=glusterfs tree.sqfs fuse
-try "missing in a directory that hosts share" "srun: error: berth: $gone${nl}status 1" -- srun --container-image=fuse/myne.sif true
-try "... by sbatch" "~^sbatch: error: berth: ${gone/[?]/[?]} if a job has yet to make it, .*status 1$" -- \
-    sbatch --container-image=fuse/myne.sif --wrap true
-try "missing in an empty directory, where nodes may mount something" \
-    "~^srun: berth: warning: image '/home/alice/fuse/empty/mine.sif': not found; .*berth: n1: image.*status" -- \
-    "${on_n1[@]}" --container-image=fuse/empty/mine.sif true
-on login alice fusermount -u fuse || on login alice fusermount3 -u fuse
-mine=${gone/[?]/[?]}
-mine=${mine/fuse\//}
+mine="image '/home/alice/myne.sif': not found; did you mean 'mine.sif'[?]"
 try "missing in a directory of this host" "~^srun: berth: warning: $mine.*berth: n1: $mine.*status" -- \
     "${on_n1[@]}" --container-image=myne.sif true
 site <<<'images: {missing: refuse}'
