@@ -136,7 +136,7 @@ on n1,n2 root sh -c "$site_profile 'name: net' 'kind: fabric' 'replaces: [libucp
 network "a network library of the site that is not mounted" "profile 'net': this node has no such library in '/srv/ucx'" \
     "mv /srv/ucx /srv/away" "mv /srv/away /srv/ucx"
 # explained: of what both use; the image's own MPICH 4.0.2 hangs between nodes now and then.
-explained() { run n1,n2 --container-libs=auto --container-explain $who; }
+explained() { run n1,n2 --container-libs=auto --container-explain $who | LC_ALL=C sort; }
 uses_net="the host's libucp.so.0.0.0 .net. runs under the image's own MPI.*berth: n2: note: the host's libucp.so.0.0.0 .net. runs.*status 0"
 matches "it is used on both where it is there" "$uses_net" "$(explained)"
 # Another partition has its own, which these nodes lack and which comes later.
