@@ -23,5 +23,5 @@ enum berth_opened berth_opened_by(pid_t pid, const char *identity);
 /* The message for an image whose path leads to another file than the one that was
  * checked. */
 #define BERTH_OPENED_EXCHANGED                                                         \
-    "image '%s': it was exchanged while the step started; leave it where it is until " \
-    "the step runs"
+    "image '%s': the file was replaced while the step started; submit again, and do "  \
+    "not overwrite an image in use"

@@ -66,6 +66,20 @@ int berth_suggest_meant(const char *name, const char *kind, const char *meant,
     return berth_err_set(err, "'%s' is not %s; did you mean '%s'?", name, kind, meant);
 }
 
+int berth_suggest_expected(const char *name, const char *kind, const char *expected,
+                           struct berth_err *err)
+{
+    return berth_err_set(err, "'%s' is not %s; expected %s", name, kind, expected);
+}
+
+int berth_suggest_option(const char *word, const char *meant, const char *expected,
+                         struct berth_err *err)
+{
+    return meant ? berth_err_set(err, "'%s' is not an option; did you mean '--%s'?",
+                                 word, meant)
+                 : berth_suggest_expected(word, "an option", expected, err);
+}
+
 int berth_suggest(const char *name, const char *kind, const char *const *names,
                   struct berth_err *err)
 {
@@ -80,5 +94,5 @@ int berth_suggest(const char *name, const char *kind, const char *const *names,
     }
     if (list.failed)
         return berth_err_oom(err);
-    return berth_err_set(err, "'%s' is not %s; expected %s", name, kind, list.text);
+    return berth_suggest_expected(name, kind, list.text, err);
 }

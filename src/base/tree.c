@@ -21,20 +21,16 @@ int berth_tree_open(const char *path, uid_t owner, mode_t forbidden, int *ret_mi
 
     if (ret_missing)
         *ret_missing = fd < 0 && errno == ENOENT;
-    if (fd < 0 && (errno == ELOOP || errno == ENOTDIR))
-        return berth_err_set(err, "'%s': is not a directory; remove it", path);
+    if (fd < 0 && errno == ELOOP)
+        errno = ENOTDIR;
     if (fd < 0 || fstat(fd, &st) < 0)
         return berth_err_file(err, path, "opened");
-    if (st.st_uid != owner)
+    if (st.st_uid != owner || (st.st_mode & forbidden))
         return berth_err_set(err,
-                             "'%s': belongs to user %u, not to user %u; ask the "
-                             "administrators to remove it",
-                             path, st.st_uid, owner);
-    if (st.st_mode & forbidden)
-        return berth_err_set(err,
-                             "'%s': others may use it (mode %04o); allow no more "
-                             "than mode %04o",
-                             path, st.st_mode & 07777, 0777 & ~forbidden);
+                             "'%s': belongs to user %u and has mode %04o; expected "
+                             "user %u, and mode %04o or less",
+                             path, st.st_uid, st.st_mode & 07777, owner,
+                             0777 & ~forbidden);
     result = fd;
     fd = -1;
     return result;

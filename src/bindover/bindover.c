@@ -154,7 +154,7 @@ static int list(struct berth_replacement *replacement, const struct berth_scan *
     const struct berth_mpi_object *library = first_library(replacement);
 
     if (!scan->loader)
-        return berth_err_set(err, "the program has no loader");
+        return berth_mpi_refuse_static(scan->runner, NULL, err);
     replacement->target =
         replacement->is_linked || !library ? scan->runner : library->path;
     berth_closure_fini(&replacement->closure);

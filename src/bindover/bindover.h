@@ -156,3 +156,7 @@ int berth_match_find(const char *mode, const struct berth_mpi_program *program,
                      const struct berth_stacks *stacks,
                      struct berth_match ret_matches[BERTH_MATCHES_MAX],
                      enum berth_reason *ret_reason, struct berth_err *err);
+
+/* The sentence for a STACK that other nodes may have, and this one has not. Always
+ * returns -1. */
+int berth_match_refuse_absent(const struct berth_stack *stack, struct berth_err *err);

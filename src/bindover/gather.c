@@ -424,12 +424,10 @@ static int add_glibc(struct gathering *g)
         0)
         return -1;
     libc = berth_closure_find(&closure, "libc.so.6");
+    errno = ENOENT;
     result = libc && libc->path
                  ? add(g, g->loader, "glibc", berth_text_base(g->loader), &plain)
-                 : berth_err_set(g->err,
-                                 "'%s': does not need libc.so.6; is this host's "
-                                 "C library glibc?",
-                                 c_library);
+                 : berth_err_file(g->err, "libc.so.6", "read");
     for (const char *const *name = berth_profile_glibc; result == 0 && *name; name++) {
         BERTH_FREE char *path = beside(libc->path, *name);
 

@@ -74,25 +74,27 @@ static int check_own_plugin(struct use *use, struct berth_err *err)
 {
     const struct berth_profile *profile = use->it->stack->profile;
     const char *const *it;
+    const char *own = NULL;
 
     if (!profile->adds || is_named(use))
         return 0;
     if (berth_scan_names(&use->program->scan, profile->adds, environ, err) < 0)
         return -1;
     use->reason = BERTH_REASON_IMAGE;
-    for (it = profile->adds; *it; it++) {
-        const struct berth_mpi_object *own =
+    for (it = profile->adds; !own && *it; it++) {
+        const struct berth_mpi_object *plugin =
             berth_mpi_objects_find(&use->program->scan.objects, *it);
 
-        if (own)
-            return berth_err_set(err, "the image has its own, '%s'", own->path);
+        own = plugin ? plugin->path : NULL;
     }
-    for (it = profile->environment; it && *it; it++) {
+    for (it = profile->environment; !own && it && *it; it++) {
         BERTH_FREE char *name = strndup(*it, strcspn(*it, "="));
 
-        if (name && getenv(name))
-            return berth_err_set(err, "%s is set", name);
+        own = name && getenv(name) ? *it : NULL;
     }
+    if (own)
+        return berth_err_set(err, "the program has its own, '%.*s'",
+                             (int)strcspn(own, "="), own);
     use->reason = BERTH_REASON_NODE;
     return 0;
 }
@@ -143,15 +145,14 @@ static int check_mpi(const struct use *use, struct berth_err *err)
 
         if (!(mpi->parts & BERTH_PART_C))
             continue;
-        if (!has_host(use->programs))
+        if (!has_host(use->programs) || is_other(wanted, mpi->family))
             return berth_err_set(err,
-                                 "the host's %s needs '%s', and the host's MPI does "
-                                 "not run (--mpi-bind=host)",
-                                 version, staged->items[i].soname);
-        if (is_other(wanted, mpi->family))
-            return berth_err_set(
-                err, "the host's %s needs '%s', and the program wants %s", version,
-                staged->items[i].soname, berth_mpi_family_name(wanted));
+                                 "the host's %s needs '%s' of the host, and the "
+                                 "program uses %s",
+                                 version, staged->items[i].soname,
+                                 has_host(use->programs)
+                                     ? berth_mpi_family_name(wanted)
+                                     : "the image's MPI (--mpi-bind=host)");
     }
     return 0;
 }
@@ -199,8 +200,7 @@ static int check_absent(const struct use *use, struct berth_err *err)
     const struct berth_profile *profile = use->it->stack->profile;
 
     if (profile->prefix)
-        return berth_err_set(err, "profile '%s': this node has no such library in '%s'",
-                             profile->name, profile->prefix);
+        return berth_match_refuse_absent(use->it->stack, err);
     for (int i = 0; i < use->program->done && !is_named(use); i++)
         if (!use->program->items[i].stack->profile->adds)
             return 0;

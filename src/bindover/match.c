@@ -108,14 +108,12 @@ static int explain(const char *mode, enum berth_mpi_family family,
         return berth_err_oom(err);
     for (size_t i = 0; i < stacks->count && !is_host(mode); i++)
         if (is_named(&stacks->items[i], mode))
-            return berth_err_set(err,
-                                 "the program wants %s, and '%s' is %s; %stake the "
-                                 "image's own MPI with --mpi-bind=hybrid",
-                                 berth_mpi_family_name(family), mode,
-                                 version_of(&stacks->items[i]),
-                                 find_stack("host", family, stacks)
-                                     ? "leave the choice to --mpi-bind=host, or "
-                                     : "");
+            return berth_err_set(
+                err,
+                "the program wants %s, and --mpi-bind=%s is %s; write "
+                "--mpi-bind=%s",
+                berth_mpi_family_name(family), mode, version_of(&stacks->items[i]),
+                find_stack("host", family, stacks) ? "host" : "hybrid");
     if (!is_host(mode))
         return explain_name(mode, stacks, text.text, err);
     return berth_err_set(err,
@@ -134,29 +132,11 @@ static bool is_known(const char *mode, const struct berth_stacks *stacks)
     return is_host(mode);
 }
 
-static int explain_unknown(const struct berth_mpi_program *program,
-                           struct berth_err *err)
-{
-    BERTH_BUF struct berth_buf text = {0};
-
-    berth_buf_puts(&text, program->families.count ? "" : "none that is known");
-    berth_strvec_join(&program->families, " and ", &text);
-    if (text.failed)
-        return berth_err_oom(err);
-    return berth_err_set(err,
-                         "berth cannot tell which MPI the program wants (marks of: "
-                         "%s); build it with one MPI, or take the image's own with "
-                         "--mpi-bind=hybrid",
-                         text.text);
-}
-
-/* Says that other nodes may have the first STACK that fits, and this one has not. */
-static int explain_absent(const struct berth_stack *stack, struct berth_err *err)
+int berth_match_refuse_absent(const struct berth_stack *stack, struct berth_err *err)
 {
     return berth_err_set(err,
-                         "profile '%s' comes first, and this node has no MPI in '%s', "
-                         "its prefix; have it mounted here, or name a profile that all "
-                         "nodes have (--mpi-bind=NAME)",
+                         "profile '%s': this node has no such library in '%s'; have it "
+                         "mounted here, or name a profile that all nodes have",
                          stack->profile->name, stack->profile->prefix);
 }
 
@@ -172,8 +152,6 @@ int berth_match_find(const char *mode, const struct berth_mpi_program *program,
     *ret_reason = BERTH_REASON_IMAGE;
     if (berth_mpi_check_program(program, err) < 0)
         return -1;
-    if (program->family == BERTH_FAMILY_UNKNOWN)
-        return explain_unknown(program, err);
     *ret_reason = BERTH_REASON_NODE;
     if (!is_known(mode, stacks))
         return explain(mode, BERTH_FAMILY_NONE, stacks, err);
@@ -185,7 +163,7 @@ int berth_match_find(const char *mode, const struct berth_mpi_program *program,
                           : program->family == family;
 
         if (wanted && stack && !stack->version)
-            return explain_absent(stack, err);
+            return berth_match_refuse_absent(stack, err);
         if (wanted && stack)
             ret_matches[found++] = (struct berth_match){family, stack};
         else if (wanted)

@@ -91,7 +91,8 @@ static int read_runner(const char *program, struct berth_scan *scan,
         if (!berth_run_is_program(path))
             return 0;
     }
-    return berth_err_set(err, "'%s': too many interpreters of interpreters", program);
+    errno = ELOOP;
+    return berth_err_file(err, program, "started");
 }
 
 static int read_closure(struct berth_scan *scan, char *const *env,

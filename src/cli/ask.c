@@ -26,7 +26,7 @@ static int get(const char *line, struct berth_jobs *ret, struct berth_err *err)
 
     if (sscanf(line, "%u %63s %u %u %31s", &job.number, id, &job.user, &job.nodes,
                job.state) != 5)
-        return berth_err_set(err, "squeue says '%s', which is not a job", line);
+        return berth_err_expected(err, "a job from squeue", line);
     job.id = job.number;
     sscanf(id, "%u+%d", &job.id, &job.offset);
     if (job.offset < 0)
@@ -69,15 +69,13 @@ int berth_jobs_select(struct berth_jobs *jobs, const char *name, uid_t user,
 
         if (!is_meant(job, name))
             continue;
-        if (job->user != user)
-            return berth_err_set(
-                err, "job %s: not yours, or Slurm does not know it; see berth ps",
-                name);
+        if (job->user != user) {
+            count = 0;
+            break;
+        }
         if (strcmp(job->state, "RUNNING") != 0)
-            return berth_err_set(err,
-                                 "job %s: is %s; only a job that is RUNNING has "
-                                 "containers",
-                                 name, job->state);
+            return berth_err_expected(err, "a job that is RUNNING", job->state),
+                   berth_err_at(err, "job %s", name);
         jobs->items[count++] = *job;
     }
     jobs->count = count;
@@ -168,7 +166,6 @@ static int ask_jobs(const char *name, struct berth_jobs *ret, struct berth_err *
     BERTH_STRVEC struct berth_strvec words = {0};
     BERTH_BUF struct berth_buf out = {0};
     BERTH_FREE char *squeue = find("squeue");
-    struct berth_err why;
 
     if (!squeue)
         return berth_err_set(err, NO_COMMAND, "squeue");
@@ -182,10 +179,8 @@ static int ask_jobs(const char *name, struct berth_jobs *ret, struct berth_err *
         berth_strvec_push(&words, "--states=RUNNING");
         berth_strvec_pushf(&words, "--user=%u", getuid());
     }
-    if (run(&words, &out, &why) < 0)
-        return name ? berth_err_set(err, "job %s: %s; berth ps lists yours", name,
-                                    why.text)
-                    : berth_err_set(err, "%s", why.text);
+    if (run(&words, &out, err) < 0)
+        return name ? berth_err_at(err, "job %s", name) : -1;
     if (out.text && berth_jobs_get(out.text, ret, err) < 0)
         return -1;
     return name ? berth_jobs_select(ret, name, getuid(), err) : 0;

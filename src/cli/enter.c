@@ -37,6 +37,11 @@
 
 extern char **environ;
 
+static int refuse_ended(struct berth_err *err)
+{
+    return berth_err_set(err, "the container has ended; see berth ps");
+}
+
 /* Replaces the environment by that with which process PID was started, except TERM. */
 static int adopt_environment(pid_t pid, struct berth_err *err)
 {
@@ -47,7 +52,7 @@ static int adopt_environment(pid_t pid, struct berth_err *err)
     BERTH_FREE char *own = term ? strdup(term) : NULL;
 
     if (berth_process_environment(pid, MOST, &bytes) < 0)
-        return berth_err_set(err, "the container has ended; see berth ps");
+        return refuse_ended(err);
     if (bytes.used)
         berth_environ_split(bytes.text, bytes.used, &variables);
     if (bytes.failed || variables.failed)
@@ -262,20 +267,19 @@ static int enter_here(char **words)
             }
             return status;
         }
-    berth_err_set(&err, "job %u: the container has ended; see berth ps", job);
+    refuse_ended(&err);
+    berth_err_at(&err, "job %u", job);
     return berth_cli_fail(&err);
 }
 
-/* Read the value TEXT of the option --NAME. */
-static int read_number(const char *name, const char *text, int *ret,
+static int read_number(const char *expected, const char *text, int *ret,
                        struct berth_err *err)
 {
     char *end;
     long number = strtol(text, &end, 10);
 
     if (*text < '0' || *text > '9' || *end || number > INT_MAX)
-        return berth_err_set(err, "enter: --%s: expected a number, got '%s'", name,
-                             text);
+        return berth_err_expected(err, expected, text);
     *ret = (int)number;
     return 0;
 }
@@ -298,10 +302,11 @@ static int read_line(int argc, char **argv, struct berth_selector *selector,
         if (found == 'w')
             selector->node = optarg;
         else if (found == 'c' || found == 'r') {
-            if (read_number(found == 'c' ? "component" : "rank", optarg,
-                            found == 'c' ? &selector->component : &selector->rank,
-                            err) < 0)
-                return -1;
+            if (read_number(
+                    found == 'c' ? "a number for --component" : "a number for --rank",
+                    optarg, found == 'c' ? &selector->component : &selector->rank,
+                    err) < 0)
+                return berth_err_at(err, "enter");
         } else if (found != -1)
             return 0;
         else if (selector->job || optind == argc)

@@ -44,21 +44,16 @@ static int refuse_option(const char *verb, const char *word,
                          const struct option *options, struct berth_err *err)
 {
     const char *names[OPTIONS + 1] = {NULL};
-    size_t length = strcspn(word, "=");
-    BERTH_FREE char *name = strndup(word, length);
-    const char *meant = NULL;
+    BERTH_FREE char *name = strndup(word, strcspn(word, "="));
+    const char *meant;
 
     if (!name)
         return berth_err_oom(err);
     for (int i = 0; options[i].name; i++)
         names[i] = options[i].name;
-    if (length > 2)
-        meant = berth_suggest_nearest(name + 2, names, length / 4);
-    if (meant)
-        return berth_err_set(err, "%s: '%s' is not an option; did you mean '--%s'?",
-                             verb, name, meant);
-    return berth_err_set(err, "%s: '%s' is not an option; see berth %s --help", verb,
-                         name, verb);
+    meant = berth_suggest_nearest(name + strspn(name, "-"), names, strlen(name) / 4);
+    berth_suggest_option(name, meant, "one of --help", err);
+    return berth_err_at(err, "%s", verb);
 }
 
 /* Read the options of ARGV into RET, and set *RET_HELPS for --help. Returns the index
@@ -73,10 +68,8 @@ static int read_options(int argc, char **argv, const struct option *options,
 
     opterr = 0;
     for (; (found = getopt_long(argc, argv, "+:", options, NULL)) != -1; at = optind) {
-        int id = found - FIRST;
+        int id = (found == ':' ? optopt : found) - FIRST;
 
-        if (found == ':')
-            return berth_err_set(err, "%s: '%s' needs a value", argv[0], argv[at]);
         if (found == '?' && optopt >= FIRST)
             return berth_err_set(err, "%s: '%s' takes no value", argv[0], argv[at]);
         if (found == '?')

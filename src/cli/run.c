@@ -23,14 +23,11 @@ extern char **environ;
 static int run_on_host(char **command)
 {
     struct berth_err err;
-    int number;
+    int status = berth_become_on_host(command, &err);
 
-    execvp(command[0], command);
-    number = errno;
-    berth_err_set(&err, "run: command '%s': %s; check the name, or give its path",
-                  command[0], strerror(number));
+    berth_err_at(&err, "run");
     berth_cli_fail(&err);
-    return number == ENOENT ? BERTH_NOT_FOUND : BERTH_NOT_EXECUTABLE;
+    return status;
 }
 
 /* What to run in an image, or to explain. Borrows everything. */

@@ -55,7 +55,7 @@ static int read_library(struct berth_closure *closure, char *line,
     while (address && strstr(address + 1, " (0x"))
         address = strstr(address + 1, " (0x");
     if (!address)
-        return berth_err_set(err, "'%s' is not a line that a loader prints", line);
+        return berth_err_expected(err, "a line of a loader", line);
     *address = '\0';
     /* linux-vdso.so.1 and linux-gate.so.1 come from the kernel. */
     if (!strchr(path, '/'))
@@ -160,7 +160,7 @@ int berth_closure_parse(const char *text, size_t count,
 
     *ret_closure = closure;
     if (count > TEXT_MAX || memchr(text, '\0', count))
-        return berth_err_set(err, "the loader's output is not a list of libraries");
+        return berth_err_expected(err, "a loader's list of libraries", text);
     copy = strndup(text, count);
     if (!copy)
         return berth_err_oom(err);

@@ -11,9 +11,9 @@ static int refuse(const struct berth_mpi_reach *reach, const char *what,
                   const char *flags, const char *whose, struct berth_err *err)
 {
     return berth_err_set(err,
-                         "each of the %u tasks of this node has %s of its own, so %s "
-                         "cannot reach one from another; leave %s out",
-                         reach->apart, what, whose, flags);
+                         "%s gives each of the %u tasks of this node %s of its own, so "
+                         "that %s cannot connect them; remove the flag",
+                         flags, reach->apart, what, whose);
 }
 
 int berth_mpi_check_reach(const struct berth_mpi_reach *reach, unsigned int managers,
@@ -28,8 +28,8 @@ int berth_mpi_check_reach(const struct berth_mpi_reach *reach, unsigned int mana
     if (reach->apart <= 1)
         return 0;
     if (reach->pid)
-        return refuse(reach, "process numbers", "--pid and --containall", whose, err);
+        return refuse(reach, "process numbers", "--pid (or --containall)", whose, err);
     if (reach->ipc)
-        return refuse(reach, "System V IPC", "--ipc and --containall", whose, err);
+        return refuse(reach, "System V IPC", "--ipc (or --containall)", whose, err);
     return reach->shm ? refuse(reach, "a /dev/shm", "--contain", whose, err) : 0;
 }

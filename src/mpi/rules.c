@@ -20,12 +20,7 @@ static int judge_kind(struct berth_mpi_cause *cause)
         return -1;
     if (program->kind == BERTH_ELF_STATIC) {
         cause->verdict->reason = BERTH_REASON_IMAGE;
-        return berth_err_set(
-            cause->because,
-            "'%s' is linked statically, so no library of the host reaches it; link it "
-            "with shared libraries, name the program that it starts, "
-            "or " BERTH_RULES_HYBRID,
-            program->path);
+        return berth_mpi_refuse_static(program->path, NULL, cause->because);
     }
     if (program->kind != BERTH_ELF_PROGRAM && program->kind != BERTH_ELF_SCRIPT) {
         cause->verdict->reason = BERTH_REASON_IMAGE;
@@ -137,17 +132,6 @@ static int judge_family(struct berth_mpi_cause *cause)
     const struct berth_mpi_object *host =
         berth_mpi_objects_mpi(cause->host, program->family);
 
-    if (program->family == BERTH_FAMILY_UNKNOWN) {
-        cause->verdict->reason = BERTH_REASON_IMAGE;
-        cause->verdict->answer = BERTH_VERDICT_CANNOT_TELL;
-        return berth_err_set(
-            cause->because,
-            "'%s' has marks of %s%s%s, so berth cannot tell which MPI it "
-            "wants; " BERTH_RULES_HYBRID,
-            program->path, program->families.items[0],
-            program->families.count > 1 ? " and of " : "",
-            program->families.count > 1 ? program->families.items[1] : "");
-    }
     if (!host)
         return refuse_family(cause, berth_mpi_family_name(program->family),
                              program->family);
@@ -255,9 +239,10 @@ static int judge_sizes(struct berth_mpi_cause *cause)
             continue;
         return berth_err_set(
             cause->because,
-            "the program was built where %s has %llu bytes, and in the "
-            "host's %s it has %llu; build it with that release, or " BERTH_RULES_HYBRID,
-            need->name, (unsigned long long)need->size, cause->host_name,
+            "the program and the host's %s do not fit (%s has %llu bytes in the one, "
+            "and %llu in the other); build it with that release, "
+            "or " BERTH_RULES_HYBRID,
+            cause->host_name, need->name, (unsigned long long)need->size,
             (unsigned long long)symbol->size);
     }
     return 0;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "mpi/glibc.h"
@@ -30,6 +31,30 @@ static bool is_starter(const char *name)
     return berth_text_starts_any(name, names);
 }
 
+static int refuse_unknown(const struct berth_mpi_program *program,
+                          struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf text = {0};
+
+    berth_buf_puts(&text, program->families.count ? "" : "none that is known");
+    berth_strvec_join(&program->families, " and ", &text);
+    if (text.failed)
+        return berth_err_oom(err);
+    return berth_err_set(err,
+                         "berth cannot tell which MPI the program wants (marks of: "
+                         "%s); build it with one MPI, or " BERTH_RULES_HYBRID,
+                         text.text);
+}
+
+int berth_mpi_refuse_static(const char *path, const char *with, struct berth_err *err)
+{
+    return berth_err_set(err,
+                         "'%s' is linked statically%s%s, so no library of the host "
+                         "reaches it; link it with shared libraries, name the program "
+                         "that it starts, or " BERTH_RULES_HYBRID,
+                         path, with ? " with " : "", with ? with : "");
+}
+
 int berth_mpi_check_program(const struct berth_mpi_program *program,
                             struct berth_err *err)
 {
@@ -42,14 +67,11 @@ int berth_mpi_check_program(const struct berth_mpi_program *program,
                              "task of a step; choose --mpi-bind=local for an mpirun on "
                              "one node, or let srun start the program",
                              program->path);
-    if (!inside)
-        return 0;
-    return berth_err_set(err,
-                         "'%s' is linked statically with %s, which cannot be "
-                         "exchanged; link it with shared libraries, "
-                         "or " BERTH_RULES_HYBRID,
-                         inside->path,
-                         berth_mpi_library_name(&inside->library, name, sizeof(name)));
+    if (inside)
+        return berth_mpi_refuse_static(
+            inside->path, berth_mpi_library_name(&inside->library, name, sizeof(name)),
+            err);
+    return program->family == BERTH_FAMILY_UNKNOWN ? refuse_unknown(program, err) : 0;
 }
 
 static int judge_glibc(struct berth_mpi_cause *cause)

@@ -46,11 +46,15 @@ int berth_mpi_judge_fabric(const char *name, const struct berth_mpi_objects *ima
                            struct berth_mpi_verdict *ret_verdict,
                            struct berth_err *err);
 
-/* Refuses a PROGRAM whose MPI nothing can replace: MPI is linked into it statically, or
- * it starts ranks itself (mpirun). Returns 0, or -1 with a sentence in ERR (may be
- * NULL). */
+/* Refuses a PROGRAM whose MPI nothing can replace: MPI is linked into it statically, it
+ * starts ranks itself (mpirun), or it has marks of several MPIs. Returns 0, or -1 with
+ * a sentence in ERR (may be NULL). */
 int berth_mpi_check_program(const struct berth_mpi_program *program,
                             struct berth_err *err);
+
+/* The sentence for the file PATH, into which an MPI is linked that is called WITH
+ * (NULL: none is known). Always returns -1. */
+int berth_mpi_refuse_static(const char *path, const char *with, struct berth_err *err);
 
 /* Writes the name of the MPI of FAMILY among OBJECTS, for people, to NAME (SIZE bytes):
  * "MPICH 4.2.3", "Intel MPI". Returns NAME. */

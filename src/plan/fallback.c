@@ -28,6 +28,19 @@ enum berth_fallback berth_fallback_fabric(const struct berth_request *request,
                : BERTH_FALLBACK_YES;
 }
 
+/* Refuse what this node lacks of the host's WHAT; CHOOSE gives all nodes the image's.
+ */
+static int refuse_node(const struct berth_err *because, const char *what,
+                       const char *choose, struct berth_err *err)
+{
+    return berth_err_set(err,
+                         "%s; other nodes of this step may use the host's %s, and all "
+                         "nodes must use the same: choose %s, which is the image's own "
+                         "on all of them, or have this node repaired (berth doctor "
+                         "says what it lacks)",
+                         because->text, what, choose);
+}
+
 int berth_fallback_refuse(enum berth_fallback fallback, const struct berth_err *because,
                           struct berth_err *err)
 {
@@ -41,20 +54,9 @@ int berth_fallback_refuse(enum berth_fallback fallback, const struct berth_err *
                              "have the same MPI, or else each image an srun of its own",
                              because->text);
     case BERTH_FALLBACK_NODES:
-        return berth_err_set(err,
-                             "%s; other nodes of this step may use the host's MPI, and "
-                             "all nodes must use the same: choose --mpi-bind=hybrid, "
-                             "which is the image's own on all of them, or have this "
-                             "node repaired (berth doctor says what it lacks)",
-                             because->text);
+        return refuse_node(because, "MPI", "--mpi-bind=hybrid", err);
     case BERTH_FALLBACK_FABRICS:
-        return berth_err_set(err,
-                             "%s; other nodes of this step may use the host's network "
-                             "libraries, and all nodes must use the same: choose "
-                             "--container-libs=none, which is the image's own on all "
-                             "of them, or have this node repaired (berth doctor says "
-                             "what it lacks)",
-                             because->text);
+        return refuse_node(because, "network libraries", "--container-libs=none", err);
     default:
         *err = *because;
         return -1;

@@ -105,10 +105,7 @@ int berth_order_put(const struct berth_order *order, struct berth_buf *buf,
     if (buf->failed)
         return berth_err_oom(err);
     if (buf->used - start > BERTH_ORDER_MAX)
-        return berth_err_set(err,
-                             "the container options take %zu bytes; at most %zu, with "
-                             "what the site adds, can be sent to a task",
-                             buf->used - start, BERTH_ORDER_MAX);
+        return berth_wire_refuse(buf->used - start, BERTH_ORDER_MAX, err);
     return 0;
 }
 

@@ -174,8 +174,7 @@ int berth_table_find(const struct berth_table *table, const struct berth_where *
     if (berth_table_is_multiprog(table)) {
         row = row_of_rank(table, rank);
         if (!row)
-            return berth_err_set(err, "rank %u is on no line of the --multi-prog file",
-                                 rank);
+            return berth_err_damaged(err, "rank %u of no line", rank);
     } else if (table->count == 1 && table->rows[0].group == BERTH_GROUP_ALL)
         row = &table->rows[0];
     else if (!berth_table_has_groups(table) || (!has_position && where->group < 0))

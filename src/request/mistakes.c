@@ -4,6 +4,7 @@
 #include "request/mistakes.h"
 
 #include <ctype.h>
+
 #include <string.h>
 #include <strings.h>
 
@@ -57,6 +58,14 @@ static size_t find_option(char *const *words, size_t count, const char *prefix)
     return found;
 }
 
+static void say_misplaced(const char *program, const char *place, const char *word,
+                          struct berth_err *ret)
+{
+    berth_err_set(ret,
+                  "'%s' %sgets '%s' as an argument; write options before the command",
+                  program, place, word);
+}
+
 bool berth_mistake_misplaced(const struct berth_typed *typed, struct berth_err *ret)
 {
     size_t end;
@@ -70,12 +79,10 @@ bool berth_mistake_misplaced(const struct berth_typed *typed, struct berth_err *
         return false;
     has_more = has_value_behind(option_of(words[at], typed->prefix), words[at]) &&
                at + 1 < count;
-    berth_err_set(ret,
-                  "'%s' %sgets '%s' as an argument; write options before the command: "
-                  "%s %s%s%s %s",
-                  words[0], typed->is_contained ? "" : "runs on the host and ",
-                  words[at], typed->caller, words[at], has_more ? " " : "",
-                  has_more ? words[at + 1] : "", words[0]);
+    say_misplaced(words[0], typed->is_contained ? "" : "runs on the host and ",
+                  words[at], ret);
+    berth_err_set(ret, "%s: %s %s%s%s %s", ret->text, typed->caller, words[at],
+                  has_more ? " " : "", has_more ? words[at + 1] : "", words[0]);
     return true;
 }
 
@@ -90,9 +97,7 @@ bool berth_mistake_on_line(char *const *words, const char *prefix,
     at = find_option(words, count, prefix);
     if (at == 0)
         return false;
-    berth_err_set(ret,
-                  "'%s' gets '%s' as an argument; write options before the command",
-                  words[0], words[at]);
+    say_misplaced(words[0], "", words[at], ret);
     return true;
 }
 
@@ -150,22 +155,20 @@ bool berth_mistake_colon(const struct berth_typed *typed, struct berth_err *ret)
         const char *word = words[i];
         size_t length = strlen(word);
 
-        if (i > command && word[0] == ':' &&
-            begins_component(word + 1, words + i, end - i, typed->prefix)) {
-            berth_err_set(ret,
-                          "'%s' is an argument of '%s' and does not begin a component; "
-                          "write blanks around the colon: %s : %s",
-                          word, words[command], words[command], word + 1);
-            return true;
-        }
-        if (i + 1 < end && length > 1 && word[length - 1] == ':' &&
-            begins_component(words[i + 1], words + i + 1, end - i - 1, typed->prefix)) {
-            berth_err_set(ret,
-                          "the end of '%s' does not begin a component; write blanks "
-                          "around the colon: %.*s : %s",
-                          word, (int)length - 1, word, words[i + 1]);
-            return true;
-        }
+        bool is_first = i > command && word[0] == ':' &&
+                        begins_component(word + 1, words + i, end - i, typed->prefix);
+        const char *left = is_first ? words[command] : word;
+
+        if (!is_first && !(i + 1 < end && length > 1 && word[length - 1] == ':' &&
+                           begins_component(words[i + 1], words + i + 1, end - i - 1,
+                                            typed->prefix)))
+            continue;
+        berth_err_set(ret,
+                      "the colon in '%s' does not begin a component; write blanks "
+                      "around it: %.*s : %s",
+                      word, (int)(strlen(left) - !is_first), left,
+                      is_first ? word + 1 : words[i + 1]);
+        return true;
     }
     return false;
 }
@@ -222,8 +225,8 @@ bool berth_mistake_script(const char *name, const char *text, struct berth_err *
     if (mentions(text, "srun") || mentions(text, "berth run"))
         return false;
     berth_err_set(ret,
-                  "%s runs on the host; only commands that srun starts, in it or in a "
-                  "script that it calls, run in the image: srun COMMAND",
+                  "%s runs on the host and has no srun, so nothing runs in the image; "
+                  "write srun before each program",
                   name);
     return true;
 }

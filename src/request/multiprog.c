@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/suggest.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/text.h"
@@ -211,18 +212,12 @@ int berth_multiprog_words(const struct berth_multiprog_line *line, unsigned int 
  * WORD. */
 static int refuse_name(const char *name, const char *word, struct berth_err *err)
 {
-    const char *meant = berth_option_near(name, strlen(name) / 4);
-
     if (berth_pyxis_check_name(name, err) < 0)
         return -1;
-    if (meant)
-        return berth_err_set(err, "'%s' is not an option; did you mean '--%s'?", word,
-                             meant);
-    return berth_err_set(err,
-                         "'%s' is not an option that a line can have; expected a "
-                         "program, or options for its image; options of Slurm go to "
-                         "srun",
-                         word);
+    return berth_suggest_option(word, berth_option_near(name, strlen(name) / 4),
+                                "a program, or options for its image; options of Slurm "
+                                "go to srun",
+                                err);
 }
 
 /* Parses the option at WORDS into RET (NULL: only checks its form). Returns the number
@@ -251,9 +246,8 @@ static int parse_option(char *const *words, const char *prefix, const char *base
         return berth_err_set(err, "'--%s' takes no value", name);
     if (!value && berth_options[id].argument &&
         !berth_option_is_optional(&berth_options[id])) {
-        value = words[used++];
-        if (!value)
-            return berth_err_set(err, "'--%s' needs a value", name);
+        value = words[1];
+        used += value != NULL;
     }
     if (ret && berth_request_parse(ret, id, value, base, err) < 0)
         return berth_err_at(err, "--%s", name);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/suggest.h"
 #include "base/buf.h"
 #include "base/choice.h"
 #include "base/cleanup.h"
@@ -160,8 +161,7 @@ static int parse_word(const struct berth_written *written, struct berth_strvec *
     berth_choice_list(option->argument, option->name_of, &words);
     if (words.failed)
         return berth_err_oom(err);
-    return berth_err_set(err, "'%s' is not a %s; expected %s", written->value,
-                         option->noun, words.text);
+    return berth_suggest_expected(written->value, option->noun, words.text, err);
 }
 
 /* Parses words and names with commas between them: one word at most, and `none` alone.
@@ -256,25 +256,25 @@ const struct berth_option berth_options[BERTH_OPTION_COUNT] = {
                           BERTH_GPU_AUTO "|" BERTH_GPU_NVIDIA "|" BERTH_GPU_ROCM
                                          "|" BERTH_NONE "|VENDOR/CLASS=NAME,...",
                           "the GPU driver of the host, or devices (CDI)", TEXT(gpu),
-                          parse_words, "kind of GPU",
+                          parse_words, "a kind of GPU",
                           "the name of a device like nvidia.com/gpu=all",
                           berth_value_is_device},
     [BERTH_OPTION_LIFETIME] = {"container-lifetime",
                                BERTH_LIFETIME_STEP "|" BERTH_LIFETIME_JOB,
                                "keep a container for later steps of the job",
-                               TEXT(lifetime), parse_word, "lifetime"},
+                               TEXT(lifetime), parse_word, "a lifetime"},
     [BERTH_OPTION_MPI] = {"mpi-bind", "[" BERTH_MODE_WORDS "]",
                           "choose whose MPI library runs; it pins nothing", TEXT(mpi),
-                          parse_mode, "mode", NAME_OF_PROFILE, is_name},
+                          parse_mode, "a mode", NAME_OF_PROFILE, is_name},
     [BERTH_OPTION_LIBS] = {"container-libs", BERTH_LIBS_AUTO "|NAME,...|" BERTH_NONE,
                            "use libraries of the host (network, NCCL, BLAS)",
-                           TEXT(libs), parse_words, "name of libraries",
+                           TEXT(libs), parse_words, "a name of libraries",
                            NAME_OF_PROFILE, is_name},
     [BERTH_OPTION_EXPLAIN] = {"container-explain",
                               "[" BERTH_EXPLAIN_TEXT "|" BERTH_EXPLAIN_EVERYTHING
                               "|" BERTH_EXPLAIN_JSON "|" BERTH_EXPLAIN_NO "]",
                               "print what would be done and why, run nothing",
-                              TEXT(explain), parse_explain, "form"},
+                              TEXT(explain), parse_explain, "a form"},
 };
 
 enum berth_option_id berth_option_find(const char *name)
@@ -350,6 +350,9 @@ const struct berth_pyxis_option berth_pyxis_options[BERTH_PYXIS_COUNT] = {
      "tasks have the host's network and names; write the flag of the container "
      "runtime: "
      "--container-args=--ipc or --container-args=--uts"},
+    {"container-fabric", "NAME", "it is now --container-libs; write it so"},
+    {"container-libraries", "NAME", "it is now --container-libs; write it so"},
+    {"container-device", "NAME", "it is now --container-gpu; write it so"},
 };
 
 int berth_pyxis_check(const struct berth_pyxis_option *option, struct berth_err *err)

@@ -70,7 +70,7 @@ bool berth_option_is_optional(const struct berth_option *option);
  * site calls the option. PREFIX "" changes nothing. */
 void berth_spell_options(const char *prefix, struct berth_err *err);
 
-/* Options of pyxis that berth does not have. A script with
+/* Options of pyxis that berth does not have, and old names of options. A script with
  * such an option gets a message that says what to write, and not Slurm's "unrecognized
  * option". */
 struct berth_pyxis_option {
@@ -80,7 +80,7 @@ struct berth_pyxis_option {
                              the same without the option */
 };
 
-enum { BERTH_PYXIS_COUNT = 6 };
+enum { BERTH_PYXIS_COUNT = 9 };
 
 extern const struct berth_pyxis_option berth_pyxis_options[BERTH_PYXIS_COUNT];
 

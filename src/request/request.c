@@ -124,7 +124,7 @@ int berth_request_parse(struct berth_request *request, enum berth_option_id id,
     BERTH_STRVEC struct berth_strvec values = {0};
 
     if (id >= BERTH_OPTION_COUNT)
-        return berth_err_set(err, "no such option");
+        return berth_err_damaged(err, "option %d", (int)id);
     if (read_values(&berth_options[id], value, base, &values, err) < 0)
         return -1;
     for (size_t i = 0; i < values.count; i++)

@@ -114,14 +114,16 @@ int berth_uri_name(const char *uri, char **ret_name, struct berth_err *err)
     return 0;
 }
 
-static int add_home(struct berth_buf *path, const char *home, struct berth_err *err)
+/* Appends the VALUE (NULL: none) of the variable NAME. */
+static int add_value(struct berth_buf *path, const char *name, const char *value,
+                     struct berth_err *err)
 {
-    if (!home || *home != '/')
+    if (!value || !*value)
         return berth_err_set(err,
-                             "the cache of pulled images: %s is not set; set it, or "
-                             "ask the administrators where images may be kept",
-                             "HOME");
-    berth_buf_puts(path, home);
+                             "%s is not set; set it, or ask the administrators where "
+                             "images may be kept",
+                             name);
+    berth_buf_puts(path, value);
     return 0;
 }
 
@@ -134,23 +136,16 @@ static int add_variable(struct berth_buf *path, const char *text, char *const *e
     bool braced = text[1] == '{';
     const char *start = text + 1 + braced;
     size_t length = 0;
-    const char *value;
 
     while (isalnum((unsigned char)start[length]) || start[length] == '_')
         length++;
     if (length == 0 || (braced && start[length] != '}'))
-        return berth_err_expected(err, "$NAME or ${NAME}", text),
-               berth_err_at(err, "images.cache");
+        return berth_err_expected(err, "$NAME or ${NAME}", text);
     name = strndup(start, length);
     if (!name)
         return berth_err_oom(err);
-    value = berth_environ_value(env, name);
-    if (!value || *value == '\0')
-        return berth_err_set(err,
-                             "the cache of pulled images: %s is not set; set it, or "
-                             "ask the administrators where images may be kept",
-                             name);
-    berth_buf_puts(path, value);
+    if (add_value(path, name, berth_environ_value(env, name), err) < 0)
+        return -1;
     return (int)length + 1 + 2 * braced;
 }
 
@@ -158,7 +153,7 @@ static int expand(const char *text, char *const *env, const char *home,
                   struct berth_buf *path, struct berth_err *err)
 {
     if (text[0] == '~' && (text[1] == '/' || text[1] == '\0')) {
-        if (add_home(path, home, err) < 0)
+        if (add_value(path, "HOME", home, err) < 0)
             return -1;
         text++;
     }
@@ -185,7 +180,7 @@ static int expand_default(char *const *env, const char *home, struct berth_buf *
     if (directory && *directory == '/') {
         berth_buf_puts(path, directory);
     } else {
-        if (add_home(path, home, err) < 0)
+        if (add_value(path, "HOME", home, err) < 0)
             return -1;
         berth_buf_puts(path, "/.cache");
     }
@@ -198,15 +193,16 @@ int berth_uri_cache(const char *configured, char *const *env, const char *home,
 {
     BERTH_BUF struct berth_buf path = {0};
 
-    if ((configured ? expand(configured, env, home, &path, err)
-                    : expand_default(env, home, &path, err)) < 0)
-        return -1;
-    if (path.failed)
+    int result = configured ? expand(configured, env, home, &path, err)
+                            : expand_default(env, home, &path, err);
+
+    if (result == 0 && path.failed)
         return berth_err_oom(err);
-    if (!path.used || path.text[0] != '/')
-        return berth_err_expected(err, "a path from /, ~ or $NAME",
-                                  path.used ? path.text : ""),
-               berth_err_at(err, "images.cache");
+    if (result == 0 && (!path.used || path.text[0] != '/'))
+        result = berth_err_expected(err, "a path from /, ~ or $NAME",
+                                    path.used ? path.text : "");
+    if (result < 0)
+        return berth_err_at(err, "images.cache");
     *ret_path = berth_steal(&path.text);
     return 0;
 }

@@ -16,7 +16,7 @@
 
 int berth_value_text(const char *text, struct berth_err *err)
 {
-    return *text ? 0 : berth_err_set(err, "expected a text, got ''");
+    return *text ? 0 : berth_err_expected(err, "a text", text);
 }
 
 static bool climbs(const char *path)

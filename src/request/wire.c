@@ -199,6 +199,14 @@ static size_t put_rows(const struct berth_table *table, char **ret_text)
     return buf.used;
 }
 
+int berth_wire_refuse(size_t used, size_t most, struct berth_err *err)
+{
+    return berth_err_set(err,
+                         "the container options take %zu bytes; at most %zu can be "
+                         "sent to the nodes",
+                         used, most);
+}
+
 int berth_wire_put_table(const struct berth_table *table, char **ret_text,
                          struct berth_err *err)
 {
@@ -208,10 +216,7 @@ int berth_wire_put_table(const struct berth_table *table, char **ret_text,
     if (used == 0)
         return berth_err_oom(err);
     if (used > BERTH_WIRE_MAX)
-        return berth_err_set(
-            err,
-            "the container options take %zu bytes; at most %d can be sent to the nodes",
-            used, BERTH_WIRE_MAX);
+        return berth_wire_refuse(used, BERTH_WIRE_MAX, err);
     *ret_text = berth_steal(&text);
     return 0;
 }

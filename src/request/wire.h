@@ -21,6 +21,10 @@
 /* Bytes of the longest text. Linux allows 128 KiB for one string (MAX_ARG_STRLEN). */
 #define BERTH_WIRE_MAX 65536
 
+/* The sentence for a text of USED bytes, of which MOST can be sent. Always returns -1.
+ */
+int berth_wire_refuse(size_t used, size_t most, struct berth_err *err);
+
 /* Appends the fields of REQUEST to BUF. The caller checks the `failed` of BUF. */
 void berth_wire_put_request(struct berth_buf *buf, const struct berth_request *request);
 

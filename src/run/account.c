@@ -261,5 +261,5 @@ int berth_account_print(const struct berth_explain *explain, struct berth_err *e
         return -1;
     if (berth_fd_write(STDOUT_FILENO, text.text, text.used) == 0)
         return 0;
-    return berth_err_set(err, "standard output: %s", strerror(errno));
+    return berth_err_file(err, "standard output", "written");
 }

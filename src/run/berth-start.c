@@ -215,7 +215,6 @@ static int run_on_host(const struct berth_task *task, struct berth_err *err)
     const struct berth_order *order = &task->order;
     const int given[] = {order->report, order->memory, order->tasks, order->ended};
     BERTH_STRVEC struct berth_strvec set = {0};
-    int number;
 
     for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)
         if (given[i] >= 0)
@@ -224,11 +223,7 @@ static int run_on_host(const struct berth_task *task, struct berth_err *err)
         berth_launch_apart(task->environment, &set);
     if (berth_task_set(&set, err) < 0)
         return -1;
-    execvp(task->command[0], task->command);
-    number = errno;
-    berth_err_set(err, "command '%s': %s; check the name, or give its path",
-                  task->command[0], strerror(number));
-    return number == ENOENT ? BERTH_NOT_FOUND : BERTH_NOT_EXECUTABLE;
+    return berth_become_on_host(task->command, err);
 }
 
 /* Run nothing for a component on the host, because the step is only explained. Returns

@@ -174,10 +174,7 @@ int berth_record_open(struct berth_record *record, struct berth_err *err)
         return refuse(path, strerror(errno), err);
     if (fd >= 0)
         close(fd);
-    return berth_err_set(err,
-                         "provenance.file '%s': it is a link, or not a file of yours "
-                         "or root's; ask the administrators to remove it",
-                         path);
+    return refuse(path, "it is a link, or not a file of yours or root's", err);
 }
 
 /* In one write, so that records of several steps do not mix on a local file system. */

@@ -40,9 +40,6 @@ static int check_squashfs(const char *path, struct berth_err *err)
     BERTH_CLOSE int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     char first[sizeof(magic) - 1];
 
-    if (fd < 0)
-        return berth_err_set(err, "--container-mounts: '%s': %s", path,
-                             strerror(errno));
     if (read(fd, first, sizeof(first)) != sizeof(first) ||
         memcmp(first, magic, sizeof(first)) != 0)
         return berth_err_set(err,
@@ -59,7 +56,7 @@ static int check_mount(const struct berth_mount *mount, struct berth_err *err)
     if (check_name(option, mount->source, err) < 0 ||
         check_name(option, mount->destination, err) < 0)
         return -1;
-    if (access(mount->source, F_OK) < 0)
+    if (access(mount->source, mount->mode == BERTH_MOUNT_SQSH ? R_OK : F_OK) < 0)
         return berth_err_set(err,
                              "%s: '%s': %s; expected a file or directory of the "
                              "host, on every node",

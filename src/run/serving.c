@@ -69,12 +69,13 @@ static void print(const struct berth_launch *launch, int task_stderr,
                       image, (double)served->cpu_ms / 1000,
                       (double)served->wall_ms / 1000, (double)served->kib / 1024);
     if (is_bottleneck(served))
-        berth_report_line(task_stderr, launch->node,
-                          "note: image '%s': the program that serves it was busy for "
-                          "%d %% of the time, and tasks may have waited for it; copy "
-                          "what they read often to a directory, and mount that "
-                          "(--container-mounts)",
-                          image, (int)(served->cpu_ms * 100 / served->wall_ms));
+        berth_report_line(
+            task_stderr, launch->node,
+            "note: image '%s': reading the image was a bottleneck (the "
+            "program that serves it was busy for %d %% of the time); copy "
+            "what tasks read often to a directory, and mount that "
+            "(--container-mounts)",
+            image, (int)(served->cpu_ms * 100 / served->wall_ms));
 }
 
 void berth_serving_reaped(struct berth_serving *serving, pid_t pid,

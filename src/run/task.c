@@ -44,14 +44,19 @@ static int skip_options(struct berth_task *task, struct berth_err *err)
     return 0;
 }
 
+static int refuse_start(struct berth_err *err)
+{
+    return berth_err_set(err, "berth-task is started by Slurm through the berth "
+                              "plugin, not by hand; see spank_berth(8)");
+}
+
 /* Read the order, and remove it from the environment. */
 static int read_order(struct berth_task *task, struct berth_err *err)
 {
     const char *text = getenv(BERTH_TASK_ORDER);
 
     if (!text)
-        return berth_err_set(err, "berth-task is started by Slurm through the berth "
-                                  "plugin, not by hand; see spank_berth(8)");
+        return refuse_start(err);
     if (berth_order_get(text, &task->order, err) < 0)
         return berth_err_at(err, BERTH_TASK_ORDER);
     unsetenv(BERTH_TASK_ORDER);
@@ -82,7 +87,7 @@ int berth_task_read(struct berth_task *task, char **argv, struct berth_err *err)
                  request->image ? berth_request_name(request) : BERTH_NO_IMAGE) < 0)
         return berth_err_oom(err);
     if (!*task->command && request->entrypoint != BERTH_YES)
-        return berth_err_set(err, "no command given");
+        return refuse_start(err);
     return 0;
 }
 

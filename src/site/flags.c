@@ -65,15 +65,8 @@ static int cite(const struct berth_site *site, struct berth_err *err)
 static int refuse(const struct berth_site *site, const char *text,
                   struct berth_err *err)
 {
-    BERTH_BUF struct berth_buf allowed = {0};
-
-    berth_strvec_join(&site->runtime.allowed, ", ", &allowed);
-    if (allowed.failed)
-        return berth_err_oom(err);
-    berth_err_set(err,
-                  "--container-args: '%s': this site does not allow it; it allows %s",
-                  text, allowed.used ? allowed.text : "none");
-    return cite(site, err);
+    return berth_site_refuse(site, "--container-args:", text, &site->runtime.allowed,
+                             "runtime.raw_args", err);
 }
 
 /* The flag at WORDS, joined with the next word if that is not a flag. */

@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/environ.h"
 #include "site/flags.h"
 #include "request/mount.h"
@@ -160,20 +159,15 @@ int berth_policy_check_uri(const struct berth_site *site, const char *uri,
                            struct berth_err *err)
 {
     const struct berth_strvec *uris = &site->images.uris;
-    BERTH_BUF struct berth_buf text = {0};
 
     if (!site->images.has_uris && site->images.roots.count == 0)
         return 0;
     if (allows_uri(uris, uri))
         return 0;
-    berth_strvec_join(uris, ", ", &text);
-    if (text.failed)
-        return berth_err_oom(err);
-    berth_err_set(
-        err, "image '%s': this site does not allow images from there; it allows %s",
-        uri, text.used ? text.text : "files only");
-    return berth_site_cite(site, site->images.has_uris ? "images.uris" : "images.roots",
-                           "", err);
+    return site->images.has_uris
+               ? berth_site_refuse(site, "image", uri, uris, "images.uris", err)
+               : berth_site_refuse(site, "image", uri, &site->images.roots,
+                                   "images.roots", err);
 }
 
 static int check_uri(const struct berth_site *site, const struct berth_request *request,

@@ -42,8 +42,7 @@ static void *own(struct draft *draft, void *block)
 static int check_name(const char *text, struct berth_err *err)
 {
     if (berth_mode_of(text) != BERTH_MODE_NAME)
-        return berth_err_set(err, "'%s' is a mode of --mpi-bind; name it otherwise",
-                             text);
+        return berth_err_expected(err, "a name that is not a mode of --mpi-bind", text);
     if (!berth_mode_is_word(text))
         return berth_err_expected(err, "small letters, digits and -", text);
     return 0;
@@ -141,7 +140,7 @@ static int take_copy(const struct berth_reading *reading, const char *path,
         to = berth_node_find(node, "to");
     }
     if (!from || !to || node->count != 2 || from->count == 0)
-        return berth_err_set(err, "expected a section of from, a list, and to");
+        return berth_reading_mismatch(node, "a section of from, a list, and to", err);
     if (copy_list(reading, &places, from, &ret->places, err) < 0)
         return -1;
     return copy_text(reading, &into, to, &ret->into, err);

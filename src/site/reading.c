@@ -83,9 +83,22 @@ static const struct berth_key *find_key(const struct berth_key *keys, const char
 static int unknown(const struct berth_key *keys, const char *section, const char *name,
                    struct berth_err *err)
 {
+    /* of early trees, and what is written now */
+    static const char *const old[][3] = {
+        {"", "artifact", "prefix"},
+        {"runtime", "lifetime", "rules: default: {container-lifetime: job}"},
+        {"environment", "set", "rules: default: {container-env: NAME=VALUE}"},
+        {"mpi", "default", "rules: default: {mpi-bind: MODE}"},
+        {"mpi", "partitions", "rules: partition: NAME, default: {mpi-bind: MODE}"},
+        {"mpi", "fabric", "rules: default: {container-libs: auto}"},
+    };
     BERTH_STRVEC struct berth_strvec names = {0};
     size_t length = strlen(section);
     const char *dot = strchr(name, '.');
+
+    for (size_t i = 0; i < sizeof(old) / sizeof(old[0]); i++)
+        if (strcmp(section, old[i][0]) == 0 && strcmp(name, old[i][1]) == 0)
+            return berth_suggest_meant(name, "a key here", old[i][2], err);
 
     if (dot && find_key(keys, name))
         return berth_err_set(err, "'%s' is not a key here; write it as %s: below %.*s:",

@@ -15,22 +15,16 @@ static enum berth_option_id id_of(const struct berth_site_option *given)
     return berth_option_find(given->name);
 }
 
-static int parse_switch(const struct berth_site_option *given,
-                        struct berth_request *ret, struct berth_err *err)
+static int check_switch(const struct berth_site_option *given, struct berth_err *err)
 {
     const struct berth_option *option = &berth_options[id_of(given)];
-    enum berth_choice *choice = (enum berth_choice *)((char *)ret + option->field);
     enum berth_choice other = option->says == BERTH_YES ? BERTH_NO : BERTH_YES;
 
-    if (*given->value && strcasecmp(given->value, "yes") != 0)
-        return berth_err_set(err, "expected yes, got '%s'; the opposite is %s: yes",
-                             given->value,
-                             berth_option_switch(option->field, other)->name);
-    if (*choice == other)
-        return berth_err_set(
-            err, "the same rule sets the opposite, too; keep one of the two");
-    *choice = option->says;
-    return 0;
+    if (option->kind != BERTH_KIND_SWITCH || !*given->value ||
+        strcasecmp(given->value, "yes") == 0)
+        return 0;
+    return berth_err_set(err, "expected yes, got '%s'; the opposite is %s: yes",
+                         given->value, berth_option_switch(option->field, other)->name);
 }
 
 /* Is PART the beginning or the end of NAME, up to a dash (gpu: container-gpu)? */
@@ -61,8 +55,8 @@ static int suggest(const char *name, struct berth_err *err)
         return -1;
     if (meant)
         return berth_suggest_meant(name, "an option", meant, err);
-    return berth_err_set(
-        err, "'%s' is not an option; expected a name like container-image", name);
+    return berth_suggest_expected(name, "an option", "a name like container-image",
+                                  err);
 }
 
 /* A default of these would have no effect: a step without an image runs on the host,
@@ -83,12 +77,11 @@ static int parse_value(const struct berth_site_option *given, struct berth_reque
     if (given->kind == BERTH_RULE_DEFAULT && !may_default(id_of(given)))
         return berth_err_set(err, "it cannot be a default; force it, or write "
                                   "mounts.default or runtime.args");
-    if (berth_options[id_of(given)].kind == BERTH_KIND_SWITCH)
-        return parse_switch(given, ret, err);
-    if (berth_request_parse(ret, id_of(given), given->value, NULL, err) < 0)
+    if (check_switch(given, err) < 0 ||
+        berth_request_parse(ret, id_of(given), given->value, NULL, err) < 0)
         return -1;
     if (id_of(given) == BERTH_OPTION_IMAGE && !berth_request_has_container(ret))
-        return berth_err_set(err, "a rule cannot remove the image; name an image");
+        return berth_err_expected(err, "an image", given->value);
     return 0;
 }
 

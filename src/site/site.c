@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/grow.h"
 
 /* Seconds: a start from a busy parallel file system is slow, from a hung one it never
@@ -101,6 +103,21 @@ const char *berth_site_where(const struct berth_site *site, const char *key,
     const char *place = berth_site_place(site, key, item);
 
     return place ? place : "berth.yaml";
+}
+
+int berth_site_refuse(const struct berth_site *site, const char *kind, const char *what,
+                      const struct berth_strvec *allowed, const char *key,
+                      struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf text = {0};
+
+    berth_buf_puts(&text, allowed->count ? "" : "none");
+    berth_strvec_join(allowed, ", ", &text);
+    if (text.failed)
+        return berth_err_oom(err);
+    berth_err_set(err, "%s '%s': this site does not allow it; it allows %s", kind, what,
+                  text.text);
+    return berth_site_cite(site, key, "", err);
 }
 
 int berth_site_cite(const struct berth_site *site, const char *key, const char *item,

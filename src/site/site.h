@@ -132,6 +132,12 @@ static inline const char *berth_site_why_apart(const struct berth_site *site)
     return site->runtime.share == BERTH_SHARE_NO ? "the site says share: no" : NULL;
 }
 
+/* The sentence for WHAT, an image or another KIND, which is none of ALLOWED, the list
+ * of KEY. Always returns -1. */
+int berth_site_refuse(const struct berth_site *site, const char *kind, const char *what,
+                      const struct berth_strvec *allowed, const char *key,
+                      struct berth_err *err);
+
 /* Appends the place of ITEM of KEY, if it is noted, to the sentence in ERR (may be
  * NULL). Always returns -1. */
 int berth_site_cite(const struct berth_site *site, const char *key, const char *item,

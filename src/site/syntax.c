@@ -77,12 +77,11 @@ static int explain(const struct reading *reading, struct berth_err *err)
     }
     if (has_tab(reading, line))
         berth_err_set(err, "a tab in the indentation; YAML wants blanks there");
-    else if (parser->context)
-        berth_err_set(err, "not YAML: %s (%s); check indentation, quotes and colons",
-                      problem, parser->context);
     else
-        berth_err_set(err, "not YAML: %s; check indentation, quotes and colons",
-                      problem);
+        berth_err_set(err, "not YAML: %s%s%s%s; check indentation, quotes and colons",
+                      problem, parser->context ? " (" : "",
+                      parser->context ? parser->context : "",
+                      parser->context ? ")" : "");
     return at(reading, (unsigned int)line, err);
 }
 
@@ -97,6 +96,14 @@ static int append(struct berth_node *node, struct berth_node *item,
     return 0;
 }
 
+static int check_size(size_t count, size_t most, const char *what,
+                      struct berth_err *err)
+{
+    return count <= most
+               ? 0
+               : berth_err_set(err, "more than %zu %s; shorten the file", most, what);
+}
+
 /* The indices grow in the order of the file, except that of an alias. */
 static int check_node(struct reading *reading, int index, const yaml_node_t *node,
                       int depth, struct berth_err *err)
@@ -106,13 +113,9 @@ static int check_node(struct reading *reading, int index, const yaml_node_t *nod
         return berth_err_set(err, "an alias ('*') or a tag ('!') is not plain YAML; "
                                   "write the value itself");
     reading->last = index;
-    if (depth > BERTH_SYNTAX_DEPTH)
-        return berth_err_set(err, "more than %d %s; shorten the file",
-                             BERTH_SYNTAX_DEPTH, "levels");
-    if (index > NODES_MAX)
-        return berth_err_set(err, "more than %d %s; shorten the file", NODES_MAX,
-                             "values");
-    return 0;
+    return check_size((size_t)depth, BERTH_SYNTAX_DEPTH, "levels", err) < 0
+               ? -1
+               : check_size((size_t)index, NODES_MAX, "values", err);
 }
 
 static int copy_scalar(const yaml_node_t *from, struct berth_node *ret,
@@ -121,7 +124,7 @@ static int copy_scalar(const yaml_node_t *from, struct berth_node *ret,
     const char *value = (const char *)from->data.scalar.value;
 
     if (strlen(value) != from->data.scalar.length)
-        return berth_err_set(err, "a text with a NUL in it; leave it out");
+        return berth_err_expected(err, "a text without NUL", value);
     ret->kind = BERTH_NODE_SCALAR;
     ret->quoted = from->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
     ret->text = strdup(value);
@@ -242,9 +245,8 @@ int berth_syntax_read(const char *file, const char *bytes, size_t size,
     BERTH_NODE struct berth_node root = {.kind = BERTH_NODE_MAP, .line = 1};
     int result;
 
-    if (size > BERTH_SYNTAX_BYTES)
-        return berth_err_set(err, "%s: more than %d %s; shorten the file", file,
-                             BERTH_SYNTAX_BYTES, "bytes");
+    if (check_size(size, BERTH_SYNTAX_BYTES, "bytes", err) < 0)
+        return berth_err_at(err, "%s", file);
     if (!yaml_parser_initialize(&reading.parser))
         return berth_err_oom(err);
     yaml_parser_set_encoding(&reading.parser, YAML_UTF8_ENCODING);

@@ -91,6 +91,24 @@ static char *next_name(struct walk *walk)
     return name;
 }
 
+static int refuse_kind(const struct walk *walk, const char *name, const char *kind,
+                       struct berth_err *err)
+{
+    return berth_err_set(err, "%s: '%s' is not a %s", walk->path, name, kind);
+}
+
+/* Refuse the path, because open(2) of NAME (NULL: the file itself) failed with NUMBER.
+ */
+static int refuse_name(const struct walk *walk, const char *name, int number,
+                       struct berth_err *err)
+{
+    berth_err_set(err, "%s; it must be there, and readable by all users",
+                  strerror(number));
+    if (name)
+        berth_err_at(err, "'%s'", name);
+    return berth_err_at(err, "%s", walk->path);
+}
+
 /* Open the file NAME. It was checked under this name; check the open file again. */
 static int open_file(const struct walk *walk, const char *name, struct berth_err *err)
 {
@@ -101,29 +119,13 @@ static int open_file(const struct walk *walk, const char *name, struct berth_err
     int result = fd;
 
     if (fd < 0 || fstat(fd, &facts) < 0)
-        return berth_err_set(err, "%s: %s; all users must be able to read it",
-                             walk->path, strerror(errno));
+        return refuse_name(walk, NULL, errno, err);
     if (!S_ISREG(facts.st_mode))
-        return berth_err_set(err, "%s: not a file; expected a file of YAML",
-                             walk->path);
+        return refuse_kind(walk, name, "file", err);
     if (check(walk, name, &facts, err) < 0)
         return -1;
     fd = -1;
     return result;
-}
-
-/* Refuse the path, because open(2) of NAME (NULL: the file itself) failed with NUMBER.
- */
-static int refuse_name(const struct walk *walk, const char *name, int number,
-                       struct berth_err *err)
-{
-    if (number == ENOENT)
-        berth_err_set(err, "%s; check the path", strerror(number));
-    else
-        berth_err_set(err, "%s; all users must be able to read it", strerror(number));
-    if (name)
-        berth_err_at(err, "'%s'", name);
-    return berth_err_at(err, "%s", walk->path);
 }
 
 /* Open NAME. Returns 1 if NAME is the file, with *RET_FD; 0 if the walk goes on; -1
@@ -149,8 +151,7 @@ static int enter_name(struct walk *walk, const char *name, int *ret_fd,
         return *ret_fd < 0 ? -1 : 1;
     }
     if (last || !S_ISDIR(facts.st_mode))
-        return berth_err_set(err, "%s: '%s' is not a %s", walk->path, name,
-                             last ? "file" : "directory");
+        return refuse_kind(walk, name, last ? "file" : "directory", err);
     close(walk->directory);
     walk->directory = fd;
     fd = -1;
@@ -171,8 +172,7 @@ static int follow_path(struct walk *walk, int *ret_missing, struct berth_err *er
         BERTH_FREE char *name = next_name(walk);
 
         if (!name)
-            return berth_err_set(err, "%s: not a file; expected a file of YAML",
-                                 walk->path);
+            return refuse_kind(walk, "/", "file", err);
         result = enter_name(walk, name, &fd, ret_missing, err);
     }
     return result < 0 ? -1 : fd;

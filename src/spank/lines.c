@@ -38,10 +38,14 @@ static int load_file(const char *name, struct berth_multiprog *ret,
     return berth_multiprog_read(text.text ? text.text : "", ret, err);
 }
 
+static int at_file(const char *name, struct berth_err *err)
+{
+    return berth_err_at(err, "--multi-prog: '%s'", name);
+}
+
 static int load(const char *name, struct berth_multiprog *ret, struct berth_err *err)
 {
-    return load_file(name, ret, err) < 0 ? berth_err_at(err, "--multi-prog: '%s'", name)
-                                         : 0;
+    return load_file(name, ret, err) < 0 ? at_file(name, err) : 0;
 }
 
 static bool has_option(const struct berth_typed *typed)
@@ -69,7 +73,8 @@ static void warn(const struct berth_rows *rows, const struct berth_multiprog_lin
         words.count == 0 ||
         !berth_mistake_on_line(words.items, rows->reading.prefix, &sentence))
         return;
-    berth_err_at(&sentence, "--multi-prog: '%s': line %u", rows->name, line->number);
+    berth_err_at(&sentence, "line %u", line->number);
+    at_file(rows->name, &sentence);
     berth_typed_warn(rows->reading.prefix, &sentence);
 }
 

@@ -411,9 +411,8 @@ static int end_step_component(int group, struct berth_err *err)
         (!berth_table_is_uniform(&state.table) ||
          !berth_table_is_uniform(&state.environment)))
         return berth_err_set(
-            err, "the components differ, and the value of --het-group "
-                 "does not say which component is which; write it as numbers: "
-                 "--het-group=0,2-3");
+            err, "the components differ, and berth cannot read the value of "
+                 "--het-group; write numbers: --het-group=0,2-3");
     if (berth_gather_publish(&state.environment, err) < 0 || publish_words(err) < 0)
         return -1;
     return publish(BERTH_STEP_VARIABLE, berth_table_find_container(&state.table), err);

@@ -61,22 +61,14 @@ static bool is_in_roots(const struct berth_strvec *roots, const char *real)
     return false;
 }
 
-static int check_roots(const struct berth_site *site, const char *path,
-                       const char *real, struct berth_err *err)
+static int check_roots(const struct berth_site *site, const char *real,
+                       struct berth_err *err)
 {
     const struct berth_strvec *roots = &site->images.roots;
-    BERTH_BUF struct berth_buf text = {0};
 
-    if (roots->count == 0 || is_in_roots(roots, real))
-        return 0;
-    berth_strvec_join(roots, ", ", &text);
-    if (text.failed)
-        return berth_err_oom(err);
-    berth_err_set(err,
-                  "image '%s': its real path is '%s', and this site allows images in "
-                  "%s only; take one from there",
-                  path, real, text.text);
-    return berth_site_cite(site, "images.roots", "", err);
+    return roots->count == 0 || is_in_roots(roots, real)
+               ? 0
+               : berth_site_refuse(site, "image", real, roots, "images.roots", err);
 }
 
 /* Is NAME, a name or a number, that of USER? */
@@ -180,7 +172,7 @@ int berth_allowed_image(const struct berth_site *site, const char *path,
     real = path_of(fd);
     if (!real || !is_file(real, &st))
         return berth_err_set(err, BERTH_OPENED_EXCHANGED, path);
-    if (check_roots(site, path, real, err) < 0 ||
+    if (check_roots(site, real, err) < 0 ||
         check_owner(site, path, st.st_uid, err) < 0 ||
         check_mounter(site, path, fd, &st, err) < 0)
         return -1;

@@ -158,6 +158,17 @@ static void explain(const char *name, const char *file, int number,
                   strerror(number), hint);
 }
 
+int berth_become_on_host(char *const *command, struct berth_err *err)
+{
+    int number;
+
+    execvp(command[0], command);
+    number = errno;
+    berth_err_set(err, "command '%s': %s; check the name, or give its path", command[0],
+                  strerror(number));
+    return number == ENOENT ? BERTH_NOT_FOUND : BERTH_NOT_EXECUTABLE;
+}
+
 /* Returns the path of NAME in the working directory. */
 static char *path_here(const char *name)
 {

@@ -40,6 +40,9 @@ char *berth_become_find(const char *name);
  * only on failure: the exit status, with a sentence in ERR. */
 int berth_become_command(const struct berth_become *become, struct berth_err *err);
 
+/* Become COMMAND on the host. Returns as berth_become_command(). */
+int berth_become_on_host(char *const *command, struct berth_err *err);
+
 /* Check whether berth_become_command() would succeed: returns 0, or the exit status
  * with a sentence in ERR. A child executes the command, and ends before its first
  * instruction. */

@@ -86,6 +86,11 @@ static int check_signer(const struct berth_node *signer,
     return 0;
 }
 
+static int refuse_answer(const char *why, struct berth_err *err)
+{
+    return berth_err_set(err, "the runtime does not verify it (%s)", why);
+}
+
 int berth_signers_check(const char *answer, const struct berth_strvec *fingerprints,
                         struct berth_err *err)
 {
@@ -96,8 +101,7 @@ int berth_signers_check(const char *answer, const struct berth_strvec *fingerpri
 
     if (berth_syntax_read("JSON", answer, strlen(answer), &root, &faults, NULL) < 0 ||
         faults.count || faults.failed)
-        return berth_err_set(err, "the runtime does not verify it (%s)",
-                             "it prints no JSON");
+        return refuse_answer("it prints no JSON", err);
     keys = member(&root, "SignerKeys", BERTH_NODE_LIST);
     for (size_t i = 0; keys && i < keys->count; i++) {
         const struct berth_node *signer =
@@ -116,14 +120,9 @@ enum { MOST = 1 << 20 };
 static int check_answer(struct berth_ran *ran, const struct berth_strvec *fingerprints,
                         struct berth_err *err)
 {
-    struct berth_err why;
-
     if (berth_signers_check(ran->out.text ? ran->out.text : "", fingerprints, err) < 0)
         return -1;
-    if (WIFEXITED(ran->status) && WEXITSTATUS(ran->status) == 0)
-        return 0;
-    berth_err_set(&why, "%s", berth_ran_last_line(ran));
-    return berth_err_set(err, "the runtime does not verify it (%s)", why.text);
+    return ran->status == 0 ? 0 : refuse_answer(berth_ran_last_line(ran), err);
 }
 
 /* Append ENVIRONMENT to RET without the variables that are flags of the runtime, such
@@ -177,7 +176,7 @@ static int verify(const struct berth_signature *signature, int image,
         return -1;
     run.env = (const char *const *)environment.items;
     if (berth_run(&run, &ran, err) < 0)
-        return berth_err_at(err, "image '%s': verify", signature->image);
+        return berth_err_at(err, "image '%s'", signature->image);
     result = check_answer(&ran, &signature->terms->signers, &why);
     berth_ran_fini(&ran);
     if (result == 0)

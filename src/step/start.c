@@ -182,19 +182,17 @@ static int explain_end(const struct berth_start *start, struct berth_err *err)
 {
     const struct berth_launch *launch = start->launch;
     const char *variable;
-    char words[512];
+    char words[512], unset[128];
 
     find_last_words(start->log, words, sizeof(words));
     variable = find_bind(words, launch->environment);
     if (variable)
-        return berth_err_set(err,
-                             "image '%s': %s did not start it: %s; unset %.*s, which "
-                             "names it, or mount what is on every node",
-                             berth_request_name(launch->request), launch->runtime,
-                             words, (int)strcspn(variable, "="), variable);
+        snprintf(unset, sizeof(unset),
+                 "unset %.*s, which names it, or mount what is on every node",
+                 (int)strcspn(variable, "="), variable);
     return berth_err_set(err, "image '%s': %s did not start it: %s; %s",
                          berth_request_name(launch->request), launch->runtime, words,
-                         advise(words, launch->request));
+                         variable ? unset : advise(words, launch->request));
 }
 
 int berth_start_become(const struct berth_launch *launch, char *const *argv,

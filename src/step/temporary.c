@@ -96,7 +96,5 @@ int berth_temporary_enter(const char *runtime, const char *image, unsigned int s
     berth_start_fini(&start);
     if (child > 0 && WIFEXITED(status))
         exit(WEXITSTATUS(status));
-    return child < 0 ? -1
-                     : berth_err_set(
-                           err, "the inspection of the image ended early; try again");
+    return child < 0 ? -1 : berth_err_oom(err); /* the kernel has killed the child */
 }

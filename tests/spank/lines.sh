@@ -188,7 +188,7 @@ expect 'too many containers' 1 \
 expect 'a table with more containers than announced' 1 \
     'berth: n1: internal data is damaged (SLURM_BERTH_CONTAINERS); have one release of berth on all hosts, and set no variable of berth by hand' \
     FAKE_TABLE="1;/1:image=$T/a;/0:image=$T/b;." srun ./x
-expect 'a rank without a line' 1 'berth: n1: rank 0 is on no line of the --multi-prog file' \
+expect 'a rank without a line' 1 'berth: n1: internal data is damaged (rank 0 of no line); have one release of berth on all hosts, and set no variable of berth by hand' \
     FAKE_TABLE="1;/1:image=$T/a;." srun ./x
 expect 'a file that is not there' 1 \
     "srun: error: berth: --multi-prog: 'nope': No such file or directory" \

@@ -49,13 +49,13 @@ done
 
 # A colon that is not a word.
 expect 'a colon before an option' 1 \
-    "srun: error: berth: ':-n1' is an argument of './x' and does not begin a component; write blanks around the colon: ./x : -n1" \
+    "srun: error: berth: the colon in ':-n1' does not begin a component; write blanks around it: ./x : -n1" \
     srun --container-image=a ./x :-n1 --container-image=b ./y
 expect 'a colon behind a program' 1 \
-    "srun: error: berth: the end of './x:' does not begin a component; write blanks around the colon: ./x : -n1" \
+    "srun: error: berth: the colon in './x:' does not begin a component; write blanks around it: ./x : -n1" \
     srun --container-image=a ./x: -n1 ./y
 expect 'a colon behind an argument, and an option of ours behind it' 1 \
-    "srun: error: berth: the end of '7:' does not begin a component; write blanks around the colon: 7 : --container-image=b" \
+    "srun: error: berth: the colon in '7:' does not begin a component; write blanks around it: 7 : --container-image=b" \
     srun ./x 7: --container-image=b ./y
 expect 'a colon in a step without a word of berth' 0 "$run :-n1 ./y: -n1" \
     srun ./x :-n1 ./y: -n1
@@ -64,7 +64,7 @@ expect 'a colon in an argument' 0 '0 image=T/a: ./x a:b c: d :e' \
 for option in -n1 '-n 1' -N2 '-c 4' --nodes=1 --partition=p --site-mpi-bind; do
     # shellcheck disable=SC2086 # words
     expect "a colon before $option and a command" 1 \
-        "srun: error: berth: the end of './x:' does not begin a component; write blanks around the colon: ./x : ${option% *}" \
+        "srun: error: berth: the colon in './x:' does not begin a component; write blanks around it: ./x : ${option% *}" \
         FAKE_WORDS=option_prefix=site- srun --site-container-image=a ./x: $option ./y
 done
 for words in 'grep error: -r logs' 'grep error: -n logs' 'rsync host: -av to' './x: -n1' './x: -n 1' \
@@ -100,7 +100,7 @@ expect 'mounts below them' 0 '0 image=T/a&mounts=/usr/share:/usr/share:rw: ./x' 
     srun --container-image=a --container-mounts=/usr/share:/usr/share ./x
 
 # Scripts that start no program in the image.
-nothing='runs on the host; only commands that srun starts, in it or in a script that it calls, run in the image: srun COMMAND'
+nothing='runs on the host and has no srun, so nothing runs in the image; write srun before each program'
 printf '#!/bin/sh\n#SBATCH -n2\n# srun is for others\n./app\n' >host.sh
 printf '#!/bin/sh\n./app1\n  exec srun ./app\n' >good.sh
 # shellcheck disable=SC2016 # the script's

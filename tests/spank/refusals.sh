@@ -50,6 +50,7 @@ expect 'what is not an image, by sbatch' 1 \
     "sbatch: error: berth: image 'T/bad.sif': not an image; expected a SIF file or a sandbox directory, as 'apptainer build' makes them" \
     sbatch --container-image=bad.sif job.sh
 
+refuse '--container-fabric: it is now --container-libs; write it so' --container-fabric=ucx
 expect 'options of pyxis for what berth does anyway' 0 \
     '0 image=T/a&readonly=&no-entrypoint=: ./x' \
     srun --container-image=a --no-container-remap-root --container-entrypoint-log \
@@ -123,7 +124,7 @@ expect 'a name as docker has it is only noted where the site says so' 0 \
 # Images that a site does not allow, if this host can check that.
 site 'images: {roots: [/usr]}'
 expect 'an image outside the directories of the site' 1 \
-    "srun: error: berth: image 'T/a': its real path is 'T/a', and this site allows images in /usr only; take one from there (T/berth.yaml:1)" \
+    "srun: error: berth: image 'T/a': this site does not allow it; it allows /usr (T/berth.yaml:1)" \
     "FAKE_WORDS=$SITE" srun --container-image=a ./x
 expect 'inside a job a missing image is left to the nodes' 0 \
     '0 image=T/gone.sif: ./x' \
@@ -131,7 +132,7 @@ expect 'inside a job a missing image is left to the nodes' 0 \
 
 # Components that a node cannot tell apart.
 expect 'a het group that cannot be read, where components differ' 1 \
-    "srun: error: berth: the components differ, and the value of --het-group does not say which component is which; write it as numbers: --het-group=0,2-3" \
+    "srun: error: berth: the components differ, and berth cannot read the value of --het-group; write numbers: --het-group=0,2-3" \
     SLURM_JOB_ID=100 SLURM_HET_SIZE=2 SLURM_JOB_ID_HET_GROUP_0=100 \
     SLURM_JOB_ID_HET_GROUP_1=101 \
     srun --container-image=a --het-group=00000 ./x : --het-group=1 --container-image=b ./y

@@ -161,7 +161,7 @@ expect 'a fault of berth.yaml: a component on the host runs' 0 \
     '0 host: ./x' \
     "FAKE_WORDS=$SITE" "FAKE_TABLE=1;*:;." srun ./x
 expect 'a file that config= names and nobody has' 1 \
-    "srun: error: berth: T/none.yaml: No such file or directory; check the path" \
+    "srun: error: berth: T/none.yaml: No such file or directory; it must be there, and readable by all users" \
     "FAKE_WORDS=config=$T/none.yaml" srun --container-image=a ./x
 site 'runtime: {share: no}'
 chmod 666 berth.yaml

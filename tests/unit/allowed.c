@@ -97,10 +97,8 @@ TEST_ROWS(an_image_is_where_it_really_is, images)
         free(berth_steal(&real));
         real = realpath(path, NULL);
         snprintf(said, sizeof(said),
-                 "image '%s': its real path is '%s', and this site allows images in ",
-                 path, real);
+                 "image '%s': this site does not allow it; it allows ", real);
         ck_assert_ptr_nonnull(strstr(err.text, said));
-        ck_assert_ptr_nonnull(strstr(err.text, " only; take one from there"));
         return;
     }
     ck_assert_msg(berth_allowed_image(&site, path, &real, &identity, &err) == 0, "%s",

@@ -91,7 +91,7 @@ expect 'no descriptor is added' 0 "$(perl -e "$open_files" 2>&1)" \
     "$berth" run --container-image=a perl -e "$open_files"
 for stream in '<&-' '>&-'; do
     expect "an account needs its output, whatever else is closed: $stream" 1 \
-        'berth: n1: standard output: '"$([ "$stream" = '>&-' ] && echo Bad file descriptor ||
+        "berth: n1: 'standard output': cannot be written: $([ "$stream" = '>&-' ] && echo Bad file descriptor ||
             echo No space left on device)" \
         sh -c "exec \"\$@\" >/dev/full $stream" sh "$berth" explain --container-image=a true
 done
@@ -121,22 +121,22 @@ expect 'a default of a job that is none' 2 \
     "berth: SLURM_BERTH_JOB: internal data is damaged (9;*:image=/a); have one release of berth on all hosts, and set no variable of berth by hand" \
     env 'SLURM_BERTH_JOB=9;*:image=/a' "$berth" run true
 expect 'an option that is none' 2 \
-    "berth: run: '--colour' is not an option; see berth run --help" \
+    "berth: run: '--colour' is not an option; expected one of --help" \
     "$berth" run --colour true
 expect 'an option that is misspelt' 2 \
     "berth: run: '--container-imge' is not an option; did you mean '--container-image'?" \
     "$berth" run --container-imge=a true
 expect 'a letter that is none' 2 \
-    "berth: run: '-x' is not an option; see berth run --help" \
+    "berth: run: '-x' is not an option; expected one of --help" \
     "$berth" run -x true
 expect 'a letter of another alphabet' 2 \
-    "berth: run: '-é' is not an option; see berth run --help" \
+    "berth: run: '-é' is not an option; expected one of --help" \
     "$berth" run -é true
 expect 'a value for an option that has none' 2 \
     "berth: run: '--container-writable=yes' takes no value" \
     "$berth" run --container-image=a --container-writable=yes true
 expect 'an option without its value' 2 \
-    "berth: run: '--container-image' needs a value" \
+    "berth: --container-image: the value is empty; give one, or leave the option out" \
     "$berth" run --container-image
 expect 'a command on the host that is not there' 127 \
     "berth: run: command 'gone-it-is': No such file or directory; check the name, or give its path" \

@@ -275,7 +275,7 @@ fault="$T/modes.yaml:2: rule 1: mpi-bind: 'mpihc' is not a mode, MPI stack or pr
 says 'doctor finds a wrong default of MPI stacks' 1 "wrong profiles: $fault" "$berth" doctor
 says 'profiles finds the wrong default, too' 1 "berth: $fault" "$berth" profiles
 echo "optional /lib/berth.so config=$T/gone.yaml" >slurm/other.conf
-says 'a file that the plugin wants has to be there' 1 "berth: $T/gone.yaml: No such file or directory; check the path" \
+says 'a file that the plugin wants has to be there' 1 "berth: $T/gone.yaml: No such file or directory; it must be there, and readable by all users" \
     "$berth" run --container-image=image ./app
 echo 'optional /lib/berth.so config=good.yaml' >slurm/other.conf
 fault="plugstack.conf: config: expected an absolute path, got 'good.yaml'"

@@ -100,9 +100,9 @@ static const struct {
     size_t count;
     const char *error;
 } bad[] = {
-    {"\0x", 2, "the loader's output is not a list of libraries"},
-    {"\thello\n", 7, "'hello' is not a line that a loader prints"},
-    {"\tlibx => /x\n", 12, "'libx' is not a line that a loader prints"},
+    {"\0x", 2, "expected a loader's list of libraries, got ''"},
+    {"\thello\n", 7, "expected a line of a loader, got 'hello'"},
+    {"\tlibx => /x\n", 12, "expected a line of a loader, got 'libx'"},
 };
 
 TEST_ROWS(what_is_no_loader_s_is_refused, bad)

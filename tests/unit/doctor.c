@@ -217,7 +217,9 @@ static const struct {
      "'our.yaml'",
      "correct it; until then steps with an image end"},
     {change_63,
-     "wrong berth.yaml: /etc/our.yaml: No such file or directory; check the path",
+     "wrong berth.yaml: /etc/our.yaml: No such file or directory; it must be there, "
+     "and readable "
+     "by all users",
      "correct it; until then steps with an image end"},
     {change_51,
      "wrong profiles: /etc/profiles.d/x.yaml:2: family: expected mpich or "

@@ -74,17 +74,17 @@ expect 'containers are a table' 0 \
     env TZ=UTC "$berth" ps
 says '--json is for programs' 0 '"server_kib": 5120' "$berth" ps --json 12
 says 'a job that waits' 1 \
-    'berth: enter: job 13: is PENDING; only a job that is RUNNING has containers' "$berth" enter 13
+    "berth: enter: job 13: expected a job that is RUNNING, got 'PENDING'" "$berth" enter 13
 says "somebody else's job" 1 'berth: enter: job 14: not yours, or Slurm does not know it; see berth ps' "$berth" enter 14.0 id
 says 'an unknown job' 1 \
-    'berth: enter: job 9: slurm_load_jobs error: Invalid job id specified; berth ps lists yours' "$berth" enter 9
+    'berth: enter: job 9: slurm_load_jobs error: Invalid job id specified' "$berth" enter 9
 says 'a step without a container' 1 \
     'berth: enter: job 12: no such container; see berth ps 12' "$berth" enter 12.4
 says 'a node that cannot be asked' 1 'berth: enter: job 15: srun: error: no such node' "$berth" enter 15
 says 'the containers of other nodes are listed' 1 ' n7 ' sh -c "'$berth' ps 16 2>&1"
 says 'a step that is a word' 2 "berth: enter: expected JOBID or JOBID.STEPID, got '12.batch'" "$berth" enter 12.batch
-says 'a rank that is a word' 2 "berth: enter: --rank: expected a number, got 'x'" "$berth" enter 12 --rank x
-says 'a component that is a word' 2 "berth: enter: --component: expected a number, got '-1'" \
+says 'a rank that is a word' 2 "berth: enter: expected a number for --rank, got 'x'" "$berth" enter 12 --rank x
+says 'a component that is a word' 2 "berth: enter: expected a number for --component, got '-1'" \
     "$berth" enter --component -1 12
 says 'no job' 2 'usage: berth enter JOBID' "$berth" enter -w n1
 says 'an unknown option' 2 'usage: berth enter JOBID' "$berth" enter 12 --node n1

@@ -132,13 +132,14 @@ TEST(a_plugin_of_the_image_stays_but_by_name)
     setenv("NET_PLUGIN", "ours", 1);
     ck_assert_int_eq(use("auto", "libberth-none.so.1", 1), 0);
     ck_assert_str_eq(sides.programs.binding.note,
-                     "the host's '" OTHER "' is left out: NET_PLUGIN is set");
+                     "the host's '" OTHER
+                     "' is left out: the program has its own, 'NET_PLUGIN'");
     unsetenv("NET_PLUGIN");
     sides_compile("image", OTHER, "z");
     setenv("LD_LIBRARY_PATH", own, 1);
     ck_assert_int_eq(use("auto", "libberth-none.so.1", 1), 0);
     ck_assert_ptr_nonnull(
-        strstr(sides.programs.binding.note, "the image has its own, '"));
+        strstr(sides.programs.binding.note, "the program has its own, '"));
     sides_compile("stage/lib", OTHER, "z");
     sides_write_manifest(OTHER);
     ck_assert_msg(use("net", "libberth-none.so.1", 1) == 0, "%s", sides.err.text);
@@ -289,8 +290,9 @@ TEST(a_node_does_not_choose_another_network)
     ck_assert_int_eq(use("auto", NET, 1), -1);
     ck_assert_ptr_nonnull(strstr(sides.err.text,
                                  "profile 'site': this node has no such library in "
-                                 "'/srv/net'; other nodes of this step may use the "
-                                 "host's network libraries, and all nodes must use"));
+                                 "'/srv/net'; have it mounted here, or name a profile "
+                                 "that all nodes have; other nodes of this step may "
+                                 "use the host's network libraries, and all nodes"));
     ck_assert_int_eq(use("auto", "another.so.1", 1), 0); /* the image has none */
 }
 

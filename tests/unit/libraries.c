@@ -110,8 +110,8 @@ TEST(libraries_that_need_an_mpi_are_for_the_host_s)
     ck_assert_int_eq(use_libraries("net", NET, ""), -1);
     ck_assert_str_eq(sides.err.text,
                      "--container-libs=net: the host's net.so.1.2 needs "
-                     "'" NET "', and the host's MPI does not run (--mpi-bind=host); "
-                     "leave --container-libs out");
+                     "'" NET "' of the host, and the program uses the image's "
+                     "MPI (--mpi-bind=host); leave --container-libs out");
     sides.program.items[0].family = BERTH_FAMILY_MPICH; /* the host's is in place */
     sides.program.count = sides.program.done = 1;
     sides.program.wants.family = BERTH_FAMILY_OPENMPI;
@@ -119,7 +119,7 @@ TEST(libraries_that_need_an_mpi_are_for_the_host_s)
     ck_assert_int_eq(use_libraries("net", NET, ""), -1);
     ck_assert_str_eq(sides.err.text,
                      "--container-libs=net: the host's net.so.1.2 needs "
-                     "'" NET "', and the program wants Open MPI; leave "
+                     "'" NET "' of the host, and the program uses Open MPI; leave "
                      "--container-libs out");
 }
 

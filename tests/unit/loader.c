@@ -155,8 +155,7 @@ TEST(babble_is_no_list)
     unit_script(babbler, "printf '\\tbabble\\n'");
     ck_assert_int_eq(berth_loader_list(NULL, babbler, program, bare, &closure, &err),
                      -1);
-    expected =
-        unit_format("'%s': 'babble' is not a line that a loader prints", program);
+    expected = unit_format("'%s': expected a line of a loader, got 'babble'", program);
     ck_assert_str_eq(err.text, expected);
 }
 

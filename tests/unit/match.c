@@ -51,9 +51,8 @@ static const struct {
      4,
      -1,
      {{0}},
-     "profile 'site' comes first, and this node has no MPI in '/srv/mpich', its "
-     "prefix; "
-     "have it mounted here, or name a profile that all nodes have (--mpi-bind=NAME)"},
+     "profile 'site': this node has no such library in '/srv/mpich'; have it mounted "
+     "here, or name a profile that all nodes have"},
     {"host", BERTH_FAMILY_MPICH, MPICH, 2, 1, {{BERTH_FAMILY_MPICH, 0}}, NULL},
     {"auto",
      BERTH_FAMILY_OPENMPI,
@@ -106,16 +105,16 @@ static const struct {
      2,
      -1,
      {{0}},
-     "the program wants Open MPI, and 'mpich' is MPICH 4.2.1; leave the choice to "
-     "--mpi-bind=host, or take the image's own MPI with --mpi-bind=hybrid"},
+     "the program wants Open MPI, and --mpi-bind=mpich is MPICH 4.2.1; write "
+     "--mpi-bind=host"},
     {"mpich",
      BERTH_FAMILY_OPENMPI,
      OPENMPI,
      1,
      -1,
      {{0}},
-     "the program wants Open MPI, and 'mpich' is MPICH 4.2.1; take the image's own MPI "
-     "with --mpi-bind=hybrid"},
+     "the program wants Open MPI, and --mpi-bind=mpich is MPICH 4.2.1; write "
+     "--mpi-bind=hybrid"},
     {"intel",
      BERTH_FAMILY_NONE,
      0,
@@ -150,7 +149,7 @@ static const struct {
      -1,
      {{0}},
      "berth cannot tell which MPI the program wants (marks of: none that is known); "
-     "build it with one MPI, or take the image's own with --mpi-bind=hybrid"},
+     "build it with one MPI, or choose --mpi-bind=hybrid"},
 };
 
 static void add_library(struct berth_mpi_objects *image, enum berth_mpi_family family)

@@ -136,8 +136,7 @@ TEST_ROWS(ranks_are_checked, bad_files)
 }
 
 #define NOT_HERE(word)                                                                 \
-    "'" word                                                                           \
-    "' is not an option that a line can have; expected a program, or options "         \
+    "'" word "' is not an option; expected a program, or options "                     \
     "for its image; options of Slurm go to srun"
 
 #define SAME_OPTIONS                                                                   \
@@ -177,7 +176,8 @@ static const struct {
     {"0 -n4 ./a", NULL, NOT_HERE("-n4")},
     {"0 -- ./a", NULL, NOT_HERE("--")},
     {"0 --container-writable=yes ./a", NULL, "'--container-writable' takes no value"},
-    {"0 --container-image", NULL, "'--container-image' needs a value"},
+    {"0 --container-image", NULL,
+     "--container-image: the value is empty; give one, or leave the option out"},
     {"0 --container-image= ./a", NULL,
      "--container-image: the value is empty; give one, or leave the option out"},
     {"0 --container-workdir=x ./a", NULL,

@@ -167,8 +167,8 @@ TEST(an_order_that_no_variable_holds_is_refused)
     ck_assert_int_eq(put_of(BERTH_ORDER_MAX - frame, &whole, &err), 0);
     ck_assert_int_eq(put_of(BERTH_ORDER_MAX - frame + 1, &longer, &err), -1);
     ck_assert_str_eq(err.text,
-                     "the container options take 131001 bytes; at most 131000, "
-                     "with what the site adds, can be sent to a task");
+                     "the container options take 131001 bytes; at most 131000 "
+                     "can be sent to the nodes");
     ck_assert_int_eq(setenv(BERTH_TASK_ORDER, whole.text, 1), 0);
     ck_assert_int_eq(system(":"), 0);
 }

@@ -51,13 +51,13 @@ TEST(a_refusal_names_what_is_allowed)
     ck_assert_int_eq(berth_policy_check_uri(&site, "docker://h/a", &err), 0);
     site.images.has_uris = true;
     ck_assert_int_eq(berth_policy_check_uri(&site, "docker://h/a", &err), -1);
-    ck_assert_str_eq(err.text, "image 'docker://h/a': this site does not allow images "
-                               "from there; it allows files only");
+    ck_assert_str_eq(err.text, "image 'docker://h/a': this site does not allow it; it "
+                               "allows none");
     berth_strvec_push(&site.images.uris, "docker://x");
     berth_strvec_push(&site.images.uris, "oras://y");
     ck_assert_int_eq(berth_policy_check_uri(&site, "docker://h/a", &err), -1);
-    ck_assert_str_eq(err.text, "image 'docker://h/a': this site does not allow images "
-                               "from there; it allows docker://x, oras://y");
+    ck_assert_str_eq(err.text, "image 'docker://h/a': this site does not allow it; it "
+                               "allows docker://x, oras://y");
 }
 
 TEST(directories_without_uris_are_all_there_is)

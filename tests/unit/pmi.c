@@ -172,16 +172,16 @@ static const struct {
     {{.apart = 2, .nodes = 1}, BERTH_PMI_PMIX, NULL},
     {{.apart = 2, .nodes = 1, .pid = true, .ipc = true},
      BERTH_PMI_SIMPLE,
-     "each of the 2 tasks of this node has process numbers of its own, so the "
-     "host's MPI cannot reach one from another; leave --pid and --containall out"},
+     "--pid (or --containall) gives each of the 2 tasks of this node process numbers "
+     "of its own, so that the host's MPI cannot connect them; remove the flag"},
     {{.apart = 2, .nodes = 1, .ipc = true},
      BERTH_PMI_SIMPLE,
-     "has System V IPC of its own, so the host's MPI cannot reach one from "
-     "another; leave --ipc and --containall out"},
+     "--ipc (or --containall) gives each of the 2 tasks of this node System V IPC of "
+     "its own, so that the host's MPI cannot connect them; remove the flag"},
     {{.apart = 2, .nodes = 1, .shm = true},
      BERTH_PMI_PMIX,
-     "has a /dev/shm of its own, so the host's MPI cannot reach one from another; "
-     "leave --contain out"},
+     "--contain gives each of the 2 tasks of this node a /dev/shm of its own, so "
+     "that the host's MPI cannot connect them; remove the flag"},
     {{.nodes = 1, .network = true}, BERTH_PMI_SIMPLE, NULL},
     {{.nodes = 1, .network = true},
      BERTH_PMI_PMIX,

@@ -293,8 +293,8 @@ static const struct {
      "berth.yaml:1: rule 1: 'colour' is not an option; expected a name like "
      "container-image"},
     {"rule=container-mount-home=yes&no-container-mount-home=yes", NULL, "image=/a",
-     "berth.yaml:1: rule 1: no-container-mount-home: the same rule sets the opposite, "
-     "too; keep one of the two"},
+     "berth.yaml:1: rule 1: no-container-mount-home: given together with its "
+     "opposite; expected one of --container-mount-home and --no-container-mount-home"},
     {"rule=container-explain=text", NULL, "image=/a",
      "berth.yaml:1: rule 1: container-explain: a rule cannot set this option, because "
      "no "
@@ -305,8 +305,7 @@ static const struct {
      "berth.yaml:1: rule 2: container-workdir: expected a directory in the image, from "
      "/, got 'w'"},
     {"rule=container-image=none", NULL, "image=/a",
-     "berth.yaml:1: rule 1: container-image: a rule cannot remove the image; name an "
-     "image"},
+     "berth.yaml:1: rule 1: container-image: expected an image, got 'none'"},
     /* flags */
     {"deny=", NULL, "image=/a&args=--nv",
      "--container-args: this site does not allow it; leave it out"},

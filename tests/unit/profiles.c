@@ -131,7 +131,7 @@ static const struct {
     {"name: My MPI\nfamily: mpich\n",
      "f:1: name: expected small letters, digits and -, got 'My MPI'"},
     {"name: host\nfamily: mpich\n",
-     "f:1: name: 'host' is a mode of --mpi-bind; name it otherwise"},
+     "f:1: name: expected a name that is not a mode of --mpi-bind, got 'host'"},
     {"name: x\nfamily: mpi\n", "f:2: family: expected mpich or openmpi, got 'mpi'"},
     {"name: x\nkind: net\n", "f:2: kind: expected mpi, fabric or libraries, got 'net'"},
     {"name: x\nkind: fabric\n",
@@ -161,12 +161,12 @@ static const struct {
     {NEEDED "conflicts:\n  variables: [a b]\n",
      "f:4: conflicts.variables: expected the name of a variable, got 'a b'"},
     {NEEDED "plugins: [{from: [], to: lib/x}]\n",
-     "f:3: plugins: expected a section of from, a list, and to"},
+     "f:3: plugins: expected a section of from, a list, and to, got a section"},
     {NEEDED "devices: [/run]\n", "f:3: devices: expected a path of /dev, got '/run'"},
     {NEEDED "data: [{from: [/a], to: ../b}]\n",
      "f:3: data: expected a path below the stage, got '../b'"},
     {NEEDED "data:\n  - {from: [/a]}\n",
-     "f:4: data: expected a section of from, a list, and to"},
+     "f:4: data: expected a section of from, a list, and to, got a section"},
 };
 
 TEST_ROWS(a_fault_is_named_with_its_line, wrong)

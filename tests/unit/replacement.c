@@ -283,7 +283,7 @@ TEST(without_a_loader_nobody_can_be_asked)
     free(scan.loader);
     scan.loader = NULL;
     ck_assert_int_eq(berth_replacement_verify(&replacement, &scan, bare, &err), -1);
-    ck_assert_str_eq(err.text, "the program has no loader");
+    ck_assert_ptr_nonnull(strstr(err.text, "' is linked statically, so no library "));
 }
 
 /* A program whose library the image does not have finds the staged one by name. */
@@ -335,7 +335,7 @@ TEST(a_script_is_run_by_its_interpreter)
     text = unit_format("#!%s\n", loop);
     write_file("loop", 0755, text);
     ck_assert_int_eq(berth_scan_program(NULL, loop, bare, &scan, &err), -1);
-    ck_assert_ptr_nonnull(strstr(err.text, "too many interpreters of interpreters"));
+    ck_assert_ptr_nonnull(strstr(err.text, "cannot be started: Too many levels"));
 }
 
 /* A libatomic.so.1 of both sides, of which one has VERSION_2 too; the host's MPI

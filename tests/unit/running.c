@@ -167,7 +167,7 @@ static const struct {
     {"20+1", "20 20+0 1000 1 RUNNING\n21 20+1 1000 3 RUNNING\n", 1, 20, 1, NULL},
     {"30_2", "31 30_2 1000 1 RUNNING\n", 1, 31, -1, NULL},
     {"13", "13 13 1000 1 PENDING\n", -1, 0, 0,
-     "job 13: is PENDING; only a job that is RUNNING has containers"},
+     "job 13: expected a job that is RUNNING, got 'PENDING'"},
     {"40", "40 40 1001 1 RUNNING\n", -1, 0, 0,
      "job 40: not yours, or Slurm does not know it; see berth ps"},
     {"50", "", -1, 0, 0, "job 50: not yours, or Slurm does not know it; see berth ps"},
@@ -200,7 +200,7 @@ TEST(output_that_is_not_a_job_is_refused)
     ck_assert_int_eq(berth_jobs_get(jobs_text, &found, &err), 0);
     ck_assert_uint_eq(found.count, 6);
     ck_assert_int_eq(berth_jobs_get(word, &found, &err), -1);
-    ck_assert_str_eq(err.text, "squeue says 'a word', which is not a job");
+    ck_assert_str_eq(err.text, "expected a job from squeue, got 'a word'");
 }
 
 TEST(srun_gets_no_option_of_the_user)

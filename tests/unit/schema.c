@@ -235,6 +235,8 @@ static const struct {
      "f:3: rules: 'partitoin' is not a key here; did you mean 'partition'?\n"},
     /* keys */
     {"imgaes: {}", "f:1: 'imgaes' is not a key here; did you mean 'images'?\n"},
+    {"mpi: {default: host}", "f:1: mpi: 'default' is not a key here; did you mean "
+                             "'rules: default: {mpi-bind: MODE}'?\n"},
     {"xyzzy: {}", "f:1: 'xyzzy' is not a key here; expected runtime, images, mounts, "
                   "environment, mpi, rules, provenance, inside or profiles_dir\n"},
     {"runtime:\n  paht: /a",
@@ -272,7 +274,7 @@ static const struct {
                 "colons\n"},
     {"\nmpi: !x {}\n", NOT_PLAIN("2")},
     {"[a]: 1\n", "f:1: expected a name, then ':'\n"},
-    {"a: \"x\\0y\"\n", "f:1: a text with a NUL in it; leave it out\n"},
+    {"a: \"x\\0y\"\n", "f:1: expected a text without NUL, got 'x'\n"},
     {"mpi: {}\n---\nmpi: {}\n", "f:2: a second document ('---'); expected one\n"},
     {"a: [[[[[[[[1]]]]]]]]\n", "f:1: more than 8 levels; shorten the file\n"},
     {"mpi: {}\na: \xff\n", "f:2: the file is not UTF-8 text (invalid leading UTF-8 "

@@ -67,7 +67,8 @@ static const struct {
     {"open/f", ": 'open' can be written by others (mode 0775); chmod go-w"},
     {"astray", ": 'open' can be written by others (mode 0775); chmod go-w"},
     {"writable", ": 'writable' can be written by others (mode 0664); chmod go-w"},
-    {"none", ": No such file or directory; check the path"},
+    {"none", ": No such file or directory; it must be there, and readable "
+             "by all users"},
     {"f/x", ": 'f' is not a directory"},
     {"through", ": 'passwd' is not a directory"},
     {"d", ": 'd' is not a file"},
@@ -118,7 +119,7 @@ TEST(the_root_is_no_file)
     struct berth_err err;
 
     ck_assert_int_eq(berth_site_read("/", geteuid(), &site, &err), -1);
-    ck_assert_str_eq(err.text, "/: not a file; expected a file of YAML");
+    ck_assert_str_eq(err.text, "/: '/' is not a file");
 }
 
 /* Needs a file that belongs to somebody else. */
@@ -156,7 +157,8 @@ TEST(a_closed_directory_is_told)
     fault = read_name("d/f", self, &site);
     ck_assert_int_eq(seteuid(self), 0);
     ck_assert_int_eq(chmod("d", 0755), 0);
-    ck_assert_str_eq(fault, ": Permission denied; all users must be able to read it");
+    ck_assert_str_eq(
+        fault, ": Permission denied; it must be there, and readable by all users");
 }
 
 TEST(an_unreadable_file_is_told)
@@ -170,10 +172,10 @@ TEST(an_unreadable_file_is_told)
     fault = read_name("f", 0, &site);
     if (geteuid() == 12345)
         ck_assert_int_eq(seteuid(0), 0);
-    ck_assert_ptr_nonnull(
-        strstr(fault, geteuid() == 0 ? "Permission "
-                                       "denied; all users must be able to read it"
-                                     : "who could change it"));
+    ck_assert_ptr_nonnull(strstr(
+        fault, geteuid() == 0 ? "Permission "
+                                "denied; it must be there, and readable by all users"
+                              : "who could change it"));
 }
 
 TEST(all_faults_of_a_file_are_listed)

@@ -404,11 +404,9 @@ static const struct {
     uid_t other;
     const char *why;
 } roots[] = {
-    {"mkdir -m 0755 '%s'", 0,
-     "'@/root': others may use it (mode 0755); allow no more than "
-     "mode 0700"},
-    {"ln -s /tmp '%s'", 0, "'@/root': is not a directory; remove it"},
-    {": >'%s'", 0, "'@/root': is not a directory; remove it"},
+    {"mkdir -m 0755 '%s'", 0, "'@/root': belongs to user "},
+    {"ln -s /tmp '%s'", 0, "'@/root': cannot be opened: Not a directory"},
+    {": >'%s'", 0, "'@/root': cannot be opened: Not a directory"},
     {"mkdir -m 0700 '%s'", 1, "'@/root': belongs to user "},
 };
 
@@ -424,8 +422,6 @@ TEST_ROWS(a_root_that_is_not_ours_is_refused, roots)
     root.owner += roots[_i].other;
     why = staging_refusal();
     ck_assert_int_eq(strncmp(why, roots[_i].why, strlen(roots[_i].why)), 0);
-    if (roots[_i].other)
-        ck_assert_ptr_nonnull(strstr(why, "; ask the administrators to remove it"));
     ck_assert_int_eq(berth_stage_find(stack, &root, &staged, &err), -1);
     root.owner -= roots[_i].other;
 }

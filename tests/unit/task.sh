@@ -56,7 +56,7 @@ expect 'started by hand' 1 \
     'berth: n1: berth-task is started by Slurm through the berth plugin, not by hand; see spank_berth(8)' \
     "$task" ./app
 expect 'no command' 1 \
-    'berth: n1: no command given' \
+    'berth: n1: berth-task is started by Slurm through the berth plugin, not by hand; see spank_berth(8)' \
     with "image=$T/a"
 expect 'a request that is none' 1 \
     "berth: n1: BERTH_TASK_ORDER: internal data is damaged (colour); have one release of berth on all hosts, and set no variable of berth by hand" \
@@ -254,7 +254,7 @@ expect 'an account as JSON' 0 '  "form": 1,' \
     sh -c '"$@" | sed -n 2p' sh env BERTH_TASK_ORDER="$(order "image=$T/a&explain=json;step:prints-component=&prints-step=")" \
     "$task" ./app
 expect 'an account that nobody takes' 1 \
-    'berth: n1: standard output: No space left on device' \
+    "berth: n1: 'standard output': cannot be written: No space left on device" \
     sh -c '"$@" >/dev/full' sh env BERTH_TASK_ORDER="$(order "image=$T/a&explain=json;step:prints-component=&prints-step=")" \
     "$task" ./app
 
@@ -287,7 +287,7 @@ runs: 3" \
     env SRUN_DEBUG=4 BERTH_TASK_ORDER="$(order "image=$T/a;task:record=/gone/steps;step:prints-component=&prints-step=")" "$task" ./app 3
 ln -s steps-alice-17 link
 expect 'a link is not followed' 0 \
-    "berth: n1: warning: no record is kept: provenance.file 'T/link': it is a link, or not a file of yours or root's; ask the administrators to remove it
+    "berth: n1: warning: no record is kept: provenance.file 'T/link': it is a link, or not a file of yours or root's; ask the administrators to let you write there
 runs: 3" \
     env SRUN_DEBUG=4 BERTH_TASK_ORDER="$(order "image=$T/a;task:record=$T/link;step:prints-component=&prints-step=")" "$task" ./app 3
 mkfifo pipe

@@ -127,11 +127,11 @@ static const struct {
      "images.cache: expected $NAME or ${NAME}, got '${USER'"},
     {"/c/$", environment, NULL, "images.cache: expected $NAME or ${NAME}, got '$'"},
     {"$WORK/b", environment, NULL,
-     "the cache of pulled images: WORK is not set; set it, or ask the administrators "
+     "images.cache: WORK is not set; set it, or ask the administrators "
      "where images "
      "may be kept"},
     {"/c/$EMPTY", environment, NULL,
-     "the cache of pulled images: EMPTY is not set; set it, or ask the administrators "
+     "images.cache: EMPTY is not set; set it, or ask the administrators "
      "where images "
      "may be kept"},
     {"$REL/b", environment, NULL,
@@ -141,10 +141,10 @@ static const struct {
     {"", environment, "/home/u",
      "images.cache: expected a path from /, ~ or $NAME, got ''"},
     {"~/b", environment, NULL,
-     "the cache of pulled images: HOME is not set; set it, or ask the administrators "
+     "images.cache: HOME is not set; set it, or ask the administrators "
      "where images may be kept"},
     {NULL, environment, NULL,
-     "the cache of pulled images: HOME is not set; set it, or ask the administrators "
+     "images.cache: HOME is not set; set it, or ask the administrators "
      "where images may be kept"},
 };
 

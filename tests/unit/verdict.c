@@ -164,14 +164,16 @@ static const struct {
     {{C_OMPI110,
       "loaded /usr/lib/libmpi.so.12 library so=libmpi.so.12 " CALLS "def=MPIR_Dup_fn"},
      {MPICH("4.2.3")},
-     BERTH_VERDICT_CANNOT_TELL,
-     "'/bin/a' has marks of MPICH and of Open MPI, so berth cannot tell which MPI it "
-     "wants; " HYBRID},
+     BERTH_VERDICT_NO,
+     "berth cannot tell which MPI the program wants (marks of: MPICH and Open MPI); "
+     "build it with one "
+     "MPI, or " HYBRID},
     {{"program /bin/a program need=libmpi.so.0 und=MPI_Init"},
      {MPICH("4.2.3")},
-     BERTH_VERDICT_CANNOT_TELL,
-     "'/bin/a' has marks of an unknown MPI, so berth cannot tell which MPI it "
-     "wants; " HYBRID},
+     BERTH_VERDICT_NO,
+     "berth cannot tell which MPI the program wants (marks of: an unknown MPI); build "
+     "it with one "
+     "MPI, or " HYBRID},
     /* The host lacks symbols or parts. */
     {{C_MPICH, IN_MPICH},
      {GLIBC_36},
@@ -223,8 +225,9 @@ static const struct {
     {{C_OMPI110, IN_OMPI110},
      {OMPI5},
      BERTH_VERDICT_NO,
-     "the program was built where ompi_mpi_comm_world has 456 bytes, and in the host's "
-     "Open MPI 5.0.7 it has 512; build it with that release, or " HYBRID},
+     "the program and the host's Open MPI 5.0.7 do not fit (ompi_mpi_comm_world has "
+     "456 bytes in the one, and 512 in the other); build it with that release, "
+     "or " HYBRID},
     {{F_MPICH, IN_MPICHFORT, IN_MPICH},
      {MPICH("5.0.2"), MPICH_FORT " und=MPIR_Gone"},
      BERTH_VERDICT_NO,
@@ -248,16 +251,18 @@ static const struct {
       IN_MPICH, GLIBC_36},
      {MPICH("5.0.2")},
      BERTH_VERDICT_NO,
-     "'/bin/a' is linked statically with MPICH 4.0.2, which cannot be exchanged; link "
-     "it with shared libraries, or " HYBRID},
+     "'/bin/a' is linked statically with MPICH 4.0.2, so no library of the host "
+     "reaches it; link it with shared libraries, name the program that it starts, "
+     "or " HYBRID},
     {{"program /bin/a program need=libown.so",
       "loaded /lib/libown.so library so=libown.so text=**mpi_init "
       "text=MPIR_CVAR_ERROR_CHECKING",
       IN_MPICH, GLIBC_36},
      {MPICH("5.0.2")},
      BERTH_VERDICT_NO,
-     "'/lib/libown.so' is linked statically with MPICH, which cannot be exchanged; "
-     "link it with shared libraries, or " HYBRID},
+     "'/lib/libown.so' is linked statically with MPICH, so no library of the host "
+     "reaches it; link it with shared libraries, name the program that it starts, "
+     "or " HYBRID},
     {{"program /usr/bin/mpiexec.hydra program need=libc.so.6", IN_MPICH, GLIBC_36},
      {MPICH("5.0.2")},
      BERTH_VERDICT_NO,

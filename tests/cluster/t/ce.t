@@ -63,7 +63,7 @@ SH
 path=/home/alice/exchange ce auto 'images:' '  roots: [/images, /home/alice/roots]'
 seen=$(step --container-image=/home/alice/roots/x.sif cat /etc/berth-image)
 matches "an image that is exchanged is refused" \
-    "image '/home/alice/roots/x.sif': it was exchanged while the step started" "$seen"
+    "image '/home/alice/roots/x.sif': the file was replaced while the step started" "$seen"
 matches "... and nothing runs" "^[^b]*berth: [^"$'\n'"]*"$'\n'".*status [1-9]" "$seen"$'\n'
 nothing "an image that is exchanged"
 

@@ -110,16 +110,16 @@ equal "others have none" 1 "$(on login bob berth ps | wc -l)"
 equal "bob does not see alice's on the node" 1 "$(on n1 bob berth ps | wc -l)"
 
 # --- what is refused
-try "a job that is not there" "~^berth: enter: job 99999: slurm_load_jobs error: Invalid job id specified; berth ps lists yours${nl}status 1$" -- berth enter 99999
+try "a job that is not there" "~^berth: enter: job 99999: slurm_load_jobs error: Invalid job id specified${nl}status 1$" -- berth enter 99999
 try "a step that is not there" "~^berth: enter: job $job: no such container; see berth ps $job${nl}status 1$" -- berth enter "$job.7"
 try "a node without one" "~^berth: enter: job $job: no such container; see berth ps $job${nl}status 1$" -- berth enter "$job" -w n3
 try "a rank that is not there" "~^berth: enter: job $job: no such container; see berth ps $job${nl}status 1$" -- berth enter "$job" --rank 9
 matches "bob is kept out" "^berth: enter: job $job: not yours, or Slurm does not know it[^"$'\n'"]*$" \
     "$(on login bob berth enter "$job" cat /etc/berth-image 2>&1)"
 later=$(on login alice sbatch --parsable --begin=now+1hour --wrap true)
-try "a job that waits" "~^berth: enter: job $later: is PENDING; only a job that is RUNNING has containers${nl}status 1$" -- berth enter "$later"
+try "a job that waits" "~^berth: enter: job $later: expected a job that is RUNNING, got 'PENDING'${nl}status 1$" -- berth enter "$later"
 over
-try "a job that has ended" "~^berth: enter: job $job: is CANCELLED; only a job that is RUNNING has containers${nl}status 1$" -- berth enter "$job"
+try "a job that has ended" "~^berth: enter: job $job: expected a job that is RUNNING, got 'CANCELLED'${nl}status 1$" -- berth enter "$job"
 
 # --- several steps of a job, and one that has no image
 allocate -w n1 -N1

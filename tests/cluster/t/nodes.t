@@ -48,7 +48,7 @@ differ() {
 site_profile='mkdir -p /etc/slurm/profiles.d; printf "%s\n"'
 differ "no patchelf" "patchelf: not installed on this node" \
     "mv /usr/bin/patchelf /usr/bin/patchelf.off" "mv /usr/bin/patchelf.off /usr/bin/patchelf" own
-differ "a directory that others may use" "others may use it" \
+differ "a directory that others may use" "has mode " \
     "mkdir /tmp/berth-2001; chown alice: /tmp/berth-2001; chmod 777 /tmp/berth-2001" \
     "rm -rf /tmp/berth-2001" own
 differ "a full /tmp" "No space left" \
@@ -99,7 +99,7 @@ on n2 root sh -c "mv /off/* $lib; rmdir /off; ldconfig"
 on n1,n2 root sh -c "$site_profile 'name: site' 'family: mpich' 'prefix: /srv/mpich' >/etc/slurm/profiles.d/site.yaml
         mkdir -p /srv/mpich/lib; cp $lib/libmpich.so.12 /srv/mpich/lib"
 differ "an MPI of the site that is not mounted" \
-    "profile 'site' comes first, and this node has no MPI in '/srv/mpich'" \
+    "profile 'site': this node has no such library in '/srv/mpich'" \
     "mv /srv/mpich /srv/away" "mv /srv/away /srv/mpich" next
 matches "it is used on both where it is there" "rank 0 of 2.*status 0" "$(run n1,n2 --mpi-bind=host $who)"
 # A second profile of the same install is not missing, and has a name.
@@ -150,10 +150,10 @@ on n1,n2 root sh -c "$site_profile 'name: plug' 'kind: fabric' 'adds: [libnccl-n
 on n1 root sh -c "mkdir -p /srv/nccl/lib; cp -L $lib/libz.so.1 /srv/nccl/lib/libnccl-net.so; patchelf --set-soname libnccl-net.so /srv/nccl/lib/libnccl-net.so"
 gpu() { run n1,n2 --gres=gpu:1 --container-libs=auto "--export=ALL$1" true; }
 matches "a plugin for NCCL that is not mounted: the node refuses" \
-    "berth: n2: [^"$'\n'"]*profile 'plug': this node has no such library in '/srv/nccl'; other nodes .*status [1-9]" "$(gpu '')"
+    "berth: n2: [^"$'\n'"]*profile 'plug': this node has no such library in '/srv/nccl'; have it mounted here, .*; other nodes .*status [1-9]" "$(gpu '')"
 seen=$(gpu ,NCCL_NET_PLUGIN=mine)
 matches "a plugin of the user's: the first node says so for all" \
-    "berth: n1: note: [^"$'\n'"]*the host's 'libnccl-net.so' is left out: NCCL_NET_PLUGIN is set.*status 0" "$seen"
+    "berth: n1: note: [^"$'\n'"]*the host's 'libnccl-net.so' is left out: the program has its own, 'NCCL_NET_PLUGIN'.*status 0" "$seen"
 equal "and no other node does" 1 "$(grep -ac "is left out" <<<"$seen")"
 on n1,n2 root rm -rf /etc/slurm/profiles.d /srv/nccl
 

@@ -82,7 +82,7 @@ done
 wait
 SH
 took="berth: n1: note: image '/images/mpibookworm.sif': serving it took [0-9.]+ s of CPU time in [0-9.]+ s, and [0-9.]+ MiB of memory"
-busy="berth: n1: note: image '/images/mpibookworm.sif': the program that serves it was busy for [0-9]+ % of the time, and tasks may have waited for it; copy what they read often to a directory, and mount that .--container-mounts."
+busy="berth: n1: note: image '/images/mpibookworm.sif': reading the image was a bottleneck .the program that serves it was busy for [0-9]+ % of the time.; copy what tasks read often to a directory, and mount that .--container-mounts."
 served=(srun -v -w n1 -n1 --container-image=/images/mpibookworm.sif)
 try "srun -v says what serving an image took" "~$took" -- "${served[@]}" true
 # What others run on this machine does not keep the server from being busy.

@@ -205,7 +205,7 @@ shared=/shared/alice/images/docker+login=5000+app+two=1/1.sif
 equal "images.cache: berth pull uses it" "$shared" "$(user berth pull $DOCKER/two:1 2>/dev/null)"
 equal "images.cache: so does srun, on four nodes" $'a\na\na\na' \
     "$(user srun -N4 --container-image=$DOCKER/two:1 cat /etc/berth-image 2>&1)"
-refused "images.uris" "this site does not allow images from there; it allows docker://login:5000/app" \
+refused "images.uris" "this site does not allow it; it allows docker://login:5000/app" \
     user srun -N2 --container-image=oras://login:5000/hello:1 true
 site </dev/null
 alice rm -rf /shared/alice
