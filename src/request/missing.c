@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -20,32 +20,50 @@
 #include "request/uri.h"
 #include "base/suggest.h"
 
-/* Is the open directory FD on a file system of a type that hosts share? False if that
- * is not known (FUSE has one type for all), and for the root file system: other hosts
+/* By its type in mountinfo: statfs(2) has the same number for all types of FUSE. */
+static bool is_shared(const char *type)
+{
+    static const char *const shared[] = {
+        "afs",   "beegfs", "ceph",      "ceph-fuse", "cifs", "dvs",  "fhgfs",
+        "gfs2",  "gpfs",   "glusterfs", "lustre",    "nfs",  "nfs4", "ocfs2",
+        "panfs", "pvfs2",  "smb3",      "wekafs",    NULL};
+
+    if (berth_text_starts(type, "fuse."))
+        type += strlen("fuse.");
+    return berth_text_is_any(type, shared);
+}
+
+/* proc_pid_mountinfo(5) */
+bool berth_missing_read_mount(const char *line, dev_t device, bool *ret_shared)
+{
+    const char *end = strstr(line, " - ");
+    unsigned int major_number, minor_number;
+    char place[3];
+    char type[64];
+
+    if (sscanf(line, "%*s %*s %u:%u %*s %2s", &major_number, &minor_number, place) !=
+            3 ||
+        makedev(major_number, minor_number) != device || !end ||
+        sscanf(end, " - %63s", type) != 1)
+        return false;
+    *ret_shared = is_shared(type) && strcmp(place, "/") != 0;
+    return true;
+}
+
+/* Is the open file or directory FD on a file system of a type that hosts share (NFS,
+ * Lustre, ...)? False if that is not known, and for the root file system: other hosts
  * may have another one, and mounts that this host lacks. */
 static bool is_shared_by_hosts(int fd)
 {
-    static const unsigned int types[] = {
-        0x6969,     /* NFS */
-        0x0bd00bd0, /* Lustre */
-        0x47504653, /* GPFS */
-        0x19830326, /* BeeGFS */
-        0x00c36400, /* CephFS */
-        0xaad7aaea, /* PanFS */
-        0x01161970, /* GFS2 */
-        0x7461636f, /* OCFS2 */
-        0x5346414f, /* AFS */
-        0xfe534d42, /* SMB */
-    };
-    struct statfs facts;
-    struct stat here, root;
+    BERTH_FCLOSE FILE *mounts = fopen("/proc/self/mountinfo", "re");
+    BERTH_FREE char *line = NULL;
+    struct stat facts;
+    size_t room = 0;
+    bool shared;
 
-    if (fstatfs(fd, &facts) < 0 || fstat(fd, &here) < 0 || stat("/", &root) < 0 ||
-        here.st_dev == root.st_dev)
-        return false;
-    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-        if ((unsigned int)facts.f_type == types[i])
-            return true;
+    while (mounts && fstat(fd, &facts) == 0 && getline(&line, &room, mounts) > 0)
+        if (berth_missing_read_mount(line, facts.st_dev, &shared))
+            return shared;
     return false;
 }
 
@@ -99,10 +117,20 @@ static bool is_candidate(const struct dirent *entry, bool image)
     return entry->d_type != DT_REG || (image && berth_registry_is_file(entry->d_name));
 }
 
-static void list(int directory, bool image, struct berth_strvec *ret)
+/* Open DIRECTORY for reading; NULL: it cannot be read. */
+static DIR *open_entries(int directory)
 {
     int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
+
+    if (!entries && fd >= 0)
+        close(fd);
+    return entries;
+}
+
+static void list(int directory, bool image, struct berth_strvec *ret)
+{
+    DIR *entries = open_entries(directory);
     struct dirent *entry;
 
     for (int i = 0; entries && i < ENTRIES_MAX && (entry = readdir(entries)); i++)
@@ -110,8 +138,20 @@ static void list(int directory, bool image, struct berth_strvec *ret)
             berth_strvec_push(ret, entry->d_name);
     if (entries)
         closedir(entries);
-    else if (fd >= 0)
-        close(fd);
+}
+
+/* Is DIRECTORY empty? False if it cannot be read. */
+static bool is_empty(int directory)
+{
+    DIR *entries = open_entries(directory);
+    struct dirent *entry;
+    bool empty = entries;
+
+    while (empty && (entry = readdir(entries)))
+        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+    if (entries)
+        closedir(entries);
+    return empty;
 }
 
 /* May the rest be all that the user typed? Yes if the directory is the current one,
@@ -204,9 +244,11 @@ bool berth_missing_in_registry(const char *path)
                                berth_registry_is_host(split.rest));
 }
 
+/* In an empty directory, nodes may mount a file system that this host does not. */
 bool berth_missing_everywhere(const char *path)
 {
     SPLIT struct split split = split_path(path);
 
-    return split.fd >= 0 && !split.is_there && is_shared_by_hosts(split.fd);
+    return split.fd >= 0 && !split.is_there && is_shared_by_hosts(split.fd) &&
+           !is_empty(split.fd);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 
@@ -16,3 +17,7 @@ bool berth_missing_in_registry(const char *path);
 /* There is no file at PATH: is this so on all hosts, because they share the file system
  * of its directory? */
 bool berth_missing_everywhere(const char *path);
+
+/* Is LINE, of /proc/self/mountinfo, about the file system DEVICE? Then *RET_SHARED is
+ * whether it is such a file system. Public for a test. */
+bool berth_missing_read_mount(const char *line, dev_t device, bool *ret_shared);
