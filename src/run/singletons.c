@@ -3,6 +3,7 @@
 
 #include "run/singletons.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -138,9 +140,32 @@ static const char *value_of(const struct berth_launch *launch, const char *name)
     return value ? value : "";
 }
 
+/* Open the standard error of a child of PARENT again, if it still is the file
+ * TASK_STDERR; that of a task is looked for below a setuid runtime, which hides its
+ * own. This process does not keep it open: a task alone decides when its output ends.
+ */
+static int open_stderr(const struct stat *task_stderr, pid_t parent, int depth)
+{
+    BERTH_FREE pid_t *children = NULL;
+    size_t count = berth_process_children(parent, &children);
+    int fd = -1;
+
+    for (size_t i = 0; i < count && fd < 0; i++) {
+        char name[64];
+        struct stat it;
+
+        snprintf(name, sizeof(name), "/proc/%d/fd/2", children[i]);
+        if (stat(name, &it) < 0)
+            fd = depth > 0 ? open_stderr(task_stderr, children[i], depth - 1) : -1;
+        else if (it.st_dev == task_stderr->st_dev && it.st_ino == task_stderr->st_ino)
+            fd = open(name, O_WRONLY | O_APPEND | O_NOCTTY);
+    }
+    return fd;
+}
+
 /* Become berth-mpi, which judges PATH, a file that process PID has mapped. */
-static void judge(const struct berth_inject *it, const char *no_cma, pid_t pid,
-                  const char *path)
+static void judge(const struct berth_inject *it, const struct stat *task_stderr,
+                  const char *no_cma, pid_t pid, const char *path)
 {
     static char *const environment[] = {NULL};
     const struct berth_launch *launch = it->launch;
@@ -159,6 +184,8 @@ static void judge(const struct berth_inject *it, const char *no_cma, pid_t pid,
                                 launch->request->mpi ? launch->request->mpi : "",
                                 NULL};
 
+    if (open_stderr(task_stderr, it->parent, 1) != STDERR_FILENO)
+        return;
     if (no_cma)
         berth_report_line(STDERR_FILENO, launch->node, BERTH_NOTICE_NO_CMA,
                           berth_request_name(launch->request), no_cma);
@@ -169,7 +196,8 @@ static void judge(const struct berth_inject *it, const char *no_cma, pid_t pid,
 
 /* Look for an MPI until the supervisor closes its end of the socket, which is standard
  * input here. */
-static void watch(const struct berth_inject *it, const char *no_cma)
+static void watch(const struct berth_inject *it, const struct stat *task_stderr,
+                  const char *no_cma)
 {
     struct pollfd supervisor = {.fd = STDIN_FILENO, .events = POLLIN};
     int64_t since = berth_clock();
@@ -180,7 +208,7 @@ static void watch(const struct berth_inject *it, const char *no_cma)
         BERTH_FREE char *path = find_mpi(it, turn, &pid);
 
         if (path) {
-            judge(it, no_cma, pid, path);
+            judge(it, task_stderr, no_cma, pid, path);
             return;
         }
     }
@@ -214,19 +242,19 @@ char *berth_singletons_predict(const struct berth_inject *inject)
 void berth_singletons_watch(const struct berth_inject *inject, const char *no_cma,
                             struct berth_inject_witness *ret)
 {
+    struct stat task_stderr;
     int ends[2];
     pid_t child;
 
-    if (inject->task_stderr < 0 ||
+    if (fstat(inject->task_stderr, &task_stderr) < 0 ||
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
         return;
     child = fork();
     if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         dup2(ends[1], STDIN_FILENO);
-        dup2(inject->task_stderr, STDERR_FILENO);
-        berth_close_from(STDERR_FILENO + 1);
-        watch(inject, no_cma);
+        berth_close_from(STDERR_FILENO);
+        watch(inject, &task_stderr, no_cma);
         _exit(EXIT_SUCCESS);
     }
     close(ends[1]);
