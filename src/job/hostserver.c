@@ -173,6 +173,9 @@ static int open_children(void)
     return signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+/* How long a file system may take to answer. */
+enum { LOOK_MS = 60 * 1000 };
+
 /* In a child: stat(2) as the program that asks, whose process is not to be traced by
  * programs of the image. */
 static int look(const void *data, const char *path, struct stat *ret)
@@ -195,7 +198,10 @@ static int look(const void *data, const char *path, struct stat *ret)
         _exit(EXIT_SUCCESS);
     }
     close(ends[1]);
-    is_there = read(ends[0], ret, sizeof(*ret)) == sizeof(*ret);
+    is_there =
+        poll(&(struct pollfd){.fd = ends[0], .events = POLLIN}, 1, LOOK_MS) == 1 &&
+        read(ends[0], ret, sizeof(*ret)) == sizeof(*ret);
+    kill(child, SIGKILL);
     close(ends[0]);
     berth_run_wait(child);
     return is_there ? 0 : -1;

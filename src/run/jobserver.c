@@ -434,8 +434,10 @@ static void set_most(void)
 {
     struct rlimit files;
 
-    if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur <= OTHERS)
+    if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_max <= OTHERS)
         return;
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
     server.most =
         files.rlim_cur - OTHERS < WAITING_MAX ? files.rlim_cur - OTHERS : WAITING_MAX;
 }

@@ -326,8 +326,10 @@ static int start_own(struct supervisor *supervisor, struct berth_buf *after,
         return -1;
     supervisor->servers.runtime = start->runtime;
     supervisor->servers.socket = start->socket;
-    if (berth_start_await(start, holder, after, err) < 0)
+    if (berth_start_await(start, holder, after, err) < 0) {
+        *holder = (struct berth_holder){0}; /* the whole runtime is to be killed */
         return -1;
+    }
     if (start->inner >= 0)
         berth_database_correct(*holder, launch->request);
     if (berth_servers_check(&supervisor->servers, launch->terms->image,
@@ -457,17 +459,17 @@ static void stay(struct supervisor *supervisor)
                          supervisor->inject.task_stderr);
 }
 
-/* End the start. If the container has started, kill its first process: the runtime then
- * removes what it has made. If not, kill the runtime, whose children become children of
- * this process: stay() kills them. */
+/* End the start. If the container has started, kill its first process, unless
+ * separate() has done it: the runtime then removes what it has made. If not, kill the
+ * runtime, whose children become children of this process: stay() kills them. */
 static void end_start(struct supervisor *supervisor)
 {
     close_mounts(supervisor);
     if (supervisor->inject.holder.pid)
         berth_holder_kill(supervisor->inject.holder);
-    else if (supervisor->start.runtime > 0)
+    else if (!supervisor->is_apart && supervisor->start.runtime > 0)
         kill(supervisor->start.runtime, SIGKILL);
-    supervisor->has_failed = !supervisor->inject.holder.pid;
+    supervisor->has_failed = !supervisor->inject.holder.pid && !supervisor->is_apart;
 }
 
 /* The container runs: find singletons if that is of use, and measure the servers of the

@@ -31,12 +31,14 @@ static int enter(struct berth_holder holder, const struct berth_buf *variables,
 
     berth_cloexec_from(STDERR_FILENO + 1);
     setsid();
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
     berth_environ_split(variables->text, variables->used, &environment);
     if (environment.failed)
         return berth_err_oom(err);
     environ = environment.items ? environment.items : nothing;
-    return berth_join(holder, err);
+    if (berth_join(holder, err) < 0)
+        return -1;
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a user namespace clears it */
+    return 0;
 }
 
 /* Start the container, and the child. Returns as fork(2), or -1 with a sentence in ERR.
@@ -96,5 +98,7 @@ int berth_temporary_enter(const char *runtime, const char *image, unsigned int s
     berth_start_fini(&start);
     if (child > 0 && WIFEXITED(status))
         exit(WEXITSTATUS(status));
-    return child < 0 ? -1 : berth_err_oom(err); /* the kernel has killed the child */
+    return child < 0 ? -1
+                     : berth_err_set(
+                           err, "the inspection of the image ended early; try again");
 }

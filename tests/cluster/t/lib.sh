@@ -341,7 +341,8 @@ ps -eo user=,pid=,comm=,args= | grep -E '^(alice|bob) '
 awk '$3 ~ /fuse/ && $3 != "fusectl" || $2 ~ /apptainer|singularity/' /proc/mounts
 find /sys/fs/cgroup -name 'job_*' 2>/dev/null | sort
 # A connection of slurmd's own over TCP may stay open for long.
-fds=/proc/$(pgrep -ox 'slurmd(-wlm)?')/fd
+slurmd=$(pgrep -ox 'slurmd(-wlm)?') || echo "no slurmd: $RANDOM"
+fds=/proc/$slurmd/fd
 echo "descriptors of slurmd: $(find "$fds" -type l -printf '%l\n' |
     grep -cvFf <(awk '{ print "socket:[" $10 "]" }' /proc/net/tcp /proc/net/tcp6 2>/dev/null))"
 SCRIPT
