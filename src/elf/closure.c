@@ -82,7 +82,9 @@ static int read_version(struct berth_closure *closure, char *line, char *at,
     return closure->lacks.failed ? berth_err_oom(err) : 0;
 }
 
-/* `undefined symbol: NAME<tab>(FILE)` */
+/* `undefined symbol: NAME<tab>(FILE)`; glibc before 2.30 has for a symbol with a
+ * version `symbol NAME not defined in file LIBRARY with link time reference<tab>(FILE)`
+ */
 static int read_undefined(struct berth_closure *closure, char *name, char *file,
                           struct berth_err *err)
 {
@@ -119,8 +121,11 @@ static int read_sentence(struct berth_closure *closure, char *line,
     if (at && strstr(at, "' not found (required by "))
         return read_version(closure, line, at, err);
     at = strstr(line, "\t(");
-    if (at && berth_text_starts(line, "undefined symbol: "))
-        return read_undefined(closure, line + strlen("undefined symbol: "), at, err);
+    name = at ? between(line, "undefined symbol: ", "\t(") : NULL;
+    if (at && !name)
+        name = between(line, "symbol ", " not defined in file ");
+    if (name)
+        return read_undefined(closure, name, at, err);
     /* The library has no versions, or LD_PRELOAD names one that is missing: the loader
      * continues. */
     if (strstr(line, ": no version information available") ||

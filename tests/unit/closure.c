@@ -66,6 +66,9 @@ static const struct {
      "said: ./a: error while loading shared libraries: ./a: invalid ELF header\n"},
     {"undefined symbol: f, version V1\t(./a)\nundefined symbol: g\t(./a)\n",
      "undefined: f, version V1 (./a)\nundefined: g (./a)\n"},
+    {"symbol f, version V1 not defined in file libb.so.1 with link time reference"
+     "\t(./a)\n",
+     "undefined: f, version V1 (./a)\n"},
     {"symbol lookup error: ./a: undefined symbol: f (fatal)\n",
      "said: symbol lookup error: ./a: undefined symbol: f (fatal)\n"},
     {"\t/lib/ld-musl-x86_64.so.1 (0x7f0b4c0d5000)\n"

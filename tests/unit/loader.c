@@ -270,6 +270,10 @@ static const struct {
     {"/x:/host/lib/:/y", "undefined symbol: f, version GLIBC_PRIVATE\\t(libc.so.6)",
      true},
     {"/host/lib", "undefined symbol: f, version GLIBC_PRIVATE\\t(libc.so.6)", true},
+    {"/host/lib",
+     "symbol f, version GLIBC_PRIVATE not defined in file libc.so.6 with link time "
+     "reference\\t(libpthread.so.0)",
+     true},
     {"/host/lib", "undefined symbol: f\\t(libmpi.so)", false},
     {"/host/lib64:/host", "undefined symbol: f, version GLIBC_PRIVATE\\t(libc.so.6)",
      false},
