@@ -16,8 +16,13 @@ static int judge_kind(struct berth_mpi_cause *cause)
 {
     const struct berth_mpi_program *program = cause->program;
 
-    if (berth_mpi_check_program(program, cause->because) < 0)
+    if (berth_mpi_check_program(program, cause->because) < 0) {
+        if (program->family == BERTH_FAMILY_UNKNOWN) {
+            cause->verdict->reason = BERTH_REASON_IMAGE;
+            cause->verdict->answer = BERTH_VERDICT_CANNOT_TELL;
+        }
         return -1;
+    }
     if (program->kind == BERTH_ELF_STATIC) {
         cause->verdict->reason = BERTH_REASON_IMAGE;
         return berth_mpi_refuse_static(program->path, NULL, cause->because);

@@ -164,13 +164,13 @@ static const struct {
     {{C_OMPI110,
       "loaded /usr/lib/libmpi.so.12 library so=libmpi.so.12 " CALLS "def=MPIR_Dup_fn"},
      {MPICH("4.2.3")},
-     BERTH_VERDICT_NO,
+     BERTH_VERDICT_CANNOT_TELL,
      "berth cannot tell which MPI the program wants (marks of: MPICH and Open MPI); "
      "build it with one "
      "MPI, or " HYBRID},
     {{"program /bin/a program need=libmpi.so.0 und=MPI_Init"},
      {MPICH("4.2.3")},
-     BERTH_VERDICT_NO,
+     BERTH_VERDICT_CANNOT_TELL,
      "berth cannot tell which MPI the program wants (marks of: an unknown MPI); build "
      "it with one "
      "MPI, or " HYBRID},
@@ -442,6 +442,8 @@ TEST_ROWS(pairs_are_judged, cases)
     judge(cases[_i].image, cases[_i].host);
     ck_assert_str_eq(verdict.because.text, cases[_i].because);
     ck_assert_int_eq(verdict.answer, cases[_i].answer);
+    if (program.family == BERTH_FAMILY_UNKNOWN)
+        ck_assert_int_eq(verdict.reason, BERTH_REASON_IMAGE);
     forget();
 }
 
