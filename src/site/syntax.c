@@ -108,8 +108,9 @@ static int check_size(size_t count, size_t most, const char *what,
 static int check_node(struct reading *reading, int index, const yaml_node_t *node,
                       int depth, struct berth_err *err)
 {
-    if (index <= reading->last ||
-        !berth_text_starts((const char *)node->tag, "tag:yaml.org,2002:"))
+    static const char *const plain[] = {YAML_STR_TAG, YAML_SEQ_TAG, YAML_MAP_TAG, NULL};
+
+    if (index <= reading->last || !berth_text_is_any((const char *)node->tag, plain))
         return berth_err_set(err, "an alias ('*') or a tag ('!') is not plain YAML; "
                                   "write the value itself");
     reading->last = index;

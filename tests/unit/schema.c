@@ -273,6 +273,8 @@ static const struct {
     {"a: *x\n", "f:1: not YAML: found undefined alias; check indentation, quotes and "
                 "colons\n"},
     {"\nmpi: !x {}\n", NOT_PLAIN("2")},
+    {"mpi: !!python/x {}\n", NOT_PLAIN("1")},
+    {"mpi: !!binary eA==\n", NOT_PLAIN("1")},
     {"[a]: 1\n", "f:1: expected a name, then ':'\n"},
     {"a: \"x\\0y\"\n", "f:1: expected a text without NUL, got 'x'\n"},
     {"mpi: {}\n---\nmpi: {}\n", "f:2: a second document ('---'); expected one\n"},
