@@ -4,6 +4,7 @@
 
 #include "base/resolve.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,14 +31,14 @@ static char *resolve_name(const char *directory, const char *name)
 
 char *berth_resolve(const char *path)
 {
-    const char *found = berth_strvec_pair(&known, path);
-    const char *name = strrchr(path, '/');
+    const char *found = path ? berth_strvec_pair(&known, path) : NULL;
+    const char *name = path ? strrchr(path, '/') : NULL;
     char *result;
 
     if (found)
         return strdup(found);
-    if (*path == '/' && name[1] && strcmp(name, "/.") != 0 &&
-        strcmp(name, "/..") != 0) {
+    if (name && *path == '/' && strlen(path) < PATH_MAX && name[1] &&
+        strcmp(name, "/.") != 0 && strcmp(name, "/..") != 0) {
         BERTH_FREE char *directory =
             name == path ? strdup("/") : strndup(path, (size_t)(name - path));
 

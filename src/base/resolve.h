@@ -4,7 +4,7 @@
 /* Returns PATH as realpath(3) does: absolute, without links and dots. Each link is read
  * once per process, because the program that serves an image answers each read. Only
  * for processes that end soon: the cache never expires. The caller frees the result.
- * NULL with errno: PATH is not there. */
+ * NULL with errno: PATH is NULL, too long or not there. */
 char *berth_resolve(const char *path);
 
 /* Empty the cache, when the process has entered another root. */

@@ -64,6 +64,18 @@ TEST_ROWS(the_result_is_that_of_realpath, paths)
     }
 }
 
+TEST(what_is_no_path_has_no_result)
+{
+    enum { LONG = 1 << 20 };
+    BERTH_FREE char *path = malloc(LONG + 1);
+
+    for (size_t i = 0; i < LONG; i++)
+        path[i] = i % 2 ? 'x' : '/';
+    path[LONG] = '\0';
+    ck_assert_ptr_null(berth_resolve(NULL));
+    ck_assert_ptr_null(berth_resolve(path));
+}
+
 TEST(a_relative_path_is_resolved)
 {
     BERTH_FREE char *expected = realpath("lib/libm.so", NULL);
