@@ -30,8 +30,18 @@
 #define USERS     DIRECTORY "/passwd"
 #define GROUPS    DIRECTORY "/group"
 
-/* More of a larger table of mounts is not read. */
+/* A larger database stays as it is, and more of a table of mounts is not read. */
 enum { LARGEST = 16 << 20 };
+
+FILE *berth_database_open(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat st;
+
+    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size < LARGEST
+               ? fdopen(fd, "r")
+               : NULL;
+}
 
 void berth_database_put_user(FILE *from, const struct passwd *user, FILE *to)
 {
@@ -131,11 +141,9 @@ static struct database open_database(const char *path, const char *mounts,
 /* Open the file of the image, which may be below that of the runtime. */
 static FILE *open_image(const struct database *it)
 {
-    int fd = it->is_mounted && umount2(it->path, MNT_DETACH | UMOUNT_NOFOLLOW) < 0
-                 ? -1
-                 : open(it->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-
-    return fd < 0 ? NULL : fdopen(fd, "r");
+    return it->is_mounted && umount2(it->path, MNT_DETACH | UMOUNT_NOFOLLOW) < 0
+               ? NULL
+               : berth_database_open(it->path);
 }
 
 static void write_again(int fd, const char *text, size_t count)

@@ -12,6 +12,10 @@
  * image. A runtime in an outer user namespace (step/outer.h) is root there and adds
  * root, so the user and the groups of the tasks would have no names. */
 
+/* Open the database of an image. NULL: it is not there, no regular file, or of more
+ * than 16 MiB. */
+FILE *berth_database_open(const char *path);
+
 /* Copy the entries of FROM, a passwd(5), to TO, with USER in place of the first one
  * that has its number; if there is none, USER follows the last one. */
 void berth_database_put_user(FILE *from, const struct passwd *user, FILE *to);

@@ -3,6 +3,7 @@
 
 #include "step/database.h"
 
+#include "base/cleanup.h"
 #include "unit.h"
 
 #define LINE "alice:x:2001:2001::/home/alice:/bin/bash\n"
@@ -29,6 +30,27 @@ static FILE *open_text(const char *text)
     ck_assert_int_ge(fputs(text, file), 0);
     rewind(file);
     return file;
+}
+
+static const struct {
+    const char *make; /* a command that makes the file */
+    bool is_open;
+} images[] = {
+    {"echo x:x:1:1::/:/bin/sh >passwd", true},
+    {"truncate -s 15M passwd", true},
+    {"truncate -s 16M passwd", false},
+    {"ln -s /dev/zero passwd", false},
+    {"mkfifo passwd", false},
+    {"mkdir passwd", false},
+    {"true", false},
+};
+
+TEST_ROWS(a_file_that_has_no_end_is_not_read, images)
+{
+    BERTH_FREE char *path = unit_path(unit_dir, "passwd");
+
+    unit_run("cd '%s' && %s", unit_dir, images[_i].make);
+    ck_assert((berth_database_open(path) != NULL) == images[_i].is_open);
 }
 
 TEST_ROWS(a_user_stands_once, users)
@@ -62,4 +84,9 @@ TEST_ROWS(a_home_is_found, homes)
     char *home = berth_database_home(open_text(homes[_i].text), 0);
 
     ck_assert_pstr_eq(home, homes[_i].expected);
+}
+
+void unit_prepare(TCase *tests)
+{
+    unit_in_directory(tests);
 }
