@@ -62,6 +62,8 @@ int berth_inventory_read(const struct berth_strvec *directories,
     while (tree && !is_full && (entry = fts_read(tree))) {
         bool is_deep = entry->fts_info == FTS_D && entry->fts_level > DEEPEST;
 
+        /* Not every file system counts subdirectories in it, and FTS_NOSTAT does. */
+        entry->fts_nlink = 1;
         if (entry->fts_info == FTS_DP)
             continue;
         if (entry->fts_info != FTS_D && berth_inventory_is_named(entry->fts_name))
