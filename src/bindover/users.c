@@ -207,8 +207,10 @@ static int find_places(struct berth_users *users, struct berth_err *err)
 
     users->files = (struct berth_strvec){0};
     for (size_t i = 0; sonames[i]; i++)
-        if ((own = berth_mpi_objects_find(&users->scan->objects, sonames[i])))
+        if ((own = berth_mpi_objects_find(&users->scan->objects, sonames[i]))) {
             add_place(users, sonames[i], own->path);
+            add_places(users, own->path);
+        }
     if (!berth_strvec_has(&files, users->scan->runner))
         add_places(users, users->scan->runner);
     for (size_t i = 0; i < files.count; i++)

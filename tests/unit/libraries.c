@@ -229,6 +229,29 @@ TEST(libraries_that_nobody_is_known_to_need_are_told)
                      "the host's replaces (--container-libs=net)");
 }
 
+/* A script may need it, and it needs a library of the image that lacks a symbol
+ * anyway. */
+TEST(what_the_image_lacks_anyway_is_not_missed)
+{
+    static const char source[] = "int other(void); int net_a(void) { return other(); }";
+    BERTH_FREE char *own = unit_path(sides.directory, "image");
+
+    unit_compile(sides.directory, "int gone(void); int other(void) { return gone(); }",
+                 "-shared -fPIC -Wl,-soname," OTHER " -o image/" OTHER);
+    unit_compile(sides.directory, source,
+                 "-shared -fPIC -Wl,-soname," UCS " -o image/" UCS " image/" OTHER);
+    unit_compile(sides.directory, source,
+                 "-shared -fPIC -Wl,-soname," UCS " -o stage/lib/" UCS " image/" OTHER);
+    sides_compile("image", NET, "a");
+    sides_compile_program(NET, "a");
+    setenv("LD_LIBRARY_PATH", own, 1);
+    sides_write_manifest(UCS);
+    sides_make_directory("stage/lib/ucx");
+    if (!sides_may_mount())
+        return;
+    ck_assert_msg(use_libraries("net", UCS, "") == 0, "%s", sides.err.text);
+}
+
 void unit_prepare(TCase *tests)
 {
     tcase_add_checked_fixture(tests, sides_set_up, sides_tear_down);
