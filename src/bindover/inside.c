@@ -23,6 +23,7 @@
 #include "step/become.h"
 #include "step/channel.h"
 #include "step/join.h"
+#include "step/mark.h"
 #include "step/marks.h"
 #include "run/notice.h"
 
@@ -422,6 +423,26 @@ static int bind_mpi(struct berth_programs *programs, struct berth_err *err)
     return check_families(programs, err) < 0 ? -1 : decide(programs, err);
 }
 
+/* Without marks there is no witness, and without a witness none of the image's MPI. */
+static int mount_marks(struct berth_binding *binding, struct berth_err *err)
+{
+    struct berth_err failed;
+
+    if (!binding->host && !binding->fabric)
+        return 0;
+    if (berth_marks_mount() < 0) {
+        berth_err_file(&failed, BERTH_MARK_DIRECTORY, "mounted, so no rank is watched");
+        return berth_bindover_say(&binding->warning, failed.text, err);
+    }
+    if (binding->host) {
+        berth_strvec_push(&binding->facts, BERTH_FINDING_WATCHED);
+        berth_strvec_push(&binding->facts,
+                          "each rank while it runs, by the mark that the copies make, "
+                          "or what it has mapped");
+    }
+    return 0;
+}
+
 static int run(struct berth_programs *programs, struct berth_err *err)
 {
     if (enter(programs->inside, err) < 0 || scan_all(programs, err) < 0 ||
@@ -433,10 +454,8 @@ static int run(struct berth_programs *programs, struct berth_err *err)
     if (berth_request_names_libs(programs->inside->request) &&
         berth_libraries_use(programs, BERTH_PROFILE_LIBRARIES, err) < 0)
         return -1;
-    /* Without marks there is no witness, and without a witness none of the image's MPI.
-     */
-    if (programs->binding.host || programs->binding.fabric)
-        berth_marks_mount();
+    if (mount_marks(&programs->binding, err) < 0)
+        return -1;
     for (size_t i = 0; i < programs->count; i++)
         if (!programs->binding.host && *programs->items[i].alone.text &&
             berth_bindover_say(&programs->binding.warning,

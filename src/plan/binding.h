@@ -43,6 +43,7 @@ struct berth_binding {
 #define BERTH_FINDING_LINKED    "linked"    /* family that it is linked with */
 #define BERTH_FINDING_IMAGE_MPI "image-mpi" /* an MPI of the image: MPICH 4.0.2 */
 #define BERTH_FINDING_MANAGERS  "managers"  /* what the MPI that runs uses */
+#define BERTH_FINDING_WATCHED   "watched"   /* which ranks, and how; not if none is */
 #define BERTH_FINDING_STACK     "stack"     /* of the host, that runs: MPICH 4.2.1 */
 #define BERTH_FINDING_PROFILE   "profile|profile"
 #define BERTH_FINDING_FOUND     "found_by|found by" /* what led to it */

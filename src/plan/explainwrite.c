@@ -263,12 +263,7 @@ static void put_mpi(const struct berth_explain *explain, struct berth_json *out)
     put_stacks(explain, out);
     put_fact(explain, out, "speaks|runs with srun --mpi", BERTH_FINDING_MANAGERS);
     put_verified(explain, out);
-    berth_json_string(
-        out, "watched|watched",
-        explain->binding.host
-            ? "each rank while it runs, by the mark that the copies make, "
-              "or what it has mapped"
-            : NULL);
+    put_fact(explain, out, "watched|watched", BERTH_FINDING_WATCHED);
     berth_json_end(out);
 }
 

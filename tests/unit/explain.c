@@ -58,6 +58,10 @@ static void add_mpi(struct berth_explain *explain)
     add_fact(explain, BERTH_FINDING_LINKED, "MPICH");
     add_fact(explain, BERTH_FINDING_IMAGE_MPI, "MPICH 4.0.2");
     add_fact(explain, BERTH_FINDING_IMAGE_MPI, "Open MPI 4.1.4");
+    add_fact(
+        explain, BERTH_FINDING_WATCHED,
+        "each rank while it runs, by the mark that the copies make, or what it has "
+        "mapped");
     add_fact(explain, BERTH_FINDING_STACK, "MPICH 4.2.1");
     add_fact(explain, BERTH_FINDING_PROFILE, "mpich");
     add_fact(explain, BERTH_FINDING_FOUND, "the loader");
