@@ -130,7 +130,8 @@ matches "without a file" "^n1: rank [01] runs with '/memfd:odd \(deleted\)' \(MP
 matches "beside a right rank, behind auto" "^n1: rank 1 runs with .*, as other ranks on this node do; .*"$'\nstatus 137$' \
     "$(MODE=auto run -w n1 -n2 --container-image=$both ./mixed)"
 alone='rank [01] runs alone: the host.s Open MPI [0-9][^ ]* uses PMIx and the step has --mpi=pmi2, so each of the 2 tasks would be rank 0 of 1; use srun --mpi=pmix'
-behind='sleep 1; /opt/t/openmpi/who; sleep 2'
+# The words of the command do not name it, or the step would not start.
+behind="sleep 1; where=/opt/t; \$where/openmpi/who; sleep 2"
 matches "one of the host's that does not speak the step's process manager" "^n1: $alone"$'\nstatus 137$' \
     "$(run -w n1 -n2 --container-image=$both sh -c "$behind")"
 matches "again, in a later step" "^n1: $alone"$'\nstatus 137$' \
