@@ -5,7 +5,6 @@
 #include "bindover/scan.h"
 
 #include <dirent.h>
-#include <glob.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -54,12 +53,13 @@ static void add_places(struct search *search, const char *directory, const char 
 {
     BERTH_FREE char *real = berth_resolve(directory);
     BERTH_FREE char *pattern = NULL;
+    BERTH_FREE char *both = NULL;
     glob_t found = {0};
 
-    if (!real || asprintf(&pattern, "%s%s/{lib,mca_pmix_}*.so*", real, places) < 0 ||
-        !is_new(search, pattern))
+    if (!real || asprintf(&pattern, "%s/{lib,mca_pmix_}*.so*", places) < 0 ||
+        asprintf(&both, "%s%s", real, pattern) < 0 || !is_new(search, both))
         return;
-    if (glob(pattern, GLOB_BRACE | GLOB_NOSORT, NULL, &found) == 0)
+    if (berth_scan_glob(real, pattern, &found))
         for (size_t i = 0; i < found.gl_pathc; i++)
             add_library(search, found.gl_pathv[i]);
     globfree(&found);

@@ -6,7 +6,6 @@
 
 #include "bindover/stack.h"
 
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,11 +39,9 @@ struct search {
 static void read_directory(struct berth_factcache *cache, const char *path,
                            struct berth_mpi_objects *ret)
 {
-    BERTH_FREE char *pattern = NULL;
     glob_t found = {0};
 
-    if (asprintf(&pattern, "%s/lib*.so*", path) < 0 ||
-        glob(pattern, 0, NULL, &found) != 0)
+    if (!berth_scan_glob(path, "/lib*.so*", &found))
         return;
     for (size_t i = 0; i < found.gl_pathc; i++) {
         BERTH_FREE char *real = berth_resolve(found.gl_pathv[i]);

@@ -219,3 +219,14 @@ void berth_scan_fini(struct berth_scan *scan)
     berth_mpi_objects_fini(&scan->objects);
     *scan = (struct berth_scan){0};
 }
+
+bool berth_scan_glob(const char *directory, const char *pattern, glob_t *ret)
+{
+    BERTH_BUF struct berth_buf text = {0};
+
+    for (; *directory; directory++)
+        berth_buf_addf(&text, "%s%c", strchr("\\*?[{", *directory) ? "\\" : "",
+                       *directory);
+    berth_buf_puts(&text, pattern);
+    return !text.failed && glob(text.text, GLOB_BRACE, NULL, ret) == 0;
+}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <glob.h>
 #include <stdbool.h>
 
 #include "base/err.h"
@@ -91,5 +92,9 @@ int berth_scan_elf(struct berth_factcache *cache, const char *path,
 int berth_scan_add(struct berth_factcache *cache, struct berth_mpi_objects *objects,
                    enum berth_mpi_role role, const char *soname, const char *path,
                    struct berth_err *err);
+
+/* glob(3) of DIRECTORY, a path as it is, followed by PATTERN, which may have braces.
+ * Returns false if nothing fits. The caller frees *RET (globfree(3)) in any case. */
+bool berth_scan_glob(const char *directory, const char *pattern, glob_t *ret);
 
 void berth_scan_fini(struct berth_scan *scan);

@@ -4,9 +4,11 @@
 #include "bindover/inside.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "bindover/scan.h"
 #include "unit.h"
 
 static const struct {
@@ -69,4 +71,28 @@ TEST(only_the_first_words_count)
         many[i] = (char *)"x";
     berth_words_of(many, &words);
     ck_assert_uint_eq(words.count, 64);
+}
+
+/* A directory has the name that it has. */
+TEST(a_directory_is_no_pattern)
+{
+    static const char *const names[] = {"a[b]", "a*", "a?", "a{b,c}", "a\\b", "plain"};
+
+    for (int i = 0; i < COUNT(names); i++) {
+        BERTH_FREE char *directory = unit_path(unit_dir, names[i]);
+        BERTH_FREE char *path = unit_path(directory, "lib.so");
+        glob_t found = {0};
+
+        ck_assert_int_eq(mkdir(directory, 0755), 0);
+        unit_write(path, "", 0);
+        ck_assert(berth_scan_glob(directory, "/{lib,x}*.so", &found));
+        ck_assert_uint_eq(found.gl_pathc, 1);
+        ck_assert_str_eq(found.gl_pathv[0], path);
+        globfree(&found);
+    }
+}
+
+void unit_prepare(TCase *tests)
+{
+    unit_in_directory(tests);
 }
