@@ -16,7 +16,6 @@
 #include "base/resolve.h"
 #include "base/run.h"
 #include "base/text.h"
-#include "bindover/inside.h"
 #include "bindover/inventory.h"
 
 enum {
@@ -125,20 +124,20 @@ static void add_path(struct search *search, const char *path)
 /* Adds the absolute paths in TEXT, a command or a script; ~ is HOME. */
 static void add_text(struct search *search, const char *text)
 {
-    BERTH_STRVEC struct berth_strvec words = {0};
+    static const char ends[] = " \t\n;&|()<>'\"=:,`{}";
     const char *home = berth_environ_value(search->beside->env, "HOME");
 
-    berth_words_split(text, " \t\n;&|()<>'\"=:,`{}", &words);
-    for (size_t i = 0; i < words.count; i++) {
-        BERTH_FREE char *path = NULL;
+    for (text += strspn(text, ends); *text; text += strspn(text, ends)) {
+        size_t length = strcspn(text, ends);
+        BERTH_FREE char *word = NULL;
+        bool is_home = home && berth_text_starts(text, "~/");
 
-        if (home && berth_text_starts(words.items[i], "~/") &&
-            asprintf(&path, "%s%s", home, words.items[i] + 1) < 0)
-            path = NULL;
-        if (path || (*words.items[i] == '/' && words.items[i][1]))
-            add_path(search, path ? path : words.items[i]);
+        if ((is_home || (*text == '/' && length > 1)) &&
+            asprintf(&word, "%s%.*s", is_home ? home : "", (int)length - is_home,
+                     text + is_home) >= 0)
+            add_path(search, word);
+        text += length;
     }
-    search->seen.failed |= words.failed;
 }
 
 static void add_script(struct search *search, const char *path)

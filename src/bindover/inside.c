@@ -31,6 +31,8 @@ extern char **environ;
 
 enum { WORDS_MAX = 64 };
 
+static const char *const shells[] = {"sh", "bash", "dash", "ksh", "zsh", NULL};
+
 /* Enter the container as the owner of its namespaces, in the working directory and with
  * the variables that the application will have. */
 static int enter(const struct berth_inside *inside, struct berth_err *err)
@@ -51,48 +53,59 @@ static int enter(const struct berth_inside *inside, struct berth_err *err)
     return 0;
 }
 
-void berth_words_split(const char *text, const char *ends, struct berth_strvec *ret)
+void berth_words_of(char *const *command, struct berth_strvec *ret)
 {
-    for (text += strspn(text, ends); *text; text += strspn(text, ends)) {
-        int length = (int)strcspn(text, ends);
+    while (*++command) {
+        const char *text = *command;
+        bool is_quoted = false;
 
-        berth_strvec_pushf(ret, "%.*s", length, text);
-        text += length;
+        for (; *text && ret->count < WORDS_MAX; text += *text != '\0') {
+            int length = (int)strcspn(text, " \t\n;&|()<>'\"`{}");
+
+            if (length > 0)
+                berth_strvec_pushf(ret, "%.*s", length, text);
+            text += length;
+            is_quoted ^= *text == '\'' || *text == '"';
+            if (*text && strchr("\n;&|(`", *text) && !is_quoted)
+                berth_strvec_push(ret, ";");
+        }
     }
 }
 
-void berth_words_of(char *const *command, struct berth_strvec *ret)
+static bool is_launcher(const char *path)
 {
-    while (ret->count < WORDS_MAX && *++command)
-        berth_words_split(*command, " \t\n;&|()<>'\"`{}", ret);
+    static const char *const names[] = {"env",    "nice",    "ionice",  "time",
+                                        "nohup",  "setsid",  "timeout", "taskset",
+                                        "stdbuf", "numactl", "prlimit", NULL};
+    const char *name = berth_text_base(path);
+
+    return berth_text_is_any(name, names) || berth_text_is_any(name, shells) ||
+           berth_text_starts(name, "ld-linux") || berth_text_starts(name, "ld64.so");
 }
 
-bool berth_words_lead(char *const *command, const struct berth_strvec *words)
+bool berth_words_lead(char *const *command, const struct berth_strvec *words,
+                      const char *word)
 {
-    static const char *const names[] = {
-        "env",     "nice",    "ionice", "time",    "nohup",   "setsid",
-        "timeout", "taskset", "stdbuf", "numactl", "prlimit", "sh",
-        "bash",    "dash",    "ksh",    "zsh",     NULL};
-    static const char *const sets[] = {"LD_", "PATH=", NULL};
+    static const char *const sets[] = {"LD_", "PATH=", "--library-path", "--ignore-env",
+                                       NULL};
     /* After `cd`, a path may mean another file. */
-    static const char *const moves[] = {"-i",
-                                        "--ignore-environment",
-                                        "--library-path",
-                                        "cd",
-                                        ".",
-                                        "source",
-                                        "eval",
-                                        "module",
-                                        "ml",
-                                        NULL};
-    const char *name = berth_text_base(command[0]);
+    static const char *const moves[] = {"cd",     ".",  "source", "eval",
+                                        "module", "ml", NULL};
+    const char *last = berth_text_base(command[0]); /* that is no option */
+    bool is_login = false;                          /* a profile may set another PATH */
 
-    for (size_t i = 0; i < words->count; i++)
-        if (berth_text_starts_any(words->items[i], sets) ||
-            berth_text_is_any(words->items[i], moves))
+    for (size_t i = 0; i < words->count; i++) {
+        const char *it = words->items[i];
+
+        if (berth_text_starts_any(it, sets) || berth_text_is_any(it, moves) ||
+            (strcmp(it, "-i") == 0 && strcmp(last, "env") == 0))
             return false;
-    return berth_text_is_any(name, names) || berth_text_starts(name, "ld-linux") ||
-           berth_text_starts(name, "ld64.so");
+        if (*it != '-')
+            last = berth_text_base(it);
+        else if (berth_text_is_any(last, shells))
+            is_login |= it[1] == '-' ? !strcmp(it, "--login") : !!strpbrk(it, "il");
+    }
+    return is_launcher(command[0]) && (strchr(word, '/') || !is_login);
 }
 
 /* Scan the file NAME, as the task will find it. PATH is NULL if the task cannot start
@@ -114,11 +127,11 @@ static int scan_file(const struct berth_inside *inside, const char *name,
                : 0;
 }
 
-/* Is it linked with MPI, or certainly not to be started, as an mpirun? */
-static bool is_certain(const struct berth_program *program)
+/* Is it linked with MPI, or, where it IS_STARTED, an mpirun? */
+static bool is_certain(const struct berth_program *program, bool is_started)
 {
-    return program->wants.family != BERTH_FAMILY_NONE ||
-           berth_mpi_check_program(&program->wants, NULL) < 0;
+    return program->wants.family != BERTH_FAMILY_NONE || program->wants.inside ||
+           (is_started && berth_mpi_check_program(&program->wants, NULL) < 0);
 }
 
 /* Can it load no MPI of 64 bits? */
@@ -127,23 +140,30 @@ static bool is_blind(const struct berth_program *program)
     return program->wants.kind == BERTH_ELF_STATIC || program->scan.bits != 64;
 }
 
-/* In the place of a program that starts another comes the one of MPI that its words
- * name, or else the first that can load none. */
 static void follow(const struct berth_inside *inside, char *const *command,
                    struct berth_program *program)
 {
     BERTH_STRVEC struct berth_strvec words = {0};
+    struct berth_program other = {0};
+    bool is_found = is_certain(program, true);
+    bool is_started = true; /* the next program, and no argument of one */
 
     berth_words_of(command, &words);
-    if (!is_blind(program) && !berth_words_lead(command, &words))
-        return;
-    for (size_t i = 0; i < words.count && i < WORDS_MAX && !is_certain(program); i++) {
+    for (size_t i = 0; i < words.count && !is_found; i++) {
+        const char *word = words.items[i];
         struct berth_program named = {.items = program->items};
 
-        if (scan_file(inside, words.items[i], &named, NULL) == 0 && named.path &&
-            (is_certain(&named) || is_blind(&named) > is_blind(program)))
-            *program = named;
+        is_started |= strcmp(word, ";") == 0;
+        if ((!is_blind(program) && !berth_words_lead(command, &words, word)) ||
+            scan_file(inside, word, &named, NULL) < 0 || !named.path)
+            continue;
+        is_found = is_certain(&named, is_started);
+        is_started &= is_launcher(word);
+        if (is_found || !other.path || is_blind(&other) > is_blind(&named))
+            other = named;
     }
+    if (other.path && (is_found || is_blind(&other) != is_blind(program)))
+        *program = other;
 }
 
 /* Add the MPI libraries that the program may load later, or its children: of the MPI
@@ -165,9 +185,8 @@ static int scan_around(const struct berth_inside *inside, char *const *command,
     return berth_mpi_program_read(&program->scan.objects, &program->wants, err);
 }
 
-/* Scan the program that COMMAND starts. */
-static int scan(const struct berth_inside *inside, char *const *command,
-                struct berth_program *program, struct berth_err *err)
+int berth_inside_scan(const struct berth_inside *inside, char *const *command,
+                      struct berth_program *program, struct berth_err *err)
 {
     if (scan_file(inside, command[0], program, err) < 0)
         return -1;
@@ -363,7 +382,7 @@ static int scan_all(struct berth_programs *programs, struct berth_err *err)
             calloc(BERTH_FAMILIES + inside->stacks->count, sizeof(*item->items));
         if (!item->items)
             return berth_err_oom(err);
-        if (scan(inside, names ? alone : inside->command, item, err) < 0)
+        if (berth_inside_scan(inside, names ? alone : inside->command, item, err) < 0)
             return -1;
         programs->count += item->path != NULL;
     }

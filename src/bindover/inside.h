@@ -39,15 +39,13 @@ struct berth_inside {
  * this returns. */
 void berth_inside_run(const struct berth_inside *inside);
 
-/* Appends to RET the words of TEXT, a command or a script, between which there are
- * characters of ENDS. */
-void berth_words_split(const char *text, const char *ends, struct berth_strvec *ret);
-
-/* Appends to RET the words of COMMAND (ends in NULL) after the first, also those of a
- * text for a shell; any of the first 64 may be a program that COMMAND starts. */
+/* Appends to RET the first 64 words of COMMAND (ends in NULL) after its first, also
+ * those of a text for a shell, with ";" where another simple command begins. Any may be
+ * a program that COMMAND starts. */
 void berth_words_of(char *const *command, struct berth_strvec *ret);
 
 /* Is the first of COMMAND (ends in NULL) a program that becomes another, or starts one,
- * as `env`, `taskset` and `sh`, and finds that one its libraries where this process
- * does? WORDS are those of COMMAND. */
-bool berth_words_lead(char *const *command, const struct berth_strvec *words);
+ * as `env`, `taskset` and `sh`, and would find WORD, one of WORDS, which are those of
+ * COMMAND, and its libraries where this process does? */
+bool berth_words_lead(char *const *command, const struct berth_strvec *words,
+                      const char *word);

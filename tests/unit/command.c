@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words of commands that may be programs. */
+/* The words of commands that may be programs, and the program that is meant. */
 
-#include "bindover/inside.h"
+#include "bindover/bindover.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "bindover/scan.h"
 #include "unit.h"
 
 static const struct {
     const char *command[8];
     const char *words; /* after the first, with blanks between */
-    bool lead;         /* to another program */
+    bool lead;         /* to another program, the last word */
 } rows[] = {
     {{"app"}, NULL, false},
     {{"/usr/bin/app", "-c", "x"}, "-c x", false},
@@ -27,6 +28,10 @@ static const struct {
     {{"env", "PATH=/x", "app"}, "PATH=/x app", false},
     {{"env", "MPIEXEC=mpirun", "app"}, "MPIEXEC=mpirun app", true},
     {{"env", "-i", "app"}, "-i app", false},
+    {{"env", "-v", "-i", "app"}, "-v -i app", false},
+    {{"numactl", "-i", "all", "./app"}, "-i all ./app", true},
+    {{"stdbuf", "-i", "0", "./app"}, "-i 0 ./app", true},
+    {{"env", "./app", "-i", "x"}, "./app -i x", true},
     {{"taskset", "-c", "0-3", "/opt/app", "x"}, "-c 0-3 /opt/app x", true},
     {{"/lib64/ld-linux-x86-64.so.2", "/opt/app"}, "/opt/app", true},
     {{"/lib64/ld-linux-x86-64.so.2", "--library-path", "/x", "/opt/app"},
@@ -35,14 +40,25 @@ static const struct {
     {{"bash", "-ec", "exec /opt/app 'a; b' \"c d\""},
      "-ec exec /opt/app a b c d",
      true},
-    {{"sh", "-c", "cd /run && ./app"}, "-c cd /run ./app", false},
-    {{"sh", "-c", "one; two | three & four"}, "-c one two three four", true},
+    {{"sh", "-c", "cd /run && ./app"}, "-c cd /run ; ; ./app", false},
+    {{"sh", "-c", "one; two | three & four"}, "-c one ; two ; three ; four", true},
+    {{"sh", "-c", "echo 'one; mpirun x'; app"}, "-c echo one mpirun x ; app", true},
     {{"sh", "-c", "app `hostname` \"$(id)\" >out 2>&1"},
-     "-c app hostname $ id out 2 1",
+     "-c app ; hostname ; $ id out 2 ; 1",
      true},
-    {{"sh", "-c", "(for i in 1 2; do app; done)"}, "-c for i in 1 2 do app done", true},
-    {{"sh", "-c", "export LD_PRELOAD=/x; app"}, "-c export LD_PRELOAD=/x app", false},
-    {{"sh", "-c", ". /etc/profile; app"}, "-c . /etc/profile app", false},
+    {{"sh", "-c", "(for i in 1 2; do app; done)"},
+     "-c ; for i in 1 2 ; do app ; done",
+     true},
+    {{"sh", "-c", "export LD_PRELOAD=/x; app"}, "-c export LD_PRELOAD=/x ; app", false},
+    {{"sh", "-c", ". /etc/profile; app"}, "-c . /etc/profile ; app", false},
+    {{"bash", "-lc", "app"}, "-lc app", false},
+    {{"bash", "-l", "-c", "app"}, "-l -c app", false},
+    {{"timeout", "60", "bash", "--login", "-c", "app"},
+     "60 bash --login -c app",
+     false},
+    {{"bash", "-lc", "/opt/app"}, "-lc /opt/app", true},
+    {{"sh", "-c", "exec bash -lc app"}, "-c exec bash -lc app", false},
+    {{"bash", "-c", "ls", "-l", "app"}, "-c ls -l app", true},
     {{"python3", "x.py", "app"}, "x.py app", false},
 };
 
@@ -58,19 +74,80 @@ TEST_ROWS(a_command_has_words, rows)
         ck_assert_str_eq(text.text, rows[_i].words);
     else
         ck_assert_uint_eq(words.count, 0);
-    ck_assert(berth_words_lead(command, &words) == rows[_i].lead);
+    ck_assert(berth_words_lead(command, &words,
+                               words.count ? words.items[words.count - 1] : "") ==
+              rows[_i].lead);
 }
 
-/* A long script is not read to its end. */
+/* A long script is not read to its end, in one argument or in many. */
 TEST(only_the_first_words_count)
 {
     char *many[100] = {(char *)"sh"};
     BERTH_STRVEC struct berth_strvec words = {0};
+    BERTH_STRVEC struct berth_strvec parts = {0};
+    BERTH_BUF struct berth_buf text = {0};
 
     for (int i = 1; i < 99; i++)
         many[i] = (char *)"x";
     berth_words_of(many, &words);
     ck_assert_uint_eq(words.count, 64);
+    for (int i = 0; i < 99; i++)
+        berth_buf_puts(&text, "x ");
+    berth_words_of((char *const[]){(char *)"sh", text.text, NULL}, &parts);
+    ck_assert_uint_eq(parts.count, 64);
+}
+
+/* @ is a directory with scripts, and with programs that are linked statically. */
+static const struct {
+    const char *command[6];
+    const char *program;
+} meant[] = {
+    {{"@/app", "@/mpirun"}, "@/app"},
+    {{"/bin/sh", "-c", "@/app 'one; @/mpirun x'; exec @/app"}, "/bin/sh"},
+    {{"/bin/sh", "-c", "@/app @/mpirun; @/app"}, "/bin/sh"},
+    {{"/bin/sh", "-c", "@/app && exec @/mpirun x"}, "@/mpirun"},
+    {{"/bin/sh", "-c", "A=b nice @/mpirun @/app"}, "@/mpirun"},
+    {{"/usr/bin/timeout", "60", "@/app", "--with", "@/mpirun"}, "/usr/bin/timeout"},
+    {{"/usr/bin/timeout", "60", "@/mpirun", "@/app"}, "@/mpirun"},
+    {{"@/tini", "--", "@/app", "@/static"}, "@/app"},
+    {{"@/tini", "@/static", "@/app"}, "@/app"},
+    {{"@/tini", "@/static"}, "@/tini"},
+    {{"/bin/sh", "-c", "@/static; @/app"}, "/bin/sh"},
+    {{"/bin/sh", "-c", "@/static; true"}, "/bin/sh"},
+    {{"/bin/sh", "-c", "A=b @/static"}, "@/static"},
+};
+
+TEST_ROWS(a_command_means_a_program, meant)
+{
+    static const char *const scripts[] = {"app", "mpirun"};
+    static const char *const statics[] = {"tini", "static"};
+    const struct berth_request request = {.mpi = (char *)"host"};
+    const struct berth_inside inside = {.request = &request};
+    BERTH_STRVEC struct berth_strvec command = {0};
+    BERTH_FREE char *expected = unit_fill(meant[_i].program, unit_dir);
+    struct berth_program program = {0};
+    struct berth_err err;
+    pid_t child;
+    int status;
+
+    for (int i = 0; i < 2; i++) {
+        BERTH_FREE char *script = unit_path(unit_dir, scripts[i]);
+
+        unit_script(script, "exit 0");
+        unit_compile(unit_dir, "void _start(void) {}", "-static -o %s", statics[i]);
+    }
+    for (int i = 0; meant[_i].command[i]; i++) {
+        BERTH_FREE char *word = unit_fill(meant[_i].command[i], unit_dir);
+
+        berth_strvec_push(&command, word);
+    }
+    /* What a scan leaves ends with its process. */
+    child = fork();
+    if (child == 0)
+        _exit(berth_inside_scan(&inside, command.items, &program, &err) < 0 ||
+              strcmp(program.path, expected) != 0);
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
 }
 
 /* A directory has the name that it has. */
