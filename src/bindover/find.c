@@ -34,8 +34,17 @@ struct search {
     struct berth_err *err;
 };
 
-/* The libraries of MPI in the directory PATH; none if there is no directory. Each file
- * is read once, since that takes time. */
+static int by_soname(const void *a, const void *b)
+{
+    const struct berth_mpi_object *x = a;
+    const struct berth_mpi_object *y = b;
+
+    return strcmp(x->elf.soname ? x->elf.soname : "",
+                  y->elf.soname ? y->elf.soname : "");
+}
+
+/* The libraries of MPI in the directory PATH, in the order of their SONAMEs; none if
+ * there is no directory. Each file is read once, since that takes time. */
 static void read_directory(struct berth_factcache *cache, const char *path,
                            struct berth_mpi_objects *ret)
 {
@@ -51,6 +60,8 @@ static void read_directory(struct berth_factcache *cache, const char *path,
             berth_scan_add(cache, ret, BERTH_ROLE_LOADED, NULL, real, NULL);
     }
     globfree(&found);
+    if (ret->count)
+        qsort(ret->items, ret->count, sizeof(*ret->items), by_soname);
 }
 
 /* Is OBJECT a library of MPI that the directory has under its SONAME? Then
