@@ -271,16 +271,16 @@ runs_with() {
 # cut_off FLAG MODE LIBRARY WORDS: that is refused.
 cut_off() {
     matches "--container-args=$1 --mpi-bind=$2, $3: refused" \
-        "^berth: n[0-9]+: image '/images/mpibookworm.sif': --mpi-bind=$2: $4.*status [1-9]" \
+        "^berth: n[0-9]+: image '/images/mpibookworm.sif': $4.*status [1-9]" \
         "$(runs_with "$1" "$2" "$3" -N1 -n2)"
 }
-of_node="each of the 2 tasks of this node has"
+apart="--pid \(or --containall\) gives each of the 2 tasks of this node process numbers of its own, .*; remove the flag"
 for mode in host hybrid; do
-    cut_off --pid $mode mpich "$of_node process numbers of its own, .*; leave --pid and"
-    cut_off --containall $mode mpich "$of_node process numbers of its own, .*; leave --pid and"
+    cut_off --pid $mode mpich "$apart"
+    cut_off --containall $mode mpich "$apart"
     if [[ $pmix ]]; then
-        cut_off --cleanenv $mode openmpi "the runtime removes PMIX_NAMESPACE, .*; leave out --cleanenv and"
-        cut_off --network=none $mode openmpi "the container has a network of its own, .*; leave out --net and"
+        cut_off --cleanenv $mode openmpi "--mpi-bind=$mode: the runtime removes PMIX_NAMESPACE, .*; leave out --cleanenv and"
+        cut_off --network=none $mode openmpi "--mpi-bind=$mode: the container has a network of its own, .*; leave out --net and"
     fi
 done
 seen=$(alice env "${RUNTIME}_CLEANENV=1" srun -n2 --mpi=pmi2 --mpi-bind=host \
