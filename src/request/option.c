@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/suggest.h"
 #include "base/buf.h"
 #include "base/choice.h"
 #include "base/cleanup.h"
