@@ -13,6 +13,7 @@
 #include "request/multiprog.h"
 #include "request/ranks.h"
 #include "step/rendezvous.h"
+#include "spank/variable.h"
 
 char **berth_part_argv(spank_t sp, int *ret_count)
 {
@@ -29,7 +30,10 @@ int berth_part_lines(spank_t sp, struct berth_multiprog *ret, struct berth_err *
     int argc;
     char **argv = berth_part_argv(sp, &argc);
 
-    return berth_multiprog_read(argc > 1 ? argv[1] : "", ret, err);
+    if (argc < 2)
+        return berth_err_set(err, BERTH_VARIABLE_UNANSWERED,
+                             "the --multi-prog configuration");
+    return berth_multiprog_read(argv[1], ret, err);
 }
 
 /* Does the step have several tasks, in all components? */

@@ -47,7 +47,6 @@ struct berth_order_step berth_part_step(spank_t sp, const struct berth_part *par
 int berth_part_container(spank_t sp, const struct berth_part *part,
                          struct berth_order_container *ret, struct berth_err *err);
 
-/* Read the lines of the step's --multi-prog file; none if Slurm does not have it.
- * Returns 0, and the caller owns *RET (berth_multiprog_fini()); or -1 with a sentence
- * in ERR. */
+/* Read the lines of the step's --multi-prog file. Returns 0, and the caller owns *RET
+ * (berth_multiprog_fini()); or -1 with a sentence in ERR. */
 int berth_part_lines(spank_t sp, struct berth_multiprog *ret, struct berth_err *err);

@@ -187,7 +187,7 @@ expect 'too many containers' 1 \
 # A table that srun did not write: the node refuses the first task.
 expect 'a table with more containers than announced' 1 \
     'berth: n1: internal data is damaged (SLURM_BERTH_CONTAINERS); have one release of berth on all hosts, and set no variable of berth by hand' \
-    FAKE_TABLE="1;/1:image=$T/a;/0:image=$T/b;." srun ./x
+    FAKE_TABLE="1;/1:image=$T/a;/0:image=$T/b;." srun ./x '0-1 ./x'
 expect 'a rank without a line' 1 'berth: n1: internal data is damaged (rank 0 of no line); have one release of berth on all hosts, and set no variable of berth by hand' \
     FAKE_TABLE="1;/1:image=$T/a;." srun ./x
 expect 'a file that is not there' 1 \

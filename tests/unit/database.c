@@ -58,7 +58,7 @@ TEST_ROWS(a_user_stands_once, users)
     static char name[] = "alice", x[] = "x", none[] = "", home[] = "/home/alice",
                 shell[] = "/bin/bash";
     const struct passwd alice = {name, x, 2001, 2001, none, home, shell};
-    char *text;
+    BERTH_FREE char *text = NULL;
     size_t count;
     FILE *to = open_memstream(&text, &count);
 
@@ -81,7 +81,7 @@ static const struct {
 
 TEST_ROWS(a_home_is_found, homes)
 {
-    char *home = berth_database_home(open_text(homes[_i].text), 0);
+    BERTH_FREE char *home = berth_database_home(open_text(homes[_i].text), 0);
 
     ck_assert_pstr_eq(home, homes[_i].expected);
 }

@@ -137,6 +137,7 @@ TEST_ROWS(the_runtime_is_asked, runtimes)
     ck_assert_int_eq(berth_signature_check(&signature, &err), -1);
     ck_assert_ptr_nonnull(
         strstr(err.text, "the file was replaced while the step started"));
+    free(terms.image);
     terms.image = NULL;
     *err.text = '\0';
     ck_assert_int_eq(berth_signature_check(&signature, &err),
