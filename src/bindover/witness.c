@@ -455,10 +455,9 @@ void berth_witness_run(const struct berth_witness *witness)
                 : BERTH_MAPPED_STAGED);
     open_record(&watch);
     is_there = enter_namespaces(&watch);
-    if (is_there) {
+    if (is_there)
         watch_ranks(&watch);
-        write_record(&watch);
-    }
+    write_record(&watch); /* of a container that has ended, too */
     berth_witness_count(witness, watch.ranks, &sentence);
     if (is_there && !watch.has_reported && misses_mpi(&watch))
         print_line(witness, "warning: ", sentence.text);

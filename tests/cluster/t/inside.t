@@ -82,8 +82,8 @@ home=$(alice sh -c 'echo "$HOME"')
 # apart OPTION PATH: the refusal.
 apart() { echo "berth: srun: $1: '$2': the container and the host do not share this path; use a directory that both have, such as $home"; }
 on n1 root sh -c 'echo 0 echo of the host >/dev/shm/f; chmod 644 /dev/shm/f'
-equal "files that only the image has, and the host's is another: lines of --multi-prog" "$(apart --multi-prog f)
-1" "$(in_shm "echo 0 echo zero >f; srun -n1 --multi-prog f; echo \$?" | grep -v '^srun: error: n1')"
+equal "files that only the image has, and the host's is another: lines of --multi-prog" "1
+$(apart --multi-prog f)" "$(in_shm "echo 0 echo zero >f; srun -n1 --multi-prog f; echo \$?" | grep -v '^srun: error: n1' | sort)"
 equal "... input" "$(apart --input f)" "$(in_shm 'echo text >f; srun -n1 -i f cat' | grep -v '^srun: error: n1')"
 equal "... in the image itself" "$(apart --input /etc/berth-image)" \
     "$(in_shm 'srun -n1 -i /etc/berth-image cat' | grep -v '^srun: error: n1')"
