@@ -201,7 +201,8 @@ static int look(const void *data, const char *path, struct stat *ret)
     is_there =
         poll(&(struct pollfd){.fd = ends[0], .events = POLLIN}, 1, LOOK_MS) == 1 &&
         read(ends[0], ret, sizeof(*ret)) == sizeof(*ret);
-    kill(child, SIGKILL);
+    if (child > 0) /* -1 would be all processes of the user */
+        kill(child, SIGKILL);
     close(ends[0]);
     berth_run_wait(child);
     return is_there ? 0 : -1;
