@@ -38,6 +38,18 @@ static bool is_named(const struct use *use)
                                  use->programs->inside->request);
 }
 
+/* The first of the libraries NAMES (ends in NULL) that the program may load; NULL:
+ * none. */
+static const struct berth_mpi_object *find_any(const struct use *use,
+                                               const char *const *names)
+{
+    const struct berth_mpi_object *found = NULL;
+
+    for (; !found && *names; names++)
+        found = berth_mpi_objects_find(&use->program->scan.objects, *names);
+    return found;
+}
+
 /* Find who in the image needs what is replaced; *RET_HAS: the image has some of it. */
 static int find_users(struct use *use, bool *ret_has, struct berth_err *err)
 {
@@ -54,8 +66,7 @@ static int find_users(struct use *use, bool *ret_has, struct berth_err *err)
         return 0;
     if (berth_scan_names(scan, replaces, environ, err) < 0)
         return -1;
-    for (const char *const *soname = replaces; *soname; soname++)
-        *ret_has |= berth_mpi_objects_find(&scan->objects, *soname) != NULL;
+    *ret_has = find_any(use, replaces) != NULL;
     return *ret_has ? berth_users_find(users, err) : 0;
 }
 
@@ -73,21 +84,17 @@ static bool is_wanted(const struct use *use, bool has_own)
 static int check_own_plugin(struct use *use, struct berth_err *err)
 {
     const struct berth_profile *profile = use->it->stack->profile;
-    const char *const *it;
-    const char *own = NULL;
+    const struct berth_mpi_object *plugin;
+    const char *own;
 
     if (!profile->adds || is_named(use))
         return 0;
     if (berth_scan_names(&use->program->scan, profile->adds, environ, err) < 0)
         return -1;
     use->reason = BERTH_REASON_IMAGE;
-    for (it = profile->adds; !own && *it; it++) {
-        const struct berth_mpi_object *plugin =
-            berth_mpi_objects_find(&use->program->scan.objects, *it);
-
-        own = plugin ? plugin->path : NULL;
-    }
-    for (it = profile->environment; !own && it && *it; it++) {
+    plugin = find_any(use, profile->adds);
+    own = plugin ? plugin->path : NULL;
+    for (const char *const *it = profile->environment; !own && it && *it; it++) {
         BERTH_FREE char *name = strndup(*it, strcspn(*it, "="));
 
         own = name && getenv(name) ? *it : NULL;
@@ -183,28 +190,21 @@ static int check_static(const struct use *use, struct berth_err *err)
                          use->program->scan.runner);
 }
 
-/* What the image has of the libraries that are replaced. */
-static const char *name_replaced(const struct use *use)
-{
-    const char *const *it = berth_stack_replaces(use->it->stack);
-
-    while (*it && !berth_mpi_objects_find(&use->program->scan.objects, *it))
-        it++;
-    return *it ? *it : berth_stack_first(use->it->stack);
-}
-
 /* This node lacks the stack, and others may have it. With auto one of UCX and libfabric
  * is enough, unless a profile with a prefix says that there are both. */
 static int check_absent(const struct use *use, struct berth_err *err)
 {
     const struct berth_profile *profile = use->it->stack->profile;
+    const struct berth_mpi_object *own =
+        find_any(use, berth_stack_replaces(use->it->stack));
 
     if (profile->prefix)
         return berth_match_refuse_absent(use->it->stack, err);
     for (int i = 0; i < use->program->done && !is_named(use); i++)
         if (!use->program->items[i].stack->profile->adds)
             return 0;
-    return berth_err_set(err, "this node has no '%s'", name_replaced(use));
+    return berth_err_set(err, "this node has no '%s'",
+                         own ? own->soname : berth_stack_first(use->it->stack));
 }
 
 /* Returns 1 when the stack is staged and judged for the program; 0 when the image has

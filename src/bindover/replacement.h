@@ -85,8 +85,7 @@ bool berth_replacement_stands_for(const struct berth_replacement *replacement,
 /* Is the mount at AT of BINDS one of a file of the image over a staged one? */
 bool berth_replacement_is_out(const struct berth_replacement *replacement, size_t at);
 
-/* What messages call it, and the end of those that say why it cannot be used: advice,
- * or
+/* What messages call it, and the end of those that say why it cannot be used: advice;
  * "" for libraries, to which bindover/libraries.c adds it. Borrowed. */
 const char *berth_replacement_name(const struct berth_replacement *replacement);
 const char *berth_replacement_advice(const struct berth_replacement *replacement);

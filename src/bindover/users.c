@@ -206,7 +206,8 @@ static int find_places(struct berth_users *users, struct berth_err *err)
     for (size_t i = 0; sonames[i]; i++)
         if ((own = berth_mpi_objects_find(&users->scan->objects, sonames[i]))) {
             add_place(users, sonames[i], own->path);
-            add_places(users, own->path);
+            if (own->role == BERTH_ROLE_PRESENT) /* else the runner loads it */
+                add_places(users, own->path);
         }
     if (!berth_strvec_has(&files, users->scan->runner))
         add_places(users, users->scan->runner);

@@ -209,18 +209,25 @@ TEST(libraries_that_the_host_lacks_or_has_twice_are_refused)
                      "'; name one of them");
 }
 
-TEST(libraries_that_nobody_is_known_to_need_are_told)
+/* A program that is linked with NET, and a stage for UCS. False: nothing can be mounted
+ * here. */
+static bool prepare(void)
 {
     BERTH_FREE char *own = unit_path(sides.directory, "image");
 
     sides_compile("image", NET, "a");
-    sides_compile("image", UCS, "a");
-    sides_compile("stage/lib", UCS, "a");
     sides_compile_program(NET, "a");
     setenv("LD_LIBRARY_PATH", own, 1);
     sides_write_manifest(UCS);
     sides_make_directory("stage/lib/ucx");
-    if (!sides_may_mount())
+    return sides_may_mount();
+}
+
+TEST(libraries_that_nobody_is_known_to_need_are_told)
+{
+    sides_compile("image", UCS, "a");
+    sides_compile("stage/lib", UCS, "a");
+    if (!prepare())
         return;
     ck_assert_msg(use_libraries("net", UCS, "") == 0, "%s", sides.err.text);
     ck_assert_str_eq(sides.programs.binding.warning,
@@ -234,7 +241,6 @@ TEST(libraries_that_nobody_is_known_to_need_are_told)
 TEST(what_the_image_lacks_anyway_is_not_missed)
 {
     static const char source[] = "int other(void); int net_a(void) { return other(); }";
-    BERTH_FREE char *own = unit_path(sides.directory, "image");
 
     unit_compile(sides.directory, "int gone(void); int other(void) { return gone(); }",
                  "-shared -fPIC -Wl,-soname," OTHER " -o image/" OTHER);
@@ -242,12 +248,7 @@ TEST(what_the_image_lacks_anyway_is_not_missed)
                  "-shared -fPIC -Wl,-soname," UCS " -o image/" UCS " image/" OTHER);
     unit_compile(sides.directory, source,
                  "-shared -fPIC -Wl,-soname," UCS " -o stage/lib/" UCS " image/" OTHER);
-    sides_compile("image", NET, "a");
-    sides_compile_program(NET, "a");
-    setenv("LD_LIBRARY_PATH", own, 1);
-    sides_write_manifest(UCS);
-    sides_make_directory("stage/lib/ucx");
-    if (!sides_may_mount())
+    if (!prepare())
         return;
     ck_assert_msg(use_libraries("net", UCS, "") == 0, "%s", sides.err.text);
 }
