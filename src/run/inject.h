@@ -21,7 +21,7 @@ struct berth_inject {
     char *const *environment; /* of the holder, ended by NULL */
     struct berth_deadline *deadline;
     int task_stderr;    /* standard error of a task; -1: none */
-    unsigned int tasks; /* of the step on this node */
+    unsigned int tasks; /* of the container */
     pid_t parent;       /* of the tasks */
 };
 

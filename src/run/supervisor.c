@@ -3,7 +3,6 @@
 
 #include "run/supervisor.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -55,15 +54,15 @@ struct supervisor {
         no_job; /* why there is none, though the step asks for one; "": it does not */
     bool tasks_ended;
     bool runtime_ended;
-    bool is_apart;   /* each task starts a container of its own */
-    bool has_failed; /* the runtime has not started the container */
+    bool is_apart; /* each task starts a container of its own */
     struct berth_hostcommand hostcommand;
     struct berth_inject_witness
         watchers[2];      /* of the host's libraries; of singletons */
     int fds[DESCRIPTORS]; /* those that become TASKS to STDERR */
 };
 
-/* Put the image before a refusal, and --mpi-bind if that names no other option. */
+/* Put the image before a refusal, and the option that is the cause, if that
+ * names none. */
 static int name_refusal(const struct supervisor *supervisor, int result,
                         struct berth_err *err)
 {
@@ -115,8 +114,6 @@ static int inject(struct supervisor *supervisor, struct berth_strvec *environmen
     if (environment->failed)
         return berth_err_oom(err);
     inject->environment = environment->items;
-    inject->deadline = &supervisor->rendezvous->page->deadline;
-    inject->tasks = supervisor->rendezvous->page->tasks;
     if (name_refusal(supervisor,
                      berth_inject(inject, binding, &supervisor->watchers[0], err),
                      err) < 0)
@@ -194,9 +191,9 @@ static int separate(struct supervisor *supervisor, const struct berth_buf *after
                     const char *why, struct berth_err *err)
 {
     struct berth_holder *holder = &supervisor->inject.holder;
-    int result = berth_inject_apart(&supervisor->launch, holder->pid,
-                                    supervisor->rendezvous->page->tasks, why,
-                                    &supervisor->binding, err);
+    int result =
+        berth_inject_apart(&supervisor->launch, holder->pid, supervisor->inject.tasks,
+                           why, &supervisor->binding, err);
 
     supervisor->is_apart = true;
     if (holder->pid)
@@ -270,15 +267,13 @@ static int copy_job(struct supervisor *supervisor,
 {
     struct berth_start *start = &supervisor->start;
     struct berth_job_answer *job = &supervisor->job;
-    struct berth_holder *holder = &supervisor->inject.holder;
 
     if (berth_job_ask(question, job, err) < 0)
         return -1;
     if (berth_start_in(start, job->holder, &job->after, !question->own_directory,
                        err) == 0 &&
-        berth_start_await(start, holder, after, err) == 0)
+        berth_start_await(start, &supervisor->inject.holder, after, err) == 0)
         return 0;
-    *holder = (struct berth_holder){0};
     berth_job_answer_fini(job);
     return lacks_directory(start) ? 1 : -1;
 }
@@ -326,10 +321,8 @@ static int start_own(struct supervisor *supervisor, struct berth_buf *after,
         return -1;
     supervisor->servers.runtime = start->runtime;
     supervisor->servers.socket = start->socket;
-    if (berth_start_await(start, holder, after, err) < 0) {
-        *holder = (struct berth_holder){0}; /* the whole runtime is to be killed */
+    if (berth_start_await(start, holder, after, err) < 0)
         return -1;
-    }
     if (start->inner >= 0)
         berth_database_correct(*holder, launch->request);
     if (berth_servers_check(&supervisor->servers, launch->terms->image,
@@ -421,8 +414,6 @@ static void end_left(struct supervisor *supervisor, int rounds)
     supervisor->servers.runtime =
         getpid(); /* its orphans are children of this process now */
     berth_servers_end(&supervisor->servers, rounds);
-    if (rounds >= BERTH_SERVERS_PATIENCE)
-        berth_servers_kill_others();
 }
 
 /* Stay until the runtime, the traced servers and the last task have ended. The runtime
@@ -431,6 +422,7 @@ static void end_left(struct supervisor *supervisor, int rounds)
 static void stay(struct supervisor *supervisor)
 {
     enum { LOOK_AGAIN_MS = 1000 };
+    const bool has_failed = !supervisor->inject.holder.pid && !supervisor->is_apart;
     int rounds = 0;
     int status;
     pid_t pid;
@@ -444,14 +436,13 @@ static void stay(struct supervisor *supervisor)
         }
         if (both_ended)
             end_left(supervisor, rounds++);
-        if (supervisor->has_failed)
+        if (has_failed || rounds > BERTH_SERVERS_PATIENCE)
             berth_servers_kill_others();
-        await_change(supervisor, both_ended || supervisor->has_failed
-                                     ? BERTH_SERVERS_ROUND_MS
-                                     : LOOK_AGAIN_MS);
+        await_change(supervisor,
+                     both_ended || has_failed ? BERTH_SERVERS_ROUND_MS : LOOK_AGAIN_MS);
     }
     berth_servers_tidy(&supervisor->servers);
-    if (!supervisor->inject.holder.pid && !supervisor->is_apart)
+    if (has_failed)
         berth_servers_clear(supervisor->launch.runtime);
     while (!supervisor->tasks_ended)
         await_change(supervisor, -1);
@@ -469,7 +460,6 @@ static void end_start(struct supervisor *supervisor)
         berth_holder_kill(supervisor->inject.holder);
     else if (!supervisor->is_apart && supervisor->start.runtime > 0)
         kill(supervisor->start.runtime, SIGKILL);
-    supervisor->has_failed = !supervisor->inject.holder.pid && !supervisor->is_apart;
 }
 
 /* The container runs: find singletons if that is of use, and measure the servers of the
@@ -545,6 +535,8 @@ int berth_supervisor_start(const struct berth_launch *launch,
                                     .mounts = -1,
                                     .job = {.end = -1},
                                     .inject = {.launch = &supervisor.launch,
+                                               .deadline = &rendezvous->page->deadline,
+                                               .tasks = rendezvous->page->tasks,
                                                .task_stderr = STDERR,
                                                .parent = getppid()},
                                     .fds = {rendezvous->tasks, rendezvous->memory,

@@ -438,6 +438,7 @@ int berth_start_await(const struct berth_start *start, struct berth_holder *ret_
 {
     enum { ENVIRON_MAX = 16 << 20 }; /* anything larger is not an environment */
     BERTH_FREE char *bytes = NULL;
+    struct berth_holder holder;
     uint32_t count;
     pid_t sender;
 
@@ -445,7 +446,7 @@ int berth_start_await(const struct berth_start *start, struct berth_holder *ret_
         return -1;
     if (find_sender(start->answer, &sender) < 0)
         return explain_end(start, err);
-    *ret_holder = berth_holder_of(sender);
+    holder = berth_holder_of(sender);
     if (receive(start, &count, sizeof(count), err) < 0)
         return -1;
     bytes = count <= ENVIRON_MAX ? malloc(count + 1) : NULL;
@@ -454,6 +455,7 @@ int berth_start_await(const struct berth_start *start, struct berth_holder *ret_
     if (receive(start, bytes, count, err) < 0)
         return -1;
     bytes[count] = '\0';
+    *ret_holder = holder;
     ret_environ->text = berth_steal(&bytes);
     ret_environ->used = count;
     return 0;
