@@ -9,7 +9,7 @@
 
 /* Both sides, and what the rules have found so far. */
 struct berth_mpi_cause {
-    const struct berth_mpi_program *program;
+    const struct berth_mpi_program *program; /* NULL: other libraries than MPI */
     const struct berth_mpi_objects *image;
     const struct berth_mpi_objects *host;
     enum berth_mpi_family family;        /* of the host's that is to be used */
@@ -17,7 +17,6 @@ struct berth_mpi_cause {
     struct berth_mpi_verdict *verdict;
     struct berth_err *because; /* the verdict's */
     const bool *idle;          /* of the host's files, see collisions.h */
-    const char *advice;        /* the end of the sentence of a NO: "; ...", or "" */
 };
 
 /* Applies the rules about the program and MPI itself, in the order in which a user

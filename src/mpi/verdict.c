@@ -74,6 +74,12 @@ int berth_mpi_check_program(const struct berth_mpi_program *program,
     return program->family == BERTH_FAMILY_UNKNOWN ? refuse_unknown(program, err) : 0;
 }
 
+/* The end of the sentence of a NO. */
+static const char *advice(const struct berth_mpi_cause *cause)
+{
+    return cause->program ? "; " BERTH_RULES_HYBRID : "";
+}
+
 static int judge_glibc(struct berth_mpi_cause *cause)
 {
     struct berth_mpi_glibc glibc;
@@ -87,7 +93,7 @@ static int judge_glibc(struct berth_mpi_cause *cause)
         return berth_err_set(
             cause->because, "the host's %s needs %s, and no libc.so.6 was found %s%s",
             cause->host_name, glibc.version,
-            glibc.image_newest ? "on the host" : "in the image", cause->advice);
+            glibc.image_newest ? "on the host" : "in the image", advice(cause));
     }
     if (!glibc.host_serves)
         return berth_err_set(
@@ -95,7 +101,7 @@ static int judge_glibc(struct berth_mpi_cause *cause)
             "the host's %s needs %s, which the image's glibc (%s) lacks, "
             "and the image needs %s, which the host's glibc (%s) lacks%s",
             cause->host_name, glibc.version, glibc.image_newest, glibc.host_lacks,
-            glibc.host_newest, cause->advice);
+            glibc.host_newest, advice(cause));
     cause->verdict->answer = BERTH_VERDICT_YES_WITH_HOST_GLIBC;
     return berth_err_set(
         cause->because,
@@ -180,7 +186,7 @@ static int judge_libraries(struct berth_mpi_cause *cause, struct berth_err *err)
                          &refused, err) < 0)
         return -1;
     if (*refused.text) {
-        berth_err_set(&verdict->because, "%s%s", refused.text, cause->advice);
+        berth_err_set(&verdict->because, "%s%s", refused.text, advice(cause));
         return 0;
     }
     return judge_glibc(cause) == 0;
@@ -214,11 +220,8 @@ int berth_mpi_judge(const struct berth_mpi_program *program,
                     const struct berth_mpi_objects *host,
                     struct berth_mpi_verdict *ret_verdict, struct berth_err *err)
 {
-    struct berth_mpi_cause cause = {.program = program,
-                                    .image = image,
-                                    .host = host,
-                                    .verdict = ret_verdict,
-                                    .advice = "; " BERTH_RULES_HYBRID};
+    struct berth_mpi_cause cause = {
+        .program = program, .image = image, .host = host, .verdict = ret_verdict};
 
     return judge(&cause, err);
 }
@@ -228,7 +231,7 @@ int berth_mpi_judge_fabric(const char *name, const struct berth_mpi_objects *ima
                            struct berth_mpi_verdict *ret_verdict, struct berth_err *err)
 {
     struct berth_mpi_cause cause = {
-        .image = image, .host = host, .verdict = ret_verdict, .advice = ""};
+        .image = image, .host = host, .verdict = ret_verdict};
 
     snprintf(cause.host_name, sizeof(cause.host_name), "%s", name);
     return judge(&cause, err);
