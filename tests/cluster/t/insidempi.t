@@ -9,8 +9,6 @@
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/mpiruns.sh"
 
-complete=
-[[ $release != trixie ]] || complete=yes
 need_images openmpi runtrixie ${complete:+mpipypi runsid}
 
 # launch IMAGE COMMAND...: both outputs, in a job of two tasks on each of four nodes. Open

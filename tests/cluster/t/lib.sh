@@ -22,10 +22,14 @@ nodes=n1,n2,n3,n4
 # shellcheck disable=SC2034
 inside='/^BERTH_INSIDE/d; s,^(PATH=.*):/proc/[0-9]+/fd/[0-9]+$,\1,'
 
-# on HOST[,HOST]... USER COMMAND...: run it there; the first one has standard input.
+# on HOST[,HOST]... USER COMMAND...: run it there; the first one has standard input. Fails if
+# it does on one of them.
 on() {
-    local host
-    for host in ${1//,/ }; do "$tool" run "$name" -n "$host" -u "$2" -- "${@:3}"; done
+    local host status=0
+    for host in ${1//,/ }; do
+        "$tool" run "$name" -n "$host" -u "$2" -- "${@:3}" || status=$?
+    done
+    return "$status"
 }
 
 # alice COMMAND...: as an ordinary user on the login node. A command that hangs fails.

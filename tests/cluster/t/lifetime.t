@@ -335,7 +335,7 @@ equal "... and each ends as it should" \
 on login bob rm -f go
 start one alice srun -w n1 -N1 -n8 "$IMAGE" sh -c 'echo ready; sleep 60'
 start other bob srun -w n1 -N1 -n8 --container-image=/images/a.sif \
-    sh -c 'echo ready; until [ -e ~/go ]; do sleep 0.1; done; id -un; cat /etc/berth-image'
+    sh -c "echo ready; $waits; id -un; cat /etc/berth-image"
 await one 8 ready
 await other 8 ready
 on login alice scancel -u alice

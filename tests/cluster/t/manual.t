@@ -61,10 +61,8 @@ push library/debian:12 'Debian GNU/Linux 12 (bookworm)' >/dev/null || exit 1
 for document in ${BERTH_DOCS:-README.md doc/*.md}; do
     case $document in
     doc/admin.md)
-        rest=$(mktemp)
-        sed '1,/^## What users may do$/s/.*//' "$document" >"$rest"
-        console_document "$rest" "$document"
-        rm "$rest"
+        sed '1,/^## What users may do$/s/.*//' "$document" >"$work/admin.md"
+        console_document "$work/admin.md" "$document"
         ;;
     doc/network.md)
         openblas_install n1,n2,n3,n4
