@@ -4,7 +4,6 @@
 #include "bindover/stage.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

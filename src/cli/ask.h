@@ -26,9 +26,7 @@ struct berth_jobs {
 /* The --format of squeue that berth_jobs_get() reads. */
 #define BERTH_JOB_FORMAT "%A %i %U %D %T"
 
-/* Append the jobs in TEXT, the output of squeue, which this function overwrites, to
- * RET.
- */
+/* Append the jobs in TEXT, the output of squeue, which is overwritten, to RET. */
 int berth_jobs_get(char *text, struct berth_jobs *ret, struct berth_err *err);
 
 /* Remove the jobs from JOBS that NAME (12, 12+1 or 12_3) does not mean. Returns 0; -1

@@ -3,7 +3,7 @@
 
 #include "base/err.h"
 
-/* The verbs of the command berth, a file for each. ARGV starts with the verb. A verb
+/* The verbs of the command berth. ARGV starts with the verb. A verb
  * prints its result to standard output and errors to standard error, and returns the
  * exit status (berth(1)): EXIT_SUCCESS, BERTH_CLI_FAILED or BERTH_CLI_MISUSED.
  * BERTH_CLI_USAGE and BERTH_CLI_HELP are not exit statuses: the verb printed nothing,

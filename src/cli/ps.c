@@ -182,7 +182,9 @@ static int list(bool is_json, const char *user, const char *job)
         result = berth_ask_containers(job, -1, &found, &err);
     else
         result = berth_find_containers(&here, &found, &err);
-    if (result < 0 && berth_cli_fail(&err) && found.count == 0)
+    if (result < 0)
+        berth_cli_fail(&err);
+    if (result < 0 && found.count == 0)
         return BERTH_CLI_FAILED;
     berth_containers_sort(&found);
     if ((is_json ? print_json(&found, &err) : print_table(&found, &err)) < 0)

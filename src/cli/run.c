@@ -2,7 +2,6 @@
 /* berth run: runs a command in an image as a task of srun runs, without Slurm. berth
  * explain: prints what berth run would do, and why; runs nothing. */
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

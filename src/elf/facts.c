@@ -266,7 +266,7 @@ int berth_elf_read(int fd, const struct berth_elf_question *question,
 {
     char head[HEAD_SIZE + 1];
     struct berth_elf elf = {0};
-    struct stat st = {.st_mode = S_IFREG};
+    struct stat st = {0};
     ssize_t got;
     int result = 0;
 

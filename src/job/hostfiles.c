@@ -5,7 +5,6 @@
 
 #include <libgen.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>

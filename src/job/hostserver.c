@@ -19,10 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/detach.h"
 #include "base/environ.h"
-#include "base/fd.h"
 #include "base/run.h"
 #include "job/message.h"
 #include "job/outside.h"

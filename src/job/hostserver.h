@@ -37,9 +37,8 @@ void berth_hostcommand_open(const struct berth_launch *launch,
                             struct berth_hostcommand *ret);
 
 /* Append to RET the variables (NAME=VALUE) by which a task finds the commands; none
- * without a socket. HOLDER is the process of berth-init; `container` is its
- * environment.
- */
+ * without a socket. HOLDER is the process of berth-init; `container` has its
+ * environment. */
 void berth_hostcommand_list(const struct berth_hostcommand *hostcommand, pid_t holder,
                             struct berth_strvec *ret);
 

@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "request/request.h"
 
-/* The GPU drivers of a host (step/devices.h). */
+/* The GPU drivers of a host (run/prepare.c finds them). */
 struct berth_gpu_host {
     bool nvidia; /* BERTH_GPU_NVIDIA_DEVICE is there */
     bool rocm;   /* BERTH_GPU_ROCM_DEVICE is there */

@@ -21,7 +21,7 @@
 #define BERTH_FROM_MPI     "mpi"     /* what the host's MPI needs */
 #define BERTH_FROM_CAPTURE "capture" /* the environment of srun, despite --export */
 
-/* A mount, or a variable. Owns its texts, except the source. */
+/* A mount, or a variable. Owns its texts, except `from`. */
 struct berth_plan_item {
     union {
         char *source; /* of a mount: on the node */

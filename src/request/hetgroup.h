@@ -27,8 +27,7 @@ struct berth_hetgroups {
 };
 
 /* Splits the COUNT bytes of a /proc/PID/cmdline, after which a NUL follows, into words.
- * The caller frees the
- * `words` of STATE, whose `failed` tells that memory ran out. */
+ * The caller frees the `words` of STATE, whose `failed` tells that memory ran out. */
 void berth_hetgroups_init(struct berth_hetgroups *state, const char *cmdline,
                           size_t count);
 

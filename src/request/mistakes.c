@@ -4,7 +4,6 @@
 #include "request/mistakes.h"
 
 #include <ctype.h>
-
 #include <string.h>
 #include <strings.h>
 
@@ -154,7 +153,6 @@ bool berth_mistake_colon(const struct berth_typed *typed, struct berth_err *ret)
     for (size_t i = command; i < end; i++) {
         const char *word = words[i];
         size_t length = strlen(word);
-
         bool is_first = i > command && word[0] == ':' &&
                         begins_component(word + 1, words + i, end - i, typed->prefix);
         const char *left = is_first ? words[command] : word;

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/suggest.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/suggest.h"
 #include "base/text.h"
 #include "request/option.h"
 #include "request/ranks.h"

@@ -192,7 +192,6 @@ int berth_uri_cache(const char *configured, char *const *env, const char *home,
                     char **ret_path, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf path = {0};
-
     int result = configured ? expand(configured, env, home, &path, err)
                             : expand_default(env, home, &path, err);
 

@@ -4,18 +4,15 @@
  * do. Where a container cannot be joined, each task becomes a runtime that runs the
  * command. */
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/fd.h"
 #include "plan/launch.h"
 #include "plan/order.h"
-#include "step/runtime.h"
 #include "step/start.h"
 #include "step/join.h"
 #include "step/signature.h"

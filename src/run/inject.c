@@ -10,7 +10,6 @@
 #include <glob.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -24,7 +23,6 @@
 #include "base/run.h"
 #include "base/tree.h"
 #include "mpi/reach.h"
-#include "plan/envdiff.h"
 #include "plan/fallback.h"
 #include "site/fabric.h"
 #include "site/mountrules.h"

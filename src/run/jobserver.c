@@ -6,7 +6,6 @@
 
 #include "run/supervisor.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>

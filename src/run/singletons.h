@@ -2,7 +2,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <sys/types.h>
 
 #include "plan/launch.h"
 #include "run/inject.h"

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/cleanup.h"
 #include "base/grow.h"
 
 /* Seconds: a start from a busy parallel file system is slow, from a hung one it never

@@ -278,7 +278,7 @@ static void explain(const struct berth_rendezvous *rendezvous, struct berth_err 
     }
 }
 
-/* The same for the starter, whose result is STATE. */
+/* End the start with STATE; if it has ended before, -1 with the reason in ERR. */
 static int end_or_explain(const struct berth_rendezvous *rendezvous,
                           enum berth_rendezvous_state state, struct berth_err *err)
 {

@@ -8,7 +8,6 @@
 
 #include "base/err.h"
 #include "base/strvec.h"
-#include "step/processes.h"
 
 /* The programs that serve the image of a container (squashfuse, fuse-overlayfs, ...).
  * Those of Apptainer are children of the runtime. Those of SingularityCE detach
@@ -65,8 +64,8 @@ void berth_servers_end(struct berth_servers *servers, int rounds);
  * made for them, as the runtime does if it is not killed. */
 void berth_servers_tidy(struct berth_servers *servers);
 
-/* Kill every child of the calling process that is not a server: a killed one would
- * leave its mount. */
+/* Kill every child of the calling process that is neither a server nor a fusermount:
+ * killed, either would leave a mount. */
 void berth_servers_kill_others(void);
 
 /* While SingularityCE starts a container it makes directories below /tmp, or where

@@ -11,7 +11,7 @@ struct berth_stage_root {
     const char *path;    /* on the host */
     const char *mounted; /* in the container */
     uid_t owner;         /* the only user who may write it */
-    mode_t forbidden;    /* permissions that it must not have; it is made with others */
+    mode_t forbidden;    /* permissions that it must not have; it has all others */
 };
 
 /* Where `berth profiles --prepare` puts the stages for all users, as root. */

@@ -187,7 +187,10 @@ static void setup(void)
         BERTH_FREE char *path = unit_format(BERTH_LIBEXECDIR "/%s", programs[i]);
         script(path, "echo berth-x 0.1.0");
     }
-    script("/usr/bin/srun", SRUN("\\tnone\\n\\tpmi2\\n\\tpmix\\n"));
+    /* --mpi=list, on standard output as newer releases of Slurm do */
+    script("/usr/bin/srun",
+           "printf 'MPI plugin types are...\\n\\tnone\\n\\tpmi2\\n\\tpmix\\n"
+           "specific pmix plugin versions available: pmix_v5\\n'");
     script("/usr/bin/scontrol", "echo slurm 24.11.5");
     set(CONF, "Include more.conf\n");
     set("/etc/slurm/more.conf", SLURM);

@@ -27,12 +27,6 @@ extern struct fakehost fake;
     "buildcfg) echo LIBEXECDIR=/usr/libexec; "                                         \
     "echo APPTAINER_CONF_FILE=/etc/apptainer/apptainer.conf; " more " ;;\nesac"
 
-/* srun --mpi=list, on standard output as newer releases of Slurm do. */
-#define SRUN(types)                                                                    \
-    "case $1 in --version) exit 1 ;;\n"                                                \
-    "*) printf 'MPI plugin types are...\\n" types                                      \
-    "specific pmix plugin versions available: pmix_v5\\n' ;; esac"
-
 /* Make a file below the root, with its directories; one that sh executes; a link.
  * Remove one. */
 void put(const char *path, const char *text, mode_t mode);
