@@ -337,10 +337,8 @@ static int fall_back(struct berth_programs *programs, const struct berth_err *be
 {
     const struct berth_inside *inside = programs->inside;
 
-    if (berth_fallback_refuse(berth_fallback_decide(inside->request,
-                                                    inside->reach.nodes,
-                                                    programs->reason),
-                              because, err) < 0)
+    if (berth_fallback_mpi(inside->request, inside->reach.nodes, programs->reason,
+                           because, err) < 0)
         return -1;
     berth_bindover_drop(programs);
     return keep_own(programs, because, err);

@@ -238,9 +238,8 @@ static int keep_own(const struct berth_inside *inside, enum berth_reason reason,
 {
     const struct berth_err because = *err;
 
-    return berth_fallback_refuse(
-        berth_fallback_fabric(inside->request, inside->reach.nodes, reason), &because,
-        err);
+    return berth_fallback_fabric(inside->request, inside->reach.nodes, reason, &because,
+                                 err);
 }
 
 /* Does one that is in place stand for a library that STACK would replace? A site's

@@ -289,11 +289,9 @@ int berth_inject_apart(const struct berth_launch *launch, pid_t holder,
         return berth_err_set(err, "%s; choose --mpi-bind=hybrid", because.text);
     if (berth_request_names_libs(request))
         return berth_err_set(err, "%s; leave --container-libs out", because.text);
-    if (berth_fallback_refuse(
-            (berth_request_mpi_may_host(request)
-                 ? berth_fallback_decide
-                 : berth_fallback_fabric)(request, reach.nodes, BERTH_REASON_NODE),
-            &because, err) < 0)
+    if ((berth_request_mpi_may_host(request) ? berth_fallback_mpi
+                                             : berth_fallback_fabric)(
+            request, reach.nodes, BERTH_REASON_NODE, &because, err) < 0)
         return -1;
     berth_err_set(&note,
                   berth_request_has_libs(request)
