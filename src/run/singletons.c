@@ -28,8 +28,6 @@
 
 #define PROGRAM BERTH_LIBEXECDIR "/berth-mpi"
 
-enum { DEPTH_MAX = 32 };
-
 bool berth_singletons_wanted(const struct berth_launch *launch)
 {
     const char *tasks = berth_environ_value(launch->environment, "SLURM_NTASKS");
@@ -58,51 +56,35 @@ bool berth_singletons_is_tool(const char *name)
     return berth_text_starts_any(name, starts);
 }
 
-/* Returns the path of an MPI that process PID has mapped, which the caller frees; NULL:
- * none. */
-static char *find_mapped(pid_t pid)
+/* An MPI that a process has mapped. */
+struct mapped {
+    pid_t pid;
+    char *path; /* NULL: none was found */
+};
+
+/* Find an MPI that process PID has mapped. Returns whether to go on below PID: not
+ * below a tool. */
+static bool find_mapped(pid_t pid, void *data)
 {
+    struct mapped *mapped = data;
+    struct berth_process process;
     char name[64];
     BERTH_FCLOSE FILE *maps = NULL;
     BERTH_FREE char *line = NULL;
     size_t room = 0;
 
+    if (berth_process_read(pid, &process) && berth_singletons_is_tool(process.name))
+        return false;
     snprintf(name, sizeof(name), "/proc/%d/maps", pid);
     maps = fopen(name, "re");
-    while (maps && getline(&line, &room, maps) > 0) {
-        char *path = strchr(line, '/');
+    while (maps && !mapped->path && getline(&line, &room, maps) > 0) {
+        const char *path = strchr(line, '/');
 
         line[strcspn(line, "\n")] = '\0';
         if (path && berth_singletons_is_library(berth_text_base(path)))
-            return strdup(path);
+            *mapped = (struct mapped){pid, strdup(path)};
     }
-    return NULL;
-}
-
-static bool is_tool(pid_t pid)
-{
-    struct berth_process process;
-
-    return berth_process_read(pid, &process) && berth_singletons_is_tool(process.name);
-}
-
-/* The same for PID and its descendants; *RET_PID is the process that has mapped it. Not
- * below a tool. */
-static char *find_below(pid_t pid, int depth, pid_t *ret_pid)
-{
-    BERTH_FREE pid_t *children = NULL;
-    char *path = find_mapped(pid);
-    size_t count;
-
-    *ret_pid = pid;
-    if (is_tool(pid)) {
-        free(path);
-        return NULL;
-    }
-    count = !path && depth < DEPTH_MAX ? berth_process_children(pid, &children) : 0;
-    for (size_t i = 0; i < count && !path; i++)
-        path = find_below(children[i], depth + 1, ret_pid);
-    return path;
+    return !mapped->path;
 }
 
 /* Is the task PID in the container of the singletons, or, where each task has its own,
@@ -119,18 +101,17 @@ static bool is_own(const struct berth_inject *it, pid_t pid)
 }
 
 /* One task each time is enough: what one task loads, the others load too. */
-static char *find_mpi(const struct berth_inject *it, unsigned int turn, pid_t *ret_pid)
+static void find_mpi(const struct berth_inject *it, unsigned int turn,
+                     struct mapped *ret)
 {
     BERTH_FREE pid_t *tasks = NULL;
     size_t count = berth_process_children(it->parent, &tasks);
+    size_t i = 0;
 
-    for (size_t i = 0; i < count; i++) {
-        pid_t task = tasks[(turn + i) % count];
-
-        if (is_own(it, task))
-            return find_below(task, 0, ret_pid);
-    }
-    return NULL;
+    while (i < count && !is_own(it, tasks[(turn + i) % count]))
+        i++;
+    if (i < count)
+        berth_process_each_below(tasks[(turn + i) % count], find_mapped, ret);
 }
 
 static const char *value_of(const struct berth_launch *launch, const char *name)
@@ -163,9 +144,9 @@ static int open_stderr(const struct stat *task_stderr, pid_t parent, int depth)
     return fd;
 }
 
-/* Become berth-mpi, which judges PATH, a file that process PID has mapped. */
+/* Become berth-mpi, which judges what was found. */
 static void judge(const struct berth_inject *it, const struct stat *task_stderr,
-                  const char *no_cma, pid_t pid, const char *path)
+                  const char *no_cma, const struct mapped *mapped)
 {
     static char *const environment[] = {NULL};
     const struct berth_launch *launch = it->launch;
@@ -175,7 +156,7 @@ static void judge(const struct berth_inject *it, const struct stat *task_stderr,
                                 "--singleton",
                                 numbers[0],
                                 numbers[1],
-                                path,
+                                mapped->path,
                                 value_of(launch, "SLURM_MPI_TYPE"),
                                 value_of(launch, "SLURM_NTASKS"),
                                 launch->node,
@@ -189,7 +170,7 @@ static void judge(const struct berth_inject *it, const struct stat *task_stderr,
     if (no_cma)
         berth_report_line(STDERR_FILENO, launch->node, BERTH_NOTICE_NO_CMA,
                           berth_request_name(launch->request), no_cma);
-    snprintf(numbers[0], sizeof(numbers[0]), "%d", pid);
+    snprintf(numbers[0], sizeof(numbers[0]), "%d", mapped->pid);
     snprintf(numbers[1], sizeof(numbers[1]), "%d", it->holder.pid);
     execve(PROGRAM, (char *const *)argv, environment);
 }
@@ -200,18 +181,14 @@ static void watch(const struct berth_inject *it, const struct stat *task_stderr,
                   const char *no_cma)
 {
     struct pollfd supervisor = {.fd = STDIN_FILENO, .events = POLLIN};
+    struct mapped mapped = {0};
     int64_t since = berth_clock();
 
-    for (unsigned int turn = 0; poll(&supervisor, 1, berth_clock_pause(since)) == 0;
-         turn++) {
-        pid_t pid = 0;
-        BERTH_FREE char *path = find_mpi(it, turn, &pid);
-
-        if (path) {
-            judge(it, task_stderr, no_cma, pid, path);
-            return;
-        }
-    }
+    for (unsigned int turn = 0;
+         !mapped.path && poll(&supervisor, 1, berth_clock_pause(since)) == 0; turn++)
+        find_mpi(it, turn, &mapped);
+    if (mapped.path)
+        judge(it, task_stderr, no_cma, &mapped);
 }
 
 char *berth_singletons_predict(const struct berth_inject *inject)
