@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads environments: NAME=VALUE strings. */
+/* Environments: NAME=VALUE strings. */
 
 #include "base/environ.h"
 
@@ -19,4 +19,10 @@ void berth_environ_split(const char *bytes, size_t count, struct berth_strvec *r
 {
     for (size_t at = 0; at < count; at += strlen(bytes + at) + 1)
         berth_strvec_push(ret, bytes + at);
+}
+
+void berth_environ_join(char *const *list, struct berth_buf *ret)
+{
+    for (; list && *list; list++)
+        berth_buf_add(ret, *list, strlen(*list) + 1);
 }

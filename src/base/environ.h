@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+#include "base/buf.h"
 #include "base/strvec.h"
 
 /* An environment is a list of NAME=VALUE strings that ends in NULL, or their bytes in
@@ -14,3 +15,6 @@ const char *berth_environ_value(char *const *env, const char *name);
 
 /* Append the strings in the COUNT bytes at BYTES, which end in NUL, to RET. */
 void berth_environ_split(const char *bytes, size_t count, struct berth_strvec *ret);
+
+/* Append the strings of LIST (ended by NULL; may be NULL) to RET in that form. */
+void berth_environ_join(char *const *list, struct berth_buf *ret);

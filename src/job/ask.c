@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/environ.h"
 #include "job/key.h"
 #include "job/message.h"
 #include "job/variables.h"
@@ -140,39 +139,25 @@ static int await(const struct berth_job_question *question, int socket,
     return berth_err_set(err, NONE);
 }
 
-/* Append the variables that only this step has, as if the runtime had got them, and
- * removed them. */
-static void add_cleaned(char *const *before, struct berth_buf *ret)
-{
-    for (char *const *it = environ; *it; it++)
-        if (!berth_environ_value(before, *it))
-            berth_buf_add(ret, *it, strlen(*it) + 1);
-}
-
 /* Read the answer from FD, and close FD. */
 static int read_answer(int fd, struct berth_job_answer *answer, struct berth_err *err)
 {
     struct berth_handover handover;
-    bool is_cleaned;
-    size_t before;
-    char **items;
+    size_t changes;
 
     if (berth_handover_read(fd, &handover) < 0 || handover.words.count < 4 ||
         strcmp(handover.words.items[0], BERTH_VERSION) != 0)
         return berth_err_set(err, NONE);
     answer->holder.pid = atoi(handover.words.items[1]);
     answer->holder.mounts = (unsigned int)strtoul(handover.words.items[2], NULL, 10);
-    before = strtoul(handover.words.items[3], NULL, 10);
-    if (before > handover.environment.count)
-        return berth_err_set(err, NONE);
-    items = handover.environment.items;
-    berth_envdiff_flatten(items + before, &answer->after);
-    is_cleaned = berth_job_variables_cleaned(items, items + before);
-    items[before] = NULL;
-    berth_envdiff_flatten(items, &answer->before);
-    if (is_cleaned)
-        add_cleaned(items, &answer->before);
-    return answer->before.failed || answer->after.failed ? berth_err_oom(err) : 0;
+    changes = strtoul(handover.words.items[3], NULL, 10);
+    for (size_t i = 0; i < handover.environment.count; i++)
+        berth_strvec_push(i < changes ? &answer->changes : &answer->after,
+                          handover.environment.items[i]);
+    /* remove what only this step has, too */
+    if (berth_job_variables_cleaned(&answer->changes))
+        berth_envdiff(environ, answer->after.items, &answer->changes);
+    return answer->changes.failed || answer->after.failed ? berth_err_oom(err) : 0;
 }
 
 /* Send the question FD, with the namespaces of this process. */
@@ -210,7 +195,7 @@ void berth_job_answer_fini(struct berth_job_answer *answer)
 {
     if (answer->end >= 0)
         close(answer->end);
-    berth_buf_fini(&answer->before);
-    berth_buf_fini(&answer->after);
+    berth_strvec_fini(&answer->changes);
+    berth_strvec_fini(&answer->after);
     *answer = (struct berth_job_answer){.end = -1};
 }

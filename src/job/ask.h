@@ -4,9 +4,9 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "base/buf.h"
 #include "base/deadline.h"
 #include "base/err.h"
+#include "base/strvec.h"
 #include "plan/launch.h"
 #include "step/namespaces.h"
 
@@ -25,8 +25,8 @@ struct berth_job_question {
 struct berth_job_answer {
     int end; /* a descriptor at end of file: the container has ended */
     struct berth_holder holder;
-    struct berth_buf before; /* the environment with which its runtime was started, */
-    struct berth_buf after;  /* and that of its holder; as /proc/PID/environ */
+    struct berth_strvec changes; /* of its runtime (plan/envdiff.h) */
+    struct berth_strvec after;   /* the environment of its holder */
 };
 
 /* Ask the job's server, and wait for the answer. Returns 0 with *RET_ANSWER, which the

@@ -7,15 +7,15 @@
  * srun. The program connects to the supervisor of its container (SOCK_SEQPACKET) and
  * sends messages (job/message.h):
  *
- *     RUN       a handover: the token, the soft limits and the working directory of the
- *               program, the command's name, its arguments; and the environment
- *     STREAM    a descriptor, three times: standard input, output and error
+ *     RUN       descriptors: standard input, output and error; a handover: the token,
+ *               the soft limits and the working directory of the program, the command's
+ *               name, its arguments; and the environment
  *     1 to 31   then, at any time: the command is to get this signal
  *
- * The supervisor sends an int, BERTH_HOSTCOMMAND_BEGUN, when it has received all of
- * that, and a second int when the command has ended: its status, as wait(2) tells it.
- * If the supervisor cannot start a process, it sends -errno alone. When the program
- * ends, its command ends.
+ * The supervisor sends an int, BERTH_HOSTCOMMAND_BEGUN, when it has received RUN, and a
+ * second int when the command has ended: its status, as wait(2) tells it. If the
+ * supervisor cannot start a process, it sends -errno alone. When the program ends, its
+ * command ends.
  *
  * All users of a node can list the names of such sockets, and programs in the user's
  * closed containers (--contain) can connect. So a program must also know a token: the
@@ -24,10 +24,10 @@ enum { BERTH_HOSTCOMMAND_TOKEN = 32 }; /* hexadecimal digits */
 
 enum { BERTH_HOSTCOMMAND_BEGUN = INT_MIN };
 
-enum berth_hostcommand_kind {
-    BERTH_HOSTCOMMAND_RUN = 'R',
-    BERTH_HOSTCOMMAND_STREAM = 'S'
-};
+enum { BERTH_HOSTCOMMAND_RUN = 'R' };
+
+/* The descriptors of RUN, after those of the streams by their numbers. */
+enum { BERTH_HOSTCOMMAND_HANDOVER = 3, BERTH_HOSTCOMMAND_FDS };
 
 /* The words of RUN. */
 enum berth_hostcommand_word {

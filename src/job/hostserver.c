@@ -34,14 +34,14 @@
 /* The most commands at a time; the next one waits until one ends. */
 enum { COMMANDS_MAX = 1024 };
 
-enum { STREAMS = 3 };
+enum { STREAMS = BERTH_HOSTCOMMAND_HANDOVER };
 
 /* One command, in the process that runs it. */
 struct command {
     const struct berth_hostcommand *offer;
     int socket;
     struct berth_handover question;
-    int streams[STREAMS];
+    int fds[BERTH_HOSTCOMMAND_FDS];
     char *program; /* its path */
     struct berth_strvec environment;
     int children; /* a descriptor that can be read when a child has ended */
@@ -76,7 +76,7 @@ static int make_token(char *ret_token)
 void berth_hostcommand_open(const struct berth_launch *launch,
                             struct berth_hostcommand *ret)
 {
-    const char *inside = berth_order_inside(launch->order);
+    const char *inside = berth_order_inside(launch->order, NULL);
 
     *ret = BERTH_HOSTCOMMAND_NONE;
     ret->launch = launch;
@@ -92,7 +92,7 @@ void berth_hostcommand_open(const struct berth_launch *launch,
 }
 
 void berth_hostcommand_list(const struct berth_hostcommand *hostcommand, pid_t holder,
-                            struct berth_strvec *ret)
+                            char *const *environment, struct berth_strvec *ret)
 {
     struct sockaddr_un address = {0};
     socklen_t length = sizeof(address);
@@ -102,7 +102,7 @@ void berth_hostcommand_list(const struct berth_hostcommand *hostcommand, pid_t h
         getsockname(hostcommand->socket, (struct sockaddr *)&address, &length) < 0)
         return;
     length -= offsetof(struct sockaddr_un, sun_path) + 1;
-    path = berth_environ_value(hostcommand->container.items, "PATH");
+    path = berth_environ_value(environment, "PATH");
     berth_strvec_pushf(ret, "PATH=%s:" BERTH_PROGRAM_DIRECTORY,
                        path ? path : BERTH_PROGRAM_PATH, holder, BERTH_START_PROGRAMS);
     berth_strvec_pushf(ret, BERTH_OUTSIDE_PLACE "=" BERTH_PROGRAM_DIRECTORY, holder,
@@ -122,37 +122,28 @@ _Noreturn static void refuse(const struct command *command, struct berth_err *er
 {
     const char *name = command->question.words.items[BERTH_HOSTCOMMAND_NAME];
 
-    dprintf(command->streams[STDERR_FILENO], "berth: %s: %s\n", name, err->text);
+    dprintf(command->fds[STDERR_FILENO], "berth: %s: %s\n", name, err->text);
     send_answer(command->socket, W_EXITCODE(BERTH_REFUSED, 0));
     _exit(EXIT_FAILURE);
 }
 
-/* Returns the kind of the next message; -1: none came in time. */
-static int receive(const struct command *command, int *ret_fd)
+static int receive_question(struct command *command)
 {
     enum { PATIENCE_MS = 10000 };
     struct pollfd fd = {.fd = command->socket, .events = POLLIN};
 
-    *ret_fd = -1;
-    return poll(&fd, 1, PATIENCE_MS) == 1 ? berth_job_receive(command->socket, ret_fd)
-                                          : -1;
-}
-
-static int receive_question(struct command *command)
-{
-    int fd;
-
-    if (receive(command, &fd) != BERTH_HOSTCOMMAND_RUN || fd < 0 ||
-        berth_job_read(fd, &command->question) < 0 ||
-        command->question.words.count < BERTH_HOSTCOMMAND_WORDS ||
-        strcmp(command->question.words.items[BERTH_HOSTCOMMAND_PROOF],
-               command->offer->token) != 0)
-        return -1;
-    for (int i = 0; i < STREAMS; i++)
-        if (receive(command, &command->streams[i]) != BERTH_HOSTCOMMAND_STREAM ||
-            command->streams[i] < 0)
-            return -1;
-    return 0;
+    return poll(&fd, 1, PATIENCE_MS) != 1 ||
+                   berth_job_receive_all(command->socket, command->fds,
+                                         BERTH_HOSTCOMMAND_FDS) !=
+                       BERTH_HOSTCOMMAND_RUN ||
+                   command->fds[BERTH_HOSTCOMMAND_HANDOVER] < 0 ||
+                   berth_job_read(command->fds[BERTH_HOSTCOMMAND_HANDOVER],
+                                  &command->question) < 0 ||
+                   command->question.words.count < BERTH_HOSTCOMMAND_WORDS ||
+                   strcmp(command->question.words.items[BERTH_HOSTCOMMAND_PROOF],
+                          command->offer->token) != 0
+               ? -1
+               : 0;
 }
 
 /* May NAME be run? Yes, if the directory of commands of the container has it. */
@@ -261,7 +252,7 @@ _Noreturn static void become(const struct command *command, pid_t parent)
         _exit(EXIT_FAILURE);
     setsid();
     for (int i = 0; i < STREAMS; i++)
-        dup2(command->streams[i], i);
+        dup2(command->fds[i], i);
     berth_limits_restore(command->question.words.items[BERTH_HOSTCOMMAND_LIMITS]);
     sigprocmask(SIG_SETMASK, command->offer->mask, NULL);
     execve(command->program, words, command->environment.items);
@@ -315,8 +306,7 @@ static int await(const struct command *command)
 /* In a child: run the command that the program at SOCKET asks for. */
 _Noreturn static void run(const struct berth_hostcommand *offer, int socket)
 {
-    struct command command = {
-        .offer = offer, .socket = socket, .streams = {-1, -1, -1}};
+    struct command command = {.offer = offer, .socket = socket};
     struct berth_err err;
     pid_t self = getpid();
 
@@ -334,7 +324,7 @@ _Noreturn static void run(const struct berth_hostcommand *offer, int socket)
         refuse(&command, &err);
     }
     for (int i = 0; i < STREAMS; i++)
-        close(command.streams[i]);
+        close(command.fds[i]);
     send_answer(socket, await(&command));
     _exit(EXIT_SUCCESS);
 }

@@ -21,7 +21,8 @@ struct berth_hostcommand {
     int programs; /* the directory of the commands, which berth-init holds open
                      (step/start.h), so that no mount is needed; -1: none */
     pid_t server; /* the process that answers; 0: none yet */
-    struct berth_strvec container;           /* the environment of its tasks; the
+    struct berth_strvec container;           /* the environment of its tasks, in which
+                                                the first of a name counts; the
                                                 supervisor fills it */
     char token[BERTH_HOSTCOMMAND_TOKEN + 1]; /* a program must know it */
     const sigset_t *mask;                    /* the signal mask of a task */
@@ -37,10 +38,9 @@ void berth_hostcommand_open(const struct berth_launch *launch,
                             struct berth_hostcommand *ret);
 
 /* Append to RET the variables (NAME=VALUE) by which a task finds the commands; none
- * without a socket. HOLDER is the process of berth-init; `container` has its
- * environment. */
+ * without a socket. HOLDER is the process of berth-init, which has ENVIRONMENT. */
 void berth_hostcommand_list(const struct berth_hostcommand *hostcommand, pid_t holder,
-                            struct berth_strvec *ret);
+                            char *const *environment, struct berth_strvec *ret);
 
 /* Call it when a program connects. Starts the process that answers, a child of the
  * caller; if there can be none, closes the connection. */

@@ -56,7 +56,7 @@ int berth_job_accept(int listening)
 int berth_job_send_all(int socket, int kind, const int fds[], size_t count)
 {
     char byte = (char)kind;
-    char control[CMSG_SPACE(BERTH_JOB_FDS * sizeof(*fds))] = {0};
+    char control[CMSG_SPACE(BERTH_JOB_MOST_FDS * sizeof(*fds))] = {0};
     struct iovec data = {&byte, 1};
     struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1};
     struct cmsghdr *part;
@@ -83,7 +83,7 @@ int berth_job_send(int socket, int kind, int fd)
 int berth_job_receive_all(int socket, int ret_fds[], size_t count)
 {
     char byte;
-    char control[CMSG_SPACE(BERTH_JOB_FDS * sizeof(*ret_fds))];
+    char control[CMSG_SPACE(BERTH_JOB_MOST_FDS * sizeof(*ret_fds))];
     struct iovec data = {&byte, 1};
     struct msghdr message = {.msg_iov = &data,
                              .msg_iovlen = 1,

@@ -17,9 +17,9 @@
  *             descriptors: those of enum berth_job_fd
  * The server answers:
  *     JOIN    words: the release of berth, process id of the holder, inode of its mount
- *             namespace, and the number of strings in the first part of the
- *             environment; environment: that of the runtime's start, and then that of
- *             the holder. A second descriptor is at end of file when the container has
+ *             namespace, and the number of the changes that the runtime
+ *             has made; environment: these (plan/envdiff.h), and then that of the
+ *             holder. A second descriptor is at end of file when the container has
  *             ended
  *     ALONE   the job has no container for the step
  *
@@ -78,7 +78,8 @@ int berth_job_accept(int listening);
  * errno. */
 int berth_job_send(int socket, int kind, int fd);
 
-/* The same with COUNT descriptors, at most BERTH_JOB_FDS. */
+/* The same with COUNT descriptors, at most BERTH_JOB_MOST_FDS. */
+enum { BERTH_JOB_MOST_FDS = 4 };
 int berth_job_send_all(int socket, int kind, const int fds[], size_t count);
 
 /* Receive the next message; *RET_FD is its descriptor, which the caller owns, or -1.
@@ -86,7 +87,7 @@ int berth_job_send_all(int socket, int kind, const int fds[], size_t count);
  * message yet). */
 int berth_job_receive(int socket, int *ret_fd);
 
-/* The same with COUNT descriptors, at most BERTH_JOB_FDS. */
+/* The same with COUNT descriptors, at most BERTH_JOB_MOST_FDS. */
 int berth_job_receive_all(int socket, int ret_fds[], size_t count);
 
 /* Read and close FD, a handover from another process. Returns 0 with *RET, which the

@@ -182,12 +182,10 @@ static bool has_all(const struct berth_strvec *names, char *const *one,
     return true;
 }
 
-bool berth_job_variables_cleaned(char *const *before, char *const *after)
+/* The variable is in each step, and no runtime removes it alone. */
+bool berth_job_variables_cleaned(const struct berth_strvec *changes)
 {
-    static const char always[] =
-        "SLURM_JOB_ID"; /* in each step; no runtime removes it by itself */
-
-    return berth_environ_value(before, always) && !berth_environ_value(after, always);
+    return berth_strvec_has(changes, "SLURM_JOB_ID");
 }
 
 bool berth_job_variables_same(const struct berth_strvec *names, char *const *one,

@@ -23,9 +23,9 @@ void berth_job_variables_find(const char *root, struct berth_strvec *ret);
 void berth_job_variables_scan(const char *name, const char *script,
                               struct berth_strvec *ret);
 
-/* Does the runtime remove variables that no option names (--cleanenv)? BEFORE is the
- * environment with which it was started, AFTER the one that it has made. */
-bool berth_job_variables_cleaned(char *const *before, char *const *after);
+/* Does the runtime, which has made CHANGES (plan/envdiff.h), remove variables that no
+ * option names (--cleanenv)? */
+bool berth_job_variables_cleaned(const struct berth_strvec *changes);
 
 /* Do ONE and OTHER, environments ended by NULL, have the same values of NAMES and of
  * the variables that the runtime itself reads? With BERTH_JOB_ANY in NAMES, of all

@@ -14,7 +14,7 @@ static const struct berth_field members[] = {
     {"set", BERTH_FIELD_LIST, MEMBER(set)},
     {"bind", BERTH_FIELD_LIST, MEMBER(binds)},
     {"fact", BERTH_FIELD_LIST, MEMBER(facts)},
-    {"before", BERTH_FIELD_LIST, MEMBER(before)},
+    {"change", BERTH_FIELD_LIST, MEMBER(changes)},
     {"note", BERTH_FIELD_TEXT, MEMBER(note)},
     {"warning", BERTH_FIELD_TEXT, MEMBER(warning)},
     {"no-cma", BERTH_FIELD_TEXT, MEMBER(no_cma)},

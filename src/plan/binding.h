@@ -13,14 +13,14 @@
  * supervisor pass it on as bytes; tasks read it in the rendezvous (step/rendezvous.h).
  * Start with `= {0}`, end with berth_binding_fini(). */
 struct berth_binding {
-    struct berth_strvec set;    /* NAME=VALUE that the MPI that runs needs */
-    struct berth_strvec binds;  /* staged file on the host, the file of the image under
-                                   it, the option that asks for it, ... */
-    struct berth_strvec facts;  /* name, text, ... (BERTH_FINDING_...) */
-    struct berth_strvec before; /* NAME=VALUE, the environment of the container without
-                                   SET; from the supervisor, for an account */
-    char *note;                 /* whose MPI runs, and why; NULL: no note */
-    char *warning;              /* what may go wrong; NULL: no warning */
+    struct berth_strvec set;     /* NAME=VALUE that the MPI that runs needs */
+    struct berth_strvec binds;   /* staged file on the host, the file of the image under
+                                    it, the option that asks for it, ... */
+    struct berth_strvec facts;   /* name, text, ... (BERTH_FINDING_...) */
+    struct berth_strvec changes; /* of the runtime, without SET (plan/envdiff.h); from
+                                    the supervisor, for an account */
+    char *note;                  /* whose MPI runs, and why; NULL: no note */
+    char *warning;               /* what may go wrong; NULL: no warning */
     char *no_cma;  /* why tasks of this container and of other containers of the step on
                       this node may not read each other's memory; NULL: they may */
     bool is_outer; /* the runtime is root in an outer user namespace (step/outer.h) */

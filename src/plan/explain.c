@@ -19,7 +19,7 @@ enum { LONGEST = 800 };
 void berth_explain_facts(const struct berth_explain *explain, const char *name,
                          struct berth_strvec *ret)
 {
-    const struct berth_strvec *facts = &explain->binding.facts;
+    const struct berth_strvec *facts = &explain->binding->facts;
 
     for (size_t i = 0; i + 1 < facts->count; i += 2)
         if (strcmp(facts->items[i], name) == 0)
@@ -29,16 +29,31 @@ void berth_explain_facts(const struct berth_explain *explain, const char *name,
 const char *berth_explain_source(const struct berth_explain *explain,
                                  enum berth_option_id id)
 {
-    if (!berth_request_value(explain->request, id, 0))
+    if (!berth_request_value(explain->launch->request, id, 0))
         return NULL;
-    return berth_strvec_has(&explain->request->site, berth_options[id].name)
+    return berth_strvec_has(&explain->launch->request->site, berth_options[id].name)
                ? BERTH_FROM_SITE
                : BERTH_FROM_USER;
 }
 
+const char *berth_explain_why_step(const struct berth_explain *explain)
+{
+    const char *why = berth_order_why_step(explain->launch->order, explain->apart);
+
+    return why || !*explain->no_server.text ? why : explain->no_server.text;
+}
+
+const char *berth_explain_lifetime(const struct berth_explain *explain)
+{
+    return berth_request_has_job_lifetime(explain->launch->request) &&
+                   !berth_explain_why_step(explain)
+               ? BERTH_LIFETIME_JOB
+               : BERTH_LIFETIME_STEP;
+}
+
 void berth_explain_mpi(const struct berth_explain *explain, struct berth_buf *ret)
 {
-    const struct berth_request *request = explain->request;
+    const struct berth_request *request = explain->launch->request;
 
     if (!berth_request_has_container(request))
         berth_buf_puts(ret, "as on the host");
@@ -50,19 +65,19 @@ void berth_explain_mpi(const struct berth_explain *explain, struct berth_buf *re
     else if (berth_request_starts_mpirun(request))
         berth_buf_puts(ret, "the image's own mpirun, on the CPUs of its task, which "
                             "sees nothing of Slurm");
-    else if (explain->binding.note)
-        berth_buf_puts(ret, explain->binding.note);
+    else if (explain->binding->note)
+        berth_buf_puts(ret, explain->binding->note);
     else if (berth_request_mpi_is(request, BERTH_MODE_HYBRID))
         berth_buf_puts(ret, "the image's own MPI runs, over Slurm's process manager");
     else if (explain->apart &&
-             !berth_strvec_pair(&explain->binding.facts, BERTH_FINDING_PROGRAM))
+             !berth_strvec_pair(&explain->binding->facts, BERTH_FINDING_PROGRAM))
         berth_buf_puts(
             ret, "the image's own MPI runs (hybrid): berth can neither mount into "
                  "nor inspect a container of this kind");
     else
         berth_buf_puts(ret, "the command and the image have nothing to do with MPI");
-    if (explain->binding.warning)
-        berth_buf_addf(ret, "; warning: %s", explain->binding.warning);
+    if (explain->binding->warning)
+        berth_buf_addf(ret, "; warning: %s", explain->binding->warning);
 }
 
 /* Names that a line lists before "and 3 more". */
@@ -86,6 +101,7 @@ static void push_names(const char *head, const struct berth_strvec *names,
     struct berth_strvec shown = *names;
     BERTH_BUF struct berth_buf text = {0};
 
+    parts->failed |= names->failed;
     if (names->count == 0)
         return;
     if (names->count > SHOWN + 1)
@@ -122,14 +138,14 @@ static void put_first_line(const struct berth_explain *explain, struct berth_jso
 {
     BERTH_BUF struct berth_buf line = {0};
 
-    say_tasks(&explain->step, &line);
-    for (char *const *word = explain->command; *word; word++) {
+    say_tasks(&explain->launch->order->step, &line);
+    for (char *const *word = explain->launch->command; *word; word++) {
         berth_buf_puts(&line, " ");
         berth_buf_word(&line, *word);
     }
-    if (berth_request_has_container(explain->request)) {
+    if (berth_request_has_container(explain->launch->request)) {
         berth_buf_puts(&line, " in ");
-        berth_buf_word(&line, berth_request_name(explain->request));
+        berth_buf_word(&line, berth_request_name(explain->launch->request));
     } else {
         berth_buf_puts(&line, " without a container");
     }
@@ -152,14 +168,14 @@ static void put_image(const struct berth_explain *explain, struct berth_json *ou
         berth_strvec_pushf(&parts, "%.1f MiB", strtod(bytes, NULL) / (1 << 20));
     if (modified)
         berth_strvec_pushf(&parts, "modified %s", modified);
-    if (explain->request->uri)
-        berth_strvec_pushf(&parts, "pulled into %s", explain->request->image);
+    if (explain->launch->request->uri)
+        berth_strvec_pushf(&parts, "pulled into %s", explain->launch->request->image);
     put_parts(out, "|image", &parts, "not known");
 }
 
 static void put_command(const struct berth_explain *explain, struct berth_json *out)
 {
-    const struct berth_strvec *facts = &explain->binding.facts;
+    const struct berth_strvec *facts = &explain->binding->facts;
     const char *program = berth_strvec_pair(facts, BERTH_FINDING_PROGRAM);
     const char *runner = berth_strvec_pair(facts, BERTH_FINDING_RUNNER);
     const char *linked = berth_strvec_pair(facts, BERTH_FINDING_LINKED);
@@ -171,14 +187,14 @@ static void put_command(const struct berth_explain *explain, struct berth_json *
         berth_strvec_pushf(&parts, "a script for %s", runner);
     if (linked)
         berth_strvec_pushf(&parts, "linked with %s", linked);
-    if (explain->request->entrypoint == BERTH_YES)
+    if (explain->launch->request->entrypoint == BERTH_YES)
         berth_strvec_push(&parts, "through the image's runscript");
     put_parts(out, "|command", &parts, "as the runtime finds it in the image");
 }
 
 static void put_mpi(const struct berth_explain *explain, struct berth_json *out)
 {
-    const char *host = explain->binding.host;
+    const char *host = explain->binding->host;
     BERTH_STRVEC struct berth_strvec names = {0};
     BERTH_BUF struct berth_buf image = {0};
     BERTH_BUF struct berth_buf line = {0};
@@ -234,7 +250,6 @@ static void put_mounts(const struct berth_explain *explain, struct berth_json *o
     push_names("the site's:", &sites, &parts);
     if (others)
         berth_strvec_pushf(&parts, "%zu for MPI and the host's libraries", others);
-    parts.failed |= users.failed || sites.failed;
     put_parts(out, "|mounts", &parts, "none besides the runtime's own");
 }
 
@@ -259,7 +274,8 @@ static void put_variables(const struct berth_explain *explain, struct berth_json
     berth_strvec_push(&parts, "all that Slurm passes");
     for (size_t i = 0; i < plan->variables.count; i++) {
         const struct berth_plan_item *it = &plan->variables.items[i];
-        bool is_exported = berth_environ_value(explain->environment, it->name) != NULL;
+        bool is_exported =
+            berth_environ_value(explain->launch->environment, it->name) != NULL;
 
         if (!is_last(plan, i))
             continue;
@@ -274,7 +290,6 @@ static void put_variables(const struct berth_explain *explain, struct berth_json
     push_names("yours:", &yours, &parts);
     push_names("with another value:", &changed, &parts);
     push_names("but not", &removed, &parts);
-    parts.failed |= restored.failed || yours.failed || changed.failed || removed.failed;
     put_parts(out, "|variables", &parts, "");
 }
 
@@ -283,14 +298,13 @@ static void put_devices(const struct berth_explain *explain, struct berth_json *
     BERTH_STRVEC struct berth_strvec devices = {0};
     BERTH_STRVEC struct berth_strvec parts = {0};
 
-    if (explain->gpu)
-        berth_strvec_pushf(&parts, "GPU driver (%s): %s", explain->gpu,
-                           explain->gpu_because);
-    else if (explain->gpu_because)
-        berth_strvec_pushf(&parts, "no GPU driver: %s", explain->gpu_because);
-    berth_request_list_devices(explain->request, &devices);
+    if (explain->launch->gpu.flag)
+        berth_strvec_pushf(&parts, "GPU driver (%s): %s", explain->launch->gpu.flag,
+                           explain->launch->gpu.because);
+    else if (explain->launch->gpu.because)
+        berth_strvec_pushf(&parts, "no GPU driver: %s", explain->launch->gpu.because);
+    berth_request_list_devices(explain->launch->request, &devices);
     push_names("by name:", &devices, &parts);
-    parts.failed |= devices.failed;
     put_parts(out, "|devices", &parts, "no GPU driver");
 }
 
@@ -302,19 +316,19 @@ static void put_container(const struct berth_explain *explain, struct berth_json
     if (explain->apart)
         berth_strvec_pushf(&parts, "one for each task: %s", explain->apart);
     else
-        berth_strvec_push(&parts, explain->step.tasks
+        berth_strvec_push(&parts, explain->launch->order->step.tasks
                                       ? "one on each node, which its tasks join"
                                       : "one, for this process alone");
     berth_strvec_pushf(&parts, "it ends with the %s", berth_explain_lifetime(explain));
-    if (explain->why_step)
+    if (berth_explain_why_step(explain))
         berth_strvec_pushf(&parts, "job is asked by %s, but %s", from,
-                           explain->why_step);
+                           berth_explain_why_step(explain));
     put_parts(out, "|container", &parts, "");
 }
 
 static void put_unusual(const struct berth_explain *explain, struct berth_json *out)
 {
-    const struct berth_request *request = explain->request;
+    const struct berth_request *request = explain->launch->request;
     BERTH_STRVEC struct berth_strvec forced = {0};
     BERTH_STRVEC struct berth_strvec parts = {0};
 
@@ -325,12 +339,11 @@ static void put_unusual(const struct berth_explain *explain, struct berth_json *
     push_names("arguments of the runtime:", &request->args, &parts);
     if (request->writable == BERTH_YES)
         berth_strvec_push(&parts, "what tasks write to the image is thrown away");
-    if (explain->binding.no_cma)
+    if (explain->binding->no_cma)
         berth_strvec_pushf(&parts, "MPI copies messages between containers twice: %s",
-                           explain->binding.no_cma);
-    if (explain->binding.no_job)
-        berth_strvec_push(&parts, explain->binding.no_job);
-    parts.failed |= forced.failed;
+                           explain->binding->no_cma);
+    if (explain->binding->no_job)
+        berth_strvec_push(&parts, explain->binding->no_job);
     put_parts(out, "|unusual", &parts, "nothing");
 }
 
@@ -338,7 +351,7 @@ static void put_unusual(const struct berth_explain *explain, struct berth_json *
 static void write_brief(const struct berth_explain *explain, struct berth_json *out)
 {
     put_first_line(explain, out);
-    if (!berth_request_has_container(explain->request))
+    if (!berth_request_has_container(explain->launch->request))
         return;
     put_image(explain, out);
     put_command(explain, out);
@@ -349,8 +362,8 @@ static void write_brief(const struct berth_explain *explain, struct berth_json *
     put_devices(explain, out);
     put_container(explain, out);
     put_unusual(explain, out);
-    if (strcmp(explain->request->explain, BERTH_EXPLAIN_EVERYTHING) != 0)
-        berth_json_linef(out, explain->step.tasks
+    if (strcmp(explain->launch->request->explain, BERTH_EXPLAIN_EVERYTHING) != 0)
+        berth_json_linef(out, explain->launch->order->step.tasks
                                   ? "  more: --container-explain=all or =json; `berth "
                                     "explain` needs no allocation"
                                   : "  more: berth explain --all or --json");
@@ -361,7 +374,7 @@ static void write_brief(const struct berth_explain *explain, struct berth_json *
 static void add_lines(const struct berth_explain *explain,
                       const struct berth_buf *lines, struct berth_buf *ret)
 {
-    const struct berth_order_step *step = &explain->step;
+    const struct berth_order_step *step = &explain->launch->order->step;
     const char *line = lines->text;
     char number[16] = "";
 
@@ -381,7 +394,7 @@ static void add_lines(const struct berth_explain *explain,
 int berth_explain_write(const struct berth_explain *explain, struct berth_buf *ret,
                         struct berth_err *err)
 {
-    const char *form = explain->request->explain;
+    const char *form = explain->launch->request->explain;
     bool is_json = strcmp(form, BERTH_EXPLAIN_JSON) == 0;
     BERTH_JSON struct berth_json out = {
         .pretty = true, .is_text = !is_json, .longest = LONGEST};

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/strvec.h"
 #include "plan/binding.h"
+#include "plan/launch.h"
 #include "plan/order.h"
 #include "plan/plan.h"
 #include "request/request.h"
@@ -24,32 +25,29 @@ struct berth_explain_place {
 
 enum { BERTH_EXPLAIN_PLACES = 4 };
 
-/* Owns its lists, its binding, its plan and texts of type `char *`; borrows the rest.
- * The process that prints it ends then, so nothing frees it. Start with `= {0}`. */
+/* Owns its lists, its plan and texts of type `char *`; borrows the rest. The process
+ * that prints it ends then, so nothing frees it. Start with `= {0}`. */
 struct berth_explain {
-    struct berth_order_step step;
-    const char *rank; /* in the step, of the task that writes it; NULL: not known */
-    const char *node;
-    const struct berth_request *request;
-    char *const *command;
-    char *found; /* the command, as it was found in the container; NULL: not known */
-    char *const *environment;  /* of the task, as Slurm has made it; NULL: not known */
-    struct berth_strvec image; /* name, value, ...: kind, machine, size, ... */
-    const char *runtime;
-    char *runtime_version;     /* NULL: not known */
-    struct berth_strvec words; /* that start the runtime */
-    const char *gpu;           /* the runtime's flag for a GPU driver; NULL: none */
-    const char *gpu_because;   /* the reason; NULL: not known */
-    const char *apart;    /* why each task has its own container; NULL: the tasks of
-                             a node share one */
-    const char *inside;   /* as berth_order_inside() */
-    const char *why_step; /* as berth_order_why_step() */
-    struct berth_err no_server; /* why the job cannot keep the container */
-    const char *manager;        /* SLURM_MPI_TYPE; NULL: not known */
-    struct berth_binding binding;
+    const struct berth_launch *launch; /* of the task; without a container only its
+                                          order, node and command count */
+    const struct berth_binding *binding;
+    const char *rank;  /* in the step, of the task that writes it; NULL: not known */
+    const char *apart; /* why each task has its own container; NULL: the tasks
+                          of a node share one */
+    struct berth_err no_server; /* why the job cannot keep the container, though its
+                                   order allows it; "": it can */
+    char *found;                /* the command, as it was found in the container; NULL:
+                                   not known */
+    struct berth_strvec image;  /* name, value, ...: kind, machine, size, ... */
+    char *runtime_version;      /* NULL: not known */
+    struct berth_strvec words;  /* that start the runtime */
     struct berth_plan plan;
     struct berth_explain_place places[BERTH_EXPLAIN_PLACES]; /* all with a path */
 };
+
+/* Why the container ends with the step, though the request asks for the lifetime of the
+ * job; NULL: it does not, or the request does not. */
+const char *berth_explain_why_step(const struct berth_explain *explain);
 
 /* Append the texts of all facts NAME to RET. */
 void berth_explain_facts(const struct berth_explain *explain, const char *name,
@@ -60,12 +58,7 @@ const char *berth_explain_source(const struct berth_explain *explain,
                                  enum berth_option_id id);
 
 /* The lifetime of the container: BERTH_LIFETIME_... */
-static inline const char *berth_explain_lifetime(const struct berth_explain *explain)
-{
-    return berth_request_has_job_lifetime(explain->request) && !explain->why_step
-               ? BERTH_LIFETIME_JOB
-               : BERTH_LIFETIME_STEP;
-}
+const char *berth_explain_lifetime(const struct berth_explain *explain);
 
 /* Append to RET a sentence that says whose MPI runs. Out of memory sticks in RET. */
 void berth_explain_mpi(const struct berth_explain *explain, struct berth_buf *ret);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/environ.h"
 #include "base/json.h"
 
 /* The version of the interface: it grows if a member is removed or changes its meaning.
@@ -22,16 +23,16 @@ static void put_title(struct berth_json *out, const char *text)
 
 static void put_step(const struct berth_explain *explain, struct berth_json *out)
 {
-    const struct berth_order_step *step = &explain->step;
+    const struct berth_order_step *step = &explain->launch->order->step;
 
     berth_json_number(out, "form", FORM);
     berth_json_number(out, "component", step->component);
     berth_json_string(out, "ranks", step->ranks);
     berth_json_number(out, "nodes", step->nodes ? (int)step->nodes : -1);
     berth_json_number(out, "tasks", step->tasks ? (int)step->tasks : -1);
-    berth_json_string(out, "node", explain->node);
+    berth_json_string(out, "node", explain->launch->node);
     berth_json_array(out, "command");
-    for (char *const *word = explain->command; *word; word++)
+    for (char *const *word = explain->launch->command; *word; word++)
         berth_json_string(out, NULL, *word);
     berth_json_end(out);
 }
@@ -51,21 +52,21 @@ static void put_image(const struct berth_explain *explain, struct berth_json *ou
 {
     put_title(out, "image");
     berth_json_object(out, "image");
-    berth_json_string(out, "path|path", explain->request->image);
-    if (explain->request->uri)
-        berth_json_string(out, "uri|pulled from", explain->request->uri);
+    berth_json_string(out, "path|path", explain->launch->request->image);
+    if (explain->launch->request->uri)
+        berth_json_string(out, "uri|pulled from", explain->launch->request->uri);
     put_facts(&explain->image, out);
     berth_json_end(out);
 }
 
 static void put_runtime(const struct berth_explain *explain, struct berth_json *out)
 {
-    const char *gpu = explain->request->gpu;
+    const char *gpu = explain->launch->request->gpu;
 
     put_title(out, "runtime");
-    berth_json_string(out, "|node", explain->node);
+    berth_json_string(out, "|node", explain->launch->node);
     berth_json_object(out, "runtime");
-    berth_json_string(out, "program|program", explain->runtime);
+    berth_json_string(out, "program|program", explain->launch->runtime);
     berth_json_string(out, "version|version", explain->runtime_version);
     berth_json_list(out, "words", &explain->words);
     for (size_t i = 0; i < explain->words.count; i++) {
@@ -78,8 +79,8 @@ static void put_runtime(const struct berth_explain *explain, struct berth_json *
     berth_json_end(out);
     berth_json_object(out, "gpu");
     berth_json_string(out, "asked|--container-gpu", gpu ? gpu : BERTH_GPU_AUTO);
-    berth_json_string(out, "flag|flag", explain->gpu);
-    berth_json_string(out, "because|because", explain->gpu_because);
+    berth_json_string(out, "flag|flag", explain->launch->gpu.flag);
+    berth_json_string(out, "because|because", explain->launch->gpu.because);
     berth_json_end(out);
     berth_json_object(out, "container");
     berth_json_bool(out, "shared|shared by the tasks of a node", !explain->apart);
@@ -87,8 +88,10 @@ static void put_runtime(const struct berth_explain *explain, struct berth_json *
     berth_json_string(out, "lifetime|lifetime", berth_explain_lifetime(explain));
     berth_json_string(out, "lifetime_from|set by",
                       berth_explain_source(explain, BERTH_OPTION_LIFETIME));
-    berth_json_string(out, "why_step|not that of the job, because", explain->why_step);
-    berth_json_string(out, "inside|commands of Slurm", explain->inside);
+    berth_json_string(out, "why_step|not that of the job, because",
+                      berth_explain_why_step(explain));
+    berth_json_string(out, "inside|commands of Slurm",
+                      berth_order_inside(explain->launch->order, NULL));
     berth_json_end(out);
 }
 
@@ -164,7 +167,7 @@ static void put_mounts(const struct berth_explain *explain, struct berth_json *o
 static void put_fact(const struct berth_explain *explain, struct berth_json *out,
                      const char *name, const char *fact)
 {
-    berth_json_string(out, name, berth_strvec_pair(&explain->binding.facts, fact));
+    berth_json_string(out, name, berth_strvec_pair(&explain->binding->facts, fact));
 }
 
 /* Write the facts of the stack at the index AT of FACTS. */
@@ -189,7 +192,7 @@ static void put_stack(const struct berth_strvec *facts, size_t at,
 
 static void put_stacks(const struct berth_explain *explain, struct berth_json *out)
 {
-    const struct berth_strvec *facts = &explain->binding.facts;
+    const struct berth_strvec *facts = &explain->binding->facts;
 
     berth_json_array(out, "host");
     for (size_t i = 0; i + 1 < facts->count; i += 2)
@@ -229,7 +232,7 @@ static void put_library(struct berth_json *out, const char *text)
 
 static void put_verified(const struct berth_explain *explain, struct berth_json *out)
 {
-    const struct berth_strvec *facts = &explain->binding.facts;
+    const struct berth_strvec *facts = &explain->binding->facts;
 
     berth_json_object(out, "verified");
     put_fact(explain, out, "loader|loader", BERTH_FINDING_LOADER);
@@ -250,11 +253,14 @@ static void put_mpi(const struct berth_explain *explain, struct berth_json *out)
     out->text.failed |= verdict.failed;
     put_title(out, "MPI");
     berth_json_object(out, "mpi");
-    berth_json_string(out, "asked|--mpi-bind", berth_request_mode(explain->request));
+    berth_json_string(out, "asked|--mpi-bind",
+                      berth_request_mode(explain->launch->request));
     berth_json_string(out, "from|asked by",
                       berth_explain_source(explain, BERTH_OPTION_MPI));
-    berth_json_string(out, "host_libraries|libraries", explain->request->libs);
-    berth_json_string(out, "srun|srun --mpi", explain->manager);
+    berth_json_string(out, "host_libraries|libraries", explain->launch->request->libs);
+    berth_json_string(
+        out, "srun|srun --mpi",
+        berth_environ_value(explain->launch->environment, "SLURM_MPI_TYPE"));
     berth_json_string(out, "verdict|verdict", verdict.text);
     put_fact(explain, out, "command|command", BERTH_FINDING_PROGRAM);
     put_fact(explain, out, "runs_by|runs by", BERTH_FINDING_RUNNER);
@@ -280,7 +286,7 @@ void berth_explain_details(const struct berth_explain *explain, struct berth_jso
 {
     berth_json_object(out, NULL);
     put_step(explain, out);
-    if (berth_request_has_container(explain->request)) {
+    if (berth_request_has_container(explain->launch->request)) {
         put_image(explain, out);
         put_runtime(explain, out);
         put_mounts(explain, out);

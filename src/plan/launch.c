@@ -164,7 +164,7 @@ void berth_launch_variables(const struct berth_request *request,
                             const struct berth_terms *terms, char *const *environment,
                             struct berth_plan *ret)
 {
-    for (size_t i = 0; terms && i < terms->unset.count; i++)
+    for (size_t i = 0; i < terms->unset.count; i++)
         berth_plan_variable(ret, terms->unset.items[i], NULL, BERTH_FROM_SITE,
                             "the site unsets it in every container");
     /* With it, Intel MPI starts its daemons on the nodes in a runtime of its own. */

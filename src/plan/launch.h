@@ -9,17 +9,16 @@
 #include "plan/order.h"
 #include "plan/plan.h"
 #include "request/request.h"
-#include "site/terms.h"
 
 /* A container, its runtime and the command in it. Borrows everything. */
 struct berth_launch {
     const struct berth_order *order; /* of which this is a part; NULL: none */
-    const char *runtime;             /* absolute path of singularity or apptainer */
+    const char *runtime;             /* absolute path of singularity or apptainer; NULL:
+                                        it was not looked for */
     const char *home;                /* $HOME of the task; NULL: not set */
     const char *directory;           /* working directory of the task; NULL: removed */
     const char *node;                /* the node's name in messages */
     const struct berth_request *request; /* has an image */
-    const struct berth_terms *terms;     /* of the site; NULL: none */
     const struct berth_strvec *mounts;   /* of berth: SRC:DST:ro|rw; NULL: none */
     const struct berth_strvec *fabric;   /* the same, of site/fabric.h and of DEVICES */
     struct berth_gpu_choice gpu;
@@ -38,8 +37,8 @@ int berth_launch_mounts(const struct berth_launch *launch,
                         const struct berth_strvec *binds, struct berth_plan *ret,
                         struct berth_err *err);
 
-/* Append to RET the variables that REQUEST and TERMS (NULL: none) set or remove for the
- * command. ENVIRONMENT is the task's, for NAME of --container-env. */
+/* Append to RET the variables that REQUEST and TERMS set or remove for the command.
+ * ENVIRONMENT is the task's, for NAME of --container-env. */
 void berth_launch_variables(const struct berth_request *request,
                             const struct berth_terms *terms, char *const *environment,
                             struct berth_plan *ret);

@@ -169,10 +169,18 @@ const char *berth_order_why_step(const struct berth_order *order, const char *ap
                                    : NULL;
 }
 
-const char *berth_order_inside(const struct berth_order *order)
+const char *berth_order_inside(const struct berth_order *order, const char **ret_why)
 {
     const char *word = order->terms.inside ? order->terms.inside : "srun";
+    const char *why = NULL;
 
-    return order->step.nodes && !order->is_closed && strcmp(word, "none") != 0 ? word
-                                                                               : NULL;
+    if (!order->step.nodes)
+        why = "berth run is not a step of Slurm";
+    else if (order->is_closed)
+        why = "--contain or --containall closes the container";
+    else if (strcmp(word, "none") == 0)
+        why = "the site denies it (inside: none)";
+    if (ret_why)
+        *ret_why = why;
+    return why ? NULL : word;
 }

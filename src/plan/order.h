@@ -34,7 +34,7 @@ struct berth_order_step {
     bool prints_step;      /* this node prints for the whole step */
     char *ranks;   /* with --multi-prog: the ranks of the lines with this request;
                       `tasks` is their number; NULL: the whole component */
-    bool is_first; /* with --multi-prog: this task is the first of `ranks` */
+    bool is_first; /* this task is the first of `ranks`, or of the component */
 };
 
 /* The container of the task on its node. */
@@ -107,9 +107,8 @@ bool berth_order_het_step(const struct berth_order_step *step, char *const *task
 const char *berth_order_why_step(const struct berth_order *order, const char *apart);
 
 /* Which commands of Slurm the container has: a word of the site's key `inside`. NULL:
- * none, because the site denies them, the container is closed, or Slurm has not started
- * the task. */
-const char *berth_order_inside(const struct berth_order *order);
+ * none, and *RET_WHY (unless RET_WHY is NULL) is the reason. */
+const char *berth_order_inside(const struct berth_order *order, const char **ret_why);
 
 /* Append ORDER to BUF as text. Returns 0, or -1 with a sentence in ERR if the text is
  * longer than BERTH_ORDER_MAX. */

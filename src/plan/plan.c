@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/environ.h"
 #include "base/grow.h"
 #include "base/text.h"
 
@@ -65,27 +64,7 @@ int berth_plan_mounts(struct berth_plan *plan, const struct berth_strvec *list,
     return 0;
 }
 
-/* Append ITEM, NAME=VALUE. */
-static void add_item(struct berth_plan *plan, const char *item, const char *from,
-                     const char *why)
-{
-    const char *equals = strchr(item, '=');
-    BERTH_FREE char *name = equals ? strndup(item, (size_t)(equals - item)) : NULL;
-
-    if (name)
-        berth_plan_variable(plan, name, equals + 1, from, why);
-    else
-        plan->failed |= equals != NULL;
-}
-
-void berth_plan_set(struct berth_plan *plan, const struct berth_strvec *list,
-                    const char *from, const char *why)
-{
-    for (size_t i = 0; i < list->count; i++)
-        add_item(plan, list->items[i], from, why);
-}
-
-/* Do Apptainer and Singularity set ITEM (NAME=VALUE) in each image? */
+/* Do Apptainer and Singularity set ITEM in each image? */
 static bool is_of_runtime(const char *item)
 {
     static const char *const items[] = {
@@ -107,23 +86,18 @@ static bool is_of(const char *item, const char *from)
            is_of_runtime(item) == is_runtime;
 }
 
-void berth_plan_change(struct berth_plan *plan, char *const *before, char *const *after,
-                       const char *from, const char *why)
+void berth_plan_set(struct berth_plan *plan, const struct berth_strvec *list,
+                    const char *from, const char *why)
 {
-    for (char *const *item = after; item && *item; item++) {
-        const char *was = berth_environ_value(before, *item);
-        const char *is = strchr(*item, '=');
+    for (size_t i = 0; i < list->count; i++) {
+        const char *equals = strchr(list->items[i], '=');
+        BERTH_FREE char *name = strndup(list->items[i], strcspn(list->items[i], "="));
 
-        if (is && is_of(*item, from) && (!was || strcmp(was, is + 1) != 0))
-            add_item(plan, *item, from, why);
+        plan->failed |= !name;
+        if (name && is_of(list->items[i], from))
+            berth_plan_variable(plan, name, equals ? equals + 1 : NULL, from, why);
     }
-    for (char *const *item = before; item && *item; item++) {
-        BERTH_FREE char *name = strndup(*item, strcspn(*item, "="));
-
-        if (name && strchr(*item, '=') && is_of(*item, from) &&
-            !berth_environ_value(after, *item))
-            berth_plan_variable(plan, name, NULL, from, why);
-    }
+    plan->failed |= list->failed;
 }
 
 static void fini_list(struct berth_plan_list *list)

@@ -61,15 +61,11 @@ void berth_plan_variable(struct berth_plan *plan, const char *name, const char *
 int berth_plan_mounts(struct berth_plan *plan, const struct berth_strvec *list,
                       const char *from, const char *why, struct berth_err *err);
 
-/* Append each NAME=VALUE of LIST. */
+/* Append each NAME=VALUE of LIST, and each NAME as removed. FROM is BERTH_FROM_RUNTIME:
+ * only what the container runtime sets in each image; or BERTH_FROM_IMAGE: only the
+ * rest; else all of them. */
 void berth_plan_set(struct berth_plan *plan, const struct berth_strvec *list,
                     const char *from, const char *why);
-
-/* Append the variables that change from BEFORE to AFTER, both ended by NULL. FROM is
- * BERTH_FROM_RUNTIME: those that the container runtime sets in each image; or
- * BERTH_FROM_IMAGE: the rest; else all of them. */
-void berth_plan_change(struct berth_plan *plan, char *const *before, char *const *after,
-                       const char *from, const char *why);
 
 void berth_plan_fini(struct berth_plan *plan);
 

@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/environ.h"
 #include "base/fd.h"
-#include "plan/envdiff.h"
 #include "step/program.h"
 
 extern char **environ;
@@ -47,7 +47,7 @@ static bool send_environment(int fd)
     BERTH_BUF struct berth_buf text = {0};
     uint32_t count;
 
-    berth_envdiff_flatten(environ, &text);
+    berth_environ_join(environ, &text);
     count = (uint32_t)text.used;
     return !text.failed && berth_fd_write(fd, "!", 1) == 0 &&
            berth_fd_write(fd, &count, sizeof(count)) == 0 &&

@@ -89,16 +89,14 @@ static int write_question(const char *token, char **argv, struct berth_err *err)
 
 static int ask(int socket, const char *token, char **argv, struct berth_err *err)
 {
-    int question = write_question(token, argv, err);
-    int result;
+    BERTH_CLOSE int question = write_question(token, argv, err);
+    const int fds[BERTH_HOSTCOMMAND_FDS] = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO,
+                                            question};
 
     if (question < 0)
         return -1;
-    result = berth_job_send(socket, BERTH_HOSTCOMMAND_RUN, question);
-    for (int fd = STDIN_FILENO; result == 0 && fd <= STDERR_FILENO; fd++)
-        result = berth_job_send(socket, BERTH_HOSTCOMMAND_STREAM, fd);
-    close(question);
-    if (result < 0) /* the supervisor may have sent the reason, and closed the socket */
+    if (berth_job_send_all(socket, BERTH_HOSTCOMMAND_RUN, fds, BERTH_HOSTCOMMAND_FDS) <
+        0) /* the supervisor may have sent the reason, and closed the socket */
         shutdown(socket, SHUT_WR);
     return 0;
 }

@@ -26,8 +26,7 @@
 extern char **environ;
 
 /* Print the notices of this node and append the record of the component; a failure does
- * not end the step. RENDEZVOUS may be NULL. WHY each task has a container of its own;
- * NULL: tasks share one. */
+ * not end the step. WHY each task has a container of its own; NULL: tasks share one. */
 static void print_notices(const struct berth_task *task,
                           const struct berth_rendezvous *rendezvous, const char *why)
 {
@@ -35,28 +34,27 @@ static void print_notices(const struct berth_task *task,
 
     if (prints && berth_request_is_explained(&task->order.request))
         return; /* the account says it */
-    if (rendezvous)
-        berth_notice_print(task, rendezvous, why);
+    berth_notice_print(task, rendezvous, why);
     if (prints && task->order.record)
         berth_notice_record(task, why);
 }
 
 /* Find out how the container is started, once for all tasks, and check the signatures
  * of the image if the site wants any. */
-static int prepare(struct berth_task *task, unsigned int seconds,
-                   struct berth_deadline *deadline, struct berth_err *err)
+static int prepare(struct berth_task *task, const struct berth_rendezvous *rendezvous,
+                   struct berth_err *err)
 {
     struct berth_signature signature = {
         .image = task->order.request.image,
         .terms = &task->order.terms,
         .environment = environ,
-        .seconds = seconds,
-        .deadline = deadline,
+        .seconds = rendezvous->node->limit,
+        .deadline = &rendezvous->page->deadline,
     };
 
     if (berth_prepare(task, err) < 0)
         return -1;
-    signature.runtime = task->runtime;
+    signature.runtime = task->launch.runtime;
     return berth_signature_check(&signature, err);
 }
 
@@ -66,7 +64,7 @@ static void start(struct berth_task *task, struct berth_rendezvous *rendezvous)
 {
     struct berth_err err;
 
-    if (prepare(task, rendezvous->node->limit, &rendezvous->page->deadline, &err) < 0 ||
+    if (prepare(task, rendezvous, &err) < 0 ||
         (rendezvous->page->state == BERTH_RENDEZVOUS_STARTING &&
          berth_supervisor_start(&task->launch, rendezvous, &err) < 0))
         berth_rendezvous_fail(rendezvous, &err);
@@ -74,24 +72,24 @@ static void start(struct berth_task *task, struct berth_rendezvous *rendezvous)
 
 /* Does this task print the account of its component, or of its lines of a --multi-prog
  * file? */
-static bool gives_account(const struct berth_task *task, bool is_first)
+static bool gives_account(const struct berth_task *task)
 {
     const struct berth_order_step *step = &task->order.step;
 
-    return (step->ranks ? step->is_first : is_first && step->prints_component) &&
+    return (step->nodes ? step->is_first : step->prints_component) &&
            berth_request_is_explained(&task->order.request);
 }
 
 /* Give the account of the component if this task is to. Returns as run(). */
-static int give_account(struct berth_task *task,
-                        const struct berth_rendezvous *rendezvous, bool is_first,
-                        const char *why, struct berth_err *err)
+static int give_account(struct berth_task *task, const char *why, struct berth_err *err)
 {
-    if (!gives_account(task, is_first))
+    struct berth_explain account;
+
+    if (!gives_account(task))
         return 0;
-    return berth_account_collect(task, rendezvous, why, err) < 0
+    return berth_account_collect(task, why, &account, err) < 0
                ? -1
-               : berth_account_print(&task->account, err);
+               : berth_account_print(&account, err);
 }
 
 /* List what the site unsets, and what the site and --container-env set: a runtime sets
@@ -100,7 +98,7 @@ static void list_environment(const struct berth_task *task, struct berth_strvec 
 {
     BERTH_STRVEC struct berth_strvec asked = {0};
 
-    berth_launch_env(&task->order.request, &task->order.terms, task->environment,
+    berth_launch_env(&task->order.request, &task->order.terms, task->launch.environment,
                      &asked);
     for (size_t i = 0; i < asked.count; i++)
         if (strchr(asked.items[i], '=')) {
@@ -125,7 +123,7 @@ static int run_own(struct berth_task *task, struct berth_err *err)
     BERTH_STRVEC struct berth_strvec set = {0};
 
     if (may_use_mpi) /* which cannot read the memory of others on this node */
-        berth_launch_apart(task->environment, &set);
+        berth_launch_apart(task->launch.environment, &set);
     list_environment(task, &set);
     if (berth_prepare(task, err) < 0 ||
         berth_launch_own_argv(&task->launch, &argv, err) < 0 ||
@@ -138,30 +136,30 @@ static int run_own(struct berth_task *task, struct berth_err *err)
 
 /* Run the command in a container of this task alone; WHY: the reason. Returns as run().
  */
-static int run_apart(struct berth_task *task, const struct berth_rendezvous *rendezvous,
-                     bool is_first, const char *why, struct berth_err *err)
+static int run_apart(struct berth_task *task, const char *why, struct berth_err *err)
 {
     if (berth_task_check_launch(task, "each task has a container of its own", err) < 0)
         return -1;
     return berth_request_is_explained(&task->order.request)
-               ? give_account(task, rendezvous, is_first, why, err)
+               ? give_account(task, why, err)
                : run_own(task, err);
 }
 
 /* Run the command in the container of the rendezvous. Returns as run(). */
-static int run_joined(struct berth_task *task, struct berth_rendezvous *rendezvous,
-                      bool is_first, struct berth_err *err)
+static int run_joined(struct berth_task *task,
+                      const struct berth_rendezvous *rendezvous, struct berth_err *err)
 {
+    bool gives = gives_account(task);
+    struct berth_explain account;
     int status;
 
-    if (gives_account(task, is_first) &&
-        berth_account_collect(task, rendezvous, NULL, err) < 0)
+    if (gives && berth_account_collect(task, NULL, &account, err) < 0)
         return -1;
     status = berth_joined_become(task, rendezvous, err);
-    if (status != 0 || !task->account.request)
+    if (status != 0 || !gives)
         return status;
-    berth_account_look(&task->account);
-    return berth_account_print(&task->account, err);
+    berth_account_look(&account);
+    return berth_account_print(&account, err);
 }
 
 /* Run the command when the start has ended well. WHY as in print_notices(). Returns as
@@ -170,13 +168,12 @@ static int run_started(struct berth_task *task, struct berth_rendezvous *rendezv
                        bool is_first, const char *why, struct berth_err *err)
 {
     /* a task that only joins needs no binding */
-    if ((is_first || why) &&
+    if ((is_first || why || berth_request_is_explained(&task->order.request)) &&
         berth_rendezvous_get_binding(rendezvous, &task->binding, err) < 0)
         return -1;
     if (is_first)
         print_notices(task, rendezvous, why);
-    return why ? run_apart(task, rendezvous, is_first, why, err)
-               : run_joined(task, rendezvous, is_first, err);
+    return why ? run_apart(task, why, err) : run_joined(task, rendezvous, err);
 }
 
 /* Meet the other tasks of the step on this node, and run the command. Returns as run().
@@ -217,29 +214,11 @@ static int run_on_host(const struct berth_task *task, struct berth_err *err)
         if (given[i] >= 0)
             fcntl(given[i], F_SETFD, FD_CLOEXEC);
     if (order->container.others > 0 && !berth_request_mpi_declined(&order->request))
-        berth_launch_apart(task->environment, &set);
+        berth_launch_apart(task->launch.environment, &set);
     if (berth_task_set(&set, err) < 0)
         return -1;
-    return berth_become_on_host(task->command, err);
+    return berth_become_on_host(task->launch.command, err);
 }
-
-/* Run nothing for a component on the host, because the step is only explained. Returns
- * as run(). */
-static int run_nothing(struct berth_task *task, struct berth_err *err)
-{
-    struct berth_rendezvous rendezvous = berth_task_rendezvous(task);
-    bool is_shared = rendezvous.memory >= 0 && !task->order.step.ranks;
-    bool is_first = true;
-
-    if (is_shared && berth_rendezvous_enter(&rendezvous, err) < 0)
-        return -1;
-    if (is_shared)
-        is_first = berth_rendezvous_claim(&rendezvous, task->order.container.tasks);
-    return give_account(task, NULL, is_first, NULL, err);
-}
-
-/* Seconds for the check of a signature where there is no rendezvous with a limit. */
-enum { ALONE_SECONDS = 60 };
 
 /* Become the command. Returns only if that fails, or if the step is only explained: the
  * exit status (-1: BERTH_REFUSED). If the status is not 0, ERR has the sentence, or ""
@@ -250,14 +229,9 @@ static int run(struct berth_task *task, char **argv, struct berth_err *err)
         return -1;
     if (!berth_request_has_container(&task->order.request))
         return berth_request_is_explained(&task->order.request)
-                   ? run_nothing(task, err)
+                   ? give_account(task, NULL, err)
                    : run_on_host(task, err);
-    if (task->order.memory >= 0)
-        return run_shared(task, err);
-    if (prepare(task, ALONE_SECONDS, NULL, err) < 0)
-        return -1;
-    print_notices(task, NULL, "its tasks cannot meet");
-    return run_apart(task, NULL, true, "its tasks cannot meet", err);
+    return run_shared(task, err);
 }
 
 int main(int argc, char **argv)

@@ -197,28 +197,30 @@ static void find_variables(pid_t holder, struct berth_strvec *ret)
         berth_job_variables_find(root, ret);
 }
 
-/* Returns the descriptor of the answer, or -1. */
+/* Returns the descriptor of the answer, or -1. The runtime was started with the
+ * environment of this process, which gets that of the container. */
 static int write_answer(const struct berth_rendezvous *rendezvous,
                         struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec words = {0};
+    BERTH_STRVEC struct berth_strvec changes = {0};
     BERTH_STRVEC struct berth_strvec environment = {0};
     const struct berth_rendezvous_page *page = rendezvous->page;
-    size_t before;
 
-    berth_environ_split(page->text + page->before.at, page->before.count, &environment);
-    before = environment.count;
+    berth_environ_split(page->text + page->changes.at, page->changes.count, &changes);
+    berth_strvec_append(&environment, &changes);
     berth_strvec_push(&words, BERTH_VERSION);
     berth_strvec_pushf(&words, "%d", page->holder.pid);
     berth_strvec_pushf(&words, "%u", page->holder.mounts);
-    berth_strvec_pushf(&words, "%zu", before);
-    berth_environ_split(page->text + page->after.at, page->after.count, &environment);
-    if (environment.failed)
-        return berth_err_oom(err);
-    if (berth_job_variables_cleaned(environ, environment.items + before))
-        berth_strvec_push(&words, "*");
+    berth_strvec_pushf(&words, "%zu", changes.count);
+    if (berth_job_variables_cleaned(&changes))
+        berth_strvec_push(&words, BERTH_JOB_ANY);
+    if (berth_task_set(&changes, err) < 0)
+        return -1;
+    for (char *const *item = environ; *item; item++)
+        berth_strvec_push(&environment, *item);
     find_variables(page->holder.pid, &words);
-    if (words.failed)
+    if (words.failed || environment.failed)
         return berth_err_oom(err);
     return berth_handover_write(&words, environment.items, err);
 }

@@ -31,7 +31,7 @@ bool berth_notice_is_verbose(char *const *environment)
 
 static bool is_verbose(const struct berth_task *task)
 {
-    return berth_notice_is_verbose(task->environment);
+    return berth_notice_is_verbose(task->launch.environment);
 }
 
 /* Does this node print all of whose MPI runs, because the user asks? */
@@ -81,10 +81,11 @@ static void print_choice(const struct berth_task *task)
         note = choice.text;
     }
     if (note && (says_all(task) || says_choice(task)))
-        berth_report_line(STDERR_FILENO, task->node, "note: %s", note);
+        berth_report_line(STDERR_FILENO, task->launch.node, "note: %s", note);
     if (warning && (is_verbose(task) || task->order.step.prints_component))
-        berth_report_line(STDERR_FILENO, task->node, "warning: image '%s': %s=%s: %s",
-                          berth_request_name(request), berth_request_cause(request),
+        berth_report_line(STDERR_FILENO, task->launch.node,
+                          "warning: image '%s': %s=%s: %s", berth_request_name(request),
+                          berth_request_cause(request),
                           berth_request_cause_value(request), warning);
 }
 
@@ -98,7 +99,7 @@ static void print_no_cma(const struct berth_task *task, const char *apart)
     if (why && berth_request_mpi_chosen(&order->request) &&
         order->container.others + order->container.hosts > 0 &&
         (order->step.prints_component || is_verbose(task)))
-        berth_report_line(STDERR_FILENO, task->node, BERTH_NOTICE_NO_CMA,
+        berth_report_line(STDERR_FILENO, task->launch.node, BERTH_NOTICE_NO_CMA,
                           berth_request_name(&order->request), why);
 }
 
@@ -112,13 +113,13 @@ static void print_container(const struct berth_task *task, unsigned int tasks,
 
     if (apart)
         kind = "a container for each of";
-    berth_report_line(STDERR_FILENO, task->node, "note: image '%s': %s %u task%s%s%s",
-                      berth_request_name(&task->order.request), kind, tasks,
-                      tasks == 1 ? "" : "s",
-                      why && !apart ? ", not the job's: "
-                      : why         ? ": "
-                                    : "",
-                      why ? why : "");
+    berth_report_line(
+        STDERR_FILENO, task->launch.node, "note: image '%s': %s %u task%s%s%s",
+        berth_request_name(&task->order.request), kind, tasks, tasks == 1 ? "" : "s",
+        why && !apart ? ", not the job's: "
+        : why         ? ": "
+                      : "",
+        why ? why : "");
 }
 
 void berth_notice_print(const struct berth_task *task,
@@ -127,7 +128,7 @@ void berth_notice_print(const struct berth_task *task,
     print_choice(task);
     print_no_cma(task, why);
     if (rendezvous->page->is_unpacked)
-        berth_report_line(STDERR_FILENO, task->node, BERTH_NOTICE_UNPACKED,
+        berth_report_line(STDERR_FILENO, task->launch.node, BERTH_NOTICE_UNPACKED,
                           berth_request_name(&task->order.request));
     if (is_verbose(task) ||
         (task->binding.no_job && task->order.request.writable == BERTH_YES))
@@ -197,14 +198,14 @@ static int append_record(const struct berth_task *task, const char *why,
                          struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec image = {0};
-    BERTH_FREE char *version = berth_runtime_version(task->runtime);
+    BERTH_FREE char *version = berth_runtime_version(task->launch.runtime);
     BERTH_CLOSE int fd = -1;
     struct berth_record record = {.time = time(NULL),
-                                  .environment = task->environment,
-                                  .node = task->node,
+                                  .environment = task->launch.environment,
+                                  .node = task->launch.node,
                                   .order = &task->order,
                                   .image = &image,
-                                  .runtime = task->runtime,
+                                  .runtime = task->launch.runtime,
                                   .runtime_version = version,
                                   .note = task->binding.note,
                                   .apart = why};
@@ -220,6 +221,6 @@ void berth_notice_record(const struct berth_task *task, const char *why)
     struct berth_err err;
 
     if (append_record(task, why, &err) < 0 && is_verbose(task))
-        berth_report_line(STDERR_FILENO, task->node, "warning: no record is kept: %s",
-                          err.text);
+        berth_report_line(STDERR_FILENO, task->launch.node,
+                          "warning: no record is kept: %s", err.text);
 }

@@ -80,15 +80,6 @@ static int check_paths(const struct berth_request *request, struct berth_err *er
     return 0;
 }
 
-/* Returns $HOME; if it is not set (--export=NONE) or not absolute, the directory in the
- * user database, or NULL. */
-static const char *home_directory(const struct berth_task *task)
-{
-    const char *home = getenv("HOME");
-
-    return home && *home == '/' ? home : task->home;
-}
-
 /* Does MOUNT mount a path in /dev over itself? */
 static bool is_device(const char *mount)
 {
@@ -107,12 +98,12 @@ static int check_devices(const struct berth_task *task, struct berth_err *err)
     berth_request_list_devices(&task->order.request, &devices);
     if (devices.failed)
         return berth_err_oom(err);
-    if (devices.count == 0 || berth_runtime_has_flag(task->runtime, "--device"))
+    if (devices.count == 0 || berth_runtime_has_flag(task->launch.runtime, "--device"))
         return 0;
     return berth_err_set(err,
                          "--container-gpu: '%s': the container runtime '%s' has no "
                          "--device; it takes Apptainer 1.5 or newer",
-                         devices.items[0], task->runtime);
+                         devices.items[0], task->launch.runtime);
 }
 
 /* Where the runtime brings the host's /dev, drop the mounts of devices: the runtime
@@ -123,7 +114,8 @@ static int check_devices(const struct berth_task *task, struct berth_err *err)
 static int leave_devices(struct berth_task *task, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec others = {0};
-    bool is_out = berth_request_leaves_dev_out(&task->order.request, task->environment);
+    bool is_out =
+        berth_request_leaves_dev_out(&task->order.request, task->launch.environment);
 
     for (size_t i = 0; i < task->fabric.count; i++)
         if (!is_device(task->fabric.items[i]))
@@ -132,7 +124,7 @@ static int leave_devices(struct berth_task *task, struct berth_err *err)
         return berth_err_oom(err);
     if (others.count == task->fabric.count ||
         (!is_out &&
-         (task->order.is_closed || !berth_runtime_brings_dev(task->runtime))))
+         (task->order.is_closed || !berth_runtime_brings_dev(task->launch.runtime))))
         return 0;
     berth_strvec_fini(&task->fabric);
     task->fabric = others;
@@ -142,46 +134,32 @@ static int leave_devices(struct berth_task *task, struct berth_err *err)
 
 int berth_prepare(struct berth_task *task, struct berth_err *err)
 {
+    const struct berth_request *request = &task->order.request;
     const struct passwd *user = getpwuid(getuid());
     const struct berth_gpu_host host = {
         .nvidia = access(BERTH_GPU_NVIDIA_DEVICE, F_OK) == 0,
         .rocm = access(BERTH_GPU_ROCM_DEVICE, F_OK) == 0,
     };
-    struct berth_gpu_choice gpu;
+    struct berth_launch *launch = &task->launch;
+    const char *home = getenv("HOME");
     char *runtime;
 
-    if (task->launch.order)
+    if (launch->runtime)
         return 0;
-    if (berth_image_check(&task->order.request, err) < 0 ||
-        check_paths(&task->order.request, err) < 0 ||
-        berth_inject_mounts(&task->order.request, &task->mounts, err) < 0 ||
-        berth_inject_fabric(&task->order.request, &task->order.terms, &task->fabric,
-                            err) < 0 ||
-        berth_gpu_choose(&task->order.request, task->environment, &host, &gpu, err) <
-            0 ||
-        berth_runtime_find(task->runtime, getenv("PATH"), &runtime, err) < 0)
+    if (berth_image_check(request, err) < 0 || check_paths(request, err) < 0 ||
+        berth_inject_mounts(request, &task->mounts, err) < 0 ||
+        berth_inject_fabric(request, &task->order.terms, &task->fabric, err) < 0 ||
+        berth_gpu_choose(request, launch->environment, &host, &launch->gpu, err) < 0 ||
+        berth_runtime_find(task->order.runtime, getenv("PATH"), &runtime, err) < 0)
         return -1;
-    free(task->runtime);
-    task->runtime = runtime;
+    launch->runtime = runtime;
     if (check_devices(task, err) < 0 || leave_devices(task, err) < 0)
         return -1;
-    if (!task->home && user)
-        task->home = strdup(user->pw_dir);
-    task->launch = (struct berth_launch){
-        .order = &task->order,
-        .runtime = runtime,
-        .home = home_directory(task),
-        .directory = task->directory,
-        .node = task->node,
-        .request = &task->order.request,
-        .terms = &task->order.terms,
-        .environment = task->environment,
-        .mounts = &task->mounts,
-        .fabric = &task->fabric,
-        .gpu = gpu,
-        .command = task->command,
-        .unknown_user = !berth_identity_is_known(),
-        .account_home = task->home,
-    };
+    launch->mounts = &task->mounts;
+    launch->fabric = &task->fabric;
+    launch->account_home = user ? strdup(user->pw_dir) : NULL;
+    /* HOME may not be set (--export=NONE) */
+    launch->home = home && *home == '/' ? home : launch->account_home;
+    launch->unknown_user = !berth_identity_is_known();
     return 0;
 }

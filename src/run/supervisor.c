@@ -45,6 +45,8 @@ struct supervisor {
                                    join; its task_stderr: for the processes that watch,
                                    -1: closed */
     struct berth_binding binding;
+    struct berth_strvec environment; /* of the holder */
+    struct berth_strvec changes;     /* of the runtime (plan/envdiff.h) */
     int mounts; /* the holder's mount namespace, which so keeps its inode; -1: none */
     struct berth_err no_cma; /* why several containers of the node have no outer user
                                 namespace; "": they have one, or need none */
@@ -76,61 +78,32 @@ static int name_refusal(const struct supervisor *supervisor, int result,
     return berth_err_at(err, "image '%s'", berth_request_name(request));
 }
 
-/* List the variables that tell MPI libraries that there is no outer user namespace, and
- * those by which tasks find commands of the host. */
-static void list_settings(const struct supervisor *supervisor, struct berth_strvec *ret)
+/* Bind the host's MPI, and list the variables that the tasks need for it, those that
+ * tell MPI libraries that there is no outer user namespace, and those by which tasks
+ * find commands of the host. */
+static int inject(struct supervisor *supervisor, struct berth_err *err)
 {
     const struct berth_launch *launch = &supervisor->launch;
-
-    if (*supervisor->no_cma.text && !berth_request_mpi_declined(launch->request))
-        berth_launch_apart(launch->environment, ret);
-    berth_hostcommand_list(&supervisor->hostcommand, supervisor->inject.holder.pid,
-                           ret);
-}
-
-/* Set VARIABLE (NAME=VALUE) in LIST. */
-static void set_variable(struct berth_strvec *list, const char *variable)
-{
-    size_t length = strcspn(variable, "=") + 1;
-
-    for (size_t i = 0; i < list->count; i++)
-        if (strncmp(list->items[i], variable, length) == 0) {
-            free(list->items[i]);
-            list->items[i] = strdup(variable);
-            list->failed |= !list->items[i];
-            return;
-        }
-    berth_strvec_push(list, variable);
-}
-
-/* Bind the host's MPI, and make ENVIRONMENT, that of the holder, the environment of the
- * tasks. */
-static int inject(struct supervisor *supervisor, struct berth_strvec *environment,
-                  struct berth_err *err)
-{
     struct berth_inject *inject = &supervisor->inject;
     struct berth_binding *binding = &supervisor->binding;
 
-    if (environment->failed)
-        return berth_err_oom(err);
-    inject->environment = environment->items;
+    inject->environment = supervisor->environment.items;
     if (name_refusal(supervisor,
                      berth_inject(inject, binding, &supervisor->watchers[0], err),
                      err) < 0)
         return -1;
-    if (berth_request_is_explained(supervisor->launch.request) &&
-        !supervisor->launch.request->mpi && berth_singletons_wanted(inject->launch))
+    if (berth_request_is_explained(launch->request) && !launch->request->mpi &&
+        berth_singletons_wanted(launch))
         binding->warning = berth_singletons_predict(inject);
-    list_settings(supervisor, &binding->set);
-    for (size_t i = 0; i < binding->set.count; i++)
-        set_variable(environment, binding->set.items[i]);
-    return environment->failed || binding->set.failed ? berth_err_oom(err) : 0;
+    if (*supervisor->no_cma.text && !berth_request_mpi_declined(launch->request))
+        berth_launch_apart(launch->environment, &binding->set);
+    berth_hostcommand_list(&supervisor->hostcommand, inject->holder.pid,
+                           inject->environment, &binding->set);
+    return 0;
 }
 
-/* Write the binding into the rendezvous, for the tasks. AFTER is the environment of the
- * container, which an account shows. */
-static int share_binding(struct supervisor *supervisor, const struct berth_buf *after,
-                         struct berth_err *err)
+/* Write the binding into the rendezvous, for the tasks. */
+static int share_binding(struct supervisor *supervisor, struct berth_err *err)
 {
     struct berth_binding *binding = &supervisor->binding;
     BERTH_BUF struct berth_buf bytes = {0};
@@ -142,40 +115,35 @@ static int share_binding(struct supervisor *supervisor, const struct berth_buf *
     if (*supervisor->no_job.text)
         binding->no_job = strdup(supervisor->no_job.text);
     if (berth_request_is_explained(supervisor->launch.request))
-        berth_environ_split(after->text, after->used, &binding->before);
+        berth_strvec_append(&binding->changes, &supervisor->changes);
     berth_binding_put(binding, &bytes);
     return bytes.failed
                ? berth_err_oom(err)
                : berth_rendezvous_put_binding(supervisor->rendezvous, &bytes, err);
 }
 
-/* Bind the host's MPI, and let the tasks join. AFTER is the environment of the
- * container. */
-static int make_ready(struct supervisor *supervisor, const struct berth_buf *after,
-                      struct berth_err *err)
+/* Bind the host's MPI, and let the tasks join. */
+static int make_ready(struct supervisor *supervisor, struct berth_err *err)
 {
-    const struct berth_job_answer *job = &supervisor->job;
-    struct berth_strvec *environment = &supervisor->hostcommand.container;
-    BERTH_BUF struct berth_buf before = {0};
-    BERTH_BUF struct berth_buf tasks = {0};
+    const struct berth_strvec *set = &supervisor->binding.set;
+    struct berth_strvec *container = &supervisor->hostcommand.container;
+    BERTH_BUF struct berth_buf changes = {0};
 
-    berth_environ_split(after->text, after->used, environment);
-    if (inject(supervisor, environment, err) < 0)
+    if (inject(supervisor, err) < 0)
         return -1;
-    if (job->holder.pid) {
-        berth_buf_add(&before, job->before.text, job->before.used);
-    } else {
-        berth_envdiff_flatten(environ, &before);
+    if (!supervisor->job.holder.pid)
         berth_servers_seize(&supervisor->servers); /* else another supervisor traces */
-    }
-    berth_envdiff_flatten(environment->items, &tasks);
-    if (before.failed || tasks.failed)
+    berth_strvec_append(container, set);           /* the first of a name counts */
+    berth_strvec_append(container, &supervisor->environment);
+    berth_environ_join(supervisor->changes.items, &changes);
+    berth_environ_join(set->items, &changes);
+    if (supervisor->changes.failed || set->failed || container->failed ||
+        changes.failed)
         return berth_err_oom(err);
-    return share_binding(supervisor, after, err) < 0
+    return share_binding(supervisor, err) < 0
                ? -1
                : berth_rendezvous_ready(supervisor->rendezvous,
-                                        supervisor->inject.holder, &before, &tasks,
-                                        err);
+                                        supervisor->inject.holder, &changes, err);
 }
 
 static void close_mounts(struct supervisor *supervisor)
@@ -187,8 +155,8 @@ static void close_mounts(struct supervisor *supervisor)
 
 /* Let each task start a container of its own, WHY. That of the supervisor, which showed
  * it, ends. */
-static int separate(struct supervisor *supervisor, const struct berth_buf *after,
-                    const char *why, struct berth_err *err)
+static int separate(struct supervisor *supervisor, const char *why,
+                    struct berth_err *err)
 {
     struct berth_holder *holder = &supervisor->inject.holder;
     int result =
@@ -201,7 +169,7 @@ static int separate(struct supervisor *supervisor, const struct berth_buf *after
     *holder = (struct berth_holder){0};
     close_mounts(supervisor);
     return name_refusal(supervisor, result, err) < 0 ||
-                   share_binding(supervisor, after, err) < 0
+                   share_binding(supervisor, err) < 0
                ? -1
                : berth_rendezvous_separate(supervisor->rendezvous, why, err);
 }
@@ -262,17 +230,17 @@ static bool lacks_directory(const struct berth_start *start)
 /* Start a copy of the job's container for QUESTION. Returns 0; 1 if the container lacks
  * the directory of the task; -1 with a sentence in ERR if the job has no container. */
 static int copy_job(struct supervisor *supervisor,
-                    const struct berth_job_question *question, struct berth_buf *after,
-                    struct berth_err *err)
+                    const struct berth_job_question *question, struct berth_err *err)
 {
     struct berth_start *start = &supervisor->start;
     struct berth_job_answer *job = &supervisor->job;
 
     if (berth_job_ask(question, job, err) < 0)
         return -1;
-    if (berth_start_in(start, job->holder, &job->after, !question->own_directory,
+    if (berth_start_in(start, job->holder, job->after.items, !question->own_directory,
                        err) == 0 &&
-        berth_start_await(start, &supervisor->inject.holder, after, err) == 0)
+        berth_start_await(start, &supervisor->inject.holder, &supervisor->environment,
+                          err) == 0)
         return 0;
     berth_job_answer_fini(job);
     return lacks_directory(start) ? 1 : -1;
@@ -280,7 +248,7 @@ static int copy_job(struct supervisor *supervisor,
 
 /* Start a copy of the job's container, if the step asks for one. Returns false if the
  * step needs a container of its own; no_job says why. */
-static bool start_in_job(struct supervisor *supervisor, struct berth_buf *after)
+static bool start_in_job(struct supervisor *supervisor)
 {
     const struct berth_launch *launch = &supervisor->launch;
     struct berth_start *start = &supervisor->start;
@@ -297,7 +265,7 @@ static bool start_in_job(struct supervisor *supervisor, struct berth_buf *after)
         berth_err_set(err, "%s", why);
         return false;
     }
-    while ((result = copy_job(supervisor, &question, after, err)) != 0) {
+    while ((result = copy_job(supervisor, &question, err)) != 0) {
         berth_start_fini(start);
         start->runtime = 0;
         if (result < 0 || question.own_directory)
@@ -305,12 +273,12 @@ static bool start_in_job(struct supervisor *supervisor, struct berth_buf *after)
         question.own_directory = true;
     }
     *err->text = '\0';
+    berth_strvec_append(&supervisor->changes, &supervisor->job.changes);
     return true;
 }
 
 /* Start a container for the step alone, and wait until berth-init runs in it. */
-static int start_own(struct supervisor *supervisor, struct berth_buf *after,
-                     struct berth_err *err)
+static int start_own(struct supervisor *supervisor, struct berth_err *err)
 {
     const struct berth_launch *launch = &supervisor->launch;
     struct berth_start *start = &supervisor->start;
@@ -321,11 +289,12 @@ static int start_own(struct supervisor *supervisor, struct berth_buf *after,
         return -1;
     supervisor->servers.runtime = start->runtime;
     supervisor->servers.socket = start->socket;
-    if (berth_start_await(start, holder, after, err) < 0)
+    if (berth_start_await(start, holder, &supervisor->environment, err) < 0)
         return -1;
+    berth_envdiff(environ, supervisor->environment.items, &supervisor->changes);
     if (start->inner >= 0)
         berth_database_correct(*holder, launch->request);
-    if (berth_servers_check(&supervisor->servers, launch->terms->image,
+    if (berth_servers_check(&supervisor->servers, launch->order->terms.image,
                             launch->request->image, &is_unpacked, err) < 0)
         return -1;
     supervisor->rendezvous->page->is_unpacked = is_unpacked;
@@ -336,18 +305,16 @@ static int start_own(struct supervisor *supervisor, struct berth_buf *after,
  * separate. */
 static int start_container(struct supervisor *supervisor, struct berth_err *err)
 {
-    BERTH_BUF struct berth_buf after = {0};
     const char *why = supervisor->rendezvous->node->forbidden.text;
 
     if (*why)
-        return separate(supervisor, &after, why, err);
+        return separate(supervisor, why, err);
     if (find_outer(supervisor, err) < 0 ||
-        (!start_in_job(supervisor, &after) && start_own(supervisor, &after, err) < 0))
+        (!start_in_job(supervisor) && start_own(supervisor, err) < 0))
         return -1;
     supervisor->mounts = berth_holder_open(supervisor->inject.holder);
     why = berth_join_why_not(supervisor->inject.holder.pid);
-    return why ? separate(supervisor, &after, why, err)
-               : make_ready(supervisor, &after, err);
+    return why ? separate(supervisor, why, err) : make_ready(supervisor, err);
 }
 
 /* The last task has ended. Kill what is left in the container, because nobody waits for

@@ -3,7 +3,6 @@
 
 #include "run/task.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,15 +18,14 @@
 
 extern char **environ;
 
-static char *node_name(void)
+static const char *node_name(void)
 {
+    static char host[256] = "this host";
     const char *name = getenv(BERTH_TASK_NODE);
-    char host[256] = "this host";
 
-    if (name)
-        return strdup(name);
-    gethostname(host, sizeof(host) - 1);
-    return strdup(host);
+    if (!name)
+        gethostname(host, sizeof(host) - 1);
+    return name ? name : host;
 }
 
 /* With --multi-prog, options for the image stand in front of the command: skip them. */
@@ -35,12 +33,12 @@ static int skip_options(struct berth_task *task, struct berth_err *err)
 {
     const char *prefix = task->order.prefix ? task->order.prefix : "";
     int count = task->order.step.ranks
-                    ? berth_multiprog_options(task->command, prefix, err)
+                    ? berth_multiprog_options(task->launch.command, prefix, err)
                     : 0;
 
     if (count < 0)
         return -1;
-    task->command += count;
+    task->launch.command += count;
     return 0;
 }
 
@@ -67,26 +65,23 @@ int berth_task_read(struct berth_task *task, char **argv, struct berth_err *err)
 {
     const struct berth_request *request = &task->order.request;
 
-    task->node = node_name();
-    if (!task->node)
-        return berth_err_oom(err);
+    task->launch.node = node_name();
     if (read_order(task, err) < 0)
         return -1;
     task->order.is_closed = berth_request_is_closed(request, environ);
-    task->runtime = berth_steal(&task->order.runtime);
-    task->directory = getcwd(NULL, 0);
-    task->environment = environ;
-    task->command = argv + 1;
+    task->launch = (struct berth_launch){.order = &task->order,
+                                         .directory = getcwd(NULL, 0),
+                                         .node = task->launch.node,
+                                         .request = request,
+                                         .environment = environ,
+                                         .command = argv + 1};
     if (task->order.argv0) {
         argv[0] = task->order.argv0;
-        task->command = argv;
+        task->launch.command = argv;
     }
     if (skip_options(task, err) < 0)
         return -1;
-    if (asprintf(&task->place, "%s: image '%s'", task->node,
-                 request->image ? berth_request_name(request) : BERTH_NO_IMAGE) < 0)
-        return berth_err_oom(err);
-    if (!*task->command && request->entrypoint != BERTH_YES)
+    if (!*task->launch.command && request->entrypoint != BERTH_YES)
         return refuse_start(err);
     return 0;
 }
@@ -121,28 +116,17 @@ int berth_task_check_launch(const struct berth_task *task, const char *why,
                          why);
 }
 
-/* Why the container has no srun (job/hostserver.h); NULL: it has. */
-static const char *why_no_srun(const struct berth_order *order)
-{
-    const char *inside = order->terms.inside;
-
-    if (!order->step.nodes)
-        return "berth run is not a step of Slurm";
-    if (order->is_closed)
-        return "--contain or --containall closes the container";
-    return inside && strcmp(inside, "none") == 0 ? "the site denies it (inside: none)"
-                                                 : NULL;
-}
-
 int berth_task_hide_launcher(struct berth_task *task, struct berth_err *err)
 {
     static struct berth_strvec shown; /* the process's environment from now on */
     int fd = berth_launcher_descriptor(environ);
     struct stat status;
+    const char *why;
 
     if (!berth_request_starts_mpirun(&task->order.request))
         return 0;
-    if (berth_task_check_launch(task, why_no_srun(&task->order), err) < 0)
+    berth_order_inside(&task->order, &why);
+    if (berth_task_check_launch(task, why, err) < 0)
         return -1;
     if (fd >= 0 && fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode))
         close(fd);
@@ -153,7 +137,7 @@ int berth_task_hide_launcher(struct berth_task *task, struct berth_err *err)
     /* commands of the host see the job, too; an account lists the difference */
     if (berth_request_mpi_is(&task->order.request, BERTH_MODE_LAUNCH) &&
         !berth_request_is_explained(&task->order.request))
-        task->environment = environ;
+        task->launch.environment = environ;
     return 0;
 }
 
@@ -161,7 +145,8 @@ int berth_task_end(const struct berth_task *task, int status, struct berth_err *
 {
     if (status != 0 && *err->text) {
         berth_spell_options(task->order.prefix ? task->order.prefix : "", err);
-        berth_report(task->order.report, task->node ? task->node : "berth-task", err);
+        berth_report(task->order.report,
+                     task->launch.node ? task->launch.node : "berth-task", err);
     }
     return status < 0 ? BERTH_REFUSED : status;
 }

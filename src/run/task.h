@@ -9,25 +9,16 @@
 #include "plan/binding.h"
 #include "step/rendezvous.h"
 
-/* A task: its order, and what else is known of it. */
+/* A task. The process becomes its command, or ends, so nothing frees it. */
 struct berth_task {
     struct berth_order order;
-    char *node;
-    char *runtime; /* the path of the site, or of the runtime that was found; NULL: find
-                      one */
-    char *directory;
-    char *home;  /* the user's, in the user database; NULL: not known */
-    char *place; /* node and image, in messages */
-    char **command;
-    char **environment;         /* as Slurm has made it */
-    struct berth_strvec mounts; /* to mount for berth, as SRC:DST:ro */
-    struct berth_strvec
-        fabric; /* to mount for the host's MPI and devices, as SRC:DST:ro|rw */
-    struct berth_launch launch;   /* how the container is started; .order is NULL
-                                     before berth_prepare() has found it out */
+    struct berth_launch launch;   /* how its container is started, of its order; before
+                                     berth_prepare() only its node, directory,
+                                     environment, as Slurm has made it, and command */
+    struct berth_strvec mounts;   /* to mount for berth, as SRC:DST:ro */
+    struct berth_strvec fabric;   /* to mount for the host's MPI and devices, as
+                                     SRC:DST:ro|rw */
     struct berth_binding binding; /* the answer of --mpi-bind for the node */
-    struct berth_explain account; /* printed at the end; its request is NULL if this
-                                     task prints none */
 };
 
 /* Read the order, and remove it from the environment; the command is in ARGV, and TASK
@@ -45,17 +36,16 @@ int berth_task_check_launch(const struct berth_task *task, const char *why,
                             struct berth_err *err);
 
 /* Check that everything is there that a container of TASK needs: the image, the sources
- * of mounts, the GPUs, the runtime. Then `launch` of TASK says how the container is
- * started; later calls change nothing. Returns 0, or -1 with a sentence in ERR. */
+ * of mounts, the GPUs, the runtime. Then `launch` of TASK is complete; later calls
+ * change nothing. Returns 0, or -1 with a sentence in ERR. */
 int berth_prepare(struct berth_task *task, struct berth_err *err);
 
-/* Collect, in `account` of TASK, what is known of it on the host, for the account of
- * its component. RENDEZVOUS has the binding; NULL: there is none. APART: why each task
- * has a container of its own; NULL: tasks share one. Runs the runtime for its version,
- * so the process must be on the host. Returns 0, or -1 with a sentence in ERR. */
-int berth_account_collect(struct berth_task *task,
-                          const struct berth_rendezvous *rendezvous, const char *apart,
-                          struct berth_err *err);
+/* Collect in *RET, which borrows TASK, what is known of it on the host, for the account
+ * of its component. APART: why each task has a container of its own; NULL: tasks share
+ * one. Runs the runtime for its version, so the process must be on the host. Returns 0,
+ * or -1 with a sentence in ERR. */
+int berth_account_collect(struct berth_task *task, const char *apart,
+                          struct berth_explain *ret, struct berth_err *err);
 
 /* Add what only a process that has joined the container sees: where its directories are
  * from, and where the command is. */

@@ -469,7 +469,8 @@ static int order_task(spank_t sp, const struct berth_part *part,
     order.step = berth_part_step(sp, part, &request);
     if (order.container.number >= shared.containers)
         return berth_err_damaged(err, BERTH_CONTAINERS_VARIABLE);
-    if (part->row->ranks ? order.step.is_first : is_first(sp))
+    order.step.is_first |= !part->row->ranks && is_first(sp);
+    if (order.step.is_first)
         report_rules(sp, &asker.asker, asked);
     if (berth_request_has_job_lifetime(&request))
         spank_get_item(sp, S_JOB_ID, &order.job);

@@ -15,7 +15,6 @@
 #include "base/cleanup.h"
 #include "base/environ.h"
 #include "base/fd.h"
-#include "plan/envdiff.h"
 
 /* The head of the memory; the words follow it, and then the environment. */
 struct head {
@@ -30,9 +29,9 @@ int berth_handover_write(const struct berth_strvec *words, char *const *environm
     struct head head = {0};
     int fd;
 
-    berth_envdiff_flatten(words->items, &text);
+    berth_environ_join(words->items, &text);
     head.words = (uint32_t)text.used;
-    berth_envdiff_flatten(environment, &text);
+    berth_environ_join(environment, &text);
     head.environment = (uint32_t)text.used - head.words;
     if (text.failed)
         return berth_err_oom(err);

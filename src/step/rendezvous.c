@@ -48,7 +48,7 @@ static void *map(int memory, size_t size, size_t offset, struct berth_err *err)
     return NULL;
 }
 
-/* The memory may grow, for the environments of READY, but not shrink, because
+/* The memory may grow, for the environment of READY, but not shrink, because
  * slurmstepd reads it, too. */
 static int make_memory(size_t size)
 {
@@ -334,14 +334,12 @@ int berth_rendezvous_get_binding(const struct berth_rendezvous *rendezvous,
 }
 
 int berth_rendezvous_ready(const struct berth_rendezvous *rendezvous,
-                           struct berth_holder holder, const struct berth_buf *before,
-                           const struct berth_buf *after, struct berth_err *err)
+                           struct berth_holder holder, const struct berth_buf *changes,
+                           struct berth_err *err)
 {
     struct berth_rendezvous_page *page = rendezvous->page;
-    size_t used = page->binding.count;
 
-    if (put_text(rendezvous, before, used, &page->before, err) < 0 ||
-        put_text(rendezvous, after, used + before->used, &page->after, err) < 0)
+    if (put_text(rendezvous, changes, page->binding.count, &page->changes, err) < 0)
         return -1;
     page->holder = holder;
     return end_or_explain(rendezvous, BERTH_RENDEZVOUS_READY, err);

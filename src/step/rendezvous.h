@@ -71,7 +71,7 @@ struct berth_rendezvous_page {
     atomic_bool is_unpacked; /* the runtime has unpacked the image instead of mounting
                                 it */
     /* Complete when berth_rendezvous_wait() has returned: */
-    struct berth_rendezvous_text binding, before, after;
+    struct berth_rendezvous_text binding, changes;
     struct berth_holder holder;
     char text[];
 };
@@ -146,11 +146,11 @@ int berth_rendezvous_fail(const struct berth_rendezvous *rendezvous,
 int berth_rendezvous_separate(const struct berth_rendezvous *rendezvous,
                               const char *why, struct berth_err *err);
 
-/* The same, but tasks join HOLDER. The runtime was started with the environment BEFORE,
- * and HOLDER has AFTER (both like /proc/PID/environ). */
+/* The same, but tasks join HOLDER, and make CHANGES (plan/envdiff.h; like
+ * /proc/PID/environ) in their environment. */
 int berth_rendezvous_ready(const struct berth_rendezvous *rendezvous,
-                           struct berth_holder holder, const struct berth_buf *before,
-                           const struct berth_buf *after, struct berth_err *err);
+                           struct berth_holder holder, const struct berth_buf *changes,
+                           struct berth_err *err);
 
 /* A container that was READY has ended. */
 void berth_rendezvous_lose(const struct berth_rendezvous *rendezvous);

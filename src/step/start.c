@@ -311,9 +311,8 @@ static int copy_mounts(struct berth_err *err)
 }
 
 _Noreturn static void run_in(const struct berth_start *start,
-                             struct berth_holder holder,
-                             const struct berth_strvec *environment, bool looks,
-                             const int descriptors[DESCRIPTORS])
+                             struct berth_holder holder, char *const *environment,
+                             bool looks, const int descriptors[DESCRIPTORS])
 {
     BERTH_STRVEC struct berth_strvec argv = {0};
     const char *directory = start->launch->directory;
@@ -326,7 +325,7 @@ _Noreturn static void run_in(const struct berth_start *start,
     if (berth_join_owner(holder, &err) == 0 && copy_mounts(&err) == 0) {
         if (looks && !has_directory(directory, &here))
             _exit(BERTH_START_NO_DIRECTORY);
-        fexecve(INIT, argv.items, environment->items);
+        fexecve(INIT, argv.items, environment);
         berth_err_spent(&err, errno);
     }
     dprintf(STDERR_FILENO, "%s\n", err.text);
@@ -334,22 +333,17 @@ _Noreturn static void run_in(const struct berth_start *start,
 }
 
 int berth_start_in(struct berth_start *start, struct berth_holder holder,
-                   const struct berth_buf *environment, bool looks,
-                   struct berth_err *err)
+                   char *const *environment, bool looks, struct berth_err *err)
 {
-    BERTH_STRVEC struct berth_strvec variables = {0};
     BERTH_CLOSE int init = -1;
     BERTH_CLOSE int ready = -1;
     pid_t pid;
 
-    berth_environ_split(environment->text, environment->used, &variables);
-    if (variables.failed)
-        return berth_err_oom(err);
     if (open_own(start, &init, &ready, err) < 0)
         return -1;
     pid = fork();
     if (pid == 0)
-        run_in(start, holder, &variables, looks,
+        run_in(start, holder, environment, looks,
                (const int[]){init, start->tasks, ready, -1, start->programs});
     return set_runtime(start, pid, err);
 }
@@ -434,7 +428,7 @@ static int find_sender(int end, pid_t *ret_pid)
 }
 
 int berth_start_await(const struct berth_start *start, struct berth_holder *ret_holder,
-                      struct berth_buf *ret_environ, struct berth_err *err)
+                      struct berth_strvec *ret_environ, struct berth_err *err)
 {
     enum { ENVIRON_MAX = 16 << 20 }; /* anything larger is not an environment */
     BERTH_FREE char *bytes = NULL;
@@ -456,7 +450,6 @@ int berth_start_await(const struct berth_start *start, struct berth_holder *ret_
         return -1;
     bytes[count] = '\0';
     *ret_holder = holder;
-    ret_environ->text = berth_steal(&bytes);
-    ret_environ->used = count;
-    return 0;
+    berth_environ_split(bytes, count, ret_environ);
+    return ret_environ->failed ? berth_err_oom(err) : 0;
 }

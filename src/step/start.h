@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "base/buf.h"
 #include "base/deadline.h"
 #include "base/err.h"
+#include "base/strvec.h"
 #include "plan/launch.h"
 #include "step/namespaces.h"
 
@@ -41,20 +41,19 @@ enum { BERTH_START_PROGRAMS = 7 };
 int berth_start(struct berth_start *start, struct berth_err *err);
 
 /* The same without a runtime: start berth-init in the container of HOLDER, with
- * a copy of its mounts and with ENVIRONMENT (as /proc/PID/environ). If LOOKS is true
- * and the container lacks the directory of the launch, the process ends with the status
+ * a copy of its mounts and with ENVIRONMENT. If LOOKS is true and the container lacks
+ * the directory of the launch, the process ends with the status
  * BERTH_START_NO_DIRECTORY. */
 int berth_start_in(struct berth_start *start, struct berth_holder holder,
-                   const struct berth_buf *environment, bool looks,
-                   struct berth_err *err);
+                   char *const *environment, bool looks, struct berth_err *err);
 
 enum { BERTH_START_NO_DIRECTORY = 75 };
 
 /* Wait until berth-init runs. Returns 0 with its process id, as the caller sees it, and
- * its environment, each variable with its NUL; -1 with a sentence in ERR if it did not
+ * its environment; -1 with a sentence in ERR if it did not
  * start in time. */
 int berth_start_await(const struct berth_start *start, struct berth_holder *ret_holder,
-                      struct berth_buf *ret_environ, struct berth_err *err);
+                      struct berth_strvec *ret_environ, struct berth_err *err);
 
 /* Close log and answer, and free socket. */
 void berth_start_fini(struct berth_start *start);

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/detach.h"
-#include "base/environ.h"
 #include "base/run.h"
 #include "plan/launch.h"
 #include "step/start.h"
@@ -23,18 +22,15 @@ extern char **environ;
 
 /* In the child. Programs of the image that it starts inherit no descriptor of berth,
  * and not the user's terminal. */
-static int enter(struct berth_holder holder, const struct berth_buf *variables,
+static int enter(struct berth_holder holder, struct berth_strvec *variables,
                  struct berth_err *err)
 {
-    static struct berth_strvec environment; /* of the process from now on */
     static char *nothing[] = {NULL};
 
     berth_cloexec_from(STDERR_FILENO + 1);
     setsid();
-    berth_environ_split(variables->text, variables->used, &environment);
-    if (environment.failed)
-        return berth_err_oom(err);
-    environ = environment.items ? environment.items : nothing;
+    environ = variables->items ? variables->items : nothing;
+    *variables = (struct berth_strvec){0};
     if (berth_join(holder, err) < 0)
         return -1;
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* a user namespace clears it */
@@ -44,7 +40,7 @@ static int enter(struct berth_holder holder, const struct berth_buf *variables,
 /* Start the container, and the child. Returns as fork(2), or -1 with a sentence in ERR.
  */
 static pid_t start_child(struct berth_start *start, struct berth_holder *ret_holder,
-                         struct berth_buf *ret_variables, struct berth_err *err)
+                         struct berth_strvec *ret_variables, struct berth_err *err)
 {
     pid_t child;
 
@@ -64,7 +60,7 @@ int berth_temporary_enter(const char *runtime, const char *image, unsigned int s
                                         .directory = ".",
                                         .request = &request,
                                         .environment = environ};
-    BERTH_BUF struct berth_buf variables = {0};
+    BERTH_STRVEC struct berth_strvec variables = {0};
     struct berth_deadline deadline;
     struct berth_start start = {.launch = &launch,
                                 .programs = -1,

@@ -136,7 +136,7 @@ short 'environment.capture: LD_PRELOAD goes over the built-in denial' "LD_PRELOA
 # Slurm's variables about the job, for an mpirun on its nodes.
 expect '--mpi-bind=launch: what srun knows of the job comes along' 0 \
     "$(sees '' '' | sed "s|image=T/a|&\\&mpi-bind=launch|
-s|tasks=1;|tasks=1\\&allocation=SLURM_JOB_ID%3D7\\&allocation=SLURM_NTASKS%3D8;|
+s|first=;|first=\\&allocation=SLURM_JOB_ID%3D7\\&allocation=SLURM_NTASKS%3D8;|
 /^- SLURM/a\\
 - SLURM_BERTH_ALLOCATION=1;*:env=SLURM_JOB_ID%3D7&env=SLURM_NTASKS%3D8;.")" \
     FAKE_RAW=1 SLURM_JOB_ID=7 SLURM_NTASKS=8 SLURM_BERTH_X=1 EDITOR=vi \

@@ -55,7 +55,11 @@ fds='container-tasks=1&report-fd=N&memory-fd=N&tasks-fd=N&ended-fd=N'
 since 23.11 || fds="argv0=./x&$fds"
 order()
 {
-    echo "+ BERTH_TASK_ORDER=1;request:$1;${4:+$4;}step:nodes=1&tasks=${tasks:-1}$2;task:$3$fds;."
+    case $2 in
+        *first=*) step=$2 ;;
+        *) step=$(echo "$2" | sed -E 's/^((&prints-[a-z]+=)*)/\1\&first=/') ;;
+    esac
+    echo "+ BERTH_TASK_ORDER=1;request:$1;${4:+$4;}step:nodes=1&tasks=${tasks:-1}$step;task:$3$fds;."
 }
 
 # The command of a case: [VARIABLE=VALUE ...] srun|sbatch|salloc WORD...

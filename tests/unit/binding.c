@@ -21,7 +21,7 @@ static struct berth_binding full(void)
     berth_strvec_push(&binding.binds, "/usr/lib/libmpi.so");
     berth_strvec_push(&binding.facts, "program");
     berth_strvec_push(&binding.facts, "/opt/app");
-    berth_strvec_push(&binding.before, "A=0");
+    berth_strvec_push(&binding.changes, "A=0");
     return binding;
 }
 
@@ -37,7 +37,7 @@ TEST(all_members_come_back)
     unit_same(&back.set, &binding.set);
     unit_same(&back.binds, &binding.binds);
     unit_same(&back.facts, &binding.facts);
-    unit_same(&back.before, &binding.before);
+    unit_same(&back.changes, &binding.changes);
     ck_assert_str_eq(back.note, binding.note);
     ck_assert_str_eq(back.warning, "");
     ck_assert_str_eq(back.host, binding.host);

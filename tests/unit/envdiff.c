@@ -4,8 +4,14 @@
 
 #include "plan/envdiff.h"
 
-#include "base/cleanup.h"
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
 #include "unit.h"
+
+extern char **environ;
 
 static const struct {
     const char *name;
@@ -47,52 +53,35 @@ static const struct {
      "B=2\nA=1\nC=3\n"},
 };
 
-/* TEXT with NUL for newline. The caller frees it. */
-static char *block(const char *text, size_t *ret_count)
+/* The lines of TEXT. */
+static struct berth_strvec list(const char *text)
 {
-    char *bytes = strdup(text);
+    struct berth_strvec lines = {0};
 
-    *ret_count = strlen(text);
-    for (char *c = bytes; *c; c++)
-        if (*c == '\n')
-            *c = '\0';
-    return bytes;
+    for (; *text; text += strcspn(text, "\n") + 1)
+        berth_strvec_pushf(&lines, "%.*s", (int)strcspn(text, "\n"), text);
+    return lines;
 }
 
 TEST_ROWS(the_runtime_changes_a_task, cases)
 {
-    BERTH_STRVEC struct berth_strvec own = {0};
-    BERTH_STRVEC struct berth_strvec result = {0};
-    BERTH_FREE char *lines = NULL;
-    static char *none[] = {NULL};
-    size_t before_count, after_count, own_count;
-    BERTH_FREE char *before = block(cases[_i].before, &before_count);
-    BERTH_FREE char *after = block(cases[_i].after, &after_count);
-    BERTH_FREE char *text = block(cases[_i].own, &own_count);
-    struct berth_err err;
+    BERTH_STRVEC struct berth_strvec before = list(cases[_i].before);
+    BERTH_STRVEC struct berth_strvec after = list(cases[_i].after);
+    BERTH_STRVEC struct berth_strvec own = list(cases[_i].own);
+    BERTH_STRVEC struct berth_strvec changes = {0};
+    BERTH_BUF struct berth_buf lines = {0};
+    char *variables[8] = {NULL};
+    char **usual = environ;
 
-    for (size_t at = 0; at < own_count; at += strlen(text + at) + 1)
-        berth_strvec_push(&own, text + at);
-    ck_assert_int_eq(berth_envdiff_apply(before, before_count, after, after_count,
-                                         own.items ? own.items : none, &result, &err),
-                     0);
-    lines = unit_lines(&result);
-    ck_assert_msg(strcmp(lines, cases[_i].result) == 0, "%s: got\n%s", cases[_i].name,
-                  lines);
-}
-
-TEST(a_cut_environment_stays_in_bounds)
-{
-    BERTH_STRVEC struct berth_strvec result = {0};
-    static char *own[] = {(char *)"A=1", (char *)"C=3", NULL};
-    struct berth_err err;
-
-    for (size_t count = 0; count <= 8; count++) {
-        BERTH_FREE char *before = malloc(count + 1);
-        BERTH_FREE char *cut = realloc(berth_steal(&before), count ? count : 1);
-
-        memcpy(cut, "A=1\0B=2", count);
-        ck_assert_int_eq(
-            berth_envdiff_apply(cut, count, cut, count, own, &result, &err), 0);
-    }
+    berth_envdiff(before.items, after.items, &changes);
+    for (size_t i = 0; i < own.count; i++)
+        variables[i] = own.items[i];
+    environ = variables;
+    for (size_t i = 0; i < changes.count; i++)
+        ck_assert_int_eq(putenv(changes.items[i]), 0);
+    for (char **item = environ; *item; item++)
+        berth_buf_addf(&lines, "%s\n", *item);
+    environ = usual;
+    ck_assert_msg(strcmp(lines.used ? lines.text : "", cases[_i].result) == 0,
+                  "%s: got\n%s", cases[_i].name, lines.text);
 }

@@ -13,7 +13,9 @@
 static const char *const command[] = {"./a b", "it's", "plain", "", NULL};
 
 struct fixture {
-    struct berth_request request;
+    struct berth_order order;
+    struct berth_launch launch;
+    struct berth_binding binding;
     struct berth_explain explain;
 };
 
@@ -21,11 +23,14 @@ static void setup(struct fixture *fixture, const char *request)
 {
     struct berth_err err;
 
-    *fixture = (struct fixture){0};
-    ck_assert_int_eq(berth_wire_get_request(request, &fixture->request, &err), 0);
-    fixture->explain.request = &fixture->request;
-    fixture->explain.command = (char *const *)command;
-    fixture->explain.node = "n1";
+    *fixture = (struct fixture){.order = {.job = 1}};
+    ck_assert_int_eq(berth_wire_get_request(request, &fixture->order.request, &err), 0);
+    fixture->launch = (struct berth_launch){.order = &fixture->order,
+                                            .request = &fixture->order.request,
+                                            .command = (char *const *)command,
+                                            .node = "n1"};
+    fixture->explain = (struct berth_explain){.launch = &fixture->launch,
+                                              .binding = &fixture->binding};
 }
 
 static void teardown(struct fixture *fixture)
@@ -34,69 +39,69 @@ static void teardown(struct fixture *fixture)
     free(fixture->explain.found);
     berth_strvec_fini(&fixture->explain.image);
     berth_strvec_fini(&fixture->explain.words);
-    berth_binding_fini(&fixture->explain.binding);
+    berth_binding_fini(&fixture->binding);
     berth_plan_fini(&fixture->explain.plan);
-    berth_request_fini(&fixture->request);
+    berth_request_fini(&fixture->order.request);
 }
 
-static void add_fact(struct berth_explain *explain, const char *name, const char *value)
+static void add_fact(struct berth_binding *binding, const char *name, const char *value)
 {
-    berth_strvec_push(&explain->binding.facts, name);
-    berth_strvec_push(&explain->binding.facts, value);
+    berth_strvec_push(&binding->facts, name);
+    berth_strvec_push(&binding->facts, value);
 }
 
 /* The host's MPI in an image of two families. */
-static void add_mpi(struct berth_explain *explain)
+static void add_mpi(struct berth_binding *binding)
 {
-    explain->manager = "pmi2";
-    explain->binding.host = strdup("MPICH 4.2.1");
-    explain->binding.note =
-        strdup("the program wants MPICH, and the host's MPICH 4.2.1 "
-               "has all MPI symbols that it needs (3)");
-    add_fact(explain, BERTH_FINDING_PROGRAM, "/opt/app");
-    add_fact(explain, BERTH_FINDING_RUNNER, "/usr/bin/python3");
-    add_fact(explain, BERTH_FINDING_LINKED, "MPICH");
-    add_fact(explain, BERTH_FINDING_IMAGE_MPI, "MPICH 4.0.2");
-    add_fact(explain, BERTH_FINDING_IMAGE_MPI, "Open MPI 4.1.4");
+    binding->host = strdup("MPICH 4.2.1");
+    binding->note = strdup("the program wants MPICH, and the host's MPICH 4.2.1 "
+                           "has all MPI symbols that it needs (3)");
+    add_fact(binding, BERTH_FINDING_PROGRAM, "/opt/app");
+    add_fact(binding, BERTH_FINDING_RUNNER, "/usr/bin/python3");
+    add_fact(binding, BERTH_FINDING_LINKED, "MPICH");
+    add_fact(binding, BERTH_FINDING_IMAGE_MPI, "MPICH 4.0.2");
+    add_fact(binding, BERTH_FINDING_IMAGE_MPI, "Open MPI 4.1.4");
     add_fact(
-        explain, BERTH_FINDING_WATCHED,
+        binding, BERTH_FINDING_WATCHED,
         "each rank while it runs, by the mark that the copies make, or what it has "
         "mapped");
-    add_fact(explain, BERTH_FINDING_STACK, "MPICH 4.2.1");
-    add_fact(explain, BERTH_FINDING_PROFILE, "mpich");
-    add_fact(explain, BERTH_FINDING_FOUND, "the loader");
-    add_fact(explain, BERTH_FINDING_STAGED, "/tmp/berth-1/mpich-0");
-    add_fact(explain, BERTH_FINDING_CONFIG, "/etc/ucx/ucx.conf");
-    add_fact(explain, BERTH_FINDING_GLIBC, "replaced");
-    add_fact(explain, BERTH_FINDING_GLIBC_IMAGE, "GLIBC_2.36");
-    add_fact(explain, BERTH_FINDING_GLIBC_HOST, "GLIBC_2.41");
-    add_fact(explain, BERTH_FINDING_MANAGERS, "pmi2");
-    add_fact(explain, BERTH_FINDING_LOADER, "/lib64/ld.so");
-    add_fact(explain, BERTH_FINDING_TARGET, "/usr/bin/python3");
-    add_fact(explain, BERTH_FINDING_LIBRARY,
+    add_fact(binding, BERTH_FINDING_STACK, "MPICH 4.2.1");
+    add_fact(binding, BERTH_FINDING_PROFILE, "mpich");
+    add_fact(binding, BERTH_FINDING_FOUND, "the loader");
+    add_fact(binding, BERTH_FINDING_STAGED, "/tmp/berth-1/mpich-0");
+    add_fact(binding, BERTH_FINDING_CONFIG, "/etc/ucx/ucx.conf");
+    add_fact(binding, BERTH_FINDING_GLIBC, "replaced");
+    add_fact(binding, BERTH_FINDING_GLIBC_IMAGE, "GLIBC_2.36");
+    add_fact(binding, BERTH_FINDING_GLIBC_HOST, "GLIBC_2.41");
+    add_fact(binding, BERTH_FINDING_MANAGERS, "pmi2");
+    add_fact(binding, BERTH_FINDING_LOADER, "/lib64/ld.so");
+    add_fact(binding, BERTH_FINDING_TARGET, "/usr/bin/python3");
+    add_fact(binding, BERTH_FINDING_LIBRARY,
              "libmpich.so.12\t/lib/libmpich.so.12\t/.berth/lib/libmpich.so.12");
-    add_fact(explain, BERTH_FINDING_LIBRARY,
+    add_fact(binding, BERTH_FINDING_LIBRARY,
              "libucp.so.0\t/.berth/lib/libucp.so.0\t/.berth/lib/libucp.so.0");
-    add_fact(explain, BERTH_FINDING_STACK, "Open MPI 5.0.7");
-    add_fact(explain, BERTH_FINDING_PROFILE, "openmpi-5");
-    add_fact(explain, BERTH_FINDING_LIBRARY, "libmpi.so.40\t/lib/libmpi.so.40");
+    add_fact(binding, BERTH_FINDING_STACK, "Open MPI 5.0.7");
+    add_fact(binding, BERTH_FINDING_PROFILE, "openmpi-5");
+    add_fact(binding, BERTH_FINDING_LIBRARY, "libmpi.so.40\t/lib/libmpi.so.40");
 }
 
-static const char *const exported[] = {"GONE=1", "LINES=2", NULL};
+static const char *const exported[] = {"GONE=1", "LINES=2", "SLURM_MPI_TYPE=pmi2",
+                                       NULL};
 
-static void add_all(struct berth_explain *explain)
+static void add_all(struct fixture *fixture)
 {
-    explain->step.nodes = 2;
-    explain->step.tasks = 8;
-    explain->runtime = "/usr/bin/apptainer";
+    struct berth_explain *explain = &fixture->explain;
+
+    fixture->order.step.nodes = 2;
+    fixture->order.step.tasks = 8;
+    fixture->launch.runtime = "/usr/bin/apptainer";
+    fixture->launch.gpu.flag = "--nv";
+    fixture->launch.gpu.because = "there are GPUs for it";
+    fixture->launch.environment = (char *const *)exported;
     explain->runtime_version = strdup("apptainer version 1.4.5");
-    explain->gpu = "--nv";
-    explain->gpu_because = "there are GPUs for it";
     explain->found = strdup("/opt/app");
-    explain->environment = (char *const *)exported;
     explain->places[0] = (struct berth_explain_place){"home", "/home/u", 1, 1, "host"};
     explain->places[3] = (struct berth_explain_place){NULL, "/scratch", 1, 2, "absent"};
-    explain->inside = "srun";
     berth_strvec_push(&explain->image, "kind");
     berth_strvec_push(&explain->image, "SIF file");
     berth_strvec_push(&explain->image, "bytes");
@@ -109,7 +114,7 @@ static void add_all(struct berth_explain *explain)
                      "asked");
     berth_plan_mount(&explain->plan, "/h/lib", "/i/lib", BERTH_MOUNT_RO, BERTH_FROM_MPI,
                      "the host's");
-    add_mpi(explain);
+    add_mpi(&fixture->binding);
     berth_plan_variable(&explain->plan, "HOME", "/home/u", BERTH_FROM_CAPTURE,
                         "list: identity");
     berth_plan_variable(&explain->plan, "UTF8", "cafe", BERTH_FROM_CAPTURE,
@@ -184,7 +189,7 @@ TEST_ROWS(an_account_of_a_line_names_its_ranks, lines)
 
     setup(&fixture, lines[_i].request);
     fixture.explain.rank = lines[_i].rank;
-    fixture.explain.step = (struct berth_order_step){
+    fixture.order.step = (struct berth_order_step){
         .nodes = 2, .tasks = lines[_i].tasks, .ranks = (char *)lines[_i].ranks};
     assert_golden(&fixture.explain, lines[_i].golden);
     teardown(&fixture);
@@ -196,14 +201,12 @@ TEST_ROWS(an_account_is_the_golden_text, accounts)
 
     setup(&fixture, accounts[_i].request);
     if (accounts[_i].is_full)
-        add_all(&fixture.explain);
+        add_all(&fixture);
     if (accounts[_i].is_several)
-        fixture.explain.step =
+        fixture.order.step =
             (struct berth_order_step){.component = 12, .is_several = true, .tasks = 1};
     if (accounts[_i].apart)
         fixture.explain.apart = accounts[_i].apart;
-    if (accounts[_i].apart && fixture.request.lifetime)
-        fixture.explain.why_step = "each task has a container of its own";
     assert_golden(&fixture.explain, accounts[_i].golden);
     teardown(&fixture);
 }
@@ -248,16 +251,18 @@ TEST(what_could_not_be_looked_at_is_not_denied)
     teardown(&fixture);
 }
 
-TEST(a_change_is_what_differs)
+TEST(a_change_is_of_the_runtime_or_of_the_image)
 {
-    static const char *const before[] = {"A=1", "B=2", "C=3", "PS1=x", NULL};
-    static const char *const after[] = {"A=1", "B=3", "D=", "APPTAINER_NAME=a", NULL};
+    BERTH_STRVEC struct berth_strvec changes = {0};
     struct fixture fixture;
     struct berth_explain *explain = &fixture.explain;
 
     setup(&fixture, "image=/a");
-    berth_plan_change(&explain->plan, (char *const *)before, (char *const *)after,
-                      BERTH_FROM_IMAGE, "so");
+    berth_strvec_push(&changes, "B=3");
+    berth_strvec_push(&changes, "APPTAINER_NAME=a");
+    berth_strvec_push(&changes, "D=");
+    berth_strvec_push(&changes, "C");
+    berth_plan_set(&explain->plan, &changes, BERTH_FROM_IMAGE, "so");
     ck_assert_uint_eq(explain->plan.variables.count, 3);
     ck_assert_str_eq(explain->plan.variables.items[0].name, "B");
     ck_assert_str_eq(explain->plan.variables.items[0].value, "3");
@@ -265,14 +270,11 @@ TEST(a_change_is_what_differs)
     ck_assert_str_eq(explain->plan.variables.items[1].value, "");
     ck_assert_str_eq(explain->plan.variables.items[2].name, "C");
     ck_assert_ptr_null(explain->plan.variables.items[2].value);
-    berth_plan_change(&explain->plan, (char *const *)before, (char *const *)after,
-                      BERTH_FROM_RUNTIME, "so");
-    ck_assert_uint_eq(explain->plan.variables.count, 5);
+    berth_plan_set(&explain->plan, &changes, BERTH_FROM_RUNTIME, "so");
+    ck_assert_uint_eq(explain->plan.variables.count, 4);
     ck_assert_str_eq(explain->plan.variables.items[3].name, "APPTAINER_NAME");
-    ck_assert_str_eq(explain->plan.variables.items[4].name, "PS1");
-    berth_plan_change(&explain->plan, (char *const *)before, (char *const *)after,
-                      BERTH_FROM_BERTH, "so");
-    ck_assert_uint_eq(explain->plan.variables.count, 10);
+    berth_plan_set(&explain->plan, &changes, BERTH_FROM_BERTH, "so");
+    ck_assert_uint_eq(explain->plan.variables.count, 8);
     teardown(&fixture);
 }
 

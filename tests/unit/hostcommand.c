@@ -119,9 +119,11 @@ TEST(without_notice_of_its_end_no_command_is_begun)
     question = berth_handover_write(&words, environ, &err);
     ck_assert_int_ge(question, 0);
     ck_assert_int_eq(pipe(ends), 0);
-    ck_assert_int_eq(berth_job_send(program, BERTH_HOSTCOMMAND_RUN, question), 0);
-    for (int i = 0; i < 3; i++)
-        ck_assert_int_eq(berth_job_send(program, BERTH_HOSTCOMMAND_STREAM, ends[1]), 0);
+    ck_assert_int_eq(
+        berth_job_send_all(program, BERTH_HOSTCOMMAND_RUN,
+                           (const int[]){ends[1], ends[1], ends[1], question},
+                           BERTH_HOSTCOMMAND_FDS),
+        0);
     berth_hostcommand_serve(&it);
     for (int i = 0; i < 2; i++) {
         ck_assert_int_eq(poll(&fd, 1, 10000), 1);

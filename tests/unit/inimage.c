@@ -5,7 +5,10 @@
  * inimage become [--try] [--workdir DIR] [--stay DIR] COMMAND...: become COMMAND.
  *
  * inimage serve COMMAND...: run COMMAND with the PATH $IMAGE_PATH, and with commands of
- * the host as the order in BERTH_TASK_ORDER allows. */
+ * the host as the order in BERTH_TASK_ORDER allows.
+ *
+ * inimage apart COMMAND...: become COMMAND, the only task of a step that must not join
+ * a container. */
 
 #include <poll.h>
 #include <signal.h>
@@ -55,12 +58,9 @@ static pid_t start(const struct berth_task *task, struct berth_hostcommand *offe
 
     setenv("PATH", getenv("IMAGE_PATH"), 1);
     setenv("IMAGES", "1", 1);
-    for (char **variable = environ; *variable; variable++)
-        berth_strvec_push(&offer->container, *variable);
     if (offer->programs >= 0)
         offer->programs = dup2(offer->programs, BERTH_START_PROGRAMS);
-    berth_hostcommand_list(offer, getpid(), &set);
-    berth_strvec_fini(&offer->container);
+    berth_hostcommand_list(offer, getpid(), environ, &set);
     for (size_t i = 0; i < set.count; i++)
         putenv(set.items[i]);
     for (char **variable = environ; *variable; variable++)
@@ -70,7 +70,7 @@ static pid_t start(const struct berth_task *task, struct berth_hostcommand *offe
         close(offer->socket);
         close(BERTH_START_PROGRAMS);
         sigprocmask(SIG_SETMASK, offer->mask, NULL);
-        execvp(task->command[0], task->command);
+        execvp(task->launch.command[0], task->launch.command);
         _exit(BERTH_NOT_FOUND);
     }
     return child;
@@ -80,7 +80,6 @@ static int serve(char **argv)
 {
     enum { LOOK_AGAIN_MS = 20 };
     struct berth_task task = {.order = BERTH_ORDER_EMPTY};
-    struct berth_launch launch = {.order = &task.order, .request = &task.order.request};
     struct berth_hostcommand offer;
     BERTH_STRVEC struct berth_strvec of_host = {0};
     struct berth_err err;
@@ -92,10 +91,8 @@ static int serve(char **argv)
         return berth_task_end(&task, -1, &err);
     for (char **variable = environ; *variable; variable++)
         berth_strvec_push(&of_host, *variable);
-    launch.environment = of_host.items;
-    launch.directory = task.directory;
-    launch.node = task.node;
-    berth_hostcommand_open(&launch, &offer);
+    task.launch.environment = of_host.items;
+    berth_hostcommand_open(&task.launch, &offer);
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, &mask);
     offer.mask = &mask;
@@ -113,8 +110,29 @@ static int serve(char **argv)
     }
 }
 
+static int apart(char **argv)
+{
+    const char *order = getenv(BERTH_TASK_ORDER);
+    struct berth_rendezvous made;
+    struct berth_err err;
+    char *whole;
+
+    if (order && *order && berth_rendezvous_make(&made, 1, &err) == 0) {
+        berth_rendezvous_configure(&made, 60, "the test says so");
+        if (asprintf(
+                &whole,
+                "%.*stask:container-tasks=1&memory-fd=%d&tasks-fd=%d&ended-fd=%d;.",
+                (int)strlen(order) - 1, order, made.memory, made.tasks, made.ended) > 0)
+            setenv(BERTH_TASK_ORDER, whole, 1);
+    }
+    execvp(argv[0], argv);
+    return BERTH_NOT_FOUND;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc > 2 && strcmp(argv[1], "apart") == 0)
+        return apart(argv + 2);
     return argc > 2 && strcmp(argv[1], "serve") == 0 ? serve(argv + 1)
                                                      : become(argv + 2);
 }

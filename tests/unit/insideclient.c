@@ -51,10 +51,12 @@ static int question(char **words)
     return berth_handover_write(&list, environ, &err);
 }
 
-static void send_streams(int socket, int count)
+/* With HANDOVER, and COUNT descriptors in all. */
+static void send_run(int socket, int handover, size_t count)
 {
-    for (int fd = 0; fd < count; fd++)
-        berth_job_send(socket, BERTH_HOSTCOMMAND_STREAM, fd);
+    const int fds[BERTH_HOSTCOMMAND_FDS] = {0, 1, 2, handover};
+
+    berth_job_send_all(socket, BERTH_HOSTCOMMAND_RUN, fds, count);
 }
 
 /* As HOW says it, with WORDS. */
@@ -62,20 +64,16 @@ static void ask(int socket, const char *how, char **words)
 {
     int large = memfd_create("large", 0);
 
-    if (strcmp(how, "words") == 0 || strcmp(how, "short") == 0)
-        berth_job_send(socket, BERTH_HOSTCOMMAND_RUN, question(words));
     if (strcmp(how, "words") == 0)
-        send_streams(socket, 3);
+        send_run(socket, question(words), BERTH_HOSTCOMMAND_FDS);
     if (strcmp(how, "short") == 0)
-        send_streams(socket, 2);
+        send_run(socket, question(words), BERTH_HOSTCOMMAND_HANDOVER);
     if (strcmp(how, "garbage") == 0)
         send(socket, "\377\0 nonsense", 11, 0);
     if (strcmp(how, "socket") == 0)
-        berth_job_send(socket, BERTH_HOSTCOMMAND_RUN, socket);
+        send_run(socket, socket, BERTH_HOSTCOMMAND_FDS);
     if (strcmp(how, "large") == 0 && ftruncate(large, (off_t)1 << 30) == 0)
-        berth_job_send(socket, BERTH_HOSTCOMMAND_RUN, large);
-    if (strcmp(how, "large") == 0 || strcmp(how, "socket") == 0)
-        send_streams(socket, 3);
+        send_run(socket, large, BERTH_HOSTCOMMAND_FDS);
     if (strcmp(how, "words") != 0) /* the end of a program ends its command */
         shutdown(socket, SHUT_WR);
 }

@@ -87,11 +87,11 @@ TEST_ROWS(steps_share_a_container_if_what_it_depends_on_is_the_same, steps)
 
 TEST(a_runtime_that_cleans_the_environment_removes_what_slurm_sets)
 {
-    static char job[] = "SLURM_JOB_ID=1", path[] = "PATH=/bin";
-    char *const all[] = {job, path, NULL};
-    char *const some[] = {path, NULL};
+    BERTH_STRVEC struct berth_strvec changes = {0};
 
-    ck_assert(berth_job_variables_cleaned(all, some));
-    ck_assert(!berth_job_variables_cleaned(all, all));
-    ck_assert(!berth_job_variables_cleaned(some, some));
+    berth_strvec_push(&changes, "PATH=/bin");
+    berth_strvec_push(&changes, "SLURM_JOB_ID=1");
+    ck_assert(!berth_job_variables_cleaned(&changes));
+    berth_strvec_push(&changes, "SLURM_JOB_ID");
+    ck_assert(berth_job_variables_cleaned(&changes));
 }

@@ -36,8 +36,7 @@ TEST_ROWS(a_note_of_auto, notes)
     char *environment[] = {notes[_i].is_verbose ? debug : NULL, NULL};
     struct berth_rendezvous rendezvous;
     struct berth_task task = {.order = BERTH_ORDER_EMPTY,
-                              .node = node,
-                              .environment = environment,
+                              .launch = {.node = node, .environment = environment},
                               .binding = {.note = (char *)notes[_i].note}};
     char printed[512] = "";
     int ends[2], stderr_was = dup(STDERR_FILENO);

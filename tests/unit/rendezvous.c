@@ -74,7 +74,7 @@ static void make_ready(void)
     struct berth_err err;
 
     ck_assert_int_eq(berth_rendezvous_ready(&rendezvous, (struct berth_holder){1, 99},
-                                            &nothing, &nothing, &err),
+                                            &nothing, &err),
                      0);
 }
 
@@ -107,36 +107,23 @@ TEST(a_failure_is_told_to_all)
     ck_assert_int_eq(in_task(wait_and_compare), 0);
 }
 
-static const char before[] = "A=1\0B=2";
-static const char after[] = "A=1\0PATH=/bin\0C=";
-static const struct berth_buf before_buf = {(char *)before, sizeof(before), 0, false};
-static const struct berth_buf after_buf = {(char *)after, sizeof(after), 0, false};
+static const char changes[] = "A=1\0PATH=/bin\0C";
+static const struct berth_buf changes_buf = {(char *)changes, sizeof(changes), 0,
+                                             false};
 static const char answer[] = "note=the image's own MPI runs&";
 static const struct berth_buf answer_buf = {(char *)answer, sizeof(answer) - 1, 0,
                                             false};
 
-static int read_texts(struct berth_rendezvous *entered)
-{
-    const struct berth_rendezvous_page *page = entered->page;
-
-    if (page->before.count != sizeof(before) ||
-        memcmp(page->text + page->before.at, before, sizeof(before)) != 0)
-        return 2;
-    return page->after.count != sizeof(after) ||
-                   memcmp(page->text + page->after.at, after, sizeof(after)) != 0
-               ? 3
-               : 0;
-}
-
 static int read_what_is_ready(struct berth_rendezvous *entered)
 {
+    const struct berth_rendezvous_page *page = entered->page;
     struct berth_err err;
 
     if (berth_rendezvous_wait(entered, &err) != BERTH_RENDEZVOUS_READY ||
-        entered->page->holder.pid != 4711 || entered->page->holder.mounts != 99 ||
-        entered->node->limit != 30)
+        page->holder.pid != 4711 || page->holder.mounts != 99 ||
+        entered->node->limit != 30 || page->changes.count != sizeof(changes))
         return 1;
-    return read_texts(entered);
+    return memcmp(page->text + page->changes.at, changes, sizeof(changes)) != 0;
 }
 
 static int read_what_is_separate(struct berth_rendezvous *entered)
@@ -158,7 +145,7 @@ TEST(what_is_ready_is_seen_by_all)
     ck_assert_int_eq(berth_rendezvous_put_binding(&rendezvous, &answer_buf, &err), 0);
     ck_assert_int_eq(berth_rendezvous_ready(&rendezvous,
                                             (struct berth_holder){4711, 99},
-                                            &before_buf, &after_buf, &err),
+                                            &changes_buf, &err),
                      0);
     ck_assert_int_eq(in_task(read_what_is_ready), 0);
     ck_assert_int_eq(in_task(read_what_is_ready), 0);
@@ -184,7 +171,8 @@ static int read_large(struct berth_rendezvous *entered)
 {
     const struct berth_rendezvous_page *page = entered->page;
 
-    return page->after.count == LARGE && page->text[page->after.at + LARGE - 1] == 'x';
+    return page->changes.count == LARGE &&
+           page->text[page->changes.at + LARGE - 1] == 'x';
 }
 
 TEST(an_environment_may_be_large)
@@ -194,22 +182,21 @@ TEST(an_environment_may_be_large)
     struct berth_err err;
 
     memset(large, 'x', LARGE);
-    ck_assert_int_eq(berth_rendezvous_ready(&rendezvous, (struct berth_holder){1, 99},
-                                            &buf, &buf, &err),
-                     0);
+    ck_assert_int_eq(
+        berth_rendezvous_ready(&rendezvous, (struct berth_holder){1, 99}, &buf, &err),
+        0);
     ck_assert_int_eq(in_task(read_large), 1);
 }
 
 TEST(an_environment_may_not_be_larger_than_linux_allows)
 {
     static char large[LARGE];
-    const struct berth_buf buf = {large, LARGE, 0, false};
-    const struct berth_buf more = {large, 3 * LARGE, 0, false};
+    const struct berth_buf more = {large, 4 * LARGE, 0, false};
     struct berth_err err;
 
-    ck_assert_int_eq(berth_rendezvous_ready(&rendezvous, (struct berth_holder){1, 99},
-                                            &buf, &more, &err),
-                     -1);
+    ck_assert_int_eq(
+        berth_rendezvous_ready(&rendezvous, (struct berth_holder){1, 99}, &more, &err),
+        -1);
     ck_assert_str_eq(err.text, SPENT("File too large"));
     ck_assert_int_eq(rendezvous.page->state, BERTH_RENDEZVOUS_NEW);
 }
@@ -291,7 +278,7 @@ TEST(who_starts_too_late_starts_nothing)
     ck_assert_str_eq(late.text, "the container did not start within 3 seconds; ask the "
                                 "administrators (start_timeout in berth.yaml)");
     ck_assert_int_eq(berth_rendezvous_ready(&hasty, (struct berth_holder){4711, 99},
-                                            &before_buf, &after_buf, &err),
+                                            &changes_buf, &err),
                      -1);
     ck_assert_str_eq(err.text, late.text);
     ck_assert_int_eq(berth_rendezvous_separate(&hasty, "the site says so", &err), -1);
@@ -311,7 +298,7 @@ TEST(who_has_started_is_not_late)
 
     passing = 10;
     ck_assert_int_eq(berth_rendezvous_ready(&hasty, (struct berth_holder){4711, 99},
-                                            &before_buf, &after_buf, &err),
+                                            &changes_buf, &err),
                      0);
     ck_assert_int_eq(berth_rendezvous_wait(&hasty, &err), BERTH_RENDEZVOUS_READY);
     passing = 0;
@@ -381,7 +368,7 @@ static void be_container(void)
     close(rendezvous.alive);
     if (berth_rendezvous_enter(&entered, NULL) < 0 ||
         berth_rendezvous_ready(&entered, (struct berth_holder){getpid(), 99}, &nothing,
-                               &nothing, &err) < 0 ||
+                               &err) < 0 ||
         read(entered.tasks, &byte, 1) != 0)
         _exit(EXIT_FAILURE);
     nanosleep(&pause, NULL);
@@ -518,7 +505,7 @@ static int in_slot(const struct berth_rendezvous *several, unsigned int slot)
         _exit(berth_rendezvous_put_binding(&entered, &answer_buf, &err) < 0 ||
               berth_rendezvous_ready(&entered,
                                      (struct berth_holder){(pid_t)(100 + slot), 99},
-                                     &before_buf, &after_buf, &err) < 0);
+                                     &changes_buf, &err) < 0);
     }
     wait(&status);
     return WEXITSTATUS(status);

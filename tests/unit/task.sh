@@ -4,7 +4,7 @@
 # instead of in an image. Speaks TAP.
 # shellcheck disable=SC2016 # words for other shells
 
-task=$PWD/tests/unit/berth-task
+built_task=$PWD/tests/unit/berth-task
 berth=$PWD/tests/unit/berth-here
 inimage=$PWD/tests/unit/inimage
 init=$PWD/berth-init
@@ -12,6 +12,9 @@ built=$PWD/berth-task
 mpi=$PWD/berth-mpi
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
+task=$T/task
+printf '#!/bin/sh\nexec "%s" apart "%s" "$@"\n' "$inimage" "$built_task" >"$task"
+chmod +x "$task"
 mkdir -p a/bin 'work dir'
 echo 'not an image' >bad.sif
 : >empty.sif
@@ -190,11 +193,11 @@ expect 'nothing of ours is in the environment' 0 \
     '' \
     with "image=$T/a" sh -c 'env | grep ^BERTH_ || :'
 
-# An account, of a container for this task alone, since there is no room to meet in.
+# An account, of a container for this task alone.
 cat >told <<'END'
 component 0: 1 task on 1 node runs ./app 1 in T/a
 END
-step='nodes=1&tasks=1&restored=P&restored=identity'
+step='nodes=1&tasks=1&first=&restored=P&restored=identity'
 explained()
 {
     request=$1
@@ -209,7 +212,7 @@ expect 'an account tells why variables change' 0 \
   capture: --export drops it, and berth restores it (list: identity)
   user: --container-env" \
     variables 'explain=all&env=C%3D1' ./app
-step='nodes=1&tasks=1'
+step='nodes=1&tasks=1&first='
 origins() { explained "$@" | sed -n '/^mounts/,/^$/p; /^environment/,$p'; }
 expect 'an account tells what is the site'"'"'s' 0 \
     'mounts, besides those that the runtime makes by itself
@@ -224,13 +227,6 @@ environment, besides what Slurm sets; if a name appears twice, the later one win
   user: --container-env
     U=1' \
     origins 'explain=all&site=S%3D2&site=/usr:/usr:ro&env=S%3D2&env=U%3D1&mounts=/tmp:/tmp:rw&mounts=/usr:/usr:ro' ./app
-libraries() { APPTAINER_CONTAINLIBS=/opt/a/libx.so.1,,/liby.so origins "$@" | sed -n '1,/^$/p'; }
-expect 'an account tells which variable mounts libraries' 0 \
-    'mounts, besides those that the runtime makes by itself
-  user: APPTAINER_CONTAINLIBS
-    /opt/a/libx.so.1 -> /.singularity.d/libs/libx.so.1 (ro)
-    /liby.so -> /.singularity.d/libs/liby.so (ro)' \
-    libraries explain=all ./app
 exported() { E=own origins "$@" | sed -n '/^environment/,$p'; }
 expect 'an account tells in the order in which variables are set' 0 \
     'environment, besides what Slurm sets; if a name appears twice, the later one wins
@@ -269,7 +265,7 @@ expect 'a record is kept, and the command runs' 0 \
     'runs: 1' \
     with "image=$T/a;task:record=$T/steps-%25u-%25j;step:prints-component=&prints-step=" ./app 1
 expect 'it is one line' 0 \
-    '{"time":"T","cluster":null,"user":"alice","job":17,"step":null,"component":0,"ranks":null,"node":"n1","nodes":0,"tasks":0,"image":{"path":"T/a","kind":"directory","modified":"T"},"runtime":{"path":"T/runtime","version":null},"mpi":{"mode":"off","type":null,"verdict":null},"shared":false,"apart":"its tasks cannot meet","berth":"V"}' \
+    '{"time":"T","cluster":null,"user":"alice","job":17,"step":null,"component":0,"ranks":null,"node":"n1","nodes":0,"tasks":0,"image":{"path":"T/a","kind":"directory","modified":"T"},"runtime":{"path":"T/runtime","version":null},"mpi":{"mode":"off","type":null,"verdict":null},"shared":false,"apart":"the test says so","berth":"V"}' \
     sed -E 's/"[0-9-]+T[0-9:]+Z"/"T"/g; s/"berth":"[^"]*"/"berth":"V"/' steps-alice-17
 expect 'who does not speak for the component keeps none' 0 \
     'runs: 2' \
@@ -282,12 +278,14 @@ expect 'a record that cannot be kept stops nothing' 0 \
     'runs: 3' \
     with "image=$T/a;task:record=/gone/steps;step:prints-component=&prints-step=" ./app 3
 expect 'with -v it is said' 0 \
-    "berth: n1: warning: no record is kept: provenance.file '/gone/steps': No such file or directory; ask the administrators to let you write there
+    "berth: n1: note: image 'T/a': a container for each of 1 task: the test says so
+berth: n1: warning: no record is kept: provenance.file '/gone/steps': No such file or directory; ask the administrators to let you write there
 runs: 3" \
     env SRUN_DEBUG=4 BERTH_TASK_ORDER="$(order "image=$T/a;task:record=/gone/steps;step:prints-component=&prints-step=")" "$task" ./app 3
 ln -s steps-alice-17 link
 expect 'a link is not followed' 0 \
-    "berth: n1: warning: no record is kept: provenance.file 'T/link': it is a link, or not a file of yours or root's; ask the administrators to let you write there
+    "berth: n1: note: image 'T/a': a container for each of 1 task: the test says so
+berth: n1: warning: no record is kept: provenance.file 'T/link': it is a link, or not a file of yours or root's; ask the administrators to let you write there
 runs: 3" \
     env SRUN_DEBUG=4 BERTH_TASK_ORDER="$(order "image=$T/a;task:record=$T/link;step:prints-component=&prints-step=")" "$task" ./app 3
 mkfifo pipe
