@@ -40,18 +40,17 @@ int berth_job_launch_from(const struct berth_launch *step, struct berth_job_laun
     ret->request.libs = NULL; /* bound for each step, as MPI is */
     ret->request.explain = NULL;
     ret->launch.request = &ret->request;
-    ret->launch.fabric = &ret->fabric;
-    if (step->fabric)
-        berth_strvec_append(&ret->fabric, step->fabric);
+    ret->launch.fabric = (struct berth_strvec){0};
+    berth_strvec_append(&ret->launch.fabric, &step->fabric);
     berth_launch_manager_places(step->request, step->environment, &places);
     for (size_t i = 0; i < places.count; i++)
-        push_parent(places.items[i], &ret->fabric);
-    return ret->fabric.failed || places.failed ? berth_err_oom(err) : 0;
+        push_parent(places.items[i], &ret->launch.fabric);
+    return ret->launch.fabric.failed || places.failed ? berth_err_oom(err) : 0;
 }
 
 void berth_job_launch_fini(struct berth_job_launch *launch)
 {
-    berth_strvec_fini(&launch->fabric);
+    berth_strvec_fini(&launch->launch.fabric);
 }
 
 /* Append the identity of a file. A mounted file or directory shows every change, so
@@ -88,7 +87,7 @@ static void put_file(const char *path, bool reads, struct berth_buf *ret)
 static int put_mounts(const struct berth_strvec *mounts, struct berth_buf *ret,
                       struct berth_err *err)
 {
-    for (size_t i = 0; mounts && i < mounts->count; i++) {
+    for (size_t i = 0; i < mounts->count; i++) {
         struct berth_mount mount;
 
         if (berth_mount_parse(mounts->items[i], NULL, &mount, err) < 0)
@@ -149,8 +148,8 @@ int berth_job_key(const struct berth_job_launch *job, struct berth_buf *ret,
     put_file(launch->runtime, true, ret);
     put_all_named(launch, ret);
     if (put_mounts(&launch->request->mounts, ret, err) < 0 ||
-        put_mounts(launch->mounts, ret, err) < 0 ||
-        put_mounts(launch->fabric, ret, err) < 0)
+        put_mounts(&launch->mounts, ret, err) < 0 ||
+        put_mounts(&launch->fabric, ret, err) < 0)
         return -1;
     return ret->failed ? berth_err_oom(err) : 0;
 }

@@ -9,10 +9,8 @@
 /* The launch of a container that stays for a job: that of a step, without what belongs
  * to the step alone. Start with `= {0}`, end with berth_job_launch_fini(). */
 struct berth_job_launch {
-    struct berth_launch launch;
-    struct berth_request
-        request; /* borrows the step's; mpi, fabric and explain differ */
-    struct berth_strvec fabric;
+    struct berth_launch launch;   /* owns its fabric */
+    struct berth_request request; /* borrows the step's; mpi, libs and explain differ */
 };
 
 /* Make the launch of the job's container from that of a STEP, which *RET borrows. The

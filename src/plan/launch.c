@@ -99,12 +99,12 @@ int berth_launch_mounts(const struct berth_launch *launch,
                          BERTH_FROM_USER, "--container-mount-home");
     if (plan_asked(launch->request, ret, err) < 0 ||
         berth_plan_mounts(
-            ret, launch->mounts, BERTH_FROM_BERTH,
+            ret, &launch->mounts, BERTH_FROM_BERTH,
             is_mpi ? "the copies of the host's MPI, and the record of the ranks "
                      "that load it (--mpi-bind)"
                    : "the copies of the host's libraries (--container-libs)",
             err) < 0 ||
-        berth_plan_mounts(ret, launch->fabric, BERTH_FROM_MPI,
+        berth_plan_mounts(ret, &launch->fabric, BERTH_FROM_MPI,
                           is_mpi ? "a profile of the host's MPI names it (--mpi-bind)"
                                  : "a profile of the host's libraries names it "
                                    "(--container-libs)",

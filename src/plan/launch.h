@@ -19,8 +19,8 @@ struct berth_launch {
     const char *directory;           /* working directory of the task; NULL: removed */
     const char *node;                /* the node's name in messages */
     const struct berth_request *request; /* has an image */
-    const struct berth_strvec *mounts;   /* of berth: SRC:DST:ro|rw; NULL: none */
-    const struct berth_strvec *fabric;   /* the same, of site/fabric.h and of DEVICES */
+    struct berth_strvec mounts;          /* of berth: SRC:DST:ro|rw */
+    struct berth_strvec fabric;          /* the same, of site/fabric.h and of DEVICES */
     struct berth_gpu_choice gpu;
     char *const *environment; /* of the task, for NAME of --container-env */
     char *const *command;     /* the user's words, ended by NULL */

@@ -54,7 +54,7 @@ void berth_plan_variable(struct berth_plan *plan, const char *name, const char *
 int berth_plan_mounts(struct berth_plan *plan, const struct berth_strvec *list,
                       const char *from, const char *why, struct berth_err *err)
 {
-    for (size_t i = 0; list && i < list->count; i++) {
+    for (size_t i = 0; i < list->count; i++) {
         BERTH_MOUNT struct berth_mount mount = {0};
 
         if (berth_mount_parse(list->items[i], NULL, &mount, err) < 0)

@@ -56,7 +56,7 @@ void berth_plan_mount(struct berth_plan *plan, const char *source,
 void berth_plan_variable(struct berth_plan *plan, const char *name, const char *value,
                          const char *from, const char *why);
 
-/* Append each mount of LIST, SRC:DST:ro|rw|sqsh (NULL: none). Returns 0, or -1 with a
+/* Append each mount of LIST, SRC:DST:ro|rw|sqsh. Returns 0, or -1 with a
  * sentence in ERR if one cannot be parsed. */
 int berth_plan_mounts(struct berth_plan *plan, const struct berth_strvec *list,
                       const char *from, const char *why, struct berth_err *err);

@@ -43,13 +43,9 @@ static int add_variables(const struct berth_launch *launch, struct berth_plan *p
 
 static int list_words(struct berth_explain *explain, struct berth_err *err)
 {
-    struct berth_launch launch = *explain->launch;
-
-    if (explain->apart)
-        return berth_launch_own_argv(&launch, &explain->words, err);
-    launch.is_outer = explain->binding->is_outer;
-    return berth_launch_holder_argv(&launch, "berth-init", -1, -1, -1, &explain->words,
-                                    err);
+    return explain->apart ? berth_launch_own_argv(explain->launch, &explain->words, err)
+                          : berth_launch_holder_argv(explain->launch, "berth-init", -1,
+                                                     -1, -1, &explain->words, err);
 }
 
 /* List the variables that --export drops and berth restores. */
@@ -149,6 +145,7 @@ int berth_account_collect(struct berth_task *task, const char *apart,
 
     if (has_container && berth_prepare(task, err) < 0)
         return -1;
+    task->launch.is_outer = task->binding.is_outer;
     *ret = (struct berth_explain){.launch = &task->launch,
                                   .binding = &task->binding,
                                   .rank = berth_environ_value(environ, "SLURM_PROCID"),

@@ -117,17 +117,17 @@ static int leave_devices(struct berth_task *task, struct berth_err *err)
     bool is_out =
         berth_request_leaves_dev_out(&task->order.request, task->launch.environment);
 
-    for (size_t i = 0; i < task->fabric.count; i++)
-        if (!is_device(task->fabric.items[i]))
-            berth_strvec_push(&others, task->fabric.items[i]);
+    for (size_t i = 0; i < task->launch.fabric.count; i++)
+        if (!is_device(task->launch.fabric.items[i]))
+            berth_strvec_push(&others, task->launch.fabric.items[i]);
     if (others.failed)
         return berth_err_oom(err);
-    if (others.count == task->fabric.count ||
+    if (others.count == task->launch.fabric.count ||
         (!is_out &&
          (task->order.is_closed || !berth_runtime_brings_dev(task->launch.runtime))))
         return 0;
-    berth_strvec_fini(&task->fabric);
-    task->fabric = others;
+    berth_strvec_fini(&task->launch.fabric);
+    task->launch.fabric = others;
     others = (struct berth_strvec){0};
     return 0;
 }
@@ -147,16 +147,14 @@ int berth_prepare(struct berth_task *task, struct berth_err *err)
     if (launch->runtime)
         return 0;
     if (berth_image_check(request, err) < 0 || check_paths(request, err) < 0 ||
-        berth_inject_mounts(request, &task->mounts, err) < 0 ||
-        berth_inject_fabric(request, &task->order.terms, &task->fabric, err) < 0 ||
+        berth_inject_mounts(request, &launch->mounts, err) < 0 ||
+        berth_inject_fabric(request, &task->order.terms, &launch->fabric, err) < 0 ||
         berth_gpu_choose(request, launch->environment, &host, &launch->gpu, err) < 0 ||
         berth_runtime_find(task->order.runtime, getenv("PATH"), &runtime, err) < 0)
         return -1;
     launch->runtime = runtime;
     if (check_devices(task, err) < 0 || leave_devices(task, err) < 0)
         return -1;
-    launch->mounts = &task->mounts;
-    launch->fabric = &task->fabric;
     launch->account_home = user ? strdup(user->pw_dir) : NULL;
     /* HOME may not be set (--export=NONE) */
     launch->home = home && *home == '/' ? home : launch->account_home;

@@ -15,9 +15,6 @@ struct berth_task {
     struct berth_launch launch;   /* how its container is started, of its order; before
                                      berth_prepare() only its node, directory,
                                      environment, as Slurm has made it, and command */
-    struct berth_strvec mounts;   /* to mount for berth, as SRC:DST:ro */
-    struct berth_strvec fabric;   /* to mount for the host's MPI and devices, as
-                                     SRC:DST:ro|rw */
     struct berth_binding binding; /* the answer of --mpi-bind for the node */
 };
 

@@ -202,8 +202,9 @@ TEST(directories_of_a_step_are_seen_through_the_one_around_them)
     request.mpi = mpi;
     launch.environment = environment;
     ck_assert_int_eq(berth_job_launch_from(&launch, &job, &err), 0);
-    ck_assert_uint_eq(job.fabric.count, 1);
-    ck_assert_str_eq(job.fabric.items[0], "/var/spool/slurmd:/var/spool/slurmd:rw");
+    ck_assert_uint_eq(job.launch.fabric.count, 1);
+    ck_assert_str_eq(job.launch.fabric.items[0],
+                     "/var/spool/slurmd:/var/spool/slurmd:rw");
     berth_job_launch_fini(&job);
     launch.environment = NULL;
 }
