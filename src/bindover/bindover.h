@@ -138,11 +138,12 @@ bool berth_libraries_are_watched(const struct berth_inside *inside);
 int berth_peers_check(const struct berth_inside *inside, struct berth_program *program,
                       char *const *container, struct berth_err *err);
 
-/* Appends to RET which MPIs PROGRAM, which has replacements, may use. An install that
- * provides two of them, as Open MPI 6 with the standard ABI, is named once. Returns 0,
- * or -1 out of memory. */
-int berth_peers_name(const struct berth_program *program, struct berth_buf *ret,
-                     struct berth_err *err);
+/* Appends to RET which MPIs PROGRAM, which has replacements, may use: ALL of them, or
+ * only those that do not bring the host's C library. An install that provides two of
+ * them, as Open MPI 6 with the standard ABI, is named once. Returns 0, or -1 out of
+ * memory. */
+int berth_peers_name(const struct berth_program *program, bool all,
+                     struct berth_buf *ret, struct berth_err *err);
 
 /* The stack whose libraries replace those of one family. */
 struct berth_match {

@@ -221,8 +221,9 @@ static int plan(struct berth_programs *programs, struct berth_program *program,
     return berth_peers_check(inside, program, environ, err);
 }
 
-/* Write the note that names whose MPI runs. */
-static int name_mpi(struct berth_programs *programs, struct berth_err *err)
+/* Write the note that names whose MPI runs, with ALL there is to say of it. */
+static int name_mpi(struct berth_programs *programs, bool all, char **ret,
+                    struct berth_err *err)
 {
     BERTH_BUF struct berth_buf note = {0};
 
@@ -230,7 +231,7 @@ static int name_mpi(struct berth_programs *programs, struct berth_err *err)
         const struct berth_program *program = &programs->items[i];
         BERTH_BUF struct berth_buf text = {0};
 
-        if (program->count > 0 && berth_peers_name(program, &text, err) < 0)
+        if (program->count > 0 && berth_peers_name(program, all, &text, err) < 0)
             return -1;
         if (!text.used || (note.text && strstr(note.text, text.text)))
             continue;
@@ -238,7 +239,7 @@ static int name_mpi(struct berth_programs *programs, struct berth_err *err)
     }
     if (note.failed)
         return berth_err_oom(err);
-    return note.used ? berth_bindover_say(&programs->binding.note, note.text, err) : 0;
+    return berth_bindover_say(ret, note.used ? note.text : "", err);
 }
 
 /* Write which MPI of the host each rank will load. */
@@ -283,7 +284,10 @@ static int put_result(struct berth_programs *programs, struct berth_err *err)
     struct berth_err none;
 
     if (first->count > 0)
-        return name_host(programs, err) < 0 ? -1 : name_mpi(programs, err);
+        return name_host(programs, err) < 0 ||
+                       name_mpi(programs, true, &programs->binding.note, err) < 0
+                   ? -1
+                   : name_mpi(programs, false, &programs->binding.choice, err);
     /* A site's default is for all steps, and most of them are without MPI. */
     if (berth_strvec_has(&programs->inside->request->site,
                          berth_options[BERTH_OPTION_MPI].name) &&

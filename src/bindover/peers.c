@@ -168,13 +168,15 @@ static void list_others(const struct berth_program *program, struct berth_strvec
     }
 }
 
-int berth_peers_name(const struct berth_program *program, struct berth_buf *ret,
-                     struct berth_err *err)
+int berth_peers_name(const struct berth_program *program, bool all,
+                     struct berth_buf *ret, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec sentences = {0};
 
     for (int i = 0; i < program->count; i++)
-        berth_strvec_push_once(&sentences, program->items[i].verdict.because.text);
+        if (all ||
+            program->items[i].verdict.answer != BERTH_VERDICT_YES_WITH_HOST_GLIBC)
+            berth_strvec_push_once(&sentences, program->items[i].verdict.because.text);
     if (program->wants.family == BERTH_FAMILY_NONE)
         list_others(program, &sentences);
     berth_strvec_join(&sentences, "; ", ret);

@@ -16,6 +16,7 @@ static const struct berth_field members[] = {
     {"fact", BERTH_FIELD_LIST, MEMBER(facts)},
     {"change", BERTH_FIELD_LIST, MEMBER(changes)},
     {"note", BERTH_FIELD_TEXT, MEMBER(note)},
+    {"choice", BERTH_FIELD_TEXT, MEMBER(choice)},
     {"warning", BERTH_FIELD_TEXT, MEMBER(warning)},
     {"no-cma", BERTH_FIELD_TEXT, MEMBER(no_cma)},
     {"outer", BERTH_FIELD_FLAG, MEMBER(is_outer)},

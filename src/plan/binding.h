@@ -20,7 +20,8 @@ struct berth_binding {
     struct berth_strvec changes; /* of the runtime, without SET (plan/envdiff.h); from
                                     the supervisor, for an account */
     char *note;                  /* whose MPI runs, and why; NULL: no note */
-    char *warning;               /* what may go wrong; NULL: no warning */
+    char *choice;  /* the note without what nobody can change; NULL: the same */
+    char *warning; /* what may go wrong; NULL: no warning */
     char *no_cma;  /* why tasks of this container and of other containers of the step on
                       this node may not read each other's memory; NULL: they may */
     bool is_outer; /* the runtime is root in an outer user namespace (step/outer.h) */

@@ -50,37 +50,16 @@ static bool says_choice(const struct berth_task *task)
             (berth_request_has_auto_libs(request) && !task->binding.host));
 }
 
-/* Append NOTE to RET without the sentence that the host's C library comes with its MPI,
- * unless the site forbids that: there is nothing else to do about it. */
-static void put_choice(const char *note, struct berth_buf *ret)
-{
-    static const char glibc[] = " brings the host's C library with it, ",
-                      forbidden[] = "this site does not allow";
-
-    while (*note) {
-        const char *end = strstr(note, "; ");
-        size_t length = end ? (size_t)(end - note) : strlen(note);
-
-        if (!memmem(note, length, glibc, strlen(glibc)) ||
-            memmem(note, length, forbidden, strlen(forbidden)))
-            berth_buf_addf(ret, "%s%.*s", ret->used ? "; " : "", (int)length, note);
-        note += length + (end ? strlen("; ") : 0);
-    }
-}
-
 /* Print whose MPI runs, and what may go wrong. */
 static void print_choice(const struct berth_task *task)
 {
     const struct berth_request *request = &task->order.request;
     const char *note = task->binding.note;
     const char *warning = task->binding.warning;
-    BERTH_BUF struct berth_buf choice = {0};
 
-    if (note && !says_all(task) && !berth_request_has_libs(request)) {
-        put_choice(note, &choice);
-        note = choice.text;
-    }
-    if (note && (says_all(task) || says_choice(task)))
+    if (task->binding.choice && !says_all(task) && !berth_request_has_libs(request))
+        note = task->binding.choice;
+    if (note && *note && (says_all(task) || says_choice(task)))
         berth_report_line(STDERR_FILENO, task->launch.node, "note: %s", note);
     if (warning && (is_verbose(task) || task->order.step.prints_component))
         berth_report_line(STDERR_FILENO, task->launch.node,

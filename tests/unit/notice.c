@@ -11,22 +11,19 @@
 #define GLIBC                                                                          \
     "the host's MPICH 4.2.1 brings the host's C library with it, because the image's " \
     "is older"
-#define FORBIDDEN                                                                      \
-    GLIBC ", which this site does not allow (berth.yaml:1); choose another"
 #define OTHER "Open MPI 4.1.4 stays the image's"
 
 static const struct {
-    const char *note;
+    const char *note, *choice;
     bool is_verbose;
     const char *printed;
 } notes[] = {
-    {OTHER, false, "berth: n1: note: " OTHER "\n"},
-    {GLIBC, false, ""},
-    {GLIBC, true, "berth: n1: note: " GLIBC "\n"},
-    {FORBIDDEN, false, "berth: n1: note: " FORBIDDEN "\n"},
-    {GLIBC "; " OTHER, false, "berth: n1: note: " OTHER "\n"},
-    {OTHER "; " GLIBC, false, "berth: n1: note: " OTHER "\n"},
-    {OTHER "; " GLIBC, true, "berth: n1: note: " OTHER "; " GLIBC "\n"},
+    {OTHER, NULL, false, "berth: n1: note: " OTHER "\n"},
+    {OTHER, OTHER, false, "berth: n1: note: " OTHER "\n"},
+    {GLIBC, "", false, ""},
+    {GLIBC, "", true, "berth: n1: note: " GLIBC "\n"},
+    {OTHER "; " GLIBC, OTHER, false, "berth: n1: note: " OTHER "\n"},
+    {OTHER "; " GLIBC, OTHER, true, "berth: n1: note: " OTHER "; " GLIBC "\n"},
 };
 
 TEST_ROWS(a_note_of_auto, notes)
@@ -37,7 +34,8 @@ TEST_ROWS(a_note_of_auto, notes)
     struct berth_rendezvous rendezvous;
     struct berth_task task = {.order = BERTH_ORDER_EMPTY,
                               .launch = {.node = node, .environment = environment},
-                              .binding = {.note = (char *)notes[_i].note}};
+                              .binding = {.note = (char *)notes[_i].note,
+                                          .choice = (char *)notes[_i].choice}};
     char printed[512] = "";
     int ends[2], stderr_was = dup(STDERR_FILENO);
 
