@@ -17,10 +17,9 @@
  *             descriptors: those of enum berth_job_fd
  * The server answers:
  *     JOIN    words: the release of berth, process id of the holder, inode of its mount
- *             namespace, and the number of the changes that the runtime
- *             has made; environment: these (plan/envdiff.h), and then that of the
- *             holder. A second descriptor is at end of file when the container has
- *             ended
+ *             namespace, and the number of the changes that the runtime has made;
+ *             environment: these (plan/envdiff.h), and then that of the holder. A
+ *             second descriptor is at end of file when the container has ended
  *     ALONE   the job has no container for the step
  *
  * and closes the socket. */

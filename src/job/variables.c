@@ -154,11 +154,7 @@ static bool matters(const struct berth_strvec *names, bool any, const char *vari
         return true;
     if (any)
         return !is_of_step(variable);
-    for (size_t i = 0; i < names->count; i++)
-        if (strlen(names->items[i]) == length &&
-            strncmp(names->items[i], variable, length) == 0)
-            return true;
-    return false;
+    return names->count && is_in((const char *const *)names->items, variable, length);
 }
 
 /* Has OTHER each variable of ONE that matters? */
@@ -168,15 +164,11 @@ static bool has_all(const struct berth_strvec *names, char *const *one,
     bool any = berth_strvec_has(names, BERTH_JOB_ANY);
 
     for (; *one; one++) {
-        BERTH_FREE char *name = NULL;
         const char *value = strchr(*one, '=');
-        const char *theirs;
+        const char *theirs = berth_environ_value(other, *one);
 
-        if (!value || !matters(names, any, *one))
-            continue;
-        name = strndup(*one, (size_t)(value - *one));
-        theirs = name ? berth_environ_value(other, name) : NULL;
-        if (!theirs || strcmp(theirs, value + 1) != 0)
+        if (value && matters(names, any, *one) &&
+            (!theirs || strcmp(theirs, value + 1) != 0))
             return false;
     }
     return true;

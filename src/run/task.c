@@ -48,26 +48,17 @@ static int refuse_start(struct berth_err *err)
                               "plugin, not by hand; see spank_berth(8)");
 }
 
-/* Read the order, and remove it from the environment. */
-static int read_order(struct berth_task *task, struct berth_err *err)
+int berth_task_read(struct berth_task *task, char **argv, struct berth_err *err)
 {
+    const struct berth_request *request = &task->order.request;
     const char *text = getenv(BERTH_TASK_ORDER);
 
+    task->launch.node = node_name();
     if (!text)
         return refuse_start(err);
     if (berth_order_get(text, &task->order, err) < 0)
         return berth_err_at(err, BERTH_TASK_ORDER);
     unsetenv(BERTH_TASK_ORDER);
-    return 0;
-}
-
-int berth_task_read(struct berth_task *task, char **argv, struct berth_err *err)
-{
-    const struct berth_request *request = &task->order.request;
-
-    task->launch.node = node_name();
-    if (read_order(task, err) < 0)
-        return -1;
     task->order.is_closed = berth_request_is_closed(request, environ);
     task->launch = (struct berth_launch){.order = &task->order,
                                          .directory = getcwd(NULL, 0),
