@@ -22,34 +22,22 @@ ce() {
     site n1 <<<"runtime:"$'\n'"  path: ${path:-$mine}"$'\n'"  share: $1$(printf '\n%s' "${@:2}")"
 }
 
-# step ARGS...: what a step of two tasks on n1 says and prints, and how it ends.
-step() {
-    alice srun -Q -w n1 -N1 -n2 "$@" 2>&1 </dev/null
-    echo "status $?"
-}
-
-# nothing TITLE: no mount, no directory and no process is left on n1, given some seconds.
-is_gone() {
-    left=$(on n1 root bash -c 'ls -d /tmp/{rootfs-,check-overlay}[0-9]* 2>/dev/null; grep " fuse" /proc/mounts; pgrep -u alice -a')
-    [[ -z $left ]]
-}
-nothing() {
-    wait_for 10 is_gone
-    equal "$1: nothing is left" "" "$left"
-}
+step=(srun -Q -w n1 -N1 -n2)
+# The mounts, directories and processes on n1.
+rest=(on n1 root bash -c 'ls -d /tmp/{rootfs-,check-overlay}[0-9]* 2>/dev/null; grep " fuse" /proc/mounts; pgrep -u alice -a; :')
 
 ce auto 'images:' '  roots: [/images, /home/alice/roots]'
-equal "an image of the site's" $'a\na\nstatus 0' "$(step "$image" cat /etc/berth-image)"
-nothing "an image of the site's"
-seen=$(step "$image" sh -c 'sleep 1; cat /proc/[0-9]*/status 2>/dev/null' |
-    awk '$1 == "Name:" { name = $2 } $1 == "TracerPid:" && name ~ /^squashfuse/ { print ($2 > 0) }' | sort -u)
-equal "the server of the image is traced" 1 "$seen"
+try "an image of the site's" $'a\na' -- "${step[@]}" "$image" cat /etc/berth-image
+soon "an image of the site's: nothing is left" "" -- "${rest[@]}"
+try "the server of the image is traced" 1 \
+    "awk '\$1 == \"Name:\" { name = \$2 } \$1 == \"TracerPid:\" && name ~ /^squashfuse/ { print (\$2 > 0) }' | sort -u" -- \
+    "${step[@]}" "$image" sh -c 'sleep 1; cat /proc/[0-9]*/status 2>/dev/null'
 live 2 -Q -w n1 -N1 -n2 "$image" sh -c "echo ready; $waits; cat /etc/berth-image"
 on n1 root bash -c 'for i in {1..50}; do pkill -USR1 squashfuse; pkill -TERM squashfuse; done'
 go
 ends "... with its step" live 0
 printed "... and the signals of others do not reach it" live 2 a
-nothing "... and its end"
+soon "... and its end: nothing is left" "" -- "${rest[@]}"
 
 # The runtime finds another file under the name that was looked at.
 on login alice bash -c 'mkdir -p roots; cp -f mine.sif roots/x.sif; cat >exchange; chmod +x exchange' <<SH
@@ -61,17 +49,17 @@ esac
 exec $mine "\$@"
 SH
 path=/home/alice/exchange ce auto 'images:' '  roots: [/images, /home/alice/roots]'
-seen=$(step --container-image=/home/alice/roots/x.sif cat /etc/berth-image)
-matches "an image that is exchanged is refused" \
-    "image '/home/alice/roots/x.sif': the file was replaced while the step started" "$seen"
-matches "... and nothing runs" "^[^b]*berth: [^"$'\n'"]*"$'\n'".*status [1-9]" "$seen"$'\n'
-nothing "an image that is exchanged"
+try "an image that is exchanged is refused" \
+    "~image '/home/alice/roots/x.sif': the file was replaced while the step started.*status" -- \
+    "${step[@]}" --container-image=/home/alice/roots/x.sif cat /etc/berth-image
+matches "... and nothing runs" "^[^b]*berth: [^$nl]*$nl.*status [1-9]" "$seen"
+soon "an image that is exchanged: nothing is left" "" -- "${rest[@]}"
 
 ce auto
 live 2 -Q -w n1 -N1 -n2 "$image" sh -c 'echo ready; sleep 20'
 on n1 root pkill -KILL -u alice -f 'singularity .*exec|[Ss]ingularity runtime'
 wait "${pid[live]}"
-nothing "SIGKILL to the runtime"
+soon "SIGKILL to the runtime: nothing is left" "" -- "${rest[@]}"
 
 # Whoever ends a runtime while it starts may find it anywhere: before it mounts, or while
 # it does, so that nobody serves the mount.
@@ -88,33 +76,31 @@ on login alice mksquashfs stuck stuck.sqfs -quiet -comp gzip -noappend >/dev/nul
 on n1 alice mkdir -p /tmp/check-overlays /tmp/rootfs-mine
 path=/home/alice/stuck ce auto '  start_timeout: 2'
 on login alice rm -f stuck.log
-matches "a runtime that stops while it starts" \
-    "the container did not start within 2 seconds; .*status [1-9]" "$(step "$image" true | paste -sd' ')"
-equal "... when it has a mount" 1 "$(on login alice grep -c . stuck.log)"
-nothing "... and is ended"
-equal "but for what is not the runtime's" "" "$(on n1 alice rmdir /tmp/check-overlays /tmp/rootfs-mine 2>&1)"
+try "a runtime that stops while it starts" \
+    "~the container did not start within 2 seconds; .*status [1-9]" -- "${step[@]}" "$image" true
+try "... when it has a mount" 1 -- on login alice grep -c . stuck.log
+soon "... and is ended: nothing is left" "" -- "${rest[@]}"
+try "but for what is not the runtime's" "" -- on n1 alice rmdir /tmp/check-overlays /tmp/rootfs-mine
 
 # A squashfs with zstd, by what its first block says of itself.
 on login alice perl -e 'local $/; open F, "+<", "mine.sif"; $at = index <F>, "hsqs"; seek F, $at + 20, 0; print F pack "v", 6'
 ce auto
-seen=$(step --container-image=/home/alice/mine.sif cat /etc/berth-image)
-matches "an image with zstd is refused, and the advice names gzip" \
-    "berth: n1: image '/home/alice/mine.sif': $mine did not start it: [^"$'\n'"]*unknown compression algorithm[^"$'\n'"]*; the image is good, and another runtime reads it; build it with gzip, which every runtime reads \(mksquashfs -comp gzip\).*status [1-9]" \
-    "$seen"
+try "an image with zstd is refused, and the advice names gzip" \
+    "~berth: n1: image '/home/alice/mine.sif': $mine did not start it: [^$nl]*unknown compression algorithm[^$nl]*; the image is good, and another runtime reads it; build it with gzip, which every runtime reads \(mksquashfs -comp gzip\).*status [1-9]" -- \
+    "${step[@]}" --container-image=/home/alice/mine.sif cat /etc/berth-image
 equal "... with one line" 1 "$(grep -c berth: <<<"$seen")"
-nothing "an image with zstd"
+soon "an image with zstd: nothing is left" "" -- "${rest[@]}"
 
 # Without FUSE it unpacks the image: nothing then tells which file that was.
 on n1 root chmod 000 /dev/fuse
 slow="berth: n1: warning: image '/images/a.sif': the runtime has unpacked it instead of mounting it, which takes time at each start, and room in /tmp; ask the administrators to repair /dev/fuse and squashfuse on that node"
 ce auto
-equal "an image that is unpacked is so with one line" $'a\na\n'"$slow"$'\nstatus 0' \
-    "$(step "$image" cat /etc/berth-image | sort)"
+try "an image that is unpacked is so with one line" $'a\na\n'"$slow" sort -- "${step[@]}" "$image" cat /etc/berth-image
 ce auto 'images:' '  roots: [/images]'
-matches "an image that is unpacked where the site allows certain ones: it cannot be compared" \
-    "image '/images/a.sif': the runtime has unpacked it instead of mounting it, so that it cannot be compared with the file that this site allows; ask the administrators to repair /dev/fuse and squashfuse on that node.*status [1-9]" \
-    "$(step "$image" cat /etc/berth-image | paste -sd' ')"
+try "an image that is unpacked where the site allows certain ones: it cannot be compared" \
+    "~image '/images/a.sif': the runtime has unpacked it instead of mounting it, so that it cannot be compared with the file that this site allows; ask the administrators to repair /dev/fuse and squashfuse on that node.*status [1-9]" -- \
+    "${step[@]}" "$image" cat /etc/berth-image
 on n1 root chmod 666 /dev/fuse
-nothing "an image that is unpacked"
+soon "an image that is unpacked: nothing is left" "" -- "${rest[@]}"
 
 finish

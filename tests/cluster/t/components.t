@@ -64,40 +64,16 @@ summary() {
         else for (i = 0; i < k; i++) print l } }' | sort | paste -sd' '
 }
 
-# as_script ROWS...: one srun line for each row, its output in a file of its own.
-as_script() {
-    local prefix=$1 spread=$2 extra=$3 i=0 row args
-    shift 3
-    for row in "$@"; do
-        args=${row#*|}
+# table TITLE SPREAD EXTRA ROW...
+table() {
+    local it args
+    for it in "${@:4}"; do
+        args=${it#*|}
         args=${args%|*}
-        args=${args//@/$spread}
+        args=${args//@/$2}
         # Options stand before the first component's own; the others need them too.
-        args=${args// : / : $extra }
-        echo "timeout -k 10 120 srun $extra $args >$prefix.$i 2>&1"
-        i=$((i + 1))
+        row "$1: ${it%%|*}" "${it##*|}" summary "timeout -k 10 120 srun $3 ${args// : / : $3 }"
     done
-}
-
-# judge PREFIX TITLE ROWS...
-judge() {
-    local i=0 row
-    for row in "${@:3}"; do
-        equal "$2: ${row%%|*}" "${row##*|}" "$(on login alice cat "$1.$i" 2>&1 | summary)"
-        i=$((i + 1))
-    done
-}
-
-in_batch() {
-    local prefix=$1 title=$2 header=$3 spread=$4 extra=$5
-    shift 5
-    {
-        echo '#!/bin/bash'
-        echo "$header"
-        as_script "$prefix" "$spread" "$extra" "$@"
-    } | script "$prefix.sh"
-    alice ./submit -o "$prefix.log" "./$prefix.sh" || on login alice scancel -u alice
-    judge "$prefix" "$title" "$@"
 }
 
 plain='#SBATCH -N3 --ntasks-per-node=2'
@@ -109,39 +85,36 @@ het='#SBATCH -N1 -n2
 clean='#SBATCH --export=NONE'
 
 # srun makes the het job itself.
-as_script login "-N1 -n2" "" "${steps[@]}" | script login.sh
-LIMIT=900 alice bash ./login.sh
-judge login "srun" "${steps[@]}"
-as_script loginnone "-N1 -n2" "--export=NONE" "${steps[@]:0:6}" | script loginnone.sh
-LIMIT=900 alice bash ./loginnone.sh
-judge loginnone "srun --export=NONE" "${steps[@]:0:6}"
+table "srun" "-N1 -n2" "" "${steps[@]}"
+table "srun --export=NONE" "-N1 -n2" "--export=NONE" "${steps[@]:0:6}"
+run_rows bash
 
 # Het steps in one allocation, and het jobs.
-in_batch step "het step" "$plain" "-N1 -n2" "" "${steps[@]}"
-in_batch stepnone "het step, --export=NONE" "$plain"$'\n'"$clean" "-N1 -n2" "" "${steps[@]}"
-in_batch job "het job" "$het" "-n2" "" "${steps[@]}"
-in_batch group "het job" "$het" "-n2" "-n2" "${groups[@]}"
-in_batch groupnone "het job, --export=NONE" "$het"$'\n'"$clean" "-n2" "-n2" "${groups[@]}"
+batch=(./submit -o batch.log)
+table "het step" "-N1 -n2" "" "${steps[@]}"
+header=$plain run_rows "${batch[@]}"
+table "het step, --export=NONE" "-N1 -n2" "" "${steps[@]}"
+header=$plain$nl$clean run_rows "${batch[@]}"
+table "het job" "-n2" "" "${steps[@]}"
+table "het job" "-n2" "-n2" "${groups[@]}"
+header=$het run_rows "${batch[@]}"
+table "het job, --export=NONE" "-n2" "-n2" "${groups[@]}"
+header=$het$nl$clean run_rows "${batch[@]}"
 
 # The job has a default.
-in_batch stepdef "het step in sbatch --container-image" "$plain"$'\n'"#SBATCH $C" "-N1 -n2" "" "${defaults[@]}"
-in_batch jobdef "het job in sbatch --container-image" \
-    "${het//-N1 -n2/-N1 -n2 $C}" "-n2" "" "${defaults[@]}"
-in_batch defnone "het step in sbatch --container-image --export=NONE" \
-    "$plain"$'\n'"$clean"$'\n'"#SBATCH $C" "-N1 -n2" "" "${defaults[@]}"
-{
-    echo '#!/bin/bash'
-    as_script salloc "-N1 -n2" "" "${defaults[@]}"
-} | script salloc.sh
-LIMIT=600 alice salloc -Q -N3 --ntasks-per-node=2 "$C" ./salloc.sh
-judge salloc "het step in salloc --container-image" "${defaults[@]}"
+table "het step in sbatch --container-image" "-N1 -n2" "" "${defaults[@]}"
+header=$plain$nl"#SBATCH $C" run_rows "${batch[@]}"
+table "het job in sbatch --container-image" "-n2" "" "${defaults[@]}"
+header=${het//-N1 -n2/-N1 -n2 $C} run_rows "${batch[@]}"
+table "het step in sbatch --container-image --export=NONE" "-N1 -n2" "" "${defaults[@]}"
+header=$plain$nl$clean$nl"#SBATCH $C" run_rows "${batch[@]}"
+table "het step in salloc --container-image" "-N1 -n2" "" "${defaults[@]}"
+run_rows salloc -Q -N3 --ntasks-per-node=2 "$C"
 
 # One sbatch with two defaults.
-next_job() { on login root scontrol show config | grep NEXT_JOB_ID; }
-before=$(next_job || echo "unknown")
-seen=$(alice sbatch -N1 $A : -N1 $B --wrap=true 2>&1)
-matches "sbatch A : B is refused, with advice" \
-    "components of this job have different.*sruns inside" "$seen"
+before=$(on login root scontrol show config | grep NEXT_JOB_ID || echo "unknown")
+apart='~components of this job have different.*sruns inside.*status'
+try "sbatch A : B is refused, with advice" "$apart" -- sbatch -N1 $A : -N1 $B --wrap=true
 script differ.sh <<EOF
 #!/bin/bash
 #SBATCH -N1 $A
@@ -149,10 +122,8 @@ script differ.sh <<EOF
 #SBATCH -N1 $B
 true
 EOF
-seen=$(alice sbatch ./differ.sh 2>&1)
-matches "#SBATCH A, hetjob, #SBATCH B is refused, with advice" \
-    "components of this job have different.*sruns inside" "$seen"
-equal "nothing of that was submitted" "$before" "$(next_job)"
+try "#SBATCH A, hetjob, #SBATCH B is refused, with advice" "$apart" -- sbatch ./differ.sh
+try "nothing of that was submitted" "$before" "grep NEXT_JOB_ID" -- on login root scontrol show config
 
 # Options of pyxis for what berth does anyway, from a job and its step.
 script pyxis.sh <<EOF
@@ -162,7 +133,6 @@ writes='echo x 2>/dev/null >/etc/x; echo \$?'
 srun sh -c "cat /etc/berth-image; \$writes"
 srun --container-readonly --container-entrypoint-log sh -c "\$writes"
 EOF
-alice sbatch --wait ./pyxis.sh >/dev/null 2>&1
-matches "options of pyxis for what berth does anyway" $'^a\n0\n[12]$' "$(alice cat pyxis.out)"
+try "options of pyxis for what berth does anyway" $'~^a\n0\n[12]$' -- bash -c './submit ./pyxis.sh; cat pyxis.out'
 
 finish

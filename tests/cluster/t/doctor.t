@@ -8,14 +8,8 @@
 
 need_images a mpich musl openmpi
 
-# doctor HOST: what it says to alice there. Sets seen and status.
-doctor() {
-    seen=$(on "$1" alice timeout -k 10 "${LIMIT:-180}" berth doctor 2>&1)
-    status=$?
-}
-
-doctor n1
-equal "a node is fit: exit status" 0 "$status"
+doctor=(on n1 alice timeout -k 10 "${LIMIT:-180}" berth doctor)
+try "a node is fit: exit status" "~" -- "${doctor[@]}"
 equal "a node is fit: nothing is wrong" "" "$(grep '^wrong' <<<"$seen")"
 matches "the last line counts" $'\n'"$(($(wc -l <<<"$seen") - 1 - $(grep -c '^      remedy: ' <<<"$seen"))) checked, "'([0-9]+ notes?, )?nothing wrong$' "$seen"
 matches "the runtime and the plugin are told" \
@@ -23,16 +17,9 @@ matches "the runtime and the plugin are told" \
 
 # sick TITLE PATTERN BREAK REPAIR: root breaks something on n1, and repairs it.
 sick() {
-    local line
-    on n1 root bash -c "$3" || exit 1
-    doctor n1
-    on n1 root bash -c "$4" || exit 1
-    line=$(grep -A1 -E "^$2" <<<"$seen")
-    if [[ $status == 1 && $line == *$'\n      remedy: '* ]]; then
-        result ok "$1"
-    else
-        result FAIL "$1" "exit $status, expected ${2@Q} and a remedy:"$'\n'"$seen"
-    fi
+    spoil n1 "$3" "$4" || exit 1
+    try "$1" "~(^|$nl)$2[^$nl]*$nl      remedy: .*status 1$" -- "${doctor[@]}"
+    put_back
 }
 
 stack=/etc/slurm/plugstack.conf.d
@@ -42,10 +29,9 @@ sick "a /dev/fuse for root alone" 'wrong /dev/fuse: its mode is 0600' \
 sick "no runtime" 'wrong runtime: container runtime: neither apptainer nor singularity' \
     'mkdir /root/hidden; mv /usr/bin/{apptainer,singularity} /root/hidden; :' 'mv /root/hidden/* /usr/bin'
 echo 'runtime: {path: /opt/none/apptainer}' | on n1 root tee /etc/slurm/berth.yaml >/dev/null
-doctor n1
+try "a runtime.path that is not there: text and remedy agree" \
+    "~wrong runtime: container runtime '/opt/none/apptainer': No such file or directory"$'\n      remedy: correct runtime.path in berth.yaml, or install the runtime there\n.* checked, .*1 wrong\nstatus 1$' -- "${doctor[@]}"
 on n1 root rm /etc/slurm/berth.yaml
-matches "a runtime.path that is not there: text and remedy agree" \
-    "wrong runtime: container runtime '/opt/none/apptainer': No such file or directory"$'\n      remedy: correct runtime.path in berth.yaml, or install the runtime there\n.* checked, .*1 wrong$' "$seen"
 sick "a plugin for another release of Slurm" "wrong plugin: '/tmp/berth.so' is for Slurm 22.05, and this host has" \
     "perl -0pe 's/\\x05\\x0b\\x18\\0/\\x05\\x05\\x16\\0/g' $plugin >/tmp/berth.so
     sed -i.before 's|$plugin|/tmp/berth.so|' $stack/berth.conf" \
@@ -56,36 +42,30 @@ seen=$(on n1 root unshare --user --map-root-user \
     sh -c 'echo 0 >/proc/sys/user/max_user_namespaces && berth doctor' 2>&1)
 matches "no user namespaces" 'wrong user namespaces: user.max_user_namespaces is 0' "$seen"
 
-doctor n1
-equal "all is repaired" "0 " "$status $(grep '^wrong' <<<"$seen")"
+try "all is repaired" "" "grep '^wrong\|^status'" -- "${doctor[@]}"
 
 # Are the nodes alike? How many lines there are, and how many nodes say each.
-alike() {
-    alice bash -c 'srun -Q -N4 --ntasks-per-node=1 berth doctor --brief 2>&1 | sort | uniq -c |
-        sed -E "s/^ *([0-9]+) .*(wrong=.*)/\1 \2/" | paste -sd" "'
-}
-
-equal "four nodes are alike" "4 wrong=none" "$(alike)"
+alike=("sort | uniq -c | sed -E 's/^ *([0-9]+) .*(wrong=.*)/\1 \2/' | paste -sd' '" -- srun -Q -N4 --ntasks-per-node=1 berth doctor --brief)
+try "four nodes are alike" "4 wrong=none" "${alike[@]}"
 on n3 root bash -c 'echo "# of this node" >>/etc/slurm/plugstack.conf.d/berth.conf'
-matches "a node with another configuration stands out" '^(1 wrong=none 3 wrong=none|3 wrong=none 1 wrong=none)$' "$(alike)"
+try "a node with another configuration stands out" '~^(1 wrong=none 3 wrong=none|3 wrong=none 1 wrong=none)$' "${alike[@]}"
 on n3 root sed -i '/^# of this node/d' $stack/berth.conf
 on n2 root chmod 0600 /dev/fuse
-matches "a node with a fault names it" '^(3 wrong=none 1 wrong=/dev/fuse|1 wrong=/dev/fuse 3 wrong=none)' "$(alike)"
+try "a node with a fault names it" '~^(3 wrong=none 1 wrong=/dev/fuse|1 wrong=/dev/fuse 3 wrong=none)' "${alike[@]}"
 on n2 root chmod 0666 /dev/fuse
 
 # (tests/unit/inspect.c has what it prints.)
-inspect() { try "inspect: $1" "~$2" -- berth inspect "${@:3}"; }
-inspect "the MPI and the C library of an image" \
-    'C library: glibc, up to GLIBC_2\.[0-9]+.*has MPICH [0-9.]+: /usr/lib/.*libmpich.*srun --mpi: pmi2' /images/mpich.sif
-inspect "Open MPI" 'has Open MPI [0-9.]+: .*srun --mpi: .*pmix' /images/openmpi.sif
-inspect "a sandbox without MPI" 'sandbox directory.*MPI: none was found' /images/a.dir
-inspect "a program, and what --mpi-bind would make of it" \
-    'linked with MPI: MPICH.*loads MPICH.*--mpi-bind=mpich \(MPICH [0-9.]+\): (yes|no)' /images/mpich.sif mpiring
-inspect "a program with musl" 'C library: musl.*--mpi-bind=mpich .*: no: the image has musl' /images/musl.sif /opt/t/who
-inspect "a program that is not there" \
-    "^berth: image '/images/a.sif': 'nothing' is not there; [^$nl]*${nl}status 1$" /images/a.sif nothing
+try "inspect: the MPI and the C library of an image" \
+    '~C library: glibc, up to GLIBC_2\.[0-9]+.*has MPICH [0-9.]+: /usr/lib/.*libmpich.*srun --mpi: pmi2' -- berth inspect /images/mpich.sif
+try "inspect: Open MPI" '~has Open MPI [0-9.]+: .*srun --mpi: .*pmix' -- berth inspect /images/openmpi.sif
+try "inspect: a sandbox without MPI" '~sandbox directory.*MPI: none was found' -- berth inspect /images/a.dir
+try "inspect: a program, and what --mpi-bind would make of it" \
+    '~linked with MPI: MPICH.*loads MPICH.*--mpi-bind=mpich \(MPICH [0-9.]+\): (yes|no)' -- berth inspect /images/mpich.sif mpiring
+try "inspect: a program with musl" '~C library: musl.*--mpi-bind=mpich .*: no: the image has musl' -- berth inspect /images/musl.sif /opt/t/who
+try "inspect: a program that is not there" \
+    "~^berth: image '/images/a.sif': 'nothing' is not there; [^$nl]*${nl}status 1$" -- berth inspect /images/a.sif nothing
 hide_runtime login
-inspect "without a runtime" '^berth: container runtime: .*status 1' /images/mpich.sif
+try "inspect: without a runtime" '~^berth: container runtime: .*status 1' -- berth inspect /images/mpich.sif
 put_back
 
 finish

@@ -20,23 +20,13 @@ exec sleep 1000
 EOT
 S="/bin/sh /home/alice/stay"
 
-begun=0
 # begin COUNT SRUN-ARGUMENT...: a step of so many tasks, which run; sets job and step.
+begun=0
 begin() {
     LIMIT=600 start $((++begun)) alice srun "${@:2}"
     await $begun "$1" 'ready .*'
     read -r _ job step < <(grep ^ready "$work/$begun")
 }
-
-# over: all jobs have ended.
-over() {
-    on login alice scancel -u alice
-    wait
-    wait_for 60 has_no_job
-}
-
-# enter ARGUMENT...: what it says.
-enter() { alice berth enter "$@" 2>&1 </dev/null; }
 
 script_pty
 
@@ -57,8 +47,8 @@ try "the namespaces of the task, and its capabilities" "" -- berth enter "$job" 
     rm /tmp/enter.$$ /tmp/enter.$$.1'
 try "the directory of the task" /usr -- berth enter "$job" pwd
 equal "the environment of the task, byte by byte" \
-    "$(enter "$job" sh -c 'cat /proc/$SLURM_TASK_PID/environ' | tr '\0' '\n' | grep -av ^TERM=)" \
-    "$(enter "$job" cat /proc/self/environ | tr '\0' '\n' | grep -av ^TERM=)"
+    "$(alice berth enter "$job" sh -c 'cat /proc/$SLURM_TASK_PID/environ' </dev/null | tr '\0' '\n' | grep -av ^TERM=)" \
+    "$(alice berth enter "$job" cat /proc/self/environ </dev/null | tr '\0' '\n' | grep -av ^TERM=)"
 equal "TERM is the caller's" vt52 "$(on login alice env TERM=vt52 berth enter "$job" printenv TERM)"
 try "words that srun would read" "a : b --quiet  c d" -- berth enter "$job" echo a : b --quiet '' 'c d'
 equal "what the caller wants of its own steps does not matter" a \
@@ -118,7 +108,7 @@ matches "bob is kept out" "^berth: enter: job $job: not yours, or Slurm does not
     "$(on login bob berth enter "$job" cat /etc/berth-image 2>&1)"
 later=$(on login alice sbatch --parsable --begin=now+1hour --wrap true)
 try "a job that waits" "~^berth: enter: job $later: expected a job that is RUNNING, got 'PENDING'${nl}status 1$" -- berth enter "$later"
-over
+end_jobs
 try "a job that has ended" "~^berth: enter: job $job: expected a job that is RUNNING, got 'CANCELLED'${nl}status 1$" -- berth enter "$job"
 
 # --- several steps of a job, and one that has no image
@@ -132,36 +122,36 @@ begin 1 "${in_job[@]}" $S
 try "the newest step with an image" b -- berth enter "$job" cat /etc/berth-image
 try "a step by its number" a -- berth enter "$job.$first" cat /etc/berth-image
 try "a step without an image" "~^berth: enter: job $job: no such container; see berth ps $job${nl}status 1$" -- berth enter "$job.$step" true
-over
+end_jobs
 
 # --- components
 begin 2 -w n1 -n1 $A $S : -w n2 -n1 $B $S
-equal "a het job: a component by its offset" "a b" \
-    "$(enter "$job+0" cat /etc/berth-image) $(enter "$job+1" cat /etc/berth-image)"
-equal "... or by its number" "a b" \
-    "$(enter "$job" --component 0 cat /etc/berth-image) $(enter "$job" --component 1 cat /etc/berth-image)"
+try "a het job: a component by its offset" $'a\nb' -- \
+    sh -c "berth enter $job+0 cat /etc/berth-image; berth enter $job+1 cat /etc/berth-image"
+try "... or by its number" $'a\nb' -- \
+    sh -c "berth enter $job --component 0 cat /etc/berth-image; berth enter $job --component 1 cat /etc/berth-image"
 try "... or it is asked for" "~^berth: enter: job $job: step 0 has several containers; choose one by --component or --rank, see berth ps $job${nl}status 1$" -- berth enter "$job"
 equal "both are listed" "0\+0 n1 0\+1 n2" "$(alice berth ps | awk 'NR > 1 { print $2, $3 }' | paste -sd' ' | sed 's/+/\\+/g')"
-over
+end_jobs
 allocate -w n1,n2 -N2
 begin 2 --jobid="$job" -w n1 -N1 -n1 $A $S : -w n2 -N1 -n1 $B $S
-equal "a het step: a component by its number" "a b" \
-    "$(enter "$job.$step" --component 0 cat /etc/berth-image) $(enter "$job.$step+1" cat /etc/berth-image)"
+try "a het step: a component by its number" $'a\nb' -- \
+    sh -c "berth enter $job.$step --component 0 cat /etc/berth-image; berth enter $job.$step+1 cat /etc/berth-image"
 try "... that is not there" "~^berth: enter: job $job: no such container; see berth ps $job${nl}status 1$" -- berth enter "$job" --component 4
-over
+end_jobs
 
 # --- lines of a --multi-prog file: two images on one node
-printf '%s\n' "0 $A $S" "1-2 $B $S" | on login alice sh -c 'cat >lines'
+lines "0 $A $S" "1-2 $B $S"
 begin 3 -w n1 -n3 -O --multi-prog lines
-equal "each line has its image" "a b b" "$(for rank in 0 1 2; do enter "$job" --rank $rank cat /etc/berth-image; done | paste -sd' ')"
+try "each line has its image" $'a\nb\nb' -- sh -c "for rank in 0 1 2; do berth enter $job --rank \$rank cat /etc/berth-image; done"
 try "which one is asked for" "~^berth: enter: job $job: step 0 has several containers; choose one by --component or --rank, see berth ps $job${nl}status 1$" -- berth enter "$job"
 equal "each image is listed with its tasks" "/images/a.sif 1 /images/b.sif 2" \
     "$(alice berth ps | awk 'NR > 1 { print $4, $6 }' | paste -sd' ')"
-over
+end_jobs
 
 # --- a debugger, and ssh: the image has a server, and its client runs on the login host
 begin 1 -w n1 -n1 --container-image=/images/desk.sif $S
-matches "gdb on a task" "nanosleep" "$(enter "$job" sh -c 'gdb -p $SLURM_TASK_PID -batch -ex bt 2>&1')"
+try "gdb on a task" "~nanosleep" -- berth enter "$job" sh -c 'gdb -p $SLURM_TASK_PID -batch -ex bt 2>&1'
 on login alice sh -s "$job" <<'EOT'
 cd /images/desk.dir/usr/bin
 mkdir -m 700 ~/.ssh
@@ -179,11 +169,9 @@ Host task
   ProxyCommand berth enter $1 sh -c 'env >~/.ssh/environment; exec /usr/sbin/sshd -i -h ~/.ssh/server -o UsePAM=no -o PermitUserEnvironment=yes' 2>/dev/null
 END
 EOT
-# client PROGRAM ARGUMENT...: of OpenSSH.
-client() { alice "/images/desk.dir/usr/bin/$1" -F .ssh/config "${@:2}" 2>&1 </dev/null; }
-equal "ssh leads into the container" $'trixie\nstatus 4' \
-    "$(client ssh job '. /etc/os-release; echo $VERSION_CODENAME; exit 4'; echo "status $?")"
-equal "... and with the environment of the task, if it wants" "n1 $job" "$(client ssh task 'echo $SLURMD_NODENAME $SLURM_JOB_ID' | paste -sd' ')"
+ssh=(/images/desk.dir/usr/bin/ssh -F .ssh/config)
+try "ssh leads into the container" $'trixie\nstatus 4' -- "${ssh[@]}" job '. /etc/os-release; echo $VERSION_CODENAME; exit 4'
+try "... and with the environment of the task, if it wants" "n1 $job" -- "${ssh[@]}" task 'echo $SLURMD_NODENAME $SLURM_JOB_ID'
 equal "a file goes in and comes out" same "$(on login alice bash -c '
     head -c 3000000 /dev/urandom >bytes
     printf "put bytes /tmp/bytes.ssh\nget /tmp/bytes.ssh back\nrm /tmp/bytes.ssh\n" |
@@ -198,19 +186,19 @@ equal "a port of the container" "PRETTY_NAME" "$(on login alice timeout 60 bash 
         sleep 0.1
     done
     kill %1' 2>/dev/null)"
-over
+end_jobs
 on login alice rm -rf .ssh
 
 # --- an array
 job=$(on login alice sbatch --parsable --array=3 -w n1 -o /dev/null --wrap "srun -n1 $A $S")
 wait_for 30 has_processes n1 sleep 1
 try "a job of an array" a -- berth enter "${job}_3" cat /etc/berth-image
-over
+end_jobs
 
 # --- containers of another kind
 begin 1 -w n1 -n1 $A --container-args=--cleanenv $S
 job=$(on login alice squeue -h -o %A)
 try "one that keeps the environment out" a -- berth enter "$job" cat /etc/berth-image
-over
+end_jobs
 on login alice sh -c 'rm -f lines stay pty.py'
 finish

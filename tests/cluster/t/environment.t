@@ -56,7 +56,7 @@ PROBE
 all=HULSGTENOK
 none=HULSGTEN
 host=HULSGENOK
-rows=(
+exports=(
     "--export=ALL||--export=ALL|$all|$host"
     "--export=NONE||--export=NONE|$none|"
     "--export=NIL||--export=NIL|$none|"
@@ -81,75 +81,33 @@ mixed=(
 
 tell=(/bin/sh /home/alice/see)
 
+# One srun for each row, and what its tasks tell, each once, with how many tell it.
 # component LABEL OPTIONS IMAGE: the words of one component.
 component() { echo "$spread ${2//@/${1,,}} $3 ${tell[*]} $1"; }
-
-# script_of SHAPE TASKS ROW...: one srun line for each row, its output in a file of its own.
-script_of() {
-    local shape=$1 tasks=$2 prefix=$3 row title variables options line i=0
-    shift 3
+counted="sort | uniq -c | awk '{ n = \$1; sub(/^ *[0-9]+ /, \"\"); print n \"*\" \$0 }' | paste -sd' '"
+in_batch() {
+    local export=$1 shape=$2 tasks=$3 s="" it said variables options b image bare words expected
+    local title="sbatch $1, $2, $3 on a node" these=("${exports[@]}" "${alone[1]}") srun="timeout -k 10 120 srun -Q --mpi=none"
     spread="-n$tasks"
     [[ $shape != step ]] || spread="-N1 -n$tasks"
-    cat <<'HEAD'
+    [[ $export != ALL ]] || { s=s && these=("${exports[@]}" "${alone[0]}"); }
+    for it in "${these[@]}"; do
+        IFS='|' read -r said variables options image bare <<<"$it"
+        words=$(component A "$options" "$A") expected="$tasks*A:${image/TEN/TEN$s}"
+        [[ $shape == single ]] || {
+            words+=" : $(component B "$options" "$B") : $(component C "$options" "")"
+            expected+=" $tasks*B:${image/TEN/TEN$s} $tasks*C:${bare/EN/EN$s}"
+        }
+        row "$title: $said" "$expected" "$counted" "env $variables $srun $words"
+    done
+    [[ $shape == single ]] || for it in "${mixed[@]}"; do
+        IFS='|' read -r said options b image bare <<<"$it"
+        row "$title: $said" "$tasks*A:${image/TEN/TEN$s} $tasks*B:${bare/TEN/TEN$s}" "$counted" \
+            "$srun $(component A "$options" "$A") : $(component B "$b" "$B")"
+    done
+    header="$4
 export UCX_ENV=e OTHER=o UCX_TOKEN=t LANG=C.UTF-8 FI_LINES='a
-b=c;&%, \,ü'
-HEAD
-    for row in "$@"; do
-        IFS='|' read -r title variables options _ <<<"$row"
-        line=$(component A "$options" "$A")
-        [[ $shape == single ]] ||
-            line+=" : $(component B "$options" "$B") : $(component C "$options" "")"
-        echo "env $variables timeout -k 10 120 srun -Q --mpi=none $line >$prefix.$i 2>&1"
-        i=$((i + 1))
-    done
-    [[ $shape != single ]] || return 0
-    for row in "${mixed[@]}"; do
-        local b
-        IFS='|' read -r title options b _ <<<"$row"
-        echo "timeout -k 10 120 srun -Q --mpi=none $(component A "$options" "$A") :" \
-            "$(component B "$b" "$B") >$prefix.$i 2>&1"
-        i=$((i + 1))
-    done
-}
-
-# lines FILE: what its tasks told, each once, with how many told it.
-lines() { on login alice cat "$1" | sort | uniq -c | awk '{ n = $1; sub(/^ *[0-9]+ /, ""); print n "*" $0 }' | paste -sd' '; }
-
-# judge TITLE PREFIX SHAPE TASKS SUBMITTED ROW...
-judge() {
-    local title=$1 prefix=$2 shape=$3 tasks=$4 s=$5 row i=0 said image bare expected
-    shift 5
-    for row in "$@"; do
-        IFS='|' read -r said _ _ image bare <<<"$row"
-        image=${image/TEN/TEN$s} bare=${bare/EN/EN$s}
-        expected="$tasks*A:$image"
-        [[ $shape == single ]] || expected+=" $tasks*B:$image $tasks*C:$bare"
-        equal "$title: $said" "$expected" "$(lines "$prefix.$i")"
-        i=$((i + 1))
-    done
-    [[ $shape != single ]] || return 0
-    for row in "${mixed[@]}"; do
-        IFS='|' read -r said _ _ image bare <<<"$row"
-        equal "$title: $said" "$tasks*A:${image/TEN/TEN$s} $tasks*B:${bare/TEN/TEN$s}" \
-            "$(lines "$prefix.$i")"
-        i=$((i + 1))
-    done
-}
-
-in_batch() {
-    local export=$1 shape=$2 tasks=$3 header=$4 prefix=e.$1.$2.$3 s="" these=("${rows[@]}")
-    if [[ $export == ALL ]]; then
-        s=s these+=("${alone[0]}")
-    else
-        these+=("${alone[1]}")
-    fi
-    {
-        echo '#!/bin/bash'
-        echo "$header"
-        script_of "$shape" "$tasks" "$prefix" "${these[@]}"
-    } | script "$prefix.sh"
-    LIMIT=900 alice env UCX_SUBMIT=s ./submit "--export=$export" -o batch.log "./$prefix.sh"
-    judge "sbatch $export, $shape, $tasks on a node" "$prefix" "$shape" "$tasks" "$s" "${these[@]}"
+b=c;&%, \\,ü'" run_rows env UCX_SUBMIT=s ./submit "--export=$export" -o batch.log
 }
 
 het='#SBATCH -N1 -n2

@@ -12,7 +12,7 @@ A=/images/a.sif
 small=/images/noshell.sif
 IMAGE=--container-image=$A
 MISSING=--container-image=/srv/nowhere/x.sif
-two="srun -w n1,n2 -N2 --ntasks-per-node=4 --kill-on-bad-exit=0"
+two=(srun -w "n1,n2" -N2 --ntasks-per-node=4 --kill-on-bad-exit=0)
 conf=/etc/slurm/plugstack.conf.d/berth.conf
 
 # What every task does: /shared is on all hosts and in no image, so that only a task on
@@ -45,18 +45,17 @@ attempt() {
     read -r status jobs seconds host <<<"$last"
 }
 
-# step ARGS...: attempt a step on two nodes with the usual task, unless ARGS hold `--` and a
+# both_nodes ARGS...: attempt a step on two nodes with the usual task, unless ARGS hold `--` and a
 # command; `with` has variables of its srun.
 with=()
-step() {
-    # shellcheck disable=SC2206
-    line=(env "${with[@]}" $two "$@")
+both_nodes() {
+    line=(env "${with[@]}" "${two[@]}" "$@")
     [[ " $* " == *" -- "* ]] || line+=(sh -c "$probe")
     attempt "${line[@]}"
 }
 
-# verdict TITLE PROBLEMS
-verdict() {
+# judge TITLE PROBLEMS
+judge() {
     if [[ -z $2 ]]; then
         result ok "$1"
     else
@@ -64,49 +63,40 @@ verdict() {
     fi
 }
 
-# judge TITLE NODES PATTERN RAN: what attempt saw is one line from each of NODES, and nothing
-# else but srun's own words and `ran` from RAN tasks. The status is `ends`, if that is set.
-judge() {
+# refused TITLE PATTERN ARGS...: both nodes refuse the step, or `by` one of them, and the tasks of
+# the other one run. There is one line from each that refuses, and nothing else but srun's own
+# words and `ran`. The status is `ends`, if that is set.
+refused() {
     local said bad='' it
     local -i ran
+    both_nodes "${@:3}"
     said=$(sed -nE 's/^berth: ([^:]*): .*/\1/p' <<<"$seen" | sort | paste -sd' ')
     ran=$(grep -c '^ran$' <<<"$seen")
     ((status != 0 && status == ${ends:-status})) || bad+="expected the status ${ends:-not to be 0}"$'\n'
     ((status != 124 && seconds < 40)) || bad+=$'it hangs\n'
-    [[ $said == "$2" ]] || bad+="lines from '$said', expected '$2'"$'\n'
-    ((ran == $4)) || bad+="$ran tasks ran, expected $4"$'\n'
+    [[ $said == "${by:-n1 n2}" ]] || bad+="lines from '$said', expected '${by:-n1 n2}'"$'\n'
+    ((ran == (${by:+4} + 0))) || bad+="$ran tasks ran, expected ${by:+4}"$'\n'
     [[ -z $host ]] || bad+=$'a task ran on the host\n'
     while IFS= read -r it; do
-        [[ $it =~ $3 ]] || bad+="the line does not match ${3@Q}"$'\n'
+        [[ $it =~ $2 ]] || bad+="the line does not match ${2@Q}"$'\n'
         [[ $it =~ ^berth:\ [^:]+:\ .+(\;\ |expected\ ).+ ]] || bad+=$'not NODE: PLACE: WHAT; REMEDY\n'
     done < <(grep '^berth: ' <<<"$seen")
-    it=$(grep -vE '^(berth: |srun: |ran$|$|slurmstepd(-n.)?: error: \*\*\* STEP )|^srun: error: berth' <<<"$seen")
+    it=$(grep -vE '^(berth: |srun: |ran$|$|slurmstepd(-n.)?: error: \*\*\* STEP )|^srun: error: berth|TaskProlog failed' <<<"$seen")
     [[ -z $it ]] || bad+="more lines: $it"$'\n'
-    verdict "$1" "$bad"
-}
-
-# refused TITLE PATTERN ARGS...: both nodes refuse the step. half_refused: n2 does, and the
-# tasks of n1 run.
-refused() {
-    step "${@:3}"
-    judge "$1" "n1 n2" "$2" 0
-}
-half_refused() {
-    step "${@:3}"
-    judge "$1" n2 "$2" 4
+    judge "$1" "$bad"
 }
 
 # runs TITLE WHERE ARGS...: nothing is wrong, and all eight tasks run, on the `host` or in an
 # `image`.
 runs() {
-    step "${@:3}"
+    both_nodes "${@:3}"
     equal "$1" "0: 8 ran, $2" "$status: $(without_waiting "$seen" | sort | uniq -c | xargs), ${host:-image}"
 }
 
 # fails TITLE EXPECTED WORDS ARGS...: the step fails, nothing runs on the host; EXPECTED is
 # how many lines have WORDS, and how many tasks ran.
 fails() {
-    step "${@:4}"
+    both_nodes "${@:4}"
     equal "$1" "fails, $2" "$( ((status)) && echo fails), $(grep -c -- "$3" <<<"$seen") $(grep -c '^ran$' <<<"$seen")$host"
 }
 
@@ -121,13 +111,7 @@ refused_here() {
     [[ $seen =~ $2 ]] || bad+="the line does not match ${2@Q}"$'\n'
     [[ $seen =~ ^(srun|sbatch|salloc):\ error:\ berth:\ .+(\;\ |expected\ ).+ ]] ||
         bad+=$'not berth: PLACE: WHAT; REMEDY\n'
-    verdict "$1" "$bad"
-}
-
-# wrong TITLE PATTERN OPTION...: refused_here for srun.
-wrong() {
-    # shellcheck disable=SC2086
-    refused_here "$1" "$2" $two "${@:3}" sh -c "$probe"
+    judge "$1" "$bad"
 }
 
 # hosts_conf TEXT HOST[,HOST]...: the plugstack line of these hosts; their own comes back later.
@@ -145,20 +129,15 @@ runs "a step without options runs on the host" host
 runs "the image on a command line twice is one image" image "$IMAGE" "$IMAGE"
 
 # Wrong images: in DIR of HOST.
-make_bad() {
-    on "$1" root bash -c "
-        mkdir -p '$2' && cd '$2' || exit 1
+for it in login:/srv/both n1:/srv/both n2:/srv/both n1:/srv/nodes n2:/srv/nodes; do
+    on "${it%:*}" root bash -c "
+        mkdir -p '${it#*:}' && cd '${it#*:}' || exit 1
         printf 'hello, I am a text of some length\n%.0s' {1..50} >text.sif
         cp $small arch.sif && printf 04 | dd of=arch.sif bs=1 seek=45 conv=notrunc status=none
         cp text.sif mode.sif && chmod 000 mode.sif
         mkdir -p -m 700 bobs && cp $small bobs/a.sif && chown -R bob: bobs
         ln -sf nowhere.sif broken.sif
-    "
-}
-make_bad login /srv/both &
-for node in n1 n2; do
-    make_bad "$node" /srv/both &
-    make_bad "$node" /srv/nodes &
+    " &
 done
 wait
 
@@ -169,7 +148,7 @@ images=(
 )
 echo "# wrong images, seen at submission"
 for row in "${images[@]}"; do
-    wrong "image, here: ${row%%|*}" "image '/srv/both/${row%%|*}': .*(${row#*|})" "--container-image=/srv/both/${row%%|*}"
+    refused_here "image, here: ${row%%|*}" "image '/srv/both/${row%%|*}': .*(${row#*|})" "${two[@]}" "--container-image=/srv/both/${row%%|*}" sh -c "$probe"
 done
 
 echo "# wrong images, seen by the nodes only"
@@ -188,34 +167,31 @@ refused "image, a broken link on all hosts" "image '/srv/both/broken.sif': not f
 
 echo "# on one of two nodes"
 spoil n1 "mkdir -p /srv/one && cp $A /srv/one/a.sif" "rm -rf /srv/one"
-half_refused "image only on n1: its tasks run, srun fails" \
+by=n2 refused "image only on n1: its tasks run, srun fails" \
     "image '/srv/one/a.sif': not found" --container-image=/srv/one/a.sif
-half_refused "mount source only on n1" "--container-mounts: '/srv/one': No such file" \
+by=n2 refused "mount source only on n1" "--container-mounts: '/srv/one': No such file" \
     "$IMAGE" --container-mounts=/srv/one
 hide_runtime n2
-half_refused "no runtime on n2" "container runtime: neither apptainer nor singularity" "$IMAGE"
+by=n2 refused "no runtime on n2" "container runtime: neither apptainer nor singularity" "$IMAGE"
 put_back
 for program in berth-init berth-task; do
     hide n2 "$libexec/$program"
-    half_refused "no $program on n2" "$program.*No such file.*; berth is incomplete" "$IMAGE"
+    by=n2 refused "no $program on n2" "$program.*No such file.*; berth is incomplete" "$IMAGE"
     put_back
 done
 
-# told TITLE LINE ARGS...: srun -v says LINE once for each of both nodes, and how long
-# serving the image took.
-told() {
-    step -v "${@:3}"
-    equal "$1" "berth: n1: note: image '$A': $2"$'\n'"berth: n2: note: image '$A': $2" "$(grep '^berth: ' <<<"$seen" | grep -v ": serving it took " | sort)"
-}
 help=$(alice srun --help | sed -n '/provided by plugins/,/^GPU/p')
 equal "srun --help: the rows of berth" 16 "$(grep -cE '^ +--' <<<"$help")"
 equal "srun --help: its lines fit" "" "$(grep -E '.{81}' <<<"$help")"
 
 echo "# how many containers there are, with -v"
-told "-v: one container" "one container for 4 tasks" "$IMAGE"
-told "-v: --container-args=--pid" \
-    "a container for each of 4 tasks: the container has a process namespace" \
-    "$IMAGE" --container-args=--pid
+# It says so once for each of both nodes, and how long serving the image took.
+for it in "-v: one container|one container for 4 tasks|" \
+    "-v: --container-args=--pid|a container for each of 4 tasks: the container has a process namespace|--container-args=--pid"; do
+    IFS='|' read -r title said option <<<"$it"
+    try "$title" "berth: n1: note: image '$A': $said${nl}berth: n2: note: image '$A': $said" "grep '^berth: ' | grep -v ': serving it took ' | sort" -- \
+        "${two[@]}" -v "$IMAGE" ${option:+"$option"} true
+done
 
 echo "# a runtime that does not start"
 other=/usr/local/bin/$runtime_name
@@ -254,72 +230,65 @@ spoil n1,n2 "printf '#!/bin/sh\n%s\n' '$probe' >/usr/local/bin/hostonly
         chmod 755 /usr/local/bin/hostonly; mkdir -p /srv/cwd" "rm -f /usr/local/bin/hostonly"
 runs "a command of the host, on the host" host -- hostonly
 # The words of srun itself: no `--` between them and the command.
-in_image() { refused "$1" "$2" "$IMAGE" "${@:3}"; }
-ends=127 in_image "command not on PATH" \
-    "image '$A': command 'hostonly' is not on the image's PATH .*; check the name" -- hostonly
-ends=127 in_image "command by path, not in the image" \
-    "command '/usr/local/bin/hostonly' is not in the image; check the path" \
+ends=127 refused "command not on PATH" \
+    "image '$A': command 'hostonly' is not on the image's PATH .*; check the name" "$IMAGE" -- hostonly
+ends=127 refused "command by path, not in the image" \
+    "command '/usr/local/bin/hostonly' is not in the image; check the path" "$IMAGE" \
     -- /usr/local/bin/hostonly
-ends=126 in_image "command not executable" "command '/home/alice/data' cannot be started .*; " \
+ends=126 refused "command not executable" "command '/home/alice/data' cannot be started .*; " "$IMAGE" \
     -- /home/alice/data
-ends=126 in_image "command is a directory" "command '/home/alice/plain' cannot be started .*; " \
+ends=126 refused "command is a directory" "command '/home/alice/plain' cannot be started .*; " "$IMAGE" \
     -- /home/alice/plain
-ends=127 in_image "interpreter of a script missing" \
-    "command '/home/alice/noint' cannot be started .No such file or directory.; the interpreter" -- /home/alice/noint
-# noted LIBRARIES OPTION...: how many notes two tasks of a node print that end with 127.
-noted() {
-    alice env LD_LIBRARY_PATH="$1" srun -N1 -n2 "$IMAGE" "${@:2}" sh -c 'exit 127' 2>&1 |
-        grep -c "n[0-9]: note: LD_LIBRARY_PATH of the host is not passed to the image"
-}
-equal "the lost libraries of a task that cannot be loaded" 1 "$(noted /opt/lib)"
-equal "... not if they are not lost" 0 "$(noted /opt/lib --container-env=LD_LIBRARY_PATH)"
-# changed COMMANDS: how many lines of a step on two nodes tell that its file is changed.
-changed() {
-    alice cp "$A" mine.sif
-    alice srun -N2 -n2 --container-image=/home/alice/mine.sif --container-mount-home \
-        sh -c "cd; sleep 1; $1" 2>&1 | grep -c "n[0-9]: an image file was changed while the step ran"
-    alice rm mine.sif
-}
-equal "somebody writes into the image file" 2 "$(changed 'echo >>mine.sif; exit 3')"
-equal "... and no task has failed" 0 "$(changed 'echo >>mine.sif')"
+ends=127 refused "interpreter of a script missing" \
+    "command '/home/alice/noint' cannot be started .No such file or directory.; the interpreter" "$IMAGE" -- /home/alice/noint
+# How many notes two tasks of a node print that end with 127.
+notes="grep -c 'n[0-9]: note: LD_LIBRARY_PATH of the host is not passed to the image'"
+lost=(env LD_LIBRARY_PATH=/opt/lib srun -N1 -n2 "$IMAGE")
+try "the lost libraries of a task that cannot be loaded" 1 "$notes" -- "${lost[@]}" sh -c 'exit 127'
+try "... not if they are not lost" 0 "$notes" -- "${lost[@]}" --container-env=LD_LIBRARY_PATH sh -c 'exit 127'
 # shellcheck disable=SC2016 # the tasks' variable
-equal "somebody replaces the image file" 0 \
-    "$(changed 'cp mine.sif my.$SLURM_PROCID; mv my.$SLURM_PROCID mine.sif; exit 3')"
-ends=1 in_image "workdir missing" "--container-workdir: '/no/dir': No such file.*; expected" \
+for it in "somebody writes into the image file|2|echo >>mine.sif; exit 3" "... and no task has failed|0|echo >>mine.sif" \
+    'somebody replaces the image file|0|cp mine.sif my.$SLURM_PROCID; mv my.$SLURM_PROCID mine.sif; exit 3'; do
+    IFS='|' read -r title changed commands <<<"$it"
+    alice cp "$A" mine.sif
+    try "$title" "$changed" "grep -c 'n[0-9]: an image file was changed while the step ran'" -- \
+        srun -N2 -n2 --container-image=/home/alice/mine.sif --container-mount-home sh -c "cd; sleep 1; $commands"
+    alice rm mine.sif
+done
+ends=1 refused "workdir missing" "--container-workdir: '/no/dir': No such file.*; expected" "$IMAGE" \
     --container-workdir=/no/dir
-in_image "workdir not to be entered" "--container-workdir: '/mnt/bobs': Permission denied; expected" \
+refused "workdir not to be entered" "--container-workdir: '/mnt/bobs': Permission denied; expected" "$IMAGE" \
     --container-mounts=/srv/nodes:/mnt --container-workdir=/mnt/bobs
-in_image "cwd not in the image" \
-    "the working directory '/srv/cwd' is not in the image: .*; mount it" --chdir=/srv/cwd \
+refused "cwd not in the image" \
+    "the working directory '/srv/cwd' is not in the image: .*; mount it" "$IMAGE" --chdir=/srv/cwd \
     --container-args=--no-mount=cwd
-in_image "no home, and it is the cwd" \
-    "the working directory '/home/alice' is not in the image: .*; mount it" \
+refused "no home, and it is the cwd" \
+    "the working directory '/home/alice' is not in the image: .*; mount it" "$IMAGE" \
     --no-container-mount-home
-in_image "mount of a directory over a file" "did not start it: .*; mount a directory over a directory" \
+refused "mount of a directory over a file" "did not start it: .*; mount a directory over a directory" "$IMAGE" \
     --container-mounts=/srv/cwd:/bin/cat
 printf 'hsqs%0200d' 0 | on login alice sh -c 'cat >cut.sqsh'
-in_image "a squashfs file that is cut off" "did not start it: .*; make that squashfs file again" \
+refused "a squashfs file that is cut off" "did not start it: .*; make that squashfs file again" "$IMAGE" \
     --container-mounts=cut.sqsh:/mnt:sqsh
 if [[ $release == trixie ]]; then # where the host's C library is not the image's
     try "the host's libraries beside the image's, by a variable" "~--mpi-bind=host: LD_LIBRARY_PATH puts '/host/lib/libc.so.6' before the C library of the image, whose loader cannot use it; unset APPTAINERENV_LD_LIBRARY_PATH, or take that directory out of it.*status" -- \
         env APPTAINER_BIND=/usr/lib/x86_64-linux-gnu:/host/lib APPTAINERENV_LD_LIBRARY_PATH=/host/lib srun -n1 --mpi=pmi2 --container-image=/images/mpich.sif --mpi-bind=host mpiring
 fi
-in_image "a word for the runtime that is no flag" "did not start it: .*; look in --container-args for an argument" \
+refused "a word for the runtime that is no flag" "did not start it: .*; look in --container-args for an argument" "$IMAGE" \
     --container-args="--cleanenv nv"
-in_image "an mpirun beside srun" "each of the 8 tasks would start 'mpirun'; leave the mpirun out" \
+refused "an mpirun beside srun" "each of the 8 tasks would start 'mpirun'; leave the mpirun out" "$IMAGE" \
     --mpi-bind=host -- mpirun true
-in_image "mount source of bob" "--container-mounts: '/srv/nodes/bobs/a.sif': Permission denied; " \
+refused "mount source of bob" "--container-mounts: '/srv/nodes/bobs/a.sif': Permission denied; " "$IMAGE" \
     --container-mounts=/srv/nodes/bobs/a.sif:/mnt/x
 echo "0-7 hostonly" | on login alice bash -c 'cat >hostonly.conf'
-in_image "several tasks with --multi-prog" "command 'hostonly' is not on" \
+refused "several tasks with --multi-prog" "command 'hostonly' is not on" "$IMAGE" \
     --multi-prog -- hostonly.conf
 put_back
 
 echo "# options"
 # (tests/spank/refusals.sh has all that can be wrong with an option.)
 printf -v long '%70000s' ''
-wrong "options longer than 64 KiB" "take [0-9]+ bytes; at most 65536" \
-    "$IMAGE" "--container-env=A=${long// /x}"
+refused_here "options longer than 64 KiB" "take [0-9]+ bytes; at most 65536" "${two[@]}" "$IMAGE" "--container-env=A=${long// /x}" sh -c "$probe"
 counting=yes attempt srun "$IMAGE" --container-writable=x true
 equal "options: --container-writable=x is refused by Slurm" "yes 0 " "$( ((status)) && echo yes) $jobs $host"
 refused_here "the second component is wrong" "container-workdir: expected a directory in the image" \
@@ -346,7 +315,7 @@ echo "# forged and corrupt tables"
 refused "a corrupt table on the nodes" "SLURM_BERTH_STEP: .*; " --export=ALL,SLURM_BERTH_STEP=junk
 runs "srun puts its own table over one from --export" image --export=ALL,SLURM_BERTH_STEP=junk "$IMAGE"
 with=("SLURM_BERTH_STEP=1;*:image=/images/b.sif;.")
-step "$IMAGE" -- cat /etc/berth-image
+both_nodes "$IMAGE" -- cat /etc/berth-image
 equal "srun puts its own table over an inherited one" "0 8" "$status $(grep -c '^a$' <<<"$seen")"
 runs "no options and a good forged table: on the host" host
 with=()
@@ -367,17 +336,17 @@ echo "# plugstack.conf"
 # (tests/spank/site.sh has all that can be wrong with the words behind the plugin.)
 hosts_conf "required $plugin nonsense" n2
 runs "a bad word on n2: a step without options runs" host
-half_refused "a bad word on n2: a step with an image is refused" "plugstack.conf: .*nonsense" "$IMAGE"
+by=n2 refused "a bad word on n2: a step with an image is refused" "plugstack.conf: .*nonsense" "$IMAGE"
 hosts_conf "required $plugin config=/no/berth.yaml" login
 runs "bad words on login and n2: a step without options runs" host
-wrong "bad words on login and n2: a step with an image is refused" "/no/berth.yaml: 'no': No such file" "$IMAGE"
+refused_here "bad words on login and n2: a step with an image is refused" "/no/berth.yaml: 'no': No such file" "${two[@]}" "$IMAGE" sh -c "$probe"
 put_back
 site login n1 n2 <<<'runtime: {path: /etc/passwd}'
 refused "runtime.path that is not a program" "container runtime '/etc/passwd': not a program; ask" "$IMAGE"
 runs "runtime.path that is not a program: a step without options runs" host
 site login n1 </dev/null
 site n2 <<<'runtime: {raw_args: none}'
-half_refused "raw_args: none on n2 only" "--container-args: this site does not allow it; leave" \
+by=n2 refused "raw_args: none on n2 only" "--container-args: this site does not allow it; leave" \
     "$IMAGE" --container-args=--cleanenv
 site </dev/null
 
@@ -385,11 +354,11 @@ echo "# optional in plugstack.conf"
 hosts_conf "optional $plugin" login,n1,n2
 runs "optional: a step in an image runs" image "$IMAGE"
 refused "optional: missing image" "not found; check the path" "$MISSING"
-wrong "optional: wrong option" "container-workdir: expected a directory" "$IMAGE" --container-workdir=x
+refused_here "optional: wrong option" "container-workdir: expected a directory" "${two[@]}" "$IMAGE" --container-workdir=x sh -c "$probe"
 hosts_conf "optional $plugin nonsense" n1,n2
 refused "optional: bad word on the nodes" "plugstack.conf: .*nonsense" "$IMAGE"
 hosts_conf "optional $plugin nonsense" login
-wrong "optional: bad word" "plugstack.conf: .*nonsense" "$IMAGE"
+refused_here "optional: bad word" "plugstack.conf: .*nonsense" "${two[@]}" "$IMAGE" sh -c "$probe"
 put_back
 
 echo "# no plugin on a node"
@@ -400,58 +369,41 @@ spoil login,n1,n2,n3,n4 "printf '#!/bin/sh\n. %s\n' '$snippet' >/etc/slurm/taskp
         echo TaskProlog=/etc/slurm/taskprolog.sh >>/etc/slurm/slurm.conf" \
         "rm -f /etc/slurm/taskprolog.sh
         [ ! -e /etc/slurm/slurm.conf.was ] || mv -f /etc/slurm/slurm.conf.was /etc/slurm/slurm.conf"
-all_idle() { [[ $(on login root sinfo -h -N -o %t | sort | uniq -c | tr -d ' ') == 4idle ]]; }
-reconfigure() { on login root scontrol reconfigure && wait_for 10 all_idle; }
-reconfigure
-# without_plugin TITLE: n2 has no plugin.
-without_plugin() {
-    step "$IMAGE"
-    seen=$(grep -v 'TaskProlog failed' <<<"$seen")
-    judge "$1" n2 "plugin is not loaded on this node; ask the administrators" 4
-}
+# shellcheck disable=SC2016 # for the login host
+all_idle=(on login root bash -c '[[ $(sinfo -h -N -o %t | sort | uniq -c | tr -d " ") == 4idle ]]')
+on login root scontrol reconfigure && wait_for 10 "${all_idle[@]}"
 runs "TaskProlog, plugin there: an image" image "$IMAGE"
 runs "TaskProlog, plugin there: the host" host
 refused "TaskProlog, plugin there: missing image" "not found; check" "$MISSING"
 try "TaskProlog, plugin there: the shell of salloc (use_interactive_step) starts on the host" host -- \
     salloc -Q -w n1 -n1 --container-image="$A" srun --interactive sh -c 'test -e /etc/berth-image || echo host'
 hosts_conf "" n2
-without_plugin "TaskProlog, n2 does not name the plugin"
+by=n2 refused "TaskProlog, n2 does not name the plugin" "plugin is not loaded on this node; ask the administrators" "$IMAGE"
 runs "TaskProlog, n2 does not name the plugin: a step without options runs" host
 hosts_conf "optional $plugin" n2
 hide n2 "${plugin%% *}"
-without_plugin "TaskProlog, n2 has no plugin and it is optional"
+by=n2 refused "TaskProlog, n2 has no plugin and it is optional" "plugin is not loaded on this node; ask the administrators" "$IMAGE"
 hosts_conf "required $plugin" n2
-step "$IMAGE"
+both_nodes "$IMAGE"
 # srun 22.05 ends with 0 when a node cannot start the step; the tasks are lost all the same.
 [[ $(alice srun --version) != *" 22."* ]] || status=1
 equal "n2 has no plugin and it is required: srun fails, no task on the host" "yes " \
     "$( ((status && status != 124)) && echo yes) $host"
 put_back
-reconfigure
+on login root scontrol reconfigure && wait_for 10 "${all_idle[@]}"
 
 echo "# one component fails, the other waits"
-# ends_soon TITLE COMMAND...: srun ends soon, and not with 0.
-ends_soon() {
-    attempt "${@:2}"
-    if ((status != 0 && seconds < 15)) && [[ -z $host ]]; then
-        result ok "$1"
-    else
-        verdict "$1" $'expected: it fails within seconds\n'
-    fi
-}
 for how in "het job|srun" "het step|salloc -Q -N2 --ntasks-per-node=2 srun"; do
-    title=${how%%|*}
-    read -ra words <<<"${how#*|}"
-    ends_soon "$title: no image in the first" "${words[@]}" -N1 -n2 "$MISSING" true : \
-        -N1 -n2 "$IMAGE" sleep 30
-    ends_soon "$title: no image in the second" "${words[@]}" -N1 -n2 "$IMAGE" sleep 30 : \
-        -N1 -n2 "$MISSING" true
-    ends_soon "$title: no command in the second" "${words[@]}" -N1 -n2 "$IMAGE" sleep 30 : \
-        -N1 -n2 "$IMAGE" /no/such
-    ends_soon "$title: the second program fails" "${words[@]}" -N1 -n2 "$IMAGE" sleep 30 : \
-        -N1 -n2 "$IMAGE" false
-    ends_soon "$title: the first program fails, the host waits" "${words[@]}" \
-        -N1 -n2 "$IMAGE" false : -N1 -n2 sleep 30
+    for it in "no image in the first|$MISSING true|$IMAGE sleep 30" "no image in the second|$IMAGE sleep 30|$MISSING true" \
+        "no command in the second|$IMAGE sleep 30|$IMAGE /no/such" "the second program fails|$IMAGE sleep 30|$IMAGE false" \
+        "the first program fails, the host waits|$IMAGE false|sleep 30"; do
+        IFS='|' read -r title first second <<<"$it"
+        # shellcheck disable=SC2086 # words
+        attempt ${how#*|} -N1 -n2 $first : -N1 -n2 $second
+        bad=$'expected: it fails within seconds\n'
+        ((status == 0 || seconds >= 15)) || [[ $host ]] || bad=
+        judge "${how%%|*}: $title" "$bad"
+    done
 done
 
 echo "# no fault at all"

@@ -2,7 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 # For the tests on a real cluster: sourced by each of tests/cluster/t/*.t, which are run as
 # `NAME.t CLUSTER` with berth installed there. Every case prints a TAP line; the script
-# ends with `finish`.
+# ends with `finish`. The words of a case:
+#
+#   try TITLE EXPECTED [FILTER] -- srun ...    what a command prints, and how it ends
+#   soon TITLE EXPECTED [FILTER] -- srun ...   the same, again until it is so
+#   row TITLE EXPECTED FILTER COMMAND          the same in a script of many: run_rows
+#   equal, matches, says                       about a text; `says` about $seen
+#   live COUNT srun's words, go                a step that runs meanwhile, and may end;
+#   start, await, printed, ends                another command
+#   spoil HOST COMMAND BACK, put_back          what is changed on a host, until then
+#   script NAME, lines LINE...                 files of alice's
+#   end_jobs, remember, left                   nothing is left
+#
+# The words before srun's command are arrays: step=(srun -w n1 "$image"). A test has functions of
+# its own only for what these do not say, under names that no other test has.
 
 set -uo pipefail
 
@@ -78,6 +91,13 @@ hide_runtime() { hide "$1" {/usr,/usr/local,/opt/apptainer}/bin/{apptainer,singu
 # script NAME: standard input becomes an executable file in alice's home.
 script() {
     on login alice bash -c "cat >'$1' && chmod +x '$1'" || exit 1
+}
+
+# lines LINE...: the file `lines` in alice's home, for --multi-prog, and how many these are: $tasks.
+# shellcheck disable=SC2034
+lines() {
+    tasks=$#
+    printf '%s\n' "$@" | on login alice sh -c 'cat >lines'
 }
 
 # The script `submit OPTION...` in alice's home: sbatch that ends when its job has. (With
@@ -196,21 +216,67 @@ matches() {
     fi
 }
 
-# try TITLE EXPECTED -- COMMAND...: alice runs COMMAND on the login host, or it is a function;
-# its two outputs are EXPECTED, with a last line `status N` if N is not 0. `~PATTERN`: an
-# extended regular expression somewhere in them; the status is 0 if it does not name one.
-try() {
-    local title=$1 expected=$2 seen status=0 run=()
-    shift 3
+# says TITLE PATTERN [OTHER]: a line of $seen matches, and none matches OTHER.
+says() {
+    if grep -qaE -- "$2" <<<"$seen" && ! { [[ ${3-} ]] && grep -qaE -- "$3" <<<"$seen"; }; then
+        result ok "$1"
+    else
+        result FAIL "$1" "no line ${2@Q}${3:+, or one ${3@Q}} in:$nl$(tail -n 40 <<<"$seen" | cut -c1-300)"
+    fi
+}
+
+# try TITLE EXPECTED [FILTER] -- COMMAND...: alice runs COMMAND on the login host, or it is a
+# function (as `on n1 root ...`); its two outputs are EXPECTED, with a last line `status N` if N is
+# not 0. `~PATTERN`: an extended regular expression somewhere in them; the status is 0 if it does
+# not name one. FILTER is a pipeline, as 'sort | uniq -c': what it makes of them is EXPECTED.
+# $said is what it printed, $seen what was compared.
+tried() {
+    local expected=$2 filter='' status=0 run=()
+    shift 2
+    [[ $1 == -- ]] || { filter=$1 && shift; }
+    shift
     declare -F "$1" >/dev/null || run=(alice)
-    seen=$("${run[@]}" "$@" 2>&1 </dev/null) || status=$?
-    seen=$(grep -avE "$waited|^srun: error: n[0-9]+: tasks? [0-9,-]+: (Exited|Killed|Terminated)" <<<"$seen")
-    ((status == 0)) || seen+=${seen:+$'\n'}"status $status"
+    said=$("${run[@]}" "$@" 2>&1 </dev/null) || status=$?
+    said=$(grep -avE "$waited|^srun: error: n[0-9]+: tasks? [0-9,-]+: (Exited|Killed|Terminated)" <<<"$said")
+    ((status == 0)) || said+=${said:+$nl}"status $status"
+    seen=$said
+    [[ -z $filter ]] || seen=$(printf %s "${said:+$said$nl}" | eval "$filter")
     case $expected in
-    \~*status*) matches "$title" "${expected#\~}" "$seen" ;;
-    \~*) if ((status)); then equal "$title" "$expected" "$seen"; else matches "$title" "${expected#\~}" "$seen"; fi ;;
-    *) equal "$title" "$expected" "$seen" ;;
+    \~*) [[ $seen =~ ${expected#\~} ]] && { [[ $status == 0 || $filter || $expected == *status* ]]; } ;;
+    *) [[ $seen == "$expected" ]] ;;
     esac
+}
+try() {
+    if ${soon:+wait_for "$soon"} tried "$@"; then
+        result ok "$1"
+    else
+        result FAIL "$1" "expected: ${2@Q}"$'\n'"seen:     ${seen@Q}$([[ $seen == "$said" ]] || printf '\n%s' "${said:0:3000}")"
+        return 1
+    fi
+}
+
+# soon TITLE EXPECTED [FILTER] -- COMMAND...: a try that is repeated for some seconds until it succeeds.
+soon() { soon=${PATIENCE:-30} try "$@"; }
+
+# row TITLE EXPECTED FILTER COMMAND: a try of the next run_rows; COMMAND is for a shell.
+rows=()
+row() { rows+=("$@"); }
+
+# run_rows WORD...: alice runs WORD... SCRIPT, where SCRIPT has $header and the rows.
+header=
+run_rows() {
+    local i
+    {
+        printf '%s\n' '#!/bin/bash' "$header"
+        for ((i = 0; i < ${#rows[@]}; i += 4)); do
+            printf '{ %s\n} >row.%s 2>&1 </dev/null || echo "status $?" >>row.%s\n' "${rows[i + 3]}" $i $i
+        done
+    } | on login alice bash -c 'rm -f row.*; cat >rows; chmod +x rows' || exit 1
+    LIMIT=$((120 + 8 * ${#rows[@]})) alice "$@" ./rows || on login alice scancel -u alice
+    for ((i = 0; i < ${#rows[@]}; i += 4)); do
+        try "${rows[i]}" "${rows[i + 1]}" "${rows[i + 2]}" -- on login alice cat row.$i || echo "#   ${rows[i + 3]}"
+    done
+    rows=()
 }
 
 # wait_for SECONDS COMMAND...: until COMMAND succeeds, ten times a second; fails after SECONDS.
@@ -265,6 +331,13 @@ allocate() {
 # For wait_for: alice has COUNT processes NAME on NODE, alice has no job.
 has_processes() { (($(on "$1" root pgrep -u alice -x -c "$2") == $3)); }
 has_no_job() { [[ -z $(on login alice squeue -h -u alice -o %i) ]]; }
+
+# end_jobs: all of alice's, and wait until they and what runs in the background have ended.
+end_jobs() {
+    on login alice scancel -u alice
+    wait
+    wait_for 60 has_no_job || result FAIL "the jobs end" "$(on login alice squeue)"
+}
 
 # site [HOST...]: standard input becomes berth.yaml there; default: on all hosts. A section
 # runtime is written with each key on a line of its own. No text takes the file away, and the

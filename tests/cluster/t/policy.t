@@ -10,12 +10,10 @@ need_images a b
 
 on_n1=(srun -w n1 -N1)
 
-# refused TITLE SENTENCE OPTION...: a step on n1 that must not run.
-refused() {
-    local out
-    out=$(alice "${on_n1[@]}" "${@:3}" sh -c 'echo r''an' 2>&1 </dev/null && echo "ended well")
-    matches "$1" "$2" "$out"
-    [[ $out != *ran* && $out != *"ended well"* ]] || result FAIL "$1: nothing runs" "$out"
+# forbids TITLE SENTENCE OPTION...: a step on n1 that must not run.
+forbids() {
+    try "$1" "~$2.*status" -- "${on_n1[@]}" "${@:3}" sh -c 'echo r''an'
+    [[ $seen != *ran* ]] || result FAIL "$1: nothing runs" "$seen"
 }
 
 image=--container-image=/images/a.sif
@@ -28,9 +26,9 @@ images:
 YAML
 only="this site does not allow it; it allows /images ./etc/slurm/berth.yaml:2"
 try "roots: an image of the site" '~^a$' -- "${on_n1[@]}" "$image" cat /etc/berth-image
-refused "roots: an image of the user's" "$only" --container-image=mine.sif
-refused "roots: a way out with .." "$only" --container-image=/images/../home/alice/mine.sif
-refused "roots: a link to the user's" "$only" --container-image=link.sif
+forbids "roots: an image of the user's" "$only" --container-image=mine.sif
+forbids "roots: a way out with .." "$only" --container-image=/images/../home/alice/mine.sif
+forbids "roots: a link to the user's" "$only" --container-image=link.sif
 try "roots: before anything is allocated" "~^srun: error: berth: image '/home/alice/mine.sif': $only.${nl}status 1$" -- \
     srun --container-image=mine.sif true
 try "roots: a step variable that is forged" n1 -- \
@@ -53,7 +51,7 @@ images:
 YAML
 alice cp mine.sif roots/x.sif
 try "exchange: an image that stays" '~^a$' -- "${on_n1[@]}" "$image" cat /etc/berth-image
-refused "exchange: another file at the time of the start" \
+forbids "exchange: another file at the time of the start" \
     "the file was replaced while the step started" --container-image=/home/alice/roots/x.sif
 ! can_setuid || share setuid
 site <<'YAML'
@@ -62,7 +60,7 @@ images:
 YAML
 matches "berth run: the user's image" "$only" "$(on n1 alice timeout 180 berth run --container-image=mine.sif true 2>&1)"
 try "roots: with a setuid runtime" '~^a$' -- "${on_n1[@]}" "$image" cat /etc/berth-image
-refused "roots: with a setuid runtime, the user's" "$only" --container-image=mine.sif
+forbids "roots: with a setuid runtime, the user's" "$only" --container-image=mine.sif
 share auto
 
 site <<'YAML'
@@ -70,7 +68,7 @@ images:
   owners: [root]
 YAML
 try "owners: root's" '~^a$' -- "${on_n1[@]}" "$image" cat /etc/berth-image
-refused "owners: the user's" "belongs to alice .*images of root only.*berth.yaml:2" --container-image=mine.sif
+forbids "owners: the user's" "belongs to alice .*images of root only.*berth.yaml:2" --container-image=mine.sif
 
 # Where a runtime keeps keys: if nobody says so, and the variable that says so.
 keyring=.$runtime_name/keys keys=${RUNTIME}_KEYSDIR
@@ -80,7 +78,7 @@ keyring=.$runtime_name/keys keys=${RUNTIME}_KEYSDIR
 alice bash -c 'mkdir -p fuse tree; cp -f mine.sif tree/evil.sif; mksquashfs tree tree.sqfs -quiet -noappend -all-root >/dev/null 2>&1'
 on n1 alice squashfuse tree.sqfs fuse
 equal "owners: it is root's, by its own word" root "$(on n1 alice stat -c %U fuse/evil.sif)"
-refused "owners: root's on a file system of the user's" \
+forbids "owners: root's on a file system of the user's" \
     "a file system that uid 2001 has mounted [(]FUSE[)]: image '/home/alice/fuse/evil.sif': it belongs to alice .*images of root only" \
     --container-image=fuse/evil.sif
 on n1 alice fusermount -u fuse || on n1 alice fusermount3 -u fuse
@@ -110,31 +108,25 @@ key() {
     alice env "$keys=/home/alice/$1" "$runtime" key list | sed -n 's/^ *Fingerprint: *//p'
 }
 
-# signed OWNER IMAGE [FLAG...]: add a signature of OWNER's.
-signed() {
-    alice env "$keys=/home/alice/$1" "$runtime" sign "${@:3}" "$2" >/dev/null 2>&1
-}
-
 alice bash -c 'rm -rf site.keys other.keys && cp -f mine.sif signed.sif && cp -f mine.sif other.sif && chmod u+w signed.sif other.sif'
 fingerprint=$(key site.keys)
 other=$(key other.keys)
 # The public keys of all are known on the node, as in a keyring that the user fills.
 alice bash -c "mkdir -p -m 700 $keyring && cat site.keys/pgp-public other.keys/pgp-public >$keyring/pgp-public && chmod 600 $keyring/pgp-public"
-signed site.keys signed.sif
-signed other.keys other.sif
+for it in signed:site other:other; do alice env "$keys=/home/alice/${it#*:}.keys" "$runtime" sign "${it%:*}.sif" >/dev/null 2>&1; done
 alice bash -c 'cp signed.sif changed.sif; printf evil | dd of=changed.sif bs=1 seek=20000000 conv=notrunc status=none
     mkdir -p layer/etc; echo layer >layer/etc/berth-image; mksquashfs layer layer.sqfs -quiet -noappend >/dev/null 2>&1
     cp signed.sif layered.sif; '"$runtime"' sif add --datatype 4 --parttype 4 --partfs 1 --partarch 2 --groupid 2 layered.sif layer.sqfs'
-signed other.keys layered.sif --group-id 2
+alice env "$keys=/home/alice/other.keys" "$runtime" sign --group-id 2 layered.sif >/dev/null 2>&1
 site <<YAML
 images:
   signatures: ["$fingerprint"]
 YAML
-refused "signatures: an image without" "it is not signed" "$image"
+forbids "signatures: an image without" "it is not signed" "$image"
 try "signatures: the site's" '~^a$' -- "${on_n1[@]}" --container-image=signed.sif cat /etc/berth-image
-refused "signatures: somebody else's" "signed with the key ${other,,}, which this site does not accept" --container-image=other.sif
-refused "signatures: changed since" "it was changed after it was signed" --container-image=changed.sif
-refused "signatures: a layer of somebody else's over the site's" "signed with the key ${other,,}, which this site does not accept" \
+forbids "signatures: somebody else's" "signed with the key ${other,,}, which this site does not accept" --container-image=other.sif
+forbids "signatures: changed since" "it was changed after it was signed" --container-image=changed.sif
+forbids "signatures: a layer of somebody else's over the site's" "signed with the key ${other,,}, which this site does not accept" \
     --container-image=layered.sif
 try "signatures: not verified in the user's way" '~^a$' -- "${on_n1[@]}" --container-image=signed.sif \
     --export=ALL,"${RUNTIME}_VERIFY_KEY=/nowhere.pem" cat /etc/berth-image
@@ -145,14 +137,14 @@ mounts:
   default: [/srv, /nowhere]
   forbidden: [/etc/slurm]
 YAML
-forbids="this site forbids '/etc/slurm',[^(]*.[/]etc/slurm/berth.yaml:4[)]"
+that="this site forbids '/etc/slurm',[^(]*.[/]etc/slurm/berth.yaml:4[)]"
 alice ln -sfn /etc/slurm hidden
 try "mounts: the site's are there" '~yes' -- "${on_n1[@]}" "$image" sh -c 'test -d /site/doc && test -d /srv && echo yes'
-refused "mounts: forbidden" "$forbids" "$image" --container-mounts=/etc/slurm:/s
-refused "mounts: a link to it" "$forbids" "$image" --container-mounts=/home/alice/hidden:/s
-refused "mounts: by a flag of the runtime" "berth: " "$image" --container-args=--bind=/etc/slurm:/s
-refused "mounts: at the place of the site's" "berth: " "$image" --container-mounts=/tmp:/site
-matches "mounts: by a variable of the runtime" "$forbids" \
+forbids "mounts: forbidden" "$that" "$image" --container-mounts=/etc/slurm:/s
+forbids "mounts: a link to it" "$that" "$image" --container-mounts=/home/alice/hidden:/s
+forbids "mounts: by a flag of the runtime" "berth: " "$image" --container-args=--bind=/etc/slurm:/s
+forbids "mounts: at the place of the site's" "berth: " "$image" --container-mounts=/tmp:/site
+matches "mounts: by a variable of the runtime" "$that" \
     "$(alice env "${RUNTIME}_BIND=/etc/slurm:/s" srun -w n1 -N1 "$image" ls /s 2>&1)"
 # A source that a --task-prolog of the user's makes, or leads elsewhere.
 script prolog.sh <<'PROLOG'
@@ -175,22 +167,20 @@ alice bash -c 'ln -sfn /etc/slurm a:b; printf "bind path = /etc/slurm:/s\n" >min
 by_option="restricts mounts, and takes them from --container-mounts only"
 for variable in "${RUNTIME}_BIND=/home/alice/a\:b:/s" "${RUNTIME}_CONTAINLIBS=/etc/slurm/slurm.conf" \
     "${RUNTIME}_CONFIG_FILE=/home/alice/mine.conf" SINGULARITY_MOUNT=type=bind,src=/etc/slurm,dst=/s; do
-    refused "mounts: by ${variable%%=*}" "berth: n1: ${variable%%=*}: this site $by_option" "$image" --export=ALL,"${variable}"
+    forbids "mounts: by ${variable%%=*}" "berth: n1: ${variable%%=*}: this site $by_option" "$image" --export=ALL,"${variable}"
 done
-refused "mounts: by way of /proc" "$forbids" "$image" --container-mounts=/proc/self/root/etc/slurm:/s
-matches "mounts: by a link, from salloc, in a second component" "$forbids" \
+forbids "mounts: by way of /proc" "$that" "$image" --container-mounts=/proc/self/root/etc/slurm:/s
+matches "mounts: by a link, from salloc, in a second component" "$that" \
     "$(alice salloc -N2 -w n1,n2 "$image" --container-mounts=/home/alice/hidden:/s srun --container-image=none true : true 2>&1 </dev/null)"
 try "mounts: by Slurm's variable of an option" '~^a$' -- \
     env _SLURM_SPANK_OPTION_berth_container_mounts=/etc/slurm:/s srun -Q -w n1 -N1 "$image" sh -c 'test ! -e /s && cat /etc/berth-image'
 
 # The same without Slurm.
-berth() { on n1 alice timeout 180 berth "$@" 2>&1 </dev/null; }
-matches "berth run: mounts of the site's" yes \
-    "$(berth run "$image" sh -c 'test -d /site/doc && test -d /srv && echo yes')"
-matches "berth run: forbidden" "^berth: mount '/home/alice/hidden:/s:rw': $forbids" \
-    "$(berth run "$image" --container-mounts=/home/alice/hidden:/s true)"
-matches "berth explain: whose mount it is" 'user: [^/]*/tmp -> /m.*  site: [^/]*/srv.*/usr/share -> /site .ro.' \
-    "$(berth explain --all "$image" --container-mounts=/tmp:/m true)"
+try "berth run: mounts of the site's" yes "grep -x yes" -- on n1 alice timeout 180 berth run "$image" sh -c 'test -d /site/doc && test -d /srv && echo yes'
+try "berth run: forbidden" "~^berth: mount '/home/alice/hidden:/s:rw': $that.*status" -- \
+    on n1 alice timeout 180 berth run "$image" --container-mounts=/home/alice/hidden:/s true
+try "berth explain: whose mount it is" '~user: [^/]*/tmp -> /m.*  site: [^/]*/srv.*/usr/share -> /site .ro.' -- \
+    on n1 alice timeout 180 berth explain --all "$image" --container-mounts=/tmp:/m true
 
 # What a rule accepts it obeys.
 site <<'YAML'
@@ -202,10 +192,10 @@ rules:
     force:
       container-image: /images/b.sif
 YAML
-forbidden() { echo "--$1: a rule of this site forbids it; leave it out ./etc/slurm/berth.yaml:$2"; }
-refused "rules: no writable root, before anything is allocated" "^srun: error: berth: $(forbidden container-writable 2)" \
+rule="a rule of this site forbids it; leave it out ./etc/slurm/berth.yaml"
+forbids "rules: no writable root, before anything is allocated" "^srun: error: berth: --container-writable: $rule:2" \
     "$image" --container-writable
-refused "rules: no runscript in this partition" "berth: n1: $(forbidden container-entrypoint 5)" \
+forbids "rules: no runscript in this partition" "berth: n1: --container-entrypoint: $rule:5" \
     "$image" --container-entrypoint
 try "rules: the site's image, and a note" \
     $'~berth: n1: note: --container-image: a rule of this site replaces ./images/a.sif. by ./images/b.sif. ./etc/slurm/berth.yaml:7.\nb$' -- "${on_n1[@]}" \
@@ -229,15 +219,13 @@ rules:
 YAML
 matches "environment: set, unset, and a rule for the partition" '^yes  main$' \
     "$(alice env EDITOR=vi srun -w n1 -N1 "$image" sh -c 'echo "$SITE $EDITOR $RULE"' 2>&1)"
-# variables TITLE EXPECTED srun...: SITE, BOTH and RULE, which the user exports, and TMPDIR, as tasks see them.
-variables() {
-    equal "environment: $1" "$2" "$(alice env SITE=own BOTH=own RULE=own "${@:3}" \
-        "$image" sh -c 'echo "$SITE $BOTH $RULE $TMPDIR"' 2>&1 </dev/null)"
-}
-variables "an export goes over what is set" "own site main /site" srun -w n1 -N1
-variables "an export goes over what is set, past --cleanenv" "own site main /site" srun -w n1 -N1 --container-args=--cleanenv
-variables "--container-env goes over an export" "option site main /site" srun -w n1 -N1 --container-env=SITE=option
-variables "nothing is exported" "yes site main /site" srun -w n1 -N1 --export=NONE
+# SITE, BOTH and RULE, which the user exports, and TMPDIR, as tasks see them.
+for it in "an export goes over what is set|own|" "an export goes over what is set, past --cleanenv|own|--container-args=--cleanenv" \
+    "--container-env goes over an export|option|--container-env=SITE=option" "nothing is exported|yes|--export=NONE"; do
+    IFS='|' read -r title own option <<<"$it"
+    try "environment: $title" "$own site main /site" -- \
+        env SITE=own BOTH=own RULE=own srun -w n1 -N1 ${option:+"$option"} "$image" sh -c 'echo "$SITE $BOTH $RULE $TMPDIR"'
+done
 matches "environment: explain says which one won, and why" \
     'site: the site unsets it in every container EDITOR .* user: exported, which wins over the site .rules. SITE=own site: [^=]*BOTH=site TMPDIR=/site user: --container-env RULE=mine site: [^=]*RULE=main' \
     "$(alice env SITE=own BOTH=own srun -w n1 -N1 "$image" --container-env=RULE=mine --container-explain=all true 2>&1 | xargs -d '\n' | tr -s ' ')"

@@ -17,39 +17,28 @@ LIMIT=60
 A=--container-image=/images/a.sif
 B=--container-image=/images/b.sif
 
-# lines LINE...: the lines of a --multi-prog file, a rank for each.
-lines() {
-    local i=0 line
-    for line; do echo "$((i++)) $line"; done | on login alice sh -c 'cat >programs; rm -f v/at*'
-    tasks=$#
+# The step of these lines: what it says, in order of the ranks.
+# shellcheck disable=SC2120 # `try` passes them
+beside() {
+    on login alice sh -c 'rm -f v/at*'
+    alice srun -Q -l -w n1 -n "$tasks" --kill-on-bad-exit=0 "$@" --multi-prog lines 2>&1 </dev/null
 }
-
-# run OPTION...: the step of these lines, what it says in order of the ranks, and its status.
-run() {
-    local seen status
-    seen=$(alice srun -Q -l -w n1 -n "$tasks" --kill-on-bad-exit=0 "$@" --multi-prog programs 2>&1 </dev/null)
-    status=$?
-    sort -s -n -t: -k1,1 <<<"$seen"
-    echo "status $status"
-}
+ranks='sort -s -n -t: -k1,1'
+images="$ranks | grep -v ': note: '"
 home=/home/alice
 show="$home/v/memory show $home/v/at"
 read="$home/v/memory read $home/v/at"
 
-lines "$A $show" "$B $read"
-equal "a program reads the memory of one in another image" "1: read: memory of another image
-status 0" "$(run)"
-lines "$A $read" "$B $show"
-equal "and the other way round" "0: read: memory of another image
-status 0" "$(run)"
-lines "$A $show" "$A $read" "$B true"
-equal "and of one in its own image" "1: read: memory of another image
-status 0" "$(run)"
-lines "$A cat /etc/berth-image" "$B cat /etc/berth-image" "$A cat /etc/berth-image"
-equal "each sees its own image" "0: a
+lines "0 $A $show" "1 $B $read"
+try "a program reads the memory of one in another image" "1: read: memory of another image" "$ranks" -- beside
+lines "0 $A $read" "1 $B $show"
+try "and the other way round" "0: read: memory of another image" "$ranks" -- beside
+lines "0 $A $show" "1 $A $read" "2 $B true"
+try "and of one in its own image" "1: read: memory of another image" "$ranks" -- beside
+lines "0 $A cat /etc/berth-image" "1 $B cat /etc/berth-image" "2 $A cat /etc/berth-image"
+try "each sees its own image" "0: a
 1: b
-2: a
-status 0" "$(run | grep -v ': note: ')"
+2: a" "$images" -- beside
 
 # What a task sees: alone on the node with its image, and beside another one.
 script v/look.sh <<'SCRIPT'
@@ -78,7 +67,7 @@ SCRIPT
 # user's, and otherwise nobody's where squashfuse was not told whose (its older releases);
 # the map of the inner one. Each container has its own socket and directory for the commands
 # of Slurm.
-same() {
+stripped() {
     sed -E -e "$inside" \
         -e 's/^(SLURM_[A-Z0-9_]*(STEP|PORT|PID|TIME|SLUID|JOB_?ID|STEPMGR)[A-Z0-9_]*)=.*/\1=/' \
         -e 's/^[0-9]+ [0-9]+ [0-9]+:[0-9]+ //; s/(master|shared):[0-9]+//' \
@@ -93,18 +82,19 @@ same() {
 }
 
 # alike TITLE BUT OPTION...: but for lines that the words BUT for sed take away.
+# shellcheck disable=SC2119
 alike() {
     local title=$1 but=$2 what words
     shift 2
     on login alice sh -c 'rm -f v/one* v/two*'
     words=$(IFS=' ' && echo "$*")
-    lines "$A $words bash $home/v/look.sh one" "$A $words true"
-    run >/dev/null
-    lines "$A $words bash $home/v/look.sh two" "$B $words true"
-    run >/dev/null
+    lines "0 $A $words bash $home/v/look.sh one" "1 $A $words true"
+    beside >/dev/null
+    lines "0 $A $words bash $home/v/look.sh two" "1 $B $words true"
+    beside >/dev/null
     for what in seen 0.env 0.state; do
-        equal "$title: $what" "" "$(diff <(on login alice cat "v/one.$what" | same "$but") \
-            <(on login alice cat "v/two.$what" | same "$but") 2>&1)"
+        equal "$title: $what" "" "$(diff <(on login alice cat "v/one.$what" | stripped "$but") \
+            <(on login alice cat "v/two.$what" | stripped "$but") 2>&1)"
     done
     matches "$title: there is something to see" "uid=2001\(alice\) gid=2001\(alice\) groups=2001\(alice\).*alice:x:2001:2001:.*climate:x:3000:alice" \
         "$(on login alice cat v/two.seen)"
@@ -117,14 +107,13 @@ alike "with flags" "" --container-args=--userns
 alike "with the home elsewhere" "" --container-args=--home --container-args=/tmp "--container-mounts=$home/v"
 # What is put over the image's is not the runtime's to change.
 on login alice sh -c 'echo "mine:x:2001:2001::/home/alice:/bin/sh" >v/passwd'
-lines "$A --container-mounts=$home/v/passwd:/etc/passwd cat /etc/passwd" "$B true"
-equal "a user database that is mounted stays" "0: mine:x:2001:2001::/home/alice:/bin/sh
-status 0" "$(run | grep -v ': note: ')"
-equal "on the host, too" "mine:x:2001:2001::/home/alice:/bin/sh" "$(on login alice cat v/passwd)"
-lines "$A touch /no" "$B true"
-matches "an image cannot be written" "0: [^ ]*touch: cannot touch '/no': Read-only file system" "$(run)"
-lines "$A --container-writable sh -c 'touch /yes && stat -c %u:%g /yes'" "$B ls /yes"
-matches "one that can be, by its own tasks" "0: 2001:2001.*1: [^ ]*ls: cannot access '/yes'" "$(run)"
+lines "0 $A --container-mounts=$home/v/passwd:/etc/passwd cat /etc/passwd" "1 $B true"
+try "a user database that is mounted stays" "0: mine:x:2001:2001::/home/alice:/bin/sh" "$images" -- beside
+try "on the host, too" "mine:x:2001:2001::/home/alice:/bin/sh" -- cat v/passwd
+lines "0 $A touch /no" "1 $B true"
+try "an image cannot be written" "~0: [^ ]*touch: cannot touch '/no': Read-only file system" "$ranks" -- beside
+lines "0 $A --container-writable sh -c 'touch /yes && stat -c %u:%g /yes'" "1 $B ls /yes"
+try "one that can be, by its own tasks" "~0: 2001:2001.*1: [^ ]*ls: cannot access '/yes'" "$ranks" -- beside
 
 # What MPI is told.
 told='UCX_POSIX_USE_PROC_LINK UCX_TLS MPIR_CVAR_CH4_CMA_ENABLE OMPI_MCA_btl_vader_single_copy_mechanism OMPI_MCA_smsc'
@@ -139,54 +128,44 @@ none='no no no no no '
 note="berth: n1: note: image '/images/a.sif': MPI copies each message within this node twice, which is slower \(CMA is off\)"
 what="sh $home/v/told.sh"
 
-lines "$A $what" "$B $what"
-equal "nothing is said to MPI" "0: $none
-1: $none
-status 0" "$(run)"
-lines "$A $what" "$A $what" "$what"
-seen=$(run)
-equal "but beside a program on the host" "0: $off
+lines "0 $A $what" "1 $B $what"
+try "nothing is said to MPI" "0: $none
+1: $none" "$ranks" -- beside
+lines "0 $A $what" "1 $A $what" "2 $what"
+try "but beside a program on the host" "0: $off
 1: $off
-2: $off" "$(grep -E '^[0-9]: [^b]' <<<"$seen")"
-equal "which is not told where no program uses MPI" "" "$(run --mpi=pmi2 | grep CMA)"
-matches "which is told with --mpi-bind" "$note: some programs of the step have no image" \
-    "$(run --mpi=pmi2 --mpi-bind=hybrid)"
-lines "$A $home/v/libmpi.so.12 show $home/v/at" "$B sh -c 'sleep 3; $read'" "$what"
+2: $off" "$ranks | grep -E '^[0-9]: [^b]'" -- beside
+try "which is not told where no program uses MPI" "" "grep CMA" -- beside --mpi=pmi2
+try "which is told with --mpi-bind" "~$note: some programs of the step have no image" "$ranks" -- beside --mpi=pmi2 --mpi-bind=hybrid
+lines "0 $A $home/v/libmpi.so.12 show $home/v/at" "1 $B sh -c 'sleep 3; $read'" "2 $what"
 on login alice cp v/memory v/libmpi.so.12
-seen=$(run --mpi=pmi2)
-matches "or when a program loads an MPI" "$note: some programs of the step have no image" "$seen"
+try "or when a program loads an MPI" "~$note: some programs of the step have no image" "$ranks" -- beside --mpi=pmi2
 equal "... but not of an image whose programs do not" 1 "$(grep -c CMA <<<"$seen")"
-lines "$show" "$A $read"
-matches "whose memory it cannot read" "1: process_vm_readv: Operation not permitted" "$(run)"
-lines "$A $show" "$read"
-matches "that can" "1: read: memory of another image" "$(run)"
-lines "$what" "$what"
-equal "a step without an image is told nothing" "0: $none
-1: $none
-status 0" "$(run)"
+lines "0 $show" "1 $A $read"
+try "whose memory it cannot read" "~1: process_vm_readv: Operation not permitted" "$ranks" -- beside
+lines "0 $A $show" "1 $read"
+try "that can" "~1: read: memory of another image" "$ranks" -- beside
+lines "0 $what" "1 $what"
+try "a step without an image is told nothing" "0: $none
+1: $none" "$ranks" -- beside
 # apart TITLE WHY [OPTION]...: two images that cannot be in one user namespace.
 apart() {
-    local seen
-    lines "$A ${*:3} $what" "$B $what"
-    seen=$(run --mpi=pmi2 --mpi-bind=hybrid)
-    equal "$1: MPI is told" "0: $off
-1: $off
-status 0" "$(grep -v 'berth: ' <<<"$seen")"
-    matches "$1: and why" "$note: $2" "$seen"
-    equal "$1: in one line for an image" 2 "$(grep -c 'CMA is off' <<<"$seen")"
+    lines "0 $A ${*:3} $what" "1 $B $what"
+    try "$1: MPI is told" "0: $off
+1: $off" "$ranks | grep -v 'berth: '" -- beside --mpi=pmi2 --mpi-bind=hybrid
+    matches "$1: and why" "$note: $2" "$said"
+    equal "$1: in one line for an image" 2 "$(grep -c 'CMA is off' <<<"$said")"
 }
 apart "a flag" "a runtime makes namespaces of its own \(--container-args\)|the container has a process namespace" --container-args=--pid
-lines "$A --container-args=--pid $what" "$B $what"
-equal "with --mpi-bind=off nothing is said" "0: $none
-1: $none
-status 0" "$(run --mpi-bind=off)"
-lines "$A --container-env=UCX_TLS=all $what" "$what"
-equal "what the user has set stays" "0: ${off/^cma/all}
-1: $off" "$(run | grep -E '^[0-9]: [^b]')"
+lines "0 $A --container-args=--pid $what" "1 $B $what"
+try "with --mpi-bind=off nothing is said" "0: $none
+1: $none" "$ranks" -- beside --mpi-bind=off
+lines "0 $A --container-env=UCX_TLS=all $what" "1 $what"
+try "what the user has set stays" "0: ${off/^cma/all}
+1: $off" "$ranks | grep -E '^[0-9]: [^b]'" -- beside
 
-lines "$A true" "$B true"
-matches "an account has the words for root" "exec.*--no-privs.*--home.*/home/alice.*a.sif" \
-    "$(run --container-explain=all)"
+lines "0 $A true" "1 $B true"
+try "an account has the words for root" "~exec.*--no-privs.*--home.*/home/alice.*a.sif" "$ranks" -- beside --container-explain=all
 
 # A runtime of which nothing is known.
 node_file n1 /usr/local/bin/other <<SCRIPT
@@ -197,39 +176,36 @@ SCRIPT
 on n1 root chmod 755 /usr/local/bin/other
 site n1 <<<$'runtime:\n  path: /usr/local/bin/other'
 apart "another runtime" "the runtime is not Apptainer"
-lines "$A $show" "$B $read"
-matches "another runtime: it cannot" "1: process_vm_readv: Operation not permitted" "$(run)"
+lines "0 $A $show" "1 $B $read"
+try "another runtime: it cannot" "~1: process_vm_readv: Operation not permitted" "$ranks" -- beside
 
 # Who makes the namespaces is killed; the other container does not wait for ever.
 on n1 root sh -c 'echo "exec sleep 50" >/tmp/buildcfg; chmod 644 /tmp/buildcfg'
-lines "$A true" "$B true"
+lines "0 $A true" "1 $B true"
 SECONDS=0
 (
     wait_for 30 on n1 root pgrep -u alice -f 'sleep 50' >/dev/null
     on n1 root bash -c 'kill -KILL $(ps -o ppid= $(pgrep -u alice -f "sleep 50"))'
 ) &
-seen=$(run)
+try "who makes the namespaces is killed" "~the process that started the container was killed; submit the step again.*status [1-9]" -- beside
 wait
-matches "who makes the namespaces is killed" "the process that started the container was killed; submit the step again.*status [1-9]" "$seen"
 equal "and the step ends soon" yes "$( ((SECONDS < 20)) && echo yes)"
 on n1 root pkill -KILL -u alice sleep
 site n1 </dev/null
 on n1 root rm -f /tmp/buildcfg /usr/local/bin/other
 
 # Supervisors that are killed take the containers with them.
-lines "$A bash -c 'sleep 4; cat /etc/berth-image'" "$B bash -c 'sleep 4; cat /etc/berth-image'"
+lines "0 $A bash -c 'sleep 4; cat /etc/berth-image'" "1 $B bash -c 'sleep 4; cat /etc/berth-image'"
 (
     wait_for 30 has_processes n1 sleep 2
     on n1 root bash -c 'kill -KILL $(ps -eo pid,ppid,user,args | awk "\$3 == \"alice\" && \$2 == 1 && /berth-start/ { print \$1 }")'
 ) &
-seen=$(run)
+try "supervisors that are killed" "~berth: n1: the container died while the program ran.*status [1-9]" -- beside
 wait
-matches "supervisors that are killed" "berth: n1: the container died while the program ran.*status [1-9]" "$seen"
 nothing_left
 
 # One image that does not start ends its own tasks only.
-lines "$A sh -c 'sleep 1; cat /etc/berth-image'" "$B --container-mounts=/nowhere:/x true"
-seen=$(run)
-matches "an image that does not start" "1: berth: n1: [^"$'\n'"]*/nowhere.*status [1-9]" "$seen"
+lines "0 $A sh -c 'sleep 1; cat /etc/berth-image'" "1 $B --container-mounts=/nowhere:/x true"
+try "an image that does not start" "~1: berth: n1: [^$nl]*/nowhere.*status [1-9]" -- beside
 matches "and one that does" "0: a" "$seen"
 finish

@@ -8,8 +8,9 @@
 
 need_images a mpich
 profiles=/etc/slurm/profiles.d
-forget() { on n1 root rm -rf $profiles /opt/mpich /etc/fabric.conf; }
-at_exit forget
+forget=(on n1 root rm -rf "$profiles" /opt/mpich /etc/fabric.conf)
+# shellcheck disable=SC2016 # for at_exit
+at_exit '"${forget[@]}"'
 step=(srun -w n1 --container-image=/images/a.sif)
 yaml=/etc/slurm/berth.yaml
 
@@ -74,17 +75,14 @@ site </dev/null
 
 # An MPI in a place to which neither a module nor the loader leads, with a directory of
 # libraries that it opens, a file and a device of the host.
-forget
+"${forget[@]}"
 on n1 root bash -c 'mkdir -p /opt/mpich/lib /opt/mpich/tuning
     cp -a /usr/lib/*/libmpich*.so.* /opt/mpich/lib
     cp /usr/lib/*/libz.so.1 /opt/mpich/tuning/libtune.so
     echo fast >/etc/fabric.conf'
-profile() {
-    on n1 root mkdir -p $profiles
-    node_file n1 $profiles/x.yaml
-}
+on n1 root mkdir -p $profiles
 conf=$(built APPTAINER_CONF_FILE)$(built SINGULARITY_CONF_FILE)
-profile <<'YAML'
+node_file n1 $profiles/x.yaml <<'YAML'
 name: mpich-opt
 family: mpich
 prefix: /opt/mpich
@@ -124,7 +122,7 @@ try "a profile: its binds are the site's, and not forbidden" fast -- \
     "${step[@]}" --mpi-bind=mpich-opt cat /etc/fabric.conf
 site </dev/null
 
-profile <<'YAML'
+node_file n1 $profiles/x.yaml <<'YAML'
 name: mpich-opt
 family: mpich
 prefix: /opt/mpich
@@ -138,7 +136,7 @@ matches "a broken profile: berth check finds it" "^$profiles/x.yaml:4: 'bind' is
 matches "a broken profile: berth doctor finds it" "wrong profiles: $profiles/x.yaml:4: 'bind' is not a key" \
     "$(on n1 alice berth doctor 2>&1)"
 try "a broken profile: steps without the host's MPI run" mpich -- "${step[@]}" cat /etc/berth-image
-forget
+"${forget[@]}"
 try "without it, the next step runs" mpich -- "${step[@]}" --mpi-bind=host cat /etc/berth-image
 
 equal "no slurmd was started again" "$before" "$(on n1,n2 root cat /run/slurm/slurmd.pid)"

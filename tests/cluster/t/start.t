@@ -36,30 +36,23 @@ int open(const char *path, int flags, ...)
 }
 EOC
 
-# slow SECONDS TASKS
-slow() {
-    alice env SLOW="$1" LD_PRELOAD=/home/alice/slow.so srun -Q -w n1 -n "$2" "$A" env -u LD_PRELOAD sh -c 'echo ran'
-}
-# For wait_for: the job's tasks wait for their container.
-starts() {
-    job=$(on login root squeue -h -t R -o %i)
-    [[ $job ]] && on n1 root pgrep -x berth-start >/dev/null
-}
-resumed() {
-    wait_for 30 starts
-    on login root scontrol suspend "$job"
-    sleep 5
-    on login root scontrol resume "$job"
-}
+slow=(LD_PRELOAD=/home/alice/slow.so srun -Q -w n1 "$A")
+ran=(env -u LD_PRELOAD sh -c 'echo ran')
 
 printf 'runtime:\n  start_timeout: %s\n' 1 | site n1
 try "the first task is late, and no task starts" \
     "berth: n1: the container did not start within 1 seconds; ask the administrators (start_timeout in berth.yaml)
-status 1" -- slow 4 4
-try "a step on time" $'ran\nran' -- slow 0 2
+status 1" -- env SLOW=4 "${slow[@]}" -n4 "${ran[@]}"
+try "a step on time" $'ran\nran' -- env SLOW=0 "${slow[@]}" -n2 "${ran[@]}"
 
 printf 'runtime:\n  start_timeout: %s\n' 4 | site n1
-resumed &
-try "time in which the step is suspended does not count" $'ran\nran\nran' -- slow 3 3
-wait
+start late alice env SLOW=3 "${slow[@]}" -n3 "${ran[@]}"
+# The job's tasks wait for their container.
+wait_for 30 on n1 root pgrep -x berth-start >/dev/null
+job=$(on login root squeue -h -t R -o %i)
+on login root scontrol suspend "$job"
+sleep 5
+on login root scontrol resume "$job"
+wait "${pid[late]}"
+equal "time in which the step is suspended does not count" $'ran\nran\nran' "$(cat "$work/late")"
 finish
