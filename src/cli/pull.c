@@ -16,16 +16,9 @@
 
 extern char **environ;
 
-static void print_pull(const char *uri)
+static void say(const char *sentence)
 {
-    fprintf(stderr, "berth: pulling image '%s'\n", uri);
-}
-
-static void print_wait(const char *uri)
-{
-    fprintf(stderr,
-            "berth: image '%s': another pull of it is under way; waiting for it\n",
-            uri);
+    fprintf(stderr, "berth: %s\n", sentence);
 }
 
 static struct berth_pull how(const struct berth_site *site)
@@ -34,8 +27,7 @@ static struct berth_pull how(const struct berth_site *site)
         .site = site,
         .env = environ,
         .terminal = isatty(STDERR_FILENO) ? STDERR_FILENO : -1,
-        .on_pull = print_pull,
-        .on_wait = print_wait,
+        .say = say,
     };
 }
 

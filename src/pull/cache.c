@@ -169,9 +169,11 @@ static int set_lock(int fd, int command)
     return result;
 }
 
-int berth_cache_lock(struct berth_cache *cache, void (*on_wait)(const char *uri),
+int berth_cache_lock(struct berth_cache *cache, void (*say)(const char *sentence),
                      const char *uri, struct berth_err *err)
 {
+    struct berth_err note;
+
     cache->lock =
         openat(cache->dir, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (cache->lock < 0)
@@ -179,7 +181,9 @@ int berth_cache_lock(struct berth_cache *cache, void (*on_wait)(const char *uri)
     if (set_lock(cache->lock, F_OFD_SETLK) == 0)
         return 0;
     if (errno == EAGAIN || errno == EACCES) {
-        on_wait(uri);
+        berth_err_set(
+            &note, "image '%s': another pull of it is under way; waiting for it", uri);
+        say(note.text);
         if (set_lock(cache->lock, F_OFD_SETLKW) == 0)
             return 0;
     }

@@ -36,10 +36,10 @@ int berth_cache_find(const char *cache, const char *name, char **ret_file,
 int berth_cache_open(const char *cache, const char *name, struct berth_cache *ret,
                      struct berth_err *err);
 
-/* Lock out other pulls of the image, on all hosts that have the file system, until
- * berth_cache_fini() or the end of the process. If another pull has the lock, call
- * ON_WAIT(URI), and wait. Returns 0, or -1 with a sentence in ERR. */
-int berth_cache_lock(struct berth_cache *cache, void (*on_wait)(const char *uri),
+/* Lock out other pulls of the image URI, on all hosts that have the file system, until
+ * berth_cache_fini() or the end of the process. If another pull has the lock, SAY that,
+ * and wait. Returns 0, or -1 with a sentence in ERR. */
+int berth_cache_lock(struct berth_cache *cache, void (*say)(const char *sentence),
                      const char *uri, struct berth_err *err);
 
 /* Holding the lock: make an empty `part`. Returns 0, or -1 with a sentence in ERR. */

@@ -236,11 +236,13 @@ static int run(const struct berth_pull *pull, const struct berth_cache *cache,
     const char *const no_oci[] = {runtime, "pull", "--no-oci", file, pull->uri, NULL};
     BERTH_STRVEC struct berth_strvec env = {0};
     struct berth_listen listen = {.terminal = pull->terminal};
+    struct berth_err note;
     int status;
 
     if (make_environment(pull, cache, &env, err) < 0)
         return -1;
-    pull->on_pull(pull->uri);
+    berth_err_set(&note, "pulling image '%s'", pull->uri);
+    pull->say(note.text);
     if (run_child(may_make_oci(version) ? no_oci : plain,
                   (const char *const *)env.items, &listen, &status, err) < 0)
         return -1;
@@ -282,7 +284,7 @@ static int lock(const struct berth_pull *pull, struct berth_cache *cache,
     int result;
 
     unblock_signals(&before);
-    result = berth_cache_lock(cache, pull->on_wait, pull->uri, err);
+    result = berth_cache_lock(cache, pull->say, pull->uri, err);
     sigprocmask(SIG_SETMASK, &before, NULL);
     return result;
 }

@@ -11,12 +11,12 @@
  */
 struct berth_pull {
     const char *uri;
-    const struct berth_site *site;    /* which runtime, which cache, which URIs */
-    char *const *env;                 /* of the user, for the runtime */
-    bool again;                       /* pull it, whatever the cache has */
-    int terminal;                     /* which shows progress; -1: none */
-    void (*on_pull)(const char *uri); /* called when the pull begins */
-    void (*on_wait)(const char *uri); /* called before a wait for another pull */
+    const struct berth_site *site;     /* which runtime, which cache, which URIs */
+    char *const *env;                  /* of the user, for the runtime */
+    bool again;                        /* pull it, whatever the cache has */
+    int terminal;                      /* which shows progress; -1: none */
+    void (*say)(const char *sentence); /* prints that the pull begins, or waits for
+                                          another one */
 };
 
 /* Find the image in the cache, or have the runtime pull it into the cache, one process

@@ -204,15 +204,9 @@ int berth_typed_image(const struct berth_site *site, const char *prefix,
     return berth_allowed_here(site, request->image, err);
 }
 
-static void print_pull(const char *uri)
+static void say(const char *sentence)
 {
-    slurm_info("berth: pulling image '%s'", uri);
-}
-
-static void print_wait(const char *uri)
-{
-    slurm_info("berth: image '%s': another pull of it is under way; waiting for it",
-               uri);
+    slurm_info("berth: %s", sentence);
 }
 
 /* Leave the pull to a later srun? Prints a note if so. */
@@ -237,8 +231,7 @@ int berth_typed_pull(const struct berth_site *site, struct berth_request *reques
         .site = site,
         .env = environ,
         .terminal = isatty(STDERR_FILENO) ? STDERR_FILENO : -1,
-        .on_pull = print_pull,
-        .on_wait = print_wait,
+        .say = say,
     };
 
     if (!request->uri || leaves_to_srun(site, request->uri))

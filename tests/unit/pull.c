@@ -76,15 +76,14 @@ static void teardown(void)
         free(env[i]);
 }
 
-static void tell(const char *uri)
+static void say(const char *sentence)
 {
-    ck_assert_str_eq(uri, URI);
-    told++;
-}
-
-static void let_go(const char *uri)
-{
-    ck_assert_str_eq(uri, URI);
+    if (strcmp(sentence, "pulling image '" URI "'") == 0) {
+        told++;
+        return;
+    }
+    ck_assert_str_eq(sentence, "image '" URI "': another pull of it is under way; "
+                               "waiting for it");
     waited++;
     kill(holder, SIGKILL);
 }
@@ -92,12 +91,8 @@ static void let_go(const char *uri)
 static struct berth_pull app(void)
 {
     site.runtime.path = runtime;
-    return (struct berth_pull){.uri = URI,
-                               .site = &site,
-                               .env = env,
-                               .terminal = -1,
-                               .on_pull = tell,
-                               .on_wait = let_go};
+    return (struct berth_pull){
+        .uri = URI, .site = &site, .env = env, .terminal = -1, .say = say};
 }
 
 /* Pull it, and expect FILE of its directory. */
