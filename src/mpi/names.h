@@ -18,6 +18,9 @@ bool berth_mpi_is_mpich(const char *name);
  * in Open MPI's Fortran libraries (MPI_Send_f, MPI_Send_f08). */
 bool berth_mpi_is_c_function(const char *name);
 
+/* Is PATH a program that starts ranks, by the name of its file? */
+bool berth_mpi_is_starter(const char *path);
+
 /* If TEXT, a constant in a file, is a mark of the implementation of FAMILY, returns the
  * mark as a bit; else 0. A tool of an MPI may have one of the marks (mpichversion); a
  * file with two has the library linked into it. */

@@ -9,8 +9,8 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/text.h"
 #include "mpi/glibc.h"
+#include "mpi/names.h"
 #include "mpi/rules.h"
 
 const char *berth_mpi_describe(const struct berth_mpi_objects *objects,
@@ -20,15 +20,6 @@ const char *berth_mpi_describe(const struct berth_mpi_objects *objects,
     const struct berth_mpi_library unknown = {.family = family};
 
     return berth_mpi_library_name(object ? &object->library : &unknown, name, size);
-}
-
-/* Is it a program that starts ranks, by the name of its file? */
-static bool is_starter(const char *name)
-{
-    static const char *const names[] = {"mpirun", "mpiexec", "orterun", "prterun",
-                                        NULL};
-
-    return berth_text_starts_any(name, names);
 }
 
 static int refuse_unknown(const struct berth_mpi_program *program,
@@ -61,7 +52,7 @@ int berth_mpi_check_program(const struct berth_mpi_program *program,
     const struct berth_mpi_object *inside = program->inside;
     char name[BERTH_MPI_NAME_SIZE];
 
-    if (program->path && is_starter(berth_text_base(program->path)))
+    if (program->path && berth_mpi_is_starter(program->path))
         return berth_err_set(err,
                              "'%s' starts ranks itself, which cannot be done in every "
                              "task of a step; choose --mpi-bind=local for an mpirun on "

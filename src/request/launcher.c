@@ -4,12 +4,12 @@
 
 #include "request/launcher.h"
 
-#include "base/environ.h"
-#include "base/text.h"
-
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/environ.h"
+#include "mpi/names.h"
 
 enum sight {
     HIDDEN,
@@ -244,24 +244,12 @@ int berth_launcher_check_job(const struct berth_request *request, const char *jo
         "one with sbatch or salloc, and give this option to an srun in that job");
 }
 
-/* Is COMMAND an mpirun, by its name? */
-static bool is_mpirun(const char *command)
-{
-    static const char *const names[] = {
-        "mpirun",          "mpirun.mpich", "mpirun.openmpi",
-        "mpirun_rsh",      "mpiexec",      "mpiexec.mpich",
-        "mpiexec.openmpi", "orterun",      "mpiexec.hydra",
-        "prterun",         NULL,
-    };
-
-    return berth_text_is_any(berth_text_base(command), names);
-}
-
 int berth_launcher_check_command(const struct berth_request *request,
                                  unsigned long tasks, const char *command,
                                  struct berth_err *err)
 {
-    if (tasks < 2 || !berth_request_mpi_chosen(request) || !is_mpirun(command))
+    if (tasks < 2 || !berth_request_mpi_chosen(request) ||
+        !berth_mpi_is_starter(command))
         return 0;
     return berth_err_set(err,
                          "--mpi-bind=%s: srun starts the ranks, and each of the %lu "
@@ -303,12 +291,6 @@ static bool is_mixed(const struct berth_request *a, const struct berth_request *
            (first == BERTH_MODE_NAME && then == first && strcmp(a->mpi, b->mpi) != 0);
 }
 
-/* The request of ROW if --mpi-bind chooses its library; else NULL. */
-static const struct berth_request *request_in_world(const struct berth_row *row)
-{
-    return berth_request_mpi_chosen(&row->request) ? &row->request : NULL;
-}
-
 /* Ranks with the --mpi-bind ONE and OTHER never meet. */
 static int refuse_worlds(const char *one, const char *other, struct berth_err *err)
 {
@@ -321,56 +303,46 @@ static int refuse_worlds(const char *one, const char *other, struct berth_err *e
                          other ? other : "", one);
 }
 
-static int check_mixture(const struct berth_table *table, struct berth_err *err)
+/* Does an mpirun start the ranks of A, or do the ranks of A and B use two libraries? */
+static bool never_meets(const struct berth_request *a, const struct berth_request *b)
+{
+    return berth_request_mpi_chosen(b) &&
+           (berth_request_starts_mpirun(a) ||
+            (berth_request_mpi_chosen(a) && is_mixed(a, b)));
+}
+
+/* Does A use the host's library, and B, without --mpi-bind, that of its image? */
+static bool is_forgotten(const struct berth_request *a, const struct berth_request *b)
+{
+    return berth_request_mpi_may_host(a) && !berth_request_mpi_is(a, BERTH_MODE_AUTO) &&
+           berth_request_has_container(b) && !b->mpi;
+}
+
+/* Refuses two rows that CLASH. */
+static int check_pairs(const struct berth_table *table,
+                       bool (*clash)(const struct berth_request *a,
+                                     const struct berth_request *b),
+                       struct berth_err *err)
 {
     for (size_t i = 0; i < table->count; i++)
-        for (size_t j = 0; j < i; j++) {
-            const struct berth_request *a = request_in_world(&table->rows[j]);
-            const struct berth_request *b = request_in_world(&table->rows[i]);
+        for (size_t k = 0; k < i; k++) {
+            const struct berth_request *a = &table->rows[i].request;
+            const struct berth_request *b = &table->rows[k].request;
 
-            if (a && b && is_mixed(a, b))
+            if (clash(a, b))
+                return refuse_worlds(a->mpi, b->mpi, err);
+            if (clash(b, a))
                 return refuse_worlds(b->mpi, a->mpi, err);
         }
     return 0;
 }
 
-/* Refuses a row without --mpi-bind, which runs on its image's own library, beside a row
- * that uses the host's. */
-static int check_forgotten(const struct berth_table *table, struct berth_err *err)
-{
-    const char *hosts = NULL;
-    bool is_forgotten = false;
-
-    for (size_t i = 0; i < table->count; i++) {
-        const struct berth_request *request = &table->rows[i].request;
-
-        if (berth_request_mpi_may_host(request) &&
-            !berth_request_mpi_is(request, BERTH_MODE_AUTO))
-            hosts = request->mpi;
-        is_forgotten |= berth_request_has_container(request) && !request->mpi;
-    }
-    if (!hosts || !is_forgotten)
-        return 0;
-    return refuse_worlds(hosts, NULL, err);
-}
-
 int berth_launcher_check_table(const struct berth_table *table, bool site_says,
                                struct berth_err *err)
 {
-    const char *local = NULL;
-    const char *shared = NULL;
-
-    for (size_t i = 0; i < table->count; i++) {
-        if (berth_request_starts_mpirun(&table->rows[i].request))
-            local = table->rows[i].request.mpi;
-        else if (request_in_world(&table->rows[i]))
-            shared = table->rows[i].request.mpi;
-    }
-    if (local && shared)
-        return refuse_worlds(local, shared, err);
-    if (check_mixture(table, err) < 0)
+    if (check_pairs(table, never_meets, err) < 0)
         return -1;
-    return site_says ? 0 : check_forgotten(table, err);
+    return site_says ? 0 : check_pairs(table, is_forgotten, err);
 }
 
 /* Do all tasks of a node share a container, so that they make one choice? */
