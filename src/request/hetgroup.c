@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/environ.h"
 #include "base/text.h"
+#include "request/ranks.h"
 
 void berth_hetgroups_init(struct berth_hetgroups *state, const char *cmdline,
                           size_t count)
@@ -124,74 +126,38 @@ bool berth_hetgroups_is_first(const struct berth_hetgroups *state)
     return state->group_at <= 1;
 }
 
-static bool add_range(int first, int last, bool set[])
+/* Lists the groups in VALUE of --het-group: "0", "0,2", "0-2,4", or one of these in
+ * brackets. Lists none if VALUE has another form. */
+static void list_groups(struct berth_hetgroups *state, const char *value)
 {
-    if (first > last || last > BERTH_GROUP_MAX)
-        return false;
-    for (int group = first; group <= last; group++)
-        set[group] = true;
-    return true;
-}
+    bool bracket = *value == '[';
+    size_t length = strlen(value);
+    BERTH_FREE char *groups = NULL;
 
-/* Reads a number of one to three digits. Returns the text after the number, or NULL. */
-static const char *read_number(const char *text, int *ret_number)
-{
-    int number = 0;
-    int digits = 0;
-
-    for (; isdigit((unsigned char)*text) && digits < 4; text++, digits++)
-        number = number * 10 + (*text - '0');
-    *ret_number = number;
-    return digits > 0 && digits < 4 ? text : NULL;
-}
-
-/* Reads a value of --het-group: "0", "0,2", "0-2,4", or one of these in brackets. */
-static bool read_groups(const char *text, bool set[])
-{
-    bool bracket = *text == '[';
-
-    text += bracket;
-    for (;;) {
-        int first, last;
-
-        text = read_number(text, &first);
-        last = first;
-        if (text && *text == '-')
-            text = read_number(text + 1, &last);
-        if (!text || !add_range(first, last, set))
-            return false;
-        if (*text != ',')
-            break;
-        text++;
-    }
-    if (bracket)
-        return strcmp(text, "]") == 0;
-    return *text == '\0';
-}
-
-static void list_groups(struct berth_hetgroups *state, const bool set[])
-{
+    if (bracket && value[length - 1] != ']')
+        return;
+    groups = strndup(value + bracket, length - 2 * bracket);
+    if (!groups || !isdigit((unsigned char)*groups) ||
+        berth_ranks_check(groups, NULL) < 0 ||
+        berth_ranks_measure(groups).last > BERTH_GROUP_MAX)
+        return;
     for (int group = 0; group <= BERTH_GROUP_MAX; group++)
-        if (set[group])
+        if (berth_ranks_has(groups, (unsigned int)group, NULL))
             state->groups[state->group_count++] = group;
 }
 
 static void start_spec(struct berth_hetgroups *state, int optind)
 {
-    bool set[BERTH_GROUP_MAX + 1] = {false};
     const char *value = NULL;
-    bool named;
 
     state->spec = state->specs == 0 ? 0 : state->next_spec;
     state->group_count = 0;
     state->group_at = 0;
-    named = berth_hetgroups_find_option(state, optind, "het-group", 3, &value) ||
-            berth_hetgroups_find_option(state, optind, "pack-group", 3, &value);
-    if (!named && state->specs <= BERTH_GROUP_MAX)
-        set[state->specs] = true;
-    if (named && (!value || !read_groups(value, set)))
-        memset(set, 0, sizeof(set));
-    list_groups(state, set);
+    if (berth_hetgroups_find_option(state, optind, "het-group", 3, &value) ||
+        berth_hetgroups_find_option(state, optind, "pack-group", 3, &value))
+        list_groups(state, value ? value : "");
+    else if (state->specs <= BERTH_GROUP_MAX)
+        state->groups[state->group_count++] = state->specs;
     state->specs++;
     berth_hetgroups_command(state, optind, &state->next_spec);
 }
@@ -211,22 +177,4 @@ bool berth_hetgroups_ended(const struct berth_hetgroups *state)
 {
     return state->specs > 0 && state->group_at >= state->group_count &&
            state->next_spec >= state->words.count;
-}
-
-bool berth_hetgroups_has_several(const struct berth_hetgroups *state)
-{
-    return berth_strvec_has(&state->words, ":");
-}
-
-bool berth_hetgroups_has_word(const struct berth_hetgroups *state, const char *start)
-{
-    return berth_strvec_has_start(&state->words, start);
-}
-
-bool berth_hetgroups_has_text(const struct berth_hetgroups *state, const char *text)
-{
-    for (size_t i = 1; i < state->words.count; i++)
-        if (strstr(state->words.items[i], text))
-            return true;
-    return false;
 }

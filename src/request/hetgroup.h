@@ -57,12 +57,3 @@ bool berth_hetgroups_is_first(const struct berth_hetgroups *state);
 
 /* Has srun read its last group? */
 bool berth_hetgroups_ended(const struct berth_hetgroups *state);
-
-/* Does the command line have several specs, separated by `:`? */
-bool berth_hetgroups_has_several(const struct berth_hetgroups *state);
-
-/* Does a word of the command line start with START, among the options or after them? */
-bool berth_hetgroups_has_word(const struct berth_hetgroups *state, const char *start);
-
-/* Does a word of the command line contain TEXT? */
-bool berth_hetgroups_has_text(const struct berth_hetgroups *state, const char *text);

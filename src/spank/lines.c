@@ -20,7 +20,7 @@
 #include "spank/variable.h"
 
 /* Read and parse the --multi-prog file NAME. Returns 0, and the caller owns *RET
- * (berth_multiprog_fini()); or -1 with a sentence in ERR that names the file. */
+ * (berth_multiprog_fini()); or -1 with a sentence in ERR. */
 static int load_file(const char *name, struct berth_multiprog *ret,
                      struct berth_err *err)
 {
@@ -43,23 +43,15 @@ static int at_file(const char *name, struct berth_err *err)
     return berth_err_at(err, "--multi-prog: '%s'", name);
 }
 
-static int load(const char *name, struct berth_multiprog *ret, struct berth_err *err)
-{
-    return load_file(name, ret, err) < 0 ? at_file(name, err) : 0;
-}
-
-static bool has_option(const struct berth_typed *typed)
-{
-    return berth_hetgroups_find_option(typed->line, typed->optind, "multi-prog", 2,
-                                       NULL);
-}
-
 const char *berth_lines_file(const struct berth_typed *typed)
 {
     size_t end;
     size_t first = berth_hetgroups_command(typed->line, typed->optind, &end);
 
-    return first < end && has_option(typed) ? typed->line->words.items[first] : NULL;
+    return first < end && berth_hetgroups_find_option(typed->line, typed->optind,
+                                                      "multi-prog", 2, NULL)
+               ? typed->line->words.items[first]
+               : NULL;
 }
 
 /* Warn of options of ours after the program of LINE. */
@@ -92,7 +84,9 @@ int berth_lines_read(const struct berth_typed *typed,
         .reading = {.prefix = typed->prefix, .base = directory, .defaults = defaults},
         .check = check};
 
-    if (load(rows.name, &file, err) < 0 || berth_rows_read(&rows, table, err) < 0)
+    if (load_file(rows.name, &file, err) < 0)
+        return at_file(rows.name, err);
+    if (berth_rows_read(&rows, table, err) < 0)
         return -1;
     for (size_t i = 0; i < file.count; i++)
         warn(&rows, &file.lines[i]);
@@ -108,7 +102,7 @@ static bool is_file(const char *path)
 
 bool berth_lines_mention(const struct berth_hetgroups *line, const char *text)
 {
-    if (!berth_hetgroups_has_word(line, "--mu"))
+    if (!berth_strvec_has_start(&line->words, "--mu"))
         return false;
     for (size_t i = 1; i < line->words.count; i++) {
         BERTH_BUF struct berth_buf file = {0};

@@ -135,7 +135,7 @@ static bool is_typed(const struct berth_typed *typed, const char *start)
     char option[160];
 
     snprintf(option, sizeof(option), "--%s%s", typed->prefix, start);
-    return berth_hetgroups_has_word(typed->line, option);
+    return berth_strvec_has_start(&typed->line->words, option);
 }
 
 /* The value of option ID in the environment; NULL: it has none. */
@@ -151,12 +151,16 @@ static char *default_of(enum berth_option_id id)
 
 bool berth_world_has_image(const struct berth_typed *typed)
 {
+    const struct berth_strvec *words = &typed->line->words;
     char image[BERTH_DEFAULTS_NAME];
+    bool has_image;
 
     berth_defaults_name(BERTH_OPTION_IMAGE, image);
-    return getenv(BERTH_JOB_VARIABLE) || getenv(image) ||
-           is_typed(typed, "container-i") ||
-           berth_hetgroups_has_text(typed->line, image);
+    has_image =
+        getenv(BERTH_JOB_VARIABLE) || getenv(image) || is_typed(typed, "container-i");
+    for (size_t i = 1; i < words->count && !has_image; i++) /* as in --export */
+        has_image = strstr(words->items[i], image);
+    return has_image;
 }
 
 static enum berth_choice choice_of(bool is_chosen)
@@ -209,7 +213,7 @@ bool berth_world_ends_together(const struct berth_typed *typed,
 {
     enum berth_choice asked = asks_for_mpi(typed);
 
-    if (berth_hetgroups_has_several(typed->line))
+    if (berth_strvec_has(&typed->line->words, ":"))
         return berth_world_has_image(typed);
     return has_lines(typed) || asked == BERTH_YES ||
            (site && berth_policy_may_join_ranks(site, asked));

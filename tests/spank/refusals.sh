@@ -135,7 +135,7 @@ expect 'a het group that cannot be read, where components differ' 1 \
     "srun: error: berth: the components differ, and berth cannot read the value of --het-group; write numbers: --het-group=0,2-3" \
     SLURM_JOB_ID=100 SLURM_HET_SIZE=2 SLURM_JOB_ID_HET_GROUP_0=100 \
     SLURM_JOB_ID_HET_GROUP_1=101 \
-    srun --container-image=a --het-group=00000 ./x : --het-group=1 --container-image=b ./y
+    srun --container-image=a --het-group=+0 ./x : --het-group=1 --container-image=b ./y
 
 # The image's own mpirun in one task.
 several='--mpi-bind=local: only one task may start an mpirun, but'

@@ -76,7 +76,7 @@ static const struct {
     {{"srun", "--het-group=12345", "a"}, {1}, {BERTH_GROUP_UNKNOWN, NO_MORE}},
     {{"srun", "--het-group=0-128", "a"}, {1}, {BERTH_GROUP_UNKNOWN, NO_MORE}},
     {{"srun", "--het-group=2-1", "a"}, {1}, {BERTH_GROUP_UNKNOWN, NO_MORE}},
-    {{"srun", "--het-group=1,", "a"}, {1}, {BERTH_GROUP_UNKNOWN, NO_MORE}},
+    {{"srun", "--het-group=1,", "a"}, {1}, {1, NO_MORE}},
     {{"srun", "--het-group=,1", "a"}, {1}, {BERTH_GROUP_UNKNOWN, NO_MORE}},
     {{"srun", "--het-group=1-", "a"}, {1}, {BERTH_GROUP_UNKNOWN, NO_MORE}},
     {{"srun", "--het-group=-1", "a"}, {1}, {BERTH_GROUP_UNKNOWN, NO_MORE}},
