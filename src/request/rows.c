@@ -11,35 +11,24 @@
 #include "base/cleanup.h"
 #include "request/ranks.h"
 
-/* The line that is read, and the table for its rows. */
-struct reading {
-    const struct berth_rows *rows;
-    const struct berth_multiprog_line *line;
-    struct berth_table *table;
-};
-
 /* Lines with equal requests share a row, unless the step explains each line, or the
  * line starts an mpirun, which is for one task. */
-static int add_row(const struct reading *reading, const char *ranks,
-                   const struct berth_request *request, struct berth_err *err)
+static int read_line(const struct berth_rows *rows,
+                     const struct berth_multiprog_line *line, struct berth_table *table,
+                     struct berth_err *err)
 {
-    if (berth_request_is_explained(reading->rows->reading.defaults) ||
-        berth_request_starts_mpirun(request))
-        return berth_table_add(reading->table, BERTH_GROUP_ALL, ranks, request, err);
-    return berth_table_add_line(reading->table, ranks, request, err);
-}
-
-static int read_line(const struct reading *reading, struct berth_err *err)
-{
-    const struct berth_rows *rows = reading->rows;
-    const char *ranks = reading->line->ranks;
     unsigned long tasks =
-        berth_ranks_is_rest(ranks) ? 0 : berth_ranks_measure(ranks).count;
+        berth_ranks_is_rest(line->ranks) ? 0 : berth_ranks_measure(line->ranks).count;
     BERTH_REQUEST struct berth_request request = {0};
+    bool is_alone;
 
-    if (berth_multiprog_request(reading->line, &rows->reading, &request, err) < 0 ||
-        rows->check(&request, tasks, err) < 0 ||
-        add_row(reading, ranks, &request, err) < 0)
+    if (berth_multiprog_request(line, &rows->reading, &request, err) < 0 ||
+        rows->check(&request, tasks, err) < 0)
+        return -1;
+    is_alone = berth_request_is_explained(rows->reading.defaults) ||
+               berth_request_starts_mpirun(&request);
+    if ((is_alone ? berth_table_add(table, BERTH_GROUP_ALL, line->ranks, &request, err)
+                  : berth_table_add_line(table, line->ranks, &request, err)) < 0)
         return -1;
     request = (struct berth_request){0};
     return 0;
@@ -49,15 +38,15 @@ int berth_rows_read(const struct berth_rows *rows, struct berth_table *table,
                     struct berth_err *err)
 {
     const struct berth_multiprog *file = rows->file;
-    struct reading reading = {rows, file->lines, table};
-    bool is_more = true;
 
-    for (; is_more && reading.line < file->lines + file->count; reading.line++) {
-        if (read_line(&reading, err) < 0)
+    for (size_t i = 0; i < file->count; i++) {
+        const struct berth_multiprog_line *line = &file->lines[i];
+
+        if (read_line(rows, line, table, err) < 0)
             return berth_err_at(err, "--multi-prog: '%s': line %u", rows->name,
-                                reading.line->number);
-        is_more = !berth_ranks_is_rest(
-            reading.line->ranks); /* no rank is left for a later line */
+                                line->number);
+        if (berth_ranks_is_rest(line->ranks))
+            break; /* no rank is left for a later line */
     }
     return 0;
 }
