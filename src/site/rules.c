@@ -10,21 +10,15 @@
 #include "request/option.h"
 #include "base/suggest.h"
 
-static enum berth_option_id id_of(const struct berth_site_option *given)
+static int check_switch(const struct berth_option *option, const char *value,
+                        struct berth_err *err)
 {
-    return berth_option_find(given->name);
-}
-
-static int check_switch(const struct berth_site_option *given, struct berth_err *err)
-{
-    const struct berth_option *option = &berth_options[id_of(given)];
     enum berth_choice other = option->says == BERTH_YES ? BERTH_NO : BERTH_YES;
 
-    if (option->kind != BERTH_KIND_SWITCH || !*given->value ||
-        strcasecmp(given->value, "yes") == 0)
+    if (option->kind != BERTH_KIND_SWITCH || !*value || strcasecmp(value, "yes") == 0)
         return 0;
-    return berth_err_set(err, "expected yes, got '%s'; the opposite is %s: yes",
-                         given->value, berth_option_switch(option->field, other)->name);
+    return berth_err_set(err, "expected yes, got '%s'; the opposite is %s: yes", value,
+                         berth_option_switch(option->field, other)->name);
 }
 
 /* Is PART the beginning or the end of NAME, up to a dash (gpu: container-gpu)? */
@@ -67,53 +61,42 @@ static bool may_default(enum berth_option_id id)
            id != BERTH_OPTION_ARGS;
 }
 
-static int parse_value(const struct berth_site_option *given, struct berth_request *ret,
+static int parse_value(enum berth_rule_kind kind, enum berth_option_id id,
+                       const char *value, struct berth_request *ret,
                        struct berth_err *err)
 {
-    if (id_of(given) == BERTH_OPTION_EXPLAIN)
+    if (id == BERTH_OPTION_EXPLAIN)
         return berth_err_set(
             err, "a rule cannot set this option, because no step would run; "
                  "leave it out");
-    if (given->kind == BERTH_RULE_DEFAULT && !may_default(id_of(given)))
+    if (kind == BERTH_RULE_DEFAULT && !may_default(id))
         return berth_err_set(err, "it cannot be a default; force it, or write "
                                   "mounts.default or runtime.args");
-    if (check_switch(given, err) < 0 ||
-        berth_request_parse(ret, id_of(given), given->value, NULL, err) < 0)
+    if (check_switch(&berth_options[id], value, err) < 0 ||
+        berth_request_parse(ret, id, value, NULL, err) < 0)
         return -1;
-    if (id_of(given) == BERTH_OPTION_IMAGE && !berth_request_has_container(ret))
-        return berth_err_expected(err, "an image", given->value);
+    if (id == BERTH_OPTION_IMAGE && !berth_request_has_container(ret))
+        return berth_err_expected(err, "an image", value);
     return 0;
 }
 
-static int parse_given(const struct berth_site_option *given, struct berth_request *ret,
-                       struct berth_err *err)
+int berth_rules_add(struct berth_site *site, enum berth_rule_kind kind,
+                    const char *name, const char *value, unsigned int line,
+                    struct berth_err *err)
 {
+    struct berth_site_rule *rule = &site->rules[site->rule_count - 1];
+    enum berth_option_id id = berth_option_find(name);
     int result = 0;
 
-    if (id_of(given) == BERTH_OPTION_COUNT)
-        result = suggest(given->name, err);
-    else if (given->kind != BERTH_RULE_FORBID)
-        result = parse_value(given, ret, err);
-    if (result == 0)
-        return 0;
-    if (id_of(given) != BERTH_OPTION_COUNT)
-        berth_err_at(err, "%s", given->name);
-    return berth_err_at(err, "%s: rule %zu", given->place, given->rule + 1);
-}
-
-void berth_rules_faults(const struct berth_site *site, struct berth_strvec *faults)
-{
-    BERTH_REQUEST struct berth_request request = {0}; /* of a rule and kind */
-
-    for (size_t i = 0; i < site->option_count; i++) {
-        const struct berth_site_option *given = &site->options[i];
-        struct berth_err err;
-
-        if (i > 0 && (given->rule != given[-1].rule || given->kind != given[-1].kind))
-            berth_request_fini(&request);
-        if (parse_given(given, &request, &err) < 0)
-            berth_strvec_push(faults, err.text);
+    if (id == BERTH_OPTION_COUNT)
+        result = suggest(name, err);
+    else {
+        rule->lines[kind][id] = line;
+        if (kind != BERTH_RULE_FORBID &&
+            parse_value(kind, id, value, &rule->set[kind], err) < 0)
+            result = berth_err_at(err, "%s", name);
     }
+    return result < 0 ? berth_err_at(err, "rule %zu", site->rule_count) : 0;
 }
 
 static bool is_same(const char *wanted, const char *text)
@@ -121,55 +104,34 @@ static bool is_same(const char *wanted, const char *text)
     return !wanted || (text && strcmp(wanted, text) == 0);
 }
 
+/* JOB NULL: any. */
 static bool applies(const struct berth_site_rule *rule,
                     const struct berth_rules_job *job)
 {
-    return is_same(rule->partition, job->partition) &&
-           is_same(rule->account, job->account);
-}
-
-/* The next option of KIND from *AT on, in a rule for JOB (NULL: any); moves *AT past
- * it. NULL: there is none. */
-static const struct berth_site_option *next(const struct berth_site *site,
-                                            const struct berth_rules_job *job,
-                                            enum berth_rule_kind kind, size_t *at)
-{
-    while (*at < site->option_count) {
-        const struct berth_site_option *given = &site->options[(*at)++];
-
-        if (given->kind == kind && (!job || applies(&site->rules[given->rule], job)))
-            return given;
-    }
-    return NULL;
+    return !job || (is_same(rule->partition, job->partition) &&
+                    is_same(rule->account, job->account));
 }
 
 int berth_rules_apply(const struct berth_site *site, const struct berth_rules_job *job,
                       enum berth_rule_kind kind, struct berth_request *ret,
                       struct berth_err *err)
 {
-    const struct berth_site_option *given, *last = NULL;
-    BERTH_REQUEST struct berth_request rule = {0};
-
-    for (size_t at = 0; (given = next(site, job, kind, &at)); last = given) {
-        if (last && last->rule != given->rule) {
-            if (berth_request_merge(ret, &rule, err) < 0)
-                return -1;
-            berth_request_fini(&rule);
-        }
-        if (parse_given(given, &rule, err) < 0)
+    for (size_t i = 0; i < site->rule_count; i++)
+        if (applies(&site->rules[i], job) &&
+            berth_request_merge(ret, &site->rules[i].set[kind], err) < 0)
             return -1;
-    }
-    return berth_request_merge(ret, &rule, err);
+    return 0;
 }
 
 bool berth_rules_have(const struct berth_site *site, enum berth_rule_kind kind,
                       enum berth_option_id id, bool (*is)(const char *value))
 {
-    const struct berth_site_option *given;
+    for (size_t i = 0; i < site->rule_count; i++) {
+        const char *value = berth_request_value(&site->rules[i].set[kind], id, 0);
 
-    for (size_t at = 0; (given = next(site, NULL, kind, &at));)
-        if (id_of(given) == id && (!is || is(given->value)))
+        if (value && (!is || is(value)))
             return true;
+    }
     return false;
 }
 
@@ -178,42 +140,53 @@ static const struct berth_rules_job any;
 
 const char *berth_rules_default(const struct berth_site *site, enum berth_option_id id)
 {
-    const struct berth_site_option *given;
-    const char *value = NULL;
+    const char *found = NULL;
 
-    for (size_t at = 0; (given = next(site, &any, BERTH_RULE_DEFAULT, &at));)
-        if (id_of(given) == id)
-            value = given->value;
-    return value;
+    for (size_t i = 0; i < site->rule_count; i++) {
+        const struct berth_site_rule *rule = &site->rules[i];
+        const char *value = berth_request_value(&rule->set[BERTH_RULE_DEFAULT], id, 0);
+
+        found = value && applies(rule, &any) ? value : found;
+    }
+    return found;
 }
 
-/* Finds what the rules force on the option ID in JOB, in RET, by the last rule with an
- * option of its field. NULL: nothing. */
-static const struct berth_site_option *find_forced(const struct berth_site *site,
-                                                   const struct berth_rules_job *job,
-                                                   enum berth_option_id id,
-                                                   struct berth_request *ret)
+/* The last rule that forces the field of the option ID in JOB, by that option or its
+ * opposite, on *RET_LINE; NULL: none. */
+static const struct berth_site_rule *find_forced(const struct berth_site *site,
+                                                 const struct berth_rules_job *job,
+                                                 enum berth_option_id id,
+                                                 unsigned int *ret_line)
 {
-    const struct berth_site_option *given, *found = NULL;
+    const struct berth_site_rule *found = NULL;
 
-    for (size_t at = 0; (given = next(site, job, BERTH_RULE_FORCE, &at));)
-        if (id_of(given) != BERTH_OPTION_COUNT &&
-            berth_options[id_of(given)].field == berth_options[id].field)
-            found = given;
-    return found && parse_value(found, ret, NULL) == 0 ? found : NULL;
+    for (size_t i = 0; i < site->rule_count; i++)
+        for (int k = 0; k < BERTH_OPTION_COUNT; k++) {
+            const struct berth_site_rule *rule = &site->rules[i];
+            unsigned int line = rule->lines[BERTH_RULE_FORCE][k];
+
+            if (!line || berth_options[k].field != berth_options[id].field ||
+                !applies(rule, job))
+                continue;
+            found = rule;
+            *ret_line = line;
+        }
+    return found;
 }
 
 int berth_rules_refuse(const struct berth_site *site, const struct berth_rules_job *job,
                        const struct berth_request *request, struct berth_err *err)
 {
-    const struct berth_site_option *given;
+    for (size_t i = 0; i < site->rule_count; i++)
+        for (int id = 0; id < BERTH_OPTION_COUNT; id++) {
+            unsigned int line = site->rules[i].lines[BERTH_RULE_FORBID][id];
 
-    for (size_t at = 0; (given = next(site, job ? job : &any, BERTH_RULE_FORBID, &at));)
-        if (id_of(given) != BERTH_OPTION_COUNT &&
-            berth_request_value(request, id_of(given), 0))
-            return berth_err_set(
-                err, "--%s: a rule of this site forbids it; leave it out (%s)",
-                given->name, given->place);
+            if (line && applies(&site->rules[i], job ? job : &any) &&
+                berth_request_value(request, id, 0))
+                return berth_err_set(
+                    err, "--%s: a rule of this site forbids it; leave it out (%s:%u)",
+                    berth_options[id].name, site->file, line);
+        }
     return 0;
 }
 
@@ -230,22 +203,21 @@ static void list_one(const struct berth_site *site, const struct berth_rules_job
                      enum berth_option_id id, const char *asked,
                      struct berth_strvec *ret)
 {
-    BERTH_REQUEST struct berth_request forced = {0};
     const char *name = berth_options[id].name;
-    const struct berth_site_option *given = find_forced(site, job, id, &forced);
-    const char *value;
+    unsigned int line = 0;
+    const struct berth_site_rule *rule = find_forced(site, job, id, &line);
+    const char *value = rule ? value_of(&rule->set[BERTH_RULE_FORCE], id) : NULL;
 
-    if (!given)
+    if (!rule)
         return;
-    value = value_of(&forced, id);
     if (!value)
-        berth_strvec_pushf(ret, "--%s: a rule of this site sets the opposite (%s)",
-                           name, given->place);
+        berth_strvec_pushf(ret, "--%s: a rule of this site sets the opposite (%s:%u)",
+                           name, site->file, line);
     else if (strcmp(value, asked) != 0)
         berth_strvec_pushf(ret,
                            "--%s: a rule of this site replaces '%s' by '%s' "
-                           "(%s)",
-                           name, asked, value, given->place);
+                           "(%s:%u)",
+                           name, asked, value, site->file, line);
 }
 
 void berth_rules_report(const struct berth_site *site,

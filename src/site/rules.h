@@ -17,13 +17,15 @@ struct berth_rules_job {
     const char *account;   /* the same */
 };
 
-/* Appends to FAULTS a sentence for each wrong option of a rule. The caller checks the
- * `failed` of FAULTS. */
-void berth_rules_faults(const struct berth_site *site, struct berth_strvec *faults);
+/* Reads the option NAME of KIND, which LINE of the file gives VALUE ("": without
+ * value), into the last rule of SITE. Returns 0, or -1 with a sentence in ERR that
+ * names the rule. */
+int berth_rules_add(struct berth_site *site, enum berth_rule_kind kind,
+                    const char *name, const char *value, unsigned int line,
+                    struct berth_err *err);
 
 /* Merges the options of KIND (not FORBID) of all rules for JOB into RET, which starts
- * as `{0}`; a later rule wins. The caller frees RET. Returns -1 with a sentence in ERR
- * for a wrong option. */
+ * as `{0}`; a later rule wins. The caller frees RET. Returns -1 out of memory. */
 int berth_rules_apply(const struct berth_site *site, const struct berth_rules_job *job,
                       enum berth_rule_kind kind, struct berth_request *ret,
                       struct berth_err *err);

@@ -12,6 +12,7 @@
 #include "base/choice.h"
 #include "base/suggest.h"
 #include "site/reading.h"
+#include "site/rules.h"
 #include "site/syntax.h"
 #include "request/values.h"
 
@@ -106,13 +107,16 @@ static int parse_seconds(const struct berth_reading *reading,
     return 0;
 }
 
-/* Adds the option NAME with VALUE, which NODE has, to the rule that is read. */
+/* Adds the option NAME with VALUE, which NODE has, to the rule that is read, or its
+ * fault. */
 static void add_option(const struct berth_reading *reading, enum berth_rule_kind kind,
                        const char *name, const char *value,
                        const struct berth_node *node)
 {
-    reading->faults->failed |= berth_site_add_option(reading->into, kind, name, value,
-                                                     reading->file, node->line) < 0;
+    struct berth_err err;
+
+    if (berth_rules_add(reading->into, kind, name, value, node->line, &err) < 0)
+        berth_reading_add_fault(reading, node->line, "", &err);
 }
 
 /* Parses VALUE, one of the option NAME: true for an option without a value. */
@@ -281,8 +285,9 @@ int berth_site_parse(const char *file, const char *bytes, size_t size,
     struct berth_site site = berth_site_default();
     const struct berth_reading reading = {file, all, note, &site, faults};
 
+    site.file = strdup(file);
     berth_reading_read(&reading, bytes, size, &root);
-    if (faults->failed || site.places.failed) {
+    if (!site.file || faults->failed || site.places.failed) {
         berth_site_fini(&site);
         return berth_err_oom(err);
     }

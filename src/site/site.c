@@ -4,12 +4,10 @@
 
 #include "site/site.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/grow.h"
 
 /* Seconds: a start from a busy parallel file system is slow, from a hung one it never
  * ends. */
@@ -40,16 +38,13 @@ void berth_site_fini(struct berth_site *site)
     for (size_t i = 0; i < site->rule_count; i++) {
         free(site->rules[i].partition);
         free(site->rules[i].account);
+        berth_request_fini(&site->rules[i].set[BERTH_RULE_DEFAULT]);
+        berth_request_fini(&site->rules[i].set[BERTH_RULE_FORCE]);
     }
     free(site->rules);
-    for (size_t i = 0; i < site->option_count; i++) {
-        free(site->options[i].name);
-        free(site->options[i].value);
-        free(site->options[i].place);
-    }
-    free(site->options);
     free(site->provenance.file);
     free(site->profiles_dir);
+    free(site->file);
     berth_strvec_fini(&site->places);
     *site = (struct berth_site){0};
 }
@@ -60,23 +55,6 @@ void berth_site_note(struct berth_site *site, const char *key, const char *item,
     berth_strvec_push(&site->places, key);
     berth_strvec_push(&site->places, item);
     berth_strvec_pushf(&site->places, "%s:%u", file, line);
-}
-
-int berth_site_add_option(struct berth_site *site, enum berth_rule_kind kind,
-                          const char *name, const char *value, const char *file,
-                          unsigned int line)
-{
-    struct berth_site_option *option;
-
-    if (berth_grow(&site->options, site->option_count, &site->option_room,
-                   sizeof(*option)) < 0)
-        return -1;
-    option = &site->options[site->option_count++];
-    *option = (struct berth_site_option){site->rule_count - 1, kind, strdup(name),
-                                         strdup(value), NULL};
-    if (asprintf(&option->place, "%s:%u", file, line) < 0)
-        option->place = NULL;
-    return option->name && option->value && option->place ? 0 : -1;
 }
 
 const char *berth_site_place(const struct berth_site *site, const char *key,

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/strvec.h"
 #include "request/capture.h"
+#include "request/request.h"
 
 /* The settings file, unless plugstack.conf has config=PATH. */
 #define BERTH_SITE_FILE BERTH_SYSCONFDIR "/berth.yaml"
@@ -24,19 +25,13 @@ enum berth_site_glibc { BERTH_GLIBC_REPLACE, BERTH_GLIBC_REFUSE };
 /* What a rule does with its options. */
 enum berth_rule_kind { BERTH_RULE_DEFAULT, BERTH_RULE_FORCE, BERTH_RULE_FORBID };
 
-/* A rule of the site is for the jobs of a partition and account. */
+/* A rule of the site, for the jobs of a partition and account. */
 struct berth_site_rule {
-    char *partition; /* NULL: any */
-    char *account;   /* NULL: any */
-};
-
-/* An option of a rule; those of a rule and kind follow each other. */
-struct berth_site_option {
-    size_t rule; /* its index */
-    enum berth_rule_kind kind;
-    char *name;  /* without -- and prefix */
-    char *value; /* "": without value */
-    char *place; /* FILE:LINE */
+    char *partition;             /* NULL: any */
+    char *account;               /* NULL: any */
+    struct berth_request set[2]; /* of BERTH_RULE_DEFAULT and BERTH_RULE_FORCE */
+    unsigned int lines[3][BERTH_OPTION_COUNT]; /* of each option in the file, for each
+                                                  kind; 0: it is not there */
 };
 
 /* The settings of a site, berth.yaml(5), with a struct for each section. A list that is
@@ -82,13 +77,12 @@ struct berth_site {
     } mpi;
     struct berth_site_rule *rules;
     size_t rule_count;
-    struct berth_site_option *options;
-    size_t option_count, option_room;
     struct {
         char *file; /* gets a line of JSON for each step; %u user, %j job; NULL: none */
     } provenance;
     enum berth_site_inside inside; /* the commands of Slurm in a container */
     char *profiles_dir;            /* of *.yaml; NULL: there is none */
+    char *file;                    /* that has the settings, for messages */
     struct berth_strvec places;    /* of the settings: key, item, FILE:LINE, ... */
 };
 
@@ -102,11 +96,6 @@ void berth_site_fini(struct berth_site *site);
  * checks the `failed` of `places`. */
 void berth_site_note(struct berth_site *site, const char *key, const char *item,
                      const char *file, unsigned int line);
-
-/* Appends the option NAME of KIND to the last rule. Returns -1 out of memory. */
-int berth_site_add_option(struct berth_site *site, enum berth_rule_kind kind,
-                          const char *name, const char *value, const char *file,
-                          unsigned int line);
 
 /* FILE:LINE of ITEM of KEY, else of KEY, which SITE owns; NULL: neither is noted. */
 const char *berth_site_place(const struct berth_site *site, const char *key,

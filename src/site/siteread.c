@@ -11,7 +11,6 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "site/rules.h"
 #include "site/trusted.h"
 
 uid_t berth_site_owner(void)
@@ -59,7 +58,6 @@ int berth_site_faults(const char *path, uid_t owner, struct berth_site *ret,
     if (berth_site_parse(place, buf.text ? buf.text : "", buf.used, ret, faults, err) <
         0)
         return -1;
-    berth_rules_faults(ret, faults);
     return faults->failed ? berth_err_oom(err) : place_profiles(place, ret, err);
 }
 

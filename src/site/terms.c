@@ -5,7 +5,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "request/mode.h"
@@ -26,28 +25,20 @@ const struct berth_field berth_terms_fields[] = {
     {0},
 };
 
-/* Pushes MODE, which the site sets at PLACE by WHAT, if MODE is the name of a stack. */
-static void push_mode(const char *place, const char *what, const char *mode,
-                      struct berth_strvec *ret)
-{
-    if (!*mode || berth_mode_of(mode) != BERTH_MODE_NAME)
-        return;
-    berth_strvec_push(ret, mode);
-    berth_strvec_pushf(ret, "%s: %s", place, what);
-}
-
+/* Pushes the names of stacks that rules set as --mpi-bind. */
 static void push_rules(const struct berth_site *site, struct berth_strvec *ret)
 {
-    const char *option = berth_options[BERTH_OPTION_MPI].name;
+    for (size_t i = 0; i < site->rule_count; i++)
+        for (int kind = BERTH_RULE_DEFAULT; kind <= BERTH_RULE_FORCE; kind++) {
+            const struct berth_site_rule *rule = &site->rules[i];
 
-    for (size_t i = 0; i < site->option_count; i++) {
-        const struct berth_site_option *it = &site->options[i];
-        char what[64];
-
-        snprintf(what, sizeof(what), "rule %zu: %s", it->rule + 1, option);
-        if (strcmp(it->name, option) == 0)
-            push_mode(it->place, what, it->value, ret);
-    }
+            if (berth_mode_of(rule->set[kind].mpi) != BERTH_MODE_NAME)
+                continue;
+            berth_strvec_push(ret, rule->set[kind].mpi);
+            berth_strvec_pushf(ret, "%s:%u: rule %zu: %s", site->file,
+                               rule->lines[kind][BERTH_OPTION_MPI], i + 1,
+                               berth_options[BERTH_OPTION_MPI].name);
+        }
 }
 
 static void push_order(const struct berth_site *site, struct berth_strvec *ret)

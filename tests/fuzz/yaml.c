@@ -38,8 +38,7 @@ static void try_site(const struct berth_site *site)
     must(site->runtime.start_timeout > 0);
     must(!site->runtime.path || *site->runtime.path == '/');
     must(site->runtime.raw == BERTH_RAW_LIST || site->runtime.allowed.count == 0);
-    for (size_t i = 0; i < site->option_count; i++)
-        must(site->options[i].rule < site->rule_count && *site->options[i].place);
+    must(site->rule_count == 0 || *site->file);
 }
 
 static void try_profile(const struct berth_profile_set *set,

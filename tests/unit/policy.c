@@ -13,11 +13,16 @@
 /* A site as text: KEY=VALUE, separated by spaces; `+` in a value is a space. */
 static void say(struct berth_site *site, const char *text);
 
+static struct berth_strvec faults; /* of the rules of the last site */
+
 static void add_rule(struct berth_site *site, enum berth_rule_kind kind, char *value)
 {
     struct berth_site_rule *rule;
+    struct berth_err err;
     char *part;
 
+    free(site->file);
+    site->file = strdup("berth.yaml");
     site->rules = realloc(site->rules, (site->rule_count + 1) * sizeof(*site->rules));
     rule = &site->rules[site->rule_count++];
     *rule = (struct berth_site_rule){0};
@@ -29,8 +34,9 @@ static void add_rule(struct berth_site *site, enum berth_rule_kind kind, char *v
             rule->partition = strdup(equals);
         } else if (strcmp(part, "account") == 0) {
             rule->account = strdup(equals);
-        } else {
-            berth_site_add_option(site, kind, part, equals, "berth.yaml", 1);
+        } else if (berth_rules_add(site, kind, part, equals, 1, &err) < 0) {
+            berth_err_at(&err, "berth.yaml:1");
+            berth_strvec_push(&faults, err.text);
         }
     }
 }
@@ -70,6 +76,7 @@ static void say(struct berth_site *site, const char *text)
     char *word;
 
     *site = berth_site_default();
+    berth_strvec_fini(&faults);
     while ((word = strsep(&next, " "))) {
         char *value = strchr(word, '=');
 
@@ -107,7 +114,6 @@ static int decide(const char *site_text, const char *variable, const char *asked
     BERTH_STRVEC struct berth_strvec mounts = {0};
     BERTH_STRVEC struct berth_strvec sources = {0};
     BERTH_STRVEC struct berth_strvec present = {0};
-    BERTH_STRVEC struct berth_strvec faults = {0};
     char *const environment[] = {(char *)"PATH=/bin", (char *)"USER=u",
                                  (char *)"EMPTY=", (char *)variable, NULL};
     struct berth_mountrules_task task = {environment, "/home/u", "/home/u"};
@@ -127,8 +133,7 @@ static int decide(const char *site_text, const char *variable, const char *asked
     for (size_t i = 0; i < site.mounts.defaults.count; i++)
         if (strncmp(site.mounts.defaults.items[i], "/none:", 6) != 0)
             berth_strvec_push(&present, site.mounts.defaults.items[i]);
-    berth_rules_faults(&site, &faults); /* a step ends with the first */
-    if (faults.count)
+    if (faults.count) /* a step ends with the first */
         return berth_err_set(err, "%s", faults.items[0]);
     if (berth_policy_apply(&site, &facts, &request, &whole, err) < 0)
         return -1;
@@ -480,11 +485,9 @@ TEST_ROWS(who_gets_another_value_is_told, replaced)
 TEST(all_faults_come_at_once)
 {
     BERTH_SITE struct berth_site site;
-    BERTH_STRVEC struct berth_strvec faults = {0};
     BERTH_FREE char *lines = NULL;
 
     say(&site, "rule=gpu=nvidia&container-writable=maybe rule=container-workdir=w");
-    berth_rules_faults(&site, &faults);
     lines = unit_lines(&faults);
     ck_assert_str_eq(
         lines,
