@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "base/text.h"
-#include "request/mode.h"
+#include "request/request.h"
 #include "request/values.h"
 
 /* The profile that is read. */
@@ -98,25 +98,18 @@ static int take_text(const struct berth_reading *reading, const struct berth_key
     return copy_text(reading, key, node, berth_reading_field(reading, key->field), err);
 }
 
-/* Copies the items that have no fault, and reports the fault of each other one. An
- * empty list has no fault. */
+/* An empty list has no fault. */
 static int copy_list(const struct berth_reading *reading, const struct berth_key *key,
                      const struct berth_node *node, const char *const **ret,
                      struct berth_err *err)
 {
-    const char **items;
-    size_t count = 0;
-    struct berth_err why;
+    struct berth_strvec list = {0};
 
-    if (node->kind != BERTH_NODE_LIST)
-        return berth_reading_mismatch(node, "a list", err);
-    items = own(reading->into, calloc(node->count + 1, sizeof(*items)));
-    for (size_t i = 0; items && i < node->count; i++)
-        if (copy_text(reading, key, &node->items[i], &items[count], &why) < 0)
-            berth_reading_add_fault(reading, node->items[i].line, key->path, &why);
-        else
-            count++;
-    *ret = count ? items : NULL;
+    if (berth_reading_list(reading, key, node, &list, err) < 0)
+        return -1;
+    for (size_t i = 0; i < list.count; i++)
+        own(reading->into, list.items[i]);
+    *ret = list.items ? own(reading->into, list.items) : NULL;
     return 0;
 }
 
@@ -188,6 +181,14 @@ const struct berth_key berth_profile_keys[] = {
     {0},
 };
 
+static bool has(const struct berth_profile_set *set, const char *name)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (strcmp(set->items[i].name, name) == 0)
+            return true;
+    return false;
+}
+
 /* Reports missing keys, and a name that another file has. */
 static void check_whole(const struct berth_reading *reading,
                         const struct berth_node *root)
@@ -206,12 +207,11 @@ static void check_whole(const struct berth_reading *reading,
                                     : "a family");
             berth_reading_add_fault(reading, root->line, needed[i], &err);
         }
-    for (size_t i = 0; profile->name && i < draft->set->count; i++)
-        if (strcmp(draft->set->items[i].name, profile->name) == 0) {
-            berth_err_set(&err, "'%s' has been read from another file; remove one",
-                          profile->name);
-            berth_reading_add_fault(reading, root->line, "name", &err);
-        }
+    if (profile->name && has(draft->set, profile->name)) {
+        berth_err_set(&err, "'%s' has been read from another file; remove one",
+                      profile->name);
+        berth_reading_add_fault(reading, root->line, "name", &err);
+    }
     if (!profile->stack)
         profile->stack = profile->name;
 }
@@ -258,14 +258,6 @@ int berth_profile_read(const char *file, const char *bytes, size_t size,
         draft.failed |= push(set, &draft.profile) < 0;
     }
     return faults->failed || draft.failed ? berth_err_oom(err) : 0;
-}
-
-static bool has(const struct berth_profile_set *set, const char *name)
-{
-    for (size_t i = 0; i < set->count; i++)
-        if (strcmp(set->items[i].name, name) == 0)
-            return true;
-    return false;
 }
 
 int berth_profile_complete(struct berth_profile_set *set, struct berth_err *err)

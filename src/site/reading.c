@@ -39,6 +39,29 @@ int berth_reading_check(const struct berth_key *key, const struct berth_node *no
                : berth_reading_mismatch(node, "one value", err);
 }
 
+int berth_reading_list(const struct berth_reading *reading, const struct berth_key *key,
+                       const struct berth_node *node, struct berth_strvec *ret,
+                       struct berth_err *err)
+{
+    struct berth_err why;
+
+    if (node->kind != BERTH_NODE_LIST)
+        return berth_reading_mismatch(node, "a list", err);
+    for (size_t i = 0; i < node->count; i++) {
+        const struct berth_node *item = &node->items[i];
+
+        if (berth_reading_check(key, item, &why) < 0) {
+            berth_reading_add_fault(reading, item->line, key->path, &why);
+            continue;
+        }
+        berth_strvec_push(ret, item->text);
+        if (reading->note)
+            reading->note(reading, key, item, item->text);
+    }
+    reading->faults->failed |= ret->failed;
+    return 0;
+}
+
 int berth_reading_find_word(const struct berth_key *key, const struct berth_node *node,
                             unsigned int *ret_at, struct berth_err *err)
 {
@@ -83,22 +106,9 @@ static const struct berth_key *find_key(const struct berth_key *keys, const char
 static int unknown(const struct berth_key *keys, const char *section, const char *name,
                    struct berth_err *err)
 {
-    /* of early trees, and what is written now */
-    static const char *const old[][3] = {
-        {"", "artifact", "prefix"},
-        {"runtime", "lifetime", "rules: default: {container-lifetime: job}"},
-        {"environment", "set", "rules: default: {container-env: NAME=VALUE}"},
-        {"mpi", "default", "rules: default: {mpi-bind: MODE}"},
-        {"mpi", "partitions", "rules: partition: NAME, default: {mpi-bind: MODE}"},
-        {"mpi", "fabric", "rules: default: {container-libs: auto}"},
-    };
     BERTH_STRVEC struct berth_strvec names = {0};
     size_t length = strlen(section);
     const char *dot = strchr(name, '.');
-
-    for (size_t i = 0; i < sizeof(old) / sizeof(old[0]); i++)
-        if (strcmp(section, old[i][0]) == 0 && strcmp(name, old[i][1]) == 0)
-            return berth_suggest_meant(name, "a key here", old[i][2], err);
 
     if (dot && find_key(keys, name))
         return berth_err_set(err, "'%s' is not a key here; write it as %s: below %.*s:",
@@ -145,7 +155,7 @@ static void read_key(const struct berth_reading *reading, const char *section,
         return;
     }
     if (reading->note)
-        reading->note(reading, key, node);
+        reading->note(reading, key, node, "");
     if (key->parse(reading, key, node, &err) < 0)
         berth_reading_add_fault(reading, node->line, key->path, &err);
 }

@@ -26,10 +26,11 @@ struct berth_key {
 struct berth_reading {
     const char *file;             /* as messages call it */
     const struct berth_key *keys; /* ended by a path of NULL */
+    /* Called for each known key in the file, with NODE and "", and for each item of its
+     * list; may be NULL. */
     void (*note)(const struct berth_reading *reading, const struct berth_key *key,
-                 const struct berth_node
-                     *node); /* called for each known key in the file; may be NULL */
-    void *into;              /* the struct with the fields of the keys */
+                 const struct berth_node *node, const char *item);
+    void *into;                  /* the struct with the fields of the keys */
     struct berth_strvec *faults; /* a sentence `FILE:LINE: KEY: ...` for each */
 };
 
@@ -54,6 +55,12 @@ int berth_reading_mismatch(const struct berth_node *node, const char *expected,
 /* Checks that NODE is one value, and a value of KEY. */
 int berth_reading_check(const struct berth_key *key, const struct berth_node *node,
                         struct berth_err *err);
+
+/* Appends the items of NODE, a list, that are values of KEY to RET, and reports the
+ * fault of each other one. */
+int berth_reading_list(const struct berth_reading *reading, const struct berth_key *key,
+                       const struct berth_node *node, struct berth_strvec *ret,
+                       struct berth_err *err);
 
 /* Finds NODE among the words of KEY; *RET_AT is the index. */
 int berth_reading_find_word(const struct berth_key *key, const struct berth_node *node,

@@ -29,43 +29,11 @@ static int parse_value(const struct berth_reading *reading, const struct berth_k
     return *value ? 0 : berth_err_oom(err);
 }
 
-/* Out of memory is reported once, at the end. */
-static void push(const struct berth_reading *reading, const char *text,
-                 struct berth_strvec *list)
-{
-    berth_strvec_push(list, text);
-    reading->faults->failed |= list->failed;
-}
-
-/* Pushes TEXT, and notes the line of ITEM as its place. */
-static void push_noted(const struct berth_reading *reading, const struct berth_key *key,
-                       const struct berth_node *item, const char *text,
-                       struct berth_strvec *list)
-{
-    push(reading, text, list);
-    berth_site_note(reading->into, key->path, text, reading->file, item->line);
-}
-
-/* Pushes the items without a fault, and reports the fault of each other one. */
-static int parse_items(const struct berth_reading *reading, const struct berth_key *key,
-                       const struct berth_node *node, struct berth_strvec *list)
-{
-    struct berth_err err;
-
-    for (size_t i = 0; i < node->count; i++)
-        if (berth_reading_check(key, &node->items[i], &err) < 0)
-            berth_reading_add_fault(reading, node->items[i].line, key->path, &err);
-        else
-            push_noted(reading, key, &node->items[i], node->items[i].text, list);
-    return 0;
-}
-
 static int parse_list(const struct berth_reading *reading, const struct berth_key *key,
                       const struct berth_node *node, struct berth_err *err)
 {
-    if (node->kind != BERTH_NODE_LIST)
-        return berth_reading_mismatch(node, "a list", err);
-    return parse_items(reading, key, node, berth_reading_field(reading, key->field));
+    return berth_reading_list(reading, key, node,
+                              berth_reading_field(reading, key->field), err);
 }
 
 static int parse_uris(const struct berth_reading *reading, const struct berth_key *key,
@@ -89,7 +57,7 @@ static int parse_raw_args(const struct berth_reading *reading,
     if (node->kind != BERTH_NODE_LIST)
         return berth_reading_choice(reading, key, node, err);
     site->runtime.raw = BERTH_RAW_LIST;
-    return parse_items(reading, key, node, &site->runtime.allowed);
+    return berth_reading_list(reading, key, node, &site->runtime.allowed, err);
 }
 
 static int parse_seconds(const struct berth_reading *reading,
@@ -272,9 +240,9 @@ static const struct berth_key all[] = {
 };
 
 static void note(const struct berth_reading *reading, const struct berth_key *key,
-                 const struct berth_node *node)
+                 const struct berth_node *node, const char *item)
 {
-    berth_site_note(reading->into, key->path, "", reading->file, node->line);
+    berth_site_note(reading->into, key->path, item, reading->file, node->line);
 }
 
 int berth_site_parse(const char *file, const char *bytes, size_t size,

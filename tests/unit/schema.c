@@ -235,8 +235,8 @@ static const struct {
      "f:3: rules: 'partitoin' is not a key here; did you mean 'partition'?\n"},
     /* keys */
     {"imgaes: {}", "f:1: 'imgaes' is not a key here; did you mean 'images'?\n"},
-    {"mpi: {default: host}", "f:1: mpi: 'default' is not a key here; did you mean "
-                             "'rules: default: {mpi-bind: MODE}'?\n"},
+    {"mpi: {default: host}",
+     "f:1: mpi: 'default' is not a key here; expected order or glibc\n"},
     {"xyzzy: {}", "f:1: 'xyzzy' is not a key here; expected runtime, images, mounts, "
                   "environment, mpi, rules, provenance, inside or profiles_dir\n"},
     {"runtime:\n  paht: /a",
