@@ -71,6 +71,17 @@ char *berth_path_clean(const char *text)
     return clean;
 }
 
+char *berth_path_beside(const char *file, const char *name)
+{
+    const char *slash = strrchr(file, '/');
+    char *path = NULL;
+
+    if (*name == '/' || !slash)
+        return strdup(name);
+    return asprintf(&path, "%.*s/%s", (int)(slash - file), file, name) < 0 ? NULL
+                                                                           : path;
+}
+
 bool berth_path_is_within(const char *path, const char *directory)
 {
     size_t length = strlen(directory);

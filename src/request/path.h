@@ -16,5 +16,9 @@ int berth_path_absolute(const char *text, const char *base, char **ret_path,
  * link. The caller frees the path. NULL: out of memory. */
 char *berth_path_clean(const char *text);
 
+/* NAME in the directory of FILE, an absolute path; NAME itself if it is absolute. The
+ * caller frees the path. NULL: out of memory. */
+char *berth_path_beside(const char *file, const char *name);
+
 /* Is PATH the directory DIRECTORY, or in it at any depth? Both are clean paths. */
 bool berth_path_is_within(const char *path, const char *directory);

@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "base/choice.h"
 #include "base/cleanup.h"
-#include "request/mode.h"
+#include "request/request.h"
 #include "base/suggest.h"
 #include "site/trusted.h"
 
@@ -28,10 +28,8 @@ static int read_file(const char *path, uid_t owner, struct berth_profile_set *se
 {
     BERTH_BUF struct berth_buf buf = {0};
     struct berth_err why;
-    int missing;
-    BERTH_CLOSE int fd = berth_trusted_open(path, owner, &missing, &why);
 
-    if (fd < 0 || berth_trusted_read(fd, path, &buf, &why) < 0) {
+    if (berth_trusted_read(path, owner, NULL, &buf, &why) < 0) {
         berth_strvec_push(faults, why.text);
         return faults->failed ? berth_err_oom(err) : 0;
     }

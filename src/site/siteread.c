@@ -4,13 +4,12 @@
 #include "site/siteread.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "request/path.h"
 #include "site/trusted.h"
 
 uid_t berth_site_owner(void)
@@ -29,14 +28,9 @@ uid_t berth_site_owner(void)
 static int place_profiles(const char *file, struct berth_site *site,
                           struct berth_err *err)
 {
-    const char *slash = strrchr(file, '/');
-
-    if (!site->profiles_dir && asprintf(&site->profiles_dir, "%.*s/profiles.d",
-                                        slash ? (int)(slash - file) : 0, file) < 0) {
-        site->profiles_dir = NULL;
-        return berth_err_oom(err);
-    }
-    return 0;
+    if (!site->profiles_dir)
+        site->profiles_dir = berth_path_beside(file, "profiles.d");
+    return site->profiles_dir ? 0 : berth_err_oom(err);
 }
 
 int berth_site_faults(const char *path, uid_t owner, struct berth_site *ret,
@@ -46,12 +40,12 @@ int berth_site_faults(const char *path, uid_t owner, struct berth_site *ret,
     BERTH_BUF struct berth_buf buf = {0};
     struct berth_err why;
     int missing;
-    BERTH_CLOSE int fd = berth_trusted_open(place, owner, &missing, &why);
+    int result = berth_trusted_read(place, owner, &missing, &buf, &why);
 
     *ret = berth_site_default();
-    if (fd < 0 && missing && !path)
+    if (missing && !path)
         return place_profiles(place, ret, err);
-    if (fd < 0 || berth_trusted_read(fd, place, &buf, &why) < 0) {
+    if (result < 0) {
         berth_strvec_push(faults, why.text);
         return faults->failed ? berth_err_oom(err) : 0;
     }
