@@ -112,7 +112,7 @@ void berth_doctor_brief(const struct berth_doctor *doctor, struct berth_buf *ret
 
     berth_strvec_join(&doctor->stacks, ",", &stacks);
     berth_buf_addf(ret, "berth=%s", doctor->release);
-    put_fact(ret, "plugin", doctor->plugin.release);
+    put_fact(ret, "plugin", doctor->plugin);
     put_fact(ret, "slurm", doctor->slurm);
     put_fact(ret, "config", doctor->digest);
     put_fact(ret, "runtime", doctor->runtime.version);
@@ -128,8 +128,7 @@ void berth_doctor_json(const struct berth_doctor *doctor, struct berth_buf *ret)
 
     berth_json_object(&json, NULL);
     berth_json_string(&json, "berth", doctor->release);
-    berth_json_string(&json, "plugin",
-                      *doctor->plugin.release ? doctor->plugin.release : NULL);
+    berth_json_string(&json, "plugin", *doctor->plugin ? doctor->plugin : NULL);
     berth_json_string(&json, "slurm", doctor->slurm);
     berth_json_string(&json, "config", doctor->digest);
     berth_json_string(&json, "option_prefix", doctor->settings.option_prefix);
@@ -158,9 +157,6 @@ void berth_doctor_fini(struct berth_doctor *doctor)
     for (size_t i = 0; i < doctor->count; i++)
         free(doctor->items[i].text);
     free(doctor->items);
-    free(doctor->plugin.place);
-    free(doctor->plugin.path);
-    free(doctor->bad_line);
     free(doctor->site_fault);
     free(doctor->slurm);
     free(doctor->runtime.path);
@@ -170,6 +166,7 @@ void berth_doctor_fini(struct berth_doctor *doctor)
     free(doctor->runtime.conf);
     free(doctor->runtime.binds);
     berth_host_conf_fini(&doctor->conf);
+    berth_plugstack_fini(&doctor->stack);
     berth_settings_fini(&doctor->settings);
     berth_site_fini(&doctor->site);
     berth_terms_fini(&doctor->terms);

@@ -28,16 +28,6 @@ struct berth_diagnosis {
     const char *remedy; /* what to do; NULL: nothing */
 };
 
-/* berth.so in plugstack.conf. */
-struct berth_doctor_plugin {
-    int lines;   /* the number of lines with it; of the first one: */
-    char *place; /* FILE:LINE */
-    char *path;  /* of the plugin */
-    int number;  /* from 1, of all plugins */
-    bool is_required;
-    char release[16]; /* of Slurm that it is for: "24.11"; "": not known */
-};
-
 /* An examination of a host. A text that is not known is NULL. */
 struct berth_doctor {
     struct berth_host host;
@@ -46,8 +36,7 @@ struct berth_doctor {
     /* What several checks read. */
     struct berth_host_conf conf; /* slurm.conf */
     bool has_plugstack;
-    char *bad_line; /* FILE:LINE of plugstack.conf that Slurm cannot parse */
-    int plugins;    /* the number of plugins in plugstack.conf */
+    struct berth_plugstack stack;   /* plugstack.conf, with what it includes */
     struct berth_settings settings; /* of berth's line */
     struct berth_site site;         /* berth.yaml */
     struct berth_terms terms;
@@ -66,10 +55,11 @@ struct berth_doctor {
     } runtime;
 
     /* What should be the same on all nodes. */
-    struct berth_doctor_plugin plugin;
+    char plugin[16];            /* the release of Slurm that berth.so is for: "24.11";
+                                   "": not known */
     char *slurm;                /* "slurm 24.11.5" */
-    char digest[17];            /* of plugstack.conf, its includes, berth.yaml and
-                                   profiles */
+    char digest[17];            /* of the lines of plugstack.conf and its includes, of
+                                   berth.yaml and profiles */
     struct berth_strvec stacks; /* "MPICH 4.2.1 (mpich)" */
 
     struct berth_diagnosis *items;

@@ -16,74 +16,19 @@
 #include "base/hash.h"
 #include "cli/checks.h"
 #include "elf/facts.h"
+#include "request/path.h"
 #include "site/keys.h"
 #include "site/policy.h"
 #include "site/siteread.h"
 
-/* The state of the reading of plugstack.conf and berth.yaml. */
-struct reading {
-    struct berth_doctor *doctor;
-    char *directories; /* PluginDir; NULL: not set */
-    uint64_t digest;
-};
-
-/* Mix TEXT into the digest of the struct reading DATA. */
-static void mix(void *data, const char *text)
+/* Mix TEXT into *DIGEST. */
+static void mix(uint64_t *digest, const char *text)
 {
-    struct reading *reading = data;
-
-    reading->digest = berth_hash(reading->digest, text, strlen(text) + 1);
-}
-
-/* Returns the path of a plugin; one without a directory is in PluginDir. */
-static char *find_plugin(const struct reading *reading, const char *path)
-{
-    BERTH_FREE char *copy = strdup(reading->directories ? reading->directories : "");
-    char *next = copy;
-    char *directory;
-
-    if (*path == '/')
-        return strdup(path);
-    while (copy && (directory = strsep(&next, ":"))) {
-        BERTH_FREE char *found = NULL;
-        BERTH_FREE char *place = NULL;
-
-        if (asprintf(&found, "%s/%s", directory, path) < 0)
-            return NULL;
-        place = berth_host_place(&reading->doctor->host, found);
-        if (place && access(place, F_OK) == 0)
-            return berth_steal(&found);
-    }
-    return strdup(path);
-}
-
-static void add_line(void *data, const char *file,
-                     const struct berth_plugstack_line *line)
-{
-    struct reading *reading = data;
-    struct berth_doctor *doctor = reading->doctor;
-    struct berth_doctor_plugin *plugin = &doctor->plugin;
-    bool is_wrong = line->kind == BERTH_PLUGSTACK_WRONG;
-    char **place = is_wrong ? &doctor->bad_line : &plugin->place;
-
-    doctor->plugins += !is_wrong;
-    plugin->lines += line->is_berth;
-    if (*place || !(is_wrong || line->is_berth))
-        return;
-    if (asprintf(place, "%s:%d", file, line->number) < 0) {
-        *place = NULL;
-        doctor->failed = true;
-    }
-    if (is_wrong)
-        return;
-    plugin->path = find_plugin(reading, line->path);
-    plugin->number = doctor->plugins;
-    plugin->is_required = line->kind == BERTH_PLUGSTACK_REQUIRED;
-    doctor->failed |= !plugin->path;
+    *digest = berth_hash(*digest, text, strlen(text) + 1);
 }
 
 /* Mix the site's profiles into the digest. */
-static void read_profiles(struct reading *reading, const char *directory)
+static void mix_profiles(uint64_t *digest, const char *directory)
 {
     const struct berth_host plain = {.root = ""};
     BERTH_FREE char *pattern = NULL;
@@ -95,7 +40,7 @@ static void read_profiles(struct reading *reading, const char *directory)
     for (size_t i = 0; i < found.gl_pathc; i++) {
         BERTH_FREE char *text = berth_host_text(&plain, found.gl_pathv[i]);
 
-        mix(reading, text ? text : "");
+        mix(digest, text ? text : "");
     }
     globfree(&found);
 }
@@ -108,9 +53,8 @@ static bool is_there(const char *path)
     return lstat(path, &st) == 0 || errno != ENOENT;
 }
 
-static void read_yaml(struct reading *reading)
+static void read_yaml(struct berth_doctor *doctor, uint64_t *digest)
 {
-    struct berth_doctor *doctor = reading->doctor;
     const char *config = doctor->settings.config;
     const char *path = config ? config : BERTH_SITE_FILE;
     BERTH_FREE char *text = berth_host_text(&doctor->host, path);
@@ -121,37 +65,39 @@ static void read_yaml(struct reading *reading)
         return;
     doctor->has_site = is_there(place);
     if (!doctor->site_fault && !doctor->has_site && !config)
-        doctor->terms.profiles = berth_host_beside(place, "profiles.d");
+        doctor->terms.profiles = berth_path_beside(place, "profiles.d");
     else if (!doctor->site_fault &&
              berth_site_read(place, berth_site_owner(), &doctor->site, &why) < 0)
         doctor->site_fault = strdup(why.text);
     else if (!doctor->site_fault)
         berth_terms_of(&doctor->site, &doctor->terms, NULL);
     if (text)
-        mix(reading, text);
+        mix(digest, text);
     if (doctor->terms.profiles)
-        read_profiles(reading, doctor->terms.profiles);
+        mix_profiles(digest, doctor->terms.profiles);
 }
 
 void berth_doctor_read_site(struct berth_doctor *doctor)
 {
-    struct reading reading = {.doctor = doctor, .digest = BERTH_HASH_START};
-    const struct berth_host_listener to = {mix, add_line, &reading};
+    struct berth_plugstack *stack = &doctor->stack;
+    uint64_t digest = BERTH_HASH_START;
     struct berth_err why;
 
     doctor->site = berth_site_default();
     berth_host_conf(&doctor->host, &doctor->conf);
-    if (doctor->conf.text)
-        reading.directories = berth_keys_value(doctor->conf.text, "PluginDir");
-    if (doctor->conf.plugstack)
-        doctor->has_plugstack =
-            berth_host_plugstack(&doctor->host, doctor->conf.plugstack, &to);
-    free(reading.directories);
-    if (berth_site_settings(&doctor->host, &doctor->settings, &why) < 0)
+    doctor->has_plugstack =
+        doctor->conf.plugstack &&
+        berth_host_plugstack(&doctor->host, doctor->conf.plugstack, stack);
+    for (size_t i = 0; i < stack->count; i++) {
+        mix(&digest, stack->items[i].path ? stack->items[i].path : "");
+        for (size_t k = 0; k < stack->items[i].words.count; k++)
+            mix(&digest, stack->items[i].words.items[k]);
+    }
+    if (berth_host_settings(stack, &doctor->settings, &why) < 0)
         doctor->site_fault = strdup(why.text);
-    read_yaml(&reading);
+    read_yaml(doctor, &digest);
     snprintf(doctor->digest, sizeof(doctor->digest), "%016llx",
-             (unsigned long long)reading.digest);
+             (unsigned long long)digest);
 }
 
 static void check_site(struct berth_doctor *doctor)
@@ -185,75 +131,115 @@ static unsigned int release_in(const char *version)
 
 #define INSTALL "install berth's package for this release of Slurm"
 
+/* Returns the value of KEY in slurm.conf; NULL: it has none. */
+static char *value_of(const struct berth_doctor *doctor, const char *key)
+{
+    return doctor->conf.text ? berth_keys_value(doctor->conf.text, key) : NULL;
+}
+
+/* Returns the path of a plugin; one without a directory is in PluginDir. */
+static char *find_plugin(const struct berth_doctor *doctor, const char *path)
+{
+    BERTH_FREE char *directories = value_of(doctor, "PluginDir");
+    char *next = directories;
+    char *directory;
+
+    while (*path != '/' && (directory = strsep(&next, ":"))) {
+        BERTH_FREE char *found = NULL;
+        BERTH_FREE char *place = NULL;
+
+        if (asprintf(&found, "%s/%s", directory, path) < 0)
+            return NULL;
+        place = berth_host_place(&doctor->host, found);
+        if (place && access(place, F_OK) == 0)
+            return berth_steal(&found);
+    }
+    return strdup(path);
+}
+
 /* Check the symbols of the plugin that Slurm reads before it loads a plugin; Slurm
  * compares the first two parts of the release for SPANK plugins (plugin.c). */
-static void check_plugin(struct berth_doctor *doctor)
+static void check_plugin(struct berth_doctor *doctor,
+                         const struct berth_plugstack_line *line)
 {
-    const struct berth_doctor_plugin *plugin = &doctor->plugin;
-    BERTH_FREE char *place = berth_host_place(&doctor->host, plugin->path);
+    BERTH_FREE char *path = find_plugin(doctor, line->path);
+    BERTH_FREE char *place = path ? berth_host_place(&doctor->host, path) : NULL;
     BERTH_CLOSE int fd = place ? open(place, O_RDONLY | O_CLOEXEC) : -1;
     unsigned int here = doctor->slurm ? release_in(doctor->slurm) : 0;
     char release[32] = "";
     uint32_t version = 0;
 
     if (fd < 0) {
-        WRONG("plugin", INSTALL, "%s: '%s' is not there", plugin->place, plugin->path);
+        WRONG("plugin", INSTALL, "%s: '%s' is not there", line->place,
+              path ? path : line->path);
         return;
     }
     if (berth_elf_value(fd, "plugin_version", &version, sizeof(version)) !=
             sizeof(version) ||
         version == 0) {
-        WRONG("plugin", INSTALL, "'%s' is not a plugin of Slurm", plugin->path);
+        WRONG("plugin", INSTALL, "'%s' is not a plugin of Slurm", path);
         return;
     }
-    snprintf(doctor->plugin.release, sizeof(doctor->plugin.release), "%u.%02u",
-             version >> 16 & 0xff, version >> 8 & 0xff);
+    snprintf(doctor->plugin, sizeof(doctor->plugin), "%u.%02u", version >> 16 & 0xff,
+             version >> 8 & 0xff);
     if (here && version >> 8 != here >> 8)
         WRONG("plugin", INSTALL,
-              "'%s' is for Slurm %s, and this host has %u.%02u: it is not loaded",
-              plugin->path, plugin->release, here >> 16 & 0xff, here >> 8 & 0xff);
+              "'%s' is for Slurm %s, and this host has %u.%02u: it is not loaded", path,
+              doctor->plugin, here >> 16 & 0xff, here >> 8 & 0xff);
     else if (berth_elf_value(fd, "plugin_release", release, sizeof(release) - 1) > 0 &&
              strcmp(release, doctor->release) != 0)
         WRONG("plugin", "install one release of berth, with all its packages",
-              "'%s' is of berth %s, and this command of %s", plugin->path, release,
+              "'%s' is of berth %s, and this command of %s", path, release,
               doctor->release);
     else
-        OK("plugin", "'%s', for Slurm %s", plugin->path, plugin->release);
+        OK("plugin", "'%s', for Slurm %s", path, doctor->plugin);
 }
 
 static void check_stack(struct berth_doctor *doctor)
 {
     const char *plugstack = doctor->conf.plugstack;
-    const struct berth_doctor_plugin *berth = &doctor->plugin;
+    const struct berth_plugstack_line *berth = NULL, *bad = NULL;
+    int plugins = 0, number = 0, lines = 0;
 
-    if (doctor->bad_line)
+    for (size_t i = 0; i < doctor->stack.count; i++) {
+        const struct berth_plugstack_line *line = &doctor->stack.items[i];
+
+        plugins += line->kind != BERTH_PLUGSTACK_WRONG;
+        lines += line->is_berth;
+        if (line->kind == BERTH_PLUGSTACK_WRONG && !bad)
+            bad = line;
+        if (line->is_berth && !berth) {
+            berth = line;
+            number = plugins;
+        }
+    }
+    if (bad)
         WRONG(STACK, "start the line with required, optional or include",
-              "%s is not understood", doctor->bad_line);
+              "%s is not understood", bad->place);
     if (!doctor->has_plugstack)
         WRONG(STACK,
               "make it with the line `include /etc/slurm/plugstack.conf.d/*.conf`, and "
               "put berth.conf there",
               "'%s' is not there, so that Slurm does not load berth", plugstack);
-    else if (berth->lines == 0)
+    else if (!berth)
         WRONG(STACK,
               "copy berth.conf (in /usr/share/berth) to a directory that it includes",
               "'%s' and what it includes do not name berth.so", plugstack);
-    if (berth->lines == 0)
+    if (!berth)
         return;
-    if (berth->lines > 1)
+    if (lines > 1)
         WRONG(STACK, "leave one line with berth.so in it",
               "%s names berth a second time, or another file does", berth->place);
-    if (!berth->is_required)
+    if (berth->kind == BERTH_PLUGSTACK_OPTIONAL)
         NOTE(STACK,
              "write required instead of optional, or put berth's lines into the "
              "TaskProlog",
              "%s says optional: where the plugin cannot be loaded, tasks run on the "
              "host",
              berth->place);
-    else if (berth->lines == 1)
-        OK(STACK, "%s: plugin %d of %d, required", berth->place, berth->number,
-           doctor->plugins);
-    check_plugin(doctor);
+    else if (lines == 1)
+        OK(STACK, "%s: plugin %d of %d, required", berth->place, number, plugins);
+    check_plugin(doctor, berth);
 }
 
 static void check_manager(struct berth_doctor *doctor, const char *srun)
@@ -274,12 +260,6 @@ static void check_manager(struct berth_doctor *doctor, const char *srun)
     else
         WRONG("srun --mpi", "install Slurm's plugins mpi/pmi2 and mpi/pmix",
               "there is neither pmi2 nor pmix");
-}
-
-/* Returns the value of KEY in slurm.conf; NULL: it has none. */
-static char *value_of(const struct berth_doctor *doctor, const char *key)
-{
-    return doctor->conf.text ? berth_keys_value(doctor->conf.text, key) : NULL;
 }
 
 static void check_prolog(struct berth_doctor *doctor)

@@ -13,6 +13,7 @@
 #include "base/environ.h"
 #include "base/fd.h"
 #include "base/run.h"
+#include "request/path.h"
 #include "site/keys.h"
 #include "site/siteread.h"
 
@@ -92,17 +93,6 @@ char *berth_host_version(const struct berth_host *host, const char *path)
     return said && *said ? berth_steal(&said) : NULL;
 }
 
-char *berth_host_beside(const char *file, const char *name)
-{
-    const char *slash = strrchr(file, '/');
-    char *path = NULL;
-
-    if (*name == '/' || !slash)
-        return strdup(name);
-    return asprintf(&path, "%.*s/%s", (int)(slash - file), file, name) < 0 ? NULL
-                                                                           : path;
-}
-
 /* Returns the text of slurm.conf, with the text of each file in place of its `include`.
  */
 static char *read_conf(const struct berth_host *host, const char *path)
@@ -121,7 +111,7 @@ static char *read_conf(const struct berth_host *host, const char *path)
             BERTH_FREE char *more = NULL;
 
             name[strcspn(name, " \t\r#")] = '\0';
-            file = berth_host_beside(path, name);
+            file = berth_path_beside(path, name);
             more = file ? berth_host_text(host, file) : NULL;
             berth_buf_puts(&all, more ? more : "");
         } else
@@ -156,7 +146,7 @@ void berth_host_conf(const struct berth_host *host, struct berth_host_conf *ret)
     if (ret->text)
         ret->plugstack = berth_keys_value(ret->text, "PlugStackConfig");
     if (!ret->plugstack)
-        ret->plugstack = berth_host_beside(ret->path ? ret->path : BERTH_SYSCONFDIR "/",
+        ret->plugstack = berth_path_beside(ret->path ? ret->path : BERTH_SYSCONFDIR "/",
                                            "plugstack.conf");
 }
 
@@ -167,83 +157,78 @@ void berth_host_conf_fini(struct berth_host_conf *conf)
     free(conf->plugstack);
 }
 
-static bool read_stack(const struct berth_host *host, const char *path,
-                       const struct berth_host_listener *to, int depth);
+/* Append the lines of one file of plugstack.conf, and of those that it includes.
+ * Returns false if it cannot be read. */
+static bool read_stack(const struct berth_host *host, const char *path, int depth,
+                       struct berth_plugstack *ret);
 
 static void read_included(const struct berth_host *host, const char *file,
-                          const char *pattern, const struct berth_host_listener *to,
-                          int depth)
+                          const char *pattern, int depth, struct berth_plugstack *ret)
 {
-    BERTH_FREE char *full = berth_host_beside(file, pattern);
+    BERTH_FREE char *full = berth_path_beside(file, pattern);
     size_t skip = strlen(host->root);
     glob_t found;
 
     if (!full || depth == 0 || !berth_host_glob(host, full, &found))
         return;
     for (size_t i = 0; i < found.gl_pathc; i++)
-        read_stack(host, found.gl_pathv[i] + skip, to, depth - 1);
+        read_stack(host, found.gl_pathv[i] + skip, depth - 1, ret);
     globfree(&found);
 }
 
-/* Read one file of plugstack.conf. Returns false if it cannot be read. */
-static bool read_stack(const struct berth_host *host, const char *path,
-                       const struct berth_host_listener *to, int depth)
+static bool read_stack(const struct berth_host *host, const char *path, int depth,
+                       struct berth_plugstack *ret)
 {
     BERTH_FREE char *text = berth_host_text(host, path);
-    struct berth_plugstack stack;
+    struct berth_plugstack own = {0};
+    bool is_read = text && berth_plugstack_read(path, text, &own) == 0;
 
-    if (!text || berth_plugstack_read(text, &stack, NULL) < 0)
-        return false;
-    if (to->file)
-        to->file(to->data, text);
-    for (size_t i = 0; i < stack.count; i++)
-        if (stack.items[i].kind == BERTH_PLUGSTACK_INCLUDE)
-            read_included(host, path, stack.items[i].path, to, depth);
+    for (size_t i = 0; i < own.count; i++)
+        if (own.items[i].kind == BERTH_PLUGSTACK_INCLUDE)
+            read_included(host, path, own.items[i].path, depth, ret);
         else
-            to->line(to->data, path, &stack.items[i]);
-    berth_plugstack_fini(&stack);
-    return true;
+            is_read &= berth_plugstack_add(ret, &own.items[i]) == 0;
+    berth_plugstack_fini(&own);
+    return is_read;
 }
 
 bool berth_host_plugstack(const struct berth_host *host, const char *path,
-                          const struct berth_host_listener *to)
+                          struct berth_plugstack *ret)
 {
-    return read_stack(host, path, to, DEPTH_MAX);
+    return read_stack(host, path, DEPTH_MAX, ret);
 }
 
-/* What the last line of berth says; the plugin obeys that one, too. */
-struct last {
-    struct berth_settings *settings;
-    int result;
-    struct berth_err *err;
-};
-
-static void read_line(void *data, const char *file,
-                      const struct berth_plugstack_line *line)
+int berth_host_settings(const struct berth_plugstack *stack, struct berth_settings *ret,
+                        struct berth_err *err)
 {
-    struct last *last = data;
+    int result = 0;
 
-    (void)file;
-    if (!line->is_berth)
-        return;
-    berth_settings_fini(last->settings);
-    last->result = berth_settings_read((int)line->words.count, line->words.items,
-                                       last->settings, last->err);
+    *ret = (struct berth_settings){0};
+    for (size_t i = 0; i < stack->count; i++) {
+        const struct berth_strvec *words = &stack->items[i].words;
+
+        if (!stack->items[i].is_berth)
+            continue;
+        berth_settings_fini(ret);
+        result = berth_settings_read((int)words->count, words->items, ret, err);
+    }
+    return result;
 }
 
 int berth_site_settings(const struct berth_host *host, struct berth_settings *ret,
                         struct berth_err *err)
 {
-    struct last last = {.settings = ret, .err = err};
-    const struct berth_host_listener to = {.line = read_line, .data = &last};
+    struct berth_plugstack stack = {0};
     struct berth_host_conf conf;
+    int result;
 
-    *ret = (struct berth_settings){0};
     berth_host_conf(host, &conf);
     if (conf.plugstack)
-        berth_host_plugstack(host, conf.plugstack, &to);
+        berth_host_plugstack(host, conf.plugstack, &stack);
+    result = berth_host_settings(&stack, ret, err);
+    berth_plugstack_fini(&stack);
     berth_host_conf_fini(&conf);
-    return last.result;
+    return result;
 }
 
 int berth_site_read_here(char *const *env, struct berth_site *ret,

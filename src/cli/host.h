@@ -52,27 +52,20 @@ struct berth_host_conf {
 void berth_host_conf(const struct berth_host *host, struct berth_host_conf *ret);
 void berth_host_conf_fini(struct berth_host_conf *conf);
 
-/* Called with DATA for the files and lines of plugstack.conf, in Slurm's order. */
-struct berth_host_listener {
-    void (*file)(void *data, const char *text); /* each file; may be NULL */
-    void (*line)(void *data, const char *file,  /* each line but `include` */
-                 const struct berth_plugstack_line *line);
-    void *data;
-};
-
-/* Read the plugstack.conf at PATH and all files that it includes. Returns false if PATH
- * cannot be read. */
+/* Append to RET the lines of the plugstack.conf at PATH and of all files that it
+ * includes, in Slurm's order. Returns false if PATH cannot be read. */
 bool berth_host_plugstack(const struct berth_host *host, const char *path,
-                          const struct berth_host_listener *to);
+                          struct berth_plugstack *ret);
 
-/* Returns NAME in the directory of FILE; NAME itself if it is absolute. */
-char *berth_host_beside(const char *file, const char *name);
+/* Read the words after berth.so in STACK, for the command berth, which does not get
+ * them from Slurm. Of several lines with berth.so the last one counts, as for the
+ * plugin. Without such a line all of *RET is NULL, which for `config` means
+ * BERTH_SITE_FILE. Returns 0, or -1 with the sentence with which the plugin refuses
+ * those words in ERR. In each case the caller owns *RET. */
+int berth_host_settings(const struct berth_plugstack *stack, struct berth_settings *ret,
+                        struct berth_err *err);
 
-/* Read the words after berth.so in plugstack.conf of HOST, for the command berth, which
- * does not get them from Slurm. Of several lines with berth.so the last one counts.
- * Files that cannot be read say nothing: then all of *RET is NULL, which for `config`
- * means BERTH_SITE_FILE. Returns 0, or -1 with the sentence with which the plugin
- * refuses those words in ERR. In each case the caller owns *RET. */
+/* The same for the plugstack.conf of HOST; files that cannot be read have no lines. */
 int berth_site_settings(const struct berth_host *host, struct berth_settings *ret,
                         struct berth_err *err);
 

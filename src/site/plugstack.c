@@ -3,6 +3,7 @@
 
 #include "site/plugstack.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,16 +34,29 @@ static bool is_berth(const char *path)
 
 static void fini(struct berth_plugstack_line *line)
 {
+    free(line->place);
     free(line->path);
     berth_strvec_fini(&line->words);
 }
 
-/* Appends the line TEXT, which is changed. A # anywhere starts a comment, as in Slurm.
- */
-static int add(struct berth_plugstack *stack, char *text, int number,
-               struct berth_err *err)
+#define LINE __attribute__((cleanup(fini)))
+
+int berth_plugstack_add(struct berth_plugstack *stack,
+                        struct berth_plugstack_line *line)
 {
-    struct berth_plugstack_line line = {.number = number};
+    if (berth_grow(&stack->items, stack->count, &stack->room, sizeof(*line)) < 0)
+        return -1;
+    stack->items[stack->count++] = *line;
+    *line = (struct berth_plugstack_line){0};
+    return 0;
+}
+
+/* Appends the line TEXT at FILE:NUMBER, which is changed. A # anywhere starts a
+ * comment, as in Slurm. Returns 0, or -1 out of memory. */
+static int read_line(const char *file, int number, char *text,
+                     struct berth_plugstack *stack)
+{
+    LINE struct berth_plugstack_line line = {0};
     BERTH_STRVEC struct berth_strvec words = {0};
     char *word;
 
@@ -51,7 +65,7 @@ static int add(struct berth_plugstack *stack, char *text, int number,
         if (*word)
             berth_strvec_push(&words, word);
     if (words.failed)
-        return berth_err_oom(err);
+        return -1;
     if (words.count == 0)
         return 0;
     line.kind = words.count > 1 ? kind_of(words.items[0]) : BERTH_PLUGSTACK_WRONG;
@@ -60,32 +74,18 @@ static int add(struct berth_plugstack *stack, char *text, int number,
     line.is_berth = line.path && is_berth(line.path);
     for (size_t i = 2; i < words.count; i++)
         berth_strvec_push(&line.words, words.items[i]);
-    if (line.words.failed ||
-        berth_grow(&stack->items, stack->count, &stack->room, sizeof(line)) < 0) {
-        fini(&line);
-        return berth_err_oom(err);
-    }
-    stack->items[stack->count++] = line;
-    return 0;
+    if (asprintf(&line.place, "%s:%d", file, number) < 0)
+        line.place = NULL;
+    return !line.place || line.words.failed ? -1 : berth_plugstack_add(stack, &line);
 }
 
-int berth_plugstack_read(const char *text, struct berth_plugstack *ret,
-                         struct berth_err *err)
+int berth_plugstack_read(const char *file, char *text, struct berth_plugstack *ret)
 {
-    struct berth_plugstack stack = {0};
-    BERTH_FREE char *copy = strdup(text);
-    char *next = copy;
     char *line;
-    int number = 0;
 
-    if (!copy)
-        return berth_err_oom(err);
-    while ((line = strsep(&next, "\n")))
-        if (add(&stack, line, ++number, err) < 0) {
-            berth_plugstack_fini(&stack);
+    for (int number = 1; (line = strsep(&text, "\n")); number++)
+        if (read_line(file, number, line, ret) < 0)
             return -1;
-        }
-    *ret = stack;
     return 0;
 }
 

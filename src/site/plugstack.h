@@ -4,7 +4,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/err.h"
 #include "base/strvec.h"
 
 /* plugstack.conf(5) as a list of its lines. */
@@ -17,21 +16,25 @@ enum berth_plugstack_kind {
 
 struct berth_plugstack_line {
     enum berth_plugstack_kind kind;
-    int number;
+    char *place;               /* FILE:LINE */
     bool is_berth;             /* the plugin is berth.so */
     char *path;                /* of the plugin, or the pattern of an include (glob(7));
                                   NULL: none */
     struct berth_strvec words; /* the arguments of the plugin */
 };
 
+/* A value struct: start with `= {0}`, end with berth_plugstack_fini(). */
 struct berth_plugstack {
     struct berth_plugstack_line *items; /* without comments and empty lines */
     size_t count, room;
 };
 
-/* Reads TEXT; does not read included files. On success the caller owns *RET
- * (berth_plugstack_fini). Returns 0, or -1 out of memory. */
-int berth_plugstack_read(const char *text, struct berth_plugstack *ret,
-                         struct berth_err *err);
+/* Appends the lines of TEXT, which is overwritten, to RET; FILE is where TEXT is from.
+ * Does not read included files. Returns 0, or -1 out of memory. */
+int berth_plugstack_read(const char *file, char *text, struct berth_plugstack *ret);
+
+/* Appends *LINE, whose texts STACK then owns. Returns 0, or -1 out of memory. */
+int berth_plugstack_add(struct berth_plugstack *stack,
+                        struct berth_plugstack_line *line);
 
 void berth_plugstack_fini(struct berth_plugstack *stack);

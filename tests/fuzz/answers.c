@@ -90,10 +90,11 @@ static void try_manifest(const char *bytes)
 static void try_lines(const char *text)
 {
     BERTH_FREE char *value = berth_keys_value(text, "Key");
-    struct berth_plugstack stack;
+    BERTH_FREE char *copy = strdup(text);
+    struct berth_plugstack stack = {0};
 
     must(!value || (*value && !strchr(value, '\n')));
-    must(berth_plugstack_read(text, &stack, NULL) == 0);
+    must(berth_plugstack_read("f", copy, &stack) == 0);
     for (size_t i = 0; i < stack.count; i++)
         must(!stack.items[i].path == (stack.items[i].kind == BERTH_PLUGSTACK_WRONG));
     berth_plugstack_fini(&stack);

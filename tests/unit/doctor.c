@@ -370,7 +370,8 @@ TEST_ROWS(the_digest_changes_with_the_files, files)
     memcpy(first, doctor.digest, sizeof(first));
     look();
     ck_assert_str_eq(doctor.digest, first);
-    set(files[_i], "required /lib/ours/berth.so config=/etc/our.yaml \n");
+    set(files[_i],
+        "required /lib/ours/berth.so config=/etc/our.yaml option_prefix=x-\n");
     look();
     ck_assert_str_ne(doctor.digest, first);
 }
