@@ -16,110 +16,107 @@
 #include "cli/cli.h"
 #include "cli/ask.h"
 
-enum { COLUMNS = 8, JOB = 0, TASKS = 5, SINCE_SIZE = 32 };
+enum { COLUMNS = 8, TASKS = 5 };
 
-static void write_since(const struct berth_container *item, char text[SINCE_SIZE])
+/* The cells of a line, most of which are texts of its own. */
+struct row {
+    const char *cells[COLUMNS];
+    char job[16], step[32], since[32], tasks[16], memory[32], cpu[32];
+};
+
+/* Write ITEM into ROW; what is not known is "-". */
+static void make_row(const struct berth_container *item, struct row *row)
 {
     time_t began = (time_t)item->since;
     struct tm local;
 
-    localtime_r(&began, &local);
-    strftime(text, SINCE_SIZE, "%Y-%m-%dT%H:%M:%S", &local);
-}
-
-/* Append TEXT, which somebody else may have chosen, so that it cannot write to the
- * terminal. */
-static void push_escaped(const char *text, struct berth_strvec *cells)
-{
-    char shown[1024];
-
-    berth_err_escape(shown, sizeof(shown), text);
-    berth_strvec_push(cells, shown);
-}
-
-/* Append the COLUMNS cells of ITEM; what is not known is "-". */
-static void push_row(const struct berth_container *item, struct berth_strvec *cells)
-{
-    char since[SINCE_SIZE];
-
-    write_since(item, since);
+    *row = (struct row){
+        .cells = {row->job, row->step, item->node, item->image, row->since, row->tasks,
+                  row->memory, row->cpu},
+        .job = "-",
+        .step = "-",
+        .memory = "-",
+        .cpu = "-",
+    };
     if (item->job)
-        berth_strvec_pushf(cells, "%u", item->job);
-    else
-        berth_strvec_push(cells, "-");
+        snprintf(row->job, sizeof(row->job), "%u", item->job);
     if (item->step >= 0 && item->component >= 0)
-        berth_strvec_pushf(cells, "%d+%d", item->step, item->component);
+        snprintf(row->step, sizeof(row->step), "%d+%d", item->step, item->component);
     else if (item->step >= 0)
-        berth_strvec_pushf(cells, "%d", item->step);
-    else
-        berth_strvec_push(cells, item->tasks ? "-" : "job");
-    push_escaped(item->node, cells);
-    push_escaped(item->image, cells);
-    berth_strvec_push(cells, since);
-    berth_strvec_pushf(cells, "%u", item->tasks);
+        snprintf(row->step, sizeof(row->step), "%d", item->step);
+    else if (!item->tasks)
+        snprintf(row->step, sizeof(row->step), "job");
+    localtime_r(&began, &local);
+    strftime(row->since, sizeof(row->since), "%Y-%m-%dT%H:%M:%S", &local);
+    snprintf(row->tasks, sizeof(row->tasks), "%u", item->tasks);
     if (item->memory >= 0)
-        berth_strvec_pushf(cells, "%.1fM", item->memory / 1024.0);
-    else
-        berth_strvec_push(cells, "-");
+        snprintf(row->memory, sizeof(row->memory), "%.1fM", item->memory / 1024.0);
     if (item->cpu >= 0)
-        berth_strvec_pushf(cells, "%.2fs", item->cpu / 1000.0);
-    else
-        berth_strvec_push(cells, "-");
+        snprintf(row->cpu, sizeof(row->cpu), "%.2fs", item->cpu / 1000.0);
 }
 
-static int print_table(const struct berth_containers *found, struct berth_err *err)
+static void measure(const struct row *row, int widths[])
 {
-    static const char *const heads[COLUMNS] = {"JOB",   "STEP",  "NODE", "IMAGE",
-                                               "SINCE", "TASKS", "RSS",  "CPU"};
-    BERTH_STRVEC struct berth_strvec cells = {0};
+    for (int at = 0; at < COLUMNS; at++)
+        if ((int)strlen(row->cells[at]) > widths[at])
+            widths[at] = (int)strlen(row->cells[at]);
+}
+
+static void put_line(const struct row *row, const int widths[], struct berth_json *json)
+{
+    BERTH_BUF struct berth_buf line = {0};
+
+    for (int at = 0; at < COLUMNS; at++)
+        berth_buf_addf(&line, "%*s%s",
+                       at == 0 || at >= TASKS ? widths[at] : -widths[at],
+                       row->cells[at], at + 1 < COLUMNS ? "  " : "");
+    berth_json_linef(json, "%s", line.text ? line.text : "");
+    json->text.failed |= line.failed;
+}
+
+static void put_item(const struct berth_container *item, const struct row *row,
+                     struct berth_json *json)
+{
+    berth_json_object(json, NULL);
+    berth_json_number(json, "job", item->job ? (int)item->job : -1);
+    berth_json_number(json, "step", item->step);
+    berth_json_number(json, "component", item->component);
+    berth_json_string(json, "node", item->node);
+    berth_json_string(json, "image", item->image);
+    berth_json_string(json, "since", row->since);
+    berth_json_number(json, "tasks", item->tasks);
+    berth_json_number(json, "first_rank", item->rank);
+    berth_json_number(json, "server_kib", item->memory);
+    berth_json_number(json, "server_cpu_ms", item->cpu);
+    berth_json_end(json);
+}
+
+/* Print a line for each of FOUND, or as JSON. */
+static int print(const struct berth_containers *found, bool is_json)
+{
+    const struct row heads = {
+        .cells = {"JOB", "STEP", "NODE", "IMAGE", "SINCE", "TASKS", "RSS", "CPU"}};
+    BERTH_JSON struct berth_json json = {.pretty = true, .is_text = !is_json};
     int widths[COLUMNS] = {0};
+    struct row row;
 
-    for (size_t at = 0; at < COLUMNS; at++)
-        berth_strvec_push(&cells, heads[at]);
-    for (size_t i = 0; i < found->count; i++)
-        push_row(&found->items[i], &cells);
-    if (cells.failed)
-        return berth_err_oom(err);
-    for (size_t i = 0; i < cells.count; i++)
-        if ((int)strlen(cells.items[i]) > widths[i % COLUMNS])
-            widths[i % COLUMNS] = (int)strlen(cells.items[i]);
-    for (size_t i = 0; i < cells.count; i++) {
-        size_t at = i % COLUMNS;
-        int width = at == JOB || at >= TASKS ? widths[at] : -widths[at];
-
-        printf("%*s%s", width, cells.items[i], at + 1 < COLUMNS ? "  " : "\n");
-    }
-    return 0;
-}
-
-static int print_json(const struct berth_containers *found, struct berth_err *err)
-{
-    BERTH_JSON struct berth_json json = {.pretty = true};
-
-    berth_json_array(&json, NULL);
+    measure(&heads, widths);
     for (size_t i = 0; i < found->count; i++) {
-        const struct berth_container *item = &found->items[i];
-        char since[SINCE_SIZE];
-
-        write_since(item, since);
-        berth_json_object(&json, NULL);
-        berth_json_number(&json, "job", item->job ? (int)item->job : -1);
-        berth_json_number(&json, "step", item->step);
-        berth_json_number(&json, "component", item->component);
-        berth_json_string(&json, "node", item->node);
-        berth_json_string(&json, "image", item->image);
-        berth_json_string(&json, "since", since);
-        berth_json_number(&json, "tasks", item->tasks);
-        berth_json_number(&json, "first_rank", item->rank);
-        berth_json_number(&json, "server_kib", item->memory);
-        berth_json_number(&json, "server_cpu_ms", item->cpu);
-        berth_json_end(&json);
+        make_row(&found->items[i], &row);
+        measure(&row, widths);
+    }
+    berth_json_array(&json, NULL);
+    put_line(&heads, widths, &json);
+    for (size_t i = 0; i < found->count; i++) {
+        make_row(&found->items[i], &row);
+        put_line(&row, widths, &json);
+        put_item(&found->items[i], &row, &json);
     }
     berth_json_end(&json);
     if (json.text.failed)
-        return berth_err_oom(err);
-    printf("%s\n", json.text.text);
-    return 0;
+        return berth_cli_fail_oom();
+    printf("%s%s", json.text.text, is_json ? "\n" : "");
+    return EXIT_SUCCESS;
 }
 
 /* Run the part on the node, with WORDS of berth_ask_containers(). */
@@ -187,9 +184,7 @@ static int list(bool is_json, const char *user, const char *job)
     if (result < 0 && found.count == 0)
         return BERTH_CLI_FAILED;
     berth_containers_sort(&found);
-    if ((is_json ? print_json(&found, &err) : print_table(&found, &err)) < 0)
-        return berth_cli_fail(&err);
-    return result < 0 ? BERTH_CLI_FAILED : EXIT_SUCCESS;
+    return print(&found, is_json) | (result < 0 ? BERTH_CLI_FAILED : EXIT_SUCCESS);
 }
 
 int berth_cli_ps(int argc, char **argv)
