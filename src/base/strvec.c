@@ -72,6 +72,15 @@ bool berth_strvec_has(const struct berth_strvec *vec, const char *text)
     return false;
 }
 
+bool berth_strvec_equal(const struct berth_strvec *a, const struct berth_strvec *b)
+{
+    size_t i = 0;
+
+    while (i < a->count && i < b->count && strcmp(a->items[i], b->items[i]) == 0)
+        i++;
+    return i == a->count && i == b->count;
+}
+
 const char *berth_strvec_pair(const struct berth_strvec *vec, const char *key)
 {
     for (size_t i = 0; i + 1 < vec->count; i += 2)

@@ -34,6 +34,9 @@ void berth_strvec_join(const struct berth_strvec *vec, const char *separator,
 /* Is one of the strings TEXT? */
 bool berth_strvec_has(const struct berth_strvec *vec, const char *text);
 
+/* Do A and B have the same strings, in the same order? */
+bool berth_strvec_equal(const struct berth_strvec *a, const struct berth_strvec *b);
+
 /* In a list of pairs (a key, its value, a key, ...) the first value of KEY; NULL: it is
  * not there. Belongs to VEC. */
 const char *berth_strvec_pair(const struct berth_strvec *vec, const char *key);

@@ -50,7 +50,8 @@ int berth_table_add(struct berth_table *table, int group, const char *ranks,
         return berth_err_oom(err);
     }
     table->rows = rows;
-    rows[table->count++] = (struct berth_row){group, copy, -1, *request};
+    rows[table->count++] = (struct berth_row){
+        .group = group, .ranks = copy, .container = -1, .request = *request};
     if (number_container(table, err) == 0)
         return 0;
     free(rows[--table->count].ranks);
@@ -94,7 +95,8 @@ bool berth_table_is_multiprog(const struct berth_table *table)
 bool berth_table_is_uniform(const struct berth_table *table)
 {
     for (size_t i = 1; i < table->count; i++)
-        if (!berth_request_equal(&table->rows[0].request, &table->rows[i].request))
+        if (!berth_request_equal(&table->rows[0].request, &table->rows[i].request) ||
+            !berth_strvec_equal(&table->rows[0].restore, &table->rows[i].restore))
             return false;
     return true;
 }
@@ -309,6 +311,8 @@ void berth_table_fini(struct berth_table *table)
     for (size_t i = 0; i < table->count; i++) {
         free(table->rows[i].ranks);
         berth_request_fini(&table->rows[i].request);
+        berth_strvec_fini(&table->rows[i].restore);
+        berth_strvec_fini(&table->rows[i].job);
     }
     free(table->rows);
     *table = (struct berth_table){0};

@@ -27,6 +27,10 @@ struct berth_row {
     int container; /* number of its container in the step, from 0; -1: no container, or
                       no ranks */
     struct berth_request request;
+    struct berth_strvec restore; /* variables, NAME=VALUE, that its tasks need although
+                                    --export drops them (request/capture.h) */
+    struct berth_strvec job; /* with --mpi-bind=launch: Slurm's about the job, in srun
+                              */
 };
 
 /* The most containers of a step with --multi-prog. */
@@ -59,7 +63,7 @@ int berth_table_add_line(struct berth_table *table, const char *ranks,
 /* Do the rows of TABLE come from a --multi-prog file? */
 bool berth_table_is_multiprog(const struct berth_table *table);
 
-/* Are the requests of all rows equal? Then a node need not know its row. */
+/* Are all rows equal, but for their groups? Then a node need not know its row. */
 bool berth_table_is_uniform(const struct berth_table *table);
 
 /* Is the group of each row known? Rows with ranks need none. */

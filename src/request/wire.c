@@ -179,24 +179,58 @@ static void put_row(struct berth_buf *buf, int group, const struct berth_row *ro
     berth_wire_put_request(buf, &row->request);
 }
 
-/* Write TABLE, of any length. The caller frees *RET_TEXT. Returns the bytes, or 0 out
- * of memory. */
-static size_t put_rows(const struct berth_table *table, char **ret_text)
-{
-    BERTH_BUF struct berth_buf buf = {0};
+/* What a row has besides its request, in a part of its own, which is for the rows after
+ * it, up to the next such part. */
+#define CARRIED "="
 
-    berth_buf_puts(&buf, BERTH_PARTS_FORM);
-    if (table->count && !berth_table_is_multiprog(table) &&
-        berth_table_is_uniform(table))
-        put_row(&buf, BERTH_GROUP_ALL, &table->rows[0]);
-    else
-        for (size_t i = 0; i < table->count; i++)
-            put_row(&buf, table->rows[i].group, &table->rows[i]);
-    berth_buf_puts(&buf, BERTH_PARTS_END);
-    if (buf.failed)
-        return 0;
-    *ret_text = berth_steal(&buf.text);
-    return buf.used;
+static const struct berth_field carried[] = {
+    {"env", BERTH_FIELD_LIST, offsetof(struct berth_row, restore)},
+    {"job", BERTH_FIELD_LIST, offsetof(struct berth_row, job)},
+    {0},
+};
+
+/* Appends what ROW carries, unless BEFORE, the row before it, carries the same. Returns
+ * how many bytes. */
+static size_t put_carried(struct berth_buf *buf, const struct berth_row *before,
+                          const struct berth_row *row)
+{
+    size_t start = buf->used;
+
+    if (!berth_strvec_equal(&before->restore, &row->restore) ||
+        !berth_strvec_equal(&before->job, &row->job)) {
+        berth_parts_label(buf, CARRIED);
+        berth_fields_put(buf, carried, row);
+    }
+    return buf->used - start;
+}
+
+/* Appends TABLE, of any length. Returns how many bytes its rows carry. */
+static size_t put_rows(struct berth_buf *buf, const struct berth_table *table)
+{
+    static const struct berth_row nothing;
+    bool is_one = !berth_table_is_multiprog(table) && berth_table_is_uniform(table);
+    size_t bytes = 0;
+
+    berth_buf_puts(buf, BERTH_PARTS_FORM);
+    for (size_t i = 0; i < table->count && !(is_one && i); i++) {
+        const struct berth_row *row = &table->rows[i];
+
+        bytes += put_carried(buf, i ? row - 1 : &nothing, row);
+        put_row(buf, is_one ? BERTH_GROUP_ALL : row->group, row);
+    }
+    berth_buf_puts(buf, BERTH_PARTS_END);
+    return bytes;
+}
+
+static const char *longest_variable(const struct berth_table *table)
+{
+    const char *longest = "";
+
+    for (size_t i = 0; i < table->count; i++)
+        for (size_t k = 0; k < table->rows[i].restore.count; k++)
+            if (strlen(table->rows[i].restore.items[k]) > strlen(longest))
+                longest = table->rows[i].restore.items[k];
+    return longest;
 }
 
 int berth_wire_refuse(size_t used, size_t most, struct berth_err *err)
@@ -210,14 +244,22 @@ int berth_wire_refuse(size_t used, size_t most, struct berth_err *err)
 int berth_wire_put_table(const struct berth_table *table, char **ret_text,
                          struct berth_err *err)
 {
-    BERTH_FREE char *text = NULL;
-    size_t used = put_rows(table, &text);
+    BERTH_BUF struct berth_buf buf = {0};
+    size_t bytes = put_rows(&buf, table);
+    const char *longest = longest_variable(table);
 
-    if (used == 0)
+    if (buf.failed)
         return berth_err_oom(err);
-    if (used > BERTH_WIRE_MAX)
-        return berth_wire_refuse(used, BERTH_WIRE_MAX, err);
-    *ret_text = berth_steal(&text);
+    if (bytes > BERTH_WIRE_MAX)
+        return berth_err_set(err,
+                             "the environment that --export drops and MPI needs takes "
+                             "%zu bytes; at most %d can be sent to the nodes: unset "
+                             "%.*s, the longest, or give srun --export=ALL",
+                             bytes, BERTH_WIRE_MAX, (int)strcspn(longest, "="),
+                             longest);
+    if (buf.used - bytes > BERTH_WIRE_MAX)
+        return berth_wire_refuse(buf.used - bytes, BERTH_WIRE_MAX, err);
+    *ret_text = berth_steal(&buf.text);
     return 0;
 }
 
@@ -267,21 +309,34 @@ static int get_label(const char *label, const struct berth_table *table, int *re
     return 0;
 }
 
-static int get_row(const char *label, const char *fields, struct berth_table *table,
-                   struct berth_err *err)
+/* Reads FIELDS, what ROW carries. */
+static int get_carried(const char *fields, struct berth_row *row, struct berth_err *err)
+{
+    BERTH_FREE char *copy = strdup(fields);
+
+    if (!copy)
+        return berth_err_oom(err);
+    if (berth_fields_get(copy, carried, row, err) < 0)
+        return -1;
+    for (size_t i = 0; i < row->restore.count; i++)
+        if (!strchr(row->restore.items[i], '='))
+            return berth_err_damaged(err, "%s", row->restore.items[i]);
+    return 0;
+}
+
+static int get_row(const char *label, const char *fields, const char *carries,
+                   struct berth_table *table, struct berth_err *err)
 {
     BERTH_REQUEST struct berth_request request = {0};
     const char *ranks;
     int group;
 
-    if (!fields)
-        return berth_err_damaged(err, "%s", label);
     if (get_label(label, table, &group, &ranks, err) < 0 ||
         berth_wire_get_request(fields, &request, err) < 0 ||
         berth_table_add(table, group, ranks, &request, err) < 0)
         return -1;
     request = (struct berth_request){0};
-    return 0;
+    return get_carried(carries, &table->rows[table->count - 1], err);
 }
 
 int berth_wire_get_table(const char *text, struct berth_table *ret,
@@ -289,72 +344,21 @@ int berth_wire_get_table(const char *text, struct berth_table *ret,
 {
     BERTH_TABLE struct berth_table table = {0};
     BERTH_FREE char *copy = NULL;
+    const char *carries = "";
     char *next, *label, *fields;
 
-    if (berth_parts_open(text, BERTH_WIRE_MAX, &copy, &next, err) < 0)
+    if (berth_parts_open(text, 2 * BERTH_WIRE_MAX, &copy, &next, err) < 0)
         return -1;
-    while ((label = berth_parts_next(&next, &fields)))
-        if (get_row(label, fields, &table, err) < 0)
+    while ((label = berth_parts_next(&next, &fields))) {
+        if (!fields)
+            return berth_err_damaged(err, "%s", label);
+        if (strcmp(label, CARRIED) == 0)
+            carries = fields;
+        else if (get_row(label, fields, carries, &table, err) < 0)
             return -1;
+    }
     if (table.count == 0)
         return berth_err_damaged(err, "%s", text);
-    *ret = table;
-    table = (struct berth_table){0};
-    return 0;
-}
-
-static const char *longest_variable(const struct berth_table *table)
-{
-    const char *longest = "";
-
-    for (size_t i = 0; i < table->count; i++)
-        for (size_t k = 0; k < table->rows[i].request.env.count; k++)
-            if (strlen(table->rows[i].request.env.items[k]) > strlen(longest))
-                longest = table->rows[i].request.env.items[k];
-    return longest;
-}
-
-int berth_wire_put_environment(const struct berth_table *table, char **ret_text,
-                               struct berth_err *err)
-{
-    const char *longest = longest_variable(table);
-    BERTH_FREE char *text = NULL;
-    size_t used = put_rows(table, &text);
-
-    if (used == 0)
-        return berth_err_oom(err);
-    if (used > BERTH_WIRE_MAX)
-        return berth_err_set(err,
-                             "the environment that --export drops and MPI needs takes "
-                             "%zu bytes; at most %d can be sent to the nodes: unset "
-                             "%.*s, the longest, or give srun --export=ALL",
-                             used, BERTH_WIRE_MAX, (int)strcspn(longest, "="), longest);
-    *ret_text = berth_steal(&text);
-    return 0;
-}
-
-/* Does REQUEST have no option but variables with values? */
-static bool has_only_variables(struct berth_request *request)
-{
-    struct berth_request rest = *request;
-
-    for (size_t i = 0; i < request->env.count; i++)
-        if (!strchr(request->env.items[i], '='))
-            return false;
-    rest.env = (struct berth_strvec){0};
-    return !berth_request_has_options(&rest);
-}
-
-int berth_wire_get_environment(const char *text, struct berth_table *ret,
-                               struct berth_err *err)
-{
-    BERTH_TABLE struct berth_table table = {0};
-
-    if (berth_wire_get_table(text, &table, err) < 0)
-        return -1;
-    for (size_t i = 0; i < table.count; i++)
-        if (!has_only_variables(&table.rows[i].request))
-            return berth_err_damaged(err, "%s", text);
     *ret = table;
     table = (struct berth_table){0};
     return 0;

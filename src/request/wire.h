@@ -12,13 +12,16 @@
  *     request    fields               image=/a.sif&env=A%3D1
  *     table      1;GROUP:fields;...;.
  *
- * GROUP is a het group, `*` (all), `?` (unknown) or, with --multi-prog, `/` and ranks.
+ * GROUP is a het group, `*` (all), `?` (unknown) or, with --multi-prog, `/` and ranks;
+ * `=:env=A%3D1` before a row has what this row and those after it carry (`restore` and
+ * `job` of struct berth_row).
  * The point at the end shows that nothing was cut off. The form is that of
  * base/fields.h. The key of a field is the name of the option without "container-";
  * after a pulled image there is `uri`, and `world` is not an option. A reader checks
  * each value like a user's. */
 
-/* Bytes of the longest text. Linux allows 128 KiB for one string (MAX_ARG_STRLEN). */
+/* The most bytes of requests, and of what rows carry. Linux allows 128 KiB for one
+ * string (MAX_ARG_STRLEN). */
 #define BERTH_WIRE_MAX 65536
 
 /* The sentence for a text of USED bytes, of which MOST can be sent. Always returns -1.
@@ -32,18 +35,12 @@ void berth_wire_put_request(struct berth_buf *buf, const struct berth_request *r
 int berth_wire_get_request(const char *text, struct berth_request *ret,
                            struct berth_err *err);
 
-/* Writes TABLE; if the requests of all components are equal, as one row `*`. On success
- * the caller frees *RET_TEXT. Returns -1 out of memory, or with a sentence in ERR for a
- * text longer than BERTH_WIRE_MAX. */
+/* Writes TABLE; if all components are equal, as one row `*`. On success
+ * the caller frees *RET_TEXT. Returns -1 out of memory, or with a sentence in ERR for
+ * more than BERTH_WIRE_MAX. */
 int berth_wire_put_table(const struct berth_table *table, char **ret_text,
                          struct berth_err *err);
 
 /* Reads the table TEXT. On success the caller owns *RET (berth_table_fini). */
 int berth_wire_get_table(const char *text, struct berth_table *ret,
                          struct berth_err *err);
-
-/* The same for a table whose requests have only `env`, each NAME=VALUE. */
-int berth_wire_put_environment(const struct berth_table *table, char **ret_text,
-                               struct berth_err *err);
-int berth_wire_get_environment(const char *text, struct berth_table *ret,
-                               struct berth_err *err);

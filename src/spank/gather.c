@@ -12,9 +12,6 @@
 
 #include "base/cleanup.h"
 #include "request/capture.h"
-#include "request/launcher.h"
-#include "request/wire.h"
-#include "spank/variable.h"
 
 extern char **environ;
 
@@ -35,73 +32,23 @@ static void add_identity(struct berth_strvec *list)
     berth_strvec_pushf(list, "SHELL=%s", user->pw_shell);
 }
 
-static int gather(const struct berth_site *site, const struct berth_strvec *assigned,
-                  struct berth_strvec *ret, struct berth_err *err)
+int berth_gather(const struct berth_site *site, const struct berth_export *export,
+                 struct berth_strvec *ret, struct berth_err *err)
 {
     const struct berth_capture_rules rules = berth_site_capture(site);
     BERTH_STRVEC struct berth_strvec identity = {0};
     struct berth_strvec nothing = {0};
 
+    if (export->all)
+        return 0;
     add_identity(&identity);
     if (identity.failed)
         return berth_err_oom(err);
-    if (berth_capture_choose(&rules, environ, assigned, ret, err) < 0)
+    if (berth_capture_choose(&rules, environ, &export->assigned, ret, err) < 0)
         return -1;
     return identity.count
                ? berth_capture_choose(&rules, identity.items, &nothing, ret, err)
                : 0;
-}
-
-int berth_gather_component(const struct berth_site *site,
-                           const struct berth_row *component,
-                           const struct berth_export *export, struct berth_table *table,
-                           struct berth_err *err)
-{
-    BERTH_REQUEST struct berth_request row = {0};
-
-    if (berth_request_has_container(&component->request) && !export->all &&
-        gather(site, &export->assigned, &row.env, err) < 0)
-        return -1;
-    if (berth_table_add(table, component->group, NULL, &row, err) < 0)
-        return -1;
-    row = (struct berth_request){0};
-    return 0;
-}
-
-static bool is_empty(const struct berth_table *table)
-{
-    for (size_t i = 0; i < table->count; i++)
-        if (table->rows[i].request.env.count)
-            return false;
-    return true;
-}
-
-static int publish(const char *variable, const struct berth_table *table,
-                   struct berth_err *err)
-{
-    BERTH_FREE char *text = NULL;
-
-    if (!is_empty(table) && berth_wire_put_environment(table, &text, err) < 0)
-        return -1;
-    return berth_variable_publish(variable, text, err);
-}
-
-int berth_gather_publish(const struct berth_table *table, struct berth_err *err)
-{
-    return publish(BERTH_ENV_VARIABLE, table, err);
-}
-
-int berth_gather_allocation(const struct berth_table *table, struct berth_err *err)
-{
-    BERTH_REQUEST struct berth_request job = {0};
-    BERTH_TABLE struct berth_table sent = {0};
-
-    for (size_t i = 0; i < table->count && job.env.count == 0; i++)
-        berth_launcher_job(&table->rows[i].request, environ, &job.env);
-    if (berth_table_add(&sent, BERTH_GROUP_ALL, NULL, &job, err) < 0)
-        return -1;
-    job = (struct berth_request){0};
-    return publish(BERTH_ALLOCATION_VARIABLE, &sent, err);
 }
 
 static void log_restored(const struct berth_capture_rules *rules, int group,
@@ -116,12 +63,18 @@ static void log_restored(const struct berth_capture_rules *rules, int group,
                       list->title, list->source);
 }
 
+/* All lines of a --multi-prog file have the same. */
 void berth_gather_log(const struct berth_site *site, const struct berth_table *table)
 {
     const struct berth_capture_rules rules = berth_site_capture(site);
+    bool is_one = berth_table_is_multiprog(table);
 
-    for (size_t i = 0; i < table->count; i++)
-        for (size_t k = 0; k < table->rows[i].request.env.count; k++)
-            log_restored(&rules, table->rows[i].group,
-                         table->rows[i].request.env.items[k]);
+    for (size_t i = 0; i < table->count; i++) {
+        const struct berth_row *row = &table->rows[i];
+
+        if (is_one && row != berth_table_find_container(table))
+            continue;
+        for (size_t k = 0; k < row->restore.count; k++)
+            log_restored(&rules, is_one ? 0 : row->group, row->restore.items[k]);
+    }
 }

@@ -52,7 +52,6 @@ static struct {
     struct berth_export export;       /* its --export */
     struct berth_request job;         /* in sbatch, salloc: options by environment */
     struct berth_table table;         /* the requests of the components read so far */
-    struct berth_table environment;   /* the variables to restore in each of them */
     struct berth_hetgroups hetgroups; /* the command line; in sbatch and salloc only its
                                          words are used */
     struct berth_err settings_fault;  /* a fault in plugstack.conf; text "": none */
@@ -118,14 +117,6 @@ static void read_command_line(void)
 
     berth_fd_read_path("/proc/self/cmdline", LONGEST, &line);
     berth_hetgroups_init(&state.hetgroups, line.text, line.used);
-}
-
-/* After the last component. */
-static int end_step(struct berth_err *err)
-{
-    if (state.kill_is_ours)
-        unsetenv(KILL_ON_BAD_EXIT);
-    return berth_gather_allocation(&state.table, err);
 }
 
 /* In sbatch and salloc: read the options by environment into the default of the job,
@@ -206,7 +197,7 @@ int berth_local_init(spank_t sp, int count, char **words)
 {
     berth_settings_read(count, words, &state.settings, &state.settings_fault);
     berth_world_init();
-    berth_variable_unset_all();
+    berth_variable_unset_all(NULL);
     read_command_line();
     if (spank_context() == S_CTX_ALLOCATOR)
         read_job_environment();
@@ -376,23 +367,48 @@ static int add_component(int group, struct berth_request *merged, bool own,
     return add_row(group, merged, err);
 }
 
-/* Collect what --export drops, once for all lines of a --multi-prog file. */
-static int gather_environment(int group, struct berth_err *err)
+/* Collect what --export drops for the rows of the component, those from FIRST on. Lines
+ * of a --multi-prog file have the same. */
+static int gather_environment(size_t first, struct berth_err *err)
 {
-    const struct berth_table *table = &state.table;
-    struct berth_row row = {.group = group,
-                            .request = table->rows[table->count - 1].request};
+    const struct berth_strvec *found = NULL;
 
-    if (berth_table_is_multiprog(table) && berth_table_find_container(table))
-        row.request = berth_table_find_container(table)->request;
-    return berth_gather_component(&state.site, &row, &state.export, &state.environment,
-                                  err);
+    for (size_t i = first; i < state.table.count; i++) {
+        struct berth_row *row = &state.table.rows[i];
+
+        if (!berth_request_has_container(&row->request))
+            continue;
+        if (found)
+            berth_strvec_append(&row->restore, found);
+        else if (berth_gather(&state.site, &state.export, &row->restore, err) < 0)
+            return -1;
+        found = &row->restore;
+    }
+    return 0;
+}
+
+/* Publish the table, if a row has an image. */
+static int publish_step(struct berth_err *err)
+{
+    return publish(BERTH_STEP_VARIABLE, berth_table_find_container(&state.table), err);
+}
+
+/* After the last component. */
+static int end_step(struct berth_err *err)
+{
+    if (state.kill_is_ours)
+        unsetenv(KILL_ON_BAD_EXIT);
+    for (size_t i = 0; i < state.table.count; i++)
+        berth_launcher_job(&state.table.rows[i].request, environ,
+                           &state.table.rows[i].job);
+    return publish_step(err);
 }
 
 static int end_step_component(int group, struct berth_err *err)
 {
     BERTH_REQUEST struct berth_request merged = {0};
     bool own = berth_request_has_options(&state.own);
+    size_t first = state.table.count;
     struct berth_typed line;
 
     if (merge_step(&merged, err) < 0)
@@ -404,18 +420,14 @@ static int end_step_component(int group, struct berth_err *err)
         berth_table_explain(&state.table, err) < 0 ||
         berth_launcher_check_table(&state.table, site_says_mpi(), err) < 0 ||
         berth_world_check(&state.table, &state.hetgroups, optind, err) < 0 ||
-        gather_environment(group, err) < 0)
+        gather_environment(first, err) < 0)
         return -1;
     berth_launcher_set_worlds(&state.table);
-    if (!berth_table_has_groups(&state.table) &&
-        (!berth_table_is_uniform(&state.table) ||
-         !berth_table_is_uniform(&state.environment)))
+    if (!berth_table_has_groups(&state.table) && !berth_table_is_uniform(&state.table))
         return berth_err_set(
             err, "the components differ, and berth cannot read the value of "
                  "--het-group; write numbers: --het-group=0,2-3");
-    if (berth_gather_publish(&state.environment, err) < 0 || publish_words(err) < 0)
-        return -1;
-    return publish(BERTH_STEP_VARIABLE, berth_table_find_container(&state.table), err);
+    return publish_words(err) < 0 ? -1 : publish_step(err);
 }
 
 /* Print what the user may not expect, and what `srun -v` shows. */
@@ -425,7 +437,7 @@ static void print_notes(void)
         slurm_info("berth: note: this srun runs in '%s'; its tasks get their own "
                    "image, and none of that image's mounts",
                    outer_image());
-    berth_gather_log(&state.site, &state.environment);
+    berth_gather_log(&state.site, &state.table);
 }
 
 int berth_local_launch(spank_t sp)

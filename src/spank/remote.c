@@ -320,13 +320,11 @@ static int give_order(spank_t sp, const struct berth_part *part,
 static int read_table(spank_t sp, struct berth_table *ret, struct berth_err *err)
 {
     BERTH_FREE char *text = NULL;
+    int result = berth_variable_get(sp, BERTH_STEP_VARIABLE, &text, err);
 
-    spank_unsetenv(sp, BERTH_CONTAINERS_VARIABLE);
-    spank_unsetenv(sp, BERTH_LIFETIME_VARIABLE);
-    if (berth_variable_remove(sp, BERTH_STEP_VARIABLE, &text, err) < 0)
+    berth_variable_unset_all(sp);
+    if (result < 0)
         return -1;
-    if (!text) /* but is_ours() has seen it */
-        return berth_err_damaged(err, BERTH_STEP_VARIABLE);
     if (berth_wire_get_table(text, ret, err) < 0)
         return berth_err_at(err, BERTH_STEP_VARIABLE);
     return 0;
@@ -355,20 +353,17 @@ static void close_shared(void)
 
 /* Restore what --export drops, for a task in an image. Returns 1 if --export has
  * dropped something; 0 if not; -1 with a sentence in ERR. */
-static int restore_environment(spank_t sp, const struct berth_request *request,
-                               const struct berth_table *table,
+static int restore_environment(spank_t sp, const struct berth_row *row,
                                struct berth_strvec *ret, struct berth_err *err)
 {
-    if (!berth_request_has_container(request)) {
-        berth_variable_remove_all(sp);
+    if (!berth_request_has_container(&row->request))
         return 0;
-    }
     if (*shared.fault.text) {
         *err = shared.fault;
         return -1;
     }
     berth_restore_remove_outer(sp);
-    return berth_restore(sp, &shared.site, table, &shared.where, ret, err);
+    return berth_restore(sp, &shared.site, &row->restore, ret, err);
 }
 
 /* Print the sentence in ERR on the task's standard error. FD is that of step/report.h.
@@ -444,16 +439,15 @@ static int order_task(spank_t sp, const struct berth_part *part,
     BERTH_REQUEST struct berth_request request = {0};
     BERTH_TERMS struct berth_terms terms = {0};
     BERTH_STRVEC struct berth_strvec programs = {0};
-    BERTH_STRVEC struct berth_strvec allocation = {0};
     struct berth_order order = BERTH_ORDER_EMPTY; /* borrows */
     const struct berth_rows_part rows = {part->table, part->row, prefix,
                                          BERTH_TASK_PROGRAM};
     struct asker asker;
     BERTH_FREE char *ranks = NULL; /* of its container */
     BERTH_FREE char *locals = NULL;
-    int is_restored = restore_environment(sp, asked, part->table, restored, err);
+    int is_restored = restore_environment(sp, part->row, restored, err);
 
-    if (is_restored < 0 || berth_restore_allocation(sp, &allocation, err) < 0)
+    if (is_restored < 0)
         return -1;
     find_asker(sp, &asker);
     if (berth_apply_site(&shared.site, &asker.asker, asked, &request, &terms, err) <
@@ -478,7 +472,7 @@ static int order_task(spank_t sp, const struct berth_part *part,
     order.terms = terms;
     order.programs = programs;
     if (berth_request_mpi_is(&request, BERTH_MODE_LAUNCH))
-        order.allocation = allocation;
+        order.allocation = part->row->job;
     order.prefix = *prefix ? (char *)prefix : NULL;
     if (!berth_request_equal(asked, &request))
         order.asked = *asked;
@@ -525,7 +519,6 @@ static int prepare_task(spank_t sp, struct berth_err *err)
     if (berth_request_has_container(&part.row->request) ||
         berth_request_is_explained(&part.row->request) || part.row->ranks)
         return order_task(sp, &part, &restored, err);
-    berth_variable_remove_all(sp);
     close_shared();
     return 0;
 }
@@ -538,7 +531,7 @@ int berth_remote_task(spank_t sp)
     if (!is_ours(sp)) {
         /* As in the shell of salloc, which is an srun, too: a TaskProlog that sees the
          * variables would report that this node does not have the plugin. */
-        berth_variable_remove_all(sp);
+        berth_variable_unset_all(sp);
         return 0;
     }
     /* Slurm removes its copies of the options, but skips the variable after each. */

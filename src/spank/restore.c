@@ -9,7 +9,6 @@
 
 #include "base/cleanup.h"
 #include "request/capture.h"
-#include "request/wire.h"
 #include "spank/variable.h"
 
 /* Slurm sets it in steps with --pty. */
@@ -46,7 +45,7 @@ static int restore_one(spank_t sp, const struct berth_capture_rules *rules,
     list = berth_capture_find(rules, name);
     if (!list)
         return berth_err_set(err,
-                             BERTH_ENV_VARIABLE
+                             BERTH_STEP_VARIABLE
                              ": '%s' is not a variable that this node restores; have "
                              "the same berth.yaml on all hosts",
                              name);
@@ -70,16 +69,16 @@ static int restore_name(spank_t sp, const struct berth_capture_rules *rules,
     return set_missing(sp, name, user, list->title, restored, err);
 }
 
-static int restore_row(spank_t sp, const struct berth_site *site,
-                       const struct berth_strvec *env, struct berth_strvec *restored,
-                       struct berth_err *err)
+int berth_restore(spank_t sp, const struct berth_site *site,
+                  const struct berth_strvec *variables, struct berth_strvec *restored,
+                  struct berth_err *err)
 {
     const struct berth_capture_rules rules = berth_site_capture(site);
 
-    if (env->count == 0)
+    if (variables->count == 0)
         return 0;
-    for (size_t i = 0; i < env->count; i++)
-        if (restore_one(sp, &rules, env->items[i], restored, err) < 0)
+    for (size_t i = 0; i < variables->count; i++)
+        if (restore_one(sp, &rules, variables->items[i], restored, err) < 0)
             return -1;
     if (restore_name(sp, &rules, "USER", restored, err) < 0 ||
         restore_name(sp, &rules, "LOGNAME", restored, err) < 0)
@@ -91,60 +90,6 @@ int berth_restore_tmpdir(spank_t sp, struct berth_strvec *restored,
                          struct berth_err *err)
 {
     return set_missing(sp, "TMPDIR", "/tmp", "Slurm's default", restored, err);
-}
-
-/* Read the table that srun sent in VARIABLE, and remove VARIABLE; *RET stays empty if
- * srun sent none. */
-static int read_environment(spank_t sp, const char *variable, struct berth_table *ret,
-                            struct berth_err *err)
-{
-    BERTH_FREE char *text = NULL;
-
-    if (berth_variable_remove(sp, variable, &text, err) < 0)
-        return -1;
-    if (!text)
-        return 0;
-    if (berth_wire_get_environment(text, ret, err) < 0)
-        return berth_err_at(err, "%s", variable);
-    return 0;
-}
-
-/* Does TABLE have a row for each component? No if its only row is for all components,
- * or if the step has --multi-prog, and so one component. */
-static bool is_split(const struct berth_table *table)
-{
-    return !berth_table_is_multiprog(table) &&
-           (table->count != 1 || table->rows[0].group != BERTH_GROUP_ALL);
-}
-
-int berth_restore(spank_t sp, const struct berth_site *site,
-                  const struct berth_table *step, const struct berth_where *where,
-                  struct berth_strvec *restored, struct berth_err *err)
-{
-    BERTH_TABLE struct berth_table sent = {0};
-    const struct berth_row *row = NULL;
-
-    if (read_environment(sp, BERTH_ENV_VARIABLE, &sent, err) < 0)
-        return -1;
-    if (sent.count == 0)
-        return 0;
-    if (is_split(&sent) && is_split(step) && sent.count != step->count)
-        return berth_err_damaged(err, BERTH_ENV_VARIABLE);
-    if (berth_table_find(&sent, where, 0, &row, err) < 0)
-        return berth_err_at(err, BERTH_ENV_VARIABLE);
-    return restore_row(sp, site, &row->request.env, restored, err);
-}
-
-int berth_restore_allocation(spank_t sp, struct berth_strvec *ret,
-                             struct berth_err *err)
-{
-    BERTH_TABLE struct berth_table sent = {0};
-
-    if (read_environment(sp, BERTH_ALLOCATION_VARIABLE, &sent, err) < 0)
-        return -1;
-    if (sent.count > 0)
-        berth_strvec_append(ret, &sent.rows[0].request.env);
-    return ret->failed ? berth_err_oom(err) : 0;
 }
 
 void berth_restore_remove_outer(spank_t sp)

@@ -9,17 +9,10 @@
 #include "request/wire.h"
 
 static const char *const names[] = {
-    BERTH_STEP_VARIABLE,       BERTH_ENV_VARIABLE,      BERTH_ALLOCATION_VARIABLE,
-    BERTH_CONTAINERS_VARIABLE, BERTH_LIFETIME_VARIABLE,
+    BERTH_STEP_VARIABLE,
+    BERTH_CONTAINERS_VARIABLE,
+    BERTH_LIFETIME_VARIABLE,
 };
-
-enum { NAMES = sizeof(names) / sizeof(names[0]) };
-
-void berth_variable_unset_all(void)
-{
-    for (int i = 0; i < NAMES; i++)
-        unsetenv(names[i]);
-}
 
 int berth_variable_publish(const char *name, const char *text, struct berth_err *err)
 {
@@ -36,24 +29,22 @@ bool berth_variable_is_set(spank_t sp, const char *name)
     return answer == ESPANK_SUCCESS || answer == ESPANK_NOSPACE;
 }
 
-void berth_variable_remove_all(spank_t sp)
+void berth_variable_unset_all(spank_t sp)
 {
-    for (int i = 0; i < NAMES; i++)
-        spank_unsetenv(sp, names[i]);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        sp ? (int)spank_unsetenv(sp, names[i]) : unsetenv(names[i]);
 }
 
-int berth_variable_remove(spank_t sp, const char *name, char **ret_text,
-                          struct berth_err *err)
+int berth_variable_get(spank_t sp, const char *name, char **ret_text,
+                       struct berth_err *err)
 {
-    BERTH_FREE char *text = malloc(BERTH_WIRE_MAX + 2);
-    spank_err_t answer;
+    enum { SIZE = 2 * BERTH_WIRE_MAX + 2 };
+    BERTH_FREE char *text = malloc(SIZE);
 
     if (!text)
         return berth_err_oom(err);
-    answer = spank_getenv(sp, name, text, BERTH_WIRE_MAX + 2);
-    spank_unsetenv(sp, name);
-    if (answer != ESPANK_SUCCESS && answer != ESPANK_ENV_NOEXIST)
+    if (spank_getenv(sp, name, text, SIZE) != ESPANK_SUCCESS)
         return berth_err_damaged(err, "%s", name);
-    *ret_text = answer == ESPANK_SUCCESS ? berth_steal(&text) : NULL;
+    *ret_text = berth_steal(&text);
     return 0;
 }

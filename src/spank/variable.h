@@ -12,19 +12,13 @@
  * name SLURM_SPANK_* would be one of Slurm's own. The variable of sbatch and salloc is
  * in request/defaults.h. */
 
-/* The table of components (request/components.h). */
 /* The sentence for a call of Slurm that fails; for what. */
 #define BERTH_VARIABLE_UNANSWERED                                                      \
     "Slurm does not answer for %s; submit again, and tell the administrators if it "   \
     "stays so"
 
+/* The table of components (request/components.h). */
 #define BERTH_STEP_VARIABLE "SLURM_BERTH_STEP"
-
-/* The variables that --export drops and a task in an image needs. */
-#define BERTH_ENV_VARIABLE "SLURM_BERTH_ENV"
-
-/* Slurm's variables about the job, in srun (--mpi-bind=launch). */
-#define BERTH_ALLOCATION_VARIABLE "SLURM_BERTH_ALLOCATION"
 
 /* The number of containers of the step, if it has more than one; read as root. */
 #define BERTH_CONTAINERS_VARIABLE "SLURM_BERTH_CONTAINERS"
@@ -39,20 +33,18 @@
 #define BERTH_OUTER_APPTAINER   "APPTAINER_CONTAINER"
 #define BERTH_OUTER_SINGULARITY "SINGULARITY_CONTAINER"
 
-/* In srun: unset all of them, which may be those of an outer step. */
-void berth_variable_unset_all(void);
-
 /* In srun: set NAME to TEXT; NULL: unset it. Returns 0, or -1 when out of memory. */
 int berth_variable_publish(const char *name, const char *text, struct berth_err *err);
 
 /* In slurmstepd: does the task's environment have NAME? */
 bool berth_variable_is_set(spank_t sp, const char *name);
 
-/* In slurmstepd: remove all of them from the task's environment. */
-void berth_variable_remove_all(spank_t sp);
+/* Unset all of them: in slurmstepd in the task's environment; with SP NULL in that of
+ * this srun, where they may be those of an outer step. */
+void berth_variable_unset_all(spank_t sp);
 
-/* In slurmstepd: remove NAME from the task's environment. Returns 0 with its value in
- * *RET_TEXT, which the caller frees (NULL: it was not set); -1 with a sentence in ERR
- * if the value is longer than BERTH_WIRE_MAX. */
-int berth_variable_remove(spank_t sp, const char *name, char **ret_text,
-                          struct berth_err *err);
+/* In slurmstepd: the value of NAME, which is set, in the task's environment. Returns 0
+ * with *RET_TEXT, which the caller frees; -1 with a sentence in ERR if it is longer
+ * than any of berth's. */
+int berth_variable_get(spank_t sp, const char *name, char **ret_text,
+                       struct berth_err *err);

@@ -73,7 +73,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct berth_request request = {0};
 
     try_table(text, berth_wire_get_table, berth_wire_put_table);
-    try_table(text, berth_wire_get_environment, berth_wire_put_environment);
     if (berth_wire_get_request(text, &request, NULL) == 0)
         berth_request_fini(&request);
     try_order(text);

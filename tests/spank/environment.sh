@@ -21,7 +21,7 @@ identity='+ HOME=/h
 + SHELL=/s
 + TMPDIR=/tmp'
 
-# What a task in image a sees: lines of CHANGES between our own words.
+# sees CARRIED CHANGES: what a task in image a sees; CHANGES are lines between our own.
 sees()
 {
     if since 23.11; then
@@ -31,15 +31,14 @@ argv: LIBEXEC/berth-task ./x 1"
         printf '%s\n' "0 $A: ./x 1
 argv: LIBEXEC/berth-task 1"
     fi
-    [ -z "$1" ] || echo "- SLURM_BERTH_ENV=$1"
-    printf '%s\n' "- SLURM_BERTH_STEP=1;*:$A;."
+    printf '%s\n' "- SLURM_BERTH_STEP=1${1:+;=:$1};*:$A;."
     order "$A"
     [ -z "$2" ] || printf '%s\n' "$2"
 }
 
-sent='1;*:env=HOME%3D/h&env=LOGNAME%3Du&env=SHELL%3D/s'
+sent='env=HOME%3D/h&env=LOGNAME%3Du&env=SHELL%3D/s'
 expect '--export=NONE: what MPI needs is there, what it does not is not' 0 \
-    "$(sees "$sent&env=UCX_TLS%3Dtcp&env=USER%3Du;." "$identity
+    "$(sees "$sent&env=UCX_TLS%3Dtcp&env=USER%3Du" "$identity
 + UCX_TLS=tcp
 + USER=u")" \
     FAKE_RAW=1 UCX_TLS=tcp EDITOR=vi UCX_TOKEN=x srun --export=NONE --container-image=a ./x 1
@@ -90,8 +89,8 @@ short 'who the user is comes from the system if need be' "$I USER=$(id -un)" \
     -u HOME -u USER "$fake" srun --export=NONE --container-image=a ./x
 
 short 'else from Slurm' "$I UCX_A=1 USER=slurms" \
-    SLURM_JOB_USER=slurms 'FAKE_CARRIED=1;*:env=UCX_A%3D1;.' "$fake" srun --export=NONE \
-    --container-image=a ./x
+    SLURM_JOB_USER=slurms 'FAKE_TABLE=1;=:env=UCX_A%3D1;*:image=/a;.' "$fake" srun \
+    --export=NONE --container-image=a ./x
 
 # Components
 two()
@@ -135,18 +134,15 @@ short 'environment.capture: LD_PRELOAD goes over the built-in denial' "LD_PRELOA
 
 # Slurm's variables about the job, for an mpirun on its nodes.
 expect '--mpi-bind=launch: what srun knows of the job comes along' 0 \
-    "$(sees '' '' | sed "s|image=T/a|&\\&mpi-bind=launch|
-s|first=;|first=\\&allocation=SLURM_JOB_ID%3D7\\&allocation=SLURM_NTASKS%3D8;|
-/^- SLURM/a\\
-- SLURM_BERTH_ALLOCATION=1;*:env=SLURM_JOB_ID%3D7&env=SLURM_NTASKS%3D8;.")" \
+    "$(sees 'job=SLURM_JOB_ID%3D7&job=SLURM_NTASKS%3D8' '' |
+        sed 's|image=T/a|&\&mpi-bind=launch|
+s|first=;|first=\&allocation=SLURM_JOB_ID%3D7\&allocation=SLURM_NTASKS%3D8;|')" \
     FAKE_RAW=1 SLURM_JOB_ID=7 SLURM_NTASKS=8 SLURM_BERTH_X=1 EDITOR=vi \
     srun --container-image=a --mpi-bind=launch ./x 1
-expect '--mpi-bind=launch: what an outer step has left is forgotten' 0 "0 $A: ./x" \
-    'SLURM_BERTH_ALLOCATION=x' srun --container-image=a ./x
 
 # Limits
 expect 'an environment over the limit' 1 \
-    'srun: error: berth: the environment that --export drops and MPI needs takes 70078 bytes; at most 65536 can be sent to the nodes: unset UCX_BIG, the longest, or give srun --export=ALL' \
+    'srun: error: berth: the environment that --export drops and MPI needs takes 70075 bytes; at most 65536 can be sent to the nodes: unset UCX_BIG, the longest, or give srun --export=ALL' \
     "UCX_BIG=$(printf '%070000d' 0)" srun --export=NONE --container-image=a ./x
 expect 'the same without an image, or with all of it' 0 '0 host: ./x
 0 image=T/a: ./y' \
@@ -157,32 +153,22 @@ expect 'the same without an image, or with all of it' 0 '0 host: ./x
 advice='; have one release of berth on all hosts, and set no variable of berth by hand'
 forged()
 {
-    expect "forged: $1" 1 "berth: n1: $1" \
-        "FAKE_CARRIED=$2" srun --container-image=a ./x
+    expect "forged: $1" 1 "berth: n1: SLURM_BERTH_STEP: $1" "FAKE_TABLE=$2" srun ./x
 }
-forged "SLURM_BERTH_ENV: internal data is damaged ()$advice" ''
-forged "SLURM_BERTH_ENV: internal data is damaged (1;*:image=/x;.)$advice" '1;*:image=/x;.'
-forged "SLURM_BERTH_ENV: internal data is damaged (1;\\x7fELF\\x01)$advice" "1;$(printf '\177ELF\001')"
-forged "internal data is damaged (SLURM_BERTH_ENV)$advice" "1;*:env=UCX_A%3D$(printf '%070000d' 0);."
-forged "SLURM_BERTH_ENV: 'LD_PRELOAD' is not a variable that this node restores; have the same berth.yaml on all hosts" \
-    '1;*:env=LD_PRELOAD%3D/x;.'
-forged "SLURM_BERTH_ENV: 'PATH' is not a variable that this node restores; have the same berth.yaml on all hosts" \
-    '1;*:env=UCX_A%3D1&env=PATH%3D/x;.'
-expect 'forged: for another number of components' 1 \
-    "berth: n1: internal data is damaged (SLURM_BERTH_ENV)$advice
-berth: n1: internal data is damaged (SLURM_BERTH_ENV)$advice" \
-    'FAKE_CARRIED=1;0:;1:;2:;.' srun --container-image=a ./x : --container-image=b ./y
-expect 'forged: not for this component' 1 \
-    "0 $A: ./x
-berth: n1: SLURM_BERTH_ENV: internal data is damaged (component 1 of 2)$advice" \
-    'FAKE_CARRIED=1;0:;2:;.' srun --container-image=a ./x : --container-image=b ./y
+forged "internal data is damaged (=)$advice" '1;=;*:image=/a;.'
+forged "internal data is damaged (image)$advice" '1;=:image=/x;*:image=/a;.'
+forged "internal data is damaged (UCX_A)$advice" '1;=:env=UCX_A;*:image=/a;.'
+forged "'LD_PRELOAD' is not a variable that this node restores; have the same berth.yaml on all hosts" \
+    '1;=:env=LD_PRELOAD%3D/x;*:image=/a;.'
+forged "'PATH' is not a variable that this node restores; have the same berth.yaml on all hosts" \
+    '1;=:env=UCX_A%3D1&env=PATH%3D/x;*:image=/a;.'
 expect 'forged: a component on the host does not care' 0 '0 host: ./x' \
-    'FAKE_TABLE=1;*:;.' FAKE_CARRIED=x srun ./x
+    'FAKE_TABLE=1;=:env=LD_PRELOAD%3D/x;*:;.' srun ./x
 expect 'what an outer step has left is forgotten' 0 "0 $A: ./x" \
-    'SLURM_BERTH_ENV=x' srun --container-image=a ./x
+    'SLURM_BERTH_STEP=x' srun --container-image=a ./x
 expect 'a task that takes no variable' 1 \
     'berth: n1: Slurm does not answer for UCX_A; submit again, and tell the administrators if it stays so' \
-    FAKE_FAIL=spank_setenv 'FAKE_CARRIED=1;*:env=UCX_A%3D1;.' srun --container-image=a ./x
+    FAKE_FAIL=spank_setenv 'FAKE_TABLE=1;=:env=UCX_A%3D1;*:image=/a;.' srun ./x
 
 # srun in a container
 expect 'srun in a container says so, and hands on nothing of the runtime' 0 \

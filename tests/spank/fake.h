@@ -27,7 +27,6 @@
  *     FAKE_HEADER    sbatch: the options of the #SBATCH lines, `:` between components
  *     FAKE_SCRIPT    sbatch: the batch script, for sh -c
  *     FAKE_TABLE     slurmstepd: the value of SLURM_BERTH_STEP, instead of srun's
- *     FAKE_CARRIED   slurmstepd: the value of SLURM_BERTH_ENV, instead of srun's
  *     FAKE_VERBOSE   if set: srun -v
  *     FAKE_QUIET     if set: srun -Q
  *     FAKE_FAIL      the call of the plugin that fails, or the item that is not told

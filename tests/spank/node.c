@@ -204,8 +204,6 @@ static void check_task(bool wrapped)
 
     if (getenv("SLURM_BERTH_STEP"))
         printf("FAULT: SLURM_BERTH_STEP reaches the application\n");
-    if (getenv("SLURM_BERTH_ENV"))
-        printf("FAULT: SLURM_BERTH_ENV reaches the application\n");
     if (getenv("SLURM_BERTH_CONTAINERS"))
         printf("FAULT: SLURM_BERTH_CONTAINERS reaches the application\n");
     if (getenv("SLURM_BERTH_LIFETIME"))
@@ -316,7 +314,6 @@ static int run_tasks(const struct place *place)
 int fake_stepd(int argc, char **argv)
 {
     const char *table = getenv("FAKE_TABLE");
-    const char *carried = getenv("FAKE_CARRIED");
     struct place place;
     int status;
 
@@ -329,8 +326,6 @@ int fake_stepd(int argc, char **argv)
     place.multi_prog = strcmp(argv[5], "multi-prog") == 0;
     if (table)
         setenv("SLURM_BERTH_STEP", table, 1);
-    if (carried)
-        setenv("SLURM_BERTH_ENV", carried, 1);
     fake_load("slurmstepd", S_CTX_REMOTE);
     listen_for_slurm(&place);
     if (fake_call("slurm_spank_init") < 0)

@@ -118,8 +118,7 @@ done
 expect 'the shell of salloc has no variable of a step' 0 \
     '0 host: ./x
 argv: ./x
-- SLURM_BERTH_STEP=1;*:image=T/a&mpi-bind=launch;.
-- SLURM_BERTH_ALLOCATION=1;*:env=SLURM_JOB_ID%3D7;.' \
+- SLURM_BERTH_STEP=1;=:job=SLURM_JOB_ID%3D7;*:image=T/a&mpi-bind=launch;.' \
     FAKE_RAW=1 FAKE_STEP=4294967290 SLURM_JOB_ID=7 \
     srun --container-image=a --mpi-bind=launch ./x
 
@@ -147,10 +146,6 @@ for damaged in x '1;*:image=/a' 'container-image#1;*:image=a;.'; do
         "berth: n1: SLURM_BERTH_STEP: internal data is damaged (${damaged%#*})$advice" \
         "FAKE_TABLE=${damaged#*#}" srun ./x
 done
-expect 'malformed: longer than 65536 bytes' 1 \
-    "berth: n1: internal data is damaged (SLURM_BERTH_STEP)$advice" \
-    "FAKE_TABLE=1;*:image=/$(printf '%070000d' 0)" srun ./x
-
 # A node where berth is not fully installed.
 expect 'berth-task is missing on the node' 1 \
     "berth: n1: 'LIBEXEC/berth-task': No such file or directory; berth is incomplete on this host, tell its administrators" \

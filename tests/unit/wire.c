@@ -326,55 +326,74 @@ TEST(a_longer_table_is_not_written)
     ck_assert_ptr_null(text);
 }
 
-static const char *const environments[] = {
-    "1;*:env=A%3D1;.",
-    "1;0:env=A%3D1&env=B%3D%0A%3B.%2C%5C;1:;.",
-    "1;0:;1:env=UCX_TLS%3D;.",
+static const char *const carried[] = {
+    "1;=:env=A%3D1;*:image=/a;.",
+    "1;=:env=A%3D1&env=B%3D%0A%3B.,%5C;0:image=/a;=:;1:;.",
+    "1;0:;=:env=UCX_TLS%3D;1:image=/a;.",
+    "1;=:env=A%3D1;0:image=/a;1:image=/b;.",
+    "1;=:env=A%3D1;/0:image=/a;/1:image=/b;.",
+    "1;=:env=A%3D1&job=SLURM_JOB_ID%3D7;*:image=/a&mpi-bind=launch;.",
 };
 
-TEST_ROWS(an_environment_is_read_and_written, environments)
+TEST_ROWS(what_rows_carry_is_read_and_written, carried)
 {
     BERTH_TABLE struct berth_table table = {0};
     BERTH_FREE char *text = NULL;
     struct berth_err err = {""};
 
-    ck_assert_msg(berth_wire_get_environment(environments[_i], &table, &err) == 0, "%s",
-                  err.text);
-    ck_assert_int_eq(berth_wire_put_environment(&table, &text, &err), 0);
-    ck_assert_str_ne(text, "");
-    BERTH_TABLE struct berth_table again = {0};
-    ck_assert_int_eq(berth_wire_get_environment(text, &again, &err), 0);
-    ck_assert_uint_eq(again.count, table.count);
-    for (size_t i = 0; i < table.count; i++)
-        ck_assert(berth_request_equal(&table.rows[i].request, &again.rows[i].request));
+    ck_assert_msg(berth_wire_get_table(carried[_i], &table, &err) == 0, "%s", err.text);
+    ck_assert_int_eq(berth_wire_put_table(&table, &text, &err), 0);
+    ck_assert_str_eq(text, carried[_i]);
+}
+
+TEST(rows_that_carry_other_variables_differ)
+{
+    BERTH_TABLE struct berth_table table = {0};
+    struct berth_err err;
+
+    ck_assert_int_eq(
+        berth_wire_get_table("1;=:env=A%3D1;0:image=/a;1:image=/a;.", &table, &err), 0);
+    ck_assert(berth_table_is_uniform(&table));
+    berth_strvec_push(&table.rows[1].restore, "B=2");
+    ck_assert(!berth_table_is_uniform(&table));
 }
 
 static const struct {
     const char *text;
     const char *error;
-} bad_environments[] = {
-    {".", DAMAGED(".")},
-    {"1;*:env=A%3D1;. ", DAMAGED("1;*:env=A%3D1;. ")},
-    {"1;*:env=A%3D1;.;.", DAMAGED(".")},
-    {"1;*:env=A;.", DAMAGED("1;*:env=A;.")},
-    {"1;*:image=/a;.", DAMAGED("1;*:image=/a;.")},
-    {"1;0:env=A%3D1;1:args=-x;.", DAMAGED("1;0:env=A%3D1;1:args=-x;.")},
-    {"1;*:env=A%00;.", DAMAGED("env")},
-    {"1;*:env=%FF%3D1;.", DAMAGED("container-env")},
+} bad_carried[] = {
+    {"1;=:env=A%3D1;.", DAMAGED("1;=:env=A%3D1;.")},
+    {"1;=;*:image=/a;.", DAMAGED("=")},
+    {"1;=:env=A;*:image=/a;.", DAMAGED("A")},
+    {"1;=:image=/a;*:image=/a;.", DAMAGED("image")},
+    {"1;=:env=A%00;*:image=/a;.", DAMAGED("env")},
 };
 
-TEST_ROWS(a_malformed_environment_is_refused, bad_environments)
+TEST(a_text_that_is_too_long_is_refused)
+{
+    BERTH_FREE char *zeros = unit_format("%0*d", 2 * BERTH_WIRE_MAX, 0);
+    BERTH_FREE char *text = unit_format("1;=:env=A%%3D%s;*:;.", zeros);
+    struct berth_table table = {0};
+
+    ck_assert_int_eq(berth_wire_get_table(text, &table, NULL), -1);
+    zeros[BERTH_WIRE_MAX] = '\0';
+    free(text);
+    text = unit_format("1;=:env=A%%3D%s;*:;.", zeros);
+    ck_assert_int_eq(berth_wire_get_table(text, &table, NULL), 0);
+    berth_table_fini(&table);
+}
+
+TEST_ROWS(what_rows_cannot_carry_is_refused, bad_carried)
 {
     struct berth_table table = {0};
     struct berth_err err;
 
-    ck_assert_int_eq(
-        berth_wire_get_environment(bad_environments[_i].text, &table, &err), -1);
-    ck_assert_str_eq(err.text, bad_environments[_i].error);
+    ck_assert_int_eq(berth_wire_get_table(bad_carried[_i].text, &table, &err), -1);
+    ck_assert_str_eq(err.text, bad_carried[_i].error);
     ck_assert_uint_eq(table.count, 0);
 }
 
-/* An environment with a variable whose value has COUNT bytes, and a small one. */
+/* A row that carries a variable whose value has COUNT bytes, and a small one. */
 static int put_environment_of(size_t count, char **ret_text, struct berth_err *err)
 {
     BERTH_TABLE struct berth_table table = {0};
@@ -382,10 +401,10 @@ static int put_environment_of(size_t count, char **ret_text, struct berth_err *e
     BERTH_FREE char *value = calloc(1, count + 1);
 
     memset(value, 'a', count);
-    berth_strvec_push(&request.env, "FI_A=1");
-    berth_strvec_pushf(&request.env, "UCX_BIG=%s", value);
     ck_assert_int_eq(berth_table_add(&table, 0, NULL, &request, err), 0);
-    return berth_wire_put_environment(&table, ret_text, err);
+    berth_strvec_push(&table.rows[0].restore, "FI_A=1");
+    berth_strvec_pushf(&table.rows[0].restore, "UCX_BIG=%s", value);
+    return berth_wire_put_table(&table, ret_text, err);
 }
 
 TEST(the_longest_environment_goes_there_and_back)
@@ -393,19 +412,19 @@ TEST(the_longest_environment_goes_there_and_back)
     BERTH_TABLE struct berth_table table = {0};
     BERTH_FREE char *text = NULL;
     struct berth_err err;
-    size_t frame = strlen("1;*:env=FI_A%3D1&env=UCX_BIG%3D;.");
+    size_t frame = strlen(";=:env=FI_A%3D1&env=UCX_BIG%3D");
 
     ck_assert_int_eq(put_environment_of(BERTH_WIRE_MAX - frame, &text, &err), 0);
-    ck_assert_uint_eq(strlen(text), BERTH_WIRE_MAX);
-    ck_assert_int_eq(berth_wire_get_environment(text, &table, &err), 0);
-    ck_assert_uint_eq(table.rows[0].request.env.count, 2);
+    ck_assert_uint_eq(strlen(text), BERTH_WIRE_MAX + strlen("1;*:;."));
+    ck_assert_int_eq(berth_wire_get_table(text, &table, &err), 0);
+    ck_assert_uint_eq(table.rows[0].restore.count, 2);
 }
 
 TEST(a_longer_environment_names_its_largest_variable)
 {
     BERTH_FREE char *text = NULL;
     struct berth_err err;
-    size_t frame = strlen("1;*:env=FI_A%3D1&env=UCX_BIG%3D;.");
+    size_t frame = strlen(";=:env=FI_A%3D1&env=UCX_BIG%3D");
 
     ck_assert_int_eq(put_environment_of(BERTH_WIRE_MAX - frame + 1, &text, &err), -1);
     ck_assert_str_eq(

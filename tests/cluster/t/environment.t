@@ -207,13 +207,13 @@ equal "the node's own user database is as it was" "" "$(on n1 root bash -c 'gete
 # ---- forged variables: an srun without the plugin sends what it finds
 
 set_plugin login off
-step="SLURM_BERTH_STEP=1;*:image=/images/a.sif;."
-seen=$(alice env "$step" 'SLURM_BERTH_ENV=1;*:env=UCX_A%3D1;.' srun -Q --export=NONE /bin/sh -c 'cat /etc/berth-image; echo $UCX_A' | paste -sd' ')
+step='SLURM_BERTH_STEP=1;=:env=UCX_A%3D1;*:image=/images/a.sif;.'
+seen=$(alice env "$step" srun -Q --export=NONE /bin/sh -c 'cat /etc/berth-image; echo $UCX_A' | paste -sd' ')
 equal "a well formed one is honoured" "a 1" "$seen"
 # (tests/spank/node.sh and environment.sh have more of them.)
-seen=$(alice env "$step" 'SLURM_BERTH_ENV=1;*:env=UCX_A%3D1' srun -Q -N2 -n4 --ntasks-per-node=2 cat /etc/berth-image 2>&1)
+seen=$(alice env "${step%;.}" srun -Q -N2 -n4 --ntasks-per-node=2 cat /etc/berth-image 2>&1)
 equal "one that is cut short: one line for each node, and nothing runs" "2 " \
-    "$(grep -ac "berth: n[1-4]: SLURM_BERTH_ENV: internal data is damaged" <<<"$seen") $(grep -av 'berth: \|^srun: ' <<<"$seen")"
+    "$(grep -ac "berth: n[1-4]: SLURM_BERTH_STEP: internal data is damaged" <<<"$seen") $(grep -av 'berth: \|^srun: ' <<<"$seen")"
 set_plugin login on
 equal "the plugin is back" a "$(alice srun "$A" cat /etc/berth-image)"
 
