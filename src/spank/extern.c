@@ -69,7 +69,7 @@ static int read_facts(spank_t sp, struct server *server)
         spank_get_item(sp, S_JOB_SUPPLEMENTARY_GIDS, &server->gids,
                        &server->gid_count) != ESPANK_SUCCESS)
         return -1;
-    return berth_stepd_place(server->job, step, &server->place);
+    return berth_stepd_place(server->job, step, &server->place) ? 0 : -1;
 }
 
 /* Returns a socket that listens at the job's address; -1 if another process has the

@@ -16,51 +16,46 @@
 
 #include "base/text.h"
 
-/* The rest of PATH, the name of a socket, after NODE_JOB.STEP; NULL: PATH is not such a
- * name. *RET_END is the end of NODE. */
-static const char *skip_step(const char *path, uint32_t job, uint32_t step,
-                             const char **ret_end)
+bool berth_stepd_read(const char *path, uint32_t job, uint32_t step,
+                      struct berth_stepd_place *ret)
 {
+    const char *base = berth_text_base(path);
+    const char *found, *rest;
     char marker[32];
-    const char *found;
+    long position = -1;
+    char *end;
 
     snprintf(marker, sizeof(marker), "_%u.%u", job, step);
-    found = strstr(berth_text_base(path), marker);
-    if (!found)
-        return NULL;
-    *ret_end = found;
-    found += strlen(marker);
-    return *found && *found != '.' ? NULL : found;
+    found = strstr(base, marker);
+    if (!found || found == base || base == path)
+        return false;
+    rest = found + strlen(marker);
+    if (*rest && *rest != '.')
+        return false;
+    if (*rest) {
+        position = strtol(++rest, &end, 10);
+        if (end == rest || *end || position > BERTH_GROUP_MAX)
+            position = -1;
+    }
+    ret->position = position < 0 ? -1 : (int)position;
+    snprintf(ret->directory, sizeof(ret->directory), "%.*s", (int)(base - 1 - path),
+             path);
+    snprintf(ret->node, sizeof(ret->node), "%.*s", (int)(found - base), base);
+    return true;
 }
 
-int berth_stepd_position(const char *path, uint32_t job, uint32_t step)
+/* Is FD a socket with a name for JOB and STEP? */
+static bool is_named(int fd, uint32_t job, uint32_t step, struct berth_stepd_place *ret)
 {
-    const char *node_end;
-    const char *number = skip_step(path, job, step, &node_end);
-    char *end;
-    long position;
+    struct sockaddr_un address = {0};
+    socklen_t length = sizeof(address) - 1;
 
-    if (!number || !*number)
-        return -1;
-    position = strtol(++number, &end, 10);
-    if (end == number || *end || position < 0 || position > BERTH_GROUP_MAX)
-        return -1;
-    return (int)position;
+    return getsockname(fd, (struct sockaddr *)&address, &length) == 0 &&
+           address.sun_family == AF_UNIX &&
+           berth_stepd_read(address.sun_path, job, step, ret);
 }
 
-/* Is FD a socket with a name for JOB and STEP? Then *ADDRESS is its name. */
-static bool is_named(int fd, uint32_t job, uint32_t step, struct sockaddr_un *address)
-{
-    socklen_t length = sizeof(*address) - 1;
-    const char *end;
-
-    memset(address, 0, sizeof(*address));
-    return getsockname(fd, (struct sockaddr *)address, &length) == 0 &&
-           address->sun_family == AF_UNIX &&
-           skip_step(address->sun_path, job, step, &end);
-}
-
-static bool find_socket(uint32_t job, uint32_t step, struct sockaddr_un *address)
+bool berth_stepd_place(uint32_t job, uint32_t step, struct berth_stepd_place *ret)
 {
     DIR *directory = opendir("/proc/self/fd");
     struct dirent *entry;
@@ -68,27 +63,10 @@ static bool find_socket(uint32_t job, uint32_t step, struct sockaddr_un *address
 
     while (directory && !found && (entry = readdir(directory)))
         if (entry->d_name[0] != '.')
-            found = is_named(atoi(entry->d_name), job, step, address);
+            found = is_named(atoi(entry->d_name), job, step, ret);
     if (directory)
         closedir(directory);
     return found;
-}
-
-int berth_stepd_place(uint32_t job, uint32_t step, struct berth_stepd_place *ret)
-{
-    struct sockaddr_un address;
-    const char *base, *end;
-
-    if (!find_socket(job, step, &address))
-        return -1;
-    base = berth_text_base(address.sun_path);
-    skip_step(base, job, step, &end);
-    if (base == address.sun_path || base == end)
-        return -1;
-    snprintf(ret->directory, sizeof(ret->directory), "%.*s",
-             (int)(base - 1 - address.sun_path), address.sun_path);
-    snprintf(ret->node, sizeof(ret->node), "%.*s", (int)(end - base), base);
-    return 0;
 }
 
 /* Is JOB the value of the variable with the name FORMAT for GROUP? */
@@ -114,15 +92,15 @@ static int find_group(spank_t sp, uint32_t job)
 struct berth_where berth_stepd_where(spank_t sp)
 {
     struct berth_where where = {.group = -1, .position = -1};
-    struct sockaddr_un address;
+    struct berth_stepd_place place;
     uint32_t job = 0;
     uint32_t step = 0;
 
     if (spank_get_item(sp, S_JOB_ID, &job) != ESPANK_SUCCESS ||
         spank_get_item(sp, S_JOB_STEPID, &step) != ESPANK_SUCCESS)
         return where;
-    if (find_socket(job, step, &address))
-        where.position = berth_stepd_position(address.sun_path, job, step);
+    if (berth_stepd_place(job, step, &place))
+        where.position = place.position;
     if (where.position < 0)
         where.group = find_group(sp, job);
     return where;

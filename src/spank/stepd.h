@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <slurm/spank.h>
@@ -17,20 +18,20 @@
  * req.c). */
 struct berth_where berth_stepd_where(spank_t sp);
 
-/* The component in PATH, the name of a slurmstepd's socket for JOB and STEP; -1: PATH
- * has no component, or is not such a name. Public for a test. */
-int berth_stepd_position(const char *path, uint32_t job, uint32_t step);
-
-/* The parts of the names of slurmstepd's sockets on this node: DIRECTORY/NODE_JOB.STEP.
- */
+/* The parts of the name of a slurmstepd's socket: DIRECTORY/NODE_JOB.STEP.COMPONENT. */
 struct berth_stepd_place {
     char directory[108]; /* as long as sun_path */
     char node[108];
+    int position; /* the component; -1: the name has none */
 };
 
-/* Find them in the name of this slurmstepd's own socket, for JOB and STEP. Returns 0,
- * or -1 if it has no such socket. */
-int berth_stepd_place(uint32_t job, uint32_t step, struct berth_stepd_place *ret);
+/* Is PATH such a name for JOB and STEP? Public for a test. */
+bool berth_stepd_read(const char *path, uint32_t job, uint32_t step,
+                      struct berth_stepd_place *ret);
+
+/* Find the name of this slurmstepd's own socket, for JOB and STEP. Returns false if it
+ * has no such socket. */
+bool berth_stepd_place(uint32_t job, uint32_t step, struct berth_stepd_place *ret);
 
 /* Make room for the descriptors of TASKS tasks in the table of this process, all at
  * once, before Slurm opens them: three pipes for each task. A process with threads

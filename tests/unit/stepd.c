@@ -47,7 +47,7 @@ static const struct {
     int position;
 } names[] = {
     {"/var/spool/slurmd/n1_8.0.2", 8, 0, 2},
-    {"n1_8.0.0", 8, 0, 0},
+    {"/x/n1_8.0.0", 8, 0, 0},
     {"/x/n1_8.0.127", 8, 0, 127},
     {"/x_8.0.1/n1_8.0.2", 8, 0, 2},
     {"/x/a_b_c_8.0.2", 8, 0, 2},
@@ -77,9 +77,10 @@ static const struct {
 
 TEST_ROWS(a_socket_name_tells_the_component, names)
 {
-    ck_assert_int_eq(
-        berth_stepd_position(names[_i].path, names[_i].job, names[_i].step),
-        names[_i].position);
+    struct berth_stepd_place place = {.position = -1};
+
+    berth_stepd_read(names[_i].path, names[_i].job, names[_i].step, &place);
+    ck_assert_int_eq(place.position, names[_i].position);
 }
 
 /* A listening socket of this process at PATH. */
@@ -150,13 +151,14 @@ TEST_ROWS(a_socket_name_tells_the_node, places)
 {
     struct berth_stepd_place place;
     char path[100];
-    int fd, answer;
+    bool found;
+    int fd;
 
     snprintf(path, sizeof(path), "%s/%s", unit_dir, places[_i].socket);
     fd = listen_at(path);
-    answer = berth_stepd_place(8, 0, &place);
+    found = berth_stepd_place(8, 0, &place);
     close(fd);
-    ck_assert_int_eq(answer, places[_i].node ? 0 : -1);
+    ck_assert_int_eq(found, places[_i].node != NULL);
     if (places[_i].node) {
         ck_assert_str_eq(place.directory, unit_dir);
         ck_assert_str_eq(place.node, places[_i].node);
