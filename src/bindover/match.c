@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/choice.h"
 #include "base/strvec.h"
-#include "request/mode.h"
+#include "request/request.h"
 #include "base/suggest.h"
 #include "mpi/verdict.h"
 

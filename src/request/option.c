@@ -12,7 +12,6 @@
 #include "base/cleanup.h"
 #include "base/suggest.h"
 #include "base/text.h"
-#include "request/mode.h"
 #include "request/values.h"
 #include "request/mount.h"
 #include "request/path.h"

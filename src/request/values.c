@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "request/mode.h"
+#include "request/request.h"
 #include "request/mount.h"
 
 int berth_value_text(const char *text, struct berth_err *err)

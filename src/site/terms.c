@@ -7,7 +7,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "request/mode.h"
 #include "request/option.h"
 
 #define MEMBER(member) offsetof(struct berth_terms, member)

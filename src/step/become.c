@@ -22,7 +22,7 @@
 #include "base/cleanup.h"
 #include "base/run.h"
 #include "base/text.h"
-#include "request/mode.h"
+#include "request/request.h"
 
 static bool is_here(const char *path)
 {
