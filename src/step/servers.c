@@ -195,6 +195,8 @@ static pid_t wait_next(struct berth_servers *servers, int *ret_status)
         return 0;
     servers->is_server =
         berth_process_read(info.si_pid, &process) && has_name(process.name);
+    /* its last thread may still remove what was read of it in /proc: wait4() spins */
+    poll(NULL, 0, 2);
     return wait4(info.si_pid, ret_status, __WALL | WNOHANG, &servers->usage);
 }
 
