@@ -257,8 +257,8 @@ holder=$(process '[/]proc/self/fd/3 --hold')
 keeper=$(on n1 root pgrep -P "$(process '[b]erth-start --job')" | head -1)
 life step -N1 -n1 --container-image=/images/b.sif sleep 100 >/dev/null 2>&1 &
 wait_for 30 has_processes n1 sleep 1
-task=$(process '^sleep')
-on n1 root bash -c 'kill -STOP "$2" && kill -KILL "$(ps -o ppid= -p "$(ps -o ppid= -p "$1")" | xargs)" "$1"
+task=$(process '^/(usr/)?bin/sleep 100')
+on n1 root bash -c 'kill -STOP "$2" && kill -KILL "$(ps -o ppid= -p "$(ps -o ppid= -p "$1" | xargs)" | xargs)" "$1"
     sleep 0.5
     for _ in {1..100}; do
         echo $(($1 - 1)) >/proc/sys/kernel/ns_last_pid
