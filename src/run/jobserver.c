@@ -77,15 +77,11 @@ static void drop_container(struct container *container)
     *container = (struct container){.channel = -1, .answer = -1};
 }
 
-static const char *word(const struct berth_handover *question, size_t which)
-{
-    return question->words.items[which];
-}
-
 static bool has_same(const struct container *container,
                      const struct berth_handover *question, size_t which)
 {
-    return strcmp(word(&container->question, which), word(question, which)) == 0;
+    return strcmp(container->question.words.items[which],
+                  question->words.items[which]) == 0;
 }
 
 static bool has_same_directory(const struct container *container,
@@ -101,7 +97,7 @@ static bool fits(const struct container *container,
 {
     return container->channel >= 0 && question->words.count &&
            has_same(container, question, BERTH_JOB_KEY) &&
-           (strcmp(word(question, BERTH_JOB_OWN), "own") != 0 ||
+           (strcmp(question->words.items[BERTH_JOB_OWN], "own") != 0 ||
             has_same_directory(container, question)) &&
            (container->answer < 0 ||
             berth_job_variables_same(&container->variables,

@@ -34,38 +34,27 @@ static bool is_verbose(const struct berth_task *task)
     return berth_notice_is_verbose(task->launch.environment);
 }
 
-/* Does this node print all of whose MPI runs, because the user asks? */
-static bool says_all(const struct berth_task *task)
-{
-    return is_verbose(task) || berth_request_is_explained(&task->order.request);
-}
-
-/* Does this node print it for the step, because berth has chosen the MPI? */
-static bool says_choice(const struct berth_task *task)
-{
-    const struct berth_request *request = &task->order.request;
-
-    return task->order.step.prints_step &&
-           (berth_request_mpi_is(request, BERTH_MODE_AUTO) ||
-            (berth_request_has_auto_libs(request) && !task->binding.host));
-}
-
-/* Print whose MPI runs, and what may go wrong. */
+/* Print whose MPI runs, and what may go wrong: all, if the user asks; what berth has
+ * chosen, once for the step. */
 static void print_choice(const struct berth_task *task)
 {
     const struct berth_request *request = &task->order.request;
-    const char *note = task->binding.note;
-    const char *warning = task->binding.warning;
+    const struct berth_binding *binding = &task->binding;
+    const bool is_asked = is_verbose(task) || berth_request_is_explained(request);
+    const bool is_chosen = task->order.step.prints_step &&
+                           (berth_request_mpi_is(request, BERTH_MODE_AUTO) ||
+                            (berth_request_has_auto_libs(request) && !binding->host));
+    const char *note = is_asked || berth_request_has_libs(request) || !binding->choice
+                           ? binding->note
+                           : binding->choice;
 
-    if (task->binding.choice && !says_all(task) && !berth_request_has_libs(request))
-        note = task->binding.choice;
-    if (note && *note && (says_all(task) || says_choice(task)))
+    if (note && *note && (is_asked || is_chosen))
         berth_report_line(STDERR_FILENO, task->launch.node, "note: %s", note);
-    if (warning && (is_verbose(task) || task->order.step.prints_component))
+    if (binding->warning && (is_verbose(task) || task->order.step.prints_component))
         berth_report_line(STDERR_FILENO, task->launch.node,
                           "warning: image '%s': %s=%s: %s", berth_request_name(request),
                           berth_request_cause(request),
-                          berth_request_cause_value(request), warning);
+                          berth_request_cause_value(request), binding->warning);
 }
 
 /* Print that ranks of this node in different images do not read each other's memory.
