@@ -340,8 +340,8 @@ unsigned int berth_multiprog_first(const struct berth_multiprog *file,
 }
 
 int berth_multiprog_command(const struct berth_multiprog_line *line, unsigned int rank,
-                            const char *in_front, const char *prefix,
-                            struct berth_strvec *ret, struct berth_err *err)
+                            const char *prefix, struct berth_strvec *ret,
+                            struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec words = {0};
     size_t start;
@@ -349,7 +349,7 @@ int berth_multiprog_command(const struct berth_multiprog_line *line, unsigned in
 
     if (berth_multiprog_words(line, rank, &words, err) < 0)
         return -1;
-    start = words.count > 0 && strcmp(words.items[0], in_front) == 0;
+    start = words.count > 0 && strcmp(words.items[0], BERTH_TASK_PROGRAM) == 0;
     if (words.count > start)
         count = berth_multiprog_options(words.items + start, prefix, err);
     if (count < 0)
@@ -360,34 +360,31 @@ int berth_multiprog_command(const struct berth_multiprog_line *line, unsigned in
 }
 
 int berth_multiprog_program(const struct berth_multiprog_line *line, unsigned int rank,
-                            const char *in_front, const char *prefix, char **ret,
-                            struct berth_err *err)
+                            const char *prefix, char **ret, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec words = {0};
 
-    if (berth_multiprog_command(line, rank, in_front, prefix, &words, err) < 0)
+    if (berth_multiprog_command(line, rank, prefix, &words, err) < 0)
         return -1;
     *ret = strdup(words.count > 0 ? words.items[0] : "");
     return *ret ? 0 : berth_err_oom(err);
 }
 
-static void put_line(struct berth_buf *buf, const char *line, size_t length,
-                     const char *program)
+static void put_line(struct berth_buf *buf, const char *line, size_t length)
 {
     size_t at = strspn(line, "\n" BLANKS);
 
     if (at < length && line[at] != '#') {
         at += strcspn(line + at, "\n" BLANKS);
         berth_buf_add(buf, line, at);
-        berth_buf_addf(buf, " %s", program);
+        berth_buf_puts(buf, " " BERTH_TASK_PROGRAM);
         line += at;
         length -= at;
     }
     berth_buf_add(buf, line, length);
 }
 
-int berth_multiprog_prefix(const char *text, const char *program, char **ret_text,
-                           struct berth_err *err)
+int berth_multiprog_prefix(const char *text, char **ret_text, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf buf = {0};
     unsigned int number = 1;
@@ -396,7 +393,7 @@ int berth_multiprog_prefix(const char *text, const char *program, char **ret_tex
     while (*text) {
         const char *start = text;
 
-        put_line(&buf, start, next_lines(&text, &number), program);
+        put_line(&buf, start, next_lines(&text, &number));
     }
     if (buf.failed)
         return berth_err_oom(err);

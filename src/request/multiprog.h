@@ -7,6 +7,8 @@
 #include "base/strvec.h"
 #include "request/request.h"
 
+#define BERTH_TASK_PROGRAM BERTH_LIBEXECDIR "/berth-task"
+
 /* The file of `srun --multi-prog` (srun(1), MULTIPLE PROGRAM CONFIGURATION), as
  * slurmstepd reads it (its multi_prog.c). A line is
  *
@@ -69,20 +71,18 @@ int berth_multiprog_request(const struct berth_multiprog_line *line,
 unsigned int berth_multiprog_first(const struct berth_multiprog *file,
                                    const struct berth_multiprog_line *line);
 
-/* Appends to RET the words of LINE for RANK after the options. IN_FRONT is a word that
- * may stand before the options. */
+/* Appends to RET the words of LINE for RANK after the options, before which
+ * BERTH_TASK_PROGRAM may stand. */
 int berth_multiprog_command(const struct berth_multiprog_line *line, unsigned int rank,
-                            const char *in_front, const char *prefix,
-                            struct berth_strvec *ret, struct berth_err *err);
+                            const char *prefix, struct berth_strvec *ret,
+                            struct berth_err *err);
 
 /* The first of these words, the program; "": there is none. On success the caller frees
  * *RET. */
 int berth_multiprog_program(const struct berth_multiprog_line *line, unsigned int rank,
-                            const char *in_front, const char *prefix, char **ret,
-                            struct berth_err *err);
+                            const char *prefix, char **ret, struct berth_err *err);
 
-/* TEXT with PROGRAM before the words of each line. All else stays. In releases of
- * Slurm before 23.11 a plugin cannot put the program there on the node (spank/lines.c).
- * On success the caller frees *RET_TEXT. */
-int berth_multiprog_prefix(const char *text, const char *program, char **ret_text,
-                           struct berth_err *err);
+/* TEXT with BERTH_TASK_PROGRAM before the words of each line. All else stays. In
+ * releases of Slurm before 23.11 a plugin cannot put the program there on the node
+ * (spank/lines.c). On success the caller frees *RET_TEXT. */
+int berth_multiprog_prefix(const char *text, char **ret_text, struct berth_err *err);

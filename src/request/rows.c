@@ -76,8 +76,7 @@ static int add_program(const struct berth_multiprog *file,
     if (berth_table_find(part->table, &anywhere, rank, &row, NULL) < 0 ||
         row->container != part->row->container)
         return 0;
-    if (berth_multiprog_program(line, rank, part->in_front, part->prefix, &program,
-                                err) < 0)
+    if (berth_multiprog_program(line, rank, part->prefix, &program, err) < 0)
         return berth_err_at(err, "line %u", line->number);
     berth_strvec_push_once(ret, program);
     return 0;

@@ -35,7 +35,6 @@ struct berth_rows_part {
     const struct berth_table *table;
     const struct berth_row *row; /* in `table` */
     const char *prefix;          /* the site's, of our options */
-    const char *in_front; /* a word that may stand before the options; "": none */
 };
 
 /* Appends to RET the programs of all lines of FILE (no lines: the step has no

@@ -15,7 +15,6 @@
 #include "base/fd.h"
 #include "request/multiprog.h"
 #include "request/rows.h"
-#include "spank/part.h"
 #include "spank/typed.h"
 #include "spank/variable.h"
 
@@ -60,7 +59,7 @@ static void warn(const struct berth_rows *rows, const struct berth_multiprog_lin
     BERTH_STRVEC struct berth_strvec words = {0};
     struct berth_err sentence;
 
-    if (berth_multiprog_command(line, berth_multiprog_first(rows->file, line), "",
+    if (berth_multiprog_command(line, berth_multiprog_first(rows->file, line),
                                 rows->reading.prefix, &words, NULL) < 0 ||
         words.count == 0 ||
         !berth_mistake_on_line(words.items, rows->reading.prefix, &sentence))
@@ -125,7 +124,7 @@ int berth_lines_prefix(spank_t sp, struct berth_err *err)
     if (spank_get_item(sp, S_JOB_ARGV, &argc, &argv) != ESPANK_SUCCESS || argc < 2)
         return berth_err_set(err, BERTH_VARIABLE_UNANSWERED,
                              "the --multi-prog configuration");
-    if (berth_multiprog_prefix(argv[1], BERTH_TASK_PROGRAM, &text, err) < 0)
+    if (berth_multiprog_prefix(argv[1], &text, err) < 0)
         return -1;
     argv[1] = text;
     return 0;

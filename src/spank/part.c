@@ -202,8 +202,7 @@ int berth_part_program(spank_t sp, const struct berth_part *part, const char *pr
                      ? berth_ranks_measure(line->ranks).count
                      : berth_part_tasks(sp, part);
     if (line)
-        return berth_multiprog_program(line, part->rank, BERTH_TASK_PROGRAM, prefix,
-                                       ret_program, err);
+        return berth_multiprog_program(line, part->rank, prefix, ret_program, err);
     *ret_program = strdup(argc > 0 && !part->row->ranks ? argv[0] : "");
     return *ret_program ? 0 : berth_err_oom(err);
 }

@@ -10,8 +10,6 @@
 #include "request/components.h"
 #include "request/multiprog.h"
 
-#define BERTH_TASK_PROGRAM BERTH_LIBEXECDIR "/berth-task"
-
 /* The part of a step that a task belongs to: its component, or the lines of a
  * --multi-prog file with its request. Borrows everything. */
 struct berth_part {

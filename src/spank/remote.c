@@ -440,8 +440,7 @@ static int order_task(spank_t sp, const struct berth_part *part,
     BERTH_TERMS struct berth_terms terms = {0};
     BERTH_STRVEC struct berth_strvec programs = {0};
     struct berth_order order = BERTH_ORDER_EMPTY; /* borrows */
-    const struct berth_rows_part rows = {part->table, part->row, prefix,
-                                         BERTH_TASK_PROGRAM};
+    const struct berth_rows_part rows = {part->table, part->row, prefix};
     struct asker asker;
     BERTH_FREE char *ranks = NULL; /* of its container */
     BERTH_FREE char *locals = NULL;

@@ -105,13 +105,14 @@ static void try_multiprog(const char *text)
 {
     BERTH_FREE char *prefixed = NULL;
     const char *rest = text;
+    const size_t length = strlen(" " BERTH_TASK_PROGRAM);
 
-    must(berth_multiprog_prefix(text, "\001", &prefixed, NULL) == 0);
-    if (strchr(text, '\001'))
+    must(berth_multiprog_prefix(text, &prefixed, NULL) == 0);
+    if (strstr(text, BERTH_TASK_PROGRAM))
         return;
     for (const char *c = prefixed; *c; c++)
-        if (strncmp(c, " \001", 2) == 0)
-            c++;
+        if (strncmp(c, " " BERTH_TASK_PROGRAM, length) == 0)
+            c += length - 1;
         else
             must(*c == *rest++);
     must(*rest == '\0');
@@ -143,7 +144,7 @@ static void try_lines(const char *text)
     BERTH_FREE char *prefixed = NULL;
     struct berth_err err = {""};
 
-    must(berth_multiprog_prefix(text, "/p", &prefixed, NULL) == 0);
+    must(berth_multiprog_prefix(text, &prefixed, NULL) == 0);
     if (berth_multiprog_read(text, &file, &err) < 0) {
         must(*err.text);
         return;
@@ -158,7 +159,8 @@ static void try_lines(const char *text)
         if (berth_multiprog_words(&file.lines[i], 3, &words, NULL) < 0)
             continue;
         must(berth_multiprog_words(&prefixed_file.lines[i], 3, &more, NULL) == 0);
-        must(more.count == words.count + 1 && strcmp(more.items[0], "/p") == 0);
+        must(more.count == words.count + 1 &&
+             strcmp(more.items[0], BERTH_TASK_PROGRAM) == 0);
         for (size_t k = 0; k < words.count; k++)
             must(strcmp(words.items[k], more.items[k + 1]) == 0);
     }

@@ -9,22 +9,24 @@
 #include "request/wire.h"
 #include "unit.h"
 
+#define P BERTH_TASK_PROGRAM
+
 static const struct {
     const char *text;
     const char *prefixed;
 } texts[] = {
     {"", ""},
-    {"0 ./a\n", "0 /p ./a\n"},
-    {"0 ./a", "0 /p ./a"},
-    {"0-3 ./a x y\n4 ./b\n", "0-3 /p ./a x y\n4 /p ./b\n"},
-    {"* ./a %t %o\n", "* /p ./a %t %o\n"},
-    {"0,2-4\t./a\n", "0,2-4 /p\t./a\n"},
-    {"  0   ./a\n", "  0 /p   ./a\n"},
-    {"# 0 ./a\n\n  # more\n0 ./a\n", "# 0 ./a\n\n  # more\n0 /p ./a\n"},
+    {"0 ./a\n", "0 " P " ./a\n"},
+    {"0 ./a", "0 " P " ./a"},
+    {"0-3 ./a x y\n4 ./b\n", "0-3 " P " ./a x y\n4 " P " ./b\n"},
+    {"* ./a %t %o\n", "* " P " ./a %t %o\n"},
+    {"0,2-4\t./a\n", "0,2-4 " P "\t./a\n"},
+    {"  0   ./a\n", "  0 " P "   ./a\n"},
+    {"# 0 ./a\n\n  # more\n0 ./a\n", "# 0 ./a\n\n  # more\n0 " P " ./a\n"},
     {"   \n\t\n", "   \n\t\n"},
-    {"0 ./a \\\n  more words\n1 ./b\n", "0 /p ./a \\\n  more words\n1 /p ./b\n"},
-    {"0 ./a \\\n x \\\n y\n1 ./b\n", "0 /p ./a \\\n x \\\n y\n1 /p ./b\n"},
-    {"0 sh -c 'a # b'\n", "0 /p sh -c 'a # b'\n"},
+    {"0 ./a \\\n  more words\n1 ./b\n", "0 " P " ./a \\\n  more words\n1 " P " ./b\n"},
+    {"0 ./a \\\n x \\\n y\n1 ./b\n", "0 " P " ./a \\\n x \\\n y\n1 " P " ./b\n"},
+    {"0 sh -c 'a # b'\n", "0 " P " sh -c 'a # b'\n"},
 };
 
 TEST_ROWS(every_command_gets_the_program, texts)
@@ -32,7 +34,7 @@ TEST_ROWS(every_command_gets_the_program, texts)
     struct berth_err err;
     char *text = NULL;
 
-    ck_assert_int_eq(berth_multiprog_prefix(texts[_i].text, "/p", &text, &err), 0);
+    ck_assert_int_eq(berth_multiprog_prefix(texts[_i].text, &text, &err), 0);
     ck_assert_str_eq(text, texts[_i].prefixed);
     free(text);
 }
@@ -219,8 +221,7 @@ TEST_ROWS(a_line_asks_for_its_image, requests)
     berth_buf_puts(&text, "");
     berth_wire_put_request(&text, &request);
     ck_assert_str_eq(text.text, requests[_i].request);
-    ck_assert_int_eq(berth_multiprog_program(file.lines, 0, "/p", "", &program, &err),
-                     0);
+    ck_assert_int_eq(berth_multiprog_program(file.lines, 0, "", &program, &err), 0);
     ck_assert_str_eq(program, requests[_i].program);
 }
 
@@ -268,8 +269,7 @@ TEST(berth_task_may_stand_before_the_options)
     BERTH_MULTIPROG struct berth_multiprog file = {0};
     BERTH_FREE char *program = NULL;
 
-    ck_assert_int_eq(berth_multiprog_read("0 /p --mpi-bind ./a", &file, NULL), 0);
-    ck_assert_int_eq(berth_multiprog_program(file.lines, 0, "/p", "", &program, NULL),
-                     0);
+    ck_assert_int_eq(berth_multiprog_read("0 " P " --mpi-bind ./a", &file, NULL), 0);
+    ck_assert_int_eq(berth_multiprog_program(file.lines, 0, "", &program, NULL), 0);
     ck_assert_str_eq(program, "./a");
 }
