@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "base/strvec.h"
 #include "cli/host.h"
-#include "site/settings.h"
+#include "site/plugstack.h"
 #include "site/site.h"
 #include "site/terms.h"
 

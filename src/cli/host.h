@@ -6,7 +6,6 @@
 
 #include "base/err.h"
 #include "site/plugstack.h"
-#include "site/settings.h"
 #include "site/site.h"
 
 /* A host whose files and programs are read. The caller frees the texts that are

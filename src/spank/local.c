@@ -19,7 +19,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/text.h"
-#include "site/settings.h"
+#include "site/plugstack.h"
 #include "site/site.h"
 #include "request/components.h"
 #include "request/defaults.h"

@@ -15,7 +15,7 @@
 #include <slurm/slurm.h>
 
 #include "base/cleanup.h"
-#include "site/settings.h"
+#include "site/plugstack.h"
 #include "site/site.h"
 #include "request/components.h"
 #include "site/policy.h"

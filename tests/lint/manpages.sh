@@ -46,7 +46,7 @@ tr 'a-z-' 'A-Z_' <"$work/table" | sed 's/^/BERTH_/' | absent "$page" |
 
 # The words of plugstack.conf.
 sed 's/\\f[A-Z]//g; s/\\-/-/g' "$page" >"$work/plain"
-sed -nE 's/.*\{"([a-z_]+)", take_.*/\1=/p' src/site/settings.c | absent "$work/plain" |
+sed -nE 's/.*after\(word, "([a-z_]+=)"\).*/\1/p' src/site/plugstack.c | absent "$work/plain" |
     sed "s|^|$page:1: does not tell |" | rule 'every setting is in the manual page'
 
 # The keys of berth.yaml, in the manual and in the file that is shipped.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The words behind the plugin in plugstack.conf. */
 
-#include "site/settings.h"
+#include "site/plugstack.h"
 
 #include "unit.h"
 
