@@ -171,32 +171,6 @@ bool berth_mistake_colon(const struct berth_typed *typed, struct berth_err *ret)
     return false;
 }
 
-/* A missing file is judged by its name. */
-static bool is_image(const char *value, enum berth_bundle kind)
-{
-    switch (kind) {
-    case BERTH_BUNDLE_FILE:
-    case BERTH_BUNDLE_PLAIN:
-        return true;
-    case BERTH_BUNDLE_NONE:
-        return berth_text_ends(value, ".sif") || strstr(value, "://");
-    default:
-        return false;
-    }
-}
-
-bool berth_mistake_bundle(const struct berth_typed *typed, const char *value,
-                          enum berth_bundle kind, struct berth_err *ret)
-{
-    if (!value || typed->is_contained || !is_image(value, kind))
-        return false;
-    berth_err_set(ret,
-                  "--container=%s (or SLURM_CONTAINER) is Slurm's own option, for OCI "
-                  "bundles, and does not start an image; write %s --container-image=%s",
-                  value, typed->caller, value);
-    return true;
-}
-
 static bool is_comment(const char *line)
 {
     return line[strspn(line, " \t")] == '#';

@@ -37,19 +37,6 @@ bool berth_mistake_on_line(char *const *words, const char *prefix,
  * of srun and a command follow the colon: `rsync host: -av to` is right. */
 bool berth_mistake_colon(const struct berth_typed *typed, struct berth_err *ret);
 
-/* What the value of Slurm's own --container names. */
-enum berth_bundle {
-    BERTH_BUNDLE_NONE,   /* nothing that exists */
-    BERTH_BUNDLE_FILE,   /* a file, as images are */
-    BERTH_BUNDLE_PLAIN,  /* a directory without config.json */
-    BERTH_BUNDLE_PROPER, /* a directory with config.json (OCI runtime specification) */
-};
-
-/* Finds an image as VALUE (may be NULL) of Slurm's --container or SLURM_CONTAINER,
- * which expect an OCI bundle. */
-bool berth_mistake_bundle(const struct berth_typed *typed, const char *value,
-                          enum berth_bundle kind, struct berth_err *ret);
-
 /* Warns of the script TEXT, in messages NAME, of a job with an image: the script has no
  * srun. Scripts that the script calls are not read. */
 bool berth_mistake_script(const char *name, const char *text, struct berth_err *ret);

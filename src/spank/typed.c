@@ -38,28 +38,30 @@ void berth_typed_warn(const char *prefix, struct berth_err *sentence)
             sentence->text);
 }
 
-static enum berth_bundle inspect_bundle(const char *path)
+/* Is PATH an image, and not an OCI bundle? A missing file is judged by its name. */
+static bool is_image(const char *path)
 {
     BERTH_FREE char *config = NULL;
     struct stat status;
 
     if (stat(path, &status) < 0)
-        return BERTH_BUNDLE_NONE;
+        return berth_text_ends(path, ".sif") || strstr(path, "://");
     if (!S_ISDIR(status.st_mode))
-        return BERTH_BUNDLE_FILE;
-    if (asprintf(&config, "%s/config.json", path) < 0)
-        return BERTH_BUNDLE_PROPER;
-    return access(config, F_OK) == 0 ? BERTH_BUNDLE_PROPER : BERTH_BUNDLE_PLAIN;
+        return true;
+    return asprintf(&config, "%s/config.json", path) > 0 && access(config, F_OK) < 0;
 }
 
 /* Refuse an image as Slurm's own --container. */
 static int check_bundle(const struct berth_typed *typed, const char *bundle,
                         struct berth_err *err)
 {
-    return bundle && *bundle &&
-                   berth_mistake_bundle(typed, bundle, inspect_bundle(bundle), err)
-               ? -1
-               : 0;
+    if (!bundle || !*bundle || typed->is_contained || !is_image(bundle))
+        return 0;
+    return berth_err_set(
+        err,
+        "--container=%s (or SLURM_CONTAINER) is Slurm's own option, for OCI "
+        "bundles, and does not start an image; write %s --container-image=%s",
+        bundle, typed->caller, bundle);
 }
 
 int berth_typed_step(const struct berth_typed *typed, const char *bundle,
