@@ -5,7 +5,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -55,9 +54,6 @@ void berth_fields_put(struct berth_buf *buf, const struct berth_field *table,
             buf->failed |= list->failed;
         } else if (text || (field->kind == BERTH_FIELD_FLAG && *(const bool *)it))
             berth_field_put(buf, start, field->key, text ? text : "");
-        else if (field->kind == BERTH_FIELD_LARGE && *(const uint64_t *)it)
-            berth_buf_addf(buf, "%s%s=%" PRIu64, buf->used > start ? "&" : "",
-                           field->key, *(const uint64_t *)it);
         else if (field->kind >= BERTH_FIELD_NUMBER && *(const int *)it != absent)
             berth_buf_addf(buf, "%s%s=%d", buf->used > start ? "&" : "", field->key,
                            *(const int *)it);
@@ -128,18 +124,6 @@ static int get_number(const char *key, const char *value, int *ret,
     return 0;
 }
 
-static int get_large(const char *key, const char *value, uint64_t *ret,
-                     struct berth_err *err)
-{
-    char *end;
-
-    errno = 0;
-    *ret = strtoull(value, &end, 10);
-    if (errno || *end || !isdigit((unsigned char)*value))
-        return berth_err_damaged(err, "%s", key);
-    return 0;
-}
-
 static int get_field(const struct berth_field *field, void *record, const char *value,
                      struct berth_err *err)
 {
@@ -158,8 +142,6 @@ static int get_field(const struct berth_field *field, void *record, const char *
     case BERTH_FIELD_FLAG:
         *(bool *)it = true;
         return 0;
-    case BERTH_FIELD_LARGE:
-        return get_large(field->key, value, it, err);
     default:
         return get_number(field->key, value, it, err);
     }

@@ -21,7 +21,6 @@ enum berth_field_kind {
     BERTH_FIELD_TEXT,       /* char *, owned: NULL */
     BERTH_FIELD_LIST,       /* struct berth_strvec, a field for each string: empty */
     BERTH_FIELD_FLAG,       /* bool: false */
-    BERTH_FIELD_LARGE,      /* uint64_t: 0 */
     BERTH_FIELD_NUMBER,     /* int or unsigned int: 0 */
     BERTH_FIELD_DESCRIPTOR, /* int: -1 */
 };

@@ -81,6 +81,13 @@ bool berth_strvec_equal(const struct berth_strvec *a, const struct berth_strvec 
     return i == a->count && i == b->count;
 }
 
+void berth_strvec_push_pair(struct berth_strvec *vec, const char *key,
+                            const char *value)
+{
+    berth_strvec_push(vec, key);
+    berth_strvec_push(vec, value);
+}
+
 const char *berth_strvec_pair(const struct berth_strvec *vec, const char *key)
 {
     for (size_t i = 0; i + 1 < vec->count; i += 2)

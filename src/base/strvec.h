@@ -37,6 +37,10 @@ bool berth_strvec_has(const struct berth_strvec *vec, const char *text);
 /* Do A and B have the same strings, in the same order? */
 bool berth_strvec_equal(const struct berth_strvec *a, const struct berth_strvec *b);
 
+/* Append copies of KEY and VALUE. */
+void berth_strvec_push_pair(struct berth_strvec *vec, const char *key,
+                            const char *value);
+
 /* In a list of pairs (a key, its value, a key, ...) the first value of KEY; NULL: it is
  * not there. Belongs to VEC. */
 const char *berth_strvec_pair(const struct berth_strvec *vec, const char *key);

@@ -18,12 +18,6 @@
 
 extern char **environ;
 
-static void add_pair(struct berth_strvec *pairs, const char *from, const char *over)
-{
-    berth_strvec_push(pairs, from);
-    berth_strvec_push(pairs, over);
-}
-
 /* The root of an Apptainer container is unbindable (mount_namespaces(7)): nothing of it
  * can be the source of a bind mount as long as it is. */
 static int bind_of_root(const char *from, const char *over)
@@ -69,7 +63,7 @@ static void drop_bound(struct berth_strvec *pairs, struct berth_strvec *bound)
             free(pair[1]);
             continue;
         }
-        add_pair(bound, pair[0], pair[1]);
+        berth_strvec_push_pair(bound, pair[0], pair[1]);
         pairs->items[kept++] = pair[0];
         pairs->items[kept++] = pair[1];
     }
@@ -172,7 +166,7 @@ static int resolve_collisions(struct berth_replacement *replacement,
         BERTH_FREE char *real = item->path ? berth_resolve(item->path) : NULL;
 
         if (choice && real && !berth_replacement_staged(replacement, real))
-            add_pair(&replacement->binds, choice->host->path, real);
+            berth_strvec_push_pair(&replacement->binds, choice->host->path, real);
     }
     return replacement->binds.failed ? berth_err_oom(err)
                                      : berth_replacement_mount(replacement, err);
@@ -354,11 +348,6 @@ struct berth_replacement *berth_bindover_add(struct berth_program *program,
     return it;
 }
 
-static bool is_shared(const char *soname)
-{
-    return !berth_profile_is_glibc(soname);
-}
-
 /* Find the libraries that the image has, too, and of which a process gets one: beside
  * an MPI those of GCC, which a program without MPI may load before or after the host's.
  */
@@ -366,12 +355,24 @@ static int find_twins(struct berth_program *program,
                       const struct berth_replacement *replacement,
                       struct berth_err *err)
 {
+    BERTH_STRVEC struct berth_strvec names = {0};
     bool is_mpi = berth_replacement_is_mpi(replacement);
 
     if (is_mpi && program->wants.family != BERTH_FAMILY_NONE)
         return 0;
-    return berth_scan_twins(&program->scan, &replacement->staged,
-                            is_mpi ? berth_profile_is_gcc : is_shared, environ, err);
+    for (size_t i = 0; i < replacement->staged.count; i++) {
+        const char *soname = replacement->staged.items[i].soname;
+
+        if ((is_mpi ? berth_profile_is_gcc(soname) : !berth_profile_is_glibc(soname)) &&
+            !berth_mpi_objects_find(&program->scan.objects, soname))
+            berth_strvec_push(&names, soname);
+    }
+    if (names.failed)
+        return berth_err_oom(err);
+    return names.count > 0
+               ? berth_scan_names(&program->scan, (const char *const *)names.items,
+                                  environ, err)
+               : 0;
 }
 
 int berth_bindover_stage(const struct berth_inside *inside,
@@ -458,8 +459,8 @@ static void answer(const struct berth_replacement *replacement,
             continue;
         berth_strvec_pushf(&binding->binds, "%s%s", replacement->host,
                            replacement->binds.items[i] + strlen(replacement->mounted));
-        berth_strvec_push(&binding->binds, replacement->binds.items[i + 1]);
-        berth_strvec_push(&binding->binds, option);
+        berth_strvec_push_pair(&binding->binds, replacement->binds.items[i + 1],
+                               option);
     }
 }
 

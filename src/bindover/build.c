@@ -51,36 +51,18 @@ static int refuse_room(const struct berth_build *b, int number)
         root, strerror(number), (unsigned long long)(need >> 20) + 1);
 }
 
-int berth_build_refuse_change(const char *source, struct berth_err *err)
-{
-    return berth_err_set(err,
-                         "'%s': changed while it was copied; submit the step again "
-                         "when the host's MPI is installed",
-                         source);
-}
-
-static bool is_same(const struct stat *a, const struct stat *b)
-{
-    return a->st_ino == b->st_ino && a->st_dev == b->st_dev &&
-           a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
-           a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
-}
-
 static int copy_file(const struct berth_build *b,
                      const struct berth_gathered_file *file)
 {
     BERTH_CLOSE int from = open(file->source, O_RDONLY | O_CLOEXEC);
-    struct stat st;
 
     if (from < 0)
         return berth_err_file(b->err, file->source, "read");
-    if (berth_tree_parents(b->dir, file->file) < 0 ||
-        berth_tree_copy(from, b->dir, file->file,
-                        file->st.st_mode & 0111 ? 0755 : 0644) < 0)
-        return refuse_room(b, errno);
-    return fstat(from, &st) == 0 && is_same(&st, &file->st)
-               ? 0
-               : berth_build_refuse_change(file->source, b->err);
+    return berth_tree_parents(b->dir, file->file) < 0 ||
+                   berth_tree_copy(from, b->dir, file->file,
+                                   file->st.st_mode & 0111 ? 0755 : 0644) < 0
+               ? refuse_room(b, errno)
+               : 0;
 }
 
 /* Copies the files, and makes the links. */
@@ -185,12 +167,6 @@ static int patch_paths(const struct berth_build *b, const char *patchelf)
     return 0;
 }
 
-static void push_need(struct berth_strvec *argv, const char *soname)
-{
-    berth_strvec_push(argv, "--add-needed");
-    berth_strvec_push(argv, soname);
-}
-
 /* Adds needed libraries to the libraries of MPI. Every program with MPI loads the C
  * library, so this needs the library that marks the process, and the libraries of its
  * install that have functions which programs expect in it.
@@ -202,6 +178,8 @@ static void push_need(struct berth_strvec *argv, const char *soname)
  * same file, and the library has all the names from then on. */
 static int patch_needs(const struct berth_build *b, const char *patchelf)
 {
+    static const char add[] = "--add-needed";
+
     for (size_t i = 0; i < b->gathered->count; i++) {
         const struct berth_gathered_file *it = &b->gathered->files[i];
         BERTH_STRVEC struct berth_strvec argv = {0};
@@ -210,9 +188,9 @@ static int patch_needs(const struct berth_build *b, const char *patchelf)
             continue;
         berth_strvec_push(&argv, patchelf);
         if (it->mpi->parts & BERTH_PART_C)
-            push_need(&argv, BERTH_MARK_LIBRARY);
+            berth_strvec_push_pair(&argv, add, BERTH_MARK_LIBRARY);
         for (size_t j = 0; j < it->needs.count; j++)
-            push_need(&argv, it->needs.items[j]);
+            berth_strvec_push_pair(&argv, add, it->needs.items[j]);
         if (argv.count == 1)
             continue;
         berth_strvec_pushf(&argv, "%s/%s", b->path, it->file);
@@ -240,80 +218,37 @@ static int put_file(const struct berth_build *b, const struct berth_gathered_fil
 {
     BERTH_CLOSE int fd = openat(b->dir, file->file, O_RDONLY | O_CLOEXEC);
     struct berth_elf elf = {0};
-    struct berth_staged_file staged = {.file = file->file};
     struct stat st;
-    int result;
 
     if (fd < 0 || fstat(fd, &st) < 0)
         return refuse_room(b, errno);
     if (berth_elf_read(fd, &berth_elf_no_symbols, &elf, b->err) < 0)
         return berth_err_at(b->err, "'%s'", file->source);
-    staged.size = (uint64_t)st.st_size;
-    staged.soname = elf.soname ? elf.soname : (char *)"-";
-    result = berth_manifest_add_file(manifest, &staged, b->err);
+    berth_strvec_push_pair(&manifest->files, file->file, elf.soname ? elf.soname : "");
+    berth_strvec_pushf(&manifest->files, "%lld", (long long)st.st_size);
     berth_elf_fini(&elf);
-    return result;
+    return 0;
 }
 
-static int put_source(const struct berth_build *b, const char *path,
-                      const struct stat *st, struct berth_manifest *manifest)
-{
-    const struct berth_staged_source source = {
-        .path = (char *)path,
-        .device = st->st_dev,
-        .inode = st->st_ino,
-        .size = (uint64_t)st->st_size,
-        .time =
-            (uint64_t)st->st_mtim.tv_sec * 1000000000U + (uint64_t)st->st_mtim.tv_nsec,
-    };
-
-    return berth_manifest_add_source(manifest, &source, b->err);
-}
-
-static int put_sources(const struct berth_build *b, struct berth_manifest *manifest)
-{
-    const struct berth_gathered *gathered = b->gathered;
-
-    for (size_t i = 0; i < gathered->count; i++)
-        if (put_source(b, gathered->files[i].source, &gathered->files[i].st, manifest) <
-            0)
-            return -1;
-    for (size_t i = 0; i < gathered->directories.count; i++) {
-        const char *path = gathered->directories.items[i];
-        struct stat st;
-
-        if (stat(path, &st) < 0)
-            return berth_build_refuse_change(path, b->err);
-        if (put_source(b, path, &st, manifest) < 0)
-            return -1;
-    }
-    berth_strvec_append(&manifest->absent, &gathered->absent);
-    return manifest->absent.failed ? berth_err_oom(b->err) : 0;
-}
-
-/* Appends FILE without its ending to RET, if FILE is in the directory of SETTING. */
-static void join_one(const struct berth_setting *setting, const char *mounted,
-                     const char *file, struct berth_buf *ret)
+/* Appends the files and links in the directory of SETTING, without their ending and
+ * with colons between. */
+static void join_each(const struct berth_gathered *gathered,
+                      const struct berth_setting *setting, const char *mounted,
+                      struct berth_buf *ret)
 {
     size_t length = strlen(setting->path);
-    const char *end = strstr(file, setting->each);
 
-    if (!end || strncmp(file, setting->path, length) != 0 || file[length] != '/')
-        return;
-    berth_buf_addf(ret, "%s%s/", ret->used ? ":" : "", mounted);
-    berth_buf_add(ret, file, (size_t)(end - file));
-}
+    for (size_t i = 0; i < gathered->count + gathered->links.count / 2; i++) {
+        const char *file = i < gathered->count
+                               ? gathered->files[i].file
+                               : gathered->links.items[2 * (i - gathered->count)];
+        const char *end = strstr(file, setting->each);
 
-/* Appends the files and links in the directory of SETTING, with colons between. */
-static int join_each(const struct berth_gathered *gathered,
-                     const struct berth_setting *setting, const char *mounted,
-                     struct berth_buf *ret)
-{
-    for (size_t i = 0; i < gathered->count; i++)
-        join_one(setting, mounted, gathered->files[i].file, ret);
-    for (size_t i = 0; i < gathered->links.count; i += 2)
-        join_one(setting, mounted, gathered->links.items[i], ret);
-    return ret->failed ? -1 : 0;
+        if (!end || strncmp(file, setting->path, length) != 0 || file[length] != '/')
+            continue;
+        berth_buf_addf(ret, "%s%s/", ret->used ? ":" : "", mounted);
+        berth_buf_add(ret, file, (size_t)(end - file));
+    }
 }
 
 static bool has_library(const struct berth_gathered *gathered, const char *library_name)
@@ -344,9 +279,9 @@ static void push_own(const char *variable, const char *mounted,
 
 /* Appends to RET the NAME=VALUE of each variable that the files GATHERED of STACK need
  * in a stage at MOUNTED in the container. */
-static int list_variables(const struct berth_gathered *gathered,
-                          const struct berth_stack *stack, const char *mounted,
-                          struct berth_strvec *ret, struct berth_err *err)
+static void list_variables(const struct berth_gathered *gathered,
+                           const struct berth_stack *stack, const char *mounted,
+                           struct berth_strvec *ret)
 {
     if (stack->profile->root)
         berth_strvec_pushf(ret, "%s=%s", stack->profile->root, mounted);
@@ -355,8 +290,9 @@ static int list_variables(const struct berth_gathered *gathered,
 
         if (!has_library(gathered, it->library))
             continue;
-        if (it->each && join_each(gathered, it, mounted, &value) < 0)
-            return berth_err_oom(err);
+        if (it->each)
+            join_each(gathered, it, mounted, &value);
+        ret->failed |= value.failed;
         if (!it->each)
             berth_strvec_pushf(ret, "%s=%s%s%s", it->variable, mounted,
                                *it->path ? "/" : "", it->path);
@@ -365,7 +301,6 @@ static int list_variables(const struct berth_gathered *gathered,
     }
     for (const char *const *it = stack->profile->environment; it && *it; it++)
         push_own(*it, mounted, ret);
-    return ret->failed ? berth_err_oom(err) : 0;
 }
 
 static int fill_manifest(const struct berth_build *b, struct berth_manifest *manifest)
@@ -382,12 +317,13 @@ static int fill_manifest(const struct berth_build *b, struct berth_manifest *man
             return -1;
     if (put_file(b, &mark_library, manifest) < 0)
         return -1;
+    for (size_t i = 0; i < b->gathered->count; i++)
+        berth_manifest_add_source(&manifest->sources, b->gathered->files[i].source,
+                                  &b->gathered->files[i].st);
+    berth_strvec_append(&manifest->sources, &b->gathered->seen);
     berth_strvec_append(&manifest->links, &b->gathered->links);
-    if (manifest->links.failed)
-        return berth_err_oom(b->err);
-    if (list_variables(b->gathered, b->stack, b->mounted, &manifest->set, b->err) < 0)
-        return -1;
-    return put_sources(b, manifest);
+    list_variables(b->gathered, b->stack, b->mounted, &manifest->set);
+    return 0;
 }
 
 /* Writes the manifest, the last file: a directory without it is not a stage. */
@@ -397,8 +333,9 @@ static int write_manifest(const struct berth_build *b,
     BERTH_BUF struct berth_buf text = {0};
     int fd;
 
-    if (berth_manifest_write(manifest, &text, b->err) < 0)
-        return -1;
+    berth_manifest_write(manifest, &text);
+    if (text.failed)
+        return berth_err_oom(b->err);
     fd = openat(b->dir, "manifest", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     return write_whole(b, fd, text.text, text.used);
 }
@@ -428,9 +365,4 @@ int berth_build(const struct berth_build *it, struct berth_err *err)
     result = build(&b);
     sigaction(SIGXFSZ, &before, NULL);
     return result;
-}
-
-bool berth_build_is_late(int64_t end)
-{
-    return end && berth_clock() >= end;
 }

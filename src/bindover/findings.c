@@ -6,16 +6,15 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/text.h"
 #include "mpi/glibc.h"
 #include "mpi/pmi.h"
 
 /* Adds a fact, unless VALUE is NULL. */
 static void add(struct berth_strvec *facts, const char *name, const char *value)
 {
-    if (!value)
-        return;
-    berth_strvec_push(facts, name);
-    berth_strvec_push(facts, value);
+    if (value)
+        berth_strvec_push_pair(facts, name, value);
 }
 
 static void add_command(const struct berth_program *program, struct berth_strvec *facts)
@@ -108,17 +107,16 @@ static void add_verified(const struct berth_program *program,
     }
 }
 
-/* The files by which the site sets what the staged libraries do. The first sources of a
- * manifest are those of its files. */
+/* The files by which the site sets what the staged libraries do. */
 static void add_configs(const struct berth_manifest *manifest,
                         struct berth_strvec *facts)
 {
-    for (size_t i = 0; i < manifest->file_count && i < manifest->source_count; i++) {
-        const char *dot = strrchr(manifest->files[i].file, '.');
+    const struct berth_strvec *sources = &manifest->sources;
 
-        if (dot && strcmp(dot, ".conf") == 0)
-            add(facts, BERTH_FINDING_CONFIG, manifest->sources[i].path);
-    }
+    for (size_t i = 0; i * BERTH_MANIFEST_FILE < manifest->files.count; i++)
+        if (2 * i < sources->count &&
+            berth_text_ends(manifest->files.items[i * BERTH_MANIFEST_FILE], ".conf"))
+            add(facts, BERTH_FINDING_CONFIG, sources->items[2 * i]);
 }
 
 static void add_replacement(const struct berth_program *program,
@@ -142,10 +140,7 @@ static bool is_mpi(const struct berth_scan *scan, const char *soname)
     const struct berth_mpi_object *object =
         berth_mpi_objects_find(&scan->objects, soname);
 
-    for (int i = 0; object && i < BERTH_FAMILIES; i++)
-        if (object->library.family == berth_mpi_families[i])
-            return true;
-    return false;
+    return object && object->library.family != BERTH_FAMILY_NONE;
 }
 
 /* Adds the image's own MPI, which runs. */

@@ -4,7 +4,6 @@
 
 #include "bindover/gather.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
@@ -16,6 +15,8 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "bindover/loader.h"
+#include "bindover/manifest.h"
+#include "bindover/scan.h"
 
 enum { FILES_MAX = 4096, DEPTH_MAX = 8 };
 
@@ -27,18 +28,6 @@ struct gathering {
     char *program;
     struct berth_err *err;
 };
-
-/* PLACE in the directory of FILE; PLACE alone if it is absolute. */
-static char *beside(const char *file, const char *place)
-{
-    char *path = NULL;
-
-    if (*place == '/')
-        return strdup(place);
-    if (asprintf(&path, "%.*s/%s", (int)(strrchr(file, '/') - file), file, place) < 0)
-        return NULL;
-    return path;
-}
 
 static const struct berth_gathered_file *find_file(const struct berth_gathered *to,
                                                    const char *file)
@@ -59,21 +48,13 @@ static const struct berth_gathered_file *find_source(const struct berth_gathered
     return NULL;
 }
 
-static bool has_link(const struct berth_strvec *links, const char *file)
-{
-    for (size_t i = 0; i < links->count; i += 2)
-        if (strcmp(links->items[i], file) == 0)
-            return true;
-    return false;
-}
-
 /* Adds the link FILE to TARGET, both from the top of the stage. */
 static void link_to(struct berth_gathered *to, const char *file, const char *target)
 {
     BERTH_BUF struct berth_buf path = {0};
     const char *below = file;
 
-    if (find_file(to, file) || has_link(&to->links, file))
+    if (find_file(to, file) || berth_strvec_pair(&to->links, file))
         return;
     berth_strvec_push(&to->links, file);
     /* From the directory in which both are. */
@@ -100,7 +81,7 @@ static int add(struct gathering *g, const char *source, const char *into,
 
     if (asprintf(&file, "%s/%s", into, name) < 0)
         return berth_err_oom(g->err);
-    if (find_file(to, file) || has_link(&to->links, file))
+    if (find_file(to, file) || berth_strvec_pair(&to->links, file))
         return 0;
     if (stat(source, &st) < 0)
         return berth_err_file(g->err, source, "read");
@@ -127,8 +108,11 @@ static int add(struct gathering *g, const char *source, const char *into,
 /* Notes that PATH was searched, or does not exist: a change there changes the stack. */
 static void remember_place(struct gathering *g, const char *path)
 {
-    berth_strvec_push_once(
-        access(path, F_OK) == 0 ? &g->to->directories : &g->to->absent, path);
+    struct stat st;
+
+    if (!berth_strvec_pair(&g->to->seen, path))
+        berth_manifest_add_source(&g->to->seen, path,
+                                  stat(path, &st) == 0 ? &st : NULL);
 }
 
 static const struct berth_gathered_file library = {.patched = true};
@@ -191,26 +175,12 @@ static int add_library(struct gathering *g, const char *path, const char *into,
     return result;
 }
 
-/* Lists the entries of the directory PATH that match PATTERN and none of SKIP, by name.
- */
-static int list_directory(const char *path, const char *pattern,
-                          const char *const *skip, struct berth_strvec *ret)
+static bool is_skipped(const struct berth_opener *opener, const char *name)
 {
-    struct dirent **entries = NULL;
-    int count = scandir(path, &entries, NULL, alphasort);
-
-    for (int i = 0; i < count; i++) {
-        const char *name = entries[i]->d_name;
-        bool fits = fnmatch(pattern, name, FNM_PERIOD) == 0;
-
-        for (size_t j = 0; skip && skip[j]; j++)
-            fits &= fnmatch(skip[j], name, 0) != 0;
-        if (fits)
-            berth_strvec_push(ret, name);
-        free(entries[i]);
-    }
-    free(entries);
-    return ret->failed ? -1 : 0;
+    for (const char *const *it = opener->skip; it && *it; it++)
+        if (fnmatch(*it, name, 0) == 0)
+            return true;
+    return false;
 }
 
 /* Adds the plugins in the directory PATH. Returns how many names match; -1 with a
@@ -218,20 +188,23 @@ static int list_directory(const char *path, const char *pattern,
 static int add_plugins(struct gathering *g, const struct berth_opener *opener,
                        const char *path)
 {
-    BERTH_STRVEC struct berth_strvec names = {0};
+    BERTH_FREE char *pattern = NULL;
+    glob_t found = {0};
+    int count = 0;
 
-    if (list_directory(path, opener->pattern, opener->skip, &names) < 0)
-        return berth_err_oom(g->err);
-    for (size_t i = 0; i < names.count; i++) {
-        BERTH_FREE char *file = NULL;
-
-        if (asprintf(&file, "%s/%s", path, names.items[i]) < 0)
-            return berth_err_oom(g->err);
-        if (add_library(g, file, opener->into, names.items[i], NULL) < 0)
-            return -1;
-    }
     remember_place(g, path);
-    return (int)names.count;
+    if (asprintf(&pattern, "/%s", opener->pattern) < 0)
+        return berth_err_oom(g->err);
+    berth_scan_glob(path, pattern, &found);
+    for (size_t i = 0; i < found.gl_pathc && count >= 0; i++) {
+        const char *file = found.gl_pathv[i];
+        const char *name = berth_text_base(file);
+
+        if (!is_skipped(opener, name))
+            count = add_library(g, file, opener->into, name, NULL) < 0 ? -1 : count + 1;
+    }
+    globfree(&found);
+    return count;
 }
 
 /* Adds the plugins that OPENER finds from SOURCE, by its path as found and without
@@ -245,7 +218,7 @@ static int open_beside(struct gathering *g, const struct berth_opener *opener,
 
     for (size_t i = 0; from[i]; i++)
         for (const char *const *place = opener->places; *place; place++) {
-            BERTH_FREE char *path = beside(from[i], *place);
+            BERTH_FREE char *path = berth_scan_beside(from[i], *place);
             int found = path ? add_plugins(g, opener, path) : berth_err_oom(g->err);
 
             if (found != 0)
@@ -293,7 +266,8 @@ static int add_nearby(struct gathering *g, const char *name)
     const char *const *places = g->stack->profile->nearby;
 
     for (; places && *places; places++) {
-        BERTH_FREE char *directory = beside(g->stack->libraries[0].path, *places);
+        BERTH_FREE char *directory =
+            berth_scan_beside(g->stack->libraries[0].path, *places);
         BERTH_FREE char *path = NULL;
         struct stat st;
 
@@ -332,9 +306,10 @@ static int add_names(struct gathering *g)
 static int add_tree(struct gathering *g, const char *path, const char *into, int depth)
 {
     static const struct berth_gathered_file plain = {0};
-    BERTH_STRVEC struct berth_strvec names = {0};
     BERTH_FREE char *directory = NULL;
+    glob_t found = {0};
     struct stat st;
+    int result = 0;
 
     if (stat(path, &st) < 0 || depth == DEPTH_MAX)
         return 0;
@@ -345,20 +320,18 @@ static int add_tree(struct gathering *g, const char *path, const char *into, int
     }
     if (!S_ISDIR(st.st_mode))
         return 0;
-    if (list_directory(path, "*", NULL, &names) < 0)
-        return berth_err_oom(g->err);
-    berth_strvec_push_once(&g->to->directories, path);
-    for (size_t i = 0; i < names.count; i++) {
-        BERTH_FREE char *from = NULL;
+    remember_place(g, path);
+    berth_scan_glob(path, "/*", &found);
+    for (size_t i = 0; i < found.gl_pathc && result == 0; i++) {
         BERTH_FREE char *to = NULL;
 
-        if (asprintf(&from, "%s/%s", path, names.items[i]) < 0 ||
-            asprintf(&to, "%s/%s", into, names.items[i]) < 0)
-            return berth_err_oom(g->err);
-        if (add_tree(g, from, to, depth + 1) < 0)
-            return -1;
+        if (asprintf(&to, "%s/%s", into, berth_text_base(found.gl_pathv[i])) < 0)
+            result = berth_err_oom(g->err);
+        else
+            result = add_tree(g, found.gl_pathv[i], to, depth + 1);
     }
-    return 0;
+    globfree(&found);
+    return result;
 }
 
 /* Adds DATA from the first of its places that exists, starting at LIBRARY_PATH. */
@@ -369,7 +342,7 @@ static int add_datum(struct gathering *g, const char *library_path,
     bool is_usr = real && berth_text_starts(real, "/usr/");
 
     for (const char *const *place = data->places; *place; place++) {
-        BERTH_FREE char *path = beside(library_path, *place);
+        BERTH_FREE char *path = berth_scan_beside(library_path, *place);
 
         if (!path)
             return berth_err_oom(g->err);
@@ -429,7 +402,7 @@ static int add_glibc(struct gathering *g)
                  ? add(g, g->loader, "glibc", berth_text_base(g->loader), &plain)
                  : berth_err_file(g->err, "libc.so.6", "read");
     for (const char *const *name = berth_profile_glibc; result == 0 && *name; name++) {
-        BERTH_FREE char *path = beside(libc->path, *name);
+        BERTH_FREE char *path = berth_scan_beside(libc->path, *name);
 
         if (!path)
             result = berth_err_oom(g->err);
@@ -457,13 +430,12 @@ static bool is_taken(const struct berth_gathered *to, const char *name,
                      const char *target)
 {
     BERTH_FREE char *file = NULL;
+    const char *other;
 
     if (asprintf(&file, "lib/%s", name) < 0 || find_file(to, file))
         return true;
-    for (size_t i = 0; i < to->links.count; i += 2)
-        if (strcmp(to->links.items[i], file) == 0)
-            return strcmp(to->links.items[i + 1], target) != 0;
-    return false;
+    other = berth_strvec_pair(&to->links, file);
+    return other && strcmp(other, target) != 0;
 }
 
 /* Adds links to the libraries of MPI under all names that programs use, in mpi/. A name
@@ -508,8 +480,7 @@ static int gather_all(struct gathering *g)
         add_data(g) < 0 || add_configs(g) < 0 || add_glibc(g) < 0 ||
         add_aliases(g) < 0 || berth_sisters_add(g->to, g->err) < 0)
         return -1;
-    return g->to->directories.failed || g->to->absent.failed ? berth_err_oom(g->err)
-                                                             : 0;
+    return g->to->seen.failed ? berth_err_oom(g->err) : 0;
 }
 
 int berth_gather(const struct berth_stack *stack, struct berth_gathered *ret_gathered,
@@ -544,7 +515,6 @@ void berth_gathered_fini(struct berth_gathered *gathered)
     }
     free(gathered->files);
     berth_strvec_fini(&gathered->links);
-    berth_strvec_fini(&gathered->directories);
-    berth_strvec_fini(&gathered->absent);
+    berth_strvec_fini(&gathered->seen);
     *gathered = (struct berth_gathered){0};
 }

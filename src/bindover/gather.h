@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "base/deadline.h"
 #include "base/err.h"
 #include "base/strvec.h"
 #include "bindover/stack.h"
@@ -23,9 +24,8 @@ struct berth_gathered_file {
 struct berth_gathered {
     struct berth_gathered_file *files;
     size_t count;
-    struct berth_strvec links;       /* FILE, TARGET, FILE, TARGET, ... */
-    struct berth_strvec directories; /* of the host, whose entries were gathered */
-    struct berth_strvec absent;      /* paths of the host that do not exist */
+    struct berth_strvec links; /* FILE, TARGET, FILE, TARGET, ... */
+    struct berth_strvec seen;  /* what was searched: sources (bindover/manifest.h) */
 };
 
 /* Gathers the files of STACK for a stage: the libraries of MPI and those that they
@@ -60,12 +60,12 @@ struct berth_build {
 
 /* Fills the directory with copies of the gathered files, which search their libraries
  * where the stage is mounted, with links and with the manifest. Returns 0; or -1 with a
- * sentence in ERR (no room, a source that changes, no patchelf, no time), and the
- * caller removes the directory. */
+ * sentence in ERR (no room, no patchelf, no time), and the caller removes the
+ * directory. */
 int berth_build(const struct berth_build *build, struct berth_err *err);
 
 /* Is END (on berth_clock(); 0: no limit) reached? */
-bool berth_build_is_late(int64_t end);
-
-/* The sentence for a file SOURCE of the host's MPI that changes. Always returns -1. */
-int berth_build_refuse_change(const char *source, struct berth_err *err);
+static inline bool berth_build_is_late(int64_t end)
+{
+    return end && berth_clock() >= end;
+}

@@ -56,26 +56,21 @@ static int read_manifest(struct berth_replacement *replacement, struct berth_err
     return 0;
 }
 
-static bool is_library(const struct berth_staged_file *file)
-{
-    return strcmp(file->soname, "-") != 0;
-}
-
 static int read_staged(struct berth_factcache *cache,
                        struct berth_replacement *replacement, struct berth_err *err)
 {
-    const struct berth_manifest *manifest = &replacement->manifest;
+    const struct berth_strvec *files = &replacement->manifest.files;
 
-    for (size_t i = 0; i < manifest->file_count; i++) {
-        const struct berth_staged_file *file = &manifest->files[i];
+    for (size_t i = 0; i < files->count; i += BERTH_MANIFEST_FILE) {
+        const char *soname = files->items[i + 1];
         BERTH_FREE char *path = NULL;
 
-        if (!is_library(file))
+        if (!*soname)
             continue;
-        if (asprintf(&path, "%s/%s", replacement->mounted, file->file) < 0)
+        if (asprintf(&path, "%s/%s", replacement->mounted, files->items[i]) < 0)
             return berth_err_oom(err);
-        if (berth_scan_add(cache, &replacement->staged, BERTH_ROLE_LOADED, file->soname,
-                           path, err) < 0)
+        if (berth_scan_add(cache, &replacement->staged, BERTH_ROLE_LOADED, soname, path,
+                           err) < 0)
             return -1;
     }
     replacement->files =
@@ -108,48 +103,34 @@ int berth_replacement_open(struct berth_factcache *cache, const char *mounted,
     return read_staged(cache, replacement, err);
 }
 
-static void add_pair(struct berth_strvec *pairs, const char *from, const char *over)
-{
-    berth_strvec_push(pairs, from);
-    berth_strvec_push(pairs, over);
-}
-
-/* The length of the directory of PATH, with its slash. */
-static int directory_length(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? (int)(slash - path) + 1 : 0;
-}
-
 /* Plan all files of the host's glibc over those of the image, since they work only
  * together. The host's loader goes over the file that the program names as its loader.
  */
 static int plan_glibc(struct berth_replacement *replacement,
                       const struct berth_scan *scan, struct berth_err *err)
 {
+    const struct berth_strvec *files = &replacement->manifest.files;
     const struct berth_mpi_object *libc =
         berth_mpi_objects_find(&scan->objects, "libc.so.6");
     BERTH_FREE char *loader = scan->loader ? berth_resolve(scan->loader) : NULL;
 
     if (!libc || !loader)
         return berth_err_file(err, libc ? scan->loader : "libc.so.6", "read");
-    for (size_t i = 0; i < replacement->manifest.file_count; i++) {
-        const char *file = replacement->manifest.files[i].file;
+    for (size_t i = 0; i < files->count; i += BERTH_MANIFEST_FILE) {
+        const char *file = files->items[i];
         BERTH_FREE char *staged = NULL;
         BERTH_FREE char *image = NULL;
         BERTH_FREE char *real = NULL;
 
         if (!berth_text_starts(file, "glibc/"))
             continue;
-        if (asprintf(&staged, "%s/%s", replacement->mounted, file) < 0 ||
-            asprintf(&image, "%.*s%s", directory_length(libc->path), libc->path,
-                     file + 6) < 0)
+        image = berth_scan_beside(libc->path, file + 6);
+        if (!image || asprintf(&staged, "%s/%s", replacement->mounted, file) < 0)
             return berth_err_oom(err);
         real = berth_text_starts(file + 6, "ld-linux") ? berth_steal(&loader)
                                                        : berth_resolve(image);
         if (real)
-            add_pair(&replacement->binds, staged, real);
+            berth_strvec_push_pair(&replacement->binds, staged, real);
     }
     return 0;
 }
@@ -176,11 +157,13 @@ static void plan_choices(struct berth_replacement *replacement)
         if (berth_replacement_is_mpi(replacement) && !berth_profile_is_gcc(soname))
             continue;
         if (!choice->from_host)
-            add_pair(&replacement->binds, choice->image->path, choice->host->path);
+            berth_strvec_push_pair(&replacement->binds, choice->image->path,
+                                   choice->host->path);
         else if (!choice->image_serves ||
                  berth_replacement_stands_for(replacement, soname) ||
                  (choice->is_network && !berth_replacement_is_mpi(replacement)))
-            add_pair(&replacement->binds, choice->host->path, choice->image->path);
+            berth_strvec_push_pair(&replacement->binds, choice->host->path,
+                                   choice->image->path);
     }
 }
 
@@ -216,7 +199,7 @@ int berth_replacement_pair(const struct berth_mpi_objects *image,
             twin = find_twin(&object->library, staged);
         if (!twin)
             continue;
-        add_pair(binds, twin->path, object->path);
+        berth_strvec_push_pair(binds, twin->path, object->path);
     }
     return binds->failed ? berth_err_oom(err) : 0;
 }
@@ -256,8 +239,7 @@ static int plan_places(struct berth_replacement *replacement, struct berth_err *
                                  replacement->users.places.items[i + 1]);
         if (berth_strvec_has(binds, replacement->users.places.items[i + 1]))
             continue;
-        berth_strvec_push(binds, staged);
-        berth_strvec_push(binds, replacement->users.places.items[i + 1]);
+        berth_strvec_push_pair(binds, staged, replacement->users.places.items[i + 1]);
     }
     return binds->failed ? berth_err_oom(err) : 0;
 }
@@ -268,15 +250,13 @@ static int plan_plugins(struct berth_replacement *replacement, const char *libra
                         const struct berth_opener *opener, struct berth_err *err)
 {
     struct berth_strvec *binds = &replacement->binds;
-    int length = (int)(strrchr(library, '/') - library);
 
     for (const char *const *place = opener->places; *place; place++) {
-        BERTH_FREE char *own = NULL;
-        BERTH_FREE char *real = NULL;
+        BERTH_FREE char *own = berth_scan_beside(library, *place);
+        BERTH_FREE char *real = own ? berth_resolve(own) : NULL;
 
-        if (asprintf(&own, "%.*s/%s", length, library, *place) < 0)
+        if (!own)
             return berth_err_oom(err);
-        real = berth_resolve(own);
         if (!real)
             continue;
         berth_strvec_pushf(binds, "%s/%s", replacement->mounted, opener->into);
@@ -346,6 +326,8 @@ int berth_replacement_plan(struct berth_replacement *replacement,
                            const struct berth_scan *scan, char *const *env,
                            struct berth_err *err)
 {
+    const struct berth_profile *profile = replacement->stack->profile;
+
     replacement->is_linked = is_linked(replacement, program, scan);
     if (judge(replacement, program, scan, err) < 0)
         return -1;
@@ -355,7 +337,7 @@ int berth_replacement_plan(struct berth_replacement *replacement,
         return -1;
     if (berth_replacement_is_mpi(replacement)
             ? replacement->binds.count == 0
-            : berth_stack_adds_libraries(replacement->stack))
+            : profile->kind == BERTH_PROFILE_LIBRARIES && profile->adds)
         plan_path(replacement, env);
     if (!berth_replacement_is_mpi(replacement) || program->family == BERTH_FAMILY_NONE)
         plan_choices(replacement);

@@ -5,6 +5,7 @@
 #include "bindover/scan.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -193,23 +194,6 @@ int berth_scan_names(struct berth_scan *scan, const char *const *names,
     return 0;
 }
 
-int berth_scan_twins(struct berth_scan *scan, const struct berth_mpi_objects *staged,
-                     bool (*counts)(const char *soname), char *const *env,
-                     struct berth_err *err)
-{
-    BERTH_STRVEC struct berth_strvec names = {0};
-
-    for (size_t i = 0; i < staged->count; i++)
-        if (counts(staged->items[i].soname) &&
-            !berth_mpi_objects_find(&scan->objects, staged->items[i].soname))
-            berth_strvec_push(&names, staged->items[i].soname);
-    if (names.failed)
-        return berth_err_oom(err);
-    return names.count > 0
-               ? berth_scan_names(scan, (const char *const *)names.items, env, err)
-               : 0;
-}
-
 void berth_scan_fini(struct berth_scan *scan)
 {
     free(scan->runner);
@@ -218,6 +202,17 @@ void berth_scan_fini(struct berth_scan *scan)
     berth_closure_fini(&scan->closure);
     berth_mpi_objects_fini(&scan->objects);
     *scan = (struct berth_scan){0};
+}
+
+char *berth_scan_beside(const char *file, const char *place)
+{
+    char *path = NULL;
+
+    if (*place == '/')
+        return strdup(place);
+    if (asprintf(&path, "%.*s/%s", (int)(strrchr(file, '/') - file), file, place) < 0)
+        return NULL;
+    return path;
 }
 
 bool berth_scan_glob(const char *directory, const char *pattern, glob_t *ret)

@@ -52,13 +52,6 @@ void berth_scan_present(struct berth_scan *scan, const char *soname, const char 
 int berth_scan_names(struct berth_scan *scan, const char *const *names,
                      char *const *env, struct berth_err *err);
 
-/* Adds to the objects of SCAN, as PRESENT, the libraries of the image under those names
- * of STAGED, the host's, that COUNT. ENV (ends in NULL) is that of the program. Returns
- * 0, or -1 with a sentence in ERR. */
-int berth_scan_twins(struct berth_scan *scan, const struct berth_mpi_objects *staged,
-                     bool (*counts)(const char *soname), char *const *env,
-                     struct berth_err *err);
-
 /* Hints to an MPI outside of the image, or at an unusual place in it. Borrows all. */
 struct berth_beside {
     const char *program;               /* a path, with links */
@@ -92,6 +85,10 @@ int berth_scan_elf(struct berth_factcache *cache, const char *path,
 int berth_scan_add(struct berth_factcache *cache, struct berth_mpi_objects *objects,
                    enum berth_mpi_role role, const char *soname, const char *path,
                    struct berth_err *err);
+
+/* PLACE in the directory of FILE; PLACE alone if it is absolute. The caller frees it;
+ * NULL: out of memory. */
+char *berth_scan_beside(const char *file, const char *place);
 
 /* glob(3) of DIRECTORY, a path as it is, followed by PATTERN, which may have braces.
  * Returns false if nothing fits. The caller frees *RET (globfree(3)) in any case. */

@@ -23,36 +23,27 @@
 
 #define MANIFEST "manifest"
 
-static uint64_t nanoseconds(const struct stat *st)
-{
-    return (uint64_t)st->st_mtim.tv_sec * 1000000000U + (uint64_t)st->st_mtim.tv_nsec;
-}
-
 static bool is_current(const struct berth_manifest *manifest)
 {
-    for (size_t i = 0; i < manifest->source_count; i++) {
-        const struct berth_staged_source *it = &manifest->sources[i];
-        struct stat st;
+    char *const *sources = manifest->sources.items;
+    struct stat st;
 
-        if (stat(it->path, &st) < 0 || st.st_ino != it->inode ||
-            st.st_dev != it->device || (uint64_t)st.st_size != it->size ||
-            nanoseconds(&st) != it->time)
+    for (size_t i = 0; i < manifest->sources.count; i += 2)
+        if (!berth_manifest_is_same(stat(sources[i], &st) == 0 ? &st : NULL,
+                                    sources[i + 1]))
             return false;
-    }
-    for (size_t i = 0; i < manifest->absent.count; i++)
-        if (access(manifest->absent.items[i], F_OK) == 0)
-            return false;
-    return manifest->source_count > 0;
+    return manifest->sources.count > 0;
 }
 
 /* Are all files there? A cleaner of /tmp may have removed some. */
 static bool is_whole(int dir, const struct berth_manifest *manifest)
 {
+    char *const *files = manifest->files.items;
     struct stat st;
 
-    for (size_t i = 0; i < manifest->file_count; i++)
-        if (fstatat(dir, manifest->files[i].file, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-            !S_ISREG(st.st_mode) || (uint64_t)st.st_size != manifest->files[i].size)
+    for (size_t i = 0; i < manifest->files.count; i += BERTH_MANIFEST_FILE)
+        if (fstatat(dir, files[i], &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+            !S_ISREG(st.st_mode) || st.st_size != atoll(files[i + 2]))
             return false;
     for (size_t i = 0; i < manifest->links.count; i += 2)
         if (fstatat(dir, manifest->links.items[i], &st, AT_SYMLINK_NOFOLLOW) < 0 ||
@@ -61,27 +52,19 @@ static bool is_whole(int dir, const struct berth_manifest *manifest)
     return true;
 }
 
-/* Is the library SONAME there, or a link of that name? */
-static bool has_library(const struct berth_manifest *manifest, const char *soname)
-{
-    for (size_t i = 0; i < manifest->file_count; i++)
-        if (berth_text_starts(manifest->files[i].file, "lib/") &&
-            strcmp(manifest->files[i].file + 4, soname) == 0)
-            return true;
-    for (size_t i = 0; i < manifest->links.count; i += 2)
-        if (berth_text_starts(manifest->links.items[i], "lib/") &&
-            strcmp(manifest->links.items[i] + 4, soname) == 0)
-            return true;
-    return false;
-}
-
-/* Does the stage have all libraries of STACK? One may have been installed later. */
+/* Does the stage have all libraries of STACK, or links of their names? One may have
+ * been installed later. */
 static bool has_all(const struct berth_manifest *manifest,
                     const struct berth_stack *stack)
 {
-    for (size_t i = 0; i < stack->count; i++)
-        if (!has_library(manifest, stack->libraries[i].soname))
+    for (size_t i = 0; i < stack->count; i++) {
+        BERTH_FREE char *file = NULL;
+
+        if (asprintf(&file, "lib/%s", stack->libraries[i].soname) < 0 ||
+            (!berth_strvec_has(&manifest->files, file) &&
+             !berth_strvec_has(&manifest->links, file)))
             return false;
+    }
     return true;
 }
 
@@ -179,7 +162,10 @@ static int publish(int root_fd, const struct berth_stage_root *root, const char 
         read_stage(root_fd, root, name, stack, ret_staged))
         return 0;
     berth_tree_remove(root_fd, name);
-    return berth_build_refuse_change(stack->libraries[0].path, err);
+    return berth_err_set(err,
+                         "'%s': changed while it was copied; submit the step again "
+                         "when the host's MPI is installed",
+                         stack->libraries[0].path);
 }
 
 /* Libraries cannot be loaded from a file system that is mounted noexec. */

@@ -131,7 +131,6 @@ printf 'PATH=/bin\0LD_LIBRARY_PATH=\0A=\303\274\0B=\377\0' >answers/environment
 printf '# x\nrequired berth.so option_prefix=b-\nkey = "a b" # c\ninclude d/*.conf\n' >answers/lines
 {
     printf '1;stage:profile=mpich&version=MPICH%%204.2.1&from=/a&mounted=/b'
-    printf '&links=mpi/a.so&links=../lib/a.so&set=A%%3Db%%3Dc'
-    printf ';file:file=lib/a.so&soname=a.so.1&size=5'
-    printf ';source:path=/a&device=1&inode=18446744073709551615&size=3&time=4;.'
+    printf '&files=lib/a.so&files=a.so.1&files=5'
+    printf '&links=mpi/a.so&links=../lib/a.so&set=A%%3Db%%3Dc&sources=/a&sources=1.2.3.4.5;.'
 } >answers/manifest

@@ -65,11 +65,11 @@ TEST(all_that_is_in_a_stage_finds_what_is_there)
     staged = staging_make();
     unit_remove(host);
     ck_assert_int_eq(berth_loader_self(&loader, &program, &err), 0);
-    for (size_t i = 0; i < staged.manifest.file_count; i++) {
-        BERTH_FREE char *file = unit_path(staged.path, staged.manifest.files[i].file);
+    for (size_t i = 0; i < staged.manifest.files.count; i += BERTH_MANIFEST_FILE) {
+        BERTH_FREE char *file = unit_path(staged.path, staged.manifest.files.items[i]);
         struct berth_closure closure;
 
-        if (strncmp(staged.manifest.files[i].file, "lib/", 4) != 0)
+        if (strncmp(staged.manifest.files.items[i], "lib/", 4) != 0)
             continue;
         ck_assert_int_eq(berth_loader_list(NULL, loader, file, bare, &closure, &err),
                          0);
@@ -109,10 +109,10 @@ TEST(glibc_is_staged_apart_and_unchanged)
     }
     ck_assert_int_eq(berth_loader_self(&loader, &program, &err), 0);
     ck_assert_int_eq(stat(loader, &original), 0);
-    for (size_t i = 0; i < staged.manifest.file_count; i++)
-        if (strncmp(staged.manifest.files[i].file, "glibc/ld-", 9) == 0)
-            ck_assert_uint_eq(staged.manifest.files[i].size,
-                              (uint64_t)original.st_size);
+    for (size_t i = 0; i < staged.manifest.files.count; i += BERTH_MANIFEST_FILE)
+        if (strncmp(staged.manifest.files.items[i], "glibc/ld-", 9) == 0)
+            ck_assert_int_eq(atoll(staged.manifest.files.items[i + 2]),
+                             original.st_size);
     ck_assert_int_eq(staging_entries("mpich-"), 1);
     berth_staged_fini(&staged);
 }

@@ -88,7 +88,7 @@ void sides_write_manifest(const char *soname)
     ck_assert_ptr_nonnull(file);
     fprintf(file,
             "1;stage:profile=net&version=1&from=/usr/lib/%s&mounted=/x&set=NET_X%%3D1"
-            ";file:file=lib/%s&soname=%s&size=1;.",
+            "&files=lib/%s&files=%s&files=1;.",
             soname, soname, soname);
     fclose(file);
     answer = unit_format("/host/stage\n%s/stage", sides.directory);

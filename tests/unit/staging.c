@@ -152,13 +152,13 @@ char *staging_tell(const struct berth_staged *staged)
     const struct berth_manifest *manifest = &staged->manifest;
     struct berth_buf buf = {0};
 
-    for (size_t i = 0; i < manifest->file_count; i++) {
-        const struct berth_staged_file *it = &manifest->files[i];
+    for (size_t i = 0; i < manifest->files.count; i += BERTH_MANIFEST_FILE) {
+        const char *file = manifest->files.items[i];
 
-        if (strncmp(it->file, "glibc/", 6) == 0 ||
-            strncmp(it->soname, "libgcc_s", 8) == 0)
+        if (strncmp(file, "glibc/", 6) == 0 ||
+            strncmp(manifest->files.items[i + 1], "libgcc_s", 8) == 0)
             continue;
-        berth_buf_puts(&buf, it->file);
+        berth_buf_puts(&buf, file);
         berth_buf_puts(&buf, "\n");
     }
     for (size_t i = 0; i < manifest->links.count; i += 2) {
