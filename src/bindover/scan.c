@@ -77,7 +77,8 @@ static int read_runner(const char *program, struct berth_scan *scan,
             return -1;
         interpreter = berth_steal(&elf.interpreter);
         scan->is_script = elf.kind == BERTH_ELF_SCRIPT;
-        scan->machine = elf.machine;
+        free(scan->machine);
+        scan->machine = berth_steal(&elf.machine);
         scan->bits = elf.bits;
         berth_elf_fini(&elf);
         if (!scan->is_script || !interpreter) {
@@ -198,6 +199,7 @@ void berth_scan_fini(struct berth_scan *scan)
 {
     free(scan->runner);
     free(scan->loader);
+    free(scan->machine);
     berth_strvec_fini(&scan->scripts);
     berth_closure_fini(&scan->closure);
     berth_mpi_objects_fini(&scan->objects);

@@ -15,9 +15,9 @@ struct berth_scan {
     /* The file that the kernel executes: the program, or the interpreter of a script;
      * NULL: it is missing, and the other members are empty. */
     char *runner;
-    char *loader;        /* of the runner; NULL: it has none */
-    const char *machine; /* of the runner, as uname -m prints it; NULL: not known */
-    int bits;            /* of the runner; 0: it is not ELF */
+    char *loader;  /* of the runner; NULL: it has none */
+    char *machine; /* of the runner, as uname -m prints it; NULL: not known */
+    int bits;      /* of the runner; 0: it is not ELF */
     struct berth_strvec scripts; /* the program and the scripts that start the runner */
     bool is_script;              /* the runner is an interpreter */
     bool is_cut;                 /* not all of the image was searched (inventory.h) */

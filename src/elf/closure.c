@@ -91,8 +91,7 @@ static int read_undefined(struct berth_closure *closure, char *name, char *file,
     *file = '\0';
     file += 2;
     file[strcspn(file, ")")] = '\0';
-    berth_strvec_push(&closure->undefined, name);
-    berth_strvec_push(&closure->undefined, file);
+    berth_strvec_push_pair(&closure->undefined, name, file);
     return closure->undefined.failed ? berth_err_oom(err) : 0;
 }
 

@@ -13,9 +13,11 @@
 
 #include "base/cleanup.h"
 #include "elf/reader.h"
-#include "elf/stored.h"
 
 enum { HEAD_SIZE = 256, SEGMENTS_MAX = 4096, NAME_MAX_SIZE = 4096, NEEDED_MAX = 4096 };
+
+/* Bytes of the largest table that is read; a larger one is a damaged file. */
+#define SECTION_MAX ((uint64_t)256 << 20)
 
 static const struct {
     int code;
@@ -33,24 +35,6 @@ static const char *machine_of(const GElf_Ehdr *header)
         if (machines[i].code == header->e_machine)
             return machines[i].name;
     return NULL;
-}
-
-const char *berth_elf_machine(const char *name)
-{
-    static const char *const others[] = {"ppc64le", "ppc64"};
-
-    for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++)
-        if (strcmp(machines[i].name, name) == 0)
-            return machines[i].name;
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-        if (strcmp(others[i], name) == 0)
-            return others[i];
-    return NULL;
-}
-
-static char *copy_text(const char *text)
-{
-    return text ? strndup(text, NAME_MAX_SIZE) : NULL;
 }
 
 /* The first line of a script: `#! INTERPRETER [ARGUMENT]`. A CR at its end is part of
@@ -84,129 +68,88 @@ static int read_interpreter(struct berth_elf_reader *reader, const GElf_Phdr *se
     return elf->interpreter ? 0 : berth_err_oom(err);
 }
 
-/* The entries of the dynamic section that are not addresses. */
-struct names {
-    uint64_t soname, rpath, runpath, flags;
-    bool has_soname, has_rpath, has_runpath;
-    size_t entries;
-};
-
-static void read_entry(struct berth_elf_reader *reader, const GElf_Dyn *entry,
-                       struct names *names)
+int berth_elf_damaged(struct berth_err *err, const char *what)
 {
-    const struct {
-        int64_t tag;
-        uint64_t *place;
-    } places[] = {{DT_STRTAB, &reader->strings},
-                  {DT_STRSZ, &reader->strings_size},
-                  {DT_SYMTAB, &reader->symbols},
-                  {DT_HASH, &reader->hash},
-                  {DT_GNU_HASH, &reader->gnu_hash},
-                  {DT_RELA, &reader->rela},
-                  {DT_RELASZ, &reader->rela_size},
-                  {DT_RELACOUNT, &reader->rela_relative},
-                  {DT_REL, &reader->rel},
-                  {DT_RELSZ, &reader->rel_size},
-                  {DT_RELCOUNT, &reader->rel_relative},
-                  {DT_JMPREL, &reader->plt},
-                  {DT_PLTRELSZ, &reader->plt_size},
-                  {DT_PLTREL, &reader->plt_type},
-                  {DT_VERNEED, &reader->version_needs},
-                  {DT_VERNEEDNUM, &reader->version_need_count},
-                  {DT_VERDEF, &reader->version_defs},
-                  {DT_VERDEFNUM, &reader->version_def_count},
-                  {DT_SONAME, &names->soname},
-                  {DT_RPATH, &names->rpath},
-                  {DT_RUNPATH, &names->runpath},
-                  {DT_FLAGS_1, &names->flags}};
-
-    names->has_soname |= entry->d_tag == DT_SONAME;
-    names->has_rpath |= entry->d_tag == DT_RPATH;
-    names->has_runpath |= entry->d_tag == DT_RUNPATH;
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
-        if (places[i].tag == entry->d_tag)
-            *places[i].place = entry->d_un.d_val;
+    return berth_err_set(err, "a damaged ELF file (its %s); install or build it again",
+                         what);
 }
 
-static int copy_name(const struct berth_elf_reader *reader, bool has, uint64_t offset,
-                     char **ret_name, struct berth_err *err)
+Elf_Data *berth_elf_next(Elf *elf, Elf_Scn **section, uint32_t type,
+                         GElf_Shdr *ret_header)
 {
-    const char *text = has ? berth_elf_string(reader, offset) : NULL;
+    while ((*section = elf_nextscn(elf, *section)))
+        if (gelf_getshdr(*section, ret_header) && ret_header->sh_type == type)
+            return ret_header->sh_size <= SECTION_MAX ? elf_getdata(*section, NULL)
+                                                      : NULL;
+    return NULL;
+}
 
-    if (has && !text)
+/* Reads what ENTRY of the dynamic section names, if that is a text. STRINGS is the
+ * section that has the texts. */
+static int read_name(const struct berth_elf_reader *reader, const GElf_Dyn *entry,
+                     size_t strings, struct berth_elf *elf, struct berth_err *err)
+{
+    char **place = entry->d_tag == DT_SONAME    ? &elf->soname
+                   : entry->d_tag == DT_RPATH   ? &elf->rpath
+                   : entry->d_tag == DT_RUNPATH ? &elf->runpath
+                                                : NULL;
+    const char *text;
+
+    if (!place && entry->d_tag != DT_NEEDED)
+        return 0;
+    text = elf_strptr(reader->elf, strings, entry->d_un.d_val);
+    if (!text || elf->needed.count == NEEDED_MAX)
         return berth_elf_damaged(err, "dynamic section");
-    *ret_name = copy_text(text);
-    return has && !*ret_name ? berth_err_oom(err) : 0;
-}
-
-static int read_names(struct berth_elf_reader *reader, Elf_Data *dynamic,
-                      const struct names *names, struct berth_elf *elf,
-                      struct berth_err *err)
-{
-    GElf_Dyn entry;
-
-    reader->text =
-        berth_elf_table(reader, reader->strings, reader->strings_size, ELF_T_BYTE);
-    if (!reader->text)
-        return berth_elf_damaged(err, "string table");
-    for (size_t i = 0; i < names->entries; i++) {
-        const char *text;
-
-        if (!gelf_getdyn(dynamic, (int)i, &entry) || entry.d_tag != DT_NEEDED)
-            continue;
-        text = berth_elf_string(reader, entry.d_un.d_val);
-        if (!text || elf->needed.count == NEEDED_MAX)
-            return berth_elf_damaged(err, "list of libraries");
+    if (!place) {
         berth_strvec_pushf(&elf->needed, "%.*s", NAME_MAX_SIZE, text);
+        return elf->needed.failed ? berth_err_oom(err) : 0;
     }
-    if (elf->needed.failed)
-        return berth_err_oom(err);
-    if (copy_name(reader, names->has_soname, names->soname, &elf->soname, err) < 0 ||
-        copy_name(reader, names->has_rpath, names->rpath, &elf->rpath, err) < 0 ||
-        copy_name(reader, names->has_runpath, names->runpath, &elf->runpath, err) < 0)
-        return -1;
-    return 0;
+    free(*place);
+    *place = strndup(text, NAME_MAX_SIZE);
+    return *place ? 0 : berth_err_oom(err);
 }
 
-static int read_dynamic(struct berth_elf_reader *reader, const GElf_Phdr *segment,
+/* Some tools remove section headers (strip --strip-section-headers), and the loader
+ * needs none; here such a file counts as damaged. */
+static int read_dynamic(struct berth_elf_reader *reader,
                         const struct berth_elf_question *question,
                         struct berth_elf *elf, struct berth_err *err)
 {
-    struct names names = {0};
-    Elf_Data *dynamic = NULL;
+    Elf_Scn *section = NULL;
+    GElf_Shdr header;
+    Elf_Data *data = berth_elf_next(reader->elf, &section, SHT_DYNAMIC, &header);
+    uint64_t flags = 0;
     GElf_Dyn entry;
 
-    if (segment->p_filesz > 0 && segment->p_filesz <= BERTH_ELF_TABLE_MAX &&
-        segment->p_offset <= reader->size &&
-        segment->p_filesz <= reader->size - segment->p_offset)
-        dynamic = elf_getdata_rawchunk(reader->elf, (int64_t)segment->p_offset,
-                                       segment->p_filesz, ELF_T_DYN);
-    if (!dynamic)
+    if (!data)
         return berth_elf_damaged(err, "dynamic section");
-    while (gelf_getdyn(dynamic, (int)names.entries, &entry) && entry.d_tag != DT_NULL) {
-        read_entry(reader, &entry, &names);
-        names.entries++;
+    for (int i = 0; gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; i++) {
+        if (read_name(reader, &entry, header.sh_link, elf, err) < 0)
+            return -1;
+        if (entry.d_tag == DT_FLAGS_1)
+            flags = entry.d_un.d_val;
     }
     /* libc.so.6 can be started, and is a library. */
-    if (elf->kind != BERTH_ELF_OTHER && (names.flags & DF_1_PIE) == 0 &&
-        reader->header.e_type == ET_DYN && (names.has_soname || !elf->interpreter))
+    if (!(flags & DF_1_PIE) && reader->header.e_type == ET_DYN &&
+        (elf->soname || !elf->interpreter))
         elf->kind = BERTH_ELF_LIBRARY;
-    if (names.entries == 0 || reader->strings == 0)
-        return 0;
-    if (read_names(reader, dynamic, &names, elf, err) < 0 ||
-        berth_elf_read_versions(reader, elf, err) < 0)
-        return -1;
-    return berth_elf_read_symbols(reader, question, elf, err);
+    return berth_elf_read_versions(reader, elf, err) < 0
+               ? -1
+               : berth_elf_read_symbols(reader, question, elf, err);
 }
 
-static void read_header(const struct berth_elf_reader *reader, struct berth_elf *elf)
+static int read_header(const struct berth_elf_reader *reader, struct berth_elf *elf,
+                       struct berth_err *err)
 {
-    elf->machine = machine_of(&reader->header);
+    const char *machine = machine_of(&reader->header);
+
+    elf->machine = machine ? strdup(machine) : NULL;
     elf->bits = gelf_getclass(reader->elf) == ELFCLASS32 ? 32 : 64;
     if (reader->header.e_type == ET_EXEC || reader->header.e_type == ET_DYN)
         elf->kind = BERTH_ELF_STATIC;
     else
         elf->kind = BERTH_ELF_OTHER;
+    return machine && !elf->machine ? berth_err_oom(err) : 0;
 }
 
 /* Reads the loader's name first, since only a program has one. */
@@ -214,30 +157,28 @@ static int read_segments(struct berth_elf_reader *reader,
                          const struct berth_elf_question *question,
                          struct berth_elf *elf, struct berth_err *err)
 {
-    GElf_Phdr segment, dynamic = {0};
-    bool has_dynamic = false;
+    bool is_dynamic = false;
+    GElf_Phdr segment;
+    size_t count;
 
-    read_header(reader, elf);
+    if (read_header(reader, elf, err) < 0)
+        return -1;
     if (elf->kind == BERTH_ELF_OTHER)
         return 0;
-    if (elf_getphdrnum(reader->elf, &reader->segments) < 0 ||
-        reader->segments > SEGMENTS_MAX)
+    if (elf_getphdrnum(reader->elf, &count) < 0 || count > SEGMENTS_MAX)
         return berth_elf_damaged(err, "list of segments");
-    for (size_t i = 0; i < reader->segments; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (!gelf_getphdr(reader->elf, (int)i, &segment))
             return berth_elf_damaged(err, "list of segments");
-        if (segment.p_type == PT_DYNAMIC && !has_dynamic) {
-            dynamic = segment;
-            has_dynamic = true;
-        } else if (segment.p_type == PT_INTERP && !elf->interpreter) {
+        is_dynamic |= segment.p_type == PT_DYNAMIC;
+        if (segment.p_type == PT_INTERP && !elf->interpreter) {
             elf->kind = BERTH_ELF_PROGRAM;
             if (read_interpreter(reader, &segment, elf, err) < 0)
                 return -1;
         }
     }
-    if (has_dynamic && read_dynamic(reader, &dynamic, question, elf, err) < 0)
-        return -1;
-    if (berth_elf_read_inner(reader, question, elf, err) < 0)
+    if ((is_dynamic && read_dynamic(reader, question, elf, err) < 0) ||
+        berth_elf_read_inner(reader, question, elf, err) < 0)
         return -1;
     return berth_elf_read_texts(reader, question, elf, err);
 }
@@ -317,6 +258,7 @@ static void free_symbols(struct berth_elf_symbols *symbols)
 
 void berth_elf_fini(struct berth_elf *elf)
 {
+    free(elf->machine);
     free(elf->interpreter);
     free(elf->soname);
     free(elf->rpath);
@@ -330,27 +272,4 @@ void berth_elf_fini(struct berth_elf *elf)
     free_symbols(&elf->defined);
     free_symbols(&elf->copied);
     *elf = (struct berth_elf){0};
-}
-
-int berth_elf_compare(const void *a, const void *b)
-{
-    const struct berth_elf_symbol *one = a;
-    const struct berth_elf_symbol *other = b;
-
-    return strcmp(one->name, other->name);
-}
-
-const struct berth_elf_symbol *berth_elf_find(const struct berth_elf_symbols *symbols,
-                                              const char *name)
-{
-    const struct berth_elf_symbol wanted = {.name = (char *)name};
-
-    if (symbols->is_sorted)
-        return symbols->count ? bsearch(&wanted, symbols->items, symbols->count,
-                                        sizeof(wanted), berth_elf_compare)
-                              : NULL;
-    for (size_t i = 0; i < symbols->count; i++)
-        if (strcmp(symbols->items[i].name, name) == 0)
-            return &symbols->items[i];
-    return NULL;
 }

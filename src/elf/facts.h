@@ -35,9 +35,9 @@ struct berth_elf_symbols {
 /* The facts in one ELF file. Members that the file does not have are NULL or empty. */
 struct berth_elf {
     enum berth_elf_kind kind;
-    const char *machine; /* as `uname -m` prints it; NULL: berth does not know it */
-    int bits;            /* 32 or 64 */
-    char *interpreter;   /* the loader, or the interpreter after #! */
+    char *machine;     /* as `uname -m` prints it; NULL: berth does not know it */
+    int bits;          /* 32 or 64 */
+    char *interpreter; /* the loader, or the interpreter after #! */
     char *soname;
     struct berth_strvec needed;
     char *rpath;
@@ -65,11 +65,10 @@ struct berth_elf_question {
 };
 
 /* Read the file open at FD, which may be anybody's and is not trusted, as far as
- * QUESTION asks (NULL: every symbol, no text). Works by the program headers, so that a
- * file without section headers shows as much (gABI chapter 5).
- * A file that is not ELF is an answer (kind), not an error. Returns 0 with *RET_ELF,
- * which the caller owns (berth_elf_fini); -1 with a sentence in ERR when FD cannot be
- * read or the ELF file is damaged. */
+ * QUESTION asks (NULL: every symbol, no text). A file that is not ELF is an answer
+ * (kind), not an error. Returns 0 with *RET_ELF, which the caller owns
+ * (berth_elf_fini); -1 with a sentence in ERR when FD cannot be read or the ELF file is
+ * damaged. */
 int berth_elf_read(int fd, const struct berth_elf_question *question,
                    struct berth_elf *ret_elf, struct berth_err *err);
 

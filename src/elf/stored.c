@@ -11,29 +11,28 @@
 #include "base/fields.h"
 #include "base/grow.h"
 
-/* All facts but the symbols. MACHINE and KIND stand in for members of ELF that no kind
- * of field fits. */
-struct stored {
-    struct berth_elf elf;
-    char *machine;
-    int kind;
-};
+#define FACT(key, kind, member)                                                        \
+    {                                                                                  \
+        key, BERTH_FIELD_##kind, offsetof(struct berth_elf, member)                    \
+    }
 
+/* All facts but the symbols. */
 static const struct berth_field members[] = {
-    {"kind", BERTH_FIELD_NUMBER, offsetof(struct stored, kind)},
-    {"machine", BERTH_FIELD_TEXT, offsetof(struct stored, machine)},
-    {"bits", BERTH_FIELD_NUMBER, offsetof(struct stored, elf.bits)},
-    {"loader", BERTH_FIELD_TEXT, offsetof(struct stored, elf.interpreter)},
-    {"soname", BERTH_FIELD_TEXT, offsetof(struct stored, elf.soname)},
-    {"needed", BERTH_FIELD_LIST, offsetof(struct stored, elf.needed)},
-    {"rpath", BERTH_FIELD_TEXT, offsetof(struct stored, elf.rpath)},
-    {"runpath", BERTH_FIELD_TEXT, offsetof(struct stored, elf.runpath)},
-    {"wants", BERTH_FIELD_LIST, offsetof(struct stored, elf.version_needs)},
-    {"defines", BERTH_FIELD_LIST, offsetof(struct stored, elf.version_defs)},
-    {"text", BERTH_FIELD_LIST, offsetof(struct stored, elf.texts)},
-    {"inner", BERTH_FIELD_LIST, offsetof(struct stored, elf.inner)},
+    FACT("kind", NUMBER, kind),
+    FACT("machine", TEXT, machine),
+    FACT("bits", NUMBER, bits),
+    FACT("loader", TEXT, interpreter),
+    FACT("soname", TEXT, soname),
+    FACT("needed", LIST, needed),
+    FACT("rpath", TEXT, rpath),
+    FACT("runpath", TEXT, runpath),
+    FACT("wants", LIST, version_needs),
+    FACT("defines", LIST, version_defs),
+    FACT("text", LIST, texts),
+    FACT("inner", LIST, inner),
     {0},
 };
+_Static_assert(sizeof(enum berth_elf_kind) == sizeof(int), "a kind is a NUMBER");
 
 /* The symbols follow the fields, each a string that starts with a letter and ends in
  * NUL. */
@@ -68,10 +67,7 @@ static void put_symbols(char letter, const struct berth_elf_symbols *list,
 
 void berth_elf_put(const struct berth_elf *elf, struct berth_buf *ret)
 {
-    struct stored stored = {
-        .elf = *elf, .machine = (char *)elf->machine, .kind = (int)elf->kind};
-
-    berth_fields_put(ret, members, &stored);
+    berth_fields_put(ret, members, elf);
     berth_buf_add(ret, "", 1);
     for (size_t i = 0; i < SYMBOLS; i++)
         put_symbols(symbols[i].letter,
@@ -107,33 +103,20 @@ static int read_symbols(const char *bytes, const char *end, struct berth_elf *el
     return bytes == end ? 0 : -1;
 }
 
-static int read_stored(char *fields, const char *bytes, const char *end,
-                       struct stored *stored)
-{
-    if (berth_fields_get(fields, members, stored, NULL) < 0 ||
-        stored->elf.version_needs.count % 2 != 0 ||
-        read_symbols(bytes, end, &stored->elf) < 0)
-        return -1;
-    stored->elf.kind = (enum berth_elf_kind)stored->kind;
-    stored->elf.machine = stored->machine ? berth_elf_machine(stored->machine) : NULL;
-    return 0;
-}
-
 int berth_elf_get(const char *bytes, size_t count, struct berth_elf *ret_elf)
 {
     const char *end = bytes + count;
-    struct stored stored = {0};
-    BERTH_FREE char *fields = NULL;
-    int result = -1;
+    struct berth_elf elf = {0};
+    BERTH_FREE char *fields = count && end[-1] == '\0' ? strdup(bytes) : NULL;
 
-    if (count && end[-1] == '\0')
-        fields = strdup(bytes);
-    if (fields)
-        result = read_stored(fields, bytes + strlen(bytes) + 1, end, &stored);
-    free(stored.machine);
-    if (result < 0)
-        berth_elf_fini(&stored.elf);
-    else
-        *ret_elf = stored.elf;
-    return result;
+    if (!fields)
+        return -1;
+    bytes += strlen(bytes) + 1;
+    if (berth_fields_get(fields, members, &elf, NULL) < 0 ||
+        elf.version_needs.count % 2 != 0 || read_symbols(bytes, end, &elf) < 0) {
+        berth_elf_fini(&elf);
+        return -1;
+    }
+    *ret_elf = elf;
+    return 0;
 }

@@ -11,7 +11,3 @@ void berth_elf_put(const struct berth_elf *elf, struct berth_buf *ret);
  * names of its symbols point into them. Returns 0 with *RET_ELF, which the caller owns
  * (berth_elf_fini); -1 if the bytes are damaged, or out of memory. */
 int berth_elf_get(const char *bytes, size_t count, struct berth_elf *ret_elf);
-
-/* The same name of a machine as NAME, but one that lives as long as the program. NULL:
- * berth does not know the machine. */
-const char *berth_elf_machine(const char *name);

@@ -6,12 +6,13 @@
 
 enum { VERSIONS_MAX = 65536, VERSIONS_SIZE = 1 << 17 };
 
-/* Reads the versions that the file needs of one library, whose list starts at AT. */
-static int read_library(const struct berth_elf_reader *reader, Elf_Data *data,
+/* Reads the versions that the file needs of one library, whose list starts at AT, and
+ * whose names are in the section STRINGS. */
+static int read_library(Elf *file, Elf_Data *data, size_t strings,
                         const GElf_Verneed *library, uint64_t at, struct berth_elf *elf,
                         struct berth_err *err)
 {
-    const char *name = berth_elf_string(reader, library->vn_file);
+    const char *name = elf_strptr(file, strings, library->vn_file);
     GElf_Vernaux aux;
 
     for (int i = 0; i < library->vn_cnt; i++) {
@@ -19,13 +20,11 @@ static int read_library(const struct berth_elf_reader *reader, Elf_Data *data,
 
         if (at > VERSIONS_SIZE || !gelf_getvernaux(data, (int)at, &aux))
             return berth_elf_damaged(err, "table of versions");
-        version = berth_elf_string(reader, aux.vna_name);
+        version = elf_strptr(file, strings, aux.vna_name);
         if (!name || !version || elf->version_needs.count == 2 * VERSIONS_MAX)
             return berth_elf_damaged(err, "table of versions");
-        if (!(aux.vna_flags & VER_FLG_WEAK)) {
-            berth_strvec_push(&elf->version_needs, name);
-            berth_strvec_push(&elf->version_needs, version);
-        }
+        if (!(aux.vna_flags & VER_FLG_WEAK))
+            berth_strvec_push_pair(&elf->version_needs, name, version);
         if (aux.vna_next == 0)
             break;
         at += aux.vna_next;
@@ -33,18 +32,19 @@ static int read_library(const struct berth_elf_reader *reader, Elf_Data *data,
     return elf->version_needs.failed ? berth_err_oom(err) : 0;
 }
 
-static int read_needs(struct berth_elf_reader *reader, struct berth_elf *elf,
-                      struct berth_err *err)
+static int read_needs(Elf *file, struct berth_elf *elf, struct berth_err *err)
 {
-    Elf_Data *data =
-        berth_elf_table_upto(reader, reader->version_needs, VERSIONS_SIZE, ELF_T_VNEED);
+    Elf_Scn *section = NULL;
+    GElf_Shdr header;
+    Elf_Data *data = berth_elf_next(file, &section, SHT_GNU_verneed, &header);
     GElf_Verneed library;
     uint64_t at = 0;
 
-    for (uint64_t i = 0; i < reader->version_need_count; i++) {
+    for (uint64_t i = 0; section && i < header.sh_info; i++) {
         if (!data || at > VERSIONS_SIZE || !gelf_getverneed(data, (int)at, &library))
             return berth_elf_damaged(err, "table of versions");
-        if (read_library(reader, data, &library, at + library.vn_aux, elf, err) < 0)
+        if (read_library(file, data, header.sh_link, &library, at + library.vn_aux, elf,
+                         err) < 0)
             return -1;
         if (library.vn_next == 0)
             break;
@@ -53,23 +53,23 @@ static int read_needs(struct berth_elf_reader *reader, struct berth_elf *elf,
     return 0;
 }
 
-static int read_defs(struct berth_elf_reader *reader, struct berth_elf *elf,
-                     struct berth_err *err)
+static int read_defs(Elf *file, struct berth_elf *elf, struct berth_err *err)
 {
-    Elf_Data *data =
-        berth_elf_table_upto(reader, reader->version_defs, VERSIONS_SIZE, ELF_T_VDEF);
+    Elf_Scn *section = NULL;
+    GElf_Shdr header;
+    Elf_Data *data = berth_elf_next(file, &section, SHT_GNU_verdef, &header);
     GElf_Verdef def;
     GElf_Verdaux aux;
     uint64_t at = 0;
 
-    for (uint64_t i = 0; i < reader->version_def_count; i++) {
+    for (uint64_t i = 0; section && i < header.sh_info; i++) {
         const char *name;
 
         if (!data || at > VERSIONS_SIZE || !gelf_getverdef(data, (int)at, &def) ||
             def.vd_aux > VERSIONS_SIZE ||
             !gelf_getverdaux(data, (int)(at + def.vd_aux), &aux))
             return berth_elf_damaged(err, "table of versions");
-        name = berth_elf_string(reader, aux.vda_name);
+        name = elf_strptr(file, header.sh_link, aux.vda_name);
         if (!name || elf->version_defs.count == VERSIONS_MAX)
             return berth_elf_damaged(err, "table of versions");
         if (!(def.vd_flags & VER_FLG_BASE))
@@ -84,7 +84,6 @@ static int read_defs(struct berth_elf_reader *reader, struct berth_elf *elf,
 int berth_elf_read_versions(struct berth_elf_reader *reader, struct berth_elf *elf,
                             struct berth_err *err)
 {
-    if (read_needs(reader, elf, err) < 0)
-        return -1;
-    return read_defs(reader, elf, err);
+    return read_needs(reader->elf, elf, err) < 0 ? -1
+                                                 : read_defs(reader->elf, elf, err);
 }

@@ -62,16 +62,6 @@ static void add_text(struct berth_elf *elf, char *value)
     berth_strvec_push(&elf->texts, value);
 }
 
-static const char *machine_of(const char *name)
-{
-    static const char *const names[] = {"x86_64", "aarch64", "ppc64le"};
-
-    for (int i = 0; i < COUNT(names); i++)
-        if (strcmp(names[i], name) == 0)
-            return names[i];
-    return NULL;
-}
-
 static void take_symbol(struct berth_elf *elf, const char *key, char *value)
 {
     uint64_t size = cut_size(value);
@@ -98,9 +88,10 @@ static void take(struct berth_elf *elf, const char *key, char *value)
     else if (strcmp(key, "interp") == 0) {
         free(elf->interpreter);
         elf->interpreter = strdup(value);
-    } else if (strcmp(key, "machine") == 0)
-        elf->machine = machine_of(value);
-    else if (strcmp(key, "bits") == 0)
+    } else if (strcmp(key, "machine") == 0) {
+        free(elf->machine);
+        elf->machine = *value ? strdup(value) : NULL;
+    } else if (strcmp(key, "bits") == 0)
         elf->bits = atoi(value);
     else if (strcmp(key, "need") == 0)
         berth_strvec_push(&elf->needed, value);
@@ -119,7 +110,8 @@ struct berth_elf unit_facts(const char *text)
     char *copy = strdup(text);
     char *rest = copy;
     char *word = strsep(&rest, " ");
-    struct berth_elf elf = {.kind = kind_of(word), .machine = "x86_64", .bits = 64};
+    struct berth_elf elf = {
+        .kind = kind_of(word), .machine = strdup("x86_64"), .bits = 64};
 
     if (elf.kind == BERTH_ELF_PROGRAM)
         elf.interpreter = strdup("/lib64/ld-linux-x86-64.so.2");

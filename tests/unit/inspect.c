@@ -76,7 +76,7 @@ static const struct {
              "  linked with MPI: no\n"
              "  not found: libx.so.1\n"},
     {.seen.file = "old",
-     .objects = {"program old static bits=32 machine=z80"},
+     .objects = {"program old static bits=32 machine="},
      .text = "old: program, for an unknown machine, 32 bits, static\n  linked with "
              "MPI: unknown for a static program\n"},
     {.seen.file = "part",
