@@ -95,21 +95,11 @@ static void follow_closure(struct berth_users *users, const char *path)
     berth_closure_fini(&closure);
 }
 
-/* Does the program load an MPI when it starts? Then no other MPI of the image counts.
- */
-static bool loads_mpi(const struct berth_mpi_objects *objects)
-{
-    for (size_t i = 0; i < objects->count; i++)
-        if (objects->items[i].role == BERTH_ROLE_LOADED &&
-            objects->items[i].library.family != BERTH_FAMILY_NONE)
-            return true;
-    return false;
-}
-
 static int find_files(struct berth_users *users, struct berth_err *err)
 {
     const struct berth_mpi_objects *objects = &users->scan->objects;
-    bool is_linked = loads_mpi(objects);
+    /* Then no other MPI of the image counts. */
+    bool is_linked = berth_mpi_objects_load(objects);
 
     for (size_t i = 0; i < objects->count; i++) {
         const struct berth_mpi_object *object = &objects->items[i];
@@ -168,10 +158,8 @@ static void add_place(struct berth_users *users, const char *soname, const char 
 {
     BERTH_FREE char *real = path ? berth_resolve(path) : NULL;
 
-    if (!real || berth_strvec_has(&users->places, real))
-        return;
-    berth_strvec_push(&users->places, soname);
-    berth_strvec_push(&users->places, real);
+    if (real && !berth_strvec_has(&users->places, real))
+        berth_strvec_push_pair(&users->places, soname, real);
 }
 
 /* Add the libraries that the file USER gets. False: it cannot be loaded without any

@@ -64,27 +64,17 @@ static bool choose(const struct berth_mpi_objects *host, const bool *idle,
     const struct berth_elf *theirs = &choice->image->elf;
     const char *version = "", *user = "";
 
-    choice->from_host = true;
     choice->image_serves = serves(theirs, soname, host, idle, &version, &user);
     choice->is_network = is_communication(soname);
-    if (choice->is_network)
-        choice->because = "it carries the messages, and belongs to the host's drivers";
-    else if (ours->version_defs.count == 0 && theirs->version_defs.count == 0)
-        choice->because = "it has no versions";
-    else if (defines_all(ours, theirs))
-        choice->because = "it has every version of the image's";
-    else if (choice->image_serves) {
-        choice->from_host = false;
-        choice->because = "the image's is newer, and has what the host's MPI needs";
-    } else {
-        if (choice->image->role != BERTH_ROLE_PRESENT && !*ret_refused->text)
-            berth_err_set(ret_refused,
-                          "'%s' of the host lacks versions that '%s' of the image has, "
-                          "and the image's lacks %s, which the host's '%s' needs",
-                          choice->host->path, choice->image->path, version, user);
-        return false;
-    }
-    return true;
+    choice->from_host = choice->is_network || defines_all(ours, theirs);
+    if (choice->from_host || choice->image_serves)
+        return true;
+    if (choice->image->role != BERTH_ROLE_PRESENT && !*ret_refused->text)
+        berth_err_set(ret_refused,
+                      "'%s' of the host lacks versions that '%s' of the image has, "
+                      "and the image's lacks %s, which the host's '%s' needs",
+                      choice->host->path, choice->image->path, version, user);
+    return false;
 }
 
 static bool collides(const struct berth_mpi_object *object)

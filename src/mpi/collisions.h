@@ -13,7 +13,6 @@ struct berth_mpi_choice {
     bool is_network;   /* it needs plugins of its own build, and drivers */
     bool image_serves; /* the image's library has all versions that the host's MPI wants
                         */
-    const char *because;
 };
 
 struct berth_mpi_choices {
@@ -22,7 +21,7 @@ struct berth_mpi_choices {
     size_t room;
 };
 
-/* Makes a choice forevery library of HOST that IMAGE has, too, except for MPI and the
+/* Makes a choice for every library of HOST that IMAGE has, too, except for MPI and the
  * C library. IDLE has a flag for each object of HOST: true if this program does not
  * load it, so that it needs no choice. If neither copy serves both sides, the library
  * gets no choice, and RET_REFUSED a sentence that says so, unless the image's copy is

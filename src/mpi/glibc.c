@@ -58,7 +58,7 @@ static bool defines(const struct berth_mpi_objects *objects, const char *soname,
 /* The highest version that USERS need of glibc and OF does not define; NULL: none. */
 static const char *find_lack(const struct berth_mpi_objects *users, const bool *idle,
                              const struct berth_mpi_choices *choices,
-                             const struct berth_mpi_objects *of, const char **ret_user)
+                             const struct berth_mpi_objects *of)
 {
     const char *found = NULL;
 
@@ -78,7 +78,6 @@ static const char *find_lack(const struct berth_mpi_objects *users, const bool *
                 (found && higher(found, version) == found))
                 continue;
             found = version;
-            *ret_user = object->path;
         }
     }
     return found;
@@ -89,14 +88,10 @@ void berth_mpi_compare_glibc(const struct berth_mpi_objects *image,
                              const struct berth_mpi_choices *choices,
                              struct berth_mpi_glibc *ret_glibc)
 {
-    struct berth_mpi_glibc glibc = {.user = NULL};
-    const char *user = NULL;
-
-    glibc.version = find_lack(host, idle, choices, image, &glibc.user);
-    glibc.host_lacks = find_lack(image, NULL, NULL, host, &user);
-    glibc.image_serves = !glibc.version;
-    glibc.host_serves = !glibc.host_lacks;
-    glibc.image_newest = newest(image);
-    glibc.host_newest = newest(host);
-    *ret_glibc = glibc;
+    *ret_glibc = (struct berth_mpi_glibc){
+        .image_lacks = find_lack(host, idle, choices, image),
+        .host_lacks = find_lack(image, NULL, NULL, host),
+        .image_newest = newest(image),
+        .host_newest = newest(host),
+    };
 }

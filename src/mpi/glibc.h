@@ -5,17 +5,11 @@
 
 /* Whether a process can run with the glibc of each side. */
 struct berth_mpi_glibc {
-    bool image_serves;   /* the image's glibc defines all versions that the host's MPI
-                            needs */
-    bool host_serves;    /* the host's glibc defines all versions that the image's files
-                            need */
-    const char *version; /* the highest version that the image's glibc lacks, e.g.
-                            GLIBC_2.38; NULL: none */
-    const char *user;    /* the host's file that needs it */
+    /* The highest version that the image's glibc lacks and the host's MPI needs, e.g.
+     * GLIBC_2.38, and the other way round; NULL: none. */
+    const char *image_lacks, *host_lacks;
     const char *image_newest; /* the highest that the image's libc.so.6 defines */
     const char *host_newest;
-    const char
-        *host_lacks; /* the highest version that the host's glibc lacks; NULL: none */
 };
 
 /* Compares the versions of glibc that the files of HOST need with those that the

@@ -26,7 +26,7 @@ bool berth_mpi_is_starter(const char *path);
  * file with two has the library linked into it. */
 unsigned int berth_mpi_mark(enum berth_mpi_family family, const char *text);
 
-/* The question forevery file that is judged here (berth_elf_read): the symbols of MPI
+/* The question for every file that is judged here (berth_elf_read): the symbols of MPI
  * and of process managers, and the texts that name a vendor, a version or a protocol.
  */
 extern const struct berth_elf_question berth_mpi_question;

@@ -84,6 +84,15 @@ berth_mpi_objects_mpi(const struct berth_mpi_objects *objects,
     return NULL;
 }
 
+bool berth_mpi_objects_load(const struct berth_mpi_objects *objects)
+{
+    for (size_t i = 0; i < objects->count; i++)
+        if (objects->items[i].role == BERTH_ROLE_LOADED &&
+            (objects->items[i].library.parts & BERTH_PART_C))
+            return true;
+    return false;
+}
+
 const struct berth_elf_symbol *
 berth_mpi_objects_symbol(const struct berth_mpi_objects *objects, const char *name)
 {

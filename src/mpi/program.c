@@ -60,15 +60,6 @@ static bool is_defined(const struct berth_mpi_objects *objects, const bool *own,
     return false;
 }
 
-static bool loads_mpi(const struct berth_mpi_objects *objects)
-{
-    for (size_t i = 0; i < objects->count; i++)
-        if (objects->items[i].role == BERTH_ROLE_LOADED &&
-            (objects->items[i].library.parts & BERTH_PART_C))
-            return true;
-    return false;
-}
-
 static unsigned int part_of(const char *name)
 {
     if (berth_text_starts(name, "_Z"))
@@ -111,7 +102,7 @@ static int add_needs(const struct berth_mpi_objects *objects, const bool *own,
                      struct berth_mpi_program *program, struct berth_err *err)
 {
     const struct berth_elf *elf = &object->elf;
-    bool known = loads_mpi(objects);
+    bool known = berth_mpi_objects_load(objects);
 
     for (size_t i = 0; i < elf->copied.count; i++)
         if (berth_mpi_is_symbol(elf->copied.items[i].name) &&

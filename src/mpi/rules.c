@@ -16,25 +16,22 @@ static int judge_kind(struct berth_mpi_cause *cause)
 {
     const struct berth_mpi_program *program = cause->program;
 
-    if (berth_mpi_check_program(program, cause->because) < 0) {
-        if (program->family == BERTH_FAMILY_UNKNOWN) {
-            cause->verdict->reason = BERTH_REASON_IMAGE;
+    cause->verdict->reason = BERTH_REASON_IMAGE;
+    if (berth_mpi_check_program(program, &cause->verdict->because) < 0) {
+        if (program->family == BERTH_FAMILY_UNKNOWN)
             cause->verdict->answer = BERTH_VERDICT_CANNOT_TELL;
-        }
         return -1;
     }
-    if (program->kind == BERTH_ELF_STATIC) {
-        cause->verdict->reason = BERTH_REASON_IMAGE;
-        return berth_mpi_refuse_static(program->path, NULL, cause->because);
-    }
+    if (program->kind == BERTH_ELF_STATIC)
+        return berth_mpi_refuse_static(program->path, NULL, &cause->verdict->because);
     if (program->kind != BERTH_ELF_PROGRAM && program->kind != BERTH_ELF_SCRIPT) {
-        cause->verdict->reason = BERTH_REASON_IMAGE;
         cause->verdict->answer = BERTH_VERDICT_CANNOT_TELL;
         return berth_err_set(
-            cause->because,
+            &cause->verdict->because,
             "'%s' is neither a program nor a script; name one, or " BERTH_RULES_HYBRID,
             program->path ? program->path : "");
     }
+    cause->verdict->reason = BERTH_REASON_NODE;
     return 0;
 }
 
@@ -47,7 +44,7 @@ static int judge_machine(struct berth_mpi_cause *cause)
     if (program->musl) {
         cause->verdict->reason = BERTH_REASON_IMAGE;
         return berth_err_set(
-            cause->because,
+            &cause->verdict->because,
             "the image has musl as its C library, and the host's %s needs "
             "glibc; build the image on a distribution with glibc, "
             "or " BERTH_RULES_HYBRID,
@@ -59,7 +56,7 @@ static int judge_machine(struct berth_mpi_cause *cause)
          program->bits == host->elf.bits))
         return 0;
     return berth_err_set(
-        cause->because,
+        &cause->verdict->because,
         "'%s' is for %s (%d bits) and the host's %s for %s (%d bits); use "
         "an image for the host's machine",
         program->path, program->machine, program->bits, cause->host_name,
@@ -94,7 +91,7 @@ static int refuse_family(struct berth_mpi_cause *cause, const char *wanted,
                          enum berth_mpi_family family)
 {
     return berth_err_set(
-        cause->because,
+        &cause->verdict->because,
         "the program wants %s, and the host's MPI is %s; " BERTH_RULES_HYBRID
         ", or a profile with %s (--mpi-bind=NAME)",
         wanted, cause->host_name, berth_mpi_family_name(family));
@@ -102,7 +99,7 @@ static int refuse_family(struct berth_mpi_cause *cause, const char *wanted,
 
 static int refuse_part(struct berth_mpi_cause *cause, const char *part)
 {
-    return berth_err_set(cause->because,
+    return berth_err_set(&cause->verdict->because,
                          "the program uses MPI from %s, and the host's %s has no "
                          "library for that; " BERTH_RULES_HYBRID
                          ", or a profile whose MPI has it (--mpi-bind=NAME)",
@@ -115,13 +112,13 @@ static int judge_host(struct berth_mpi_cause *cause)
 
     if (family == BERTH_FAMILY_NONE)
         return berth_err_set(
-            cause->because,
+            &cause->verdict->because,
             "no MPI library was found on the host; load its module before "
             "srun, name a profile (--mpi-bind=NAME), or " BERTH_RULES_HYBRID);
     if (family == BERTH_FAMILY_UNKNOWN) {
         cause->verdict->answer = BERTH_VERDICT_CANNOT_TELL;
         return berth_err_set(
-            cause->because,
+            &cause->verdict->because,
             "'%s' of the host is neither MPICH nor Open MPI; name a profile "
             "(--mpi-bind=NAME), or " BERTH_RULES_HYBRID,
             berth_mpi_objects_mpi(cause->host, family)->path);
@@ -142,7 +139,7 @@ static int judge_family(struct berth_mpi_cause *cause)
                              program->family);
     if (program->family == BERTH_FAMILY_ABI &&
         !abi_fits(program->abi_number, host->library.abi_number))
-        return berth_err_set(cause->because,
+        return berth_err_set(&cause->verdict->because,
                              "the program wants libmpi_abi.so.%u and the host's %s has "
                              "libmpi_abi.so.%u, which is another ABI; build it again, "
                              "or " BERTH_RULES_HYBRID,
@@ -180,7 +177,7 @@ static int judge_install(struct berth_mpi_cause *cause)
                 berth_mpi_objects_symbol(cause->host, symbol->name))
                 continue;
             return berth_err_set(
-                cause->because,
+                &cause->verdict->because,
                 "'%s' of the host needs %s, which the host's %s lacks, so "
                 "they are of two installations; name a profile of one "
                 "(--mpi-bind=NAME), or " BERTH_RULES_HYBRID,
@@ -223,7 +220,7 @@ static int judge_symbols(struct berth_mpi_cause *cause)
     if (!missing)
         return 0;
     return berth_err_set(
-        cause->because,
+        &cause->verdict->because,
         "the host's %s lacks %zu of the %zu MPI symbols that the program "
         "needs (%s%s); " BERTH_RULES_HYBRID
         ", or a profile with another release (--mpi-bind=NAME)",
@@ -243,7 +240,7 @@ static int judge_sizes(struct berth_mpi_cause *cause)
         if (need->size == 0 || symbol->size == need->size)
             continue;
         return berth_err_set(
-            cause->because,
+            &cause->verdict->because,
             "the program and the host's %s do not fit (%s has %llu bytes in the one, "
             "and %llu in the other); build it with that release, "
             "or " BERTH_RULES_HYBRID,
@@ -291,7 +288,7 @@ static int judge_inventory(struct berth_mpi_cause *cause)
         cause->verdict->reason = BERTH_REASON_IMAGE;
         cause->verdict->answer = BERTH_VERDICT_CANNOT_TELL;
         return berth_err_set(
-            cause->because,
+            &cause->verdict->because,
             "'%s' loads no MPI library, and none was found in the image; if "
             "it uses MPI, name the program itself, or " BERTH_RULES_HYBRID,
             path);

@@ -15,8 +15,7 @@ struct berth_mpi_cause {
     enum berth_mpi_family family;        /* of the host's that is to be used */
     char host_name[BERTH_MPI_NAME_SIZE]; /* "MPICH 4.2.3" */
     struct berth_mpi_verdict *verdict;
-    struct berth_err *because; /* the verdict's */
-    const bool *idle;          /* of the host's files, see collisions.h */
+    const bool *idle; /* of the host's files, see collisions.h */
 };
 
 /* Applies the rules about the program and MPI itself, in the order in which a user

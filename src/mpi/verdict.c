@@ -27,7 +27,6 @@ static int refuse_unknown(const struct berth_mpi_program *program,
 {
     BERTH_BUF struct berth_buf text = {0};
 
-    berth_buf_puts(&text, program->families.count ? "" : "none that is known");
     berth_strvec_join(&program->families, " and ", &text);
     if (text.failed)
         return berth_err_oom(err);
@@ -77,28 +76,29 @@ static int judge_glibc(struct berth_mpi_cause *cause)
 
     berth_mpi_compare_glibc(cause->image, cause->host, cause->idle,
                             &cause->verdict->choices, &glibc);
-    if (glibc.image_serves)
+    if (!glibc.image_lacks)
         return 0;
     if (!glibc.image_newest || !glibc.host_newest) {
         cause->verdict->answer = BERTH_VERDICT_CANNOT_TELL;
-        return berth_err_set(
-            cause->because, "the host's %s needs %s, and no libc.so.6 was found %s%s",
-            cause->host_name, glibc.version,
-            glibc.image_newest ? "on the host" : "in the image", advice(cause));
+        return berth_err_set(&cause->verdict->because,
+                             "the host's %s needs %s, and no libc.so.6 was found %s%s",
+                             cause->host_name, glibc.image_lacks,
+                             glibc.image_newest ? "on the host" : "in the image",
+                             advice(cause));
     }
-    if (!glibc.host_serves)
+    if (glibc.host_lacks)
         return berth_err_set(
-            cause->because,
+            &cause->verdict->because,
             "the host's %s needs %s, which the image's glibc (%s) lacks, "
             "and the image needs %s, which the host's glibc (%s) lacks%s",
-            cause->host_name, glibc.version, glibc.image_newest, glibc.host_lacks,
+            cause->host_name, glibc.image_lacks, glibc.image_newest, glibc.host_lacks,
             glibc.host_newest, advice(cause));
     cause->verdict->answer = BERTH_VERDICT_YES_WITH_HOST_GLIBC;
     return berth_err_set(
-        cause->because,
+        &cause->verdict->because,
         "the host's %s brings the host's C library with it, because the "
         "image's (%s) is older than %s needs (%s)",
-        cause->host_name, glibc.image_newest, cause->host_name, glibc.version);
+        cause->host_name, glibc.image_newest, cause->host_name, glibc.image_lacks);
 }
 
 static void explain_yes(struct berth_mpi_cause *cause)
@@ -108,13 +108,13 @@ static void explain_yes(struct berth_mpi_cause *cause)
 
     if (program->family == BERTH_FAMILY_NONE)
         berth_err_set(
-            cause->because,
+            &cause->verdict->because,
             "programs that '%s' starts get the host's %s instead of the image's %s",
             program->path, cause->host_name,
             berth_mpi_describe(cause->image, cause->family, exchanged,
                                sizeof(exchanged)));
     else
-        berth_err_set(cause->because,
+        berth_err_set(&cause->verdict->because,
                       "the program wants %s, and the host's %s has all MPI symbols "
                       "that it needs (%zu)",
                       berth_mpi_family_name(program->family), cause->host_name,
@@ -192,7 +192,6 @@ static int judge(struct berth_mpi_cause *cause, struct berth_err *err)
 
     *cause->verdict = (struct berth_mpi_verdict){.answer = BERTH_VERDICT_NO,
                                                  .reason = BERTH_REASON_NODE};
-    cause->because = &cause->verdict->because;
     cause->idle = idle;
     if (!idle)
         return berth_err_oom(err);

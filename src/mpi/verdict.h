@@ -37,10 +37,10 @@ int berth_mpi_judge(const struct berth_mpi_program *program,
                     const struct berth_mpi_objects *host,
                     struct berth_mpi_verdict *ret_verdict, struct berth_err *err);
 
-/* Judges whether the libraries of a fabric of the host, or others, which messages call
- * NAME, and the image's can be in one process. IMAGE has, as PRESENT, its libraries
- * under the names of HOST's. A YES has no sentence. A NO has no advice.
- * For the rest it is as above. */
+/* Judges whether libraries of the host that are not an MPI (a network's, a BLAS), which
+ * messages call NAME, and the image's can be in one process. IMAGE has, as PRESENT, its
+ * libraries under the names of HOST's. A YES has no sentence, and a NO no advice. For
+ * the rest it is as above. */
 int berth_mpi_judge_fabric(const char *name, const struct berth_mpi_objects *image,
                            const struct berth_mpi_objects *host,
                            struct berth_mpi_verdict *ret_verdict,

@@ -19,6 +19,7 @@
 #include "base/detach.h"
 #include "base/environ.h"
 #include "base/text.h"
+#include "mpi/names.h"
 #include "request/ranks.h"
 #include "run/notice.h"
 #include "step/mark.h"
@@ -49,11 +50,10 @@ bool berth_singletons_is_library(const char *name)
 
 bool berth_singletons_is_tool(const char *name)
 {
-    static const char *const starts[] = {"mpirun",    "mpiexec",      "orterun",
-                                         "orted",     "prte",         "hydra_",
+    static const char *const starts[] = {"orted",     "prte",         "hydra_",
                                          "ompi_info", "mpichversion", NULL};
 
-    return berth_text_starts_any(name, starts);
+    return berth_mpi_is_starter(name) || berth_text_starts_any(name, starts);
 }
 
 /* An MPI that a process has mapped. */

@@ -142,14 +142,6 @@ static const struct {
      "this host has no MPI called 'mpihc' (did you mean 'mpich'?); it has MPICH 4.2.1 "
      "(mpich), Open MPI 5.0.7 (openmpi); expected one of them, or auto, host, hybrid, "
      "local, local-each, launch or off"},
-    {"auto",
-     BERTH_FAMILY_UNKNOWN,
-     MPICH,
-     2,
-     -1,
-     {{0}},
-     "berth cannot tell which MPI the program wants (marks of: none that is known); "
-     "build it with one MPI, or choose --mpi-bind=hybrid"},
 };
 
 static void add_library(struct berth_mpi_objects *image, enum berth_mpi_family family)
@@ -181,9 +173,7 @@ TEST_ROWS(a_family_gets_what_the_host_offers, rows)
     count = berth_match_find(rows[_i].mode, &program, &image, &stacks, matches, &reason,
                              &err);
     /* Another node may offer more. */
-    ck_assert_int_eq(reason, rows[_i].program == BERTH_FAMILY_UNKNOWN
-                                 ? BERTH_REASON_IMAGE
-                                 : BERTH_REASON_NODE);
+    ck_assert_int_eq(reason, BERTH_REASON_NODE);
     ck_assert_str_eq(err.text, rows[_i].error ? rows[_i].error : "");
     ck_assert_int_eq(count, rows[_i].count);
     for (int i = 0; i < count; i++) {
