@@ -186,7 +186,6 @@ static int find_stacks(const struct work *work, const struct berth_inside *insid
                        struct berth_stacks *stacks, struct berth_err *err)
 {
     const struct berth_request *request = &work->order.request;
-    const struct berth_strvec *order = &work->order.terms.order;
     const unsigned int mpi = 1U << BERTH_PROFILE_MPI;
     const unsigned int libraries = 1U << BERTH_PROFILE_LIBRARIES;
     unsigned int kinds = (berth_request_mpi_may_host(request) ? mpi : 0) |
@@ -198,11 +197,10 @@ static int find_stacks(const struct work *work, const struct berth_inside *insid
     if (berth_stacks_find(inside->host_cache, inside->profiles, kinds, inside->task,
                           stacks, err) < 0)
         return -1;
-    berth_offered_sort(stacks, order);
     if (berth_fallback_has_others(request, inside->reach.nodes) &&
-        berth_offered_add_absent(inside->profiles, kinds & ~libraries, order, stacks,
-                                 err) < 0)
+        berth_offered_add_absent(inside->profiles, kinds & ~libraries, stacks, err) < 0)
         return -1;
+    berth_offered_sort(stacks, &work->order.terms.order);
     for (size_t i = 0; i < stacks->count; i++)
         if (stacks->items[i].profile->kind != BERTH_PROFILE_MPI &&
             !berth_fabric_may_use(stacks->items[i].profile, request))

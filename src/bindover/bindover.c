@@ -331,11 +331,18 @@ int berth_replacement_verify(struct berth_replacement *replacement,
     return verify_users(replacement, scan, env, err);
 }
 
-int berth_bindover_say(char **text, const char *sentence, struct berth_err *err)
+void berth_bindover_say(struct berth_binding *binding, char **text,
+                        const char *separator, const char *sentence)
 {
+    char *both = NULL;
+
+    if (asprintf(&both, "%s%s%s", *text ? *text : "", *text ? separator : "",
+                 sentence) < 0) {
+        binding->facts.failed = true;
+        return;
+    }
     free(*text);
-    *text = strdup(sentence);
-    return *text ? 0 : berth_err_oom(err);
+    *text = both;
 }
 
 struct berth_replacement *berth_bindover_add(struct berth_program *program,

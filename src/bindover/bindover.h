@@ -80,9 +80,10 @@ int berth_bindover_put(struct berth_programs *programs, struct berth_err *err);
 /* Removes what was added to PROGRAMS and is not in place, with its mounts. */
 void berth_bindover_drop(struct berth_programs *programs);
 
-/* Sets TEXT, a member of the binding, to a copy of SENTENCE. Returns 0, or -1 out of
- * memory. */
-int berth_bindover_say(char **text, const char *sentence, struct berth_err *err);
+/* Appends SENTENCE to TEXT, a member of BINDING, after SEPARATOR if TEXT is not NULL.
+ * Out of memory sticks in BINDING. */
+void berth_bindover_say(struct berth_binding *binding, char **text,
+                        const char *separator, const char *sentence);
 
 /* The steps of berth_bindover_put() for one REPLACEMENT. */
 
@@ -140,10 +141,10 @@ int berth_peers_check(const struct berth_inside *inside, struct berth_program *p
 
 /* Appends to RET which MPIs PROGRAM, which has replacements, may use: ALL of them, or
  * only those that do not bring the host's C library. An install that provides two of
- * them, as Open MPI 6 with the standard ABI, is named once. Returns 0, or -1 out of
- * memory. */
-int berth_peers_name(const struct berth_program *program, bool all,
-                     struct berth_buf *ret, struct berth_err *err);
+ * them, as Open MPI 6 with the standard ABI, is named once. Out of memory sticks in
+ * RET. */
+void berth_peers_name(const struct berth_program *program, bool all,
+                      struct berth_buf *ret);
 
 /* The stack whose libraries replace those of one family. */
 struct berth_match {

@@ -20,7 +20,7 @@
 #include "bindover/loader.h"
 #include "bindover/scan.h"
 
-enum { STACKS_MAX = 64, PLACES_MAX = 8 };
+enum { STACKS_MAX = 64 };
 
 struct search {
     const struct berth_profile *profiles;
@@ -205,10 +205,10 @@ static int search_directory(const struct search *s, const char *origin,
     return result;
 }
 
-/* Where the libraries are below what a variable names. */
+/* Where the libraries are below what a variable names; ended by NULL. */
 static const struct {
     const char *variable;
-    const char *places[PLACES_MAX];
+    const char *places[6];
 } roots[] = {
     /* The library with MPICH's ABI is in a directory of its own (HPE, intro_mpi(3),
      * module cray-mpich-abi); the native one has only the ABI of Cray's compilers. */
@@ -224,21 +224,19 @@ static const struct {
 /* The same below a directory that a profile names; its vendor is not known. */
 static const char *const prefix_places[] = {
     "lib-abi-mpich",       "lib",         "lib64", "lib/release",
-    "intel64/lib/release", "intel64/lib",
+    "intel64/lib/release", "intel64/lib", NULL,
 };
 
-enum { PREFIX_PLACES = sizeof(prefix_places) / sizeof(prefix_places[0]) };
-
-/* In the first of the COUNT PLACES below ROOT in which there is something. */
+/* In the first of PLACES below ROOT in which there is something. */
 static int search_below(const struct search *s, const char *origin, const char *root,
-                        const char *const *places, size_t count)
+                        const char *const *places)
 {
     size_t before = s->to->count;
 
-    for (size_t i = 0; i < count && places[i] && s->to->count == before; i++) {
+    for (; *places && s->to->count == before; places++) {
         BERTH_FREE char *path = NULL;
 
-        if (asprintf(&path, "%s/%s", root, places[i]) < 0)
+        if (asprintf(&path, "%s/%s", root, *places) < 0)
             return berth_err_oom(s->err);
         if (search_directory(s, origin, path) < 0)
             return -1;
@@ -253,8 +251,7 @@ static int search_prefixes(const struct search *s)
 
     for (one.given = s->profiles; one.given->name; one.given++)
         if (one.given->kind == BERTH_PROFILE_MPI && one.given->prefix &&
-            search_below(&one, NULL, one.given->prefix, prefix_places, PREFIX_PLACES) <
-                0)
+            search_below(&one, NULL, one.given->prefix, prefix_places) < 0)
             return -1;
     return 0;
 }
@@ -265,7 +262,7 @@ static int search_roots(const struct search *s)
         const char *root = berth_environ_value(s->env, roots[i].variable);
 
         if (root && *root == '/' &&
-            search_below(s, roots[i].variable, root, roots[i].places, PLACES_MAX) < 0)
+            search_below(s, roots[i].variable, root, roots[i].places) < 0)
             return -1;
     }
     return 0;
@@ -438,67 +435,57 @@ static bool keep_meant(const struct search *s, const struct berth_profile *profi
     return false;
 }
 
-/* Among PATHS only what is in PLACE, from the directory of the first library. */
-static int look_beside(const struct berth_profile *profile, const char *first,
-                       const char *place, struct berth_strvec *paths,
+/* The libraries of PROFILE in PLACE, from the directory of the library FIRST. */
+static int find_nearby(const struct berth_profile *profile, const char *first,
+                       const char *place, struct berth_strvec *ret,
                        struct berth_err *err)
 {
-    const char *const lists = *place == '/' ? "" : first;
     const char *const places[] = {place, NULL};
     const char *const *const sonames[] = {profile->adds, profile->replaces};
     BERTH_FREE char *directory =
-        strndup(lists, *lists ? (size_t)(strrchr(lists, '/') - lists) : 0);
+        *place == '/' ? strdup("")
+                      : strndup(first, (size_t)(strrchr(first, '/') - first));
 
     if (!directory)
         return berth_err_oom(err);
-    berth_strvec_fini(paths);
     for (int i = 0; i < 2; i++)
         for (const char *const *it = sonames[i]; it && *it; it++)
-            if (find_below(directory, places, *it, paths, err) < 0)
+            if (find_below(directory, places, *it, ret, err) < 0)
                 return -1;
     return 0;
 }
 
-/* Look for libraries first where the profile says, then take PATHS as they are. */
-static int look_nearby(const struct search *s, const struct berth_profile *profile,
-                       struct berth_strvec *paths)
+/* What PROFILE, of no MPI, names: below a prefix, or where the loader finds it; of
+ * libraries first in the places `nearby`. */
+static int search_profile(const struct search *s, const struct berth_profile *profile)
 {
-    const char *const *place = profile->nearby;
-    BERTH_STRVEC struct berth_strvec found = {0};
-    const char *first = find_first(profile, paths);
+    bool is_nearby = profile->kind == BERTH_PROFILE_LIBRARIES && !profile->prefix;
+    const char *const *place = is_nearby ? profile->nearby : NULL;
+    BERTH_STRVEC struct berth_strvec paths = {0};
+    const char *first;
 
-    if (profile->kind != BERTH_PROFILE_LIBRARIES || profile->prefix)
-        return 0;
+    if (find_libraries(s, profile, profile->adds, &paths) < 0 ||
+        find_libraries(s, profile, profile->replaces, &paths) < 0)
+        return -1;
+    first = find_first(profile, &paths);
     for (; place && *place; place++) {
+        BERTH_STRVEC struct berth_strvec found = {0};
+
         if (!first && **place != '/')
             continue;
-        if (look_beside(profile, first, *place, &found, s->err) < 0)
+        if (find_nearby(profile, first, *place, &found, s->err) < 0)
             return -1;
-        if (!keep_meant(s, profile, &found))
-            continue;
-        berth_strvec_fini(paths);
-        *paths = found;
-        found = (struct berth_strvec){0};
-        return 0;
+        if (keep_meant(s, profile, &found))
+            return add_named(s, profile, &found);
     }
-    return 0;
+    return keep_meant(s, profile, &paths) ? add_named(s, profile, &paths) : 0;
 }
 
-/* What the profiles of no MPI name: below a prefix, or where the loader finds it. */
 static int search_named(const struct search *s)
 {
-    for (const struct berth_profile *it = s->profiles; it->name; it++) {
-        BERTH_STRVEC struct berth_strvec paths = {0};
-
-        if (it->kind == BERTH_PROFILE_MPI)
-            continue;
-        if (find_libraries(s, it, it->adds, &paths) < 0 ||
-            find_libraries(s, it, it->replaces, &paths) < 0 ||
-            look_nearby(s, it, &paths) < 0)
+    for (const struct berth_profile *it = s->profiles; it->name; it++)
+        if (it->kind != BERTH_PROFILE_MPI && search_profile(s, it) < 0)
             return -1;
-        if (keep_meant(s, it, &paths) && add_named(s, it, &paths) < 0)
-            return -1;
-    }
     return 0;
 }
 

@@ -222,46 +222,35 @@ static int plan(struct berth_programs *programs, struct berth_program *program,
 }
 
 /* Write the note that names whose MPI runs, with ALL there is to say of it. */
-static int name_mpi(struct berth_programs *programs, bool all, char **ret,
-                    struct berth_err *err)
+static void name_mpi(struct berth_programs *programs, bool all, char **ret)
 {
-    BERTH_BUF struct berth_buf note = {0};
+    struct berth_binding *binding = &programs->binding;
 
     for (size_t i = 0; i < programs->count; i++) {
-        const struct berth_program *program = &programs->items[i];
         BERTH_BUF struct berth_buf text = {0};
 
-        if (program->count > 0 && berth_peers_name(program, all, &text, err) < 0)
-            return -1;
-        if (!text.used || (note.text && strstr(note.text, text.text)))
-            continue;
-        berth_buf_addf(&note, "%s%s", note.used ? "; " : "", text.text);
+        if (programs->items[i].count > 0)
+            berth_peers_name(&programs->items[i], all, &text);
+        binding->facts.failed |= text.failed;
+        if (text.used && !(*ret && strstr(*ret, text.text)))
+            berth_bindover_say(binding, ret, "; ", text.text);
     }
-    if (note.failed)
-        return berth_err_oom(err);
-    return berth_bindover_say(ret, note.used ? note.text : "", err);
 }
 
 /* Write which MPI of the host each rank will load. */
-static int name_host(struct berth_programs *programs, struct berth_err *err)
+static void name_host(struct berth_programs *programs)
 {
     const struct berth_program *first = &programs->items[0];
     struct berth_binding *binding = &programs->binding;
-    BERTH_BUF struct berth_buf text = {0};
 
     for (int i = 0; i < first->count; i++)
-        berth_buf_addf(&text, "%s%s", i ? " or " : "",
-                       first->items[i].manifest.version);
-    if (text.failed)
-        return berth_err_oom(err);
-    if (berth_bindover_say(&binding->host, text.text, err) < 0)
-        return -1;
+        berth_bindover_say(binding, &binding->host, " or ",
+                           first->items[i].manifest.version);
     if (!first->alone_replacement)
-        return 0;
-    return berth_bindover_say(&binding->alone,
-                              berth_text_base(first->alone_replacement->host), err) < 0
-               ? -1
-               : berth_bindover_say(&binding->because, first->alone.text, err);
+        return;
+    berth_bindover_say(binding, &binding->alone, "",
+                       berth_text_base(first->alone_replacement->host));
+    berth_bindover_say(binding, &binding->because, "", first->alone.text);
 }
 
 /* Say that neither the program nor its image is known to have an MPI. */
@@ -278,24 +267,28 @@ static int say_none(const struct berth_program *program, struct berth_err *err)
         program->path);
 }
 
-static int put_result(struct berth_programs *programs, struct berth_err *err)
+static void put_result(struct berth_programs *programs)
 {
     const struct berth_program *first = &programs->items[0];
+    struct berth_binding *binding = &programs->binding;
     struct berth_err none;
 
-    if (first->count > 0)
-        return name_host(programs, err) < 0 ||
-                       name_mpi(programs, true, &programs->binding.note, err) < 0
-                   ? -1
-                   : name_mpi(programs, false, &programs->binding.choice, err);
+    if (first->count > 0) {
+        name_host(programs);
+        name_mpi(programs, true, &binding->note);
+        name_mpi(programs, false, &binding->choice);
+        if (!binding->choice)
+            berth_bindover_say(binding, &binding->choice, "", "");
+        return;
+    }
     /* A site's default is for all steps, and most of them are without MPI. */
     if (berth_strvec_has(&programs->inside->request->site,
                          berth_options[BERTH_OPTION_MPI].name) &&
         !berth_notice_is_verbose(programs->inside->task) &&
         !berth_request_is_explained(programs->inside->request))
-        return 0;
+        return;
     say_none(first, &none);
-    return berth_bindover_say(&programs->binding.note, none.text, err);
+    berth_bindover_say(binding, &binding->note, "; ", none.text);
 }
 
 /* Let the image's own MPI run. WHY: why the host's cannot; NULL: it was not asked for.
@@ -310,8 +303,8 @@ static int keep_own(struct berth_programs *programs, const struct berth_err *why
             return -1;
     if (why) {
         berth_err_set(&note, "the image's own MPI runs (hybrid): %s", why->text);
-        if (berth_bindover_say(&programs->binding.note, note.text, err) < 0)
-            return -1;
+        berth_bindover_say(&programs->binding, &programs->binding.note, "; ",
+                           note.text);
     }
     return berth_libraries_are_asked(programs->inside)
                ? berth_libraries_use(programs, BERTH_PROFILE_FABRIC, err)
@@ -360,9 +353,10 @@ static int decide(struct berth_programs *programs, struct berth_err *err)
         berth_err_set(&why, "other ranks of this srun run on their image's own");
         return keep_own(programs, &why, err);
     }
-    if (use_host(programs, &why) == 0)
-        return put_result(programs, err);
-    return fall_back(programs, &why, err);
+    if (use_host(programs, &why) < 0)
+        return fall_back(programs, &why, err);
+    put_result(programs);
+    return 0;
 }
 
 /* Scan all programs whose file is there. */
@@ -445,27 +439,26 @@ static int bind_mpi(struct berth_programs *programs, struct berth_err *err)
 }
 
 /* Without marks there is no witness, and without a witness none of the image's MPI. */
-static int mount_marks(struct berth_binding *binding, struct berth_err *err)
+static void mount_marks(struct berth_binding *binding)
 {
     struct berth_err failed;
 
     if (!binding->host && !binding->fabric)
-        return 0;
+        return;
     if (berth_marks_mount() < 0) {
         berth_err_file(&failed, BERTH_MARK_DIRECTORY, "mounted, so no rank is watched");
-        return berth_bindover_say(&binding->warning, failed.text, err);
+        berth_bindover_say(binding, &binding->warning, "; ", failed.text);
+    } else if (binding->host) {
+        berth_strvec_push_pair(&binding->facts, BERTH_FINDING_WATCHED,
+                               "each rank while it runs, by the mark that the copies "
+                               "make, or what it has mapped");
     }
-    if (binding->host) {
-        berth_strvec_push(&binding->facts, BERTH_FINDING_WATCHED);
-        berth_strvec_push(&binding->facts,
-                          "each rank while it runs, by the mark that the copies make, "
-                          "or what it has mapped");
-    }
-    return 0;
 }
 
 static int run(struct berth_programs *programs, struct berth_err *err)
 {
+    struct berth_binding *binding = &programs->binding;
+
     if (enter(programs->inside, err) < 0 || scan_all(programs, err) < 0 ||
         bind_mpi(programs, err) < 0)
         return -1;
@@ -475,15 +468,13 @@ static int run(struct berth_programs *programs, struct berth_err *err)
     if (berth_request_names_libs(programs->inside->request) &&
         berth_libraries_use(programs, BERTH_PROFILE_LIBRARIES, err) < 0)
         return -1;
-    if (mount_marks(&programs->binding, err) < 0)
-        return -1;
+    mount_marks(binding);
     for (size_t i = 0; i < programs->count; i++)
-        if (!programs->binding.host && *programs->items[i].alone.text &&
-            berth_bindover_say(&programs->binding.warning,
-                               programs->items[i].alone.text, err) < 0)
-            return -1;
+        if (!binding->host && *programs->items[i].alone.text)
+            berth_bindover_say(binding, &binding->warning, "; ",
+                               programs->items[i].alone.text);
     if (berth_request_is_explained(programs->inside->request))
-        berth_findings_list(&programs->items[0], &programs->binding.facts);
+        berth_findings_list(&programs->items[0], &binding->facts);
     return 0;
 }
 

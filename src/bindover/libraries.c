@@ -24,7 +24,6 @@ struct use {
     struct berth_programs *programs;
     struct berth_program *program;
     struct berth_replacement *it;
-    enum berth_reason reason; /* where the cause lies if it cannot be used */
 };
 
 static bool is_library(const struct berth_stack *stack)
@@ -91,7 +90,6 @@ static int check_own_plugin(struct use *use, struct berth_err *err)
         return 0;
     if (berth_scan_names(&use->program->scan, profile->adds, environ, err) < 0)
         return -1;
-    use->reason = BERTH_REASON_IMAGE;
     plugin = find_any(use, profile->adds);
     own = plugin ? plugin->path : NULL;
     for (const char *const *it = profile->environment; !own && it && *it; it++) {
@@ -99,11 +97,11 @@ static int check_own_plugin(struct use *use, struct berth_err *err)
 
         own = name && getenv(name) ? *it : NULL;
     }
-    if (own)
-        return berth_err_set(err, "the program has its own, '%.*s'",
-                             (int)strcspn(own, "="), own);
-    use->reason = BERTH_REASON_NODE;
-    return 0;
+    if (!own)
+        return 0;
+    use->programs->reason = BERTH_REASON_IMAGE;
+    return berth_err_set(err, "the program has its own, '%.*s'", (int)strcspn(own, "="),
+                         own);
 }
 
 /* What is added brings other libraries of a network, which all of the process gets. */
@@ -262,14 +260,14 @@ static bool is_covered(const struct berth_program *program,
 static int plan_for(struct berth_programs *programs, struct berth_program *program,
                     const struct berth_stack *stack, struct berth_err *err)
 {
-    struct use use = {programs, program, NULL, BERTH_REASON_NODE};
+    struct use use = {programs, program, NULL};
     int result;
 
+    programs->reason = BERTH_REASON_NODE;
     if (is_covered(program, stack))
         return 0;
     use.it = berth_bindover_add(program, stack, BERTH_FAMILY_NONE);
     result = plan(&use, err);
-    programs->reason = use.reason;
     if (result == 0)
         berth_replacement_fini(&program->items[--program->count]);
     return result < 0 ? -1 : 0;
@@ -283,7 +281,6 @@ static int put_all(struct berth_programs *programs, const struct berth_stack *st
     for (size_t k = 0; k < programs->count; k++)
         if (plan_for(programs, &programs->items[k], stack, err) < 0)
             return -1;
-    programs->reason = BERTH_REASON_NODE;
     return berth_bindover_put(programs, err);
 }
 
@@ -296,9 +293,10 @@ static bool is_needed(const struct berth_replacement *replacement)
 
 /* Warn of STACK, which is named, if it is in place for programs none of which is known
  * to need it, or if all are linked statically. */
-static int warn_unused(struct berth_programs *programs, const struct berth_stack *stack,
-                       struct berth_err *err)
+static void warn_unused(struct berth_programs *programs,
+                        const struct berth_stack *stack)
 {
+    struct berth_binding *binding = &programs->binding;
     struct berth_err warning;
     bool is_unused = false;
 
@@ -308,17 +306,17 @@ static int warn_unused(struct berth_programs *programs, const struct berth_stack
         is_unused |= !program->scan.loader;
         for (int i = 0; i < program->count; i++)
             if (program->items[i].stack == stack && is_needed(&program->items[i]))
-                return 0;
+                return;
             else
                 is_unused |= program->items[i].stack == stack;
     }
     if (!is_unused)
-        return 0;
+        return;
     berth_err_set(&warning,
                   "no program of this step is known to need '%s' of the image, which "
                   "the host's replaces (--container-libs=%s)",
                   berth_stack_first(stack), stack->profile->name);
-    return berth_bindover_say(&programs->binding.warning, warning.text, err);
+    berth_bindover_say(binding, &binding->warning, "; ", warning.text);
 }
 
 /* Use STACK if that is possible; if not, the image's own stays, or the step ends. */
@@ -329,8 +327,11 @@ static int use_stack(struct berth_programs *programs, const struct berth_stack *
     bool is_named = berth_fabric_is_named(stack->profile, inside->request);
     struct berth_err why;
 
-    if (put_all(programs, stack, err) == 0)
-        return is_named ? warn_unused(programs, stack, err) : 0;
+    if (put_all(programs, stack, err) == 0) {
+        if (is_named)
+            warn_unused(programs, stack);
+        return 0;
+    }
     berth_bindover_drop(programs);
     if (is_named) {
         why = *err;
@@ -375,58 +376,52 @@ static const char *sentence_of(const struct berth_stack *stack)
                              : "the host's %s (%s) runs under the image's own MPI";
 }
 
-/* Append the sentence FORMAT, with A and B, to NOTE. */
-static void add_note(struct berth_buf *note, const char *format, const char *a,
-                     const char *b)
+/* Append FORMAT, with A and B, to TEXT, a member of BINDING. */
+static void say(struct berth_binding *binding, char **text, const char *separator,
+                const char *format, const char *a, const char *b)
 {
-    if (note->used)
-        berth_buf_puts(note, "; ");
-    berth_buf_addf(note, format, a, b);
+    BERTH_BUF struct berth_buf sentence = {0};
+
+    berth_buf_addf(&sentence, format, a, b);
+    binding->facts.failed |= sentence.failed;
+    if (!sentence.failed)
+        berth_bindover_say(binding, text, separator, sentence.text);
 }
 
 /* Write which stacks of KIND are used, and of others why not: for people into the note,
  * and what ranks are seen to load: the host's MPI, else a fabric, else libraries. */
-static int name_used(struct berth_programs *programs, enum berth_profile_kind kind,
-                     struct berth_err *err)
+static void name_used(struct berth_programs *programs, enum berth_profile_kind kind)
 {
     const struct berth_inside *inside = programs->inside;
     struct berth_binding *binding = &programs->binding;
-    BERTH_BUF struct berth_buf note = {0}, name = {0};
-    size_t before;
+    bool is_fabric = kind == BERTH_PROFILE_FABRIC;
+    bool is_noted = false;
 
-    if (binding->note)
-        berth_buf_puts(&note, binding->note);
-    before = note.used;
     for (size_t i = 0; i < inside->stacks->count; i++) {
         const struct berth_stack *stack = &inside->stacks->items[i];
+        const struct berth_profile *profile = stack->profile;
         const char *why = programs->refused[i].text;
 
-        if (stack->profile->kind != kind)
+        if (profile->kind != kind || (!*why && !is_used(programs, stack)))
             continue;
+        is_noted = true;
         if (*why)
-            add_note(&note,
-                     stack->profile->adds ? "the host's '%s' is left out: %s"
-                                          : "the image's own '%s' stays: %s",
-                     berth_stack_first(stack), why);
-        if (*why || !is_used(programs, stack))
-            continue;
-        add_note(&note, sentence_of(stack), stack->version, stack->profile->name);
-        berth_buf_addf(&name, "%s%s (%s)", name.used ? " or " : "", stack->version,
-                       stack->profile->name);
+            say(binding, &binding->note, "; ",
+                profile->adds ? "the host's '%s' is left out: %s"
+                              : "the image's own '%s' stays: %s",
+                berth_stack_first(stack), why);
+        else
+            say(binding, &binding->note, "; ", sentence_of(stack), stack->version,
+                profile->name);
+        if (!*why && (is_fabric || berth_libraries_are_watched(inside)))
+            say(binding, &binding->fabric, " or ", "%s (%s)", stack->version,
+                profile->name);
     }
-    if (note.used == before && kind == BERTH_PROFILE_FABRIC)
-        add_note(&note,
-                 "the image has no library that a fabric of this host could replace "
-                 "(--container-libs=%s%s)",
-                 inside->request->libs, "");
-    if (note.failed || name.failed)
-        return berth_err_oom(err);
-    if (note.used > before && berth_bindover_say(&binding->note, note.text, err) < 0)
-        return -1;
-    return name.used &&
-                   (kind == BERTH_PROFILE_FABRIC || berth_libraries_are_watched(inside))
-               ? berth_bindover_say(&binding->fabric, name.text, err)
-               : 0;
+    if (!is_noted && is_fabric)
+        say(binding, &binding->note, "; ",
+            "the image has no library that a fabric of this host could replace "
+            "(--container-libs=%s%s)",
+            inside->request->libs, "");
 }
 
 static const struct berth_stack *find_called(const struct berth_stacks *stacks,
@@ -510,5 +505,6 @@ int berth_libraries_use(struct berth_programs *programs, enum berth_profile_kind
         if (stacks->items[i].profile->kind == kind &&
             use_stack(programs, &stacks->items[i], err) < 0)
             return -1;
-    return name_used(programs, kind, err);
+    name_used(programs, kind);
+    return 0;
 }

@@ -168,8 +168,8 @@ static void list_others(const struct berth_program *program, struct berth_strvec
     }
 }
 
-int berth_peers_name(const struct berth_program *program, bool all,
-                     struct berth_buf *ret, struct berth_err *err)
+void berth_peers_name(const struct berth_program *program, bool all,
+                      struct berth_buf *ret)
 {
     BERTH_STRVEC struct berth_strvec sentences = {0};
 
@@ -180,5 +180,4 @@ int berth_peers_name(const struct berth_program *program, bool all,
     if (program->wants.family == BERTH_FAMILY_NONE)
         list_others(program, &sentences);
     berth_strvec_join(&sentences, "; ", ret);
-    return ret->failed ? berth_err_oom(err) : 0;
 }

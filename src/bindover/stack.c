@@ -56,13 +56,11 @@ const char *const *berth_stack_replaces(const struct berth_stack *stack)
 
 const char *berth_stack_first(const struct berth_stack *stack)
 {
-    return stack->count ? stack->libraries[0].soname
-                        : berth_profile_first(stack->profile);
-}
+    const struct berth_profile *profile = stack->profile;
 
-bool berth_stack_adds_libraries(const struct berth_stack *stack)
-{
-    return stack->profile->kind == BERTH_PROFILE_LIBRARIES && stack->profile->adds;
+    return stack->count    ? stack->libraries[0].soname
+           : profile->adds ? profile->adds[0]
+                           : profile->replaces[0];
 }
 
 bool berth_stacks_push(struct berth_stacks *stacks, const struct berth_stack *stack)
@@ -110,34 +108,17 @@ static bool has_stack(const struct berth_stacks *stacks,
     return false;
 }
 
-static size_t rank_of(const struct berth_profile *profile,
-                      const struct berth_strvec *order)
-{
-    size_t i = 0;
-
-    while (i + 1 < order->count && !berth_profile_is_called(profile, order->items[i]))
-        i += 2;
-    return i;
-}
-
 /* Does PROFILE, of an absent stack, come before OTHER? An MPI in a prefix is found
  * before all others, and other libraries in the order of the profiles, after MPIs. */
 static bool is_before(const struct berth_profile *profile,
-                      const struct berth_profile *other,
-                      const struct berth_strvec *order)
+                      const struct berth_profile *other)
 {
-    bool is_mpi = profile->kind == BERTH_PROFILE_MPI;
-    size_t rank = rank_of(profile, order);
-    size_t others = rank_of(other, order);
-
-    if (!is_mpi || other->kind != BERTH_PROFILE_MPI)
-        return is_mpi ||
-               (profile->prefix && other->kind != BERTH_PROFILE_MPI && profile < other);
-    return rank != others ? rank < others : !other->prefix || profile < other;
+    if (profile->kind == BERTH_PROFILE_MPI)
+        return other->kind != BERTH_PROFILE_MPI || !other->prefix || profile < other;
+    return profile->prefix && other->kind != BERTH_PROFILE_MPI && profile < other;
 }
 
 int berth_offered_add_absent(const struct berth_profile *profiles, unsigned int kinds,
-                             const struct berth_strvec *order,
                              struct berth_stacks *stacks, struct berth_err *err)
 {
     for (const struct berth_profile *it = profiles; it->name; it++) {
@@ -149,7 +130,7 @@ int berth_offered_add_absent(const struct berth_profile *profiles, unsigned int 
         if (!berth_stacks_push(stacks, &absent))
             return berth_err_oom(err);
         for (size_t i = stacks->count - 1;
-             i > 0 && is_before(it, stacks->items[i - 1].profile, order); i--) {
+             i > 0 && is_before(it, stacks->items[i - 1].profile); i--) {
             stacks->items[i] = stacks->items[i - 1];
             stacks->items[i - 1] = absent;
         }

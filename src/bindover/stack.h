@@ -71,10 +71,6 @@ const char *const *berth_stack_replaces(const struct berth_stack *stack);
  * has. Borrowed. */
 const char *berth_stack_first(const struct berth_stack *stack);
 
-/* Has it libraries that an image need not have, which programs find by LD_LIBRARY_PATH?
- */
-bool berth_stack_adds_libraries(const struct berth_stack *stack);
-
 /* Add a copy of LIBRARY to STACK, or STACK to STACKS, which own it then. Returns false
  * out of memory. */
 bool berth_stack_push(struct berth_stack *stack,
@@ -111,10 +107,9 @@ void berth_offered_fini(struct berth_offered *offered);
  */
 void berth_offered_sort(struct berth_stacks *stacks, const struct berth_strvec *order);
 
-/* Adds to STACKS, which ORDER has sorted, each of PROFILES (ended like berth_profiles)
- * of KINDS that this node lacks and other nodes may have, as an absent stack: one that
- * a site has written for a `prefix`, in the place that its stack would have, and, as
- * the last, a network library of any other profile. Returns 0, or -1 out of memory. */
+/* Adds to STACKS, as they were found, each of PROFILES (ended like berth_profiles) of
+ * KINDS that this node lacks and other nodes may have, as an absent stack: one that a
+ * site has written for a `prefix`, in the place that its stack would have, and, as the
+ * last, a network library of any other profile. Returns 0, or -1 out of memory. */
 int berth_offered_add_absent(const struct berth_profile *profiles, unsigned int kinds,
-                             const struct berth_strvec *order,
                              struct berth_stacks *stacks, struct berth_err *err);

@@ -345,11 +345,6 @@ const struct berth_profile *berth_profile_match(const struct berth_profile *prof
     return NULL;
 }
 
-const char *berth_profile_first(const struct berth_profile *profile)
-{
-    return profile->adds ? profile->adds[0] : profile->replaces[0];
-}
-
 bool berth_profile_is_called(const struct berth_profile *profile, const char *name)
 {
     return strcmp(profile->stack, name) == 0 || strcmp(profile->name, name) == 0;

@@ -104,10 +104,7 @@ bool berth_profile_is_needed(const struct berth_profile *profile, const char *so
 bool berth_profile_has_needed(const struct berth_profile *profile,
                               const struct berth_closure *closure);
 
-/* The first SONAME of a fabric, which the host must have, or of libraries. */
-const char *berth_profile_first(const struct berth_profile *profile);
-
-/* A label that differs forevery profile, also from an earlier one of the same name. */
+/* A label that differs for every profile, also from an earlier one of the same name. */
 const char *berth_profile_label(const struct berth_profile *profile);
 
 /* All profiles, openers, settings and configurations; each ends in one whose first
