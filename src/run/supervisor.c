@@ -288,7 +288,6 @@ static int start_own(struct supervisor *supervisor, struct berth_err *err)
     if (berth_start(start, err) < 0)
         return -1;
     supervisor->servers.runtime = start->runtime;
-    supervisor->servers.socket = start->socket;
     if (berth_start_await(start, holder, &supervisor->environment, err) < 0)
         return -1;
     berth_envdiff(environ, supervisor->environment.items, &supervisor->changes);
@@ -378,8 +377,7 @@ static void await_change(struct supervisor *supervisor, int milliseconds)
  * Servers get a signal that lets them unmount first. */
 static void end_left(struct supervisor *supervisor, int rounds)
 {
-    supervisor->servers.runtime =
-        getpid(); /* its orphans are children of this process now */
+    supervisor->servers.runtime = 0; /* its orphans are children of this process */
     berth_servers_end(&supervisor->servers, rounds);
 }
 
@@ -408,8 +406,7 @@ static void stay(struct supervisor *supervisor)
         await_change(supervisor,
                      both_ended || has_failed ? BERTH_SERVERS_ROUND_MS : LOOK_AGAIN_MS);
     }
-    berth_servers_tidy(&supervisor->servers);
-    if (has_failed)
+    if (has_failed || rounds > BERTH_SERVERS_PATIENCE)
         berth_servers_clear(supervisor->launch.runtime);
     while (!supervisor->tasks_ended)
         await_change(supervisor, -1);
@@ -464,7 +461,6 @@ static void run(void *data)
     supervisor->rendezvous->memory = MEMORY;
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0,
           0); /* orphans of the runtime become children of the supervisor */
-    supervisor->servers.reaper = getpid();
     if (start_container(supervisor, &err) < 0) {
         berth_rendezvous_fail(supervisor->rendezvous, &err);
         end_start(supervisor);

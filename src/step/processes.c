@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/environ.h"
 #include "base/fd.h"
 #include "base/grow.h"
 
@@ -167,22 +169,17 @@ bool berth_process_each_below(pid_t pid, bool (*function)(pid_t, void *), void *
     return call_below(pid, 0, function, data);
 }
 
-int berth_processes_each_child(const pid_t parents[], size_t count,
-                               bool (*function)(const struct berth_process *, void *),
-                               void *data)
+int berth_process_each_child(pid_t pid,
+                             bool (*function)(const struct berth_process *, void *),
+                             void *data)
 {
     struct call call = {function, data};
+    BERTH_FREE pid_t *children = NULL;
+    size_t count = berth_process_children(pid, &children);
     int found = 0;
 
-    if (access("/proc/thread-self/children", F_OK) < 0)
-        return berth_processes_each(function, data);
-    for (size_t i = 0; i < count; i++) {
-        BERTH_FREE pid_t *children = NULL;
-        size_t all = berth_process_children(parents[i], &children);
-
-        for (size_t k = 0; k < all; k++)
-            found += read_and_call(children[k], &call);
-    }
+    for (size_t i = 0; i < count; i++)
+        found += read_and_call(children[i], &call);
     return found;
 }
 
@@ -196,18 +193,14 @@ struct variable {
 static bool lacks_variable(pid_t pid, void *data)
 {
     const struct variable *variable = data;
-    BERTH_FREE char *text = NULL;
-    BERTH_FCLOSE FILE *file = NULL;
-    size_t length = strlen(variable->name);
-    size_t room = 0;
-    char path[32];
+    BERTH_BUF struct berth_buf bytes = {0};
+    BERTH_STRVEC struct berth_strvec environment = {0};
+    const char *value;
 
-    snprintf(path, sizeof(path), "/proc/%d/environ", pid);
-    file = fopen(path, "re");
-    while (file && getdelim(&text, &room, '\0', file) > 0)
-        if (strncmp(text, variable->name, length) == 0 && text[length] == '=')
-            return sscanf(text + length + 1, "%u", variable->ret_number) != 1;
-    return true;
+    berth_process_environment(pid, SIZE_MAX, &bytes);
+    berth_environ_split(bytes.text, bytes.used, &environment);
+    value = berth_environ_value(environment.items, variable->name);
+    return !value || sscanf(value, "%u", variable->ret_number) != 1;
 }
 
 bool berth_process_variable(pid_t pid, const char *name, unsigned int *ret_number)

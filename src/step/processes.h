@@ -29,16 +29,15 @@ int berth_processes_each_pid(bool (*function)(pid_t, void *), void *data);
 int berth_processes_each(bool (*function)(const struct berth_process *, void *),
                          void *data);
 
-/* The same with the children of the COUNT processes PARENTS. A kernel that does not
- * list them (CONFIG_PROC_CHILDREN) makes it every process of the node, which takes
- * about 10 ms for a thousand: FUNCTION must compare the parent itself. */
-int berth_processes_each_child(const pid_t parents[], size_t count,
-                               bool (*function)(const struct berth_process *, void *),
-                               void *data);
-
-/* The children of all threads of PID (proc_pid_task(5): the file `children`, which a
- * kernel may lack). Returns how many are in *RET_CHILDREN, which the caller frees. */
+/* The children of all threads of PID (proc_pid_task(5): the file `children`, of a
+ * kernel with CONFIG_PROC_CHILDREN). Returns how many are in *RET_CHILDREN, which the
+ * caller frees. */
 size_t berth_process_children(pid_t pid, pid_t **ret_children);
+
+/* The same as berth_processes_each() with the children of PID. */
+int berth_process_each_child(pid_t pid,
+                             bool (*function)(const struct berth_process *, void *),
+                             void *data);
 
 /* Call FUNCTION with PID and then with each of its descendants, and with DATA, until
  * FUNCTION returns false. Returns whether it never did. */

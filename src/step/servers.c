@@ -8,7 +8,7 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
+#include <glob.h>
 #include <linux/magic.h>
 #include <signal.h>
 #include <spawn.h>
@@ -25,13 +25,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/environ.h"
-#include "base/fd.h"
 #include "base/text.h"
 #include "base/opened.h"
-#include "step/namespaces.h"
 #include "step/processes.h"
 
 /* Is NAME (comm) that of a server? */
@@ -43,29 +39,11 @@ static bool has_name(const char *name)
     return berth_text_starts_any(name, names);
 }
 
-static bool is_ours(const struct berth_process *process,
-                    const struct berth_servers *servers)
-{
-    return has_name(process->name) &&
-           (process->parent == servers->runtime ||
-            (servers->socket &&
-             berth_opened_by(process->pid, servers->socket) == BERTH_OPENED_YES));
-}
-
-/* Of the servers of RUNTIME. Those of SingularityCE are children of its parent, ABOVE
- * (0: not known). */
-struct usage {
-    pid_t runtime, above;
-    struct berth_servers_usage *ret;
-};
-
 static bool add_usage(const struct berth_process *process, void *data)
 {
-    const struct usage *it = data;
-    struct berth_servers_usage *ret = it->ret;
+    struct berth_servers_usage *ret = data;
 
-    if (!has_name(process->name) || (process->parent != it->runtime &&
-                                     (it->above <= 1 || process->parent != it->above)))
+    if (!has_name(process->name))
         return false;
     if (ret->count < sizeof(ret->pids) / sizeof(*ret->pids))
         ret->pids[ret->count] = process->pid;
@@ -82,28 +60,26 @@ static pid_t parent_of(pid_t pid)
     return pid > 1 && berth_process_read(pid, &process) ? process.parent : 0;
 }
 
+/* The servers of SingularityCE are children of the parent of the runtime. */
 void berth_servers_usage(pid_t holder, struct berth_servers_usage *ret)
 {
-    struct usage usage = {.runtime = parent_of(holder), .ret = ret};
-    pid_t parents[2];
+    pid_t runtime = parent_of(holder);
+    pid_t above = parent_of(runtime);
 
     *ret = (struct berth_servers_usage){0};
-    usage.above = parent_of(usage.runtime);
-    parents[0] = usage.runtime;
-    parents[1] = usage.above;
-    if (usage.runtime > 1)
-        berth_processes_each_child(parents, usage.above > 1 ? 2 : 1, add_usage, &usage);
+    if (runtime > 1)
+        berth_process_each_child(runtime, add_usage, ret);
+    if (above > 1)
+        berth_process_each_child(above, add_usage, ret);
 }
 
-/* Call FUNCTION with each process that may be a server, and with DATA. Returns as
- * berth_processes_each(). A large node has thousands of processes, and tasks wait. */
+/* Call FUNCTION with each child of the runtime and of this process, and with DATA.
+ * Returns as berth_processes_each(). */
 static int each(const struct berth_servers *servers,
                 bool (*function)(const struct berth_process *, void *), void *data)
 {
-    const pid_t parents[] = {servers->reaper, servers->runtime};
-
-    return berth_processes_each_child(
-        parents, servers->runtime == servers->reaper ? 1 : 2, function, data);
+    return berth_process_each_child(getpid(), function, data) +
+           berth_process_each_child(servers->runtime, function, data);
 }
 
 /* Trace the threads of PID that are not traced yet. Returns how many. They end with
@@ -130,20 +106,17 @@ static int seize_threads(pid_t pid)
 /* Trace all threads of PROCESS, because a signal to a process goes to any thread that
  * is not stopped. A traced thread starts traced threads, so all are traced when a round
  * finds no other. */
-static bool seize(const struct berth_process *process, void *servers)
+static bool seize(const struct berth_process *process, void *unused)
 {
-    bool seized = false;
-
-    if (!is_ours(process, servers))
-        return false;
-    while (seize_threads(process->pid) > 0)
-        seized = true;
-    return seized;
+    (void)unused;
+    while (has_name(process->name) && seize_threads(process->pid) > 0)
+        ;
+    return true;
 }
 
-int berth_servers_seize(struct berth_servers *servers)
+void berth_servers_seize(struct berth_servers *servers)
 {
-    return each(servers, seize, servers);
+    each(servers, seize, NULL);
 }
 
 /* Is THREAD a thread of PROCESS? */
@@ -182,34 +155,29 @@ static void go_on(pid_t pid, int status, pid_t runtime)
         ptrace(PTRACE_CONT, pid, 0, is_allowed(pid, runtime) ? number : 0);
 }
 
-/* As wait4(-1, ...); reads the name of the process before, because it is gone
- * afterwards. */
-static pid_t wait_next(struct berth_servers *servers, int *ret_status)
-{
-    struct berth_process process;
-    siginfo_t info = {0};
-
-    if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) < 0)
-        return -1;
-    if (info.si_pid == 0)
-        return 0;
-    servers->is_server =
-        berth_process_read(info.si_pid, &process) && has_name(process.name);
-    /* its last thread may still remove what was read of it in /proc: wait4() spins */
-    poll(NULL, 0, 2);
-    return wait4(info.si_pid, ret_status, __WALL | WNOHANG, &servers->usage);
-}
-
+/* Reads the name of a process before wait4(2), because it is gone afterwards. */
 pid_t berth_servers_reap(struct berth_servers *servers, int *ret_status)
 {
-    int status;
+    struct berth_process process;
     pid_t pid;
 
-    while ((pid = wait_next(servers, &status)) > 0 && WIFSTOPPED(status))
-        go_on(pid, status, servers->runtime);
-    if (pid > 0 && ret_status)
-        *ret_status = status;
-    return pid;
+    for (;;) {
+        siginfo_t info = {0};
+
+        if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) < 0)
+            return -1;
+        if (info.si_pid == 0)
+            return 0;
+        servers->is_server =
+            berth_process_read(info.si_pid, &process) && has_name(process.name);
+        /* its last thread may still remove what was read of it in /proc: wait4() spins
+         */
+        poll(NULL, 0, 2);
+        pid = wait4(info.si_pid, ret_status, __WALL | WNOHANG, &servers->usage);
+        if (pid <= 0 || !WIFSTOPPED(*ret_status))
+            return pid;
+        go_on(pid, *ret_status, servers->runtime);
+    }
 }
 
 static void wake(int number)
@@ -252,92 +220,34 @@ static void unmount(const char *place)
     }
 }
 
-/* Remove the mount at PLACE, rootfs-NUMBER/root, whose server has ended, and its
- * directories. Changes the text PLACE. */
-static void remove_mount(char *place)
+static bool end(const struct berth_process *process, void *signal)
 {
-    if (rmdir(place) < 0) {
-        unmount(place);
-        rmdir(place);
-    }
-    *strrchr(place, '/') = '\0';
-    rmdir(place);
-}
-
-/* Has SingularityCE made PLACE, /tmp/rootfs-NUMBER/root, for its server? */
-static bool is_made_by_runtime(const char *place)
-{
-    const char *slash = strrchr(place, '/');
-    BERTH_FREE char *above = slash ? strndup(place, (size_t)(slash - place)) : NULL;
-
-    return above && *above == '/' &&
-           berth_text_starts(berth_text_base(above), "rootfs-");
-}
-
-/* The last word of the command line of a server is the place where it mounts. */
-static void remember_mount(pid_t pid, struct berth_strvec *mounts)
-{
-    BERTH_STRVEC struct berth_strvec words = {0};
-    BERTH_BUF struct berth_buf text = {0};
-    char path[32];
-
-    snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
-    if (berth_namespaces_differ(pid, "mnt") ||
-        berth_fd_read_path(path, SIZE_MAX, &text) < 0 || !text.used)
-        return;
-    berth_environ_split(text.text, text.used, &words);
-    if (!words.failed && is_made_by_runtime(words.items[words.count - 1]))
-        berth_strvec_push_once(mounts, words.items[words.count - 1]);
-}
-
-/* The servers that end, and the signal that they get. */
-struct order {
-    struct berth_servers *servers;
-    int number;
-};
-
-static bool end(const struct berth_process *process, void *data)
-{
-    const struct order *order = data;
-
-    if (!is_ours(process, order->servers))
-        return false;
-    remember_mount(process->pid, &order->servers->mounts);
-    return kill(process->pid, order->number) == 0;
+    return has_name(process->name) && kill(process->pid, *(const int *)signal) == 0;
 }
 
 void berth_servers_end(struct berth_servers *servers, int rounds)
 {
+    int signal = rounds < 2 * BERTH_SERVERS_PATIENCE ? SIGTERM : SIGKILL;
+
     if (rounds >= BERTH_SERVERS_PATIENCE)
-        each(servers, end,
-             &(struct order){servers,
-                             rounds < 2 * BERTH_SERVERS_PATIENCE ? SIGTERM : SIGKILL});
+        each(servers, end, &signal);
 }
 
-void berth_servers_tidy(struct berth_servers *servers)
+static bool kill_other(const struct berth_process *process, void *unused)
 {
-    for (size_t i = 0; i < servers->mounts.count; i++)
-        remove_mount(servers->mounts.items[i]);
-    berth_strvec_fini(&servers->mounts);
-}
-
-static bool kill_other(const struct berth_process *process, void *parent)
-{
-    return process->parent == *(const pid_t *)parent && !has_name(process->name) &&
+    (void)unused;
+    return !has_name(process->name) &&
            !berth_text_starts(process->name, "fusermount") &&
            kill(process->pid, SIGKILL) == 0;
 }
 
 void berth_servers_kill_others(void)
 {
-    pid_t self = getpid();
-
-    berth_processes_each_child(&self, 1, kill_other, &self);
+    berth_process_each_child(getpid(), kill_other, NULL);
 }
 
 /* The file that is looked for in the servers; and has any server been found? */
 struct search {
-    struct berth_servers *servers;
     const char *identity;
     bool any;
 };
@@ -346,7 +256,7 @@ static bool has_image(const struct berth_process *process, void *data)
 {
     struct search *search = data;
 
-    if (!is_ours(process, search->servers))
+    if (!has_name(process->name))
         return false;
     search->any = true;
     return berth_opened_by(process->pid, search->identity) == BERTH_OPENED_YES;
@@ -359,7 +269,7 @@ int berth_servers_check(struct berth_servers *servers, const char *identity,
     bool is_there = stat(image, &st) == 0;
     bool is_directory = is_there && S_ISDIR(st.st_mode);
     BERTH_FREE char *now = is_there ? berth_opened_identity(&st) : NULL;
-    struct search search = {.servers = servers, .identity = identity ? identity : now};
+    struct search search = {.identity = identity ? identity : now};
 
     *ret_unpacked = false;
     if (!search.identity ||
@@ -385,39 +295,29 @@ static bool is_called(const struct berth_process *process, const char *program)
     return strncmp(process->name, program, 15) == 0;
 }
 
-/* Is PROCESS one of RUNTIME (a path; maybe a script that executes the runtime) that may
- * be about to mount an image? When it has mounted, it is another program, starter. A
- * process that has ended has no program. */
+/* Is PROCESS one of RUNTIME (a name; maybe a script that executes the runtime) that may
+ * be about to mount an image? When it has mounted, it is another program, starter. */
 static bool is_starting(const struct berth_process *process, void *runtime)
 {
     char path[64];
-    char program[1];
     struct stat st;
 
     snprintf(path, sizeof(path), "/proc/%d", process->pid);
-    if ((!is_called(process, runtime) && !is_called(process, "apptainer") &&
-         !is_called(process, "singularity")) ||
-        stat(path, &st) < 0 || st.st_uid != geteuid())
-        return false;
-    snprintf(path, sizeof(path), "/proc/%d/exe", process->pid);
-    return readlink(path, program, sizeof(program)) > 0;
+    return (is_called(process, runtime) || is_called(process, "apptainer") ||
+            is_called(process, "singularity")) &&
+           stat(path, &st) == 0 && st.st_uid == geteuid();
 }
 
-static bool is_any_starting(const char *runtime)
-{
-    return berth_processes_each(is_starting, (void *)berth_text_base(runtime)) > 0;
-}
-
-/* Is the file system of DIRECTORY of this node alone? In one of several nodes, another
- * node may be about to use a directory, and /proc does not show that. */
-static bool is_local(int directory)
+/* Is the file system of PATH of this node alone? In one of several nodes, another node
+ * may be about to use a directory, and /proc does not show that. */
+static bool is_local(const char *path)
 {
     static const unsigned int kinds[] = {
         BTRFS_SUPER_MAGIC, EXT4_SUPER_MAGIC, F2FS_SUPER_MAGIC, OVERLAYFS_SUPER_MAGIC,
         RAMFS_MAGIC,       TMPFS_MAGIC,      XFS_SUPER_MAGIC};
     struct statfs found;
 
-    if (fstatfs(directory, &found) < 0)
+    if (statfs(path, &found) < 0)
         return false;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
         if ((unsigned int)found.f_type == kinds[i])
@@ -425,56 +325,48 @@ static bool is_local(int directory)
     return false;
 }
 
-/* Remove the directories of NAME that are empty, if IS_QUIET: no runtime is about to
- * use them. */
-static void clear(const char *directory, const char *name, bool is_quiet)
+static bool is_own(const char *directory)
+{
+    struct stat st;
+
+    return lstat(directory, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid();
+}
+
+/* Remove the mount in DIRECTORY, if its server has ended, of which stat(2) learns later
+ * than statfs(2); and then, or if IS_QUIET, the directories that are empty: no runtime
+ * is about to use them. */
+static void clear(const char *directory, bool is_quiet)
 {
     static const char *const parts[] = {"l", "u", "m", "w/work", "w", "root", ""};
     char path[4096];
-    struct stat st;
+    struct statfs found;
 
-    snprintf(path, sizeof(path), "%s/%s/root", directory, name);
-    if (stat(path, &st) < 0 && errno == ENOTCONN) /* its server has ended */
-        remove_mount(path);
+    snprintf(path, sizeof(path), "%s/root", directory);
+    if (statfs(path, &found) < 0 && errno == ENOTCONN) {
+        unmount(path);
+        is_quiet = true;
+    }
     for (size_t i = 0; is_quiet && i < sizeof(parts) / sizeof(parts[0]); i++) {
-        snprintf(path, sizeof(path), "%s/%s/%s", directory, name, parts[i]);
+        snprintf(path, sizeof(path), "%s/%s", directory, parts[i]);
         rmdir(path);
     }
 }
 
-/* Is NAME the word START with a number behind it? */
-static bool is_numbered(const char *name, const char *start)
-{
-    const char *number;
-
-    if (!berth_text_starts(name, start))
-        return false;
-    number = name + strlen(start);
-    return *number && number[strspn(number, "0123456789")] == '\0';
-}
-
-static bool is_left(int directory, const char *name)
-{
-    struct stat st;
-
-    return (is_numbered(name, "rootfs-") || is_numbered(name, "check-overlay")) &&
-           fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-           S_ISDIR(st.st_mode) && st.st_uid == geteuid();
-}
-
 /* Clear the directories in PATH. Look for runtimes only after a directory was found: a
  * runtime that starts in between would be missed. */
-static void clear_all(const char *path, const char *runtime)
+static void clear_all(const char *path, char *runtime)
 {
-    DIR *directory = opendir(path);
-    bool local = directory && is_local(dirfd(directory));
-    struct dirent *entry;
+    BERTH_FREE char *pattern = NULL;
+    glob_t found;
 
-    while (directory && (entry = readdir(directory)))
-        if (is_left(dirfd(directory), entry->d_name))
-            clear(path, entry->d_name, local && !is_any_starting(runtime));
-    if (directory)
-        closedir(directory);
+    if (asprintf(&pattern, "%s/{rootfs-,check-overlay}[0-9]*", path) < 0 ||
+        glob(pattern, GLOB_BRACE, NULL, &found) != 0)
+        return;
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        if (is_own(found.gl_pathv[i]))
+            clear(found.gl_pathv[i],
+                  is_local(path) && berth_processes_each(is_starting, runtime) == 0);
+    globfree(&found);
 }
 
 void berth_servers_clear(const char *runtime)
@@ -482,12 +374,13 @@ void berth_servers_clear(const char *runtime)
     static const char *const variables[] = {"TMPDIR", "SINGULARITY_TMPDIR",
                                             "SINGULARITY_LOCALCACHEDIR",
                                             "SINGULARITY_CACHEDIR"};
+    char *name = (char *)berth_text_base(runtime);
 
-    clear_all("/tmp", runtime);
+    clear_all("/tmp", name);
     for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
         const char *path = getenv(variables[i]);
 
         if (path && *path == '/')
-            clear_all(path, runtime);
+            clear_all(path, name);
     }
 }

@@ -7,20 +7,13 @@
 #include <sys/types.h>
 
 #include "base/err.h"
-#include "base/strvec.h"
 
-/* The programs that serve the image of a container (squashfuse, fuse-overlayfs, ...).
- * Those of Apptainer are children of the runtime. Those of SingularityCE detach
- * themselves, and mount the image below /tmp, where the host sees it: berth recognises
- * them by a socket that they have inherited from the runtime. */
+/* The programs that serve the image of a container (squashfuse, fuse-overlayfs, ...):
+ * children of its runtime. Those of SingularityCE detach themselves, and mount the
+ * image below /tmp, where the host sees it; so the calling process must be their reaper
+ * (PR_SET_CHILD_SUBREAPER). */
 struct berth_servers {
-    pid_t runtime; /* the process that starts them */
-    pid_t reaper;  /* the process that inherits those that detach themselves
-                      (PR_SET_CHILD_SUBREAPER) */
-    char *socket;  /* the socket that the runtime inherits, as in base/opened.h; NULL:
-                      none */
-    struct berth_strvec
-        mounts;          /* on this host, of the servers that got a signal to end */
+    pid_t runtime;       /* 0: it has ended */
     struct rusage usage; /* of the process that berth_servers_reap() returned */
     bool is_server;      /* did that process serve the image? */
 };
@@ -37,13 +30,13 @@ struct berth_servers_usage {
  * have started it. */
 void berth_servers_usage(pid_t holder, struct berth_servers_usage *ret);
 
-/* Trace the servers that run now. Returns how many were not traced before. */
-int berth_servers_seize(struct berth_servers *servers);
+/* Trace the servers that run now. */
+void berth_servers_seize(struct berth_servers *servers);
 
 /* Wait for a child of the calling process that has ended, without blocking; *RET_STATUS
- * (may be NULL) is its status. Lets traced servers that have stopped go on: they get
- * signals of the kernel, the runtime and the caller, and no others. Returns the process
- * id; 0: no child has ended; -1: there is no child. */
+ * is its status. Lets traced servers that have stopped go on: they get signals of the
+ * kernel, the runtime and the caller, and no others. Returns the process id; 0: no
+ * child has ended; -1: there is no child. */
 pid_t berth_servers_reap(struct berth_servers *servers, int *ret_status);
 
 /* Wait until a child changes, one of the COUNT descriptors in FDS is ready (poll(2)),
@@ -56,13 +49,8 @@ void berth_servers_wait(struct pollfd fds[], nfds_t count, int milliseconds);
 enum { BERTH_SERVERS_ROUND_MS = 50, BERTH_SERVERS_PATIENCE = 10 };
 
 /* The runtime and the last task ended ROUNDS ago: after BERTH_SERVERS_PATIENCE rounds
- * send SIGTERM to the servers, after twice as many SIGKILL. Remembers their mounts on
- * this host. */
+ * send SIGTERM to the servers, after twice as many SIGKILL. */
 void berth_servers_end(struct berth_servers *servers, int rounds);
-
-/* When the servers have ended: remove their mounts and the directories that the runtime
- * made for them, as the runtime does if it is not killed. */
-void berth_servers_tidy(struct berth_servers *servers);
 
 /* Kill every child of the calling process that is neither a server nor a fusermount:
  * killed, either would leave a mount. */
@@ -71,10 +59,10 @@ void berth_servers_kill_others(void);
 /* While SingularityCE starts a container it makes directories below /tmp, or where
  * TMPDIR and its own variables say: rootfs-NUMBER/root, where it mounts the image, and
  * check-overlayNUMBER, where it tries overlayfs. If it is killed, they stay. Remove
- * what such runtimes of the calling user have left, when one with the path RUNTIME has
- * ended early: mounts that have lost their server, and empty directories. The
- * directories stay if another runtime of the user is starting, which may be about to
- * use them. */
+ * what such runtimes of the calling user have left, when one with the path RUNTIME was
+ * killed and its servers have ended: mounts that have lost their server, and empty
+ * directories. The directories stay if another runtime of the user is starting, which
+ * may be about to use them. */
 void berth_servers_clear(const char *runtime);
 
 /* The sentence about a runtime that has unpacked IMAGE, what it costs, and the remedy.

@@ -69,11 +69,10 @@ static bool is_child(const struct berth_process *process, void *pid)
 
 TEST(children_are_found)
 {
-    const pid_t parents[] = {getpid(), getppid()};
     pid_t pid = start(WAIT);
 
-    ck_assert_int_eq(berth_processes_each_child(parents, 2, is_child, &pid), 1);
+    ck_assert_int_eq(berth_process_each_child(getpid(), is_child, &pid), 1);
     kill(-pid, SIGKILL);
     ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
-    ck_assert_int_eq(berth_processes_each_child(parents, 2, is_child, &pid), 0);
+    ck_assert_int_eq(berth_process_each_child(getpid(), is_child, &pid), 0);
 }
