@@ -21,64 +21,61 @@
 #include "base/text.h"
 #include "step/namespaces.h"
 
-/* The namespaces, in the order in which a task enters them after the user namespace,
- * which gives the right to enter the others. The mount namespace is the last one,
- * because it has another /proc. The process namespace holds for children only; the
- * process itself stays in its own. */
-static const char *const namespaces[] = {"ipc", "uts", "net", "pid", "cgroup", "mnt"};
+/* The namespaces, in the order in which a task enters them after the owner of the
+ * mounts, which gives the right to enter the others. The mount namespace comes after
+ * those before it, because it has another /proc. The process namespace holds for
+ * children only; the process itself stays in its own. */
+static const char *const namespaces[] = {"ipc",    "uts", "net", "pid",
+                                         "cgroup", "mnt", "user"};
 
-enum { COUNT = sizeof(namespaces) / sizeof(namespaces[0]), MOUNTS = COUNT - 1 };
+enum {
+    COUNT = sizeof(namespaces) / sizeof(namespaces[0]),
+    USER = COUNT - 1,
+    MOUNTS = USER - 1
+};
 
 /* What a task needs of a container; all is opened before the task enters the first
  * namespace. */
 struct container {
     int root;
-    int user;         /* the user namespace of its processes; -1: that of the task */
-    int owner;        /* that of its mounts; -1: one of the two others */
     int space[COUNT]; /* -1: that of the task */
+    int owner;        /* the user namespace of its mounts; -1: that of the task, or of
+                         its processes */
     unsigned long long bound;
     int no_new_privs;
 };
 
-/* The directories with the namespaces of this process and of the holder. A name in a
- * directory costs less than a path, and every task looks up all of them. */
-struct spaces {
-    int ours, theirs;
-};
-
-/* Is FD the user namespace in DIRECTORY? */
-static bool is_user(int fd, int directory)
+/* Open namespace NAME in the directory SPACES; *RET_FD is -1 if this process is in the
+ * same one, or the kernel has none. */
+static int open_namespace(int spaces, const char *name, int *ret_fd)
 {
-    struct stat there, it;
-
-    return fstatat(directory, "user", &there, 0) == 0 && fstat(fd, &it) == 0 &&
-           it.st_ino == there.st_ino;
-}
-
-/* Open namespace NAME of the holder; *RET_FD is -1 if this process is in the same one.
- */
-static int open_namespace(const struct spaces *spaces, const char *name, int *ret_fd)
-{
-    struct stat ours, theirs;
+    int fd = openat(spaces, name, O_RDONLY | O_CLOEXEC);
 
     *ret_fd = -1;
-    if (fstatat(spaces->ours, name, &ours, 0) < 0)
-        return errno == ENOENT ? 0 : -1; /* a kernel without it */
-    if (fstatat(spaces->theirs, name, &theirs, 0) < 0)
-        return -1;
-    if (theirs.st_ino == ours.st_ino)
-        return 0;
-    *ret_fd = openat(spaces->theirs, name, O_RDONLY | O_CLOEXEC);
-    return *ret_fd < 0 ? -1 : 0;
+    if (fd < 0)
+        return errno == ENOENT ? 0 : -1;
+    if (berth_namespaces_is_own(fd, name))
+        return close(fd);
+    *ret_fd = fd;
+    return 0;
+}
+
+static bool is_same(int namespace, int other)
+{
+    struct stat one, two;
+
+    return fstat(namespace, &one) == 0 && fstat(other, &two) == 0 &&
+           one.st_ino == two.st_ino;
 }
 
 /* Open the user namespace that owns the container's mounts (ioctl_ns(2): it is closed
  * on exec), unless it is that of the holder or of this process. */
-static int open_owner(const struct spaces *spaces, int mounts)
+static int open_owner(const struct container *container)
 {
-    int owner = mounts < 0 ? -1 : ioctl(mounts, NS_GET_USERNS);
+    int owner = ioctl(container->space[MOUNTS], NS_GET_USERNS);
 
-    if (owner < 0 || (!is_user(owner, spaces->ours) && !is_user(owner, spaces->theirs)))
+    if (!berth_namespaces_is_own(owner, namespaces[USER]) &&
+        !is_same(owner, container->space[USER]))
         return owner;
     close(owner);
     return -1;
@@ -91,30 +88,21 @@ static int open_directory(int at, const char *path)
     return openat(at, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-static bool is_holder(int spaces, unsigned int mounts)
-{
-    struct stat status;
-
-    if (fstatat(spaces, namespaces[MOUNTS], &status, 0) < 0)
-        return false;
-    errno = ESRCH;
-    return status.st_ino == mounts;
-}
-
+/* A process that has ended has no namespaces: so compare MOUNTS, the number of one, at
+ * the end. */
 static int open_spaces(int process, unsigned int mounts, struct container *container)
 {
-    BERTH_CLOSE int ours = open_directory(AT_FDCWD, "/proc/self/ns");
-    BERTH_CLOSE int theirs = open_directory(process, "ns");
-    const struct spaces spaces = {ours, theirs};
+    BERTH_CLOSE int spaces = open_directory(process, "ns");
+    struct stat status;
 
-    if (ours < 0 || theirs < 0 || !is_holder(theirs, mounts) ||
-        open_namespace(&spaces, "user", &container->user) < 0)
-        return -1;
     for (int i = 0; i < COUNT; i++)
-        if (open_namespace(&spaces, namespaces[i], &container->space[i]) < 0)
+        if (open_namespace(spaces, namespaces[i], &container->space[i]) < 0)
             return -1;
-    container->owner = open_owner(&spaces, container->space[MOUNTS]);
-    return 0;
+    container->owner = open_owner(container);
+    return fstatat(spaces, namespaces[MOUNTS], &status, 0) == 0 &&
+                   status.st_ino == mounts
+               ? 0
+               : -1;
 }
 
 /* Read the lines CapBnd and NoNewPrivs of /proc/PID/status. */
@@ -142,7 +130,7 @@ static int open_container(struct berth_holder holder, struct container *containe
 
     snprintf(path, sizeof(path), "/proc/%d", holder.pid);
     process = open_directory(AT_FDCWD, path);
-    if (process < 0 || open_spaces(process, holder.mounts, container) < 0)
+    if (open_spaces(process, holder.mounts, container) < 0)
         return -1;
     container->root = open_directory(process, "root");
     return container->root < 0 ? -1 : read_status(process, container);
@@ -155,9 +143,9 @@ static int enter(int space)
 
 static int enter_namespaces(const struct container *container)
 {
-    if (enter(container->owner >= 0 ? container->owner : container->user) < 0)
+    if (enter(container->owner >= 0 ? container->owner : container->space[USER]) < 0)
         return -1;
-    for (int i = 0; i < COUNT; i++)
+    for (int i = 0; i < USER; i++)
         if (enter(container->space[i]) < 0)
             return -1;
     return 0;
@@ -183,13 +171,11 @@ static void bound_capabilities(const struct container *container)
 
 static void close_container(const struct container *container)
 {
-    if (container->user >= 0)
-        close(container->user);
-    if (container->owner >= 0)
-        close(container->owner);
     for (int i = 0; i < COUNT; i++)
         if (container->space[i] >= 0)
             close(container->space[i]);
+    if (container->owner >= 0)
+        close(container->owner);
     close(container->root);
 }
 
@@ -202,7 +188,7 @@ static int join(struct berth_holder holder, bool as_task, struct berth_err *err)
     if (open_container(holder, &container) < 0)
         return berth_err_set(err, BERTH_JOIN_DEAD);
     if (enter_namespaces(&container) < 0 || enter_root(&container) < 0 ||
-        (as_task && container.owner >= 0 && enter(container.user) < 0))
+        (as_task && container.owner >= 0 && enter(container.space[USER]) < 0))
         return berth_err_set(err,
                              "cannot join the container: %s; with "
                              "runtime.share: no in berth.yaml no task joins one",
