@@ -13,7 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -22,7 +23,7 @@
 
 enum { NEW, THERE, NONE };
 
-/* In a child, which is in the inner namespace afterwards. Returns 0, or errno. */
+/* Returns 0, or errno. */
 static int make_namespaces(void)
 {
     uid_t uid = geteuid();
@@ -35,45 +36,36 @@ static int make_namespaces(void)
                : 0;
 }
 
-/* Write the result as a byte, and stay until the parent has opened the namespace. */
-_Noreturn static void hold(int end)
+/* Make the namespaces, and stay in the inner one until the parent has opened it. */
+_Noreturn static void hold(void)
 {
-    char answer = (char)make_namespaces();
+    int number = make_namespaces();
 
-    if (write(end, &answer, 1) == 1 && read(end, &answer, 1) < 0)
-        _exit(1);
-    _exit(0);
-}
-
-/* Open the inner namespace of CHILD. Returns a descriptor, or -1 with errno. */
-static int open_inner(pid_t child, int end)
-{
-    char answer = ECHILD;
-
-    if (read(end, &answer, 1) < 0 || answer != 0) {
-        errno = answer;
-        return -1;
+    if (number == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a new user namespace clears it */
+        raise(SIGSTOP);
+        pause();
     }
-    return berth_namespaces_open(child, "user");
+    _exit(number);
 }
 
+/* Returns a descriptor of the inner namespace, or -1 with errno. */
 static int make_in_child(void)
 {
-    int ends[2];
-    int inner, number;
-    pid_t child;
+    pid_t child = fork();
+    int inner, number, status;
 
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+    if (child == 0)
+        hold();
+    if (child < 0 || waitpid(child, &status, WUNTRACED) < 0)
         return -1;
-    child = fork();
-    if (child == 0) {
-        close(ends[0]);
-        hold(ends[1]);
+    if (WIFEXITED(status)) {
+        errno = WEXITSTATUS(status);
+        return -1;
     }
-    close(ends[1]);
-    inner = child < 0 ? -1 : open_inner(child, ends[0]);
+    inner = berth_namespaces_open(child, "user");
     number = errno;
-    close(ends[0]);
+    kill(child, SIGKILL);
     berth_run_wait(child);
     errno = number;
     return inner;
