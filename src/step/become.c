@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
@@ -24,20 +23,17 @@
 #include "base/text.h"
 #include "request/request.h"
 
-static bool is_here(const char *path)
-{
-    struct stat there, here;
-
-    return stat(path, &there) == 0 && stat(".", &here) == 0 &&
-           there.st_dev == here.st_dev && there.st_ino == here.st_ino;
-}
-
 /* Set PWD to PATH, if PATH is the working directory: the runtime has set PWD to a path
  * without the symbolic links of the task's.
  */
 static int set_pwd(const char *path)
 {
-    return path && *path == '/' && is_here(path) ? setenv("PWD", path, 1) : 0;
+    struct stat there, here;
+
+    return path && *path == '/' && stat(path, &there) == 0 && stat(".", &here) == 0 &&
+                   there.st_dev == here.st_dev && there.st_ino == here.st_ino
+               ? setenv("PWD", path, 1)
+               : 0;
 }
 
 int berth_become_chdir(const struct berth_become *become, struct berth_err *err)
@@ -134,16 +130,15 @@ static void explain_missing(const char *name, const char *file, struct berth_err
 }
 
 /* Write why the command NAME cannot be started, because of NUMBER (errno). FILE is its
- * path; NULL: it is not found. */
-static void explain(const char *name, const char *file, int number,
-                    struct berth_err *err)
+ * path; NULL: it is not found. Returns the exit status. */
+static int refuse(const char *name, const char *file, int number, struct berth_err *err)
 {
     bool is_there = file && access(file, F_OK) == 0;
     const char *hint = "name a program, or make this one executable (chmod +x)";
 
     if (number == ENOENT && !is_there) {
         explain_missing(name, file, err);
-        return;
+        return BERTH_NOT_FOUND;
     }
     if (number == ENOENT && has_windows_lines(file))
         hint = "its #! line ends as in Windows: convert it (dos2unix)";
@@ -156,6 +151,7 @@ static void explain(const char *name, const char *file, int number,
         hint = "it lists programs for ranks: write --multi-prog before it";
     berth_err_set(err, "command '%s' cannot be started (%s); %s", name,
                   strerror(number), hint);
+    return number == ENOENT ? BERTH_NOT_FOUND : BERTH_NOT_EXECUTABLE;
 }
 
 int berth_become_on_host(char *const *command, struct berth_err *err)
@@ -219,61 +215,48 @@ int berth_become_command(const struct berth_become *become, struct berth_err *er
 {
     char *name = become->command[0];
     BERTH_FREE char *program = berth_become_find(name);
-    int number = errno;
 
     if (program) {
         become->command[0] = program;
         execv(program, become->command);
-        number = errno;
         become->command[0] = name;
     }
-    explain(name, program, number, err);
-    return number == ENOENT ? BERTH_NOT_FOUND : BERTH_NOT_EXECUTABLE;
+    return refuse(name, program, errno, err);
 }
 
-/* What the child writes, into shared memory, if the kernel refuses the command. */
-struct answer {
-    int status;
-    struct berth_err why;
-};
-
-/* In a child: become the command, which stops before its first instruction because it
- * is traced. If tracing is forbidden, only check that the file can be executed. */
-static void try_command(const struct berth_become *become, struct answer *ret)
+/* In a child: become PROGRAM, which stops before its first instruction because it is
+ * traced. If tracing is forbidden, only check that the file can be executed. Ends with
+ * errno. */
+_Noreturn static void try_program(const char *program, char *const *command)
 {
-    BERTH_FREE char *program = NULL;
-
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* the command would go on without its tracer */
-    if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0) {
-        ret->status = berth_become_command(become, &ret->why);
-        return;
-    }
-    program = berth_become_find(become->command[0]);
-    if (program && access(program, X_OK) == 0)
-        return;
-    ret->status = errno == ENOENT ? BERTH_NOT_FOUND : BERTH_NOT_EXECUTABLE;
-    explain(become->command[0], program, errno, &ret->why);
+    if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0)
+        execv(program, command);
+    else if (access(program, X_OK) == 0)
+        _exit(EXIT_SUCCESS);
+    _exit(errno);
 }
 
 int berth_become_try(const struct berth_become *become, struct berth_err *err)
 {
-    struct answer *answer = mmap(NULL, sizeof(*answer), PROT_READ | PROT_WRITE,
-                                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    pid_t child = answer == MAP_FAILED ? -1 : fork();
+    const char *name = become->command[0];
+    BERTH_FREE char *program = berth_become_find(name);
+    pid_t child;
     int status;
 
+    if (!program)
+        return refuse(name, NULL, errno, err);
+    child = fork();
     if (child < 0)
         return berth_err_spent(err, errno), BERTH_REFUSED;
-    if (child == 0) {
-        try_command(become, answer);
-        _exit(EXIT_SUCCESS);
-    }
-    if (WIFSTOPPED(berth_run_wait(child))) {
+    if (child == 0)
+        try_program(program, become->command);
+    status = berth_run_wait(child);
+    if (WIFSTOPPED(status)) {
         kill(child, SIGKILL);
         berth_run_wait(child);
+        return 0;
     }
-    *err = answer->why;
-    status = answer->status;
-    munmap(answer, sizeof(*answer));
-    return status;
+    return WEXITSTATUS(status) == 0 ? 0
+                                    : refuse(name, program, WEXITSTATUS(status), err);
 }
