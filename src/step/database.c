@@ -68,17 +68,25 @@ char *berth_database_home(FILE *from, uid_t uid)
     return NULL;
 }
 
-static void put_group(gid_t gid, const char *user, struct berth_buf *buf)
+/* What the databases get, found on the host. */
+struct correction {
+    struct passwd user;
+    struct berth_buf groups; /* lines */
+    struct berth_buf mounts; /* the mountinfo of the host (proc_pid_mountinfo(5)) */
+};
+
+static void add_group(gid_t gid, struct correction *it)
 {
     const struct group *group = getgrgid(gid);
 
     if (group)
-        berth_buf_addf(buf, "%s:x:%u:%s\n", group->gr_name, (unsigned int)gid, user);
+        berth_buf_addf(&it->groups, "%s:x:%u:%s\n", group->gr_name, (unsigned int)gid,
+                       it->user.pw_name);
 }
 
-/* Append the lines of the groups of this process, and of the user's own group if it is
- * not one of them. */
-static void put_groups(const struct passwd *user, struct berth_buf *buf)
+/* Find the groups of this process, and the user's own group if it is not one of them.
+ */
+static void find_groups(struct correction *it)
 {
     int count = getgroups(0, NULL);
     BERTH_FREE gid_t *groups = calloc((size_t)count + 1, sizeof(*groups));
@@ -86,134 +94,108 @@ static void put_groups(const struct passwd *user, struct berth_buf *buf)
 
     count = groups ? getgroups(count, groups) : 0;
     for (int i = 0; i < count; i++) {
-        has_own |= groups[i] == user->pw_gid;
-        put_group(groups[i], user->pw_name, buf);
+        has_own |= groups[i] == it->user.pw_gid;
+        add_group(groups[i], it);
     }
     if (!has_own)
-        put_group(user->pw_gid, user->pw_name, buf);
+        add_group(it->user.pw_gid, it);
 }
 
-/* Has the runtime made the file FD, which is mounted over one in DIRECTORY? The runtime
- * makes it in a tmpfs of its own. A file that a user or the site has mounted is in a
- * file system of the host, which stands in MOUNTS, the mountinfo of the host
- * (proc_pid_mountinfo(5)). */
-static bool is_made_by_runtime(int fd, const char *mounts)
+/* Returns false if the host does not know the user, or something is missing. */
+static bool find_correction(struct correction *it)
 {
-    struct stat file, directory;
-    struct statfs system;
-    char device[64];
+    const struct passwd *user = getpwuid(getuid());
 
-    if (fstat(fd, &file) < 0 || fstatfs(fd, &system) < 0 ||
-        stat(DIRECTORY, &directory) < 0)
+    if (!user)
         return false;
-    snprintf(device, sizeof(device), " %u:%u ", major(file.st_dev), minor(file.st_dev));
-    return S_ISREG(file.st_mode) && system.f_type == TMPFS_MAGIC &&
-           file.st_dev != directory.st_dev && !strstr(mounts, device);
+    it->user = *user;
+    it->user.pw_passwd = (char *)"x";
+    find_groups(it);
+    return berth_fd_read_path("/proc/self/mountinfo", LARGEST, &it->mounts) == 0 &&
+           it->mounts.used && !it->mounts.failed && !it->groups.failed;
 }
 
-/* A database of the container. */
-struct database {
-    const char *path;
-    int fd; /* -1: it stays as it is */
-    bool is_mounted;
-};
-
-/* Open a database that may be corrected: a file that the runtime has made and mounted,
- * or, in a writable container, a file of the image: there a runtime of root mounts
- * none. */
-static struct database open_database(const char *path, const char *mounts,
-                                     bool is_writable)
+/* Has the runtime made the file FD of DEVICE, which is mounted over one of the image?
+ * The runtime makes it in a tmpfs of its own. A file that a user or the site has
+ * mounted is in a file system of the host, which stands in MOUNTS. */
+static bool is_made_by_runtime(int fd, dev_t device, const char *mounts)
 {
-    struct database it = {path, open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC), true};
-    struct stat file, directory;
+    struct statfs system;
+    char text[64];
 
-    if (it.fd < 0 || is_made_by_runtime(it.fd, mounts))
-        return it;
-    it.is_mounted = false;
-    if (is_writable && fstat(it.fd, &file) == 0 && stat(DIRECTORY, &directory) == 0 &&
-        S_ISREG(file.st_mode) && file.st_dev == directory.st_dev)
-        return it;
-    close(it.fd);
-    it.fd = -1;
-    return it;
+    snprintf(text, sizeof(text), " %u:%u ", major(device), minor(device));
+    return fstatfs(fd, &system) == 0 && system.f_type == TMPFS_MAGIC &&
+           !strstr(mounts, text);
 }
 
-/* Open the file of the image, which may be below that of the runtime. */
-static FILE *open_image(const struct database *it)
+/* Copy FROM, of the image, to TO. The runtime has written the home of its user, root,
+ * into MADE (NULL: it has made none). */
+static void put_users(FILE *made, FILE *from, const struct correction *it, FILE *to)
 {
-    return it->is_mounted && umount2(it->path, MNT_DETACH | UMOUNT_NOFOLLOW) < 0
-               ? NULL
-               : berth_database_open(it->path);
-}
-
-static void write_again(int fd, const char *text, size_t count)
-{
-    if (lseek(fd, 0, SEEK_SET) == 0 && ftruncate(fd, 0) == 0)
-        berth_fd_write(fd, text, count);
-}
-
-/* The runtime has written the home of its user, root. */
-static void correct_users(const struct database *it, struct passwd *user)
-{
-    FILE *made = it->fd < 0 ? NULL : fdopen(it->fd, "r");
-    char *home = made && it->is_mounted ? berth_database_home(made, 0) : NULL;
-    FILE *image = made ? open_image(it) : NULL;
-    char *text;
-    size_t count;
-    FILE *to = image ? open_memstream(&text, &count) : NULL;
+    struct passwd user = it->user;
+    char *home = made ? berth_database_home(made, 0) : NULL;
 
     if (home)
-        user->pw_dir = home;
-    if (!to)
-        return;
-    berth_database_put_user(image, user, to);
-    if (fclose(to) == 0)
-        write_again(it->fd, text, count);
+        user.pw_dir = home;
+    berth_database_put_user(from, &user, to);
 }
 
-static void correct_groups(const struct database *it, const struct berth_buf *groups)
+static void put_groups(FILE *made, FILE *from, const struct correction *it, FILE *to)
 {
-    FILE *image = it->fd < 0 ? NULL : open_image(it);
     const struct group *entry;
+
+    (void)made;
+    while ((entry = fgetgrent(from)))
+        putgrent(entry, to);
+    fwrite(it->groups.text, 1, it->groups.used, to);
+}
+
+/* Correct the database PATH with PUT: a file that the runtime has made and mounted over
+ * that of the image; in a writable container that of the image: there a runtime of root
+ * mounts none. */
+static void correct(const char *path, bool is_writable, const struct correction *it,
+                    void (*put)(FILE *made, FILE *from, const struct correction *it,
+                                FILE *to))
+{
+    int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    FILE *made = NULL, *image, *to;
+    struct stat file, directory;
     char *text;
     size_t count;
-    FILE *to = image ? open_memstream(&text, &count) : NULL;
 
+    if (fd < 0 || fstat(fd, &file) < 0 || !S_ISREG(file.st_mode) ||
+        stat(DIRECTORY, &directory) < 0)
+        return;
+    if (file.st_dev != directory.st_dev) {
+        made = berth_database_open(path);
+        if (!is_made_by_runtime(fd, file.st_dev, it->mounts.text) ||
+            umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW) < 0)
+            return;
+    } else if (!is_writable) {
+        return;
+    }
+    image = berth_database_open(path);
+    to = image ? open_memstream(&text, &count) : NULL;
     if (!to)
         return;
-    while ((entry = fgetgrent(image)))
-        putgrent(entry, to);
-    fwrite(groups->text, 1, groups->used, to);
-    if (fclose(to) == 0)
-        write_again(it->fd, text, count);
+    put(made, image, it, to);
+    if (fclose(to) == 0 && lseek(fd, 0, SEEK_SET) == 0 && ftruncate(fd, 0) == 0)
+        berth_fd_write(fd, text, count);
 }
 
 /* In a child, which need not free: correct both databases. The child unmounts the files
  * of the runtime in its own copy of the mounts, to read those of the image below. */
-static void correct(struct berth_holder holder, bool is_writable)
+static void correct_both(struct berth_holder holder, bool is_writable)
 {
-    const struct passwd *known = getpwuid(getuid());
-    struct berth_buf mounts = {0}, lines = {0};
-    struct database users, groups;
-    struct passwd user;
+    struct correction it = {0};
     struct berth_err err;
 
-    if (!known)
-        return;
-    user = *known;
-    user.pw_passwd = (char *)"x";
-    put_groups(&user, &lines);
-    if (berth_fd_read_path("/proc/self/mountinfo", LARGEST, &mounts) < 0 ||
-        mounts.failed || !mounts.used || lines.failed ||
-        berth_join_owner(holder, &err) < 0)
-        return;
-    users = open_database(USERS, mounts.text, is_writable);
-    groups = open_database(GROUPS, mounts.text, is_writable);
-    if ((users.fd < 0 && groups.fd < 0) || unshare(CLONE_NEWNS) < 0 ||
+    if (!find_correction(&it) || berth_join_owner(holder, &err) < 0 ||
+        unshare(CLONE_NEWNS) < 0 ||
         mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
         return;
-    correct_users(&users, &user);
-    correct_groups(&groups, &lines);
+    correct(USERS, is_writable, &it, put_users);
+    correct(GROUPS, is_writable, &it, put_groups);
 }
 
 void berth_database_correct(struct berth_holder holder,
@@ -223,7 +205,7 @@ void berth_database_correct(struct berth_holder holder,
 
     if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        correct(holder, request->writable == BERTH_YES);
+        correct_both(holder, request->writable == BERTH_YES);
         _exit(EXIT_SUCCESS);
     }
     berth_run_wait(child);
