@@ -7,37 +7,30 @@
 #include "base/buf.h"
 #include "step/stageroot.h"
 
-/* Facts about files, for later steps of a user on a node: a file facts/HASH in the
+/* Facts about files, for later steps of a user on a node: files facts/HASH in the
  * user's directory for stages, which only the user may write. It is only a cache: a
- * file that is damaged or not the user's alone counts as missing, a file that cannot be
- * written is not written, and no function here reports an error.
+ * fact that is damaged counts as missing, one that cannot be written is not written,
+ * and no function here reports an error. systemd-tmpfiles(8) removes files that are not
+ * used.
  *
  * A fact is bytes under a key. The key holds the identities of the files that the fact
  * depends on, so that a fact of what has changed is not found. */
 
-struct berth_factcache_fact;
-
 /* Made by berth_factcache_open(). get and put accept NULL: an empty cache that stores
  * nothing. */
 struct berth_factcache {
-    int file;                           /* -1: there is none; children inherit it */
-    uint64_t start;                     /* of the check of a fact */
-    struct berth_buf stored;            /* the contents of the file */
-    struct berth_factcache_fact *facts; /* in them */
-    size_t count, room;
+    int directory; /* -1: there is none; children inherit it */
+    uint64_t name; /* of a file: the start of its hash */
+    uint64_t check;
 };
 
-/* The most bytes of a file; one that would grow larger starts anew. systemd-tmpfiles(8)
- * removes files that are not used. */
-enum { BERTH_FACTCACHE_SIZE = 4 << 20 };
-
-/* Read the facts about SUBJECT (a line of text) that this version of this program has
+/* Find the facts about SUBJECT (a line of text) that this version of this program has
  * stored below ROOT. The caller ends with berth_factcache_fini(). */
 void berth_factcache_open(const struct berth_stage_root *root, const char *subject,
                           struct berth_factcache *ret);
 
-/* Returns the fact under KEY, with its size in *RET_COUNT, valid as long as the cache;
- * NULL: not known. */
+/* Returns the fact under KEY, with its size in *RET_COUNT, valid as long as the
+ * process; NULL: not known. */
 const char *berth_factcache_get(const struct berth_factcache *cache, const char *key,
                                 size_t *ret_count);
 

@@ -82,7 +82,7 @@ TEST(a_fact_is_found_by_subject_and_key)
     store(IMAGE, "other", "");
     ck_assert(has(IMAGE, KEY, "MPICH"));
     ck_assert(has(IMAGE, "other", ""));
-    ck_assert_int_eq(list(NULL), 1);
+    ck_assert_int_eq(list(NULL), 2);
     ck_assert(!has("/b.sif", KEY, "MPICH"));
 }
 
@@ -123,24 +123,6 @@ TEST(without_a_cache_nothing_is_known)
     ck_assert_ptr_null(berth_factcache_get(NULL, KEY, &count));
 }
 
-TEST(what_grows_too_large_starts_anew)
-{
-    enum { HALF = BERTH_FACTCACHE_SIZE / 2 + 1000 };
-    BERTH_FREE char *large = malloc(2 * HALF);
-
-    ck_assert_ptr_nonnull(large);
-    memset(large, 'x', 2 * HALF);
-    large[2 * HALF - 1] = '\0';
-    store(IMAGE, "all", large);
-    ck_assert(!has(IMAGE, "all", large));
-    large[HALF] = '\0';
-    store(IMAGE, "one", large);
-    ck_assert(has(IMAGE, "one", large));
-    store(IMAGE, "two", large);
-    ck_assert(!has(IMAGE, "one", large));
-    ck_assert(has(IMAGE, "two", large));
-}
-
 TEST(another_subject_of_the_same_hash_is_another_one)
 {
     BERTH_FREE char *first = NULL;
@@ -157,22 +139,18 @@ TEST(another_subject_of_the_same_hash_is_another_one)
 
 /* What may happen to a file. */
 static const char *const damages[] = {
-    "head -c 8 $f >n && cat n >$f",  /* cut in the first line, */
+    "head -c 7 $f >n && cat n >$f",  /* cut in the check, */
     "head -c -2 $f >n && cat n >$f", /* in the fact, */
     "head -c -8 $f >n && cat n >$f", /* in the key */
     "head -c -2 $f >n && cat n n >$f",
     "sed -i 's/MPICH/MPICX/' $f",
     "sed -i '1s/^/9/' $f",
-    "sed -i '1s/ [0-9]* / 99999999999999999999 /' $f",
-    "sed -i '1s/ [^ ]*$/ 0/' $f",
     "echo more >>$f",
     ": >$f",
     "rm $f && ln -s /etc/passwd $f",
     "mv $f ../n && ln -s ../n $f",
     "rm $f && mkdir $f",
     "rm $f && mkfifo -m 600 $f",
-    "chmod 644 $f",
-    "chmod 620 $f",
     "truncate -s 5M $f",
     "chmod 755 .",
     "cd .. && mv facts other && ln -s other facts",
@@ -188,14 +166,14 @@ TEST_ROWS(what_is_damaged_or_not_the_users_alone_is_none, damages)
     ck_assert_msg(!has(IMAGE, KEY, "MPICH"), "%s", damages[_i]);
 }
 
-TEST(a_damaged_file_starts_anew)
+TEST(a_damaged_fact_is_stored_again)
 {
     store(IMAGE, KEY, "MPICH");
     unit_run("cd '%s/facts' && f=$(echo *) && head -c -2 $f >n && cat n >$f && rm n",
              unit_dir);
-    store(IMAGE, "other", "x");
     ck_assert(!has(IMAGE, KEY, "MPICH"));
-    ck_assert(has(IMAGE, "other", "x"));
+    store(IMAGE, KEY, "MPICH");
+    ck_assert(has(IMAGE, KEY, "MPICH"));
 }
 
 TEST(what_is_another_users_is_none)
@@ -205,18 +183,6 @@ TEST(what_is_another_users_is_none)
     ck_assert(!has(IMAGE, KEY, "MPICH"));
     root.owner--;
     ck_assert(has(IMAGE, KEY, "MPICH"));
-}
-
-TEST(what_another_user_put_there_is_none)
-{
-    BERTH_FREE char *file = NULL;
-
-    store(IMAGE, KEY, "MPICH");
-    list(&file);
-    if (geteuid() != 0)
-        return;
-    ck_assert_int_eq(chown(file, 12345, 12345), 0);
-    ck_assert(!has(IMAGE, KEY, "MPICH"));
 }
 
 TEST(a_full_disk_is_no_matter)
