@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "base/detach.h"
 #include "base/environ.h"
+#include "base/run.h"
 #include "job/ask.h"
 #include "plan/envdiff.h"
 #include "step/runtime.h"
@@ -214,21 +215,9 @@ static int find_outer(struct supervisor *supervisor, struct berth_err *err)
     }
 }
 
-/* End the process of berth_start_in(). Returns whether it had ended because the
- * container lacks the task's directory. */
-static bool lacks_directory(const struct berth_start *start)
-{
-    siginfo_t info = {0};
-
-    if (start->runtime <= 0)
-        return false;
-    kill(start->runtime, SIGKILL);
-    return waitid(P_PID, (id_t)start->runtime, &info, WEXITED) == 0 &&
-           info.si_code == CLD_EXITED && info.si_status == BERTH_START_NO_DIRECTORY;
-}
-
-/* Start a copy of the job's container for QUESTION. Returns 0; 1 if the container lacks
- * the directory of the task; -1 with a sentence in ERR if the job has no container. */
+/* Start a copy of the job's container for QUESTION. Returns 0; 1 with a sentence in ERR
+ * if that fails, usually because the container lacks the directory of the task; -1 with
+ * a sentence in ERR if the job has no container. */
 static int copy_job(struct supervisor *supervisor,
                     const struct berth_job_question *question, struct berth_err *err)
 {
@@ -243,7 +232,10 @@ static int copy_job(struct supervisor *supervisor,
                           err) == 0)
         return 0;
     berth_job_answer_fini(job);
-    return lacks_directory(start) ? 1 : -1;
+    if (start->runtime > 0)
+        kill(start->runtime, SIGKILL);
+    berth_run_wait(start->runtime);
+    return 1;
 }
 
 /* Start a copy of the job's container, if the step asks for one. Returns false if the

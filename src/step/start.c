@@ -24,7 +24,6 @@
 #include "base/detach.h"
 #include "base/environ.h"
 #include "base/fd.h"
-#include "base/opened.h"
 #include "base/text.h"
 #include "site/flags.h"
 #include "step/identity.h"
@@ -222,130 +221,95 @@ static void detach(const struct berth_start *start, const int descriptors[DESCRI
     berth_limits_raise();
 }
 
-_Noreturn static void run(const struct berth_start *start, char *const *argv,
-                          const int descriptors[DESCRIPTORS])
+/* Fork a child that becomes a program by BODY, which gets DATA, and returns only if
+ * that fails. The child has a copy of the log as standard error, and berth-init an end
+ * of a pair of sockets, on which the kernel tells its process id. */
+static int start_child(struct berth_start *start,
+                       void (*body)(const struct berth_start *start, void *data,
+                                    struct berth_err *err),
+                       void *data, struct berth_err *err)
 {
-    struct berth_err err;
-
-    detach(start, descriptors);
-    if (start->inner >= 0 && berth_outer_enter(INNER) < 0)
-        berth_err_spent(&err, errno);
-    else
-        berth_start_become(start->launch, argv, &err);
-    dprintf(STDERR_FILENO, "%s\n", err.text);
-    _exit(EXIT_FAILURE);
-}
-
-/* Open what berth_start_fini() closes: the log, of which the runtime has a copy as
- * standard error, and a pair of sockets, on which the kernel tells the process id of
- * berth-init. *RET_INIT is berth-init, and *RET_READY its end of the sockets. */
-static int open_own(struct berth_start *start, int *ret_init, int *ret_ready,
-                    struct berth_err *err)
-{
-    struct stat status;
+    BERTH_CLOSE int init = berth_program_open(err);
+    BERTH_CLOSE int ready = -1;
+    struct berth_err why;
     int on = 1;
     int ends[2];
+    pid_t pid;
 
     start->runtime = 0;
     start->answer = -1;
-    start->socket = NULL;
     start->log = berth_fd_memory("berth-log", MFD_CLOEXEC);
-    if (start->log < 0)
-        return berth_err_spent(err, errno);
-    if ((*ret_init = berth_program_open(err)) < 0)
+    if (init < 0)
         return -1;
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+    if (start->log < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
         return berth_err_spent(err, errno);
     start->answer = ends[0];
-    *ret_ready = ends[1];
+    ready = ends[1];
     if (setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0 ||
-        fstat(ends[1], &status) < 0)
+        (pid = fork()) < 0)
         return berth_err_spent(err, errno);
-    start->socket = berth_opened_identity(&status);
+    if (pid == 0) {
+        detach(start,
+               (const int[]){init, start->tasks, ready, start->inner, start->programs});
+        body(start, data, &why);
+        dprintf(STDERR_FILENO, "%s\n", why.text);
+        _exit(EXIT_FAILURE);
+    }
+    start->runtime = pid;
     return 0;
 }
 
-/* PID: the result of fork(). */
-static int set_runtime(struct berth_start *start, pid_t pid, struct berth_err *err)
+static void run(const struct berth_start *start, void *argv, struct berth_err *err)
 {
-    if (pid < 0)
-        return berth_err_spent(err, errno);
-    start->runtime = pid;
-    return 0;
+    if (start->inner >= 0 && berth_outer_enter(INNER) < 0)
+        berth_err_spent(err, errno);
+    else
+        berth_start_become(start->launch, argv, err);
 }
 
 int berth_start(struct berth_start *start, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec argv = {0};
-    BERTH_CLOSE int init = -1;
-    BERTH_CLOSE int ready = -1;
-    pid_t pid;
 
-    if (open_own(start, &init, &ready, err) < 0 ||
-        berth_launch_holder_argv(start->launch, BERTH_PROGRAM_INIT_PATH, TASKS, READY,
+    if (berth_launch_holder_argv(start->launch, BERTH_PROGRAM_INIT_PATH, TASKS, READY,
                                  start->inner < 0 ? -1 : INNER, &argv, err) < 0)
         return -1;
-    pid = fork();
-    if (pid == 0)
-        run(start, argv.items,
-            (const int[]){init, start->tasks, ready, start->inner, start->programs});
-    return set_runtime(start, pid, err);
+    return start_child(start, run, argv.items, err);
 }
 
-/* Is PATH the directory HERE in the container, too? */
-static bool has_directory(const char *path, const struct stat *here)
-{
-    struct stat there;
+/* A container to copy, as in berth_start_in(). */
+struct copy {
+    struct berth_holder holder;
+    char *const *environment;
+    bool looks;
+};
 
-    return stat(path, &there) == 0 && there.st_dev == here->st_dev &&
-           there.st_ino == here->st_ino;
-}
-
-/* Make a copy of the mounts: mounts of the step stay in the copy, and later mounts of
- * the host appear in it. */
-static int copy_mounts(struct berth_err *err)
-{
-    if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
-        return berth_err_spent(err, errno);
-    return 0;
-}
-
-_Noreturn static void run_in(const struct berth_start *start,
-                             struct berth_holder holder, char *const *environment,
-                             bool looks, const int descriptors[DESCRIPTORS])
+static void run_in(const struct berth_start *start, void *data, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec argv = {0};
+    const struct copy *copy = data;
     const char *directory = start->launch->directory;
-    struct stat here;
-    struct berth_err err;
+    struct stat here, there;
+    bool looks = copy->looks && directory && stat(directory, &here) == 0;
 
-    detach(start, descriptors);
-    looks = looks && directory && stat(directory, &here) == 0;
+    close(INNER);
     berth_launch_hold(BERTH_PROGRAM_INIT_PATH, TASKS, READY, -1, &argv);
-    if (berth_join_owner(holder, &err) == 0 && copy_mounts(&err) == 0) {
-        if (looks && !has_directory(directory, &here))
-            _exit(BERTH_START_NO_DIRECTORY);
-        fexecve(INIT, argv.items, environment);
-        berth_err_spent(&err, errno);
-    }
-    dprintf(STDERR_FILENO, "%s\n", err.text);
-    _exit(EXIT_FAILURE);
+    if (berth_join_owner(copy->holder, err) < 0)
+        return;
+    if (looks && (stat(directory, &there) < 0 || there.st_dev != here.st_dev ||
+                  there.st_ino != here.st_ino))
+        _exit(EXIT_FAILURE);
+    /* mounts of the step stay in a copy, and later mounts of the host appear in it */
+    if (unshare(CLONE_NEWNS) == 0 &&
+        mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) == 0)
+        fexecve(INIT, argv.items, copy->environment);
+    berth_err_spent(err, errno);
 }
 
 int berth_start_in(struct berth_start *start, struct berth_holder holder,
                    char *const *environment, bool looks, struct berth_err *err)
 {
-    BERTH_CLOSE int init = -1;
-    BERTH_CLOSE int ready = -1;
-    pid_t pid;
-
-    if (open_own(start, &init, &ready, err) < 0)
-        return -1;
-    pid = fork();
-    if (pid == 0)
-        run_in(start, holder, environment, looks,
-               (const int[]){init, start->tasks, ready, -1, start->programs});
-    return set_runtime(start, pid, err);
+    return start_child(start, run_in, &(struct copy){holder, environment, looks}, err);
 }
 
 void berth_start_fini(struct berth_start *start)
@@ -354,9 +318,7 @@ void berth_start_fini(struct berth_start *start)
         close(start->log);
     if (start->answer >= 0)
         close(start->answer);
-    free(start->socket);
     start->log = start->answer = -1;
-    start->socket = NULL;
 }
 
 static bool has_ended(pid_t child)
@@ -388,42 +350,34 @@ static int await(const struct berth_start *start, struct berth_err *err)
     return 0;
 }
 
+/* Read COUNT bytes; *RET_SENDER is the process that sent them, by the id that the
+ * caller sees. */
 static int receive(const struct berth_start *start, void *bytes, size_t count,
-                   struct berth_err *err)
+                   pid_t *ret_sender, struct berth_err *err)
 {
     for (size_t used = 0; used < count;) {
+        char control[CMSG_SPACE(sizeof(struct ucred))];
+        struct iovec data = {(char *)bytes + used, count - used};
+        struct msghdr message = {.msg_iov = &data,
+                                 .msg_iovlen = 1,
+                                 .msg_control = control,
+                                 .msg_controllen = sizeof(control)};
+        const struct cmsghdr *part;
+        struct ucred sender;
         ssize_t got;
 
         if (await(start, err) < 0)
             return -1;
-        got = read(start->answer, (char *)bytes + used, count - used);
+        got = recvmsg(start->answer, &message, 0);
         if (got == 0 || (got < 0 && errno != EINTR))
             return explain_end(start, err);
         used += got > 0 ? (size_t)got : 0;
+        part = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+        if (part && part->cmsg_type == SCM_CREDENTIALS) {
+            memcpy(&sender, CMSG_DATA(part), sizeof(sender));
+            *ret_sender = sender.pid;
+        }
     }
-    return 0;
-}
-
-/* Read a byte from END, a socket with SO_PASSCRED, and find the process that sent it,
- * by the id that the caller sees. Returns 0, or -1: there is no byte, or no id with it.
- */
-static int find_sender(int end, pid_t *ret_pid)
-{
-    char control[CMSG_SPACE(sizeof(struct ucred))];
-    char byte;
-    struct iovec data = {&byte, 1};
-    struct msghdr message = {.msg_iov = &data,
-                             .msg_iovlen = 1,
-                             .msg_control = control,
-                             .msg_controllen = sizeof(control)};
-    struct cmsghdr *part;
-    struct ucred sender;
-
-    part = recvmsg(end, &message, 0) == 1 ? CMSG_FIRSTHDR(&message) : NULL;
-    if (!part || part->cmsg_type != SCM_CREDENTIALS)
-        return -1;
-    memcpy(&sender, CMSG_DATA(part), sizeof(sender));
-    *ret_pid = sender.pid;
     return 0;
 }
 
@@ -433,20 +387,19 @@ int berth_start_await(const struct berth_start *start, struct berth_holder *ret_
     enum { ENVIRON_MAX = 16 << 20 }; /* anything larger is not an environment */
     BERTH_FREE char *bytes = NULL;
     struct berth_holder holder;
+    pid_t sender = 0;
     uint32_t count;
-    pid_t sender;
+    char byte;
 
-    if (await(start, err) < 0)
+    if (receive(start, &byte, 1, &sender, err) < 0)
         return -1;
-    if (find_sender(start->answer, &sender) < 0)
-        return explain_end(start, err);
     holder = berth_holder_of(sender);
-    if (receive(start, &count, sizeof(count), err) < 0)
+    if (receive(start, &count, sizeof(count), &sender, err) < 0)
         return -1;
     bytes = count <= ENVIRON_MAX ? malloc(count + 1) : NULL;
     if (!bytes)
         return berth_err_oom(err);
-    if (receive(start, bytes, count, err) < 0)
+    if (receive(start, bytes, count, &sender, err) < 0)
         return -1;
     bytes[count] = '\0';
     *ret_holder = holder;

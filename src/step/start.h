@@ -27,8 +27,6 @@ struct berth_start {
     pid_t runtime; /* a child of ours, the leader of a process group; 0: none */
     int log;       /* its output; -1: none */
     int answer;    /* a socket to berth-init; -1: none */
-    char *socket;  /* the other end, which the runtime and its children inherit, as in
-                      base/opened.h */
 };
 
 /* The number of that descriptor in berth-init: a path through /proc leads to the
@@ -41,13 +39,10 @@ enum { BERTH_START_PROGRAMS = 7 };
 int berth_start(struct berth_start *start, struct berth_err *err);
 
 /* The same without a runtime: start berth-init in the container of HOLDER, with
- * a copy of its mounts and with ENVIRONMENT. If LOOKS is true and the container lacks
- * the directory of the launch, the process ends with the status
- * BERTH_START_NO_DIRECTORY. */
+ * a copy of its mounts and with ENVIRONMENT. If LOOKS is true, that fails if the
+ * container lacks the directory of the launch. */
 int berth_start_in(struct berth_start *start, struct berth_holder holder,
                    char *const *environment, bool looks, struct berth_err *err);
-
-enum { BERTH_START_NO_DIRECTORY = 75 };
 
 /* Wait until berth-init runs. Returns 0 with its process id, as the caller sees it, and
  * its environment; -1 with a sentence in ERR if it did not
@@ -55,7 +50,7 @@ enum { BERTH_START_NO_DIRECTORY = 75 };
 int berth_start_await(const struct berth_start *start, struct berth_holder *ret_holder,
                       struct berth_strvec *ret_environ, struct berth_err *err);
 
-/* Close log and answer, and free socket. */
+/* Close log and answer. */
 void berth_start_fini(struct berth_start *start);
 
 /* Become the runtime of LAUNCH with the words ARGV, in the directory of the task. If
