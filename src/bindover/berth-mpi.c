@@ -313,7 +313,7 @@ static void witness(const struct work *work)
     it->verbose = berth_notice_is_verbose(task);
     it->environment = task;
     it->order = &work->order;
-    it->tasks = work->order.mpi.tasks;
+    it->tasks = work->order.container.tasks;
     it->holder = (struct berth_holder){work->order.mpi.holder, work->order.mpi.mounts};
     dup2(work->channel, STDIN_FILENO);
     dup2(work->order.mpi.task_stderr, STDERR_FILENO);

@@ -52,7 +52,6 @@ static const struct berth_field task_fields[] = {
 static const struct berth_field mpi_fields[] = {
     {"holder", BERTH_FIELD_NUMBER, MEMBER(mpi.holder)},
     {"mounts", BERTH_FIELD_NUMBER, MEMBER(mpi.mounts)},
-    {"tasks", BERTH_FIELD_NUMBER, MEMBER(mpi.tasks)},
     {"seconds", BERTH_FIELD_NUMBER, MEMBER(mpi.seconds)},
     {"stderr-fd", BERTH_FIELD_DESCRIPTOR, MEMBER(mpi.task_stderr)},
     {"directory", BERTH_FIELD_TEXT, MEMBER(mpi.directory)},

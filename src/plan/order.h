@@ -56,7 +56,6 @@ struct berth_order_container {
 struct berth_order_mpi {
     pid_t holder;        /* the process in the container's namespaces */
     unsigned int mounts; /* inode of its mount namespace */
-    unsigned int tasks;  /* the number of tasks of the step on this node */
     int seconds;         /* that are left for berth-mpi */
     int task_stderr;     /* descriptor; -1: none */
     char *directory;     /* working directory of the task; NULL: removed */

@@ -169,7 +169,8 @@ static int run_started(struct berth_task *task, struct berth_rendezvous *rendezv
 {
     /* a task that only joins needs no binding */
     if ((is_first || why || berth_request_is_explained(&task->order.request)) &&
-        berth_rendezvous_get_binding(rendezvous, &task->binding, err) < 0)
+        berth_binding_get(rendezvous->page->text, rendezvous->page->binding.count,
+                          &task->binding, err) < 0)
         return -1;
     if (is_first)
         print_notices(task, rendezvous, why);
@@ -186,7 +187,7 @@ static int run_shared(struct berth_task *task, struct berth_err *err)
 
     if (berth_rendezvous_enter(&rendezvous, err) < 0)
         return -1;
-    first = berth_rendezvous_claim(&rendezvous, task->order.container.tasks);
+    first = berth_rendezvous_claim(&rendezvous);
     if (first && rendezvous.page->state == BERTH_RENDEZVOUS_STARTING)
         start(task, &rendezvous);
     switch (berth_rendezvous_wait(&rendezvous, err)) {

@@ -23,7 +23,7 @@ static bool is_ready(const struct berth_task *task, struct berth_rendezvous *ren
     if (!berth_request_has_container(&order->request) || order->memory < 0 ||
         berth_request_is_explained(&order->request) ||
         berth_rendezvous_map(rendezvous, &err) < 0 ||
-        berth_rendezvous_claim(rendezvous, order->container.tasks) ||
+        berth_rendezvous_claim(rendezvous) ||
         berth_rendezvous_wait(rendezvous, &err) != BERTH_RENDEZVOUS_READY)
         return false;
     berth_rendezvous_leave(rendezvous);

@@ -95,7 +95,6 @@ static int write_handovers(const struct berth_inject *inject, int fds[DESCRIPTOR
     order.mpi = (struct berth_order_mpi){
         .holder = inject->holder.pid,
         .mounts = inject->holder.mounts,
-        .tasks = inject->tasks,
         .seconds = (int)(berth_deadline_left(inject->deadline) / 1000),
         .task_stderr = inject->task_stderr < 0 ? -1 : FIRST + TASK_STDERR,
         .directory = (char *)launch->directory,
@@ -266,13 +265,13 @@ int berth_inject_fabric(const struct berth_request *request,
 }
 
 int berth_inject_apart(const struct berth_launch *launch, pid_t holder,
-                       unsigned int tasks, const char *apart,
-                       struct berth_binding *binding, struct berth_err *err)
+                       const char *apart, struct berth_binding *binding,
+                       struct berth_err *err)
 {
     const struct berth_request *request = launch->request;
     const char *nodes =
         berth_environ_value(launch->environment, "SLURM_STEP_NUM_NODES");
-    struct berth_mpi_reach reach = {.apart = tasks,
+    struct berth_mpi_reach reach = {.apart = launch->order->container.tasks,
                                     .nodes = nodes ? (unsigned int)atoi(nodes) : 1,
                                     .shm = launch->order->is_closed};
     struct berth_err because, note;

@@ -20,9 +20,8 @@ struct berth_inject {
         *launch;              /* the request, the command and the environment */
     char *const *environment; /* of the holder, ended by NULL */
     struct berth_deadline *deadline;
-    int task_stderr;    /* standard error of a task; -1: none */
-    unsigned int tasks; /* of the container */
-    pid_t parent;       /* of the tasks */
+    int task_stderr; /* standard error of a task; -1: none */
+    pid_t parent;    /* of the tasks */
 };
 
 /* A child of the caller that may watch the tasks (bindover/witness.h). It ends when the
@@ -61,12 +60,12 @@ int berth_inject_fabric(const struct berth_request *request,
 int berth_inject(const struct berth_inject *inject, struct berth_binding *ret_binding,
                  struct berth_inject_witness *ret_witness, struct berth_err *err);
 
-/* Decide whose MPI runs if the TASKS of this node each start a container of their own,
+/* Decide whose MPI runs if the tasks of this node each start a container of their own,
  * APART (why), where nothing of the host is mounted. HOLDER is in a container like
  * theirs; 0: none. BINDING gets the note that the image's own MPI runs, if
  * --mpi-bind=auto or --container-libs=auto has chosen it. Returns 0, or -1 with a
  * sentence in ERR if that MPI must not run (plan/fallback.h: other nodes may share
  * containers). */
 int berth_inject_apart(const struct berth_launch *launch, pid_t holder,
-                       unsigned int tasks, const char *apart,
-                       struct berth_binding *binding, struct berth_err *err);
+                       const char *apart, struct berth_binding *binding,
+                       struct berth_err *err);

@@ -173,7 +173,7 @@ static int start_container(const struct berth_handover *question,
         berth_rendezvous_make(made, 1, err) < 0)
         return -1;
     berth_rendezvous_configure(made, START_SECONDS, NULL);
-    if (enter(made, ret, err) < 0 || !berth_rendezvous_claim(ret, 1) ||
+    if (enter(made, ret, err) < 0 || !berth_rendezvous_claim(ret) ||
         start_unblocked(&job.launch, ret, err) < 0)
         return -1;
     return berth_rendezvous_wait(ret, err) == BERTH_RENDEZVOUS_READY ? 0 : -1;

@@ -72,9 +72,9 @@ static void print_no_cma(const struct berth_task *task, const char *apart)
 }
 
 /* Print how many containers there are, and why. */
-static void print_container(const struct berth_task *task, unsigned int tasks,
-                            const char *apart)
+static void print_container(const struct berth_task *task, const char *apart)
 {
+    unsigned int tasks = task->order.container.tasks;
     const char *kind =
         task->binding.is_jobs ? "the job's container for" : "one container for";
     const char *why = apart ? apart : task->binding.no_job;
@@ -100,7 +100,7 @@ void berth_notice_print(const struct berth_task *task,
                           berth_request_name(&task->order.request));
     if (is_verbose(task) ||
         (task->binding.no_job && task->order.request.writable == BERTH_YES))
-        print_container(task, rendezvous->page->tasks, why);
+        print_container(task, why);
 }
 
 /* May a record be written to the file FD? In a directory of several users, another user

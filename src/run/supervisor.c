@@ -160,9 +160,8 @@ static int separate(struct supervisor *supervisor, const char *why,
                     struct berth_err *err)
 {
     struct berth_holder *holder = &supervisor->inject.holder;
-    int result =
-        berth_inject_apart(&supervisor->launch, holder->pid, supervisor->inject.tasks,
-                           why, &supervisor->binding, err);
+    int result = berth_inject_apart(&supervisor->launch, holder->pid, why,
+                                    &supervisor->binding, err);
 
     supervisor->is_apart = true;
     if (holder->pid)
@@ -491,7 +490,6 @@ int berth_supervisor_start(const struct berth_launch *launch,
                                     .job = {.end = -1},
                                     .inject = {.launch = &supervisor.launch,
                                                .deadline = &rendezvous->page->deadline,
-                                               .tasks = rendezvous->page->tasks,
                                                .task_stderr = STDERR,
                                                .parent = getppid()},
                                     .fds = {rendezvous->tasks, rendezvous->memory,

@@ -127,7 +127,7 @@ static struct berth_order_container count_container(spank_t sp,
     const int own = part->row->container;
     struct berth_order_container container = {.number =
                                                   own < 0 ? 0 : (unsigned int)own};
-    bool is_seen[BERTH_RENDEZVOUS_MAX] = {false};
+    bool is_seen[BERTH_CONTAINERS_MAX] = {false};
 
     for (uint32_t local = 0; local < tasks; local++) {
         const struct berth_row *row;
@@ -144,7 +144,7 @@ static struct berth_order_container count_container(spank_t sp,
             number >= 0 && berth_request_has_namespaces(&row->request);
         if (number == own) {
             berth_buf_addf(locals, "%s%u", container.tasks++ ? "," : "", local);
-        } else if (number >= 0 && number < BERTH_RENDEZVOUS_MAX && !is_seen[number]) {
+        } else if (number >= 0 && number < BERTH_CONTAINERS_MAX && !is_seen[number]) {
             is_seen[number] = true;
             container.others++;
         }

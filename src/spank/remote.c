@@ -47,7 +47,7 @@ static struct {
     struct berth_err fault; /* a fault in plugstack.conf or berth.yaml; text "": none */
     int report; /* descriptor of step/report.h for this task, one of reports;
                    -1: none */
-    int reports[BERTH_RENDEZVOUS_MAX + 1]; /* one for each container, and one for the
+    int reports[BERTH_CONTAINERS_MAX + 1]; /* one for each container, and one for the
                                               tasks on the host after them */
     unsigned int containers;               /* of the step */
     struct berth_rendezvous rendezvous;    /* page NULL: there is none, */
@@ -102,7 +102,7 @@ static unsigned int count_containers(spank_t sp)
 
     spank_getenv(sp, BERTH_CONTAINERS_VARIABLE, text, sizeof(text));
     count = atoi(text);
-    return count < 1 || count > BERTH_RENDEZVOUS_MAX ? 1 : (unsigned int)count;
+    return count < 1 || count > BERTH_CONTAINERS_MAX ? 1 : (unsigned int)count;
 }
 
 int berth_remote_open(spank_t sp)

@@ -132,17 +132,17 @@ void berth_rendezvous_configure(const struct berth_rendezvous *rendezvous,
     sched_getaffinity(0, sizeof(node->cpus), &node->cpus);
 }
 
-/* Has no process the writing end of the pipe? */
-static bool is_deserted(const struct berth_rendezvous *rendezvous)
+/* Wait at most MILLISECONDS until no process has the writing end of the pipe. */
+static bool is_deserted(const struct berth_rendezvous *rendezvous, int milliseconds)
 {
     struct pollfd writers = {.fd = rendezvous->ended};
 
-    return poll(&writers, 1, 0) > 0 && (writers.revents & POLLHUP);
+    return poll(&writers, 1, milliseconds) > 0 && (writers.revents & POLLHUP);
 }
 
 bool berth_rendezvous_is_any_lost(const struct berth_rendezvous *rendezvous)
 {
-    bool deserted = is_deserted(rendezvous);
+    bool deserted = is_deserted(rendezvous, 0);
 
     for (unsigned int i = 0; i < rendezvous->slots; i++) {
         const struct berth_rendezvous_page *page =
@@ -193,18 +193,14 @@ int berth_rendezvous_enter(struct berth_rendezvous *rendezvous, struct berth_err
 
 void berth_rendezvous_close(struct berth_rendezvous *rendezvous)
 {
-    struct pollfd writers = {
-        .fd = rendezvous->ended}; /* POLLHUP: the pipe has no writer */
-
     if (rendezvous->alive < 0)
         return;
     shutdown(rendezvous->alive, SHUT_WR);
-    poll(&writers, 1, LAST_MS);
+    is_deserted(rendezvous, LAST_MS);
     berth_rendezvous_leave(rendezvous);
 }
 
-bool berth_rendezvous_claim(const struct berth_rendezvous *rendezvous,
-                            unsigned int tasks)
+bool berth_rendezvous_claim(const struct berth_rendezvous *rendezvous)
 {
     struct berth_rendezvous_page *page = rendezvous->page;
     pid_t nobody = 0;
@@ -213,7 +209,6 @@ bool berth_rendezvous_claim(const struct berth_rendezvous *rendezvous,
     if (!atomic_compare_exchange_strong(&page->starter, &nobody, getpid()))
         return nobody == getpid(); /* this process has claimed it before it executed
                                       another program */
-    page->tasks = tasks;
     berth_deadline_begin(&page->deadline, rendezvous->node->limit);
     atomic_compare_exchange_strong(&page->state, &new, BERTH_RENDEZVOUS_STARTING);
     return true;
@@ -323,14 +318,6 @@ int berth_rendezvous_put_binding(const struct berth_rendezvous *rendezvous,
                                  const struct berth_buf *bytes, struct berth_err *err)
 {
     return put_text(rendezvous, bytes, 0, &rendezvous->page->binding, err);
-}
-
-int berth_rendezvous_get_binding(const struct berth_rendezvous *rendezvous,
-                                 struct berth_binding *ret_binding,
-                                 struct berth_err *err)
-{
-    return berth_binding_get(rendezvous->page->text, rendezvous->page->binding.count,
-                             ret_binding, err);
 }
 
 int berth_rendezvous_ready(const struct berth_rendezvous *rendezvous,

@@ -11,7 +11,6 @@
 #include "base/buf.h"
 #include "base/deadline.h"
 #include "base/err.h"
-#include "plan/binding.h"
 #include "request/components.h"
 #include "step/namespaces.h"
 #include "step/outer.h"
@@ -65,8 +64,7 @@ struct berth_rendezvous_page {
     _Atomic uint32_t state; /* enum berth_rendezvous_state; a futex */
     _Atomic pid_t starter;  /* the process that starts the container: waiting tasks give
                                up when it is gone; 0: none yet */
-    unsigned int tasks;     /* of the container; from berth_rendezvous_claim() on */
-    struct berth_deadline deadline; /* of the start; the same */
+    struct berth_deadline deadline; /* of the start; from berth_rendezvous_claim() on */
     struct berth_err why;           /* in FAILED and SEPARATE */
     atomic_bool is_unpacked; /* the runtime has unpacked the image instead of mounting
                                 it */
@@ -89,11 +87,8 @@ struct berth_rendezvous {
                   -1: none */
 };
 
-/* The most containers that a step may have. */
-enum { BERTH_RENDEZVOUS_MAX = BERTH_CONTAINERS_MAX };
-
 /* In slurmstepd: make a rendezvous for CONTAINERS containers (1 to
- * BERTH_RENDEZVOUS_MAX). Returns 0; -1 with a sentence in ERR, all descriptors closed
+ * BERTH_CONTAINERS_MAX). Returns 0; -1 with a sentence in ERR, all descriptors closed
  * and a NULL page. */
 int berth_rendezvous_make(struct berth_rendezvous *rendezvous, unsigned int containers,
                           struct berth_err *err);
@@ -124,19 +119,13 @@ void berth_rendezvous_leave(struct berth_rendezvous *rendezvous);
 void berth_rendezvous_close(struct berth_rendezvous *rendezvous);
 
 /* Claim the start of the container, and the notices of the node. Returns true for one
- * process of a slot, which is the starter from then on. TASKS: the number of tasks of
- * the slot. */
-bool berth_rendezvous_claim(const struct berth_rendezvous *rendezvous,
-                            unsigned int tasks);
+ * process of a slot, which is the starter from then on. */
+bool berth_rendezvous_claim(const struct berth_rendezvous *rendezvous);
 
 /* Store the binding (plan/binding.h) as BYTES, once, before the state changes; tasks
- * read it when they have waited. Both return 0, or -1 with a sentence in ERR; the
- * caller owns *RET_BINDING (berth_binding_fini). */
+ * read it when they have waited. Returns 0, or -1 with a sentence in ERR. */
 int berth_rendezvous_put_binding(const struct berth_rendezvous *rendezvous,
                                  const struct berth_buf *bytes, struct berth_err *err);
-int berth_rendezvous_get_binding(const struct berth_rendezvous *rendezvous,
-                                 struct berth_binding *ret_binding,
-                                 struct berth_err *err);
 
 /* The starter writes the result of the start, and wakes all waiting tasks. A waiting
  * task may have given up for all: then nothing changes, the container must end, and -1

@@ -101,7 +101,8 @@ TEST_ROWS(with_a_container_for_each_task_the_host_s_mpi_cannot_run, apart)
         ck_assert_int_gt(asprintf(&nodes, "SLURM_STEP_NUM_NODES=%s", apart[_i].nodes),
                          0);
     environment[0] = nodes;
-    result = berth_inject_apart(&launch, 0, 1, "it is setuid", &binding, &err);
+    order.container.tasks = 1;
+    result = berth_inject_apart(&launch, 0, "it is setuid", &binding, &err);
     ck_assert_int_eq(result, *err.text ? -1 : 0);
     if (result == 0)
         ck_assert_pstr_eq(binding.note, apart[_i].said);

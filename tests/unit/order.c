@@ -45,7 +45,6 @@ TEST(an_order_arrives_as_it_was_given)
     order.ended = 8;
     order.mpi = (struct berth_order_mpi){.holder = 11,
                                          .mounts = 14,
-                                         .tasks = 13,
                                          .seconds = -1,
                                          .task_stderr = 2,
                                          .directory = strdup("/my dir")};
@@ -60,7 +59,7 @@ TEST(an_order_arrives_as_it_was_given)
         "container-all=4&job=42&"
         "report-fd=5&"
         "memory-fd=6&tasks-fd=7&ended-fd=8;"
-        "mpi:holder=11&mounts=14&tasks=13&seconds=-1&stderr-fd=2&"
+        "mpi:holder=11&mounts=14&seconds=-1&stderr-fd=2&"
         "directory=/my%20dir;.");
     ck_assert_msg(berth_order_get(text.text, &got, &err) == 0, "%s", err.text);
     ck_assert_int_eq(berth_order_put(&got, &again, &err), 0);

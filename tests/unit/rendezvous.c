@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "plan/binding.h"
 #include "unit.h"
 
 static struct berth_rendezvous rendezvous;
@@ -50,7 +51,7 @@ static int in_task(int (*task)(struct berth_rendezvous *))
 
 static int claim(struct berth_rendezvous *entered)
 {
-    return berth_rendezvous_claim(entered, 4);
+    return berth_rendezvous_claim(entered);
 }
 
 TEST(one_task_starts_the_container)
@@ -133,7 +134,8 @@ static int read_what_is_separate(struct berth_rendezvous *entered)
 
     if (berth_rendezvous_wait(entered, &err) != BERTH_RENDEZVOUS_SEPARATE)
         return 1;
-    if (berth_rendezvous_get_binding(entered, &binding, &err) < 0)
+    if (berth_binding_get(entered->page->text, entered->page->binding.count, &binding,
+                          &err) < 0)
         return 2;
     return strcmp(binding.note, "the image's own MPI runs") != 0;
 }
@@ -247,7 +249,7 @@ static struct berth_rendezvous begin_start(unsigned int seconds)
 
     ck_assert_int_eq(berth_rendezvous_make(&made, 1, &err), 0);
     berth_rendezvous_configure(&made, seconds, NULL);
-    ck_assert(berth_rendezvous_claim(&made, 4));
+    ck_assert(berth_rendezvous_claim(&made));
     return made;
 }
 
@@ -481,8 +483,7 @@ TEST(slurmstepd_sees_what_a_task_notes)
 static int is_ready_in_slot(struct berth_rendezvous *entered)
 {
     return entered->page->state == BERTH_RENDEZVOUS_READY &&
-                   entered->page->holder.pid == (pid_t)(100 + entered->slot) &&
-                   entered->page->tasks == entered->slot + 1
+                   entered->page->holder.pid == (pid_t)(100 + entered->slot)
                ? 0
                : 1;
 }
@@ -500,7 +501,7 @@ static int in_slot(const struct berth_rendezvous *several, unsigned int slot)
         entered.slot = slot;
         if (berth_rendezvous_enter(&entered, &err) < 0)
             _exit(99);
-        if (!berth_rendezvous_claim(&entered, slot + 1))
+        if (!berth_rendezvous_claim(&entered))
             _exit(is_ready_in_slot(&entered));
         _exit(berth_rendezvous_put_binding(&entered, &answer_buf, &err) < 0 ||
               berth_rendezvous_ready(&entered,
