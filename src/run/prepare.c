@@ -18,7 +18,6 @@
 #include "step/image.h"
 #include "step/runtime.h"
 #include "request/mount.h"
-#include "step/identity.h"
 #include "run/inject.h"
 
 /* The runtime would change the name, and not find the changed one. */
@@ -158,6 +157,6 @@ int berth_prepare(struct berth_task *task, struct berth_err *err)
     launch->account_home = user ? strdup(user->pw_dir) : NULL;
     /* HOME may not be set (--export=NONE) */
     launch->home = home && *home == '/' ? home : launch->account_home;
-    launch->unknown_user = !berth_identity_is_known();
+    launch->unknown_user = !user;
     return 0;
 }

@@ -6,7 +6,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,11 +25,6 @@
 
 /* More of a larger user database is not read. */
 enum { LARGEST = 16 << 20 };
-
-bool berth_identity_is_known(void)
-{
-    return getpwuid(getuid()) != NULL;
-}
 
 /* May TEXT stand in a field of passwd(5)? */
 static bool is_field(const char *text)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/buf.h"
@@ -9,9 +8,6 @@
 
 /* A user whom the node does not know. Slurm needs only numbers to run a task, but
  * Singularity and Apptainer end with "unknown userid" if getpwuid(3) fails. */
-
-/* Does the user database of this host know the user of the process? */
-bool berth_identity_is_known(void);
 
 /* Append a line of passwd(5) for UID and GID to BUF. NAME, HOME and SHELL may be NULL;
  * one that is NULL, or cannot stand in such a line, is replaced by userUID, / or

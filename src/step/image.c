@@ -138,16 +138,6 @@ static uint64_t read_le(const unsigned char *bytes, int count)
     return value;
 }
 
-static bool read_exactly(int fd, void *bytes, size_t count, off_t at)
-{
-    ssize_t got;
-
-    do
-        got = pread(fd, bytes, count, at);
-    while (got < 0 && errno == EINTR);
-    return got == (ssize_t)count;
-}
-
 /* The machine in a SIF header; NULL: it is not in the list. */
 static const char *machine_of(const unsigned char *header)
 {
@@ -190,8 +180,8 @@ static int check_parts(const char *path, int fd, const unsigned char *header,
         unsigned char part[SIF_DESCRIPTOR_SIZE];
         uint64_t at, count;
 
-        if (!read_exactly(fd, part, sizeof(part),
-                          (off_t)(start + i * SIF_DESCRIPTOR_SIZE)))
+        if (pread(fd, part, sizeof(part), (off_t)(start + i * SIF_DESCRIPTOR_SIZE)) !=
+            sizeof(part))
             return refuse_incomplete(path, err);
         if (!part[SIF_USED_AT])
             continue;
@@ -231,7 +221,7 @@ static int check_file(const char *path, int fd, uint64_t size,
 
     if (size == 0)
         return refuse_incomplete(path, err);
-    if (!read_exactly(fd, header, sizeof(header), 0) ||
+    if (pread(fd, header, sizeof(header), 0) != sizeof(header) ||
         memcmp(header + SIF_MAGIC_AT, "SIF_MAGIC", 10) != 0)
         return refuse_file(path, fd, err);
     ret_image->machine = machine_of(header);

@@ -24,6 +24,8 @@ struct berth_stage_root berth_stage_site(void)
                                      .forbidden = 0022};
 }
 
+enum { SECOND_SIZE = 25 };
+
 static bool is_own(int top_fd, const char *name)
 {
     struct stat st;
@@ -32,66 +34,55 @@ static bool is_own(int top_fd, const char *name)
            S_ISDIR(st.st_mode) && st.st_uid == geteuid();
 }
 
-/* Find a directory FIRST.XXXXXX of the user, and write its name to SECOND; of several,
- * all processes choose the same one. Only the user can make a directory that the user
- * owns. */
-static bool find_second(DIR *top, const char *first, char *second, size_t size)
+/* Find a directory FIRST.XXXXXX of the user, and write its name to SECOND, which begins
+ * empty; of several, all processes choose the same one. Only the user can make a
+ * directory that the user owns. */
+static void find_second(DIR *top, const char *first, char second[SECOND_SIZE])
 {
     size_t length = strlen(first);
-    bool found = false;
 
     rewinddir(top);
     for (struct dirent *entry; (entry = readdir(top));)
         if (strncmp(entry->d_name, first, length) == 0 &&
-            entry->d_name[length] == '.' && strlen(entry->d_name) < size &&
+            entry->d_name[length] == '.' && strlen(entry->d_name) < SECOND_SIZE &&
             is_own(dirfd(top), entry->d_name) &&
-            (!found || strcmp(entry->d_name, second) < 0)) {
-            snprintf(second, size, "%s", entry->d_name);
-            found = true;
-        }
-    return found;
+            (!*second || strcmp(entry->d_name, second) < 0))
+            snprintf(second, SECOND_SIZE, "%s", entry->d_name);
 }
 
-/* Is NAME there, and not a directory of the user? */
-static bool is_taken(int top_fd, const char *name)
+/* Make a directory FIRST.XXXXXX of the user. Another step may make one at the same
+ * time.
+ */
+static void make_second(const char *top, DIR *list, const char *first,
+                        char second[SECOND_SIZE])
 {
-    struct stat st;
+    char made[BERTH_STAGE_USER_SIZE];
 
-    return fstatat(top_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-           !is_own(top_fd, name);
-}
-
-static void find_user(const char *top, bool make, char path[BERTH_STAGE_USER_SIZE])
-{
-    DIR *list = opendir(top);
-    char first[24];
-    char second[BERTH_STAGE_USER_SIZE];
-
-    snprintf(first, sizeof(first), "berth-%u", geteuid());
-    snprintf(path, BERTH_STAGE_USER_SIZE, "%s/%s", top, first);
-    if (list && is_taken(dirfd(list), first)) {
-        bool found = find_second(list, first, second, sizeof(second));
-        char made[BERTH_STAGE_USER_SIZE];
-
-        snprintf(made, sizeof(made), "%s/%s.XXXXXX", top, first);
-        if (!found && make && mkdtemp(made)) {
-            chmod(made, 0700);
-            found = find_second(list, first, second, sizeof(second));
-            /* another step has made one at the same time */
-            if (found && strcmp(berth_text_base(made), second) != 0)
-                rmdir(made);
-        }
-        if (found)
-            snprintf(path, BERTH_STAGE_USER_SIZE, "%s/%.24s", top, second);
-    }
-    if (list)
-        closedir(list);
+    snprintf(made, sizeof(made), "%s/%s.XXXXXX", top, first);
+    if (!mkdtemp(made))
+        return;
+    find_second(list, first, second);
+    if (strcmp(berth_text_base(made), second) != 0)
+        rmdir(made);
 }
 
 struct berth_stage_root berth_stage_user_in(const char *top, bool make,
                                             char path[BERTH_STAGE_USER_SIZE])
 {
-    find_user(top, make, path);
+    DIR *list = opendir(top);
+    char first[24], second[SECOND_SIZE] = "";
+    struct stat st;
+
+    snprintf(first, sizeof(first), "berth-%u", geteuid());
+    if (list && fstatat(dirfd(list), first, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+        !is_own(dirfd(list), first)) {
+        find_second(list, first, second);
+        if (!*second && make)
+            make_second(top, list, first, second);
+    }
+    if (list)
+        closedir(list);
+    snprintf(path, BERTH_STAGE_USER_SIZE, "%s/%s", top, *second ? second : first);
     return (struct berth_stage_root){.path = path,
                                      .mounted = BERTH_STAGE_USER_MOUNTED,
                                      .owner = geteuid(),

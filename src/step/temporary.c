@@ -37,20 +37,6 @@ static int enter(struct berth_holder holder, struct berth_strvec *variables,
     return 0;
 }
 
-/* Start the container, and the child. Returns as fork(2), or -1 with a sentence in ERR.
- */
-static pid_t start_child(struct berth_start *start, struct berth_holder *ret_holder,
-                         struct berth_strvec *ret_variables, struct berth_err *err)
-{
-    pid_t child;
-
-    if (berth_start(start, err) < 0 ||
-        berth_start_await(start, ret_holder, ret_variables, err) < 0)
-        return -1;
-    child = fork();
-    return child < 0 ? berth_err_spent(err, errno) : child;
-}
-
 int berth_temporary_enter(const char *runtime, const char *image, unsigned int seconds,
                           struct berth_err *err)
 {
@@ -71,7 +57,7 @@ int berth_temporary_enter(const char *runtime, const char *image, unsigned int s
                                 .deadline = &deadline};
     struct berth_holder holder;
     int status, tasks[2];
-    pid_t child;
+    pid_t child = -1;
 
     berth_strvec_push(&request.args, "--userns");
     /* the user's processes are hidden from programs of the image */
@@ -82,7 +68,10 @@ int berth_temporary_enter(const char *runtime, const char *image, unsigned int s
         return berth_err_spent(err, errno);
     berth_deadline_begin(&deadline, seconds);
     start.tasks = tasks[0];
-    child = start_child(&start, &holder, &variables, err);
+    if (berth_start(&start, err) == 0 &&
+        berth_start_await(&start, &holder, &variables, err) == 0 &&
+        (child = fork()) < 0)
+        berth_err_spent(err, errno);
     if (child == 0)
         return enter(holder, &variables, err);
     status = berth_run_wait(child);

@@ -51,7 +51,7 @@ static int be_a_stranger(void)
         return 1;
     prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* its own files in /proc are its own again */
     was_there = access("/tmp/passwd", F_OK);
-    if (getuid() == 54321 && berth_identity_is_known())
+    if (getuid() == 54321 && getpwuid(54321))
         return 2;
     setenv("SLURM_JOB_USER", "stranger", 1);
     setenv("HOME", "/home/stranger", 1);
