@@ -203,13 +203,13 @@ int berth_inject_mounts(const struct berth_request *request,
                         struct berth_strvec *mounts, struct berth_err *err)
 {
     char path[BERTH_STAGE_USER_SIZE];
-    struct berth_stage_root user = berth_stage_user_made(path);
-    struct berth_stage_root site = berth_stage_site();
+    struct berth_stage_root user, site = berth_stage_site();
     BERTH_CLOSE int own = -1;
     BERTH_CLOSE int all = -1;
 
     if (!berth_request_may_stage(request))
         return 0;
+    user = berth_stage_user_made(path);
     own = berth_stage_root_open(&user, err);
     all = open_root(site);
     /* else staging fails for the same reason, and the image's own MPI runs */

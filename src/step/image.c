@@ -171,18 +171,22 @@ static int check_parts(const char *path, int fd, const unsigned char *header,
 {
     uint64_t total = read_le(header + SIF_TOTAL_AT, 8);
     uint64_t start = read_le(header + SIF_DESCRIPTORS_AT, 8);
+    size_t bytes = (size_t)total * SIF_DESCRIPTOR_SIZE;
+    BERTH_FREE unsigned char *parts = NULL;
     bool partition = false;
     bool oci = false;
 
     if (total > SIF_DESCRIPTORS_MAX || start > size)
         return refuse_incomplete(path, err);
-    for (uint64_t i = 0; i < total; i++) {
-        unsigned char part[SIF_DESCRIPTOR_SIZE];
+    parts = malloc(bytes + 1);
+    if (!parts)
+        return berth_err_oom(err);
+    if (pread(fd, parts, bytes, (off_t)start) != (ssize_t)bytes)
+        return refuse_incomplete(path, err);
+    for (const unsigned char *part = parts; part < parts + bytes;
+         part += SIF_DESCRIPTOR_SIZE) {
         uint64_t at, count;
 
-        if (pread(fd, part, sizeof(part), (off_t)(start + i * SIF_DESCRIPTOR_SIZE)) !=
-            sizeof(part))
-            return refuse_incomplete(path, err);
         if (!part[SIF_USED_AT])
             continue;
         at = read_le(part + SIF_OFFSET_AT, 8);
