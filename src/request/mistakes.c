@@ -5,7 +5,6 @@
 
 #include <ctype.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/text.h"
 #include "request/option.h"
@@ -169,47 +168,4 @@ bool berth_mistake_colon(const struct berth_typed *typed, struct berth_err *ret)
         return true;
     }
     return false;
-}
-
-static bool is_comment(const char *line)
-{
-    return line[strspn(line, " \t")] == '#';
-}
-
-/* Does a line that is not a comment contain NAME, in any case (variables)? */
-static bool mentions(const char *text, const char *name)
-{
-    size_t length = strlen(name);
-
-    while (*text) {
-        const char *end = strchrnul(text, '\n');
-
-        for (const char *c = text; !is_comment(text) && c < end; c++)
-            if (strncasecmp(c, name, length) == 0)
-                return true;
-        text = *end ? end + 1 : end;
-    }
-    return false;
-}
-
-bool berth_mistake_script(const char *name, const char *text, struct berth_err *ret)
-{
-    if (mentions(text, "srun") || mentions(text, "berth run"))
-        return false;
-    berth_err_set(ret,
-                  "%s runs on the host and has no srun, so nothing runs in the image; "
-                  "write srun before each program",
-                  name);
-    return true;
-}
-
-bool berth_mistake_passes_arguments(const char *text)
-{
-    for (const char *c = strchr(text, '$'); c; c = strchr(c + 1, '$')) {
-        const char *name = c + (c[1] == '{' ? 2 : 1);
-
-        if (*name && strchr("@*123456789", *name))
-            return true;
-    }
-    return strcasestr(text, "arg");
 }

@@ -36,12 +36,3 @@ bool berth_mistake_on_line(char *const *words, const char *prefix,
  * `./a :-n1 ./b`, `./a: -n1 ./b`. Only if the line has an option of ours, and an option
  * of srun and a command follow the colon: `rsync host: -av to` is right. */
 bool berth_mistake_colon(const struct berth_typed *typed, struct berth_err *ret);
-
-/* Warns of the script TEXT, in messages NAME, of a job with an image: the script has no
- * srun. Scripts that the script calls are not read. */
-bool berth_mistake_script(const char *name, const char *text, struct berth_err *ret);
-
-/* May the script TEXT pass its arguments on, by "$@" or "$1", or by a name with "arg"
- * in another language? Then an option after the name of the script may be for a srun in
- * the script. */
-bool berth_mistake_passes_arguments(const char *text);

@@ -51,17 +51,6 @@ int berth_rows_read(const struct berth_rows *rows, struct berth_table *table,
     return 0;
 }
 
-int berth_rows_check(const struct berth_table *table,
-                     const struct berth_request *defaults, struct berth_err *err)
-{
-    if (berth_table_find_container(table))
-        return 0;
-    if (berth_request_has_container(defaults) && berth_request_is_explained(defaults))
-        return berth_err_set(err, "--container-explain: no line of the --multi-prog "
-                                  "file runs in an image; name an image");
-    return berth_request_check(defaults, err);
-}
-
 /* Appends the program of LINE if its first rank runs in the container of PART. */
 static int add_program(const struct berth_multiprog *file,
                        const struct berth_multiprog_line *line,

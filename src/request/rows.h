@@ -25,11 +25,6 @@ struct berth_rows {
 int berth_rows_read(const struct berth_rows *rows, struct berth_table *table,
                     struct berth_err *err);
 
-/* Refuses options of the command line, DEFAULTS, that need an image if no row of TABLE
- * has a container. */
-int berth_rows_check(const struct berth_table *table,
-                     const struct berth_request *defaults, struct berth_err *err);
-
 /* The row of a task, and how the words of its line are read. Borrows everything. */
 struct berth_rows_part {
     const struct berth_table *table;

@@ -339,6 +339,18 @@ static int check_step(struct berth_request *request, unsigned long tasks,
     return berth_typed_pull(&state.site, request, err);
 }
 
+/* Refuses options of the command line, DEFAULTS, that need an image if no line has one.
+ */
+static int check_defaults(const struct berth_request *defaults, struct berth_err *err)
+{
+    if (berth_table_find_container(&state.table))
+        return 0;
+    if (berth_request_has_container(defaults) && berth_request_is_explained(defaults))
+        return berth_err_set(err, "--container-explain: no line of the --multi-prog "
+                                  "file runs in an image; name an image");
+    return berth_request_check(defaults, err);
+}
+
 /* Add a row for each line. A file without lines gets an empty row: Slurm refuses the
  * file after this callback. OWN: the component has options of its own. */
 static int add_lines(int group, const struct berth_typed *words,
@@ -348,7 +360,7 @@ static int add_lines(int group, const struct berth_typed *words,
     struct berth_request nothing = {0};
 
     if (berth_lines_read(words, merged, &state.table, check_step, err) < 0 ||
-        (own && berth_rows_check(&state.table, merged, err) < 0))
+        (own && check_defaults(merged, err) < 0))
         return -1;
     return state.table.count > 0 ? 0 : add_row(group, &nothing, err);
 }

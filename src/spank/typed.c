@@ -113,6 +113,54 @@ static int read_script(const struct berth_typed *typed, char name[64],
     return read_input(ret);
 }
 
+static bool is_comment(const char *line)
+{
+    return line[strspn(line, " \t")] == '#';
+}
+
+/* Does a line that is not a comment contain NAME, in any case (variables)? */
+static bool mentions(const char *text, const char *name)
+{
+    size_t length = strlen(name);
+
+    while (*text) {
+        const char *end = strchrnul(text, '\n');
+
+        for (const char *c = text; !is_comment(text) && c < end; c++)
+            if (strncasecmp(c, name, length) == 0)
+                return true;
+        text = *end ? end + 1 : end;
+    }
+    return false;
+}
+
+/* Warns of the script TEXT, in messages NAME, of a job with an image: the script has no
+ * srun. Scripts that the script calls are not read. */
+static bool lacks_srun(const char *name, const char *text, struct berth_err *ret)
+{
+    if (mentions(text, "srun") || mentions(text, "berth run"))
+        return false;
+    berth_err_set(ret,
+                  "%s runs on the host and has no srun, so nothing runs in the image; "
+                  "write srun before each program",
+                  name);
+    return true;
+}
+
+/* May the script TEXT pass its arguments on, by "$@" or "$1", or by a name with "arg"
+ * in another language? Then an option after the name of the script may be for a srun in
+ * the script. */
+static bool passes_arguments(const char *text)
+{
+    for (const char *c = strchr(text, '$'); c; c = strchr(c + 1, '$')) {
+        const char *name = c + (c[1] == '{' ? 2 : 1);
+
+        if (*name && strchr("@*123456789", *name))
+            return true;
+    }
+    return strcasestr(text, "arg");
+}
+
 int berth_typed_job(const struct berth_typed *typed, const char *bundle,
                     struct berth_err *err)
 {
@@ -125,8 +173,8 @@ int berth_typed_job(const struct berth_typed *typed, const char *bundle,
 
     if ((is_behind || is_script) && read_script(typed, name, &script) == 0 &&
         script.used &&
-        (is_behind ? !berth_mistake_passes_arguments(script.text)
-                   : berth_mistake_script(name, script.text, &sentence)))
+        (is_behind ? !passes_arguments(script.text)
+                   : lacks_srun(name, script.text, &sentence)))
         berth_typed_warn(typed->prefix, &sentence);
     return check_bundle(typed, bundle, err);
 }

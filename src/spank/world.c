@@ -98,6 +98,33 @@ static int check_spawn(const struct berth_table *table, struct berth_err *err)
                               "start this program, with --mpi-bind=launch");
 }
 
+/* Can a row of TABLE with a container be a part of the step's MPI_COMM_WORLD, with
+ * --mpi-bind or without? Not if each task starts an mpirun. */
+static bool may_share_world(const struct berth_table *table)
+{
+    for (size_t i = 0; i < table->count; i++)
+        if (berth_request_has_container(&table->rows[i].request) &&
+            !berth_request_starts_mpirun(&table->rows[i].request))
+            return true;
+    return false;
+}
+
+/* Refuses --mpi=TYPE (NULL: not known) with which the components of a het step hang.
+ * SOURCE is for the message: " (SLURM_MPI_TYPE)", or "" if the user typed the option.
+ */
+static int check_mpi_type(const char *type, const char *source, struct berth_err *err)
+{
+    if (!type || strcmp(type, "pmi2") != 0)
+        return 0;
+    return berth_err_set(err,
+                         "--mpi=pmi2%s: components of one step wait for each other in "
+                         "MPI_Init forever, in every release of Slurm; make it a "
+                         "heterogeneous job (#SBATCH hetjob, or srun outside a job), "
+                         "or use --mpi=pmix if your MPI uses PMIx, --mpi=none if "
+                         "you use no MPI",
+                         source);
+}
+
 int berth_world_check(const struct berth_table *table,
                       const struct berth_hetgroups *hetgroups, int optind,
                       struct berth_err *err)
@@ -115,7 +142,7 @@ int berth_world_check(const struct berth_table *table,
         first = strdup(type);
     }
     if (table->count < 2 || berth_table_is_multiprog(table) || !is_one_step() ||
-        !berth_launcher_may_share_world(table))
+        !may_share_world(table))
         return 0;
     type = first;
     if (!type) {
@@ -126,7 +153,7 @@ int berth_world_check(const struct berth_table *table,
         type = site = read_default();
         source = " (MpiDefault in slurm.conf)";
     }
-    return berth_launcher_check_mpi_type(type, source, err);
+    return check_mpi_type(type, source, err);
 }
 
 /* Does the command line have an option of ours that starts with START? */
