@@ -14,66 +14,52 @@ I=--container-image=/images/a.sif
 # The group of a step is there as long as a process of it is. Those that the steps of a job
 # share, its own and step_extern, were seen to stay without a process, that of a job also
 # where no step had an image.
-groups_gone() {
-    left=$(on n1 root bash -c 'find /sys/fs/cgroup -name "step_[0-9]*"
-        find /sys/fs/cgroup -path "*/job_*/cgroup.procs" -exec grep -H . {} +')
-    [[ -z $left ]]
-}
-groups_left() {
-    wait_for 120 groups_gone
-    equal "$1: no cgroup of a step and no process is left" "" "$left"
-}
+groups=(on n1 root bash -c 'find /sys/fs/cgroup -name "step_[0-9]*"
+    find /sys/fs/cgroup -path "*/job_*/cgroup.procs" -exec grep -H . {} +; :')
 
-# four ARGS...: a step of four tasks on n1 that are ready.
 PATIENCE=120
-four() { live 4 -Q -w n1 -N1 -n4 "$I" "$@"; }
+four=(4 -Q -w n1 -N1 -n4 "$I")
 
-four sh -c "echo ready; $waits; cat /etc/berth-image"
+live "${four[@]}" sh -c "echo ready; $waits; cat /etc/berth-image"
 seen=$(on n1 root bash -c 'for pid in $(pgrep -u alice -x "berth-.*|starter|squashfuse.*"); do
     sed -n "s/.*:freezer://p" "/proc/$pid/cgroup"; done' | sort -u)
 matches "the container is in the cgroup of its step" '^/[^ ]*/uid_2001/job_[0-9]+/step_0$' "$seen"
 go
 ends "... which ends as usual" live 0
 
-seen=$(alice salloc -Q -w n1 -N1 sh -c "srun --overlap $I true; srun --overlap ps -u alice -o comm=")
-equal "when a step has ended, nothing of its container is there" "" \
-    "$(grep -E '^(berth-|starter|apptainer|Apptainer|singularity|Singularity|squashfuse)' <<<"$seen")"
+try "when a step has ended, nothing of its container is there" "" "grep -E '^(berth-|starter|[Aa]pptainer|[Ss]ingularity|squashfuse)'" -- \
+    salloc -Q -w n1 -N1 sh -c "srun --overlap $I true; srun --overlap ps -u alice -o comm="
 
-seen=$(alice salloc -Q -w n1 -N1 sh -c "srun --overlap --container-lifetime=job $I true; srun --overlap sh -c '
-    cat /proc/\$(pgrep -of \"^/usr/libexec/berth/berth-start --job \")/cgroup'")
-matches "the process that keeps the job's containers is in the cgroup of the extern step" \
-    'freezer:/[^ ]*/uid_2001/job_[0-9]+/step_extern' "$seen"
-groups_left "... and of that job"
+try "the process that keeps the job's containers is in the cgroup of the extern step" \
+    '~freezer:/[^ ]*/uid_2001/job_[0-9]+/step_extern' -- salloc -Q -w n1 -N1 sh -c "srun --overlap --container-lifetime=job $I true; srun --overlap sh -c '
+    cat /proc/\$(pgrep -of \"^/usr/libexec/berth/berth-start --job \")/cgroup'"
+soon "... and of that job: no cgroup of a step and no process is left" "" -- "${groups[@]}"
 
-four sh -c 'trap "read -r x </etc/berth-image; echo \$x; exit 3" USR1; echo ready; while :; do sleep 0.1; done'
+live "${four[@]}" sh -c 'trap "read -r x </etc/berth-image; echo \$x; exit 3" USR1; echo ready; while :; do sleep 0.1; done'
 on login alice scancel -s USR1 -u alice
 ends "a signal to every process of the step: the application has it" live 3
 printed "... and the files of its image" live 4 a
 
-four sh -c 'trap "" TERM; echo ready; while :; do sleep 1; done'
+live "${four[@]}" sh -c 'trap "" TERM; echo ready; while :; do sleep 1; done'
 on login alice scancel -u alice
 ends "scancel, and the application does not care for SIGTERM" live '[1-9][0-9]*'
-groups_left "scancel"
+soon "scancel: no cgroup of a step and no process is left" "" -- "${groups[@]}"
 
-four sh -c "echo ready; $waits; cat /etc/berth-image"
+live "${four[@]}" sh -c "echo ready; $waits; cat /etc/berth-image"
 job=$(on login alice squeue -h -t RUNNING -o %i)
 on login root scontrol suspend "$job"
-is_frozen() {
-    seen=$(on n1 root bash -c "cat /sys/fs/cgroup/freezer/slurm*/uid_2001/job_$job/step_0/freezer.state")
-    [[ $seen == FROZEN ]]
-}
-wait_for 120 is_frozen
-equal "scontrol suspend: the step and its container are frozen" FROZEN "$seen"
+soon "scontrol suspend: the step and its container are frozen" FROZEN -- \
+    on n1 root bash -c "cat /sys/fs/cgroup/freezer/slurm*/uid_2001/job_$job/step_0/freezer.state"
 on login root scontrol resume "$job"
 go
 ends "scontrol resume: they go on" live 0
 printed "... in their image" live 4 a
 
-four --mem=200M sh -c 'echo ready
+live "${four[@]}" --mem=200M sh -c 'echo ready
     [ $SLURM_PROCID != 1 ] || exec dd if=/dev/zero of=/dev/null bs=600M count=1
     sleep 2; cat /etc/berth-image'
 ends "a task that takes more memory than the job has is killed" live '137|1|125'
-groups_left "out of memory"
+soon "out of memory: no cgroup of a step and no process is left" "" -- "${groups[@]}"
 
 script array <<'SCRIPT'
 #!/bin/bash
@@ -83,7 +69,7 @@ SCRIPT
 alice sbatch array >"$work/array" 2>&1
 equal "a job array" "1 a,1 a,2 a,2 a,3 a,3 a" "$(on login alice bash -c 'cat array.[123]' | paste -sd,)"
 
-four sh -c 'echo ready; until [ -e $HOME/go ]; do echo tick; sleep 0.1; done; cat /etc/berth-image'
+live "${four[@]}" sh -c 'echo ready; until [ -e $HOME/go ]; do echo tick; sleep 0.1; done; cat /etc/berth-image'
 step=$(on login alice squeue -h -t RUNNING -o %i.0)
 start attached alice sattach "$step"
 await attached 4 tick
@@ -91,5 +77,5 @@ go
 ends "a step to which sattach is attached ends" live 0
 wait "${pid[attached]}"
 printed "... and sattach says what it said" attached 4 a
-groups_left "in the end"
+soon "in the end: no cgroup of a step and no process is left" "" -- "${groups[@]}"
 finish

@@ -22,26 +22,27 @@ echo "it runs"
 END
 alice rm -f has-run
 
-# of MEMBER...: what a document on standard input holds there.
+# of WORD...: what a document on standard input, or those of several components, hold there: a
+# number, a member, several with commas between them, or the name of a variable: where it comes
+# from, and why.
 of() {
     python3 -c '
 import json, sys
-value = json.load(sys.stdin)
+texts = {}
+for line in sys.stdin:
+    of, _, rest = line.partition(": ") if line[:1].isdigit() else ("", "", line)
+    texts[of] = texts.get(of, "") + rest
+value = {of: json.loads(text) for of, text in texts.items()}
+value = value.get("", value)
 for word in sys.argv[1:]:
-    value = value[int(word) if isinstance(value, list) else word]
+    if isinstance(value, dict):
+        value = value[word] if word in value else "\n".join(str(value[it]) for it in word.split(","))
+    elif word.isdigit():
+        value = value[int(word)]
+    else:
+        value = [(it["value"], it["from"], it["why"]) for it in value if it["name"] == word]
 print(value)' "$@" 2>&1
 }
-
-# changes NAME: where variable NAME of a document on standard input comes from, and why.
-changes() {
-    python3 -c '
-import json, sys
-print([(v["value"], v["from"], v["why"]) for v in json.load(sys.stdin)["environment"]
-       if v["name"] == sys.argv[1]])' "$1" 2>&1
-}
-
-# row N: the document of component N.
-row() { sed -n "s/^$1: //p"; }
 
 # One component.
 seen=$(alice srun -N2 -n4 "$A" $explain ./run-me 1 2>&1)
@@ -54,17 +55,17 @@ equal "JSON: a mount of the user" \
     "{'source': '/shared', 'destination': '/s', 'read_only': True, 'squashfs': False, 'from': 'user', 'why': '--container-mounts'}" \
     "$(of mounts 0 <<<"$seen")"
 equal "JSON: a variable of the user, which is not UTF-8" \
-    "[('caf�', 'user', '--container-env')]" "$(changes V <<<"$seen")"
+    "[('caf�', 'user', '--container-env')]" "$(of environment V <<<"$seen")"
 matches "JSON: the runtime says its version" "^(apptainer|singularity-ce) version " "$(of runtime version <<<"$seen")"
 
 # Several components.
 seen=$(alice srun -n1 "$A" $json ./run-me : -n1 "$B" ./run-me b : -n1 ./run-me host 2>/dev/null)
-equal "het job: the first component" /images/a.sif "$(row 0 <<<"$seen" | of image path)"
+equal "het job: the first component" /images/a.sif "$(of 0 image path <<<"$seen")"
 equal "het job: the third would run on the host, and does not" "['./run-me', 'host']" \
-    "$(row 2 <<<"$seen" | of command)"
+    "$(of 2 command <<<"$seen")"
 seen=$(alice salloc -Q -N2 -n2 srun -N1 -n1 "$A" ./run-me : -N1 -n1 "$B" $json ./run-me 2>/dev/null)
 equal "het step: one that asks is enough" "/images/a.sif /images/b.sif" \
-    "$(row 0 <<<"$seen" | of image path) $(row 1 <<<"$seen" | of image path)"
+    "$(of 0 image path <<<"$seen") $(of 1 image path <<<"$seen")"
 
 # The same faults as without it.
 faults() {
@@ -99,35 +100,32 @@ equal "hybrid: the library that runs" "libmpich.so.12 None" \
 seen=$(alice srun -n1 "$A" --mpi-bind=local $json ./run-me)
 equal "local: the launcher's variables are taken away" \
     "[(None, 'berth', 'hidden, so that an mpirun in the task starts ranks without Slurm (--mpi-bind=local)')]" \
-    "$(changes SLURM_JOB_ID <<<"$seen")"
+    "$(of environment SLURM_JOB_ID <<<"$seen")"
 
 # Variables that --export drops.
 seen=$(alice env UCX_TLS=all MPICH_X=1 srun -n1 --export=NONE "$A" $json ./run-me)
 equal "--export=NONE: a variable of MPI, and its list" \
-    "[('1', 'capture', '--export drops it, and berth restores it (list: MPICH)')]" "$(changes MPICH_X <<<"$seen")"
+    "[('1', 'capture', '--export drops it, and berth restores it (list: MPICH)')]" "$(of environment MPICH_X <<<"$seen")"
 seen=$(alice env MPICH_X=1 srun -n1 "$A" $json ./run-me)
-equal "--export=ALL: nothing is restored" "[]" "$(changes MPICH_X <<<"$seen")"
+equal "--export=ALL: nothing is restored" "[]" "$(of environment MPICH_X <<<"$seen")"
 
 # How long a container lives.
-lifetime() { of container lifetime <<<"$seen"; of container lifetime_from <<<"$seen"; of container why_step <<<"$seen"; }
-seen=$(alice srun -n1 "$A" $json ./run-me)
-equal "a container ends with its step" $'step\nNone\nNone' "$(lifetime)"
+lifetime="grep -v '^berth: ' | of container lifetime,lifetime_from,why_step"
+try "a container ends with its step" $'step\nNone\nNone' "$lifetime" -- srun -n1 "$A" $json ./run-me
 site <<<'rules: [{default: {container-lifetime: job}}]'
-seen=$(alice srun -n1 "$A" $json ./run-me)
-matches "the site lets it end with its job, which cannot keep it here" \
-    $'^step\nsite\nthe job has no extern step on this node that can keep the container; ' "$(lifetime)"
+try "the site lets it end with its job, which cannot keep it here" \
+    $'~^step\nsite\nthe job has no extern step on this node that can keep the container; ' "$lifetime" -- srun -n1 "$A" $json ./run-me
 site </dev/null
 
 # A container for each task.
 share no
-seen=$(alice srun -n1 "$A" --container-lifetime=job $json ./run-me)
-equal "share: no: it cannot end with its job" \
-    $'step\nuser\neach task has a container of its own' "$(lifetime)"
+try "share: no: it cannot end with its job" $'step\nuser\neach task has a container of its own' "$lifetime" -- \
+    srun -n1 "$A" --container-lifetime=job $json ./run-me
 seen=$(alice srun -n2 "$A" $json ./run-me)
 equal "share: no: why" "False the site says share: no" \
     "$(of container shared <<<"$seen") $(of container because <<<"$seen")"
 equal "share: no: what its libraries are told" "n" \
-    "$(alice srun -n1 "$A" --mpi-bind=hybrid $json ./run-me | changes UCX_POSIX_USE_PROC_LINK | cut -d"'" -f2)"
+    "$(alice srun -n1 "$A" --mpi-bind=hybrid $json ./run-me | of environment UCX_POSIX_USE_PROC_LINK | cut -d"'" -f2)"
 share setuid
 seen=$(alice srun -n1 "$M" --mpi-bind $json $who)
 matches "a setuid runtime: why" "installed setuid" "$(of container because <<<"$seen")"

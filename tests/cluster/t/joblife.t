@@ -14,24 +14,15 @@ at_exit 'on login alice scancel -u alice'
 
 # job NODES TASKS: a job of that size, whose number is in $job then; it takes the place of
 # the last one.
-job=
 job() {
-    over
+    end_jobs
     allocate -w "$1" --ntasks-per-node="$2" --overcommit
-}
-
-# over: end the job, and wait until it has ended.
-over() {
-    [[ -z $job ]] || on login alice scancel "$job"
-    wait_for 60 has_no_job || result FAIL "the job ends" "$(on login alice squeue)"
 }
 
 # life LIFETIME OPTION... COMMAND...: a step of that job, with the variables $with.
 with=()
 life() {
-    local lifetime=$1
-    shift
-    alice env "${with[@]}" srun --jobid="$job" --overlap --overcommit "--container-lifetime=$lifetime" "$@" 2>&1
+    alice env "${with[@]}" srun --jobid="$job" --overlap --overcommit "--container-lifetime=$1" "${@:2}" 2>&1 </dev/null
 }
 
 # space [OPTION...]: in which container a step of one task is.
@@ -40,21 +31,8 @@ space() {
     life job -N1 -n1 "$@" readlink /proc/self/ns/user
 }
 
-# same TITLE SPACE SEEN, another TITLE SPACE SEEN
-same() { equal "$1: the same container" "$2" "$3"; }
-another() {
-    if [[ $3 == user:* && $3 != "$2" ]]; then
-        result ok "$1: another container"
-    else
-        result FAIL "$1: another container" "$2"$'\n'"$3"
-    fi
-}
-
 # process PATTERN: its number, on n1; of several the first.
 process() { on n1 root pgrep -u alice -o -f "$1"; }
-
-# For wait_for.
-gone() { ! on n1 root test -e "/proc/$1"; }
 
 echo "# later steps"
 job n1,n2 2
@@ -62,11 +40,10 @@ equal "two nodes: each task is in its image" "a a a a" \
     "$(life job -N2 -n4 "$A" cat /etc/berth-image | paste -sd' ')"
 first=$(space "$A" -w n1)
 matches "a step is in a container" '^user:' "$first"
-same "a later step" "$first" "$(space "$A" -w n1)"
-another "... on another node" "$first" "$(space "$A" -w n2)"
-another "... in another image" "$first" "$(space --container-image=/images/b.sif -w n1)"
-another "... with lifetime step" "$first" \
-    "$(alice srun --jobid="$job" -w n1 -N1 -n1 "$A" readlink /proc/self/ns/user)"
+try "a later step: the same container" "$first" -- space "$A" -w n1
+try "... on another node: another container" "~^user:" "grep -vxF '$first'" -- space "$A" -w n2
+try "... in another image: another container" "~^user:" "grep -vxF '$first'" -- space --container-image=/images/b.sif -w n1
+try "... with lifetime step: another container" "~^user:" "grep -vxF '$first'" -- life step -w n1 -N1 -n1 "$A" readlink /proc/self/ns/user
 matches "-v says so" "note: image '/images/a.sif': the job's container for 1 task" \
     "$(life job -v -w n1 -N1 -n1 "$A" true)"
 equal "each step has mounts of its own" 2 \
@@ -74,7 +51,6 @@ equal "each step has mounts of its own" 2 \
 equal "many steps at once" "24 $first" "$(for _ in {1..24}; do space "$A" -w n1 & done | uniq -c | xargs)"
 equal "the status of a step is its command's" 7 "$(life job -Q -w n1 -N1 -n1 "$A" sh -c 'exit 7' >/dev/null; echo $?)"
 
-over
 job n1 1
 first=$(space)
 equal "berth ps lists it between steps" "$job job n1 /images/a.sif 0" \
@@ -83,17 +59,10 @@ matches "... with the memory and the time of its server" "[0-9.]+M +[0-9.]+s$" "
 equal "... also to root, on its node" "$job job" "$(on n1 root berth ps -u alice | awk 'NR > 1 { print $1, $2 }')"
 matches "... but nobody enters it" "no such container" "$(alice berth enter "$job" true 2>&1)"
 life job -N1 -n1 "$A" sh -c 'sleep 100' >/dev/null 2>&1 &
-# For wait_for: berth ps lists the step, too.
-lists_both() {
-    seen=$(alice berth ps | awk 'NR > 1 { print $2 == "job", $6, $7 ~ /M/ }' | paste -sd' ')
-    [[ $seen == "1 0 1 0 1 0" ]]
-}
-wait_for 30 lists_both
-equal "a step is a copy without a server of its own" "1 0 1 0 1 0" "$seen"
+# berth ps lists the step, too.
+soon "a step is a copy without a server of its own" $'1 0 1\n0 1 0' "awk 'NR > 1 { print \$2 == \"job\", \$6, \$7 ~ /M/ }'" -- berth ps
 equal "... that is entered" a "$(alice berth enter "$job" cat /etc/berth-image 2>&1)"
-over
-wait
-job=
+end_jobs
 on login alice salloc --no-shell -w n1 -n1 : -w n2 -n1 >/dev/null 2>&1
 job=$(on login alice squeue -h -o %i | sed -n 's/+1$//p')
 life job --het-group=0,1 -n1 "$A" --container-args=--cleanenv true >/dev/null
@@ -105,11 +74,11 @@ node_file n1 /home/alice/joblife.mounted <<<one
 on n1 root chown alice /home/alice/joblife.mounted
 mount=--container-mounts=/home/alice/joblife.mounted:/opt/mounted
 first=$(space "$A" -w n1 "$mount")
-same "a mounted file" "$first" "$(space "$A" -w n1 "$mount")"
+try "a mounted file: the same container" "$first" -- space "$A" -w n1 "$mount"
 on n1 alice bash -c 'echo more >>joblife.mounted'
-same "... that was written" "$first" "$(space "$A" -w n1 "$mount")"
+try "... that was written: the same container" "$first" -- space "$A" -w n1 "$mount"
 on n1 alice bash -c 'echo two >joblife.new && mv joblife.new joblife.mounted'
-another "a file that was replaced" "$first" "$(space "$A" -w n1 "$mount")"
+try "a file that was replaced: another container" "~^user:" "grep -vxF '$first'" -- space "$A" -w n1 "$mount"
 equal "... and is the new one" two "$(life job -w n1 -N1 -n1 "$A" "$mount" cat /opt/mounted)"
 on n1 root rm -f /home/alice/joblife.mounted
 on n1 root rm -rf /srv/joblife
@@ -125,28 +94,25 @@ on n1 root rm -rf /srv/joblife /srv/joblife.old
 on login alice bash -c 'mkdir -p joblife.one joblife.two && echo D=1 >joblife.one/data && echo D=2 >joblife.two/data'
 for it in "--container-args=--bind=data:/opt/data" "--container-args=--env-file=data"; do
     first=$(space "$A" -w n1 -D /home/alice/joblife.one "$it")
-    same "${it#*args=}" "$first" "$(space "$A" -w n1 -D /home/alice/joblife.one "$it")"
-    another "... in another directory" "$first" "$(space "$A" -w n1 -D /home/alice/joblife.two "$it")"
+    try "${it#*args=}: the same container" "$first" -- space "$A" -w n1 -D /home/alice/joblife.one "$it"
+    try "... in another directory: another container" "~^user:" "grep -vxF '$first'" -- space "$A" -w n1 -D /home/alice/joblife.two "$it"
 done
 equal "... with the file of that directory" D=2 \
     "$(life job -w n1 -N1 -n1 "$A" -D /home/alice/joblife.two --container-args=--bind=data:/opt/data cat /opt/data)"
 on login alice rm -r joblife.one joblife.two
 
 echo "# GPUs"
-over
+end_jobs
 gpu_add
-# with_gpus N [OPTION...]: what a step of one task sees of N GPUs, and in which container.
-with_gpus() {
-    life job -N1 -n1 "--gres=gpu:$1" "${@:2}" "$A" \
-        sh -c 'echo "$CUDA_VISIBLE_DEVICES $(ls /.singularity.d/libs | grep -c cuda) $(readlink /proc/self/ns/user)"'
-}
+# What a step of one task sees of its GPUs, and in which container.
+sees=("$A" sh -c 'echo "$CUDA_VISIBLE_DEVICES $(ls /.singularity.d/libs | grep -c cuda) $(readlink /proc/self/ns/user)"')
 allocate -w n1 -n1 --gres=gpu:2 --overcommit
-seen=$(with_gpus 1)
+seen=$(life job -N1 -n1 --gres=gpu:1 "${sees[@]}")
 first=${seen##* }
 equal "a step with a GPU has its driver" "0 1 $first" "$seen"
-equal "one with two GPUs: the same container" "0,1 1 $first" "$(with_gpus 2)"
-another "one without a GPU" "$first" "$(space "$A" --gres=none)"
-another "... and one without the driver" "$first" "$(space "$A" --gres=gpu:1 --container-gpu=none)"
+try "one with two GPUs: the same container" "0,1 1 $first" -- life job -N1 -n1 --gres=gpu:2 "${sees[@]}"
+try "one without a GPU: another container" "~^user:" "grep -vxF '$first'" -- space "$A" --gres=none
+try "... and one without the driver: another container" "~^user:" "grep -vxF '$first'" -- space "$A" --gres=gpu:1 --container-gpu=none
 put_back
 job n1,n2 2
 
@@ -154,27 +120,23 @@ echo "# the environment"
 E=--container-image=/images/env.sif
 first=$(space "$E" -w n1)
 with=(SPARE=1)
-same "a variable that the image does not read" "$first" "$(space "$E" -w n1)"
+try "a variable that the image does not read: the same container" "$first" -- space "$E" -w n1
 with=(DOCKER_PLAIN=1)
-another "one that it reads" "$first" "$(space "$E" -w n1)"
+try "one that it reads: another container" "~^user:" "grep -vxF '$first'" -- space "$E" -w n1
 with=()
-# seen LIFETIME [NAME=VALUE...]: what a task sees, but for the names of the step's srun.
-flags=()
-seen() {
-    local lifetime=$1
-    shift
-    on login alice env "$@" srun --jobid="$job" --overlap -w n1 -N1 -n1 --container-lifetime="$lifetime" "$E" "${flags[@]}" env |
-        sed -E -e /^SLURM/d -e "$inside" | sort
-}
+# env_of LIFETIME [OPTION...]: what a task sees, but for the names of the step's srun.
+env_of() { life "$1" -w n1 -N1 -n1 "$E" "${@:2}" env | sed -E -e '/^(SLURM|srun: )/d' -e "$inside" | sort; }
 for it in NOTHING=1 DOCKER_PLAIN=mine DOCKER_PLAIN=plain DOCKER_PLAIN= LD_LIBRARY_PATH=/x \
     PATH=/opt/mine:/usr/bin:/bin APPTAINERENV_MINE=1 SINGULARITYENV_MINE=2 DOCKER_OVER=x HOME=/tmp \
     PS1=mine "DOCKER_BLANKS=two  blanks, and 'quotes'"; do
-    equal "as with lifetime step: $it" "$(seen step "$it")" "$(seen job "$it")"
+    with=("$it")
+    equal "as with lifetime step: $it" "$(env_of step)" "$(env_of job)"
 done
-flags=(--container-args=--cleanenv)
 for it in NOTHING=1 MINE=1 LANG=C; do
-    equal "as with lifetime step: --cleanenv, $it" "$(seen step "$it")" "$(seen job "$it")"
+    with=("$it")
+    equal "as with lifetime step: --cleanenv, $it" "$(env_of step --container-args=--cleanenv)" "$(env_of job --container-args=--cleanenv)"
 done
+with=()
 
 echo "# what stays"
 equal "what a step writes into --container-writable, the next one reads" written \
@@ -185,15 +147,14 @@ matches "... but not one with lifetime step" "/opt/joblife.*No such file" \
 
 echo "# MPI"
 MPI="--container-image=/images/mpibookworm.sif --mpi-bind=host"
-# ran PMI PROGRAM: how many ranks ran on the host's library, over the image's.
-ran() {
+# How many ranks ran on the host's library, over the image's.
+for it in "MPICH|pmi2|mpich" "Open MPI|pmix|openmpi"; do
+    IFS='|' read -r title pmi program <<<"$it"
+    [[ $pmi != pmix ]] || has_pmix || continue
     # shellcheck disable=SC2086
-    life job -N1 -w n1 -n2 --mpi="$1" $MPI "/opt/t/$2" | grep -acE '^rank [01] of 2 .*\[[^ ]*!'
-}
-equal "MPICH: two steps on the host's library" "2 2" "$(ran pmi2 mpich/who) $(ran pmi2 mpich/who)"
-if has_pmix; then
-    equal "Open MPI: two steps on the host's library" "2 2" "$(ran pmix openmpi/who) $(ran pmix openmpi/who)"
-fi
+    equal "$title: two steps on the host's library" 4 \
+        "$(for _ in 1 2; do life job -N1 -w n1 -n2 --mpi=$pmi $MPI "/opt/t/$program/who"; done | grep -acE '^rank [01] of 2 .*\[[^ ]*!')"
+done
 
 echo "# alone"
 on login alice bash -c 'cat >joblife.conf' <<'END'
@@ -235,18 +196,15 @@ site </dev/null
 matches "... and does again" "the job's container for 1 task" "$(life job -v -N1 -n1 "$A" true)"
 
 echo "# who is killed"
-runs() { again=$(life job -N1 -n1 "$A" cat /etc/berth-image) && [[ $again == a ]]; }
-shares() { first=$(space) && again=$(space) && [[ $first == "$again" ]]; }
+shares() { space && space; }
 for it in '[/]proc/self/fd/3 --hold' 'Apptainer runtime parent|[s]tarter' '[s]quashfuse' '[b]erth-start --job'; do
     job n1 1
     first=$(space)
     victim=$(process "$it")
     on n1 root kill -KILL "$victim" || result FAIL "there is a process $it" "$first"
-    wait_for 10 gone "$victim"
-    wait_for 30 runs
-    equal "SIGKILL of ${it//[\[\]]/}: the next step runs" a "$again"
-    wait_for 30 shares
-    same "... and the ones behind it" "$first" "$again"
+    wait_for 10 on n1 root bash -c "[ ! -e /proc/$victim ]"
+    soon "SIGKILL of ${it//[\[\]]/}: the next step runs" a -- life job -N1 -n1 "$A" cat /etc/berth-image
+    soon "... and the ones behind it: the same container" 1 "uniq | grep -c ^user" -- shares
 done
 
 # A process in another image gets the number of the container's first process, before the
@@ -269,65 +227,49 @@ on n1 root bash -c 'kill -STOP "$2" && kill -KILL "$(ps -o ppid= -p "$(ps -o ppi
 equal "another image has the number of the holder" "$(on n1 root readlink "/proc/$task/ns/mnt")" \
     "$(on n1 root readlink "/proc/$holder/ns/mnt")"
 equal "... and a step is in its own" a "$(life job -N1 -n1 "$A" cat /etc/berth-image)"
-over
-wait
+end_jobs
 
 echo "# what happens to a job"
 job n1 1
 first=$(space)
 life job -N1 -n1 "$A" sleep 100 >/dev/null 2>&1 &
-has_step() { step=$(on login alice squeue -h -s -j "$job" -o '%i %j' | sed -n 's/ sleep$//p') && [[ $step ]]; }
-wait_for 30 has_step
-on login alice scancel "$step"
+wait_for 30 has_processes n1 sleep 1
+on login alice scancel "$(on login alice squeue -h -s -j "$job" -o '%i %j' | sed -n 's/ sleep$//p')"
 wait
-same "scancel of a step" "$first" "$(space)"
+try "scancel of a step: the same container" "$first" -- space
 live 1 --jobid="$job" --overlap --overcommit --container-lifetime=job -N1 -n1 "$A" sh -c "echo ready; $waits; cat /etc/berth-image"
 on login root scontrol suspend "$job"
 on login root scontrol resume "$job"
 go
 ends "scontrol suspend, and resume: the step goes on" live 0
 printed "... in its image" live 1 a
-same "... and the next one is there" "$first" "$(space)"
+try "... and the next one is there: the same container" "$first" -- space
 "$tool" restart "$name" n1
-same "another slurmd" "$first" "$(space)"
+try "another slurmd: the same container" "$first" -- space
 
 echo "# the process that keeps the containers of a job, in the extern step"
-# need_number TITLE SEEN: a number, or the test ends: what follows kills such processes.
-need_number() {
-    [[ ! $2 =~ ^[0-9]+$ ]] || return 0
-    result FAIL "$1" "seen: ${2@Q}"
-    finish
-    exit 1
-}
-
 # The job's server, which is older than what it has started.
-oldest() { on n1 root pgrep -of '^/usr/libexec/berth/berth-start --job '; }
+oldest=(on n1 root pgrep -of '^/usr/libexec/berth/berth-start --job ')
+none="status 1"
 
-# need_server TITLE: there is one: $server, and the slurmstepd that it waits for: $stepd.
+# need_server TITLE: there is one: $server, and the slurmstepd that it waits for: $stepd; or the
+# test ends: what follows kills such processes.
 need_server() {
-    server=$(oldest)
-    need_number "$1" "$server"
-    result ok "$1"
+    server=$("${oldest[@]}")
     stepd=$(on n1 root ps -o args= -p "$server" | sed 's/.* //')
-    need_number "$1" "$stepd"
-}
-
-has_no_server() { ! oldest; } >/dev/null
-# no_server TITLE: it ends.
-no_server() {
-    wait_for 60 has_no_server
-    equal "$1" "" "$(oldest)"
+    matches "$1" '^[0-9]+ [0-9]+$' "$server $stepd"
+    [[ "$server $stepd" =~ ^[0-9]+\ [0-9]+$ ]] || { finish; exit 1; }
 }
 
 job n1 1
 equal "lifetime step: the image" a "$(life step -Q -n1 "$A" cat /etc/berth-image)"
-equal "... and no process stays" "" "$(oldest)"
+try "... and no process stays" "$none" -- "${oldest[@]}"
 fds=$(life step -Q -n1 "$A" sh -c 'ls /proc/self/fd')
 equal "lifetime job: the image" a "$(life job -Q -n1 "$A" cat /etc/berth-image)"
 need_server "... and one process stays"
 equal "a task has no descriptor more" "$fds" \
     "$(life job -Q -n1 "$A" sh -c 'ls /proc/self/fd')"
-equal "later steps have the same process" "$server" "$(oldest)"
+try "later steps have the same process" "$server" -- "${oldest[@]}"
 status=$(on n1 root cat "/proc/$server/status")
 equal "it is the user's" "$(on n1 alice id -u) $(on n1 alice id -g) $(on n1 alice id -G | tr ' ' '\n' | sort -n | paste -sd' ')" \
     "$(awk '/^[UG]id:/ { for (i = 3; i <= 5; i++) if ($i != $2) $2 = "mixed"; printf "%s ", $2 }
@@ -348,32 +290,32 @@ equal "... at the job's address" "@berth/2001/$job/n1" \
 equal "nobody waits for what has started it" "" "$(on n1 root ps -eo stat=,args= | grep '^Z')"
 matches "it knows the extern step" '^slurmstepd: .*(extern|4294967292)' \
     "$(on n1 root ps -o args= -p "$stepd")"
-over
-no_server "it ends with the job"
+end_jobs
+soon "it ends with the job" "$none" -- "${oldest[@]}"
 
 job n1 1
 life job -Q -n1 "$A" true
 need_server "another job has a process of its own"
 on n1 root kill -KILL "$server"
-no_server "killed, it leaves nothing"
+soon "killed, it leaves nothing" "$none" -- "${oldest[@]}"
 on n1 root kill -STOP "$stepd"
 since=$(date +%s%N)
 equal "an extern step that does not answer: a step runs" a "$(life job -Q -n1 "$A" cat /etc/berth-image)"
 matches "... and takes little longer" '^([0-9]|[0-9]{2}|[0-7][0-9]{2})$' $((($(date +%s%N) - since) / 10000000))
-equal "... without that process" "" "$(oldest)"
+try "... without that process" "$none" -- "${oldest[@]}"
 on n1 root kill -CONT "$stepd"
 equal "when it answers again: a step runs" a "$(life job -Q -n1 "$A" cat /etc/berth-image)"
-matches "... with that process" '^[0-9]+$' "$(oldest)"
+try "... with that process" '~^[0-9]+$' -- "${oldest[@]}"
 on n1 root bash -c "kill -KILL $stepd \$(pgrep -P $stepd)"
-no_server "it ends with the slurmstepd of the extern step"
+soon "it ends with the slurmstepd of the extern step" "$none" -- "${oldest[@]}"
 on n1 root rm -f "/var/spool/slurmd/n1_$job.4294967292" # Slurm's own
 matches "without an extern step: a step runs" \
     "not the job's: the job has no extern step on this node that can keep the container; set PrologFlags=Contain in slurm.conf, and not CLONE_NEWPID in namespace.yaml.*"$'\n'"a" \
     "$(alice srun -v --jobid="$job" -n1 "$A" --container-lifetime=job cat /etc/berth-image 2>&1)"
 try "... and with --container-writable a note says so without -v" "~note: image '[^']*': one container for 1 task, not the job's: the job has no extern step on this node" -- \
     srun --jobid="$job" -n1 "$A" --container-lifetime=job --container-writable true
-equal "... without that process" "" "$(oldest)"
-over
+try "... without that process" "$none" -- "${oldest[@]}"
+end_jobs
 
 job n1 1
 node_file n1 /tmp/squat.pl <<'PERL'
@@ -389,11 +331,11 @@ squatter=$!
 wait_for 30 test -s "$work/squat"
 equal "somebody has the address: a step runs" "bound a" \
     "$(cat "$work/squat") $(life job -Q -n1 "$A" cat /etc/berth-image)"
-equal "... without that process" "" "$(oldest)"
+try "... without that process" "$none" -- "${oldest[@]}"
 on n1 root pkill -u bob -x perl
 wait "$squatter"
 on n1 root rm -f /tmp/squat.pl
-over
+end_jobs
 
 echo "# the end of a job"
 job n1 2
@@ -401,18 +343,18 @@ live 2 --jobid="$job" --overlap --overcommit --container-lifetime=job -n2 "$A" s
 job n1 1
 wait
 equal "another job of the user's, at once" a "$(life job -N1 -n1 "$A" cat /etc/berth-image)"
-over
+end_jobs
 wait_for 30 is_clean
 equal "nothing is left of it" "" "$left"
 
 echo "# a thousand steps of two users"
-# memory: slurmd's, in kB; its own caches may grow.
-memory() { on n1 root bash -c 'awk "/^VmRSS/ { print \$2 }" /proc/$(cat /run/slurm/slurmd.pid)/status'; }
+# The memory of slurmd, in kB; its own caches may grow.
+memory='awk "/^VmRSS/ { print \$2 }" /proc/$(cat /run/slurm/slurmd.pid)/status'
 many_steps 20
 wait_for 60 has_no_job
-before=$(memory) since=$SECONDS
+before=$(on n1 root bash -c "$memory") since=$SECONDS
 many_steps 500
 echo "# in $((SECONDS - since)) s"
-more=$(($(memory) - before))
+more=$(($(on n1 root bash -c "$memory") - before))
 equal "... and slurmd has not grown" yes "$( ((more < 4096)) && echo yes || echo "$more kB")"
 finish

@@ -229,18 +229,18 @@ says() {
 # function (as `on n1 root ...`); its two outputs are EXPECTED, with a last line `status N` if N is
 # not 0. `~PATTERN`: an extended regular expression somewhere in them; the status is 0 if it does
 # not name one. FILTER is a pipeline, as 'sort | uniq -c': what it makes of them is EXPECTED.
-# $said is what it printed, $seen what was compared.
+# $output is what it printed, $seen what was compared.
 tried() {
     local expected=$2 filter='' status=0 run=()
     shift 2
     [[ $1 == -- ]] || { filter=$1 && shift; }
     shift
     declare -F "$1" >/dev/null || run=(alice)
-    said=$("${run[@]}" "$@" 2>&1 </dev/null) || status=$?
-    said=$(grep -avE "$waited|^srun: error: n[0-9]+: tasks? [0-9,-]+: (Exited|Killed|Terminated)" <<<"$said")
-    ((status == 0)) || said+=${said:+$nl}"status $status"
-    seen=$said
-    [[ -z $filter ]] || seen=$(printf %s "${said:+$said$nl}" | eval "$filter")
+    output=$("${run[@]}" "$@" 2>&1 </dev/null) || status=$?
+    output=$(grep -avE "$waited|^srun: error: n[0-9]+: tasks? [0-9,-]+: (Exited|Killed|Terminated)" <<<"$output")
+    ((status == 0)) || output+=${output:+$nl}"status $status"
+    seen=$output
+    [[ -z $filter ]] || seen=$(printf %s "${output:+$output$nl}" | eval "$filter")
     case $expected in
     \~*) [[ $seen =~ ${expected#\~} ]] && { [[ $status == 0 || $filter || $expected == *status* ]]; } ;;
     *) [[ $seen == "$expected" ]] ;;
@@ -250,7 +250,7 @@ try() {
     if ${soon:+wait_for "$soon"} tried "$@"; then
         result ok "$1"
     else
-        result FAIL "$1" "expected: ${2@Q}"$'\n'"seen:     ${seen@Q}$([[ $seen == "$said" ]] || printf '\n%s' "${said:0:3000}")"
+        result FAIL "$1" "expected: ${2@Q}"$'\n'"seen:     ${seen@Q}$([[ $seen == "$output" ]] || printf '\n%s' "${output:0:3000}")"
         return 1
     fi
 }

@@ -18,54 +18,27 @@
 
 need_images mpich openmpi a
 
-# want SIZE IMAGE SPREAD: what must be printed, where SPREAD is the node of each rank.
-want() {
-    local size=$1 image=$2 rank=0 node
-    for node in $3; do
-        echo "rank $rank of $size on $node in $image"
-        rank=$((rank + 1))
-    done
-    echo "ring of $size passed"
-}
-
-# ranks FILE: what was printed, without the library's version.
-ranks() { grep -E '^(rank|ring) ' "$1" | sed 's/: .*//' | sort; }
-
-# ring TITLE WANTED MAY-HANG ARGUMENTS...
+# ring TITLE IMAGE SPREAD MAY-HANG ARGUMENTS...: the ring is printed, where SPREAD is the node of
+# each rank.
+is_printed() { [[ $(grep -E '^(rank|ring) ' "$work/ring" | sed 's/: .*//' | sort) == "$wanted" ]]; }
+is_over() { is_printed || ! kill -0 "${pid[ring]}" 2>/dev/null; }
 ring() {
-    local title=$1 wanted=$2 may_hang=$3 job i status=0
-    shift 3
-    LIMIT=120 alice srun "$@" >"$work/out" 2>&1 </dev/null &
-    job=$!
-    for ((i = 0; i < 600 && may_hang; i++)); do
-        [[ $(ranks "$work/out") != "$(sort <<<"$wanted")" ]] || break
-        kill -0 "$job" 2>/dev/null || break
-        sleep 0.1
-    done
-    for ((i = 0; i < 20 && may_hang; i++)); do
-        kill -0 "$job" 2>/dev/null || break
-        sleep 0.1
-    done
-    if ((may_hang)) && kill -0 "$job" 2>/dev/null; then
-        echo "# hangs in MPI_Finalize, as known: $title"
+    local node rank=0 wanted='' status=0
+    for node in $3; do wanted+="rank $((rank++)) of $(wc -w <<<"$3") on $node in $2$nl"; done
+    wanted+="ring of $rank passed"
+    LIMIT=120 start ring alice srun "${@:5}"
+    if (($4)) && wait_for 60 is_over && ! wait_for 2 bash -c "! kill -0 ${pid[ring]}" 2>/dev/null; then
+        echo "# hangs in MPI_Finalize, as known: $1"
         on login alice scancel -s KILL -u alice
-        wait "$job"
+        wait "${pid[ring]}"
     else
-        wait "$job" || status=$?
+        wait "${pid[ring]}" || status=$?
     fi
-    if [[ $status == 0 && $(ranks "$work/out") == "$(sort <<<"$wanted")" ]]; then
-        result ok "$title"
-    else
-        result FAIL "$title" "status $status"$'\n'"expected: $wanted"$'\n'"$(tail -n 20 "$work/out")"
-    fi
-}
-
-# says TITLE YES-PATTERN [NO-PATTERN]: about the last output.
-says() {
-    if grep -qE -- "$2" "$work/out" && ! { [[ ${3:-} ]] && grep -qE -- "$3" "$work/out"; }; then
+    seen=$(cat "$work/ring")
+    if [[ $status == 0 ]] && is_printed; then
         result ok "$1"
     else
-        result FAIL "$1" "expected: $2${3:+, and not: $3}"$'\n'"$(tail -n 30 "$work/out" | cut -c1-300)"
+        result FAIL "$1" "status $status"$'\n'"expected: $wanted"$'\n'"$(tail -n 20 <<<"$seen")"
     fi
 }
 
@@ -75,12 +48,12 @@ two="n1 n1 n1 n1 n2 n2 n2 n2"
 mpich="--mpi=pmi2 --container-image=/images/mpich.sif"
 # shellcheck disable=SC2086
 {
-    ring "MPICH: 4 ranks on one node" "$(want 4 mpich "$one")" 0 -w n1 -N1 -n4 $mpich mpiring
-    ring "MPICH: 2 x 4 ranks" "$(want 8 mpich "$two")" 1 -w n1,n2 -N2 -n8 --ntasks-per-node=4 $mpich mpiring
-    ring "MPICH: two components are one MPI_COMM_WORLD" "$(want 4 mpich "n1 n1 n2 n2")" 1 \
+    ring "MPICH: 4 ranks on one node" mpich "$one" 0 -w n1 -N1 -n4 $mpich mpiring
+    ring "MPICH: 2 x 4 ranks" mpich "$two" 1 -w n1,n2 -N2 -n8 --ntasks-per-node=4 $mpich mpiring
+    ring "MPICH: two components are one MPI_COMM_WORLD" mpich "n1 n1 n2 n2" 1 \
         -w n1 -N1 -n2 $mpich mpiring : -w n2 -N1 -n2 $mpich mpiring
     UCX=--export=ALL,UCX_LOG_LEVEL=info
-    ring "MPICH: it tells its transports" "$(want 4 mpich "$one")" 0 -w n1 -N1 -n4 $UCX $mpich mpiring
+    ring "MPICH: it tells its transports" mpich "$one" 0 -w n1 -N1 -n4 $UCX $mpich mpiring
 }
 says "MPICH: ... memory between the ranks of a node, and no TCP" \
     'ep_cfg\[[0-9]+\]: tag\((sysv|posix|cma)/memory' 'ep_cfg\[[0-9]+\].*tcp/'
@@ -91,8 +64,8 @@ talk=--export=ALL,OMPI_MCA_btl_base_verbose=100,OMPI_MCA_pml=ob1
 
 # singletons TITLE COUNT PATTERN ARGS...: how many lines of berth there are, and what they say.
 singletons() {
-    alice srun "${@:4}" >"$work/out" 2>&1 </dev/null
-    equal "without --mpi-bind: $1" "$2" "$(grep -c '^berth: ' "$work/out")"
+    try "without --mpi-bind: $1" "$2" "grep -c '^berth: '" -- srun "${@:4}"
+    seen=$output
     [[ -z $3 ]] || says "... which says what to type" "^berth: n1: warning: image '[^']*.sif': if the program uses MPI: $3"
 }
 alone='the image.s MPICH 4.0.2 uses PMI and the step has --mpi=none, so each of the [24] tasks would be rank 0 of 1; use srun --mpi=pmi2, and --mpi-bind for the host.s library; or --mpi-bind=off if it does not$'
@@ -109,10 +82,10 @@ singletons "control characters of a name are escaped" 1 "$alone" -w n1 -n2 --mpi
     --container-image=$'/home/alice/m\e[31m.sif' sh -c "$quick"
 says "... all of them" "image '/home/alice/m.x1b\[31m.sif': " $'\e'
 on login alice rm $'/home/alice/m\e[31m.sif'
-alice salloc -Q -w n1,n2 -N2 -n2 srun -N1 -n1 --mpi=none --container-image=/images/mpich.sif sh -c "$quick" : \
-    -N1 -n1 --container-image=/images/mpich.sif sh -c "$quick" >"$work/out" 2>&1 </dev/null
-says "no het step is sent to pmi2" \
-    'use srun --mpi=pmi2, which for several components needs a heterogeneous job .*, and --mpi-bind for'
+try "no het step is sent to pmi2" \
+    '~use srun --mpi=pmi2, which for several components needs a heterogeneous job .*, and --mpi-bind for' -- \
+    salloc -Q -w n1,n2 -N2 -n2 srun -N1 -n1 --mpi=none --container-image=/images/mpich.sif sh -c "$quick" : \
+    -N1 -n1 --container-image=/images/mpich.sif sh -c "$quick"
 
 # An MPI that no scan finds, in a place that no word names. The words are for shells in the image.
 # shellcheck disable=SC2016
@@ -123,9 +96,9 @@ spack='D=/hom; LD_LIBRARY_PATH=${D}e/alice/spack/deep timeout 1 ${D}e/alice/spac
 }
 site login n1 <<<'rules: [{default: {mpi-bind: auto}}]'
 for mode in --mpi-bind=off --mpi-bind --mpi-bind=hybrid -v; do
-    alice srun -w n1 -n2 --mpi=none --container-image=/images/a.sif "$mode" sh -c "$spack" >"$work/out" 2>&1 </dev/null
+    seen=$(alice srun -w n1 -n2 --mpi=none --container-image=/images/a.sif "$mode" sh -c "$spack" 2>&1 </dev/null)
     case $mode in
-    *off) equal "$mode: nobody watches" "" "$(grep '^berth: ' "$work/out")" ;;
+    *off) equal "$mode: nobody watches" "" "$(grep '^berth: ' <<<"$seen")" ;;
     *) says "$mode: an MPI that is not found is watched" "^berth: n1: warning: image '[^']*.sif': if the program uses MPI: ${alone/, and --mpi-bind for the host.s library/}" ;;
     esac
     [[ $mode == *hybrid || $mode == *off ]] || says "$mode: and a line says that it is not" "note: .* is not linked with MPI, and no MPI library was found"
@@ -144,15 +117,15 @@ singletons "Open MPI: one line" 1 "the image.s Open MPI 4.1.4 uses PMIx and .*; 
 if has_pmix; then
     # shellcheck disable=SC2086
     {
-        ring "Open MPI: 2 x 4 ranks" "$(want 8 openmpi "$two")" 1 -w n1,n2 -N2 -n8 --ntasks-per-node=4 $openmpi mpiring
-        ring "Open MPI: two components are one MPI_COMM_WORLD" "$(want 4 openmpi "n1 n1 n2 n2")" 1 \
+        ring "Open MPI: 2 x 4 ranks" openmpi "$two" 1 -w n1,n2 -N2 -n8 --ntasks-per-node=4 $openmpi mpiring
+        ring "Open MPI: two components are one MPI_COMM_WORLD" openmpi "n1 n1 n2 n2" 1 \
             -w n1 -N1 -n2 $openmpi mpiring : -w n2 -N1 -n2 $openmpi mpiring
-        ring "Open MPI: 4 ranks on one node" "$(want 4 openmpi "$one")" 0 -w n1 -N1 -n4 $openmpi mpiring
+        ring "Open MPI: 4 ranks on one node" openmpi "$one" 0 -w n1 -N1 -n4 $openmpi mpiring
     }
     says "Open MPI: ... which read each other's memory (CMA) without a complaint" '^ring of' \
         'different user namespaces|WARNING'
     # shellcheck disable=SC2086
-    ring "Open MPI: it tells its transports" "$(want 4 openmpi "$one")" 0 -w n1 -N1 -n4 $talk $openmpi mpiring
+    ring "Open MPI: it tells its transports" openmpi "$one" 0 -w n1 -N1 -n4 $talk $openmpi mpiring
     says "Open MPI: ... memory between the ranks of a node, and no TCP" \
         'Using vader btl for send' 'Using tcp btl for send'
 else

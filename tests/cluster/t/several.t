@@ -153,8 +153,8 @@ apart() {
     lines "0 $A ${*:3} $what" "1 $B $what"
     try "$1: MPI is told" "0: $off
 1: $off" "$ranks | grep -v 'berth: '" -- beside --mpi=pmi2 --mpi-bind=hybrid
-    matches "$1: and why" "$note: $2" "$said"
-    equal "$1: in one line for an image" 2 "$(grep -c 'CMA is off' <<<"$said")"
+    matches "$1: and why" "$note: $2" "$output"
+    equal "$1: in one line for an image" 2 "$(grep -c 'CMA is off' <<<"$output")"
 }
 apart "a flag" "a runtime makes namespaces of its own \(--container-args\)|the container has a process namespace" --container-args=--pid
 lines "0 $A --container-args=--pid $what" "1 $B $what"

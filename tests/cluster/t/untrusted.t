@@ -15,21 +15,16 @@ alice bash -c 'cd x && gcc -static -o ld ld.c && echo "int main(void) { return 0
 
 image=(--container-image=/images/a.sif --container-mounts=/home/alice/x:/x --container-workdir=/)
 
-# seen TITLE EXPECTED COMMAND...: what the program writes while COMMAND runs, each line once.
-seen() {
-    local out before=$failed
-    alice rm -f x/seen
-    out=$("${@:3}" 2>&1 </dev/null)
-    equal "$1" "$2" "$(alice sort -u x/seen 2>&1)"
-    [[ $failed == "$before" ]] || echo "#   ${out//$'\n'/$'\n#   '}"
-}
+# What the program has written while a step ran, each line once.
+written='cat >/dev/null; alice sort -u x/seen; alice rm -f x/seen'
+alice rm -f x/seen
 
 # The image's own loader, which berth asks for a program's libraries.
 outside='asked: may not gain rights
 asked: parent hidden'
 for mode in auto hybrid; do
-    seen "a loader, --mpi-bind=$mode" "${outside/hidden/seen}" \
-        alice srun -n1 -w n1 "${image[@]}" --container-explain --mpi-bind=$mode /x/app
+    try "a loader, --mpi-bind=$mode" "${outside/hidden/seen}" "$written" -- \
+        srun -n1 -w n1 "${image[@]}" --container-explain --mpi-bind=$mode /x/app
 done
 # berth inspect, at a terminal.
 alice bash -c 'chmod -R u+w a.dir 2>/dev/null; rm -rf a.dir; cp -r /images/a.dir . 2>/dev/null; mkdir -p a.dir/x; cp x/ld x/app a.dir/x/'
@@ -40,10 +35,10 @@ equal "a loader, berth inspect" "$outside" "$(on n1 alice sort -u /tmp/seen 2>&1
 # Tasks that share a container.
 inside='task: may not gain rights
 task: parent seen'
-seen "a task" "$inside" alice srun -n2 -w n1 "${image[@]}" /x/ld
-seen "a task, --mpi-bind" "$inside" alice srun -n2 -w n1 "${image[@]}" --mpi-bind=auto /x/ld
+try "a task" "$inside" "$written" -- srun -n2 -w n1 "${image[@]}" /x/ld
+try "a task, --mpi-bind" "$inside" "$written" -- srun -n2 -w n1 "${image[@]}" --mpi-bind=auto /x/ld
 # What this harness leaves open is not berth's.
-seen "a task, berth run" "$inside" on n1 alice timeout 180 bash -c \
+try "a task, berth run" "$inside" "$written" -- on n1 alice timeout 180 bash -c \
     'exec 10<&-; exec berth run "$@"' run "${image[@]}" /x/ld
 
 finish

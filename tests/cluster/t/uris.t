@@ -14,33 +14,29 @@ need_images a b noshell
 # user COMMAND...: alice, with a registry that has no https.
 user() { alice env "${RUNTIME}_NOHTTPS=1" "$@"; }
 
-# seen PATTERN: how often the registry has been asked for it.
-seen() { on login root grep -cE "\"GET /v2/$1" $LOG; }
+# asked PATTERN: how often the registry has been asked for it.
+asked() { on login root grep -cE "\"GET /v2/$1" $LOG; }
 
 # pulled NAME: how often an image of that name was. Of one, two blobs are read.
 pulled() {
     local blobs
-    blobs=$(seen "$1/blobs/")
+    blobs=$(asked "$1/blobs/")
     if ((blobs % 2)); then echo "$blobs blobs"; else echo $((blobs / 2)); fi
 }
 
-# pause, go_on: the registry does not answer, and answers again.
-pause() { on login root bash -c 'kill -STOP $(</run/registry.pid)'; }
-go_on() { on login root bash -c 'kill -CONT $(</run/registry.pid)'; }
-
-# in_cache URI-DIRECTORY: what the cache has of it.
-in_cache() { alice sh -c "ls .cache/berth/'$1' 2>/dev/null" | paste -sd' '; }
+# The registry does not answer, and answers again.
+pause=(on login root bash -c 'kill -STOP $(</run/registry.pid)')
+go_on=(on login root bash -c 'kill -CONT $(</run/registry.pid)')
 
 # last_job: its number. Slurm forgets old jobs at any time.
 last_job() { on login root scontrol -o show jobs | sed -n 's/^JobId=\([0-9]*\).*/\1/p' | sort -n | tail -n 1; }
 
-# refused TITLE PATTERN COMMAND...: one error, status 1, and no job.
-refused() {
-    local said status=0 last
+# no_pull TITLE PATTERN COMMAND...: one error, status 1, and no job.
+no_pull() {
+    local last
     last=$(last_job)
-    said=$("${@:3}" 2>&1) || status=$?
-    matches "$1" "error: berth: image '[^']*': .*$2" "$said"
-    equal "$1: in one line, without a job" "1 1 $last" "$status $(grep -c 'error:' <<<"$said") $(last_job)"
+    try "$1" "~error: berth: image '[^']*': .*$2.*status" -- "${@:3}"
+    equal "$1: in one line, without a job" "1 1 $last" "${seen##*status } $(grep -c 'error:' <<<"$seen") $(last_job)"
 }
 
 registry_start http://login:5000 $LOG || { result FAIL "the registry starts" "$(on login root cat $LOG)"; exit 1; }
@@ -53,16 +49,15 @@ user "$runtime" -q push /images/noshell.sif oras://login:5000/hello:1
 said=$(user srun -N4 --container-image=$DOCKER/one:1 cat /etc/berth-image 2>&1)
 equal "docker://: four nodes run it" "srun: berth: pulling image '$DOCKER/one:1'"$'\na\na\na\na' "$said"
 equal "docker://: it was pulled once" 1 "$(pulled app/one)"
-before=$(seen '')
+before=$(asked '')
 equal "docker://: it is in the cache" $'a\na\na\na' \
     "$(user srun -N4 --container-image=$DOCKER/one:1 cat /etc/berth-image 2>&1)"
 equal "docker://: with --export=NONE" a \
     "$(user srun -n1 --export=NONE --container-image=$DOCKER/one:1 cat /etc/berth-image 2>&1)"
 equal "docker://: a registry with a # behind it, as pyxis has it" a \
     "$(user srun -n1 --container-image=docker://login:5000#app/one:1 cat /etc/berth-image 2>&1)"
-equal "docker://: the registry is not asked again" "$before" "$(seen '')"
-equal "docker://: the cache holds the image and nothing else" "1.sif lock" \
-    "$(in_cache docker+login=5000+app+one=1)"
+equal "docker://: the registry is not asked again" "$before" "$(asked '')"
+try "docker://: the cache holds the image and nothing else" $'1.sif\nlock' -- ls .cache/berth/docker+login=5000+app+one=1
 said=$(user srun -N4 --container-image=oras://login:5000/hello:1 /bin/hello 2>&1)
 equal "oras://: four nodes run it" \
     "srun: berth: pulling image 'oras://login:5000/hello:1'"$'\nhello\nhello\nhello\nhello' "$said"
@@ -113,7 +108,7 @@ equal "library://: two nodes run it" \
     "srun: berth: pulling image 'library://entity/coll/hello:1'"$'\nhello\nhello' "$said"
 equal "library://: it was pulled once" "hello 1" \
     "$(user srun -n1 --container-image=library://entity/coll/hello:1 /bin/hello 2>&1) $(on login root grep -c 'GET /v1/imagefile/' /srv/library.log)"
-refused "a library:// that is not there" "did not pull it: .*not exist in the library.*; try it by hand: " \
+no_pull "a library:// that is not there" "did not pull it: .*not exist in the library.*; try it by hand: " \
     user srun -N2 --container-image=library://entity/coll/hello:2 true
 on login root bash -c 'kill $(</run/library.pid); rm -f /srv/library.pl /srv/library.log'
 alice rm -rf "$remote"
@@ -123,7 +118,7 @@ said=$(user srun -N2 --container-image=$DOCKER/two:1 cat /etc/berth-image : \
     -N2 --container-image=$DOCKER/two:1 cat /etc/berth-image 2>&1 | grep -v 'srun: job')
 equal "two components: one pull" "srun: berth: pulling image '$DOCKER/two:1'"$'\na\na\na\na 1' \
     "$said $(pulled app/two)"
-pause
+"${pause[@]}"
 for i in 1 2; do
     user srun -n1 --container-image=$DOCKER/three:1 cat /etc/berth-image >"$work/$i" 2>&1 &
 done
@@ -133,7 +128,7 @@ for signal in INT TERM HUP; do
     equal "SIG$signal ends srun while it waits for another's pull" "124 1" \
         "$? $(grep -c 'another pull of it is under way' "$work/waits")"
 done
-go_on
+"${go_on[@]}"
 wait
 equal "two commands at once: one pulls and one waits" \
     "a
@@ -143,7 +138,7 @@ srun: berth: pulling image '$DOCKER/three:1'
 1" "$(sort "$work/1" "$work/2"; pulled app/three)"
 
 # A pull that is killed.
-pause
+"${pause[@]}"
 script killed.sh <<SCRIPT
 #!/bin/sh
 export ${RUNTIME}_NOHTTPS=1
@@ -156,17 +151,17 @@ wait_for 60 on login root pgrep -u alice -f "$runtime_name pull .*four" >/dev/nu
 on login root bash -c 'kill -KILL $(</home/alice/srun.pid)'
 wait
 wait_for 60 on login root bash -c "! pgrep -u alice -f '$runtime_name pull'" >/dev/null
-equal "a pull that is killed ends, and leaves no image" "0 layers lock part" \
-    "$(on login root pgrep -u alice -c "$runtime_name") $(in_cache docker+login=5000+app+four=1)"
+try "a pull that is killed ends, and leaves no image" $'0\nlayers\nlock\npart' -- \
+    on login root bash -c "pgrep -u alice -c $runtime_name; ls ~alice/.cache/berth/docker+login=5000+app+four=1"
 # srun blocks these signals when it starts.
 for signal in INT TERM; do
     user timeout --foreground -k 100 -s $signal 1 srun -n1 --container-image=$DOCKER/four:1 true >/dev/null 2>&1
     equal "SIG$signal ends srun while it pulls" 124 $?
 done
-go_on
+"${go_on[@]}"
 equal "the next one pulls it" a \
     "$(user srun -n1 --container-image=$DOCKER/four:1 cat /etc/berth-image 2>/dev/null)"
-equal "and leaves nothing else" "1.sif lock" "$(in_cache docker+login=5000+app+four=1)"
+try "and leaves nothing else" $'1.sif\nlock' -- ls .cache/berth/docker+login=5000+app+four=1
 
 # A tag that moves.
 push app/one:1 b >/dev/null
@@ -174,7 +169,7 @@ try "a tag stays what it was" a -- user srun -n1 --container-image=$DOCKER/one:1
 equal "berth pull --again" /home/alice/.cache/berth/docker+login=5000+app+one=1/2.sif \
     "$(user berth pull --again $DOCKER/one:1 2>/dev/null)"
 try "is what steps have then" b -- user srun -n1 --container-image=$DOCKER/one:1 cat /etc/berth-image
-equal "what jobs may use is left" "1.sif 2.sif lock" "$(in_cache docker+login=5000+app+one=1)"
+try "what jobs may use is left" $'1.sif\n2.sif\nlock' -- ls .cache/berth/docker+login=5000+app+one=1
 try "berth run takes it, too" b -- user berth run --container-image=$DOCKER/one:1 cat /etc/berth-image
 
 # Jobs.
@@ -187,7 +182,7 @@ matches "sbatch pulls at submission" "^sbatch: berth: pulling image '$DOCKER/fiv
 equal "and the job has it" $'b\nb\n1' "$(alice cat sbatch.out; pulled app/five)"
 hide_runtime login
 said=$(user sbatch -W -N1 -n2 -o sbatch.out --container-image=$DOCKER/six:1 ./job.sh 2>&1)
-refused "srun without a runtime" "container runtime: neither apptainer nor singularity" \
+no_pull "srun without a runtime" "container runtime: neither apptainer nor singularity" \
     user srun -n1 --container-image=$DOCKER/none:1 true
 put_back
 matches "sbatch without a runtime leaves it to srun" \
@@ -205,22 +200,22 @@ shared=/shared/alice/images/docker+login=5000+app+two=1/1.sif
 equal "images.cache: berth pull uses it" "$shared" "$(user berth pull $DOCKER/two:1 2>/dev/null)"
 equal "images.cache: so does srun, on four nodes" $'a\na\na\na' \
     "$(user srun -N4 --container-image=$DOCKER/two:1 cat /etc/berth-image 2>&1)"
-refused "images.uris" "this site does not allow it; it allows docker://login:5000/app" \
+no_pull "images.uris" "this site does not allow it; it allows docker://login:5000/app" \
     user srun -N2 --container-image=oras://login:5000/hello:1 true
 site </dev/null
 alice rm -rf /shared/alice
 
 # What cannot be.
-refused "a name that is not there" "did not pull it: .*manifest unknown; try it by hand: " \
+no_pull "a name that is not there" "did not pull it: .*manifest unknown; try it by hand: " \
     user srun -N2 --container-image=$DOCKER/none:1 true
-refused "a registry without https" "HTTP response to HTTPS client; try it by hand: " \
+no_pull "a registry without https" "HTTP response to HTTPS client; try it by hand: " \
     alice srun -N2 --container-image=$DOCKER/none:1 true
-refused "no SIF file" "invalid layer mediatype.*; try it by hand: " \
+no_pull "no SIF file" "invalid layer mediatype.*; try it by hand: " \
     user srun -N2 --container-image=oras://login:5000/app/two:1 true
-refused "sbatch" "manifest unknown; try it by hand: " \
+no_pull "sbatch" "manifest unknown; try it by hand: " \
     user sbatch --container-image=$DOCKER/none:1 ./job.sh
 on login root bash -c 'mkdir -p /srv/small && mount -t tmpfs -o size=600k,mode=1777 small /srv/small'
-refused "a disk that is full" "no space left on device; try it by hand: " \
+no_pull "a disk that is full" "no space left on device; try it by hand: " \
     user env XDG_CACHE_HOME=/srv/small srun -N2 --container-image=$DOCKER/two:1 true
 equal "a disk that is full: nothing is left" "lock" \
     "$(on login root ls /srv/small/berth/docker+login=5000+app+two=1)"
