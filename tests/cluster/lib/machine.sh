@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 # The hosts of `up --machines`: virtual machines with systemd, cgroup v2, AppArmor and
-# accounting, as sites have them. `login` is n1. Emulated, since a virtual machine may have
-# no KVM that works; a file system each, on a disk that is made once.
+# accounting, as sites have them. `login` is n1. With KVM where it works, else emulated; a file
+# system each, on a disk that is made once.
 
 # The port on this machine that leads to ssh of n0, if there was one; n1 has the next.
 MACHINE_PORT=22130
@@ -89,16 +89,38 @@ machine_settings() {
 machines_start() {
     local i
     printf '%s\n' "$REPLY_MACHINE" >"$STATE/machines"
+    machine_accel >"$STATE/accel"
     machine_accounting
     for ((i = 1; i <= $1; i++)); do machine_boot "$i"; done
     cp "$STATE/hosts/n1" "$STATE/hosts/login"
     cp "$STATE/hosts/n1" "$STATE/world"
+    step "$1 machines boot ($(<"$STATE/accel"))" machines_await "$1"
+    step "their daemons start" machines_slurm "$1"
+}
+
+machines_await() {
+    local i
     for ((i = 1; i <= $1; i++)); do machine_await "n$i"; done
+}
+
+machines_slurm() {
+    local i
     machine_do n1 'systemctl start mariadb && mariadb -e "create user slurm@localhost; grant all on slurm_acct_db.* to slurm@localhost"
         systemctl start slurmdbd
         until (: </dev/tcp/login/6819) 2>/dev/null; do sleep 0.2; done
         systemctl start slurmctld'
     for ((i = 1; i <= $1; i++)); do machine_do "n$i" 'systemctl start slurmd'; done
+}
+
+# machine_accel: print kvm if it runs a kernel until that finds no disk, which KVM in a virtual
+# machine may not do though it is there, else tcg.
+machine_accel() {
+    if [[ -w /dev/kvm ]] && { timeout 10 qemu-system-x86_64 -machine q35,accel=kvm -cpu max -m 256 -no-reboot -display none \
+        -monitor none -serial none -kernel "$REPLY_MACHINE/vmlinuz" -append panic=-1 </dev/null; } >/dev/null 2>&1; then
+        echo kvm
+    else
+        echo tcg
+    fi
 }
 
 machine_accounting() {
@@ -127,7 +149,7 @@ machine_boot() {
     for mount in home shared images wheels; do
         mounts+=(-virtfs "local,path=$(realpath "$STATE/$mount"),mount_tag=$mount,security_model=passthrough")
     done
-    "${CLEAN_ENV[@]}" qemu-system-x86_64 -machine q35,accel=tcg -cpu max -smp 4 -m 2048 \
+    "${CLEAN_ENV[@]}" qemu-system-x86_64 -machine "q35,accel=$(<"$STATE/accel")" -cpu max -smp 4 -m 2048 \
         -no-reboot -display none -monitor none -serial "file:$STATE/log/$host" \
         -kernel "$machine/vmlinuz" -initrd "$machine/initrd" \
         -append "root=/dev/vda rw quiet console=ttyS0 net.ifnames=0 systemd.hostname=$host" \
