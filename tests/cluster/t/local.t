@@ -15,21 +15,15 @@ types="pmi2 none"
 ! has_pmix || types+=" pmix"
 worlds=("mpich mpirun mpiring MPICH.*4[.]0" "${worlds[@]}")
 
-# local_run IMAGE COMMAND...: both outputs, in one task that has 16 CPUs.
-local_run() {
-    local out status
-    out=$(alice srun -N1 -n1 -c16 --mpi-bind=local --container-image="/images/$1.sif" "${@:2}" 2>&1 </dev/null)
-    status=$?
-    without_waiting "$out"
-    return "$status"
-}
+# One task that has 16 CPUs.
+one=(srun -N1 -n1 -c16 --mpi-bind=local)
 
 for it in "${worlds[@]}"; do
     read -r image mpirun program library <<<"$it"
     [[ $image == mpich || $image == openmpi ]] && managers=$types || managers=pmi2
     for type in $managers; do
         world "$image, $mpirun, --mpi=$type: 16 ranks" 16 "$library" \
-            "$(SLURM_MPI_TYPE=$type local_run "$image" "$mpirun" -n 16 "$program")"
+            env "SLURM_MPI_TYPE=$type" "${one[@]}" --container-image="/images/$image.sif" "$mpirun" -n 16 "$program"
     done
 done
 # In a batch job Slurm names itself as the way to start anything (HYDRA_BOOTSTRAP=slurm).
@@ -68,13 +62,13 @@ for type in $types; do
 done
 matches "a contrast: --mpi-bind=off leaves them" 'PMI_FD.*SLURM_JOB_ID.* 1$' \
     "$(alice srun --mpi=pmi2 -n1 --container-image=/images/mpich.sif ./seen 2>&1)"
-equal "what the user asks for is passed" "$(alice srun -n1 id -un) 1" \
-    "$(local_run mpich --container-env=SLURM_JOB_USER,SLURM_NTASKS sh -c 'echo $SLURM_JOB_USER $SLURM_NTASKS')"
+try "what the user asks for is passed" "$(alice srun -n1 id -un) 1" -- \
+    "${one[@]}" --container-image=/images/mpich.sif --container-env=SLURM_JOB_USER,SLURM_NTASKS sh -c 'echo $SLURM_JOB_USER $SLURM_NTASKS'
 equal "tasks of local-each know which they are" "0 1 2" \
     "$(alice srun -N1 -n3 --mpi-bind=local-each --container-image=/images/mpich.sif sh -c 'echo $SLURM_PROCID' | sort | paste -sd' ')"
 
-matches "Intel MPI: ... also when they have bound themselves" '\{1\}.*\{1\}' \
-    "$(local_run mpipypi env I_MPI_DEBUG=4 taskset -c 1 ./impi-rt-2021.19.0 -n 2 /opt/t/impi-rt-2021.19.0/who)"
+try "Intel MPI: ... also when they have bound themselves" '~\{1\}.*\{1\}' -- \
+    "${one[@]}" --container-image=/images/mpipypi.sif env I_MPI_DEBUG=4 taskset -c 1 ./impi-rt-2021.19.0 -n 2 /opt/t/impi-rt-2021.19.0/who
 equal "Open MPI: more ranks than CPUs" 4 \
     "$(alice srun -n1 --mpi-bind=local --container-image=/images/openmpi.sif mpirun -n 4 true && echo 4)"
 
@@ -93,19 +87,18 @@ for it in "${worlds[@]}"; do
     read -r image mpirun program library <<<"$it"
     mounts=$none:/etc/hosts,$none:/etc/resolv.conf
     [[ $image == mpich || $image == mpipypi ]] || mounts+=,$none:/usr/bin/ssh
-    out=$(local_run "$image" --container-mounts=$mounts \
-        sh -c "command -v ssh rsh; getent hosts \$(hostname); exec $mpirun -n 2 $program")
-    world "$image, $mpirun: no ssh, and the node's name is not known" 2 "$library" "$out"
-    equal "$image, $mpirun: ranks stay where the task is bound" "1 1" \
-        "$(local_run "$image" taskset -c 1 "$mpirun" -n 2 awk '/Cpus_allowed_list/ { print $2 }' /proc/self/status | paste -sd' ')"
-    local_run "$image" "$mpirun" -n 2 sh -c 'exit 3' >/dev/null
-    equal "$image, $mpirun: the exit status is mpirun's" 3 $?
+    in=("${one[@]}" --container-image="/images/$image.sif")
+    world "$image, $mpirun: no ssh, and the node's name is not known" 2 "$library" "${in[@]}" --container-mounts=$mounts \
+        sh -c "command -v ssh rsh; getent hosts \$(hostname); exec $mpirun -n 2 $program"
+    try "$image, $mpirun: ranks stay where the task is bound" $'1\n1' -- \
+        "${in[@]}" taskset -c 1 "$mpirun" -n 2 awk '/Cpus_allowed_list/ { print $2 }' /proc/self/status
+    try "$image, $mpirun: the exit status is mpirun's" "status 3" "grep ^status" -- "${in[@]}" "$mpirun" -n 2 sh -c 'exit 3'
 done
 
 # A container for each task alone.
 for image in mpich openmpi; do
     world "$image: where no container is shared" 16 "" \
-        "$(local_run $image --mpi=pmi2 --container-args=--pid mpirun -n 16 mpiring)"
+        "${one[@]}" --container-image=/images/$image.sif --mpi=pmi2 --container-args=--pid mpirun -n 16 mpiring
 done
 
 # How it ends.

@@ -11,36 +11,28 @@ who=/opt/t/mpich/who
 image=/images/mpibookworm.sif
 LIMIT=60
 
-# run NODES OPTION...: what a step says that runs on these, and how it ends.
-run() {
-    alice srun -Q -w "$1" -N "$(tr , '\n' <<<"$1" | wc -l)" --ntasks-per-node=1 --mpi=pmi2 \
-        "--container-image=$image" "${@:2}" 2>&1
-    echo "status $?"
-}
+one=(srun -Q -w n2 -N1 --ntasks-per-node=1 --mpi=pmi2 "--container-image=$image")
+both=(srun -Q -w "n1,n2" -N2 --ntasks-per-node=1 --mpi=pmi2 "--container-image=$image")
 
 # differ TITLE WORDS BREAK MEND ALONE: what BREAK, a command of root on n2, does to a step.
 # ALONE is what n2 does by itself: it uses `own`, the image's MPI, or `next`, another of the host.
 lib=/lib/x86_64-linux-gnu
-own="berth: n2: [^"$'\n'"]*: the image's own MPI runs \(hybrid\): [^"$'\n'"]*"
+own="berth: n2: [^$nl]*: the image's own MPI runs \(hybrid\): [^$nl]*"
 differ() {
-    local seen alone=$5
     on n2 root rm -rf /tmp/berth-2001
     on n2 root sh -c "$3"
-    seen=$(run n1,n2 --mpi-bind $who)
-    matches "$1: the node refuses" \
-        "berth: n2: image '$image': --mpi-bind=auto: [^"$'\n'"]*$2[^"$'\n'"]*; other nodes of this step may use the host's MPI, .*--mpi-bind=hybrid.*status [1-9]" "$seen"
+    try "$1: the node refuses" \
+        "~berth: n2: image '$image': --mpi-bind=auto: [^$nl]*$2[^$nl]*; other nodes of this step may use the host's MPI, .*--mpi-bind=hybrid.*status [1-9]" -- \
+        "${both[@]}" --mpi-bind $who
     equal "$1: and no rank runs on another MPI" "" "$(grep -a '^rank .*4[.]0[.]2' <<<"$seen")"
-    matches "$1: so it does with host" "berth: n2: [^"$'\n'"]*$2.*status [1-9]" \
-        "$(run n1,n2 --mpi-bind=host $who)"
-    matches "$1: --container-explain says so" "berth: n2: .*$2.*; other nodes .*status [1-9]" \
-        "$(run n1,n2 --mpi-bind --container-explain $who)"
-    seen=$(run n2 --mpi-bind $who)
-    case $alone in
-    own) matches "$1: alone it takes the image's own, and says so" "$own$2.*rank 0 of 1.*4[.]0[.]2.*status 0" "$seen" ;;
-    next) matches "$1: alone it takes the next of the host" "rank 0 of 1.*4[.]2[.]1.*status 0" "$seen" ;;
+    try "$1: so it does with host" "~berth: n2: [^$nl]*$2.*status [1-9]" -- "${both[@]}" --mpi-bind=host $who
+    try "$1: --container-explain says so" "~berth: n2: .*$2.*; other nodes .*status [1-9]" -- "${both[@]}" --mpi-bind --container-explain $who
+    case $5 in
+    own) try "$1: alone it takes the image's own, and says so" "~$own$2.*rank 0 of 1.*4[.]0[.]2" -- "${one[@]}" --mpi-bind $who ;;
+    next) try "$1: alone it takes the next of the host" "~rank 0 of 1.*4[.]2[.]1" -- "${one[@]}" --mpi-bind $who ;;
     esac
     # Not with MPI: the image's own 4.0.2 hangs between nodes now and then, by itself too.
-    matches "$1: hybrid runs on both" "status 0" "$(run n1,n2 --mpi-bind=hybrid true)"
+    try "$1: hybrid runs on both" "~" -- "${both[@]}" --mpi-bind=hybrid true
     on n2 root sh -c "$4"
 }
 
@@ -64,17 +56,16 @@ differ "a runtime that mounts nothing for users" "'/.berth/user/mpich-[^']*': ca
 differ "the host's MPI is not there" "the program wants MPICH, and the MPI of this host is" \
     "mkdir /off; mv $lib/libmpich.so.12* /off; ldconfig" \
     "mv /off/* $lib; rmdir /off; ldconfig" own
-# other OLD NEW: what gives n2 another MPI: a text in it is another one.
+# What gives n2 another MPI: a text in it is another one.
 # shellcheck disable=SC2016 # for a shell of n2's
 mpich='it=$(readlink -f /lib/x86_64-linux-gnu/libmpich.so.12)'
-other() { echo "$mpich; cp -p \$it /root; sed -i s/$1/$2/g \$it"; }
 differ "another release of the host's MPI" "lacks 1 of the [0-9]+ MPI symbols" \
-    "$(other MPI_Get_library_version MPI_Get_library_versioX)" "$mpich; mv /root/libmpich.so.* \$it" own
+    "$mpich; cp -p \$it /root; sed -i s/MPI_Get_library_version/MPI_Get_library_versioX/g \$it" "$mpich; mv /root/libmpich.so.* \$it" own
 differ "a library that it needs" "needs 'libnowhere.so.1', which this host does not find" \
     "$mpich; cp -p \$it /root; patchelf --add-needed libnowhere.so.1 \$it" "$mpich; mv /root/libmpich.so.* \$it" own
 # One task needs no process manager.
 differ "another process manager" "so each of the 2 tasks would be rank 0 of 1" \
-    "$(other PMI_FD PMX_FD); patchelf --add-needed libpmix.so.2 \$it" "$mpich; mv /root/libmpich.so.* \$it" next
+    "$mpich; cp -p \$it /root; sed -i s/PMI_FD/PMX_FD/g \$it; patchelf --add-needed libpmix.so.2 \$it" "$mpich; mv /root/libmpich.so.* \$it" next
 differ "a C library that only n2's site refuses" "which this site does not allow" \
     "echo 'mpi: {glibc: refuse}' >/etc/slurm/berth.yaml" "rm /etc/slurm/berth.yaml" own
 differ "a conflict of a profile" "does not go with 'libc.so.6'" \
@@ -90,9 +81,8 @@ starter=$(built LIBEXECDIR)/$runtime_name/bin/starter
 # An image with two MPIs, and n2 has not the one that the program opens.
 on n2 root sh -c "mkdir /off; mv $lib/libmpi.so.40* /off; ldconfig"
 # shellcheck disable=SC2016 # for a shell of the image's
-matches "two MPIs in an image: the node refuses" \
-    "berth: n2: [^"$'\n'"]*the host's MPICH 4[^ ]* uses PMI and the step has --mpi=pmix[^"$'\n'"]*; other nodes of this step may use .*status [1-9]" \
-    "$(run n1,n2 --mpi=pmix --mpi-bind sh -c 'p=/opt/t/open; ${p}mpi/who')"
+try "two MPIs in an image: the node refuses" \
+    "~berth: n2: [^$nl]*the host's MPICH 4[^ ]* uses PMI and the step has --mpi=pmix[^$nl]*; other nodes of this step may use .*status [1-9]" -- "${both[@]}" --mpi=pmix --mpi-bind sh -c 'p=/opt/t/open; ${p}mpi/who'
 on n2 root sh -c "mv /off/* $lib; rmdir /off; ldconfig"
 
 # An MPI of the site comes first, and n2 has not mounted it.
@@ -101,25 +91,27 @@ on n1,n2 root sh -c "$site_profile 'name: site' 'family: mpich' 'prefix: /srv/mp
 differ "an MPI of the site that is not mounted" \
     "profile 'site': this node has no such library in '/srv/mpich'" \
     "mv /srv/mpich /srv/away" "mv /srv/away /srv/mpich" next
-matches "it is used on both where it is there" "rank 0 of 2.*status 0" "$(run n1,n2 --mpi-bind=host $who)"
+try "it is used on both where it is there" \
+    "~rank 0 of 2" -- "${both[@]}" --mpi-bind=host $who
 # A second profile of the same install is not missing, and has a name.
 on n1,n2 root sh -c 'sed "s/name: site/name: twin/" </etc/slurm/profiles.d/site.yaml >/etc/slurm/profiles.d/a-twin.yaml'
-matches "two profiles of one install are both there" "rank 0 of 2.*status 0" "$(run n1,n2 --mpi-bind=host $who)"
-matches "and both by name" "rank 0 of 2.*status 0" "$(run n1,n2 --mpi-bind=site $who)"
+try "two profiles of one install are both there" \
+    "~rank 0 of 2" -- "${both[@]}" --mpi-bind=host $who
+try "and both by name" \
+    "~rank 0 of 2" -- "${both[@]}" --mpi-bind=site $who
 on n1,n2 root rm -r /etc/slurm/profiles.d /srv/mpich
 
 # The host's network libraries under the image's own MPI.
 # network TITLE WORDS BREAK MEND: the same with --container-libs=auto.
 network() {
-    local seen
     on n2 root rm -rf /tmp/berth-2001
     on n2 root sh -c "$3"
-    seen=$(run n1,n2 --container-libs=auto $who)
-    matches "$1: the node refuses" \
-        "berth: n2: image '$image': --container-libs=auto: [^"$'\n'"]*$2[^"$'\n'"]*; other nodes of this step may use the host's network libraries, .*--container-libs=none.*status [1-9]" "$seen"
+    try "$1: the node refuses" \
+        "~berth: n2: image '$image': --container-libs=auto: [^$nl]*$2[^$nl]*; other nodes of this step may use the host's network libraries, .*--container-libs=none.*status [1-9]" -- \
+        "${both[@]}" --container-libs=auto $who
     equal "$1: and no rank runs" "" "$(grep -a '^rank ' <<<"$seen")"
-    matches "$1: alone it runs" "rank 0 of 1.*4[.]0[.]2.*status 0" "$(run n2 --container-libs=auto $who)"
-    matches "$1: the image's own runs on both" "status 0" "$(run n1,n2 --mpi-bind=hybrid --container-libs=none true)"
+    try "$1: alone it runs" "~rank 0 of 1.*4[.]0[.]2" -- "${one[@]}" --container-libs=auto $who
+    try "$1: the image's own runs on both" "~" -- "${both[@]}" --mpi-bind=hybrid --container-libs=none true
     on n2 root sh -c "$4"
 }
 network "network without patchelf" "patchelf: not installed on this node" \
@@ -135,72 +127,69 @@ on n1,n2 root sh -c "$site_profile 'name: net' 'kind: fabric' 'replaces: [libucp
         mkdir -p /srv/ucx/lib; cp -a $lib/libuc[pstm].so.* $lib/ucx /srv/ucx/lib"
 network "a network library of the site that is not mounted" "profile 'net': this node has no such library in '/srv/ucx'" \
     "mv /srv/ucx /srv/away" "mv /srv/away /srv/ucx"
-# explained: of what both use; the image's own MPICH 4.0.2 hangs between nodes now and then.
-explained() { run n1,n2 --container-libs=auto --container-explain $who | LC_ALL=C sort; }
-uses_net="the host's libucp.so.0.0.0 .net. runs under the image's own MPI.*berth: n2: note: the host's libucp.so.0.0.0 .net. runs.*status 0"
-matches "it is used on both where it is there" "$uses_net" "$(explained)"
+# What both use is explained; the image's own MPICH 4.0.2 hangs between nodes now and then.
+used="the host's libucp.so.0.0.0 .net. runs under the image's own MPI"
+uses_net="~($used.*berth: n2: note: $used|berth: n2: note: $used.*$used)"
+explain=("${both[@]}" --container-libs=auto --container-explain "$who")
+try "it is used on both where it is there" "$uses_net" -- "${explain[@]}"
 # Another partition has its own, which these nodes lack and which comes later.
 on n1,n2 root sh -c 'sed "s/name: net/name: other/; s,/srv/ucx,/srv/other," </etc/slurm/profiles.d/net.yaml >/etc/slurm/profiles.d/other.yaml'
-matches "one for another partition is not missed" "$uses_net" "$(explained)"
+try "one for another partition is not missed" "$uses_net" -- "${explain[@]}"
 on n1,n2 root rm -r /etc/slurm/profiles.d /srv/ucx
 
 # A plugin for NCCL, in a step with GPUs: an image with its own, or its variable, is so on both.
 on n1,n2 root sh -c "$site_profile 'name: plug' 'kind: fabric' 'adds: [libnccl-net.so]' \
     'environment: [NCCL_NET_PLUGIN=\$STAGE/lib/libnccl-net.so]' 'prefix: /srv/nccl' >/etc/slurm/profiles.d/plug.yaml"
 on n1 root sh -c "mkdir -p /srv/nccl/lib; cp -L $lib/libz.so.1 /srv/nccl/lib/libnccl-net.so; patchelf --set-soname libnccl-net.so /srv/nccl/lib/libnccl-net.so"
-gpu() { run n1,n2 --gres=gpu:1 --container-libs=auto "--export=ALL$1" true; }
-matches "a plugin for NCCL that is not mounted: the node refuses" \
-    "berth: n2: [^"$'\n'"]*profile 'plug': this node has no such library in '/srv/nccl'; have it mounted here, .*; other nodes .*status [1-9]" "$(gpu '')"
-seen=$(gpu ,NCCL_NET_PLUGIN=mine)
-matches "a plugin of the user's: the first node says so for all" \
-    "berth: n1: note: [^"$'\n'"]*the host's 'libnccl-net.so' is left out: the program has its own, 'NCCL_NET_PLUGIN'.*status 0" "$seen"
+gpu=("${both[@]}" --gres=gpu:1 --container-libs=auto)
+try "a plugin for NCCL that is not mounted: the node refuses" \
+    "~berth: n2: [^$nl]*profile 'plug': this node has no such library in '/srv/nccl'; have it mounted here, .*; other nodes .*status [1-9]" -- \
+    "${gpu[@]}" --export=ALL true
+try "a plugin of the user's: the first node says so for all" \
+    "~berth: n1: note: [^$nl]*the host's 'libnccl-net.so' is left out: the program has its own, 'NCCL_NET_PLUGIN'" -- \
+    "${gpu[@]}" --export=ALL,NCCL_NET_PLUGIN=mine true
 equal "and no other node does" 1 "$(grep -ac "is left out" <<<"$seen")"
 on n1,n2 root rm -rf /etc/slurm/profiles.d /srv/nccl
 
 # A mode that the site sets ends the step like one that the user gives.
 site login n1 n2 <<<'rules: [{default: {mpi-bind: auto}}]'
 on n2 root sh -c "mv /usr/bin/patchelf /usr/bin/patchelf.off; rm -rf /tmp/berth-2001"
-matches "a default: what one node refuses ends the step on the other" \
-    "berth: n2: [^"$'\n'"]*patchelf: not installed[^"$'\n'"]*; other nodes .*status (1|143)$" "$(run n1,n2 $who)"
+try "a default: what one node refuses ends the step on the other" \
+    "~berth: n2: [^$nl]*patchelf: not installed[^$nl]*; other nodes .*status (1|143)$" -- "${both[@]}" $who
 on n2 root mv /usr/bin/patchelf.off /usr/bin/patchelf
 site login n1 n2 </dev/null
 
 # What lies in the program is the same on both.
-seen=$(run n1,n2 --mpi-bind /opt/t/mpich/static)
-matches "a static program: the first node says so for all" \
-    "berth: n1: [^"$'\n'"]*: the image's own MPI runs \(hybrid\): .* is linked statically" "$seen"
+try "a static program: the first node says so for all" \
+    "~berth: n1: [^$nl]*: the image's own MPI runs \(hybrid\): .* is linked statically" "grep ^berth:" -- "${both[@]}" --mpi-bind /opt/t/mpich/static
 equal "and no other does" 1 "$(grep -ac "the image's own MPI runs" <<<"$seen")"
 
-seen=$(image=/images/musl.sif run n1,n2 --mpi-bind /opt/t/who)
-matches "musl: the first node says so for all" \
-    "berth: n1: [^"$'\n'"]*: the image's own MPI runs \(hybrid\): the image has musl" "$seen"
+try "musl: the first node says so for all" \
+    "~berth: n1: [^$nl]*: the image's own MPI runs \(hybrid\): the image has musl" -- "${both[@]/mpibookworm/musl}" --mpi-bind /opt/t/who
 equal "musl: and no other does" 1 "$(grep -ac "the image's own MPI runs" <<<"$seen")"
 
 # A program with marks of two MPIs, which never runs.
 alice srun -n1 --container-image=$image cp $who two && alice patchelf --add-needed libmpi.so.40 two || exit 1
-seen=$(run n1,n2 --mpi-bind --container-explain ./two)
-matches "two MPIs in a program: the first node says so for all" \
-    "the image's own MPI runs \(hybrid\): berth cannot tell which MPI the program wants \(marks of: .* and .*status 0" "$seen"
+try "two MPIs in a program: the first node says so for all" \
+    "~the image's own MPI runs \(hybrid\): berth cannot tell which MPI the program wants \(marks of: .* and " -- "${both[@]}" --mpi-bind --container-explain ./two
 alice rm two
 
 # Of an image that is not searched as a whole nobody can tell that it has no MPI.
 alice mkdir -p deep/1/2/3/4/5/6/7/8/9
 deep=(--container-mounts=/home/alice/deep:/opt/deep)
-matches "an image that is searched in part: host refuses" \
-    "berth: n[12]: [^"$'\n'"]*is not linked with MPI, and the image is too large to be searched for MPI libraries as a whole; start the program itself.*status [1-9]" \
-    "$(image=/images/a.sif run n1,n2 --mpi-bind=host "${deep[@]}" true)"
-matches "... and auto explains it" "the image is too large to be searched.*status 0" \
-    "$(image=/images/a.sif run n1,n2 --mpi-bind --container-explain "${deep[@]}" true)"
+try "an image that is searched in part: host refuses" \
+    "~berth: n[12]: [^$nl]*is not linked with MPI, and the image is too large to be searched for MPI libraries as a whole; start the program itself.*status [1-9]" -- "${both[@]/mpibookworm/a}" --mpi-bind=host "${deep[@]}" true
+try "... and auto explains it" \
+    "~the image is too large to be searched" -- "${both[@]/mpibookworm/a}" --mpi-bind --container-explain "${deep[@]}" true
 alice rm -r deep
 none="berth: n1: note: '[^']*/true' is not linked with MPI, and no MPI library was found in the image; name the program that uses MPI, or leave --mpi-bind out"
-matches "an image without MPI: auto says so once" "^$none"$'\nstatus 0$' "$(image=/images/a.sif run n1,n2 --mpi-bind true)"
+try "an image without MPI: auto says so once" "~^$none$" -- "${both[@]/mpibookworm/a}" --mpi-bind true
 site login n1 n2 <<<'rules: [{default: {mpi-bind: auto}}]'
-equal "... but not for the default of a site" "status 0" "$(image=/images/a.sif run n1,n2 true)"
+try "... but not for the default of a site" "" -- "${both[@]/mpibookworm/a}" true
 site login n1 n2 </dev/null
 
 # Of what both do, both give an account.
-seen=$(run n1,n2 --mpi-bind --container-explain $who)
-matches "--container-explain: the other node says whose MPI runs there" \
-    "berth: n2: note: .*the host's MPICH" "$seen"
+try "--container-explain: the other node says whose MPI runs there" \
+    "~berth: n2: note: .*the host's MPICH" -- "${both[@]}" --mpi-bind --container-explain $who
 equal "the account comes once" 1 "$(grep -c '^component 0' <<<"$seen")"
 finish
