@@ -15,63 +15,50 @@ limit=(timeout -k 5 60)
 
 # What ranks and berth say, without what differs in each run. A rank may wait in
 # MPI_Finalize (see mpi.t): what it printed counts.
-said() {
-    grep -aoE '^berth: .*|^rank .*|UCX +INFO +Version [0-9.]+|registering provider: tcp \([0-9]+|status [0-9]+$|Using ofi btl for send|unable to reach each other|libfabric version: .*' |
-        sed -E 's/(MPICH|Open MPI|Intel)[^0-9]*([0-9.]+).*/\1 \2/; s/ +/ /g' | LC_ALL=C sort -u
-}
-
-# ucx TITLE EXPECTED ARGUMENTS...: two ranks on two nodes.
-ucx() {
-    equal "$1" "$2" "$(alice env UCX_LOG_LEVEL=info "${limit[@]}" \
-        srun -w n1,n2 -N2 -n2 --mpi=pmi2 "${@:3}" /opt/t/mpich/who 2>&1 | said)"
-}
-
-ranks() {
-    local node
-    for node in 1 2; do echo "rank $((node - 1)) of 2 on n$node in $1: MPICH $2"; done
-}
-
-ucx "the image's own UCX without the option" "UCX INFO Version 1.13.1
-$(ranks mpibookworm 4.0.2)" --container-image=$old --mpi-bind=hybrid
-ucx "the host's UCX under an older MPICH" "UCX INFO Version 1.18.1
-$(ranks mpibookworm 4.0.2)" --container-image=$old --container-libs=ucx
-ucx "auto says what it has found" \
-    "UCX INFO Version 1.18.1
-berth: n1: note: the host's libucp.so.0.0.0 (ucx) runs under the image's own MPI
-$(ranks mpibookworm 4.0.2)" --container-image=$old --container-libs=auto
-ucx "the same release in the image" "UCX INFO Version 1.18.1
-$(ranks mpitrixie 4.2.1)" --container-image=/images/mpitrixie.sif --container-libs=ucx
-
-printf '%s\n' '0 /opt/t/mpich/who' '1 /opt/t/mpich/f90' | on login alice sh -c 'cat >fabric.conf'
-equal "two programs in one image" "UCX INFO Version 1.18.1
-$(ranks mpibookworm 4.0.2 | sed 's/n2/n1/')" "$(alice env UCX_LOG_LEVEL=info "${limit[@]}" \
-    srun -w n1 -n2 --mpi=pmi2 --container-image=$old --container-libs=ucx --multi-prog fabric.conf 2>&1 | said)"
-
+told="grep -aoE '^berth: .*|^rank .*|UCX +INFO +Version [0-9.]+|registering provider: tcp \([0-9]+|Using ofi btl for send|unable to reach each other|libfabric version: .*' |
+    sed -E 's/(MPICH|Open MPI|Intel)[^0-9]*([0-9.]+).*/\1 \2/; s/ +/ /g' | LC_ALL=C sort -u"
 two=("${limit[@]}" srun -w "n1,n2" -N2 -n2)
 
-# ofi TITLE EXPECTED VARIABLE=VALUE... COMMAND...: over the provider tcp of libfabric.
-ofi() {
-    equal "$1" "$2" "$(alice env FI_LOG_LEVEL=info FI_PROVIDER=tcp \
-        OMPI_MCA_opal_common_ofi_provider_include=tcp "${@:3}" 2>&1 | said)"
-}
+# Two ranks on two nodes.
+ucx=(env UCX_LOG_LEVEL=info "${two[@]}" --mpi=pmi2)
+who=/opt/t/mpich/who
+ranks="rank 0 of 2 on n1 in mpibookworm: MPICH 4.0.2
+rank 1 of 2 on n2 in mpibookworm: MPICH 4.0.2"
+try "the image's own UCX without the option" "UCX INFO Version 1.13.1
+$ranks" "$told" -- "${ucx[@]}" --container-image=$old --mpi-bind=hybrid $who
+try "the host's UCX under an older MPICH" "UCX INFO Version 1.18.1
+$ranks" "$told" -- "${ucx[@]}" --container-image=$old --container-libs=ucx $who
+try "auto says what it has found" "UCX INFO Version 1.18.1
+berth: n1: note: the host's libucp.so.0.0.0 (ucx) runs under the image's own MPI
+$ranks" "$told" -- "${ucx[@]}" --container-image=$old --container-libs=auto $who
+try "the same release in the image" "UCX INFO Version 1.18.1
+rank 0 of 2 on n1 in mpitrixie: MPICH 4.2.1
+rank 1 of 2 on n2 in mpitrixie: MPICH 4.2.1" "$told" -- "${ucx[@]}" --container-image=/images/mpitrixie.sif --container-libs=ucx $who
+lines "0 $who" '1 /opt/t/mpich/f90'
+try "two programs in one image" "UCX INFO Version 1.18.1
+${ranks/n2/n1}" "$told" -- \
+    env UCX_LOG_LEVEL=info "${limit[@]}" srun -w n1 -n2 --mpi=pmi2 --container-image=$old --container-libs=ucx --multi-prog lines
+
+# Over the provider tcp of libfabric.
+ofi=(env FI_LOG_LEVEL=info FI_PROVIDER=tcp OMPI_MCA_opal_common_ofi_provider_include=tcp)
 
 # Open MPI opens libfabric in a plugin.
 openmpi="rank 0 of 2 on n1 in mpibookworm: Open MPI 4.1.4
 rank 1 of 2 on n2 in mpibookworm: Open MPI 4.1.4
 registering provider: tcp"
 mtl=(OMPI_MCA_pml=cm OMPI_MCA_mtl=ofi "${two[@]}" --mpi=pmix "--container-image=$old")
-ofi "the image's own libfabric" "$openmpi (117" "${mtl[@]}" --mpi-bind=hybrid /opt/t/openmpi/who
-ofi "the host's libfabric under an older Open MPI" "$openmpi (201" "${mtl[@]}" \
+try "the image's own libfabric" "$openmpi (117" "$told" -- "${ofi[@]}" "${mtl[@]}" --mpi-bind=hybrid /opt/t/openmpi/who
+try "the host's libfabric under an older Open MPI" "$openmpi (201" "$told" -- "${ofi[@]}" "${mtl[@]}" \
     --container-libs=libfabric /opt/t/openmpi/who
 
 # The BTL takes no provider with ofi_rxm in it (ompi's btl_ofi_component.c), and libfabric 1.17
 # has no other tcp for it.
 btl=(OMPI_MCA_pml=ob1 "OMPI_MCA_btl=self,ofi" OMPI_MCA_btl_ofi_mode=1 OMPI_MCA_btl_base_verbose=30
     "${two[@]}" --mpi=pmix "--container-image=$old")
-ofi "Open MPI's btl/ofi finds no tcp in the image's own" "registering provider: tcp (117
-unable to reach each other" "${btl[@]}" --mpi-bind=hybrid /opt/t/openmpi/who
-ofi "and uses that of the host's" "Using ofi btl for send
-$openmpi (201" "${btl[@]}" --container-libs=libfabric /opt/t/openmpi/who
+try "Open MPI's btl/ofi finds no tcp in the image's own" "registering provider: tcp (117
+unable to reach each other" "$told" -- "${ofi[@]}" "${btl[@]}" --mpi-bind=hybrid /opt/t/openmpi/who
+try "and uses that of the host's" "Using ofi btl for send
+$openmpi (201" "$told" -- "${ofi[@]}" "${btl[@]}" --container-libs=libfabric /opt/t/openmpi/who
 
 # Libraries of wheels, beside which their libfabric is.
 wheels=/images/mpipypi.sif
@@ -79,8 +66,8 @@ mpich="rank 0 of 2 on n1 in mpipypi: MPICH 4.2.3
 rank 1 of 2 on n2 in mpipypi: MPICH 4.2.3
 registering provider: tcp"
 ch4=(MPIR_CVAR_CH4_NETMOD=ofi "${two[@]}" --mpi=pmi2 "--container-image=$wheels")
-ofi "MPICH's ch4:ofi on its own libfabric" "$mpich (122" "${ch4[@]}" --mpi-bind=hybrid /opt/t/mpich-4.2.3/runpath
-ofi "and on the host's" "$mpich (201" "${ch4[@]}" --container-libs=libfabric /opt/t/mpich-4.2.3/runpath
+try "MPICH's ch4:ofi on its own libfabric" "$mpich (122" "$told" -- "${ofi[@]}" "${ch4[@]}" --mpi-bind=hybrid /opt/t/mpich-4.2.3/runpath
+try "and on the host's" "$mpich (201" "$told" -- "${ofi[@]}" "${ch4[@]}" --container-libs=libfabric /opt/t/mpich-4.2.3/runpath
 
 # Intel MPI opens libfabric, and finds its own by the variables that its script sets.
 place=/opt/impi-rt-2021.19.0
@@ -90,11 +77,11 @@ intel=("APPTAINERENV_LD_LIBRARY_PATH=$place/lib" "FI_PROVIDER_PATH=$place/lib" I
 impi="rank 0 of 2 on n1 in mpipypi: Intel 2021.16
 rank 1 of 2 on n2 in mpipypi: Intel 2021.16
 registering provider: tcp (201"
-ofi "Intel MPI on its own libfabric" "libfabric version: 2.1.0-impi
-$impi" "${intel[@]}" --mpi-bind=hybrid /opt/t/impi-rt-2021.19.0/runpath
-ofi "and on the host's" "berth: n1: warning: image '$wheels': --container-libs=libfabric: no program of this step is known to need 'libfabric.so.1' of the image, which the host's replaces (--container-libs=libfabric)
+try "Intel MPI on its own libfabric" "libfabric version: 2.1.0-impi
+$impi" "$told" -- "${ofi[@]}" "${intel[@]}" --mpi-bind=hybrid /opt/t/impi-rt-2021.19.0/runpath
+try "and on the host's" "berth: n1: warning: image '$wheels': --container-libs=libfabric: no program of this step is known to need 'libfabric.so.1' of the image, which the host's replaces (--container-libs=libfabric)
 libfabric version: 2.1.0
-$impi" "${intel[@]}" --container-libs=libfabric /opt/t/impi-rt-2021.19.0/runpath
+$impi" "$told" -- "${ofi[@]}" "${intel[@]}" --container-libs=libfabric /opt/t/impi-rt-2021.19.0/runpath
 
 # A program of libfabric's, and how many of its tasks have the host's library mapped.
 script client <<'END'
@@ -102,16 +89,14 @@ script client <<'END'
 until "$@" n1 2>/dev/null; do sleep 0.1; done
 END
 pingpong="/opt/t/fi_pingpong -p tcp -e rdm -S 64 -I 20000"
-printf '%s\n' "0 $pingpong" "1 ./client $pingpong" | on login alice sh -c 'cat >pingpong.conf'
-pingpong() {
-    alice env FI_LOG_LEVEL=info "${two[@]}" -v --mpi=pmix --container-image=$old "$@" --multi-prog pingpong.conf 2>&1 |
-        grep -aoE '[0-9] of [0-9] ranks loaded the host.*|registering provider: tcp \([0-9]+|^64 .* =20k' | sed -E 's/ +/ /g' | sort -u
-}
-equal "fi_pingpong on the image's own libfabric" "64 20k =20k
-registering provider: tcp (117" "$(pingpong --mpi-bind=hybrid)"
-equal "and on the host's, as its maps say" "1 of 1 ranks loaded the host's libfabric.so.1.27.0 (libfabric)
+lines "0 $pingpong" "1 ./client $pingpong"
+step=(env FI_LOG_LEVEL=info "${two[@]}" -v --mpi=pmix "--container-image=$old")
+heard="grep -aoE '[0-9] of [0-9] ranks loaded the host.*|registering provider: tcp \([0-9]+|^64 .* =20k' | sed -E 's/ +/ /g' | sort -u"
+try "fi_pingpong on the image's own libfabric" "64 20k =20k
+registering provider: tcp (117" "$heard" -- "${step[@]}" --mpi-bind=hybrid --multi-prog lines
+try "and on the host's, as its maps say" "1 of 1 ranks loaded the host's libfabric.so.1.27.0 (libfabric)
 64 20k =20k
-registering provider: tcp (201" "$(pingpong --container-libs=libfabric)"
+registering provider: tcp (201" "$heard" -- "${step[@]}" --container-libs=libfabric --multi-prog lines
 
 # One task on a node.
 one=(timeout 60 srun -Q -n1 -w n1 --mpi=pmi2)
@@ -204,14 +189,13 @@ prefix: /opt/net/latest
 replaces: [libucp.so.0, libuct.so.0, libucs.so.0, libucm.so.0]
 END
 site n1 </dev/null
-net() { on n1 alice berth profiles 2>&1 | awk '/^[^ ]/ { on = /^net:/ } on'; }
-matches "a fabric of the site's, by its prefix" \
-    "^net: libucp.so.0.0.0, a fabric, found by profile 'net'
-  /opt/net/latest/lib/libucp.so.0" "$(net)"
-equal "and in an image" "$both" "$(alice srun -n1 -w n1 --container-image=$old \
-    --container-libs=net --mpi-bind=hybrid sh -c "$is_host" 2>&1)"
-matches "which has copies" "  stage: /tmp/berth-2001/net-" "$(net)"
+net=("awk '/^[^ ]/ { on = /^net:/ } on'" -- on n1 alice berth profiles)
+try "a fabric of the site's, by its prefix" \
+    "~^net: libucp.so.0.0.0, a fabric, found by profile 'net'
+  /opt/net/latest/lib/libucp.so.0" "${net[@]}"
+try "and in an image" "$both" -- srun -n1 -w n1 --container-image=$old --container-libs=net --mpi-bind=hybrid sh -c "$is_host"
+try "which has copies" "~  stage: /tmp/berth-2001/net-" "${net[@]}"
 on n1 root ln -sfn 2 /opt/net/latest
-matches "a link that leads to another version takes other copies" "  stage: none yet" "$(net)"
+try "a link that leads to another version takes other copies" "~  stage: none yet" "${net[@]}"
 on n1 root rm -rf /opt/net /etc/slurm/profiles.d
 finish

@@ -16,8 +16,8 @@ facts() {
     on n1 root sh -c "cat /tmp/berth-\$(id -u $1)/facts/* 2>/dev/null | cksum"
 }
 
-# seen USER ARGUMENT...: how a step on n1 came to its end, and whether by looking.
-seen() {
+# looked USER ARGUMENT...: how a step on n1 came to its end, and whether by looking.
+looked() {
     local user=$1 out status before
     shift
     before=$(facts "$user")
@@ -35,27 +35,27 @@ seen() {
 ring=mpiring
 on n1 root rm -rf /tmp/berth-2001/facts /tmp/berth-2002/facts
 
-equal "the first step looks" "0 looked" "$(seen alice $ring)"
-equal "the second one knows" "0 as before" "$(seen alice $ring)"
+equal "the first step looks" "0 looked" "$(looked alice $ring)"
+equal "the second one knows" "0 as before" "$(looked alice $ring)"
 out=$(alice srun -v -w n1 -N1 -n2 --mpi=pmi2 --container-image=$image --mpi-bind=host $ring 2>&1)
 version=$(sed -n "s/.*the host's MPICH \([0-9.]*\).*/\1/p" <<<"$out" | head -n1)
 matches "and its ranks are on the host's MPI, in one world" \
     "rank 1 of 2 on n1 in mpich: MPICH Version:[[:space:]]*${version:-none}" "$out"
-equal "another user has his own" "0 looked" "$(seen bob $ring)"
+equal "another user has his own" "0 looked" "$(looked bob $ring)"
 equal "another search path is another question" "0 looked" \
-    "$(seen alice --container-env=LD_LIBRARY_PATH=/opt/other $ring)"
+    "$(looked alice --container-env=LD_LIBRARY_PATH=/opt/other $ring)"
 
 time=$(on n1 root stat -c %y "$library")
 on n1 root touch "$library"
-equal "an upgrade of the host's MPI is noticed" "0 looked" "$(seen alice $ring)"
-equal "and known from then on" "0 as before" "$(seen alice $ring)"
+equal "an upgrade of the host's MPI is noticed" "0 looked" "$(looked alice $ring)"
+equal "and known from then on" "0 as before" "$(looked alice $ring)"
 on n1 root touch -d "$time" "$library"
 
 alice srun -w n1 -N1 --container-image=$image sh -c 'cp /usr/bin/mpiring ./ring'
-seen alice ./ring >/dev/null
-equal "a program in a mount is known" "0 as before" "$(seen alice ./ring)"
+looked alice ./ring >/dev/null
+equal "a program in a mount is known" "0 as before" "$(looked alice ./ring)"
 alice sh -c 'cp ring new && mv new ring'
-equal "and looked at again when it is replaced" "0 looked" "$(seen alice ./ring)"
+equal "and looked at again when it is replaced" "0 looked" "$(looked alice ./ring)"
 
 # Another MPI library of the image goes before the one that the program is linked with.
 # shellcheck disable=SC2016 # for the nodes
@@ -68,48 +68,42 @@ done
 
 alice sh -c 'rm -rf more && mkdir more'
 more=(--container-mounts=/home/alice/more:/opt/more sh -c true)
-seen alice "${more[@]}" >/dev/null
+looked alice "${more[@]}" >/dev/null
 alice sh -c 'cp pre/libmpich.so.12 more/'
 matches "a library that appears in a mount is seen" "/opt/more/libmpich.so.12" \
     "$(alice srun -Q -w n1 -N1 -n1 --mpi=pmi2 --container-image=$image --mpi-bind=host --container-explain=all "${more[@]}" 2>&1)"
 
 # Facts are of files and not of a program: those of several stand beside each other.
-seen alice sh -c 'true; true' one >/dev/null
+looked alice sh -c 'true; true' one >/dev/null
 equal "a program without MPI is known, whatever its words, and so is the one before" \
     "0 as before,0 as before,0 as before" \
-    "$(seen alice sh -c 'true; true' one),$(seen alice sh -c 'true; true' two),$(seen alice $ring)"
+    "$(looked alice sh -c 'true; true' one),$(looked alice sh -c 'true; true' two),$(looked alice $ring)"
 
 # shellcheck disable=SC2016 # for the node
 on n1 root sh -c 'for f in /tmp/berth-2001/facts/*; do truncate -s -3 "$f"; done'
-equal "a damaged file of facts is none" "0 looked" "$(seen alice $ring)"
+equal "a damaged file of facts is none" "0 looked" "$(looked alice $ring)"
 
 # What the host sets for the libraries beside MPI comes along, also when it is made later.
-configured() {
-    alice srun -Q -w n1 -n2 --mpi=pmi2 --mpi-bind=mpich --container-image=/images/mpich.sif mpiring 2>&1 |
-        grep -c 'UCX  *INFO'
-}
-equal "UCX says nothing by itself" 0 "$(configured)"
+informed=("grep -c 'UCX  *INFO'" -- srun -Q -w n1 -n2 --mpi=pmi2 --mpi-bind=mpich --container-image=/images/mpich.sif mpiring)
+try "UCX says nothing by itself" 0 "${informed[@]}"
 on n1 root sh -c 'mkdir -p /etc/ucx; echo UCX_LOG_LEVEL=info >/etc/ucx/ucx.conf'
-matches "an ucx.conf of the host that appears is read" "^[1-9]" "$(configured)"
+try "an ucx.conf of the host that appears is read" "~^[1-9]" "${informed[@]}"
 try "... and the account of the step says so" "~set by: .*/etc/ucx/ucx.conf" -- \
     srun -Q -w n1 -n1 --mpi=pmi2 --mpi-bind=mpich --container-explain=all --container-image=/images/mpich.sif mpiring
 on n1 root rm -r /etc/ucx
-equal "... and no more when it has gone" 0 "$(configured)"
+try "... and no more when it has gone" 0 "${informed[@]}"
 
 # The same of PMIx. Debian's file names a directory of the host, which is not the image's.
 if has_pmix; then
     need_images openmpi
     parameters=$(on n1 root sh -c 'echo /usr/lib/*/pmix2/share/pmix-mca-params.conf')
-    # speakers: how many processes tell what PMIx does. slurmstepd may be one.
-    speakers() {
-        alice srun -Q -w n1 -n1 --mpi=pmix --mpi-bind=openmpi --container-image=/images/openmpi.sif mpiring 2>&1 |
-            grep -o '^\[n1:[0-9]*\]' | sort -u | grep -c .
-    }
-    equal "PMIx says nothing by itself" 0 "$(speakers)"
+    # How many processes tell what PMIx does. slurmstepd may be one.
+    speakers=("grep -o '^\[n1:[0-9]*\]' | sort -u | grep -c ." -- srun -Q -w n1 -n1 --mpi=pmix --mpi-bind=openmpi --container-image=/images/openmpi.sif mpiring)
+    try "PMIx says nothing by itself" 0 "${speakers[@]}"
     on n1 root sh -c "cp $parameters /root/ && echo ptl_base_verbose=5 >>$parameters"
-    equal "the host's parameters of PMIx reach slurmstepd and the rank" 2 "$(speakers)"
+    try "the host's parameters of PMIx reach slurmstepd and the rank" 2 "${speakers[@]}"
     on n1 root cp /root/pmix-mca-params.conf "$parameters"
-    equal "... and no more when they are what they were" 0 "$(speakers)"
+    try "... and no more when they are what they were" 0 "${speakers[@]}"
 fi
 
 finish

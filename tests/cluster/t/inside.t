@@ -24,19 +24,12 @@ within() {
         /bin/sh -c "${*: -1}" 2>&1 </dev/null | grep -av "can't run 1 processes on 2 nodes"
 }
 
-# over TITLE: all steps of the job have ended, within some seconds, but for Slurm's own.
-has_no_step() { ! on login alice squeue -h -s -j "$job" -o %i | grep '[.][0-9]'; } >/dev/null
-over() {
-    wait_for 10 has_no_step
-    equal "$1" "" "$(on login alice squeue -h -s -j "$job" -o %i | grep '[.][0-9]')"
-}
+# All steps of the job have ended, but for Slurm's own.
+over=("" "grep '[.][0-9]'" -- on login alice squeue -h -s -j "$job" -o %i)
 
 # For the inner shell: a step on n2 that does not end, and the wait until it runs.
 stays='srun -n1 -w n2 sh -c "touch runs; exec sleep 100"'
 runs='while [ ! -e runs ]; do sleep 0.1; done; rm runs'
-
-# await_step: the same wait, from outside.
-await_step() { LIMIT=60 alice sh -c "$runs"; }
 
 where='sh -c "echo \$SLURMD_NODENAME \$(cat /etc/berth-image 2>&1)"'
 
@@ -76,18 +69,16 @@ equal "and no image" \
     "$(within 'cd /.singularity.d; srun -n1 --container-image=none true' | grep -v '^srun: error: n1')"
 
 # --- files that its command line names
-# in_shm TEXT: a shell in image a, with a /dev/shm of its own, runs TEXT.
-in_shm() { within --container-args=--scratch=/dev/shm "cd /dev/shm; $1"; }
-home=$(alice sh -c 'echo "$HOME"')
-# apart OPTION PATH: the refusal.
-apart() { echo "berth: srun: $1: '$2': the container and the host do not share this path; use a directory that both have, such as $home"; }
+# A /dev/shm of its own, and the refusal.
+shm=--container-args=--scratch=/dev/shm
+apart="the container and the host do not share this path; use a directory that both have, such as $(alice sh -c 'echo "$HOME"')"
 on n1 root sh -c 'echo 0 echo of the host >/dev/shm/f; chmod 644 /dev/shm/f'
 equal "files that only the image has, and the host's is another: lines of --multi-prog" "1
-$(apart --multi-prog f)" "$(in_shm "echo 0 echo zero >f; srun -n1 --multi-prog f; echo \$?" | grep -v '^srun: error: n1' | sort)"
-equal "... input" "$(apart --input f)" "$(in_shm 'echo text >f; srun -n1 -i f cat' | grep -v '^srun: error: n1')"
-equal "... in the image itself" "$(apart --input /etc/berth-image)" \
-    "$(in_shm 'srun -n1 -i /etc/berth-image cat' | grep -v '^srun: error: n1')"
-equal "... output, which the host would write" "$(apart --output f.%t)" "$(in_shm 'srun -n1 -o f.%t true' | grep -v '^srun: error: n1')"
+berth: srun: --multi-prog: 'f': $apart" "$(within $shm "cd /dev/shm; echo 0 echo zero >f; srun -n1 --multi-prog f; echo \$?" | grep -v '^srun: error: n1' | sort)"
+equal "... input" "berth: srun: --input: 'f': $apart" "$(within $shm 'cd /dev/shm; echo text >f; srun -n1 -i f cat' | grep -v '^srun: error: n1')"
+equal "... in the image itself" "berth: srun: --input: '/etc/berth-image': $apart" \
+    "$(within $shm 'cd /dev/shm; srun -n1 -i /etc/berth-image cat' | grep -v '^srun: error: n1')"
+equal "... output, which the host would write" "berth: srun: --output: 'f.%t': $apart" "$(within $shm 'cd /dev/shm; srun -n1 -o f.%t true' | grep -v '^srun: error: n1')"
 equal "a pipe that both have" "text" "$(within 'mkfifo p; (echo text >p) & timeout 20 srun -n1 -i p cat; rm p')"
 equal "standard input by name" "text" "$(within 'echo text | srun -n1 -i /dev/stdin cat')"
 equal "files that both have" "x" "$(within 'echo x >f; srun -n1 -i f -o f.%j cat; cat f.*; rm f f.*')"
@@ -112,7 +103,7 @@ status 0" "$(within 'rm -f up; srun -n1 -w n2 sh -c "echo >up; while [ -e up ]; 
     rm up; wait $!; echo status $?')"
 equal "the signal that ends srun" "status 137" \
     "$(within "$stays 2>/dev/null & $runs; "'kill -s TERM $!; wait $!; echo status $?')"
-over "nothing is left of it"
+soon "nothing is left of it" "${over[@]}"
 # Two at once become one, and srun wants two within a second.
 equal "SIGINTs, which abort" "status 130" \
     "$(within "sh -c '($runs; while kill -s INT \$\$; do sleep 0.3; done) & exec $stays' 2>/dev/null; echo status \$?")"
@@ -127,17 +118,17 @@ equal "200 at once" "200" "$(within 'for i in $(seq 200); do srun --version & do
 
 # --- ends
 within "$stays & $runs; "'kill -s KILL $!' >/dev/null
-over "the program is killed"
+soon "the program is killed" "${over[@]}"
 within "($runs; "'kill -s KILL $$) & exec '"$stays" >/dev/null
-over "the task is killed"
+soon "the task is killed" "${over[@]}"
 within 'srun -n1 -w n2 sleep 100 & echo' >/dev/null
-over "the task ends before its srun"
+soon "the task ends before its srun" "${over[@]}"
 (within "$stays" >/dev/null) &
-await_step
+alice sh -c "$runs"
 on login alice sh -c "scancel \$(squeue -h -s -j $job -o %i | grep '[.][0-9]' | sort -t. -nk2 | head -n 1)"
 wait
-over "the outer step is cancelled"
-(await_step; on n1 root sh -c 'for i in $(pgrep -x srun); do
+soon "the outer step is cancelled" "${over[@]}"
+(alice sh -c "$runs"; on n1 root sh -c 'for i in $(pgrep -x srun); do
         parent=$(ps -o ppid= -p "$i" | tr -d " ")
         case $(readlink "/proc/$i/exe" "/proc/$parent/exe" | paste -sd " ") in
         */srun\ /usr/libexec/berth/*) kill -s KILL "$(ps -o ppid= -p "$parent" | tr -d " ")" ;;
@@ -146,14 +137,14 @@ over "the outer step is cancelled"
 equal "what answers is killed, the container is not" "a" \
     "$(within "$stays; "'srun -n1 -w n1 cat /etc/berth-image; exit 3' | grep -E "^a$|ended before")"
 wait
-over "... without that step"
+soon "... without that step" "${over[@]}"
 (within "$stays" >/dev/null) &
-await_step
+alice sh -c "$runs"
 on n1 root sh -c 'for i in /proc/[0-9]*; do
         [ "$(readlink "$i/exe")" != /usr/libexec/berth/berth-start ] || kill -s KILL "${i#/proc/}"
     done'
 wait
-over "the supervisor and all that answers are killed"
+soon "the supervisor and all that answers are killed" "${over[@]}"
 
 # --- who may, and what
 on login alice scancel "$job"

@@ -30,11 +30,11 @@ for line in sorted(json.loads(line) and line for line in sys.stdin):
     print(" ".join(values))' "${@:2}" | sort
 }
 
-# job COMMAND: in an allocation of four nodes; prints its number last.
-job() { alice salloc -Q -N4 -n8 "${@:2}" bash -c "$1; echo \$SLURM_JOB_ID" 2>/dev/null | tail -n 1; }
+# job_of COMMAND [OPTION...]: in an allocation of four nodes; prints its number last.
+job_of() { alice salloc -Q -N4 -n8 "${@:2}" bash -c "$1; echo \$SLURM_JOB_ID" 2>/dev/null | tail -n 1; }
 
 A=--container-image=/images/a.sif
-id=$(job "srun -N2 -n4 $A true; srun -n1 hostname")
+id=$(job_of "srun -N2 -n4 $A true; srun -n1 hostname")
 equal "a step leaves one line, of its first node; a step without an image none" \
     '"alice" '"$id"' 0 0 2 4 "/images/a.sif" "SIF file" true null "off"' \
     "$(fields "$records/alice-$id.jsonl" user job step component nodes tasks image.path image.kind shared apart mpi.mode)"
@@ -46,28 +46,25 @@ equal "a line at its end says what serving the image took" "1 1" \
         END { print NR, ok }')"
 equal "the file is the user's" "alice 644" "$(on login root stat -c '%U %a' "$records/alice-$id.jsonl")"
 
-id=$(job "srun -N1 -n1 $A true : -N2 -n2 --container-image=/images/b.sif true : -n1 true")
+id=$(job_of "srun -N1 -n1 $A true : -N2 -n2 --container-image=/images/b.sif true : -n1 true")
 equal "each component with an image has a line" $'0 "/images/a.sif" 1\n1 "/images/b.sif" 2' \
     "$(fields "$records/alice-$id.jsonl" component image.path tasks)"
-id=$(job "srun -w n1 -N1 -n2 --mpi=pmi2 --container-image=/images/mpich.sif --mpi-bind=host mpiring")
+id=$(job_of "srun -w n1 -N1 -n2 --mpi=pmi2 --container-image=/images/mpich.sif --mpi-bind=host mpiring")
 matches "the verdict names the host's MPI" '"host" "pmi2" "[^"]*MPICH 4[.]2[.]1' \
     "$(fields "$records/alice-$id.jsonl" mpi.mode mpi.type mpi.verdict)"
 matches "the line of the start has the image" '^"/images/mpich.sif" "n1"$' \
     "$(fields "$records/alice-$id.jsonl" image.path node | grep -v '^null')"
-# witnessed JOB: who loaded what, node by node.
-witnessed() {
-    fields "$records/alice-$1.jsonl" step node mpi.witnessed.ranks mpi.witnessed.loaded \
-        mpi.witnessed.other mpi.witnessed.host | grep -v 'null null null null$'
-}
-matches "what was witnessed is a line" '^0 "n1" 2 2 0 "MPICH 4[.][0-9.]+"$' "$(witnessed "$id")"
-id=$(job "srun -w n1,n2 -N2 -n2 --mpi=pmi2 --container-image=/images/mpibookworm.sif --mpi-bind=mpich sh -c '[ \$SLURM_PROCID = 1 ] || env -u PMI_FD /opt/t/mpich/who'" -w n1,n2)
-matches "of each node, of a rank without MPI too" '^0 "n1" 1 1 0 "MPICH [0-9.]+"'$'\n''0 "n2" 1 0 0 "MPICH [0-9.]+"$' "$(witnessed "$id")"
-id=$(job "srun -w n1 -N1 -n2 --mpi=pmi2 --container-image=/images/mpich.sif --mpi-bind=hybrid mpiring")
-equal "nothing is witnessed of the image's own MPI" "" "$(witnessed "$id")"
-id=$(job "srun -N1 -n2 --container-args=--pid $A true")
+# Who loaded what, node by node.
+witnessed=(step node mpi.witnessed.ranks mpi.witnessed.loaded mpi.witnessed.other mpi.witnessed.host)
+matches "what was witnessed is a line" '^0 "n1" 2 2 0 "MPICH 4[.][0-9.]+"$' "$(fields "$records/alice-$id.jsonl" "${witnessed[@]}" | grep -v 'null null null null$')"
+id=$(job_of "srun -w n1,n2 -N2 -n2 --mpi=pmi2 --container-image=/images/mpibookworm.sif --mpi-bind=mpich sh -c '[ \$SLURM_PROCID = 1 ] || env -u PMI_FD /opt/t/mpich/who'" -w n1,n2)
+matches "of each node, of a rank without MPI too" '^0 "n1" 1 1 0 "MPICH [0-9.]+"'$'\n''0 "n2" 1 0 0 "MPICH [0-9.]+"$' "$(fields "$records/alice-$id.jsonl" "${witnessed[@]}" | grep -v 'null null null null$')"
+id=$(job_of "srun -w n1 -N1 -n2 --mpi=pmi2 --container-image=/images/mpich.sif --mpi-bind=hybrid mpiring")
+equal "nothing is witnessed of the image's own MPI" "" "$(fields "$records/alice-$id.jsonl" "${witnessed[@]}" | grep -v 'null null null null$')"
+id=$(job_of "srun -N1 -n2 --container-args=--pid $A true")
 matches "containers of their own are told, with the reason" '^false "the container has a process namespace' \
     "$(fields "$records/alice-$id.jsonl" shared apart)"
-id=$(job "for i in 1 2 3 4 5 6; do srun -N1 -n1 --exact --container-image=/images/b.sif true & done; wait")
+id=$(job_of "for i in 1 2 3 4 5 6; do srun -N1 -n1 --exact --container-image=/images/b.sif true & done; wait")
 equal "steps at the same time leave a line each" "0 1 2 3 4 5" \
     "$(fields "$records/alice-$id.jsonl" step | sort -n | paste -sd' ')"
 

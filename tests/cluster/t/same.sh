@@ -56,6 +56,16 @@ same() {
     judge_same "$1" "${3:-}"
 }
 
+# For sed -E: `:/proc/PID/fd/N` in hexadecimal, where a container finds the host's srun.
+end_of_path='s,^(PATH=[0-9a-f]*)3a2f70726f632f(3[0-9])+2f66642f3[0-9]$,\1,'
+
+# inside TITLE EXPECTED SCRIPT: a script that has no outside; its standard output as one line.
+inside() {
+    run_script inside "$A" "$3"
+    sed -E -e '/^--- standard error$/,$d' -e "$end_of_path" "$work/inside" >"$work/seen"
+    equal "$1" "$2" "$(paste -sd' ' "$work/seen")$([[ -s $work/seen ]] || tail -n 5 "$work/inside")"
+}
+
 # tool NAME: standard input becomes $t/NAME.
 tool() {
     on login alice bash -c "mkdir -p t && cat >'t/$1' && chmod +x 't/$1'"

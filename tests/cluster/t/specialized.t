@@ -10,18 +10,14 @@
 need_images a
 
 allowed='s/^Cpus_allowed_list:[[:space:]]*//p'
-cpus='cat /etc/berth-image; sed -n "$1" /proc/self/status; until test -e go; do sleep 0.1; done'
-alice rm -f go
-alice srun -Q -w n1 -n1 --container-image=/images/a.sif sh -c "$cpus" sh "$allowed" >"$work/task" &
-is_there() { (($(wc -l <"$work/task") == 2)); }
-wait_for 10 is_there
+live 1 -Q -w n1 -n1 --container-image=/images/a.sif sh -c 'cat /etc/berth-image; sed -n "$1" /proc/self/status; echo ready
+    until [ -e ~/go ]; do sleep 0.1; done' sh "$allowed"
 served=$(on n1 root bash -c 'for pid in $(pgrep -u alice "squashfuse|berth-start"); do
     sed -n "$1" /proc/$pid/status; done' bash "$allowed")
-alice touch go
+go
 wait
-equal "the task runs on a CPU of the job" "a 1" "$(paste -sd' ' "$work/task")"
+equal "the task runs on a CPU of the job" "a 1 ready" "$(paste -sd' ' "$work/live")"
 equal "the image is served, and the step supervised, on the system's CPU" "0 0" \
     "$(paste -sd' ' <<<"$served")"
-alice rm -f go
 nothing_left
 finish
