@@ -120,22 +120,11 @@ done
 wait
 SCRIPT
 
-# collect MODE...: run the corpus, bring what was written to $work.
-collect() {
-    local mode words=()
-    for mode; do
-        words+=("./conf/corpus $mode $([[ $mode == bare ]] && echo "x" || printf '%q ' "${rows[@]}");")
-    done
-    # Not the last command, which bash would replace itself by: SHLVL tells.
-    LIMIT=900 alice salloc -Q -w n1 -N1 -n3 bash -c "${words[*]} true"
-    on login alice tar -C conf -cf - "$@" | tar -C "$work" -xf -
-}
-
 # What an entry point does is `exec` for the runtime that berth starts.
 normalise_run() { normalise_environment | sed "s/^${RUNTIME}_COMMAND=run\$/${RUNTIME}_COMMAND=exec/"; }
 
-# same MODE FILE NORMALISE NUMBER: what differs from plain, of all three tasks.
-same() {
+# unlike MODE FILE NORMALISE NUMBER: what differs from plain, of all three tasks.
+unlike() {
     local rank one=$work/plain/$4 other=$work/$1/$4
     for rank in 0 1 2; do
         if [[ ! -s $one.$rank.$2 || ! -s $other.$rank.$2 ]]; then
@@ -147,19 +136,6 @@ same() {
     done
 }
 
-compare() {
-    local mode=$1 title=$2 number=0 row image flags environment how name normalise
-    for row in "${rows[@]}"; do
-        IFS=';' read -r image flags environment how <<<"$row"
-        name="$title: $how $image${flags:+ $flags}, $environment environment"
-        normalise=normalise_environment
-        [[ $how != run ]] || normalise=normalise_run
-        equal "$name: its variables" "" "$(same "$mode" env "$normalise" "$number")"
-        equal "$name: all else" "" "$(same "$mode" state normalise_state "$number")"
-        number=$((number + 1))
-    done
-}
-
 # kin MODE: how a task stands to other processes, over all rows whose tasks know.
 kin() { grep -hv '^--$' "$work/$1"/*.kin | grep -v 'started: unknown' | sort -u; }
 
@@ -168,7 +144,7 @@ kin() { grep -hv '^--$' "$work/$1"/*.kin | grep -v 'started: unknown' | sort -u;
 cat >"$work/others" <<'SCRIPT'
 #!/bin/bash
 ours=${1:-.}
-ends() { for fd in /proc/"$1"/fd/*; do readlink "$fd"; done | grep -E '^(pipe|socket):' | sort -u; }
+streams() { for fd in /proc/"$1"/fd/*; do readlink "$fd"; done | grep -E '^(pipe|socket):' | sort -u; }
 session() { awk '{ print $6 }' /proc/"$1"/stat; }
 spaces() { for pid in "${tasks[@]}"; do readlink "/proc/$pid/ns/$1"; done | sort -u | wc -l; }
 mapfile -t tasks < <(pgrep -u alice -x sleep)
@@ -177,14 +153,14 @@ echo "${#tasks[@]} tasks, $(spaces user) user and $(spaces mnt) mount namespaces
 parents=" $(for pid in "${tasks[@]}"; do ps -o ppid= -p "$pid"; done | tr -s '\n ' ' ')"
 step=$(ps -o ppid= -p "$(pgrep -u alice -o .)")
 for pid in "${tasks[@]}"; do
-    ends "$pid"
+    streams "$pid"
 done | sort -u >/tmp/conformance.ends
 for pid in $(pgrep -u alice .); do
     [[ " ${tasks[*]} " != *" $pid "* ]] || continue
     name=$(<"/proc/$pid/comm")
     [[ $name =~ $ours ]] || continue
     others=$((others + 1))
-    ends "$pid" | comm -12 - /tmp/conformance.ends | sed "s/^/$name: holds a task's /"
+    streams "$pid" | comm -12 - /tmp/conformance.ends | sed "s/^/$name: holds a task's /"
     for task in "${tasks[@]}"; do
         [[ $parents != *" $pid "* ]] || break
         [[ $(session "$pid") != "$(session "$task")" ]] || echo "$name: is in a task's session"
@@ -198,30 +174,47 @@ rm /tmp/conformance.ends
 SCRIPT
 script conf/others <"$work/others"
 
-# bystanders TITLE PATTERN SPACES: of all processes that match, none belongs to a task; the
-# tasks have so many namespaces.
-bystanders() {
-    local title=$1 pattern=$2 job
-    on login alice srun -w n1 -N1 -n3 --container-image=/images/a.sif sleep 9.9 >"$work/live" 2>&1 </dev/null &
-    job=$!
-    wait_for 10 has_processes n1 sleep 3
-    equal "$title" "3 tasks, $3 user and $3 mount namespaces"$'\nothers' "$(on n1 root /home/alice/conf/others "$pattern")"
-    on n1 root pkill -u alice -x sleep
-    wait "$job"
-}
+# Run the corpus, and bring what was written to $work.
+words=()
+for mode in bare plain shared; do
+    words+=("./conf/corpus $mode $([[ $mode == bare ]] && echo "x" || printf '%q ' "${rows[@]}");")
+done
+# Not the last command, which bash would replace itself by: SHLVL tells.
+LIMIT=900 alice salloc -Q -w n1 -N1 -n3 bash -c "${words[*]} true"
+on login alice tar -C conf -cf - bare plain shared | tar -C "$work" -xf -
+
+number=0
+for row in "${rows[@]}"; do
+    IFS=';' read -r image flags environment how <<<"$row"
+    title="one container: $how $image${flags:+ $flags}, $environment environment"
+    normalise=normalise_environment
+    [[ $how != run ]] || normalise=normalise_run
+    equal "$title: its variables" "" "$(unlike shared env "$normalise" "$number")"
+    equal "$title: all else" "" "$(unlike shared state normalise_state "$number")"
+    number=$((number + 1))
+done
+equal "one container: the application is the process that Slurm started, without children" \
+    "$(kin bare)" "$(kin shared)"
+matches "... its parent is slurmstepd" "parent: slurmstepd" "$(kin shared)"
+matches "... it has no child that it does not know" "waitpid: No child processes" "$(kin shared)"
+
+# Of all processes none belongs to a task.
+start live alice srun -w n1 -N1 -n3 --container-image=/images/a.sif sleep 9.9
+wait_for 10 has_processes n1 sleep 3
+try "one container: all tasks share its namespaces, and it belongs to no task" \
+    $'3 tasks, 1 user and 1 mount namespaces\nothers' -- on n1 root /home/alice/conf/others .
+on n1 root pkill -u alice -x sleep
+wait "${pid[live]}"
+LIMIT=30 try "a reader behind srun sees the end with the tasks" 3 -- \
+    bash -c 'srun -w n1 -N1 -n3 --container-image=/images/a.sif echo x | wc -l'
 
 # Where Slurm binds a task to a core, the container is not bound to that of any: in a cluster
 # of its own, because that is a setting of slurmd.
-cores() {
-    local name=$pinned job
-    if ! { "$tool" up "$release" --name "$name" --nodes 1 --conf TaskPlugin=task/affinity &&
-        "$tool" install "$name"; } >"$work/pinned" 2>&1; then
-        result FAIL "a cluster with task/affinity comes up" "$(tail -n 5 "$work/pinned")"
-        return
-    fi
-    on login alice srun -n2 --cpu-bind=cores --container-image=/images/a.sif sleep 9.9 \
-        >"$work/live" 2>&1 </dev/null &
-    job=$!
+whole=$name
+name=$pinned
+if "$tool" up "$release" --name "$name" --nodes 1 --conf TaskPlugin=task/affinity >"$work/pinned" 2>&1 &&
+    "$tool" install "$name" >>"$work/pinned" 2>&1; then
+    start live alice srun -n2 --cpu-bind=cores --container-image=/images/a.sif sleep 9.9
     wait_for 10 has_processes n1 sleep 2
     equal "one container: the tasks are bound to a core each, and it has the CPUs of the step" \
         $'2\n2 tasks, 1 user and 1 mount namespaces\nothers' "$(on n1 root bash -c '
@@ -230,18 +223,10 @@ cores() {
             done | sort -u | wc -l
             bash -s .' <"$work/others")"
     on n1 root pkill -u alice -x sleep
-    wait "$job"
-}
-
-collect bare plain shared
-compare shared "one container"
-equal "one container: the application is the process that Slurm started, without children" \
-    "$(kin bare)" "$(kin shared)"
-matches "... its parent is slurmstepd" "parent: slurmstepd" "$(kin shared)"
-matches "... it has no child that it does not know" "waitpid: No child processes" "$(kin shared)"
-bystanders "one container: all tasks share its namespaces, and it belongs to no task" . 1
-LIMIT=30 try "a reader behind srun sees the end with the tasks" 3 -- \
-    bash -c 'srun -w n1 -N1 -n3 --container-image=/images/a.sif echo x | wc -l'
-cores
+    wait "${pid[live]}"
+else
+    result FAIL "a cluster with task/affinity comes up" "$(tail -n 5 "$work/pinned")"
+fi
+name=$whole
 
 finish

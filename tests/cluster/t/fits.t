@@ -122,67 +122,46 @@ batch_of() {
     printf '$HOME/submit -o job.out $C job.sh && cat job.out\n'
 }
 
-# as_default TITLE SCRIPT SEEN: SCRIPT with the image prints SEEN.
-as_default() {
-    run_script inside "$A" "$2"
-    sed '/^--- standard error$/,$d' "$work/inside" >"$work/seen"
-    equal "$1" "$3" "$(paste -sd' ' "$work/seen")"
-}
-
-as_default "sbatch: the script is on the host, the steps in the image" \
+inside "sbatch: the script is on the host, the steps in the image" "host a host b" \
     "$(batch_of "" '$t/image; srun $t/image; srun --container-image=none $t/image;
-        srun --container-image=/images/b.sif $t/image')" \
-    "host a host b"
-as_default "#SBATCH: the same" \
-    "C=; $(batch_of "#SBATCH -n2 $A" '$t/image; srun -n2 $t/image; srun -n1 --container-image=none $t/image')" \
-    "host a a host"
-as_default "salloc COMMAND is on the host, its steps in the image" \
-    'salloc -Q $C bash -c "$t/image; srun $t/image; srun --container-image=none $t/image"' \
-    "host a host"
-as_default "a job submitted inside a job does not inherit its image" \
+        srun --container-image=/images/b.sif $t/image')"
+inside "#SBATCH: the same" "host a a host" \
+    "C=; $(batch_of "#SBATCH -n2 $A" '$t/image; srun -n2 $t/image; srun -n1 --container-image=none $t/image')"
+inside "salloc COMMAND is on the host, its steps in the image" "host a host" \
+    'salloc -Q $C bash -c "$t/image; srun $t/image; srun --container-image=none $t/image"'
+inside "a job submitted inside a job does not inherit its image" "host host a" \
     "$(batch_of "" 'cd $HOME/w; $HOME/submit -o two.out --wrap "srun $t/image"; cat two.out;
-        salloc -Q srun $t/image; srun $t/image')" \
-    "host host a"
-as_default "a job submitted inside a job takes its own image" \
+        salloc -Q srun $t/image; srun $t/image')"
+inside "a job submitted inside a job takes its own image" "b a" \
     "$(batch_of "" 'cd $HOME/w; $HOME/submit -o two.out --container-image=/images/b.sif --wrap "srun $t/image"
-        cat two.out; srun $t/image')" \
-    "b a"
-as_default "a step inside a step on the host has the job's default, not the step's" \
-    'salloc -Q $C srun --overlap --container-image=none bash -c "$t/image; srun --overlap $t/image"' \
-    "host a"
+        cat two.out; srun $t/image')"
+inside "a step inside a step on the host has the job's default, not the step's" "host a" \
+    'salloc -Q $C srun --overlap --container-image=none bash -c "$t/image; srun --overlap $t/image"'
 enclosed='--container-mounts=/usr:/usr,/etc/slurm:/etc/slurm,/run/munge:/run/munge,/etc/passwd:/etc/passwd'
-as_default "a step inside a step in another image has the job's default" \
-    "salloc -Q \$C srun --overlap --container-image=/images/b.sif $enclosed bash -c '\$HOME/t/image; srun --overlap \$HOME/t/image'" \
-    "b a"
-as_default "a step inside a step in an image, without a default of the job" \
-    "salloc -Q srun --overlap --container-image=/images/b.sif $enclosed bash -c '\$HOME/t/image; srun --overlap \$HOME/t/image'" \
-    "b host"
-as_default "--export=NONE: the default reaches the steps" \
-    'C="$C --export=NONE"; '"$(batch_of "" '$t/image; srun $t/image')" \
-    "host a"
-as_default "an array: each element has its number and the image" \
-    '$HOME/submit --array=1-4 -o a.%a $C --wrap "srun sh -c \"echo \\\$SLURM_ARRAY_TASK_ID \\\$(\$HOME/t/image)\""; cat a.*' \
-    "1 a 2 a 3 a 4 a"
-as_default "an array: an image for each element" \
+inside "a step inside a step in another image has the job's default" "b a" \
+    "salloc -Q \$C srun --overlap --container-image=/images/b.sif $enclosed bash -c '\$HOME/t/image; srun --overlap \$HOME/t/image'"
+inside "a step inside a step in an image, without a default of the job" "b host" \
+    "salloc -Q srun --overlap --container-image=/images/b.sif $enclosed bash -c '\$HOME/t/image; srun --overlap \$HOME/t/image'"
+inside "--export=NONE: the default reaches the steps" "host a" \
+    'C="$C --export=NONE"; '"$(batch_of "" '$t/image; srun $t/image')"
+inside "an array: each element has its number and the image" "1 a 2 a 3 a 4 a" \
+    '$HOME/submit --array=1-4 -o a.%a $C --wrap "srun sh -c \"echo \\\$SLURM_ARRAY_TASK_ID \\\$(\$HOME/t/image)\""; cat a.*'
+inside "an array: an image for each element" "a b" \
     'for i in a b; do echo $i; done >list; $HOME/submit --array=1-2 -o a.%a --wrap \
-        "srun --container-image=/images/\$(sed -n \${SLURM_ARRAY_TASK_ID}p list).sif \$HOME/t/image"; cat a.*' \
-    "a b"
-as_default "--overlap: two steps at one time in two images" \
+        "srun --container-image=/images/\$(sed -n \${SLURM_ARRAY_TASK_ID}p list).sif \$HOME/t/image"; cat a.*'
+inside "--overlap: two steps at one time in two images" "b a host" \
     'salloc -Q -n1 bash -c "srun --overlap $C sh -c \"\$HOME/t/within 60 test -e two; \$HOME/t/image\" &
-        srun --overlap --container-image=/images/b.sif sh -c \"\$HOME/t/image; sleep 0.3; touch two\"; wait; srun $t/image"' \
-    "b a host"
-as_default "srun --jobid from another shell takes its own image" \
+        srun --overlap --container-image=/images/b.sif sh -c \"\$HOME/t/image; sleep 0.3; touch two\"; wait; srun $t/image"'
+inside "srun --jobid from another shell takes its own image" "a host" \
     'job=$(salloc --no-shell -n1 2>&1 | sed -n "s/.*Granted job allocation //p")
-     srun --jobid=$job $C $t/image; srun --jobid=$job $t/image; scancel $job' \
-    "a host"
+     srun --jobid=$job $C $t/image; srun --jobid=$job $t/image; scancel $job'
 
 # An interactive step is the shell of salloc, moved to the first node.
-as_default "salloc: the interactive step is on the host, its steps in the image" \
+inside "salloc: the interactive step is on the host, its steps in the image" "in:n1:host:a:" \
     'sed "\$aLaunchParameters=use_interactive_step" /etc/slurm/slurm.conf >slurm.conf
      cp /etc/slurm/cgroup.conf . 2>/dev/null
      { $t/within 60 test -e ready; echo "echo in:\$(hostname):\$(\$HOME/t/image):\$(srun \$HOME/t/image):; exit"; } |
-     SLURM_CONF=$PWD/slurm.conf SHELL=$t/shell ~/pty.py salloc -Q -w n1 $C | tr -d "\r" | grep -o "in:n[0-9]:.*:"' \
-    "in:n1:host:a:"
+     SLURM_CONF=$PWD/slurm.conf SHELL=$t/shell ~/pty.py salloc -Q -w n1 $C | tr -d "\r" | grep -o "in:n[0-9]:.*:"'
 same "the environment of the batch script" \
     "$(batch_of "#SBATCH -w n1" '$t/variables "^SLURM|^BERTH" "SLURM_BERTH_JOB"; srun true')" 'SLURM_JOB_ID=X'
 
@@ -265,8 +244,8 @@ same "an argument of the program is not our --multi-prog" \
     'srun -n2 $C echo --multi-prog "0 a"; srun -n2 $C -- echo --multi-prog' '--multi-prog 0 a'
 same "--multi-prog: exit codes" \
     'printf "%s\n" "0 sh -c \"exit 3\"" "1 sh -c exit\ 4" "2 true" >m.conf; srun -n3 $C --multi-prog m.conf 2>/dev/null; echo $?'
-as_default "--multi-prog in a job that has an image" \
-    'echo "* $HOME/t/image" >m.conf; salloc -Q -n2 $C srun --multi-prog m.conf' 'a a'
+inside "--multi-prog in a job that has an image" 'a a' \
+    'echo "* $HOME/t/image" >m.conf; salloc -Q -n2 $C srun --multi-prog m.conf'
 
 # ---- what a process has
 
@@ -373,14 +352,11 @@ same "sbatch --wait has the exit code of the script" \
 
 # ---- signals
 
-# signalled COUNT SIGNAL...: each signal COUNT times to a step that counts them.
-signalled() {
-    printf 'srun -w n1 $C $t/sig ready %s & $t/within 60 test -e ready; n=0
-        for s in %s; do for i in 1 2 3; do scancel -s $s $(cat ready); $t/within 5 $t/got $((++n)); done; done
-        scancel -s QUIT $(cat ready); wait $!; echo $?' "$1" "$1"
-}
+# Each signal three times to a step that counts them.
 same "scancel -s: every signal arrives as often as outside" \
-    "$(signalled "USR1 USR2 HUP INT ALRM CONT TERM")" 'USR1=3\n(.*=3\n)*over=1'
+    's="USR1 USR2 HUP INT ALRM CONT TERM"; srun -w n1 $C $t/sig ready $s & $t/within 60 test -e ready; n=0
+        for s in $s; do for i in 1 2 3; do scancel -s $s $(cat ready); $t/within 5 $t/got $((++n)); done; done
+        scancel -s QUIT $(cat ready); wait $!; echo $?' 'USR1=3\n(.*=3\n)*over=1'
 same "a signal to the task's own process" \
     'srun -w n1 $C bash -c "n=0; trap \"n=\\\$((n+1))\" USR1; kill -USR1 \$\$; sleep 0.3; echo own \$n"' 'own 1'
 same "a signal to the task's process group" \

@@ -37,16 +37,16 @@ over() {
     done
 }
 
-# step TITLE STATUS ARGS...: a step that ends by itself.
-step() {
+# by_itself TITLE STATUS ARGS...: a step that ends by itself.
+by_itself() {
     # shellcheck disable=SC2086
     start step alice srun $two "$IMAGE" "${@:3}"
     over "$1" step "$2"
 }
 
-# eight ARGS...: a step of eight tasks that are ready.
-# shellcheck disable=SC2086
-eight() { live 8 $two "$IMAGE" "$@"; }
+# A step of eight tasks that are ready.
+# shellcheck disable=SC2206 # words
+eight=(8 $two "$IMAGE")
 
 # victims KIND: processes on n1.
 victims() {
@@ -71,15 +71,15 @@ LIMIT=180 start limit bob srun -w n4 -N1 -n2 -t 1 --signal=USR1@5 "$IMAGE" bash 
     exec sleep 170'
 
 echo "# steps that end by themselves"
-step "normal end" 0 true
-step "the application fails" 7 sh -c 'exit 7'
-step "one task of eight fails" 9 sh -c '[ $SLURM_PROCID != 5 ] || exit 9'
-step "one task ends itself with SIGSEGV" 139 sh -c '[ $SLURM_PROCID != 5 ] || kill -SEGV $$'
-step "all tasks end themselves with SIGKILL" 137 sh -c 'kill -KILL $$'
-step "one fails, with -K" '[1-9].*' -K sh -c '[ $SLURM_PROCID != 5 ] || exit 9; sleep 20'
-step "refused on the nodes" 1 --container-workdir=/no/dir true
-step "command not found" 127 no-such-command
-step "a child closes everything and lives on for a second" 0 sh -c 'sleep 1 >&- 2>&- <&- & exit 0'
+by_itself "normal end" 0 true
+by_itself "the application fails" 7 sh -c 'exit 7'
+by_itself "one task of eight fails" 9 sh -c '[ $SLURM_PROCID != 5 ] || exit 9'
+by_itself "one task ends itself with SIGSEGV" 139 sh -c '[ $SLURM_PROCID != 5 ] || kill -SEGV $$'
+by_itself "all tasks end themselves with SIGKILL" 137 sh -c 'kill -KILL $$'
+by_itself "one fails, with -K" '[1-9].*' -K sh -c '[ $SLURM_PROCID != 5 ] || exit 9; sleep 20'
+by_itself "refused on the nodes" 1 --container-workdir=/no/dir true
+by_itself "command not found" 127 no-such-command
+by_itself "a child closes everything and lives on for a second" 0 sh -c 'sleep 1 >&- 2>&- <&- & exit 0'
 start ended alice salloc -Q -w n1 -N1 sh -c "srun --overlap $IMAGE true; srun --overlap ps -u alice -o comm="
 over "a step ends, and then another one looks" ended 0
 equal "... and nothing of its container is there" "" \
@@ -93,23 +93,23 @@ on login alice scancel -u alice
 over "64 tasks on one node, scancel" many '[1-9].*'
 
 echo "# signals from Slurm"
-eight sh -c 'echo ready; exec sleep 60'
+live "${eight[@]}" sh -c 'echo ready; exec sleep 60'
 on login alice scancel -u alice
 over "scancel" live '[1-9].*'
-eight sh -c 'trap "" TERM; echo ready; while :; do sleep 1; done'
+live "${eight[@]}" sh -c 'trap "" TERM; echo ready; while :; do sleep 1; done'
 on login alice scancel -u alice
 over "scancel, and the application does not care for SIGTERM" live '[1-9].*'
-eight sh -c 'trap "read -r x </etc/berth-image; echo saved \$x; exit 3" TERM; echo ready
+live "${eight[@]}" sh -c 'trap "read -r x </etc/berth-image; echo saved \$x; exit 3" TERM; echo ready
     while :; do sleep 0.1; done'
 on login alice scancel -u alice
 over "scancel, and the application saves its work" live '[1-9].*'
 printed "... with the files of the image" live 8 "saved a"
-eight sh -c 'trap "exit 4" USR1; echo ready; while :; do sleep 0.1; done'
+live "${eight[@]}" sh -c 'trap "exit 4" USR1; echo ready; while :; do sleep 0.1; done'
 on login alice scancel -s USR1 -u alice
 over "SIGUSR1 to the step" live 4
 # Slurm signals a step more than once (scancel, --signal, the time limit), and the second one
 # may find the image's server busy with the first.
-eight sh -c "trap '' USR1; echo ready; $waits; cat /etc/berth-image"
+live "${eight[@]}" sh -c "trap '' USR1; echo ready; $waits; cat /etc/berth-image"
 mapfile -t list < <(victims server)
 if ((${#list[@]})); then
     on n1 root bash -c 'for i in 1 2 3; do
@@ -122,16 +122,16 @@ else
     go
     over "an image without a server" live 0
 fi
-eight sh -c "echo ready; $waits; cat /etc/berth-image"
+live "${eight[@]}" sh -c "echo ready; $waits; cat /etc/berth-image"
 on login alice scancel -s STOP -u alice
 go
 on login alice scancel -s CONT -u alice
 over "SIGSTOP and SIGCONT to the step" live 0
 printed "... and it went on in its image" live 8 a
-eight sh -c 'echo ready; exec sleep 60'
+live "${eight[@]}" sh -c 'echo ready; exec sleep 60'
 on login alice pkill -TERM -u alice -x srun
 over "SIGTERM to srun" live '[1-9].*'
-eight sh -c 'echo ready; exec sleep 60'
+live "${eight[@]}" sh -c 'echo ready; exec sleep 60'
 # The second one has to come within a second, which a busy machine may not manage.
 for _ in $(seq 20); do
     on login alice pkill -INT -u alice -x srun || break
@@ -171,28 +171,24 @@ start early alice salloc -Q -w n1,n2 -N2 --ntasks-per-node=4 ./early 8
 over "scancel of steps after 0 to 300 ms, eight times" early 0
 
 echo "# SIGKILL of one process on n1"
-# kill_each: each kind of process, one of it and all of it.
-kill_each() {
-    local row kind status what list which
-    for row in "program;137;a program" "runtime;0|137;the runtime" "server;[0-9]+;the image's server" \
-        "ours;[0-9]+;a process of berth"; do
-        IFS=';' read -r kind status what <<<"$row"
-        for which in "" ", of all tasks"; do
-            eight sh -c "echo ready; $waits"
-            mapfile -t list < <(victims "$kind")
-            [[ $which ]] || list=("${list[@]:0:1}")
-            if ((${#list[@]})); then
-                on n1 root kill -KILL "${list[@]}"
-            else
-                what="$what, of which there is no process" status=0
-            fi
-            go
-            over "one container: SIGKILL of $what$which" live "$status"
-        done
+# Each kind of process, one of it and all of it.
+for it in "program;137;a program" "runtime;0|137;the runtime" "server;[0-9]+;the image's server" \
+    "ours;[0-9]+;a process of berth"; do
+    IFS=';' read -r kind status what <<<"$it"
+    for which in "" ", of all tasks"; do
+        live "${eight[@]}" sh -c "echo ready; $waits"
+        mapfile -t list < <(victims "$kind")
+        [[ $which ]] || list=("${list[@]:0:1}")
+        if ((${#list[@]})); then
+            on n1 root kill -KILL "${list[@]}"
+        else
+            what="$what, of which there is no process" status=0
+        fi
+        go
+        over "one container: SIGKILL of $what$which" live "$status"
     done
-}
-kill_each
-eight sh -c "echo ready; $waits; cat /etc/berth-image"
+done
+live "${eight[@]}" sh -c "echo ready; $waits; cat /etc/berth-image"
 mapfile -t list < <(victims server)
 if ((${#list[@]})); then
     on n1 root kill -KILL "${list[@]}"
@@ -203,19 +199,17 @@ else
     over "without the image's server" live 0
 fi
 # A server that nobody traces could be stopped, and its tasks could not be killed.
-eight sh -c 'echo ready; while cat /usr/lib/*/*.so* >/dev/null; do :; done'
+live "${eight[@]}" sh -c 'echo ready; while cat /usr/lib/*/*.so* >/dev/null; do :; done'
 on n1 root pkill -KILL -u alice -x berth-start
-no_server() { [[ -z $(victims server) ]]; }
-wait_for 5 no_server
-equal "nobody traces the image's server: it has ended" "" "$(victims server)"
+soon "nobody traces the image's server: it has ended" "" -- victims server
 on n1 root pkill -STOP -u alice squashfuse
 on login alice scancel -u alice
 over "... and the step ends" live '[1-9].*'
-eight sh -c 'echo ready; exec sleep 60'
+live "${eight[@]}" sh -c 'echo ready; exec sleep 60'
 on n1 root pkill -KILL -u alice
 on login alice scancel -s KILL -u alice
 over "SIGKILL of all processes of the user on n1, as when memory is short" live '137|143'
-eight sh -c "echo ready; $waits"
+live "${eight[@]}" sh -c "echo ready; $waits"
 on n1 root pkill -KILL -u alice
 go
 over "... and the tasks on n2 end by themselves" live 137
@@ -264,7 +258,7 @@ SCRIPT
 # hungry: a step of which one task on n1 wants more memory than there is.
 hungry() {
     on login alice rm -f killed
-    eight sh -c "echo ready; $waits"'
+    live "${eight[@]}" sh -c "echo ready; $waits"'
         [ $SLURM_PROCID != 1 ] || exec dd if=/dev/zero of=/dev/null bs=400M count=1
         until [ -e ~/killed ]; do sleep 0.1; done; cat /etc/berth-image'
 }
@@ -284,7 +278,7 @@ else
     over "a step without one" live '[0-9]+'
 fi
 
-eight sh -c 'echo ready; while :; do sleep 1; done'
+live "${eight[@]}" sh -c 'echo ready; while :; do sleep 1; done'
 on n1 root pkill -KILL -f '^slurmstepd: '
 on n1 root bash -c 'rm -f /var/spool/slurmd/{n1_,hwloc_topo_}*' # Slurm's own
 equal "SIGKILL of slurmstepd: nothing is left of its tasks" "" "$(left n1)"
@@ -292,16 +286,12 @@ on login alice scancel -u alice
 over "... and the step ends" live '[0-9]+'
 
 echo "# a job that waits"
-eight sh -c "echo ready; $waits; cat /etc/berth-image"
+live "${eight[@]}" sh -c "echo ready; $waits; cat /etc/berth-image"
 job=$(on login alice squeue -h -u alice -t RUNNING -o %i)
 on login root scontrol suspend "$job"
 # Stopped by a signal, which Slurm sends some seconds later, or frozen with their cgroup.
-are_stopped() {
-    states=$(on n1,n2 root bash -c 'ps -o stat= -p $(pgrep -u alice -x sh | paste -sd,)' | cut -c1 | sort -u | paste -sd,)
-    [[ $states =~ ^(T|D|D,T)$ ]]
-}
-wait_for 10 are_stopped
-matches "scontrol suspend: the tasks stop" "^(T|D|D,T)$" "$states"
+soon "scontrol suspend: the tasks stop" "~^(T|D|D,T)$" "cut -c1 | sort -u | paste -sd," -- \
+    on n1,n2 root bash -c 'ps -o stat= -p $(pgrep -u alice -x sh | paste -sd,)'
 go
 on login root scontrol resume "$job"
 over "scontrol resume: they go on" live 0

@@ -21,25 +21,20 @@ qualify() {
     equal "$1: exit status" "$2" $?
 }
 
-# row TITLE PATTERN: a whole line.
-row() {
-    if grep -qE "^$2\$" <<<"$seen"; then result ok "$1"; else result FAIL "$1" "no ${2@Q} in:"$'\n'"$seen"; fi
-}
-
 qualify "a site that is fit" 0 -w n1,n2 --image $image --mpi pmi2 --quick --verbose
-row "each node by its doctor" 'ok    node n2: berth=[0-9.]+ slurm=.* runtime=.* setuid=no mpi=.*'
-row "the nodes are alike" 'ok    nodes: 2 nodes have the same .*'
-row "what there is for images" 'ok    profiles of n1: openmpi \(Open MPI [0-9.]+\), mpich \(MPICH [0-9.]+\), ucx \(libucp.*\), libfabric \(libfabric.*\)'
-row "a compiler that the host has not" 'skip  program, native: .*mpicc.*'
-row "the program is built in the image" "ok    program, devmpich.sif: built with the image's mpicc: MPICH Version: [0-9.]+"
-row "native, by the same program" 'ok    ring, native, .*, pmi2: MPICH Version: .*UCX between nodes: tcp/.*'
-row "the host's MPI, by the witness" "ok    ring, devmpich.sif, the host's mpich, pmi2: MPICH .*; 4 of 4 ranks have the host's MPICH [0-9.]+; UCX between nodes: tcp/.*"
-row "the image's own MPI" 'ok    ring, devmpich.sif, its own MPI, pmi2: MPICH .*; UCX between nodes: .*'
-row "another family" "skip  devmpich.sif, the host's openmpi: the image's MPI is not Open MPI"
-row "CMA" "ok    ring, devmpich.sif, the host's mpich, pmi2: .*; CMA: yes"
-row "latency" "(ok   |note ) latency of 8 B, devmpich.sif, between nodes: native [0-9.]+ us, the host's MPI in the image [0-9.]+ us \\([0-9.]+\\), the image's own .*"
-row "bandwidth" "(ok   |note ) bandwidth of 4 MiB, devmpich.sif, on a node: native [0-9.]+ MB/s, .*"
-row "start" "ok    start of true, 2 nodes: on the host [0-9.]+ s, in the image [0-9.]+ s \([+-][0-9.]+\)"
+says "each node by its doctor" '^ok    node n2: berth=[0-9.]+ slurm=.* runtime=.* setuid=no mpi=.*$'
+says "the nodes are alike" '^ok    nodes: 2 nodes have the same .*$'
+says "what there is for images" '^ok    profiles of n1: openmpi \(Open MPI [0-9.]+\), mpich \(MPICH [0-9.]+\), ucx \(libucp.*\), libfabric \(libfabric.*\)$'
+says "a compiler that the host has not" '^skip  program, native: .*mpicc.*$'
+says "the program is built in the image" "^ok    program, devmpich.sif: built with the image's mpicc: MPICH Version: [0-9.]+\$"
+says "native, by the same program" '^ok    ring, native, .*, pmi2: MPICH Version: .*UCX between nodes: tcp/.*$'
+says "the host's MPI, by the witness" "^ok    ring, devmpich.sif, the host's mpich, pmi2: MPICH .*; 4 of 4 ranks have the host's MPICH [0-9.]+; UCX between nodes: tcp/.*\$"
+says "the image's own MPI" '^ok    ring, devmpich.sif, its own MPI, pmi2: MPICH .*; UCX between nodes: .*$'
+says "another family" "^skip  devmpich.sif, the host's openmpi: the image's MPI is not Open MPI\$"
+says "CMA" "^ok    ring, devmpich.sif, the host's mpich, pmi2: .*; CMA: yes\$"
+says "latency" "^(ok   |note ) latency of 8 B, devmpich.sif, between nodes: native [0-9.]+ us, the host's MPI in the image [0-9.]+ us \\([0-9.]+\\), the image's own .*\$"
+says "bandwidth" "^(ok   |note ) bandwidth of 4 MiB, devmpich.sif, on a node: native [0-9.]+ MB/s, .*\$"
+says "start" "^ok    start of true, 2 nodes: on the host [0-9.]+ s, in the image [0-9.]+ s \([+-][0-9.]+\)\$"
 matches "the last lines count and judge" '[0-9]+ checks: [0-9]+ ok, [0-9]+ notes?, [0-9]+ skipped, 0 failed'$'\n''qualified$' "$seen"
 equal "nothing is left in the directory" '' "$(alice ls qualify)"
 
@@ -50,10 +45,10 @@ equal "a command of a check can be typed" 0 $?
 
 # Each fabric of the host.
 qualify "the host's fabrics" 0 -w n1 --image /images/devopenmpi.sif --mpi pmix
-row "which network Open MPI uses natively" 'ok    ring, native, .*, pmix: Open MPI v5.*; Open MPI on a node: [a-z]+.*'
-row "UCX is tried" "ok    ring, devopenmpi.sif, its own MPI on the host's ucx, pmix: .*; 2 of 2 ranks have the host's libucp.* \(ucx\); UCX on a node: .*"
-row "libfabric is tried, and its provider told" "ok    ring, devopenmpi.sif, its own MPI on the host's libfabric, pmix: .*; 2 of 2 ranks have the host's libfabric.* \(libfabric\); libfabric: tcp.*"
-row "fabrics beside native" "(ok   |note ) latency of 8 B, devopenmpi.sif, on a node: native [0-9.]+ us, .*, the image's own on the host's ucx [0-9.]+ us \([0-9.]+\), the image's own on the host's libfabric [0-9.]+ us \([0-9.]+\).*"
+says "which network Open MPI uses natively" '^ok    ring, native, .*, pmix: Open MPI v5.*; Open MPI on a node: [a-z]+.*$'
+says "UCX is tried" "^ok    ring, devopenmpi.sif, its own MPI on the host's ucx, pmix: .*; 2 of 2 ranks have the host's libucp.* \(ucx\); UCX on a node: .*\$"
+says "libfabric is tried, and its provider told" "^ok    ring, devopenmpi.sif, its own MPI on the host's libfabric, pmix: .*; 2 of 2 ranks have the host's libfabric.* \(libfabric\); libfabric: tcp.*\$"
+says "fabrics beside native" "^(ok   |note ) latency of 8 B, devopenmpi.sif, on a node: native [0-9.]+ us, .*, the image's own on the host's ucx [0-9.]+ us \([0-9.]+\), the image's own on the host's libfabric [0-9.]+ us \([0-9.]+\).*\$"
 
 qualify "an image that is missing" 1 -w n1,n2 --image /images/none.sif --image /images/mpich.sif --quick --json
 equal "JSON says what was found" "False fail True skip not qualified: 1 check failed" "$(python3 -c '
@@ -72,39 +67,39 @@ push app/one:1 a >/dev/null
 seen=$(alice bash -c "export ${RUNTIME}_NOHTTPS=1; cd qualify && exec berth qualify -w n1 --quick \
     --image docker://login:5000/app/two:1 --image docker://login:5000/app/one:1" 2>&1)
 registry_stop
-row "an image that cannot be pulled" "fail  pull, two:1: berth: image 'docker://login:5000/app/two:1': .* did not pull it: .*"
-row "its command" '      again: berth pull docker://login:5000/app/two:1'
-row "an image that is pulled" 'ok    pull, one:1: it is in the cache of images'
-row "an image without an mpicc" "skip  program, one:1: the image has no mpicc; its MPI is not tried"
+says "an image that cannot be pulled" "^fail  pull, two:1: berth: image 'docker://login:5000/app/two:1': .* did not pull it: .*\$"
+says "its command" '^      again: berth pull docker://login:5000/app/two:1$'
+says "an image that is pulled" '^ok    pull, one:1: it is in the cache of images$'
+says "an image without an mpicc" "^skip  program, one:1: the image has no mpicc; its MPI is not tried\$"
 alice rm -rf .cache/berth qualify/*
 
 on n2 root mv /usr/libexec/berth/berth-task /root/
 qualify "a node without berth-task" 1 -w n1,n2 --image $image --mpi pmi2 --quick
 on n2 root mv /root/berth-task /usr/libexec/berth/
-row "the node is named" "fail  node n2: wrong: berth's_programs; .*"
-row "so are its steps" "fail  ring, devmpich.sif, the host's mpich, pmi2: berth: n2: '/usr/libexec/berth/berth-task': No such file.*"
+says "the node is named" "^fail  node n2: wrong: berth's_programs; .*\$"
+says "so are its steps" "^fail  ring, devmpich.sif, the host's mpich, pmi2: berth: n2: '/usr/libexec/berth/berth-task': No such file.*\$"
 
 qualify "one node" 0 -N1 --image $image --mpi pmi2 --quick
-row "one node" 'skip  nodes: there is one node, so nothing is tried between nodes; see -N'
-row "one node: its ring" "ok    ring, devmpich.sif, the host's mpich, pmi2: MPICH .*; 2 of 2 ranks have the host's MPICH .*"
+says "one node" '^skip  nodes: there is one node, so nothing is tried between nodes; see -N$'
+says "one node: its ring" "^ok    ring, devmpich.sif, the host's mpich, pmi2: MPICH .*; 2 of 2 ranks have the host's MPICH .*\$"
 matches "one node: the verdict" $'\nqualified on one node; nothing was tried between nodes$' "$seen"
 
 seen=$(on login root bash -c 'cd ~alice/qualify && exec berth qualify -w n1 --quick' 2>&1)
-row "root" 'note  user: root has other limits; run it as an ordinary user'
+says "root" '^note  user: root has other limits; run it as an ordinary user$'
 
 # Two images that end alike, with an mpicc that has no compiler.
 alice cp /images/mpich.sif qualify/
 qualify "images without a compiler" 1 -w n1 --image /images/mpich.sif --image mpich.sif --quick
 alice rm qualify/mpich.sif
-row "the first of two that end alike" "skip  program, /images/mpich.sif: .*gcc: .*not found; so the image's mpicc builds nothing; its MPI is not tried"
-row "the second" "skip  program, $(alice pwd)/qualify/mpich.sif: .*gcc: .*not found; .*"
-row "MPI was not tried" 'not qualified: MPI was not tried in /images/mpich.sif: its mpicc builds nothing; name another image \(--image\)'
+says "the first of two that end alike" "^skip  program, /images/mpich.sif: .*gcc: .*not found; so the image's mpicc builds nothing; its MPI is not tried\$"
+says "the second" "^skip  program, $(alice pwd)/qualify/mpich.sif: .*gcc: .*not found; .*\$"
+says "MPI was not tried" '^not qualified: MPI was not tried in /images/mpich.sif: its mpicc builds nothing; name another image \(--image\)$'
 qualify "no image" 1 -w n1,n2 --quick
-row "no image" 'not qualified: MPI was not tried in an image; name one that has mpicc \(--image\)'
+says "no image" '^not qualified: MPI was not tried in an image; name one that has mpicc \(--image\)$'
 
 qualify "a directory that is the login host's" 1 -w n1,n2 --directory /tmp --quick
-row "the node that does not see it" "fail  directory: a node does not see '/tmp/berth-qualify-[0-9a-f]{8}' \\(.*\\); name one that all see \\(--directory\\)"
-row "nothing else is tried" '[0-9]+ checks: .*, 1 failed'
+says "the node that does not see it" "^fail  directory: a node does not see '/tmp/berth-qualify-[0-9a-f]{8}' \\(.*\\); name one that all see \\(--directory\\)\$"
+says "nothing else is tried" '^[0-9]+ checks: .*, 1 failed$'
 alice bash -c 'rm -r /tmp/berth-qualify-*'
 
 alice bash -c 'cd qualify && rm -rf ./* && berth qualify -w n1,n2 --quick 2>&1 | head -n 1 >/dev/null'
@@ -120,17 +115,15 @@ script bin/mpicc <<'PROGRAM'
 exec sleep 1000
 PROGRAM
 seen=$(alice bash -c 'cd qualify && PATH=$HOME/bin:$PATH exec berth qualify -w n1,n2 --seconds 2 --quick' 2>&1)
-row "a step that hangs" 'fail  program, native: it hangs: not done after 2 seconds'
-row "can be tried again" '      again: srun .* mpicc -O1 -o .*'
+says "a step that hangs" '^fail  program, native: it hangs: not done after 2 seconds$'
+says "can be tried again" '^      again: srun .* mpicc -O1 -o .*$'
 alice bash -c 'cd qualify && PATH=$HOME/bin:$PATH salloc -Q -w n1,n2 --ntasks-per-node=2 berth qualify --quick' >interrupt.log 2>&1 &
 wait_for 30 on n1 alice pgrep -u alice -x sleep >/dev/null
 on login alice pkill -INT -x python3
 wait $!
 equal "an interrupt: exit status" 1 $?
 matches "an interrupt" 'berth: qualify: interrupted$' "$(<interrupt.log)"
-has_no_sleep() { ! on n1 alice pgrep -u alice -x sleep; } >/dev/null
-wait_for 10 has_no_sleep
-equal "its step has ended" '' "$(on n1 alice pgrep -u alice -x sleep)"
+soon "its step has ended" "status 1" -- on n1 alice pgrep -u alice -x sleep
 rm interrupt.log
 alice rm -rf bin
 
