@@ -195,7 +195,8 @@ static void check_plugin(struct berth_doctor *doctor,
         OK("plugin", "'%s', for Slurm %s", path, doctor->plugin);
 }
 
-static void check_stack(struct berth_doctor *doctor)
+/* Returns whether a line loads berth. */
+static bool check_stack(struct berth_doctor *doctor)
 {
     const char *plugstack = doctor->conf.plugstack;
     const struct berth_plugstack_line *berth = NULL, *bad = NULL;
@@ -217,16 +218,17 @@ static void check_stack(struct berth_doctor *doctor)
         WRONG(STACK, "start the line with required, optional or include",
               "%s is not understood", bad->place);
     if (!doctor->has_plugstack)
-        WRONG(STACK,
-              "make it with the line `include /etc/slurm/plugstack.conf.d/*.conf`, and "
-              "put berth.conf there",
-              "'%s' is not there, so that Slurm does not load berth", plugstack);
+        NOTE(STACK,
+             "use `srun berth run`; administrators make it with the line `include "
+             "/etc/slurm/plugstack.conf.d/*.conf`, and put berth.conf there",
+             "'%s' is not there, so that Slurm does not load berth", plugstack);
     else if (!berth)
-        WRONG(STACK,
-              "copy berth.conf (in /usr/share/berth) to a directory that it includes",
-              "'%s' and what it includes do not name berth.so", plugstack);
+        NOTE(STACK,
+             "use `srun berth run`; administrators copy berth.conf (in " BERTH_DATADIR
+             ") to a directory that it includes",
+             "'%s' and what it includes do not name berth.so", plugstack);
     if (!berth)
-        return;
+        return false;
     if (lines > 1)
         WRONG(STACK, "leave one line with berth.so in it",
               "%s names berth a second time, or another file does", berth->place);
@@ -240,6 +242,7 @@ static void check_stack(struct berth_doctor *doctor)
     else if (lines == 1)
         OK(STACK, "%s: plugin %d of %d, required", berth->place, number, plugins);
     check_plugin(doctor, berth);
+    return true;
 }
 
 static void check_manager(struct berth_doctor *doctor, const char *srun)
@@ -279,7 +282,7 @@ static void check_prolog(struct berth_doctor *doctor)
     else
         NOTE(
             "TaskProlog",
-            "copy /usr/share/berth/taskprolog-berth.sh to /etc/slurm, and put the "
+            "copy " BERTH_DATADIR "/taskprolog-berth.sh to /etc/slurm, and put the "
             "line `. /etc/slurm/taskprolog-berth.sh` into the TaskProlog of slurm.conf",
             "there is none that ends tasks where the plugin is missing");
 }
@@ -319,6 +322,7 @@ static void check_release(struct berth_doctor *doctor)
 void berth_doctor_check_slurm(struct berth_doctor *doctor)
 {
     BERTH_FREE char *srun = berth_host_find(&doctor->host, "srun");
+    bool has_berth;
 
     check_site(doctor);
     if (!srun)
@@ -330,9 +334,11 @@ void berth_doctor_check_slurm(struct berth_doctor *doctor)
              "'%s' finds no configuration; only the host itself was checked", srun);
     else {
         check_release(doctor);
-        check_stack(doctor);
+        has_berth = check_stack(doctor);
         check_manager(doctor, srun);
-        check_prolog(doctor);
-        check_extern(doctor);
+        if (has_berth) {
+            check_prolog(doctor);
+            check_extern(doctor);
+        }
     }
 }

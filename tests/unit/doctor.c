@@ -234,17 +234,18 @@ static const struct {
     {change_33, "note Slurm: scontrol does not tell its release",
      "run `scontrol --version` by hand"},
     {change_34,
-     "wrong plugstack.conf: '/etc/slurm/plugstack.conf' is not there, so that Slurm "
+     "note plugstack.conf: '/etc/slurm/plugstack.conf' is not there, so that Slurm "
      "does not load berth",
-     "make it with the line `include /etc/slurm/plugstack.conf.d/*.conf`, and put "
-     "berth.conf there"},
+     "use `srun berth run`; administrators make it with the line `include "
+     "/etc/slurm/plugstack.conf.d/*.conf`, and put berth.conf there"},
     {change_35,
      "wrong plugstack.conf: /etc/slurm/plugstack.conf.d/z.conf:2 is not understood",
      "start the line with required, optional or include"},
     {change_36,
-     "wrong plugstack.conf: '/etc/slurm/plugstack.conf' and what it includes do not "
+     "note plugstack.conf: '/etc/slurm/plugstack.conf' and what it includes do not "
      "name berth.so",
-     "copy berth.conf (in /usr/share/berth) to a directory that it includes"},
+     "use `srun berth run`; administrators copy berth.conf (in " BERTH_DATADIR
+     ") to a directory that it includes"},
     {change_37,
      "wrong plugstack.conf: /etc/slurm/plugstack.conf.d/a.conf:1 names berth a second "
      "time, or "
@@ -282,11 +283,11 @@ static const struct {
      "read LaunchParameters in spank_berth(8)"},
     {change_49,
      "note TaskProlog: there is none that ends tasks where the plugin is missing",
-     "copy /usr/share/berth/taskprolog-berth.sh to /etc/slurm, and put the line "
+     "copy " BERTH_DATADIR "/taskprolog-berth.sh to /etc/slurm, and put the line "
      "`. /etc/slurm/taskprolog-berth.sh` into the TaskProlog of slurm.conf"},
     {change_50,
      "note TaskProlog: there is none that ends tasks where the plugin is missing",
-     "copy /usr/share/berth/taskprolog-berth.sh to /etc/slurm, and put the line "
+     "copy " BERTH_DATADIR "/taskprolog-berth.sh to /etc/slurm, and put the line "
      "`. /etc/slurm/taskprolog-berth.sh` into the TaskProlog of slurm.conf"},
     {change_59,
      "note PrologFlags: without Contain, which --container-lifetime=job needs, a "
