@@ -338,14 +338,16 @@ static char *repeat(const char *head, const char *piece, size_t count, const cha
 
 TEST(a_file_has_bounds)
 {
-    BERTH_SITE struct berth_site site = {0};
+    BERTH_SITE struct berth_site list = {0};
+    BERTH_SITE struct berth_site nested = {0};
+    BERTH_SITE struct berth_site long_file = {0};
     BERTH_FREE char *many = repeat("images: {owners: [", "a,", 5000, "]}");
     BERTH_FREE char *open = repeat("", "[", 1000, "");
     BERTH_FREE char *deep = repeat(open, "]", 1000, "");
     BERTH_FREE char *large = repeat("#", "x", 256 << 10, "");
-    BERTH_FREE char *first = faults_of(many, strlen(many), &site);
-    BERTH_FREE char *second = faults_of(deep, strlen(deep), &site);
-    BERTH_FREE char *third = faults_of(large, strlen(large), &site);
+    BERTH_FREE char *first = faults_of(many, strlen(many), &list);
+    BERTH_FREE char *second = faults_of(deep, strlen(deep), &nested);
+    BERTH_FREE char *third = faults_of(large, strlen(large), &long_file);
 
     ck_assert_str_eq(first, "f:1: more than 4096 values; shorten the file\n");
     ck_assert_str_eq(second, "f:1: more than 8 levels; shorten the file\n");
