@@ -172,7 +172,8 @@ pid_t berth_servers_reap(struct berth_servers *servers, int *ret_status)
             berth_process_read(info.si_pid, &process) && has_name(process.name);
         /* its last thread may still remove what was read of it in /proc: wait4() spins
          */
-        poll(NULL, 0, 2);
+        if (info.si_code != CLD_TRAPPED)
+            poll(NULL, 0, 2);
         pid = wait4(info.si_pid, ret_status, __WALL | WNOHANG, &servers->usage);
         if (pid <= 0 || !WIFSTOPPED(*ret_status))
             return pid;
