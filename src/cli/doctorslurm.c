@@ -195,6 +195,15 @@ static void check_plugin(struct berth_doctor *doctor,
         OK("plugin", "'%s', for Slurm %s", path, doctor->plugin);
 }
 
+/* How bad is it if no line loads berth? Where the plugin is, somebody wants it. */
+static enum berth_diagnosis_level no_line(const struct berth_doctor *doctor)
+{
+    BERTH_FREE char *place = berth_host_place(&doctor->host, BERTH_PLUGIN);
+
+    return place && access(place, F_OK) == 0 ? BERTH_DIAGNOSIS_WRONG
+                                             : BERTH_DIAGNOSIS_NOTE;
+}
+
 /* Returns whether a line loads berth. */
 static bool check_stack(struct berth_doctor *doctor)
 {
@@ -218,15 +227,15 @@ static bool check_stack(struct berth_doctor *doctor)
         WRONG(STACK, "start the line with required, optional or include",
               "%s is not understood", bad->place);
     if (!doctor->has_plugstack)
-        NOTE(STACK,
-             "use `srun berth run`; administrators make it with the line `include "
-             "/etc/slurm/plugstack.conf.d/*.conf`, and put berth.conf there",
-             "'%s' is not there, so that Slurm does not load berth", plugstack);
+        AT(no_line(doctor), STACK,
+           "use `srun berth run`; administrators make it with the line `include "
+           "/etc/slurm/plugstack.conf.d/*.conf`, and put berth.conf there",
+           "'%s' is not there, so that Slurm does not load berth", plugstack);
     else if (!berth)
-        NOTE(STACK,
-             "use `srun berth run`; administrators copy berth.conf (in " BERTH_DATADIR
-             ") to a directory that it includes",
-             "'%s' and what it includes do not name berth.so", plugstack);
+        AT(no_line(doctor), STACK,
+           "use `srun berth run`; administrators copy berth.conf (in " BERTH_DATADIR
+           ") to a directory that it includes",
+           "'%s' and what it includes do not name berth.so", plugstack);
     if (!berth)
         return false;
     if (lines > 1)

@@ -81,7 +81,7 @@ CHANGE(30, set(OURS, "required /lib/ours/berth.so\n"))
 CHANGE(31, gone("/usr/bin/srun"))
 CHANGE(32, gone(CONF); gone(STACK))
 CHANGE(33, gone("/usr/bin/scontrol"))
-CHANGE(34, gone(STACK))
+CHANGE(34, gone(STACK); set(BERTH_PLUGIN, ""))
 CHANGE(35, set("/etc/slurm/plugstack.conf.d/z.conf", "\nwhat is this\n"))
 CHANGE(36, gone(OURS))
 CHANGE(37, set("/etc/slurm/plugstack.conf.d/a.conf", "required berth.so\n"))
@@ -234,7 +234,7 @@ static const struct {
     {change_33, "note Slurm: scontrol does not tell its release",
      "run `scontrol --version` by hand"},
     {change_34,
-     "note plugstack.conf: '/etc/slurm/plugstack.conf' is not there, so that Slurm "
+     "wrong plugstack.conf: '/etc/slurm/plugstack.conf' is not there, so that Slurm "
      "does not load berth",
      "use `srun berth run`; administrators make it with the line `include "
      "/etc/slurm/plugstack.conf.d/*.conf`, and put berth.conf there"},

@@ -32,7 +32,7 @@ on login root bash -c "echo 'include /etc/slurm/plugstack.conf.d/*.conf' >/etc/s
     timeout 60 scontrol reconfigure"
 wait_for 60 on n4 root grep -q include /run/slurm/conf/plugstack.conf
 try "doctor tells of a line that no such node has" \
-    "~note  plugstack.conf: '/run/slurm/conf/plugstack.conf' and what it includes do not name berth.so" -- \
+    "~wrong plugstack.conf: '/run/slurm/conf/plugstack.conf' and what it includes do not name berth.so.*status 1" -- \
     on n4 alice berth doctor
 
 on n4 root slurmd-restart end
