@@ -29,8 +29,8 @@ done
 containers() { alice "$@" 2>&1 | sort | uniq -c | awk '{ print $1, $2 }'; }
 
 equal "there is no plugin" 0 "$(alice srun --help | grep -c container-image)"
-equal "tasks of two nodes: a container on each" $'4 a\n4 a' "$(containers srun -N2 -n8 --ntasks-per-node=4 $A ./count.a)"
-equal "128 tasks" "128 a" "$(containers srun -w n1 -n128 --overcommit $A ./count.a)"
+equal "tasks of two nodes: a container on each" $'4 a\n4 a' "$(containers srun -Q -N2 -n8 --ntasks-per-node=4 $A ./count.a)"
+equal "128 tasks" "128 a" "$(containers srun -Q -w n1 -n128 --overcommit $A ./count.a)"
 equal "two steps of a job at once: one each" $'3 a\n3 a' \
     "$(containers salloc -Q -w n1 -n6 bash -c "srun -n3 --exact $A ./count.a & srun -n3 --exact $A ./count.a; wait")"
 equal "tasks of an array: one each" $'2 a\n2 a' "$(
@@ -44,16 +44,16 @@ equal "a heterogeneous job: each component has its image" $'2 a\n3 b' \
 
 # Who is late, and who never comes.
 equal "a task that comes late joins the others" "2 a" \
-    "$(containers srun -w n1 -n2 sh -c "sleep \$SLURM_LOCALID; exec $A sh -c './count.a; sleep 3'")"
+    "$(containers srun -Q -w n1 -n2 sh -c "sleep \$SLURM_LOCALID; exec $A sh -c './count.a; sleep 3'")"
 equal "a task that never comes: the others start" "2 a" \
-    "$(containers srun -w n1 -n3 sh -c "[ \$SLURM_LOCALID = 1 ] || exec $A ./count.a")"
+    "$(containers srun -Q -w n1 -n3 sh -c "[ \$SLURM_LOCALID = 1 ] || exec $A ./count.a")"
 equal "one after the other in a task, as often as it likes" $'1 a\n1 b\n1 a' \
-    "$(alice srun -n1 sh -c "$A ./count.a; $B ./count.b; $A ./count.a" | cut -d' ' -f1 | uniq -c | awk '{ print $1, $2 }')"
+    "$(alice srun -Q -n1 sh -c "$A ./count.a; $B ./count.b; $A ./count.a" | cut -d' ' -f1 | uniq -c | awk '{ print $1, $2 }')"
 
 # Lines of --multi-prog.
 two() { printf '%s\n' "$@" | on login alice sh -c 'cat >programs; rm -f v/at*'; }
 two "0,3 $A ./count.a" "1-2 $B ./count.b"
-equal "--multi-prog: a container for each image" $'2 a\n2 b' "$(containers srun -w n1 -n4 --multi-prog programs)"
+equal "--multi-prog: a container for each image" $'2 a\n2 b' "$(containers srun -Q -w n1 -n4 --multi-prog programs)"
 two "0 $A v/memory show v/at" "1 $B v/memory read v/at"
 try "programs in two images read each other's memory" "read: memory of another image" -- srun -Q -w n1 -n2 --multi-prog programs
 two "0 $A --mpi-bind=hybrid env" "1 true"
@@ -129,7 +129,7 @@ equal "nothing is left, not even a name" "" "$left$(on n1 root grep -a '@berth/2
 
 # With the plugin, and in a container.
 put_back
-equal "with the plugin: the same" $'2 a\n2 a' "$(containers srun -N2 -n4 --ntasks-per-node=2 $A ./count.a)"
+equal "with the plugin: the same" $'2 a\n2 a' "$(containers srun -Q -N2 -n4 --ntasks-per-node=2 $A ./count.a)"
 equal "... and a default is for berth run itself" "2 b" \
     "$(containers env BERTH_CONTAINER_IMAGE=/images/b.sif srun -w n1 -n2 berth run ./count.b)"
 spoil n1 "mkdir /.singularity.d" "rmdir /.singularity.d"
