@@ -204,7 +204,7 @@ for it in '[/]proc/self/fd/3 --hold' 'Apptainer runtime parent|[s]tarter' '[s]qu
     on n1 root kill -KILL "$victim" || result FAIL "there is a process $it" "$first"
     wait_for 10 on n1 root bash -c "[ ! -e /proc/$victim ]"
     soon "SIGKILL of ${it//[\[\]]/}: the next step runs" a -- life job -N1 -n1 "$A" cat /etc/berth-image
-    soon "... and the ones behind it: the same container" 1 "uniq | grep -c ^user" -- shares
+    soon "... and the ones behind it: the same container" "2 user" "uniq -c | sed 's/^ *//; s/user:.*/user/'" -- shares
 done
 
 # A process in another image gets the number of the container's first process, before the

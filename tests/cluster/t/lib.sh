@@ -242,7 +242,7 @@ tried() {
     seen=$output
     [[ -z $filter ]] || seen=$(printf %s "${output:+$output$nl}" | eval "$filter")
     case $expected in
-    \~*) [[ $seen =~ ${expected#\~} ]] && { [[ $status == 0 || $filter || $expected == *status* ]]; } ;;
+    \~*) [[ $seen =~ ${expected#\~} ]] && { [[ $filter || $expected == *status* || ! $output =~ (^|$nl)status\ [1-9] ]]; } ;;
     *) [[ $seen == "$expected" ]] ;;
     esac
 }
