@@ -107,15 +107,14 @@ static int read_request(int argc, char **argv, bool *ret_helps,
     return command;
 }
 
-/* Check that REQUEST has an image, or asks for the host, where there is nothing to
- * explain; and does not contradict itself. */
+/* Check that REQUEST has an image or asks for the host, and does not contradict itself.
+ */
 static int check(const char *verb, const struct berth_request *request,
                  struct berth_err *err)
 {
     if (berth_request_check(request, err) < 0)
         return -1;
-    return berth_request_has_container(request) ||
-                   (request->image && strcmp(verb, "run") == 0)
+    return request->image
                ? 0
                : berth_err_set(err,
                                "%s: no image; give --container-image, or set "
@@ -124,17 +123,18 @@ static int check(const char *verb, const struct berth_request *request,
 }
 
 int berth_cli_request(int argc, char **argv, struct berth_request *ret,
-                      char ***ret_command, struct berth_err *err)
+                      char ***ret_command)
 {
     bool helps = false;
-    int command = read_request(argc, argv, &helps, ret, err);
+    struct berth_err err;
+    int command = read_request(argc, argv, &helps, ret, &err);
 
     if (command < 0)
-        return BERTH_CLI_MISUSED;
+        return berth_cli_misused(&err);
     if (helps)
         return BERTH_CLI_HELP;
-    if (check(argv[0], ret, err) < 0)
-        return BERTH_CLI_MISUSED;
+    if (check(argv[0], ret, &err) < 0)
+        return berth_cli_misused(&err);
     if (command == argc && ret->entrypoint != BERTH_YES)
         return BERTH_CLI_USAGE;
     *ret_command = argv + command;
