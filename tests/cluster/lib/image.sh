@@ -42,7 +42,7 @@ image_inputs() {
 # image_hash IMAGE: what image_read has read, and all else that decides about it.
 image_hash() {
     {
-        declare -f image_tree image_packages image_base_build image_unpack
+        declare -f image_tree image_packages image_copy image_unpack
         (cd "$HERE" && image_inputs "$1" | xargs cat)
     } | sha256sum | cut -c1-16
 }
@@ -101,27 +101,39 @@ image_tree() {
     done
 }
 
+# Copies of a tree are made in less time than packages are unpacked: of one with nothing
+# else, and of one with the compilers, which `image-build` removes again.
 image_packages() {
-    local dir=$1 base include lock
-    [[ $IMAGE_BASE != none ]] || return 0
-    if ((${#IMAGE_PACKAGES[@]} == 0)); then
-        base=$BERTH_CACHE/image-work/$IMAGE_BASE
-        exec {lock}>"$base.lock"
-        flock "$lock"
-        [[ -d $base ]] || image_base_build "$base"
-        exec {lock}>&-
-        cp -aT "$base" "$dir"
+    local dir=$1 all=("${IMAGE_PACKAGES[@]}" "${IMAGE_TOOLS[@]}")
+    if [[ $IMAGE_BASE == none ]]; then
         return
+    elif ((${#all[@]} == 0)); then
+        image_copy "$IMAGE_BASE" "$dir" --variant=essential
+    elif ((${#IMAGE_TOOLS[@]} == 0)); then
+        image_unpack "$dir" --variant=apt --include="$(IFS=, && echo "${all[*]}")"
+    else
+        image_copy "$IMAGE_BASE-gcc" "$dir" --variant=apt --skip=cleanup/apt/lists \
+            --include=gcc,g++,gfortran,libc6-dev
+        quietly "${dir%/tree}.install.log" apt-get -o Dir="$dir" -o DPkg::Chroot-Directory="$dir" \
+            -o Dir::State::status="$dir/var/lib/dpkg/status" -o APT::Sandbox::User=root \
+            -o APT::Install-Recommends=false -y install "${all[@]}"
     fi
-    include=$(printf '%s\n' "${IMAGE_PACKAGES[@]}" "${IMAGE_TOOLS[@]}" | paste -sd,)
-    image_unpack "$dir" --variant=apt --include="$include"
 }
 
-image_base_build() {
-    rm -rf --one-file-system -- "$1.half"
-    CLEANUP_PATHS+=("$1.half")
-    image_unpack "$1.half" --variant=essential
-    mv -T "$1.half" "$1"
+# image_copy NAME DIR MMDEBSTRAP-OPTION...: NAME is unpacked once.
+image_copy() {
+    local base=$BERTH_CACHE/image-work/$1 dir=$2 lock
+    shift 2
+    exec {lock}>"$base.lock"
+    flock "$lock"
+    if [[ ! -d $base ]]; then
+        rm -rf --one-file-system -- "$base.half"
+        CLEANUP_PATHS+=("$base.half")
+        image_unpack "$base.half" "$@"
+        mv -T "$base.half" "$base"
+    fi
+    exec {lock}>&-
+    cp -aT "$base" "$dir"
 }
 
 image_unpack() {

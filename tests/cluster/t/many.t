@@ -31,17 +31,15 @@ for image in mpich openmpi; do
 done
 script steps <<'END'
 #!/bin/bash
+images=(mpich openmpi)
 for ((i = 0; i < 200; i++)); do
     {
-        srun -Q -N1 -n1 --exact --mpi-bind=local --container-image="/images/$1.sif" mpirun -n 2 mpiring
+        srun -Q -N1 -n1 --exact --mpi-bind=local --container-image="/images/${images[i % 2]}.sif" mpirun -n 2 mpiring
         echo "status $?"
     } 2>&1 | sed "s/^/$i: /" &
 done
 wait
 END
-for image in mpich openmpi; do
-    rings "$image: 200 steps of one task, each with an mpirun" \
-        "$(LIMIT=600 alice salloc -Q -N4 -n200 ./steps "$image" 2>&1)"
-done
+rings "200 steps of one task, each with an mpirun of one of the two MPIs" "$(LIMIT=600 alice salloc -Q -N4 -n200 ./steps 2>&1)"
 
 finish
