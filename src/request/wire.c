@@ -189,8 +189,8 @@ static const struct berth_field carried[] = {
     {0},
 };
 
-/* Appends what ROW carries, unless BEFORE, the row before it, carries the same. Returns
- * how many bytes. */
+/* Appends what ROW carries, unless BEFORE, the last row that may carry something,
+ * carries the same. Returns how many bytes. */
 static size_t put_carried(struct berth_buf *buf, const struct berth_row *before,
                           const struct berth_row *row)
 {
@@ -208,6 +208,7 @@ static size_t put_carried(struct berth_buf *buf, const struct berth_row *before,
 static size_t put_rows(struct berth_buf *buf, const struct berth_table *table)
 {
     static const struct berth_row nothing;
+    const struct berth_row *before = &nothing;
     bool is_one = !berth_table_is_multiprog(table) && berth_table_is_uniform(table);
     size_t bytes = 0;
 
@@ -215,7 +216,10 @@ static size_t put_rows(struct berth_buf *buf, const struct berth_table *table)
     for (size_t i = 0; i < table->count && !(is_one && i); i++) {
         const struct berth_row *row = &table->rows[i];
 
-        bytes += put_carried(buf, i ? row - 1 : &nothing, row);
+        if (berth_request_has_container(&row->request)) {
+            bytes += put_carried(buf, before, row);
+            before = row;
+        }
         put_row(buf, is_one ? BERTH_GROUP_ALL : row->group, row);
     }
     berth_buf_puts(buf, BERTH_PARTS_END);

@@ -328,9 +328,11 @@ TEST(a_longer_table_is_not_written)
 
 static const char *const carried[] = {
     "1;=:env=A%3D1;*:image=/a;.",
-    "1;=:env=A%3D1&env=B%3D%0A%3B.,%5C;0:image=/a;=:;1:;.",
+    "1;=:env=A%3D1&env=B%3D%0A%3B.,%5C;0:image=/a;=:;1:image=/b;.",
     "1;0:;=:env=UCX_TLS%3D;1:image=/a;.",
     "1;=:env=A%3D1;0:image=/a;1:image=/b;.",
+    "1;=:env=A%3D1;0:image=/a;1:;2:image=/b;.",
+    "1;=:env=A%3D1;0:image=/a;1:image=none;=:;2:image=/b;.",
     "1;=:env=A%3D1;/0:image=/a;/1:image=/b;.",
     "1;=:env=A%3D1&job=SLURM_JOB_ID%3D7;*:image=/a&mpi-bind=launch;.",
 };
@@ -344,6 +346,19 @@ TEST_ROWS(what_rows_carry_is_read_and_written, carried)
     ck_assert_msg(berth_wire_get_table(carried[_i], &table, &err) == 0, "%s", err.text);
     ck_assert_int_eq(berth_wire_put_table(&table, &text, &err), 0);
     ck_assert_str_eq(text, carried[_i]);
+}
+
+TEST(a_row_on_the_host_carries_nothing)
+{
+    static const char sent[] = "1;0:;=:env=A%3D1;1:image=/a;2:image=none;3:image=/b;.";
+    BERTH_TABLE struct berth_table table = {0};
+    BERTH_FREE char *text = NULL;
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_wire_get_table(sent, &table, &err), 0);
+    berth_strvec_fini(&table.rows[2].restore);
+    ck_assert_int_eq(berth_wire_put_table(&table, &text, &err), 0);
+    ck_assert_str_eq(text, sent);
 }
 
 TEST(rows_that_carry_other_variables_differ)
@@ -401,6 +416,7 @@ static int put_environment_of(size_t count, char **ret_text, struct berth_err *e
     BERTH_FREE char *value = calloc(1, count + 1);
 
     memset(value, 'a', count);
+    request.image = strdup("/a");
     ck_assert_int_eq(berth_table_add(&table, 0, NULL, &request, err), 0);
     berth_strvec_push(&table.rows[0].restore, "FI_A=1");
     berth_strvec_pushf(&table.rows[0].restore, "UCX_BIG=%s", value);
@@ -415,7 +431,7 @@ TEST(the_longest_environment_goes_there_and_back)
     size_t frame = strlen(";=:env=FI_A%3D1&env=UCX_BIG%3D");
 
     ck_assert_int_eq(put_environment_of(BERTH_WIRE_MAX - frame, &text, &err), 0);
-    ck_assert_uint_eq(strlen(text), BERTH_WIRE_MAX + strlen("1;*:;."));
+    ck_assert_uint_eq(strlen(text), BERTH_WIRE_MAX + strlen("1;*:image=/a;."));
     ck_assert_int_eq(berth_wire_get_table(text, &table, &err), 0);
     ck_assert_uint_eq(table.rows[0].restore.count, 2);
 }
