@@ -226,14 +226,20 @@ static size_t put_rows(struct berth_buf *buf, const struct berth_table *table)
     return bytes;
 }
 
+static const char *longer(const char *longest, const struct berth_strvec *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (strlen(list->items[i]) > strlen(longest))
+            longest = list->items[i];
+    return longest;
+}
+
 static const char *longest_variable(const struct berth_table *table)
 {
     const char *longest = "";
 
     for (size_t i = 0; i < table->count; i++)
-        for (size_t k = 0; k < table->rows[i].restore.count; k++)
-            if (strlen(table->rows[i].restore.items[k]) > strlen(longest))
-                longest = table->rows[i].restore.items[k];
+        longest = longer(longer(longest, &table->rows[i].restore), &table->rows[i].job);
     return longest;
 }
 

@@ -450,3 +450,17 @@ TEST(a_longer_environment_names_its_largest_variable)
         "--export=ALL");
     ck_assert_ptr_null(text);
 }
+
+TEST(the_largest_variable_may_be_one_of_the_job)
+{
+    BERTH_TABLE struct berth_table table = {0};
+    BERTH_FREE char *zeros = unit_format("%0*d", BERTH_WIRE_MAX, 0);
+    BERTH_FREE char *text = NULL;
+    struct berth_err err;
+
+    ck_assert_int_eq(
+        berth_wire_get_table("1;=:env=FI_A%3D1;*:image=/a;.", &table, &err), 0);
+    berth_strvec_pushf(&table.rows[0].job, "SLURM_JOB_NODELIST=%s", zeros);
+    ck_assert_int_eq(berth_wire_put_table(&table, &text, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, ": unset SLURM_JOB_NODELIST, the longest"));
+}
