@@ -322,15 +322,17 @@ static int get_label(const char *label, const struct berth_table *table, int *re
 /* Reads FIELDS, what ROW carries. */
 static int get_carried(const char *fields, struct berth_row *row, struct berth_err *err)
 {
+    const struct berth_strvec *const lists[] = {&row->restore, &row->job};
     BERTH_FREE char *copy = strdup(fields);
 
     if (!copy)
         return berth_err_oom(err);
     if (berth_fields_get(copy, carried, row, err) < 0)
         return -1;
-    for (size_t i = 0; i < row->restore.count; i++)
-        if (!strchr(row->restore.items[i], '='))
-            return berth_err_damaged(err, "%s", row->restore.items[i]);
+    for (size_t k = 0; k < sizeof(lists) / sizeof(lists[0]); k++)
+        for (size_t i = 0; i < lists[k]->count; i++)
+            if (!strchr(lists[k]->items[i], '='))
+                return berth_err_damaged(err, "%s", lists[k]->items[i]);
     return 0;
 }
 

@@ -380,6 +380,7 @@ static const struct {
     {"1;=:env=A%3D1;.", DAMAGED("1;=:env=A%3D1;.")},
     {"1;=;*:image=/a;.", DAMAGED("=")},
     {"1;=:env=A;*:image=/a;.", DAMAGED("A")},
+    {"1;=:env=A%3D1&job=NOEQUALS;*:image=/a;.", DAMAGED("NOEQUALS")},
     {"1;=:image=/a;*:image=/a;.", DAMAGED("image")},
     {"1;=:env=A%00;*:image=/a;.", DAMAGED("env")},
 };
