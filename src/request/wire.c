@@ -196,6 +196,7 @@ static size_t put_carried(struct berth_buf *buf, const struct berth_row *before,
 {
     size_t start = buf->used;
 
+    buf->failed |= row->restore.failed || row->job.failed;
     if (!berth_strvec_equal(&before->restore, &row->restore) ||
         !berth_strvec_equal(&before->job, &row->job)) {
         berth_parts_label(buf, CARRIED);

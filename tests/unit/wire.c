@@ -361,6 +361,18 @@ TEST(a_row_on_the_host_carries_nothing)
     ck_assert_str_eq(text, sent);
 }
 
+TEST_TIMES(a_list_that_lost_a_variable_is_not_sent, 2)
+{
+    BERTH_TABLE struct berth_table table = {0};
+    BERTH_FREE char *text = NULL;
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_wire_get_table("1;*:image=/a;.", &table, &err), 0);
+    *(_i ? &table.rows[0].job.failed : &table.rows[0].restore.failed) = true;
+    ck_assert_int_eq(berth_wire_put_table(&table, &text, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "Cannot allocate memory"));
+}
+
 TEST(rows_that_carry_other_variables_differ)
 {
     BERTH_TABLE struct berth_table table = {0};
