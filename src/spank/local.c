@@ -410,9 +410,12 @@ static int end_step(struct berth_err *err)
 {
     if (state.kill_is_ours)
         unsetenv(KILL_ON_BAD_EXIT);
-    for (size_t i = 0; i < state.table.count; i++)
-        berth_launcher_job(&state.table.rows[i].request, environ,
-                           &state.table.rows[i].job);
+    for (size_t i = 0; i < state.table.count; i++) {
+        struct berth_row *row = &state.table.rows[i];
+
+        berth_strvec_fini(&row->job);
+        berth_launcher_job(&row->request, environ, &row->job);
+    }
     return publish_step(err);
 }
 
