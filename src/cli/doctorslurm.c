@@ -89,6 +89,7 @@ void berth_doctor_read_site(struct berth_doctor *doctor)
         doctor->conf.plugstack &&
         berth_host_plugstack(&doctor->host, doctor->conf.plugstack, stack);
     for (size_t i = 0; i < stack->count; i++) {
+        digest = berth_hash(digest, &(char){(char)stack->items[i].kind}, 1);
         mix(&digest, stack->items[i].path ? stack->items[i].path : "");
         for (size_t k = 0; k < stack->items[i].words.count; k++)
             mix(&digest, stack->items[i].words.items[k]);

@@ -73,7 +73,7 @@ static int read_line(const char *file, int number, char *text,
     if (line.kind != BERTH_PLUGSTACK_WRONG)
         line.path = berth_steal(&words.items[1]);
     line.is_berth = line.path && is_berth(line.path);
-    for (size_t i = 2; i < words.count; i++)
+    for (size_t i = line.path ? 2 : 0; i < words.count; i++)
         berth_strvec_push(&line.words, words.items[i]);
     if (asprintf(&line.place, "%s:%d", file, number) < 0)
         line.place = NULL;

@@ -21,7 +21,8 @@ struct berth_plugstack_line {
     bool is_berth;             /* the plugin is berth.so */
     char *path;                /* of the plugin, or the pattern of an include (glob(7));
                                   NULL: none */
-    struct berth_strvec words; /* the arguments of the plugin */
+    struct berth_strvec words; /* the arguments of the plugin; of a line that Slurm
+                                  cannot read, all words */
 };
 
 /* A value struct: start with `= {0}`, end with berth_plugstack_fini(). */

@@ -361,18 +361,29 @@ TEST(a_stage_directory_of_the_user_is_right)
     ck_assert_uint_eq(berth_doctor_count(&doctor, BERTH_DIAGNOSIS_NOTE), 0);
 }
 
-static const char *const files[] = {OURS, "/etc/our.yaml", "/etc/profiles.d/x.yaml"};
+#define WORDS " /lib/ours/berth.so config=/etc/our.yaml"
+
+static const struct {
+    const char *file;
+    const char *before, *after; /* its text */
+} files[] = {
+    {OURS, "required" WORDS "\n", "required" WORDS " option_prefix=x-\n"},
+    {OURS, "required" WORDS "\n", "optional" WORDS "\n"},
+    {OURS, "required" WORDS "\nrequires a.so\n", "required" WORDS "\nneeds a.so\n"},
+    {"/etc/our.yaml", "", "mpi: {}\n"},
+    {"/etc/profiles.d/x.yaml", "", "x\n"},
+};
 
 TEST_ROWS(the_digest_changes_with_the_files, files)
 {
     char first[17];
 
+    set(files[_i].file, files[_i].before);
     look();
     memcpy(first, doctor.digest, sizeof(first));
     look();
     ck_assert_str_eq(doctor.digest, first);
-    set(files[_i],
-        "required /lib/ours/berth.so config=/etc/our.yaml option_prefix=x-\n");
+    set(files[_i].file, files[_i].after);
     look();
     ck_assert_str_ne(doctor.digest, first);
 }

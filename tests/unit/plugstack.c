@@ -17,11 +17,11 @@ static const struct {
     {"\n\toptional\tberth.so  option_prefix=b-  # x\n",
      "f:2 1 berth.so option_prefix=b-\n"},
     {"required berth.so config=/a#b c\n", "f:1 0 berth.so config=/a\n"},
-    {"required # a.so\n", "f:1 3 -\n"},
+    {"required # a.so\n", "f:1 3 - required\n"},
     {"include conf.d/*.conf\r\nrequired b.so\r\n", "f:1 2 conf.d/*.conf\nf:2 0 b.so\n"},
-    {"required\n", "f:1 3 -\n"},
-    {"requires a.so\n", "f:1 3 -\n"},
-    {"Required a.so\n", "f:1 3 -\n"},
+    {"required\n", "f:1 3 - required\n"},
+    {"requires a.so\n", "f:1 3 - requires a.so\n"},
+    {"Required a.so\n", "f:1 3 - Required a.so\n"},
 };
 
 TEST_ROWS(lines_are_read, cases)
