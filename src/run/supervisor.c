@@ -215,13 +215,14 @@ static int find_outer(struct supervisor *supervisor, struct berth_err *err)
 }
 
 /* Start a copy of the job's container for QUESTION. Returns 0; 1 with a sentence in ERR
- * if that fails, usually because the container lacks the directory of the task; -1 with
- * a sentence in ERR if the job has no container. */
+ * if the container lacks the directory of the task; -1 with a sentence in ERR if the
+ * job has no container, or a copy of it does not start. */
 static int copy_job(struct supervisor *supervisor,
                     const struct berth_job_question *question, struct berth_err *err)
 {
     struct berth_start *start = &supervisor->start;
     struct berth_job_answer *job = &supervisor->job;
+    int status;
 
     if (berth_job_ask(question, job, err) < 0)
         return -1;
@@ -233,8 +234,9 @@ static int copy_job(struct supervisor *supervisor,
     berth_job_answer_fini(job);
     if (start->runtime > 0)
         kill(start->runtime, SIGKILL);
-    berth_run_wait(start->runtime);
-    return 1;
+    status = berth_run_wait(start->runtime);
+    return WIFEXITED(status) && WEXITSTATUS(status) == BERTH_START_NO_DIRECTORY ? 1
+                                                                                : -1;
 }
 
 /* Start a copy of the job's container, if the step asks for one. Returns false if the

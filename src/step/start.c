@@ -298,7 +298,7 @@ static void run_in(const struct berth_start *start, void *data, struct berth_err
         return;
     if (looks && (stat(directory, &there) < 0 || there.st_dev != here.st_dev ||
                   there.st_ino != here.st_ino))
-        _exit(EXIT_FAILURE);
+        _exit(BERTH_START_NO_DIRECTORY);
     /* mounts of the step stay in a copy, and later mounts of the host appear in it */
     if (unshare(CLONE_NEWNS) == 0 &&
         mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) == 0)

@@ -39,10 +39,12 @@ enum { BERTH_START_PROGRAMS = 7 };
 int berth_start(struct berth_start *start, struct berth_err *err);
 
 /* The same without a runtime: start berth-init in the container of HOLDER, with
- * a copy of its mounts and with ENVIRONMENT. If LOOKS is true, that fails if the
- * container lacks the directory of the launch. */
+ * a copy of its mounts and with ENVIRONMENT. If LOOKS is true and the container lacks
+ * the directory of the launch, the process ends with BERTH_START_NO_DIRECTORY. */
 int berth_start_in(struct berth_start *start, struct berth_holder holder,
                    char *const *environment, bool looks, struct berth_err *err);
+
+enum { BERTH_START_NO_DIRECTORY = 75 };
 
 /* Wait until berth-init runs. Returns 0 with its process id, as the caller sees it, and
  * its environment; -1 with a sentence in ERR if it did not
