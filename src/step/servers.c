@@ -8,7 +8,7 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <glob.h>
+#include <fnmatch.h>
 #include <linux/magic.h>
 #include <signal.h>
 #include <spawn.h>
@@ -297,16 +297,19 @@ static bool is_called(const struct berth_process *process, const char *program)
 }
 
 /* Is PROCESS one of RUNTIME (a name; maybe a script that executes the runtime) that may
- * be about to mount an image? When it has mounted, it is another program, starter. */
+ * be about to mount an image? When it has mounted, it is another program, starter. A
+ * process that has ended has no program. */
 static bool is_starting(const struct berth_process *process, void *runtime)
 {
-    char path[64];
+    char path[64], exe[64], program[1];
     struct stat st;
 
     snprintf(path, sizeof(path), "/proc/%d", process->pid);
+    snprintf(exe, sizeof(exe), "/proc/%d/exe", process->pid);
     return (is_called(process, runtime) || is_called(process, "apptainer") ||
             is_called(process, "singularity")) &&
-           stat(path, &st) == 0 && st.st_uid == geteuid();
+           stat(path, &st) == 0 && st.st_uid == geteuid() &&
+           readlink(exe, program, sizeof(program)) > 0;
 }
 
 /* Is the file system of PATH of this node alone? In one of several nodes, another node
@@ -357,17 +360,20 @@ static void clear(const char *directory, bool is_quiet)
  * runtime that starts in between would be missed. */
 static void clear_all(const char *path, char *runtime)
 {
-    BERTH_FREE char *pattern = NULL;
-    glob_t found;
+    DIR *directory = opendir(path);
+    struct dirent *entry;
 
-    if (asprintf(&pattern, "%s/{rootfs-,check-overlay}[0-9]*", path) < 0 ||
-        glob(pattern, GLOB_BRACE, NULL, &found) != 0)
-        return;
-    for (size_t i = 0; i < found.gl_pathc; i++)
-        if (is_own(found.gl_pathv[i]))
-            clear(found.gl_pathv[i],
+    while (directory && (entry = readdir(directory))) {
+        BERTH_FREE char *left = NULL;
+
+        if ((fnmatch("rootfs-[0-9]*", entry->d_name, 0) == 0 ||
+             fnmatch("check-overlay[0-9]*", entry->d_name, 0) == 0) &&
+            asprintf(&left, "%s/%s", path, entry->d_name) >= 0 && is_own(left))
+            clear(left,
                   is_local(path) && berth_processes_each(is_starting, runtime) == 0);
-    globfree(&found);
+    }
+    if (directory)
+        closedir(directory);
 }
 
 void berth_servers_clear(const char *runtime)

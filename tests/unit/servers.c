@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which of the processes that end has served the image. */
+/* Which of the processes that end has served the image, and what is removed then. */
 
 #include "step/servers.h"
 
+#include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "unit.h"
 
 static const struct {
@@ -42,4 +48,53 @@ TEST_ROWS(a_process_that_has_ended_was_a_server_or_not, names)
     ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
     ck_assert_msg(servers.is_server == names[_i].is_server, "%s", names[_i].name);
     ck_assert_int_eq(berth_servers_reap(&servers, &status), -1);
+}
+
+/* In namespaces of its own: do directories stay in TMPDIR beside a runtime that runs
+ * or has ended? Returns as access(2), or CANNOT. */
+enum { CANNOT = 2 };
+static int stays(bool is_running)
+{
+    static const char directory[] = "/tmp/[a]{b,c}?";
+    BERTH_FREE char *left = unit_format("%s/rootfs-7", directory);
+    BERTH_FREE char *root = unit_format("%s/root", left);
+    siginfo_t info;
+    pid_t pid;
+
+    if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+        mount("proc", "/proc", "proc", 0, NULL) < 0 ||
+        mount("tmpfs", "/tmp", "tmpfs", 0, NULL) < 0 || mkdir(directory, 0700) < 0 ||
+        mkdir(left, 0700) < 0 || mkdir(root, 0700) < 0)
+        return CANNOT;
+    prctl(PR_SET_NAME, "apptainer");
+    pid = fork();
+    if (pid == 0 && is_running)
+        pause();
+    if (pid == 0)
+        _exit(0);
+    prctl(PR_SET_NAME, "servers");
+    if (!is_running)
+        waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT);
+    setenv("TMPDIR", directory, 1);
+    berth_servers_clear("/usr/bin/apptainer");
+    return access(left, F_OK) == 0;
+}
+
+TEST(directories_are_removed_unless_a_runtime_starts)
+{
+    for (int is_running = 0; is_running < 2; is_running++) {
+        pid_t pid;
+        int status;
+
+        pid =
+            (pid_t)syscall(SYS_clone, CLONE_NEWPID | CLONE_NEWNS | SIGCHLD, 0, 0, 0, 0);
+        if (pid == 0)
+            _exit(stays(is_running));
+        if (pid < 0)
+            return; /* only root may */
+        ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+        ck_assert(WIFEXITED(status));
+        if (WEXITSTATUS(status) != CANNOT)
+            ck_assert_int_eq(WEXITSTATUS(status), is_running);
+    }
 }
