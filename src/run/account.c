@@ -12,14 +12,27 @@
 #include "base/cleanup.h"
 #include "base/environ.h"
 #include "base/fd.h"
+#include "base/text.h"
 #include "job/ask.h"
 #include "plan/envdiff.h"
+#include "site/flags.h"
 #include "site/mountrules.h"
 #include "step/become.h"
 #include "step/image.h"
 #include "step/runtime.h"
 
 extern char **environ;
+
+/* Add FILE, one of the libraries that the runtime mounts by the variable NAME. */
+static void add_library(const char *name, const char *file, struct berth_plan *plan)
+{
+    BERTH_FREE char *place = NULL;
+
+    if (asprintf(&place, "/.singularity.d/libs/%s", berth_text_base(file)) < 0)
+        plan->failed = true;
+    else
+        berth_plan_mount(plan, file, place, BERTH_MOUNT_RO, BERTH_FROM_USER, name);
+}
 
 /* Add what the runtime mounts by a variable of the task. */
 static int add_variables(const struct berth_launch *launch, struct berth_plan *plan,
@@ -29,11 +42,19 @@ static int add_variables(const struct berth_launch *launch, struct berth_plan *p
         BERTH_FREE char *name = strndup(*item, strcspn(*item, "="));
         char *environment[] = {*item, NULL};
         BERTH_STRVEC struct berth_strvec mounts = {0};
+        BERTH_STRVEC struct berth_strvec libraries = {0};
+        const char *flag = berth_flags_variable(*item);
         const struct berth_mountrules_task task = {.environment = environment,
                                                    .directory = launch->directory};
 
         if (!name)
             return berth_err_oom(err);
+        if (flag && berth_text_starts(flag, "CONTAINLIBS="))
+            berth_strvec_split(&libraries, strchr(flag, '=') + 1);
+        for (size_t i = 0; i < libraries.count; i++)
+            if (*libraries.items[i])
+                add_library(name, libraries.items[i], plan);
+        plan->failed |= libraries.failed;
         if (berth_mountrules_variables(&task, &mounts, err) < 0 ||
             berth_plan_mounts(plan, &mounts, BERTH_FROM_USER, name, err) < 0)
             return -1;

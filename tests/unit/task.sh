@@ -227,6 +227,13 @@ environment, besides what Slurm sets; if a name appears twice, the later one win
   user: --container-env
     U=1' \
     origins 'explain=all&site=S%3D2&site=/usr:/usr:ro&env=S%3D2&env=U%3D1&mounts=/tmp:/tmp:rw&mounts=/usr:/usr:ro' ./app
+libraries() { APPTAINER_CONTAINLIBS=/opt/a/libx.so.1,,/liby.so origins "$@" | sed -n '1,/^$/p'; }
+expect 'an account tells which variable mounts libraries' 0 \
+    'mounts, besides those that the runtime makes by itself
+  user: APPTAINER_CONTAINLIBS
+    /opt/a/libx.so.1 -> /.singularity.d/libs/libx.so.1 (ro)
+    /liby.so -> /.singularity.d/libs/liby.so (ro)' \
+    libraries explain=all ./app
 exported() { E=own origins "$@" | sed -n '/^environment/,$p'; }
 expect 'an account tells in the order in which variables are set' 0 \
     'environment, besides what Slurm sets; if a name appears twice, the later one wins
