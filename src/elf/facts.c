@@ -74,13 +74,24 @@ int berth_elf_damaged(struct berth_err *err, const char *what)
                          what);
 }
 
+Elf_Data *berth_elf_data(Elf_Scn *section, GElf_Shdr *ret_header)
+{
+    return gelf_getshdr(section, ret_header) && ret_header->sh_size <= SECTION_MAX
+               ? elf_getdata(section, NULL)
+               : NULL;
+}
+
 Elf_Data *berth_elf_next(Elf *elf, Elf_Scn **section, uint32_t type,
                          GElf_Shdr *ret_header)
 {
+    GElf_Shdr link; /* elf_strptr() reads that section as a whole */
+
     while ((*section = elf_nextscn(elf, *section)))
         if (gelf_getshdr(*section, ret_header) && ret_header->sh_type == type)
-            return ret_header->sh_size <= SECTION_MAX ? elf_getdata(*section, NULL)
-                                                      : NULL;
+            return gelf_getshdr(elf_getscn(elf, ret_header->sh_link), &link) &&
+                           link.sh_size <= SECTION_MAX
+                       ? berth_elf_data(*section, ret_header)
+                       : NULL;
     return NULL;
 }
 

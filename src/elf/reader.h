@@ -16,9 +16,13 @@ struct berth_elf_reader {
 /* Sets ERR to the sentence for a file whose WHAT breaks the gABI. Returns -1. */
 int berth_elf_damaged(struct berth_err *err, const char *what);
 
+/* Returns the contents of SECTION, which libelf owns, and its header; NULL: it is
+ * damaged, or too large to be read. */
+Elf_Data *berth_elf_data(Elf_Scn *section, GElf_Shdr *ret_header);
+
 /* Moves *SECTION (NULL: the start) to the next section of TYPE, or to NULL at the end.
  * Returns its contents, which libelf owns, and its header; NULL: there is none, or it
- * is damaged. */
+ * is damaged, or the section to which it links is too large. */
 Elf_Data *berth_elf_next(Elf *elf, Elf_Scn **section, uint32_t type,
                          GElf_Shdr *ret_header);
 

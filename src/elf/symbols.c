@@ -200,12 +200,11 @@ int berth_elf_read_inner(struct berth_elf_reader *reader,
 /* Copies up to COUNT of the bytes that SYMBOL, which is defined, has in the file. */
 static size_t copy_value(Elf *elf, const GElf_Sym *symbol, void *bytes, size_t count)
 {
-    Elf_Scn *section = elf_getscn(elf, symbol->st_shndx);
-    Elf_Data *data = section ? elf_getdata(section, NULL) : NULL;
     GElf_Shdr header;
+    Elf_Data *data = berth_elf_data(elf_getscn(elf, symbol->st_shndx), &header);
     uint64_t at;
 
-    if (!data || !data->d_buf || !gelf_getshdr(section, &header))
+    if (!data || !data->d_buf)
         return 0;
     at = symbol->st_value - header.sh_addr;
     if (symbol->st_value < header.sh_addr || at > data->d_size)

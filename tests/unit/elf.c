@@ -343,6 +343,43 @@ TEST(a_file_without_section_headers_counts_as_damaged)
                                "build it again");
 }
 
+/* A hole costs no disk, and would cost memory. */
+static const struct {
+    uint32_t type; /* of the sections that are large */
+    ElfW(Xword) flags;
+} large[] = {{SHT_STRTAB, SHF_ALLOC}, {SHT_PROGBITS, SHF_WRITE}};
+
+TEST_ROWS(a_large_section_is_not_read, large)
+{
+    BERTH_FREE char *path = copy_of("libone.so");
+    BERTH_CLOSE int fd = open(path, O_RDWR | O_CLOEXEC);
+    bool is_names = large[_i].type == SHT_STRTAB;
+    struct berth_err err = {""};
+    struct berth_elf elf;
+    char bytes[8];
+    ElfW(Ehdr) header;
+    ElfW(Shdr) section;
+
+    ck_assert_int_eq(berth_elf_value(fd, "my_other", bytes, sizeof(bytes)), 8);
+    ck_assert_int_eq(pread(fd, &header, sizeof(header), 0), sizeof(header));
+    for (int i = 0; i < header.e_shnum; i++) {
+        off_t at = (off_t)(header.e_shoff + (size_t)i * sizeof(section));
+
+        ck_assert_int_eq(pread(fd, &section, sizeof(section), at), sizeof(section));
+        if (section.sh_type != large[_i].type || !(section.sh_flags & large[_i].flags))
+            continue;
+        section.sh_size = ((size_t)256 << 20) + 1;
+        ck_assert_int_eq(pwrite(fd, &section, sizeof(section), at), sizeof(section));
+    }
+    ck_assert_int_eq(ftruncate(fd, (off_t)512 << 20), 0);
+    ck_assert_int_eq(berth_elf_value(fd, "my_other", bytes, sizeof(bytes)), 0);
+    ck_assert_int_eq(berth_elf_read(fd, &ours, &elf, &err), is_names ? -1 : 0);
+    ck_assert_str_eq(err.text, is_names ? "a damaged ELF file (its dynamic section); "
+                                          "install or build it again"
+                                        : "");
+    berth_elf_fini(&elf);
+}
+
 static const struct {
     const char *bytes;
     enum berth_elf_kind kind;
