@@ -22,18 +22,19 @@ bool berth_mpi_is_openmpi(const char *name)
     return berth_text_starts_any(name, names);
 }
 
-/* mpirun.openmpi, mpiexec.hydra, mpirun-5, mpirun_rsh; not mpirun_me. */
+/* mpirun.openmpi, mpiexec.hydra, mpirun-5, mpirun_rsh, mpiexec_mpt; not mpirun_me. */
 bool berth_mpi_is_starter(const char *path)
 {
     static const char *const names[] = {"mpirun", "mpiexec", "orterun", "prterun",
                                         NULL};
+    static const char *const ends[] = {"", "_rsh", "_ssh", "_mpt", NULL};
     const char *name = berth_text_base(path);
 
     for (const char *const *it = names; *it; it++) {
         const char *rest = name + strlen(*it);
 
         if (berth_text_starts(name, *it))
-            return !*rest || strchr(".-", *rest) || strcmp(rest, "_rsh") == 0;
+            return *rest == '.' || *rest == '-' || berth_text_is_any(rest, ends);
     }
     return false;
 }

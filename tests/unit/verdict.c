@@ -270,6 +270,20 @@ static const struct {
      "of "
      "a step; choose --mpi-bind=local for an mpirun on one node, or let srun start the "
      "program"},
+    {{"program /usr/bin/mpiexec_mpt program need=libc.so.6", IN_MPICH, GLIBC_36},
+     {MPICH("5.0.2")},
+     BERTH_VERDICT_NO,
+     "'/usr/bin/mpiexec_mpt' starts ranks itself, which cannot be done in every task "
+     "of a step; choose --mpi-bind=local for an mpirun on one node, or let srun start "
+     "the "
+     "program"},
+    {{"program /usr/bin/mpirun_ssh program need=libc.so.6", IN_MPICH, GLIBC_36},
+     {MPICH("5.0.2")},
+     BERTH_VERDICT_NO,
+     "'/usr/bin/mpirun_ssh' starts ranks itself, which cannot be done in every task "
+     "of a step; choose --mpi-bind=local for an mpirun on one node, or let srun start "
+     "the "
+     "program"},
     {{"program /bin/a none"},
      {MPICH("5.0.2")},
      BERTH_VERDICT_CANNOT_TELL,
