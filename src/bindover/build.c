@@ -51,18 +51,37 @@ static int refuse_room(const struct berth_build *b, int number)
         root, strerror(number), (unsigned long long)(need >> 20) + 1);
 }
 
+int berth_build_refuse_change(const char *source, struct berth_err *err)
+{
+    return berth_err_set(err,
+                         "'%s': changed while it was copied; submit the step again "
+                         "when the host's MPI is installed",
+                         source);
+}
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_ino == b->st_ino && a->st_dev == b->st_dev &&
+           a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+           a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
 static int copy_file(const struct berth_build *b,
                      const struct berth_gathered_file *file)
 {
     BERTH_CLOSE int from = open(file->source, O_RDONLY | O_CLOEXEC);
+    struct stat st;
 
     if (from < 0)
         return berth_err_file(b->err, file->source, "read");
-    return berth_tree_parents(b->dir, file->file) < 0 ||
-                   berth_tree_copy(from, b->dir, file->file,
-                                   file->st.st_mode & 0111 ? 0755 : 0644) < 0
-               ? refuse_room(b, errno)
-               : 0;
+    if (berth_tree_parents(b->dir, file->file) < 0 ||
+        berth_tree_copy(from, b->dir, file->file,
+                        file->st.st_mode & 0111 ? 0755 : 0644) < 0)
+        return refuse_room(b, errno);
+    /* patchelf would say less of one that is half written. */
+    return fstat(from, &st) == 0 && is_same(&st, &file->st)
+               ? 0
+               : berth_build_refuse_change(file->source, b->err);
 }
 
 /* Copies the files, and makes the links. */

@@ -64,6 +64,10 @@ struct berth_build {
  * directory. */
 int berth_build(const struct berth_build *build, struct berth_err *err);
 
+/* Refuses a stage because SOURCE, of which it has a copy, has changed meanwhile.
+ * Returns -1. */
+int berth_build_refuse_change(const char *source, struct berth_err *err);
+
 /* Is END (on berth_clock(); 0: no limit) reached? */
 static inline bool berth_build_is_late(int64_t end)
 {

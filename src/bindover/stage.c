@@ -162,10 +162,7 @@ static int publish(int root_fd, const struct berth_stage_root *root, const char 
         read_stage(root_fd, root, name, stack, ret_staged))
         return 0;
     berth_tree_remove(root_fd, name);
-    return berth_err_set(err,
-                         "'%s': changed while it was copied; submit the step again "
-                         "when the host's MPI is installed",
-                         stack->libraries[0].path);
+    return berth_build_refuse_change(stack->libraries[0].path, err);
 }
 
 /* Libraries cannot be loaded from a file system that is mounted noexec. */

@@ -334,24 +334,56 @@ TEST(a_host_that_changes_meanwhile_is_refused)
     ck_assert_int_eq(staging_entries(""), 0);
 }
 
+/* Builds GATHERED where the stages are. Returns why that cannot be. */
+static char *build_refusal(const struct berth_gathered *gathered)
+{
+    const struct berth_build build = {
+        .dir = open(root.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+        .path = root.path,
+        .stack = stack,
+        .gathered = gathered,
+        .mounted = "/m"};
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_build(&build, &err), -1);
+    close(build.dir);
+    return strdup(err.text);
+}
+
+/* It may be half written, which patchelf would call something else. */
+TEST(a_file_that_changes_meanwhile_is_refused)
+{
+    BERTH_FREE char *why = NULL;
+    BERTH_FREE char *expected = NULL;
+    struct berth_gathered gathered;
+    struct berth_err err;
+
+    staging_install();
+    install_directory(root.path);
+    ck_assert_int_eq(berth_gather(stack, &gathered, &err), 0);
+    unit_run("truncate -s 100 '%s/libucs.so.0'", host);
+    why = build_refusal(&gathered);
+    expected = unit_format("'%s/libucs.so.0': changed while it was copied; submit the "
+                           "step again when the host's MPI is installed",
+                           host);
+    ck_assert_str_eq(why, expected);
+    berth_gathered_fini(&gathered);
+}
+
 TEST(what_stands_in_the_way_is_told)
 {
     BERTH_FREE char *in_the_way = unit_path(root.path, "lib/libmpi.so.12");
     BERTH_FREE char *expected = NULL;
+    BERTH_FREE char *why = NULL;
     struct berth_gathered gathered;
-    struct berth_build build = {
-        .path = root.path, .stack = stack, .gathered = &gathered, .mounted = "/m"};
     struct berth_err err;
 
     staging_install();
-    build.stack = stack;
     install_directory(in_the_way);
-    build.dir = open(root.path, O_RDONLY | O_DIRECTORY);
     ck_assert_int_eq(berth_gather(stack, &gathered, &err), 0);
-    ck_assert_int_eq(berth_build(&build, &err), -1);
-    close(build.dir);
+    why = build_refusal(&gathered);
     expected = unit_format("'%s': cannot be written: File exists", directory);
-    ck_assert_str_eq(err.text, expected);
+    ck_assert_str_eq(why, expected);
     berth_gathered_fini(&gathered);
 }
 
