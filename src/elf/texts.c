@@ -82,14 +82,15 @@ static void scan_range(const struct berth_elf_reader *reader, uint64_t offset,
     }
 }
 
-/* Scans the sections that hold constants. */
-static void scan_sections(const struct berth_elf_reader *reader, struct run *run)
+/* Scans the sections that hold constants. False: there is none. */
+static bool scan_sections(const struct berth_elf_reader *reader, struct run *run)
 {
     Elf_Scn *section = NULL;
+    bool found = false;
     size_t names;
 
     if (elf_getshdrstrndx(reader->elf, &names) < 0)
-        return;
+        return false;
     while ((section = elf_nextscn(reader->elf, section))) {
         GElf_Shdr header;
         const char *name;
@@ -97,9 +98,22 @@ static void scan_sections(const struct berth_elf_reader *reader, struct run *run
         if (!gelf_getshdr(section, &header) || header.sh_type != SHT_PROGBITS)
             continue;
         name = elf_strptr(reader->elf, names, header.sh_name);
-        if (name && berth_text_starts(name, ".rodata"))
-            scan_range(reader, header.sh_offset, header.sh_size, run);
+        if (!name || !berth_text_starts(name, ".rodata"))
+            continue;
+        scan_range(reader, header.sh_offset, header.sh_size, run);
+        found = true;
     }
+    return found;
+}
+
+/* A static program needs no section headers, and may have been made without. */
+static void scan_segments(const struct berth_elf_reader *reader, struct run *run)
+{
+    GElf_Phdr segment;
+
+    for (int i = 0; gelf_getphdr(reader->elf, i, &segment); i++)
+        if (segment.p_type == PT_LOAD && !(segment.p_flags & PF_W))
+            scan_range(reader, segment.p_offset, segment.p_filesz, run);
 }
 
 static bool is_scanned(const struct berth_elf *elf)
@@ -117,6 +131,7 @@ int berth_elf_read_texts(struct berth_elf_reader *reader,
 
     if (!question || (!question->text && !question->mark) || !is_scanned(elf))
         return 0;
-    scan_sections(reader, &run);
+    if (!scan_sections(reader, &run))
+        scan_segments(reader, &run);
     return elf->texts.failed ? berth_err_oom(err) : 0;
 }

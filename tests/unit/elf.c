@@ -325,12 +325,9 @@ TEST(a_library_that_can_be_started_is_a_library)
 }
 
 /* The loader needs no section headers. */
-TEST(a_file_without_section_headers_counts_as_damaged)
+static void remove_headers(const char *path)
 {
-    BERTH_FREE char *path = copy_of("libone.so");
     BERTH_CLOSE int fd = open(path, O_RDWR | O_CLOEXEC);
-    struct berth_err err = {""};
-    struct berth_elf elf;
     ElfW(Ehdr) header;
 
     ck_assert_int_eq(pread(fd, &header, sizeof(header), 0), sizeof(header));
@@ -338,9 +335,33 @@ TEST(a_file_without_section_headers_counts_as_damaged)
     header.e_shnum = 0;
     header.e_shstrndx = SHN_UNDEF;
     ck_assert_int_eq(pwrite(fd, &header, sizeof(header), 0), sizeof(header));
-    ck_assert_int_eq(berth_elf_read(fd, &ours, &elf, &err), -1);
+}
+
+TEST(a_file_without_section_headers_counts_as_damaged)
+{
+    BERTH_FREE char *path = copy_of("libone.so");
+    struct berth_err err = {""};
+    struct berth_elf elf;
+
+    remove_headers(path);
+    ck_assert_int_eq(read_path(path, &ours, &elf, &err), -1);
     ck_assert_str_eq(err.text, "a damaged ELF file (its dynamic section); install or "
                                "build it again");
+}
+
+TEST(a_static_program_without_section_headers_tells_its_texts)
+{
+    static const struct berth_elf_question question = {.mark = is_a_mark};
+    BERTH_FREE char *path = unit_path(directory, "bare");
+    struct berth_err err = {""};
+    struct berth_elf elf;
+
+    unit_compile(directory, wordy, "-O0 -static -fno-pie -no-pie -o bare");
+    remove_headers(path);
+    ck_assert_int_eq(read_path(path, &question, &elf, &err), 0);
+    ck_assert_int_eq(elf.kind, BERTH_ELF_STATIC);
+    ck_assert(berth_strvec_has(&elf.texts, "a mark"));
+    berth_elf_fini(&elf);
 }
 
 /* A hole costs no disk, and would cost memory. */
