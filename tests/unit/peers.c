@@ -228,28 +228,34 @@ static const struct {
         const char *because;
     } bound[3]; /* NULL ends them */
     const char *said;
+    const char *rest; /* without what nobody can change */
 } installs[] = {
     {{MPICH_LIB, OPENMPI_LIB},
      BERTH_FAMILY_NONE,
      {{BERTH_FAMILY_MPICH, "one"}, {BERTH_FAMILY_OPENMPI, "two"}},
-     "one; two"},
+     "one; two",
+     "two"},
     {{MPICH_LIB, OPENMPI_LIB},
      BERTH_FAMILY_MPICH,
      {{BERTH_FAMILY_MPICH, "one"}},
-     "one"},
+     "one",
+     ""},
     {{MPICH_LIB, OPENMPI_LIB},
      BERTH_FAMILY_NONE,
      {{BERTH_FAMILY_MPICH, "one"}},
-     "one; " STAYS "Open MPI"},
+     "one; " STAYS "Open MPI",
+     STAYS "Open MPI"},
     /* Open MPI 6: its own family, and the standard ABI. */
     {{OPENMPI_LIB, ABI_LIB},
      BERTH_FAMILY_NONE,
      {{BERTH_FAMILY_OPENMPI, "one"}, {BERTH_FAMILY_ABI, "one"}},
+     "one",
      "one"},
     {{MPICH_LIB, OPENMPI_LIB, ABI_LIB},
      BERTH_FAMILY_NONE,
      {{BERTH_FAMILY_MPICH, "one"}},
-     "one; " STAYS "Open MPI"},
+     "one; " STAYS "Open MPI",
+     STAYS "Open MPI"},
 };
 
 TEST_ROWS(an_install_is_named_once, installs)
@@ -272,7 +278,7 @@ TEST_ROWS(an_install_is_named_once, installs)
     ck_assert_str_eq(text.text, installs[_i].said);
     replacements[0].verdict.answer = BERTH_VERDICT_YES_WITH_HOST_GLIBC;
     berth_peers_name(&program, false, &rest);
-    ck_assert(program.count > 1 || !rest.used || !strstr(rest.text, "one"));
+    ck_assert_str_eq(rest.used ? rest.text : "", installs[_i].rest);
     berth_mpi_objects_fini(&program.scan.objects);
 }
 
