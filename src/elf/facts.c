@@ -120,22 +120,45 @@ static int read_name(const struct berth_elf_reader *reader, const GElf_Dyn *entr
     return *place ? 0 : berth_err_oom(err);
 }
 
-/* Some tools remove section headers (strip --strip-section-headers), and the loader
- * needs none; here such a file counts as damaged. */
-static int read_dynamic(struct berth_elf_reader *reader,
+/* Some tools remove section headers (sstrip, strip --strip-section-headers), and the
+ * loader needs none. Of such a file only its kind and its loader are told. */
+static bool is_bare(const struct berth_elf_reader *reader)
+{
+    return reader->header.e_shoff == 0;
+}
+
+/* Returns the dynamic section, which SEGMENT is, and as *RET_STRINGS the section that
+ * has its texts; NULL: it is damaged. */
+static Elf_Data *find_dynamic(const struct berth_elf_reader *reader,
+                              const GElf_Phdr *segment, size_t *ret_strings)
+{
+    Elf_Scn *section = NULL;
+    GElf_Shdr header = {0};
+    Elf_Data *data;
+
+    if (is_bare(reader))
+        return segment->p_filesz <= SECTION_MAX
+                   ? elf_getdata_rawchunk(reader->elf, (int64_t)segment->p_offset,
+                                          segment->p_filesz, ELF_T_DYN)
+                   : NULL;
+    data = berth_elf_next(reader->elf, &section, SHT_DYNAMIC, &header);
+    *ret_strings = header.sh_link;
+    return data;
+}
+
+static int read_dynamic(struct berth_elf_reader *reader, const GElf_Phdr *segment,
                         const struct berth_elf_question *question,
                         struct berth_elf *elf, struct berth_err *err)
 {
-    Elf_Scn *section = NULL;
-    GElf_Shdr header;
-    Elf_Data *data = berth_elf_next(reader->elf, &section, SHT_DYNAMIC, &header);
+    size_t strings = 0;
+    Elf_Data *data = find_dynamic(reader, segment, &strings);
     uint64_t flags = 0;
     GElf_Dyn entry;
 
     if (!data)
         return berth_elf_damaged(err, "dynamic section");
     for (int i = 0; gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; i++) {
-        if (read_name(reader, &entry, header.sh_link, elf, err) < 0)
+        if (!is_bare(reader) && read_name(reader, &entry, strings, elf, err) < 0)
             return -1;
         if (entry.d_tag == DT_FLAGS_1)
             flags = entry.d_un.d_val;
@@ -168,7 +191,7 @@ static int read_segments(struct berth_elf_reader *reader,
                          const struct berth_elf_question *question,
                          struct berth_elf *elf, struct berth_err *err)
 {
-    bool is_dynamic = false;
+    GElf_Phdr dynamic = {0};
     GElf_Phdr segment;
     size_t count;
 
@@ -181,14 +204,16 @@ static int read_segments(struct berth_elf_reader *reader,
     for (size_t i = 0; i < count; i++) {
         if (!gelf_getphdr(reader->elf, (int)i, &segment))
             return berth_elf_damaged(err, "list of segments");
-        is_dynamic |= segment.p_type == PT_DYNAMIC;
+        if (segment.p_type == PT_DYNAMIC)
+            dynamic = segment;
         if (segment.p_type == PT_INTERP && !elf->interpreter) {
             elf->kind = BERTH_ELF_PROGRAM;
             if (read_interpreter(reader, &segment, elf, err) < 0)
                 return -1;
         }
     }
-    if ((is_dynamic && read_dynamic(reader, question, elf, err) < 0) ||
+    if ((dynamic.p_type == PT_DYNAMIC &&
+         read_dynamic(reader, &dynamic, question, elf, err) < 0) ||
         berth_elf_read_inner(reader, question, elf, err) < 0)
         return -1;
     return berth_elf_read_texts(reader, question, elf, err);

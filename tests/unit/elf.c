@@ -324,6 +324,11 @@ TEST(a_library_that_can_be_started_is_a_library)
                  "kind 4\nloader /ld\nrpath -\nrunpath -\nsoname libc.so.6\n");
 }
 
+static void assert_text(const char *found, const char *expected)
+{
+    ck_assert_str_eq(found ? found : "nothing", expected ? expected : "nothing");
+}
+
 /* The loader needs no section headers. */
 static void remove_headers(const char *path)
 {
@@ -337,16 +342,33 @@ static void remove_headers(const char *path)
     ck_assert_int_eq(pwrite(fd, &header, sizeof(header), 0), sizeof(header));
 }
 
-TEST(a_file_without_section_headers_counts_as_damaged)
+TEST(a_file_without_section_headers_tells_its_kind)
 {
-    BERTH_FREE char *path = copy_of("libone.so");
-    struct berth_err err = {""};
-    struct berth_elf elf;
+    static const struct {
+        const char *flags;
+        enum berth_elf_kind kind;
+        const char *loader;
+    } rows[] = {
+        {"-shared -fPIC -Wl,-soname,libbare.so", BERTH_ELF_LIBRARY, NULL},
+        {LOADED "-fno-pie -no-pie -Wl,--no-as-needed -L. -l:libone.so",
+         BERTH_ELF_PROGRAM, LOADER},
+        {LOADED "-fpie -pie -L. -l:libone.so", BERTH_ELF_PROGRAM, LOADER},
+        {"-static-pie -fpie", BERTH_ELF_STATIC, NULL},
+    };
+    BERTH_FREE char *path = unit_path(directory, "bare");
 
-    remove_headers(path);
-    ck_assert_int_eq(read_path(path, &ours, &elf, &err), -1);
-    ck_assert_str_eq(err.text, "a damaged ELF file (its dynamic section); install or "
-                               "build it again");
+    for (int i = 0; i < COUNT(rows); i++) {
+        struct berth_err err = {""};
+        struct berth_elf elf;
+
+        unit_compile(directory, wordy, "%s -o bare", rows[i].flags);
+        remove_headers(path);
+        ck_assert_msg(read_path(path, &ours, &elf, &err) == 0, "%d: %s", i, err.text);
+        ck_assert_int_eq(elf.kind, rows[i].kind);
+        assert_text(elf.interpreter, rows[i].loader);
+        ck_assert_uint_eq(elf.defined.count + elf.undefined.count, 0);
+        berth_elf_fini(&elf);
+    }
 }
 
 TEST(a_static_program_without_section_headers_tells_its_texts)
@@ -417,11 +439,6 @@ static const struct {
     {"\177EL", BERTH_ELF_NONE, NULL},
     {"echo hello\n", BERTH_ELF_NONE, NULL},
 };
-
-static void assert_text(const char *found, const char *expected)
-{
-    ck_assert_str_eq(found ? found : "nothing", expected ? expected : "nothing");
-}
 
 TEST_ROWS(what_is_no_elf_is_an_answer, scripts)
 {

@@ -7,6 +7,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <sched.h>
 #include <stdio.h>
 #include <sys/mount.h>
@@ -301,6 +302,43 @@ TEST(a_library_that_is_nowhere_is_found_by_name)
     ck_assert_uint_eq(replacement.binds.count, 0);
     expected = unit_format("LD_LIBRARY_PATH=%s/stage/mpi:/own", directory);
     ck_assert_str_eq(replacement.set.items[1], expected);
+}
+
+/* A vendor may remove them. Such a program counts as one that may load MPI later, such
+ * a library as one without MPI. */
+TEST(files_without_section_headers_are_no_obstacle)
+{
+    static const char *const names[] = {"image/libvendor.so", "app"};
+
+    unit_compile(directory, "int vendor(void) { return 0; }",
+                 "-shared -fPIC -Wl,-soname,libvendor.so -o image/libvendor.so");
+    unit_compile(directory,
+                 "int MPI_Init(void); int vendor(void); "
+                 "int _start(void) { return MPI_Init() + vendor(); }",
+                 "-Wl,-rpath,%s/image -Limage -l:libmpi.so.12 -l:libvendor.so -o app",
+                 directory);
+    for (int i = 0; i < COUNT(names); i++) {
+        BERTH_FREE char *path = unit_path(directory, names[i]);
+        BERTH_CLOSE int fd = open(path, O_WRONLY | O_CLOEXEC);
+        const ElfW(Off) none = 0;
+
+        ck_assert_int_eq(pwrite(fd, &none, sizeof(none), offsetof(ElfW(Ehdr), e_shoff)),
+                         sizeof(none));
+        look_at("app");
+        ck_assert_ptr_nonnull(berth_mpi_objects_mpi(&scan.objects, BERTH_FAMILY_MPICH));
+        ck_assert_int_eq(program.family, i ? BERTH_FAMILY_NONE : BERTH_FAMILY_MPICH);
+        ck_assert_ptr_null(program.inside);
+        if (i == 0) {
+            berth_mpi_program_fini(&program);
+            berth_scan_fini(&scan);
+        }
+    }
+    open_stage();
+    ck_assert_msg(berth_replacement_plan(&replacement, &program, &scan, bare, &err) ==
+                      0,
+                  "%s", err.text);
+    ck_assert_uint_eq(replacement.binds.count, 2);
+    ck_assert_ptr_nonnull(strstr(replacement.binds.items[1], "/image/libmpi.so.12"));
 }
 
 TEST(a_damaged_stage_is_refused)
