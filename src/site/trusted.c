@@ -65,10 +65,10 @@ static int refuse_name(const struct walk *walk, const char *name, struct berth_e
     return berth_err_at(err, "%s", walk->path);
 }
 
-static int check_path(struct walk *walk, const char *path, bool is_file,
+static int check_path(struct walk *walk, const char *path, size_t checked, bool is_file,
                       struct berth_err *err);
 
-/* Check the target of the LINK. */
+/* Check the target of the LINK, whose directory is checked. */
 static int follow(struct walk *walk, const char *link, bool is_file,
                   struct berth_err *err)
 {
@@ -87,7 +87,9 @@ static int follow(struct walk *walk, const char *link, bool is_file,
     if (!path)
         return berth_err_oom(err);
     walk->depth++;
-    result = check_path(walk, path, is_file, err);
+    result =
+        check_path(walk, path, *target == '/' ? 0 : (size_t)(strrchr(link, '/') - link),
+                   is_file, err);
     walk->depth--;
     return result;
 }
@@ -112,17 +114,18 @@ static int check_name(struct walk *walk, const char *place, const char *name,
     return 0;
 }
 
-/* Check each name of PATH, from / on; the last one is a file or a directory. Nobody who
- * is not trusted can exchange a name after its check. */
-static int check_path(struct walk *walk, const char *path, bool is_file,
+/* Check each name of PATH, behind its first CHECKED bytes; the last one is a file or a
+ * directory. Nobody who is not trusted can exchange a name after its check. */
+static int check_path(struct walk *walk, const char *path, size_t checked, bool is_file,
                       struct berth_err *err)
 {
     BERTH_FREE char *copy = strdup(path);
-    char *name = copy ? copy + strspn(copy, "/") : NULL;
+    char *name = copy ? copy + checked : NULL;
     int result = 0;
 
     if (!copy)
         return berth_err_oom(err);
+    name += strspn(name, "/");
     if (is_file && !*name)
         return refuse_kind(walk, "/", "file", err);
     while (result == 0 && *name) {
@@ -146,7 +149,7 @@ int berth_trusted_read(const char *path, uid_t owner, int *ret_missing,
     int result = check_name(&walk, "/", "/", false, err);
 
     if (result == 0)
-        result = check_path(&walk, path, true, err);
+        result = check_path(&walk, path, 0, true, err);
     if (ret_missing)
         *ret_missing = walk.is_missing;
     if (result < 0)

@@ -114,6 +114,23 @@ TEST_ROWS(what_a_link_promises_is_not_missing, absent)
     ck_assert_int_eq(missing, absent[_i].missing);
 }
 
+/* n/n/n..., and beside each n a link to it. */
+TEST(each_link_counts_once)
+{
+    BERTH_SITE struct berth_site site = {0};
+    BERTH_FREE char *fault = NULL;
+
+    for (int i = 0; i < 6; i++) {
+        ck_assert_int_eq(mkdir("n", 0755), 0);
+        ck_assert_int_eq(symlink("n", "l"), 0);
+        ck_assert_int_eq(chdir("n"), 0);
+    }
+    unit_write("f", "", 0);
+    ck_assert_int_eq(chmod("f", 0644), 0);
+    fault = read_name("l/l/l/l/l/l/f", geteuid(), &site);
+    ck_assert_str_eq(fault, "");
+}
+
 TEST(the_root_is_no_file)
 {
     struct berth_site site;
