@@ -25,6 +25,7 @@ struct walk {
     int links;       /* the number that was followed */
     int depth;       /* of the link whose target is checked; 0: none */
     bool is_missing; /* a name of `path` itself does not exist */
+    struct stat file;
 };
 
 static int check(const struct walk *walk, const char *name, const struct stat *facts,
@@ -111,6 +112,8 @@ static int check_name(struct walk *walk, const char *place, const char *name,
         return follow(walk, place, is_file, err);
     if (is_file ? !S_ISREG(facts.st_mode) : !S_ISDIR(facts.st_mode))
         return refuse_kind(walk, name, is_file ? "file" : "directory", err);
+    if (is_file)
+        walk->file = facts;
     return 0;
 }
 
@@ -141,6 +144,21 @@ static int check_path(struct walk *walk, const char *path, size_t checked, bool 
     return result;
 }
 
+/* Open the file that was checked. Returns -1 with errno. */
+static int open_checked(const struct walk *walk)
+{
+    int fd = open(walk->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    struct stat facts;
+
+    if (fd < 0 ||
+        (fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) &&
+         facts.st_dev == walk->file.st_dev && facts.st_ino == walk->file.st_ino))
+        return fd;
+    close(fd);
+    errno = ESTALE;
+    return -1;
+}
+
 int berth_trusted_read(const char *path, uid_t owner, int *ret_missing,
                        struct berth_buf *buf, struct berth_err *err)
 {
@@ -154,7 +172,7 @@ int berth_trusted_read(const char *path, uid_t owner, int *ret_missing,
         *ret_missing = walk.is_missing;
     if (result < 0)
         return -1;
-    fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    fd = open_checked(&walk);
     if (fd < 0 || berth_fd_read(fd, BERTH_SYNTAX_BYTES + 1, buf) < 0)
         return refuse_name(&walk, NULL, err);
     return buf->failed ? berth_err_oom(err) : 0;

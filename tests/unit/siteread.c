@@ -3,6 +3,7 @@
 
 #include "site/siteread.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -129,6 +130,23 @@ TEST(each_link_counts_once)
     ck_assert_int_eq(chmod("f", 0644), 0);
     fault = read_name("l/l/l/l/l/l/f", geteuid(), &site);
     ck_assert_str_eq(fault, "");
+}
+
+/* The link in /proc of a file that was deleted leads to that file, and names another.
+ */
+TEST(only_the_file_that_was_checked_is_read)
+{
+    BERTH_CLOSE int fd = open("f", O_RDONLY);
+    BERTH_FREE char *path = unit_format("/proc/self/fd/%d", fd);
+    BERTH_BUF struct berth_buf buf = {0};
+    struct berth_err err;
+
+    ck_assert_int_eq(unlink("f"), 0);
+    unit_write("f (deleted)", "", 0);
+    ck_assert_int_eq(chmod("f (deleted)", 0644), 0);
+    ck_assert_int_eq(berth_trusted_read(path, geteuid(), NULL, &buf, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, ": Stale file handle; "));
+    ck_assert_uint_eq(buf.used, 0);
 }
 
 TEST(the_root_is_no_file)
