@@ -381,6 +381,7 @@ static void stay(struct supervisor *supervisor)
 {
     enum { LOOK_AGAIN_MS = 1000 };
     const bool has_failed = !supervisor->inject.holder.pid && !supervisor->is_apart;
+    int64_t next_round = 0;
     int rounds = 0;
     int status;
     pid_t pid;
@@ -392,8 +393,10 @@ static void stay(struct supervisor *supervisor)
             register_end(supervisor, pid, status);
             continue;
         }
-        if (both_ended)
+        if (both_ended && berth_clock() >= next_round) { /* not at each SIGCHLD */
             end_left(supervisor, rounds++);
+            next_round = berth_clock() + BERTH_SERVERS_ROUND_MS;
+        }
         if (has_failed || rounds > BERTH_SERVERS_PATIENCE)
             berth_servers_kill_others();
         await_change(supervisor,
