@@ -388,8 +388,8 @@ static void say(struct berth_binding *binding, char **text, const char *separato
         berth_bindover_say(binding, text, separator, sentence.text);
 }
 
-/* Write which stacks of KIND are used, and of others why not: for people into the note,
- * and what ranks are seen to load: the host's MPI, else a fabric, else libraries. */
+/* Write which stacks of KIND are used, and of others why not, for people into the note.
+ * Add those that the witness looks for: a fabric, libraries, or one of them. */
 static void name_used(struct berth_programs *programs, enum berth_profile_kind kind)
 {
     const struct berth_inside *inside = programs->inside;

@@ -30,7 +30,7 @@ struct berth_binding {
                      does, or the step does not ask */
     char *host;   /* the host's MPI that each rank will load, for people; NULL: none */
     char *fabric; /* the host's network libraries beside the image's own MPI, or other
-                     libraries of the host, for people; NULL: none */
+                     libraries of the host, or both (A or B), for people; NULL: none */
     char *alone;  /* the name of a stage with whose MPI each rank would be rank 0 of 1;
                      NULL: there is none */
     char *because; /* the reason for `alone` */

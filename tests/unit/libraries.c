@@ -96,6 +96,49 @@ TEST(libraries_stand_under_the_names_of_their_files)
     ck_assert_int_eq(sides.program.count, 1);
 }
 
+/* A rank counts that loads one of them, so the note of the ranks names both. */
+TEST(libraries_stand_beside_a_fabric)
+{
+    static const char *const replaces[][2] = {{NET, NULL}, {OTHER, NULL}};
+    static char *sonames[] = {(char *)OTHER, NULL};
+    static char *command[] = {(char *)"app", NULL};
+    const struct berth_profile profiles[] = {{.kind = BERTH_PROFILE_FABRIC,
+                                              .name = "net",
+                                              .stack = "net",
+                                              .replaces = replaces[0]},
+                                             {.kind = BERTH_PROFILE_LIBRARIES,
+                                              .name = "blas",
+                                              .stack = "blas",
+                                              .replaces = replaces[1]}};
+    struct berth_stack items[] = {{.profile = &profiles[0], .version = (char *)"UCX 1"},
+                                  {.profile = &profiles[1],
+                                   .version = (char *)"BLAS 2",
+                                   .sonames = {.items = sonames, .count = 1}}};
+    const struct berth_stacks found = {.items = items, .count = 2};
+    const struct berth_request request = {
+        .image = (char *)"/a", .mpi = (char *)"auto", .libs = (char *)"net,blas"};
+    const struct berth_inside inside = {.request = &request,
+                                        .command = command,
+                                        .stacks = &found,
+                                        .channel = sides.ends[1]};
+
+    sides_compile("image", NET, "a");
+    sides_compile("image", OTHER, "z");
+    sides_compile("stage/lib", NET, "a");
+    sides_compile("stage/lib", OTHER, "z");
+    sides_compile_program(NET " -l:" OTHER, "az");
+    sides_write_manifest(NET);
+    if (!sides_may_mount())
+        return;
+    ck_assert_msg(sides_use(&inside, BERTH_PROFILE_FABRIC) == 0, "%s", sides.err.text);
+    ck_assert_str_eq(sides.programs.binding.fabric, "UCX 1 (net)");
+    sides_write_manifest(OTHER);
+    ck_assert_msg(
+        berth_libraries_use(&sides.programs, BERTH_PROFILE_LIBRARIES, &sides.err) == 0,
+        "%s", sides.err.text);
+    ck_assert_str_eq(sides.programs.binding.fabric, "UCX 1 (net) or BLAS 2 (blas)");
+}
+
 /* As ScaLAPACK, whose MPI is not to be another one than the program's. */
 TEST(libraries_that_need_an_mpi_are_for_the_host_s)
 {
