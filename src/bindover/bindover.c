@@ -90,9 +90,13 @@ int berth_replacement_mount(struct berth_replacement *replacement,
 static int set(const struct berth_replacement *replacement, struct berth_err *err)
 {
     for (size_t i = 0; i < replacement->set.count; i++) {
-        char *copy = strdup(replacement->set.items[i]);
+        BERTH_FREE char *name = strdup(replacement->set.items[i]);
+        char *value = name ? strchr(name, '=') : NULL;
 
-        if (!copy || putenv(copy) != 0)
+        if (!value)
+            return berth_err_oom(err);
+        *value++ = '\0';
+        if (setenv(name, value, 1) < 0)
             return berth_err_oom(err);
     }
     return 0;
