@@ -180,7 +180,7 @@ equal "a file goes in and comes out" same "$(on login alice bash -c '
 equal "a port of the container" "PRETTY_NAME" "$(on login alice timeout 60 bash -c '
     ssh="/images/desk.dir/usr/bin/ssh -F .ssh/config"
     $ssh -L 9123:127.0.0.1:8123 job "cd /etc && exec timeout 50 python3 -m http.server --bind 127.0.0.1 8123" &
-    for i in {1..200}; do
+    for i in {1..500}; do
         exec 3<>/dev/tcp/127.0.0.1/9123 && printf "GET /os-release HTTP/1.0\r\n\r\n" >&3 &&
             grep -ao PRETTY_NAME <&3 && break
         sleep 0.1
