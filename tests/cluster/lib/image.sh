@@ -114,7 +114,7 @@ image_packages() {
     else
         image_copy "$IMAGE_BASE-gcc" "$dir" --variant=apt --skip=cleanup/apt/lists \
             --include=gcc,g++,gfortran,libc6-dev
-        quietly "${dir%/tree}.install.log" apt-get -o Dir="$dir" -o DPkg::Chroot-Directory="$dir" \
+        quietly "${dir%/tree}.install.log" env DEBIAN_FRONTEND=noninteractive apt-get -o Dir="$dir" -o DPkg::Chroot-Directory="$dir" \
             -o Dir::State::status="$dir/var/lib/dpkg/status" -o APT::Sandbox::User=root \
             -o APT::Install-Recommends=false -y install "${all[@]}"
     fi
