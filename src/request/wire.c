@@ -257,17 +257,19 @@ int berth_wire_put_table(const struct berth_table *table, char **ret_text,
 {
     BERTH_BUF struct berth_buf buf = {0};
     size_t bytes = put_rows(&buf, table);
-    const char *longest = longest_variable(table);
 
     if (buf.failed)
         return berth_err_oom(err);
-    if (bytes > BERTH_WIRE_MAX)
+    if (bytes > BERTH_WIRE_MAX) {
+        const char *longest = longest_variable(table);
+
         return berth_err_set(err,
                              "the environment that --export drops and MPI needs takes "
                              "%zu bytes; at most %d can be sent to the nodes: unset "
                              "%.*s, the longest, or give srun --export=ALL",
                              bytes, BERTH_WIRE_MAX, (int)strcspn(longest, "="),
                              longest);
+    }
     if (buf.used - bytes > BERTH_WIRE_MAX)
         return berth_wire_refuse(buf.used - bytes, BERTH_WIRE_MAX, err);
     *ret_text = berth_steal(&buf.text);
