@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/installed.h"
 
 #define USUAL_DIRECTORIES "/usr/local/bin:/usr/bin:/bin:/opt/apptainer/bin"
 
@@ -51,7 +52,9 @@ char *berth_run_find(const char *name, const char *path)
 {
     char *found = path ? search(path, name) : NULL;
 
-    return found ? found : search(USUAL_DIRECTORIES, name);
+    if (!found)
+        found = search(USUAL_DIRECTORIES, name);
+    return found ? found : search(berth_installed(BERTH_LIBEXECDIR), name);
 }
 
 /* Gives the program a process group of its own, so that it can be killed with its

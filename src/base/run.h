@@ -10,8 +10,8 @@
 #include "base/err.h"
 
 /* Returns the first DIRECTORY/NAME that is a program, of the absolute directories in
- * PATH (a list like the variable PATH; may be NULL) and then of the usual ones; NULL:
- * there is none. The caller frees the result. */
+ * PATH (a list like the variable PATH; may be NULL), then of the usual ones, and last
+ * beside berth's own programs; NULL: there is none. The caller frees the result. */
 char *berth_run_find(const char *name, const char *path);
 
 /* Is PATH a regular file that the caller may execute? */

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "base/installed.h"
 #include "base/strvec.h"
 #include "cli/container.h"
 
@@ -51,7 +52,7 @@ void berth_job_srun(const char *srun, unsigned int job, int offset, const char *
 
 /* The first words of the commands that srun starts on nodes: `berth ps --node-part`
  * lists the containers of its node, `berth enter --node-part` enters one. */
-#define BERTH_ASK_PROGRAM BERTH_BINDIR "/berth"
+#define BERTH_ASK_PROGRAM berth_installed(BERTH_BINDIR "/berth")
 #define BERTH_ASK_WORD    "--node-part"
 
 /* These functions run the commands of Slurm that are on the PATH. */

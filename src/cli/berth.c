@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/installed.h"
 #include "base/strvec.h"
 #include "cli/cli.h"
 #include "cli/request.h"
@@ -22,8 +23,8 @@ static int qualify(int argc, char **argv)
 
     berth_strvec_push(&words, "python3");
     berth_strvec_push(&words, "-I"); /* no modules of the user's */
-    berth_strvec_push(&words, BERTH_DATADIR "/qualify");
-    berth_strvec_push(&words, BERTH_BINDIR "/berth");
+    berth_strvec_push(&words, berth_installed(BERTH_DATADIR "/qualify"));
+    berth_strvec_push(&words, berth_installed(BERTH_BINDIR "/berth"));
     for (int i = 1; i < argc; i++)
         berth_strvec_push(&words, argv[i]);
     if (words.failed)

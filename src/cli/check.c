@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/installed.h"
 #include "cli/cli.h"
 #include "site/site.h"
 #include "request/path.h"
@@ -67,7 +68,7 @@ int berth_cli_check(int argc, char **argv)
         fprintf(stderr, "%s\n", faults.items[i]);
     if (faults.count)
         return BERTH_CLI_FAILED;
-    path = settings.config ? settings.config : BERTH_SITE_FILE;
+    path = settings.config ? settings.config : berth_installed(BERTH_SITE_FILE);
     if (!settings.config && access(path, F_OK) < 0)
         printf("%s: there is none, and the defaults hold\n", path);
     else

@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/environ.h"
+#include "base/installed.h"
 #include "base/run.h"
 #include "bindover/stack.h"
 #include "cli/checks.h"
@@ -160,8 +161,8 @@ static void check_namespaces(struct berth_doctor *doctor)
              !berth_host_has(host, "/etc/apparmor.d/*apptainer*") &&
              !berth_host_has(host, "/etc/apparmor.d/*singularity*"))
         AT(level, NAMESPACES,
-           "copy " BERTH_DATADIR "/apparmor to /etc/apparmor.d/berth, and "
-           "apparmor_parser -r /etc/apparmor.d/berth",
+           "copy apparmor, in share/berth of berth's tree, to /etc/apparmor.d/berth, "
+           "and apparmor_parser -r /etc/apparmor.d/berth",
            "kernel.apparmor_restrict_unprivileged_userns is %ld and no AppArmor "
            "profile names berth or the runtime",
            apparmor);
@@ -262,23 +263,25 @@ static void check_programs(struct berth_doctor *doctor)
     size_t right = 0;
 
     for (size_t i = 0; i < count; i++) {
-        BERTH_FREE char *place = berth_host_place(&doctor->host, paths[i]);
+        const char *path = berth_installed(paths[i]);
+        BERTH_FREE char *place = berth_host_place(&doctor->host, path);
         BERTH_FREE char *said = place ? berth_host_version(&doctor->host, place) : NULL;
         const char *blank = said ? strchr(said, ' ') : NULL; /* berth-task 0.1.0 */
 
         if (!blank)
             WRONG("berth's programs", "install berth again on this host",
-                  "'%s' is not there, or does not start", paths[i]);
+                  "'%s' is not there, or does not start", path);
         else if (strcmp(blank + 1, doctor->release) != 0)
             WRONG("berth's programs",
                   "install one release of berth, with all its packages",
-                  "'%s' is of berth %s, and this command of %s", paths[i], blank + 1,
+                  "'%s' is of berth %s, and this command of %s", path, blank + 1,
                   doctor->release);
         else
             right++;
     }
     if (right == count)
-        OK("berth's programs", "all are of berth %s", doctor->release);
+        OK("berth's programs", "all are of berth %s, in '%s'", doctor->release,
+           berth_installed(BERTH_LIBEXECDIR));
 }
 
 static void check_patchelf(struct berth_doctor *doctor)
@@ -288,7 +291,8 @@ static void check_patchelf(struct berth_doctor *doctor)
     if (patchelf)
         OK("patchelf", "%s", patchelf);
     else
-        NOTE("patchelf", "install the package patchelf",
+        NOTE("patchelf",
+             "install the package patchelf, or link one beside berth's programs",
              "it is missing, and --mpi-bind=host needs it to copy the host's MPI");
 }
 

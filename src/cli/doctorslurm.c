@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/hash.h"
+#include "base/installed.h"
 #include "cli/checks.h"
 #include "elf/facts.h"
 #include "request/path.h"
@@ -56,7 +57,7 @@ static bool is_there(const char *path)
 static void read_yaml(struct berth_doctor *doctor, uint64_t *digest)
 {
     const char *config = doctor->settings.config;
-    const char *path = config ? config : BERTH_SITE_FILE;
+    const char *path = config ? config : berth_installed(BERTH_SITE_FILE);
     BERTH_FREE char *text = berth_host_text(&doctor->host, path);
     BERTH_FREE char *place = berth_host_place(&doctor->host, path);
     struct berth_err why;
@@ -104,7 +105,7 @@ void berth_doctor_read_site(struct berth_doctor *doctor)
 static void check_site(struct berth_doctor *doctor)
 {
     const char *config = doctor->settings.config;
-    const char *path = config ? config : BERTH_SITE_FILE;
+    const char *path = config ? config : berth_installed(BERTH_SITE_FILE);
 
     if (doctor->site_fault)
         WRONG("berth.yaml", "correct it; until then steps with an image end", "%s",
@@ -158,6 +159,17 @@ static char *find_plugin(const struct berth_doctor *doctor, const char *path)
     return strdup(path);
 }
 
+/* How bad is it if Slurm does not load the plugin of berth's tree? That of a user has
+ * none. */
+static enum berth_diagnosis_level without_own(const struct berth_doctor *doctor)
+{
+    BERTH_FREE char *place =
+        berth_host_place(&doctor->host, berth_installed(BERTH_PLUGIN));
+
+    return place && access(place, F_OK) == 0 ? BERTH_DIAGNOSIS_WRONG
+                                             : BERTH_DIAGNOSIS_NOTE;
+}
+
 /* Check the symbols of the plugin that Slurm reads before it loads a plugin; Slurm
  * compares the first two parts of the release for SPANK plugins (plugin.c). */
 static void check_plugin(struct berth_doctor *doctor,
@@ -189,20 +201,12 @@ static void check_plugin(struct berth_doctor *doctor,
               doctor->plugin, here >> 16 & 0xff, here >> 8 & 0xff);
     else if (berth_elf_value(fd, "plugin_release", release, sizeof(release) - 1) > 0 &&
              strcmp(release, doctor->release) != 0)
-        WRONG("plugin", "install one release of berth, with all its packages",
-              "'%s' is of berth %s, and this command of %s", path, release,
-              doctor->release);
+        AT(without_own(doctor), "plugin",
+           "install one release of berth, with all its packages",
+           "'%s' is of berth %s, and this command of %s", path, release,
+           doctor->release);
     else
         OK("plugin", "'%s', for Slurm %s", path, doctor->plugin);
-}
-
-/* How bad is it if no line loads berth? Where the plugin is, somebody wants it. */
-static enum berth_diagnosis_level no_line(const struct berth_doctor *doctor)
-{
-    BERTH_FREE char *place = berth_host_place(&doctor->host, BERTH_PLUGIN);
-
-    return place && access(place, F_OK) == 0 ? BERTH_DIAGNOSIS_WRONG
-                                             : BERTH_DIAGNOSIS_NOTE;
 }
 
 /* Returns whether a line loads berth. */
@@ -228,14 +232,14 @@ static bool check_stack(struct berth_doctor *doctor)
         WRONG(STACK, "start the line with required, optional or include",
               "%s is not understood", bad->place);
     if (!doctor->has_plugstack)
-        AT(no_line(doctor), STACK,
+        AT(without_own(doctor), STACK,
            "use `srun berth run`; administrators make it with the line `include "
            "/etc/slurm/plugstack.conf.d/*.conf`, and put berth.conf there",
            "'%s' is not there, so that Slurm does not load berth", plugstack);
     else if (!berth)
-        AT(no_line(doctor), STACK,
-           "use `srun berth run`; administrators copy berth.conf (in " BERTH_DATADIR
-           ") to a directory that it includes",
+        AT(without_own(doctor), STACK,
+           "use `srun berth run`; administrators copy the plugin's berth.conf to a "
+           "directory that it includes",
            "'%s' and what it includes do not name berth.so", plugstack);
     if (!berth)
         return false;
@@ -290,11 +294,10 @@ static void check_prolog(struct berth_doctor *doctor)
     if (has_lines)
         OK("TaskProlog", "'%s' has berth's lines", prolog);
     else
-        NOTE(
-            "TaskProlog",
-            "copy " BERTH_DATADIR "/taskprolog-berth.sh to /etc/slurm, and put the "
-            "line `. /etc/slurm/taskprolog-berth.sh` into the TaskProlog of slurm.conf",
-            "there is none that ends tasks where the plugin is missing");
+        NOTE("TaskProlog",
+             "copy the plugin's taskprolog-berth.sh to /etc/slurm, and put the line "
+             "`. /etc/slurm/taskprolog-berth.sh` into the TaskProlog of slurm.conf",
+             "there is none that ends tasks where the plugin is missing");
 }
 
 /* A container that lasts as long as its job ends with the extern step. */

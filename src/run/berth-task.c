@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/installed.h"
 #include "step/program.h"
 #include "step/rendezvous.h"
 #include "run/task.h"
@@ -35,7 +36,7 @@ static int run(struct berth_task *task, char **argv, struct berth_err *err)
 {
     struct berth_rendezvous rendezvous;
     const char *order = getenv(BERTH_TASK_ORDER);
-    static char start[] = BERTH_LIBEXECDIR "/berth-start";
+    const char *start;
 
     if (order && berth_task_read(task, argv, err) == 0 && is_ready(task, &rendezvous))
         return berth_task_hide_launcher(task, err) < 0
@@ -43,7 +44,8 @@ static int run(struct berth_task *task, char **argv, struct berth_err *err)
                    : berth_joined_become(task, &rendezvous, err);
     if (order && setenv(BERTH_TASK_ORDER, order, 1) < 0)
         return berth_err_oom(err);
-    argv[0] = start;
+    start = berth_installed(BERTH_LIBEXECDIR "/berth-start");
+    argv[0] = (char *)start;
     execv(start, argv);
     return berth_program_missing(start, err);
 }

@@ -20,6 +20,7 @@
 #include "base/cleanup.h"
 #include "base/detach.h"
 #include "base/environ.h"
+#include "base/installed.h"
 #include "base/run.h"
 #include "base/tree.h"
 #include "mpi/reach.h"
@@ -34,8 +35,6 @@
 #include "step/mark.h"
 #include "step/program.h"
 #include "step/stageroot.h"
-
-#define PROGRAM BERTH_LIBEXECDIR "/berth-mpi"
 
 /* The descriptors of berth-mpi, which are 3, 4, ... there: the order, and the
  * environment of the task on the host; the command, and the environment in the
@@ -119,11 +118,12 @@ static void become_program(const int fds[DESCRIPTORS])
                                         NULL};
     static char *const argv[] = {(char *)"berth-mpi", (char *)"3", (char *)"4",
                                  (char *)"5", NULL};
+    const char *program = berth_installed(BERTH_LIBEXECDIR "/berth-mpi");
     struct berth_err err;
 
     berth_close_others(fds, DESCRIPTORS);
-    execve(PROGRAM, argv, environment);
-    berth_program_missing(PROGRAM, &err);
+    execve(program, argv, environment);
+    berth_program_missing(program, &err);
     berth_channel_send(FIRST + CHANNEL, BERTH_CHANNEL_REFUSED, err.text, NULL);
 }
 
@@ -221,7 +221,7 @@ int berth_inject_mounts(const struct berth_request *request,
         berth_strvec_pushf(mounts, "%s:%s:ro", site.path, site.mounted);
     /* any directory that every node has: marks are mounted over it (step/marks.h) */
     if (own >= 0 || all >= 0)
-        berth_strvec_pushf(mounts, "%s:%s:ro", BERTH_LIBEXECDIR, BERTH_MARK_DIRECTORY);
+        berth_strvec_push(mounts, "/usr:" BERTH_MARK_DIRECTORY ":ro");
     return mounts->failed ? berth_err_oom(err) : 0;
 }
 

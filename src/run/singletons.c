@@ -18,6 +18,7 @@
 #include "base/deadline.h"
 #include "base/detach.h"
 #include "base/environ.h"
+#include "base/installed.h"
 #include "base/text.h"
 #include "mpi/names.h"
 #include "request/ranks.h"
@@ -26,8 +27,6 @@
 #include "step/namespaces.h"
 #include "step/processes.h"
 #include "step/report.h"
-
-#define PROGRAM BERTH_LIBEXECDIR "/berth-mpi"
 
 bool berth_singletons_wanted(const struct berth_launch *launch)
 {
@@ -172,7 +171,8 @@ static void judge(const struct berth_inject *it, const struct stat *task_stderr,
                           berth_request_name(launch->request), no_cma);
     snprintf(numbers[0], sizeof(numbers[0]), "%d", mapped->pid);
     snprintf(numbers[1], sizeof(numbers[1]), "%d", it->holder.pid);
-    execve(PROGRAM, (char *const *)argv, environment);
+    execve(berth_installed(BERTH_LIBEXECDIR "/berth-mpi"), (char *const *)argv,
+           environment);
 }
 
 /* Look for an MPI until the supervisor closes its end of the socket, which is standard

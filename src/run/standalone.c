@@ -14,13 +14,12 @@
 #include "base/buf.h"
 #include "base/detach.h"
 #include "base/environ.h"
+#include "base/installed.h"
 #include "plan/launch.h"
 #include "plan/order.h"
 #include "step/processes.h"
 #include "step/program.h"
 #include "step/rendezvous.h"
-
-#define START_PROGRAM BERTH_LIBEXECDIR "/berth-start"
 
 extern char **environ;
 
@@ -137,12 +136,13 @@ int berth_standalone_prepare(const struct berth_standalone *standalone,
 int berth_standalone_become(char *const *command, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec words = {0};
+    const char *program = berth_installed(BERTH_LIBEXECDIR "/berth-start");
 
     berth_strvec_push(&words, "berth-start");
     for (; *command; command++)
         berth_strvec_push(&words, *command);
     if (words.failed)
         return berth_err_oom(err);
-    execv(START_PROGRAM, words.items);
-    return berth_program_missing(START_PROGRAM, err);
+    execv(program, words.items);
+    return berth_program_missing(program, err);
 }

@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/installed.h"
 #include "request/path.h"
 #include "site/trusted.h"
 
@@ -36,7 +37,7 @@ static int place_profiles(const char *file, struct berth_site *site,
 int berth_site_faults(const char *path, uid_t owner, struct berth_site *ret,
                       struct berth_strvec *faults, struct berth_err *err)
 {
-    const char *place = path ? path : BERTH_SITE_FILE;
+    const char *place = path ? path : berth_installed(BERTH_SITE_FILE);
     BERTH_BUF struct berth_buf buf = {0};
     struct berth_err why;
     int missing;

@@ -7,8 +7,8 @@
 #include "base/strvec.h"
 #include "site/site.h"
 
-/* Reads berth.yaml from PATH; NULL: BERTH_SITE_FILE, or the defaults if that file does
- * not exist.
+/* Reads berth.yaml from PATH; NULL: BERTH_SITE_FILE of berth's tree, or the defaults if
+ * that file does not exist.
  *
  * A file that others than root and OWNER can have written is refused: one of the two
  * must own the file, each directory above it and each link to it, and neither the group

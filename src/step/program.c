@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/installed.h"
+
 int berth_program_missing(const char *path, struct berth_err *err)
 {
     return berth_err_set(
@@ -17,7 +19,7 @@ int berth_program_missing(const char *path, struct berth_err *err)
 
 int berth_program_open(struct berth_err *err)
 {
-    static const char path[] = BERTH_LIBEXECDIR "/berth-init";
+    const char *path = berth_installed(BERTH_LIBEXECDIR "/berth-init");
     int fd = open(path, O_RDONLY);
 
     return fd < 0 ? berth_program_missing(path, err) : fd;
@@ -33,6 +35,7 @@ bool berth_program_prints_version(const char *name, int argc, char *const *argv)
 
 const char *berth_program_commands(const char *inside)
 {
-    return strcmp(inside, "all") == 0 ? BERTH_LIBEXECDIR "/inside-all"
-                                      : BERTH_LIBEXECDIR "/inside-srun";
+    return berth_installed(strcmp(inside, "all") == 0 ? BERTH_LIBEXECDIR "/inside-all"
+                                                      : BERTH_LIBEXECDIR
+                               "/inside-srun");
 }

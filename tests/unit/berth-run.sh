@@ -162,6 +162,22 @@ says 'no command is a wrong use' 2 'usage: berth run [OPTION...]' "$berth" run -
 says '--help lists the options' 0 '  --container-image=PATH' "$berth" run --help
 says '--help shows optional values' 0 '  --mpi-bind[=auto|' "$berth" run --help
 
+# A tree that was moved, by a link to its command.
+mkdir -p new/bin new/libexec/berth
+cp "$built" new/bin/
+for program in init inside mpi start task; do
+    cp "$built-$program" new/libexec/berth/
+done
+ln -s new/bin/berth link
+expect 'a tree that was moved uses its own programs' 0 'T/a x' \
+    ./link run --container-image=a sh -c "$show" sh x
+says 'doctor names those' 0 "ok    berth's programs: all are of berth $("$built" --version | cut -d' ' -f2), in '$T/new/libexec/berth'" \
+    sh -c './link doctor || :'
+rm new/libexec/berth/berth-start
+expect 'and no others if one is missing' 1 \
+    "berth: 'T/new/libexec/berth/berth-start': No such file or directory; berth is incomplete on this host, tell its administrators" \
+    ./link run --container-image=a true
+
 # The program as it is built looks for berth-start where it will be installed.
 name='berth-start is not there'
 said=$("$built" run --container-image=a true 2>&1)

@@ -27,7 +27,7 @@ TEST(a_healthy_host_has_no_fault)
         "ok /dev/fuse: its mode is 0666\n"
         "ok squashfuse: /usr/libexec/apptainer/bin/squashfuse_ll\n"
         "ok runtime: apptainer version 1.4.5 ('/usr/bin/apptainer'), without setuid\n"
-        "ok berth's programs: all are of berth 0.1.0\n"
+        "ok berth's programs: all are of berth 0.1.0, in '" BERTH_LIBEXECDIR "'\n"
         "ok patchelf: /usr/bin/patchelf\n"
         "ok host's MPI: MPICH 4.2.1 (mpich)\n"
         "ok /dev/shm: 12000 MB\n"
@@ -89,7 +89,8 @@ CHANGE(39, set(OURS, "optional /lib/ours/berth.so\n"))
 CHANGE(40, BERTH_SO("/lib/none/berth.so"))
 CHANGE(41, BERTH_SO("/lib/plain/berth.so"))
 CHANGE(42, BERTH_SO("/lib/elder/berth.so"))
-CHANGE(43, BERTH_SO("/lib/mixed/berth.so"))
+CHANGE(43, BERTH_SO("/lib/mixed/berth.so"); set(BERTH_PLUGIN, ""))
+CHANGE(67, BERTH_SO("/lib/mixed/berth.so"))
 CHANGE(44, script("/usr/bin/scontrol", "echo slurm of ours"))
 CHANGE(45, script("/usr/bin/srun", "exit 1"))
 CHANGE(46, script("/usr/bin/srun", "printf 'MPI plugin types are...\\n\\tnone\\n'"))
@@ -131,8 +132,8 @@ static const struct {
     {change_3,
      "wrong user namespaces: kernel.apparmor_restrict_unprivileged_userns is 1 and no "
      "AppArmor profile names berth or the runtime",
-     "copy " BERTH_DATADIR "/apparmor to /etc/apparmor.d/berth, and apparmor_parser -r "
-     "/etc/apparmor.d/berth"},
+     "copy apparmor, in share/berth of berth's tree, to /etc/apparmor.d/berth, and "
+     "apparmor_parser -r /etc/apparmor.d/berth"},
     {change_66, "ok user namespaces: an ordinary user can make them", NULL},
     {change_4, "ok user namespaces: an ordinary user can make them", NULL},
     {change_5,
@@ -178,7 +179,7 @@ static const struct {
     {change_21,
      "note patchelf: it is missing, and --mpi-bind=host needs it to copy the host's "
      "MPI",
-     "install the package patchelf"},
+     "install the package patchelf, or link one beside berth's programs"},
     {change_52,
      "note /tmp/berth-UID: '/tmp/berth-4294967294' belongs to user USER, so the user "
      "of that "
@@ -244,8 +245,8 @@ static const struct {
     {change_36,
      "note plugstack.conf: '/etc/slurm/plugstack.conf' and what it includes do not "
      "name berth.so",
-     "use `srun berth run`; administrators copy berth.conf (in " BERTH_DATADIR
-     ") to a directory that it includes"},
+     "use `srun berth run`; administrators copy the plugin's berth.conf to a directory "
+     "that it includes"},
     {change_37,
      "wrong plugstack.conf: /etc/slurm/plugstack.conf.d/a.conf:1 names berth a second "
      "time, or "
@@ -269,6 +270,10 @@ static const struct {
      "wrong plugin: '/lib/mixed/berth.so' is of berth 0.0.9, and this command of "
      "0.1.0",
      "install one release of berth, with all its packages"},
+    {change_67,
+     "note plugin: '/lib/mixed/berth.so' is of berth 0.0.9, and this command of "
+     "0.1.0",
+     "install one release of berth, with all its packages"},
     {change_44, "ok plugin: '/lib/ours/berth.so', for Slurm 24.11", NULL},
     {change_45,
      "wrong srun --mpi: srun does not start, or does not tell which types it has",
@@ -283,11 +288,11 @@ static const struct {
      "read LaunchParameters in spank_berth(8)"},
     {change_49,
      "note TaskProlog: there is none that ends tasks where the plugin is missing",
-     "copy " BERTH_DATADIR "/taskprolog-berth.sh to /etc/slurm, and put the line "
+     "copy the plugin's taskprolog-berth.sh to /etc/slurm, and put the line "
      "`. /etc/slurm/taskprolog-berth.sh` into the TaskProlog of slurm.conf"},
     {change_50,
      "note TaskProlog: there is none that ends tasks where the plugin is missing",
-     "copy " BERTH_DATADIR "/taskprolog-berth.sh to /etc/slurm, and put the line "
+     "copy the plugin's taskprolog-berth.sh to /etc/slurm, and put the line "
      "`. /etc/slurm/taskprolog-berth.sh` into the TaskProlog of slurm.conf"},
     {change_59,
      "note PrologFlags: without Contain, which --container-lifetime=job needs, a "
