@@ -11,6 +11,7 @@ not_run()
     cat <<'END'
 README.md: an image with packages of Debian, which a cluster without network cannot get
 doc/admin.md: dnf, and the build, which every test of a cluster does
+doc/guide.md: a build in a home directory, which tests/cluster/t/home.t does
 doc/network.md: there is no Cray
 END
 }
