@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "cli/cli.h"
+#include "request/components.h"
 #include "request/defaults.h"
 #include "request/option.h"
 #include "base/suggest.h"
@@ -83,11 +84,12 @@ static int read_options(int argc, char **argv, const struct option *options,
     return optind;
 }
 
-/* Merge the options over the variables, and these over the default of the job. Returns
- * as read_options(). */
+/* Merge the options over the variables, and these over the default of the job: that of
+ * the batch script, which runs on the first component. Returns as read_options(). */
 static int read_request(int argc, char **argv, bool *ret_helps,
                         struct berth_request *ret, struct berth_err *err)
 {
+    const int group = getenv("SLURM_STEP_ID") ? BERTH_GROUP_UNKNOWN : 0;
     struct option options[OPTIONS + 1];
     struct berth_strvec nothing = {0};
     BERTH_FREE char *directory = getcwd(NULL, 0);
@@ -98,7 +100,8 @@ static int read_request(int argc, char **argv, bool *ret_helps,
 
     list_options(options);
     command = read_options(argc, argv, options, ret_helps, &own, err);
-    if (command < 0 || berth_defaults_job(getenv(BERTH_JOB_VARIABLE), &job, err) < 0 ||
+    if (command < 0 ||
+        berth_defaults_job(getenv(BERTH_JOB_VARIABLE), group, &job, err) < 0 ||
         berth_defaults_parse(environ, &nothing, directory, &asked, err) < 0 ||
         berth_request_merge(ret, &job, err) < 0 ||
         berth_request_merge(ret, &asked, err) < 0 ||

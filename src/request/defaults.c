@@ -81,19 +81,27 @@ int berth_defaults_parse(char *const *environ, const struct berth_strvec *assign
     return 0;
 }
 
-int berth_defaults_job(const char *text, struct berth_request *ret,
+int berth_defaults_job(const char *text, int group, struct berth_request *ret,
                        struct berth_err *err)
 {
     BERTH_TABLE struct berth_table table = {0};
+    size_t last;
 
     if (!text)
         return 0;
     if (berth_wire_get_table(text, &table, err) < 0)
         return berth_err_at(err, BERTH_JOB_VARIABLE);
-    if (table.count != 1)
-        return berth_err_damaged(err, BERTH_JOB_VARIABLE);
-    *ret = table.rows[0].request;
-    table.rows[0].request = (struct berth_request){0};
+    last = table.count - 1;
+    if (last > 0 && group < 0)
+        return berth_err_set(err,
+                             "the components of this job have different container "
+                             "options, and berth cannot tell which component this is; "
+                             "write --het-group with numbers (--het-group=0,2-3), or "
+                             "unset " BERTH_JOB_VARIABLE " and name the image");
+    if (last > 0 && (size_t)group < last)
+        last = (size_t)group;
+    *ret = table.rows[last].request;
+    table.rows[last].request = (struct berth_request){0};
     return 0;
 }
 

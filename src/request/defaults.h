@@ -23,14 +23,15 @@ int berth_defaults_parse(char *const *environ, const struct berth_strvec *assign
                          const char *base, struct berth_request *ret,
                          struct berth_err *err);
 
-/* The variable with the options of sbatch or salloc, a table of one row
- * (request/wire.h). */
+/* The variable with the options of sbatch or salloc (request/wire.h): a table of one
+ * row, or of a row for each component of a heterogeneous job, of which the last is for
+ * all that follow. */
 #define BERTH_JOB_VARIABLE "SLURM_BERTH_JOB"
 
-/* Reads TEXT, the value of that variable. NULL: the variable is unset, and *RET does
- * not change. On success the caller owns *RET. Returns 0, or -1 with a sentence in ERR
- * that names the variable. */
-int berth_defaults_job(const char *text, struct berth_request *ret,
+/* Reads from TEXT, the value of that variable, the row of the het group GROUP (0 in the
+ * batch script). NULL: the variable is unset, and *RET does not change. On success the
+ * caller owns *RET. Returns 0, or -1 with a sentence in ERR that names the variable. */
+int berth_defaults_job(const char *text, int group, struct berth_request *ret,
                        struct berth_err *err);
 
 /* Reports where the options of a component come from. OWN is the command line of srun,

@@ -31,6 +31,7 @@
 #include "site/policy.h"
 #include "request/wire.h"
 #include "site/siteread.h"
+#include "spank/again.h"
 #include "spank/gather.h"
 #include "spank/lines.h"
 #include "spank/options.h"
@@ -51,6 +52,7 @@ static struct {
     struct berth_request own;         /* the options of the component being read */
     struct berth_export export;       /* its --export */
     struct berth_request job;         /* in sbatch, salloc: options by environment */
+    struct berth_table known;         /* of a command that started again */
     struct berth_table table;         /* the requests of the components read so far */
     struct berth_hetgroups hetgroups; /* the command line; in sbatch and salloc only its
                                          words are used */
@@ -199,10 +201,12 @@ int berth_local_init(spank_t sp, int count, char **words)
     berth_world_init();
     berth_variable_unset_all(NULL);
     read_command_line();
-    if (spank_context() == S_CTX_ALLOCATOR)
+    if (spank_context() == S_CTX_ALLOCATOR) {
+        berth_again_init(&state.known);
         read_job_environment();
-    else
+    } else {
         set_kill_on_bad_exit();
+    }
     berth_options_remove(sp, state.settings.option_prefix, unset_copy);
     return berth_options_register(sp, state.settings.option_prefix,
                                   &state.hetgroups.words, read_option);
@@ -221,12 +225,13 @@ static int check_component(const struct berth_request *request,
     return berth_typed_image(&state.site, state.settings.option_prefix, request, err);
 }
 
-/* Set VARIABLE to the table, or unset it if the table is not NEEDED. */
-static int publish(const char *variable, bool needed, struct berth_err *err)
+/* Set VARIABLE to TABLE; NULL: unset it. */
+static int publish(const char *variable, const struct berth_table *table,
+                   struct berth_err *err)
 {
     BERTH_FREE char *text = NULL;
 
-    if (needed && berth_wire_put_table(&state.table, &text, err) < 0)
+    if (table && berth_wire_put_table(table, &text, err) < 0)
         return -1;
     return berth_variable_publish(variable, text, err);
 }
@@ -293,14 +298,14 @@ static void log_sources(const struct berth_request *asked,
 }
 
 /* The component's own options win over its environment, and that wins over the default
- * of the job. */
-static int merge_step(struct berth_request *ret, struct berth_err *err)
+ * of GROUP of the job. */
+static int merge_step(int group, struct berth_request *ret, struct berth_err *err)
 {
     BERTH_REQUEST struct berth_request job = {0};
     BERTH_REQUEST struct berth_request asked = {0};
 
     if (raise_fault(&state.option_fault, err) < 0 ||
-        berth_defaults_job(getenv(BERTH_JOB_VARIABLE), &job, err) < 0 ||
+        berth_defaults_job(getenv(BERTH_JOB_VARIABLE), group, &job, err) < 0 ||
         read_environment(&asked, err) < 0 || berth_request_merge(ret, &job, err) < 0 ||
         berth_request_merge(ret, &asked, err) < 0 ||
         berth_request_merge(ret, &state.own, err) < 0)
@@ -402,7 +407,8 @@ static int gather_environment(size_t first, struct berth_err *err)
 /* Publish the table, if a row has an image. */
 static int publish_step(struct berth_err *err)
 {
-    return publish(BERTH_STEP_VARIABLE, berth_table_find_container(&state.table), err);
+    return publish(BERTH_STEP_VARIABLE,
+                   berth_table_find_container(&state.table) ? &state.table : NULL, err);
 }
 
 /* After the last component. */
@@ -426,7 +432,7 @@ static int end_step_component(int group, struct berth_err *err)
     size_t first = state.table.count;
     struct berth_typed line;
 
-    if (merge_step(&merged, err) < 0)
+    if (merge_step(group, &merged, err) < 0)
         return -1;
     line = typed(&merged);
     berth_request_fini(&state.own);
@@ -477,35 +483,53 @@ int berth_local_step(void)
     return 0;
 }
 
+/* Read the options of a component of sbatch or salloc into *RET, and check them, unless
+ * an earlier start of this sbatch did. */
+static int read_job_component(struct berth_request *ret, struct berth_err *err)
+{
+    const size_t at = state.table.count;
+    struct berth_typed line;
+
+    if (at < state.known.count)
+        return berth_request_merge(ret, &state.known.rows[at].request, err);
+    if (raise_fault(&state.option_fault, err) < 0 ||
+        berth_request_merge(ret, &state.job, err) < 0 ||
+        berth_request_merge(ret, &state.own, err) < 0 ||
+        check_component(ret, NULL, err) < 0 ||
+        (state.own.image && berth_request_check(ret, err) < 0) ||
+        berth_typed_pull(&state.site, ret, err) < 0)
+        return -1;
+    line = typed(ret);
+    line.is_named = state.own.image;
+    return at == 0 ? berth_typed_job(&line, find_bundle(), err) : 0;
+}
+
+/* After the first component publish what is known: it may be too late after others. */
+static int publish_job(struct berth_err *err)
+{
+    const struct berth_row *row = &state.table.rows[state.table.count - 1];
+    const bool is_known = state.known.count >= state.table.count;
+
+    if (state.table.count > 1)
+        return is_known || berth_request_equal(&row[-1].request, &row->request)
+                   ? 0
+                   : berth_again(state.hetgroups.words.items, &state.table, err);
+    if (is_known)
+        return publish(BERTH_JOB_VARIABLE, &state.known, err);
+    return publish(BERTH_JOB_VARIABLE,
+                   berth_request_has_options(&row->request) ? &state.table : NULL, err);
+}
+
 static int end_job_component(struct berth_err *err)
 {
     BERTH_REQUEST struct berth_request merged = {0};
-    bool image = state.own.image;
-    struct berth_typed line;
 
-    if (raise_fault(&state.option_fault, err) < 0 ||
-        berth_request_merge(&merged, &state.job, err) < 0 ||
-        berth_request_merge(&merged, &state.own, err) < 0)
+    if (read_job_component(&merged, err) < 0)
         return -1;
     berth_request_fini(&state.own);
-    if (check_component(&merged, NULL, err) < 0 ||
-        (image && berth_request_check(&merged, err) < 0) ||
-        berth_typed_pull(&state.site, &merged, err) < 0 ||
-        add_row((int)state.table.count, &merged, err) < 0)
+    if (add_row((int)state.table.count, &merged, err) < 0)
         return -1;
-    if (!berth_table_is_uniform(&state.table))
-        return berth_err_set(err,
-                             "the components of this job have different container "
-                             "options, and a job has one default for all of its sruns; "
-                             "give the same to all components, or give them to the "
-                             "sruns inside instead: srun --container-image=A ... : "
-                             "--container-image=B ...");
-    line = typed(&state.table.rows[0].request);
-    line.is_named = image;
-    if (state.table.count == 1 && berth_typed_job(&line, find_bundle(), err) < 0)
-        return -1;
-    return publish(BERTH_JOB_VARIABLE,
-                   berth_request_has_options(&state.table.rows[0].request), err);
+    return publish_job(err);
 }
 
 int berth_local_job(spank_t sp)

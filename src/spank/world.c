@@ -223,7 +223,7 @@ static enum berth_choice asks_for_mpi(const struct berth_typed *typed)
     }
     if (choice_in(&own))
         return choice_in(&own);
-    if (berth_defaults_job(getenv(BERTH_JOB_VARIABLE), &job, NULL) < 0)
+    if (berth_defaults_job(getenv(BERTH_JOB_VARIABLE), 0, &job, NULL) < 0)
         return BERTH_UNSAID;
     return choice_in(&job);
 }

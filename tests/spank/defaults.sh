@@ -6,6 +6,7 @@
 
 A=image=T/a
 B=image=T/b
+C=image=T/c
 srun="'$fake' srun"
 
 expect 'the batch step runs on the host, whatever the default' 0 \
@@ -76,28 +77,91 @@ expect 'salloc is like sbatch' 0 \
 1 $B: ./y" \
     salloc --container-image=a "$fake" srun ./x : --container-image=b ./y
 
-ADVICE='sbatch: error: berth: the components of this job have different container options, and a job has one default for all of its sruns; give the same to all components, or give them to the sruns inside instead: srun --container-image=A ... : --container-image=B ...'
-expect 'components of a batch job that differ are refused' 1 \
-    "$ADVICE" \
-    sbatch --container-image=a : --container-image=b job.sh
-expect 'an image for the first component only is refused' 1 \
-    "$ADVICE" \
-    sbatch --container-image=a : -n2 job.sh
-expect 'an image for the second component only is refused' 1 \
-    "$ADVICE" \
-    sbatch -n2 : --container-image=a job.sh
-expect 'components of a batch job that agree are one default' 0 \
+# Each component of a job has a default of its own.
+expect 'components of a batch job have a default each' 0 \
+    "0 $A: ./x
+1 $B: ./y" \
+    FAKE_SCRIPT="$srun ./x : ./y" sbatch --container-image=a : --container-image=b job.sh
+expect 'the first component alone has one' 0 \
+    "0 $A: ./x
+1 host: ./y" \
+    FAKE_SCRIPT="$srun ./x : ./y" sbatch --container-image=a : -n2 job.sh
+expect 'the second component alone has one' 0 \
+    "0 host: ./x
+1 $B: ./y" \
+    FAKE_SCRIPT="$srun ./x : ./y" sbatch -n2 : --container-image=b job.sh
+three='--container-image=a --container-mounts=/d : --container-image=b : --container-image=c --container-workdir=/w'
+expect '#SBATCH components, in any order, and one srun for two groups' 0 \
+    "2 $C&workdir=/w: ./x
+0 $A&mounts=/d:/d:rw: ./y
+0 $A&mounts=/d:/d:rw: ./z
+2 $C&workdir=/w: ./z
+0 $A&mounts=/d:/d:rw: ./one" \
+    FAKE_HEADER="$three" FAKE_SCRIPT="$srun --het-group=2 ./x && $srun --het-group=0 ./y &&
+        $srun --het-group=0,2 ./z && $srun ./one" sbatch job.sh
+expect 'the last default is for the components after it' 0 \
+    "0 $A: ./x
+1 $B: ./y
+2 $B: ./z" \
+    FAKE_HEADER='--container-image=a : --container-image=b : --container-image=b' \
+    FAKE_SCRIPT="$srun ./x : ./y : ./z" sbatch job.sh
+expect 'a step overrides the default of a component' 0 \
+    "0 $A&mounts=/d:/d:rw: ./x
+1 $C: ./y
+2 host: ./z" \
+    FAKE_HEADER="$three" \
+    FAKE_SCRIPT="$srun ./x : --container-image=c ./y : --container-image=none ./z" sbatch job.sh
+expect 'a variable is for all components, and an option for its own' 0 \
+    "0 $A: ./x
+1 $B: ./y" \
+    BERTH_CONTAINER_IMAGE=a FAKE_HEADER=' : --container-image=b' FAKE_SCRIPT="$srun ./x : ./y" sbatch job.sh
+expect 'components under --export=NONE' 0 \
+    "0 $A: ./x
+1 $B: ./y" \
+    FAKE_HEADER='--container-image=a : --container-image=b' FAKE_SCRIPT="$srun ./x : ./y" \
+    sbatch --export=NONE job.sh
+expect 'salloc, too' 0 \
+    "0 $A: ./x
+1 $B: ./y" \
+    salloc --container-image=a : --container-image=b "$fake" srun ./x : ./y
+expect 'a wrong option of a later component is reported once' 1 \
+    "sbatch: error: berth: --container-image=none: the other container options mean nothing on the host; leave them out" \
+    FAKE_HEADER='--container-image=a : --container-image=b : --container-image=none --mpi-bind' sbatch job.sh
+echo ./app >host.sh
+expect 'a warning is printed once' 0 \
+    "sbatch: berth: warning: 'host.sh' runs on the host and has no srun, so nothing runs in the image; write srun before each program" \
+    FAKE_SCRIPT=true FAKE_HEADER='--container-image=a : --container-image=b' sbatch host.sh
+expect 'an srun whose groups berth cannot read' 1 \
+    "srun: error: berth: the components of this job have different container options, and berth cannot tell which component this is; write --het-group with numbers (--het-group=0,2-3), or unset SLURM_BERTH_JOB and name the image" \
+    FAKE_HEADER='--container-image=a : --container-image=b' \
+    FAKE_SCRIPT="$srun '--het-group=[0-1' ./x" sbatch job.sh
+expect 'another process of the same command starts anew' 0 \
     "0 $A: ./x
 1 $A: ./y" \
-    FAKE_SCRIPT="$srun ./x : ./y" sbatch --container-image=a : --container-image=a job.sh
-expect '#SBATCH components that differ are refused' 1 \
-    "$ADVICE" \
-    FAKE_HEADER='--container-image=a : --container-image=b' sbatch job.sh
-expect '#SBATCH components that agree are one default' 0 \
-    "0 $A: ./x
-1 $A: ./y" \
-    FAKE_HEADER='--container-image=a : --container-image=a' \
-    FAKE_SCRIPT="$srun ./x : ./y" sbatch job.sh
+    "BERTH_SBATCH_AGAIN=1:1;0:$B;1:$B;." FAKE_SCRIPT="$srun ./x : ./y" \
+    sbatch --container-image=a : --container-image=a job.sh
+
+# A script on standard input is read a second time.
+printf '%s\n' "$srun ./x : ./y" >script
+from()
+{
+    case $1 in
+        file) shift && "$@" <script ;;
+        pipe) shift && "$@" <<END ;;
+$(cat script)
+END
+        late) shift && { sleep 0.3 && cat script; } | "$@" ;;
+        unread) shift && sleep 0.3 | FAKE_SCRIPT=$(cat script) "$@" ;;
+    esac
+}
+both="0 $A: ./x
+1 $B: ./y"
+twice='sbatch: error: berth: the components of this job have different container options, so sbatch has to read the script twice, and it comes from a pipe; give sbatch a file'
+for row in "file|$both" "pipe|$both" "late|$twice" "unread|$both"; do
+    equal "standard input: ${row%%|*}" "${row#*|}" \
+        "$(FAKE_SCRIPT=- from "${row%%|*}" "$fake" sbatch --container-image=a : --container-image=b 2>&1 | neutral)"
+done
+
 expect 'a het batch job without options' 0 \
     "0 $A: ./x
 1 $B: ./y" \
@@ -106,10 +170,6 @@ expect 'a het batch job without options' 0 \
 expect 'a default that is not ours is refused' 1 \
     "srun: error: berth: SLURM_BERTH_JOB: internal data is damaged (x); have one release of berth on all hosts, and set no variable of berth by hand" \
     SLURM_JOB_ID=100 SLURM_BERTH_JOB=x srun ./x
-expect 'a default for several components is refused' 1 \
-    "srun: error: berth: internal data is damaged (SLURM_BERTH_JOB); have one release of berth on all hosts, and set no variable of berth by hand" \
-    SLURM_JOB_ID=100 "SLURM_BERTH_JOB=1;0:image=/a;1:image=/b;." srun ./x
-
 expect 'an account tells where an option comes from' 0 \
     "srun: berth: component 0: --container-image: 'T/b' of its environment, over 'T/a' of the job (sbatch, salloc)
 srun: berth: component 0: --container-workdir: '/v' of the command line of srun, over '/w' of the job (sbatch, salloc)

@@ -25,7 +25,7 @@
  *     FAKE_WORDS     its words in plugstack.conf, separated by spaces
  *     FAKE_OPTIONAL  if set: `optional` in plugstack.conf, else `required`
  *     FAKE_HEADER    sbatch: the options of the #SBATCH lines, `:` between components
- *     FAKE_SCRIPT    sbatch: the batch script, for sh -c
+ *     FAKE_SCRIPT    sbatch: the batch script, for sh -c; `-`: standard input
  *     FAKE_TABLE     slurmstepd: the value of SLURM_BERTH_STEP, instead of srun's
  *     FAKE_VERBOSE   if set: srun -v
  *     FAKE_QUIET     if set: srun -Q
@@ -87,6 +87,9 @@ void fake_pass_on_job_environment(void);
 
 /* Is NAME=VALUE a variable of this program, and not of the case? */
 bool fake_own(const char *name);
+
+/* A copy, which lives as long as the process. */
+char **fake_copy_environment(void);
 
 /* Do to the environment what --export=VALUE does. */
 void fake_export(const char *value);

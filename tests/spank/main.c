@@ -23,7 +23,7 @@ static struct {
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
-    return "leak:copy_environment\n"
+    return "leak:fake_copy_environment\n"
            "leak:copy_command\n"
            "leak:first_program\n"
            "leak:load_multi_prog\n"

@@ -109,8 +109,7 @@ static char **program_of(const char *text, int rank)
     return words;
 }
 
-/* The environment that a task starts with, to compare. */
-static char **copy_environment(void)
+char **fake_copy_environment(void)
 {
     size_t count = 0;
     char **copy;
@@ -152,7 +151,7 @@ static void print_word(const char *word)
 
 static void print_raw(char **before)
 {
-    char **after = copy_environment();
+    char **after = fake_copy_environment();
     size_t count = 0;
 
     printf("argv:");
@@ -240,7 +239,7 @@ static int run_task(const struct place *place, int task)
 
     fake.task = task;
     fake.task_argv = place->multi_prog ? program_of(fake.argv[1], task) : fake.argv;
-    before = copy_environment();
+    before = fake_copy_environment();
     fake.in_task_init = true;
     if (fake_call("slurm_spank_task_init") < 0) {
         slurm_error("Failed to invoke spank plugin stack");

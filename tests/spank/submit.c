@@ -11,6 +11,8 @@
 
 #include "fake.h"
 
+extern char **environ;
+
 const char fake_short_options[] = "+hHlQvkn:N:J:p:w:";
 
 static const struct option native_options[] = {
@@ -405,6 +407,16 @@ static int header_components(void)
     return count;
 }
 
+/* What sbatch submits. It reads its script before the first component. */
+static char *script;
+
+static void read_script(void)
+{
+    script = getenv("FAKE_SCRIPT");
+    if (script && strcmp(script, "-") == 0)
+        script = read_whole("/dev/stdin");
+}
+
 /* Run what was submitted: sbatch in a batch step, salloc here. */
 static int run_job(char **argv, struct component *batch)
 {
@@ -415,7 +427,7 @@ static int run_job(char **argv, struct component *batch)
         execvp(*argv, argv);
         fake_fault("%s cannot be executed", *argv);
     }
-    shell[2] = getenv("FAKE_SCRIPT");
+    shell[2] = script;
     batch->argv = shell[2] ? shell : argv;
     setenv("FAKE_STEP", "4294967291", 1);
     setenv("SLURMD_NODENAME", "n1", 1);
@@ -427,6 +439,7 @@ static int run_job(char **argv, struct component *batch)
 int fake_allocate(int argc, char **argv)
 {
     struct component batch = {0};
+    char **first = NULL;
     int number = 0;
     int next = 0;
 
@@ -435,6 +448,7 @@ int fake_allocate(int argc, char **argv)
         slurm_error("Failed to initialize plugin stack");
         return 1;
     }
+    read_script();
     do {
         argc -= next;
         argv += next;
@@ -445,8 +459,12 @@ int fake_allocate(int argc, char **argv)
         end_component();
         fake_pass_on_job_environment();
         components[number++].set = true;
+        if (number == 1)
+            first = fake_copy_environment();
     } while ((next < argc && strcmp(argv[next], ":") == 0) ||
              number < header_components());
+    if (strcmp(fake.program, "sbatch") == 0)
+        environ = first; /* see spank/again.h */
     setenv("SLURM_JOB_ID", "100", 1);
     if (number > 1) {
         char size[16];

@@ -78,23 +78,33 @@ TEST_ROWS(variables_become_options, cases)
     ck_assert_str_eq(text.text, cases[_i].request ? cases[_i].request : "");
 }
 
+#define TWO "1;0:image=/a.sif;1:image=/b.sif;."
+
 static const struct {
     const char *text;
+    int group;
     const char *image; /* NULL: none, or refused */
     const char *error;
 } jobs[] = {
     {.text = NULL},
-    {.text = "1;*:image=/a.sif&writable=;.", .image = "/a.sif"},
-    {.text = "2;*:image=/a.sif",
-     .error = "SLURM_BERTH_JOB: " DAMAGED("2;*:image=/a.sif")},
-    {.text = "1;0:image=/a.sif;1:image=/b.sif;.", .error = DAMAGED("SLURM_BERTH_JOB")},
+    {"1;*:image=/a.sif&writable=;.", 0, "/a.sif", NULL},
+    {"1;*:image=/a.sif&writable=;.", 5, "/a.sif", NULL},
+    {"1;*:image=/a.sif&writable=;.", BERTH_GROUP_UNKNOWN, "/a.sif", NULL},
+    {"2;*:image=/a.sif", 0, NULL, "SLURM_BERTH_JOB: " DAMAGED("2;*:image=/a.sif")},
+    {TWO, 0, "/a.sif", NULL},
+    {TWO, 1, "/b.sif", NULL},
+    {TWO, 2, "/b.sif", NULL},
+    {TWO, BERTH_GROUP_UNKNOWN, NULL,
+     "the components of this job have different container options, and berth cannot "
+     "tell which component this is; write --het-group with numbers "
+     "(--het-group=0,2-3), or unset SLURM_BERTH_JOB and name the image"},
 };
 
-TEST_ROWS(a_job_has_one_default, jobs)
+TEST_ROWS(a_job_has_a_default_for_each_group, jobs)
 {
     BERTH_REQUEST struct berth_request request = {0};
     struct berth_err err = {""};
-    int result = berth_defaults_job(jobs[_i].text, &request, &err);
+    int result = berth_defaults_job(jobs[_i].text, jobs[_i].group, &request, &err);
 
     ck_assert_int_eq(result, jobs[_i].error ? -1 : 0);
     ck_assert_str_eq(err.text, jobs[_i].error ? jobs[_i].error : "");

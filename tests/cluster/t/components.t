@@ -111,19 +111,43 @@ header=$plain$nl$clean$nl"#SBATCH $C" run_rows "${batch[@]}"
 table "het step in salloc --container-image" "-N1 -n2" "" "${defaults[@]}"
 run_rows salloc -Q -N3 --ntasks-per-node=2 "$C"
 
-# One sbatch with two defaults.
-before=$(on login root scontrol show config | grep NEXT_JOB_ID || echo "unknown")
-apart='~components of this job have different.*sruns inside.*status'
-try "sbatch A : B is refused, with advice" "$apart" -- sbatch -N1 $A : -N1 $B --wrap=true
-script differ.sh <<EOF
-#!/bin/bash
-#SBATCH -N1 $A
+# Each group of a het job has a default of its own.
+own="#SBATCH -N1 -n2 $A
 #SBATCH hetjob
-#SBATCH -N1 $B
-true
+#SBATCH -N1 -n2
+#SBATCH hetjob
+#SBATCH -N1 -n2 $C $MB"
+each=(
+    "the images of groups 0 : 2|--het-group=0 $W A : --het-group=2 $W B|A=a B=c,/tmp,mb"
+    "... 2 : 0|--het-group=2 $W A : --het-group=0 $W B|A=c,/tmp,mb B=a"
+    "... 0 : 1|--het-group=0 $W A : --het-group=1 $W B|A=a B=host"
+    "... 2 alone|--het-group=2 $W C|C=c,/tmp,mb"
+    "... of one spec for 0,2|--het-group=0,2 $W A|A=a A=c,/tmp,mb"
+    "... without --het-group|$W A|A=a"
+    "... without --het-group, A : B : C|$W A : $W B : $W C|A=a B=host C=c,/tmp,mb"
+    "... replaced, and cancelled|--het-group=0 $B $W A : --het-group=2 $N $W B|A=b B=host"
+    "... given where there is none|--het-group=1 $B $W B : --het-group=2 $W C|B=b C=c,/tmp,mb"
+)
+table "#SBATCH of each group" "-n2" "-n2" "${each[@]}"
+header=$own run_rows "${batch[@]}"
+table "... --export=NONE" "-n2" "-n2" "${each[@]:0:4}"
+header=$own$nl$clean run_rows "${batch[@]}"
+# shellcheck disable=SC2206 # lists
+words=(-N1 -n2 $A : -N1 -n2 : -N1 -n2 $C $MB)
+table "sbatch A : B : C" "-n2" "-n2" "${each[@]:0:4}"
+run_rows "${batch[@]}" "${words[@]}"
+table "salloc A : B : C" "-n2" "-n2" "${each[@]:0:4}"
+run_rows salloc -Q "${words[@]}"
+script stdin.sh <<EOF
+#!/bin/bash
+#SBATCH -o stdin.out
+$own
+srun -n1 --het-group=0 $W A : -n1 --het-group=2 $W C
 EOF
-try "#SBATCH A, hetjob, #SBATCH B is refused, with advice" "$apart" -- sbatch ./differ.sh
-try "nothing of that was submitted" "$before" "grep NEXT_JOB_ID" -- on login root scontrol show config
+# shellcheck disable=SC2016 # for bash
+for input in stdin.sh '<stdin.sh' '<<<"$(<stdin.sh)"'; do
+    try "the script of that: $input" "A=a${nl}C=c,/tmp,mb" sort -- bash -c "./submit $input; cat stdin.out"
+done
 
 # Options of pyxis for what berth does anyway, from a job and its step.
 script pyxis.sh <<EOF
