@@ -172,8 +172,9 @@ const struct berth_profile berth_profiles[] = {
      .family = BERTH_FAMILY_MPICH,
      .vendor = "Cray MPICH",
      .needs = LIST("libpals.so.*", "libcxi.so.*", "libfabric.so.*"),
-     .names = LIST("libcxi.so.1", "libxpmem.so.0", "libpals.so.0"),
-     .nearby = LIST("../../../../../../pals/default/lib"),
+     .names = LIST("libcxi.so.1", "libxpmem.so.0", "libpals.so.0", "liblustreapi.so"),
+     .nearby = LIST("../../../../../../pals/default/lib",
+                    "../../../../../../../pals/default/lib"),
      .binds = LIST("/run/cxi", "/etc/hosts", "/run/munge", FABRIC_FILES),
      .devices = LIST("/dev/cxi*", "/dev/ss0", ANY_FABRIC)},
     /* Aries: what shifter's prep_cray_mpi_libs.py adds by hand, charliecloud's
