@@ -155,7 +155,7 @@ static void go_on(pid_t pid, int status, pid_t runtime)
         ptrace(PTRACE_CONT, pid, 0, is_allowed(pid, runtime) ? number : 0);
 }
 
-/* Reads the name of a process before wait4(2), because it is gone afterwards. */
+/* Reads the name of a killed process before wait4(2), because it is gone afterwards. */
 pid_t berth_servers_reap(struct berth_servers *servers, int *ret_status)
 {
     struct berth_process process;
@@ -169,11 +169,10 @@ pid_t berth_servers_reap(struct berth_servers *servers, int *ret_status)
         if (info.si_pid == 0)
             return 0;
         servers->is_server =
+            (info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED) &&
             berth_process_read(info.si_pid, &process) && has_name(process.name);
-        /* its last thread may still remove what was read of it in /proc: wait4() spins
-         */
-        if (info.si_code != CLD_TRAPPED)
-            poll(NULL, 0, 2);
+        if (info.si_pid == servers->runtime) /* its last thread may still remove what */
+            usleep(200); /* was read of it in /proc, and wait4() spins meanwhile */
         pid = wait4(info.si_pid, ret_status, __WALL | WNOHANG, &servers->usage);
         if (pid <= 0 || !WIFSTOPPED(*ret_status))
             return pid;
