@@ -17,8 +17,9 @@
  * with our options between the ranks and the program. Slurm reads the options as words
  * of the command, and berth puts berth-task before them. */
 
-/* Bytes of the longest file that srun accepts (_load_multi() in its launch.c). */
-enum { BERTH_MULTIPROG_MAX = 60000 };
+/* Bytes of the longest file that srun accepts, from 25.05 on; 60000 before that. srun
+ * refuses a longer one itself (_load_multi() in its launch.c). */
+enum { BERTH_MULTIPROG_MAX = 512 << 20 };
 
 struct berth_multiprog_line {
     unsigned int number; /* in the file, from 1 */

@@ -25,15 +25,10 @@ static int load_file(const char *name, struct berth_multiprog *ret,
 {
     BERTH_BUF struct berth_buf text = {0};
 
-    if (berth_fd_read_path(name, BERTH_MULTIPROG_MAX + 1, &text) < 0)
+    if (berth_fd_read_path(name, BERTH_MULTIPROG_MAX, &text) < 0)
         return berth_err_set(err, "%s", strerror(errno));
     if (text.failed)
         return berth_err_oom(err);
-    if (text.used > BERTH_MULTIPROG_MAX)
-        return berth_err_set(err,
-                             "it has more than %d bytes, which srun refuses; "
-                             "write scripts for long commands",
-                             BERTH_MULTIPROG_MAX);
     return berth_multiprog_read(text.text ? text.text : "", ret, err);
 }
 
@@ -101,13 +96,15 @@ static bool is_file(const char *path)
 
 bool berth_lines_mention(const struct berth_hetgroups *line, const char *text)
 {
+    enum { BEGINNING = 1 << 20 }; /* bytes; other files may be long */
+
     if (!berth_strvec_has_start(&line->words, "--mu"))
         return false;
     for (size_t i = 1; i < line->words.count; i++) {
         BERTH_BUF struct berth_buf file = {0};
 
         if (is_file(line->words.items[i]) &&
-            berth_fd_read_path(line->words.items[i], BERTH_MULTIPROG_MAX, &file) == 0 &&
+            berth_fd_read_path(line->words.items[i], BEGINNING, &file) == 0 &&
             file.text && strstr(file.text, text))
             return true;
     }

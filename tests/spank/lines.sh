@@ -193,10 +193,8 @@ expect 'a rank without a line' 1 'berth: n1: internal data is damaged (rank 0 of
 expect 'a file that is not there' 1 \
     "srun: error: berth: --multi-prog: 'nope': No such file or directory" \
     srun --container-image=a --multi-prog nope
-perl -e 'print "# a comment\n" x 5001' >conf
-expect 'a file that srun does not take' 1 \
-    "srun: error: berth: --multi-prog: 'conf': it has more than 60000 bytes, which srun refuses; write scripts for long commands" \
-    srun --container-image=a --multi-prog conf
+perl -e 'print "# a comment\n" x 5001, "0 ./x\n"' >conf
+expect 'a file that srun takes from 25.05 on' 0 "0 $A: ./x" srun --container-image=a --multi-prog conf
 echo '# a comment' >conf
 expect 'a file without lines is for Slurm to refuse' 99 'FAULT: no program in the configuration' \
     FAKE_TASKS=1 srun --multi-prog conf
