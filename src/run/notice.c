@@ -15,8 +15,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/environ.h"
+#include "base/strvec.h"
 #include "step/image.h"
 #include "step/report.h"
 #include "step/runtime.h"
@@ -90,11 +92,68 @@ static void print_container(const struct berth_task *task, const char *apart)
         why ? why : "");
 }
 
+enum { LIBRARIES, COPIES, COSTS };
+
+static const char *const costs[COSTS] = {
+    "host's libraries beside the image's, which may break its programs",
+    "MPI copies each message within a node twice",
+};
+
+/* What scripts set to bring the host's MPI into a container of each rank, and a part of
+ * such a value: any other value is the user's own. */
+static const struct {
+    const char *name, *part;
+    int cost;
+} recipe[] = {
+    {"APPTAINERENV_LD_LIBRARY_PATH", "/opt/cray", LIBRARIES},
+    {"APPTAINERENV_LD_LIBRARY_PATH", "mpi/", LIBRARIES},
+    {"SINGULARITYENV_LD_LIBRARY_PATH", "/opt/cray", LIBRARIES},
+    {"SINGULARITYENV_LD_LIBRARY_PATH", "mpi/", LIBRARIES},
+    {"APPTAINER_BIND", "/opt/cray", LIBRARIES},
+    {"APPTAINER_BIND", ".so", LIBRARIES},
+    {"SINGULARITY_BIND", "/opt/cray", LIBRARIES},
+    {"SINGULARITY_BIND", ".so", LIBRARIES},
+    {"APPTAINER_CONTAINLIBS", "/", LIBRARIES},
+    {"SINGULARITY_CONTAINLIBS", "/", LIBRARIES},
+    {"MPICH_SMP_SINGLE_COPY_MODE", "NONE", COPIES},
+    {"OMPI_MCA_btl_vader_single_copy_mechanism", "none", COPIES},
+    {"UCX_TLS", "^cma", COPIES},
+};
+
+/* Print which of these --mpi-bind does not need. IS_SHARED: ranks can read each other's
+ * memory. */
+static void print_recipe(const struct berth_task *task, bool is_shared)
+{
+    BERTH_BUF struct berth_buf text = {0};
+
+    for (int cost = 0; cost < (is_shared ? COSTS : COPIES); cost++) {
+        BERTH_STRVEC struct berth_strvec names = {0};
+
+        for (size_t i = 0; i < sizeof(recipe) / sizeof(recipe[0]); i++) {
+            const char *value =
+                berth_environ_value(task->launch.environment, recipe[i].name);
+
+            if (recipe[i].cost == cost && value && strcasestr(value, recipe[i].part))
+                berth_strvec_push_once(&names, recipe[i].name);
+        }
+        if (names.count == 0)
+            continue;
+        berth_buf_puts(&text, text.used ? ", " : "");
+        berth_strvec_join(&names, ", ", &text);
+        berth_buf_addf(&text, " (%s)", costs[cost]);
+    }
+    if (text.used && !text.failed)
+        berth_report_line(STDERR_FILENO, task->launch.node,
+                          "note: with --mpi-bind unset %s", text.text);
+}
+
 void berth_notice_print(const struct berth_task *task,
                         const struct berth_rendezvous *rendezvous, const char *why)
 {
     print_choice(task);
     print_no_cma(task, why);
+    if (task->order.step.prints_step && berth_request_mpi_chosen(&task->order.request))
+        print_recipe(task, !why && !task->binding.no_cma);
     if (rendezvous->page->is_unpacked)
         berth_report_line(STDERR_FILENO, task->launch.node, BERTH_NOTICE_UNPACKED,
                           berth_request_name(&task->order.request));
