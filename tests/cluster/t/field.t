@@ -57,9 +57,9 @@ line() {
     row "$1$door" "$2" models "$(sed -E "s,@([a-z]+),$start--container-image=/images/\\1.sif --mpi-bind,g" <<<"$3")"
 }
 
-# The plugin has the options; then `berth run` has them.
-doors=('')
-for start in "${doors[@]}"; do
+# The plugin has the options, or `berth run` has them; this cannot bring back what --export=none
+# drops.
+for start in '' '/usr/bin/berth run '; do
     door=${start:+, by berth run}
     # GFDL's FRE: an alias, and a script of the image.
     line "FRE" "4: atm.1*2@mpibookworm ocn.2*2@mpitrixie" "bash -O expand_aliases <<'EOF'
@@ -92,7 +92,7 @@ srun --mpi=$pmi -n4 -l --kill-on-bad-exit=1 --cpu-bind=none --multi-prog hostfil
     header=$plain$nl$module run_rows ./submit -o field.out
 
     line "ARCHER2" "8: osu.1*8@mpibookworm" \
-        "OMP_NUM_THREADS=1 srun --mpi=$pmi --hint=nomultithread --distribution=block:block @mpibookworm ./execrunscript.sh osu"
+        "OMP_NUM_THREADS=1 srun ${start:+--export=all }--mpi=$pmi --hint=nomultithread --distribution=block:block @mpibookworm ./execrunscript.sh osu"
     line "NEMO on ARCHER2: the program by SLURM_PROCID" "8: nemo.3*2@mpitrixie xios.3*6@mpitrixie" \
         "OMP_NUM_THREADS=3 srun --mpi=$pmi --export=all @mpitrixie ./byrank.sh"
     if has_pmix; then
