@@ -94,16 +94,6 @@ static void put_witnessed(struct berth_json *json,
     berth_json_end(json);
 }
 
-static void put_served(struct berth_json *json,
-                       const struct berth_record_served *served)
-{
-    berth_json_object(json, "server");
-    berth_json_number(json, "cpu_ms", served->cpu_ms);
-    berth_json_number(json, "wall_ms", served->wall_ms);
-    berth_json_number(json, "kib", served->kib);
-    berth_json_end(json);
-}
-
 static void put_mpi(struct berth_json *json, const struct berth_record *record)
 {
     berth_json_object(json, "mpi");
@@ -120,7 +110,7 @@ int berth_record_write(const struct berth_record *record, struct berth_buf *line
                        struct berth_err *err)
 {
     BERTH_JSON struct berth_json json = {0};
-    bool is_start = !record->witnessed && !record->served;
+    bool is_start = !record->witnessed;
 
     berth_json_object(&json, NULL);
     put_step(&json, record);
@@ -128,10 +118,7 @@ int berth_record_write(const struct berth_record *record, struct berth_buf *line
         put_image(&json, record);
         put_runtime(&json, record);
     }
-    if (record->served)
-        put_served(&json, record->served);
-    else
-        put_mpi(&json, record);
+    put_mpi(&json, record);
     if (is_start) {
         berth_json_bool(&json, "shared", !record->apart);
         berth_json_string(&json, "apart", record->apart);

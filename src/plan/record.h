@@ -20,13 +20,6 @@ struct berth_record_witnessed {
                            people; NULL: none */
 };
 
-/* What the file servers of the image used on a node while tasks ran. */
-struct berth_record_served {
-    long cpu_ms;  /* processor time */
-    long wall_ms; /* elapsed time */
-    long kib;     /* memory at the end */
-};
-
 /* The record of a component of a step, or of a container of its --multi-prog file
  * (provenance in berth.yaml). The line of the start says which image ran, how, and with
  * whose MPI. Further lines, per node, say what was seen while it ran. Borrows
@@ -42,9 +35,7 @@ struct berth_record {
     const char *runtime_version;
     const char *note;  /* whose MPI runs, and why */
     const char *apart; /* why each task has its own container; NULL: tasks share one */
-    /* Both NULL: the line of the start. Otherwise one of them is set. */
-    const struct berth_record_witnessed *witnessed;
-    const struct berth_record_served *served;
+    const struct berth_record_witnessed *witnessed; /* NULL: the line of the start */
 };
 
 /* Append the record to LINE as one line of JSON with a newline. Returns 0, or -1 when

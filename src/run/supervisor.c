@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,13 +21,13 @@
 #include "plan/envdiff.h"
 #include "step/runtime.h"
 #include "step/database.h"
+#include "step/servers.h"
 #include "step/start.h"
 #include "step/join.h"
 #include "step/limits.h"
 #include "step/namespaces.h"
 #include "job/hostserver.h"
 #include "run/inject.h"
-#include "run/serving.h"
 #include "run/singletons.h"
 
 extern char **environ;
@@ -41,13 +42,13 @@ struct supervisor {
     struct berth_start start;
     sigset_t mask; /* of the task */
     struct berth_servers servers;
-    struct berth_serving serving;
     struct berth_inject inject; /* its holder: berth-init in the container that tasks
                                    join; its task_stderr: for the processes that watch,
                                    -1: closed */
     struct berth_binding binding;
     struct berth_strvec environment; /* of the holder */
     struct berth_strvec changes;     /* of the runtime (plan/envdiff.h) */
+    struct stat image;               /* its file when the tasks began */
     int mounts; /* the holder's mount namespace, which so keeps its inode; -1: none */
     struct berth_err no_cma; /* why several containers of the node have no outer user
                                 namespace; "": they have one, or need none */
@@ -309,13 +310,27 @@ static int start_container(struct supervisor *supervisor, struct berth_err *err)
     return why ? separate(supervisor, why, err) : make_ready(supervisor, err);
 }
 
+/* Has somebody written into the file of the image since the tasks began? A file that
+ * has replaced it disturbs nobody. */
+static bool is_changed(const struct supervisor *supervisor)
+{
+    const struct stat *before = &supervisor->image;
+    struct stat now;
+
+    return S_ISREG(before->st_mode) &&
+           stat(supervisor->launch.request->image, &now) == 0 &&
+           now.st_dev == before->st_dev && now.st_ino == before->st_ino &&
+           (now.st_size != before->st_size ||
+            now.st_mtim.tv_sec != before->st_mtim.tv_sec ||
+            now.st_mtim.tv_nsec != before->st_mtim.tv_nsec);
+}
+
 /* The last task has ended. Kill what is left in the container, because nobody waits for
  * it: a child that lives on, or a task whose slurmstepd was killed. The server of the
  * image ends only when no process holds the container, the supervisor included. */
 static void end_container(struct supervisor *supervisor)
 {
     supervisor->tasks_ended = true;
-    berth_serving_end(&supervisor->serving);
     for (int i = 0; i < 2; i++)
         berth_inject_end(&supervisor->watchers[i],
                          supervisor->rendezvous->node->has_failed);
@@ -323,7 +338,7 @@ static void end_container(struct supervisor *supervisor)
         kill(supervisor->hostcommand.server, SIGKILL);
     berth_namespaces_kill(supervisor->mounts, supervisor->inject.holder.pid);
     close_mounts(supervisor);
-    if (berth_serving_is_changed(&supervisor->serving, &supervisor->launch))
+    if (is_changed(supervisor))
         supervisor->rendezvous->node->is_changed = true;
 }
 
@@ -334,7 +349,6 @@ static void register_end(struct supervisor *supervisor, pid_t pid, int status)
 {
     bool is_runtime = pid == supervisor->start.runtime;
 
-    berth_serving_reaped(&supervisor->serving, pid, &supervisor->servers.usage);
     if (is_runtime)
         supervisor->runtime_ended = true;
     if (pid == supervisor->hostcommand.server)
@@ -406,8 +420,6 @@ static void stay(struct supervisor *supervisor)
         berth_servers_clear(supervisor->launch.runtime);
     while (!supervisor->tasks_ended)
         await_change(supervisor, -1);
-    berth_serving_report(&supervisor->serving, &supervisor->launch,
-                         supervisor->inject.task_stderr);
 }
 
 /* End the start. If the container has started, kill its first process, unless
@@ -422,23 +434,19 @@ static void end_start(struct supervisor *supervisor)
         kill(supervisor->start.runtime, SIGKILL);
 }
 
-/* The container runs: find singletons if that is of use, and measure the servers of the
- * image; a copy of the job's container shares those of the job. */
+/* The container runs: find singletons if that is of use. */
 static void watch(struct supervisor *supervisor)
 {
     const struct berth_launch *launch = &supervisor->launch;
     const char *no_cma = supervisor->no_cma.text;
-    const struct berth_job_answer *job = &supervisor->job;
 
     if (!berth_request_is_explained(launch->request) && !supervisor->binding.host &&
         berth_singletons_wanted(launch))
         berth_singletons_watch(&supervisor->inject,
                                launch->request->mpi || !*no_cma ? NULL : no_cma,
                                &supervisor->watchers[1]);
-    if (!supervisor->is_apart)
-        berth_serving_begin(&supervisor->serving, launch,
-                            job->holder.pid ? job->holder.pid
-                                            : supervisor->inject.holder.pid);
+    if (stat(launch->request->image, &supervisor->image) < 0)
+        supervisor->image = (struct stat){0};
 }
 
 static void run(void *data)
@@ -463,10 +471,7 @@ static void run(void *data)
     } else {
         watch(supervisor);
     }
-    if (!supervisor->serving.holder) { /* else a line is printed at the end */
-        close(supervisor->inject.task_stderr);
-        supervisor->inject.task_stderr = -1;
-    }
+    close(supervisor->inject.task_stderr);
     stay(supervisor);
 }
 

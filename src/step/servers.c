@@ -45,8 +45,6 @@ static bool add_usage(const struct berth_process *process, void *data)
 
     if (!has_name(process->name))
         return false;
-    if (ret->count < sizeof(ret->pids) / sizeof(*ret->pids))
-        ret->pids[ret->count] = process->pid;
     ret->count++;
     ret->kib += process->pages * (sysconf(_SC_PAGESIZE) / 1024);
     ret->ms += (long)process->ticks * 1000 / sysconf(_SC_CLK_TCK);
@@ -155,7 +153,8 @@ static void go_on(pid_t pid, int status, pid_t runtime)
         ptrace(PTRACE_CONT, pid, 0, is_allowed(pid, runtime) ? number : 0);
 }
 
-/* Reads the name of a killed process before wait4(2), because it is gone afterwards. */
+/* Reads the name of a killed process before waitpid(2), because it is gone afterwards.
+ */
 pid_t berth_servers_reap(struct berth_servers *servers, int *ret_status)
 {
     struct berth_process process;
@@ -172,8 +171,8 @@ pid_t berth_servers_reap(struct berth_servers *servers, int *ret_status)
             (info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED) &&
             berth_process_read(info.si_pid, &process) && has_name(process.name);
         if (info.si_pid == servers->runtime) /* its last thread may still remove what */
-            usleep(200); /* was read of it in /proc, and wait4() spins meanwhile */
-        pid = wait4(info.si_pid, ret_status, __WALL | WNOHANG, &servers->usage);
+            usleep(200); /* was read of it in /proc, and waitpid() spins meanwhile */
+        pid = waitpid(info.si_pid, ret_status, __WALL | WNOHANG);
         if (pid <= 0 || !WIFSTOPPED(*ret_status))
             return pid;
         go_on(pid, *ret_status, servers->runtime);

@@ -3,7 +3,6 @@
 
 #include <poll.h>
 #include <stdbool.h>
-#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -13,17 +12,15 @@
  * image below /tmp, where the host sees it; so the calling process must be their reaper
  * (PR_SET_CHILD_SUBREAPER). */
 struct berth_servers {
-    pid_t runtime;       /* 0: it has ended */
-    struct rusage usage; /* of the process that berth_servers_reap() returned */
-    bool is_server;      /* did that process serve the image? */
+    pid_t runtime;  /* 0: it has ended */
+    bool is_server; /* did that process serve the image? */
 };
 
 /* What servers have used since they started. */
 struct berth_servers_usage {
     unsigned int count;
-    long kib;      /* of memory, now */
-    long ms;       /* of processor time */
-    pid_t pids[8]; /* of the first ones */
+    long kib; /* of memory, now */
+    long ms;  /* of processor time */
 };
 
 /* Find what all servers of the container of HOLDER have used; another supervisor may

@@ -79,25 +79,6 @@ TEST(what_was_witnessed_on_a_node_is_a_line)
         "\"}\n");
 }
 
-TEST(what_serving_the_image_took_is_a_line)
-{
-    const struct berth_order order = {STEP, .request = {.image = (char *)"/a"}};
-    const struct berth_record_served served = {1230, 60000, 4711};
-    struct berth_record record = usual(&order, NULL);
-    BERTH_BUF struct berth_buf line = {0};
-    struct berth_err err;
-
-    record.served = &served;
-    ck_assert_int_eq(berth_record_write(&record, &line, &err), 0);
-    ck_assert_str_eq(
-        line.text,
-        "{\"time\":\"2023-11-14T22:13:20Z\",\"cluster\":\"big\",\"user\":\"alice\","
-        "\"job\":17,\"step\":2,\"component\":1,\"ranks\":null,\"node\":\"n1\","
-        "\"nodes\":2,\"tasks\":8,"
-        "\"server\":{\"cpu_ms\":1230,\"wall_ms\":60000,\"kib\":4711},"
-        "\"berth\":\"" BERTH_VERSION "\"}\n");
-}
-
 TEST(what_is_not_known_is_null)
 {
     const struct berth_order order = {

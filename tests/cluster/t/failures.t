@@ -185,11 +185,11 @@ equal "srun --help: the rows of berth" 16 "$(grep -cE '^ +--' <<<"$help")"
 equal "srun --help: its lines fit" "" "$(grep -E '.{81}' <<<"$help")"
 
 echo "# how many containers there are, with -v"
-# It says so once for each of both nodes, and how long serving the image took.
+# It says so once for each of both nodes.
 for it in "-v: one container|one container for 4 tasks|" \
     "-v: --container-args=--pid|a container for each of 4 tasks: the container has a process namespace|--container-args=--pid"; do
     IFS='|' read -r title said option <<<"$it"
-    try "$title" "berth: n1: note: image '$A': $said${nl}berth: n2: note: image '$A': $said" "grep '^berth: ' | grep -v ': serving it took ' | sort" -- \
+    try "$title" "berth: n1: note: image '$A': $said${nl}berth: n2: note: image '$A': $said" "grep '^berth: ' | sort" -- \
         "${two[@]}" -v "$IMAGE" ${option:+"$option"} true
 done
 

@@ -41,9 +41,6 @@ equal "a step leaves one line, of its first node; a step without an image none" 
 matches "the image has the id of its build, and the runtime its version" \
     '^"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}" "(apptainer|singularity-ce) version [0-9.]+[^"]*"$' \
     "$(fields "$records/alice-$id.jsonl" image.id runtime.version)"
-equal "a line at its end says what serving the image took" "1 1" \
-    "$(fields "$records/alice-$id.jsonl" server.cpu_ms server.wall_ms server.kib | awk '$1 <= $2 && $3 > 1000 { ok++ }
-        END { print NR, ok }')"
 equal "the file is the user's" "alice 644" "$(on login root stat -c '%U %a' "$records/alice-$id.jsonl")"
 
 id=$(job_of "srun -N1 -n1 $A true : -N2 -n2 --container-image=/images/b.sif true : -n1 true")
@@ -67,28 +64,6 @@ matches "containers of their own are told, with the reason" '^false "the contain
 id=$(job_of "for i in 1 2 3 4 5 6; do srun -N1 -n1 --exact --container-image=/images/b.sif true & done; wait")
 equal "steps at the same time leave a line each" "0 1 2 3 4 5" \
     "$(fields "$records/alice-$id.jsonl" step | sort -n | paste -sd' ')"
-
-script busy <<'SH'
-#!/bin/sh
-# Four read a file of the image for as many seconds, each time from its server.
-file=$(find /usr/lib -type f -size +10M | head -n 1)
-end=$(($(date +%s) + $1))
-for i in 1 2 3 4; do
-    while [ "$(date +%s)" -lt "$end" ]; do dd "if=$file" of=/dev/null bs=1M iflag=nocache; done 2>/dev/null &
-done
-wait
-SH
-took="berth: n1: note: image '/images/mpibookworm.sif': serving it took [0-9.]+ s of CPU time in [0-9.]+ s, and [0-9.]+ MiB of memory"
-busy="berth: n1: note: image '/images/mpibookworm.sif': reading the image was a bottleneck .the program that serves it was busy for [0-9]+ % of the time.; copy what tasks read often to a directory, and mount that .--container-mounts."
-served=(srun -v -w n1 -n1 --container-image=/images/mpibookworm.sif)
-try "srun -v says what serving an image took" "~$took" -- "${served[@]}" true
-# What others run on this machine does not keep the server from being busy.
-start busy alice "${served[@]}" ./busy 6
-wait_for 30 has_processes n1 'squashfuse.*' 1
-on n1 root bash -c 'renice -n -15 -u alice; for it in $(pgrep -u alice); do echo -15 >"/proc/$it/autogroup"; done' >"$work/nice" 2>&1
-wait "${pid[busy]}"
-matches "... and that tasks may have waited for it" "^$took$nl$busy$" "$(grep -a serv "$work/busy")"
-on login alice rm -f busy
 
 # Where all may write, bob has been there first.
 site <<<"provenance: {file: $records/%u}"
