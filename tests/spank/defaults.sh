@@ -86,10 +86,6 @@ expect 'the first component alone has one' 0 \
     "0 $A: ./x
 1 host: ./y" \
     FAKE_SCRIPT="$srun ./x : ./y" sbatch --container-image=a : -n2 job.sh
-expect 'the second component alone has one' 0 \
-    "0 host: ./x
-1 $B: ./y" \
-    FAKE_SCRIPT="$srun ./x : ./y" sbatch -n2 : --container-image=b job.sh
 three='--container-image=a --container-mounts=/d : --container-image=b : --container-image=c --container-workdir=/w'
 expect '#SBATCH components, in any order, and one srun for two groups' 0 \
     "2 $C&workdir=/w: ./x
@@ -99,27 +95,12 @@ expect '#SBATCH components, in any order, and one srun for two groups' 0 \
 0 $A&mounts=/d:/d:rw: ./one" \
     FAKE_HEADER="$three" FAKE_SCRIPT="$srun --het-group=2 ./x && $srun --het-group=0 ./y &&
         $srun --het-group=0,2 ./z && $srun ./one" sbatch job.sh
-expect 'the last default is for the components after it' 0 \
-    "0 $A: ./x
-1 $B: ./y
-2 $B: ./z" \
-    FAKE_HEADER='--container-image=a : --container-image=b : --container-image=b' \
-    FAKE_SCRIPT="$srun ./x : ./y : ./z" sbatch job.sh
 expect 'a step overrides the default of a component' 0 \
     "0 $A&mounts=/d:/d:rw: ./x
 1 $C: ./y
 2 host: ./z" \
     FAKE_HEADER="$three" \
     FAKE_SCRIPT="$srun ./x : --container-image=c ./y : --container-image=none ./z" sbatch job.sh
-expect 'a variable is for all components, and an option for its own' 0 \
-    "0 $A: ./x
-1 $B: ./y" \
-    BERTH_CONTAINER_IMAGE=a FAKE_HEADER=' : --container-image=b' FAKE_SCRIPT="$srun ./x : ./y" sbatch job.sh
-expect 'components under --export=NONE' 0 \
-    "0 $A: ./x
-1 $B: ./y" \
-    FAKE_HEADER='--container-image=a : --container-image=b' FAKE_SCRIPT="$srun ./x : ./y" \
-    sbatch --export=NONE job.sh
 expect 'salloc, too' 0 \
     "0 $A: ./x
 1 $B: ./y" \
