@@ -194,5 +194,7 @@ TEST(the_json_has_all_members)
         berth_buf_puts(&all, "\n");
         teardown(&fixture);
     }
+    unit_join(all.text);
+    unit_join(golden);
     ck_assert_str_eq(all.text, golden);
 }

@@ -91,6 +91,19 @@ char *unit_golden(const char *name)
     return buf.text;
 }
 
+void unit_join(char *text)
+{
+    char *to = text;
+
+    while (*text) {
+        if (*text == '\n')
+            text += 1 + strspn(text + 1, " ");
+        else
+            *to++ = *text++;
+    }
+    *to = '\0';
+}
+
 char *unit_directory(void)
 {
     const char *parent = getenv("TMPDIR");

@@ -53,6 +53,10 @@ void unit_same(const struct berth_strvec *a, const struct berth_strvec *b);
 /* The text of tests/golden/NAME, without comment lines (#). The caller frees it. */
 char *unit_golden(const char *name);
 
+/* Join the lines of TEXT, without the blanks at their starts: two texts of JSON are the
+ * same, however their lines are cut. */
+void unit_join(char *text);
+
 /* A new directory, which unit_remove() removes with all that is in it. The caller frees
  * the path. */
 char *unit_directory(void);
