@@ -203,11 +203,28 @@ static enum berth_choice choice_in(const struct berth_request *request)
     return berth_libs_need_mpi(request->libs) ? BERTH_YES : BERTH_UNSAID;
 }
 
+/* The same in the default of the job, of one of the groups on the command line. */
+static enum berth_choice choice_in_job(const struct berth_typed *typed)
+{
+    struct berth_hetgroups line = *typed->line;
+    enum berth_choice choice;
+    int group;
+
+    do {
+        BERTH_REQUEST struct berth_request job = {0};
+
+        group = berth_hetgroups_next(&line, (int)line.words.count);
+        if (berth_defaults_job(getenv(BERTH_JOB_VARIABLE), group, &job, NULL) < 0)
+            return BERTH_UNSAID;
+        choice = choice_in(&job);
+    } while (choice != BERTH_YES && group >= 0 && !berth_hetgroups_ended(&line));
+    return choice;
+}
+
 /* Do --mpi-bind and --container-libs make one MPI_COMM_WORLD of the tasks? The
  * command line wins over the environment, and that over the default of the job. */
 static enum berth_choice asks_for_mpi(const struct berth_typed *typed)
 {
-    BERTH_REQUEST struct berth_request job = {0};
     const struct berth_request own = {.mpi = default_of(BERTH_OPTION_MPI),
                                       .libs = default_of(BERTH_OPTION_LIBS)};
 
@@ -221,11 +238,7 @@ static enum berth_choice asks_for_mpi(const struct berth_typed *typed)
         if (is_typed(typed, option))
             return BERTH_YES;
     }
-    if (choice_in(&own))
-        return choice_in(&own);
-    if (berth_defaults_job(getenv(BERTH_JOB_VARIABLE), 0, &job, NULL) < 0)
-        return BERTH_UNSAID;
-    return choice_in(&job);
+    return choice_in(&own) ? choice_in(&own) : choice_in_job(typed);
 }
 
 /* Does a --multi-prog file name an image or a mode of --mpi-bind? */

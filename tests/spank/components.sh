@@ -163,6 +163,20 @@ het_job='SLURM_HET_SIZE=3 SLURM_JOB_ID=100 SLURM_JOB_ID_HET_GROUP_0=100
     SLURM_JOB_ID_HET_GROUP_1=101 SLURM_JOB_ID_HET_GROUP_2=102'
 # shellcheck disable=SC2086 # a list
 {
+groups="SLURM_BERTH_JOB=1;0:;1:;2:image=$T/a&mpi-bind=hybrid;."
+expect 'a group whose default has --mpi-bind is killed on a bad exit' 0 \
+    "published 1;*:$A&mpi-bind=hybrid;., kill on bad exit
+2 $A&mpi-bind=hybrid: ./x" \
+    FAKE_SHOW=1 $het_job "$groups" srun --het-group=2 ./x
+expect 'and so are groups of one spec' 0 \
+    "published 1;0:;2:$A&mpi-bind=hybrid;., kill on bad exit
+0 host: ./x
+2 $A&mpi-bind=hybrid: ./x" \
+    FAKE_SHOW=1 $het_job "$groups" srun --het-group=0,2 ./x
+expect 'and no other group' 0 \
+    "published nothing
+1 host: ./x" \
+    FAKE_SHOW=1 $het_job "$groups" srun --het-group=1 ./x
 expect 'groups out of order' 0 \
     "0 $B: ./y
 1 $A: ./x" \
