@@ -52,10 +52,9 @@ static struct {
     struct berth_request own;         /* the options of the component being read */
     struct berth_export export;       /* its --export */
     struct berth_request job;         /* in sbatch, salloc: options by environment */
-    struct berth_table known;         /* of a command that started again */
+    struct berth_table known;         /* of an sbatch that started again */
     struct berth_table table;         /* the requests of the components read so far */
-    struct berth_hetgroups hetgroups; /* the command line; in sbatch and salloc only its
-                                         words are used */
+    struct berth_hetgroups hetgroups; /* the command line */
     struct berth_err settings_fault;  /* a fault in plugstack.conf; text "": none */
     struct berth_err option_fault;    /* the first wrong option; text "": none */
     bool kill_is_ours;                /* this plugin has set KILL_ON_BAD_EXIT */
@@ -195,18 +194,24 @@ static void set_kill_on_bad_exit(void)
         state.kill_is_ours = setenv(KILL_ON_BAD_EXIT, "1", 0) == 0;
 }
 
+static bool is_sbatch(void)
+{
+    return spank_context() == S_CTX_ALLOCATOR &&
+           strcmp(program_invocation_short_name, "salloc") != 0;
+}
+
 int berth_local_init(spank_t sp, int count, char **words)
 {
     berth_settings_read(count, words, &state.settings, &state.settings_fault);
     berth_world_init();
     berth_variable_unset_all(NULL);
     read_command_line();
-    if (spank_context() == S_CTX_ALLOCATOR) {
-        berth_again_init(&state.known);
+    if (is_sbatch())
+        berth_again_init(&state.known, &state.option_fault);
+    if (spank_context() == S_CTX_ALLOCATOR)
         read_job_environment();
-    } else {
+    else
         set_kill_on_bad_exit();
-    }
     berth_options_remove(sp, state.settings.option_prefix, unset_copy);
     return berth_options_register(sp, state.settings.option_prefix,
                                   &state.hetgroups.words, read_option);
@@ -504,26 +509,31 @@ static int read_job_component(struct berth_request *ret, struct berth_err *err)
     return at == 0 ? berth_typed_job(&line, find_bundle(), err) : 0;
 }
 
-/* After the first component publish what is known: it may be too late after others. */
+/* In sbatch the environment after the first component counts (spank/again.h). */
 static int publish_job(struct berth_err *err)
 {
     const struct berth_row *row = &state.table.rows[state.table.count - 1];
     const bool is_known = state.known.count >= state.table.count;
 
-    if (state.table.count > 1)
+    if (state.table.count > 1 && is_sbatch())
         return is_known || berth_request_equal(&row[-1].request, &row->request)
                    ? 0
-                   : berth_again(state.hetgroups.words.items, &state.table, err);
+                   : berth_again(&state.hetgroups, optind, &state.table, err);
     if (is_known)
         return publish(BERTH_JOB_VARIABLE, &state.known, err);
     return publish(BERTH_JOB_VARIABLE,
-                   berth_request_has_options(&row->request) ? &state.table : NULL, err);
+                   berth_request_has_options(&row->request) ||
+                           getenv(BERTH_JOB_VARIABLE)
+                       ? &state.table
+                       : NULL,
+                   err);
 }
 
 static int end_job_component(struct berth_err *err)
 {
     BERTH_REQUEST struct berth_request merged = {0};
 
+    berth_hetgroups_next(&state.hetgroups, optind);
     if (read_job_component(&merged, err) < 0)
         return -1;
     berth_request_fini(&state.own);

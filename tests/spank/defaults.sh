@@ -122,6 +122,10 @@ expect 'another process of the same command starts anew' 0 \
     "BERTH_SBATCH_AGAIN=1:1;0:$B;1:$B;." FAKE_SCRIPT="$srun ./x : ./y" \
     sbatch --container-image=a : --container-image=a job.sh
 
+damaged='sbatch: error: berth: internal data is damaged (x); have one release of berth on all hosts, and set no variable of berth by hand'
+equal 'a table of this process that is damaged does not make it start for ever' "$damaged" \
+    "$(sh -c 'BERTH_SBATCH_AGAIN=$$:x exec "$@"' sh "$fake" sbatch --container-image=a : --container-image=b 2>&1)"
+
 # A script on standard input is read a second time.
 printf '%s\n' "$srun ./x : ./y" >script
 from()
@@ -132,13 +136,16 @@ from()
 $(cat script)
 END
         late) shift && { sleep 0.3 && cat script; } | "$@" ;;
-        unread) shift && sleep 0.3 | FAKE_SCRIPT=$(cat script) "$@" ;;
+        unread) shift && sleep 0.3 | FAKE_SCRIPT=$(cat script) "$@" job.sh ;;
+        ended) shift && sleep 0.3 | FAKE_SCRIPT=- "$@" job.sh ;;
+        fifo) shift && FAKE_SCRIPT=true "$@" ./fifo </dev/null ;;
     esac
 }
 both="0 $A: ./x
 1 $B: ./y"
-twice='sbatch: error: berth: the components of this job have different container options, so sbatch has to read the script twice, and it comes from a pipe; give sbatch a file'
-for row in "file|$both" "pipe|$both" "late|$twice" "unread|$both"; do
+twice='sbatch: error: berth: the components of this job have different container options, so sbatch has to read the script twice, and it is not in a file; give sbatch a file'
+mkfifo fifo
+for row in "file|$both" "pipe|$both" "late|$twice" "unread|$both" "ended|FAULT: /dev/stdin is empty" "fifo|$twice"; do
     equal "standard input: ${row%%|*}" "${row#*|}" \
         "$(FAKE_SCRIPT=- from "${row%%|*}" "$fake" sbatch --container-image=a : --container-image=b 2>&1 | neutral)"
 done

@@ -138,6 +138,9 @@ table "sbatch A : B : C" "-n2" "-n2" "${each[@]:0:4}"
 run_rows "${batch[@]}" "${words[@]}"
 table "salloc A : B : C" "-n2" "-n2" "${each[@]:0:4}"
 run_rows salloc -Q "${words[@]}"
+# shellcheck disable=SC2016,SC2086 # for sh; words
+try "salloc --chdir with two images" /home/alice -- \
+    salloc -Q -n1 --chdir=ma $A : -n1 $B sh -c 'echo "$SLURM_SUBMIT_DIR"'
 script stdin.sh <<EOF
 #!/bin/bash
 #SBATCH -o stdin.out
@@ -148,6 +151,12 @@ EOF
 for input in stdin.sh '<stdin.sh' '<<<"$(<stdin.sh)"'; do
     try "the script of that: $input" "A=a${nl}C=c,/tmp,mb" sort -- bash -c "./submit $input; cat stdin.out"
 done
+try "a script that can be read only once" '~and it is not in a file; give sbatch a file.status 1' -- \
+    bash -c './submit <(cat stdin.sh)'
+spoil login 'chmod 711 /usr/bin/sbatch' 'chmod 755 /usr/bin/sbatch'
+try "the environment, when only root can read the file sbatch" /home/alice -- \
+    bash -c "./submit -o home.out -n1 $A : -n1 $B --wrap='echo \$HOME' && cat home.out"
+put_back
 
 # Options of pyxis for what berth does anyway, from a job and its step.
 script pyxis.sh <<EOF
