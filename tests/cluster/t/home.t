@@ -44,12 +44,13 @@ world "the host's MPI, with the tree's patchelf" 4 'MPICH.*4[.]2[.]1' \
 
 # sid COMMAND...: on a host that lacks berth's libraries.
 sid() {
-    "$tool" box sid "$work/home:/home/alice" -- sh -c 'rm /usr/lib/*/lib*yaml* /usr/lib/*/libelf*
+    "$tool" box sid "$work/home:/home/alice" -- sh -c 'rm /usr/lib/*/libyaml* /usr/lib/*/libelf* /usr/lib/*/libstdc*
         exec setpriv --reuid=2001 --regid=2001 --clear-groups env HOME=/home/alice "$@"' sh "$@"
 }
 try "a newer release, without the libraries: berth.yaml is read" 'there is none, and the defaults hold' \
     "sed 's/.*: //'" -- sid /home/alice/berth/bin/berth check
 try "and programs are" '~versions of glibc that it needs: GLIBC_2' -- sid /home/alice/berth/bin/berth inspect /bin/true
+try "and patchelf starts" '~^patchelf [0-9]' -- sid /home/alice/berth/libexec/berth/patchelf --version
 soon "nothing is left on the host" "status 1" -- on login root pgrep -u alice -a 'apptainer|singularity|starter|berth'
 
 finish
