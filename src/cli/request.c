@@ -85,11 +85,14 @@ static int read_options(int argc, char **argv, const struct option *options,
 }
 
 /* Merge the options over the variables, and these over the default of the job: that of
- * the batch script, which runs on the first component. Returns as read_options(). */
+ * the first component, on which the batch script or the shell of salloc runs, which has
+ * no ordinary step. Returns as read_options(). */
 static int read_request(int argc, char **argv, bool *ret_helps,
                         struct berth_request *ret, struct berth_err *err)
 {
-    const int group = getenv("SLURM_STEP_ID") ? BERTH_GROUP_UNKNOWN : 0;
+    const char *step = getenv("SLURM_STEP_ID");
+    const int group =
+        step && strtoul(step, NULL, 10) < 0xfffffff0 ? BERTH_GROUP_UNKNOWN : 0;
     struct option options[OPTIONS + 1];
     struct berth_strvec nothing = {0};
     BERTH_FREE char *directory = getcwd(NULL, 0);

@@ -43,6 +43,14 @@ expect 'the default of a job applies to berth run, too' 0 'T/b' \
     env "SLURM_BERTH_JOB=1;*:image=$T/b;." "$berth" run sh -c "$show"
 expect 'the variable wins over the default of a job' 0 'T/a' \
     env BERTH_CONTAINER_IMAGE=a "SLURM_BERTH_JOB=1;*:image=$T/b;." "$berth" run sh -c "$show"
+two="SLURM_BERTH_JOB=1;0:image=$T/b;1:image=$T/a;."
+expect 'of several defaults that of the first component, in a batch script' 0 'T/b' \
+    env "$two" "$berth" run sh -c "$show"
+expect 'and in a shell that salloc starts as a step' 0 'T/b' \
+    env "$two" SLURM_STEP_ID=4294967290 "$berth" run sh -c "$show"
+expect 'and none in a step, whose component is not known' 2 \
+    "berth: the components of this job have different container options, and berth cannot tell which component this is; write --het-group with numbers (--het-group=0,2-3), or unset SLURM_BERTH_JOB and name the image" \
+    env "$two" SLURM_STEP_ID=3 "$berth" run sh -c "$show"
 expect 'image none runs the command on the host' 0 '' \
     env BERTH_CONTAINER_IMAGE=b "$berth" run --container-image=none sh -c 'printf "%s" "$IMAGE"'
 expect 'lists accumulate' 0 '1 2,3' \
