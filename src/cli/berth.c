@@ -69,7 +69,7 @@ static const struct {
      "[--directory DIR] [--seconds N] [--quick] [--verbose] [--json]",
      "do Slurm, MPI, images and the network of two nodes fit together? Runs steps"},
     {"run", berth_cli_run, "[OPTION...] [--] COMMAND [ARG...]",
-     "a command in an image, with the options of srun, without Slurm"},
+     "a command in an image, with the options of srun, without the plugin"},
 };
 
 enum { VERBS = sizeof(verbs) / sizeof(verbs[0]) };

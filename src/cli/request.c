@@ -113,14 +113,15 @@ static int read_request(int argc, char **argv, bool *ret_helps,
     return command;
 }
 
-/* Check that REQUEST has an image or asks for the host, and does not contradict itself.
- */
+/* Check that REQUEST has an image, or asks for the host, where there is nothing to
+ * explain; and does not contradict itself. */
 static int check(const char *verb, const struct berth_request *request,
                  struct berth_err *err)
 {
     if (berth_request_check(request, err) < 0)
         return -1;
-    return request->image
+    return berth_request_has_container(request) ||
+                   (request->image && strcmp(verb, "run") == 0)
                ? 0
                : berth_err_set(err,
                                "%s: no image; give --container-image, or set "
@@ -129,18 +130,17 @@ static int check(const char *verb, const struct berth_request *request,
 }
 
 int berth_cli_request(int argc, char **argv, struct berth_request *ret,
-                      char ***ret_command)
+                      char ***ret_command, struct berth_err *err)
 {
     bool helps = false;
-    struct berth_err err;
-    int command = read_request(argc, argv, &helps, ret, &err);
+    int command = read_request(argc, argv, &helps, ret, err);
 
     if (command < 0)
-        return berth_cli_misused(&err);
+        return BERTH_CLI_MISUSED;
     if (helps)
         return BERTH_CLI_HELP;
-    if (check(argv[0], ret, &err) < 0)
-        return berth_cli_misused(&err);
+    if (check(argv[0], ret, err) < 0)
+        return BERTH_CLI_MISUSED;
     if (command == argc && ret->entrypoint != BERTH_YES)
         return BERTH_CLI_USAGE;
     *ret_command = argv + command;

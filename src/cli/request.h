@@ -11,10 +11,11 @@
  * request/option.h and --help. Options win over the variables of request/defaults.h,
  * and variables over the default of the job. Returns EXIT_SUCCESS with the request,
  * which has an image or asks for the host, in *RET, and the words of the command in
- * *RET_COMMAND; or the status that the verb must return (cli/cli.h). In each case the
+ * *RET_COMMAND; or the status that the verb must return (cli/cli.h): for
+ * BERTH_CLI_MISUSED, ERR has the sentence, which is not printed. In each case the
  * caller owns *RET. */
 int berth_cli_request(int argc, char **argv, struct berth_request *ret,
-                      char ***ret_command);
+                      char ***ret_command, struct berth_err *err);
 
 /* If the image of REQUEST is in a registry, pull it into the user's cache and put the
  * path of the file into REQUEST. SITE has the runtime, the cache and what is allowed.

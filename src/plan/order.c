@@ -174,7 +174,7 @@ const char *berth_order_inside(const struct berth_order *order, const char **ret
     const char *why = NULL;
 
     if (!order->step.nodes)
-        why = "berth run is not a step of Slurm";
+        why = "berth run does not know the nodes of the job";
     else if (order->is_closed)
         why = "--contain or --containall closes the container";
     else if (strcmp(word, "none") == 0)

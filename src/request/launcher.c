@@ -371,3 +371,17 @@ void berth_launcher_set_worlds(struct berth_table *table)
             request->world = own ? BERTH_WORLD_OWN : BERTH_WORLD_HOST;
     }
 }
+
+int berth_launcher_check_mpi_type(const char *type, const char *source,
+                                  struct berth_err *err)
+{
+    if (!type || strcmp(type, "pmi2") != 0)
+        return 0;
+    return berth_err_set(err,
+                         "--mpi=pmi2%s: components of one step wait for each other in "
+                         "MPI_Init forever, in every release of Slurm; make it a "
+                         "heterogeneous job (#SBATCH hetjob, or srun outside a job), "
+                         "or use --mpi=pmix if your MPI uses PMIx, --mpi=none if "
+                         "you use no MPI",
+                         source);
+}

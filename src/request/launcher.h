@@ -68,3 +68,9 @@ int berth_launcher_check_table(const struct berth_table *table, bool site_says,
  * tasks of a container do not see the choice of those in another container or on
  * another node. */
 void berth_launcher_set_worlds(struct berth_table *table);
+
+/* Refuses --mpi=TYPE (NULL: not known) with which the components of a het step hang.
+ * SOURCE is for the message: " (SLURM_MPI_TYPE)", or "" if the user typed the option.
+ */
+int berth_launcher_check_mpi_type(const char *type, const char *source,
+                                  struct berth_err *err);

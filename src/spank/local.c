@@ -435,10 +435,12 @@ static int end_step_component(int group, struct berth_err *err)
     BERTH_REQUEST struct berth_request merged = {0};
     bool own = berth_request_has_options(&state.own);
     size_t first = state.table.count;
-    struct berth_typed line;
+    struct berth_typed line = typed(NULL);
 
     if (merge_step(group, &merged, err) < 0)
         return -1;
+    if (!own && berth_typed_is_run(&line))
+        berth_request_fini(&merged);
     line = typed(&merged);
     berth_request_fini(&state.own);
     if (berth_typed_step(&line, find_bundle(), err) < 0 ||

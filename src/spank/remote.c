@@ -165,10 +165,7 @@ static const char *node_name(void)
 static void report_loss(void)
 {
     shared.is_reported = true;
-    slurm_spank_log(
-        "berth: %s: the container died while the program ran (often: out of memory); "
-        "do not trust the results of this step",
-        node_name());
+    slurm_spank_log("berth: %s: " BERTH_RENDEZVOUS_DIED, node_name());
 }
 
 /* A task ended with STATUS. The loader ends a program with 127 that lacks a library. */

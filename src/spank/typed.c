@@ -161,6 +161,16 @@ static bool passes_arguments(const char *text)
     return strcasestr(text, "arg");
 }
 
+bool berth_typed_is_run(const struct berth_typed *typed)
+{
+    char *const *words = typed->line->words.items;
+    size_t end;
+    size_t first = berth_hetgroups_command(typed->line, typed->optind, &end);
+
+    return first + 1 < end && strcmp(berth_text_base(words[first]), "berth") == 0 &&
+           strcmp(words[first + 1], "run") == 0;
+}
+
 int berth_typed_job(const struct berth_typed *typed, const char *bundle,
                     struct berth_err *err)
 {

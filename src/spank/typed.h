@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/err.h"
 #include "request/mistakes.h"
 #include "request/request.h"
@@ -18,6 +20,9 @@ void berth_typed_warn(const char *prefix, struct berth_err *sentence);
  * NULL: none. */
 int berth_typed_step(const struct berth_typed *typed, const char *bundle,
                      struct berth_err *err);
+
+/* Is the command `berth run`, which reads the defaults of the job itself? */
+bool berth_typed_is_run(const struct berth_typed *typed);
 
 /* After the options of sbatch or salloc: warn of mistakes on the command line, and in
  * sbatch of a script without srun, if the script can be read again. If only the

@@ -109,22 +109,6 @@ static bool may_share_world(const struct berth_table *table)
     return false;
 }
 
-/* Refuses --mpi=TYPE (NULL: not known) with which the components of a het step hang.
- * SOURCE is for the message: " (SLURM_MPI_TYPE)", or "" if the user typed the option.
- */
-static int check_mpi_type(const char *type, const char *source, struct berth_err *err)
-{
-    if (!type || strcmp(type, "pmi2") != 0)
-        return 0;
-    return berth_err_set(err,
-                         "--mpi=pmi2%s: components of one step wait for each other in "
-                         "MPI_Init forever, in every release of Slurm; make it a "
-                         "heterogeneous job (#SBATCH hetjob, or srun outside a job), "
-                         "or use --mpi=pmix if your MPI uses PMIx, --mpi=none if "
-                         "you use no MPI",
-                         source);
-}
-
 int berth_world_check(const struct berth_table *table,
                       const struct berth_hetgroups *hetgroups, int optind,
                       struct berth_err *err)
@@ -153,7 +137,7 @@ int berth_world_check(const struct berth_table *table,
         type = site = read_default();
         source = " (MpiDefault in slurm.conf)";
     }
-    return check_mpi_type(type, source, err);
+    return berth_launcher_check_mpi_type(type, source, err);
 }
 
 /* Does the command line have an option of ours that starts with START? */

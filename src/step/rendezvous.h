@@ -157,6 +157,11 @@ bool berth_rendezvous_await_loss(const struct berth_rendezvous *rendezvous,
 #define BERTH_RENDEZVOUS_STARTER_KILLED                                                \
     "the process that started the container was killed; submit the step again"
 
+/* The sentence about a container that ended before its tasks. */
+#define BERTH_RENDEZVOUS_DIED                                                          \
+    "the container died while the program ran (often: out of memory); do not trust "   \
+    "the results of this step"
+
 /* Wait until the state is neither NEW nor STARTING. Returns it; FAILED, with a sentence
  * in ERR, for each way to fail. When the time is over, or the process that starts the
  * container is gone, the start has failed for all tasks. In SEPARATE, ERR says why. */

@@ -6,8 +6,9 @@ import collections
 import statistics
 import sys
 
-SYSTEMS = ["bare", "job", "berth", "two", "instance", "exec", "sharens"]
+SYSTEMS = ["bare", "job", "berth", "run", "two", "instance", "exec", "sharens"]
 TITLES = {"bare": "srun", "berth": "berth", "two": "berth, two images",
+          "run": "srun berth run",
           "job": "berth, container of the job", "instance": "apptainer instance",
           "exec": "apptainer exec per task",
           "sharens": "apptainer exec --sharens"}

@@ -59,6 +59,52 @@ expect 'lists accumulate' 0 '1 2,3' \
 expect 'no variable of berth is in the environment' 0 '' \
     "$berth" run --container-image=a sh -c 'env | grep ^BERTH_ || :'
 
+# Tasks of a step on a node, as Slurm starts them: they meet. This runtime makes no user
+# namespace, so that each starts it again.
+tasks()
+{
+    ranks=$1
+    job=$(date +%N)
+    shift
+    : >shown
+    for rank in $(echo "$ranks" | tr , ' '); do
+        env SHOW="$T/shown" SLURM_JOB_ID="$job" SLURM_STEP_ID=0 SLURM_GTIDS="${EXPECTED-$ranks}" \
+            SLURM_LOCALID="$rank" SLURM_PROCID="$rank" SLURM_NODEID=0 \
+            SLURM_STEP_NUM_NODES=2 SLURM_STEP_NUM_TASKS=4 SLURM_NTASKS=4 "$@" 2>&1 &
+    done >met
+    wait
+    sort met
+    sed -n 's/.* --hold .*/started/p' shown
+}
+late() { EXPECTED=0,1,2 tasks "$@"; }
+several() { tasks "$1" env SLURM_HET_SIZE=2 "$2" "$3" "$4" "$5"; }
+expect 'tasks of a step: one start shows that each needs a container' 0 '0
+1
+2
+started' tasks 0,1,2 "$berth" run --container-image=a sh -c 'echo $SLURM_PROCID'
+two() { tasks "$@" | grep -v started; }
+expect 'tasks of two images' 0 'T/a 0
+T/a 1
+T/b 2' two 0,1,2 sh -c '[ $SLURM_PROCID = 2 ] && it=b || it=a
+    exec "$0" run --container-image=$it sh -c "echo \$IMAGE \$SLURM_PROCID"' "$berth"
+expect 'a task that never comes: the others start' 0 '0
+2
+started' late 0,2 "$berth" run --container-image=a sh -c 'echo $SLURM_PROCID'
+expect 'one line: the image is not there' 0 \
+    "berth: n1: image 'T/gone': not found; check the path, and that the nodes see this file system" \
+    tasks 0,1,2,3 "$berth" run --container-image=gone true
+expect 'one line: an option that is none' 0 \
+    "berth: run: '--colour' is not an option; expected one of --help" \
+    tasks 0,1,2,3 "$berth" run --colour true
+expect 'one line: the environment is gone' 0 \
+    'berth: note: --export=NONE has dropped the environment, and only the plugin restores it; MPI may need FI_*, UCX_*, MPICH_*, OMPI_MCA_*, I_MPI_* and OMP_*: write srun --export=ALL
+started' \
+    tasks 0,1 env -u HOME "$berth" run --container-image=a true
+expect 'one line: other components may have --mpi-bind' 0 \
+    'berth: note: only the plugin compares the components of this step; give --mpi-bind to all of them, or to none
+started' \
+    several 0,1 "$berth" run --container-image=a true
+
 # How berth run ends.
 expect 'the exit status is that of the command' 7 '' \
     "$berth" run --container-image=a sh -c 'exit 7'
@@ -114,7 +160,7 @@ expect 'no image' 2 \
     'berth: run: no image; give --container-image, or set BERTH_CONTAINER_IMAGE' \
     "$berth" run true
 expect 'an account of the host' 2 \
-    'berth: explain: with --container-image=none the command runs on this host, and berth does nothing; name an image' \
+    'berth: explain: no image; give --container-image, or set BERTH_CONTAINER_IMAGE' \
     "$berth" explain --container-image=none true
 expect 'other options without an image' 2 \
     'berth: --container-writable: it needs an image; add --container-image=IMAGE' \
@@ -181,16 +227,16 @@ expect 'a tree that was moved uses its own programs' 0 'T/a x' \
     ./link run --container-image=a sh -c "$show" sh x
 says 'doctor names those' 0 "ok    berth's programs: all are of berth $("$built" --version | cut -d' ' -f2), in '$T/new/libexec/berth'" \
     sh -c './link doctor || :'
-rm new/libexec/berth/berth-start
+rm new/libexec/berth/berth-task
 expect 'and no others if one is missing' 1 \
-    "berth: 'T/new/libexec/berth/berth-start': No such file or directory; berth is incomplete on this host, tell its administrators" \
+    "berth: 'T/new/libexec/berth/berth-task': No such file or directory; berth is incomplete on this host, tell its administrators" \
     ./link run --container-image=a true
 
-# The program as it is built looks for berth-start where it will be installed.
-name='berth-start is not there'
+# The program as it is built looks for berth-task where it will be installed.
+name='berth-task is not there'
 said=$("$built" run --container-image=a true 2>&1)
 case $said in
-    "berth: '/"*"/berth-start': No such file or directory; berth is incomplete on this host, tell its administrators")
+    "berth: '/"*"/berth-task': No such file or directory; berth is incomplete on this host, tell its administrators")
         report 0 "$name"
         ;;
     *)

@@ -326,7 +326,7 @@ launch()
         "berth: n1: --mpi-bind=launch: the image gets no srun, with which its mpirun starts daemons: $1; let srun start the ranks (--mpi-bind=hybrid), or stay on one node (--mpi-bind=local)" \
         env BERTH_TASK_ORDER="1;$2task:runtime=$runtime;request:image=$T/a&mpi-bind=launch$3;." "$task" mpirun
 }
-launch 'berth run is not a step of Slurm' '' ''
+launch 'berth run does not know the nodes of the job' '' ''
 launch '--contain or --containall closes the container' 'step:nodes=1;' '&args=--contain'
 export APPTAINER_CONTAINALL=1
 launch '--contain or --containall closes the container' 'step:nodes=1;' ''

@@ -67,7 +67,7 @@ berth run cat /etc/berth-image
 berth run --container-image=/images/b.sif cat /etc/berth-image
 srun -n2 --container-image=none berth run --container-image=/images/b.sif sh -c 'echo \$(cat /etc/berth-image) \$SLURM_PROCID' | sort
 END
-try "in a batch script the job's image is the default, in a step each task has its own" \
+try "in a batch script the job's image is the default, in a step it can be another" \
     $'a\nb\nb 0\nb 1' -- bash -c \
     "cd; ./submit -N1 -n2 $A -o job.out job >/dev/null; cat job.out"
 world "in a step, behind Slurm's own process manager" 3 'MPICH.*4[.]0' \
