@@ -1,17 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* berth run: runs a command in an image as a task of srun runs, without the plugin.
- * berth explain: prints what berth run would do, and why; runs nothing. */
+ * berth explain: prints what berth run would do, and why; runs nothing.
+ *
+ * Does the work of slurmstepd for one task: writes the order for berth-task, from what
+ * Slurm's variables say about the step. In a step of srun the tasks meet
+ * (run/meeting.h); elsewhere each process has a container for itself, and so has each
+ * rank of an mpirun. */
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/hash.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/host.h"
 #include "cli/request.h"
+#include "plan/launch.h"
+#include "request/launcher.h"
+#include "request/wire.h"
 #include "run/meeting.h"
-#include "run/standalone.h"
+#include "run/task.h"
 #include "site/policy.h"
 #include "site/rules.h"
 #include "step/apply.h"
@@ -19,6 +32,253 @@
 #include "step/report.h"
 
 extern char **environ;
+
+/* The task. */
+static struct {
+    struct berth_site site;
+    const struct berth_request *asked; /* by the user */
+    char **command;                    /* words, ended by NULL */
+    bool is_step;                      /* it is one of a step */
+    /* Set by meet(): */
+    struct berth_order order; /* the step, the container, and its descriptors */
+    struct berth_rendezvous rendezvous;
+    bool leads; /* it starts the container, or must call berth_rendezvous_fail() */
+} own = {.order = BERTH_ORDER_EMPTY};
+
+/* The variables with the rank of a process: of the mpirun of Hydra (MPICH, Intel MPI,
+ * MVAPICH), Open MPI, PRRTE and PALS, and last that of Slurm. */
+static const char *const ranks[] = {"PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK",
+                                    "PALS_RANKID", "SLURM_PROCID"};
+
+enum { LAUNCHERS = sizeof(ranks) / sizeof(*ranks), SLURM = LAUNCHERS - 1 };
+
+/* Returns the rank that the first COUNT variables give this process; NULL: none. */
+static const char *rank_of(int count)
+{
+    const char *rank = NULL;
+
+    for (int i = 0; i < count && !rank; i++)
+        rank = getenv(ranks[i]);
+    return rank;
+}
+
+/* Is this process in a task of a step, and not a rank of an mpirun there? Slurm's own
+ * process managers give a task its rank in the step, and the size of the step; the name
+ * space of its PMIx says whose it is. */
+static bool is_in_step(void)
+{
+    const char *step = getenv("SLURM_STEP_ID");
+    const char *rank = getenv(ranks[SLURM]);
+    const char *inner = rank_of(SLURM);
+    const char *size = getenv("PMI_SIZE");
+    const char *space = getenv("PMIX_NAMESPACE");
+
+    if (!step || strtoul(step, NULL, 10) >= 0xfffffff0 || !getenv("SLURM_JOB_ID") ||
+        !getenv("SLURM_GTIDS") || !rank)
+        return false;
+    return !(inner && strcmp(inner, rank) != 0) && !getenv("OMPI_COMM_WORLD_RANK") &&
+           !(size && strcmp(size, getenv("SLURM_NTASKS") ?: size) != 0) &&
+           !(space && !berth_text_starts(space, "slurm.pmix."));
+}
+
+/* Tasks with the same key share a container: those with the same options, directory and
+ * variables by which the runtime, or the host's MPI, is another one. With --mpi-bind,
+ * one program is judged for a container, so that each word of the command counts. */
+static int make_key(uint64_t *ret, struct berth_err *err)
+{
+    static const char *const starts[] = {
+        "APPTAINER",        "SINGULARITY",     "HOME=",       "PATH=",
+        "LD_LIBRARY_PATH=", "CRAY_MPICH_DIR=", "I_MPI_ROOT=", "MPI_HOME=",
+        "MPICH_DIR=",       "OPAL_PREFIX=",    NULL};
+    BERTH_FREE char *directory = getcwd(NULL, 0);
+    BERTH_BUF struct berth_buf text = {0};
+    bool has_words = !own.asked->image || /* the words are wrong */
+                     berth_request_looks_inside(own.asked) ||
+                     berth_policy_may_set_mpi(&own.site);
+
+    berth_wire_put_request(&text, own.asked);
+    berth_buf_addf(&text, "\n%s\n", directory ? directory : "");
+    for (char *const *word = own.command; has_words && *word; word++)
+        berth_buf_addf(&text, "%s\n", *word);
+    for (char *const *it = environ; *it; it++)
+        if (berth_text_starts_any(*it, starts))
+            berth_buf_addf(&text, "%s\n", *it);
+    if (text.failed)
+        return berth_err_oom(err);
+    *ret = berth_hash(BERTH_HASH_START, text.text, text.used);
+    return 0;
+}
+
+static unsigned int number_of(const char *variable)
+{
+    const char *text = getenv(variable);
+
+    return text ? (unsigned int)strtoul(text, NULL, 10) : 0;
+}
+
+/* Has the step several components? In a het job a variable says so, in a het step of
+ * one allocation only the name of slurmstepd's socket (spank/stepd.h): NODE_JOB.STEP.N.
+ */
+static bool has_components(void)
+{
+    enum { MOST = 4 << 20 };
+    BERTH_BUF struct berth_buf sockets = {0};
+    char name[64];
+
+    snprintf(name, sizeof(name), "_%u.%u.", number_of("SLURM_JOB_ID"),
+             number_of("SLURM_STEP_ID"));
+    return getenv("SLURM_HET_SIZE") ||
+           (berth_fd_read_path("/proc/net/unix", MOST, &sockets) == 0 && sockets.text &&
+            strstr(sockets.text, name));
+}
+
+/* Fill what Slurm tells each task. All numbers go through all components, and nothing
+ * tells which node is the first of a later one: each node gives an account. */
+static void describe_step(struct berth_order_step *step)
+{
+    const char *rank = own.is_step ? getenv("SLURM_NODEID") : rank_of(LAUNCHERS);
+
+    step->prints_step = step->prints_component = !rank || strcmp(rank, "0") == 0;
+    if (!own.is_step)
+        return;
+    step->nodes = number_of("SLURM_STEP_NUM_NODES");
+    step->tasks = number_of("SLURM_STEP_NUM_TASKS");
+    step->is_several = own.leads && has_components();
+    step->is_first = own.leads && (step->prints_component || step->is_several);
+}
+
+/* Meet the other tasks of the step, if there are any. The container ends with the
+ * processes in it, also after exec. */
+static int meet(struct berth_err *err)
+{
+    const char *node = getenv(BERTH_TASK_NODE);
+    struct berth_meeting meeting = {.is_step = own.is_step,
+                                    .rank = number_of(ranks[SLURM]),
+                                    .limit = own.site.runtime.start_timeout,
+                                    .forbidden = berth_site_why_apart(&own.site),
+                                    .node = node ? node : "this host"};
+
+    if (make_key(&meeting.key, err) < 0 ||
+        berth_meeting_join(&meeting, &own.order, err) < 0)
+        return -1;
+    own.rendezvous = berth_task_rendezvous(&(struct berth_task){.order = own.order});
+    if (berth_rendezvous_map(&own.rendezvous, err) < 0)
+        return -1;
+    own.leads = berth_rendezvous_reserve(&own.rendezvous);
+    describe_step(&own.order.step);
+    return 0;
+}
+
+/* Put ORDER into the environment of this process, in an array of its own: berth-task
+ * keeps that, and setenv(3) may free one that it has made. Into the rendezvous, too, if
+ * this task leads. */
+static int give(const struct berth_order *order, struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf text = {0};
+    char **all;
+    size_t count = 0;
+
+    if (berth_order_put(order, &text, err) < 0)
+        return -1;
+    text.used++; /* its NUL */
+    if (own.leads && berth_rendezvous_put(&own.rendezvous, &text,
+                                          &own.rendezvous.page->order, err) < 0)
+        return -1;
+    while (environ[count++])
+        ;
+    all = calloc(count + 1, sizeof(*all));
+    if (!all || asprintf(all, BERTH_TASK_ORDER "=%s", text.text) < 0)
+        return berth_err_oom(err);
+    memcpy(all + 1, environ, count * sizeof(*all));
+    environ = all;
+    return 0;
+}
+
+/* Do as berth-task before the command; the word before it is overwritten. */
+static int become_task(struct berth_err *err)
+{
+    struct berth_task task = {.order = BERTH_ORDER_EMPTY};
+
+    return berth_task_run(&task, own.command - 1, err);
+}
+
+/* In a task that does not lead: become the command by the order of the one that does,
+ * with the descriptors of this one. Returns as berth_task_run(). */
+static int follow(struct berth_err *err)
+{
+    const struct berth_rendezvous_page *page = own.rendezvous.page;
+    BERTH_ORDER struct berth_order order = BERTH_ORDER_EMPTY;
+
+    if (berth_rendezvous_wait(&own.rendezvous, err) == BERTH_RENDEZVOUS_FAILED ||
+        berth_order_get(page->text + page->order.at, &order, err) < 0)
+        return -1;
+    order.report = own.order.report;
+    order.memory = own.order.memory;
+    order.tasks = own.order.tasks;
+    order.ended = own.order.ended;
+    return give(&order, err) < 0 ? -1 : become_task(err);
+}
+
+/* List the variables of REQUEST. If an mpirun has started this process, variables that
+ * tell its MPI library that the other ranks are in containers of their own come before
+ * those that the user asks for. */
+static void list_variables(const struct berth_request *request,
+                           struct berth_strvec *ret)
+{
+    if (!own.is_step && rank_of(SLURM) && !berth_request_starts_mpirun(request))
+        berth_launch_apart(environ, ret);
+    berth_strvec_append(ret, &request->env);
+}
+
+/* The number of tasks with this request, as far as this node knows. */
+static unsigned int count_tasks(const struct berth_order *order)
+{
+    const struct berth_order_container *container = &order->container;
+
+    return order->step.is_several || container->others || container->hosts
+               ? container->tasks
+               : order->step.tasks;
+}
+
+/* Give the order for REQUEST, which the site has made of what the user asks for, with
+ * TERMS of the site. */
+static int give_order(const struct berth_request *request,
+                      const struct berth_terms *terms, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec asked = {0};
+    BERTH_STRVEC struct berth_strvec variables = {0};
+    struct berth_order order = own.order; /* borrows */
+    const char *program = *own.command ? *own.command : "";
+    unsigned int tasks = count_tasks(&order);
+
+    list_variables(own.asked, &asked);
+    list_variables(request, &variables);
+    if (asked.failed || variables.failed)
+        return berth_err_oom(err);
+    order.asked = *own.asked;
+    order.asked.env = asked;
+    order.request = *request;
+    order.request.env = variables;
+    /* tasks in other containers do not see what is chosen here */
+    if (berth_request_mpi_is(&order.request, BERTH_MODE_AUTO) &&
+        (order.step.is_several || order.container.others > 0))
+        order.request.world = BERTH_WORLD_HOST;
+    if (berth_request_mpi_is(&order.request, BERTH_MODE_LAUNCH))
+        order.step.nodes = 0; /* of the job, whose variables only srun has */
+    order.terms = *terms;
+    order.runtime = own.site.runtime.path;
+    order.container.has_spaces = berth_request_has_namespaces(request);
+    if (berth_order_het_step(&order.step, environ) &&
+        !berth_request_starts_mpirun(&order.request) &&
+        berth_launcher_check_mpi_type(getenv("SLURM_MPI_TYPE"), "", err) < 0)
+        return -1;
+    return berth_launcher_check_tasks(&order.request, tasks, err) < 0 ||
+                   berth_launcher_check_command(&order.request, tasks, program, err) <
+                       0 ||
+                   give(&order, err) < 0
+               ? -1
+               : 0;
+}
 
 /* Become COMMAND on the host, for --container-image=none. */
 static int run_on_host(char **command)
@@ -33,18 +293,16 @@ static int run_on_host(char **command)
 
 /* Print what a rule of the site replaces, what has no effect, and, in a step, what only
  * the plugin can do. */
-static void print_notes(const struct berth_standalone *standalone,
-                        const struct berth_site_asker *asker)
+static void print_notes(const struct berth_site_asker *asker)
 {
     const struct berth_rules_job job = {asker->partition, asker->account};
-    const struct berth_request *asked = standalone->asked;
-    const struct berth_order_step *step = &standalone->order.step;
+    const struct berth_order_step *step = &own.order.step;
     BERTH_STRVEC struct berth_strvec sentences = {0};
 
-    if (!standalone->is_first)
+    if (!own.leads || !step->prints_step)
         return;
-    berth_rules_report(standalone->site, &job, asked, &sentences);
-    if (berth_request_has_job_lifetime(asked))
+    berth_rules_report(&own.site, &job, own.asked, &sentences);
+    if (berth_request_has_job_lifetime(own.asked))
         berth_strvec_push(&sentences,
                           "--container-lifetime=job: only steps of srun use a "
                           "container again; this one ends with its command");
@@ -76,14 +334,12 @@ static int check_host(struct berth_err *err)
                          image);
 }
 
-/* Apply the site's policy and become berth-task. Returns only on failure: -1 with a
- * sentence in ERR. */
-static int become(struct berth_standalone *standalone, struct berth_request *request,
-                  struct berth_err *err)
+/* Apply the site's policy to REQUEST and do as berth-task. Returns as berth_task_run().
+ */
+static int lead(struct berth_request *request, struct berth_err *err)
 {
     BERTH_REQUEST struct berth_request allowed = {0};
     BERTH_TERMS struct berth_terms terms = {0};
-    const struct berth_site *site = standalone->site;
     const struct berth_site_asker asker = {
         .partition = getenv("SLURM_JOB_PARTITION"),
         .account = getenv("SLURM_JOB_ACCOUNT"),
@@ -91,34 +347,52 @@ static int become(struct berth_standalone *standalone, struct berth_request *req
     };
 
     if (check_host(err) < 0 ||
-        berth_policy_check_early(site, request, environ, err) < 0 ||
-        berth_cli_fetch(request, site, err) < 0 ||
-        berth_apply_site(site, &asker, request, &allowed, &terms, err) < 0)
+        berth_policy_check_early(&own.site, request, environ, err) < 0 ||
+        berth_cli_fetch(request, &own.site, err) < 0 ||
+        berth_apply_site(&own.site, &asker, request, &allowed, &terms, err) < 0 ||
+        give_order(&allowed, &terms, err) < 0)
         return -1;
-    standalone->request = &allowed;
-    standalone->terms = &terms;
-    if (berth_standalone_prepare(standalone, err) < 0)
-        return -1;
-    print_notes(standalone, &asker);
-    return berth_standalone_become(standalone, err);
+    print_notes(&asker);
+    return become_task(err);
 }
 
-/* Become berth-task, which runs or explains COMMAND in the image of REQUEST. Returns
- * only on failure: the status of the verb. One task of the container prints why. */
+/* May this task print why it fails? Tasks that did not meet leave it to the first one.
+ */
+static bool prints(void)
+{
+    const char *local = own.is_step ? getenv("SLURM_LOCALID") : NULL;
+
+    return own.order.report >= 0 ? berth_report_claim(own.order.report)
+                                 : !local || strcmp(local, "0") == 0;
+}
+
+/* Become COMMAND in the image of REQUEST, or explain it. Returns only on failure: the
+ * status of the verb. One task of the container prints why. */
 static int run_in_image(struct berth_request *request, char **command)
 {
-    BERTH_SITE struct berth_site site = {0};
-    struct berth_standalone standalone = {
-        .site = &site, .asked = request, .command = command};
-    struct berth_err err, why;
-    bool is_read = berth_site_read_here(environ, &site, &err) == 0;
+    struct berth_err err = {""}, fault;
+    bool is_read = berth_site_read_here(environ, &own.site, &fault) == 0;
+    bool has_met;
+    int status = -1;
 
-    if (berth_standalone_meet(&standalone, &why) < 0)
-        return berth_cli_fail(&why);
-    if (is_read)
-        become(&standalone, request, &err);
-    return berth_report_claim(standalone.order.report) ? berth_cli_fail(&err)
-                                                       : BERTH_CLI_FAILED;
+    own.asked = request;
+    own.command = command;
+    own.is_step = is_in_step();
+    has_met = meet(&err) == 0;
+    if (has_met && !own.leads && !berth_request_is_explained(request)) {
+        status = follow(&err);
+        if (*err.text)
+            berth_err_at(&err, "%s", getenv(BERTH_TASK_NODE) ?: "this host");
+    } else if (has_met && is_read)
+        status = lead(request, &err);
+    else if (has_met)
+        err = fault;
+    if (*err.text && prints())
+        berth_cli_fail(&err);
+    if (own.leads)
+        berth_rendezvous_fail(&own.rendezvous, &err);
+    berth_site_fini(&own.site);
+    return status < 0 ? BERTH_CLI_FAILED : status;
 }
 
 /* Read the request and the command. Prints what is wrong with ARGV; in a step, one of
@@ -126,17 +400,17 @@ static int run_in_image(struct berth_request *request, char **command)
 static int read_words(int argc, char **argv, struct berth_request *ret,
                       char ***ret_command)
 {
+    const struct berth_request nothing = {0};
     struct berth_err err, other;
     int result = berth_cli_request(argc, argv, ret, ret_command, &err);
-    const struct berth_site site = berth_site_default();
-    const struct berth_request nothing = {0};
-    struct berth_standalone standalone = {
-        .site = &site, .asked = &nothing, .command = argv};
 
     if (result != BERTH_CLI_MISUSED)
         return result;
-    if (berth_meeting_is_step() && berth_standalone_meet(&standalone, &other) == 0 &&
-        !berth_report_claim(standalone.order.report))
+    own.site = berth_site_default();
+    own.asked = &nothing;
+    own.command = argv;
+    own.is_step = is_in_step();
+    if (own.is_step && meet(&other) == 0 && !prints())
         return result;
     return berth_cli_misused(&err);
 }

@@ -167,9 +167,11 @@ static int run_joined(struct berth_task *task,
 static int run_started(struct berth_task *task, struct berth_rendezvous *rendezvous,
                        bool is_first, const char *why, struct berth_err *err)
 {
+    const struct berth_rendezvous_page *page = rendezvous->page;
+
     /* a task that only joins needs no binding */
     if ((is_first || why || berth_request_is_explained(&task->order.request)) &&
-        berth_binding_get(rendezvous->page->text, rendezvous->page->binding.count,
+        berth_binding_get(page->text + page->binding.at, page->binding.count,
                           &task->binding, err) < 0)
         return -1;
     if (is_first)

@@ -20,362 +20,378 @@
 #include "base/cleanup.h"
 #include "base/deadline.h"
 #include "base/detach.h"
-#include "base/grow.h"
+#include "base/hash.h"
 #include "job/message.h"
 #include "request/components.h"
+#include "request/ranks.h"
 #include "step/limits.h"
 #include "step/processes.h"
 #include "step/rendezvous.h"
 #include "step/report.h"
 
-/* The descriptors of the process. */
-enum { LISTENER = 3, FIRST, STDERR, DESCRIPTORS = STDERR - LISTENER + 1 };
+/* The descriptors of the process, and the most tasks. */
+enum { LISTENER = 3, STDERR, DESCRIPTORS = STDERR - LISTENER + 1, TASKS_MAX = 4096 };
 
-/* The kind of the message to a task (job/message.h), with the descriptors of the
- * rendezvous and that of step/report.h; its struct berth_order_container follows. */
+/* The kind of the message to a task (job/message.h), with the descriptors of
+ * step/report.h and of the rendezvous; a struct answer follows. */
 enum { PLACE = 'P', SHARED = 4 };
 
-/* The first task to come waits so long after the last one that came. */
-enum { QUIET_MS = 500 };
+/* A round waits so long after the last task that came; a task that has connected may
+ * take so long to ask; a task looks so long for the process. And how often processes
+ * are looked for where the kernel has no pidfd. */
+enum { QUIET_MS = 500, ASK_MS = 1000, PATIENCE_MS = 10000, LOOK_AGAIN_MS = 500 };
 
-/* How often processes are looked for where the kernel has no pidfd, and how long a task
- * may take to say what it wants, or to find the process. */
-enum { LOOK_AGAIN_MS = 1000, PATIENCE_MS = 10000 };
+struct question {
+    uint64_t key;
+    unsigned int rank;
+};
+
+struct answer {
+    struct berth_order_container container;
+    struct berth_err why; /* there is no rendezvous; "": there is one */
+};
+
+struct round {
+    struct round *next;
+    struct berth_rendezvous rendezvous; /* page NULL: */
+    struct berth_err why;               /* it could not be made; "": not yet */
+    unsigned int guests, ranks; /* tasks that have not ended; ranks that have come */
+    unsigned int used;          /* of the places: */
+    uint64_t keys[BERTH_CONTAINERS_MAX];
+    int reports[BERTH_CONTAINERS_MAX]; /* step/report.h */
+};
 
 struct guest {
     int socket; /* -1: it has its answer */
     pid_t pid;
-    unsigned int place;
+    unsigned int rank, place;
+    struct round *round;
 };
 
-struct place {
-    uint64_t key;
-    int report;   /* step/report.h */
-    bool is_open; /* a task has got it: others get it at once */
-};
+static struct {
+    const struct berth_meeting *meeting; /* of the task that has started the process, */
+    pid_t founder; /* whose standard error the process has; 0: closed */
+    struct round *rounds;
+    struct guest guests[TASKS_MAX];
+    struct pollfd ends[1 + TASKS_MAX]; /* the listener, and the guests */
+    unsigned int count;                /* of the guests */
+    unsigned int expected;             /* ranks of the step on this node */
+    int64_t heard;                     /* the time at which the last task came */
+} host;
 
-struct host {
-    const struct berth_meeting *wanted; /* by the first task */
-    int fds[DESCRIPTORS];               /* those that become LISTENER to STDERR */
-    struct berth_rendezvous rendezvous;
-    struct place places[BERTH_CONTAINERS_MAX];
-    unsigned int used, most; /* of the places */
-    struct guest *guests;
-    struct pollfd *ends; /* of the guests, and last the listener */
-    size_t count, room, ends_room;
-    size_t expected; /* tasks of the step on this node */
-    int64_t heard;   /* the time at which the last one came */
-    bool is_reported;
-};
-
-bool berth_meeting_is_step(void)
+static bool is_waiting(const struct round *round)
 {
-    const char *step = getenv("SLURM_STEP_ID");
-
-    return step && strtoul(step, NULL, 10) < 0xfffffff0 && getenv("SLURM_JOB_ID") &&
-           getenv("SLURM_GTIDS");
+    return !round->rendezvous.page && !*round->why.text;
 }
 
-/* The number of tasks of the step on this node: Slurm lists their ranks. */
-static size_t count_expected(void)
+/* Find the place of KEY, or make it in a round that waits, which may be a new one. */
+static int find_place(uint64_t key, struct guest *guest)
 {
-    size_t count = 1;
+    struct round *waiting = NULL;
 
-    for (const char *at = getenv("SLURM_GTIDS"); at && *at; at++)
-        count += *at == ',';
-    return count;
-}
-
-/* Returns slurmstepd, the parent of the task; 0: not known. */
-static pid_t find_stepd(void)
-{
-    const char *task = getenv("SLURM_TASK_PID");
-    struct berth_process process;
-
-    return task && berth_process_read(atoi(task), &process) ? process.parent : 0;
-}
-
-static struct berth_order_container count_tasks(const struct host *host,
-                                                unsigned int place)
-{
-    struct berth_order_container container = {.number = place};
-    bool is_seen[BERTH_CONTAINERS_MAX] = {false};
-
-    for (size_t i = 0; i < host->count; i++) {
-        unsigned int other = host->guests[i].place;
-
-        if (other == place)
-            container.tasks++;
-        else if (!is_seen[other])
-            container.others++;
-        is_seen[other] = true;
+    for (struct round *it = host.rounds; it; it = it->next) {
+        guest->round = it;
+        for (guest->place = 0; guest->place < it->used; guest->place++)
+            if (it->keys[guest->place] == key &&
+                (is_waiting(it) ||
+                 (it->rendezvous.page &&
+                  !berth_rendezvous_is_ended(&it->rendezvous, guest->place))))
+                return 0;
+        if (is_waiting(it) && it->used < BERTH_CONTAINERS_MAX)
+            waiting = it;
     }
-    if (host->expected > host->count)
-        container.hosts = (unsigned int)(host->expected - host->count);
-    return container;
+    if (!waiting) {
+        waiting = calloc(1, sizeof(*waiting));
+        if (!waiting)
+            return -1;
+        waiting->next = host.rounds;
+        host.rounds = waiting;
+    }
+    guest->round = waiting;
+    guest->place = waiting->used++;
+    waiting->keys[guest->place] = key;
+    waiting->reports[guest->place] = berth_report_open();
+    return 0;
 }
 
-/* Returns the number of the place of KEY, which may be a new one; `used` if there is
- * none left. */
-static unsigned int find_place(struct host *host, uint64_t key)
+/* Has no task of its round the rank of GUEST? One rank may start several tasks. */
+static bool is_new_rank(const struct guest *guest)
 {
-    unsigned int at = 0;
+    for (unsigned int i = 0; i < host.count; i++)
+        if (host.guests[i].round == guest->round && host.guests[i].rank == guest->rank)
+            return false;
+    return true;
+}
 
-    while (at < host->used && host->places[at].key != key)
-        at++;
-    if (at == host->used && at < host->most)
-        host->places[host->used++] =
-            (struct place){.key = key, .report = berth_report_open()};
-    else if (at < host->used && count_tasks(host, at).tasks == 0) {
-        close(host->places[at].report); /* its line was for tasks that have ended */
-        host->places[at].report = berth_report_open();
+/* A task of ROUND (NULL: none) has ended, maybe after its container. CLOSES: the task
+ * whose standard error this is, which alone decides when its output ends. */
+static void report_loss(const struct round *round, bool closes)
+{
+    bool is_lost = host.founder && round && round->rendezvous.page &&
+                   berth_rendezvous_is_any_lost(&round->rendezvous);
+
+    if (is_lost)
+        berth_report_line(STDERR, host.meeting->node, "%s", BERTH_RENDEZVOUS_DIED);
+    if (host.founder && (is_lost || closes)) {
+        close(STDERR);
+        host.founder = 0;
     }
-    return at;
 }
 
 /* A task has connected: find its process and its place. Takes SOCKET; -1: none has. */
-static void admit(struct host *host, int socket)
+static void admit(int socket)
 {
-    struct pollfd question = {.fd = socket, .events = POLLIN};
+    struct pollfd asked = {.fd = socket, .events = POLLIN};
     struct guest guest = {.socket = socket, .pid = berth_job_peer(socket).pid};
-    uint64_t key;
+    struct question question;
 
     if (socket < 0)
         return;
-    if (poll(&question, 1, LOOK_AGAIN_MS) <= 0 ||
-        recv(socket, &key, sizeof(key), MSG_DONTWAIT) != sizeof(key) ||
-        berth_grow(&host->guests, host->count, &host->room, sizeof(guest)) < 0 ||
-        berth_grow(&host->ends, host->count + 1, &host->ends_room,
-                   sizeof(*host->ends)) < 0 ||
-        (guest.place = find_place(host, key)) == host->used) {
+    if (guest.pid <= 0 || host.count == TASKS_MAX || poll(&asked, 1, ASK_MS) <= 0 ||
+        recv(socket, &question, sizeof(question), MSG_DONTWAIT) != sizeof(question) ||
+        find_place(question.key, &guest) < 0) {
         close(socket);
         return;
     }
-    host->ends[host->count] =
+    guest.rank = question.rank;
+    guest.round->guests++;
+    guest.round->ranks += is_new_rank(&guest);
+    host.heard = berth_clock();
+    host.guests[host.count++] = guest;
+    host.ends[host.count] =
         (struct pollfd){.fd = berth_process_open(guest.pid), .events = POLLIN};
-    host->guests[host->count++] = guest;
-    host->heard = berth_clock();
+    if (host.ends[host.count].fd < 0 && errno != ESRCH)
+        report_loss(NULL, true); /* the end of its task would be seen late */
 }
 
-static void answer(struct host *host, struct guest *guest)
+/* Make the rendezvous of a round that has waited. */
+static void open_round(struct round *round)
 {
-    const struct berth_rendezvous *rendezvous = &host->rendezvous;
-    const struct berth_order_container container = count_tasks(host, guest->place);
-    const int shared[SHARED] = {rendezvous->memory, rendezvous->tasks,
-                                rendezvous->ended, host->places[guest->place].report};
+    struct berth_rendezvous *rendezvous = &round->rendezvous;
 
-    if (berth_job_send_all(guest->socket, PLACE, shared, SHARED) == 0)
-        send(guest->socket, &container, sizeof(container), MSG_NOSIGNAL);
+    if (berth_rendezvous_make(rendezvous, round->used, &round->why) < 0)
+        return;
+    berth_rendezvous_configure(rendezvous, host.meeting->limit,
+                               host.meeting->forbidden);
+    if (host.meeting->is_step)
+        sched_getaffinity(berth_process_stepd(), sizeof(rendezvous->node->cpus),
+                          &rendezvous->node->cpus);
+}
+
+static void answer(struct guest *guest)
+{
+    const struct round *round = guest->round;
+    const struct berth_rendezvous *rendezvous = &round->rendezvous;
+    const int shared[SHARED] = {round->reports[guest->place], rendezvous->memory,
+                                rendezvous->tasks, rendezvous->ended};
+    struct answer answer = {{.number = guest->place, .others = round->used - 1},
+                            round->why};
+
+    if (host.expected > round->ranks)
+        answer.container.hosts = host.expected - round->ranks;
+    for (unsigned int i = 0; i < host.count; i++)
+        answer.container.tasks +=
+            host.guests[i].round == round && host.guests[i].place == guest->place;
+    if (berth_job_send_all(guest->socket, PLACE, shared,
+                           rendezvous->page ? SHARED : *shared >= 0) == 0)
+        send(guest->socket, &answer, sizeof(answer), MSG_NOSIGNAL);
     close(guest->socket);
     guest->socket = -1;
 }
 
-/* Milliseconds until tasks whose place is not open get their answer; 0: now. */
-static int64_t time_left(const struct host *host)
+/* Answer the tasks that have waited for long enough. Returns for how long to wait at
+ * most, in milliseconds, before the next call; -1: for a task that comes or ends. */
+static int answer_all(void)
 {
-    int64_t left = host->heard + QUIET_MS - berth_clock();
+    int64_t left = host.heard + QUIET_MS - berth_clock();
+    int most = host.count > 0 ? -1 : PATIENCE_MS;
 
-    return host->count >= host->expected || left < 0 ? 0 : left;
-}
-
-/* Answer the tasks that wait. Returns for how long to wait at most, in milliseconds,
- * before the next call; -1: for a task that comes or ends. */
-static int answer_all(struct host *host)
-{
-    int64_t left = time_left(host);
-    int most = -1;
-
-    for (size_t i = 0; i < host->count; i++) {
-        struct guest *guest = &host->guests[i];
-
-        if (guest->socket >= 0 && left == 0)
-            host->places[guest->place].is_open = true;
-        if (guest->socket >= 0 && host->places[guest->place].is_open)
-            answer(host, guest);
-        if (guest->socket >= 0)
+    for (struct round *it = host.rounds; it; it = it->next)
+        if (is_waiting(it) && (left <= 0 || it->ranks >= host.expected))
+            open_round(it);
+        else if (is_waiting(it))
             most = (int)left;
-        else if (host->ends[i].fd < 0 && most < 0)
+    for (unsigned int i = 0; i < host.count; i++) {
+        if (host.guests[i].socket >= 0 && !is_waiting(host.guests[i].round))
+            answer(&host.guests[i]);
+        if (host.ends[i + 1].fd < 0 && (most < 0 || most > LOOK_AGAIN_MS))
             most = LOOK_AGAIN_MS;
     }
     return most;
 }
 
-/* The container of a task that has ended may have ended before it. */
-static void report_loss(struct host *host)
+/* The last task of ROUND has ended. */
+static void end_round(struct round *round)
 {
-    host->rendezvous.slots = host->used;
-    if (host->is_reported || !berth_rendezvous_is_any_lost(&host->rendezvous))
-        return;
-    host->is_reported = true;
-    berth_report_line(STDERR, host->wanted->node, "%s", BERTH_RENDEZVOUS_DIED);
+    struct round **place = &host.rounds;
+
+    while (*place != round)
+        place = &(*place)->next;
+    *place = round->next;
+    if (round->rendezvous.page) {
+        berth_rendezvous_close(&round->rendezvous);
+        berth_rendezvous_unmap(&round->rendezvous);
+    }
+    for (unsigned int i = 0; i < round->used; i++)
+        if (round->reports[i] >= 0)
+            close(round->reports[i]);
+    free(round);
 }
 
 /* Remove the tasks that have ended. */
-static void dismiss(struct host *host)
+static void dismiss(void)
 {
-    for (size_t i = host->count; i-- > 0;) {
-        struct guest *guest = &host->guests[i];
-        struct pollfd *end = &host->ends[i];
+    for (unsigned int i = host.count; i-- > 0;) {
+        const struct guest guest = host.guests[i];
+        const struct pollfd end = host.ends[i + 1];
 
-        if (end->fd >= 0 ? !end->revents : kill(guest->pid, 0) == 0)
+        if (end.fd >= 0 ? !end.revents : kill(guest.pid, 0) == 0)
             continue;
-        if (end->fd >= 0)
-            close(end->fd);
-        if (guest->socket >= 0)
-            close(guest->socket);
-        *guest = host->guests[--host->count];
-        *end = host->ends[host->count];
-        report_loss(host);
+        if (end.fd >= 0)
+            close(end.fd);
+        if (guest.socket >= 0)
+            close(guest.socket);
+        host.guests[i] = host.guests[--host.count];
+        host.ends[i + 1] = host.ends[host.count + 1];
+        report_loss(guest.round, guest.pid == host.founder);
+        if (--guest.round->guests == 0)
+            end_round(guest.round);
     }
 }
 
-static void await_change(struct host *host)
-{
-    int most = answer_all(host);
-    int listener = host->fds[0] < 0 ? -1 : LISTENER;
-    struct pollfd *comes = &host->ends[host->count];
-    bool has_come;
-
-    *comes = (struct pollfd){.fd = listener, .events = POLLIN};
-    has_come = poll(host->ends, host->count + 1, most) > 0 && comes->revents;
-    dismiss(host);
-    if (has_come)
-        admit(host, berth_job_accept(LISTENER));
-}
-
+/* The listener is the first in the list: a task that comes after another one has ended
+ * is seen after that end. The first task may take a while to come. */
 static void run(void *data)
 {
-    struct host *host = data;
-    bool listens = host->fds[0] >= 0;
-    struct berth_err err;
+    int64_t until = berth_clock() + PATIENCE_MS;
+    bool has_come;
 
-    host->most = listens ? BERTH_CONTAINERS_MAX : 1;
-    if (berth_detach(host->fds, DESCRIPTORS, NULL) < 0)
+    if (berth_detach(data, DESCRIPTORS, NULL) < 0)
         return;
     berth_limits_raise();
-    if (berth_rendezvous_make(&host->rendezvous, host->most, &err) < 0)
-        return;
-    berth_rendezvous_configure(&host->rendezvous, host->wanted->limit,
-                               host->wanted->forbidden);
-    if (listens)
-        sched_getaffinity(find_stepd(), sizeof(host->rendezvous.node->cpus),
-                          &host->rendezvous.node->cpus);
-    admit(host, FIRST);
-    while (host->count > 0)
-        await_change(host);
-    if (listens)
-        close(LISTENER); /* a task that comes now begins again */
-    close(STDERR);
-    berth_rendezvous_close(&host->rendezvous);
+    *host.ends = (struct pollfd){.fd = LISTENER, .events = POLLIN};
+    do {
+        int most = answer_all();
+
+        has_come = poll(host.ends, host.count + 1, most) > 0 && host.ends->revents;
+        dismiss();
+        if (has_come) {
+            admit(berth_job_accept(LISTENER));
+            until = host.count > 0 ? 0 : until;
+        }
+    } while (host.count > 0 || berth_clock() < until);
 }
 
-/* Start the process, with LISTENER (-1: none), which is closed. Returns a socket to it;
- * -1 with a sentence in ERR. */
-static int found(const struct berth_meeting *wanted, int listener,
-                 struct berth_err *err)
+/* Start the process of ADDRESS. Returns 0, also if another task has; -1 with a sentence
+ * in ERR. */
+static int found(const struct berth_meeting *meeting, const struct sockaddr_un *address,
+                 socklen_t length, struct berth_err *err)
 {
-    int ends[2] = {-1, -1};
-    struct host host = {.wanted = wanted,
-                        .expected = listener < 0 ? 1 : count_expected()};
-    int result;
+    BERTH_CLOSE int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    int fds[DESCRIPTORS] = {fd, STDERR_FILENO};
 
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
-        result = berth_err_spent(err, errno);
-    else {
-        memcpy(host.fds, (int[]){listener, ends[1], STDERR_FILENO}, sizeof(host.fds));
-        result = berth_detach_run(run, NULL, &host, err);
-        close(ends[1]);
-    }
-    if (listener >= 0)
-        close(listener);
-    if (result == 0)
-        return ends[0];
-    close(ends[0]);
-    return -1;
+    if (fd >= 0 && bind(fd, (const struct sockaddr *)address, length) < 0 &&
+        errno == EADDRINUSE)
+        return 0;
+    if (fd < 0 || listen(fd, SOMAXCONN) < 0)
+        return berth_err_spent(err, errno);
+    host.meeting = meeting;
+    host.founder = getpid();
+    host.expected =
+        meeting->is_step ? berth_ranks_measure(getenv("SLURM_GTIDS")).count : 1;
+    return berth_detach_run(run, NULL, fds, err);
 }
 
-/* Ask for the place of KEY. Returns 0, or -1 if there is no answer. */
-static int ask(int socket, uint64_t key, struct berth_order *order)
+/* Receive the answer. Returns 0; 1: there is none; -1 with a sentence in ERR. */
+static int receive(int socket, struct berth_order *order, struct berth_err *err)
 {
     struct pollfd end = {.fd = socket, .events = POLLIN};
     int shared[SHARED];
+    struct answer answer;
 
-    if (send(socket, &key, sizeof(key), MSG_NOSIGNAL) < 0)
-        return -1;
     while (poll(&end, 1, -1) < 0)
         ;
     if (berth_job_receive_all(socket, shared, SHARED) != PLACE ||
-        recv(socket, &order->container, sizeof(order->container), 0) !=
-            sizeof(order->container))
-        return -1;
+        recv(socket, &answer, sizeof(answer), 0) != sizeof(answer))
+        return 1;
     for (int i = 0; i < SHARED; i++)
         fcntl(shared[i], F_SETFD, 0);
-    order->memory = shared[0];
-    order->tasks = shared[1];
-    order->ended = shared[2];
-    order->report = shared[3];
-    return 0;
+    order->report = shared[0];
+    order->memory = shared[1];
+    order->tasks = shared[2];
+    order->ended = shared[3];
+    order->container = answer.container;
+    *err = answer.why;
+    return *err->text ? -1 : 0;
 }
 
-/* The number of namespace NAME of this process. */
-static uintmax_t number_of(const char *name)
+/* Ask the process at ADDRESS, or start it if nobody listens there. Returns 0; 1: ask
+ * again; -1 with a sentence in ERR. */
+static int ask(const struct berth_meeting *meeting, const struct sockaddr_un *address,
+               socklen_t length, struct berth_order *order, struct berth_err *err)
 {
+    const struct question question = {meeting->key, meeting->rank};
+    BERTH_CLOSE int fd =
+        socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    uid_t user;
+
+    if (fd < 0)
+        return berth_err_spent(err, errno);
+    if (connect(fd, (const struct sockaddr *)address, length) < 0)
+        return errno == ECONNREFUSED && found(meeting, address, length, err) < 0 ? -1
+                                                                                 : 1;
+    user = berth_job_peer(fd).uid;
+    if (user != geteuid())
+        return berth_err_set(err,
+                             "user %u has taken the name '@%s', at which the tasks of "
+                             "this step meet; tell the administrators",
+                             user, address->sun_path + 1);
+    fcntl(fd, F_SETFL, 0); /* it may take a while until all have come */
+    if (send(fd, &question, sizeof(question), MSG_NOSIGNAL) < 0)
+        return 1;
+    return receive(fd, order, err);
+}
+
+/* @berth/UID/JOB.STEP/HASH: of slurmstepd, which each component of each cluster has, or
+ * of a process outside of a step; of the namespaces, and of the release. */
+static socklen_t make_address(bool is_step, struct sockaddr_un *ret)
+{
+    static const char *const spaces[] = {"/proc/self/ns/user", "/proc/self/ns/pid",
+                                         "/proc/self/ns/mnt"};
+    const pid_t whose = is_step ? berth_process_stepd() : getpid();
+    uint64_t hash = berth_hash(BERTH_HASH_START, &whose, sizeof(whose));
     struct stat status = {0};
+    int length;
 
-    stat(name, &status);
-    return status.st_ino;
-}
-
-static socklen_t make_address(struct sockaddr_un *ret)
-{
     *ret = (struct sockaddr_un){.sun_family = AF_UNIX};
-    snprintf(ret->sun_path + 1, sizeof(ret->sun_path) - 1,
-             "berth/%u/%.20s.%.20s/%d/%jx.%jx.%jx/" BERTH_VERSION, geteuid(),
-             getenv("SLURM_JOB_ID"), getenv("SLURM_STEP_ID"), find_stepd(),
-             number_of("/proc/self/ns/user"), number_of("/proc/self/ns/pid"),
-             number_of("/proc/self/ns/mnt"));
-    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
-                       strlen(ret->sun_path + 1));
-}
-
-/* Find the process, or start it. Returns a socket to it; -1 with a sentence in ERR. */
-static int find(const struct berth_meeting *wanted, struct berth_err *err)
-{
-    struct sockaddr_un address;
-    socklen_t length = make_address(&address);
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-
-    if (fd >= 0 && bind(fd, (struct sockaddr *)&address, length) == 0 &&
-        listen(fd, SOMAXCONN) == 0)
-        return found(wanted, fd, err);
-    if (fd >= 0 && connect(fd, (struct sockaddr *)&address, length) == 0) {
-        if (berth_job_peer(fd).uid == geteuid())
-            return fd;
-        errno = EADDRINUSE; /* by another user */
+    for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++) {
+        stat(spaces[i], &status);
+        hash = berth_hash(hash, &status.st_ino, sizeof(status.st_ino));
     }
-    berth_err_spent(err, errno);
-    if (fd >= 0)
-        close(fd);
-    return -1;
+    hash = berth_hash(hash, BERTH_VERSION, sizeof(BERTH_VERSION));
+    length = snprintf(ret->sun_path + 1, sizeof(ret->sun_path) - 1,
+                      "berth/%u/%.20s.%.20s/%jx", geteuid(),
+                      is_step ? getenv("SLURM_JOB_ID") : "0",
+                      is_step ? getenv("SLURM_STEP_ID") : "0", (uintmax_t)hash);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
 }
 
-/* The process may end before it answers, because all other tasks have ended: then a new
- * one starts. */
-int berth_meeting_join(const struct berth_meeting *wanted, struct berth_order *order,
+int berth_meeting_join(const struct berth_meeting *meeting, struct berth_order *order,
                        struct berth_err *err)
 {
-    enum { PAUSE_MS = 2 };
+    enum { PAUSE_MS = 1 };
+    struct sockaddr_un address;
+    socklen_t length = make_address(meeting->is_step, &address);
     int64_t until = berth_clock() + PATIENCE_MS;
+    int result;
 
-    do {
-        BERTH_CLOSE int socket =
-            berth_meeting_is_step() ? find(wanted, err) : found(wanted, -1, err);
-
-        if (socket >= 0 && ask(socket, wanted->key, order) == 0)
-            return 0;
-        if (socket >= 0)
-            berth_err_spent(err, ECONNRESET);
+    while ((result = ask(meeting, &address, length, order, err)) > 0 &&
+           berth_clock() < until)
         poll(NULL, 0, PAUSE_MS);
-    } while (berth_clock() < until);
-    return -1;
+    if (result <= 0)
+        return result;
+    return berth_err_set(err,
+                         "nobody answers at '@%s', where the tasks of this step meet; "
+                         "submit the step again",
+                         address.sun_path + 1);
 }

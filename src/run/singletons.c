@@ -57,36 +57,13 @@ bool berth_singletons_is_tool(const char *name)
 
 /* An MPI that a process has mapped. */
 struct mapped {
+    const struct berth_inject *it;
     pid_t pid;
-    char *path; /* NULL: none was found */
+    char *path;   /* NULL: none was found */
+    bool is_seen; /* a process of the container was */
 };
 
-/* Find an MPI that process PID has mapped. Returns whether to go on below PID: not
- * below a tool. */
-static bool find_mapped(pid_t pid, void *data)
-{
-    struct mapped *mapped = data;
-    struct berth_process process;
-    char name[64];
-    BERTH_FCLOSE FILE *maps = NULL;
-    BERTH_FREE char *line = NULL;
-    size_t room = 0;
-
-    if (berth_process_read(pid, &process) && berth_singletons_is_tool(process.name))
-        return false;
-    snprintf(name, sizeof(name), "/proc/%d/maps", pid);
-    maps = fopen(name, "re");
-    while (maps && !mapped->path && getline(&line, &room, maps) > 0) {
-        const char *path = strchr(line, '/');
-
-        line[strcspn(line, "\n")] = '\0';
-        if (path && berth_singletons_is_library(berth_text_base(path)))
-            *mapped = (struct mapped){pid, strdup(path)};
-    }
-    return !mapped->path;
-}
-
-/* Is the task PID in the container of the singletons, or, where each task has its own,
+/* Is process PID in the container of the singletons, or, where each task has its own,
  * in one of the same image? A task on the host or in another image is not. */
 static bool is_own(const struct berth_inject *it, pid_t pid)
 {
@@ -99,17 +76,42 @@ static bool is_own(const struct berth_inject *it, pid_t pid)
                        berth_ranks_has(locals, local, NULL));
 }
 
+/* Find an MPI that process PID has mapped. Returns whether to go on below PID: not
+ * below a tool, but below a script on the host. */
+static bool find_mapped(pid_t pid, void *data)
+{
+    struct mapped *mapped = data;
+    struct berth_process process;
+    char name[64];
+    BERTH_FCLOSE FILE *maps = NULL;
+    BERTH_FREE char *line = NULL;
+    size_t room = 0;
+
+    if (!is_own(mapped->it, pid))
+        return true;
+    mapped->is_seen = true;
+    if (berth_process_read(pid, &process) && berth_singletons_is_tool(process.name))
+        return false;
+    snprintf(name, sizeof(name), "/proc/%d/maps", pid);
+    maps = fopen(name, "re");
+    while (maps && !mapped->path && getline(&line, &room, maps) > 0) {
+        const char *path = strchr(line, '/');
+
+        line[strcspn(line, "\n")] = '\0';
+        if (path && berth_singletons_is_library(berth_text_base(path)))
+            *mapped = (struct mapped){mapped->it, pid, strdup(path), true};
+    }
+    return !mapped->path;
+}
+
 /* One task each time is enough: what one task loads, the others load too. */
-static void find_mpi(const struct berth_inject *it, unsigned int turn,
-                     struct mapped *ret)
+static void find_mpi(unsigned int turn, struct mapped *ret)
 {
     BERTH_FREE pid_t *tasks = NULL;
-    size_t count = berth_process_children(it->parent, &tasks);
-    size_t i = 0;
+    size_t count = berth_process_children(ret->it->parent, &tasks);
 
-    while (i < count && !is_own(it, tasks[(turn + i) % count]))
-        i++;
-    if (i < count)
+    ret->is_seen = false;
+    for (size_t i = 0; i < count && !ret->is_seen; i++)
         berth_process_each_below(tasks[(turn + i) % count], find_mapped, ret);
 }
 
@@ -181,12 +183,12 @@ static void watch(const struct berth_inject *it, const struct stat *task_stderr,
                   const char *no_cma)
 {
     struct pollfd supervisor = {.fd = STDIN_FILENO, .events = POLLIN};
-    struct mapped mapped = {0};
+    struct mapped mapped = {.it = it};
     int64_t since = berth_clock();
 
     for (unsigned int turn = 0;
          !mapped.path && poll(&supervisor, 1, berth_clock_pause(since)) == 0; turn++)
-        find_mpi(it, turn, &mapped);
+        find_mpi(turn, &mapped);
     if (mapped.path)
         judge(it, task_stderr, no_cma, &mapped);
 }

@@ -26,6 +26,7 @@
 #include "step/join.h"
 #include "step/limits.h"
 #include "step/namespaces.h"
+#include "step/processes.h"
 #include "job/hostserver.h"
 #include "run/inject.h"
 #include "run/singletons.h"
@@ -121,7 +122,8 @@ static int share_binding(struct supervisor *supervisor, struct berth_err *err)
     berth_binding_put(binding, &bytes);
     return bytes.failed
                ? berth_err_oom(err)
-               : berth_rendezvous_put_binding(supervisor->rendezvous, &bytes, err);
+               : berth_rendezvous_put(supervisor->rendezvous, &bytes,
+                                      &supervisor->rendezvous->page->binding, err);
 }
 
 /* Bind the host's MPI, and let the tasks join. */
@@ -485,6 +487,8 @@ static void set_starter(void *data, pid_t pid)
 int berth_supervisor_start(const struct berth_launch *launch,
                            struct berth_rendezvous *rendezvous, struct berth_err *err)
 {
+    /* what has started a task may be a shell in a step, or an mpirun elsewhere */
+    pid_t parent = launch->order->step.nodes ? berth_process_stepd() : getppid();
     struct supervisor supervisor = {.rendezvous = rendezvous,
                                     .launch = *launch,
                                     .start = {.launch = &supervisor.launch,
@@ -501,7 +505,7 @@ int berth_supervisor_start(const struct berth_launch *launch,
                                     .inject = {.launch = &supervisor.launch,
                                                .deadline = &rendezvous->page->deadline,
                                                .task_stderr = STDERR,
-                                               .parent = getppid()},
+                                               .parent = parent},
                                     .fds = {rendezvous->tasks, rendezvous->memory,
                                             rendezvous->ended, STDERR_FILENO}};
 

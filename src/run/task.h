@@ -63,6 +63,10 @@ int berth_joined_become(const struct berth_task *task,
                         const struct berth_rendezvous *rendezvous,
                         struct berth_err *err);
 
+/* Join the container that another task has started, and become the command in ARGV; if
+ * there is more to do, become berth-start. Returns as berth_joined_become(). */
+int berth_task_run(struct berth_task *task, char **argv, struct berth_err *err);
+
 /* Returns the rendezvous of the order; its memory is not mapped yet. */
 struct berth_rendezvous berth_task_rendezvous(const struct berth_task *task);
 

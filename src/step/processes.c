@@ -103,6 +103,14 @@ int berth_process_environment(pid_t pid, size_t most, struct berth_buf *ret)
     return berth_fd_read_path(path, most, ret);
 }
 
+pid_t berth_process_stepd(void)
+{
+    const char *task = getenv("SLURM_TASK_PID");
+    struct berth_process process;
+
+    return task && berth_process_read(atoi(task), &process) ? process.parent : 0;
+}
+
 int berth_process_open(pid_t pid)
 {
     return (int)syscall(SYS_pidfd_open, pid, 0);

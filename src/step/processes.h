@@ -54,6 +54,10 @@ bool berth_process_variable(pid_t pid, const char *name, unsigned int *ret_numbe
  * RET says so), or -1 with errno. */
 int berth_process_environment(pid_t pid, size_t most, struct berth_buf *ret);
 
+/* Returns slurmstepd, the parent of the task of Slurm that the caller is, or is below;
+ * 0: there is none. */
+pid_t berth_process_stepd(void);
+
 /* Returns a descriptor that can be read when process PID has ended (pidfd_open(2)); -1
  * with errno: PID is not there, or the kernel has no pidfd. */
 int berth_process_open(pid_t pid);

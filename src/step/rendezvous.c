@@ -35,6 +35,8 @@ enum { LAST_MS = 2000 };
  * memory. */
 #define NODE ((size_t)1 << 20)
 #define SLOT ((size_t)16 << 20)
+#define SIZE(containers)                                                               \
+    (NODE + ((containers)-1) * SLOT + sizeof(struct berth_rendezvous_page))
 
 /* Map SIZE bytes at OFFSET. Returns NULL with a sentence in ERR if that fails. */
 static void *map(int memory, size_t size, size_t offset, struct berth_err *err)
@@ -104,7 +106,7 @@ void berth_rendezvous_leave(struct berth_rendezvous *rendezvous)
 int berth_rendezvous_make(struct berth_rendezvous *rendezvous, unsigned int containers,
                           struct berth_err *err)
 {
-    size_t size = NODE + (containers - 1) * SLOT + sizeof(struct berth_rendezvous_page);
+    size_t size = SIZE(containers);
 
     *rendezvous = (struct berth_rendezvous){.slots = containers,
                                             .memory = make_memory(size),
@@ -120,6 +122,24 @@ int berth_rendezvous_make(struct berth_rendezvous *rendezvous, unsigned int cont
     }
     berth_rendezvous_leave(rendezvous);
     return -1;
+}
+
+/* The page of SLOT in slurmstepd. */
+static struct berth_rendezvous_page *page_of(const struct berth_rendezvous *rendezvous,
+                                             unsigned int slot)
+{
+    return (void *)((char *)rendezvous->page + slot * SLOT);
+}
+
+void berth_rendezvous_unmap(struct berth_rendezvous *rendezvous)
+{
+    munmap(rendezvous->node, SIZE(rendezvous->slots));
+}
+
+bool berth_rendezvous_is_ended(const struct berth_rendezvous *rendezvous,
+                               unsigned int slot)
+{
+    return page_of(rendezvous, slot)->state >= BERTH_RENDEZVOUS_FAILED;
 }
 
 void berth_rendezvous_configure(const struct berth_rendezvous *rendezvous,
@@ -145,9 +165,7 @@ bool berth_rendezvous_is_any_lost(const struct berth_rendezvous *rendezvous)
     bool deserted = is_deserted(rendezvous, 0);
 
     for (unsigned int i = 0; i < rendezvous->slots; i++) {
-        const struct berth_rendezvous_page *page =
-            (void *)((char *)rendezvous->page + i * SLOT);
-        uint32_t state = page->state;
+        uint32_t state = page_of(rendezvous, i)->state;
 
         if (state == BERTH_RENDEZVOUS_LOST ||
             (state == BERTH_RENDEZVOUS_READY && deserted))
@@ -200,17 +218,26 @@ void berth_rendezvous_close(struct berth_rendezvous *rendezvous)
     berth_rendezvous_leave(rendezvous);
 }
 
+bool berth_rendezvous_reserve(const struct berth_rendezvous *rendezvous)
+{
+    pid_t nobody = 0;
+
+    return atomic_compare_exchange_strong(&rendezvous->page->starter, &nobody,
+                                          getpid()) ||
+           nobody == getpid(); /* before it executed another program */
+}
+
 bool berth_rendezvous_claim(const struct berth_rendezvous *rendezvous)
 {
     struct berth_rendezvous_page *page = rendezvous->page;
-    pid_t nobody = 0;
     uint32_t new = BERTH_RENDEZVOUS_NEW;
 
-    if (!atomic_compare_exchange_strong(&page->starter, &nobody, getpid()))
-        return nobody == getpid(); /* this process has claimed it before it executed
-                                      another program */
-    berth_deadline_begin(&page->deadline, rendezvous->node->limit);
-    atomic_compare_exchange_strong(&page->state, &new, BERTH_RENDEZVOUS_STARTING);
+    if (!berth_rendezvous_reserve(rendezvous))
+        return false;
+    if (page->state == new) {
+        berth_deadline_begin(&page->deadline, rendezvous->node->limit);
+        atomic_compare_exchange_strong(&page->state, &new, BERTH_RENDEZVOUS_STARTING);
+    }
     return true;
 }
 
@@ -298,26 +325,21 @@ int berth_rendezvous_separate(const struct berth_rendezvous *rendezvous,
     return end_or_explain(rendezvous, BERTH_RENDEZVOUS_SEPARATE, err);
 }
 
-/* Append BUF to the texts, of which there are USED bytes; *RET is the place. */
-static int put_text(const struct berth_rendezvous *rendezvous,
-                    const struct berth_buf *buf, size_t used,
-                    struct berth_rendezvous_text *ret, struct berth_err *err)
+int berth_rendezvous_put(const struct berth_rendezvous *rendezvous,
+                         const struct berth_buf *bytes,
+                         struct berth_rendezvous_text *ret, struct berth_err *err)
 {
-    size_t at = sizeof(struct berth_rendezvous_page) + used;
+    const struct berth_rendezvous_page *page = rendezvous->page;
+    size_t used = page->order.count + page->binding.count + page->changes.count;
+    size_t at = sizeof(*page) + used;
 
-    if (at + buf->used > SLOT)
+    if (at + bytes->used > SLOT)
         return berth_err_spent(err, EFBIG);
-    if (pwrite(rendezvous->memory, buf->text, buf->used,
-               (off_t)(NODE + rendezvous->slot * SLOT + at)) != (ssize_t)buf->used)
+    if (pwrite(rendezvous->memory, bytes->text, bytes->used,
+               (off_t)(NODE + rendezvous->slot * SLOT + at)) != (ssize_t)bytes->used)
         return berth_err_spent(err, errno);
-    *ret = (struct berth_rendezvous_text){used, buf->used};
+    *ret = (struct berth_rendezvous_text){used, bytes->used};
     return 0;
-}
-
-int berth_rendezvous_put_binding(const struct berth_rendezvous *rendezvous,
-                                 const struct berth_buf *bytes, struct berth_err *err)
-{
-    return put_text(rendezvous, bytes, 0, &rendezvous->page->binding, err);
 }
 
 int berth_rendezvous_ready(const struct berth_rendezvous *rendezvous,
@@ -326,7 +348,7 @@ int berth_rendezvous_ready(const struct berth_rendezvous *rendezvous,
 {
     struct berth_rendezvous_page *page = rendezvous->page;
 
-    if (put_text(rendezvous, changes, page->binding.count, &page->changes, err) < 0)
+    if (berth_rendezvous_put(rendezvous, changes, &page->changes, err) < 0)
         return -1;
     page->holder = holder;
     return end_or_explain(rendezvous, BERTH_RENDEZVOUS_READY, err);

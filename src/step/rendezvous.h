@@ -68,8 +68,9 @@ struct berth_rendezvous_page {
     struct berth_err why;           /* in FAILED and SEPARATE */
     atomic_bool is_unpacked; /* the runtime has unpacked the image instead of mounting
                                 it */
-    /* Complete when berth_rendezvous_wait() has returned: */
-    struct berth_rendezvous_text binding, changes;
+    /* Complete when berth_rendezvous_wait() has returned: the order of the starter, for
+     * tasks without one, and the binding (plan/order.h, plan/binding.h); the changes */
+    struct berth_rendezvous_text order, binding, changes;
     struct berth_holder holder;
     char text[];
 };
@@ -122,10 +123,21 @@ void berth_rendezvous_close(struct berth_rendezvous *rendezvous);
  * process of a slot, which is the starter from then on. */
 bool berth_rendezvous_claim(const struct berth_rendezvous *rendezvous);
 
-/* Store the binding (plan/binding.h) as BYTES, once, before the state changes; tasks
- * read it when they have waited. Returns 0, or -1 with a sentence in ERR. */
-int berth_rendezvous_put_binding(const struct berth_rendezvous *rendezvous,
-                                 const struct berth_buf *bytes, struct berth_err *err);
+/* In place of slurmstepd (run/meeting.h): has the container of SLOT failed, or ended?
+ * Unmap the memory. */
+bool berth_rendezvous_is_ended(const struct berth_rendezvous *rendezvous,
+                               unsigned int slot);
+void berth_rendezvous_unmap(struct berth_rendezvous *rendezvous);
+
+/* Let no other process claim the start, whose time does not begin yet. Returns whether
+ * none has. */
+bool berth_rendezvous_reserve(const struct berth_rendezvous *rendezvous);
+
+/* Store BYTES as *RET of the page, once, before the state changes; tasks read them when
+ * they have waited. Returns 0, or -1 with a sentence in ERR. */
+int berth_rendezvous_put(const struct berth_rendezvous *rendezvous,
+                         const struct berth_buf *bytes,
+                         struct berth_rendezvous_text *ret, struct berth_err *err);
 
 /* The starter writes the result of the start, and wakes all waiting tasks. A waiting
  * task may have given up for all: then nothing changes, the container must end, and -1

@@ -13,7 +13,8 @@ cat >path/apptainer <<'END'
 #!/bin/sh
 # The words of exec up to the image are the runtime's; berth-init or the command follows.
 [ -z "$SHOW" ] || echo "$*" >>"$SHOW"
-until [ "$1" = "${0%/*/*}/a" ] || [ "$1" = "${0%/*/*}/b" ]; do shift; done
+[ -z "$KILLS" ] || kill -9 "$PPID"
+until case "$1" in "${0%/*/*}"/[abc]) ;; *) false ;; esac; do shift; done
 export IMAGE="$1"
 shift
 eval "$(env | sed -n 's/^APPTAINERENV_\([A-Z_0-9]*\)=.*/export \1="$APPTAINERENV_\1"/p')"
@@ -90,6 +91,9 @@ T/b 2' two 0,1,2 sh -c '[ $SLURM_PROCID = 2 ] && it=b || it=a
 expect 'a task that never comes: the others start' 0 '0
 2
 started' late 0,2 "$berth" run --container-image=a sh -c 'echo $SLURM_PROCID'
+expect 'one line: what starts the container is killed' 0 \
+    'berth: n1: the process that started the container was killed; submit the step again
+started' tasks 0,1,2,3 env KILLS=y "$berth" run --container-image=a true
 expect 'one line: the image is not there' 0 \
     "berth: n1: image 'T/gone': not found; check the path, and that the nodes see this file system" \
     tasks 0,1,2,3 "$berth" run --container-image=gone true
@@ -100,10 +104,68 @@ expect 'one line: the environment is gone' 0 \
     'berth: note: --export=NONE has dropped the environment, and only the plugin restores it; MPI may need FI_*, UCX_*, MPICH_*, OMPI_MCA_*, I_MPI_* and OMP_*: write srun --export=ALL
 started' \
     tasks 0,1 env -u HOME "$berth" run --container-image=a true
+expect 'an account is printed once' 0 'component 0: 4 tasks on 2 nodes run true in T/a
+started' tasks 0,1,2 sh -c '"$0" explain --container-image=a true | head -n 1' "$berth"
+expect 'homes: a container for each' 0 'started
+started' tasks 0,1,2 sh -c 'HOME=$T/$((SLURM_PROCID / 2)) exec "$0" run --container-image=a true' "$berth"
+expect 'ranks count, not what they start' 0 \
+    "berth: n1: note: image 'T/a': a container for each of 2 tasks: the runtime is installed setuid and uses no user namespace (--container-args=--userns)" two 0,1 sh -c '
+    export SRUN_DEBUG=4
+    if [ $SLURM_PROCID = 0 ]; then "$0" run --container-image=b sleep 2 2>/dev/null & else sleep 0.3; fi
+    "$0" run --container-image=a true; wait' "$berth"
+expect 'ranks of an mpirun in a task are apart' 0 'n
+n' two 0,1 env PMI_RANK=0 PMI_SIZE=8 "$berth" run --container-image=a sh -c 'echo $UCX_POSIX_USE_PROC_LINK'
+expect 'one line, at once: what the kernel refuses' 0 \
+    'berth: this node has no memory, process or descriptor left (File too large); try again, and report the node if it stays so' \
+    tasks 0,1,2 timeout 5 sh -c 'ulimit -f 8; exec "$0" run --container-image=a true' "$berth"
 expect 'one line: other components may have --mpi-bind' 0 \
     'berth: note: only the plugin compares the components of this step; give --mpi-bind to all of them, or to none
 started' \
     several 0,1 "$berth" run --container-image=a true
+
+# One task, which starts several: they meet in the process of the first one.
+cat >await <<'END'
+#!/bin/sh
+for it in $(seq 100); do [ ! -e "$1" ] || exit 0; sleep 0.1; done
+echo "$1 never comes"
+END
+cat >one <<'END'
+#!/bin/sh
+# Runs $1 with `run`, and `beside`: a container that lives until the end.
+berth=$2
+run() { "$berth" run "$@"; }
+beside() { run --container-image=b sh -c ': >up; ./await over' & ./await up; }
+eval "$1"
+: >over
+wait
+rm -f up over
+END
+chmod +x await one
+one() { tasks 0 ./one "$1" "$berth" | grep -v started; }
+expect '70 directories, one after the other' 0 'none failed' one 'beside; image=$PWD/a
+    for i in $(seq 70); do mkdir "$i"; (cd "$i" && run --container-image="$image" true) || echo "$i"; done
+    echo none failed'
+expect 'an image that has failed, and is there now' 0 \
+    "berth: n1: image 'T/c': not found; check the path, and that the nodes see this file system
+then: T/c" one 'beside; run --container-image=c true; mkdir -p c/bin
+    run --container-image=c sh -c "echo then: \$IMAGE"'
+held='run --container-image=a ./await up 2>&1 | { cat; echo its output ends; : >over; } & sleep 0.3; beside'
+expect 'the first task alone decides when its output ends' 0 'its output ends' one "$held"
+cat >without-pidfd <<'END'
+#!/usr/bin/python3
+# Runs the command as if the kernel had no pidfd_open: a filter answers ENOSYS.
+import ctypes, os, struct, sys
+steps = [(0x20, 0, 0, 0), (0x15, 0, 1, 434), (6, 0, 0, 0x50026), (6, 0, 0, 0x7fff0000)]
+code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))
+program = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(steps), ctypes.addressof(code)))
+libc = ctypes.CDLL(None, use_errno=True)
+if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, program, 0, 0):
+    sys.exit(os.strerror(ctypes.get_errno()))
+os.execvp(sys.argv[1], sys.argv[1:])
+END
+chmod +x without-pidfd
+expect '... and where the kernel has no pidfd, too' 0 'its output ends' \
+    tasks 0 ./without-pidfd ./one "$held; wait; : >shown" "$berth"
 
 # How berth run ends.
 expect 'the exit status is that of the command' 7 '' \
@@ -227,16 +289,16 @@ expect 'a tree that was moved uses its own programs' 0 'T/a x' \
     ./link run --container-image=a sh -c "$show" sh x
 says 'doctor names those' 0 "ok    berth's programs: all are of berth $("$built" --version | cut -d' ' -f2), in '$T/new/libexec/berth'" \
     sh -c './link doctor || :'
-rm new/libexec/berth/berth-task
+rm new/libexec/berth/berth-start
 expect 'and no others if one is missing' 1 \
-    "berth: 'T/new/libexec/berth/berth-task': No such file or directory; berth is incomplete on this host, tell its administrators" \
+    "berth: 'T/new/libexec/berth/berth-start': No such file or directory; berth is incomplete on this host, tell its administrators" \
     ./link run --container-image=a true
 
-# The program as it is built looks for berth-task where it will be installed.
-name='berth-task is not there'
+# The program as it is built looks for berth-start where it will be installed.
+name='berth-start is not there'
 said=$("$built" run --container-image=a true 2>&1)
 case $said in
-    "berth: '/"*"/berth-task': No such file or directory; berth is incomplete on this host, tell its administrators")
+    "berth: '/"*"/berth-start': No such file or directory; berth is incomplete on this host, tell its administrators")
         report 0 "$name"
         ;;
     *)

@@ -144,7 +144,9 @@ TEST(what_is_ready_is_seen_by_all)
 {
     struct berth_err err;
 
-    ck_assert_int_eq(berth_rendezvous_put_binding(&rendezvous, &answer_buf, &err), 0);
+    ck_assert_int_eq(
+        berth_rendezvous_put(&rendezvous, &answer_buf, &rendezvous.page->binding, &err),
+        0);
     ck_assert_int_eq(berth_rendezvous_ready(&rendezvous,
                                             (struct berth_holder){4711, 99},
                                             &changes_buf, &err),
@@ -161,7 +163,9 @@ TEST(who_starts_a_container_of_its_own_learns_what_was_found)
     berth_rendezvous_configure(&rendezvous, 30, "the site says so");
     ck_assert_str_eq(rendezvous.node->forbidden.text, "the site says so");
     ck_assert_int_eq(rendezvous.page->state, BERTH_RENDEZVOUS_NEW);
-    ck_assert_int_eq(berth_rendezvous_put_binding(&rendezvous, &answer_buf, &err), 0);
+    ck_assert_int_eq(
+        berth_rendezvous_put(&rendezvous, &answer_buf, &rendezvous.page->binding, &err),
+        0);
     ck_assert_int_eq(berth_rendezvous_separate(&rendezvous, "the site says so", &err),
                      0);
     ck_assert_int_eq(in_task(read_what_is_separate), 0);
@@ -503,7 +507,8 @@ static int in_slot(const struct berth_rendezvous *several, unsigned int slot)
             _exit(99);
         if (!berth_rendezvous_claim(&entered))
             _exit(is_ready_in_slot(&entered));
-        _exit(berth_rendezvous_put_binding(&entered, &answer_buf, &err) < 0 ||
+        _exit(berth_rendezvous_put(&entered, &answer_buf, &entered.page->binding,
+                                   &err) < 0 ||
               berth_rendezvous_ready(&entered,
                                      (struct berth_holder){(pid_t)(100 + slot), 99},
                                      &changes_buf, &err) < 0);

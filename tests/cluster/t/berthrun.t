@@ -42,6 +42,11 @@ srun $A ./count.a"
 equal "a heterogeneous job: each component has its image" $'2 a\n3 b' \
     "$(containers srun -Q -w n1 -n2 $A ./count.a : -w n2 -n3 $B ./count.b | grep -v 'berth:')"
 
+equal "components of a step in one allocation, too" $'2 a\n3 b' \
+    "$(containers salloc -Q -w n1,n2 -N2 --ntasks-per-node=3 srun -Q -w n1 -N1 -n2 $A ./count.a : -w n2 -N1 -n3 $B ./count.b | grep -v 'berth:')"
+try "an account of each" $'component 0: 3 tasks on 2 nodes run true in /images/a.sif\ncomponent 0: 3 tasks on 2 nodes run true in /images/b.sif' "grep -o 'component .*sif' | sort" -- \
+    srun -Q -w n1 -n2 berth explain --container-image=/images/a.sif true : -w n2 -n1 berth explain --container-image=/images/b.sif true
+
 # Who is late, and who never comes.
 equal "a task that comes late joins the others" "2 a" \
     "$(containers srun -Q -w n1 -n2 sh -c "sleep \$SLURM_LOCALID; exec $A sh -c './count.a; sleep 3'")"
@@ -49,6 +54,9 @@ equal "a task that never comes: the others start" "2 a" \
     "$(containers srun -Q -w n1 -n3 sh -c "[ \$SLURM_LOCALID = 1 ] || exec $A ./count.a")"
 equal "one after the other in a task, as often as it likes" $'1 a\n1 b\n1 a' \
     "$(alice srun -Q -n1 sh -c "$A ./count.a; $B ./count.b; $A ./count.a" | cut -d' ' -f1 | uniq -c | awk '{ print $1, $2 }')"
+
+equal "one directory after the other: a container ends with its last task" 1 \
+    "$(alice srun -Q -w n1 -n1 sh -c "$B sleep 4 & sleep 1; for it in /tmp / ~/v; do cd \$it; $A true; done; sleep 0.5; pgrep -c -u alice -x berth-start")"
 
 # Lines of --multi-prog.
 two() { printf '%s\n' "$@" | on login alice sh -c 'cat >programs; rm -f v/at*'; }
@@ -74,9 +82,9 @@ ends "a signal is for the commands" live 0
 printed "... each gets it once" live 2 "got it"
 
 # MPI.
-equal "--mpi-bind: one world, on the host's MPI" "rank 0 of 4,rank 1 of 4,rank 2 of 4,rank 3 of 4 MPICH 4.2.1" \
-    "$(alice srun -Q -N2 -n4 --ntasks-per-node=2 --mpi=pmi2 berth run --container-image=/images/mpich.sif --mpi-bind mpiring 2>&1 |
-        sed -nE 's/^(rank [0-9] of 4) on .*MPICH.*(4[.]2[.]1).*/\1 MPICH \2/p' | sort | awk '{ r = r s $1" "$2" "$3" "$4; s = ","; m = $5" "$6 } END { print r, m }')"
+equal "--mpi-bind: one world, on the host's MPI" "0 1 2 3" \
+    "$(alice srun -Q -N2 -n4 --ntasks-per-node=2 --mpi=pmi2 berth run --container-image=/images/mpich.sif --mpi-bind=host mpiring 2>&1 |
+        sed -nE 's/^rank ([0-9]) of 4 on .*MPICH.*/\1/p' | sort | paste -sd' ')"
 matches "... whose ranks use CMA" '(ep_cfg|intra-node cfg).*cma/memory' \
     "$(alice srun -Q -w n1 -n2 --mpi=pmi2 --export=ALL,UCX_LOG_LEVEL=info berth run --container-image=/images/mpich.sif --mpi-bind mpiring 2>&1)"
 if has_pmix; then
@@ -91,26 +99,37 @@ if has_pmix; then
         "$(alice srun -Q --mpi=pmi2 -w n1 -n4 berth run --container-image=/images/openmpi.sif --mpi-bind=host mpiring 2>&1 | grep -c '^berth: ')"
 fi
 
-# Who is killed.
-on login alice bash -c 'cat >slow.c && gcc -shared -fPIC -o slow.so slow.c' <<'EOC'
-#define _GNU_SOURCE
-#include <errno.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+matches "a program that another task starts is seen, too" "warning: image '/images/openmpi.sif'" \
+    "$(alice srun -Q --mpi=pmi2 -w n1 -n2 sh -c "[ \$SLURM_PROCID = 0 ] && it='sleep 4' || { sleep 0.2; it=mpiring; }
+        berth run --container-image=/images/openmpi.sif \$it; :" 2>&1)"
 
-/* In the first of them. */
-__attribute__((constructor)) static void slow(void)
-{
-    if (strcmp(program_invocation_short_name, "berth-start") == 0 && mkdir("/home/alice/v/slow", 0700) == 0)
-        sleep(60);
-}
-EOC
-start live alice env LD_PRELOAD=/home/alice/slow.so srun -Q -w n1 -n4 --kill-on-bad-exit=0 $A true
-wait_for 20 has_processes n1 berth-start 1
-on n1 root pkill -KILL -u alice -x berth-start
-ends "the task that starts the container is killed: the others end" live '[1-9].*'
-printed "... with one line" live 1 'berth: n1: the process that started the container was killed; submit the step again'
+# Another user, who has taken the name, and may listen there or not.
+script taken <<'END'
+#!/bin/sh
+berth run --container-image=/images/a.sif grep -ao '@berth/2001/.*' /proc/net/unix >v/name.$SLURM_PROCID
+while grep -qaF "$(cat v/name.0)" /proc/net/unix; do sleep 0.1; done
+echo ready
+until [ -e v/taken ]; do sleep 0.1; done
+exec berth run --container-image=/images/a.sif true
+END
+for does in listen fileno; do
+    alice sh -c 'rm -f v/name.* v/taken'
+    start live alice srun -Q -w n1 -n2 --kill-on-bad-exit=0 ./taken
+    await live 2 ready
+    at=$(on login alice cat v/name.0)
+    : >"$work/bob"
+    on n1 bob timeout 15 python3 -c "import socket, time; it = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+it.bind('\\0${at#@}'); it.$does(); print('taken', flush=True); time.sleep(15)" >"$work/bob" 2>&1 &
+    await bob 1 taken
+    on login alice touch v/taken
+    ends "another user has the name, and does $does(): the tasks end" live 1
+    [[ $does == listen ]] && says="user 2002 has taken the name '$at', at which the tasks of this step meet; tell the administrators" ||
+        says="nobody answers at '$at', where the tasks of this step meet; submit the step again"
+    printed "... with one line" live 1 "berth: $says"
+    on n1 root pkill -u bob -f taken
+done
+
+# Who is killed.
 start live alice srun -Q -w n1 -n2 --kill-on-bad-exit=0 $A sh -c 'echo ready; sleep 3'
 await live 2 ready
 on n1 root pkill -KILL -u alice -x berth-start
@@ -124,6 +143,12 @@ start live alice srun -Q -J gone -w n1 -n2 $A sh -c 'echo ready; sleep 300'
 await live 2 ready
 on login alice scancel -n gone
 ends "scancel" live '[1-9].*'
+start live alice srun -Q -J names -w n1 -n2 $A sh -c 'echo ready; sleep 300'
+await live 2 ready
+job=$(on login alice squeue -h -n names -o %i)
+equal "the name is the one that internals.md has" 1 "$(on n1 root grep -acE "@berth/2001/${job}[.]0/[0-9a-f]+\$" /proc/net/unix)"
+on login alice scancel -n names
+ends "... until its end" live '[1-9].*'
 wait_for 10 is_clean
 equal "nothing is left, not even a name" "" "$left$(on n1 root grep -a '@berth/2001/' /proc/net/unix)"
 
