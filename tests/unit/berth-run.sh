@@ -126,7 +126,7 @@ started' \
 # One task, which starts several: they meet in the process of the first one.
 cat >await <<'END'
 #!/bin/sh
-for it in $(seq 100); do [ ! -e "$1" ] || exit 0; sleep 0.1; done
+for it in $(seq 600); do [ ! -e "$1" ] || exit 0; sleep 0.1; done
 echo "$1 never comes"
 END
 cat >one <<'END'
@@ -149,7 +149,7 @@ expect 'an image that has failed, and is there now' 0 \
     "berth: n1: image 'T/c': not found; check the path, and that the nodes see this file system
 then: T/c" one 'beside; run --container-image=c true; mkdir -p c/bin
     run --container-image=c sh -c "echo then: \$IMAGE"'
-held='run --container-image=a ./await up 2>&1 | { cat; echo its output ends; : >over; } & sleep 0.3; beside'
+held='run --container-image=a ./await up 2>&1 | { cat; echo its output ends; : >over; } & sleep 0.3; beside; wait'
 expect 'the first task alone decides when its output ends' 0 'its output ends' one "$held"
 cat >without-pidfd <<'END'
 #!/usr/bin/python3
@@ -165,7 +165,7 @@ os.execvp(sys.argv[1], sys.argv[1:])
 END
 chmod +x without-pidfd
 expect '... and where the kernel has no pidfd, too' 0 'its output ends' \
-    tasks 0 ./without-pidfd ./one "$held; wait; : >shown" "$berth"
+    tasks 0 ./without-pidfd ./one "$held; : >shown" "$berth"
 
 # How berth run ends.
 expect 'the exit status is that of the command' 7 '' \
