@@ -4,10 +4,9 @@
 #include "base/installed.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/strvec.h"
 
 /* Cut PLACE, a directory of configure's, off the end of DIRECTORY: the prefix remains.
@@ -27,9 +26,13 @@ static bool cut(char *directory, const char *place)
 const char *berth_installed(const char *path)
 {
     static struct berth_strvec found;
-    BERTH_FREE char *own = realpath("/proc/self/exe", NULL);
-    char *name = own ? strrchr(own, '/') : NULL;
+    char own[4096]; /* the program may have been deleted, with another tree in its place
+                     */
+    ssize_t length = readlink("/proc/self/exe", own, sizeof(own) - 1);
+    char *name;
 
+    own[length > 0 ? length : 0] = '\0';
+    name = strrchr(own, '/');
     if (!name || strncmp(name, "/berth", strlen("/berth")) != 0 ||
         strncmp(path, BERTH_PREFIX "/", strlen(BERTH_PREFIX "/")) != 0)
         return path;

@@ -104,7 +104,8 @@ static int read_request(int argc, char **argv, bool *ret_helps,
     list_options(options);
     command = read_options(argc, argv, options, ret_helps, &own, err);
     if (command < 0 ||
-        berth_defaults_job(getenv(BERTH_JOB_VARIABLE), group, &job, err) < 0 ||
+        (berth_defaults_job(getenv(BERTH_JOB_VARIABLE), group, &job, err) < 0 &&
+         !own.image) || /* else no default is needed */
         berth_defaults_parse(environ, &nothing, directory, &asked, err) < 0 ||
         berth_request_merge(ret, &job, err) < 0 ||
         berth_request_merge(ret, &asked, err) < 0 ||

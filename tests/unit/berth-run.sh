@@ -52,6 +52,8 @@ expect 'and in a shell that salloc starts as a step' 0 'T/b' \
 expect 'and none in a step, whose component is not known' 2 \
     "berth: the components of this job have different container options, and berth cannot tell which component this is; write --het-group with numbers (--het-group=0,2-3), or unset SLURM_BERTH_JOB and name the image" \
     env "$two" SLURM_STEP_ID=3 "$berth" run sh -c "$show"
+expect 'where none is needed if the image is named' 0 'T/a' \
+    env "$two" SLURM_STEP_ID=3 "$berth" run --container-image=a sh -c "$show"
 expect 'image none runs the command on the host' 0 '' \
     env BERTH_CONTAINER_IMAGE=b "$berth" run --container-image=none sh -c 'printf "%s" "$IMAGE"'
 expect 'lists accumulate' 0 '1 2,3' \
