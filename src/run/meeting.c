@@ -36,7 +36,7 @@ enum { LISTENER = 3, STDERR, DESCRIPTORS = STDERR - LISTENER + 1, TASKS_MAX = 40
  * step/report.h and of the rendezvous; a struct answer follows. */
 enum { PLACE = 'P', SHARED = 4 };
 
-/* A round waits so long after the last task that came; a task that has connected may
+/* A round waits so long after the last rank that came; a task that has connected may
  * take so long to ask; a task looks so long for the process. And how often processes
  * are looked for where the kernel has no pidfd. */
 enum { QUIET_MS = 500, ASK_MS = 1000, PATIENCE_MS = 10000, LOOK_AGAIN_MS = 500 };
@@ -55,7 +55,8 @@ struct round {
     struct round *next;
     struct berth_rendezvous rendezvous; /* page NULL: */
     struct berth_err why;               /* it could not be made; "": not yet */
-    unsigned int guests, ranks; /* tasks that have not ended; ranks that have come */
+    unsigned int guests, ranks; /* tasks that have not ended; ranks that have come, */
+    int64_t heard;              /* the last of them at this time */
     unsigned int used;          /* of the places: */
     uint64_t keys[BERTH_CONTAINERS_MAX];
     int reports[BERTH_CONTAINERS_MAX]; /* step/report.h */
@@ -76,7 +77,6 @@ static struct {
     struct pollfd ends[1 + TASKS_MAX]; /* the listener, and the guests */
     unsigned int count;                /* of the guests */
     unsigned int expected;             /* ranks of the step on this node */
-    int64_t heard;                     /* the time at which the last task came */
 } host;
 
 static bool is_waiting(const struct round *round)
@@ -155,8 +155,10 @@ static void admit(int socket)
     }
     guest.rank = question.rank;
     guest.round->guests++;
-    guest.round->ranks += is_new_rank(&guest);
-    host.heard = berth_clock();
+    if (is_new_rank(&guest)) {
+        guest.round->ranks++;
+        guest.round->heard = berth_clock();
+    }
     host.guests[host.count++] = guest;
     host.ends[host.count] =
         (struct pollfd){.fd = berth_process_open(guest.pid), .events = POLLIN};
@@ -203,14 +205,16 @@ static void answer(struct guest *guest)
  * most, in milliseconds, before the next call; -1: for a task that comes or ends. */
 static int answer_all(void)
 {
-    int64_t left = host.heard + QUIET_MS - berth_clock();
     int most = host.count > 0 ? -1 : PATIENCE_MS;
 
-    for (struct round *it = host.rounds; it; it = it->next)
+    for (struct round *it = host.rounds; it; it = it->next) {
+        int64_t left = it->heard + QUIET_MS - berth_clock();
+
         if (is_waiting(it) && (left <= 0 || it->ranks >= host.expected))
             open_round(it);
-        else if (is_waiting(it))
+        else if (is_waiting(it) && (most < 0 || most > left))
             most = (int)left;
+    }
     for (unsigned int i = 0; i < host.count; i++) {
         if (host.guests[i].socket >= 0 && !is_waiting(host.guests[i].round))
             answer(&host.guests[i]);

@@ -52,6 +52,8 @@ equal "a task that comes late joins the others" "2 a" \
     "$(containers srun -Q -w n1 -n2 sh -c "sleep \$SLURM_LOCALID; exec $A sh -c './count.a; sleep 3'")"
 equal "a task that never comes: the others start" "2 a" \
     "$(containers srun -Q -w n1 -n3 sh -c "[ \$SLURM_LOCALID = 1 ] || exec $A ./count.a")"
+matches "programs of a task that come and come keep nobody waiting" '^[01]$' \
+    "$(alice srun -Q -w n1 -n2 sh -c "[ \$SLURM_PROCID = 1 ] || for it in 1 2 3 4 5 6 7 8 9 10; do $A sh -c 'echo \$((\$(date +%s) - '\$(date +%s)'))' & sleep 0.3; done; wait" | sort -n | tail -n 1)"
 equal "one after the other in a task, as often as it likes" $'1 a\n1 b\n1 a' \
     "$(alice srun -Q -n1 sh -c "$A ./count.a; $B ./count.b; $A ./count.a" | cut -d' ' -f1 | uniq -c | awk '{ print $1, $2 }')"
 
