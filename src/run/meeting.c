@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -263,6 +264,19 @@ static void dismiss(void)
     }
 }
 
+/* A task takes two descriptors until it has its answer, and Slurm hands on the soft
+ * limit of the user's shell. The kernel counts descriptors on their way, too. */
+static void raise_limits(void)
+{
+    struct rlimit files;
+
+    berth_limits_raise();
+    if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+        return;
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+}
+
 /* The listener is the first in the list: a task that comes after another one has ended
  * is seen after that end. The first task may take a while to come. */
 static void run(void *data)
@@ -272,7 +286,7 @@ static void run(void *data)
 
     if (berth_detach(data, DESCRIPTORS, NULL) < 0)
         return;
-    berth_limits_raise();
+    raise_limits();
     *host.ends = (struct pollfd){.fd = LISTENER, .events = POLLIN};
     do {
         int most = answer_all();
