@@ -30,12 +30,13 @@
 #include "step/rendezvous.h"
 #include "step/report.h"
 
-/* The descriptors of the process, and the most tasks. */
-enum { LISTENER = 3, STDERR, DESCRIPTORS = STDERR - LISTENER + 1, TASKS_MAX = 4096 };
+/* The descriptor of the process, and the most tasks. */
+enum { LISTENER = 3, TASKS_MAX = 4096 };
 
-/* The kind of the message to a task (job/message.h), with the descriptors of
- * step/report.h and of the rendezvous; a struct answer follows. */
-enum { PLACE = 'P', SHARED = 4 };
+/* The kinds of messages (job/message.h): of a task, with its standard error, after a
+ * struct question; and to it, with the descriptors of step/report.h and of the
+ * rendezvous, before a struct answer. */
+enum { OUTPUT = 'O', PLACE = 'P', SHARED = 4 };
 
 /* A round waits so long after the last rank that came; a task that has connected may
  * take so long to ask; a task looks so long for the process. And how often processes
@@ -65,14 +66,15 @@ struct round {
 
 struct guest {
     int socket; /* -1: it has its answer */
+    int output; /* its standard error; -1: closed */
     pid_t pid;
     unsigned int rank, place;
     struct round *round;
 };
 
 static struct {
-    const struct berth_meeting *meeting; /* of the task that has started the process, */
-    pid_t founder; /* whose standard error the process has; 0: closed */
+    const struct berth_meeting *meeting; /* of the task that has started the process */
+    bool has_reported;                   /* that a container died */
     struct round *rounds;
     struct guest guests[TASKS_MAX];
     struct pollfd ends[1 + TASKS_MAX]; /* the listener, and the guests */
@@ -124,34 +126,37 @@ static bool is_new_rank(const struct guest *guest)
     return true;
 }
 
-/* A task of ROUND (NULL: none) has ended, maybe after its container. CLOSES: the task
- * whose standard error this is, which alone decides when its output ends. */
-static void report_loss(const struct round *round, bool closes)
+/* The task GUEST has ended, maybe after its container. */
+static void report_loss(const struct guest *guest)
 {
-    bool is_lost = host.founder && round && round->rendezvous.page &&
-                   berth_rendezvous_is_any_lost(&round->rendezvous);
+    const struct berth_rendezvous *rendezvous = &guest->round->rendezvous;
 
-    if (is_lost)
-        berth_report_line(STDERR, host.meeting->node, "%s", BERTH_RENDEZVOUS_DIED);
-    if (host.founder && (is_lost || closes)) {
-        close(STDERR);
-        host.founder = 0;
-    }
+    if (guest->output < 0 || host.has_reported || !rendezvous->page ||
+        !berth_rendezvous_is_any_lost(rendezvous))
+        return;
+    berth_report_line(guest->output, host.meeting->node, "%s", BERTH_RENDEZVOUS_DIED);
+    host.has_reported = true;
+}
+
+static bool has_sent(int socket)
+{
+    return poll(&(struct pollfd){.fd = socket, .events = POLLIN}, 1, ASK_MS) > 0;
 }
 
 /* A task has connected: find its process and its place. Takes SOCKET; -1: none has. */
 static void admit(int socket)
 {
-    struct pollfd asked = {.fd = socket, .events = POLLIN};
-    struct guest guest = {.socket = socket, .pid = berth_job_peer(socket).pid};
+    struct guest guest = {socket, -1, .pid = berth_job_peer(socket).pid};
     struct question question;
 
     if (socket < 0)
         return;
-    if (guest.pid <= 0 || host.count == TASKS_MAX || poll(&asked, 1, ASK_MS) <= 0 ||
+    if (guest.pid <= 0 || host.count == TASKS_MAX || !has_sent(socket) ||
         recv(socket, &question, sizeof(question), MSG_DONTWAIT) != sizeof(question) ||
+        !has_sent(socket) || berth_job_receive(socket, &guest.output) != OUTPUT ||
         find_place(question.key, &guest) < 0) {
         close(socket);
+        close(guest.output);
         return;
     }
     guest.rank = question.rank;
@@ -160,11 +165,13 @@ static void admit(int socket)
         guest.round->ranks++;
         guest.round->heard = berth_clock();
     }
-    host.guests[host.count++] = guest;
-    host.ends[host.count] =
+    host.ends[host.count + 1] =
         (struct pollfd){.fd = berth_process_open(guest.pid), .events = POLLIN};
-    if (host.ends[host.count].fd < 0 && errno != ESRCH)
-        report_loss(NULL, true); /* the end of its task would be seen late */
+    if (host.ends[host.count + 1].fd < 0 && errno != ESRCH && guest.output >= 0) {
+        close(guest.output); /* the end of the task would be seen late */
+        guest.output = -1;
+    }
+    host.guests[host.count++] = guest;
 }
 
 /* Make the rendezvous of a round that has waited. */
@@ -254,27 +261,25 @@ static void dismiss(void)
             continue;
         if (end.fd >= 0)
             close(end.fd);
-        if (guest.socket >= 0)
-            close(guest.socket);
         host.guests[i] = host.guests[--host.count];
         host.ends[i + 1] = host.ends[host.count + 1];
-        report_loss(guest.round, guest.pid == host.founder);
+        report_loss(&guest);
+        close(guest.socket); /* or -1 */
+        close(guest.output);
         if (--guest.round->guests == 0)
             end_round(guest.round);
     }
 }
 
-/* A task takes two descriptors until it has its answer, and Slurm hands on the soft
+/* A task takes three descriptors until it has its answer, and Slurm hands on the soft
  * limit of the user's shell. The kernel counts descriptors on their way, too. */
 static void raise_limits(void)
 {
     struct rlimit files;
 
     berth_limits_raise();
-    if (getrlimit(RLIMIT_NOFILE, &files) < 0)
-        return;
-    files.rlim_cur = files.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &files);
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0)
+        setrlimit(RLIMIT_NOFILE, &(struct rlimit){files.rlim_max, files.rlim_max});
 }
 
 /* The listener is the first in the list: a task that comes after another one has ended
@@ -284,7 +289,7 @@ static void run(void *data)
     int64_t until = berth_clock() + PATIENCE_MS;
     bool has_come;
 
-    if (berth_detach(data, DESCRIPTORS, NULL) < 0)
+    if (berth_detach(data, 1, NULL) < 0)
         return;
     raise_limits();
     *host.ends = (struct pollfd){.fd = LISTENER, .events = POLLIN};
@@ -306,7 +311,6 @@ static int found(const struct berth_meeting *meeting, const struct sockaddr_un *
                  socklen_t length, struct berth_err *err)
 {
     BERTH_CLOSE int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    int fds[DESCRIPTORS] = {fd, STDERR_FILENO};
 
     if (fd >= 0 && bind(fd, (const struct sockaddr *)address, length) < 0 &&
         errno == EADDRINUSE)
@@ -314,10 +318,9 @@ static int found(const struct berth_meeting *meeting, const struct sockaddr_un *
     if (fd < 0 || listen(fd, SOMAXCONN) < 0)
         return berth_err_spent(err, errno);
     host.meeting = meeting;
-    host.founder = getpid();
     host.expected =
         meeting->is_step ? berth_ranks_measure(getenv("SLURM_GTIDS")).count : 1;
-    return berth_detach_run(run, NULL, fds, err);
+    return berth_detach_run(run, NULL, &fd, err);
 }
 
 /* Receive the answer. Returns 0; 1: there is none; -1 with a sentence in ERR. */
@@ -365,7 +368,8 @@ static int ask(const struct berth_meeting *meeting, const struct sockaddr_un *ad
                              "this step meet; tell the administrators",
                              user, address->sun_path + 1);
     fcntl(fd, F_SETFL, 0); /* it may take a while until all have come */
-    if (send(fd, &question, sizeof(question), MSG_NOSIGNAL) < 0)
+    if (send(fd, &question, sizeof(question), MSG_NOSIGNAL) < 0 ||
+        berth_job_send(fd, OUTPUT, fcntl(2, F_GETFD) < 0 ? -1 : STDERR_FILENO) < 0)
         return 1;
     return receive(fd, order, err);
 }

@@ -138,6 +138,11 @@ await live 2 ready
 on n1 root pkill -KILL -u alice -x berth-start
 ends "the container is killed while the tasks run: the step ends" live '.*'
 printed "... with one line" live 1 'berth: n1: the container died while the program ran .*'
+start live alice srun -Q -w n1 -n2 --kill-on-bad-exit=0 sh -c "sleep \$SLURM_PROCID; exec $A sh -c '[ \$SLURM_PROCID = 0 ] && exec sleep 2; sleep 2; echo ready; sleep 3'"
+await live 1 ready
+on n1 root pkill -KILL -u alice -x berth-start
+ends "... after the end of the task that came first" live '.*'
+printed "... with one line, too" live 1 'berth: n1: the container died while the program ran .*'
 start live alice srun -Q -w n1 -n2 $A sh -c 'echo ready; sleep 300'
 await live 2 ready
 on n1 root pkill -KILL -u alice -x berth
