@@ -164,7 +164,7 @@ equal "nothing is left, not even a name" "" "$left$(on n1 root grep -a '@berth/2
 put_back
 equal "with the plugin: the same" $'2 a\n2 a' "$(containers srun -Q -N2 -n4 --ntasks-per-node=2 $A ./count.a)"
 equal "... and a default is for berth run itself" "2 b" \
-    "$(containers env BERTH_CONTAINER_IMAGE=/images/b.sif srun -w n1 -n2 berth run ./count.b)"
+    "$(containers env BERTH_CONTAINER_IMAGE=/images/b.sif srun -Q -w n1 -n2 berth run ./count.b)"
 spoil n1 "mkdir /.singularity.d" "rmdir /.singularity.d"
 try "in a container: one line" "berth: run: this process is in the image '/x.sif'; leave out --container-image of srun, or \`berth run\`
 status 1" -- env APPTAINER_CONTAINER=/x.sif srun -Q -w n1 -n4 $A true
