@@ -22,7 +22,7 @@ struct berth_deadline {
 };
 
 /* The longest wait between two reads. */
-enum { BERTH_DEADLINE_POLL_MS = 200 };
+enum { BERTH_DEADLINE_POLL_MS = 500 };
 
 /* Sets DEADLINE to SECONDS from now. Call before any process reads it. */
 void berth_deadline_begin(struct berth_deadline *deadline, unsigned int seconds);

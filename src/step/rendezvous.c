@@ -20,7 +20,7 @@
 #include "base/fd.h"
 
 /* How often a waiting task checks whether the starter was killed. */
-enum { LOOK_AGAIN_MS = 100 };
+enum { LOOK_AGAIN_MS = 500 };
 
 /* A waiting task gives up so long after the limit: the starter keeps the limit, too,
  * and can report more. */

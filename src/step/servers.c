@@ -171,7 +171,7 @@ pid_t berth_servers_reap(struct berth_servers *servers, int *ret_status)
             (info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED) &&
             berth_process_read(info.si_pid, &process) && has_name(process.name);
         if (info.si_pid == servers->runtime) /* its last thread may still remove what */
-            usleep(200); /* was read of it in /proc, and waitpid() spins meanwhile */
+            usleep(2000); /* was read of it in /proc, and waitpid() spins meanwhile */
         pid = waitpid(info.si_pid, ret_status, __WALL | WNOHANG);
         if (pid <= 0 || !WIFSTOPPED(*ret_status))
             return pid;
