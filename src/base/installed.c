@@ -26,8 +26,7 @@ static bool cut(char *directory, const char *place)
 const char *berth_installed(const char *path)
 {
     static struct berth_strvec found;
-    char own[4096]; /* the program may have been deleted, with another tree in its place
-                     */
+    char own[4096]; /* as the kernel has it: another tree may be there by now */
     ssize_t length = readlink("/proc/self/exe", own, sizeof(own) - 1);
     char *name;
 

@@ -44,8 +44,7 @@ struct supervisor {
     sigset_t mask; /* of the task */
     struct berth_servers servers;
     struct berth_inject inject; /* its holder: berth-init in the container that tasks
-                                   join; its task_stderr: for the processes that watch,
-                                   -1: closed */
+                                   join; its task_stderr: for those that watch */
     struct berth_binding binding;
     struct berth_strvec environment; /* of the holder */
     struct berth_strvec changes;     /* of the runtime (plan/envdiff.h) */
