@@ -43,293 +43,248 @@ TEST(a_healthy_host_has_no_fault)
         "ok PrologFlags: with Contain: a container can last as long as its job\n");
 }
 
-#define CHANGE(number, ...)                                                            \
-    static void change_##number(void)                                                  \
-    {                                                                                  \
-        __VA_ARGS__;                                                                   \
-    }
-
 #define ASKS_APPARMOR  "/proc/sys/kernel/apparmor_restrict_unprivileged_userns"
 #define LIMIT(line)    set("/etc/apptainer/apptainer.conf", line)
 #define BERTH_SO(path) set(OURS, "required " path " config=/etc/our.yaml\n")
 
-CHANGE(1, set("/proc/sys/user/max_user_namespaces", "0\n"))
-CHANGE(2, set("/proc/sys/kernel/unprivileged_userns_clone", "0\n"))
-CHANGE(3, set(ASKS_APPARMOR, "1\n"))
-CHANGE(4, set(ASKS_APPARMOR, "1\n"); set("/etc/apparmor.d/usr.bin.apptainer", ""))
-CHANGE(66, set(ASKS_APPARMOR, "1\n"); set("/etc/apparmor.d/berth", ""))
-CHANGE(5, fake.refuses_namespaces = true)
-CHANGE(8, gone("/dev/fuse"))
-CHANGE(9, put("/dev/fuse", "", 0600))
-CHANGE(11, gone("/usr/libexec/apptainer/bin/squashfuse_ll"))
-CHANGE(12, gone("/usr/bin/apptainer"))
-CHANGE(13, script("/usr/bin/apptainer", "echo lost; exit 1"))
-CHANGE(14, fake.is_setuid = true)
-CHANGE(15, LIMIT("user bind control = no\n"))
-CHANGE(19, gone(BERTH_LIBEXECDIR "/berth-init"))
-CHANGE(20, script(BERTH_LIBEXECDIR "/berth-mpi", "echo berth-mpi 0.0.9"))
-CHANGE(21, gone("/usr/bin/patchelf"))
-CHANGE(22, fake.stacks = 0)
-CHANGE(23, gone("/dev/shm"); set("/dev/shm/x", ""))
-CHANGE(24, point("/dev/shm", "/proc"))
-CHANGE(25, fake.megabytes = 64)
-CHANGE(26, set("/proc/sys/kernel/yama/ptrace_scope", "1\n"))
-CHANGE(27, set("/proc/sys/kernel/yama/ptrace_scope", "3\n"))
-CHANGE(28, gone("/proc/sys/kernel/yama/ptrace_scope"))
-CHANGE(29, set("/etc/our.yaml", "runtime:\n  shar: never\n"))
-CHANGE(30, set(OURS, "required /lib/ours/berth.so\n"))
-CHANGE(31, gone("/usr/bin/srun"))
-CHANGE(32, gone(CONF); gone(STACK))
-CHANGE(33, gone("/usr/bin/scontrol"))
-CHANGE(34, gone(STACK); set(BERTH_PLUGIN, ""))
-CHANGE(35, set("/etc/slurm/plugstack.conf.d/z.conf", "\nwhat is this\n"))
-CHANGE(36, gone(OURS))
-CHANGE(37, set("/etc/slurm/plugstack.conf.d/a.conf", "required berth.so\n"))
-CHANGE(39, set(OURS, "optional /lib/ours/berth.so\n"))
-CHANGE(40, BERTH_SO("/lib/none/berth.so"))
-CHANGE(41, BERTH_SO("/lib/plain/berth.so"))
-CHANGE(42, BERTH_SO("/lib/elder/berth.so"))
-CHANGE(43, BERTH_SO("/lib/mixed/berth.so"); set(BERTH_PLUGIN, ""))
-CHANGE(67, BERTH_SO("/lib/mixed/berth.so"))
-CHANGE(44, script("/usr/bin/scontrol", "echo slurm of ours"))
-CHANGE(45, script("/usr/bin/srun", "exit 1"))
-CHANGE(46, script("/usr/bin/srun", "printf 'MPI plugin types are...\\n\\tnone\\n'"))
-/* As older releases do: on standard error, with the name of srun. */
-CHANGE(47, script("/usr/bin/srun", "printf 'srun: MPI types are...\\nsrun: none\\n"
-                                   "srun: pmi2\\n' >&2"))
-CHANGE(48, set("/etc/slurm/more.conf", "LaunchParameters=slurmstepd_memlock_all,"
-                                       "test_exec\n"))
-CHANGE(49, set("/etc/slurm/task.sh", ""))
-CHANGE(50, set("/etc/slurm/more.conf", ""))
-CHANGE(51,
-       fake.fault = "/etc/profiles.d/x.yaml:2: family: expected mpich or openmpi, got "
-                    "'mpi'")
-CHANGE(52, set("/tmp/berth-4294967294/x", ""))
-CHANGE(58, gone("/usr/bin/apptainer");
-       set("/etc/our.yaml", "runtime: {path: /opt/apptainer}\n"))
-CHANGE(59, set("/etc/slurm/more.conf", ""))
-CHANGE(60, change_59();
-       set("/etc/our.yaml", "rules: [{default: {container-lifetime: job}}]\n"))
-CHANGE(61, fake.libraries = 1)
-CHANGE(62, set(OURS, "required /lib/ours/berth.so config=our.yaml\n"))
-CHANGE(63, gone("/etc/our.yaml"))
-CHANGE(64, script("/usr/bin/apptainer", RUNTIME("echo SINGULARITY_SUID_INSTALL=0"));
-       put("/usr/libexec/apptainer/bin/starter-suid", "", 04755))
-
-static const struct {
-    void (*change)(void);
-    const char *line;
-    const char *remedy; /* NULL: none */
-} cases[] = {
-    {change_1,
-     "wrong user namespaces: user.max_user_namespaces is 0, so that no container can "
-     "be started without setuid",
-     "sysctl user.max_user_namespaces=15000, and the same in /etc/sysctl.d"},
-    {change_2,
-     "wrong user namespaces: kernel.unprivileged_userns_clone is 0, so that only root "
-     "may make one",
-     "sysctl kernel.unprivileged_userns_clone=1, and the same in /etc/sysctl.d"},
-    {change_3,
-     "wrong user namespaces: kernel.apparmor_restrict_unprivileged_userns is 1 and no "
-     "AppArmor profile names berth or the runtime",
-     "copy apparmor, in share/berth of berth's tree, to /etc/apparmor.d/berth, and "
-     "apparmor_parser -r /etc/apparmor.d/berth"},
-    {change_66, "ok user namespaces: an ordinary user can make them", NULL},
-    {change_4, "ok user namespaces: an ordinary user can make them", NULL},
-    {change_5,
-     "wrong user namespaces: an ordinary user cannot make one: No space left on device",
-     "look into the limits of this host (user_namespaces(7), seccomp of an outer "
-     "container)"},
-    {change_8, "wrong /dev/fuse: it is missing, so that SIF files cannot be mounted",
-     "modprobe fuse, and the line fuse in /etc/modules-load.d/fuse.conf"},
-    {change_9,
-     "wrong /dev/fuse: its mode is 0600, so that users cannot mount SIF files",
-     "chmod 0666 /dev/fuse, and look for the udev rule that made it otherwise"},
-    {change_11,
-     "note squashfuse: there is none, so that the runtime unpacks each SIF file into "
-     "/tmp",
-     "install the package squashfuse, or the runtime's package that brings it"},
-    {change_12,
-     "wrong runtime: container runtime: neither apptainer nor singularity is installed "
-     "here",
-     "install the package apptainer or singularity-ce on this host"},
-    {change_58,
-     "wrong runtime: container runtime '/opt/apptainer': No such file or directory",
-     "correct runtime.path in berth.yaml, or install the runtime there"},
-    {change_13, "wrong runtime: '/usr/bin/apptainer' does not tell its version",
-     "run it by hand with --version, and install it again"},
-    {change_14,
-     "note runtime: apptainer version 1.4.5 ('/usr/bin/apptainer'), with setuid: each "
-     "task starts a container of its own",
-     "use the runtime without setuid (Apptainer without apptainer-suid, SingularityCE "
-     "built with --without-suid, or 'allow setuid = no'), so that the tasks of a node "
-     "can share a container"},
-    {change_15,
-     "wrong runtime's limits: /etc/apptainer/apptainer.conf has 'user bind control = "
-     "no', so that nothing can be mounted",
-     "set 'user bind control = yes'"},
-    {change_19,
-     "wrong berth's programs: '" BERTH_LIBEXECDIR "/berth-init' is not there, or does "
-     "not start",
-     "install berth again on this host"},
-    {change_20,
-     "wrong berth's programs: '" BERTH_LIBEXECDIR "/berth-mpi' is of berth 0.0.9, and "
-     "this command of 0.1.0",
-     "install one release of berth, with all its packages"},
-    {change_21,
-     "note patchelf: it is missing, and --mpi-bind=host needs it to copy the host's "
-     "MPI",
-     "install the package patchelf, or link one beside berth's programs"},
-    {change_52,
-     "note /tmp/berth-UID: '/tmp/berth-4294967294' belongs to user USER, so the user "
-     "of that "
-     "UID has the copies of the host's MPI in /tmp/berth-UID.XXXXXX",
-     "remove it, ask that user why, and run 'berth profiles --prepare' here"},
-    {change_22,
-     "note host's MPI: none was found; --mpi-bind can only use the image's own",
-     "load its module, or set MPI_HOME, and ask again"},
-    {change_61, "ok host's libraries: libblas.so.3 (openblas)", NULL},
-    {change_23,
-     "wrong /dev/shm: it is not a file system of its own, and MPI keeps its shared "
-     "memory there",
-     "mount -t tmpfs -o mode=1777,nosuid,nodev tmpfs /dev/shm"},
-    {change_24, "wrong /dev/shm: its mode is 0555 instead of 1777",
-     "chmod 1777 /dev/shm"},
-    {change_25,
-     "note /dev/shm: it has 64 MB, which is little for MPI between the ranks of a node",
-     "mount -o remount,size=50% /dev/shm"},
-    {change_26,
-     "note kernel.yama.ptrace_scope: it is 1: ranks of a node cannot read each other's "
-     "memory (CMA), and MPI copies twice",
-     "sysctl kernel.yama.ptrace_scope=0 on nodes for MPI, and the same in "
-     "/etc/sysctl.d"},
-    {change_27,
-     "note kernel.yama.ptrace_scope: it is 3: no process may trace another, so that a "
-     "signal for the application also ends the program that serves its image",
-     "sysctl kernel.yama.ptrace_scope=1 (0 for CMA), and the same in /etc/sysctl.d"},
-    {change_28, "ok kernel.yama.ptrace_scope: ranks of a node can use CMA", NULL},
-    {change_29,
-     "wrong berth.yaml: /etc/our.yaml:2: runtime: 'shar' is not a key here; "
-     "did you mean 'share'?",
-     "correct it; until then steps with an image end"},
-    {change_30, "ok berth.yaml: none ('" BERTH_SITE_FILE "'): the defaults hold", NULL},
-    {change_62,
-     "wrong berth.yaml: plugstack.conf: config: expected an absolute path, got "
-     "'our.yaml'",
-     "correct it; until then steps with an image end"},
-    {change_63,
-     "wrong berth.yaml: /etc/our.yaml: No such file or directory; it must be there, "
-     "and readable "
-     "by all users",
-     "correct it; until then steps with an image end"},
-    {change_51,
-     "wrong profiles: /etc/profiles.d/x.yaml:2: family: expected mpich or "
-     "openmpi, got 'mpi'",
-     "correct it; until then steps that ask for the host's MPI end"},
-    {change_31, "note Slurm: there is none here; only the host itself was checked",
-     "on a host of a cluster, put its srun into PATH"},
-    {change_32,
-     "note Slurm: '/usr/bin/srun' finds no configuration; only the host itself was "
-     "checked",
-     "make slurm.conf (or slurmctld, by SLURM_CONF or DNS) known to it"},
-    {change_33, "note Slurm: scontrol does not tell its release",
-     "run `scontrol --version` by hand"},
-    {change_34,
-     "wrong plugstack.conf: '/etc/slurm/plugstack.conf' is not there, so that Slurm "
-     "does not load berth",
-     "use `srun berth run`; administrators make it with the line `include "
-     "/etc/slurm/plugstack.conf.d/*.conf`, and put berth.conf there"},
-    {change_35,
-     "wrong plugstack.conf: /etc/slurm/plugstack.conf.d/z.conf:2 is not understood",
-     "start the line with required, optional or include"},
-    {change_36,
-     "note plugstack.conf: '/etc/slurm/plugstack.conf' and what it includes do not "
-     "name berth.so",
-     "use `srun berth run`; administrators copy the plugin's berth.conf to a directory "
-     "that it includes"},
-    {change_37,
-     "wrong plugstack.conf: /etc/slurm/plugstack.conf.d/a.conf:1 names berth a second "
-     "time, or "
-     "another file does",
-     "leave one line with berth.so in it"},
-    {change_39,
-     "note plugstack.conf: /etc/slurm/plugstack.conf.d/berth.conf:1 says optional: "
-     "where the plugin cannot be loaded, tasks run on the host",
-     "write required instead of optional, or put berth's lines into the TaskProlog"},
-    {change_40,
-     "wrong plugin: /etc/slurm/plugstack.conf.d/berth.conf:1: "
-     "'/lib/none/berth.so' is not there",
-     "install berth's package for this release of Slurm"},
-    {change_41, "wrong plugin: '/lib/plain/berth.so' is not a plugin of Slurm",
-     "install berth's package for this release of Slurm"},
-    {change_42,
-     "wrong plugin: '/lib/elder/berth.so' is for Slurm 22.05, and this host has "
-     "24.11: it is not loaded",
-     "install berth's package for this release of Slurm"},
-    {change_43,
-     "wrong plugin: '/lib/mixed/berth.so' is of berth 0.0.9, and this command of "
-     "0.1.0",
-     "install one release of berth, with all its packages"},
-    {change_67,
-     "note plugin: '/lib/mixed/berth.so' is of berth 0.0.9, and this command of "
-     "0.1.0",
-     "install one release of berth, with all its packages"},
-    {change_44, "ok plugin: '/lib/ours/berth.so', for Slurm 24.11", NULL},
-    {change_45,
-     "wrong srun --mpi: srun does not start, or does not tell which types it has",
-     "run `srun --mpi=list` by hand, and repair what it says"},
-    {change_46, "wrong srun --mpi: there is neither pmi2 nor pmix",
-     "install Slurm's plugins mpi/pmi2 and mpi/pmix"},
-    {change_47, "note srun --mpi: Open MPI wants pmix, and there is only pmi2",
-     "install Slurm's plugin mpi/pmix, if users have Open MPI"},
-    {change_48,
-     "note slurm.conf: LaunchParameters has test_exec: srun looks for the command of "
-     "an image on its own host",
-     "read LaunchParameters in spank_berth(8)"},
-    {change_49,
-     "note TaskProlog: there is none that ends tasks where the plugin is missing",
-     "copy the plugin's taskprolog-berth.sh to /etc/slurm, and put the line "
-     "`. /etc/slurm/taskprolog-berth.sh` into the TaskProlog of slurm.conf"},
-    {change_50,
-     "note TaskProlog: there is none that ends tasks where the plugin is missing",
-     "copy the plugin's taskprolog-berth.sh to /etc/slurm, and put the line "
-     "`. /etc/slurm/taskprolog-berth.sh` into the TaskProlog of slurm.conf"},
-    {change_59,
-     "note PrologFlags: without Contain, which --container-lifetime=job needs, a "
-     "container ends with its step",
-     "add PrologFlags=Contain to slurm.conf"},
-    {change_60,
-     "note PrologFlags: without Contain, which --container-lifetime=job needs, a "
-     "container ends with its step",
-     "add PrologFlags=Contain to slurm.conf, or take `lifetime: job` out of "
-     "berth.yaml"},
-    {change_64,
-     "ok runtime: apptainer version 1.4.5 ('/usr/bin/apptainer'), without setuid",
-     NULL},
-};
-
-TEST_ROWS(each_fault_is_named_with_its_remedy, cases)
+/* The diagnosis EXPECTED is there, with REMEDY; NULL: none. */
+static void expect(const char *expected, const char *remedy)
 {
     BERTH_BUF struct berth_buf all = {0};
     bool is_found = false;
 
-    cases[_i].change();
     look();
     for (size_t i = 0; i < doctor.count; i++) {
         const struct berth_diagnosis *diagnosis = &doctor.items[i];
         BERTH_FREE char *line = line_of(diagnosis);
 
         berth_buf_addf(&all, "%s\n", line);
-        if (strcmp(line, cases[_i].line) != 0)
+        if (strcmp(line, expected) != 0)
             continue;
         is_found = true;
-        if (cases[_i].remedy)
-            ck_assert_pstr_eq(diagnosis->remedy, cases[_i].remedy);
-        else
-            ck_assert_ptr_null(diagnosis->remedy);
+        ck_assert_pstr_eq(diagnosis->remedy, remedy);
     }
-    ck_assert_msg(is_found, "expected: %s\nseen: %s", cases[_i].line, all.text);
+    ck_assert_msg(is_found, "expected: %s\nseen: %s", expected, all.text);
 }
+
+/* A test that changes the host, and expects one diagnosis and its remedy. Its name has
+ * the line of this file. */
+#define FAULT(...)    FAULT_AT(__LINE__, __VA_ARGS__)
+#define FAULT_AT(...) FAULT_NAMED(__VA_ARGS__)
+#define FAULT_NAMED(number, change, line, remedy)                                      \
+    TEST(fault_##number)                                                               \
+    {                                                                                  \
+        change;                                                                        \
+        expect(line, remedy);                                                          \
+    }
+
+FAULT(set("/proc/sys/user/max_user_namespaces", "0\n"),
+      "wrong user namespaces: user.max_user_namespaces is 0, so that no container can "
+      "be started without setuid",
+      "sysctl user.max_user_namespaces=15000, and the same in /etc/sysctl.d")
+FAULT(set("/proc/sys/kernel/unprivileged_userns_clone", "0\n"),
+      "wrong user namespaces: kernel.unprivileged_userns_clone is 0, so that only root "
+      "may make one",
+      "sysctl kernel.unprivileged_userns_clone=1, and the same in /etc/sysctl.d")
+FAULT(set(ASKS_APPARMOR, "1\n"),
+      "wrong user namespaces: kernel.apparmor_restrict_unprivileged_userns is 1 and no "
+      "AppArmor profile names berth or the runtime",
+      "copy apparmor, in share/berth of berth's tree, to /etc/apparmor.d/berth, and "
+      "apparmor_parser -r /etc/apparmor.d/berth")
+FAULT((set(ASKS_APPARMOR, "1\n"), set("/etc/apparmor.d/berth", "")),
+      "ok user namespaces: an ordinary user can make them", NULL)
+FAULT((set(ASKS_APPARMOR, "1\n"), set("/etc/apparmor.d/usr.bin.apptainer", "")),
+      "ok user namespaces: an ordinary user can make them", NULL)
+FAULT(
+    fake.refuses_namespaces = true,
+    "wrong user namespaces: an ordinary user cannot make one: No space left on device",
+    "look into the limits of this host (user_namespaces(7), seccomp of an outer "
+    "container)")
+FAULT(gone("/dev/fuse"),
+      "wrong /dev/fuse: it is missing, so that SIF files cannot be mounted",
+      "modprobe fuse, and the line fuse in /etc/modules-load.d/fuse.conf")
+FAULT(put("/dev/fuse", "", 0600),
+      "wrong /dev/fuse: its mode is 0600, so that users cannot mount SIF files",
+      "chmod 0666 /dev/fuse, and look for the udev rule that made it otherwise")
+FAULT(gone("/usr/libexec/apptainer/bin/squashfuse_ll"),
+      "note squashfuse: there is none, so that the runtime unpacks each SIF file into "
+      "/tmp",
+      "install the package squashfuse, or the runtime's package that brings it")
+FAULT(
+    gone("/usr/bin/apptainer"),
+    "wrong runtime: container runtime: neither apptainer nor singularity is installed "
+    "here",
+    "install the package apptainer or singularity-ce on this host")
+FAULT((gone("/usr/bin/apptainer"),
+       set("/etc/our.yaml", "runtime: {path: /opt/apptainer}\n")),
+      "wrong runtime: container runtime '/opt/apptainer': No such file or directory",
+      "correct runtime.path in berth.yaml, or install the runtime there")
+FAULT(script("/usr/bin/apptainer", "echo lost; exit 1"),
+      "wrong runtime: '/usr/bin/apptainer' does not tell its version",
+      "run it by hand with --version, and install it again")
+FAULT(fake.is_setuid = true,
+      "note runtime: apptainer version 1.4.5 ('/usr/bin/apptainer'), with setuid: each "
+      "task starts a container of its own",
+      "use the runtime without setuid (Apptainer without apptainer-suid, SingularityCE "
+      "built with --without-suid, or 'allow setuid = no'), so that the tasks of a node "
+      "can share a container")
+FAULT(LIMIT("user bind control = no\n"),
+      "wrong runtime's limits: /etc/apptainer/apptainer.conf has 'user bind control = "
+      "no', so that nothing can be mounted",
+      "set 'user bind control = yes'")
+FAULT(gone(BERTH_LIBEXECDIR "/berth-init"),
+      "wrong berth's programs: '" BERTH_LIBEXECDIR "/berth-init' is not there, or does "
+      "not start",
+      "install berth again on this host")
+FAULT(script(BERTH_LIBEXECDIR "/berth-mpi", "echo berth-mpi 0.0.9"),
+      "wrong berth's programs: '" BERTH_LIBEXECDIR "/berth-mpi' is of berth 0.0.9, and "
+      "this command of 0.1.0",
+      "install one release of berth, with all its packages")
+FAULT(gone("/usr/bin/patchelf"),
+      "note patchelf: it is missing, and --mpi-bind=host needs it to copy the host's "
+      "MPI",
+      "install the package patchelf, or link one beside berth's programs")
+FAULT(set("/tmp/berth-4294967294/x", ""),
+      "note /tmp/berth-UID: '/tmp/berth-4294967294' belongs to user USER, so the user "
+      "of that "
+      "UID has the copies of the host's MPI in /tmp/berth-UID.XXXXXX",
+      "remove it, ask that user why, and run 'berth profiles --prepare' here")
+FAULT(fake.stacks = 0,
+      "note host's MPI: none was found; --mpi-bind can only use the image's own",
+      "load its module, or set MPI_HOME, and ask again")
+FAULT(fake.libraries = 1, "ok host's libraries: libblas.so.3 (openblas)", NULL)
+FAULT((gone("/dev/shm"), set("/dev/shm/x", "")),
+      "wrong /dev/shm: it is not a file system of its own, and MPI keeps its shared "
+      "memory there",
+      "mount -t tmpfs -o mode=1777,nosuid,nodev tmpfs /dev/shm")
+FAULT(point("/dev/shm", "/proc"), "wrong /dev/shm: its mode is 0555 instead of 1777",
+      "chmod 1777 /dev/shm")
+FAULT(
+    fake.megabytes = 64,
+    "note /dev/shm: it has 64 MB, which is little for MPI between the ranks of a node",
+    "mount -o remount,size=50% /dev/shm")
+FAULT(
+    set("/proc/sys/kernel/yama/ptrace_scope", "1\n"),
+    "note kernel.yama.ptrace_scope: it is 1: ranks of a node cannot read each other's "
+    "memory (CMA), and MPI copies twice",
+    "sysctl kernel.yama.ptrace_scope=0 on nodes for MPI, and the same in "
+    "/etc/sysctl.d")
+FAULT(set("/proc/sys/kernel/yama/ptrace_scope", "3\n"),
+      "note kernel.yama.ptrace_scope: it is 3: no process may trace another, so that a "
+      "signal for the application also ends the program that serves its image",
+      "sysctl kernel.yama.ptrace_scope=1 (0 for CMA), and the same in /etc/sysctl.d")
+FAULT(gone("/proc/sys/kernel/yama/ptrace_scope"),
+      "ok kernel.yama.ptrace_scope: ranks of a node can use CMA", NULL)
+FAULT(set("/etc/our.yaml", "runtime:\n  shar: never\n"),
+      "wrong berth.yaml: /etc/our.yaml:2: runtime: 'shar' is not a key here; "
+      "did you mean 'share'?",
+      "correct it; until then steps with an image end")
+FAULT(set(OURS, "required /lib/ours/berth.so\n"),
+      "ok berth.yaml: none ('" BERTH_SITE_FILE "'): the defaults hold", NULL)
+FAULT(set(OURS, "required /lib/ours/berth.so config=our.yaml\n"),
+      "wrong berth.yaml: plugstack.conf: config: expected an absolute path, got "
+      "'our.yaml'",
+      "correct it; until then steps with an image end")
+FAULT(gone("/etc/our.yaml"),
+      "wrong berth.yaml: /etc/our.yaml: No such file or directory; it must be there, "
+      "and readable "
+      "by all users",
+      "correct it; until then steps with an image end")
+FAULT(fake.fault = "/etc/profiles.d/x.yaml:2: family: expected mpich or openmpi, got "
+                   "'mpi'",
+      "wrong profiles: /etc/profiles.d/x.yaml:2: family: expected mpich or "
+      "openmpi, got 'mpi'",
+      "correct it; until then steps that ask for the host's MPI end")
+FAULT(gone("/usr/bin/srun"),
+      "note Slurm: there is none here; only the host itself was checked",
+      "on a host of a cluster, put its srun into PATH")
+FAULT((gone(CONF), gone(STACK)),
+      "note Slurm: '/usr/bin/srun' finds no configuration; only the host itself was "
+      "checked",
+      "make slurm.conf (or slurmctld, by SLURM_CONF or DNS) known to it")
+FAULT(gone("/usr/bin/scontrol"), "note Slurm: scontrol does not tell its release",
+      "run `scontrol --version` by hand")
+FAULT((gone(STACK), set(BERTH_PLUGIN, "")),
+      "wrong plugstack.conf: '/etc/slurm/plugstack.conf' is not there, so that Slurm "
+      "does not load berth",
+      "use `srun berth run`; administrators make it with the line `include "
+      "/etc/slurm/plugstack.conf.d/*.conf`, and put berth.conf there")
+FAULT(set("/etc/slurm/plugstack.conf.d/z.conf", "\nwhat is this\n"),
+      "wrong plugstack.conf: /etc/slurm/plugstack.conf.d/z.conf:2 is not understood",
+      "start the line with required, optional or include")
+FAULT(
+    gone(OURS),
+    "note plugstack.conf: '/etc/slurm/plugstack.conf' and what it includes do not "
+    "name berth.so",
+    "use `srun berth run`; administrators copy the plugin's berth.conf to a directory "
+    "that it includes")
+FAULT(set("/etc/slurm/plugstack.conf.d/a.conf", "required berth.so\n"),
+      "wrong plugstack.conf: /etc/slurm/plugstack.conf.d/a.conf:1 names berth a second "
+      "time, or "
+      "another file does",
+      "leave one line with berth.so in it")
+FAULT(set(OURS, "optional /lib/ours/berth.so\n"),
+      "note plugstack.conf: /etc/slurm/plugstack.conf.d/berth.conf:1 says optional: "
+      "where the plugin cannot be loaded, tasks run on the host",
+      "write required instead of optional, or put berth's lines into the TaskProlog")
+FAULT(BERTH_SO("/lib/none/berth.so"),
+      "wrong plugin: /etc/slurm/plugstack.conf.d/berth.conf:1: "
+      "'/lib/none/berth.so' is not there",
+      "install berth's package for this release of Slurm")
+FAULT(BERTH_SO("/lib/plain/berth.so"),
+      "wrong plugin: '/lib/plain/berth.so' is not a plugin of Slurm",
+      "install berth's package for this release of Slurm")
+FAULT(BERTH_SO("/lib/elder/berth.so"),
+      "wrong plugin: '/lib/elder/berth.so' is for Slurm 22.05, and this host has "
+      "24.11: it is not loaded",
+      "install berth's package for this release of Slurm")
+FAULT((BERTH_SO("/lib/mixed/berth.so"), set(BERTH_PLUGIN, "")),
+      "wrong plugin: '/lib/mixed/berth.so' is of berth 0.0.9, and this command of "
+      "0.1.0",
+      "install one release of berth, with all its packages")
+FAULT(BERTH_SO("/lib/mixed/berth.so"),
+      "note plugin: '/lib/mixed/berth.so' is of berth 0.0.9, and this command of "
+      "0.1.0",
+      "install one release of berth, with all its packages")
+FAULT(script("/usr/bin/scontrol", "echo slurm of ours"),
+      "ok plugin: '/lib/ours/berth.so', for Slurm 24.11", NULL)
+FAULT(script("/usr/bin/srun", "exit 1"),
+      "wrong srun --mpi: srun does not start, or does not tell which types it has",
+      "run `srun --mpi=list` by hand, and repair what it says")
+FAULT(script("/usr/bin/srun", "printf 'MPI plugin types are...\\n\\tnone\\n'"),
+      "wrong srun --mpi: there is neither pmi2 nor pmix",
+      "install Slurm's plugins mpi/pmi2 and mpi/pmix")
+FAULT(script("/usr/bin/srun", "printf 'srun: MPI types are...\\nsrun: none\\n"
+                              "srun: pmi2\\n' >&2"),
+      "note srun --mpi: Open MPI wants pmix, and there is only pmi2",
+      "install Slurm's plugin mpi/pmix, if users have Open MPI")
+FAULT(set("/etc/slurm/more.conf", "LaunchParameters=slurmstepd_memlock_all,"
+                                  "test_exec\n"),
+      "note slurm.conf: LaunchParameters has test_exec: srun looks for the command of "
+      "an image on its own host",
+      "read LaunchParameters in spank_berth(8)")
+FAULT(set("/etc/slurm/task.sh", ""),
+      "note TaskProlog: there is none that ends tasks where the plugin is missing",
+      "copy the plugin's taskprolog-berth.sh to /etc/slurm, and put the line "
+      "`. /etc/slurm/taskprolog-berth.sh` into the TaskProlog of slurm.conf")
+FAULT(set("/etc/slurm/more.conf", ""),
+      "note TaskProlog: there is none that ends tasks where the plugin is missing",
+      "copy the plugin's taskprolog-berth.sh to /etc/slurm, and put the line "
+      "`. /etc/slurm/taskprolog-berth.sh` into the TaskProlog of slurm.conf")
+FAULT(set("/etc/slurm/more.conf", ""),
+      "note PrologFlags: without Contain, which --container-lifetime=job needs, a "
+      "container ends with its step",
+      "add PrologFlags=Contain to slurm.conf")
+FAULT((set("/etc/slurm/more.conf", ""),
+       set("/etc/our.yaml", "rules: [{default: {container-lifetime: job}}]\n")),
+      "note PrologFlags: without Contain, which --container-lifetime=job needs, a "
+      "container ends with its step",
+      "add PrologFlags=Contain to slurm.conf, or take `lifetime: job` out of "
+      "berth.yaml")
+FAULT((script("/usr/bin/apptainer", RUNTIME("echo SINGULARITY_SUID_INSTALL=0")),
+       put("/usr/libexec/apptainer/bin/starter-suid", "", 04755)),
+      "ok runtime: apptainer version 1.4.5 ('/usr/bin/apptainer'), without setuid",
+      NULL)
 
 /* A program with the rights of root is one of root's. */
 TEST(a_setuid_starter_is_seen_unless_it_is_not_allowed)
@@ -345,8 +300,8 @@ TEST(a_setuid_starter_is_seen_unless_it_is_not_allowed)
 
 TEST(a_setuid_runtime_needs_less)
 {
-    change_1();
-    change_8();
+    set("/proc/sys/user/max_user_namespaces", "0\n");
+    gone("/dev/fuse");
     look();
     ck_assert_uint_eq(berth_doctor_count(&doctor, BERTH_DIAGNOSIS_WRONG), 2);
     fake.is_setuid = true;
@@ -430,9 +385,9 @@ TEST(brief_is_one_line)
 {
     BERTH_FREE char *line = NULL;
 
-    change_9();
-    change_19();
-    change_20();
+    put("/dev/fuse", "", 0600);
+    gone(BERTH_LIBEXECDIR "/berth-init");
+    script(BERTH_LIBEXECDIR "/berth-mpi", "echo berth-mpi 0.0.9");
     line = brief();
     ck_assert_str_eq(line, "berth=0.1.0 plugin=24.11 slurm=slurm_24.11.5 "
                            "config=DIGEST runtime=apptainer_version_1.4.5 "
@@ -444,9 +399,9 @@ TEST(brief_of_a_host_with_little_is_one_line)
 {
     BERTH_FREE char *line = NULL;
 
-    change_12();
-    change_22();
-    change_31();
+    gone("/usr/bin/apptainer");
+    fake.stacks = 0;
+    gone("/usr/bin/srun");
     line = brief();
     ck_assert_str_eq(line, "berth=0.1.0 plugin=none slurm=none config=DIGEST "
                            "runtime=none setuid=no mpi=none wrong=runtime");
