@@ -60,77 +60,30 @@ static void teardown(void)
     free(directory);
 }
 
+static const char *const names[] = {"libmpi.so.12", "libmpi-1a2b.so.12.1", "libodd.so"};
+enum { LIBMPI = 1, BOTH = 3, ALL = 7 }; /* sets of these */
+
 /* In each text, @ is the directory of the test. */
 static const struct {
-    const char *program;
     const char *words[4];
-    const char *env;
-    const char *mount;
-    const char *script;   /* the text of @/script */
-    const char *found[4]; /* names of files in the prefix */
+    const char *env;     /* NULL: it names nothing */
+    const char *mount;   /* NULL: none */
+    const char *script;  /* the text of @/script; NULL: none */
+    const char *program; /* NULL: /bin/sh */
+    unsigned int found;  /* in the prefix */
 } rows[] = {
-    {"/bin/sh", {"sh", "-c", "true"}, "HOME=@", NULL, NULL, {NULL}},
-    {"/bin/sh",
-     {"sh"},
-     "HOME=@/own",
-     NULL,
-     NULL,
-     {"libmpi.so.12", "libmpi-1a2b.so.12.1"}},
-    {"/bin/sh",
-     {"sh"},
-     "VIRTUAL_ENV=@/own",
-     NULL,
-     NULL,
-     {"libmpi.so.12", "libmpi-1a2b.so.12.1"}},
-    {"/bin/sh",
-     {"sh"},
-     "CONDA_PREFIX=@/own",
-     NULL,
-     NULL,
-     {"libmpi.so.12", "libmpi-1a2b.so.12.1"}},
+    {{"sh", "-c", "true"}, .env = "HOME=@"},
+    {{"sh"}, .env = "HOME=@/own", .found = BOTH},
+    {{"sh"}, .env = "VIRTUAL_ENV=@/own", .found = BOTH},
+    {{"sh"}, .env = "CONDA_PREFIX=@/own", .found = BOTH},
     /* For a program that is named, its loader's libraries count, too. */
-    {"/bin/sh",
-     {"sh", "-c", "date; @/own/bin/odd"},
-     "A=",
-     NULL,
-     NULL,
-     {"libmpi.so.12", "libmpi-1a2b.so.12.1", "libodd.so"}},
-    {"/bin/sh",
-     {"sh", "-c", "date; ~/bin/odd"},
-     "HOME=@/own",
-     NULL,
-     NULL,
-     {"libmpi.so.12", "libmpi-1a2b.so.12.1", "libodd.so"}},
-    {"/bin/sh",
-     {"python3", "x.py", "@/own/lib/libmpi.so.12"},
-     "A=",
-     NULL,
-     NULL,
-     {"libmpi.so.12", "libmpi-1a2b.so.12.1"}},
-    {"/bin/sh",
-     {"sh", "@/script"},
-     "A=",
-     NULL,
-     "export X=@/own/lib\n",
-     {"libmpi.so.12"}},
-    {"/bin/sh",
-     {"sh"},
-     "A=",
-     "/x:@/own:ro",
-     NULL,
-     {"libmpi.so.12", "libmpi-1a2b.so.12.1"}},
-    {"/bin/sh",
-     {"sh"},
-     "A=",
-     "/x:@/mount:ro",
-     NULL,
-     {"libmpi.so.12", "libmpi-1a2b.so.12.1"}},
-    {"@/own/bin/odd",
-     {"odd"},
-     "A=",
-     NULL,
-     NULL,
-     {"libmpi.so.12", "libmpi-1a2b.so.12.1"}},
+    {{"sh", "-c", "date; @/own/bin/odd"}, .found = ALL},
+    {{"sh", "-c", "date; ~/bin/odd"}, .env = "HOME=@/own", .found = ALL},
+    {{"python3", "x.py", "@/own/lib/libmpi.so.12"}, .found = BOTH},
+    {{"sh", "@/script"}, .script = "export X=@/own/lib\n", .found = LIBMPI},
+    {{"sh"}, .mount = "/x:@/own:ro", .found = BOTH},
+    {{"sh"}, .mount = "/x:@/mount:ro", .found = BOTH},
+    {{"odd"}, .program = "@/own/bin/odd", .found = BOTH},
 };
 
 static bool has(const struct berth_scan *scan, const char *name)
@@ -145,12 +98,12 @@ static bool has(const struct berth_scan *scan, const char *name)
 
 TEST_ROWS(what_is_named_is_found, rows)
 {
-    static const char *const names[] = {"libmpi.so.12", "libmpi-1a2b.so.12.1",
-                                        "libodd.so"};
     BERTH_STRVEC struct berth_strvec words = {0};
     BERTH_STRVEC struct berth_strvec mounts = {0};
-    BERTH_FREE char *program = unit_fill(rows[_i].program, directory);
-    BERTH_FREE char *variable = unit_fill(rows[_i].env, directory);
+    const char *file = rows[_i].program ? rows[_i].program : "/bin/sh";
+    BERTH_FREE char *program = unit_fill(file, directory);
+    BERTH_FREE char *variable =
+        unit_fill(rows[_i].env ? rows[_i].env : "A=", directory);
     BERTH_FREE char *script = unit_path(directory, "script");
     char *env[] = {variable, NULL};
     struct berth_beside beside = {.program = program, .env = env, .mounts = &mounts};
@@ -175,13 +128,9 @@ TEST_ROWS(what_is_named_is_found, rows)
     }
     ck_assert_int_eq(berth_scan_program(NULL, "/bin/sh", env, &scan, &err), 0);
     ck_assert_msg(berth_beside_add(&beside, &scan, &err) == 0, "%s", err.text);
-    for (int i = 0; i < COUNT(names); i++) {
-        bool expected = false;
-
-        for (int k = 0; k < 4 && rows[_i].found[k]; k++)
-            expected |= strcmp(rows[_i].found[k], names[i]) == 0;
-        ck_assert_msg(has(&scan, names[i]) == expected, "%s", names[i]);
-    }
+    for (int i = 0; i < COUNT(names); i++)
+        ck_assert_msg(has(&scan, names[i]) == (rows[_i].found >> i & 1), "%s",
+                      names[i]);
     berth_scan_fini(&scan);
 }
 
