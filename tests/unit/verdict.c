@@ -74,6 +74,27 @@
 #define GFORTRAN "loaded /h/libgfortran.so.5 library ver=libc.so.6:GLIBC_2.38"
 #define HYBRID   "choose --mpi-bind=hybrid"
 
+/* Verdicts, with their sentences. */
+#define NO(because)          BERTH_VERDICT_NO, because
+#define CANNOT_TELL(because) BERTH_VERDICT_CANNOT_TELL, because
+#define FITS(wants, has, symbols)                                                      \
+    BERTH_VERDICT_YES, "the program wants " wants ", and the host's " has              \
+                       " has all MPI symbols that it needs (" symbols ")"
+#define CHILDREN(script, has, had)                                                     \
+    BERTH_VERDICT_YES, "programs that '" script "' starts get the host's " has         \
+                       " instead of the image's " had
+#define OLDER(has, needs)                                                              \
+    BERTH_VERDICT_YES_WITH_HOST_GLIBC,                                                 \
+        "the host's MPICH 5.0.2 brings the host's C library with it, because the "     \
+        "image's (" has ") is older than MPICH 5.0.2 needs (" needs ")"
+#define OTHER_FAMILY(wants, has, family)                                               \
+    NO("the program wants " wants ", and the host's MPI is " has "; " HYBRID           \
+       ", or a profile with " family " (--mpi-bind=NAME)")
+#define STARTER(path)                                                                  \
+    NO("'" path                                                                        \
+       "' starts ranks itself, which cannot be done in every task of a step; choose "  \
+       "--mpi-bind=local for an mpirun on one node, or let srun start the program")
+
 static const struct {
     const char *image[8];
     const char *host[8];
@@ -83,301 +104,212 @@ static const struct {
     /* One family, several makers and releases. */
     {{C_MPICH, IN_MPICH, GLIBC_36},
      {MPICH("5.0.2"), GLIBC_36},
-     BERTH_VERDICT_YES,
-     "the program wants MPICH, and the host's MPICH 5.0.2 has all MPI symbols that it "
-     "needs (2)"},
+     FITS("MPICH", "MPICH 5.0.2", "2")},
     {{C_MPICH, IN_MPICH, GLIBC_36},
      {INTEL, GLIBC_36},
-     BERTH_VERDICT_YES,
-     "the program wants MPICH, and the host's Intel MPI 2021.19.0 has all MPI symbols "
-     "that it needs (2)"},
-    {{C_OMPI, IN_OMPI},
-     {OMPI5},
-     BERTH_VERDICT_YES,
-     "the program wants Open MPI, and the host's Open MPI 5.0.7 has all MPI symbols "
-     "that it needs (2)"},
+     FITS("MPICH", "Intel MPI 2021.19.0", "2")},
+    {{C_OMPI, IN_OMPI}, {OMPI5}, FITS("Open MPI", "Open MPI 5.0.7", "2")},
     {{C_OMPI, IN_OMPI},
      {OMPI6, OMPI6_CORE},
-     BERTH_VERDICT_YES,
-     "the program wants Open MPI, and the host's Open MPI 6.0.0rc2 has all MPI symbols "
-     "that it needs (2)"},
+     FITS("Open MPI", "Open MPI 6.0.0rc2", "2")},
     {{F_MPICH, IN_MPICHFORT, IN_MPICH, GLIBC_36},
      {MPICH("4.2.3"), MPICH_FORT, GLIBC_36},
-     BERTH_VERDICT_YES,
-     "the program wants MPICH, and the host's MPICH 4.2.3 has all MPI symbols that it "
-     "needs (1)"},
+     FITS("MPICH", "MPICH 4.2.3", "1")},
     /* Ubuntu 18.04: a name of no family. */
     {{"program /bin/a program need=libmpich.so.0 und=MPI_Init",
       "loaded /l/libmpich.so.0 library so=libmpich.so.0 " CALLS "def=MPIR_Dup_fn",
       GLIBC_36},
      {MPICH("4.2.3"), GLIBC_36},
-     BERTH_VERDICT_YES,
-     "the program wants MPICH, and the host's MPICH 4.2.3 has all MPI symbols that it "
-     "needs (1)"},
+     FITS("MPICH", "MPICH 4.2.3", "1")},
     /* A program with the standard's ABI runs on each MPI that has it. */
     {{C_ABI, GLIBC_36},
      {MPICH("5.0.2"), MPICH_ABI, GLIBC_36},
-     BERTH_VERDICT_YES,
-     "the program wants the MPI standard ABI, and the host's MPICH has all MPI symbols "
-     "that it needs (1)"},
+     FITS("the MPI standard ABI", "MPICH", "1")},
     {{C_ABI, GLIBC_36},
      {OMPI6, OMPI6_CORE, OMPI6_ABI},
-     BERTH_VERDICT_YES,
-     "the program wants the MPI standard ABI, and the host's Open MPI has all MPI "
-     "symbols that it needs (1)"},
+     FITS("the MPI standard ABI", "Open MPI", "1")},
     {{"program /bin/a program need=libmpi_abi.so.0 und=MPI_Init"},
      {MPICH_ABI},
-     BERTH_VERDICT_YES,
-     "the program wants the MPI standard ABI, and the host's MPICH has all MPI symbols "
-     "that it needs (1)"},
+     FITS("the MPI standard ABI", "MPICH", "1")},
     {{"program /bin/a program need=libmpi_abi.so.12 und=MPI_Init"},
      {MPICH_ABI},
-     BERTH_VERDICT_NO,
-     "the program wants libmpi_abi.so.12 and the host's MPICH has libmpi_abi.so.1, "
-     "which is another ABI; build it again, or " HYBRID},
+     NO("the program wants libmpi_abi.so.12 and the host's MPICH has libmpi_abi.so.1, "
+        "which is another ABI; build it again, or " HYBRID)},
     {{C_ABI, GLIBC_36},
      {MPICH("4.2.3")},
-     BERTH_VERDICT_NO,
-     "the program wants the MPI standard ABI, and the host's MPI is MPICH "
-     "4.2.3; " HYBRID ", or a profile with the MPI standard ABI (--mpi-bind=NAME)"},
+     OTHER_FAMILY("the MPI standard ABI", "MPICH 4.2.3", "the MPI standard ABI")},
     /* Program and host are of two families. */
     {{C_OMPI, IN_OMPI},
      {MPICH("4.2.3")},
-     BERTH_VERDICT_NO,
-     "the program wants Open MPI, and the host's MPI is MPICH 4.2.3; " HYBRID
-     ", or a profile with Open MPI (--mpi-bind=NAME)"},
-    {{C_MPICH, IN_MPICH},
-     {OMPI5},
-     BERTH_VERDICT_NO,
-     "the program wants MPICH, and the host's MPI is Open MPI 5.0.7; " HYBRID
-     ", or a profile with MPICH (--mpi-bind=NAME)"},
+     OTHER_FAMILY("Open MPI", "MPICH 4.2.3", "Open MPI")},
+    {{C_MPICH, IN_MPICH}, {OMPI5}, OTHER_FAMILY("MPICH", "Open MPI 5.0.7", "MPICH")},
     {{C_OMPI110, IN_OMPI110},
      {MPICH("4.2.3")},
-     BERTH_VERDICT_NO,
-     "the program wants Open MPI, and the host's MPI is MPICH 4.2.3; " HYBRID
-     ", or a profile with Open MPI (--mpi-bind=NAME)"},
+     OTHER_FAMILY("Open MPI", "MPICH 4.2.3", "Open MPI")},
     {{"program /bin/a program need=libmpi.so.12 und=MPI_Init"},
      {OMPI110},
-     BERTH_VERDICT_NO,
-     "the program wants MPICH, and the host's MPI is Open MPI; " HYBRID
-     ", or a profile with MPICH (--mpi-bind=NAME)"},
+     OTHER_FAMILY("MPICH", "Open MPI", "MPICH")},
     {{C_OMPI110,
       "loaded /usr/lib/libmpi.so.12 library so=libmpi.so.12 " CALLS "def=MPIR_Dup_fn"},
      {MPICH("4.2.3")},
-     BERTH_VERDICT_CANNOT_TELL,
-     "berth cannot tell which MPI the program wants (marks of: MPICH and Open MPI); "
-     "build it with one "
-     "MPI, or " HYBRID},
+     CANNOT_TELL("berth cannot tell which MPI the program wants (marks of: MPICH and "
+                 "Open MPI); build it with one MPI, or " HYBRID)},
     {{"program /bin/a program need=libmpi.so.0 und=MPI_Init"},
      {MPICH("4.2.3")},
-     BERTH_VERDICT_CANNOT_TELL,
-     "berth cannot tell which MPI the program wants (marks of: an unknown MPI); build "
-     "it with one "
-     "MPI, or " HYBRID},
+     CANNOT_TELL("berth cannot tell which MPI the program wants (marks of: an unknown "
+                 "MPI); build it with one MPI, or " HYBRID)},
     /* The host lacks symbols or parts. */
     {{C_MPICH, IN_MPICH},
      {GLIBC_36},
-     BERTH_VERDICT_NO,
-     "no MPI library was found on the host; load its module before srun, name a "
-     "profile (--mpi-bind=NAME), or " HYBRID},
+     NO("no MPI library was found on the host; load its module before srun, name a "
+        "profile (--mpi-bind=NAME), or " HYBRID)},
     {{C_MPICH, IN_MPICH},
      {"loaded /h/libmpi.so.7 library so=libmpi.so.7 def=PMPI_Init"},
-     BERTH_VERDICT_CANNOT_TELL,
-     "'/h/libmpi.so.7' of the host is neither MPICH nor Open MPI; name a profile "
-     "(--mpi-bind=NAME), or " HYBRID},
+     CANNOT_TELL("'/h/libmpi.so.7' of the host is neither MPICH nor Open MPI; name a "
+                 "profile (--mpi-bind=NAME), or " HYBRID)},
     {{F_MPICH, IN_MPICHFORT, IN_MPICH},
      {MPICH("5.0.2")},
-     BERTH_VERDICT_NO,
-     "the program uses MPI from Fortran (mpif.h, use mpi), and the host's MPICH 5.0.2 "
-     "has no library for that; " HYBRID
-     ", or a profile whose MPI has it (--mpi-bind=NAME)"},
+     NO("the program uses MPI from Fortran (mpif.h, use mpi), and the host's MPICH "
+        "5.0.2 has no library for that; " HYBRID
+        ", or a profile whose MPI has it (--mpi-bind=NAME)")},
     {{"program /bin/a program need=libmpi_cxx.so.40 und=_ZN3MPI4InitEv"},
      {OMPI5},
-     BERTH_VERDICT_NO,
-     "the program uses MPI from C++, and the host's Open MPI 5.0.7 has no library for "
-     "that; " HYBRID ", or a profile whose MPI has it (--mpi-bind=NAME)"},
+     NO("the program uses MPI from C++, and the host's Open MPI 5.0.7 has no library "
+        "for that; " HYBRID ", or a profile whose MPI has it (--mpi-bind=NAME)")},
     {{"program /bin/a program need=libmpi_usempif08.so.40 und=mpi_init_f08_ "
       "und=mpi_allreduce_f08_"},
      {OMPI6, OMPI6_CORE, OMPI6_F08},
-     BERTH_VERDICT_NO,
-     "the host's Open MPI 6.0.0rc2 lacks 1 of the 2 MPI symbols that the program needs "
-     "(mpi_allreduce_f08_); " HYBRID
-     ", or a profile with another release (--mpi-bind=NAME)"},
+     NO("the host's Open MPI 6.0.0rc2 lacks 1 of the 2 MPI symbols that the program "
+        "needs (mpi_allreduce_f08_); " HYBRID
+        ", or a profile with another release (--mpi-bind=NAME)")},
     {{"program /bin/a program need=libmpi.so.12 und=MPI_Init und=MPI_A und=MPI_B "
       "und=MPI_C und=MPI_D"},
      {MPICH("4.2.3")},
-     BERTH_VERDICT_NO,
-     "the host's MPICH 4.2.3 lacks 4 of the 5 MPI symbols that the program needs "
-     "(MPI_A, MPI_B, MPI_C, ...); " HYBRID
-     ", or a profile with another release (--mpi-bind=NAME)"},
+     NO("the host's MPICH 4.2.3 lacks 4 of the 5 MPI symbols that the program needs "
+        "(MPI_A, MPI_B, MPI_C, ...); " HYBRID
+        ", or a profile with another release (--mpi-bind=NAME)")},
     /* A function in a library that libmpi brings, or that the program needs, too. */
     {{C_MPICH " und=MPI_Comm_f2c", IN_MPICH " def=MPI_Comm_f2c", GLIBC_36},
      {MPICH("6.0.0") " need=libmpifort.so.12", MPICH_FORT " def=MPI_Comm_f2c"},
-     BERTH_VERDICT_YES,
-     "the program wants MPICH, and the host's MPICH 6.0.0 has all MPI symbols that it "
-     "needs (3)"},
+     FITS("MPICH", "MPICH 6.0.0", "3")},
     {{C_MPICH " und=MPI_Comm_f2c", IN_MPICH, IN_MPICHFORT " def=MPI_Comm_f2c",
       GLIBC_36},
      {MPICH("6.0.0"), MPICH_FORT " def=MPI_Comm_f2c"},
-     BERTH_VERDICT_YES,
-     "the program wants MPICH, and the host's MPICH 6.0.0 has all MPI symbols that it "
-     "needs (3)"},
+     FITS("MPICH", "MPICH 6.0.0", "3")},
     {{C_OMPI110, IN_OMPI110},
      {OMPI5},
-     BERTH_VERDICT_NO,
-     "the program and the host's Open MPI 5.0.7 do not fit (ompi_mpi_comm_world has "
-     "456 bytes in the one, and 512 in the other); build it with that release, "
-     "or " HYBRID},
+     NO("the program and the host's Open MPI 5.0.7 do not fit (ompi_mpi_comm_world has "
+        "456 bytes in the one, and 512 in the other); build it with that release, "
+        "or " HYBRID)},
     {{F_MPICH, IN_MPICHFORT, IN_MPICH},
      {MPICH("5.0.2"), MPICH_FORT " und=MPIR_Gone"},
-     BERTH_VERDICT_NO,
-     "'/h/libmpifort.so.12' of the host needs MPIR_Gone, which the host's MPICH 5.0.2 "
-     "lacks, so they are of two installations; name a profile of one "
-     "(--mpi-bind=NAME), or " HYBRID},
+     NO("'/h/libmpifort.so.12' of the host needs MPIR_Gone, which the host's MPICH "
+        "5.0.2 lacks, so they are of two installations; name a profile of one "
+        "(--mpi-bind=NAME), or " HYBRID)},
     {{C_MPICH, IN_MPICH, GLIBC_36},
      {MPICH("5.0.2"), MPICH_FORT " und=MPIR_Gone", GLIBC_36},
-     BERTH_VERDICT_YES,
-     "the program wants MPICH, and the host's MPICH 5.0.2 has all MPI symbols that it "
-     "needs (2)"},
+     FITS("MPICH", "MPICH 5.0.2", "2")},
     /* Programs whose MPI cannot be replaced. */
     {{"program /bin/a static"},
      {MPICH("5.0.2")},
-     BERTH_VERDICT_NO,
-     "'/bin/a' is linked statically, so no library of the host reaches it; link it "
-     "with "
-     "shared libraries, name the program that it starts, or " HYBRID},
+     NO("'/bin/a' is linked statically, so no library of the host reaches it; link it "
+        "with shared libraries, name the program that it starts, or " HYBRID)},
     {{"program /bin/a program need=libc.so.6 text=**mpi_init "
       "text=MPIR_CVAR_ERROR_CHECKING text=14:2:2 text=4.0.2",
       IN_MPICH, GLIBC_36},
      {MPICH("5.0.2")},
-     BERTH_VERDICT_NO,
-     "'/bin/a' is linked statically with MPICH 4.0.2, so no library of the host "
-     "reaches it; link it with shared libraries, name the program that it starts, "
-     "or " HYBRID},
+     NO("'/bin/a' is linked statically with MPICH 4.0.2, so no library of the host "
+        "reaches it; link it with shared libraries, name the program that it starts, "
+        "or " HYBRID)},
     {{"program /bin/a program need=libown.so",
       "loaded /lib/libown.so library so=libown.so text=**mpi_init "
       "text=MPIR_CVAR_ERROR_CHECKING",
       IN_MPICH, GLIBC_36},
      {MPICH("5.0.2")},
-     BERTH_VERDICT_NO,
-     "'/lib/libown.so' is linked statically with MPICH, so no library of the host "
-     "reaches it; link it with shared libraries, name the program that it starts, "
-     "or " HYBRID},
+     NO("'/lib/libown.so' is linked statically with MPICH, so no library of the host "
+        "reaches it; link it with shared libraries, name the program that it starts, "
+        "or " HYBRID)},
     {{"program /usr/bin/mpiexec.hydra program need=libc.so.6", IN_MPICH, GLIBC_36},
      {MPICH("5.0.2")},
-     BERTH_VERDICT_NO,
-     "'/usr/bin/mpiexec.hydra' starts ranks itself, which cannot be done in every task "
-     "of "
-     "a step; choose --mpi-bind=local for an mpirun on one node, or let srun start the "
-     "program"},
+     STARTER("/usr/bin/mpiexec.hydra")},
     {{"program /usr/bin/mpiexec_mpt program need=libc.so.6", IN_MPICH, GLIBC_36},
      {MPICH("5.0.2")},
-     BERTH_VERDICT_NO,
-     "'/usr/bin/mpiexec_mpt' starts ranks itself, which cannot be done in every task "
-     "of a step; choose --mpi-bind=local for an mpirun on one node, or let srun start "
-     "the "
-     "program"},
+     STARTER("/usr/bin/mpiexec_mpt")},
     {{"program /usr/bin/mpirun_ssh program need=libc.so.6", IN_MPICH, GLIBC_36},
      {MPICH("5.0.2")},
-     BERTH_VERDICT_NO,
-     "'/usr/bin/mpirun_ssh' starts ranks itself, which cannot be done in every task "
-     "of a step; choose --mpi-bind=local for an mpirun on one node, or let srun start "
-     "the "
-     "program"},
+     STARTER("/usr/bin/mpirun_ssh")},
     {{"program /bin/a none"},
      {MPICH("5.0.2")},
-     BERTH_VERDICT_CANNOT_TELL,
-     "'/bin/a' is neither a program nor a script; name one, or " HYBRID},
+     CANNOT_TELL("'/bin/a' is neither a program nor a script; name one, or " HYBRID)},
     {{"program /bin/a program interp=/lib/ld-musl-x86_64.so.1 need=libmpi.so.12 "
       "und=MPI_Init"},
      {MPICH("5.0.2")},
-     BERTH_VERDICT_NO,
-     "the image has musl as its C library, and the host's MPICH 5.0.2 needs glibc; "
-     "build the image on a distribution with glibc, or " HYBRID},
+     NO("the image has musl as its C library, and the host's MPICH 5.0.2 needs glibc; "
+        "build the image on a distribution with glibc, or " HYBRID)},
     {{"program /bin/a program machine=aarch64 need=libmpi.so.12 und=MPI_Init"},
      {MPICH("5.0.2")},
-     BERTH_VERDICT_NO,
-     "'/bin/a' is for aarch64 (64 bits) and the host's MPICH 5.0.2 for x86_64 (64 "
-     "bits); use an image for the host's machine"},
+     NO("'/bin/a' is for aarch64 (64 bits) and the host's MPICH 5.0.2 for x86_64 (64 "
+        "bits); use an image for the host's machine")},
     {{"program /bin/a program bits=32 need=libmpi.so.12 und=MPI_Init"},
      {MPICH("5.0.2")},
-     BERTH_VERDICT_NO,
-     "'/bin/a' is for x86_64 (32 bits) and the host's MPICH 5.0.2 for x86_64 (64 "
-     "bits); use an image for the host's machine"},
+     NO("'/bin/a' is for x86_64 (32 bits) and the host's MPICH 5.0.2 for x86_64 (64 "
+        "bits); use an image for the host's machine")},
     /* glibc. */
     {{C_MPICH, IN_MPICH, GLIBC_36},
      {MPICH("5.0.2") " ver=libc.so.6:GLIBC_2.38", GLIBC_41},
-     BERTH_VERDICT_YES_WITH_HOST_GLIBC,
-     "the host's MPICH 5.0.2 brings the host's C library with it, because the image's "
-     "(GLIBC_2.36) is older than MPICH 5.0.2 needs (GLIBC_2.38)"},
+     OLDER("GLIBC_2.36", "GLIBC_2.38")},
     {{C_MPICH, IN_MPICH, GLIBC_36},
      {MPICH("5.0.2") " ver=libc.so.6:GLIBC_ABI_DT_RELR", GLIBC_41},
-     BERTH_VERDICT_YES_WITH_HOST_GLIBC,
-     "the host's MPICH 5.0.2 brings the host's C library with it, because the image's "
-     "(GLIBC_2.36) is older than MPICH 5.0.2 needs (GLIBC_ABI_DT_RELR)"},
+     OLDER("GLIBC_2.36", "GLIBC_ABI_DT_RELR")},
     /* For a file of glibc that is not known, libc.so.6 counts. */
     {{C_MPICH, IN_MPICH, GLIBC_36},
      {MPICH("5.0.2") " ver=libpthread.so.0:GLIBC_2.12 ver=libm.so.6:GLIBC_2.29",
       GLIBC_41},
-     BERTH_VERDICT_YES,
-     "the program wants MPICH, and the host's MPICH 5.0.2 has all MPI symbols that it "
-     "needs (2)"},
+     FITS("MPICH", "MPICH 5.0.2", "2")},
     {{C_MPICH, IN_MPICH, GLIBC_36},
      {MPICH("5.0.2") " ver=libm.so.6:GLIBC_2.38 ver=libm.so.6:GLIBC_2.4", GLIBC_41},
-     BERTH_VERDICT_YES_WITH_HOST_GLIBC,
-     "the host's MPICH 5.0.2 brings the host's C library with it, because the image's "
-     "(GLIBC_2.36) is older than MPICH 5.0.2 needs (GLIBC_2.38)"},
+     OLDER("GLIBC_2.36", "GLIBC_2.38")},
     {{C_MPICH, IN_MPICH, GLIBC_36,
       "loaded /lib/libm.so.6 library so=libm.so.6 vdef=GLIBC_2.2.5"},
      {MPICH("5.0.2") " ver=libm.so.6:GLIBC_2.29", GLIBC_41},
-     BERTH_VERDICT_YES_WITH_HOST_GLIBC,
-     "the host's MPICH 5.0.2 brings the host's C library with it, because the image's "
-     "(GLIBC_2.36) is older than MPICH 5.0.2 needs (GLIBC_2.29)"},
+     OLDER("GLIBC_2.36", "GLIBC_2.29")},
     /* Two digits are more than one, and a library that MPI loads later counts. */
     {{C_MPICH, IN_MPICH,
       "loaded /lib/libc.so.6 library so=libc.so.6 vdef=GLIBC_2.4 vdef=GLIBC_2.17"},
      {MPICH("5.0.2"), "present /h/libfabric.so.1 library ver=libc.so.6:GLIBC_2.27",
       GLIBC_41 " vdef=GLIBC_2.27 vdef=GLIBC_2.4"},
-     BERTH_VERDICT_YES_WITH_HOST_GLIBC,
-     "the host's MPICH 5.0.2 brings the host's C library with it, because the image's "
-     "(GLIBC_2.17) is older than MPICH 5.0.2 needs (GLIBC_2.27)"},
+     OLDER("GLIBC_2.17", "GLIBC_2.27")},
     {{C_MPICH " ver=libc.so.6:GLIBC_2.40", IN_MPICH,
       GLIBC_36 " vdef=GLIBC_2.39 vdef=GLIBC_2.40",
       "loaded /lib/libm.so.6 library so=libm.so.6 vdef=GLIBC_2.2.5"},
      {MPICH("5.0.2") " ver=libm.so.6:GLIBC_2.35", GLIBC_36,
       "loaded /lib/libm.so.6 library so=libm.so.6 vdef=GLIBC_2.35"},
-     BERTH_VERDICT_NO,
-     "the host's MPICH 5.0.2 needs GLIBC_2.35, which the image's glibc (GLIBC_2.40) "
-     "lacks, and the image needs GLIBC_2.40, which the host's glibc (GLIBC_2.36) "
-     "lacks; " HYBRID},
+     NO("the host's MPICH 5.0.2 needs GLIBC_2.35, which the image's glibc (GLIBC_2.40) "
+        "lacks, and the image needs GLIBC_2.40, which the host's glibc (GLIBC_2.36) "
+        "lacks; " HYBRID)},
     {{C_MPICH, IN_MPICH},
      {MPICH("5.0.2"), GLIBC_36},
-     BERTH_VERDICT_CANNOT_TELL,
-     "the host's MPICH 5.0.2 needs GLIBC_2.17, and no libc.so.6 was found in the "
-     "image; " HYBRID},
+     CANNOT_TELL("the host's MPICH 5.0.2 needs GLIBC_2.17, and no libc.so.6 was found "
+                 "in the image; " HYBRID)},
     {{C_MPICH, IN_MPICH, GLIBC_36},
      {MPICH("5.0.2") " ver=libc.so.6:GLIBC_2.38"},
-     BERTH_VERDICT_CANNOT_TELL,
-     "the host's MPICH 5.0.2 needs GLIBC_2.38, and no libc.so.6 was found on the "
-     "host; " HYBRID},
+     CANNOT_TELL("the host's MPICH 5.0.2 needs GLIBC_2.38, and no libc.so.6 was found "
+                 "on the host; " HYBRID)},
     /* Neither copy of a library serves both. */
     {{C_MPICH, IN_MPICH, GLIBC_36,
       "loaded /usr/lib/libz.so.1 library so=libz.so.1 vdef=ZLIB_1 vdef=ZLIB_OURS"},
      {MPICH("5.0.2"), GLIBC_36, "loaded /h/libucs.so.0 library ver=libz.so.1:ZLIB_2",
       "loaded /h/libz.so.1 library so=libz.so.1 vdef=ZLIB_1 vdef=ZLIB_2"},
-     BERTH_VERDICT_NO,
-     "'/h/libz.so.1' of the host lacks versions that '/usr/lib/libz.so.1' of the image "
-     "has, and the image's lacks ZLIB_2, which the host's '/h/libucs.so.0' "
-     "needs; " HYBRID},
+     NO("'/h/libz.so.1' of the host lacks versions that '/usr/lib/libz.so.1' of the "
+        "image has, and the image's lacks ZLIB_2, which the host's '/h/libucs.so.0' "
+        "needs; " HYBRID)},
     /* Scripts and interpreters are judged by the image's libraries. */
     {{SCRIPT,
       "present /usr/lib/libmpich.so.12.2.2 library so=libmpich.so.12 " CALLS
       "def=MPIR_Dup_fn",
       GLIBC_36},
      {MPICH("5.0.2"), GLIBC_36},
-     BERTH_VERDICT_YES,
-     "programs that '/run.sh' starts get the host's MPICH 5.0.2 instead of the image's "
-     "MPICH 4.0"},
+     CHILDREN("/run.sh", "MPICH 5.0.2", "MPICH 4.0")},
     {{PYTHON,
       "present /usr/lib/libmpich.so.12 library so=libmpich.so.12 " CALLS
       "def=MPIR_Dup_fn",
@@ -385,50 +317,40 @@ static const struct {
       "def=ompi_mpi_init",
       GLIBC_36},
      {MPICH("5.0.2"), GLIBC_36},
-     BERTH_VERDICT_YES,
-     "programs that '/usr/bin/python3' starts get the host's MPICH 5.0.2 instead of "
-     "the image's MPICH"},
+     CHILDREN("/usr/bin/python3", "MPICH 5.0.2", "MPICH")},
     /* The standard's ABI counts if the image has no library of the host's family. */
     {{PYTHON,
       "present /l/libmpi_abi.so.1 library so=libmpi_abi.so.1 " CALLS
       "def=ompi_mpi_init",
       IN_OMPI, GLIBC_36},
      {MPICH("5.0.2"), MPICH_ABI},
-     BERTH_VERDICT_YES,
-     "programs that '/usr/bin/python3' starts get the host's MPICH instead of the "
-     "image's Open MPI"},
+     CHILDREN("/usr/bin/python3", "MPICH", "Open MPI")},
     {{SCRIPT, IN_MPICH, "present /l/libmpi_abi.so.1 library so=libmpi_abi.so.1 " CALLS,
       GLIBC_36},
      {MPICH("5.0.2"), MPICH_ABI},
-     BERTH_VERDICT_YES,
-     "programs that '/run.sh' starts get the host's MPICH 5.0.2 instead of the image's "
-     "MPICH 4.0"},
+     CHILDREN("/run.sh", "MPICH 5.0.2", "MPICH 4.0")},
     {{SCRIPT, "present /usr/lib/libmpi.so.40.30.4 library so=libmpi.so.40 " CALLS
               "def=ompi_mpi_init"},
      {MPICH("5.0.2")},
-     BERTH_VERDICT_NO,
-     "the program wants Open MPI 4.1, and the host's MPI is MPICH 5.0.2; " HYBRID
-     ", or a profile with Open MPI (--mpi-bind=NAME)"},
+     OTHER_FAMILY("Open MPI 4.1", "MPICH 5.0.2", "Open MPI")},
     {{SCRIPT, GLIBC_36},
      {MPICH("5.0.2")},
-     BERTH_VERDICT_CANNOT_TELL,
-     "'/run.sh' loads no MPI library, and none was found in the image; if it uses MPI, "
-     "name the program itself, or " HYBRID},
+     CANNOT_TELL("'/run.sh' loads no MPI library, and none was found in the image; if "
+                 "it uses MPI, name the program itself, or " HYBRID)},
     {{SCRIPT,
       "present /usr/lib/libmpich.so.12 library so=libmpich.so.12 " CALLS
       "def=MPIR_Dup_fn",
       "present /usr/lib/libmpichfort.so.12 library so=libmpichfort.so.12 def=mpi_init_ "
       "def=pmpi_init_ data=mpipriv1_:40"},
      {MPICH("5.0.2")},
-     BERTH_VERDICT_CANNOT_TELL,
-     "the program uses MPI from Fortran, and the host's MPICH 5.0.2 has no library for "
-     "that; " HYBRID ", or a profile whose MPI has it (--mpi-bind=NAME)"},
+     CANNOT_TELL("the program uses MPI from Fortran, and the host's MPICH 5.0.2 has no "
+                 "library for that; " HYBRID
+                 ", or a profile whose MPI has it (--mpi-bind=NAME)")},
     {{SCRIPT, "present /lib/libc.musl-x86_64.so.1 library so=libc.musl-x86_64.so.1",
       "present /usr/lib/libmpi.so.12 library so=libmpi.so.12 " CALLS "def=MPIR_Dup_fn"},
      {MPICH("5.0.2")},
-     BERTH_VERDICT_NO,
-     "the image has musl as its C library, and the host's MPICH 5.0.2 needs glibc; "
-     "build the image on a distribution with glibc, or " HYBRID},
+     NO("the image has musl as its C library, and the host's MPICH 5.0.2 needs glibc; "
+        "build the image on a distribution with glibc, or " HYBRID)},
 };
 
 static struct berth_mpi_objects image, host;
