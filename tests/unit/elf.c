@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <link.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -528,59 +527,6 @@ TEST_ROWS(a_damage_is_named, damages)
                            damages[_i].what);
     ck_assert_str_eq(err.text, expected);
     ck_assert_int_eq(elf.kind, BERTH_ELF_NONE);
-}
-
-/* Everything that a file can be cut or changed to has an answer or a sentence. */
-static void assert_survives(int fd)
-{
-    struct berth_err err = {""};
-    struct berth_elf elf;
-
-    if (berth_elf_read(fd, &ours, &elf, &err) < 0)
-        ck_assert_msg(strncmp(err.text, "a damaged ELF file (its ", 24) == 0, "%s",
-                      err.text);
-    berth_elf_fini(&elf);
-}
-
-TEST_TIMES(a_cut_file_is_survived, 2)
-{
-    BERTH_FREE char *path = copy_of(_i ? "libver.so" : "user");
-    struct stat st;
-
-    ck_assert_int_eq(stat(path, &st), 0);
-    for (off_t size = st.st_size & ~15; size >= 0; size -= 16) {
-        BERTH_CLOSE int fd = -1;
-
-        ck_assert_int_eq(truncate(path, size), 0);
-        fd = open(path, O_RDONLY | O_CLOEXEC);
-        assert_survives(fd);
-    }
-}
-
-enum { FLIPS = 3000 };
-
-TEST_TIMES(a_changed_file_is_survived, 2)
-{
-    BERTH_FREE char *path = copy_of(_i ? "libver.so" : "user");
-    BERTH_CLOSE int fd = -1;
-    unsigned int state = 12345 + (unsigned int)_i;
-    struct stat st;
-
-    fd = open(path, O_RDWR | O_CLOEXEC);
-    ck_assert_int_eq(fstat(fd, &st), 0);
-    for (int i = 0; i < FLIPS; i++) {
-        off_t at = rand_r(&state) % (i % 2 ? st.st_size : 2048);
-        unsigned char was, now = (unsigned char)rand_r(&state);
-
-        ck_assert_int_eq(pread(fd, &was, 1, at), 1);
-        ck_assert_int_eq(pwrite(fd, &now, 1, at), 1);
-        assert_survives(fd);
-        /* Some stay, so that faults add up. */
-        if (i % 16)
-            ck_assert_int_eq(pwrite(fd, &was, 1, at), 1);
-        else if (i % 256 == 0)
-            ck_assert_int_eq(pwrite(fd, ELFMAG, SELFMAG, 0), SELFMAG);
-    }
 }
 
 void unit_prepare(TCase *tests)

@@ -254,25 +254,6 @@ TEST(a_table_that_is_cut_short_is_refused)
     }
 }
 
-TEST(noise_is_refused_or_read_but_never_crashes)
-{
-    static const char alphabet[] = "1;:*?0&=%A/imagenvoutsw-,";
-    unsigned int seed = 1;
-
-    for (int round = 0; round < 20000; round++) {
-        BERTH_TABLE struct berth_table table = {0};
-        struct berth_err err;
-        char text[40] = "1;0:";
-        size_t length = 4 + (size_t)rand_r(&seed) % (sizeof(text) - 7);
-
-        for (size_t i = round % 2 ? 4 : 0; i < length; i++)
-            text[i] = round % 3 ? alphabet[(size_t)rand_r(&seed) % strlen(alphabet)]
-                                : (char)(1 + rand_r(&seed) % 255);
-        strcpy(text + length, ";.");
-        berth_wire_get_table(text, &table, &err);
-    }
-}
-
 static const size_t lengths[] = {BERTH_WIRE_MAX + 1, BERTH_WIRE_MAX * 2, 10 << 20};
 
 TEST_ROWS(a_text_over_the_limit_is_refused, lengths)
