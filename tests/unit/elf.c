@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/cleanup.h"
 #include "unit.h"
 
@@ -40,13 +39,12 @@ static const char caller[] =
 static const char versions[] = "ONE_1 { global: my_data; my_text; };\n"
                                "ONE_2 { global: my_function; my_other; } ONE_1;\n";
 
+/* Tests run in the directory. */
 static void setup(void)
 {
-    BERTH_FREE char *map = NULL;
-
     directory = unit_directory();
-    map = unit_path(directory, "map");
-    unit_write(map, versions, strlen(versions));
+    ck_assert_int_eq(chdir(directory), 0);
+    unit_write("map", versions, strlen(versions));
     unit_compile(directory, library,
                  "-shared -fPIC -Wl,-soname,libone.so.3 -o libone.so");
     unit_compile(directory, library,
@@ -58,25 +56,16 @@ static void setup(void)
 
 static void teardown(void)
 {
+    ck_assert_int_eq(chdir("/"), 0);
     unit_remove(directory);
     free(directory);
 }
 
-/* A copy of NAME, to be damaged. */
-static char *copy_of(const char *name)
+/* Open a copy of NAME, to be damaged. */
+static int open_copy(const char *name)
 {
-    BERTH_FREE char *from = unit_path(directory, name);
-    BERTH_FCLOSE FILE *file = fopen(from, "r");
-    struct berth_buf buf = {0};
-    char *path = unit_path(directory, "copy");
-    char block[4096];
-    size_t got;
-
-    while ((got = fread(block, 1, sizeof(block), file)) > 0)
-        berth_buf_add(&buf, block, got);
-    unit_write(path, buf.text, buf.used);
-    berth_buf_fini(&buf);
-    return path;
+    unit_run("cp %s copy", name);
+    return open("copy", O_RDWR | O_CLOEXEC);
 }
 
 static bool starts_with_my(const char *name)
@@ -92,13 +81,16 @@ static bool tells_vendor(const char *text)
 static const struct berth_elf_question ours = {.symbol = starts_with_my,
                                                .text = tells_vendor};
 
-static int read_path(const char *path, const struct berth_elf_question *question,
-                     struct berth_elf *ret_elf, struct berth_err *err)
+static struct berth_elf read_path(const char *path,
+                                  const struct berth_elf_question *question)
 {
     BERTH_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct berth_err err = {""};
+    struct berth_elf elf;
 
-    ck_assert_int_ge(fd, 0);
-    return berth_elf_read(fd, question, ret_elf, err);
+    ck_assert_msg(berth_elf_read(fd, question, &elf, &err) == 0, "%s: %s", path,
+                  err.text);
+    return elf;
 }
 
 static void add_symbols(struct berth_strvec *lines, const char *title,
@@ -144,13 +136,9 @@ static char *tell(const struct berth_elf *elf)
 static void assert_tells(const char *name, const struct berth_elf_question *question,
                          const char *expected)
 {
-    BERTH_FREE char *path = unit_path(directory, name);
-    BERTH_FREE char *lines = NULL;
-    struct berth_err err = {""};
-    struct berth_elf elf;
+    struct berth_elf elf = read_path(name, question);
+    BERTH_FREE char *lines = tell(&elf);
 
-    ck_assert_msg(read_path(path, question, &elf, &err) == 0, "%s: %s", name, err.text);
-    lines = tell(&elf);
     ck_assert_str_eq(lines, expected);
     berth_elf_fini(&elf);
 }
@@ -208,13 +196,9 @@ TEST(versions_are_told)
 
 TEST(copied_data_has_its_size)
 {
-    BERTH_FREE char *path = unit_path(directory, "user");
-    const struct berth_elf_symbol *symbol;
-    struct berth_err err = {""};
-    struct berth_elf elf;
+    struct berth_elf elf = read_path("user", &ours);
+    const struct berth_elf_symbol *symbol = berth_elf_find(&elf.copied, "my_data");
 
-    ck_assert_int_eq(read_path(path, &ours, &elf, &err), 0);
-    symbol = berth_elf_find(&elf.copied, "my_data");
     ck_assert_ptr_nonnull(symbol);
     ck_assert_uint_eq(symbol->size, 10 * sizeof(int));
     ck_assert_ptr_null(berth_elf_find(&elf.copied, "my_function"));
@@ -274,12 +258,10 @@ TEST_TIMES(a_program_tells_its_texts_and_its_own_symbols, 3)
         const char *flags;
         size_t inner;
     } rows[] = {{"-O0", 1}, {"-O0 -static", 1}, {"-O0 -s", 0}};
-    BERTH_FREE char *path = unit_path(directory, "wordy");
-    struct berth_err err = {""};
     struct berth_elf elf;
 
     unit_compile(directory, wordy, "%s -o wordy", rows[_i].flags);
-    ck_assert_int_eq(read_path(path, &question, &elf, &err), 0);
+    elf = read_path("wordy", &question);
     ck_assert_uint_eq(elf.texts.count, 1024 + 1);
     ck_assert(berth_strvec_has(&elf.texts, "a mark"));
     ck_assert_uint_eq(elf.inner.count, rows[_i].inner);
@@ -300,12 +282,10 @@ static const struct {
 
 TEST_ROWS(kinds_are_told_apart, kinds)
 {
-    BERTH_FREE char *path = unit_path(directory, "thing");
-    struct berth_err err = {""};
     struct berth_elf elf;
 
     unit_compile(directory, "void _start(void) { }\n", "%s -o thing", kinds[_i].flags);
-    ck_assert_int_eq(read_path(path, NULL, &elf, &err), 0);
+    elf = read_path("thing", NULL);
     ck_assert_int_eq(elf.kind, kinds[_i].kind);
     ck_assert_int_eq(elf.bits, sizeof(void *) * 8);
     berth_elf_fini(&elf);
@@ -323,15 +303,10 @@ TEST(a_library_that_can_be_started_is_a_library)
                  "kind 4\nloader /ld\nrpath -\nrunpath -\nsoname libc.so.6\n");
 }
 
-static void assert_text(const char *found, const char *expected)
-{
-    ck_assert_str_eq(found ? found : "nothing", expected ? expected : "nothing");
-}
-
 /* The loader needs no section headers. */
-static void remove_headers(const char *path)
+static void remove_headers(void)
 {
-    BERTH_CLOSE int fd = open(path, O_RDWR | O_CLOEXEC);
+    BERTH_CLOSE int fd = open("bare", O_RDWR | O_CLOEXEC);
     ElfW(Ehdr) header;
 
     ck_assert_int_eq(pread(fd, &header, sizeof(header), 0), sizeof(header));
@@ -354,17 +329,15 @@ TEST(a_file_without_section_headers_tells_its_kind)
         {LOADED "-fpie -pie -L. -l:libone.so", BERTH_ELF_PROGRAM, LOADER},
         {"-static-pie -fpie", BERTH_ELF_STATIC, NULL},
     };
-    BERTH_FREE char *path = unit_path(directory, "bare");
 
     for (int i = 0; i < COUNT(rows); i++) {
-        struct berth_err err = {""};
         struct berth_elf elf;
 
         unit_compile(directory, wordy, "%s -o bare", rows[i].flags);
-        remove_headers(path);
-        ck_assert_msg(read_path(path, &ours, &elf, &err) == 0, "%d: %s", i, err.text);
+        remove_headers();
+        elf = read_path("bare", &ours);
         ck_assert_int_eq(elf.kind, rows[i].kind);
-        assert_text(elf.interpreter, rows[i].loader);
+        ck_assert_pstr_eq(elf.interpreter, rows[i].loader);
         ck_assert_uint_eq(elf.defined.count + elf.undefined.count, 0);
         berth_elf_fini(&elf);
     }
@@ -373,13 +346,11 @@ TEST(a_file_without_section_headers_tells_its_kind)
 TEST(a_static_program_without_section_headers_tells_its_texts)
 {
     static const struct berth_elf_question question = {.mark = is_a_mark};
-    BERTH_FREE char *path = unit_path(directory, "bare");
-    struct berth_err err = {""};
     struct berth_elf elf;
 
     unit_compile(directory, wordy, "-O0 -static -fno-pie -no-pie -o bare");
-    remove_headers(path);
-    ck_assert_int_eq(read_path(path, &question, &elf, &err), 0);
+    remove_headers();
+    elf = read_path("bare", &question);
     ck_assert_int_eq(elf.kind, BERTH_ELF_STATIC);
     ck_assert(berth_strvec_has(&elf.texts, "a mark"));
     berth_elf_fini(&elf);
@@ -393,8 +364,7 @@ static const struct {
 
 TEST_ROWS(a_large_section_is_not_read, large)
 {
-    BERTH_FREE char *path = copy_of("libone.so");
-    BERTH_CLOSE int fd = open(path, O_RDWR | O_CLOEXEC);
+    BERTH_CLOSE int fd = open_copy("libone.so");
     bool is_names = large[_i].type == SHT_STRTAB;
     struct berth_err err = {""};
     struct berth_elf elf;
@@ -441,37 +411,27 @@ static const struct {
 
 TEST_ROWS(what_is_no_elf_is_an_answer, scripts)
 {
-    BERTH_FREE char *path = unit_path(directory, "script");
-    struct berth_err err = {""};
     struct berth_elf elf;
 
-    unit_write(path, scripts[_i].bytes, strlen(scripts[_i].bytes));
-    ck_assert_int_eq(read_path(path, &ours, &elf, &err), 0);
+    unit_write("script", scripts[_i].bytes, strlen(scripts[_i].bytes));
+    elf = read_path("script", &ours);
     ck_assert_int_eq(elf.kind, scripts[_i].kind);
-    assert_text(elf.interpreter, scripts[_i].interpreter);
+    ck_assert_pstr_eq(elf.interpreter, scripts[_i].interpreter);
     berth_elf_fini(&elf);
 }
 
 TEST(what_is_no_file_is_an_answer)
 {
-    struct berth_err err = {""};
-    struct berth_elf elf;
-
-    ck_assert_int_eq(read_path("/dev/null", &ours, &elf, &err), 0);
-    ck_assert_int_eq(elf.kind, BERTH_ELF_NONE);
-    ck_assert_int_eq(read_path(directory, &ours, &elf, &err), 0);
-    ck_assert_int_eq(elf.kind, BERTH_ELF_NONE);
+    ck_assert_int_eq(read_path("/dev/null", &ours).kind, BERTH_ELF_NONE);
+    ck_assert_int_eq(read_path(".", &ours).kind, BERTH_ELF_NONE);
 }
 
 TEST(what_cannot_be_read_is_said)
 {
-    BERTH_FREE char *path = unit_path(directory, "closed");
-    BERTH_CLOSE int fd = -1;
+    BERTH_CLOSE int fd = open("closed", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     struct berth_err err = {""};
     struct berth_elf elf;
 
-    unit_write(path, "x", 1);
-    fd = open(path, O_WRONLY | O_CLOEXEC);
     ck_assert_int_eq(berth_elf_read(fd, &ours, &elf, &err), -1);
     ck_assert_str_eq(err.text, "cannot be read: Bad file descriptor");
     ck_assert_int_eq(berth_elf_read(-1, &ours, &elf, &err), -1);
@@ -489,8 +449,7 @@ static const struct {
 
 TEST_ROWS(machines_have_the_names_of_uname, machines)
 {
-    BERTH_FREE char *path = copy_of("libone.so");
-    BERTH_CLOSE int fd = open(path, O_RDWR | O_CLOEXEC);
+    BERTH_CLOSE int fd = open_copy("libone.so");
     struct berth_err err = {""};
     struct berth_elf elf;
     ElfW(Ehdr) header;
@@ -515,9 +474,8 @@ static const struct {
 
 TEST_ROWS(a_damage_is_named, damages)
 {
-    BERTH_FREE char *path = copy_of("user");
     BERTH_FREE char *expected = NULL;
-    BERTH_CLOSE int fd = open(path, O_RDWR | O_CLOEXEC);
+    BERTH_CLOSE int fd = open_copy("user");
     struct berth_err err = {""};
     struct berth_elf elf;
 
