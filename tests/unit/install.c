@@ -67,20 +67,31 @@ void install_directory(const char *path)
     }
 }
 
+/* Compile SOURCE as the library FILE, of that SONAME. */
+static void compile(const char *directory, const char *file, const char *source,
+                    const char *words)
+{
+    BERTH_FREE char *left = unit_path(directory, "source.c");
+
+    install_directory(directory);
+    unit_compile(directory, source, "-shared -fPIC -Wl,-soname,%s %s -o %s", file,
+                 words, file);
+    ck_assert_int_eq(unlink(left), 0);
+}
+
 void install_library(const char *directory, const char *kind, const char *file,
                      const char *words)
 {
     int i = kind_of(kind);
     const char *functions = functions_of(file);
     bool is_c = strstr(functions, "PMPI_Init") != NULL;
-    char source[1000];
-    BERTH_FREE char *left = NULL;
+    BERTH_FREE char *source =
+        unit_format("%s %s\n", functions, is_c ? kinds[i].c : kinds[i].fortran);
 
-    install_directory(directory);
-    snprintf(source, sizeof(source), "%s %s\n", functions,
-             is_c ? kinds[i].c : kinds[i].fortran);
-    unit_compile(directory, source, "-shared -fPIC -Wl,-soname,%s %s -o %s", file,
-                 words, file);
-    left = unit_path(directory, "source.c");
-    ck_assert_int_eq(unlink(left), 0);
+    compile(directory, file, source, words);
+}
+
+void install_plain(const char *directory, const char *file, const char *words)
+{
+    compile(directory, file, "int nothing;", words);
 }

@@ -53,58 +53,39 @@ TEST(a_stage_is_found_until_the_host_changes)
     berth_staged_fini(&staged);
 }
 
-TEST(a_new_plugin_is_a_change)
+/* What may appear after a stage was made, in the directory of libraries: a command for
+ * it, after another one, and the file in the next stage. */
+static const struct {
+    const char *before, *after;
+    const char *file;
+} changes[] = {
+    {":",
+     "patchelf --output ucx/libuct_new.so.0 --set-soname libuct_new.so.0 ucx/*_one.so",
+     "lib/ucx/libuct_new.so.0"},
+    {"mv ucx aside", "mv aside ucx", "lib/ucx/libuct_one.so"},
+    {":", "mkdir -p ../etc/ucx && echo A=1 >../etc/ucx/ucx.conf", "etc/ucx/ucx.conf"},
+    /* Fortran's library, which has a package of its own. */
+    {"mv libmpifort.so.12 aside", "mv aside libmpifort.so.12", "lib/libmpifort.so.12"},
+};
+
+TEST_ROWS(what_appears_comes_along, changes)
 {
-    BERTH_FREE char *ucx = unit_path(host, "ucx");
-    struct berth_staged staged;
-    size_t before;
-
-    staging_install();
-    staged = staging_make();
-    before = staged.manifest.files.count;
-    berth_staged_fini(&staged);
-    unit_compile(ucx, "int nothing;",
-                 "-shared -fPIC -Wl,-soname,libuct_new.so.0" LIBC
-                 " -o libuct_new.so.0");
-    ck_assert_int_eq(staging_find(&staged), 0);
-    staged = staging_make();
-    ck_assert_uint_eq(staged.manifest.files.count, before + BERTH_MANIFEST_FILE);
-    berth_staged_fini(&staged);
-}
-
-/* A directory of plugins that appears after the stage was made. */
-TEST(plugins_that_appear_are_a_change)
-{
-    BERTH_FREE char *ucx = unit_path(host, "ucx");
-    BERTH_FREE char *aside = unit_path(host, "aside");
-    struct berth_staged staged;
-
-    staging_install();
-    ck_assert_int_eq(rename(ucx, aside), 0);
-    staged = staging_make();
-    berth_staged_fini(&staged);
-    ck_assert_int_eq(staging_find(&staged), 1);
-    berth_staged_fini(&staged);
-    ck_assert_int_eq(rename(aside, ucx), 0);
-    ck_assert_int_eq(staging_find(&staged), 0);
-}
-
-/* A configuration of UCX that appears after the stage was made. */
-TEST(a_configuration_that_appears_comes_along)
-{
-    BERTH_FREE char *etc = unit_path(directory, "host/etc/ucx");
-    BERTH_FREE char *conf = unit_path(etc, "ucx.conf");
+    BERTH_FREE char *prefix = unit_path(directory, "host");
     BERTH_FREE char *copy = NULL;
     struct berth_staged staged;
 
     staging_install();
+    unit_run("cd '%s' && %s", host, changes[_i].before);
+    staging_find_stack("MPI_HOME", prefix, host);
     staged = staging_make();
     berth_staged_fini(&staged);
-    install_directory(etc);
-    unit_write(conf, "UCX_LOG_LEVEL=info\n", 19);
+    ck_assert_int_eq(staging_find(&staged), 1);
+    berth_staged_fini(&staged);
+    unit_run("cd '%s' && %s", host, changes[_i].after);
+    staging_find_stack("MPI_HOME", prefix, host);
     ck_assert_int_eq(staging_find(&staged), 0);
     staged = staging_make();
-    copy = unit_path(staged.path, "etc/ucx/ucx.conf");
+    copy = unit_path(staged.path, changes[_i].file);
     ck_assert_int_eq(access(copy, R_OK), 0);
     berth_staged_fini(&staged);
 }

@@ -85,33 +85,21 @@ void staging_compile(void)
     BERTH_FREE char *ucx = NULL;
     BERTH_FREE char *lost = NULL;
     BERTH_FREE char *link = NULL;
-    const char *const text = "int nothing;";
 
     template = unit_directory();
     lib = unit_path(template, "lib");
     ucx = unit_path(lib, "ucx");
     lost = unit_path(ucx, "liblost.so.1");
     link = unit_path(ucx, "libuct_one.so");
-    install_directory(ucx);
-    unit_compile(lib, text,
-                 "-shared -fPIC -Wl,-soname,libucs.so.0" LIBC " -o libucs.so.0");
-    unit_compile(lib, text,
-                 "-shared -fPIC -Wl,-soname,libdep.so.1" LIBC " -o libdep.so.1");
-    unit_compile(ucx, text,
-                 "-shared -fPIC -Wl,-soname,liblost.so.1" LIBC " -o liblost.so.1");
-    unit_compile(ucx, text,
-                 "-shared -fPIC -Wl,-soname,libuct_one.so.0" LIBC
-                 " -L.. -l:libdep.so.1 -o libuct_one.so.0");
-    unit_compile(ucx, text,
-                 "-shared -fPIC -Wl,-soname,libuct_two.so.0 -Wl,--enable-new-dtags "
-                 "-Wl,-rpath,'$ORIGIN'" LIBC
-                 " -L. -l:libuct_one.so.0 -o libuct_two.so.0");
-    unit_compile(ucx, text,
-                 "-shared -fPIC -Wl,-soname,libuct_bad.so.0" LIBC
-                 " -L. -l:liblost.so.1 -o libuct_bad.so.0");
-    unit_compile(ucx, text,
-                 "-shared -fPIC -Wl,-soname,libucx_perftest_x.so.0" LIBC
-                 " -o libucx_perftest_x.so.0");
+    install_plain(lib, "libucs.so.0", LIBC);
+    install_plain(lib, "libdep.so.1", LIBC);
+    install_plain(ucx, "liblost.so.1", LIBC);
+    install_plain(ucx, "libuct_one.so.0", LIBC " -L.. -l:libdep.so.1");
+    install_plain(ucx, "libuct_two.so.0",
+                  "-Wl,--enable-new-dtags -Wl,-rpath,'$ORIGIN'" LIBC
+                  " -L. -l:libuct_one.so.0");
+    install_plain(ucx, "libuct_bad.so.0", LIBC " -L. -l:liblost.so.1");
+    install_plain(ucx, "libucx_perftest_x.so.0", LIBC);
     ck_assert_int_eq(unlink(lost), 0);
     ck_assert_int_eq(symlink("libuct_one.so.0", link), 0);
     install_library(lib, "mpich", "libmpi.so.12",

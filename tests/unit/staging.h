@@ -6,9 +6,6 @@
 /* Stages of stacks that are made of libraries compiled here. A stage is mounted where
  * it is, so that the loader can be asked about it. */
 
-/* For the compiler: link with libc, as every program is. */
-#define LIBC " -Wl,--no-as-needed -lc"
-
 extern char *directory;              /* has all files of a test */
 extern char *host;                   /* DIRECTORY/host/lib, for the libraries */
 extern struct berth_stage_root root; /* its directory does not exist at first */
