@@ -11,8 +11,6 @@
 #include "sides.h"
 #include "unit.h"
 
-extern char **environ;
-
 static enum berth_profile_kind kind = BERTH_PROFILE_LIBRARIES;
 static const char *mode; /* of --mpi-bind */
 
@@ -48,11 +46,8 @@ static int use_libraries(const char *words, const char *soname, const char *word
  * library of the profile. */
 TEST(libraries_are_judged_by_what_is_needed)
 {
-    sides_compile("image", NET, "abcdef");
-    sides_compile("stage/lib", NET, "ax");
-    sides_compile_program(NET, "a");
-    sides_write_manifest(NET);
-    if (!sides_may_mount())
+    sides_have("abcdef", "ax", "a");
+    if (!unit_may_mount())
         return;
     ck_assert_msg(use_libraries("net", NET, "") == 0, "%s", sides.err.text);
     ck_assert_int_eq(sides.program.count, 1);
@@ -64,11 +59,8 @@ TEST(libraries_are_judged_by_what_is_needed)
 
 TEST(libraries_that_lack_something_are_refused)
 {
-    sides_compile("image", NET, "ab");
-    sides_compile("stage/lib", NET, "a");
-    sides_compile_program(NET, "b");
-    sides_write_manifest(NET);
-    if (!sides_may_mount())
+    sides_have("ab", "a", "b");
+    if (!unit_may_mount())
         return;
     ck_assert_int_eq(use_libraries("net", NET, ""), -1);
     ck_assert_ptr_nonnull(strstr(sides.err.text, "--container-libs=net: '"));
@@ -88,7 +80,7 @@ TEST(libraries_stand_under_the_names_of_their_files)
     ck_assert_int_eq(symlink("libvendor.so.2", from), 0);
     sides_compile_program(NET, "a");
     sides_write_manifest("libvendor.so.2");
-    if (!sides_may_mount())
+    if (!unit_may_mount())
         return;
     ck_assert_msg(use_libraries("net", NET, "") == 0, "%s", sides.err.text);
     ck_assert_ptr_nonnull(
@@ -128,7 +120,7 @@ TEST(libraries_stand_beside_a_fabric)
     sides_compile("stage/lib", OTHER, "z");
     sides_compile_program(NET " -l:" OTHER, "az");
     sides_write_manifest(NET);
-    if (!sides_may_mount())
+    if (!unit_may_mount())
         return;
     ck_assert_msg(sides_use(&inside, BERTH_PROFILE_FABRIC) == 0, "%s", sides.err.text);
     ck_assert_str_eq(sides.programs.binding.fabric, "UCX 1 (net)");
@@ -142,8 +134,7 @@ TEST(libraries_stand_beside_a_fabric)
 /* As ScaLAPACK, whose MPI is not to be another one than the program's. */
 TEST(libraries_that_need_an_mpi_are_for_the_host_s)
 {
-    sides_compile("image", NET, "a");
-    sides_compile_program(NET, "a");
+    sides_have("a", NULL, "a");
     unit_compile(
         sides.directory,
         "int net_a(void) { return 0; } int MPI_Init(void) { return 0; } "
@@ -173,22 +164,16 @@ TEST(a_program_among_the_words_counts)
     BERTH_FREE char *own = unit_path(sides.directory, "image");
     BERTH_FREE char *word = NULL;
 
-    sides_compile("image", NET, "ab");
     sides_compile("image", "libberth-none.so.1", "c");
-    sides_compile("stage/lib", NET, "a");
-    sides_compile_program(NET, "b");
+    sides_have("ab", "a", "b");
     word = unit_format("exec %s -x; true", path);
     berth_scan_fini(&sides.program.scan);
     unit_compile(sides.directory,
                  "int net_c(void); int _start(void) { return net_c(); }",
                  "-Wl,-rpath,%s -Limage -l:libberth-none.so.1 -o sh", own);
-    free(path);
-    path = unit_path(sides.directory, "sh");
-    ck_assert_int_eq(
-        berth_scan_program(NULL, path, environ, &sides.program.scan, &sides.err), 0);
+    sides_scan("sh");
     setenv("LD_LIBRARY_PATH", own, 1);
-    sides_write_manifest(NET);
-    if (!sides_may_mount())
+    if (!unit_may_mount())
         return;
     ck_assert_int_eq(use_libraries("net", NET, word), -1);
     ck_assert_ptr_nonnull(
@@ -197,11 +182,7 @@ TEST(a_program_among_the_words_counts)
 
 TEST(a_static_program_has_nothing_to_replace)
 {
-    BERTH_FREE char *path = unit_path(sides.directory, "app");
-
-    unit_compile(sides.directory, "int _start(void) { return 0; }", "-static -o app");
-    ck_assert_int_eq(
-        berth_scan_program(NULL, path, environ, &sides.program.scan, &sides.err), 0);
+    sides_compile_static();
     ck_assert_ptr_null(sides.program.scan.loader);
     ck_assert_msg(use_libraries("net", NET, "") == 0, "%s", sides.err.text);
     ck_assert_str_eq(sides.programs.binding.warning,
@@ -216,14 +197,11 @@ TEST(a_program_among_the_words_counts_behind_a_user)
     BERTH_FREE char *path = unit_path(sides.directory, "app");
     BERTH_FREE char *other = unit_path(sides.directory, "other");
 
-    sides_compile("image", NET, "ab");
-    sides_compile("stage/lib", NET, "a");
-    sides_compile_program(NET, "b");
+    sides_have("ab", "a", "b");
     ck_assert_int_eq(rename(path, other), 0);
     berth_scan_fini(&sides.program.scan);
     sides_compile_program(NET, "a");
-    sides_write_manifest(NET);
-    if (!sides_may_mount())
+    if (!unit_may_mount())
         return;
     ck_assert_int_eq(use_libraries("net", NET, other), -1);
     ck_assert_ptr_nonnull(
@@ -232,8 +210,7 @@ TEST(a_program_among_the_words_counts_behind_a_user)
 
 TEST(libraries_that_the_host_lacks_or_has_twice_are_refused)
 {
-    sides_compile("image", NET, "a");
-    sides_compile_program(NET, "a");
+    sides_have("a", NULL, "a");
     ck_assert_int_eq(use_libraries("net,mkl", NET, ""), -1);
     ck_assert_str_eq(sides.err.text, "--container-libs=mkl: this host has no such "
                                      "libraries; see `berth profiles`");
@@ -258,12 +235,11 @@ static bool prepare(void)
 {
     BERTH_FREE char *own = unit_path(sides.directory, "image");
 
-    sides_compile("image", NET, "a");
-    sides_compile_program(NET, "a");
+    sides_have("a", NULL, "a");
     setenv("LD_LIBRARY_PATH", own, 1);
     sides_write_manifest(UCS);
     sides_make_directory("stage/lib/ucx");
-    return sides_may_mount();
+    return unit_may_mount();
 }
 
 TEST(libraries_that_nobody_is_known_to_need_are_told)

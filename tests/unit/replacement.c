@@ -8,9 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
-#include <sched.h>
 #include <stdio.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -134,13 +132,6 @@ static void plan_only(void)
     replacement.done = replacement.binds.count;
 }
 
-static bool may_mount(void)
-{
-    if (unshare(CLONE_NEWNS) < 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
-        return false;
-    return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
-}
-
 TEST(the_staged_library_runs)
 {
     plan();
@@ -150,7 +141,7 @@ TEST(the_staged_library_runs)
     ck_assert_ptr_nonnull(strstr(replacement.binds.items[1], "/image/libmpi.so.12"));
     ck_assert_uint_eq(replacement.set.count, 1);
     ck_assert_str_eq(replacement.set.items[0], "MPICH_X=1");
-    if (!may_mount())
+    if (!unit_may_mount())
         return;
     ck_assert_msg(berth_replacement_mount(&replacement, &err) == 0, "%s", err.text);
     ck_assert_msg(berth_replacement_verify(&replacement, &scan, bare, &err) == 0, "%s",
@@ -427,7 +418,7 @@ TEST_TIMES(a_library_of_both_sides_serves_both, 2)
         strstr(pairs->items[at], host_is_newer ? "/stage" : "/image"));
     ck_assert_ptr_nonnull(
         strstr(pairs->items[at + 1], host_is_newer ? "/image" : "/stage"));
-    if (!may_mount())
+    if (!unit_may_mount())
         return;
     ck_assert_msg(berth_replacement_mount(&replacement, &err) == 0, "%s", err.text);
     ck_assert_int_eq(stat(pairs->items[at], &from), 0);

@@ -4,9 +4,7 @@
 
 #include "sides.h"
 
-#include <sched.h>
 #include <stdio.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -62,7 +60,6 @@ void sides_compile(const char *place, const char *soname, const char *functions)
 void sides_compile_program(const char *soname, const char *functions)
 {
     BERTH_FREE char *source = NULL;
-    BERTH_FREE char *path = unit_path(sides.directory, "app");
     size_t size;
     FILE *text = open_memstream(&source, &size);
 
@@ -75,6 +72,19 @@ void sides_compile_program(const char *soname, const char *functions)
     fclose(text);
     unit_compile(sides.directory, source, "-Wl,-rpath,%s/image -Limage -l:%s -o app",
                  sides.directory, soname);
+    sides_scan("app");
+}
+
+void sides_compile_static(void)
+{
+    unit_compile(sides.directory, "int _start(void) { return 0; }", "-static -o app");
+    sides_scan("app");
+}
+
+void sides_scan(const char *name)
+{
+    BERTH_FREE char *path = unit_path(sides.directory, name);
+
     ck_assert_int_eq(
         berth_scan_program(NULL, path, environ, &sides.program.scan, &sides.err), 0);
 }
@@ -96,11 +106,14 @@ void sides_write_manifest(const char *soname)
         berth_channel_send(sides.ends[0], BERTH_CHANNEL_STAGED, answer, &sides.err), 0);
 }
 
-bool sides_may_mount(void)
+void sides_have(const char *image, const char *staged, const char *needed)
 {
-    if (unshare(CLONE_NEWNS) < 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
-        return false;
-    return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
+    sides_compile("image", NET, image);
+    if (staged) {
+        sides_compile("stage/lib", NET, staged);
+        sides_write_manifest(NET);
+    }
+    sides_compile_program(NET, needed);
 }
 
 int sides_use(const struct berth_inside *inside, enum berth_profile_kind kind)

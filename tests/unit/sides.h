@@ -36,11 +36,18 @@ void sides_compile(const char *place, const char *soname, const char *functions)
  * scan it. */
 void sides_compile_program(const char *soname, const char *functions);
 
+/* Compile a program that is linked statically, and scan it. */
+void sides_compile_static(void);
+
+/* Scan that program, or another one at the place. */
+void sides_scan(const char *name);
+
 /* Make the stage one of the library SONAME, and send it as the host's answer. */
 void sides_write_manifest(const char *soname);
 
-/* Move into a mount namespace. False: the test may not. */
-bool sides_may_mount(void);
+/* The image has NET with the functions IMAGE, the host with STAGED (NULL: it has none),
+ * and the program needs NEEDED of them. */
+void sides_have(const char *image, const char *staged, const char *needed);
 
 /* Use the host's fabrics or libraries (KIND) of INSIDE for the program. Returns as
  * berth_libraries_use(), with `err`. */

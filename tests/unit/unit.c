@@ -5,9 +5,11 @@
 
 #include <errno.h>
 #include <ftw.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -215,6 +217,13 @@ pid_t unit_process(void (*act)(const char *data), const char *data)
     ck_assert_int_eq(read(ends[0], &byte, 1), 1);
     close(ends[0]);
     return child;
+}
+
+bool unit_may_mount(void)
+{
+    if (unshare(CLONE_NEWNS) < 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
+        return false;
+    return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
 }
 
 void unit_write(const char *path, const void *bytes, size_t count)

@@ -84,6 +84,9 @@ char *unit_fill(const char *text, const char *directory);
  * waits. */
 pid_t unit_process(void (*act)(const char *data), const char *data);
 
+/* Move this process into a mount namespace of its own. False: it may not have one. */
+bool unit_may_mount(void);
+
 /* Make a file PATH with the COUNT bytes. */
 void unit_write(const char *path, const void *bytes, size_t count);
 
