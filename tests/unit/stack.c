@@ -14,30 +14,17 @@
 
 enum { MPIS = 1 << BERTH_PROFILE_MPI, LIBRARIES = 1 << BERTH_PROFILE_LIBRARIES };
 
-static char *directory;
-
-static void setup(void)
-{
-    directory = unit_directory();
-}
-
-static void teardown(void)
-{
-    unit_remove(directory);
-    free(directory);
-}
-
 /* The stacks below the directory, one a line: this host may have more. */
 static char *tell(const struct berth_stacks *stacks)
 {
     struct berth_buf buf = {0};
-    size_t length = strlen(directory);
+    size_t length = strlen(unit_dir);
 
     berth_buf_puts(&buf, "");
     for (size_t i = 0; i < stacks->count; i++) {
         const struct berth_stack *it = &stacks->items[i];
 
-        if (strncmp(it->libraries[0].path, directory, length) != 0)
+        if (strncmp(it->libraries[0].path, unit_dir, length) != 0)
             continue;
         berth_buf_puts(&buf, it->profile->name);
         berth_buf_puts(&buf, ", ");
@@ -76,7 +63,7 @@ static void install(const char *files)
         slash = strrchr(word, '/');
         *path++ = '\0';
         *slash++ = '\0';
-        where = unit_path(directory, path);
+        where = unit_path(unit_dir, path);
         install_library(where, word, slash, words ? words : "");
     }
 }
@@ -167,7 +154,7 @@ TEST_ROWS(a_host_has_its_stacks, hosts)
     install(hosts[_i].files);
     berth_strvec_push(&env, "PATH=/usr/bin:/bin");
     for (int i = 0; hosts[_i].env[i]; i++) {
-        BERTH_FREE char *variable = unit_fill(hosts[_i].env[i], directory);
+        BERTH_FREE char *variable = unit_fill(hosts[_i].env[i], unit_dir);
 
         berth_strvec_push(&env, variable);
     }
@@ -182,8 +169,8 @@ TEST_ROWS(a_host_has_its_stacks, hosts)
 /* Links, copies under other names, and files that are not libraries. */
 TEST(a_library_counts_once_and_by_its_soname)
 {
-    BERTH_FREE char *lib = unit_fill("@/a/lib", directory);
-    BERTH_FREE char *home = unit_fill("MPI_HOME=@/a", directory);
+    BERTH_FREE char *lib = unit_fill("@/a/lib", unit_dir);
+    BERTH_FREE char *home = unit_fill("MPI_HOME=@/a", unit_dir);
     BERTH_FREE char *told = NULL;
     char *const env[] = {home, NULL};
     struct berth_stacks stacks;
@@ -207,7 +194,7 @@ TEST(a_library_counts_once_and_by_its_soname)
 
 TEST(a_stack_has_the_path_that_led_to_it)
 {
-    BERTH_FREE char *path = unit_fill("LD_LIBRARY_PATH=@/d", directory);
+    BERTH_FREE char *path = unit_fill("LD_LIBRARY_PATH=@/d", unit_dir);
     char *const env[] = {path, NULL};
     struct berth_stacks stacks;
     struct berth_err err;
@@ -220,59 +207,25 @@ TEST(a_stack_has_the_path_that_led_to_it)
 }
 
 static const struct {
-    const char *order[3];
-    const char *sorted;
-} orders[] = {
-    {{NULL}, "a b c d "},
-    {{"c"}, "c a b d "},
-    {{"d", "b"}, "d b a c "},
-    {{"none", "twin"}, "b d a c "},
-    {{"a", "twin", "d"}, "a b d c "},
-};
-
-/* ORDER has names of stacks and of profiles. */
-TEST_ROWS(the_site_prefers, orders)
-{
-    static const struct berth_profile profiles[] = {
-        {.name = "a", .stack = "a"},
-        {.name = "b", .stack = "twin"},
-        {.name = "c", .stack = "c"},
-        {.name = "d", .stack = "twin"},
-    };
-    BERTH_STRVEC struct berth_strvec order = {0};
-    struct berth_stack items[COUNT(profiles)] = {0};
-    struct berth_stacks found = {items, COUNT(profiles)};
-    char sorted[16] = "";
-
-    for (size_t i = 0; i < COUNT(profiles); i++)
-        items[i].profile = &profiles[i];
-    for (int i = 0; i < 3 && orders[_i].order[i]; i++) {
-        berth_strvec_push(&order, orders[_i].order[i]);
-        berth_strvec_push(&order, "/b.yaml:3");
-    }
-    berth_offered_sort(&found, &order);
-    for (size_t i = 0; i < COUNT(profiles); i++)
-        strcat(strcat(sorted, items[i].profile->name), " ");
-    ck_assert_str_eq(sorted, orders[_i].sorted);
-}
-
-static const struct {
-    const char *order[2];
+    const char *order[3]; /* names of stacks and of profiles */
     const char *all;
 } places[] = {
     {{NULL}, "(one) two three (four) none "},
     {{"two"}, "two (one) three (four) none "},
     {{"four"}, "(four) (one) two three none "},
     {{"none", "two"}, "none two (one) three (four) "},
+    {{"nobody", "twin"}, "two three (one) (four) none "},
+    {{"none", "twin", "two"}, "none two three (one) (four) "},
 };
 
-/* What a site names and this node lacks has a place as if it were there. */
-TEST_ROWS(a_missing_install_has_its_place, places)
+/* The site prefers some. What it names and this node lacks has a place as if it were
+ * there. */
+TEST_ROWS(the_site_prefers, places)
 {
     static const struct berth_profile profiles[] = {
         {.name = "one", .stack = "one", .label = "one:1", .prefix = "/1"},
-        {.name = "two", .stack = "two", .label = "two:2", .prefix = "/2"},
-        {.name = "three", .stack = "three", .label = "three:3", .prefix = "/3"},
+        {.name = "two", .stack = "twin", .label = "two:2", .prefix = "/2"},
+        {.name = "three", .stack = "twin", .label = "three:3", .prefix = "/3"},
         {.name = "four", .stack = "four", .label = "four:4", .prefix = "/4"},
         {.name = "net", .kind = BERTH_PROFILE_FABRIC, .label = "net:5", .prefix = "/5"},
         {.name = "none", .stack = "none"},
@@ -290,7 +243,7 @@ TEST_ROWS(a_missing_install_has_its_place, places)
 
         ck_assert(berth_stacks_push(&found, &stack));
     }
-    for (int i = 0; i < 2 && places[_i].order[i]; i++) {
+    for (int i = 0; i < 3 && places[_i].order[i]; i++) {
         berth_strvec_push(&order, places[_i].order[i]);
         berth_strvec_push(&order, "/b.yaml:3");
     }
@@ -335,9 +288,9 @@ TEST(a_missing_fabric_comes_after_those_of_earlier_profiles)
 /* An install that a site names is found only by its prefix, and first. */
 TEST(a_profile_with_a_prefix_is_for_what_is_there)
 {
-    BERTH_FREE char *path = unit_fill("LD_LIBRARY_PATH=@/d", directory);
-    BERTH_FREE char *prefix = unit_fill("@/p", directory);
-    BERTH_FREE char *other = unit_fill("@/q", directory);
+    BERTH_FREE char *path = unit_fill("LD_LIBRARY_PATH=@/d", unit_dir);
+    BERTH_FREE char *prefix = unit_fill("@/p", unit_dir);
+    BERTH_FREE char *other = unit_fill("@/q", unit_dir);
     BERTH_FREE char *told = NULL;
     const struct berth_profile profiles[] = {
         {.name = "own", .stack = "own", .family = BERTH_FAMILY_MPICH, .prefix = prefix},
@@ -373,7 +326,7 @@ TEST(libraries_are_there_by_any_of_their_names)
     static const char *const replaces[] = {"libnine.so.3", "libten.so.3",
                                            "libopen.so.0", NULL};
     static const char *const needs[] = {"libopen*.so.*", NULL};
-    BERTH_FREE char *path = unit_fill("LD_LIBRARY_PATH=@", directory);
+    BERTH_FREE char *path = unit_fill("LD_LIBRARY_PATH=@", unit_dir);
     const struct berth_profile profiles[] = {{.kind = BERTH_PROFILE_LIBRARIES,
                                               .name = "open",
                                               .stack = "open",
@@ -384,11 +337,11 @@ TEST(libraries_are_there_by_any_of_their_names)
     struct berth_stacks stacks;
     struct berth_err err;
 
-    unit_compile(directory, "int nine;", "-shared -fPIC -o libnine.so.3");
+    unit_compile(unit_dir, "int nine;", "-shared -fPIC -o libnine.so.3");
     ck_assert_int_eq(berth_stacks_find(NULL, profiles, LIBRARIES, env, &stacks, &err),
                      0);
     ck_assert_uint_eq(stacks.count, 0);
-    unit_compile(directory, "int open;",
+    unit_compile(unit_dir, "int open;",
                  "-shared -fPIC -Wl,-soname,libopen.so.0 -o libopen.so.0");
     ck_assert_int_eq(berth_stacks_find(NULL, profiles, LIBRARIES, env, &stacks, &err),
                      0);
@@ -399,7 +352,7 @@ TEST(libraries_are_there_by_any_of_their_names)
     ck_assert_str_eq(berth_stack_replaces(&stacks.items[0])[0], "libopen.so.0");
     ck_assert_ptr_null(berth_stack_replaces(&stacks.items[0])[1]);
     berth_stacks_fini(&stacks);
-    unit_compile(directory, "int ten;",
+    unit_compile(unit_dir, "int ten;",
                  "-shared -fPIC -Wl,--no-as-needed -L. -l:libopen.so.0 -o libten.so.3");
     ck_assert_int_eq(berth_stacks_find(NULL, profiles, LIBRARIES, env, &stacks, &err),
                      0);
@@ -410,5 +363,5 @@ TEST(libraries_are_there_by_any_of_their_names)
 
 void unit_prepare(TCase *tests)
 {
-    tcase_add_checked_fixture(tests, setup, teardown);
+    unit_in_directory(tests);
 }
