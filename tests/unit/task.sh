@@ -362,7 +362,7 @@ expect 'a file that is not a program, on the PATH alone' 126 \
     env PATH="/bin:$T/plain" "$inimage" become both
 mkfifo fifo
 printf '%s\n' '# Title' '' '- a list' >list.md
-for name in fifo list.md; do
+for name in fifo list.md plain; do
     expect "what is not a list of programs: $name" 126 \
         "$place command './$name' cannot be started (Permission denied); name a program, or make this one executable (chmod +x)" \
         timeout 10 "$inimage" become "./$name"

@@ -101,9 +101,6 @@ equal "bob does not see alice's on the node" 1 "$(on n1 bob berth ps | wc -l)"
 
 # --- what is refused
 try "a job that is not there" "~^berth: enter: job 99999: slurm_load_jobs error: Invalid job id specified${nl}status 1$" -- berth enter 99999
-try "a step that is not there" "~^berth: enter: job $job: no such container; see berth ps $job${nl}status 1$" -- berth enter "$job.7"
-try "a node without one" "~^berth: enter: job $job: no such container; see berth ps $job${nl}status 1$" -- berth enter "$job" -w n3
-try "a rank that is not there" "~^berth: enter: job $job: no such container; see berth ps $job${nl}status 1$" -- berth enter "$job" --rank 9
 matches "bob is kept out" "^berth: enter: job $job: not yours, or Slurm does not know it[^"$'\n'"]*$" \
     "$(on login bob berth enter "$job" cat /etc/berth-image 2>&1)"
 later=$(on login alice sbatch --parsable --begin=now+1hour --wrap true)
@@ -137,14 +134,12 @@ allocate -w n1,n2 -N2
 begin 2 --jobid="$job" -w n1 -N1 -n1 $A $S : -w n2 -N1 -n1 $B $S
 try "a het step: a component by its number" $'a\nb' -- \
     sh -c "berth enter $job.$step --component 0 cat /etc/berth-image; berth enter $job.$step+1 cat /etc/berth-image"
-try "... that is not there" "~^berth: enter: job $job: no such container; see berth ps $job${nl}status 1$" -- berth enter "$job" --component 4
 end_jobs
 
 # --- lines of a --multi-prog file: two images on one node
 lines "0 $A $S" "1-2 $B $S"
 begin 3 -w n1 -n3 -O --multi-prog lines
 try "each line has its image" $'a\nb\nb' -- sh -c "for rank in 0 1 2; do berth enter $job --rank \$rank cat /etc/berth-image; done"
-try "which one is asked for" "~^berth: enter: job $job: step 0 has several containers; choose one by --component or --rank, see berth ps $job${nl}status 1$" -- berth enter "$job"
 equal "each image is listed with its tasks" "/images/a.sif 1 /images/b.sif 2" \
     "$(alice berth ps | awk 'NR > 1 { print $4, $6 }' | paste -sd' ')"
 end_jobs

@@ -60,12 +60,6 @@ for type in $types; do
         "$(alice env HYDRA_BOOTSTRAP=slurm srun --mpi="$type" -n1 -c2 --mpi-bind=local \
             --container-image=/images/mpich.sif ./seen 2>&1)"
 done
-matches "a contrast: --mpi-bind=off leaves them" 'PMI_FD.*SLURM_JOB_ID.* 1$' \
-    "$(alice srun --mpi=pmi2 -n1 --container-image=/images/mpich.sif ./seen 2>&1)"
-try "what the user asks for is passed" "$(alice srun -n1 id -un) 1" -- \
-    "${one[@]}" --container-image=/images/mpich.sif --container-env=SLURM_JOB_USER,SLURM_NTASKS sh -c 'echo $SLURM_JOB_USER $SLURM_NTASKS'
-equal "tasks of local-each know which they are" "0 1 2" \
-    "$(alice srun -N1 -n3 --mpi-bind=local-each --container-image=/images/mpich.sif sh -c 'echo $SLURM_PROCID' | sort | paste -sd' ')"
 
 try "Intel MPI: ... also when they have bound themselves" '~\{1\}.*\{1\}' -- \
     "${one[@]}" --container-image=/images/mpipypi.sif env I_MPI_DEBUG=4 taskset -c 1 ./impi-rt-2021.19.0 -n 2 /opt/t/impi-rt-2021.19.0/who

@@ -31,8 +31,6 @@ read="$home/v/memory read $home/v/at"
 
 lines "0 $A $show" "1 $B $read"
 try "a program reads the memory of one in another image" "1: read: memory of another image" "$ranks" -- beside
-lines "0 $A $read" "1 $B $show"
-try "and the other way round" "0: read: memory of another image" "$ranks" -- beside
 lines "0 $A $show" "1 $A $read" "2 $B true"
 try "and of one in its own image" "1: read: memory of another image" "$ranks" -- beside
 lines "0 $A cat /etc/berth-image" "1 $B cat /etc/berth-image" "2 $A cat /etc/berth-image"

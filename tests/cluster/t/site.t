@@ -20,15 +20,6 @@ try "without the file, as always" a -- "${step[@]}" cat /etc/berth-image
 
 site <<'YAML'
 runtime:
-  raw_args: [--cleanenv]
-YAML
-try "a list of raw flags: one of them" a -- "${step[@]}" --container-args=--cleanenv cat /etc/berth-image
-try "a list of raw flags: another one" \
-    "srun: error: berth: --container-args: '--nv': this site does not allow it; it allows --cleanenv (/etc/slurm/berth.yaml:2)${nl}status 1" -- \
-    "${step[@]}" --container-args=--nv true
-
-site <<'YAML'
-runtime:
   start_timeout: 99
   shrae: never
 YAML
@@ -131,10 +122,6 @@ YAML
 try "a broken profile: the step ends with its place" \
     "berth: n1: $profiles/x.yaml:4: 'bind' is not a key here; did you mean 'binds'?${nl}status 1" -- \
     "${step[@]}" --mpi-bind=host mpiring
-matches "a broken profile: berth check finds it" "^$profiles/x.yaml:4: 'bind' is not a key" \
-    "$(on n1 alice berth check 2>&1)"
-matches "a broken profile: berth doctor finds it" "wrong profiles: $profiles/x.yaml:4: 'bind' is not a key" \
-    "$(on n1 alice berth doctor 2>&1)"
 try "a broken profile: steps without the host's MPI run" mpich -- "${step[@]}" cat /etc/berth-image
 "${forget[@]}"
 try "without it, the next step runs" mpich -- "${step[@]}" --mpi-bind=host cat /etc/berth-image

@@ -114,10 +114,6 @@ on login root bash -c 'kill $(</run/library.pid); rm -f /srv/library.pl /srv/lib
 alice rm -rf "$remote"
 
 # Several who want it.
-said=$(user srun -N2 --container-image=$DOCKER/two:1 cat /etc/berth-image : \
-    -N2 --container-image=$DOCKER/two:1 cat /etc/berth-image 2>&1 | grep -v 'srun: job')
-equal "two components: one pull" "srun: berth: pulling image '$DOCKER/two:1'"$'\na\na\na\na 1' \
-    "$said $(pulled app/two)"
 "${pause[@]}"
 for i in 1 2; do
     user srun -n1 --container-image=$DOCKER/three:1 cat /etc/berth-image >"$work/$i" 2>&1 &
@@ -182,8 +178,6 @@ matches "sbatch pulls at submission" "^sbatch: berth: pulling image '$DOCKER/fiv
 equal "and the job has it" $'b\nb\n1' "$(alice cat sbatch.out; pulled app/five)"
 hide_runtime login
 said=$(user sbatch -W -N1 -n2 -o sbatch.out --container-image=$DOCKER/six:1 ./job.sh 2>&1)
-no_pull "srun without a runtime" "container runtime: neither apptainer nor singularity" \
-    user srun -n1 --container-image=$DOCKER/none:1 true
 put_back
 matches "sbatch without a runtime leaves it to srun" \
     "^sbatch: berth: note: image '$DOCKER/six:1': no container runtime on this host" "$said"
@@ -212,8 +206,6 @@ no_pull "a registry without https" "HTTP response to HTTPS client; try it by han
     alice srun -N2 --container-image=$DOCKER/none:1 true
 no_pull "no SIF file" "invalid layer mediatype.*; try it by hand: " \
     user srun -N2 --container-image=oras://login:5000/app/two:1 true
-no_pull "sbatch" "manifest unknown; try it by hand: " \
-    user sbatch --container-image=$DOCKER/none:1 ./job.sh
 on login root bash -c 'mkdir -p /srv/small && mount -t tmpfs -o size=600k,mode=1777 small /srv/small'
 no_pull "a disk that is full" "no space left on device; try it by hand: " \
     user env XDG_CACHE_HOME=/srv/small srun -N2 --container-image=$DOCKER/two:1 true
