@@ -96,7 +96,7 @@ $(order "$X" '&prints-component=&ranks=1&first=' | sed 's|container-tasks=1|cont
         FAKE_RAW=1 FAKE_TASKS=2 srun --container-image=a --container-explain --multi-prog conf
 fi
 
-# wrong NAME SENTENCE LINE...: a refusal that names the line.
+# wrong NAME SENTENCE LINE...: a refusal that names the line. (tests/unit/multiprog.c has all.)
 wrong()
 {
     wrong_name=$1
@@ -109,15 +109,6 @@ wrong()
 wrong 'a misspelt option' \
     "'--container-imag' is not an option; did you mean '--container-image'?" \
     '1 --container-imag=b ./y'
-wrong 'a quote that is open' 'a single quote is not closed; write another one' "1 --container-image='b ./y"
-wrong 'an image that is none' \
-    "image 'T/bad.sif': not an image; expected a SIF file or a sandbox directory, as 'apptainer build' makes them" \
-    '1 --container-image=bad.sif ./y'
-wrong 'a percent sign in an option' \
-    'a percent sign in an option: all ranks of a line have the same options; write a line for each rank, or a backslash before the sign' \
-    '1 --container-mounts=/scratch/%u:/x ./y'
-wrong 'ranks that are none' \
-    "expected ranks like 0-3,8, or * for those that no other line has, got '1-x'" '1-x ./y'
 wrong 'an mpirun of its own in many tasks' \
     '--mpi-bind=local: only one task may start an mpirun, but 3 tasks would; use -n1 -c3, or --mpi-bind=local-each for an mpirun in every task' \
     '1-3 --mpi-bind=local ./y'

@@ -158,13 +158,6 @@ expect 'MPI_Comm_spawn where the job has an image' 0 '0 image=T/a: ./x' \
     SLURM_PMI2_SPAWNER_JOBID=7.0 'SLURM_BERTH_STEP=1;*:image=/a;.' srun --container-image=a ./x
 expect 'MPI_Comm_spawn on the host' 0 '0 host: ./x' SLURM_PMI2_SPAWNER_JOBID=7.0 srun ./x
 
-expect '--mpi-bind=local with one task' 0 \
-    '0 image=T/a&mpi-bind=local: ./x -n4' \
-    srun --container-image=a --mpi-bind=local -n4 -n1 ./x -n4
-expect '--mpi-bind=local-each with several' 0 \
-    '0 image=T/a&mpi-bind=local-each: ./x
-0 image=T/a&mpi-bind=local-each: ./x' \
-    FAKE_TASKS=2 srun --container-image=a --mpi-bind=local-each -n2 ./x
 expect '--mpi-bind=local, and another component has several' 0 \
     '0 image=T/a: ./x
 1 image=T/a&mpi-bind=local: ./y' \
@@ -226,13 +219,6 @@ two='--container-image=a --mpi-bind=hybrid ./x : --container-image=b --mpi-bind=
 1 image=T/b&mpi-bind=local: ./y' \
         SLURM_JOB_ID=100 srun --mpi=pmi2 --container-image=a --mpi-bind=local ./x : --container-image=b --mpi-bind=local ./y
 }
-
-# Options that are too long for an environment variable.
-long=$(printf '%040000d' 0)
-expect 'options longer than what can be sent' 1 \
-    'srun: error: berth: the container options take 80031 bytes; at most 65536 can be sent to the nodes' \
-    SLURM_JOB_ID=100 srun --container-image=/ "--container-env=A=$long" \
-    "--container-env=A=$long" ./x
 
 # What a job cannot keep for its later steps.
 lost='--container-lifetime=job: without PrologFlags=Contain in slurm.conf a container ends with its step, and a later step would not find what this one writes; write into a directory of the host (--container-mounts)'

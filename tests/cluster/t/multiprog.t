@@ -77,7 +77,7 @@ refuses() {
     try "$1" "~$2.*status [1-9]" -- srun -w n1 -n2 ${3:+"$3"} --multi-prog lines
     equal "$1: nothing runs" 0 "$(grep -c '^[A-Z]=' <<<"$seen")"
 }
-# (tests/spank/lines.sh has all that can be wrong with a line.)
+# (tests/unit/multiprog.c has all that can be wrong with a line.)
 line="^srun: error: berth: --multi-prog: 'lines': line"
 lines "0 $A $W A" "1 --container-imag=/images/b.sif $W B"
 refuses "an option that is none" "$line 2: '--container-imag' is not an option; did you mean '--container-image'\?"
