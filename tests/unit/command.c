@@ -5,7 +5,6 @@
 
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -128,7 +127,6 @@ TEST_ROWS(a_command_means_a_program, meant)
     struct berth_program program = {0};
     struct berth_err err;
     pid_t child;
-    int status;
 
     for (int i = 0; i < 2; i++) {
         BERTH_FREE char *script = unit_path(unit_dir, scripts[i]);
@@ -146,8 +144,7 @@ TEST_ROWS(a_command_means_a_program, meant)
     if (child == 0)
         _exit(berth_inside_scan(&inside, command.items, &program, &err) < 0 ||
               strcmp(program.path, expected) != 0);
-    ck_assert_int_eq(waitpid(child, &status, 0), child);
-    ck_assert_int_eq(status, 0);
+    ck_assert_int_eq(unit_ended(child), 0);
 }
 
 /* A directory has the name that it has. */

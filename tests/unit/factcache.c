@@ -99,7 +99,6 @@ TEST(what_a_child_puts_is_stored)
 {
     BERTH_BUF struct berth_buf bytes = {0};
     struct berth_factcache cache;
-    int status;
     pid_t child;
 
     berth_buf_puts(&bytes, "MPICH");
@@ -109,7 +108,7 @@ TEST(what_a_child_puts_is_stored)
         berth_factcache_put(&cache, KEY, &bytes);
         _exit(0);
     }
-    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(unit_ended(child), 0);
     berth_factcache_fini(&cache);
     ck_assert(has(IMAGE, KEY, "MPICH"));
 }
@@ -188,7 +187,6 @@ TEST(what_is_another_users_is_none)
 TEST(a_full_disk_is_no_matter)
 {
     pid_t child = fork();
-    int status;
 
     if (child == 0) {
         signal(SIGXFSZ, SIG_IGN);
@@ -196,8 +194,7 @@ TEST(a_full_disk_is_no_matter)
         store(IMAGE, KEY, "MPICH");
         _exit(0);
     }
-    ck_assert_int_eq(waitpid(child, &status, 0), child);
-    ck_assert_int_eq(status, 0);
+    ck_assert_int_eq(unit_ended(child), 0);
     ck_assert(!has(IMAGE, KEY, "MPICH"));
 }
 

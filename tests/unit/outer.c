@@ -28,9 +28,6 @@ struct shared {
     char *secret;
 };
 
-/* As status of a process: this kernel lets ordinary users make no user namespaces. */
-enum { CANNOT = 77 };
-
 static struct shared *share(void)
 {
     struct shared *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
@@ -44,7 +41,7 @@ static struct shared *share(void)
 static void become_user(void)
 {
     if (geteuid() == 0 && (setgid(54322) < 0 || setuid(54321) < 0))
-        _exit(CANNOT);
+        _exit(UNIT_CANNOT);
     prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* its own files in /proc are its own again */
 }
 
@@ -64,12 +61,9 @@ static pid_t start(int (*run)(struct shared *, int number), struct shared *share
 
 static void assert_ends(pid_t child)
 {
-    int status = -1;
+    int status = unit_ended(child);
 
-    ck_assert_int_eq(waitpid(child, &status, 0), child);
-    ck_assert_msg(WIFEXITED(status) &&
-                      (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == CANNOT),
-                  "status %x", (unsigned int)status);
+    ck_assert_msg(status == 0 || status == UNIT_CANNOT, "status %d", status);
 }
 
 static enum berth_outer_answer find(struct shared *shared, int *inner,
@@ -95,7 +89,7 @@ static int be_root_and_user(struct shared *shared, int number)
     (void)number;
     if (find(shared, &inner, &err) == BERTH_OUTER_NONE)
         return strstr(err.text, "this node lets users make no user namespaces: ")
-                   ? CANNOT
+                   ? UNIT_CANNOT
                    : 1;
     if (inner < 0 || waitpid(-1, NULL, 0) != -1)
         return 2; /* who held them is still there */
@@ -121,7 +115,7 @@ static int find_same(struct shared *shared, int number)
     int inner = -1;
 
     if (find(shared, &inner, &err) == BERTH_OUTER_NONE)
-        return CANNOT;
+        return UNIT_CANNOT;
     if (inner < 0 || fstat(inner, &status) < 0)
         return 1;
     shared->seen[number] = status.st_ino;
@@ -155,7 +149,7 @@ static int be_read(struct shared *shared, int number)
 
     (void)number;
     if (find(shared, &inner, &err) == BERTH_OUTER_NONE || inner < 0)
-        return CANNOT;
+        return UNIT_CANNOT;
     if (!enter_image(inner))
         return 1;
     shared->secret = secret;
@@ -177,7 +171,7 @@ static int read_other(struct shared *shared, int number)
 
     (void)number;
     if (find(shared, &inner, &err) == BERTH_OUTER_NONE || inner < 0)
-        return CANNOT;
+        return UNIT_CANNOT;
     if (!enter_image(inner))
         return 1;
     for (int i = 0; i < 500 && atomic_load(&shared->entered) == 0; i++)
@@ -218,7 +212,7 @@ static int end(struct shared *shared, int number)
     int inner;
 
     if (number && find(shared, &inner, &err) == BERTH_OUTER_NONE)
-        return CANNOT;
+        return UNIT_CANNOT;
     shared->target = getpid();
     return 0;
 }
@@ -262,10 +256,10 @@ static int find_limited(struct shared *shared, int number)
     int fd;
 
     if (unshare(CLONE_NEWUSER) < 0 || berth_namespaces_map(uid, uid, gid, gid) < 0)
-        return CANNOT;
+        return UNIT_CANNOT;
     fd = open("/proc/sys/user/max_user_namespaces", O_WRONLY);
     if (fd < 0 || berth_fd_write(fd, text, 1) < 0)
-        return CANNOT;
+        return UNIT_CANNOT;
     if (find(shared, &inner, &err) != BERTH_OUTER_NONE || inner >= 0)
         return 1;
     return strcmp(err.text, "this node lets users make no user namespaces: No space "

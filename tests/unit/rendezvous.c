@@ -36,7 +36,6 @@ static void teardown(void)
  * use the library of the tests. */
 static int in_task(int (*task)(struct berth_rendezvous *))
 {
-    int status;
     pid_t child = fork();
 
     if (child == 0) {
@@ -44,9 +43,7 @@ static int in_task(int (*task)(struct berth_rendezvous *))
 
         _exit(berth_rendezvous_enter(&entered, NULL) < 0 ? 99 : task(&entered));
     }
-    ck_assert_int_eq(waitpid(child, &status, 0), child);
-    ck_assert(WIFEXITED(status));
-    return WEXITSTATUS(status);
+    return unit_ended(child);
 }
 
 static int claim(struct berth_rendezvous *entered)
@@ -395,14 +392,6 @@ static pid_t start_container(void)
     return container;
 }
 
-static void assert_succeeds(pid_t child)
-{
-    int status;
-
-    ck_assert_int_eq(waitpid(child, &status, 0), child);
-    ck_assert_int_eq(status, 0);
-}
-
 /* In place of libc's: it takes as long as it takes. */
 int poll(struct pollfd *fds, nfds_t count, int timeout)
 {
@@ -415,7 +404,7 @@ TEST(the_rendezvous_closes_when_the_container_has_ended)
 
     berth_rendezvous_close(&rendezvous);
     ck_assert_int_eq(rendezvous.page->state, BERTH_RENDEZVOUS_LOST);
-    assert_succeeds(container);
+    ck_assert_int_eq(unit_ended(container), 0);
 }
 
 /* With SlurmdParameters=contain_spank: its descriptors are copies of slurmstepd's. */
@@ -428,8 +417,8 @@ TEST(the_rendezvous_closes_from_a_child_of_slurmstepd)
         berth_rendezvous_close(&rendezvous);
         _exit(rendezvous.page->state != BERTH_RENDEZVOUS_LOST);
     }
-    assert_succeeds(child);
-    assert_succeeds(container);
+    ck_assert_int_eq(unit_ended(child), 0);
+    ck_assert_int_eq(unit_ended(container), 0);
 }
 
 TEST(the_container_hears_that_slurmstepd_was_killed)
@@ -437,7 +426,7 @@ TEST(the_container_hears_that_slurmstepd_was_killed)
     pid_t container = start_container();
 
     close(rendezvous.alive);
-    assert_succeeds(container);
+    ck_assert_int_eq(unit_ended(container), 0);
     rendezvous.alive = -1;
 }
 
@@ -496,10 +485,11 @@ static int is_ready_in_slot(struct berth_rendezvous *entered)
 static int in_slot(const struct berth_rendezvous *several, unsigned int slot)
 {
     struct berth_rendezvous entered = *several;
-    int status;
+    pid_t child;
 
     fflush(NULL);
-    if (fork() == 0) {
+    child = fork();
+    if (child == 0) {
         struct berth_err err;
 
         entered.slot = slot;
@@ -513,8 +503,7 @@ static int in_slot(const struct berth_rendezvous *several, unsigned int slot)
                                      (struct berth_holder){(pid_t)(100 + slot), 99},
                                      &changes_buf, &err) < 0);
     }
-    wait(&status);
-    return WEXITSTATUS(status);
+    return unit_ended(child);
 }
 
 TEST(each_container_has_a_slot)

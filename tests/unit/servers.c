@@ -51,8 +51,7 @@ TEST_ROWS(a_process_that_has_ended_was_a_server_or_not, names)
 }
 
 /* In namespaces of its own: do directories stay in TMPDIR beside a runtime that runs
- * or has ended? Returns as access(2), or CANNOT. */
-enum { CANNOT = 2 };
+ * or has ended? Returns as access(2), or UNIT_CANNOT. */
 static int stays(bool is_running)
 {
     static const char directory[] = "/tmp/[a]{b,c}?";
@@ -65,7 +64,7 @@ static int stays(bool is_running)
         mount("proc", "/proc", "proc", 0, NULL) < 0 ||
         mount("tmpfs", "/tmp", "tmpfs", 0, NULL) < 0 || mkdir(directory, 0700) < 0 ||
         mkdir(left, 0700) < 0 || mkdir(root, 0700) < 0)
-        return CANNOT;
+        return UNIT_CANNOT;
     prctl(PR_SET_NAME, "apptainer");
     pid = fork();
     if (pid == 0 && is_running)
@@ -92,9 +91,7 @@ TEST(directories_are_removed_unless_a_runtime_starts)
             _exit(stays(is_running));
         if (pid < 0)
             return; /* only root may */
-        ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-        ck_assert(WIFEXITED(status));
-        if (WEXITSTATUS(status) != CANNOT)
-            ck_assert_int_eq(WEXITSTATUS(status), is_running);
+        status = unit_ended(pid);
+        ck_assert(status == is_running || status == UNIT_CANNOT);
     }
 }

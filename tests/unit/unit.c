@@ -12,6 +12,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -217,6 +218,14 @@ pid_t unit_process(void (*act)(const char *data), const char *data)
     ck_assert_int_eq(read(ends[0], &byte, 1), 1);
     close(ends[0]);
     return child;
+}
+
+int unit_ended(pid_t child)
+{
+    int status;
+
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 bool unit_may_mount(void)

@@ -84,6 +84,13 @@ char *unit_fill(const char *text, const char *directory);
  * waits. */
 pid_t unit_process(void (*act)(const char *data), const char *data);
 
+/* Wait for CHILD. Returns its status, as a shell has it: 128 and the number of a
+ * signal. */
+int unit_ended(pid_t child);
+
+/* As status of a process: this kernel does not let it do what the test wants to see. */
+enum { UNIT_CANNOT = 77 };
+
 /* Move this process into a mount namespace of its own. False: it may not have one. */
 bool unit_may_mount(void);
 
