@@ -7,7 +7,6 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"

@@ -4,8 +4,6 @@
 #include "bindover/bindover.h"
 
 #include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "sides.h"

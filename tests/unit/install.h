@@ -9,11 +9,11 @@
 /* Compile the library FILE of the install KIND in DIRECTORY, which is made: mpich,
  * openmpi, intel, cray or mvapich. Which of the install's libraries it is says its name
  * (libmpi..., libmpifort..., libmpicxx..., libmpi_mpifh..., libmpi_usempif08...), which
- * is its SONAME too. WORDS are more words for the compiler ("": none), as LIBC. */
+ * is its SONAME too. WORDS are more words for the compiler ("": none). */
 void install_library(const char *directory, const char *kind, const char *file,
                      const char *words);
 
-/* Compile a library FILE, which has no function, in DIRECTORY, which is made. */
+/* The same for a library FILE without a function. */
 void install_plain(const char *directory, const char *file, const char *words);
 
 /* mkdir -p. */

@@ -39,14 +39,14 @@ void sides_compile_program(const char *soname, const char *functions);
 /* Compile a program that is linked statically, and scan it. */
 void sides_compile_static(void);
 
-/* Scan that program, or another one at the place. */
+/* Scan the program NAME of the directory. */
 void sides_scan(const char *name);
 
 /* Make the stage one of the library SONAME, and send it as the host's answer. */
 void sides_write_manifest(const char *soname);
 
-/* The image has NET with the functions IMAGE, the host with STAGED (NULL: it has none),
- * and the program needs NEEDED of them. */
+/* The image has NET with the functions IMAGE, the stage with STAGED (NULL: there is
+ * none yet), and the program needs NEEDED of them. */
 void sides_have(const char *image, const char *staged, const char *needed);
 
 /* Use the host's fabrics or libraries (KIND) of INSIDE for the program. Returns as
