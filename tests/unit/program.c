@@ -27,92 +27,85 @@ static const struct {
 } cases[] = {
     {{"program /bin/a program need=libmpi.so.12 need=libc.so.6 und=MPI_Init "
       "und=MPI_Send und=main weak=MPI_T_init",
-      MPICH_LIB, LIBC, NULL},
+      MPICH_LIB, LIBC},
      "MPICH\nC\nMPI_Init\nMPI_Send\n"},
     /* By its marks, also if the library is missing, or has a name of MPICH. */
     {{"program /bin/a program need=libmpi.so.12 und=MPI_Init "
-      "copy=ompi_mpi_comm_world:512",
-      NULL},
+      "copy=ompi_mpi_comm_world:512"},
      "Open MPI\nC\nompi_mpi_comm_world 512\nMPI_Init\n"},
-    {{"program /bin/a program need=libmpi.so.12 und=MPI_Init", NULL},
-     "MPICH\nC\nMPI_Init\n"},
-    {{"program /bin/a program need=libmpi.so.40 und=MPI_Init", NULL},
+    {{"program /bin/a program need=libmpi.so.12 und=MPI_Init"}, "MPICH\nC\nMPI_Init\n"},
+    {{"program /bin/a program need=libmpi.so.40 und=MPI_Init"},
      "Open MPI\nC\nMPI_Init\n"},
-    {{"program /bin/a program need=libmpi.so.0 und=MPI_Init", NULL},
+    {{"program /bin/a program need=libmpi.so.0 und=MPI_Init"},
      "an unknown MPI\nC\nMPI_Init\n"},
     /* The library that the loader finds counts more than its name. */
     {{"program /bin/a program need=libmpich.so.0 und=MPI_Init",
       "loaded /usr/lib/libmpich.so.0 library so=libmpich.so.0 def=MPI_Init "
-      "def=PMPI_Init def=MPIR_Dup_fn",
-      NULL},
+      "def=PMPI_Init def=MPIR_Dup_fn"},
      "MPICH\nC\nMPI_Init\n"},
     {{"program /bin/a program need=libmpi.so.12 und=MPI_Init copy=ompi_mpi_int:352",
-      MPICH_LIB, NULL},
+      MPICH_LIB},
      "an unknown MPI\nC\nompi_mpi_int 352\nMPI_Init\n"},
     /* Languages. */
     {{"program /bin/a program need=libmpifort.so.12 und=mpi_init_ data=mpipriv1_:40",
       "loaded /usr/lib/libmpifort.so.12 library so=libmpifort.so.12 need=libmpi.so.12 "
       "def=mpi_init_ def=pmpi_init_ und=MPI_Init data=mpipriv1_:40",
-      MPICH_LIB, NULL},
+      MPICH_LIB},
      "MPICH\nFortran (mpif.h, use mpi)\nmpi_init_\n"},
     /* Without an underscore, as some compilers write it; and a name of the program. */
     {{"program /bin/a program need=libmpifort.so.12 und=mpi_init und=mpi_helper",
       "loaded /usr/lib/libhelper.so library so=libhelper.so def=mpi_helper",
       "loaded /usr/lib/libmpifort.so.12 library so=libmpifort.so.12 need=libmpi.so.12 "
       "def=mpi_init def=pmpi_init und=MPI_Init data=mpipriv1_:40",
-      MPICH_LIB, NULL},
+      MPICH_LIB},
      "MPICH\nFortran (mpif.h, use mpi)\nmpi_init\n"},
     {{"program /bin/a program need=libmpi_usempif08.so.40 und=mpi_init_f08_ "
-      "und=mpi_allreduce_f08_",
-      NULL},
+      "und=mpi_allreduce_f08_"},
      "Open MPI\nFortran 2008 (use mpi_f08)\nmpi_init_f08_\nmpi_allreduce_f08_\n"},
-    {{"program /bin/a program need=libmpi.so.12 und=MPI_Status_f082c", NULL},
+    {{"program /bin/a program need=libmpi.so.12 und=MPI_Status_f082c"},
      "MPICH\nC\nMPI_Status_f082c\n"},
-    {{"program /bin/a program need=libmpi_mpifh.so.40 und=MPI_Send_f08", NULL},
+    {{"program /bin/a program need=libmpi_mpifh.so.40 und=MPI_Send_f08"},
      "Open MPI\nFortran 2008 (use mpi_f08)\nMPI_Send_f08\n"},
-    {{"program /bin/a program need=libmpi_cxx.so.40 und=_ZN3MPI4InitEv und=MPI_Init",
-      NULL},
+    {{"program /bin/a program need=libmpi_cxx.so.40 und=_ZN3MPI4InitEv und=MPI_Init"},
      "Open MPI\nC\nC++\n_ZN3MPI4InitEv\nMPI_Init\n"},
     {{"program /bin/a program need=libmpi_usempi_ignore_tkr.so.40 need=libmpi.so.40",
       "loaded /usr/lib/libmpi_usempi_ignore_tkr.so.40 library "
       "so=libmpi_usempi_ignore_tkr.so.40 def=mpi_sizeof_i_ data=mpi_fortran_bottom_:4",
-      OPENMPI_LIB, NULL},
+      OPENMPI_LIB},
      "Open MPI\nFortran (use mpi)\n"},
-    {{"program /bin/a program need=libmpi_abi.so.1 und=MPI_Init", ABI_LIB, NULL},
+    {{"program /bin/a program need=libmpi_abi.so.1 und=MPI_Init", ABI_LIB},
      "the MPI standard ABI\nC\nMPI_Init\n"},
-    {{"program /bin/a program need=libmpi_abi.so.12 und=MPI_Init", NULL},
+    {{"program /bin/a program need=libmpi_abi.so.12 und=MPI_Init"},
      "the MPI standard ABI\nC\nMPI_Init\n"},
     /* Libraries of the program count, but not symbols that they define for each other.
      */
     {{"program /bin/a program need=libhdf5.so.1 und=H5_init",
       "loaded /usr/lib/libhdf5.so.1 library so=libhdf5.so.1 need=libmpi.so.12 "
       "und=MPI_Init und=MPI_my_own",
-      "loaded /usr/lib/libown.so library so=libown.so def=MPI_my_own", MPICH_LIB, NULL},
+      "loaded /usr/lib/libown.so library so=libown.so def=MPI_my_own", MPICH_LIB},
      "MPICH\nC\nMPI_Init\n"},
     /* A profiler that is preloaded. */
     {{"program /bin/a program need=libmpi.so.12 und=MPI_Init",
       "loaded /usr/lib/libdarshan.so library so=libdarshan.so def=MPI_Init "
       "und=MPI_Send "
       "und=PMPI_Init",
-      MPICH_LIB, NULL},
+      MPICH_LIB},
      "MPICH\nC\nMPI_Send\nPMPI_Init\n"},
     /* The lower layers of MPI do not count. */
     {{"program /bin/a program need=libmpi.so.40 und=MPI_Init", OPENMPI_LIB,
       "loaded /usr/lib/libmca.so.41 library so=libmca.so.41 need=libmpi.so.40 "
-      "und=ompi_file_read und=MPI_Send",
-      NULL},
+      "und=ompi_file_read und=MPI_Send"},
      "Open MPI\nC\nMPI_Init\n"},
     /* A symbol that the image's MPI lacks, too, does not count. */
     {{"program /bin/a program need=libmpi.so.12 und=MPI_Init und=MPIX_Nobody",
-      MPICH_LIB, NULL},
+      MPICH_LIB},
      "MPICH\nC\nMPI_Init\n"},
     /* A library that is only present does not count. */
     {{"program /usr/bin/python3 program need=libc.so.6", LIBC,
       "present /usr/lib/libmpi.so.12 library so=libmpi.so.12 def=PMPI_Init "
-      "def=MPIR_Dup_fn",
-      NULL},
+      "def=MPIR_Dup_fn"},
      "no MPI\n"},
-    {{"program /bin/run.sh script", NULL}, "no MPI\n"},
+    {{"program /bin/run.sh script"}, "no MPI\n"},
 };
 
 static char *tell(const struct berth_mpi_program *program)
@@ -152,10 +145,10 @@ static const struct {
     const char *objects[4];
     bool musl;
 } libcs[] = {
-    {{"program /bin/a program", LIBC, NULL}, false},
-    {{"program /bin/a program interp=/lib/ld-musl-x86_64.so.1", NULL}, true},
+    {{"program /bin/a program", LIBC}, false},
+    {{"program /bin/a program interp=/lib/ld-musl-x86_64.so.1"}, true},
     {{"program /bin/a.sh script",
-      "present /lib/libc.musl-x86_64.so.1 library so=libc.musl-x86_64.so.1", NULL},
+      "present /lib/libc.musl-x86_64.so.1 library so=libc.musl-x86_64.so.1"},
      true},
 };
 
