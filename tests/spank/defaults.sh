@@ -136,8 +136,8 @@ from()
 $(cat script)
 END
         late) shift && { sleep 0.3 && cat script; } | "$@" ;;
-        unread) shift && sleep 0.3 | FAKE_SCRIPT=$(cat script) "$@" job.sh ;;
-        ended) shift && sleep 0.3 | FAKE_SCRIPT=- "$@" job.sh ;;
+        unread) shift && sleep 0.1 | FAKE_SCRIPT=$(cat script) "$@" job.sh ;;
+        ended) shift && sleep 0.1 | FAKE_SCRIPT=- "$@" job.sh ;;
         fifo) shift && FAKE_SCRIPT=true "$@" ./fifo </dev/null ;;
     esac
 }

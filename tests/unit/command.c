@@ -96,7 +96,29 @@ TEST(only_the_first_words_count)
     ck_assert_uint_eq(parts.count, 64);
 }
 
-/* @ is a directory with scripts, and with programs that are linked statically. */
+static char *programs;
+
+static void make_programs(void)
+{
+    static const char *const scripts[] = {"app", "mpirun"};
+    static const char *const statics[] = {"tini", "static"};
+
+    programs = unit_directory();
+    for (int i = 0; i < 2; i++) {
+        BERTH_FREE char *script = unit_path(programs, scripts[i]);
+
+        unit_script(script, "exit 0");
+        unit_compile(programs, "void _start(void) {}", "-static -o %s", statics[i]);
+    }
+}
+
+static void remove_programs(void)
+{
+    unit_remove(programs);
+    free(programs);
+}
+
+/* @ is the directory with scripts, and with programs that are linked statically. */
 static const struct {
     const char *command[6];
     const char *program;
@@ -118,24 +140,16 @@ static const struct {
 
 TEST_ROWS(a_command_means_a_program, meant)
 {
-    static const char *const scripts[] = {"app", "mpirun"};
-    static const char *const statics[] = {"tini", "static"};
     const struct berth_request request = {.mpi = (char *)"host"};
     const struct berth_inside inside = {.request = &request};
     BERTH_STRVEC struct berth_strvec command = {0};
-    BERTH_FREE char *expected = unit_fill(meant[_i].program, unit_dir);
+    BERTH_FREE char *expected = unit_fill(meant[_i].program, programs);
     struct berth_program program = {0};
     struct berth_err err;
     pid_t child;
 
-    for (int i = 0; i < 2; i++) {
-        BERTH_FREE char *script = unit_path(unit_dir, scripts[i]);
-
-        unit_script(script, "exit 0");
-        unit_compile(unit_dir, "void _start(void) {}", "-static -o %s", statics[i]);
-    }
     for (int i = 0; meant[_i].command[i]; i++) {
-        BERTH_FREE char *word = unit_fill(meant[_i].command[i], unit_dir);
+        BERTH_FREE char *word = unit_fill(meant[_i].command[i], programs);
 
         berth_strvec_push(&command, word);
     }
@@ -169,4 +183,5 @@ TEST(a_directory_is_no_pattern)
 void unit_prepare(TCase *tests)
 {
     unit_in_directory(tests);
+    tcase_add_unchecked_fixture(tests, make_programs, remove_programs);
 }

@@ -78,7 +78,7 @@ static pid_t start(const struct berth_task *task, struct berth_hostcommand *offe
 
 static int serve(char **argv)
 {
-    enum { LOOK_AGAIN_MS = 20 };
+    enum { LOOK_AGAIN_MS = 5 };
     struct berth_task task = {.order = BERTH_ORDER_EMPTY};
     struct berth_hostcommand offer;
     BERTH_STRVEC struct berth_strvec of_host = {0};

@@ -86,7 +86,7 @@ expect 'a program that is killed takes the command with it' 0 ended \
         rm up ended'
 expect 'a program that ignores a signal does not hand it on' 0 9 \
     within all "$await"'trap "" USR1; srun await & p=$!; there up; kill -s USR1 $p
-        sleep 0.3; kill -s KILL $p; wait $p 2>/dev/null; echo $(($? - 128)); there ended
+        sleep 0.1; kill -s KILL $p; wait $p 2>/dev/null; echo $(($? - 128)); there ended
         rm up ended'
 expect '100 at once' 0 100 within all \
     'i=0; while [ $i -lt 100 ]; do i=$((i + 1)); (srun status 3; echo $?) & done | grep -c 3; wait'
@@ -137,7 +137,7 @@ $away
         BERTH_INSIDE=${full%%.*}$token srun show; done
     srun status 0; echo $?'
 expect 'many who say nothing keep nobody waiting' 0 'connected
-4' within all "$client silent & sleep 0.5; srun status 4; echo \$?; wait"
+4' within all "$client silent | { read it; echo \$it; srun status 4; echo \$?; }"
 expect 'the process that runs the command is killed' 0 \
     'berth: srun: the process that ran the command was killed; run the command again
 1' within all 'srun orphan; echo $?'

@@ -115,7 +115,7 @@ int main(int argc, char **argv)
             connect_step();
         puts("connected");
         fflush(stdout);
-        execl("/bin/sleep", "sleep", "1", (char *)NULL);
+        execl("/bin/sh", "sh", "-c", "while sleep 0.02; do echo; done", (char *)NULL);
     }
     if (argc > 2 && strcmp(argv[1], "decline") == 0)
         return decline(argv + 2);

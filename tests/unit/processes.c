@@ -52,7 +52,7 @@ TEST_ROWS(a_variable_is_found_below, cases)
     unsigned int number = 0;
     bool is_found = false;
 
-    for (int i = 0; i < (cases[_i].is_found ? 500 : 30) && !is_found; i++) {
+    for (int i = 0; i < (cases[_i].is_found ? 500 : 10) && !is_found; i++) {
         is_found = berth_process_variable(pid, "BERTH_TEST", &number);
         poll(NULL, 0, 10);
     }

@@ -278,8 +278,8 @@ TEST(what_a_killed_maker_left_is_removed)
     await_file(mark);
     ck_assert_int_eq(setenv("PATH", path, 1), 0);
 
-    ck_assert_int_eq(
-        berth_stage_make(stack, &root, berth_clock() + 1000, &staged, &err), -1);
+    ck_assert_int_eq(berth_stage_make(stack, &root, berth_clock() + 300, &staged, &err),
+                     -1);
     ck_assert_ptr_nonnull(strstr(
         err.text, "': another step still copies the host's MPI there; submit this "
                   "one again when that is done, have the administrators run"));

@@ -94,6 +94,10 @@ enum { UNIT_CANNOT = 77 };
 /* Move this process into a mount namespace of its own. False: it may not have one. */
 bool unit_may_mount(void);
 
+/* From now on, interrupt what waits in this process, every few milliseconds: a loop
+ * that looks at the clock now and then does so at once. */
+void unit_interrupt(void);
+
 /* Make a file PATH with the COUNT bytes. */
 void unit_write(const char *path, const void *bytes, size_t count);
 
