@@ -16,6 +16,7 @@ unset CDPATH POSIXLY_CORRECT
 T=$(pwd -P)
 count=0
 failures=0
+waiting=0
 
 # report STATUS NAME [DETAIL]: 0 is a success; DETAIL is what a failure tells.
 report()
@@ -74,6 +75,14 @@ $3"
 $(printf '%s\n' "$got" | neutral)"
 }
 
+# meanwhile NAME STATUS TEXT COMMAND...: as expect, for a command that mostly waits: other cases
+# run meanwhile, and finish reports it.
+meanwhile()
+{
+    waiting=$((waiting + 1))
+    (expect "$@") >"meanwhile.$waiting" &
+}
+
 # says NAME STATUS TEXT COMMAND...: it ends with STATUS and says TEXT somewhere.
 says()
 {
@@ -92,6 +101,12 @@ says()
 # The last line of every script.
 finish()
 {
+    for it in $(seq "$waiting"); do
+        wait
+        count=$((count + 1))
+        sed "1s/ok [0-9]*/ok $count/" "meanwhile.$it"
+        ! grep -q '^not ok' "meanwhile.$it" || failures=$((failures + 1))
+    done
     echo "1..$count"
     [ "$failures" = 0 ]
 }

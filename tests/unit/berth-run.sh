@@ -69,16 +69,22 @@ tasks()
     ranks=$1
     job=$(date +%N)
     shift
-    : >shown
+    : >"shown.$job"
     for rank in $(echo "$ranks" | tr , ' '); do
-        env SHOW="$T/shown" SLURM_JOB_ID="$job" SLURM_STEP_ID=0 SLURM_GTIDS="${EXPECTED-$ranks}" \
+        env SHOW="$T/shown.$job" SLURM_JOB_ID="$job" SLURM_STEP_ID=0 SLURM_GTIDS="${EXPECTED-$ranks}" \
             SLURM_LOCALID="$rank" SLURM_PROCID="$rank" SLURM_NODEID=0 \
             SLURM_STEP_NUM_NODES=2 SLURM_STEP_NUM_TASKS=4 SLURM_NTASKS=4 "$@" 2>&1 &
-    done >met
+    done >"met.$job"
     wait
-    sort met
-    sed -n 's/.* --hold .*/started/p' shown
+    sort "met.$job"
+    sed -n 's/.* --hold .*/started/p' "shown.$job"
 }
+cat >await <<'END'
+#!/bin/sh
+for it in $(seq 600); do [ ! -e "$1" ] || exit 0; sleep 0.1; done
+echo "$1 never comes"
+END
+chmod +x await
 late() { EXPECTED=0,1,2 tasks "$@"; }
 several() { tasks "$1" env SLURM_HET_SIZE=2 "$2" "$3" "$4" "$5"; }
 expect 'tasks of a step: one start shows that each needs a container' 0 '0
@@ -90,10 +96,10 @@ expect 'tasks of two images' 0 'T/a 0
 T/a 1
 T/b 2' two 0,1,2 sh -c '[ $SLURM_PROCID = 2 ] && it=b || it=a
     exec "$0" run --container-image=$it sh -c "echo \$IMAGE \$SLURM_PROCID"' "$berth"
-expect 'a task that never comes: the others start' 0 '0
+meanwhile 'a task that never comes: the others start' 0 '0
 2
 started' late 0,2 "$berth" run --container-image=a sh -c 'echo $SLURM_PROCID'
-expect 'one line: what starts the container is killed' 0 \
+meanwhile 'one line: what starts the container is killed' 0 \
     'berth: n1: the process that started the container was killed; submit the step again
 started' tasks 0,1,2,3 env KILLS=y "$berth" run --container-image=a true
 expect 'one line: the image is not there' 0 \
@@ -110,11 +116,11 @@ expect 'an account is printed once' 0 'component 0: 4 tasks on 2 nodes run true 
 started' tasks 0,1,2 sh -c '"$0" explain --container-image=a true | head -n 1' "$berth"
 expect 'homes: a container for each' 0 'started
 started' tasks 0,1,2 sh -c 'HOME=$T/$((SLURM_PROCID / 2)) exec "$0" run --container-image=a true' "$berth"
-expect 'ranks count, not what they start' 0 \
+meanwhile 'ranks count, not what they start' 0 \
     "berth: n1: note: image 'T/a': a container for each of 2 tasks: the runtime is installed setuid and uses no user namespace (--container-args=--userns)" two 0,1 sh -c '
     export SRUN_DEBUG=4
-    if [ $SLURM_PROCID = 0 ]; then "$0" run --container-image=b sleep 2 2>/dev/null & else sleep 0.3; fi
-    "$0" run --container-image=a true; wait' "$berth"
+    if [ $SLURM_PROCID = 0 ]; then "$0" run --container-image=b ./await over.$SLURM_JOB_ID 2>/dev/null & else sleep 0.3; fi
+    "$0" run --container-image=a true; : >over.$SLURM_JOB_ID; wait' "$berth"
 expect 'ranks of an mpirun in a task are apart' 0 'n
 n' two 0,1 env PMI_RANK=0 PMI_SIZE=8 "$berth" run --container-image=a sh -c 'echo $UCX_POSIX_USE_PROC_LINK'
 expect 'one line, at once: what the kernel refuses' 0 \
@@ -126,33 +132,28 @@ started' \
     several 0,1 "$berth" run --container-image=a true
 
 # One task, which starts several: they meet in the process of the first one.
-cat >await <<'END'
-#!/bin/sh
-for it in $(seq 600); do [ ! -e "$1" ] || exit 0; sleep 0.1; done
-echo "$1 never comes"
-END
 cat >one <<'END'
 #!/bin/sh
 # Runs $1 with `run`, and `beside`: a container that lives until the end.
 berth=$2
+export up=up.$SLURM_JOB_ID over=over.$SLURM_JOB_ID
 run() { "$berth" run "$@"; }
-beside() { run --container-image=b sh -c ': >up; ./await over' & ./await up; }
+beside() { run --container-image=b sh -c ': >$up; ./await $over' & ./await $up; }
 eval "$1"
-: >over
+: >$over
 wait
-rm -f up over
 END
-chmod +x await one
-one() { tasks 0 ./one "$1" "$berth" | grep -v started; }
-expect '70 directories, one after the other' 0 'none failed' one 'beside; image=$PWD/a
+chmod +x one
+one() { tasks 0 $2 ./one "$1" "$berth" | grep -v started; }
+meanwhile '70 directories, one after the other' 0 'none failed' one 'beside; image=$PWD/a
     for i in $(seq 70); do mkdir "$i"; (cd "$i" && run --container-image="$image" true) || echo "$i"; done
     echo none failed'
-expect 'an image that has failed, and is there now' 0 \
+meanwhile 'an image that has failed, and is there now' 0 \
     "berth: n1: image 'T/c': not found; check the path, and that the nodes see this file system
 then: T/c" one 'beside; run --container-image=c true; mkdir -p c/bin
     run --container-image=c sh -c "echo then: \$IMAGE"'
-held='run --container-image=a ./await up 2>&1 | { cat; echo its output ends; : >over; } & sleep 0.3; beside; wait'
-expect 'the first task alone decides when its output ends' 0 'its output ends' one "$held"
+held='run --container-image=a ./await $up 2>&1 | { cat; echo its output ends; : >$over; } & sleep 0.3; beside; wait'
+meanwhile 'the first task alone decides when its output ends' 0 'its output ends' one "$held"
 cat >without-pidfd <<'END'
 #!/usr/bin/python3
 # Runs the command as if the kernel had no pidfd_open: a filter answers ENOSYS.
@@ -166,8 +167,8 @@ if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, program, 0, 0):
 os.execvp(sys.argv[1], sys.argv[1:])
 END
 chmod +x without-pidfd
-expect '... and where the kernel has no pidfd, too' 0 'its output ends' \
-    tasks 0 ./without-pidfd ./one "$held; : >shown" "$berth"
+meanwhile 'and where the kernel has no pidfd, too: its output ends' 0 'its output ends' \
+    one "$held" ./without-pidfd
 
 # How berth run ends.
 expect 'the exit status is that of the command' 7 '' \
