@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include <sys/types.h>
-
 #include "base/strvec.h"
 #include "mpi/reach.h"
 #include "request/request.h"

@@ -4,13 +4,11 @@
 
 #include "bindover/bindover.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/resolve.h"
 #include "base/text.h"
 #include "mpi/profile.h"
 #include "plan/fallback.h"

@@ -15,7 +15,6 @@
 #include "base/text.h"
 #include "elf/stored.h"
 #include "mpi/names.h"
-#include "mpi/profile.h"
 #include "bindover/inventory.h"
 #include "bindover/loader.h"
 #include "base/run.h"

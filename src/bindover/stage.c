@@ -17,7 +17,6 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
-#include "base/text.h"
 #include "bindover/gather.h"
 #include "base/tree.h"
 

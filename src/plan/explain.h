@@ -8,7 +8,6 @@
 #include "base/strvec.h"
 #include "plan/binding.h"
 #include "plan/launch.h"
-#include "plan/order.h"
 #include "plan/plan.h"
 #include "request/request.h"
 

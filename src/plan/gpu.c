@@ -3,7 +3,6 @@
 
 #include "plan/gpu.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/environ.h"

@@ -5,7 +5,6 @@
 
 #include "base/err.h"
 #include "request/hetgroup.h"
-#include "request/request.h"
 
 /* Command lines that Slurm accepts, but that do not do what the user means: the program
  * runs on the host, or gets words that were meant for srun. The caller warns of what

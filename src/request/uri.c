@@ -5,7 +5,6 @@
 #include "request/uri.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"

@@ -4,7 +4,6 @@
 
 #include "site/mountrules.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"

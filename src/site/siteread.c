@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/cleanup.h"
 #include "base/installed.h"
 #include "request/path.h"
 #include "site/trusted.h"

@@ -5,7 +5,6 @@
 
 #include "base/err.h"
 #include "request/mistakes.h"
-#include "request/rows.h"
 
 /* In srun: the lines of a --multi-prog file (request/multiprog.h). */
 

@@ -4,7 +4,6 @@
 
 #include "spank/part.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +11,6 @@
 #include "base/cleanup.h"
 #include "request/multiprog.h"
 #include "request/ranks.h"
-#include "step/rendezvous.h"
 #include "spank/variable.h"
 
 char **berth_part_argv(spank_t sp, int *ret_count)

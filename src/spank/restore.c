@@ -4,7 +4,6 @@
 
 #include "spank/restore.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"

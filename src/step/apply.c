@@ -6,7 +6,6 @@
 #include <pwd.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -14,7 +13,6 @@
 #include "site/mountrules.h"
 #include "site/policy.h"
 #include "step/allowed.h"
-#include "site/siteread.h"
 
 static const char *home_of(char *const *environment)
 {

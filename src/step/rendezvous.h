@@ -11,7 +11,6 @@
 #include "base/buf.h"
 #include "base/deadline.h"
 #include "base/err.h"
-#include "request/components.h"
 #include "step/namespaces.h"
 #include "step/outer.h"
 
