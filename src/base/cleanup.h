@@ -25,17 +25,16 @@ static inline void berth_cleanup_fclose(FILE **file)
         fclose(*file);
 }
 
-static inline void *berth_steal_ptr(void *p)
-{
-    void *value = *(void **)p;
-
-    *(void **)p = NULL;
-    return value;
-}
-
 #define BERTH_FREE   __attribute__((cleanup(berth_cleanup_free)))
 #define BERTH_CLOSE  __attribute__((cleanup(berth_cleanup_close)))
 #define BERTH_FCLOSE __attribute__((cleanup(berth_cleanup_fclose)))
 
-/* Returns the pointer *P and sets *P to NULL: ownership moves to the caller. */
-#define berth_steal(p) ((__typeof__(*(p)))berth_steal_ptr(p))
+/* Returns the pointer or structure *P and makes *P NULL or empty: ownership moves to
+ * the caller. */
+#define berth_steal(p)                                                                 \
+    ({                                                                                 \
+        __typeof__(p) from_ = (p);                                                     \
+        __typeof__(*(p)) value_ = *from_;                                              \
+        *from_ = (__typeof__(*(p))){0};                                                \
+        value_;                                                                        \
+    })

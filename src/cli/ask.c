@@ -142,8 +142,7 @@ static int run(const struct berth_strvec *words, struct berth_buf *ret_out,
     how.env = (const char *const *)env.items;
     if (berth_run(&how, &ran, err) < 0)
         return -1;
-    *ret_out = ran.out;
-    ran.out = (struct berth_buf){0};
+    *ret_out = berth_steal(&ran.out);
     if (ran.status)
         berth_err_set(err, "%s", berth_ran_last_line(&ran));
     berth_ran_fini(&ran);

@@ -56,8 +56,7 @@ int berth_containers_add(struct berth_containers *containers,
     if (berth_grow(&containers->items, containers->count, &containers->room,
                    sizeof(*item)) < 0)
         return -1;
-    containers->items[containers->count++] = *item;
-    *item = (struct berth_container){0};
+    containers->items[containers->count++] = berth_steal(item);
     return 0;
 }
 

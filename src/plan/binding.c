@@ -47,8 +47,7 @@ int berth_binding_get(const char *bytes, size_t count,
         return berth_err_oom(err);
     if (berth_fields_get(text, members, &binding, err) < 0)
         return -1;
-    *ret_binding = binding;
-    binding = (struct berth_binding){0};
+    *ret_binding = berth_steal(&binding);
     return 0;
 }
 

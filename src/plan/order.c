@@ -135,8 +135,7 @@ int berth_order_get(const char *text, struct berth_order *ret, struct berth_err 
     while ((label = berth_parts_next(&next, &fields)))
         if (get_part(label, fields, &order, err) < 0)
             return -1;
-    *ret = order;
-    order = (struct berth_order){0};
+    *ret = berth_steal(&order);
     return 0;
 }
 

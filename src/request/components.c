@@ -37,7 +37,7 @@ static int number_container(struct berth_table *table, struct berth_err *err)
 }
 
 int berth_table_add(struct berth_table *table, int group, const char *ranks,
-                    const struct berth_request *request, struct berth_err *err)
+                    struct berth_request *request, struct berth_err *err)
 {
     char *copy = ranks ? strdup(ranks) : NULL;
     struct berth_row *rows;
@@ -52,10 +52,12 @@ int berth_table_add(struct berth_table *table, int group, const char *ranks,
     table->rows = rows;
     rows[table->count++] = (struct berth_row){
         .group = group, .ranks = copy, .container = -1, .request = *request};
-    if (number_container(table, err) == 0)
-        return 0;
-    free(rows[--table->count].ranks);
-    return -1;
+    if (number_container(table, err) < 0) {
+        free(rows[--table->count].ranks);
+        return -1;
+    }
+    *request = (struct berth_request){0};
+    return 0;
 }
 
 /* The row with ranks whose request equals REQUEST; NULL: there is none. */
@@ -70,11 +72,10 @@ static struct berth_row *row_to_extend(struct berth_table *table,
 }
 
 int berth_table_add_line(struct berth_table *table, const char *ranks,
-                         const struct berth_request *request, struct berth_err *err)
+                         struct berth_request *request, struct berth_err *err)
 {
     bool is_rest = berth_ranks_is_rest(ranks);
     struct berth_row *row = is_rest ? NULL : row_to_extend(table, request);
-    struct berth_request same = *request;
     char *longer;
 
     if (!row)
@@ -83,7 +84,7 @@ int berth_table_add_line(struct berth_table *table, const char *ranks,
         return berth_err_oom(err);
     free(row->ranks);
     row->ranks = longer;
-    berth_request_fini(&same); /* the row has an equal one */
+    berth_request_fini(request); /* the row has an equal one */
     return 0;
 }
 

@@ -50,15 +50,15 @@ struct berth_where {
 };
 
 /* Appends a row with a copy of RANKS (may be NULL). On success TABLE owns what REQUEST
- * points to. Returns -1 out of memory, or with a sentence in ERR for more than
- * BERTH_CONTAINERS_MAX containers; REQUEST then stays the caller's. */
+ * points to, and REQUEST is empty. Returns -1 out of memory, or with a sentence in ERR
+ * for more than BERTH_CONTAINERS_MAX containers. */
 int berth_table_add(struct berth_table *table, int group, const char *ranks,
-                    const struct berth_request *request, struct berth_err *err);
+                    struct berth_request *request, struct berth_err *err);
 
 /* The same for a line of a --multi-prog file: if a row has an equal request, RANKS are
  * added to that row. */
 int berth_table_add_line(struct berth_table *table, const char *ranks,
-                         const struct berth_request *request, struct berth_err *err);
+                         struct berth_request *request, struct berth_err *err);
 
 /* Do the rows of TABLE come from a --multi-prog file? */
 bool berth_table_is_multiprog(const struct berth_table *table);

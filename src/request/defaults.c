@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/choice.h"
+#include "base/cleanup.h"
 #include "base/environ.h"
 #include "request/components.h"
 #include "request/option.h"
@@ -76,8 +77,7 @@ int berth_defaults_parse(char *const *environ, const struct berth_strvec *assign
             berth_pyxis_check(&berth_pyxis_options[i], err) < 0)
             return berth_err_at(err, "%s", name);
     }
-    *ret = request;
-    request = (struct berth_request){0};
+    *ret = berth_steal(&request);
     return 0;
 }
 
@@ -100,8 +100,7 @@ int berth_defaults_job(const char *text, int group, struct berth_request *ret,
                              "unset " BERTH_JOB_VARIABLE " and name the image");
     if (last > 0 && (size_t)group < last)
         last = (size_t)group;
-    *ret = table.rows[last].request;
-    table.rows[last].request = (struct berth_request){0};
+    *ret = berth_steal(&table.rows[last].request);
     return 0;
 }
 

@@ -55,8 +55,7 @@ int berth_export_read(const char *value, struct berth_export *ret,
     }
     if (export.assigned.failed)
         return berth_err_oom(err);
-    *ret = export;
-    export = (struct berth_export){0};
+    *ret = berth_steal(&export);
     return 0;
 }
 

@@ -51,8 +51,7 @@ static int add_line(struct berth_multiprog *file, struct berth_multiprog_line *l
     if (!lines)
         return berth_err_oom(err);
     file->lines = lines;
-    lines[file->count++] = *line;
-    *line = (struct berth_multiprog_line){0};
+    lines[file->count++] = berth_steal(line);
     return 0;
 }
 
@@ -99,8 +98,7 @@ int berth_multiprog_read(const char *text, struct berth_multiprog *ret,
         if (read_line(start, length, first, &file, err) < 0)
             return -1;
     }
-    *ret = file;
-    file = (struct berth_multiprog){0};
+    *ret = berth_steal(&file);
     return 0;
 }
 
@@ -317,8 +315,7 @@ int berth_multiprog_request(const struct berth_multiprog_line *line,
     if ((size_t)count == words.count && merged.entrypoint != BERTH_YES)
         return berth_err_set(err,
                              "no program; write one after the ranks and the options");
-    *ret = merged;
-    merged = (struct berth_request){0};
+    *ret = berth_steal(&merged);
     return 0;
 }
 

@@ -27,11 +27,9 @@ static int read_line(const struct berth_rows *rows,
         return -1;
     is_alone = berth_request_is_explained(rows->reading.defaults) ||
                berth_request_starts_mpirun(&request);
-    if ((is_alone ? berth_table_add(table, BERTH_GROUP_ALL, line->ranks, &request, err)
-                  : berth_table_add_line(table, line->ranks, &request, err)) < 0)
-        return -1;
-    request = (struct berth_request){0};
-    return 0;
+    return is_alone
+               ? berth_table_add(table, BERTH_GROUP_ALL, line->ranks, &request, err)
+               : berth_table_add_line(table, line->ranks, &request, err);
 }
 
 int berth_rows_read(const struct berth_rows *rows, struct berth_table *table,

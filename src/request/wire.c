@@ -152,8 +152,7 @@ int berth_wire_get_request(const char *text, struct berth_request *ret,
             return -1;
     if (result < 0)
         return -1;
-    *ret = request;
-    request = (struct berth_request){0};
+    *ret = berth_steal(&request);
     return 0;
 }
 
@@ -350,7 +349,6 @@ static int get_row(const char *label, const char *fields, const char *carries,
         berth_wire_get_request(fields, &request, err) < 0 ||
         berth_table_add(table, group, ranks, &request, err) < 0)
         return -1;
-    request = (struct berth_request){0};
     return get_carried(carries, &table->rows[table->count - 1], err);
 }
 
@@ -374,7 +372,6 @@ int berth_wire_get_table(const char *text, struct berth_table *ret,
     }
     if (table.count == 0)
         return berth_err_damaged(err, "%s", text);
-    *ret = table;
-    table = (struct berth_table){0};
+    *ret = berth_steal(&table);
     return 0;
 }

@@ -47,8 +47,7 @@ int berth_plugstack_add(struct berth_plugstack *stack,
 {
     if (berth_grow(&stack->items, stack->count, &stack->room, sizeof(*line)) < 0)
         return -1;
-    stack->items[stack->count++] = *line;
-    *line = (struct berth_plugstack_line){0};
+    stack->items[stack->count++] = berth_steal(line);
     return 0;
 }
 

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/environ.h"
 #include "site/flags.h"
 #include "request/mount.h"
@@ -319,7 +320,6 @@ int berth_policy_apply(const struct berth_site *site,
     list_options(request, &whole);
     if (whole.site.failed)
         return berth_err_oom(err);
-    *ret = whole;
-    whole = (struct berth_request){0};
+    *ret = berth_steal(&whole);
     return 0;
 }

@@ -138,7 +138,6 @@ int berth_profiles_read(const struct berth_terms *terms, uid_t owner,
         return -1;
     if (faults.count > 0)
         return berth_err_set(err, "%s", faults.items[0]);
-    *ret = set;
-    set = (struct berth_profile_set){0};
+    *ret = berth_steal(&set);
     return 0;
 }

@@ -91,8 +91,7 @@ static int append(struct berth_node *node, struct berth_node *item,
 {
     if (berth_grow(&node->items, node->count, &node->room, sizeof(*item)) < 0)
         return berth_err_oom(err);
-    node->items[node->count++] = *item;
-    *item = (struct berth_node){0};
+    node->items[node->count++] = berth_steal(item);
     return 0;
 }
 
@@ -258,8 +257,7 @@ int berth_syntax_read(const char *file, const char *bytes, size_t size,
     yaml_parser_delete(&reading.parser);
     if (result < 0)
         return -1;
-    *ret = root;
-    root = (struct berth_node){0};
+    *ret = berth_steal(&root);
     return 0;
 }
 

@@ -253,15 +253,6 @@ static int publish_words(struct berth_err *err)
                                   berth_table_lifetime(&state.table), err);
 }
 
-/* Move REQUEST into a new row of the table. */
-static int add_row(int group, struct berth_request *request, struct berth_err *err)
-{
-    if (berth_table_add(&state.table, group, NULL, request, err) < 0)
-        return -1;
-    *request = (struct berth_request){0};
-    return 0;
-}
-
 /* The value of --export for the component that has been read, with srun's precedence;
  * NULL: it is not set. "" (drop everything) if the command line cannot be read. */
 static const char *export_value(void)
@@ -370,7 +361,9 @@ static int add_lines(int group, const struct berth_typed *words,
     if (berth_lines_read(words, merged, &state.table, check_step, err) < 0 ||
         (own && check_defaults(merged, err) < 0))
         return -1;
-    return state.table.count > 0 ? 0 : add_row(group, &nothing, err);
+    return state.table.count > 0
+               ? 0
+               : berth_table_add(&state.table, group, NULL, &nothing, err);
 }
 
 /* Add a row for the component, or one for each line of its --multi-prog file. */
@@ -384,7 +377,7 @@ static int add_component(int group, struct berth_request *merged, bool own,
     if ((own && berth_request_check(merged, err) < 0) ||
         check_step(merged, berth_hetgroups_tasks(&state.hetgroups, optind), err) < 0)
         return -1;
-    return add_row(group, merged, err);
+    return berth_table_add(&state.table, group, NULL, merged, err);
 }
 
 /* Collect what --export drops for the rows of the component, those from FIRST on. Lines
@@ -537,9 +530,9 @@ static int end_job_component(struct berth_err *err)
     if (read_job_component(&merged, err) < 0)
         return -1;
     berth_request_fini(&state.own);
-    if (add_row((int)state.table.count, &merged, err) < 0)
-        return -1;
-    return publish_job(err);
+    return berth_table_add(&state.table, (int)state.table.count, NULL, &merged, err) < 0
+               ? -1
+               : publish_job(err);
 }
 
 int berth_local_job(spank_t sp)
