@@ -31,10 +31,7 @@ static int get(const char *line, struct berth_jobs *ret, struct berth_err *err)
     sscanf(id, "%u+%d", &job.id, &job.offset);
     if (job.offset < 0)
         job.id = job.number;
-    if (berth_grow(&ret->items, ret->count, &ret->room, sizeof(job)) < 0)
-        return berth_err_oom(err);
-    ret->items[ret->count++] = job;
-    return 0;
+    return berth_append(ret, &job) < 0 ? berth_err_oom(err) : 0;
 }
 
 int berth_jobs_get(char *text, struct berth_jobs *ret, struct berth_err *err)

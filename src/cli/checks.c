@@ -15,7 +15,7 @@
 void berth_doctor_add(struct berth_doctor *doctor, enum berth_diagnosis_level level,
                       const char *about, const char *remedy, const char *format, ...)
 {
-    struct berth_diagnosis *item;
+    struct berth_diagnosis item = {level, about, NULL, remedy};
     struct berth_err text;
     char raw[BERTH_ERR_SIZE];
     va_list args;
@@ -24,16 +24,9 @@ void berth_doctor_add(struct berth_doctor *doctor, enum berth_diagnosis_level le
     vsnprintf(raw, sizeof(raw), format, args);
     va_end(args);
     berth_err_set(&text, "%s", raw);
-    if (berth_grow(&doctor->items, doctor->count, &doctor->room, sizeof(*item)) < 0) {
-        doctor->failed = true;
-        return;
-    }
-    item = &doctor->items[doctor->count];
-    *item = (struct berth_diagnosis){level, about, strdup(text.text), remedy};
-    if (item->text)
-        doctor->count++;
-    else
-        doctor->failed = true;
+    item.text = strdup(text.text);
+    doctor->failed |= !item.text || berth_append(doctor, &item) < 0;
+    free(item.text);
 }
 
 int berth_doctor_examine(struct berth_doctor *doctor, struct berth_err *err)

@@ -50,16 +50,6 @@ void berth_container_put(const struct berth_container *container, struct berth_b
     berth_buf_puts(buf, "\n");
 }
 
-int berth_containers_add(struct berth_containers *containers,
-                         struct berth_container *item)
-{
-    if (berth_grow(&containers->items, containers->count, &containers->room,
-                   sizeof(*item)) < 0)
-        return -1;
-    containers->items[containers->count++] = berth_steal(item);
-    return 0;
-}
-
 static int get(char *line, int offset, struct berth_containers *ret,
                struct berth_err *err)
 {
@@ -73,7 +63,7 @@ static int get(char *line, int offset, struct berth_containers *ret,
 
     if (result == 0 && (!item.node || !item.image || item.holder <= 0))
         result = berth_err_damaged(err, "%s", LABEL);
-    if (result == 0 && berth_containers_add(ret, &item) < 0)
+    if (result == 0 && berth_append(ret, &item) < 0)
         result = berth_err_oom(err);
     berth_container_fini(&item);
     return result;

@@ -40,10 +40,6 @@ void berth_container_put(const struct berth_container *container,
 int berth_containers_get(char *text, int offset, struct berth_containers *ret,
                          struct berth_err *err);
 
-/* Append *ITEM, whose texts CONTAINERS then owns. Returns 0, or -1 out of memory. */
-int berth_containers_add(struct berth_containers *containers,
-                         struct berth_container *item);
-
 /* Containers as the processes of a user on this node show them. The user could forge
  * what these processes say: nothing here is a boundary between users. */
 

@@ -53,7 +53,8 @@ static bool is_program(pid_t pid, const char *name)
 static bool add(const struct berth_process *process, void *data)
 {
     struct scan *scan = data;
-    struct process *item;
+    struct process item = {.facts = *process,
+                           .is_holder = is_program(process->pid, "berth-init")};
     struct stat status;
     char path[64];
 
@@ -63,15 +64,9 @@ static bool add(const struct berth_process *process, void *data)
     snprintf(path, sizeof(path), "/proc/%d/ns/mnt", process->pid);
     if (stat(path, &status) < 0)
         return false;
-    if (berth_grow(&scan->items, scan->count, &scan->room, sizeof(*item)) < 0) {
-        scan->failed = true;
-        return false;
-    }
-    item = &scan->items[scan->count++];
-    *item = (struct process){.facts = *process,
-                             .mount_ns = status.st_ino,
-                             .is_holder = is_program(process->pid, "berth-init")};
-    return true;
+    item.mount_ns = status.st_ino;
+    scan->failed |= berth_append(scan, &item) < 0;
+    return !scan->failed;
 }
 
 static const struct process *find(const struct scan *scan, pid_t pid)
@@ -263,7 +258,7 @@ static int add_container(struct scan *scan, const struct process *holder,
     if (environment.failed || !item.node || !item.image)
         result = berth_err_oom(err);
     else if ((!wanted->job || item.job == wanted->job || item.job == wanted->number) &&
-             berth_containers_add(scan->found, &item) < 0)
+             berth_append(scan->found, &item) < 0)
         result = berth_err_oom(err);
     berth_container_fini(&item);
     return result;

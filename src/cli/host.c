@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/environ.h"
 #include "base/fd.h"
+#include "base/grow.h"
 #include "base/run.h"
 #include "request/path.h"
 #include "site/keys.h"
@@ -187,7 +188,7 @@ static bool read_stack(const struct berth_host *host, const char *path, int dept
         if (own.items[i].kind == BERTH_PLUGSTACK_INCLUDE)
             read_included(host, path, own.items[i].path, depth, ret);
         else
-            is_read &= berth_plugstack_add(ret, &own.items[i]) == 0;
+            is_read &= berth_append(ret, &own.items[i]) == 0;
     berth_plugstack_fini(&own);
     return is_read;
 }

@@ -16,14 +16,15 @@ enum { TEXT_MAX = 1 << 20, SAID_MAX = 32 };
 static int add_item(struct berth_closure *closure, const char *name, const char *path,
                     struct berth_err *err)
 {
-    struct berth_closure_item *item;
+    struct berth_closure_item item = {.soname = strdup(berth_text_base(name)),
+                                      .path = path ? strdup(path) : NULL};
+    bool is_whole = item.soname && (item.path || !path);
 
-    if (berth_grow(&closure->items, closure->count, &closure->room, sizeof(*item)) < 0)
-        return berth_err_oom(err);
-    item = &closure->items[closure->count++];
-    item->soname = strdup(berth_text_base(name));
-    item->path = path ? strdup(path) : NULL;
-    return !item->soname || (path && !item->path) ? berth_err_oom(err) : 0;
+    if (is_whole && berth_append(closure, &item) == 0)
+        return 0;
+    free(item.soname);
+    free(item.path);
+    return berth_err_oom(err);
 }
 
 static int add_missing(struct berth_closure *closure, const char *name,

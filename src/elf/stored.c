@@ -78,14 +78,14 @@ static int read_symbol(const char *text, struct berth_elf_symbols *list)
 {
     int flags = *text - '0';
     char *name;
-    uint64_t size = strtoull(text + 1, &name, 16);
+    struct berth_elf_symbol symbol = {.size = strtoull(text + 1, &name, 16),
+                                      .data = flags & DATA,
+                                      .weak = flags & WEAK};
 
-    if (flags < 0 || flags > DATA + WEAK || *name != ' ' ||
-        berth_grow(&list->items, list->count, &list->room, sizeof(*list->items)) < 0)
-        return -1;
-    list->items[list->count++] = (struct berth_elf_symbol){
-        .name = name + 1, .size = size, .data = flags & DATA, .weak = flags & WEAK};
-    return 0;
+    symbol.name = name + 1;
+    return flags < 0 || flags > DATA + WEAK || *name != ' '
+               ? -1
+               : berth_append(list, &symbol);
 }
 
 /* The names stay in the bytes, where they are sorted. */

@@ -40,22 +40,18 @@ static int add(struct berth_elf_symbols *symbols, const char *name,
                const GElf_Sym *symbol, struct berth_err *err)
 {
     int type = GELF_ST_TYPE(symbol->st_info);
-    struct berth_elf_symbol *item;
-
-    if (berth_grow(&symbols->items, symbols->count, &symbols->room, sizeof(*item)) < 0)
-        return berth_err_oom(err);
-    item = &symbols->items[symbols->count];
-    *item = (struct berth_elf_symbol){
+    struct berth_elf_symbol item = {
         .name = strdup(name),
         .size = symbol->st_size,
         .data = type == STT_OBJECT || type == STT_COMMON || type == STT_TLS,
         .weak =
             symbol->st_shndx == SHN_UNDEF && GELF_ST_BIND(symbol->st_info) == STB_WEAK,
     };
-    if (!item->name)
-        return berth_err_oom(err);
-    symbols->count++;
-    return 0;
+
+    if (item.name && berth_append(symbols, &item) == 0)
+        return 0;
+    free(item.name);
+    return berth_err_oom(err);
 }
 
 /* Adds SYMBOL to UNDEFINED or to DEFINED, if the question wants it. */

@@ -102,12 +102,10 @@ int berth_mpi_choose(const struct berth_mpi_objects *image,
         if (!choice.image || !collides(choice.image) ||
             !choose(host, idle, &choice, ret_refused))
             continue;
-        if (berth_grow(&choices.items, choices.count, &choices.room, sizeof(choice)) <
-            0) {
+        if (berth_append(&choices, &choice) < 0) {
             berth_mpi_choices_fini(&choices);
             return berth_err_oom(err);
         }
-        choices.items[choices.count++] = choice;
     }
     *ret_choices = choices;
     return 0;

@@ -30,9 +30,9 @@ int berth_mpi_objects_add(struct berth_mpi_objects *objects, enum berth_mpi_role
                           struct berth_err *err)
 {
     struct berth_mpi_object *same = berth_mpi_objects_at(objects, path);
-    struct berth_mpi_object object = {.role = role, .elf = *elf};
+    struct berth_mpi_object object = {.role = role, .elf = berth_steal(elf)};
+    struct berth_mpi_object *added;
 
-    *elf = (struct berth_elf){0};
     if (same) {
         if (role < same->role)
             same->role = role;
@@ -45,13 +45,12 @@ int berth_mpi_objects_add(struct berth_mpi_objects *objects, enum berth_mpi_role
     if (role != BERTH_ROLE_PROGRAM)
         object.soname = strdup(soname);
     if (!object.path || (role != BERTH_ROLE_PROGRAM && !object.soname) ||
-        berth_grow(&objects->items, objects->count, &objects->room, sizeof(object)) <
-            0) {
+        berth_append(objects, &object) < 0) {
         fini(&object);
         return berth_err_oom(err);
     }
-    berth_mpi_classify(&object.elf, berth_text_base(path), &object.library);
-    objects->items[objects->count++] = object;
+    added = &objects->items[objects->count - 1];
+    berth_mpi_classify(&added->elf, berth_text_base(path), &added->library);
     return 0;
 }
 

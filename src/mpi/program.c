@@ -81,18 +81,15 @@ static int add_need(struct berth_mpi_program *program,
                     struct berth_err *err)
 {
     struct berth_elf_symbols *needs = &program->needs;
-    struct berth_elf_symbol *item;
+    struct berth_elf_symbol item = {.size = size, .data = symbol->data};
 
     if (berth_elf_find(needs, symbol->name))
         return 0;
-    if (berth_grow(&needs->items, needs->count, &needs->room, sizeof(*item)) < 0)
+    item.name = strdup(symbol->name);
+    if (!item.name || berth_append(needs, &item) < 0) {
+        free(item.name);
         return berth_err_oom(err);
-    item = &needs->items[needs->count];
-    *item = (struct berth_elf_symbol){
-        .name = strdup(symbol->name), .size = size, .data = symbol->data};
-    if (!item->name)
-        return berth_err_oom(err);
-    needs->count++;
+    }
     program->parts |= part_of(symbol->name);
     return 0;
 }

@@ -25,13 +25,9 @@ static void add(struct berth_plan *plan, struct berth_plan_list *list,
     item.name = strdup(name);
     item.value = value ? strdup(value) : NULL;
     item.why = strdup(why);
-    if (item.name && (item.value || !value) && item.why &&
-        berth_grow(&list->items, list->count, &list->room, sizeof(item)) == 0) {
-        list->items[list->count++] = item;
-        return;
-    }
+    plan->failed |= !item.name || (value && !item.value) || !item.why ||
+                    berth_append(list, &item) < 0;
     fini_item(&item);
-    plan->failed = true;
 }
 
 void berth_plan_mount(struct berth_plan *plan, const char *source,

@@ -42,15 +42,6 @@ static void fini(struct berth_plugstack_line *line)
 
 #define LINE __attribute__((cleanup(fini)))
 
-int berth_plugstack_add(struct berth_plugstack *stack,
-                        struct berth_plugstack_line *line)
-{
-    if (berth_grow(&stack->items, stack->count, &stack->room, sizeof(*line)) < 0)
-        return -1;
-    stack->items[stack->count++] = berth_steal(line);
-    return 0;
-}
-
 /* Appends the line TEXT at FILE:NUMBER, which is changed. A # anywhere starts a
  * comment, as in Slurm. Returns 0, or -1 out of memory. */
 static int read_line(const char *file, int number, char *text,
@@ -76,7 +67,7 @@ static int read_line(const char *file, int number, char *text,
         berth_strvec_push(&line.words, words.items[i]);
     if (asprintf(&line.place, "%s:%d", file, number) < 0)
         line.place = NULL;
-    return !line.place || line.words.failed ? -1 : berth_plugstack_add(stack, &line);
+    return !line.place || line.words.failed ? -1 : berth_append(stack, &line);
 }
 
 int berth_plugstack_read(const char *file, char *text, struct berth_plugstack *ret)

@@ -35,10 +35,6 @@ struct berth_plugstack {
  * Does not read included files. Returns 0, or -1 out of memory. */
 int berth_plugstack_read(const char *file, char *text, struct berth_plugstack *ret);
 
-/* Appends *LINE, whose texts STACK then owns. Returns 0, or -1 out of memory. */
-int berth_plugstack_add(struct berth_plugstack *stack,
-                        struct berth_plugstack_line *line);
-
 void berth_plugstack_fini(struct berth_plugstack *stack);
 
 /* The KEY=VALUE words after berth.so in plugstack.conf; all other settings are in

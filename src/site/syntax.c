@@ -85,16 +85,6 @@ static int explain(const struct reading *reading, struct berth_err *err)
     return at(reading, (unsigned int)line, err);
 }
 
-/* Appends *ITEM to NODE, which owns it from then on. */
-static int append(struct berth_node *node, struct berth_node *item,
-                  struct berth_err *err)
-{
-    if (berth_grow(&node->items, node->count, &node->room, sizeof(*item)) < 0)
-        return berth_err_oom(err);
-    node->items[node->count++] = berth_steal(item);
-    return 0;
-}
-
 static int check_size(size_t count, size_t most, const char *what,
                       struct berth_err *err)
 {
@@ -143,9 +133,10 @@ static int copy_list(struct reading *reading, const yaml_node_t *from, int depth
     for (; index < from->data.sequence.items.top; index++) {
         BERTH_NODE struct berth_node item = {0};
 
-        if (copy_node(reading, *index, depth, &item, err) < 0 ||
-            append(list, &item, err) < 0)
+        if (copy_node(reading, *index, depth, &item, err) < 0)
             return -1;
+        if (berth_append(list, &item) < 0)
+            return berth_err_oom(err);
     }
     return 0;
 }
@@ -158,7 +149,7 @@ static int append_once(const struct reading *reading, struct berth_node *map,
     struct berth_err twice;
 
     if (!other)
-        return append(map, item, err);
+        return berth_append(map, item) < 0 ? berth_err_oom(err) : 0;
     berth_err_set(&twice, "%s: given twice, first on line %u; keep one", other->key,
                   other->line);
     at(reading, item->line, &twice);

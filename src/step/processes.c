@@ -136,8 +136,8 @@ static void add_children(pid_t pid, const char *thread, struct list *list)
         return;
     children = fopen(name, "re");
     while (children && fscanf(children, "%d", &child) == 1 &&
-           berth_grow(&list->items, list->count, &list->room, sizeof(child)) == 0)
-        list->items[list->count++] = child;
+           berth_append(list, &child) == 0)
+        ;
 }
 
 size_t berth_process_children(pid_t pid, pid_t **ret_children)
