@@ -400,15 +400,8 @@ static int gather_environment(size_t first, struct berth_err *err)
     return 0;
 }
 
-/* Publish the table, if a row has an image. */
-static int publish_step(struct berth_err *err)
-{
-    return publish(BERTH_STEP_VARIABLE,
-                   berth_table_find_container(&state.table) ? &state.table : NULL, err);
-}
-
 /* After the last component. */
-static int end_step(struct berth_err *err)
+static void end_step(void)
 {
     if (state.kill_is_ours)
         unsetenv(KILL_ON_BAD_EXIT);
@@ -418,7 +411,6 @@ static int end_step(struct berth_err *err)
         berth_strvec_fini(&row->job);
         berth_launcher_job(&row->request, environ, &row->job);
     }
-    return publish_step(err);
 }
 
 static int end_step_component(int group, struct berth_err *err)
@@ -446,7 +438,12 @@ static int end_step_component(int group, struct berth_err *err)
         return berth_err_set(
             err, "the components differ, and berth cannot read the value of "
                  "--het-group; write numbers: --het-group=0,2-3");
-    return publish_words(err) < 0 ? -1 : publish_step(err);
+    if (berth_hetgroups_ended(&state.hetgroups))
+        end_step();
+    if (publish_words(err) < 0)
+        return -1;
+    return publish(BERTH_STEP_VARIABLE,
+                   berth_table_find_container(&state.table) ? &state.table : NULL, err);
 }
 
 /* Print what the user may not expect, and what `srun -v` shows. */
@@ -475,8 +472,7 @@ int berth_local_step(void)
 {
     struct berth_err err;
 
-    if (end_step_component(berth_hetgroups_next(&state.hetgroups, optind), &err) < 0 ||
-        (berth_hetgroups_ended(&state.hetgroups) && end_step(&err) < 0))
+    if (end_step_component(berth_hetgroups_next(&state.hetgroups, optind), &err) < 0)
         refuse(&err);
     return 0;
 }
