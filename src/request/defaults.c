@@ -15,16 +15,11 @@
 #include "request/option.h"
 #include "request/wire.h"
 
-static void name_variable(const char *option, char name[BERTH_DEFAULTS_NAME])
-{
-    snprintf(name, BERTH_DEFAULTS_NAME, "BERTH_%s", option);
-    for (char *c = name; *c; c++)
-        *c = *c == '-' ? '_' : (char)toupper((unsigned char)*c);
-}
-
 void berth_defaults_name(enum berth_option_id id, char name[BERTH_DEFAULTS_NAME])
 {
-    name_variable(berth_options[id].name, name);
+    snprintf(name, BERTH_DEFAULTS_NAME, "BERTH_%s", berth_options[id].name);
+    for (char *c = name; *c; c++)
+        *c = *c == '-' ? '_' : (char)toupper((unsigned char)*c);
 }
 
 /* The value of NAME, the last in ASSIGNED, else that in ENVIRON; NULL: none. */
@@ -44,6 +39,10 @@ static const char *find_value(char *const *environ, const struct berth_strvec *a
 static int parse(enum berth_option_id id, const char *value, const char *base,
                  struct berth_request *ret, struct berth_err *err)
 {
+    if (id >= BERTH_OPTION_COUNT)
+        return berth_pyxis_check(&berth_options[id], err);
+    if (!*value)
+        return 0;
     if (berth_options[id].argument)
         return berth_request_parse(ret, id, value, base, err);
     if (berth_choice_find("no|0|false", value) >= 0)
@@ -59,22 +58,13 @@ int berth_defaults_parse(char *const *environ, const struct berth_strvec *assign
 {
     BERTH_REQUEST struct berth_request request = {0};
 
-    for (int id = 0; id < BERTH_OPTION_COUNT; id++) {
+    for (int id = 0; id < BERTH_OPTIONS_ALL; id++) {
         char name[BERTH_DEFAULTS_NAME];
         const char *value;
 
         berth_defaults_name((enum berth_option_id)id, name);
         value = find_value(environ, assigned, name);
-        if (value && *value &&
-            parse((enum berth_option_id)id, value, base, &request, err) < 0)
-            return berth_err_at(err, "%s", name);
-    }
-    for (int i = 0; i < BERTH_PYXIS_COUNT; i++) {
-        char name[BERTH_DEFAULTS_NAME];
-
-        name_variable(berth_pyxis_options[i].name, name);
-        if (find_value(environ, assigned, name) &&
-            berth_pyxis_check(&berth_pyxis_options[i], err) < 0)
+        if (value && parse((enum berth_option_id)id, value, base, &request, err) < 0)
             return berth_err_at(err, "%s", name);
     }
     *ret = berth_steal(&request);

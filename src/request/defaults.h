@@ -13,7 +13,7 @@
 /* Bytes of the longest name. */
 #define BERTH_DEFAULTS_NAME 64
 
-/* Writes the name of the variable of option ID to NAME. */
+/* Writes the name of the variable of option ID, or of one of pyxis, to NAME. */
 void berth_defaults_name(enum berth_option_id id, char name[BERTH_DEFAULTS_NAME]);
 
 /* Parses the variables of ENVIRON (ended by NULL) and ASSIGNED (request/export.h);

@@ -217,7 +217,13 @@ static int parse_explain(const struct berth_written *written, struct berth_strve
 #define LIST(member)        BERTH_KIND_LIST, FIELD(member), 0
 #define SWITCH(member, say) BERTH_KIND_SWITCH, FIELD(member), say, NULL
 
-const struct berth_option berth_options[BERTH_OPTION_COUNT] = {
+#define OTHER(other, value, sentence)                                                  \
+    {                                                                                  \
+        .name = other, .argument = value, .help = "berth does not have it",            \
+        .instead = sentence                                                            \
+    }
+
+const struct berth_option berth_options[BERTH_OPTIONS_ALL] = {
     [BERTH_OPTION_IMAGE] = {"container-image", "PATH|URI|none",
                             "run the tasks in this image; none: on the host",
                             TEXT(image), parse_image},
@@ -273,6 +279,23 @@ const struct berth_option berth_options[BERTH_OPTION_COUNT] = {
                               "|" BERTH_EXPLAIN_JSON "|" BERTH_EXPLAIN_NO "]",
                               "print what would be done and why, run nothing",
                               TEXT(explain), parse_explain, "a form"},
+    OTHER("container-name", "NAME",
+          "berth's containers have no names; write --container-lifetime=job to have "
+          "one for all steps of a job, or unpack the image once, with 'apptainer build "
+          "--sandbox DIRECTORY IMAGE', and write --container-image=DIRECTORY"),
+    OTHER("container-save", "PATH",
+          "berth does not save what a step writes; build the image with what it is to "
+          "have: 'apptainer build IMAGE.sif RECIPE.def'"),
+    OTHER("container-remap-root", NULL,
+          "tasks run as yourself; leave it out, or write --container-args=--fakeroot"),
+    OTHER("no-container-remap-root", NULL, NULL),
+    OTHER("container-entrypoint-log", NULL, NULL),
+    OTHER("container-unshare", "NS",
+          "tasks have the host's network and names; write the flag of the container "
+          "runtime: --container-args=--ipc or --container-args=--uts"),
+    OTHER("container-fabric", "NAME", "it is now --container-libs; write it so"),
+    OTHER("container-libraries", "NAME", "it is now --container-libs; write it so"),
+    OTHER("container-device", "NAME", "it is now --container-gpu; write it so"),
 };
 
 enum berth_option_id berth_option_find(const char *name)
@@ -332,28 +355,7 @@ void berth_spell_options(const char *prefix, struct berth_err *err)
         berth_err_set(err, "%s", text.text);
 }
 
-const struct berth_pyxis_option berth_pyxis_options[BERTH_PYXIS_COUNT] = {
-    {"container-name", "NAME",
-     "berth's containers have no names; write --container-lifetime=job to have one for "
-     "all steps of a job, or unpack the image once, with 'apptainer build --sandbox "
-     "DIRECTORY IMAGE', and write --container-image=DIRECTORY"},
-    {"container-save", "PATH",
-     "berth does not save what a step writes; build the image with what it is to have: "
-     "'apptainer build IMAGE.sif RECIPE.def'"},
-    {"container-remap-root", NULL,
-     "tasks run as yourself; leave it out, or write --container-args=--fakeroot"},
-    {"no-container-remap-root", NULL, NULL},
-    {"container-entrypoint-log", NULL, NULL},
-    {"container-unshare", "NS",
-     "tasks have the host's network and names; write the flag of the container "
-     "runtime: "
-     "--container-args=--ipc or --container-args=--uts"},
-    {"container-fabric", "NAME", "it is now --container-libs; write it so"},
-    {"container-libraries", "NAME", "it is now --container-libs; write it so"},
-    {"container-device", "NAME", "it is now --container-gpu; write it so"},
-};
-
-int berth_pyxis_check(const struct berth_pyxis_option *option, struct berth_err *err)
+int berth_pyxis_check(const struct berth_option *option, struct berth_err *err)
 {
     if (!option->instead)
         return 0;
@@ -362,8 +364,8 @@ int berth_pyxis_check(const struct berth_pyxis_option *option, struct berth_err 
 
 int berth_pyxis_check_name(const char *name, struct berth_err *err)
 {
-    for (size_t i = 0; i < BERTH_PYXIS_COUNT; i++)
-        if (strcmp(name, berth_pyxis_options[i].name) == 0)
-            return berth_pyxis_check(&berth_pyxis_options[i], err);
+    for (int i = BERTH_OPTION_COUNT; i < BERTH_OPTIONS_ALL; i++)
+        if (strcmp(name, berth_options[i].name) == 0)
+            return berth_pyxis_check(&berth_options[i], err);
     return 0;
 }

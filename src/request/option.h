@@ -43,10 +43,21 @@ struct berth_option {
                             of ARGUMENT; NULL: any other kind of value */
     const char *name_of; /* what it may be besides; NULL: nothing */
     bool (*takes)(const char *word); /* is WORD such a name? */
+    const char *instead; /* of what is no option of berth: what is wrong; what would be
+                            right. NULL: berth does the same without it */
 };
 
-/* Indexed by enum berth_option_id. */
-extern const struct berth_option berth_options[BERTH_OPTION_COUNT];
+/* The number of options of pyxis that berth does not have, and of old names of options.
+ * A script with one of these gets a message that says what to write, and not Slurm's
+ * "unrecognized option". */
+enum {
+    BERTH_PYXIS_COUNT = 9,
+    BERTH_OPTIONS_ALL = BERTH_OPTION_COUNT + BERTH_PYXIS_COUNT
+};
+
+/* Indexed by enum berth_option_id; after them those of pyxis, which have a name, an
+ * argument, a help and `instead`. */
+extern const struct berth_option berth_options[BERTH_OPTIONS_ALL];
 
 /* The option NAME, without -- and prefix; BERTH_OPTION_COUNT: there is none. */
 enum berth_option_id berth_option_find(const char *name);
@@ -70,23 +81,9 @@ bool berth_option_is_optional(const struct berth_option *option);
  * site calls the option. PREFIX "" changes nothing. */
 void berth_spell_options(const char *prefix, struct berth_err *err);
 
-/* Options of pyxis that berth does not have, and old names of options. A script with
- * such an option gets a message that says what to write, and not Slurm's "unrecognized
- * option". */
-struct berth_pyxis_option {
-    const char *name;
-    const char *argument; /* as in struct berth_option */
-    const char *instead;  /* what is wrong; what would be right. NULL: berth does
-                             the same without the option */
-};
-
-enum { BERTH_PYXIS_COUNT = 9 };
-
-extern const struct berth_pyxis_option berth_pyxis_options[BERTH_PYXIS_COUNT];
-
-/* Checks OPTION, which the user has given. Returns 0 if berth does the same anyway, or
- * -1 with a sentence in ERR that says what to write instead. */
-int berth_pyxis_check(const struct berth_pyxis_option *option, struct berth_err *err);
+/* Checks OPTION, one of pyxis that the user has given. Returns 0 if berth does the same
+ * anyway, or -1 with a sentence in ERR that says what to write instead. */
+int berth_pyxis_check(const struct berth_option *option, struct berth_err *err);
 
 /* The same for the option NAME; 0 for another name. */
 int berth_pyxis_check_name(const char *name, struct berth_err *err);

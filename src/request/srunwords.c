@@ -26,13 +26,6 @@ static const char alone[] =
     "resv-ports|send-libs|share|spread-job|spread-segments|stepmgr|test-only|"
     "unbuffered|usage|use-min-nodes|verbose|version|wait-for-children|whole|x11";
 
-/* Is OPTION, with or without the site's prefix, the option NAME, whose value, by
- * ARGUMENT of struct berth_option, is never the next word? */
-static bool is_alone(const char *option, const char *name, const char *argument)
-{
-    return (!argument || *argument == '[') && berth_text_ends(option, name);
-}
-
 /* Is NAME one of `alone`, or the beginning of one? --wait is an option with a value.
  * Slurm itself refuses the beginning of two options. */
 static bool begins_alone(const char *name)
@@ -55,12 +48,10 @@ static bool takes_next(const char *name)
 {
     if (strchr(name, '=') || begins_alone(name))
         return false;
-    for (int id = 0; id < BERTH_OPTION_COUNT; id++)
-        if (is_alone(name, berth_options[id].name, berth_options[id].argument))
-            return false;
-    for (int i = 0; i < BERTH_PYXIS_COUNT; i++)
-        if (is_alone(name, berth_pyxis_options[i].name,
-                     berth_pyxis_options[i].argument))
+    for (int i = 0; i < BERTH_OPTIONS_ALL; i++)
+        if ((!berth_options[i].argument ||
+             berth_option_is_optional(&berth_options[i])) &&
+            berth_text_ends(name, berth_options[i].name)) /* after the site's prefix */
             return false;
     return true;
 }

@@ -87,7 +87,7 @@ static int read_option(int id, const char *value, int remote)
     if (remote || *fault->text)
         return 0;
     if (id >= BERTH_OPTION_COUNT) {
-        berth_pyxis_check(&berth_pyxis_options[id - BERTH_OPTION_COUNT], fault);
+        berth_pyxis_check(&berth_options[id], fault);
         return 0;
     }
     directory = getcwd(NULL, 0);

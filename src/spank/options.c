@@ -20,24 +20,6 @@ static int has_argument(const struct berth_option *option)
 /* Bytes of an option name with its prefix; Slurm's --help cuts a longer one. */
 enum { NAME_SIZE = 128 };
 
-/* Option AT of ours and, after them, of pyxis. */
-static struct berth_option option_at(int at)
-{
-    const struct berth_pyxis_option *other;
-
-    if (at < BERTH_OPTION_COUNT)
-        return berth_options[at];
-    other = &berth_pyxis_options[at - BERTH_OPTION_COUNT];
-    return (struct berth_option){.name = other->name,
-                                 .argument = other->argument,
-                                 .help = "berth does not have it"};
-}
-
-static void name_of(const char *prefix, int option, char *name)
-{
-    snprintf(name, NAME_SIZE, "%s%s", prefix, option_at(option).name);
-}
-
 /* Is one of the options at the start of WORDS --help? */
 static bool is_help(const struct berth_strvec *words)
 {
@@ -63,34 +45,20 @@ int berth_options_register(spank_t sp, const char *prefix,
     static char names[BERTH_OPTIONS_ALL][NAME_SIZE];
 
     for (int i = 0; i < count_of(prefix, words); i++) {
-        const struct berth_option row = option_at(i);
         struct spank_option option = {
             .name = names[i],
-            .arginfo = (char *)row.argument,
-            .usage = (char *)row.help,
-            .has_arg = has_argument(&row),
+            .arginfo = (char *)berth_options[i].argument,
+            .usage = (char *)berth_options[i].help,
+            .has_arg = has_argument(&berth_options[i]),
             .val = i,
             .cb = callback,
         };
 
-        name_of(prefix, i, names[i]);
+        snprintf(names[i], NAME_SIZE, "%s%s", prefix, berth_options[i].name);
         if (spank_option_register(sp, &option) != ESPANK_SUCCESS)
             return -1;
     }
     return 0;
-}
-
-/* Write to NAME, of SIZE bytes, the environment variable that Slurm sets for OPTION of
- * the plugin `berth` (_opt_env_name() in Slurm's spank.c). */
-static void name_variable(const char *prefix, int option, char *name, size_t size)
-{
-    char plain[NAME_SIZE];
-
-    name_of(prefix, option, plain);
-    for (char *c = plain; *c; c++)
-        if (!isalnum((unsigned char)*c))
-            *c = '_';
-    snprintf(name, size, "_SLURM_SPANK_OPTION_berth_%s", plain);
 }
 
 void berth_options_remove(spank_t sp, const char *prefix,
@@ -99,7 +67,12 @@ void berth_options_remove(spank_t sp, const char *prefix,
     for (int i = 0; i < BERTH_OPTIONS_ALL; i++) {
         char name[256];
 
-        name_variable(prefix, i, name, sizeof(name));
+        /* _opt_env_name() in Slurm's spank.c, for the plugin `berth` */
+        snprintf(name, sizeof(name), "_SLURM_SPANK_OPTION_berth_%s%s", prefix,
+                 berth_options[i].name);
+        for (char *c = name; *c; c++)
+            if (!isalnum((unsigned char)*c))
+                *c = '_';
         unset(sp, name);
     }
 }

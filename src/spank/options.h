@@ -5,13 +5,10 @@
 
 #include "request/option.h"
 
-/* berth's options, and after them those of pyxis (request/option.h). */
-enum { BERTH_OPTIONS_ALL = BERTH_OPTION_COUNT + BERTH_PYXIS_COUNT };
-
 /* Register every option of berth, with PREFIX before its name. If
  * PREFIX is "" and the first of WORDS (of the command line; NULL: none) do not ask for
- * the help, register those of pyxis, too. CALLBACK gets as its value
- * the enum berth_option_id, or BERTH_OPTION_COUNT plus an index of berth_pyxis_options.
+ * the help, register those of pyxis, too. CALLBACK gets as its value the index in
+ * berth_options.
  * Call this in slurm_spank_init() of every context: sbatch and salloc do not load a
  * static table spank_options[]. Returns 0 or -1. */
 int berth_options_register(spank_t sp, const char *prefix,
