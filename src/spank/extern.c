@@ -2,18 +2,16 @@
 /* Starts the server that keeps the containers of a job, and moves it from slurmstepd,
  * as root, into the job's extern step, as the user. Reads nothing that a user controls.
  *
- * Three processes take part. slurmstepd waits, for at most PATIENCE_MS. Its child asks
- * the slurmstepd of the extern step to adopt the grandchild; Slurm's functions for that
- * have no time limit. The grandchild waits until it is adopted, and becomes the server.
- */
+ * Three processes take part. slurmstepd waits for its child, which ends after PATIENCE
+ * at the latest. The child asks the slurmstepd of the extern step to adopt the
+ * grandchild; Slurm's functions for that have no time limit. The grandchild waits until
+ * it is adopted, and becomes the server. */
 
 #include "spank/stepd.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,8 +36,8 @@ __attribute__((weak)) int slurm_stepd_connect(const char *directory, const char 
 __attribute__((weak)) int slurm_stepd_add_extern_pid(int fd, uint16_t protocol,
                                                      pid_t pid);
 
-/* Milliseconds that a step waits for an extern step that does not answer. */
-enum { PATIENCE_MS = 1000 };
+/* Seconds that a step waits for an extern step that does not answer. */
+enum { PATIENCE = 1 };
 
 /* In the grandchild, descriptor 3 is the socket, and this one is `go` below. The server
  * has no descriptor from this one on. */
@@ -53,8 +51,7 @@ struct server {
     int gid_count;
     struct berth_stepd_place place;
     int listen;
-    int go[2];      /* a pipe: the process id of the extern step's slurmstepd */
-    int pending[2]; /* a pipe: at end of file the server runs, or will not run */
+    int go[2]; /* a pipe: the process id of the extern step's slurmstepd */
 };
 
 static int read_facts(spank_t sp, struct server *server)
@@ -126,9 +123,10 @@ static void reset_signals(void)
 /* In the grandchild: wait for adoption, and execute the server. Returns only on
  * failure.
  */
-static void become_server(const struct server *server)
+static void become_server(void *data)
 {
-    const int keep[] = {server->listen, server->go[0], server->pending[1]};
+    const struct server *server = data;
+    const int keep[] = {server->listen, server->go[0]};
     char number[16], job[32],
         node[sizeof(BERTH_TASK_NODE "=") + sizeof(server->place.node)];
     const char *const environment[] = {
@@ -138,7 +136,7 @@ static void become_server(const struct server *server)
                                  NULL};
     pid_t stepd;
 
-    if (berth_detach(keep, 3, NULL) < 0)
+    if (berth_detach(keep, 2, NULL) < 0)
         return;
     berth_cloexec_from(GO);
     if (read(GO, &stepd, sizeof(stepd)) != sizeof(stepd) || become_user(server) < 0)
@@ -183,64 +181,35 @@ static pid_t add_to_extern(const struct server *server, pid_t pid)
     return stepd.pid;
 }
 
-/* In slurmstepd's child: start the grandchild and have it adopted. If this fails, the
- * grandchild reads end of file from `go`, and ends. */
-static void start_adopted(const struct server *server)
+/* In slurmstepd's child, which SIGALRM ends in time: have the grandchild PID adopted.
+ * If this fails, the step must not find a server that will not run. */
+static void adopt(void *data, pid_t pid)
 {
-    pid_t pid = fork();
+    const struct server *server = data;
     pid_t stepd;
 
-    if (pid == 0) {
-        become_server(server);
-        _exit(EXIT_FAILURE);
-    }
-    if (pid < 0)
-        return;
+    reset_signals();
+    alarm(PATIENCE);
     stepd = add_to_extern(server, pid);
-    if (stepd > 0)
+    if (stepd > 0) {
         berth_fd_write(server->go[1], &stepd, sizeof(stepd));
-}
-
-/* Wait for the end of file on PENDING, for at most PATIENCE_MS, and for the CHILD. */
-static void wait_for(int pending, pid_t child)
-{
-    struct pollfd fd = {.fd = pending, .events = POLLIN};
-    int answer;
-
-    while ((answer = poll(&fd, 1, PATIENCE_MS)) < 0 && errno == EINTR)
-        ;
-    if (answer == 0)
-        kill(child, SIGKILL);
-    berth_run_wait(child);
-}
-
-static void start(struct server *server)
-{
-    pid_t child = fork();
-
-    if (child == 0) {
-        start_adopted(server);
-        _exit(EXIT_SUCCESS);
+        return;
     }
-    close(server->pending[1]);
-    server->pending[1] = -1;
-    if (child > 0)
-        wait_for(server->pending[0], child);
+    kill(pid, SIGKILL);
+    berth_run_wait(pid);
 }
 
 void berth_stepd_start_server(spank_t sp)
 {
-    struct server server = {.listen = -1, .go = {-1, -1}, .pending = {-1, -1}};
-    const int *fds[] = {&server.listen, &server.go[0], &server.go[1],
-                        &server.pending[0], &server.pending[1]};
+    struct server server = {.listen = -1, .go = {-1, -1}};
+    const int *fds[] = {&server.listen, &server.go[0], &server.go[1]};
 
     if (!slurm_stepd_connect || !slurm_stepd_add_extern_pid ||
         read_facts(sp, &server) < 0)
         return;
     server.listen = listen_at_address(&server);
-    if (server.listen >= 0 && pipe2(server.go, O_CLOEXEC) == 0 &&
-        pipe2(server.pending, O_CLOEXEC) == 0)
-        start(&server);
+    if (server.listen >= 0 && pipe2(server.go, O_CLOEXEC) == 0)
+        berth_detach_run(become_server, adopt, &server, NULL);
     for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
         if (*fds[i] >= 0)
             close(*fds[i]);
