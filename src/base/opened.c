@@ -4,9 +4,7 @@
 
 #include "base/opened.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,13 +20,17 @@ char *berth_opened_identity(const struct stat *file)
     return text;
 }
 
-/* Is IDENTITY among the files of DIRECTORY, /proc/PID/fd? */
-static bool has(DIR *directory, const char *identity)
+enum berth_opened berth_opened_by(pid_t pid, const char *identity)
 {
+    BERTH_CLOSEDIR DIR *directory = NULL;
     struct dirent *entry;
-    bool found = false;
+    char name[64];
 
-    while (!found && (entry = readdir(directory))) {
+    snprintf(name, sizeof(name), "/proc/%d/fd", pid);
+    directory = opendir(name);
+    if (!directory)
+        return errno == EACCES ? BERTH_OPENED_HIDDEN : BERTH_OPENED_NO;
+    while ((entry = readdir(directory))) {
         BERTH_FREE char *other = NULL;
         struct stat st;
 
@@ -36,22 +38,8 @@ static bool has(DIR *directory, const char *identity)
             fstatat(dirfd(directory), entry->d_name, &st, 0) < 0)
             continue;
         other = berth_opened_identity(&st);
-        found = other && strcmp(other, identity) == 0;
+        if (other && strcmp(other, identity) == 0)
+            return BERTH_OPENED_YES;
     }
-    return found;
-}
-
-enum berth_opened berth_opened_by(pid_t pid, const char *identity)
-{
-    char name[64];
-    bool found;
-    DIR *directory;
-
-    snprintf(name, sizeof(name), "/proc/%d/fd", pid);
-    directory = opendir(name);
-    if (!directory)
-        return errno == EACCES ? BERTH_OPENED_HIDDEN : BERTH_OPENED_NO;
-    found = has(directory, identity);
-    closedir(directory);
-    return found ? BERTH_OPENED_YES : BERTH_OPENED_NO;
+    return BERTH_OPENED_NO;
 }

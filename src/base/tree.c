@@ -3,7 +3,6 @@
 
 #include "base/tree.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -34,6 +33,16 @@ int berth_tree_open(const char *path, uid_t owner, mode_t forbidden, int *ret_mi
     result = fd;
     fd = -1;
     return result;
+}
+
+DIR *berth_tree_list(int dir, const char *name)
+{
+    int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *list = fd < 0 ? NULL : fdopendir(fd);
+
+    if (fd >= 0 && !list)
+        close(fd);
+    return list;
 }
 
 int berth_tree_parents(int dir, const char *file)
@@ -87,12 +96,9 @@ int berth_tree_copy(int from, int dir, const char *name, mode_t mode)
 
 int berth_tree_remove(int dir, const char *name)
 {
+    DIR *list = berth_tree_list(dir, name);
     int result = 0;
-    int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *list = fd < 0 ? NULL : fdopendir(fd);
 
-    if (fd >= 0 && !list)
-        close(fd);
     if (!list)
         return unlinkat(dir, name, 0);
     for (struct dirent *entry; (entry = readdir(list));) {

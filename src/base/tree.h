@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <dirent.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -14,6 +15,10 @@
  * NULL: 1 if PATH is not there, else 0. */
 int berth_tree_open(const char *path, uid_t owner, mode_t forbidden, int *ret_missing,
                     struct berth_err *err);
+
+/* Open the directory NAME below DIR, which must not be a symbolic link, to list it
+ * (closedir(3)). Returns NULL with errno. */
+DIR *berth_tree_list(int dir, const char *name);
 
 /* Make the missing directories on the way from DIR to FILE, a path below it. Returns 0,
  * or -1 with errno. */

@@ -163,7 +163,7 @@ static void add_words(struct search *search, char *const *words)
 /* Adds what is below a mount, and in the prefixes in it. */
 static void add_mount(struct search *search, const char *path)
 {
-    DIR *stream = opendir(path);
+    BERTH_CLOSEDIR DIR *stream = opendir(path);
     struct dirent *entry;
 
     add_path(search, path);
@@ -174,8 +174,6 @@ static void add_mount(struct search *search, const char *path)
             asprintf(&prefix, "%s/%s", path, entry->d_name) >= 0)
             add_prefix(search, prefix);
     }
-    if (stream)
-        closedir(stream);
 }
 
 static void add_mounts(struct search *search, const struct berth_strvec *mounts)

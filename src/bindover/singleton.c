@@ -48,7 +48,7 @@ static void add_components(const struct berth_singleton *it, int root,
     BERTH_FREE char *library = in_root(root, it->path);
     BERTH_FREE char *name = NULL;
     const struct dirent *entry;
-    DIR *directory;
+    BERTH_CLOSEDIR DIR *directory = NULL;
 
     if (!library || asprintf(&name, "%.*s/openmpi",
                              (int)(strrchr(library, '/') - library), library) < 0)
@@ -61,8 +61,6 @@ static void add_components(const struct berth_singleton *it, int root,
             berth_mpi_objects_add(objects, BERTH_ROLE_PRESENT, NULL, entry->d_name,
                                   &nothing, NULL);
     }
-    if (directory)
-        closedir(directory);
 }
 
 static int read_objects(const struct berth_singleton *it,

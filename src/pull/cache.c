@@ -43,22 +43,15 @@ static unsigned long number_of(const char *name)
 /* The highest number below LIMIT of an image in DIR; 0: there is none. */
 static unsigned long newest(int dir, unsigned long limit)
 {
-    int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *list = copy < 0 ? NULL : fdopendir(copy);
+    BERTH_CLOSEDIR DIR *list = berth_tree_list(dir, ".");
     unsigned long best = 0;
 
-    if (!list) {
-        if (copy >= 0)
-            close(copy);
-        return 0;
-    }
-    for (struct dirent *entry; (entry = readdir(list));) {
+    for (struct dirent *entry; list && (entry = readdir(list));) {
         unsigned long number = number_of(entry->d_name);
 
         if (number > best && number < limit)
             best = number;
     }
-    closedir(list);
     return best;
 }
 

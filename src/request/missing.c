@@ -3,7 +3,6 @@
 
 #include "request/missing.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/strvec.h"
 #include "base/text.h"
+#include "base/tree.h"
 #include "request/uri.h"
 #include "base/suggest.h"
 
@@ -116,40 +116,25 @@ static bool is_candidate(const struct dirent *entry, bool image)
     return entry->d_type != DT_REG || (image && berth_registry_is_file(entry->d_name));
 }
 
-/* Open DIRECTORY for reading; NULL: it cannot be read. */
-static DIR *open_entries(int directory)
-{
-    int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
-
-    if (!entries && fd >= 0)
-        close(fd);
-    return entries;
-}
-
 static void list(int directory, bool image, struct berth_strvec *ret)
 {
-    DIR *entries = open_entries(directory);
+    BERTH_CLOSEDIR DIR *entries = berth_tree_list(directory, ".");
     struct dirent *entry;
 
     for (int i = 0; entries && i < ENTRIES_MAX && (entry = readdir(entries)); i++)
         if (is_candidate(entry, image))
             berth_strvec_push(ret, entry->d_name);
-    if (entries)
-        closedir(entries);
 }
 
 /* Is DIRECTORY empty? False if it cannot be read. */
 static bool is_empty(int directory)
 {
-    DIR *entries = open_entries(directory);
+    BERTH_CLOSEDIR DIR *entries = berth_tree_list(directory, ".");
     struct dirent *entry;
     bool empty = entries;
 
     while (empty && (entry = readdir(entries)))
         empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
-    if (entries)
-        closedir(entries);
     return empty;
 }
 

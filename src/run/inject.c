@@ -67,7 +67,7 @@ static void lock_stages(const struct berth_inject *inject)
     int root = berth_request_may_stage(inject->launch->request)
                    ? open_root(berth_stage_user(path))
                    : -1;
-    DIR *list = root < 0 ? NULL : opendir(path);
+    BERTH_CLOSEDIR DIR *list = root < 0 ? NULL : opendir(path);
     const struct dirent *entry;
 
     lock_directory(inject, root);
@@ -76,8 +76,6 @@ static void lock_stages(const struct berth_inject *inject)
             lock_directory(inject,
                            openat(root, entry->d_name,
                                   O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (list)
-        closedir(list);
 }
 
 static int write_handovers(const struct berth_inject *inject, int fds[DESCRIPTORS],

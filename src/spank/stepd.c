@@ -4,7 +4,6 @@
 
 #include "spank/stepd.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/text.h"
 
 bool berth_stepd_read(const char *path, uint32_t job, uint32_t step,
@@ -57,16 +57,13 @@ static bool is_named(int fd, uint32_t job, uint32_t step, struct berth_stepd_pla
 
 bool berth_stepd_place(uint32_t job, uint32_t step, struct berth_stepd_place *ret)
 {
-    DIR *directory = opendir("/proc/self/fd");
+    BERTH_CLOSEDIR DIR *directory = opendir("/proc/self/fd");
     struct dirent *entry;
-    bool found = false;
 
-    while (directory && !found && (entry = readdir(directory)))
-        if (entry->d_name[0] != '.')
-            found = is_named(atoi(entry->d_name), job, step, ret);
-    if (directory)
-        closedir(directory);
-    return found;
+    while (directory && (entry = readdir(directory)))
+        if (entry->d_name[0] != '.' && is_named(atoi(entry->d_name), job, step, ret))
+            return true;
+    return false;
 }
 
 /* Is JOB the value of the variable with the name FORMAT for GROUP? */

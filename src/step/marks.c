@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/environ.h"
+#include "base/tree.h"
 #include "step/mark.h"
 
 enum { NAME_SIZE = 32, PATH_SIZE = 64 };
@@ -79,16 +80,11 @@ void berth_marks_each(int marks,
                                        unsigned int rank),
                       void *data)
 {
-    int fd = openat(marks, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+    BERTH_CLOSEDIR DIR *directory = berth_tree_list(marks, ".");
     struct dirent *entry;
 
     while (directory && (entry = readdir(directory)))
         read_mark(marks, entry->d_name, function, data);
-    if (directory)
-        closedir(directory);
-    else if (fd >= 0)
-        close(fd);
 }
 
 static bool has(int marks, const char *start, unsigned int number, const char *stage)

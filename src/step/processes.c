@@ -62,7 +62,7 @@ bool berth_process_read(pid_t pid, struct berth_process *ret)
 
 int berth_processes_each_pid(bool (*function)(pid_t, void *), void *data)
 {
-    DIR *directory = opendir("/proc");
+    BERTH_CLOSEDIR DIR *directory = opendir("/proc");
     struct dirent *entry;
     int count = 0;
 
@@ -71,8 +71,6 @@ int berth_processes_each_pid(bool (*function)(pid_t, void *), void *data)
 
         count += pid > 0 && function(pid, data);
     }
-    if (directory)
-        closedir(directory);
     return count;
 }
 
@@ -143,8 +141,8 @@ static void add_children(pid_t pid, const char *thread, struct list *list)
 size_t berth_process_children(pid_t pid, pid_t **ret_children)
 {
     struct list list = {0};
+    BERTH_CLOSEDIR DIR *threads = NULL;
     struct dirent *entry;
-    DIR *threads;
     char name[32];
 
     snprintf(name, sizeof(name), "/proc/%d/task", pid);
@@ -152,8 +150,6 @@ size_t berth_process_children(pid_t pid, pid_t **ret_children)
     while (threads && (entry = readdir(threads)))
         if (*entry->d_name != '.')
             add_children(pid, entry->d_name, &list);
-    if (threads)
-        closedir(threads);
     *ret_children = list.items;
     return list.count;
 }

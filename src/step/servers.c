@@ -85,8 +85,8 @@ static int each(const struct berth_servers *servers,
 static int seize_threads(pid_t pid)
 {
     char path[64];
+    BERTH_CLOSEDIR DIR *directory = NULL;
     struct dirent *entry;
-    DIR *directory;
     int count = 0;
 
     snprintf(path, sizeof(path), "/proc/%d/task", pid);
@@ -95,8 +95,6 @@ static int seize_threads(pid_t pid)
         count += entry->d_name[0] != '.' &&
                  ptrace(PTRACE_SEIZE, atoi(entry->d_name), 0,
                         PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL) == 0;
-    if (directory)
-        closedir(directory);
     return count;
 }
 
@@ -357,7 +355,7 @@ static void clear(const char *directory, bool is_quiet)
  * runtime that starts in between would be missed. */
 static void clear_all(const char *path, char *runtime)
 {
-    DIR *directory = opendir(path);
+    BERTH_CLOSEDIR DIR *directory = opendir(path);
     struct dirent *entry;
 
     while (directory && (entry = readdir(directory))) {
@@ -369,8 +367,6 @@ static void clear_all(const char *path, char *runtime)
             clear(left,
                   is_local(path) && berth_processes_each(is_starting, runtime) == 0);
     }
-    if (directory)
-        closedir(directory);
 }
 
 void berth_servers_clear(const char *runtime)

@@ -69,7 +69,7 @@ static void make_second(const char *top, DIR *list, const char *first,
 struct berth_stage_root berth_stage_user_in(const char *top, bool make,
                                             char path[BERTH_STAGE_USER_SIZE])
 {
-    DIR *list = opendir(top);
+    BERTH_CLOSEDIR DIR *list = opendir(top);
     char first[24], second[SECOND_SIZE] = "";
     struct stat st;
 
@@ -80,8 +80,6 @@ struct berth_stage_root berth_stage_user_in(const char *top, bool make,
         if (!*second && make)
             make_second(top, list, first, second);
     }
-    if (list)
-        closedir(list);
     snprintf(path, BERTH_STAGE_USER_SIZE, "%s/%s", top, *second ? second : first);
     return (struct berth_stage_root){.path = path,
                                      .mounted = BERTH_STAGE_USER_MOUNTED,
