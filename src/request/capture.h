@@ -1,8 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/err.h"
 #include "base/strvec.h"
+
+/* The effect of srun's --export, or of its variable, on the environment of a component
+ * (_build_user_env() in srun's launch.c). The value is a list of words, separated by
+ * commas outside of quotes. ALL passes all variables. NONE ends the list: Slurm ignores
+ * the words after it. NAME=VALUE sets a variable, NAME passes one. NIL needs no case
+ * here: like each list without ALL it passes the variables that begin with SLURM. */
+struct berth_export {
+    bool all;                     /* Slurm drops nothing */
+    struct berth_strvec assigned; /* each NAME=VALUE, also those after NONE */
+};
+
+/* Reads VALUE of --export; NULL: no --export, which means ALL. On success the caller
+ * owns *RET (berth_export_fini). Returns -1 out of memory. */
+int berth_export_read(const char *value, struct berth_export *ret,
+                      struct berth_err *err);
+
+void berth_export_fini(struct berth_export *export);
+
+#define BERTH_EXPORT __attribute__((cleanup(berth_export_fini)))
 
 /* The variables that reach a task in an image although Slurm drops them
  * (--export=NONE): those on a built-in list or on the site's, unless a list denies
@@ -33,7 +54,7 @@ const struct berth_capture_list *
 berth_capture_find(const struct berth_capture_rules *rules, const char *name);
 
 /* Adds to RET the captured variables of ENVIRON (ended by NULL), each NAME=VALUE, and
- * sorts RET. A variable that RET has stays; one of ASSIGNED (request/export.h) wins
+ * sorts RET. A variable that RET has stays; one of ASSIGNED (struct berth_export) wins
  * over that of ENVIRON, a later one over an earlier one. Returns -1 out of memory. */
 int berth_capture_choose(const struct berth_capture_rules *rules, char *const *environ,
                          const struct berth_strvec *assigned, struct berth_strvec *ret,

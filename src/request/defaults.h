@@ -16,7 +16,7 @@
 /* Writes the name of the variable of option ID, or of one of pyxis, to NAME. */
 void berth_defaults_name(enum berth_option_id id, char name[BERTH_DEFAULTS_NAME]);
 
-/* Parses the variables of ENVIRON (ended by NULL) and ASSIGNED (request/export.h);
+/* Parses the variables of ENVIRON (ended by NULL) and ASSIGNED (request/capture.h);
  * ASSIGNED wins. BASE as in berth_request_parse(). On success the caller owns *RET.
  * Returns 0, or -1 with a sentence in ERR that names the variable. */
 int berth_defaults_parse(char *const *environ, const struct berth_strvec *assigned,

@@ -4,7 +4,7 @@
 #include "base/err.h"
 #include "site/site.h"
 #include "request/components.h"
-#include "request/export.h"
+#include "request/capture.h"
 
 /* In srun: collects the variables that the tasks of a component need although --export
  * drops them (request/capture.h). */

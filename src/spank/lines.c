@@ -13,7 +13,6 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "request/multiprog.h"
-#include "request/rows.h"
 #include "spank/typed.h"
 #include "spank/variable.h"
 

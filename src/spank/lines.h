@@ -13,7 +13,7 @@
 const char *berth_lines_file(const struct berth_typed *typed);
 
 /* Read that file, and append to TABLE the request of each line: its options over
- * DEFAULTS. CHECK is that of request/rows.h. Warns of options after the program of a
+ * DEFAULTS. CHECK is that of struct berth_rows. Warns of options after the program of a
  * line. Returns 0, or -1 with a sentence in ERR that names the line. */
 int berth_lines_read(const struct berth_typed *typed,
                      const struct berth_request *defaults, struct berth_table *table,

@@ -22,7 +22,7 @@
 #include "site/site.h"
 #include "request/components.h"
 #include "request/defaults.h"
-#include "request/export.h"
+#include "request/capture.h"
 #include "request/hetgroup.h"
 #include "request/launcher.h"
 #include "request/option.h"

@@ -22,7 +22,7 @@
 #include "plan/order.h"
 #include "request/launcher.h"
 #include "request/option.h"
-#include "request/rows.h"
+#include "request/multiprog.h"
 #include "request/wire.h"
 #include "site/rules.h"
 #include "site/siteread.h"

@@ -9,7 +9,6 @@
 #include "fuzz.h"
 #include "plan/order.h"
 #include "request/capture.h"
-#include "request/export.h"
 #include "request/wire.h"
 
 typedef int (*put_function)(const struct berth_table *, char **, struct berth_err *);

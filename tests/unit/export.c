@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The value of --export, as Slurm reads it. */
 
-#include "request/export.h"
+#include "request/capture.h"
 
 #include <stdio.h>
 #include <string.h>
