@@ -42,6 +42,8 @@ int berth_run(const struct berth_run *run, struct berth_ran *ret_ran,
 
 void berth_ran_fini(struct berth_ran *ran);
 
+#define BERTH_RAN __attribute__((cleanup(berth_ran_fini)))
+
 /* If PID is above 0, waits until this child has ended. Returns its status as from
  * waitpid(2), or 0 if that is not known. */
 int berth_run_wait(pid_t pid);

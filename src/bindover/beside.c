@@ -83,7 +83,7 @@ static void add_prefix_of(struct search *search, const char *file)
 /* Adds the program PATH itself, and the libraries that its loader finds. */
 static void add_program(struct search *search, const char *path)
 {
-    struct berth_scan scan;
+    BERTH_SCAN struct berth_scan scan = {0};
 
     if (search->programs++ >= PROGRAMS_MAX ||
         berth_scan_program(search->scan->cache, path, search->beside->env, &scan,
@@ -93,7 +93,6 @@ static void add_program(struct search *search, const char *path)
         if (scan.objects.items[i].library.family != BERTH_FAMILY_NONE)
             berth_scan_present(search->scan, scan.objects.items[i].soname,
                                scan.objects.items[i].path);
-    berth_scan_fini(&scan);
 }
 
 /* Adds a file or a directory that a word or a script names. */

@@ -285,14 +285,11 @@ static int verify_file(const struct berth_replacement *replacement,
                        const struct berth_scan *scan, const char *target,
                        char *const *env, struct berth_err *err)
 {
-    struct berth_closure closure;
-    int result;
+    BERTH_CLOSURE struct berth_closure closure = {0};
 
-    if (ask(replacement, scan, target, env, &closure, err) < 0)
-        return -1;
-    result = check_replaced(replacement, scan, target, &closure, err);
-    berth_closure_fini(&closure);
-    return result;
+    return ask(replacement, scan, target, env, &closure, err) < 0
+               ? -1
+               : check_replaced(replacement, scan, target, &closure, err);
 }
 
 /* Checks the files of the image that use the libraries, and those that are added. */

@@ -148,18 +148,16 @@ static int patch_batch(const struct berth_build *b, struct berth_strvec *argv)
                             .env = (const char *const *)environ,
                             .seconds = PATCH_SECONDS,
                             .most = PATCH_SAYS};
-    struct berth_ran ran;
-    int result = 0;
+    BERTH_RAN struct berth_ran ran = {0};
 
     if (argv->failed)
         return berth_err_oom(b->err);
     if (berth_run(&run, &ran, b->err) < 0)
         return -1;
-    if (ran.status != 0)
-        result = berth_err_set(b->err, "'%s': could not change the copies in '%s': %s",
-                               run.argv[0], b->path, berth_ran_last_line(&ran));
-    berth_ran_fini(&ran);
-    return result;
+    if (ran.status == 0)
+        return 0;
+    return berth_err_set(b->err, "'%s': could not change the copies in '%s': %s",
+                         run.argv[0], b->path, berth_ran_last_line(&ran));
 }
 
 /* Gives all copies that a loader maps the search path of the stage. */
@@ -236,7 +234,7 @@ static int put_file(const struct berth_build *b, const struct berth_gathered_fil
                     struct berth_manifest *manifest)
 {
     BERTH_CLOSE int fd = openat(b->dir, file->file, O_RDONLY | O_CLOEXEC);
-    struct berth_elf elf = {0};
+    BERTH_ELF struct berth_elf elf = {0};
     struct stat st;
 
     if (fd < 0 || fstat(fd, &st) < 0)
@@ -245,7 +243,6 @@ static int put_file(const struct berth_build *b, const struct berth_gathered_fil
         return berth_err_at(b->err, "'%s'", file->source);
     berth_strvec_push_pair(&manifest->files, file->file, elf.soname ? elf.soname : "");
     berth_strvec_pushf(&manifest->files, "%lld", (long long)st.st_size);
-    berth_elf_fini(&elf);
     return 0;
 }
 

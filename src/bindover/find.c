@@ -164,7 +164,7 @@ static int add_stack(const struct search *s, const char *origin, const char *pat
                      const struct berth_mpi_object *c)
 {
     const struct berth_profile *profile = s->given;
-    struct berth_closure closure;
+    BERTH_CLOSURE struct berth_closure closure = {0};
     struct berth_stack *stack;
     BERTH_FREE char *file = NULL;
     char name[BERTH_MPI_NAME_SIZE];
@@ -177,7 +177,6 @@ static int add_stack(const struct search *s, const char *origin, const char *pat
         return 0;
     if (!profile)
         profile = berth_profile_match(s->profiles, &c->library, &closure);
-    berth_closure_fini(&closure);
     if (!profile || profile->family != c->library.family)
         return 0;
     stack =
@@ -394,18 +393,14 @@ static int add_named(const struct search *s, const struct berth_profile *profile
 static bool is_meant(const struct search *s, const struct berth_profile *profile,
                      const char *path)
 {
-    struct berth_closure closure;
-    bool found;
+    BERTH_CLOSURE struct berth_closure closure = {0};
 
     if (profile->kind != BERTH_PROFILE_LIBRARIES ||
         berth_profile_is_needed(profile, berth_text_base(path)))
         return true;
-    if (berth_loader_list(s->cache, s->loader, path, s->loader_env.items, &closure,
-                          NULL) < 0)
-        return false;
-    found = berth_profile_has_needed(profile, &closure);
-    berth_closure_fini(&closure);
-    return found;
+    return berth_loader_list(s->cache, s->loader, path, s->loader_env.items, &closure,
+                             NULL) == 0 &&
+           berth_profile_has_needed(profile, &closure);
 }
 
 /* Remove PATH, a string of PATHS, which are in no order. */

@@ -151,10 +151,9 @@ static int add_library(struct gathering *g, const char *path, const char *into,
                        const char *name, const struct berth_stack_library *mpi)
 {
     const struct berth_gathered_file kind = {.patched = true, .mpi = mpi};
-    struct berth_closure closure;
+    BERTH_CLOSURE struct berth_closure closure = {0};
     const char *lacking;
     struct stat st;
-    int result;
 
     /* It was added before, with all that it needs. */
     if (stat(path, &st) == 0 && find_source(g->to, &st))
@@ -163,16 +162,13 @@ static int add_library(struct gathering *g, const char *path, const char *into,
         return mpi ? -1 : 0;
     lacking = find_missing(&closure);
     if (lacking && mpi)
-        result = berth_err_set(g->err,
-                               "'%s': needs '%s', which this host does not find; load "
-                               "its module, or set LD_LIBRARY_PATH",
-                               path, lacking);
-    else if (lacking)
-        result = 0;
-    else
-        result = add(g, path, into, name, &kind) < 0 ? -1 : add_closure(g, &closure);
-    berth_closure_fini(&closure);
-    return result;
+        return berth_err_set(g->err,
+                             "'%s': needs '%s', which this host does not find; load "
+                             "its module, or set LD_LIBRARY_PATH",
+                             path, lacking);
+    if (lacking)
+        return 0;
+    return add(g, path, into, name, &kind) < 0 ? -1 : add_closure(g, &closure);
 }
 
 static bool is_skipped(const struct berth_opener *opener, const char *name)
@@ -390,7 +386,7 @@ static int add_glibc(struct gathering *g)
     static const struct berth_gathered_file plain = {0};
     const char *c_library = g->stack->libraries[0].path;
     const struct berth_closure_item *libc;
-    struct berth_closure closure;
+    BERTH_CLOSURE struct berth_closure closure = {0};
     int result;
 
     if (berth_loader_list(NULL, g->loader, c_library, g->env.items, &closure, g->err) <
@@ -409,7 +405,6 @@ static int add_glibc(struct gathering *g)
         else if (access(path, R_OK) == 0)
             result = add(g, path, "glibc", *name, &plain);
     }
-    berth_closure_fini(&closure);
     return result;
 }
 

@@ -55,7 +55,7 @@ static int start(const char *loader, const char *file, const struct berth_strvec
                             .env = (const char *const *)env->items,
                             .seconds = SECONDS,
                             .most = MOST};
-    struct berth_ran ran;
+    BERTH_RAN struct berth_ran ran = {0};
 
     if (env->failed)
         return berth_err_oom(err);
@@ -65,7 +65,6 @@ static int start(const char *loader, const char *file, const struct berth_strvec
     berth_buf_puts(ret, "\n");
     berth_buf_add(ret, ran.err.text ? ran.err.text : "", ran.err.used);
     ret->failed |= ran.out.failed || ran.err.failed;
-    berth_ran_fini(&ran);
     return ret->failed ? berth_err_oom(err) : 0;
 }
 
@@ -244,24 +243,22 @@ int berth_loader_check_c_library(const char *loader, const char *file, char *con
 {
     const struct berth_closure_item *item = berth_closure_find(closure, "libc.so.6");
     const char *list = berth_environ_value(env, "LD_LIBRARY_PATH");
-    struct berth_closure relocated;
-    int result = 0;
+    BERTH_CLOSURE struct berth_closure relocated = {0};
 
     if (!item || !item->path || !strchr(item->path, '/') || !list ||
         !is_in_list(item->path, list))
         return 0;
     if (berth_loader_relocate(loader, file, env, &relocated, err) < 0)
         return -1;
-    for (size_t i = 0; i < relocated.undefined.count && result == 0; i += 2)
+    for (size_t i = 0; i < relocated.undefined.count; i += 2)
         if (strstr(relocated.undefined.items[i], "GLIBC_PRIVATE"))
-            result = berth_err_set(
+            return berth_err_set(
                 err,
                 "LD_LIBRARY_PATH puts '%s' before the C library of the image, whose "
                 "loader cannot use it; unset APPTAINERENV_LD_LIBRARY_PATH, or take "
                 "that directory out of it",
                 item->path);
-    berth_closure_fini(&relocated);
-    return result;
+    return 0;
 }
 
 int berth_loader_find(struct berth_factcache *cache, const char *loader,
@@ -270,7 +267,7 @@ int berth_loader_find(struct berth_factcache *cache, const char *loader,
 {
     BERTH_STRVEC struct berth_strvec copy = {0};
     BERTH_BUF struct berth_buf preload = {0};
-    struct berth_closure closure;
+    BERTH_CLOSURE struct berth_closure closure = {0};
 
     berth_buf_puts(&preload, "LD_PRELOAD=");
     for (size_t i = 0; names[i]; i++)
@@ -284,26 +281,23 @@ int berth_loader_find(struct berth_factcache *cache, const char *loader,
     for (size_t i = 0; i < closure.count; i++)
         if (closure.items[i].path && berth_text_is_any(closure.items[i].soname, names))
             berth_strvec_push(ret, closure.items[i].path);
-    berth_closure_fini(&closure);
     return ret->failed ? berth_err_oom(err) : 0;
 }
 
 int berth_loader_self(char **ret_loader, char **ret_program, struct berth_err *err)
 {
     BERTH_FREE char *program = realpath("/proc/self/exe", NULL);
-    struct berth_elf elf;
+    BERTH_ELF struct berth_elf elf = {0};
 
     if (!program)
         return berth_err_file(err, "/proc/self/exe", "read");
     if (berth_elf_read_path(program, &berth_elf_no_symbols, &elf, err) < 0)
         return -1;
     if (!elf.interpreter) {
-        berth_elf_fini(&elf);
         errno = ENOEXEC;
         return berth_err_file(err, program, "read");
     }
     *ret_loader = berth_steal(&elf.interpreter);
     *ret_program = berth_steal(&program);
-    berth_elf_fini(&elf);
     return 0;
 }

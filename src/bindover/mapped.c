@@ -71,7 +71,7 @@ static bool judge_staged(const struct berth_mapped_files *files, dev_t device,
 static void judge_content(int fd, const char *path, struct berth_mapped_file *file)
 {
     struct berth_mpi_library library;
-    struct berth_elf elf;
+    BERTH_ELF struct berth_elf elf = {0};
 
     if (berth_elf_read(fd, &berth_mpi_question, &elf, NULL) < 0)
         return;
@@ -80,7 +80,6 @@ static void judge_content(int fd, const char *path, struct berth_mapped_file *fi
         file->kind = BERTH_MAPPED_OTHER;
         berth_mpi_library_name(&library, file->name, sizeof(file->name));
     }
-    berth_elf_fini(&elf);
 }
 
 /* Are there several marks of FAMILY among COUNT BYTES? */

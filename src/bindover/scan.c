@@ -69,7 +69,7 @@ static int read_runner(const char *program, struct berth_scan *scan,
     if (!path)
         return berth_err_oom(err);
     for (int i = 0; i < SCRIPTS_MAX; i++) {
-        struct berth_elf elf;
+        BERTH_ELF struct berth_elf elf = {0};
         char *interpreter;
 
         if (berth_scan_elf(scan->cache, path, &elf, err) < 0)
@@ -79,7 +79,6 @@ static int read_runner(const char *program, struct berth_scan *scan,
         free(scan->machine);
         scan->machine = berth_steal(&elf.machine);
         scan->bits = elf.bits;
-        berth_elf_fini(&elf);
         if (!scan->is_script || !interpreter) {
             scan->loader = interpreter;
             scan->runner = berth_steal(&path);

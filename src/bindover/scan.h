@@ -95,3 +95,5 @@ char *berth_scan_beside(const char *file, const char *place);
 bool berth_scan_glob(const char *directory, const char *pattern, glob_t *ret);
 
 void berth_scan_fini(struct berth_scan *scan);
+
+#define BERTH_SCAN __attribute__((cleanup(berth_scan_fini)))

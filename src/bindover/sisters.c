@@ -25,7 +25,7 @@ static bool has_more(const struct berth_elf *sister, const struct berth_elf *lib
 static int add_sister(struct berth_gathered_file *file, const struct berth_elf *library,
                       const struct berth_gathered_file *sister, struct berth_err *err)
 {
-    struct berth_elf elf;
+    BERTH_ELF struct berth_elf elf = {0};
 
     if (!sister->mpi || sister->mpi->family != file->mpi->family ||
         (sister->mpi->parts & BERTH_PART_C) ||
@@ -35,7 +35,6 @@ static int add_sister(struct berth_gathered_file *file, const struct berth_elf *
         return -1;
     if (has_more(&elf, library))
         berth_strvec_push(&file->needs, sister->mpi->soname);
-    berth_elf_fini(&elf);
     return file->needs.failed ? berth_err_oom(err) : 0;
 }
 
@@ -45,7 +44,7 @@ int berth_sisters_add(struct berth_gathered *gathered, struct berth_err *err)
 
     for (size_t i = 0; result == 0 && i < gathered->count; i++) {
         struct berth_gathered_file *file = &gathered->files[i];
-        struct berth_elf library;
+        BERTH_ELF struct berth_elf library = {0};
 
         if (!file->mpi || !(file->mpi->parts & BERTH_PART_C))
             continue;
@@ -53,7 +52,6 @@ int berth_sisters_add(struct berth_gathered *gathered, struct berth_err *err)
             return -1;
         for (size_t j = 0; result == 0 && j < gathered->count; j++)
             result = add_sister(file, &library, &gathered->files[j], err);
-        berth_elf_fini(&library);
     }
     return result;
 }

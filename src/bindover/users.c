@@ -40,13 +40,12 @@ static void add_object(struct berth_users *users, const struct berth_mpi_object 
 
 static void add_plugin(struct berth_users *users, const char *path)
 {
-    struct berth_elf elf;
+    BERTH_ELF struct berth_elf elf = {0};
 
     if (berth_scan_elf(users->scan->cache, path, &elf, NULL) < 0)
         return;
     if (needs_any(users->sonames, &elf))
         berth_strvec_push_once(&users->files, path);
-    berth_elf_fini(&elf);
 }
 
 /* Add the plugins that OPENER finds from the directory of the library PATH. */
@@ -80,7 +79,7 @@ static void follow_openers(struct berth_users *users, const char *soname,
 /* The same for all libraries that PATH, an MPI that the program may load, needs. */
 static void follow_closure(struct berth_users *users, const char *path)
 {
-    struct berth_closure closure;
+    BERTH_CLOSURE struct berth_closure closure = {0};
 
     if (berth_loader_list(users->scan->cache, users->scan->loader, path, environ,
                           &closure, NULL) < 0)
@@ -92,7 +91,6 @@ static void follow_closure(struct berth_users *users, const char *path)
         if (real)
             follow_openers(users, item->soname, real);
     }
-    berth_closure_fini(&closure);
 }
 
 static int find_files(struct berth_users *users, struct berth_err *err)
@@ -129,7 +127,7 @@ static void follow_program(struct berth_users *users, const char *name)
 {
     BERTH_FREE char *path =
         strchr(name, '/') ? strdup(name) : berth_run_find(name, getenv("PATH"));
-    struct berth_scan scan;
+    BERTH_SCAN struct berth_scan scan = {0};
 
     if (!path || !berth_run_is_program(path) || !users->scan->loader ||
         berth_scan_program(users->scan->cache, path, environ, &scan, NULL) < 0)
@@ -137,7 +135,6 @@ static void follow_program(struct berth_users *users, const char *name)
     for (size_t i = 0; i < scan.objects.count; i++)
         add_object(users, &scan.objects.items[i]);
     users->is_open |= is_open(&scan);
-    berth_scan_fini(&scan);
 }
 
 /* The programs that the command may start. */
@@ -166,7 +163,7 @@ static void add_place(struct berth_users *users, const char *soname, const char 
  * change, so it is not a user. */
 static bool add_places(struct berth_users *users, const char *user)
 {
-    struct berth_closure closure;
+    BERTH_CLOSURE struct berth_closure closure = {0};
     bool is_whole = true;
 
     if (berth_loader_relocate(users->scan->loader, user, environ, &closure, NULL) < 0)
@@ -178,7 +175,6 @@ static bool add_places(struct berth_users *users, const char *user)
     for (size_t i = 0; is_whole && i < closure.count; i++)
         if (berth_text_is_any(closure.items[i].soname, users->sonames))
             add_place(users, closure.items[i].soname, closure.items[i].path);
-    berth_closure_fini(&closure);
     return is_whole;
 }
 
@@ -229,18 +225,14 @@ static size_t count_missing(const struct berth_elf *a, const struct berth_elf *b
 static int compare(const char *image, const char *host, size_t *lost, size_t *gained,
                    struct berth_err *err)
 {
-    struct berth_elf old, new;
+    BERTH_ELF struct berth_elf old = {0};
+    BERTH_ELF struct berth_elf new = {0};
 
-    if (berth_elf_read_path(image, NULL, &old, err) < 0)
+    if (berth_elf_read_path(image, NULL, &old, err) < 0 ||
+        berth_elf_read_path(host, NULL, &new, err) < 0)
         return -1;
-    if (berth_elf_read_path(host, NULL, &new, err) < 0) {
-        berth_elf_fini(&old);
-        return -1;
-    }
     *lost += count_missing(&old, &new);
     *gained += count_missing(&new, &old);
-    berth_elf_fini(&old);
-    berth_elf_fini(&new);
     return 0;
 }
 

@@ -131,7 +131,7 @@ static int run(const struct berth_strvec *words, struct berth_buf *ret_out,
     BERTH_STRVEC struct berth_strvec env = {0};
     struct berth_run how = {
         .argv = (const char *const *)words->items, .seconds = SECONDS, .most = MOST};
-    struct berth_ran ran;
+    BERTH_RAN struct berth_ran ran = {0};
 
     berth_job_environment(environ, &env);
     if (env.failed || words->failed)
@@ -140,10 +140,7 @@ static int run(const struct berth_strvec *words, struct berth_buf *ret_out,
     if (berth_run(&how, &ran, err) < 0)
         return -1;
     *ret_out = berth_steal(&ran.out);
-    if (ran.status)
-        berth_err_set(err, "%s", berth_ran_last_line(&ran));
-    berth_ran_fini(&ran);
-    return ran.status ? -1 : 0;
+    return ran.status ? berth_err_set(err, "%s", berth_ran_last_line(&ran)) : 0;
 }
 
 static char *find(const char *program)

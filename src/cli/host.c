@@ -72,16 +72,12 @@ char *berth_host_ask(const struct berth_host *host, const char *const *argv)
                             .env = (const char *const *)host->env,
                             .seconds = SECONDS,
                             .most = TEXT_MAX};
-    struct berth_ran ran;
-    char *said = NULL;
+    BERTH_RAN struct berth_ran ran = {0};
 
     if (berth_run(&run, &ran, NULL) < 0)
         return NULL;
     berth_buf_add(&ran.out, ran.err.text ? ran.err.text : "", ran.err.used);
-    if (ran.status == 0 && !ran.out.failed)
-        said = berth_steal(&ran.out.text);
-    berth_ran_fini(&ran);
-    return said;
+    return ran.status || ran.out.failed ? NULL : berth_steal(&ran.out.text);
 }
 
 char *berth_host_version(const struct berth_host *host, const char *path)

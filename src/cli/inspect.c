@@ -113,7 +113,7 @@ static int inspect_file(struct inspect *it, const char *path, struct berth_buf *
                         struct berth_err *err)
 {
     BERTH_FREE char *real = realpath(path, NULL);
-    struct berth_scan scan;
+    BERTH_SCAN struct berth_scan scan = {0};
     struct berth_mpi_program wants;
     struct stat st;
     int result;
@@ -122,18 +122,14 @@ static int inspect_file(struct inspect *it, const char *path, struct berth_buf *
         return refuse(path, err);
     if (berth_scan_program(NULL, real, environ, &scan, err) < 0)
         return -1;
-    if (!scan.runner) {
-        berth_scan_fini(&scan);
+    if (!scan.runner)
         return berth_err_set(err,
                              "'%s': the interpreter that its #! line names is not "
                              "there; install it, or look in an image that has it",
                              path);
-    }
     if ((it->seen.image && berth_scan_image(&scan, environ, err) < 0) ||
-        berth_mpi_program_read(&scan.objects, &wants, err) < 0) {
-        berth_scan_fini(&scan);
+        berth_mpi_program_read(&scan.objects, &wants, err) < 0)
         return -1;
-    }
     it->seen.file = path;
     it->seen.objects = &scan.objects;
     it->seen.closure = &scan.closure;
@@ -143,7 +139,6 @@ static int inspect_file(struct inspect *it, const char *path, struct berth_buf *
         stat(path, &st) == 0 && (st.st_mode & (S_ISUID | S_ISGID)) != 0;
     result = it->seen.image ? judge(it, &scan, out, err) : write_seen(it, out, err);
     berth_mpi_program_fini(&wants);
-    berth_scan_fini(&scan);
     return result;
 }
 

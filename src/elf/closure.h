@@ -40,3 +40,5 @@ const struct berth_closure_item *berth_closure_find(const struct berth_closure *
                                                     const char *soname);
 
 void berth_closure_fini(struct berth_closure *closure);
+
+#define BERTH_CLOSURE __attribute__((cleanup(berth_closure_fini)))

@@ -81,6 +81,8 @@ extern const struct berth_elf_question berth_elf_no_symbols;
 
 void berth_elf_fini(struct berth_elf *elf);
 
+#define BERTH_ELF __attribute__((cleanup(berth_elf_fini)))
+
 /* The symbol NAME in the list; NULL: it is not there. */
 const struct berth_elf_symbol *berth_elf_find(const struct berth_elf_symbols *symbols,
                                               const char *name);

@@ -51,15 +51,11 @@ static char *run(const char *path, const char *word, const char *next)
     const char *const env[] = {"PATH=/usr/bin:/bin:/usr/sbin:/sbin", NULL};
     const struct berth_run program = {
         .argv = argv, .env = env, .seconds = SECONDS, .most = MOST};
-    struct berth_ran ran;
-    char *text = NULL;
+    BERTH_RAN struct berth_ran ran = {0};
 
-    if (berth_run(&program, &ran, NULL) < 0)
-        return NULL;
-    if (ran.status == 0 && ran.out.text)
-        text = strdup(ran.out.text);
-    berth_ran_fini(&ran);
-    return text;
+    return berth_run(&program, &ran, NULL) < 0 || ran.status
+               ? NULL
+               : berth_steal(&ran.out.text);
 }
 
 char *berth_runtime_version(const char *path)

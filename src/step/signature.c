@@ -166,7 +166,7 @@ static int verify(const struct berth_signature *signature, int image,
                             .seconds = (int)signature->seconds,
                             .deadline = signature->deadline,
                             .most = MOST};
-    struct berth_ran ran;
+    BERTH_RAN struct berth_ran ran = {0};
     struct berth_err why;
     int result;
 
@@ -177,7 +177,6 @@ static int verify(const struct berth_signature *signature, int image,
     if (berth_run(&run, &ran, err) < 0)
         return berth_err_at(err, "image '%s'", signature->image);
     result = check_answer(&ran, &signature->terms->signers, &why);
-    berth_ran_fini(&ran);
     if (result == 0)
         return 0;
     return berth_err_set(err,
