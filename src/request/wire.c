@@ -161,20 +161,16 @@ enum { RANKS = '/' };
 
 static void put_row(struct berth_buf *buf, int group, const struct berth_row *row)
 {
-    BERTH_FREE char *label = NULL;
-    int length;
+    BERTH_BUF struct berth_buf label = {0};
 
     if (row->ranks)
-        length = asprintf(&label, "%c%s", RANKS, row->ranks);
+        berth_buf_addf(&label, "%c%s", RANKS, row->ranks);
     else if (group == BERTH_GROUP_ALL)
-        length = asprintf(&label, "*");
-    else if (group == BERTH_GROUP_UNKNOWN)
-        length = asprintf(&label, "?");
+        berth_buf_puts(&label, "*");
     else
-        length = asprintf(&label, "%d", group);
-    buf->failed |= length < 0;
-    if (length >= 0)
-        berth_parts_label(buf, label);
+        berth_buf_addf(&label, "%d", group);
+    buf->failed |= label.failed;
+    berth_parts_label(buf, label.failed ? "" : label.text);
     berth_wire_put_request(buf, &row->request);
 }
 
@@ -282,10 +278,6 @@ static int get_group(const char *label, int *ret_group)
 
     if (strcmp(label, "*") == 0) {
         *ret_group = BERTH_GROUP_ALL;
-        return 0;
-    }
-    if (strcmp(label, "?") == 0) {
-        *ret_group = BERTH_GROUP_UNKNOWN;
         return 0;
     }
     if (!isdigit((unsigned char)*label))

@@ -12,7 +12,7 @@
  *     request    fields               image=/a.sif&env=A%3D1
  *     table      1;GROUP:fields;...;.
  *
- * GROUP is a het group, `*` (all), `?` (unknown) or, with --multi-prog, `/` and ranks;
+ * GROUP is a het group, `*` (all) or, with --multi-prog, `/` and ranks;
  * `=:env=A%3D1` before a row has what this row and those after it carry (`restore` and
  * `job` of struct berth_row); a row without a container needs nothing of it.
  * The point at the end shows that nothing was cut off. The form is that of

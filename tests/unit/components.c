@@ -65,10 +65,6 @@ static const struct {
     struct berth_where where;
     const char *error;
 } lost[] = {
-    {"1;?:image=/a;?:image=/b;.", {0, NOWHERE}, UNKNOWN},
-    {"1;?:image=/a;?:image=/b;.", {NOWHERE, 1}, UNKNOWN},
-    {"1;0:image=/a;?:image=/b;.", {0, NOWHERE}, UNKNOWN},
-    {"1;?:image=/a;.", {0, NOWHERE}, UNKNOWN},
     {"1;*:image=/a;*:image=/b;.", {0, NOWHERE}, UNKNOWN},
     {"1;0:image=/a;1:image=/b;.", {2, NOWHERE}, NOT_ANNOUNCED("2", "2")},
     {"1;0:image=/a;1:image=/b;.", {NOWHERE, 2}, NOT_ANNOUNCED("2", "2")},
