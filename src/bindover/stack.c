@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/text.h"
 #include "bindover/gather.h"
 #include "bindover/scan.h"
@@ -17,13 +18,11 @@
 bool berth_stack_push(struct berth_stack *stack,
                       const struct berth_stack_library *library)
 {
-    struct berth_stack_library *more =
-        realloc(stack->libraries, (stack->count + 1) * sizeof(*more));
+    struct berth_stack_library *more;
 
-    if (!more)
+    if (berth_grow(&stack->libraries, stack->count, &stack->room, sizeof(*more)) < 0)
         return false;
-    stack->libraries = more;
-    more += stack->count++;
+    more = &stack->libraries[stack->count++];
     *more = *library;
     more->soname = strdup(library->soname);
     more->path = strdup(library->path);
@@ -65,14 +64,9 @@ const char *berth_stack_first(const struct berth_stack *stack)
 
 bool berth_stacks_push(struct berth_stacks *stacks, const struct berth_stack *stack)
 {
-    struct berth_stack *more =
-        realloc(stacks->items, (stacks->count + 1) * sizeof(*more));
+    struct berth_stack copy = *stack;
 
-    if (!more)
-        return false;
-    stacks->items = more;
-    more[stacks->count++] = *stack;
-    return true;
+    return berth_append(stacks, &copy) == 0;
 }
 
 void berth_stacks_fini(struct berth_stacks *stacks)

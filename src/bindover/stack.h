@@ -28,7 +28,7 @@ struct berth_stack {
     char *search;  /* LD_LIBRARY_PATH under which it was found; NULL: none */
     struct berth_stack_library *libraries; /* the first is the C library of an MPI, what
                                               is always there of a fabric */
-    size_t count;
+    size_t count, room;
     struct berth_strvec sonames; /* of libraries (profile.h): those of `replaces` that
                                     the host has, which are all; empty: none, or of
                                     another */
@@ -36,7 +36,7 @@ struct berth_stack {
 
 struct berth_stacks {
     struct berth_stack *items; /* MPIs first, of these the preferred */
-    size_t count;
+    size_t count, room;
 };
 
 /* All kinds of profiles, a bit 1 << enum berth_profile_kind for each. */

@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "base/suggest.h"
 #include "base/text.h"
 #include "request/option.h"
@@ -43,19 +44,6 @@ static size_t next_lines(const char **at, unsigned int *number)
     return (size_t)(*at - start);
 }
 
-static int add_line(struct berth_multiprog *file, struct berth_multiprog_line *line,
-                    struct berth_err *err)
-{
-    struct berth_multiprog_line *lines =
-        realloc(file->lines, (file->count + 1) * sizeof(*lines));
-
-    if (!lines)
-        return berth_err_oom(err);
-    file->lines = lines;
-    lines[file->count++] = berth_steal(line);
-    return 0;
-}
-
 static void free_line(struct berth_multiprog_line *line)
 {
     free(line->ranks);
@@ -82,7 +70,7 @@ static int read_line(const char *text, size_t length, unsigned int number,
         return berth_err_oom(err);
     if (berth_ranks_check(line.ranks, err) < 0)
         return berth_err_at(err, "line %u", number);
-    return add_line(file, &line, err);
+    return berth_append(file, &line) < 0 ? berth_err_oom(err) : 0;
 }
 
 int berth_multiprog_read(const char *text, struct berth_multiprog *ret,
@@ -106,8 +94,8 @@ int berth_multiprog_read(const char *text, struct berth_multiprog *ret,
 void berth_multiprog_fini(struct berth_multiprog *file)
 {
     for (size_t i = 0; i < file->count; i++)
-        free_line(&file->lines[i]);
-    free(file->lines);
+        free_line(&file->items[i]);
+    free(file->items);
     *file = (struct berth_multiprog){0};
 }
 
@@ -331,8 +319,8 @@ unsigned int berth_multiprog_first(const struct berth_multiprog *file,
     do {
         before = rank;
         for (size_t i = 0; i < file->count; i++)
-            if (!berth_ranks_is_rest(file->lines[i].ranks))
-                rank = berth_ranks_next_free(file->lines[i].ranks, rank);
+            if (!berth_ranks_is_rest(file->items[i].ranks))
+                rank = berth_ranks_next_free(file->items[i].ranks, rank);
     } while (rank != before);
     return rank;
 }
@@ -426,7 +414,7 @@ int berth_rows_read(const struct berth_rows *rows, struct berth_table *table,
     const struct berth_multiprog *file = rows->file;
 
     for (size_t i = 0; i < file->count; i++) {
-        const struct berth_multiprog_line *line = &file->lines[i];
+        const struct berth_multiprog_line *line = &file->items[i];
 
         if (add_row(rows, line, table, err) < 0)
             return berth_err_at(err, "--multi-prog: '%s': line %u", rows->name,
@@ -470,7 +458,7 @@ int berth_rows_programs(const struct berth_multiprog *file,
     if (!berth_request_looks_inside(request) || request->entrypoint == BERTH_YES)
         return 0;
     for (size_t i = 0; i < file->count; i++)
-        if (add_program(file, &file->lines[i], part, ret, err) < 0)
+        if (add_program(file, &file->items[i], part, ret, err) < 0)
             return -1;
     if (ret->failed)
         return berth_err_oom(err);

@@ -30,8 +30,8 @@ struct berth_multiprog_line {
 
 /* A value struct: start with {0}. */
 struct berth_multiprog {
-    struct berth_multiprog_line *lines;
-    size_t count;
+    struct berth_multiprog_line *items;
+    size_t count, room;
 };
 
 /* Reads TEXT without comments and blank lines; the next line continues a line that ends

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "request/multiprog.h"
+#include "spank/part.h"
 #include "spank/typed.h"
 #include "spank/variable.h"
 
@@ -81,7 +82,7 @@ int berth_lines_read(const struct berth_typed *typed,
     if (berth_rows_read(&rows, table, err) < 0)
         return -1;
     for (size_t i = 0; i < file.count; i++)
-        warn(&rows, &file.lines[i]);
+        warn(&rows, &file.items[i]);
     return 0;
 }
 
@@ -113,10 +114,10 @@ bool berth_lines_mention(const struct berth_hetgroups *line, const char *text)
 int berth_lines_prefix(spank_t sp, struct berth_err *err)
 {
     char *text = NULL;
-    char **argv = NULL;
-    int argc = 0;
+    int argc;
+    char **argv = berth_part_argv(sp, &argc);
 
-    if (spank_get_item(sp, S_JOB_ARGV, &argc, &argv) != ESPANK_SUCCESS || argc < 2)
+    if (argc < 2)
         return berth_err_set(err, BERTH_VARIABLE_UNANSWERED,
                              "the --multi-prog configuration");
     if (berth_multiprog_prefix(argv[1], &text, err) < 0)

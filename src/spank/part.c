@@ -183,8 +183,8 @@ static const struct berth_multiprog_line *
 line_of_rank(const struct berth_multiprog *file, unsigned int rank)
 {
     for (size_t i = 0; i < file->count; i++)
-        if (berth_ranks_has(file->lines[i].ranks, rank, NULL))
-            return &file->lines[i];
+        if (berth_ranks_has(file->items[i].ranks, rank, NULL))
+            return &file->items[i];
     return NULL;
 }
 

@@ -72,8 +72,8 @@ static const struct berth_multiprog_line *line_of(const struct berth_multiprog *
                                                   unsigned int rank)
 {
     for (size_t i = 0; i < file->count; i++)
-        if (berth_ranks_has(file->lines[i].ranks, rank, NULL))
-            return &file->lines[i];
+        if (berth_ranks_has(file->items[i].ranks, rank, NULL))
+            return &file->items[i];
     ck_abort_msg("no line");
 }
 
@@ -211,7 +211,7 @@ TEST_ROWS(a_line_asks_for_its_image, requests)
     ck_assert_int_eq(
         berth_request_parse(&defaults, BERTH_OPTION_IMAGE, "/d.sif", NULL, &err), 0);
     ck_assert_int_eq(berth_multiprog_read(requests[_i].line, &file, &err), 0);
-    result = berth_multiprog_request(file.lines, &reading, &request, &err);
+    result = berth_multiprog_request(file.items, &reading, &request, &err);
     if (!requests[_i].request) {
         ck_assert_int_eq(result, -1);
         ck_assert_str_eq(err.text, requests[_i].program);
@@ -221,7 +221,7 @@ TEST_ROWS(a_line_asks_for_its_image, requests)
     berth_buf_puts(&text, "");
     berth_wire_put_request(&text, &request);
     ck_assert_str_eq(text.text, requests[_i].request);
-    ck_assert_int_eq(berth_multiprog_program(file.lines, 0, "", &program, &err), 0);
+    ck_assert_int_eq(berth_multiprog_program(file.items, 0, "", &program, &err), 0);
     ck_assert_str_eq(program, requests[_i].program);
 }
 
@@ -234,10 +234,10 @@ TEST(options_need_an_image)
     struct berth_err err;
 
     ck_assert_int_eq(berth_multiprog_read("0 ./a\n1 --mpi-bind ./b", &file, &err), 0);
-    ck_assert_int_eq(berth_multiprog_request(&file.lines[0], &reading, &request, &err),
+    ck_assert_int_eq(berth_multiprog_request(&file.items[0], &reading, &request, &err),
                      0);
     ck_assert(!berth_request_has_options(&request));
-    ck_assert_int_eq(berth_multiprog_request(&file.lines[1], &reading, &request, &err),
+    ck_assert_int_eq(berth_multiprog_request(&file.items[1], &reading, &request, &err),
                      -1);
     ck_assert_str_eq(err.text, "--container-writable: it needs an image; add "
                                "--container-image=IMAGE");
@@ -259,9 +259,9 @@ TEST(a_line_knows_its_first_rank)
 
     ck_assert_int_eq(
         berth_multiprog_read("4-5,2 ./a\n0-1 ./b\n3 ./c\n* ./d", &file, NULL), 0);
-    ck_assert_uint_eq(berth_multiprog_first(&file, &file.lines[0]), 2);
-    ck_assert_uint_eq(berth_multiprog_first(&file, &file.lines[1]), 0);
-    ck_assert_uint_eq(berth_multiprog_first(&file, &file.lines[3]), 6);
+    ck_assert_uint_eq(berth_multiprog_first(&file, &file.items[0]), 2);
+    ck_assert_uint_eq(berth_multiprog_first(&file, &file.items[1]), 0);
+    ck_assert_uint_eq(berth_multiprog_first(&file, &file.items[3]), 6);
 }
 
 TEST(berth_task_may_stand_before_the_options)
@@ -270,6 +270,6 @@ TEST(berth_task_may_stand_before_the_options)
     BERTH_FREE char *program = NULL;
 
     ck_assert_int_eq(berth_multiprog_read("0 " P " --mpi-bind ./a", &file, NULL), 0);
-    ck_assert_int_eq(berth_multiprog_program(file.lines, 0, "", &program, NULL), 0);
+    ck_assert_int_eq(berth_multiprog_program(file.items, 0, "", &program, NULL), 0);
     ck_assert_str_eq(program, "./a");
 }
