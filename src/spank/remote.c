@@ -161,13 +161,6 @@ static const char *node_name(void)
     return node;
 }
 
-/* The container ended before its tasks, maybe a moment after one: report the cause. */
-static void report_loss(void)
-{
-    shared.is_reported = true;
-    slurm_spank_log("berth: %s: " BERTH_RENDEZVOUS_DIED, node_name());
-}
-
 /* A task ended with STATUS. The loader ends a program with 127 that lacks a library. */
 static void note_dropped(int status)
 {
@@ -206,8 +199,11 @@ int berth_remote_task_exit(spank_t sp)
     if (status)
         shared.rendezvous.node->has_failed = true;
     if (!shared.is_reported && shared.rendezvous.node->has_failed &&
-        berth_rendezvous_is_any_lost(&shared.rendezvous))
-        report_loss();
+        berth_rendezvous_is_any_lost(&shared.rendezvous)) {
+        /* The container ended before its tasks, maybe a moment after one. */
+        shared.is_reported = true;
+        slurm_spank_log("berth: %s: " BERTH_RENDEZVOUS_DIED, node_name());
+    }
     note_dropped(status);
     spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &tasks);
     if (++shared.ended >= tasks)
