@@ -45,10 +45,8 @@ char *berth_resolve(const char *path)
         result = directory ? resolve_name(directory, name + 1) : NULL;
     } else
         result = realpath(path, NULL);
-    if (result && *path == '/') {
-        berth_strvec_push(&known, path);
-        berth_strvec_push(&known, result);
-    }
+    if (result && *path == '/')
+        berth_strvec_push_pair(&known, path, result);
     return result;
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "base/text.h"
 #include "bindover/loader.h"
 #include "bindover/manifest.h"
@@ -93,11 +94,9 @@ static int add(struct gathering *g, const char *source, const char *into,
     if (to->count == FILES_MAX)
         return berth_err_set(g->err, "'%s': it consists of more than %d files",
                              g->stack->libraries[0].path, FILES_MAX);
-    more = realloc(to->files, (to->count + 1) * sizeof(*more));
-    if (!more)
+    if (berth_grow(&to->files, to->count, &to->room, sizeof(*more)) < 0)
         return berth_err_oom(g->err);
-    to->files = more;
-    more += to->count++;
+    more = &to->files[to->count++];
     *more = *kind;
     more->source = strdup(source);
     more->st = st;

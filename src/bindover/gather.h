@@ -23,7 +23,7 @@ struct berth_gathered_file {
 /* All that a stack needs: what it is linked with, and what it opens while it runs. */
 struct berth_gathered {
     struct berth_gathered_file *files;
-    size_t count;
+    size_t count, room;
     struct berth_strvec links; /* FILE, TARGET, FILE, TARGET, ... */
     struct berth_strvec seen;  /* what was searched: sources (bindover/manifest.h) */
 };

@@ -31,9 +31,7 @@ static void list_options(struct option *options)
     for (int at = 0; at < BERTH_OPTION_COUNT; at++)
         options[at] = (struct option){
             .name = berth_options[at].name,
-            .has_arg = berth_option_is_optional(&berth_options[at]) ? optional_argument
-                       : berth_options[at].argument                 ? required_argument
-                                                                    : no_argument,
+            .has_arg = berth_option_has_arg(&berth_options[at]),
             .val = FIRST + at,
         };
     options[HELP] = (struct option){.name = "help", .val = FIRST + HELP};

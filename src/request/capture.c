@@ -124,18 +124,12 @@ static bool site_matches(const struct berth_strvec *patterns, const char *name)
     return patterns && matches_one((const char *const *)patterns->items, name);
 }
 
-/* Is NAME itself, and not a pattern, on the list of the site? */
-static bool site_names(const struct berth_strvec *patterns, const char *name)
-{
-    return patterns && berth_strvec_has(patterns, name);
-}
-
 const struct berth_capture_list *
 berth_capture_find(const struct berth_capture_rules *rules, const char *name)
 {
     if (berth_value_variable(name, NULL) < 0 || site_matches(rules->deny, name))
         return NULL;
-    if (site_names(rules->capture, name))
+    if (rules->capture && berth_strvec_has(rules->capture, name)) /* not a pattern */
         return &site;
     if (matches_one(berth_capture_denied, name))
         return NULL;

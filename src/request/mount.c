@@ -17,25 +17,6 @@ enum { MODES = sizeof(modes) / sizeof(modes[0]) };
 
 #define EXPECTED "SRC[:DST[:ro|rw|sqsh]], DST from / and not / itself"
 
-/* Cuts TEXT at its colons into at most three fields. Returns their number; 4: there are
- * more. */
-static int split(char *text, char *fields[3])
-{
-    int count = 0;
-
-    for (;;) {
-        char *colon = strchr(text, ':');
-
-        if (count == 3)
-            return 4;
-        fields[count++] = text;
-        if (!colon)
-            return count;
-        *colon = '\0';
-        text = colon + 1;
-    }
-}
-
 static int read_mode(const char *mode, const char *text, int *ret,
                      struct berth_err *err)
 {
@@ -51,13 +32,15 @@ int berth_mount_parse(const char *text, const char *base, struct berth_mount *re
     BERTH_FREE char *copy = strdup(text);
     BERTH_FREE char *source = NULL;
     BERTH_FREE char *destination = NULL;
-    char *field[3] = {NULL, NULL, NULL};
+    char *field[4];
+    char *rest = copy;
     int mode = BERTH_MOUNT_RW;
-    int count;
+    int count = 0;
 
     if (!copy)
         return berth_err_oom(err);
-    count = split(copy, field);
+    while (rest && count < 4)
+        field[count++] = strsep(&rest, ":");
     if (count > 3 || *field[0] == '\0' || (count > 1 && *field[1] == '\0'))
         return berth_err_expected(err, EXPECTED, text);
     if (count == 3 && read_mode(field[2], text, &mode, err) < 0)

@@ -331,6 +331,11 @@ bool berth_option_is_optional(const struct berth_option *option)
     return option->argument && option->argument[0] == '[';
 }
 
+int berth_option_has_arg(const struct berth_option *option)
+{
+    return !option->argument ? 0 : berth_option_is_optional(option) ? 2 : 1;
+}
+
 static bool starts_option(const char *text)
 {
     return berth_text_starts(text, "--container-") ||

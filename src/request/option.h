@@ -73,6 +73,9 @@ const struct berth_option *berth_option_switch(size_t field, enum berth_choice s
 /* Does the option have a value that may be left out? */
 bool berth_option_is_optional(const struct berth_option *option);
 
+/* The `has_arg` of the option, for getopt_long(3) and for spank.h. */
+int berth_option_has_arg(const struct berth_option *option);
+
 /* The message of srun and of the nodes for raw_args: none. */
 #define BERTH_OPTION_ARGS_DENIED                                                       \
     "--container-args: this site does not allow it; leave it out"

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/choice.h"
 #include "base/cleanup.h"
 #include "base/grow.h"
 #include "base/text.h"
@@ -16,16 +17,9 @@
 
 static enum berth_plugstack_kind kind_of(const char *word)
 {
-    static const char *const names[] = {
-        [BERTH_PLUGSTACK_REQUIRED] = "required",
-        [BERTH_PLUGSTACK_OPTIONAL] = "optional",
-        [BERTH_PLUGSTACK_INCLUDE] = "include",
-    };
+    int kind = berth_choice_find("required|optional|include", word);
 
-    for (int kind = 0; kind < BERTH_PLUGSTACK_WRONG; kind++)
-        if (strcmp(word, names[kind]) == 0)
-            return (enum berth_plugstack_kind)kind;
-    return BERTH_PLUGSTACK_WRONG;
+    return kind < 0 ? BERTH_PLUGSTACK_WRONG : (enum berth_plugstack_kind)kind;
 }
 
 static bool is_berth(const char *path)

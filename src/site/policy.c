@@ -22,12 +22,13 @@ static bool is_variable(const char *item, const char *name)
     return strlen(name) == length && strncmp(item, name, length) == 0;
 }
 
-static bool unsets(const struct berth_site *site, const char *item)
+/* The name of ITEM, if the site unsets it; else NULL. */
+static const char *find_unset(const struct berth_site *site, const char *item)
 {
     for (size_t i = 0; i < site->environment.unset.count; i++)
         if (is_variable(item, site->environment.unset.items[i]))
-            return true;
-    return false;
+            return site->environment.unset.items[i];
+    return NULL;
 }
 
 /* Keeps the name alone of a default for a variable that the task has, so that the
@@ -38,7 +39,8 @@ static void put_variables(const struct berth_site *site, char *const *environmen
 {
     for (size_t i = 0; i < defaults->count; i++) {
         const char *item = defaults->items[i];
-        bool is_kept = berth_environ_value(environment, item) && !unsets(site, item);
+        bool is_kept =
+            berth_environ_value(environment, item) && !find_unset(site, item);
 
         berth_strvec_pushf(ret, "%.*s", (int)strcspn(item, is_kept ? "=" : ""), item);
     }
@@ -106,19 +108,19 @@ static int list_sources(const struct berth_site *site,
 static int check_words(const struct berth_site *site,
                        const struct berth_request *request, struct berth_err *err)
 {
-    const struct berth_strvec *unset = &site->environment.unset;
-
     if (berth_flags_check_args(site, &request->args, err) < 0)
         return -1;
-    for (size_t i = 0; i < request->env.count; i++)
-        for (size_t j = 0; j < unset->count; j++)
-            if (is_variable(request->env.items[i], unset->items[j])) {
-                berth_err_set(err,
-                              "--container-env: '%s': this site unsets it in every "
-                              "container; leave it out",
-                              unset->items[j]);
-                return berth_site_cite(site, "environment.unset", unset->items[j], err);
-            }
+    for (size_t i = 0; i < request->env.count; i++) {
+        const char *name = find_unset(site, request->env.items[i]);
+
+        if (!name)
+            continue;
+        berth_err_set(err,
+                      "--container-env: '%s': this site unsets it in every "
+                      "container; leave it out",
+                      name);
+        return berth_site_cite(site, "environment.unset", name, err);
+    }
     return 0;
 }
 

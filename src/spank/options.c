@@ -9,14 +9,6 @@
 
 #include "base/text.h"
 
-/* The value of has_arg (spank.h). */
-static int has_argument(const struct berth_option *option)
-{
-    if (!option->argument)
-        return 0;
-    return berth_option_is_optional(option) ? 2 : 1;
-}
-
 /* Bytes of an option name with its prefix; Slurm's --help cuts a longer one. */
 enum { NAME_SIZE = 128 };
 
@@ -49,7 +41,7 @@ int berth_options_register(spank_t sp, const char *prefix,
             .name = names[i],
             .arginfo = (char *)berth_options[i].argument,
             .usage = (char *)berth_options[i].help,
-            .has_arg = has_argument(&berth_options[i]),
+            .has_arg = berth_option_has_arg(&berth_options[i]),
             .val = i,
             .cb = callback,
         };

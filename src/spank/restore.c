@@ -23,10 +23,8 @@ static int set_missing(spank_t sp, const char *name, const char *value,
 
     if (answer != ESPANK_SUCCESS && answer != ESPANK_ENV_EXISTS)
         return berth_err_set(err, BERTH_VARIABLE_UNANSWERED, name);
-    if (answer == ESPANK_SUCCESS) {
-        berth_strvec_push(restored, name);
-        berth_strvec_push(restored, list);
-    }
+    if (answer == ESPANK_SUCCESS)
+        berth_strvec_push_pair(restored, name, list);
     return restored->failed ? berth_err_oom(err) : 0;
 }
 
