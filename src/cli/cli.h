@@ -25,10 +25,6 @@ int berth_cli_ps(int argc, char **argv);
 int berth_cli_pull(int argc, char **argv);
 int berth_cli_run(int argc, char **argv);
 
-/* Print VERB and its options for the completion of shells. HELP is NULL for a command
- * that is not a verb of berth: srun. */
-void berth_cli_list(const char *verb, const char *usage, const char *help);
-
 /* Print the sentence in ERR, or "out of memory". Returns BERTH_CLI_FAILED. */
 int berth_cli_fail(const struct berth_err *err);
 int berth_cli_fail_oom(void);

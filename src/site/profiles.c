@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "request/request.h"
@@ -25,18 +26,13 @@ struct draft {
 /* Gives BLOCK to the set, which frees it later. Returns BLOCK; NULL: out of memory. */
 static void *own(struct draft *draft, void *block)
 {
-    struct berth_profile_set *set = draft->set;
-    void **more =
-        block ? realloc(set->owned, (set->owned_count + 1) * sizeof(*more)) : NULL;
+    void *given = block;
 
-    if (!more) {
-        free(block);
-        draft->failed = true;
-        return NULL;
-    }
-    set->owned = more;
-    more[set->owned_count++] = block;
-    return block;
+    if (block && berth_append(&draft->set->owned, &given) == 0)
+        return block;
+    free(block);
+    draft->failed = true;
+    return NULL;
 }
 
 static int check_name(const char *text, struct berth_err *err)
@@ -218,13 +214,10 @@ static void check_whole(const struct berth_reading *reading,
 
 static int push(struct berth_profile_set *set, const struct berth_profile *profile)
 {
-    struct berth_profile *more = realloc(set->items, (set->count + 2) * sizeof(*more));
-
-    if (!more)
+    if (berth_grow(&set->items, set->count + 1, &set->room, sizeof(*profile)) < 0)
         return -1;
-    set->items = more;
-    more[set->count++] = *profile;
-    more[set->count] = (struct berth_profile){0};
+    set->items[set->count++] = *profile;
+    set->items[set->count] = (struct berth_profile){0};
     return 0;
 }
 
@@ -270,9 +263,9 @@ int berth_profile_complete(struct berth_profile_set *set, struct berth_err *err)
 
 void berth_profile_set_fini(struct berth_profile_set *set)
 {
-    for (size_t i = 0; i < set->owned_count; i++)
-        free(set->owned[i]);
-    free(set->owned);
+    for (size_t i = 0; i < set->owned.count; i++)
+        free(set->owned.items[i]);
+    free(set->owned.items);
     free(set->items);
     *set = (struct berth_profile_set){0};
 }

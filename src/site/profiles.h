@@ -14,8 +14,11 @@
 struct berth_profile_set {
     struct berth_profile *items; /* ended by one without a name; NULL: no profile yet */
     size_t count;
-    void **owned; /* the memory to which the items point */
-    size_t owned_count;
+    size_t room;
+    struct {
+        void **items;
+        size_t count, room;
+    } owned; /* the memory to which the items point */
 };
 
 /* All keys of such a file. */
