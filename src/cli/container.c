@@ -101,9 +101,9 @@ void berth_containers_sort(struct berth_containers *containers)
               compare);
 }
 
-static int read_number(const char *text, char **end)
+int berth_selector_number(const char *text, char **ret_end)
 {
-    long number = strtol(text, end, 10);
+    long number = strtol(text, ret_end, 10);
 
     return *text < '0' || *text > '9' || number > INT_MAX ? -1 : (int)number;
 }
@@ -123,9 +123,9 @@ int berth_selector_read(char *text, struct berth_selector *ret, struct berth_err
     ret->job = text;
     if (!step)
         return 0;
-    ret->step = read_number(step + 1, &end);
+    ret->step = berth_selector_number(step + 1, &end);
     if (ret->step >= 0 && *end == '+' &&
-        (ret->component = read_number(end + 1, &end)) < 0)
+        (ret->component = berth_selector_number(end + 1, &end)) < 0)
         return refuse_name(text, err);
     if (ret->step < 0 || *end)
         return refuse_name(text, err);

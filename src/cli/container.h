@@ -68,6 +68,10 @@ struct berth_selector {
     int rank;         /* -1: any; else the containers to choose from have this rank */
 };
 
+/* Read the number, from 0, at the start of TEXT; *RET_END is after it. Returns -1 if
+ * there is none, or it is too large. */
+int berth_selector_number(const char *text, char **ret_end);
+
 /* Read JOBID[.STEPID[+COMPONENT]] in TEXT into `job`, `step` and `component` of *RET,
  * which borrows TEXT: this function ends TEXT after the JOBID. */
 int berth_selector_read(char *text, struct berth_selector *ret, struct berth_err *err);

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
-#include <limits.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -272,16 +271,13 @@ static int enter_here(char **words)
     return berth_cli_fail(&err);
 }
 
-static int read_number(const char *expected, const char *text, int *ret,
-                       struct berth_err *err)
+/* Read the value of --component or --rank, EXPECTED in messages. */
+static int read_number(const char *expected, int *ret, struct berth_err *err)
 {
     char *end;
-    long number = strtol(text, &end, 10);
 
-    if (*text < '0' || *text > '9' || *end || number > INT_MAX)
-        return berth_err_expected(err, expected, text);
-    *ret = (int)number;
-    return 0;
+    *ret = berth_selector_number(optarg, &end);
+    return *ret < 0 || *end ? berth_err_expected(err, expected, optarg) : 0;
 }
 
 /* Read the command line: options, JOBID, options, COMMAND. Returns the index of the
@@ -304,8 +300,7 @@ static int read_line(int argc, char **argv, struct berth_selector *selector,
         else if (found == 'c' || found == 'r') {
             if (read_number(
                     found == 'c' ? "a number for --component" : "a number for --rank",
-                    optarg, found == 'c' ? &selector->component : &selector->rank,
-                    err) < 0)
+                    found == 'c' ? &selector->component : &selector->rank, err) < 0)
                 return berth_err_at(err, "enter");
         } else if (found != -1)
             return 0;

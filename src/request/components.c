@@ -196,11 +196,6 @@ int berth_table_find(const struct berth_table *table, const struct berth_where *
     return 0;
 }
 
-unsigned int berth_table_containers(const struct berth_table *table)
-{
-    return table->containers ? table->containers : 1;
-}
-
 const char *berth_table_lifetime(const struct berth_table *table)
 {
     const char *lifetime = NULL;

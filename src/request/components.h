@@ -39,7 +39,8 @@ enum { BERTH_CONTAINERS_MAX = 64 };
 struct berth_table {
     struct berth_row *rows;
     size_t count;
-    unsigned int containers;                 /* of rows with ranks: how many */
+    unsigned int containers; /* of rows with ranks, how many; they share one where
+                                berth_request_same_container() allows that */
     size_t first_rows[BERTH_CONTAINERS_MAX]; /* the first row of each container */
 };
 
@@ -81,10 +82,6 @@ const struct berth_row *berth_table_find_container(const struct berth_table *tab
 int berth_table_find(const struct berth_table *table, const struct berth_where *where,
                      unsigned int rank, const struct berth_row **ret_row,
                      struct berth_err *err);
-
-/* The number of containers that the rows of TABLE need on a node; at least 1. Rows with
- * ranks share a container where berth_request_same_container() allows that. */
-unsigned int berth_table_containers(const struct berth_table *table);
 
 /* The --container-lifetime of the rows with a container: `job` if a row has that, else
  * `step` if a row has that, else NULL. */

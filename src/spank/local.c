@@ -242,7 +242,7 @@ static int publish(const char *variable, const struct berth_table *table,
 /* Publish what slurmstepd needs as root, when it does not yet read the table. */
 static int publish_words(struct berth_err *err)
 {
-    unsigned int count = berth_table_containers(&state.table);
+    const unsigned int count = state.table.containers;
     char text[16];
 
     snprintf(text, sizeof(text), "%u", count);
