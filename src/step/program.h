@@ -22,6 +22,12 @@ int berth_program_open(struct berth_err *err);
 enum { BERTH_PROGRAM_INIT = 3 };
 #define BERTH_PROGRAM_INIT_PATH "/proc/self/fd/3"
 
+/* A variable of the runtime alone, unless the user has it: Apptainer and SingularityCE
+ * are written in Go, and start sooner if they never collect garbage (GOGC in Go's
+ * package runtime). berth-init removes it by its value, which no image has. */
+#define BERTH_PROGRAM_GOGC       "GOGC"
+#define BERTH_PROGRAM_GOGC_VALUE "1000003"
+
 /* Returns the host's directory with the commands of Slurm for a container; INSIDE is as
  * in berth_order_inside(). */
 const char *berth_program_commands(const char *inside);

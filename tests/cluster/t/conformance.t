@@ -73,7 +73,7 @@ rich() {
     export APPTAINERENV_PREPEND_PATH=/in/front:/of/it SINGULARITYENV_APPEND_PATH='/behind it'
     export NEWLINES=$'one\n\ntwo\n' UTF8='grüße ☃ 𝄞' NOTHING='' EQUALS='=a=b='
     export QUOTES='it'"'"'s "$HOME" `x` \n' TABS=$'\ta\t\x01' OUTSIDE='from outside' REMOVED='yes'
-    export DOCKER_PLAIN='from outside' DOCKER_EMPTY='from outside' OVERRIDE='from outside'
+    export GOGC=77 DOCKER_PLAIN='from outside' DOCKER_EMPTY='from outside' OVERRIDE='from outside'
     export LD_LIBRARY_PATH=/opt/host/lib:/usr/local/lib PS1='\u \$ ' TMPDIR=/var/tmp LONG
     LONG=$(printf '%05000d' 7)
     export PATH="$PATH::relative/bin:/usr/bin:/with a blank"
