@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* berth pull: pulls an image from a registry into the user's cache. */
+/* berth pull: pulls an image from a registry into the user's cache or the store. */
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -39,28 +39,28 @@ int berth_cli_fetch(struct berth_request *request, const struct berth_site *site
     return berth_pull_request(&pull, request, err);
 }
 
-static int fetch(const char *uri, bool again)
+int berth_cli_pull(int argc, char **argv)
 {
     BERTH_SITE struct berth_site site = {0};
-    BERTH_FREE char *file = NULL;
-    BERTH_FREE char *plain = berth_registry_plain(uri);
+    BERTH_FREE char *file = NULL, *plain = NULL;
     struct berth_pull pull = how(&site);
     struct berth_err err;
+    int at = 1;
 
-    pull.uri = plain ? plain : uri;
-    pull.again = again;
+    for (; at < argc && *argv[at] == '-'; at++)
+        if (strcmp(argv[at], "--again") == 0)
+            pull.again = true;
+        else if (strcmp(argv[at], "--store") == 0)
+            pull.to_store = true;
+        else
+            return BERTH_CLI_USAGE;
+    if (argc != at + 1)
+        return BERTH_CLI_USAGE;
+    plain = berth_registry_plain(argv[at]);
+    pull.uri = plain ? plain : argv[at];
     if (berth_site_read_here(environ, &site, &err) < 0 ||
         berth_pull(&pull, &file, &err) < 0)
         return berth_cli_fail(&err);
     printf("%s\n", file);
     return EXIT_SUCCESS;
-}
-
-int berth_cli_pull(int argc, char **argv)
-{
-    if (argc == 2 && argv[1][0] != '-')
-        return fetch(argv[1], false);
-    if (argc == 3 && strcmp(argv[1], "--again") == 0)
-        return fetch(argv[2], true);
-    return BERTH_CLI_USAGE;
 }

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/environ.h"
 #include "base/json.h"
+#include "request/uri.h"
 
 static const char *value_of(const struct berth_record *record, const char *name)
 {
@@ -59,11 +60,14 @@ static void put_image(struct berth_json *json, const struct berth_record *record
 {
     const struct berth_request *request = &record->order->request;
     const struct berth_strvec *facts = record->image;
+    char digest[BERTH_URI_DIGEST];
 
     berth_json_object(json, "image");
     berth_json_string(json, "path", request->image);
     if (request->uri)
         berth_json_string(json, "uri", request->uri);
+    if (request->uri && berth_uri_digest(request->image, digest))
+        berth_json_string(json, "sha256", digest);
     for (size_t i = 0; i + 1 < facts->count; i += 2) {
         if (strcmp(facts->items[i], "bytes") == 0)
             put_number(json, facts->items[i], facts->items[i + 1]);

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Manages the directory of an image from a registry: who can write to it, which images
- * it has, and that one pull runs at a time. */
+/* Manages the directories of pulls: who can write to them, and that one pull of an
+ * image runs at a time. */
 
 #include "pull/cache.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "step/image.h"
 #include "base/tree.h"
+#include "step/store.h"
 
 /* The sentence for what the system refuses at PATH, a part of the cache. */
 static int refuse(const char *path, struct berth_err *err)
@@ -26,53 +24,6 @@ static int refuse(const char *path, struct berth_err *err)
         "'%s': %s; the cache needs a directory that you can write, with "
         "locks (images.cache in berth.yaml, or XDG_CACHE_HOME)",
         path, strerror(errno));
-}
-
-/* 12 for "12.sif"; 0 for another name. */
-static unsigned long number_of(const char *name)
-{
-    char *end;
-    unsigned long number;
-
-    if (!isdigit((unsigned char)*name))
-        return 0;
-    number = strtoul(name, &end, 10);
-    return strcmp(end, ".sif") == 0 ? number : 0;
-}
-
-/* The highest number below LIMIT of an image in DIR; 0: there is none. */
-static unsigned long newest(int dir, unsigned long limit)
-{
-    BERTH_CLOSEDIR DIR *list = berth_tree_list(dir, ".");
-    unsigned long best = 0;
-
-    for (struct dirent *entry; list && (entry = readdir(list));) {
-        unsigned long number = number_of(entry->d_name);
-
-        if (number > best && number < limit)
-            best = number;
-    }
-    return best;
-}
-
-/* Find the newest file that is an image; skip files that somebody has truncated. */
-static int find_whole(const char *path, int dir, char **ret_file, struct berth_err *err)
-{
-    unsigned long number = newest(dir, -1UL);
-
-    *ret_file = NULL;
-    for (; number > 0; number = newest(dir, number)) {
-        BERTH_FREE char *file = NULL;
-        struct berth_image image;
-
-        if (asprintf(&file, "%s/%lu.sif", path, number) < 0)
-            return berth_err_oom(err);
-        if (berth_image_probe(file, &image, NULL) == 0) {
-            *ret_file = berth_steal(&file);
-            return 0;
-        }
-    }
-    return 0;
 }
 
 /* Open the directory PATH if nobody but the user can write to it. */
@@ -93,10 +44,10 @@ static int open_cache(const char *cache, int *ret_missing, struct berth_err *err
     return open_own(path, ret_missing, err);
 }
 
-int berth_cache_find(const char *cache, const char *name, char **ret_file,
+int berth_cache_find(const char *cache, const char *uri, char **ret_file,
                      struct berth_err *err)
 {
-    BERTH_FREE char *path = NULL;
+    BERTH_FREE char *index = NULL;
     BERTH_CLOSE int above = -1, dir = -1;
     int missing = 0;
 
@@ -104,12 +55,12 @@ int berth_cache_find(const char *cache, const char *name, char **ret_file,
     above = open_cache(cache, &missing, err);
     if (above < 0)
         return missing ? 0 : -1;
-    if (asprintf(&path, "%s/%s", cache, name) < 0)
+    if (asprintf(&index, "%s/index", cache) < 0)
         return berth_err_oom(err);
-    dir = open_own(path, &missing, err);
+    dir = open_own(index, &missing, err);
     if (dir < 0)
         return missing ? 0 : -1;
-    return find_whole(path, dir, ret_file, err);
+    return berth_store_look(cache, uri, NULL, ret_file, err);
 }
 
 /* Make PATH and its parents, each for the user alone. */
@@ -139,7 +90,7 @@ int berth_cache_open(const char *cache, const char *name, struct berth_cache *re
     above = open_cache(cache, NULL, err);
     if (above < 0)
         return -1;
-    if (asprintf(&ret->path, "%s/%s", cache, name) < 0) {
+    if (asprintf(&ret->path, "%s/work/%s", cache, name) < 0) {
         ret->path = NULL;
         return berth_err_oom(err);
     }
@@ -186,26 +137,11 @@ int berth_cache_lock(struct berth_cache *cache, void (*say)(const char *sentence
 int berth_cache_begin(const struct berth_cache *cache, struct berth_err *err)
 {
     berth_tree_remove(cache->dir, "part");
+    berth_tree_remove(cache->dir, "layers/cache/oci-tmp");
+    unlinkat(cache->dir, BERTH_CACHE_MANIFESTS, 0);
     if (mkdirat(cache->dir, "part", 0700) < 0 ||
         (mkdirat(cache->dir, "layers", 0700) < 0 && errno != EEXIST))
         return refuse(cache->path, err);
-    return 0;
-}
-
-int berth_cache_end(const struct berth_cache *cache, const char *file, char **ret_file,
-                    struct berth_err *err)
-{
-    unsigned long number = newest(cache->dir, -1UL) + 1;
-    BERTH_FREE char *part = NULL;
-    BERTH_FREE char *path = NULL;
-
-    if (asprintf(&part, "%s/part/%s", cache->path, file) < 0 ||
-        asprintf(&path, "%s/%lu.sif", cache->path, number) < 0)
-        return berth_err_oom(err);
-    if (rename(part, path) < 0)
-        return refuse(path, err);
-    berth_cache_drop(cache, BERTH_CACHE_KEEP_NOTHING);
-    *ret_file = berth_steal(&path);
     return 0;
 }
 

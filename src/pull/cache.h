@@ -3,15 +3,11 @@
 
 #include "base/err.h"
 
-/* The cache of a user's images from registries: CACHE/NAME/N.sif, where NAME is from
- * berth_uri_name() and the highest N was pulled last. An image is never replaced: a job
- * on another host that has it open would lose it (NFS). In the same directory are
- * `lock` and, while a pull runs or after it was killed, `part` (the new image) and
- * `layers` (with which the next pull continues). */
-
-/* The directory CACHE/NAME. Start with `= BERTH_CACHE_NONE`, end with
- * berth_cache_fini().
- */
+/* The place of a pull in a cache or store (step/store.h): CACHE/work/NAME, where NAME
+ * is from berth_uri_name(). There are `lock` and, while a pull runs or after it was
+ * killed, `part` (the new image) and `layers` (with which the next pull continues).
+ * Start with
+ * `= BERTH_CACHE_NONE`, end with berth_cache_fini(). */
 struct berth_cache {
     char *path;
     int dir;
@@ -23,11 +19,11 @@ struct berth_cache {
         .dir = -1, .lock = -1                                                          \
     }
 
-/* Find the image of NAME that was pulled last and is whole. Makes no directory. Returns
- * 0 with its path in *RET_FILE, which the caller frees; NULL: there is no such image.
- * Returns -1 with a sentence in ERR if others than the user can write to the directory.
- */
-int berth_cache_find(const char *cache, const char *name, char **ret_file,
+/* Find the image of URI in the user's cache. Makes no directory. Returns 0 with its
+ * path in *RET_FILE, which the caller frees; NULL: there is no such image that is
+ * whole. Returns -1 with a sentence in ERR if others than the user can write to the
+ * cache. */
+int berth_cache_find(const char *cache, const char *uri, char **ret_file,
                      struct berth_err *err);
 
 /* Open the directory of NAME, and make it and those above it if they do not exist.
@@ -42,14 +38,12 @@ int berth_cache_open(const char *cache, const char *name, struct berth_cache *re
 int berth_cache_lock(struct berth_cache *cache, void (*say)(const char *sentence),
                      const char *uri, struct berth_err *err);
 
-/* Holding the lock: make an empty `part`. Returns 0, or -1 with a sentence in ERR. */
-int berth_cache_begin(const struct berth_cache *cache, struct berth_err *err);
+/* The list of manifests that a runtime keeps with the layers of an OCI image. */
+#define BERTH_CACHE_MANIFESTS "layers/cache/blob/index.json"
 
-/* Holding the lock: make the FILE in `part` the image that was pulled last, and remove
- * `part` and `layers`. Returns 0 with its path in *RET_FILE, which the caller frees; or
- * -1 with a sentence in ERR. */
-int berth_cache_end(const struct berth_cache *cache, const char *file, char **ret_file,
-                    struct berth_err *err);
+/* Holding the lock: make an empty `part`, and remove from `layers` what would hide
+ * which manifest the next pull reads. Returns 0, or -1 with a sentence in ERR. */
+int berth_cache_begin(const struct berth_cache *cache, struct berth_err *err);
 
 /* Holding the lock: remove `part`, and `layers` if KEEP says so. */
 enum berth_cache_keep { BERTH_CACHE_KEEP_LAYERS, BERTH_CACHE_KEEP_NOTHING };

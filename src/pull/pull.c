@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
@@ -19,6 +20,8 @@
 #include "base/cleanup.h"
 #include "base/environ.h"
 #include "base/err.h"
+#include "base/fd.h"
+#include "base/run.h"
 #include "base/strvec.h"
 #include "base/text.h"
 #include "pull/cache.h"
@@ -27,6 +30,7 @@
 #include "site/policy.h"
 #include "step/image.h"
 #include "step/runtime.h"
+#include "step/store.h"
 
 /* Make a terminal of the size of LIKE: ENDS[1] for the child, ENDS[0] for us. */
 static int make_terminal(int like, int ends[2])
@@ -158,33 +162,44 @@ static int run_child(const char *const *argv, const char *const *env,
 
 #define PART "image.sif"
 
-/* The directory of the user's cache. The caller frees it. */
+/* The directory of the user's cache, or of the store. The caller frees it. */
 static int find_directory(const struct berth_pull *pull, char **ret,
                           struct berth_err *err)
 {
     const char *home = berth_environ_value(pull->env, "HOME");
     const struct passwd *user = home ? NULL : getpwuid(geteuid());
 
+    if (pull->to_store) {
+        if (berth_store_check(pull->site, err) < 0)
+            return -1;
+        *ret = strdup(pull->site->images.store);
+        return *ret ? 0 : berth_err_oom(err);
+    }
     return berth_uri_cache(pull->site->images.cache, pull->env,
                            user ? user->pw_dir : home, ret, err);
 }
 
 /* Append the user's environment for the runtime to RET. Unless the user sets a
  * directory for layers, keep them in the cache until the image is there: the next pull
- * continues with them if this one is killed, and none stay. SingularityCE refuses
+ * continues with them if this one is killed, and none stay. For the store
+ * they are always kept there: they tell the digest. SingularityCE refuses
  * SINGULARITY_OCI together with --no-oci. */
 static int make_environment(const struct berth_pull *pull,
                             const struct berth_cache *cache, struct berth_strvec *ret,
                             struct berth_err *err)
 {
+    static const char *const layers[] = {
+        "APPTAINER_CACHEDIR=", "SINGULARITY_CACHEDIR=", NULL};
+    bool are_ours =
+        pull->to_store || (!berth_environ_value(pull->env, "APPTAINER_CACHEDIR") &&
+                           !berth_environ_value(pull->env, "SINGULARITY_CACHEDIR"));
+
     for (char *const *it = pull->env; it && *it; it++)
-        if (!berth_text_starts(*it, "SINGULARITY_OCI="))
+        if (!berth_text_starts(*it, "SINGULARITY_OCI=") &&
+            !(are_ours && berth_text_starts_any(*it, layers)))
             berth_strvec_push(ret, *it);
-    if (!berth_environ_value(pull->env, "APPTAINER_CACHEDIR") &&
-        !berth_environ_value(pull->env, "SINGULARITY_CACHEDIR")) {
-        berth_strvec_pushf(ret, "APPTAINER_CACHEDIR=%s/layers", cache->path);
-        berth_strvec_pushf(ret, "SINGULARITY_CACHEDIR=%s/layers", cache->path);
-    }
+    for (int i = 0; are_ours && layers[i]; i++)
+        berth_strvec_pushf(ret, "%s%s/layers", layers[i], cache->path);
     return ret->failed ? berth_err_oom(err) : 0;
 }
 
@@ -256,12 +271,44 @@ static int run(const struct berth_pull *pull, const struct berth_cache *cache,
     return explain(pull, cache, runtime, berth_listen_reason(&listen), err);
 }
 
-/* Holding the lock: pull the image, check it, and add it to the cache. */
-static int fetch(const struct berth_pull *pull, const struct berth_cache *cache,
-                 const char *runtime, char **ret_file, struct berth_err *err)
+/* The digest of FILE, which has just been pulled: that of its manifest, which the
+ * runtime keeps with the layers of an OCI image, else that of the file. */
+static int find_digest(const struct berth_cache *cache, const char *file,
+                       char ret[BERTH_URI_DIGEST], struct berth_err *err)
 {
+    enum { LONGEST = 1 << 20, SECONDS = 3600 };
+    const char *const argv[] = {"/usr/bin/sha256sum", file, NULL};
+    const struct berth_run hash = {
+        .argv = argv, .env = argv + 2, .seconds = SECONDS, .most = LONGEST};
+    BERTH_BUF struct berth_buf text = {0};
+    BERTH_FREE char *manifests = NULL;
+    struct berth_ran ran = {0};
+
+    if (asprintf(&manifests, "%s/" BERTH_CACHE_MANIFESTS, cache->path) < 0)
+        return berth_err_oom(err);
+    if (berth_fd_read_path(manifests, LONGEST, &text) == 0 && text.text &&
+        berth_uri_digest(text.text, ret))
+        return 0;
+    berth_buf_fini(&text);
+    if (berth_run(&hash, &ran, err) < 0)
+        return -1;
+    berth_buf_addf(&text, "sha256:%s", ran.out.text ? ran.out.text : "");
+    berth_ran_fini(&ran);
+    if (!text.failed && berth_uri_digest(text.text, ret))
+        return 0;
+    errno = EIO;
+    return berth_err_file(err, file, "read");
+}
+
+/* Holding the lock: pull the image, check it, and add it to DIRECTORY. */
+static int fetch(const struct berth_pull *pull, const struct berth_cache *cache,
+                 const char *directory, const char *runtime, char **ret_file,
+                 struct berth_err *err)
+{
+    char digest[BERTH_URI_DIGEST];
     BERTH_FREE char *file = NULL;
     struct berth_image image;
+    int result;
 
     if (berth_cache_begin(cache, err) < 0)
         return -1;
@@ -269,11 +316,15 @@ static int fetch(const struct berth_pull *pull, const struct berth_cache *cache,
         return berth_err_oom(err);
     if (run(pull, cache, runtime, file, err) < 0)
         return -1;
-    if (berth_image_probe(file, &image, err) < 0) {
-        berth_cache_drop(cache, BERTH_CACHE_KEEP_NOTHING);
-        return berth_err_at(err, "image '%s': what was pulled", pull->uri);
-    }
-    return berth_cache_end(cache, PART, ret_file, err);
+    if (berth_image_probe(file, &image, err) < 0)
+        result = berth_err_at(err, "image '%s': what was pulled", pull->uri);
+    else
+        result = find_digest(cache, file, digest, err) < 0
+                     ? -1
+                     : berth_store_add(directory, pull->uri, digest, image.machine,
+                                       file, ret_file, err);
+    berth_cache_drop(cache, BERTH_CACHE_KEEP_NOTHING);
+    return result;
 }
 
 /* Lock the cache. The wait for another pull may be long, so let signals end it. */
@@ -289,12 +340,23 @@ static int lock(const struct berth_pull *pull, struct berth_cache *cache,
     return result;
 }
 
-/* Find the image in the cache, unless PULL is to pull it again. */
-static int find_cached(const struct berth_pull *pull, const char *directory,
-                       const char *name, char **ret_file, struct berth_err *err)
+/* Find the image, unless PULL is to pull it again; for the store one of this machine.
+ */
+static int find(const struct berth_pull *pull, const char *directory, char **ret_file,
+                struct berth_err *err)
 {
+    struct utsname host;
+
     *ret_file = NULL;
-    return pull->again ? 0 : berth_cache_find(directory, name, ret_file, err);
+    if (pull->again)
+        return 0;
+    if (pull->to_store)
+        return uname(&host) < 0 ? 0
+                                : berth_store_look(directory, pull->uri, host.machine,
+                                                   ret_file, err);
+    if (berth_store_find(pull->site, pull->uri, ret_file, err) < 0)
+        return -1;
+    return *ret_file ? 0 : berth_cache_find(directory, pull->uri, ret_file, err);
 }
 
 int berth_pull(const struct berth_pull *pull, char **ret_file, struct berth_err *err)
@@ -305,7 +367,7 @@ int berth_pull(const struct berth_pull *pull, char **ret_file, struct berth_err 
     if (berth_policy_check_uri(pull->site, pull->uri, err) < 0 ||
         berth_uri_name(pull->uri, &name, err) < 0 ||
         find_directory(pull, &directory, err) < 0 ||
-        find_cached(pull, directory, name, ret_file, err) < 0)
+        find(pull, directory, ret_file, err) < 0)
         return -1;
     if (*ret_file)
         return 0;
@@ -313,10 +375,9 @@ int berth_pull(const struct berth_pull *pull, char **ret_file, struct berth_err 
                            berth_environ_value(pull->env, "PATH"), &runtime, err) < 0)
         return berth_err_at(err, "image '%s'", pull->uri);
     if (berth_cache_open(directory, name, &cache, err) < 0 ||
-        lock(pull, &cache, err) < 0 ||
-        find_cached(pull, directory, name, ret_file, err) < 0)
+        lock(pull, &cache, err) < 0 || find(pull, directory, ret_file, err) < 0)
         return -1;
-    return *ret_file ? 0 : fetch(pull, &cache, runtime, ret_file, err);
+    return *ret_file ? 0 : fetch(pull, &cache, directory, runtime, ret_file, err);
 }
 
 int berth_pull_request(const struct berth_pull *how, struct berth_request *request,
@@ -324,6 +385,7 @@ int berth_pull_request(const struct berth_pull *how, struct berth_request *reque
 {
     struct berth_pull pull = *how;
     BERTH_FREE char *file = NULL;
+    struct berth_err note;
 
     if (!request->uri ||
         (!berth_request_needs_pull(request) && access(request->image, F_OK) == 0))
@@ -331,5 +393,12 @@ int berth_pull_request(const struct berth_pull *how, struct berth_request *reque
     pull.uri = request->uri;
     if (berth_pull(&pull, &file, err) < 0)
         return -1;
+    if (!berth_request_needs_pull(request) && strcmp(request->image, file) != 0) {
+        berth_err_set(&note,
+                      "image '%s': the file that the job was submitted with is gone; "
+                      "this step runs '%s'",
+                      request->uri, file);
+        pull.say(note.text);
+    }
     return berth_request_put(request, BERTH_OPTION_IMAGE, file, err);
 }

@@ -13,15 +13,17 @@ struct berth_pull {
     const char *uri;
     const struct berth_site *site;     /* which runtime, which cache, which URIs */
     char *const *env;                  /* of the user, for the runtime */
-    bool again;                        /* pull it, whatever the cache has */
+    bool again;                        /* pull it, whatever is there */
+    bool to_store;                     /* into the site's store, not the cache */
     int terminal;                      /* which shows progress; -1: none */
     void (*say)(const char *sentence); /* prints that the pull begins, or waits for
                                           another one */
 };
 
-/* Find the image in the cache, or have the runtime pull it into the cache, one process
- * at a time; as the calling user. Returns 0 with the path of the file in *RET_FILE,
- * which the caller frees; or -1 with a sentence in ERR. */
+/* Find the image in the site's store, else in the cache, or have the runtime pull it
+ * into the cache (`to_store`: the store alone), one process at a time; as the calling
+ * user. Returns 0 with the path of the file in *RET_FILE, which the caller frees; or -1
+ * with a sentence in ERR. */
 int berth_pull(const struct berth_pull *pull, char **ret_file, struct berth_err *err);
 
 /* If the image of REQUEST is a URI without a file, pull it as HOW says (whose `uri` is

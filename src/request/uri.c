@@ -5,6 +5,7 @@
 #include "request/uri.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -111,6 +112,18 @@ int berth_uri_name(const char *uri, char **ret_name, struct berth_err *err)
                              uri);
     *ret_name = berth_steal(&name.text);
     return 0;
+}
+
+bool berth_uri_digest(const char *text, char ret[BERTH_URI_DIGEST])
+{
+    while ((text = strstr(text, "sha256"))) {
+        text += strlen("sha256");
+        if (*text && sscanf(text + 1, "%64[0-9a-f]", ret) == 1 &&
+            strlen(ret) == BERTH_URI_DIGEST - 1 &&
+            !isxdigit((unsigned char)text[BERTH_URI_DIGEST]))
+            return true;
+    }
+    return false;
 }
 
 /* Appends the VALUE (NULL: none) of the variable NAME. */

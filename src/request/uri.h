@@ -32,6 +32,13 @@ int berth_uri_name(const char *uri, char **ret_name, struct berth_err *err);
 int berth_uri_cache(const char *configured, char *const *env, const char *home,
                     char **ret_path, struct berth_err *err);
 
+/* Bytes of a SHA-256 digest in hexadecimal, with the NUL. */
+enum { BERTH_URI_DIGEST = 65 };
+
+/* Finds the first digest in TEXT, `sha256`, a character and 64 digits, as it stands in
+ * URIs, names of images in the store and manifests. Returns false if there is none. */
+bool berth_uri_digest(const char *text, char ret[BERTH_URI_DIGEST]);
+
 /* Names of images in registries without a scheme, or in the spelling of enroot and
  * pyxis, and the URIs that their users mean. */
 

@@ -53,8 +53,11 @@ struct berth_site {
         bool has_uris;             /* `uris` is set; an empty list then allows no URI */
         struct berth_strvec owners; /* names of users; empty: any */
         struct berth_strvec
-            signatures; /* fingerprints of keys; empty: images need no signature */
-        char *cache;    /* of pulled images, with ~ and $NAME; NULL: the default */
+            signatures;    /* fingerprints of keys; empty: images need no signature */
+        char *cache;       /* of pulled images, with ~ and $NAME; NULL: the default */
+        char *store;       /* of images that all users read; NULL: none */
+        char *store_owner; /* who may write it besides root: a name or a number; NULL:
+                              nobody */
         enum berth_site_missing
             missing; /* an image that is missing on the host of srun */
     } images;

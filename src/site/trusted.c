@@ -167,11 +167,11 @@ int berth_trusted_read(const char *path, uid_t owner, int *ret_missing,
     int result = check_name(&walk, "/", "/", false, err);
 
     if (result == 0)
-        result = check_path(&walk, path, 0, true, err);
+        result = check_path(&walk, path, 0, buf, err);
     if (ret_missing)
         *ret_missing = walk.is_missing;
-    if (result < 0)
-        return -1;
+    if (result < 0 || !buf)
+        return result;
     fd = open_checked(&walk);
     if (fd < 0 || berth_fd_read(fd, BERTH_SYNTAX_BYTES + 1, buf) < 0)
         return refuse_name(&walk, NULL, err);

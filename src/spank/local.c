@@ -36,6 +36,7 @@
 #include "spank/typed.h"
 #include "spank/variable.h"
 #include "spank/world.h"
+#include "step/store.h"
 
 extern char **environ;
 
@@ -449,10 +450,18 @@ static int end_step_component(int group, struct berth_err *err)
 /* Print what the user may not expect, and what `srun -v` shows. */
 static void print_notes(void)
 {
+    struct berth_err moved, last = {""};
+
     if (outer_image() && berth_table_find_container(&state.table))
         slurm_info("berth: note: this srun runs in '%s'; its tasks get their own "
                    "image, and none of that image's mounts",
                    outer_image());
+    for (size_t i = 0; i < state.table.count; i++)
+        if (berth_store_has_moved(&state.table.rows[i].request, &moved) &&
+            strcmp(moved.text, last.text) != 0) {
+            slurm_info("berth: note: %s", moved.text);
+            last = moved;
+        }
     berth_gather_log(&state.site, &state.table);
 }
 

@@ -24,6 +24,7 @@
 #include "step/allowed.h"
 #include "step/image.h"
 #include "step/runtime.h"
+#include "step/store.h"
 #include "request/missing.h"
 
 extern char **environ;
@@ -272,9 +273,10 @@ static void say(const char *sentence)
 /* Leave the pull to a later srun? Prints a note if so. */
 static bool leaves_to_srun(const struct berth_site *site, const char *uri)
 {
-    BERTH_FREE char *runtime = NULL;
+    BERTH_FREE char *runtime = NULL, *file = NULL;
 
     if (spank_context() != S_CTX_ALLOCATOR ||
+        (berth_store_find(site, uri, &file, NULL) == 0 && file) ||
         berth_runtime_find(site->runtime.path, getenv("PATH"), &runtime, NULL) == 0)
         return false;
     slurm_info(

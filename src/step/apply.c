@@ -13,6 +13,7 @@
 #include "site/mountrules.h"
 #include "site/policy.h"
 #include "step/allowed.h"
+#include "step/store.h"
 
 static const char *home_of(char *const *environment)
 {
@@ -22,14 +23,17 @@ static const char *home_of(char *const *environment)
     return user ? user->pw_dir : home;
 }
 
-/* Check the image, and replace its path by the real one. An image from a registry is in
- * the user's own directory: if the site has rules for URIs, they decide. */
+/* Choose the image for this machine, check it, and replace its path by the real one. An
+ * image from a registry is in the user's own directory: if the site has rules for URIs,
+ * they decide. */
 static int apply_to_image(const struct berth_site *site, struct berth_request *request,
                           struct berth_terms *terms, struct berth_err *err)
 {
     struct berth_site by_place = *site; /* borrows */
     char *path;
 
+    if (berth_store_fit(request, err) < 0)
+        return -1;
     if (request->uri && site->images.has_uris) {
         by_place.images.roots = (struct berth_strvec){0};
         by_place.images.owners = (struct berth_strvec){0};

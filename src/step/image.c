@@ -129,6 +129,13 @@ static const struct {
     {"05", "ppc64"}, {"06", "ppc64le"}, {"11", "s390x"},  {"12", "riscv64"},
 };
 
+const char *berth_image_machines(size_t at)
+{
+    return at < sizeof(architectures) / sizeof(architectures[0])
+               ? architectures[at].name
+               : NULL;
+}
+
 static uint64_t read_le(const unsigned char *bytes, int count)
 {
     uint64_t value = 0;

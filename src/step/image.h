@@ -28,6 +28,10 @@ struct berth_image {
 int berth_image_probe(const char *path, struct berth_image *ret_image,
                       struct berth_err *err);
 
+/* The machine AT, from 0, of those that a SIF file can be for; NULL: there are fewer.
+ */
+const char *berth_image_machines(size_t at);
+
 /* Check that this machine can run the IMAGE at PATH. Call it on the node of a task: a
  * login node may be of another kind. Returns 0, or -1 with a sentence in ERR. */
 int berth_image_check_machine(const char *path, const struct berth_image *image,

@@ -53,7 +53,8 @@ calls()
     equal "$1" "$2" "${seen:-0}"
 }
 
-file='T/cache/berth/docker%2Br%2Bapp%3D1/1.sif'
+end=@sha256-$(sha256sum <whole.sif | cut -d' ' -f1)-$(uname -m).sif
+file="T/cache/berth/docker%2Br%2Bapp%40${end#@}"
 expect 'srun pulls an image' 0 \
     "srun: berth: pulling image 'docker://r/app:1'
 0 image=$file&uri=docker://r/app:1: ./x" \
@@ -64,8 +65,8 @@ expect 'also for sbatch' 0 '0 host: job.sh' sbatch --container-image=docker://r/
 calls 'once' 1
 expect 'two components pull it once' 0 \
     "srun: berth: pulling image 'oras://r/app'
-0 image=T/cache/berth/oras%2Br%2Bapp%3Dlatest/1.sif&uri=oras://r/app: ./x
-1 image=T/cache/berth/oras%2Br%2Bapp%3Dlatest/1.sif&uri=oras://r/app: ./y" \
+0 image=T/cache/berth/oras%2Br%2Bapp%40${end#@}&uri=oras://r/app: ./x
+1 image=T/cache/berth/oras%2Br%2Bapp%40${end#@}&uri=oras://r/app: ./y" \
     srun --container-image=oras://r/app ./x : --container-image=oras://r/app ./y
 calls 'for both' 1
 expect 'a variable names it too' 0 "0 image=$file&uri=docker://r/app:1: ./x" \
@@ -76,7 +77,9 @@ expect 'an image of its own goes over that of the job' 0 '0 image=T/a: ./x' \
 expect 'a job keeps the file that it was submitted with' 0 \
     "0 image=T/bad.sif&uri=docker://r/app:1: ./x" \
     "SLURM_BERTH_JOB=1;*:image=$T/bad.sif&uri=docker://r/app:1;." SLURM_JOB_ID=100 srun ./x
-expect 'unless it is gone' 0 "0 image=$file&uri=docker://r/app:1: ./x" \
+expect 'unless it is gone' 0 \
+    "srun: berth: image 'docker://r/app:1': the file that the job was submitted with is gone; this step runs 'T/cache/berth/docker+r+app$end'
+0 image=$file&uri=docker://r/app:1: ./x" \
     "SLURM_BERTH_JOB=1;*:image=$T/gone.sif&uri=docker://r/app:1;." SLURM_JOB_ID=100 srun ./x
 calls 'without another pull' 0
 expect 'an image that is not in the registry' 1 \

@@ -7,11 +7,13 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "pull/listen.h"
+#include "request/uri.h"
+#include "step/store.h"
 #include "unit.h"
 
 #define URI "docker://r/app:1"
@@ -22,6 +24,7 @@ static char *env[4];
 static int told, waited;
 static pid_t holder; /* of the lock */
 static struct berth_site site;
+static struct utsname host;
 
 static bool is_there(const char *name)
 {
@@ -30,10 +33,29 @@ static bool is_there(const char *name)
     return access(path, F_OK) == 0;
 }
 
-#define APP "cache/berth/docker+r+app=1"
+#define CACHE "cache/berth"
+#define APP   CACHE "/work/docker+r+app=1"
 
-/* The smallest SIF file with a file system in it. */
-static void make_sif(const char *name)
+/* The digests of the files good.sif and next.sif. */
+#define ONE "06fcf9c8a40d73b0549755c8c480d8fc9f965c309eba974faf57f76bbaf0d3ee"
+#define TWO "76dd56dcfb1947558041d7a8fc5a6ca7d95b03552a0e102211d3c2cf3250d0a9"
+
+/* The image with DIGEST in DIRECTORY. The caller frees its path. */
+static char *image_path(const char *directory, const char *digest)
+{
+    return unit_format("%s/%s/docker+r+app@sha256-%s-%s.sif", unit_dir, directory,
+                       digest, host.machine);
+}
+
+static bool has_image(const char *directory, const char *digest)
+{
+    BERTH_FREE char *file = image_path(directory, digest);
+
+    return access(file, F_OK) == 0;
+}
+
+/* The smallest SIF file with a file system in it, which ends in LAST. */
+static void make_sif(const char *name, unsigned char last)
 {
     BERTH_FREE char *path = unit_path(unit_dir, name);
     unsigned char bytes[1024] = {0};
@@ -44,6 +66,7 @@ static void make_sif(const char *name)
     bytes[128] = 0x04;
     bytes[129] = 0x40;
     bytes[132] = 1;
+    bytes[1023] = last;
     unit_write(path, bytes, sizeof(bytes));
 }
 
@@ -60,13 +83,22 @@ static void setup(void)
 {
     BERTH_FREE char *cache = NULL;
 
+    uname(&host);
     runtime = unit_path(unit_dir, "runtime");
     cache = unit_path(unit_dir, "cache");
     env[0] = unit_format("XDG_CACHE_HOME=%s", cache);
     env[1] = strdup("PATH=/usr/bin:/bin");
-    make_sif("good.sif");
+    make_sif("good.sif", 0);
+    make_sif("next.sif", 1);
     version = "apptainer version 1.4.5";
     make_runtime("cp good.sif \"$2\"");
+}
+
+static void without_store(void)
+{
+    free(site.images.store);
+    free(site.images.store_owner);
+    site.images.store = site.images.store_owner = NULL;
 }
 
 static void teardown(void)
@@ -74,11 +106,14 @@ static void teardown(void)
     free(runtime);
     for (int i = 0; env[i]; i++)
         free(env[i]);
+    without_store();
 }
 
 static void say(const char *sentence)
 {
-    if (strcmp(sentence, "pulling image '" URI "'") == 0) {
+    if (strcmp(sentence, "pulling image '" URI "'") == 0 ||
+        strstr(sentence, "image '" URI "': the file that the job was submitted with is "
+                         "gone; this step runs '")) {
         told++;
         return;
     }
@@ -95,10 +130,11 @@ static struct berth_pull app(void)
         .uri = URI, .site = &site, .env = env, .terminal = -1, .say = say};
 }
 
-/* Pull it, and expect FILE of its directory. */
-static void expect_file(const struct berth_pull *pull, const char *file)
+/* Pull it, and expect the image with DIGEST in DIRECTORY. */
+static void expect_file(const struct berth_pull *pull, const char *directory,
+                        const char *digest)
 {
-    BERTH_FREE char *expected = unit_path(unit_dir, file);
+    BERTH_FREE char *expected = image_path(directory, digest);
     BERTH_FREE char *seen = NULL;
     struct berth_err err = {""};
 
@@ -123,9 +159,9 @@ TEST(an_image_is_pulled_once)
     struct berth_pull pull = app();
     struct stat st;
 
-    expect_file(&pull, APP "/1.sif");
+    expect_file(&pull, CACHE, ONE);
     make_runtime("exit 1");
-    expect_file(&pull, APP "/1.sif");
+    expect_file(&pull, CACHE, ONE);
     ck_assert_int_eq(told, 1);
     ck_assert_int_eq(waited, 0);
     ck_assert_int_eq(stat(cache, &st), 0);
@@ -133,27 +169,44 @@ TEST(an_image_is_pulled_once)
     ck_assert(!is_there(APP "/part") && !is_there(APP "/layers"));
 }
 
+/* A request for the image ONE of MACHINE in the cache. */
+static struct berth_request asked(const char *machine)
+{
+    return (struct berth_request){
+        .uri = strdup(URI),
+        .image = unit_format("%s/" CACHE "/docker+r+app@sha256-" ONE "-%s.sif",
+                             unit_dir, machine)};
+}
+
 TEST(again_pulls_and_leaves_what_jobs_may_use)
 {
+    BERTH_REQUEST struct berth_request request = asked(host.machine);
     struct berth_pull pull = app();
+    struct berth_err err;
 
-    expect_file(&pull, APP "/1.sif");
+    expect_file(&pull, CACHE, ONE);
+    ck_assert(!berth_store_has_moved(&request, &err));
     pull.again = true;
-    expect_file(&pull, APP "/2.sif");
-    ck_assert(is_there(APP "/1.sif"));
+    make_runtime("cp next.sif \"$2\"");
+    expect_file(&pull, CACHE, TWO);
+    ck_assert(has_image(CACHE, ONE));
     pull.again = false;
-    expect_file(&pull, APP "/2.sif");
+    expect_file(&pull, CACHE, TWO);
     ck_assert_int_eq(told, 2);
+    ck_assert(berth_store_has_moved(&request, &err));
+    ck_assert_str_eq(err.text, "image '" URI "': another image has that name by now; "
+                               "this step keeps sha256:" ONE);
 }
 
 TEST(an_image_that_was_cut_is_pulled_again)
 {
-    BERTH_FREE char *file = unit_path(unit_dir, APP "/1.sif");
     struct berth_pull pull = app();
 
-    expect_file(&pull, APP "/1.sif");
-    ck_assert_int_eq(truncate(file, 100), 0);
-    expect_file(&pull, APP "/2.sif");
+    expect_file(&pull, CACHE, ONE);
+    unit_run("truncate -s 100 '%s/" CACHE "'/*.sif", unit_dir);
+    expect_file(&pull, CACHE, ONE);
+    expect_file(&pull, CACHE, ONE);
+    ck_assert_int_eq(told, 2);
 }
 
 TEST(the_runtime_keeps_its_layers_in_the_cache)
@@ -165,7 +218,7 @@ TEST(the_runtime_keeps_its_layers_in_the_cache)
     expect_error(&pull, "did not pull it");
     ck_assert(is_there(APP "/layers/one") && !is_there(APP "/part"));
     make_runtime("[ -e \"$APPTAINER_CACHEDIR/one\" ] && cp good.sif \"$2\"");
-    expect_file(&pull, APP "/1.sif");
+    expect_file(&pull, CACHE, ONE);
     ck_assert(!is_there(APP "/layers"));
 }
 
@@ -175,7 +228,7 @@ TEST(a_user_says_where_layers_are_kept)
 
     env[2] = strdup("APPTAINER_CACHEDIR=/mine");
     make_runtime("[ \"$APPTAINER_CACHEDIR\" = /mine ] && cp good.sif \"$2\"");
-    expect_file(&pull, APP "/1.sif");
+    expect_file(&pull, CACHE, ONE);
     free(env[2]);
     env[2] = NULL;
 }
@@ -188,9 +241,9 @@ TEST(what_a_killed_pull_has_left_goes)
                  "kill -KILL $$");
     expect_error(&pull, "image '" URI "': the pull was ended by signal 9 (Killed); "
                         "pull it again, it continues where it stopped");
-    ck_assert(is_there(APP "/part/deep/er") && !is_there(APP "/1.sif"));
+    ck_assert(is_there(APP "/part/deep/er") && !has_image(CACHE, ONE));
     make_runtime("[ ! -e \"${2%/*}/deep\" ] && cp good.sif \"$2\"");
-    expect_file(&pull, APP "/1.sif");
+    expect_file(&pull, CACHE, ONE);
     ck_assert(!is_there(APP "/part"));
 }
 
@@ -234,7 +287,7 @@ TEST(what_is_no_image_is_not_kept)
     expect_error(&pull, "image '" URI "': what was pulled: image '");
     make_runtime(":");
     expect_error(&pull, "image '" URI "': what was pulled: image '");
-    ck_assert(!is_there(APP "/part") && !is_there(APP "/1.sif"));
+    ck_assert(!is_there(APP "/part") && !has_image(CACHE, ONE));
 }
 
 TEST(one_pull_at_a_time)
@@ -244,7 +297,7 @@ TEST(one_pull_at_a_time)
     int pipes[2], fd;
     char byte;
 
-    expect_file(&pull, APP "/1.sif");
+    expect_file(&pull, CACHE, ONE);
     ck_assert_int_eq(pipe(pipes), 0);
     holder = fork();
     if (holder == 0) {
@@ -258,7 +311,7 @@ TEST(one_pull_at_a_time)
     }
     ck_assert_int_eq(read(pipes[0], &byte, 1), 1);
     pull.again = true;
-    expect_file(&pull, APP "/2.sif");
+    expect_file(&pull, CACHE, ONE);
     ck_assert_int_eq(waited, 1);
     ck_assert_int_eq(waitpid(holder, NULL, 0), holder);
 }
@@ -268,11 +321,11 @@ TEST(only_the_user_may_write_the_cache)
     BERTH_FREE char *cache = unit_path(unit_dir, "cache/berth");
     struct berth_pull pull = app();
 
-    expect_file(&pull, APP "/1.sif");
+    expect_file(&pull, CACHE, ONE);
     ck_assert_int_eq(chmod(cache, 0775), 0);
     expect_error(&pull, "has mode 0775; expected user ");
     ck_assert_int_eq(chmod(cache, 0755), 0);
-    expect_file(&pull, APP "/1.sif");
+    expect_file(&pull, CACHE, ONE);
 }
 
 TEST(the_cache_may_be_a_link)
@@ -286,8 +339,8 @@ TEST(the_cache_may_be_a_link)
     ck_assert(symlink("../room", link) == 0 && chmod(room, 0777) == 0);
     expect_error(&pull, "has mode 0777; expected user ");
     ck_assert_int_eq(chmod(room, 0700), 0);
-    expect_file(&pull, APP "/1.sif");
-    ck_assert(is_there("room/docker+r+app=1/1.sif"));
+    expect_file(&pull, CACHE, ONE);
+    ck_assert(has_image("room", ONE));
 }
 
 TEST(a_cache_that_cannot_be_made)
@@ -309,26 +362,29 @@ TEST(a_cache_that_cannot_be_made)
 TEST(a_lock_that_is_none)
 {
     BERTH_FREE char *lock = unit_path(unit_dir, APP "/lock");
-    BERTH_FREE char *file = unit_path(unit_dir, APP "/1.sif");
     struct berth_pull pull = app();
 
-    expect_file(&pull, APP "/1.sif");
-    ck_assert(unlink(lock) == 0 && unlink(file) == 0 && mkdir(lock, 0700) == 0);
+    expect_file(&pull, CACHE, ONE);
+    pull.again = true;
+    ck_assert(unlink(lock) == 0 && mkdir(lock, 0700) == 0);
     expect_error(&pull,
                  "': Is a directory; the cache needs a directory that you can write");
+    unit_run("rm -r '%s/" CACHE "'/*; mkdir -p '%s/" APP "'; touch '%s/" CACHE
+             "/index'",
+             unit_dir, unit_dir, unit_dir);
+    expect_error(&pull, ".sif': Not a directory; the image is not kept");
 }
 
 TEST(a_part_that_cannot_go)
 {
     BERTH_FREE char *layers = unit_path(unit_dir, APP "/layers");
-    BERTH_FREE char *file = unit_path(unit_dir, APP "/1.sif");
     BERTH_FREE char *above = unit_path(unit_dir, APP);
     struct berth_pull pull = app();
 
     if (geteuid() == 0)
         return; /* may write everywhere */
-    expect_file(&pull, APP "/1.sif");
-    ck_assert_int_eq(unlink(file), 0);
+    expect_file(&pull, CACHE, ONE);
+    pull.again = true;
     ck_assert_int_eq(chmod(above, 0500), 0);
     expect_error(
         &pull, "': Permission denied; the cache needs a directory that you can write");
@@ -356,11 +412,94 @@ TEST(the_site_decides_from_where)
     site.images.has_uris = false;
 }
 
+/* A store of this user's. */
+static struct berth_pull with_store(void)
+{
+    struct berth_pull pull = app();
+
+    without_store();
+    site.images.store = unit_path(unit_dir, "store");
+    site.images.store_owner = unit_format("%05d", (int)geteuid());
+    mkdir(site.images.store, 0755);
+    pull.to_store = true;
+    return pull;
+}
+
+TEST(a_store_is_looked_at_first)
+{
+    struct berth_pull pull = with_store();
+
+    env[2] = strdup("APPTAINER_CACHEDIR=/mine");
+    make_runtime(
+        "[ \"${APPTAINER_CACHEDIR#*store/work}\" != /mine ] && cp good.sif \"$2\"");
+    expect_file(&pull, "store", ONE);
+    expect_file(&pull, "store", ONE);
+    pull.to_store = false;
+    expect_file(&pull, "store", ONE);
+    ck_assert_int_eq(told, 1);
+    ck_assert(!is_there("cache") && !is_there("store/work/docker+r+app=1/layers"));
+    free(env[2]);
+    env[2] = NULL;
+}
+
+TEST(the_digest_is_that_of_the_manifest)
+{
+    struct berth_pull pull = app();
+
+    make_runtime(
+        "cd \"$APPTAINER_CACHEDIR\" && mkdir -p cache/blob && cd cache/blob &&\n"
+        "echo '{\"digest\": \"sha256:" TWO "\"}' >>index.json && exit 1");
+    expect_error(&pull, "did not pull it");
+    make_runtime(
+        "cd \"$APPTAINER_CACHEDIR\" && mkdir -p cache/blob && cd cache/blob &&\n"
+        "echo '{\"digest\": \"sha256:" TWO "1\", \"sha256-" ONE
+        "\"}' >>index.json && cd - && cp ../../../../../good.sif \"$2\"");
+    expect_file(&pull, CACHE, ONE);
+}
+
+TEST(each_machine_has_an_image_of_its_own)
+{
+    BERTH_REQUEST struct berth_request request = asked("riscv64");
+    BERTH_FREE char *own =
+        unit_format("%s/" CACHE "/index/docker+r+app=1-%s", unit_dir, host.machine);
+    BERTH_FREE char *other =
+        unit_format("%s/" CACHE "/index/docker+r+app=1-riscv64", unit_dir);
+    struct berth_pull pull = app();
+    struct berth_err err;
+
+    expect_file(&pull, CACHE, ONE);
+    ck_assert_int_eq(rename(own, other), 0);
+    expect_file(&pull, CACHE, ONE); /* nodes may be such machines */
+    ck_assert_int_eq(berth_store_fit(&request, &err), 0);
+    ck_assert_ptr_nonnull(strstr(request.image, "-riscv64.sif"));
+    ck_assert_int_eq(rename(other, own), 0);
+    ck_assert_int_eq(berth_store_fit(&request, &err), 0);
+    ck_assert_ptr_nonnull(strstr(request.image, host.machine));
+}
+
+TEST(who_may_write_the_store)
+{
+    struct berth_pull pull = with_store();
+
+    expect_file(&pull, "store", ONE);
+    pull.to_store = false;
+    unit_run("chmod g+w '%s/store/index'", unit_dir);
+    expect_error(&pull, "'index' can be written by others (mode 0775)");
+    strcpy(site.images.store_owner, "1");
+    if (geteuid() > 1)
+        expect_error(&pull, "who could change it; expected root as the owner");
+    unit_run("chmod g+w '%s/store'", unit_dir);
+    pull = with_store();
+    pull.again = true;
+    expect_error(&pull, "images.store: ");
+    without_store();
+    expect_error(&pull, "this site has no store; set images.store in berth.yaml");
+}
+
 TEST(a_request_gets_the_file)
 {
     BERTH_REQUEST struct berth_request request = {0};
-    BERTH_FREE char *file = unit_path(unit_dir, APP "/1.sif");
-    BERTH_FREE char *second = unit_path(unit_dir, APP "/2.sif");
+    BERTH_FREE char *file = image_path(CACHE, ONE);
     struct berth_pull pull = app();
     struct berth_err err;
 
@@ -372,15 +511,16 @@ TEST(a_request_gets_the_file)
     ck_assert_str_eq(request.image, file);
     ck_assert_str_eq(berth_request_name(&request), URI);
     pull.again = true;
-    expect_file(&pull, APP "/2.sif");
+    make_runtime("cp next.sif \"$2\"");
+    expect_file(&pull, CACHE, TWO);
     pull.again = false;
     /* What was chosen stays, as long as it is there. */
     ck_assert_int_eq(berth_pull_request(&pull, &request, &err), 0);
     ck_assert_str_eq(request.image, file);
     ck_assert_int_eq(unlink(file), 0);
     ck_assert_int_eq(berth_pull_request(&pull, &request, &err), 0);
-    ck_assert_str_eq(request.image, second);
-    ck_assert_int_eq(told, 2);
+    ck_assert_ptr_nonnull(strstr(request.image, TWO));
+    ck_assert_int_eq(told, 3);
 }
 
 static const struct {
@@ -406,7 +546,7 @@ TEST_ROWS(singularity_may_make_no_oci_sif, versions)
                      ? "[ $# = 4 ] && [ \"$1 $2\" = 'pull --no-oci' ] && "
                        "[ -z \"${SINGULARITY_OCI+x}\" ] && cp good.sif \"$3\""
                      : "[ $# = 3 ] && [ \"$1\" = pull ] && cp good.sif \"$2\"");
-    expect_file(&pull, APP "/1.sif");
+    expect_file(&pull, CACHE, ONE);
 }
 
 static const struct {
@@ -436,38 +576,6 @@ TEST_ROWS(the_last_line_of_the_runtime_is_shown, faults)
     expect_error(&pull, end);
 }
 
-static const struct {
-    const char *said; /* in pieces that end in | */
-    const char *shown;
-    const char *words;
-} speeches[] = {
-    {"", "", ""},
-    {"INFO: one\n|INFO: two\n|", "INFO: one\nINFO: two\n", "INFO: two"},
-    {"INFO: one\n|\033[31mFATAL:  \033[0m no\n|\n|", "INFO: one\n\n", "no"},
-    {"FATAL: no\nINFO: yes\n|", "INFO: yes\n", "no"},
-    {"10%\r20%|\r30%\r|\n|", "10%\r20%\r30%\r\n", "30%"},
-    {"\033[2Khalf a |line|", "\033[2Khalf a line", "half a line"},
-    {"a FATAL: is inside\n|", "a FATAL: is inside\n", "a FATAL: is inside"},
-};
-
-TEST_ROWS(what_the_runtime_says, speeches)
-{
-    struct berth_listen listen = {0};
-    const char *piece = speeches[_i].said;
-    char seen[200] = "";
-    int pipes[2];
-
-    ck_assert_int_eq(pipe(pipes), 0);
-    listen.terminal = pipes[1];
-    for (const char *end; (end = strchr(piece, '|')); piece = end + 1)
-        berth_listen_add(&listen, piece, (size_t)(end - piece));
-    close(pipes[1]);
-    ck_assert_int_ge(read(pipes[0], seen, sizeof(seen) - 1), 0);
-    close(pipes[0]);
-    ck_assert_str_eq(seen, speeches[_i].shown);
-    ck_assert_str_eq(berth_listen_reason(&listen), speeches[_i].words);
-}
-
 TEST(on_a_terminal_the_runtime_has_one)
 {
     BERTH_FREE char *path = unit_path(unit_dir, "seen");
@@ -477,7 +585,7 @@ TEST(on_a_terminal_the_runtime_has_one)
 
     pull.terminal = fd;
     make_runtime("[ -t 1 ] && [ -t 2 ] && echo progress >&2 && cp good.sif \"$2\"");
-    expect_file(&pull, APP "/1.sif");
+    expect_file(&pull, CACHE, ONE);
     ck_assert_int_gt(pread(fd, seen, sizeof(seen) - 1, 0), 0);
     ck_assert_str_eq(seen, "progress\n");
 }

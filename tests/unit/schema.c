@@ -69,6 +69,8 @@ TEST(every_key_has_its_place)
               "  owners: [root]\n"
               "  signatures: [0123456789abcdef0123456789ABCDEF01234567]\n"
               "  cache: ~/cache\n"
+              "  store: /apps/store\n"
+              "  store_owner: images\n"
               "  missing: refuse\n"
               "mounts:\n"
               "  forced: [/scratch, \"/a:/b:ro\", \"/c:/d:sqsh\"]\n"
@@ -102,6 +104,8 @@ TEST(every_key_has_its_place)
     is_list(&site.images.owners, "root");
     is_list(&site.images.signatures, "0123456789abcdef0123456789ABCDEF01234567");
     ck_assert_str_eq(site.images.cache, "~/cache");
+    ck_assert_str_eq(site.images.store, "/apps/store");
+    ck_assert_str_eq(site.images.store_owner, "images");
     ck_assert_int_eq(site.images.missing, BERTH_MISSING_REFUSE);
     is_list(&site.mounts.forced, "/scratch|/a:/b:ro|/c:/d:sqsh");
     is_list(&site.mounts.defaults, "/opt:/opt");

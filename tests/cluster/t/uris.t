@@ -57,7 +57,12 @@ equal "docker://: with --export=NONE" a \
 equal "docker://: a registry with a # behind it, as pyxis has it" a \
     "$(user srun -n1 --container-image=docker://login:5000#app/one:1 cat /etc/berth-image 2>&1)"
 equal "docker://: the registry is not asked again" "$before" "$(asked '')"
-try "docker://: the cache holds the image and nothing else" $'1.sif\nlock' -- ls .cache/berth/docker+login=5000+app+one=1
+cache=.cache/berth
+app=docker+login=5000+app
+place=$cache/work/$app
+machine=$(on login root uname -m)
+try "docker://: the cache holds the image by its digest" "$app+one@${digest/:/-}-$machine.sif${nl}index${nl}work" -- ls $cache
+try "docker://: and nothing else" lock -- ls $place+one=1
 said=$(user srun -N4 --container-image=oras://login:5000/hello:1 /bin/hello 2>&1)
 equal "oras://: four nodes run it" \
     "srun: berth: pulling image 'oras://login:5000/hello:1'"$'\nhello\nhello\nhello\nhello' "$said"
@@ -148,7 +153,7 @@ on login root bash -c 'kill -KILL $(</home/alice/srun.pid)'
 wait
 wait_for 60 on login root bash -c "! pgrep -u alice -f '$runtime_name pull'" >/dev/null
 try "a pull that is killed ends, and leaves no image" $'0\nlayers\nlock\npart' -- \
-    on login root bash -c "pgrep -u alice -c $runtime_name; ls ~alice/.cache/berth/docker+login=5000+app+four=1"
+    on login root bash -c "pgrep -u alice -c $runtime_name; ls ~alice/$place+four=1"
 # srun blocks these signals when it starts.
 for signal in INT TERM; do
     user timeout --foreground -k 100 -s $signal 1 srun -n1 --container-image=$DOCKER/four:1 true >/dev/null 2>&1
@@ -157,15 +162,15 @@ done
 "${go_on[@]}"
 equal "the next one pulls it" a \
     "$(user srun -n1 --container-image=$DOCKER/four:1 cat /etc/berth-image 2>/dev/null)"
-try "and leaves nothing else" $'1.sif\nlock' -- ls .cache/berth/docker+login=5000+app+four=1
+try "and leaves nothing else" lock -- ls $place+four=1
 
 # A tag that moves.
-push app/one:1 b >/dev/null
+moved=$(push app/one:1 b)
 try "a tag stays what it was" a -- user srun -n1 --container-image=$DOCKER/one:1 cat /etc/berth-image
-equal "berth pull --again" /home/alice/.cache/berth/docker+login=5000+app+one=1/2.sif \
+equal "berth pull --again" "/home/alice/$cache/$app+one@${moved/:/-}-$machine.sif" \
     "$(user berth pull --again $DOCKER/one:1 2>/dev/null)"
 try "is what steps have then" b -- user srun -n1 --container-image=$DOCKER/one:1 cat /etc/berth-image
-try "what jobs may use is left" $'1.sif\n2.sif\nlock' -- ls .cache/berth/docker+login=5000+app+one=1
+equal "what jobs may use is left" 2 "$(alice ls $cache | grep -c "$app+one@")"
 try "berth run takes it, too" b -- user berth run --container-image=$DOCKER/one:1 cat /etc/berth-image
 
 # Jobs.
@@ -190,8 +195,7 @@ images:
   cache: /shared/$USER/images
   uris: ['docker://login:5000/app']
 YAML
-shared=/shared/alice/images/docker+login=5000+app+two=1/1.sif
-equal "images.cache: berth pull uses it" "$shared" "$(user berth pull $DOCKER/two:1 2>/dev/null)"
+matches "images.cache: berth pull uses it" "^/shared/alice/images/docker.login=5000.app.two@sha256-" "$(user berth pull $DOCKER/two:1 2>/dev/null)"
 equal "images.cache: so does srun, on four nodes" $'a\na\na\na' \
     "$(user srun -N4 --container-image=$DOCKER/two:1 cat /etc/berth-image 2>&1)"
 no_pull "images.uris" "this site does not allow it; it allows docker://login:5000/app" \
@@ -210,7 +214,7 @@ on login root bash -c 'mkdir -p /srv/small && mount -t tmpfs -o size=600k,mode=1
 no_pull "a disk that is full" "no space left on device; try it by hand: " \
     user env XDG_CACHE_HOME=/srv/small srun -N2 --container-image=$DOCKER/two:1 true
 equal "a disk that is full: nothing is left" "lock" \
-    "$(on login root ls /srv/small/berth/docker+login=5000+app+two=1)"
+    "$(on login root ls /srv/small/berth/work/$app+two=1)"
 on login root bash -c 'umount /srv/small && rmdir /srv/small'
 said=$(user env XDG_CACHE_HOME=/tmp/alice srun -N2 --container-image=$DOCKER/two:1 true 2>&1)
 equal "a cache that the nodes do not see: each says so" 2 \

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "request/request.h"
+#include "site/site.h"
+
+/* A collection of images from registries: the user's cache, or the store of the site
+ * (images.store), which one user fills and all users read.
+ * DIRECTORY/NAME@sha256-DIGEST-MACHINE.sif is an image, which stays what it is: a job
+ * on another host that has it open would lose it (NFS). DIRECTORY/index/URI-MACHINE,
+ * with a name of berth_uri_name(), is a symbolic link to the image that a URI is at
+ * present; rename(2) replaces it, so that readers take no lock. */
+
+/* Find the image of URI for MACHINE, as `uname -m` prints it, if it is whole; NULL: for
+ * this host, else for another one, whose tasks it may be for. Returns 0 with its path
+ * in *RET_FILE, which the caller frees; NULL: there is none. Returns -1 with a sentence
+ * in ERR. Who can write to DIRECTORY is not checked. */
+int berth_store_look(const char *directory, const char *uri, const char *machine,
+                     char **ret_file, struct berth_err *err);
+
+/* The same in the store of SITE, which may have none. An error if others than root and
+ * images.store_owner could have written the store. */
+int berth_store_find(const struct berth_site *site, const char *uri, char **ret_file,
+                     struct berth_err *err);
+
+/* Check that SITE has a store, a directory that only root and its owner can write.
+ * Returns 0, or -1 with a sentence in ERR. */
+int berth_store_check(const struct berth_site *site, struct berth_err *err);
+
+/* If the index has another image by now for the URI of REQUEST than that of REQUEST,
+ * returns true with a sentence in RET: the tag has moved. */
+bool berth_store_has_moved(const struct berth_request *request, struct berth_err *ret);
+
+/* On the node: if the image of REQUEST is for another machine, and the index has one of
+ * the same URI for this machine, put that into REQUEST. Returns 0, or -1 with a
+ * sentence in ERR. */
+int berth_store_fit(struct berth_request *request, struct berth_err *err);
+
+/* Make PART, on the file system of DIRECTORY, the image of URI for MACHINE (NULL: this
+ * host's), with the DIGEST in hexadecimal. An image with that digest that is there and
+ * whole stays, and so does PART then. The caller has the only pull of URI. Returns 0
+ * with the path in *RET_FILE, which the caller frees, or -1 with a sentence in ERR. */
+int berth_store_add(const char *directory, const char *uri, const char *digest,
+                    const char *machine, const char *part, char **ret_file,
+                    struct berth_err *err);
