@@ -19,6 +19,7 @@ int berth_cli_check(int argc, char **argv);
 int berth_cli_doctor(int argc, char **argv);
 int berth_cli_enter(int argc, char **argv);
 int berth_cli_explain(int argc, char **argv);
+int berth_cli_images(int argc, char **argv);
 int berth_cli_inspect(int argc, char **argv);
 int berth_cli_profiles(int argc, char **argv);
 int berth_cli_ps(int argc, char **argv);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* berth pull: pulls an image from a registry into the user's cache or the store. */
+/* berth pull: pulls an image from a registry into the user's cache or the store; berth
+ * images: lists what is there. */
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,4 +65,36 @@ int berth_cli_pull(int argc, char **argv)
         return berth_cli_fail(&err);
     printf("%s\n", file);
     return EXIT_SUCCESS;
+}
+
+int berth_cli_images(int argc, char **argv)
+{
+    BERTH_STRVEC struct berth_strvec words = {0};
+    BERTH_SITE struct berth_site site = {0};
+    BERTH_FREE char *cache = NULL;
+    struct berth_pull pull = how(&site);
+    struct berth_err err;
+
+    (void)argv;
+    if (argc != 1)
+        return BERTH_CLI_USAGE;
+    if (berth_site_read_here(environ, &site, &err) < 0 ||
+        berth_pull_directory(&pull, &cache, &err) < 0)
+        return berth_cli_fail(&err);
+    printf("      BYTES\tPULLED    \tUSED      \tIMAGE\n");
+    berth_strvec_split(&words, "find,-L"); /* a link counts as its image */
+    if (site.images.store && access(site.images.store, X_OK) == 0)
+        berth_strvec_push(&words, site.images.store);
+    if (access(cache, X_OK) == 0)
+        berth_strvec_push(&words, cache);
+    if (words.count == 2)
+        return EXIT_SUCCESS;
+    berth_strvec_split(&words, "-maxdepth,2,-name,work,-prune,-o,-type,f,-printf,"
+                               "%11s\\t%TF\\t%AF\\t%p\\n");
+    if (words.failed)
+        return berth_cli_fail_oom();
+    fflush(stdout);
+    execvp(words.items[0], words.items);
+    berth_err_set(&err, "images: find: %s; install findutils", strerror(errno));
+    return berth_cli_fail(&err);
 }

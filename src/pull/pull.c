@@ -162,9 +162,8 @@ static int run_child(const char *const *argv, const char *const *env,
 
 #define PART "image.sif"
 
-/* The directory of the user's cache, or of the store. The caller frees it. */
-static int find_directory(const struct berth_pull *pull, char **ret,
-                          struct berth_err *err)
+int berth_pull_directory(const struct berth_pull *pull, char **ret,
+                         struct berth_err *err)
 {
     const char *home = berth_environ_value(pull->env, "HOME");
     const struct passwd *user = home ? NULL : getpwuid(geteuid());
@@ -366,7 +365,7 @@ int berth_pull(const struct berth_pull *pull, char **ret_file, struct berth_err 
 
     if (berth_policy_check_uri(pull->site, pull->uri, err) < 0 ||
         berth_uri_name(pull->uri, &name, err) < 0 ||
-        find_directory(pull, &directory, err) < 0 ||
+        berth_pull_directory(pull, &directory, err) < 0 ||
         find(pull, directory, ret_file, err) < 0)
         return -1;
     if (*ret_file)

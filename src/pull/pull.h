@@ -26,6 +26,10 @@ struct berth_pull {
  * with a sentence in ERR. */
 int berth_pull(const struct berth_pull *pull, char **ret_file, struct berth_err *err);
 
+/* The directory of the user's cache, or of the store. The caller frees *RET. */
+int berth_pull_directory(const struct berth_pull *pull, char **ret,
+                         struct berth_err *err);
+
 /* If the image of REQUEST is a URI without a file, pull it as HOW says (whose `uri` is
  * not used), and set the image to the file. Returns 0, or -1 with a sentence in ERR. */
 int berth_pull_request(const struct berth_pull *how, struct berth_request *request,

@@ -46,6 +46,18 @@ says 'only a URI can be pulled' 1 "berth: '/a.sif': cannot be pulled; write" \
 says 'a pull of a name in a registry' 1 \
     "berth: 'ubuntu:22.04': cannot be pulled; write docker://ubuntu:22.04" \
     "$berth" pull ubuntu:22.04
+mkdir -p images/berth/index images/berth/work
+echo 123 >images/berth/a.sif
+touch -d 2026-01-02 images/berth/a.sif
+ln -s ../a.sif images/berth/index/docker+a=1-x86_64
+ln -s ../gone.sif images/berth/index/docker+b=1-x86_64
+says 'images are listed with size and days' 0 "          4	2026-01-02	2026-01-02	$T/images/berth/a.sif" \
+    env "XDG_CACHE_HOME=$T/images" "$berth" images
+says 'and so are the names that lead to them' 0 "          4	2026-01-02	2026-01-02	$T/images/berth/index/docker+a=1-x86_64" \
+    env "XDG_CACHE_HOME=$T/images" "$berth" images
+says 'without a cache there are none' 0 '      BYTES' env "XDG_CACHE_HOME=$T/none" "$berth" images
+says 'images without find' 1 'berth: images: find: No such file or directory; install findutils' \
+    env "PATH=$T/none" "XDG_CACHE_HOME=$T/images" "$berth" images
 says 'a pull without a URI is a wrong use' 2 'usage:' "$berth" pull
 says 'a pull of --again is a wrong use' 2 'usage:' "$berth" pull --again
 says 'a pull with another option is a wrong use' 2 'usage:' "$berth" pull --all docker://r/x
