@@ -84,11 +84,11 @@ said() { [[ $(on login alice cat again.out 2>/dev/null | tr -d '\0') == *"$1"* ]
 job=$(alice sbatch --parsable again)
 wait_for 60 said "run a"
 on login root scontrol requeue "$job"
-wait_for 200 said "run 1 a"
-equal "requeued: the job runs again in a container of its own" "run a,run 1 a" "$(on login alice grep -o 'run.*' again.out | paste -sd,)"
-
+# Slurm runs it again after cred_expire.
 seen=$(alice srun -Q -w n1 -t 0:20 --signal=TERM@5 "$I" sh -c 'trap "cat /etc/berth-image; exit 7" TERM; for i in $(seq 100); do sleep 1; done' 2>&1)
 matches "the signal before the time limit finds the image's files" $'(^|\n)a\n' "$seen"
+wait_for 200 said "run 1 a"
+equal "requeued: the job runs again in a container of its own" "run a,run 1 a" "$(on login alice grep -o 'run.*' again.out | paste -sd,)"
 
 on n2 root sysctl -qw user.max_user_namespaces=0
 seen=$(alice srun -Q -w n2 "$I" true 2>&1)
