@@ -20,7 +20,6 @@ enum berth_elf_kind {
 struct berth_elf_symbol {
     char *name;
     uint64_t size; /* bytes; 0 for most undefined symbols */
-    bool data;     /* an object and not a function, as far as the file says */
     bool weak;     /* undefined and weak: it may stay missing */
 };
 

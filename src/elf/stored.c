@@ -45,9 +45,9 @@ static const struct {
     {'c', offsetof(struct berth_elf, copied)},
 };
 
-enum { SYMBOLS = sizeof(symbols) / sizeof(symbols[0]), DATA = 1, WEAK = 2 };
+enum { SYMBOLS = sizeof(symbols) / sizeof(symbols[0]) };
 
-/* A symbol: its letter, the flags as a digit, the size in hexadecimal, a blank, the
+/* A symbol: its letter, 1 if it is weak or 0, the size in hexadecimal, a blank, the
  * name.
  */
 static void put_symbols(char letter, const struct berth_elf_symbols *list,
@@ -57,8 +57,7 @@ static void put_symbols(char letter, const struct berth_elf_symbols *list,
         const struct berth_elf_symbol *it = &list->items[i];
         char start[32];
 
-        snprintf(start, sizeof(start), "%c%d%llx ", letter,
-                 (it->data ? DATA : 0) + (it->weak ? WEAK : 0),
+        snprintf(start, sizeof(start), "%c%d%llx ", letter, it->weak,
                  (unsigned long long)it->size);
         berth_buf_puts(ret, start);
         berth_buf_add(ret, it->name, strlen(it->name) + 1);
@@ -76,16 +75,13 @@ void berth_elf_put(const struct berth_elf *elf, struct berth_buf *ret)
 
 static int read_symbol(const char *text, struct berth_elf_symbols *list)
 {
-    int flags = *text - '0';
+    int weak = *text - '0';
     char *name;
     struct berth_elf_symbol symbol = {.size = strtoull(text + 1, &name, 16),
-                                      .data = flags & DATA,
-                                      .weak = flags & WEAK};
+                                      .weak = weak == 1};
 
     symbol.name = name + 1;
-    return flags < 0 || flags > DATA + WEAK || *name != ' '
-               ? -1
-               : berth_append(list, &symbol);
+    return weak < 0 || weak > 1 || *name != ' ' ? -1 : berth_append(list, &symbol);
 }
 
 /* The names stay in the bytes, where they are sorted. */

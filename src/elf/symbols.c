@@ -39,11 +39,9 @@ static uint32_t copy_type(int machine)
 static int add(struct berth_elf_symbols *symbols, const char *name,
                const GElf_Sym *symbol, struct berth_err *err)
 {
-    int type = GELF_ST_TYPE(symbol->st_info);
     struct berth_elf_symbol item = {
         .name = strdup(name),
         .size = symbol->st_size,
-        .data = type == STT_OBJECT || type == STT_COMMON || type == STT_TLS,
         .weak =
             symbol->st_shndx == SHN_UNDEF && GELF_ST_BIND(symbol->st_info) == STB_WEAK,
     };

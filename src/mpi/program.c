@@ -81,7 +81,7 @@ static int add_need(struct berth_mpi_program *program,
                     struct berth_err *err)
 {
     struct berth_elf_symbols *needs = &program->needs;
-    struct berth_elf_symbol item = {.size = size, .data = symbol->data};
+    struct berth_elf_symbol item = {.size = size};
 
     if (berth_elf_find(needs, symbol->name))
         return 0;

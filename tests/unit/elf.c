@@ -96,8 +96,7 @@ static void add_symbols(struct berth_strvec *lines, const char *title,
                         const struct berth_elf_symbols *symbols)
 {
     for (size_t i = 0; i < symbols->count; i++)
-        berth_strvec_pushf(lines, "%s %s%s%s", title, symbols->items[i].name,
-                           symbols->items[i].data ? " data" : "",
+        berth_strvec_pushf(lines, "%s %s%s", title, symbols->items[i].name,
                            symbols->items[i].weak ? " weak" : "");
 }
 
@@ -143,9 +142,9 @@ static void assert_tells(const char *name, const struct berth_elf_question *ques
 }
 
 #define LIBRARY_LINES                                                                  \
-    "defined my_data data\n"                                                           \
+    "defined my_data\n"                                                                \
     "defined my_function\n"                                                            \
-    "defined my_other data\n"                                                          \
+    "defined my_other\n"                                                               \
     "defined my_text\n"                                                                \
     "kind 4\n"                                                                         \
     "loader -\n"                                                                       \
@@ -165,9 +164,9 @@ TEST(a_library_tells_its_names_and_symbols)
 TEST(versions_are_told)
 {
     assert_tells("libver.so", &ours,
-                 "defined my_data data\n"
+                 "defined my_data\n"
                  "defined my_function\n"
-                 "defined my_other data\n"
+                 "defined my_other\n"
                  "defined my_text\n"
                  "defines ONE_1\n"
                  "defines ONE_2\n"
@@ -178,10 +177,10 @@ TEST(versions_are_told)
                  "soname libver.so.1\n"
                  "text vendor one 1.2\n");
     assert_tells("user", &ours,
-                 "copied my_data data\n"
-                 "copied my_other data\n"
-                 "defined my_data data\n"
-                 "defined my_other data\n"
+                 "copied my_data\n"
+                 "copied my_other\n"
+                 "defined my_data\n"
+                 "defined my_other\n"
                  "kind 3\n"
                  "loader " LOADER "\n"
                  "needed libver.so.1\n"

@@ -36,13 +36,13 @@ static uint64_t cut_size(char *word)
 }
 
 static void add(struct berth_elf_symbols *symbols, const char *name, uint64_t size,
-                bool data, bool weak)
+                bool weak)
 {
     ck_assert_int_eq(berth_grow(&symbols->items, symbols->count, &symbols->room,
                                 sizeof(*symbols->items)),
                      0);
-    symbols->items[symbols->count++] = (struct berth_elf_symbol){
-        .name = strdup(name), .size = size, .data = data, .weak = weak};
+    symbols->items[symbols->count++] =
+        (struct berth_elf_symbol){.name = strdup(name), .size = size, .weak = weak};
 }
 
 static void add_need(struct berth_strvec *needs, char *value)
@@ -67,16 +67,14 @@ static void take_symbol(struct berth_elf *elf, const char *key, char *value)
     uint64_t size = cut_size(value);
 
     if (strcmp(key, "und") == 0)
-        add(&elf->undefined, value, size, false, false);
+        add(&elf->undefined, value, size, false);
     else if (strcmp(key, "weak") == 0)
-        add(&elf->undefined, value, size, false, true);
-    else if (strcmp(key, "def") == 0)
-        add(&elf->defined, value, size, false, false);
-    else if (strcmp(key, "data") == 0)
-        add(&elf->defined, value, size, true, false);
+        add(&elf->undefined, value, size, true);
+    else if (strcmp(key, "def") == 0 || strcmp(key, "data") == 0)
+        add(&elf->defined, value, size, false);
     else if (strcmp(key, "copy") == 0) {
-        add(&elf->copied, value, size, true, false);
-        add(&elf->defined, value, size, true, false);
+        add(&elf->copied, value, size, false);
+        add(&elf->defined, value, size, false);
     } else
         ck_abort_msg("there is no word %s=", key);
 }
