@@ -151,11 +151,7 @@ static int run_child(const char *const *argv, const char *const *env,
     unblock_signals(&before);
     read_output(ends[0], listen);
     close(ends[0]);
-    while (waitpid(child, ret_status, 0) < 0)
-        if (errno != EINTR) {
-            *ret_status = 0;
-            break;
-        }
+    *ret_status = berth_run_wait(child);
     sigprocmask(SIG_SETMASK, &before, NULL);
     return 0;
 }
