@@ -283,12 +283,6 @@ int berth_image_probe(const char *path, struct berth_image *ret_image,
     return check_file(path, fd, (uint64_t)st.st_size, ret_image, err);
 }
 
-static void describe(const char *name, const char *value, struct berth_strvec *ret)
-{
-    berth_strvec_push(ret, name);
-    berth_strvec_push(ret, value);
-}
-
 int berth_image_describe(const char *path, struct berth_strvec *ret,
                          struct berth_err *err)
 {
@@ -299,18 +293,19 @@ int berth_image_describe(const char *path, struct berth_strvec *ret,
 
     if (berth_image_probe(path, &image, NULL) < 0 || stat(path, &st) < 0)
         return 0;
-    describe("kind", image.kind == BERTH_IMAGE_SIF ? "SIF file" : "directory", ret);
+    berth_strvec_push_pair(ret, "kind",
+                           image.kind == BERTH_IMAGE_SIF ? "SIF file" : "directory");
     if (image.machine)
-        describe("machine", image.machine, ret);
+        berth_strvec_push_pair(ret, "machine", image.machine);
     if (image.kind == BERTH_IMAGE_SIF) {
         snprintf(text, sizeof(text), "%lld", (long long)st.st_size);
-        describe("bytes", text, ret);
+        berth_strvec_push_pair(ret, "bytes", text);
     }
     if (gmtime_r(&st.st_mtime, &modified) &&
         strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &modified))
-        describe("modified", text, ret);
+        berth_strvec_push_pair(ret, "modified", text);
     if (*image.id)
-        describe("id", image.id, ret);
+        berth_strvec_push_pair(ret, "id", image.id);
     return ret->failed ? berth_err_oom(err) : 0;
 }
 
