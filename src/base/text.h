@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <fnmatch.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -28,6 +29,15 @@ static inline bool berth_text_lists(const char *list, const char *word)
 
     for (; list && *list; list = strchr(list, ',') ? strchr(list, ',') + 1 : NULL)
         if (strcspn(list, ",") == length && strncmp(list, word, length) == 0)
+            return true;
+    return false;
+}
+
+/* Does TEXT match one of PATTERNS (fnmatch(3); ended by NULL; NULL: none)? */
+static inline bool berth_text_matches_any(const char *text, const char *const *patterns)
+{
+    for (; patterns && *patterns; patterns++)
+        if (fnmatch(*patterns, text, 0) == 0)
             return true;
     return false;
 }

@@ -5,7 +5,6 @@
 #include "bindover/gather.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,14 +169,6 @@ static int add_library(struct gathering *g, const char *path, const char *into,
     return add(g, path, into, name, &kind) < 0 ? -1 : add_closure(g, &closure);
 }
 
-static bool is_skipped(const struct berth_opener *opener, const char *name)
-{
-    for (const char *const *it = opener->skip; it && *it; it++)
-        if (fnmatch(*it, name, 0) == 0)
-            return true;
-    return false;
-}
-
 /* Adds the plugins in the directory PATH. Returns how many names match; -1 with a
  * sentence. */
 static int add_plugins(struct gathering *g, const struct berth_opener *opener,
@@ -195,7 +186,7 @@ static int add_plugins(struct gathering *g, const struct berth_opener *opener,
         const char *file = found.gl_pathv[i];
         const char *name = berth_text_base(file);
 
-        if (!is_skipped(opener, name))
+        if (!berth_text_matches_any(name, opener->skip))
             count = add_library(g, file, opener->into, name, NULL) < 0 ? -1 : count + 1;
     }
     globfree(&found);

@@ -4,7 +4,6 @@
 
 #include "mpi/profile.h"
 
-#include <fnmatch.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -307,17 +306,9 @@ static const char *const gcc[] = {"libstdc++.so.*",
 static const char *const drivers[] = {"libcuda.so*", "libnvidia-*.so*",
                                       "libnvcuvid.so*", "libcudadebugger.so*", NULL};
 
-static bool is_one_of(const char *const *patterns, const char *text)
-{
-    for (; *patterns; patterns++)
-        if (fnmatch(*patterns, text, 0) == 0)
-            return true;
-    return false;
-}
-
 bool berth_profile_is_needed(const struct berth_profile *profile, const char *soname)
 {
-    return !profile->needs || is_one_of(profile->needs, soname);
+    return !profile->needs || berth_text_matches_any(soname, profile->needs);
 }
 
 bool berth_profile_has_needed(const struct berth_profile *profile,
@@ -366,17 +357,17 @@ bool berth_profile_is(const char *soname, const char *library)
 
 bool berth_profile_is_glibc(const char *soname)
 {
-    return is_one_of(berth_profile_glibc, soname);
+    return berth_text_matches_any(soname, berth_profile_glibc);
 }
 
 bool berth_profile_is_gcc(const char *soname)
 {
-    return is_one_of(gcc, soname);
+    return berth_text_matches_any(soname, gcc);
 }
 
 bool berth_profile_is_driver(const char *soname)
 {
-    return is_one_of(drivers, soname);
+    return berth_text_matches_any(soname, drivers);
 }
 
 /* How MPICH's libraries are called by MPICH, by Debian and in old links; the first two

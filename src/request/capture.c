@@ -4,13 +4,13 @@
 
 #include "request/capture.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/cleanup.h"
 #include "base/environ.h"
+#include "base/text.h"
 #include "request/values.h"
 
 /* Bytes up to the comma that ends the first word, or to the end. */
@@ -111,17 +111,10 @@ const char *const berth_capture_denied[] = {
     "*_AUTH",        NULL,
 };
 
-static bool matches_one(const char *const *patterns, const char *name)
-{
-    for (; patterns && *patterns; patterns++)
-        if (fnmatch(*patterns, name, 0) == 0)
-            return true;
-    return false;
-}
-
 static bool site_matches(const struct berth_strvec *patterns, const char *name)
 {
-    return patterns && matches_one((const char *const *)patterns->items, name);
+    return patterns &&
+           berth_text_matches_any(name, (const char *const *)patterns->items);
 }
 
 const struct berth_capture_list *
@@ -131,11 +124,12 @@ berth_capture_find(const struct berth_capture_rules *rules, const char *name)
         return NULL;
     if (rules->capture && berth_strvec_has(rules->capture, name)) /* not a pattern */
         return &site;
-    if (matches_one(berth_capture_denied, name))
+    if (berth_text_matches_any(name, berth_capture_denied))
         return NULL;
     for (const struct berth_capture_list *list = berth_capture_lists; list->title;
          list++)
-        if (matches_one(list->patterns, name) && !matches_one(list->except, name))
+        if (berth_text_matches_any(name, list->patterns) &&
+            !berth_text_matches_any(name, list->except))
             return list;
     return site_matches(rules->capture, name) ? &site : NULL;
 }
