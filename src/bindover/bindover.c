@@ -5,6 +5,7 @@
 #include "bindover/bindover.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,17 +87,13 @@ int berth_replacement_mount(struct berth_replacement *replacement,
     return 0;
 }
 
-/* Set the variables in this process. */
+/* Set the variables in this process, which keeps them. */
 static int set(const struct berth_replacement *replacement, struct berth_err *err)
 {
     for (size_t i = 0; i < replacement->set.count; i++) {
-        BERTH_FREE char *name = strdup(replacement->set.items[i]);
-        char *value = name ? strchr(name, '=') : NULL;
+        char *variable = strdup(replacement->set.items[i]);
 
-        if (!value)
-            return berth_err_oom(err);
-        *value++ = '\0';
-        if (setenv(name, value, 1) < 0)
+        if (!variable || putenv(variable) < 0)
             return berth_err_oom(err);
     }
     return 0;
@@ -333,17 +330,22 @@ int berth_replacement_verify(struct berth_replacement *replacement,
 }
 
 void berth_bindover_say(struct berth_binding *binding, char **text,
-                        const char *separator, const char *sentence)
+                        const char *separator, const char *format, ...)
 {
-    char *both = NULL;
+    BERTH_FREE char *before = *text;
+    BERTH_FREE char *sentence = NULL;
+    va_list args;
 
-    if (asprintf(&both, "%s%s%s", *text ? *text : "", *text ? separator : "",
-                 sentence) < 0) {
+    *text = NULL;
+    va_start(args, format);
+    if (vasprintf(&sentence, format, args) < 0)
+        sentence = NULL;
+    va_end(args);
+    if (!sentence || asprintf(text, "%s%s%s", before ? before : "",
+                              before ? separator : "", sentence) < 0) {
+        *text = NULL;
         binding->facts.failed = true;
-        return;
     }
-    free(*text);
-    *text = both;
 }
 
 struct berth_replacement *berth_bindover_add(struct berth_program *program,

@@ -80,10 +80,11 @@ int berth_bindover_put(struct berth_programs *programs, struct berth_err *err);
 /* Removes what was added to PROGRAMS and is not in place, with its mounts. */
 void berth_bindover_drop(struct berth_programs *programs);
 
-/* Appends SENTENCE to TEXT, a member of BINDING, after SEPARATOR if TEXT is not NULL.
- * Out of memory sticks in BINDING. */
+/* Appends the result of FORMAT to TEXT, a member of BINDING, after SEPARATOR if TEXT is
+ * not NULL. Out of memory sticks in BINDING. */
 void berth_bindover_say(struct berth_binding *binding, char **text,
-                        const char *separator, const char *sentence);
+                        const char *separator, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /* The steps of berth_bindover_put() for one REPLACEMENT. */
 

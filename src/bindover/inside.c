@@ -233,7 +233,7 @@ static void name_mpi(struct berth_programs *programs, bool all, char **ret)
             berth_peers_name(&programs->items[i], all, &text);
         binding->facts.failed |= text.failed;
         if (text.used && !(*ret && strstr(*ret, text.text)))
-            berth_bindover_say(binding, ret, "; ", text.text);
+            berth_bindover_say(binding, ret, "; ", "%s", text.text);
     }
 }
 
@@ -244,13 +244,13 @@ static void name_host(struct berth_programs *programs)
     struct berth_binding *binding = &programs->binding;
 
     for (int i = 0; i < first->count; i++)
-        berth_bindover_say(binding, &binding->host, " or ",
+        berth_bindover_say(binding, &binding->host, " or ", "%s",
                            first->items[i].manifest.version);
     if (!first->alone_replacement)
         return;
-    berth_bindover_say(binding, &binding->alone, "",
+    berth_bindover_say(binding, &binding->alone, "", "%s",
                        berth_text_base(first->alone_replacement->host));
-    berth_bindover_say(binding, &binding->because, "", first->alone.text);
+    berth_bindover_say(binding, &binding->because, "", "%s", first->alone.text);
 }
 
 /* Say that neither the program nor its image is known to have an MPI. */
@@ -278,7 +278,7 @@ static void put_result(struct berth_programs *programs)
         name_mpi(programs, true, &binding->note);
         name_mpi(programs, false, &binding->choice);
         if (!binding->choice)
-            berth_bindover_say(binding, &binding->choice, "", "");
+            berth_bindover_say(binding, &binding->choice, "", "%s", "");
         return;
     }
     /* A site's default is for all steps, and most of them are without MPI. */
@@ -288,7 +288,7 @@ static void put_result(struct berth_programs *programs)
         !berth_request_is_explained(programs->inside->request))
         return;
     say_none(first, &none);
-    berth_bindover_say(binding, &binding->note, "; ", none.text);
+    berth_bindover_say(binding, &binding->note, "; ", "%s", none.text);
 }
 
 /* Let the image's own MPI run. WHY: why the host's cannot; NULL: it was not asked for.
@@ -296,16 +296,12 @@ static void put_result(struct berth_programs *programs)
 static int keep_own(struct berth_programs *programs, const struct berth_err *why,
                     struct berth_err *err)
 {
-    struct berth_err note;
-
     for (size_t i = 0; i < programs->count; i++)
         if (berth_peers_check(programs->inside, &programs->items[i], environ, err) < 0)
             return -1;
-    if (why) {
-        berth_err_set(&note, "the image's own MPI runs (hybrid): %s", why->text);
+    if (why)
         berth_bindover_say(&programs->binding, &programs->binding.note, "; ",
-                           note.text);
-    }
+                           "the image's own MPI runs (hybrid): %s", why->text);
     return berth_libraries_are_asked(programs->inside)
                ? berth_libraries_use(programs, BERTH_PROFILE_FABRIC, err)
                : 0;
@@ -447,7 +443,7 @@ static void mount_marks(struct berth_binding *binding)
         return;
     if (berth_marks_mount() < 0) {
         berth_err_file(&failed, BERTH_MARK_DIRECTORY, "mounted, so no rank is watched");
-        berth_bindover_say(binding, &binding->warning, "; ", failed.text);
+        berth_bindover_say(binding, &binding->warning, "; ", "%s", failed.text);
     } else if (binding->host) {
         berth_strvec_push_pair(&binding->facts, BERTH_FINDING_WATCHED,
                                "each rank while it runs, by the mark that the copies "
@@ -471,7 +467,7 @@ static int run(struct berth_programs *programs, struct berth_err *err)
     mount_marks(binding);
     for (size_t i = 0; i < programs->count; i++)
         if (!binding->host && *programs->items[i].alone.text)
-            berth_bindover_say(binding, &binding->warning, "; ",
+            berth_bindover_say(binding, &binding->warning, "; ", "%s",
                                programs->items[i].alone.text);
     if (berth_request_is_explained(programs->inside->request))
         berth_findings_list(&programs->items[0], &binding->facts);

@@ -295,7 +295,6 @@ static void warn_unused(struct berth_programs *programs,
                         const struct berth_stack *stack)
 {
     struct berth_binding *binding = &programs->binding;
-    struct berth_err warning;
     bool is_unused = false;
 
     for (size_t k = 0; k < programs->count; k++) {
@@ -310,11 +309,11 @@ static void warn_unused(struct berth_programs *programs,
     }
     if (!is_unused)
         return;
-    berth_err_set(&warning,
-                  "no program of this step is known to need '%s' of the image, which "
-                  "the host's replaces (--container-libs=%s)",
-                  berth_stack_first(stack), stack->profile->name);
-    berth_bindover_say(binding, &binding->warning, "; ", warning.text);
+    berth_bindover_say(
+        binding, &binding->warning, "; ",
+        "no program of this step is known to need '%s' of the image, which "
+        "the host's replaces (--container-libs=%s)",
+        berth_stack_first(stack), stack->profile->name);
 }
 
 /* Use STACK if that is possible; if not, the image's own stays, or the step ends. */
@@ -374,18 +373,6 @@ static const char *sentence_of(const struct berth_stack *stack)
                              : "the host's %s (%s) runs under the image's own MPI";
 }
 
-/* Append FORMAT, with A and B, to TEXT, a member of BINDING. */
-static void say(struct berth_binding *binding, char **text, const char *separator,
-                const char *format, const char *a, const char *b)
-{
-    BERTH_BUF struct berth_buf sentence = {0};
-
-    berth_buf_addf(&sentence, format, a, b);
-    binding->facts.failed |= sentence.failed;
-    if (!sentence.failed)
-        berth_bindover_say(binding, text, separator, sentence.text);
-}
-
 /* Write which stacks of KIND are used, and of others why not, for people into the note.
  * Add those that the witness looks for: a fabric, libraries, or one of them. */
 static void name_used(struct berth_programs *programs, enum berth_profile_kind kind)
@@ -404,22 +391,23 @@ static void name_used(struct berth_programs *programs, enum berth_profile_kind k
             continue;
         is_noted = true;
         if (*why)
-            say(binding, &binding->note, "; ",
-                profile->adds ? "the host's '%s' is left out: %s"
-                              : "the image's own '%s' stays: %s",
-                berth_stack_first(stack), why);
+            berth_bindover_say(binding, &binding->note, "; ",
+                               profile->adds ? "the host's '%s' is left out: %s"
+                                             : "the image's own '%s' stays: %s",
+                               berth_stack_first(stack), why);
         else
-            say(binding, &binding->note, "; ", sentence_of(stack), stack->version,
-                profile->name);
+            berth_bindover_say(binding, &binding->note, "; ", sentence_of(stack),
+                               stack->version, profile->name);
         if (!*why && (is_fabric || berth_libraries_are_watched(inside)))
-            say(binding, &binding->fabric, " or ", "%s (%s)", stack->version,
-                profile->name);
+            berth_bindover_say(binding, &binding->fabric, " or ", "%s (%s)",
+                               stack->version, profile->name);
     }
     if (!is_noted && is_fabric)
-        say(binding, &binding->note, "; ",
+        berth_bindover_say(
+            binding, &binding->note, "; ",
             "the image has no library that a fabric of this host could replace "
-            "(--container-libs=%s%s)",
-            inside->request->libs, "");
+            "(--container-libs=%s)",
+            inside->request->libs);
 }
 
 static const struct berth_stack *find_called(const struct berth_stacks *stacks,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The sentences that the product can say: FILE:LINE, a tab and the longest piece of the
-# format that is always the same, for each berth_err_set() and berth_err_at().
+# format that is always the same, for each berth_err_set(), berth_err_at() and
+# berth_bindover_say().
 
 function longest(text, pieces, count, i, best) {
     gsub(/%[-+ #0]*[0-9*]*(\.[0-9*]+)?(z|l|ll|h)?[a-zA-Z]/, "\001", text)
@@ -43,9 +44,10 @@ function line_of(at, head) {
     return gsub(/\n/, "\n", head) + 1
 }
 
-function tell(at, start, piece) {
+function tell(at, start, piece, said) {
     start = at
-    while (match(substr(all, start), /berth_err_(set|at)\([^,;{]*,/)) {
+    said = "(berth_err_(set|at)\\([^,;{]*|berth_bindover_say\\([^;{\"]*\"[^\"]*\"),"
+    while (match(substr(all, start), said)) {
         at = start + RSTART - 1
         start = at + RLENGTH
         piece = longest(format_at(start))
