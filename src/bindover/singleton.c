@@ -3,14 +3,15 @@
 
 #include "bindover/singleton.h"
 
-#include <dirent.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "bindover/scan.h"
 #include "mpi/names.h"
 #include "mpi/objects.h"
 #include "mpi/pmi.h"
@@ -46,21 +47,17 @@ static void add_components(const struct berth_singleton *it, int root,
                            struct berth_mpi_objects *objects)
 {
     BERTH_FREE char *library = in_root(root, it->path);
-    BERTH_FREE char *name = NULL;
-    const struct dirent *entry;
-    BERTH_CLOSEDIR DIR *directory = NULL;
+    BERTH_FREE char *directory = library ? berth_scan_beside(library, "openmpi") : NULL;
+    glob_t found = {0};
 
-    if (!library || asprintf(&name, "%.*s/openmpi",
-                             (int)(strrchr(library, '/') - library), library) < 0)
-        return;
-    directory = opendir(name);
-    while (directory && (entry = readdir(directory))) {
-        struct berth_elf nothing = {0};
+    if (directory && berth_scan_glob(directory, "/mca_pmix_*", &found))
+        for (size_t i = 0; i < found.gl_pathc; i++) {
+            struct berth_elf nothing = {0};
 
-        if (berth_text_starts(entry->d_name, "mca_pmix_"))
-            berth_mpi_objects_add(objects, BERTH_ROLE_PRESENT, NULL, entry->d_name,
-                                  &nothing, NULL);
-    }
+            berth_mpi_objects_add(objects, BERTH_ROLE_PRESENT, NULL,
+                                  berth_text_base(found.gl_pathv[i]), &nothing, NULL);
+        }
+    globfree(&found);
 }
 
 static int read_objects(const struct berth_singleton *it,
