@@ -28,16 +28,16 @@ enum {
 struct search {
     const struct berth_beside *beside;
     struct berth_scan *scan;
-    struct berth_strvec seen; /* prefixes, directories and other paths */
-    int left;                 /* paths that words and scripts may still name */
-    int programs;             /* that were scanned */
+    struct berth_strvec *seen; /* prefixes, directories and other paths */
+    int left;                  /* paths that words and scripts may still name */
+    int programs;              /* that were scanned */
 };
 
 static bool is_new(struct search *search, const char *path)
 {
-    if (berth_strvec_has(&search->seen, path))
+    if (berth_strvec_has(search->seen, path))
         return false;
-    berth_strvec_push(&search->seen, path);
+    berth_strvec_push(search->seen, path);
     return true;
 }
 
@@ -188,9 +188,9 @@ static void add_mounts(struct search *search, const struct berth_strvec *mounts)
 
 int berth_beside_linked(struct berth_scan *scan, struct berth_err *err)
 {
-    struct search search = {.scan = scan};
+    BERTH_STRVEC struct berth_strvec seen = {0};
+    struct search search = {.scan = scan, .seen = &seen};
     size_t loaded = scan->objects.count;
-    bool failed;
 
     for (size_t i = 0; i < loaded; i++) {
         const struct berth_mpi_object *object = &scan->objects.items[i];
@@ -202,17 +202,16 @@ int berth_beside_linked(struct berth_scan *scan, struct berth_err *err)
             continue;
         add_places(&search, directory, "{,/openmpi}");
     }
-    failed = search.seen.failed;
-    berth_strvec_fini(&search.seen);
-    return failed ? berth_err_oom(err) : 0;
+    return seen.failed ? berth_err_oom(err) : 0;
 }
 
 int berth_beside_add(const struct berth_beside *beside, struct berth_scan *scan,
                      struct berth_err *err)
 {
     static const char *const variables[] = {"VIRTUAL_ENV", "CONDA_PREFIX", "HOME"};
-    struct search search = {.beside = beside, .scan = scan, .left = PATHS_MAX};
-    bool failed;
+    BERTH_STRVEC struct berth_strvec seen = {0};
+    struct search search = {
+        .beside = beside, .scan = scan, .seen = &seen, .left = PATHS_MAX};
 
     add_prefix_of(&search, beside->program);
     for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
@@ -225,7 +224,5 @@ int berth_beside_add(const struct berth_beside *beside, struct berth_scan *scan,
         add_script(&search, scan->scripts.items[i]);
     add_words(&search, beside->command);
     add_mounts(&search, beside->mounts);
-    failed = search.seen.failed;
-    berth_strvec_fini(&search.seen);
-    return failed ? berth_err_oom(err) : 0;
+    return seen.failed ? berth_err_oom(err) : 0;
 }
