@@ -35,12 +35,9 @@ static bool any_is(const struct berth_elf_symbols *symbols,
     return false;
 }
 
-static bool any_starts(const struct berth_elf_symbols *symbols, const char *start)
+static bool is_cxx(const char *name)
 {
-    for (size_t i = 0; i < symbols->count; i++)
-        if (berth_text_starts(symbols->items[i].name, start))
-            return true;
-    return false;
+    return berth_text_starts(name, "_ZN3MPI");
 }
 
 /* A profiler defines only MPI_Init, and needs PMPI_Init; MPI defines both. */
@@ -58,7 +55,7 @@ static unsigned int parts_of(const struct berth_elf *elf)
         parts |= BERTH_PART_FORTRAN;
     if (defines_any(elf, f08) && !berth_elf_find(&elf->undefined, "pmpi_init_f08_"))
         parts |= BERTH_PART_F08;
-    if (any_starts(&elf->defined, "_ZN3MPI"))
+    if (any_is(&elf->defined, is_cxx))
         parts |= BERTH_PART_CXX;
     /* Debian also ships empty libraries, libmpi_usempi...-gfortran.so. */
     if (elf->soname && berth_text_starts(elf->soname, "libmpi_usempi") &&

@@ -92,16 +92,6 @@ bool berth_mpi_objects_load(const struct berth_mpi_objects *objects)
     return false;
 }
 
-const struct berth_elf_symbol *
-berth_mpi_objects_symbol(const struct berth_mpi_objects *objects, const char *name)
-{
-    const struct berth_elf_symbol *found = NULL;
-
-    for (size_t i = 0; i < objects->count && !found; i++)
-        found = berth_elf_find(&objects->items[i].elf.defined, name);
-    return found;
-}
-
 unsigned int berth_mpi_objects_parts(const struct berth_mpi_objects *objects,
                                      enum berth_mpi_family family)
 {

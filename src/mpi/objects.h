@@ -51,10 +51,6 @@ berth_mpi_objects_mpi(const struct berth_mpi_objects *objects,
 /* Does the program load an MPI when it starts? */
 bool berth_mpi_objects_load(const struct berth_mpi_objects *objects);
 
-/* The symbol NAME of the first file that defines it; NULL: none does. */
-const struct berth_elf_symbol *
-berth_mpi_objects_symbol(const struct berth_mpi_objects *objects, const char *name);
-
 /* All parts of FAMILY that the files offer, as bits. */
 unsigned int berth_mpi_objects_parts(const struct berth_mpi_objects *objects,
                                      enum berth_mpi_family family);

@@ -162,6 +162,14 @@ static int judge_parts(struct berth_mpi_cause *cause)
     return 0;
 }
 
+static bool is_defined(const struct berth_mpi_objects *objects, const char *name)
+{
+    for (size_t i = 0; i < objects->count; i++)
+        if (berth_elf_find(&objects->items[i].elf.defined, name))
+            return true;
+    return false;
+}
+
 /* Parts of two installations do not fit each other, even of one family. */
 static int judge_install(struct berth_mpi_cause *cause)
 {
@@ -174,7 +182,7 @@ static int judge_install(struct berth_mpi_cause *cause)
             const struct berth_elf_symbol *symbol = &object->elf.undefined.items[j];
 
             if (symbol->weak || !berth_mpi_is_symbol(symbol->name) ||
-                berth_mpi_objects_symbol(cause->host, symbol->name))
+                is_defined(cause->host, symbol->name))
                 continue;
             return berth_err_set(
                 &cause->verdict->because,
