@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,7 +13,6 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/deadline.h"
 #include "base/fd.h"
 #include "elf/facts.h"
 #include "bindover/manifest.h"

@@ -6,7 +6,6 @@
 
 #include "spank/plugin.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
