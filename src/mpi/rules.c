@@ -106,6 +106,14 @@ static int refuse_part(struct berth_mpi_cause *cause, const char *part)
                          part, cause->host_name);
 }
 
+/* The MPI of FAMILY is the one of the host's that is to be used. */
+static int use(struct berth_mpi_cause *cause, enum berth_mpi_family family)
+{
+    cause->family = family;
+    berth_mpi_describe(cause->host, family, cause->host_name, sizeof(cause->host_name));
+    return 0;
+}
+
 static int judge_host(struct berth_mpi_cause *cause)
 {
     enum berth_mpi_family family = only_family(cause->host);
@@ -123,9 +131,7 @@ static int judge_host(struct berth_mpi_cause *cause)
             "(--mpi-bind=NAME), or " BERTH_RULES_HYBRID,
             berth_mpi_objects_mpi(cause->host, family)->path);
     }
-    cause->family = family;
-    berth_mpi_describe(cause->host, family, cause->host_name, sizeof(cause->host_name));
-    return 0;
+    return use(cause, family);
 }
 
 static int judge_family(struct berth_mpi_cause *cause)
@@ -145,10 +151,7 @@ static int judge_family(struct berth_mpi_cause *cause)
                              "or " BERTH_RULES_HYBRID,
                              program->abi_number, cause->host_name,
                              host->library.abi_number);
-    cause->family = program->family;
-    berth_mpi_describe(cause->host, program->family, cause->host_name,
-                       sizeof(cause->host_name));
-    return 0;
+    return use(cause, program->family);
 }
 
 static int judge_parts(struct berth_mpi_cause *cause)
@@ -266,10 +269,7 @@ static int share_abi(struct berth_mpi_cause *cause)
         !berth_mpi_objects_mpi(cause->image, BERTH_FAMILY_ABI) ||
         !berth_mpi_objects_mpi(cause->host, BERTH_FAMILY_ABI))
         return 0;
-    cause->family = BERTH_FAMILY_ABI;
-    berth_mpi_describe(cause->host, BERTH_FAMILY_ABI, cause->host_name,
-                       sizeof(cause->host_name));
-    return 0;
+    return use(cause, BERTH_FAMILY_ABI);
 }
 
 /* Judges by the MPIs of the image, for a program whose MPI is not known before it runs.
