@@ -47,7 +47,8 @@ static void add_library(struct search *search, const char *path)
         berth_scan_present(search->scan, NULL, path);
 }
 
-/* Adds the libraries in the directories PLACES (glob(7)) of DIRECTORY. */
+/* Adds the libraries in the directories PLACES (glob(7)) of DIRECTORY, each "" or with
+ * a slash at its end. */
 static void add_places(struct search *search, const char *directory, const char *places)
 {
     BERTH_FREE char *real = berth_resolve(directory);
@@ -55,8 +56,8 @@ static void add_places(struct search *search, const char *directory, const char 
     BERTH_FREE char *both = NULL;
     glob_t found = {0};
 
-    if (!real || asprintf(&pattern, "%s/{lib,mca_pmix_}*.so*", places) < 0 ||
-        asprintf(&both, "%s%s", real, pattern) < 0 || !is_new(search, both))
+    if (!real || asprintf(&pattern, "%s{lib,mca_pmix_}*.so*", places) < 0 ||
+        asprintf(&both, "%s/%s", real, pattern) < 0 || !is_new(search, both))
         return;
     if (berth_scan_glob(real, pattern, &found))
         for (size_t i = 0; i < found.gl_pathc; i++)
@@ -67,7 +68,7 @@ static void add_places(struct search *search, const char *directory, const char 
 /* Those of a prefix, also of Python's wheels. */
 static void add_prefix(struct search *search, const char *prefix)
 {
-    add_places(search, prefix, "/{lib,lib64}{,/python3*/site-packages/*.libs}");
+    add_places(search, prefix, "{lib,lib64}{,/python3*/site-packages/*.libs}/");
 }
 
 /* Adds the prefix of the program or library FILE: /p of /p/bin/x. */
@@ -200,7 +201,7 @@ int berth_beside_linked(struct berth_scan *scan, struct berth_err *err)
         if (object->role != BERTH_ROLE_LOADED ||
             object->library.family == BERTH_FAMILY_NONE)
             continue;
-        add_places(&search, directory, "{,/openmpi}");
+        add_places(&search, directory, "{,openmpi/}");
     }
     return seen.failed ? berth_err_oom(err) : 0;
 }

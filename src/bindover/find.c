@@ -50,7 +50,7 @@ static void read_directory(struct berth_factcache *cache, const char *path,
 {
     glob_t found = {0};
 
-    if (!berth_scan_glob(path, "/lib*.so*", &found))
+    if (!berth_scan_glob(path, "lib*.so*", &found))
         return;
     for (size_t i = 0; i < found.gl_pathc; i++) {
         BERTH_FREE char *real = berth_resolve(found.gl_pathv[i]);

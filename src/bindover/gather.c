@@ -174,14 +174,11 @@ static int add_library(struct gathering *g, const char *path, const char *into,
 static int add_plugins(struct gathering *g, const struct berth_opener *opener,
                        const char *path)
 {
-    BERTH_FREE char *pattern = NULL;
     glob_t found = {0};
     int count = 0;
 
     remember_place(g, path);
-    if (asprintf(&pattern, "/%s", opener->pattern) < 0)
-        return berth_err_oom(g->err);
-    berth_scan_glob(path, pattern, &found);
+    berth_scan_glob(path, opener->pattern, &found);
     for (size_t i = 0; i < found.gl_pathc && count >= 0; i++) {
         const char *file = found.gl_pathv[i];
         const char *name = berth_text_base(file);
@@ -307,7 +304,7 @@ static int add_tree(struct gathering *g, const char *path, const char *into, int
     if (!S_ISDIR(st.st_mode))
         return 0;
     remember_place(g, path);
-    berth_scan_glob(path, "/*", &found);
+    berth_scan_glob(path, "*", &found);
     for (size_t i = 0; i < found.gl_pathc && result == 0; i++) {
         BERTH_FREE char *to = NULL;
 

@@ -193,13 +193,10 @@ int berth_replacement_pair(const struct berth_mpi_objects *image,
 {
     for (size_t i = 0; i < image->count; i++) {
         const struct berth_mpi_object *object = &image->items[i];
-        const struct berth_mpi_object *twin = NULL;
+        const struct berth_mpi_object *twin = find_twin(&object->library, staged);
 
-        if (object->library.family == family && !object->library.is_inside)
-            twin = find_twin(&object->library, staged);
-        if (!twin)
-            continue;
-        berth_strvec_push_pair(binds, twin->path, object->path);
+        if (twin && object->library.family == family && !object->library.is_inside)
+            berth_strvec_push_pair(binds, twin->path, object->path);
     }
     return binds->failed ? berth_err_oom(err) : 0;
 }

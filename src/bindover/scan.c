@@ -222,6 +222,6 @@ bool berth_scan_glob(const char *directory, const char *pattern, glob_t *ret)
     for (; *directory; directory++)
         berth_buf_addf(&text, "%s%c", strchr("\\*?[{", *directory) ? "\\" : "",
                        *directory);
-    berth_buf_puts(&text, pattern);
+    berth_buf_addf(&text, "/%s", pattern);
     return !text.failed && glob(text.text, GLOB_BRACE, NULL, ret) == 0;
 }

@@ -90,7 +90,7 @@ int berth_scan_add(struct berth_factcache *cache, struct berth_mpi_objects *obje
  * NULL: out of memory. */
 char *berth_scan_beside(const char *file, const char *place);
 
-/* glob(3) of DIRECTORY, a path as it is, followed by PATTERN, which may have braces.
+/* glob(3) of PATTERN, which may have braces, below DIRECTORY, a path as it is.
  * Returns false if nothing fits. The caller frees *RET (globfree(3)) in any case. */
 bool berth_scan_glob(const char *directory, const char *pattern, glob_t *ret);
 

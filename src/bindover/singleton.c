@@ -50,7 +50,7 @@ static void add_components(const struct berth_singleton *it, int root,
     BERTH_FREE char *directory = library ? berth_scan_beside(library, "openmpi") : NULL;
     glob_t found = {0};
 
-    if (directory && berth_scan_glob(directory, "/mca_pmix_*", &found))
+    if (directory && berth_scan_glob(directory, "mca_pmix_*", &found))
         for (size_t i = 0; i < found.gl_pathc; i++) {
             struct berth_elf nothing = {0};
 

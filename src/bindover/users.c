@@ -4,7 +4,6 @@
 
 #include "bindover/replacement.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,14 +51,11 @@ static void add_plugin(struct berth_users *users, const char *path)
 static void add_plugins(struct berth_users *users, const struct berth_opener *opener,
                         const char *path)
 {
-    BERTH_FREE char *directory = strndup(path, (size_t)(strrchr(path, '/') - path));
-
-    for (const char *const *place = opener->places; directory && *place; place++) {
-        BERTH_FREE char *pattern = NULL;
+    for (const char *const *place = opener->places; *place; place++) {
+        BERTH_FREE char *directory = berth_scan_beside(path, *place);
         glob_t found = {0};
 
-        if (asprintf(&pattern, "/%s/%s", *place, opener->pattern) >= 0 &&
-            berth_scan_glob(directory, pattern, &found))
+        if (directory && berth_scan_glob(directory, opener->pattern, &found))
             for (size_t i = 0; i < found.gl_pathc; i++)
                 add_plugin(users, found.gl_pathv[i]);
         globfree(&found);
