@@ -354,7 +354,7 @@ static int write_manifest(const struct berth_build *b,
     return write_whole(b, fd, text.text, text.used);
 }
 
-static int build(const struct berth_build *b)
+static int make(const struct berth_build *b)
 {
     struct berth_manifest manifest = {0};
     int result;
@@ -366,17 +366,15 @@ static int build(const struct berth_build *b)
     return result;
 }
 
-int berth_build(const struct berth_build *it, struct berth_err *err)
+int berth_build(const struct berth_build *build)
 {
-    struct berth_build b = *it;
     const struct sigaction ignore = {.sa_handler = SIG_IGN};
     struct sigaction before;
     int result;
 
-    b.err = err;
     /* A limit on the size of files must be an error, not a signal. */
     sigaction(SIGXFSZ, &ignore, &before);
-    result = build(&b);
+    result = make(build);
     sigaction(SIGXFSZ, &before, NULL);
     return result;
 }

@@ -53,16 +53,16 @@ struct berth_build {
     const char *path; /* of the directory */
     const struct berth_stack *stack;
     const struct berth_gathered *gathered;
-    const char *mounted;   /* where the stage is in the container */
-    int64_t end;           /* the latest end, on berth_clock(); 0: no limit */
-    struct berth_err *err; /* set by berth_build() */
+    const char *mounted; /* where the stage is in the container */
+    int64_t end;         /* the latest end, on berth_clock(); 0: no limit */
+    struct berth_err *err;
 };
 
 /* Fills the directory with copies of the gathered files, which search their libraries
  * where the stage is mounted, with links and with the manifest. Returns 0; or -1 with a
- * sentence in ERR (no room, no patchelf, no time), and the caller removes the
+ * sentence in `err` (no room, no patchelf, no time), and the caller removes the
  * directory. */
-int berth_build(const struct berth_build *build, struct berth_err *err);
+int berth_build(const struct berth_build *build);
 
 /* Refuses a stage because SOURCE, of which it has a copy, has changed meanwhile.
  * Returns -1. */

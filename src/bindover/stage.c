@@ -180,32 +180,30 @@ static int check_mount(int fd, const struct berth_stage_root *root,
 
 /* Builds the stage NAME under another name, and publishes it. */
 static int build(int root_fd, const struct berth_stage_root *root, const char *name,
-                 const struct berth_build *how, struct berth_staged *ret_staged,
-                 struct berth_err *err)
+                 struct berth_build *b, struct berth_staged *ret_staged)
 {
-    struct berth_build b = *how;
     BERTH_FREE char *mounted = NULL;
     BERTH_FREE char *path = NULL;
     BERTH_FREE char *unfinished = NULL;
     BERTH_CLOSE int dir = -1;
     int result = -1;
 
-    if (asprintf(&unfinished, ".new-%s", b.stack->profile->stack) < 0 ||
+    if (asprintf(&unfinished, ".new-%s", b->stack->profile->stack) < 0 ||
         asprintf(&mounted, "%s/%s", root->mounted, name) < 0 ||
         asprintf(&path, "%s/%s", root->path, unfinished) < 0)
-        return berth_err_oom(err);
-    dir = open_unfinished(root_fd, root, unfinished, err);
+        return berth_err_oom(b->err);
+    dir = open_unfinished(root_fd, root, unfinished, b->err);
     if (dir < 0)
         return -1;
-    b.dir = dir;
-    b.path = path;
-    b.mounted = mounted;
-    if (check_mount(dir, root, err) == 0)
-        result = berth_build(&b, err);
+    b->dir = dir;
+    b->path = path;
+    b->mounted = mounted;
+    if (check_mount(dir, root, b->err) == 0)
+        result = berth_build(b);
     if (result == 0 && fchmod(dir, 0755) < 0)
-        result = berth_err_file(err, path, "written");
+        result = berth_err_file(b->err, path, "written");
     if (result == 0)
-        result = publish(root_fd, root, unfinished, name, b.stack, ret_staged, err);
+        result = publish(root_fd, root, unfinished, name, b->stack, ret_staged, b->err);
     berth_tree_remove(root_fd, unfinished);
     return result;
 }
@@ -215,7 +213,8 @@ static int make_locked(int fd, const struct berth_stack *stack,
                        struct berth_staged *ret_staged, struct berth_err *err)
 {
     struct berth_gathered gathered = {0};
-    const struct berth_build how = {.stack = stack, .gathered = &gathered, .end = end};
+    struct berth_build b = {
+        .stack = stack, .gathered = &gathered, .end = end, .err = err};
     BERTH_FREE char *name = NULL;
     struct timespec now;
     int result;
@@ -226,7 +225,7 @@ static int make_locked(int fd, const struct berth_stack *stack,
         return berth_err_oom(err);
     if (berth_gather(stack, &gathered, err) < 0)
         return -1;
-    result = build(fd, root, name, &how, ret_staged, err);
+    result = build(fd, root, name, &b, ret_staged);
     berth_gathered_fini(&gathered);
     return result;
 }

@@ -317,15 +317,16 @@ TEST(a_host_that_changes_meanwhile_is_refused)
 /* Builds GATHERED where the stages are. Returns why that cannot be. */
 static char *build_refusal(const struct berth_gathered *gathered)
 {
+    struct berth_err err;
     const struct berth_build build = {
         .dir = open(root.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
         .path = root.path,
         .stack = stack,
         .gathered = gathered,
-        .mounted = "/m"};
-    struct berth_err err;
+        .mounted = "/m",
+        .err = &err};
 
-    ck_assert_int_eq(berth_build(&build, &err), -1);
+    ck_assert_int_eq(berth_build(&build), -1);
     close(build.dir);
     return strdup(err.text);
 }
