@@ -20,10 +20,10 @@ static inline void berth_cleanup_close(int *fd)
         close(*fd);
 }
 
-static inline void berth_cleanup_closedir(DIR **directory)
+static inline void berth_cleanup_closedir(DIR **list)
 {
-    if (*directory)
-        closedir(*directory);
+    if (*list)
+        closedir(*list);
 }
 
 static inline void berth_cleanup_fclose(FILE **file)
