@@ -32,7 +32,7 @@ int berth_mount_parse(const char *text, const char *base, struct berth_mount *re
     BERTH_FREE char *copy = strdup(text);
     BERTH_FREE char *source = NULL;
     BERTH_FREE char *destination = NULL;
-    char *field[4];
+    char *field[4] = {0};
     char *rest = copy;
     int mode = BERTH_MOUNT_RW;
     int count = 0;

@@ -112,7 +112,7 @@ static int find(const char *mode, enum berth_mpi_family family, unsigned int fam
                 size_t count)
 {
     const struct berth_mpi_program program = {.family = family};
-    const struct berth_stacks stacks = {both, count};
+    const struct berth_stacks stacks = {both, count, 0};
     struct berth_mpi_objects image = {0};
     enum berth_reason reason = BERTH_REASON_IMAGE;
     int found;
@@ -149,7 +149,7 @@ TEST_ROWS(what_the_host_does_not_offer_is_named, refused)
 TEST(marks_of_two_families_are_named)
 {
     struct berth_mpi_program program = {.family = BERTH_FAMILY_UNKNOWN};
-    const struct berth_stacks stacks = {both, 2};
+    const struct berth_stacks stacks = {both, 2, 0};
     struct berth_mpi_objects image = {0};
     enum berth_reason reason;
 
