@@ -33,6 +33,7 @@
 #include "step/join.h"
 #include "step/namespaces.h"
 #include "step/processes.h"
+#include "step/program.h"
 
 extern char **environ;
 
@@ -59,9 +60,8 @@ static int adopt_environment(pid_t pid, struct berth_err *err)
     clearenv();
     if (variables.items)
         environ = variables.items;
-    if (own && setenv("TERM", own, 1) < 0)
-        return berth_err_oom(err);
-    return 0;
+    berth_program_unset_gogc();
+    return own && setenv("TERM", own, 1) < 0 ? berth_err_oom(err) : 0;
 }
 
 /* Sets RET to a shell of the image. $SHELL may name a shell that only the host has. */
@@ -271,15 +271,6 @@ static int enter_here(char **words)
     return berth_cli_fail(&err);
 }
 
-/* Read the value of --component or --rank, EXPECTED in messages. */
-static int read_number(const char *expected, int *ret, struct berth_err *err)
-{
-    char *end;
-
-    *ret = berth_selector_number(optarg, &end);
-    return *ret < 0 || *end ? berth_err_expected(err, expected, optarg) : 0;
-}
-
 /* Read the command line: options, JOBID, options, COMMAND. Returns the index of the
  * command; 0: the command line is wrong; -1 with a sentence in ERR. */
 static int read_line(int argc, char **argv, struct berth_selector *selector,
@@ -290,6 +281,7 @@ static int read_line(int argc, char **argv, struct berth_selector *selector,
         {"rank", required_argument, NULL, 'r'},
         {0},
     };
+    char *end;
     int found;
 
     opterr = 0;
@@ -298,10 +290,12 @@ static int read_line(int argc, char **argv, struct berth_selector *selector,
         if (found == 'w')
             selector->node = optarg;
         else if (found == 'c' || found == 'r') {
-            if (read_number(
-                    found == 'c' ? "a number for --component" : "a number for --rank",
-                    found == 'c' ? &selector->component : &selector->rank, err) < 0)
-                return berth_err_at(err, "enter");
+            int *number = found == 'c' ? &selector->component : &selector->rank;
+
+            *number = berth_selector_number(optarg, &end);
+            if (*number < 0 || *end)
+                return berth_err_set(err, "enter: expected a number for --%s, got '%s'",
+                                     found == 'c' ? "component" : "rank", optarg);
         } else if (found != -1)
             return 0;
         else if (selector->job || optind == argc)

@@ -44,12 +44,10 @@ static int read_words(int argc, char **argv, struct init *init)
  * of the environment, and the environment. */
 static bool send_environment(int fd)
 {
-    const char *gogc = getenv(BERTH_PROGRAM_GOGC);
     BERTH_BUF struct berth_buf text = {0};
     uint32_t count;
 
-    if (gogc && strcmp(gogc, BERTH_PROGRAM_GOGC_VALUE) == 0)
-        unsetenv(BERTH_PROGRAM_GOGC);
+    berth_program_unset_gogc();
     berth_environ_join(environ, &text);
     count = (uint32_t)text.used;
     return !text.failed && berth_fd_write(fd, "!", 1) == 0 &&

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/err.h"
 
@@ -24,9 +26,17 @@ enum { BERTH_PROGRAM_INIT = 3 };
 
 /* A variable of the runtime alone, unless the user has it: Apptainer and SingularityCE
  * are written in Go, and start sooner if they never collect garbage (GOGC in Go's
- * package runtime). berth-init removes it by its value, which no image has. */
-#define BERTH_PROGRAM_GOGC       "GOGC"
-#define BERTH_PROGRAM_GOGC_VALUE "1000003"
+ * package runtime). No image has this value. */
+#define BERTH_PROGRAM_GOGC "1000003"
+
+/* Remove it if berth has set it. In /proc/PID/environ of berth-init it stays. */
+static inline void berth_program_unset_gogc(void)
+{
+    const char *value = getenv("GOGC");
+
+    if (value && strcmp(value, BERTH_PROGRAM_GOGC) == 0)
+        unsetenv("GOGC");
+}
 
 /* Returns the host's directory with the commands of Slurm for a container; INSIDE is as
  * in berth_order_inside(). */

@@ -262,7 +262,7 @@ static int start_child(struct berth_start *start,
 static void run(const struct berth_start *start, void *argv, struct berth_err *err)
 {
     if ((start->inner >= 0 && berth_outer_enter(INNER) < 0) ||
-        setenv(BERTH_PROGRAM_GOGC, BERTH_PROGRAM_GOGC_VALUE, 0) < 0)
+        setenv("GOGC", BERTH_PROGRAM_GOGC, 0) < 0)
         berth_err_spent(err, errno);
     else
         berth_start_become(start->launch, argv, err);

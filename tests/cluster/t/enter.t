@@ -195,5 +195,10 @@ begin 1 -w n1 -n1 $A --container-args=--cleanenv $S
 job=$(on login alice squeue -h -o %A)
 try "one that keeps the environment out" a -- berth enter "$job" cat /etc/berth-image
 end_jobs
+begin 1 -w n1 -n1 $A sh -c 'echo "ready $SLURM_JOB_ID $SLURM_STEP_ID"; exec env -i sleep 1000'
+wait_for 30 has_processes n1 sleep 1
+equal "where the task has emptied its environment: that of the container, without the runtime's" "/images/a.sif" \
+    "$(alice berth enter "$job" env | sed -nE 's/^(GOGC|APPTAINER_CONTAINER|SINGULARITY_CONTAINER)=//p' | sort -u)"
+end_jobs
 on login alice sh -c 'rm -f lines stay pty.py'
 finish
