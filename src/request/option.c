@@ -219,8 +219,7 @@ static int parse_explain(const struct berth_written *written, struct berth_strve
 
 #define OTHER(other, value, sentence)                                                  \
     {                                                                                  \
-        .name = other, .argument = value, .help = "berth does not have it",            \
-        .instead = sentence                                                            \
+        other, value, "berth does not have it", .instead = sentence                    \
     }
 
 const struct berth_option berth_options[BERTH_OPTIONS_ALL] = {
@@ -279,10 +278,11 @@ const struct berth_option berth_options[BERTH_OPTIONS_ALL] = {
                               "|" BERTH_EXPLAIN_JSON "|" BERTH_EXPLAIN_NO "]",
                               "print what would be done and why, run nothing",
                               TEXT(explain), parse_explain, "a form"},
-    OTHER("container-name", "NAME",
-          "berth's containers have no names; write --container-lifetime=job to have "
-          "one for all steps of a job, or unpack the image once, with 'apptainer build "
-          "--sandbox DIRECTORY IMAGE', and write --container-image=DIRECTORY"),
+    [BERTH_OPTION_COUNT] = OTHER(
+        "container-name", "NAME",
+        "berth's containers have no names; write --container-lifetime=job to have "
+        "one for all steps of a job, or unpack the image once, with 'apptainer build "
+        "--sandbox DIRECTORY IMAGE', and write --container-image=DIRECTORY"),
     OTHER("container-save", "PATH",
           "berth does not save what a step writes; build the image with what it is to "
           "have: 'apptainer build IMAGE.sif RECIPE.def'"),
