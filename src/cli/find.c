@@ -53,8 +53,7 @@ static bool is_program(pid_t pid, const char *name)
 static bool add(const struct berth_process *process, void *data)
 {
     struct scan *scan = data;
-    struct process item = {.facts = *process,
-                           .is_holder = is_program(process->pid, "berth-init")};
+    struct process item = {.facts = *process};
     struct stat status;
     char path[64];
 
@@ -65,6 +64,7 @@ static bool add(const struct berth_process *process, void *data)
     if (stat(path, &status) < 0)
         return false;
     item.mount_ns = status.st_ino;
+    item.is_holder = is_program(process->pid, "berth-init");
     scan->failed |= berth_append(scan, &item) < 0;
     return !scan->failed;
 }
