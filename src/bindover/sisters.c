@@ -40,9 +40,7 @@ static int add_sister(struct berth_gathered_file *file, const struct berth_elf *
 
 int berth_sisters_add(struct berth_gathered *gathered, struct berth_err *err)
 {
-    int result = 0;
-
-    for (size_t i = 0; result == 0 && i < gathered->count; i++) {
+    for (size_t i = 0; i < gathered->count; i++) {
         struct berth_gathered_file *file = &gathered->files[i];
         BERTH_ELF struct berth_elf library = {0};
 
@@ -50,8 +48,9 @@ int berth_sisters_add(struct berth_gathered *gathered, struct berth_err *err)
             continue;
         if (berth_elf_read_path(file->source, &functions, &library, err) < 0)
             return -1;
-        for (size_t j = 0; result == 0 && j < gathered->count; j++)
-            result = add_sister(file, &library, &gathered->files[j], err);
+        for (size_t j = 0; j < gathered->count; j++)
+            if (add_sister(file, &library, &gathered->files[j], err) < 0)
+                return -1;
     }
-    return result;
+    return 0;
 }

@@ -168,7 +168,6 @@ static int verify(const struct berth_signature *signature, int image,
                             .most = MOST};
     BERTH_RAN struct berth_ran ran = {0};
     struct berth_err why;
-    int result;
 
     snprintf(name, sizeof(name), "/proc/self/fd/%d", image);
     if (put_environment(signature->environment, &environment, err) < 0)
@@ -176,8 +175,7 @@ static int verify(const struct berth_signature *signature, int image,
     run.env = (const char *const *)environment.items;
     if (berth_run(&run, &ran, err) < 0)
         return berth_err_at(err, "image '%s'", signature->image);
-    result = check_answer(&ran, &signature->terms->signers, &why);
-    if (result == 0)
+    if (check_answer(&ran, &signature->terms->signers, &why) == 0)
         return 0;
     return berth_err_set(err,
                          "image '%s': %s; this site runs images with certain "
