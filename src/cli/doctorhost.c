@@ -296,33 +296,6 @@ static void check_patchelf(struct berth_doctor *doctor)
              "it is missing, and --mpi-bind=host needs it to copy the host's MPI");
 }
 
-/* Find the first /tmp/berth-UID that does not belong to UID: another user made it. */
-static void check_copies(struct berth_doctor *doctor)
-{
-    const char *root = doctor->host.root;
-    bool is_found = false;
-    glob_t found;
-
-    if (!berth_host_glob(&doctor->host, "/tmp/berth-*", &found))
-        return;
-    for (size_t i = 0; i < found.gl_pathc && !is_found; i++) {
-        const char *path = found.gl_pathv[i];
-        const char *number = strrchr(path, '-') + 1;
-        struct stat st;
-
-        is_found = *number && number[strspn(number, "0123456789")] == '\0' &&
-                   lstat(path, &st) == 0 && st.st_uid != strtoul(number, NULL, 10);
-        if (is_found)
-            NOTE(
-                "/tmp/berth-UID",
-                "remove it, ask that user why, and run 'berth profiles --prepare' here",
-                "'%s' belongs to user %u, so the user of that UID has the copies of "
-                "the host's MPI in /tmp/berth-UID.XXXXXX",
-                path + strlen(root), st.st_uid);
-    }
-    globfree(&found);
-}
-
 /* Say OK of each of STACKS that is of KIND. */
 static void add_stacks(struct berth_doctor *doctor, const char *about,
                        enum berth_profile_kind kind, const struct berth_stacks *stacks,
@@ -429,7 +402,6 @@ int berth_doctor_check_host(struct berth_doctor *doctor, struct berth_err *err)
     check_runtime(doctor);
     check_programs(doctor);
     check_patchelf(doctor);
-    check_copies(doctor);
     if (check_stacks(doctor, err) < 0)
         return -1;
     check_memory(doctor);

@@ -193,31 +193,6 @@ static void watch(const struct berth_inject *it, const struct stat *task_stderr,
         judge(it, task_stderr, no_cma, &mapped);
 }
 
-char *berth_singletons_predict(const struct berth_inject *inject)
-{
-    static char hybrid[] = "hybrid";
-    struct berth_request request = *inject->launch->request; /* borrows */
-    struct berth_launch launch = *inject->launch;
-    struct berth_inject copy = *inject;
-    struct berth_binding binding;
-    struct berth_inject_witness witness;
-    struct berth_err why;
-    const char *text;
-    char *warning = NULL;
-
-    request.mpi = hybrid;
-    request.libs = NULL;
-    launch.request = &request;
-    copy.launch = &launch;
-    text =
-        berth_inject(&copy, &binding, &witness, &why) < 0 ? why.text : binding.warning;
-    if (text && asprintf(&warning, "if the program uses MPI: %s", text) < 0)
-        warning = NULL;
-    berth_binding_fini(&binding);
-    berth_inject_end(&witness, false);
-    return warning;
-}
-
 void berth_singletons_watch(const struct berth_inject *inject, const char *no_cma,
                             struct berth_inject_witness *ret)
 {

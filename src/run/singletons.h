@@ -29,11 +29,6 @@ bool berth_singletons_wanted(const struct berth_launch *launch);
 void berth_singletons_watch(const struct berth_inject *inject, const char *no_cma,
                             struct berth_inject_witness *ret);
 
-/* For the account of a step without --mpi-bind: returns what would go wrong with the
- * image's own MPI in the container of INJECT, a sentence that the caller frees; NULL:
- * nothing is known to go wrong. */
-char *berth_singletons_predict(const struct berth_inject *inject);
-
 /* Does a C library of MPI have the file name NAME? */
 bool berth_singletons_is_library(const char *name);
 

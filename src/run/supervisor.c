@@ -93,9 +93,6 @@ static int inject(struct supervisor *supervisor, struct berth_err *err)
                      berth_inject(inject, binding, &supervisor->watchers[0], err),
                      err) < 0)
         return -1;
-    if (berth_request_is_explained(launch->request) && !launch->request->mpi &&
-        berth_singletons_wanted(launch))
-        binding->warning = berth_singletons_predict(inject);
     if (*supervisor->no_cma.text && !berth_request_mpi_declined(launch->request))
         berth_launch_apart(launch->environment, &binding->set);
     berth_hostcommand_list(&supervisor->hostcommand, inject->holder.pid,

@@ -18,7 +18,6 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "pull/pull.h"
-#include "request/mount.h"
 #include "request/option.h"
 #include "site/policy.h"
 #include "step/allowed.h"
@@ -225,37 +224,11 @@ static bool is_left_to_nodes(const char *image)
            access(image, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 
-/* In srun: warn once of a mount that hides what programs of the image need. */
-static void warn_of_mounts(const char *prefix, const struct berth_request *request)
-{
-    static const char *const places[] = {"/bin",  "/etc", "/lib", "/lib64",
-                                         "/sbin", "/usr", NULL};
-    static bool is_warned;
-    struct berth_err sentence;
-
-    for (size_t i = 0; i < request->mounts.count && !is_warned; i++) {
-        BERTH_MOUNT struct berth_mount mount = {0};
-
-        if (spank_context() != S_CTX_LOCAL ||
-            berth_mount_parse(request->mounts.items[i], NULL, &mount, &sentence) < 0 ||
-            !berth_text_is_any(mount.destination, places))
-            continue;
-        berth_err_set(&sentence,
-                      "--container-mounts=%s:%s hides the image's %s; mount it at "
-                      "another place, such as /host%s",
-                      mount.source, mount.destination, mount.destination,
-                      mount.destination);
-        berth_typed_warn(prefix, &sentence);
-        is_warned = true;
-    }
-}
-
 int berth_typed_image(const struct berth_site *site, const char *prefix,
                       const struct berth_request *request, struct berth_err *err)
 {
     struct berth_image image;
 
-    warn_of_mounts(prefix, request);
     if (request->uri || is_left_to_nodes(request->image))
         return 0;
     if (berth_image_probe(request->image, &image, err) < 0)

@@ -5,7 +5,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -77,24 +76,6 @@ static bool is_assignment(const char *word)
     return *end == '=' && end != word && !isdigit((unsigned char)*word);
 }
 
-/* Is FILE a configuration of `srun --multi-prog`: ranks, a blank and a program? A line
- * that begins with `-` or `*` may be one of a list in Markdown. */
-static bool is_multi_prog(const char *file)
-{
-    int fd = open(file, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    BERTH_FCLOSE FILE *opened = fd < 0 ? NULL : fdopen(fd, "r");
-    char line[64] = "";
-    struct stat status;
-    size_t ranks;
-
-    if (!opened || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
-        return false;
-    while (fgets(line, sizeof(line), opened) && strchr("#\n", *line))
-        ;
-    ranks = strspn(line, "0123456789-,");
-    return isdigit((unsigned char)*line) && (line[ranks] == ' ' || line[ranks] == '\t');
-}
-
 /* Write why the command NAME, which the image does not have, is not found. FILE is its
  * path; NULL: it is a name for the PATH. */
 static void explain_missing(const char *name, const char *file, struct berth_err *err)
@@ -147,8 +128,6 @@ static int refuse(const char *name, const char *file, int number, struct berth_e
                "mount or install it";
     else if (number == ENOEXEC)
         hint = "build it for this machine, or write #!/bin/sh at its top";
-    else if (number == EACCES && is_there && is_multi_prog(file))
-        hint = "it lists programs for ranks: write --multi-prog before it";
     berth_err_set(err, "command '%s' cannot be started (%s); %s", name,
                   strerror(number), hint);
     return number == ENOENT ? BERTH_NOT_FOUND : BERTH_NOT_EXECUTABLE;

@@ -347,7 +347,6 @@ printf '#!/bin/sh\necho "here: $0"\n' >here.1.x
 mkdir path
 printf '#!/bin/sh\necho "$0"\n' >path/both
 cp here.1.x both
-printf '# ranks\n0-1,3 ./atm\n' >models
 chmod +x here.1.x both path/both
 expect 'a command in the working directory' 0 "here: T/here.1.x" \
     env PATH=/bin:/usr/bin "$inimage" become here.1.x
@@ -360,16 +359,6 @@ expect 'a file that is not a program, before the command on the PATH' 0 'T/path/
 expect 'a file that is not a program, on the PATH alone' 126 \
     "$place command 'both' cannot be started (Permission denied); name a program, or make this one executable (chmod +x)" \
     env PATH="/bin:$T/plain" "$inimage" become both
-mkfifo fifo
-printf '%s\n' '# Title' '' '- a list' >list.md
-for name in fifo list.md plain; do
-    expect "what is not a list of programs: $name" 126 \
-        "$place command './$name' cannot be started (Permission denied); name a program, or make this one executable (chmod +x)" \
-        timeout 10 "$inimage" become "./$name"
-done
-expect 'a file of --multi-prog as the command' 126 \
-    "$place command 'models' cannot be started (Permission denied); it lists programs for ranks: write --multi-prog before it" \
-    env PATH=/bin "$inimage" become models
 expect 'a variable that nothing expands' 127 \
     "$place command '\$EXE' is not in the image; Slurm and berth expand no variables: write its value" \
     env PATH=/bin "$inimage" become '$EXE'
