@@ -99,8 +99,11 @@ int berth_tree_remove(int dir, const char *name)
     DIR *list = berth_tree_list(dir, name);
     int result = 0;
 
+    if (!list && errno == EACCES && fchmodat(dir, name, 0700, 0) == 0)
+        list = berth_tree_list(dir, name);
     if (!list)
         return unlinkat(dir, name, 0);
+    fchmod(dirfd(list), 0700); /* a directory of an image may be read-only */
     for (struct dirent *entry; (entry = readdir(list));) {
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
             continue;

@@ -22,6 +22,8 @@ static const struct berth_field members[] = {
     {"outer", BERTH_FIELD_FLAG, MEMBER(is_outer)},
     {"job", BERTH_FIELD_FLAG, MEMBER(is_jobs)},
     {"no-job", BERTH_FIELD_TEXT, MEMBER(no_job)},
+    {"overlay", BERTH_FIELD_TEXT, MEMBER(overlay)},
+    {"written", BERTH_FIELD_TEXT, MEMBER(written)},
     {"host", BERTH_FIELD_TEXT, MEMBER(host)},
     {"fabric", BERTH_FIELD_TEXT, MEMBER(fabric)},
     {"alone", BERTH_FIELD_TEXT, MEMBER(alone)},

@@ -28,11 +28,13 @@ struct berth_binding {
     bool is_jobs;  /* the job keeps the container (--container-lifetime=job) */
     char *no_job; /* why the job does not keep it, though the step asks for it; NULL: it
                      does, or the step does not ask */
-    char *host;   /* the host's MPI that each rank will load, for people; NULL: none */
-    char *fabric; /* the host's network libraries beside the image's own MPI, or other
-                     libraries of the host, or both (A or B), for people; NULL: none */
-    char *alone;  /* the name of a stage with whose MPI each rank would be rank 0 of 1;
-                     NULL: there is none */
+    char *overlay; /* the directory for what tasks write to the image; NULL: none */
+    char *written; /* where what they write is, and why, for people; NULL: not known */
+    char *host;    /* the host's MPI that each rank will load, for people; NULL: none */
+    char *fabric;  /* the host's network libraries beside the image's own MPI, or other
+                      libraries of the host, or both (A or B), for people; NULL: none */
+    char *alone;   /* the name of a stage with whose MPI each rank would be rank 0 of 1;
+                      NULL: there is none */
     char *because; /* the reason for `alone` */
 };
 

@@ -338,7 +338,9 @@ static void put_unusual(const struct berth_explain *explain, struct berth_json *
     push_names("the site sets", &forced, &parts);
     push_names("arguments of the runtime:", &request->args, &parts);
     if (request->writable == BERTH_YES)
-        berth_strvec_push(&parts, "what tasks write to the image is thrown away");
+        berth_strvec_pushf(&parts, "what tasks write to the image is thrown away%s%s",
+                           explain->binding->written ? "; until then it is in " : "",
+                           explain->binding->written ? explain->binding->written : "");
     if (explain->binding->no_cma)
         berth_strvec_pushf(&parts, "MPI copies messages between containers twice: %s",
                            explain->binding->no_cma);

@@ -259,7 +259,9 @@ static int push_runtime(const struct berth_launch *launch, struct berth_strvec *
     berth_strvec_push(argv, "exec");
     if (launch->unknown_user) /* step/identity.h: setuid programs do not work then */
         berth_strvec_push(argv, "--userns");
-    if (launch->request->writable == BERTH_YES)
+    if (launch->overlay)
+        push_option("--overlay", launch->overlay, argv);
+    else if (launch->request->writable == BERTH_YES)
         berth_strvec_push(argv, "--writable-tmpfs");
     if (launch->gpu.flag)
         berth_strvec_push(argv, launch->gpu.flag);

@@ -26,6 +26,8 @@ struct berth_launch {
     char *const *command;     /* the user's words, ended by NULL */
     bool unknown_user;        /* the node's user database lacks the user */
     const char *account_home; /* the home in that database; NULL: none */
+    const char *overlay;      /* the directory for what tasks write to the image
+                                 (step/overlay.h); NULL: memory */
     bool is_outer;            /* the runtime runs as root in the outer user namespace
                                  (step/outer.h) */
 };

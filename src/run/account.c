@@ -167,6 +167,7 @@ int berth_account_collect(struct berth_task *task, const char *apart,
     if (has_container && berth_prepare(task, err) < 0)
         return -1;
     task->launch.is_outer = task->binding.is_outer;
+    task->launch.overlay = task->binding.overlay;
     *ret = (struct berth_explain){.launch = &task->launch,
                                   .binding = &task->binding,
                                   .rank = berth_environ_value(environ, "SLURM_PROCID"),

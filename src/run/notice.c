@@ -157,6 +157,10 @@ void berth_notice_print(const struct berth_task *task,
     if (rendezvous->page->is_unpacked)
         berth_report_line(STDERR_FILENO, task->launch.node, BERTH_NOTICE_UNPACKED,
                           berth_request_name(&task->order.request));
+    if (task->binding.written && !task->binding.overlay && !why)
+        berth_report_line(STDERR_FILENO, task->launch.node,
+                          "note: what tasks write to the image stays in %s",
+                          task->binding.written);
     if (is_verbose(task) ||
         (task->binding.no_job && task->order.request.writable == BERTH_YES))
         print_container(task, why);

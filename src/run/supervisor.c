@@ -25,7 +25,9 @@
 #include "step/join.h"
 #include "step/limits.h"
 #include "step/namespaces.h"
+#include "step/overlay.h"
 #include "step/processes.h"
+#include "step/report.h"
 #include "job/hostserver.h"
 #include "run/inject.h"
 #include "run/singletons.h"
@@ -47,7 +49,11 @@ struct supervisor {
     struct berth_binding binding;
     struct berth_strvec environment; /* of the holder */
     struct berth_strvec changes;     /* of the runtime (plan/envdiff.h) */
-    struct stat image;               /* its file when the tasks began */
+    struct berth_overlay overlay;    /* for what tasks write to the image */
+    struct berth_err no_overlay;     /* why there is none; "": there is, or need be */
+    int written; /* a directory in the file system that gets what tasks write; -1: none
+                  */
+    struct stat image; /* its file when the tasks began */
     int mounts; /* the holder's mount namespace, which so keeps its inode; -1: none */
     struct berth_err no_cma; /* why several containers of the node have no outer user
                                 namespace; "": they have one, or need none */
@@ -100,6 +106,22 @@ static int inject(struct supervisor *supervisor, struct berth_err *err)
     return 0;
 }
 
+/* Write into the binding where that is which tasks write to the image. */
+static void name_written(struct supervisor *supervisor)
+{
+    const char *path = supervisor->launch.overlay;
+    struct berth_binding *binding = &supervisor->binding;
+    struct berth_err text;
+
+    if (path)
+        berth_err_set(&text, "'%s', by %s", path,
+                      berth_overlay_by(supervisor->inject.holder.pid));
+    else
+        berth_err_set(&text, "memory: %s", supervisor->no_overlay.text);
+    binding->overlay = path ? strdup(path) : NULL;
+    binding->written = strdup(text.text);
+}
+
 /* Write the binding into the rendezvous, for the tasks. */
 static int share_binding(struct supervisor *supervisor, struct berth_err *err)
 {
@@ -112,6 +134,8 @@ static int share_binding(struct supervisor *supervisor, struct berth_err *err)
     binding->is_jobs = supervisor->job.holder.pid > 0;
     if (*supervisor->no_job.text)
         binding->no_job = strdup(supervisor->no_job.text);
+    if (supervisor->launch.request->writable == BERTH_YES && !binding->is_jobs)
+        name_written(supervisor);
     if (berth_request_is_explained(supervisor->launch.request))
         berth_strvec_append(&binding->changes, &supervisor->changes);
     berth_binding_put(binding, &bytes);
@@ -162,6 +186,8 @@ static int separate(struct supervisor *supervisor, const char *why,
                                     &supervisor->binding, err);
 
     supervisor->is_apart = true;
+    supervisor->launch.overlay = NULL;
+    berth_err_set(&supervisor->no_overlay, "%s", why);
     if (holder->pid)
         berth_holder_kill(*holder);
     *holder = (struct berth_holder){0};
@@ -264,8 +290,52 @@ static bool start_in_job(struct supervisor *supervisor)
         question.own_directory = true;
     }
     *err->text = '\0';
+    supervisor->written = berth_overlay_open(supervisor->job.holder.pid);
     berth_strvec_append(&supervisor->changes, &supervisor->job.changes);
     return true;
+}
+
+/* Start the runtime, and wait until berth-init runs in the container. */
+static int start_runtime(struct supervisor *supervisor, struct berth_err *err)
+{
+    struct berth_start *start = &supervisor->start;
+
+    if (berth_start(start, err) < 0)
+        return -1;
+    supervisor->servers.runtime = start->runtime;
+    return berth_start_await(start, &supervisor->inject.holder,
+                             &supervisor->environment, err);
+}
+
+static void remove_overlay(struct supervisor *supervisor)
+{
+    supervisor->launch.overlay = NULL;
+    supervisor->start.overlay = supervisor->written = -1;
+    berth_overlay_remove(&supervisor->overlay);
+}
+
+/* The same with a directory for what tasks write, if they may. A setuid runtime takes
+ * no such directory of a user, others not on every file system: then it has memory. */
+static int start_writable(struct supervisor *supervisor, struct berth_err *err)
+{
+    const struct berth_launch *launch = &supervisor->launch;
+
+    if (launch->request->writable != BERTH_YES)
+        return start_runtime(supervisor, err);
+    if (berth_overlay_make(launch->order->terms.writable, launch->node,
+                           &supervisor->overlay, err) < 0)
+        return -1;
+    supervisor->launch.overlay = supervisor->overlay.path;
+    supervisor->start.overlay = supervisor->written = supervisor->overlay.fd;
+    if (start_runtime(supervisor, err) == 0)
+        return 0;
+    if (!strstr(err->text, "overlay"))
+        return -1;
+    supervisor->no_overlay = *err;
+    kill(supervisor->start.runtime, SIGKILL);
+    berth_start_fini(&supervisor->start);
+    remove_overlay(supervisor);
+    return start_runtime(supervisor, err);
 }
 
 /* Start a container for the step alone, and wait until berth-init runs in it. */
@@ -276,10 +346,7 @@ static int start_own(struct supervisor *supervisor, struct berth_err *err)
     struct berth_holder *holder = &supervisor->inject.holder;
     bool is_unpacked;
 
-    if (berth_start(start, err) < 0)
-        return -1;
-    supervisor->servers.runtime = start->runtime;
-    if (berth_start_await(start, holder, &supervisor->environment, err) < 0)
+    if (start_writable(supervisor, err) < 0)
         return -1;
     berth_envdiff(environ, supervisor->environment.items, &supervisor->changes);
     if (start->inner >= 0)
@@ -322,12 +389,27 @@ static bool is_changed(const struct supervisor *supervisor)
             now.st_mtim.tv_nsec != before->st_mtim.tv_nsec);
 }
 
+/* Print a line if there is no room left for what the tasks write, once. */
+static void check_room(struct supervisor *supervisor)
+{
+    struct berth_err err;
+
+    if (supervisor->written < 0 || !berth_overlay_is_full(supervisor->written, &err))
+        return;
+    supervisor->written = -1;
+    berth_report_line(STDERR, supervisor->launch.node, "%s", err.text);
+    close(STDERR);
+}
+
 /* The last task has ended. Kill what is left in the container, because nobody waits for
  * it: a child that lives on, or a task whose slurmstepd was killed. The server of the
  * image ends only when no process holds the container, the supervisor included. */
 static void end_container(struct supervisor *supervisor)
 {
     supervisor->tasks_ended = true;
+    check_room(supervisor);
+    if (supervisor->written >= 0)
+        close(STDERR);
     for (int i = 0; i < 2; i++)
         berth_inject_end(&supervisor->watchers[i],
                          supervisor->rendezvous->node->has_failed);
@@ -410,6 +492,8 @@ static void stay(struct supervisor *supervisor)
         }
         if (has_failed || rounds > BERTH_SERVERS_PATIENCE)
             berth_servers_kill_others();
+        if (!supervisor->tasks_ended)
+            check_room(supervisor);
         await_change(supervisor,
                      both_ended || has_failed ? BERTH_SERVERS_ROUND_MS : LOOK_AGAIN_MS);
     }
@@ -417,6 +501,7 @@ static void stay(struct supervisor *supervisor)
         berth_servers_clear(supervisor->launch.runtime);
     while (!supervisor->tasks_ended)
         await_change(supervisor, -1);
+    remove_overlay(supervisor);
 }
 
 /* End the start. If the container has started, kill its first process, unless
@@ -468,7 +553,8 @@ static void run(void *data)
     } else {
         watch(supervisor);
     }
-    close(supervisor->inject.task_stderr);
+    if (supervisor->written < 0)
+        close(STDERR); /* else check_room() needs it */
     stay(supervisor);
 }
 
@@ -490,12 +576,14 @@ int berth_supervisor_start(const struct berth_launch *launch,
                                               .mask = &supervisor.mask,
                                               .inner = -1,
                                               .programs = -1,
+                                              .overlay = -1,
                                               .log = -1,
                                               .answer = -1,
                                               .tasks = TASKS,
                                               .seconds = rendezvous->node->limit,
                                               .deadline = &rendezvous->page->deadline},
                                     .mounts = -1,
+                                    .written = -1,
                                     .job = {.end = -1},
                                     .inject = {.launch = &supervisor.launch,
                                                .deadline = &rendezvous->page->deadline,

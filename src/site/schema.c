@@ -239,6 +239,7 @@ static const struct berth_key all[] = {
     {"provenance.file", parse_value, berth_value_path, NULL, FIELD(provenance.file)},
     {"inside", berth_reading_choice, NULL, "srun|all|none", FIELD(inside)},
     {"profiles_dir", parse_value, berth_value_path, NULL, FIELD(profiles_dir)},
+    {"writable_dir", parse_value, berth_value_path, NULL, FIELD(writable_dir)},
     {0},
 };
 

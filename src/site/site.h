@@ -84,6 +84,7 @@ struct berth_site {
         char *file; /* gets a line of JSON for each step; %u user, %j job; NULL: none */
     } provenance;
     enum berth_site_inside inside; /* the commands of Slurm in a container */
+    char *writable_dir;            /* for what tasks write to an image; NULL: $TMPDIR */
     char *profiles_dir;            /* of *.yaml; NULL: there is none */
     char *file;                    /* that has the settings, for messages */
     struct berth_strvec places;    /* of the settings: key, item, FILE:LINE, ... */

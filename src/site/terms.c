@@ -19,6 +19,7 @@ const struct berth_field berth_terms_fields[] = {
     {"keep-glibc", BERTH_FIELD_TEXT, MEMBER(keep_glibc)},
     {"inside", BERTH_FIELD_TEXT, MEMBER(inside)},
     {"image", BERTH_FIELD_TEXT, MEMBER(image)},
+    {"writable", BERTH_FIELD_TEXT, MEMBER(writable)},
     {"profiles", BERTH_FIELD_TEXT, MEMBER(profiles)},
     {"signers-place", BERTH_FIELD_TEXT, MEMBER(signers_place)},
     {0},
@@ -76,6 +77,7 @@ int berth_terms_of(const struct berth_site *site, struct berth_terms *ret,
         .inside = copy(inside[site->inside], &failed),
         .keep_glibc = copy(glibc, &failed),
         .signers_place = copy(berth_site_place(site, "images.signatures", ""), &failed),
+        .writable = copy(site->writable_dir, &failed),
         .profiles = copy(site->profiles_dir, &failed),
     };
     berth_strvec_append(&ret->unset, &site->environment.unset);

@@ -18,6 +18,8 @@ struct berth_terms {
                                   pairs: name, `FILE:LINE: KEY` */
     struct berth_strvec modes; /* all names of stacks that the site sets as --mpi-bind
                                   for some job: the same pairs */
+    char *writable;            /* directory for what tasks write to an image; NULL:
+                                  $TMPDIR */
     char *profiles;            /* directory of the site's profiles; NULL: none */
     char *keep_glibc; /* FILE:LINE where the site forbids the host's glibc in images;
                          NULL: the site allows it */

@@ -39,8 +39,7 @@ enum {
     TASKS,
     READY,
     INNER,
-    PROGRAMS = BERTH_START_PROGRAMS,
-    DESCRIPTORS = PROGRAMS - INIT + 1
+    DESCRIPTORS = BERTH_START_OVERLAY - INIT + 1
 };
 
 /* Remove the colours of a terminal: ESC [ NUMBERS m. */
@@ -249,8 +248,8 @@ static int start_child(struct berth_start *start,
         (pid = fork()) < 0)
         return berth_err_spent(err, errno);
     if (pid == 0) {
-        detach(start,
-               (const int[]){init, start->tasks, ready, start->inner, start->programs});
+        detach(start, (const int[]){init, start->tasks, ready, start->inner,
+                                    start->programs, start->overlay});
         body(start, data, &why);
         dprintf(STDERR_FILENO, "%s\n", why.text);
         _exit(EXIT_FAILURE);

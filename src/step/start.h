@@ -19,6 +19,8 @@ struct berth_start {
                      runtime is; -1: none */
     int programs; /* a directory that berth-init holds open as BERTH_START_PROGRAMS; -1:
                      none */
+    int overlay;  /* a directory that berth-init holds open as BERTH_START_OVERLAY
+                     (step/overlay.h); -1: none */
     int tasks;    /* end of file: berth-init ends, and the container ends with it */
     unsigned int seconds;            /* that the start may take */
     struct berth_deadline *deadline; /* what is left of them */
@@ -29,9 +31,9 @@ struct berth_start {
     int answer;    /* a socket to berth-init; -1: none */
 };
 
-/* The number of that descriptor in berth-init: a path through /proc leads to the
- * directory. */
-enum { BERTH_START_PROGRAMS = 7 };
+/* The numbers of those descriptors in berth-init: a path through /proc leads to the
+ * directories. */
+enum { BERTH_START_PROGRAMS = 7, BERTH_START_OVERLAY };
 
 /* Start the runtime, without input, with its output in the log, and with no descriptor
  * of the caller. Returns 0, or -1 with a sentence in ERR; the caller ends with

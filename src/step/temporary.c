@@ -51,6 +51,7 @@ int berth_temporary_enter(const char *runtime, const char *image, unsigned int s
     struct berth_start start = {.launch = &launch,
                                 .programs = -1,
                                 .inner = -1,
+                                .overlay = -1,
                                 .log = -1,
                                 .answer = -1,
                                 .seconds = seconds,

@@ -103,6 +103,16 @@ TEST(what_is_not_known_is_left_out)
     assert_starts(&launch, "/a.sif");
 }
 
+TEST(a_directory_for_what_tasks_write)
+{
+    const struct berth_request request = {.image = (char *)"/a.sif",
+                                          .writable = BERTH_YES};
+    struct berth_launch launch = usual(&request);
+
+    launch.overlay = "/tmp/x";
+    assert_starts(&launch, "--overlay /tmp/x /a.sif");
+}
+
 TEST(a_user_whom_the_node_does_not_know)
 {
     const struct berth_request request = {.image = (char *)"/a.sif"};

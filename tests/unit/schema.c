@@ -91,7 +91,8 @@ TEST(every_key_has_its_place)
               "  - force: {container-env: [\"A=1\", B=], mpi-bind: TRUE}\n"
               "provenance: {file: /var/log/berth.json}\n"
               "inside: all\n"
-              "profiles_dir: /etc/p.d\n",
+              "profiles_dir: /etc/p.d\n"
+              "writable_dir: /local\n",
               &site);
     ck_assert_str_eq(site.runtime.path, "/opt/apptainer");
     is_list(&site.runtime.args, "--quiet|--a b");
@@ -129,6 +130,7 @@ TEST(every_key_has_its_place)
     ck_assert_str_eq(site.provenance.file, "/var/log/berth.json");
     ck_assert_int_eq(site.inside, BERTH_INSIDE_ALL);
     ck_assert_str_eq(site.profiles_dir, "/etc/p.d");
+    ck_assert_str_eq(site.writable_dir, "/local");
 }
 
 static const char *const nothing[] = {
@@ -242,7 +244,8 @@ static const struct {
     {"mpi: {default: host}",
      "f:1: mpi: 'default' is not a key here; expected order or glibc\n"},
     {"xyzzy: {}", "f:1: 'xyzzy' is not a key here; expected runtime, images, mounts, "
-                  "environment, mpi, rules, provenance, inside or profiles_dir\n"},
+                  "environment, mpi, rules, provenance, inside, profiles_dir or "
+                  "writable_dir\n"},
     {"runtime:\n  paht: /a",
      "f:2: runtime: 'paht' is not a key here; did you mean 'path'?\n"},
     {"runtime:\n  colour: red", "f:2: runtime: 'colour' is not a key here; expected "

@@ -21,6 +21,7 @@ TEST(terms_survive_their_way)
     berth_strvec_push(&site.mpi.order, "x");
     site.mpi.glibc = BERTH_GLIBC_REFUSE;
     site.profiles_dir = strdup("/etc/my berth/profiles.d");
+    site.writable_dir = strdup("/local");
     berth_site_note(&site, "images.signatures", "", "/b.yaml", 3);
     berth_site_note(&site, "mpi.glibc", "", "/b.yaml", 7);
     berth_site_note(&site, "mpi.order", "", "/b.yaml", 8);
@@ -32,6 +33,7 @@ TEST(terms_survive_their_way)
                                 "order=/b.yaml:8:%20mpi.order&order=x&"
                                 "order=/b.yaml:9:%20mpi.order&"
                                 "keep-glibc=/b.yaml:7&image=1.2&"
+                                "writable=/local&"
                                 "profiles=/etc/my%20berth/profiles.d&"
                                 "signers-place=/b.yaml:3");
     ck_assert_int_eq(berth_fields_get(text.text, berth_terms_fields, &got, &err), 0);
@@ -41,6 +43,7 @@ TEST(terms_survive_their_way)
     unit_same(&got.modes, &terms.modes);
     ck_assert_str_eq(got.keep_glibc, "/b.yaml:7");
     ck_assert_str_eq(got.image, "1.2");
+    ck_assert_str_eq(got.writable, "/local");
     ck_assert_str_eq(got.profiles, "/etc/my berth/profiles.d");
     ck_assert_str_eq(got.signers_place, "/b.yaml:3");
 }

@@ -1,0 +1,66 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2016 # what stands in single quotes is for another shell
+# On a cluster with PrologFlags=Contain: --container-writable writes to the node's disk, for the
+# step or for the job; a full disk is one line; nothing is left, whoever was killed.
+
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+
+need_images a b
+W=(--container-image=/images/a.sif --container-writable)
+at_exit 'on login alice scancel -u alice; on n1 root rm -rf /room'
+on n1 root install -d -m 1777 /room
+spoil n1 "mkdir -p /small && mount -t tmpfs -o size=8m,mode=1777 small /small" "umount -l /small"
+
+# write OPTION... COMMAND...: a step that writes to /room.
+write() { alice env TMPDIR="${room:-/room}" srun -w n1 "${W[@]}" "$@"; }
+# left DIRECTORY: what berth has there.
+left_in() { on n1 root ls -A "$1"; }
+
+echo "# on disk"
+script fill <<'SCRIPT'
+#!/bin/sh
+mkdir /opt/$SLURM_PROCID && head -c 40M /dev/zero >/opt/$SLURM_PROCID/big && stat -c %s /opt/$SLURM_PROCID/big
+chmod 500 /opt/$SLURM_PROCID
+SCRIPT
+try "more than the runtime's 64 MiB, by tasks at once" "41943040${nl}41943040" -- write -n2 -O ./fill
+try "explain says where, and by whom" "~'/room/berth-write.2001.n1.[^']*', by fuse-overlayfs" -- write --container-explain true
+try "a directory as image: by the kernel" "~', by the kernel" -- \
+    alice env TMPDIR=/shared srun -w n1 --container-image=/images/a.dir --container-writable --container-explain true
+lines '0 touch /opt/a' '1 --container-image=/images/b.sif ls -d /opt/a'
+try "several images on a node" "~ls: cannot access '/opt/a'" 'cat' -- \
+    write -n2 -O --multi-prog lines
+try "berth run" "/opt/x" -- on n1 alice env TMPDIR=/room berth run "${W[@]}" sh -c 'touch /opt/x; ls /opt/x'
+soon "nothing is left" "" -- left_in /room
+try "a directory that nobody can write" "~--container-writable: '/proc': .*; set TMPDIR .*status 1" -- \
+    on n1 alice env TMPDIR=/proc berth run "${W[@]}" true
+site <<<'writable_dir: /room'
+try "the site's directory" "~'/room/berth-write" -- alice srun -w n1 "${W[@]}" --container-explain true
+site </dev/null
+
+echo "# a full disk"
+room=/small
+try "one line, and the command's status" \
+    "berth: n1: the file system of '/small/berth-write.2001.n1.X' (8 MiB), to which tasks write, was full; set TMPDIR to a directory of the node with more room${nl}status 7" \
+    "sed 's/n1[.][^.]*\x27/n1.X\x27/'" -- write -Q sh -c 'head -c 20M /dev/zero >/opt/x 2>/dev/null; exit 7'
+try "nothing is left" "" -- left_in /small
+room=
+
+echo "# for the job"
+allocate -w n1
+write --jobid="$job" --container-lifetime=job sh -c 'echo kept >/opt/kept'
+try "a later step sees what one has written" kept -- write --jobid="$job" --container-lifetime=job cat /opt/kept
+try "the directory is there" "~^berth-write.2001.n1" -- left_in /room
+on login alice scancel "$job"
+soon "the job has ended: nothing is left" "" -- left_in /room
+
+echo "# whoever is killed"
+for victim in berth-start 'runtime parent' berth-init fuse-overlayfs; do
+    LIMIT=60 live 1 -w n1 --export=ALL,TMPDIR=/room "${W[@]}" sh -c 'echo ready; sleep 3'
+    on n1 root pkill -KILL -u alice -f -o "$victim"
+    wait "${pid[live]}"
+    try "$victim: the next start leaves nothing" "" -- write true
+    soon "... when it has ended" "" -- left_in /room
+done
+finish
