@@ -3,7 +3,6 @@
 
 #include "step/become.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -66,16 +65,6 @@ static bool has_windows_lines(const char *script)
            strstr(line, "\r\n");
 }
 
-/* Is WORD a NAME=VALUE, which a shell allows in front of a command? */
-static bool is_assignment(const char *word)
-{
-    const char *end = word;
-
-    while (*end == '_' || isalnum((unsigned char)*end))
-        end++;
-    return *end == '=' && end != word && !isdigit((unsigned char)*word);
-}
-
 /* Write why the command NAME, which the image does not have, is not found. FILE is its
  * path; NULL: it is a name for the PATH. */
 static void explain_missing(const char *name, const char *file, struct berth_err *err)
@@ -89,8 +78,6 @@ static void explain_missing(const char *name, const char *file, struct berth_err
 
     if (*name == '$')
         hint = "Slurm and berth expand no variables: write its value";
-    else if (is_assignment(name))
-        hint = "write variables as --container-env=A=1,B=2";
     else if (strchr(name, ' '))
         hint = "it has blanks: leave the quotes out";
     /* the value is optional, so srun takes one behind a blank as the command */

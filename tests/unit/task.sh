@@ -368,12 +368,6 @@ expect 'another command of Slurm' 127 \
 expect 'a value of --mpi-bind behind a blank' 127 \
     "$place command 'host' is not in the image; write a value of --mpi-bind after an equals sign" \
     env PATH=/nowhere "$inimage" become host mpiring
-expect 'a variable in the place of the command' 127 \
-    "$place command 'B_2=1 2' is not in the image; write variables as --container-env=A=1,B=2" \
-    env PATH=/nowhere "$inimage" become 'B_2=1 2' ./app
-expect 'a command that begins with a digit is no variable' 127 \
-    "$place command '2=3' is not on the image's PATH (/nowhere), and not in the working directory; check the name, or give its path" \
-    env PATH=/nowhere "$inimage" become 2=3
 expect 'a command in quotes' 127 \
     "$place command 'ls -l /' is not in the image; it has blanks: leave the quotes out" \
     env PATH=/bin:/usr/bin "$inimage" become 'ls -l /'
