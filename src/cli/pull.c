@@ -89,8 +89,8 @@ int berth_cli_images(int argc, char **argv)
         berth_strvec_push(&words, cache);
     if (words.count == 2)
         return EXIT_SUCCESS;
-    berth_strvec_split(&words, "-maxdepth,2,-name,work,-prune,-o,-type,f,-printf,"
-                               "%11s\\t%TF\\t%AF\\t%p\\n");
+    berth_strvec_split(&words, "-mindepth,1,-maxdepth,2,-name,work,-prune,-o,-type,f,"
+                               "-printf,%11s\\t%TF\\t%AF\\t%p\\n");
     if (words.failed)
         return berth_cli_fail_oom();
     fflush(stdout);
