@@ -6,8 +6,7 @@
 /* The place of a pull in a cache or store (step/store.h): CACHE/work/NAME, where NAME
  * is from berth_uri_name(). There are `lock` and, while a pull runs or after it was
  * killed, `part` (the new image) and `layers` (with which the next pull continues).
- * Start with
- * `= BERTH_CACHE_NONE`, end with berth_cache_fini(). */
+ * Start with `= BERTH_CACHE_NONE`, end with berth_cache_fini(). */
 struct berth_cache {
     char *path;
     int dir;

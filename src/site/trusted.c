@@ -25,24 +25,24 @@ struct walk {
     int links;       /* the number that was followed */
     int depth;       /* of the link whose target is checked; 0: none */
     bool is_missing; /* a name of `path` itself does not exist */
-    struct stat file;
+    bool has_ended; /* `file` is checked: the sticky bit excuses a directory above it */
+    struct stat file; /* or the directory */
 };
 
 static int check(const struct walk *walk, const char *name, const struct stat *facts,
                  struct berth_err *err)
 {
-    bool open_to_all = (facts->st_mode & 022) != 0;
+    bool is_excused =
+        S_ISLNK(facts->st_mode) ||
+        (S_ISDIR(facts->st_mode) && (facts->st_mode & S_ISVTX) && !walk->has_ended);
 
-    if (S_ISLNK(facts->st_mode) ||
-        (S_ISDIR(facts->st_mode) && (facts->st_mode & S_ISVTX)))
-        open_to_all = false;
     if (facts->st_uid != 0 && facts->st_uid != walk->owner)
         return berth_err_set(
             err,
             "%s: '%s' belongs to user %u, who could change it; expected "
             "root as the owner",
             walk->path, name, facts->st_uid);
-    if (open_to_all)
+    if (!is_excused && (facts->st_mode & 022))
         return berth_err_set(
             err, "%s: '%s' can be written by others (mode %04o); chmod go-w",
             walk->path, name, facts->st_mode & 07777);
@@ -112,8 +112,7 @@ static int check_name(struct walk *walk, const char *place, const char *name,
         return follow(walk, place, is_file, err);
     if (is_file ? !S_ISREG(facts.st_mode) : !S_ISDIR(facts.st_mode))
         return refuse_kind(walk, name, is_file ? "file" : "directory", err);
-    if (is_file)
-        walk->file = facts;
+    walk->file = facts;
     return 0;
 }
 
@@ -168,6 +167,9 @@ int berth_trusted_read(const char *path, uid_t owner, int *ret_missing,
 
     if (result == 0)
         result = check_path(&walk, path, 0, buf, err);
+    walk.has_ended = true;
+    if (result == 0 && !buf)
+        result = check(&walk, path, &walk.file, err);
     if (ret_missing)
         *ret_missing = walk.is_missing;
     if (result < 0 || !buf)

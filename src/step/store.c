@@ -104,7 +104,8 @@ int berth_store_find(const struct berth_site *site, const char *uri, char **ret_
         return 0;
     if (asprintf(&index, "%s/" INDEX, site->images.store) < 0)
         return berth_err_oom(err);
-    if (check(site, index, &missing, err) < 0)
+    if (check(site, index, &missing, err) < 0 ||
+        check(site, site->images.store, NULL, err) < 0)
         return missing ? 0 : -1;
     return berth_store_look(site->images.store, uri, NULL, ret_file, err);
 }

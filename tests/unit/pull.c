@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "request/uri.h"
 #include "step/store.h"
 #include "unit.h"
 
@@ -483,7 +482,11 @@ TEST(who_may_write_the_store)
 
     expect_file(&pull, "store", ONE);
     pull.to_store = false;
-    unit_run("chmod g+w '%s/store/index'", unit_dir);
+    unit_run("chmod 1777 '%s/store'", unit_dir);
+    expect_error(&pull, "/store' can be written by others (mode 1777); chmod go-w");
+    unit_run("chmod 755 '%s/store'; chmod 1777 '%s/store/index'", unit_dir, unit_dir);
+    expect_error(&pull, "/index' can be written by others (mode 1777); chmod go-w");
+    unit_run("chmod 0775 '%s/store/index'", unit_dir);
     expect_error(&pull, "'index' can be written by others (mode 0775)");
     strcpy(site.images.store_owner, "1");
     if (geteuid() > 1)
