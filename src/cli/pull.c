@@ -69,28 +69,36 @@ int berth_cli_pull(int argc, char **argv)
 
 int berth_cli_images(int argc, char **argv)
 {
+    const char *days = argc > 2 && strcmp(argv[1], "--unused") == 0 ? argv[2] : NULL;
+    bool removes = argc == 4 && strcmp(argv[3], "--remove") == 0;
     BERTH_STRVEC struct berth_strvec words = {0};
     BERTH_SITE struct berth_site site = {0};
     BERTH_FREE char *cache = NULL;
     struct berth_pull pull = how(&site);
     struct berth_err err;
 
-    (void)argv;
-    if (argc != 1)
+    if (days ? argc > 3 + removes || !*days || days[strspn(days, "0123456789")]
+             : argc > 1)
         return BERTH_CLI_USAGE;
     if (berth_site_read_here(environ, &site, &err) < 0 ||
         berth_pull_directory(&pull, &cache, &err) < 0)
         return berth_cli_fail(&err);
     printf("      BYTES\tPULLED    \tUSED      \tIMAGE\n");
     berth_strvec_split(&words, "find,-L"); /* a link counts as its image */
-    if (site.images.store && access(site.images.store, X_OK) == 0)
+    if (!removes && site.images.store && access(site.images.store, X_OK) == 0)
         berth_strvec_push(&words, site.images.store);
     if (access(cache, X_OK) == 0)
         berth_strvec_push(&words, cache);
     if (words.count == 2)
         return EXIT_SUCCESS;
-    berth_strvec_split(&words, "-mindepth,1,-maxdepth,2,-name,work,-prune,-o,-type,f,"
-                               "-printf,%11s\\t%TF\\t%AF\\t%p\\n");
+    berth_strvec_split(&words, "-maxdepth,2,-type,f");
+    if (days) {
+        berth_strvec_push(&words, "-atime");
+        berth_strvec_pushf(&words, "+%s", days);
+    }
+    berth_strvec_split(&words, "-printf,%11s\\t%TF\\t%AF\\t%p\\n");
+    if (removes)
+        berth_strvec_push(&words, "-delete");
     if (words.failed)
         return berth_cli_fail_oom();
     fflush(stdout);

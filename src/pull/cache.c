@@ -21,8 +21,8 @@ static int refuse(const char *path, struct berth_err *err)
 {
     return berth_err_set(
         err,
-        "'%s': %s; the cache needs a directory that you can write, with "
-        "locks (images.cache in berth.yaml, or XDG_CACHE_HOME)",
+        "'%s': %s; images are pulled into a directory that you can write, with locks "
+        "(images.cache or images.store in berth.yaml, or XDG_CACHE_HOME)",
         path, strerror(errno));
 }
 
@@ -44,8 +44,8 @@ static int open_cache(const char *cache, int *ret_missing, struct berth_err *err
     return open_own(path, ret_missing, err);
 }
 
-int berth_cache_find(const char *cache, const char *uri, char **ret_file,
-                     struct berth_err *err)
+int berth_cache_find(const char *cache, const char *uri, const char *machine,
+                     char **ret_file, struct berth_err *err)
 {
     BERTH_FREE char *index = NULL;
     BERTH_CLOSE int above = -1, dir = -1;
@@ -60,7 +60,7 @@ int berth_cache_find(const char *cache, const char *uri, char **ret_file,
     dir = open_own(index, &missing, err);
     if (dir < 0)
         return missing ? 0 : -1;
-    return berth_store_look(cache, uri, NULL, ret_file, err);
+    return berth_store_look(cache, uri, machine, ret_file, err);
 }
 
 /* Make PATH and its parents, each for the user alone. */

@@ -18,12 +18,11 @@ struct berth_cache {
         .dir = -1, .lock = -1                                                          \
     }
 
-/* Find the image of URI in the user's cache. Makes no directory. Returns 0 with its
- * path in *RET_FILE, which the caller frees; NULL: there is no such image that is
- * whole. Returns -1 with a sentence in ERR if others than the user can write to the
+/* Find the image of URI in the user's cache as berth_store_look() does. Makes no
+ * directory. Returns -1 with a sentence in ERR if others than the user can write to the
  * cache. */
-int berth_cache_find(const char *cache, const char *uri, char **ret_file,
-                     struct berth_err *err);
+int berth_cache_find(const char *cache, const char *uri, const char *machine,
+                     char **ret_file, struct berth_err *err);
 
 /* Open the directory of NAME, and make it and those above it if they do not exist.
  * Returns 0, or -1 with a sentence in ERR, also if others than the user can write

@@ -10,11 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -25,37 +23,11 @@
 #include "base/strvec.h"
 #include "base/text.h"
 #include "pull/cache.h"
-#include "pull/listen.h"
 #include "request/uri.h"
 #include "site/policy.h"
 #include "step/image.h"
 #include "step/runtime.h"
 #include "step/store.h"
-
-/* Make a terminal of the size of LIKE: ENDS[1] for the child, ENDS[0] for us. */
-static int make_terminal(int like, int ends[2])
-{
-    struct winsize size;
-    struct termios mode;
-    char name[64];
-
-    ends[0] = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
-    if (ends[0] < 0)
-        return -1;
-    if (grantpt(ends[0]) < 0 || unlockpt(ends[0]) < 0 ||
-        ptsname_r(ends[0], name, sizeof(name)) != 0 ||
-        (ends[1] = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC)) < 0) {
-        close(ends[0]);
-        return -1;
-    }
-    if (tcgetattr(ends[1], &mode) == 0) {
-        cfmakeraw(&mode);
-        tcsetattr(ends[1], TCSANOW, &mode);
-    }
-    if (ioctl(like, TIOCGWINSZ, &size) == 0)
-        ioctl(ends[1], TIOCSWINSZ, &size);
-    return 0;
-}
 
 /* In the child: remove srun's handlers and mask of signals, but still ignore what srun
  * ignores (nohup). */
@@ -106,39 +78,51 @@ static void execute(const char *const *argv, const char *const *env, int out,
     _exit(127);
 }
 
-/* Read FD to its end, which on a terminal is EIO. */
-static void read_output(int fd, struct berth_listen *listen)
+/* Read FD to its end, and close it. Show its lines on TERMINAL (-1: none), except the
+ * one in which the runtime gives up. Append to REASON what that line says, else the
+ * last line that is not blank. */
+static void read_output(int fd, int terminal, struct berth_buf *reason)
 {
-    char bytes[4096];
-    ssize_t got;
+    static const char fatal[] = "FATAL:";
+    BERTH_FCLOSE FILE *output = fdopen(fd, "re");
+    BERTH_FREE char *line = NULL;
+    bool has_given_up = false;
+    size_t room = 0;
+    ssize_t length;
 
-    while ((got = read(fd, bytes, sizeof(bytes))) != 0) {
-        if (got > 0)
-            berth_listen_add(listen, bytes, (size_t)got);
-        else if (errno != EINTR)
-            return;
+    while (output && ((length = getline(&line, &room, output)) > 0 ||
+                      (!feof(output) && errno == EINTR))) {
+        const char *text = length > 0 ? line : "";
+
+        if (berth_text_starts(text, fatal)) {
+            has_given_up = true;
+            text += strlen(fatal);
+        } else {
+            if (terminal >= 0)
+                berth_fd_write(terminal, text, strlen(text));
+            text = has_given_up ? "" : text;
+        }
+        text += strspn(text, " \n");
+        if (*text) {
+            berth_buf_fini(reason);
+            berth_buf_add(reason, text, strcspn(text, "\n"));
+        }
     }
 }
 
 /* Run ARGV (ended by NULL; argv[0] is a path) with the environment ENV and without
  * input, and wait for its end without a time limit. The child stays in our process
- * group, so that Ctrl-C ends both, and gets SIGTERM when our process dies. Until it
- * ends, signals are unblocked as below. Adds its output to LISTEN; if LISTEN has a
- * terminal, the child gets a terminal of the same size. *RET_STATUS is that of
- * waitpid(2); 0 if our process ignores SIGCHLD. Returns 0, or -1 with a sentence in ERR
- * if the child cannot be started.
- */
-static int run_child(const char *const *argv, const char *const *env,
-                     struct berth_listen *listen, int *ret_status,
-                     struct berth_err *err)
+ * group, so that Ctrl-C ends both, and gets SIGTERM when our process dies. TERMINAL and
+ * REASON are as above. *RET_STATUS is that of waitpid(2); 0 if our process ignores
+ * SIGCHLD. Returns 0, or -1 with a sentence in ERR if the child cannot be started. */
+static int run_child(const char *const *argv, const char *const *env, int terminal,
+                     struct berth_buf *reason, int *ret_status, struct berth_err *err)
 {
     pid_t parent = getpid();
-    sigset_t before;
     pid_t child;
     int ends[2];
 
-    if ((listen->terminal < 0 || make_terminal(listen->terminal, ends) < 0) &&
-        pipe2(ends, O_CLOEXEC) < 0)
+    if (pipe2(ends, O_CLOEXEC) < 0)
         return berth_err_spent(err, errno);
     child = fork();
     if (child == 0)
@@ -148,11 +132,8 @@ static int run_child(const char *const *argv, const char *const *env,
         close(ends[0]);
         return berth_err_spent(err, errno);
     }
-    unblock_signals(&before);
-    read_output(ends[0], listen);
-    close(ends[0]);
+    read_output(ends[0], terminal, reason);
     *ret_status = berth_run_wait(child);
-    sigprocmask(SIG_SETMASK, &before, NULL);
     return 0;
 }
 
@@ -185,13 +166,16 @@ static int make_environment(const struct berth_pull *pull,
 {
     static const char *const layers[] = {
         "APPTAINER_CACHEDIR=", "SINGULARITY_CACHEDIR=", NULL};
+    static const char *const none[] = {
+        "APPTAINER_DISABLE_CACHE=", "SINGULARITY_DISABLE_CACHE=", NULL};
     bool are_ours =
         pull->to_store || (!berth_environ_value(pull->env, "APPTAINER_CACHEDIR") &&
                            !berth_environ_value(pull->env, "SINGULARITY_CACHEDIR"));
 
     for (char *const *it = pull->env; it && *it; it++)
         if (!berth_text_starts(*it, "SINGULARITY_OCI=") &&
-            !(are_ours && berth_text_starts_any(*it, layers)))
+            !(are_ours && berth_text_starts_any(*it, layers)) &&
+            !(pull->to_store && berth_text_starts_any(*it, none)))
             berth_strvec_push(ret, *it);
     for (int i = 0; are_ours && layers[i]; i++)
         berth_strvec_pushf(ret, "%s%s/layers", layers[i], cache->path);
@@ -245,7 +229,7 @@ static int run(const struct berth_pull *pull, const struct berth_cache *cache,
     const char *const plain[] = {runtime, "pull", file, pull->uri, NULL};
     const char *const no_oci[] = {runtime, "pull", "--no-oci", file, pull->uri, NULL};
     BERTH_STRVEC struct berth_strvec env = {0};
-    struct berth_listen listen = {.terminal = pull->terminal};
+    BERTH_BUF struct berth_buf reason = {0};
     struct berth_err note;
     int status;
 
@@ -254,7 +238,8 @@ static int run(const struct berth_pull *pull, const struct berth_cache *cache,
     berth_err_set(&note, "pulling image '%s'", pull->uri);
     pull->say(note.text);
     if (run_child(may_make_oci(version) ? no_oci : plain,
-                  (const char *const *)env.items, &listen, &status, err) < 0)
+                  (const char *const *)env.items, pull->terminal, &reason, &status,
+                  err) < 0)
         return -1;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return 0;
@@ -263,7 +248,7 @@ static int run(const struct berth_pull *pull, const struct berth_cache *cache,
                              "image '%s': the pull was ended by signal %d (%s); pull "
                              "it again, it continues where it stopped",
                              pull->uri, WTERMSIG(status), strsignal(WTERMSIG(status)));
-    return explain(pull, cache, runtime, berth_listen_reason(&listen), err);
+    return explain(pull, cache, runtime, reason.used ? reason.text : "", err);
 }
 
 /* The digest of FILE, which has just been pulled: that of its manifest, which the
@@ -322,57 +307,53 @@ static int fetch(const struct berth_pull *pull, const struct berth_cache *cache,
     return result;
 }
 
-/* Lock the cache. The wait for another pull may be long, so let signals end it. */
-static int lock(const struct berth_pull *pull, struct berth_cache *cache,
-                struct berth_err *err)
-{
-    sigset_t before;
-    int result;
-
-    unblock_signals(&before);
-    result = berth_cache_lock(cache, pull->say, pull->uri, err);
-    sigprocmask(SIG_SETMASK, &before, NULL);
-    return result;
-}
-
-/* Find the image, unless PULL is to pull it again; for the store one of this machine.
- */
-static int find(const struct berth_pull *pull, const char *directory, char **ret_file,
+/* Unless PULL is to pull it again, find the image for this machine, else one for
+ * another machine, whose tasks it may be for: in the store, then in the cache. Sets
+ * *RET_DIRECTORY, which begins as NULL, unless the store has the image. */
+static int find(const struct berth_pull *pull, char **ret_directory, char **ret_file,
                 struct berth_err *err)
 {
     struct utsname host;
+    const char *machines[] = {uname(&host) < 0 ? NULL : host.machine, NULL};
+    int count = pull->again ? 0 : pull->to_store ? 1 : 2;
 
     *ret_file = NULL;
-    if (pull->again)
-        return 0;
-    if (pull->to_store)
-        return uname(&host) < 0 ? 0
-                                : berth_store_look(directory, pull->uri, host.machine,
-                                                   ret_file, err);
-    if (berth_store_find(pull->site, pull->uri, ret_file, err) < 0)
-        return -1;
-    return *ret_file ? 0 : berth_cache_find(directory, pull->uri, ret_file, err);
+    for (int i = 0; i < count && !*ret_file; i++) {
+        if (!pull->to_store &&
+            berth_store_find(pull->site, pull->uri, machines[i], ret_file, err) < 0)
+            return -1;
+        if (*ret_file)
+            return 0;
+        if ((!*ret_directory && berth_pull_directory(pull, ret_directory, err) < 0) ||
+            berth_cache_find(*ret_directory, pull->uri, machines[i], ret_file, err) < 0)
+            return -1;
+    }
+    return *ret_directory ? 0 : berth_pull_directory(pull, ret_directory, err);
 }
 
 int berth_pull(const struct berth_pull *pull, char **ret_file, struct berth_err *err)
 {
     BERTH_CACHE struct berth_cache cache = BERTH_CACHE_NONE;
     BERTH_FREE char *runtime = NULL, *directory = NULL, *name = NULL;
+    sigset_t before;
+    int result = -1;
 
     if (berth_policy_check_uri(pull->site, pull->uri, err) < 0 ||
         berth_uri_name(pull->uri, &name, err) < 0 ||
-        berth_pull_directory(pull, &directory, err) < 0 ||
-        find(pull, directory, ret_file, err) < 0)
+        find(pull, &directory, ret_file, err) < 0)
         return -1;
     if (*ret_file)
         return 0;
     if (berth_runtime_find(pull->site->runtime.path,
                            berth_environ_value(pull->env, "PATH"), &runtime, err) < 0)
         return berth_err_at(err, "image '%s'", pull->uri);
-    if (berth_cache_open(directory, name, &cache, err) < 0 ||
-        lock(pull, &cache, err) < 0 || find(pull, directory, ret_file, err) < 0)
-        return -1;
-    return *ret_file ? 0 : fetch(pull, &cache, directory, runtime, ret_file, err);
+    unblock_signals(&before);
+    if (berth_cache_open(directory, name, &cache, err) == 0 &&
+        berth_cache_lock(&cache, pull->say, pull->uri, err) == 0 &&
+        find(pull, &directory, ret_file, err) == 0)
+        result = *ret_file ? 0 : fetch(pull, &cache, directory, runtime, ret_file, err);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return result;
 }
 
 int berth_pull_request(const struct berth_pull *how, struct berth_request *request,

@@ -14,9 +14,9 @@
 
 const char *const berth_uri_schemes[] = {"docker", "oras", "library", NULL};
 
-enum {
-    LONGEST_NAME = 255 /* NAME_MAX of every file system of today */
-};
+/* In bytes: NAME_MAX of every file system of today; what step/store.h adds to a name
+ * for its link in the index; and to a name without a version for the file. */
+enum { LONGEST = 255, LINK_MORE = 8, FILE_MORE = 84 };
 
 /* TEXT after "://"; NULL: TEXT is not a URI. A path has no "://" before its first
  * slash. */
@@ -92,7 +92,7 @@ static bool has_version(const char *rest)
 int berth_uri_name(const char *uri, char **ret_name, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf name = {0};
-    const char *rest;
+    const char *rest, *last;
 
     if (berth_uri_check(uri, err) < 0)
         return -1;
@@ -105,7 +105,9 @@ int berth_uri_name(const char *uri, char **ret_name, struct berth_err *err)
         berth_buf_puts(&name, "=latest");
     if (name.failed)
         return berth_err_oom(err);
-    if (name.used > LONGEST_NAME)
+    last = strrchr(name.text, '+');
+    if (name.used > LONGEST - LINK_MORE ||
+        last + strcspn(last, "=@") > name.text + LONGEST - FILE_MORE)
         return berth_err_set(err,
                              "'%s': longer than a file name can be; pull it by hand, "
                              "and give the file",

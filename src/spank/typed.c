@@ -249,7 +249,7 @@ static bool leaves_to_srun(const struct berth_site *site, const char *uri)
     BERTH_FREE char *runtime = NULL, *file = NULL;
 
     if (spank_context() != S_CTX_ALLOCATOR ||
-        (berth_store_find(site, uri, &file, NULL) == 0 && file) ||
+        (berth_store_find(site, uri, NULL, &file, NULL) == 0 && file) ||
         berth_runtime_find(site->runtime.path, getenv("PATH"), &runtime, NULL) == 0)
         return false;
     slurm_info(

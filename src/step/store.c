@@ -27,7 +27,9 @@ static int check(const struct berth_site *site, const char *path, int *ret_missi
 {
     const char *name = site->images.store_owner;
     const struct passwd *user = name ? getpwnam(name) : NULL;
-    uid_t owner = user ? user->pw_uid : name ? (uid_t)strtoul(name, NULL, 10) : 0;
+    uid_t owner = user                                        ? user->pw_uid
+                  : name && !name[strspn(name, "0123456789")] ? (uid_t)atol(name)
+                                                              : 0;
 
     return berth_trusted_read(path, owner, ret_missing, NULL, err) < 0
                ? berth_err_at(err, "images.store")
@@ -68,17 +70,14 @@ static int read_index(const char *directory, const char *name, const char *machi
 int berth_store_look(const char *directory, const char *uri, const char *machine,
                      char **ret_file, struct berth_err *err)
 {
-    const char *next = machine;
+    const char *next = machine ? machine : berth_image_machines(0);
     BERTH_FREE char *name = NULL;
     struct berth_image image;
-    struct utsname host;
     size_t at = 0;
 
     *ret_file = NULL;
     if (berth_uri_name(uri, &name, err) < 0)
         return -1;
-    if (!machine)
-        next = uname(&host) < 0 ? NULL : host.machine;
     while (next) {
         BERTH_FREE char *file = NULL;
 
@@ -88,13 +87,13 @@ int berth_store_look(const char *directory, const char *uri, const char *machine
             *ret_file = berth_steal(&file);
             return 0;
         }
-        next = machine ? NULL : berth_image_machines(at++);
+        next = machine ? NULL : berth_image_machines(++at);
     }
     return 0;
 }
 
-int berth_store_find(const struct berth_site *site, const char *uri, char **ret_file,
-                     struct berth_err *err)
+int berth_store_find(const struct berth_site *site, const char *uri,
+                     const char *machine, char **ret_file, struct berth_err *err)
 {
     BERTH_FREE char *index = NULL;
     int missing = 0;
@@ -107,7 +106,7 @@ int berth_store_find(const struct berth_site *site, const char *uri, char **ret_
     if (check(site, index, &missing, err) < 0 ||
         check(site, site->images.store, NULL, err) < 0)
         return missing ? 0 : -1;
-    return berth_store_look(site->images.store, uri, NULL, ret_file, err);
+    return berth_store_look(site->images.store, uri, machine, ret_file, err);
 }
 
 /* Split the path of an image of a URI into its directory, machine and digest. Returns
@@ -161,7 +160,7 @@ int berth_store_add(const char *directory, const char *uri, const char *digest,
                     struct berth_err *err)
 {
     BERTH_FREE char *name = NULL, *file = NULL, *index = NULL, *entry = NULL;
-    BERTH_FREE char *link = NULL, *target = NULL;
+    BERTH_FREE char *new = NULL, *target = NULL;
     struct berth_image image;
     struct utsname host;
     const char *last;
@@ -177,12 +176,13 @@ int berth_store_add(const char *directory, const char *uri, const char *digest,
         asprintf(&index, "%s/" INDEX, directory) < 0 ||
         asprintf(&entry, "%s/%s-%s", index, name, machine) < 0 ||
         asprintf(&target, "../%s", berth_text_base(file)) < 0 ||
-        asprintf(&link, "%s.link", part) < 0)
+        asprintf(&new, "%s.link", part) < 0)
         return berth_err_oom(err);
-    if ((berth_image_probe(file, &image, NULL) < 0 &&
-         (chmod(part, 0644) < 0 || rename(part, file) < 0)) ||
+    if (chmod(part, 0644) < 0 ||
+        (link(part, file) < 0 && berth_image_probe(file, &image, NULL) < 0 &&
+         rename(part, file) < 0) ||
         (mkdir(index, 0755) < 0 && errno != EEXIST) || chmod(index, 0755) < 0 ||
-        symlink(target, link) < 0 || rename(link, entry) < 0)
+        symlink(target, new) < 0 || rename(new, entry) < 0)
         return berth_err_set(err, "'%s': %s; the image is not kept", file,
                              strerror(errno));
     *ret_file = berth_steal(&file);

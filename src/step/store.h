@@ -14,17 +14,17 @@
  * with a name of berth_uri_name(), is a symbolic link to the image that a URI is at
  * present; rename(2) replaces it, so that readers take no lock. */
 
-/* Find the image of URI for MACHINE, as `uname -m` prints it, if it is whole; NULL: for
- * this host, else for another one, whose tasks it may be for. Returns 0 with its path
- * in *RET_FILE, which the caller frees; NULL: there is none. Returns -1 with a sentence
- * in ERR. Who can write to DIRECTORY is not checked. */
+/* Find the image of URI for MACHINE, as `uname -m` prints it (NULL: for any), if it is
+ * whole. Returns 0 with its path in *RET_FILE, which the caller frees; NULL: there is
+ * none. Returns -1 with a sentence in ERR. Who can write to DIRECTORY is not checked.
+ */
 int berth_store_look(const char *directory, const char *uri, const char *machine,
                      char **ret_file, struct berth_err *err);
 
 /* The same in the store of SITE, which may have none. An error if others than root and
  * images.store_owner could have written the store. */
-int berth_store_find(const struct berth_site *site, const char *uri, char **ret_file,
-                     struct berth_err *err);
+int berth_store_find(const struct berth_site *site, const char *uri,
+                     const char *machine, char **ret_file, struct berth_err *err);
 
 /* Check that SITE has a store, a directory that only root and its owner can write.
  * Returns 0, or -1 with a sentence in ERR. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Anybody's bytes, read as what others say: a runtime of a signature, of a pull that
- * failed and of an image's environment, and the files of a host and of a stage. */
+/* Anybody's bytes, read as what others say: a runtime of a signature and of an
+ * image's environment, and the files of a host and of a stage. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,6 @@
 #include "bindover/manifest.h"
 #include "plan/envdiff.h"
 #include "step/signature.h"
-#include "pull/listen.h"
 
 /* Nothing is signed with a key that is not named. */
 static void try_signers(const char *text)
@@ -25,18 +24,6 @@ static void try_signers(const char *text)
         must(strstr(text, "true"));
     else
         must(*err.text);
-}
-
-/* The end of a pull is told in one line of bounded length. */
-static void try_listen(const char *bytes, size_t count)
-{
-    struct berth_listen listen = {.terminal = -1};
-    const char *words;
-
-    for (size_t at = 0; at < count; at += 7)
-        berth_listen_add(&listen, bytes + at, count - at < 7 ? count - at : 7);
-    words = berth_listen_reason(&listen);
-    must(strlen(words) < BERTH_LISTEN_LINE && !strpbrk(words, "\r\n\033"));
 }
 
 static bool has_twice(const struct berth_strvec *list)
@@ -105,7 +92,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     BERTH_FREE char *text = text_of(data, size);
 
     try_signers(text);
-    try_listen(text, size);
     try_environment(text, size);
     try_manifest(text);
     try_lines(text);
