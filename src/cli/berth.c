@@ -48,8 +48,8 @@ static const struct {
 } verbs[] = {
     {"check", berth_cli_check, "[FILE]",
      "all errors of FILE, or of this host's berth.yaml"},
-    {"doctor", berth_cli_doctor, "[--brief | --json]",
-     "is this host fit for berth, and what would make it so? --brief: in a line"},
+    {"doctor", berth_cli_doctor, "[--json]",
+     "is this host fit for berth, and what would make it so?"},
     {"enter", berth_cli_enter,
      "JOBID[.STEPID] [-w NODE] [--component N] [--rank N] [COMMAND [ARG...]]",
      "a shell, or COMMAND, in the container of a step that runs, as one of its tasks"},

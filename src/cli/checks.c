@@ -70,51 +70,6 @@ void berth_doctor_sum(const struct berth_doctor *doctor, struct berth_buf *ret)
         berth_buf_puts(ret, "nothing wrong");
 }
 
-/* Append " NAME=VALUE" with blanks in VALUE as _, so that it is one word. */
-static void put_fact(struct berth_buf *line, const char *name, const char *value)
-{
-    berth_buf_addf(line, " %s=", name);
-    if (!value || !*value)
-        berth_buf_puts(line, "none");
-    for (; value && *value; value++)
-        berth_buf_add(line, strchr(" \t\n", *value) ? "_" : value, 1);
-}
-
-/* Append the things that are wrong, each once, in the order of the diagnoses. */
-static void put_faults(const struct berth_doctor *doctor, struct berth_buf *line)
-{
-    BERTH_BUF struct berth_buf list = {0};
-    const char *last = "";
-
-    for (size_t i = 0; i < doctor->count; i++) {
-        const struct berth_diagnosis *diagnosis = &doctor->items[i];
-
-        if (diagnosis->level != BERTH_DIAGNOSIS_WRONG ||
-            strcmp(diagnosis->about, last) == 0)
-            continue;
-        last = diagnosis->about;
-        berth_buf_addf(&list, "%s%s", list.used ? "," : "", last);
-    }
-    put_fact(line, "wrong", list.text);
-    line->failed |= list.failed;
-}
-
-void berth_doctor_brief(const struct berth_doctor *doctor, struct berth_buf *ret)
-{
-    BERTH_BUF struct berth_buf stacks = {0};
-
-    berth_strvec_join(&doctor->stacks, ",", &stacks);
-    berth_buf_addf(ret, "berth=%s", doctor->release);
-    put_fact(ret, "plugin", doctor->plugin);
-    put_fact(ret, "slurm", doctor->slurm);
-    put_fact(ret, "config", doctor->digest);
-    put_fact(ret, "runtime", doctor->runtime.version);
-    put_fact(ret, "setuid", doctor->runtime.has_setuid ? "yes" : "no");
-    put_fact(ret, "mpi", stacks.text);
-    put_faults(doctor, ret);
-    ret->failed |= stacks.failed;
-}
-
 void berth_doctor_json(const struct berth_doctor *doctor, struct berth_buf *ret)
 {
     BERTH_JSON struct berth_json json = {.pretty = true};

@@ -104,13 +104,9 @@ size_t berth_doctor_count(const struct berth_doctor *doctor,
  * nothing wrong". */
 void berth_doctor_sum(const struct berth_doctor *doctor, struct berth_buf *ret);
 
-/* Append one line with the facts that should be the same on all nodes, and the things
- * that are wrong. The line does not name the node, so that equal lines can be merged.
+/* Append the facts that should be the same on all nodes, what berth's line in
+ * plugstack.conf sets, and all diagnoses, as a JSON object. What is not known is null.
  */
-void berth_doctor_brief(const struct berth_doctor *doctor, struct berth_buf *ret);
-
-/* Append the same facts, what berth's line in plugstack.conf sets, and all diagnoses,
- * as a JSON object. What is not known is null. */
 void berth_doctor_json(const struct berth_doctor *doctor, struct berth_buf *ret);
 
 void berth_doctor_fini(struct berth_doctor *doctor);

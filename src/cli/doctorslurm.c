@@ -114,7 +114,8 @@ static void check_site(struct berth_doctor *doctor)
     else
         OK("berth.yaml", "none ('%s'): the defaults hold", path);
     OK("configuration",
-       "%s; `srun -N2 berth doctor --brief` tells whether it is the same elsewhere",
+       "%s; `srun -N2 berth doctor | sort | uniq -c` tells whether it is the same "
+       "elsewhere",
        doctor->digest);
 }
 

@@ -54,7 +54,7 @@ offers()
 
 if ! without bash 'bash completes words'; then
     offers 'profiles ps pull' "$share/bash-completion/completions/berth" berth p
-    offers '--brief --json' "$share/bash-completion/completions/berth" berth doctor --
+    offers '--json' "$share/bash-completion/completions/berth" berth doctor --
     offers '--container-workdir= --container-writable' "$share/bash-completion/completions/berth" berth run --container-w
     offers 'host hybrid' "$share/bash-completion/completions/berth" berth run --mpi-bind = h
     offers 'image.sif' "$share/bash-completion/completions/berth" berth run --container-image = ima
@@ -78,7 +78,7 @@ fish_offers()
 
 if ! without fish 'fish completes words'; then
     fish_offers '--container-image' fish/vendor_completions.d/berth.fish 'berth run --container-i'
-    fish_offers '--brief' fish/vendor_completions.d/berth.fish 'berth doctor --b'
+    fish_offers '--json' fish/vendor_completions.d/berth.fish 'berth doctor --j'
     fish_offers 'profiles ps pull' fish/vendor_completions.d/berth.fish 'berth p'
     fish_offers '--container-image' berth/srun.fish 'sbatch --container-i'
     fish_offers '--container-image=oras://' berth/srun.fish 'srun --container-image=o'
@@ -104,7 +104,7 @@ if ! without zsh 'zsh: srun is completed by berth and by what was there'; then
     zsh_takes '--b-container-workdir=[working directory of the tasks in the image]:value:_files' --b-container-workdir
     zsh_takes '--b-container-image=[run the tasks in this image; none\: on the host]:value:{_files; compadd -S "" docker\:// oras\:// library\://}' compadd
     zsh_takes '--b-container-writable[let tasks write to the image, and discard that]' --b-container-writable
-    zsh_takes "--brief[is this host fit for berth, and what would make it so? --brief\\: in a line]" "--brief["
+    zsh_takes "--json[is this host fit for berth, and what would make it so?]" "--json[is this host"
 fi
 
 finish

@@ -44,14 +44,14 @@ matches "no user namespaces" 'wrong user namespaces: user.max_user_namespaces is
 
 try "all is repaired" "" "grep '^wrong\|^status'" -- "${doctor[@]}"
 
-# Are the nodes alike? How many lines there are, and how many nodes say each.
-alike=("sort | uniq -c | sed -E 's/^ *([0-9]+) .*(wrong=.*)/\1 \2/' | paste -sd' '" -- srun -Q -N4 --ntasks-per-node=1 berth doctor --brief)
-try "four nodes are alike" "4 wrong=none" "${alike[@]}"
+# Are the nodes alike? The lines that not all four print.
+alike=("sort | uniq -c | grep -v '^ *4 '" -- srun -Q -N4 --ntasks-per-node=1 berth doctor)
+try "four nodes are alike" "" "${alike[@]}"
 on n3 root sed -i 's/berth\.so$/& option_prefix=x-/' $stack/berth.conf
-try "a node with another configuration stands out" '~^(1 wrong=none 3 wrong=none|3 wrong=none 1 wrong=none)$' "${alike[@]}"
+try "a node with another configuration stands out" '~ 1 ok    configuration: .* 3 ok    configuration: |3 ok    configuration: .* 1 ok    configuration: ' "${alike[@]}"
 on n3 root sed -i 's/ option_prefix=x-$//' $stack/berth.conf
 on n2 root chmod 0600 /dev/fuse
-try "a node with a fault names it" '~^(3 wrong=none 1 wrong=/dev/fuse|1 wrong=/dev/fuse 3 wrong=none)' "${alike[@]}"
+try "a node with a fault names it" '~ 1 wrong /dev/fuse: ' "${alike[@]}"
 on n2 root chmod 0666 /dev/fuse
 
 # (tests/unit/inspect.c has what it prints.)
