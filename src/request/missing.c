@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -19,51 +19,29 @@
 #include "request/uri.h"
 #include "base/suggest.h"
 
-/* By its type in mountinfo: statfs(2) has the same number for all types of FUSE. */
-static bool is_shared(const char *type)
+bool berth_missing_is_shared(unsigned int type)
 {
-    static const char *const shared[] = {
-        "afs",   "beegfs", "ceph",      "ceph-fuse", "cifs", "dvs",  "fhgfs",
-        "gfs2",  "gpfs",   "glusterfs", "lustre",    "nfs",  "nfs4", "ocfs2",
-        "panfs", "pvfs2",  "smb3",      "wekafs",    NULL};
+    /* NFS, Lustre, GPFS, BeeGFS, CephFS, CIFS, SMB, AFS, GFS2, OCFS2, PanFS, PVFS2 */
+    static const unsigned int shared[] = {
+        0x00006969, 0x0BD00BD0, 0x47504653, 0x19830326, 0x00C36400, 0xFF534D42,
+        0xFE534D42, 0x5346414F, 0x01161970, 0x7461636F, 0xAAD7AAEA, 0x20030528};
 
-    if (berth_text_starts(type, "fuse."))
-        type += strlen("fuse.");
-    return berth_text_is_any(type, shared);
+    for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]); i++)
+        if (shared[i] == type)
+            return true;
+    return false;
 }
 
-/* proc_pid_mountinfo(5) */
-bool berth_missing_read_mount(const char *line, dev_t device, bool *ret_shared)
-{
-    const char *end = strstr(line, " - ");
-    unsigned int major_number, minor_number;
-    char place[3];
-    char type[64];
-
-    if (sscanf(line, "%*s %*s %u:%u %*s %2s", &major_number, &minor_number, place) !=
-            3 ||
-        makedev(major_number, minor_number) != device || !end ||
-        sscanf(end, " - %63s", type) != 1)
-        return false;
-    *ret_shared = is_shared(type) && strcmp(place, "/") != 0;
-    return true;
-}
-
-/* Is the open file or directory FD on a file system of a type that hosts share (NFS,
- * Lustre, ...)? False if that is not known, and for the root file system: other hosts
- * may have another one, and mounts that this host lacks. */
+/* Not the root file system: other hosts may have another one, and mounts that this host
+ * lacks. */
 static bool is_shared_by_hosts(int fd)
 {
-    BERTH_FCLOSE FILE *mounts = fopen("/proc/self/mountinfo", "re");
-    BERTH_FREE char *line = NULL;
-    struct stat facts;
-    size_t room = 0;
-    bool shared;
+    struct stat here, root;
+    struct statfs system;
 
-    while (mounts && fstat(fd, &facts) == 0 && getline(&line, &room, mounts) > 0)
-        if (berth_missing_read_mount(line, facts.st_dev, &shared))
-            return shared;
-    return false;
+    return fstatfs(fd, &system) == 0 &&
+           berth_missing_is_shared((unsigned int)system.f_type) &&
+           fstat(fd, &here) == 0 && stat("/", &root) == 0 && here.st_dev != root.st_dev;
 }
 
 /* A directory of a million files is not read to its end for a suggestion. */

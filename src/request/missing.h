@@ -2,7 +2,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <sys/types.h>
 
 #include "base/err.h"
 
@@ -18,6 +17,6 @@ bool berth_missing_in_registry(const char *path);
  * of its directory? */
 bool berth_missing_everywhere(const char *path);
 
-/* Is LINE, of /proc/self/mountinfo, about the file system DEVICE? Then *RET_SHARED is
- * whether it is such a file system. Public for a test. */
-bool berth_missing_read_mount(const char *line, dev_t device, bool *ret_shared);
+/* Do hosts share a file system of TYPE (f_type of statfs(2))? False if that is not
+ * known: all of FUSE has one type. Public for a test. */
+bool berth_missing_is_shared(unsigned int type);
