@@ -21,7 +21,6 @@
 #include "request/missing.h"
 #include "base/opened.h"
 #include "base/text.h"
-#include "step/runtime.h"
 
 /* The SIF global header and its descriptors, little-endian (SIF specification, "SIF
  * file format"; offsets from the start of the file and of a descriptor). */
@@ -42,49 +41,12 @@ enum {
     SIF_DESCRIPTORS_MAX = 4096
 };
 
-enum { TAR_MAGIC_AT = 257, TAR_END = TAR_MAGIC_AT + 5 };
-
-static const struct format {
-    const char *name;
-    const char *ending; /* of a file name; NULL: only the magic counts */
-    size_t at;
-    const char *magic;
-    const char *source; /* in front of the path, for `build` */
-} formats[] = {
-    {"a squashfs file", NULL, 0, "hsqs", ""},
-    {"a tar file", NULL, TAR_MAGIC_AT, "ustar", "docker-archive:"},
-    {"a recipe", ".def", 0, "Bootstrap:", ""},
-    {"a recipe", NULL, 0, "BootStrap:", ""},
-};
-
-static const struct format *find_format(const char *path, int fd)
-{
-    char start[TAR_END] = {0};
-
-    if (pread(fd, start, sizeof(start), 0) <= 0)
-        return NULL;
-    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
-        if (memcmp(start + formats[i].at, formats[i].magic, strlen(formats[i].magic)) ==
-                0 ||
-            (formats[i].ending && berth_text_ends(path, formats[i].ending)))
-            return &formats[i];
-    return NULL;
-}
-
-/* The name of this host's runtime, in *RET_PATH, which the caller frees, or a constant.
- */
-static const char *find_runtime(char **ret_path)
-{
-    if (berth_runtime_find(NULL, getenv("PATH"), ret_path, NULL) < 0)
-        return "apptainer";
-    return berth_text_base(*ret_path);
-}
-
 static int refuse_kind(const char *path, struct berth_err *err)
 {
     return berth_err_set(err,
                          "image '%s': not an image; expected a SIF file or a sandbox "
-                         "directory, as 'apptainer build' makes them",
+                         "directory, as 'apptainer build NEW.sif FILE' makes them from "
+                         "other formats",
                          path);
 }
 
@@ -100,25 +62,6 @@ static int refuse_access(const char *path, struct berth_err *err)
                          "image '%s': you may not read it; ask its owner for r "
                          "permission (and x on directories)",
                          path);
-}
-
-/* Refuse the file at PATH, open at FD, which is not a SIF file: the sentence in ERR
- * (may be NULL) says what the file is, and how to build an image from it. */
-static int refuse_file(const char *path, int fd, struct berth_err *err)
-{
-    BERTH_FREE char *runtime = NULL;
-    const struct format *format;
-
-    if (!err)
-        return -1;
-    format = find_format(path, fd);
-    if (!format)
-        return refuse_kind(path, err);
-    return berth_err_set(
-        err,
-        "image '%s': %s, not an image; build an image from it: %s build "
-        "image.sif %s%s",
-        path, format->name, find_runtime(&runtime), format->source, path);
 }
 
 static const struct {
@@ -234,7 +177,7 @@ static int check_file(const char *path, int fd, uint64_t size,
         return refuse_incomplete(path, err);
     if (pread(fd, header, sizeof(header), 0) != sizeof(header) ||
         memcmp(header + SIF_MAGIC_AT, "SIF_MAGIC", 10) != 0)
-        return refuse_file(path, fd, err);
+        return refuse_kind(path, err);
     ret_image->machine = machine_of(header);
     write_id(header, ret_image->id);
     return check_parts(path, fd, header, size, err);

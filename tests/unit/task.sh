@@ -71,7 +71,7 @@ expect 'a pulled image that is not there' 1 \
     "berth: n1: image 'docker://r/x': its file 'T/gone.sif' is not here; the cache must be where all nodes see it (images.cache in berth.yaml, or XDG_CACHE_HOME)" \
     with "image=$T/gone.sif&uri=docker://r/x" ./app
 expect 'what is not an image' 1 \
-    "berth: n1: image 'T/bad.sif': not an image; expected a SIF file or a sandbox directory, as 'apptainer build' makes them" \
+    "berth: n1: image 'T/bad.sif': not an image; expected a SIF file or a sandbox directory, as 'apptainer build NEW.sif FILE' makes them from other formats" \
     with "image=$T/bad.sif" ./app
 expect 'a mount that is not there' 1 \
     "berth: n1: --container-mounts: 'T/gone': No such file or directory; expected a file or directory of the host, on every node" \
