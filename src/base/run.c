@@ -57,8 +57,8 @@ char *berth_run_find(const char *name, const char *path)
     return found ? found : search(berth_installed(BERTH_LIBEXECDIR), name);
 }
 
-/* Gives the program a process group of its own, so that it can be killed with its
- * children, and default signals. Returns 0 or an errno. */
+/* Gives the program default signals, and in general a process group of its own, so that
+ * it can be killed with its children. Returns 0 or an errno. */
 static int spawn(const struct berth_run *run, int out, int err, pid_t *ret_pid)
 {
     posix_spawn_file_actions_t files;
@@ -75,7 +75,7 @@ static int spawn(const struct berth_run *run, int out, int err, pid_t *ret_pid)
     posix_spawn_file_actions_adddup2(&files, err, STDERR_FILENO);
     posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
                                        POSIX_SPAWN_SETSIGDEF);
-    posix_spawnattr_setpgroup(&how, 0);
+    posix_spawnattr_setpgroup(&how, run->gets_signals ? getpgrp() : 0);
     posix_spawnattr_setsigmask(&how, &none);
     posix_spawnattr_setsigdefault(&how, &all);
     number = posix_spawn(ret_pid, run->argv[0], &files, &how, (char *const *)run->argv,
@@ -149,10 +149,10 @@ static int wait_for_end(const struct berth_run *run, pid_t pid,
     return 0;
 }
 
-/* Ends the program PID, and its children. */
-static void end(pid_t pid)
+/* Ends the program PID, and its children if it has a group of its own. */
+static void end(const struct berth_run *run, pid_t pid)
 {
-    kill(-pid, SIGKILL);
+    kill(run->gets_signals ? pid : -pid, SIGKILL);
     berth_run_wait(pid);
 }
 
@@ -190,13 +190,13 @@ int berth_run(const struct berth_run *run, struct berth_ran *ret_ran,
     result = number ? berth_err_file(err, run->argv[0], "started")
                     : read_output(run, out[0], errors[0], deadline, &ran, err);
     if (!number && result < 0)
-        end(pid);
+        end(run, pid);
     close(out[0]);
     close(errors[0]);
     if (!number && result == 0) {
         result = wait_for_end(run, pid, deadline, &ran.status, err);
         if (result < 0)
-            end(pid);
+            end(run, pid);
     }
     if (result < 0)
         berth_ran_fini(&ran);

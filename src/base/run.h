@@ -24,6 +24,7 @@ struct berth_run {
     int seconds;                     /* the longest time that it may run */
     size_t most;                     /* bytes of output and errors together */
     struct berth_deadline *deadline; /* instead of `seconds` from now; NULL: none */
+    bool gets_signals;               /* in the caller's process group: Ctrl-C ends it */
 };
 
 /* The output of a program, and how it ended. */

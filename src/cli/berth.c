@@ -79,6 +79,9 @@ static const struct {
      "do Slurm, MPI, images and the network of two nodes fit together? Runs steps"},
     {"run", berth_cli_run, "[OPTION...] [--] COMMAND [ARG...]",
      "a command in an image, with the options of srun, without the plugin"},
+    {"save", berth_cli_enter,
+     "JOBID[.STEPID] [-w NODE] [--component N] [--rank N] [--force] FILE",
+     "a new image FILE from the container of a job, with what was written to it"},
 };
 
 enum { VERBS = sizeof(verbs) / sizeof(verbs[0]) };

@@ -136,7 +136,8 @@ int berth_selector_read(char *text, struct berth_selector *ret, struct berth_err
 static bool matches(const struct berth_container *item,
                     const struct berth_selector *selector)
 {
-    return item->tasks && (selector->step < 0 || item->step == selector->step) &&
+    return (item->tasks || selector->may_be_idle) &&
+           (selector->step < 0 || item->step == selector->step) &&
            (!selector->node || strcmp(item->node, selector->node) == 0) &&
            (selector->component < 0 || item->component == selector->component ||
             (selector->component == 0 && item->component < 0));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -66,6 +67,7 @@ struct berth_selector {
     const char *node; /* NULL: the first with such a container */
     int component;    /* -1: any */
     int rank;         /* -1: any; else the containers to choose from have this rank */
+    bool may_be_idle; /* also one that the job keeps, and in which no task runs */
 };
 
 /* Read the number, from 0, at the start of TEXT; *RET_END is after it. Returns -1 if
@@ -81,6 +83,14 @@ int berth_selector_read(char *text, struct berth_selector *ret, struct berth_err
 const struct berth_container *
 berth_containers_choose(const struct berth_containers *containers,
                         const struct berth_selector *selector, struct berth_err *err);
+
+/* Write the SIF file FILE: the file system of CONTAINER, which is on this node, without
+ * what is mounted in it, and with a label that says from what it was made. Replaces
+ * FILE only if IS_FORCED. Needs the room of two images in the directory of FILE.
+ * Returns 0; or -1 with a sentence in ERR, and FILE is as it was. The caller ignores
+ * SIGHUP, SIGINT and SIGTERM from now on. */
+int berth_save(const struct berth_container *container, const char *file,
+               bool is_forced, struct berth_err *err);
 
 void berth_container_fini(struct berth_container *container);
 void berth_containers_fini(struct berth_containers *containers);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* berth enter: runs a command beside the tasks of a step that runs, in their container.
- * The first part asks Slurm for the container and becomes an srun, which runs the
- * second part on the node: berth enter --node-part. */
+/* berth enter: runs a command beside the tasks of a step that runs, in their container;
+ * berth save: writes that to an image. The first part asks Slurm for the container and
+ * becomes an srun, which runs the second part on the node: berth VERB --node-part. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,6 +29,7 @@
 #include "cli/ask.h"
 #include "cli/cli.h"
 #include "cli/container.h"
+#include "request/path.h"
 #include "step/become.h"
 #include "step/join.h"
 #include "step/namespaces.h"
@@ -215,10 +216,12 @@ static int decode_words(char **words, struct berth_err *err)
     return 0;
 }
 
-/* Become the srun that enters CONTAINER. Returns only on failure: -1 with a sentence in
- * ERR. */
-static int become_srun(const struct berth_container *container, char **command,
-                       struct berth_err *err)
+#define SAVE "save"
+
+/* Become the srun that runs VERB, with the words COMMAND, in CONTAINER. Returns only on
+ * failure: -1 with a sentence in ERR. */
+static int become_srun(const struct berth_container *container, const char *verb,
+                       char **command, struct berth_err *err)
 {
     BERTH_FREE char *srun = berth_ask_srun();
     BERTH_STRVEC struct berth_strvec words = {0};
@@ -228,7 +231,7 @@ static int become_srun(const struct berth_container *container, char **command,
     berth_job_srun(srun, container->job, container->offset, container->node, 1, &words);
     berth_strvec_push(&words, is_terminal ? "--pty" : "--unbuffered");
     berth_strvec_push(&words, BERTH_ASK_PROGRAM);
-    berth_strvec_push(&words, "enter");
+    berth_strvec_push(&words, verb);
     berth_strvec_push(&words, BERTH_ASK_WORD);
     berth_strvec_pushf(&words, "%u", container->job);
     berth_strvec_pushf(&words, "%d", container->rank);
@@ -242,8 +245,20 @@ static int become_srun(const struct berth_container *container, char **command,
     return berth_err_file(err, srun, "started");
 }
 
-/* Run the second part. WORDS are those that become_srun() put behind BERTH_ASK_WORD. */
-static int enter_here(char **words)
+/* Save CONTAINER, which is on this node, to the file in WORDS. */
+static int save(const struct berth_container *container, char **words,
+                struct berth_err *err)
+{
+    *err->text = '\0';
+    if (berth_save(container, words[0], words[1], err) < 0)
+        return BERTH_REFUSED;
+    puts(words[0]);
+    return EXIT_SUCCESS;
+}
+
+/* Run the second part of VERB. WORDS are those that become_srun() put behind
+ * BERTH_ASK_WORD. */
+static int do_here(const char *verb, char **words)
 {
     BERTH_CONTAINERS struct berth_containers found = {0};
     unsigned int job = (unsigned int)strtoul(words[0], NULL, 10);
@@ -258,7 +273,8 @@ static int enter_here(char **words)
         return berth_cli_fail(&err);
     for (size_t i = 0; i < found.count; i++)
         if (found.items[i].holder == holder) {
-            status = enter(&found.items[i], words + 3, &err);
+            status = (strcmp(verb, SAVE) == 0 ? save : enter)(&found.items[i],
+                                                              words + 3, &err);
             if (*err.text) {
                 berth_err_at(&err, "%s: image '%s'", found.items[i].node,
                              found.items[i].image);
@@ -271,16 +287,19 @@ static int enter_here(char **words)
     return berth_cli_fail(&err);
 }
 
-/* Read the command line: options, JOBID, options, COMMAND. Returns the index of the
- * command; 0: the command line is wrong; -1 with a sentence in ERR. */
+/* Read the command line: options, JOBID, options, COMMAND; of `save`, --force is one
+ * and FILE the command. Returns the index of the command; 0: the command line is wrong;
+ * -1 with a sentence in ERR. */
 static int read_line(int argc, char **argv, struct berth_selector *selector,
-                     struct berth_err *err)
+                     bool *is_forced, struct berth_err *err)
 {
     static const struct option options[] = {
         {"component", required_argument, NULL, 'c'},
         {"rank", required_argument, NULL, 'r'},
+        {"force", no_argument, NULL, 'f'},
         {0},
     };
+    bool saves = selector->may_be_idle;
     char *end;
     int found;
 
@@ -294,16 +313,19 @@ static int read_line(int argc, char **argv, struct berth_selector *selector,
 
             *number = berth_selector_number(optarg, &end);
             if (*number < 0 || *end)
-                return berth_err_set(err, "enter: expected a number for --%s, got '%s'",
-                                     found == 'c' ? "component" : "rank", optarg);
-        } else if (found != -1)
+                return berth_err_set(err, "%s: expected a number for --%s, got '%s'",
+                                     argv[0], found == 'c' ? "component" : "rank",
+                                     optarg);
+        } else if (found == 'f' && saves)
+            *is_forced = true;
+        else if (found != -1)
             return 0;
         else if (selector->job || optind == argc)
             break;
         else if (berth_selector_read(argv[optind++], selector, err) < 0)
-            return berth_err_at(err, "enter");
+            return berth_err_at(err, "%s", argv[0]);
     }
-    return selector->job ? optind : 0;
+    return selector->job && (!saves || optind + 1 == argc) ? optind : 0;
 }
 
 int berth_cli_enter(int argc, char **argv)
@@ -311,21 +333,31 @@ int berth_cli_enter(int argc, char **argv)
     BERTH_CONTAINERS struct berth_containers found = {0};
     struct berth_selector selector = {.step = -1, .component = -1, .rank = -1};
     const struct berth_container *chosen;
+    BERTH_FREE char *here = getcwd(NULL, 0), *file = NULL;
+    char *save[] = {NULL, NULL, NULL}, force[] = "--force";
+    bool is_forced = false;
     struct berth_err err;
     int command;
 
     if (argc >= 5 && strcmp(argv[1], BERTH_ASK_WORD) == 0)
-        return enter_here(argv + 2);
-    command = read_line(argc, argv, &selector, &err);
+        return do_here(argv[0], argv + 2);
+    selector.may_be_idle = strcmp(argv[0], SAVE) == 0;
+    command = read_line(argc, argv, &selector, &is_forced, &err);
     if (command == 0)
         return BERTH_CLI_USAGE;
     if (command < 0)
         return berth_cli_misused(&err);
+    if (selector.may_be_idle &&
+        berth_path_absolute(argv[command], here, &file, &err) < 0)
+        return berth_cli_misused(&err);
+    save[0] = file;
+    save[1] = is_forced ? force : NULL;
     /* On all nodes, so that an error can name a container that is elsewhere. */
     if ((berth_ask_containers(selector.job, selector.rank, &found, &err) == 0 ||
          found.count > 0) &&
         (chosen = berth_containers_choose(&found, &selector, &err)))
-        become_srun(chosen, argv + command, &err);
-    berth_err_at(&err, "enter");
+        become_srun(chosen, argv[0], selector.may_be_idle ? save : argv + command,
+                    &err);
+    berth_err_at(&err, "%s", argv[0]);
     return berth_cli_fail(&err);
 }

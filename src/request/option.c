@@ -284,8 +284,7 @@ const struct berth_option berth_options[BERTH_OPTIONS_ALL] = {
         "one for all steps of a job, or unpack the image once, with 'apptainer build "
         "--sandbox DIRECTORY IMAGE', and write --container-image=DIRECTORY"),
     OTHER("container-save", "PATH",
-          "berth does not save what a step writes; build the image with what it is to "
-          "have: 'apptainer build IMAGE.sif RECIPE.def'"),
+          "save an image while its container runs: 'berth save JOBID IMAGE.sif'"),
     OTHER("container-remap-root", NULL,
           "tasks run as yourself; leave it out, or write --container-args=--fakeroot"),
     OTHER("no-container-remap-root", NULL, NULL),

@@ -79,6 +79,16 @@ const char *berth_image_machines(size_t at)
                : NULL;
 }
 
+const char *berth_image_code(void)
+{
+    struct utsname host;
+
+    for (size_t i = 0; i < sizeof(architectures) / sizeof(architectures[0]); i++)
+        if (uname(&host) == 0 && strcmp(host.machine, architectures[i].name) == 0)
+            return architectures[i].code;
+    return NULL;
+}
+
 static uint64_t read_le(const unsigned char *bytes, int count)
 {
     uint64_t value = 0;

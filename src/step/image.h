@@ -32,6 +32,9 @@ int berth_image_probe(const char *path, struct berth_image *ret_image,
  */
 const char *berth_image_machines(size_t at);
 
+/* The code of this machine in SIF files; NULL: it has none. */
+const char *berth_image_code(void);
+
 /* Check that this machine can run the IMAGE at PATH. Call it on the node of a task: a
  * login node may be of another kind. Returns 0, or -1 with a sentence in ERR. */
 int berth_image_check_machine(const char *path, const struct berth_image *image,

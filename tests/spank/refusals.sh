@@ -26,7 +26,7 @@ refuse()
     expect "refused: $*" 1 "srun: error: berth: $sentence" srun --container-image=a "$@" ./x
 }
 refuse "--container-image: given twice, 'T/a' and 'none'; expected one value" --container-image=none
-refuse "--container-save: berth does not save what a step writes; build the image with what it is to have: 'apptainer build IMAGE.sif RECIPE.def'" \
+refuse "--container-save: save an image while its container runs: 'berth save JOBID IMAGE.sif'" \
     --container-save=x.sqsh
 refuse '--container-remap-root: tasks run as yourself; leave it out, or write --container-args=--fakeroot' \
     --container-remap-root

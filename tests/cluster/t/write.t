@@ -52,7 +52,43 @@ allocate -w n1
 write --jobid="$job" --container-lifetime=job sh -c 'echo kept >/opt/kept'
 try "a later step sees what one has written" kept -- write --jobid="$job" --container-lifetime=job cat /opt/kept
 try "the directory is there" "~^berth-write.2001.n1" -- left_in /room
+
+echo "# saved"
+on login alice rm -rf new.sif d
+write --jobid="$job" --container-lifetime=job sh -c 'mkdir -m 700 /opt/d; ln -s ../kept /opt/d/l; rm /etc/hostname; echo "$(cat /etc/berth-image)2" >/etc/berth-image'
+try "between two steps" /home/alice/new.sif -- berth save "$job" new.sif
+try "never over a file that is there" \
+    "~^berth: n1: image '/images/a.sif': '/home/alice/new.sif': File exists; take another name, or --force${nl}.*status 1" -- berth save "$job" new.sif
+live 1 -w n1 -n1 --jobid="$job" --overlap "${W[@]}" --container-lifetime=job sh -c "echo ready; $waits"
+try "but by --force, while a task runs" /home/alice/new.sif -- berth save --force -w n1 "$job" new.sif
+try "once more, elsewhere" /home/alice/d/new2.sif -- sh -c "mkdir d; cd d; berth save $job new2.sif"
+go
+ends "the task does not care" live 0
+# A list of all files and their contents, but for berth's label.
+script all <<'SCRIPT'
+#!/bin/sh
+find / -xdev -printf '%p %m %l %s\n' | grep -v labels.json | sort | md5sum
+find / -xdev -type f ! -name labels.json -size -9 | sort | xargs cat | md5sum
+SCRIPT
+equal "twice the same" "$(alice srun -Q -w n2 --container-image=new.sif ./all)" "$(alice srun -Q -w n3 --container-image=d/new2.sif ./all)"
+try "it has what was written, and not what was removed" "a2${nl}kept${nl}700 l${nl}ls: cannot access '/etc/hostname': No such file or directory${nl}status 2" -- \
+    srun -Q -w n2 --container-image=new.sif sh -c 'cat /etc/berth-image /opt/d/l; echo $(stat -c %a /opt/d; ls /opt/d); ls /etc/hostname 2>&1'
+try "labels and environment stay, and one label says from what it was made" \
+    "~berth.saved-from: /images/a.sif${nl}.*org.label-schema" -- "$runtime_name" inspect new.sif
+try "a full disk: one line, and nothing is left" \
+    "~^berth: n1: image '/images/a.sif': '/small/x.sif': mksquashfs did not write it: [^$nl]+${nl}.*status 1" -- berth save "$job" /small/x.sif
+try "no half file" "" -- left_in /small
+try "a directory that is not there" "~: '/no/x.sif': No such file or directory${nl}.*status 1" -- berth save "$job" /no/x.sif
+spoil n1 "mv /usr/bin/mksquashfs /usr/bin/mksquashfs.x" "mv /usr/bin/mksquashfs.x /usr/bin/mksquashfs"
+try "without mksquashfs" "~: mksquashfs is not on this node; ask the administrators to install squashfs-tools${nl}.*status 1" -- berth save "$job" d/x.sif
+put_back
+spoil n1 "mv /usr/bin/mksquashfs /usr/bin/mksquashfs.x; printf '#!/bin/sh\nsleep 60\n' >/usr/bin/mksquashfs; chmod 755 /usr/bin/mksquashfs" "mv /usr/bin/mksquashfs.x /usr/bin/mksquashfs"
+start save alice berth save "$job" d/x.sif
+wait_for 30 on n1 alice pgrep -f 'sleep 60' >"$work/pid"
 on login alice scancel "$job"
+ends "killed" save '[1-9][0-9]*'
+soon "nothing is left of it" new2.sif -- ls -A d
+put_back
 soon "the job has ended: nothing is left" "" -- left_in /room
 
 echo "# whoever is killed"

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes the file system of a container that runs to a new image. */
+
+#include "cli/container.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/run.h"
+#include "base/text.h"
+#include "base/tree.h"
+#include "cli/host.h"
+#include "step/image.h"
+#include "step/join.h"
+#include "step/namespaces.h"
+#include "step/runtime.h"
+
+#ifndef SYS_open_tree
+#define SYS_open_tree 428 /* Linux 5.2, the same number everywhere */
+#endif
+#ifndef OPEN_TREE_CLONE
+#define OPEN_TREE_CLONE 1
+#endif
+
+extern char **environ;
+
+#define LABELS ".singularity.d/labels.json"
+
+/* The descriptor of the file system in the process that holds it; none is as high. */
+enum { HELD = 100 };
+
+/* In a child: hold the root file system of CONTAINER alone, which ends with its last
+ * descriptor, tell END why that fails (""), and stay. */
+_Noreturn static void hold(const struct berth_container *container, int end)
+{
+    struct berth_err why = {""};
+    int root = -1;
+
+    /* Apptainer makes the root unbindable. In a copy of the mounts it need not be so.
+     */
+    if (berth_join_owner((struct berth_holder){container->holder, container->mounts},
+                         &why) == 0 &&
+        (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_PRIVATE, NULL) < 0 ||
+         (root = (int)syscall(SYS_open_tree, AT_FDCWD, "/", OPEN_TREE_CLONE)) < 0))
+        berth_err_file(&why, "/", "read");
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a new user namespace clears it */
+    dup2(root, HELD);
+    if (berth_fd_write(end, &why, sizeof(why)) == 0 && root >= 0)
+        pause();
+    _exit(EXIT_FAILURE);
+}
+
+/* Start that child, and enter its user namespace, to which a FUSE file system answers.
+ * Returns its number, with a descriptor of the file system, which stays open through
+ * exec, in *RET_ROOT; -1 with a sentence in ERR. */
+static pid_t start_holding(const struct berth_container *container, int *ret_root,
+                           struct berth_err *err)
+{
+    BERTH_CLOSE int user = -1;
+    char path[64];
+    int ends[2];
+    pid_t child;
+
+    if (pipe2(ends, O_CLOEXEC) < 0 || (child = fork()) < 0)
+        return berth_err_spent(err, errno);
+    if (child == 0)
+        hold(container, ends[1]);
+    close(ends[1]);
+    if (read(ends[0], err, sizeof(*err)) != sizeof(*err))
+        berth_err_set(err, BERTH_JOIN_DEAD);
+    close(ends[0]);
+    snprintf(path, sizeof(path), "/proc/%d/fd/%d", child, HELD);
+    if (!*err->text && (*ret_root = open(path, O_PATH)) >= 0 &&
+        (user = berth_namespaces_open(child, "user")) >= 0 &&
+        setns(user, CLONE_NEWUSER) == 0)
+        return child;
+    if (!*err->text)
+        berth_err_file(err, "/", "read");
+    kill(child, SIGKILL);
+    berth_run_wait(child);
+    return -1;
+}
+
+/* Open memory with the labels of ROOT and one of ours. Returns a descriptor, which
+ * stays open through exec; -1 with a sentence in ERR. */
+static int make_labels(const struct berth_container *container, const char *root,
+                       struct berth_err *err)
+{
+    enum { MOST = 1 << 20 };
+    BERTH_FREE char *file = NULL;
+    BERTH_BUF struct berth_buf labels = {0};
+    BERTH_JSON struct berth_json ours = {0};
+    const char *end;
+    int fd;
+
+    if (asprintf(&file, "%s/" LABELS, root) < 0)
+        return berth_err_oom(err);
+    berth_json_object(&ours, NULL);
+    berth_json_string(&ours, "berth.saved-from", container->image);
+    berth_json_end(&ours);
+    berth_fd_read_path(file, MOST, &labels);
+    end = labels.used ? strrchr(labels.text, '}') : NULL;
+    /* Of two members with the same name the last one counts. */
+    labels.used = end && strchr(labels.text, ':') ? (size_t)(end - labels.text) : 0;
+    berth_buf_addf(&labels, "%s%s", labels.used ? "," : "{", ours.text.text + 1);
+    fd = labels.failed || ours.text.failed ? -1 : berth_fd_memory("labels", 0);
+    if (fd < 0 || berth_fd_write(fd, labels.text, labels.used) < 0)
+        return berth_err_spent(err, errno);
+    return fd;
+}
+
+/* Run ARGV, which makes a part of FILE. */
+static int run(const char *const *argv, const char *file, struct berth_err *err)
+{
+    enum { SECONDS = 30 * 24 * 3600, MOST = 1 << 16 };
+    const struct berth_run program = {.argv = argv,
+                                      .env = (const char *const *)environ,
+                                      .seconds = SECONDS,
+                                      .most = MOST,
+                                      .gets_signals = true};
+    BERTH_RAN struct berth_ran ran = {0};
+
+    if (berth_run(&program, &ran, err) < 0)
+        return -1;
+    return ran.status == 0
+               ? 0
+               : berth_err_set(err, "'%s': %s did not write it: %s", file,
+                               berth_text_base(argv[0]), berth_ran_last_line(&ran));
+}
+
+/* Make SIF of ROOT. */
+static int make(const struct berth_container *container, const char *root,
+                const char *sif, const char *file, struct berth_err *err)
+{
+    BERTH_SITE struct berth_site site = {0};
+    BERTH_FREE char *runtime = NULL, *squash = NULL, *pseudo = NULL;
+    BERTH_FREE char *mksquashfs = berth_run_find("mksquashfs", "/usr/sbin:/sbin");
+    BERTH_CLOSE int labels = make_labels(container, root, err);
+    struct berth_image image;
+
+    if (labels < 0 || berth_site_read_here(environ, &site, err) < 0 ||
+        berth_runtime_find(site.runtime.path, getenv("PATH"), &runtime, err) < 0)
+        return -1;
+    if (!mksquashfs)
+        return berth_err_set(err, "mksquashfs is not on this node; ask the "
+                                  "administrators to install squashfs-tools");
+    if (asprintf(&squash, "%s.squashfs", sif) < 0 ||
+        asprintf(&pseudo, LABELS " f 644 0 0 cat /proc/self/fd/%d", labels) < 0)
+        return berth_err_oom(err);
+    /* A file that cannot be read would be empty without -exit-on-error, and the cache a
+     * quarter of the node's memory, not of the job's, without -mem. */
+    const char *const pack[] = {
+        mksquashfs,  root,   squash, "-noappend", "-no-progress", "-no-xattrs",
+        "-all-root", "-mem", "256M", "-p",        pseudo,         "-exit-on-error",
+        "-e",        LABELS, NULL};
+    const char *const begin[] = {runtime, "sif", "new", sif, NULL};
+    const char *const add[] = {
+        runtime,      "sif", "add",        "--datatype",       "4", "--partfs", "1",
+        "--parttype", "2",   "--partarch", berth_image_code(), sif, squash,     NULL};
+
+    return run(pack, file, err) < 0 || run(begin, file, err) < 0 ||
+                   run(add, file, err) < 0
+               ? -1
+               : berth_image_probe(sif, &image, err);
+}
+
+static int refuse(const char *file, int number, struct berth_err *err)
+{
+    return berth_err_set(err, "'%s': %s%s", file, strerror(number),
+                         number == EEXIST ? "; take another name, or --force" : "");
+}
+
+int berth_save(const struct berth_container *container, const char *file,
+               bool is_forced, struct berth_err *err)
+{
+    BERTH_FREE char *directory = NULL, *sif = NULL;
+    char root[32];
+    int result = -1, fd = -1;
+    pid_t holding;
+
+    if (!is_forced && access(file, F_OK) == 0)
+        return refuse(file, EEXIST, err);
+    if (asprintf(&directory, "%s.XXXXXX", file) < 0)
+        return berth_err_oom(err);
+    /* They end what is run here, and this function removes what that has left. */
+    signal(SIGHUP, SIG_IGN);
+    signal(SIGINT, SIG_IGN);
+    signal(SIGTERM, SIG_IGN);
+    if (!mkdtemp(directory))
+        return refuse(file, errno, err);
+    holding = start_holding(container, &fd, err);
+    snprintf(root, sizeof(root), "/proc/self/fd/%d/.", fd);
+    if (holding > 0 && asprintf(&sif, "%s/sif", directory) > 0)
+        result = make(container, root, sif, file, err);
+    if (result == 0 && (is_forced || link(sif, file) < 0) &&
+        ((!is_forced && errno == EEXIST) || rename(sif, file) < 0))
+        result = refuse(file, errno, err);
+    berth_tree_remove(AT_FDCWD, directory);
+    if (holding > 0)
+        kill(holding, SIGKILL);
+    berth_run_wait(holding);
+    return result;
+}
