@@ -35,16 +35,14 @@ static void add_image(const struct berth_program *program, struct berth_strvec *
     const struct berth_mpi_objects *objects = &program->scan.objects;
     BERTH_STRVEC struct berth_strvec added = {0};
 
-    for (int i = 0; i < BERTH_FAMILIES; i++)
+    for (enum berth_mpi_family it = BERTH_FAMILY_MPICH; it <= BERTH_FAMILY_ABI; it++)
         for (size_t j = 0; j < objects->count; j++) {
             const struct berth_mpi_objects one = {.items = &objects->items[j],
                                                   .count = 1};
             char text[64];
-            const char *name =
-                berth_mpi_describe(&one, berth_mpi_families[i], text, sizeof(text));
+            const char *name = berth_mpi_describe(&one, it, text, sizeof(text));
 
-            if (!berth_mpi_objects_mpi(&one, berth_mpi_families[i]) ||
-                berth_strvec_has(&added, name))
+            if (!berth_mpi_objects_mpi(&one, it) || berth_strvec_has(&added, name))
                 continue;
             add(facts, BERTH_FINDING_IMAGE_MPI, name);
             berth_strvec_push(&added, name);
@@ -149,10 +147,10 @@ static void add_own(const struct berth_program *program, struct berth_strvec *fa
     const struct berth_scan *scan = &program->scan;
     enum berth_mpi_family wanted = program->wants.family;
 
-    for (int i = 0; i < BERTH_FAMILIES; i++)
-        if (berth_mpi_objects_mpi(&scan->objects, berth_mpi_families[i]) &&
-            (wanted == BERTH_FAMILY_NONE || wanted == berth_mpi_families[i]))
-            add_managers(&scan->objects, berth_mpi_families[i], facts);
+    for (enum berth_mpi_family it = BERTH_FAMILY_MPICH; it <= BERTH_FAMILY_ABI; it++)
+        if (berth_mpi_objects_mpi(&scan->objects, it) &&
+            (wanted == BERTH_FAMILY_NONE || wanted == it))
+            add_managers(&scan->objects, it, facts);
     add(facts, BERTH_FINDING_LOADER, scan->loader);
     add(facts, BERTH_FINDING_TARGET, scan->loader ? scan->runner : NULL);
     for (size_t i = 0; i < scan->closure.count; i++)

@@ -109,11 +109,10 @@ static void judge_memory(pid_t pid, const struct mapping *mapping,
     snprintf(name, sizeof(name), "/proc/%d/mem", pid);
     fd = open(name, O_RDONLY | O_CLOEXEC);
     got = bytes && fd >= 0 ? pread(fd, bytes, count, (off_t)mapping->start) : -1;
-    for (int i = 0; i < BERTH_FAMILIES && file->kind == BERTH_MAPPED_NONE; i++)
-        if (has_marks(berth_mpi_families[i], bytes, got)) {
+    for (enum berth_mpi_family it = BERTH_FAMILY_MPICH; it <= BERTH_FAMILY_ABI; it++)
+        if (file->kind == BERTH_MAPPED_NONE && has_marks(it, bytes, got)) {
             file->kind = BERTH_MAPPED_OTHER;
-            snprintf(file->name, sizeof(file->name), "%s",
-                     berth_mpi_family_name(berth_mpi_families[i]));
+            snprintf(file->name, sizeof(file->name), "%s", berth_mpi_family_name(it));
         }
 }
 

@@ -155,8 +155,8 @@ int berth_match_find(const char *mode, const struct berth_mpi_program *program,
     *ret_reason = BERTH_REASON_NODE;
     if (!is_known(mode, stacks))
         return explain(mode, BERTH_FAMILY_NONE, stacks, err);
-    for (int i = 0; i < BERTH_FAMILIES; i++) {
-        enum berth_mpi_family family = berth_mpi_families[i];
+    for (enum berth_mpi_family family = BERTH_FAMILY_MPICH; family <= BERTH_FAMILY_ABI;
+         family++) {
         const struct berth_stack *stack = find_stack(mode, family, stacks);
         bool wanted = program->family == BERTH_FAMILY_NONE
                           ? berth_mpi_objects_parts(image, family) != 0

@@ -120,8 +120,8 @@ int berth_peers_check(const struct berth_inside *inside, struct berth_program *p
 
     *program->alone.text = '\0';
     program->alone_replacement = NULL;
-    for (int i = 0; i < BERTH_FAMILIES; i++) {
-        enum berth_mpi_family family = berth_mpi_families[i];
+    for (enum berth_mpi_family family = BERTH_FAMILY_MPICH; family <= BERTH_FAMILY_ABI;
+         family++) {
         const struct berth_replacement *replacement = replacement_of(program, family);
         bool is_meant = !beside || (beside & 1U << family);
         bool speaks;

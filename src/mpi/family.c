@@ -304,9 +304,6 @@ void berth_mpi_classify(const struct berth_elf *elf, const char *file,
     *ret_library = library;
 }
 
-const enum berth_mpi_family berth_mpi_families[BERTH_FAMILIES] = {
-    BERTH_FAMILY_MPICH, BERTH_FAMILY_OPENMPI, BERTH_FAMILY_ABI};
-
 const char *berth_mpi_family_name(enum berth_mpi_family family)
 {
     static const char *const names[] = {

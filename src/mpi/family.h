@@ -4,7 +4,8 @@
 #include "base/strvec.h"
 #include "elf/facts.h"
 
-/* A library can replace another one at load time only if both are of one family. */
+/* A library can replace another one at load time only if both are of one family. A host
+ * can replace those from MPICH to ABI. */
 enum berth_mpi_family {
     BERTH_FAMILY_NONE,    /* not an MPI library */
     BERTH_FAMILY_MPICH,   /* MPICH and what has its ABI: Intel, Cray, MVAPICH, ... */
@@ -13,9 +14,7 @@ enum berth_mpi_family {
     BERTH_FAMILY_UNKNOWN, /* an MPI library of a family that berth does not know */
 };
 
-/* The families that a host can replace. */
-enum { BERTH_FAMILIES = 3 };
-extern const enum berth_mpi_family berth_mpi_families[BERTH_FAMILIES];
+enum { BERTH_FAMILIES = BERTH_FAMILY_ABI - BERTH_FAMILY_MPICH + 1 };
 
 /* The interfaces that a library offers to programs; a file may offer several. A file of
  * the host can replace one of the image if it offers all interfaces of the other. */
