@@ -204,38 +204,32 @@ static int search_directory(const struct search *s, const char *origin,
     return result;
 }
 
-/* Where the libraries are below what a variable names; ended by NULL. */
-static const struct {
-    const char *variable;
-    const char *places[6];
-} roots[] = {
-    /* The library with MPICH's ABI is in a directory of its own (HPE, intro_mpi(3),
-     * module cray-mpich-abi); the native one has only the ABI of Cray's compilers. */
-    {"CRAY_MPICH_DIR", {"lib-abi-mpich", "lib"}},
-    /* I_MPI_LIBRARY_KIND has its own directory in older releases. */
-    {"I_MPI_ROOT",
-     {"lib", "lib/release", "lib/release_mt", "intel64/lib", "intel64/lib/release"}},
-    {"MPICH_DIR", {"lib", "lib64"}},
-    {"MPI_HOME", {"lib", "lib64"}},
-    {"OPAL_PREFIX", {"lib", "lib64"}},
-};
+/* Variables that name the top of an install. */
+static const char *const roots[] = {"CRAY_MPICH_DIR", "I_MPI_ROOT", "MPICH_DIR",
+                                    "MPI_HOME", "OPAL_PREFIX"};
 
-/* The same below a directory that a profile names; its vendor is not known. */
-static const char *const prefix_places[] = {
-    "lib-abi-mpich",       "lib",         "lib64", "lib/release",
-    "intel64/lib/release", "intel64/lib", NULL,
-};
+/* Where the libraries are below the top. The one with MPICH's ABI is in a directory of
+ * its own in Cray's (HPE, intro_mpi(3), module cray-mpich-abi); the native one has only
+ * the ABI of Cray's compilers. I_MPI_LIBRARY_KIND has its own directory in older
+ * releases of Intel's. */
+static const char *const library_places[] = {"lib-abi-mpich",
+                                             "lib",
+                                             "lib64",
+                                             "lib/release",
+                                             "lib/release_mt",
+                                             "intel64/lib",
+                                             "intel64/lib/release"};
 
-/* In the first of PLACES below ROOT in which there is something. */
-static int search_below(const struct search *s, const char *origin, const char *root,
-                        const char *const *places)
+/* In the first of the places below ROOT in which there is something. */
+static int search_below(const struct search *s, const char *origin, const char *root)
 {
+    const size_t count = sizeof(library_places) / sizeof(library_places[0]);
     size_t before = s->to->count;
 
-    for (; *places && s->to->count == before; places++) {
+    for (size_t i = 0; i < count && s->to->count == before; i++) {
         BERTH_FREE char *path = NULL;
 
-        if (asprintf(&path, "%s/%s", root, *places) < 0)
+        if (asprintf(&path, "%s/%s", root, library_places[i]) < 0)
             return berth_err_oom(s->err);
         if (search_directory(s, origin, path) < 0)
             return -1;
@@ -250,7 +244,7 @@ static int search_prefixes(const struct search *s)
 
     for (one.given = s->profiles; one.given->name; one.given++)
         if (one.given->kind == BERTH_PROFILE_MPI && one.given->prefix &&
-            search_below(&one, NULL, one.given->prefix, prefix_places) < 0)
+            search_below(&one, NULL, one.given->prefix) < 0)
             return -1;
     return 0;
 }
@@ -258,10 +252,9 @@ static int search_prefixes(const struct search *s)
 static int search_roots(const struct search *s)
 {
     for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++) {
-        const char *root = berth_environ_value(s->env, roots[i].variable);
+        const char *root = berth_environ_value(s->env, roots[i]);
 
-        if (root && *root == '/' &&
-            search_below(s, roots[i].variable, root, roots[i].places) < 0)
+        if (root && *root == '/' && search_below(s, roots[i], root) < 0)
             return -1;
     }
     return 0;
