@@ -7,7 +7,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -61,6 +60,9 @@ static int read_staged(struct berth_factcache *cache,
 {
     const struct berth_strvec *files = &replacement->manifest.files;
 
+    replacement->files = calloc(files->count + 1, sizeof(*replacement->files));
+    if (!replacement->files)
+        return berth_err_oom(err);
     for (size_t i = 0; i < files->count; i += BERTH_MANIFEST_FILE) {
         const char *soname = files->items[i + 1];
         BERTH_FREE char *path = NULL;
@@ -69,20 +71,11 @@ static int read_staged(struct berth_factcache *cache,
             continue;
         if (asprintf(&path, "%s/%s", replacement->mounted, files->items[i]) < 0)
             return berth_err_oom(err);
+        if (stat(path, &replacement->files[replacement->staged.count]) < 0)
+            return berth_err_file(err, path, "read");
         if (berth_scan_add(cache, &replacement->staged, BERTH_ROLE_LOADED, soname, path,
                            err) < 0)
             return -1;
-    }
-    replacement->files =
-        calloc(replacement->staged.count + 1, sizeof(*replacement->files));
-    if (!replacement->files)
-        return berth_err_oom(err);
-    for (size_t i = 0; i < replacement->staged.count; i++) {
-        struct stat st;
-
-        if (stat(replacement->staged.items[i].path, &st) < 0)
-            return berth_err_file(err, replacement->staged.items[i].path, "read");
-        replacement->files[i] = (struct berth_replacement_file){st.st_dev, st.st_ino};
     }
     return 0;
 }
@@ -356,8 +349,8 @@ berth_replacement_staged(const struct berth_replacement *replacement, const char
     if (stat(path, &st) < 0)
         return NULL;
     for (size_t i = 0; i < replacement->staged.count; i++)
-        if (replacement->files[i].device == st.st_dev &&
-            replacement->files[i].inode == st.st_ino)
+        if (replacement->files[i].st_dev == st.st_dev &&
+            replacement->files[i].st_ino == st.st_ino)
             return &replacement->staged.items[i];
     return NULL;
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
-#include <sys/types.h>
+#include <sys/stat.h>
 
 #include "base/err.h"
 #include "base/strvec.h"
@@ -44,12 +44,6 @@ int berth_users_check_age(const struct berth_users *users,
 
 void berth_users_fini(struct berth_users *users);
 
-/* A staged file as the kernel knows it. */
-struct berth_replacement_file {
-    dev_t device;
-    ino_t inode;
-};
-
 /* Libraries of an image for which those of the host stand: those of an MPI, of one
  * family, or those of the SONAMEs that a stack replaces. */
 struct berth_replacement {
@@ -60,8 +54,8 @@ struct berth_replacement {
     char *mounted;            /* where the stage is in the container */
     char *host;               /* where it is on the host */
     struct berth_manifest manifest;
-    struct berth_mpi_objects staged;      /* its libraries */
-    struct berth_replacement_file *files; /* of STAGED, in the same order */
+    struct berth_mpi_objects staged; /* its libraries */
+    struct stat *files;              /* of STAGED, in the same order */
     struct berth_mpi_verdict verdict;
     bool is_linked;            /* the program is linked with this family */
     struct berth_strvec binds; /* staged file, file of the image, staged file, ...; or
