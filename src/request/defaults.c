@@ -102,31 +102,22 @@ static const char *const names[SOURCES] = {
     "the job (sbatch, salloc)",
 };
 
-static void put_value(struct berth_buf *text, const char *value, int source)
-{
-    berth_buf_addf(text, "'%s' of %s", value, names[source]);
-}
-
-/* Appends the sentence of OPTION. The first of VALUES that is not NULL counts. */
+/* Appends the sentence of OPTION, if its value is not of the command line alone. The
+ * first of VALUES that is not NULL counts. */
 static void add_sentence(const char *option, const char *const values[SOURCES],
                          struct berth_strvec *ret)
 {
     BERTH_BUF struct berth_buf text = {0};
-    int first = 0;
+    int last = 0;
 
-    while (first < SOURCES && !values[first])
-        first++;
-    if (first == SOURCES)
-        return;
-    put_value(&text, values[first], first);
-    for (int i = first + 1; i < SOURCES; i++) {
+    for (int i = 0; i < SOURCES; i++) {
         if (!values[i])
             continue;
-        berth_buf_puts(&text, ", over ");
-        put_value(&text, values[i], i);
-        first = i;
+        berth_buf_addf(&text, "%s'%s' of %s", text.used ? ", over " : "", values[i],
+                       names[i]);
+        last = i;
     }
-    if (first > 0)
+    if (last > 0)
         berth_strvec_pushf(ret, "--%s: %s", option, text.text ? text.text : "");
     ret->failed |= text.failed;
 }
