@@ -60,13 +60,6 @@ static int cite(const struct berth_site *site, struct berth_err *err)
     return berth_site_cite(site, "runtime.raw_args", "", err);
 }
 
-static int refuse(const struct berth_site *site, const char *text,
-                  struct berth_err *err)
-{
-    return berth_site_refuse(site, "--container-args:", text, &site->runtime.allowed,
-                             "runtime.raw_args", err);
-}
-
 /* The flag at WORDS, joined with the next word if that is not a flag. */
 static char *join_value(char *const *words, size_t *ret_count)
 {
@@ -93,7 +86,8 @@ int berth_flags_check_args(const struct berth_site *site,
         if (!text)
             return berth_err_oom(err);
         if (!is_allowed(site, text))
-            return refuse(site, text, err);
+            return berth_site_refuse(site, "--container-args:", text,
+                                     &site->runtime.allowed, "runtime.raw_args", err);
     }
     return 0;
 }

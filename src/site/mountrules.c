@@ -251,18 +251,14 @@ static bool is_mounting(const char *word)
     return false;
 }
 
-/* Adds the place of the setting that restricts mounts. */
-static int cite(const struct berth_site *site, struct berth_err *err)
-{
-    return berth_site_cite(
-        site, site->mounts.forbidden.count ? "mounts.forbidden" : "mounts.forced", "",
-        err);
-}
-
-static void refuse_hidden(struct berth_err *err)
+/* Sets the sentence, with the place of the setting that restricts mounts. */
+static void refuse_hidden(const struct berth_site *site, struct berth_err *err)
 {
     berth_err_set(err, "this site restricts mounts, and takes them from "
                        "--container-mounts only; leave it out");
+    berth_site_cite(site,
+                    site->mounts.forbidden.count ? "mounts.forbidden" : "mounts.forced",
+                    "", err);
 }
 
 /* Does the variable FLAG (NAME=VALUE) mount something in a way that list_variables()
@@ -285,9 +281,8 @@ static int check_devices(const struct berth_site *site,
         return berth_err_oom(err);
     if (devices.count == 0)
         return 0;
-    refuse_hidden(err);
-    berth_err_at(err, "--container-gpu: '%s'", devices.items[0]);
-    return cite(site, err);
+    refuse_hidden(site, err);
+    return berth_err_at(err, "--container-gpu: '%s'", devices.items[0]);
 }
 
 static int check_words(const struct berth_site *site, const struct berth_strvec *args,
@@ -295,9 +290,8 @@ static int check_words(const struct berth_site *site, const struct berth_strvec 
 {
     for (size_t i = 0; i < args->count; i++)
         if (is_mounting(args->items[i])) {
-            refuse_hidden(err);
-            berth_err_at(err, "--container-args: '%s'", args->items[i]);
-            return cite(site, err);
+            refuse_hidden(site, err);
+            return berth_err_at(err, "--container-args: '%s'", args->items[i]);
         }
     return 0;
 }
@@ -317,9 +311,8 @@ int berth_mountrules_check_flags(const struct berth_site *site,
 
         if (!flag || !is_hidden_mount(flag))
             continue;
-        refuse_hidden(err);
-        berth_err_at(err, "%.*s", (int)strcspn(*environment, "="), *environment);
-        return cite(site, err);
+        refuse_hidden(site, err);
+        return berth_err_at(err, "%.*s", (int)strcspn(*environment, "="), *environment);
     }
     return 0;
 }

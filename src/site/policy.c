@@ -163,20 +163,13 @@ int berth_policy_check_uri(const struct berth_site *site, const char *uri,
 {
     const struct berth_strvec *uris = &site->images.uris;
 
-    if (!site->images.has_uris && site->images.roots.count == 0)
-        return 0;
-    if (allows_uri(uris, uri))
+    if (!uri || (!site->images.has_uris && site->images.roots.count == 0) ||
+        allows_uri(uris, uri))
         return 0;
     return site->images.has_uris
                ? berth_site_refuse(site, "image", uri, uris, "images.uris", err)
                : berth_site_refuse(site, "image", uri, &site->images.roots,
                                    "images.roots", err);
-}
-
-static int check_uri(const struct berth_site *site, const struct berth_request *request,
-                     struct berth_err *err)
-{
-    return request->uri ? berth_policy_check_uri(site, request->uri, err) : 0;
 }
 
 bool berth_policy_may_set_image(const struct berth_site *site)
@@ -237,7 +230,9 @@ int berth_policy_check_early(const struct berth_site *site,
         berth_mountrules_check_flags(site, request, environment, err) < 0 ||
         berth_mountrules_check(site, &request->mounts, NULL, err) < 0)
         return -1;
-    return berth_policy_may_set_image(site) ? 0 : check_uri(site, request, err);
+    return berth_policy_may_set_image(site)
+               ? 0
+               : berth_policy_check_uri(site, request->uri, err);
 }
 
 /* Lists in RET, for explain, what of its lists is not the user's. USERS are the user's
@@ -317,7 +312,8 @@ int berth_policy_apply(const struct berth_site *site,
                                request->mounts.count, facts->named, err) < 0) ||
         berth_rules_apply(site, &job, BERTH_RULE_FORCE, &forced, err) < 0 ||
         merge_layers(site, facts, request, &forced, &whole, err) < 0 ||
-        berth_request_complete(&whole, err) < 0 || check_uri(site, &whole, err) < 0)
+        berth_request_complete(&whole, err) < 0 ||
+        berth_policy_check_uri(site, whole.uri, err) < 0)
         return -1;
     list_options(request, &whole);
     if (whole.site.failed)

@@ -38,10 +38,11 @@ bool berth_policy_may_join_ranks(const struct berth_site *site,
  * NULL. A rule may be for other jobs. */
 bool berth_policy_may_last_job(const struct berth_site *site, const char *said);
 
-/* Checks URI against images.uris of SITE, a list of beginnings of URIs. The rest of the
- * URI is empty or starts at a `/`, `:` or `@`: docker://host/a allows docker://host/a:1
- * and not docker://host/ab. A site with images.roots and without images.uris allows no
- * URI. Returns 0, or -1 with a sentence in ERR that names the place in berth.yaml. */
+/* Checks URI (NULL: none) against images.uris of SITE, a list of beginnings of URIs.
+ * The rest of the URI is empty or starts at a `/`, `:` or `@`: docker://host/a allows
+ * docker://host/a:1 and not docker://host/ab. A site with images.roots and without
+ * images.uris allows no URI. Returns 0, or -1 with a sentence in ERR that names the
+ * place in berth.yaml. */
 int berth_policy_check_uri(const struct berth_site *site, const char *uri,
                            struct berth_err *err);
 
