@@ -40,16 +40,15 @@ struct inspect {
     struct berth_offered offered;
 };
 
-static int write_seen(const struct inspect *it, struct berth_buf *out,
-                      struct berth_err *err)
+static int print(const struct inspect *it, struct berth_err *err)
 {
     BERTH_JSON struct berth_json json = {.pretty = true, .is_text = !it->as_json};
 
     berth_inspect_write(&it->seen, &json);
     if (json.text.failed)
         return berth_err_oom(err);
-    berth_buf_addf(out, "%s%s", json.text.text, it->as_json ? "\n" : "");
-    return out->failed ? berth_err_oom(err) : 0;
+    printf("%s%s", json.text.text, it->as_json ? "\n" : "");
+    return 0;
 }
 
 /* Judge the stack number AT as a step would. */
@@ -79,9 +78,9 @@ static int judge_one(const struct inspect *it, size_t at, const struct berth_sca
     return 0;
 }
 
-/* Judge each MPI of the host for the program, then write all. */
+/* Judge each MPI of the host for the program, then print all. */
 static int judge(struct inspect *it, const struct berth_scan *scan,
-                 struct berth_buf *out, struct berth_err *err)
+                 struct berth_err *err)
 {
     const struct berth_stacks *stacks = &it->offered.stacks;
     struct berth_mpi_verdict verdicts[STACKS_MAX];
@@ -96,7 +95,7 @@ static int judge(struct inspect *it, const struct berth_scan *scan,
     it->seen.verdicts = verdicts;
     it->seen.verdict_count = count;
     if (result == 0)
-        result = write_seen(it, out, err);
+        result = print(it, err);
     while (count > 0)
         berth_mpi_verdict_fini(&verdicts[--count]);
     return result;
@@ -109,8 +108,7 @@ static int refuse(const char *path, struct berth_err *err)
                          strerror(errno));
 }
 
-static int inspect_file(struct inspect *it, const char *path, struct berth_buf *out,
-                        struct berth_err *err)
+static int inspect_file(struct inspect *it, const char *path, struct berth_err *err)
 {
     BERTH_FREE char *real = realpath(path, NULL);
     BERTH_SCAN struct berth_scan scan = {0};
@@ -137,7 +135,7 @@ static int inspect_file(struct inspect *it, const char *path, struct berth_buf *
     it->seen.runner = scan.is_script ? scan.runner : NULL;
     it->seen.is_privileged =
         stat(path, &st) == 0 && (st.st_mode & (S_ISUID | S_ISGID)) != 0;
-    result = it->seen.image ? judge(it, &scan, out, err) : write_seen(it, out, err);
+    result = it->seen.image ? judge(it, &scan, err) : print(it, err);
     berth_mpi_program_fini(&wants);
     return result;
 }
@@ -162,8 +160,7 @@ static void add_libc(struct berth_mpi_objects *objects)
 }
 
 /* In the container: list all MPI libraries of the image. */
-static int inspect_libraries(struct inspect *it, struct berth_buf *out,
-                             struct berth_err *err)
+static int inspect_libraries(struct inspect *it, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec directories = {0};
     BERTH_STRVEC struct berth_strvec found = {0};
@@ -180,14 +177,13 @@ static int inspect_libraries(struct inspect *it, struct berth_buf *out,
         berth_scan_add(NULL, &objects, BERTH_ROLE_PRESENT, NULL, found.items[i], NULL);
     add_libc(&objects);
     it->seen.objects = &objects;
-    result = write_seen(it, out, err);
+    result = print(it, err);
     berth_mpi_objects_fini(&objects);
     return result;
 }
 
 /* In the container: inspect the program with that name or path. */
-static int inspect_program(struct inspect *it, struct berth_buf *out,
-                           struct berth_err *err)
+static int inspect_program(struct inspect *it, struct berth_err *err)
 {
     const char *name = it->seen.file;
     BERTH_FREE char *path =
@@ -199,12 +195,11 @@ static int inspect_program(struct inspect *it, struct berth_buf *out,
                              "image '%s': '%s' is not there; give its path in the "
                              "image, or a name on the image's PATH",
                              it->seen.image, name);
-    return inspect_file(it, path, out, err);
+    return inspect_file(it, path, err);
 }
 
 static int inspect_image(struct inspect *it, const char *path, const char *program,
-                         const struct berth_image *image, struct berth_buf *out,
-                         struct berth_err *err)
+                         const struct berth_image *image, struct berth_err *err)
 {
     BERTH_FREE char *runtime = NULL;
     BERTH_FREE char *real = realpath(path, NULL);
@@ -230,7 +225,7 @@ static int inspect_image(struct inspect *it, const char *path, const char *progr
         return -1;
     if (berth_temporary_enter(runtime, real ? real : path, START_SECONDS, err) < 0)
         return -1;
-    result = program ? inspect_program(it, out, err) : inspect_libraries(it, out, err);
+    result = program ? inspect_program(it, err) : inspect_libraries(it, err);
     berth_offered_fini(&it->offered);
     return result;
 }
@@ -253,7 +248,7 @@ static int read_head(const char *path, bool *ret_is_file, struct berth_err *err)
 }
 
 static int inspect(struct inspect *it, const char *path, const char *program,
-                   struct berth_buf *out, struct berth_err *err)
+                   struct berth_err *err)
 {
     struct berth_image image;
     bool is_file = false;
@@ -266,16 +261,15 @@ static int inspect(struct inspect *it, const char *path, const char *program,
     if (is_file && program)
         return berth_err_set(err, "'%s': not an image; leave out '%s'", path, program);
     if (is_file)
-        return inspect_file(it, path, out, err);
+        return inspect_file(it, path, err);
     if (berth_image_probe(path, &image, err) < 0)
         return -1;
-    return inspect_image(it, path, program, &image, out, err);
+    return inspect_image(it, path, program, &image, err);
 }
 
 int berth_cli_inspect(int argc, char **argv)
 {
     struct inspect it = {.site = berth_site_default()};
-    BERTH_BUF struct berth_buf out = {0};
     struct berth_err err;
     int result;
 
@@ -286,11 +280,8 @@ int berth_cli_inspect(int argc, char **argv)
     }
     if (argc < 2 || argc > 3 || argv[1][0] == '-')
         return BERTH_CLI_USAGE;
-    result = inspect(&it, argv[1], argv[2], &out, &err);
+    result = inspect(&it, argv[1], argv[2], &err);
     berth_terms_fini(&it.terms);
     berth_site_fini(&it.site);
-    if (result < 0)
-        return berth_cli_fail(&err);
-    fputs(out.text, stdout);
-    return EXIT_SUCCESS;
+    return result < 0 ? berth_cli_fail(&err) : EXIT_SUCCESS;
 }
