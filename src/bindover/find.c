@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/environ.h"
+#include "base/grow.h"
 #include "base/resolve.h"
 #include "base/text.h"
 #include "mpi/family.h"
@@ -135,7 +136,7 @@ static struct berth_stack *push_stack(const struct search *s,
     else if (asprintf(&stack.origin, "profile '%s'", profile->name) < 0)
         stack.origin = NULL;
     if (stack.version && stack.origin && (!path || stack.search) &&
-        berth_stacks_push(s->to, &stack))
+        berth_append(s->to, &stack) == 0)
         return &s->to->items[s->to->count - 1];
     berth_stack_fini(&stack);
     berth_err_oom(s->err);

@@ -62,13 +62,6 @@ const char *berth_stack_first(const struct berth_stack *stack)
                            : profile->replaces[0];
 }
 
-bool berth_stacks_push(struct berth_stacks *stacks, const struct berth_stack *stack)
-{
-    struct berth_stack copy = *stack;
-
-    return berth_append(stacks, &copy) == 0;
-}
-
 void berth_stacks_fini(struct berth_stacks *stacks)
 {
     for (size_t i = 0; i < stacks->count; i++)
@@ -116,17 +109,17 @@ int berth_offered_add_absent(const struct berth_profile *profiles, unsigned int 
                              struct berth_stacks *stacks, struct berth_err *err)
 {
     for (const struct berth_profile *it = profiles; it->name; it++) {
-        const struct berth_stack absent = {.profile = it};
+        struct berth_stack absent = {.profile = it};
 
         if (!(kinds & 1U << it->kind) || has_stack(stacks, it) ||
             (!it->prefix && (it->kind != BERTH_PROFILE_FABRIC || it->adds)))
             continue;
-        if (!berth_stacks_push(stacks, &absent))
+        if (berth_append(stacks, &absent) < 0)
             return berth_err_oom(err);
         for (size_t i = stacks->count - 1;
              i > 0 && is_before(it, stacks->items[i - 1].profile); i--) {
             stacks->items[i] = stacks->items[i - 1];
-            stacks->items[i - 1] = absent;
+            stacks->items[i - 1] = (struct berth_stack){.profile = it};
         }
     }
     return 0;

@@ -71,11 +71,9 @@ const char *const *berth_stack_replaces(const struct berth_stack *stack);
  * has. Borrowed. */
 const char *berth_stack_first(const struct berth_stack *stack);
 
-/* Add a copy of LIBRARY to STACK, or STACK to STACKS, which own it then. Returns false
- * out of memory. */
+/* Add a copy of LIBRARY to STACK. Returns false out of memory. */
 bool berth_stack_push(struct berth_stack *stack,
                       const struct berth_stack_library *library);
-bool berth_stacks_push(struct berth_stacks *stacks, const struct berth_stack *stack);
 
 void berth_stack_fini(struct berth_stack *stack);
 void berth_stacks_fini(struct berth_stacks *stacks);

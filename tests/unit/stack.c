@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "install.h"
 #include "unit.h"
 
@@ -238,10 +239,10 @@ TEST_ROWS(the_site_prefers, places)
     char all[64] = "";
 
     for (size_t i = 0; i < COUNT(present); i++) {
-        const struct berth_stack stack = {.profile = &profiles[present[i]],
-                                          .version = strdup("1")};
+        struct berth_stack stack = {.profile = &profiles[present[i]],
+                                    .version = strdup("1")};
 
-        ck_assert(berth_stacks_push(&found, &stack));
+        ck_assert_int_eq(berth_append(&found, &stack), 0);
     }
     for (int i = 0; i < 3 && places[_i].order[i]; i++) {
         berth_strvec_push(&order, places[_i].order[i]);
@@ -273,10 +274,10 @@ TEST(a_missing_fabric_comes_after_those_of_earlier_profiles)
         {0},
     };
     struct berth_stacks found = {0};
-    const struct berth_stack two = {.profile = &profiles[1], .version = strdup("1")};
+    struct berth_stack two = {.profile = &profiles[1], .version = strdup("1")};
     struct berth_err err;
 
-    ck_assert(berth_stacks_push(&found, &two));
+    ck_assert_int_eq(berth_append(&found, &two), 0);
     ck_assert_int_eq(
         berth_offered_add_absent(profiles, 1 << BERTH_PROFILE_FABRIC, &found, &err), 0);
     ck_assert_uint_eq(found.count, COUNT(profiles) - 2);
