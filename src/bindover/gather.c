@@ -17,6 +17,7 @@
 #include "bindover/loader.h"
 #include "bindover/manifest.h"
 #include "bindover/scan.h"
+#include "request/path.h"
 
 enum { FILES_MAX = 4096, DEPTH_MAX = 8 };
 
@@ -201,7 +202,7 @@ static int open_beside(struct gathering *g, const struct berth_opener *opener,
 
     for (size_t i = 0; from[i]; i++)
         for (const char *const *place = opener->places; *place; place++) {
-            BERTH_FREE char *path = berth_scan_beside(from[i], *place);
+            BERTH_FREE char *path = berth_path_beside(from[i], *place);
             int found = path ? add_plugins(g, opener, path) : berth_err_oom(g->err);
 
             if (found != 0)
@@ -250,7 +251,7 @@ static int add_nearby(struct gathering *g, const char *name)
 
     for (; places && *places; places++) {
         BERTH_FREE char *directory =
-            berth_scan_beside(g->stack->libraries[0].path, *places);
+            berth_path_beside(g->stack->libraries[0].path, *places);
         BERTH_FREE char *path = NULL;
         struct stat st;
 
@@ -325,7 +326,7 @@ static int add_datum(struct gathering *g, const char *library_path,
     bool is_usr = real && berth_text_starts(real, "/usr/");
 
     for (const char *const *place = data->places; *place; place++) {
-        BERTH_FREE char *path = berth_scan_beside(library_path, *place);
+        BERTH_FREE char *path = berth_path_beside(library_path, *place);
 
         if (!path)
             return berth_err_oom(g->err);
@@ -385,7 +386,7 @@ static int add_glibc(struct gathering *g)
                  ? add(g, g->loader, "glibc", berth_text_base(g->loader), &plain)
                  : berth_err_file(g->err, "libc.so.6", "read");
     for (const char *const *name = berth_profile_glibc; result == 0 && *name; name++) {
-        BERTH_FREE char *path = berth_scan_beside(libc->path, *name);
+        BERTH_FREE char *path = berth_path_beside(libc->path, *name);
 
         if (!path)
             result = berth_err_oom(g->err);

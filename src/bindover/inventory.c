@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "request/path.h"
 
 enum { DEEPEST = 8, MOST = 200000 };
 
@@ -80,20 +81,11 @@ int berth_inventory_read(const struct berth_strvec *directories,
     return ret->failed ? berth_err_oom(err) : 0;
 }
 
-/* Is PATH DIRECTORY, or below it? */
-static bool is_below(const char *path, const char *directory)
-{
-    size_t length = strlen(directory);
-
-    return strncmp(path, directory, length) == 0 &&
-           (path[length] == '/' || path[length] == '\0');
-}
-
 /* Is DIRECTORY, a path without links, one of LIST or below one of them? */
 static bool is_covered(const struct berth_strvec *list, const char *directory)
 {
     for (size_t i = 0; i < list->count; i++)
-        if (is_below(directory, list->items[i]))
+        if (berth_path_is_within(directory, list->items[i]))
             return true;
     return false;
 }

@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "base/resolve.h"
 #include "base/text.h"
+#include "request/path.h"
 
 bool berth_replacement_stands_for(const struct berth_replacement *replacement,
                                   const char *soname)
@@ -117,7 +118,7 @@ static int plan_glibc(struct berth_replacement *replacement,
 
         if (!berth_text_starts(file, "glibc/"))
             continue;
-        image = berth_scan_beside(libc->path, file + 6);
+        image = berth_path_beside(libc->path, file + 6);
         if (!image || asprintf(&staged, "%s/%s", replacement->mounted, file) < 0)
             return berth_err_oom(err);
         real = berth_text_starts(file + 6, "ld-linux") ? berth_steal(&loader)
@@ -242,7 +243,7 @@ static int plan_plugins(struct berth_replacement *replacement, const char *libra
     struct berth_strvec *binds = &replacement->binds;
 
     for (const char *const *place = opener->places; *place; place++) {
-        BERTH_FREE char *own = berth_scan_beside(library, *place);
+        BERTH_FREE char *own = berth_path_beside(library, *place);
         BERTH_FREE char *real = own ? berth_resolve(own) : NULL;
 
         if (!own)

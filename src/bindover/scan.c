@@ -5,7 +5,6 @@
 #include "bindover/scan.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -202,17 +201,6 @@ void berth_scan_fini(struct berth_scan *scan)
     berth_closure_fini(&scan->closure);
     berth_mpi_objects_fini(&scan->objects);
     *scan = (struct berth_scan){0};
-}
-
-char *berth_scan_beside(const char *file, const char *place)
-{
-    char *path = NULL;
-
-    if (*place == '/')
-        return strdup(place);
-    if (asprintf(&path, "%.*s/%s", (int)(strrchr(file, '/') - file), file, place) < 0)
-        return NULL;
-    return path;
 }
 
 bool berth_scan_glob(const char *directory, const char *pattern, glob_t *ret)

@@ -86,10 +86,6 @@ int berth_scan_add(struct berth_factcache *cache, struct berth_mpi_objects *obje
                    enum berth_mpi_role role, const char *soname, const char *path,
                    struct berth_err *err);
 
-/* PLACE in the directory of FILE; PLACE alone if it is absolute. The caller frees it;
- * NULL: out of memory. */
-char *berth_scan_beside(const char *file, const char *place);
-
 /* glob(3) of PATTERN, which may have braces, below DIRECTORY, a path as it is.
  * Returns false if nothing fits. The caller frees *RET (globfree(3)) in any case. */
 bool berth_scan_glob(const char *directory, const char *pattern, glob_t *ret);

@@ -18,6 +18,7 @@
 #include "mpi/verdict.h"
 #include "step/namespaces.h"
 #include "step/report.h"
+#include "request/path.h"
 
 /* PATH in the root of a process; NULL: out of memory. */
 static char *in_root(int pid, const char *path)
@@ -47,7 +48,7 @@ static void add_components(const struct berth_singleton *it, int root,
                            struct berth_mpi_objects *objects)
 {
     BERTH_FREE char *library = in_root(root, it->path);
-    BERTH_FREE char *directory = library ? berth_scan_beside(library, "openmpi") : NULL;
+    BERTH_FREE char *directory = library ? berth_path_beside(library, "openmpi") : NULL;
     glob_t found = {0};
 
     if (directory && berth_scan_glob(directory, "mca_pmix_*", &found))

@@ -14,6 +14,7 @@
 #include "bindover/inside.h"
 #include "bindover/loader.h"
 #include "mpi/profile.h"
+#include "request/path.h"
 
 extern char **environ;
 
@@ -52,7 +53,7 @@ static void add_plugins(struct berth_users *users, const struct berth_opener *op
                         const char *path)
 {
     for (const char *const *place = opener->places; *place; place++) {
-        BERTH_FREE char *directory = berth_scan_beside(path, *place);
+        BERTH_FREE char *directory = berth_path_beside(path, *place);
         glob_t found = {0};
 
         if (directory && berth_scan_glob(directory, opener->pattern, &found))
