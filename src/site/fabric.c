@@ -33,13 +33,6 @@ bool berth_fabric_may_use(const struct berth_profile *profile,
            berth_profile_is_called(profile, request->mpi);
 }
 
-static int add_bind(const char *text, struct berth_strvec *binds, struct berth_err *err)
-{
-    return berth_mountrules_has_destination(binds, text)
-               ? 0
-               : berth_mount_append(text, NULL, binds, err);
-}
-
 int berth_fabric_list(const struct berth_profile *profiles,
                       const struct berth_request *request, struct berth_strvec *binds,
                       struct berth_strvec *devices, struct berth_err *err)
@@ -51,7 +44,8 @@ int berth_fabric_list(const struct berth_profile *profiles,
         if (!berth_fabric_may_use(profiles, request))
             continue;
         for (; bind && *bind; bind++)
-            if (add_bind(*bind, binds, err) < 0)
+            if (!berth_mountrules_has_destination(binds, *bind) &&
+                berth_mount_append(*bind, NULL, binds, err) < 0)
                 return berth_err_at(err, "profile '%s': binds", profiles->name);
         for (; device && *device; device++)
             berth_strvec_push_once(devices, *device);

@@ -77,14 +77,6 @@ const char *berth_site_place(const struct berth_site *site, const char *key,
     return found;
 }
 
-const char *berth_site_where(const struct berth_site *site, const char *key,
-                             const char *item)
-{
-    const char *place = berth_site_place(site, key, item);
-
-    return place ? place : "berth.yaml";
-}
-
 int berth_site_refuse(const struct berth_site *site, const char *kind, const char *what,
                       const struct berth_strvec *allowed, const char *key,
                       struct berth_err *err)

@@ -105,10 +105,6 @@ void berth_site_note(struct berth_site *site, const char *key, const char *item,
 const char *berth_site_place(const struct berth_site *site, const char *key,
                              const char *item);
 
-/* The same for a message: "berth.yaml" in place of NULL. */
-const char *berth_site_where(const struct berth_site *site, const char *key,
-                             const char *item);
-
 /* The site's additions to the lists of variables that --export does not drop; borrows
  * from SITE. */
 static inline struct berth_capture_rules

@@ -49,7 +49,7 @@ static void push_order(const struct berth_site *site, struct berth_strvec *ret)
         const char *name = site->mpi.order.items[i];
 
         berth_strvec_push(ret, name);
-        berth_strvec_pushf(ret, "%s: %s", berth_site_where(site, order, name), order);
+        berth_strvec_pushf(ret, "%s: %s", berth_site_place(site, order, name), order);
     }
 }
 
@@ -69,7 +69,7 @@ int berth_terms_of(const struct berth_site *site, struct berth_terms *ret,
                                          [BERTH_INSIDE_ALL] = "all",
                                          [BERTH_INSIDE_NONE] = "none"};
     const char *glibc = site->mpi.glibc == BERTH_GLIBC_REFUSE
-                            ? berth_site_where(site, "mpi.glibc", "")
+                            ? berth_site_place(site, "mpi.glibc", "")
                             : NULL;
     bool failed = false;
 
