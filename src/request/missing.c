@@ -147,14 +147,6 @@ static char *find_near(const struct split *split)
     return near ? strdup(near) : NULL;
 }
 
-static int suggest_registry(const char *path, const char *name, struct berth_err *err)
-{
-    return berth_err_set(err,
-                         "image '%s': not found; for an image of a registry write "
-                         "docker://%s/NAME:TAG " BERTH_REGISTRY_CUT,
-                         path, name);
-}
-
 int berth_missing_explain(const char *path, struct berth_err *err)
 {
     SPLIT struct split split = split_path(path);
@@ -170,7 +162,10 @@ int berth_missing_explain(const char *path, struct berth_err *err)
         return berth_err_set(err, "image '%s': not found; did you mean '%s'?", path,
                              near);
     if (bare && berth_registry_is_host(split.rest))
-        return suggest_registry(path, split.rest, err);
+        return berth_err_set(err,
+                             "image '%s': not found; for an image of a registry write "
+                             "docker://%s/NAME:TAG " BERTH_REGISTRY_CUT,
+                             path, split.rest);
     return berth_err_set(err,
                          "image '%s': not found; check the path, and that the nodes "
                          "see this file system",

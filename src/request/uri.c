@@ -222,13 +222,11 @@ int berth_uri_cache(const char *configured, char *const *env, const char *home,
 
 bool berth_registry_is_file(const char *name)
 {
-    static const char *const ends[] = {".sif", ".simg", ".img",    ".sqsh", ".squashfs",
-                                       ".tar", ".tgz",  ".tar.gz", ".def",  NULL};
+    static const char *const patterns[] = {"*.sif",      "*.simg", "*.img", "*.sqsh",
+                                           "*.squashfs", "*.tar",  "*.tgz", "*.tar.gz",
+                                           "*.def",      NULL};
 
-    for (const char *const *end = ends; *end; end++)
-        if (berth_text_ends(name, *end))
-            return true;
-    return false;
+    return berth_text_matches_any(name, patterns);
 }
 
 /* Two letters are the domain of a country, unless NAME has one dot only: then NAME is
