@@ -76,8 +76,7 @@ int berth_inventory_read(const struct berth_strvec *directories,
     }
     if (tree)
         fts_close(tree);
-    if (ret_cut)
-        *ret_cut = is_cut || is_full;
+    *ret_cut = is_cut || is_full;
     return ret->failed ? berth_err_oom(err) : 0;
 }
 

@@ -14,9 +14,9 @@ bool berth_inventory_is_named(const char *name);
 
 /* Appends to RET the files with such names below the DIRECTORIES in the root of the
  * process, each once, by the path without links. A directory may be missing. Links to
- * files are followed, links to directories are not. *RET_CUT (may be NULL): some were
- * not searched, because they are more than eight levels deep or come after 200,000
- * entries. Returns 0, or -1 out of memory. */
+ * files are followed, links to directories are not. *RET_CUT: some were not searched,
+ * because they are more than eight levels deep or come after 200,000 entries. Returns
+ * 0, or -1 out of memory. */
 int berth_inventory_read(const struct berth_strvec *directories,
                          struct berth_strvec *ret, bool *ret_cut,
                          struct berth_err *err);

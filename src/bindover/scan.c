@@ -118,15 +118,16 @@ static bool is_musl(const struct berth_elf *elf)
 }
 
 /* Can the runner, or a program that it starts, load the library? An image may also have
- * libraries for another machine, of 32 bits, or for another C library. */
+ * libraries for another machine, of 32 bits, or for another C library. Without a runner
+ * they are listed, too. */
 static bool is_loadable(const struct berth_scan *scan, const struct berth_elf *elf)
 {
     const char *loader = scan->loader ? berth_text_base(scan->loader) : "";
 
-    return elf->bits == scan->bits &&
-           (!elf->machine || !scan->machine ||
-            strcmp(elf->machine, scan->machine) == 0) &&
-           (!is_musl(elf) || berth_text_starts(loader, "ld-musl"));
+    return !scan->runner || (elf->bits == scan->bits &&
+                             (!elf->machine || !scan->machine ||
+                              strcmp(elf->machine, scan->machine) == 0) &&
+                             (!is_musl(elf) || berth_text_starts(loader, "ld-musl")));
 }
 
 /* A damaged file is ignored: it harms only a program that uses it. */

@@ -43,7 +43,7 @@ int berth_scan_program(struct berth_factcache *cache, const char *program,
 int berth_scan_image(struct berth_scan *scan, char *const *env, struct berth_err *err);
 
 /* Adds the file at PATH to the objects of SCAN as PRESENT, if the runner could load it
- * and it can be read. SONAME may be NULL (mpi/objects.h). */
+ * and it can be read; without a runner any. SONAME may be NULL (mpi/objects.h). */
 void berth_scan_present(struct berth_scan *scan, const char *soname, const char *path);
 
 /* Adds to the objects of SCAN, as PRESENT, the libraries of the image that a program

@@ -19,7 +19,6 @@
 #include "site/rules.h"
 #include "cli/inspection.h"
 #include "step/image.h"
-#include "bindover/inventory.h"
 #include "bindover/scan.h"
 #include "base/run.h"
 #include "step/runtime.h"
@@ -141,7 +140,7 @@ static int inspect_file(struct inspect *it, const char *path, struct berth_err *
 }
 
 /* Add the C library, from each place where distributions install it. */
-static void add_libc(struct berth_mpi_objects *objects)
+static void add_libc(struct berth_scan *scan)
 {
     static const char *const patterns[] = {"/lib*/libc.so.6", "/lib/*/libc.so.6",
                                            "/usr/lib*/libc.so.6",
@@ -153,8 +152,8 @@ static void add_libc(struct berth_mpi_objects *objects)
         if (glob(patterns[i], 0, NULL, &found) != 0)
             continue;
         for (size_t k = 0; k < found.gl_pathc; k++)
-            berth_scan_add(NULL, objects, BERTH_ROLE_PRESENT,
-                           berth_text_base(found.gl_pathv[k]), found.gl_pathv[k], NULL);
+            berth_scan_present(scan, berth_text_base(found.gl_pathv[k]),
+                               found.gl_pathv[k]);
         globfree(&found);
     }
 }
@@ -162,24 +161,13 @@ static void add_libc(struct berth_mpi_objects *objects)
 /* In the container: list all MPI libraries of the image. */
 static int inspect_libraries(struct inspect *it, struct berth_err *err)
 {
-    BERTH_STRVEC struct berth_strvec directories = {0};
-    BERTH_STRVEC struct berth_strvec found = {0};
-    struct berth_mpi_objects objects = {0};
-    int result = 0;
+    BERTH_SCAN struct berth_scan scan = {0};
 
-    berth_inventory_usual(berth_environ_value(environ, "LD_LIBRARY_PATH"),
-                          &directories);
-    if (directories.failed)
-        return berth_err_oom(err);
-    if (berth_inventory_read(&directories, &found, NULL, err) < 0)
+    if (berth_scan_image(&scan, environ, err) < 0)
         return -1;
-    for (size_t i = 0; i < found.count; i++)
-        berth_scan_add(NULL, &objects, BERTH_ROLE_PRESENT, NULL, found.items[i], NULL);
-    add_libc(&objects);
-    it->seen.objects = &objects;
-    result = print(it, err);
-    berth_mpi_objects_fini(&objects);
-    return result;
+    add_libc(&scan);
+    it->seen.objects = &scan.objects;
+    return print(it, err);
 }
 
 /* In the container: inspect the program with that name or path. */
