@@ -10,7 +10,6 @@
 #include "bindover/replacement.h"
 #include "bindover/scan.h"
 #include "mpi/program.h"
-#include "mpi/reason.h"
 #include "plan/binding.h"
 
 /* A program of the step, and what of the host's is in the place of its libraries. */

@@ -12,7 +12,6 @@
 #include "base/environ.h"
 #include "base/resolve.h"
 #include "base/text.h"
-#include "elf/stored.h"
 #include "mpi/names.h"
 #include "bindover/inventory.h"
 #include "bindover/loader.h"

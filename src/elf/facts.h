@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/strvec.h"
 
@@ -90,3 +91,11 @@ const struct berth_elf_symbol *berth_elf_find(const struct berth_elf_symbols *sy
  * open at FD stores it, to BYTES. Returns the number of bytes; 0 if the file is not
  * ELF, is damaged, or has no such data. */
 size_t berth_elf_value(int fd, const char *name, void *bytes, size_t count);
+
+/* Appends the facts ELF to RET as bytes, for a cache. Out of memory sticks in RET. */
+void berth_elf_put(const struct berth_elf *elf, struct berth_buf *ret);
+
+/* Reads such COUNT bytes at BYTES, which must live as long as *RET_ELF, because the
+ * names of its symbols point into them. Returns 0 with *RET_ELF, which the caller owns
+ * (berth_elf_fini); -1 if the bytes are damaged, or out of memory. */
+int berth_elf_get(const char *bytes, size_t count, struct berth_elf *ret_elf);

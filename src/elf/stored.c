@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes the facts of a file as bytes, and reads them. */
 
-#include "elf/stored.h"
+#include "elf/facts.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,13 +3,20 @@
 
 #include "mpi/collisions.h"
 #include "mpi/program.h"
-#include "mpi/reason.h"
 
 enum berth_mpi_answer {
     BERTH_VERDICT_YES,
     BERTH_VERDICT_YES_WITH_HOST_GLIBC, /* only with the host's glibc, all of it */
     BERTH_VERDICT_NO,
     BERTH_VERDICT_CANNOT_TELL,
+};
+
+/* Where the cause of a refusal of the host's libraries lies, which shows whether it
+ * applies to the other nodes of the step. A cause that is not known counts as NODE. */
+enum berth_reason {
+    BERTH_REASON_NODE, /* this node, or the release of the host's libraries: other nodes
+                          may have no fault, or another release */
+    BERTH_REASON_IMAGE /* the image or the program: applies to all nodes */
 };
 
 /* Can the program run on the host's MPI? */

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "mpi/reason.h"
+#include "mpi/verdict.h"
 #include "request/request.h"
 
 /* May the image's own MPI run if the host's MPI cannot? Each node decides without

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The facts of ELF files as bytes. */
 
-#include "elf/stored.h"
+#include "elf/facts.h"
 
 #include <fcntl.h>
 #include <unistd.h>
