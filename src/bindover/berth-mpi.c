@@ -50,14 +50,10 @@ struct work {
     struct berth_witness *witness;
 };
 
-/* The supervisor ends berth-mpi after SECONDS, and a refusal must come before that. */
-static int64_t end_of(int seconds)
-{
-    return berth_clock() + (int64_t)(seconds - 1 - seconds / 8) * 1000;
-}
-
 static int read_work(int argc, char **argv, struct work *work, struct berth_err *err)
 {
+    int seconds;
+
     work->channel = argc == 4 ? atoi(argv[3]) : -1;
     if (argc != 4 || berth_handover_read(atoi(argv[1]), &work->task) < 0 ||
         berth_handover_read(atoi(argv[2]), &work->container) < 0 ||
@@ -66,7 +62,9 @@ static int read_work(int argc, char **argv, struct work *work, struct berth_err 
             err, "wrong arguments; only berth-start can start this program");
     if (berth_order_get(work->task.words.items[0], &work->order, err) < 0)
         return -1;
-    work->end = end_of(work->order.mpi.seconds);
+    /* The supervisor ends berth-mpi then, and a refusal must come before that. */
+    seconds = work->order.mpi.seconds;
+    work->end = berth_clock() + (int64_t)(seconds - 1 - seconds / 8) * 1000;
     return 0;
 }
 

@@ -320,18 +320,15 @@ bool berth_profile_has_needed(const struct berth_profile *profile,
     return !profile->needs;
 }
 
-static bool is_vendor(const struct berth_profile *profile, const char *vendor)
-{
-    return !profile->vendor || (vendor && strcmp(profile->vendor, vendor) == 0);
-}
-
 const struct berth_profile *berth_profile_match(const struct berth_profile *profiles,
                                                 const struct berth_mpi_library *library,
                                                 const struct berth_closure *closure)
 {
     for (const struct berth_profile *it = profiles; it->name; it++)
         if (it->kind == BERTH_PROFILE_MPI && !it->prefix &&
-            it->family == library->family && is_vendor(it, library->vendor) &&
+            it->family == library->family &&
+            (!it->vendor ||
+             (library->vendor && strcmp(it->vendor, library->vendor) == 0)) &&
             berth_profile_has_needed(it, closure))
             return it;
     return NULL;

@@ -21,11 +21,6 @@
 /* Between words. */
 #define BLANKS " \t\r\v\f"
 
-static bool is_continued(const char *line, size_t length)
-{
-    return length > 0 && line[length - 1] == '\\';
-}
-
 /* Moves *AT past a line and the lines that continue it, and adds their number to
  * *NUMBER. Returns their length. */
 static size_t next_lines(const char **at, unsigned int *number)
@@ -37,7 +32,7 @@ static size_t next_lines(const char **at, unsigned int *number)
         size_t length = strcspn(*at, "\n");
 
         /* Slurm drops empty lines first. */
-        is_more = length == 0 ? *at > start : is_continued(*at, length);
+        is_more = length == 0 ? *at > start : (*at)[length - 1] == '\\';
         *at += length + ((*at)[length] == '\n');
         ++*number;
     }

@@ -83,12 +83,6 @@ int berth_uri_check(const char *uri, struct berth_err *err)
     return 0;
 }
 
-/* Does the URI have a tag or a digest? Without one the registry uses "latest". */
-static bool has_version(const char *rest)
-{
-    return strpbrk(berth_text_base(rest), ":@");
-}
-
 int berth_uri_name(const char *uri, char **ret_name, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf name = {0};
@@ -101,7 +95,7 @@ int berth_uri_name(const char *uri, char **ret_name, struct berth_err *err)
     berth_buf_puts(&name, "+");
     for (const char *c = rest + strspn(rest, "/"); *c; c++)
         berth_buf_add(&name, *c == '/' ? "+" : *c == ':' ? "=" : c, 1);
-    if (!has_version(rest))
+    if (!strpbrk(berth_text_base(rest), ":@")) /* a tag or a digest */
         berth_buf_puts(&name, "=latest");
     if (name.failed)
         return berth_err_oom(err);
