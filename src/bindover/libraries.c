@@ -228,16 +228,6 @@ static int plan(struct use *use, struct berth_err *err)
     return judge(use, err) < 0 ? -1 : 1;
 }
 
-/* Refuse, for what ERR says, if the image's own network library may not stay. */
-static int keep_own(const struct berth_inside *inside, enum berth_reason reason,
-                    struct berth_err *err)
-{
-    const struct berth_err because = *err;
-
-    return berth_fallback_fabric(inside->request, inside->reach.nodes, reason, &because,
-                                 err);
-}
-
 /* Does one that is in place stand for a library that STACK would replace? A site's
  * profile comes before berth's own. Plugins share it. */
 static bool is_covered(const struct berth_program *program,
@@ -322,7 +312,7 @@ static int use_stack(struct berth_programs *programs, const struct berth_stack *
 {
     const struct berth_inside *inside = programs->inside;
     bool is_named = berth_fabric_is_named(stack->profile, inside->request);
-    struct berth_err why;
+    struct berth_err why, *refused;
 
     if (put_all(programs, stack, err) == 0) {
         if (is_named)
@@ -335,8 +325,10 @@ static int use_stack(struct berth_programs *programs, const struct berth_stack *
         return berth_err_set(err, "--container-libs=%s: %s; leave --container-libs out",
                              stack->profile->name, why.text);
     }
-    programs->refused[stack - inside->stacks->items] = *err;
-    return keep_own(inside, programs->reason, err);
+    refused = &programs->refused[stack - inside->stacks->items];
+    *refused = *err;
+    return berth_fallback_fabric(inside->request, inside->reach.nodes, programs->reason,
+                                 refused, err);
 }
 
 bool berth_libraries_are_asked(const struct berth_inside *inside)
