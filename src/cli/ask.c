@@ -143,14 +143,9 @@ static int run(const struct berth_strvec *words, struct berth_buf *ret_out,
     return ran.status ? berth_err_set(err, "%s", berth_ran_last_line(&ran)) : 0;
 }
 
-static char *find(const char *program)
-{
-    return berth_run_find(program, getenv("PATH"));
-}
-
 char *berth_ask_srun(void)
 {
-    return find("srun");
+    return berth_run_find("srun", getenv("PATH"));
 }
 
 /* Get the caller's jobs that NAME means (berth_jobs_select()); NULL: all that run. */
@@ -158,7 +153,7 @@ static int ask_jobs(const char *name, struct berth_jobs *ret, struct berth_err *
 {
     BERTH_STRVEC struct berth_strvec words = {0};
     BERTH_BUF struct berth_buf out = {0};
-    BERTH_FREE char *squeue = find("squeue");
+    BERTH_FREE char *squeue = berth_run_find("squeue", getenv("PATH"));
 
     if (!squeue)
         return berth_err_set(err, NO_COMMAND, "squeue");

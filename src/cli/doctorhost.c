@@ -37,13 +37,13 @@ static long read_number(const struct berth_host *host, const char *path)
     return text && end != text ? value : -1;
 }
 
-/* Returns the permissions of PATH; -1: it is not there. */
-static long mode_of(const struct berth_host *host, const char *path)
+/* Read what PATH and its file system are. Returns false if PATH is not there. */
+static bool read_place(const struct berth_host *host, const char *path,
+                       struct stat *ret_st, struct statvfs *ret_space)
 {
     BERTH_FREE char *place = berth_host_place(host, path);
-    struct stat st;
 
-    return place && stat(place, &st) == 0 ? (long)(st.st_mode & 07777) : -1;
+    return place && stat(place, ret_st) == 0 && statvfs(place, ret_space) == 0;
 }
 
 /* Returns the runtime's own program NAME; NULL: there is none. */
@@ -63,13 +63,6 @@ static char *find_part(const struct berth_doctor *doctor, const char *name)
     return NULL;
 }
 
-static bool has_setuid(const char *path)
-{
-    struct stat st;
-
-    return path && stat(path, &st) == 0 && (st.st_mode & S_ISUID) && st.st_uid == 0;
-}
-
 /* Read how the runtime was built, and its configuration. Apptainer uses starter-suid if
  * it is there, SingularityCE if it was built to. */
 static void read_build(struct berth_doctor *doctor)
@@ -82,6 +75,7 @@ static void read_build(struct berth_doctor *doctor)
     BERTH_FREE char *starter = NULL;
     BERTH_FREE char *text = NULL;
     BERTH_FREE char *allowed = NULL;
+    struct stat st;
 
     if (!said)
         return;
@@ -96,8 +90,9 @@ static void read_build(struct berth_doctor *doctor)
         doctor->runtime.binds = berth_keys_value(text, "user bind control");
     }
     starter = find_part(doctor, "starter-suid");
-    doctor->runtime.has_setuid =
-        has_setuid(starter) && !(suid && strcmp(suid, "0") == 0);
+    doctor->runtime.has_setuid = starter && stat(starter, &st) == 0 &&
+                                 (st.st_mode & S_ISUID) && st.st_uid == 0 &&
+                                 !(suid && strcmp(suid, "0") == 0);
     doctor->runtime.is_setuid =
         doctor->runtime.has_setuid && (!allowed || strcmp(allowed, "yes") == 0);
 }
@@ -177,22 +172,24 @@ static void check_namespaces(struct berth_doctor *doctor)
 
 static void check_fuse(struct berth_doctor *doctor)
 {
-    long mode = mode_of(&doctor->host, "/dev/fuse");
+    struct statvfs unused;
+    struct stat st;
+    bool is_there = read_place(&doctor->host, "/dev/fuse", &st, &unused);
     /* A setuid runtime lets the kernel mount the image. */
     enum berth_diagnosis_level level =
         doctor->runtime.is_setuid ? BERTH_DIAGNOSIS_NOTE : BERTH_DIAGNOSIS_WRONG;
 
-    if (mode < 0)
+    if (!is_there)
         AT(level, "/dev/fuse",
            "modprobe fuse, and the line fuse in /etc/modules-load.d/fuse.conf",
            "it is missing, so that SIF files cannot be mounted");
-    else if ((mode & 06) != 06)
+    else if ((st.st_mode & 06) != 06)
         AT(level, "/dev/fuse",
            "chmod 0666 /dev/fuse, and look for the udev rule that made it otherwise",
-           "its mode is %04lo, so that users cannot mount SIF files",
-           (unsigned long)mode);
+           "its mode is %04o, so that users cannot mount SIF files",
+           st.st_mode & 07777);
     else
-        OK("/dev/fuse", "its mode is %04lo", (unsigned long)mode);
+        OK("/dev/fuse", "its mode is %04o", st.st_mode & 07777);
 }
 
 static char *find_squashfuse(const struct berth_doctor *doctor)
@@ -339,15 +336,6 @@ static int check_stacks(struct berth_doctor *doctor, struct berth_err *err)
     berth_offered_fini(&offered);
     doctor->failed |= doctor->stacks.failed;
     return 0;
-}
-
-/* Read what PATH and its file system are. Returns false if PATH is not there. */
-static bool read_place(const struct berth_host *host, const char *path,
-                       struct stat *ret_st, struct statvfs *ret_space)
-{
-    BERTH_FREE char *place = berth_host_place(host, path);
-
-    return place && stat(place, ret_st) == 0 && statvfs(place, ret_space) == 0;
 }
 
 static void check_memory(struct berth_doctor *doctor)

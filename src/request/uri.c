@@ -36,13 +36,10 @@ bool berth_uri_is(const char *text)
 
 static bool is_known(const char *uri)
 {
-    for (const char *const *scheme = berth_uri_schemes; *scheme; scheme++) {
-        size_t length = strlen(*scheme);
-
-        if (strncmp(uri, *scheme, length) == 0 &&
-            berth_text_starts(uri + length, "://"))
+    for (const char *const *scheme = berth_uri_schemes; *scheme; scheme++)
+        if (berth_text_starts(uri, *scheme) &&
+            berth_text_starts(uri + strlen(*scheme), "://"))
             return true;
-    }
     return false;
 }
 
