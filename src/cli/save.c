@@ -132,13 +132,13 @@ static int run(const char *const *argv, const char *file, struct berth_err *err)
                                       .most = MOST,
                                       .gets_signals = true};
     BERTH_RAN struct berth_ran ran = {0};
+    int result = berth_run(&program, &ran, err);
 
-    if (berth_run(&program, &ran, err) < 0)
-        return -1;
-    return ran.status == 0
-               ? 0
-               : berth_err_set(err, "'%s': %s did not write it: %s", file,
-                               berth_text_base(argv[0]), berth_ran_last_line(&ran));
+    if (result < 0 || ran.status == 0)
+        return result;
+    return berth_err_set(err, "'%s': %s did not write it: %s", file,
+                         berth_text_base(argv[0]),
+                         ran.err.used ? berth_ran_last_line(&ran) : "it was ended");
 }
 
 /* Make SIF of ROOT. */
