@@ -6,7 +6,7 @@
 
 # The port on this machine that leads to ssh of n0, if there was one; n1 has the next.
 MACHINE_PORT=22130
-MACHINE_PACKAGES=(systemd-sysv systemd-resolved dbus udev kmod linux-image-amd64 initramfs-tools openssh-server
+MACHINE_PACKAGES=(systemd-sysv dbus udev kmod linux-image-amd64 initramfs-tools openssh-server
     slurmdbd slurm-wlm-mysql-plugin mariadb-server apparmor libpam-systemd)
 
 # Lines of slurm.conf that differ from those of other clusters.
@@ -55,12 +55,20 @@ machine_build() {
 
 # machine_settings TREE: networks, file systems of all hosts, what starts at boot.
 machine_settings() {
-    local tree=$1 i it
-    printf '[Match]\nName=eth0\n[Network]\nDHCP=ipv4\n' >"$tree/etc/systemd/network/ssh.network"
-    for i in {1..4}; do
-        printf '[Match]\nHost=n%s\nName=eth1\n[Network]\nAddress=10.83.1.%s/16\n' "$i" $((i + 1)) \
-            >"$tree/etc/systemd/network/n$i.network"
-    done
+    local tree=$1 it
+    install -D /dev/stdin "$tree/etc/systemd/system/addresses.service" <<-'END'
+	[Unit]
+	DefaultDependencies=no
+	Before=network.target
+	[Service]
+	Type=oneshot
+	RemainAfterExit=yes
+	ExecStart=sh -c 'until ip link show eth1; do sleep 0.2; done >/dev/null 2>&1'
+	ExecStart=sh -c 'ip addr add 10.0.2.15/24 dev eth0; ip addr add 10.83.1.$$(($$(hostname | tr -d n) + 1))/16 dev eth1'
+	ExecStart=sh -c 'for it in lo eth0 eth1; do ip link set $$it up; done'
+	[Install]
+	WantedBy=sysinit.target
+	END
     printf '/dev/vda / ext4 rw,noatime 0 1\n' >"$tree/etc/fstab"
     for it in home:mmap shared:mmap images:loose wheels:loose; do
         printf '%s /%s 9p trans=virtio,version=9p2000.L,msize=512000,cache=%s 0 0\n' \
@@ -70,7 +78,7 @@ machine_settings() {
     printf 'MaxSessions 500\nMaxStartups 100\n' >"$tree/etc/ssh/sshd_config.d/tests.conf"
     echo 'session required pam_limits.so' >"$tree/etc/pam.d/slurm"
     echo '* hard nofile 5000' >"$tree/etc/security/limits.d/tests.conf"
-    printf '%s\n' virtio_pci virtio_blk ext4 9p 9pnet_virtio >>"$tree/etc/initramfs-tools/modules"
+    printf '%s\n' virtio_pci virtio_blk virtio_net ext4 9p 9pnet_virtio >>"$tree/etc/initramfs-tools/modules"
     echo 'd /run/slurm 0755 slurm slurm' >"$tree/etc/tmpfiles.d/slurm.conf"
     # libmariadb 11.8.9 refuses what slurmdbd asks first: "execeeds maxmimum allowed number of columns".
     apt_download "$tree/opt" bookworm "$(release_mirror)" libmariadb3
@@ -80,7 +88,12 @@ machine_settings() {
 	[Service]
 	Environment=LD_LIBRARY_PATH=/opt/libmariadb/usr/lib/x86_64-linux-gnu
 	END
-    chroot "$tree" systemctl enable systemd-networkd ssh
+    chroot "$tree" systemctl enable addresses ssh
+    # What costs seconds of an emulated boot, and no test asks for.
+    chroot "$tree" systemctl mask systemd-binfmt systemd-pstore systemd-network-generator systemd-networkd \
+        systemd-rfkill systemd-random-seed systemd-update-utmp serial-getty@ttyS0 getty@tty1 \
+        modprobe@{drm,configfs,efi_pstore}.service sys-kernel-{config,debug,tracing}.mount dev-{hugepages,mqueue}.mount \
+        {apt-daily,apt-daily-upgrade,dpkg-db-backup,e2scrub_all,fstrim,systemd-tmpfiles-clean}.timer e2scrub_reap
     chroot "$tree" systemctl disable munge mariadb slurmdbd slurmctld slurmd
     # What takes minutes of a boot that is emulated: Debian's profiles are compiled, all modules
     # unpacked, and caches made as after an upgrade.
