@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -37,7 +38,12 @@
 
 extern char **environ;
 
-#define LABELS ".singularity.d/labels.json"
+/* Not in each directory that is an image. */
+#define SCRIPTS ".singularity.d"
+#define LABELS  SCRIPTS "/labels.json"
+
+/* The words of mksquashfs for them, with the NULL. */
+enum { LABEL_WORDS = 5 };
 
 /* The descriptor of the file system in the process that holds it; none is as high. */
 enum { HELD = 100 };
@@ -63,6 +69,20 @@ _Noreturn static void hold(const struct berth_container *container, int end)
     _exit(EXIT_FAILURE);
 }
 
+/* In a user namespace of the user: let programs read files of the user without
+ * permission to read, as its owner could permit. */
+static void permit_reading(void)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+
+    if (syscall(SYS_capget, &header, data) < 0)
+        return;
+    data[0].inheritable |= 1U << CAP_DAC_READ_SEARCH;
+    if (syscall(SYS_capset, &header, data) == 0)
+        prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_DAC_READ_SEARCH, 0, 0);
+}
+
 /* Start that child, and enter its user namespace, to which a FUSE file system answers.
  * Returns its number, with a descriptor of the file system, which stays open through
  * exec, in *RET_ROOT; -1 with a sentence in ERR. */
@@ -85,8 +105,10 @@ static pid_t start_holding(const struct berth_container *container, int *ret_roo
     snprintf(path, sizeof(path), "/proc/%d/fd/%d", child, HELD);
     if (!*err->text && (*ret_root = open(path, O_PATH)) >= 0 &&
         (user = berth_namespaces_open(child, "user")) >= 0 &&
-        setns(user, CLONE_NEWUSER) == 0)
+        setns(user, CLONE_NEWUSER) == 0) {
+        permit_reading();
         return child;
+    }
     if (!*err->text)
         berth_err_file(err, "/", "read");
     kill(child, SIGKILL);
@@ -100,18 +122,21 @@ static int make_labels(const struct berth_container *container, const char *root
                        struct berth_err *err)
 {
     enum { MOST = 1 << 20 };
-    BERTH_FREE char *file = NULL;
+    BERTH_FREE char *file = NULL, *from = NULL;
     BERTH_BUF struct berth_buf labels = {0};
     BERTH_JSON struct berth_json ours = {0};
     const char *end;
     int fd;
 
-    if (asprintf(&file, "%s/" LABELS, root) < 0)
+    if (asprintf(&file, "%s/" LABELS, root) < 0 ||
+        asprintf(&from, "%s, by job %u on %s", container->image, container->job,
+                 container->node) < 0)
         return berth_err_oom(err);
+    if (berth_fd_read_path(file, MOST, &labels) < 0 && errno != ENOENT)
+        return berth_err_file(err, file, "read");
     berth_json_object(&ours, NULL);
-    berth_json_string(&ours, "berth.saved-from", container->image);
+    berth_json_string(&ours, "berth.saved-from", from);
     berth_json_end(&ours);
-    berth_fd_read_path(file, MOST, &labels);
     end = labels.used ? strrchr(labels.text, '}') : NULL;
     /* Of two members with the same name the last one counts. */
     labels.used = end && strchr(labels.text, ':') ? (size_t)(end - labels.text) : 0;
@@ -146,10 +171,12 @@ static int make(const struct berth_container *container, const char *root,
                 const char *sif, const char *file, struct berth_err *err)
 {
     BERTH_SITE struct berth_site site = {0};
-    BERTH_FREE char *runtime = NULL, *squash = NULL, *pseudo = NULL;
+    BERTH_FREE char *runtime = NULL, *squash = NULL, *pseudo = NULL, *scripts = NULL;
     BERTH_FREE char *mksquashfs = berth_run_find("mksquashfs", "/usr/sbin:/sbin");
     BERTH_CLOSE int labels = make_labels(container, root, err);
     struct berth_image image;
+    char processors[16];
+    cpu_set_t cpus;
 
     if (labels < 0 || berth_site_read_here(environ, &site, err) < 0 ||
         berth_runtime_find(site.runtime.path, getenv("PATH"), &runtime, err) < 0)
@@ -160,21 +187,42 @@ static int make(const struct berth_container *container, const char *root,
     if (asprintf(&squash, "%s.squashfs", sif) < 0 ||
         asprintf(&pseudo, LABELS " f 644 0 0 cat /proc/self/fd/%d", labels) < 0)
         return berth_err_oom(err);
+    snprintf(processors, sizeof(processors), "%d",
+             sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? CPU_COUNT(&cpus) : 1);
     /* A file that cannot be read would be empty without -exit-on-error, and the cache a
      * quarter of the node's memory, not of the job's, without -mem. */
-    const char *const pack[] = {
-        mksquashfs,  root,   squash, "-noappend", "-no-progress", "-no-xattrs",
-        "-all-root", "-mem", "256M", "-p",        pseudo,         "-exit-on-error",
-        "-e",        LABELS, NULL};
+    const char *pack[] = {mksquashfs,
+                          root,
+                          squash,
+                          "-noappend",
+                          "-no-progress",
+                          "-no-xattrs",
+                          "-all-root",
+                          "-mem",
+                          "256M",
+                          "-processors",
+                          processors,
+                          "-exit-on-error",
+                          "-p",
+                          pseudo,
+                          "-e",
+                          LABELS,
+                          NULL};
+    if (asprintf(&scripts, "%s/" SCRIPTS, root) > 0 && access(scripts, F_OK) < 0)
+        pack[sizeof(pack) / sizeof(pack[0]) - LABEL_WORDS] = NULL;
     const char *const begin[] = {runtime, "sif", "new", sif, NULL};
     const char *const add[] = {
         runtime,      "sif", "add",        "--datatype",       "4", "--partfs", "1",
         "--parttype", "2",   "--partarch", berth_image_code(), sif, squash,     NULL};
 
-    return run(pack, file, err) < 0 || run(begin, file, err) < 0 ||
-                   run(add, file, err) < 0
-               ? -1
-               : berth_image_probe(sif, &image, err);
+    if (run(pack, file, err) < 0 || run(begin, file, err) < 0 ||
+        run(add, file, err) < 0)
+        return -1;
+    /* What a container that has ended had written goes while it is read. */
+    if (!berth_holder_is_there(
+            (struct berth_holder){container->holder, container->mounts}))
+        return berth_err_set(err, "the container has ended; see berth ps");
+    return berth_image_probe(sif, &image, err);
 }
 
 static int refuse(const char *file, int number, struct berth_err *err)
@@ -205,9 +253,12 @@ int berth_save(const struct berth_container *container, const char *file,
     snprintf(root, sizeof(root), "/proc/self/fd/%d/.", fd);
     if (holding > 0 && asprintf(&sif, "%s/sif", directory) > 0)
         result = make(container, root, sif, file, err);
-    if (result == 0 && (is_forced || link(sif, file) < 0) &&
-        ((!is_forced && errno == EEXIST) || rename(sif, file) < 0))
-        result = refuse(file, errno, err);
+    if (result == 0 && (is_forced || link(sif, file) < 0)) { /* or there are no links */
+        if (!is_forced && (errno == EEXIST || access(file, F_OK) == 0))
+            result = refuse(file, EEXIST, err);
+        else if (rename(sif, file) < 0)
+            result = refuse(file, errno, err);
+    }
     berth_tree_remove(AT_FDCWD, directory);
     if (holding > 0)
         kill(holding, SIGKILL);
