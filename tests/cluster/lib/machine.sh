@@ -167,7 +167,7 @@ machine_boot() {
     for mount in home shared images wheels; do
         mounts+=(-virtfs "local,path=$(realpath "$STATE/$mount"),mount_tag=$mount,security_model=passthrough")
     done
-    "${CLEAN_ENV[@]}" qemu-system-x86_64 -machine "q35,accel=$(<"$STATE/accel")" -cpu max -smp 4 -m 2048 \
+    "${CLEAN_ENV[@]}" qemu-system-x86_64 -machine "q35,accel=$(<"$STATE/accel")" -cpu Nehalem -smp 4 -m 2048 \
         -no-reboot -display none -monitor none -serial "file:$STATE/log/$host" \
         -kernel "$machine/vmlinuz" -initrd "$machine/initrd" \
         -append "root=/dev/vda rw quiet mitigations=off console=ttyS0 net.ifnames=0 systemd.hostname=$host" \
