@@ -91,9 +91,10 @@ int berth_replacement_mount(struct berth_replacement *replacement,
 static int set(const struct berth_replacement *replacement, struct berth_err *err)
 {
     for (size_t i = 0; i < replacement->set.count; i++) {
-        char *item = strdup(replacement->set.items[i]);
+        const char *item = replacement->set.items[i];
+        BERTH_FREE char *name = strndup(item, strcspn(item, "="));
 
-        if (!item || putenv(item) < 0)
+        if (!name || setenv(name, strchr(item, '=') + 1, 1) < 0)
             return berth_err_oom(err);
     }
     return 0;
