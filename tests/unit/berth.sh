@@ -56,8 +56,14 @@ says 'images are listed with size and days' 0 "          4	2026-01-02	2026-01-02
 says 'and so are the names that lead to them' 0 "          4	2026-01-02	2026-01-02	$T/images/berth/index/docker+a=1-x86_64" \
     env "XDG_CACHE_HOME=$T/images" "$berth" images
 says 'without a cache there are none' 0 '      BYTES' env "XDG_CACHE_HOME=$T/none" "$berth" images
-says 'images without find' 1 'berth: images: find: No such file or directory; install findutils' \
-    env "PATH=$T/none" "XDG_CACHE_HOME=$T/images" "$berth" images
+truncate -s 1G images/berth/old.sif
+touch -d 2026-01-01 images/berth/old.sif
+says 'images --keep lists those beyond a size, which were used first' 0 \
+    " 1073741824	2026-01-01	2026-01-01	$T/images/berth/old.sif" \
+    env "XDG_CACHE_HOME=$T/images" "$berth" images --keep 1
+env "XDG_CACHE_HOME=$T/images" "$berth" images --unused 9 --keep 1 --remove >/dev/null
+equal 'and --remove removes them' a.sif "$(ls images/berth | grep sif)"
+says 'images --keep of no number is a wrong use' 2 'usage:' "$berth" images --keep 1G
 says 'a pull without a URI is a wrong use' 2 'usage:' "$berth" pull
 says 'a pull of --again is a wrong use' 2 'usage:' "$berth" pull --again
 says 'a pull with another option is a wrong use' 2 'usage:' "$berth" pull --all docker://r/x
