@@ -47,7 +47,7 @@ static void find_second(DIR *top, const char *first, char second[SECOND_SIZE])
             entry->d_name[length] == '.' && strlen(entry->d_name) < SECOND_SIZE &&
             is_own(dirfd(top), entry->d_name) &&
             (!*second || strcmp(entry->d_name, second) < 0))
-            snprintf(second, SECOND_SIZE, "%s", entry->d_name);
+            memcpy(second, entry->d_name, strlen(entry->d_name) + 1);
 }
 
 /* Make a directory FIRST.XXXXXX of the user. Another step may make one at the same
