@@ -249,13 +249,13 @@ spank_err_t spank_get_item(spank_t spank, spank_item_t item, ...)
 spank_err_t spank_prepend_task_argv(spank_t spank, int argc, const char *argv[])
 {
     int count = count_words(fake.task_argv);
-    char **words = calloc((size_t)(argc + count) + 1, sizeof(*words));
+    char **words = fake_kept(calloc((size_t)(argc + count) + 1, sizeof(*words)));
 
     (void)spank;
     if (!fake.in_task_init || fails("spank_prepend_task_argv"))
         return ESPANK_NOT_TASK;
     for (int i = 0; i < argc; i++)
-        words[i] = strdup(argv[i]);
+        words[i] = fake_kept(strdup(argv[i]));
     for (int i = 0; i < count; i++)
         words[argc + i] = fake.task_argv[i];
     fake.task_argv = words;

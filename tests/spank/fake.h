@@ -88,7 +88,10 @@ void fake_pass_on_job_environment(void);
 /* Is NAME=VALUE a variable of this program, and not of the case? */
 bool fake_own(const char *name);
 
-/* A copy, which lives as long as the process. */
+/* MEMORY, which lives as long as the process and is no leak. */
+void *fake_kept(void *memory);
+
+/* A copy, kept. */
 char **fake_copy_environment(void);
 
 /* Do to the environment what --export=VALUE does. */

@@ -14,10 +14,6 @@ esac
 release=$("$fake" --release)
 libexec=$("$fake" --libexec)
 
-# Do not list suppressed leaks.
-LSAN_OPTIONS=print_suppressions=0
-export LSAN_OPTIONS
-
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 mkdir -p a/bin b/bin c/bin

@@ -93,7 +93,7 @@ static bool is_in(const char *ranks, int rank)
 /* The words of the line of a --multi-prog configuration that is for RANK. */
 static char **program_of(const char *text, int rank)
 {
-    char **words = calloc(64, sizeof(*words));
+    char **words = fake_kept(calloc(64, sizeof(*words)));
     char *copy = strdup(text);
     char *save = NULL;
     char *rest = NULL;
@@ -116,9 +116,9 @@ char **fake_copy_environment(void)
 
     while (environ[count])
         count++;
-    copy = calloc(count + 1, sizeof(*copy));
+    copy = fake_kept(calloc(count + 1, sizeof(*copy)));
     for (size_t i = 0; i < count; i++)
-        copy[i] = strdup(environ[i]);
+        copy[i] = fake_kept(strdup(environ[i]));
     return copy;
 }
 

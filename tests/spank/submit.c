@@ -158,7 +158,7 @@ static void end_component(void)
 /* The words from optind to the end of the spec. */
 static char **copy_command(int argc, char **argv)
 {
-    char **words = calloc((size_t)argc + 1, sizeof(*words));
+    char **words = fake_kept(calloc((size_t)argc + 1, sizeof(*words)));
     int count = 0;
 
     for (int i = optind; i < argc && strcmp(argv[i], ":") != 0; i++)
@@ -212,7 +212,7 @@ static void share_commands(void)
 static char *read_whole(const char *path)
 {
     FILE *file = fopen(path, "r");
-    char *text = calloc(1, 65536);
+    char *text = fake_kept(calloc(1, 65536));
 
     if (!file)
         fake_fault("%s cannot be read", path);
@@ -229,7 +229,7 @@ static void load_multi_prog(struct component *component)
 
     if (!component->multi_prog)
         return;
-    words = calloc(3, sizeof(*words));
+    words = fake_kept(calloc(3, sizeof(*words)));
     words[0] = component->argv[0];
     words[1] = read_whole(words[0]);
     component->argv = words;
