@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# An mpirun of an image has the nodes of its job (--mpi-bind=launch): with Open MPI 4.1, 5.0
-# and 6.0, MPICH 4.2 and 5.0 and Intel MPI 2021.19 its ranks are on all nodes, in the image.
+# An mpirun of an image has the nodes of its job (--mpi-bind=launch): with Open MPI 4.1 and
+# 5.0 (tests/every: 6.0), MPICH 4.2 (5.0) and Intel MPI 2021.19 its ranks are on all nodes, in the image.
 
 # shellcheck disable=SC2016 # words for other shells
 # shellcheck source-path=SCRIPTDIR
@@ -9,7 +9,7 @@
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/mpiruns.sh"
 
-need_images openmpi runtrixie ${complete:+mpipypi runsid}
+need_images openmpi runtrixie ${complete:+mpipypi} ${BERTH_EVERY:+runsid}
 
 # A job of two tasks on each of four nodes. Open MPI 6.0.0rc2 takes lo for a way to other nodes,
 # under srun, too.

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The image's own mpirun in a task (--mpi-bind=local, local-each): all of its ranks are on
-# this node and on the task's CPUs, with the mpirun of MPICH 4.0, 4.2 and 5.0, of Open MPI
-# 4.1, 5.0 and 6.0, and of Intel MPI 2021.19. Many at once: many.t.
+# this node and on the task's CPUs, with the mpirun of MPICH 4.0 and 4.2 (tests/every: 5.0), of
+# Open MPI 4.1 and 5.0 (6.0), and of Intel MPI 2021.19. Many at once: many.t.
 
 # shellcheck disable=SC2016 # words for other shells
 # shellcheck source-path=SCRIPTDIR
@@ -10,7 +10,7 @@
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/mpiruns.sh"
 
-need_images mpich openmpi runtrixie runsid mpipypi
+need_images mpich openmpi runtrixie mpipypi ${BERTH_EVERY:+runsid}
 types="pmi2 none"
 ! has_pmix || types+=" pmix"
 worlds=("mpich mpirun mpiring MPICH.*4[.]0" "${worlds[@]}")
