@@ -102,15 +102,13 @@ image_tree() {
 }
 
 # Copies of a tree are made in less time than packages are unpacked: of one with nothing
-# else, and of one with the compilers, which `image-build` removes again.
+# else, and of one with the compilers, which `image-build` removes where they are tools.
 image_packages() {
     local dir=$1 all=("${IMAGE_PACKAGES[@]}" "${IMAGE_TOOLS[@]}")
     if [[ $IMAGE_BASE == none ]]; then
         return
     elif ((${#all[@]} == 0)); then
         image_copy "$IMAGE_BASE" "$dir" --variant=essential
-    elif ((${#IMAGE_TOOLS[@]} == 0)); then
-        image_unpack "$dir" --variant=apt --include="$(IFS=, && echo "${all[*]}")"
     else
         image_copy "$IMAGE_BASE-gcc" "$dir" --variant=apt --skip=cleanup/apt/lists \
             --include=gcc,g++,gfortran,libc6-dev
