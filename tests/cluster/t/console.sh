@@ -61,11 +61,12 @@ console_any_order() {
 }
 
 # The job of the last command has ended and still has its nodes for a moment, so that the next
-# one would be given others than the document shows.
+# one would be given others than the document shows. A job that runs may be meant to.
 console_settle() {
     # shellcheck disable=SC2016 # for the login host
     alice bash -c 'for ((i = 0; i < 100; i++)); do
         [[ -n $(sinfo -h -t completing,allocated,mixed -o %n 2>/dev/null) ]] || break
+        ((i < 5)) || [[ -z $(squeue -h -t running) ]] || break
         sleep 0.1
     done' </dev/null
 }

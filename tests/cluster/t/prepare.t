@@ -77,7 +77,7 @@ holder=$!
 wait_for 30 on n1 root pgrep -u bob -x sleep >/dev/null
 on n1 root timeout 50 berth profiles --prepare >/dev/null
 equal "a lock that a user has on root's stages keeps nobody waiting" 0 $?
-kill "$holder"
+on n1 root pkill -u bob
 wait "$holder" 2>/dev/null
 
 # Many first steps at once, on a node without a copy: one copies, the others wait for it.
