@@ -62,7 +62,7 @@ says 'images --keep lists those beyond a size, which were used first' 0 \
     " 1073741824	2026-01-01	2026-01-01	$T/images/berth/old.sif" \
     env "XDG_CACHE_HOME=$T/images" "$berth" images --keep 1
 env "XDG_CACHE_HOME=$T/images" "$berth" images --unused 9 --keep 1 --remove >/dev/null
-equal 'and --remove removes them' a.sif "$(ls images/berth | grep sif)"
+equal 'and --remove removes them' "$T/images/berth/a.sif" "$(echo "$T"/images/berth/*.sif)"
 says 'images --keep of no number is a wrong use' 2 'usage:' "$berth" images --keep 1G
 says 'a pull without a URI is a wrong use' 2 'usage:' "$berth" pull
 says 'a pull of --again is a wrong use' 2 'usage:' "$berth" pull --again

@@ -27,7 +27,7 @@ rings() {
 for image in mpich ${BERTH_EVERY:+openmpi}; do
     rings "$image: 200 tasks of one step, each with an mpirun" \
         "$(LIMIT=600 alice srun -l -N4 -n200 --mpi-bind=local-each \
-            --container-image=/images/$image.sif mpirun -n 2 mpiring 2>&1)"
+            "--container-image=/images/$image.sif" mpirun -n 2 mpiring 2>&1)"
 done
 script steps <<'END'
 #!/bin/bash
