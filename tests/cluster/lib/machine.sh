@@ -12,7 +12,7 @@ MACHINE_PACKAGES=(systemd-sysv dbus udev kmod linux-image-amd64 initramfs-tools 
 # Lines of slurm.conf that differ from those of other clusters.
 machine_conf() {
     printf '%s\n' 'SlurmctldHost=n1(login)' \
-        "NodeName=n[1-$1] CPUs=4 RealMemory=1800 Gres=gpu:2 State=UNKNOWN" \
+        "NodeName=n[1-$1] CPUs=2 RealMemory=1800 Gres=gpu:2 State=UNKNOWN" \
         ProctrackType=proctrack/cgroup TaskPlugin=task/cgroup,task/affinity \
         JobAcctGatherType=jobacct_gather/cgroup JobAcctGatherFrequency=1 \
         PrologFlags=Contain SelectTypeParameters=CR_CPU_Memory DefMemPerCPU=300 UsePAM=1 \
@@ -167,7 +167,7 @@ machine_boot() {
     for mount in home shared images wheels; do
         mounts+=(-virtfs "local,path=$(realpath "$STATE/$mount"),mount_tag=$mount,security_model=passthrough")
     done
-    "${CLEAN_ENV[@]}" qemu-system-x86_64 -machine "q35,accel=$(<"$STATE/accel")" -cpu Nehalem -smp 4 -m 2048 \
+    "${CLEAN_ENV[@]}" qemu-system-x86_64 -machine "q35,accel=$(<"$STATE/accel")" -cpu Nehalem -smp 2 -m 2048 \
         -no-reboot -display none -monitor none -serial "file:$STATE/log/$host" \
         -kernel "$machine/vmlinuz" -initrd "$machine/initrd" \
         -append "root=/dev/vda rw quiet mitigations=off console=ttyS0 net.ifnames=0 systemd.hostname=$host" \
