@@ -110,7 +110,9 @@ static int list(char *directory, const struct pick *pick, struct berth_err *err)
     if (!tree)
         return berth_err_oom(err);
     for (FTSENT *image; rc == 0 && (image = fts_read(tree));) {
-        if (image->fts_info != FTS_F || image->fts_level > 2)
+        if (image->fts_info == FTS_D && image->fts_level > 1)
+            fts_set(tree, image, FTS_SKIP);
+        if (image->fts_info != FTS_F)
             continue;
         if (image->fts_level == 1)
             size += image->fts_statp->st_size;
