@@ -5,7 +5,6 @@
 # shellcheck disable=SC2034
 
 IMAGE_PACKAGES=(mpich libmpich12 openmpi-bin libopenmpi40)
-IMAGE_TOOLS=(libmpich-dev libopenmpi-dev gcc libc6-dev)
 
 post() {
     local family

@@ -5,7 +5,7 @@
 # shellcheck disable=SC2034
 
 IMAGE_SOURCES=(mpi oasis)
-IMAGE_TOOLS=(liboasis3-dev libopenmpi-dev gfortran gcc libc6-dev)
+IMAGE_TOOLS=(liboasis3-dev)
 
 post() {
     printf '%s\n' "oasis${IMAGE_MODEL#toy}" >"$1/etc/berth-image"

@@ -35,7 +35,6 @@ tool got <<'END_OF_TOOL'
 END_OF_TOOL
 tool sig <<'END_OF_TOOL'
 #!/usr/bin/perl
-use Time::HiRes qw(sleep time);
 my ($file, @names) = @ARGV;
 my %seen;
 my $over = 0;
@@ -47,8 +46,8 @@ print $out "$ENV{SLURM_JOB_ID}.$ENV{SLURM_STEP_ID}\n";
 close $out;
 rename "$file.new", $file;
 my $end = time + 30;
-sleep 0.1 until $over || time > $end;
-sleep 0.5;
+select undef, undef, undef, 0.1 until $over || time > $end;
+select undef, undef, undef, 0.5;
 print "$_=", $seen{$_} // 0, "\n" for @names;
 print "over=$over\n";
 exit 0;
