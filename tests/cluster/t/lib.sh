@@ -106,7 +106,7 @@ script_submit() {
     script submit <<'SCRIPT'
 #!/bin/bash
 job=$(sbatch --parsable "$@") || exit
-while [[ -n $(squeue -h -j "${job%%;*}" -o %T 2>/dev/null) ]]; do sleep 0.1; done
+while [[ -n $(squeue -h -j "${job%%;*}" -o %T 2>/dev/null) ]]; do sleep 0.3; done
 SCRIPT
 }
 
@@ -188,6 +188,10 @@ result() {
 # The cluster's release. A script that brings the cluster up itself has said which.
 : "${release:=$(cat "/run/berth/$name/release")}"
 [[ $release ]] || exit 1
+
+# Where each case runs. On other releases one of those that differ in nothing that is Slurm's
+# stands for all, but in tests/every.
+thorough() { [[ $release == trixie || ${BERTH_EVERY-} ]]; }
 
 # What srun says, of its own, when a job or a step has to wait, or a task's end ends it
 # (--kill-on-bad-exit, which --mpi-bind brings).
