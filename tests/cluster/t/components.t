@@ -86,18 +86,20 @@ clean='#SBATCH --export=NONE'
 
 # srun makes the het job itself.
 table "srun" "-N1 -n2" "" "${steps[@]}"
-table "srun --export=NONE" "-N1 -n2" "--export=NONE" "${steps[@]:0:6}"
+! thorough || table "srun --export=NONE" "-N1 -n2" "--export=NONE" "${steps[@]:0:6}"
 run_rows bash
 
 # Het steps in one allocation, and het jobs.
 batch=(./submit -o batch.log)
-table "het step" "-N1 -n2" "" "${steps[@]}"
-header=$plain run_rows "${batch[@]}"
+if thorough; then
+    table "het step" "-N1 -n2" "" "${steps[@]}"
+    header=$plain run_rows "${batch[@]}"
+    table "het job" "-n2" "" "${steps[@]}"
+    table "het job" "-n2" "-n2" "${groups[@]}"
+    header=$het run_rows "${batch[@]}"
+fi
 table "het step, --export=NONE" "-N1 -n2" "" "${steps[@]}"
 header=$plain$nl$clean run_rows "${batch[@]}"
-table "het job" "-n2" "" "${steps[@]}"
-table "het job" "-n2" "-n2" "${groups[@]}"
-header=$het run_rows "${batch[@]}"
 table "het job, --export=NONE" "-n2" "-n2" "${groups[@]}"
 header=$het$nl$clean run_rows "${batch[@]}"
 

@@ -116,12 +116,14 @@ het='#SBATCH -N1 -n2
 #SBATCH hetjob
 #SBATCH -N1 -n2'
 # One task on a node, or two: each shape has both, and so has each --export.
-in_batch ALL single 2 '#SBATCH -N1 -n2'
-in_batch ALL step 1 '#SBATCH -N3 --ntasks-per-node=2'
 in_batch ALL job 2 "$het"
-in_batch NONE single 1 '#SBATCH -N1 -n2'
 in_batch NONE step 2 '#SBATCH -N3 --ntasks-per-node=2'
-in_batch NONE job 1 "$het"
+if thorough; then
+    in_batch ALL single 2 '#SBATCH -N1 -n2'
+    in_batch ALL step 1 '#SBATCH -N3 --ntasks-per-node=2'
+    in_batch NONE single 1 '#SBATCH -N1 -n2'
+    in_batch NONE job 1 "$het"
+fi
 
 # Every byte that a variable can have, and a long one.
 tool bytes <<'PERL'
