@@ -22,6 +22,13 @@ set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 tool=$here/../cluster
 name=${1:?usage: ${0##*/} CLUSTER}
+# What `cluster run` does, without a shell of its own for each command.
+for it in state run; do
+    # shellcheck source=/dev/null
+    . "$here/../lib/$it.sh"
+done
+# shellcheck disable=SC2034 # for these
+HERE=${here%/t} STATE=$STATE_ROOT/$name
 cases=0
 failed=0
 # shellcheck disable=SC2034
@@ -39,8 +46,9 @@ inside='/^BERTH_INSIDE/d; s,^(PATH=.*):/proc/[0-9]+/fd/[0-9]+$,\1,'
 # it does on one of them.
 on() {
     local host status=0
+    user_argv "$2" ''
     for host in ${1//,/ }; do
-        "$tool" run "$name" -n "$host" -u "$2" -- "${@:3}" || status=$?
+        (host_argv "$host" && exec "${HOST_ARGV[@]}" "${USER_ARGV[@]}" "${@:3}") || status=$?
     done
     return "$status"
 }
