@@ -54,11 +54,12 @@ models() {
 
 # line TITLE MODELS COMMAND: `@IMAGE` stands for the image and --mpi-bind, after srun's options.
 line() {
+    [[ ! $start || ${BERTH_EVERY-} || $1 =~ ^(FRE|TSMP|CROCO|ARCHER2$|the|a) ]] || return 0
     row "$1$door" "$2" models "$(sed -E "s,@([a-z]+),$start--container-image=/images/\\1.sif --mpi-bind,g" <<<"$3")"
 }
 
-# The plugin has the options, or `berth run` has them; this cannot bring back what --export=none
-# drops.
+# The plugin has the options, or `berth run` has them, which cannot bring back what --export=none
+# drops: of each kind of step a line.
 for start in '' '/usr/bin/berth run '; do
     door=${start:+, by berth run}
     # GFDL's FRE: an alias, and a script of the image.

@@ -28,7 +28,7 @@ for it in state run; do
     . "$here/../lib/$it.sh"
 done
 # shellcheck disable=SC2034 # for these
-HERE=${here%/t} STATE=$STATE_ROOT/$name
+HERE=${here%/t}
 cases=0
 failed=0
 # shellcheck disable=SC2034
@@ -45,7 +45,8 @@ inside='/^BERTH_INSIDE/d; s,^(PATH=.*):/proc/[0-9]+/fd/[0-9]+$,\1,'
 # on HOST[,HOST]... USER COMMAND...: run it there; the first one has standard input. Fails if
 # it does on one of them.
 on() {
-    local host status=0
+    # shellcheck disable=SC2034 # for host_argv
+    local host status=0 STATE=$STATE_ROOT/$name
     user_argv "$2" ''
     for host in ${1//,/ }; do
         (host_argv "$host" && exec "${HOST_ARGV[@]}" "${USER_ARGV[@]}" "${@:3}") || status=$?
