@@ -13,7 +13,7 @@ host_argv() {
 }
 
 # user_argv USER DIR: sets USER_ARGV to what becomes USER, in DIR (empty: home),
-# with the environment of a login.
+# with the environment of a login, and INT and QUIT not ignored.
 user_argv() {
     local user=$1 dir=$2 home=/home/$1 drop=()
     if [[ $user == root ]]; then
@@ -55,8 +55,7 @@ run_command() {
 run_attended() {
     local rc=0 apart=(setsid) signalled=1
     [[ ! -t 0 ]] || apart=()
-    "${apart[@]}" setpriv --pdeathsig KILL -- \
-        env --default-signal=INT,QUIT "$@" <&0 &
+    "${apart[@]}" setpriv --pdeathsig KILL -- "$@" <&0 &
     RUN_PID=$!
     trap 'signalled=1; run_forward TERM' TERM
     trap 'signalled=1; run_forward HUP' HUP

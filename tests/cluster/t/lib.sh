@@ -23,7 +23,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 tool=$here/../cluster
 name=${1:?usage: ${0##*/} CLUSTER}
 # What `cluster run` does, without a shell of its own for each command.
-for it in state run; do
+for it in say state run; do
     # shellcheck source=/dev/null
     . "$here/../lib/$it.sh"
 done
