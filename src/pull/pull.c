@@ -231,7 +231,7 @@ static int run(const struct berth_pull *pull, const struct berth_cache *cache,
     BERTH_STRVEC struct berth_strvec env = {0};
     BERTH_BUF struct berth_buf reason = {0};
     struct berth_err note;
-    int status;
+    int status = 0;
 
     if (make_environment(pull, cache, &env, err) < 0)
         return -1;
