@@ -24,7 +24,7 @@ if ! without shellcheck "$name"; then
     sums >"$work/now"
     [ -e "$clean" ] || : >"$clean"
     comm -13 "$clean" "$work/now" | sed 's/.* //' |
-        xargs -r shellcheck -x -f gcc | rule "$name"
+        xargs -r -P 2 -n 40 shellcheck -x -f gcc | rule "$name"
     grep -q not "$work/results" || cp "$work/now" "$clean"
 fi
 
