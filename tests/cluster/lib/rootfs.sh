@@ -60,6 +60,7 @@ rootfs_build() {
         --aptopt='APT::Install-Recommends "false"' \
         --dpkgopt='path-exclude=/usr/share/man/*' \
         --dpkgopt='path-exclude=/usr/share/locale/*' \
+        --dpkgopt=force-unsafe-io \
         --setup-hook="mkdir -p \"\$1/etc/apt/preferences.d\" && cp '$half.prefs' \"\$1/etc/apt/preferences.d/apptainer\"" \
         "$release" "$half" "$half.list"
     rootfs_finish "$release" "$half" "$mirror" >>"$tree.log" 2>&1 ||

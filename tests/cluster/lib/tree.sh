@@ -30,6 +30,7 @@ tree_build() {
         --aptopt='Acquire::Check-Valid-Until "false"' \
         --aptopt='APT::Install-Recommends "false"' \
         --dpkgopt='path-exclude=/usr/share/locale/*' \
+        --dpkgopt=force-unsafe-io \
         --customize-hook='echo builder:x:2001:2001::/build:/bin/sh >>"$1/etc/passwd"' \
         "$release" "$half" "deb $mirror $release main"
     mv -T "$half" "$REPLY_TREE"
