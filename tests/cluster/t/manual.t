@@ -30,7 +30,8 @@ alice bash -c '
     cp /images/mpitrixie.share/mpich/who model
     cp /images/mpibookworm.share/openmpi/cxx cxx
     mkdir -p forcing; echo 1990 >forcing/year; rm -f forcing.sqsh
-    head -c 1000000 /images/a.sif >cut.sif' || exit 1
+    head -c 1000000 /images/a.sif >cut.sif
+    mksquashfs /images/a.dir image.sqsh -noD -quiet -noappend -no-progress' || exit 1
 script coupler <<'END'
 #!/bin/sh
 echo "rank $SLURM_PROCID of $SLURM_NTASKS on $SLURMD_NODENAME: coupler, on the host"
