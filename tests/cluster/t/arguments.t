@@ -125,60 +125,63 @@ inside "--container-env: the job's come first, the step's win" "A=31 B=34" \
 inside "--container-env: PATH finds the program" "found" \
     'mkdir bin; printf "#!/bin/sh\necho found\n" >bin/findme; chmod +x bin/findme; srun $C --container-env=PATH=$PWD/bin:/usr/bin:/bin findme'
 
-# ---- --container-args, --container-entrypoint, --container-writable
+# The runtime and what it mounts are the same with every Slurm.
+if thorough; then
+    # ---- --container-args, --container-entrypoint, --container-writable
 
-inside "--container-args: several flags, and repeats" "V=76 W=77 HOST=6e6f" \
-    'srun $C --container-args="--env V=v  --env  W=w" --container-args="--env HOST=no" $t/variables V W HOST'
-inside "--container-args: --cleanenv" "MINE=not set" 'MINE=x srun $C --container-args=--cleanenv $t/variables MINE'
-inside "--container-entrypoint: the runscript gets the words" "runscript echo a  b  it's *" \
-    'srun $C --container-entrypoint echo "a  b" "" "it'"'"'s" "*"'
-inside "--container-entrypoint: given to the job" "runscript x y" \
-    'salloc -Q $C --container-entrypoint srun x y'
-same "without --container-entrypoint the command alone runs" 'srun $C echo a b' '^a b'
-inside "the root of the image is read-only" "1" 'srun $C sh -c "touch /opt/x 2>/dev/null || echo 1"'
-writable='srun $C --container-writable'
-inside "--container-writable: the next step does not see it" "wrote gone" \
-    "$writable sh -c 'echo wrote >/berth && cat /berth'; $writable sh -c 'cat /berth 2>/dev/null || echo gone'"
-inside "--container-writable: two steps at one time do not see it" "1 2" \
-    "salloc -Q -n2 bash -c '$writable -n1 --overlap sh -c \"echo 1 >/berth; touch one; \\\$HOME/t/within 60 test -e two; cat /berth\" & $writable -n1 --overlap sh -c \"echo 2 >/berth; touch two; \\\$HOME/t/within 60 test -e one; cat /berth\"; wait' | sort"
-inside "--container-writable: the image stays as it is" "gone" \
-    "$writable touch /berth; srun \$C sh -c 'ls /berth 2>/dev/null || echo gone'"
+    inside "--container-args: several flags, and repeats" "V=76 W=77 HOST=6e6f" \
+        'srun $C --container-args="--env V=v  --env  W=w" --container-args="--env HOST=no" $t/variables V W HOST'
+    inside "--container-args: --cleanenv" "MINE=not set" 'MINE=x srun $C --container-args=--cleanenv $t/variables MINE'
+    inside "--container-entrypoint: the runscript gets the words" "runscript echo a  b  it's *" \
+        'srun $C --container-entrypoint echo "a  b" "" "it'"'"'s" "*"'
+    inside "--container-entrypoint: given to the job" "runscript x y" \
+        'salloc -Q $C --container-entrypoint srun x y'
+    same "without --container-entrypoint the command alone runs" 'srun $C echo a b' '^a b'
+    inside "the root of the image is read-only" "1" 'srun $C sh -c "touch /opt/x 2>/dev/null || echo 1"'
+    writable='srun $C --container-writable'
+    inside "--container-writable: the next step does not see it" "wrote gone" \
+        "$writable sh -c 'echo wrote >/berth && cat /berth'; $writable sh -c 'cat /berth 2>/dev/null || echo gone'"
+    inside "--container-writable: two steps at one time do not see it" "1 2" \
+        "salloc -Q -n2 bash -c '$writable -n1 --overlap sh -c \"echo 1 >/berth; touch one; \\\$HOME/t/within 60 test -e two; cat /berth\" & $writable -n1 --overlap sh -c \"echo 2 >/berth; touch two; \\\$HOME/t/within 60 test -e one; cat /berth\"; wait' | sort"
+    inside "--container-writable: the image stays as it is" "gone" \
+        "$writable touch /berth; srun \$C sh -c 'ls /berth 2>/dev/null || echo gone'"
 
-# ---- mounts
+    # ---- mounts
 
-inside "--container-mount-home" "here" 'touch here; srun $C --container-mount-home ls'
-inside "--no-container-mount-home: the home directory is not there" "gone" \
-    'srun $C --no-container-mount-home --container-workdir=/ sh -c "ls /home/alice/t 2>/dev/null || echo gone"'
-inside "--no-container-mount-home: a mount in it is" "a b" \
-    'mkdir m; touch m/a m/b; srun $C --no-container-mount-home --container-workdir=/ --container-mounts=$PWD/m:/mnt ls /mnt'
-inside "--no-container-mount-home of the job, --container-mount-home of the step" "here" \
-    'touch here; salloc -Q $C --no-container-mount-home srun --container-mount-home ls /home/alice/w'
-inside "--container-mounts: a file" "text" 'echo text >f; srun $C --container-mounts=f:/etc/f.conf cat /etc/f.conf'
-inside "--container-mounts: rw, and by default" "new newer" \
-    'mkdir m; srun $C --container-mounts=m:/m:rw sh -c "echo new >/m/f"; cat m/f; srun $C --container-mounts=m:/m sh -c "echo newer >/m/f"; cat m/f'
-inside "--container-mounts: ro is read-only" "Read-only file system old" \
-    'mkdir m; echo old >m/f; srun $C --container-mounts=m:/m:ro perl -e '"'"'open F, ">", "/m/f" or print "$!\n"; unlink "/m/f"'"'"'; cat m/f'
-inside "--container-mounts: ro holds for a task of another component's rw" "ro rw" \
-    'mkdir m; srun -N1 -n1 $C --container-mounts=m:/m:ro sh -c "touch /m/a 2>/dev/null || echo ro" : -N1 -n1 $C --container-mounts=m:/m:rw sh -c "touch /m/b && echo rw" | sort'
-inside "--container-mounts: sqsh is the files in a squashfs file, for both tasks of a node" \
-    "1 1 Read-only file system Read-only file system" \
-    'mkdir m; echo 1 >m/f; mksquashfs m d.sqsh -quiet -no-progress >/dev/null
-     srun -w n1 -n2 $C --container-mounts=d.sqsh:/m:sqsh perl -e '"'"'open F, "/m/f"; print <F>; open F, ">", "/m/f" or print "$!\n"'"'"' | sort'
-inside "--container-mounts: sqsh, in two components and in the container of a job" "1 1 1 1" \
-    'mkdir m; echo 1 >m/f; mksquashfs m d.sqsh -quiet -no-progress >/dev/null
-     salloc -Q -N2 srun -N1 -n1 $C --container-mounts=d.sqsh:/m:sqsh cat /m/f : -N1 -n1 $C --container-mounts=d.sqsh:/n:sqsh cat /n/f
-     salloc -Q -w n1 $C --container-lifetime=job --container-mounts=d.sqsh:/m:sqsh bash -c "srun cat /m/f; srun cat /m/f"'
-inside "--container-mounts: blanks, quotes, backslash, dollar and UTF-8" "text" \
-    'd="a  b\\c\$d é it'"'"'s \"x\""; mkdir "$d"; echo text >"$d/f"; srun $C --container-mounts="$d:/m n 日" cat "/m n 日/f"'
-run_script inside "$A" 'd=$(printf "caf\351"); mkdir "$d"; echo text >"$d/f"; srun $C --container-mounts="$d:/mnt" cat /mnt/f'
-matches "--container-mounts: bytes that are not UTF-8, which the runtime cannot mount, are refused" \
-    "berth: n[1-4]: .*exit status 1" "$(tr -d '\200-\377' <"$work/inside" | paste -sd' ')"
-inside "--container-workdir with spaces and quotes" "/m's \"x\" y" \
-    'mkdir m; srun $C --container-mounts="m:/m'"'"'s \"x\" y" --container-workdir="/m'"'"'s \"x\" y" pwd'
-inside "--container-image: a path with spaces and quotes" "a a" \
-    'd="i  m '"'"' \"g\""; mkdir "$d"; cp /images/a.sif "$d/my image.sif"; srun --container-image="$d/my image.sif" cat /etc/berth-image; cd "$d"; srun --container-image="my image.sif" cat /etc/berth-image'
-inside "--container-image: a file that is called none" "a" \
-    'cp /images/a.sif none; srun --container-image=./none cat /etc/berth-image'
+    inside "--container-mount-home" "here" 'touch here; srun $C --container-mount-home ls'
+    inside "--no-container-mount-home: the home directory is not there" "gone" \
+        'srun $C --no-container-mount-home --container-workdir=/ sh -c "ls /home/alice/t 2>/dev/null || echo gone"'
+    inside "--no-container-mount-home: a mount in it is" "a b" \
+        'mkdir m; touch m/a m/b; srun $C --no-container-mount-home --container-workdir=/ --container-mounts=$PWD/m:/mnt ls /mnt'
+    inside "--no-container-mount-home of the job, --container-mount-home of the step" "here" \
+        'touch here; salloc -Q $C --no-container-mount-home srun --container-mount-home ls /home/alice/w'
+    inside "--container-mounts: a file" "text" 'echo text >f; srun $C --container-mounts=f:/etc/f.conf cat /etc/f.conf'
+    inside "--container-mounts: rw, and by default" "new newer" \
+        'mkdir m; srun $C --container-mounts=m:/m:rw sh -c "echo new >/m/f"; cat m/f; srun $C --container-mounts=m:/m sh -c "echo newer >/m/f"; cat m/f'
+    inside "--container-mounts: ro is read-only" "Read-only file system old" \
+        'mkdir m; echo old >m/f; srun $C --container-mounts=m:/m:ro perl -e '"'"'open F, ">", "/m/f" or print "$!\n"; unlink "/m/f"'"'"'; cat m/f'
+    inside "--container-mounts: ro holds for a task of another component's rw" "ro rw" \
+        'mkdir m; srun -N1 -n1 $C --container-mounts=m:/m:ro sh -c "touch /m/a 2>/dev/null || echo ro" : -N1 -n1 $C --container-mounts=m:/m:rw sh -c "touch /m/b && echo rw" | sort'
+    inside "--container-mounts: sqsh is the files in a squashfs file, for both tasks of a node" \
+        "1 1 Read-only file system Read-only file system" \
+        'mkdir m; echo 1 >m/f; mksquashfs m d.sqsh -quiet -no-progress >/dev/null
+         srun -w n1 -n2 $C --container-mounts=d.sqsh:/m:sqsh perl -e '"'"'open F, "/m/f"; print <F>; open F, ">", "/m/f" or print "$!\n"'"'"' | sort'
+    inside "--container-mounts: sqsh, in two components and in the container of a job" "1 1 1 1" \
+        'mkdir m; echo 1 >m/f; mksquashfs m d.sqsh -quiet -no-progress >/dev/null
+         salloc -Q -N2 srun -N1 -n1 $C --container-mounts=d.sqsh:/m:sqsh cat /m/f : -N1 -n1 $C --container-mounts=d.sqsh:/n:sqsh cat /n/f
+         salloc -Q -w n1 $C --container-lifetime=job --container-mounts=d.sqsh:/m:sqsh bash -c "srun cat /m/f; srun cat /m/f"'
+    inside "--container-mounts: blanks, quotes, backslash, dollar and UTF-8" "text" \
+        'd="a  b\\c\$d é it'"'"'s \"x\""; mkdir "$d"; echo text >"$d/f"; srun $C --container-mounts="$d:/m n 日" cat "/m n 日/f"'
+    run_script inside "$A" 'd=$(printf "caf\351"); mkdir "$d"; echo text >"$d/f"; srun $C --container-mounts="$d:/mnt" cat /mnt/f'
+    matches "--container-mounts: bytes that are not UTF-8, which the runtime cannot mount, are refused" \
+        "berth: n[1-4]: .*exit status 1" "$(tr -d '\200-\377' <"$work/inside" | paste -sd' ')"
+    inside "--container-workdir with spaces and quotes" "/m's \"x\" y" \
+        'mkdir m; srun $C --container-mounts="m:/m'"'"'s \"x\" y" --container-workdir="/m'"'"'s \"x\" y" pwd'
+    inside "--container-image: a path with spaces and quotes" "a a" \
+        'd="i  m '"'"' \"g\""; mkdir "$d"; cp /images/a.sif "$d/my image.sif"; srun --container-image="$d/my image.sif" cat /etc/berth-image; cd "$d"; srun --container-image="my image.sif" cat /etc/berth-image'
+    inside "--container-image: a file that is called none" "a" \
+        'cp /images/a.sif none; srun --container-image=./none cat /etc/berth-image'
+fi
 
 # ---- option_prefix=
 

@@ -128,43 +128,6 @@ runs "a step in an image runs" image "$IMAGE"
 runs "a step without options runs on the host" host
 runs "the image on a command line twice is one image" image "$IMAGE" "$IMAGE"
 
-# Wrong images: in DIR of HOST.
-for it in login:/srv/both n1:/srv/both n2:/srv/both n1:/srv/nodes n2:/srv/nodes; do
-    on "${it%:*}" root bash -c "
-        mkdir -p '${it#*:}' && cd '${it#*:}' || exit 1
-        printf 'hello, I am a text of some length\n%.0s' {1..50} >text.sif
-        cp $small arch.sif && printf 04 | dd of=arch.sif bs=1 seek=45 conv=notrunc status=none
-        cp text.sif mode.sif && chmod 000 mode.sif
-        mkdir -p -m 700 bobs && cp $small bobs/a.sif && chown -R bob: bobs
-        ln -sf nowhere.sif broken.sif
-    " &
-done
-wait
-
-# Rows: file | what the line says. (tests/unit/image.c has all that can be wrong with a file.)
-images=(
-    "text.sif|not an image; expected a SIF file"
-    "mode.sif|you may not read it; ask its owner"
-)
-echo "# wrong images, seen at submission"
-for row in "${images[@]}"; do
-    refused_here "image, here: ${row%%|*}" "image '/srv/both/${row%%|*}': .*(${row#*|})" "${two[@]}" "--container-image=/srv/both/${row%%|*}" sh -c "$probe"
-done
-
-echo "# wrong images, seen by the nodes only"
-for row in "${images[@]}" \
-    "arch.sif|it is for aarch64 and this machine is x86_64; use an image for x86_64" \
-    "text.sif/x|not found; check the path"; do
-    refused "image, on the nodes: ${row%%|*}" "image '/srv/nodes/${row%%|*}': .*(${row#*|})" \
-        "--container-image=/srv/nodes/${row%%|*}"
-done
-refused "image, relative, not there" "image '/home/alice/nowhere.sif': not found" \
-    --container-image=nowhere.sif
-refused "image of another machine, on all hosts: the nodes decide" "it is for aarch64 and this" \
-    --container-image=/srv/both/arch.sif
-refused "image, a broken link on all hosts" "image '/srv/both/broken.sif': not found" \
-    --container-image=/srv/both/broken.sif
-
 echo "# on one of two nodes"
 spoil n1 "mkdir -p /srv/one && cp $A /srv/one/a.sif" "rm -rf /srv/one"
 by=n2 refused "image only on n1: its tasks run, srun fails" \
@@ -180,106 +143,145 @@ for program in berth-init berth-task; do
     put_back
 done
 
-help=$(alice srun --help | sed -n '/provided by plugins/,/^GPU/p')
-equal "srun --help: the rows of berth" 16 "$(grep -cE '^ +--' <<<"$help")"
-equal "srun --help: its lines fit" "" "$(grep -E '.{81}' <<<"$help")"
+# Images and the runtime are the same with every Slurm.
+if thorough; then
+    # Wrong images: in DIR of HOST.
+    for it in login:/srv/both n1:/srv/both n2:/srv/both n1:/srv/nodes n2:/srv/nodes; do
+        on "${it%:*}" root bash -c "
+            mkdir -p '${it#*:}' && cd '${it#*:}' || exit 1
+            printf 'hello, I am a text of some length\n%.0s' {1..50} >text.sif
+            cp $small arch.sif && printf 04 | dd of=arch.sif bs=1 seek=45 conv=notrunc status=none
+            cp text.sif mode.sif && chmod 000 mode.sif
+            mkdir -p -m 700 bobs && cp $small bobs/a.sif && chown -R bob: bobs
+            ln -sf nowhere.sif broken.sif
+        " &
+    done
+    wait
 
-echo "# how many containers there are, with -v"
-# It says so once for each of both nodes.
-for it in "-v: one container|one container for 4 tasks|" \
-    "-v: --container-args=--pid|a container for each of 4 tasks: the container has a process namespace|--container-args=--pid"; do
-    IFS='|' read -r title said option <<<"$it"
-    try "$title" "berth: n1: note: image '$A': $said${nl}berth: n2: note: image '$A': $said" "grep '^berth: ' | sort" -- \
-        "${two[@]}" -v "$IMAGE" ${option:+"$option"} true
-done
+    # Rows: file | what the line says. (tests/unit/image.c has all that can be wrong with a file.)
+    images=(
+        "text.sif|not an image; expected a SIF file"
+        "mode.sif|you may not read it; ask its owner"
+    )
+    echo "# wrong images, seen at submission"
+    for row in "${images[@]}"; do
+        refused_here "image, here: ${row%%|*}" "image '/srv/both/${row%%|*}': .*(${row#*|})" "${two[@]}" "--container-image=/srv/both/${row%%|*}" sh -c "$probe"
+    done
 
-echo "# a runtime that does not start"
-other=/usr/local/bin/$runtime_name
-spoil n1,n2 "cat >$other <<'END'
+    echo "# wrong images, seen by the nodes only"
+    for row in "${images[@]}" \
+        "arch.sif|it is for aarch64 and this machine is x86_64; use an image for x86_64" \
+        "text.sif/x|not found; check the path"; do
+        refused "image, on the nodes: ${row%%|*}" "image '/srv/nodes/${row%%|*}': .*(${row#*|})" \
+            "--container-image=/srv/nodes/${row%%|*}"
+    done
+    refused "image, relative, not there" "image '/home/alice/nowhere.sif': not found" \
+        --container-image=nowhere.sif
+    refused "image of another machine, on all hosts: the nodes decide" "it is for aarch64 and this" \
+        --container-image=/srv/both/arch.sif
+    refused "image, a broken link on all hosts" "image '/srv/both/broken.sif': not found" \
+        --container-image=/srv/both/broken.sif
+
+    echo "# how many containers there are, with -v"
+    # It says so once for each of both nodes.
+    for it in "-v: one container|one container for 4 tasks|" \
+        "-v: --container-args=--pid|a container for each of 4 tasks: the container has a process namespace|--container-args=--pid"; do
+        IFS='|' read -r title said option <<<"$it"
+        try "$title" "berth: n1: note: image '$A': $said${nl}berth: n2: note: image '$A': $said" "grep '^berth: ' | sort" -- \
+            "${two[@]}" -v "$IMAGE" ${option:+"$option"} true
+    done
+
+    echo "# a runtime that does not start"
+    other=/usr/local/bin/$runtime_name
+    spoil n1,n2 "cat >$other <<'END'
 #!/bin/sh
 echo 'FATAL:   container creation failed: no luck' >&2
 echo 'FATAL:   while doing nothing' >&2
 exit 255
 END
 chmod 755 $other" "rm -f $other"
-fails "runtime fails: its words come once from each node, and nothing runs" "2 0" "no luck" "$IMAGE"
-put_back
-spoil n1,n2 "printf '#!/bin/sh\nsleep 50 & wait\n' >$other
-        chmod 755 $other" "rm -f $other"
-site n1 n2 <<<$'runtime:\n  start_timeout: 2'
-refused "runtime hangs: said once by each node" \
-    "image '$A': the container did not start within 2 seconds; ask the administrators" \
-    "$IMAGE"
-nothing_left
-put_back
-site </dev/null
-spoil n1,n2 "printf '#!/no/such/interpreter\n' >$other
-        chmod 755 $other" "rm -f $other"
-refused "runtime without its interpreter" \
-    "$other.*: No such file or directory; " "$IMAGE"
-put_back
-spoil n2 "chmod 000 /dev/fuse" "chmod 666 /dev/fuse"
-fails "no permission for /dev/fuse on n2: said once, and n1 runs" "1 4" "fuse.*Permission denied" "$IMAGE"
-put_back
+    fails "runtime fails: its words come once from each node, and nothing runs" "2 0" "no luck" "$IMAGE"
+    put_back
+    spoil n1,n2 "printf '#!/bin/sh\nsleep 50 & wait\n' >$other
+            chmod 755 $other" "rm -f $other"
+    site n1 n2 <<<$'runtime:\n  start_timeout: 2'
+    refused "runtime hangs: said once by each node" \
+        "image '$A': the container did not start within 2 seconds; ask the administrators" \
+        "$IMAGE"
+    nothing_left
+    put_back
+    site </dev/null
+    spoil n1,n2 "printf '#!/no/such/interpreter\n' >$other
+            chmod 755 $other" "rm -f $other"
+    refused "runtime without its interpreter" \
+        "$other.*: No such file or directory; " "$IMAGE"
+    put_back
+    spoil n2 "chmod 000 /dev/fuse" "chmod 666 /dev/fuse"
+    fails "no permission for /dev/fuse on n2: said once, and n1 runs" "1 4" "fuse.*Permission denied" "$IMAGE"
+    put_back
 
-echo "# commands and directories in the image"
-on login alice bash -c 'echo data >data; chmod 644 data'
-spoil n1,n2 "printf '#!/bin/sh\n%s\n' '$probe' >/usr/local/bin/hostonly
-        chmod 755 /usr/local/bin/hostonly; mkdir -p /srv/cwd" "rm -f /usr/local/bin/hostonly"
-runs "a command of the host, on the host" host -- hostonly
-# The words of srun itself: no `--` between them and the command.
-ends=127 refused "command not on PATH" \
-    "image '$A': command 'hostonly' is not on the image's PATH .*; check the name" "$IMAGE" -- hostonly
-ends=126 refused "command not executable" "command '/home/alice/data' cannot be started .*; " "$IMAGE" \
-    -- /home/alice/data
-# How many notes two tasks of a node print that end with 127.
-notes="grep -c 'n[0-9]: note: LD_LIBRARY_PATH of the host is not passed to the image'"
-lost=(env LD_LIBRARY_PATH=/opt/lib srun -N1 -n2 "$IMAGE")
-try "the lost libraries of a task that cannot be loaded" 1 "$notes" -- "${lost[@]}" sh -c 'exit 127'
-try "... not if they are not lost" 0 "$notes" -- "${lost[@]}" --container-env=LD_LIBRARY_PATH sh -c 'exit 127'
-# shellcheck disable=SC2016 # the tasks' variable
-for it in "somebody writes into the image file|2|echo >>mine.sif; exit 3" "... and no task has failed|0|echo >>mine.sif" \
-    'somebody replaces the image file|0|cp mine.sif my.$SLURM_PROCID; mv my.$SLURM_PROCID mine.sif; exit 3'; do
-    IFS='|' read -r title changed commands <<<"$it"
-    alice cp "$A" mine.sif
-    try "$title" "$changed" "grep -c 'n[0-9]: an image file was changed while the step ran'" -- \
-        srun -N2 -n2 --container-image=/home/alice/mine.sif --container-mount-home sh -c "cd; sleep 1; $commands"
-    alice rm mine.sif
-done
-ends=1 refused "workdir missing" "--container-workdir: '/no/dir': No such file.*; expected" "$IMAGE" \
-    --container-workdir=/no/dir
-refused "workdir not to be entered" "--container-workdir: '/mnt/bobs': Permission denied; expected" "$IMAGE" \
-    --container-mounts=/srv/nodes:/mnt --container-workdir=/mnt/bobs
-refused "cwd not in the image" \
-    "the working directory '/srv/cwd' is not in the image: .*; mount it" "$IMAGE" --chdir=/srv/cwd \
-    --container-args=--no-mount=cwd
-refused "no home, and it is the cwd" \
-    "the working directory '/home/alice' is not in the image: .*; mount it" "$IMAGE" \
-    --no-container-mount-home
-refused "mount of a directory over a file" "did not start it: .*; mount a directory over a directory" "$IMAGE" \
-    --container-mounts=/srv/cwd:/bin/cat
-printf 'hsqs%0200d' 0 | on login alice sh -c 'cat >cut.sqsh'
-refused "a squashfs file that is cut off" "did not start it: .*; make that squashfs file again" "$IMAGE" \
-    --container-mounts=cut.sqsh:/mnt:sqsh
-if [[ $release == trixie ]]; then # where the host's C library is not the image's
-    try "the host's libraries beside the image's, by a variable" "~--mpi-bind=host: LD_LIBRARY_PATH puts '/host/lib/libc.so.6' before the C library of the image, whose loader cannot use it; unset APPTAINERENV_LD_LIBRARY_PATH, or take that directory out of it.*status" -- \
-        env APPTAINER_BIND=/usr/lib/x86_64-linux-gnu:/host/lib APPTAINERENV_LD_LIBRARY_PATH=/host/lib srun -n1 --mpi=pmi2 --container-image=/images/mpich.sif --mpi-bind=host mpiring
+    echo "# commands and directories in the image"
+    on login alice bash -c 'echo data >data; chmod 644 data'
+    spoil n1,n2 "printf '#!/bin/sh\n%s\n' '$probe' >/usr/local/bin/hostonly
+            chmod 755 /usr/local/bin/hostonly; mkdir -p /srv/cwd" "rm -f /usr/local/bin/hostonly"
+    runs "a command of the host, on the host" host -- hostonly
+    # The words of srun itself: no `--` between them and the command.
+    ends=127 refused "command not on PATH" \
+        "image '$A': command 'hostonly' is not on the image's PATH .*; check the name" "$IMAGE" -- hostonly
+    ends=126 refused "command not executable" "command '/home/alice/data' cannot be started .*; " "$IMAGE" \
+        -- /home/alice/data
+    # How many notes two tasks of a node print that end with 127.
+    notes="grep -c 'n[0-9]: note: LD_LIBRARY_PATH of the host is not passed to the image'"
+    lost=(env LD_LIBRARY_PATH=/opt/lib srun -N1 -n2 "$IMAGE")
+    try "the lost libraries of a task that cannot be loaded" 1 "$notes" -- "${lost[@]}" sh -c 'exit 127'
+    try "... not if they are not lost" 0 "$notes" -- "${lost[@]}" --container-env=LD_LIBRARY_PATH sh -c 'exit 127'
+    # shellcheck disable=SC2016 # the tasks' variable
+    for it in "somebody writes into the image file|2|echo >>mine.sif; exit 3" "... and no task has failed|0|echo >>mine.sif" \
+        'somebody replaces the image file|0|cp mine.sif my.$SLURM_PROCID; mv my.$SLURM_PROCID mine.sif; exit 3'; do
+        IFS='|' read -r title changed commands <<<"$it"
+        alice cp "$A" mine.sif
+        try "$title" "$changed" "grep -c 'n[0-9]: an image file was changed while the step ran'" -- \
+            srun -N2 -n2 --container-image=/home/alice/mine.sif --container-mount-home sh -c "cd; sleep 1; $commands"
+        alice rm mine.sif
+    done
+    ends=1 refused "workdir missing" "--container-workdir: '/no/dir': No such file.*; expected" "$IMAGE" \
+        --container-workdir=/no/dir
+    refused "workdir not to be entered" "--container-workdir: '/mnt/bobs': Permission denied; expected" "$IMAGE" \
+        --container-mounts=/srv/nodes:/mnt --container-workdir=/mnt/bobs
+    refused "cwd not in the image" \
+        "the working directory '/srv/cwd' is not in the image: .*; mount it" "$IMAGE" --chdir=/srv/cwd \
+        --container-args=--no-mount=cwd
+    refused "no home, and it is the cwd" \
+        "the working directory '/home/alice' is not in the image: .*; mount it" "$IMAGE" \
+        --no-container-mount-home
+    refused "mount of a directory over a file" "did not start it: .*; mount a directory over a directory" "$IMAGE" \
+        --container-mounts=/srv/cwd:/bin/cat
+    printf 'hsqs%0200d' 0 | on login alice sh -c 'cat >cut.sqsh'
+    refused "a squashfs file that is cut off" "did not start it: .*; make that squashfs file again" "$IMAGE" \
+        --container-mounts=cut.sqsh:/mnt:sqsh
+    if [[ $release == trixie ]]; then # where the host's C library is not the image's
+        try "the host's libraries beside the image's, by a variable" "~--mpi-bind=host: LD_LIBRARY_PATH puts '/host/lib/libc.so.6' before the C library of the image, whose loader cannot use it; unset APPTAINERENV_LD_LIBRARY_PATH, or take that directory out of it.*status" -- \
+            env APPTAINER_BIND=/usr/lib/x86_64-linux-gnu:/host/lib APPTAINERENV_LD_LIBRARY_PATH=/host/lib srun -n1 --mpi=pmi2 --container-image=/images/mpich.sif --mpi-bind=host mpiring
+    fi
+    refused "a word for the runtime that is no flag" "did not start it: .*; look in --container-args for an argument" "$IMAGE" \
+        --container-args="--cleanenv nv"
+    refused "an mpirun beside srun" "each of the 8 tasks would start 'mpirun'; leave the mpirun out" "$IMAGE" \
+        --mpi-bind=host -- mpirun true
+    refused "mount source of bob" "--container-mounts: '/srv/nodes/bobs/a.sif': Permission denied; " "$IMAGE" \
+        --container-mounts=/srv/nodes/bobs/a.sif:/mnt/x
+    echo "0-7 hostonly" | on login alice bash -c 'cat >hostonly.conf'
+    refused "several tasks with --multi-prog" "command 'hostonly' is not on" "$IMAGE" \
+        --multi-prog -- hostonly.conf
+    put_back
 fi
-refused "a word for the runtime that is no flag" "did not start it: .*; look in --container-args for an argument" "$IMAGE" \
-    --container-args="--cleanenv nv"
-refused "an mpirun beside srun" "each of the 8 tasks would start 'mpirun'; leave the mpirun out" "$IMAGE" \
-    --mpi-bind=host -- mpirun true
-refused "mount source of bob" "--container-mounts: '/srv/nodes/bobs/a.sif': Permission denied; " "$IMAGE" \
-    --container-mounts=/srv/nodes/bobs/a.sif:/mnt/x
-echo "0-7 hostonly" | on login alice bash -c 'cat >hostonly.conf'
-refused "several tasks with --multi-prog" "command 'hostonly' is not on" "$IMAGE" \
-    --multi-prog -- hostonly.conf
-put_back
 
 echo "# options"
+help=$(alice srun --help | sed -n '/provided by plugins/,/^GPU/p')
+equal "srun --help: the rows of berth" 16 "$(grep -cE '^ +--' <<<"$help")"
+equal "srun --help: its lines fit" "" "$(grep -E '.{81}' <<<"$help")"
 # (tests/spank/refusals.sh has all that can be wrong with an option.)
-printf -v long '%70000s' ''
-refused_here "options longer than 64 KiB" "take [0-9]+ bytes; at most 65536" "${two[@]}" "$IMAGE" "--container-env=A=${long// /x}" sh -c "$probe"
+printf -v long '%070000d' 0
+refused_here "options longer than 64 KiB" "take [0-9]+ bytes; at most 65536" "${two[@]}" "$IMAGE" "--container-env=A=$long" sh -c "$probe"
 counting=yes attempt srun "$IMAGE" --container-writable=x true
 equal "options: --container-writable=x is refused by Slurm" "yes 0 " "$( ((status)) && echo yes) $jobs $host"
 refused_here "sbatch with a wrong option" "--container-workdir: expected a directory in the image" \

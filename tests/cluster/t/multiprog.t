@@ -10,33 +10,36 @@ need_images a b mpibookworm mpitrixie mpich
 t=/opt/t
 LIMIT=60
 
-step=(srun -Q -w n1 -n2 --mpi=pmi2 --container-image=/images/mpibookworm.sif --multi-prog)
+# What the programs are linked with is the same with every Slurm.
+if thorough; then
+    step=(srun -Q -w n1 -n2 --mpi=pmi2 --container-image=/images/mpibookworm.sif --multi-prog)
 
-# Both ranks run on the host's MPI: the file is not the image's.
-for it in "two programs run on the host's MPI|host|$t/mpich/who|$t/mpich/rpath" "and the other way round|host|$t/mpich/rpath|$t/mpich/who" \
-    "a shell beside them does not matter|host|$t/mpich/who|sh -c $t/mpich/who" "auto|auto|$t/mpich/who|$t/mpich/rpath"; do
-    IFS='|' read -r title mode one two <<<"$it"
-    lines "0 $one" "1 $two"
-    try "$title" $'on it\non it' "sed -nE 's/^rank [01] of 2 .*!\].*/on it/p; /^status/p'" -- "${step[@]}" --mpi-bind="$mode" lines
-done
-try "the ranks of both are witnessed" "~2 of 2 ranks loaded the host's MPICH" -- "${step[@]/-Q/-v}" --mpi-bind=host lines
-
-# Either order is refused.
-for it in "a static program|host|$t/mpich/static|$t/mpich/who|'$t/mpich/static' is linked statically" \
-    "two MPIs, "{auto,host,hybrid}"|"; do
-    IFS='|' read -r title mode one two words <<<"$it"
-    [[ $mode ]] || mode=${title#*, } one=$t/mpich/who two=$t/openmpi/who words="'$t/mpich/who' wants MPICH and '$t/openmpi/who' wants Open MPI"
-    for order in "$one $two" "$two $one"; do
-        lines "0 ${order% *}" "1 ${order#* }"
-        try "$title: refused with the same words in either order" "~^berth: n1: [^$nl]*--mpi-bind=$mode: $words.*status" -- "${step[@]}" --mpi-bind="$mode" lines
-        equal "$title: nothing has run" 0 "$(grep -ac '^rank ' <<<"$seen")"
+    # Both ranks run on the host's MPI: the file is not the image's.
+    for it in "two programs run on the host's MPI|host|$t/mpich/who|$t/mpich/rpath" "and the other way round|host|$t/mpich/rpath|$t/mpich/who" \
+        "a shell beside them does not matter|host|$t/mpich/who|sh -c $t/mpich/who" "auto|auto|$t/mpich/who|$t/mpich/rpath"; do
+        IFS='|' read -r title mode one two <<<"$it"
+        lines "0 $one" "1 $two"
+        try "$title" $'on it\non it' "sed -nE 's/^rank [01] of 2 .*!\].*/on it/p; /^status/p'" -- "${step[@]}" --mpi-bind="$mode" lines
     done
-done
+    try "the ranks of both are witnessed" "~2 of 2 ranks loaded the host's MPICH" -- "${step[@]/-Q/-v}" --mpi-bind=host lines
 
-lines "0 $t/mpich/who" "1 $t/mpich/static"
-try "auto: with a static program all run on the image's own" \
-    "~note: the image's own MPI runs \(hybrid\): '$t/mpich/static' is linked statically" "grep ^berth:" -- "${step[@]}" --mpi-bind=auto lines
-equal "auto: and none on the host's" 0 "$(grep -ac '^rank .*!\]' <<<"$output")"
+    # Either order is refused.
+    for it in "a static program|host|$t/mpich/static|$t/mpich/who|'$t/mpich/static' is linked statically" \
+        "two MPIs, "{auto,host,hybrid}"|"; do
+        IFS='|' read -r title mode one two words <<<"$it"
+        [[ $mode ]] || mode=${title#*, } one=$t/mpich/who two=$t/openmpi/who words="'$t/mpich/who' wants MPICH and '$t/openmpi/who' wants Open MPI"
+        for order in "$one $two" "$two $one"; do
+            lines "0 ${order% *}" "1 ${order#* }"
+            try "$title: refused with the same words in either order" "~^berth: n1: [^$nl]*--mpi-bind=$mode: $words.*status" -- "${step[@]}" --mpi-bind="$mode" lines
+            equal "$title: nothing has run" 0 "$(grep -ac '^rank ' <<<"$seen")"
+        done
+    done
+
+    lines "0 $t/mpich/who" "1 $t/mpich/static"
+    try "auto: with a static program all run on the image's own" \
+        "~note: the image's own MPI runs \(hybrid\): '$t/mpich/static' is linked statically" "grep ^berth:" -- "${step[@]}" --mpi-bind=auto lines
+    equal "auto: and none on the host's" 0 "$(grep -ac '^rank .*!\]' <<<"$output")"
+fi
 
 script_tell
 A=--container-image=/images/a.sif
