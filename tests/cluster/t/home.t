@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # berth in the home of a user, on hosts where nobody has installed it: built on Debian 12
-# without Slurm's headers, moved, run on this release, and on a newer one.
+# and checked without Slurm's headers, moved, run on this release, and on a newer one.
 
 # shellcheck disable=SC2016 # words for other shells
 # shellcheck source-path=SCRIPTDIR
@@ -19,8 +19,8 @@ mkdir -p "$work/home/src"
 chown -R 2001:2001 "$work/home"
 "$tool" box builder "$work/home:/home/alice" -- sh -c 'rm -r /usr/include/slurm
     exec setpriv --reuid=2001 --regid=2001 --clear-groups env HOME=/home/alice sh -ec "$0"' \
-    'cd ~/src && ./autogen.sh && ./configure --prefix=$HOME/berth --without-slurm CFLAGS=-O0
-    make -s -j2 && make -s install' >"$work/log" 2>&1 || { tail -n 40 "$work/log"; exit 1; }
+    'cd ~/src && ./autogen.sh && ./configure --prefix=$HOME/berth --without-slurm --enable-werror CFLAGS=-O0
+    make -s -j2 && make -s check shellcheck= check_PROGRAMS= TESTS=tests/unit/berth.sh && make -s install' >"$work/log" 2>&1 || { tail -n 40 "$work/log"; exit 1; }
 at_exit 'on login alice rm -rf tools'
 on login alice mkdir tools
 tar -C "$work/home" -c --transform 's,^berth,mine,' berth | on login alice tar -C tools -x
