@@ -75,7 +75,7 @@ keyring=.$runtime_name/keys keys=${RUNTIME}_KEYSDIR
 [[ $runtime_name == apptainer ]] || keyring=.singularity/sypgp keys=SINGULARITY_SYPGPDIR
 
 # A file system of the user's own says what the user has it say.
-alice bash -c 'mkdir -p fuse tree; cp -f mine.sif tree/evil.sif; mksquashfs tree tree.sqfs -quiet -noappend -all-root >/dev/null 2>&1'
+alice bash -c 'mkdir -p fuse tree; cp -f mine.sif tree/evil.sif; mksquashfs tree tree.sqfs -noD -quiet -noappend -all-root >/dev/null 2>&1'
 on n1 alice squashfuse tree.sqfs fuse
 equal "owners: it is root's, by its own word" root "$(on n1 alice stat -c %U fuse/evil.sif)"
 forbids "owners: root's on a file system of the user's" \

@@ -43,12 +43,15 @@ again=$(sed -n "/^ok    start of true, 1 node/{n; s/^      again: //p; }" <<<"$s
 alice bash -c "$again"
 equal "a command of a check can be typed" 0 $?
 
-# Each fabric of the host.
-qualify "the host's fabrics" 0 -w n1 --image /images/devopenmpi.sif --mpi pmix
+# Each fabric of the host, on one node.
+qualify "the host's fabrics" 0 -N1 -w n1 --image /images/devopenmpi.sif --mpi pmix
 says "which network Open MPI uses natively" '^ok    ring, native, .*, pmix: Open MPI v5.*; Open MPI on a node: [a-z]+.*$'
 says "UCX is tried" "^ok    ring, devopenmpi.sif, its own MPI on the host's ucx, pmix: .*; 2 of 2 ranks have the host's libucp.* \(ucx\); UCX on a node: .*\$"
 says "libfabric is tried, and its provider told" "^ok    ring, devopenmpi.sif, its own MPI on the host's libfabric, pmix: .*; 2 of 2 ranks have the host's libfabric.* \(libfabric\); libfabric: tcp.*\$"
 says "fabrics beside native" "^(ok   |note ) latency of 8 B, devopenmpi.sif, on a node: native [0-9.]+ us, .*, the image's own on the host's ucx [0-9.]+ us \([0-9.]+\), the image's own on the host's libfabric [0-9.]+ us \([0-9.]+\).*\$"
+says "one node" '^skip  nodes: there is one node, so nothing is tried between nodes; see -N$'
+says "one node: its ring" "^ok    ring, devopenmpi.sif, the host's openmpi, pmix: Open MPI .*; 2 of 2 ranks have the host's Open MPI .*\$"
+matches "one node: the verdict" $'\nqualified on one node; nothing was tried between nodes$' "$seen"
 
 qualify "an image that is missing" 1 -w n1,n2 --image /images/none.sif --image /images/mpich.sif --quick --json
 equal "JSON says what was found" "False fail True skip not qualified: 1 check failed" "$(python3 -c '
@@ -78,11 +81,6 @@ qualify "a node without berth-task" 1 -w n1,n2 --image $image --mpi pmi2 --quick
 on n2 root mv /root/berth-task /usr/libexec/berth/
 says "the node is named" "^fail  node n2: wrong: berth's_programs; .*\$"
 says "so are its steps" "^fail  ring, devmpich.sif, the host's mpich, pmi2: berth: n2: '/usr/libexec/berth/berth-task': No such file.*\$"
-
-qualify "one node" 0 -N1 --image $image --mpi pmi2 --quick
-says "one node" '^skip  nodes: there is one node, so nothing is tried between nodes; see -N$'
-says "one node: its ring" "^ok    ring, devmpich.sif, the host's mpich, pmi2: MPICH .*; 2 of 2 ranks have the host's MPICH .*\$"
-matches "one node: the verdict" $'\nqualified on one node; nothing was tried between nodes$' "$seen"
 
 seen=$(on login root bash -c 'cd ~alice/qualify && exec berth qualify -w n1 --quick' 2>&1)
 says "root" '^note  user: root has other limits; run it as an ordinary user$'

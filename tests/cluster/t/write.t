@@ -54,16 +54,15 @@ try "a later step sees what one has written" kept -- write --jobid="$job" --cont
 try "the directory is there" "~^berth-write.2001.n1" -- left_in /room
 
 echo "# saved"
-on login alice rm -rf new.sif d
+on login alice sh -c 'rm -rf d; echo old >new.sif'
 write --jobid="$job" --container-lifetime=job sh -c 'mkdir -m 700 /opt/d; ln -s ../kept /opt/d/l; echo s >/opt/none; chmod 0 /opt/none; rm /etc/hostname; echo "$(cat /etc/berth-image)2" >/etc/berth-image'
-try "between two steps" /home/alice/new.sif -- berth save "$job" new.sif
 try "never over a file that is there" \
     "~^berth: n1: image '/images/a.sif': '/home/alice/new.sif': File exists; take another name, or --force${nl}.*status 1" -- berth save "$job" new.sif
 live 1 -w n1 -n1 --jobid="$job" --overlap "${W[@]}" --container-lifetime=job sh -c "echo ready; $waits"
 try "but by --force, while a task runs" /home/alice/new.sif -- berth save --force -w n1 "$job" new.sif
-try "once more, elsewhere" /home/alice/d/new2.sif -- sh -c "mkdir d; cd d; berth save $job new2.sif"
 go
 ends "the task does not care" live 0
+try "once more, between two steps, elsewhere" /home/alice/d/new2.sif -- sh -c "mkdir d; cd d; berth save $job new2.sif"
 # A list of all files and their contents, but for berth's label. The runtime makes a group file
 # with its lines in any order.
 script all <<'SCRIPT'
