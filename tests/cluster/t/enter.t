@@ -176,8 +176,9 @@ equal "a port of the container" "PRETTY_NAME" "$(on login alice timeout 60 bash 
     ssh="/images/desk.dir/usr/bin/ssh -F .ssh/config"
     $ssh -L 9123:127.0.0.1:8123 job "cd /etc && exec timeout 50 python3 -m http.server --bind 127.0.0.1 8123" &
     for i in {1..500}; do
-        exec 3<>/dev/tcp/127.0.0.1/9123 && printf "GET /os-release HTTP/1.0\r\n\r\n" >&3 &&
-            grep -ao PRETTY_NAME <&3 && break
+        # In a shell of its own: nobody may read yet, which ends one that writes.
+        (exec 3<>/dev/tcp/127.0.0.1/9123 && printf "GET /os-release HTTP/1.0\r\n\r\n" >&3 &&
+            grep -ao PRETTY_NAME <&3) && break
         sleep 0.1
     done
     kill %1' 2>/dev/null)"
