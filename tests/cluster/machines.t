@@ -126,6 +126,6 @@ wait_for 200 said "run 1 a"
 matches "... and the job runs again in a container of its own" 'run 1 a' "$(on login alice cat again.out)"
 
 steps=500
-[[ $(<"/run/berth/$name/accel") == kvm ]] || steps=10 # emulated, four seconds each; they end in ten ways
+[[ $(<"/run/berth/$name/accel") == kvm ]] || steps=5 # emulated, some seconds each; there are five kinds
 LIMIT=1200 many_steps $steps --mem-per-cpu=400
 finish
