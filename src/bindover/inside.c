@@ -166,16 +166,29 @@ static void follow(const struct berth_inside *inside, char *const *command,
         *program = other;
 }
 
-/* Add the MPI libraries that the program may load later, or its children: of the MPI
- * with which it is linked, or else all. */
-static int scan_around(const struct berth_inside *inside, char *const *command,
-                       struct berth_program *program, struct berth_err *err)
+int berth_inside_find(const struct berth_inside *inside, char *const *command,
+                      struct berth_program *program, struct berth_err *err)
 {
-    const struct berth_beside beside = {.program = program->path,
-                                        .command = command,
-                                        .env = environ,
-                                        .mounts = &inside->request->mounts};
+    if (scan_file(inside, command[0], program, err) < 0)
+        return -1;
+    if (program->path && berth_request_mpi_chosen(inside->request))
+        follow(inside, command, program);
+    return 0;
+}
 
+/* Find the program, and add the MPI libraries that it may load later, or its children:
+ * of the MPI with which it is linked, or else all. */
+static int scan(const struct berth_inside *inside, char *const *command,
+                struct berth_program *program, struct berth_err *err)
+{
+    struct berth_beside beside = {
+        .command = command, .env = environ, .mounts = &inside->request->mounts};
+
+    if (berth_inside_find(inside, command, program, err) < 0)
+        return -1;
+    if (!program->path || !berth_request_mpi_chosen(inside->request))
+        return 0;
+    beside.program = program->path;
     if (program->wants.family != BERTH_FAMILY_NONE
             ? berth_beside_linked(&program->scan, err) < 0
             : berth_scan_image(&program->scan, environ, err) < 0 ||
@@ -183,17 +196,6 @@ static int scan_around(const struct berth_inside *inside, char *const *command,
         return -1;
     berth_mpi_program_fini(&program->wants);
     return berth_mpi_program_read(&program->scan.objects, &program->wants, err);
-}
-
-int berth_inside_scan(const struct berth_inside *inside, char *const *command,
-                      struct berth_program *program, struct berth_err *err)
-{
-    if (scan_file(inside, command[0], program, err) < 0)
-        return -1;
-    if (!program->path || !berth_request_mpi_chosen(inside->request))
-        return 0;
-    follow(inside, command, program);
-    return scan_around(inside, command, program, err);
 }
 
 /* Choose the host's stacks for a program, and judge them. Nothing is mounted yet. */
@@ -374,7 +376,7 @@ static int scan_all(struct berth_programs *programs, struct berth_err *err)
             calloc(BERTH_FAMILIES + inside->stacks->count, sizeof(*item->items));
         if (!item->items)
             return berth_err_oom(err);
-        if (berth_inside_scan(inside, names ? alone : inside->command, item, err) < 0)
+        if (scan(inside, names ? alone : inside->command, item, err) < 0)
             return -1;
         programs->count += item->path != NULL;
     }

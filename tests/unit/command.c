@@ -153,10 +153,10 @@ TEST_ROWS(a_command_means_a_program, meant)
 
         berth_strvec_push(&command, word);
     }
-    /* What a scan leaves ends with its process. */
+    /* What is read ends with its process. */
     child = fork();
     if (child == 0)
-        _exit(berth_inside_scan(&inside, command.items, &program, &err) < 0 ||
+        _exit(berth_inside_find(&inside, command.items, &program, &err) < 0 ||
               strcmp(program.path, expected) != 0);
     ck_assert_int_eq(unit_ended(child), 0);
 }
