@@ -134,13 +134,12 @@ static void stage_host(const char *sed, struct berth_strvec *ret)
 
     install_directory(host);
     unit_write(list, graph, sizeof(graph) - 1);
-    unit_run(
-        "cd '%s' && ${CC:-cc} -c -x c /dev/null -o e.o && "
-        "tr ';' '\n' <graph | sed '%s' | while read -r lib needs; do "
-        "mkdir -p \"$(dirname $lib)\"; ld -shared --no-as-needed -soname "
-        "\"${lib##*/}\" "
-        "-o \"$lib\" e.o -L. $(for n in $needs; do echo \"-l:$n\"; done) || exit; done",
-        host, sed);
+    unit_run("cd '%s' && ${CC:-cc} -c -x c /dev/null -o e.o && "
+             "mkdir -p libibverbs ../../opt/cray/pals/default/lib && "
+             "tr ';' '\n' <graph | sed '%s; s/ / -l:/g' | while read -r lib needs; do "
+             "ld -shared --no-as-needed -soname \"${lib##*/}\" "
+             "-o \"$lib\" e.o -L. $needs || exit; done",
+             host, sed);
     words = unit_format("-Wl,--no-as-needed -Wl,--allow-shlib-undefined -L%s "
                         "-l:libfabric.so.1 -l:libpmi.so.0 -l:libpmi2.so.0 "
                         "-l:libgfortran.so.5 -l:libstdc++.so.6 -lc",

@@ -275,7 +275,7 @@ static const struct {
     {"-pie -fpie", BERTH_ELF_PROGRAM},
     {LOADED "-fno-pie -no-pie -Wl,--no-as-needed -L. -l:libone.so", BERTH_ELF_PROGRAM},
     {"-shared -fPIC", BERTH_ELF_LIBRARY},
-    {"-c", BERTH_ELF_OTHER},
+    {"-r", BERTH_ELF_OTHER},
 };
 
 TEST_ROWS(kinds_are_told_apart, kinds)

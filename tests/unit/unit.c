@@ -18,6 +18,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/hash.h"
 
 /* Some compile, and a machine may be busy. */
 enum { TEST_SECONDS = 120 };
@@ -36,6 +37,10 @@ __attribute__((weak)) void unit_prepare(TCase *tests)
     (void)tests;
 }
 
+/* Where unit_compile() keeps what it has compiled, for the next test that has the same
+ * source: beside the programs, where make check runs them. Elsewhere with each test. */
+static const char *objects = ".";
+
 /* Weak: a program may have a main() of its own. */
 __attribute__((weak)) int main(void)
 {
@@ -44,6 +49,8 @@ __attribute__((weak)) int main(void)
     SRunner *runner;
     int failed;
 
+    if (mkdir("tests/unit/objects", 0755) == 0 || errno == EEXIST)
+        objects = realpath("tests/unit/objects", NULL);
     unit_prepare(tests);
     tcase_set_timeout(tests, TEST_SECONDS);
     suite_add_tcase(suite, tests);
@@ -268,15 +275,30 @@ void unit_script(const char *path, const char *text)
 
 void unit_compile(const char *directory, const char *source, const char *format, ...)
 {
-    const char *compiler = getenv("CC");
+    const char *compiler = getenv("CC") ? getenv("CC") : "cc";
     BERTH_FREE char *path = unit_path(directory, "source.c");
     BERTH_FREE char *words = NULL;
+    BERTH_FREE char *copy = NULL;
+    BERTH_BUF struct berth_buf flags = {0}; /* those that are not the linker's */
+    char *rest;
+    uint64_t hash;
     va_list args;
 
     unit_write(path, source, strlen(source));
     va_start(args, format);
     words = format_list(format, args);
     va_end(args);
-    unit_run("cd '%s' && %s -pipe -nostdlib -fno-builtin -w source.c %s", directory,
-             compiler ? compiler : "cc", words);
+    rest = copy = unit_format("%s", words);
+    for (const char *it; (it = strsep(&rest, " "));)
+        if (*it == '-' && it[1] && strchr("fmDO", it[1]))
+            berth_buf_addf(&flags, " %s", it);
+    berth_buf_puts(&flags, "");
+    hash = berth_hash(BERTH_HASH_START, source, strlen(source) + 1);
+    hash = berth_hash(hash, compiler, strlen(compiler) + 1);
+    hash = berth_hash(hash, flags.text, flags.used);
+    unit_run("cd '%1$s' && object='%2$s/%3$jx.o' && { test -e \"$object\" ||"
+             " { %4$s -pipe -c -fno-builtin -w source.c%5$s"
+             " -o \"$object.$$\" && mv \"$object.$$\" \"$object\"; } } &&"
+             " %4$s -nostdlib -w \"$object\" %6$s",
+             directory, objects, (uintmax_t)hash, compiler, flags.text, words);
 }
