@@ -7,85 +7,84 @@
 A=image=T/a
 B=image=T/b
 C=image=T/c
-srun="'$fake' srun"
 
 expect 'the batch step runs on the host, whatever the default' 0 \
     '0 host: job.sh 1' \
     sbatch --container-image=a job.sh 1
 expect 'the steps inside get the default' 0 \
     "0 $A: ./x" \
-    FAKE_SCRIPT="$srun ./x" sbatch --container-image=a job.sh
+    FAKE_SCRIPT="srun ./x" sbatch --container-image=a job.sh
 expect 'every option is a default' 0 \
     "0 $A&mounts=/d:/d:rw&mounts=/e:/e:rw&workdir=/w&no-mount-home=&writable=&entrypoint=&env=X&args=-a&mpi-bind=hybrid: ./x" \
-    FAKE_SCRIPT="$srun ./x" sbatch --container-image=a --container-mounts=/d \
+    FAKE_SCRIPT="srun ./x" sbatch --container-image=a --container-mounts=/d \
     --container-mounts=/e --container-workdir=/w --no-container-mount-home \
     --container-writable --container-entrypoint --container-env=X --container-args=-a --mpi-bind=hybrid job.sh
 expect 'a lifetime, too, which a step overrides' 0 \
     "0 $A&lifetime=job: ./x
 1 $B&lifetime=step: ./y" \
-    FAKE_SCRIPT="$srun ./x : --container-image=b --container-lifetime=step ./y" \
+    FAKE_SCRIPT="srun ./x : --container-image=b --container-lifetime=step ./y" \
     sbatch --container-image=a --container-lifetime=job job.sh
 expect 'without a default there is none' 0 \
     '0 host: ./x' \
-    FAKE_SCRIPT="$srun ./x" sbatch job.sh
+    FAKE_SCRIPT="srun ./x" sbatch job.sh
 expect 'a step overrides the default' 0 \
     "0 $B: ./x" \
-    FAKE_SCRIPT="$srun --container-image=b ./x" sbatch --container-image=a job.sh
+    FAKE_SCRIPT="srun --container-image=b ./x" sbatch --container-image=a job.sh
 expect 'none cancels the default' 0 \
     '0 host: ./x' \
-    FAKE_SCRIPT="$srun --container-image=none ./x" \
+    FAKE_SCRIPT="srun --container-image=none ./x" \
     sbatch --container-image=a --container-mounts=/d job.sh
 expect 'lists of a step come behind those of the default' 0 \
     "0 $A&mounts=/d:/d:rw&mounts=/e:/e:rw: ./x" \
-    FAKE_SCRIPT="$srun --container-mounts=/e ./x" \
+    FAKE_SCRIPT="srun --container-mounts=/e ./x" \
     sbatch --container-image=a --container-mounts=/d job.sh
 expect 'a default without an image waits for one' 0 \
     "0 $A&mounts=/d:/d:rw: ./x" \
-    FAKE_SCRIPT="$srun --container-image=a ./x" sbatch --container-mounts=/d job.sh
+    FAKE_SCRIPT="srun --container-image=a ./x" sbatch --container-mounts=/d job.sh
 expect 'a default without an image harms nobody' 0 \
     '0 host: ./x' \
-    FAKE_SCRIPT="$srun ./x" sbatch --container-mounts=/d job.sh
+    FAKE_SCRIPT="srun ./x" sbatch --container-mounts=/d job.sh
 expect 'one component overrides the default' 0 \
     "0 $A: ./x
 1 $B: ./y
 2 $A: ./z" \
-    FAKE_SCRIPT="$srun ./x : --container-image=b ./y : ./z" \
+    FAKE_SCRIPT="srun ./x : --container-image=b ./y : ./z" \
     sbatch --container-image=a job.sh
 expect 'one component cancels the default' 0 \
     "0 host: ./x
 1 $A: ./y" \
-    FAKE_SCRIPT="$srun --container-image=none ./x : ./y" sbatch --container-image=a job.sh
+    FAKE_SCRIPT="srun --container-image=none ./x : ./y" sbatch --container-image=a job.sh
 expect 'a default under --export=NONE' 0 \
     "0 $A: ./x
 1 $B: ./y" \
-    FAKE_SCRIPT="$srun ./x : --container-image=b ./y" \
+    FAKE_SCRIPT="srun ./x : --container-image=b ./y" \
     sbatch --export=NONE --container-image=a job.sh
 expect 'the #SBATCH lines are a default too' 0 \
     "0 $A&mounts=/d:/d:rw: ./x" \
-    FAKE_HEADER='--container-image=a --container-mounts=/d' FAKE_SCRIPT="$srun ./x" \
+    FAKE_HEADER='--container-image=a --container-mounts=/d' FAKE_SCRIPT="srun ./x" \
     sbatch job.sh
 expect 'a second srun inside knows nothing of the first' 0 \
     "0 $B: ./x
 0 $A: ./y" \
-    FAKE_SCRIPT="$srun --container-image=b ./x && $srun ./y" sbatch --container-image=a job.sh
+    FAKE_SCRIPT="srun --container-image=b ./x && srun ./y" sbatch --container-image=a job.sh
 expect 'sbatch inside a step starts anew' 0 \
     '0 host: ./x' \
     SLURM_BERTH_JOB="1;*:image=$T/a;." SLURM_BERTH_STEP="1;*:image=$T/a;." \
-    FAKE_SCRIPT="$srun ./x" sbatch job.sh
+    FAKE_SCRIPT="srun ./x" sbatch job.sh
 expect 'salloc is like sbatch' 0 \
     "0 $A: ./x
 1 $B: ./y" \
-    salloc --container-image=a "$fake" srun ./x : --container-image=b ./y
+    salloc --container-image=a srun ./x : --container-image=b ./y
 
 # Each component of a job has a default of its own.
 expect 'components of a batch job have a default each' 0 \
     "0 $A: ./x
 1 $B: ./y" \
-    FAKE_SCRIPT="$srun ./x : ./y" sbatch --container-image=a : --container-image=b job.sh
+    FAKE_SCRIPT="srun ./x : ./y" sbatch --container-image=a : --container-image=b job.sh
 expect 'the first component alone has one' 0 \
     "0 $A: ./x
 1 host: ./y" \
-    FAKE_SCRIPT="$srun ./x : ./y" sbatch --container-image=a : -n2 job.sh
+    FAKE_SCRIPT="srun ./x : ./y" sbatch --container-image=a : -n2 job.sh
 three='--container-image=a --container-mounts=/d : --container-image=b : --container-image=c --container-workdir=/w'
 expect '#SBATCH components, in any order, and one srun for two groups' 0 \
     "2 $C&workdir=/w: ./x
@@ -93,18 +92,18 @@ expect '#SBATCH components, in any order, and one srun for two groups' 0 \
 0 $A&mounts=/d:/d:rw: ./z
 2 $C&workdir=/w: ./z
 0 $A&mounts=/d:/d:rw: ./one" \
-    FAKE_HEADER="$three" FAKE_SCRIPT="$srun --het-group=2 ./x && $srun --het-group=0 ./y &&
-        $srun --het-group=0,2 ./z && $srun ./one" sbatch job.sh
+    FAKE_HEADER="$three" FAKE_SCRIPT="srun --het-group=2 ./x && srun --het-group=0 ./y &&
+        srun --het-group=0,2 ./z && srun ./one" sbatch job.sh
 expect 'a step overrides the default of a component' 0 \
     "0 $A&mounts=/d:/d:rw: ./x
 1 $C: ./y
 2 host: ./z" \
     FAKE_HEADER="$three" \
-    FAKE_SCRIPT="$srun ./x : --container-image=c ./y : --container-image=none ./z" sbatch job.sh
+    FAKE_SCRIPT="srun ./x : --container-image=c ./y : --container-image=none ./z" sbatch job.sh
 expect 'salloc, too' 0 \
     "0 $A: ./x
 1 $B: ./y" \
-    salloc --container-image=a : --container-image=b "$fake" srun ./x : ./y
+    salloc --container-image=a : --container-image=b srun ./x : ./y
 expect 'a wrong option of a later component is reported once' 1 \
     "sbatch: error: berth: --container-image=none: the other container options mean nothing on the host; leave them out" \
     FAKE_HEADER='--container-image=a : --container-image=b : --container-image=none --mpi-bind' sbatch job.sh
@@ -115,19 +114,19 @@ expect 'a warning is printed once' 0 \
 expect 'an srun whose groups berth cannot read' 1 \
     "srun: error: berth: the components of this job have different container options, and berth cannot tell which component this is; write --het-group with numbers (--het-group=0,2-3), or unset SLURM_BERTH_JOB and name the image" \
     FAKE_HEADER='--container-image=a : --container-image=b' \
-    FAKE_SCRIPT="$srun '--het-group=[0-1' ./x" sbatch job.sh
+    FAKE_SCRIPT="srun '--het-group=[0-1' ./x" sbatch job.sh
 expect 'another process of the same command starts anew' 0 \
     "0 $A: ./x
 1 $A: ./y" \
-    "BERTH_SBATCH_AGAIN=1:1;0:$B;1:$B;." FAKE_SCRIPT="$srun ./x : ./y" \
+    "BERTH_SBATCH_AGAIN=1:1;0:$B;1:$B;." FAKE_SCRIPT="srun ./x : ./y" \
     sbatch --container-image=a : --container-image=a job.sh
 
 damaged='sbatch: error: berth: internal data is damaged (x); have one release of berth on all hosts, and set no variable of berth by hand'
 equal 'a table of this process that is damaged does not make it start for ever' "$damaged" \
-    "$(sh -c 'BERTH_SBATCH_AGAIN=$$:x exec "$@"' sh "$fake" sbatch --container-image=a : --container-image=b 2>&1)"
+    "$(sh -c 'BERTH_SBATCH_AGAIN=$$:x exec "$@"' sh sbatch --container-image=a : --container-image=b 2>&1)"
 
 # A script on standard input is read a second time.
-printf '%s\n' "$srun ./x : ./y" >script
+printf '%s\n' "srun ./x : ./y" >script
 from()
 {
     case $1 in
@@ -147,13 +146,13 @@ twice='sbatch: error: berth: the components of this job have different container
 mkfifo fifo
 for row in "file|$both" "pipe|$both" "late|$twice" "unread|$both" "ended|FAULT: /dev/stdin is empty" "fifo|$twice"; do
     equal "standard input: ${row%%|*}" "${row#*|}" \
-        "$(FAKE_SCRIPT=- from "${row%%|*}" "$fake" sbatch --container-image=a : --container-image=b 2>&1 | neutral)"
+        "$(FAKE_SCRIPT=- from "${row%%|*}" sbatch --container-image=a : --container-image=b 2>&1 | neutral)"
 done
 
 expect 'a het batch job without options' 0 \
     "0 $A: ./x
 1 $B: ./y" \
-    FAKE_SCRIPT="$srun --container-image=a ./x : --container-image=b ./y" \
+    FAKE_SCRIPT="srun --container-image=a ./x : --container-image=b ./y" \
     sbatch -n1 : -n2 job.sh
 expect 'a default that is not ours is refused' 1 \
     "srun: error: berth: SLURM_BERTH_JOB: internal data is damaged (x); have one release of berth on all hosts, and set no variable of berth by hand" \
@@ -163,7 +162,7 @@ expect 'an account tells where an option comes from' 0 \
 srun: berth: component 0: --container-workdir: '/v' of the command line of srun, over '/w' of the job (sbatch, salloc)
 srun: berth: component 0: --mpi-bind: 'hybrid' of the job (sbatch, salloc)
 0 $B&workdir=/v&mpi-bind=hybrid&explain=text: ./x" \
-    FAKE_SCRIPT="BERTH_CONTAINER_IMAGE=b $srun --container-workdir=/v --container-explain ./x" \
+    FAKE_SCRIPT="BERTH_CONTAINER_IMAGE=b srun --container-workdir=/v --container-explain ./x" \
     sbatch --container-image=a --container-workdir=/w --mpi-bind=hybrid job.sh
 
 finish

@@ -62,34 +62,34 @@ short()
 }
 I='TMPDIR=/tmp'
 short 'SRUN_EXPORT_ENV=NONE is like the option' "$I UCX_A=1 USER=u" \
-    UCX_A=1 SRUN_EXPORT_ENV=NONE "$fake" srun --container-image=a ./x
+    UCX_A=1 SRUN_EXPORT_ENV=NONE srun --container-image=a ./x
 short 'SLURM_EXPORT_ENV=NONE too' "$I UCX_A=1 USER=u" \
-    UCX_A=1 SLURM_EXPORT_ENV=NONE "$fake" srun --container-image=a ./x
+    UCX_A=1 SLURM_EXPORT_ENV=NONE srun --container-image=a ./x
 short 'SRUN_EXPORT_ENV goes over SLURM_EXPORT_ENV' '' \
-    UCX_A=1 SRUN_EXPORT_ENV=ALL SLURM_EXPORT_ENV=NONE "$fake" srun --container-image=a ./x
+    UCX_A=1 SRUN_EXPORT_ENV=ALL SLURM_EXPORT_ENV=NONE srun --container-image=a ./x
 short 'the option goes over both' "$I UCX_A=1 USER=u" \
-    UCX_A=1 SRUN_EXPORT_ENV=ALL SLURM_EXPORT_ENV=ALL "$fake" srun --exp NONE \
+    UCX_A=1 SRUN_EXPORT_ENV=ALL SLURM_EXPORT_ENV=ALL srun --exp NONE \
     --container-image=a ./x
 short 'the last of several options counts' '' \
-    UCX_A=1 "$fake" srun --export=NONE --export ALL --container-image=a ./x
+    UCX_A=1 srun --export=NONE --export ALL --container-image=a ./x
 short 'an --export of the program is its own' '' \
-    UCX_A=1 "$fake" srun --container-image=a ./x --export=NONE
+    UCX_A=1 srun --container-image=a ./x --export=NONE
 short 'a value behind NONE wins' "$I UCX_A=2 USER=u" \
-    UCX_A=1 "$fake" srun --export=NONE,UCX_A=2 --container-image=a ./x
+    UCX_A=1 srun --export=NONE,UCX_A=2 --container-image=a ./x
 short 'a value that Slurm passes wins' "$I USER=u" \
-    UCX_A=1 "$fake" srun --export=UCX_A=2 --container-image=a ./x
+    UCX_A=1 srun --export=UCX_A=2 --container-image=a ./x
 short 'a value behind NONE that is on no list stays dropped' "$I USER=u" \
-    "$fake" srun --export=NONE,B=2,LD_PRELOAD=/x --container-image=a ./x
+    srun --export=NONE,B=2,LD_PRELOAD=/x --container-image=a ./x
 short 'a script under --export=NONE' "$I UCX_A=2 USER=u" \
-    "FAKE_SCRIPT=USER=u UCX_A=2 '$fake' srun --container-image=a ./x" UCX_A=1 \
-    "$fake" sbatch --export=NONE job.sh
+    "FAKE_SCRIPT=USER=u UCX_A=2 srun --container-image=a ./x" UCX_A=1 \
+    sbatch --export=NONE job.sh
 short 'TERM goes with --pty' "LANG=C TERM=xterm $I USER=u" \
-    LANG=C TERM=xterm SLURM_PTY_PORT=1 "$fake" srun --export=NONE --container-image=a ./x
+    LANG=C TERM=xterm SLURM_PTY_PORT=1 srun --export=NONE --container-image=a ./x
 short 'who the user is comes from the system if need be' "$I USER=$(id -un)" \
-    -u HOME -u USER "$fake" srun --export=NONE --container-image=a ./x
+    -u HOME -u USER srun --export=NONE --container-image=a ./x
 
 short 'else from Slurm' "$I UCX_A=1 USER=slurms" \
-    SLURM_JOB_USER=slurms 'FAKE_TABLE=1;=:env=UCX_A%3D1;*:image=/a;.' "$fake" srun \
+    SLURM_JOB_USER=slurms 'FAKE_TABLE=1;=:env=UCX_A%3D1;*:image=/a;.' srun \
     --export=NONE --container-image=a ./x
 
 # Components
@@ -103,33 +103,33 @@ two()
 }
 two 'the same image, other values' \
     "0 image=T/a: ./x + UCX_A=2 + USER=u 1 image=T/a: ./y + UCX_A=1 + USER=u" \
-    FAKE_RAW=1 UCX_A=1 "$fake" srun --export=NONE,UCX_A=2 --container-image=a ./x : \
+    FAKE_RAW=1 UCX_A=1 srun --export=NONE,UCX_A=2 --container-image=a ./x : \
     --export=NONE --container-image=a ./y
 two 'one component drops, the other does not' \
     "0 image=T/a: ./x + UCX_A=1 + USER=u 1 image=T/b: ./y" \
-    FAKE_RAW=1 UCX_A=1 "$fake" srun --export=NONE --container-image=a ./x : \
+    FAKE_RAW=1 UCX_A=1 srun --export=NONE --container-image=a ./x : \
     --export=ALL --container-image=b ./y
 two 'the component on the host gets nothing' \
     "0 image=T/a: ./x + UCX_A=1 + USER=u 1 host: ./y" \
-    FAKE_RAW=1 UCX_A=1 "$fake" srun --export=NONE --container-image=a ./x : \
+    FAKE_RAW=1 UCX_A=1 srun --export=NONE --container-image=a ./x : \
     --export=NONE ./y
 two 'in a het job, out of order' \
     "0 image=T/b: ./y + UCX_A=3 + USER=u 1 image=T/a: ./x + UCX_A=2 + USER=u" \
     FAKE_RAW=1 UCX_A=1 SLURM_HET_SIZE=2 SLURM_JOB_ID=100 SLURM_JOB_ID_HET_GROUP_0=100 \
-    SLURM_JOB_ID_HET_GROUP_1=101 "$fake" srun --het-group=1 --export=NONE,UCX_A=2 \
+    SLURM_JOB_ID_HET_GROUP_1=101 srun --het-group=1 --export=NONE,UCX_A=2 \
     --container-image=a ./x : --het-group=0 --export=NONE,UCX_A=3 --container-image=b ./y
 
 # The site
 site 'environment: {capture: [A_*]}'
 short 'environment.capture adds' "A_B=1 $I UCX_A=1 USER=u" \
-    "FAKE_WORDS=$SITE" A_B=1 UCX_A=1 "$fake" srun --export=NONE \
+    "FAKE_WORDS=$SITE" A_B=1 UCX_A=1 srun --export=NONE \
     --container-image=a ./x
 site 'environment: {deny: [UCX_*]}'
 short 'environment.deny takes away' "$I USER=u" \
-    "FAKE_WORDS=$SITE" UCX_A=1 "$fake" srun --export=NONE --container-image=a ./x
+    "FAKE_WORDS=$SITE" UCX_A=1 srun --export=NONE --container-image=a ./x
 site 'environment: {capture: [LD_PRELOAD]}'
 short 'environment.capture: LD_PRELOAD goes over the built-in denial' "LD_PRELOAD= $I USER=u" \
-    "FAKE_WORDS=$SITE" LD_PRELOAD= "$fake" srun --export=NONE \
+    "FAKE_WORDS=$SITE" LD_PRELOAD= srun --export=NONE \
     --container-image=a ./x
 
 # Slurm's variables about the job, for an mpirun on its nodes.
@@ -143,8 +143,8 @@ s|first=;|first=\&allocation=SLURM_JOB_ID%3D7\&allocation=SLURM_NTASKS%3D8;|')" 
 # Limits
 expect 'an environment over the limit, without an image, or with all of it' 0 '0 host: ./x
 0 image=T/a: ./y' \
-    "UCX_BIG=$(printf '%070000d' 0)" FAKE_SCRIPT="'$fake' srun --export=NONE ./x
-'$fake' srun --export=ALL --container-image=a ./y" sbatch job.sh
+    "UCX_BIG=$(printf '%070000d' 0)" FAKE_SCRIPT="srun --export=NONE ./x
+srun --export=ALL --container-image=a ./y" sbatch job.sh
 
 # Variables that srun did not write
 advice='; have one release of berth on all hosts, and set no variable of berth by hand'

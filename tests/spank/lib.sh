@@ -16,7 +16,11 @@ libexec=$("$fake" --libexec)
 
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
-mkdir -p a/bin b/bin c/bin
+mkdir -p a/bin b/bin c/bin slurm
+for name in srun sbatch salloc; do
+    ln -s "$fake" slurm/$name
+done
+PATH=$T/slurm:$PATH
 : >x
 : >y
 : >z
@@ -61,23 +65,6 @@ order()
 # The command of a case: [VARIABLE=VALUE ...] srun|sbatch|salloc WORD...
 run()
 {
-    words=
-    while :; do
-        case $1 in
-            *=*) ;;
-            *) break ;;
-        esac
-        words="$words $(quote "$1")"
-        shift
-    done
-    eval "exec ${words:+env} $words \"\$fake\" \"\$@\""
-}
-
-# TEXT as one word of a shell.
-quote()
-{
-    case $1 in
-        *\'*) printf "'%s'" "$(printf '%s' "$1" | sed "s/'/'\\\\''/g")" ;;
-        *) printf "'%s'" "$1" ;;
-    esac
+    case $1 in *=*) exec env "$@" ;; esac
+    exec "$@"
 }

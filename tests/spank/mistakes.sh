@@ -100,7 +100,6 @@ printf '#!/bin/sh\n$SRUN ./app\n' >variable.sh
 # shellcheck disable=SC2016 # the script's
 printf '#!/bin/sh\nsrun "$@" ./app\n' >arguments.sh
 printf '#!/bin/sh\n/usr/bin/berth run --container-image=b ./app\n' >own.sh
-inside="'$fake' srun ./x"
 expect 'a script without srun where only the environment says the image' 0 '0 host: host.sh' \
     BERTH_CONTAINER_IMAGE=a sbatch host.sh
 expect 'a script without srun, and another image than in the environment' 0 \
@@ -109,11 +108,11 @@ expect 'a script without srun, and another image than in the environment' 0 \
 expect 'a script without srun' 0 "sbatch: $WARNING 'host.sh' $nothing
 0 host: host.sh" sbatch --container-image=a host.sh
 expect 'a script without srun on standard input' 0 "sbatch: $WARNING the script $nothing
-0 image=T/a: ./x" FAKE_SCRIPT="$inside" sbatch --container-image=a <host.sh
+0 image=T/a: ./x" FAKE_SCRIPT="srun ./x" sbatch --container-image=a <host.sh
 expect 'a command of --wrap without srun' 0 "sbatch: $WARNING the command of --wrap $nothing
-0 image=T/a: ./x" FAKE_SCRIPT="$inside" sbatch --container-image=a --wrap ./app
+0 image=T/a: ./x" FAKE_SCRIPT="srun ./x" sbatch --container-image=a --wrap ./app
 expect 'a command of --wrap with it' 0 '0 image=T/a: ./x' \
-    FAKE_SCRIPT="$inside" sbatch --container-image=a --wrap 'srun ./app'
+    FAKE_SCRIPT="srun ./x" sbatch --container-image=a --wrap 'srun ./app'
 for script in good.sh variable.sh own.sh not-here.sh; do
     expect "nothing is said of $script" 0 "0 host: $script" sbatch --container-image=a $script
 done

@@ -132,7 +132,7 @@ done
 expect 'SLURM_CONTAINER beside --container-image' 1 "srun: error: berth: image 'T/a': $bundle" \
     SLURM_CONTAINER=/b srun --container-image=a ./x
 expect '--container where the job says the image' 1 "srun: error: berth: image 'T/a': $bundle" \
-    FAKE_SCRIPT="$fake srun --container=/b ./x" sbatch --container-image=a script
+    FAKE_SCRIPT="srun --container=/b ./x" sbatch --container-image=a script
 expect '--container of a component on the host' 0 "0 $A: ./x
 1 host: ./y" \
     srun --container-image=a ./x : --container=/b ./y

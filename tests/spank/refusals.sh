@@ -57,11 +57,11 @@ expect 'options of pyxis for what berth does anyway' 0 \
     --no-container-entrypoint --container-readonly ./x
 expect 'options of pyxis for what berth does anyway, by sbatch' 0 \
     '0 image=T/a: ./x' \
-    "FAKE_SCRIPT='$fake' srun ./x" \
+    "FAKE_SCRIPT=srun ./x" \
     sbatch --container-image=a --no-container-remap-root job.sh
 expect 'a readonly step of a writable job' 0 \
     '0 image=T/a&readonly=: ./x' \
-    "FAKE_SCRIPT='$fake' srun --container-readonly ./x" \
+    "FAKE_SCRIPT=srun --container-readonly ./x" \
     sbatch --container-image=a --container-writable job.sh
 expect 'the help has only what berth has' 1 \
     "srun: unrecognized option '--container-name=x'" \

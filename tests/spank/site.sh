@@ -28,7 +28,7 @@ expect 'a default with the prefix' 0 \
     "0 $A&mounts=/d:/d:rw&mounts=/e:/e:rw: ./x
 1 $B&mounts=/d:/d:rw&mounts=/e:/e:rw: ./y" \
     FAKE_WORDS=option_prefix=berth- \
-    FAKE_SCRIPT="'$fake' srun ./x : --berth-container-image=b ./y" \
+    FAKE_SCRIPT="srun ./x : --berth-container-image=b ./y" \
     sbatch --berth-container-image=a --berth-container-mounts=/d \
     --berth-container-mounts=/e job.sh
 

@@ -7,7 +7,6 @@
 A=image=T/a
 B=image=T/b
 I=BERTH_CONTAINER_IMAGE
-srun="'$fake' srun"
 
 expect 'a variable is an option' 0 "0 $A: ./x" $I=a srun ./x
 expect 'every option has one' 0 \
@@ -48,23 +47,23 @@ expect 'the same for a common one' 0 \
 
 # Jobs
 expect 'sbatch makes it the default of the job' 0 "0 $A: ./x" \
-    $I=a FAKE_SCRIPT="$srun ./x" sbatch job.sh
+    $I=a FAKE_SCRIPT="srun ./x" sbatch job.sh
 expect 'also under --export=NONE' 0 "0 $A: ./x" \
-    $I=a FAKE_SCRIPT="$srun ./x" sbatch --export=NONE job.sh
+    $I=a FAKE_SCRIPT="srun ./x" sbatch --export=NONE job.sh
 expect 'and takes it away, so that its own option goes over it' 0 "0 $B: ./x" \
-    $I=a FAKE_SCRIPT="$srun ./x" sbatch --container-image=b job.sh
+    $I=a FAKE_SCRIPT="srun ./x" sbatch --container-image=b job.sh
 expect 'lists are not added twice' 0 "0 $A&mounts=/d:/d:rw&mounts=/e:/e:rw: ./x" \
-    $I=a BERTH_CONTAINER_MOUNTS=/d FAKE_SCRIPT="$srun ./x" \
+    $I=a BERTH_CONTAINER_MOUNTS=/d FAKE_SCRIPT="srun ./x" \
     sbatch --container-mounts=/e job.sh
-expect 'salloc is like sbatch' 0 "0 $A: ./x" $I=a salloc "$fake" srun ./x
+expect 'salloc is like sbatch' 0 "0 $A: ./x" $I=a salloc srun ./x
 expect 'in the job a variable goes over the default of the job' 0 "0 $B: ./x
 0 $A: ./y" \
-    FAKE_SCRIPT="$I=b $srun ./x && $srun ./y" sbatch --container-image=a job.sh
+    FAKE_SCRIPT="$I=b srun ./x && srun ./y" sbatch --container-image=a job.sh
 expect 'none in a variable cancels the default of the job' 0 '0 host: ./x' \
-    FAKE_SCRIPT="$I=none $srun ./x" sbatch --container-image=a job.sh
+    FAKE_SCRIPT="$I=none srun ./x" sbatch --container-image=a job.sh
 expect 'other options of sbatch with an image by environment' 0 \
     "0 $A&workdir=/w: ./x" \
-    $I=a FAKE_SCRIPT="$srun ./x" sbatch --container-workdir=/w job.sh
+    $I=a FAKE_SCRIPT="srun ./x" sbatch --container-workdir=/w job.sh
 
 # Mistakes
 expect 'a wrong value names the variable' 1 \
