@@ -17,7 +17,11 @@ cat >path/apptainer <<'END'
 until case "$1" in "${0%/*/*}"/[abc]) ;; *) false ;; esac; do shift; done
 export IMAGE="$1"
 shift
-eval "$(env | sed -n 's/^APPTAINERENV_\([A-Z_0-9]*\)=.*/export \1="$APPTAINERENV_\1"/p')"
+while IFS='= ' read -r _ name _; do
+    case $name in APPTAINERENV_*) eval "export ${name#*_}=\"\$$name\"" ;; esac
+done <<VARIABLES
+$(export -p)
+VARIABLES
 exec "$@"
 END
 chmod +x path/apptainer
@@ -146,7 +150,7 @@ END
 chmod +x one
 one() { tasks 0 $2 ./one "$1" "$berth" | grep -v started; }
 meanwhile '70 directories, one after the other' 0 'none failed' one 'beside; image=$PWD/a
-    for i in $(seq 70); do mkdir "$i"; (cd "$i" && run --container-image="$image" true) || echo "$i"; done
+    mkdir $(seq 70); for i in $(seq 70); do (cd "$i" && run --container-image="$image" true) || echo "$i"; done
     echo none failed'
 meanwhile 'an image that has failed, and is there now' 0 \
     "berth: n1: image 'T/c': not found; check the path, and that the nodes see this file system

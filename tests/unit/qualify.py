@@ -228,6 +228,26 @@ def trial(image=None, host=None, libs=None, **more):
     return q.Trial(("n1", "n2"), ("/p", "ring"), **options)
 
 
+class Line(unittest.TestCase):
+    """The command line."""
+
+    def test_wrong_uses(self):
+        number = "--seconds: expected a number from 1 to 86400, got '%s'"
+        for text in ("0", "-1", "86401", "9999999999", "99999999999999999999"):
+            self.refuses(["--seconds", text], number % text)
+        self.refuses(["-p", ""], "-p: expected a value, got ''")
+        self.refuses(["--image", "none"], "--image: expected an image, got 'none'")
+        for words in (["image.sif"], ["--mpi"]):
+            with self.assertRaises(SystemExit) as seen:
+                q.read_line("true", words)
+            self.assertEqual(seen.exception.code, 2)
+
+    def refuses(self, words, text):
+        with self.assertRaises(ValueError) as seen:
+            q.read_line("berth", words)
+        self.assertEqual(str(seen.exception), text)
+
+
 class Nodes(unittest.TestCase):
     """JSON of berth."""
 

@@ -32,7 +32,11 @@ until [ "$1" = "${0%/*}/a" ]; do
     shift
 done
 shift
-eval "$(env | sed -n 's/^APPTAINERENV_\([A-Z_0-9]*\)=.*/export \1="$APPTAINERENV_\1"/p')"
+while IFS='= ' read -r _ name _; do
+    case $name in APPTAINERENV_*) eval "export ${name#*_}=\"\$$name\"" ;; esac
+done <<VARIABLES
+$(export -p)
+VARIABLES
 exec "$@"
 END
 chmod +x runtime
