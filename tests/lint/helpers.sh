@@ -15,10 +15,17 @@ helpers tests/cluster/t/*.t tests/cluster/t/*.sh tests/cluster/machines.t | awk 
     { first[$3] = $1 ":" $2 }' | rule 'a helper of cluster tests has its name alone'
 
 # Names of lib.sh that only their definition has.
-helpers tests/cluster/t/lib.sh | while IFS=: read -r file line name; do
-    cat tests/cluster/t/*.t tests/cluster/t/*.sh tests/cluster/machines.t tests/cluster/packages tests/bench/* |
-        sed -E "s/^ *#.*//; s/^$name\(\)//" | grep -qE "(^|[^A-Za-z0-9_-])$name([^A-Za-z0-9_-]|\$)" ||
-        echo "$file:$line: nobody uses $name"
-done | rule 'and every word of lib.sh is used'
+helpers tests/cluster/t/lib.sh | awk '
+    FILENAME == "-" { split($0, at, ":"); place[at[3]] = at[1] ":" at[2]; next }
+    /^ *#/ { next }
+    {
+        sub(/^[a-z_0-9]+\(\)/, "")
+        count = split($0, words, /[^A-Za-z0-9_-]+/)
+        for (i = 1; i <= count; i++)
+            used[words[i]]
+    }
+    END { for (name in place) if (!(name in used)) print place[name] ": nobody uses " name }
+' - tests/cluster/t/*.t tests/cluster/t/*.sh tests/cluster/machines.t tests/cluster/packages tests/bench/* |
+    rule 'and every word of lib.sh is used'
 
 finish

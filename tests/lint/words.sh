@@ -92,12 +92,20 @@ literals()
 avoid()
 {
     awk -F'|' '
-        FILENAME ~ /avoided$/ { better = $NF; sub(/[|][^|]*$/, ""); say[$0] = better; next }
+        FILENAME ~ /avoided$/ {
+            better = $NF
+            sub(/[|][^|]*$/, "")
+            say[$0] = better
+            any = any (any ? "|" : "") $0
+            next
+        }
+        FNR == 1 { any = "(^|[^a-z])(" any ")([^a-z]|$)" }
         {
-            place = $0
-            sub(/^[^:]*:[0-9]*:/, "")
-            place = substr(place, 1, length(place) - length($0))
             text = tolower($0)
+            sub(/^[^:]*:[0-9]*:/, "", text)
+            if (text !~ any)
+                next
+            place = substr($0, 1, length($0) - length(text))
             for (word in say)
                 if (match(text, "(^|[^a-z])(" word ")([^a-z]|$)"))
                     print place " \047" word "\047: say: " say[word]
