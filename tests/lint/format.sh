@@ -1,21 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# .clang-format decides about the shape of our C.
+# Lines: how long they are, and how they end. checkers.sh asks the formatter.
 # shellcheck source=tests/lint/lib.sh
 . "${srcdir:-.}/tests/lint/lib.sh"
-
-# Another release may see it in another way, and a packager must not fail on that.
-RELEASE=14
-
-name='the formatter changes nothing'
-if ! without clang-format "$name"; then
-    found=$(clang-format --version | grep -oE 'version [0-9]+' | tr -dc 0-9)
-    if [ "$found" = "$RELEASE" ]; then
-        c_files | xargs clang-format --dry-run -Werror 2>&1 | grep 'error:' | rule "$name"
-    else
-        say ok "$name # SKIP it is release $found; $RELEASE decides"
-    fi
-fi
 
 # shellcheck disable=SC2016 # awk's
 c_files | xargs awk 'length($0) > 88 {

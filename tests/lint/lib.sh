@@ -76,7 +76,7 @@ written()
         find src tests man etc m4 doc packaging .github -type f \
             ! -name '*.o' ! -name '*.a' ! -name '*.so' \
             ! -name '*.log' ! -name '*.trs' ! -name '*.Po' \
-            ! -name '*.Tpo' ! -name mark-bytes.h ! -name shellcheck.clean \
+            ! -name '*.Tpo' ! -name mark-bytes.h \
             ! -name 'berth*.[1578]' ! -name spank_berth.8 \
             ! -name .dirstamp 2>/dev/null
         for file in Makefile.am configure.ac autogen.sh .clang-format *.md NEWS; do

@@ -1,0 +1,25 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What programs find that read all of C or of shell. They take longer than all that make
+# check runs, so tests/all runs this.
+# shellcheck source=tests/lint/lib.sh
+. "${srcdir:-.}/tests/lint/lib.sh"
+
+# Another release may see it in another way, and a packager must not fail on that.
+RELEASE=14
+
+name='the formatter changes nothing'
+if ! without clang-format "$name"; then
+    found=$(clang-format --version | grep -oE 'version [0-9]+' | tr -dc 0-9)
+    if [ "$found" = "$RELEASE" ]; then
+        c_files | xargs clang-format --dry-run -Werror 2>&1 | grep 'error:' | rule "$name"
+    else
+        say ok "$name # SKIP it is release $found; $RELEASE decides"
+    fi
+fi
+
+name='shellcheck finds nothing'
+without shellcheck "$name" ||
+    shell_files | xargs -P 2 -n 40 shellcheck -x -f gcc | rule "$name"
+
+finish
