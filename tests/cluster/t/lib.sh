@@ -459,7 +459,7 @@ left() {
 # many_steps N [OPTION...]: N steps of alice's beside N of bob's, four of each at a time, in the
 # containers of a job of each; they end in several ways and leave nothing.
 many_steps() {
-    local user
+    local user killed=$((($1 + 8) / 10)) ended=$((($1 + 9) / 10)) other=$((($1 + 6) / 10))
     script steps <<'SCRIPT'
 #!/bin/bash
 step() {
@@ -484,7 +484,7 @@ SCRIPT
     for user in alice bob; do
         wait "${pid[$user]}"
         equal "$1 steps of $user in containers of the job" \
-            " status 137: $(($1 / 10)), status 7: $(($1 / 10)),a status 0: $(($1 * 7 / 10)),b status 0: $(($1 / 10))" \
+            " status 137: $killed, status 7: $ended,a status 0: $(($1 - killed - ended - other)),b status 0: $other" \
             "$(sort "$work/$user" | uniq -c | sed -E 's/^ +([0-9]+) (.*)/\2: \1/' | paste -sd,)"
     done
     equal "... leave no process, mount, file, cgroup, or descriptor of slurmd" "" "$(left n1)"
