@@ -420,7 +420,7 @@ nothing_left() {
 
 # remember NODE...: what lies in the places where a step could leave something, which processes
 # users have, and what slurmd holds open, when no step runs.
-no_step_of() { ! on "$1" root pgrep -x slurmstepd >/dev/null; }
+no_step_of() { ! on "$1" root pgrep -f '^slurmstepd: ' >/dev/null; }
 remember() {
     local node
     script leftovers <<'SCRIPT'
