@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # What programs find that read all of C or of shell. They take longer than all that make
-# check runs, so tests/all runs this.
+# check runs, so tests/all runs this after it.
 # shellcheck source=tests/lint/lib.sh
 . "${srcdir:-.}/tests/lint/lib.sh"
 
