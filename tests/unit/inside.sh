@@ -88,8 +88,8 @@ expect 'a program that ignores a signal does not hand it on' 0 9 \
     within all "$await"'trap "" USR1; srun await & p=$!; there up; kill -s USR1 $p
         sleep 0.1; kill -s KILL $p; wait $p 2>/dev/null; echo $(($? - 128)); there ended
         rm up ended'
-expect '40 at once' 0 40 within all \
-    'i=0; while [ $i -lt 40 ]; do i=$((i + 1)); (srun status 3; echo $?) & done | grep -c 3; wait'
+expect '100 at once' 0 100 within all \
+    'i=0; while [ $i -lt 100 ]; do i=$((i + 1)); (srun status 3; echo $?) & done | grep -c 3; wait'
 expect 'another command' 0 '<show>' within all '>show; sbatch show </dev/null 2>/dev/null | head -n 1; rm show'
 if (PATH=$T/host:$PATH command -v sinfo >/dev/null); then
     skip 'a command that the host does not have' 'it has sinfo'
