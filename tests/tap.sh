@@ -51,6 +51,15 @@ $(printf '%s\n' "$3" | sed 's/^/    /')"
     fi
 }
 
+# The end of a script in the place of the runtime: the variables for the image, and the command.
+# shellcheck disable=SC2016,SC2034 # the script's, and that of who writes it
+enter='while IFS="= " read -r _ name _; do
+    case $name in APPTAINERENV_*) eval "export ${name#*_}=\"\$$name\"" ;; esac
+done <<VARIABLES
+$(export -p)
+VARIABLES
+exec "$@"'
+
 # How the command of a case is run, and what of its words is the same in every run
 # (profiling: is of --enable-coverage).
 run()

@@ -17,13 +17,8 @@ cat >path/apptainer <<'END'
 until case "$1" in "${0%/*/*}"/[abc]) ;; *) false ;; esac; do shift; done
 export IMAGE="$1"
 shift
-while IFS='= ' read -r _ name _; do
-    case $name in APPTAINERENV_*) eval "export ${name#*_}=\"\$$name\"" ;; esac
-done <<VARIABLES
-$(export -p)
-VARIABLES
-exec "$@"
 END
+printf '%s\n' "$enter" >>path/apptainer
 chmod +x path/apptainer
 PATH=$T/path:$PATH
 SLURMD_NODENAME=n1

@@ -32,13 +32,8 @@ until [ "$1" = "${0%/*}/a" ]; do
     shift
 done
 shift
-while IFS='= ' read -r _ name _; do
-    case $name in APPTAINERENV_*) eval "export ${name#*_}=\"\$$name\"" ;; esac
-done <<VARIABLES
-$(export -p)
-VARIABLES
-exec "$@"
 END
+printf '%s\n' "$enter" >>runtime
 chmod +x runtime
 SLURMD_NODENAME=n1
 export SLURMD_NODENAME
