@@ -9,7 +9,7 @@
 #                             must succeed, and nobody looks at its output. `...` in a line
 #                             stands for any text; a line `...` for any number of lines.
 #         fails               the commands of this session end with a status that is not 0
-#         any-order           the lines of an output come in any order
+#         any-order           the lines of an output come in any order: those of srun and of a node do
 #         on=HOST[,HOST]...   where root's commands run: n1, nodes, all; each shows the same
 #   ```LANGUAGE file=PATH     a file that the commands use: alice's; a PATH that begins with /
 #                             is root's, on every host. Executable if it begins with #!
