@@ -45,9 +45,8 @@ print(value)' "$@" 2>&1
 }
 
 # One component.
-seen=$(alice srun -N2 -n4 "$A" $explain ./run-me 1 2>&1)
-equal "the tasks, the command and the image come first" \
-    "component 0: 4 tasks on 2 nodes run ./run-me 1 in /images/a.sif" "$(head -n 1 <<<"$seen")"
+try "the tasks, the command and the image come first" \
+    "component 0: 4 tasks on 2 nodes run ./run-me 1 in /images/a.sif" 'head -n 1' -- srun -N2 -n4 "$A" $explain ./run-me 1
 seen=$(alice srun -N2 -n4 "$A" $explain=all ./run-me 1 2>&1)
 matches "the image's variables are there" "  image: [^"$'\n'"]*"$'\n'"(    [^"$'\n'"]*"$'\n'")*    BERTH_TEST_IMAGE=a" "$seen"
 seen=$(alice srun -n1 "$A" $json --container-mounts=/shared:/s:ro --container-env=V=caf$'\xe9' ./run-me)
@@ -69,8 +68,8 @@ equal "het step: one that asks is enough" "/images/a.sif /images/b.sif" \
 
 # The same faults as without it.
 faults() {
-    equal "refused as the step is: $1" "$({ alice srun -Q -w n1 "${@:2}" 2>&1; echo "$?"; } | sort)" \
-        "$({ alice srun -Q -w n1 $explain "${@:2}" 2>&1; echo "$?"; } | sort)"
+    tried '' '' sort -- srun -Q -w n1 "${@:2}"
+    try "refused as the step is: $1" "$seen" sort -- srun -Q -w n1 $explain "${@:2}"
 }
 faults "a command that is not there" -n2 "$A" gone
 faults "a command that is no program" -n1 "$A" /etc/passwd

@@ -345,7 +345,7 @@ same "--kill-on-bad-exit" \
     'SECONDS=0; srun -w n1,n2 -N2 -n2 -K $C sh -c "[ \$SLURM_PROCID = 1 ] && sleep 0.5 && exit 3; exec sleep 30" 2>&1 | grep -v CANCELLED | sort -u; echo ${PIPESTATUS[0]}; ((SECONDS < 15)) && echo soon' \
     'soon'
 same "--kill-on-bad-exit=0" 'srun -w n1 -n2 -K0 $C sh -c "[ \$SLURM_PROCID = 1 ] && exit 3; sleep 0.5; echo still here"' 'still here'
-same "--wait" 'SECONDS=0; srun -w n1 -n2 --wait=1 $C sh -c "[ \$SLURM_PROCID = 1 ] || exec sleep 30" 2>&1 | grep -v CANCELLED | sort -u; echo ${PIPESTATUS[0]}; ((SECONDS < 15)) && echo soon' 'soon'
+same "--wait" 'SECONDS=0; srun -w n1 -n2 --wait=1 $C sh -c "[ \$SLURM_PROCID = 1 ] || exec sleep 30" 2>&1 | sed "/CANCELLED/d; s, aborted: .*, aborted," | sort -u; echo ${PIPESTATUS[0]}; ((SECONDS < 15)) && echo soon' 'soon'
 same "sbatch --wait has the exit code of the script" \
     'sbatch -W -w n1 -o job.out $C --wrap "srun sh -c \"exit 9\"" >/dev/null; echo $?; cat job.out' '^9\nsrun: error'
 
