@@ -111,8 +111,10 @@ matches "an MPI of another name, on two nodes" "^n[12]: $wrong.*choose --mpi-bin
     "$(loads -w n1,n2 -N2 --ntasks-per-node=2 --container-image=$both ./odd.py odd/libodd9.so 20)"
 matches "one that ends soon" "^n1: $wrong.*"$'\nstatus 137$' \
     "$(loads -w n1 -n2 --container-image=$both ./odd.py odd/libodd9.so 0.1)"
-matches "beside the host's, before which it is loaded" "^n1: warning: rank [01] has loaded '[^ ]*/libodd8.so' \(MPICH 4.0.2\) beside the host's MPICH [0-9.]+ or Open MPI [^ ]+, and either may run; .*"$'\nstatus 0$' \
-    "$(loads -v -w n1 -n2 --container-image=$both ./beside)"
+# The MPICH of sid needs functions that the image's UCX, which comes with this one, lacks.
+[[ $release == sid ]] ||
+    matches "beside the host's, before which it is loaded" "^n1: warning: rank [01] has loaded '[^ ]*/libodd8.so' \(MPICH 4.0.2\) beside the host's MPICH [0-9.]+ or Open MPI [0-9.]+, and either may run; .*"$'\nstatus 0$' \
+        "$(loads -v -w n1 -n2 --container-image=$both ./beside)"
 equal "in another program of the rank" "status 0" \
     "$(loads -w n1 -n2 --container-image=$both sh -c "/opt/t/mpich/who && env -u PMI_FD ./odd.py odd/libodd9.so 1")"
 matches "behind --mpi-bind=mpich" "^n1: rank 0 runs with .* and not with the host's MPICH [0-9.]+; .*"$'\nstatus 137$' \
