@@ -107,9 +107,10 @@ noted="sed -n 's/^berth: \(n[0-9]\): note: .*/\1/p'"
 auto="--mpi-bind --container-image=/images/mpibookworm.sif true"
 # shellcheck disable=SC2086 # words
 {
-    # Of a host whose glibc is newer than the image's; else the note names the MPI, as for musl.
-    [[ $release == bookworm ]] ||
-        try "auto: no note that the host's MPI runs" '' "$noted" -- srun --mpi=pmi2 -w n1 $auto : -w n2 $auto
+    # The host's glibc is the image's on bookworm, and comes along on the others.
+    [[ $release == bookworm ]] && named=n1 || named=''
+    try "auto: no note that the host's MPI runs, if its glibc comes along" "$named" "$noted" -- \
+        srun --mpi=pmi2 -w n1 $auto : -w n2 $auto
     try "auto: one note for all nodes that the image's own runs" n1 "$noted" -- \
         srun --mpi=pmi2 -w n1,n2 -N2 --mpi-bind --container-image=/images/musl.sif /opt/t/who
     try "... and for each with srun -v" $'n1\nn2' "$noted | sort -u" -- srun --mpi=pmi2 -v -w n1 $auto : -w n2 $auto
