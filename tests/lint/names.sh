@@ -1,0 +1,16 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# A name has one meaning: no struct is defined twice, and nothing is left unfinished.
+# shellcheck source=tests/lint/lib.sh
+. "${srcdir:-.}/tests/lint/lib.sh"
+
+# shellcheck disable=SC2016 # awk's
+product | xargs awk '/^struct berth_[a-z_]+ \{/ { print $2, FILENAME }' | sort | awk '
+    $1 == name { print $2 ":1: struct " name " is in " file ", too" }
+    { name = $1; file = $2 }' | rule 'a struct has a name of its own'
+
+# The brackets keep this file from finding itself.
+written | xargs grep -nE '(^|[^A-Za-z])([F]IXME|[T]ODO)([^A-Za-z]|$)' /dev/null |
+    sed -E 's/^([^:]*:[0-9]+:).*/\1 unfinished/' | rule 'nothing is marked as unfinished'
+
+finish
