@@ -26,15 +26,15 @@
 #include "site/profilesread.h"
 #include "site/siteread.h"
 #include "base/detach.h"
-#include "bindover/inside.h"
-#include "step/handover.h"
-#include "step/factcache.h"
-#include "step/mark.h"
-#include "step/program.h"
+#include "bindover/decide.h"
+#include "ipc/handover.h"
+#include "bindover/factcache.h"
+#include "ipc/loadmark.h"
+#include "container/program.h"
 #include "bindover/singleton.h"
-#include "step/namespaces.h"
+#include "container/namespaces.h"
 #include "bindover/stage.h"
-#include "step/channel.h"
+#include "ipc/channel.h"
 #include "run/notice.h"
 #include "bindover/witness.h"
 
@@ -71,7 +71,7 @@ static int read_work(int argc, char **argv, struct work *work, struct berth_err 
 /* Let the witness watch for STACK, which is staged at PATH: ranks use it that have
  * mapped the library of an MPI that makes the mark, the first of a fabric, any of
  * libraries. */
-static void watch_for(const struct work *work, const struct berth_inside *with,
+static void watch_for(const struct work *work, const struct berth_decide *with,
                       const struct berth_stack *stack, const char *path)
 {
     enum berth_profile_kind kind = stack->profile->kind;
@@ -79,7 +79,7 @@ static void watch_for(const struct work *work, const struct berth_inside *with,
         kind == BERTH_PROFILE_MPI ? BERTH_MARK_LIBRARY : berth_stack_first(stack);
     bool is_any = kind == BERTH_PROFILE_LIBRARIES;
 
-    if (is_any && !berth_libraries_are_watched(with))
+    if (is_any && !berth_hostlibs_are_watched(with))
         return;
     for (size_t i = 0; i < (is_any ? stack->count : 1); i++) {
         berth_strvec_push(&work->witness->stages, path);
@@ -90,7 +90,7 @@ static void watch_for(const struct work *work, const struct berth_inside *with,
 
 /* Stage the stack of number NUMBER, and send its place to the child at INSIDE. If it
  * cannot be staged, send the reason: the child decides what that means. */
-static int stage(const struct work *work, const struct berth_inside *with,
+static int stage(const struct work *work, const struct berth_decide *with,
                  const char *number, int inside, struct berth_err *err)
 {
     size_t at = strtoul(number, NULL, 10);
@@ -123,7 +123,7 @@ static int answer(const struct work *work, const struct berth_buf *bytes,
 }
 
 /* Serve the child in the container until it has answered or has refused. */
-static int serve(const struct work *work, const struct berth_inside *with, int inside,
+static int serve(const struct work *work, const struct berth_decide *with, int inside,
                  struct berth_err *err)
 {
     struct berth_channel_message message;
@@ -150,7 +150,7 @@ static int serve(const struct work *work, const struct berth_inside *with, int i
 }
 
 /* Start the child that puts the host's MPI into the container, and serve it. */
-static int start_inside(const struct work *work, struct berth_inside *inside,
+static int start_inside(const struct work *work, struct berth_decide *inside,
                         struct berth_err *err)
 {
     int ends[2];
@@ -165,7 +165,7 @@ static int start_inside(const struct work *work, struct berth_inside *inside,
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         environ = work->container.environment.items;
         inside->channel = ends[1];
-        berth_inside_run(inside);
+        berth_decide_run(inside);
         _exit(EXIT_SUCCESS);
     }
     close(ends[1]);
@@ -180,7 +180,7 @@ static int start_inside(const struct work *work, struct berth_inside *inside,
 
 /* Find the stacks that the request may use, and add those that this node lacks and
  * other nodes may have. */
-static int find_stacks(const struct work *work, const struct berth_inside *inside,
+static int find_stacks(const struct work *work, const struct berth_decide *inside,
                        struct berth_stacks *stacks, struct berth_err *err)
 {
     const struct berth_request *request = &work->order.request;
@@ -223,7 +223,7 @@ static bool is_fixed(const struct berth_request *request)
 
 /* Find the host's stacks and start the child, both with the facts that earlier steps
  * have stored about files of the host and of the image. */
-static int run_with_caches(const struct work *work, struct berth_inside *inside,
+static int run_with_caches(const struct work *work, struct berth_decide *inside,
                            const struct berth_stage_root *user, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf subject = {0};
@@ -248,7 +248,7 @@ static int run_with_caches(const struct work *work, struct berth_inside *inside,
 }
 
 /* Find out by which means the tasks of the step can reach each other. */
-static void find_reach(const struct work *work, struct berth_inside *inside)
+static void find_reach(const struct work *work, struct berth_decide *inside)
 {
     const char *nodes = berth_environ_value(inside->task, "SLURM_STEP_NUM_NODES");
 
@@ -260,7 +260,7 @@ static void find_reach(const struct work *work, struct berth_inside *inside)
 /* The variable that tasks need if the container hides the files of the PMIx server: a
  * library of PMIx would end the program in MPI_Init, unless it asks the server for all
  * data. NULL: they need none. */
-static const char *choose_variable(const struct berth_inside *inside,
+static const char *choose_variable(const struct berth_decide *inside,
                                    char *const *container)
 {
     return berth_namespaces_is_pmix_hidden(inside->holder.pid, inside->task) &&
@@ -276,7 +276,7 @@ static int run(const struct work *work, struct berth_err *err)
     char *const *task = work->task.environment.items;
     char path[BERTH_STAGE_USER_SIZE];
     const struct berth_stage_root user = berth_stage_user(path);
-    struct berth_inside inside = {
+    struct berth_decide inside = {
         .holder = {work->order.mpi.holder, work->order.mpi.mounts},
         .request = &work->order.request,
         .terms = &work->order.terms,

@@ -15,7 +15,7 @@
 #include "base/resolve.h"
 #include "bindover/loader.h"
 #include "site/fabric.h"
-#include "step/channel.h"
+#include "ipc/channel.h"
 
 extern char **environ;
 
@@ -386,7 +386,7 @@ static int find_twins(struct berth_program *program,
                : 0;
 }
 
-int berth_bindover_stage(const struct berth_inside *inside,
+int berth_bindover_stage(const struct berth_decide *inside,
                          struct berth_program *program,
                          struct berth_replacement *replacement, struct berth_err *err)
 {

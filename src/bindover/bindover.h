@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/strvec.h"
-#include "bindover/inside.h"
+#include "bindover/decide.h"
 #include "bindover/replacement.h"
 #include "bindover/scan.h"
 #include "mpi/program.h"
@@ -30,7 +30,7 @@ struct berth_program {
 /* All programs of the step: one, or several with srun --multi-prog. They are one
  * MPI_COMM_WORLD, so one decision holds for all of them. */
 struct berth_programs {
-    const struct berth_inside *inside;
+    const struct berth_decide *inside;
     struct berth_program *items;
     size_t count, all;         /* only the first COUNT are bound over now */
     struct berth_strvec bound; /* source, destination, source, ... of all mounts */
@@ -45,7 +45,7 @@ struct berth_programs {
  * starts ranks. Else, in the place of one that can load no MPI comes the first that
  * can, and the other way round if all that are named cannot. Returns 0, or -1 with a
  * sentence in ERR. */
-int berth_inside_find(const struct berth_inside *inside, char *const *command,
+int berth_inside_find(const struct berth_decide *inside, char *const *command,
                       struct berth_program *ret, struct berth_err *err);
 
 /* The loop: libraries of the host's STACK are added for each program that is to have
@@ -60,7 +60,7 @@ struct berth_replacement *berth_bindover_add(struct berth_program *program,
 /* Asks berth-mpi, at the other end of the channel of INSIDE, for the stage of the stack
  * of REPLACEMENT, opens it, and scans what the image of PROGRAM has under the same
  * names. Returns 0, or -1 with a sentence in ERR. */
-int berth_bindover_stage(const struct berth_inside *inside,
+int berth_bindover_stage(const struct berth_decide *inside,
                          struct berth_program *program,
                          struct berth_replacement *replacement, struct berth_err *err);
 
@@ -119,15 +119,15 @@ void berth_findings_list(const struct berth_program *program,
  * says which are used, and of others why not, and a warning about one that is named and
  * that nobody is known to need; -1 with a sentence in ERR when the step is not to run.
  */
-int berth_libraries_use(struct berth_programs *programs, enum berth_profile_kind kind,
-                        struct berth_err *err);
+int berth_hostlibs_use(struct berth_programs *programs, enum berth_profile_kind kind,
+                       struct berth_err *err);
 
 /* Are fabrics asked for: some, or one of the host's by its name? */
-bool berth_libraries_are_asked(const struct berth_inside *inside);
+bool berth_hostlibs_are_asked(const struct berth_decide *inside);
 
 /* Does the witness look for libraries in the ranks? Not where it looks for a fabric
  * under the image's own MPI. */
-bool berth_libraries_are_watched(const struct berth_inside *inside);
+bool berth_hostlibs_are_watched(const struct berth_decide *inside);
 
 /* Checks whether the tasks of the step of INSIDE can find and reach each other with the
  * MPI that will run (mpi/pmi.h, mpi/reach.h); CONTAINER is the environment there (ends
@@ -136,15 +136,16 @@ bool berth_libraries_are_watched(const struct berth_inside *inside);
  * `alone` and `alone_replacement` of PROGRAM for one that does not fit: the witness
  * reports a rank that loads it (bindover/witness.h). Returns 0, or -1 with a sentence
  * in ERR. */
-int berth_peers_check(const struct berth_inside *inside, struct berth_program *program,
-                      char *const *container, struct berth_err *err);
+int berth_startup_check(const struct berth_decide *inside,
+                        struct berth_program *program, char *const *container,
+                        struct berth_err *err);
 
 /* Appends to RET which MPIs PROGRAM, which has replacements, may use: ALL of them, or
  * only those that do not bring the host's C library. An install that provides two of
  * them, as Open MPI 6 with the standard ABI, is named once. Out of memory sticks in
  * RET. */
-void berth_peers_name(const struct berth_program *program, bool all,
-                      struct berth_buf *ret);
+void berth_startup_name(const struct berth_program *program, bool all,
+                        struct berth_buf *ret);
 
 /* The stack whose libraries replace those of one family. */
 struct berth_match {

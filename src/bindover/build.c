@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes a stage: copies and patches the gathered files, and writes the manifest. */
 
-#include "bindover/gather.h"
+#include "bindover/stagefiles.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,8 +18,8 @@
 #include "bindover/manifest.h"
 #include "base/run.h"
 #include "base/text.h"
-#include "step/mark.h"
-#include "step/stageroot.h"
+#include "ipc/loadmark.h"
+#include "container/stageroot.h"
 #include "base/tree.h"
 
 /* How many files one patchelf gets, and how many seconds it may take. */
@@ -121,7 +121,7 @@ static int write_whole(const struct berth_build *b, int fd, const void *bytes,
 
 /* The library that marks a process, under the name by which it is needed. */
 static const struct berth_gathered_file mark_library = {
-    .source = (char *)"bindover/mark.c", .file = (char *)"lib/" BERTH_MARK_LIBRARY};
+    .source = (char *)"bindover/libmark.c", .file = (char *)"lib/" BERTH_MARK_LIBRARY};
 
 /* Its bytes, as part of the program, so that no installation lacks it. */
 static const unsigned char mark_bytes[] = {

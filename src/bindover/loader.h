@@ -4,7 +4,7 @@
 #include "base/err.h"
 #include "base/strvec.h"
 #include "elf/closure.h"
-#include "step/factcache.h"
+#include "bindover/factcache.h"
 
 /* Asks the dynamic linker what it would load, instead of repeating its search. */
 

@@ -17,7 +17,7 @@
 #include "base/text.h"
 #include "elf/facts.h"
 #include "mpi/names.h"
-#include "step/processes.h"
+#include "container/processes.h"
 
 enum { PATH_SIZE = 64, MEMORY_MAX = 64 << 20 };
 

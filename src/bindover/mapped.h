@@ -11,9 +11,9 @@
  * contents of the files and not by their names; of a file that is gone (deleted,
  * memfd_create) by the constants in the memory of the process. Staged files are known
  * by their inodes. One library of each stage shows that a process uses the stage: for
- * an MPI the one that makes the mark (step/mark.h), which the C library of MPI needs;
- * for a fabric the first library of its profile, for libraries each of them. Other
- * staged files may be mapped for other reasons. */
+ * an MPI the one that makes the mark (ipc/loadmark.h), which the C library of MPI
+ * needs; for a fabric the first library of its profile, for libraries each of them.
+ * Other staged files may be mapped for other reasons. */
 
 enum berth_mapped {
     BERTH_MAPPED_NONE,   /* no MPI */

@@ -358,7 +358,7 @@ berth_replacement_staged(const struct berth_replacement *replacement, const char
 
 void berth_replacement_fini(struct berth_replacement *replacement)
 {
-    berth_users_fini(&replacement->users);
+    berth_dependents_fini(&replacement->users);
     berth_mpi_verdict_fini(&replacement->verdict);
     berth_closure_fini(&replacement->closure);
     berth_mpi_objects_fini(&replacement->staged);

@@ -14,7 +14,8 @@
 #include "bindover/stack.h"
 
 /* The files of an image that need libraries that the host's replace. The caller sets
- * the first three members, which are borrowed, and ends with berth_users_fini(). */
+ * the first three members, which are borrowed, and ends with berth_dependents_fini().
+ */
 struct berth_users {
     struct berth_scan *scan;    /* at the program */
     const char *const *sonames; /* of the libraries, ended by NULL */
@@ -33,16 +34,16 @@ struct berth_users {
  * may load; and the plugins that an MPI opens (berth_openers). A file that the loader
  * refuses without any change is not a user. The process is in the container. Returns 0,
  * or -1 out of memory. */
-int berth_users_find(struct berth_users *users, struct berth_err *err);
+int berth_dependents_find(struct berth_users *users, struct berth_err *err);
 
 /* Refuses the libraries of a network among STAGED, the stage of STACK, if they are
  * older than those of the image that they replace. Returns 0, or -1 with a sentence in
  * ERR. */
-int berth_users_check_age(const struct berth_users *users,
-                          const struct berth_mpi_objects *staged,
-                          const struct berth_stack *stack, struct berth_err *err);
+int berth_dependents_check_age(const struct berth_users *users,
+                               const struct berth_mpi_objects *staged,
+                               const struct berth_stack *stack, struct berth_err *err);
 
-void berth_users_fini(struct berth_users *users);
+void berth_dependents_fini(struct berth_users *users);
 
 /* Libraries of an image for which those of the host stand: those of an MPI, of one
  * family, or those of the SONAMEs that a stack replaces. */
@@ -80,7 +81,7 @@ bool berth_replacement_stands_for(const struct berth_replacement *replacement,
 bool berth_replacement_is_out(const struct berth_replacement *replacement, size_t at);
 
 /* What messages call it, and the end of those that say why it cannot be used: advice;
- * "" for libraries, to which bindover/libraries.c adds it. Borrowed. */
+ * "" for libraries, to which bindover/hostlibs.c adds it. Borrowed. */
 const char *berth_replacement_name(const struct berth_replacement *replacement);
 const char *berth_replacement_advice(const struct berth_replacement *replacement);
 

@@ -8,7 +8,7 @@
 #include "base/strvec.h"
 #include "elf/closure.h"
 #include "mpi/objects.h"
-#include "step/factcache.h"
+#include "bindover/factcache.h"
 
 /* The facts about MPI in a program and in its image. */
 struct berth_scan {
@@ -67,12 +67,12 @@ struct berth_beside {
  * COMMAND and in the scripts of SCAN name; and such files that have an MPI linked into
  * them. Of a prefix only lib, lib64 and Python's *.libs are read. Returns 0, or -1 out
  * of memory. */
-int berth_beside_add(const struct berth_beside *beside, struct berth_scan *scan,
-                     struct berth_err *err);
+int berth_prefixes_add(const struct berth_beside *beside, struct berth_scan *scan,
+                       struct berth_err *err);
 
 /* The same for the rest of an MPI that the program of SCAN is linked with: libraries
  * that it may load later, and the components of Open MPI. */
-int berth_beside_linked(struct berth_scan *scan, struct berth_err *err);
+int berth_prefixes_linked(struct berth_scan *scan, struct berth_err *err);
 
 /* Reads the facts of the file PATH, a path without links, or takes them from CACHE
  * (NULL: none). Returns 0 with *RET_ELF, which the caller owns (berth_elf_fini); -1

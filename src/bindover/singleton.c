@@ -16,8 +16,8 @@
 #include "mpi/objects.h"
 #include "mpi/pmi.h"
 #include "mpi/verdict.h"
-#include "step/namespaces.h"
-#include "step/report.h"
+#include "container/namespaces.h"
+#include "ipc/report.h"
 #include "request/path.h"
 
 /* PATH in the root of a process; NULL: out of memory. */

@@ -9,7 +9,7 @@
 
 #include "base/grow.h"
 #include "base/text.h"
-#include "bindover/gather.h"
+#include "bindover/stagefiles.h"
 #include "bindover/scan.h"
 
 #include "site/profilesread.h"
@@ -145,7 +145,7 @@ static int read_stack(const struct berth_stack *stack,
     struct berth_gathered gathered;
     int result = 0;
 
-    if (berth_gather(stack, &gathered, err) < 0)
+    if (berth_stagefiles_gather(stack, &gathered, err) < 0)
         return -1;
     for (size_t i = 0; result == 0 && i < gathered.count; i++)
         if (gathered.files[i].patched ||

@@ -10,7 +10,7 @@
 #include "mpi/profile.h"
 #include "site/profiles.h"
 #include "site/terms.h"
-#include "step/factcache.h"
+#include "bindover/factcache.h"
 
 struct berth_stack_library {
     enum berth_mpi_family family; /* that of the stack, or BERTH_FAMILY_ABI */

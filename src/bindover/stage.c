@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds and makes stages. bindover/gather.c decides which files belong to a stage. */
+/* Finds and makes stages. bindover/stagefiles.c decides which files belong to a stage.
+ */
 
 #include "bindover/stage.h"
 
@@ -17,7 +18,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
-#include "bindover/gather.h"
+#include "bindover/stagefiles.h"
 #include "base/tree.h"
 
 #define MANIFEST "manifest"
@@ -223,7 +224,7 @@ static int make_locked(int fd, const struct berth_stack *stack,
     if (asprintf(&name, "%s-%llx%08lx", stack->profile->stack,
                  (unsigned long long)now.tv_sec, now.tv_nsec) < 0)
         return berth_err_oom(err);
-    if (berth_gather(stack, &gathered, err) < 0)
+    if (berth_stagefiles_gather(stack, &gathered, err) < 0)
         return -1;
     result = build(fd, root, name, &b, ret_staged);
     berth_gathered_fini(&gathered);

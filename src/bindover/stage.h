@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "bindover/manifest.h"
 #include "bindover/stack.h"
-#include "step/stageroot.h"
+#include "container/stageroot.h"
 
 /* A stage is a stack of the host in a form that can run inside any image: copies of its
  * libraries and of all files that they open. The copies find each other by an absolute

@@ -15,11 +15,11 @@
 #include "base/text.h"
 #include "run/notice.h"
 #include "bindover/mapped.h"
-#include "step/mark.h"
-#include "step/marks.h"
-#include "step/namespaces.h"
-#include "step/processes.h"
-#include "step/report.h"
+#include "ipc/loadmark.h"
+#include "ipc/loadmarks.h"
+#include "container/namespaces.h"
+#include "container/processes.h"
+#include "ipc/report.h"
 
 /* Milliseconds between a wrong MPI and the host's, for a program that loads both. */
 enum { PATIENCE = 20 };
@@ -32,7 +32,7 @@ struct watch {
     const struct berth_witness *witness;
     struct berth_rank *ranks;
     struct berth_mapped_files files;
-    int marks;         /* the directory of the marks (step/marks.h) */
+    int marks;         /* the directory of the marks (ipc/loadmarks.h) */
     int mounts;        /* the mount namespace of the tasks */
     int64_t since;     /* when the last new task was found (berth_clock()) */
     bool has_reported; /* a wrong rank was reported */
@@ -212,7 +212,7 @@ static enum berth_rank_state read_marks(const struct watch *watch,
         const char *stage = berth_text_base(stages->items[i]);
 
         if (state != BERTH_RANK_RIGHT &&
-            berth_marks_has(watch->marks, rank->local, rank->pid, stage))
+            berth_loadmarks_has(watch->marks, rank->local, rank->pid, stage))
             state = state_of(watch, stage);
     }
     return state;
@@ -291,7 +291,7 @@ static int signal_rank(const struct berth_rank *rank, int number)
  * missed. */
 static void inspect_ranks(struct watch *watch)
 {
-    berth_marks_each(watch->marks, add_task, watch);
+    berth_loadmarks_each(watch->marks, add_task, watch);
     for (unsigned int i = 0; i < watch->witness->tasks; i++) {
         struct berth_rank *rank = &watch->ranks[i];
 
@@ -366,7 +366,7 @@ static bool enter_namespaces(struct watch *watch)
 {
     watch->mounts = berth_holder_open(watch->witness->holder);
     watch->marks =
-        watch->mounts < 0 ? -1 : berth_marks_open(watch->witness->holder.pid);
+        watch->mounts < 0 ? -1 : berth_loadmarks_open(watch->witness->holder.pid);
     if (berth_namespaces_enter_user(watch->witness->holder.pid) == 0)
         prctl(PR_SET_PDEATHSIG, SIGKILL);
     return watch->marks >= 0;

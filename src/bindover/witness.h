@@ -8,15 +8,15 @@
 #include "base/strvec.h"
 #include "plan/order.h"
 #include "plan/binding.h"
-#include "step/namespaces.h"
+#include "container/namespaces.h"
 
 /* The image's loader predicted before the start which MPI would run. The witness checks
  * it while the step runs. A rank of the node is right if it has loaded the host's MPI,
- * as shown by its mark (step/mark.h) or by the files that its processes have mapped. If
- * a rank runs with another MPI, the witness prints a line, and kills the tasks of the
- * node if the host's MPI was asked for or if other ranks run with it. If two MPIs of
- * the host are mounted, one of them may not support the step's process manager: a rank
- * that loads that one is wrong, too. If a rank has loaded another MPI beside the
+ * as shown by its mark (ipc/loadmark.h) or by the files that its processes have mapped.
+ * If a rank runs with another MPI, the witness prints a line, and kills the tasks of
+ * the node if the host's MPI was asked for or if other ranks run with it. If two MPIs
+ * of the host are mounted, one of them may not support the step's process manager: a
+ * rank that loads that one is wrong, too. If a rank has loaded another MPI beside the
  * host's in one process, either may run: the witness prints a warning. It ignores a
  * rank that loads no MPI, but warns if the host's MPI was asked for, no rank loads one,
  * and no task fails.

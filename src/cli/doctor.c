@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/checks.h"
+#include "cli/diagnoses.h"
 #include "cli/cli.h"
 
 extern char **environ;

@@ -18,9 +18,9 @@
 #include "base/installed.h"
 #include "base/run.h"
 #include "bindover/stack.h"
-#include "cli/checks.h"
+#include "cli/diagnoses.h"
 #include "site/keys.h"
-#include "step/runtime.h"
+#include "container/runtime.h"
 
 enum { NOBODY = 65534 };
 

@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "base/installed.h"
-#include "cli/checks.h"
+#include "cli/diagnoses.h"
 #include "elf/facts.h"
 #include "request/path.h"
 #include "site/keys.h"

@@ -26,15 +26,15 @@
 #include "base/fields.h"
 #include "base/run.h"
 #include "base/strvec.h"
-#include "cli/ask.h"
+#include "cli/squeue.h"
 #include "cli/cli.h"
 #include "cli/container.h"
 #include "request/path.h"
-#include "step/become.h"
-#include "step/join.h"
-#include "step/namespaces.h"
-#include "step/processes.h"
-#include "step/program.h"
+#include "container/become.h"
+#include "container/join.h"
+#include "container/namespaces.h"
+#include "container/processes.h"
+#include "container/program.h"
 
 extern char **environ;
 
@@ -104,8 +104,8 @@ static int wait_for(pid_t child)
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* Become COMMAND in CONTAINER. Returns only if that fails: a status of step/become.h,
- * with a sentence in ERR. */
+/* Become COMMAND in CONTAINER. Returns only if that fails: a status of
+ * container/become.h, with a sentence in ERR. */
 static int become(const struct berth_container *container, char **command,
                   struct berth_err *err)
 {
@@ -182,7 +182,7 @@ static int run_piped(const struct berth_container *container, char **command,
 /* Run COMMAND, words ended by NULL (no words: a shell), in CONTAINER, which is on this
  * node, as its task runs: in the task's namespaces, directory and environment except
  * TERM, with the caller's standard input, output and error. Returns the exit status of
- * the command as in a shell, with "" in ERR; or a status of step/become.h with a
+ * the command as in a shell, with "" in ERR; or a status of container/become.h with a
  * sentence. */
 static int enter(const struct berth_container *container, char **command,
                  struct berth_err *err)

@@ -18,13 +18,13 @@
 #include "site/fabric.h"
 #include "site/rules.h"
 #include "cli/inspection.h"
-#include "step/image.h"
+#include "image/image.h"
 #include "bindover/scan.h"
 #include "base/run.h"
-#include "step/runtime.h"
+#include "container/runtime.h"
 #include "cli/host.h"
 #include "bindover/stack.h"
-#include "step/temporary.h"
+#include "container/temporary.h"
 
 extern char **environ;
 

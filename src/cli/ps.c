@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "cli/cli.h"
-#include "cli/ask.h"
+#include "cli/squeue.h"
 
 enum { COLUMNS = 8, TASKS = 5 };
 

@@ -16,7 +16,7 @@
 #include "cli/cli.h"
 #include "cli/request.h"
 #include "cli/host.h"
-#include "pull/pull.h"
+#include "image/pull.h"
 #include "request/uri.h"
 
 extern char **environ;

@@ -4,8 +4,8 @@
  *
  * Does the work of slurmstepd for one task: writes the order for berth-task, from what
  * Slurm's variables say about the step. In a step of srun the tasks meet
- * (run/meeting.h); elsewhere each process has a container for itself, and so has each
- * rank of an mpirun. */
+ * (run/taskserver.h); elsewhere each process has a container for itself, and so has
+ * each rank of an mpirun. */
 
 #include <stdint.h>
 #include <stdio.h>
@@ -21,15 +21,15 @@
 #include "cli/host.h"
 #include "cli/request.h"
 #include "plan/launch.h"
-#include "request/launcher.h"
+#include "request/mpirun.h"
 #include "request/wire.h"
-#include "run/meeting.h"
+#include "run/taskserver.h"
 #include "run/task.h"
 #include "site/policy.h"
 #include "site/rules.h"
-#include "step/apply.h"
-#include "step/become.h"
-#include "step/report.h"
+#include "image/policyfacts.h"
+#include "container/become.h"
+#include "ipc/report.h"
 
 extern char **environ;
 
@@ -270,10 +270,10 @@ static int give_order(const struct berth_request *request,
     order.container.has_spaces = berth_request_has_namespaces(request);
     if (berth_order_het_step(&order.step, environ) &&
         !berth_request_starts_mpirun(&order.request) &&
-        berth_launcher_check_mpi_type(getenv("SLURM_MPI_TYPE"), "", err) < 0)
+        berth_mpirun_check_mpi_type(getenv("SLURM_MPI_TYPE"), "", err) < 0)
         return -1;
-    return berth_launcher_check_tasks(&order.request, tasks, err) < 0 ||
-                   berth_launcher_check_command(&order.request, tasks, program, err) <
+    return berth_mpirun_check_tasks(&order.request, tasks, err) < 0 ||
+                   berth_mpirun_check_command(&order.request, tasks, program, err) <
                        0 ||
                    give(&order, err) < 0
                ? -1

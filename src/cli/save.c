@@ -24,10 +24,10 @@
 #include "base/text.h"
 #include "base/tree.h"
 #include "cli/host.h"
-#include "step/image.h"
-#include "step/join.h"
-#include "step/namespaces.h"
-#include "step/runtime.h"
+#include "image/image.h"
+#include "container/join.h"
+#include "container/namespaces.h"
+#include "container/runtime.h"
 
 #ifndef SYS_open_tree
 #define SYS_open_tree 428 /* Linux 5.2, the same number everywhere */

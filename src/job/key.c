@@ -13,7 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "base/opened.h"
+#include "base/fileid.h"
 #include "request/mount.h"
 
 /* Append the parent of PATH (which may end in slashes) to RET, as a mount. */
@@ -58,7 +58,7 @@ void berth_job_launch_fini(struct berth_job_launch *launch)
  * time count, too. */
 static void put_identity(const struct stat *status, bool reads, struct berth_buf *ret)
 {
-    BERTH_FREE char *identity = berth_opened_identity(status);
+    BERTH_FREE char *identity = berth_fileid_identity(status);
     char text[128];
 
     if (!identity) {

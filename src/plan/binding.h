@@ -10,7 +10,7 @@
 
 /* The answer of --mpi-bind on a node: what berth-mpi found in the container, and what
  * it mounted there. berth-mpi's process in the container fills it. berth-mpi and the
- * supervisor pass it on as bytes; tasks read it in the rendezvous (step/rendezvous.h).
+ * supervisor pass it on as bytes; tasks read it in the rendezvous (ipc/rendezvous.h).
  * Start with `= {0}`, end with berth_binding_fini(). */
 struct berth_binding {
     struct berth_strvec set;     /* NAME=VALUE that the MPI that runs needs */
@@ -24,7 +24,8 @@ struct berth_binding {
     char *warning; /* what may go wrong; NULL: no warning */
     char *no_cma;  /* why tasks of this container and of other containers of the step on
                       this node may not read each other's memory; NULL: they may */
-    bool is_outer; /* the runtime is root in an outer user namespace (step/outer.h) */
+    bool is_outer; /* the runtime is root in an outer user namespace (container/outer.h)
+                    */
     bool is_jobs;  /* the job keeps the container (--container-lifetime=job) */
     char *no_job; /* why the job does not keep it, though the step asks for it; NULL: it
                      does, or the step does not ask */

@@ -257,7 +257,8 @@ static int push_runtime(const struct berth_launch *launch, struct berth_strvec *
     berth_strvec_push(argv, launch->runtime);
     berth_strvec_push(argv, "--silent");
     berth_strvec_push(argv, "exec");
-    if (launch->unknown_user) /* step/identity.h: setuid programs do not work then */
+    if (launch
+            ->unknown_user) /* container/identity.h: setuid programs do not work then */
         berth_strvec_push(argv, "--userns");
     if (launch->overlay)
         push_option("--overlay", launch->overlay, argv);

@@ -27,9 +27,9 @@ struct berth_launch {
     bool unknown_user;        /* the node's user database lacks the user */
     const char *account_home; /* the home in that database; NULL: none */
     const char *overlay;      /* the directory for what tasks write to the image
-                                 (step/overlay.h); NULL: memory */
+                                 (container/overlay.h); NULL: memory */
     bool is_outer;            /* the runtime runs as root in the outer user namespace
-                                 (step/outer.h) */
+                                 (container/outer.h) */
 };
 
 /* Append to RET the mounts of the container, in the order of the words of the runtime.

@@ -83,8 +83,8 @@ struct berth_order {
                          before 23.11); NULL: it has not */
     unsigned int job; /* the job that keeps the container for its later steps;
                          0: the container ends with the step */
-    int report;       /* descriptor of step/report.h; -1: none */
-    int memory, tasks, ended; /* descriptors of step/rendezvous.h; -1: none */
+    int report;       /* descriptor of ipc/report.h; -1: none */
+    int memory, tasks, ended; /* descriptors of ipc/rendezvous.h; -1: none */
     bool is_closed; /* berth_request_is_closed(); not in the text of the order */
     struct berth_order_mpi mpi;
 };

@@ -86,7 +86,7 @@ int berth_multiprog_program(const struct berth_multiprog_line *line, unsigned in
 
 /* TEXT with BERTH_TASK_PROGRAM before the words of each line. All else stays. In
  * releases of Slurm before 23.11 a plugin cannot put the program there on the node
- * (spank/lines.c). On success the caller frees *RET_TEXT. */
+ * (spank/multiproglines.c). On success the caller frees *RET_TEXT. */
 int berth_multiprog_prefix(const char *text, char **ret_text, struct berth_err *err);
 
 /* From a --multi-prog file to the rows of a table (request/components.h). Borrows

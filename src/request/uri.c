@@ -14,7 +14,7 @@
 
 const char *const berth_uri_schemes[] = {"docker", "oras", "library", NULL};
 
-/* In bytes: NAME_MAX of every file system of today; what step/store.h adds to a name
+/* In bytes: NAME_MAX of every file system of today; what image/store.h adds to a name
  * for its link in the index; and to a name without a version for the file. */
 enum { LONGEST = 255, LINK_MORE = 8, FILE_MORE = 84 };
 

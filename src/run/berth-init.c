@@ -19,7 +19,7 @@
 #include "base/buf.h"
 #include "base/environ.h"
 #include "base/fd.h"
-#include "step/program.h"
+#include "container/program.h"
 
 extern char **environ;
 
@@ -74,8 +74,8 @@ static int enter_namespace(int inner)
     return (int)syscall(SYS_capset, &header, none);
 }
 
-/* From the outer user namespace of step/outer.h, in which the runtime is, into that of
- * the tasks. Standard error is the runtime's log. */
+/* From the outer user namespace of container/outer.h, in which the runtime is, into
+ * that of the tasks. Standard error is the runtime's log. */
 static int enter_inner(int inner)
 {
     if (inner < 0)

@@ -24,12 +24,12 @@
 #include "base/fd.h"
 #include "base/strvec.h"
 #include "base/text.h"
-#include "job/hostcommand.h"
-#include "job/message.h"
-#include "step/become.h"
-#include "step/handover.h"
-#include "step/limits.h"
-#include "step/program.h"
+#include "inside/hostcommand.h"
+#include "ipc/message.h"
+#include "container/become.h"
+#include "ipc/handover.h"
+#include "container/limits.h"
+#include "container/program.h"
 
 extern char **environ;
 

@@ -13,12 +13,12 @@
 #include "base/fd.h"
 #include "plan/launch.h"
 #include "plan/order.h"
-#include "step/start.h"
-#include "step/join.h"
-#include "step/signature.h"
-#include "step/become.h"
-#include "step/program.h"
-#include "step/rendezvous.h"
+#include "container/start.h"
+#include "container/join.h"
+#include "image/signature.h"
+#include "container/become.h"
+#include "container/program.h"
+#include "ipc/rendezvous.h"
 #include "run/supervisor.h"
 #include "run/notice.h"
 #include "run/task.h"
@@ -87,9 +87,9 @@ static int give_account(struct berth_task *task, const char *why, struct berth_e
 
     if (!gives_account(task))
         return 0;
-    return berth_account_collect(task, why, &account, err) < 0
+    return berth_explainfacts_collect(task, why, &account, err) < 0
                ? -1
-               : berth_account_print(&account, err);
+               : berth_explainfacts_print(&account, err);
 }
 
 /* List what the site unsets, and what the site and --container-env set: a runtime sets
@@ -153,13 +153,13 @@ static int run_joined(struct berth_task *task,
     struct berth_explain account;
     int status;
 
-    if (gives && berth_account_collect(task, NULL, &account, err) < 0)
+    if (gives && berth_explainfacts_collect(task, NULL, &account, err) < 0)
         return -1;
     status = berth_joined_become(task, rendezvous, err);
     if (status != 0 || !gives)
         return status;
-    berth_account_look(&account);
-    return berth_account_print(&account, err);
+    berth_explainfacts_look(&account);
+    return berth_explainfacts_print(&account, err);
 }
 
 /* Run the command when the start has ended well. WHY as in print_notices(). Returns as

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/fd.h"
-#include "step/program.h"
+#include "container/program.h"
 #include "run/task.h"
 
 int main(int argc, char **argv)

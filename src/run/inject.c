@@ -27,18 +27,18 @@
 #include "plan/fallback.h"
 #include "site/fabric.h"
 #include "site/mountrules.h"
-#include "step/allowed.h"
+#include "image/allowed.h"
 #include "site/profilesread.h"
 #include "site/siteread.h"
-#include "step/channel.h"
-#include "step/handover.h"
-#include "step/mark.h"
-#include "step/program.h"
-#include "step/stageroot.h"
+#include "ipc/channel.h"
+#include "ipc/handover.h"
+#include "ipc/loadmark.h"
+#include "container/program.h"
+#include "container/stageroot.h"
 
 /* The descriptors of berth-mpi, which are 3, 4, ... there: the order, and the
  * environment of the task on the host; the command, and the environment in the
- * container; step/channel.h; as in struct berth_inject. */
+ * container; ipc/channel.h; as in struct berth_inject. */
 enum { TASK, CONTAINER, CHANNEL, TASK_STDERR, DESCRIPTORS, FIRST = 3 };
 
 static int open_root(struct berth_stage_root root)
@@ -217,7 +217,7 @@ int berth_inject_mounts(const struct berth_request *request,
         berth_strvec_pushf(mounts, "%s:%s:ro", user.path, user.mounted);
     if (all >= 0)
         berth_strvec_pushf(mounts, "%s:%s:ro", site.path, site.mounted);
-    /* any directory that every node has: marks are mounted over it (step/marks.h) */
+    /* any directory that every node has: marks are mounted over it (ipc/loadmarks.h) */
     if (own >= 0 || all >= 0)
         berth_strvec_push(mounts, "/usr:" BERTH_MARK_DIRECTORY ":ro");
     return mounts->failed ? berth_err_oom(err) : 0;

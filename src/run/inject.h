@@ -8,7 +8,7 @@
 #include "base/strvec.h"
 #include "plan/launch.h"
 #include "plan/binding.h"
-#include "step/namespaces.h"
+#include "container/namespaces.h"
 
 /* Binds the host's MPI over that of a container that runs (--mpi-bind). The program
  * berth-mpi does the work, so that a step without the option does not load it. */

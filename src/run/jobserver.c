@@ -24,11 +24,11 @@
 #include "base/environ.h"
 #include "base/err.h"
 #include "job/key.h"
-#include "job/message.h"
+#include "ipc/message.h"
 #include "job/variables.h"
-#include "step/namespaces.h"
-#include "step/processes.h"
-#include "step/rendezvous.h"
+#include "container/namespaces.h"
+#include "container/processes.h"
+#include "ipc/rendezvous.h"
 #include "run/task.h"
 
 extern char **environ;
@@ -234,7 +234,7 @@ static void await_end(const struct berth_rendezvous *made,
         ;
 }
 
-/* In a child: start a container from QUESTION (job/message.h), send JOIN over CHANNEL,
+/* In a child: start a container from QUESTION (ipc/message.h), send JOIN over CHANNEL,
  * and stay until the container ends. The words of JOIN end with names of variables
  * (job/variables.h). */
 _Noreturn static void become_container(int channel,

@@ -14,10 +14,10 @@
 #include "base/installed.h"
 #include "base/text.h"
 #include "plan/launch.h"
-#include "step/become.h"
-#include "step/join.h"
-#include "step/marks.h"
-#include "step/program.h"
+#include "container/become.h"
+#include "container/join.h"
+#include "ipc/loadmarks.h"
+#include "container/program.h"
 
 extern char **environ;
 
@@ -85,7 +85,7 @@ static int become(const struct berth_task *task,
         return berth_err_oom(err);
     if (berth_join(rendezvous->page->holder, err) < 0)
         return -1;
-    berth_marks_join(task->launch.environment);
+    berth_loadmarks_join(task->launch.environment);
     if (apply_environment(task, rendezvous, err) < 0 ||
         berth_become_chdir(&it, err) < 0)
         return -1;

@@ -19,9 +19,9 @@
 #include "base/cleanup.h"
 #include "base/environ.h"
 #include "base/strvec.h"
-#include "step/image.h"
-#include "step/report.h"
-#include "step/runtime.h"
+#include "image/image.h"
+#include "ipc/report.h"
+#include "container/runtime.h"
 
 bool berth_notice_is_verbose(char *const *environment)
 {

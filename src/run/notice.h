@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "plan/record.h"
 #include "run/task.h"
-#include "step/servers.h"
+#include "container/servers.h"
 
 /* The line that ranks of a node do not read each other's memory. */
 #define BERTH_NOTICE_NO_CMA                                                            \

@@ -15,8 +15,8 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "step/image.h"
-#include "step/runtime.h"
+#include "image/image.h"
+#include "container/runtime.h"
 #include "request/mount.h"
 #include "run/inject.h"
 

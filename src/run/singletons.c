@@ -23,10 +23,10 @@
 #include "mpi/names.h"
 #include "request/ranks.h"
 #include "run/notice.h"
-#include "step/mark.h"
-#include "step/namespaces.h"
-#include "step/processes.h"
-#include "step/report.h"
+#include "ipc/loadmark.h"
+#include "container/namespaces.h"
+#include "container/processes.h"
+#include "ipc/report.h"
 
 bool berth_singletons_wanted(const struct berth_launch *launch)
 {

@@ -5,7 +5,7 @@
 
 #include "base/err.h"
 #include "plan/launch.h"
-#include "step/rendezvous.h"
+#include "ipc/rendezvous.h"
 
 /* Start a process, the supervisor, that starts the container of LAUNCH for all tasks of
  * RENDEZVOUS, keeps the application's signals from the programs that serve the image,
@@ -21,6 +21,6 @@ int berth_supervisor_start(const struct berth_launch *launch,
 enum { BERTH_JOBSERVER_SOCKET = 3 };
 
 /* `berth-start --job PID`: serve the containers of a job on this node to its steps
- * (job/message.h), as the user. EXTERN_STEP is PID, the slurmstepd of the job's extern
+ * (ipc/message.h), as the user. EXTERN_STEP is PID, the slurmstepd of the job's extern
  * step. Returns when that process has ended; the containers end with the caller. */
 void berth_jobserver_run(pid_t extern_step);

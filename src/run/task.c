@@ -8,12 +8,12 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "request/launcher.h"
+#include "request/mpirun.h"
 #include "request/multiprog.h"
 #include "request/option.h"
 #include "request/wire.h"
-#include "step/become.h"
-#include "step/report.h"
+#include "container/become.h"
+#include "ipc/report.h"
 
 extern char **environ;
 
@@ -109,7 +109,7 @@ int berth_task_check_launch(const struct berth_task *task, const char *why,
 int berth_task_hide_launcher(struct berth_task *task, struct berth_err *err)
 {
     static struct berth_strvec shown; /* the process's environment from now on */
-    int fd = berth_launcher_descriptor(environ);
+    int fd = berth_mpirun_descriptor(environ);
     struct stat status;
     const char *why;
 
@@ -120,8 +120,8 @@ int berth_task_hide_launcher(struct berth_task *task, struct berth_err *err)
         return -1;
     if (fd >= 0 && fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode))
         close(fd);
-    if (berth_launcher_environment(&task->order.request, environ,
-                                   &task->order.allocation, &shown, err) < 0)
+    if (berth_mpirun_environment(&task->order.request, environ, &task->order.allocation,
+                                 &shown, err) < 0)
         return -1;
     environ = shown.items;
     /* commands of the host see the job, too; an account lists the difference */

@@ -7,7 +7,7 @@
 #include "plan/launch.h"
 #include "plan/order.h"
 #include "plan/binding.h"
-#include "step/rendezvous.h"
+#include "ipc/rendezvous.h"
 
 /* A task. The process becomes its command, or ends, so nothing frees it. */
 struct berth_task {
@@ -41,15 +41,16 @@ int berth_prepare(struct berth_task *task, struct berth_err *err);
  * of its component. APART: why each task has a container of its own; NULL: tasks share
  * one. Runs the runtime for its version, so the process must be on the host. Returns 0,
  * or -1 with a sentence in ERR. */
-int berth_account_collect(struct berth_task *task, const char *apart,
-                          struct berth_explain *ret, struct berth_err *err);
+int berth_explainfacts_collect(struct berth_task *task, const char *apart,
+                               struct berth_explain *ret, struct berth_err *err);
 
 /* Add what only a process that has joined the container sees: where its directories are
  * from, and where the command is. */
-void berth_account_look(struct berth_explain *explain);
+void berth_explainfacts_look(struct berth_explain *explain);
 
 /* Print EXPLAIN on standard output. Returns 0, or -1 with a sentence in ERR. */
-int berth_account_print(const struct berth_explain *explain, struct berth_err *err);
+int berth_explainfacts_print(const struct berth_explain *explain,
+                             struct berth_err *err);
 
 /* Set each NAME=VALUE of LIST in the environment of this process, and unset each NAME.
  * Takes the strings. Returns 0, or -1 when out of memory. */

@@ -25,7 +25,7 @@ struct berth_terms {
                          NULL: the site allows it */
     char *inside;     /* the word of the key `inside`, the commands of Slurm in a
                          container; NULL: the default */
-    char *image;      /* the identity of the image's file (step/allowed.h); NULL: any
+    char *image;      /* the identity of the image's file (image/allowed.h); NULL: any
                          file */
 };
 

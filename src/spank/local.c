@@ -23,19 +23,19 @@
 #include "request/defaults.h"
 #include "request/capture.h"
 #include "request/hetgroup.h"
-#include "request/launcher.h"
+#include "request/mpirun.h"
 #include "request/option.h"
 #include "site/policy.h"
 #include "request/wire.h"
 #include "site/siteread.h"
-#include "spank/again.h"
-#include "spank/gather.h"
-#include "spank/lines.h"
+#include "spank/resubmit.h"
+#include "spank/exported.h"
+#include "spank/multiproglines.h"
 #include "spank/options.h"
-#include "spank/typed.h"
+#include "spank/commandline.h"
 #include "spank/variable.h"
-#include "spank/world.h"
-#include "step/store.h"
+#include "spank/mpiworld.h"
+#include "image/store.h"
 
 extern char **environ;
 
@@ -185,10 +185,10 @@ static void set_kill_on_bad_exit(void)
 {
     const struct berth_typed words = typed(NULL);
     struct berth_err err;
-    bool has_site = berth_world_has_image(&words) && read_site(&err) == 0;
+    bool has_site = berth_mpiworld_has_image(&words) && read_site(&err) == 0;
 
     if (!getenv(KILL_ON_BAD_EXIT) &&
-        berth_world_ends_together(&words, has_site ? &state.site : NULL))
+        berth_mpiworld_ends_together(&words, has_site ? &state.site : NULL))
         state.kill_is_ours = setenv(KILL_ON_BAD_EXIT, "1", 0) == 0;
 }
 
@@ -201,11 +201,11 @@ static bool is_sbatch(void)
 int berth_local_init(spank_t sp, int count, char **words)
 {
     berth_settings_read(count, words, &state.settings, &state.settings_fault);
-    berth_world_init();
+    berth_mpiworld_init();
     berth_variable_unset_all(NULL);
     read_command_line();
     if (is_sbatch())
-        berth_again_init(&state.known, &state.option_fault);
+        berth_resubmit_init(&state.known, &state.option_fault);
     if (spank_context() == S_CTX_ALLOCATOR)
         read_job_environment();
     else
@@ -223,9 +223,10 @@ static int check_component(const struct berth_request *request,
         return 0;
     if (read_site(err) < 0 ||
         berth_policy_check_early(&state.site, request, environment, err) < 0 ||
-        berth_world_check_lifetime(request, err) < 0)
+        berth_mpiworld_check_lifetime(request, err) < 0)
         return -1;
-    return berth_typed_image(&state.site, state.settings.option_prefix, request, err);
+    return berth_commandline_image(&state.site, state.settings.option_prefix, request,
+                                   err);
 }
 
 /* Set VARIABLE to TABLE; NULL: unset it. */
@@ -331,11 +332,11 @@ static int check_step(struct berth_request *request, unsigned long tasks,
     if (!berth_request_has_container(request))
         berth_request_fini(request);
     if (check_component(request, is_known ? environ : NULL, err) < 0 ||
-        berth_launcher_check_bundle(request, find_bundle(), err) < 0 ||
-        berth_launcher_check_tasks(request, tasks, err) < 0 ||
-        berth_launcher_check_job(request, getenv("SLURM_JOB_ID"), err) < 0)
+        berth_mpirun_check_bundle(request, find_bundle(), err) < 0 ||
+        berth_mpirun_check_tasks(request, tasks, err) < 0 ||
+        berth_mpirun_check_job(request, getenv("SLURM_JOB_ID"), err) < 0)
         return -1;
-    return berth_typed_pull(&state.site, request, err);
+    return berth_commandline_pull(&state.site, request, err);
 }
 
 /* Refuses options of the command line, DEFAULTS, that need an image if no line has one.
@@ -393,7 +394,8 @@ static int gather_environment(size_t first, struct berth_err *err)
             continue;
         if (found)
             berth_strvec_append(&row->restore, found);
-        else if (berth_gather(&state.site, &state.export, &row->restore, err) < 0)
+        else if (berth_exported_gather(&state.site, &state.export, &row->restore, err) <
+                 0)
             return -1;
         found = &row->restore;
     }
@@ -409,7 +411,7 @@ static void end_step(void)
         struct berth_row *row = &state.table.rows[i];
 
         berth_strvec_fini(&row->job);
-        berth_launcher_job(&row->request, environ, &row->job);
+        berth_mpirun_job(&row->request, environ, &row->job);
     }
 }
 
@@ -422,18 +424,18 @@ static int end_step_component(int group, struct berth_err *err)
 
     if (merge_step(group, &merged, err) < 0)
         return -1;
-    if (!own && berth_typed_is_run(&line))
+    if (!own && berth_commandline_is_run(&line))
         berth_request_fini(&merged);
     line = typed(&merged);
     berth_request_fini(&state.own);
-    if (berth_typed_step(&line, find_bundle(), err) < 0 ||
+    if (berth_commandline_step(&line, find_bundle(), err) < 0 ||
         add_component(group, &merged, own, err) < 0 ||
         berth_table_explain(&state.table, err) < 0 ||
-        berth_launcher_check_table(&state.table, site_says_mpi(), err) < 0 ||
-        berth_world_check(&state.table, &state.hetgroups, optind, err) < 0 ||
+        berth_mpirun_check_table(&state.table, site_says_mpi(), err) < 0 ||
+        berth_mpiworld_check(&state.table, &state.hetgroups, optind, err) < 0 ||
         gather_environment(first, err) < 0)
         return -1;
-    berth_launcher_set_worlds(&state.table);
+    berth_mpirun_set_worlds(&state.table);
     if (!berth_table_has_groups(&state.table) && !berth_table_is_uniform(&state.table))
         return berth_err_set(
             err, "the components differ, and berth cannot read the value of "
@@ -461,7 +463,7 @@ static void print_notes(void)
             slurm_info("berth: note: %s", moved.text);
             last = moved;
         }
-    berth_gather_log(&state.site, &state.table);
+    berth_exported_log(&state.site, &state.table);
 }
 
 int berth_local_launch(spank_t sp)
@@ -499,14 +501,14 @@ static int read_job_component(struct berth_request *ret, struct berth_err *err)
         berth_request_merge(ret, &state.own, err) < 0 ||
         check_component(ret, NULL, err) < 0 ||
         (state.own.image && berth_request_check(ret, err) < 0) ||
-        berth_typed_pull(&state.site, ret, err) < 0)
+        berth_commandline_pull(&state.site, ret, err) < 0)
         return -1;
     line = typed(ret);
     line.is_named = state.own.image;
-    return at == 0 ? berth_typed_job(&line, find_bundle(), err) : 0;
+    return at == 0 ? berth_commandline_job(&line, find_bundle(), err) : 0;
 }
 
-/* In sbatch the environment after the first component counts (spank/again.h). */
+/* In sbatch the environment after the first component counts (spank/resubmit.h). */
 static int publish_job(struct berth_err *err)
 {
     const struct berth_row *row = &state.table.rows[state.table.count - 1];
@@ -515,7 +517,7 @@ static int publish_job(struct berth_err *err)
     if (state.table.count > 1 && is_sbatch())
         return is_known || berth_request_equal(&row[-1].request, &row->request)
                    ? 0
-                   : berth_again(&state.hetgroups, optind, &state.table, err);
+                   : berth_resubmit(&state.hetgroups, optind, &state.table, err);
     if (is_known)
         return publish(BERTH_JOB_VARIABLE, &state.known, err);
     return publish(BERTH_JOB_VARIABLE,

@@ -20,21 +20,21 @@
 #include "request/components.h"
 #include "site/policy.h"
 #include "plan/order.h"
-#include "request/launcher.h"
+#include "request/mpirun.h"
 #include "request/option.h"
 #include "request/multiprog.h"
 #include "request/wire.h"
 #include "site/rules.h"
 #include "site/siteread.h"
 #include "spank/options.h"
-#include "spank/part.h"
+#include "spank/taskfacts.h"
 #include "spank/restore.h"
 #include "spank/stepd.h"
 #include "spank/variable.h"
-#include "step/apply.h"
-#include "step/program.h"
-#include "step/rendezvous.h"
-#include "step/report.h"
+#include "image/policyfacts.h"
+#include "container/program.h"
+#include "ipc/rendezvous.h"
+#include "ipc/report.h"
 
 extern char **environ;
 
@@ -45,8 +45,8 @@ static struct {
                                  descriptors of slurmstepd */
     struct berth_site site;
     struct berth_err fault; /* a fault in plugstack.conf or berth.yaml; text "": none */
-    int report; /* descriptor of step/report.h for this task, one of reports;
-                   -1: none */
+    int report;             /* descriptor of ipc/report.h for this task, one of reports;
+                               -1: none */
     int reports[BERTH_CONTAINERS_MAX + 1]; /* one for each container, and one for the
                                               tasks on the host after them */
     unsigned int containers;               /* of the step */
@@ -213,7 +213,7 @@ int berth_remote_task_exit(spank_t sp)
 
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
 
-static int prepend_task(spank_t sp, const struct berth_part *part,
+static int prepend_task(spank_t sp, const struct berth_taskfacts *part,
                         struct berth_order *order, struct berth_err *err)
 {
     const char *argv[] = {BERTH_TASK_PROGRAM};
@@ -230,13 +230,13 @@ static int prepend_task(spank_t sp, const struct berth_part *part,
 /* Before 23.11 Slurm has no function for this. S_JOB_ARGV is the array that execve
  * gets: replace argv[0], and send the user's own argv[0] in the order. With
  * --multi-prog the array is another one; srun has put berth-task into the configuration
- * (spank/lines.c).
+ * (spank/multiproglines.c).
  */
-static int prepend_task(spank_t sp, const struct berth_part *part,
+static int prepend_task(spank_t sp, const struct berth_taskfacts *part,
                         struct berth_order *order, struct berth_err *err)
 {
     int argc;
-    char **argv = berth_part_argv(sp, &argc);
+    char **argv = berth_taskfacts_argv(sp, &argc);
 
     if (argc < 1)
         return berth_err_set(err, BERTH_VARIABLE_UNANSWERED, "the command");
@@ -250,7 +250,7 @@ static int prepend_task(spank_t sp, const struct berth_part *part,
 #endif
 
 /* Check the request against the number of tasks and the command. */
-static int check_tasks(spank_t sp, const struct berth_part *part,
+static int check_tasks(spank_t sp, const struct berth_taskfacts *part,
                        const struct berth_request *request, struct berth_err *err)
 {
     BERTH_FREE char *program = NULL;
@@ -258,13 +258,13 @@ static int check_tasks(spank_t sp, const struct berth_part *part,
     char bundle[256] = "";
 
     spank_getenv(sp, BERTH_BUNDLE_VARIABLE, bundle, sizeof(bundle));
-    if (berth_launcher_check_bundle(request, bundle, err) < 0)
+    if (berth_mpirun_check_bundle(request, bundle, err) < 0)
         return -1;
-    if (berth_launcher_check_tasks(request, berth_part_tasks(sp, part), err) < 0 ||
-        berth_part_program(sp, part, shared.settings.option_prefix, &program, &tasks,
-                           err) < 0)
+    if (berth_mpirun_check_tasks(request, berth_taskfacts_tasks(sp, part), err) < 0 ||
+        berth_taskfacts_program(sp, part, shared.settings.option_prefix, &program,
+                                &tasks, err) < 0)
         return -1;
-    return berth_launcher_check_command(request, tasks, program, err);
+    return berth_mpirun_check_command(request, tasks, program, err);
 }
 
 /* Fill the members of ORDER that are the same for all tasks of the node. */
@@ -294,7 +294,7 @@ static int check_rendezvous(const struct berth_request *request, struct berth_er
 
 /* Put berth-task in front of the command, and set the variable with its order, which a
  * user may have set, too. */
-static int give_order(spank_t sp, const struct berth_part *part,
+static int give_order(spank_t sp, const struct berth_taskfacts *part,
                       struct berth_order *order, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf text = {0};
@@ -359,7 +359,7 @@ static int restore_environment(spank_t sp, const struct berth_row *row,
     return berth_restore(sp, &shared.site, &row->restore, ret, err);
 }
 
-/* Print the sentence in ERR on the task's standard error. FD is that of step/report.h.
+/* Print the sentence in ERR on the task's standard error. FD is that of ipc/report.h.
  */
 static void report(spank_t sp, int fd, struct berth_err *err)
 {
@@ -424,7 +424,7 @@ static bool is_first(spank_t sp)
 }
 
 /* Apply the site's policy to the request of PART, check it, and give the order. */
-static int order_task(spank_t sp, const struct berth_part *part,
+static int order_task(spank_t sp, const struct berth_taskfacts *part,
                       struct berth_strvec *restored, struct berth_err *err)
 {
     const char *prefix = shared.settings.option_prefix;
@@ -448,11 +448,11 @@ static int order_task(spank_t sp, const struct berth_part *part,
         check_tasks(sp, part, &request, err) < 0 ||
         check_rendezvous(&request, err) < 0 ||
         berth_rows_programs(part->lines, &rows, &request, &programs, err) < 0 ||
-        berth_part_container(sp, part, &order.container, err) < 0)
+        berth_taskfacts_container(sp, part, &order.container, err) < 0)
         return -1;
     ranks = order.container.ranks;
     locals = order.container.locals;
-    order.step = berth_part_step(sp, part, &request);
+    order.step = berth_taskfacts_step(sp, part, &request);
     if (order.container.number >= shared.containers)
         return berth_err_damaged(err, BERTH_CONTAINERS_VARIABLE);
     order.step.is_first |= !part->row->ranks && is_first(sp);
@@ -476,7 +476,7 @@ static int order_task(spank_t sp, const struct berth_part *part,
 
 /* Choose the descriptor by which one task of a container, or of the host, reports a
  * fault: lines of a --multi-prog file may fail for different reasons. */
-static void choose_report(const struct berth_part *part)
+static void choose_report(const struct berth_taskfacts *part)
 {
     int container = part->row->container;
     unsigned int own = 0;
@@ -494,10 +494,10 @@ static int prepare_task(spank_t sp, struct berth_err *err)
     BERTH_TABLE struct berth_table table = {0};
     BERTH_STRVEC struct berth_strvec restored = {0};
     BERTH_MULTIPROG struct berth_multiprog lines = {0};
-    struct berth_part part = {.table = &table,
-                              .where = shared.where,
-                              .lines = &lines,
-                              .has_record = shared.site.provenance.file};
+    struct berth_taskfacts part = {.table = &table,
+                                   .where = shared.where,
+                                   .lines = &lines,
+                                   .has_record = shared.site.provenance.file};
 
     if (read_table(sp, &table, err) < 0)
         return -1;
@@ -505,7 +505,7 @@ static int prepare_task(spank_t sp, struct berth_err *err)
     if (berth_table_find(&table, &shared.where, part.rank, &part.row, err) < 0)
         return -1;
     choose_report(&part);
-    if (part.row->ranks && berth_part_lines(sp, &lines, err) < 0)
+    if (part.row->ranks && berth_taskfacts_lines(sp, &lines, err) < 0)
         return -1;
     /* Our options are in the words of a --multi-prog line; berth-task removes them. */
     if (berth_request_has_container(&part.row->request) ||

@@ -41,7 +41,7 @@ bool berth_stepd_place(uint32_t job, uint32_t step, struct berth_stepd_place *re
 void berth_stepd_reserve(unsigned int tasks);
 
 /* In the slurmstepd of a step, as root: start the job's server on this node
- * (src/job/message.h), unless one listens.
+ * (src/ipc/message.h), unless one listens.
  *
  * The server is `berth-start --job PID`, where PID is the slurmstepd of the job's
  * extern step (PrologFlags=Contain). The server is a process of that step, not a child

@@ -11,7 +11,7 @@
 #include "fuzz.h"
 #include "bindover/manifest.h"
 #include "plan/envdiff.h"
-#include "step/signature.h"
+#include "image/signature.h"
 
 /* Nothing is signed with a key that is not named. */
 static void try_signers(const char *text)

@@ -32,7 +32,7 @@ calls()
 # shellcheck disable=SC2046
 calls 'printf|puts|perror|abort|assert|signal' 'is not for a guest in slurmstepd' \
     $(find src/base src/elf src/mpi src/request src/site src/plan \
-        src/pull src/spank \
+        src/image src/spank \
         -name '*.[ch]' 2>/dev/null) |
     rule 'a guest in slurmstepd prints and aborts nothing'
 

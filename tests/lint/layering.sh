@@ -13,7 +13,7 @@ includes()
 
 # The folders, each above those that it may include; ARCHITECTURE.md shows the same. The last
 # two are above all others, and not above each other.
-folders='base elf mpi request site plan step pull job run bindover spank cli'
+folders='base elf mpi request site plan container image ipc job inside run bindover spank cli'
 
 includes | awk -v folders="$folders" '
     BEGIN {

@@ -464,7 +464,7 @@ int fake_allocate(int argc, char **argv)
     } while ((next < argc && strcmp(argv[next], ":") == 0) ||
              number < header_components());
     if (strcmp(fake.program, "sbatch") == 0)
-        environ = first; /* see spank/again.h */
+        environ = first; /* see spank/resubmit.h */
     setenv("SLURM_JOB_ID", "100", 1);
     if (number > 1) {
         char size[16];

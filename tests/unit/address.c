@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The address of a job's server. */
 
-#include "job/message.h"
+#include "ipc/message.h"
 
 #include <stddef.h>
 #include <unistd.h>

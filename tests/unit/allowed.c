@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The real path and the owner of images, and the sources of mounts. */
 
-#include "step/allowed.h"
+#include "image/allowed.h"
 
 #include <fcntl.h>
 #include <pwd.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/opened.h"
+#include "base/fileid.h"
 #include "unit.h"
 
 static void in(char path[256], const char *name)
@@ -106,7 +106,7 @@ TEST_ROWS(an_image_is_where_it_really_is, images)
     in(expected, images[_i].real);
     ck_assert_str_eq(real, expected);
     ck_assert_int_eq(stat(expected, &st), 0);
-    expected_identity = berth_opened_identity(&st);
+    expected_identity = berth_fileid_identity(&st);
     ck_assert_str_eq(identity, expected_identity);
 }
 
@@ -185,16 +185,16 @@ TEST(an_exchanged_image_is_not_open)
     in(path, "images/a.sif");
     in(other, "home/c.sif");
     ck_assert_int_eq(berth_allowed_image(&site, path, &real, &identity, &err), 0);
-    ck_assert_int_eq(berth_opened_by(getpid(), identity), BERTH_OPENED_NO);
+    ck_assert_int_eq(berth_fileid_by(getpid(), identity), BERTH_OPENED_NO);
     ck_assert_int_eq(rename(other, path), 0);
     fd = open(real, O_RDONLY | O_CLOEXEC);
     ck_assert_int_ge(fd, 0);
-    ck_assert_int_eq(berth_opened_by(getpid(), identity), BERTH_OPENED_NO);
+    ck_assert_int_eq(berth_fileid_by(getpid(), identity), BERTH_OPENED_NO);
     free(berth_steal(&identity));
     free(berth_steal(&real));
     ck_assert_int_eq(berth_allowed_image(&site, path, &real, &identity, &err), 0);
-    ck_assert_int_eq(berth_opened_by(getpid(), identity), BERTH_OPENED_YES);
-    ck_assert_int_eq(berth_opened_by(0, identity), BERTH_OPENED_NO);
+    ck_assert_int_eq(berth_fileid_by(getpid(), identity), BERTH_OPENED_YES);
+    ck_assert_int_eq(berth_fileid_by(0, identity), BERTH_OPENED_NO);
 }
 
 TEST(sources_of_mounts_are_resolved)

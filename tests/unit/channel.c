@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Messages between the process in a container and the one on the host. */
 
-#include "step/channel.h"
+#include "ipc/channel.h"
 
 #include <unistd.h>
 

@@ -141,7 +141,7 @@ static const struct {
 TEST_ROWS(a_command_means_a_program, meant)
 {
     const struct berth_request request = {.mpi = (char *)"host"};
-    const struct berth_inside inside = {.request = &request};
+    const struct berth_decide inside = {.request = &request};
     BERTH_STRVEC struct berth_strvec command = {0};
     BERTH_FREE char *expected = unit_fill(meant[_i].program, programs);
     struct berth_program program = {0};

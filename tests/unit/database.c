@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A user in the user database of an image. */
 
-#include "step/database.h"
+#include "container/database.h"
 
 #include "base/cleanup.h"
 #include "unit.h"

@@ -48,7 +48,7 @@ static int use(const char *word, const char *soname, size_t count)
     const struct berth_stacks found = {.items = all,
                                        .count = count + (absent != NOWHERE)};
     const struct berth_request request = {.image = (char *)"/a", .libs = (char *)word};
-    const struct berth_inside inside = {.request = &request,
+    const struct berth_decide inside = {.request = &request,
                                         .task = task,
                                         .stacks = &found,
                                         .reach = {.nodes = nodes},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Facts are found again whole, or not at all. */
 
-#include "step/factcache.h"
+#include "bindover/factcache.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "bindover/stack.h"
-#include "step/runtime.h"
+#include "container/runtime.h"
 
 static char *root;
 static char *lib; /* /lib below each root */

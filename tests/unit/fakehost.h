@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "cli/checks.h"
+#include "cli/diagnoses.h"
 #include "unit.h"
 
 /* A host that is a directory, without a fault until a test breaks something. */

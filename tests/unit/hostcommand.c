@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs ask for commands of the host where nobody can answer. */
 
-#include "job/hostserver.h"
+#include "inside/hostserver.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "job/message.h"
-#include "step/become.h"
+#include "ipc/message.h"
+#include "container/become.h"
 #include "unit.h"
 
 /* Instead of the C library's: as where no descriptor is left. */

@@ -2,7 +2,7 @@
 /* Files that a command line of srun names, of which a container has others. Here the
  * container's are in the directory `inside`, the host's in the working directory. */
 
-#include "job/hostfiles.h"
+#include "inside/hostfiles.h"
 
 #include <limits.h>
 #include <stdio.h>

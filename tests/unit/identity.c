@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A user that the host does not know. */
 
-#include "step/identity.h"
+#include "container/identity.h"
 
 #include <pwd.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* Which files and directories are images. SIF files are made here, byte by byte, as the
  * SIF specification lays them out. */
 
-#include "step/image.h"
+#include "image/image.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -19,11 +19,11 @@
 #include <unistd.h>
 
 #include "base/environ.h"
-#include "job/hostserver.h"
+#include "inside/hostserver.h"
 #include "run/task.h"
-#include "step/become.h"
-#include "step/report.h"
-#include "step/start.h"
+#include "container/become.h"
+#include "ipc/report.h"
+#include "container/start.h"
 
 extern char **environ;
 

@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/deadline.h"
-#include "step/stageroot.h"
+#include "container/stageroot.h"
 #include "unit.h"
 
 static int number, calls, pauses;

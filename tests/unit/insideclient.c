@@ -17,10 +17,10 @@
 #include <unistd.h>
 
 #include "base/strvec.h"
-#include "job/hostcommand.h"
-#include "job/message.h"
-#include "step/become.h"
-#include "step/handover.h"
+#include "inside/hostcommand.h"
+#include "ipc/message.h"
+#include "container/become.h"
+#include "ipc/handover.h"
 
 extern char **environ;
 

@@ -15,9 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "job/message.h"
-#include "step/handover.h"
-#include "step/namespaces.h"
+#include "ipc/message.h"
+#include "ipc/handover.h"
+#include "container/namespaces.h"
 #include "unit.h"
 
 extern char **environ;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The limits of a task, which are not the runtime's. */
 
-#include "step/limits.h"
+#include "container/limits.h"
 
 #include <sys/resource.h>
 

@@ -15,7 +15,7 @@
 
 #include "base/cleanup.h"
 #include "install.h"
-#include "step/mark.h"
+#include "ipc/loadmark.h"
 #include "unit.h"
 
 static char *directory;

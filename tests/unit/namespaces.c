@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What of the node a container shows. This process is its own container. */
 
-#include "step/namespaces.h"
+#include "container/namespaces.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "step/join.h"
+#include "container/join.h"
 #include "unit.h"
 
 TEST(nothing_of_ours_is_another)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* User namespaces that containers have in common, made by an ordinary user. */
 
-#include "step/outer.h"
+#include "container/outer.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "step/namespaces.h"
+#include "container/namespaces.h"
 #include "unit.h"
 
 /* What the processes of a test have in common. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The directory for what tasks write to an image, and who removes it. */
 
-#include "step/overlay.h"
+#include "container/overlay.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* The children of processes, and a variable of a process, or of the first process below
  * it that has one. */
 
-#include "step/processes.h"
+#include "container/processes.h"
 
 #include <poll.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pulls into a cache, by a runtime that is a script of a few lines. */
 
-#include "pull/pull.h"
+#include "image/pull.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "step/store.h"
+#include "image/store.h"
 #include "unit.h"
 
 #define URI "docker://r/app:1"

@@ -2,7 +2,7 @@
 /* Where the tasks of a step on a node meet. A process of each test is slurmstepd, its
  * children are the tasks. */
 
-#include "step/rendezvous.h"
+#include "ipc/rendezvous.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One line for each node and step. */
 
-#include "step/report.h"
+#include "ipc/report.h"
 
 #include <stdio.h>
 #include <sys/resource.h>

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "cli/ask.h"
+#include "cli/squeue.h"
 #include "cli/container.h"
 #include "unit.h"
 

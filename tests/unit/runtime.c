@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where the container runtime is. */
 
-#include "step/runtime.h"
+#include "container/runtime.h"
 
 #include <stdio.h>
 #include <sys/stat.h>

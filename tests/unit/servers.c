@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which of the processes that end has served the image, and what is removed then. */
 
-#include "step/servers.h"
+#include "container/servers.h"
 
 #include <sched.h>
 #include <signal.h>

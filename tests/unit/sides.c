@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "step/channel.h"
+#include "ipc/channel.h"
 #include "unit.h"
 
 extern char **environ;
@@ -116,7 +116,7 @@ void sides_have(const char *image, const char *staged, const char *needed)
     sides_compile_program(NET, needed);
 }
 
-int sides_use(const struct berth_inside *inside, enum berth_profile_kind kind)
+int sides_use(const struct berth_decide *inside, enum berth_profile_kind kind)
 {
     struct berth_programs *programs = &sides.programs;
     size_t count = inside->stacks->count;
@@ -131,5 +131,5 @@ int sides_use(const struct berth_inside *inside, enum berth_profile_kind kind)
     programs->count = programs->all = 1;
     programs->binding = (struct berth_binding){0};
     ck_assert(programs->refused && sides.program.items);
-    return berth_libraries_use(programs, kind, &sides.err);
+    return berth_hostlibs_use(programs, kind, &sides.err);
 }

@@ -50,5 +50,5 @@ void sides_write_manifest(const char *soname);
 void sides_have(const char *image, const char *staged, const char *needed);
 
 /* Use the host's fabrics or libraries (KIND) of INSIDE for the program. Returns as
- * berth_libraries_use(), with `err`. */
-int sides_use(const struct berth_inside *inside, enum berth_profile_kind kind);
+ * berth_hostlibs_use(), with `err`. */
+int sides_use(const struct berth_decide *inside, enum berth_profile_kind kind);

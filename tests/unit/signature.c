@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The signatures of an image, by the output of a runtime, which is a script. */
 
-#include "step/signature.h"
+#include "image/signature.h"
 
 #include <stdio.h>
 

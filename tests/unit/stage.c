@@ -19,7 +19,7 @@
 #include "base/deadline.h"
 #include "install.h"
 #include "staging.h"
-#include "bindover/gather.h"
+#include "bindover/stagefiles.h"
 #include "unit.h"
 
 TEST(a_stage_is_found_until_the_host_changes)
@@ -341,7 +341,7 @@ TEST(a_file_that_changes_meanwhile_is_refused)
 
     staging_install();
     install_directory(root.path);
-    ck_assert_int_eq(berth_gather(stack, &gathered, &err), 0);
+    ck_assert_int_eq(berth_stagefiles_gather(stack, &gathered, &err), 0);
     unit_run("truncate -s 100 '%s/libucs.so.0'", host);
     why = build_refusal(&gathered);
     expected = unit_format("'%s/libucs.so.0': changed while it was copied; submit the "
@@ -361,7 +361,7 @@ TEST(what_stands_in_the_way_is_told)
 
     staging_install();
     install_directory(in_the_way);
-    ck_assert_int_eq(berth_gather(stack, &gathered, &err), 0);
+    ck_assert_int_eq(berth_stagefiles_gather(stack, &gathered, &err), 0);
     why = build_refusal(&gathered);
     expected = unit_format("'%s': cannot be written: File exists", directory);
     ck_assert_str_eq(why, expected);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where the directories of stages are. */
 
-#include "step/stageroot.h"
+#include "container/stageroot.h"
 
 #include <stdio.h>
 #include <stdlib.h>

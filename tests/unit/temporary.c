@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A temporary container that does not start. */
 
-#include "step/temporary.h"
+#include "container/temporary.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/strvec.h"
+#include "mpi/reach.h"
+#include "request/request.h"
+#include "site/terms.h"
+#include "bindover/stack.h"
+#include "bindover/factcache.h"
+#include "container/namespaces.h"
+
+/* The inputs of the process that enters the container. Borrows everything. */
+struct berth_decide {
+    struct berth_holder holder; /* of the namespaces */
+    const struct berth_request *request;
+    const struct berth_terms *terms;     /* of the site; NULL: none */
+    char *const *command;                /* as the image runs it, ended by NULL */
+    const struct berth_strvec *programs; /* of the tasks, if these differ (srun
+                                            --multi-prog); NULL: that of COMMAND */
+    const char *directory;               /* of the task on the host; NULL: gone */
+    char *const *task; /* the environment of the task, ended by NULL */
+    const struct berth_profile
+        *profiles; /* for the stacks that may be used, as berth_profiles */
+    const struct berth_stacks *stacks;   /* of the host: its MPIs, and its fabrics and
+                                            libraries that are asked for */
+    struct berth_factcache *host_cache;  /* facts about the host's files */
+    struct berth_factcache *image_cache; /* and the image's; NULL: none */
+    const char *variable; /* NAME=VALUE that the tasks need with any MPI; NULL: none */
+    struct berth_mpi_reach reach;
+    int channel; /* to berth-mpi (ipc/channel.h), for questions and the answer */
+};
+
+/* Enters the container as the owner of its namespaces, scans the programs, mounts the
+ * staged libraries of the host's MPI over those of the image, lets the image's own
+ * loader confirm that they will run, and answers at CHANNEL: a binding, or a refusal.
+ * The environment of the process is that of the container. The process must end when
+ * this returns. */
+void berth_decide_run(const struct berth_decide *inside);
+
+/* Appends to RET the first 64 words of COMMAND (ends in NULL) after its first, also
+ * those of a text for a shell, with ";" where another simple command begins. Any may be
+ * a program that COMMAND starts. */
+void berth_words_of(char *const *command, struct berth_strvec *ret);
+
+/* Is the first of COMMAND (ends in NULL) a program that becomes another, or starts one,
+ * as `env`, `taskset` and `sh`, and would find WORD, one of WORDS, which are those of
+ * COMMAND, and its libraries where this process does? */
+bool berth_words_lead(char *const *command, const struct berth_strvec *words,
+                      const char *word);

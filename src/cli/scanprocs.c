@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds containers among the processes of a user. Each container has a holder,
+ * berth-init (container/program.h). The environment of the supervisor, or else of the
+ * holder, has the step. */
+
+#include "cli/container.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/environ.h"
+#include "base/grow.h"
+#include "base/text.h"
+#include "ipc/message.h"
+#include "container/servers.h"
+#include "plan/order.h"
+#include "container/processes.h"
+
+/* A process of the user. */
+struct process {
+    struct berth_process facts;
+    ino_t mount_ns; /* inode of its mount namespace */
+    bool is_holder; /* it is berth-init */
+};
+
+struct scan {
+    const struct berth_find *wanted;
+    struct process *items;
+    size_t count, room;
+    bool failed;
+    struct berth_containers *found;
+};
+
+static bool is_program(pid_t pid, const char *name)
+{
+    char path[64], program[512];
+    ssize_t length;
+
+    snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+    length = readlink(path, program, sizeof(program) - 1);
+    program[length < 0 ? 0 : length] = '\0';
+    /* The start only: a program that was replaced while it runs is "NAME (deleted)". */
+    return berth_text_starts(berth_text_base(program), name);
+}
+
+/* Add PROCESS if it is of the wanted user. One that is or was privileged belongs to
+ * root in /proc, and is left out. */
+static bool add(const struct berth_process *process, void *data)
+{
+    struct scan *scan = data;
+    struct process item = {.facts = *process};
+    struct stat status;
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d", process->pid);
+    if (stat(path, &status) < 0 || status.st_uid != scan->wanted->user)
+        return false;
+    snprintf(path, sizeof(path), "/proc/%d/ns/mnt", process->pid);
+    if (stat(path, &status) < 0)
+        return false;
+    item.mount_ns = status.st_ino;
+    item.is_holder = is_program(process->pid, "berth-init");
+    scan->failed |= berth_append(scan, &item) < 0;
+    return !scan->failed;
+}
+
+static const struct process *find(const struct scan *scan, pid_t pid)
+{
+    for (size_t i = 0; i < scan->count; i++)
+        if (scan->items[i].facts.pid == pid)
+            return &scan->items[i];
+    return NULL;
+}
+
+static void read_environment(pid_t pid, struct berth_strvec *ret)
+{
+    enum { MOST = 4 << 20 };
+    BERTH_BUF struct berth_buf bytes = {0};
+
+    if (berth_process_environment(pid, MOST, &bytes) == 0 && bytes.used > 0 &&
+        bytes.text[bytes.used - 1] == '\0')
+        berth_environ_split(bytes.text, bytes.used, ret);
+}
+
+static int number_of(const struct berth_strvec *environment, const char *name)
+{
+    const char *text = berth_environ_value(environment->items, name);
+
+    return text && *text >= '0' && *text <= '9' ? (int)strtol(text, NULL, 10) : -1;
+}
+
+/* Read the environment of the supervisor, an ancestor of HOLDER, or without one that of
+ * HOLDER. For a container of a job the ancestor is the job's server, with the
+ * environment of the job; HOLDER has that of the first step. */
+static void read_step_environment(const struct scan *scan, const struct process *holder,
+                                  struct berth_strvec *ret)
+{
+    enum { ABOVE = 3 };
+    const struct process *above = holder;
+
+    for (int i = 0; above && i < ABOVE && strcmp(above->facts.name, "berth-start") != 0;
+         i++)
+        above = find(scan, above->facts.parent);
+    if (above && strcmp(above->facts.name, "berth-start") == 0)
+        read_environment(above->facts.pid, ret);
+    if (!berth_environ_value(ret->items, "SLURM_JOB_ID")) {
+        berth_strvec_fini(ret);
+        read_environment(holder->facts.pid, ret);
+    }
+}
+
+/* Returns the image that the runtime has written into the environment of HOLDER. */
+static char *image_of(const struct process *holder)
+{
+    BERTH_STRVEC struct berth_strvec own = {0};
+    const char *image;
+
+    read_environment(holder->facts.pid, &own);
+    image = berth_environ_value(own.items, "APPTAINER_CONTAINER");
+    if (!image)
+        image = berth_environ_value(own.items, "SINGULARITY_CONTAINER");
+    return strdup(image ? image : "?");
+}
+
+/* A supervisor still has the order of its task in the environment with which it was
+ * started. Without a supervisor, which may have been killed, the image is the one that
+ * the runtime has named. */
+static void describe(const struct process *holder,
+                     const struct berth_strvec *environment,
+                     struct berth_container *ret)
+{
+    BERTH_ORDER struct berth_order order = BERTH_ORDER_EMPTY;
+    const char *text = berth_environ_value(environment->items, BERTH_TASK_ORDER);
+    int job = number_of(environment, "SLURM_JOB_ID");
+
+    if (text)
+        berth_order_get(text, &order, NULL);
+    ret->image = order.request.image ? strdup(berth_request_name(&order.request))
+                                     : image_of(holder);
+    ret->job = job < 0 ? 0 : (unsigned int)job;
+    ret->step = number_of(environment, "SLURM_STEP_ID");
+    ret->component = order.step.is_several ? order.step.component : -1;
+}
+
+/* Is PROCESS the first process of a task in the container of HOLDER? So is one whose
+ * parent has ended. */
+static bool is_task(const struct scan *scan, const struct process *process,
+                    const struct process *holder)
+{
+    const struct process *above = find(scan, process->facts.parent);
+
+    return process->mount_ns == holder->mount_ns && !process->is_holder &&
+           (!above || above->mount_ns != holder->mount_ns || above->is_holder);
+}
+
+/* Should a process of RANK that began at BEGAN be the `task` of CHOSEN, instead of the
+ * one that began at CHOSEN_BEGAN? A process that entered the container by berth enter
+ * has the environment of a task, but began later. */
+static bool is_better(const struct scan *scan, int rank, unsigned long long began,
+                      const struct berth_container *chosen,
+                      unsigned long long chosen_began)
+{
+    if (scan->wanted->rank >= 0 && rank != scan->wanted->rank)
+        return false;
+    if (!chosen->task)
+        return true;
+    return rank == chosen->rank
+               ? began < chosen_began
+               : rank >= 0 && (chosen->rank < 0 || rank < chosen->rank);
+}
+
+static void count_tasks(const struct scan *scan, const struct process *holder,
+                        struct berth_container *ret)
+{
+    enum { LOCALS = 8192 }; /* tasks of a node */
+    bool seen[LOCALS] = {false};
+    unsigned long long began = 0;
+
+    for (size_t i = 0; i < scan->count; i++) {
+        const struct process *process = &scan->items[i];
+        BERTH_STRVEC struct berth_strvec environment = {0};
+        int rank, local;
+
+        if (!is_task(scan, process, holder))
+            continue;
+        read_environment(process->facts.pid, &environment);
+        local = number_of(&environment, "SLURM_LOCALID");
+        rank = local < 0 ? -1 : number_of(&environment, "SLURM_PROCID");
+        ret->tasks += rank < 0 || !seen[local % LOCALS];
+        if (rank >= 0)
+            seen[local % LOCALS] = true;
+        if (!is_better(scan, rank, process->facts.began, ret, began))
+            continue;
+        ret->task = process->facts.pid;
+        ret->rank = rank;
+        began = process->facts.began;
+    }
+}
+
+/* Returns when PROCESS began, in seconds since the Epoch. Computed once, on the node:
+ * from a rounded age, each reader would compute another second. */
+static unsigned int start_of(const struct process *process)
+{
+    struct timespec now, up;
+    double began = (double)process->facts.began / (double)sysconf(_SC_CLK_TCK);
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    clock_gettime(CLOCK_BOOTTIME, &up);
+    return (unsigned int)((double)(now.tv_sec - up.tv_sec) +
+                          (double)(now.tv_nsec - up.tv_nsec) / 1e9 + began);
+}
+
+static char *node_name(const struct berth_strvec *environment)
+{
+    const char *name = berth_environ_value(environment->items, BERTH_TASK_NODE);
+    char host[256] = "localhost";
+
+    gethostname(host, sizeof(host) - 1);
+    return strdup(name ? name : host);
+}
+
+static bool is_of_job(const struct berth_strvec *environment)
+{
+    const char *step = berth_environ_value(environment->items, "SLURM_STEP_ID");
+
+    return step && strcmp(step, BERTH_JOB_STEP) == 0;
+}
+
+/* Add the container of HOLDER, except one without tasks that the job does not keep:
+ * that one is about to end. */
+static int add_container(struct scan *scan, const struct process *holder,
+                         struct berth_err *err)
+{
+    const struct berth_find *wanted = scan->wanted;
+    BERTH_STRVEC struct berth_strvec environment = {0};
+    struct berth_container item = {.holder = holder->facts.pid,
+                                   .mounts = (unsigned int)holder->mount_ns,
+                                   .rank = -1,
+                                   .offset = -1};
+    struct berth_servers_usage usage;
+    int result = 0;
+
+    count_tasks(scan, holder, &item);
+    read_step_environment(scan, holder, &environment);
+    if (!item.task && (!is_of_job(&environment) || wanted->rank >= 0))
+        return 0;
+    describe(holder, &environment, &item);
+    item.node = node_name(&environment);
+    item.since = start_of(holder);
+    berth_servers_usage(holder->facts.pid, &usage);
+    item.memory = usage.count ? (int)usage.kib : -1;
+    item.cpu = usage.count ? (int)usage.ms : -1;
+    if (environment.failed || !item.node || !item.image)
+        result = berth_err_oom(err);
+    else if ((!wanted->job || item.job == wanted->job || item.job == wanted->number) &&
+             berth_append(scan->found, &item) < 0)
+        result = berth_err_oom(err);
+    berth_container_fini(&item);
+    return result;
+}
+
+int berth_find_containers(const struct berth_find *wanted, struct berth_containers *ret,
+                          struct berth_err *err)
+{
+    struct scan scan = {.wanted = wanted, .found = ret};
+    int result = 0;
+
+    berth_processes_each(add, &scan);
+    if (scan.failed)
+        result = berth_err_oom(err);
+    for (size_t i = 0; i < scan.count && result == 0; i++)
+        if (scan.items[i].is_holder)
+            result = add_container(&scan, &scan.items[i], err);
+    free(scan.items);
+    return result;
+}

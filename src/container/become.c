@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Becomes the user's command, or says in one sentence why it cannot be started. */
+
+#include "container/become.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/choice.h"
+#include "base/cleanup.h"
+#include "base/run.h"
+#include "base/text.h"
+#include "request/request.h"
+
+/* Set PWD to PATH, if PATH is the working directory: the runtime has set PWD to a path
+ * without the symbolic links of the task's.
+ */
+static int set_pwd(const char *path)
+{
+    struct stat there, here;
+
+    return path && *path == '/' && stat(path, &there) == 0 && stat(".", &here) == 0 &&
+                   there.st_dev == here.st_dev && there.st_ino == here.st_ino
+               ? setenv("PWD", path, 1)
+               : 0;
+}
+
+int berth_become_chdir(const struct berth_become *become, struct berth_err *err)
+{
+    if (become->workdir && chdir(become->workdir) < 0)
+        return berth_err_set(
+            err,
+            "--container-workdir: '%s': %s; expected a directory of the "
+            "image or of a mount",
+            become->workdir, strerror(errno));
+    if (!become->workdir && become->stay && chdir(become->stay) < 0)
+        return berth_err_set(
+            err,
+            "the working directory '%s' is not in the image: %s; mount "
+            "it (--container-mounts=%s) or name another "
+            "(--container-workdir=DIR)",
+            become->stay, strerror(errno), become->stay);
+    if (set_pwd(become->workdir ? become->workdir : become->pwd) < 0)
+        return berth_err_oom(err);
+    return 0;
+}
+
+/* Does the #! line of SCRIPT end in CR LF? The kernel takes the CR as a part of the
+ * interpreter's name. */
+static bool has_windows_lines(const char *script)
+{
+    BERTH_FCLOSE FILE *file = fopen(script, "re");
+    char line[512];
+
+    return file && fgets(line, sizeof(line), file) && strncmp(line, "#!", 2) == 0 &&
+           strstr(line, "\r\n");
+}
+
+/* Write why the command NAME, which the image does not have, is not found. FILE is its
+ * path; NULL: it is a name for the PATH. */
+static void explain_missing(const char *name, const char *file, struct berth_err *err)
+{
+    static const char *const of_slurm[] = {"salloc", "sbatch", "scancel", "scontrol",
+                                           "sinfo",  "squeue", NULL};
+    const char *path = getenv("PATH") ? getenv("PATH") : "not set";
+    const char *outside =
+        strstr(path, BERTH_OUTSIDE_PATH); /* not a directory of the image */
+    const char *hint = "check the path, or mount it (--container-mounts)";
+
+    if (*name == '$')
+        hint = "Slurm and berth expand no variables: write its value";
+    else if (strchr(name, ' '))
+        hint = "it has blanks: leave the quotes out";
+    /* the value is optional, so srun takes one behind a blank as the command */
+    else if (berth_choice_find(BERTH_MODE_WORDS, name) >= 0)
+        hint = "write a value of --mpi-bind after an equals sign";
+    else if (!file)
+        hint = NULL;
+    if (hint)
+        berth_err_set(err, "command '%s' is not in the image; %s", name, hint);
+    else
+        berth_err_set(err, "command '%s' is not on the image's PATH (%.*s)%s", name,
+                      (int)(outside ? outside - path : (long)strlen(path)), path,
+                      berth_text_is_any(name, of_slurm)
+                          ? "; start it on the host, or ask the administrators for "
+                            "`inside: all`"
+                          : ", and not in the working directory; check the name, or "
+                            "give its path");
+}
+
+/* Write why the command NAME cannot be started, because of NUMBER (errno). FILE is its
+ * path; NULL: it is not found. Returns the exit status. */
+static int refuse(const char *name, const char *file, int number, struct berth_err *err)
+{
+    bool is_there = file && access(file, F_OK) == 0;
+    const char *hint = "name a program, or make this one executable (chmod +x)";
+
+    if (number == ENOENT && !is_there) {
+        explain_missing(name, file, err);
+        return BERTH_NOT_FOUND;
+    }
+    if (number == ENOENT && has_windows_lines(file))
+        hint = "its #! line ends as in Windows: convert it (dos2unix)";
+    else if (number == ENOENT)
+        hint = "the interpreter of its #! line, or its loader, is not in the image: "
+               "mount or install it";
+    else if (number == ENOEXEC)
+        hint = "build it for this machine, or write #!/bin/sh at its top";
+    berth_err_set(err, "command '%s' cannot be started (%s); %s", name,
+                  strerror(number), hint);
+    return number == ENOENT ? BERTH_NOT_FOUND : BERTH_NOT_EXECUTABLE;
+}
+
+int berth_become_on_host(char *const *command, struct berth_err *err)
+{
+    int number;
+
+    execvp(command[0], command);
+    number = errno;
+    berth_err_set(err, "command '%s': %s; check the name, or give its path", command[0],
+                  strerror(number));
+    return number == ENOENT ? BERTH_NOT_FOUND : BERTH_NOT_EXECUTABLE;
+}
+
+/* Returns the path of NAME in the working directory. */
+static char *path_here(const char *name)
+{
+    BERTH_FREE char *directory = getcwd(NULL, 0);
+    char *found;
+
+    if (!directory)
+        return strdup(name);
+    return asprintf(&found, "%s/%s", directory, name) < 0 ? NULL : found;
+}
+
+/* Returns the path of NAME on the PATH or else in the working directory, as slurmstepd
+ * does. NULL with errno: it is in neither. */
+static char *find_name(const char *name)
+{
+    const char *path = getenv("PATH");
+    struct stat status;
+    int number = ENOENT;
+
+    for (path = path ? path : "/bin:/usr/bin"; path;) {
+        BERTH_FREE char *found = NULL;
+        size_t length = strcspn(path, ":");
+
+        if (asprintf(&found, "%.*s/%s", length ? (int)length : 1, length ? path : ".",
+                     name) < 0)
+            return NULL;
+        if (stat(found, &status) == 0 && S_ISREG(status.st_mode)) {
+            if (access(found, X_OK) == 0)
+                return berth_steal(&found);
+            number = EACCES;
+        }
+        path = path[length] ? path + length + 1 : NULL;
+    }
+    if (number == ENOENT && stat(name, &status) == 0 && S_ISREG(status.st_mode))
+        return path_here(name);
+    errno = number;
+    return NULL;
+}
+
+char *berth_become_find(const char *name)
+{
+    if (!strchr(name, '/'))
+        return find_name(name);
+    return *name == '.' ? path_here(name) : strdup(name);
+}
+
+int berth_become_command(const struct berth_become *become, struct berth_err *err)
+{
+    char *name = become->command[0];
+    BERTH_FREE char *program = berth_become_find(name);
+
+    if (program) {
+        become->command[0] = program;
+        execv(program, become->command);
+        become->command[0] = name;
+    }
+    return refuse(name, program, errno, err);
+}
+
+/* In a child: become PROGRAM, which stops before its first instruction because it is
+ * traced. If tracing is forbidden, only check that the file can be executed. Ends with
+ * errno. */
+_Noreturn static void try_program(const char *program, char *const *command)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* the command would go on without its tracer */
+    if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0)
+        execv(program, command);
+    else if (access(program, X_OK) == 0)
+        _exit(EXIT_SUCCESS);
+    _exit(errno);
+}
+
+int berth_become_try(const struct berth_become *become, struct berth_err *err)
+{
+    const char *name = become->command[0];
+    BERTH_FREE char *program = berth_become_find(name);
+    pid_t child;
+    int status;
+
+    if (!program)
+        return refuse(name, NULL, errno, err);
+    child = fork();
+    if (child < 0)
+        return berth_err_spent(err, errno), BERTH_REFUSED;
+    if (child == 0)
+        try_program(program, become->command);
+    status = berth_run_wait(child);
+    if (WIFSTOPPED(status)) {
+        kill(child, SIGKILL);
+        berth_run_wait(child);
+        return 0;
+    }
+    return WEXITSTATUS(status) == 0 ? 0
+                                    : refuse(name, program, WEXITSTATUS(status), err);
+}

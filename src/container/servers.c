@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the programs that serve the image of a container, checks which file they serve,
+ * ends them, and removes what they leave. Nothing shows which runtime made a directory,
+ * so only this is removed: a mount without a server, and an empty directory that no
+ * runtime is about to use. */
+
+#include "container/servers.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <linux/magic.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "base/fileid.h"
+#include "container/processes.h"
+
+/* Is NAME (comm) that of a server? */
+static bool has_name(const char *name)
+{
+    static const char *const names[] = {"squashfuse", "fuse-overlayfs", "fuse2fs",
+                                        "gocryptfs", NULL};
+
+    return berth_text_starts_any(name, names);
+}
+
+static bool add_usage(const struct berth_process *process, void *data)
+{
+    struct berth_servers_usage *ret = data;
+
+    if (!has_name(process->name))
+        return false;
+    ret->count++;
+    ret->kib += process->pages * (sysconf(_SC_PAGESIZE) / 1024);
+    ret->ms += (long)process->ticks * 1000 / sysconf(_SC_CLK_TCK);
+    return true;
+}
+
+static pid_t parent_of(pid_t pid)
+{
+    struct berth_process process;
+
+    return pid > 1 && berth_process_read(pid, &process) ? process.parent : 0;
+}
+
+/* The servers of SingularityCE are children of the parent of the runtime. */
+void berth_servers_usage(pid_t holder, struct berth_servers_usage *ret)
+{
+    pid_t runtime = parent_of(holder);
+    pid_t above = parent_of(runtime);
+
+    *ret = (struct berth_servers_usage){0};
+    if (runtime > 1)
+        berth_process_each_child(runtime, add_usage, ret);
+    if (above > 1)
+        berth_process_each_child(above, add_usage, ret);
+}
+
+/* Call FUNCTION with each child of the runtime and of this process, and with DATA.
+ * Returns as berth_processes_each(). */
+static int each(const struct berth_servers *servers,
+                bool (*function)(const struct berth_process *, void *), void *data)
+{
+    return berth_process_each_child(getpid(), function, data) +
+           berth_process_each_child(servers->runtime, function, data);
+}
+
+/* Trace the threads of PID that are not traced yet. Returns how many. They end with
+ * this process: if a server is stopped that nobody traces, tasks that wait for it
+ * cannot be killed. */
+static int seize_threads(pid_t pid)
+{
+    char path[64];
+    BERTH_CLOSEDIR DIR *directory = NULL;
+    struct dirent *entry;
+    int count = 0;
+
+    snprintf(path, sizeof(path), "/proc/%d/task", pid);
+    directory = opendir(path);
+    while (directory && (entry = readdir(directory)))
+        count += entry->d_name[0] != '.' &&
+                 ptrace(PTRACE_SEIZE, atoi(entry->d_name), 0,
+                        PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL) == 0;
+    return count;
+}
+
+/* Trace all threads of PROCESS, because a signal to a process goes to any thread that
+ * is not stopped. A traced thread starts traced threads, so all are traced when a round
+ * finds no other. */
+static bool seize(const struct berth_process *process, void *unused)
+{
+    (void)unused;
+    while (has_name(process->name) && seize_threads(process->pid) > 0)
+        ;
+    return true;
+}
+
+void berth_servers_seize(struct berth_servers *servers)
+{
+    each(servers, seize, NULL);
+}
+
+/* Is THREAD a thread of PROCESS? */
+static bool is_thread_of(pid_t thread, pid_t process)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/task/%d", process, thread);
+    return access(path, F_OK) == 0;
+}
+
+/* May the signal that stopped the thread PID reach it? Yes, if it is from the kernel (a
+ * fault, a broken pipe), from RUNTIME or this process, which end the server, or from a
+ * thread of the same process (pthread_cancel(3)). */
+static bool is_allowed(pid_t pid, pid_t runtime)
+{
+    siginfo_t info;
+
+    if (ptrace(PTRACE_GETSIGINFO, pid, 0, &info) < 0)
+        return true;
+    return info.si_code > 0 || info.si_pid == runtime || info.si_pid == getpid() ||
+           is_thread_of(pid, info.si_pid);
+}
+
+/* Let PID go on from a stop with STATUS, as waitpid(2) tells it. */
+static void go_on(pid_t pid, int status, pid_t runtime)
+{
+    int number = WSTOPSIG(status);
+    int event = status >> 16;
+
+    if (event == PTRACE_EVENT_STOP && number != SIGTRAP)
+        ptrace(PTRACE_LISTEN, pid, 0, 0);
+    else if (event)
+        ptrace(PTRACE_CONT, pid, 0, 0);
+    else
+        ptrace(PTRACE_CONT, pid, 0, is_allowed(pid, runtime) ? number : 0);
+}
+
+/* Reads the name of a killed process before waitpid(2), because it is gone afterwards.
+ */
+pid_t berth_servers_reap(struct berth_servers *servers, int *ret_status)
+{
+    struct berth_process process;
+    pid_t pid;
+
+    for (;;) {
+        siginfo_t info = {0};
+
+        if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) < 0)
+            return -1;
+        if (info.si_pid == 0)
+            return 0;
+        servers->is_server =
+            (info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED) &&
+            berth_process_read(info.si_pid, &process) && has_name(process.name);
+        if (info.si_pid == servers->runtime) /* its last thread may still remove what */
+            usleep(2000); /* was read of it in /proc, and waitpid() spins meanwhile */
+        pid = waitpid(info.si_pid, ret_status, __WALL | WNOHANG);
+        if (pid <= 0 || !WIFSTOPPED(*ret_status))
+            return pid;
+        go_on(pid, *ret_status, servers->runtime);
+    }
+}
+
+static void wake(int number)
+{
+    (void)number; /* the signal interrupts ppoll() */
+}
+
+void berth_servers_wait(struct pollfd fds[], nfds_t count, int milliseconds)
+{
+    const struct sigaction action = {.sa_handler = wake};
+    const struct timespec time = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
+    sigset_t others;
+
+    sigaction(SIGCHLD, &action, NULL);
+    sigfillset(&others);
+    sigdelset(&others, SIGCHLD);
+    for (nfds_t i = 0; i < count; i++)
+        fds[i].revents = 0; /* an interrupted ppoll() leaves them as they are */
+    ppoll(fds, count, milliseconds < 0 ? NULL : &time, &others);
+}
+
+/* A user can unmount FUSE only through a setuid program. */
+static void unmount(const char *place)
+{
+    static const char *const programs[] = {"/usr/bin/fusermount3",
+                                           "/usr/bin/fusermount"};
+    char *const environment[] = {NULL};
+    pid_t pid;
+
+    if (umount2(place, MNT_DETACH | UMOUNT_NOFOLLOW) == 0)
+        return;
+    for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+        const char *const argv[] = {programs[i], "-q", "-u", "-z", "--", place, NULL};
+
+        if (posix_spawn(&pid, programs[i], NULL, NULL, (char *const *)argv,
+                        environment) == 0) {
+            waitpid(pid, NULL, 0);
+            return;
+        }
+    }
+}
+
+static bool end(const struct berth_process *process, void *signal)
+{
+    return has_name(process->name) && kill(process->pid, *(const int *)signal) == 0;
+}
+
+void berth_servers_end(struct berth_servers *servers, int rounds)
+{
+    int signal = rounds < 2 * BERTH_SERVERS_PATIENCE ? SIGTERM : SIGKILL;
+
+    if (rounds >= BERTH_SERVERS_PATIENCE)
+        each(servers, end, &signal);
+}
+
+static bool kill_other(const struct berth_process *process, void *unused)
+{
+    (void)unused;
+    return !has_name(process->name) &&
+           !berth_text_starts(process->name, "fusermount") &&
+           kill(process->pid, SIGKILL) == 0;
+}
+
+void berth_servers_kill_others(void)
+{
+    berth_process_each_child(getpid(), kill_other, NULL);
+}
+
+/* The file that is looked for in the servers; and has any server been found? */
+struct search {
+    const char *identity;
+    bool any;
+};
+
+static bool has_image(const struct berth_process *process, void *data)
+{
+    struct search *search = data;
+
+    if (!has_name(process->name))
+        return false;
+    search->any = true;
+    return berth_fileid_by(process->pid, search->identity) == BERTH_OPENED_YES;
+}
+
+int berth_servers_check(struct berth_servers *servers, const char *identity,
+                        const char *image, bool *ret_unpacked, struct berth_err *err)
+{
+    struct stat st;
+    bool is_there = stat(image, &st) == 0;
+    bool is_directory = is_there && S_ISDIR(st.st_mode);
+    BERTH_FREE char *now = is_there ? berth_fileid_identity(&st) : NULL;
+    struct search search = {.identity = identity ? identity : now};
+
+    *ret_unpacked = false;
+    if (!search.identity ||
+        berth_fileid_by(servers->runtime, search.identity) != BERTH_OPENED_NO ||
+        each(servers, has_image, &search) > 0)
+        return 0;
+    if (!identity)
+        *ret_unpacked = !search.any && !is_directory && geteuid() != 0;
+    else if (search.any || is_directory)
+        return berth_err_set(err, BERTH_OPENED_EXCHANGED, image);
+    else
+        return berth_err_set(err,
+                             BERTH_SERVERS_UNPACKED
+                             "so that it cannot be compared with the file that this "
+                             "site allows" BERTH_SERVERS_REPAIR,
+                             image);
+    return 0;
+}
+
+/* Can PROGRAM be the name of PROCESS (comm has at most 15 bytes: proc(5))? */
+static bool is_called(const struct berth_process *process, const char *program)
+{
+    return strncmp(process->name, program, 15) == 0;
+}
+
+/* Is PROCESS one of RUNTIME (a name; maybe a script that executes the runtime) that may
+ * be about to mount an image? When it has mounted, it is another program, starter. A
+ * process that has ended has no program. */
+static bool is_starting(const struct berth_process *process, void *runtime)
+{
+    char path[64], exe[64], program[1];
+    struct stat st;
+
+    snprintf(path, sizeof(path), "/proc/%d", process->pid);
+    snprintf(exe, sizeof(exe), "/proc/%d/exe", process->pid);
+    return (is_called(process, runtime) || is_called(process, "apptainer") ||
+            is_called(process, "singularity")) &&
+           stat(path, &st) == 0 && st.st_uid == geteuid() &&
+           readlink(exe, program, sizeof(program)) > 0;
+}
+
+/* Is the file system of PATH of this node alone? In one of several nodes, another node
+ * may be about to use a directory, and /proc does not show that. */
+static bool is_local(const char *path)
+{
+    static const unsigned int kinds[] = {
+        BTRFS_SUPER_MAGIC, EXT4_SUPER_MAGIC, F2FS_SUPER_MAGIC, OVERLAYFS_SUPER_MAGIC,
+        RAMFS_MAGIC,       TMPFS_MAGIC,      XFS_SUPER_MAGIC};
+    struct statfs found;
+
+    if (statfs(path, &found) < 0)
+        return false;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        if ((unsigned int)found.f_type == kinds[i])
+            return true;
+    return false;
+}
+
+static bool is_own(const char *directory)
+{
+    struct stat st;
+
+    return lstat(directory, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid();
+}
+
+/* Remove the mount in DIRECTORY, if its server has ended, of which stat(2) learns later
+ * than statfs(2); and then, or if IS_QUIET, the directories that are empty: no runtime
+ * is about to use them. */
+static void clear(const char *directory, bool is_quiet)
+{
+    static const char *const parts[] = {"l", "u", "m", "w/work", "w", "root", ""};
+    char path[4096];
+    struct statfs found;
+
+    snprintf(path, sizeof(path), "%s/root", directory);
+    if (statfs(path, &found) < 0 && errno == ENOTCONN) {
+        unmount(path);
+        is_quiet = true;
+    }
+    for (size_t i = 0; is_quiet && i < sizeof(parts) / sizeof(parts[0]); i++) {
+        snprintf(path, sizeof(path), "%s/%s", directory, parts[i]);
+        rmdir(path);
+    }
+}
+
+/* Clear the directories in PATH. Look for runtimes only after a directory was found: a
+ * runtime that starts in between would be missed. */
+static void clear_all(const char *path, char *runtime)
+{
+    BERTH_CLOSEDIR DIR *directory = opendir(path);
+    struct dirent *entry;
+
+    while (directory && (entry = readdir(directory))) {
+        BERTH_FREE char *left = NULL;
+
+        if ((fnmatch("rootfs-[0-9]*", entry->d_name, 0) == 0 ||
+             fnmatch("check-overlay[0-9]*", entry->d_name, 0) == 0) &&
+            asprintf(&left, "%s/%s", path, entry->d_name) >= 0 && is_own(left))
+            clear(left,
+                  is_local(path) && berth_processes_each(is_starting, runtime) == 0);
+    }
+}
+
+void berth_servers_clear(const char *runtime)
+{
+    static const char *const variables[] = {"TMPDIR", "SINGULARITY_TMPDIR",
+                                            "SINGULARITY_LOCALCACHEDIR",
+                                            "SINGULARITY_CACHEDIR"};
+    char *name = (char *)berth_text_base(runtime);
+
+    clear_all("/tmp", name);
+    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+        const char *path = getenv(variables[i]);
+
+        if (path && *path == '/')
+            clear_all(path, name);
+    }
+}

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Starts a container runtime with berth-init, which holds the container, and says why a
+ * runtime did not start. */
+
+#include "container/start.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/detach.h"
+#include "base/environ.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "site/flags.h"
+#include "container/identity.h"
+#include "container/join.h"
+#include "container/limits.h"
+#include "container/outer.h"
+#include "container/program.h"
+
+/* The descriptors of the runtime and of berth-init. */
+enum {
+    INIT = BERTH_PROGRAM_INIT,
+    TASKS,
+    READY,
+    INNER,
+    DESCRIPTORS = BERTH_START_OVERLAY - INIT + 1
+};
+
+/* Remove the colours of a terminal: ESC [ NUMBERS m. */
+static void remove_colours(char *text)
+{
+    char *to = text;
+
+    while (*text)
+        if (text[0] == '\033' && text[1] == '[')
+            text += 2 + strspn(text + 2, "0123456789;m");
+        else
+            *to++ = *text++;
+    *to = '\0';
+}
+
+/* Returns the place in LOG that names a fault; NULL: there is none. The words are those
+ * of Apptainer, and those with which Go ends a program. */
+static char *find_fault(char *log)
+{
+    static const char *const faults[] = {
+        "FATAL", "fatal error:", "runtime/cgo:", "ERROR", "Error"};
+    char *at = NULL;
+
+    for (size_t i = 0; !at && i < sizeof(faults) / sizeof(faults[0]); i++)
+        at = strstr(log, faults[i]);
+    return at;
+}
+
+/* Copy the line of the log that names a fault to LINE; if there is none, the last line.
+ */
+static void find_last_words(int fd, char *line, size_t size)
+{
+    static char log[65536];
+    struct stat st = {0};
+    char *text, *end;
+    ssize_t count;
+    off_t at;
+
+    fstat(fd, &st);
+    at = st.st_size >= (off_t)sizeof(log) ? st.st_size - (off_t)sizeof(log) + 1 : 0;
+    count = pread(fd, log, sizeof(log) - 1, at);
+    log[count > 0 ? count : 0] = '\0';
+    remove_colours(log);
+    text = find_fault(log);
+    if (!text) {
+        end = log + strlen(log);
+        while (end > log && (end[-1] == '\n' || end[-1] == ' '))
+            *--end = '\0';
+        text = strrchr(log, '\n');
+        text = text ? text + 1 : log;
+    }
+    text[strcspn(text, "\n")] = '\0';
+    snprintf(line, size, "%.*s", (int)size - 1, *text ? text : "it said nothing");
+}
+
+/* The variable in ENVIRONMENT by which the runtime mounts the source that WORDS names;
+ * NULL: there is none. */
+static const char *find_bind(const char *words, char *const *environment)
+{
+    static const char before[] = "mount source ";
+    const char *source = strstr(words, before);
+    size_t length;
+
+    if (!source)
+        return NULL;
+    source += strlen(before);
+    length = strcspn(source, " ");
+    for (; *environment; environment++) {
+        const char *flag = berth_flags_variable(*environment);
+        const char *at = flag && berth_text_starts(flag, "BIND") ? *environment : NULL;
+
+        while (at && (at = strpbrk(at, "=,")) &&
+               (strncmp(++at, source, length) != 0 || !strchr(":,", at[length])))
+            ;
+        if (at)
+            return *environment;
+    }
+    return NULL;
+}
+
+/* Returns the remedy for a fault: the first row that fits. The words of the faults are
+ * those of Apptainer. */
+static const char *advise(const char *words, const struct berth_request *request)
+{
+    static const struct {
+        const char *words;
+        const char *advice;
+        bool anyway; /* also if the request has nothing that could be wrong */
+    } rows[] = {
+        {"engine configuration too big",
+         "unset variables that the command does not need", true},
+        {"runtime/cgo: pthread_create failed",
+         "a hard limit of this node is too low for it (ulimit -H -u, -v); ask the "
+         "administrators",
+         true},
+        {"error while loading shared libraries",
+         "take the directory of that library out of LD_LIBRARY_PATH, or have the "
+         "administrators install it",
+         true},
+        {"unknown compression algorithm",
+         "the image is good, and another runtime reads it; build it with gzip, which "
+         "every runtime reads (mksquashfs -comp gzip)",
+         true},
+        {"stat /proc/self/fd/",
+         "the container needs /proc: leave out the flag that removes it, or have the "
+         "administrators set `mount proc = yes`",
+         true},
+        {"unknown flag", "leave that flag out of --container-args", false},
+        {"unknown shorthand flag", "leave that flag out of --container-args", false},
+        {"flag needs an argument", "give that flag a value in --container-args", false},
+        {"could not open image",
+         "look in --container-args for an argument that is not a flag, or a flag "
+         "without "
+         "its value",
+         false},
+        {"don't have write permissions", "use --container-writable instead of a flag",
+         false},
+        {"doesn't exist", "mount what is on every node", false},
+        {"failed to load data image", "make that squashfs file again with mksquashfs",
+         false},
+        {"not a directory",
+         "mount a directory over a directory, and a file over a "
+         "file (--container-mounts)",
+         false},
+    };
+    bool asked =
+        request->args.count || request->mounts.count || request->home == BERTH_YES;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if ((asked || rows[i].anyway) && strstr(words, rows[i].words))
+            return rows[i].advice;
+    return "ask the administrators, or look with `berth doctor` on that node";
+}
+
+/* The runtime ended before its container had started: write why, from its log, in one
+ * line into ERR. Always returns -1. */
+static int explain_end(const struct berth_start *start, struct berth_err *err)
+{
+    const struct berth_launch *launch = start->launch;
+    const char *variable;
+    char words[512], unset[128];
+
+    find_last_words(start->log, words, sizeof(words));
+    variable = find_bind(words, launch->environment);
+    if (variable)
+        snprintf(unset, sizeof(unset),
+                 "unset %.*s, which names it, or mount what is on every node",
+                 (int)strcspn(variable, "="), variable);
+    return berth_err_set(err, "image '%s': %s did not start it: %s; %s",
+                         berth_request_name(launch->request), launch->runtime, words,
+                         variable ? unset : advise(words, launch->request));
+}
+
+int berth_start_become(const struct berth_launch *launch, char *const *argv,
+                       struct berth_err *err)
+{
+    const char *directory = launch->directory;
+
+    if ((!directory || access(directory, R_OK) < 0 || chdir(directory) < 0) &&
+        chdir("/") < 0)
+        return berth_err_file(err, "/", "opened");
+    if (launch->unknown_user && berth_identity_provide(err) < 0)
+        return -1;
+    execv(launch->runtime, argv);
+    return berth_err_file(err, launch->runtime, "started");
+}
+
+/* In the child: set the standard streams, and keep only DESCRIPTORS open. */
+static void detach(const struct berth_start *start, const int descriptors[DESCRIPTORS])
+{
+    dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
+    dup2(start->log, STDOUT_FILENO);
+    dup2(start->log, STDERR_FILENO);
+    berth_close_others(descriptors, DESCRIPTORS);
+    setpgid(0, 0);
+    if (start->mask)
+        sigprocmask(SIG_SETMASK, start->mask, NULL);
+    berth_limits_raise();
+}
+
+/* Fork a child that becomes a program by BODY, which gets DATA, and returns only if
+ * that fails. The child has a copy of the log as standard error, and berth-init an end
+ * of a pair of sockets, on which the kernel tells its process id. */
+static int start_child(struct berth_start *start,
+                       void (*body)(const struct berth_start *start, void *data,
+                                    struct berth_err *err),
+                       void *data, struct berth_err *err)
+{
+    BERTH_CLOSE int init = berth_program_open(err);
+    BERTH_CLOSE int ready = -1;
+    struct berth_err why;
+    int on = 1;
+    int ends[2];
+    pid_t pid;
+
+    start->runtime = 0;
+    start->answer = -1;
+    start->log = berth_fd_memory("berth-log", MFD_CLOEXEC);
+    if (init < 0)
+        return -1;
+    if (start->log < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+        return berth_err_spent(err, errno);
+    start->answer = ends[0];
+    ready = ends[1];
+    if (setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0 ||
+        (pid = fork()) < 0)
+        return berth_err_spent(err, errno);
+    if (pid == 0) {
+        detach(start, (const int[]){init, start->tasks, ready, start->inner,
+                                    start->programs, start->overlay});
+        body(start, data, &why);
+        dprintf(STDERR_FILENO, "%s\n", why.text);
+        _exit(EXIT_FAILURE);
+    }
+    start->runtime = pid;
+    return 0;
+}
+
+static void run(const struct berth_start *start, void *argv, struct berth_err *err)
+{
+    if ((start->inner >= 0 && berth_outer_enter(INNER) < 0) ||
+        setenv("GOGC", BERTH_PROGRAM_GOGC, 0) < 0)
+        berth_err_spent(err, errno);
+    else
+        berth_start_become(start->launch, argv, err);
+}
+
+int berth_start(struct berth_start *start, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec argv = {0};
+
+    if (berth_launch_holder_argv(start->launch, BERTH_PROGRAM_INIT_PATH, TASKS, READY,
+                                 start->inner < 0 ? -1 : INNER, &argv, err) < 0)
+        return -1;
+    return start_child(start, run, argv.items, err);
+}
+
+/* A container to copy, as in berth_start_in(). */
+struct copy {
+    struct berth_holder holder;
+    char *const *environment;
+    bool looks;
+};
+
+static void run_in(const struct berth_start *start, void *data, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec argv = {0};
+    const struct copy *copy = data;
+    const char *directory = start->launch->directory;
+    struct stat here, there;
+    bool looks = copy->looks && directory && stat(directory, &here) == 0;
+
+    close(INNER);
+    berth_launch_hold(BERTH_PROGRAM_INIT_PATH, TASKS, READY, -1, &argv);
+    if (berth_join_owner(copy->holder, err) < 0)
+        return;
+    if (looks && (stat(directory, &there) < 0 || there.st_dev != here.st_dev ||
+                  there.st_ino != here.st_ino))
+        _exit(BERTH_START_NO_DIRECTORY);
+    /* mounts of the step stay in a copy, and later mounts of the host appear in it */
+    if (unshare(CLONE_NEWNS) == 0 &&
+        mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) == 0)
+        fexecve(INIT, argv.items, copy->environment);
+    berth_err_spent(err, errno);
+}
+
+int berth_start_in(struct berth_start *start, struct berth_holder holder,
+                   char *const *environment, bool looks, struct berth_err *err)
+{
+    return start_child(start, run_in, &(struct copy){holder, environment, looks}, err);
+}
+
+void berth_start_fini(struct berth_start *start)
+{
+    if (start->log >= 0)
+        close(start->log);
+    if (start->answer >= 0)
+        close(start->answer);
+    start->log = start->answer = -1;
+}
+
+static bool has_ended(pid_t child)
+{
+    siginfo_t info = {0};
+
+    return waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
+           info.si_pid == child;
+}
+
+/* Wait until there is something to read. Also check whether the runtime has ended: a
+ * program that it has left may keep the other side open. */
+static int await(const struct berth_start *start, struct berth_err *err)
+{
+    struct pollfd fds[] = {{.fd = start->answer, .events = POLLIN},
+                           {.fd = start->tasks, .events = POLLIN}};
+
+    while (poll(fds, 2, BERTH_DEADLINE_POLL_MS) < 0 || !fds[0].revents) {
+        if (fds[1].revents)
+            return berth_err_set(err,
+                                 "the step ended before its container had started");
+        if (has_ended(start->runtime))
+            return explain_end(start, err);
+        if (berth_deadline_left(start->deadline) < 0)
+            return berth_err_set(err, "image '%s': " BERTH_START_TOO_LATE,
+                                 berth_request_name(start->launch->request),
+                                 start->seconds);
+    }
+    return 0;
+}
+
+/* Read COUNT bytes; *RET_SENDER is the process that sent them, by the id that the
+ * caller sees. */
+static int receive(const struct berth_start *start, void *bytes, size_t count,
+                   pid_t *ret_sender, struct berth_err *err)
+{
+    for (size_t used = 0; used < count;) {
+        char control[CMSG_SPACE(sizeof(struct ucred))];
+        struct iovec data = {(char *)bytes + used, count - used};
+        struct msghdr message = {.msg_iov = &data,
+                                 .msg_iovlen = 1,
+                                 .msg_control = control,
+                                 .msg_controllen = sizeof(control)};
+        const struct cmsghdr *part;
+        struct ucred sender;
+        ssize_t got;
+
+        if (await(start, err) < 0)
+            return -1;
+        got = recvmsg(start->answer, &message, 0);
+        if (got == 0 || (got < 0 && errno != EINTR))
+            return explain_end(start, err);
+        used += got > 0 ? (size_t)got : 0;
+        part = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+        if (part && part->cmsg_type == SCM_CREDENTIALS) {
+            memcpy(&sender, CMSG_DATA(part), sizeof(sender));
+            *ret_sender = sender.pid;
+        }
+    }
+    return 0;
+}
+
+int berth_start_await(const struct berth_start *start, struct berth_holder *ret_holder,
+                      struct berth_strvec *ret_environ, struct berth_err *err)
+{
+    enum { ENVIRON_MAX = 16 << 20 }; /* anything larger is not an environment */
+    BERTH_FREE char *bytes = NULL;
+    struct berth_holder holder;
+    pid_t sender = 0;
+    uint32_t count;
+    char byte;
+
+    if (receive(start, &byte, 1, &sender, err) < 0)
+        return -1;
+    holder = berth_holder_of(sender);
+    if (receive(start, &count, sizeof(count), &sender, err) < 0)
+        return -1;
+    bytes = count <= ENVIRON_MAX ? malloc(count + 1) : NULL;
+    if (!bytes)
+        return berth_err_oom(err);
+    if (receive(start, bytes, count, &sender, err) < 0)
+        return -1;
+    bytes[count] = '\0';
+    *ret_holder = holder;
+    berth_environ_split(bytes, count, ret_environ);
+    return ret_environ->failed ? berth_err_oom(err) : 0;
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checks whether a path is a SIF file or a sandbox directory, before a runtime is
+ * started: the runtime would report a fault late, once for each task, and in words
+ * about itself. */
+
+#include "image/image.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "request/missing.h"
+#include "base/fileid.h"
+#include "base/text.h"
+
+/* The SIF global header and its descriptors, little-endian (SIF specification, "SIF
+ * file format"; offsets from the start of the file and of a descriptor). */
+enum {
+    SIF_HEADER_SIZE = 128,
+    SIF_MAGIC_AT = 32,
+    SIF_ARCH_AT = 45,
+    SIF_ID_AT = 48,
+    SIF_ID_SIZE = 16,
+    SIF_TOTAL_AT = 88,
+    SIF_DESCRIPTORS_AT = 96,
+    SIF_DESCRIPTOR_SIZE = 585,
+    SIF_USED_AT = 4,
+    SIF_OFFSET_AT = 17,
+    SIF_SIZE_AT = 25,
+    SIF_TYPE_PARTITION = 0x4004,
+    SIF_TYPE_OCI_INDEX = 0x400A,
+    SIF_DESCRIPTORS_MAX = 4096
+};
+
+static int refuse_kind(const char *path, struct berth_err *err)
+{
+    return berth_err_set(err,
+                         "image '%s': not an image; expected a SIF file or a sandbox "
+                         "directory, as 'apptainer build NEW.sif FILE' makes them from "
+                         "other formats",
+                         path);
+}
+
+static int refuse_incomplete(const char *path, struct berth_err *err)
+{
+    return berth_err_set(
+        err, "image '%s': the file is incomplete; copy or build it again", path);
+}
+
+static int refuse_access(const char *path, struct berth_err *err)
+{
+    return berth_err_set(err,
+                         "image '%s': you may not read it; ask its owner for r "
+                         "permission (and x on directories)",
+                         path);
+}
+
+static const struct {
+    const char *code; /* in the SIF header */
+    const char *name; /* as `uname -m` prints it */
+} architectures[] = {
+    {"01", "i686"},  {"02", "x86_64"},  {"03", "armv7l"}, {"04", "aarch64"},
+    {"05", "ppc64"}, {"06", "ppc64le"}, {"11", "s390x"},  {"12", "riscv64"},
+};
+
+const char *berth_image_machines(size_t at)
+{
+    return at < sizeof(architectures) / sizeof(architectures[0])
+               ? architectures[at].name
+               : NULL;
+}
+
+const char *berth_image_code(void)
+{
+    struct utsname host;
+
+    for (size_t i = 0; i < sizeof(architectures) / sizeof(architectures[0]); i++)
+        if (uname(&host) == 0 && strcmp(host.machine, architectures[i].name) == 0)
+            return architectures[i].code;
+    return NULL;
+}
+
+static uint64_t read_le(const unsigned char *bytes, int count)
+{
+    uint64_t value = 0;
+
+    for (int i = count - 1; i >= 0; i--)
+        value = value << 8 | bytes[i];
+    return value;
+}
+
+/* The machine in a SIF header; NULL: it is not in the list. */
+static const char *machine_of(const unsigned char *header)
+{
+    const char *code = (const char *)header + SIF_ARCH_AT;
+
+    for (size_t i = 0; i < sizeof(architectures) / sizeof(architectures[0]); i++)
+        if (memcmp(code, architectures[i].code, 2) == 0)
+            return architectures[i].name;
+    return NULL;
+}
+
+int berth_image_check_machine(const char *path, const struct berth_image *image,
+                              struct berth_err *err)
+{
+    struct utsname host;
+
+    if (!image->machine || uname(&host) < 0 ||
+        strcmp(host.machine, image->machine) == 0)
+        return 0;
+    return berth_err_set(
+        err,
+        "image '%s': it is for %s and this machine is %s; use an image "
+        "for %s",
+        path, image->machine, host.machine, host.machine);
+}
+
+/* Check that each part of the SIF file is inside its SIZE bytes, and that one part is a
+ * file system. */
+static int check_parts(const char *path, int fd, const unsigned char *header,
+                       uint64_t size, struct berth_err *err)
+{
+    uint64_t total = read_le(header + SIF_TOTAL_AT, 8);
+    uint64_t start = read_le(header + SIF_DESCRIPTORS_AT, 8);
+    size_t bytes = (size_t)total * SIF_DESCRIPTOR_SIZE;
+    BERTH_FREE unsigned char *parts = NULL;
+    bool partition = false;
+    bool oci = false;
+
+    if (total > SIF_DESCRIPTORS_MAX || start > size)
+        return refuse_incomplete(path, err);
+    parts = malloc(bytes + 1);
+    if (!parts)
+        return berth_err_oom(err);
+    if (pread(fd, parts, bytes, (off_t)start) != (ssize_t)bytes)
+        return refuse_incomplete(path, err);
+    for (const unsigned char *part = parts; part < parts + bytes;
+         part += SIF_DESCRIPTOR_SIZE) {
+        uint64_t at, count;
+
+        if (!part[SIF_USED_AT])
+            continue;
+        at = read_le(part + SIF_OFFSET_AT, 8);
+        count = read_le(part + SIF_SIZE_AT, 8);
+        if (at > size || count > size - at)
+            return refuse_incomplete(path, err);
+        partition |= read_le(part, 4) == SIF_TYPE_PARTITION;
+        oci |= read_le(part, 4) == SIF_TYPE_OCI_INDEX;
+    }
+    if (!partition && oci)
+        return berth_err_set(err,
+                             "image '%s': an OCI-SIF file, which SingularityCE runs "
+                             "with --oci only; make one without: singularity pull "
+                             "--no-oci",
+                             path);
+    if (!partition)
+        return refuse_incomplete(path, err);
+    return 0;
+}
+
+/* Write the UUID in a SIF header to TEXT. */
+static void write_id(const unsigned char *header, char *text)
+{
+    size_t used = 0;
+
+    for (int i = 0; i < SIF_ID_SIZE; i++)
+        used += (size_t)snprintf(text + used, BERTH_IMAGE_ID - used, "%s%02x",
+                                 i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
+                                 header[SIF_ID_AT + i]);
+}
+
+static int check_file(const char *path, int fd, uint64_t size,
+                      struct berth_image *ret_image, struct berth_err *err)
+{
+    unsigned char header[SIF_HEADER_SIZE];
+
+    if (size == 0)
+        return refuse_incomplete(path, err);
+    if (pread(fd, header, sizeof(header), 0) != sizeof(header) ||
+        memcmp(header + SIF_MAGIC_AT, "SIF_MAGIC", 10) != 0)
+        return refuse_kind(path, err);
+    ret_image->machine = machine_of(header);
+    write_id(header, ret_image->id);
+    return check_parts(path, fd, header, size, err);
+}
+
+static int check_directory(const char *path, int fd, struct berth_err *err)
+{
+    static const char *const signs[] = {".singularity.d", "bin", "usr", "etc", "lib",
+                                        "lib64"};
+
+    for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++)
+        if (faccessat(fd, signs[i], F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+            return 0;
+    if (errno == EACCES)
+        return refuse_access(path, err);
+    return refuse_kind(path, err);
+}
+
+static int refuse_open(const char *path, int number, struct berth_image *ret_image,
+                       struct berth_err *err)
+{
+    ret_image->is_missing = number == ENOENT || number == ENOTDIR;
+    if (ret_image->is_missing)
+        return err ? berth_missing_explain(path, err) : -1;
+    if (number == EACCES)
+        return refuse_access(path, err);
+    return berth_err_set(err, BERTH_OPENED_FAILED, path, strerror(number));
+}
+
+int berth_image_probe(const char *path, struct berth_image *ret_image,
+                      struct berth_err *err)
+{
+    BERTH_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat st;
+
+    *ret_image = (struct berth_image){0};
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return refuse_open(path, errno, ret_image, err);
+    if (S_ISDIR(st.st_mode)) {
+        ret_image->kind = BERTH_IMAGE_SANDBOX;
+        return check_directory(path, fd, err);
+    }
+    if (!S_ISREG(st.st_mode))
+        return refuse_kind(path, err);
+    ret_image->kind = BERTH_IMAGE_SIF;
+    return check_file(path, fd, (uint64_t)st.st_size, ret_image, err);
+}
+
+int berth_image_describe(const char *path, struct berth_strvec *ret,
+                         struct berth_err *err)
+{
+    struct berth_image image;
+    struct stat st;
+    struct tm modified;
+    char text[64];
+
+    if (berth_image_probe(path, &image, NULL) < 0 || stat(path, &st) < 0)
+        return 0;
+    berth_strvec_push_pair(ret, "kind",
+                           image.kind == BERTH_IMAGE_SIF ? "SIF file" : "directory");
+    if (image.machine)
+        berth_strvec_push_pair(ret, "machine", image.machine);
+    if (image.kind == BERTH_IMAGE_SIF) {
+        snprintf(text, sizeof(text), "%lld", (long long)st.st_size);
+        berth_strvec_push_pair(ret, "bytes", text);
+    }
+    if (gmtime_r(&st.st_mtime, &modified) &&
+        strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &modified))
+        berth_strvec_push_pair(ret, "modified", text);
+    if (*image.id)
+        berth_strvec_push_pair(ret, "id", image.id);
+    return ret->failed ? berth_err_oom(err) : 0;
+}
+
+int berth_image_check(const struct berth_request *request, struct berth_err *err)
+{
+    struct berth_image image;
+
+    if (berth_image_probe(request->image, &image, err) == 0)
+        return berth_image_check_machine(request->image, &image, err);
+    if (!request->uri || !image.is_missing)
+        return -1;
+    return berth_err_set(err,
+                         "image '%s': its file '%s' is not here; the cache must be "
+                         "where all nodes see it (images.cache in berth.yaml, or "
+                         "XDG_CACHE_HOME)",
+                         request->uri, request->image);
+}

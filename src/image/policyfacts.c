@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the facts by which a site decides about a request, and applies its policy. */
+
+#include "image/policyfacts.h"
+
+#include <pwd.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/environ.h"
+#include "site/mountrules.h"
+#include "site/policy.h"
+#include "image/allowed.h"
+#include "image/store.h"
+
+static const char *home_of(char *const *environment)
+{
+    const char *home = berth_environ_value(environment, "HOME");
+    const struct passwd *user = home ? NULL : getpwuid(getuid());
+
+    return user ? user->pw_dir : home;
+}
+
+/* Choose the image for this machine, check it, and replace its path by the real one. An
+ * image from a registry is in the user's own directory: if the site has rules for URIs,
+ * they decide. */
+static int apply_to_image(const struct berth_site *site, struct berth_request *request,
+                          struct berth_terms *terms, struct berth_err *err)
+{
+    struct berth_site by_place = *site; /* borrows */
+    char *path;
+
+    if (berth_store_fit(request, err) < 0)
+        return -1;
+    if (request->uri && site->images.has_uris) {
+        by_place.images.roots = (struct berth_strvec){0};
+        by_place.images.owners = (struct berth_strvec){0};
+    }
+    if (!berth_request_has_container(request) ||
+        !berth_allowed_is_restricted(&by_place))
+        return 0;
+    if (berth_allowed_image(&by_place, request->image, &path, &terms->image, err) < 0)
+        return -1;
+    free(request->image);
+    request->image = path;
+    return 0;
+}
+
+static int apply(const struct berth_site *site, struct berth_policy_facts *facts,
+                 const struct berth_mountrules_task *task,
+                 const struct berth_request *request, struct berth_request *ret,
+                 struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec mounts = {0};
+    BERTH_STRVEC struct berth_strvec sources = {0};
+    BERTH_STRVEC struct berth_strvec present = {0};
+    bool is_restricted = site->mounts.forbidden.count || site->mounts.forced.count;
+
+    if (is_restricted &&
+        (berth_mountrules_list(request, task, &mounts, &facts->named, err) < 0 ||
+         berth_allowed_sources(&mounts, &sources, err) < 0))
+        return -1;
+    if (berth_allowed_present(&site->mounts.defaults, &present, err) < 0)
+        return -1;
+    facts->mounts = &mounts;
+    facts->sources = &sources;
+    facts->present = &present;
+    return berth_policy_apply(site, facts, request, ret, err);
+}
+
+int berth_apply_site(const struct berth_site *site,
+                     const struct berth_site_asker *asker,
+                     const struct berth_request *request, struct berth_request *ret,
+                     struct berth_terms *ret_terms, struct berth_err *err)
+{
+    BERTH_REQUEST struct berth_request allowed = {0};
+    BERTH_TERMS struct berth_terms terms = {0};
+    BERTH_FREE char *directory = getcwd(NULL, 0);
+    struct berth_policy_facts facts = {.partition = asker->partition,
+                                       .account = asker->account,
+                                       .environment = asker->environment};
+    const struct berth_mountrules_task task = {.environment = asker->environment,
+                                               .home = home_of(asker->environment),
+                                               .directory = directory};
+
+    if (apply(site, &facts, &task, request, &allowed, err) < 0 ||
+        berth_terms_of(site, &terms, err) < 0 ||
+        apply_to_image(site, &allowed, &terms, err) < 0)
+        return -1;
+    *ret = allowed;
+    *ret_terms = terms;
+    allowed = (struct berth_request){0};
+    terms = (struct berth_terms){0};
+    return 0;
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Computes the environment of a command of the host that a program in a container
+ * starts. */
+
+#include "inside/hostenv.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/environ.h"
+#include "base/text.h"
+#include "request/components.h"
+#include "request/defaults.h"
+#include "request/srunwords.h"
+#include "request/values.h"
+#include "request/wire.h"
+#include "container/become.h"
+
+/* Is VALUE (NULL: unset) that of VARIABLE, NAME=VALUE? So are variables below. */
+static bool is_same(const char *value, const char *variable)
+{
+    return value && strcmp(value, variable + strcspn(variable, "=") + 1) == 0;
+}
+
+/* Does VARIABLE apply to programs of the image only? */
+static bool is_of_image(const char *variable)
+{
+    static const char *const starts[] = {
+        "PATH=", "LD_", "GCONV_PATH=", "GLIBC_TUNABLES=", "LOCPATH=", NULL};
+
+    return berth_text_starts_any(variable, starts);
+}
+
+/* Does VARIABLE apply to the task only, and mislead a new step? Those of Slurm's
+ * process managers do, and the CPUs and memory to which srun has bound the task. */
+static bool is_of_task(const char *variable)
+{
+    static const char *const starts[] = {"PMI_",
+                                         "PMI2_",
+                                         "PMIX_",
+                                         "PALS_",
+                                         "PWD=",
+                                         "SLURM_PMI",
+                                         "SLURM_CPU_BIND",
+                                         "SLURM_MEM_BIND",
+                                         "SLURM_BERTH_",
+                                         BERTH_OUTSIDE_VARIABLE "=",
+                                         BERTH_OUTSIDE_PLACE "=",
+                                         NULL};
+
+    return berth_text_starts_any(variable, starts) &&
+           !berth_text_starts(variable, "PMIX_MCA_");
+}
+
+/* Is VARIABLE an option by environment (request/defaults.h)? */
+static bool is_option(const char *variable)
+{
+    size_t length = strcspn(variable, "=");
+
+    for (int id = 0; id < BERTH_OPTION_COUNT; id++) {
+        char name[BERTH_DEFAULTS_NAME];
+
+        berth_defaults_name((enum berth_option_id)id, name);
+        if (strlen(name) == length && strncmp(name, variable, length) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Does the command get VARIABLE of the program, which has set or changed it? */
+static bool is_of_program(const struct berth_hostenv *outside, const char *variable)
+{
+    if (is_of_image(variable) || is_of_task(variable) ||
+        is_same(berth_environ_value(outside->container, variable), variable))
+        return false;
+    return !is_option(variable) ||
+           !is_same(berth_environ_value(outside->task, variable), variable);
+}
+
+/* Does the command get VARIABLE of the task? Yes if the program has not changed what
+ * the container made of it, and if the container has removed it. */
+static bool is_kept(const struct berth_hostenv *outside, const char *variable)
+{
+    const char *made = berth_environ_value(outside->container, variable);
+    const char *now = berth_environ_value(outside->program, variable);
+
+    if (is_of_task(variable) || is_option(variable))
+        return false;
+    if (is_of_image(variable))
+        return true;
+    return made ? now && strcmp(made, now) == 0 : !now;
+}
+
+/* Has the program set or changed VARIABLE where the image's value would win in a new
+ * step in the same image? So for PATH, the variables of the loader, and those that the
+ * image sets. Without them, the daemons of an mpirun on such a PATH are not found. */
+static bool is_over_image(const struct berth_hostenv *outside, const char *variable)
+{
+    const char *was = berth_environ_value(outside->task, variable);
+    const char *made = berth_environ_value(outside->container, variable);
+
+    if (is_of_task(variable) || is_option(variable) || is_same(made, variable) ||
+        berth_value_assignment(variable, NULL) < 0)
+        return false;
+    return is_of_image(variable) || (made && (!was || strcmp(was, made) != 0));
+}
+
+/* Append VARIABLE; PATH without the directory of commands of this container. */
+static void push_over(const struct berth_hostenv *outside, const char *variable,
+                      struct berth_strvec *ret)
+{
+    const char *made = berth_environ_value(outside->container, variable);
+    const char *end = made ? strrchr(made, ':') : NULL;
+    const char *at = end && berth_text_starts(variable, "PATH=") &&
+                             berth_text_starts(end, BERTH_OUTSIDE_PATH)
+                         ? strstr(variable, end)
+                         : NULL;
+
+    if (at)
+        berth_strvec_pushf(ret, "%.*s%s", (int)(at - variable), variable,
+                           at + strlen(end));
+    else
+        berth_strvec_push(ret, variable);
+}
+
+/* Does COMMAND have one of the options NAMES (ended by NULL), with or without the
+ * site's prefix? Arguments of the program do not count. */
+static bool has_option(char *const *command, const char *const *names)
+{
+    struct berth_srunword option;
+    char *const *at = command + 1;
+
+    while (berth_srunwords_next(*command, &at, &option))
+        for (const char *const *name = names; *name; name++)
+            if (berth_srunwords_named(&option, *name))
+                return true;
+    return false;
+}
+
+bool berth_hostenv_has_image(char *const *command)
+{
+    static const char *const names[] = {"container-image", NULL};
+
+    return has_option(command, names);
+}
+
+/* Append the variable with the options of the step as defaults of a new step; without
+ * --mpi-bind=local, which is for the mpirun of one task. */
+static int push_defaults(const struct berth_hostenv *outside, struct berth_strvec *ret,
+                         struct berth_err *err)
+{
+    const struct berth_request *asked = outside->request;
+    BERTH_TABLE struct berth_table table = {0};
+    BERTH_FREE char *text = NULL;
+    struct berth_request request = {0};
+    bool is_local = berth_request_starts_mpirun(asked);
+
+    if (berth_request_merge(&request, asked, err) < 0 ||
+        berth_table_add(&table, BERTH_GROUP_ALL, NULL, &request, err) < 0)
+        return -1;
+    free(table.rows[0].request.workdir);
+    table.rows[0].request.workdir = outside->workdir ? strdup(outside->workdir) : NULL;
+    if (is_local) {
+        free(table.rows[0].request.mpi);
+        table.rows[0].request.mpi = NULL;
+    }
+    for (char *const *it = outside->program;
+         it && *it && !berth_hostenv_has_image(outside->command); it++)
+        if (is_over_image(outside, *it))
+            push_over(outside, *it, &table.rows[0].request.env);
+    if (table.rows[0].request.env.failed)
+        return berth_err_oom(err);
+    if (berth_wire_put_table(&table, &text, err) < 0)
+        return -1;
+    berth_strvec_pushf(ret, BERTH_JOB_VARIABLE "=%s", text);
+    return 0;
+}
+
+/* Does COMMAND start a step without an option about sharing the CPUs that the outer
+ * step has? A new job has its own CPUs. */
+static bool shares_cpus(char *const *command)
+{
+    static const char *const names[] = {"--exact", "--exclusive", "--overlap", NULL};
+
+    return strcmp(*command, "srun") == 0 && !has_option(command, names);
+}
+
+int berth_hostenv_environment(const struct berth_hostenv *outside,
+                              struct berth_strvec *ret, struct berth_err *err)
+{
+    static const char sharing[] = "SLURM_OVERLAP=1";
+
+    for (char *const *it = outside->task; *it; it++)
+        if (is_kept(outside, *it))
+            berth_strvec_push(ret, *it);
+    for (char *const *it = outside->program; it && *it; it++)
+        if (is_of_program(outside, *it))
+            berth_strvec_push(ret, *it);
+    if (!berth_environ_value(ret->items, sharing) && shares_cpus(outside->command))
+        berth_strvec_push(ret, sharing);
+    if (push_defaults(outside, ret, err) < 0)
+        return -1;
+    return ret->failed ? berth_err_oom(err) : 0;
+}

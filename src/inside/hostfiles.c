@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Compares files that a program in a container sees with those of the host. */
+
+#include "inside/hostfiles.h"
+
+#include <libgen.h>
+#include <stdbool.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/environ.h"
+#include "base/text.h"
+#include "request/srunwords.h"
+
+/* The options of srun that name files. The file of --multi-prog stands where the
+ * command does. */
+static const struct row {
+    const char *option;
+    char letter;
+} rows[] = {{"--error", 'e'}, {"--input", 'i'}, {"--multi-prog", 0}, {"--output", 'o'}};
+
+enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
+
+/* Variables that srun takes for these options. */
+static const char *const variables[] = {"SLURM_STDERRMODE", "SLURM_STDINMODE",
+                                        "SLURM_STDOUTMODE", "SRUN_ERROR",
+                                        "SRUN_INPUT",       "SRUN_OUTPUT"};
+
+/* Returns the option that WORD is, or a start of; NULL: another one. */
+static const char *find_option(const struct berth_srunword *word)
+{
+    enum { LEAST = 4 }; /* other options begin with the same letter */
+    size_t length = word->name ? strcspn(word->name, "=") : 0;
+
+    for (int i = 0; i < ROWS; i++)
+        if (word->letter
+                ? word->letter == rows[i].letter
+                : length >= LEAST && strncmp(rows[i].option, word->name, length) == 0)
+            return rows[i].option;
+    return NULL;
+}
+
+/* Is VALUE a stream of the command? Those are the program's. */
+static bool is_stream(const char *value)
+{
+    static const char *const streams[] = {"/dev/fd/", "/dev/null", "/dev/std",
+                                          "/proc/self/fd/", NULL};
+
+    return berth_text_starts_any(value, streams);
+}
+
+/* Does VALUE say which task has the stream (srun(1))? */
+static bool is_task(const char *value)
+{
+    return *value == '-' || strcasecmp(value, "none") == 0 ||
+           strncasecmp(value, "all", 3) == 0 ||
+           strspn(value, "0123456789") == strlen(value);
+}
+
+/* Cut PATH to its directory, which may be `.`. Returns false if PATH has none. */
+static bool cut(char *path)
+{
+    const char *parent;
+
+    if (strcmp(path, ".") == 0 || path[strspn(path, "/")] == '\0')
+        return false;
+    parent = dirname(path);
+    memmove(path, parent, strlen(parent) + 1);
+    return true;
+}
+
+/* Is PATH the same for the program and for the host? What does not exist counts as its
+ * directory, where srun may make it. */
+static bool is_shared(const struct berth_hostfiles *files, char *path)
+{
+    struct stat there, here;
+
+    while (files->look(files->program, path, &there) < 0)
+        if (!cut(path))
+            return false;
+    return stat(path, &here) == 0 && there.st_dev == here.st_dev &&
+           there.st_ino == here.st_ino;
+}
+
+/* The same of VALUE. Of a name with a %, which srun completes, the directory counts. */
+static bool is_value_shared(const struct berth_hostfiles *files, const char *value)
+{
+    BERTH_FREE char *path = strdup(value);
+    char *percent = path ? strchr(path, '%') : NULL;
+
+    if (percent) {
+        percent[1] = '\0';
+        cut(path);
+    }
+    return path && is_shared(files, path);
+}
+
+/* Refuse PATH, and name a directory that both have. */
+static int refuse(const struct berth_hostfiles *files, const char *option,
+                  const char *path, char *const *environment, struct berth_err *err)
+{
+    static const char *const names[] = {"PWD", "HOME", "TMPDIR"};
+    const char *place = NULL;
+
+    for (size_t i = 0; !place && i < sizeof(names) / sizeof(names[0]); i++) {
+        const char *value = berth_environ_value(environment, names[i]);
+
+        if (value && is_value_shared(files, value))
+            place = value;
+    }
+    return berth_err_set(err,
+                         "%s: '%s': the container and the host do not share this path; "
+                         "use a directory that both have, such as %s",
+                         option, path, place ? place : "one of --container-mounts");
+}
+
+/* A variable that TASK has, too, is the host's. */
+static int check_variables(const struct berth_hostfiles *files,
+                           char *const *environment, struct berth_err *err)
+{
+    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+        const char *path = berth_environ_value(environment, variables[i]);
+        const char *host = berth_environ_value(files->task, variables[i]);
+
+        if (path && !(host && strcmp(path, host) == 0) && !is_task(path) &&
+            !is_stream(path) && !is_value_shared(files, path))
+            return refuse(files, variables[i], path, environment, err);
+    }
+    return 0;
+}
+
+int berth_hostfiles_check(const struct berth_hostfiles *files, char *const *command,
+                          char *const *environment, struct berth_err *err)
+{
+    char *const *at = command + 1;
+    struct berth_srunword word;
+    const char *multi = NULL;
+
+    if (strcmp(*command, "srun") != 0)
+        return 0;
+    while (berth_srunwords_next(*command, &at, &word)) {
+        bool is_command = !word.name && !word.letter;
+        const char *option = is_command ? multi : find_option(&word);
+        const char *path = is_command ? *word.word : word.value;
+
+        if (is_command)
+            multi = NULL;
+        else if (option && strcmp(option, "--multi-prog") == 0)
+            multi = option;
+        else if (path && is_task(path))
+            continue;
+        if (option && path && !is_stream(path) && !is_value_shared(files, path))
+            return refuse(files, option, path, environment, err);
+    }
+    return check_variables(files, environment, err);
+}

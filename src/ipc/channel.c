@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Messages between the process in a container and its parent on the host, and between
+ * that and the supervisor. */
+
+#include "ipc/channel.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+static int silent(struct berth_err *err, int number)
+{
+    return berth_err_set(err,
+                         "the other process of berth does not answer (%s); see the "
+                         "first error of the step, or submit again",
+                         strerror(number));
+}
+
+int berth_channel_open(int ret_ends[2], struct berth_err *err)
+{
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ret_ends) < 0)
+        return berth_err_spent(err, errno);
+    return 0;
+}
+
+static int send_bytes(int end, enum berth_channel_kind kind, const char *bytes,
+                      size_t count, struct berth_err *err)
+{
+    unsigned char byte = (unsigned char)kind;
+    struct iovec parts[] = {{&byte, 1}, {(char *)bytes, count}};
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+
+    if (sendmsg(end, &message, MSG_NOSIGNAL) < 0)
+        return silent(err, errno);
+    return 0;
+}
+
+int berth_channel_send(int end, enum berth_channel_kind kind, const char *text,
+                       struct berth_err *err)
+{
+    size_t count = strlen(text);
+
+    if (count >= BERTH_CHANNEL_SIZE)
+        return silent(err, ENAMETOOLONG);
+    return send_bytes(end, kind, text, count, err);
+}
+
+int berth_channel_send_result(int end, const struct berth_buf *bytes,
+                              struct berth_err *err)
+{
+    enum { MOST = BERTH_CHANNEL_SIZE - 1 };
+
+    if (bytes->failed)
+        return berth_err_oom(err);
+    for (size_t at = 0; at < bytes->used; at += MOST) {
+        size_t left = bytes->used - at;
+
+        if (send_bytes(end, BERTH_CHANNEL_RESULT, bytes->text + at,
+                       left < MOST ? left : MOST, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int berth_channel_receive(int end, struct berth_deadline *deadline,
+                          struct berth_channel_message *ret, struct berth_err *err)
+{
+    unsigned char kind;
+    struct iovec parts[] = {{&kind, 1}, {ret->text, BERTH_CHANNEL_SIZE - 1}};
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+    struct pollfd readable = {.fd = end, .events = POLLIN};
+    ssize_t got;
+
+    while (poll(&readable, 1, BERTH_DEADLINE_POLL_MS) <= 0)
+        if (deadline && berth_deadline_left(deadline) < 0)
+            return silent(err, ETIMEDOUT);
+    got = recvmsg(end, &message, 0);
+    if (got < 1)
+        return silent(err, got < 0 ? errno : ECONNRESET);
+    ret->kind = (enum berth_channel_kind)kind;
+    ret->count = (size_t)got - 1;
+    ret->text[ret->count] = '\0';
+    return 0;
+}

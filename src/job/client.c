@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sends the question of a step to the job's server, and reads the answer. */
+
+#include "job/client.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "job/key.h"
+#include "ipc/message.h"
+#include "job/variables.h"
+#include "plan/envdiff.h"
+#include "base/fileid.h"
+#include "ipc/handover.h"
+#include "container/namespaces.h"
+
+extern char **environ;
+
+/* The server is at its limit, does not answer or has ended; or the container did not
+ * start, and then the step's own start reports why. */
+#define NONE "the job's server has no container for the step"
+
+/* The listener must be root's slurmstepd: anybody can take the address. */
+static int connect_server(const struct berth_launch *launch, struct berth_err *err)
+{
+    struct sockaddr_un address;
+    socklen_t length;
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    bool is_connected = fd >= 0 &&
+                        berth_job_address(getuid(), launch->order->job, launch->node,
+                                          &address, &length) == 0 &&
+                        connect(fd, (struct sockaddr *)&address, length) == 0;
+    uid_t owner = is_connected ? berth_job_peer(fd).uid : 0;
+
+    if (is_connected && owner == 0)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    if (owner != 0)
+        return berth_err_set(err,
+                             "a process of user %u has taken the address of the job's "
+                             "server on this node; ask the administrators",
+                             owner);
+    return berth_err_set(err,
+                         "the job has no extern step on this node that can keep the "
+                         "container; set PrologFlags=Contain in slurm.conf, and not "
+                         "CLONE_NEWPID in namespace.yaml");
+}
+
+int berth_job_check(const struct berth_launch *launch, struct berth_err *err)
+{
+    int server = connect_server(launch, err);
+
+    if (server >= 0)
+        close(server);
+    return server < 0 ? -1 : 0;
+}
+
+/* Write the order of STEP without what belongs to the step alone. */
+static int put_order(const struct berth_order *step, struct berth_buf *ret,
+                     struct berth_err *err)
+{
+    struct berth_order order = *step; /* borrows */
+
+    order.asked = (struct berth_request){0};
+    order.restored = order.programs = order.allocation = (struct berth_strvec){0};
+    order.record = order.argv0 = NULL;
+    order.job = 0;
+    order.step = (struct berth_order_step){0};
+    order.container = (struct berth_order_container){.tasks = 1};
+    order.report = order.memory = order.tasks = order.ended = -1;
+    return berth_order_put(&order, ret, err);
+}
+
+/* Append the identity of DIRECTORY; "": it is gone. */
+static void put_identity(const char *directory, struct berth_strvec *ret)
+{
+    BERTH_FREE char *identity = NULL;
+    struct stat status;
+
+    if (directory && stat(directory, &status) == 0)
+        identity = berth_fileid_identity(&status);
+    berth_strvec_push(ret, identity ? identity : "");
+}
+
+/* Write the question. Returns the descriptor of a handover, or -1 with a sentence in
+ * ERR. */
+static int write_question(const struct berth_job_question *question,
+                          struct berth_err *err)
+{
+    const struct berth_launch *launch = question->launch;
+    BERTH_BUF struct berth_buf key = {0};
+    BERTH_BUF struct berth_buf order = {0};
+    BERTH_STRVEC struct berth_strvec words = {0};
+    struct berth_job_launch job = {0};
+    int result = berth_job_launch_from(launch, &job, err);
+
+    if (result == 0)
+        result = berth_job_key(&job, &key, err);
+    if (result == 0)
+        result = put_order(launch->order, &order, err);
+    berth_job_launch_fini(&job);
+    if (result < 0)
+        return -1;
+    /* In the order of enum berth_job_word. */
+    berth_strvec_push(&words, key.text);
+    berth_strvec_push(&words, order.text);
+    berth_strvec_push(&words, launch->directory ? launch->directory : "");
+    put_identity(launch->directory, &words);
+    berth_strvec_push(&words, question->own_directory ? "own" : "any");
+    return words.failed ? berth_err_oom(err)
+                        : berth_handover_write(&words, environ, err);
+}
+
+/* Wait for the answer, for half of the time that is left: the rest is for a start
+ * without the server. The caller owns both descriptors of RET_FDS. */
+static int await(const struct berth_job_question *question, int socket,
+                 int ret_fds[BERTH_JOB_JOIN_FDS], struct berth_err *err)
+{
+    struct pollfd fds[] = {{.fd = socket, .events = POLLIN},
+                           {.fd = question->tasks, .events = POLLIN}};
+    int64_t half = berth_deadline_left(question->deadline) / 2;
+
+    while (poll(fds, 2, BERTH_DEADLINE_POLL_MS) < 0 || !fds[0].revents)
+        if (fds[1].revents || berth_deadline_left(question->deadline) < half)
+            return berth_err_set(err, NONE);
+    if (berth_job_receive_all(socket, ret_fds, BERTH_JOB_JOIN_FDS) == BERTH_JOB_JOIN &&
+        ret_fds[1] >= 0)
+        return 0;
+    for (int i = 0; i < BERTH_JOB_JOIN_FDS; i++)
+        if (ret_fds[i] >= 0)
+            close(ret_fds[i]);
+    return berth_err_set(err, NONE);
+}
+
+/* Read the answer from FD, and close FD. */
+static int read_answer(int fd, struct berth_job_answer *answer, struct berth_err *err)
+{
+    struct berth_handover handover;
+    size_t changes;
+
+    if (berth_handover_read(fd, &handover) < 0 || handover.words.count < 4 ||
+        strcmp(handover.words.items[0], BERTH_VERSION) != 0)
+        return berth_err_set(err, NONE);
+    answer->holder.pid = atoi(handover.words.items[1]);
+    answer->holder.mounts = (unsigned int)strtoul(handover.words.items[2], NULL, 10);
+    changes = strtoul(handover.words.items[3], NULL, 10);
+    for (size_t i = 0; i < handover.environment.count; i++)
+        berth_strvec_push(i < changes ? &answer->changes : &answer->after,
+                          handover.environment.items[i]);
+    /* remove what only this step has, too */
+    if (berth_job_variables_cleaned(&answer->changes))
+        berth_envdiff(environ, answer->after.items, &answer->changes);
+    return answer->changes.failed || answer->after.failed ? berth_err_oom(err) : 0;
+}
+
+/* Send the question FD, with the namespaces of this process. */
+static int send_question(int socket, int fd, struct berth_err *err)
+{
+    BERTH_CLOSE int user = berth_namespaces_open(getpid(), "user");
+    BERTH_CLOSE int mounts = berth_namespaces_open(getpid(), "mnt");
+    const int fds[BERTH_JOB_FDS] = {fd, user, mounts};
+
+    return user < 0 || mounts < 0 ||
+                   berth_job_send_all(socket, BERTH_JOB_ASK, fds, BERTH_JOB_FDS) < 0
+               ? berth_err_set(err, NONE)
+               : 0;
+}
+
+int berth_job_ask(const struct berth_job_question *question,
+                  struct berth_job_answer *ret_answer, struct berth_err *err)
+{
+    BERTH_CLOSE int text = write_question(question, err);
+    BERTH_CLOSE int socket = text < 0 ? -1 : connect_server(question->launch, err);
+    int fds[BERTH_JOB_JOIN_FDS] = {-1, -1};
+
+    *ret_answer = (struct berth_job_answer){.end = -1};
+    if (socket < 0 || send_question(socket, text, err) < 0 ||
+        await(question, socket, fds, err) < 0)
+        return -1;
+    ret_answer->end = fds[1];
+    if (read_answer(fds[0], ret_answer, err) == 0)
+        return 0;
+    berth_job_answer_fini(ret_answer);
+    return -1;
+}
+
+void berth_job_answer_fini(struct berth_job_answer *answer)
+{
+    if (answer->end >= 0)
+        close(answer->end);
+    berth_strvec_fini(&answer->changes);
+    berth_strvec_fini(&answer->after);
+    *answer = (struct berth_job_answer){.end = -1};
+}

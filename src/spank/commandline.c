@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the files that a command line names, warns of, or refuses, what is a mistake,
+ * and pulls images from registries: on the host where the command is typed, in the
+ * user's own process, once, with a network, and without using an allocation. */
+
+#include "spank/commandline.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <slurm/spank.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "image/pull.h"
+#include "request/option.h"
+#include "site/policy.h"
+#include "image/allowed.h"
+#include "image/image.h"
+#include "container/runtime.h"
+#include "image/store.h"
+#include "request/missing.h"
+
+extern char **environ;
+
+/* Bytes of a script; sbatch refuses a longer one (max_script_size in slurm.conf). */
+enum { LONGEST_SCRIPT = 4 << 20 };
+
+void berth_commandline_warn(const char *prefix, struct berth_err *sentence)
+{
+    berth_spell_options(prefix, sentence);
+    fprintf(stderr, "%s: berth: warning: %s\n", program_invocation_short_name,
+            sentence->text);
+}
+
+/* Is PATH an image, and not an OCI bundle? A missing file is judged by its name. */
+static bool is_image(const char *path)
+{
+    BERTH_FREE char *config = NULL;
+    struct stat status;
+
+    if (stat(path, &status) < 0)
+        return berth_text_ends(path, ".sif") || strstr(path, "://");
+    if (!S_ISDIR(status.st_mode))
+        return true;
+    return asprintf(&config, "%s/config.json", path) > 0 && access(config, F_OK) < 0;
+}
+
+/* Refuse an image as Slurm's own --container. */
+static int check_bundle(const struct berth_typed *typed, const char *bundle,
+                        struct berth_err *err)
+{
+    if (!bundle || !*bundle || typed->is_contained || !is_image(bundle))
+        return 0;
+    return berth_err_set(
+        err,
+        "--container=%s (or SLURM_CONTAINER) is Slurm's own option, for OCI "
+        "bundles, and does not start an image; write %s --container-image=%s",
+        bundle, typed->caller, bundle);
+}
+
+int berth_commandline_step(const struct berth_typed *typed, const char *bundle,
+                           struct berth_err *err)
+{
+    struct berth_err sentence;
+
+    if (!berth_hetgroups_is_first(typed->line))
+        return 0;
+    if (berth_mistake_colon(typed, err) || check_bundle(typed, bundle, err) < 0)
+        return -1;
+    if (berth_mistake_misplaced(typed, &sentence))
+        berth_commandline_warn(typed->prefix, &sentence);
+    return 0;
+}
+
+/* Read standard input from its beginning, if it is a file. */
+static int read_input(struct berth_buf *ret)
+{
+    struct stat status;
+
+    if (fstat(STDIN_FILENO, &status) < 0 || !S_ISREG(status.st_mode))
+        return -1;
+    return berth_fd_read_path("/proc/self/fd/0", LONGEST_SCRIPT, ret);
+}
+
+/* Read the text of what the job runs, and its NAME for messages. Returns 0, or -1 if
+ * that cannot be known. */
+static int read_script(const struct berth_typed *typed, char name[64],
+                       struct berth_buf *ret)
+{
+    size_t end;
+    size_t first = berth_hetgroups_command(typed->line, typed->optind, &end);
+    const char *value = NULL;
+
+    if (first < typed->line->words.count && first == end)
+        return -1; /* it belongs to another component */
+    if (first < end) {
+        snprintf(name, 64, "'%.60s'", typed->line->words.items[first]);
+        return berth_fd_read_path(typed->line->words.items[first], LONGEST_SCRIPT, ret);
+    }
+    if (berth_hetgroups_find_option(typed->line, typed->optind, "wrap", 2, &value) &&
+        value) {
+        snprintf(name, 64, "%s", "the command of --wrap");
+        berth_buf_puts(ret, value);
+        return 0;
+    }
+    snprintf(name, 64, "%s", "the script");
+    return read_input(ret);
+}
+
+static bool is_comment(const char *line)
+{
+    return line[strspn(line, " \t")] == '#';
+}
+
+/* Does a line that is not a comment contain NAME, in any case (variables)? */
+static bool mentions(const char *text, const char *name)
+{
+    size_t length = strlen(name);
+
+    while (*text) {
+        const char *end = strchrnul(text, '\n');
+
+        for (const char *c = text; !is_comment(text) && c < end; c++)
+            if (strncasecmp(c, name, length) == 0)
+                return true;
+        text = *end ? end + 1 : end;
+    }
+    return false;
+}
+
+/* Warns of the script TEXT, in messages NAME, of a job with an image: the script has no
+ * srun. Scripts that the script calls are not read. */
+static bool lacks_srun(const char *name, const char *text, struct berth_err *ret)
+{
+    if (mentions(text, "srun") || mentions(text, "berth run"))
+        return false;
+    berth_err_set(ret,
+                  "%s runs on the host and has no srun, so nothing runs in the image; "
+                  "write srun before each program",
+                  name);
+    return true;
+}
+
+/* May the script TEXT pass its arguments on, by "$@" or "$1", or by a name with "arg"
+ * in another language? Then an option after the name of the script may be for a srun in
+ * the script. */
+static bool passes_arguments(const char *text)
+{
+    for (const char *c = strchr(text, '$'); c; c = strchr(c + 1, '$')) {
+        const char *name = c + (c[1] == '{' ? 2 : 1);
+
+        if (*name && strchr("@*123456789", *name))
+            return true;
+    }
+    return strcasestr(text, "arg");
+}
+
+bool berth_commandline_is_run(const struct berth_typed *typed)
+{
+    char *const *words = typed->line->words.items;
+    size_t end;
+    size_t first = berth_hetgroups_command(typed->line, typed->optind, &end);
+
+    return first + 1 < end && strcmp(berth_text_base(words[first]), "berth") == 0 &&
+           strcmp(words[first + 1], "run") == 0;
+}
+
+int berth_commandline_job(const struct berth_typed *typed, const char *bundle,
+                          struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf script = {0};
+    struct berth_err sentence;
+    char name[64];
+    bool is_behind = berth_mistake_misplaced(typed, &sentence);
+    bool is_script =
+        strcmp(typed->caller, "sbatch") == 0 && typed->is_contained && typed->is_named;
+
+    if ((is_behind || is_script) && read_script(typed, name, &script) == 0 &&
+        script.used &&
+        (is_behind ? !passes_arguments(script.text)
+                   : lacks_srun(name, script.text, &sentence)))
+        berth_commandline_warn(typed->prefix, &sentence);
+    return check_bundle(typed, bundle, err);
+}
+
+static int refuse_missing(bool in_registry, struct berth_err *err)
+{
+    struct berth_err inner = *err;
+
+    if (in_registry || spank_context() != S_CTX_ALLOCATOR)
+        return -1;
+    return berth_err_set(err,
+                         "%s%s if a job has yet to make it, give the option to srun "
+                         "in the script",
+                         inner.text, berth_text_ends(inner.text, "?") ? "" : ";");
+}
+
+/* The image is not on this host; ERR has the sentence. Refuse or warn. */
+static int check_missing(const struct berth_site *site, const char *prefix,
+                         const char *image, struct berth_err *err)
+{
+    enum berth_site_missing rule = site->images.missing;
+    bool in_registry = berth_missing_in_registry(image);
+
+    if (!berth_policy_may_set_image(site) &&
+        (rule == BERTH_MISSING_REFUSE ||
+         (rule == BERTH_MISSING_AUTO &&
+          (in_registry || berth_missing_everywhere(image)))))
+        return refuse_missing(in_registry, err);
+    berth_commandline_warn(prefix, err);
+    return 0;
+}
+
+/* Does srun leave a missing image to the nodes, which check it at once in a job? */
+static bool is_left_to_nodes(const char *image)
+{
+    return spank_context() == S_CTX_LOCAL && getenv("SLURM_JOB_ID") &&
+           access(image, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
+int berth_commandline_image(const struct berth_site *site, const char *prefix,
+                            const struct berth_request *request, struct berth_err *err)
+{
+    struct berth_image image;
+
+    if (request->uri || is_left_to_nodes(request->image))
+        return 0;
+    if (berth_image_probe(request->image, &image, err) < 0)
+        return image.is_missing ? check_missing(site, prefix, request->image, err) : -1;
+    if (berth_policy_may_set_image(site))
+        return 0;
+    return berth_allowed_here(site, request->image, err);
+}
+
+static void say(const char *sentence)
+{
+    slurm_info("berth: %s", sentence);
+}
+
+/* Leave the pull to a later srun? Prints a note if so. */
+static bool leaves_to_srun(const struct berth_site *site, const char *uri)
+{
+    BERTH_FREE char *runtime = NULL, *file = NULL;
+
+    if (spank_context() != S_CTX_ALLOCATOR ||
+        (berth_store_find(site, uri, NULL, &file, NULL) == 0 && file) ||
+        berth_runtime_find(site->runtime.path, getenv("PATH"), &runtime, NULL) == 0)
+        return false;
+    slurm_info(
+        "berth: note: image '%s': no container runtime on this host; the first srun of "
+        "the job pulls it",
+        uri);
+    return true;
+}
+
+int berth_commandline_pull(const struct berth_site *site, struct berth_request *request,
+                           struct berth_err *err)
+{
+    const struct berth_pull how = {
+        .site = site,
+        .env = environ,
+        .terminal = isatty(STDERR_FILENO) ? STDERR_FILENO : -1,
+        .say = say,
+    };
+
+    if (!request->uri || leaves_to_srun(site, request->uri))
+        return 0;
+    return berth_pull_request(&how, request, err);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Selects the variables of srun's environment that the nodes restore. */
+
+#include "spank/exported.h"
+
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <slurm/spank.h>
+
+#include "base/cleanup.h"
+#include "request/capture.h"
+
+extern char **environ;
+
+/* Add the variables that name the user, if the environment lacks one of them, as in a
+ * script under --export=NIL. */
+static void add_identity(struct berth_strvec *list)
+{
+    const struct passwd *user;
+
+    if (getenv("HOME") && getenv("USER") && getenv("LOGNAME") && getenv("SHELL"))
+        return;
+    user = getpwuid(getuid());
+    if (!user)
+        return;
+    berth_strvec_pushf(list, "HOME=%s", user->pw_dir);
+    berth_strvec_pushf(list, "USER=%s", user->pw_name);
+    berth_strvec_pushf(list, "LOGNAME=%s", user->pw_name);
+    berth_strvec_pushf(list, "SHELL=%s", user->pw_shell);
+}
+
+int berth_exported_gather(const struct berth_site *site,
+                          const struct berth_export *export, struct berth_strvec *ret,
+                          struct berth_err *err)
+{
+    const struct berth_capture_rules rules = berth_site_capture(site);
+    BERTH_STRVEC struct berth_strvec identity = {0};
+    struct berth_strvec nothing = {0};
+
+    if (export->all)
+        return 0;
+    add_identity(&identity);
+    if (identity.failed)
+        return berth_err_oom(err);
+    if (berth_capture_choose(&rules, environ, &export->assigned, ret, err) < 0)
+        return -1;
+    return identity.count
+               ? berth_capture_choose(&rules, identity.items, &nothing, ret, err)
+               : 0;
+}
+
+static void log_restored(const struct berth_capture_rules *rules, int group,
+                         const char *item)
+{
+    BERTH_FREE char *name = strndup(item, strcspn(item, "="));
+    const struct berth_capture_list *list;
+
+    list = name ? berth_capture_find(rules, name) : NULL;
+    if (list)
+        slurm_verbose("berth: component %d: %s is restored (%s; %s)", group, name,
+                      list->title, list->source);
+}
+
+/* All lines of a --multi-prog file have the same. */
+void berth_exported_log(const struct berth_site *site, const struct berth_table *table)
+{
+    const struct berth_capture_rules rules = berth_site_capture(site);
+    bool is_one = berth_table_is_multiprog(table);
+
+    for (size_t i = 0; i < table->count; i++) {
+        const struct berth_row *row = &table->rows[i];
+
+        if (is_one && row != berth_table_find_container(table))
+            continue;
+        for (size_t k = 0; k < row->restore.count; k++)
+            log_restored(&rules, is_one ? 0 : row->group, row->restore.items[k]);
+    }
+}

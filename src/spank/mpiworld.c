@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Decides by slurm.conf and the command line whether the tasks of a step wait for each
+ * other, whether Slurm can make one MPI_COMM_WORLD of the components of an srun, and
+ * whether it can keep a container for a job. */
+
+#include "spank/mpiworld.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <slurm/slurm.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "request/defaults.h"
+#include "request/mpirun.h"
+#include "site/policy.h"
+#include "spank/multiproglines.h"
+#include "spank/variable.h"
+
+/* MpiDefault of slurm.conf; NULL: slurmctld does not answer. The caller frees it. */
+static char *read_default(void)
+{
+    slurm_conf_t *conf = NULL;
+    char *type = NULL;
+
+    if (slurm_load_ctl_conf(0, &conf) != SLURM_SUCCESS)
+        return NULL;
+    if (conf->mpi_default)
+        type = strdup(conf->mpi_default);
+    slurm_free_ctl_conf(conf);
+    return type;
+}
+
+int berth_mpiworld_check_lifetime(const struct berth_request *request,
+                                  struct berth_err *err)
+{
+    slurm_conf_t *conf = NULL;
+    bool has_extern;
+
+    if (!berth_request_has_container(request) || request->writable != BERTH_YES ||
+        !berth_request_has_job_lifetime(request) ||
+        slurm_load_ctl_conf(0, &conf) != SLURM_SUCCESS)
+        return 0;
+    has_extern = conf->prolog_flags & PROLOG_FLAG_CONTAIN;
+    slurm_free_ctl_conf(conf);
+    if (has_extern)
+        return 0;
+    return berth_err_set(err,
+                         "--container-lifetime=job: without PrologFlags=Contain in "
+                         "slurm.conf a container ends with its step, and a later step "
+                         "would not find what this one writes; write into a directory "
+                         "of the host (--container-mounts)");
+}
+
+/* Is this srun in an allocation of one job, where its components become one step? */
+static bool is_one_step(void)
+{
+    return getenv("SLURM_JOB_ID") && !getenv("SLURM_HET_SIZE");
+}
+
+/* Slurm has started this srun for MPI_Comm_spawn() of a program in an image. */
+static bool is_spawn;
+
+void berth_mpiworld_init(void)
+{
+    is_spawn = getenv("SLURM_PMI2_SPAWNER_JOBID") && getenv(BERTH_STEP_VARIABLE);
+}
+
+/* Is the process above this one an srun? */
+static bool is_below_srun(void)
+{
+    BERTH_BUF struct berth_buf name = {0};
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/comm", getppid());
+    return berth_fd_read_path(path, 64, &name) == 0 && name.text &&
+           strcmp(name.text, "srun\n") == 0;
+}
+
+/* For MPI_Comm_spawn(), Slurm's pmi2 plugin starts an srun as a child of the step's
+ * srun (spawn.c in its mpi/pmi2), without the options of the user. Refuse it. The
+ * parents would wait for the children without end, so end their step, as Ctrl-C does.
+ */
+static int check_spawn(const struct berth_table *table, struct berth_err *err)
+{
+    if (!is_spawn || berth_table_find_container(table))
+        return 0;
+    if (is_below_srun())
+        kill(getppid(), SIGTERM);
+    return berth_err_set(err, "MPI_Comm_spawn: Slurm would start the children on the "
+                              "host, and not in the image; have the image's own mpirun "
+                              "start this program, with --mpi-bind=launch");
+}
+
+/* Can a row of TABLE with a container be a part of the step's MPI_COMM_WORLD, with
+ * --mpi-bind or without? Not if each task starts an mpirun. */
+static bool may_share_world(const struct berth_table *table)
+{
+    for (size_t i = 0; i < table->count; i++)
+        if (berth_request_has_container(&table->rows[i].request) &&
+            !berth_request_starts_mpirun(&table->rows[i].request))
+            return true;
+    return false;
+}
+
+int berth_mpiworld_check(const struct berth_table *table,
+                         const struct berth_hetgroups *hetgroups, int optind,
+                         struct berth_err *err)
+{
+    static char *first; /* --mpi of the first component, the only one that counts */
+    BERTH_FREE char *site = NULL;
+    const char *type = NULL;
+    const char *source = "";
+
+    if (check_spawn(table, err) < 0)
+        return -1;
+    if (table->count == 1 &&
+        berth_hetgroups_find_option(hetgroups, optind, "mpi", 2, &type) && type) {
+        free(first);
+        first = strdup(type);
+    }
+    if (table->count < 2 || berth_table_is_multiprog(table) || !is_one_step() ||
+        !may_share_world(table))
+        return 0;
+    type = first;
+    if (!type) {
+        type = getenv("SLURM_MPI_TYPE");
+        source = " (SLURM_MPI_TYPE)";
+    }
+    if (!type) {
+        type = site = read_default();
+        source = " (MpiDefault in slurm.conf)";
+    }
+    return berth_mpirun_check_mpi_type(type, source, err);
+}
+
+/* Does the command line have an option of ours that starts with START? */
+static bool is_typed(const struct berth_typed *typed, const char *start)
+{
+    char option[160];
+
+    snprintf(option, sizeof(option), "--%s%s", typed->prefix, start);
+    return berth_strvec_has_start(&typed->line->words, option);
+}
+
+/* The value of option ID in the environment; NULL: it has none. */
+static char *default_of(enum berth_option_id id)
+{
+    char name[BERTH_DEFAULTS_NAME];
+    char *value;
+
+    berth_defaults_name(id, name);
+    value = getenv(name);
+    return value && *value ? value : NULL;
+}
+
+bool berth_mpiworld_has_image(const struct berth_typed *typed)
+{
+    const struct berth_strvec *words = &typed->line->words;
+    char image[BERTH_DEFAULTS_NAME];
+    bool has_image;
+
+    berth_defaults_name(BERTH_OPTION_IMAGE, image);
+    has_image =
+        getenv(BERTH_JOB_VARIABLE) || getenv(image) || is_typed(typed, "container-i");
+    for (size_t i = 1; i < words->count && !has_image; i++) /* as in --export */
+        has_image = strstr(words->items[i], image);
+    return has_image;
+}
+
+static enum berth_choice choice_of(bool is_chosen)
+{
+    return is_chosen ? BERTH_YES : BERTH_NO;
+}
+
+/* Without --mpi-bind, a network of --container-libs implies --mpi-bind=hybrid. */
+static enum berth_choice choice_in(const struct berth_request *request)
+{
+    if (request->mpi)
+        return choice_of(berth_request_mpi_chosen(request));
+    return berth_libs_need_mpi(request->libs) ? BERTH_YES : BERTH_UNSAID;
+}
+
+/* The same in the default of the job, of one of the groups on the command line. */
+static enum berth_choice choice_in_job(const struct berth_typed *typed)
+{
+    struct berth_hetgroups line = *typed->line;
+    enum berth_choice choice;
+    int group;
+
+    do {
+        BERTH_REQUEST struct berth_request job = {0};
+
+        group = berth_hetgroups_next(&line, (int)line.words.count);
+        if (berth_defaults_job(getenv(BERTH_JOB_VARIABLE), group, &job, NULL) < 0)
+            return BERTH_UNSAID;
+        choice = choice_in(&job);
+    } while (choice != BERTH_YES && group >= 0 && !berth_hetgroups_ended(&line));
+    return choice;
+}
+
+/* Do --mpi-bind and --container-libs make one MPI_COMM_WORLD of the tasks? The
+ * command line wins over the environment, and that over the default of the job. */
+static enum berth_choice asks_for_mpi(const struct berth_typed *typed)
+{
+    const struct berth_request own = {.mpi = default_of(BERTH_OPTION_MPI),
+                                      .libs = default_of(BERTH_OPTION_LIBS)};
+
+    if (is_typed(typed, "mpi-b"))
+        return choice_of(!is_typed(typed, "mpi-bind=off") &&
+                         !is_typed(typed, "mpi-bind=local"));
+    for (const char *const *it = berth_libs_networks; *it; it++) {
+        char option[64];
+
+        snprintf(option, sizeof(option), "container-libs=%s", *it);
+        if (is_typed(typed, option))
+            return BERTH_YES;
+    }
+    return choice_in(&own) ? choice_in(&own) : choice_in_job(typed);
+}
+
+/* Does a --multi-prog file name an image or a mode of --mpi-bind? */
+static bool has_lines(const struct berth_typed *typed)
+{
+    return berth_lines_mention(typed->line, "container-image") ||
+           berth_lines_mention(typed->line, "mpi-bind");
+}
+
+bool berth_mpiworld_ends_together(const struct berth_typed *typed,
+                                  const struct berth_site *site)
+{
+    enum berth_choice asked = asks_for_mpi(typed);
+
+    if (berth_strvec_has(&typed->line->words, ":"))
+        return berth_mpiworld_has_image(typed);
+    return has_lines(typed) || asked == BERTH_YES ||
+           (site && berth_policy_may_join_ranks(site, asked));
+}

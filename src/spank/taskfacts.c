@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds out what an order says about a task's step and container: the component or the
+ * --multi-prog lines, and the tasks and containers on the node. */
+
+#include "spank/taskfacts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "request/multiprog.h"
+#include "request/ranks.h"
+#include "spank/variable.h"
+
+char **berth_taskfacts_argv(spank_t sp, int *ret_count)
+{
+    char **argv = NULL;
+
+    *ret_count = 0;
+    if (spank_get_item(sp, S_JOB_ARGV, ret_count, &argv) != ESPANK_SUCCESS || !argv)
+        *ret_count = 0;
+    return argv;
+}
+
+int berth_taskfacts_lines(spank_t sp, struct berth_multiprog *ret,
+                          struct berth_err *err)
+{
+    int argc;
+    char **argv = berth_taskfacts_argv(sp, &argc);
+
+    if (argc < 2)
+        return berth_err_set(err, BERTH_VARIABLE_UNANSWERED,
+                             "the --multi-prog configuration");
+    return berth_multiprog_read(argv[1], ret, err);
+}
+
+/* Does the step have several tasks, in all components? */
+static bool has_several_tasks(spank_t sp)
+{
+    char count[16] = "1";
+
+    spank_getenv(sp, "SLURM_NTASKS", count, sizeof(count));
+    return atoi(count) > 1;
+}
+
+/* Does RANK run on this node? */
+static bool is_here(spank_t sp, unsigned int rank)
+{
+    uint32_t local;
+
+    return spank_get_item(sp, S_JOB_GLOBAL_TO_LOCAL_ID, rank, &local) == ESPANK_SUCCESS;
+}
+
+/* Is this the first node of the component, or of the container of a --multi-prog line?
+ */
+static bool is_first_node(spank_t sp, const struct berth_taskfacts *part)
+{
+    uint32_t node = 0;
+
+    if (part->row->ranks)
+        return is_here(sp, berth_table_container_first_rank(part->table, part->row));
+    return spank_get_item(sp, S_JOB_NODEID, &node) == ESPANK_SUCCESS && node == 0;
+}
+
+/* Does this node print for all tasks of PART, because one of them has notices? */
+static bool prints_component(spank_t sp, const struct berth_taskfacts *part,
+                             const struct berth_request *request)
+{
+    return (berth_request_looks_inside(request) ||
+            (!request->mpi && has_several_tasks(sp)) ||
+            berth_request_is_explained(request) || part->has_record) &&
+           is_first_node(sp, part);
+}
+
+/* Does this node, the first of PART, print for the whole step, too? SLURM_NODEID counts
+ * the nodes of all components. */
+static bool prints_step(spank_t sp, const struct berth_taskfacts *part)
+{
+    char node[16] = "0";
+
+    if (part->row->group == BERTH_GROUP_ALL && !part->row->ranks)
+        spank_getenv(sp, "SLURM_NODEID", node, sizeof(node));
+    return strcmp(node, "0") == 0 && berth_table_reports(part->table, part->row);
+}
+
+/* The number of tasks of this component; 0: not known. */
+static uint32_t count_tasks(spank_t sp)
+{
+    uint32_t count = 0;
+
+    if (spank_get_item(sp, S_JOB_TOTAL_TASK_COUNT, &count) != ESPANK_SUCCESS)
+        return 0;
+    return count;
+}
+
+struct berth_order_step berth_taskfacts_step(spank_t sp,
+                                             const struct berth_taskfacts *part,
+                                             const struct berth_request *request)
+{
+    const struct berth_table *table = part->table;
+    bool is_het = part->where.group >= 0 || part->where.position >= 0;
+    struct berth_order_step step = {
+        .tasks = berth_table_tasks(table, part->row, count_tasks(sp)),
+        .ranks = part->row->ranks,
+        .is_first =
+            part->row->ranks && part->rank == berth_table_first_rank(table, part->row),
+        .prints_component = prints_component(sp, part, request)};
+
+    step.prints_step = step.prints_component && prints_step(sp, part);
+    spank_get_item(sp, S_JOB_NNODES, &step.nodes);
+    if (is_het)
+        step.component =
+            part->where.position >= 0 ? part->where.position : part->where.group;
+    step.is_several = is_het && !part->row->ranks &&
+                      (table->count > 1 || table->rows[0].group == BERTH_GROUP_ALL);
+    return step;
+}
+
+/* Count, on this node, the TASKS in the container of a --multi-prog line, outside of
+ * containers, and the other containers. Append the local ids of the first to LOCALS. */
+static struct berth_order_container count_container(spank_t sp,
+                                                    const struct berth_taskfacts *part,
+                                                    uint32_t tasks,
+                                                    struct berth_buf *locals)
+{
+    const int own = part->row->container;
+    struct berth_order_container container = {.number =
+                                                  own < 0 ? 0 : (unsigned int)own};
+    bool is_seen[BERTH_CONTAINERS_MAX] = {false};
+
+    for (uint32_t local = 0; local < tasks; local++) {
+        const struct berth_row *row;
+        uint32_t rank;
+        int number;
+
+        if (spank_get_item(sp, S_JOB_LOCAL_TO_GLOBAL_ID, local, &rank) !=
+                ESPANK_SUCCESS ||
+            berth_table_find(part->table, &part->where, rank, &row, NULL) < 0)
+            continue;
+        number = row->container; /* -1: on the host */
+        container.hosts += number < 0;
+        container.has_spaces |=
+            number >= 0 && berth_request_has_namespaces(&row->request);
+        if (number == own) {
+            berth_buf_addf(locals, "%s%u", container.tasks++ ? "," : "", local);
+        } else if (number >= 0 && number < BERTH_CONTAINERS_MAX && !is_seen[number]) {
+            is_seen[number] = true;
+            container.others++;
+        }
+    }
+    return container;
+}
+
+int berth_taskfacts_container(spank_t sp, const struct berth_taskfacts *part,
+                              struct berth_order_container *ret, struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf locals = {0};
+    uint32_t tasks = 0;
+
+    spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &tasks);
+    *ret = (struct berth_order_container){.tasks = tasks};
+    if (!part->row->ranks)
+        return 0;
+    *ret = count_container(sp, part, tasks, &locals);
+    if (!berth_request_has_container(&part->row->request))
+        return 0;
+    if (locals.failed)
+        return berth_err_oom(err);
+    if (ret->tasks < tasks)
+        ret->locals = berth_steal(&locals.text);
+    return part->has_record
+               ? berth_table_container_ranks(part->table, part->row, count_tasks(sp),
+                                             &ret->ranks, &ret->all, err)
+               : 0;
+}
+
+uint32_t berth_taskfacts_tasks(spank_t sp, const struct berth_taskfacts *part)
+{
+    return berth_table_tasks(part->table, part->row, count_tasks(sp));
+}
+
+/* The line of FILE for RANK; NULL: it has none. */
+static const struct berth_multiprog_line *
+line_of_rank(const struct berth_multiprog *file, unsigned int rank)
+{
+    for (size_t i = 0; i < file->count; i++)
+        if (berth_ranks_has(file->items[i].ranks, rank, NULL))
+            return &file->items[i];
+    return NULL;
+}
+
+int berth_taskfacts_program(spank_t sp, const struct berth_taskfacts *part,
+                            const char *prefix, char **ret_program, uint32_t *ret_tasks,
+                            struct berth_err *err)
+{
+    const struct berth_multiprog_line *line =
+        part->row->ranks ? line_of_rank(part->lines, part->rank) : NULL;
+    int argc;
+    char **argv = berth_taskfacts_argv(sp, &argc);
+
+    *ret_tasks = line && !berth_ranks_is_rest(line->ranks)
+                     ? berth_ranks_measure(line->ranks).count
+                     : berth_taskfacts_tasks(sp, part);
+    if (line)
+        return berth_multiprog_program(line, part->rank, prefix, ret_program, err);
+    *ret_program = strdup(argc > 0 && !part->row->ranks ? argv[0] : "");
+    return *ret_program ? 0 : berth_err_oom(err);
+}
