@@ -56,10 +56,11 @@ static const struct {
     {"explain", berth_cli_explain, "[--all | --json] [OPTION...] [--] COMMAND [ARG...]",
      "what berth run would do on this host, and why; runs nothing; --json: for "
      "programs, see berth(1)"},
-    {"images", berth_cli_images, "[[--unused DAYS] [--keep GIB] [--remove]]",
-     "the images of the site's store and of your cache: size, and days of pull and "
-     "use; --unused: only those that were not used for DAYS; --keep: only those beyond "
-     "the GIB used last; --remove: remove these from your cache"},
+    {"images", berth_cli_images,
+     "[--unused DAYS] [--keep GIB] [--remove] [--json] [NAME...]",
+     "the images of the site's store and of your cache; NAME: only these (URI, digest "
+     "or path); --unused: only those that were not used for DAYS; --keep: only those "
+     "beyond the GIB used last; --remove: remove these from your cache"},
     {"inspect", berth_cli_inspect, "[--json] FILE|IMAGE [PROGRAM]",
      "which MPI is in it, and how it is linked; of a program in an image also what "
      "--mpi-bind would make of it"},

@@ -32,8 +32,9 @@ static int open_own(const char *path, int *ret_missing, struct berth_err *err)
     return berth_tree_open(path, geteuid(), 0022, ret_missing, err);
 }
 
-/* Open the cache itself, which may be a symbolic link to a larger file system. */
-static int open_cache(const char *cache, int *ret_missing, struct berth_err *err)
+/* "/." follows a link to a larger file system; the directory itself is still checked.
+ */
+int berth_cache_directory(const char *cache, int *ret_missing, struct berth_err *err)
 {
     BERTH_FREE char *path = NULL;
 
@@ -52,7 +53,7 @@ int berth_cache_find(const char *cache, const char *uri, const char *machine,
     int missing = 0;
 
     *ret_file = NULL;
-    above = open_cache(cache, &missing, err);
+    above = berth_cache_directory(cache, &missing, err);
     if (above < 0)
         return missing ? 0 : -1;
     if (asprintf(&index, "%s/index", cache) < 0)
@@ -87,7 +88,7 @@ int berth_cache_open(const char *cache, const char *name, struct berth_cache *re
 
     if (make_path(cache, err) < 0)
         return -1;
-    above = open_cache(cache, NULL, err);
+    above = berth_cache_directory(cache, NULL, err);
     if (above < 0)
         return -1;
     if (asprintf(&ret->path, "%s/work/%s", cache, name) < 0) {

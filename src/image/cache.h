@@ -24,6 +24,11 @@ struct berth_cache {
 int berth_cache_find(const char *cache, const char *uri, const char *machine,
                      char **ret_file, struct berth_err *err);
 
+/* Open the cache itself, which may be a symbolic link. Returns a descriptor, or -1 with
+ * a sentence in ERR, also if others than the user can write there; sets *RET_MISSING
+ * (may be NULL) as berth_tree_open() does. */
+int berth_cache_directory(const char *cache, int *ret_missing, struct berth_err *err);
+
 /* Open the directory of NAME, and make it and those above it if they do not exist.
  * Returns 0, or -1 with a sentence in ERR, also if others than the user can write
  * there. */

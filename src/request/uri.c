@@ -80,6 +80,15 @@ int berth_uri_check(const char *uri, struct berth_err *err)
     return 0;
 }
 
+/* Append C; if it is in FROM, the character at the same place in TO. */
+static void add_translated(struct berth_buf *text, char c, const char *from,
+                           const char *to)
+{
+    const char *at = strchr(from, c);
+
+    berth_buf_add(text, at ? to + (at - from) : &c, 1);
+}
+
 int berth_uri_name(const char *uri, char **ret_name, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf name = {0};
@@ -91,7 +100,7 @@ int berth_uri_name(const char *uri, char **ret_name, struct berth_err *err)
     berth_buf_add(&name, uri, strcspn(uri, ":"));
     berth_buf_puts(&name, "+");
     for (const char *c = rest + strspn(rest, "/"); *c; c++)
-        berth_buf_add(&name, *c == '/' ? "+" : *c == ':' ? "=" : c, 1);
+        add_translated(&name, *c, "/:", "+=");
     if (!strpbrk(berth_text_base(rest), ":@")) /* a tag or a digest */
         berth_buf_puts(&name, "=latest");
     if (name.failed)
@@ -105,6 +114,20 @@ int berth_uri_name(const char *uri, char **ret_name, struct berth_err *err)
                              uri);
     *ret_name = berth_steal(&name.text);
     return 0;
+}
+
+char *berth_uri_of_name(const char *name)
+{
+    BERTH_BUF struct berth_buf uri = {0};
+    size_t scheme = strcspn(name, "+");
+
+    berth_buf_add(&uri, name, scheme);
+    berth_buf_puts(&uri, "://");
+    if (name[scheme])
+        scheme++;
+    for (const char *c = name + scheme; *c; c++)
+        add_translated(&uri, *c, "+=", "/:");
+    return uri.failed ? NULL : berth_steal(&uri.text);
 }
 
 bool berth_uri_digest(const char *text, char ret[BERTH_URI_DIGEST])

@@ -25,6 +25,9 @@ int berth_uri_check(const char *uri, struct berth_err *err);
  * berth_uri_check() refuses URI or the name is too long for a file. */
 int berth_uri_name(const char *uri, char **ret_name, struct berth_err *err);
 
+/* The URI with that name. The caller frees it; NULL: out of memory. */
+char *berth_uri_of_name(const char *name);
+
 /* The directory of the cache. CONFIGURED is images.cache of the site: an absolute path
  * in which `~` at the start means HOME, and $NAME or ${NAME} for the variable in
  * ENV. NULL: $XDG_CACHE_HOME/berth if that is absolute, else HOME/.cache/berth. HOME

@@ -46,24 +46,79 @@ says 'only a URI can be pulled' 1 "berth: '/a.sif': cannot be pulled; write" \
 says 'a pull of a name in a registry' 1 \
     "berth: 'ubuntu:22.04': cannot be pulled; write docker://ubuntu:22.04" \
     "$berth" pull ubuntu:22.04
-mkdir -p images/berth/index images/berth/work
-echo 123 >images/berth/a.sif
-touch -d 2026-01-02 images/berth/a.sif
-ln -s ../a.sif images/berth/index/docker+a=1-x86_64
-ln -s ../gone.sif images/berth/index/docker+b=1-x86_64
-says 'images are listed with size and days' 0 "          4	2026-01-02	2026-01-02	$T/images/berth/a.sif" \
-    env "XDG_CACHE_HOME=$T/images" "$berth" images
-says 'and so are the names that lead to them' 0 "          4	2026-01-02	2026-01-02	$T/images/berth/index/docker+a=1-x86_64" \
-    env "XDG_CACHE_HOME=$T/images" "$berth" images
-says 'without a cache there are none' 0 '      BYTES' env "XDG_CACHE_HOME=$T/none" "$berth" images
-truncate -s 1G images/berth/old.sif
-touch -d 2026-01-01 images/berth/old.sif
-says 'images --keep lists those beyond a size, which were used first' 0 \
-    " 1073741824	2026-01-01	2026-01-01	$T/images/berth/old.sif" \
-    env "XDG_CACHE_HOME=$T/images" "$berth" images --keep 1
-env "XDG_CACHE_HOME=$T/images" "$berth" images --unused 9 --keep 1 --remove >/dev/null
-equal 'and --remove removes them' "$T/images/berth/a.sif" "$(echo "$T"/images/berth/*.sif)"
-says 'images --keep of no number is a wrong use' 2 'usage:' "$berth" images --keep 1G
+# A cache with two images, and files that berth did not make.
+digest=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
+one=docker+r+a@sha256-$digest-x86_64.sif
+two=docker+r+b@sha256-f${digest#0}-x86_64.sif
+cache()
+{
+    rm -rf images theirs
+    mkdir -p images/berth/index images/berth/dir images/berth/work theirs
+    for file in "images/berth/$one" "images/berth/$two" images/berth/notes.txt images/berth/mine.sif \
+        images/berth/dir/data "images/berth/dir/$one" images/berth/index/file "theirs/$one"; do
+        truncate -s 1500000 "$file"
+        touch -d 2026-01-02 "$file"
+    done
+    touch -d 2026-01-01 "images/berth/$two"
+    ln -s "../$one" images/berth/index/docker+r+a=1-x86_64
+    ln -s "../$one" images/berth/index/docker+r+a=2-x86_64
+    ln -s ../notes.txt images/berth/index/docker+r+c=1-x86_64
+    ln -s "../../../theirs/$one" images/berth/index/docker+r+d=1-x86_64
+    ln -s ../../theirs images/berth/link
+    ln -s ../mine.sif "images/berth/docker+r+e@sha256-$digest-x86_64.sif"
+}
+images() { env "XDG_CACHE_HOME=$T/images" "$berth" images "$@"; }
+left() { (cd "$T" && find images/berth/* theirs ! -type d | sort); }
+others=$(cache && rm images/berth/*@*-x86_64.sif images/berth/index/docker+r+a=* && ln -s ../mine.sif \
+    "images/berth/docker+r+e@sha256-$digest-x86_64.sif" && left)
+cache
+says 'images are listed, one a row' 0 "IMAGE                  DIGEST        MACHINE        MB  PULLED      USED        WHERE
+docker://r/a:1         0123456789ab  x86_64        1.5  2026-01-02  2026-01-02  cache
+  also docker://r/a:2
+docker://r/b (no tag)  f123456789ab  x86_64        1.5  2026-01-01  2026-01-01  cache
+2 images, 3.0 MB" images
+says 'images --json' 0 '[
+  {
+    "names": [
+      "docker://r/a:1",
+      "docker://r/a:2"
+    ],
+    "digest": "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+    "machine": "x86_64",
+    "bytes": 1500000,
+    "pulled": "2026-01-02T' images --json
+says 'without a cache there are none' 0 '0 images, 0.0 MB' env "XDG_CACHE_HOME=$T/none" "$berth" images
+says 'an image that is not there' 1 "berth: images: 'r/z': no such image in your cache or the store" images r/z
+says 'nor to remove' 1 "berth: images: 'r/z': no such image in your cache" images r/z --remove
+says 'an image by its name without docker://' 0 '1 image, 1.5 MB' images r/a:2
+says '--remove alone asks which' 2 'berth: images: --remove: which? give NAME, --unused or --keep' images --remove
+images --remove --unused 9 >"$T/removed"
+equal '--remove leaves what berth did not make, and follows no link' "$others" "$(left)"
+equal 'and says what it removed' 'removed 2 images, 3.0 MB' "$(tail -n 1 "$T/removed")"
+cache
+says 'one of two names' 0 'removed 0 images, 0.0 MB' images --remove r/a:1
+says 'the other is still there' 0 '1 image, 1.5 MB' images docker://r/a:2
+says 'the last name of an image' 0 'removed 1 image, 1.5 MB' images docker://r/a:2 --remove
+says 'a digest' 0 'removed 1 image, 1.5 MB' images --remove f123456789ab
+equal 'and no more than that' "$others" "$(left)"
+cache
+truncate -s 1G "images/berth/$two"
+touch -d 2026-01-01 "images/berth/$two"
+says 'images --keep lists those beyond a size, which were used first' 0 '1 image, 1074 MB' images --keep 1
+says 'the options in any order' 0 'removed 1 image, 1074 MB' images --remove --unused 9 --keep 1
+cache
+chmod 1777 images/berth
+says 'a cache that others can write is left alone' 1 'has mode 1777; expected user ' images --unused 9 --remove
+chmod 755 images/berth
+if [ "$(id -u)" = 0 ]; then
+    chown 65534 images/berth
+    says 'and one of another user, also by root' 1 'belongs to user 65534 and has mode 0755; expected user 0' \
+        images --unused 9 --remove
+    chown 0 images/berth
+    chown -h 65534 "images/berth/$one" images/berth/index/*
+    says 'and files of another user' 0 'removed 1 image, 1.5 MB' images --unused 9 --remove
+fi
+says 'images --keep of no number is a wrong use' 2 'usage:' images --keep 1G
 says 'a pull without a URI is a wrong use' 2 'usage:' "$berth" pull
 says 'a pull of --again is a wrong use' 2 'usage:' "$berth" pull --again
 says 'a pull with another option is a wrong use' 2 'usage:' "$berth" pull --all docker://r/x

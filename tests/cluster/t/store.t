@@ -72,7 +72,7 @@ try "an image for another machine alone: in one line" \
     alice srun -n1 --container-image=$one true
 try "the cache's image for this machine comes before it" b -- \
     alice sh -c "${RUNTIME}_NOHTTPS=1 berth pull --again $one >/dev/null 2>&1; srun -n1 --container-image=$one cat /etc/berth-image"
-try "berth images --unused lists what was not used" "~1970-01-02.*one@sha256-${b#sha256:}-" -- \
+try "berth images --unused lists what was not used" "~docker://login:5000/app/one:1 +${b:7:12} .* 1970-01-02 +cache" -- \
     alice sh -c "touch -ad 1970-01-02 .cache/berth/*.sif; berth images --unused 9; berth images --unused 9 --remove >/dev/null"
 equal "and --remove removes that from the cache alone" "0 3" \
     "$(alice sh -c "find .cache/berth -name '*.sif' | wc -l") $(on login root bash -c "ls $STORE/*.sif | wc -l")"
