@@ -27,6 +27,7 @@
 #include "site/siteread.h"
 #include "base/detach.h"
 #include "bindover/decide.h"
+#include "bindover/offered.h"
 #include "ipc/handover.h"
 #include "bindover/factcache.h"
 #include "ipc/loadmark.h"

@@ -18,6 +18,7 @@
 #include "plan/binding.h"
 #include "plan/launch.h"
 #include "bindover/bindover.h"
+#include "bindover/commandwords.h"
 #include "bindover/scan.h"
 #include "request/option.h"
 #include "container/become.h"
@@ -28,10 +29,6 @@
 #include "run/notice.h"
 
 extern char **environ;
-
-enum { WORDS_MAX = 64 };
-
-static const char *const shells[] = {"sh", "bash", "dash", "ksh", "zsh", NULL};
 
 /* Enter the container as the owner of its namespaces, in the working directory and with
  * the variables that the application will have. */
@@ -51,61 +48,6 @@ static int enter(const struct berth_decide *inside, struct berth_err *err)
     /* The task reports a directory that is missing. */
     berth_become_chdir(&become, NULL);
     return 0;
-}
-
-void berth_words_of(char *const *command, struct berth_strvec *ret)
-{
-    while (*++command) {
-        const char *text = *command;
-        bool is_quoted = false;
-
-        for (; *text && ret->count < WORDS_MAX; text += *text != '\0') {
-            int length = (int)strcspn(text, " \t\n;&|()<>'\"`{}");
-
-            if (length > 0)
-                berth_strvec_pushf(ret, "%.*s", length, text);
-            text += length;
-            is_quoted ^= *text == '\'' || *text == '"';
-            if (*text && strchr("\n;&|(`", *text) && !is_quoted)
-                berth_strvec_push(ret, ";");
-        }
-    }
-}
-
-static bool is_launcher(const char *path)
-{
-    static const char *const names[] = {"env",    "nice",    "ionice",  "time",
-                                        "nohup",  "setsid",  "timeout", "taskset",
-                                        "stdbuf", "numactl", "prlimit", NULL};
-    const char *name = berth_text_base(path);
-
-    return berth_text_is_any(name, names) || berth_text_is_any(name, shells) ||
-           berth_text_starts(name, "ld-linux") || berth_text_starts(name, "ld64.so");
-}
-
-bool berth_words_lead(char *const *command, const struct berth_strvec *words,
-                      const char *word)
-{
-    static const char *const sets[] = {"LD_", "PATH=", "--library-path", "--ignore-env",
-                                       NULL};
-    /* After `cd`, a path may mean another file. */
-    static const char *const moves[] = {"cd",     ".",  "source", "eval",
-                                        "module", "ml", NULL};
-    const char *last = berth_text_base(command[0]); /* that is no option */
-    bool is_login = false;                          /* a profile may set another PATH */
-
-    for (size_t i = 0; i < words->count; i++) {
-        const char *it = words->items[i];
-
-        if (berth_text_starts_any(it, sets) || berth_text_is_any(it, moves) ||
-            (strcmp(it, "-i") == 0 && strcmp(last, "env") == 0))
-            return false;
-        if (*it != '-')
-            last = berth_text_base(it);
-        else if (berth_text_is_any(last, shells))
-            is_login |= it[1] == '-' ? !strcmp(it, "--login") : !!strpbrk(it, "il");
-    }
-    return is_launcher(command[0]) && (strchr(word, '/') || !is_login);
 }
 
 /* Scan the file NAME, as the task will find it. PATH is NULL if the task cannot start
@@ -158,7 +100,7 @@ static void follow(const struct berth_decide *inside, char *const *command,
             scan_file(inside, word, &named, NULL) < 0 || !named.path)
             continue;
         is_found = is_certain(&named, is_started);
-        is_started &= is_launcher(word);
+        is_started &= berth_words_is_launcher(word);
         if (is_found || !other.path || is_blind(&other) > is_blind(&named))
             other = named;
     }

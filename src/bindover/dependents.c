@@ -11,6 +11,7 @@
 #include "base/resolve.h"
 #include "base/run.h"
 #include "base/text.h"
+#include "bindover/commandwords.h"
 #include "bindover/decide.h"
 #include "bindover/loader.h"
 #include "mpi/profile.h"

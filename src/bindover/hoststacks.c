@@ -4,7 +4,7 @@
  * profiles point and where the loader looks; what a library is, it reads in the
  * library. */
 
-#include "bindover/stack.h"
+#include "bindover/hoststacks.h"
 
 #include <stdio.h>
 #include <stdlib.h>

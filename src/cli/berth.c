@@ -97,30 +97,6 @@ static void print_usage(FILE *stream)
             "  berth --help | --version\nSee berth VERB --help and berth(1).\n");
 }
 
-static int print_error(const struct berth_err *err, int status)
-{
-    fprintf(stderr, "berth: %s\n", err->text);
-    return status;
-}
-
-int berth_cli_fail(const struct berth_err *err)
-{
-    return print_error(err, BERTH_CLI_FAILED);
-}
-
-int berth_cli_fail_oom(void)
-{
-    struct berth_err err;
-
-    berth_err_oom(&err);
-    return berth_cli_fail(&err);
-}
-
-int berth_cli_misused(const struct berth_err *err)
-{
-    return print_error(err, BERTH_CLI_MISUSED);
-}
-
 static void print_help(int verb)
 {
     printf("usage: berth %s %s\n      %s\n", verbs[verb].name, verbs[verb].usage,

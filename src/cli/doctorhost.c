@@ -17,7 +17,7 @@
 #include "base/environ.h"
 #include "base/installed.h"
 #include "base/run.h"
-#include "bindover/stack.h"
+#include "bindover/offered.h"
 #include "cli/diagnoses.h"
 #include "site/keys.h"
 #include "container/runtime.h"

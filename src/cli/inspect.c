@@ -23,7 +23,7 @@
 #include "base/run.h"
 #include "container/runtime.h"
 #include "cli/host.h"
-#include "bindover/stack.h"
+#include "bindover/offered.h"
 #include "container/temporary.h"
 
 extern char **environ;

@@ -12,7 +12,7 @@
 #include "base/json.h"
 #include "cli/cli.h"
 #include "site/rules.h"
-#include "bindover/stack.h"
+#include "bindover/offered.h"
 #include "cli/host.h"
 #include "bindover/stage.h"
 

@@ -16,9 +16,6 @@
 
 enum { HEAD_SIZE = 256, SEGMENTS_MAX = 4096, NAME_MAX_SIZE = 4096, NEEDED_MAX = 4096 };
 
-/* Bytes of the largest table that is read; a larger one is a damaged file. */
-#define SECTION_MAX ((uint64_t)256 << 20)
-
 static const struct {
     int code;
     const char *name;
@@ -68,33 +65,6 @@ static int read_interpreter(struct berth_elf_reader *reader, const GElf_Phdr *se
     return elf->interpreter ? 0 : berth_err_oom(err);
 }
 
-int berth_elf_damaged(struct berth_err *err, const char *what)
-{
-    return berth_err_set(err, "a damaged ELF file (its %s); install or build it again",
-                         what);
-}
-
-Elf_Data *berth_elf_data(Elf_Scn *section, GElf_Shdr *ret_header)
-{
-    return gelf_getshdr(section, ret_header) && ret_header->sh_size <= SECTION_MAX
-               ? elf_getdata(section, NULL)
-               : NULL;
-}
-
-Elf_Data *berth_elf_next(Elf *elf, Elf_Scn **section, uint32_t type,
-                         GElf_Shdr *ret_header)
-{
-    GElf_Shdr link; /* elf_strptr() reads that section as a whole */
-
-    while ((*section = elf_nextscn(elf, *section)))
-        if (gelf_getshdr(*section, ret_header) && ret_header->sh_type == type)
-            return gelf_getshdr(elf_getscn(elf, ret_header->sh_link), &link) &&
-                           link.sh_size <= SECTION_MAX
-                       ? berth_elf_data(*section, ret_header)
-                       : NULL;
-    return NULL;
-}
-
 /* Reads what ENTRY of the dynamic section names, if that is a text. STRINGS is the
  * section that has the texts. */
 static int read_name(const struct berth_elf_reader *reader, const GElf_Dyn *entry,
@@ -137,7 +107,7 @@ static Elf_Data *find_dynamic(const struct berth_elf_reader *reader,
     Elf_Data *data;
 
     if (is_bare(reader))
-        return segment->p_filesz <= SECTION_MAX
+        return segment->p_filesz <= BERTH_ELF_SECTION_MAX
                    ? elf_getdata_rawchunk(reader->elf, (int64_t)segment->p_offset,
                                           segment->p_filesz, ELF_T_DYN)
                    : NULL;

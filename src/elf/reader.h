@@ -13,6 +13,9 @@ struct berth_elf_reader {
     GElf_Ehdr header;
 };
 
+/* Bytes of the largest table that is read; a larger one is a damaged file. */
+#define BERTH_ELF_SECTION_MAX ((uint64_t)256 << 20)
+
 /* Sets ERR to the sentence for a file whose WHAT breaks the gABI. Returns -1. */
 int berth_elf_damaged(struct berth_err *err, const char *what);
 

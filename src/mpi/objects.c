@@ -127,3 +127,12 @@ void berth_mpi_objects_fini(struct berth_mpi_objects *objects)
     free(objects->items);
     *objects = (struct berth_mpi_objects){0};
 }
+
+const char *berth_mpi_describe(const struct berth_mpi_objects *objects,
+                               enum berth_mpi_family family, char *name, size_t size)
+{
+    const struct berth_mpi_object *object = berth_mpi_objects_mpi(objects, family);
+    const struct berth_mpi_library unknown = {.family = family};
+
+    return berth_mpi_library_name(object ? &object->library : &unknown, name, size);
+}

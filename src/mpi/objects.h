@@ -63,3 +63,8 @@ void berth_mpi_objects_reach(const struct berth_mpi_objects *objects,
                              bool *seen);
 
 void berth_mpi_objects_fini(struct berth_mpi_objects *objects);
+
+/* Writes the name of the MPI of FAMILY among OBJECTS, for people, to NAME (SIZE bytes):
+ * "MPICH 4.2.3", "Intel MPI". Returns NAME. */
+const char *berth_mpi_describe(const struct berth_mpi_objects *objects,
+                               enum berth_mpi_family family, char *name, size_t size);

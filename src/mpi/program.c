@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/grow.h"
 #include "base/text.h"
@@ -260,4 +261,46 @@ void berth_mpi_program_fini(struct berth_mpi_program *program)
     free(program->needs.items);
     berth_strvec_fini(&program->families);
     *program = (struct berth_mpi_program){0};
+}
+
+static int refuse_unknown(const struct berth_mpi_program *program,
+                          struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf text = {0};
+
+    berth_strvec_join(&program->families, " and ", &text);
+    if (text.failed)
+        return berth_err_oom(err);
+    return berth_err_set(err,
+                         "berth cannot tell which MPI the program wants (marks of: "
+                         "%s); build it with one MPI, or " BERTH_RULES_HYBRID,
+                         text.text);
+}
+
+int berth_mpi_refuse_static(const char *path, const char *with, struct berth_err *err)
+{
+    return berth_err_set(err,
+                         "'%s' is linked statically%s%s, so no library of the host "
+                         "reaches it; link it with shared libraries, name the program "
+                         "that it starts, or " BERTH_RULES_HYBRID,
+                         path, with ? " with " : "", with ? with : "");
+}
+
+int berth_mpi_check_program(const struct berth_mpi_program *program,
+                            struct berth_err *err)
+{
+    const struct berth_mpi_object *inside = program->inside;
+    char name[BERTH_MPI_NAME_SIZE];
+
+    if (program->path && berth_mpi_is_starter(program->path))
+        return berth_err_set(err,
+                             "'%s' starts ranks itself, which cannot be done in every "
+                             "task of a step; choose --mpi-bind=local for an mpirun on "
+                             "one node, or let srun start the program",
+                             program->path);
+    if (inside)
+        return berth_mpi_refuse_static(
+            inside->path, berth_mpi_library_name(&inside->library, name, sizeof(name)),
+            err);
+    return program->family == BERTH_FAMILY_UNKNOWN ? refuse_unknown(program, err) : 0;
 }

@@ -3,6 +3,9 @@
 
 #include "mpi/objects.h"
 
+/* Advice at the end of a refusal. */
+#define BERTH_RULES_HYBRID "choose --mpi-bind=hybrid"
+
 /* The MPI that a command in an image wants, as far as its files tell. */
 struct berth_mpi_program {
     const char *path; /* of the command; the objects own it */
@@ -33,3 +36,13 @@ int berth_mpi_program_read(const struct berth_mpi_objects *objects,
                            struct berth_err *err);
 
 void berth_mpi_program_fini(struct berth_mpi_program *program);
+
+/* Refuses a PROGRAM whose MPI nothing can replace: MPI is linked into it statically, it
+ * starts ranks itself (mpirun), or it has marks of several MPIs. Returns 0, or -1 with
+ * a sentence in ERR (may be NULL). */
+int berth_mpi_check_program(const struct berth_mpi_program *program,
+                            struct berth_err *err);
+
+/* The sentence for the file PATH, into which an MPI is linked that is called WITH
+ * (NULL: none is known). Always returns -1. */
+int berth_mpi_refuse_static(const char *path, const char *with, struct berth_err *err);

@@ -5,8 +5,6 @@
 
 /* Private to verdict.c: the inputs of a judgement, and its rules. */
 
-#define BERTH_RULES_HYBRID "choose --mpi-bind=hybrid"
-
 /* Both sides, and what the rules have found so far. */
 struct berth_mpi_cause {
     const struct berth_mpi_program *program; /* NULL: other libraries than MPI */

@@ -13,57 +13,6 @@
 #include "mpi/names.h"
 #include "mpi/rules.h"
 
-const char *berth_mpi_describe(const struct berth_mpi_objects *objects,
-                               enum berth_mpi_family family, char *name, size_t size)
-{
-    const struct berth_mpi_object *object = berth_mpi_objects_mpi(objects, family);
-    const struct berth_mpi_library unknown = {.family = family};
-
-    return berth_mpi_library_name(object ? &object->library : &unknown, name, size);
-}
-
-static int refuse_unknown(const struct berth_mpi_program *program,
-                          struct berth_err *err)
-{
-    BERTH_BUF struct berth_buf text = {0};
-
-    berth_strvec_join(&program->families, " and ", &text);
-    if (text.failed)
-        return berth_err_oom(err);
-    return berth_err_set(err,
-                         "berth cannot tell which MPI the program wants (marks of: "
-                         "%s); build it with one MPI, or " BERTH_RULES_HYBRID,
-                         text.text);
-}
-
-int berth_mpi_refuse_static(const char *path, const char *with, struct berth_err *err)
-{
-    return berth_err_set(err,
-                         "'%s' is linked statically%s%s, so no library of the host "
-                         "reaches it; link it with shared libraries, name the program "
-                         "that it starts, or " BERTH_RULES_HYBRID,
-                         path, with ? " with " : "", with ? with : "");
-}
-
-int berth_mpi_check_program(const struct berth_mpi_program *program,
-                            struct berth_err *err)
-{
-    const struct berth_mpi_object *inside = program->inside;
-    char name[BERTH_MPI_NAME_SIZE];
-
-    if (program->path && berth_mpi_is_starter(program->path))
-        return berth_err_set(err,
-                             "'%s' starts ranks itself, which cannot be done in every "
-                             "task of a step; choose --mpi-bind=local for an mpirun on "
-                             "one node, or let srun start the program",
-                             program->path);
-    if (inside)
-        return berth_mpi_refuse_static(
-            inside->path, berth_mpi_library_name(&inside->library, name, sizeof(name)),
-            err);
-    return program->family == BERTH_FAMILY_UNKNOWN ? refuse_unknown(program, err) : 0;
-}
-
 /* The end of the sentence of a NO. */
 static const char *advice(const struct berth_mpi_cause *cause)
 {

@@ -53,19 +53,4 @@ int berth_mpi_judge_fabric(const char *name, const struct berth_mpi_objects *ima
                            struct berth_mpi_verdict *ret_verdict,
                            struct berth_err *err);
 
-/* Refuses a PROGRAM whose MPI nothing can replace: MPI is linked into it statically, it
- * starts ranks itself (mpirun), or it has marks of several MPIs. Returns 0, or -1 with
- * a sentence in ERR (may be NULL). */
-int berth_mpi_check_program(const struct berth_mpi_program *program,
-                            struct berth_err *err);
-
-/* The sentence for the file PATH, into which an MPI is linked that is called WITH
- * (NULL: none is known). Always returns -1. */
-int berth_mpi_refuse_static(const char *path, const char *with, struct berth_err *err);
-
-/* Writes the name of the MPI of FAMILY among OBJECTS, for people, to NAME (SIZE bytes):
- * "MPICH 4.2.3", "Intel MPI". Returns NAME. */
-const char *berth_mpi_describe(const struct berth_mpi_objects *objects,
-                               enum berth_mpi_family family, char *name, size_t size);
-
 void berth_mpi_verdict_fini(struct berth_mpi_verdict *verdict);

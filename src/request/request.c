@@ -14,19 +14,6 @@
 #include "request/option.h"
 #include "request/uri.h"
 
-enum berth_mode berth_mode_of(const char *word)
-{
-    int at = word ? berth_choice_find(BERTH_MODE_WORDS, word) : BERTH_MODE_OFF;
-
-    return at < 0 ? BERTH_MODE_NAME : (enum berth_mode)at;
-}
-
-bool berth_mode_is_word(const char *word)
-{
-    return *word && *word != '-' &&
-           word[strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789-")] == '\0';
-}
-
 static void *field_of(const struct berth_request *request,
                       const struct berth_option *option)
 {

@@ -2,6 +2,7 @@
 /* The words of commands that may be programs, and the program that is meant. */
 
 #include "bindover/bindover.h"
+#include "bindover/commandwords.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "bindover/stack.h"
+#include "bindover/offered.h"
 #include "container/runtime.h"
 
 static char *root;

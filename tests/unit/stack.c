@@ -2,7 +2,7 @@
 /* Which MPI stacks a host has. The hosts are trees of libraries that are compiled here,
  * in the layouts that vendors document. */
 
-#include "bindover/stack.h"
+#include "bindover/offered.h"
 
 #include <stdio.h>
 #include <unistd.h>

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "install.h"
 #include "bindover/loader.h"
+#include "bindover/offered.h"
 #include "staging.h"
 #include "unit.h"
 

@@ -4,6 +4,8 @@
 
 #include "staging.h"
 
+#include "bindover/hoststacks.h"
+
 #include <dirent.h>
 #include <stdio.h>
 #include <unistd.h>

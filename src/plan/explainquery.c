@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the short and the detailed form of explain both say: who set an option, how long
+ * the container lives, whose MPI runs. */
+
+#include "plan/explain.h"
+
+#include <string.h>
+
+#include "request/option.h"
+
+void berth_explain_facts(const struct berth_explain *explain, const char *name,
+                         struct berth_strvec *ret)
+{
+    const struct berth_strvec *facts = &explain->binding->facts;
+
+    for (size_t i = 0; i + 1 < facts->count; i += 2)
+        if (strcmp(facts->items[i], name) == 0)
+            berth_strvec_push(ret, facts->items[i + 1]);
+}
+
+const char *berth_explain_source(const struct berth_explain *explain,
+                                 enum berth_option_id id)
+{
+    if (!berth_request_value(explain->launch->request, id, 0))
+        return NULL;
+    return berth_strvec_has(&explain->launch->request->site, berth_options[id].name)
+               ? BERTH_FROM_SITE
+               : BERTH_FROM_USER;
+}
+
+const char *berth_explain_why_step(const struct berth_explain *explain)
+{
+    const char *why = berth_order_why_step(explain->launch->order, explain->apart);
+
+    return why || !*explain->no_server.text ? why : explain->no_server.text;
+}
+
+const char *berth_explain_lifetime(const struct berth_explain *explain)
+{
+    return berth_request_has_job_lifetime(explain->launch->request) &&
+                   !berth_explain_why_step(explain)
+               ? BERTH_LIFETIME_JOB
+               : BERTH_LIFETIME_STEP;
+}
+
+void berth_explain_mpi(const struct berth_explain *explain, struct berth_buf *ret)
+{
+    const struct berth_request *request = explain->launch->request;
+
+    if (!berth_request_has_container(request))
+        berth_buf_puts(ret, "as on the host");
+    else if (berth_request_mpi_is(request, BERTH_MODE_OFF))
+        berth_buf_puts(ret, "left alone (no --mpi-bind)");
+    else if (berth_request_mpi_is(request, BERTH_MODE_LAUNCH))
+        berth_buf_puts(ret, "the image's own mpirun, on the nodes of the job, which "
+                            "starts its ranks through the host's srun");
+    else if (berth_request_starts_mpirun(request))
+        berth_buf_puts(ret, "the image's own mpirun, on the CPUs of its task, which "
+                            "sees nothing of Slurm");
+    else if (explain->binding->note)
+        berth_buf_puts(ret, explain->binding->note);
+    else if (berth_request_mpi_is(request, BERTH_MODE_HYBRID))
+        berth_buf_puts(ret, "the image's own MPI runs, over Slurm's process manager");
+    else if (explain->apart &&
+             !berth_strvec_pair(&explain->binding->facts, BERTH_FINDING_PROGRAM))
+        berth_buf_puts(
+            ret, "the image's own MPI runs (hybrid): berth can neither mount into "
+                 "nor inspect a container of this kind");
+    else
+        berth_buf_puts(ret, "the command and the image have nothing to do with MPI");
+    if (explain->binding->warning)
+        berth_buf_addf(ret, "; warning: %s", explain->binding->warning);
+}

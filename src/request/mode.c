@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The modes of --mpi-bind and their names. */
+
+#include "request/mode.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/choice.h"
+
+enum berth_mode berth_mode_of(const char *word)
+{
+    int at = word ? berth_choice_find(BERTH_MODE_WORDS, word) : BERTH_MODE_OFF;
+
+    return at < 0 ? BERTH_MODE_NAME : (enum berth_mode)at;
+}
+
+bool berth_mode_is_word(const char *word)
+{
+    return *word && *word != '-' &&
+           word[strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789-")] == '\0';
+}
