@@ -461,7 +461,8 @@ void berth_witness_run(const struct berth_witness *witness)
     berth_witness_count(witness, watch.ranks, &sentence);
     if (is_there && !watch.has_reported && misses_mpi(&watch))
         print_line(witness, "warning: ", sentence.text);
-    else if (is_there && !watch.has_reported && witness->verbose)
+    else if (is_there && !watch.has_reported && witness->verbose &&
+             !witness->order->step.is_one_file)
         print_line(witness, "note: ", sentence.text);
     for (unsigned int i = 0; i < witness->tasks; i++) {
         if (watch.ranks[i].pid && watch.ranks[i].process >= 0)

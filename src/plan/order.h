@@ -32,9 +32,11 @@ struct berth_order_step {
     unsigned int tasks;    /* of the component; 0: not known */
     bool prints_component; /* this node prints for the component: it is the first */
     bool prints_step;      /* this node prints for the whole step */
-    char *ranks;   /* with --multi-prog: the ranks of the lines with this request;
-                      `tasks` is their number; NULL: the whole component */
-    bool is_first; /* this task is the first of `ranks`, or of the component */
+    char *ranks;      /* with --multi-prog: the ranks of the lines with this request;
+                         `tasks` is their number; NULL: the whole component */
+    bool is_first;    /* this task is the first of `ranks`, or of the component */
+    bool is_one_file; /* standard output and error of the tasks are one file, which
+                         gets errors and warnings of berth, but no notes */
 };
 
 /* The container of the task on its node. */

@@ -97,7 +97,8 @@ bool berth_table_is_uniform(const struct berth_table *table)
 {
     for (size_t i = 1; i < table->count; i++)
         if (!berth_request_equal(&table->rows[0].request, &table->rows[i].request) ||
-            !berth_strvec_equal(&table->rows[0].restore, &table->rows[i].restore))
+            !berth_strvec_equal(&table->rows[0].restore, &table->rows[i].restore) ||
+            table->rows[0].is_one_file != table->rows[i].is_one_file)
             return false;
     return true;
 }

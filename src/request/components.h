@@ -31,6 +31,8 @@ struct berth_row {
                                     --export drops them (request/capture.h) */
     struct berth_strvec job; /* with --mpi-bind=launch: Slurm's about the job, in srun
                               */
+    bool is_one_file;        /* standard output and error of its tasks are one file
+                                (request/streams.h) */
 };
 
 /* The most containers of a step with --multi-prog. */

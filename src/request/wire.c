@@ -181,8 +181,15 @@ static void put_row(struct berth_buf *buf, int group, const struct berth_row *ro
 static const struct berth_field carried[] = {
     {"env", BERTH_FIELD_LIST, offsetof(struct berth_row, restore)},
     {"job", BERTH_FIELD_LIST, offsetof(struct berth_row, job)},
+    {"one-file", BERTH_FIELD_FLAG, offsetof(struct berth_row, is_one_file)},
     {0},
 };
+
+static bool carry_the_same(const struct berth_row *a, const struct berth_row *b)
+{
+    return berth_strvec_equal(&a->restore, &b->restore) &&
+           berth_strvec_equal(&a->job, &b->job) && a->is_one_file == b->is_one_file;
+}
 
 /* Appends what ROW carries, unless BEFORE, the last row that may carry something,
  * carries the same. Returns how many bytes. */
@@ -192,8 +199,7 @@ static size_t put_carried(struct berth_buf *buf, const struct berth_row *before,
     size_t start = buf->used;
 
     buf->failed |= row->restore.failed || row->job.failed;
-    if (!berth_strvec_equal(&before->restore, &row->restore) ||
-        !berth_strvec_equal(&before->job, &row->job)) {
+    if (!carry_the_same(before, row)) {
         berth_parts_label(buf, CARRIED);
         berth_fields_put(buf, carried, row);
     }

@@ -13,9 +13,9 @@
  *     table      1;GROUP:fields;...;.
  *
  * GROUP is a het group, `*` (all) or, with --multi-prog, `/` and ranks;
- * `=:env=A%3D1` before a row has what this row and those after it carry (`restore` and
- * `job` of struct berth_row); a row without a container needs nothing of it.
- * The point at the end shows that nothing was cut off. The form is that of
+ * `=:env=A%3D1` before a row has what this row and those after it carry (`restore`,
+ * `job` and `is_one_file` of struct berth_row); a row without a container needs nothing
+ * of it. The point at the end shows that nothing was cut off. The form is that of
  * base/fields.h. The key of a field is the name of the option without "container-";
  * after a pulled image there is `uri`, and `world` is not an option. A reader checks
  * each value like a user's. */

@@ -36,8 +36,8 @@ static bool is_verbose(const struct berth_task *task)
     return berth_notice_is_verbose(task->launch.environment);
 }
 
-/* Print whose MPI runs, and what may go wrong: all, if the user asks; what berth has
- * chosen, once for the step. */
+/* Print whose MPI runs: all, if the user asks; what berth has chosen, once for the
+ * step. */
 static void print_choice(const struct berth_task *task)
 {
     const struct berth_request *request = &task->order.request;
@@ -52,6 +52,14 @@ static void print_choice(const struct berth_task *task)
 
     if (note && *note && (is_asked || is_chosen))
         berth_report_line(STDERR_FILENO, task->launch.node, "note: %s", note);
+}
+
+/* Print what may go wrong with that MPI. */
+static void print_warning(const struct berth_task *task)
+{
+    const struct berth_request *request = &task->order.request;
+    const struct berth_binding *binding = &task->binding;
+
     if (binding->warning && (is_verbose(task) || task->order.step.prints_component))
         berth_report_line(STDERR_FILENO, task->launch.node,
                           "warning: image '%s': %s=%s: %s", berth_request_name(request),
@@ -150,13 +158,21 @@ static void print_recipe(const struct berth_task *task, bool is_shared)
 void berth_notice_print(const struct berth_task *task,
                         const struct berth_rendezvous *rendezvous, const char *why)
 {
-    print_choice(task);
-    print_no_cma(task, why);
-    if (task->order.step.prints_step && berth_request_mpi_chosen(&task->order.request))
+    const bool has_notes = !task->order.step.is_one_file;
+
+    if (has_notes)
+        print_choice(task);
+    print_warning(task);
+    if (has_notes)
+        print_no_cma(task, why);
+    if (has_notes && task->order.step.prints_step &&
+        berth_request_mpi_chosen(&task->order.request))
         print_recipe(task, !why && !task->binding.no_cma);
     if (rendezvous->page->is_unpacked)
         berth_report_line(STDERR_FILENO, task->launch.node, BERTH_NOTICE_UNPACKED,
                           berth_request_name(&task->order.request));
+    if (!has_notes)
+        return;
     if (task->binding.written && !task->binding.overlay && !why)
         berth_report_line(STDERR_FILENO, task->launch.node,
                           "note: what tasks write to the image stays in %s",

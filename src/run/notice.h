@@ -19,7 +19,8 @@
     "which takes time at each start, and room in /tmp" BERTH_SERVERS_REPAIR
 
 /* Print on standard error what berth has chosen for the component of TASK, and with
- * srun -v the number of containers on this node. WHY: why each task has a container of
+ * srun -v the number of containers on this node; where that is the file of the task's
+ * standard output, too, print warnings only. WHY: why each task has a container of
  * its own; NULL: tasks share one. */
 void berth_notice_print(const struct berth_task *task,
                         const struct berth_rendezvous *rendezvous, const char *why);

@@ -168,7 +168,7 @@ static void judge(const struct berth_inject *it, const struct stat *task_stderr,
 
     if (open_stderr(task_stderr, it->parent, 1) != STDERR_FILENO)
         return;
-    if (no_cma)
+    if (no_cma && !launch->order->step.is_one_file)
         berth_report_line(STDERR_FILENO, launch->node, BERTH_NOTICE_NO_CMA,
                           berth_request_name(launch->request), no_cma);
     snprintf(numbers[0], sizeof(numbers[0]), "%d", mapped->pid);

@@ -25,6 +25,7 @@
 #include "request/hetgroup.h"
 #include "request/mpirun.h"
 #include "request/option.h"
+#include "request/streams.h"
 #include "site/policy.h"
 #include "request/wire.h"
 #include "site/siteread.h"
@@ -55,6 +56,8 @@ static struct {
     struct berth_hetgroups hetgroups; /* the command line */
     struct berth_err settings_fault;  /* a fault in plugstack.conf; text "": none */
     struct berth_err option_fault;    /* the first wrong option; text "": none */
+    const char *file_without_notes;   /* of find_streams(), of a component with an
+                                         image; NULL: there is none */
     bool kill_is_ours;                /* this plugin has set KILL_ON_BAD_EXIT */
 } state;
 
@@ -381,6 +384,25 @@ static int add_component(int group, struct berth_request *merged, bool own,
     return berth_table_add(&state.table, group, NULL, merged, err);
 }
 
+/* Find, for the rows of the component, those from FIRST on, whether standard output and
+ * error of its tasks are one file, in which tasks print no notes. */
+static void find_streams(size_t first)
+{
+    const char *file =
+        berth_streams_file(&state.hetgroups, optind, getenv("SLURM_STDOUTMODE"),
+                           getenv("SLURM_STDERRMODE"));
+
+    if (!file)
+        return;
+    for (size_t i = first; i < state.table.count; i++) {
+        struct berth_row *row = &state.table.rows[i];
+
+        row->is_one_file = true;
+        if (berth_request_has_container(&row->request))
+            state.file_without_notes = file;
+    }
+}
+
 /* Collect what --export drops for the rows of the component, those from FIRST on. Lines
  * of a --multi-prog file have the same. */
 static int gather_environment(size_t first, struct berth_err *err)
@@ -435,6 +457,7 @@ static int end_step_component(int group, struct berth_err *err)
         berth_mpiworld_check(&state.table, &state.hetgroups, optind, err) < 0 ||
         gather_environment(first, err) < 0)
         return -1;
+    find_streams(first);
     berth_mpirun_set_worlds(&state.table);
     if (!berth_table_has_groups(&state.table) && !berth_table_is_uniform(&state.table))
         return berth_err_set(
@@ -446,6 +469,30 @@ static int end_step_component(int group, struct berth_err *err)
         return -1;
     return publish(BERTH_STEP_VARIABLE,
                    berth_table_find_container(&state.table) ? &state.table : NULL, err);
+}
+
+/* Does a component choose its MPI on the nodes, of which a note is all that tells? */
+static bool has_choice(void)
+{
+    for (size_t i = 0; i < state.table.count; i++)
+        if (berth_request_mpi_is(&state.table.rows[i].request, BERTH_MODE_AUTO))
+            return true;
+    return false;
+}
+
+/* Print that tasks print no notes: where the user misses one, or with -v, any. */
+static void print_file_without_notes(void)
+{
+    static const char note[] =
+        "berth: note: standard error goes to '%s', too, so tasks print no notes of "
+        "berth; give another file with -e to have them";
+
+    if (!state.file_without_notes)
+        return;
+    if (has_choice())
+        slurm_info(note, state.file_without_notes);
+    else
+        slurm_verbose(note, state.file_without_notes);
 }
 
 /* Print what the user may not expect, and what `srun -v` shows. */
@@ -463,6 +510,7 @@ static void print_notes(void)
             slurm_info("berth: note: %s", moved.text);
             last = moved;
         }
+    print_file_without_notes();
     berth_exported_log(&state.site, &state.table);
 }
 

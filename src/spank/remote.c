@@ -456,7 +456,7 @@ static int order_task(spank_t sp, const struct berth_taskfacts *part,
     if (order.container.number >= shared.containers)
         return berth_err_damaged(err, BERTH_CONTAINERS_VARIABLE);
     order.step.is_first |= !part->row->ranks && is_first(sp);
-    if (order.step.is_first)
+    if (order.step.is_first && !order.step.is_one_file)
         report_rules(sp, &asker.asker, asked);
     if (berth_request_has_job_lifetime(&request))
         spank_get_item(sp, S_JOB_ID, &order.job);

@@ -105,7 +105,8 @@ struct berth_order_step berth_taskfacts_step(spank_t sp,
         .ranks = part->row->ranks,
         .is_first =
             part->row->ranks && part->rank == berth_table_first_rank(table, part->row),
-        .prints_component = prints_component(sp, part, request)};
+        .prints_component = prints_component(sp, part, request),
+        .is_one_file = part->row->is_one_file};
 
     step.prints_step = step.prints_component && prints_step(sp, part);
     spank_get_item(sp, S_JOB_NNODES, &step.nodes);

@@ -23,6 +23,37 @@ argv: LIBEXEC/berth-task 1
 $(order "$A")" \
         FAKE_RAW=1 srun --container-image=a ./x 1
 fi
+argv_x='argv: LIBEXEC/berth-task'
+since 23.11 && argv_x="$argv_x ./x"
+# The file of -o gets standard error, too, and no notes of berth.
+shared="srun: berth: note: standard error goes to 'o', too, so tasks print no notes of berth; give another file with -e to have them"
+expect 'a file of standard output and error: srun -v prints where the notes are' 0 \
+    "$shared
+0 $A: ./x
+$argv_x
+- SLURM_BERTH_STEP=1;=:one-file=;*:$A;.
+$(order "$A" '&first=&one-file=')" \
+    FAKE_RAW=1 FAKE_VERBOSE=1 srun -o o --container-image=a ./x
+expect 'the same without -v' 0 "0 $A: ./x" srun -o o --container-image=a ./x
+expect 'the same where notes have the choice of --mpi-bind' 0 \
+    "$shared
+0 $A&mpi-bind=auto: ./x" \
+    srun -o o --container-image=a --mpi-bind ./x
+expect 'standard error has a file of its own' 0 "0 $A&mpi-bind=auto: ./x" \
+    srun -o o -e e --container-image=a --mpi-bind ./x
+expect 'one component of two has one file' 0 \
+    "0 $A: ./x
+$argv_x
+- SLURM_BERTH_STEP=1;=:one-file=;0:$A;=:;1:$A;.
+$(order "$A" 'several=&first=&one-file=' | sed 's/nodes=1&tasks=1several=/several=\&nodes=1\&tasks=1/')
+1 $A: ./y
+$(echo "$argv_x" | sed 's,/x$,/y,')
+- SLURM_BERTH_STEP=1;=:one-file=;0:$A;=:;1:$A;.
+$(order "$A" 'several=&first=' | sed 's/nodes=1&tasks=1several=/component=1\&several=\&nodes=1\&tasks=1/; s,argv0=./x,argv0=./y,')" \
+    FAKE_RAW=1 srun -o o --container-image=a ./x : --container-image=a ./y
+expect 'a program on the host has one file' 0 '0 host: ./x' \
+    FAKE_VERBOSE=1 srun -o o ./x
+
 expect 'tasks share what they inherit where Slurm calls the plugin in a child' 0 \
     "0 $A: ./x
 0 $A: ./x" \

@@ -13,10 +13,11 @@
 
 extern char **environ;
 
-const char fake_short_options[] = "+hHlQvkn:N:J:p:w:";
+const char fake_short_options[] = "+hHlQvke:n:N:J:o:p:w:";
 
 static const struct option native_options[] = {
     {"container", required_argument, NULL, FAKE_OTHER},
+    {"error", required_argument, NULL, FAKE_OTHER},
     {"export", required_argument, NULL, FAKE_EXPORT},
     {"help", no_argument, NULL, FAKE_OTHER},
     {"het-group", required_argument, NULL, FAKE_HET_GROUP},
@@ -31,6 +32,7 @@ static const struct option native_options[] = {
     {"no-kill", optional_argument, NULL, FAKE_OTHER},
     {"no-shell", no_argument, NULL, FAKE_OTHER},
     {"ntasks", required_argument, NULL, FAKE_OTHER},
+    {"output", required_argument, NULL, FAKE_OTHER},
     {"pack-group", required_argument, NULL, FAKE_HET_GROUP},
     {"partition", required_argument, NULL, FAKE_OTHER},
     {"wrap", required_argument, NULL, FAKE_OTHER},

@@ -22,6 +22,7 @@ TEST(an_order_arrives_as_it_was_given)
     berth_strvec_push(&order.terms.unset, "B;2");
     berth_strvec_push(&order.restored, "MPICH_X");
     berth_strvec_push(&order.restored, "Cray MPICH");
+    order.step.is_one_file = true;
     berth_strvec_push(&order.programs, "./a\nb");
     order.step = (struct berth_order_step){.component = 3,
                                            .is_several = true,

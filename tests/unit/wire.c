@@ -315,6 +315,7 @@ static const char *const carried[] = {
     "1;=:env=A%3D1;0:image=/a;1:image=none;=:;2:image=/b;.",
     "1;=:env=A%3D1;/0:image=/a;/1:image=/b;.",
     "1;=:env=A%3D1&job=SLURM_JOB_ID%3D7;*:image=/a&mpi-bind=launch;.",
+    "1;=:one-file=;0:image=/a;=:;1:image=/b;.",
 };
 
 TEST_ROWS(what_rows_carry_is_read_and_written, carried)
@@ -361,6 +362,9 @@ TEST(rows_that_carry_other_variables_differ)
     ck_assert_int_eq(
         berth_wire_get_table("1;=:env=A%3D1;0:image=/a;1:image=/a;.", &table, &err), 0);
     ck_assert(berth_table_is_uniform(&table));
+    table.rows[1].is_one_file = true;
+    ck_assert(!berth_table_is_uniform(&table));
+    table.rows[1].is_one_file = false;
     berth_strvec_push(&table.rows[1].restore, "B=2");
     ck_assert(!berth_table_is_uniform(&table));
 }

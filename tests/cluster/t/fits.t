@@ -182,6 +182,12 @@ same "--output, --error and --input with patterns" \
     'echo in >in; srun -N2 -w n1,n2 -n2 --input=in --output=o.%t.%N.%j --error=e.%n.%s $C sh -c "cat; echo err >&2"
      for f in o.* e.*; do echo "$f: $(cat $f)" | sed -E "s/(o.*)\.[0-9]+:/\1.J:/"; done' \
     'o\.0\.n1\.J: in\no\.1\.n2\.J: in\ne\.0\.0: err'
+same "--output without --error: the file has the program's bytes only" \
+    'in=/usr/bin/srun; check() { cmp $in "$1" && echo same; rm "$1"; }
+     srun -v -i $in -o o $C cat 2>/dev/null; check o
+     srun ${C:+--mpi-bind} -i $in -o o $C cat 2>/dev/null; check o
+     SLURM_DEBUG=1 srun -n2 -i $in -o o.%t $C cat 2>/dev/null; check o.0; check o.1' \
+    '^same\nsame\nsame\nsame'
 # No --input with a pattern: Slurm 22.05 to 26.05 lose every step with one that takes longer
 # than a moment, also on the host and without our plugin.
 same "--output=none" 'srun --output=none $C sh -c "echo no; touch yes"; srun -o none -e err $C sh -c "echo err >&2"; cat err; ls' 'err\nerr\nyes'
