@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parses YAML into a tree with line numbers, of bounded size and depth, without aliases
- * and tags. Knows no key. */
+/* Parses YAML into a tree with line numbers, of bounded size and depth, without
+ * anchors, aliases and tags. Knows no key. */
 
 #include "site/syntax.h"
 
@@ -22,7 +22,6 @@ struct reading {
     const char *file;
     const char *bytes;
     size_t size;
-    int last; /* index of the last node that was copied */
     struct berth_strvec *faults;
 };
 
@@ -93,19 +92,12 @@ static int check_size(size_t count, size_t most, const char *what,
                : berth_err_set(err, "more than %zu %s; shorten the file", most, what);
 }
 
-/* The indices grow in the order of the file, except that of an alias. */
-static int check_node(struct reading *reading, int index, const yaml_node_t *node,
-                      int depth, struct berth_err *err)
+/* The parser numbers the nodes from 1. */
+static int check_node(int index, int depth, struct berth_err *err)
 {
-    static const char *const plain[] = {YAML_STR_TAG, YAML_SEQ_TAG, YAML_MAP_TAG, NULL};
-
-    if (index <= reading->last || !berth_text_is_any((const char *)node->tag, plain))
-        return berth_err_set(err, "an alias ('*') or a tag ('!') is not plain YAML; "
-                                  "write the value itself");
-    reading->last = index;
-    return check_size((size_t)depth, BERTH_SYNTAX_DEPTH, "levels", err) < 0
-               ? -1
-               : check_size((size_t)index, NODES_MAX, "values", err);
+    if (check_size((size_t)depth, BERTH_SYNTAX_DEPTH, "levels", err) < 0)
+        return -1;
+    return check_size((size_t)index, NODES_MAX, "values", err);
 }
 
 static int copy_scalar(const yaml_node_t *from, struct berth_node *ret,
@@ -163,7 +155,7 @@ static int copy_pair(struct reading *reading, const yaml_node_pair_t *pair, int 
     const yaml_node_t *key = yaml_document_get_node(&reading->document, pair->key);
     BERTH_NODE struct berth_node item = {0};
     BERTH_NODE struct berth_node name = {0};
-    int result = check_node(reading, pair->key, key, depth, err);
+    int result = check_node(pair->key, depth, err);
 
     if (result == 0)
         result = key->type == YAML_SCALAR_NODE
@@ -197,7 +189,7 @@ static int copy_node(struct reading *reading, int index, int depth,
     const yaml_node_t *from = yaml_document_get_node(&reading->document, index);
 
     ret->line = line_of(&from->start_mark);
-    if (check_node(reading, index, from, depth, err) < 0)
+    if (check_node(index, depth, err) < 0)
         return at(reading, ret->line, err);
     if (from->type == YAML_SEQUENCE_NODE)
         return copy_list(reading, from, depth + 1, ret, err);
@@ -227,6 +219,75 @@ static int read_document(struct reading *reading, bool is_first, struct berth_no
     return result;
 }
 
+/* Has the value that EVENT begins an anchor or a tag, or is it an alias? A document
+ * does not show them any more. */
+static bool is_marked(const yaml_event_t *event)
+{
+    switch (event->type) {
+    case YAML_ALIAS_EVENT:
+        return true;
+    case YAML_SCALAR_EVENT:
+        return event->data.scalar.anchor || event->data.scalar.tag;
+    case YAML_SEQUENCE_START_EVENT:
+        return event->data.sequence_start.anchor || event->data.sequence_start.tag;
+    case YAML_MAPPING_START_EVENT:
+        return event->data.mapping_start.anchor || event->data.mapping_start.tag;
+    default:
+        return false;
+    }
+}
+
+static int open_parser(struct reading *reading, struct berth_err *err)
+{
+    if (!yaml_parser_initialize(&reading->parser))
+        return berth_err_oom(err);
+    yaml_parser_set_encoding(&reading->parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&reading->parser,
+                                 (const unsigned char *)reading->bytes, reading->size);
+    return 0;
+}
+
+/* Refuses anchors, aliases and tags. What is not YAML ends the search: the reading of
+ * the document reports it. */
+static int check_marks(struct reading *reading, struct berth_err *err)
+{
+    bool is_ended = false;
+    unsigned int line = 0;
+
+    if (open_parser(reading, err) < 0)
+        return -1;
+    while (!is_ended && !line) {
+        yaml_event_t event;
+
+        if (!yaml_parser_parse(&reading->parser, &event))
+            break;
+        is_ended = event.type == YAML_STREAM_END_EVENT;
+        if (is_marked(&event))
+            line = line_of(&event.start_mark);
+        yaml_event_delete(&event);
+    }
+    yaml_parser_delete(&reading->parser);
+    if (!line)
+        return 0;
+    berth_err_set(err, "an anchor ('&'), an alias ('*') or a tag ('!') is not plain "
+                       "YAML; write the value itself");
+    return at(reading, line, err);
+}
+
+static int read_documents(struct reading *reading, struct berth_node *ret,
+                          struct berth_err *err)
+{
+    int result;
+
+    if (open_parser(reading, err) < 0)
+        return -1;
+    result = read_document(reading, true, ret, err);
+    if (result > 0)
+        result = read_document(reading, false, ret, err);
+    yaml_parser_delete(&reading->parser);
+    return result < 0 ? -1 : 0;
+}
+
 int berth_syntax_read(const char *file, const char *bytes, size_t size,
                       struct berth_node *ret, struct berth_strvec *faults,
                       struct berth_err *err)
@@ -234,19 +295,10 @@ int berth_syntax_read(const char *file, const char *bytes, size_t size,
     struct reading reading = {
         .file = file, .bytes = bytes, .size = size, .faults = faults};
     BERTH_NODE struct berth_node root = {.kind = BERTH_NODE_MAP, .line = 1};
-    int result;
 
     if (check_size(size, BERTH_SYNTAX_BYTES, "bytes", err) < 0)
         return berth_err_at(err, "%s", file);
-    if (!yaml_parser_initialize(&reading.parser))
-        return berth_err_oom(err);
-    yaml_parser_set_encoding(&reading.parser, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(&reading.parser, (const unsigned char *)bytes, size);
-    result = read_document(&reading, true, &root, err);
-    if (result > 0)
-        result = read_document(&reading, false, &root, err);
-    yaml_parser_delete(&reading.parser);
-    if (result < 0)
+    if (check_marks(&reading, err) < 0 || read_documents(&reading, &root, err) < 0)
         return -1;
     *ret = berth_steal(&root);
     return 0;

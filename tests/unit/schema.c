@@ -153,8 +153,8 @@ TEST_ROWS(what_says_nothing_has_the_defaults, nothing)
 }
 
 #define NOT_PLAIN(line)                                                                \
-    "f:" line ": an alias ('*') or a tag ('!') is not plain YAML; write the value "    \
-    "itself\n"
+    "f:" line ": an anchor ('&'), an alias ('*') or a tag ('!') is not plain YAML; "   \
+    "write the value itself\n"
 
 static const struct {
     const char *text;
@@ -277,8 +277,13 @@ static const struct {
     {"a: 1\nmpi: &x\n  glibc: [*x]\n", NOT_PLAIN("2")},
     {"mpi: &x {}\nruntime: *x\n", NOT_PLAIN("1")},
     {"&x mpi:\n  *x : 1\n", NOT_PLAIN("1")},
-    {"a: *x\n", "f:1: not YAML: found undefined alias; check indentation, quotes and "
-                "colons\n"},
+    {"a: *x\n", NOT_PLAIN("1")},
+    {"\nmpi: &x {}\n", NOT_PLAIN("2")},
+    {"mpi:\n  &x glibc: replace\n", NOT_PLAIN("2")},
+    {"mpi: !!map {}\n", NOT_PLAIN("1")},
+    {"mpi: {glibc: !!str replace}\n", NOT_PLAIN("1")},
+    {"mpi: {order: !!seq []}\n", NOT_PLAIN("1")},
+    {"mpi: {order: [! a]}\n", NOT_PLAIN("1")},
     {"\nmpi: !x {}\n", NOT_PLAIN("2")},
     {"mpi: !!python/x {}\n", NOT_PLAIN("1")},
     {"mpi: !!binary eA==\n", NOT_PLAIN("1")},
