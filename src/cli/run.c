@@ -21,6 +21,7 @@
 #include "cli/host.h"
 #include "cli/request.h"
 #include "plan/launch.h"
+#include "request/misnamed.h"
 #include "request/mpirun.h"
 #include "request/wire.h"
 #include "run/taskserver.h"
@@ -291,6 +292,15 @@ static int run_on_host(char **command)
     return status;
 }
 
+static void warn_misnamed(void)
+{
+    struct berth_err sentence;
+
+    for (char **variable = environ; *variable; variable++)
+        if (berth_misnamed_is(*variable, true, &sentence))
+            fprintf(stderr, "berth: warning: %s\n", sentence.text);
+}
+
 /* Print what a rule of the site replaces, what has no effect, and, in a step, what only
  * the plugin can do. */
 static void print_notes(const struct berth_site_asker *asker)
@@ -301,6 +311,7 @@ static void print_notes(const struct berth_site_asker *asker)
 
     if (!own.leads || !step->prints_step)
         return;
+    warn_misnamed();
     berth_rules_report(&own.site, &job, own.asked, &sentences);
     if (berth_request_has_job_lifetime(own.asked))
         berth_strvec_push(&sentences,

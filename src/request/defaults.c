@@ -36,20 +36,59 @@ static const char *find_value(char *const *environ, const struct berth_strvec *a
     return berth_environ_value(environ, name);
 }
 
+/* VALUE of the variable of a switch, in *RET_IS_ON. */
+static int read_switch(const char *value, bool *ret_is_on, struct berth_err *err)
+{
+    *ret_is_on = berth_choice_find("yes|1|true", value) >= 0;
+    if (*ret_is_on || berth_choice_find("no|0|false", value) >= 0)
+        return 0;
+    return berth_err_expected(err, "yes or no", value);
+}
+
+/* The variable of a switch of pyxis that berth does not have. Without it berth does
+ * what the value `no` asks for. */
+static int check_pyxis_switch(const struct berth_option *option, const char *value,
+                              struct berth_err *err)
+{
+    bool is_on;
+
+    if (read_switch(value, &is_on, err) < 0)
+        return -1;
+    return is_on ? berth_pyxis_check(option, err) : 0;
+}
+
+/* `no` sets the opposite of the switch ID. */
+static int parse_switch(enum berth_option_id id, const char *value,
+                        struct berth_request *ret, struct berth_err *err)
+{
+    const struct berth_option *option = &berth_options[id];
+    bool is_on;
+
+    if (read_switch(value, &is_on, err) < 0)
+        return -1;
+    if (!is_on)
+        option = berth_option_switch(option->field,
+                                     option->says == BERTH_YES ? BERTH_NO : BERTH_YES);
+    return berth_request_parse(ret, (enum berth_option_id)(option - berth_options),
+                               NULL, NULL, err);
+}
+
+/* An empty variable is one that a script has cleared. Only for the image it is an
+ * error, as on the command line: with BERTH_CONTAINER_IMAGE=$UNSET the program would
+ * run on the host, where `none` says that it is to. */
 static int parse(enum berth_option_id id, const char *value, const char *base,
                  struct berth_request *ret, struct berth_err *err)
 {
+    const struct berth_option *option = &berth_options[id];
+
+    if (!*value && id != BERTH_OPTION_IMAGE)
+        return 0;
     if (id >= BERTH_OPTION_COUNT)
-        return berth_pyxis_check(&berth_options[id], err);
-    if (!*value)
-        return 0;
-    if (berth_options[id].argument)
+        return option->argument ? berth_pyxis_check(option, err)
+                                : check_pyxis_switch(option, value, err);
+    if (option->argument)
         return berth_request_parse(ret, id, value, base, err);
-    if (berth_choice_find("no|0|false", value) >= 0)
-        return 0;
-    if (berth_choice_find("yes|1|true", value) < 0)
-        return berth_err_expected(err, "yes or no", value);
-    return berth_request_parse(ret, id, NULL, base, err);
+    return parse_switch(id, value, ret, err);
 }
 
 int berth_defaults_parse(char *const *environ, const struct berth_strvec *assigned,

@@ -6,9 +6,9 @@
 #include "request/request.h"
 
 /* Options from variables: BERTH_CONTAINER_IMAGE=/a.sif is like
- * --container-image=/a.sif, and so on for each row of request/option.h. For an option
- * without a value, `yes` gives the option and `no` does not. An empty variable counts
- * as unset. */
+ * --container-image=/a.sif, and so on for each row of request/option.h. For a switch,
+ * `yes` gives the option and `no` its opposite. An empty variable counts as unset,
+ * except that of the image, which is an error. */
 
 /* Bytes of the longest name. */
 #define BERTH_DEFAULTS_NAME 64

@@ -23,6 +23,7 @@
 #include "request/defaults.h"
 #include "request/capture.h"
 #include "request/hetgroup.h"
+#include "request/misnamed.h"
 #include "request/mpirun.h"
 #include "request/option.h"
 #include "request/streams.h"
@@ -201,6 +202,18 @@ static bool is_sbatch(void)
            strcmp(program_invocation_short_name, "salloc") != 0;
 }
 
+/* Warn of variables that ask for an option in vain. With a prefix of its options berth
+ * is beside pyxis, which reads its own variables. */
+static void warn_misnamed(void)
+{
+    const bool is_alone = !*state.settings.option_prefix;
+    struct berth_err sentence;
+
+    for (char **variable = environ; variable && *variable; variable++)
+        if (berth_misnamed_is(*variable, is_alone, &sentence))
+            berth_commandline_warn(state.settings.option_prefix, &sentence);
+}
+
 int berth_local_init(spank_t sp, int count, char **words)
 {
     berth_settings_read(count, words, &state.settings, &state.settings_fault);
@@ -209,6 +222,8 @@ int berth_local_init(spank_t sp, int count, char **words)
     read_command_line();
     if (is_sbatch())
         berth_resubmit_init(&state.known, &state.option_fault);
+    if (state.known.count == 0) /* else the first start of this sbatch has warned */
+        warn_misnamed();
     if (spank_context() == S_CTX_ALLOCATOR)
         read_job_environment();
     else

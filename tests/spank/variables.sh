@@ -70,4 +70,25 @@ expect 'a wrong value names the variable' 1 \
     "srun: error: berth: BERTH_CONTAINER_WORKDIR: expected a directory in the image, from /, got 'w'" \
     BERTH_CONTAINER_WORKDIR=w srun --container-image=a ./x
 
+expect 'an image that is an empty variable is an error' 1 \
+    "srun: error: berth: $I: the value is empty; give one, or leave the option out" \
+    $I= srun ./x
+expect 'so it is in --export' 1 \
+    "srun: error: berth: $I: the value is empty; give one, or leave the option out" \
+    srun --export=ALL,$I= ./x
+expect 'a name that is nearly right is a warning' 0 \
+    "srun: berth: warning: BERTH_CONTAINER_IMGE is set, which berth does not read; did you mean $I?
+0 host: ./x" \
+    BERTH_CONTAINER_IMGE=a srun ./x
+expect 'so is one of pyxis' 0 \
+    "srun: berth: warning: PYXIS_CONTAINER_IMAGE is set, which berth does not read; write $I
+0 host: ./x" \
+    PYXIS_CONTAINER_IMAGE=a srun ./x
+expect 'but not beside pyxis' 0 '0 host: ./x' \
+    FAKE_WORDS=option_prefix=site- PYXIS_CONTAINER_IMAGE=a srun ./x
+expect 'also for a job' 0 \
+    "sbatch: berth: warning: PYXIS_CONTAINER_IMAGE is set, which berth does not read; write $I
+0 host: ./x" \
+    PYXIS_CONTAINER_IMAGE=a FAKE_SCRIPT="env -u PYXIS_CONTAINER_IMAGE srun ./x" sbatch job.sh
+
 finish

@@ -17,7 +17,12 @@ static const struct {
     {.environ = {"BERTH_CONTAINER_IMAGE=/a.sif"}, .request = "image=/a.sif"},
     {.environ = {"BERTH_CONTAINER_IMAGE=a.sif"}, .request = "image=/base/a.sif"},
     {.environ = {"BERTH_CONTAINER_IMAGE=none"}, .request = "image=none"},
-    {.environ = {"BERTH_CONTAINER_IMAGE="}, .request = ""},
+    {.environ = {"BERTH_CONTAINER_IMAGE="},
+     .error = "BERTH_CONTAINER_IMAGE: the value is empty; give one, or leave the "
+              "option out"},
+    {.environ = {"BERTH_CONTAINER_MOUNTS=", "BERTH_CONTAINER_WRITABLE=",
+                 "BERTH_MPI_BIND=", "BERTH_CONTAINER_REMAP_ROOT="},
+     .request = ""},
     {.environ = {"XBERTH_CONTAINER_IMAGE=/a", "BERTH_CONTAINER_IMAGES=/a",
                  "BERTH_CONTAINER_IMAGE"},
      .request = ""},
@@ -30,7 +35,10 @@ static const struct {
      .request = "mount-home=&writable=&entrypoint="},
     {.environ = {"BERTH_CONTAINER_WRITABLE=no", "BERTH_CONTAINER_ENTRYPOINT=0",
                  "BERTH_CONTAINER_MOUNT_HOME=false"},
-     .request = ""},
+     .request = "no-mount-home=&readonly=&no-entrypoint="},
+    {.environ = {"BERTH_CONTAINER_READONLY=0"}, .request = "writable="},
+    {.environ = {"BERTH_CONTAINER_MOUNT_HOME=0", "BERTH_NO_CONTAINER_MOUNT_HOME=1"},
+     .request = "no-mount-home="},
     {.environ = {"BERTH_NO_CONTAINER_MOUNT_HOME=yes"}, .request = "no-mount-home="},
     {.environ = {"BERTH_MPI_BIND=hybrid"}, .request = "mpi-bind=hybrid"},
     {.environ = {"BERTH_CONTAINER_EXPLAIN=yes"}, .request = "explain=text"},
@@ -41,7 +49,8 @@ static const struct {
     {.environ = {NULL}, .assigned = "BERTH_CONTAINER_IMAGE=/b", .request = "image=/b"},
     {.environ = {"BERTH_CONTAINER_IMAGE=/a"},
      .assigned = "BERTH_CONTAINER_IMAGE=",
-     .request = ""},
+     .error = "BERTH_CONTAINER_IMAGE: the value is empty; give one, or leave the "
+              "option out"},
     {.environ = {"BERTH_CONTAINER_IMAGE=docker://x"}, .request = "image=docker://x"},
     {.environ = {"BERTH_CONTAINER_IMAGE=file:///x"},
      .error = "BERTH_CONTAINER_IMAGE: 'file:///x': cannot be pulled; write docker://, "
@@ -49,6 +58,15 @@ static const struct {
     {.environ = {"BERTH_CONTAINER_REMAP_ROOT=1"},
      .error = "BERTH_CONTAINER_REMAP_ROOT: --container-remap-root: tasks run as "
               "yourself; leave it out, or write --container-args=--fakeroot"},
+    {.environ = {"BERTH_CONTAINER_REMAP_ROOT=0"}, .request = ""},
+    {.environ = {"BERTH_CONTAINER_REMAP_ROOT=maybe"},
+     .error = "BERTH_CONTAINER_REMAP_ROOT: expected yes or no, got 'maybe'"},
+    {.environ = {"BERTH_CONTAINER_NAME=x"},
+     .error =
+         "BERTH_CONTAINER_NAME: --container-name: berth's containers have no names; "
+         "write --container-lifetime=job to have one for all steps of a job, or "
+         "unpack the image once, with 'apptainer build --sandbox DIRECTORY IMAGE', "
+         "and write --container-image=DIRECTORY"},
     {.environ = {"BERTH_CONTAINER_WRITABLE=maybe"},
      .error = "BERTH_CONTAINER_WRITABLE: expected yes or no, got 'maybe'"},
     {.environ = {"BERTH_CONTAINER_WORKDIR=w"},
