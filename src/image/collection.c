@@ -21,6 +21,7 @@
 #include "base/text.h"
 #include "base/tree.h"
 #include "image/cache.h"
+#include "image/store.h"
 
 #define DIGEST_MARK "@sha256-"
 #define SUFFIX      ".sif"
@@ -311,6 +312,8 @@ int berth_collection_remove(const struct berth_collection *collection,
                             const struct berth_collected *image, char *const *names,
                             bool *ret_stays, struct berth_err *err)
 {
+    BERTH_FREE char *sum = NULL;
+
     *ret_stays = false;
     for (size_t i = 0; i < image->links.count; i++) {
         const char *link = image->links.items[i];
@@ -320,7 +323,15 @@ int berth_collection_remove(const struct berth_collection *collection,
         else if (unlink_one(collection->index, link, err) < 0)
             return -1;
     }
-    return *ret_stays ? 0 : unlink_one(collection->dir, image->file, err);
+    if (*ret_stays)
+        return 0;
+    if (asprintf(&sum, BERTH_STORE_SUMS "/%s", image->file) < 0) {
+        sum = NULL;
+        return berth_err_oom(err);
+    }
+    if (unlink_one(collection->dir, sum, err) < 0)
+        return -1;
+    return unlink_one(collection->dir, image->file, err);
 }
 
 void berth_collection_fini(struct berth_collection *collection)

@@ -13,7 +13,7 @@
 #include "site/mountrules.h"
 #include "site/policy.h"
 #include "image/allowed.h"
-#include "image/store.h"
+#include "image/lookup.h"
 
 static const char *home_of(char *const *environment)
 {
@@ -26,13 +26,14 @@ static const char *home_of(char *const *environment)
 /* Choose the image for this machine, check it, and replace its path by the real one. An
  * image from a registry is in the user's own directory: if the site has rules for URIs,
  * they decide. */
-static int apply_to_image(const struct berth_site *site, struct berth_request *request,
-                          struct berth_terms *terms, struct berth_err *err)
+static int apply_to_image(const struct berth_site *site, char *const *environment,
+                          struct berth_request *request, struct berth_terms *terms,
+                          struct berth_err *err)
 {
     struct berth_site by_place = *site; /* borrows */
     char *path;
 
-    if (berth_store_fit(request, err) < 0)
+    if (berth_lookup_fit(site, environment, request, err) < 0)
         return -1;
     if (request->uri && site->images.has_uris) {
         by_place.images.roots = (struct berth_strvec){0};
@@ -87,7 +88,7 @@ int berth_apply_site(const struct berth_site *site,
 
     if (apply(site, &facts, &task, request, &allowed, err) < 0 ||
         berth_terms_of(site, &terms, err) < 0 ||
-        apply_to_image(site, &allowed, &terms, err) < 0)
+        apply_to_image(site, asker->environment, &allowed, &terms, err) < 0)
         return -1;
     *ret = allowed;
     *ret_terms = terms;

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +22,7 @@
 #include "base/strvec.h"
 #include "base/text.h"
 #include "image/cache.h"
+#include "image/lookup.h"
 #include "request/uri.h"
 #include "site/policy.h"
 #include "image/image.h"
@@ -142,17 +142,12 @@ static int run_child(const char *const *argv, const char *const *env, int termin
 int berth_pull_directory(const struct berth_pull *pull, char **ret,
                          struct berth_err *err)
 {
-    const char *home = berth_environ_value(pull->env, "HOME");
-    const struct passwd *user = home ? NULL : getpwuid(geteuid());
-
-    if (pull->to_store) {
-        if (berth_store_check(pull->site, err) < 0)
-            return -1;
-        *ret = strdup(pull->site->images.store);
-        return *ret ? 0 : berth_err_oom(err);
-    }
-    return berth_uri_cache(pull->site->images.cache, pull->env,
-                           user ? user->pw_dir : home, ret, err);
+    if (!pull->to_store)
+        return berth_lookup_cache(pull->site, pull->env, ret, err);
+    if (berth_store_check(pull->site, err) < 0)
+        return -1;
+    *ret = strdup(pull->site->images.store);
+    return *ret ? 0 : berth_err_oom(err);
 }
 
 /* Append the user's environment for the runtime to RET. Unless the user sets a
@@ -251,33 +246,39 @@ static int run(const struct berth_pull *pull, const struct berth_cache *cache,
     return explain(pull, cache, runtime, reason.used ? reason.text : "", err);
 }
 
-/* The digest of FILE, which has just been pulled: that of its manifest, which the
- * runtime keeps with the layers of an OCI image, else that of the file. */
-static int find_digest(const struct berth_cache *cache, const char *file,
-                       char ret[BERTH_URI_DIGEST], struct berth_err *err)
+/* The digest of the image that has just been pulled: that of its manifest, which the
+ * runtime keeps with the layers of an OCI image. Returns false if there is none. */
+static bool find_digest(const struct berth_cache *cache, char ret[BERTH_URI_DIGEST])
 {
-    enum { LONGEST = 1 << 20, SECONDS = 3600 };
-    const char *const argv[] = {"/usr/bin/sha256sum", file, NULL};
-    const struct berth_run hash = {
-        .argv = argv, .env = argv + 2, .seconds = SECONDS, .most = LONGEST};
+    enum { LONGEST = 1 << 20 };
     BERTH_BUF struct berth_buf text = {0};
     BERTH_FREE char *manifests = NULL;
-    struct berth_ran ran = {0};
 
-    if (asprintf(&manifests, "%s/" BERTH_CACHE_MANIFESTS, cache->path) < 0)
-        return berth_err_oom(err);
-    if (berth_fd_read_path(manifests, LONGEST, &text) == 0 && text.text &&
-        berth_uri_digest(text.text, ret))
-        return 0;
-    berth_buf_fini(&text);
-    if (berth_run(&hash, &ran, err) < 0)
+    if (asprintf(&manifests, "%s/" BERTH_CACHE_MANIFESTS, cache->path) < 0) {
+        manifests = NULL;
+        return false;
+    }
+    return berth_fd_read_path(manifests, LONGEST, &text) == 0 && text.text &&
+           berth_uri_digest(text.text, ret);
+}
+
+/* Check FILE, which has just been pulled, and add it to DIRECTORY. */
+static int keep(const struct berth_pull *pull, const struct berth_cache *cache,
+                const char *directory, const char *file, char **ret_file,
+                struct berth_err *err)
+{
+    char of_manifest[BERTH_URI_DIGEST], of_file[BERTH_URI_DIGEST];
+    const char *digest = of_file;
+    struct berth_image image;
+
+    if (berth_image_probe(file, &image, err) < 0)
+        return berth_err_at(err, "image '%s': what was pulled", pull->uri);
+    if (berth_store_hash(file, of_file, err) < 0)
         return -1;
-    berth_buf_addf(&text, "sha256:%s", ran.out.text ? ran.out.text : "");
-    berth_ran_fini(&ran);
-    if (!text.failed && berth_uri_digest(text.text, ret))
-        return 0;
-    errno = EIO;
-    return berth_err_file(err, file, "read");
+    if (find_digest(cache, of_manifest))
+        digest = of_manifest;
+    return berth_store_add(directory, pull->uri, digest, image.machine, file, of_file,
+                           ret_file, err);
 }
 
 /* Holding the lock: pull the image, check it, and add it to DIRECTORY. */
@@ -285,9 +286,7 @@ static int fetch(const struct berth_pull *pull, const struct berth_cache *cache,
                  const char *directory, const char *runtime, char **ret_file,
                  struct berth_err *err)
 {
-    char digest[BERTH_URI_DIGEST];
     BERTH_FREE char *file = NULL;
-    struct berth_image image;
     int result;
 
     if (berth_cache_begin(cache, err) < 0)
@@ -296,39 +295,35 @@ static int fetch(const struct berth_pull *pull, const struct berth_cache *cache,
         return berth_err_oom(err);
     if (run(pull, cache, runtime, file, err) < 0)
         return -1;
-    if (berth_image_probe(file, &image, err) < 0)
-        result = berth_err_at(err, "image '%s': what was pulled", pull->uri);
-    else
-        result = find_digest(cache, file, digest, err) < 0
-                     ? -1
-                     : berth_store_add(directory, pull->uri, digest, image.machine,
-                                       file, ret_file, err);
+    result = keep(pull, cache, directory, file, ret_file, err);
     berth_cache_drop(cache, BERTH_CACHE_KEEP_NOTHING);
     return result;
 }
 
-/* Unless PULL is to pull it again, find the image for this machine, else one for
- * another machine, whose tasks it may be for: in the store, then in the cache. Sets
- * *RET_DIRECTORY, which begins as NULL, unless the store has the image. */
-static int find(const struct berth_pull *pull, char **ret_directory, char **ret_file,
-                struct berth_err *err)
+/* Find the image for this machine in the store or the cache, else one for another
+ * machine, whose tasks it may be for; a pull into the store looks there alone. Finds
+ * nothing if PULL is to pull it again. */
+static int find(const struct berth_pull *pull, char **ret_file, struct berth_err *err)
 {
+    BERTH_FREE char *store = NULL;
+    const char *machine = NULL;
     struct utsname host;
-    const char *machines[] = {uname(&host) < 0 ? NULL : host.machine, NULL};
-    int count = pull->again ? 0 : pull->to_store ? 1 : 2;
 
     *ret_file = NULL;
-    for (int i = 0; i < count && !*ret_file; i++) {
-        if (!pull->to_store &&
-            berth_store_find(pull->site, pull->uri, machines[i], ret_file, err) < 0)
+    if (pull->again)
+        return 0;
+    if (uname(&host) == 0)
+        machine = host.machine;
+    if (pull->to_store) {
+        if (berth_pull_directory(pull, &store, err) < 0)
             return -1;
-        if (*ret_file)
-            return 0;
-        if ((!*ret_directory && berth_pull_directory(pull, ret_directory, err) < 0) ||
-            berth_cache_find(*ret_directory, pull->uri, machines[i], ret_file, err) < 0)
-            return -1;
+        return berth_cache_find(store, pull->uri, machine, ret_file, err);
     }
-    return *ret_directory ? 0 : berth_pull_directory(pull, ret_directory, err);
+    if (berth_lookup(pull->site, pull->env, pull->uri, machine, ret_file, err) < 0)
+        return -1;
+    if (*ret_file)
+        return 0;
+    return berth_lookup(pull->site, pull->env, pull->uri, NULL, ret_file, err);
 }
 
 int berth_pull(const struct berth_pull *pull, char **ret_file, struct berth_err *err)
@@ -339,18 +334,19 @@ int berth_pull(const struct berth_pull *pull, char **ret_file, struct berth_err 
     int result = -1;
 
     if (berth_policy_check_uri(pull->site, pull->uri, err) < 0 ||
-        berth_uri_name(pull->uri, &name, err) < 0 ||
-        find(pull, &directory, ret_file, err) < 0)
+        berth_uri_name(pull->uri, &name, err) < 0 || find(pull, ret_file, err) < 0)
         return -1;
     if (*ret_file)
         return 0;
+    if (berth_pull_directory(pull, &directory, err) < 0)
+        return -1;
     if (berth_runtime_find(pull->site->runtime.path,
                            berth_environ_value(pull->env, "PATH"), &runtime, err) < 0)
         return berth_err_at(err, "image '%s'", pull->uri);
     unblock_signals(&before);
     if (berth_cache_open(directory, name, &cache, err) == 0 &&
         berth_cache_lock(&cache, pull->say, pull->uri, err) == 0 &&
-        find(pull, &directory, ret_file, err) == 0)
+        find(pull, ret_file, err) == 0)
         result = *ret_file ? 0 : fetch(pull, &cache, directory, runtime, ret_file, err);
     sigprocmask(SIG_SETMASK, &before, NULL);
     return result;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/run.h"
 #include "base/text.h"
 #include "request/uri.h"
 #include "site/trusted.h"
@@ -21,19 +22,25 @@
 
 #define INDEX "index"
 
+/* The user NAME, or with that number, who may own the store; root: nobody but root. */
+static uid_t owner_of(const char *name)
+{
+    const struct passwd *user = name ? getpwnam(name) : NULL;
+    bool is_number = name && *name && !name[strspn(name, "0123456789")];
+
+    if (user)
+        return user->pw_uid;
+    return is_number ? (uid_t)atol(name) : 0;
+}
+
 /* Check that only root and images.store_owner can have written the directory PATH. */
 static int check(const struct berth_site *site, const char *path, int *ret_missing,
                  struct berth_err *err)
 {
-    const char *name = site->images.store_owner;
-    const struct passwd *user = name ? getpwnam(name) : NULL;
-    uid_t owner = user                                        ? user->pw_uid
-                  : name && !name[strspn(name, "0123456789")] ? (uid_t)atol(name)
-                                                              : 0;
-
-    return berth_trusted_read(path, owner, ret_missing, NULL, err) < 0
-               ? berth_err_at(err, "images.store")
-               : 0;
+    if (berth_trusted_read(path, owner_of(site->images.store_owner), ret_missing, NULL,
+                           err) < 0)
+        return berth_err_at(err, "images.store");
+    return 0;
 }
 
 int berth_store_check(const struct berth_site *site, struct berth_err *err)
@@ -109,10 +116,8 @@ int berth_store_find(const struct berth_site *site, const char *uri,
     return berth_store_look(site->images.store, uri, machine, ret_file, err);
 }
 
-/* Split the path of an image of a URI into its directory, machine and digest. Returns
- * false if it is not an image of a cache or store. */
-static bool split(const struct berth_request *request, char **ret_directory,
-                  char machine[32], char digest[BERTH_URI_DIGEST])
+bool berth_store_split(const struct berth_request *request, char **ret_directory,
+                       char machine[BERTH_STORE_MACHINE], char digest[BERTH_URI_DIGEST])
 {
     const char *name = request->uri ? strrchr(request->image, '/') : NULL;
     const char *dash = name ? strrchr(name, '-') : NULL;
@@ -127,9 +132,9 @@ static bool split(const struct berth_request *request, char **ret_directory,
 bool berth_store_has_moved(const struct berth_request *request, struct berth_err *ret)
 {
     BERTH_FREE char *directory = NULL, *name = NULL, *file = NULL;
-    char machine[32], digest[BERTH_URI_DIGEST];
+    char machine[BERTH_STORE_MACHINE], digest[BERTH_URI_DIGEST];
 
-    if (!split(request, &directory, machine, digest) ||
+    if (!berth_store_split(request, &directory, machine, digest) ||
         berth_uri_name(request->uri, &name, NULL) < 0 ||
         read_index(directory, name, machine, &file, NULL) < 0 || !file ||
         strcmp(file, request->image) == 0)
@@ -141,50 +146,159 @@ bool berth_store_has_moved(const struct berth_request *request, struct berth_err
     return true;
 }
 
-int berth_store_fit(struct berth_request *request, struct berth_err *err)
+int berth_store_hash(const char *path, char ret[BERTH_URI_DIGEST],
+                     struct berth_err *err)
 {
-    BERTH_FREE char *directory = NULL, *file = NULL;
-    struct utsname host;
-    char machine[32], digest[BERTH_URI_DIGEST];
+    enum { LONGEST = 1 << 20, SECONDS = 3600 };
+    const char *const argv[] = {"/usr/bin/sha256sum", path, NULL};
+    const struct berth_run hash = {.argv = argv,
+                                   .env = argv + 2,
+                                   .seconds = SECONDS,
+                                   .most = LONGEST,
+                                   .gets_signals = true};
+    BERTH_BUF struct berth_buf text = {0};
+    BERTH_RAN struct berth_ran ran = {0};
 
-    if (!split(request, &directory, machine, digest) || uname(&host) < 0 ||
-        strcmp(machine, host.machine) == 0)
-        return 0;
-    if (berth_store_look(directory, request->uri, host.machine, &file, err) < 0)
+    if (berth_run(&hash, &ran, err) < 0)
         return -1;
-    return file ? berth_request_put(request, BERTH_OPTION_IMAGE, file, err) : 0;
+    berth_buf_addf(&text, "sha256:%s", ran.out.text ? ran.out.text : "");
+    if (!text.failed && berth_uri_digest(text.text, ret))
+        return 0;
+    errno = EIO;
+    return berth_err_file(err, path, "read");
+}
+
+/* What an image is called, and where. */
+struct place {
+    char *file;  /* the image */
+    char *sum;   /* the link with the digest of its bytes */
+    char *index; /* the directory of the links by URI */
+    char *entry; /* the link of its URI */
+};
+
+static void free_place(struct place *place)
+{
+    free(place->file);
+    free(place->sum);
+    free(place->index);
+    free(place->entry);
+}
+
+#define PLACE __attribute__((cleanup(free_place)))
+
+/* Fill RET for NAME, that of a URI. The file has the name without a version, cut if it
+ * is too long: the digest tells images apart. */
+static int find_place(const char *directory, const char *name, const char *digest,
+                      const char *machine, struct place *ret, struct berth_err *err)
+{
+    enum { LONGEST = NAME_MAX - (int)sizeof("@sha256--.sif") + 1 - 64 };
+    const char *last = strrchr(name, '+');
+    int length = (int)(last - name) + (int)strcspn(last, "=@");
+    int most = LONGEST - (int)strlen(machine);
+
+    if (length > most)
+        length = most;
+    if (asprintf(&ret->file, "%s/%.*s@sha256-%s-%s.sif", directory, length, name,
+                 digest, machine) < 0)
+        ret->file = NULL;
+    if (!ret->file || asprintf(&ret->sum, "%s/" BERTH_STORE_SUMS "/%s", directory,
+                               berth_text_base(ret->file)) < 0)
+        ret->sum = NULL;
+    if (asprintf(&ret->index, "%s/" INDEX, directory) < 0)
+        ret->index = NULL;
+    if (asprintf(&ret->entry, "%s/" INDEX "/%s-%s", directory, name, machine) < 0)
+        ret->entry = NULL;
+    return ret->sum && ret->index && ret->entry ? 0 : berth_err_oom(err);
+}
+
+/* Replace the link at PATH by one with TARGET, so that readers see one or the other.
+ * NEW is a free name on the same file system. Returns 0, or -1 with errno. */
+static int put_link(const char *path, const char *target, const char *new)
+{
+    unlink(new);
+    if (symlink(target, new) < 0)
+        return -1;
+    return rename(new, path);
+}
+
+/* Is the image at PLACE as it was when it was added? Without a digest of then it is
+ * not. */
+static bool is_intact(const struct place *place)
+{
+    char was[BERTH_URI_DIGEST + 1], is[BERTH_URI_DIGEST];
+    struct berth_image image;
+    ssize_t length;
+
+    if (berth_image_probe(place->file, &image, NULL) < 0)
+        return false;
+    length = readlink(place->sum, was, sizeof(was) - 1);
+    if (length < 0)
+        return false;
+    was[length] = '\0';
+    return berth_store_hash(place->file, is, NULL) == 0 && strcmp(was, is) == 0;
+}
+
+/* Give PART the name of the image. One that is there stays if it is intact, because
+ * jobs may have it open, also on other hosts (NFS). Returns 0, or -1 with errno. */
+static int put_file(const struct place *place, const char *part,
+                    const char *file_digest, const char *new)
+{
+    if (link(part, place->file) < 0) {
+        if (is_intact(place))
+            return 0;
+        if (rename(part, place->file) < 0)
+            return -1;
+    }
+    return put_link(place->sum, file_digest, new);
+}
+
+/* Make the directory PATH, which all users may read whatever the umask. Returns 0, or
+ * -1 with errno. */
+static int make_readable(const char *path)
+{
+    if (mkdir(path, 0755) < 0 && errno != EEXIST)
+        return -1;
+    return chmod(path, 0755);
+}
+
+/* Returns 0, or -1 with errno. */
+static int add(const char *directory, const struct place *place, const char *part,
+               const char *file_digest, const char *new)
+{
+    BERTH_FREE char *sums = NULL, *target = NULL;
+
+    if (asprintf(&sums, "%s/" BERTH_STORE_SUMS, directory) < 0 ||
+        asprintf(&target, "../%s", berth_text_base(place->file)) < 0)
+        return -1;
+    if (mkdir(sums, 0700) < 0 && errno != EEXIST)
+        return -1;
+    if (chmod(part, 0644) < 0)
+        return -1;
+    if (put_file(place, part, file_digest, new) < 0)
+        return -1;
+    if (make_readable(place->index) < 0)
+        return -1;
+    return put_link(place->entry, target, new);
 }
 
 int berth_store_add(const char *directory, const char *uri, const char *digest,
-                    const char *machine, const char *part, char **ret_file,
-                    struct berth_err *err)
+                    const char *machine, const char *part, const char *file_digest,
+                    char **ret_file, struct berth_err *err)
 {
-    BERTH_FREE char *name = NULL, *file = NULL, *index = NULL, *entry = NULL;
-    BERTH_FREE char *new = NULL, *target = NULL;
-    struct berth_image image;
+    BERTH_FREE char *name = NULL, *new = NULL;
+    PLACE struct place place = {0};
     struct utsname host;
-    const char *last;
 
-    if (berth_uri_name(uri, &name, err) < 0)
-        return -1;
     if (!machine)
         machine = uname(&host) < 0 ? "unknown" : host.machine;
-    last = strrchr(name, '+');
-    if (asprintf(&file, "%s/%.*s@sha256-%s-%s.sif", directory,
-                 (int)(last - name + (long)strcspn(last, "=@")), name, digest,
-                 machine) < 0 ||
-        asprintf(&index, "%s/" INDEX, directory) < 0 ||
-        asprintf(&entry, "%s/%s-%s", index, name, machine) < 0 ||
-        asprintf(&target, "../%s", berth_text_base(file)) < 0 ||
-        asprintf(&new, "%s.link", part) < 0)
+    if (berth_uri_name(uri, &name, err) < 0 ||
+        find_place(directory, name, digest, machine, &place, err) < 0)
+        return -1;
+    if (asprintf(&new, "%s.link", part) < 0)
         return berth_err_oom(err);
-    if (chmod(part, 0644) < 0 ||
-        (link(part, file) < 0 && berth_image_probe(file, &image, NULL) < 0 &&
-         rename(part, file) < 0) ||
-        (mkdir(index, 0755) < 0 && errno != EEXIST) || chmod(index, 0755) < 0 ||
-        symlink(target, new) < 0 || rename(new, entry) < 0)
-        return berth_err_set(err, "'%s': %s; the image is not kept", file,
+    if (add(directory, &place, part, file_digest, new) < 0)
+        return berth_err_set(err, "'%s': %s; the image is not kept", place.file,
                              strerror(errno));
-    *ret_file = berth_steal(&file);
+    *ret_file = berth_steal(&place.file);
     return 0;
 }

@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "request/request.h"
+#include "request/uri.h"
 #include "site/site.h"
 
 /* A collection of images from registries: the user's cache, or the store of the site
@@ -34,15 +35,28 @@ int berth_store_check(const struct berth_site *site, struct berth_err *err);
  * returns true with a sentence in RET: the tag has moved. */
 bool berth_store_has_moved(const struct berth_request *request, struct berth_err *ret);
 
-/* On the node: if the image of REQUEST is for another machine, and the index has one of
- * the same URI for this machine, put that into REQUEST. Returns 0, or -1 with a
- * sentence in ERR. */
-int berth_store_fit(struct berth_request *request, struct berth_err *err);
+/* Bytes of the name of a machine. */
+enum { BERTH_STORE_MACHINE = 32 };
+
+/* Split the path of the image of REQUEST into its directory, which the caller frees,
+ * machine and digest. Returns false if it is not an image of a cache or store. */
+bool berth_store_split(const struct berth_request *request, char **ret_directory,
+                       char machine[BERTH_STORE_MACHINE],
+                       char digest[BERTH_URI_DIGEST]);
 
 /* Make PART, on the file system of DIRECTORY, the image of URI for MACHINE (NULL: this
- * host's), with the DIGEST in hexadecimal. An image with that digest that is there and
- * whole stays, and so does PART then. The caller has the only pull of URI. Returns 0
- * with the path in *RET_FILE, which the caller frees, or -1 with a sentence in ERR. */
+ * host's), with the DIGEST in hexadecimal; FILE_DIGEST is that of the bytes of PART. An
+ * image with that DIGEST that is there stays, with PART beside it, unless its bytes
+ * have changed since it was added. The caller has the only pull of URI. Returns 0 with
+ * the path in *RET_FILE, which the caller frees, or -1 with a sentence in ERR. */
 int berth_store_add(const char *directory, const char *uri, const char *digest,
-                    const char *machine, const char *part, char **ret_file,
-                    struct berth_err *err);
+                    const char *machine, const char *part, const char *file_digest,
+                    char **ret_file, struct berth_err *err);
+
+/* The SHA-256 digest of the bytes of the file at PATH. Ctrl-C ends it. */
+int berth_store_hash(const char *path, char ret[BERTH_URI_DIGEST],
+                     struct berth_err *err);
+
+/* Where the digest of the bytes of an image is kept, a symbolic link that leads
+ * nowhere: DIRECTORY/BERTH_STORE_SUMS/FILE. */
+#define BERTH_STORE_SUMS "work/sums"

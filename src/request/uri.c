@@ -14,9 +14,9 @@
 
 const char *const berth_uri_schemes[] = {"docker", "oras", "library", NULL};
 
-/* In bytes: NAME_MAX of every file system of today; what image/store.h adds to a name
- * for its link in the index; and to a name without a version for the file. */
-enum { LONGEST = 255, LINK_MORE = 8, FILE_MORE = 84 };
+/* In bytes: NAME_MAX of every file system of today, and what image/store.h adds to a
+ * name for its link in the index. */
+enum { LONGEST = 255, LINK_MORE = 8 };
 
 /* TEXT after "://"; NULL: TEXT is not a URI. A path has no "://" before its first
  * slash. */
@@ -92,7 +92,7 @@ static void add_translated(struct berth_buf *text, char c, const char *from,
 int berth_uri_name(const char *uri, char **ret_name, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf name = {0};
-    const char *rest, *last;
+    const char *rest;
 
     if (berth_uri_check(uri, err) < 0)
         return -1;
@@ -105,9 +105,7 @@ int berth_uri_name(const char *uri, char **ret_name, struct berth_err *err)
         berth_buf_puts(&name, "=latest");
     if (name.failed)
         return berth_err_oom(err);
-    last = strrchr(name.text, '+');
-    if (name.used > LONGEST - LINK_MORE ||
-        last + strcspn(last, "=@") > name.text + LONGEST - FILE_MORE)
+    if (name.used > LONGEST - LINK_MORE)
         return berth_err_set(err,
                              "'%s': longer than a file name can be; pull it by hand, "
                              "and give the file",

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "image/lookup.h"
 #include "image/store.h"
 #include "unit.h"
 
@@ -110,7 +111,7 @@ static void teardown(void)
 
 static void say(const char *sentence)
 {
-    if (strcmp(sentence, "pulling image '" URI "'") == 0 ||
+    if (strncmp(sentence, "pulling image '", 15) == 0 ||
         strstr(sentence, "image '" URI "': the file that the job was submitted with is "
                          "gone; this step runs '")) {
         told++;
@@ -471,11 +472,105 @@ TEST(each_machine_has_an_image_of_its_own)
     expect_file(&pull, CACHE, ONE);
     ck_assert_int_eq(rename(own, other), 0);
     expect_file(&pull, CACHE, ONE); /* nodes may be such machines */
-    ck_assert_int_eq(berth_store_fit(&request, &err), 0);
+    ck_assert_int_eq(berth_lookup_fit(&site, env, &request, &err), 0);
     ck_assert_ptr_nonnull(strstr(request.image, "-riscv64.sif"));
     ck_assert_int_eq(rename(other, own), 0);
-    ck_assert_int_eq(berth_store_fit(&request, &err), 0);
+    ck_assert_int_eq(berth_lookup_fit(&site, env, &request, &err), 0);
     ck_assert_ptr_nonnull(strstr(request.image, host.machine));
+}
+
+/* The store has an image for one machine, the cache that for another one. */
+TEST(a_node_finds_its_image_in_the_other_place)
+{
+    BERTH_REQUEST struct berth_request of_store = {0}, of_cache = asked("riscv64");
+    BERTH_FREE char *store = image_path("store", ONE);
+    BERTH_FREE char *cache = image_path(CACHE, TWO);
+    struct berth_pull pull = with_store();
+    struct berth_err err;
+
+    expect_file(&pull, "store", ONE);
+    ck_assert_int_eq(berth_lookup_fit(&site, env, &of_cache, &err), 0);
+    ck_assert_str_eq(of_cache.image, store);
+
+    pull.to_store = false;
+    pull.again = true;
+    make_runtime("cp next.sif \"$2\"");
+    expect_file(&pull, CACHE, TWO);
+    unit_run("cd '%s/store/index' && mv docker+r+app=1-%s docker+r+app=1-riscv64",
+             unit_dir, host.machine);
+    of_store.uri = strdup(URI);
+    of_store.image =
+        unit_format("%s/store/docker+r+app@sha256-" ONE "-riscv64.sif", unit_dir);
+    ck_assert_int_eq(berth_lookup_fit(&site, env, &of_store, &err), 0);
+    ck_assert_str_eq(of_store.image, cache);
+    /* A node that cannot say where the cache is refuses the image itself. */
+    berth_request_put(&of_store, BERTH_OPTION_IMAGE, of_cache.image, &err);
+    site.images.cache = strdup("$NOT_SET/x");
+    ck_assert_int_eq(berth_lookup_fit(&site, env, &of_store, &err), 0);
+    free(site.images.cache);
+    site.images.cache = NULL;
+}
+
+/* In DIRECTORY the image ONE is changed, but not its length. */
+static void damage(const char *directory)
+{
+    BERTH_FREE char *path = image_path(directory, ONE);
+    BERTH_CLOSE int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+    ck_assert_int_eq(pwrite(fd, "damaged", 7, 1000), 7);
+}
+
+TEST(again_mends_an_image_whose_bytes_have_changed)
+{
+    BERTH_FREE char *path = image_path("store", ONE);
+    struct berth_pull pull = with_store();
+    struct stat before, after;
+
+    expect_file(&pull, "store", ONE);
+    pull.again = true;
+    ck_assert_int_eq(stat(path, &before), 0);
+    expect_file(&pull, "store", ONE);
+    ck_assert_int_eq(stat(path, &after), 0);
+    ck_assert_uint_eq(before.st_ino, after.st_ino); /* jobs may have it open */
+    damage("store");
+    expect_file(&pull, "store", ONE);
+    unit_run("cmp '%s/good.sif' '%s'", unit_dir, path);
+    /* What was added without a digest of its bytes may be damaged, too. */
+    unit_run("rm -r '%s/store/work/sums'", unit_dir);
+    damage("store");
+    expect_file(&pull, "store", ONE);
+    unit_run("cmp '%s/good.sif' '%s'", unit_dir, path);
+}
+
+TEST(a_long_name_is_cut)
+{
+    BERTH_FREE char *uri = unit_format("docker://%0200d:1", 0), *seen = NULL;
+    struct berth_pull pull = app();
+    struct berth_err err = {""};
+
+    pull.uri = uri;
+    ck_assert_msg(berth_pull(&pull, &seen, &err) == 0, "%s", err.text);
+    ck_assert_uint_eq(strlen(strrchr(seen, '/') + 1), 255);
+    make_runtime("exit 1");
+    free(berth_steal(&seen));
+    ck_assert_msg(berth_pull(&pull, &seen, &err) == 0, "%s", err.text);
+}
+
+TEST(the_store_has_its_layers_whatever_the_user_says)
+{
+    struct berth_pull pull = with_store();
+
+    env[2] = strdup("APPTAINER_DISABLE_CACHE=1");
+    pull.again = true;
+    make_runtime("[ -z \"$APPTAINER_DISABLE_CACHE\" ] || exit 1\n"
+                 "mkdir -p \"$APPTAINER_CACHEDIR/cache/blob\"\n"
+                 "echo '\"sha256:" TWO
+                 "\"' >\"$APPTAINER_CACHEDIR/cache/blob/index.json\"\n"
+                 "cp good.sif \"$2\"");
+    expect_file(&pull, "store", TWO);
+    expect_file(&pull, "store", TWO);
+    free(env[2]);
+    env[2] = NULL;
 }
 
 TEST(who_may_write_the_store)
