@@ -50,6 +50,16 @@ void berth_buf_addf(struct berth_buf *buf, const char *format, ...)
     free(text);
 }
 
+void berth_buf_part(struct berth_buf *buf, const char *before, const char *text,
+                    const char *after)
+{
+    if (!text || *text == '\0')
+        return;
+    berth_buf_puts(buf, before);
+    berth_buf_puts(buf, text);
+    berth_buf_puts(buf, after);
+}
+
 void berth_buf_word(struct berth_buf *buf, const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -19,6 +19,11 @@ void berth_buf_puts(struct berth_buf *buf, const char *text);
 void berth_buf_addf(struct berth_buf *buf, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Append an optional part of a sentence: BEFORE, TEXT and AFTER; nothing if TEXT is
+ * NULL or empty. */
+void berth_buf_part(struct berth_buf *buf, const char *before, const char *text,
+                    const char *after);
+
 /* Append WORD as a shell takes it: in quotes, if a shell would change it otherwise. */
 void berth_buf_word(struct berth_buf *buf, const char *word);
 

@@ -46,7 +46,8 @@ void berth_choice_list(const char *choices, const char *other, struct berth_buf 
     for (size_t i = 0; i < words.count; i++) {
         bool is_last = i + 1 == words.count && !other;
 
-        berth_buf_puts(ret, i == 0 ? "" : is_last ? " or " : ", ");
+        if (i > 0)
+            berth_buf_puts(ret, is_last ? " or " : ", ");
         berth_buf_puts(ret, words.items[i]);
     }
     if (other)

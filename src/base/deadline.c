@@ -22,7 +22,11 @@ int berth_clock_pause(int64_t since)
     enum { FIRST = 5, MOST = 60000, PART = 4 };
     int64_t gone = (berth_clock() - since) / PART;
 
-    return gone < FIRST ? FIRST : gone < MOST ? (int)gone : MOST;
+    if (gone < FIRST)
+        return FIRST;
+    if (gone > MOST)
+        return MOST;
+    return (int)gone;
 }
 
 void berth_deadline_begin(struct berth_deadline *deadline, unsigned int seconds)

@@ -242,7 +242,10 @@ void berth_json_bool(struct berth_json *json, const char *name, bool value)
 {
     if ((json->is_text && !value) || !put_start(json, name))
         return;
-    berth_buf_puts(&json->text, json->is_text ? "yes" : value ? "true" : "false");
+    if (json->is_text)
+        berth_buf_puts(&json->text, "yes");
+    else
+        berth_buf_puts(&json->text, value ? "true" : "false");
     put_end(json);
 }
 

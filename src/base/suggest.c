@@ -89,7 +89,10 @@ int berth_suggest(const char *name, const char *kind, const char *const *names,
     if (meant)
         return berth_suggest_meant(name, kind, meant, err);
     for (size_t i = 0; names[i]; i++) {
-        berth_buf_puts(&list, i == 0 ? "" : names[i + 1] ? ", " : " or ");
+        bool is_last = !names[i + 1];
+
+        if (i > 0)
+            berth_buf_puts(&list, is_last ? " or " : ", ");
         berth_buf_puts(&list, names[i]);
     }
     if (list.failed)

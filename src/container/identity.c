@@ -45,13 +45,18 @@ static bool is_path(const char *text)
 void berth_identity_line(struct berth_buf *buf, uid_t uid, gid_t gid, const char *name,
                          const char *home, const char *shell)
 {
+    bool has_name = is_field(name) && !strchr(name, '/');
     char number[32];
 
     snprintf(number, sizeof(number), "user%u", (unsigned int)uid);
-    berth_buf_addf(buf, "%s:x:%u:%u::%s:%s\n",
-                   is_field(name) && !strchr(name, '/') ? name : number,
-                   (unsigned int)uid, (unsigned int)gid, is_path(home) ? home : "/",
-                   is_path(shell) ? shell : "/bin/sh");
+    if (!has_name)
+        name = number;
+    if (!is_path(home))
+        home = "/";
+    if (!is_path(shell))
+        shell = "/bin/sh";
+    berth_buf_addf(buf, "%s:x:%u:%u::%s:%s\n", name, (unsigned int)uid,
+                   (unsigned int)gid, home, shell);
 }
 
 /* Append the user database of the host, which may be empty. */

@@ -145,13 +145,17 @@ static int read_sentence(struct berth_closure *closure, char *line,
 static int read_lines(struct berth_closure *closure, char *text, struct berth_err *err)
 {
     char *line;
+    int result;
 
     while ((line = strsep(&text, "\n"))) {
         line[strcspn(line, "\r")] = '\0';
         if (*line == '\0')
             continue;
-        if (*line == '\t' ? read_library(closure, line + 1, err) < 0
-                          : read_sentence(closure, line, err) < 0)
+        if (*line == '\t')
+            result = read_library(closure, line + 1, err);
+        else
+            result = read_sentence(closure, line, err);
+        if (result < 0)
             return -1;
     }
     return 0;

@@ -80,8 +80,10 @@ static int read_symbol(const char *text, struct berth_elf_symbols *list)
     struct berth_elf_symbol symbol = {.size = strtoull(text + 1, &name, 16),
                                       .weak = weak == 1};
 
+    if (weak < 0 || weak > 1 || *name != ' ')
+        return -1;
     symbol.name = name + 1;
-    return weak < 0 || weak > 1 || *name != ' ' ? -1 : berth_append(list, &symbol);
+    return berth_append(list, &symbol);
 }
 
 /* The names stay in the bytes, where they are sorted. */

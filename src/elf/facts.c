@@ -65,15 +65,27 @@ static int read_interpreter(struct berth_elf_reader *reader, const GElf_Phdr *se
     return elf->interpreter ? 0 : berth_err_oom(err);
 }
 
+/* The member of ELF for the one text that entries of TAG name; NULL: there is none. */
+static char **text_for(struct berth_elf *elf, int64_t tag)
+{
+    switch (tag) {
+    case DT_SONAME:
+        return &elf->soname;
+    case DT_RPATH:
+        return &elf->rpath;
+    case DT_RUNPATH:
+        return &elf->runpath;
+    default:
+        return NULL;
+    }
+}
+
 /* Reads what ENTRY of the dynamic section names, if that is a text. STRINGS is the
  * section that has the texts. */
 static int read_name(const struct berth_elf_reader *reader, const GElf_Dyn *entry,
                      size_t strings, struct berth_elf *elf, struct berth_err *err)
 {
-    char **place = entry->d_tag == DT_SONAME    ? &elf->soname
-                   : entry->d_tag == DT_RPATH   ? &elf->rpath
-                   : entry->d_tag == DT_RUNPATH ? &elf->runpath
-                                                : NULL;
+    char **place = text_for(elf, entry->d_tag);
     const char *text;
 
     if (!place && entry->d_tag != DT_NEEDED)
@@ -106,11 +118,12 @@ static Elf_Data *find_dynamic(const struct berth_elf_reader *reader,
     GElf_Shdr header = {0};
     Elf_Data *data;
 
-    if (is_bare(reader))
-        return segment->p_filesz <= BERTH_ELF_SECTION_MAX
-                   ? elf_getdata_rawchunk(reader->elf, (int64_t)segment->p_offset,
-                                          segment->p_filesz, ELF_T_DYN)
-                   : NULL;
+    if (is_bare(reader)) {
+        if (segment->p_filesz > BERTH_ELF_SECTION_MAX)
+            return NULL;
+        return elf_getdata_rawchunk(reader->elf, (int64_t)segment->p_offset,
+                                    segment->p_filesz, ELF_T_DYN);
+    }
     data = berth_elf_next(reader->elf, &section, SHT_DYNAMIC, &header);
     *ret_strings = header.sh_link;
     return data;
@@ -137,9 +150,9 @@ static int read_dynamic(struct berth_elf_reader *reader, const GElf_Phdr *segmen
     if (!(flags & DF_1_PIE) && reader->header.e_type == ET_DYN &&
         (elf->soname || !elf->interpreter))
         elf->kind = BERTH_ELF_LIBRARY;
-    return berth_elf_read_versions(reader, elf, err) < 0
-               ? -1
-               : berth_elf_read_symbols(reader, question, elf, err);
+    if (berth_elf_read_versions(reader, elf, err) < 0)
+        return -1;
+    return berth_elf_read_symbols(reader, question, elf, err);
 }
 
 static int read_header(const struct berth_elf_reader *reader, struct berth_elf *elf,
@@ -182,9 +195,10 @@ static int read_segments(struct berth_elf_reader *reader,
                 return -1;
         }
     }
-    if ((dynamic.p_type == PT_DYNAMIC &&
-         read_dynamic(reader, &dynamic, question, elf, err) < 0) ||
-        berth_elf_read_inner(reader, question, elf, err) < 0)
+    if (dynamic.p_type == PT_DYNAMIC &&
+        read_dynamic(reader, &dynamic, question, elf, err) < 0)
+        return -1;
+    if (berth_elf_read_inner(reader, question, elf, err) < 0)
         return -1;
     return berth_elf_read_texts(reader, question, elf, err);
 }

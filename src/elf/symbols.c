@@ -73,9 +73,15 @@ static bool relocation_at(Elf_Data *data, bool is_rela, int index, uint64_t *ret
     GElf_Rela rela;
     GElf_Rel rel;
 
-    if (is_rela ? !gelf_getrela(data, index, &rela) : !gelf_getrel(data, index, &rel))
-        return false;
-    *ret_info = is_rela ? rela.r_info : rel.r_info;
+    if (is_rela) {
+        if (!gelf_getrela(data, index, &rela))
+            return false;
+        *ret_info = rela.r_info;
+    } else {
+        if (!gelf_getrel(data, index, &rel))
+            return false;
+        *ret_info = rel.r_info;
+    }
     return true;
 }
 
@@ -121,10 +127,11 @@ const struct berth_elf_symbol *berth_elf_find(const struct berth_elf_symbols *sy
 {
     const struct berth_elf_symbol wanted = {.name = (char *)name};
 
+    if (symbols->count == 0)
+        return NULL;
     if (symbols->is_sorted)
-        return symbols->count ? bsearch(&wanted, symbols->items, symbols->count,
-                                        sizeof(wanted), compare)
-                              : NULL;
+        return bsearch(&wanted, symbols->items, symbols->count, sizeof(wanted),
+                       compare);
     for (size_t i = 0; i < symbols->count; i++)
         if (strcmp(symbols->items[i].name, name) == 0)
             return &symbols->items[i];

@@ -84,6 +84,7 @@ static int read_defs(Elf *file, struct berth_elf *elf, struct berth_err *err)
 int berth_elf_read_versions(struct berth_elf_reader *reader, struct berth_elf *elf,
                             struct berth_err *err)
 {
-    return read_needs(reader->elf, elf, err) < 0 ? -1
-                                                 : read_defs(reader->elf, elf, err);
+    if (read_needs(reader->elf, elf, err) < 0)
+        return -1;
+    return read_defs(reader->elf, elf, err);
 }

@@ -342,8 +342,13 @@ void berth_mpi_part_names(unsigned int parts, struct berth_strvec *ret)
 const char *berth_mpi_library_name(const struct berth_mpi_library *library, char *name,
                                    size_t size)
 {
-    snprintf(name, size, "%s%s%s",
-             library->vendor ? library->vendor : berth_mpi_family_name(library->family),
-             *library->version ? " " : "", library->version);
+    const char *called = library->vendor;
+
+    if (!called)
+        called = berth_mpi_family_name(library->family);
+    if (*library->version)
+        snprintf(name, size, "%s %s", called, library->version);
+    else
+        snprintf(name, size, "%s", called);
     return name;
 }

@@ -36,15 +36,21 @@ void berth_binding_put(const struct berth_binding *binding, struct berth_buf *re
     size_t start = ret->used;
 
     berth_fields_put(ret, members, binding);
-    berth_buf_puts(ret, ret->used > start ? "&" : ""); /* another one may follow */
+    if (ret->used > start)
+        berth_buf_puts(ret, "&"); /* another one may follow */
 }
 
 int berth_binding_get(const char *bytes, size_t count,
                       struct berth_binding *ret_binding, struct berth_err *err)
 {
     BERTH_BINDING struct berth_binding binding = {0};
-    BERTH_FREE char *text = strndup(count ? bytes : "", count ? count - 1 : 0);
+    BERTH_FREE char *text = NULL;
 
+    /* The last byte is the separator of berth_binding_put(). */
+    if (count > 0)
+        text = strndup(bytes, count - 1);
+    else
+        text = strdup("");
     if (!text)
         return berth_err_oom(err);
     if (berth_fields_get(text, members, &binding, err) < 0)

@@ -95,15 +95,29 @@ static void put_runtime(const struct berth_explain *explain, struct berth_json *
     berth_json_end(out);
 }
 
+/* What follows the path of a mount of MODE in a line for people. */
+static const char *mode_of(enum berth_mount_mode mode)
+{
+    switch (mode) {
+    case BERTH_MOUNT_RO:
+        return " (ro)";
+    case BERTH_MOUNT_SQSH:
+        return " (squashfs file, ro)";
+    default:
+        return "";
+    }
+}
+
 static void put_mount(const struct berth_plan_item *mount, struct berth_json *out)
 {
+    const char *mode = mode_of(mount->mode);
     bool is_moved = strcmp(mount->source, mount->destination) != 0;
 
-    berth_json_linef(out, "    %s%s%s%s", mount->source, is_moved ? " -> " : "",
-                     is_moved ? mount->destination : "",
-                     mount->mode == BERTH_MOUNT_RW   ? ""
-                     : mount->mode == BERTH_MOUNT_RO ? " (ro)"
-                                                     : " (squashfs file, ro)");
+    if (is_moved)
+        berth_json_linef(out, "    %s -> %s%s", mount->source, mount->destination,
+                         mode);
+    else
+        berth_json_linef(out, "    %s%s", mount->source, mode);
     berth_json_object(out, NULL);
     berth_json_string(out, "source", mount->source);
     berth_json_string(out, "destination", mount->destination);
@@ -113,9 +127,10 @@ static void put_mount(const struct berth_plan_item *mount, struct berth_json *ou
 
 static void put_variable(const struct berth_plan_item *variable, struct berth_json *out)
 {
-    berth_json_linef(out, "    %s%s%s", variable->name,
-                     variable->value ? "=" : " is removed",
-                     variable->value ? variable->value : "");
+    if (variable->value)
+        berth_json_linef(out, "    %s=%s", variable->name, variable->value);
+    else
+        berth_json_linef(out, "    %s is removed", variable->name);
     berth_json_object(out, NULL);
     berth_json_string(out, "name", variable->name);
     berth_json_string(out, "value", variable->value);
@@ -221,8 +236,10 @@ static void put_library(struct berth_json *out, const char *text)
     bool is_other = next && path && strcmp(next, path) != 0;
 
     out->text.failed |= !copy;
-    berth_json_linef(out, "    %s => %s%s%s", soname, path,
-                     is_other ? ", which is " : "", is_other ? next : "");
+    if (is_other)
+        berth_json_linef(out, "    %s => %s, which is %s", soname, path, next);
+    else
+        berth_json_linef(out, "    %s => %s", soname, path);
     berth_json_object(out, NULL);
     berth_json_string(out, "soname", soname);
     berth_json_string(out, "path", path);

@@ -71,11 +71,14 @@ int berth_gpu_choose(const struct berth_request *request, char *const *own,
         return refuse(BERTH_GPU_NVIDIA, "NVIDIA", BERTH_GPU_NVIDIA_DEVICE, err);
     if (is_rocm && !host->rocm)
         return refuse(BERTH_GPU_ROCM, "ROCm", BERTH_GPU_ROCM_DEVICE, err);
-    *ret_choice = (struct berth_gpu_choice){is_nvidia ? "--nv"
-                                            : is_rocm ? "--rocm"
-                                                      : NULL,
-                                            "it was asked for"};
-    if (!request->gpu || berth_text_lists(request->gpu, BERTH_GPU_AUTO))
+    if (!request->gpu || berth_text_lists(request->gpu, BERTH_GPU_AUTO)) {
         *ret_choice = choose(own, host);
+        return 0;
+    }
+    *ret_choice = (struct berth_gpu_choice){NULL, "it was asked for"};
+    if (is_nvidia)
+        ret_choice->flag = "--nv";
+    else if (is_rocm)
+        ret_choice->flag = "--rocm";
     return 0;
 }

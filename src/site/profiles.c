@@ -192,10 +192,11 @@ static void check_whole(const struct berth_reading *reading,
     struct draft *draft = reading->into;
     struct berth_profile *profile = &draft->profile;
     bool is_fabric = profile->kind != BERTH_PROFILE_MPI;
-    const char *const needed[] = {
-        "name", is_fabric ? profile->adds ? "adds" : "replaces" : "family"};
+    const char *needed[] = {"name", "family"};
     struct berth_err err;
 
+    if (is_fabric)
+        needed[1] = profile->adds ? "adds" : "replaces";
     for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
         if (!berth_node_find(root, needed[i])) {
             berth_err_set(&err, "not there; a profile has a name and %s",

@@ -110,8 +110,10 @@ static int check_name(struct walk *walk, const char *place, const char *name,
         return -1;
     if (S_ISLNK(facts.st_mode))
         return follow(walk, place, is_file, err);
-    if (is_file ? !S_ISREG(facts.st_mode) : !S_ISDIR(facts.st_mode))
-        return refuse_kind(walk, name, is_file ? "file" : "directory", err);
+    if (is_file && !S_ISREG(facts.st_mode))
+        return refuse_kind(walk, name, "file", err);
+    if (!is_file && !S_ISDIR(facts.st_mode))
+        return refuse_kind(walk, name, "directory", err);
     walk->file = facts;
     return 0;
 }
