@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+#include "base/buf.h"
 #include "base/text.h"
 #include "mpi/glibc.h"
 #include "mpi/pmi.h"
@@ -71,11 +72,21 @@ static void list_needs(const struct berth_mpi_object *file, struct berth_strvec 
     }
 }
 
+/* Write LINE for people. */
+static void put_line(struct berth_json *json, const struct berth_buf *line)
+{
+    berth_json_linef(json, "%s", line->text ? line->text : "");
+    json->text.failed |= line->failed;
+}
+
 static void put_image(const struct berth_inspection *seen, struct berth_json *json)
 {
-    berth_json_linef(json, "%s%s%s%s", seen->image,
-                     seen->is_sandbox ? ": sandbox directory" : ": SIF file",
-                     seen->machine ? ", for " : "", seen->machine ? seen->machine : "");
+    BERTH_BUF struct berth_buf line = {0};
+
+    berth_buf_puts(&line, seen->image);
+    berth_buf_puts(&line, seen->is_sandbox ? ": sandbox directory" : ": SIF file");
+    berth_buf_part(&line, ", for ", seen->machine, "");
+    put_line(json, &line);
     berth_json_string(json, "image", seen->image);
     berth_json_string(json, "format", seen->is_sandbox ? "sandbox" : "sif");
     berth_json_string(json, "image_machine", seen->machine);
@@ -86,12 +97,19 @@ static void put_kind(const struct berth_inspection *seen, const struct berth_elf
                      struct berth_json *json)
 {
     bool is_static = elf->kind == BERTH_ELF_STATIC;
-    const char *machine = elf->machine ? elf->machine : "an unknown machine";
+    BERTH_BUF struct berth_buf line = {0};
 
-    berth_json_linef(json, "%s: %s%s%s%s%s%s", seen->file, kind_name(elf->kind),
-                     elf->bits ? ", for " : "", elf->bits ? machine : "",
-                     elf->bits == 32 ? ", 32 bits" : "", is_static ? ", static" : "",
-                     seen->is_privileged ? ", setuid or setgid" : "");
+    berth_buf_addf(&line, "%s: %s", seen->file, kind_name(elf->kind));
+    if (elf->bits) /* a script is for any machine */
+        berth_buf_addf(&line, ", for %s",
+                       elf->machine ? elf->machine : "an unknown machine");
+    if (elf->bits == 32)
+        berth_buf_puts(&line, ", 32 bits");
+    if (is_static)
+        berth_buf_puts(&line, ", static");
+    if (seen->is_privileged)
+        berth_buf_puts(&line, ", setuid or setgid");
+    put_line(json, &line);
     berth_json_string(json, "file", seen->file);
     berth_json_string(json, "kind", kind_name(elf->kind));
     berth_json_string(json, "machine", elf->machine);
@@ -128,35 +146,57 @@ static void put_file(const struct berth_inspection *seen,
 static void put_libc(const struct berth_inspection *seen, struct berth_json *json)
 {
     const char *newest = newest_glibc(seen);
-    const char *name = newest ? "glibc" : has_musl(seen) ? "musl" : NULL;
+    const char *name = NULL;
 
-    if (name || !seen->file)
-        berth_json_linef(json, "  C library: %s%s%s", name ? name : "none was found",
-                         newest ? ", up to " : "", newest ? newest : "");
+    if (newest)
+        name = "glibc";
+    else if (has_musl(seen))
+        name = "musl";
+
+    if (newest)
+        berth_json_linef(json, "  C library: glibc, up to %s", newest);
+    else if (name)
+        berth_json_linef(json, "  C library: %s", name);
+    else if (!seen->file)
+        berth_json_linef(json, "  C library: none was found");
     berth_json_string(json, "libc", name);
     berth_json_string(json, "glibc", newest);
 }
 
-/* Write a program's MPI that needs no library, or cannot be known, for people. */
-static bool put_unlinked(const struct berth_inspection *seen,
+static bool is_library(const struct berth_mpi_object *file)
+{
+    return file->elf.kind == BERTH_ELF_LIBRARY;
+}
+
+/* Does the program FILE load the MPI with which it is linked as a library? */
+static bool is_linked(const struct berth_inspection *seen,
+                      const struct berth_mpi_object *file)
+{
+    return !seen->wants->inside && file->elf.kind != BERTH_ELF_STATIC &&
+           seen->wants->family != BERTH_FAMILY_NONE;
+}
+
+/* Write for people which MPI a program FILE has that loads none as a library. */
+static void put_unlinked(const struct berth_inspection *seen,
                          const struct berth_mpi_object *file, struct berth_json *json)
 {
     const struct berth_mpi_object *inside = seen->wants->inside;
+    BERTH_BUF struct berth_buf line = {0};
     char name[BERTH_MPI_NAME_SIZE];
 
-    if (inside && file)
-        berth_json_linef(json, "  linked with MPI: statically (%s%s%s)",
-                         berth_mpi_library_name(&inside->library, name, sizeof(name)),
-                         inside->role == BERTH_ROLE_PROGRAM ? "" : ", in ",
-                         inside->role == BERTH_ROLE_PROGRAM ? "" : inside->path);
-    else if (file && file->elf.kind == BERTH_ELF_STATIC)
-        berth_json_linef(json, "  linked with MPI: unknown for a static program");
-    else if (file && file->elf.kind != BERTH_ELF_LIBRARY &&
-             seen->wants->family == BERTH_FAMILY_NONE)
-        berth_json_linef(json, "  linked with MPI: no");
-    else
-        return file && file->elf.kind != BERTH_ELF_LIBRARY;
-    return false;
+    berth_buf_puts(&line, "  linked with MPI: ");
+    if (inside) {
+        berth_mpi_library_name(&inside->library, name, sizeof(name));
+        berth_buf_addf(&line, "statically (%s", name);
+        if (inside->role != BERTH_ROLE_PROGRAM)
+            berth_buf_addf(&line, ", in %s", inside->path);
+        berth_buf_puts(&line, ")");
+    } else if (file->elf.kind == BERTH_ELF_STATIC) {
+        berth_buf_puts(&line, "unknown for a static program");
+    } else {
+        berth_buf_puts(&line, "no");
+    }
+    put_line(json, &line);
 }
 
 static void put_linked(const struct berth_inspection *seen,
@@ -166,8 +206,16 @@ static void put_linked(const struct berth_inspection *seen,
     bool is_unknown = wants->family == BERTH_FAMILY_UNKNOWN;
     BERTH_STRVEC struct berth_strvec parts = {0};
 
-    if (json->is_text && !put_unlinked(seen, file, json))
-        return;
+    if (json->is_text) {
+        /* An image as a whole, and a library, want no MPI of their own. */
+        if (!file || (is_library(file) && !wants->inside))
+            return;
+        if (!is_linked(seen, file)) {
+            put_unlinked(seen, file, json);
+            return;
+        }
+    }
+
     berth_json_object(json, "linked");
     if (json->is_text && is_unknown)
         berth_json_list(json, "|linked with MPI, with marks of", &wants->families);
@@ -189,16 +237,19 @@ static void put_library(const struct berth_mpi_object *object, struct berth_json
     const struct berth_mpi_library *library = &object->library;
     BERTH_STRVEC struct berth_strvec parts = {0};
     BERTH_BUF struct berth_buf joined = {0};
+    BERTH_BUF struct berth_buf line = {0};
     char name[BERTH_MPI_NAME_SIZE];
 
     berth_mpi_part_names(library->parts, &parts);
     berth_strvec_join(&parts, ", ", &joined);
-    if (object->role != BERTH_ROLE_PROGRAM)
-        berth_json_linef(json, "  %s %s: %s%s%s%s",
-                         object->role == BERTH_ROLE_LOADED ? "loads" : "has",
-                         berth_mpi_library_name(library, name, sizeof(name)),
-                         object->path, joined.text ? " (" : "",
-                         joined.text ? joined.text : "", joined.text ? ")" : "");
+    if (object->role != BERTH_ROLE_PROGRAM) {
+        berth_buf_puts(&line,
+                       object->role == BERTH_ROLE_LOADED ? "  loads " : "  has ");
+        berth_buf_puts(&line, berth_mpi_library_name(library, name, sizeof(name)));
+        berth_buf_addf(&line, ": %s", object->path);
+        berth_buf_part(&line, " (", joined.text, ")");
+        put_line(json, &line);
+    }
     berth_json_object(json, NULL);
     berth_json_string(json, "path", object->path);
     berth_json_bool(json, "loaded", object->role != BERTH_ROLE_PRESENT);
@@ -230,9 +281,12 @@ static void put_libraries(const struct berth_inspection *seen, struct berth_json
 
     berth_json_array(json, "mpi");
     for (size_t i = 0; i < seen->objects->count; i++) {
-        any |= is_mpi(&seen->objects->items[i]);
-        if (is_mpi(&seen->objects->items[i]))
-            put_library(&seen->objects->items[i], json);
+        const struct berth_mpi_object *object = &seen->objects->items[i];
+
+        if (!is_mpi(object))
+            continue;
+        any = true;
+        put_library(object, json);
     }
     berth_json_end(json);
     if (!any && !seen->file)
