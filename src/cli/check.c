@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/installed.h"
 #include "cli/cli.h"
+#include "site/policy.h"
 #include "site/site.h"
 #include "request/path.h"
 #include "site/profilesread.h"
@@ -16,6 +17,17 @@
 #include "site/siteread.h"
 
 extern char **environ;
+
+/* Print a note about two settings of which each is right alone. */
+static void note_lifetime(const struct berth_site *site)
+{
+    const bool may_last_job = berth_policy_may_last_job(site, NULL);
+
+    if (may_last_job && site->runtime.share == BERTH_SHARE_NO)
+        fprintf(stderr,
+                "%s: note: container-lifetime: job has no effect with share: no\n",
+                berth_site_place(site, "rules", ""));
+}
 
 /* Compare digits as numbers, so that line 4 is before line 12. */
 static int compare(const void *a, const void *b)
@@ -33,6 +45,7 @@ static int check(const char *path, struct berth_strvec *faults, struct berth_err
         berth_terms_of(&site, &terms, err) < 0 ||
         berth_profiles_faults(&terms, berth_site_owner(), &set, faults, err) < 0)
         return -1;
+    note_lifetime(&site);
     return faults->failed ? berth_err_oom(err) : 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include "container/become.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -16,10 +17,21 @@
 #include <unistd.h>
 
 #include "base/choice.h"
+#include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "base/run.h"
 #include "base/text.h"
+#include "container/runscript.h"
+#include "request/multiprog.h"
 #include "request/request.h"
+
+/* Commands of Slurm that a container has if the site allows that. It always has srun.
+ */
+static const char *const of_slurm[] = {"salloc", "sbatch", "scancel", "scontrol",
+                                       "sinfo",  "squeue", NULL};
+
+#define ON_HOST "start it on the host, or ask the administrators for `inside: all`"
 
 /* Set PWD to PATH, if PATH is the working directory: the runtime has set PWD to a path
  * without the symbolic links of the task's.
@@ -65,47 +77,121 @@ static bool has_windows_lines(const char *script)
            strstr(line, "\r\n");
 }
 
-/* Write why the command NAME, which the image does not have, is not found. FILE is its
- * path; NULL: it is a name for the PATH. */
-static void explain_missing(const char *name, const char *file, struct berth_err *err)
+/* Is FILE a file for `srun --multi-prog`? */
+static bool lists_programs(const char *file)
 {
-    static const char *const of_slurm[] = {"salloc", "sbatch", "scancel", "scontrol",
-                                           "sinfo",  "squeue", NULL};
+    enum { HEAD = 4096 };
+    BERTH_BUF struct berth_buf text = {0};
+
+    return berth_fd_read_path(file, HEAD, &text) == 0 && text.used && !text.failed &&
+           berth_multiprog_begins(text.text);
+}
+
+/* Is WORD a NAME=VALUE, which a shell allows before a command, and srun does not? */
+static bool is_assignment(const char *word)
+{
+    const char *end = word;
+
+    while (*end == '_' || isalnum((unsigned char)*end))
+        end++;
+    return *end == '=' && end != word && !isdigit((unsigned char)*word);
+}
+
+/* Does the last directory of PATH offer the command NAME of the host? */
+static bool is_offered(const char *name)
+{
+    const char *place = getenv(BERTH_OUTSIDE_PLACE);
+    BERTH_FREE char *file = NULL;
+
+    return place && asprintf(&file, "%s/%s", place, name) > 0 &&
+           access(file, X_OK) == 0;
+}
+
+/* The mistake in a NAME that no program has; NULL: it may be the name of one. */
+static const char *mistake_in(const char *name)
+{
+    if (*name == '$')
+        return "Slurm and berth expand no variables: write its value";
+    if (is_assignment(name))
+        return "it sets a variable: write --container-env=A=1,B=2 before the command";
+    if (strchr(name, ' '))
+        return "it has blanks: leave the quotes out";
+    /* the value is optional, so srun takes one after a blank as the command */
+    if (berth_choice_find(BERTH_MODE_WORDS, name) >= 0)
+        return "write a value of --mpi-bind after an equals sign";
+    return NULL;
+}
+
+/* Write why the command NAME is not found, which is a path. */
+static void explain_path(const char *name, struct berth_err *err)
+{
+    const char *base = berth_text_base(name);
+
+    if (is_offered(base))
+        berth_err_set(err,
+                      "command '%s' is not in the image; write %s, which runs the "
+                      "host's",
+                      name, base);
+    else if (berth_text_is_any(base, of_slurm))
+        berth_err_set(err, "command '%s' is not in the image; " ON_HOST, name);
+    else
+        berth_err_set(err,
+                      "command '%s' is not in the image; check the path, or mount it "
+                      "(--container-mounts)",
+                      name);
+}
+
+/* Write why the command NAME is not found on the PATH. RUNSCRIPT as in struct
+ * berth_become. */
+static void explain_name(const char *name, const char *runscript, struct berth_err *err)
+{
     const char *path = getenv("PATH") ? getenv("PATH") : "not set";
     const char *outside =
         strstr(path, BERTH_OUTSIDE_PATH); /* not a directory of the image */
-    const char *hint = "check the path, or mount it (--container-mounts)";
+    int length = outside ? (int)(outside - path) : (int)strlen(path);
 
-    if (*name == '$')
-        hint = "Slurm and berth expand no variables: write its value";
-    else if (strchr(name, ' '))
-        hint = "it has blanks: leave the quotes out";
-    /* the value is optional, so srun takes one behind a blank as the command */
-    else if (berth_choice_find(BERTH_MODE_WORDS, name) >= 0)
-        hint = "write a value of --mpi-bind after an equals sign";
-    else if (!file)
-        hint = NULL;
-    if (hint)
-        berth_err_set(err, "command '%s' is not in the image; %s", name, hint);
+    if (berth_text_is_any(name, of_slurm))
+        berth_err_set(err, "command '%s' is not on the image's PATH (%.*s); " ON_HOST,
+                      name, length, path);
+    else if (runscript && berth_runscript_prepares(runscript))
+        berth_err_set(err,
+                      "command '%s' is not on the image's PATH (%.*s), and not in the "
+                      "working directory; check the name, give its path, or use "
+                      "--container-entrypoint: the image's runscript may set the PATH",
+                      name, length, path);
     else
-        berth_err_set(err, "command '%s' is not on the image's PATH (%.*s)%s", name,
-                      (int)(outside ? outside - path : (long)strlen(path)), path,
-                      berth_text_is_any(name, of_slurm)
-                          ? "; start it on the host, or ask the administrators for "
-                            "`inside: all`"
-                          : ", and not in the working directory; check the name, or "
-                            "give its path");
+        berth_err_set(err,
+                      "command '%s' is not on the image's PATH (%.*s), and not in the "
+                      "working directory; check the name, or give its path",
+                      name, length, path);
 }
 
-/* Write why the command NAME cannot be started, because of NUMBER (errno). FILE is its
- * path; NULL: it is not found. Returns the exit status. */
-static int refuse(const char *name, const char *file, int number, struct berth_err *err)
+/* Write why the command of BECOME, which the image does not have, is not found. FILE is
+ * its path; NULL: it is a name for the PATH. */
+static void explain_missing(const struct berth_become *become, const char *file,
+                            struct berth_err *err)
 {
-    bool is_there = file && access(file, F_OK) == 0;
+    const char *name = become->command[0];
+    const char *mistake = mistake_in(name);
+
+    if (mistake)
+        berth_err_set(err, "command '%s' is not in the image; %s", name, mistake);
+    else if (file)
+        explain_path(name, err);
+    else
+        explain_name(name, become->runscript, err);
+}
+
+/* Write why the command of BECOME cannot be started, because of NUMBER (errno). FILE is
+ * its path; NULL: it is not found. Returns the exit status. */
+static int refuse(const struct berth_become *become, const char *file, int number,
+                  struct berth_err *err)
+{
     const char *hint = "name a program, or make this one executable (chmod +x)";
+    bool is_there = file && access(file, F_OK) == 0;
 
     if (number == ENOENT && !is_there) {
-        explain_missing(name, file, err);
+        explain_missing(become, file, err);
         return BERTH_NOT_FOUND;
     }
     if (number == ENOENT && has_windows_lines(file))
@@ -113,9 +199,11 @@ static int refuse(const char *name, const char *file, int number, struct berth_e
     else if (number == ENOENT)
         hint = "the interpreter of its #! line, or its loader, is not in the image: "
                "mount or install it";
+    else if (number == EACCES && is_there && lists_programs(file))
+        hint = "it lists programs for ranks: write --multi-prog before it";
     else if (number == ENOEXEC)
         hint = "build it for this machine, or write #!/bin/sh at its top";
-    berth_err_set(err, "command '%s' cannot be started (%s); %s", name,
+    berth_err_set(err, "command '%s' cannot be started (%s); %s", become->command[0],
                   strerror(number), hint);
     return number == ENOENT ? BERTH_NOT_FOUND : BERTH_NOT_EXECUTABLE;
 }
@@ -187,7 +275,7 @@ int berth_become_command(const struct berth_become *become, struct berth_err *er
         execv(program, become->command);
         become->command[0] = name;
     }
-    return refuse(name, program, errno, err);
+    return refuse(become, program, errno, err);
 }
 
 /* In a child: become PROGRAM, which stops before its first instruction because it is
@@ -211,7 +299,7 @@ int berth_become_try(const struct berth_become *become, struct berth_err *err)
     int status;
 
     if (!program)
-        return refuse(name, NULL, errno, err);
+        return refuse(become, NULL, errno, err);
     child = fork();
     if (child < 0)
         return berth_err_spent(err, errno), BERTH_REFUSED;
@@ -224,5 +312,5 @@ int berth_become_try(const struct berth_become *become, struct berth_err *err)
         return 0;
     }
     return WEXITSTATUS(status) == 0 ? 0
-                                    : refuse(name, program, WEXITSTATUS(status), err);
+                                    : refuse(become, program, WEXITSTATUS(status), err);
 }

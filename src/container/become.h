@@ -16,10 +16,12 @@
 /* The command of a task, which is in a container of its own or has joined one. Borrows
  * everything. */
 struct berth_become {
-    const char *workdir; /* of --container-workdir; NULL: not given */
-    const char *stay;    /* else the task's directory on the host; NULL: none */
-    const char *pwd;     /* PWD on the host; NULL: not set, or not known */
-    char **command;      /* ended by NULL */
+    const char *workdir;   /* of --container-workdir; NULL: not given */
+    const char *stay;      /* else the task's directory on the host; NULL: none */
+    const char *pwd;       /* PWD on the host; NULL: not set, or not known */
+    const char *runscript; /* the image's, which the command might need; NULL: none, or
+                              the command is the runscript */
+    char **command;        /* ended by NULL */
 };
 
 /* Exit status of a task whose application was not started, as in a shell. */

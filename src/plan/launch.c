@@ -11,9 +11,6 @@
 #include "base/environ.h"
 #include "request/mount.h"
 
-/* The image's runscript, where both Singularity and Apptainer keep it. */
-#define RUNSCRIPT "/.singularity.d/runscript"
-
 /* `--mount` takes a CSV record, so that a path with a colon stays one path; a quote
  * inside a quoted field is doubled (RFC 4180). */
 static void put_quoted(struct berth_buf *buf, const char *key, const char *path)
@@ -214,7 +211,7 @@ void berth_launch_command(const struct berth_request *request, char *const *comm
                           struct berth_strvec *argv)
 {
     if (request->entrypoint == BERTH_YES)
-        berth_strvec_push(argv, RUNSCRIPT);
+        berth_strvec_push(argv, BERTH_LAUNCH_RUNSCRIPT);
     for (char *const *word = command; *word; word++)
         berth_strvec_push(argv, *word);
 }

@@ -77,6 +77,9 @@ void berth_launch_apart(char *const *environment, struct berth_strvec *set);
 void berth_launch_manager_places(const struct berth_request *request,
                                  char *const *environment, struct berth_strvec *ret);
 
+/* The image's runscript, where both Singularity and Apptainer keep it. */
+#define BERTH_LAUNCH_RUNSCRIPT "/.singularity.d/runscript"
+
 /* Append to ARGV the COMMAND, with the image's runscript in front if REQUEST asks for
  * it (--container-entrypoint). */
 void berth_launch_command(const struct berth_request *request, char *const *command,

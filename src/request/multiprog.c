@@ -4,6 +4,7 @@
 
 #include "request/multiprog.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -84,6 +85,20 @@ int berth_multiprog_read(const char *text, struct berth_multiprog *ret,
     }
     *ret = berth_steal(&file);
     return 0;
+}
+
+bool berth_multiprog_begins(const char *text)
+{
+    size_t ranks;
+
+    while (*text == '#' || *text == '\n') {
+        text = strchrnul(text, '\n');
+        text += *text == '\n';
+    }
+    if (!isdigit((unsigned char)*text))
+        return false;
+    ranks = strspn(text, "0123456789-,");
+    return text[ranks] == ' ' || text[ranks] == '\t';
 }
 
 void berth_multiprog_fini(struct berth_multiprog *file)

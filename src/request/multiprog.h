@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
@@ -38,6 +39,10 @@ struct berth_multiprog {
  * with a backslash. On success the caller owns *RET (berth_multiprog_fini). */
 int berth_multiprog_read(const char *text, struct berth_multiprog *ret,
                          struct berth_err *err);
+
+/* Does TEXT, the beginning of a file, look like one: ranks as numbers, a blank and a
+ * program? Not a line that begins with `-` or `*`: it may be one of a list. */
+bool berth_multiprog_begins(const char *text);
 
 void berth_multiprog_fini(struct berth_multiprog *file);
 

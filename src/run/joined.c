@@ -79,6 +79,8 @@ static int become(const struct berth_task *task,
                               .stay = task->launch.directory,
                               .pwd = pwd};
 
+    if (task->order.request.entrypoint != BERTH_YES)
+        it.runscript = BERTH_LAUNCH_RUNSCRIPT;
     berth_launch_command(&task->order.request, task->launch.command, &command);
     it.command = command.items;
     if (command.failed)

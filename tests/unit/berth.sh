@@ -272,6 +272,10 @@ $T/many.yaml:10: rule 1: container-writable: expected yes, got 'maybe'; the oppo
 $T/many.yaml:11: rule 1: mpi-bind: 'hots' is not a mode, MPI stack or profile; did you mean 'host'?
 $T/many.yaml:13: rule 2: container-workdir: expected a directory in the image, from /, got 'here'" \
     "$berth" check many.yaml
+printf 'runtime: {share: no}\nrules: [{default: {container-lifetime: job}}]\n' >lifetime.yaml
+chmod 644 lifetime.yaml
+says 'check: a lifetime that no container has' 0 "$T/lifetime.yaml:2: note: container-lifetime: job has no effect with share: no
+$T/lifetime.yaml: no error found" "$berth" check lifetime.yaml
 mkdir profiles.d
 echo 'name: x' >profiles.d/x.yaml
 says 'check: a profile beside a good file' 1 "$T/profiles.d/x.yaml:1: family: not there" "$berth" check good.yaml

@@ -2,7 +2,8 @@
 /* What berth-start and berth-init do for a task that has joined its container, without
  * a container:
  *
- * inimage become [--try] [--workdir DIR] [--stay DIR] COMMAND...: become COMMAND.
+ * inimage become [--try] [--workdir DIR] [--stay DIR] [--runscript FILE] COMMAND...:
+ * become COMMAND.
  *
  * inimage serve COMMAND...: run COMMAND with the PATH $IMAGE_PATH, and with commands of
  * the host as the order in BERTH_TASK_ORDER allows.
@@ -39,6 +40,8 @@ static int become(char **argv)
             only_tries = 1;
         else if (strcmp(*argv, "--workdir") == 0)
             it.workdir = *++argv;
+        else if (strcmp(*argv, "--runscript") == 0)
+            it.runscript = *++argv;
         else
             it.stay = *++argv;
     it.command = argv;

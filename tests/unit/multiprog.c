@@ -253,6 +253,17 @@ TEST(a_prefix_of_the_site_is_known)
     ck_assert_int_eq(berth_multiprog_options(words, "", &err), -1);
 }
 
+TEST(a_file_looks_like_one)
+{
+    static const char *const yes[] = {"0 ./a", "# ranks\n\n0-1,3\t./a\n"};
+    static const char *const no[] = {"", "#", "0", "- a", "* ./a", "ranks 0 ./a", "0x"};
+
+    for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++)
+        ck_assert_msg(berth_multiprog_begins(yes[i]), "%s", yes[i]);
+    for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++)
+        ck_assert_msg(!berth_multiprog_begins(no[i]), "%s", no[i]);
+}
+
 TEST(a_line_knows_its_first_rank)
 {
     BERTH_MULTIPROG struct berth_multiprog file = {0};

@@ -358,13 +358,59 @@ expect 'a file that is not a program, before the command on the PATH' 0 'T/path/
 expect 'a file that is not a program, on the PATH alone' 126 \
     "$place command 'both' cannot be started (Permission denied); name a program, or make this one executable (chmod +x)" \
     env PATH="/bin:$T/plain" "$inimage" become both
+printf '# ranks\n0-1,3 ./atm\n' >models
+chmod -x models
+mkfifo fifo
+printf '%s\n' '# Title' '' '- a list' >list.md
+for name in fifo list.md plain; do
+    expect "what is not a list of programs: $name" 126 \
+        "$place command './$name' cannot be started (Permission denied); name a program, or make this one executable (chmod +x)" \
+        timeout 10 "$inimage" become "./$name"
+done
+expect 'a file of --multi-prog as the command' 126 \
+    "$place command 'models' cannot be started (Permission denied); it lists programs for ranks: write --multi-prog before it" \
+    env PATH=/bin "$inimage" become models
+expect 'a variable in the place of the command' 127 \
+    "$place command 'B_2=1 2' is not in the image; it sets a variable: write --container-env=A=1,B=2 before the command" \
+    env PATH=/nowhere "$inimage" become 'B_2=1 2' ./app
+expect 'a variable with a path as its value' 127 \
+    "$place command 'X=/a/b' is not in the image; it sets a variable: write --container-env=A=1,B=2 before the command" \
+    env PATH=/nowhere "$inimage" become X=/a/b ./app
+expect 'a command that begins with a digit is not a variable' 127 \
+    "$place command '2=3' is not on the image's PATH (/nowhere), and not in the working directory; check the name, or give its path" \
+    env PATH=/nowhere "$inimage" become 2=3
+# The runscript of an image may know the command.
+cat >conda <<'END'
+#!/bin/sh
+. /opt/conda/etc/profile.d/conda.sh
+exec "$@"
+END
+printf '#!/bin/sh\nOCI_ENTRYPOINT=\047"/init"\047\nOCI_CMD=\047\047\nexec "$@"\n' >oci
+for script in conda oci; do
+    expect "a command that the runscript may find: $script" 127 \
+        "$place command 'nc-config' is not on the image's PATH (/nowhere), and not in the working directory; check the name, give its path, or use --container-entrypoint: the image's runscript may set the PATH" \
+        env PATH=/nowhere "$inimage" become --runscript "$T/$script" nc-config
+done
+printf '#!/bin/sh\n# nothing\n\nexec "$@"\n' >exec
+printf '#!/bin/sh\nset -e\necho runs by itself "$@"\n' >own
+printf '#!/bin/sh\nOCI_ENTRYPOINT=\047\047\nOCI_CMD=\047"/bin/sh"\047\ncd /\nexec "$@"\n' >none
+for script in exec own none gone; do
+    expect "a runscript that does not help: $script" 127 \
+        "$place command 'nc-config' is not on the image's PATH (/nowhere), and not in the working directory; check the name, or give its path" \
+        env PATH=/nowhere "$inimage" become --runscript "$T/$script" nc-config
+done
 expect 'a variable that nothing expands' 127 \
     "$place command '\$EXE' is not in the image; Slurm and berth expand no variables: write its value" \
     env PATH=/bin "$inimage" become '$EXE'
 expect 'another command of Slurm' 127 \
     "$place command 'sbatch' is not on the image's PATH (/nowhere); start it on the host, or ask the administrators for \`inside: all\`" \
     env PATH=/nowhere "$inimage" become sbatch x.sh
-expect 'a value of --mpi-bind behind a blank' 127 \
+expect 'a command of Slurm by its path on the host' 127 \
+    "$place command '/opt/slurm/bin/sbatch' is not in the image; start it on the host, or ask the administrators for \`inside: all\`" \
+    env PATH=/nowhere "$inimage" become /opt/slurm/bin/sbatch x.sh
+expect 'a command of the host by its path, which the container has by its name' 127 \
+    "$place command '/opt/slurm/bin/app' is not in the image; write app, which runs the host's" \
+    env PATH=/nowhere BERTH_INSIDE_PATH="$T" "$inimage" become /opt/slurm/bin/app \
     "$place command 'host' is not in the image; write a value of --mpi-bind after an equals sign" \
     env PATH=/nowhere "$inimage" become host mpiring
 expect 'a command in quotes' 127 \

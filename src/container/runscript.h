@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+
+/* May the runscript PATH find commands that `exec` does not, such as one that sets the
+ * PATH of a conda environment and then becomes its arguments? Not if there is none, and
+ * not the one that runtimes write into an image without an entry point. */
+bool berth_runscript_prepares(const char *path);
