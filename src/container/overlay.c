@@ -21,39 +21,105 @@
 #include "base/tree.h"
 #include "container/start.h"
 
+/* What berth makes in such a directory. */
+#define LOCK "lock"
+static const char *const parts[] = {"upper", "work", LOCK, NULL};
+
+/* What is in a directory. */
+struct content {
+    bool has_lock;
+    bool has_parts;  /* a file or directory that berth makes */
+    bool has_others; /* of somebody else, or nobody could list them */
+};
+
+static struct content list_content(int dir)
+{
+    BERTH_CLOSEDIR DIR *list = berth_tree_list(dir, ".");
+    struct content content = {.has_others = !list};
+    struct dirent *entry;
+
+    while (list && (entry = readdir(list))) {
+        const char *name = entry->d_name;
+
+        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+            continue;
+        content.has_lock |= strcmp(name, LOCK) == 0;
+        content.has_parts |= berth_text_is_any(name, parts);
+        content.has_others |= !berth_text_is_any(name, parts);
+    }
+    return content;
+}
+
+/* Remove what berth has made in DIR, the lock last, and then the directory NAME below
+ * TOP. Somebody may have put another directory there meanwhile: that stays, unless it
+ * is empty. */
+static void remove_parts(int dir, int top, const char *name)
+{
+    for (const char *const *part = parts; *part; part++)
+        berth_tree_remove(dir, *part);
+    unlinkat(top, name, AT_REMOVEDIR);
+}
+
 void berth_overlay_remove(struct berth_overlay *overlay)
 {
     if (!overlay->path)
         return;
-    berth_tree_remove(AT_FDCWD, overlay->path);
-    close(overlay->fd);
+    if (overlay->lock >= 0) {
+        remove_parts(overlay->directory, AT_FDCWD, overlay->path);
+        close(overlay->lock);
+    } else {
+        rmdir(overlay->path); /* nothing was made in it */
+    }
+    if (overlay->directory >= 0)
+        close(overlay->directory);
     free(overlay->path);
-    *overlay = (struct berth_overlay){NULL, -1};
+    *overlay = BERTH_OVERLAY_NONE;
 }
 
-/* Remove each directory in TOP whose name begins with START, and which nobody has
- * locked. */
+/* Is DIR, of the calling user, a directory of berth's, and its container gone?
+ * *RET_LOCK keeps the lock until it is closed. */
+static bool is_left(int dir, int *ret_lock)
+{
+    struct content content = list_content(dir);
+    struct stat st;
+
+    *ret_lock = -1;
+    if (content.has_others)
+        return false;
+    if (!content.has_lock)
+        return !content.has_parts; /* its maker was killed, or will make another one */
+    *ret_lock = openat(dir, LOCK, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    return *ret_lock >= 0 && fstat(*ret_lock, &st) == 0 && S_ISREG(st.st_mode) &&
+           flock(*ret_lock, LOCK_EX | LOCK_NB) == 0;
+}
+
+/* Remove NAME below TOP if it is such a directory. */
+static void remove_one(int top, const char *name)
+{
+    BERTH_CLOSE int dir =
+        openat(top, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    BERTH_CLOSE int lock = -1;
+    struct stat st;
+
+    if (dir >= 0 && fstat(dir, &st) == 0 && st.st_uid == geteuid() &&
+        is_left(dir, &lock))
+        remove_parts(dir, top, name);
+}
+
+/* Remove the directories in TOP whose names begin with START, and whose containers are
+ * gone. */
 static void remove_left(const char *top, const char *start)
 {
     BERTH_CLOSEDIR DIR *list = opendir(top);
     struct dirent *entry;
 
-    while (list && (entry = readdir(list))) {
-        BERTH_CLOSE int fd = -1;
-        struct stat st;
-
-        if (!berth_text_starts(entry->d_name, start))
-            continue;
-        fd = openat(dirfd(list), entry->d_name,
-                    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
-            flock(fd, LOCK_EX | LOCK_NB) == 0)
-            berth_tree_remove(dirfd(list), entry->d_name);
-    }
+    while (list && (entry = readdir(list)))
+        if (berth_text_starts(entry->d_name, start))
+            remove_one(dirfd(list), entry->d_name);
 }
 
-/* Lock FD, a new directory. Returns false if another start has taken it for one that is
- * left. Some file systems have no locks: there nothing is removed later. */
+/* Lock FD, the new file. Returns false if another start has taken its directory for one
+ * that is left. Some file systems have no locks: there nothing is removed later. */
 static bool hold(int fd)
 {
     struct stat st;
@@ -63,24 +129,58 @@ static bool hold(int fd)
     return fstat(fd, &st) == 0 && st.st_nlink > 0;
 }
 
-/* Make TOP/STARTXXXXXX, not locked yet. */
-static int make(const char *top, const char *start, struct berth_overlay *ret,
-                struct berth_err *err)
+enum made { MADE, AGAIN, FAILED };
+
+/* Fill the new directory RET->path: the lock, then the rest. */
+static enum made fill(struct berth_overlay *ret, struct berth_err *err)
 {
-    ret->fd = -1;
-    if (asprintf(&ret->path, "%s/%sXXXXXX", top, start) < 0)
-        return berth_err_oom(err);
-    if (mkdtemp(ret->path))
-        ret->fd = berth_tree_open(ret->path, geteuid(), 0077, NULL, err);
-    else
+    struct content content;
+
+    ret->directory = berth_tree_open(ret->path, geteuid(), 0077, NULL, err);
+    if (ret->directory < 0)
+        return FAILED;
+    content = list_content(ret->directory);
+    if (content.has_parts || content.has_others) /* somebody has exchanged it */
+        return AGAIN;
+    ret->lock = openat(ret->directory, LOCK,
+                       O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (ret->lock < 0 && errno != ENOENT) {
+        berth_err_file(err, ret->path, "written");
+        return FAILED;
+    }
+    if (ret->lock < 0 || !hold(ret->lock))
+        return AGAIN;
+    if (mkdirat(ret->directory, "upper", 0755) == 0 &&
+        mkdirat(ret->directory, "work", 0755) == 0)
+        return MADE;
+    berth_err_file(err, ret->path, "written");
+    return FAILED;
+}
+
+/* Make TOP/STARTXXXXXX. */
+static enum made make(const char *top, const char *start, struct berth_overlay *ret,
+                      struct berth_err *err)
+{
+    enum made made;
+
+    *ret = BERTH_OVERLAY_NONE;
+    if (asprintf(&ret->path, "%s/%sXXXXXX", top, start) < 0) {
+        *ret = BERTH_OVERLAY_NONE;
+        berth_err_oom(err);
+        return FAILED;
+    }
+    if (!mkdtemp(ret->path)) {
         berth_err_set(err,
                       "--container-writable: '%s': %s; set TMPDIR to a directory of "
                       "this node in which you may write",
                       top, strerror(errno));
-    if (ret->fd >= 0)
-        return 0;
-    free(berth_steal(&ret->path));
-    return -1;
+        free(berth_steal(&ret->path));
+        return FAILED;
+    }
+    made = fill(ret, err);
+    if (made != MADE)
+        berth_overlay_remove(ret);
+    return made;
 }
 
 int berth_overlay_make(const char *top, const char *node, struct berth_overlay *ret,
@@ -88,20 +188,21 @@ int berth_overlay_make(const char *top, const char *node, struct berth_overlay *
 {
     const char *temporary = getenv("TMPDIR");
     BERTH_FREE char *start = NULL;
+    enum made made;
+    mode_t mask;
 
     if (!top)
         top = temporary && *temporary == '/' ? temporary : "/tmp";
     if (asprintf(&start, "berth-write.%u.%s.", geteuid(), node) < 0)
         return berth_err_oom(err);
     remove_left(top, start);
-    do {
-        berth_overlay_remove(ret);
-        if (make(top, start, ret, err) < 0)
-            return -1;
-    } while (!hold(ret->fd));
-    if (mkdirat(ret->fd, "upper", 0755) == 0 && mkdirat(ret->fd, "work", 0755) == 0)
-        return 0;
-    return berth_err_file(err, ret->path, "written");
+    /* the user's own mask may make directories that nobody can use or remove */
+    mask = umask(022);
+    do
+        made = make(top, start, ret, err);
+    while (made == AGAIN);
+    umask(mask);
+    return made == MADE ? 0 : -1;
 }
 
 bool berth_overlay_is_full(int fd, struct berth_err *why)
@@ -110,6 +211,7 @@ bool berth_overlay_is_full(int fd, struct berth_err *why)
     char link[64], path[4096];
     struct statvfs room;
     ssize_t length;
+    char *name;
 
     if (fstatvfs(fd, &room) < 0 || room.f_blocks == 0 ||
         (room.f_bavail * room.f_frsize >= LEAST &&
@@ -118,6 +220,9 @@ bool berth_overlay_is_full(int fd, struct berth_err *why)
     snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
     length = readlink(link, path, sizeof(path) - 1);
     path[length < 0 ? 0 : length] = '\0';
+    name = strrchr(path, '/');
+    if (name) /* of the lock, and "(deleted)" after it */
+        *name = '\0';
     berth_err_set(why,
                   "the file system of '%s' (%lu MiB), to which tasks write, was full; "
                   "set TMPDIR to a directory of the node with more room",
@@ -130,7 +235,7 @@ int berth_overlay_open(pid_t holder)
     char path[64];
 
     snprintf(path, sizeof(path), "/proc/%d/fd/%d", holder, BERTH_START_OVERLAY);
-    return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return open(path, O_RDONLY | O_CLOEXEC);
 }
 
 const char *berth_overlay_by(pid_t holder)

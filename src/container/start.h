@@ -19,7 +19,7 @@ struct berth_start {
                   runtime is; -1: none */
     int programs; /* a directory that berth-init holds open as BERTH_START_PROGRAMS; -1:
                      none */
-    int overlay;  /* a directory that berth-init holds open as BERTH_START_OVERLAY
+    int overlay;  /* a file that berth-init holds open as BERTH_START_OVERLAY
                      (container/overlay.h); -1: none */
     int tasks;    /* end of file: berth-init ends, and the container ends with it */
     unsigned int seconds;            /* that the start may take */
@@ -31,8 +31,8 @@ struct berth_start {
     int answer;    /* a socket to berth-init; -1: none */
 };
 
-/* The numbers of those descriptors in berth-init: a path through /proc leads to the
- * directories. */
+/* The numbers of those descriptors in berth-init: a path through /proc leads to
+ * them, also for every program of the image. */
 enum { BERTH_START_PROGRAMS = 7, BERTH_START_OVERLAY };
 
 /* Start the runtime, without input, with its output in the log, and with no descriptor

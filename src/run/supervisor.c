@@ -51,8 +51,7 @@ struct supervisor {
     struct berth_strvec changes;     /* of the runtime (plan/envdiff.h) */
     struct berth_overlay overlay;    /* for what tasks write to the image */
     struct berth_err no_overlay;     /* why there is none; "": there is, or need be */
-    int written; /* a directory in the file system that gets what tasks write; -1: none
-                  */
+    int written; /* a file in the file system that gets what tasks write; -1: none */
     struct stat image; /* its file when the tasks began */
     int mounts; /* the holder's mount namespace, which so keeps its inode; -1: none */
     struct berth_err no_cma; /* why several containers of the node have no outer user
@@ -326,7 +325,7 @@ static int start_writable(struct supervisor *supervisor, struct berth_err *err)
                            &supervisor->overlay, err) < 0)
         return -1;
     supervisor->launch.overlay = supervisor->overlay.path;
-    supervisor->start.overlay = supervisor->written = supervisor->overlay.fd;
+    supervisor->start.overlay = supervisor->written = supervisor->overlay.lock;
     if (start_runtime(supervisor, err) == 0)
         return 0;
     if (!strstr(err->text, "overlay"))
@@ -584,6 +583,7 @@ int berth_supervisor_start(const struct berth_launch *launch,
                                               .deadline = &rendezvous->page->deadline},
                                     .mounts = -1,
                                     .written = -1,
+                                    .overlay = BERTH_OVERLAY_NONE,
                                     .job = {.end = -1},
                                     .inject = {.launch = &supervisor.launch,
                                                .deadline = &rendezvous->page->deadline,

@@ -15,7 +15,7 @@
 
 static struct berth_overlay made(const char *top)
 {
-    struct berth_overlay overlay = {0};
+    struct berth_overlay overlay = BERTH_OVERLAY_NONE;
     struct berth_err err;
 
     ck_assert_int_eq(berth_overlay_make(top, "n1", &overlay, &err), 0);
@@ -35,7 +35,8 @@ TEST(it_is_the_users_own_and_locked)
     struct berth_overlay overlay = made(unit_dir);
     BERTH_FREE char *path = strdup(overlay.path);
     BERTH_FREE char *work = unit_format("%s/work", path);
-    BERTH_CLOSE int other = open(path, O_RDONLY | O_DIRECTORY);
+    BERTH_FREE char *lock = unit_format("%s/lock", path);
+    BERTH_CLOSE int other = open(lock, O_RDONLY);
     struct berth_err err;
     struct stat st;
 
@@ -44,7 +45,7 @@ TEST(it_is_the_users_own_and_locked)
     ck_assert_uint_eq(st.st_mode & 07777, 0700);
     ck_assert(is_there(work));
     ck_assert_int_eq(flock(other, LOCK_EX | LOCK_NB), -1);
-    ck_assert(!berth_overlay_is_full(overlay.fd, &err));
+    ck_assert(!berth_overlay_is_full(overlay.lock, &err));
     berth_overlay_remove(&overlay);
     ck_assert(!is_there(path));
     berth_overlay_remove(&overlay);
@@ -67,19 +68,85 @@ TEST(the_next_start_removes_what_is_left)
     ck_assert_int_eq(close(open(file, O_CREAT, 0)), 0);
     ck_assert_int_eq(chmod(shut, 0555), 0);
     ck_assert_int_eq(mkdir(other, 0700), 0);
-    close(left.fd); /* all that had it were killed */
+    close(left.lock); /* all that had it were killed */
     next = made(unit_dir);
     ck_assert(!is_there(left.path));
     ck_assert(is_there(runs.path));
     ck_assert(is_there(other)); /* of another node */
+    close(left.directory);
     free(left.path);
     berth_overlay_remove(&runs);
     berth_overlay_remove(&next);
 }
 
+/* A program of an image can open what berth-init holds open: from a directory, `..`
+ * would lead to all files of the host. */
+TEST(what_a_container_holds_open_is_a_file)
+{
+    struct berth_overlay overlay = made(unit_dir);
+    struct stat st;
+
+    ck_assert_int_eq(fstat(overlay.lock, &st), 0);
+    ck_assert(S_ISREG(st.st_mode));
+    ck_assert_int_eq(openat(overlay.lock, "..", O_PATH), -1);
+    berth_overlay_remove(&overlay);
+}
+
+/* In a directory of a group, another user can give a directory such a name. */
+static const struct {
+    const char *path; /* what is in it, a file */
+    bool stays;
+} renamed[] = {
+    {"thesis", true},
+    {"upper/x", true}, /* of an owner who has files of that name */
+    {".hidden", true},
+    {"lock", false}, /* as berth leaves it when it is killed at once */
+};
+
+TEST_ROWS(a_directory_of_somebody_else_stays, renamed)
+{
+    BERTH_FREE char *left = unit_format("%s/berth-write.%u.n1.x1", unit_dir, geteuid());
+    BERTH_FREE char *file = unit_format("%s/%s", left, renamed[_i].path);
+    struct berth_overlay overlay;
+
+    unit_run("mkdir -p $(dirname %s) && echo mine >%s", file, file);
+    overlay = made(unit_dir);
+    ck_assert_int_eq(is_there(file), renamed[_i].stays);
+    berth_overlay_remove(&overlay);
+}
+
+TEST(what_another_directory_has_got_stays)
+{
+    struct berth_overlay overlay = made(unit_dir);
+    BERTH_FREE char *path = strdup(overlay.path);
+    BERTH_FREE char *file = unit_format("%s/upper/thesis", path);
+    BERTH_FREE char *moved = unit_format("%s/moved", unit_dir);
+
+    unit_run("mv %s %s; mkdir -p %s/upper; echo mine >%s", path, moved, path, file);
+    berth_overlay_remove(&overlay);
+    ck_assert(is_there(file));
+}
+
+TEST(an_umask_of_the_user_takes_no_right_away)
+{
+    mode_t mask = umask(0777);
+    struct berth_overlay overlay = made(unit_dir);
+    BERTH_FREE char *path = strdup(overlay.path);
+    BERTH_FREE char *upper = unit_format("%s/upper", path);
+    struct stat st;
+
+    ck_assert_int_eq(umask(mask), 0777);
+    ck_assert_int_eq(stat(path, &st), 0);
+    ck_assert_uint_eq(st.st_mode & 07777, 0700);
+    ck_assert_int_eq(stat(upper, &st), 0);
+    ck_assert_uint_eq(st.st_mode & 07777, 0755);
+    berth_overlay_remove(&overlay);
+    ck_assert(!is_there(path));
+}
+
 TEST(a_directory_that_cannot_be_written)
 {
-    struct berth_overlay overlay = {0};
+    struct berth_overlay overlay = BERTH_OVERLAY_NONE;
     struct berth_err err;
 
     ck_assert_int_eq(berth_overlay_make("/proc", "n1", &overlay, &err), -1);
