@@ -7,12 +7,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 8U /* Linux 6.3 */
+#endif
+#ifndef MFD_EXEC
+#define MFD_EXEC 0x10U /* Linux 6.3 */
 #endif
 
 /* Linux before 6.3 does not know the flag; later ones may require it
@@ -22,6 +26,45 @@ int berth_fd_memory(const char *name, unsigned int flags)
     int fd = memfd_create(name, flags | MFD_NOEXEC_SEAL);
 
     return fd < 0 && errno == EINVAL ? memfd_create(name, flags) : fd;
+}
+
+/* Copy the bytes of FROM to TO, files, by any way that all file systems have. */
+static int copy(int from, int to)
+{
+    char bytes[65536];
+    off_t at = 0;
+
+    for (;;) {
+        ssize_t got = pread(from, bytes, sizeof(bytes), at);
+
+        if (got == 0)
+            return 0;
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0 || berth_fd_write(to, bytes, (size_t)got) < 0)
+            return -1;
+        at += got;
+    }
+}
+
+int berth_fd_sealed(int from, const char *name)
+{
+    const unsigned int flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+    int fd = memfd_create(name, flags | MFD_EXEC);
+    int number;
+
+    if (fd < 0 && errno == EINVAL)
+        fd = memfd_create(name, flags);
+    if (fd < 0)
+        return -1;
+    if (copy(from, fd) == 0 && fchmod(fd, 0500) == 0 &&
+        fcntl(fd, F_ADD_SEALS,
+              F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) == 0)
+        return fd;
+    number = errno;
+    close(fd);
+    errno = number;
+    return -1;
 }
 
 int berth_fd_read(int fd, size_t most, struct berth_buf *buf)

@@ -17,6 +17,11 @@ int berth_fd_read_path(const char *path, size_t most, struct berth_buf *buf);
  * (memfd_create(2), with FLAGS). Returns the descriptor, or -1 with errno. */
 int berth_fd_memory(const char *name, unsigned int flags);
 
+/* Copy the file FROM into such memory, from which it can be executed, and which nobody
+ * can change from then on (F_ADD_SEALS, fcntl(2)). Returns a descriptor that is closed
+ * on exec, or -1 with errno: EACCES also where vm.memfd_noexec forbids it. */
+int berth_fd_sealed(int from, const char *name);
+
 /* Write the COUNT bytes. Returns 0, or -1 with errno. */
 int berth_fd_write(int fd, const void *bytes, size_t count);
 

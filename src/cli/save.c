@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -24,10 +26,11 @@
 #include "base/text.h"
 #include "base/tree.h"
 #include "cli/host.h"
-#include "image/image.h"
 #include "container/join.h"
 #include "container/namespaces.h"
 #include "container/runtime.h"
+#include "image/image.h"
+#include "ipc/message.h"
 
 #ifndef SYS_open_tree
 #define SYS_open_tree 428 /* Linux 5.2, the same number everywhere */
@@ -45,11 +48,9 @@ extern char **environ;
 /* The words of mksquashfs for them, with the NULL. */
 enum { LABEL_WORDS = 5 };
 
-/* The descriptor of the file system in the process that holds it; none is as high. */
-enum { HELD = 100 };
-
 /* In a child: hold the root file system of CONTAINER alone, which ends with its last
- * descriptor, tell END why that fails (""), and stay. */
+ * descriptor, send it over the socket END after why that fails (""), and stay. Nobody
+ * could open the descriptor in this process (container/join.h). */
 _Noreturn static void hold(const struct berth_container *container, int end)
 {
     struct berth_err why = {""};
@@ -63,24 +64,27 @@ _Noreturn static void hold(const struct berth_container *container, int end)
          (root = (int)syscall(SYS_open_tree, AT_FDCWD, "/", OPEN_TREE_CLONE)) < 0))
         berth_err_file(&why, "/", "read");
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* a new user namespace clears it */
-    dup2(root, HELD);
-    if (berth_fd_write(end, &why, sizeof(why)) == 0 && root >= 0)
+    if (berth_fd_write(end, &why, sizeof(why)) == 0 && root >= 0 &&
+        berth_job_send(end, BERTH_JOB_JOIN, root) == 0)
         pause();
     _exit(EXIT_FAILURE);
 }
 
 /* In a user namespace of the user: let programs read files of the user without
- * permission to read, as its owner could permit. */
-static void permit_reading(void)
+ * permission to read, as its owner could permit. A program with that capability cannot
+ * be traced by one of the image, which has none (ptrace(2)). Returns 0, or -1 with
+ * errno. */
+static int permit_reading(void)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
 
     if (syscall(SYS_capget, &header, data) < 0)
-        return;
+        return -1;
     data[0].inheritable |= 1U << CAP_DAC_READ_SEARCH;
-    if (syscall(SYS_capset, &header, data) == 0)
-        prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_DAC_READ_SEARCH, 0, 0);
+    if (syscall(SYS_capset, &header, data) < 0)
+        return -1;
+    return prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_DAC_READ_SEARCH, 0, 0);
 }
 
 /* Start that child, and enter its user namespace, to which a FUSE file system answers.
@@ -89,24 +93,29 @@ static void permit_reading(void)
 static pid_t start_holding(const struct berth_container *container, int *ret_root,
                            struct berth_err *err)
 {
-    BERTH_CLOSE int user = -1;
-    char path[64];
+    struct berth_holder holder = {container->holder, container->mounts};
+    BERTH_CLOSE int root = -1;
     int ends[2];
     pid_t child;
 
-    if (pipe2(ends, O_CLOEXEC) < 0 || (child = fork()) < 0)
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+        return berth_err_spent(err, errno);
+    child = fork();
+    if (child < 0)
         return berth_err_spent(err, errno);
     if (child == 0)
         hold(container, ends[1]);
     close(ends[1]);
-    if (read(ends[0], err, sizeof(*err)) != sizeof(*err))
+    if (read(ends[0], err, sizeof(*err)) != sizeof(*err)) {
         berth_err_set(err, BERTH_JOIN_DEAD);
+    } else if (!*err->text) {
+        poll(&(struct pollfd){.fd = ends[0], .events = POLLIN}, 1, -1);
+        if (berth_job_receive(ends[0], &root) != BERTH_JOB_JOIN)
+            berth_err_set(err, BERTH_JOIN_DEAD);
+    }
     close(ends[0]);
-    snprintf(path, sizeof(path), "/proc/%d/fd/%d", child, HELD);
-    if (!*err->text && (*ret_root = open(path, O_PATH)) >= 0 &&
-        (user = berth_namespaces_open(child, "user")) >= 0 &&
-        setns(user, CLONE_NEWUSER) == 0) {
-        permit_reading();
+    if (root >= 0 && berth_join_owner_user(holder) == 0 && permit_reading() == 0) {
+        *ret_root = dup(root); /* not closed on exec */
         return child;
     }
     if (!*err->text)

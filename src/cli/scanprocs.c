@@ -20,6 +20,7 @@
 #include "container/servers.h"
 #include "plan/order.h"
 #include "container/processes.h"
+#include "container/program.h"
 
 /* A process of the user. */
 struct process {
@@ -36,7 +37,7 @@ struct scan {
     struct berth_containers *found;
 };
 
-static bool is_program(pid_t pid, const char *name)
+static bool is_init(pid_t pid)
 {
     char path[64], program[512];
     ssize_t length;
@@ -44,8 +45,7 @@ static bool is_program(pid_t pid, const char *name)
     snprintf(path, sizeof(path), "/proc/%d/exe", pid);
     length = readlink(path, program, sizeof(program) - 1);
     program[length < 0 ? 0 : length] = '\0';
-    /* The start only: a program that was replaced while it runs is "NAME (deleted)". */
-    return berth_text_starts(berth_text_base(program), name);
+    return berth_program_is_init(berth_text_base(program));
 }
 
 /* Add PROCESS if it is of the wanted user. One that is or was privileged belongs to
@@ -64,7 +64,7 @@ static bool add(const struct berth_process *process, void *data)
     if (stat(path, &status) < 0)
         return false;
     item.mount_ns = status.st_ino;
-    item.is_holder = is_program(process->pid, "berth-init");
+    item.is_holder = is_init(process->pid);
     scan->failed |= berth_append(scan, &item) < 0;
     return !scan->failed;
 }

@@ -187,6 +187,10 @@ static int join(struct berth_holder holder, bool as_task, struct berth_err *err)
 
     if (open_container(holder, &container) < 0)
         return berth_err_set(err, BERTH_JOIN_DEAD);
+    /* until exec this process has files of the host, its program for one, which a
+     * program of the image that is root in the container could open by tracing it
+     * (ptrace(2)) */
+    prctl(PR_SET_DUMPABLE, 0);
     if (enter_namespaces(&container) < 0 || enter_root(&container) < 0 ||
         (as_task && container.owner >= 0 && enter(container.space[USER]) < 0))
         return berth_err_set(err,
@@ -207,6 +211,18 @@ int berth_join(struct berth_holder holder, struct berth_err *err)
 int berth_join_owner(struct berth_holder holder, struct berth_err *err)
 {
     return join(holder, false, err);
+}
+
+int berth_join_owner_user(struct berth_holder holder)
+{
+    BERTH_CLOSE int mounts = berth_namespaces_open(holder.pid, namespaces[MOUNTS]);
+    BERTH_CLOSE int owner = ioctl(mounts, NS_GET_USERNS);
+    struct stat status;
+
+    if (owner < 0 || fstat(mounts, &status) < 0 || status.st_ino != holder.mounts)
+        return -1;
+    prctl(PR_SET_DUMPABLE, 0);
+    return setns(owner, CLONE_NEWUSER);
 }
 
 const char *berth_join_why_not(pid_t holder)

@@ -15,9 +15,19 @@ int berth_program_missing(const char *path, struct berth_err *err);
  * doctor` runs it so). Returns whether it was printed. */
 bool berth_program_prints_version(const char *name, int argc, char *const *argv);
 
+#define BERTH_PROGRAM_INIT_NAME "berth-init"
+
 /* Open berth-init. Returns a descriptor, which stays open through exec; -1 with a
- * sentence in ERR. */
+ * sentence in ERR. Programs of the image get the descriptor, too: if they could write
+ * to the file (an installation in a home, CVE-2019-5736), it is a sealed copy in
+ * memory. */
 int berth_program_open(struct berth_err *err);
+
+/* The same for the program PATH. */
+int berth_program_open_at(const char *path, struct berth_err *err);
+
+/* Is NAME, the last part of /proc/PID/exe, that of berth-init? */
+bool berth_program_is_init(const char *name);
 
 /* The descriptor of berth-init in the runtime, and the path by which an image starts
  * it, without a bind mount. */
