@@ -268,7 +268,7 @@ static int give_order(const struct berth_request *request,
         order.step.nodes = 0; /* of the job, whose variables only srun has */
     order.terms = *terms;
     order.runtime = own.site.runtime.path;
-    order.container.has_spaces = berth_request_has_namespaces(request);
+    order.container.has_spaces = berth_request_is_apart(request, environ);
     if (berth_order_het_step(&order.step, environ) &&
         !berth_request_starts_mpirun(&order.request) &&
         berth_mpirun_check_mpi_type(getenv("SLURM_MPI_TYPE"), "", err) < 0)

@@ -50,8 +50,8 @@ struct berth_order_container {
                          those of the step */
     unsigned int all; /* the number of these ranks; 0: that of the step */
     unsigned int hosts; /* the number of tasks on this node outside of containers */
-    bool has_spaces;    /* a container on this node has namespaces of its own
-                           (berth_request_has_namespaces()) */
+    bool has_spaces;    /* a container on this node has namespaces of its own, or is
+                           closed (berth_request_is_apart()) */
 };
 
 /* Facts about the container for berth-mpi only. */

@@ -234,6 +234,13 @@ bool berth_request_is_closed(const struct berth_request *request,
     return has_flag(request, "cC", names);
 }
 
+bool berth_request_is_apart(const struct berth_request *request,
+                            char *const *environment)
+{
+    return berth_request_has_namespaces(request) ||
+           berth_request_is_closed(request, environment);
+}
+
 bool berth_request_leaves_dev_out(const struct berth_request *request,
                                   char *const *environment)
 {

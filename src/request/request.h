@@ -176,6 +176,12 @@ bool berth_request_has_namespaces(const struct berth_request *request);
 bool berth_request_is_closed(const struct berth_request *request,
                              char *const *environment);
 
+/* Can the container share no user namespace with others of the node, for one of these
+ * reasons? A closed one must not: programs in one user namespace may trace each other,
+ * and see what the others see of the host. */
+bool berth_request_is_apart(const struct berth_request *request,
+                            char *const *environment);
+
 /* Do the same flags, or variables of the runtime in ENVIRONMENT (ended by NULL), leave
  * /dev out of the container (--no-mount dev)? */
 bool berth_request_leaves_dev_out(const struct berth_request *request,

@@ -197,11 +197,14 @@ static int separate(struct supervisor *supervisor, const char *why,
                : berth_rendezvous_separate(supervisor->rendezvous, why, err);
 }
 
+static const char closed[] =
+    "a container is closed, or has namespaces of its own (--container-args)";
+
 /* Returns why this step cannot use an outer user namespace, or NULL. */
 static const char *refuse_outer(const struct berth_launch *launch)
 {
     if (launch->order->container.has_spaces)
-        return "a runtime makes namespaces of its own (--container-args)";
+        return closed;
     if (launch->unknown_user)
         return "the node does not know the user";
     return berth_runtime_refuses_root(launch->runtime);
@@ -223,6 +226,11 @@ static int find_outer(struct supervisor *supervisor, struct berth_err *err)
         berth_err_set(&supervisor->no_cma, "%s", mixed);
     if (container->hosts > 0 || container->others == 0)
         return 0;
+    /* also if only the site or a variable closes it, which the others may not know */
+    if (supervisor->launch.order->is_closed) {
+        berth_err_set(&supervisor->no_cma, "%s", closed);
+        return 0;
+    }
     if (berth_outer_claim(outer))
         berth_outer_make(outer, refuse_outer(&supervisor->launch));
     switch (

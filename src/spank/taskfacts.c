@@ -125,6 +125,8 @@ static struct berth_order_container count_container(spank_t sp,
                                                     uint32_t tasks,
                                                     struct berth_buf *locals)
 {
+    /* those of the tasks are looked at when each starts its container */
+    static char *const no_variables[] = {NULL};
     const int own = part->row->container;
     struct berth_order_container container = {.number =
                                                   own < 0 ? 0 : (unsigned int)own};
@@ -142,7 +144,7 @@ static struct berth_order_container count_container(spank_t sp,
         number = row->container; /* -1: on the host */
         container.hosts += number < 0;
         container.has_spaces |=
-            number >= 0 && berth_request_has_namespaces(&row->request);
+            number >= 0 && berth_request_is_apart(&row->request, no_variables);
         if (number == own) {
             berth_buf_addf(locals, "%s%u", container.tasks++ ? "," : "", local);
         } else if (number >= 0 && number < BERTH_CONTAINERS_MAX && !is_seen[number]) {
