@@ -1,0 +1,109 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# On a cluster with PrologFlags=Contain: what a hostile image can open in /proc, with --contain.
+# It opens each descriptor, root, directory, program and mapped file of each process, before a
+# task runs, as a task and beside others, in every way in which berth starts a container: none
+# leads to a file of the host that the container does not show, and no program of berth can be
+# written.
+
+# shellcheck disable=SC2016 # words for other shells
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+
+need_images a b
+at_exit 'on login alice scancel -u alice; on login alice sh -c "chmod -R u+w hostile.dir mine reach; rm -rf hostile.dir mine reach secret"'
+on login alice sh -c 'chmod -R u+w hostile.dir mine reach 2>/dev/null; rm -rf hostile.dir mine reach; mkdir reach && echo topsecret >secret
+    cat >reach/reach.c && gcc -static -O1 -o reach/reach reach/reach.c' <"$here/reach.c" || exit 1
+spoil n1 "echo host >/opt/host-only" "rm -f /opt/host-only"
+
+# berth of a user, in a home.
+on n1 alice sh -c 'mkdir -p mine/bin mine/libexec && cp /usr/bin/berth mine/bin && cp -r /usr/libexec/berth mine/libexec &&
+    { [ ! -d /usr/share/berth ] || { mkdir mine/share && cp -r /usr/share/berth mine/share; }; }' || exit 1
+mine=/home/alice/mine/bin/berth
+
+# What must not be reached, in a file: paths, and berth's programs by their inodes.
+on n1 alice sh -c '{ echo /home/alice/secret /opt/host-only
+    find mine -type f -printf "%i %f\n" | sed "s/ /=/;s/^/$(stat -c %d mine/bin/berth):/"; } | tr "\n" " " >reach/places'
+
+# An image that looks before a task runs, too, and then goes on beside it.
+on login alice sh -c 'cp -r /images/a.dir hostile.dir 2>/dev/null; chmod -R u+w hostile.dir; mkdir -p hostile.dir/r; cp reach/reach hostile.dir/reach
+    cp reach/places hostile.dir/places; cat >hostile.dir/.singularity.d/env/99-reach.sh' <<'SCRIPT'
+/reach $(cat /places) 2>&1 | sed 's/^/before: /' >>/r/seen
+SCRIPT
+
+
+task='/r/reach $(cat /r/places)'
+closed=(--container-args=--contain --container-mounts=/home/alice/reach:/r --container-workdir=/)
+A=(--container-image=/images/a.sif "${closed[@]}")
+B=(--container-image=/images/b.sif "${closed[@]}")
+H=(--container-image=/home/alice/hostile.dir "${closed[@]}")
+W=--container-writable
+
+# hostile COMMAND...: alice runs it; then what the script of the image has found, if it ran.
+hostile() {
+    local status=0
+    on login alice rm -f reach/seen
+    alice "$@" || status=$?
+    on login alice sh -c 'sort -u reach/seen 2>/dev/null'
+    return "$status"
+}
+both="nothing${nl}before: nothing"
+alone='grep "^before"'
+
+# The probe itself finds what is there.
+try "without --contain the home is there" "~sh root: /home/alice/secret is there" -- \
+    srun -w n1 --container-image=/images/a.sif sh -c 'reach/reach $(cat reach/places)'
+
+echo "# steps"
+try "a task" nothing -- srun -w n1 "${A[@]}" sh -c "$task"
+try "a directory as image" "$both" -- hostile srun -w n1 "${H[@]}" sh -c "$task"
+try "writable" nothing -- srun -w n1 "${A[@]}" $W sh -c "$task"
+try "writable, a directory as image" "$both" -- hostile srun -w n1 "${H[@]}" $W sh -c "$task"
+try "the host's MPI" "$both" "grep -v ' note: '" -- hostile srun -w n1 "${H[@]}" --mpi-bind=auto sh -c "$task"
+try "srun inside" nothing -- srun -w n1 -n1 "${A[@]}" sh -c "$task"
+try "two tasks" "nothing${nl}nothing" -- srun -w n1 -n2 -O "${A[@]}" $W sh -c "$task"
+lines "0 sh -c '$task'" "1 --container-image=/images/b.sif ${closed[*]} sh -c '$task'" \
+    "2 --container-image=/home/alice/hostile.dir ${closed[*]} $W sh -c '$task'"
+try "several images on a node" "nothing${nl}nothing${nl}$both" 'sort -r' -- \
+    hostile srun -w n1 -n3 -O "${A[@]}" $W --multi-prog lines
+try "components" "nothing${nl}nothing" -- \
+    srun -w n1 -n1 "${A[@]}" $W sh -c "$task" : -w n2 -n1 "${B[@]}" $W sh -c "$task"
+try "explain" "before: nothing" "$alone" -- hostile srun -w n1 "${H[@]}" $W --container-explain true
+
+echo "# for the job"
+allocate -w n1
+J=(--jobid="$job" --overlap --container-lifetime=job)
+try "the first step" "$both" -- hostile srun "${J[@]}" "${H[@]}" $W sh -c "$task"
+try "the next one" nothing "grep -v '^before'" -- hostile srun "${J[@]}" "${H[@]}" $W sh -c "$task"
+# One that watches while berth saves what is there, and while somebody enters.
+live 1 -w n1 -n1 "${J[@]}" "${H[@]}" $W sh -c \
+    'echo ready; /r/reach --until /r/done $(cat /r/places)'
+alice berth save -w n1 "$job" reach/saved.sif >/dev/null
+alice berth enter "$job" true
+alice touch reach/done
+ends "berth save and berth enter" live 0
+printed "... are no way either" live 1 nothing
+equal "an image was saved" "SIF" "$(alice sh -c 'head -c 64 reach/saved.sif | grep -ao SIF | head -n 1')"
+end_jobs
+
+echo "# berth in a home"
+home() { hostile srun -w n1 "$mine" run "$@"; }
+try "a task" nothing -- home "${A[@]}" sh -c "$task"
+try "a directory as image" "$both" -- home "${H[@]}" sh -c "$task"
+try "writable" "$both" -- home "${H[@]}" $W sh -c "$task"
+try "the host's MPI" "$both" "grep -v ' note: '" -- home "${H[@]}" --mpi-bind=auto sh -c "$task"
+try "explain" "before: nothing" "$alone" -- home "${H[@]}" --container-explain true
+# It stays when berth-init has ended, and its file is not busy any longer.
+on login alice sh -c 'cat >hostile.dir/.singularity.d/env/99-reach.sh' <<'SCRIPT'
+(cat /places >/proc/self/fd/3) 2>/dev/null
+SCRIPT
+on n1 alice sh -c 'cd mine && find . -type f | sort | xargs md5sum' >"$work/before"
+for it in "a step" "berth inspect"; do
+    case $it in
+    "a step") home "${H[@]}" true >/dev/null 2>&1 ;;
+    *) on n1 alice "$mine" inspect hostile.dir >/dev/null 2>&1 ;;
+    esac
+    equal "$it writes over no program of berth" "" \
+        "$(on n1 alice sh -c 'cd mine && find . -type f | sort | xargs md5sum' | diff "$work/before" -)"
+done
+finish
