@@ -5,7 +5,7 @@
 # What `make check`, `make distcheck` and `make coverage` take on Debian, from a checkout;
 # ip, mount and tini start the box.
 builder_packages() {
-    printf '%s\n' autoconf automake check clang-format fish gcc gcovr iproute2 libc6-dev \
+    printf '%s\n' autoconf automake check clang-format cppcheck fish gcc gcovr iproute2 libc6-dev \
         libelf-dev libslurm-dev libyaml-dev make mandoc mount patchelf pkg-config \
         shellcheck tini xz-utils zsh
 }
