@@ -117,20 +117,54 @@ static unsigned int number_of(const char *variable)
     return text ? (unsigned int)strtoul(text, NULL, 10) : 0;
 }
 
-/* Has the step several components? In a het job a variable says so, in a het step of
- * one allocation only the name of slurmstepd's socket (spank/stepd.h): NODE_JOB.STEP.N.
- */
-static bool has_components(void)
+/* Has a slurmstepd of this host a socket named NODE_JOB.STEP and then REST
+ * (spank/stepd.h)? STEP is that of this task. */
+static bool has_stepd(unsigned long job, const char *rest)
 {
     enum { MOST = 4 << 20 };
     BERTH_BUF struct berth_buf sockets = {0};
     char name[64];
 
-    snprintf(name, sizeof(name), "_%u.%u.", number_of("SLURM_JOB_ID"),
-             number_of("SLURM_STEP_ID"));
-    return getenv("SLURM_HET_SIZE") ||
-           (berth_fd_read_path("/proc/net/unix", MOST, &sockets) == 0 && sockets.text &&
-            strstr(sockets.text, name));
+    snprintf(name, sizeof(name), "_%lu.%u%s", job, number_of("SLURM_STEP_ID"), rest);
+    return berth_fd_read_path("/proc/net/unix", MOST, &sockets) == 0 && sockets.text &&
+           strstr(sockets.text, name);
+}
+
+/* Has the step several components? In a het job a variable says so, in a het step of
+ * one allocation only the name of slurmstepd's socket, which ends in their number. */
+static bool has_components(void)
+{
+    return getenv("SLURM_HET_SIZE") || has_stepd(number_of("SLURM_JOB_ID"), ".");
+}
+
+/* The job of the component GROUP of a het job; 0: there is none. */
+static unsigned int job_of_group(int group)
+{
+    static const char *const formats[] = {"SLURM_JOB_ID_HET_GROUP_%d",
+                                          "SLURM_JOB_ID_PACK_GROUP_%d"};
+    unsigned int job = 0;
+
+    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]) && !job; i++) {
+        char name[64];
+
+        snprintf(name, sizeof(name), formats[i], group);
+        job = number_of(name);
+    }
+    return job;
+}
+
+/* The het group of this task's component, whose slurmstepd is on this host; -1: none.
+ * SLURM_JOB_ID is that of the first component in all of them. */
+static int find_group(void)
+{
+    unsigned int job = 1;
+
+    for (int group = 0; own.is_step && job && group <= BERTH_GROUP_MAX; group++) {
+        job = job_of_group(group);
+        if (job && has_stepd(job, "\n"))
+            return group;
+    }
+    return -1;
 }
 
 /* Fill what Slurm tells each task. All numbers go through all components, and nothing
@@ -305,14 +339,13 @@ static void warn_misnamed(void)
  * the plugin can do. */
 static void print_notes(const struct berth_site_asker *asker)
 {
-    const struct berth_rules_job job = {asker->partition, asker->account};
     const struct berth_order_step *step = &own.order.step;
     BERTH_STRVEC struct berth_strvec sentences = {0};
 
     if (!own.leads || !step->prints_step)
         return;
     warn_misnamed();
-    berth_rules_report(&own.site, &job, own.asked, &sentences);
+    berth_rules_report(&own.site, &asker->job, own.asked, &sentences);
     if (berth_request_has_job_lifetime(own.asked))
         berth_strvec_push(&sentences,
                           "--container-lifetime=job: only steps of srun use a "
@@ -352,8 +385,7 @@ static int lead(struct berth_request *request, struct berth_err *err)
     BERTH_REQUEST struct berth_request allowed = {0};
     BERTH_TERMS struct berth_terms terms = {0};
     const struct berth_site_asker asker = {
-        .partition = getenv("SLURM_JOB_PARTITION"),
-        .account = getenv("SLURM_JOB_ACCOUNT"),
+        .job = berth_rules_job_of(environ, find_group()),
         .environment = environ,
     };
 

@@ -79,8 +79,7 @@ int berth_apply_site(const struct berth_site *site,
     BERTH_REQUEST struct berth_request allowed = {0};
     BERTH_TERMS struct berth_terms terms = {0};
     BERTH_FREE char *directory = getcwd(NULL, 0);
-    struct berth_policy_facts facts = {.partition = asker->partition,
-                                       .account = asker->account,
+    struct berth_policy_facts facts = {.job = asker->job,
                                        .environment = asker->environment};
     const struct berth_mountrules_task task = {.environment = asker->environment,
                                                .home = home_of(asker->environment),

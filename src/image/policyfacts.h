@@ -2,14 +2,14 @@
 #pragma once
 
 #include "base/err.h"
+#include "site/rules.h"
 #include "site/site.h"
 #include "request/request.h"
 #include "site/terms.h"
 
 /* The job and the task of a request. Borrows everything. */
 struct berth_site_asker {
-    const char *partition;    /* of the job; NULL: not in a job */
-    const char *account;      /* the same */
+    struct berth_rules_job job;
     char *const *environment; /* of the task, ended by NULL */
 };
 

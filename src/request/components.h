@@ -15,7 +15,7 @@
  * its srun_job.c). Its table has a row for each different request in the file. */
 
 enum {
-    BERTH_GROUP_ALL = -1,     /* the row is forevery component */
+    BERTH_GROUP_ALL = -1,     /* the row is for every component */
     BERTH_GROUP_UNKNOWN = -2, /* the command line did not tell the group */
     BERTH_GROUP_MAX = 127     /* MAX_HET_JOB_COMPONENTS - 1 in Slurm */
 };

@@ -51,10 +51,9 @@ static int add_defaults(const struct berth_site *site,
                         const struct berth_policy_facts *facts,
                         struct berth_request *ret, struct berth_err *err)
 {
-    const struct berth_rules_job job = {facts->partition, facts->account};
     struct berth_strvec env = {0};
 
-    if (berth_rules_apply(site, &job, BERTH_RULE_DEFAULT, ret, err) < 0)
+    if (berth_rules_apply(site, &facts->job, BERTH_RULE_DEFAULT, ret, err) < 0)
         return -1;
     put_variables(site, facts->environment, &ret->env, &env);
     berth_strvec_fini(&ret->env);
@@ -296,21 +295,21 @@ int berth_policy_apply(const struct berth_site *site,
                        const struct berth_request *request, struct berth_request *ret,
                        struct berth_err *err)
 {
-    const struct berth_rules_job job = {facts->partition, facts->account};
     BERTH_REQUEST struct berth_request forced = {0};
     BERTH_REQUEST struct berth_request whole = {0};
 
     if (!berth_request_has_container(request))
         return berth_request_merge(ret, request, err);
-    if (check_words(site, request, err) < 0 ||
-        berth_rules_refuse(site, &job, request, err) < 0 ||
+    if (berth_rules_check_job(site, &facts->job, err) < 0 ||
+        check_words(site, request, err) < 0 ||
+        berth_rules_refuse(site, &facts->job, request, err) < 0 ||
         berth_flags_check_environment(site, facts->environment, err) < 0 ||
         berth_mountrules_check_flags(site, request, facts->environment, err) < 0 ||
         berth_mountrules_check(site, facts->mounts, facts->sources, err) < 0 ||
         (facts->sources && berth_mountrules_check_sources(
                                site, facts->mounts, facts->sources,
                                request->mounts.count, facts->named, err) < 0) ||
-        berth_rules_apply(site, &job, BERTH_RULE_FORCE, &forced, err) < 0 ||
+        berth_rules_apply(site, &facts->job, BERTH_RULE_FORCE, &forced, err) < 0 ||
         merge_layers(site, facts, request, &forced, &whole, err) < 0 ||
         berth_request_complete(&whole, err) < 0 ||
         berth_policy_check_uri(site, whole.uri, err) < 0)

@@ -5,14 +5,14 @@
 
 #include "base/err.h"
 #include "base/strvec.h"
+#include "site/rules.h"
 #include "site/site.h"
 #include "request/request.h"
 
 /* The facts about a task with which a node applies the policy of its site. Borrows
  * everything. */
 struct berth_policy_facts {
-    const char *partition;              /* of the job; NULL: not known */
-    const char *account;                /* the same */
+    struct berth_rules_job job;
     char *const *environment;           /* of the task, ended by NULL */
     const struct berth_strvec *mounts;  /* of berth_mountrules_list() */
     const struct berth_strvec *sources; /* the real path of the source of each; "": it

@@ -4,9 +4,11 @@
 
 #include "site/rules.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
+#include "base/environ.h"
 #include "request/option.h"
 #include "base/suggest.h"
 
@@ -97,6 +99,57 @@ int berth_rules_add(struct berth_site *site, enum berth_rule_kind kind,
             result = berth_err_at(err, "%s", name);
     }
     return result < 0 ? berth_err_at(err, "rule %zu", site->rule_count) : 0;
+}
+
+/* The value of NAME for the component GROUP of a het job; NULL: none. */
+static const char *value_in_group(char *const *environment, const char *name, int group)
+{
+    static const char *const suffixes[] = {"HET", "PACK"};
+    const char *value = NULL;
+
+    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]) && !value; i++) {
+        char variable[64];
+
+        snprintf(variable, sizeof(variable), "%s_%s_GROUP_%d", name, suffixes[i],
+                 group);
+        value = berth_environ_value(environment, variable);
+    }
+    return value;
+}
+
+struct berth_rules_job berth_rules_job_of(char *const *environment, int group)
+{
+    static const char partition[] = "SLURM_JOB_PARTITION";
+    static const char account[] = "SLURM_JOB_ACCOUNT";
+    struct berth_rules_job job = {0};
+
+    if (group < 0) {
+        job.partition = berth_environ_value(environment, partition);
+        job.account = berth_environ_value(environment, account);
+        return job;
+    }
+    job.partition = value_in_group(environment, partition, group);
+    job.account = value_in_group(environment, account, group);
+    job.is_hidden = !job.partition;
+    return job;
+}
+
+int berth_rules_check_job(const struct berth_site *site,
+                          const struct berth_rules_job *job, struct berth_err *err)
+{
+    for (size_t i = 0; i < site->rule_count; i++) {
+        const struct berth_site_rule *rule = &site->rules[i];
+
+        if (job->is_hidden && (rule->partition || rule->account))
+            return berth_err_set(err,
+                                 "SLURM_JOB_PARTITION_HET_GROUP_* are not set: the "
+                                 "partition and account "
+                                 "of this component are not known, and rule %zu of "
+                                 "this site is for some "
+                                 "of them only (%s); do not unset Slurm's variables",
+                                 i + 1, site->file);
+    }
+    return 0;
 }
 
 static bool is_same(const char *wanted, const char *text)

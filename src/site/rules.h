@@ -15,7 +15,23 @@
 struct berth_rules_job {
     const char *partition; /* NULL: not known */
     const char *account;   /* the same */
+    bool is_hidden; /* it is a component of a het job, and nothing tells which partition
+                       and account that has */
 };
+
+/* The job of a task with ENVIRONMENT (ended by NULL), from which it borrows. GROUP is
+ * the het group of the task's component, or -1.
+ *
+ * In a het job SLURM_JOB_PARTITION is that of the last component for all (srun sets it
+ * for one component after the other in its own environment). The variables with
+ * _HET_GROUP_k or _PACK_GROUP_k are those of each: sbatch and salloc set both, a srun
+ * that makes the job the latter (_set_env_vars2() in its srun_job.c). A job without an
+ * account has no variable for it. */
+struct berth_rules_job berth_rules_job_of(char *const *environment, int group);
+
+/* Refuses a task whose JOB is hidden if a rule of the site is for some jobs only. */
+int berth_rules_check_job(const struct berth_site *site,
+                          const struct berth_rules_job *job, struct berth_err *err);
 
 /* Reads the option NAME of KIND, which LINE of the file gives VALUE ("": without
  * value), into the last rule of SITE. Returns 0, or -1 with a sentence in ERR that

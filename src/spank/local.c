@@ -33,6 +33,7 @@
 #include "spank/resubmit.h"
 #include "spank/exported.h"
 #include "spank/multiproglines.h"
+#include "spank/hetjob.h"
 #include "spank/options.h"
 #include "spank/commandline.h"
 #include "spank/variable.h"
@@ -219,6 +220,8 @@ int berth_local_init(spank_t sp, int count, char **words)
     berth_settings_read(count, words, &state.settings, &state.settings_fault);
     berth_mpiworld_init();
     berth_variable_unset_all(NULL);
+    if (spank_context() == S_CTX_LOCAL)
+        berth_hetjob_forget();
     read_command_line();
     if (is_sbatch())
         berth_resubmit_init(&state.known, &state.option_fault);
@@ -533,6 +536,8 @@ int berth_local_launch(spank_t sp)
 {
     struct berth_err err;
 
+    if (berth_table_find_container(&state.table))
+        berth_hetjob_tell();
     print_notes();
     if (SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 11, 0) &&
         berth_table_is_multiprog(&state.table) &&

@@ -371,28 +371,19 @@ static void report(spank_t sp, int fd, struct berth_err *err)
     berth_report(fd, node, err);
 }
 
-/* The job and the task, with the texts that `asker` points to. */
-struct asker {
-    struct berth_site_asker asker;
-    char partition[256], account[256];
-};
-
 /* slurmstepd sets the variables of a job over what a user exports, except the account
- * of a job that has no account. A plugin cannot ask slurmctld: slurmstepd holds the
- * locks which that needs while it calls plugins, and would end. */
-static void find_asker(spank_t sp, struct asker *ret)
+ * of a job that has no account; in a het job the plugin in srun does (spank/hetjob.h).
+ * A plugin cannot ask slurmctld here: slurmstepd holds the locks which that needs while
+ * it calls plugins, and would end. */
+static struct berth_site_asker find_asker(spank_t sp)
 {
     char **environment = environ;
 
-    memset(ret, 0, sizeof(*ret));
-    if (spank_getenv(sp, "SLURM_JOB_PARTITION", ret->partition,
-                     sizeof(ret->partition)) == ESPANK_SUCCESS)
-        ret->asker.partition = ret->partition;
-    if (spank_getenv(sp, "SLURM_JOB_ACCOUNT", ret->account, sizeof(ret->account)) ==
-        ESPANK_SUCCESS)
-        ret->asker.account = ret->account;
     spank_get_item(sp, S_JOB_ENV, &environment);
-    ret->asker.environment = environment;
+    return (struct berth_site_asker){
+        .job = berth_rules_job_of(environment, shared.where.group),
+        .environment = environment,
+    };
 }
 
 /* Print a note on the task's standard error for each value of the user's REQUEST that a
@@ -400,12 +391,11 @@ static void find_asker(spank_t sp, struct asker *ret)
 static void report_rules(spank_t sp, const struct berth_site_asker *asker,
                          const struct berth_request *request)
 {
-    const struct berth_rules_job job = {asker->partition, asker->account};
     BERTH_STRVEC struct berth_strvec sentences = {0};
 
     if (!berth_request_has_container(request))
         return;
-    berth_rules_report(&shared.site, &job, request, &sentences);
+    berth_rules_report(&shared.site, &asker->job, request, &sentences);
     for (size_t i = 0; i < sentences.count; i++) {
         struct berth_err note;
 
@@ -434,16 +424,15 @@ static int order_task(spank_t sp, const struct berth_taskfacts *part,
     BERTH_STRVEC struct berth_strvec programs = {0};
     struct berth_order order = BERTH_ORDER_EMPTY; /* borrows */
     const struct berth_rows_part rows = {part->table, part->row, prefix};
-    struct asker asker;
+    struct berth_site_asker asker;
     BERTH_FREE char *ranks = NULL; /* of its container */
     BERTH_FREE char *locals = NULL;
     int is_restored = restore_environment(sp, part->row, restored, err);
 
     if (is_restored < 0)
         return -1;
-    find_asker(sp, &asker);
-    if (berth_apply_site(&shared.site, &asker.asker, asked, &request, &terms, err) <
-            0 ||
+    asker = find_asker(sp);
+    if (berth_apply_site(&shared.site, &asker, asked, &request, &terms, err) < 0 ||
         (is_restored && berth_restore_tmpdir(sp, restored, err) < 0) ||
         check_tasks(sp, part, &request, err) < 0 ||
         check_rendezvous(&request, err) < 0 ||
@@ -457,7 +446,7 @@ static int order_task(spank_t sp, const struct berth_taskfacts *part,
         return berth_err_damaged(err, BERTH_CONTAINERS_VARIABLE);
     order.step.is_first |= !part->row->ranks && is_first(sp);
     if (order.step.is_first && !order.step.is_one_file)
-        report_rules(sp, &asker.asker, asked);
+        report_rules(sp, &asker, asked);
     if (berth_request_has_job_lifetime(&request))
         spank_get_item(sp, S_JOB_ID, &order.job);
     order.request = request;

@@ -115,6 +115,41 @@ expect 'a rule forbids an option in a partition: the node refuses' 1 "berth: n1:
     "FAKE_WORDS=$SITE" SLURM_JOB_PARTITION=gpu srun --container-image=a --container-writable ./x
 expect 'and in no other one' 0 "0 $A&writable=: ./x" \
     "FAKE_WORDS=$SITE" SLURM_JOB_PARTITION=cpu srun --container-image=a --container-writable ./x
+# In a het job Slurm has one SLURM_JOB_PARTITION for all: that of the last component.
+het_job='SLURM_HET_SIZE=2 SLURM_JOB_ID=100 SLURM_JOB_ID_HET_GROUP_0=100
+    SLURM_JOB_ID_HET_GROUP_1=101 SLURM_JOB_PARTITION=cpu'
+partitions='SLURM_JOB_PARTITION_HET_GROUP_0=gpu SLURM_JOB_PARTITION_HET_GROUP_1=cpu'
+# shellcheck disable=SC2086 # a list
+{
+expect 'het job: each component has the rules of its own partition' 1 "berth: n1: $forbidden
+1 $A&writable=: ./x" \
+    "FAKE_WORDS=$SITE" $het_job $partitions \
+    srun --het-group=0,1 --container-image=a --container-writable ./x
+expect 'het job that srun makes: it says so in another form' 1 "berth: n1: $forbidden
+1 host: ./y" \
+    "FAKE_WORDS=$SITE" SLURM_JOB_PARTITION=cpu FAKE_MADE=gpu,cpu \
+    srun --container-image=a --container-writable ./x : ./y
+expect 'het job: what a user sets does not count' 1 "berth: n1: $forbidden" \
+    "FAKE_WORDS=$SITE" $het_job FAKE_PARTITIONS=gpu,cpu \
+    SLURM_JOB_PARTITION_HET_GROUP_0=cpu SLURM_JOB_PARTITION_PACK_GROUP_0=cpu \
+    srun --het-group=0 --container-image=a --container-writable ./x
+expect 'het job that srun makes: the same' 1 "berth: n1: $forbidden
+1 host: ./y" \
+    "FAKE_WORDS=$SITE" SLURM_JOB_PARTITION=cpu FAKE_MADE=gpu,cpu \
+    SLURM_JOB_PARTITION_HET_GROUP_0=cpu SLURM_JOB_PARTITION_PACK_GROUP_0=cpu \
+    srun --container-image=a --container-writable ./x : ./y
+hidden='SLURM_JOB_PARTITION_HET_GROUP_* are not set: the partition and account of this component are not known, and rule 1 of this site is for some of them only (T/berth.yaml); do not unset Slurm'"'"'s variables'
+expect 'het job: a partition that is not known' 1 "berth: n1: $hidden" \
+    "FAKE_WORDS=$SITE" $het_job srun --het-group=0 --container-image=a ./x
+site 'rules: [{account: climate, default: {mpi-bind: "off"}}]'
+expect 'het job: an account of its own, and none' 0 "0 $A&mpi-bind=off&site=mpi-bind: ./x
+1 $A: ./x" \
+    "FAKE_WORDS=$SITE" $het_job $partitions SLURM_JOB_ACCOUNT=climate \
+    SLURM_JOB_ACCOUNT_HET_GROUP_0=climate srun --het-group=0,1 --container-image=a ./x
+site 'rules: [{default: {mpi-bind: "off"}}]'
+expect 'het job: a rule for all asks for no partition' 0 "0 $A&mpi-bind=off&site=mpi-bind: ./x" \
+    "FAKE_WORDS=$SITE" $het_job srun --het-group=0 --container-image=a ./x
+}
 site 'rules: [{forbid: [container-writable]}]'
 expect 'a rule forbids an option to all: srun refuses' 1 "srun: error: berth: $forbidden" \
     "FAKE_WORDS=$SITE" srun --container-image=a --container-writable ./x

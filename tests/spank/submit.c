@@ -271,6 +271,21 @@ static void name_jobs(const char *format)
     }
 }
 
+/* FAKE_MADE: the partitions, with commas, of the components of the het job that srun
+ * makes. srun keeps what the environment has. */
+static void name_partitions(void)
+{
+    char *next = getenv("FAKE_MADE") ? strdup(getenv("FAKE_MADE")) : NULL;
+    char *partition;
+
+    for (int group = 0; (partition = strsep(&next, ",")); group++) {
+        char name[64];
+
+        snprintf(name, sizeof(name), "SLURM_JOB_PARTITION_PACK_GROUP_%d", group);
+        setenv(name, partition, 0);
+    }
+}
+
 /* Which kind of step is this: het job (components have jobs), or one job, and then with
  * or without components? */
 static bool prepare_job(void)
@@ -280,6 +295,7 @@ static bool prepare_job(void)
     if (!getenv("SLURM_JOB_ID") && count_components() > 1) {
         het_job = true;
         name_jobs("SLURM_JOB_ID_PACK_GROUP_%d");
+        name_partitions();
     }
     setenv("SLURM_JOB_ID", "100", 1);
     setenv("SLURMD_NODENAME", "n1", 1);

@@ -118,7 +118,7 @@ static int decide(const char *site_text, const char *variable, const char *asked
                                  (char *)"EMPTY=", (char *)variable, NULL};
     struct berth_mountrules_task task = {environment, "/home/u", "/home/u"};
     struct berth_policy_facts facts = {
-        "main", "climate", environment, &mounts, &sources, &present, 0};
+        {"main", "climate", false}, environment, &mounts, &sources, &present, 0};
 
     say(&site, site_text);
     ck_assert_int_eq(berth_wire_get_request(asked, &request, err), 0);
@@ -468,7 +468,7 @@ static const struct {
 
 TEST_ROWS(who_gets_another_value_is_told, replaced)
 {
-    const struct berth_rules_job job = {"main", "climate"};
+    const struct berth_rules_job job = {"main", "climate", false};
     BERTH_SITE struct berth_site site;
     BERTH_REQUEST struct berth_request request = {0};
     BERTH_STRVEC struct berth_strvec told = {0};

@@ -235,6 +235,28 @@ matches "a rule asks Slurm, not the environment" '^main$' \
 matches "a rule asks Slurm for the account" '^physics$' \
     "$(alice env SLURM_JOB_ACCOUNT=x srun -A physics -w n1 -N1 "$image" sh -c 'echo $RULE' 2>&1)"
 try "a rule for each component" '~main.*main' -- "${on_n1[@]}" "$image" sh -c 'echo $RULE' : -w n2 -N1 "$image" sh -c 'echo $RULE'
+# In a het job Slurm has one SLURM_JOB_PARTITION for all components: that of the last.
+on login root scontrol create PartitionName=other Nodes=ALL State=UP
+# shellcheck disable=SC2016 # for at_exit
+at_exit 'on login root scontrol delete PartitionName=other'
+het=(srun -l -w n1 -p main -n1 "$image" sh -c 'echo "$RULE"' : -w n2 -p other -n1 "$image" sh -c 'echo "<$RULE>"')
+try "het job: a rule for the partition of a component" "0: main${nl}1: <>" -- "${het[@]}"
+try "... also if a user names another one" "0: main${nl}1: <>" -- \
+    env SLURM_JOB_PARTITION_PACK_GROUP_0=other SLURM_JOB_PARTITION_HET_GROUP_0=other "${het[@]}"
+script het.sh <<'JOB'
+#!/bin/sh
+#SBATCH -p main -n1
+#SBATCH hetjob
+#SBATCH -p other -n1
+export SLURM_JOB_PARTITION_HET_GROUP_1=main SLURM_JOB_PARTITION_PACK_GROUP_1=main
+for groups in 0 1 0,1; do
+    srun -l --het-group=$groups --container-image=/images/a.sif sh -c 'echo "<$RULE>"' 2>&1 | sort
+done
+unset SLURM_JOB_PARTITION_HET_GROUP_1 SLURM_JOB_PARTITION_PACK_GROUP_1
+export SLURM_JOB_PARTITION_PACK_GROUP_1=other
+srun -l --het-group=0,1 berth run --container-image=/images/a.sif sh -c 'echo "<$RULE>"' 2>/dev/null | sort
+JOB
+equal "... and in a batch script, for berth run, too" "0: <main>${nl}0: <>${nl}0: <main>${nl}1: <>${nl}0: <main>${nl}1: <>" "$(alice sh -c 'sbatch -Q -W -o het.out het.sh; cat het.out')"
 matches "raw_args: a variable of the runtime, before anything is allocated" \
     "^srun: error: berth: APPTAINER_BIND: this variable is a flag .*unset it [(]/etc/slurm/berth.yaml:2[)]$" \
     "$(alice env APPTAINER_BIND=/tmp srun -w n1 -N1 "$image" true 2>&1)"

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* In srun: tells the nodes which partition and account each component of a het job has.
+ */
+
+#include "spank/hetjob.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <slurm/slurm.h>
+
+#include "request/components.h"
+
+/* Set NAME of the component GROUP to VALUE, in both of Slurm's forms; NULL: unset it.
+ */
+static void set_both(const char *name, uint32_t group, const char *value)
+{
+    static const char *const suffixes[] = {"HET", "PACK"};
+
+    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+        char variable[64];
+
+        snprintf(variable, sizeof(variable), "%s_%s_GROUP_%u", name, suffixes[i],
+                 group);
+        if (value)
+            setenv(variable, value, 1);
+        else
+            unsetenv(variable);
+    }
+}
+
+static void set_component(uint32_t group, const char *job, const char *partition,
+                          const char *account)
+{
+    set_both("SLURM_JOB_ID", group, job);
+    set_both("SLURM_JOB_PARTITION", group, partition);
+    set_both("SLURM_JOB_ACCOUNT", group, account && *account ? account : NULL);
+}
+
+void berth_hetjob_forget(void)
+{
+    if (getenv("SLURM_JOB_ID"))
+        return;
+    for (uint32_t group = 0; group <= BERTH_GROUP_MAX; group++)
+        set_component(group, NULL, NULL, NULL);
+}
+
+void berth_hetjob_tell(void)
+{
+    const char *job = getenv("SLURM_JOB_ID");
+    job_info_msg_t *answer = NULL;
+    uint32_t first;
+
+    if (!job || !getenv("SLURM_HET_SIZE"))
+        return;
+    first = (uint32_t)strtoul(job, NULL, 10);
+    if (slurm_load_job(&answer, first, SHOW_ALL) != SLURM_SUCCESS)
+        return;
+    for (uint32_t i = 0; i < answer->record_count; i++) {
+        const slurm_job_info_t *component = &answer->job_array[i];
+        char id[16];
+
+        if (component->het_job_id != first ||
+            component->het_job_offset > BERTH_GROUP_MAX)
+            continue;
+        snprintf(id, sizeof(id), "%u", component->job_id);
+        set_component(component->het_job_offset, id, component->partition,
+                      component->account);
+    }
+    slurm_free_job_info_msg(answer);
+}
