@@ -149,6 +149,23 @@ int berth_startup_check(const struct berth_decide *inside,
     return refused && !fits ? -1 : 0;
 }
 
+/* Is the image's MPI that NAME describes replaced for the programs of any family? One
+ * install may have a library for each of two families: its own, and the standard's. */
+static bool is_replaced(const struct berth_program *program, const char *name)
+{
+    const struct berth_mpi_objects *image = &program->scan.objects;
+
+    for (int i = 0; i < program->count; i++) {
+        enum berth_mpi_family family = program->items[i].family;
+        char own[64];
+
+        if (berth_mpi_objects_mpi(image, family) &&
+            strcmp(berth_mpi_describe(image, family, own, sizeof(own)), name) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* Lists the MPIs of the image that nothing replaces. */
 static void list_others(const struct berth_program *program, struct berth_strvec *ret)
 {
@@ -156,16 +173,21 @@ static void list_others(const struct berth_program *program, struct berth_strvec
 
     for (size_t i = 0; i < image->count; i++) {
         enum berth_mpi_family family = image->items[i].library.family;
+        struct berth_err sentence;
         char name[64];
-        char sentence[128];
 
         if (&image->items[i] != berth_mpi_objects_mpi(image, family) ||
             replacement_of(program, family))
             continue;
-        snprintf(sentence, sizeof(sentence),
-                 "the image has another MPI, which stays: %s",
-                 berth_mpi_describe(image, family, name, sizeof(name)));
-        berth_strvec_push_once(ret, sentence);
+        berth_mpi_describe(image, family, name, sizeof(name));
+        if (is_replaced(program, name))
+            berth_err_set(&sentence, "programs that use %s keep the image's %s (%s)",
+                          berth_mpi_family_name(family), name,
+                          berth_text_base(image->items[i].path));
+        else
+            berth_err_set(&sentence, "the image has another MPI, which stays: %s",
+                          name);
+        berth_strvec_push_once(ret, sentence.text);
     }
 }
 

@@ -159,6 +159,9 @@ TEST(what_is_beside_the_interpreter_is_meant)
 #define ABI_LIB                                                                        \
     "present /l/libmpi_abi.so.1 library so=libmpi_abi.so.1 def=PMPI_Init "             \
     "def=ompi_mpi_init"
+#define KEEPS                                                                          \
+    "programs that use the MPI standard ABI keep the image's Open MPI "                \
+    "(libmpi_abi.so.1)"
 #define STAYS "the image has another MPI, which stays: "
 
 static const struct {
@@ -197,6 +200,12 @@ static const struct {
      {{BERTH_FAMILY_MPICH, "one"}},
      "one; " STAYS "Open MPI",
      STAYS "Open MPI"},
+    /* The host's Open MPI 5 has no library for the standard ABI. */
+    {{OPENMPI_LIB, ABI_LIB},
+     BERTH_FAMILY_NONE,
+     {{BERTH_FAMILY_OPENMPI, "one"}},
+     "one; " KEEPS,
+     KEEPS},
 };
 
 TEST_ROWS(an_install_is_named_once, installs)
