@@ -21,8 +21,9 @@
 #include "container/processes.h"
 #include "ipc/report.h"
 
-/* Milliseconds between a wrong MPI and the host's, for a program that loads both. */
-enum { PATIENCE = 20 };
+/* Milliseconds between a wrong MPI and the host's, for a program that loads both; and
+ * between two inspections while MPI_Init of another MPI may follow, for so long. */
+enum { PATIENCE = 20, EXPECTED = 2000 };
 
 /* Milliseconds in which Slurm forwards a line, and between two inspections of a rank
  * that is right: its maps are long, and reading them holds its memory map. */
@@ -51,56 +52,139 @@ static unsigned int count(const struct berth_witness *witness,
     return found;
 }
 
-/* The first of RANKS in one of two states; NULL: there is none. */
+/* The first of RANKS in STATE; NULL: there is none. */
 static const struct berth_rank *find_rank(const struct berth_witness *witness,
                                           const struct berth_rank *ranks,
-                                          enum berth_rank_state state,
-                                          enum berth_rank_state other)
+                                          enum berth_rank_state state)
 {
     for (unsigned int i = 0; i < witness->tasks; i++)
-        if (ranks[i].state == state || ranks[i].state == other)
+        if (ranks[i].state == state)
             return &ranks[i];
     return NULL;
 }
 
-static bool judge_both(const struct berth_witness *witness,
-                       const struct berth_rank *ranks, struct berth_err *ret)
+/* The first rank to report, of the gravest kind; NULL: there is none. */
+static const struct berth_rank *find_reported(const struct berth_witness *witness,
+                                              const struct berth_rank *ranks)
 {
-    const struct berth_rank *both =
-        find_rank(witness, ranks, BERTH_RANK_BOTH, BERTH_RANK_BOTH);
+    const struct berth_rank *found = NULL;
 
-    if (both)
-        berth_err_set(ret,
-                      "rank %u has loaded '%s' (%s) beside the host's %s, and either "
-                      "may run; see LD_PRELOAD, or choose --mpi-bind=hybrid",
-                      both->number, both->path, both->name, witness->binding.host);
-    return both;
+    for (enum berth_rank_state state = BERTH_RANK_WRONG;
+         state <= BERTH_RANK_COPY && !found; state++)
+        found = find_rank(witness, ranks, state);
+    return found;
+}
+
+/* Does a rank of the node use the host's MPI? */
+static bool has_right(const struct berth_witness *witness,
+                      const struct berth_rank *ranks)
+{
+    return find_rank(witness, ranks, BERTH_RANK_RIGHT) ||
+           find_rank(witness, ranks, BERTH_RANK_SECOND) ||
+           find_rank(witness, ranks, BERTH_RANK_BOTH) ||
+           find_rank(witness, ranks, BERTH_RANK_MAYBE);
+}
+
+#define REMEDY                                                                         \
+    "have it load the image's MPI, over which the host's is mounted, or choose "       \
+    "--mpi-bind=hybrid"
+#define REMEDY_PRELOAD "see LD_PRELOAD, or choose --mpi-bind=hybrid"
+
+/* Sets RET to the sentence about RANK, which runs with another MPI. */
+static void describe_wrong(const struct berth_witness *witness,
+                           const struct berth_rank *rank, bool is_mixed,
+                           struct berth_err *ret)
+{
+    berth_err_set(ret,
+                  "rank %u runs with '%s' (%s) and not with the host's %s%s; " REMEDY,
+                  rank->number, rank->path, rank->name, witness->binding.host,
+                  is_mixed ? ", as other ranks on this node do" : "");
+}
+
+static void describe_second(const struct berth_witness *witness,
+                            const struct berth_rank *rank, struct berth_err *ret)
+{
+    berth_err_set(ret,
+                  "a program of rank %u runs with '%s' (%s), though another one has "
+                  "loaded the host's %s; " REMEDY,
+                  rank->number, rank->path, rank->name, witness->binding.host);
+}
+
+static void describe_beside(const struct berth_witness *witness,
+                            const struct berth_rank *rank, struct berth_err *ret)
+{
+    berth_err_set(ret,
+                  "rank %u runs with '%s' (%s), which it has loaded beside the host's "
+                  "%s; " REMEDY_PRELOAD,
+                  rank->number, rank->path, rank->name, witness->binding.host);
+}
+
+static void describe_both(const struct berth_witness *witness,
+                          const struct berth_rank *rank, struct berth_err *ret)
+{
+    berth_err_set(ret,
+                  "rank %u has loaded '%s' (%s) beside the host's %s, and either may "
+                  "run; " REMEDY_PRELOAD,
+                  rank->number, rank->path, rank->name, witness->binding.host);
+}
+
+static void describe_maybe(const struct berth_witness *witness,
+                           const struct berth_rank *rank, struct berth_err *ret)
+{
+    berth_err_set(
+        ret,
+        "a program of rank %u has loaded '%s' (%s) and may run with it, though "
+        "another one has loaded the host's %s; " REMEDY,
+        rank->number, rank->path, rank->name, witness->binding.host);
+}
+
+static void describe_copy(const struct berth_witness *witness,
+                          const struct berth_rank *rank, struct berth_err *ret)
+{
+    berth_err_set(ret,
+                  "rank %u runs with '%s', a copy of the host's %s, on the image's "
+                  "network libraries; " REMEDY,
+                  rank->number, rank->path, witness->binding.host);
 }
 
 bool berth_witness_judge(const struct berth_witness *witness,
                          const struct berth_rank *ranks, struct berth_err *ret,
                          bool *ret_end)
 {
-    bool is_mixed = count(witness, ranks, BERTH_RANK_RIGHT) +
-                        count(witness, ranks, BERTH_RANK_BOTH) >
-                    0;
-    const struct berth_rank *wrong =
-        find_rank(witness, ranks, BERTH_RANK_WRONG, BERTH_RANK_ALONE);
+    const struct berth_rank *rank = find_reported(witness, ranks);
+    bool is_mixed = has_right(witness, ranks);
 
-    *ret_end = wrong && (witness->must || is_mixed);
-    if (!wrong)
-        return judge_both(witness, ranks, ret);
-    if (wrong->state == BERTH_RANK_ALONE)
-        berth_err_set(ret, "rank %u runs alone: %s", wrong->number,
+    *ret_end = false;
+    if (!rank)
+        return false;
+    switch (rank->state) {
+    case BERTH_RANK_WRONG:
+        describe_wrong(witness, rank, is_mixed, ret);
+        *ret_end = witness->must || is_mixed;
+        break;
+    case BERTH_RANK_ALONE:
+        berth_err_set(ret, "rank %u runs alone: %s", rank->number,
                       witness->binding.because);
-    else
-        berth_err_set(
-            ret,
-            "rank %u runs with '%s' (%s) and not with the host's %s%s; have it "
-            "load the image's MPI, over which the host's is mounted, or choose "
-            "--mpi-bind=hybrid",
-            wrong->number, wrong->path, wrong->name, witness->binding.host,
-            is_mixed ? ", as other ranks on this node do" : "");
+        *ret_end = witness->must || is_mixed;
+        break;
+    case BERTH_RANK_SECOND:
+        describe_second(witness, rank, ret);
+        *ret_end = witness->must;
+        break;
+    case BERTH_RANK_BESIDE:
+        describe_beside(witness, rank, ret);
+        *ret_end = witness->must;
+        break;
+    case BERTH_RANK_BOTH:
+        describe_both(witness, rank, ret);
+        break;
+    case BERTH_RANK_MAYBE:
+        describe_maybe(witness, rank, ret);
+        break;
+    default:
+        describe_copy(witness, rank, ret);
+        break;
+    }
     return true;
 }
 
@@ -110,10 +194,15 @@ void berth_witness_count(const struct berth_witness *witness,
     unsigned int right = count(witness, ranks, BERTH_RANK_RIGHT), beside = 0;
     const char *what =
         witness->binding.host ? witness->binding.host : witness->binding.fabric;
+    bool has_idle = false;
 
-    for (unsigned int i = 0; i < witness->tasks; i++)
+    for (unsigned int i = 0; i < witness->tasks; i++) {
         beside += ranks[i].has_libraries;
-    if (right == 0 && witness->binding.host)
+        has_idle |= ranks[i].idle_since > 0;
+    }
+    if (right == 0 && witness->binding.host && has_idle)
+        berth_err_set(ret, "no rank of this node was seen to initialize MPI");
+    else if (right == 0 && witness->binding.host)
         berth_err_set(ret, "no rank of this node was seen to load an MPI library");
     else
         berth_err_set(ret, "%u of %u ranks loaded the host's %s%s", right,
@@ -157,40 +246,105 @@ static void add_task(void *data, unsigned int local, pid_t pid, unsigned int num
     watch->since = berth_clock();
 }
 
-/* Notes that the rank was seen with a wrong MPI: FILE, or one of the host's if FILE is
- * NULL or has no path. */
-static void suspect(struct berth_rank *rank, const struct berth_mapped_file *file)
+/* What a rank may be, one of whose processes answers with another MPI. */
+static enum berth_rank_state state_of_other(enum berth_answer_of_other answer)
 {
-    if (rank->suspected)
+    static const enum berth_rank_state states[] = {
+        [BERTH_OTHER_NONE] = BERTH_RANK_UNKNOWN,
+        [BERTH_OTHER_COPY] = BERTH_RANK_COPY,
+        [BERTH_OTHER_EITHER] = BERTH_RANK_BOTH,
+        [BERTH_OTHER_LOADED] = BERTH_RANK_MAYBE,
+        [BERTH_OTHER_BESIDE] = BERTH_RANK_BESIDE,
+        [BERTH_OTHER_ALONE] = BERTH_RANK_WRONG,
+    };
+
+    return states[answer];
+}
+
+/* Suspects that RANK is STATE, because of FILE; NULL: because of the host's. */
+static void suspect(struct berth_rank *rank, enum berth_rank_state state,
+                    const struct berth_mapped_file *file, long long now)
+{
+    if (file && (!rank->path || strcmp(rank->path, file->path) != 0)) {
+        char *path = strdup(file->path);
+        char *name = strdup(file->name);
+
+        free(rank->path);
+        free(rank->name);
+        rank->path = path;
+        rank->name = name;
+    }
+    if (rank->suspicion == BERTH_RANK_UNKNOWN)
+        rank->suspected = now;
+    rank->suspicion = state;
+}
+
+static bool has_waited(const struct berth_rank *rank, long long now)
+{
+    return now >= rank->suspected + PATIENCE;
+}
+
+/* Was a process seen that had initialized the other MPI and not the host's? */
+static bool is_certain(enum berth_rank_state suspicion)
+{
+    return suspicion == BERTH_RANK_WRONG || suspicion == BERTH_RANK_BESIDE;
+}
+
+/* The state of a rank whose suspicion has proved true. */
+static enum berth_rank_state confirm(enum berth_rank_state suspicion, bool is_right)
+{
+    switch (suspicion) {
+    case BERTH_RANK_WRONG:
+        return is_right ? BERTH_RANK_SECOND : BERTH_RANK_WRONG;
+    case BERTH_RANK_MAYBE:
+        return is_right ? BERTH_RANK_MAYBE : BERTH_RANK_WRONG;
+    case BERTH_RANK_COPY:
+        return is_right ? BERTH_RANK_RIGHT : BERTH_RANK_COPY;
+    default:
+        return suspicion;
+    }
+}
+
+/* A mark shows that a process has loaded the host's MPI, and not that this MPI answers,
+ * nor that it answers in other processes of the rank. So a rank with a mark may be
+ * suspect, too. */
+void berth_witness_update(const struct berth_witness *witness, struct berth_rank *rank,
+                          const struct berth_rank_seen *seen, long long now)
+{
+    const struct berth_mapped_seen *mapped = seen->mapped;
+    bool is_right = seen->state == BERTH_RANK_RIGHT || rank->state == BERTH_RANK_RIGHT;
+    bool is_alone = seen->state == BERTH_RANK_ALONE && !is_right;
+    enum berth_rank_state other = state_of_other(mapped->answer);
+    bool is_gone, is_confirmed;
+
+    rank->has_libraries |= mapped->has_beside;
+    if (mapped->is_idle && rank->idle_since == 0)
+        rank->idle_since = now;
+    rank->has_initialized |= is_right && mapped->is_initialized;
+    if (is_right)
+        rank->state = BERTH_RANK_RIGHT;
+    if (!witness->binding.host) /* the image's own MPI is right, too */
         return;
-    if (file && file->path) {
-        rank->path = strdup(file->path);
-        rank->name = strdup(file->name);
-        if (!rank->path || !rank->name)
-            return;
-    }
-    rank->suspected = berth_clock();
-}
 
-static bool has_waited(const struct berth_rank *rank)
-{
-    return berth_clock() >= rank->suspected + PATIENCE;
-}
+    if (is_alone)
+        suspect(rank, BERTH_RANK_ALONE, NULL, now);
+    else if (other != BERTH_RANK_UNKNOWN)
+        suspect(rank, other, mapped->other, now);
+    is_gone = !is_alone && other == BERTH_RANK_UNKNOWN;
 
-/* Judges a rank that is not right, or that has another MPI beside the host's, by the
- * state that was SEEN. FILE as for suspect(). */
-static void judge_suspect(struct berth_rank *rank, enum berth_rank_state seen,
-                          const struct berth_mapped_file *file)
-{
-    if (seen != BERTH_RANK_UNKNOWN) {
-        suspect(rank, file);
-        rank->suspicion = seen;
-    }
-    if (rank->suspected &&
-        (rank->has_ended || (seen != BERTH_RANK_UNKNOWN && has_waited(rank))))
-        rank->state = !rank->path                          ? BERTH_RANK_ALONE
-                      : rank->suspicion == BERTH_RANK_BOTH ? BERTH_RANK_BOTH
-                                                           : BERTH_RANK_WRONG;
+    /* A program may load both, one after the other, and a tool may load one only. */
+    if (is_gone && is_right && !rank->has_ended && !is_certain(rank->suspicion))
+        rank->suspicion = BERTH_RANK_UNKNOWN;
+    if (rank->suspicion == BERTH_RANK_UNKNOWN)
+        return;
+    if (rank->has_ended)
+        is_confirmed = true;
+    else if (is_gone)
+        is_confirmed = is_right;
+    else
+        is_confirmed = has_waited(rank, now);
+    if (is_confirmed)
+        rank->state = confirm(rank->suspicion, is_right);
 }
 
 static enum berth_rank_state state_of(const struct watch *watch, const char *stage)
@@ -218,49 +372,17 @@ static enum berth_rank_state read_marks(const struct watch *watch,
     return state;
 }
 
-/* The state of a rank by what its processes have mapped, *RET_FILE. */
-static enum berth_rank_state read_maps(struct watch *watch, pid_t pid,
-                                       const struct berth_mapped_file **ret_file)
+/* Looks at the marks of a rank, and at its processes if it has any. */
+static void inspect_rank(struct watch *watch, struct berth_rank *rank)
 {
-    switch (berth_mapped_inspect(&watch->files, pid, ret_file)) {
-    case BERTH_MAPPED_STAGED:
-        return state_of(watch, (*ret_file)->stage);
-    case BERTH_MAPPED_OTHER:
-        return BERTH_RANK_WRONG;
-    case BERTH_MAPPED_BOTH:
-        return BERTH_RANK_BOTH;
-    default:
-        return BERTH_RANK_UNKNOWN;
-    }
-}
+    struct berth_mapped_seen mapped = {0};
+    struct berth_rank_seen seen = {read_marks(watch, rank), &mapped};
 
-/* A mark shows that the host's MPI is loaded, and not that it answers. So the maps of a
- * rank with a mark are read, too. */
-static void inspect_mpi(struct watch *watch, struct berth_rank *rank)
-{
-    const struct berth_mapped_file *file = NULL;
-    enum berth_rank_state marked = read_marks(watch, rank);
-    enum berth_rank_state seen =
-        rank->has_ended ? BERTH_RANK_UNKNOWN : read_maps(watch, rank->pid, &file);
-    bool is_both = seen == BERTH_RANK_BOTH ||
-                   (rank->has_ended && rank->suspicion == BERTH_RANK_BOTH);
-    bool is_right = marked == BERTH_RANK_RIGHT || seen == BERTH_RANK_RIGHT ||
-                    rank->state == BERTH_RANK_RIGHT;
-
-    rank->has_libraries |= !rank->has_ended && watch->files.has_beside;
-    if (!watch->witness->binding.host) { /* the image's own MPI is right, too */
-        if (is_right || is_both)
-            rank->state = BERTH_RANK_RIGHT;
-    } else if (is_both && marked != BERTH_RANK_ALONE) {
-        judge_suspect(rank, seen, file);
-    } else if (is_right) {
-        rank->state = BERTH_RANK_RIGHT;
-        rank->suspicion = BERTH_RANK_UNKNOWN;
-    } else if (marked == BERTH_RANK_UNKNOWN) {
-        judge_suspect(rank, seen, file);
-    } else {
-        judge_suspect(rank, marked, NULL);
-    }
+    if (!rank->has_ended)
+        berth_mapped_inspect(&watch->files, rank->pid, &mapped);
+    if (seen.state == BERTH_RANK_UNKNOWN && mapped.staged)
+        seen.state = state_of(watch, mapped.staged->stage);
+    berth_witness_update(watch->witness, rank, &seen, berth_clock());
 }
 
 /* May a later inspection of the rank show more? The host's MPI may be joined by another
@@ -274,9 +396,10 @@ static bool is_open(const struct berth_witness *witness, const struct berth_rank
 bool berth_witness_is_due(const struct berth_witness *witness,
                           const struct berth_rank *rank, long long now)
 {
-    return is_open(witness, rank) &&
-           (rank->state == BERTH_RANK_UNKNOWN || rank->has_ended ||
-            now >= rank->inspected + SELDOM);
+    bool is_settled = rank->state == BERTH_RANK_RIGHT && rank->has_initialized &&
+                      rank->suspicion == BERTH_RANK_UNKNOWN && !rank->has_ended;
+
+    return is_open(witness, rank) && (!is_settled || now >= rank->inspected + SELDOM);
 }
 
 /* Sends signal NUMBER to the process of the rank, and to no other that has its number
@@ -301,7 +424,7 @@ static void inspect_ranks(struct watch *watch)
             watch->is_over || (signal_rank(rank, 0) < 0 && errno == ESRCH);
         if (!berth_witness_is_due(watch->witness, rank, berth_clock()))
             continue;
-        inspect_mpi(watch, rank);
+        inspect_rank(watch, rank);
         rank->inspected = berth_clock();
     }
 }
@@ -351,13 +474,24 @@ static bool is_done(const struct watch *watch)
     return true;
 }
 
+/* Will the rank soon be known, or may it call MPI_Init soon? */
+static bool is_pending(const struct berth_rank *rank, long long now)
+{
+    bool is_suspect = rank->suspicion != BERTH_RANK_UNKNOWN && !has_waited(rank, now);
+    bool is_expected = rank->idle_since > 0 && now < rank->idle_since + EXPECTED;
+
+    return !rank->has_ended && (is_suspect || is_expected);
+}
+
 /* Milliseconds until the next inspection. */
 static int next_pause(const struct watch *watch)
 {
+    int pause = berth_clock_pause(watch->since);
+    bool is_soon = false;
+
     for (unsigned int i = 0; i < watch->witness->tasks; i++)
-        if (watch->ranks[i].suspected && !has_waited(&watch->ranks[i]))
-            return PATIENCE;
-    return berth_clock_pause(watch->since);
+        is_soon |= is_pending(&watch->ranks[i], berth_clock());
+    return is_soon && pause > PATIENCE ? PATIENCE : pause;
 }
 
 /* Entering a user namespace clears the death signal (prctl(2)), so it is set again.
@@ -390,6 +524,17 @@ static void open_record(struct watch *watch)
                           "warning: no record is kept: %s", err.text);
 }
 
+/* How many ranks use, or may use, another MPI. */
+static unsigned int count_reported(const struct watch *watch)
+{
+    unsigned int found = 0;
+
+    for (unsigned int i = 0; i < watch->witness->tasks; i++)
+        if (watch->ranks[i].state >= BERTH_RANK_WRONG)
+            found++;
+    return found;
+}
+
 static void write_record(struct watch *watch)
 {
     const struct berth_witness *witness = watch->witness;
@@ -397,9 +542,7 @@ static void write_record(struct watch *watch)
         .host = witness->binding.host,
         .ranks = witness->tasks,
         .loaded = count(witness, watch->ranks, BERTH_RANK_RIGHT),
-        .other = count(witness, watch->ranks, BERTH_RANK_WRONG) +
-                 count(witness, watch->ranks, BERTH_RANK_ALONE) +
-                 count(witness, watch->ranks, BERTH_RANK_BOTH),
+        .other = count_reported(watch),
         .fabric = witness->binding.host ? NULL : witness->binding.fabric};
 
     if (watch->record_fd < 0)

@@ -6,20 +6,22 @@
 
 #include "base/err.h"
 #include "base/strvec.h"
+#include "bindover/mapped.h"
 #include "plan/order.h"
 #include "plan/binding.h"
 #include "container/namespaces.h"
 
 /* The image's loader predicted before the start which MPI would run. The witness checks
- * it while the step runs. A rank of the node is right if it has loaded the host's MPI,
- * as shown by its mark (ipc/loadmark.h) or by the files that its processes have mapped.
- * If a rank runs with another MPI, the witness prints a line, and kills the tasks of
- * the node if the host's MPI was asked for or if other ranks run with it. If two MPIs
- * of the host are mounted, one of them may not support the step's process manager: a
- * rank that loads that one is wrong, too. If a rank has loaded another MPI beside the
- * host's in one process, either may run: the witness prints a warning. It ignores a
- * rank that loads no MPI, but warns if the host's MPI was asked for, no rank loads one,
- * and no task fails.
+ * it while the step runs. A rank of the node is right if one of its processes has
+ * loaded the host's MPI, as shown by the rank's mark (ipc/loadmark.h) or by the files
+ * that its processes have mapped, and none of its processes has initialized another
+ * one. If a process has, the witness prints a line, and kills the tasks of the node if
+ * the host's MPI was asked for, or if that rank has none of the host's and other ranks
+ * run with it. Where it is not certain that the other MPI answers, it prints a warning.
+ * If two MPIs of the host are mounted, one of them may not support the step's process
+ * manager: a rank that loads that one is wrong, too. The witness ignores a rank that
+ * uses no MPI, but warns if the host's MPI was asked for, no rank loads one, and no
+ * task fails.
  *
  * If the host's fabric is under the image's own MPI, ranks are right that load the
  * fabric. */
@@ -36,12 +38,19 @@ struct berth_witness {
                                      (bindover/mapped.h), ... */
 };
 
+/* From BERTH_RANK_WRONG on, a rank is reported. */
 enum berth_rank_state {
     BERTH_RANK_UNKNOWN, /* no MPI was seen */
     BERTH_RANK_RIGHT,   /* it has loaded the host's MPI, or fabric */
-    BERTH_RANK_WRONG,   /* it runs with another MPI */
-    BERTH_RANK_BOTH,    /* it has loaded the host's MPI and another one */
-    BERTH_RANK_ALONE, /* it has an MPI of the host with which it finds no other rank */
+    BERTH_RANK_WRONG,   /* it runs with another MPI, and has none of the host's */
+    BERTH_RANK_ALONE,  /* it has an MPI of the host with which it finds no other rank */
+    BERTH_RANK_SECOND, /* a process has the host's, and another process has initialized
+                          another one */
+    BERTH_RANK_BESIDE, /* a process has both, and has initialized the other one */
+    BERTH_RANK_BOTH,   /* a process has both, and either may answer */
+    BERTH_RANK_MAYBE,  /* a process has the host's, and another process has loaded
+                          another one, perhaps without using it */
+    BERTH_RANK_COPY,   /* it has a copy of the host's MPI, on the image's libraries */
 };
 
 struct berth_rank {
@@ -49,14 +58,17 @@ struct berth_rank {
     int process;         /* a pidfd of it; -1: the kernel has none */
     unsigned int local;  /* its SLURM_LOCALID */
     unsigned int number; /* of the rank in the step */
-    enum berth_rank_state state, suspicion;
+    enum berth_rank_state state;
+    enum berth_rank_state suspicion; /* what it may be, from WRONG on; else UNKNOWN */
     bool has_ended;
-    bool has_libraries;  /* of the host, beside its MPI, were seen */
-    long long inspected; /* when its processes were inspected last (berth_clock()) */
-    long long
-        suspected; /* when it was seen with a wrong MPI (berth_clock()); 0: never */
-    char *path;    /* of that MPI; NULL: it is one of the host's */
-    char *name;    /* of that MPI, for people */
+    bool has_initialized; /* a process was seen that has initialized the host's MPI */
+    bool has_libraries;   /* of the host, beside its MPI, were seen */
+    long long inspected;  /* when its processes were inspected last (berth_clock()) */
+    long long suspected;  /* when the suspicion began (berth_clock()) */
+    long long idle_since; /* when a process was first seen with another MPI that it had
+                             not initialized (berth_clock()); 0: never */
+    char *path;           /* of the other MPI; NULL: none was suspected */
+    char *name;           /* of that MPI, for people */
 };
 
 /* Judges RANKS, of which WITNESS says how many there are. If one is wrong, or may be,
@@ -66,9 +78,21 @@ bool berth_witness_judge(const struct berth_witness *witness,
                          const struct berth_rank *ranks, struct berth_err *ret,
                          bool *ret_end);
 
-/* Must RANK be inspected NOW (berth_clock())? A rank that is right, once a second. */
+/* Must RANK be inspected NOW (berth_clock())? A rank that has initialized the host's
+ * MPI, once a second. */
 bool berth_witness_is_due(const struct berth_witness *witness,
                           const struct berth_rank *rank, long long now);
+
+/* What a look at a rank's processes and marks has found. */
+struct berth_rank_seen {
+    enum berth_rank_state state; /* by marks and files: RIGHT, ALONE or UNKNOWN */
+    const struct berth_mapped_seen *mapped;
+};
+
+/* Updates the state of RANK, which was right, wrong or suspect before, with what was
+ * SEEN at NOW (berth_clock()). WITNESS says what ranks are to load. */
+void berth_witness_update(const struct berth_witness *witness, struct berth_rank *rank,
+                          const struct berth_rank_seen *seen, long long now);
 
 /* Sets RET to a sentence: how many of RANKS have loaded the host's MPI or fabric. */
 void berth_witness_count(const struct berth_witness *witness,

@@ -92,6 +92,11 @@ const struct berth_elf_symbol *berth_elf_find(const struct berth_elf_symbols *sy
  * ELF, is damaged, or has no such data. */
 size_t berth_elf_value(int fd, const char *name, void *bytes, size_t count);
 
+/* Copies the build ID of the ELF file open at FD, at most COUNT bytes, to BYTES.
+ * `strip` and `patchelf` do not change a build ID. Returns its length; 0 if the file
+ * has none, or is not ELF, or is damaged. */
+size_t berth_elf_build_id(int fd, void *bytes, size_t count);
+
 /* Appends the facts ELF to RET as bytes, for a cache. Out of memory sticks in RET. */
 void berth_elf_put(const struct berth_elf *elf, struct berth_buf *ret);
 

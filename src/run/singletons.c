@@ -24,6 +24,7 @@
 #include "request/ranks.h"
 #include "run/notice.h"
 #include "ipc/loadmark.h"
+#include "container/maps.h"
 #include "container/namespaces.h"
 #include "container/processes.h"
 #include "ipc/report.h"
@@ -76,31 +77,30 @@ static bool is_own(const struct berth_inject *it, pid_t pid)
                        berth_ranks_has(locals, local, NULL));
 }
 
+/* Note a file that process PID has mapped if it is an MPI. */
+static bool find_library(const struct berth_mapping *mapping, void *data)
+{
+    struct mapped *mapped = data;
+
+    if (berth_singletons_is_library(berth_text_base(mapping->path)))
+        mapped->path = strdup(mapping->path);
+    return !mapped->path;
+}
+
 /* Find an MPI that process PID has mapped. Returns whether to go on below PID: not
  * below a tool, but below a script on the host. */
 static bool find_mapped(pid_t pid, void *data)
 {
     struct mapped *mapped = data;
     struct berth_process process;
-    char name[64];
-    BERTH_FCLOSE FILE *maps = NULL;
-    BERTH_FREE char *line = NULL;
-    size_t room = 0;
 
     if (!is_own(mapped->it, pid))
         return true;
     mapped->is_seen = true;
     if (berth_process_read(pid, &process) && berth_singletons_is_tool(process.name))
         return false;
-    snprintf(name, sizeof(name), "/proc/%d/maps", pid);
-    maps = fopen(name, "re");
-    while (maps && !mapped->path && getline(&line, &room, maps) > 0) {
-        const char *path = strchr(line, '/');
-
-        line[strcspn(line, "\n")] = '\0';
-        if (path && berth_singletons_is_library(berth_text_base(path)))
-            *mapped = (struct mapped){mapped->it, pid, strdup(path), true};
-    }
+    mapped->pid = pid;
+    berth_maps_each(pid, find_library, mapped);
     return !mapped->path;
 }
 

@@ -391,6 +391,38 @@ TEST_ROWS(a_large_section_is_not_read, large)
 }
 
 static const struct {
+    const char *words; /* for the compiler */
+    const char *id;
+    size_t length;
+} builds[] = {
+    {"-Wl,--build-id=0x01020304", "\1\2\3\4", 4},
+    {"-Wl,--build-id=0x010203040506070809", "", 0}, /* longer than the room */
+    {"-Wl,--build-id=none", "", 0},
+};
+
+TEST_ROWS(the_build_id_of_a_file_is_read, builds)
+{
+    BERTH_FREE char *path = unit_path(directory, "libbuilt.so");
+    BERTH_CLOSE int fd = -1;
+    char id[8] = "";
+
+    unit_compile(directory, "int built;", "-shared -fPIC %s -o libbuilt.so",
+                 builds[_i].words);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    ck_assert_uint_eq(berth_elf_build_id(fd, id, sizeof(id)), builds[_i].length);
+    ck_assert_mem_eq(id, builds[_i].id, builds[_i].length);
+}
+
+TEST(a_file_that_is_no_elf_has_no_build_id)
+{
+    BERTH_CLOSE int fd = open("/etc/passwd", O_RDONLY | O_CLOEXEC);
+    char id[8];
+
+    ck_assert_uint_eq(berth_elf_build_id(fd, id, sizeof(id)), 0);
+    ck_assert_uint_eq(berth_elf_build_id(-1, id, sizeof(id)), 0);
+}
+
+static const struct {
     const char *bytes;
     enum berth_elf_kind kind;
     const char *interpreter;

@@ -3,6 +3,7 @@
 
 #include "bindover/mapped.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,19 +21,35 @@
 
 static char *directory;
 
+/* A library of MPI with tables that MPI_Init fills. Its name for itself differs, so
+ * that the loader does not take one for another. */
+static void make_mpi(const char *file, const char *build_id)
+{
+    unit_compile(directory,
+                 "int MPIR_Err_return_comm, PMPI_Init_thread;"
+                 "const char abi[] = \"16:1:4\", number[] = \"4.2.1\";"
+                 "char tables[1 << 17];"
+                 "int PMPI_Init(void)"
+                 "{ for (int i = 0; i < 1 << 17; i += 4096) tables[i] = 1; return 0; }"
+                 "int MPI_Init(void) { return PMPI_Init(); }",
+                 "-shared -fPIC -Wl,--build-id=%s -Wl,-Bsymbolic -o %s", build_id,
+                 file);
+}
+
 static void setup(void)
 {
 
     directory = unit_directory();
     install_library(directory, "mpich", "libmpi.so.12", "");
     unit_compile(directory, "int nothing;", "-shared -fPIC -o libnone.so");
-    unit_run("cd '%s' && mkdir -p stage/lib && "
-             "cp libmpi.so.12 stage/lib && "
+    unit_run("cd '%s' && mkdir -p stage/lib && mv libmpi.so.12 libmute.so && "
              "cp libnone.so stage/lib/libberth-mark.so && "
-             "mv libmpi.so.12 libodd.so && "
              "printf '\\0MPICH Version: %%%%s\\0**mpi_init' >libgone.so && "
              "printf '\\0MPICH Version: %%%%s' >libtool.so",
              directory);
+    make_mpi("libodd.so", "0x01010101");
+    make_mpi("stage/lib/libmpi.so.12", "0x02020202");
+    make_mpi("libcopy.so", "0x02020202");
 }
 
 static void teardown(void)
@@ -52,29 +69,55 @@ static void map(const char *file)
         _exit(EXIT_FAILURE);
 }
 
-/* Map FILE in a child, which stops. */
-static void map_apart(const char *file)
+/* Load the library FILE; `!FILE`: and call its MPI_Init. */
+static void load(const char *file)
+{
+    bool calls = *file == '!';
+    BERTH_FREE char *path = unit_path(directory, file + calls);
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    int (*start)(void) = NULL;
+
+    if (library)
+        *(void **)&start = dlsym(library, "MPI_Init");
+    if (!start || (calls && start() != 0))
+        _exit(EXIT_FAILURE);
+}
+
+/* Do what WORD says: `FILE` maps it; `-FILE` maps and deletes it; `=FILE` loads it;
+ * `!FILE` loads it and calls MPI_Init. */
+static void act(const char *word)
+{
+    if (*word == '=')
+        load(word + 1);
+    else if (*word == '!')
+        load(word);
+    else
+        map(word);
+}
+
+/* Do it in a child, which stops. */
+static void act_apart(const char *word)
 {
     pid_t child = fork();
 
     if (child > 0 && waitpid(child, NULL, WUNTRACED) == child)
         return;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    map(file);
+    act(word);
     raise(SIGSTOP);
 }
 
-/* Map FILES, with blanks between; behind a `/`, in a child; `+FILE`: only in a child.
- */
-static void map_all(const char *files)
+/* Do what FILES says, words with blanks between: after a `/`, in a child; `+WORD`, only
+ * in a child. */
+static void act_all(const char *files)
 {
     BERTH_FREE char *words = strdup(files);
 
     for (char *word = strtok(words, " "); word; word = strtok(NULL, " ")) {
         if (*word == '+')
-            map_apart(word + 1);
+            act_apart(word + 1);
         else if (strcmp(word, "/") != 0)
-            map(word);
+            act(word);
         else if (fork() > 0)
             for (;;)
                 pause();
@@ -82,51 +125,91 @@ static void map_all(const char *files)
     }
 }
 
+#define MARK "stage/lib/libberth-mark.so "
+#define HOST "stage/lib/libmpi.so.12 "
+
 static const struct {
     const char *files;
-    enum berth_mapped kind;
+    bool is_staged;
+    enum berth_answer_of_other answer;
     const char *path; /* the end of it */
     const char *name;
+    bool is_initialized, is_idle;
 } looks[] = {
-    {"libnone.so", BERTH_MAPPED_NONE, NULL, NULL},
-    {"libnone.so libodd.so", BERTH_MAPPED_OTHER, "/libodd.so", "MPICH 4.2.1"},
-    {"libnone.so / libodd.so", BERTH_MAPPED_OTHER, "/libodd.so", "MPICH 4.2.1"},
-    /* Two programs of one rank have an MPI each; two in one process are both. */
-    {"+libodd.so stage/lib/libberth-mark.so", BERTH_MAPPED_STAGED, NULL, NULL},
-    {"libnone.so / stage/lib/libberth-mark.so libodd.so", BERTH_MAPPED_BOTH,
-     "/libodd.so", "MPICH 4.2.1"},
-    {"stage/lib/libmpi.so.12 stage/lib/libberth-mark.so", BERTH_MAPPED_STAGED, NULL,
-     NULL},
-    {"stage/lib/libberth-mark.so libodd.so", BERTH_MAPPED_BOTH, "/libodd.so",
-     "MPICH 4.2.1"},
-    {"stage/lib/libmpi.so.12", BERTH_MAPPED_NONE, NULL, NULL},
+    {.files = "libnone.so"},
+    {.files = HOST},
+    {.files = "=libodd.so", .is_idle = true},
+    {"!libodd.so", false, BERTH_OTHER_ALONE, "/libodd.so", "MPICH 4.2.1", false, false},
+    {"libnone.so / !libodd.so", false, BERTH_OTHER_ALONE, "/libodd.so", "MPICH 4.2.1",
+     false, false},
+    /* A program may read the file by way of its memory. */
+    {"libodd.so", false, BERTH_OTHER_LOADED, "/libodd.so", "MPICH 4.2.1", false, false},
+    /* The memory of this library does not show whether it is used. */
+    {"libnone.so libmute.so", false, BERTH_OTHER_LOADED, "/libmute.so", "MPICH 4.2.1",
+     false, false},
+
+    {.files = MARK, .is_staged = true},
+    {.files = MARK "=" HOST, .is_staged = true},
+    {.files = MARK "!" HOST, .is_staged = true, .is_initialized = true},
+    /* Two processes of a rank have an MPI each. */
+    {"+!libodd.so " MARK "!" HOST, true, BERTH_OTHER_ALONE, "/libodd.so", "MPICH 4.2.1",
+     true, false},
+    {"+libmute.so " MARK "!" HOST, true, BERTH_OTHER_LOADED, "/libmute.so",
+     "MPICH 4.2.1", true, false},
+    {"+=libodd.so " MARK "!" HOST, true, BERTH_OTHER_NONE, NULL, NULL, true, true},
+    {"+!libodd.so +libmute.so " MARK, true, BERTH_OTHER_ALONE, "/libodd.so",
+     "MPICH 4.2.1", false, false},
+    /* One process has both. */
+    {"!libodd.so " MARK "=" HOST, true, BERTH_OTHER_BESIDE, "/libodd.so", "MPICH 4.2.1",
+     false, false},
+    {"libnone.so / " MARK "=" HOST "!libodd.so", true, BERTH_OTHER_BESIDE, "/libodd.so",
+     "MPICH 4.2.1", false, false},
+    {"!libodd.so " MARK "!" HOST, true, BERTH_OTHER_EITHER, "/libodd.so", "MPICH 4.2.1",
+     true, false},
+    {"=libodd.so " MARK "!" HOST, true, BERTH_OTHER_NONE, NULL, NULL, true, true},
+    {"libmute.so " MARK "=" HOST, true, BERTH_OTHER_EITHER, "/libmute.so",
+     "MPICH 4.2.1", false, false},
+    /* It needs the staged library of the mark, if it is a copy of a staged one. */
+    {"!libcopy.so " MARK, true, BERTH_OTHER_NONE, NULL, NULL, false, false},
+    {"!libcopy.so", false, BERTH_OTHER_COPY, "/libcopy.so", "MPICH 4.2.1", false,
+     false},
+    {"!libcopy.so !libodd.so", false, BERTH_OTHER_ALONE, "/libodd.so", "MPICH 4.2.1",
+     false, false},
     /* The files of these rows are deleted after the mapping. */
-    {"-libgone.so", BERTH_MAPPED_OTHER, "/libgone.so (deleted)", "MPICH"},
-    {"-libtool.so", BERTH_MAPPED_NONE, NULL, NULL},
-    {"-libnone.so", BERTH_MAPPED_NONE, NULL, NULL},
+    {"-libgone.so", false, BERTH_OTHER_LOADED, "/libgone.so (deleted)", "MPICH", false,
+     false},
+    {.files = "-libtool.so"},
+    {.files = "-libnone.so"},
 };
 
 TEST_ROWS(an_mpi_that_is_mapped_is_known, looks)
 {
     struct berth_mapped_files files = {0};
-    const struct berth_mapped_file *file;
+    struct berth_mapped_seen seen;
     BERTH_FREE char *stage = unit_path(directory, "stage");
-    pid_t pid = unit_process(map_all, looks[_i].files);
+    pid_t pid = unit_process(act_all, looks[_i].files);
 
     berth_mapped_add_stage(&files, stage, BERTH_MARK_LIBRARY, BERTH_MAPPED_STAGED);
     for (int again = 0; again < 2; again++) {
-        ck_assert_int_eq(berth_mapped_inspect(&files, pid, &file), looks[_i].kind);
-        if (looks[_i].kind == BERTH_MAPPED_STAGED)
-            ck_assert_str_eq(file->stage, "stage");
-        if (looks[_i].name) {
-            ck_assert_str_eq(strrchr(file->path, '/'), looks[_i].path);
-            ck_assert_str_eq(file->name, looks[_i].name);
+        berth_mapped_inspect(&files, pid, &seen);
+        ck_assert_int_eq(seen.staged != NULL, looks[_i].is_staged);
+        if (seen.staged)
+            ck_assert_str_eq(seen.staged->stage, "stage");
+        ck_assert_int_eq(seen.answer, looks[_i].answer);
+        ck_assert_int_eq(seen.other != NULL, looks[_i].name != NULL);
+        if (seen.other) {
+            ck_assert_str_eq(strrchr(seen.other->path, '/'), looks[_i].path);
+            ck_assert_str_eq(seen.other->name, looks[_i].name);
         }
+        ck_assert_int_eq(seen.is_initialized, looks[_i].is_initialized);
+        ck_assert_int_eq(seen.is_idle, looks[_i].is_idle);
     }
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
-    ck_assert_int_eq(berth_mapped_inspect(&files, pid, &file), BERTH_MAPPED_NONE);
-    ck_assert_ptr_null(file);
+    berth_mapped_inspect(&files, pid, &seen);
+    ck_assert_int_eq(seen.answer, BERTH_OTHER_NONE);
+    ck_assert_ptr_null(seen.other);
+    ck_assert_ptr_null(seen.staged);
     berth_mapped_fini(&files);
 }
 
@@ -134,15 +217,15 @@ TEST_ROWS(an_mpi_that_is_mapped_is_known, looks)
 TEST(any_of_several_libraries_shows_the_use_of_a_stage)
 {
     struct berth_mapped_files files = {0};
-    const struct berth_mapped_file *file;
+    struct berth_mapped_seen seen;
     BERTH_FREE char *stage = unit_path(directory, "stage");
-    pid_t pid = unit_process(map_all, "stage/lib/libmpi.so.12");
+    pid_t pid = unit_process(act_all, "stage/lib/libmpi.so.12");
 
     berth_mapped_add_stage(&files, stage, BERTH_MARK_LIBRARY, BERTH_MAPPED_STAGED);
     berth_mapped_add_stage(&files, stage, "libmpi.so.12", BERTH_MAPPED_STAGED);
-    ck_assert_int_eq(berth_mapped_inspect(&files, pid, &file), BERTH_MAPPED_STAGED);
-    ck_assert_str_eq(file->stage, "stage");
-    ck_assert(!files.has_beside);
+    berth_mapped_inspect(&files, pid, &seen);
+    ck_assert_str_eq(seen.staged->stage, "stage");
+    ck_assert(!seen.has_beside);
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
     berth_mapped_fini(&files);
@@ -152,17 +235,18 @@ TEST(any_of_several_libraries_shows_the_use_of_a_stage)
 TEST(libraries_beside_an_mpi_are_seen)
 {
     struct berth_mapped_files files = {0};
-    const struct berth_mapped_file *file;
+    struct berth_mapped_seen seen;
     BERTH_FREE char *stage = unit_path(directory, "stage");
-    pid_t pid = unit_process(map_all, "stage/lib/libmpi.so.12");
+    pid_t pid = unit_process(act_all, "stage/lib/libmpi.so.12");
 
     berth_mapped_add_stage(&files, stage, "libmpi.so.12", BERTH_MAPPED_BESIDE);
-    ck_assert_int_eq(berth_mapped_inspect(&files, pid, &file), BERTH_MAPPED_NONE);
-    ck_assert(files.has_beside);
+    berth_mapped_inspect(&files, pid, &seen);
+    ck_assert_ptr_null(seen.staged);
+    ck_assert(seen.has_beside);
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
-    ck_assert_int_eq(berth_mapped_inspect(&files, pid, &file), BERTH_MAPPED_NONE);
-    ck_assert(!files.has_beside);
+    berth_mapped_inspect(&files, pid, &seen);
+    ck_assert(!seen.has_beside);
     berth_mapped_fini(&files);
 }
 

@@ -7,14 +7,15 @@
 
 #include "unit.h"
 
-/* R: right, W: wrong, A: alone, -: unknown; One letter for each rank. */
+/* One letter for each rank: its state. */
 static void ranks_of(const char *letters, struct berth_rank ranks[])
 {
-    static const enum berth_rank_state states[] = {['R'] = BERTH_RANK_RIGHT,
-                                                   ['W'] = BERTH_RANK_WRONG,
-                                                   ['A'] = BERTH_RANK_ALONE,
-                                                   ['B'] = BERTH_RANK_BOTH,
-                                                   ['-'] = BERTH_RANK_UNKNOWN};
+    static const enum berth_rank_state states[] = {
+        ['R'] = BERTH_RANK_RIGHT,  ['W'] = BERTH_RANK_WRONG,
+        ['A'] = BERTH_RANK_ALONE,  ['B'] = BERTH_RANK_BOTH,
+        ['S'] = BERTH_RANK_SECOND, ['N'] = BERTH_RANK_BESIDE,
+        ['M'] = BERTH_RANK_MAYBE,  ['C'] = BERTH_RANK_COPY,
+        ['-'] = BERTH_RANK_UNKNOWN};
 
     for (unsigned int i = 0; letters[i]; i++)
         ranks[i] = (struct berth_rank){.pid = 100 + (int)i,
@@ -30,6 +31,18 @@ static void ranks_of(const char *letters, struct berth_rank ranks[])
 #define BOTH                                                                           \
     " has loaded '/tmp/libodd.so' (MPICH 4.0.2) beside the host's MPICH 4.2.1, and "   \
     "either may run; see LD_PRELOAD, or choose --mpi-bind=hybrid"
+#define SECOND                                                                         \
+    " runs with '/tmp/libodd.so' (MPICH 4.0.2), though another one has loaded the "    \
+    "host's MPICH 4.2.1"
+#define BESIDE                                                                         \
+    " runs with '/tmp/libodd.so' (MPICH 4.0.2), which it has loaded beside the "       \
+    "host's MPICH 4.2.1; see LD_PRELOAD, or choose --mpi-bind=hybrid"
+#define MAYBE                                                                          \
+    " has loaded '/tmp/libodd.so' (MPICH 4.0.2) and may run with it, though another "  \
+    "one has loaded the host's MPICH 4.2.1"
+#define COPY                                                                           \
+    " runs with '/tmp/libodd.so', a copy of the host's MPICH 4.2.1, on the image's "   \
+    "network libraries"
 #define REMEDY                                                                         \
     "; have it load the image's MPI, over which the host's is mounted, or choose "     \
     "--mpi-bind=hybrid"
@@ -54,6 +67,15 @@ static const struct {
     {"BW", true, "rank 11" WRONG ", as other ranks on this node do" REMEDY, true},
     {"BW", false, "rank 11" WRONG ", as other ranks on this node do" REMEDY, true},
     {"RA", false, "rank 11" ALONE, true},
+    {"RS", true, "a program of rank 11" SECOND REMEDY, true},
+    {"RS", false, "a program of rank 11" SECOND REMEDY, false},
+    {"SW", false, "rank 11" WRONG ", as other ranks on this node do" REMEDY, true},
+    {"RN", true, "rank 11" BESIDE, true},
+    {"RN", false, "rank 11" BESIDE, false},
+    {"NW", false, "rank 11" WRONG REMEDY, false},
+    {"RM", true, "a program of rank 11" MAYBE REMEDY, false},
+    {"RC", true, "rank 11" COPY REMEDY, false},
+    {"CB", true, "rank 11" BOTH, false},
 };
 
 TEST_ROWS(a_rank_with_another_mpi_is_named, judged)
@@ -99,6 +121,18 @@ TEST_ROWS(ranks_are_counted, counted)
     ck_assert_str_eq(said.text, counted[_i].said);
 }
 
+TEST(an_mpi_that_is_loaded_and_not_used_is_not_counted)
+{
+    struct berth_rank ranks[8];
+    struct berth_witness witness = {.tasks = 2, .binding.host = (char *)"MPICH 4.2.1"};
+    struct berth_err said;
+
+    ranks_of("--", ranks);
+    ranks[1].idle_since = 1;
+    berth_witness_count(&witness, ranks, &said);
+    ck_assert_str_eq(said.text, "no rank of this node was seen to initialize MPI");
+}
+
 TEST(ranks_above_a_fabric_are_counted)
 {
     struct berth_rank ranks[8];
@@ -128,26 +162,115 @@ TEST(libraries_beside_an_mpi_are_counted)
 
 static const struct {
     enum berth_rank_state state;
+    bool has_initialized;
     bool has_ended;
     const char *host;
     long long pause; /* since the last inspection */
     bool due;
 } dues[] = {
-    {BERTH_RANK_UNKNOWN, false, "MPICH", 0, true},
-    {BERTH_RANK_UNKNOWN, false, NULL, 0, true},
-    {BERTH_RANK_RIGHT, false, "MPICH", 999, false},
-    {BERTH_RANK_RIGHT, false, "MPICH", 1000, true},
-    {BERTH_RANK_RIGHT, true, "MPICH", 0, true},
-    {BERTH_RANK_RIGHT, false, NULL, 1000, false},
-    {BERTH_RANK_WRONG, false, "MPICH", 1000, false},
+    {BERTH_RANK_UNKNOWN, false, false, "MPICH", 0, true},
+    {BERTH_RANK_UNKNOWN, false, false, NULL, 0, true},
+    {BERTH_RANK_RIGHT, false, false, "MPICH", 0, true},
+    {BERTH_RANK_RIGHT, true, false, "MPICH", 999, false},
+    {BERTH_RANK_RIGHT, true, false, "MPICH", 1000, true},
+    {BERTH_RANK_RIGHT, true, true, "MPICH", 0, true},
+    {BERTH_RANK_RIGHT, false, false, NULL, 1000, false},
+    {BERTH_RANK_WRONG, false, false, "MPICH", 1000, false},
 };
 
-TEST_ROWS(a_right_rank_is_inspected_once_a_second, dues)
+TEST_ROWS(a_rank_that_has_initialized_the_hosts_mpi_is_inspected_once_a_second, dues)
 {
     const struct berth_witness witness = {.binding.host = (char *)dues[_i].host};
-    const struct berth_rank rank = {
-        .state = dues[_i].state, .has_ended = dues[_i].has_ended, .inspected = 5000};
+    const struct berth_rank rank = {.state = dues[_i].state,
+                                    .has_initialized = dues[_i].has_initialized,
+                                    .has_ended = dues[_i].has_ended,
+                                    .inspected = 5000};
 
     ck_assert_int_eq(berth_witness_is_due(&witness, &rank, 5000 + dues[_i].pause),
                      dues[_i].due);
+}
+
+/* What a look shows, a letter each: '-' nothing, 'R' the mark of the host's MPI, 'A' an
+ * MPI of the host that finds nobody; of the other MPI, 'o' the process has none of the
+ * host's and has initialized this one, 'l' or has loaded it, 'b' it has both and has
+ * initialized this one, 'e' or either may answer, 'c' it is a copy. '.': the rank has
+ * ended. 10 ms pass from look to look. */
+static const struct {
+    const char *looks;
+    enum berth_rank_state state;
+} histories[] = {
+    {"----.", BERTH_RANK_UNKNOWN},
+    {"-RR.", BERTH_RANK_RIGHT},
+    {"AAA", BERTH_RANK_ALONE},
+    {"AR.", BERTH_RANK_RIGHT},
+    /* It has 20 ms to load the host's, too. */
+    {"oo", BERTH_RANK_UNKNOWN},
+    {"ooo", BERTH_RANK_WRONG},
+    {"lll", BERTH_RANK_WRONG},
+    {"l.", BERTH_RANK_WRONG},
+    {"o-----", BERTH_RANK_UNKNOWN},
+    {"o-----.", BERTH_RANK_WRONG},
+    /* Another process of the rank runs with another MPI, before or after. */
+    {"RRo", BERTH_RANK_RIGHT},
+    {"RRooo", BERTH_RANK_SECOND},
+    {"RRo.", BERTH_RANK_SECOND},
+    {"RRo-", BERTH_RANK_SECOND},
+    {"o--R", BERTH_RANK_SECOND},
+    {"RRlll", BERTH_RANK_MAYBE},
+    {"RRl-", BERTH_RANK_RIGHT},
+    {"l--RR.", BERTH_RANK_RIGHT},
+    /* One process has both. */
+    {"bbb", BERTH_RANK_BESIDE},
+    {"Rbbb", BERTH_RANK_BESIDE},
+    {"Reee", BERTH_RANK_BOTH},
+    {"ReRR", BERTH_RANK_RIGHT},
+    {"Re.", BERTH_RANK_BOTH},
+    {"oeee", BERTH_RANK_BOTH},
+    {"ccc", BERTH_RANK_COPY},
+    {"Rccc", BERTH_RANK_RIGHT},
+};
+
+static enum berth_answer_of_other answer_of(char letter)
+{
+    switch (letter) {
+    case 'o':
+        return BERTH_OTHER_ALONE;
+    case 'l':
+        return BERTH_OTHER_LOADED;
+    case 'b':
+        return BERTH_OTHER_BESIDE;
+    case 'e':
+        return BERTH_OTHER_EITHER;
+    case 'c':
+        return BERTH_OTHER_COPY;
+    default:
+        return BERTH_OTHER_NONE;
+    }
+}
+
+TEST_ROWS(a_rank_is_judged_by_all_its_processes, histories)
+{
+    const struct berth_witness witness = {.binding.host = (char *)"MPICH"};
+    const struct berth_mapped_file odd = {.path = (char *)"/odd", .name = "MPICH"};
+    struct berth_rank rank = {0};
+    long long now = 1000;
+
+    for (const char *look = histories[_i].looks; *look; look++) {
+        struct berth_mapped_seen mapped = {.answer = answer_of(*look)};
+        struct berth_rank_seen seen = {BERTH_RANK_UNKNOWN, &mapped};
+
+        if (mapped.answer != BERTH_OTHER_NONE)
+            mapped.other = &odd;
+        if (*look == 'R' || *look == 'b' || *look == 'e')
+            seen.state = BERTH_RANK_RIGHT;
+        if (*look == 'A')
+            seen.state = BERTH_RANK_ALONE;
+        rank.has_ended = *look == '.';
+        if (berth_witness_is_due(&witness, &rank, now))
+            berth_witness_update(&witness, &rank, &seen, now);
+        now += 10;
+    }
+    ck_assert_int_eq(rank.state, histories[_i].state);
+    free(rank.path);
+    free(rank.name);
 }

@@ -36,6 +36,64 @@ library.MPI_Init(None, None)
 time.sleep(float(sys.argv[2]))
 library.MPI_Finalize()
 PROGRAM
+# shapes.py SHAPE: two MPIs, the host's and another one, in one rank.
+script shapes.py <<'PROGRAM'
+#!/usr/bin/python3
+import ctypes, os, subprocess, sys, time
+
+HOST = "/usr/lib/x86_64-linux-gnu/libmpich.so.12"
+ODD = os.environ["HOME"] + "/odd/libodd9.so"
+ODD_PROGRAM = [os.environ["HOME"] + "/odd.py", ODD, "5"]
+# A child has no descriptor of Slurm's, and is a world of its own.
+ALONE = {name: value for name, value in os.environ.items() if name != "PMI_FD"}
+
+def python(text, **more):
+    return subprocess.Popen([sys.executable, "-c", "import ctypes, time\n" + text], **more)
+
+shape = sys.argv[1]
+if shape == "exec":
+    ctypes.CDLL(HOST)
+    os.execv(ODD_PROGRAM[0], ODD_PROGRAM)
+elif shape == "subprocess":
+    ctypes.CDLL(HOST).MPI_Init(None, None)
+    time.sleep(1)
+    subprocess.run(ODD_PROGRAM, env=ALONE)
+elif shape == "later":
+    python(f"ctypes.CDLL('{HOST}')").wait()
+    subprocess.run(ODD_PROGRAM, env=ALONE)
+elif shape == "fork":
+    ctypes.CDLL(HOST)
+    if os.fork() == 0:
+        ctypes.CDLL(ODD).MPI_Init(None, None)
+        time.sleep(5)
+        os._exit(0)
+    os.wait()
+elif shape == "idle":
+    child = python(f"odd = ctypes.CDLL('{ODD}'); "
+                   "odd.MPI_Initialized(ctypes.byref(ctypes.c_int())); time.sleep(2)")
+    ctypes.CDLL(ODD)
+    host = ctypes.CDLL(HOST)
+    host.MPI_Init(None, None)
+    child.wait()
+    host.MPI_Finalize()
+elif shape == "onlyidle":
+    ctypes.CDLL(ODD)
+    time.sleep(1)
+elif shape == "helpers":
+    host = ctypes.CDLL(HOST)
+    host.MPI_Init(None, None)
+    for command in (["ldd", ODD], ["cat", ODD], ["sh", "-c", "mpichversion; true"]):
+        subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    host.MPI_Finalize()
+elif shape == "copy":
+    copy = f"/tmp/copy-{os.environ['SLURM_JOB_ID']}-{os.environ['SLURM_PROCID']}.so"
+    with open(copy, "wb") as to:
+        to.write(open(HOST, "rb").read())
+    host = ctypes.CDLL(copy)
+    host.MPI_Init(None, None)
+    os.unlink(copy)
+    time.sleep(1)
+PROGRAM
 # bundle NAME SECONDS [unlink]: unpacks its MPI when it is run.
 script bundle <<'PROGRAM'
 #!/bin/sh
@@ -113,10 +171,40 @@ matches "one that ends soon" "^n1: $wrong.*"$'\nstatus 137$' \
     "$(loads -w n1 -n2 --container-image=$both ./odd.py odd/libodd9.so 0.1)"
 # The MPICH of sid needs functions that the image's UCX, which comes with this one, lacks.
 [[ $release == sid ]] ||
-    matches "beside the host's, before which it is loaded" "^n1: warning: rank [01] has loaded '[^ ]*/libodd8.so' \(MPICH 4.0.2\) beside the host's MPICH [0-9.]+ or Open MPI [0-9.]+, and either may run; .*"$'\nstatus 0$' \
-        "$(loads -v -w n1 -n2 --container-image=$both ./beside)"
-equal "in another program of the rank" "status 0" \
-    "$(loads -w n1 -n2 --container-image=$both sh -c "/opt/t/mpich/who && env -u PMI_FD ./odd.py odd/libodd9.so 1")"
+    for mode in host mpich auto; do
+        if [[ $mode == auto ]]; then how='warning: ' status=0; else how='' status=137; fi
+        matches "before the host's, behind --mpi-bind=$mode" "^n1: ${how}rank [01] runs with '[^ ]*/libodd8.so' \(MPICH 4.0.2\), which it has loaded beside the host's MPICH [0-9.]+[^;]*; .*"$'\n'"status $status$" \
+            "$(MODE=$mode loads -v -w n1 -n2 --container-image=$both ./beside)"
+    done
+second='a program of rank [01] runs with .[^ ]*/libodd9.so. \(MPICH 4.0.2\), though another one has loaded the host.s MPICH [0-9]'
+matches "in another program of the rank, later" "^n1: $second.*"$'\nstatus 137$' \
+    "$(loads -w n1 -n2 --container-image=$both sh -c "/opt/t/mpich/who && env -u PMI_FD ./odd.py odd/libodd9.so 2")"
+# The host's of sid and the image's do not fit into one process.
+shapes=(exec subprocess later fork)
+[[ $release != sid ]] || shapes=(exec subprocess later)
+for shape in "${shapes[@]}"; do
+    case $shape in
+    fork) line="rank [01] runs with .[^ ]*/libodd9.so. \(MPICH 4.0.2\), which it has loaded beside the host.s MPICH [0-9]" ;;
+    *) line=$second ;;
+    esac
+    for mode in host mpich; do
+        matches "two MPIs in a rank, $shape, behind --mpi-bind=$mode" "^n1: $line.*"$'\nstatus 137$' \
+            "$(MODE=$mode loads -v -w n1 -n2 --container-image=$both ./shapes.py "$shape")"
+    done
+    matches "two MPIs in a rank, $shape, behind --mpi-bind=auto" "^n1: warning: $line.*"$'\nstatus 0$' \
+        "$(MODE=auto loads -v -w n1 -n2 --container-image=$both ./shapes.py "$shape")"
+done
+right=$'^n1: 2 of 2 ranks loaded the host.s MPICH [^\n]*\nstatus 0$'
+matches "programs that read MPI libraries, or ask their version" "$right" \
+    "$(loads -v -w n1 -n2 --container-image=$both ./shapes.py helpers)"
+matches "a copy of the host's own library" "$right" \
+    "$(loads -v -w n1 -n2 --container-image=$both ./shapes.py copy)"
+[[ $release == sid ]] ||
+    matches "another MPI that is loaded and not used" "$right" \
+        "$(loads -v -w n1 -n2 --container-image=$both ./shapes.py idle)"
+equal "the only one that is loaded is not used" \
+    $'n1: warning: no rank of this node was seen to initialize MPI\nstatus 0' \
+    "$(loads -w n1 -n2 --container-image=$both ./shapes.py onlyidle)"
 matches "behind --mpi-bind=mpich" "^n1: rank 0 runs with .* and not with the host's MPICH [0-9.]+; .*"$'\nstatus 137$' \
     "$(MODE=mpich loads -w n1 -n1 --container-image=$both ./odd.py odd/libodd9.so 20)"
 matches "behind --mpi-bind=auto it is a warning" "^n1: warning: $wrong.*"$'\n'"n2: warning: $wrong.*"$'\nstatus 0$' \
@@ -129,6 +217,8 @@ matches "and deleted, by a name that says nothing" "^n1: rank 0 runs with '/tmp/
     "$(loads -w n1 -n1 --container-image=$both ./bundle libstrange.so 20 unlink)"
 matches "without a file" "^n1: rank [01] runs with '/memfd:odd \(deleted\)' \(MPICH\).*"$'\nstatus 137$' \
     "$(loads -w n1 -n2 --container-image=$both ./odd.py odd/libodd9.so 20 memory)"
+matches "without a file, for a moment" "^n1: warning: rank [01] runs with '/memfd:odd \(deleted\)' \(MPICH\).*"$'\nstatus 0$' \
+    "$(MODE=auto loads -w n1 -n2 --container-image=$both ./odd.py odd/libodd9.so 0.2 memory)"
 matches "beside a right rank, behind auto" "^n1: rank 1 runs with .*, as other ranks on this node do; .*"$'\nstatus 137$' \
     "$(MODE=auto loads -w n1 -n2 --container-image=$both ./mixed)"
 alone='rank [01] runs alone: the host.s Open MPI [0-9][^ ]* uses PMIx and the step has --mpi=pmi2, so each of the 2 tasks would be rank 0 of 1; use srun --mpi=pmix'
