@@ -70,9 +70,10 @@ static const struct {
     {"ps", berth_cli_ps, "[--json] [-u USER] [JOBID]",
      "the containers of your running jobs on their nodes; where there is no srun, of "
      "this node"},
-    {"pull", berth_cli_pull, "[--again] [--store] URI",
+    {"pull", berth_cli_pull, "[--again] [--store] [--verbose] URI",
      "pull an image from a registry into the cache, and print its path; with --again "
-     "also when it is there; with --store into the store of all users"},
+     "also when it is there; with --store into the store of all users; --verbose: what "
+     "the runtime says"},
     {"qualify", qualify,
      "[--image IMAGE]... [-w NODES | -N N] [--partition P] [--account A] [--mpi "
      "TYPE]... "

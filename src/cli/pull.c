@@ -21,6 +21,12 @@ static void say(const char *sentence)
     fprintf(stderr, "berth: %s\n", sentence);
 }
 
+static bool show(const char *line)
+{
+    fprintf(stderr, "%s\n", line);
+    return true;
+}
+
 static struct berth_pull how(const struct berth_site *site)
 {
     return (struct berth_pull){
@@ -52,6 +58,8 @@ int berth_cli_pull(int argc, char **argv)
             pull.again = true;
         else if (strcmp(argv[at], "--store") == 0)
             pull.to_store = true;
+        else if (strcmp(argv[at], "--verbose") == 0 || strcmp(argv[at], "-v") == 0)
+            pull.detail = show;
         else
             return BERTH_CLI_USAGE;
     if (argc != at + 1)
@@ -59,7 +67,7 @@ int berth_cli_pull(int argc, char **argv)
     plain = berth_registry_plain(argv[at]);
     pull.uri = plain ? plain : argv[at];
     if (berth_site_read_here(environ, &site, &err) < 0 ||
-        berth_pull(&pull, &file, &err) < 0)
+        berth_pull_image(&pull, &file, &err) < 0)
         return berth_cli_fail(&err);
     printf("%s\n", file);
     return EXIT_SUCCESS;

@@ -6,13 +6,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/progress.h"
 #include "base/tree.h"
 #include "image/store.h"
 
@@ -114,10 +117,33 @@ static int set_lock(int fd, int command)
     return result;
 }
 
-int berth_cache_lock(struct berth_cache *cache, void (*say)(const char *sentence),
-                     const char *uri, struct berth_err *err)
+/* Does ERRNO of fcntl(2) say that another one has the lock? */
+static bool is_held(int number)
 {
-    struct berth_err note;
+    return number == EAGAIN || number == EACCES;
+}
+
+/* Wait for the lock that another pull has. A terminal sees for how long already. */
+static int wait_for_lock(int fd, struct berth_progress *progress)
+{
+    const struct timespec moment = {.tv_nsec = 200000000};
+    int result;
+
+    if (progress->terminal < 0)
+        return set_lock(fd, F_OFD_SETLKW);
+    while ((result = set_lock(fd, F_OFD_SETLK)) < 0 && is_held(errno)) {
+        berth_progress_show(progress, "");
+        nanosleep(&moment, NULL);
+    }
+    berth_progress_clear(progress);
+    return result;
+}
+
+int berth_cache_lock(struct berth_cache *cache, int terminal,
+                     void (*say)(const char *sentence), const char *uri,
+                     struct berth_err *err)
+{
+    struct berth_progress progress;
 
     cache->lock =
         openat(cache->dir, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -125,11 +151,12 @@ int berth_cache_lock(struct berth_cache *cache, void (*say)(const char *sentence
         return refuse(cache->path, err);
     if (set_lock(cache->lock, F_OFD_SETLK) == 0)
         return 0;
-    if (errno == EAGAIN || errno == EACCES) {
-        berth_err_set(
-            &note, "image '%s': another pull of it is under way; waiting for it", uri);
-        say(note.text);
-        if (set_lock(cache->lock, F_OFD_SETLKW) == 0)
+    if (is_held(errno)) {
+        berth_progress_begin(&progress, terminal, say,
+                             "image '%s': another pull of it is under way; waiting for "
+                             "it",
+                             uri);
+        if (wait_for_lock(cache->lock, &progress) == 0)
             return 0;
     }
     return refuse(cache->path, err);

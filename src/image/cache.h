@@ -36,10 +36,11 @@ int berth_cache_open(const char *cache, const char *name, struct berth_cache *re
                      struct berth_err *err);
 
 /* Lock out other pulls of the image URI, on all hosts that have the file system, until
- * berth_cache_fini() or the end of the process. If another pull has the lock, SAY that,
- * and wait. Returns 0, or -1 with a sentence in ERR. */
-int berth_cache_lock(struct berth_cache *cache, void (*say)(const char *sentence),
-                     const char *uri, struct berth_err *err);
+ * berth_cache_fini() or the end of the process. If another pull has the lock, say that
+ * (base/progress.h), and wait. Returns 0, or -1 with a sentence in ERR. */
+int berth_cache_lock(struct berth_cache *cache, int terminal,
+                     void (*say)(const char *sentence), const char *uri,
+                     struct berth_err *err);
 
 /* The list of manifests that a runtime keeps with the layers of an OCI image. */
 #define BERTH_CACHE_MANIFESTS "layers/cache/blob/index.json"

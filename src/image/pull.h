@@ -1,30 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include <stdbool.h>
-
 #include "base/err.h"
-#include "site/site.h"
+#include "image/convert.h"
 #include "request/request.h"
-
-/* A pull: the image, the site's rules and the user's environment. Borrows everything.
- */
-struct berth_pull {
-    const char *uri;
-    const struct berth_site *site;     /* which runtime, which cache, which URIs */
-    char *const *env;                  /* of the user, for the runtime */
-    bool again;                        /* pull it, whatever is there */
-    bool to_store;                     /* into the site's store, not the cache */
-    int terminal;                      /* which shows progress; -1: none */
-    void (*say)(const char *sentence); /* prints that the pull begins, or waits for
-                                          another one */
-};
 
 /* Find the image in the site's store, else in the cache, or have the runtime pull it
  * into the cache (`to_store`: the store alone), one process at a time; as the calling
  * user. Returns 0 with the path of the file in *RET_FILE, which the caller frees; or -1
  * with a sentence in ERR. */
-int berth_pull(const struct berth_pull *pull, char **ret_file, struct berth_err *err);
+int berth_pull_image(const struct berth_pull *pull, char **ret_file,
+                     struct berth_err *err);
 
 /* The directory of the user's cache, or of the store. The caller frees *RET. */
 int berth_pull_directory(const struct berth_pull *pull, char **ret,

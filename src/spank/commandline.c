@@ -243,6 +243,13 @@ static void say(const char *sentence)
     slurm_info("berth: %s", sentence);
 }
 
+/* Show a line of the runtime with -v; whether srun has that is not known here. */
+static bool show(const char *line)
+{
+    slurm_verbose("berth: %s", line);
+    return false;
+}
+
 /* Leave the pull to a later srun? Prints a note if so. */
 static bool leaves_to_srun(const struct berth_site *site, const char *uri)
 {
@@ -267,6 +274,7 @@ int berth_commandline_pull(const struct berth_site *site, struct berth_request *
         .env = environ,
         .terminal = isatty(STDERR_FILENO) ? STDERR_FILENO : -1,
         .say = say,
+        .detail = show,
     };
 
     if (!request->uri || leaves_to_srun(site, request->uri))
