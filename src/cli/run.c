@@ -178,7 +178,7 @@ static void describe_step(struct berth_order_step *step)
         return;
     step->nodes = number_of("SLURM_STEP_NUM_NODES");
     step->tasks = number_of("SLURM_STEP_NUM_TASKS");
-    step->is_several = own.leads && has_components();
+    step->is_several = has_components();
     step->is_first = own.leads && (step->prints_component || step->is_several);
 }
 
@@ -187,14 +187,14 @@ static void describe_step(struct berth_order_step *step)
 static int meet(struct berth_err *err)
 {
     const char *node = getenv(BERTH_TASK_NODE);
-    struct berth_meeting meeting = {.is_step = own.is_step,
-                                    .rank = number_of(ranks[SLURM]),
-                                    .limit = own.site.runtime.start_timeout,
-                                    .forbidden = berth_site_why_apart(&own.site),
-                                    .node = node ? node : "this host"};
+    struct berth_taskserver_client task = {.is_step = own.is_step,
+                                           .rank = number_of(ranks[SLURM]),
+                                           .limit = own.site.runtime.start_timeout,
+                                           .forbidden = berth_site_why_apart(&own.site),
+                                           .node = node ? node : "this host"};
 
-    if (make_key(&meeting.key, err) < 0 ||
-        berth_meeting_join(&meeting, &own.order, err) < 0)
+    if (make_key(&task.key, err) < 0 ||
+        berth_taskserver_join(&task, &own.order, err) < 0)
         return -1;
     own.rendezvous = berth_task_rendezvous(&(struct berth_task){.order = own.order});
     if (berth_rendezvous_map(&own.rendezvous, err) < 0)
@@ -202,56 +202,6 @@ static int meet(struct berth_err *err)
     own.leads = berth_rendezvous_reserve(&own.rendezvous);
     describe_step(&own.order.step);
     return 0;
-}
-
-/* Put ORDER into the environment of this process, in an array of its own: berth-task
- * keeps that, and setenv(3) may free one that it has made. Into the rendezvous, too, if
- * this task leads. */
-static int give(const struct berth_order *order, struct berth_err *err)
-{
-    BERTH_BUF struct berth_buf text = {0};
-    char **all;
-    size_t count = 0;
-
-    if (berth_order_put(order, &text, err) < 0)
-        return -1;
-    text.used++; /* its NUL */
-    if (own.leads && berth_rendezvous_put(&own.rendezvous, &text,
-                                          &own.rendezvous.page->order, err) < 0)
-        return -1;
-    while (environ[count++])
-        ;
-    all = calloc(count + 1, sizeof(*all));
-    if (!all || asprintf(all, BERTH_TASK_ORDER "=%s", text.text) < 0)
-        return berth_err_oom(err);
-    memcpy(all + 1, environ, count * sizeof(*all));
-    environ = all;
-    return 0;
-}
-
-/* Do as berth-task before the command; the word before it is overwritten. */
-static int become_task(struct berth_err *err)
-{
-    struct berth_task task = {.order = BERTH_ORDER_EMPTY};
-
-    return berth_task_run(&task, own.command - 1, err);
-}
-
-/* In a task that does not lead: become the command by the order of the one that does,
- * with the descriptors of this one. Returns as berth_task_run(). */
-static int follow(struct berth_err *err)
-{
-    const struct berth_rendezvous_page *page = own.rendezvous.page;
-    BERTH_ORDER struct berth_order order = BERTH_ORDER_EMPTY;
-
-    if (berth_rendezvous_wait(&own.rendezvous, err) == BERTH_RENDEZVOUS_FAILED ||
-        berth_order_get(page->text + page->order.at, &order, err) < 0)
-        return -1;
-    order.report = own.order.report;
-    order.memory = own.order.memory;
-    order.tasks = own.order.tasks;
-    order.ended = own.order.ended;
-    return give(&order, err) < 0 ? -1 : become_task(err);
 }
 
 /* List the variables of REQUEST. If an mpirun has started this process, variables that
@@ -275,44 +225,43 @@ static unsigned int count_tasks(const struct berth_order *order)
                : order->step.tasks;
 }
 
-/* Give the order for REQUEST, which the site has made of what the user asks for, with
- * TERMS of the site. */
-static int give_order(const struct berth_request *request,
-                      const struct berth_terms *terms, struct berth_err *err)
+/* Fill ORDER, which borrows everything, for REQUEST, which the site has made of what
+ * the user asks for, with TERMS of the site. ASKED and VARIABLES are the variables of
+ * what the user asks for and of REQUEST. */
+static void fill_order(const struct berth_request *request,
+                       const struct berth_terms *terms,
+                       const struct berth_strvec *asked,
+                       const struct berth_strvec *variables, struct berth_order *order)
 {
-    BERTH_STRVEC struct berth_strvec asked = {0};
-    BERTH_STRVEC struct berth_strvec variables = {0};
-    struct berth_order order = own.order; /* borrows */
-    const char *program = *own.command ? *own.command : "";
-    unsigned int tasks = count_tasks(&order);
-
-    list_variables(own.asked, &asked);
-    list_variables(request, &variables);
-    if (asked.failed || variables.failed)
-        return berth_err_oom(err);
-    order.asked = *own.asked;
-    order.asked.env = asked;
-    order.request = *request;
-    order.request.env = variables;
+    *order = own.order;
+    order->asked = *own.asked;
+    order->asked.env = *asked;
+    order->request = *request;
+    order->request.env = *variables;
     /* tasks in other containers do not see what is chosen here */
-    if (berth_request_mpi_is(&order.request, BERTH_MODE_AUTO) &&
-        (order.step.is_several || order.container.others > 0))
-        order.request.world = BERTH_WORLD_HOST;
-    if (berth_request_mpi_is(&order.request, BERTH_MODE_LAUNCH))
-        order.step.nodes = 0; /* of the job, whose variables only srun has */
-    order.terms = *terms;
-    order.runtime = own.site.runtime.path;
-    order.container.has_spaces = berth_request_is_apart(request, environ);
-    if (berth_order_het_step(&order.step, environ) &&
-        !berth_request_starts_mpirun(&order.request) &&
+    if (berth_request_mpi_is(&order->request, BERTH_MODE_AUTO) &&
+        (order->step.is_several || order->container.others > 0))
+        order->request.world = BERTH_WORLD_HOST;
+    if (berth_request_mpi_is(&order->request, BERTH_MODE_LAUNCH))
+        order->step.nodes = 0; /* of the job, whose variables only srun has */
+    order->terms = *terms;
+    order->runtime = own.site.runtime.path;
+    order->container.has_spaces = berth_request_is_apart(request, environ);
+}
+
+/* Check what needs the number of tasks. */
+static int check_order(const struct berth_order *order, struct berth_err *err)
+{
+    const char *program = *own.command ? *own.command : "";
+    const unsigned int tasks = count_tasks(&own.order);
+
+    if (berth_order_het_step(&order->step, environ) &&
+        !berth_request_starts_mpirun(&order->request) &&
         berth_mpirun_check_mpi_type(getenv("SLURM_MPI_TYPE"), "", err) < 0)
         return -1;
-    return berth_mpirun_check_tasks(&order.request, tasks, err) < 0 ||
-                   berth_mpirun_check_command(&order.request, tasks, program, err) <
-                       0 ||
-                   give(&order, err) < 0
-               ? -1
-               : 0;
+    if (berth_mpirun_check_tasks(&order->request, tasks, err) < 0)
+        return -1;
+    return berth_mpirun_check_command(&order->request, tasks, program, err);
 }
 
 /* Become COMMAND on the host, for --container-image=none. */
@@ -378,9 +327,39 @@ static int check_host(struct berth_err *err)
                          image);
 }
 
-/* Apply the site's policy to REQUEST and do as berth-task. Returns as berth_task_run().
- */
-static int lead(struct berth_request *request, struct berth_err *err)
+/* Does this task only join the container that another one starts? */
+static bool is_follower(void)
+{
+    return !own.leads && !berth_request_is_explained(own.asked);
+}
+
+/* Do REQUEST, as the site allows it, on TERMS: become the command. Returns as
+ * berth_task_run_order(). */
+static int become_task(const struct berth_request *request,
+                       const struct berth_terms *terms,
+                       const struct berth_site_asker *asker, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec asked = {0};
+    BERTH_STRVEC struct berth_strvec variables = {0};
+    struct berth_task task = {.order = BERTH_ORDER_EMPTY};
+
+    list_variables(own.asked, &asked);
+    list_variables(request, &variables);
+    if (asked.failed || variables.failed)
+        return berth_err_oom(err);
+    fill_order(request, terms, &asked, &variables, &task.order);
+    /* late tasks of a round count more of them than the first */
+    if (!is_follower() && check_order(&task.order, err) < 0)
+        return -1;
+    print_notes(asker);
+    /* the word before the command is overwritten */
+    return berth_task_run_order(&task, own.command - 1, err);
+}
+
+/* Apply the site's policy to REQUEST and do as berth-task. Each task makes its own
+ * order: nothing that another process has written says which runtime it starts, in
+ * which image, or on which terms. Returns as berth_task_run_order(). */
+static int run_task(struct berth_request *request, struct berth_err *err)
 {
     BERTH_REQUEST struct berth_request allowed = {0};
     BERTH_TERMS struct berth_terms terms = {0};
@@ -389,14 +368,16 @@ static int lead(struct berth_request *request, struct berth_err *err)
         .environment = environ,
     };
 
+    /* the task that leads has then pulled the image, or has said what is wrong */
+    if (is_follower() &&
+        berth_rendezvous_wait(&own.rendezvous, err) == BERTH_RENDEZVOUS_FAILED)
+        return -1;
     if (check_host(err) < 0 ||
         berth_policy_check_early(&own.site, request, environ, err) < 0 ||
         berth_cli_fetch(request, &own.site, err) < 0 ||
-        berth_apply_site(&own.site, &asker, request, &allowed, &terms, err) < 0 ||
-        give_order(&allowed, &terms, err) < 0)
+        berth_apply_site(&own.site, &asker, request, &allowed, &terms, err) < 0)
         return -1;
-    print_notes(&asker);
-    return become_task(err);
+    return become_task(&allowed, &terms, &asker, err);
 }
 
 /* May this task print why it fails? Tasks that did not meet leave it to the first one.
@@ -422,14 +403,12 @@ static int run_in_image(struct berth_request *request, char **command)
     own.command = command;
     own.is_step = is_in_step();
     has_met = meet(&err) == 0;
-    if (has_met && !own.leads && !berth_request_is_explained(request)) {
-        status = follow(&err);
-        if (*err.text)
-            berth_err_at(&err, "%s", getenv(BERTH_TASK_NODE) ?: "this host");
-    } else if (has_met && is_read)
-        status = lead(request, &err);
+    if (has_met && is_read)
+        status = run_task(request, &err);
     else if (has_met)
         err = fault;
+    if (has_met && is_follower() && *err.text)
+        berth_err_at(&err, "%s", getenv(BERTH_TASK_NODE) ?: "this host");
     if (*err.text && prints())
         berth_cli_fail(&err);
     if (own.leads)

@@ -330,7 +330,7 @@ int berth_rendezvous_put(const struct berth_rendezvous *rendezvous,
                          struct berth_rendezvous_text *ret, struct berth_err *err)
 {
     const struct berth_rendezvous_page *page = rendezvous->page;
-    size_t used = page->order.count + page->binding.count + page->changes.count;
+    size_t used = page->binding.count + page->changes.count;
     size_t at = sizeof(*page) + used;
 
     if (at + bytes->used > SLOT)

@@ -67,9 +67,9 @@ struct berth_rendezvous_page {
     struct berth_err why;           /* in FAILED and SEPARATE */
     atomic_bool is_unpacked; /* the runtime has unpacked the image instead of mounting
                                 it */
-    /* Complete when berth_rendezvous_wait() has returned: the order of the starter, for
-     * tasks without one, and the binding (plan/order.h, plan/binding.h); the changes */
-    struct berth_rendezvous_text order, binding, changes;
+    /* Complete when berth_rendezvous_wait() has returned. A task takes from here how to
+     * join, and never what to do: its order is from slurmstepd, or its own. */
+    struct berth_rendezvous_text binding, changes; /* plan/binding.h, plan/envdiff.h */
     struct berth_holder holder;
     char text[];
 };

@@ -10,11 +10,12 @@
 #include "request/request.h"
 #include "site/terms.h"
 
-/* An order says what berth-task, and later berth-mpi, is to do. The plugin, or `berth
- * run`, writes it into this variable of the task, over what a user has exported.
- * berth-task removes it from the environment, and the supervisor passes it on to
- * berth-mpi. A task prolog of the user runs later and can replace it; this gains
- * nothing, because berth-task runs as the user. */
+/* An order says what berth-task, and later berth-mpi, is to do. The plugin writes it
+ * into this variable of the task, over what a user has exported. berth-task removes it
+ * from the environment, and the supervisor passes it on to berth-mpi. `berth run` makes
+ * the order of its own task, and only berth-start gets it in the variable. A task
+ * prolog of the user runs later and can replace it; this gains nothing, because
+ * berth-task runs as the user. */
 #define BERTH_TASK_ORDER "BERTH_TASK_ORDER"
 
 /* The node's name in messages; Slurm sets this variable for each task. */

@@ -158,17 +158,17 @@ static int start_container(const struct berth_handover *question,
                            struct berth_rendezvous *made, struct berth_rendezvous *ret,
                            struct berth_err *err)
 {
-    static char name[] = "berth-start", nothing[] = "true"; /* no step, no command */
-    static char *words[] = {name, nothing, NULL};
+    static char *no_command[] = {NULL};
     struct berth_task task = {.order = BERTH_ORDER_EMPTY};
     struct berth_job_launch job = {0};
 
     environ = question->environment.items;
-    if (setenv(BERTH_TASK_ORDER, question->words.items[BERTH_JOB_ORDER], 1) < 0)
-        return berth_err_oom(err);
+    if (berth_order_get(question->words.items[BERTH_JOB_ORDER], &task.order, err) < 0)
+        return -1;
     if (chdir(question->words.items[BERTH_JOB_DIRECTORY]) < 0 && chdir("/") < 0)
         return -1;
-    if (berth_task_read(&task, words, err) < 0 || berth_prepare(&task, err) < 0 ||
+    berth_task_begin(&task, no_command);
+    if (berth_prepare(&task, err) < 0 ||
         berth_job_launch_from(&task.launch, &job, err) < 0 ||
         berth_rendezvous_make(made, 1, err) < 0)
         return -1;

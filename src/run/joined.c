@@ -129,20 +129,47 @@ static bool is_ready(const struct berth_task *task, struct berth_rendezvous *ren
     return true;
 }
 
+/* Join the container of RENDEZVOUS. Returns as berth_joined_become(). */
+static int join_ready(struct berth_task *task,
+                      const struct berth_rendezvous *rendezvous, struct berth_err *err)
+{
+    if (berth_task_hide_launcher(task, err) < 0)
+        return -1;
+    return berth_joined_become(task, rendezvous, err);
+}
+
+/* Become berth-start with ORDER (NULL: without one). Returns only on failure. */
+static int become_start(const char *order, char **argv, struct berth_err *err)
+{
+    const char *start = berth_installed(BERTH_LIBEXECDIR "/berth-start");
+
+    if (order && setenv(BERTH_TASK_ORDER, order, 1) < 0)
+        return berth_err_oom(err);
+    argv[0] = (char *)start;
+    execv(start, argv);
+    return berth_program_missing(start, err);
+}
+
 int berth_task_run(struct berth_task *task, char **argv, struct berth_err *err)
 {
     struct berth_rendezvous rendezvous;
     const char *order = getenv(BERTH_TASK_ORDER);
-    const char *start;
 
     if (order && berth_task_read(task, argv, err) == 0 && is_ready(task, &rendezvous))
-        return berth_task_hide_launcher(task, err) < 0
-                   ? -1
-                   : berth_joined_become(task, &rendezvous, err);
-    if (order && setenv(BERTH_TASK_ORDER, order, 1) < 0)
-        return berth_err_oom(err);
-    start = berth_installed(BERTH_LIBEXECDIR "/berth-start");
-    argv[0] = (char *)start;
-    execv(start, argv);
-    return berth_program_missing(start, err);
+        return join_ready(task, &rendezvous, err);
+    return become_start(order, argv, err); /* which reports what is wrong with it */
+}
+
+int berth_task_run_order(struct berth_task *task, char **argv, struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf text = {0};
+    struct berth_rendezvous rendezvous;
+
+    unsetenv(BERTH_TASK_ORDER); /* it is not this task's */
+    berth_task_begin(task, argv + 1);
+    if (is_ready(task, &rendezvous))
+        return join_ready(task, &rendezvous, err);
+    if (berth_order_put(&task->order, &text, err) < 0)
+        return -1;
+    return become_start(text.text, argv, err);
 }

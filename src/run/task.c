@@ -47,6 +47,19 @@ static int refuse_start(struct berth_err *err)
                               "plugin, not by hand; see spank_berth(8)");
 }
 
+void berth_task_begin(struct berth_task *task, char **command)
+{
+    struct berth_order *order = &task->order;
+
+    order->is_closed = berth_request_is_closed(&order->request, environ);
+    task->launch = (struct berth_launch){.order = order,
+                                         .directory = getcwd(NULL, 0),
+                                         .node = node_name(),
+                                         .request = &order->request,
+                                         .environment = environ,
+                                         .command = command};
+}
+
 int berth_task_read(struct berth_task *task, char **argv, struct berth_err *err)
 {
     const struct berth_request *request = &task->order.request;
@@ -58,13 +71,7 @@ int berth_task_read(struct berth_task *task, char **argv, struct berth_err *err)
     if (berth_order_get(text, &task->order, err) < 0)
         return berth_err_at(err, BERTH_TASK_ORDER);
     unsetenv(BERTH_TASK_ORDER);
-    task->order.is_closed = berth_request_is_closed(request, environ);
-    task->launch = (struct berth_launch){.order = &task->order,
-                                         .directory = getcwd(NULL, 0),
-                                         .node = task->launch.node,
-                                         .request = request,
-                                         .environment = environ,
-                                         .command = argv + 1};
+    berth_task_begin(task, argv + 1);
     if (task->order.argv0) {
         argv[0] = task->order.argv0;
         task->launch.command = argv;

@@ -22,6 +22,10 @@ struct berth_task {
  * borrows it. Returns 0, or -1 with a sentence in ERR. */
 int berth_task_read(struct berth_task *task, char **argv, struct berth_err *err);
 
+/* Begin TASK, whose order is set: its command is COMMAND, and its environment that of
+ * this process. Borrows both. */
+void berth_task_begin(struct berth_task *task, char **command);
+
 /* With --mpi-bind=local or launch: hide the step and its process manager from an mpirun
  * in this task; with launch it still sees the job. Changes environ. Returns 0, or -1
  * with a sentence in ERR. */
@@ -64,9 +68,14 @@ int berth_joined_become(const struct berth_task *task,
                         const struct berth_rendezvous *rendezvous,
                         struct berth_err *err);
 
-/* Join the container that another task has started, and become the command in ARGV; if
- * there is more to do, become berth-start. Returns as berth_joined_become(). */
+/* Read the order, join the container that another task has started, and become the
+ * command in ARGV; if there is more to do, become berth-start. Returns as
+ * berth_joined_become(). */
 int berth_task_run(struct berth_task *task, char **argv, struct berth_err *err);
+
+/* The same for a task whose order is set: only berth-start gets it in the environment.
+ */
+int berth_task_run_order(struct berth_task *task, char **argv, struct berth_err *err);
 
 /* Returns the rendezvous of the order; its memory is not mapped yet. */
 struct berth_rendezvous berth_task_rendezvous(const struct berth_task *task);

@@ -8,30 +8,33 @@
 #include "plan/order.h"
 
 /* Where the tasks of a step meet that run `berth run`, as slurmstepd has the plugin to
- * make them meet. The first one starts a process that listens at an abstract address
- * (unix(7)), whose name has the user, the job, the step, slurmstepd and the namespaces.
- * Anybody can bind it: both sides check the user of the other one (SO_PEERCRED).
+ * make them meet. The first one starts a process, the task server, that listens at an
+ * abstract address (unix(7)), whose name has the user, the job, the step, slurmstepd
+ * and the namespaces. Any user, and a program in an image, can bind that name, or
+ * connect to it: so each side checks that the other is a process of the user on the
+ * host (ipc/peer.h) before it sends or reads anything. Outside of a step no other task
+ * can come: there the task server has one end of a pair of sockets, and no name.
  *
  * The tasks that come together are a round. It has a rendezvous (ipc/rendezvous.h)
  * with a place for each key: tasks with the same key share a container. They get its
  * descriptors when each rank of the step on this node has come, or none has come for a
  * while: so each is told how many they are. A later task gets the place of its key, if
- * the container may be joined, or begins a round. The process watches the tasks, also
- * after exec, and ends the containers of a round with its last task, and itself with
- * the last round. Nothing is left then, not even a name. */
+ * the container may be joined, or begins a round. The task server watches the tasks,
+ * also after exec, and ends the containers of a round with its last task, and itself
+ * with the last round. Nothing is left then, not even a name. */
 
-/* What a task asks for. Borrows everything. */
-struct berth_meeting {
+/* A task that asks. Borrows everything. */
+struct berth_taskserver_client {
     bool is_step; /* other tasks may come */
     uint64_t key;
     unsigned int rank;     /* in the step */
     unsigned int limit;    /* as for berth_rendezvous_configure(); the task that */
-    const char *forbidden; /* starts the process decides for all */
+    const char *forbidden; /* starts the server decides for all */
     const char *node;      /* in messages */
 };
 
 /* Meet the other tasks of the step; outside of a step, nobody. Sets `container` and the
  * descriptors of ORDER, which stay open on exec. Returns 0, or -1 with a sentence in
  * ERR; then `report` of ORDER may be set, too. */
-int berth_meeting_join(const struct berth_meeting *meeting, struct berth_order *order,
-                       struct berth_err *err);
+int berth_taskserver_join(const struct berth_taskserver_client *task,
+                          struct berth_order *order, struct berth_err *err);

@@ -155,9 +155,13 @@ held='run --container-image=a ./await $up 2>&1 | { cat; echo its output ends; : 
 meanwhile 'the first task alone decides when its output ends' 0 'its output ends' one "$held"
 cat >without-pidfd <<'END'
 #!/usr/bin/python3
-# Runs the command as if the kernel had no pidfd_open: a filter answers ENOSYS.
-import ctypes, os, struct, sys
-steps = [(0x20, 0, 0, 0), (0x15, 0, 1, 434), (6, 0, 0, 0x50026), (6, 0, 0, 0x7fff0000)]
+# Runs the command as if the kernel had neither pidfd_open nor SO_PEERPIDFD (77): a filter
+# answers ENOSYS and ENOPROTOOPT.
+import ctypes, os, platform, struct, sys
+getsockopt = 209 if platform.machine() == "aarch64" else 55
+steps = [(0x20, 0, 0, 0), (0x15, 0, 1, 434), (6, 0, 0, 0x50026),
+         (0x15, 0, 3, getsockopt), (0x20, 0, 0, 32), (0x15, 0, 1, 77), (6, 0, 0, 0x5005c),
+         (6, 0, 0, 0x7fff0000)]
 code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))
 program = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(steps), ctypes.addressof(code)))
 libc = ctypes.CDLL(None, use_errno=True)
