@@ -38,19 +38,21 @@ static void list_options(struct option *options)
     options[OPTIONS] = (struct option){0};
 }
 
-/* Refuse WORD of the command line, which is not one of OPTIONS. */
-static int refuse_option(const char *verb, const char *word,
-                         const struct option *options, struct berth_err *err)
+/* Refuse WORD of the command line, which is not an option. */
+static int refuse_option(const char *verb, const char *word, struct berth_err *err)
 {
-    const char *names[OPTIONS + 1] = {NULL};
+    static const char *const help[] = {"help", NULL};
     BERTH_FREE char *name = strndup(word, strcspn(word, "="));
-    const char *meant;
+    const char *bare, *meant;
+    size_t most;
 
     if (!name)
         return berth_err_oom(err);
-    for (int i = 0; options[i].name; i++)
-        names[i] = options[i].name;
-    meant = berth_suggest_nearest(name + strspn(name, "-"), names, strlen(name) / 4);
+    bare = name + strspn(name, "-");
+    most = strlen(name) / 4;
+    meant = berth_option_near(bare, most);
+    if (!meant)
+        meant = berth_suggest_nearest(bare, help, most);
     berth_suggest_option(name, meant, "one of --help", err);
     return berth_err_at(err, "%s", verb);
 }
@@ -72,7 +74,7 @@ static int read_options(int argc, char **argv, const struct option *options,
         if (found == '?' && optopt >= FIRST)
             return berth_err_set(err, "%s: '%s' takes no value", argv[0], argv[at]);
         if (found == '?')
-            return refuse_option(argv[0], argv[at], options, err);
+            return refuse_option(argv[0], argv[at], err);
         if (id == HELP)
             *ret_helps = true;
         else if (berth_request_parse(ret, (enum berth_option_id)id, optarg, directory,

@@ -3,6 +3,7 @@
 
 #include "request/missing.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,6 +148,20 @@ static char *find_near(const struct split *split)
     return near ? strdup(near) : NULL;
 }
 
+/* Could NAME, which does not look like an image in a registry, be one: ubuntu,
+ * pytorch/pytorch? Names of images are in small letters (OCI distribution
+ * specification, "Pulling manifests"). */
+static bool is_short_name(const char *name, struct berth_buf *ret_uri)
+{
+    const char *slash = strchr(name, '/');
+
+    for (const char *c = name; *c; c++)
+        if (isupper((unsigned char)*c))
+            return false;
+    return (!slash || (slash[1] && !strchr(slash + 1, '/'))) &&
+           berth_registry_possible(name, ret_uri);
+}
+
 int berth_missing_explain(const char *path, struct berth_err *err)
 {
     SPLIT struct split split = split_path(path);
@@ -154,6 +169,9 @@ int berth_missing_explain(const char *path, struct berth_err *err)
     BERTH_FREE char *near = NULL;
     bool bare = is_bare(&split);
 
+    if (bare && berth_uri_is_build_source(split.rest))
+        return berth_err_set(err, "image '%s': not found; " BERTH_URI_BUILD, path,
+                             split.rest);
     if (bare && berth_registry_meant(split.rest, &uri))
         near = strdup(uri.text);
     else
@@ -166,6 +184,12 @@ int berth_missing_explain(const char *path, struct berth_err *err)
                              "image '%s': not found; for an image of a registry write "
                              "docker://%s/NAME:TAG " BERTH_REGISTRY_CUT,
                              path, split.rest);
+    if (bare && is_short_name(split.rest, &uri))
+        return berth_err_set(err,
+                             "image '%s': not found; check the path, and that the "
+                             "nodes see this file system, or write %s for an image of "
+                             "a registry",
+                             path, uri.text);
     return berth_err_set(err,
                          "image '%s': not found; check the path, and that the nodes "
                          "see this file system",
@@ -178,6 +202,7 @@ bool berth_missing_in_registry(const char *path)
     BERTH_BUF struct berth_buf uri = {0};
 
     return is_bare(&split) && (berth_registry_meant(split.rest, &uri) ||
+                               berth_uri_is_build_source(split.rest) ||
                                berth_registry_is_host(split.rest));
 }
 

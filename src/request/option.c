@@ -312,6 +312,11 @@ const char *berth_option_near(const char *name, size_t most)
 
     for (int id = 0; id < BERTH_OPTION_COUNT; id++)
         names[id] = berth_options[id].name;
+    /* --image is what --container-image is called elsewhere: too far for letters. */
+    for (int id = 0; id < BERTH_OPTION_COUNT; id++)
+        if (berth_text_starts(names[id], "container-") &&
+            strcmp(names[id] + strlen("container-"), name) == 0)
+            return names[id];
     return berth_suggest_nearest(name, names, most);
 }
 

@@ -62,8 +62,8 @@ extern const struct berth_option berth_options[BERTH_OPTIONS_ALL];
 /* The option NAME, without -- and prefix; BERTH_OPTION_COUNT: there is none. */
 enum berth_option_id berth_option_find(const char *name);
 
-/* The name of the option that is nearest to NAME; NULL: each differs by more than MOST
- * letters (base/suggest.h). */
+/* The name of the option that NAME may mean: container-NAME, or the nearest one; NULL:
+ * each differs by more than MOST letters (base/suggest.h). */
 const char *berth_option_near(const char *name, size_t most);
 
 /* The option that sets the field at offset FIELD, a switch, to SAYS (yes or no). Each

@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -43,40 +44,87 @@ static bool is_known(const char *uri)
     return false;
 }
 
+/* What Apptainer builds images from, and cannot run by name on every node: the docker
+ * daemon or an archive of one host (apptainer-build(1)). */
+static const char *const build_sources[] = {"docker-daemon:", "docker-archive:", "oci:",
+                                            "oci-archive:", NULL};
+
+bool berth_uri_is_build_source(const char *text)
+{
+    return berth_text_starts_any(text, build_sources);
+}
+
+static int refuse_scheme(const char *uri, struct berth_err *err)
+{
+    const char *rest = rest_of(uri);
+
+    if (berth_uri_is_build_source(uri))
+        return berth_err_set(err, "'%s': cannot be pulled; " BERTH_URI_BUILD, uri, uri);
+    if (berth_text_starts(uri, "file://"))
+        return berth_err_set(err, "'%s': cannot be pulled; write the path alone, %s",
+                             uri, rest);
+    if (berth_text_starts(uri, "instance://"))
+        return berth_err_set(err,
+                             "'%s': an instance is not an image; `berth enter JOBID` "
+                             "enters the container of a step, and "
+                             "--container-lifetime=job keeps one for later steps",
+                             uri);
+    return berth_err_set(err,
+                         "'%s': cannot be pulled; write docker://, oras:// or "
+                         "library:// in place of %.*s, or the path of a file or "
+                         "directory",
+                         uri, (int)(rest - uri), uri);
+}
+
 static int refuse_name(const char *name, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf meant = {0};
 
-    if (rest_of(name) || !berth_registry_possible(name, &meant))
+    if (!berth_registry_possible(name, &meant))
         berth_buf_puts(&meant,
                        "docker://, oras:// or library:// before it, or the path "
                        "of a file or directory");
     return berth_err_set(err, "'%s': cannot be pulled; write %s", name, meant.text);
 }
 
+/* Where the host begins in REST, which is a URI without its scheme: after USER@ or
+ * USER:PASSWORD@, if there is one. A name without a slash may have an @ for its digest.
+ */
+static const char *host_of(const char *rest)
+{
+    const char *slash = strchr(rest, '/');
+    const char *at = slash ? memrchr(rest, '@', (size_t)(slash - rest)) : NULL;
+
+    return at ? at + 1 : rest;
+}
+
 int berth_uri_check(const char *uri, struct berth_err *err)
 {
     const char *rest = rest_of(uri);
-    size_t host;
+    const char *host;
 
-    if (!rest || !is_known(uri))
+    if (!rest)
         return refuse_name(uri, err);
+    if (!is_known(uri))
+        return refuse_scheme(uri, err);
     rest += strspn(rest, "/");
     if (berth_registry_is_host(rest) && berth_text_starts(uri, "docker://"))
         return berth_err_set(err,
                              "'%s': names a registry and no image; expected "
                              "%s/NAME:TAG " BERTH_REGISTRY_CUT,
                              uri, uri);
-    for (const char *c = rest; *c || c == rest; c++)
-        if (!isalnum((unsigned char)*c) && (!*c || !strchr("._-:/@,~[]", *c)))
-            return berth_err_expected(err, "HOST/NAME:TAG after the scheme", uri);
-    host = strcspn(rest, "/");
-    if (rest[host] && memchr(rest, '@', host))
+    /* Before the characters: NGC's user is $oauthtoken. */
+    host = host_of(rest);
+    if (host != rest)
         return berth_err_set(err,
                              "a user or password in a URI is seen by all; leave it out "
                              "and log in first: apptainer (or singularity) registry "
-                             "login %.*s",
-                             (int)(uri + strcspn(uri, ":") + 3 - uri), uri);
+                             "login %.*s://%.*s",
+                             (int)strcspn(uri, ":"), uri, (int)strcspn(host, "/"),
+                             host);
+    for (const char *c = rest; *c || c == rest; c++)
+        if (!isalnum((unsigned char)*c) && (!*c || !strchr("._-:/@,~[]", *c)))
+            return berth_err_expected(err, "HOST/NAME:TAG after the scheme", uri);
     return 0;
 }
 
@@ -287,23 +335,41 @@ bool berth_registry_meant(const char *name, struct berth_buf *ret)
 {
     return (strchr(name, '#') || strchr(berth_text_base(name), ':') ||
             has_host(name)) &&
-           berth_registry_possible(name, ret);
+           !berth_uri_is_build_source(name) && berth_registry_possible(name, ret);
+}
+
+/* Is TEXT, which follows `docker:`, a tag of the image that is named docker, and not
+ * the name of another image? */
+static bool is_tag_of_docker(const char *text)
+{
+    static const char *const words[] = {"latest", "cli", "dind", "git", NULL};
+    BERTH_FREE char *word = strndup(text, strcspn(text, "-"));
+
+    if (strpbrk(text, ":/"))
+        return false;
+    return isdigit((unsigned char)*text) || (word && berth_text_is_any(word, words));
 }
 
 bool berth_registry_possible(const char *name, struct berth_buf *ret)
 {
-    BERTH_BUF struct berth_buf typed = {0};
     BERTH_FREE char *uri = NULL;
+    BERTH_FREE char *plain = NULL;
 
-    if (berth_text_starts(name, "docker:")) { /* the user left the slashes out */
-        name += strlen("docker:");
+    if (berth_text_starts(name, "docker:") &&
+        !is_tag_of_docker(name + strlen("docker:"))) {
+        name += strlen("docker:"); /* the user left the slashes out */
         name += strspn(name, "/");
     }
     if (*name == '.' || *name == '/' || berth_registry_is_file(name))
         return false;
-    berth_buf_addf(&typed, "docker://%s", name);
-    uri = typed.failed ? NULL : berth_registry_plain(typed.text);
-    if (!uri || berth_uri_check(uri, NULL) < 0)
+    if (asprintf(&uri, "docker://%s", name) < 0)
+        return false;
+    plain = berth_registry_plain(uri);
+    free(berth_steal(&uri));
+    /* A user before the host belongs to the login, not to the name of the image. */
+    if (!plain || asprintf(&uri, "docker://%s", host_of(rest_of(plain))) < 0)
+        return false;
+    if (berth_uri_check(uri, NULL) < 0)
         return false;
     berth_buf_puts(ret, uri);
     return true;

@@ -15,6 +15,13 @@ extern const char *const berth_uri_schemes[];
 /* Is TEXT a URI with any scheme ("x://y"), and not a path? */
 bool berth_uri_is(const char *text);
 
+/* Does TEXT name something of one host from which the runtime builds an image:
+ * docker-daemon:, docker-archive:, oci: or oci-archive:? */
+bool berth_uri_is_build_source(const char *text);
+
+/* For messages: the remedy, with that text. */
+#define BERTH_URI_BUILD "make an image of it first: apptainer build image.sif %s"
+
 /* Checks that berth can pull URI: its scheme, its form and its characters. The registry
  * knows which names exist. */
 int berth_uri_check(const char *uri, struct berth_err *err);

@@ -102,7 +102,7 @@ meanwhile 'one line: what starts the container is killed' 0 \
     'berth: n1: the process that started the container was killed; submit the step again
 started' tasks 0,1,2,3 env KILLS=y "$berth" run --container-image=a true
 expect 'one line: the image is not there' 0 \
-    "berth: n1: image 'T/gone': not found; check the path, and that the nodes see this file system" \
+    "berth: n1: image 'T/gone': not found; check the path, and that the nodes see this file system, or write docker://gone for an image of a registry" \
     tasks 0,1,2,3 "$berth" run --container-image=gone true
 expect 'one line: an option that is none' 0 \
     "berth: run: '--colour' is not an option; expected one of --help" \
@@ -148,7 +148,7 @@ meanwhile '70 directories, one after the other' 0 'none failed' one 'beside; ima
     mkdir $(seq 70); for i in $(seq 70); do (cd "$i" && run --container-image="$image" true) || echo "$i"; done
     echo none failed'
 meanwhile 'an image that has failed, and is there now' 0 \
-    "berth: n1: image 'T/c': not found; check the path, and that the nodes see this file system
+    "berth: n1: image 'T/c': not found; check the path, and that the nodes see this file system, or write docker://c for an image of a registry
 then: T/c" one 'beside; run --container-image=c true; mkdir -p c/bin
     run --container-image=c sh -c "echo then: \$IMAGE"'
 held='run --container-image=a ./await $up 2>&1 | { cat; echo its output ends; : >$over; } & sleep 0.3; beside; wait'
@@ -248,6 +248,9 @@ expect 'an option that is none' 2 \
 expect 'an option that is misspelt' 2 \
     "berth: run: '--container-imge' is not an option; did you mean '--container-image'?" \
     "$berth" run --container-imge=a true
+expect 'an option without its first word' 2 \
+    "berth: run: '--image' is not an option; did you mean '--container-image'?" \
+    "$berth" run --image=a true
 expect 'a letter that is none' 2 \
     "berth: run: '-x' is not an option; expected one of --help" \
     "$berth" run -x true

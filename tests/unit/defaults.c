@@ -53,8 +53,8 @@ static const struct {
               "option out"},
     {.environ = {"BERTH_CONTAINER_IMAGE=docker://x"}, .request = "image=docker://x"},
     {.environ = {"BERTH_CONTAINER_IMAGE=file:///x"},
-     .error = "BERTH_CONTAINER_IMAGE: 'file:///x': cannot be pulled; write docker://, "
-              "oras:// or library:// before it, or the path of a file or directory"},
+     .error = "BERTH_CONTAINER_IMAGE: 'file:///x': cannot be pulled; write the path "
+              "alone, /x"},
     {.environ = {"BERTH_CONTAINER_REMAP_ROOT=1"},
      .error = "BERTH_CONTAINER_REMAP_ROOT: --container-remap-root: tasks run as "
               "yourself; leave it out, or write --container-args=--fakeroot"},

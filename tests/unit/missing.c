@@ -39,6 +39,9 @@ static void setup(void)
 
 #define PLAIN "not found; check the path, and that the nodes see this file system"
 #define MEANT "not found; did you mean "
+#define SHORT(name)                                                                    \
+    PLAIN ", or write docker://" name " for an image of a registry"
+#define BUILD "not found; make an image of it first: apptainer build image.sif "
 #define PULLED_ANYWHERE                                                                \
     "not found; for an image of a registry write docker://nvcr.io/NAME:TAG (Slurm "    \
     "cuts "                                                                            \
@@ -64,7 +67,16 @@ static const struct {
     {"link:1.2", PLAIN, false},
     {"atm.sif/x.sif", PLAIN, false},
     {"atm.sif/", PLAIN, false},
-    {"zebra", PLAIN, false},
+    {"zebra", SHORT("zebra"), false},
+    {"pytorch/pytorch", SHORT("pytorch/pytorch"), false},
+    {"Zebra", PLAIN, false},
+    {"other/models/zebra", PLAIN, false},
+    {"other/", PLAIN, false},
+    {"docker:26.1-dind", MEANT "'docker://docker:26.1-dind'?", true},
+    {"me@nvcr.io#nvidia/app:1", MEANT "'docker://nvcr.io/nvidia/app:1'?", true},
+    {"docker-daemon:x:1", BUILD "docker-daemon:x:1", true},
+    {"oci:/tmp/x", BUILD "oci:/tmp/x", true},
+    {"docker-archive:/tmp/x.tar", BUILD "docker-archive:/tmp/x.tar", true},
     {"ubuntu:22.04", MEANT "'docker://ubuntu:22.04'?", true},
     {"nvcr.io#nvidia/app:1", MEANT "'docker://nvcr.io/nvidia/app:1'?", true},
     {"nvcr.io/nvidia/app", MEANT "'docker://nvcr.io/nvidia/app'?", true},

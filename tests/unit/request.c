@@ -117,9 +117,9 @@ TEST_ROWS(options_are_taken, taken)
 }
 
 #define EMPTY "the value is empty; give one, or leave the option out"
-#define SCHEME(text)                                                                   \
-    "'" text "': cannot be pulled; write docker://, oras:// or library:// before it, " \
-    "or the path of a file or directory"
+#define SCHEME                                                                         \
+    "'a://b': cannot be pulled; write docker://, oras:// or library:// in place of "   \
+    "a://, or the path of a file or directory"
 #define TWICE(a, b) "given twice, '" a "' and '" b "'; expected one value"
 #define OPPOSITE                                                                       \
     "given together with its opposite; expected one of --container-mount-home and "    \
@@ -153,8 +153,8 @@ static const struct {
     {{{WORKDIR, ""}}, EMPTY},
     {{{ENV, ""}}, EMPTY},
     {{{ARGS, ""}}, EMPTY},
-    {{{IMAGE, "a://b"}}, SCHEME("a://b")},
-    {{{IMAGE, "file:///a"}}, SCHEME("file:///a")},
+    {{{IMAGE, "a://b"}}, SCHEME},
+    {{{IMAGE, "file:///a"}}, "'file:///a': cannot be pulled; write the path alone, /a"},
     {{{IMAGE, "docker://a"}, {IMAGE, "docker://b"}}, TWICE("docker://a", "docker://b")},
     {{{IMAGE, "docker://a"}, {IMAGE, "/a"}}, TWICE("docker://a", "/a")},
     {{{GPU, ""}}, EMPTY},

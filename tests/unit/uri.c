@@ -35,9 +35,12 @@ TEST_ROWS(each_image_has_a_name_in_the_cache, names)
     ck_assert_str_eq(name, names[_i].name);
 }
 
-#define SCHEME                                                                         \
-    ": cannot be pulled; write docker://, oras:// or library:// before it, or the "    \
-    "path of a file or directory"
+#define SCHEME(scheme)                                                                 \
+    ": cannot be pulled; write docker://, oras:// or library:// in place of " scheme   \
+    ", or the path of a file or directory"
+#define BUILD(source)                                                                  \
+    "'" source "': cannot be pulled; make an image of it first: apptainer build "      \
+    "image.sif " source
 #define LOGIN                                                                          \
     "a user or password in a URI is seen by all; leave it out and log in first: "      \
     "apptainer (or singularity) registry login docker://"
@@ -46,10 +49,15 @@ static const struct {
     const char *uri;
     const char *error;
 } wrong[] = {
-    {"file:///a.sif", "'file:///a.sif'" SCHEME},
-    {"shub://a/b", "'shub://a/b'" SCHEME},
-    {"Docker://a", "'Docker://a'" SCHEME},
-    {"dockers://a", "'dockers://a'" SCHEME},
+    {"file:///a.sif", "'file:///a.sif': cannot be pulled; write the path alone, /a.sif"},
+    {"instance://db", "'instance://db': an instance is not an image; `berth enter "
+                      "JOBID` enters the container of a step, and "
+                      "--container-lifetime=job keeps one for later steps"},
+    {"docker-daemon://x:1", BUILD("docker-daemon://x:1")},
+    {"oci://x", BUILD("oci://x")},
+    {"shub://a/b", "'shub://a/b'" SCHEME("shub://")},
+    {"Docker://a", "'Docker://a'" SCHEME("Docker://")},
+    {"dockerd://ubuntu", "'dockerd://ubuntu'" SCHEME("dockerd://")},
     {"/a.sif", "'/a.sif': cannot be pulled; write docker://, oras:// or library:// "
                "before it, or the path of a file or directory"},
     {"ubuntu:22.04", "'ubuntu:22.04': cannot be pulled; write docker://ubuntu:22.04"},
@@ -63,8 +71,18 @@ static const struct {
     {"docker://a\n", "expected HOST/NAME:TAG after the scheme, got 'docker://a\\n'"},
     {"docker://a+b", "expected HOST/NAME:TAG after the scheme, got 'docker://a+b'"},
     {"docker://a=b", "expected HOST/NAME:TAG after the scheme, got 'docker://a=b'"},
-    {"docker://me:secret@r/app", LOGIN},
-    {"docker://me@r/app@" DIGEST, LOGIN},
+    {"docker://me:secret@r/app", LOGIN "r"},
+    {"docker://me:s@cret@r/app", LOGIN "r"},
+    {"docker://me@r/app@" DIGEST, LOGIN "r"},
+    {"docker://$oauthtoken@nvcr.io/nvidia/app:1", LOGIN "nvcr.io"},
+    {"docker://@nvcr.io/nvidia/app:1", LOGIN "nvcr.io"},
+    {"docker:26.1-dind", "'docker:26.1-dind': cannot be pulled; write "
+                         "docker://docker:26.1-dind"},
+    {"docker:dind-rootless", "'docker:dind-rootless': cannot be pulled; write "
+                             "docker://docker:dind-rootless"},
+    {"docker:ubuntu", "'docker:ubuntu': cannot be pulled; write docker://ubuntu"},
+    {"docker:3scale/app", "'docker:3scale/app': cannot be pulled; write "
+                          "docker://3scale/app"},
 };
 
 TEST_ROWS(what_cannot_be_pulled_is_refused, wrong)
