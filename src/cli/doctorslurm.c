@@ -294,10 +294,11 @@ static void check_prolog(struct berth_doctor *doctor)
     if (has_lines)
         OK("TaskProlog", "'%s' has berth's lines", prolog);
     else
-        NOTE("TaskProlog",
-             "copy the plugin's taskprolog-berth.sh to /etc/slurm, and put the line "
-             "`. /etc/slurm/taskprolog-berth.sh` into the TaskProlog of slurm.conf",
-             "there is none that ends tasks where the plugin is missing");
+        WRONG("TaskProlog",
+              "copy the plugin's taskprolog-berth.sh to /etc/slurm, and put the line "
+              "`. /etc/slurm/taskprolog-berth.sh` into the TaskProlog of slurm.conf",
+              "there is none with berth's lines: a node without the plugin would run "
+              "the program on the host");
 }
 
 /* A container that lasts as long as its job ends with the extern step. */

@@ -260,11 +260,13 @@ FAULT(set("/etc/slurm/more.conf", "LaunchParameters=slurmstepd_memlock_all,"
       "an image on its own host",
       "read LaunchParameters in spank_berth(8)")
 FAULT(set("/etc/slurm/task.sh", ""),
-      "note TaskProlog: there is none that ends tasks where the plugin is missing",
+      "wrong TaskProlog: there is none with berth's lines: a node without the plugin "
+      "would run the program on the host",
       "copy the plugin's taskprolog-berth.sh to /etc/slurm, and put the line "
       "`. /etc/slurm/taskprolog-berth.sh` into the TaskProlog of slurm.conf")
 FAULT(set("/etc/slurm/more.conf", ""),
-      "note TaskProlog: there is none that ends tasks where the plugin is missing",
+      "wrong TaskProlog: there is none with berth's lines: a node without the plugin "
+      "would run the program on the host",
       "copy the plugin's taskprolog-berth.sh to /etc/slurm, and put the line "
       "`. /etc/slurm/taskprolog-berth.sh` into the TaskProlog of slurm.conf")
 FAULT(set("/etc/slurm/more.conf", ""),

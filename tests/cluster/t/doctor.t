@@ -8,6 +8,7 @@
 
 need_images a mpich musl openmpi
 
+task_prolog || exit 1
 doctor=(on n1 alice timeout -k 10 "${LIMIT:-180}" berth doctor)
 try "a node is fit: exit status" "~" -- "${doctor[@]}"
 equal "a node is fit: nothing is wrong" "" "$(grep '^wrong' <<<"$seen")"

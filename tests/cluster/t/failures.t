@@ -351,16 +351,7 @@ refused_here "optional: bad word" "plugstack.conf: .*nonsense" "${two[@]}" "$IMA
 put_back
 
 echo "# no plugin on a node"
-snippet=$(on n1 root bash -c 'ls /usr/share/berth/taskprolog-berth.sh /usr/local/share/berth/taskprolog-berth.sh 2>/dev/null | head -n1')
-spoil login,n1,n2,n3,n4 "printf '#!/bin/sh\n. %s\n' '$snippet' >/etc/slurm/taskprolog.sh
-        chmod 755 /etc/slurm/taskprolog.sh
-        cp /etc/slurm/slurm.conf /etc/slurm/slurm.conf.was
-        echo TaskProlog=/etc/slurm/taskprolog.sh >>/etc/slurm/slurm.conf" \
-        "rm -f /etc/slurm/taskprolog.sh
-        [ ! -e /etc/slurm/slurm.conf.was ] || mv -f /etc/slurm/slurm.conf.was /etc/slurm/slurm.conf"
-# shellcheck disable=SC2016 # for the login host
-all_idle=(on login root bash -c '[[ $(sinfo -h -N -o %t | sort | uniq -c | tr -d " ") == 4idle ]]')
-on login root scontrol reconfigure && wait_for 10 "${all_idle[@]}"
+task_prolog
 runs "TaskProlog, plugin there: an image" image "$IMAGE"
 runs "TaskProlog, plugin there: the host" host
 refused "TaskProlog, plugin there: missing image" "not found; check" "$MISSING"
@@ -379,7 +370,7 @@ both_nodes "$IMAGE"
 equal "n2 has no plugin and it is required: srun fails, no task on the host" "yes " \
     "$( ((status && status != 124)) && echo yes) $host"
 put_back
-on login root scontrol reconfigure && wait_for 10 "${all_idle[@]}"
+no_task_prolog && wait_for 10 all_idle
 
 echo "# one component fails, the other waits"
 for how in "het job|srun" "het step|salloc -Q -N2 --ntasks-per-node=2 srun"; do

@@ -97,6 +97,25 @@ hide() {
 # hide_runtime HOST: it has no container runtime.
 hide_runtime() { hide "$1" {/usr,/usr/local,/opt/apptainer}/bin/{apptainer,singularity}; }
 
+# Are all nodes idle?
+all_idle() { [[ $(on login root sinfo -h -N -o %t | sort -u) == idle ]]; }
+
+# task_prolog: until no_task_prolog or the end, the cluster has a TaskProlog with berth's lines,
+# as a site has.
+task_prolog() {
+    local lines
+    lines=$(on n1 root bash -c 'ls /usr/share/berth/taskprolog-berth.sh /usr/local/share/berth/taskprolog-berth.sh 2>/dev/null | head -n1')
+    at_exit no_task_prolog
+    on "login,$nodes" root bash -c "cd /etc/slurm && printf '#!/bin/sh\n. %s\n' '$lines' >taskprolog.sh &&
+        chmod 755 taskprolog.sh && cp slurm.conf slurm.conf.was &&
+        echo TaskProlog=/etc/slurm/taskprolog.sh >>slurm.conf" || return
+    on login root scontrol reconfigure && wait_for 10 all_idle
+}
+no_task_prolog() {
+    on "login,$nodes" root bash -c 'cd /etc/slurm && [ -e slurm.conf.was ] &&
+        mv -f slurm.conf.was slurm.conf && rm -f taskprolog.sh' && on login root scontrol reconfigure
+}
+
 # script NAME: standard input becomes an executable file in alice's home.
 script() {
     on login alice bash -c "cat >'$1' && chmod +x '$1'" || exit 1

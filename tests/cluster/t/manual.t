@@ -67,7 +67,9 @@ for document in ${BERTH_DOCS:-README.md doc/*.md}; do
         ;;
     doc/network.md)
         openblas_install n1,n2,n3,n4
+        task_prolog
         console_document "$document"
+        no_task_prolog
         openblas_remove n1,n2,n3,n4
         ;;
     *) console_document "$document" ;;

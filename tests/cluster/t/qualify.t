@@ -21,6 +21,7 @@ qualify() {
     equal "$1: exit status" "$2" $?
 }
 
+task_prolog || exit 1
 qualify "a site that is fit" 0 -w n1,n2 --image $image --mpi pmi2 --quick --verbose
 says "each node by its doctor" '^ok    node n2: berth=[0-9.]+ slurm=.* runtime=.* setuid=no mpi=.*$'
 says "the nodes are alike" '^ok    nodes: 2 nodes have the same .*$'
