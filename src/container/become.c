@@ -16,8 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/choice.h"
 #include "base/buf.h"
+#include "base/choice.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/run.h"
@@ -265,17 +265,45 @@ char *berth_become_find(const char *name)
     return *name == '.' ? path_here(name) : strdup(name);
 }
 
+/* Has the image of RUNSCRIPT an entry point? Where a recipe has none, the runtimes write
+ * a runscript that prints a sentence, and ends with status 0. */
+static bool has_entrypoint(const char *runscript)
+{
+    enum { MOST = 1 << 16 };
+    BERTH_BUF struct berth_buf text = {0};
+
+    if (access(runscript, F_OK) < 0)
+        return false;
+    return berth_fd_read_path(runscript, MOST, &text) < 0 || !text.text ||
+           !strstr(text.text, "echo \"There is no runscript defined for this container");
+}
+
+/* Returns 0, or the exit status with a sentence in ERR. */
+static int check_entrypoint(const struct berth_become *become, struct berth_err *err)
+{
+    if (!become->is_entrypoint || has_entrypoint(become->command[0]))
+        return 0;
+    berth_err_set(err, "--container-entrypoint: the image has no entry point; leave the "
+                       "option out, or build the image with a %%runscript");
+    return BERTH_NOT_FOUND;
+}
+
 int berth_become_command(const struct berth_become *become, struct berth_err *err)
 {
     char *name = become->command[0];
     BERTH_FREE char *program = berth_become_find(name);
+    int number = errno;
+    int status = check_entrypoint(become, err);
 
+    if (status != 0)
+        return status;
     if (program) {
         become->command[0] = program;
         execv(program, become->command);
+        number = errno;
         become->command[0] = name;
     }
-    return refuse(become, program, errno, err);
+    return refuse(become, program, number, err);
 }
 
 /* In a child: become PROGRAM, which stops before its first instruction because it is
@@ -295,11 +323,14 @@ int berth_become_try(const struct berth_become *become, struct berth_err *err)
 {
     const char *name = become->command[0];
     BERTH_FREE char *program = berth_become_find(name);
+    int number = errno;
+    int status = check_entrypoint(become, err);
     pid_t child;
-    int status;
 
+    if (status != 0)
+        return status;
     if (!program)
-        return refuse(become, NULL, errno, err);
+        return refuse(become, NULL, number, err);
     child = fork();
     if (child < 0)
         return berth_err_spent(err, errno), BERTH_REFUSED;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/err.h"
 
 /* Set for each task in a container that may start commands of the host: NAME.TOKEN, the
@@ -22,6 +24,7 @@ struct berth_become {
     const char *runscript; /* the image's, which the command might need; NULL: none, or
                               the command is the runscript */
     char **command;        /* ended by NULL */
+    bool is_entrypoint;    /* its first word is the image's runscript */
 };
 
 /* Exit status of a task whose application was not started, as in a shell. */

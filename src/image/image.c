@@ -50,6 +50,17 @@ static int refuse_kind(const char *path, struct berth_err *err)
                          path);
 }
 
+/* enroot and pyxis make such files. The runtime could run one, without the environment
+ * and the entry point that enroot keeps in files of the image. */
+static int refuse_squashfs(const char *path, struct berth_err *err)
+{
+    return berth_err_set(err,
+                         "image '%s': a squashfs file, as enroot makes it; make a SIF "
+                         "file of it with the recipe in doc/migrate.md and "
+                         "berth-messages(7)",
+                         path);
+}
+
 static int refuse_incomplete(const char *path, struct berth_err *err)
 {
     return berth_err_set(
@@ -185,8 +196,11 @@ static int check_file(const char *path, int fd, uint64_t size,
 
     if (size == 0)
         return refuse_incomplete(path, err);
-    if (pread(fd, header, sizeof(header), 0) != sizeof(header) ||
-        memcmp(header + SIF_MAGIC_AT, "SIF_MAGIC", 10) != 0)
+    if (pread(fd, header, sizeof(header), 0) != sizeof(header))
+        return refuse_kind(path, err);
+    if (memcmp(header, "hsqs", 4) == 0)
+        return refuse_squashfs(path, err);
+    if (memcmp(header + SIF_MAGIC_AT, "SIF_MAGIC", 10) != 0)
         return refuse_kind(path, err);
     ret_image->machine = machine_of(header);
     write_id(header, ret_image->id);

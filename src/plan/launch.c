@@ -157,6 +157,19 @@ static void plan_item(const struct berth_request *request, char *const *environm
                                    "(rules)");
 }
 
+/* Both runtimes give an image of OCI a runscript that evaluates its arguments as a shell
+ * does, as `apptainer run` wants it; without --no-eval, which sets these. srun's words
+ * were evaluated where they were typed. */
+static void plan_no_eval(struct berth_plan *ret)
+{
+    static const char *const names[] = {"APPTAINER_NO_EVAL", "SINGULARITY_NO_EVAL"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        berth_plan_variable(ret, names[i], "1", BERTH_FROM_BERTH,
+                            "the runscript would evaluate the command a second time "
+                            "(--container-entrypoint)");
+}
+
 void berth_launch_variables(const struct berth_request *request,
                             const struct berth_terms *terms, char *const *environment,
                             struct berth_plan *ret)
@@ -169,6 +182,8 @@ void berth_launch_variables(const struct berth_request *request,
         berth_plan_variable(ret, "SINGULARITY_CONTAINER", NULL, BERTH_FROM_BERTH,
                             "mpirun would start a runtime of its own on the nodes "
                             "(--mpi-bind=launch)");
+    if (request->entrypoint == BERTH_YES)
+        plan_no_eval(ret);
     for (size_t i = 0; i < request->env.count; i++)
         plan_item(request, environment, request->env.items[i], ret);
 }

@@ -291,7 +291,8 @@ const struct berth_option berth_options[BERTH_OPTIONS_ALL] = {
     OTHER("container-entrypoint-log", NULL, NULL),
     OTHER("container-unshare", "NS",
           "tasks have the host's network and names; write the flag of the container "
-          "runtime: --container-args=--ipc or --container-args=--uts"),
+          "runtime: --container-args=--ipc, --container-args=--uts or "
+          "--container-args='--net --network=none'"),
     OTHER("container-fabric", "NAME", "it is now --container-libs; write it so"),
     OTHER("container-libraries", "NAME", "it is now --container-libs; write it so"),
     OTHER("container-device", "NAME", "it is now --container-gpu; write it so"),

@@ -77,7 +77,9 @@ static int become(const struct berth_task *task,
     char *pwd = getenv("PWD"); /* outlives the change of the environment */
     struct berth_become it = {.workdir = task->order.request.workdir,
                               .stay = task->launch.directory,
-                              .pwd = pwd};
+                              .pwd = pwd,
+                              .is_entrypoint = task->order.request.entrypoint ==
+                                               BERTH_YES};
 
     if (task->order.request.entrypoint != BERTH_YES)
         it.runscript = BERTH_LAUNCH_RUNSCRIPT;

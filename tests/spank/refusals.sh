@@ -30,7 +30,7 @@ refuse "--container-save: save an image while its container runs: 'berth save JO
     --container-save=x.sqsh
 refuse '--container-remap-root: tasks run as yourself; leave it out, or write --container-args=--fakeroot' \
     --container-remap-root
-refuse "--container-unshare: tasks have the host's network and names; write the flag of the container runtime: --container-args=--ipc or --container-args=--uts" \
+refuse "--container-unshare: tasks have the host's network and names; write the flag of the container runtime: --container-args=--ipc, --container-args=--uts or --container-args='--net --network=none'" \
     --container-unshare=ipc
 refuse "--container-args: '\"A=b': there is no quoting here, flags are split at blanks; give a variable with --container-env, a mount with --container-mounts" \
     --container-args='--env "A=b c"'

@@ -253,7 +253,6 @@ static const struct {
     {"not an image\n", 13},
     {"\177ELF\002\001\001", 7},
     {"#!/bin/sh\necho hello\n", 21},
-    {"hsqs", 4}, /* a squashfs file */
 };
 
 TEST_ROWS(another_file_is_no_image, others)
@@ -311,6 +310,17 @@ TEST(a_missing_image_is_said_to_be_missing)
     ck_assert_int_eq(chdir(unit_dir), 0);
     assert_refused(path, 1, "not found; did you mean 'docker://ubuntu:22.04'?");
     ck_assert_int_eq(chdir("/"), 0);
+}
+
+TEST(a_squashfs_file_has_a_recipe)
+{
+    BERTH_FREE char *path = unit_path(unit_dir, "enroot.sqsh");
+    char bytes[256] = "hsqs";
+
+    unit_write(path, bytes, sizeof(bytes));
+    assert_refused(path, 0,
+                   "a squashfs file, as enroot makes it; make a SIF file of it with the "
+                   "recipe in doc/migrate.md and berth-messages(7)");
 }
 
 TEST(a_device_or_pipe_is_no_image)

@@ -2,8 +2,8 @@
 /* What berth-start and berth-init do for a task that has joined its container, without
  * a container:
  *
- * inimage become [--try] [--workdir DIR] [--stay DIR] [--runscript FILE] COMMAND...:
- * become COMMAND.
+ * inimage become [--try] [--workdir DIR] [--stay DIR] [--runscript FILE] [--entrypoint]
+ * COMMAND...: become COMMAND, with --entrypoint the image's runscript.
  *
  * inimage serve COMMAND...: run COMMAND with the PATH $IMAGE_PATH, and with commands of
  * the host as the order in BERTH_TASK_ORDER allows.
@@ -38,6 +38,8 @@ static int become(char **argv)
     for (; *argv && strncmp(*argv, "--", 2) == 0; argv++)
         if (strcmp(*argv, "--try") == 0)
             only_tries = 1;
+        else if (strcmp(*argv, "--entrypoint") == 0)
+            it.is_entrypoint = true;
         else if (strcmp(*argv, "--workdir") == 0)
             it.workdir = *++argv;
         else if (strcmp(*argv, "--runscript") == 0)

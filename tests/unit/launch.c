@@ -172,3 +172,21 @@ TEST(variables_to_unset_come_before_those_to_set)
     ck_assert_str_eq(lines, "LD_PRELOAD\nLANG=C.UTF-8\nEMPTY=\nSET=a,b\nc\n");
     berth_terms_fini(&terms);
 }
+
+TEST(a_runscript_does_not_evaluate_the_command)
+{
+    BERTH_REQUEST struct berth_request request = {0};
+    BERTH_STRVEC struct berth_strvec env = {0};
+    BERTH_FREE char *lines = NULL;
+    const struct berth_terms terms = {0};
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_wire_get_request("image=/a.sif&entrypoint=&"
+                                            "env=APPTAINER_NO_EVAL%3D",
+                                            &request, &err),
+                     0);
+    berth_launch_env(&request, &terms, (char *const *)environment, &env);
+    lines = unit_lines(&env);
+    ck_assert_str_eq(lines, "APPTAINER_NO_EVAL=1\nSINGULARITY_NO_EVAL=1\n"
+                            "APPTAINER_NO_EVAL=\n"); /* the last one counts */
+}

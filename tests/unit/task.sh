@@ -339,6 +339,19 @@ become() { "$inimage" become "$@"; }
 expect 'a working directory that the image does not have' 1 \
     "$place --container-workdir: 'T/gone': No such file or directory; expected a directory of the image or of a mount" \
     become --workdir "$T/gone" ./app
+printf '#!/bin/sh\n\necho "There is no runscript defined for this container\\n";\n' >none.1.x
+printf '#!/bin/sh\necho "entry $*"\n' >entry.1.x
+chmod +x none.1.x entry.1.x
+expect 'an entry point' 0 'entry a  b' become --entrypoint "$T/entry.1.x" 'a  b'
+expect 'an entry point that is tried' 0 '' become --try --entrypoint "$T/entry.1.x" a
+for it in none.1.x gone.1.x; do
+    for try in '' --try; do
+        # shellcheck disable=SC2086 # a word or none
+        expect "an image without an entry point: $it $try" 127 \
+            "$place --container-entrypoint: the image has no entry point; leave the option out, or build the image with a %runscript" \
+            become $try --entrypoint "$T/$it" true
+    done
+done
 expect 'a command that is not on the PATH' 127 \
     "$place command 'gone' is not on the image's PATH (/bin:/usr/bin), and not in the working directory; check the name, or give its path" \
     env PATH=/bin:/usr/bin:/proc/1/fd/7 "$inimage" become gone

@@ -31,7 +31,28 @@ alice bash -c '
     cp /images/mpibookworm.share/openmpi/cxx cxx
     mkdir -p forcing; echo 1990 >forcing/year; rm -f forcing.sqsh
     head -c 1000000 /images/a.sif >cut.sif
-    mksquashfs /images/a.dir image.sqsh -noD -quiet -noappend -no-progress' || exit 1
+    mkdir -p enroot/workspace
+    cp -a /images/a.dir/{bin,etc,lib,lib64,usr} enroot/' || exit 1
+# What enroot keeps of an image, in its two files (enroot, src/docker.sh).
+on login alice bash -c 'cat >enroot/etc/environment && chmod u+w enroot/etc' <<'END' || exit 1
+PATH=/usr/local/bin:/usr/bin:/bin
+CUDA_VERSION=12.3
+END
+on login alice bash -c 'cat >enroot/etc/rc && rm -f image.sqsh &&
+    mksquashfs enroot image.sqsh -noD -quiet -noappend -no-progress; rm -rf enroot' <<'END' || exit 1
+mkdir -p "/workspace" 2> /dev/null
+cd "/workspace" && unset OLDPWD || exit 1
+
+if [ -s /etc/rc.local ]; then
+    . /etc/rc.local
+fi
+
+if [ $# -gt 0 ]; then
+    exec /usr/bin/env ENTRY=image.sqsh "$@"
+else
+    exec "/bin/sh"
+fi
+END
 script coupler <<'END'
 #!/bin/sh
 echo "rank $SLURM_PROCID of $SLURM_NTASKS on $SLURMD_NODENAME: coupler, on the host"

@@ -70,6 +70,24 @@ equal "oras://: it was pulled once" 1 "$(pulled hello)"
 said=$(user srun -n1 --container-image="$DOCKER/one@$digest" cat /etc/berth-image 2>&1)
 equal "a digest is pulled" "srun: berth: pulling image '$DOCKER/one@$digest'"$'\na' "$said"
 
+# The runscript of such an image evaluates its arguments, unless it is told not to.
+push app/entry:1 a '["/bin/sh","-c","export ENTRY=yes; \"$@\"","entry"]' >/dev/null
+entry=(--container-image=$DOCKER/entry:1 --container-entrypoint)
+odd='cost: 5$ and "quoted" `echo evaluated` $HOME \'"'it'"
+user srun -Q -n1 "${entry[@]}" true 2>/dev/null
+equal "--container-entrypoint: the words of the command stay as they are" "$odd" \
+    "$(user srun -n1 "${entry[@]}" echo "$odd" 2>&1)"
+equal "... for a shell, after the entry point" "0 of yes"$'\n'"1 of yes" \
+    "$(user srun -n1 "${entry[@]}" sh -c 'for i in 0 1; do echo "$i of $ENTRY"; done' 2>&1)"
+equal "... with a container for each task" "$odd" \
+    "$(user srun -n1 "${entry[@]}" --container-args=--pid echo "$odd" 2>&1)"
+equal "... by berth run" "$odd" "$(user srun -n1 berth run "${entry[@]}" echo "$odd" 2>&1)"
+printf '0 %s echo 5$ \\`x\\`\n' "${entry[*]}" | on login alice sh -c 'cat >entry.conf'
+equal "... by a line of --multi-prog" '5$ `x`' "$(user srun -n1 --multi-prog entry.conf 2>&1)"
+equal "... but if it is asked to" "cost: 5" \
+    "$(user srun -n1 "${entry[@]}" --container-env=APPTAINER_NO_EVAL=,SINGULARITY_NO_EVAL= echo 'cost: 5$(true)' 2>&1)"
+alice rm -f entry.conf
+
 # A server of the library API that has one image, and the user's remote for it.
 on login root bash -c 'cat >/srv/library.pl; setsid perl /srv/library.pl "$(sha256sum </images/noshell.sif | cut -d" " -f1)" \
     >/dev/null 2>/srv/library.log </dev/null & echo $! >/run/library.pid' <<'LIBRARY'
