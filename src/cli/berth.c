@@ -51,8 +51,10 @@ static const struct {
     {"doctor", berth_cli_doctor, "[--json]",
      "is this host fit for berth, and what would make it so?"},
     {"enter", berth_cli_enter,
-     "JOBID[.STEPID] [-w NODE] [--component N] [--rank N] [COMMAND [ARG...]]",
-     "a shell, or COMMAND, in the container of a step that runs, as one of its tasks"},
+     "JOBID[.STEPID] [-w NODE] [--component N] [--rank N] [--container ID] [COMMAND "
+     "[ARG...]]",
+     "a shell, or COMMAND, in the container of a step that runs, as one of its tasks, "
+     "or in one that the job keeps; ID: see berth ps"},
     {"explain", berth_cli_explain, "[--all | --json] [OPTION...] [--] COMMAND [ARG...]",
      "what berth run would do on this host, and why; runs nothing; --json: for "
      "programs, see berth(1)"},
@@ -82,8 +84,10 @@ static const struct {
     {"run", berth_cli_run, "[OPTION...] [--] COMMAND [ARG...]",
      "a command in an image, with the options of srun, without the plugin"},
     {"save", berth_cli_enter,
-     "JOBID[.STEPID] [-w NODE] [--component N] [--rank N] [--force] FILE",
-     "a new image FILE from the container of a job, with what was written to it"},
+     "JOBID[.STEPID] [-w NODE] [--component N] [--rank N] [--container ID] [--force] "
+     "FILE",
+     "a new image FILE from the container of a job, with what was written to it; ID: "
+     "see berth ps"},
 };
 
 enum { VERBS = sizeof(verbs) / sizeof(verbs[0]) };

@@ -12,12 +12,13 @@
 #include "base/cleanup.h"
 #include "base/fields.h"
 #include "base/grow.h"
+#include "base/strvec.h"
 #include "base/text.h"
 
 #define LABEL "berth-container:"
 
-/* Bytes of the name in a line of 1024: an escape makes three of each. */
-enum { IMAGE_MAX = 250 };
+/* Bytes of the name in a line of 1024: an escape makes three of each. And of a line. */
+enum { IMAGE_MAX = 250, LINE_MAX_BYTES = 1000 };
 
 #define MEMBER(member) offsetof(struct berth_container, member)
 
@@ -32,22 +33,36 @@ static const struct berth_field fields[] = {
     {"memory", BERTH_FIELD_DESCRIPTOR, MEMBER(memory)},
     {"cpu", BERTH_FIELD_DESCRIPTOR, MEMBER(cpu)},
     {"holder", BERTH_FIELD_NUMBER, MEMBER(holder)},
+    {"options", BERTH_FIELD_TEXT, MEMBER(options)},
     {"image", BERTH_FIELD_TEXT, MEMBER(image)},
     {0},
 };
+
+static void put_line(const struct berth_container *container, struct berth_buf *buf)
+{
+    berth_buf_puts(buf, LABEL);
+    berth_fields_put(buf, fields, container);
+    berth_buf_puts(buf, "\n");
+}
 
 void berth_container_put(const struct berth_container *container, struct berth_buf *buf)
 {
     struct berth_container shown = *container;
     size_t length = strlen(container->image);
     BERTH_FREE char *end = NULL;
+    BERTH_FREE char *cut = container->options ? strdup(container->options) : NULL;
+    size_t start = buf->used;
 
     if (length > IMAGE_MAX &&
         asprintf(&end, "...%s", container->image + length - IMAGE_MAX) > 0)
         shown.image = end;
-    berth_buf_puts(buf, LABEL);
-    berth_fields_put(buf, fields, &shown);
-    berth_buf_puts(buf, "\n");
+    shown.options = cut;
+    put_line(&shown, buf);
+    while (!buf->failed && buf->used - start > LINE_MAX_BYTES && cut && *cut) {
+        buf->used = start;
+        cut[strlen(cut) / 2] = '\0';
+        put_line(&shown, buf);
+    }
 }
 
 static int get(char *line, int offset, struct berth_containers *ret,
@@ -63,6 +78,10 @@ static int get(char *line, int offset, struct berth_containers *ret,
 
     if (result == 0 && (!item.node || !item.image || item.holder <= 0))
         result = berth_err_damaged(err, "%s", LABEL);
+    if (result == 0 && !item.options) {
+        item.options = strdup("");
+        result = item.options ? 0 : berth_err_oom(err);
+    }
     if (result == 0 && berth_append(ret, &item) < 0)
         result = berth_err_oom(err);
     berth_container_fini(&item);
@@ -136,54 +155,136 @@ int berth_selector_read(char *text, struct berth_selector *ret, struct berth_err
 static bool matches(const struct berth_container *item,
                     const struct berth_selector *selector)
 {
-    return (item->tasks || selector->may_be_idle) &&
-           (selector->step < 0 || item->step == selector->step) &&
+    bool is_only = selector->component == 0 && item->component < 0;
+
+    return (selector->step < 0 || item->step == selector->step) &&
            (!selector->node || strcmp(item->node, selector->node) == 0) &&
+           (selector->holder < 0 || item->holder == selector->holder) &&
            (selector->component < 0 || item->component == selector->component ||
-            (selector->component == 0 && item->component < 0));
+            is_only);
 }
 
-/* Returns the last of CONTAINERS that SELECTOR matches, or NULL. */
+/* Returns the last of CONTAINERS that SELECTOR matches, rather one in which a task
+ * runs; NULL: there is none. */
 static const struct berth_container *find(const struct berth_containers *containers,
                                           const struct berth_selector *selector)
 {
-    for (size_t i = containers->count; i > 0; i--)
-        if (matches(&containers->items[i - 1], selector))
-            return &containers->items[i - 1];
-    return NULL;
+    const struct berth_container *kept = NULL;
+
+    for (size_t i = containers->count; i > 0; i--) {
+        const struct berth_container *item = &containers->items[i - 1];
+
+        if (!matches(item, selector))
+            continue;
+        if (item->tasks)
+            return item;
+        kept = kept ? kept : item;
+    }
+    return kept;
+}
+
+/* Write the nodes of CONTAINERS that SELECTOR matches, with commas. */
+static void list_nodes(const struct berth_containers *containers,
+                       const struct berth_selector *selector, struct berth_buf *ret)
+{
+    BERTH_STRVEC struct berth_strvec nodes = {0};
+
+    for (size_t i = 0; i < containers->count; i++) {
+        const char *node = containers->items[i].node;
+
+        if (!matches(&containers->items[i], selector) || berth_strvec_has(&nodes, node))
+            continue;
+        berth_buf_addf(ret, "%s%s", ret->used ? ", " : "", node);
+        berth_strvec_push(&nodes, node);
+    }
+}
+
+/* SELECTOR matches none of CONTAINERS, which are all of the job that have its rank: say
+ * what it should have been. */
+static void refuse_none(const struct berth_containers *containers,
+                        const struct berth_selector *selector, struct berth_err *err)
+{
+    struct berth_selector anywhere = *selector;
+    BERTH_BUF struct berth_buf nodes = {0};
+    const char *job = selector->job;
+
+    anywhere.node = NULL;
+    list_nodes(containers, &anywhere, &nodes);
+    if (containers->count == 0 && selector->rank < 0)
+        berth_err_set(err, "job %s: no step of it runs in an image", job);
+    else if (containers->count == 0)
+        berth_err_set(err,
+                      "job %s: no task of rank %d runs in an image; choose by "
+                      "--container, see berth ps %s",
+                      job, selector->rank, job);
+    else if (nodes.used)
+        berth_err_set(err, "job %s: no such container on '%s'; expected -w %s", job,
+                      selector->node, nodes.text);
+    else if (selector->step >= 0 && selector->component < 0 && selector->holder < 0)
+        berth_err_set(err, "job %s: step %d does not run in an image; see berth ps %s",
+                      job, selector->step, job);
+    else
+        berth_err_set(err, "job %s: no such container; see berth ps %s", job, job);
+}
+
+/* Would a user who means ONE be wrong with OTHER, of the same step? On several nodes a
+ * step has one container for each, which was made alike. What the job keeps is shared
+ * by steps if it can be: two on a node differ, even where their options do not. */
+static bool differs(const struct berth_container *one,
+                    const struct berth_container *other)
+{
+    if (one->component != other->component || strcmp(one->image, other->image) != 0 ||
+        strcmp(one->options, other->options) != 0)
+        return true;
+    return one->step < 0 && one->holder != other->holder &&
+           strcmp(one->node, other->node) == 0;
 }
 
 const struct berth_container *
 berth_containers_choose(const struct berth_containers *containers,
-                        const struct berth_selector *selector, struct berth_err *err)
+                        const struct berth_selector *selector,
+                        struct berth_containers *ret_several, struct berth_err *err)
 {
-    struct berth_selector known = *selector;
     const struct berth_container *newest = find(containers, selector);
     const struct berth_container *first = NULL;
+    bool is_clear = true;
 
     if (!newest) {
-        berth_err_set(err, "job %s: no such container; see berth ps %s", selector->job,
-                      selector->job);
+        refuse_none(containers, selector, err);
         return NULL;
     }
-    known.step = newest->step;
     for (size_t i = 0; i < containers->count; i++) {
         const struct berth_container *item = &containers->items[i];
+        struct berth_container borrowed;
+        bool is_of_step =
+            item->step == newest->step && (item->tasks > 0) == (newest->tasks > 0);
 
-        if (!matches(item, &known))
+        if (!matches(item, selector) || !is_of_step)
             continue;
-        if (!first)
-            first = item;
-        if (item->component != first->component ||
-            strcmp(item->image, first->image) != 0) {
-            berth_err_set(err,
-                          "job %s: step %d has several containers; choose one by "
-                          "--component or --rank, see berth ps %s",
-                          selector->job, first->step, selector->job);
+        first = first ? first : item;
+        /* Process ids of two nodes may be the same. */
+        if (differs(first, item) ||
+            (selector->holder >= 0 && strcmp(first->node, item->node) != 0))
+            is_clear = false;
+        borrowed = *item;
+        if (berth_append(ret_several, &borrowed) < 0) {
+            berth_err_oom(err);
             return NULL;
         }
     }
-    return first;
+    if (is_clear)
+        return first;
+    if (newest->tasks && newest->step >= 0)
+        berth_err_set(err,
+                      "job %s: step %d has several containers; choose one by -w, "
+                      "--container, --component or --rank",
+                      selector->job, newest->step);
+    else
+        berth_err_set(err,
+                      "job %s: it has several containers; choose one by -w or "
+                      "--container",
+                      selector->job);
+    return NULL;
 }
 
 void berth_container_fini(struct berth_container *container)

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "base/buf.h"
@@ -12,6 +13,7 @@
 struct berth_container {
     char *node;
     char *image;      /* as the user wrote it */
+    char *options;    /* that make another container of that image (plan/launch.h) */
     unsigned int job; /* SLURM_JOB_ID, of a het job the leader's; 0: none */
     int step;         /* SLURM_STEP_ID; -1: none (`berth run`, or the job's own) */
     int component;    /* of the step; -1: the step has only one, or it is not known */
@@ -20,7 +22,7 @@ struct berth_container {
     unsigned int since; /* time of the start: seconds since the Epoch */
     int memory;   /* KiB of the programs that serve its image; -1: there are none */
     int cpu;      /* their processor time in ms; -1: there are none */
-    pid_t holder; /* berth-init, on its node */
+    pid_t holder; /* berth-init, on its node; `berth ps` calls it ID */
     unsigned int mounts; /* inode of its mount namespace; not in the text */
     pid_t task;          /* the process of `rank`, on its node; not in the text */
     int offset;          /* of the component of a het job; not in the text; -1: none */
@@ -67,7 +69,7 @@ struct berth_selector {
     const char *node; /* NULL: the first with such a container */
     int component;    /* -1: any */
     int rank;         /* -1: any; else the containers to choose from have this rank */
-    bool may_be_idle; /* also one that the job keeps, and in which no task runs */
+    int holder;       /* of the container; -1: any */
 };
 
 /* Read the number, from 0, at the start of TEXT; *RET_END is after it. Returns -1 if
@@ -78,11 +80,19 @@ int berth_selector_number(const char *text, char **ret_end);
  * which borrows TEXT: this function ends TEXT after the JOBID. */
 int berth_selector_read(char *text, struct berth_selector *ret, struct berth_err *err);
 
-/* Returns the one of CONTAINERS, which must be sorted, that SELECTOR matches. NULL with
- * a sentence in ERR: SELECTOR matches none, or containers that differ. */
+/* Returns the one of CONTAINERS, which must be sorted, that SELECTOR matches: of those
+ * in which tasks run, or else of those that the job keeps. NULL with a sentence in ERR:
+ * SELECTOR matches none, or containers that differ. In the second case *RET_SEVERAL
+ * (which starts as `= {0}` and borrows their texts; free its items) has these. */
 const struct berth_container *
 berth_containers_choose(const struct berth_containers *containers,
-                        const struct berth_selector *selector, struct berth_err *err);
+                        const struct berth_selector *selector,
+                        struct berth_containers *ret_several, struct berth_err *err);
+
+/* Print a line for each of CONTAINERS, with a heading, to STREAM; or all as JSON.
+ * Returns an exit status. */
+int berth_containers_print(const struct berth_containers *containers, bool is_json,
+                           FILE *stream);
 
 /* Write the SIF file FILE: the file system of CONTAINER, which is on this node, without
  * what is mounted in it, and with a label that says from what it was made. Replaces

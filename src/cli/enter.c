@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* berth enter: runs a command beside the tasks of a step that runs, in their container;
- * berth save: writes that to an image. The first part asks Slurm for the container and
+/* berth enter: runs a command beside the tasks of a step that runs, in their container,
+ * or in one that the job keeps; berth save: writes that to an image. The first part asks Slurm for the container and
  * becomes an srun, which runs the second part on the node: berth VERB --node-part. */
 
 #include <errno.h>
@@ -109,11 +109,13 @@ static int wait_for(pid_t child)
 static int become(const struct berth_container *container, char **command,
                   struct berth_err *err)
 {
-    BERTH_CLOSE int directory = open_directory(container->task);
+    /* In a container that the job keeps there is no task. */
+    pid_t like = container->task ? container->task : container->holder;
+    BERTH_CLOSE int directory = open_directory(like);
     char *shell[2] = {NULL};
     struct berth_become become = {.command = *command ? command : shell};
 
-    adopt_affinity(container->task);
+    adopt_affinity(container->task); /* 0: as this process */
     /* The environment of the task, or if it is not known, that of the container. */
     if (adopt_environment(container->rank < 0 ? container->holder : container->task,
                           err) < 0 ||
@@ -287,6 +289,27 @@ static int do_here(const char *verb, char **words)
     return berth_cli_fail(&err);
 }
 
+/* Read TEXT, the value of the option with the letter FOUND. */
+static int read_number(int found, const char *text, struct berth_selector *selector,
+                       struct berth_err *err)
+{
+    const char *name = "rank";
+    int *number = &selector->rank;
+    char *end;
+
+    if (found == 'c') {
+        name = "component";
+        number = &selector->component;
+    } else if (found == 'i') {
+        name = "container";
+        number = &selector->holder;
+    }
+    *number = berth_selector_number(text, &end);
+    if (*number < 0 || *end)
+        return berth_err_set(err, "expected a number for --%s, got '%s'", name, text);
+    return 0;
+}
+
 /* Read the command line: options, JOBID, options, COMMAND; of `save`, --force is one
  * and FILE the command. Returns the index of the command; 0: the command line is wrong;
  * -1 with a sentence in ERR. */
@@ -295,12 +318,12 @@ static int read_line(int argc, char **argv, struct berth_selector *selector,
 {
     static const struct option options[] = {
         {"component", required_argument, NULL, 'c'},
+        {"container", required_argument, NULL, 'i'},
         {"rank", required_argument, NULL, 'r'},
         {"force", no_argument, NULL, 'f'},
         {0},
     };
-    bool saves = selector->may_be_idle;
-    char *end;
+    bool saves = strcmp(argv[0], SAVE) == 0;
     int found;
 
     opterr = 0;
@@ -308,14 +331,9 @@ static int read_line(int argc, char **argv, struct berth_selector *selector,
         found = getopt_long(argc, argv, "+w:", options, NULL);
         if (found == 'w')
             selector->node = optarg;
-        else if (found == 'c' || found == 'r') {
-            int *number = found == 'c' ? &selector->component : &selector->rank;
-
-            *number = berth_selector_number(optarg, &end);
-            if (*number < 0 || *end)
-                return berth_err_set(err, "%s: expected a number for --%s, got '%s'",
-                                     argv[0], found == 'c' ? "component" : "rank",
-                                     optarg);
+        else if (found == 'c' || found == 'i' || found == 'r') {
+            if (read_number(found, optarg, selector, err) < 0)
+                return berth_err_at(err, "%s", argv[0]);
         } else if (found == 'f' && saves)
             *is_forced = true;
         else if (found != -1)
@@ -331,8 +349,11 @@ static int read_line(int argc, char **argv, struct berth_selector *selector,
 int berth_cli_enter(int argc, char **argv)
 {
     BERTH_CONTAINERS struct berth_containers found = {0};
-    struct berth_selector selector = {.step = -1, .component = -1, .rank = -1};
+    struct berth_containers several = {0}; /* borrows from FOUND */
+    struct berth_selector selector = {
+        .step = -1, .component = -1, .rank = -1, .holder = -1};
     const struct berth_container *chosen;
+    bool saves = strcmp(argv[0], SAVE) == 0;
     BERTH_FREE char *here = getcwd(NULL, 0), *file = NULL;
     char *save[] = {NULL, NULL, NULL}, force[] = "--force";
     bool is_forced = false;
@@ -341,23 +362,27 @@ int berth_cli_enter(int argc, char **argv)
 
     if (argc >= 5 && strcmp(argv[1], BERTH_ASK_WORD) == 0)
         return do_here(argv[0], argv + 2);
-    selector.may_be_idle = strcmp(argv[0], SAVE) == 0;
     command = read_line(argc, argv, &selector, &is_forced, &err);
     if (command == 0)
         return BERTH_CLI_USAGE;
     if (command < 0)
         return berth_cli_misused(&err);
-    if (selector.may_be_idle &&
+    if (saves &&
         berth_path_absolute(argv[command], here, &file, &err) < 0)
         return berth_cli_misused(&err);
     save[0] = file;
     save[1] = is_forced ? force : NULL;
     /* On all nodes, so that an error can name a container that is elsewhere. */
-    if ((berth_ask_containers(selector.job, selector.rank, &found, &err) == 0 ||
-         found.count > 0) &&
-        (chosen = berth_containers_choose(&found, &selector, &err)))
-        become_srun(chosen, argv[0], selector.may_be_idle ? save : argv + command,
-                    &err);
+    chosen = NULL;
+    if (berth_ask_containers(selector.job, selector.rank, &found, &err) == 0 ||
+        found.count > 0)
+        chosen = berth_containers_choose(&found, &selector, &several, &err);
+    if (chosen)
+        become_srun(chosen, argv[0], saves ? save : argv + command, &err);
     berth_err_at(&err, "%s", argv[0]);
-    return berth_cli_fail(&err);
+    berth_cli_fail(&err);
+    if (!chosen && several.count)
+        berth_containers_print(&several, false, stderr);
+    free(several.items);
+    return BERTH_CLI_FAILED;
 }

@@ -16,12 +16,13 @@
 #include "cli/cli.h"
 #include "cli/squeue.h"
 
-enum { COLUMNS = 8, TASKS = 5 };
+/* The first and the last of the columns that are right-aligned, besides that of JOB. */
+enum { COLUMNS = 10, TASKS = 5, ID = 8 };
 
 /* The cells of a line, most of which are texts of its own. */
 struct row {
     const char *cells[COLUMNS];
-    char job[16], step[32], since[32], tasks[16], memory[32], cpu[32];
+    char job[16], step[32], since[32], tasks[16], memory[32], cpu[32], id[16];
 };
 
 /* Write ITEM into ROW; what is not known is "-". */
@@ -32,7 +33,7 @@ static void make_row(const struct berth_container *item, struct row *row)
 
     *row = (struct row){
         .cells = {row->job, row->step, item->node, item->image, row->since, row->tasks,
-                  row->memory, row->cpu},
+                  row->memory, row->cpu, row->id, *item->options ? item->options : "-"},
         .job = "-",
         .step = "-",
         .memory = "-",
@@ -49,6 +50,7 @@ static void make_row(const struct berth_container *item, struct row *row)
     localtime_r(&began, &local);
     strftime(row->since, sizeof(row->since), "%Y-%m-%dT%H:%M:%S", &local);
     snprintf(row->tasks, sizeof(row->tasks), "%u", item->tasks);
+    snprintf(row->id, sizeof(row->id), "%d", item->holder);
     if (item->memory >= 0)
         snprintf(row->memory, sizeof(row->memory), "%.1fM", item->memory / 1024.0);
     if (item->cpu >= 0)
@@ -66,10 +68,15 @@ static void put_line(const struct row *row, const int widths[], struct berth_jso
 {
     BERTH_BUF struct berth_buf line = {0};
 
-    for (int at = 0; at < COLUMNS; at++)
-        berth_buf_addf(&line, "%*s%s",
-                       at == 0 || at >= TASKS ? widths[at] : -widths[at],
-                       row->cells[at], at + 1 < COLUMNS ? "  " : "");
+    for (int at = 0; at < COLUMNS; at++) {
+        bool is_number = at == 0 || (at >= TASKS && at <= ID);
+
+        if (at + 1 == COLUMNS)
+            berth_buf_puts(&line, row->cells[at]);
+        else
+            berth_buf_addf(&line, "%*s  ", is_number ? widths[at] : -widths[at],
+                           row->cells[at]);
+    }
     berth_json_linef(json, "%s", line.text ? line.text : "");
     json->text.failed |= line.failed;
 }
@@ -88,14 +95,16 @@ static void put_item(const struct berth_container *item, const struct row *row,
     berth_json_number(json, "first_rank", item->rank);
     berth_json_number(json, "server_kib", item->memory);
     berth_json_number(json, "server_cpu_ms", item->cpu);
+    berth_json_number(json, "id", item->holder);
+    berth_json_string(json, "options", item->options);
     berth_json_end(json);
 }
 
-/* Print a line for each of FOUND, or as JSON. */
-static int print(const struct berth_containers *found, bool is_json)
+int berth_containers_print(const struct berth_containers *found, bool is_json,
+                           FILE *stream)
 {
-    const struct row heads = {
-        .cells = {"JOB", "STEP", "NODE", "IMAGE", "SINCE", "TASKS", "RSS", "CPU"}};
+    const struct row heads = {.cells = {"JOB", "STEP", "NODE", "IMAGE", "SINCE",
+                                        "TASKS", "RSS", "CPU", "ID", "OPTIONS"}};
     BERTH_JSON struct berth_json json = {.pretty = true, .is_text = !is_json};
     int widths[COLUMNS] = {0};
     struct row row;
@@ -115,7 +124,7 @@ static int print(const struct berth_containers *found, bool is_json)
     berth_json_end(&json);
     if (json.text.failed)
         return berth_cli_fail_oom();
-    printf("%s%s", json.text.text, is_json ? "\n" : "");
+    fprintf(stream, "%s%s", json.text.text, is_json ? "\n" : "");
     return EXIT_SUCCESS;
 }
 
@@ -184,7 +193,8 @@ static int list(bool is_json, const char *user, const char *job)
     if (result < 0 && found.count == 0)
         return BERTH_CLI_FAILED;
     berth_containers_sort(&found);
-    return print(&found, is_json) | (result < 0 ? BERTH_CLI_FAILED : EXIT_SUCCESS);
+    return berth_containers_print(&found, is_json, stdout) |
+           (result < 0 ? BERTH_CLI_FAILED : EXIT_SUCCESS);
 }
 
 int berth_cli_ps(int argc, char **argv)

@@ -127,6 +127,19 @@ static char *image_of(const struct process *holder)
     return strdup(image ? image : "?");
 }
 
+/* Returns the options with which the container of HOLDER was made: the last word of
+ * berth-init (plan/launch.h). */
+static char *options_of(const struct process *holder)
+{
+    enum { MOST = 1 << 20, OPTIONS = 5 };
+    BERTH_STRVEC struct berth_strvec words = {0};
+    BERTH_BUF struct berth_buf bytes = {0};
+
+    if (berth_process_words(holder->facts.pid, MOST, &bytes) == 0 && bytes.used)
+        berth_environ_split(bytes.text, bytes.used, &words);
+    return strdup(words.count == OPTIONS + 1 ? words.items[OPTIONS] : "");
+}
+
 /* A supervisor still has the order of its task in the environment with which it was
  * started. Without a supervisor, which may have been killed, the image is the one that
  * the runtime has named. */
@@ -142,6 +155,7 @@ static void describe(const struct process *holder,
         berth_order_get(text, &order, NULL);
     ret->image = order.request.image ? strdup(berth_request_name(&order.request))
                                      : image_of(holder);
+    ret->options = options_of(holder);
     ret->job = job < 0 ? 0 : (unsigned int)job;
     ret->step = number_of(environment, "SLURM_STEP_ID");
     ret->component = order.step.is_several ? order.step.component : -1;
@@ -255,7 +269,7 @@ static int add_container(struct scan *scan, const struct process *holder,
     berth_servers_usage(holder->facts.pid, &usage);
     item.memory = usage.count ? (int)usage.kib : -1;
     item.cpu = usage.count ? (int)usage.ms : -1;
-    if (environment.failed || !item.node || !item.image)
+    if (environment.failed || !item.node || !item.image || !item.options)
         result = berth_err_oom(err);
     else if ((!wanted->job || item.job == wanted->job || item.job == wanted->number) &&
              berth_append(scan->found, &item) < 0)

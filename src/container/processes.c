@@ -101,6 +101,14 @@ int berth_process_environment(pid_t pid, size_t most, struct berth_buf *ret)
     return berth_fd_read_path(path, most, ret);
 }
 
+int berth_process_words(pid_t pid, size_t most, struct berth_buf *ret)
+{
+    char path[32];
+
+    snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
+    return berth_fd_read_path(path, most, ret);
+}
+
 pid_t berth_process_stepd(void)
 {
     const char *task = getenv("SLURM_TASK_PID");

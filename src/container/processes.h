@@ -20,6 +20,10 @@ struct berth_process {
 /* Read /proc/PID/stat. Returns whether there is such a process. */
 bool berth_process_read(pid_t pid, struct berth_process *ret);
 
+/* Append the words with which PID was started, each ended by a NUL, to RET; at most
+ * MOST bytes. Returns 0, or -1 with errno. */
+int berth_process_words(pid_t pid, size_t most, struct berth_buf *ret);
+
 /* Call FUNCTION with the id of every process, and with DATA. Returns how often FUNCTION
  * returned true.
  */

@@ -292,7 +292,8 @@ static void run_in(const struct berth_start *start, void *data, struct berth_err
     bool looks = copy->looks && directory && stat(directory, &here) == 0;
 
     close(INNER);
-    berth_launch_hold(BERTH_PROGRAM_INIT_PATH, TASKS, READY, -1, &argv);
+    berth_launch_hold(start->launch->request, BERTH_PROGRAM_INIT_PATH, TASKS, READY, -1,
+                      &argv);
     if (berth_join_owner(copy->holder, err) < 0)
         return;
     if (looks && (stat(directory, &there) < 0 || there.st_dev != here.st_dev ||

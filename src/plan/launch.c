@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/environ.h"
 #include "request/mount.h"
+#include "request/option.h"
 
 /* `--mount` takes a CSV record, so that a path with a colon stays one path; a quote
  * inside a quoted field is doubled (RFC 4180). */
@@ -301,9 +302,27 @@ int berth_launch_own_argv(const struct berth_launch *launch, struct berth_strvec
     return argv->failed ? berth_err_oom(err) : 0;
 }
 
-void berth_launch_hold(const char *init, int tasks, int ready, int inner,
-                       struct berth_strvec *argv)
+void berth_launch_made_by(const struct berth_request *request, struct berth_buf *ret)
 {
+    static const enum berth_option_id ids[] = {
+        BERTH_OPTION_MOUNTS,        BERTH_OPTION_MOUNT_HOME, BERTH_OPTION_NO_MOUNT_HOME,
+        BERTH_OPTION_WRITABLE,      BERTH_OPTION_ARGS,       BERTH_OPTION_GPU,
+    };
+
+    for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+        const char *value;
+
+        for (size_t at = 0; (value = berth_request_value(request, ids[i], at)); at++)
+            berth_buf_addf(ret, "%s--%s%s%s", ret->used ? " " : "",
+                           berth_options[ids[i]].name, *value ? "=" : "", value);
+    }
+}
+
+void berth_launch_hold(const struct berth_request *request, const char *init, int tasks,
+                       int ready, int inner, struct berth_strvec *argv)
+{
+    BERTH_BUF struct berth_buf made_by = {0};
+
     berth_strvec_push(argv, init);
     berth_strvec_push(argv, "--hold");
     if (tasks < 0)
@@ -311,6 +330,9 @@ void berth_launch_hold(const char *init, int tasks, int ready, int inner,
     berth_strvec_pushf(argv, "%d", tasks);
     berth_strvec_pushf(argv, "%d", ready);
     berth_strvec_pushf(argv, "%d", inner);
+    berth_launch_made_by(request, &made_by);
+    berth_strvec_push(argv, made_by.text ? made_by.text : "");
+    argv->failed |= made_by.failed;
 }
 
 int berth_launch_holder_argv(const struct berth_launch *launch, const char *init,
@@ -320,6 +342,6 @@ int berth_launch_holder_argv(const struct berth_launch *launch, const char *init
     if (push_runtime(launch, argv, err) < 0)
         return -1;
     berth_strvec_push(argv, launch->request->image);
-    berth_launch_hold(init, tasks, ready, inner, argv);
+    berth_launch_hold(launch->request, init, tasks, ready, inner, argv);
     return argv->failed ? berth_err_oom(err) : 0;
 }

@@ -61,9 +61,13 @@ int berth_launch_holder_argv(const struct berth_launch *launch, const char *init
                              struct berth_err *err);
 
 /* The words of berth-init alone, for a holder that starts in a container that exists.
- */
-void berth_launch_hold(const char *init, int tasks, int ready, int inner,
-                       struct berth_strvec *argv);
+ * The last word is that of berth_launch_made_by(): `berth ps` reads it in /proc. */
+void berth_launch_hold(const struct berth_request *request, const char *init, int tasks,
+                       int ready, int inner, struct berth_strvec *argv);
+
+/* Append to RET the options of REQUEST that make another container of the same image,
+ * as a user writes them, with blanks between; nothing if there are none. */
+void berth_launch_made_by(const struct berth_request *request, struct berth_buf *ret);
 
 /* Append to SET (NAME=VALUE) the settings of MPI libraries for tasks that each have
  * their own user namespace, and so cannot read each other's memory; except variables

@@ -29,10 +29,11 @@ struct init {
     int inner; /* the user namespace of the tasks; -1: that of this process */
 };
 
-/* Read `--hold` and its three descriptors; -1: none. */
+/* Read `--hold` and its three descriptors; -1: none. The last word is for `berth ps`
+ * (plan/launch.h). */
 static int read_words(int argc, char **argv, struct init *init)
 {
-    if (argc != 5 || strcmp(argv[1], "--hold") != 0)
+    if (argc != 6 || strcmp(argv[1], "--hold") != 0)
         return -1;
     init->tasks = atoi(argv[2]);
     init->ready = atoi(argv[3]);

@@ -16,6 +16,8 @@ case " \$* " in
 *--jobs=14\ *) echo "14 14 1$uid 1 RUNNING" ;;
 *--jobs=15\ *) echo "15 15 $uid 1 RUNNING" ;;
 *--jobs=16\ *) echo "16 16 $uid 2 RUNNING" ;;
+*--jobs=17\ *) echo "17 17 $uid 1 RUNNING" ;;
+*--jobs=18\ *) echo "18 18 $uid 1 RUNNING" ;;
 *) echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1 ;;
 esac
 END
@@ -26,6 +28,11 @@ case " $* " in
     echo 'berth-container:node=n7&job=16&step=0&tasks=1&holder=5&image=/a.sif' | grep "job=${6#--jobid=}"
     echo 'srun: error: no such node' >&2
     exit 1
+    ;;
+*--jobid=17\ *) ;;
+*--jobid=18\ *\ ps\ *)
+    echo 'berth-container:node=n1&job=18&since=1800000000&holder=5&image=/a.sif'
+    echo 'berth-container:node=n1&job=18&since=1800000100&holder=6&options=--container-mounts%3D/d:/d:rw&image=/a.sif'
     ;;
 *\ ps\ *)
     echo 'berth-container:node=n1&job=12&step=0&rank=0&tasks=2&since=1800000000&memory=5120&cpu=20&holder=5&image=/a.sif'
@@ -68,9 +75,9 @@ BERTH_CONTAINER_IMAGE=none" sh -c "'$berth' enter 12.0 -w n10 echo 'a b' : '' </
 says 'options before the job' 0 'n1
 ' sh -c "'$berth' enter --rank 0 -w n1 12 -- -x | grep -e word=-x -e n1 && echo"
 expect 'containers are a table' 0 \
-    'JOB  STEP  NODE  IMAGE   SINCE                TASKS   RSS    CPU
- 12  0     n1    /a.sif  2027-01-15T08:00:00      2  5.0M  0.02s
- 12  0     n10   /a.sif  2027-01-15T08:00:00     12     -      -' \
+    'JOB  STEP  NODE  IMAGE   SINCE                TASKS   RSS    CPU  ID  OPTIONS
+ 12  0     n1    /a.sif  2027-01-15T08:00:00      2  5.0M  0.02s   5  -
+ 12  0     n10   /a.sif  2027-01-15T08:00:00     12     -      -   6  -' \
     env TZ=UTC "$berth" ps
 says '--json is for programs' 0 '"server_kib": 5120' "$berth" ps --json 12
 says 'a job that waits' 1 \
@@ -79,13 +86,26 @@ says "somebody else's job" 1 'berth: enter: job 14: not yours, or Slurm does not
 says 'an unknown job' 1 \
     'berth: enter: job 9: slurm_load_jobs error: Invalid job id specified' "$berth" enter 9
 says 'a step without a container' 1 \
-    'berth: enter: job 12: no such container; see berth ps 12' "$berth" enter 12.4
+    'berth: enter: job 12: step 4 does not run in an image; see berth ps 12' "$berth" enter 12.4
+says 'another node' 1 \
+    "berth: enter: job 12: no such container on 'n9'; expected -w n1, n10" "$berth" enter 12 -w n9
 says 'a node that cannot be asked' 1 'berth: enter: job 15: srun: error: no such node' "$berth" enter 15
 says 'the containers of other nodes are listed' 1 ' n7 ' sh -c "'$berth' ps 16 2>&1"
 says 'a step that is a word' 2 "berth: enter: expected JOBID or JOBID.STEPID, got '12.batch'" "$berth" enter 12.batch
 says 'a rank that is a word' 2 "berth: enter: expected a number for --rank, got 'x'" "$berth" enter 12 --rank x
 says 'a component that is a word' 2 "berth: enter: expected a number for --component, got '-1'" \
     "$berth" enter --component -1 12
+says 'a container that is a word' 2 "berth: save: expected a number for --container, got 'x'" \
+    "$berth" save --container x 12 x.sif
+says 'a job without an image' 1 'berth: enter: job 17: no step of it runs in an image' "$berth" enter 17
+expect 'a job that keeps several' 1 \
+    "berth: save: job 18: it has several containers; choose one by -w or --container
+JOB  STEP  NODE  IMAGE   SINCE                TASKS  RSS  CPU  ID  OPTIONS
+ 18  job   n1    /a.sif  2027-01-15T08:00:00      0    -    -   5  -
+ 18  job   n1    /a.sif  2027-01-15T08:01:40      0    -    -   6  --container-mounts=/d:/d:rw" \
+    env TZ=UTC "$berth" save 18 x.sif
+says 'one of those' 0 'word=true' sh -c "'$berth' enter --container 6 18 true; echo" </dev/null
+says 'JSON has what tells them apart' 0 '"options": "--container-mounts=/d:/d:rw"' "$berth" ps --json 18
 says 'no job' 2 'usage: berth enter JOBID' "$berth" enter -w n1
 says 'an unknown option' 2 'usage: berth enter JOBID' "$berth" enter 12 --node n1
 says 'an unknown option of ps' 2 'usage: berth ps' "$berth" ps --all

@@ -9,8 +9,8 @@
 #include "unit.h"
 
 /* Job 12: step 0 has one image on two nodes; step 1 has two on n1; step 2 is one of two
- * components; of step 3 n1 has a container for each task. The job keeps one for
- * later steps. */
+ * components; of step 3 n1 has a container for each task; step 4 has one image twice,
+ * with other options. The job keeps one for later steps. */
 static char lines[] =
     "a line of a TaskProlog\n"
     "berth-container:node=n2&job=12&step=0&rank=2&tasks=2&holder=7&image=/a.sif\n"
@@ -19,78 +19,123 @@ static char lines[] =
     "berth-container:node=n1&job=12&step=1&rank=1&tasks=1&holder=9&image=/b%20c.sif\n"
     "berth-container:node=n1&job=12&step=2&component=0&tasks=1&holder=10&image=/a.sif\n"
     "berth-container:node=n2&job=12&step=2&component=1&tasks=1&holder=11&image=/a.sif\n"
+    "berth-container:node=n1&job=12&step=4&rank=0&tasks=1&holder=14&image=/a.sif\n"
+    "berth-container:node=n1&job=12&step=4&rank=1&tasks=1&holder=15&options=--x&"
+    "image=/a.sif\n"
     "berth-container:node=n1&job=12&step=3&rank=1&tasks=1&holder=13&image=/a.sif\n"
     "berth-container:node=n1&job=12&step=3&rank=0&tasks=1&holder=12&image=/a.sif\n"
     "berth-container:node=n1&job=12&holder=4&image=/a.sif\n";
 
+/* Job 13 keeps three of one image: two on n1, for different mounts, and one on n2 with
+ * the process id of another. */
+static char kept[] = "berth-container:node=n1&job=13&holder=4&since=10&image=/a.sif\n"
+                     "berth-container:node=n1&job=13&holder=5&since=20&options="
+                     "--container-mounts%3D/d:/d:rw&image=/a.sif\n"
+                     "berth-container:node=n2&job=13&holder=4&since=10&image=/a.sif\n";
+
+/* Job 14 keeps the first two of these; a step runs in the third. */
+static char busy[] =
+    "berth-container:node=n1&job=14&holder=4&image=/a.sif\n"
+    "berth-container:node=n1&job=14&holder=5&image=/b.sif\n"
+    "berth-container:node=n1&job=14&step=0&rank=0&tasks=1&holder=6&image=/a.sif\n";
+
+/* Job 15 keeps two that nothing shows to differ. */
+static char alike[] = "berth-container:node=n1&job=15&holder=4&image=/a.sif\n"
+                      "berth-container:node=n1&job=15&holder=5&image=/a.sif\n";
+
+#define SEVERAL(step)                                                                  \
+    "job 12: step " step " has several containers; choose one by -w, --container, "    \
+    "--component or --rank"
+#define SEVERAL_KEPT(job)                                                              \
+    "job " job ": it has several containers; choose one by -w or --container"
+
 static const struct {
+    const char *containers;
     const char *text; /* JOBID[.STEPID] */
     const char *node;
-    int component, rank;
-    int holder; /* of the container; 0: refused with the sentence */
+    int component, asked; /* `asked`: a container by its holder */
+    int holder;           /* of the container; 0: refused with the sentence */
     const char *sentence;
+    size_t several;       /* so many are listed then */
 } selectors[] = {
-    {"12", NULL, -1, -1, 12, NULL},
-    {"12.0", NULL, -1, -1, 5, NULL},
-    {"12.0", "n2", -1, -1, 7, NULL},
-    {"12.0", NULL, 0, -1, 5, NULL},
-    {"12", "n2", -1, -1, 11, NULL},
-    {"12.2+1", NULL, -1, -1, 11, NULL},
-    {"12.2", NULL, 0, -1, 10, NULL},
-    {"12.2", NULL, -1, -1, 0,
-     "job 12: step 2 has several containers; choose one by --component or --rank, see "
-     "berth ps 12"},
-    {"12.1", NULL, -1, -1, 0,
-     "job 12: step 1 has several containers; choose one by --component or --rank, see "
-     "berth ps 12"},
-    {"12.1", "n2", -1, -1, 0, "job 12: no such container; see berth ps 12"},
-    {"12.9", NULL, -1, -1, 0, "job 12: no such container; see berth ps 12"},
-    {"12.0", NULL, 4, -1, 0, "job 12: no such container; see berth ps 12"},
+    {lines, "12.3", NULL, -1, -1, 12, NULL, 0},
+    {lines, "12.0", NULL, -1, -1, 5, NULL, 0},
+    {lines, "12.0", "n2", -1, -1, 7, NULL, 0},
+    {lines, "12.0", NULL, 0, -1, 5, NULL, 0},
+    {lines, "12", "n2", -1, -1, 11, NULL, 0},
+    {lines, "12.2+1", NULL, -1, -1, 11, NULL, 0},
+    {lines, "12.2", NULL, 0, -1, 10, NULL, 0},
+    {lines, "12.2", NULL, -1, -1, 0, SEVERAL("2"), 2},
+    {lines, "12.1", NULL, -1, -1, 0, SEVERAL("1"), 2},
+    {lines, "12", NULL, -1, -1, 0, SEVERAL("4"), 2},
+    {lines, "12", NULL, -1, 15, 15, NULL, 0},
+    {lines, "12", NULL, -1, 4, 4, NULL, 0},
+    {lines, "12.1", "n2", -1, -1, 0,
+     "job 12: no such container on 'n2'; expected -w n1", 0},
+    {lines, "12", "n9", -1, -1, 0,
+     "job 12: no such container on 'n9'; expected -w n1, n2", 0},
+    {lines, "12.9", NULL, -1, -1, 0,
+     "job 12: step 9 does not run in an image; see berth ps 12", 0},
+    {lines, "12.0", NULL, 4, -1, 0, "job 12: no such container; see berth ps 12", 0},
+    {lines, "12", NULL, -1, 99, 0, "job 12: no such container; see berth ps 12", 0},
+    {kept, "13", NULL, -1, -1, 0, SEVERAL_KEPT("13"), 3},
+    {kept, "13", "n1", -1, -1, 0, SEVERAL_KEPT("13"), 2},
+    {kept, "13", NULL, -1, 5, 5, NULL, 0},
+    {kept, "13", NULL, -1, 4, 0, SEVERAL_KEPT("13"), 2},
+    {kept, "13", "n2", -1, 4, 4, NULL, 0},
+    {busy, "14", NULL, -1, -1, 6, NULL, 0},
+    {busy, "14", NULL, -1, 5, 5, NULL, 0},
+    {alike, "15", NULL, -1, -1, 0, SEVERAL_KEPT("15"), 2},
 };
 
 TEST_ROWS(a_selector_means_one_container, selectors)
 {
-    BERTH_FREE char *text = strdup(lines);
+    BERTH_FREE char *text = strdup(selectors[_i].containers);
     BERTH_FREE char *name = strdup(selectors[_i].text);
     BERTH_CONTAINERS struct berth_containers containers = {0};
+    struct berth_containers several = {0};
     struct berth_selector selector = {.step = -1,
                                       .node = selectors[_i].node,
                                       .component = selectors[_i].component,
-                                      .rank = selectors[_i].rank};
+                                      .rank = -1,
+                                      .holder = selectors[_i].asked};
     const struct berth_container *chosen;
     struct berth_err err;
 
     ck_assert_int_eq(berth_containers_get(text, -1, &containers, &err), 0);
-    ck_assert_uint_eq(containers.count, 9);
     berth_containers_sort(&containers);
     ck_assert_int_eq(berth_selector_read(name, &selector, &err), 0);
-    ck_assert_str_eq(selector.job, "12");
-    chosen = berth_containers_choose(&containers, &selector, &err);
+    chosen = berth_containers_choose(&containers, &selector, &several, &err);
     ck_assert_int_eq(chosen ? chosen->holder : 0, selectors[_i].holder);
-    if (!chosen)
+    if (!chosen) {
         ck_assert_str_eq(err.text, selectors[_i].sentence);
+        ck_assert_uint_eq(several.count, selectors[_i].several);
+    }
+    free(several.items);
 }
 
-TEST_TIMES(without_containers_nothing_is_chosen, 2)
+TEST(without_containers_nothing_is_chosen)
 {
-    struct berth_container kept = {.job = 12, .step = -1, .component = -1};
-    const struct berth_containers none = {.items = &kept, .count = (size_t)_i};
+    const struct berth_containers none = {0};
+    struct berth_containers several = {0};
     struct berth_selector selector = {
-        .job = "12", .step = -1, .component = -1, .rank = -1};
+        .job = "12", .step = -1, .component = -1, .rank = -1, .holder = -1};
     struct berth_err err;
 
-    ck_assert_ptr_null(berth_containers_choose(&none, &selector, &err));
-    ck_assert_str_eq(err.text, "job 12: no such container; see berth ps 12");
+    ck_assert_ptr_null(berth_containers_choose(&none, &selector, &several, &err));
+    ck_assert_str_eq(err.text, "job 12: no step of it runs in an image");
     selector.rank = 7;
-    ck_assert_ptr_null(berth_containers_choose(&none, &selector, &err));
-    ck_assert_str_eq(err.text, "job 12: no such container; see berth ps 12");
+    ck_assert_ptr_null(berth_containers_choose(&none, &selector, &several, &err));
+    ck_assert_str_eq(err.text, "job 12: no task of rank 7 runs in an image; choose by "
+                               "--container, see berth ps 12");
+    ck_assert_uint_eq(several.count, 0);
 }
 
 TEST(a_selector_is_a_job_and_a_step)
 {
     static const char *const wrong[] = {"",      "x",     "-1",       "12.",  "12.x",
                                         "12.1x", "12.1+", "12.batch", "12 3", "12.1.2"};
-    struct berth_selector selector = {.step = -1, .component = -1};
+    struct berth_selector selector = {.step = -1, .component = -1, .holder = -1};
     struct berth_err err;
 
     for (int i = 0; i < COUNT(wrong); i++) {
@@ -104,7 +149,7 @@ TEST(a_selector_is_a_job_and_a_step)
 
 TEST(a_container_is_a_line)
 {
-    char image[400];
+    char image[400], options[400];
     struct berth_container item = {.node = strdup("n1"),
                                    .job = 12,
                                    .step = 0,
@@ -121,7 +166,10 @@ TEST(a_container_is_a_line)
 
     memset(image, ' ', sizeof(image) - 1);
     image[sizeof(image) - 1] = '\0';
+    memset(options, 'o', sizeof(options) - 1);
+    options[sizeof(options) - 1] = '\0';
     item.image = strdup(image);
+    item.options = strdup(options);
     berth_container_put(&item, &line);
     ck_assert_uint_lt(line.used, 1024);
     ck_assert_int_eq(berth_containers_get(line.text, 1, &containers, &err), 0);
@@ -130,6 +178,7 @@ TEST(a_container_is_a_line)
     ck_assert_int_eq(containers.items[0].offset, 1);
     ck_assert_int_eq(containers.items[0].cpu, 30);
     ck_assert_int_eq(containers.items[0].component, -1);
+    ck_assert_int_eq(strncmp(containers.items[0].options, "ooo", 3), 0);
     berth_container_fini(&item);
 }
 

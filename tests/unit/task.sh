@@ -262,7 +262,7 @@ expect 'an account that nobody takes' 1 \
 
 expect 'a holder that cannot go where the tasks will be' 1 \
     'cannot enter the user namespace of the tasks: Invalid argument' \
-    sh -c '"$1" --hold -1 -1 0 </dev/null' sh "$init"
+    sh -c '"$1" --hold -1 -1 0 "" </dev/null' sh "$init"
 
 # The record of a step.
 SLURM_JOB_ID=17 SLURM_JOB_USER=alice
@@ -463,7 +463,7 @@ expect 'berth-mpi by hand' 1 \
 expect 'berth-init by hand' 1 \
     'berth: berth-init: wrong arguments; only berth-start can start this program' \
     "$init"
-for words in '--colour red' '--hold 4 5' '--hold 4 5 6 7'; do
+for words in '--colour red' '--hold 4 5' '--hold 4 5 6' '--hold 4 5 6 7 8'; do
     # shellcheck disable=SC2086 # words
     expect "berth-init with unknown words: $words" 1 \
         'berth: berth-init: wrong arguments; only berth-start can start this program' \

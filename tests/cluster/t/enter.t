@@ -73,9 +73,9 @@ try "a command that is not there" "~^berth: n1: image '/images/a.sif': command '
     berth enter "$job" nope
 
 # --- what is listed
-row=' +[0-9-]{10}T[0-9:]{8} +2 +[0-9.]+M +[0-9.]+s'
+row=' +[0-9-]{10}T[0-9:]{8} +2 +[0-9.]+M +[0-9.]+s +[0-9]+  -'
 matches "berth ps lists each node" \
-    "^ *JOB  STEP  NODE  IMAGE          SINCE                TASKS +RSS +CPU
+    "^ *JOB  STEP  NODE  IMAGE          SINCE                TASKS +RSS +CPU +ID  OPTIONS
  *$job  0     n1    /images/a.sif$row
  *$job  0     n2    /images/a.sif$row$" "$(alice berth ps)"
 equal "a job's as JSON" '"n1" "n2"' \
@@ -110,7 +110,7 @@ try "a job that has ended" "~^berth: enter: job $job: expected a job that is RUN
 
 # --- several steps of a job, and one that has no image
 allocate -w n1 -N1
-try "no container" "~^berth: enter: job $job: no such container; see berth ps $job${nl}status 1$" -- berth enter "$job" true
+try "no container" "~^berth: enter: job $job: no step of it runs in an image${nl}status 1$" -- berth enter "$job" true
 in_job=("--jobid=$job" --overlap -N1 -n1)
 begin 1 "${in_job[@]}" $A $S
 first=$step
@@ -118,7 +118,8 @@ begin 1 "${in_job[@]}" $B $S
 begin 1 "${in_job[@]}" $S
 try "the newest step with an image" b -- berth enter "$job" cat /etc/berth-image
 try "a step by its number" a -- berth enter "$job.$first" cat /etc/berth-image
-try "a step without an image" "~^berth: enter: job $job: no such container; see berth ps $job${nl}status 1$" -- berth enter "$job.$step" true
+try "a step without an image" "~^berth: enter: job $job: step $step does not run in an image; see berth ps $job${nl}status 1$" -- berth enter "$job.$step" true
+try "another node" "~^berth: enter: job $job: no such container on 'n9'; expected -w n1${nl}status 1$" -- berth enter "$job" -w n9 true
 end_jobs
 
 # --- components
@@ -127,7 +128,9 @@ try "a het job: a component by its offset" $'a\nb' -- \
     sh -c "berth enter $job+0 cat /etc/berth-image; berth enter $job+1 cat /etc/berth-image"
 try "... or by its number" $'a\nb' -- \
     sh -c "berth enter $job --component 0 cat /etc/berth-image; berth enter $job --component 1 cat /etc/berth-image"
-try "... or it is asked for" "~^berth: enter: job $job: step 0 has several containers; choose one by --component or --rank, see berth ps $job${nl}status 1$" -- berth enter "$job"
+try "... or it is asked for" "~^berth: enter: job $job: step 0 has several containers; choose one by -w, --container, --component or --rank${nl} *JOB +STEP .*${nl} *$job +0\+0 +n1 .*${nl} *$job +0\+1 +n2 .*${nl}status 1$" -- berth enter "$job"
+id=$(alice berth ps | awk '$2 == "0+1" { print $9 }')
+try "... or by its ID" b -- berth enter "$job" --container "$id" cat /etc/berth-image
 equal "both are listed" "0\+0 n1 0\+1 n2" "$(alice berth ps | awk 'NR > 1 { print $2, $3 }' | paste -sd' ' | sed 's/+/\\+/g')"
 end_jobs
 allocate -w n1,n2 -N2

@@ -55,9 +55,10 @@ job n1 1
 first=$(space)
 equal "berth ps lists it between steps" "$job job n1 /images/a.sif 0" \
     "$(alice berth ps | awk 'NR > 1 { print $1, $2, $3, $4, $6 }')"
-matches "... with the memory and the time of its server" "[0-9.]+M +[0-9.]+s$" "$(alice berth ps "$job")"
+matches "... with the memory and the time of its server" "[0-9.]+M +[0-9.]+s +[0-9]+  -$" "$(alice berth ps "$job")"
 equal "... also to root, on its node" "$job job" "$(on n1 root berth ps -u alice | awk 'NR > 1 { print $1, $2 }')"
-matches "... but nobody enters it" "no such container" "$(alice berth enter "$job" true 2>&1)"
+equal "... and it can be entered" "a $first" \
+    "$(alice berth enter "$job" sh -c 'echo $(cat /etc/berth-image) $(readlink /proc/self/ns/user)' 2>&1)"
 life job -N1 -n1 "$A" sh -c 'sleep 100' >/dev/null 2>&1 &
 # berth ps lists the step, too.
 soon "a step is a copy without a server of its own" $'1 0 1\n0 1 0' "awk 'NR > 1 { print \$2 == \"job\", \$6, \$7 ~ /M/ }'" -- berth ps
@@ -144,6 +145,24 @@ equal "what a step writes into --container-writable, the next one reads" written
     life job -w n1 -N1 -n1 "$A" --container-writable cat /opt/joblife)"
 matches "... but not one with lifetime step" "/opt/joblife.*No such file" \
     "$(life step -w n1 -N1 -n1 "$A" --container-writable cat /opt/joblife)"
+
+
+echo "# several that differ"
+job n1 1
+life job -Q -N1 -n1 "$A" --container-writable true
+life job -Q -N1 -n1 "$A" --container-writable --container-mounts=/shared:/data sh -c 'echo mine >/which'
+try "berth save refuses to guess, and lists what differs" \
+    "~^berth: save: job $job: it has several containers; choose one by -w or --container${nl} *JOB .*${nl} *$job +job +n1 .* --container-writable${nl} *$job +job +n1 .* --container-mounts=/shared:/data:rw --container-writable${nl}status 1$" -- \
+    berth save "$job" s1.sif
+matches "... and so does berth enter" "several containers" "$(alice berth enter "$job" cat /which 2>&1)"
+id=$(alice berth ps "$job" | awk '/shared/ { print $9 }')
+try "the one that is chosen is saved" /home/alice/s1.sif -- berth save --container "$id" "$job" s1.sif
+equal "... with what was written to it" mine "$(life step -Q -N1 -n1 --container-image=s1.sif cat /which)"
+try "... or entered" mine -- berth enter "$job" --container "$id" cat /which
+matches "a rank does not choose one" "no task of rank 1 runs in an image; choose by --container" \
+    "$(alice berth save "$job" --rank 1 s2.sif 2>&1)"
+on login alice rm -f s1.sif
+job n1,n2 2
 
 echo "# MPI"
 MPI="--container-image=/images/mpibookworm.sif --mpi-bind=host"
