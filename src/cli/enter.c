@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* berth enter: runs a command beside the tasks of a step that runs, in their container,
- * or in one that the job keeps; berth save: writes that to an image. The first part asks Slurm for the container and
- * becomes an srun, which runs the second part on the node: berth VERB --node-part. */
+/* berth enter: runs a command beside the tasks of a step, in their container, or in one
+ * that the job keeps; berth save: writes that to an image. The first part asks Slurm for
+ * the container and becomes an srun, which runs the second part on the node: berth VERB
+ * --node-part. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -367,8 +368,7 @@ int berth_cli_enter(int argc, char **argv)
         return BERTH_CLI_USAGE;
     if (command < 0)
         return berth_cli_misused(&err);
-    if (saves &&
-        berth_path_absolute(argv[command], here, &file, &err) < 0)
+    if (saves && berth_path_absolute(argv[command], here, &file, &err) < 0)
         return berth_cli_misused(&err);
     save[0] = file;
     save[1] = is_forced ? force : NULL;

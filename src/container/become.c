@@ -265,8 +265,8 @@ char *berth_become_find(const char *name)
     return *name == '.' ? path_here(name) : strdup(name);
 }
 
-/* Has the image of RUNSCRIPT an entry point? Where a recipe has none, the runtimes write
- * a runscript that prints a sentence, and ends with status 0. */
+/* Has the image of RUNSCRIPT an entry point? Where a recipe has none, the runtimes
+ * write a runscript that prints a sentence, and ends with status 0. */
 static bool has_entrypoint(const char *runscript)
 {
     enum { MOST = 1 << 16 };
@@ -275,7 +275,8 @@ static bool has_entrypoint(const char *runscript)
     if (access(runscript, F_OK) < 0)
         return false;
     return berth_fd_read_path(runscript, MOST, &text) < 0 || !text.text ||
-           !strstr(text.text, "echo \"There is no runscript defined for this container");
+           !strstr(text.text,
+                   "echo \"There is no runscript defined for this container");
 }
 
 /* Returns 0, or the exit status with a sentence in ERR. */
@@ -283,8 +284,9 @@ static int check_entrypoint(const struct berth_become *become, struct berth_err 
 {
     if (!become->is_entrypoint || has_entrypoint(become->command[0]))
         return 0;
-    berth_err_set(err, "--container-entrypoint: the image has no entry point; leave the "
-                       "option out, or build the image with a %%runscript");
+    berth_err_set(err,
+                  "--container-entrypoint: the image has no entry point; leave the "
+                  "option out, or build the image with a %%runscript");
     return BERTH_NOT_FOUND;
 }
 

@@ -158,9 +158,9 @@ static void plan_item(const struct berth_request *request, char *const *environm
                                    "(rules)");
 }
 
-/* Both runtimes give an image of OCI a runscript that evaluates its arguments as a shell
- * does, as `apptainer run` wants it; without --no-eval, which sets these. srun's words
- * were evaluated where they were typed. */
+/* Both runtimes give an image of OCI a runscript that evaluates its arguments as a
+ * shell does, as `apptainer run` wants it; without --no-eval, which sets these. srun's
+ * words were evaluated where they were typed. */
 static void plan_no_eval(struct berth_plan *ret)
 {
     static const char *const names[] = {"APPTAINER_NO_EVAL", "SINGULARITY_NO_EVAL"};
@@ -305,8 +305,8 @@ int berth_launch_own_argv(const struct berth_launch *launch, struct berth_strvec
 void berth_launch_made_by(const struct berth_request *request, struct berth_buf *ret)
 {
     static const enum berth_option_id ids[] = {
-        BERTH_OPTION_MOUNTS,        BERTH_OPTION_MOUNT_HOME, BERTH_OPTION_NO_MOUNT_HOME,
-        BERTH_OPTION_WRITABLE,      BERTH_OPTION_ARGS,       BERTH_OPTION_GPU,
+        BERTH_OPTION_MOUNTS,   BERTH_OPTION_MOUNT_HOME, BERTH_OPTION_NO_MOUNT_HOME,
+        BERTH_OPTION_WRITABLE, BERTH_OPTION_ARGS,       BERTH_OPTION_GPU,
     };
 
     for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {

@@ -46,8 +46,8 @@ static bool is_known(const char *uri)
 
 /* What Apptainer builds images from, and cannot run by name on every node: the docker
  * daemon or an archive of one host (apptainer-build(1)). */
-static const char *const build_sources[] = {"docker-daemon:", "docker-archive:", "oci:",
-                                            "oci-archive:", NULL};
+static const char *const build_sources[] = {
+    "docker-daemon:", "docker-archive:", "oci:", "oci-archive:", NULL};
 
 bool berth_uri_is_build_source(const char *text)
 {

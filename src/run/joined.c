@@ -78,8 +78,8 @@ static int become(const struct berth_task *task,
     struct berth_become it = {.workdir = task->order.request.workdir,
                               .stay = task->launch.directory,
                               .pwd = pwd,
-                              .is_entrypoint = task->order.request.entrypoint ==
-                                               BERTH_YES};
+                              .is_entrypoint =
+                                  task->order.request.entrypoint == BERTH_YES};
 
     if (task->order.request.entrypoint != BERTH_YES)
         it.runscript = BERTH_LAUNCH_RUNSCRIPT;

@@ -318,9 +318,10 @@ TEST(a_squashfs_file_has_a_recipe)
     char bytes[256] = "hsqs";
 
     unit_write(path, bytes, sizeof(bytes));
-    assert_refused(path, 0,
-                   "a squashfs file, as enroot makes it; make a SIF file of it with the "
-                   "recipe in doc/migrate.md and berth-messages(7)");
+    assert_refused(
+        path, 0,
+        "a squashfs file, as enroot makes it; make a SIF file of it with the "
+        "recipe in doc/migrate.md and berth-messages(7)");
 }
 
 TEST(a_device_or_pipe_is_no_image)

@@ -139,11 +139,12 @@ TEST(a_holder_in_an_outer_user_namespace)
     launch.is_outer = true;
     ck_assert_int_eq(berth_launch_holder_argv(&launch, INIT, 4, 5, 6, &argv, &err), 0);
     line = shell_words(&argv);
-    ck_assert_str_eq(line, "/usr/bin/apptainer --silent exec --writable-tmpfs "
-                           "--no-privs --home '/home/of u' --nv -un /a.sif /proc/self/fd/5 --hold "
-                           "4 5 6 '--container-writable --container-args=-u "
-                           "--container-args=--nv --container-args=--userns "
-                           "--container-args=-un'");
+    ck_assert_str_eq(
+        line, "/usr/bin/apptainer --silent exec --writable-tmpfs "
+              "--no-privs --home '/home/of u' --nv -un /a.sif /proc/self/fd/5 --hold "
+              "4 5 6 '--container-writable --container-args=-u "
+              "--container-args=--nv --container-args=--userns "
+              "--container-args=-un'");
 }
 
 TEST(a_driver_is_a_flag)

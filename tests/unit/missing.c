@@ -37,11 +37,10 @@ static void setup(void)
     make("images/ice.sif");
 }
 
-#define PLAIN "not found; check the path, and that the nodes see this file system"
-#define MEANT "not found; did you mean "
-#define SHORT(name)                                                                    \
-    PLAIN ", or write docker://" name " for an image of a registry"
-#define BUILD "not found; make an image of it first: apptainer build image.sif "
+#define PLAIN       "not found; check the path, and that the nodes see this file system"
+#define MEANT       "not found; did you mean "
+#define SHORT(name) PLAIN ", or write docker://" name " for an image of a registry"
+#define BUILD       "not found; make an image of it first: apptainer build image.sif "
 #define PULLED_ANYWHERE                                                                \
     "not found; for an image of a registry write docker://nvcr.io/NAME:TAG (Slurm "    \
     "cuts "                                                                            \

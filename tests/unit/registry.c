@@ -44,7 +44,7 @@ static const struct {
     {"ubuntu", NULL},
     {"nvcr.io", NULL},
     {"what is:this", NULL},
-    {"me@nvcr.io#a:1", NULL},
+    {"me@nvcr.io#a:1", "docker://nvcr.io/a:1"},
     {"", NULL},
 };
 

@@ -56,7 +56,7 @@ static const struct {
     int component, asked; /* `asked`: a container by its holder */
     int holder;           /* of the container; 0: refused with the sentence */
     const char *sentence;
-    size_t several;       /* so many are listed then */
+    size_t several; /* so many are listed then */
 } selectors[] = {
     {lines, "12.3", NULL, -1, -1, 12, NULL, 0},
     {lines, "12.0", NULL, -1, -1, 5, NULL, 0},

@@ -49,7 +49,8 @@ static const struct {
     const char *uri;
     const char *error;
 } wrong[] = {
-    {"file:///a.sif", "'file:///a.sif': cannot be pulled; write the path alone, /a.sif"},
+    {"file:///a.sif",
+     "'file:///a.sif': cannot be pulled; write the path alone, /a.sif"},
     {"instance://db", "'instance://db': an instance is not an image; `berth enter "
                       "JOBID` enters the container of a step, and "
                       "--container-lifetime=job keeps one for later steps"},
