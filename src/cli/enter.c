@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* berth enter: runs a command beside the tasks of a step, in their container, or in one
- * that the job keeps; berth save: writes that to an image. The first part asks Slurm for
- * the container and becomes an srun, which runs the second part on the node: berth VERB
- * --node-part. */
+ * that the job keeps; berth save: writes that to an image. The first part asks Slurm
+ * for the container and becomes an srun, which runs the second part on the node:
+ * berth VERB --node-part. */
 
 #include <errno.h>
 #include <fcntl.h>

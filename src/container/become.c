@@ -265,24 +265,10 @@ char *berth_become_find(const char *name)
     return *name == '.' ? path_here(name) : strdup(name);
 }
 
-/* Has the image of RUNSCRIPT an entry point? Where a recipe has none, the runtimes
- * write a runscript that prints a sentence, and ends with status 0. */
-static bool has_entrypoint(const char *runscript)
-{
-    enum { MOST = 1 << 16 };
-    BERTH_BUF struct berth_buf text = {0};
-
-    if (access(runscript, F_OK) < 0)
-        return false;
-    return berth_fd_read_path(runscript, MOST, &text) < 0 || !text.text ||
-           !strstr(text.text,
-                   "echo \"There is no runscript defined for this container");
-}
-
 /* Returns 0, or the exit status with a sentence in ERR. */
 static int check_entrypoint(const struct berth_become *become, struct berth_err *err)
 {
-    if (!become->is_entrypoint || has_entrypoint(become->command[0]))
+    if (!become->is_entrypoint || berth_runscript_exists(become->command[0]))
         return 0;
     berth_err_set(err,
                   "--container-entrypoint: the image has no entry point; leave the "

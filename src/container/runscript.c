@@ -4,6 +4,7 @@
 #include "container/runscript.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/fd.h"
@@ -15,6 +16,10 @@ enum { HEAD = 64 << 10 };
 /* The line of a runscript that a runtime makes from an OCI image
  * (conveyorPacker_oci.go of Apptainer), whose other lines are the same for all. */
 #define OCI_ENTRYPOINT "OCI_ENTRYPOINT="
+
+/* What the runtimes write where a recipe has no runscript: it prints this, and ends
+ * with status 0. */
+#define NO_RUNSCRIPT "echo \"There is no runscript defined for this container"
 
 static bool passes_arguments(const char *line)
 {
@@ -49,4 +54,15 @@ bool berth_runscript_prepares(const char *path)
             hands_over = true;
     }
     return hands_over && commands > 1;
+}
+
+bool berth_runscript_exists(const char *path)
+{
+    BERTH_BUF struct berth_buf text = {0};
+
+    if (access(path, F_OK) < 0)
+        return false;
+    /* One that cannot be read can perhaps be executed. */
+    return berth_fd_read_path(path, HEAD, &text) < 0 || !text.text ||
+           !strstr(text.text, NO_RUNSCRIPT);
 }

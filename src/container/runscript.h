@@ -7,3 +7,7 @@
  * PATH of a conda environment and then becomes its arguments? Not if there is none, and
  * not the one that runtimes write into an image without an entry point. */
 bool berth_runscript_prepares(const char *path);
+
+/* Has an image with the runscript PATH an entry point? Not with the file that a runtime
+ * writes where a recipe has none. */
+bool berth_runscript_exists(const char *path);
