@@ -100,13 +100,14 @@ static void list_environment(const struct berth_task *task, struct berth_strvec 
 
     berth_launch_env(&task->order.request, &task->order.terms, task->launch.environment,
                      &asked);
-    for (size_t i = 0; i < asked.count; i++)
-        if (strchr(asked.items[i], '=')) {
-            berth_strvec_pushf(ret, "APPTAINERENV_%s", asked.items[i]);
-            berth_strvec_pushf(ret, "SINGULARITYENV_%s", asked.items[i]);
-        } else {
+    for (size_t i = 0; i < asked.count; i++) {
+        const bool is_unset = !strchr(asked.items[i], '=');
+
+        if (is_unset)
             berth_strvec_push(ret, asked.items[i]);
-        }
+        berth_strvec_pushf(ret, "APPTAINERENV_%s", asked.items[i]);
+        berth_strvec_pushf(ret, "SINGULARITYENV_%s", asked.items[i]);
+    }
     ret->failed |= asked.failed;
 }
 

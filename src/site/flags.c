@@ -173,3 +173,130 @@ int berth_flags_check_environment(const struct berth_site *site,
     }
     return 0;
 }
+
+/* May the word after WORD be its value? */
+static bool is_open(const char *word)
+{
+    return *word == '-' && !strchr(word, '=');
+}
+
+/* Is WORD a flag, and not `-` or `--`, after which the runtime reads no flags? */
+static bool is_flag(const char *word)
+{
+    return *word == '-' && word[strspn(word, "-")];
+}
+
+int berth_flags_close(const struct berth_strvec *args, struct berth_strvec *ret,
+                      struct berth_err *err)
+{
+    for (size_t i = 0; i < args->count; i++) {
+        const char *word = args->items[i];
+        const char *next = i + 1 < args->count ? args->items[i + 1] : NULL;
+
+        if (!is_flag(word))
+            return berth_err_set(
+                err,
+                "--container-args: '%s' is not a flag, nor the value of "
+                "one; write --FLAG=VALUE, and the image with "
+                "--container-image",
+                word);
+        if (next && is_open(word) && !is_flag(next)) {
+            berth_strvec_pushf(ret, "%s=%s", word, next);
+            i++;
+        } else {
+            berth_strvec_push(ret, word);
+        }
+    }
+    if (args->count)
+        berth_strvec_push(ret, "--disable-cache");
+    return ret->failed ? berth_err_oom(err) : 0;
+}
+
+/* Refuses NAME of LENGTH bytes if SITE unsets it. WHERE the user sets it. */
+static int check_unset(const struct berth_site *site, const char *name, size_t length,
+                       const char *where, struct berth_err *err)
+{
+    for (size_t i = 0; i < site->environment.unset.count; i++) {
+        const char *unset = site->environment.unset.items[i];
+
+        if (strlen(unset) != length || strncmp(unset, name, length) != 0)
+            continue;
+        berth_err_set(err,
+                      "%s: '%s': this site unsets it in every container; leave it out",
+                      where, unset);
+        return berth_site_cite(site, "environment.unset", unset, err);
+    }
+    return 0;
+}
+
+/* Checks LIST, NAME=VALUE[,...], the value of the flag env. */
+static int check_assignments(const struct berth_site *site, const char *list,
+                             const char *where, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec items = {0};
+
+    berth_strvec_split(&items, list);
+    for (size_t i = 0; i < items.count; i++)
+        if (check_unset(site, items.items[i], strcspn(items.items[i], "="), where,
+                        err) < 0)
+            return -1;
+    return items.failed ? berth_err_oom(err) : 0;
+}
+
+/* Checks the flag NAME (env or env-file) with VALUE. */
+static int check_setting(const struct berth_site *site, bool is_file, const char *value,
+                         const char *where, struct berth_err *err)
+{
+    if (!is_file)
+        return check_assignments(site, value, where, err);
+    berth_err_set(
+        err,
+        "%s: this site unsets variables in every container, and berth does not "
+        "read the file; write --container-env",
+        where);
+    return berth_site_cite(site, "environment.unset", "", err);
+}
+
+static int check_unset_words(const struct berth_site *site,
+                             const struct berth_strvec *args, struct berth_err *err)
+{
+    for (size_t i = 0; i < args->count; i++) {
+        const char *word = args->items[i];
+        const char *next = i + 1 < args->count ? args->items[i + 1] : "";
+        size_t length = strcspn(word, "=");
+        bool is_file =
+            strncmp(word, "--env-file", length) == 0 && length == strlen("--env-file");
+        bool is_list = strncmp(word, "--env", length) == 0 && length == strlen("--env");
+
+        if ((is_file || is_list) &&
+            check_setting(site, is_file, word[length] ? word + length + 1 : next,
+                          is_file ? "--container-args: --env-file"
+                                  : "--container-args: --env",
+                          err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int berth_flags_check_unset(const struct berth_site *site,
+                            const struct berth_strvec *args, char *const *environment,
+                            struct berth_err *err)
+{
+    if (site->environment.unset.count == 0)
+        return 0;
+    if (check_unset_words(site, args, err) < 0)
+        return -1;
+    for (; environment && *environment; environment++) {
+        const char *flag = berth_flags_variable(*environment);
+        bool is_file = flag && berth_text_starts(flag, "ENV_FILE=");
+        bool is_list = flag && berth_text_starts(flag, "ENV=");
+        BERTH_FREE char *name = strndup(*environment, strcspn(*environment, "="));
+
+        if (!name)
+            return berth_err_oom(err);
+        if ((is_file || is_list) &&
+            check_setting(site, is_file, strchr(flag, '=') + 1, name, err) < 0)
+            return -1;
+    }
+    return 0;
+}

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/environ.h"
+#include "site/detours.h"
 #include "site/flags.h"
 #include "request/mount.h"
 #include "request/option.h"
@@ -224,7 +225,9 @@ int berth_policy_check_early(const struct berth_site *site,
     if (!berth_request_has_container(request))
         return 0;
     if (check_words(site, request, err) < 0 ||
+        berth_flags_check_unset(site, &request->args, environment, err) < 0 ||
         berth_rules_refuse(site, NULL, request, err) < 0 ||
+        berth_detours_check(site, NULL, request, environment, err) < 0 ||
         (environment && berth_flags_check_environment(site, environment, err) < 0) ||
         berth_mountrules_check_flags(site, request, environment, err) < 0 ||
         berth_mountrules_check(site, &request->mounts, NULL, err) < 0)
@@ -264,8 +267,21 @@ static void list_options(const struct berth_request *request, struct berth_reque
     }
 }
 
-/* Merges FORCED over REQUEST over the site's defaults. The runtime gets the flags of
- * the site, those of rules, and the user's: a later flag may win. */
+/* Appends the flags of the user, of the site, and of rules: the last of two wins. */
+static int put_flags(const struct berth_site *site, const struct berth_strvec *users,
+                     const struct berth_strvec *forced, struct berth_strvec *ret,
+                     struct berth_err *err)
+{
+    if (site->runtime.args.count == 0 && forced->count == 0)
+        berth_strvec_append(ret, users);
+    else if (berth_flags_close(users, ret, err) < 0)
+        return -1;
+    berth_strvec_append(ret, &site->runtime.args);
+    berth_strvec_append(ret, forced);
+    return ret->failed ? berth_err_oom(err) : 0;
+}
+
+/* Merges FORCED over REQUEST over the site's defaults. */
 static int merge_layers(const struct berth_site *site,
                         const struct berth_policy_facts *facts,
                         const struct berth_request *request,
@@ -282,12 +298,11 @@ static int merge_layers(const struct berth_site *site,
     berth_strvec_fini(&ret->mounts);
     berth_strvec_fini(&ret->args);
     put_mounts(site, facts, &users, &forced->mounts, &ret->mounts);
-    berth_strvec_append(&ret->args, &site->runtime.args);
-    berth_strvec_append(&ret->args, &forced->args);
-    berth_strvec_append(&ret->args, &request->args);
+    if (put_flags(site, &request->args, &forced->args, &ret->args, err) < 0)
+        return -1;
     if (berth_request_is_explained(request))
         list_items(request, &users, ret);
-    return ret->mounts.failed || ret->args.failed ? berth_err_oom(err) : 0;
+    return ret->mounts.failed ? berth_err_oom(err) : 0;
 }
 
 int berth_policy_apply(const struct berth_site *site,
@@ -302,7 +317,9 @@ int berth_policy_apply(const struct berth_site *site,
         return berth_request_merge(ret, request, err);
     if (berth_rules_check_job(site, &facts->job, err) < 0 ||
         check_words(site, request, err) < 0 ||
+        berth_flags_check_unset(site, &request->args, facts->environment, err) < 0 ||
         berth_rules_refuse(site, &facts->job, request, err) < 0 ||
+        berth_detours_check(site, &facts->job, request, facts->environment, err) < 0 ||
         berth_flags_check_environment(site, facts->environment, err) < 0 ||
         berth_mountrules_check_flags(site, request, facts->environment, err) < 0 ||
         berth_mountrules_check(site, facts->mounts, facts->sources, err) < 0 ||

@@ -227,19 +227,31 @@ static const struct berth_site_rule *find_forced(const struct berth_site *site,
     return found;
 }
 
+unsigned int berth_rules_forbidden(const struct berth_site *site,
+                                   const struct berth_rules_job *job,
+                                   enum berth_option_id id)
+{
+    for (size_t i = 0; i < site->rule_count; i++) {
+        unsigned int line = site->rules[i].lines[BERTH_RULE_FORBID][id];
+
+        if (line && applies(&site->rules[i], job ? job : &any))
+            return line;
+    }
+    return 0;
+}
+
 int berth_rules_refuse(const struct berth_site *site, const struct berth_rules_job *job,
                        const struct berth_request *request, struct berth_err *err)
 {
-    for (size_t i = 0; i < site->rule_count; i++)
-        for (int id = 0; id < BERTH_OPTION_COUNT; id++) {
-            unsigned int line = site->rules[i].lines[BERTH_RULE_FORBID][id];
+    for (int i = 0; i < BERTH_OPTION_COUNT; i++) {
+        const enum berth_option_id id = (enum berth_option_id)i;
+        unsigned int line = berth_rules_forbidden(site, job, id);
 
-            if (line && applies(&site->rules[i], job ? job : &any) &&
-                berth_request_value(request, id, 0))
-                return berth_err_set(
-                    err, "--%s: a rule of this site forbids it; leave it out (%s:%u)",
-                    berth_options[id].name, site->file, line);
-        }
+        if (line && berth_request_value(request, id, 0))
+            return berth_err_set(
+                err, "--%s: a rule of this site forbids it; leave it out (%s:%u)",
+                berth_options[id].name, site->file, line);
+    }
     return 0;
 }
 

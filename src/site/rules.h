@@ -54,8 +54,13 @@ bool berth_rules_have(const struct berth_site *site, enum berth_rule_kind kind,
 /* The default of the option ID in jobs of any partition and account; NULL: none. */
 const char *berth_rules_default(const struct berth_site *site, enum berth_option_id id);
 
-/* Refuses a REQUEST with an option that a rule forbids in JOB. JOB NULL: not known yet;
- * then only options that a rule forbids in every job. */
+/* The line of the first rule that forbids the option ID in JOB; 0: none. JOB NULL: not
+ * known yet; then only a rule that forbids it in every job. */
+unsigned int berth_rules_forbidden(const struct berth_site *site,
+                                   const struct berth_rules_job *job,
+                                   enum berth_option_id id);
+
+/* Refuses a REQUEST with an option that a rule forbids in JOB. */
 int berth_rules_refuse(const struct berth_site *site, const struct berth_rules_job *job,
                        const struct berth_request *request, struct berth_err *err);
 

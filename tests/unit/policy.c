@@ -173,7 +173,30 @@ static const struct {
     {"rule=container-env=A%3D1", "image=/a", NULL},
     {"rule=container-args=--pid deny=", "image=/a", "image=/a&args=--pid"},
     {"rule=container-args=--pid args=--x", "image=/a&args=--nv",
-     "image=/a&args=--x&args=--pid&args=--nv"},
+     "image=/a&args=--nv&args=--disable-cache&args=--x&args=--pid"},
+    {"rule=container-args=--contain", "image=/a&args=--contain%3Dfalse",
+     "image=/a&args=--contain%3Dfalse&args=--disable-cache&args=--contain"},
+    {"args=--contain", "image=/a&args=--env&args=A%3D1&args=-B&args=/b&args=-c",
+     "image=/a&args=--env%3DA%3D1&args=-B%3D/"
+     "b&args=-c&args=--disable-cache&args=--contain"},
+    {"args=--contain", "image=/a&args=--cleanenv&args=/b.sif",
+     "image=/a&args=--cleanenv%3D/b.sif&args=--disable-cache&args=--contain"},
+    {"args=--contain", "image=/a&args=--cleanenv&args=--",
+     "image=/a&args=--cleanenv%3D--&args=--disable-cache&args=--contain"},
+    {"args=--contain", "image=/a&args=--env", /* and not the site's flag as its value */
+     "image=/a&args=--env&args=--disable-cache&args=--contain"},
+    {"args=--contain", "image=/a", "image=/a&args=--contain"},
+    /* flags like options that a rule forbids */
+    {"forbid=container-writable=",
+     "image=/a&args=--writable-tmpfs%3Dfalse&args=-B&args=/w",
+     "image=/a&args=--writable-tmpfs%3Dfalse&args=-B&args=/w"},
+    {"forbid=container-writable=", "image=/a&args=-B/w:/w", "image=/a&args=-B/w:/w"},
+    {"forbid=no-container-mount-home=", "image=/a&args=--no-mount%3Dsys",
+     "image=/a&args=--no-mount%3Dsys"},
+    {"forbid=account=other&container-args=", "image=/a&args=--nv",
+     "image=/a&args=--nv"},
+    {"unset=FOO", "image=/a&args=--env&args=BAR%3D1",
+     "image=/a&args=--env&args=BAR%3D1"},
     {"rule=mpi-bind=", "image=/a&mpi-bind=off", "image=/a&mpi-bind=auto&site=mpi-bind"},
     /* defaults */
     {"usual=container-lifetime=job", "image=/a", "image=/a&lifetime=job"},
@@ -264,6 +287,18 @@ TEST_ROWS(a_request_becomes_what_is_run, good)
 #define FORBIDDEN(option)                                                              \
     "--container-" option ": a rule of this site forbids it; leave it out "            \
     "(berth.yaml:1)"
+#define NOT_FLAG(word)                                                                 \
+    "--container-args: '" word "' is not a flag, nor the value of one; write "         \
+    "--FLAG=VALUE, and the image with --container-image"
+#define LIKE_VARIABLE(text, option)                                                    \
+    "'" text "': it does what --" option " does, which a rule of this site forbids; "  \
+    "leave it out (berth.yaml:1)"
+#define LIKE_FLAG(text, option) "--container-args: " LIKE_VARIABLE(text, option)
+#define IS_RUNTIMES(name, option)                                                      \
+    name ": this variable is for the container runtime, and a rule of this site "      \
+         "forbids --" option "; unset it (berth.yaml:1)"
+#define UNSET(where)                                                                   \
+    where ": 'FOO': this site unsets it in every container; leave it out"
 
 static const struct {
     const char *site;
@@ -333,6 +368,46 @@ static const struct {
      ALLOWS("--nv /evil.sif") "--nv, *"},
     {"allow=--b+/s/*", NULL, "image=/a&args=--b&args=/s/x&args=/evil.sif",
      ALLOWS("/evil.sif") "--b /s/*"},
+    {"args=--contain", NULL, "image=/a&args=--x%3D1&args=/b.sif", NOT_FLAG("/b.sif")},
+    {"args=--contain", NULL, "image=/a&args=--nv&args=--x%3D1&args=--", NOT_FLAG("--")},
+    {"args=--contain", NULL, "image=/a&args=-", NOT_FLAG("-")},
+    /* flags that do what an option does */
+    {"forbid=container-writable=", NULL, "image=/a&args=--writable-tmpfs",
+     LIKE_FLAG("--writable-tmpfs", "container-writable")},
+    {"forbid=container-writable=", NULL, "image=/a&args=-cw",
+     LIKE_FLAG("-cw", "container-writable")},
+    {"forbid=container-writable=", NULL, "image=/a&args=--overlay&args=/x",
+     LIKE_FLAG("--overlay", "container-writable")},
+    {"forbid=container-writable=", "APPTAINER_WRITABLE_TMPFS=1", "image=/a",
+     LIKE_VARIABLE("APPTAINER_WRITABLE_TMPFS", "container-writable")},
+    {"forbid=container-mounts=", "SINGULARITY_BINDPATH=/x", "image=/a",
+     LIKE_VARIABLE("SINGULARITY_BINDPATH", "container-mounts")},
+    {"forbid=container-mounts=", NULL, "image=/a&args=-B/x",
+     LIKE_FLAG("-B/x", "container-mounts")},
+    {"forbid=no-container-mount-home=", "APPTAINER_NO_MOUNT=sys,home", "image=/a",
+     LIKE_VARIABLE("APPTAINER_NO_MOUNT", "no-container-mount-home")},
+    {"forbid=container-gpu=", "APPTAINER_NV=1", "image=/a",
+     LIKE_VARIABLE("APPTAINER_NV", "container-gpu")},
+    {"forbid=container-env=", NULL, "image=/a&args=--env&args=A%3D1",
+     LIKE_FLAG("--env", "container-env")},
+    {"forbid=container-env=", "APPTAINERENV_A=1", "image=/a",
+     IS_RUNTIMES("APPTAINERENV_A", "container-env")},
+    {"forbid=container-args=", "APPTAINER_CONTAIN=1", "image=/a",
+     IS_RUNTIMES("APPTAINER_CONTAIN", "container-args")},
+    {"forbid=account=climate&container-args=", "SINGULARITY_BIND=/x", "image=/a",
+     IS_RUNTIMES("SINGULARITY_BIND", "container-args")},
+    /* variables that the site unsets */
+    {"unset=FOO", NULL, "image=/a&args=--env&args=A%3D1,FOO%3D1",
+     UNSET("--container-args: --env")},
+    {"unset=FOO", NULL, "image=/a&args=--env%3DFOO%3D1",
+     UNSET("--container-args: --env")},
+    {"unset=FOO", "APPTAINER_ENV=FOO=1", "image=/a", UNSET("APPTAINER_ENV")},
+    {"unset=FOO", NULL, "image=/a&args=--env-file%3D/f",
+     "--container-args: --env-file: this site unsets variables in every container, and "
+     "berth does not read the file; write --container-env"},
+    {"unset=FOO", "SINGULARITY_ENV_FILE=/f", "image=/a",
+     "SINGULARITY_ENV_FILE: this site unsets variables in every container, and berth "
+     "does not read the file; write --container-env"},
     /* mounts */
     {"forbidden=/secret", NULL, "image=/a&mounts=/secret:/x:rw",
      FORBIDS("/secret:/x:rw")},

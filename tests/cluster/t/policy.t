@@ -262,4 +262,55 @@ matches "raw_args: a variable of the runtime, before anything is allocated" \
     "$(alice env APPTAINER_BIND=/tmp srun -w n1 -N1 "$image" true 2>&1)"
 try "raw_args: the login for a pull is no flag" '~^a$' -- \
     env APPTAINER_DOCKER_USERNAME=u APPTAINER_DOCKER_PASSWORD=p APPTAINER_NOHTTPS=1 srun -w n1 -N1 "$image" cat /etc/berth-image
+
+# The user's flags come before the site's, of which the last one wins.
+alice sh -c 'echo topsecret >secret'
+# sees OPTION...: what a step on n1 sees of the file secret of alice's home directory.
+sees() { alice srun -w n1 -N1 "$image" "$@" --chdir=/tmp sh -c 'cat ~/secret 2>/dev/null || echo nothing' 2>&1; }
+for it in 'rules: [{force: {container-args: [--contain]}}]' 'runtime: {args: [--contain]}'; do
+    site <<<"$it"
+    equal "$it" nothing "$(sees)"
+    equal "... not taken back" nothing "$(sees --container-args=--contain=false)"
+    equal "... nor by the short name" nothing "$(sees --container-args=-c=false)"
+    equal "... beside flags with values" "nothing" "$(sees '--container-args=--env A=1,B=2 -B /usr:/u')"
+    matches "... nor by a flag without its value" 'invalid argument .--disable-cache. for .--env' "$(sees --container-args='--contain=false --env')"
+    matches "... nor by another image" 'invalid argument ./images/b.sif. for ' "$(sees --container-args='--cleanenv /images/b.sif')"
+    equal "... nor with berth run" nothing "$(on n1 alice env -C /tmp timeout 180 berth run "$image" --container-args=--contain=false sh -c 'cat ~/secret 2>/dev/null || echo nothing' 2>&1)"
+done
+
+# What a rule forbids does not come in by another name, at any door.
+site <<'YAML'
+rules: [{forbid: [container-writable, container-mounts]}]
+YAML
+forbid="it does what --container-writable does, which a rule of this site forbids; leave it out ./etc/slurm/berth.yaml:1"
+writes=(touch /opt/x)
+alice sh -c 'echo "0 --container-image=/images/a.sif --container-args=--writable-tmpfs touch /opt/x" >lines'
+matches "forbid: a flag" "^srun: error: berth: --container-args: '--writable-tmpfs': $forbid" \
+    "$(alice srun -w n1 -N1 "$image" --container-args=--writable-tmpfs "${writes[@]}" 2>&1)"
+matches "forbid: a flag in a line" "'lines': line 1: --container-args: '--writable-tmpfs': $forbid" "$(alice srun -w n1 -N1 --multi-prog lines 2>&1)"
+matches "forbid: a variable" "^srun: error: berth: '${RUNTIME}_WRITABLE_TMPFS': $forbid" \
+    "$(alice env "${RUNTIME}_WRITABLE_TMPFS=1" srun -w n1 -N1 "$image" "${writes[@]}" 2>&1)"
+matches "forbid: a variable by --export" "^berth: n1: '${RUNTIME}_WRITABLE_TMPFS': $forbid" \
+    "$(alice srun -w n1 -N1 --export="ALL,${RUNTIME}_WRITABLE_TMPFS=1" "$image" "${writes[@]}" 2>&1)"
+matches "forbid: with berth run" "^berth: '${RUNTIME}_WRITABLE_TMPFS': $forbid" \
+    "$(on n1 alice env "${RUNTIME}_WRITABLE_TMPFS=1" timeout 180 berth run "$image" "${writes[@]}" 2>&1)"
+matches "forbid: from the inside" "'${RUNTIME}_WRITABLE_TMPFS': $forbid" \
+    "$(alice srun -w n1 -N1 "$image" env "${RUNTIME}_WRITABLE_TMPFS=1" srun --overlap "$image" "${writes[@]}" 2>&1)"
+matches "forbid: a mount by a variable" "'${RUNTIME}_BIND': it does what --container-mounts does" \
+    "$(alice env "${RUNTIME}_BIND=/usr:/u" srun -w n1 -N1 "$image" true 2>&1)"
+site <<<'rules: [{forbid: [container-args]}]'
+matches "forbid: any flag" "${RUNTIME}_CONTAIN: this variable is for the container runtime, and a rule of this site forbids --container-args; unset it" \
+    "$(alice env "${RUNTIME}_CONTAIN=1" srun -w n1 -N1 "$image" true 2>&1)"
+
+# Nor what the site unsets.
+site <<'YAML'
+environment: {unset: [FOO]}
+runtime: {share: no}
+YAML
+for it in APPTAINERENV SINGULARITYENV; do
+    equal "unset: ${it}_ in a container of a task" "<>" "$(alice env "${it}_FOO=1" srun -w n1 -N1 "$image" sh -c 'echo "<$FOO>"' 2>&1)"
+done
+matches "unset: by a flag" "^srun: error: berth: --container-args: --env: 'FOO': this site unsets it in every container" \
+    "$(alice srun -w n1 -N1 "$image" "--container-args=--env FOO=1" true 2>&1)"
+site </dev/null
 finish
