@@ -46,6 +46,14 @@ int berth_err_set(struct berth_err *err, const char *format, ...)
     vsnprintf(raw, sizeof(raw), format, args);
     va_end(args);
     berth_err_escape(err->text, sizeof(err->text), raw);
+    err->code = BERTH_ERR_OTHER;
+    return -1;
+}
+
+int berth_err_mark(struct berth_err *err, enum berth_err_code code)
+{
+    if (err)
+        err->code = code;
     return -1;
 }
 
@@ -61,7 +69,8 @@ int berth_err_at(struct berth_err *err, const char *format, ...)
     vsnprintf(place, sizeof(place), format, args);
     va_end(args);
     inner = *err;
-    return berth_err_set(err, "%s: %s", place, inner.text);
+    berth_err_set(err, "%s: %s", place, inner.text);
+    return berth_err_mark(err, inner.code);
 }
 
 int berth_err_expected(struct berth_err *err, const char *expected, const char *got)

@@ -6,6 +6,14 @@
 /* Bytes of the longest sentence; a longer one ends in "...". */
 #define BERTH_ERR_SIZE 1024
 
+/* What a caller decides by. A sentence is for people, and nothing is decided by its
+ * words: it also holds what the user has typed. */
+enum berth_err_code {
+    BERTH_ERR_OTHER,
+    BERTH_ERR_OPTION,  /* the sentence begins with the option that is the cause */
+    BERTH_ERR_OVERLAY, /* the runtime cannot use the directory for what tasks write */
+};
+
 /* Why a call could not do its work: one sentence of the form
  * `place: what is wrong; what would be right`, without a newline. Control characters
  * are shown escaped, so that user text cannot write to a terminal. A function that has
@@ -13,6 +21,7 @@
  * it returns only where that differs. */
 struct berth_err {
     char text[BERTH_ERR_SIZE];
+    enum berth_err_code code; /* BERTH_ERR_OTHER, unless berth_err_mark() says it */
 };
 
 /* Copy FROM to TO (SIZE bytes) with control characters as \xNN; what is too long ends
@@ -25,7 +34,11 @@ void berth_err_escape(char *to, size_t size, const char *from);
 int berth_err_set(struct berth_err *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Puts `place: ` before the sentence in ERR. Always returns -1. */
+/* Give the sentence in ERR a code. Always returns -1. */
+int berth_err_mark(struct berth_err *err, enum berth_err_code code);
+
+/* Puts `place: ` before the sentence in ERR, which keeps its code. Always returns -1.
+ */
 int berth_err_at(struct berth_err *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

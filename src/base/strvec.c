@@ -43,6 +43,7 @@ void berth_strvec_pushf(struct berth_strvec *vec, const char *format, ...)
 
 void berth_strvec_append(struct berth_strvec *vec, const struct berth_strvec *from)
 {
+    vec->failed |= from->failed;
     for (size_t i = 0; i < from->count; i++)
         berth_strvec_push(vec, from->items[i]);
 }

@@ -103,8 +103,10 @@ static int stage(const struct work *work, const struct berth_decide *with,
     if (at >= with->stacks->count)
         return berth_err_damaged(err, "stack %zu", at);
     if (berth_stage_get(&with->stacks->items[at], work->end > least ? work->end : least,
-                        &staged, &why) < 0)
-        return berth_channel_send(inside, BERTH_CHANNEL_REFUSED, why.text, err);
+                        &staged, &why) < 0) {
+        berth_channel_refuse(inside, &why);
+        return 0;
+    }
     watch_for(work, with, &with->stacks->items[at], staged.path);
     if (asprintf(&answer, "%s\n%s", staged.path, staged.mounted) < 0)
         answer = NULL;
@@ -144,8 +146,7 @@ static int serve(const struct work *work, const struct berth_decide *with, int i
         case BERTH_CHANNEL_DONE:
             return answer(work, &bytes, err);
         default:
-            return berth_channel_send(work->channel, BERTH_CHANNEL_REFUSED,
-                                      message.text, err);
+            return berth_channel_refusal(&message, err);
         }
     }
 }
@@ -341,7 +342,7 @@ int main(int argc, char **argv)
         return EXIT_SUCCESS;
     }
     if (work.channel >= 0)
-        berth_channel_send(work.channel, BERTH_CHANNEL_REFUSED, err.text, NULL);
+        berth_channel_refuse(work.channel, &err);
     else
         fprintf(stderr, "berth-mpi: %s\n", err.text);
     return EXIT_FAILURE;

@@ -400,7 +400,7 @@ int berth_bindover_stage(const struct berth_decide *inside,
         return -1;
     newline = strchr(answer.text, '\n');
     if (answer.kind != BERTH_CHANNEL_STAGED || !newline)
-        return berth_err_set(err, "%s", answer.text);
+        return berth_channel_refusal(&answer, err);
     *newline = '\0';
     if (berth_replacement_open(inside->host_cache, newline + 1, answer.text,
                                replacement, err) < 0)

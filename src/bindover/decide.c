@@ -431,7 +431,7 @@ void berth_decide_run(const struct berth_decide *inside)
     result = run(&programs, &err);
     berth_binding_put(&programs.binding, &bytes);
     if (result < 0 || berth_channel_send_result(inside->channel, &bytes, &err) < 0) {
-        berth_channel_send(inside->channel, BERTH_CHANNEL_REFUSED, err.text, NULL);
+        berth_channel_refuse(inside->channel, &err);
         return;
     }
     berth_channel_send(inside->channel, BERTH_CHANNEL_DONE, "", NULL);

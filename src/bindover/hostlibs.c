@@ -322,8 +322,9 @@ static int use_stack(struct berth_programs *programs, const struct berth_stack *
     berth_bindover_drop(programs);
     if (is_named) {
         why = *err;
-        return berth_err_set(err, "--container-libs=%s: %s; leave --container-libs out",
-                             stack->profile->name, why.text);
+        berth_err_set(err, "--container-libs=%s: %s; leave --container-libs out",
+                      stack->profile->name, why.text);
+        return berth_err_mark(err, BERTH_ERR_OPTION);
     }
     refused = &programs->refused[stack - inside->stacks->items];
     *refused = *err;
@@ -420,19 +421,22 @@ static int check_name(const struct berth_stacks *stacks,
 {
     const struct berth_stack *stack = find_called(stacks, name);
 
-    if (!stack)
-        return berth_err_set(err,
-                             "--container-libs=%s: this host has no such libraries; "
-                             "see `berth profiles`",
-                             name);
+    if (!stack) {
+        berth_err_set(err,
+                      "--container-libs=%s: this host has no such libraries; see "
+                      "`berth profiles`",
+                      name);
+        return berth_err_mark(err, BERTH_ERR_OPTION);
+    }
     if (is_library(stack) || berth_request_mpi_is(request, BERTH_MODE_HYBRID) ||
         berth_request_mpi_is(request, BERTH_MODE_AUTO))
         return 0;
-    return berth_err_set(err,
-                         "--container-libs=%s: it is for an image's own MPI whose "
-                         "ranks srun starts, not for --mpi-bind=%s; choose "
-                         "--mpi-bind=hybrid, or leave --container-libs out",
-                         name, berth_request_mode(request));
+    berth_err_set(err,
+                  "--container-libs=%s: it is for an image's own MPI whose ranks srun "
+                  "starts, not for --mpi-bind=%s; choose --mpi-bind=hybrid, or leave "
+                  "--container-libs out",
+                  name, berth_request_mode(request));
+    return berth_err_mark(err, BERTH_ERR_OPTION);
 }
 
 /* Two profiles do not stand for one library of the image. */
@@ -442,11 +446,13 @@ static int check_pair(const struct berth_stack *a, const struct berth_stack *b,
     if (!is_library(a) || !is_library(b))
         return 0;
     for (const char *const *it = berth_stack_replaces(a); *it; it++)
-        if (berth_text_is_any(*it, berth_stack_replaces(b)))
-            return berth_err_set(
+        if (berth_text_is_any(*it, berth_stack_replaces(b))) {
+            berth_err_set(
                 err,
                 "--container-libs: '%s' and '%s' both replace '%s'; name one of them",
                 a->profile->name, b->profile->name, *it);
+            return berth_err_mark(err, BERTH_ERR_OPTION);
+        }
     return 0;
 }
 

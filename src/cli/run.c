@@ -394,7 +394,7 @@ static bool prints(void)
  * status of the verb. One task of the container prints why. */
 static int run_in_image(struct berth_request *request, char **command)
 {
-    struct berth_err err = {""}, fault;
+    struct berth_err err = {0}, fault;
     bool is_read = berth_site_read_here(environ, &own.site, &fault) == 0;
     bool has_met;
     int status = -1;

@@ -53,7 +53,7 @@ enum { LABEL_WORDS = 5 };
  * could open the descriptor in this process (container/join.h). */
 _Noreturn static void hold(const struct berth_container *container, int end)
 {
-    struct berth_err why = {""};
+    struct berth_err why = {0};
     int root = -1;
 
     /* Apptainer makes the root unbindable. In a copy of the mounts it need not be so.

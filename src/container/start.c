@@ -173,6 +173,24 @@ static const char *advise(const char *words, const struct berth_request *request
     return "ask the administrators, or look with `berth doctor` on that node";
 }
 
+/* Does the runtime blame the directory for what tasks write? WORDS are its own. A file
+ * or directory of the user may have such a name, so no word counts that has a slash
+ * before it. */
+static bool blames_overlay(const char *words)
+{
+    static const char overlay[] = "overlay";
+
+    for (const char *at = words; (at = strstr(at, overlay)); at += strlen(overlay)) {
+        const char *start = at;
+
+        while (start > words && start[-1] != ' ' && start[-1] != '/')
+            start--;
+        if (start == words || start[-1] != '/')
+            return true;
+    }
+    return false;
+}
+
 /* The runtime ended before its container had started: write why, from its log, in one
  * line into ERR. Always returns -1. */
 static int explain_end(const struct berth_start *start, struct berth_err *err)
@@ -187,9 +205,12 @@ static int explain_end(const struct berth_start *start, struct berth_err *err)
         snprintf(unset, sizeof(unset),
                  "unset %.*s, which names it, or mount what is on every node",
                  (int)strcspn(variable, "="), variable);
-    return berth_err_set(err, "image '%s': %s did not start it: %s; %s",
-                         berth_request_name(launch->request), launch->runtime, words,
-                         variable ? unset : advise(words, launch->request));
+    berth_err_set(err, "image '%s': %s did not start it: %s; %s",
+                  berth_request_name(launch->request), launch->runtime, words,
+                  variable ? unset : advise(words, launch->request));
+    if (launch->overlay && blames_overlay(words))
+        berth_err_mark(err, BERTH_ERR_OVERLAY);
+    return -1;
 }
 
 int berth_start_become(const struct berth_launch *launch, char *const *argv,

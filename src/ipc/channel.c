@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -45,6 +46,26 @@ int berth_channel_send(int end, enum berth_channel_kind kind, const char *text,
     if (count >= BERTH_CHANNEL_SIZE)
         return silent(err, ENAMETOOLONG);
     return send_bytes(end, kind, text, count, err);
+}
+
+void berth_channel_refuse(int end, const struct berth_err *why)
+{
+    char text[sizeof(why->text) + 1];
+
+    snprintf(text, sizeof(text), "%c%s", '0' + (int)why->code, why->text);
+    berth_channel_send(end, BERTH_CHANNEL_REFUSED, text, NULL);
+}
+
+int berth_channel_refusal(const struct berth_channel_message *message,
+                          struct berth_err *err)
+{
+    char code = message->text[0];
+
+    if (message->kind != BERTH_CHANNEL_REFUSED || code < '0' ||
+        code > '0' + BERTH_ERR_OVERLAY)
+        return berth_err_damaged(err, "message %d", (int)message->kind);
+    berth_err_set(err, "%s", message->text + 1);
+    return berth_err_mark(err, (enum berth_err_code)(code - '0'));
 }
 
 int berth_channel_send_result(int end, const struct berth_buf *bytes,

@@ -15,8 +15,8 @@ enum berth_channel_kind {
     BERTH_CHANNEL_STAGED, /* the answer: the path of the stage on the host, newline, its
                              path in the container */
     BERTH_CHANNEL_RESULT, /* a part of the binding, in bytes (plan/binding.h) */
-    BERTH_CHANNEL_REFUSED, /* the step must not run; the text says why, and is the last
-                              message */
+    BERTH_CHANNEL_REFUSED, /* the step must not run; why (berth_channel_refuse()), and
+                              the last message */
     BERTH_CHANNEL_DONE,    /* the binding is complete */
 };
 
@@ -36,6 +36,14 @@ int berth_channel_open(int ret_ends[2], struct berth_err *err);
  * in ERR. */
 int berth_channel_send(int end, enum berth_channel_kind kind, const char *text,
                        struct berth_err *err);
+
+/* Send that the step must not run, because of WHY: the digit of its code, and its
+ * sentence. The other side may have ended. */
+void berth_channel_refuse(int end, const struct berth_err *why);
+
+/* The error that the other side has sent as MESSAGE, in ERR. Always returns -1. */
+int berth_channel_refusal(const struct berth_channel_message *message,
+                          struct berth_err *err);
 
 /* Send BYTES in as many messages RESULT as needed. Returns 0, or -1 with a sentence in
  * ERR. */

@@ -3,6 +3,7 @@
 
 #include "plan/binding.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -30,6 +31,14 @@ static const struct berth_field members[] = {
     {"because", BERTH_FIELD_TEXT, MEMBER(because)},
     {0},
 };
+
+void berth_binding_set(struct berth_binding *binding, char **member, const char *text)
+{
+    free(*member);
+    *member = strdup(text);
+    if (!*member)
+        binding->facts.failed = true;
+}
 
 void berth_binding_put(const struct berth_binding *binding, struct berth_buf *ret)
 {

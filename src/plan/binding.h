@@ -61,6 +61,10 @@ struct berth_binding {
 #define BERTH_FINDING_TARGET     "target"  /* about this file */
 #define BERTH_FINDING_LIBRARY    "library" /* soname TAB path [TAB staged file] */
 
+/* Set MEMBER of BINDING, a text, to a copy of TEXT. Out of memory sticks in the facts
+ * of BINDING, because NULL would say that there is no such text. */
+void berth_binding_set(struct berth_binding *binding, char **member, const char *text);
+
 /* Append BINDING as bytes (base/fields.h) to RET. RET may have the bytes of another
  * one: berth_binding_get() reads both as one. Out of memory sticks in RET. */
 void berth_binding_put(const struct berth_binding *binding, struct berth_buf *ret);

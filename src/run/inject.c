@@ -122,7 +122,7 @@ static void become_program(const int fds[DESCRIPTORS])
     berth_close_others(fds, DESCRIPTORS);
     execve(program, argv, environment);
     berth_program_missing(program, &err);
-    berth_channel_send(FIRST + CHANNEL, BERTH_CHANNEL_REFUSED, err.text, NULL);
+    berth_channel_refuse(FIRST + CHANNEL, &err);
 }
 
 /* Receive the binding: until berth-mpi is done, or refuses. */
@@ -139,7 +139,7 @@ static int receive(const struct berth_inject *inject, int channel,
             berth_buf_add(&bytes, message.text, message.count);
     } while (message.kind == BERTH_CHANNEL_RESULT);
     if (message.kind != BERTH_CHANNEL_DONE)
-        return berth_err_set(err, "%s", message.text);
+        return berth_channel_refusal(&message, err);
     return bytes.failed ? berth_err_oom(err)
                         : berth_binding_get(bytes.text, bytes.used, ret, err);
 }

@@ -78,7 +78,7 @@ static int name_refusal(const struct supervisor *supervisor, int result,
 
     if (result == 0)
         return 0;
-    if (berth_request_mpi_chosen(request) && *err->text != '-')
+    if (berth_request_mpi_chosen(request) && err->code != BERTH_ERR_OPTION)
         berth_err_at(err, "%s=%s", berth_request_cause(request),
                      berth_request_cause_value(request));
     return berth_err_at(err, "image '%s'", berth_request_name(request));
@@ -117,8 +117,9 @@ static void name_written(struct supervisor *supervisor)
                       berth_overlay_by(supervisor->inject.holder.pid));
     else
         berth_err_set(&text, "memory: %s", supervisor->no_overlay.text);
-    binding->overlay = path ? strdup(path) : NULL;
-    binding->written = strdup(text.text);
+    if (path)
+        berth_binding_set(binding, &binding->overlay, path);
+    berth_binding_set(binding, &binding->written, text.text);
 }
 
 /* Write the binding into the rendezvous, for the tasks. */
@@ -128,11 +129,11 @@ static int share_binding(struct supervisor *supervisor, struct berth_err *err)
     BERTH_BUF struct berth_buf bytes = {0};
 
     if (*supervisor->no_cma.text)
-        binding->no_cma = strdup(supervisor->no_cma.text);
+        berth_binding_set(binding, &binding->no_cma, supervisor->no_cma.text);
     binding->is_outer = supervisor->launch.is_outer;
     binding->is_jobs = supervisor->job.holder.pid > 0;
     if (*supervisor->no_job.text)
-        binding->no_job = strdup(supervisor->no_job.text);
+        berth_binding_set(binding, &binding->no_job, supervisor->no_job.text);
     if (supervisor->launch.request->writable == BERTH_YES && !binding->is_jobs)
         name_written(supervisor);
     if (berth_request_is_explained(supervisor->launch.request))
@@ -336,7 +337,7 @@ static int start_writable(struct supervisor *supervisor, struct berth_err *err)
     supervisor->start.overlay = supervisor->written = supervisor->overlay.lock;
     if (start_runtime(supervisor, err) == 0)
         return 0;
-    if (!strstr(err->text, "overlay"))
+    if (err->code != BERTH_ERR_OVERLAY)
         return -1;
     supervisor->no_overlay = *err;
     kill(supervisor->start.runtime, SIGKILL);

@@ -516,7 +516,7 @@ static void print_file_without_notes(void)
 /* Print what the user may not expect, and what `srun -v` shows. */
 static void print_notes(void)
 {
-    struct berth_err moved, last = {""};
+    struct berth_err moved, last = {0};
 
     if (outer_image() && berth_table_find_container(&state.table))
         slurm_info("berth: note: this srun runs in '%s'; its tasks get their own "

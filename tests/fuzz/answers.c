@@ -17,7 +17,7 @@
 static void try_signers(const char *text)
 {
     BERTH_STRVEC struct berth_strvec keys = {0};
-    struct berth_err err = {""};
+    struct berth_err err = {0};
 
     berth_strvec_push(&keys, "12 ab34CD");
     if (berth_signers_check(text, &keys, &err) == 0)
@@ -60,7 +60,7 @@ static void try_manifest(const char *bytes)
     BERTH_BUF struct berth_buf first = {0};
     BERTH_BUF struct berth_buf second = {0};
     struct berth_manifest manifest;
-    struct berth_err err = {""};
+    struct berth_err err = {0};
 
     if (berth_manifest_read(bytes, &manifest, &err) < 0) {
         must(*err.text);

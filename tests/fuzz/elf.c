@@ -22,7 +22,7 @@ static void try_question(int fd, const struct berth_elf_question *question,
                          const char *file)
 {
     struct berth_mpi_library library;
-    struct berth_err err = {""};
+    struct berth_err err = {0};
     struct berth_elf elf;
 
     if (berth_elf_read(fd, question, &elf, &err) == 0)

@@ -27,7 +27,7 @@ static void try_full(const char *full)
 static void try_list(const char *text, const char *base)
 {
     BERTH_STRVEC struct berth_strvec mounts = {0};
-    struct berth_err err = {""};
+    struct berth_err err = {0};
 
     if (berth_mount_parse_list(text, base, &mounts, &err) < 0) {
         must(*err.text);

@@ -20,7 +20,7 @@ static void try_table(const char *text, get_function get, put_function put)
     BERTH_TABLE struct berth_table table = {0};
     BERTH_TABLE struct berth_table again = {0};
     BERTH_FREE char *written = NULL;
-    struct berth_err err = {""};
+    struct berth_err err = {0};
 
     if (get(text, &table, &err) < 0) {
         must(*err.text && table.count == 0);

@@ -56,7 +56,7 @@ static void try_option(struct berth_request *request, const char *word)
 {
     const char *equals = strchr(word, '=');
     size_t length = equals ? (size_t)(equals - word) : strlen(word);
-    struct berth_err err = {""};
+    struct berth_err err = {0};
 
     for (int id = 0; id < BERTH_OPTION_COUNT; id++)
         if (length == strlen(berth_options[id].name) + 2 &&
@@ -126,7 +126,7 @@ static void try_line(const struct berth_multiprog *file,
     const struct berth_multiprog_reading reading = {"", "/home/a b", &nothing};
     unsigned int rank = berth_multiprog_first(file, line);
     struct berth_request request = {0};
-    struct berth_err err = {""};
+    struct berth_err err = {0};
 
     must(berth_ranks_has(line->ranks, rank, NULL));
     if (berth_multiprog_request(line, &reading, &request, &err) < 0)
@@ -142,7 +142,7 @@ static void try_lines(const char *text)
     BERTH_MULTIPROG struct berth_multiprog file = {0};
     BERTH_MULTIPROG struct berth_multiprog prefixed_file = {0};
     BERTH_FREE char *prefixed = NULL;
-    struct berth_err err = {""};
+    struct berth_err err = {0};
 
     must(berth_multiprog_prefix(text, &prefixed, NULL) == 0);
     if (berth_multiprog_read(text, &file, &err) < 0) {

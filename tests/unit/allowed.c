@@ -81,7 +81,7 @@ TEST_ROWS(an_image_is_where_it_really_is, images)
     BERTH_FREE char *identity = NULL;
     BERTH_FREE char *expected_identity = NULL;
     char path[256], root[256], expected[256], said[700];
-    struct berth_err err = {""};
+    struct berth_err err = {0};
     struct stat st;
 
     ck_assert(!berth_allowed_is_restricted(&site));

@@ -36,6 +36,46 @@ TEST(messages_arrive_whole_and_in_order)
     ck_assert_str_eq(message.text, "");
 }
 
+/* Somebody decides by the code, and nobody by the sentence. */
+TEST(a_refusal_keeps_its_sentence_and_its_code)
+{
+    struct berth_err why, seen;
+
+    berth_err_set(&why, "--container-libs=ucx: no");
+    berth_err_mark(&why, BERTH_ERR_OPTION);
+    berth_channel_refuse(ends[0], &why);
+    ck_assert_int_eq(berth_channel_receive(ends[1], NULL, &message, &err), 0);
+    ck_assert_int_eq(message.kind, BERTH_CHANNEL_REFUSED);
+    ck_assert_int_eq(berth_channel_refusal(&message, &seen), -1);
+    ck_assert_str_eq(seen.text, why.text);
+    ck_assert_int_eq(seen.code, BERTH_ERR_OPTION);
+}
+
+TEST(a_longest_refusal_is_whole)
+{
+    struct berth_err why, seen;
+    char text[2 * BERTH_ERR_SIZE];
+
+    memset(text, 'x', sizeof(text));
+    text[sizeof(text) - 1] = '\0';
+    berth_err_set(&why, "%s", text);
+    berth_channel_refuse(ends[0], &why);
+    ck_assert_int_eq(berth_channel_receive(ends[1], NULL, &message, &err), 0);
+    berth_channel_refusal(&message, &seen);
+    ck_assert_str_eq(seen.text, why.text);
+    ck_assert_int_eq(seen.code, BERTH_ERR_OTHER);
+}
+
+TEST(a_message_that_is_no_refusal)
+{
+    struct berth_err seen;
+
+    berth_channel_send(ends[0], BERTH_CHANNEL_RESULT, "1", &err);
+    ck_assert_int_eq(berth_channel_receive(ends[1], NULL, &message, &err), 0);
+    ck_assert_int_eq(berth_channel_refusal(&message, &seen), -1);
+    ck_assert_str_eq(seen.text, DAMAGED("message 2"));
+}
+
 TEST(who_waits_too_long_gives_up)
 {
     struct berth_deadline deadline;

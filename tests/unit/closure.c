@@ -88,7 +88,7 @@ TEST_ROWS(loaders_are_understood, good)
 {
     BERTH_FREE char *lines = NULL;
     struct berth_closure closure;
-    struct berth_err err = {""};
+    struct berth_err err = {0};
 
     ck_assert_msg(
         berth_closure_parse(good[_i].text, strlen(good[_i].text), &closure, &err) == 0,
@@ -111,7 +111,7 @@ static const struct {
 TEST_ROWS(what_is_no_loader_s_is_refused, bad)
 {
     struct berth_closure closure;
-    struct berth_err err = {""};
+    struct berth_err err = {0};
 
     ck_assert_int_eq(berth_closure_parse(bad[_i].text, bad[_i].count, &closure, &err),
                      -1);

@@ -46,7 +46,7 @@ TEST_ROWS(a_component_finds_its_row, found)
 {
     BERTH_TABLE struct berth_table table = {0};
     const struct berth_row *row = NULL;
-    struct berth_err err = {""};
+    struct berth_err err = {0};
 
     read_table(found[_i].table, &table);
     ck_assert_msg(berth_table_find(&table, &found[_i].where, 0, &row, &err) == 0, "%s",

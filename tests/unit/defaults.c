@@ -82,7 +82,7 @@ TEST_ROWS(variables_become_options, cases)
     BERTH_REQUEST struct berth_request request = {0};
     BERTH_STRVEC struct berth_strvec assigned = {0};
     BERTH_BUF struct berth_buf text = {0};
-    struct berth_err err = {""};
+    struct berth_err err = {0};
     int result;
 
     if (cases[_i].assigned)
@@ -121,7 +121,7 @@ static const struct {
 TEST_ROWS(a_job_has_a_default_for_each_group, jobs)
 {
     BERTH_REQUEST struct berth_request request = {0};
-    struct berth_err err = {""};
+    struct berth_err err = {0};
     int result = berth_defaults_job(jobs[_i].text, jobs[_i].group, &request, &err);
 
     ck_assert_int_eq(result, jobs[_i].error ? -1 : 0);

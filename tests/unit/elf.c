@@ -84,7 +84,7 @@ static struct berth_elf read_path(const char *path,
                                   const struct berth_elf_question *question)
 {
     BERTH_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-    struct berth_err err = {""};
+    struct berth_err err = {0};
     struct berth_elf elf;
 
     ck_assert_msg(berth_elf_read(fd, question, &elf, &err) == 0, "%s: %s", path,
@@ -364,7 +364,7 @@ TEST_ROWS(a_large_section_is_not_read, large)
 {
     BERTH_CLOSE int fd = open_copy("libone.so");
     bool is_names = large[_i].type == SHT_STRTAB;
-    struct berth_err err = {""};
+    struct berth_err err = {0};
     struct berth_elf elf;
     char bytes[8];
     ElfW(Ehdr) header;
@@ -459,7 +459,7 @@ TEST(what_is_no_file_is_an_answer)
 TEST(what_cannot_be_read_is_said)
 {
     BERTH_CLOSE int fd = open("closed", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    struct berth_err err = {""};
+    struct berth_err err = {0};
     struct berth_elf elf;
 
     ck_assert_int_eq(berth_elf_read(fd, &ours, &elf, &err), -1);
@@ -480,7 +480,7 @@ static const struct {
 TEST_ROWS(machines_have_the_names_of_uname, machines)
 {
     BERTH_CLOSE int fd = open_copy("libone.so");
-    struct berth_err err = {""};
+    struct berth_err err = {0};
     struct berth_elf elf;
     ElfW(Ehdr) header;
 
@@ -506,7 +506,7 @@ TEST_ROWS(a_damage_is_named, damages)
 {
     BERTH_FREE char *expected = NULL;
     BERTH_CLOSE int fd = open_copy("user");
-    struct berth_err err = {""};
+    struct berth_err err = {0};
     struct berth_elf elf;
 
     ck_assert_int_eq(pwrite(fd, "\377\377\377\177", 4, damages[_i].at), 4);

@@ -31,6 +31,21 @@ TEST_ROWS(control_characters_are_escaped, escapes)
     ck_assert_str_eq(err.text, escapes[_i].shown);
 }
 
+TEST(a_code_is_of_one_sentence)
+{
+    struct berth_err err;
+
+    berth_err_set(&err, "first");
+    ck_assert_int_eq(err.code, BERTH_ERR_OTHER);
+    ck_assert_int_eq(berth_err_mark(&err, BERTH_ERR_OVERLAY), -1);
+    berth_err_at(&err, "place");
+    ck_assert_str_eq(err.text, "place: first");
+    ck_assert_int_eq(err.code, BERTH_ERR_OVERLAY);
+    berth_err_set(&err, "second");
+    ck_assert_int_eq(err.code, BERTH_ERR_OTHER);
+    ck_assert_int_eq(berth_err_mark(NULL, BERTH_ERR_OVERLAY), -1);
+}
+
 TEST(every_byte_leaves_one_printable_line)
 {
     struct berth_err err;

@@ -146,7 +146,7 @@ TEST_ROWS(what_does_not_go_together_is_named, meetings)
         .env = (char *const *)meetings[_i].env,
         .keep_glibc = "/b.yaml:7",
     };
-    struct berth_err err = {""};
+    struct berth_err err = {0};
     int result = berth_fabric_check(&fabric, &err);
 
     ck_assert_str_eq(err.text, meetings[_i].why ? meetings[_i].why : "");

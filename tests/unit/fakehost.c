@@ -213,7 +213,7 @@ static void teardown(void)
 void look(void)
 {
     BERTH_STRVEC struct berth_strvec env = {0};
-    struct berth_err err = {""};
+    struct berth_err err = {0};
 
     berth_doctor_fini(&doctor);
     doctor = (struct berth_doctor){.host = {.root = root}, .release = "0.1.0"};

@@ -45,7 +45,7 @@ TEST_ROWS(a_node_does_not_choose_another_mpi, rows)
     struct berth_request request = {.mpi = (char *)rows[_i].mode,
                                     .world = rows[_i].world};
     unsigned int nodes = rows[_i].nodes;
-    struct berth_err because, err = {""};
+    struct berth_err because, err = {0};
 
     berth_err_set(&because, "no patchelf");
     assert_says(berth_fallback_mpi(&request, nodes, BERTH_REASON_NODE, &because, &err),

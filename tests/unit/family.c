@@ -109,7 +109,7 @@ TEST_ROWS(compiled_libraries_are_known, compiled)
 {
     BERTH_FREE char *path = NULL;
     BERTH_CLOSE int fd = -1;
-    struct berth_err err = {""};
+    struct berth_err err = {0};
     struct berth_elf elf;
 
     unit_compile(unit_dir, compiled[_i].source, "-shared -fPIC -Wl,-soname,%s -o lib",
@@ -176,7 +176,7 @@ TEST_ROWS(what_is_linked_into_a_file_is_seen, inside)
     BERTH_FREE char *path = NULL;
     BERTH_FREE char *source = NULL;
     BERTH_CLOSE int fd = -1;
-    struct berth_err err = {""};
+    struct berth_err err = {0};
     struct berth_elf elf;
 
     source = unit_format("%s void _start(void) { }\n", inside[_i].source);

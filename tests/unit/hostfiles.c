@@ -82,7 +82,7 @@ static char *check(const char *text, const char *place, const char *variable)
     BERTH_STRVEC struct berth_strvec environment = {0};
     BERTH_FREE char *copy = strdup(text);
     const struct berth_hostfiles files = {.look = look, .task = task};
-    struct berth_err err = {""};
+    struct berth_err err = {0};
 
     for (char *rest = copy; rest;)
         berth_strvec_push(&words, strsep(&rest, " "));

@@ -99,7 +99,7 @@ static void assert_refused(const char *path, bool missing, const char *error)
 static void assert_image(const char *path, enum berth_image_kind expected)
 {
     struct berth_image image;
-    struct berth_err err = {""};
+    struct berth_err err = {0};
 
     ck_assert_msg(berth_image_probe(path, &image, &err) == 0, "%s", err.text);
     ck_assert_int_eq(image.kind, expected);

@@ -24,7 +24,7 @@ enum { NOBODY = 65534 };
 /* The descriptor that an image would get of PATH. */
 static int opened(const char *path)
 {
-    struct berth_err err = {""};
+    struct berth_err err = {0};
     int fd = berth_program_open_at(path, &err);
 
     ck_assert_str_eq(err.text, "");

@@ -112,7 +112,7 @@ TEST_ROWS(with_a_container_for_each_task_the_host_s_mpi_cannot_run, apart)
     const struct berth_launch launch = {
         .order = &order, .request = &request, .environment = environment};
     BERTH_BINDING struct berth_binding binding = {0};
-    struct berth_err err = {""};
+    struct berth_err err = {0};
     int result;
 
     if (apart[_i].nodes)

@@ -43,7 +43,7 @@ static const struct {
 
 TEST_ROWS(names_that_are_not_read_are_found, rows)
 {
-    struct berth_err err = {""};
+    struct berth_err err = {0};
     bool is = berth_misnamed_is(rows[_i].variable, true, &err);
 
     ck_assert_str_eq(err.text, rows[_i].sentence ? rows[_i].sentence : "");

@@ -286,7 +286,7 @@ TEST_ROWS(several_tasks_are_no_mpiruns, commands)
 {
     const struct berth_request request = {.image = (char *)"/a",
                                           .mpi = (char *)commands[_i].mode};
-    struct berth_err err = {""};
+    struct berth_err err = {0};
 
     ck_assert_int_eq(berth_mpirun_check_command(&request, commands[_i].tasks,
                                                 commands[_i].command, &err),
@@ -360,7 +360,7 @@ TEST_ROWS(no_node_has_to_guess_what_others_choose, worlds)
 {
     BERTH_TABLE struct berth_table table = {0};
     BERTH_FREE char *text = NULL;
-    struct berth_err err = {""};
+    struct berth_err err = {0};
 
     ck_assert_int_eq(berth_wire_get_table(worlds[_i].table, &table, &err), 0);
     berth_mpirun_set_worlds(&table);
@@ -371,7 +371,7 @@ TEST_ROWS(no_node_has_to_guess_what_others_choose, worlds)
 TEST_ROWS(nobody_waits_for_who_never_comes, tables)
 {
     BERTH_TABLE struct berth_table table = {0};
-    struct berth_err err = {""};
+    struct berth_err err = {0};
     int refused;
 
     ck_assert_int_eq(berth_wire_get_table(tables[_i].table, &table, &err), 0);
@@ -384,7 +384,7 @@ TEST_ROWS(nobody_waits_for_who_never_comes, tables)
 TEST(a_site_may_say_what_the_user_forgot)
 {
     BERTH_TABLE struct berth_table table = {0};
-    struct berth_err err = {""};
+    struct berth_err err = {0};
 
     ck_assert_int_eq(
         berth_wire_get_table("1;0:image=/a;1:image=/b&mpi-bind=host;.", &table, &err),

@@ -92,7 +92,7 @@ TEST_ROWS(a_rank_gets_the_words_of_its_line, lines)
     BERTH_MULTIPROG struct berth_multiprog file = {0};
     BERTH_STRVEC struct berth_strvec words = {0};
     BERTH_BUF struct berth_buf text = {0};
-    struct berth_err err = {""};
+    struct berth_err err = {0};
     int result;
 
     ck_assert_msg(berth_multiprog_read(lines[_i].text, &file, &err) == 0, "%s",
@@ -130,7 +130,7 @@ static const struct {
 TEST_ROWS(ranks_are_checked, bad_files)
 {
     BERTH_MULTIPROG struct berth_multiprog file = {0};
-    struct berth_err err = {""};
+    struct berth_err err = {0};
     int expected = bad_files[_i].error ? -1 : 0;
 
     ck_assert_int_eq(berth_multiprog_read(bad_files[_i].text, &file, &err), expected);
@@ -204,7 +204,7 @@ TEST_ROWS(a_line_asks_for_its_image, requests)
     BERTH_REQUEST struct berth_request request = {0};
     BERTH_BUF struct berth_buf text = {0};
     BERTH_FREE char *program = NULL;
-    struct berth_err err = {""};
+    struct berth_err err = {0};
     const struct berth_multiprog_reading reading = {"", "/here", &defaults};
     int result;
 

@@ -68,7 +68,7 @@ TEST_TIMES(names_are_unique, BERTH_OPTION_COUNT)
 TEST_TIMES(the_table_and_the_request_agree_on_values, BERTH_OPTION_COUNT)
 {
     BERTH_REQUEST struct berth_request request = {0};
-    struct berth_err err = {""};
+    struct berth_err err = {0};
     int result =
         berth_request_parse(&request, (enum berth_option_id)_i, NULL, NULL, &err);
 

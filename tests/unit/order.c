@@ -15,7 +15,7 @@ TEST(an_order_arrives_as_it_was_given)
     BERTH_ORDER struct berth_order got = BERTH_ORDER_EMPTY;
     BERTH_BUF struct berth_buf text = {0};
     BERTH_BUF struct berth_buf again = {0};
-    struct berth_err err = {""};
+    struct berth_err err = {0};
 
     berth_wire_get_request("image=/a.sif&env=A%3D1", &order.request, &err);
     berth_wire_get_request("image=/a.sif", &order.asked, &err);
@@ -78,7 +78,7 @@ TEST(what_is_not_ordered_is_not_there)
 {
     BERTH_ORDER struct berth_order got = {0};
     BERTH_BUF struct berth_buf text = {0};
-    struct berth_err err = {""};
+    struct berth_err err = {0};
 
     ck_assert_int_eq(berth_order_get("1;request:image=/a;.", &got, &err), 0);
     ck_assert_int_eq(got.report, -1);
@@ -108,7 +108,7 @@ static const struct {
 TEST_ROWS(a_container_may_not_outlive_its_step, ends)
 {
     BERTH_ORDER struct berth_order order = BERTH_ORDER_EMPTY;
-    struct berth_err err = {""};
+    struct berth_err err = {0};
 
     ck_assert_int_eq(berth_order_get(ends[_i].order, &order, &err), 0);
     ck_assert_pstr_eq(berth_order_why_step(&order, ends[_i].apart), ends[_i].why);
@@ -162,7 +162,7 @@ TEST(an_order_that_no_variable_holds_is_refused)
     size_t frame = strlen("1;request:workdir=;.");
     BERTH_BUF struct berth_buf whole = {0};
     BERTH_BUF struct berth_buf longer = {0};
-    struct berth_err err = {""};
+    struct berth_err err = {0};
 
     ck_assert_int_eq(put_of(BERTH_ORDER_MAX - frame, &whole, &err), 0);
     ck_assert_int_eq(put_of(BERTH_ORDER_MAX - frame + 1, &longer, &err), -1);

@@ -86,7 +86,7 @@ static void add(struct berth_mpi_objects *objects, enum berth_mpi_role role,
                 const char *soname, const char *path)
 {
     BERTH_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-    struct berth_err err = {""};
+    struct berth_err err = {0};
     struct berth_elf elf;
 
     ck_assert_msg(berth_elf_read(fd, &berth_mpi_question, &elf, &err) == 0, "%s: %s",

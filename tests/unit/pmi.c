@@ -105,7 +105,7 @@ static const struct {
 
 TEST_ROWS(a_mismatch_names_the_right_type, table)
 {
-    struct berth_err err = {""};
+    struct berth_err err = {0};
     char expected[256] = "";
     const char *type = table[_i].type;
     int result = berth_mpi_check_manager(table[_i].managers, type, 4, false,
@@ -146,7 +146,7 @@ TEST(only_pmi2_needs_a_het_job)
 
 TEST(a_lost_contact_leaves_tasks_alone)
 {
-    struct berth_err err = {""};
+    struct berth_err err = {0};
 
     ck_assert_int_eq(berth_mpi_check_contact(NULL, 4, "it", &err), 0);
     ck_assert_int_eq(berth_mpi_check_contact("PMI_FD", 1, "it", &err), 0);
@@ -188,7 +188,7 @@ static const struct {
 
 TEST_ROWS(what_tasks_do_not_share_is_refused, places)
 {
-    struct berth_err err = {""};
+    struct berth_err err = {0};
     int result = berth_mpi_check_reach(&places[_i].reach, places[_i].managers,
                                        "the host's MPI", &err);
 

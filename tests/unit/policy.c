@@ -248,7 +248,7 @@ static const struct {
 TEST_ROWS(a_request_becomes_what_is_run, good)
 {
     BERTH_BUF struct berth_buf text = {0};
-    struct berth_err err = {""};
+    struct berth_err err = {0};
     int result = decide(good[_i].site, NULL, good[_i].asked, &text, &err);
 
     if (!good[_i].runs) { /* `%3D` is for the wire, not for a site */
@@ -474,7 +474,7 @@ static const struct {
 TEST_ROWS(what_a_site_does_not_want_is_named, bad)
 {
     BERTH_BUF struct berth_buf text = {0};
-    struct berth_err err = {""};
+    struct berth_err err = {0};
     int result = decide(bad[_i].site, bad[_i].variable, bad[_i].asked, &text, &err);
 
     ck_assert_msg(result == -1, "%s: %s", bad[_i].site, text.text);
@@ -509,7 +509,7 @@ TEST_ROWS(a_refusal_costs_no_allocation, early)
     BERTH_SITE struct berth_site site;
     BERTH_REQUEST struct berth_request request = {0};
     char *const environment[] = {(char *)early[_i].variable, NULL};
-    struct berth_err err = {""};
+    struct berth_err err = {0};
 
     say(&site, early[_i].site);
     ck_assert_int_eq(berth_wire_get_request(early[_i].asked, &request, &err), 0);
@@ -548,7 +548,7 @@ TEST_ROWS(who_gets_another_value_is_told, replaced)
     BERTH_REQUEST struct berth_request request = {0};
     BERTH_STRVEC struct berth_strvec told = {0};
     BERTH_FREE char *lines = NULL;
-    struct berth_err err = {""};
+    struct berth_err err = {0};
 
     say(&site, replaced[_i].site);
     ck_assert_int_eq(berth_wire_get_request(replaced[_i].asked, &request, &err), 0);
@@ -597,7 +597,7 @@ TEST(variables_of_the_runtime_itself_are_no_flags)
         "SINGULARITY_SYPGPDIR=/k",
     };
     BERTH_BUF struct berth_buf text = {0};
-    struct berth_err err = {""};
+    struct berth_err err = {0};
 
     ck_assert(decide("deny=", "APPTAINER_CACHEDIR=/x", "image=/a", &text, &err) == 0);
     for (size_t i = 0; i < COUNT(of_pulls); i++)

@@ -108,7 +108,7 @@ TEST_ROWS(what_is_named_is_found, rows)
     char *env[] = {variable, NULL};
     struct berth_beside beside = {.program = program, .env = env, .mounts = &mounts};
     struct berth_scan scan;
-    struct berth_err err = {""};
+    struct berth_err err = {0};
 
     for (int i = 0; i < 4 && rows[_i].words[i]; i++) {
         BERTH_FREE char *word = unit_fill(rows[_i].words[i], directory);

@@ -136,7 +136,7 @@ static void expect_file(const struct berth_pull *pull, const char *directory,
 {
     BERTH_FREE char *expected = image_path(directory, digest);
     BERTH_FREE char *seen = NULL;
-    struct berth_err err = {""};
+    struct berth_err err = {0};
 
     ck_assert_msg(berth_pull_image(pull, &seen, &err) == 0, "%s", err.text);
     ck_assert_str_eq(seen, expected);
@@ -555,7 +555,7 @@ TEST(a_long_name_is_cut)
 {
     BERTH_FREE char *uri = unit_format("docker://%0200d:1", 0), *seen = NULL;
     struct berth_pull pull = app();
-    struct berth_err err = {""};
+    struct berth_err err = {0};
 
     pull.uri = uri;
     ck_assert_msg(berth_pull_image(&pull, &seen, &err) == 0, "%s", err.text);

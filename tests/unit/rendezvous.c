@@ -21,7 +21,7 @@ static struct berth_rendezvous rendezvous;
 
 static void setup(void)
 {
-    struct berth_err err = {""};
+    struct berth_err err = {0};
 
     ck_assert_msg(berth_rendezvous_make(&rendezvous, 1, &err) == 0, "%s", err.text);
     berth_rendezvous_configure(&rendezvous, 30, NULL);
@@ -334,7 +334,7 @@ TEST_ROWS(a_rendezvous_that_cannot_be_made_leaves_nothing, shortages)
 {
     int first = free_descriptor();
     struct berth_rendezvous none;
-    struct berth_err err = {""};
+    struct berth_err err = {0};
     struct rlimit usual, low;
     int result;
 

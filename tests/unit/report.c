@@ -27,7 +27,7 @@ TEST(without_a_pipe_everyone_speaks)
     ck_assert_int_eq(berth_report_claim(-1), 1);
 }
 
-static const struct berth_err fault = {"a: b; c"};
+static const struct berth_err fault = {.text = "a: b; c"};
 
 /* What COUNT processes that share FD write to standard error of ERR at PLACE. */
 static char *overheard(int fd, int count, const char *place,

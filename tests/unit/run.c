@@ -79,7 +79,7 @@ static const struct {
 static int run_past_a_limit(int i)
 {
     struct berth_ran ran;
-    struct berth_err err = {""};
+    struct berth_err err = {0};
     char script[200];
 
     snprintf(script, sizeof(script), "sleep 500 & %s", bad[i].script);

@@ -323,7 +323,7 @@ TEST_ROWS(what_is_said_is_found_again, places)
                                "runtime: {raw_args: [--x]}\n";
     BERTH_SITE struct berth_site site = {0};
     BERTH_FREE char *faults = faults_of(text, strlen(text), &site);
-    struct berth_err err = {"a; b"};
+    struct berth_err err = {.text = "a; b"};
     char cited[64] = "a; b";
     const char *place;
 

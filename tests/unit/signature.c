@@ -62,7 +62,7 @@ static const struct {
 TEST_ROWS(the_signer_of_the_file_system_counts, answers)
 {
     BERTH_STRVEC struct berth_strvec keys = {0};
-    struct berth_err err = {""};
+    struct berth_err err = {0};
 
     berth_strvec_push(&keys, "00");
     berth_strvec_push(&keys, "12AB 34CD");
@@ -117,7 +117,7 @@ TEST_ROWS(the_runtime_is_asked, runtimes)
                                         .terms = &terms,
                                         .environment = environment,
                                         .seconds = _i == 3 ? 0 : 600};
-    struct berth_err err = {""};
+    struct berth_err err = {0};
     const char *good = SIGNED("FS", "a", "12ab", "true", "true");
 
     snprintf(runtime, sizeof(runtime), "%s/r", unit_dir);

@@ -43,7 +43,7 @@ static void set_up(void)
 static char *read_name(const char *name, uid_t owner, struct berth_site *site)
 {
     BERTH_BUF struct berth_buf path = {0};
-    struct berth_err err = {""};
+    struct berth_err err = {0};
     char *found;
 
     berth_buf_puts(&path, unit_dir);

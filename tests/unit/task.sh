@@ -130,6 +130,20 @@ printf '#!/bin/sh\nprintf "\\033[31mfatal error:\\033[0m no room\\n" >&2\necho "
 expect 'a runtime that tells much of its end' 1 \
     "berth: n1: image 'T/a': T/fail/apptainer did not start it: fatal error: no room; ask the administrators, or look with \`berth doctor\` on that node" \
     runs
+# How often a runtime is started that gives up with WORDS: again without the directory for what
+# tasks write if it is to blame, and not if a file has such a name.
+# starts TIMES WORDS
+starts()
+{
+    printf '#!/bin/sh\necho >>%s\necho "%s" >&2\nexit 255\n' "'$T/starts'" "$2" >fail/apptainer
+    : >starts
+    TMPDIR=$T runs --container-writable >/dev/null 2>&1
+    expect "starts of a runtime that fails: $2" 0 "$1" sh -c "wc -l <starts | tr -d ' '"
+}
+starts 2 'FATAL: container creation failed: while mounting overlay: no such device'
+starts 2 'FATAL: mount overlay->/x/final error: no'
+starts 1 'FATAL: could not open /x/overlays/a.sif: no'
+starts 1 'FATAL: no room'
 # fails WORDS ADVICE: what it says when a runtime gives up with WORDS.
 fails()
 {

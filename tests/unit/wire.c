@@ -14,7 +14,7 @@ static void assert_round_trip(const struct berth_request *request)
     BERTH_REQUEST struct berth_request again = {0};
     BERTH_BUF struct berth_buf first = {0};
     BERTH_BUF struct berth_buf second = {0};
-    struct berth_err err = {""};
+    struct berth_err err = {0};
 
     berth_buf_puts(&first, "");
     berth_buf_puts(&second, "");
@@ -183,7 +183,7 @@ TEST_ROWS(a_table_is_read_and_written, tables)
 {
     BERTH_TABLE struct berth_table table = {0};
     BERTH_FREE char *text = NULL;
-    struct berth_err err = {""};
+    struct berth_err err = {0};
 
     ck_assert_msg(berth_wire_get_table(tables[_i].text, &table, &err) == 0, "%s",
                   err.text);
@@ -322,7 +322,7 @@ TEST_ROWS(what_rows_carry_is_read_and_written, carried)
 {
     BERTH_TABLE struct berth_table table = {0};
     BERTH_FREE char *text = NULL;
-    struct berth_err err = {""};
+    struct berth_err err = {0};
 
     ck_assert_msg(berth_wire_get_table(carried[_i], &table, &err) == 0, "%s", err.text);
     ck_assert_int_eq(berth_wire_put_table(&table, &text, &err), 0);
