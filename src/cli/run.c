@@ -249,19 +249,24 @@ static void fill_order(const struct berth_request *request,
     order->container.has_spaces = berth_request_is_apart(request, environ);
 }
 
-/* Check what needs the number of tasks. */
+/* Check what needs the number of tasks, and warn of what may be meant. */
 static int check_order(const struct berth_order *order, struct berth_err *err)
 {
     const char *program = *own.command ? *own.command : "";
     const unsigned int tasks = count_tasks(&own.order);
+    struct berth_err warning;
 
     if (berth_order_het_step(&order->step, environ) &&
         !berth_request_starts_mpirun(&order->request) &&
         berth_mpirun_check_mpi_type(getenv("SLURM_MPI_TYPE"), "", err) < 0)
         return -1;
-    if (berth_mpirun_check_tasks(&order->request, tasks, err) < 0)
+    if (berth_mpirun_check_tasks(&order->request, tasks, err) < 0 ||
+        berth_mpirun_check_command(&order->request, tasks, program, err) < 0)
         return -1;
-    return berth_mpirun_check_command(&order->request, tasks, program, err);
+    if (order->step.is_first &&
+        berth_mpirun_is_repeated(&order->request, tasks, program, &warning))
+        fprintf(stderr, "berth: %s\n", warning.text);
+    return 0;
 }
 
 /* Become COMMAND on the host, for --container-image=none. */

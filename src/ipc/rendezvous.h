@@ -51,6 +51,8 @@ struct berth_rendezvous_node {
     atomic_bool has_dropped;    /* a command has started without the host's
                                    LD_LIBRARY_PATH */
     atomic_bool has_refused;    /* a command has not started, and its task says why */
+    atomic_bool has_mpirun;     /* the command is an mpirun without a word of --mpi-bind
+                                   (berth_mpirun_is_alone()) */
 };
 
 /* A part of `text` below, in bytes. */

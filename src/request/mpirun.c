@@ -257,6 +257,32 @@ int berth_mpirun_check_command(const struct berth_request *request, unsigned lon
                          request->mpi, tasks, command);
 }
 
+/* Does srun run the MPIRUN in an image of REQUEST without a word of --mpi-bind? */
+static bool is_unsaid(const struct berth_request *request, const char *mpirun)
+{
+    return berth_request_has_container(request) && !request->mpi &&
+           berth_mpi_is_starter(mpirun);
+}
+
+bool berth_mpirun_is_repeated(const struct berth_request *request, unsigned long tasks,
+                              const char *command, struct berth_err *ret)
+{
+    if (tasks < 2 || !is_unsaid(request, command))
+        return false;
+    berth_err_set(ret,
+                  "warning: image '%s': each of the %lu tasks starts '%s', and none of "
+                  "these knows of the others' ranks; leave it out, as srun starts the "
+                  "ranks, or give --mpi-bind=local-each if you want each",
+                  berth_request_name(request), tasks, command);
+    return true;
+}
+
+bool berth_mpirun_is_alone(const struct berth_request *request, unsigned long tasks,
+                           const char *command)
+{
+    return tasks == 1 && is_unsaid(request, command);
+}
+
 int berth_mpirun_check_bundle(const struct berth_request *request, const char *bundle,
                               struct berth_err *err)
 {

@@ -50,6 +50,16 @@ int berth_mpirun_check_tasks(const struct berth_request *request, unsigned long 
 int berth_mpirun_check_command(const struct berth_request *request, unsigned long tasks,
                                const char *command, struct berth_err *err);
 
+/* Warns of an mpirun as COMMAND of several TASKS without --mpi-bind: each would start
+ * all ranks, which somebody may want. Sets RET if so. */
+bool berth_mpirun_is_repeated(const struct berth_request *request, unsigned long tasks,
+                              const char *command, struct berth_err *ret);
+
+/* Is an mpirun the COMMAND of the only task, without --mpi-bind? It has the slots that
+ * Slurm's variables about this step tell: one. */
+bool berth_mpirun_is_alone(const struct berth_request *request, unsigned long tasks,
+                           const char *command);
+
 /* Refuses an image beside the OCI bundle BUNDLE (Slurm's --container; NULL or "":
  * none). Slurm reads the command before plugins can put a word in front, so that the
  * image would not run. */

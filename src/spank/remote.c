@@ -178,6 +178,22 @@ static void note_dropped(int status)
     slurm_spank_log("berth: %s: %s", node_name(), note.text);
 }
 
+/* The only task, an mpirun without a word of --mpi-bind, ended with STATUS. Open MPI's
+ * counts one slot there ("not enough slots"). */
+static void note_mpirun(int status)
+{
+    struct berth_err note;
+
+    if (!status || !shared.rendezvous.node->has_mpirun ||
+        shared.rendezvous.node->has_refused)
+        return;
+    berth_err_set(&note, "note: an mpirun in one task has the slots of that task; give "
+                         "--mpi-bind=local for the CPUs of the task on this node, or "
+                         "--mpi-bind=launch for the nodes of the job");
+    berth_spell_options(shared.settings.option_prefix, &note);
+    slurm_spank_log("berth: %s: %s", node_name(), note.text);
+}
+
 /* The last task has ended. A file that is only touched disturbs no task. */
 static void end_step(void)
 {
@@ -205,6 +221,7 @@ int berth_remote_task_exit(spank_t sp)
         slurm_spank_log("berth: %s: " BERTH_RENDEZVOUS_DIED, node_name());
     }
     note_dropped(status);
+    note_mpirun(status);
     spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &tasks);
     if (++shared.ended >= tasks)
         end_step();
@@ -249,6 +266,18 @@ static int prepend_task(spank_t sp, const struct berth_taskfacts *part,
 
 #endif
 
+/* Print the sentence in ERR on the task's standard error. FD is that of ipc/report.h.
+ */
+static void report(spank_t sp, int fd, struct berth_err *err)
+{
+    char node[256];
+
+    if (spank_getenv(sp, BERTH_TASK_NODE, node, sizeof(node)) != ESPANK_SUCCESS)
+        strcpy(node, "this node");
+    berth_spell_options(shared.settings.option_prefix, err);
+    berth_report(fd, node, err);
+}
+
 /* Check the request against the number of tasks and the command. */
 static int check_tasks(spank_t sp, const struct berth_taskfacts *part,
                        const struct berth_request *request, struct berth_err *err)
@@ -265,6 +294,24 @@ static int check_tasks(spank_t sp, const struct berth_taskfacts *part,
                                 &tasks, err) < 0)
         return -1;
     return berth_mpirun_check_command(request, tasks, program, err);
+}
+
+/* Warn, in the first task, of an mpirun in each task. Remember an mpirun in the only
+ * one, for the case that it fails. */
+static void look_for_mpirun(spank_t sp, const struct berth_taskfacts *part,
+                            const struct berth_request *request)
+{
+    BERTH_FREE char *program = NULL;
+    struct berth_err warning;
+    uint32_t tasks;
+
+    if (berth_taskfacts_program(sp, part, shared.settings.option_prefix, &program,
+                                &tasks, NULL) < 0)
+        return;
+    if (berth_mpirun_is_repeated(request, tasks, program, &warning))
+        report(sp, -1, &warning);
+    if (shared.rendezvous.page && berth_mpirun_is_alone(request, tasks, program))
+        shared.rendezvous.node->has_mpirun = true;
 }
 
 /* Fill the members of ORDER that are the same for all tasks of the node. */
@@ -359,18 +406,6 @@ static int restore_environment(spank_t sp, const struct berth_row *row,
     return berth_restore(sp, &shared.site, &row->restore, ret, err);
 }
 
-/* Print the sentence in ERR on the task's standard error. FD is that of ipc/report.h.
- */
-static void report(spank_t sp, int fd, struct berth_err *err)
-{
-    char node[256];
-
-    if (spank_getenv(sp, BERTH_TASK_NODE, node, sizeof(node)) != ESPANK_SUCCESS)
-        strcpy(node, "this node");
-    berth_spell_options(shared.settings.option_prefix, err);
-    berth_report(fd, node, err);
-}
-
 /* slurmstepd sets the variables of a job over what a user exports, except the account
  * of a job that has no account; in a het job the plugin in srun does (spank/hetjob.h).
  * A plugin cannot ask slurmctld here: slurmstepd holds the locks which that needs while
@@ -447,6 +482,8 @@ static int order_task(spank_t sp, const struct berth_taskfacts *part,
     order.step.is_first |= !part->row->ranks && is_first(sp);
     if (order.step.is_first && !order.step.is_one_file)
         report_rules(sp, &asker, asked);
+    if (order.step.is_first)
+        look_for_mpirun(sp, part, &request);
     if (berth_request_has_job_lifetime(&request))
         spank_get_item(sp, S_JOB_ID, &order.job);
     order.request = request;

@@ -248,7 +248,9 @@ spank_err_t spank_get_item(spank_t spank, spank_item_t item, ...)
         *va_arg(args, uint32_t *) = fake.task_count;
         result = fails("S_JOB_TOTAL_TASK_COUNT") ? ESPANK_ERROR : ESPANK_SUCCESS;
     } else if (item == S_TASK_EXIT_STATUS) {
-        *va_arg(args, int *) = 0;
+        const char *status = getenv("FAKE_STATUS");
+
+        *va_arg(args, int *) = status ? atoi(status) << 8 : 0; /* of wait(2) */
     } else if (item == S_TASK_ID) {
         *va_arg(args, int *) = fake.task;
         result = fake.task < 0 ? ESPANK_NOT_TASK : ESPANK_SUCCESS;

@@ -172,6 +172,17 @@ expect '--mpi-bind=local, and the node does not know' 0 \
 expect 'an mpirun in each task of srun' 1 \
     "berth: n1: --mpi-bind=host: srun starts the ranks, and each of the 3 tasks would start 'mpirun'; leave the mpirun out, or use --mpi-bind=local for an mpirun in one task" \
     FAKE_TASKS=3 srun -n3 --container-image=a --mpi-bind=host mpirun ./x
+expect 'the same without --mpi-bind: one line, of the first task' 0 \
+    "berth: n1: warning: image 'T/a': each of the 2 tasks starts 'mpirun', and none of these knows of the others' ranks; leave it out, as srun starts the ranks, or give --site-mpi-bind=local-each if you want each
+0 image=T/a: mpirun ./x
+0 image=T/a: mpirun ./x" \
+    FAKE_WORDS=option_prefix=site- FAKE_TASKS=2 srun -n2 --site-container-image=a mpirun ./x
+expect 'one mpirun that fails, without --mpi-bind' 0 \
+    "0 image=T/a: mpirun ./x
+berth: $(uname -n): note: an mpirun in one task has the slots of that task; give --mpi-bind=local for the CPUs of the task on this node, or --mpi-bind=launch for the nodes of the job" \
+    FAKE_STATUS=1 srun --container-image=a mpirun ./x
+expect 'one mpirun that ends well' 0 '0 image=T/a: mpirun ./x' srun --container-image=a mpirun ./x
+expect 'another program that fails' 0 '0 image=T/a: ./x' FAKE_STATUS=1 srun --container-image=a ./x
 expect "--mpi-bind=local beside another component's hybrid" 1 \
     "srun: error: berth: --mpi-bind=local: other ranks of this srun have --mpi-bind=hybrid, and ranks with two MPI libraries wait in MPI_Init forever; give --mpi-bind=local to all, on both sides of ':', or each an srun of its own" \
     srun --container-image=a --mpi-bind=hybrid ./x : --container-image=a --mpi-bind=local ./y

@@ -294,6 +294,42 @@ TEST_ROWS(several_tasks_are_no_mpiruns, commands)
     ck_assert_str_eq(err.text, commands[_i].refused ? commands[_i].refused : "");
 }
 
+static const struct {
+    const char *mode;
+    unsigned long tasks;
+    const char *command;
+    bool is_repeated, is_alone;
+} plain[] = {
+    {NULL, 4, "/opt/bin/mpirun", true, false}, {NULL, 1, "mpirun", false, true},
+    {NULL, 0, "mpirun", false, false}, /* not known */
+    {NULL, 4, "./app", false, false},          {NULL, 1, "./app", false, false},
+    {"off", 4, "mpirun", false, false},        {"off", 1, "mpirun", false, false},
+    {"host", 4, "mpirun", false, false},       {"local", 1, "mpirun", false, false},
+    {"local-each", 4, "mpirun", false, false},
+};
+
+TEST_ROWS(an_mpirun_without_a_word_of_mpi_bind, plain)
+{
+    const struct berth_request request = {.image = (char *)"/a",
+                                          .mpi = (char *)plain[_i].mode};
+    const struct berth_request no_image = {0};
+    struct berth_err warning = {.text = ""};
+
+    ck_assert(berth_mpirun_is_repeated(&request, plain[_i].tasks, plain[_i].command,
+                                       &warning) == plain[_i].is_repeated);
+    ck_assert(berth_mpirun_is_alone(&request, plain[_i].tasks, plain[_i].command) ==
+              plain[_i].is_alone);
+    ck_assert_str_eq(
+        warning.text,
+        plain[_i].is_repeated
+            ? "warning: image '/a': each of the 4 tasks starts '/opt/bin/mpirun', and "
+              "none of these knows of the others' ranks; leave it out, as srun starts "
+              "the ranks, or give --mpi-bind=local-each if you want each"
+            : "");
+    ck_assert(!berth_mpirun_is_repeated(&no_image, 4, "mpirun", &warning));
+    ck_assert(!berth_mpirun_is_alone(&no_image, 1, "mpirun"));
+}
+
 #define TWO_WORLDS(mode, other)                                                        \
     "--mpi-bind=" mode ": other ranks of this srun have " other                        \
     ", and ranks with two MPI libraries wait in MPI_Init forever; give "               \
