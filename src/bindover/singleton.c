@@ -79,14 +79,24 @@ static int read_objects(const struct berth_singleton *it,
 void berth_singleton_warn(const struct berth_singleton *singleton, const char *why,
                           struct berth_err *ret)
 {
-    berth_err_set(
-        ret,
-        *singleton->mode
-            ? "warning: image '%s': if the program uses MPI: %s; or --mpi-bind=off if "
-              "it does not"
-            : "warning: image '%s': if the program uses MPI: %s, and --mpi-bind for "
-              "the host's library; or --mpi-bind=off if it does not",
-        singleton->image, why);
+    const char *type = singleton->type;
+    const bool has_manager = *type && strcmp(type, "none") != 0;
+    const char *others = singleton->is_several && has_manager
+                             ? ", the other components wait for it in MPI_Init "
+                               "forever"
+                             : "";
+
+    if (*singleton->mode)
+        berth_err_set(ret,
+                      "warning: image '%s': if the program uses MPI%s: %s; or "
+                      "--mpi-bind=off if it does not",
+                      singleton->image, others, why);
+    else
+        berth_err_set(ret,
+                      "warning: image '%s': if the program uses MPI%s: %s, and "
+                      "--mpi-bind for the host's library; or --mpi-bind=off if it does "
+                      "not",
+                      singleton->image, others, why);
 }
 
 /* Prints one line on standard error if the tasks do not find each other (mpi/pmi.h). */
@@ -123,7 +133,8 @@ void berth_singleton_run(char *const *words)
                                         .node = words[5],
                                         .image = words[6],
                                         .het_step = strcmp(words[7], "het") == 0,
-                                        .mode = words[8]};
+                                        .mode = words[8],
+                                        .is_several = strcmp(words[9], "several") == 0};
 
     berth_namespaces_enter_user(singleton.holder ? singleton.holder : singleton.pid);
     warn(&singleton);

@@ -16,6 +16,7 @@ struct berth_singleton {
     const char *image; /* as the user named it */
     bool het_step;     /* as in mpi/reach.h */
     const char *mode;  /* of --mpi-bind; "": it is not given */
+    bool is_several;   /* the step has several components */
 };
 
 /* Sets RET to the warning that the tasks of the step do not find each other, for the
@@ -25,6 +26,6 @@ void berth_singleton_warn(const struct berth_singleton *singleton, const char *w
 
 /* Prints that warning if the tasks do not find each other. WORDS are the arguments of
  * berth-mpi after `--singleton`: the members of struct berth_singleton, in their
- * order; het_step is "het" or another word. */
-enum { BERTH_SINGLETON_WORDS = 9 };
+ * order; het_step is "het" or another word, is_several "several" or another word. */
+enum { BERTH_SINGLETON_WORDS = 10 };
 void berth_singleton_run(char *const *words);

@@ -164,6 +164,7 @@ static void judge(const struct berth_inject *it, const struct stat *task_stderr,
                                 berth_request_name(launch->request),
                                 is_het_step ? "het" : "",
                                 launch->request->mpi ? launch->request->mpi : "",
+                                launch->order->step.is_several ? "several" : "",
                                 NULL};
 
     if (open_stderr(task_stderr, it->parent, 1) != STDERR_FILENO)

@@ -73,7 +73,8 @@ TEST_ROWS(several_tasks_without_a_word_about_mpi, steps)
 
 TEST(the_warning_has_conditions_and_no_control_characters)
 {
-    struct berth_singleton singleton = {.image = "a\033[31m.sif", .mode = ""};
+    struct berth_singleton singleton = {
+        .image = "a\033[31m.sif", .type = "pmix", .mode = ""};
     struct berth_err warning;
 
     berth_singleton_warn(&singleton, "WHY; use srun --mpi=pmi2", &warning);
@@ -86,4 +87,21 @@ TEST(the_warning_has_conditions_and_no_control_characters)
     ck_assert_str_eq(warning.text,
                      "warning: image 'a\\x1b[31m.sif': if the program uses MPI: WHY; "
                      "use srun --mpi=pmi2; or --mpi-bind=off if it does not");
+}
+
+TEST(other_components_wait_for_one_that_cannot_join)
+{
+    struct berth_singleton singleton = {
+        .image = "a.sif", .type = "pmix", .mode = "", .is_several = true};
+    struct berth_err warning;
+
+    berth_singleton_warn(&singleton, "WHY; use srun --mpi=pmi2", &warning);
+    ck_assert_str_eq(warning.text,
+                     "warning: image 'a.sif': if the program uses MPI, the other "
+                     "components wait for it in MPI_Init forever: WHY; use srun "
+                     "--mpi=pmi2, and --mpi-bind for the host's library; or "
+                     "--mpi-bind=off if it does not");
+    singleton.type = "none"; /* nobody waits without a process manager */
+    berth_singleton_warn(&singleton, "WHY", &warning);
+    ck_assert_ptr_null(strstr(warning.text, "forever"));
 }
