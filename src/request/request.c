@@ -483,6 +483,15 @@ int berth_request_merge(struct berth_request *request, const struct berth_reques
     return 0;
 }
 
+bool berth_request_only_explains(const struct berth_request *request)
+{
+    struct berth_request rest = *request; /* borrows */
+
+    rest.explain = NULL;
+    return !berth_request_has_container(request) &&
+           berth_request_is_explained(request) && !has_more_options(&rest);
+}
+
 int berth_request_check(const struct berth_request *request, struct berth_err *err)
 {
     enum berth_option_id id = BERTH_OPTION_MOUNTS;

@@ -224,6 +224,10 @@ int berth_request_merge(struct berth_request *request, const struct berth_reques
                         struct berth_err *err);
 
 /* Refuses options without an image or with the image `none`. */
+/* Has REQUEST, without a container, --container-explain and no other option, but for
+ * --container-image=none? In a step with an image its part of the plan is printed. */
+bool berth_request_only_explains(const struct berth_request *request);
+
 int berth_request_check(const struct berth_request *request, struct berth_err *err);
 
 /* Frees all options; REQUEST is then empty and can be used again. */

@@ -393,11 +393,16 @@ static int add_component(int group, struct berth_request *merged, bool own,
                          struct berth_err *err)
 {
     const struct berth_typed words = typed(merged);
+    const unsigned long tasks = berth_hetgroups_tasks(&state.hetgroups, optind);
+    const bool has_others =
+        state.table.count > 0 || !berth_hetgroups_ended(&state.hetgroups);
 
     if (berth_lines_file(&words))
         return add_lines(group, &words, merged, own, err);
+    if (own && has_others && berth_request_only_explains(merged))
+        return berth_table_add(&state.table, group, NULL, merged, err);
     if ((own && berth_request_check(merged, err) < 0) ||
-        check_step(merged, berth_hetgroups_tasks(&state.hetgroups, optind), err) < 0)
+        check_step(merged, tasks, err) < 0)
         return -1;
     return berth_table_add(&state.table, group, NULL, merged, err);
 }
@@ -442,6 +447,17 @@ static int gather_environment(size_t first, struct berth_err *err)
     return 0;
 }
 
+/* Refuse --container-explain if no component has an image: it was left to the last. */
+static int check_explained(struct berth_err *err)
+{
+    if (berth_table_find_container(&state.table))
+        return 0;
+    for (size_t i = 0; i < state.table.count; i++)
+        if (berth_request_check(&state.table.rows[i].request, err) < 0)
+            return -1;
+    return 0;
+}
+
 /* After the last component. */
 static void end_step(void)
 {
@@ -481,8 +497,11 @@ static int end_step_component(int group, struct berth_err *err)
         return berth_err_set(
             err, "the components differ, and berth cannot read the value of "
                  "--het-group; write numbers: --het-group=0,2-3");
-    if (berth_hetgroups_ended(&state.hetgroups))
+    if (berth_hetgroups_ended(&state.hetgroups)) {
+        if (check_explained(err) < 0)
+            return -1;
         end_step();
+    }
     if (publish_words(err) < 0)
         return -1;
     return publish(BERTH_STEP_VARIABLE,

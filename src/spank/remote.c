@@ -6,6 +6,7 @@
 
 #include "spank/plugin.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include <slurm/slurm.h>
 
 #include "base/cleanup.h"
+#include "base/run.h"
 #include "site/plugstack.h"
 #include "site/site.h"
 #include "request/components.h"
@@ -515,6 +517,41 @@ static void choose_report(const struct berth_taskfacts *part)
     close_reports(own);
 }
 
+/* Is the command of the component on this host, where slurmstepd looks for it
+ * (_build_path() in its task.c)? */
+static bool is_on_host(spank_t sp, const char *command)
+{
+    BERTH_FREE char *found = NULL;
+    char path[PATH_MAX] = "";
+
+    if (access(command, F_OK) == 0)
+        return true;
+    if (strchr(command, '/'))
+        return false;
+    spank_getenv(sp, "PATH", path, sizeof(path));
+    found = berth_run_find(command, path);
+    return found;
+}
+
+/* Print why a component without an image, beside one that has an image, will not find
+ * its command: maybe the option was forgotten. Slurm's own errors follow. */
+static void report_host(spank_t sp, const struct berth_taskfacts *part)
+{
+    int argc;
+    char **argv = berth_taskfacts_argv(sp, &argc);
+    int component = part->where.group >= 0 ? part->where.group : part->where.position;
+    struct berth_err err;
+
+    if (argc < 1 || component < 0 || !berth_table_find_container(part->table) ||
+        is_on_host(sp, argv[0]))
+        return;
+    berth_err_set(&err,
+                  "component %d has no image and runs on the host, which has no "
+                  "command '%s'; give it --container-image=IMAGE, too",
+                  component, argv[0]);
+    report(sp, shared.report, &err);
+}
+
 static int prepare_task(spank_t sp, struct berth_err *err)
 {
     BERTH_TABLE struct berth_table table = {0};
@@ -537,6 +574,7 @@ static int prepare_task(spank_t sp, struct berth_err *err)
     if (berth_request_has_container(&part.row->request) ||
         berth_request_is_explained(&part.row->request) || part.row->ranks)
         return order_task(sp, &part, &restored, err);
+    report_host(sp, &part);
     close_shared();
     return 0;
 }

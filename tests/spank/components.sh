@@ -148,6 +148,27 @@ expect 'by a rule, whatever the user says' 0 \
 expect 'of a step with an image only' 0 'published nothing
 0 host: ./x' \
     FAKE_SHOW=1 FAKE_WORDS="$SITE" srun ./x
+expect 'a component that lacks an image, and its program on the host' 0 \
+    "berth: n1: component 0 has no image and runs on the host, which has no command 'gone'; give it --site-container-image=IMAGE, too
+0 host: gone
+1 image=T/b: ./y" \
+    FAKE_WORDS=option_prefix=site- srun gone : --site-container-image=b ./y
+expect 'a component on the host, with its program there' 0 '0 host: cat
+1 image=T/b: ./y' srun cat : --container-image=b ./y
+expect '--container-explain for all components, of which one is on the host' 0 \
+    '0 explain=text: ./x
+1 image=T/b&explain=text: ./y' \
+    srun --container-explain ./x : --container-image=b --container-explain ./y
+expect 'the same for the last one, with --container-image=none' 0 \
+    '0 image=T/b&explain=text: ./x
+1 image=none&explain=text: ./y' \
+    srun --container-image=b --container-explain ./x : --container-image=none --container-explain ./y
+expect '--container-explain for components on the host' 1 \
+    'srun: error: berth: --container-explain: it needs an image; add --container-image=IMAGE' \
+    srun --container-explain ./x : --container-explain ./y
+expect 'another option of a component on the host' 1 \
+    'srun: error: berth: --container-writable: it needs an image; add --container-image=IMAGE' \
+    srun --container-explain --container-writable ./x : --container-image=b --container-explain ./y
 expect 'one with an mpirun in each task is not killed on a bad exit' 0 \
     "published 1;*:$A&mpi-bind=local-each;.
 0 $A&mpi-bind=local-each: ./x" \
