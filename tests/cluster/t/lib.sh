@@ -22,11 +22,20 @@ set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 tool=$here/../cluster
 name=${1:?usage: ${0##*/} CLUSTER}
+if [[ $name == -* ]]; then
+    echo "usage: ${0##*/} CLUSTER, which is up and has berth (see tests/cluster/README.md)"
+    [[ $name == -h || $name == --help ]]
+    exit
+fi
 # What `cluster run` does, without a shell of its own for each command.
 for it in say state run; do
     # shellcheck source=/dev/null
     . "$here/../lib/$it.sh"
 done
+if [[ $0 == *.t && ! -d $STATE_ROOT/$name ]]; then
+    echo "${0##*/}: no cluster '$name' is up; $tool up RELEASE --name $name makes one" >&2
+    exit 2
+fi
 # shellcheck disable=SC2034 # for these
 HERE=${here%/t}
 cases=0
