@@ -149,6 +149,15 @@ static const char *advise(const char *words, const struct berth_request *request
         {"unknown flag", "leave that flag out of --container-args", false},
         {"unknown shorthand flag", "leave that flag out of --container-args", false},
         {"flag needs an argument", "give that flag a value in --container-args", false},
+        {"--pem-path missing",
+         "the image is encrypted: write --container-args=--pem-path=FILE with the file "
+         "of its key",
+         true},
+        {"encryption private key",
+         "the image is encrypted: --container-args=--pem-path=FILE names another key, "
+         "or "
+         "one in another form than `openssl rsa -traditional` writes",
+         true},
         {"could not open image",
          "look in --container-args for an argument that is not a flag, or a flag "
          "without "

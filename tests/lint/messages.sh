@@ -34,4 +34,11 @@ awk -F'\t' '
     }' "$work/messages" tests/lint/untested.txt |
     rule 'the list of untested sentences is short'
 
+# FILE:LINE: of the second, where two entries of the manual page begin alike.
+awk '
+    /^\.T[PQ]$/ { is_head = 1; next }
+    is_head && /^\\fB/ && seen[$0]++ { print FILENAME ":" FNR ": a second entry for " $0 }
+    { is_head = 0 }
+    ' man/berth-messages.7.in | rule 'the manual page has one entry for a message'
+
 finish

@@ -165,6 +165,10 @@ fails 'FATAL: stat /proc/self/fd/3: no such file or directory' \
 fails 'Error for command: unknown flag: -x' 'leave that flag out of --container-args'
 fails 'Error for command: unknown shorthand flag: x' 'leave that flag out of --container-args'
 fails 'Error for command: flag needs an argument: x' 'give that flag a value in --container-args'
+fails 'FATAL: While checking container encryption: required option --passphrase or --pem-path missing' \
+    'the image is encrypted: write --container-args=--pem-path=FILE with the file of its key'
+fails 'FATAL: Invalid encryption private key: x509: failed to parse private key' \
+    "the image is encrypted: --container-args=--pem-path=FILE names another key, or one in another form than \`openssl rsa -traditional\` writes"
 fails 'FATAL: could not open image x' \
     'look in --container-args for an argument that is not a flag, or a flag without its value'
 fails "FATAL: you don't have write permissions" 'use --container-writable instead of a flag'
