@@ -9,12 +9,17 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/run.h"
 
 enum { FIRST = 3, MOST = 8 };
+
+/* With fewer descriptors no process of berth can start a container: measured with
+ * Apptainer 1.4.5. */
+enum { LEAST = 24 };
 enum { ON_EXEC = 1u << 2 }; /* CLOSE_RANGE_CLOEXEC */
 
 /* close_range(2): Linux 5.9, and 5.11 for FLAGS. */
@@ -59,12 +64,25 @@ void berth_cloexec_from(int first)
     change_from(first, ON_EXEC);
 }
 
+/* The user's soft limit is for tasks, and may be below the numbers that are taken here
+ * for a moment. */
+static void raise_limit(void)
+{
+    struct rlimit files;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+        return;
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+}
+
 /* Moves all descriptors above their new numbers first: one may have the new number of
  * another. */
 void berth_close_others(const int keep[], size_t count)
 {
     int moved[MOST];
 
+    raise_limit();
     for (size_t i = 0; i < count; i++)
         moved[i] = fcntl(keep[i], F_DUPFD, FIRST + MOST);
     for (size_t i = 0; i < count; i++)
@@ -98,9 +116,15 @@ int berth_detach(const int keep[], size_t count, sigset_t *ret_mask)
 int berth_detach_run(void (*body)(void *data), void (*born)(void *data, pid_t pid),
                      void *data, struct berth_err *err)
 {
-    pid_t child = fork();
-    int number = errno;
+    struct rlimit files;
+    pid_t child;
+    int number;
 
+    /* BODY runs where it can report nothing */
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_max < LEAST)
+        return berth_err_spent(err, EMFILE);
+    child = fork();
+    number = errno;
     if (child == 0) {
         pid_t grandchild = fork();
 

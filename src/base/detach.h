@@ -8,7 +8,8 @@
 #include "base/err.h"
 
 /* Closes all descriptors from 3 on except the COUNT (at most 8) in KEEP, which become
- * 3, 4, ... in that order. */
+ * 3, 4, ... in that order. Raises the limit of descriptors (RLIMIT_NOFILE) to the hard
+ * one. */
 void berth_close_others(const int keep[], size_t count);
 
 /* Detaches the calling process: it gets its own session, /dev/null as standard input

@@ -83,8 +83,29 @@ int berth_err_file(struct berth_err *err, const char *path, const char *done)
     return berth_err_set(err, "'%s': cannot be %s: %s", path, done, strerror(errno));
 }
 
+/* The option of ulimit for the limit that a process has reached; NULL: it may be
+ * another one, or the node's. */
+static const char *ulimit_of(int number)
+{
+    switch (number) {
+    case EFBIG:
+        return "-f";
+    case EMFILE:
+        return "-n";
+    default:
+        return NULL;
+    }
+}
+
 int berth_err_spent(struct berth_err *err, int number)
 {
+    const char *option = ulimit_of(number);
+
+    if (option)
+        return berth_err_set(
+            err,
+            "a limit of this process is too low for berth (%s); raise it: ulimit %s",
+            strerror(number), option);
     return berth_err_set(
         err,
         "this node has no memory, process or descriptor left (%s); try "

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -179,9 +180,9 @@ static void close_container(const struct container *container)
     close(container->root);
 }
 
-/* Enter as the owner of the mounts; AS_TASK: then also the user namespace of the tasks.
- */
-static int join(struct berth_holder holder, bool as_task, struct berth_err *err)
+/* The same as join(), which has raised the limit of descriptors. */
+static int open_and_enter(struct berth_holder holder, bool as_task,
+                          struct berth_err *err)
 {
     struct container container = {0};
 
@@ -201,6 +202,22 @@ static int join(struct berth_holder holder, bool as_task, struct berth_err *err)
     bound_capabilities(&container);
     close_container(&container);
     return 0;
+}
+
+/* Enter as the owner of the mounts; AS_TASK: then also the user namespace of the tasks.
+ * The soft limit of descriptors is for the command of the task. */
+static int join(struct berth_holder holder, bool as_task, struct berth_err *err)
+{
+    struct rlimit usual, raised;
+    int result;
+
+    if (getrlimit(RLIMIT_NOFILE, &usual) < 0)
+        return berth_err_spent(err, errno);
+    raised = (struct rlimit){usual.rlim_max, usual.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &raised);
+    result = open_and_enter(holder, as_task, err);
+    setrlimit(RLIMIT_NOFILE, &usual);
+    return result;
 }
 
 int berth_join(struct berth_holder holder, struct berth_err *err)

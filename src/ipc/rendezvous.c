@@ -206,6 +206,8 @@ int berth_rendezvous_enter(struct berth_rendezvous *rendezvous, struct berth_err
     if (berth_rendezvous_map(rendezvous, err) < 0)
         return -1;
     rendezvous->ended = open_other_end(ended);
+    if (rendezvous->ended < 0 && errno == EMFILE) /* it would look as if it had ended */
+        return berth_err_spent(err, errno);
     return 0;
 }
 
@@ -334,7 +336,7 @@ int berth_rendezvous_put(const struct berth_rendezvous *rendezvous,
     size_t at = sizeof(*page) + used;
 
     if (at + bytes->used > SLOT)
-        return berth_err_spent(err, EFBIG);
+        return berth_err_spent(err, E2BIG);
     if (pwrite(rendezvous->memory, bytes->text, bytes->used,
                (off_t)(NODE + rendezvous->slot * SLOT + at)) != (ssize_t)bytes->used)
         return berth_err_spent(err, errno);

@@ -11,7 +11,6 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -363,17 +362,6 @@ static void dismiss(void)
     }
 }
 
-/* A task takes three descriptors until it has its answer, and Slurm hands on the soft
- * limit of the user's shell. The kernel counts descriptors on their way, too. */
-static void raise_limits(void)
-{
-    struct rlimit files;
-
-    berth_limits_raise();
-    if (getrlimit(RLIMIT_NOFILE, &files) == 0)
-        setrlimit(RLIMIT_NOFILE, &(struct rlimit){files.rlim_max, files.rlim_max});
-}
-
 /* The listener is the first in the list: a task that comes after another one has ended
  * is seen after that end. The first task may take a while to come. */
 static void serve_step(void)
@@ -410,9 +398,9 @@ static void serve_alone(void)
 
 static void run(void *data)
 {
-    raise_limits(); /* before berth_detach(), which takes higher numbers for a moment */
     if (berth_detach(data, 1, NULL) < 0)
         return;
+    berth_limits_raise();
     if (server.first->is_step)
         serve_step();
     else

@@ -75,7 +75,7 @@ fi
 expect 'what the tasks cannot share they go on without' 0 "0 $A: ./x" \
     FAKE_FAIL=memfd_create srun --container-image=a ./x
 expect '--mpi-bind needs what the tasks share' 1 \
-    "berth: n1: --mpi-bind=auto: this node has no memory, process or descriptor left (Too many open files); try again, and report the node if it stays so" \
+    "berth: n1: --mpi-bind=auto: a limit of this process is too low for berth (Too many open files); raise it: ulimit -n" \
     FAKE_FAIL=memfd_create srun --container-image=a --mpi-bind ./x
 expect 'a task without options is as if berth were not there' 0 \
     '0 host: ./x 1

@@ -99,7 +99,8 @@ TEST(without_a_descriptor_the_process_that_answers_rests)
 
 TEST(without_notice_of_its_end_no_command_is_begun)
 {
-    static const char expected[] = "berth: srun: " SPENT("Too many open files") "\n";
+    static const char expected[] =
+        "berth: srun: " LIMITED("Too many open files", "-n") "\n";
     struct berth_strvec words = {0};
     struct berth_order order = {0};
     struct berth_launch launch = {.order = &order};

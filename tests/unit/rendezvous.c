@@ -200,7 +200,7 @@ TEST(an_environment_may_not_be_larger_than_linux_allows)
     ck_assert_int_eq(
         berth_rendezvous_ready(&rendezvous, (struct berth_holder){1, 99}, &more, &err),
         -1);
-    ck_assert_str_eq(err.text, SPENT("File too large"));
+    ck_assert_str_eq(err.text, SPENT("Argument list too long"));
     ck_assert_int_eq(rendezvous.page->state, BERTH_RENDEZVOUS_NEW);
 }
 
@@ -324,9 +324,9 @@ static const struct {
     rlim_t most; /* of descriptors: that many more than there are */
     const char *fault;
 } shortages[] = {
-    {RLIMIT_NOFILE, 0, SPENT("Too many open files")},
-    {RLIMIT_NOFILE, 2, SPENT("Too many open files")},
-    {RLIMIT_NOFILE, 4, SPENT("Too many open files")},
+    {RLIMIT_NOFILE, 0, LIMITED("Too many open files", "-n")},
+    {RLIMIT_NOFILE, 2, LIMITED("Too many open files", "-n")},
+    {RLIMIT_NOFILE, 4, LIMITED("Too many open files", "-n")},
     {RLIMIT_AS, 1, SPENT("Cannot allocate memory")},
 };
 

@@ -13,13 +13,15 @@
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
-/* The sentence of berth_err_damaged() and of berth_err_spent(). */
+/* The sentences of berth_err_damaged() and of berth_err_spent(). */
 #define DAMAGED(part)                                                                  \
     "internal data is damaged (" part "); have one release of berth on all hosts, "    \
     "and set no variable of berth by hand"
 #define SPENT(why)                                                                     \
     "this node has no memory, process or descriptor left (" why "); try again, and "   \
     "report the node if it stays so"
+#define LIMITED(why, option)                                                           \
+    "a limit of this process is too low for berth (" why "); raise it: ulimit " option
 
 /* The head of a test, which runs once; for each row of a table, with _i as its index;
  * for each _i below TIMES. A test adds itself, so that none is forgotten. */

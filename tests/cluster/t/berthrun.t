@@ -31,7 +31,7 @@ containers() { alice "$@" 2>&1 | sort | uniq -c | awk '{ print $1, $2 }'; }
 equal "there is no plugin" 0 "$(alice srun --help | grep -c container-image)"
 equal "tasks of two nodes: a container on each" $'4 a\n4 a' "$(containers srun -Q -N2 -n8 --ntasks-per-node=4 $A ./count.a)"
 equal "128 tasks" "128 a" "$(containers srun -Q -w n1 -n128 --overcommit $A ./count.a)"
-equal "... whose user's shell allows few descriptors" "32 a" "$(containers srun -Q -w n1 -n32 sh -c "ulimit -Sn 48; exec $A ./count.a")"
+equal "... whose user's shell allows few descriptors" "32 a" "$(containers srun -Q -w n1 -n32 sh -c "ulimit -Sn 12; exec $A ./count.a")"
 equal "two steps of a job at once: one each" $'3 a\n3 a' \
     "$(containers salloc -Q -w n1 -n6 bash -c "srun -n3 --exact $A ./count.a 'sleep 2' & srun -n3 --exact $A ./count.a 'sleep 2'; wait")"
 equal "tasks of an array: one each" $'2 a\n2 a' "$(
