@@ -149,18 +149,19 @@ int berth_startup_check(const struct berth_decide *inside,
     return refused && !fits ? -1 : 0;
 }
 
-/* Is the image's MPI that NAME describes replaced for the programs of any family? One
- * install may have a library for each of two families: its own, and the standard's. */
-static bool is_replaced(const struct berth_program *program, const char *name)
+/* Is another library of the image's MPI NAME replaced? One install may have a library
+ * for each of two families: its own, and the standard's. */
+static bool is_half_replaced(const struct berth_program *program, const char *name)
 {
     const struct berth_mpi_objects *image = &program->scan.objects;
 
-    for (int i = 0; i < program->count; i++) {
-        enum berth_mpi_family family = program->items[i].family;
-        char own[64];
+    for (size_t i = 0; i < image->count; i++) {
+        const struct berth_mpi_library *library = &image->items[i].library;
+        char own[BERTH_MPI_NAME_SIZE];
 
-        if (berth_mpi_objects_mpi(image, family) &&
-            strcmp(berth_mpi_describe(image, family, own, sizeof(own)), name) == 0)
+        if ((library->parts & BERTH_PART_C) &&
+            replacement_of(program, library->family) &&
+            strcmp(berth_mpi_library_name(library, own, sizeof(own)), name) == 0)
             return true;
     }
     return false;
@@ -180,7 +181,7 @@ static void list_others(const struct berth_program *program, struct berth_strvec
             replacement_of(program, family))
             continue;
         berth_mpi_describe(image, family, name, sizeof(name));
-        if (is_replaced(program, name))
+        if (is_half_replaced(program, name))
             berth_err_set(&sentence, "programs that use %s keep the image's %s (%s)",
                           berth_mpi_family_name(family), name,
                           berth_text_base(image->items[i].path));

@@ -159,6 +159,11 @@ TEST(what_is_beside_the_interpreter_is_meant)
 #define ABI_LIB                                                                        \
     "present /l/libmpi_abi.so.1 library so=libmpi_abi.so.1 def=PMPI_Init "             \
     "def=ompi_mpi_init"
+#define INTEL(name)                                                                    \
+    "present /i/" name " library so=" name " def=PMPI_Init "                           \
+    "def=I_MPI_Check_image_status def=MPIR_Dup_fn"
+#define INTEL_LIB     INTEL("libmpi.so.12")
+#define INTEL_ABI_LIB INTEL("libmpi_abi.so.1")
 #define KEEPS                                                                          \
     "programs that use the MPI standard ABI keep the image's Open MPI "                \
     "(libmpi_abi.so.1)"
@@ -200,7 +205,14 @@ static const struct {
      {{BERTH_FAMILY_MPICH, "one"}},
      "one; " STAYS "Open MPI",
      STAYS "Open MPI"},
-    /* The host's Open MPI 5 has no library for the standard ABI. */
+    /* The host's MPI has no library for the standard ABI. */
+    {{MPICH_LIB, INTEL_LIB, INTEL_ABI_LIB},
+     BERTH_FAMILY_NONE,
+     {{BERTH_FAMILY_MPICH, "one"}},
+     "one; programs that use the MPI standard ABI keep the image's Intel MPI "
+     "(libmpi_abi.so.1)",
+     "programs that use the MPI standard ABI keep the image's Intel MPI "
+     "(libmpi_abi.so.1)"},
     {{OPENMPI_LIB, ABI_LIB},
      BERTH_FAMILY_NONE,
      {{BERTH_FAMILY_OPENMPI, "one"}},
