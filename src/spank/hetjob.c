@@ -38,6 +38,24 @@ static void set_component(uint32_t group, const char *job, const char *partition
     set_both("SLURM_JOB_ACCOUNT", group, account && *account ? account : NULL);
 }
 
+/* Ask slurmctld about JOB, the first component of a het job. Returns its components,
+ * which the caller frees; NULL: it does not answer. */
+static job_info_msg_t *load_job(uint32_t job)
+{
+    job_info_msg_t *answer = NULL;
+    int result;
+
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
+    slurm_step_id_t id = SLURM_STEP_ID_INITIALIZER;
+
+    id.job_id = job;
+    result = slurm_load_job(&answer, id, SHOW_ALL);
+#else
+    result = slurm_load_job(&answer, job, SHOW_ALL);
+#endif
+    return result == SLURM_SUCCESS ? answer : NULL;
+}
+
 void berth_hetjob_forget(void)
 {
     if (getenv("SLURM_JOB_ID"))
@@ -49,13 +67,14 @@ void berth_hetjob_forget(void)
 void berth_hetjob_tell(void)
 {
     const char *job = getenv("SLURM_JOB_ID");
-    job_info_msg_t *answer = NULL;
+    job_info_msg_t *answer;
     uint32_t first;
 
     if (!job || !getenv("SLURM_HET_SIZE"))
         return;
     first = (uint32_t)strtoul(job, NULL, 10);
-    if (slurm_load_job(&answer, first, SHOW_ALL) != SLURM_SUCCESS)
+    answer = load_job(first);
+    if (!answer)
         return;
     for (uint32_t i = 0; i < answer->record_count; i++) {
         const slurm_job_info_t *component = &answer->job_array[i];
