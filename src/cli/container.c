@@ -227,6 +227,13 @@ static void refuse_none(const struct berth_containers *containers,
         berth_err_set(err, "job %s: no such container; see berth ps %s", job, job);
 }
 
+/* Are the two on one node? */
+static bool is_beside(const struct berth_container *one,
+                      const struct berth_container *other)
+{
+    return strcmp(one->node, other->node) == 0;
+}
+
 /* Would a user who means ONE be wrong with OTHER, of the same step? On several nodes a
  * step has one container for each, which was made alike. What the job keeps is shared
  * by steps if it can be: two on a node differ, even where their options do not. */
@@ -236,8 +243,14 @@ static bool differs(const struct berth_container *one,
     if (one->component != other->component || strcmp(one->image, other->image) != 0 ||
         strcmp(one->options, other->options) != 0)
         return true;
-    return one->step < 0 && one->holder != other->holder &&
-           strcmp(one->node, other->node) == 0;
+    return one->step < 0 && one->holder != other->holder && is_beside(one, other);
+}
+
+/* Does SELECTOR mean a container on one node, and not the like ones of a step? Process
+ * ids of two nodes may be the same. */
+static bool needs_node(const struct berth_selector *selector)
+{
+    return selector->is_to_save || selector->holder >= 0;
 }
 
 const struct berth_container *
@@ -262,9 +275,7 @@ berth_containers_choose(const struct berth_containers *containers,
         if (!matches(item, selector) || !is_of_step)
             continue;
         first = first ? first : item;
-        /* Process ids of two nodes may be the same. */
-        if (differs(first, item) ||
-            (selector->holder >= 0 && strcmp(first->node, item->node) != 0))
+        if (differs(first, item) || (needs_node(selector) && !is_beside(first, item)))
             is_clear = false;
         borrowed = *item;
         if (berth_append(ret_several, &borrowed) < 0) {

@@ -363,6 +363,7 @@ int berth_cli_enter(int argc, char **argv)
 
     if (argc >= 5 && strcmp(argv[1], BERTH_ASK_WORD) == 0)
         return do_here(argv[0], argv + 2);
+    selector.is_to_save = saves;
     command = read_line(argc, argv, &selector, &is_forced, &err);
     if (command == 0)
         return BERTH_CLI_USAGE;

@@ -114,6 +114,34 @@ TEST_ROWS(a_selector_means_one_container, selectors)
     free(several.items);
 }
 
+TEST(what_is_saved_is_of_one_node)
+{
+    BERTH_FREE char *text = strdup(lines);
+    BERTH_CONTAINERS struct berth_containers containers = {0};
+    struct berth_containers several = {0};
+    struct berth_selector selector = {.job = "12",
+                                      .step = 0,
+                                      .component = -1,
+                                      .rank = -1,
+                                      .holder = -1,
+                                      .is_to_save = true};
+    const struct berth_container *chosen;
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_containers_get(text, -1, &containers, &err), 0);
+    berth_containers_sort(&containers);
+    chosen = berth_containers_choose(&containers, &selector, &several, &err);
+    ck_assert_ptr_null(chosen);
+    ck_assert_str_eq(err.text, SEVERAL("0"));
+    ck_assert_uint_eq(several.count, 2);
+    free(several.items);
+    several = (struct berth_containers){0};
+    selector.node = "n2";
+    chosen = berth_containers_choose(&containers, &selector, &several, &err);
+    ck_assert_int_eq(chosen->holder, 7);
+    free(several.items);
+}
+
 TEST(without_containers_nothing_is_chosen)
 {
     const struct berth_containers none = {0};

@@ -163,6 +163,13 @@ matches "a rank does not choose one" "no task of rank 1 runs in an image; choose
     "$(alice berth save "$job" --rank 1 s2.sif 2>&1)"
 on login alice rm -f s1.sif
 job n1,n2 2
+life job -Q -N2 -n2 "$A" --container-writable true
+life job -Q -w n2 -N1 -n1 "$A" --container-writable sh -c 'echo two >/which'
+try "of two nodes neither is guessed" "~several containers; choose one by -w or --container${nl} *JOB .* n1 .* n2 .*status 1$" -- \
+    berth save "$job" s1.sif
+try "... and the one that is named is saved" two -- \
+    sh -c "berth save -w n2 $job s1.sif >/dev/null && srun -Q --jobid=$job --overlap --overcommit -N1 -n1 --container-image=s1.sif cat /which"
+on login alice rm -f s1.sif
 
 echo "# MPI"
 MPI="--container-image=/images/mpibookworm.sif --mpi-bind=host"
