@@ -98,15 +98,26 @@ static char *conf_asked(const char *path)
     return build && !conf ? berth_keys_value(build, "SINGULARITY_CONF_FILE") : conf;
 }
 
-bool berth_runtime_has_flag(const char *path, const char *flag)
+/* Does the help of VERB of the runtime at PATH list FLAG? */
+static bool lists(const char *path, const char *verb, const char *flag)
 {
-    BERTH_FREE char *help = run(path, "exec", "--help");
+    BERTH_FREE char *help = run(path, verb, "--help");
     size_t length = strlen(flag);
     const char *at = help;
 
     while (at && (at = strstr(at, flag)) && (at[-1] != ' ' || at[length] != ' '))
         at += length;
     return at;
+}
+
+bool berth_runtime_has_flag(const char *path, const char *flag)
+{
+    return lists(path, "exec", flag);
+}
+
+bool berth_runtime_builds_with(const char *path, const char *flag)
+{
+    return lists(path, "build", flag);
 }
 
 bool berth_runtime_brings_dev(const char *path)
@@ -134,6 +145,13 @@ static bool is_setuid(const char *build)
     return directory &&
            asprintf(&starter, "%s/apptainer/bin/starter-suid", directory) > 0 &&
            stat(starter, &st) == 0 && (st.st_mode & S_ISUID);
+}
+
+bool berth_runtime_is_setuid(const char *path)
+{
+    BERTH_FREE char *build = run(path, "buildcfg", NULL);
+
+    return build && is_setuid(build);
 }
 
 const char *berth_runtime_refuses_root(const char *path)

@@ -19,6 +19,12 @@ char *berth_runtime_version(const char *path);
  */
 bool berth_runtime_has_flag(const char *path, const char *flag);
 
+/* The same of `build`. */
+bool berth_runtime_builds_with(const char *path, const char *flag);
+
+/* Is the runtime at PATH an Apptainer with a setuid program? */
+bool berth_runtime_is_setuid(const char *path);
+
 /* Does the runtime at PATH mount the host's /dev in containers? Yes if its
  * configuration says `mount dev = yes`, says nothing, or cannot be read. */
 bool berth_runtime_brings_dev(const char *path);

@@ -24,6 +24,7 @@
 #include "base/text.h"
 #include "base/tree.h"
 #include "container/runtime.h"
+#include "image/compression.h"
 
 /* Where the runtime unpacks layers: a directory of this pull, so that it can be removed
  * whatever the runtime leaves. */
@@ -58,6 +59,22 @@ static void make_temporary(char *const *env, struct temporary *ret)
     }
 }
 
+/* Is VARIABLE an option of `build`, with which it would not make a whole SIF file as
+ * the user? `pull` has none of them. */
+static bool changes_build(const char *variable)
+{
+    static const char *const starts[] = {"APPTAINER_", "SINGULARITY_", NULL};
+    static const char *const options[] = {
+        "SANDBOX=",  "SECTION=", "JSON=",       "UPDATE=", "FAKEROOT=",
+        "FIXPERMS=", "USERNS=",  "NO_CLEANUP=", NULL};
+
+    for (int i = 0; starts[i]; i++)
+        if (berth_text_starts(variable, starts[i]) &&
+            berth_text_starts_any(variable + strlen(starts[i]), options))
+            return true;
+    return false;
+}
+
 /* Append the user's environment for the runtime to RET. Unless the user sets a
  * directory for layers, keep them in the cache until the image is there: the next pull
  * continues with them if this one is killed, and none stay. For the store
@@ -79,6 +96,7 @@ static int make_environment(const struct berth_pull *pull,
 
     for (char *const *it = pull->env; it && *it; it++) {
         bool is_dropped = berth_text_starts(*it, "SINGULARITY_OCI=") ||
+                          changes_build(*it) ||
                           (are_ours && berth_text_starts_any(*it, layers)) ||
                           (pull->to_store && berth_text_starts_any(*it, none)) ||
                           (temporary && berth_text_starts_any(*it, places));
@@ -255,16 +273,66 @@ static void free_work(struct work *work)
 
 #define WORK __attribute__((cleanup(free_work)))
 
-/* The command line: no OCI-SIF file, which does not run in a step. */
-static int make_argv(const struct berth_pull *pull, const char *runtime,
-                     const char *file, struct berth_strvec *ret, struct berth_err *err)
+/* Does the user ask for an image of another machine? Only `pull` knows these. */
+static bool is_for_other(char *const *env)
+{
+    static const char *const names[] = {"APPTAINER_PULL_ARCH", "SINGULARITY_PULL_ARCH",
+                                        "APPTAINER_PULL_ARCH_VARIANT",
+                                        "SINGULARITY_PULL_ARCH_VARIANT", NULL};
+
+    for (int i = 0; names[i]; i++)
+        if (berth_environ_value(env, names[i]))
+            return true;
+    return false;
+}
+
+static void push_build(const char *runtime, const char *chosen, char *const *env,
+                       struct berth_strvec *ret)
+{
+    BERTH_STRVEC struct berth_strvec words = {0};
+    BERTH_BUF struct berth_buf text = {0};
+
+    berth_strvec_push(ret, runtime);
+    berth_strvec_push(ret, "build");
+    if (berth_environ_value(env, "APPTAINER_MKSQUASHFS_ARGS"))
+        return; /* the user's own; the option would win */
+    berth_compression_words(chosen, &words);
+    berth_strvec_join(&words, " ", &text);
+    berth_strvec_pushf(ret, "--mksquashfs-args=%s", text.text ? text.text : "");
+    ret->failed |= text.failed;
+}
+
+static void push_pull(const char *runtime, struct berth_strvec *ret)
 {
     BERTH_FREE char *version = berth_runtime_version(runtime);
 
     berth_strvec_push(ret, runtime);
     berth_strvec_push(ret, "pull");
-    if (may_make_oci(version))
+    if (may_make_oci(version)) /* it would not run in a step */
         berth_strvec_push(ret, "--no-oci");
+}
+
+/* The command line. An image of Docker's kind, which is to be compressed, is built: of
+ * a pull nobody can say how. What other registries have are SIF files. */
+static int make_argv(const struct berth_pull *pull, const char *runtime,
+                     const char *temporary, const char *file, struct berth_strvec *ret,
+                     struct berth_err *err)
+{
+    const char *chosen = NULL;
+    struct berth_err note = {.text = ""};
+
+    if (berth_text_starts(pull->uri, "docker://") && !is_for_other(pull->env)) {
+        BERTH_FREE char *mksquashfs = berth_compression_program(runtime);
+
+        chosen =
+            berth_compression_choose(pull->site, runtime, mksquashfs, temporary, &note);
+    }
+    if (*note.text)
+        pull->say(note.text);
+    if (chosen)
+        push_build(runtime, chosen, pull->env, ret);
+    else
+        push_pull(runtime, ret);
     berth_strvec_push(ret, file);
     berth_strvec_push(ret, pull->uri);
     return ret->failed ? berth_err_oom(err) : 0;
@@ -304,7 +372,7 @@ int berth_convert(const struct berth_pull *pull, const struct berth_cache *cache
     make_temporary(pull->env, &temporary);
     work.temporary = temporary.path;
     if (make_environment(pull, cache, temporary.path, &env, err) < 0 ||
-        make_argv(pull, runtime, file, &argv, err) < 0)
+        make_argv(pull, runtime, temporary.path, file, &argv, err) < 0)
         return -1;
 
     const char *const scraps[] = {part, temporary.path, NULL};

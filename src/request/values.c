@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -42,6 +43,30 @@ int berth_value_cache(const char *text, struct berth_err *err)
     if (!berth_text_starts(text, "~/") && *text != '$' && *text != '/')
         return berth_err_expected(err, "a path that starts with /, ~/ or $NAME", text);
     return 0;
+}
+
+int berth_value_compression(const char *text, struct berth_err *err)
+{
+    static const struct {
+        const char *name;
+        int highest;
+    } known[] = {{"zstd", 22}, {"gzip", 9}, {"lz4", 0}};
+    size_t length = strcspn(text, ":");
+
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        const char *level = text[length] ? text + length + 1 : NULL;
+
+        if (strlen(known[i].name) != length ||
+            strncmp(text, known[i].name, length) != 0)
+            continue;
+        if (!level)
+            return 0;
+        if (*level && strlen(level) <= 2 && !level[strspn(level, "0123456789")] &&
+            atoi(level) >= 1 && atoi(level) <= known[i].highest)
+            return 0;
+    }
+    return berth_err_expected(
+        err, "zstd, zstd:LEVEL (1 to 22), gzip, gzip:LEVEL (1 to 9) or lz4", text);
 }
 
 int berth_value_mount(const char *text, struct berth_err *err)

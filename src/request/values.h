@@ -17,6 +17,9 @@ int berth_value_path(const char *text, struct berth_err *err);
 /* A path that starts with /, ~/ or $. */
 int berth_value_cache(const char *text, struct berth_err *err);
 
+/* zstd, zstd:LEVEL, gzip, gzip:LEVEL or lz4. */
+int berth_value_compression(const char *text, struct berth_err *err);
+
 /* SRC[:DST[:ro|rw|sqsh]], both absolute, without a comma. */
 int berth_value_mount(const char *text, struct berth_err *err);
 

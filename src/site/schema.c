@@ -222,6 +222,8 @@ static const struct berth_key all[] = {
     {"images.store", parse_value, berth_value_path, NULL, FIELD(images.store)},
     {"images.store_owner", parse_value, berth_value_user, NULL,
      FIELD(images.store_owner)},
+    {"images.compression", parse_value, berth_value_compression, NULL,
+     FIELD(images.compression)},
     {"images.missing", berth_reading_choice, NULL, "auto|refuse|warn",
      FIELD(images.missing)},
     {"mounts.forced", parse_list, berth_value_mount, NULL, FIELD(mounts.forced)},

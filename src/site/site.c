@@ -28,6 +28,7 @@ void berth_site_fini(struct berth_site *site)
     berth_strvec_fini(&site->images.owners);
     berth_strvec_fini(&site->images.signatures);
     free(site->images.cache);
+    free(site->images.compression);
     free(site->images.store);
     free(site->images.store_owner);
     berth_strvec_fini(&site->mounts.forced);

@@ -58,6 +58,8 @@ struct berth_site {
         char *store;       /* of images that all users read; NULL: none */
         char *store_owner; /* who may write it besides root: a name or a number; NULL:
                               nobody */
+        char *compression; /* of new images: zstd, zstd:LEVEL, ...; NULL: zstd where
+                              that can be */
         enum berth_site_missing
             missing; /* an image that is missing on the host of srun */
     } images;

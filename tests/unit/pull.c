@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fd.h"
+#include "image/compression.h"
 #include "image/lookup.h"
 #include "image/store.h"
 #include "unit.h"
@@ -20,6 +22,7 @@
 
 static char *runtime;
 static const char *version; /* that the runtime prints */
+static const char *help;    /* of its `build` */
 static char *env[4];
 static int told, waited;
 static pid_t holder; /* of the lock */
@@ -73,9 +76,12 @@ static void make_sif(const char *name, unsigned char last)
 /* Make a runtime that runs SCRIPT: $2 is the file, $3 the URI. */
 static void make_runtime(const char *script)
 {
-    BERTH_FREE char *text = unit_format("[ \"$1\" != --version ] || exec echo '%s'\n"
-                                        "cd '%s'\n: >>calls\n%s",
-                                        version, unit_dir, script);
+    BERTH_FREE char *text =
+        unit_format("[ \"$1\" != --version ] || exec echo '%s'\n"
+                    "[ \"$*\" != 'build --help' ] || exec echo '%s'\n"
+                    "[ \"$1\" != buildcfg ] || exit 0\n"
+                    "cd '%s'\n: >>calls\n%s",
+                    version, help, unit_dir, script);
     unit_script(runtime, text);
 }
 
@@ -91,6 +97,7 @@ static void setup(void)
     make_sif("good.sif", 0);
     make_sif("next.sif", 1);
     version = "apptainer version 1.4.5";
+    help = "--force  overwrite";
     make_runtime("cp good.sif \"$2\"");
 }
 
@@ -656,6 +663,104 @@ TEST_ROWS(singularity_may_make_no_oci_sif, versions)
                        "[ -z \"${SINGULARITY_OCI+x}\" ] && cp good.sif \"$3\""
                      : "[ $# = 3 ] && [ \"$1\" = pull ] && cp good.sif \"$2\"");
     expect_file(&pull, CACHE, ONE);
+}
+
+/* A mksquashfs beside the runtime that can do what CAN, a pattern of sh, matches. */
+static void make_mksquashfs(const char *can)
+{
+    BERTH_FREE char *path = unit_path(unit_dir, "libexec/apptainer/bin/mksquashfs");
+    BERTH_FREE char *text = unit_format("case \"$*\" in %s) ;; *) exit 1 ;; esac", can);
+
+    unit_run("mkdir -p '%s/libexec/apptainer/bin' '%s/bin'", unit_dir, unit_dir);
+    unit_script(path, text);
+}
+
+/* Move the runtime to a directory bin. */
+static void move_runtime(void)
+{
+    free(runtime);
+    runtime = unit_path(unit_dir, "bin/apptainer");
+}
+
+#define LISTS "      --mksquashfs-args string   extra arguments"
+
+static const struct {
+    const char *help;
+    const char *setting;
+    const char *can;
+    const char *variable; /* of the user */
+    const char *uri;
+    const char *words; /* the first of the runtime */
+    const char *note;
+} compressions[] = {
+    {LISTS, NULL, "*zstd*-level' '3", "A=", URI,
+     "build --mksquashfs-args=-comp zstd -Xcompression-level 3 -processors ", ""},
+    {LISTS, "zstd:9", "*zstd*-level' '9", "A=", URI,
+     "build --mksquashfs-args=-comp zstd -Xcompression-level 9 -processors ", ""},
+    {LISTS, "lz4", "*lz4", "A=", URI, "build --mksquashfs-args=-comp lz4 -processors ",
+     ""},
+    {LISTS, "gzip", "*", "A=", URI, "pull /", ""},
+    {LISTS, "gzip:1", "*", "A=", URI,
+     "build --mksquashfs-args=-comp gzip -Xcompression-level 1 -processors ", ""},
+    {LISTS, NULL, "*", "APPTAINER_MKSQUASHFS_ARGS=-comp xz", URI, "build /", ""},
+    {LISTS, NULL, "*", "APPTAINER_PULL_ARCH=arm64", URI, "pull /", ""},
+    {LISTS, NULL, "*", "APPTAINER_SANDBOX=1", URI, "build --mksquashfs-args=", ""},
+    {LISTS, NULL, "*", "A=", "oras://r/app:1", "pull /", ""},
+    {LISTS, NULL, "none", "A=", URI, "pull /", ""},
+    {LISTS, "zstd", "none", "A=", URI, "pull /",
+     "note: not compressed with zstd:3: mksquashfs of this host cannot do that"},
+    {"--force", NULL, "*", "A=", URI, "pull /", ""},
+    {"--force", "lz4", "*", "A=", URI, "pull /",
+     "note: not compressed with lz4: the runtime takes no arguments of mksquashfs "
+     "(Apptainer 1.4 does)"},
+};
+
+static char noted[BERTH_ERR_SIZE];
+
+static void note(const char *sentence)
+{
+    if (strncmp(sentence, "note: ", 6) == 0)
+        snprintf(noted, sizeof(noted), "%s", sentence);
+}
+
+TEST_ROWS(zstd_where_host_and_runtime_can, compressions)
+{
+    BERTH_BUF struct berth_buf words = {0};
+    BERTH_FREE char *path = unit_path(unit_dir, "words"), *file = NULL;
+    struct berth_pull pull;
+    struct berth_err err = {.text = ""};
+
+    make_mksquashfs(compressions[_i].can);
+    move_runtime();
+    help = compressions[_i].help;
+    env[2] = strdup(compressions[_i].variable);
+    if (compressions[_i].setting)
+        site.images.compression = strdup(compressions[_i].setting);
+    make_runtime("[ -z \"$APPTAINER_SANDBOX\" ] && echo \"$*\" >words\n"
+                 "while [ $# != 2 ]; do shift; done; cp good.sif \"$1\"");
+    pull = app();
+    pull.say = note;
+    pull.uri = compressions[_i].uri;
+    *noted = '\0';
+    ck_assert_msg(berth_pull_image(&pull, &file, &err) == 0, "%s", err.text);
+    ck_assert_str_eq(noted, compressions[_i].note);
+    ck_assert_int_eq(berth_fd_read_path(path, 4096, &words), 0);
+    if (strncmp(words.text, compressions[_i].words, strlen(compressions[_i].words)) !=
+        0)
+        ck_abort_msg("%s", words.text);
+    free(env[2]);
+    env[2] = NULL;
+    free(site.images.compression);
+    site.images.compression = NULL;
+}
+
+TEST(a_kernel_says_what_it_reads)
+{
+    ck_assert(berth_compression_kernel_reads("", "zstd:3"));
+    ck_assert(berth_compression_kernel_reads(
+        "CONFIG_SQUASHFS=m\nCONFIG_SQUASHFS_ZSTD=y\n", "zstd:3"));
+    ck_assert(!berth_compression_kernel_reads(
+        "CONFIG_SQUASHFS=m\n# CONFIG_SQUASHFS_ZSTD is not set\n", "zstd"));
 }
 
 static const struct {

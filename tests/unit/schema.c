@@ -71,6 +71,7 @@ TEST(every_key_has_its_place)
               "  cache: ~/cache\n"
               "  store: /apps/store\n"
               "  store_owner: images\n"
+              "  compression: zstd:9\n"
               "  missing: refuse\n"
               "mounts:\n"
               "  forced: [/scratch, \"/a:/b:ro\", \"/c:/d:sqsh\"]\n"
@@ -107,6 +108,7 @@ TEST(every_key_has_its_place)
     ck_assert_str_eq(site.images.cache, "~/cache");
     ck_assert_str_eq(site.images.store, "/apps/store");
     ck_assert_str_eq(site.images.store_owner, "images");
+    ck_assert_str_eq(site.images.compression, "zstd:9");
     ck_assert_int_eq(site.images.missing, BERTH_MISSING_REFUSE);
     is_list(&site.mounts.forced, "/scratch|/a:/b:ro|/c:/d:sqsh");
     is_list(&site.mounts.defaults, "/opt:/opt");
@@ -197,6 +199,9 @@ static const struct {
      "f:1: images.roots: expected a path without '..', got '/c/../d'\n"},
     {"images: {cache: there}", "f:1: images.cache: expected a path that starts with /, "
                                "~/ or $NAME, got 'there'\n"},
+    {"images: {compression: lz4:3}", "f:1: images.compression: expected zstd, "
+                                     "zstd:LEVEL (1 to 22), gzip, gzip:LEVEL (1 "
+                                     "to 9) or lz4, got 'lz4:3'\n"},
     {"images: {uris: [alpine]}",
      "f:1: images.uris: expected the beginning of a URI, like docker:// or "
      "oras://registry.example/climate/, got 'alpine'\n"},

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Chooses how mksquashfs compresses an image, by what this host can make and read. */
+
+#include "image/compression.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/run.h"
+#include "base/text.h"
+#include "base/tree.h"
+#include "container/runtime.h"
+
+/* Level 3 makes files as small as gzip's in a tenth of the time (doc/speed.md). */
+#define USUAL "zstd:3"
+
+/* Without a limit mksquashfs takes a quarter of the memory of the host, which need not
+ * be the job's. */
+#define MEMORY "256M"
+
+char *berth_compression_program(const char *runtime)
+{
+    BERTH_FREE char *real = realpath(runtime, NULL);
+    char *end = real ? strstr(real, "/bin/") : NULL;
+    char *own = NULL;
+
+    if (end) {
+        *end = '\0';
+        /* Apptainer's packages for RHEL bring one, which finds first. */
+        if (asprintf(&own, "%s/libexec/apptainer/bin/mksquashfs", real) < 0)
+            own = NULL;
+    }
+    if (own && berth_run_is_program(own))
+        return own;
+    free(own);
+    return berth_run_find("mksquashfs", "/usr/sbin:/sbin");
+}
+
+/* Append -comp NAME and its level to RET. */
+static void add_compression(const char *chosen, struct berth_strvec *ret)
+{
+    size_t length = strcspn(chosen, ":");
+
+    berth_strvec_push(ret, "-comp");
+    berth_strvec_pushf(ret, "%.*s", (int)length, chosen);
+    if (chosen[length]) {
+        berth_strvec_push(ret, "-Xcompression-level");
+        berth_strvec_push(ret, chosen + length + 1);
+    }
+}
+
+void berth_compression_words(const char *chosen, struct berth_strvec *ret)
+{
+    cpu_set_t cpus;
+    int processors = 1;
+
+    if (sched_getaffinity(0, sizeof(cpus), &cpus) == 0)
+        processors = CPU_COUNT(&cpus);
+    if (chosen)
+        add_compression(chosen, ret);
+    berth_strvec_push(ret, "-processors");
+    berth_strvec_pushf(ret, "%d", processors);
+    berth_strvec_push(ret, "-mem");
+    berth_strvec_push(ret, MEMORY);
+}
+
+/* Can MKSQUASHFS compress so? It tries an empty directory in SCRATCH. */
+static bool works(const char *chosen, const char *mksquashfs, const char *scratch)
+{
+    enum { SECONDS = 30, MOST = 1 << 16 };
+    BERTH_STRVEC struct berth_strvec argv = {0};
+    BERTH_FREE char *empty = NULL, *file = NULL;
+    const char *const none[] = {NULL};
+    struct berth_run trial = {.env = none, .seconds = SECONDS, .most = MOST};
+    BERTH_RAN struct berth_ran ran = {0};
+    struct berth_err err;
+    bool result;
+
+    if (asprintf(&empty, "%s/empty", scratch) < 0)
+        empty = NULL;
+    if (asprintf(&file, "%s/trial", scratch) < 0)
+        file = NULL;
+    if (!empty || !file || (mkdir(empty, 0700) < 0 && errno != EEXIST))
+        return false;
+    berth_strvec_push(&argv, mksquashfs);
+    berth_strvec_push(&argv, empty);
+    berth_strvec_push(&argv, file);
+    berth_strvec_split(&argv, "-noappend,-no-progress");
+    add_compression(chosen, &argv);
+    trial.argv = (const char *const *)argv.items;
+    result = !argv.failed && berth_run(&trial, &ran, &err) == 0 && ran.status == 0;
+    berth_tree_remove(AT_FDCWD, file);
+    berth_tree_remove(AT_FDCWD, empty);
+    return result;
+}
+
+bool berth_compression_kernel_reads(const char *config, const char *name)
+{
+    BERTH_BUF struct berth_buf option = {0};
+
+    if (!strstr(config, "CONFIG_SQUASHFS"))
+        return true;
+    berth_buf_puts(&option, "\nCONFIG_SQUASHFS_");
+    for (const char *c = name; isalnum((unsigned char)*c); c++) {
+        char upper = (char)toupper((unsigned char)*c);
+
+        berth_buf_add(&option, &upper, 1);
+    }
+    berth_buf_puts(&option, "=y");
+    return !option.failed && strstr(config, option.text);
+}
+
+/* Would a runtime that has the kernel mount images, because it is setuid, mount this
+ * one? What cannot be found out counts as yes. */
+static bool is_readable(const char *chosen, const char *runtime)
+{
+    enum { MOST = 4 << 20 };
+    BERTH_BUF struct berth_buf config = {0};
+    BERTH_FREE char *path = NULL;
+    struct utsname host;
+
+    if (!berth_runtime_is_setuid(runtime) || uname(&host) < 0)
+        return true;
+    if (asprintf(&path, "/boot/config-%s", host.release) < 0) {
+        path = NULL;
+        return true;
+    }
+    if (berth_fd_read_path(path, MOST, &config) < 0 || !config.text)
+        return true;
+    return berth_compression_kernel_reads(config.text, chosen);
+}
+
+const char *berth_compression_choose(const struct berth_site *site, const char *runtime,
+                                     const char *mksquashfs, const char *scratch,
+                                     struct berth_err *ret_note)
+{
+    const char *asked = site->images.compression;
+    const char *chosen = asked ? asked : USUAL;
+    const char *because = NULL;
+    bool is_expected = false; /* a site without a wish need not know */
+
+    *ret_note->text = '\0';
+    if (strcmp(chosen, "zstd") == 0)
+        chosen = USUAL;
+    if (strcmp(chosen, "gzip") == 0)
+        return NULL;
+    if (!berth_runtime_builds_with(runtime, "--mksquashfs-args")) {
+        because = "the runtime takes no arguments of mksquashfs (Apptainer 1.4 does)";
+        is_expected = true;
+    } else if (!is_readable(chosen, runtime)) {
+        because = "the kernel of this host could not mount the image";
+    } else if (!mksquashfs || !scratch || !works(chosen, mksquashfs, scratch)) {
+        because = "mksquashfs of this host cannot do that";
+        is_expected = true;
+    }
+    if (!because)
+        return chosen;
+    if (asked || !is_expected)
+        berth_err_set(ret_note, "note: not compressed with %s: %s", chosen, because);
+    return NULL;
+}
