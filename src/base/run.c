@@ -112,11 +112,15 @@ static int read_output(const struct berth_run *run, int out, int err_fd,
     struct pollfd fds[] = {{.fd = out, .events = POLLIN},
                            {.fd = err_fd, .events = POLLIN}};
     struct berth_buf *bufs[] = {&ran->out, &ran->err};
+    int ready;
 
     while (fds[0].fd >= 0 || fds[1].fd >= 0) {
         if (berth_deadline_left(deadline) <= 0)
             return refuse_slow(run, err);
-        if (poll(fds, 2, BERTH_DEADLINE_POLL_MS) <= 0)
+        ready = poll(fds, 2, BERTH_DEADLINE_POLL_MS);
+        if (run->tick)
+            run->tick(run->data);
+        if (ready <= 0)
             continue;
         for (int i = 0; i < 2; i++)
             if (fds[i].fd >= 0 && fds[i].revents && !read_part(fds[i].fd, bufs[i]))

@@ -24,6 +24,8 @@ struct berth_run {
     int seconds;                     /* the longest time that it may run */
     size_t most;                     /* bytes of output and errors together */
     struct berth_deadline *deadline; /* instead of `seconds` from now; NULL: none */
+    void (*tick)(void *data);        /* called twice a second or more; NULL: nothing */
+    void *data;                      /* for that */
     bool gets_signals;               /* in the caller's process group: Ctrl-C ends it */
 };
 

@@ -22,13 +22,16 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/json.h"
+#include "base/progress.h"
 #include "base/run.h"
+#include "base/strvec.h"
 #include "base/text.h"
 #include "base/tree.h"
 #include "cli/host.h"
 #include "container/join.h"
 #include "container/namespaces.h"
 #include "container/runtime.h"
+#include "image/compression.h"
 #include "image/image.h"
 #include "ipc/message.h"
 
@@ -44,9 +47,6 @@ extern char **environ;
 /* Not in each directory that is an image. */
 #define SCRIPTS ".singularity.d"
 #define LABELS  SCRIPTS "/labels.json"
-
-/* The words of mksquashfs for them, with the NULL. */
-enum { LABEL_WORDS = 5 };
 
 /* In a child: hold the root file system of CONTAINER alone, which ends with its last
  * descriptor, send it over the socket END after why that fails (""), and stay. Nobody
@@ -156,82 +156,150 @@ static int make_labels(const struct berth_container *container, const char *root
     return fd;
 }
 
-/* Run ARGV, which makes a part of FILE. */
-static int run(const char *const *argv, const char *file, struct berth_err *err)
+/* One image that is made. */
+struct making {
+    const struct berth_container *container;
+    const char *root;      /* of the container, as this process reaches it */
+    const char *directory; /* of our own, beside the file */
+    const char *file;      /* as the user spells it */
+    char *squash;          /* the packed file system */
+    char *sif;             /* the image around it */
+    struct berth_progress progress;
+};
+
+static void say(const char *sentence)
+{
+    fprintf(stderr, "berth: %s\n", sentence);
+}
+
+/* Elsewhere than on a terminal, nothing announces a save, which is short as a rule. */
+static void say_nothing(const char *sentence)
+{
+    (void)sentence;
+}
+
+/* Show how much of the file system is packed. */
+static void show(void *data)
+{
+    struct making *making = data;
+    char detail[64] = "";
+    struct stat st;
+
+    if (stat(making->squash, &st) == 0 && st.st_size >= 1000000)
+        snprintf(detail, sizeof(detail), "%lld MB", (long long)st.st_size / 1000000);
+    berth_progress_show(&making->progress, detail);
+}
+
+/* Run ARGV, which makes a part of the file. */
+static int run(struct making *making, const struct berth_strvec *argv,
+               struct berth_err *err)
 {
     enum { SECONDS = 30 * 24 * 3600, MOST = 1 << 16 };
-    const struct berth_run program = {.argv = argv,
+    const struct berth_run program = {.argv = (const char *const *)argv->items,
                                       .env = (const char *const *)environ,
                                       .seconds = SECONDS,
                                       .most = MOST,
+                                      .tick = show,
+                                      .data = making,
                                       .gets_signals = true};
     BERTH_RAN struct berth_ran ran = {0};
-    int result = berth_run(&program, &ran, err);
 
-    if (result < 0 || ran.status == 0)
-        return result;
-    return berth_err_set(err, "'%s': %s did not write it: %s", file,
-                         berth_text_base(argv[0]),
+    if (argv->failed)
+        return berth_err_oom(err);
+    if (berth_run(&program, &ran, err) < 0)
+        return -1;
+    if (ran.status == 0)
+        return 0;
+    return berth_err_set(err, "'%s': %s did not write it: %s", making->file,
+                         berth_text_base(argv->items[0]),
                          ran.err.used ? berth_ran_last_line(&ran) : "it was ended");
 }
 
-/* Make SIF of ROOT. */
-static int make(const struct berth_container *container, const char *root,
-                const char *sif, const char *file, struct berth_err *err)
+/* Replace the labels of the image by the text in the descriptor LABELS, if the image
+ * has a place for them. */
+static int push_labels(const struct making *making, int labels,
+                       struct berth_strvec *argv, struct berth_err *err)
 {
+    BERTH_FREE char *scripts = NULL;
+
+    if (asprintf(&scripts, "%s/" SCRIPTS, making->root) < 0) {
+        scripts = NULL;
+        return berth_err_oom(err);
+    }
+    if (access(scripts, F_OK) < 0)
+        return 0;
+    berth_strvec_push(argv, "-p");
+    berth_strvec_pushf(argv, LABELS " f 644 0 0 cat /proc/self/fd/%d", labels);
+    berth_strvec_push(argv, "-e");
+    berth_strvec_push(argv, LABELS);
+    return 0;
+}
+
+/* Pack the root into a squashfs file. */
+static int pack(struct making *making, const struct berth_site *site,
+                const char *runtime, int labels, struct berth_err *err)
+{
+    BERTH_FREE char *mksquashfs = berth_compression_program(runtime);
+    BERTH_STRVEC struct berth_strvec argv = {0};
+    struct berth_err note;
+    const char *chosen;
+
+    if (!mksquashfs)
+        return berth_err_set(err, "mksquashfs is not on this node; ask the "
+                                  "administrators to install squashfs-tools");
+    chosen =
+        berth_compression_choose(site, runtime, mksquashfs, making->directory, &note);
+    if (*note.text)
+        say(note.text);
+    berth_strvec_push(&argv, mksquashfs);
+    berth_strvec_push(&argv, making->root);
+    berth_strvec_push(&argv, making->squash);
+    /* A file that cannot be read would be empty without -exit-on-error. */
+    berth_strvec_split(&argv,
+                       "-noappend,-no-progress,-no-xattrs,-all-root,-exit-on-error");
+    berth_compression_words(chosen, &argv);
+    if (push_labels(making, labels, &argv, err) < 0)
+        return -1;
+    return run(making, &argv, err);
+}
+
+/* Put the squashfs file into a SIF file, as its root file system. */
+static int wrap(struct making *making, const char *runtime, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec begin = {0}, add = {0};
+
+    berth_strvec_push(&begin, runtime);
+    berth_strvec_split(&begin, "sif,new");
+    berth_strvec_push(&begin, making->sif);
+
+    berth_strvec_push(&add, runtime);
+    berth_strvec_split(&add, "sif,add,--datatype,4,--partfs,1,--parttype,2,--partarch");
+    berth_strvec_push(&add, berth_image_code());
+    berth_strvec_push(&add, making->sif);
+    berth_strvec_push(&add, making->squash);
+
+    return run(making, &begin, err) < 0 ? -1 : run(making, &add, err);
+}
+
+/* Make the SIF file. */
+static int make(struct making *making, struct berth_err *err)
+{
+    const struct berth_container *container = making->container;
+    const struct berth_holder holder = {container->holder, container->mounts};
     BERTH_SITE struct berth_site site = {0};
-    BERTH_FREE char *runtime = NULL, *squash = NULL, *pseudo = NULL, *scripts = NULL;
-    BERTH_FREE char *mksquashfs = berth_run_find("mksquashfs", "/usr/sbin:/sbin");
-    BERTH_CLOSE int labels = make_labels(container, root, err);
+    BERTH_FREE char *runtime = NULL;
+    BERTH_CLOSE int labels = make_labels(container, making->root, err);
     struct berth_image image;
-    char processors[16];
-    cpu_set_t cpus;
 
     if (labels < 0 || berth_site_read_here(environ, &site, err) < 0 ||
         berth_runtime_find(site.runtime.path, getenv("PATH"), &runtime, err) < 0)
         return -1;
-    if (!mksquashfs)
-        return berth_err_set(err, "mksquashfs is not on this node; ask the "
-                                  "administrators to install squashfs-tools");
-    if (asprintf(&squash, "%s.squashfs", sif) < 0 ||
-        asprintf(&pseudo, LABELS " f 644 0 0 cat /proc/self/fd/%d", labels) < 0)
-        return berth_err_oom(err);
-    snprintf(processors, sizeof(processors), "%d",
-             sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? CPU_COUNT(&cpus) : 1);
-    /* A file that cannot be read would be empty without -exit-on-error, and the cache a
-     * quarter of the node's memory, not of the job's, without -mem. */
-    const char *pack[] = {mksquashfs,
-                          root,
-                          squash,
-                          "-noappend",
-                          "-no-progress",
-                          "-no-xattrs",
-                          "-all-root",
-                          "-mem",
-                          "256M",
-                          "-processors",
-                          processors,
-                          "-exit-on-error",
-                          "-p",
-                          pseudo,
-                          "-e",
-                          LABELS,
-                          NULL};
-    if (asprintf(&scripts, "%s/" SCRIPTS, root) > 0 && access(scripts, F_OK) < 0)
-        pack[sizeof(pack) / sizeof(pack[0]) - LABEL_WORDS] = NULL;
-    const char *const begin[] = {runtime, "sif", "new", sif, NULL};
-    const char *const add[] = {
-        runtime,      "sif", "add",        "--datatype",       "4", "--partfs", "1",
-        "--parttype", "2",   "--partarch", berth_image_code(), sif, squash,     NULL};
-
-    if (run(pack, file, err) < 0 || run(begin, file, err) < 0 ||
-        run(add, file, err) < 0)
+    if (pack(making, &site, runtime, labels, err) < 0 || wrap(making, runtime, err) < 0)
         return -1;
     /* What a container that has ended had written goes while it is read. */
-    if (!berth_holder_is_there(
-            (struct berth_holder){container->holder, container->mounts}))
+    if (!berth_holder_is_there(holder))
         return berth_err_set(err, "the container has ended; see berth ps");
-    return berth_image_probe(sif, &image, err);
+    return berth_image_probe(making->sif, &image, err);
 }
 
 static int refuse(const char *file, int number, struct berth_err *err)
@@ -243,7 +311,9 @@ static int refuse(const char *file, int number, struct berth_err *err)
 int berth_save(const struct berth_container *container, const char *file,
                bool is_forced, struct berth_err *err)
 {
-    BERTH_FREE char *directory = NULL, *sif = NULL;
+    BERTH_FREE char *directory = NULL, *sif = NULL, *squash = NULL;
+    struct making making = {.container = container, .file = file};
+    struct stat st = {0};
     char root[32];
     int result = -1, fd = -1;
     pid_t holding;
@@ -260,8 +330,23 @@ int berth_save(const struct berth_container *container, const char *file,
         return refuse(file, errno, err);
     holding = start_holding(container, &fd, err);
     snprintf(root, sizeof(root), "/proc/self/fd/%d/.", fd);
-    if (holding > 0 && asprintf(&sif, "%s/sif", directory) > 0)
-        result = make(container, root, sif, file, err);
+    if (asprintf(&sif, "%s/sif", directory) < 0)
+        sif = NULL;
+    if (asprintf(&squash, "%s/squashfs", directory) < 0)
+        squash = NULL;
+    making.root = root;
+    making.directory = directory;
+    making.sif = sif;
+    making.squash = squash;
+    berth_progress_begin(&making.progress, isatty(STDERR_FILENO) ? STDERR_FILENO : -1,
+                         say_nothing, "saving '%s'", file);
+    making.progress.say = say;
+    if (holding > 0 && sif && squash)
+        result = make(&making, err);
+    if (result == 0 && stat(sif, &st) == 0)
+        berth_progress_end(&making.progress, "saved '%s' (%lld MB)", file,
+                           ((long long)st.st_size + 500000) / 1000000);
+    berth_progress_clear(&making.progress);
     if (result == 0 && (is_forced || link(sif, file) < 0)) { /* or there are no links */
         if (!is_forced && (errno == EEXIST || access(file, F_OK) == 0))
             result = refuse(file, EEXIST, err);
