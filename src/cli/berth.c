@@ -40,54 +40,121 @@ static int qualify(int argc, char **argv)
     return berth_cli_fail(&err);
 }
 
-static const struct {
+struct verb {
     const char *name;
     int (*run)(int argc, char **argv);
-    const char *usage; /* behind `berth NAME` */
+    const char *usage; /* after `berth NAME` */
     const char *help;
-} verbs[] = {
-    {"check", berth_cli_check, "[FILE]",
-     "all errors of FILE, or of this host's berth.yaml"},
-    {"doctor", berth_cli_doctor, "[--json]",
-     "is this host fit for berth, and what would make it so?"},
-    {"enter", berth_cli_enter,
-     "JOBID[.STEPID] [-w NODE] [--component N] [--rank N] [--container ID] [COMMAND "
-     "[ARG...]]",
-     "a shell, or COMMAND, in the container of a step that runs, as one of its tasks, "
-     "or in one that the job keeps; ID: see berth ps"},
-    {"explain", berth_cli_explain, "[--all | --json] [OPTION...] [--] COMMAND [ARG...]",
-     "what berth run would do on this host, and why; runs nothing; --json: for "
-     "programs, see berth(1)"},
-    {"images", berth_cli_images,
-     "[--unused DAYS] [--keep GIB] [--remove] [--json] [NAME...]",
-     "the images of the site's store and of your cache; NAME: only these (URI, digest "
-     "or path); --unused: only those that were not used for DAYS; --keep: only those "
-     "beyond the GIB used last; --remove: remove these from your cache"},
-    {"inspect", berth_cli_inspect, "[--json] FILE|IMAGE [PROGRAM]",
-     "which MPI is in it, and how it is linked; of a program in an image also what "
-     "--mpi-bind would make of it"},
-    {"profiles", berth_cli_profiles, "[--json | --prepare]",
-     "the MPI stacks of this host; with --prepare, as root, make them ready for all "
-     "users"},
-    {"ps", berth_cli_ps, "[--json] [-u USER] [JOBID]",
-     "the containers of your running jobs on their nodes; where there is no srun, of "
-     "this node"},
-    {"pull", berth_cli_pull, "[--again] [--store] [--verbose] URI",
-     "pull an image from a registry into the cache, and print its path; with --again "
-     "also when it is there; with --store into the store of all users; --verbose: what "
-     "the runtime says"},
-    {"qualify", qualify,
-     "[--image IMAGE]... [-w NODES | -N N] [--partition P] [--account A] [--mpi "
-     "TYPE]... "
-     "[--directory DIR] [--seconds N] [--quick] [--verbose] [--json]",
-     "do Slurm, MPI, images and the network of two nodes fit together? Runs steps"},
-    {"run", berth_cli_run, "[OPTION...] [--] COMMAND [ARG...]",
-     "a command in an image, with the options of srun, without the plugin"},
-    {"save", berth_cli_enter,
-     "JOBID[.STEPID] [-w NODE] [--component N] [--rank N] [--container ID] [--force] "
-     "FILE",
-     "a new image FILE from the container of a job, with what was written to it; ID: "
-     "see berth ps"},
+    const char *options;     /* of its own, with commas between them */
+    bool has_options;        /* also those of request/option.h */
+    const char *examples[2]; /* after `berth NAME ` */
+};
+
+static const struct verb verbs[] = {
+    {.name = "check",
+     .run = berth_cli_check,
+     .usage = "[FILE]",
+     .help = "all errors of FILE, or of this host's berth.yaml",
+     .options = "",
+     .examples = {"", "/tmp/berth.yaml"}},
+    {.name = "doctor",
+     .run = berth_cli_doctor,
+     .usage = "[--json]",
+     .help = "is this host fit for berth, and what would make it so?",
+     .options = "--json",
+     .examples = {"", "--json"}},
+    {.name = "enter",
+     .run = berth_cli_enter,
+     .usage = "JOBID[.STEPID] [-w NODE] [--component N] [--rank N] [--container ID] "
+              "[COMMAND "
+              "[ARG...]]",
+     .help = "a shell, or COMMAND, in the container of a step that runs, as one of its "
+             "tasks, "
+             "or in one that the job keeps; ID: see berth ps",
+     .options = "--component,--rank,--container",
+     .examples = {"4711", "4711.0 -w n2 ps ax"}},
+    {.name = "explain",
+     .run = berth_cli_explain,
+     .usage = "[--all | --json] [OPTION...] [--] COMMAND [ARG...]",
+     .help = "what berth run would do on this host, and why; runs nothing; --json: for "
+             "programs, see berth(1)",
+     .options = "--all,--json",
+     .has_options = true,
+     .examples = {"--container-image=atm.sif --mpi-bind ./atm",
+                  "--json --container-image=atm.sif ./atm"}},
+    {.name = "images",
+     .run = berth_cli_images,
+     .usage = "[--unused DAYS] [--keep GIB] [--remove] [--json] [NAME...]",
+     .help = "the images of the site's store and of your cache; NAME: only these (URI, "
+             "digest "
+             "or path); --unused: only those that were not used for DAYS; --keep: only "
+             "those "
+             "beyond the GIB used last; --remove: remove these from your cache",
+     .options = "--unused,--keep,--remove,--json",
+     .examples = {"", "--remove --unused 90"}},
+    {.name = "inspect",
+     .run = berth_cli_inspect,
+     .usage = "[--json] FILE|IMAGE [PROGRAM]",
+     .help =
+         "which MPI is in it, and how it is linked; of a program in an image also what "
+         "--mpi-bind would make of it",
+     .options = "--json",
+     .examples = {"atm.sif", "atm.sif /opt/atm/bin/atm"}},
+    {.name = "profiles",
+     .run = berth_cli_profiles,
+     .usage = "[--json | --prepare]",
+     .help = "the MPI stacks of this host; with --prepare, as root, make them ready "
+             "for all "
+             "users",
+     .options = "--json,--prepare",
+     .examples = {"", "--json"}},
+    {.name = "ps",
+     .run = berth_cli_ps,
+     .usage = "[--json] [-u USER] [JOBID]",
+     .help = "the containers of your running jobs on their nodes; where there is no "
+             "srun, of "
+             "this node",
+     .options = "--json",
+     .examples = {"", "4711"}},
+    {.name = "pull",
+     .run = berth_cli_pull,
+     .usage = "[--again] [--store] [--verbose] URI",
+     .help = "pull an image from a registry into the cache, and print its path; with "
+             "--again "
+             "also when it is there; with --store into the store of all users; "
+             "--verbose: what "
+             "the runtime says",
+     .options = "--again,--store,--verbose",
+     .examples = {"docker://ubuntu:24.04", "--again oras://ghcr.io/climate/atm:7"}},
+    {.name = "qualify",
+     .run = qualify,
+     .usage =
+         "[--image IMAGE]... [-w NODES | -N N] [--partition P] [--account A] [--mpi "
+         "TYPE]... "
+         "[--directory DIR] [--seconds N] [--quick] [--verbose] [--json]",
+     .help =
+         "do Slurm, MPI, images and the network of two nodes fit together? Runs steps",
+     .options = "--image,--partition,--account,--mpi,--directory,--seconds,--quick,"
+                "--verbose,--json",
+     .examples = {"--image mpich.sif", "-w n[1-2] --quick"}},
+    {.name = "run",
+     .run = berth_cli_run,
+     .usage = "[OPTION...] [--] COMMAND [ARG...]",
+     .help = "a command in an image, with the options of srun, without the plugin",
+     .options = "",
+     .has_options = true,
+     .examples = {"--container-image=atm.sif cat /etc/os-release",
+                  "--container-image=atm.sif --container-mounts=/scratch ./atm"}},
+    {.name = "save",
+     .run = berth_cli_enter,
+     .usage = "JOBID[.STEPID] [-w NODE] [--component N] [--rank N] [--container ID] "
+              "[--force] "
+              "FILE",
+     .help = "a new image FILE from the container of a job, with what was written to "
+             "it; ID: "
+             "see berth ps",
+     .options = "--component,--rank,--container,--force",
+     .examples = {"4711 new.sif", "4711.2 -w n1 --force new.sif"}},
 };
 
 enum { VERBS = sizeof(verbs) / sizeof(verbs[0]) };
@@ -99,32 +166,83 @@ static void print_usage(FILE *stream)
         fprintf(stream, "  berth %s %s\n      %s\n", verbs[i].name, verbs[i].usage,
                 verbs[i].help);
     fprintf(stream,
-            "  berth --help | --version\nSee berth VERB --help and berth(1).\n");
+            "  berth help [VERB] | --version\nSee berth help VERB and berth(1).\n");
 }
 
-static void print_help(int verb)
+static void print_help(const struct verb *verb)
 {
-    printf("usage: berth %s %s\n      %s\n", verbs[verb].name, verbs[verb].usage,
-           verbs[verb].help);
-    if (!strstr(verbs[verb].usage, "OPTION"))
-        return;
-    berth_cli_print_options();
-    printf("Each option can be given by a variable; see berth(1).\n");
+    printf("usage: berth %s %s\n      %s\n", verb->name, verb->usage, verb->help);
+    if (verb->has_options) {
+        berth_cli_print_options();
+        printf("Each option can be given by a variable; see berth(1).\n");
+    }
+    printf("examples:\n");
+    for (size_t i = 0; i < sizeof(verb->examples) / sizeof(verb->examples[0]); i++) {
+        bool is_bare = !*verb->examples[i];
+
+        printf("  berth %s%s%s\n", verb->name, is_bare ? "" : " ", verb->examples[i]);
+    }
 }
 
-static int run_verb(int verb, int argc, char **argv)
+/* If ARGV, which the verb refuses, has a long option that VERB does not have, write
+ * that into ERR. */
+static bool is_unknown_option(const struct verb *verb, char **argv,
+                              struct berth_err *err)
 {
-    bool asks = argc == 2 && strcmp(argv[1], "--help") == 0;
-    int result = asks ? BERTH_CLI_HELP : verbs[verb].run(argc, argv);
+    BERTH_STRVEC struct berth_strvec known = {0};
+    const char *meant;
 
+    berth_strvec_split(&known, verb->options);
+    berth_strvec_push(&known, "--help");
+    if (known.failed || verb->has_options)
+        return false;
+    for (; *argv && strcmp(*argv, "--") != 0; argv++) {
+        if (!berth_text_starts(*argv, "--") || berth_strvec_has(&known, *argv))
+            continue;
+        meant = berth_suggest_nearest(*argv, (const char *const *)known.items,
+                                      strlen(*argv) / 3);
+        berth_suggest_option(*argv, meant ? meant + strlen("--") : NULL,
+                             "those of the usage below", err);
+        berth_err_at(err, "%s", verb->name);
+        return true;
+    }
+    return false;
+}
+
+static int refuse_usage(const struct verb *verb, char **argv)
+{
+    struct berth_err err;
+
+    if (is_unknown_option(verb, argv, &err))
+        berth_cli_misused(&err);
+    fprintf(stderr, "usage: berth %s %s\n", verb->name, verb->usage);
+    return BERTH_CLI_MISUSED;
+}
+
+static bool asks_for_help(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
+static int run_verb(const struct verb *verb, int argc, char **argv)
+{
+    int result = BERTH_CLI_HELP;
+
+    if (argc != 2 || !asks_for_help(argv[1]))
+        result = verb->run(argc, argv);
     if (result == BERTH_CLI_HELP) {
         print_help(verb);
         return EXIT_SUCCESS;
     }
-    if (result != BERTH_CLI_USAGE)
-        return result;
-    fprintf(stderr, "usage: berth %s %s\n", verbs[verb].name, verbs[verb].usage);
-    return BERTH_CLI_MISUSED;
+    return result == BERTH_CLI_USAGE ? refuse_usage(verb, argv + 1) : result;
+}
+
+static const struct verb *find_verb(const char *name)
+{
+    for (int i = 0; i < VERBS; i++)
+        if (strcmp(name, verbs[i].name) == 0)
+            return &verbs[i];
+    return NULL;
 }
 
 static int refuse_verb(const char *name, struct berth_err *err)
@@ -161,37 +279,63 @@ static void print_values(const char *argument)
         printf(" %s://", *scheme);
 }
 
-/* Print the options of the verb itself, which are in its usage. */
-static void list_own(const char *verb, const char *usage, const char *help)
+/* Print the options of VERB itself. */
+static void list_own(const struct verb *verb)
 {
-    for (const char *at = usage; (at = strstr(at, "--")); at += 2) {
-        int length = (int)strspn(at + 2, "abcdefghijklmnopqrstuvwxyz-");
+    BERTH_STRVEC struct berth_strvec options = {0};
 
-        if (length > 0)
-            printf("%s\t--%.*s\t-\t%s\n", verb, length, at + 2, help);
-    }
+    berth_strvec_split(&options, verb->options);
+    for (size_t i = 0; i < options.count; i++)
+        if (*options.items[i])
+            printf("%s\t%s\t-\t%s\n", verb->name, options.items[i], verb->help);
 }
 
-/* Print VERB and its options for the completion of shells (share/): lines of VERB,
- * OPTION, VALUES and HELP with tabs between. HELP is NULL for a command that is not a
- * verb of berth: srun. */
-static void list(const char *verb, const char *usage, const char *help)
+/* Print the options of request/option.h, as those of the command NAME. */
+static void list_options(const char *name)
 {
-    if (help)
-        printf("%s\t-\t-\t%s\n", verb, help);
-    list_own(verb, usage, help);
-    for (int i = 0; strstr(usage, "OPTION") && i < BERTH_OPTION_COUNT; i++) {
+    for (int i = 0; i < BERTH_OPTION_COUNT; i++) {
         const struct berth_option *option = &berth_options[i];
         bool needs = option->argument && !berth_option_is_optional(option);
 
-        printf("%s\t--%s%s\t", verb, option->name, needs ? "=" : "");
+        printf("%s\t--%s%s\t", name, option->name, needs ? "=" : "");
         print_values(option->argument);
         printf("\t%s\n", option->help);
     }
 }
 
+/* Print the verbs and their options, and those of srun, for the completion of shells
+ * (share/): lines of VERB, OPTION, VALUES and HELP with tabs between. */
+static void list(void)
+{
+    for (int i = 0; i < VERBS; i++) {
+        printf("%s\t-\t-\t%s\n", verbs[i].name, verbs[i].help);
+        list_own(&verbs[i]);
+        if (verbs[i].has_options)
+            list_options(verbs[i].name);
+    }
+    list_options("srun");
+}
+
+/* berth help [VERB] */
+static int help(const char *name)
+{
+    const struct verb *verb = name ? find_verb(name) : NULL;
+    struct berth_err err;
+
+    if (name && !verb) {
+        refuse_verb(name, &err);
+        return berth_cli_misused(&err);
+    }
+    if (verb)
+        print_help(verb);
+    else
+        print_usage(stdout);
+    return EXIT_SUCCESS;
+}
+
 static int run(int argc, char **argv)
 {
+    const struct verb *verb;
     struct berth_err err;
 
     if (argc < 2) {
@@ -199,22 +343,20 @@ static int run(int argc, char **argv)
         return BERTH_CLI_MISUSED;
     }
     if (argc == 2 && strcmp(argv[1], "--list") == 0) {
-        for (int i = 0; i < VERBS; i++)
-            list(verbs[i].name, verbs[i].usage, verbs[i].help);
-        list("srun", "OPTION", NULL);
+        list();
         return EXIT_SUCCESS;
     }
     if (argc == 2 && strcmp(argv[1], "--version") == 0) {
         printf("berth %s\n", BERTH_VERSION);
         return EXIT_SUCCESS;
     }
-    if (argc == 2 && strcmp(argv[1], "--help") == 0) {
-        print_usage(stdout);
-        return EXIT_SUCCESS;
-    }
-    for (int i = 0; i < VERBS; i++)
-        if (strcmp(argv[1], verbs[i].name) == 0)
-            return run_verb(i, argc - 1, argv + 1);
+    if (argc == 2 && asks_for_help(argv[1]))
+        return help(NULL);
+    if (argc <= 3 && strcmp(argv[1], "help") == 0)
+        return help(argv[2]);
+    verb = find_verb(argv[1]);
+    if (verb)
+        return run_verb(verb, argc - 1, argv + 1);
     refuse_verb(argv[1], &err);
     return berth_cli_misused(&err);
 }

@@ -20,6 +20,19 @@ for verb in check doctor explain inspect profiles pull qualify run; do
 done
 says 'a verb that is used wrongly prints its usage' 2 'usage: berth doctor [--json]' \
     "$berth" doctor --breif
+for words in 'help pull' 'pull -h' 'pull --help'; do
+    # shellcheck disable=SC2086
+    says "berth $words ends with examples" 0 'examples:
+  berth pull docker://ubuntu:24.04
+  berth pull --again oras://ghcr.io/climate/atm:7' "$berth" $words
+done
+says 'berth -h' 0 'usage: berth VERB' "$berth" -h
+says 'berth help' 0 'usage: berth VERB' "$berth" help
+says 'help for what is no verb' 2 "berth: 'pul' is not a verb; did you mean 'pull'?" "$berth" help pul
+says 'a misspelt option of a verb' 2 "berth: pull: '--agian' is not an option; did you mean '--again'?
+usage: berth pull [" "$berth" pull --agian docker://r/x
+says 'an option that no verb has' 2 "berth: doctor: '--everything' is not an option; expected those of the usage below" \
+    "$berth" doctor --everything
 says 'a verb that is misspelt' 2 "berth: 'chekc' is not a verb; did you mean 'check'?" "$berth" chekc
 says 'an unknown option is a wrong use' 2 'usage:' "$berth" profiles --all
 says 'a second word behind --prepare is a wrong use' 2 'usage:' \
