@@ -115,7 +115,8 @@ int berth_err_spent(struct berth_err *err, int number)
 
 int berth_err_oom(struct berth_err *err)
 {
-    return berth_err_spent(err, ENOMEM);
+    berth_err_spent(err, ENOMEM);
+    return berth_err_mark(err, BERTH_ERR_MEMORY);
 }
 
 int berth_err_damaged(struct berth_err *err, const char *format, ...)

@@ -12,6 +12,8 @@ enum berth_err_code {
     BERTH_ERR_OTHER,
     BERTH_ERR_OPTION,  /* the sentence begins with the option that is the cause */
     BERTH_ERR_OVERLAY, /* the runtime cannot use the directory for what tasks write */
+    BERTH_ERR_MEMORY,  /* an allocation failed: nobody knows what the answer is */
+    BERTH_ERR_CODES
 };
 
 /* Why a call could not do its work: one sentence of the form

@@ -62,7 +62,7 @@ int berth_channel_refusal(const struct berth_channel_message *message,
     char code = message->text[0];
 
     if (message->kind != BERTH_CHANNEL_REFUSED || code < '0' ||
-        code > '0' + BERTH_ERR_OVERLAY)
+        code >= '0' + BERTH_ERR_CODES)
         return berth_err_damaged(err, "message %d", (int)message->kind);
     berth_err_set(err, "%s", message->text + 1);
     return berth_err_mark(err, (enum berth_err_code)(code - '0'));

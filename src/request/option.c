@@ -72,13 +72,18 @@ static int parse_env(const struct berth_written *written, struct berth_strvec *r
 {
     const char *next = written->value;
     BERTH_FREE char *item = malloc(strlen(next) + 1);
+    struct berth_err why;
+    int result;
 
     if (!item)
         return berth_err_oom(err);
     for (;; next++) {
         next += cut_item(next, item);
-        if ((strchr(item, '=') ? berth_value_assignment(item, NULL)
-                               : berth_value_variable(item, NULL)) < 0)
+        result = strchr(item, '=') ? berth_value_assignment(item, &why)
+                                   : berth_value_variable(item, &why);
+        if (result < 0 && why.code == BERTH_ERR_MEMORY)
+            return berth_err_oom(err);
+        if (result < 0)
             return berth_err_set(err,
                                  "'%s' is not a variable; expected NAME or NAME=VALUE, "
                                  "with letters, digits and _ in NAME%s",

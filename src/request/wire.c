@@ -82,6 +82,8 @@ static int read_option(struct berth_request *request, enum berth_option_id id,
                        const char *value, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf escaped = {0};
+    const char *text;
+    struct berth_err why;
 
     for (; *value; value++) {
         if (*value == ',' && id == BERTH_OPTION_ENV)
@@ -90,10 +92,12 @@ static int read_option(struct berth_request *request, enum berth_option_id id,
     }
     if (escaped.failed)
         return berth_err_oom(err);
-    return berth_request_parse(request, id, escaped.used ? escaped.text : "", NULL,
-                               NULL) < 0
-               ? berth_err_damaged(err, "%s", berth_options[id].name)
-               : 0;
+    text = escaped.used ? escaped.text : "";
+    if (berth_request_parse(request, id, text, NULL, &why) == 0)
+        return 0;
+    if (why.code == BERTH_ERR_MEMORY)
+        return berth_err_oom(err);
+    return berth_err_damaged(err, "%s", berth_options[id].name);
 }
 
 static int read_world(struct berth_request *request, const char *value,

@@ -257,7 +257,8 @@ int berth_inject_fabric(const struct berth_request *request,
         berth_inject_devices(&devices, &present, err) < 0)
         return -1;
     for (size_t i = 0; i < present.count; i++)
-        if (!berth_mountrules_has_destination(&request->mounts, present.items[i]))
+        if (!berth_mountrules_has_destination(&request->mounts, present.items[i],
+                                              &mounts->failed))
             berth_strvec_push(mounts, present.items[i]);
     return mounts->failed ? berth_err_oom(err) : 0;
 }

@@ -44,13 +44,13 @@ int berth_fabric_list(const struct berth_profile *profiles,
         if (!berth_fabric_may_use(profiles, request))
             continue;
         for (; bind && *bind; bind++)
-            if (!berth_mountrules_has_destination(binds, *bind) &&
+            if (!berth_mountrules_has_destination(binds, *bind, &binds->failed) &&
                 berth_mount_append(*bind, NULL, binds, err) < 0)
                 return berth_err_at(err, "profile '%s': binds", profiles->name);
         for (; device && *device; device++)
             berth_strvec_push_once(devices, *device);
     }
-    return devices->failed ? berth_err_oom(err) : 0;
+    return binds->failed || devices->failed ? berth_err_oom(err) : 0;
 }
 
 /* Does ENV have a variable NAME, or NAME with a value like PATTERN, as RULE (NAME or

@@ -78,7 +78,8 @@ int berth_mountrules_list(const struct berth_request *request,
 }
 
 /* The forbidden path that PATH is, is in, or contains; NULL: there is none. */
-static const char *find_forbidden(const struct berth_site *site, const char *path)
+static const char *find_forbidden(const struct berth_site *site, const char *path,
+                                  bool *ret_failed)
 {
     const struct berth_strvec *forbidden = &site->mounts.forbidden;
     BERTH_FREE char *clean = berth_path_clean(path);
@@ -86,33 +87,45 @@ static const char *find_forbidden(const struct berth_site *site, const char *pat
     for (size_t i = 0; i < forbidden->count; i++) {
         BERTH_FREE char *other = berth_path_clean(forbidden->items[i]);
 
-        if (!clean || !other || berth_path_is_within(clean, other) ||
-            berth_path_is_within(other, clean))
+        if (!clean || !other) {
+            *ret_failed = true;
+            return NULL;
+        }
+        if (berth_path_is_within(clean, other) || berth_path_is_within(other, clean))
             return forbidden->items[i];
     }
     return NULL;
 }
 
 /* The destination of the mount TEXT, clean; NULL when there is none. */
-static char *place_of(const char *text)
+static char *place_of(const char *text, bool *ret_failed)
 {
     BERTH_MOUNT struct berth_mount mount = {0};
+    struct berth_err why;
+    char *clean;
 
-    return berth_mount_parse(text, NULL, &mount, NULL) < 0
-               ? NULL
-               : berth_path_clean(mount.destination);
+    if (berth_mount_parse(text, NULL, &mount, &why) < 0) {
+        *ret_failed |= why.code == BERTH_ERR_MEMORY;
+        return NULL;
+    }
+    clean = berth_path_clean(mount.destination);
+    *ret_failed |= !clean;
+    return clean;
 }
 
 /* Would MOUNT change what OTHER, a mount of the site, shows at its destination? */
-static bool changes(const struct berth_mount *mount, const struct berth_mount *other)
+static bool changes(const struct berth_mount *mount, const struct berth_mount *other,
+                    bool *ret_failed)
 {
     BERTH_FREE char *place = berth_path_clean(mount->destination);
     BERTH_FREE char *source = berth_path_clean(mount->source);
     BERTH_FREE char *above = berth_path_clean(other->destination);
     BERTH_FREE char *from = berth_path_clean(other->source);
 
-    if (!place || !source || !above || !from)
-        return true;
+    if (!place || !source || !above || !from) {
+        *ret_failed = true;
+        return false;
+    }
     if (!berth_path_is_within(place, above))
         return false;
     return mount->mode == BERTH_MOUNT_SQSH || !berth_path_is_within(source, from) ||
@@ -121,15 +134,17 @@ static bool changes(const struct berth_mount *mount, const struct berth_mount *o
 
 /* The mount of the site that MOUNT would change; NULL: none. */
 static const char *find_forced(const struct berth_site *site,
-                               const struct berth_mount *mount)
+                               const struct berth_mount *mount, bool *ret_failed)
 {
     const struct berth_strvec *forced = &site->mounts.forced;
 
     for (size_t i = 0; i < forced->count; i++) {
         BERTH_MOUNT struct berth_mount other = {0};
+        struct berth_err why;
 
-        if (berth_mount_parse(forced->items[i], NULL, &other, NULL) == 0 &&
-            changes(mount, &other))
+        if (berth_mount_parse(forced->items[i], NULL, &other, &why) < 0)
+            *ret_failed |= why.code == BERTH_ERR_MEMORY;
+        else if (changes(mount, &other, ret_failed))
             return forced->items[i];
     }
     return NULL;
@@ -140,14 +155,18 @@ static int check_mount(const struct berth_site *site, const char *text,
 {
     BERTH_MOUNT struct berth_mount mount = {0};
     const char *found, *forced;
+    bool failed = false;
 
     if (berth_mount_parse(text, NULL, &mount, err) < 0)
         return berth_err_at(err, "--container-mounts");
-    found = find_forbidden(site, mount.source);
+    found = find_forbidden(site, mount.source, &failed);
     if (!found && *real)
-        found = find_forbidden(site, real);
+        found = find_forbidden(site, real, &failed);
     if (!found)
-        found = find_forbidden(site, mount.destination);
+        found = find_forbidden(site, mount.destination, &failed);
+    forced = found ? NULL : find_forced(site, &mount, &failed);
+    if (failed)
+        return berth_err_oom(err);
     if (found) {
         berth_err_set(
             err,
@@ -157,7 +176,6 @@ static int check_mount(const struct berth_site *site, const char *text,
             text, found);
         return berth_site_cite(site, "mounts.forbidden", found, err);
     }
-    forced = find_forced(site, &mount);
     if (forced) {
         berth_err_set(err,
                       "mount '%s': this site itself mounts '%s' there; choose another "
@@ -317,12 +335,13 @@ int berth_mountrules_check_flags(const struct berth_site *site,
     return 0;
 }
 
-bool berth_mountrules_has_destination(const struct berth_strvec *list, const char *text)
+bool berth_mountrules_has_destination(const struct berth_strvec *list, const char *text,
+                                      bool *ret_failed)
 {
-    BERTH_FREE char *place = place_of(text);
+    BERTH_FREE char *place = place_of(text, ret_failed);
 
     for (size_t i = 0; place && i < list->count; i++) {
-        BERTH_FREE char *other = place_of(list->items[i]);
+        BERTH_FREE char *other = place_of(list->items[i], ret_failed);
 
         if (other && strcmp(place, other) == 0)
             return true;

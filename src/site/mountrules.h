@@ -58,6 +58,6 @@ int berth_mountrules_check_flags(const struct berth_site *site,
                                  char *const *environment, struct berth_err *err);
 
 /* Does a mount of LIST have the destination of the mount TEXT? No if TEXT is not a
- * mount. */
-bool berth_mountrules_has_destination(const struct berth_strvec *list,
-                                      const char *text);
+ * mount. Out of memory: no, and *RET_FAILED is true, which is else as it was. */
+bool berth_mountrules_has_destination(const struct berth_strvec *list, const char *text,
+                                      bool *ret_failed);

@@ -64,23 +64,32 @@ static int add_defaults(const struct berth_site *site,
 
 /* Appends the user's mounts that no rule replaces, those of rules, and the site's,
  * which are right. */
-static void put_mounts(const struct berth_site *site,
-                       const struct berth_policy_facts *facts,
-                       const struct berth_strvec *users,
-                       const struct berth_strvec *forced, struct berth_strvec *ret)
+static int put_mounts(const struct berth_site *site,
+                      const struct berth_policy_facts *facts,
+                      const struct berth_strvec *users,
+                      const struct berth_strvec *forced, struct berth_strvec *ret,
+                      struct berth_err *err)
 {
+    const struct berth_strvec *sites = &site->mounts.forced;
+    bool *failed = &ret->failed;
+
     for (size_t i = 0; i < users->count; i++)
-        if (!berth_mountrules_has_destination(forced, users->items[i]))
+        if (!berth_mountrules_has_destination(forced, users->items[i], failed))
             berth_strvec_push(ret, users->items[i]);
     berth_strvec_append(ret, forced);
-    for (size_t i = 0; facts->present && i < facts->present->count; i++)
-        if (!berth_mountrules_has_destination(ret, facts->present->items[i]) &&
-            !berth_mountrules_has_destination(&site->mounts.forced,
-                                              facts->present->items[i]))
-            berth_mount_append(facts->present->items[i], NULL, ret, NULL);
-    for (size_t i = 0; i < site->mounts.forced.count; i++)
-        if (!berth_mountrules_has_destination(forced, site->mounts.forced.items[i]))
-            berth_mount_append(site->mounts.forced.items[i], NULL, ret, NULL);
+    for (size_t i = 0; facts->present && i < facts->present->count; i++) {
+        const char *mount = facts->present->items[i];
+
+        if (!berth_mountrules_has_destination(ret, mount, failed) &&
+            !berth_mountrules_has_destination(sites, mount, failed) &&
+            berth_mount_append(mount, NULL, ret, err) < 0)
+            return -1;
+    }
+    for (size_t i = 0; i < sites->count; i++)
+        if (!berth_mountrules_has_destination(forced, sites->items[i], failed) &&
+            berth_mount_append(sites->items[i], NULL, ret, err) < 0)
+            return -1;
+    return ret->failed ? berth_err_oom(err) : 0;
 }
 
 /* Appends the user's mounts. If the site forbids paths, the source becomes the real
@@ -297,7 +306,8 @@ static int merge_layers(const struct berth_site *site,
         return -1;
     berth_strvec_fini(&ret->mounts);
     berth_strvec_fini(&ret->args);
-    put_mounts(site, facts, &users, &forced->mounts, &ret->mounts);
+    if (put_mounts(site, facts, &users, &forced->mounts, &ret->mounts, err) < 0)
+        return -1;
     if (put_flags(site, &request->args, &forced->args, &ret->args, err) < 0)
         return -1;
     if (berth_request_is_explained(request))

@@ -146,9 +146,11 @@ static void read_key(const struct berth_reading *reading, const char *section,
     struct berth_err err;
 
     berth_buf_addf(&path, "%s%s%s", section, *section ? "." : "", node->key);
-    key = path.text && !path.failed && !strchr(node->key, '.')
-              ? find_key(reading->keys, path.text)
-              : NULL;
+    if (path.failed) {
+        reading->faults->failed = true;
+        return;
+    }
+    key = strchr(node->key, '.') ? NULL : find_key(reading->keys, path.text);
     if (!key) {
         unknown(reading->keys, section, node->key, &err);
         berth_reading_add_fault(reading, node->line, section, &err);

@@ -64,10 +64,11 @@ static bool has_tab(const struct reading *reading, size_t line)
 static int explain(const struct reading *reading, struct berth_err *err)
 {
     const yaml_parser_t *parser = &reading->parser;
-    const char *problem = parser->problem ? parser->problem : "no YAML";
+    const char *problem = parser->problem;
     size_t line = parser->problem_mark.line + 1;
 
-    if (parser->error == YAML_MEMORY_ERROR)
+    /* where libyaml is out of memory it does not always say so */
+    if (parser->error == YAML_MEMORY_ERROR || !problem)
         return berth_err_oom(err);
     if (parser->error == YAML_READER_ERROR) {
         berth_err_set(err, "the file is not UTF-8 text (%s); save it as UTF-8",
