@@ -17,7 +17,7 @@
 #include "base/resolve.h"
 #include "base/text.h"
 #include "mpi/family.h"
-#include "bindover/inventory.h"
+#include "mpi/filenames.h"
 #include "bindover/loader.h"
 #include "bindover/scan.h"
 
@@ -56,7 +56,7 @@ static void read_directory(struct berth_factcache *cache, const char *path,
     for (size_t i = 0; i < found.gl_pathc; i++) {
         BERTH_FREE char *real = berth_resolve(found.gl_pathv[i]);
 
-        if (real && berth_inventory_is_named(berth_text_base(found.gl_pathv[i])) &&
+        if (real && berth_mpi_is_file_name(berth_text_base(found.gl_pathv[i])) &&
             !berth_mpi_objects_at(ret, real))
             berth_scan_add(cache, ret, BERTH_ROLE_LOADED, NULL, real, NULL);
     }
@@ -264,13 +264,11 @@ static int search_roots(const struct search *s)
 /* LD_LIBRARY_PATH and the cache. */
 static int search_by_loader(const struct search *s)
 {
-    static const char *const names[] = {"libmpi.so.12", "libmpich.so.12",
-                                        "libmpi.so.40", NULL};
     BERTH_STRVEC struct berth_strvec paths = {0};
     BERTH_STRVEC struct berth_strvec directories = {0};
 
-    if (berth_loader_find(s->cache, s->loader, s->program, names, s->loader_env.items,
-                          &paths, s->err) < 0)
+    if (berth_loader_find(s->cache, s->loader, s->program, berth_mpi_loader_sonames,
+                          s->loader_env.items, &paths, s->err) < 0)
         return -1;
     for (size_t i = 0; i < paths.count; i++) {
         *strrchr(paths.items[i], '/') = '\0';

@@ -10,20 +10,10 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "mpi/filenames.h"
 #include "request/path.h"
 
 enum { DEEPEST = 8, MOST = 200000 };
-
-bool berth_inventory_is_named(const char *name)
-{
-    static const char *const starts[] = {"libmpi",    "libmpich",  "libopen_mpi",
-                                         "libfmpich", "mca_pmix_", NULL};
-    const char *so = strstr(name, ".so");
-
-    if (!so || so[strspn(so, ".so0123456789")] != '\0')
-        return false;
-    return berth_text_starts_any(name, starts);
-}
 
 static void add_file(const char *path, struct berth_strvec *found)
 {
@@ -67,7 +57,7 @@ int berth_inventory_read(const struct berth_strvec *directories,
         entry->fts_nlink = 1;
         if (entry->fts_info == FTS_DP)
             continue;
-        if (entry->fts_info != FTS_D && berth_inventory_is_named(entry->fts_name))
+        if (entry->fts_info != FTS_D && berth_mpi_is_file_name(entry->fts_name))
             add_file(entry->fts_path, ret);
         if (is_deep || (entry->fts_info == FTS_D && is_passed_over(entry)))
             fts_set(tree, entry, FTS_SKIP);

@@ -15,7 +15,7 @@
 #include "base/grow.h"
 #include "base/text.h"
 #include "bindover/initialized.h"
-#include "bindover/inventory.h"
+#include "mpi/filenames.h"
 #include "container/maps.h"
 #include "elf/facts.h"
 #include "mpi/names.h"
@@ -39,7 +39,7 @@ static void add_staged(struct berth_mapped_files *files, const FTSENT *entry,
         .device = entry->fts_statp->st_dev,
         .inode = entry->fts_statp->st_ino,
         .kind = kind,
-        .has_state = berth_inventory_is_named(entry->fts_name),
+        .has_state = berth_mpi_is_file_name(entry->fts_name),
         .name = berth_text_base(stage),
     };
 

@@ -16,7 +16,7 @@
 #include "base/resolve.h"
 #include "base/run.h"
 #include "base/text.h"
-#include "bindover/inventory.h"
+#include "mpi/filenames.h"
 
 enum {
     CHILDREN_MAX = 16,  /* of a mount */
@@ -43,7 +43,7 @@ static bool is_new(struct search *search, const char *path)
 
 static void add_library(struct search *search, const char *path)
 {
-    if (berth_inventory_is_named(berth_text_base(path)))
+    if (berth_mpi_is_file_name(berth_text_base(path)))
         berth_scan_present(search->scan, NULL, path);
 }
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "mpi/filenames.h"
 #include "mpi/names.h"
 
 static bool defines(const struct berth_elf *elf, const char *name)
@@ -65,36 +66,6 @@ static unsigned int parts_of(const struct berth_elf *elf)
     return parts;
 }
 
-/* The number behind libmpi_abi.so or libmpifort_abi.so; -1: another name. */
-static int abi_number(const char *soname)
-{
-    static const char *const stems[] = {"libmpi_abi.so.", "libmpifort_abi.so."};
-
-    for (size_t i = 0; i < sizeof(stems) / sizeof(stems[0]); i++)
-        if (berth_text_starts(soname, stems[i]) &&
-            isdigit((unsigned char)soname[strlen(stems[i])]))
-            return atoi(soname + strlen(stems[i]));
-    return -1;
-}
-
-enum berth_mpi_family berth_mpi_family_of_soname(const char *soname)
-{
-    const char *number = strstr(soname, ".so.");
-
-    if (!berth_text_starts(soname, "libmpi") || !number)
-        return BERTH_FAMILY_NONE;
-    if (abi_number(soname) >= 0)
-        return BERTH_FAMILY_ABI;
-    if (berth_text_starts(soname, "libmpich"))
-        return BERTH_FAMILY_MPICH;
-    if (berth_text_starts(soname, "libmpi_mpifh") ||
-        berth_text_starts(soname, "libmpi_usempi") ||
-        berth_text_starts(soname, "libmpi_cxx") || strcmp(number, ".so.40") == 0 ||
-        strcmp(number, ".so.20") == 0)
-        return BERTH_FAMILY_OPENMPI;
-    return strcmp(number, ".so.12") == 0 ? BERTH_FAMILY_MPICH : BERTH_FAMILY_UNKNOWN;
-}
-
 /* The family by what the library needs, if its symbols do not show the family: the C++
  * library of MPICH uses only names of the MPI standard. */
 static enum berth_mpi_family family_by_needed(const struct berth_elf *elf)
@@ -117,7 +88,7 @@ static enum berth_mpi_family family_by_needed(const struct berth_elf *elf)
 static enum berth_mpi_family family_of(const struct berth_elf *elf)
 {
     /* Before the symbols: the standard's libraries have the private names too. */
-    if (elf->soname && abi_number(elf->soname) >= 0)
+    if (elf->soname && berth_mpi_abi_number(elf->soname) >= 0)
         return BERTH_FAMILY_ABI;
     if (any_is(&elf->defined, berth_mpi_is_openmpi) ||
         any_is(&elf->undefined, berth_mpi_is_openmpi))
@@ -255,7 +226,7 @@ static void classify_library(const struct berth_elf *elf, const char *file,
         return;
     library->family = family_of(elf);
     if (library->family == BERTH_FAMILY_ABI)
-        library->abi_number = (unsigned int)abi_number(elf->soname);
+        library->abi_number = (unsigned int)berth_mpi_abi_number(elf->soname);
 }
 
 static bool has_marks(const struct berth_elf *elf, enum berth_mpi_family family)

@@ -70,9 +70,3 @@ const char *berth_mpi_part_name(enum berth_mpi_part part);
 
 /* Append the names of PARTS, bits of enum berth_mpi_part, to RET. */
 void berth_mpi_part_names(unsigned int parts, struct berth_strvec *ret);
-
-/* The family that a program without other marks wants when it needs SONAME: MPICH for
- * libmpi.so.12, Open MPI for libmpi.so.40, ... BERTH_FAMILY_NONE when SONAME is not the
- * name of an MPI library, BERTH_FAMILY_UNKNOWN when the name does not tell the family
- * (libmpi.so.0). */
-enum berth_mpi_family berth_mpi_family_of_soname(const char *soname);

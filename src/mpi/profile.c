@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "mpi/filenames.h"
 
 #define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
 
@@ -367,15 +368,6 @@ bool berth_profile_is_driver(const char *soname)
     return berth_text_matches_any(soname, drivers);
 }
 
-/* How MPICH's libraries are called by MPICH, by Debian and in old links; the first two
- * of a row are the same library (facts of their packages). */
-static const char *const twins[][2] = {
-    {"libmpi.so", "libmpich.so"},
-    {"libmpifort.so", "libmpichfort.so"},
-    {"libmpifort.so", "libmpichf90.so"},
-    {"libmpicxx.so", "libmpichcxx.so"},
-};
-
 void berth_profile_aliases(const char *soname, struct berth_strvec *names)
 {
     const char *version = strstr(soname, ".so");
@@ -386,10 +378,12 @@ void berth_profile_aliases(const char *soname, struct berth_strvec *names)
         return;
     version += 3;
     berth_strvec_pushf(&bases, "%.*s", (int)(version - soname), soname);
-    for (size_t i = 0; is_mpich && i < sizeof(twins) / sizeof(twins[0]); i++)
-        for (int j = 0; j < 2; j++)
-            if (berth_profile_is(soname, twins[i][j]))
-                berth_strvec_push(&bases, twins[i][!j]);
+    for (const char *const(*twins)[2] = berth_mpi_twins; is_mpich && **twins; twins++) {
+        if (berth_profile_is(soname, (*twins)[0]))
+            berth_strvec_push(&bases, (*twins)[1]);
+        if (berth_profile_is(soname, (*twins)[1]))
+            berth_strvec_push(&bases, (*twins)[0]);
+    }
     names->failed |= bases.failed;
     for (size_t i = 0; i < bases.count; i++) {
         berth_strvec_push(names, bases.items[i]);

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/grow.h"
 #include "base/text.h"
+#include "mpi/filenames.h"
 #include "mpi/names.h"
 
 static bool is_mpi(const struct berth_mpi_object *object)

@@ -20,6 +20,7 @@
 #include "base/environ.h"
 #include "base/installed.h"
 #include "base/text.h"
+#include "mpi/filenames.h"
 #include "mpi/names.h"
 #include "request/ranks.h"
 #include "run/notice.h"
@@ -37,15 +38,6 @@ bool berth_singletons_wanted(const struct berth_launch *launch)
     return order->step.prints_component && order->step.tasks > 0 &&
            (!launch->request->mpi || berth_request_mpi_chosen(launch->request)) &&
            tasks && atoi(tasks) > 1;
-}
-
-bool berth_singletons_is_library(const char *name)
-{
-    static const char *const starts[] = {"libmpi.so",  "libmpich.so",   "libmpi_abi.so",
-                                         "libmpich_",  "libmpi_cray",   "libmpi_gnu",
-                                         "libmpi_amd", "libmpi_nvidia", NULL};
-
-    return berth_text_starts_any(name, starts);
 }
 
 bool berth_singletons_is_tool(const char *name)
@@ -82,7 +74,7 @@ static bool find_library(const struct berth_mapping *mapping, void *data)
 {
     struct mapped *mapped = data;
 
-    if (berth_singletons_is_library(berth_text_base(mapping->path)))
+    if (berth_mpi_is_c_file_name(berth_text_base(mapping->path)))
         mapped->path = strdup(mapping->path);
     return !mapped->path;
 }

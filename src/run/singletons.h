@@ -29,8 +29,5 @@ bool berth_singletons_wanted(const struct berth_launch *launch);
 void berth_singletons_watch(const struct berth_inject *inject, const char *no_cma,
                             struct berth_inject_witness *ret);
 
-/* Does a C library of MPI have the file name NAME? */
-bool berth_singletons_is_library(const char *name);
-
 /* Is NAME a program that starts ranks itself, or that prints the version of its MPI? */
 bool berth_singletons_is_tool(const char *name);

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "facts.h"
+#include "mpi/filenames.h"
 #include "mpi/names.h"
 #include "unit.h"
 

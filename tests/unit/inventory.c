@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "mpi/filenames.h"
 #include "unit.h"
 
 static const struct {
@@ -37,7 +38,7 @@ static const struct {
 
 TEST_ROWS(names_are_known, names)
 {
-    ck_assert_msg(berth_inventory_is_named(names[_i].name) == names[_i].named, "%s",
+    ck_assert_msg(berth_mpi_is_file_name(names[_i].name) == names[_i].named, "%s",
                   names[_i].name);
 }
 

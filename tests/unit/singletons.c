@@ -5,6 +5,7 @@
 #include "run/singletons.h"
 
 #include "bindover/singleton.h"
+#include "mpi/filenames.h"
 #include "plan/order.h"
 #include "unit.h"
 
@@ -35,7 +36,7 @@ static const struct {
 
 TEST_ROWS(a_name_tells_a_library_or_a_tool, names)
 {
-    ck_assert_msg(berth_singletons_is_library(names[_i].name) == names[_i].is_library,
+    ck_assert_msg(berth_mpi_is_c_file_name(names[_i].name) == names[_i].is_library,
                   "%s", names[_i].name);
     ck_assert_msg(berth_singletons_is_tool(names[_i].name) == names[_i].is_tool, "%s",
                   names[_i].name);
