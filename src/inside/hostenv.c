@@ -90,7 +90,9 @@ static bool is_kept(const struct berth_hostenv *outside, const char *variable)
         return false;
     if (is_of_image(variable))
         return true;
-    return made ? now && strcmp(made, now) == 0 : !now;
+    if (!made)
+        return !now;
+    return now && strcmp(made, now) == 0;
 }
 
 /* Has the program set or changed VARIABLE where the image's value would win in a new
@@ -112,15 +114,15 @@ static void push_over(const struct berth_hostenv *outside, const char *variable,
                       struct berth_strvec *ret)
 {
     const char *made = berth_environ_value(outside->container, variable);
-    const char *end = made ? strrchr(made, ':') : NULL;
-    const char *at = end && berth_text_starts(variable, "PATH=") &&
-                             berth_text_starts(end, BERTH_OUTSIDE_PATH)
-                         ? strstr(variable, end)
-                         : NULL;
+    const char *last = made ? strrchr(made, ':') : NULL; /* of the container's PATH */
+    bool has_commands = last && berth_text_starts(last, BERTH_OUTSIDE_PATH);
+    const char *at = NULL;
 
+    if (has_commands && berth_text_starts(variable, "PATH="))
+        at = strstr(variable, last);
     if (at)
         berth_strvec_pushf(ret, "%.*s%s", (int)(at - variable), variable,
-                           at + strlen(end));
+                           at + strlen(last));
     else
         berth_strvec_push(ret, variable);
 }
@@ -166,10 +168,11 @@ static int push_defaults(const struct berth_hostenv *outside, struct berth_strve
         free(table.rows[0].request.mpi);
         table.rows[0].request.mpi = NULL;
     }
-    for (char *const *it = outside->program;
-         it && *it && !berth_hostenv_has_image(outside->command); it++)
-        if (is_over_image(outside, *it))
-            push_over(outside, *it, &table.rows[0].request.env);
+    /* With an image of its own, the new step has that image's variables. */
+    if (outside->program && !berth_hostenv_has_image(outside->command))
+        for (char *const *it = outside->program; *it; it++)
+            if (is_over_image(outside, *it))
+                push_over(outside, *it, &table.rows[0].request.env);
     if (table.rows[0].request.env.failed)
         return berth_err_oom(err);
     if (berth_wire_put_table(&table, &text, err) < 0)

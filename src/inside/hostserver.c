@@ -85,7 +85,10 @@ void berth_hostcommand_open(const struct berth_launch *launch,
         return;
     ret->programs =
         open(berth_program_commands(inside), O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (ret->programs >= 0 && (ret->socket = open_socket()) < 0) {
+    if (ret->programs < 0)
+        return;
+    ret->socket = open_socket();
+    if (ret->socket < 0) {
         close(ret->programs);
         ret->programs = -1;
     }
@@ -131,19 +134,25 @@ static int receive_question(struct command *command)
 {
     enum { PATIENCE_MS = 10000 };
     struct pollfd fd = {.fd = command->socket, .events = POLLIN};
+    struct berth_handover *question = &command->question;
+    int kind, handover;
 
-    return poll(&fd, 1, PATIENCE_MS) != 1 ||
-                   berth_job_receive_all(command->socket, command->fds,
-                                         BERTH_HOSTCOMMAND_FDS) !=
-                       BERTH_HOSTCOMMAND_RUN ||
-                   command->fds[BERTH_HOSTCOMMAND_HANDOVER] < 0 ||
-                   berth_job_read(command->fds[BERTH_HOSTCOMMAND_HANDOVER],
-                                  &command->question) < 0 ||
-                   command->question.words.count < BERTH_HOSTCOMMAND_WORDS ||
-                   strcmp(command->question.words.items[BERTH_HOSTCOMMAND_PROOF],
-                          command->offer->token) != 0
-               ? -1
-               : 0;
+    if (poll(&fd, 1, PATIENCE_MS) != 1)
+        return -1;
+    kind = berth_job_receive_all(command->socket, command->fds, BERTH_HOSTCOMMAND_FDS);
+    handover = command->fds[BERTH_HOSTCOMMAND_HANDOVER];
+    if (kind != BERTH_HOSTCOMMAND_RUN || handover < 0)
+        return -1;
+
+    if (berth_job_read(handover, question) < 0 ||
+        question->words.count < BERTH_HOSTCOMMAND_WORDS)
+        return -1;
+    /* Another program of the user can connect, but only one of this container has the
+     * token. */
+    if (strcmp(question->words.items[BERTH_HOSTCOMMAND_PROOF], command->offer->token) !=
+        0)
+        return -1;
+    return 0;
 }
 
 /* May NAME be run? Yes, if the directory of commands of the container has it. */
@@ -230,10 +239,11 @@ static int prepare(struct command *command, struct berth_err *err)
                                  "the working directory '%s' is not on the host: %s; "
                                  "change to one that is",
                                  directory, strerror(errno));
+        /* A step in the image may have it all the same; srun itself runs elsewhere. */
         outside.workdir = directory;
-        directory = launch->directory && chdir(launch->directory) == 0
-                        ? launch->directory
-                        : "/";
+        directory = "/";
+        if (launch->directory && chdir(launch->directory) == 0)
+            directory = launch->directory;
     }
     berth_strvec_pushf(&command->environment, "PWD=%s", directory);
     if (berth_hostenv_environment(&outside, &command->environment, err) < 0)
@@ -282,9 +292,8 @@ static bool forward(const struct command *command)
 /* Wait until the command has ended. Returns its status, as waitpid(2) tells it. */
 static int await(const struct command *command)
 {
-    enum {
-        PATIENCE_MS = 60000
-    }; /* for the command to end: srun waits for KillWait (slurm.conf) */
+    /* For the command to end: srun waits for KillWait (slurm.conf). */
+    enum { PATIENCE_MS = 60000 };
     struct pollfd fds[] = {{.fd = command->socket, .events = POLLIN},
                            {.fd = command->children, .events = POLLIN}};
     struct signalfd_siginfo info;
