@@ -221,3 +221,18 @@ bool berth_process_variable(pid_t pid, const char *name, unsigned int *ret_numbe
 
     return !berth_process_each_below(pid, lacks_variable, &variable);
 }
+
+int berth_process_umask(pid_t pid)
+{
+    char name[64];
+    char line[128];
+    BERTH_FCLOSE FILE *status = NULL;
+    unsigned int mask;
+
+    snprintf(name, sizeof(name), "/proc/%d/status", pid);
+    status = fopen(name, "re");
+    while (status && fgets(line, sizeof(line), status))
+        if (sscanf(line, "Umask: %o", &mask) == 1)
+            return (int)mask;
+    return -1;
+}

@@ -53,6 +53,9 @@ bool berth_process_each_below(pid_t pid, bool (*function)(pid_t, void *), void *
  * environment that can be read has it. */
 bool berth_process_variable(pid_t pid, const char *name, unsigned int *ret_number);
 
+/* The umask of process PID, from its status file (Linux 4.7); -1: it cannot be read. */
+int berth_process_umask(pid_t pid);
+
 /* Append to RET at most MOST bytes of the environment with which process PID was
  * started: NAME=VALUE strings, each ended by NUL. Returns 0 (also if memory ran out:
  * RET says so), or -1 with errno. */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -34,6 +35,18 @@ static int complete_path(void)
     return asprintf(&whole, "%s:%s", path, place) < 0 ? -1 : setenv("PATH", whole, 1);
 }
 
+/* Set the umask that the image's %environment has set, if it is among CHANGES: the
+ * runtime does not start this process. */
+static void apply_umask(const struct berth_strvec *changes)
+{
+    const char *text =
+        changes->items ? berth_environ_value(changes->items, BERTH_TASK_UMASK) : NULL;
+    unsigned int mask;
+
+    if (text && sscanf(text, "%o", &mask) == 1)
+        umask((mode_t)(mask & 0777));
+}
+
 /* Apply the changes of the runtime, and then --container-env, to the environment of
  * this process.
  */
@@ -54,7 +67,9 @@ static int apply_environment(const struct berth_task *task,
     berth_environ_split(page->text + page->changes.at, page->changes.count, &changes);
     berth_launch_env(&task->order.request, &task->order.terms, task->launch.environment,
                      &asked);
-    if (berth_task_set(&changes, err) < 0 || berth_task_set(&asked, err) < 0)
+    apply_umask(&changes);
+    if (berth_task_set(&changes, err) < 0 || unsetenv(BERTH_TASK_UMASK) < 0 ||
+        berth_task_set(&asked, err) < 0)
         return -1;
     return complete_path() < 0 ? berth_err_oom(err) : 0;
 }

@@ -186,6 +186,36 @@ static void watch(const struct berth_inject *it, const struct stat *task_stderr,
         judge(it, task_stderr, no_cma, &mapped);
 }
 
+/* The question is that of --mpi-bind=hybrid, which looks at the same MPI. */
+char *berth_singletons_forecast(const struct berth_inject *inject)
+{
+    static char hybrid[] = "hybrid";
+    struct berth_request request = *inject->launch->request; /* borrows */
+    struct berth_launch launch = *inject->launch;
+    struct berth_inject asked = *inject;
+    struct berth_inject_witness witness = {0};
+    struct berth_binding binding = {0};
+    const char *wrong;
+    char *forecast = NULL;
+    struct berth_err err;
+
+    request.mpi = hybrid;
+    request.libs = NULL;
+    launch.request = &request;
+    asked.launch = &launch;
+
+    if (berth_inject(&asked, &binding, &witness, &err) < 0)
+        wrong = err.text;
+    else
+        wrong = binding.warning;
+    if (wrong && asprintf(&forecast, "if the program uses MPI: %s", wrong) < 0)
+        forecast = NULL;
+
+    berth_binding_fini(&binding);
+    berth_inject_end(&witness, false);
+    return forecast;
+}
+
 void berth_singletons_watch(const struct berth_inject *inject, const char *no_cma,
                             struct berth_inject_witness *ret)
 {

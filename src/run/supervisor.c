@@ -31,6 +31,7 @@
 #include "inside/hostserver.h"
 #include "run/inject.h"
 #include "run/singletons.h"
+#include "run/task.h"
 
 extern char **environ;
 
@@ -98,6 +99,9 @@ static int inject(struct supervisor *supervisor, struct berth_err *err)
                      berth_inject(inject, binding, &supervisor->watchers[0], err),
                      err) < 0)
         return -1;
+    if (berth_request_is_explained(launch->request) && !launch->request->mpi &&
+        !binding->warning && berth_singletons_wanted(launch))
+        binding->warning = berth_singletons_forecast(inject);
     if (*supervisor->no_cma.text && !berth_request_mpi_declined(launch->request))
         berth_launch_apart(launch->environment, &binding->set);
     berth_hostcommand_list(&supervisor->hostcommand, inject->holder.pid,
@@ -346,6 +350,18 @@ static int start_writable(struct supervisor *supervisor, struct berth_err *err)
     return start_runtime(supervisor, err);
 }
 
+/* Add the umask to the changes of the runtime, if the image's %environment has set one.
+ */
+static void add_umask(struct supervisor *supervisor)
+{
+    const int before = berth_process_umask(getpid());
+    const int after = berth_process_umask(supervisor->inject.holder.pid);
+
+    if (before >= 0 && after >= 0 && after != before)
+        berth_strvec_pushf(&supervisor->changes, BERTH_TASK_UMASK "=%04o",
+                           (unsigned int)after);
+}
+
 /* Start a container for the step alone, and wait until berth-init runs in it. */
 static int start_own(struct supervisor *supervisor, struct berth_err *err)
 {
@@ -357,6 +373,7 @@ static int start_own(struct supervisor *supervisor, struct berth_err *err)
     if (start_writable(supervisor, err) < 0)
         return -1;
     berth_envdiff(environ, supervisor->environment.items, &supervisor->changes);
+    add_umask(supervisor);
     if (start->inner >= 0)
         berth_database_correct(*holder, launch->request);
     if (berth_servers_check(&supervisor->servers, launch->order->terms.image,

@@ -56,6 +56,10 @@ void berth_explainfacts_look(struct berth_explain *explain);
 int berth_explainfacts_print(const struct berth_explain *explain,
                              struct berth_err *err);
 
+/* Among the changes of the runtime: the umask in octal that the image's %environment
+ * has set. Not a variable of the task. */
+#define BERTH_TASK_UMASK "BERTH_UMASK"
+
 /* Set each NAME=VALUE of LIST in the environment of this process, and unset each NAME.
  * Takes the strings. Returns 0, or -1 when out of memory. */
 int berth_task_set(struct berth_strvec *list, struct berth_err *err);

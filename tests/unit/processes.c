@@ -6,6 +6,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -75,4 +76,14 @@ TEST(children_are_found)
     kill(-pid, SIGKILL);
     ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
     ck_assert_int_eq(berth_process_each_child(getpid(), is_child, &pid), 0);
+}
+
+TEST(the_umask_of_a_process_is_read)
+{
+    enum { NOBODY = 0 };
+    const mode_t before = umask(027);
+
+    ck_assert_int_eq(berth_process_umask(getpid()), 027);
+    umask(before);
+    ck_assert_int_eq(berth_process_umask(NOBODY), -1);
 }

@@ -180,7 +180,23 @@ equal "srun in a container: its own image, no mount of the outer one, and it say
 
 # Who the user is the runtime asks, not Slurm.
 if thorough; then
-    # ---- a node that does not know the user
+    # ---- the umask that an image sets
+on login alice sh -c 'rm -rf umask.dir; cp -r /images/a.dir umask.dir && chmod -R u+w umask.dir &&
+    echo "umask 002" >umask.dir/.singularity.d/env/91-umask.sh'
+script masks <<'MASKS'
+#!/bin/sh
+umask 077
+srun -n2 --container-image=umask.dir sh -c umask
+srun -n1 "$@" --container-image=umask.dir sh -c umask
+umask 027
+srun -n1 "$@" --container-image=umask.dir sh -c umask
+srun -n1 --container-image=/images/a.sif sh -c umask
+MASKS
+try "the umask of an image's %environment wins over that of the step" $'0002\n0002\n0002\n0002\n0027' -- \
+    salloc -Q -N1 -n2 ./masks --container-lifetime=job
+on login alice rm -rf umask.dir
+
+# ---- a node that does not know the user
 
     spoil n1 'cp -a /etc/passwd /root/passwd.saved && sed -i /^alice:/d /etc/passwd' 'mv /root/passwd.saved /etc/passwd'
     equal "n1 does not know alice" "" "$(on n1 root getent passwd alice)"
