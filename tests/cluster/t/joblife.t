@@ -8,7 +8,7 @@
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.sh"
 
-need_images a b env mpibookworm
+need_images a b entry env mpibookworm
 A=--container-image=/images/a.sif
 at_exit 'on login alice scancel -u alice'
 
@@ -146,6 +146,10 @@ equal "what a step writes into --container-writable, the next one reads" written
 matches "... but not one with lifetime step" "/opt/joblife.*No such file" \
     "$(life step -w n1 -N1 -n1 "$A" --container-writable cat /opt/joblife)"
 
+entry=--container-image=/images/entry.sif
+first=$(space "$entry" -w n1)
+equal "a step with the entry point: the same container, and nothing is evaluated twice" "$first 1" \
+    "$(life job -Q -w n1 -N1 -n1 "$entry" --container-entrypoint sh -c 'echo "$(readlink /proc/self/ns/user) $SINGULARITY_NO_EVAL"')"
 
 echo "# several that differ"
 job n1 1

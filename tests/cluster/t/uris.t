@@ -75,8 +75,8 @@ equal "a digest is pulled" "srun: berth: pulling image '$DOCKER/one@$digest'"$'\
 
 # The runscript of such an image evaluates its arguments, unless it is told not to.
 push app/entry:1 a '["/bin/sh","-c","export ENTRY=yes; \"$@\"","entry"]' >/dev/null
-entry=(--container-image=$DOCKER/entry:1 --container-entrypoint)
-odd='cost: 5$ and "quoted" `echo evaluated` $HOME \'"'it'"
+entry=("--container-image=$DOCKER/entry:1" --container-entrypoint)
+odd="cost: 5\$ and \"quoted\" \`echo evaluated\` \$HOME \\it's"
 user srun -Q -n1 "${entry[@]}" true 2>/dev/null
 equal "--container-entrypoint: the words of the command stay as they are" "$odd" \
     "$(user srun -n1 "${entry[@]}" echo "$odd" 2>&1)"
