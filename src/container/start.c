@@ -32,6 +32,8 @@
 #include "container/outer.h"
 #include "container/program.h"
 
+extern char **environ;
+
 /* The descriptors of the runtime and of berth-init. */
 enum {
     INIT = BERTH_PROGRAM_INIT,
@@ -222,6 +224,23 @@ static int explain_end(const struct berth_start *start, struct berth_err *err)
     return -1;
 }
 
+/* Set the variables of berth_launch_binds(). */
+static int set_binds(const struct berth_launch *launch, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec set = {0};
+
+    if (berth_launch_binds(launch, environ, &set, err) < 0)
+        return -1;
+    for (size_t i = 0; i < set.count; i++) {
+        char *value = strchr(set.items[i], '=');
+
+        *value = '\0';
+        if (setenv(set.items[i], value + 1, 1) < 0)
+            return berth_err_oom(err);
+    }
+    return 0;
+}
+
 int berth_start_become(const struct berth_launch *launch, char *const *argv,
                        struct berth_err *err)
 {
@@ -230,7 +249,8 @@ int berth_start_become(const struct berth_launch *launch, char *const *argv,
     if ((!directory || access(directory, R_OK) < 0 || chdir(directory) < 0) &&
         chdir("/") < 0)
         return berth_err_file(err, "/", "opened");
-    if (launch->unknown_user && berth_identity_provide(err) < 0)
+    if (set_binds(launch, err) < 0 ||
+        (launch->unknown_user && berth_identity_provide(err) < 0))
         return -1;
     execv(launch->runtime, argv);
     return berth_err_file(err, launch->runtime, "started");
@@ -287,10 +307,20 @@ static int start_child(struct berth_start *start,
     return 0;
 }
 
+/* The runtime believes PWD, and would mount a directory that was reached through a
+ * symbolic link at the name of the link only. Tasks join at the real path, and get the
+ * PWD that they had (container/become.c). */
+static int set_pwd(const struct berth_launch *launch)
+{
+    bool is_path = launch->directory && *launch->directory == '/';
+
+    return is_path ? setenv("PWD", launch->directory, 1) : 0;
+}
+
 static void run(const struct berth_start *start, void *argv, struct berth_err *err)
 {
     if ((start->inner >= 0 && berth_outer_enter(INNER) < 0) ||
-        setenv("GOGC", BERTH_PROGRAM_GOGC, 0) < 0)
+        setenv("GOGC", BERTH_PROGRAM_GOGC, 0) < 0 || set_pwd(start->launch) < 0)
         berth_err_spent(err, errno);
     else
         berth_start_become(start->launch, argv, err);

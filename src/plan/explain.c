@@ -166,6 +166,19 @@ static void put_places(const struct berth_explain *explain, struct berth_json *o
     put_parts(out, "|directories", &parts, "as the runtime mounts them");
 }
 
+/* Append MOUNT as it would be typed, in the shortest form. */
+static void push_mount(const struct berth_plan_item *mount, struct berth_strvec *ret)
+{
+    const char *modes[] = {
+        [BERTH_MOUNT_RW] = "", [BERTH_MOUNT_RO] = ":ro", [BERTH_MOUNT_SQSH] = ":sqsh"};
+    const char *mode = modes[mount->mode];
+
+    if (!*mode && strcmp(mount->source, mount->destination) == 0)
+        berth_strvec_push(ret, mount->destination);
+    else
+        berth_strvec_pushf(ret, "%s:%s%s", mount->source, mount->destination, mode);
+}
+
 static void put_mounts(const struct berth_explain *explain, struct berth_json *out)
 {
     BERTH_STRVEC struct berth_strvec users = {0};
@@ -178,7 +191,7 @@ static void put_mounts(const struct berth_explain *explain, struct berth_json *o
         bool is_site = strcmp(mount->from, BERTH_FROM_SITE) == 0;
 
         if (is_site || strcmp(mount->from, BERTH_FROM_USER) == 0)
-            berth_strvec_push(is_site ? &sites : &users, mount->destination);
+            push_mount(mount, is_site ? &sites : &users);
         else
             others++;
     }

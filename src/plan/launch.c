@@ -11,6 +11,7 @@
 #include "base/environ.h"
 #include "request/mount.h"
 #include "request/option.h"
+#include "site/mountrules.h"
 
 /* `--mount` takes a CSV record, so that a path with a colon stays one path; a quote
  * inside a quoted field is doubled (RFC 4180). */
@@ -122,6 +123,35 @@ int berth_launch_mounts(const struct berth_launch *launch,
                          BERTH_FROM_BERTH,
                          "Slurm's process manager and the tasks meet here (--mpi)");
     return places.failed || ret->failed ? berth_err_oom(err) : 0;
+}
+
+/* Has the plan DATA a mount on PLACE? */
+static bool has_mount(const void *data, const char *place)
+{
+    const struct berth_plan *plan = data;
+
+    for (size_t i = 0; i < plan->mounts.count; i++)
+        if (strcmp(plan->mounts.items[i].destination, place) == 0)
+            return true;
+    return false;
+}
+
+int berth_launch_binds(const struct berth_launch *launch, char *const *environment,
+                       struct berth_strvec *ret, struct berth_err *err)
+{
+    BERTH_PLAN struct berth_plan plan = {0};
+
+    if (berth_launch_mounts(launch, NULL, &plan, err) < 0)
+        return -1;
+    for (; *environment; environment++) {
+        BERTH_BUF struct berth_buf text = {0};
+
+        if (berth_mountrules_cut(*environment, launch->directory, has_mount, &plan,
+                                 &text))
+            berth_strvec_push(ret, text.text ? text.text : "");
+        ret->failed |= text.failed;
+    }
+    return ret->failed ? berth_err_oom(err) : 0;
 }
 
 static int push_mounts(const struct berth_launch *launch, struct berth_strvec *argv,

@@ -39,6 +39,13 @@ int berth_launch_mounts(const struct berth_launch *launch,
                         const struct berth_strvec *binds, struct berth_plan *ret,
                         struct berth_err *err);
 
+/* Append to RET the variables of ENVIRONMENT, the runtime's, by which it mounts
+ * (NAME=VALUE, APPTAINER_BIND and its like), without mounts on a place of
+ * berth_launch_mounts(): the runtime would make those of variables first, and keep the
+ * first on a place. Returns as berth_launch_mounts(). */
+int berth_launch_binds(const struct berth_launch *launch, char *const *environment,
+                       struct berth_strvec *ret, struct berth_err *err);
+
 /* Append to RET the variables that REQUEST and TERMS set or remove for the command.
  * ENVIRONMENT is the task's, for NAME of --container-env. */
 void berth_launch_variables(const struct berth_request *request,

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/grow.h"
 #include "base/text.h"
+#include "request/path.h"
 
 static void fini_item(struct berth_plan_item *item)
 {
@@ -30,13 +31,48 @@ static void add(struct berth_plan *plan, struct berth_plan_list *list,
     fini_item(&item);
 }
 
+/* Remove the mount on PLACE, a clean path. */
+static void remove_mount(struct berth_plan_list *mounts, const char *place)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < mounts->count; i++)
+        if (strcmp(mounts->items[i].destination, place) == 0)
+            fini_item(&mounts->items[i]);
+        else
+            mounts->items[kept++] = mounts->items[i];
+    mounts->count = kept;
+}
+
+/* Move the last mount before the first that is on a place in its directory. */
+static void sort_last(struct berth_plan_list *mounts)
+{
+    const size_t last = mounts->count - 1;
+    const struct berth_plan_item item = mounts->items[last];
+    size_t at = 0;
+
+    while (at < last &&
+           !berth_path_is_within(mounts->items[at].destination, item.destination))
+        at++;
+    memmove(&mounts->items[at + 1], &mounts->items[at],
+            (last - at) * sizeof(mounts->items[0]));
+    mounts->items[at] = item;
+}
+
 void berth_plan_mount(struct berth_plan *plan, const char *source,
                       const char *destination, enum berth_mount_mode mode,
                       const char *from, const char *why)
 {
     const struct berth_plan_item item = {.mode = mode, .from = from};
+    BERTH_FREE char *place = berth_path_clean(destination);
 
-    add(plan, &plan->mounts, item, source, destination, why);
+    plan->failed |= !place;
+    if (!place)
+        return;
+    remove_mount(&plan->mounts, place);
+    add(plan, &plan->mounts, item, source, place, why);
+    if (!plan->failed)
+        sort_last(&plan->mounts);
 }
 
 void berth_plan_variable(struct berth_plan *plan, const char *name, const char *value,

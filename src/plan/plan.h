@@ -43,20 +43,25 @@ struct berth_plan_list {
 
 /* Start with `= {0}`, end with berth_plan_fini(). */
 struct berth_plan {
-    struct berth_plan_list mounts;
+    struct berth_plan_list mounts;    /* in the order in which they are made */
     struct berth_plan_list variables; /* a later one wins over an earlier one */
     bool failed;                      /* out of memory */
 };
 
-/* Append a mount, or a variable, with copies of its texts except FROM. Out of memory
- * sticks in PLAN. */
+/* Add a mount with copies of its texts except FROM, and DESTINATION clean. Of two
+ * mounts on one place the later one counts, wherever they are from: it replaces the
+ * earlier one. A mount comes before those on places in its directory, which it would
+ * hide. Out of memory sticks in PLAN. */
 void berth_plan_mount(struct berth_plan *plan, const char *source,
                       const char *destination, enum berth_mount_mode mode,
                       const char *from, const char *why);
+
+/* Append a variable with copies of its texts except FROM. Out of memory sticks in PLAN.
+ */
 void berth_plan_variable(struct berth_plan *plan, const char *name, const char *value,
                          const char *from, const char *why);
 
-/* Append each mount of LIST, SRC:DST:ro|rw|sqsh. Returns 0, or -1 with a
+/* Add each mount of LIST, SRC:DST:ro|rw|sqsh. Returns 0, or -1 with a
  * sentence in ERR if one cannot be parsed. */
 int berth_plan_mounts(struct berth_plan *plan, const struct berth_strvec *list,
                       const char *from, const char *why, struct berth_err *err);

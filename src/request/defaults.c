@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/environ.h"
 #include "request/components.h"
+#include "request/mount.h"
 #include "request/option.h"
 #include "request/wire.h"
 
@@ -161,6 +162,36 @@ static void add_sentence(const char *option, const char *const values[SOURCES],
     ret->failed |= text.failed;
 }
 
+/* The mount of REQUEST on the place of MOUNT; NULL: none. */
+static const char *find_mount(const struct berth_request *request, const char *mount,
+                              bool *ret_failed)
+{
+    for (size_t i = 0; i < request->mounts.count; i++)
+        if (berth_mount_same_place(request->mounts.items[i], mount, ret_failed))
+            return request->mounts.items[i];
+    return NULL;
+}
+
+/* Appends a sentence for each mount of the sources that is not of the command line
+ * alone. */
+static void add_mounts(const struct berth_request *const requests[SOURCES],
+                       struct berth_strvec *ret)
+{
+    for (int k = 0; k < SOURCES; k++)
+        for (size_t i = 0; i < requests[k]->mounts.count; i++) {
+            const char *mount = requests[k]->mounts.items[i];
+            const char *values[SOURCES];
+            bool is_said = false;
+
+            for (int other = 0; other < SOURCES; other++) {
+                values[other] = find_mount(requests[other], mount, &ret->failed);
+                is_said |= other < k && values[other];
+            }
+            if (!is_said)
+                add_sentence(berth_options[BERTH_OPTION_MOUNTS].name, values, ret);
+        }
+}
+
 void berth_defaults_sources(const struct berth_request *own,
                             const struct berth_request *environment,
                             const struct berth_request *job, struct berth_strvec *ret)
@@ -176,4 +207,5 @@ void berth_defaults_sources(const struct berth_request *own,
             values[k] = berth_request_value(requests[k], id, 0);
         add_sentence(berth_options[id].name, values, ret);
     }
+    add_mounts(requests, ret);
 }

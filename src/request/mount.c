@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "request/path.h"
 
 static const char *const modes[] = {
@@ -17,13 +18,91 @@ enum { MODES = sizeof(modes) / sizeof(modes[0]) };
 
 #define EXPECTED "SRC[:DST[:ro|rw|sqsh]], DST from / and not / itself"
 
-static int read_mode(const char *mode, const char *text, int *ret,
+/* Flags of mounts that enroot knows, and that have no meaning here: the runtime binds
+ * with all that is mounted below, makes the place, and passes mounts of the host on to
+ * the container. */
+static const char *const enroot_flags[] = {"bind",   "rbind",   "private",   "rprivate",
+                                           "slave",  "rslave",  "x-create=", "nofail",
+                                           "x-move", "x-detach"};
+
+/* The mode of WORD; MODES: it is none. */
+static int find_mode(const char *word)
+{
+    int mode = 0;
+
+    while (mode < MODES && strcmp(word, modes[mode]) != 0)
+        mode++;
+    return mode;
+}
+
+static bool is_enroot_flag(const char *word)
+{
+    for (size_t i = 0; i < sizeof(enroot_flags) / sizeof(enroot_flags[0]); i++) {
+        const char *flag = enroot_flags[i];
+        bool takes_value = berth_text_ends(flag, "=");
+
+        if (takes_value ? berth_text_starts(word, flag) : strcmp(word, flag) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Reads FLAGS, the third field of TEXT: one mode. enroot takes several words with `+`
+ * between them: if all others are flags of enroot, says what to write without these. */
+static int read_mode(const char *flags, const char *text, int *ret,
                      struct berth_err *err)
 {
-    for (*ret = 0; *ret < MODES; ++*ret)
-        if (strcmp(mode, modes[*ret]) == 0)
-            return 0;
-    return berth_err_expected(err, EXPECTED, text);
+    BERTH_FREE char *copy = strdup(flags);
+    const char *foreign = NULL;
+    char *rest = copy;
+    const char *word;
+    int mode = MODES;
+
+    if (!copy)
+        return berth_err_oom(err);
+    while ((word = strsep(&rest, "+"))) {
+        int found = find_mode(word);
+
+        if (is_enroot_flag(word))
+            foreign = word;
+        else if (found == MODES || mode != MODES)
+            return berth_err_expected(err, EXPECTED, text);
+        else
+            mode = found;
+    }
+    if (foreign)
+        return berth_err_set(err,
+                             "'%s': '%s' is a flag of enroot, which has no meaning "
+                             "here; leave it out: '%.*s%s%s'",
+                             text, foreign, (int)(strlen(text) - strlen(flags) - 1),
+                             text, mode == MODES ? "" : ":",
+                             mode == MODES ? "" : modes[mode]);
+    *ret = mode;
+    return 0;
+}
+
+/* Refuses SOURCE, the first field of TEXT, and DESTINATION (NULL: none), the second, if
+ * they are not paths but words of enroot, or were meant to be. */
+static int check_words(const char *source, const char *destination, const char *text,
+                       struct berth_err *err)
+{
+    if (*source == ' ' || (destination && *destination == ' '))
+        return berth_err_set(err,
+                             "'%s': a path begins with a blank; write mounts without "
+                             "blanks between them (a path: './ name')",
+                             text);
+    if (strcmp(source, "tmpfs") == 0)
+        return berth_err_set(err,
+                             "'%s': tmpfs is not a source; for a scratch directory "
+                             "write --container-args=--scratch=%s (a path: ./tmpfs)",
+                             text, destination ? destination : "/tmp");
+    if (strcmp(source, "umount") == 0)
+        return berth_err_set(err,
+                             "'%s': umount is not a source; leave it out, and to have "
+                             "no home directory write --no-container-mount-home (a "
+                             "path: ./umount)",
+                             text);
+    return 0;
 }
 
 int berth_mount_parse(const char *text, const char *base, struct berth_mount *ret_mount,
@@ -41,23 +120,20 @@ int berth_mount_parse(const char *text, const char *base, struct berth_mount *re
         return berth_err_oom(err);
     while (rest && count < 4)
         field[count++] = strsep(&rest, ":");
+    if (check_words(field[0], field[1], text, err) < 0)
+        return -1;
     if (count > 3 || *field[0] == '\0' || (count > 1 && *field[1] == '\0'))
         return berth_err_expected(err, EXPECTED, text);
     if (count == 3 && read_mode(field[2], text, &mode, err) < 0)
         return -1;
-    if (strcmp(field[0], "tmpfs") == 0)
-        return berth_err_set(err,
-                             "'%s': tmpfs is not a source; for a scratch directory "
-                             "write --container-args=--scratch=%s (a path: ./tmpfs)",
-                             text, count > 1 ? field[1] : "/tmp");
     if (berth_path_absolute(field[0], base, &source, err) < 0)
         return berth_err_at(err, "'%s'", text);
     if (count > 1 && *field[1] != '/')
         return berth_err_expected(err, EXPECTED, text);
-    destination = strdup(count > 1 ? field[1] : source);
+    destination = berth_path_clean(count > 1 ? field[1] : source);
     if (!destination)
         return berth_err_oom(err);
-    if (destination[strspn(destination, "/")] == '\0')
+    if (strcmp(destination, "/") == 0)
         return berth_err_expected(err, EXPECTED, text);
     *ret_mount = (struct berth_mount){
         .source = berth_steal(&source),
@@ -65,6 +141,61 @@ int berth_mount_parse(const char *text, const char *base, struct berth_mount *re
         .mode = (enum berth_mount_mode)mode,
     };
     return 0;
+}
+
+/* Parse TEXT, a mount in full form. */
+static bool is_mount(const char *text, struct berth_mount *ret, bool *ret_failed)
+{
+    struct berth_err why;
+
+    if (berth_mount_parse(text, NULL, ret, &why) == 0)
+        return true;
+    *ret_failed |= why.code == BERTH_ERR_MEMORY;
+    return false;
+}
+
+bool berth_mount_same_place(const char *a, const char *b, bool *ret_failed)
+{
+    BERTH_MOUNT struct berth_mount one = {0};
+    BERTH_MOUNT struct berth_mount other = {0};
+
+    return is_mount(a, &one, ret_failed) && is_mount(b, &other, ret_failed) &&
+           strcmp(one.destination, other.destination) == 0;
+}
+
+void berth_mount_add(const char *text, struct berth_strvec *mounts)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < mounts->count; i++) {
+        char *mount = mounts->items[i];
+
+        if (berth_mount_same_place(mount, text, &mounts->failed))
+            free(mount);
+        else
+            mounts->items[kept++] = mount;
+    }
+    mounts->count = kept;
+    if (mounts->items)
+        mounts->items[kept] = NULL;
+    berth_strvec_push(mounts, text);
+}
+
+int berth_mount_check_place(const struct berth_strvec *mounts, const char *text,
+                            struct berth_err *err)
+{
+    bool failed = false;
+
+    for (size_t i = 0; i < mounts->count; i++) {
+        const char *other = mounts->items[i];
+
+        if (strcmp(other, text) != 0 && berth_mount_same_place(other, text, &failed))
+            return berth_err_set(err,
+                                 "'%s' and '%s' have one place in the image; leave one "
+                                 "out, or choose another place",
+                                 other, text);
+    }
+    return failed ? berth_err_oom(err) : 0;
 }
 
 int berth_mount_append(const char *text, const char *base, struct berth_strvec *mounts,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/err.h"
 #include "base/strvec.h"
 
@@ -13,13 +15,15 @@ enum berth_mount_mode {
 /* One mount, as written `SRC[:DST[:ro|rw|sqsh]]`. */
 struct berth_mount {
     char *source;      /* on the node */
-    char *destination; /* in the image; without DST the same as the source */
+    char *destination; /* in the image, clean (request/path.h), so that one place has
+                          one spelling; without DST the same as the source */
     enum berth_mount_mode mode;
 };
 
 /* Parses one mount. A relative SRC is below BASE, or an error if BASE is NULL. DST must
  * be absolute. On success the caller owns *RET_MOUNT (berth_mount_fini). Without a
- * mode: rw. */
+ * mode: rw. Words of enroot (umount, tmpfs, rbind, ...) are refused with what to write
+ * here in place of them. */
 int berth_mount_parse(const char *text, const char *base, struct berth_mount *ret_mount,
                       struct berth_err *err);
 
@@ -30,6 +34,19 @@ int berth_mount_append(const char *text, const char *base, struct berth_strvec *
 /* The same for each mount in TEXT, a list separated by commas. */
 int berth_mount_parse_list(const char *text, const char *base,
                            struct berth_strvec *mounts, struct berth_err *err);
+
+/* Do the mounts A and B, in full form, have one place? No if one cannot be parsed. Out
+ * of memory sets *RET_FAILED, which else stays as it is. */
+bool berth_mount_same_place(const char *a, const char *b, bool *ret_failed);
+
+/* Appends TEXT, a mount in full form, to MOUNTS, and removes the mount that MOUNTS has
+ * at its place: of two mounts on one place the later one counts. */
+void berth_mount_add(const char *text, struct berth_strvec *mounts);
+
+/* Refuses TEXT, a mount in full form, if MOUNTS, which the user gave together with it,
+ * has another mount at its place. */
+int berth_mount_check_place(const struct berth_strvec *mounts, const char *text,
+                            struct berth_err *err);
 
 /* Appends MOUNT to MOUNTS in full form; SOURCE replaces the source of MOUNT unless it
  * is NULL. The caller checks the `failed` of MOUNTS. */

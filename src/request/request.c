@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/environ.h"
 #include "base/text.h"
+#include "request/mount.h"
 #include "request/option.h"
 #include "request/uri.h"
 
@@ -58,7 +59,10 @@ int berth_request_put(struct berth_request *request, enum berth_option_id id,
     if (option->kind == BERTH_KIND_TEXT)
         return replace(field, value, err);
     if (option->kind == BERTH_KIND_LIST) {
-        berth_strvec_push(list, value);
+        if (id == BERTH_OPTION_MOUNTS)
+            berth_mount_add(value, list);
+        else
+            berth_strvec_push(list, value);
         return list->failed ? berth_err_oom(err) : 0;
     }
     *(enum berth_choice *)field = option->says;
@@ -86,6 +90,8 @@ static int check_repeat(const struct berth_request *request,
     char *const *text = field;
     const enum berth_choice *choice = field;
 
+    if (option == &berth_options[BERTH_OPTION_MOUNTS])
+        return berth_mount_check_place(&request->mounts, value, err);
     if (option == &berth_options[BERTH_OPTION_ARGS] && request->args.count == 0)
         return check_first_flag(value, err);
     if (option->kind == BERTH_KIND_TEXT && *text && strcmp(*text, value) != 0)

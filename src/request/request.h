@@ -24,10 +24,11 @@ struct berth_request {
     char *image; /* NULL: not given; BERTH_NO_IMAGE: on the host; a path,
                     or a URI that is not pulled yet */
     char *uri;   /* from which the image is pulled; NULL: the user gave a path */
-    struct berth_strvec mounts;   /* each SRC:DST:ro|rw|sqsh, in the order given */
-    char *workdir;                /* in the image; NULL: the directory of the task */
-    enum berth_choice home;       /* mount $HOME; unsaid: the runtime's default */
-    enum berth_choice writable;   /* an overlay that ends with the container */
+    struct berth_strvec mounts; /* each SRC:DST:ro|rw|sqsh, in the order given, one on a
+                                   place */
+    char *workdir;              /* in the image; NULL: the directory of the task */
+    enum berth_choice home;     /* mount $HOME; unsaid: the runtime's default */
+    enum berth_choice writable; /* an overlay that ends with the container */
     enum berth_choice entrypoint; /* run the command through the image's runscript */
     struct berth_strvec env;      /* each NAME (pass) or NAME=VALUE (set) */
     struct berth_strvec args;     /* flags for the runtime, one word each */
@@ -93,7 +94,8 @@ enum berth_option_id {
 /* Parses VALUE of the option ID, as the user wrote it, into REQUEST. VALUE is NULL for
  * an option without an argument; where the argument is optional, NULL, "" and Slurm's
  * "(null)" are no value. BASE is the directory of relative paths; NULL: a relative path
- * is an error. Lists accumulate. A second, different value of a scalar is an error.
+ * is an error. Lists accumulate. A second, different value of a scalar is an error, and
+ * so is a second, different mount on one place.
  * Returns 0, or -1 with a sentence in ERR that does not name the option. */
 int berth_request_parse(struct berth_request *request, enum berth_option_id id,
                         const char *value, const char *base, struct berth_err *err);
@@ -104,7 +106,8 @@ const char *berth_request_value(const struct berth_request *request,
                                 enum berth_option_id id, size_t at);
 
 /* Appends a copy of VALUE, which is in full form, to the list of the option ID; for an
- * option that is not a list, the copy replaces the value. Returns -1 out of memory. */
+ * option that is not a list, the copy replaces the value, and a mount replaces that on
+ * its place. Returns -1 out of memory. */
 int berth_request_put(struct berth_request *request, enum berth_option_id id,
                       const char *value, struct berth_err *err);
 
@@ -219,7 +222,8 @@ bool berth_request_same_container(const struct berth_request *a,
                                   const struct berth_request *b);
 
 /* Merges OWN into REQUEST: a scalar of OWN replaces that of REQUEST, a list of OWN is
- * appended. An image `none` in OWN first clears REQUEST. Returns -1 out of memory. */
+ * appended, and its mounts replace those on their places. An image `none` in OWN first
+ * clears REQUEST. Returns -1 out of memory. */
 int berth_request_merge(struct berth_request *request, const struct berth_request *own,
                         struct berth_err *err);
 

@@ -35,6 +35,22 @@ static int list_binds(const char *value, const char *directory,
     return items.failed ? berth_err_oom(err) : 0;
 }
 
+/* The destination of the mount TEXT, clean; NULL when there is none. */
+static char *place_of(const char *text, bool *ret_failed)
+{
+    BERTH_MOUNT struct berth_mount mount = {0};
+    struct berth_err why;
+    char *clean;
+
+    if (berth_mount_parse(text, NULL, &mount, &why) < 0) {
+        *ret_failed |= why.code == BERTH_ERR_MEMORY;
+        return NULL;
+    }
+    clean = berth_path_clean(mount.destination);
+    *ret_failed |= !clean;
+    return clean;
+}
+
 static bool is_flag(const char *flag, const char *name)
 {
     size_t length = strlen(name);
@@ -58,6 +74,35 @@ int berth_mountrules_variables(const struct berth_mountrules_task *task,
             return -1;
     }
     return 0;
+}
+
+bool berth_mountrules_cut(const char *item, const char *directory,
+                          bool (*has)(const void *data, const char *place),
+                          const void *data, struct berth_buf *ret)
+{
+    const char *flag = berth_flags_variable(item);
+    BERTH_STRVEC struct berth_strvec binds = {0};
+    const char *separator = "";
+
+    if (!flag || !is_bind(flag))
+        return false;
+    berth_strvec_split(&binds, strchr(flag, '=') + 1);
+    ret->failed |= binds.failed;
+    berth_buf_addf(ret, "%.*s=", (int)strcspn(item, "="), item);
+    for (size_t i = 0; i < binds.count; i++) {
+        BERTH_STRVEC struct berth_strvec mounts = {0};
+        BERTH_FREE char *place = NULL;
+
+        /* one that berth reads otherwise than the runtime stays */
+        if (!strchr(item, '\\') &&
+            list_binds(binds.items[i], directory, &mounts, NULL) == 0 && mounts.count)
+            place = place_of(mounts.items[0], &ret->failed);
+        if (place && has(data, place))
+            continue;
+        berth_buf_addf(ret, "%s%s", separator, binds.items[i]);
+        separator = ",";
+    }
+    return true;
 }
 
 int berth_mountrules_list(const struct berth_request *request,
@@ -95,22 +140,6 @@ static const char *find_forbidden(const struct berth_site *site, const char *pat
             return forbidden->items[i];
     }
     return NULL;
-}
-
-/* The destination of the mount TEXT, clean; NULL when there is none. */
-static char *place_of(const char *text, bool *ret_failed)
-{
-    BERTH_MOUNT struct berth_mount mount = {0};
-    struct berth_err why;
-    char *clean;
-
-    if (berth_mount_parse(text, NULL, &mount, &why) < 0) {
-        *ret_failed |= why.code == BERTH_ERR_MEMORY;
-        return NULL;
-    }
-    clean = berth_path_clean(mount.destination);
-    *ret_failed |= !clean;
-    return clean;
 }
 
 /* Would MOUNT change what OTHER, a mount of the site, shows at its destination? */

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/strvec.h"
 #include "site/site.h"
@@ -29,6 +30,13 @@ int berth_mountrules_list(const struct berth_request *request,
 /* Appends only the mounts of the last kind. */
 int berth_mountrules_variables(const struct berth_mountrules_task *task,
                                struct berth_strvec *mounts, struct berth_err *err);
+
+/* If ITEM (NAME=VALUE of an environment) is such a variable, appends it to RET without
+ * the mounts whose place, with DIRECTORY as that of relative paths, HAS says is taken;
+ * DATA is for HAS. Returns whether it did. */
+bool berth_mountrules_cut(const char *item, const char *directory,
+                          bool (*has)(const void *data, const char *place),
+                          const void *data, struct berth_buf *ret);
 
 /* If SITE forbids mounts, checks that the source that was checked is the one that is
  * mounted. SOURCES are the real paths of MOUNTS. berth mounts the first COUNT of

@@ -76,6 +76,16 @@ expect 'salloc is like sbatch' 0 \
 1 $B: ./y" \
     salloc --container-image=a srun ./x : --container-image=b ./y
 
+# A mount on the place of another: the later one wins, the job's before the step's.
+expect 'a mount of a step replaces that of the job on its place' 0 \
+    "0 $A&mounts=/e:/e:rw&mounts=/g:/d:ro: ./x
+1 $A&mounts=/f:/d:rw&mounts=/e:/e:rw: ./y" \
+    FAKE_SCRIPT="srun --container-mounts=/g:/d/:ro ./x : ./y" \
+    sbatch --container-image=a --container-mounts=/f:/d,/e job.sh
+expect 'a mount of an option replaces that of the variable' 0 \
+    "0 $A&mounts=/g:/d:rw: ./x" \
+    BERTH_CONTAINER_MOUNTS=/f:/d srun --container-image=a --container-mounts=/g://d ./x
+
 # Each component of a job has a default of its own.
 expect 'components of a batch job have a default each' 0 \
     "0 $A: ./x
@@ -161,8 +171,10 @@ expect 'an account tells where an option comes from' 0 \
     "srun: berth: component 0: --container-image: 'T/b' of its environment, over 'T/a' of the job (sbatch, salloc)
 srun: berth: component 0: --container-workdir: '/v' of the command line of srun, over '/w' of the job (sbatch, salloc)
 srun: berth: component 0: --mpi-bind: 'hybrid' of the job (sbatch, salloc)
-0 $B&workdir=/v&mpi-bind=hybrid&explain=text: ./x" \
-    FAKE_SCRIPT="BERTH_CONTAINER_IMAGE=b srun --container-workdir=/v --container-explain ./x" \
-    sbatch --container-image=a --container-workdir=/w --mpi-bind=hybrid job.sh
+srun: berth: component 0: --container-mounts: '/g:/d:rw' of the command line of srun, over '/f:/d:rw' of the job (sbatch, salloc)
+srun: berth: component 0: --container-mounts: '/e:/e:rw' of the job (sbatch, salloc)
+0 $B&mounts=/e:/e:rw&mounts=/g:/d:rw&workdir=/v&mpi-bind=hybrid&explain=text: ./x" \
+    FAKE_SCRIPT="BERTH_CONTAINER_IMAGE=b srun --container-workdir=/v --container-mounts=/g:/d --container-explain ./x" \
+    sbatch --container-image=a --container-workdir=/w --mpi-bind=hybrid --container-mounts=/f:/d,/e job.sh
 
 finish

@@ -64,6 +64,14 @@ static const struct {
      "--mount 'type=bind,\"source=/d\",\"destination=/d\"' "
      "--mount 'type=bind,\"source=/x \"\"y\"\"\",\"destination=/z\",ro' "
      "--mount 'type=bind,\"source=/e.sqsh\",\"destination=/e\",image-src=/,ro' /a.sif"},
+    /* a directory before what is in it */
+    {"image=/a.sif&mounts=/d:/d/e:rw&mounts=/x:/d:ro&mounts=/y:/dd:rw",
+     "--mount 'type=bind,\"source=/x\",\"destination=/d\",ro' "
+     "--mount 'type=bind,\"source=/d\",\"destination=/d/e\"' "
+     "--mount 'type=bind,\"source=/y\",\"destination=/dd\"' /a.sif"},
+    /* of several sources for one place, the last */
+    {"image=/a.sif&mount-home=&mounts=/mine:/home/u:rw",
+     "--mount 'type=bind,\"source=/mine\",\"destination=/home/u\"' /a.sif"},
     {"image=/a.sif&workdir=/in%20side", "--pwd '/in side' /a.sif"},
     {"image=/a.sif&mount-home=",
      "--mount 'type=bind,\"source=/home/u\",\"destination=/home/u\"' /a.sif"},
@@ -193,4 +201,35 @@ TEST(a_runscript_does_not_evaluate_the_command)
     lines = unit_lines(&env);
     ck_assert_str_eq(lines, "APPTAINER_NO_EVAL=1\nSINGULARITY_NO_EVAL=1\n"
                             "APPTAINER_NO_EVAL=\n"); /* the last one counts */
+}
+
+/* What the runtime gets of APPTAINER_BIND and its like. */
+static const struct {
+    const char *variable;
+    const char *left; /* NULL: the variable is not such a one */
+} binds[] = {
+    {"APPTAINER_BIND=/v:/d", "APPTAINER_BIND="},
+    {"APPTAINER_BIND=/v:/e,/v:/d:ro,/w", "APPTAINER_BIND=/v:/e,/w"},
+    {"SINGULARITY_BIND=/v:/d/", "SINGULARITY_BIND="},
+    {"APPTAINER_BINDPATH=/v:/x/..//d,/d/e", "APPTAINER_BINDPATH=/d/e"},
+    {"SINGULARITY_BINDPATH=../d", "SINGULARITY_BINDPATH="},
+    {"APPTAINER_BIND=/v\\:x:/d", "APPTAINER_BIND=/v\\:x:/d"},
+    {"APPTAINER_BIND=", "APPTAINER_BIND="},
+    {"APPTAINER_MOUNT=type=bind,source=/v,destination=/d", NULL},
+    {"OTHER_BIND=/v:/d", NULL},
+};
+
+TEST_ROWS(the_runtime_s_variables_lose_a_place_that_is_taken, binds)
+{
+    BERTH_REQUEST struct berth_request request = {0};
+    BERTH_STRVEC struct berth_strvec left = {0};
+    char *variables[] = {(char *)binds[_i].variable, NULL};
+    struct berth_launch launch = usual(&request);
+    struct berth_err err;
+
+    launch.directory = "/home";
+    ck_assert_int_eq(berth_wire_get_request("image=/a&mounts=/m:/d:rw", &request, &err),
+                     0);
+    ck_assert_int_eq(berth_launch_binds(&launch, variables, &left, &err), 0);
+    ck_assert_pstr_eq(left.count ? left.items[0] : NULL, binds[_i].left);
 }

@@ -7,6 +7,15 @@
 #include "unit.h"
 
 #define EXPECTED "expected SRC[:DST[:ro|rw|sqsh]], DST from / and not / itself, got "
+#define ENROOT(flag, text)                                                             \
+    ": '" flag                                                                         \
+    "' is a flag of enroot, which has no meaning here; leave it out: '" text "'"
+#define BLANK                                                                          \
+    ": a path begins with a blank; write mounts without blanks between them (a path: " \
+    "'./ name')"
+#define NO_UMOUNT                                                                      \
+    ": umount is not a source; leave it out, and to have no home directory write "     \
+    "--no-container-mount-home (a path: ./umount)"
 #define NO_TMPFS(place)                                                                \
     ": tmpfs is not a source; for a scratch directory write "                          \
     "--container-args=--scratch=" place " (a path: ./tmpfs)"
@@ -28,6 +37,11 @@ static const struct {
     {"./tmpfs:/b", "/home", "/home/tmpfs", "/b", BERTH_MOUNT_RW},
     {"/tmpfs:/b", "/home", "/tmpfs", "/b", BERTH_MOUNT_RW},
     {"..:/b", "/home", "/home/..", "/b", BERTH_MOUNT_RW},
+    {"/a//b/", NULL, "/a//b/", "/a/b", BERTH_MOUNT_RW},
+    {"/a:/b//c/./d/../:ro", NULL, "/a", "/b/c", BERTH_MOUNT_RO},
+    {"../x", "/home/u", "/home/u/../x", "/home/x", BERTH_MOUNT_RW},
+    {"./ b", "/home", "/home/ b", "/home/ b", BERTH_MOUNT_RW},
+    {"./umount:/b", "/home", "/home/umount", "/b", BERTH_MOUNT_RW},
     {"/a b:/c \"d\"", NULL, "/a b", "/c \"d\"", BERTH_MOUNT_RW},
 };
 
@@ -53,6 +67,18 @@ static const struct {
     {":", NULL, EXPECTED "':'"},
     {"tmpfs", "/w", "'tmpfs'" NO_TMPFS("/tmp")},
     {"tmpfs:/x", "/w", "'tmpfs:/x'" NO_TMPFS("/x")},
+    {"tmpfs:/x:size=1G", "/w", "'tmpfs:/x:size=1G'" NO_TMPFS("/x")},
+    {"umount:/root", "/w", "'umount:/root'" NO_UMOUNT},
+    {" /b", "/w", "' /b'" BLANK},
+    {"/a: /b", "/w", "'/a: /b'" BLANK},
+    {"/a:/b:ro+rprivate", "/w", "'/a:/b:ro+rprivate'" ENROOT("rprivate", "/a:/b:ro")},
+    {"/a:/b:rbind", "/w", "'/a:/b:rbind'" ENROOT("rbind", "/a:/b")},
+    {"/a:/b:x-create=dir+rslave", "/w",
+     "'/a:/b:x-create=dir+rslave'" ENROOT("rslave", "/a:/b")},
+    {"/a:/b:x-create", "/w", EXPECTED "'/a:/b:x-create'"},
+    {"/a:/b:ro+rw", "/w", EXPECTED "'/a:/b:ro+rw'"},
+    {"/a:/b:ro+", "/w", EXPECTED "'/a:/b:ro+'"},
+    {"/a:/..", "/w", EXPECTED "'/a:/..'"},
     {":/b", NULL, EXPECTED "':/b'"},
     {"/a:", NULL, EXPECTED "'/a:'"},
     {"/a::ro", NULL, EXPECTED "'/a::ro'"},

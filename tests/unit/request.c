@@ -69,8 +69,7 @@ static const struct {
     {{{IMAGE, "/a"}, {IMAGE, "/a"}}, "image=/a"},
     {{{IMAGE, "a"}, {IMAGE, "/base/a"}}, "image=/base/a"},
     {{{IMAGE, "none"}, {IMAGE, "none"}}, "image=none"},
-    {{{MOUNTS, "/a,b:/c:ro"}, {MOUNTS, "/a"}},
-     "mounts=/a:/a:rw&mounts=/base/b:/c:ro&mounts=/a:/a:rw"},
+    {{{MOUNTS, "/a,b:/c:ro"}, {MOUNTS, "/a"}}, "mounts=/base/b:/c:ro&mounts=/a:/a:rw"},
     {{{WORKDIR, "/w"}, {WORKDIR, "/w"}}, "workdir=/w"},
     {{{HOME, NULL}, {HOME, NULL}}, "mount-home="},
     {{{HOME, "(null)"}}, "mount-home="},
@@ -120,6 +119,9 @@ TEST_ROWS(options_are_taken, taken)
 #define SCHEME                                                                         \
     "'a://b': cannot be pulled; write docker://, oras:// or library:// in place of "   \
     "a://, or the path of a file or directory"
+#define ONE_PLACE(one, other)                                                          \
+    "'" one "' and '" other                                                            \
+    "' have one place in the image; leave one out, or choose another place"
 #define TWICE(a, b) "given twice, '" a "' and '" b "'; expected one value"
 #define OPPOSITE                                                                       \
     "given together with its opposite; expected one of --container-mount-home and "    \
@@ -200,6 +202,10 @@ static const struct {
     {{{MPI, "mpich_4"}}, NO_MODE("mpich_4")},
     {{{MPI, "mpich-4.2"}}, NO_MODE("mpich-4.2")},
     {{{MPI, "host"}, {MPI, "off"}}, TWICE("host", "off")},
+    {{{MOUNTS, "/a:/d,/b:/d"}}, ONE_PLACE("/a:/d:rw", "/b:/d:rw")},
+    {{{MOUNTS, "/a:/d"}, {MOUNTS, "/a:/d/:ro"}}, ONE_PLACE("/a:/d:rw", "/a:/d:ro")},
+    {{{MOUNTS, "/a/x:/e/m.nml"}, {MOUNTS, "/a/y:/e/../e/m.nml"}},
+     ONE_PLACE("/a/x:/e/m.nml:rw", "/a/y:/e/m.nml:rw")},
 };
 
 TEST_ROWS(a_wrong_option_has_a_sentence, refused)
@@ -243,6 +249,10 @@ static const struct {
     {"image=/a", "image=/b", "image=/b"},
     {"image=/a&mounts=/m", "image=/b&mounts=/n",
      "image=/b&mounts=/m:/m:rw&mounts=/n:/n:rw"},
+    {"image=/a&mounts=/m:/d&mounts=/o", "mounts=/n:/d/:ro",
+     "image=/a&mounts=/o:/o:rw&mounts=/n:/d:ro"},
+    {"image=/a&mounts=/m:/d&mounts=/e:/d/e", "mounts=/n:/x/..//d/.",
+     "image=/a&mounts=/e:/d/e:rw&mounts=/n:/d:rw"},
     {"image=/a&workdir=/w&env=A&args=-x", "workdir=/v&env=A%3D1&args=-y",
      "image=/a&workdir=/v&env=A&env=A%3D1&args=-x&args=-y"},
     {"image=/a&mount-home=", "no-mount-home=", "image=/a&no-mount-home="},
