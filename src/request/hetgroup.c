@@ -101,6 +101,38 @@ bool berth_hetgroups_find_option(const struct berth_hetgroups *state, int optind
                        ret_value ? ret_value : &value);
 }
 
+/* Are the texts A and B of a value the same? NULL: an option without a value, for which
+ * Slurm writes "(null)" where the value is optional. */
+static bool same_value(const char *a, const char *b)
+{
+    static const char nothing[] = "(null)";
+    const char *one = a && strcmp(a, nothing) != 0 ? a : "";
+    const char *other = b && strcmp(b, nothing) != 0 ? b : "";
+
+    return strcmp(one, other) == 0;
+}
+
+/* getopt has left OPTIND after the option that it has just read. Another list of words
+ * may have the same option at the same place: then both say the same. */
+bool berth_hetgroups_is_typed(const struct berth_hetgroups *state, int optind,
+                              const char *name, const char *value)
+{
+    bool is_later = state->specs > 0 && state->next_spec < state->words.count;
+    size_t start = is_later ? state->next_spec : state->spec;
+    size_t end = start + (optind > 0 ? (size_t)optind : 0);
+    char *const *words = state->words.items;
+    const char *text = NULL;
+
+    if (state->words.failed || state->words.count == 0)
+        return true;
+    if (end > state->words.count || end < start + 2)
+        return false;
+    if (names_option(words[end - 1], name, 1, &text) && same_value(text, value))
+        return true;
+    return end > start + 2 && value && strcmp(words[end - 1], value) == 0 &&
+           names_option(words[end - 2], name, 1, &text) && !text;
+}
+
 unsigned long berth_hetgroups_tasks(const struct berth_hetgroups *state, int optind)
 {
     const char *value;

@@ -42,6 +42,13 @@ bool berth_hetgroups_find_option(const struct berth_hetgroups *state, int optind
                                  const char *name, size_t minimum,
                                  const char **ret_value);
 
+/* While srun or sbatch reads the options of a spec: is the option --NAME with VALUE
+ * (NULL, "" or "(null)": without one), which has just been read, one of the command
+ * line? Else it is of another list of words, the #SBATCH lines of a script. Yes if the
+ * command line is not known. */
+bool berth_hetgroups_is_typed(const struct berth_hetgroups *state, int optind,
+                              const char *name, const char *value);
+
 /* The number of tasks in the options of the current spec (-n, --ntasks). 0: not given,
  * or not a number. */
 unsigned long berth_hetgroups_tasks(const struct berth_hetgroups *state, int optind);

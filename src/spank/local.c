@@ -50,7 +50,8 @@ static struct {
     struct berth_settings settings;
     struct berth_site site; /* read when a component asks for an image */
     bool site_is_read;
-    struct berth_request own;         /* the options of the component being read */
+    struct berth_request own;         /* the options of the component being read, */
+    struct berth_request script;      /* and in sbatch those of its #SBATCH lines */
     struct berth_export export;       /* its --export */
     struct berth_request job;         /* in sbatch, salloc: options by environment */
     struct berth_table known;         /* of an sbatch that started again */
@@ -82,6 +83,27 @@ static int raise_fault(const struct berth_err *fault, struct berth_err *err)
     return -1;
 }
 
+static bool is_sbatch(void)
+{
+    return spank_context() == S_CTX_ALLOCATOR &&
+           strcmp(program_invocation_short_name, "salloc") != 0;
+}
+
+/* The request for the option ID with VALUE, which has just been read: that of the
+ * command line, or that of the script. sbatch reads the script's options before its
+ * own, with the same callbacks. */
+static struct berth_request *origin(int id, const char *value)
+{
+    BERTH_FREE char *name = NULL;
+
+    if (!is_sbatch() || asprintf(&name, "%s%s", state.settings.option_prefix,
+                                 berth_options[id].name) < 0)
+        return &state.own;
+    return berth_hetgroups_is_typed(&state.hetgroups, optind, name, value)
+               ? &state.own
+               : &state.script;
+}
+
 /* The callback of each option. A fault waits for the end of the component, because
  * Slurm would add lines to it here (see refuse()). */
 static int read_option(int id, const char *value, int remote)
@@ -96,8 +118,8 @@ static int read_option(int id, const char *value, int remote)
         return 0;
     }
     directory = getcwd(NULL, 0);
-    if (berth_request_parse(&state.own, (enum berth_option_id)id, value, directory,
-                            fault) < 0)
+    if (berth_request_parse(origin(id, value), (enum berth_option_id)id, value,
+                            directory, fault) < 0)
         berth_err_at(fault, "--%s", berth_options[id].name);
     return 0;
 }
@@ -195,12 +217,6 @@ static void set_kill_on_bad_exit(void)
     if (!getenv(KILL_ON_BAD_EXIT) &&
         berth_mpiworld_ends_together(&words, has_site ? &state.site : NULL))
         state.kill_is_ours = setenv(KILL_ON_BAD_EXIT, "1", 0) == 0;
-}
-
-static bool is_sbatch(void)
-{
-    return spank_context() == S_CTX_ALLOCATOR &&
-           strcmp(program_invocation_short_name, "salloc") != 0;
 }
 
 /* Warn of variables that ask for an option in vain. With a prefix of its options berth
@@ -575,23 +591,26 @@ int berth_local_step(void)
 }
 
 /* Read the options of a component of sbatch or salloc into *RET, and check them, unless
- * an earlier start of this sbatch did. */
+ * an earlier start of this sbatch did. As for Slurm's own options, the environment wins
+ * over the script, and the command line over both (sbatch(1)). */
 static int read_job_component(struct berth_request *ret, struct berth_err *err)
 {
     const size_t at = state.table.count;
+    const bool is_named = state.own.image || state.script.image;
     struct berth_typed line;
 
     if (at < state.known.count)
         return berth_request_merge(ret, &state.known.rows[at].request, err);
     if (raise_fault(&state.option_fault, err) < 0 ||
+        berth_request_merge(ret, &state.script, err) < 0 ||
         berth_request_merge(ret, &state.job, err) < 0 ||
         berth_request_merge(ret, &state.own, err) < 0 ||
         check_component(ret, NULL, err) < 0 ||
-        (state.own.image && berth_request_check(ret, err) < 0) ||
+        (is_named && berth_request_check(ret, err) < 0) ||
         berth_commandline_pull(&state.site, ret, err) < 0)
         return -1;
     line = typed(ret);
-    line.is_named = state.own.image;
+    line.is_named = is_named;
     return at == 0 ? berth_commandline_job(&line, find_bundle(), err) : 0;
 }
 
@@ -623,6 +642,7 @@ static int end_job_component(struct berth_err *err)
     if (read_job_component(&merged, err) < 0)
         return -1;
     berth_request_fini(&state.own);
+    berth_request_fini(&state.script);
     return berth_table_add(&state.table, (int)state.table.count, NULL, &merged, err) < 0
                ? -1
                : publish_job(err);

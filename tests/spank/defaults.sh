@@ -86,6 +86,36 @@ expect 'a mount of an option replaces that of the variable' 0 \
     "0 $A&mounts=/g:/d:rw: ./x" \
     BERTH_CONTAINER_MOUNTS=/f:/d srun --container-image=a --container-mounts=/g://d ./x
 
+# As with options of Slurm: the script, over it the environment, over both the command line.
+expect 'the command line of sbatch wins over the script' 0 \
+    "0 $B&mounts=/e:/e:rw&mounts=/g:/d:rw&readonly=&env=X&env=Y&lifetime=job: ./x" \
+    FAKE_HEADER='--container-image=a --container-lifetime=step --container-writable --container-env=X --container-mounts=/f:/d,/e' \
+    FAKE_SCRIPT='srun ./x' \
+    sbatch --container-lifetime job --container-image=b --container-readonly \
+    --container-env=Y --container-mounts=/g:/d job.sh
+expect 'with a prefix' 0 "0 $B: ./x" \
+    FAKE_WORDS=option_prefix=site- FAKE_HEADER='--site-container-image=a' \
+    FAKE_SCRIPT='srun ./x' sbatch --site-container-image=b job.sh
+expect 'the environment of sbatch wins over the script' 0 \
+    "0 $B: ./x" \
+    BERTH_CONTAINER_IMAGE=b FAKE_HEADER='--container-image=a' FAKE_SCRIPT='srun ./x' sbatch job.sh
+expect 'the command line of sbatch wins over both' 0 \
+    "0 $C: ./x" \
+    BERTH_CONTAINER_IMAGE=b FAKE_HEADER='--container-image=a' FAKE_SCRIPT='srun ./x' \
+    sbatch --container-image=c job.sh
+expect 'the script twice is a mistake' 1 \
+    "sbatch: error: berth: --container-image: given twice, 'T/a' and 'T/b'; expected one value" \
+    FAKE_HEADER='--container-image=a --container-image=b' sbatch job.sh
+expect 'so is the command line' 1 \
+    "sbatch: error: berth: --container-image: given twice, 'T/b' and 'T/c'; expected one value" \
+    FAKE_HEADER='--container-image=a' sbatch --container-image=b --container-image=c job.sh
+expect 'components of a command line and of a script' 0 \
+    "0 $C: ./x
+1 $B: ./y" \
+    FAKE_HEADER='--container-image=a : --container-image=a' \
+    FAKE_SCRIPT='srun --het-group=0 ./x : --het-group=1 ./y' \
+    sbatch --container-image=c : --container-image=b job.sh
+
 # Each component of a job has a default of its own.
 expect 'components of a batch job have a default each' 0 \
     "0 $A: ./x

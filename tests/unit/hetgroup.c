@@ -260,3 +260,51 @@ TEST_ROWS(the_tasks_of_the_spec_are_counted, counted)
     ck_assert_uint_eq(berth_hetgroups_tasks(&line.state, end), counted[_i].tasks);
     berth_strvec_fini(&line.state.words);
 }
+
+static const struct {
+    const char *words[MOST];
+    int optind;
+    const char *name, *value;
+    bool is_typed;
+} typed[] = {
+    {{"sbatch", "--container-image=b", "j"}, 2, "container-image", "b", true},
+    {{"sbatch", "--container-image", "b", "j"}, 3, "container-image", "b", true},
+    {{"sbatch", "-N1", "--container-im=b", "j"}, 3, "container-image", "b", true},
+    {{"sbatch", "--container-image=b", "j"}, 2, "container-image", "a", false},
+    {{"sbatch", "--container-image=b", "j"}, 2, "container-workdir", "b", false},
+    {{"sbatch", "--container-image=b", "j"}, 3, "container-image", "b", false},
+    {{"sbatch", "--container-image=b", "j"}, 9, "container-image", "b", false},
+    {{"sbatch", "j"}, 2, "container-image", "a", false},
+    {{"sbatch", "j"}, 1, "container-image", "a", false},
+    {{"sbatch", "-J", "b", "j"}, 3, "container-image", "b", false},
+    {{"sbatch", "--container-writable", "j"}, 2, "container-writable", NULL, true},
+    {{"sbatch", "--mpi-bind", "j"}, 2, "mpi-bind", "(null)", true},
+    {{"sbatch", "--mpi-bind=host", "j"}, 2, "mpi-bind", "(null)", false},
+    {{NULL}, 2, "container-image", "a", true},
+};
+
+TEST_ROWS(a_script_s_options_are_not_typed, typed)
+{
+    struct line line;
+
+    start(&line, typed[_i].words);
+    ck_assert_int_eq(berth_hetgroups_is_typed(&line.state, typed[_i].optind,
+                                              typed[_i].name, typed[_i].value),
+                     typed[_i].is_typed);
+    berth_strvec_fini(&line.state.words);
+}
+
+/* sbatch --container-image=a : --container-image=b job */
+TEST(options_of_a_later_component_are_typed)
+{
+    static const char *const words[MOST] = {
+        "sbatch", "--container-image=a", ":", "--container-image=b", "job", NULL};
+    struct line line;
+
+    start(&line, words);
+    ck_assert(berth_hetgroups_is_typed(&line.state, 2, "container-image", "a"));
+    ck_assert_int_eq(berth_hetgroups_next(&line.state, 2), 0);
+    ck_assert(berth_hetgroups_is_typed(&line.state, 2, "container-image", "b"));
+    ck_assert(!berth_hetgroups_is_typed(&line.state, 2, "container-image", "a"));
+    berth_strvec_fini(&line.state.words);
+}
