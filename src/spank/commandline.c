@@ -18,6 +18,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "image/pull.h"
+#include "request/mount.h"
 #include "request/option.h"
 #include "site/policy.h"
 #include "image/allowed.h"
@@ -224,11 +225,44 @@ static bool is_left_to_nodes(const char *image)
            access(image, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 
+/* In srun: warn of mounts that hide what programs of the image need, of each place
+ * once. */
+static void warn_of_mounts(const char *prefix, const struct berth_request *request)
+{
+    static const char *const places[] = {"/bin",   "/etc",  "/lib",
+                                         "/lib64", "/sbin", "/usr"};
+    enum { PLACES = sizeof(places) / sizeof(places[0]) };
+    static bool is_warned[PLACES];
+
+    if (spank_context() != S_CTX_LOCAL)
+        return;
+    for (size_t i = 0; i < request->mounts.count; i++) {
+        BERTH_MOUNT struct berth_mount mount = {0};
+        struct berth_err sentence;
+        size_t at = 0;
+
+        if (berth_mount_parse(request->mounts.items[i], NULL, &mount, NULL) < 0)
+            continue;
+        while (at < PLACES && strcmp(mount.destination, places[at]) != 0)
+            at++;
+        if (at == PLACES || is_warned[at])
+            continue;
+        is_warned[at] = true;
+        berth_err_set(&sentence,
+                      "--container-mounts=%s:%s hides the image's %s; mount it at "
+                      "another place, such as /host%s",
+                      mount.source, mount.destination, mount.destination,
+                      mount.destination);
+        berth_commandline_warn(prefix, &sentence);
+    }
+}
+
 int berth_commandline_image(const struct berth_site *site, const char *prefix,
                             const struct berth_request *request, struct berth_err *err)
 {
     struct berth_image image;
 
+    warn_of_mounts(prefix, request);
     if (request->uri || is_left_to_nodes(request->image))
         return 0;
     if (berth_image_probe(request->image, &image, err) < 0)

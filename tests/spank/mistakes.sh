@@ -91,6 +91,17 @@ expect 'sbatch --container names an image' 1 \
 expect 'options with a prefix, and that of Slurm' 1 \
     "srun: error: berth: --container=no.sif (or SLURM_CONTAINER) is Slurm's own option, for OCI bundles, and does not start an image; write srun --site-container-image=no.sif" FAKE_WORDS=option_prefix=site- srun --container=no.sif ./x
 
+# A mount that hides the image's files: a line for each place.
+expect 'mounts over /usr and /etc' 0 \
+    "srun: $WARNING --container-mounts=/usr:/usr hides the image's /usr; mount it at another place, such as /host/usr
+srun: $WARNING --container-mounts=/etc:/etc hides the image's /etc; mount it at another place, such as /host/etc
+0 image=T/a&mounts=/usr:/usr:rw&mounts=/etc:/etc:rw: ./x
+1 image=T/b&mounts=/usr:/usr:rw: ./y" \
+    srun --container-image=a --container-mounts=/usr:/usr/,/etc ./x : \
+    --container-image=b --container-mounts=/usr:/usr ./y
+expect 'mounts below them' 0 '0 image=T/a&mounts=/usr/share:/usr/share:rw: ./x' \
+    srun --container-image=a --container-mounts=/usr/share:/usr/share ./x
+
 # Scripts that start no program in the image.
 nothing='runs on the host and has no srun, so nothing runs in the image; write srun before each program'
 printf '#!/bin/sh\n#SBATCH -n2\n# srun is for others\n./app\n' >host.sh

@@ -175,7 +175,7 @@ srun -Q --overlap --container-image="$HOME/hostroot" --container-env=UCX_A=1,EDI
 NESTED
 need_shared=$(alice salloc -Q -N1 ./nested 2>&1 </dev/null | paste -sd' ')
 equal "srun in a container: its own image, no mount of the outer one, and it says so" \
-    "outer srun: berth: note: this srun runs in '/home/alice/hostroot'; its tasks get their own image, and none of that image's mounts a 1 e a.sif 1 none host hostroot" \
+    "srun: berth: warning: --container-mounts=/usr:/usr hides the image's /usr; mount it at another place, such as /host/usr srun: berth: warning: --container-mounts=/etc:/etc hides the image's /etc; mount it at another place, such as /host/etc outer srun: berth: note: this srun runs in '/home/alice/hostroot'; its tasks get their own image, and none of that image's mounts a 1 e a.sif 1 none host hostroot" \
     "$need_shared"
 
 # Who the user is the runtime asks, not Slurm.
