@@ -151,5 +151,11 @@ int berth_job_key(const struct berth_job_launch *job, struct berth_buf *ret,
         put_mounts(&launch->mounts, ret, err) < 0 ||
         put_mounts(&launch->fabric, ret, err) < 0)
         return -1;
+    for (size_t i = 0; i + 1 < launch->places.count; i += 2) {
+        const struct berth_strvec one = {.items = &launch->places.items[i], .count = 1};
+
+        if (put_mounts(&one, ret, err) < 0)
+            return -1;
+    }
     return ret->failed ? berth_err_oom(err) : 0;
 }

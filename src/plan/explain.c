@@ -183,6 +183,7 @@ static void put_mounts(const struct berth_explain *explain, struct berth_json *o
 {
     BERTH_STRVEC struct berth_strvec users = {0};
     BERTH_STRVEC struct berth_strvec sites = {0};
+    BERTH_STRVEC struct berth_strvec nodes = {0};
     BERTH_STRVEC struct berth_strvec parts = {0};
     size_t others = 0;
 
@@ -190,13 +191,16 @@ static void put_mounts(const struct berth_explain *explain, struct berth_json *o
         const struct berth_plan_item *mount = &explain->plan.mounts.items[i];
         bool is_site = strcmp(mount->from, BERTH_FROM_SITE) == 0;
 
-        if (is_site || strcmp(mount->from, BERTH_FROM_USER) == 0)
+        if (strcmp(mount->from, BERTH_FROM_NODE) == 0)
+            push_mount(mount, &nodes);
+        else if (is_site || strcmp(mount->from, BERTH_FROM_USER) == 0)
             push_mount(mount, is_site ? &sites : &users);
         else
             others++;
     }
     push_names("yours:", &users, &parts);
     push_names("the site's:", &sites, &parts);
+    push_names("the node's:", &nodes, &parts);
     if (others)
         berth_strvec_pushf(&parts, "%zu for MPI and the host's libraries", others);
     put_parts(out, "|mounts", &parts, "none besides the runtime's own");

@@ -20,7 +20,7 @@ struct berth_explain_place {
     const char *in; /* "host", "container" or "absent"; NULL: not known */
 };
 
-enum { BERTH_EXPLAIN_PLACES = 4 };
+enum { BERTH_EXPLAIN_PLACES = 5 };
 
 /* Owns its lists, its plan and texts of type `char *`; borrows the rest. The process
  * that prints it ends then, so nothing frees it. Start with `= {0}`. */

@@ -93,6 +93,13 @@ int berth_launch_mounts(const struct berth_launch *launch,
     bool is_mpi = berth_request_mpi_chosen(launch->request);
     BERTH_STRVEC struct berth_strvec places = {0};
 
+    for (size_t i = 0; i + 1 < launch->places.count; i += 2) {
+        const struct berth_strvec one = {.items = &launch->places.items[i], .count = 1};
+
+        if (berth_plan_mounts(ret, &one, BERTH_FROM_NODE, launch->places.items[i + 1],
+                              err) < 0)
+            return -1;
+    }
     if (launch->request->home == BERTH_YES && launch->home)
         berth_plan_mount(ret, launch->home, launch->home, BERTH_MOUNT_RW,
                          BERTH_FROM_USER, "--container-mount-home");

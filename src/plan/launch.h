@@ -21,6 +21,8 @@ struct berth_launch {
     const struct berth_request *request; /* has an image */
     struct berth_strvec mounts;          /* of berth: SRC:DST:ro|rw */
     struct berth_strvec fabric;          /* the same, of site/fabric.h and of DEVICES */
+    struct berth_strvec places; /* mounts that berth adds unasked (run/places.h), as
+                                 pairs: SRC:DST:ro|rw|sqsh, why */
     struct berth_gpu_choice gpu;
     char *const *environment; /* of the task, for NAME of --container-env */
     char *const *command;     /* the user's words, ended by NULL */

@@ -15,6 +15,7 @@
 /* The sources. */
 #define BERTH_FROM_USER    "user"    /* an option of berth */
 #define BERTH_FROM_SITE    "site"    /* the administrators */
+#define BERTH_FROM_NODE    "node"    /* directories of the node that tasks expect */
 #define BERTH_FROM_BERTH   "berth"   /* berth itself */
 #define BERTH_FROM_RUNTIME "runtime" /* the container runtime */
 #define BERTH_FROM_IMAGE   "image"   /* the image */

@@ -135,20 +135,21 @@ static const char *count_cpus(const struct berth_request *request, char *const *
 /* With Open MPI 4 all mpiruns of a user on a node share the directory
  * TMPDIR/ompi.NODE.UID. The last mpirun removes it; another that starts at that moment
  * has seen the directory and fails (open-mpi/ompi 8510). So each task gets its own
- * directory, unless the user has set one. */
-static void push_session(char *const *own, struct berth_strvec *ret)
+ * directory, unless the user has set one: in /tmp where the container does not have the
+ * TMPDIR of the node. */
+static void push_session(char *const *own, bool has_temporary, struct berth_strvec *ret)
 {
     const char *job = berth_environ_value(own, "SLURM_JOB_ID");
     const char *step = berth_environ_value(own, "SLURM_STEP_ID");
     const char *task = berth_environ_value(own, "SLURM_PROCID");
-    const char *place = berth_environ_value(own, "TMPDIR");
+    const char *place = has_temporary ? berth_environ_value(own, "TMPDIR") : NULL;
 
     if (job && step && task &&
         !berth_environ_value(ret->items, "OMPI_MCA_orte_tmpdir_base") &&
         !berth_environ_value(ret->items, "OMPI_MCA_orte_local_tmpdir_base") &&
         !berth_environ_value(ret->items, "OMPI_MCA_orte_top_session_dir"))
         berth_strvec_pushf(ret, "OMPI_MCA_orte_top_session_dir=%s/ompi.%s.%s.%s",
-                           place && *place == '/' ? place : "/tmp", job, step, task);
+                           place ? place : "/tmp", job, step, task);
 }
 
 /* Appends those of VARIABLES (ended by NULL) that RET does not have. */
@@ -161,7 +162,7 @@ static void push_missing(const char *const *variables, struct berth_strvec *ret)
 
 /* Appends the variables of an mpirun on one node. */
 static void push_local(const struct berth_request *request, char *const *own,
-                       struct berth_strvec *ret)
+                       bool has_temporary, struct berth_strvec *ret)
 {
     static const char *const slots[] = {"OMPI_MCA_orte_set_default_slots",
                                         "PRTE_MCA_prte_set_default_slots"};
@@ -171,12 +172,12 @@ static void push_local(const struct berth_request *request, char *const *own,
         if (!berth_environ_value(ret->items, slots[i]))
             berth_strvec_pushf(ret, "%s=%s", slots[i], cpus);
     push_missing(defaults, ret);
-    push_session(own, ret);
+    push_session(own, has_temporary, ret);
 }
 
 int berth_mpirun_environment(const struct berth_request *request, char *const *own,
-                             const struct berth_strvec *job, struct berth_strvec *ret,
-                             struct berth_err *err)
+                             const struct berth_strvec *job, bool has_temporary,
+                             struct berth_strvec *ret, struct berth_err *err)
 {
     for (char *const *variable = own; *variable; variable++)
         if (is_shown(request, *variable) &&
@@ -186,7 +187,7 @@ int berth_mpirun_environment(const struct berth_request *request, char *const *o
     if (berth_request_mpi_is(request, BERTH_MODE_LAUNCH))
         push_missing(launch_defaults, ret);
     else
-        push_local(request, own, ret);
+        push_local(request, own, has_temporary, ret);
     return ret->failed ? berth_err_oom(err) : 0;
 }
 

@@ -21,10 +21,11 @@
  * NULL) without the variables by which an mpirun or its ranks find Slurm, another
  * mpirun or a process manager, and with variables that tell Open MPI its CPUs, unless
  * OWN has them. With launch, Slurm's variables stay; those in JOB, if JOB has any,
- * replace them. Returns -1 out of memory. */
+ * replace them. HAS_TEMPORARY: the container has the directory TMPDIR. Returns -1 out
+ * of memory. */
 int berth_mpirun_environment(const struct berth_request *request, char *const *own,
-                             const struct berth_strvec *job, struct berth_strvec *ret,
-                             struct berth_err *err);
+                             const struct berth_strvec *job, bool has_temporary,
+                             struct berth_strvec *ret, struct berth_err *err);
 
 /* Appends to RET the variables of the job in OWN, the environment of srun, if the mode
  * of REQUEST is launch. In the task, these variables describe the step of one task. The

@@ -123,9 +123,11 @@ static int list_environment(struct berth_explain *explain, struct berth_err *err
 static void list_places(const struct berth_launch *launch,
                         struct berth_explain_place *places)
 {
+    const char *temporary = berth_environ_value(launch->environment, "TMPDIR");
     const struct berth_explain_place all[BERTH_EXPLAIN_PLACES] = {
         {.what = "home", .path = launch->home},
         {.what = "working directory", .path = launch->directory},
+        {.what = "TMPDIR", .path = temporary},
         {.path = "/tmp"},
         {.path = "/scratch"},
     };

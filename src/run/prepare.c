@@ -19,6 +19,7 @@
 #include "container/runtime.h"
 #include "request/mount.h"
 #include "run/inject.h"
+#include "run/places.h"
 
 /* The runtime would change the name, and not find the changed one. */
 static int check_name(const char *option, const char *path, struct berth_err *err)
@@ -158,5 +159,5 @@ int berth_prepare(struct berth_task *task, struct berth_err *err)
     /* HOME may not be set (--export=NONE) */
     launch->home = home && *home == '/' ? home : launch->account_home;
     launch->unknown_user = !user;
-    return 0;
+    return berth_places_find(launch, err);
 }

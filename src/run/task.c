@@ -14,6 +14,7 @@
 #include "request/wire.h"
 #include "container/become.h"
 #include "ipc/report.h"
+#include "run/places.h"
 
 extern char **environ;
 
@@ -128,7 +129,8 @@ int berth_task_hide_launcher(struct berth_task *task, struct berth_err *err)
     if (fd >= 0 && fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode))
         close(fd);
     if (berth_mpirun_environment(&task->order.request, environ, &task->order.allocation,
-                                 &shown, err) < 0)
+                                 berth_places_has_temporary(&task->launch), &shown,
+                                 err) < 0)
         return -1;
     environ = shown.items;
     /* commands of the host see the job, too; an account lists the difference */

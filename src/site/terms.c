@@ -16,6 +16,8 @@ const struct berth_field berth_terms_fields[] = {
     {"signer", BERTH_FIELD_LIST, MEMBER(signers)},
     {"order", BERTH_FIELD_LIST, MEMBER(order)},
     {"mode", BERTH_FIELD_LIST, MEMBER(modes)},
+    {"forbidden", BERTH_FIELD_LIST, MEMBER(forbidden)},
+    {"forced", BERTH_FIELD_LIST, MEMBER(forced)},
     {"keep-glibc", BERTH_FIELD_TEXT, MEMBER(keep_glibc)},
     {"inside", BERTH_FIELD_TEXT, MEMBER(inside)},
     {"image", BERTH_FIELD_TEXT, MEMBER(image)},
@@ -82,10 +84,12 @@ int berth_terms_of(const struct berth_site *site, struct berth_terms *ret,
     };
     berth_strvec_append(&ret->unset, &site->environment.unset);
     berth_strvec_append(&ret->signers, &site->images.signatures);
+    berth_strvec_append(&ret->forbidden, &site->mounts.forbidden);
+    berth_strvec_append(&ret->forced, &site->mounts.forced);
     push_order(site, &ret->order);
     push_rules(site, &ret->modes);
     if (failed || ret->unset.failed || ret->signers.failed || ret->order.failed ||
-        ret->modes.failed) {
+        ret->modes.failed || ret->forbidden.failed || ret->forced.failed) {
         berth_terms_fini(ret);
         return berth_err_oom(err);
     }

@@ -18,9 +18,12 @@ struct berth_terms {
                                   pairs: name, `FILE:LINE: KEY` */
     struct berth_strvec modes; /* all names of stacks that the site sets as --mpi-bind
                                   for some job: the same pairs */
-    char *writable;            /* directory for what tasks write to an image; NULL:
-                                  $TMPDIR */
-    char *profiles;            /* directory of the site's profiles; NULL: none */
+    struct berth_strvec
+        forbidden;              /* mounts.forbidden and mounts.forced, for the mounts */
+    struct berth_strvec forced; /* that berth adds by itself */
+    char *writable;             /* directory for what tasks write to an image; NULL:
+                                   $TMPDIR */
+    char *profiles;             /* directory of the site's profiles; NULL: none */
     char *keep_glibc; /* FILE:LINE where the site forbids the host's glibc in images;
                          NULL: the site allows it */
     char *inside;     /* the word of the key `inside`, the commands of Slurm in a

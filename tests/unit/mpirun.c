@@ -4,6 +4,7 @@
 #include "request/mpirun.h"
 
 #include "base/cleanup.h"
+#include "base/environ.h"
 #include "request/wire.h"
 #include "unit.h"
 
@@ -146,10 +147,12 @@ TEST_ROWS(an_mpirun_sees_its_task, cases)
     BERTH_STRVEC struct berth_strvec seen = {0};
     const struct berth_strvec none = {0};
     BERTH_FREE char *lines = NULL;
+    const char *temporary = berth_environ_value((char *const *)cases[_i].own, "TMPDIR");
+    bool has_temporary = temporary && *temporary;
     struct berth_err err;
 
     ck_assert_int_eq(berth_mpirun_environment(&request, (char *const *)cases[_i].own,
-                                              &none, &seen, &err),
+                                              &none, has_temporary, &seen, &err),
                      0);
     lines = unit_lines(&seen);
     ck_assert_msg(strcmp(lines, cases[_i].seen) == 0, "%s: got\n%s", cases[_i].name,
@@ -177,7 +180,8 @@ TEST(an_mpirun_sees_the_job_and_not_its_step)
 
     berth_strvec_push(&job, "SLURM_JOB_ID=7");
     berth_strvec_push(&job, "SLURM_NTASKS=8");
-    ck_assert_int_eq(berth_mpirun_environment(&launch, own, &job, &seen, &err), 0);
+    ck_assert_int_eq(berth_mpirun_environment(&launch, own, &job, true, &seen, &err),
+                     0);
     lines = unit_lines(&seen);
     ck_assert_str_eq(
         lines, "A=1\nSLURMD_NODENAME=n1\nSLURM_JOB_ID=7\nSLURM_NTASKS=8\n" FOR_LAUNCH
@@ -427,4 +431,18 @@ TEST(a_site_may_say_what_the_user_forgot)
         0);
     ck_assert_int_eq(berth_mpirun_check_table(&table, false, &err), -1);
     ck_assert_int_eq(berth_mpirun_check_table(&table, true, &err), 0);
+}
+
+TEST(a_session_needs_a_directory_of_the_container)
+{
+    char *const own[] = {(char *)"SLURM_JOB_ID=7", (char *)"SLURM_STEP_ID=0",
+                         (char *)"SLURM_PROCID=0", (char *)"TMPDIR=/t", NULL};
+    const struct berth_request local = {.mpi = (char *)"local"};
+    BERTH_STRVEC struct berth_strvec seen = {0};
+    const struct berth_strvec none = {0};
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_mpirun_environment(&local, own, &none, false, &seen, &err),
+                     0);
+    ck_assert(berth_strvec_has(&seen, "OMPI_MCA_orte_top_session_dir=/tmp/ompi.7.0.0"));
 }

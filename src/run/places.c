@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the directories of the node that a container has without being asked. */
+
+#include "run/places.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/environ.h"
+#include "request/mount.h"
+#include "request/path.h"
+#include "site/mountrules.h"
+
+/* What the runtime mounts, as its configuration has it where nobody has changed it. */
+static const char *const usual[] = {"/tmp", "/var/tmp", "/dev", "/proc", "/sys"};
+
+/* Is the clean path PLACE in a directory that the runtime mounts by itself? */
+static bool is_usual(const struct berth_launch *launch, const char *place)
+{
+    for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
+        if (berth_path_is_within(place, usual[i]))
+            return true;
+    return launch->request->home != BERTH_NO && launch->home &&
+           berth_path_is_within(place, launch->home);
+}
+
+/* Is the clean path PLACE in a directory that the container has from the host, and not
+ * PLACE itself? */
+static bool is_in_mount(const struct berth_launch *launch, const char *place)
+{
+    const struct berth_strvec *mounts = &launch->request->mounts;
+    bool has_home = launch->request->home != BERTH_NO;
+
+    if (is_usual(launch, place) || (has_home && launch->directory &&
+                                    berth_path_is_within(place, launch->directory)))
+        return true;
+    for (size_t i = 0; i < mounts->count; i++) {
+        BERTH_MOUNT struct berth_mount other = {0};
+
+        if (berth_mount_parse(mounts->items[i], NULL, &other, NULL) == 0 &&
+            strcmp(other.source, other.destination) == 0 &&
+            strcmp(place, other.destination) != 0 &&
+            berth_path_is_within(place, other.destination))
+            return true;
+    }
+    return false;
+}
+
+/* Does the site leave MOUNT, whose source is a real path, to berth? */
+static bool may_mount(const struct berth_launch *launch, const char *mount)
+{
+    static const struct berth_terms none;
+    const struct berth_terms *terms = launch->order ? &launch->order->terms : &none;
+    const struct berth_site site = {
+        .mounts = {.forbidden = terms->forbidden, .forced = terms->forced}};
+    const struct berth_strvec one = {.items = (char *[]){(char *)mount}, .count = 1};
+
+    return berth_mountrules_check(&site, &one, NULL, NULL) == 0;
+}
+
+/* Append the mount of SOURCE, a real path, on PLACE, for the reason WHY. */
+static void add(struct berth_launch *launch, const char *source, const char *place,
+                const char *mode, const char *why)
+{
+    BERTH_FREE char *mount = NULL;
+
+    if (strchr(source, ':') || strchr(place, ':')) /* which separates them */
+        return;
+    if (asprintf(&mount, "%s:%s:%s", source, place, mode) < 0) {
+        launch->places.failed = true;
+        return;
+    }
+    if (!may_mount(launch, mount))
+        return;
+    berth_strvec_push(&launch->places, mount);
+    berth_strvec_push(&launch->places, why);
+}
+
+/* TMPDIR, a directory that the user may enter, as a real path, which the caller frees;
+ * NULL: there is none. */
+static char *find_temporary(const struct berth_launch *launch)
+{
+    const char *path = berth_environ_value(launch->environment, "TMPDIR");
+    struct stat status;
+
+    if (!path || *path != '/' || stat(path, &status) < 0 || !S_ISDIR(status.st_mode) ||
+        access(path, X_OK) < 0)
+        return NULL;
+    return realpath(path, NULL);
+}
+
+static void add_temporary(struct berth_launch *launch)
+{
+    BERTH_FREE char *real = find_temporary(launch);
+    BERTH_FREE char *place = NULL;
+
+    if (!real || strcmp(real, "/") == 0)
+        return;
+    place = berth_path_clean(berth_environ_value(launch->environment, "TMPDIR"));
+    launch->places.failed |= !place;
+    if (!place || (is_usual(launch, place) && strcmp(place, real) == 0))
+        return;
+    add(launch, real, place, "rw", "TMPDIR of the tasks");
+    if (is_in_mount(launch, place) && strcmp(place, real) != 0)
+        add(launch, real, real, "rw", "TMPDIR leads there");
+}
+
+/* The runtime opens its working directory, which it then mounts. One that the user may
+ * enter and not list is mounted here. */
+static void add_directory(struct berth_launch *launch)
+{
+    const char *directory = launch->directory;
+
+    if (launch->request->home == BERTH_NO || !directory || *directory != '/' ||
+        strcmp(directory, "/") == 0 || access(directory, R_OK) == 0 ||
+        access(directory, X_OK) < 0)
+        return;
+    add(launch, directory, directory, "rw", "the working directory");
+}
+
+/* Where the place of MOUNT leads through a symbolic link of another mount, mount at the
+ * end of the link, too: the runtime would mount at the name of the link, where no path
+ * leads. */
+static void add_end(struct berth_launch *launch, const struct berth_mount *mount)
+{
+    static const char *const modes[] = {
+        [BERTH_MOUNT_RW] = "rw", [BERTH_MOUNT_RO] = "ro", [BERTH_MOUNT_SQSH] = "sqsh"};
+    BERTH_FREE char *end = realpath(mount->destination, NULL);
+    BERTH_FREE char *source = realpath(mount->source, NULL);
+    BERTH_FREE char *why = NULL;
+
+    if (!end || !source || strcmp(end, mount->destination) == 0 ||
+        !is_in_mount(launch, mount->destination))
+        return;
+    if (asprintf(&why, "'%s' leads there", mount->destination) < 0)
+        launch->places.failed = true;
+    else
+        add(launch, source, end, modes[mount->mode], why);
+}
+
+int berth_places_find(struct berth_launch *launch, struct berth_err *err)
+{
+    const struct berth_strvec *mounts = &launch->request->mounts;
+    bool is_closed = launch->order && launch->order->is_closed;
+
+    if (!is_closed) {
+        add_temporary(launch);
+        add_directory(launch);
+    }
+    for (size_t i = 0; i < mounts->count && !is_closed; i++) {
+        BERTH_MOUNT struct berth_mount mount = {0};
+
+        if (berth_mount_parse(mounts->items[i], NULL, &mount, err) < 0)
+            return -1;
+        add_end(launch, &mount);
+    }
+    return launch->places.failed ? berth_err_oom(err) : 0;
+}
+
+bool berth_places_has_temporary(const struct berth_launch *launch)
+{
+    BERTH_FREE char *real = find_temporary(launch);
+    const char *path = berth_environ_value(launch->environment, "TMPDIR");
+    BERTH_FREE char *place = real ? berth_path_clean(path) : NULL;
+    BERTH_FREE char *mount = NULL;
+
+    if (!place || (launch->order && launch->order->is_closed))
+        return false;
+    if (is_usual(launch, place) || strchr(real, ':'))
+        return true;
+    return asprintf(&mount, "%s:%s:rw", real, place) >= 0 && may_mount(launch, mount);
+}
