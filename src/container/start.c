@@ -441,6 +441,42 @@ static int receive(const struct berth_start *start, void *bytes, size_t count,
     return 0;
 }
 
+/* Send the COUNT bytes to berth-init, which reads them. */
+static int send_all(const struct berth_start *start, const void *bytes, size_t count,
+                    struct berth_err *err)
+{
+    for (size_t used = 0; used < count;) {
+        ssize_t sent =
+            send(start->answer, (const char *)bytes + used, count - used, MSG_NOSIGNAL);
+
+        if (sent < 0 && errno != EINTR)
+            return explain_end(start, err);
+        used += sent > 0 ? (size_t)sent : 0;
+    }
+    return 0;
+}
+
+/* Let berth-init look at the places of the mounts, and compare with the sources. */
+static int check_mounts(const struct berth_start *start, struct berth_err *err)
+{
+    static const struct berth_mountcheck none;
+    const struct berth_mountcheck *check = start->mounts ? start->mounts : &none;
+    const uint32_t size = (uint32_t)check->places.used;
+    BERTH_FREE struct berth_mountcheck_seen *seen =
+        calloc(check->count + 1, sizeof(*seen));
+    pid_t sender;
+
+    if (!seen)
+        return berth_err_oom(err);
+    if (send_all(start, &size, sizeof(size), err) < 0 ||
+        send_all(start, check->places.text, size, err) < 0 ||
+        receive(start, seen, check->count * sizeof(*seen), &sender, err) < 0)
+        return -1;
+    if (berth_mountcheck_compare(check, seen, err) == 0)
+        return 0;
+    return berth_err_at(err, "image '%s'", berth_request_name(start->launch->request));
+}
+
 int berth_start_await(const struct berth_start *start, struct berth_holder *ret_holder,
                       struct berth_strvec *ret_environ, struct berth_err *err)
 {
@@ -454,7 +490,9 @@ int berth_start_await(const struct berth_start *start, struct berth_holder *ret_
     if (receive(start, &byte, 1, &sender, err) < 0)
         return -1;
     holder = berth_holder_of(sender);
-    if (receive(start, &count, sizeof(count), &sender, err) < 0)
+    *ret_holder = holder;
+    if (check_mounts(start, err) < 0 ||
+        receive(start, &count, sizeof(count), &sender, err) < 0)
         return -1;
     bytes = count <= ENVIRON_MAX ? malloc(count + 1) : NULL;
     if (!bytes)
@@ -462,7 +500,6 @@ int berth_start_await(const struct berth_start *start, struct berth_holder *ret_
     if (receive(start, bytes, count, &sender, err) < 0)
         return -1;
     bytes[count] = '\0';
-    *ret_holder = holder;
     berth_environ_split(bytes, count, ret_environ);
     return ret_environ->failed ? berth_err_oom(err) : 0;
 }

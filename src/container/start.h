@@ -8,6 +8,7 @@
 #include "base/deadline.h"
 #include "base/err.h"
 #include "base/strvec.h"
+#include "container/mountcheck.h"
 #include "plan/launch.h"
 #include "container/namespaces.h"
 
@@ -21,7 +22,10 @@ struct berth_start {
                      none */
     int overlay;  /* a file that berth-init holds open as BERTH_START_OVERLAY
                      (container/overlay.h); -1: none */
-    int tasks;    /* end of file: berth-init ends, and the container ends with it */
+    const struct berth_mountcheck
+        *mounts; /* whose places berth-init looks at; NULL: none
+                  */
+    int tasks;   /* end of file: berth-init ends, and the container ends with it */
     unsigned int seconds;            /* that the start may take */
     struct berth_deadline *deadline; /* what is left of them */
 
@@ -50,7 +54,8 @@ enum { BERTH_START_NO_DIRECTORY = 75 };
 
 /* Wait until berth-init runs. Returns 0 with its process id, as the caller sees it, and
  * its environment; -1 with a sentence in ERR if it did not
- * start in time. */
+ * start in time, or if a mount of `mounts` is not there: then *RET_HOLDER is set, too.
+ */
 int berth_start_await(const struct berth_start *start, struct berth_holder *ret_holder,
                       struct berth_strvec *ret_environ, struct berth_err *err);
 

@@ -13,12 +13,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/environ.h"
 #include "base/fd.h"
+#include "container/mountcheck.h"
 #include "container/program.h"
 
 extern char **environ;
@@ -41,8 +45,61 @@ static int read_words(int argc, char **argv, struct init *init)
     return 0;
 }
 
-/* Send a byte, with which the kernel tells the supervisor this process; then the size
- * of the environment, and the environment. */
+static bool read_all(int fd, void *bytes, size_t count)
+{
+    char *next = bytes;
+
+    while (count > 0) {
+        ssize_t got = read(fd, next, count);
+
+        if (got == 0 || (got < 0 && errno != EINTR))
+            return false;
+        next += got > 0 ? got : 0;
+        count -= got > 0 ? (size_t)got : 0;
+    }
+    return true;
+}
+
+static struct berth_mountcheck_seen look_at(const char *place)
+{
+    struct berth_mountcheck_seen seen = {0};
+    struct statvfs system;
+    struct stat status;
+
+    if (stat(place, &status) < 0 || statvfs(place, &system) < 0) {
+        seen.error = errno;
+        return seen;
+    }
+    seen.device = status.st_dev;
+    seen.inode = status.st_ino;
+    seen.special = status.st_rdev;
+    seen.is_read_only = (system.f_flag & ST_RDONLY) != 0;
+    return seen;
+}
+
+/* Read the places of mounts, and send what is there (container/mountcheck.h). */
+static bool show_places(int fd)
+{
+    BERTH_FREE char *places = NULL;
+    uint32_t size;
+
+    if (!read_all(fd, &size, sizeof(size)) || size > BERTH_MOUNTCHECK_MOST)
+        return false;
+    places = calloc(size + 1, 1);
+    if (!places || !read_all(fd, places, size))
+        return false;
+    for (const char *place = places; place < places + size;
+         place += strlen(place) + 1) {
+        const struct berth_mountcheck_seen seen = look_at(place);
+
+        if (berth_fd_write(fd, &seen, sizeof(seen)) < 0)
+            return false;
+    }
+    return true;
+}
+
+/* Send a byte, with which the kernel tells the supervisor this process, and what is at
+ * the places of mounts; then the size of the environment, and the environment. */
 static bool send_environment(int fd)
 {
     BERTH_BUF struct berth_buf text = {0};
@@ -51,7 +108,7 @@ static bool send_environment(int fd)
     berth_program_unset_gogc();
     berth_environ_join(environ, &text);
     count = (uint32_t)text.used;
-    return !text.failed && berth_fd_write(fd, "!", 1) == 0 &&
+    return !text.failed && berth_fd_write(fd, "!", 1) == 0 && show_places(fd) &&
            berth_fd_write(fd, &count, sizeof(count)) == 0 &&
            berth_fd_write(fd, text.text, text.used) == 0;
 }

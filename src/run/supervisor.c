@@ -24,6 +24,7 @@
 #include "container/start.h"
 #include "container/join.h"
 #include "container/limits.h"
+#include "container/mountcheck.h"
 #include "container/namespaces.h"
 #include "container/overlay.h"
 #include "container/processes.h"
@@ -43,7 +44,8 @@ struct supervisor {
     struct berth_rendezvous *rendezvous;
     struct berth_launch launch;
     struct berth_start start;
-    sigset_t mask; /* of the task */
+    sigset_t mask;                   /* of the task */
+    struct berth_mountcheck checked; /* that the mounts are there */
     struct berth_servers servers;
     struct berth_inject inject; /* its holder: berth-init in the container that tasks
                                    join; its task_stderr: for those that watch */
@@ -268,6 +270,7 @@ static int copy_job(struct supervisor *supervisor,
                           err) == 0)
         return 0;
     berth_job_answer_fini(job);
+    supervisor->inject.holder = (struct berth_holder){0};
     if (start->runtime > 0)
         kill(start->runtime, SIGKILL);
     status = berth_run_wait(start->runtime);
@@ -391,6 +394,9 @@ static int start_container(struct supervisor *supervisor, struct berth_err *err)
 
     if (*why)
         return separate(supervisor, why, err);
+    if (berth_mountcheck_begin(&supervisor->launch, &supervisor->checked, err) < 0)
+        return -1;
+    supervisor->start.mounts = &supervisor->checked;
     if (find_outer(supervisor, err) < 0 ||
         (!start_in_job(supervisor) && start_own(supervisor, err) < 0))
         return -1;

@@ -193,9 +193,46 @@ flags()
     tail -n 1 shown | sed "s|$T|T|g"
 }
 expect 'options are those of srun' 0 \
-    '--silent exec --writable-tmpfs --no-mount home,cwd --mount type=bind,"source=T/b","destination=/b",ro --cleanenv T/a true' \
-    flags --container-image=a --container-gpu=none --container-mounts=b:/b:ro --no-container-mount-home \
+    '--silent exec --writable-tmpfs --no-mount home,cwd --mount type=bind,"source=T/b","destination=T/b" --cleanenv T/a true' \
+    flags --container-image=a --container-gpu=none --container-mounts=b --no-container-mount-home \
     --container-writable --container-args=--cleanenv
+# shellcheck disable=SC2317
+temporary()
+{
+    export TMPDIR=$1
+    shift
+    flags --container-image=a --container-gpu=none "$@"
+}
+expect 'the TMPDIR of the node is mounted' 0 \
+    '--silent exec --mount type=bind,"source=/usr","destination=/usr" T/a true' temporary /usr
+expect 'a mount of the user wins over it' 0 \
+    '--silent exec --mount type=bind,"source=/usr/.","destination=/usr" --mount type=bind,"source=T/b","destination=T/b" T/a true' \
+    temporary /usr --container-mounts=/usr/.:/usr,b
+expect 'a TMPDIR that the runtime mounts is not' 0 '--silent exec T/a true' temporary /var/tmp
+expect 'nor one that is not there' 0 '--silent exec T/a true' temporary /no/such
+expect 'nor one in a closed container' 0 '--silent exec --contain T/a true' \
+    temporary /usr --container-args=--contain
+# This runtime mounts nothing: what is not its own source is missed.
+mkdir -p other
+ln -sfn other alias
+expect 'a mount that the runtime leaves out' 1 \
+    "berth: n1: image 'T/a': mount 'T/b:/nowhere': the container has no '/nowhere'; something else is mounted there (--container-args, variables APPTAINER_*); choose another place" \
+    "$berth" run --container-image=a --container-mounts=b:/nowhere true
+expect 'a mount that the runtime hides' 1 \
+    "berth: n1: image 'T/a': mount 'T/b:T/other': the container shows something else at 'T/other'; something else is mounted there (--container-args, variables APPTAINER_*); choose another place" \
+    "$berth" run --container-image=a --container-mounts="b:$T/other" true
+expect 'a mount that the runtime makes writable' 1 \
+    "berth: n1: image 'T/a': mount 'T/b:T/b': the container could write to 'T/b'; something else is mounted there (--container-args, variables APPTAINER_*); choose another place" \
+    "$berth" run --container-image=a --container-mounts="b:$T/b:ro" true
+expect 'a mount on a symbolic link' 1 \
+    "berth: n1: image 'T/a': mount 'T/b:T/alias': the container shows something else at 'T/alias'; it leads through a symbolic link: mount it at 'T/other'" \
+    "$berth" run --container-image=a --container-mounts="b:$T/alias" true
+printf hsqs >files.sqsh
+expect 'a squashfs file that the runtime leaves out' 1 \
+    "berth: n1: image 'T/a': mount 'T/files.sqsh:T/other': the container does not show the files of the source at 'T/other'; something else is mounted there (--container-args, variables APPTAINER_*); choose another place" \
+    "$berth" run --container-image=a --container-mounts="files.sqsh:$T/other:sqsh" true
+expect 'a source that the container shows' 0 hello \
+    "$berth" run --container-image=a --container-mounts="$T/other:$T/alias,/dev/null,/proc/self" echo hello
 expect 'a lifetime of a job is for steps' 0 \
     'berth: note: --container-lifetime=job: only steps of srun use a container again; this one ends with its command
 hello' \
