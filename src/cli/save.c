@@ -247,8 +247,9 @@ static int pack(struct making *making, const struct berth_site *site,
     if (!mksquashfs)
         return berth_err_set(err, "mksquashfs is not on this node; ask the "
                                   "administrators to install squashfs-tools");
-    chosen =
-        berth_compression_choose(site, runtime, mksquashfs, making->directory, &note);
+    if (berth_compression_choose(site, runtime, mksquashfs, making->directory, &chosen,
+                                 &note) < 0)
+        return berth_err_set(err, "'%s': mksquashfs was ended", making->file);
     if (*note.text)
         say(note.text);
     berth_strvec_push(&argv, mksquashfs);

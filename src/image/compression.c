@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -76,31 +77,39 @@ void berth_compression_words(const char *chosen, struct berth_strvec *ret)
     berth_strvec_push(ret, MEMORY);
 }
 
+enum trial { TRIAL_WORKS, TRIAL_FAILS, TRIAL_ENDED };
+
 /* Can MKSQUASHFS compress so? It tries an empty directory in SCRATCH. */
-static bool works(const char *chosen, const char *mksquashfs, const char *scratch)
+static enum trial try(const char *chosen, const char *mksquashfs, const char *scratch)
 {
     enum { SECONDS = 30, MOST = 1 << 16 };
     BERTH_STRVEC struct berth_strvec argv = {0};
     BERTH_FREE char *empty = NULL, *file = NULL;
     const char *const none[] = {NULL};
-    struct berth_run trial = {.env = none, .seconds = SECONDS, .most = MOST};
+    struct berth_run trial = {
+        .env = none, .seconds = SECONDS, .most = MOST, .gets_signals = true};
     BERTH_RAN struct berth_ran ran = {0};
     struct berth_err err;
-    bool result;
+    enum trial result = TRIAL_FAILS;
 
     if (asprintf(&empty, "%s/empty", scratch) < 0)
         empty = NULL;
     if (asprintf(&file, "%s/trial", scratch) < 0)
         file = NULL;
     if (!empty || !file || (mkdir(empty, 0700) < 0 && errno != EEXIST))
-        return false;
+        return TRIAL_FAILS;
     berth_strvec_push(&argv, mksquashfs);
     berth_strvec_push(&argv, empty);
     berth_strvec_push(&argv, file);
     berth_strvec_split(&argv, "-noappend,-no-progress");
     add_compression(chosen, &argv);
     trial.argv = (const char *const *)argv.items;
-    result = !argv.failed && berth_run(&trial, &ran, &err) == 0 && ran.status == 0;
+    if (!argv.failed && berth_run(&trial, &ran, &err) == 0) {
+        if (WIFSIGNALED(ran.status))
+            result = TRIAL_ENDED;
+        else if (ran.status == 0)
+            result = TRIAL_WORKS;
+    }
     berth_tree_remove(AT_FDCWD, file);
     berth_tree_remove(AT_FDCWD, empty);
     return result;
@@ -142,32 +151,41 @@ static bool is_readable(const char *chosen, const char *runtime)
     return berth_compression_kernel_reads(config.text, chosen);
 }
 
-const char *berth_compression_choose(const struct berth_site *site, const char *runtime,
-                                     const char *mksquashfs, const char *scratch,
-                                     struct berth_err *ret_note)
+int berth_compression_choose(const struct berth_site *site, const char *runtime,
+                             const char *mksquashfs, const char *scratch,
+                             const char **ret, struct berth_err *ret_note)
 {
     const char *asked = site->images.compression;
     const char *chosen = asked ? asked : USUAL;
     const char *because = NULL;
     bool is_expected = false; /* a site without a wish need not know */
 
+    *ret = NULL;
     *ret_note->text = '\0';
     if (strcmp(chosen, "zstd") == 0)
         chosen = USUAL;
     if (strcmp(chosen, "gzip") == 0)
-        return NULL;
+        return 0;
     if (!berth_runtime_builds_with(runtime, "--mksquashfs-args")) {
         because = "the runtime takes no arguments of mksquashfs (Apptainer 1.4 does)";
         is_expected = true;
     } else if (!is_readable(chosen, runtime)) {
         because = "the kernel of this host could not mount the image";
-    } else if (!mksquashfs || !scratch || !works(chosen, mksquashfs, scratch)) {
-        because = "mksquashfs of this host cannot do that";
-        is_expected = true;
+    } else {
+        enum trial trial = TRIAL_FAILS;
+
+        if (mksquashfs && scratch)
+            trial = try(chosen, mksquashfs, scratch);
+        if (trial == TRIAL_ENDED)
+            return -1;
+        if (trial == TRIAL_FAILS) {
+            because = "mksquashfs of this host cannot do that";
+            is_expected = true;
+        }
     }
     if (!because)
-        return chosen;
-    if (asked || !is_expected)
+        *ret = chosen;
+    else if (asked || !is_expected)
         berth_err_set(ret_note, "note: not compressed with %s: %s", chosen, because);
-    return NULL;
+    return 0;
 }

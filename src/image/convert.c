@@ -324,8 +324,10 @@ static int make_argv(const struct berth_pull *pull, const char *runtime,
     if (berth_text_starts(pull->uri, "docker://") && !is_for_other(pull->env)) {
         BERTH_FREE char *mksquashfs = berth_compression_program(runtime);
 
-        chosen =
-            berth_compression_choose(pull->site, runtime, mksquashfs, temporary, &note);
+        /* Who ends the trial does not want the pull. */
+        if (berth_compression_choose(pull->site, runtime, mksquashfs, temporary,
+                                     &chosen, &note) < 0)
+            return berth_err_set(err, "image '%s': the pull was ended", pull->uri);
     }
     if (*note.text)
         pull->say(note.text);

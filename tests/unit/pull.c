@@ -754,6 +754,18 @@ TEST_ROWS(zstd_where_host_and_runtime_can, compressions)
     site.images.compression = NULL;
 }
 
+TEST(who_ends_the_trial_ends_the_pull)
+{
+    struct berth_pull pull;
+
+    make_mksquashfs("*) kill -TERM $$ ;; x");
+    move_runtime();
+    help = LISTS;
+    make_runtime("cp good.sif \"$2\"");
+    pull = app();
+    expect_error(&pull, "image '" URI "': the pull was ended");
+}
+
 TEST(a_kernel_says_what_it_reads)
 {
     ck_assert(berth_compression_kernel_reads("", "zstd:3"));

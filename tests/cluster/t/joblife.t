@@ -160,7 +160,7 @@ try "berth save refuses to guess, and lists what differs" \
     berth save "$job" s1.sif
 matches "... and so does berth enter" "several containers" "$(alice berth enter "$job" cat /which 2>&1)"
 id=$(alice berth ps "$job" | awk '/shared/ { print $9 }')
-try "the one that is chosen is saved" /home/alice/s1.sif -- berth save --container "$id" "$job" s1.sif
+try "the one that is chosen is saved" /home/alice/s1.sif 'tail -n 1' -- berth save --container "$id" "$job" s1.sif
 equal "... with what was written to it" mine "$(life step -Q -N1 -n1 --container-image=s1.sif cat /which)"
 try "... or entered" mine -- berth enter "$job" --container "$id" cat /which
 matches "a rank does not choose one" "no task of rank 1 runs in an image; choose by --container" \
@@ -172,7 +172,7 @@ life job -Q -w n2 -N1 -n1 "$A" --container-writable sh -c 'echo two >/which'
 try "of two nodes neither is guessed" "~several containers; choose one by -w or --container${nl} *JOB .* n1 .* n2 .*status 1$" -- \
     berth save "$job" s1.sif
 try "... and the one that is named is saved" two -- \
-    sh -c "berth save -w n2 $job s1.sif >/dev/null && srun -Q --jobid=$job --overlap --overcommit -N1 -n1 --container-image=s1.sif cat /which"
+    sh -c "berth save -w n2 $job s1.sif >/dev/null 2>&1 && srun -Q --jobid=$job --overlap --overcommit -N1 -n1 --container-image=s1.sif cat /which"
 on login alice rm -f s1.sif
 
 echo "# MPI"

@@ -59,10 +59,10 @@ write --jobid="$job" --container-lifetime=job sh -c 'mkdir -m 700 /opt/d; ln -s 
 try "never over a file that is there" \
     "~^berth: n1: image '/images/a.sif': '/home/alice/new.sif': File exists; take another name, or --force${nl}.*status 1" -- berth save "$job" new.sif
 live 1 -w n1 -n1 --jobid="$job" --overlap "${W[@]}" --container-lifetime=job sh -c "echo ready; $waits"
-try "but by --force, while a task runs" /home/alice/new.sif -- berth save --force -w n1 "$job" new.sif
+try "but by --force, while a task runs" /home/alice/new.sif 'tail -n 1' -- berth save --force -w n1 "$job" new.sif
 go
 ends "the task does not care" live 0
-try "once more, between two steps, elsewhere" /home/alice/d/new2.sif -- sh -c "mkdir d; cd d; berth save $job new2.sif"
+try "once more, between two steps, elsewhere" /home/alice/d/new2.sif 'tail -n 1' -- sh -c "mkdir d; cd d; berth save $job new2.sif"
 # A list of all files and their contents, but for berth's label. The runtime makes a group file
 # with its lines in any order.
 script all <<'SCRIPT'
