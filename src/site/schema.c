@@ -237,6 +237,7 @@ static const struct berth_key all[] = {
      FIELD(environment.unset)},
     {"mpi.order", parse_list, berth_value_mode, NULL, FIELD(mpi.order)},
     {"mpi.glibc", berth_reading_choice, NULL, "replace|refuse", FIELD(mpi.glibc)},
+    {"mpi.compare", berth_reading_choice, NULL, "yes|no", FIELD(mpi.compare)},
     {"rules", parse_rules, NULL, NULL, FIELD(rules)},
     {"provenance.file", parse_value, berth_value_path, NULL, FIELD(provenance.file)},
     {"inside", berth_reading_choice, NULL, "srun|all|none", FIELD(inside)},

@@ -20,6 +20,7 @@ enum berth_site_missing {
     BERTH_MISSING_REFUSE,
     BERTH_MISSING_WARN
 };
+enum berth_site_compare { BERTH_COMPARE_YES, BERTH_COMPARE_NO };
 enum berth_site_glibc { BERTH_GLIBC_REPLACE, BERTH_GLIBC_REFUSE };
 
 /* What a rule does with its options. */
@@ -77,8 +78,9 @@ struct berth_site {
         struct berth_strvec unset;   /* NAME, in none */
     } environment;
     struct {
-        struct berth_strvec order;   /* names of stacks, the preferred first */
-        enum berth_site_glibc glibc; /* if the image's is too old */
+        struct berth_strvec order;       /* names of stacks, the preferred first */
+        enum berth_site_glibc glibc;     /* if the image's is too old */
+        enum berth_site_compare compare; /* the digests of hosts (site/digest.h) */
     } mpi;
     struct berth_site_rule *rules;
     size_t rule_count;

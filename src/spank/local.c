@@ -11,12 +11,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <slurm/slurm.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "site/digest.h"
 #include "site/plugstack.h"
 #include "site/site.h"
 #include "request/components.h"
@@ -487,6 +489,25 @@ static void end_step(void)
     }
 }
 
+/* Publish what this host decides about MPI, for the nodes to compare. In an image,
+ * whose files are the user's, nothing is known of that. */
+static int publish_site(struct berth_err *err)
+{
+    const bool has_opinion = berth_table_find_container(&state.table) &&
+                             !outer_image() &&
+                             state.site.mpi.compare == BERTH_COMPARE_YES;
+    char digest[BERTH_DIGEST_SIZE];
+    char host[256] = "";
+    char text[sizeof(digest) + sizeof(host)];
+
+    if (!has_opinion || gethostname(host, sizeof(host) - 1) < 0)
+        return berth_variable_publish(BERTH_SITE_VARIABLE, NULL, err);
+    if (berth_digest_of(&state.site, berth_site_owner(), digest, err) < 0)
+        return -1;
+    snprintf(text, sizeof(text), "%s %s", digest, host);
+    return berth_variable_publish(BERTH_SITE_VARIABLE, text, err);
+}
+
 static int end_step_component(int group, struct berth_err *err)
 {
     BERTH_REQUEST struct berth_request merged = {0};
@@ -518,7 +539,7 @@ static int end_step_component(int group, struct berth_err *err)
             return -1;
         end_step();
     }
-    if (publish_words(err) < 0)
+    if (publish_words(err) < 0 || publish_site(err) < 0)
         return -1;
     return publish(BERTH_STEP_VARIABLE,
                    berth_table_find_container(&state.table) ? &state.table : NULL, err);

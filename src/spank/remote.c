@@ -8,6 +8,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -17,6 +18,8 @@
 
 #include "base/cleanup.h"
 #include "base/run.h"
+#include "plan/fallback.h"
+#include "site/digest.h"
 #include "site/plugstack.h"
 #include "site/site.h"
 #include "request/components.h"
@@ -58,6 +61,8 @@ static struct {
     bool is_forked;                        /* the first task is */
     bool is_reported;                      /* the loss of the container is */
     bool is_noted;                         /* the loss of LD_LIBRARY_PATH is */
+    char submitted[300];                   /* BERTH_SITE_VARIABLE; "": it is not set */
+    bool is_unlike; /* this node decides otherwise about MPI than the host of srun */
 } shared = {.report = -1};
 
 /* The table has the options of each component; Slurm sends only the last value of each.
@@ -364,6 +369,9 @@ static int read_table(spank_t sp, struct berth_table *ret, struct berth_err *err
     BERTH_FREE char *text = NULL;
     int result = berth_variable_get(sp, BERTH_STEP_VARIABLE, &text, err);
 
+    if (spank_getenv(sp, BERTH_SITE_VARIABLE, shared.submitted,
+                     sizeof(shared.submitted)) != ESPANK_SUCCESS)
+        *shared.submitted = '\0';
     berth_variable_unset_all(sp);
     if (result < 0)
         return -1;
@@ -450,6 +458,42 @@ static bool is_first(spank_t sp)
            spank_get_item(sp, S_TASK_ID, &task) == ESPANK_SUCCESS && task == 0;
 }
 
+/* If the tasks of REQUEST may be on other nodes, too, refuse a node that decides
+ * otherwise about MPI than the host of srun. */
+static int check_alike(const struct berth_request *request, unsigned int nodes,
+                       struct berth_err *err)
+{
+    const bool is_component = shared.where.group >= 0 || shared.where.position >= 0;
+    const bool has_others = is_component || berth_fallback_has_others(request, nodes);
+    char digest[BERTH_DIGEST_SIZE];
+
+    if (!*shared.submitted || !has_others ||
+        shared.site.mpi.compare == BERTH_COMPARE_NO)
+        return 0;
+    if (berth_digest_of(&shared.site, berth_site_owner(), digest, err) < 0)
+        return -1;
+    shared.is_unlike = berth_digest_check(digest, shared.submitted, err) < 0;
+    return shared.is_unlike ? -1 : 0;
+}
+
+/* Become scancel of this step: tasks of other nodes, which were not refused, would wait
+ * in MPI_Init for those of this one. Without scancel only this task ends. */
+static void end_whole_step(spank_t sp)
+{
+    uint32_t job = 0, step = 0, task = 0;
+    char path[4096] = "/usr/bin:/bin";
+    char name[32];
+
+    if (spank_get_item(sp, S_TASK_ID, &task) != ESPANK_SUCCESS || task != 0 ||
+        spank_get_item(sp, S_JOB_ID, &job) != ESPANK_SUCCESS ||
+        spank_get_item(sp, S_JOB_STEPID, &step) != ESPANK_SUCCESS)
+        return;
+    spank_getenv(sp, "PATH", path, sizeof(path));
+    setenv("PATH", path, 1);
+    snprintf(name, sizeof(name), "%u.%u", job, step);
+    execlp("scancel", "scancel", "--quiet", name, NULL);
+}
+
 /* Apply the site's policy to the request of PART, check it, and give the order. */
 static int order_task(spank_t sp, const struct berth_taskfacts *part,
                       struct berth_strvec *restored, struct berth_err *err)
@@ -479,6 +523,8 @@ static int order_task(spank_t sp, const struct berth_taskfacts *part,
     ranks = order.container.ranks;
     locals = order.container.locals;
     order.step = berth_taskfacts_step(sp, part, &request);
+    if (check_alike(&request, order.step.nodes, err) < 0)
+        return -1;
     if (order.container.number >= shared.containers)
         return berth_err_damaged(err, BERTH_CONTAINERS_VARIABLE);
     order.step.is_first |= !part->row->ranks && is_first(sp);
@@ -595,5 +641,7 @@ int berth_remote_task(spank_t sp)
     if (prepare_task(sp, &err) == 0)
         return 0;
     report(sp, shared.report, &err);
+    if (shared.is_unlike)
+        end_whole_step(sp);
     _exit(EXIT_FAILURE);
 }

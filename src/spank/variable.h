@@ -26,6 +26,10 @@
 /* --container-lifetime, if an option sets it (berth_table_lifetime()); read as root. */
 #define BERTH_LIFETIME_VARIABLE "SLURM_BERTH_LIFETIME"
 
+/* The digest of the site's settings on the host of srun, and its name (site/digest.h).
+ */
+#define BERTH_SITE_VARIABLE "SLURM_BERTH_SITE"
+
 /* Slurm's own variable, for srun and for tasks: the OCI bundle of --container. */
 #define BERTH_BUNDLE_VARIABLE "SLURM_CONTAINER"
 

@@ -241,7 +241,9 @@ spank_err_t spank_get_item(spank_t spank, spank_item_t item, ...)
     } else if (item == S_JOB_ENV) {
         *va_arg(args, char ***) = environ;
     } else if (item == S_JOB_NNODES) {
-        *va_arg(args, uint32_t *) = 1;
+        const char *nodes = getenv("FAKE_NODES");
+
+        *va_arg(args, uint32_t *) = nodes ? (uint32_t)atoi(nodes) : 1;
     } else if (item == S_JOB_LOCAL_TASK_COUNT) {
         *va_arg(args, uint32_t *) = fake.task_count;
     } else if (item == S_JOB_TOTAL_TASK_COUNT) {

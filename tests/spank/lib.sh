@@ -44,7 +44,7 @@ since()
 # each order.
 neutral()
 {
-    sed "s|$T|T|g; s|$libexec|LIBEXEC|g
+    sed "/^- SLURM_BERTH_SITE=/d; s|$T|T|g; s|$libexec|LIBEXEC|g
         s|^\\(+ BERTH_TASK_ORDER=.*[:&]\\)profiles=[^&;]*|\\1|; s|&;|;|; s|;terms:;|;|"
 }
 

@@ -207,6 +207,8 @@ static void check_task(bool wrapped)
         printf("FAULT: SLURM_BERTH_CONTAINERS reaches the application\n");
     if (getenv("SLURM_BERTH_LIFETIME"))
         printf("FAULT: SLURM_BERTH_LIFETIME reaches the application\n");
+    if (getenv("SLURM_BERTH_SITE"))
+        printf("FAULT: SLURM_BERTH_SITE reaches the application\n");
     if (getenv("SLURM_KILL_BAD_EXIT") && !getenv("FAKE_KILL"))
         printf("FAULT: SLURM_KILL_BAD_EXIT reaches the application\n");
     if (wrapped != (order != NULL))
@@ -325,6 +327,8 @@ int fake_stepd(int argc, char **argv)
     place.multi_prog = strcmp(argv[5], "multi-prog") == 0;
     if (table)
         setenv("SLURM_BERTH_STEP", table, 1);
+    if (getenv("FAKE_SITE"))
+        setenv("SLURM_BERTH_SITE", getenv("FAKE_SITE"), 1);
     fake_load("slurmstepd", S_CTX_REMOTE);
     listen_for_slurm(&place);
     if (fake_call("slurm_spank_init") < 0)

@@ -153,6 +153,27 @@ expect 'het job: a rule for all asks for no partition' 0 "0 $A&mpi-bind=off&site
 site 'rules: [{forbid: [container-writable]}]'
 expect 'a rule forbids an option to all: srun refuses' 1 "srun: error: berth: $forbidden" \
     "FAKE_WORDS=$SITE" srun --container-image=a --container-writable ./x
+# A node that decides otherwise about MPI.
+printf '#!/bin/sh\necho "scancel $*"\n' >"$T/slurm/scancel"
+chmod +x "$T/slurm/scancel"
+other='0123456789abcdef.none login.example'
+unlike='berth.yaml of this node, or profiles.d, decides otherwise about MPI than that of login.example, and all nodes of a step must decide alike; have the same files on all hosts (mpi.compare in berth.yaml)'
+site 'rules: [{force: {mpi-bind: "off"}}]'
+expect 'alike: a step of two nodes runs' 0 "0 $A&mpi-bind=off&site=mpi-bind: ./x" \
+    "FAKE_WORDS=$SITE" FAKE_NODES=2 srun --container-image=a ./x
+expect 'unlike: one node refuses and ends the step' 0 "berth: n1: $unlike
+scancel --quiet 100.0" \
+    "FAKE_WORDS=$SITE" FAKE_NODES=2 "FAKE_SITE=$other" srun --container-image=a ./x
+expect 'unlike: on one node it does not matter' 0 "0 $A&mpi-bind=off&site=mpi-bind: ./x" \
+    "FAKE_WORDS=$SITE" "FAKE_SITE=$other" srun --container-image=a ./x
+expect 'unlike: tasks on the host do not matter' 0 '0 host: ./x' \
+    "FAKE_WORDS=$SITE" FAKE_NODES=2 "FAKE_SITE=$other" srun --container-image=none ./x
+expect 'unlike: what is no digest' 0 "berth: n1: internal data is damaged (0123 x); have one release of berth on all hosts, and set no variable of berth by hand
+scancel --quiet 100.0" \
+    "FAKE_WORDS=$SITE" FAKE_NODES=2 'FAKE_SITE=0123 x' srun --container-image=a ./x
+site 'mpi: {compare: no}'
+expect 'unlike: a node that does not compare' 0 "0 $A: ./x" \
+    "FAKE_WORDS=$SITE" FAKE_NODES=2 "FAKE_SITE=$other" srun --container-image=a ./x
 site 'mounts: {forced: [/usr:/site:ro], default: [/bin:/tools, /nowhere], forbidden: [/etc]}'
 expect 'the mounts of the site' 0 "0 $A&mounts=/tmp:/d:rw&mounts=/bin:/tools:rw&mounts=/usr:/site:ro: ./x" \
     "FAKE_WORDS=$SITE" srun --container-image=a --container-mounts=/tmp:/d ./x

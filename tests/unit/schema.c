@@ -84,6 +84,7 @@ TEST(every_key_has_its_place)
               "mpi:\n"
               "  order: [mpich, openmpi-5]\n"
               "  glibc: refuse\n"
+              "  compare: no\n"
               "rules:\n"
               "  - partition: gpu\n"
               "    account: climate\n"
@@ -118,6 +119,7 @@ TEST(every_key_has_its_place)
     is_list(&site.environment.unset, "C");
     is_list(&site.mpi.order, "mpich|openmpi-5");
     ck_assert_int_eq(site.mpi.glibc, BERTH_GLIBC_REFUSE);
+    ck_assert_int_eq(site.mpi.compare, BERTH_COMPARE_NO);
     ck_assert_uint_eq(site.rule_count, 2);
     ck_assert_str_eq(site.rules[0].partition, "gpu");
     ck_assert_str_eq(site.rules[0].account, "climate");
@@ -181,6 +183,7 @@ static const struct {
                                 "list of patterns, got 'no'\n"},
     {"runtime: {raw_args: {a: b}}", "f:1: runtime.raw_args: expected any, none, or a "
                                     "list of patterns, got a section\n"},
+    {"mpi: {compare: all}", "f:1: mpi.compare: expected yes or no, got 'all'\n"},
     {"mpi: {glibc: no}", "f:1: mpi.glibc: expected replace or refuse, got 'no'\n"},
     {"runtime: {start_timeout: 0}",
      "f:1: runtime.start_timeout: expected 1 to 86400 seconds, got '0'\n"},
@@ -247,7 +250,7 @@ static const struct {
     /* keys */
     {"imgaes: {}", "f:1: 'imgaes' is not a key here; did you mean 'images'?\n"},
     {"mpi: {default: host}",
-     "f:1: mpi: 'default' is not a key here; expected order or glibc\n"},
+     "f:1: mpi: 'default' is not a key here; expected order, glibc or compare\n"},
     {"xyzzy: {}", "f:1: 'xyzzy' is not a key here; expected runtime, images, mounts, "
                   "environment, mpi, rules, provenance, inside, profiles_dir or "
                   "writable_dir\n"},

@@ -64,6 +64,21 @@ try "a preferred MPI that is none: the step ends with its place" \
 try "a preferred MPI that is none: steps without the host's MPI run" mpich -- "${step[@]}" cat /etc/berth-image
 site </dev/null
 
+# Hosts that decide otherwise about MPI: two libraries in one MPI_COMM_WORLD would hang.
+site </dev/null
+site n1 <<<'rules: [{force: {mpi-bind: host}}]'
+unlike="berth: n1: berth.yaml of this node, or profiles.d, decides otherwise about MPI than that of login, "
+ring=(timeout 100 srun -Q --mpi=pmi2 -w n1,n2)
+mine=--container-image=/images/mpich.sif
+try "another berth.yaml: the node says it, and the step ends" "~^$unlike.*status 1[0-9]*$" -- "${ring[@]}" -N2 -n2 "$mine" mpiring
+matches "... a component, too" "$unlike" \
+    "$(alice timeout 100 srun -Q --mpi=pmi2 -w n1 -n1 "$mine" mpiring : -w n2 -n1 "$mine" mpiring 2>&1)"
+try "... but not a step on one node" "~ring of 2 passed" -- srun -Q --mpi=pmi2 -w n1 -n2 "$mine" mpiring
+equal "... and from a host that decides alike the other node says it" "berth: n2: berth.yaml" \
+    "$(alice bash -c 'printf "#!/bin/sh\nsrun -N2 -n2 --mpi=pmi2 --container-image=/images/mpich.sif mpiring\n" >alike.sh
+        sbatch -Q -W -w n1,n2 -N2 -o alike.out alike.sh; grep -o "berth: n2: berth.yaml" alike.out')"
+site </dev/null
+
 # An MPI in a place to which neither a module nor the loader leads, with a directory of
 # libraries that it opens, a file and a device of the host.
 "${forget[@]}"
