@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "job/key.h"
 #include "ipc/message.h"
+#include "ipc/peer.h"
 #include "job/variables.h"
 #include "plan/envdiff.h"
 #include "base/fileid.h"
@@ -32,7 +33,7 @@ static int connect_server(const struct berth_launch *launch, struct berth_err *e
     struct sockaddr_un address;
     socklen_t length;
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    bool is_connected = fd >= 0 &&
+    bool is_connected = fd >= 0 && berth_peer_name(fd) == 0 &&
                         berth_job_address(getuid(), launch->order->job, launch->node,
                                           &address, &length) == 0 &&
                         connect(fd, (struct sockaddr *)&address, length) == 0;

@@ -25,6 +25,7 @@
 #include "base/err.h"
 #include "job/key.h"
 #include "ipc/message.h"
+#include "ipc/peer.h"
 #include "job/variables.h"
 #include "container/namespaces.h"
 #include "container/processes.h"
@@ -355,7 +356,7 @@ static bool is_allowed(int socket, const int fds[BERTH_JOB_FDS])
 {
     return berth_namespaces_is_own(fds[BERTH_JOB_USER], "user") &&
            berth_namespaces_is_own(fds[BERTH_JOB_MOUNTS], "mnt") &&
-           berth_namespaces_shared(berth_job_peer(socket).pid, getpid(), "mnt");
+           berth_peer_client(socket) == BERTH_PEER_OWN;
 }
 
 /* Read the question of the process at SOCKET. Returns 0, or -1: it sends another thing,
