@@ -4,6 +4,7 @@
 #include "container/become.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -166,6 +167,31 @@ static void explain_name(const char *name, const char *runscript, struct berth_e
                       name, length, path);
 }
 
+/* Can the container's / not be listed? Then the image is damaged, and WHY says it. */
+static bool is_damaged(struct berth_err *why)
+{
+    BERTH_CLOSEDIR DIR *list = opendir("/");
+    struct dirent *entry;
+    bool is_empty = true;
+    int number = list ? 0 : errno;
+
+    while (number == 0) {
+        errno = 0;
+        entry = readdir(list);
+        number = errno;
+        if (!entry)
+            break;
+        is_empty &= *entry->d_name == '.';
+    }
+    if (number == 0 && !is_empty)
+        return false;
+    berth_err_set(why,
+                  "the image is damaged: its '/' cannot be listed (%s); copy, pull or "
+                  "build it again",
+                  number ? strerror(number) : "it is empty");
+    return true;
+}
+
 /* Write why the command of BECOME, which the image does not have, is not found. FILE is
  * its path; NULL: it is a name for the PATH. */
 static void explain_missing(const struct berth_become *become, const char *file,
@@ -174,6 +200,8 @@ static void explain_missing(const struct berth_become *become, const char *file,
     const char *name = become->command[0];
     const char *mistake = mistake_in(name);
 
+    if (is_damaged(err))
+        return;
     if (mistake)
         berth_err_set(err, "command '%s' is not in the image; %s", name, mistake);
     else if (file)
