@@ -125,6 +125,9 @@ static const char *find_bind(const char *words, char *const *environment)
  * those of Apptainer. */
 static const char *advise(const char *words, const struct berth_request *request)
 {
+    static const char memory[] =
+        "the limit of virtual memory is too low for the runtime: raise it where you "
+        "set it (ulimit -v)";
     static const struct {
         const char *words;
         const char *advice;
@@ -133,9 +136,12 @@ static const char *advise(const char *words, const struct berth_request *request
         {"engine configuration too big",
          "unset variables that the command does not need", true},
         {"runtime/cgo: pthread_create failed",
-         "a hard limit of this node is too low for it (ulimit -H -u, -v); ask the "
-         "administrators",
+         "a hard limit is too low for it (ulimit -H -u, -v): raise it where you set "
+         "it, "
+         "or ask the administrators",
          true},
+        {"failed to reserve page summary memory", memory, true},
+        {"fatal error: out of memory", memory, true},
         {"error while loading shared libraries",
          "take the directory of that library out of LD_LIBRARY_PATH, or have the "
          "administrators install it",

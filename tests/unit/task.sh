@@ -155,7 +155,11 @@ fails()
 fails 'FATAL: engine configuration too big > 1' \
     'unset variables that the command does not need'
 fails 'runtime/cgo: pthread_create failed: no' \
-    'a hard limit of this node is too low for it (ulimit -H -u, -v); ask the administrators'
+    'a hard limit is too low for it (ulimit -H -u, -v): raise it where you set it, or ask the administrators'
+for it in 'failed to reserve page summary memory' 'out of memory'; do
+    fails "fatal error: $it" \
+        'the limit of virtual memory is too low for the runtime: raise it where you set it (ulimit -v)'
+done
 fails 'apptainer: error while loading shared libraries: libx.so.1: file too short' \
     'take the directory of that library out of LD_LIBRARY_PATH, or have the administrators install it'
 fails 'FATAL: corrupted image: unknown compression algorithm value 6' \
