@@ -293,6 +293,44 @@ static void check_patchelf(struct berth_doctor *doctor)
              "it is missing, and --mpi-bind=host needs it to copy the host's MPI");
 }
 
+/* Is PATH, which ends in -UID, a user's directory of copies that another user made?
+ * *RET_OWNER is that user. */
+static bool is_taken(const char *path, uid_t *ret_owner)
+{
+    const char *number = strrchr(path, '-') + 1;
+    const bool is_number = *number && number[strspn(number, "0123456789")] == '\0';
+    struct stat st;
+
+    if (!is_number || lstat(path, &st) < 0)
+        return false;
+    *ret_owner = st.st_uid;
+    return st.st_uid != strtoul(number, NULL, 10);
+}
+
+/* Find the first /tmp/berth-UID that another user has made (container/stageroot.h). */
+static void check_copies(struct berth_doctor *doctor)
+{
+    const size_t root = strlen(doctor->host.root);
+    bool is_found = false;
+    glob_t found;
+
+    if (!berth_host_glob(&doctor->host, "/tmp/berth-*", &found))
+        return;
+    for (size_t i = 0; i < found.gl_pathc && !is_found; i++) {
+        uid_t owner;
+
+        is_found = is_taken(found.gl_pathv[i], &owner);
+        if (is_found)
+            NOTE("/tmp/berth-UID",
+                 "remove it, ask that user why, and run 'berth profiles --prepare' "
+                 "here",
+                 "'%s' belongs to user %u, so the user of that UID has the copies of "
+                 "the host's MPI in /tmp/berth-UID.XXXXXX",
+                 found.gl_pathv[i] + root, owner);
+    }
+    globfree(&found);
+}
+
 /* Say OK of each of STACKS that is of KIND. */
 static void add_stacks(struct berth_doctor *doctor, const char *about,
                        enum berth_profile_kind kind, const struct berth_stacks *stacks,
@@ -390,6 +428,7 @@ int berth_doctor_check_host(struct berth_doctor *doctor, struct berth_err *err)
     check_runtime(doctor);
     check_programs(doctor);
     check_patchelf(doctor);
+    check_copies(doctor);
     if (check_stacks(doctor, err) < 0)
         return -1;
     check_memory(doctor);

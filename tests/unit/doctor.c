@@ -145,6 +145,11 @@ FAULT(gone("/usr/bin/patchelf"),
       "note patchelf: it is missing, and --mpi-bind=host needs it to copy the host's "
       "MPI",
       "install the package patchelf, or link one beside berth's programs")
+FAULT(set("/tmp/berth-4294967294/x", ""),
+      "note /tmp/berth-UID: '/tmp/berth-4294967294' belongs to user USER, so the user "
+      "of that "
+      "UID has the copies of the host's MPI in /tmp/berth-UID.XXXXXX",
+      "remove it, ask that user why, and run 'berth profiles --prepare' here")
 FAULT(fake.stacks = 0,
       "note host's MPI: none was found; --mpi-bind can only use the image's own",
       "load its module, or set MPI_HOME, and ask again")
@@ -305,6 +310,18 @@ TEST(a_setuid_runtime_needs_less)
     fake.is_setuid = true;
     look();
     ck_assert_uint_eq(berth_doctor_count(&doctor, BERTH_DIAGNOSIS_WRONG), 0);
+}
+
+TEST(a_stage_directory_of_the_user_is_right)
+{
+    char own[32];
+
+    snprintf(own, sizeof(own), "/tmp/berth-%u/x", geteuid());
+    set(own, "");
+    set("/tmp/berth-other/x", "");
+    set("/tmp/berth-4294967294.abcdef/x", "");
+    look();
+    ck_assert_uint_eq(berth_doctor_count(&doctor, BERTH_DIAGNOSIS_NOTE), 0);
 }
 
 #define WORDS " /lib/ours/berth.so config=/etc/our.yaml"

@@ -266,6 +266,7 @@ try "a directory of somebody else is not used, and the user gets another" \
     srun -n1 -w n1 --mpi=pmi2 --mpi-bind=host "$image" /opt/t/mpich/who
 try "... which is the user's alone" $'700 alice\n1' -- \
     on n1 root sh -c 'stat -c "%a %U" /tmp/berth-2001.*; ls -d /tmp/berth-2001.*/mpich-* | wc -l'
+try "... and doctor says so" "~.tmp/berth-UID: '/tmp/berth-2001' belongs to user 2002" "grep /tmp/berth" -- on n1 root berth doctor
 on n1 root sh -c 'rmdir /tmp/berth-2001; rm -rf /tmp/berth-2001.*; mv /tmp/aside /tmp/berth-2001'
 
 # This Slurm has no process manager for Open MPI 6: a world of one is all that it makes.
