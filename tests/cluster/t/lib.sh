@@ -498,8 +498,13 @@ step() {
     2) command='sleep 0.2 >/dev/null 2>&1 & cat /etc/berth-image' ;;
     3) image=b ;;
     esac
-    seen=$(srun -Q -n1 --overlap --container-lifetime=job --container-image=/images/$image.sif sh -c "$command" 2>/dev/null)
-    echo "$seen status $?"
+    local status=0 said
+    said=$(mktemp)
+    seen=$(srun -Q -n1 --overlap --container-lifetime=job --container-image=/images/$image.sif sh -c "$command" 2>"$said") || status=$?
+    echo "$seen status $status"
+    # What is not expected says why.
+    [[ " 0 7 137 " == *" $status "* ]] || cat "$said"
+    rm -f "$said"
 }
 for ((i = 0; i < $1; i++)); do
     (($(jobs -rp | wc -l) < 4)) || wait -n
