@@ -197,18 +197,41 @@ static void name_host(struct berth_programs *programs)
     berth_bindover_say(binding, &binding->because, "", "%s", first->alone.text);
 }
 
-/* Say that neither the program nor its image is known to have an MPI. */
-static int say_none(const struct berth_program *program, struct berth_err *err)
+/* Does the site set --mpi-bind, and not the user? */
+static bool is_sites(const struct berth_request *request)
 {
-    return berth_err_set(
-        err,
-        program->scan.is_cut
-            ? "'%s' is not linked with MPI, and the image is too large to be searched "
-              "for MPI libraries as a whole; start the program itself, or choose "
-              "--mpi-bind=hybrid"
-            : "'%s' is not linked with MPI, and no MPI library was found in the image; "
-              "name the program that uses MPI, or leave --mpi-bind out",
-        program->path);
+    return berth_strvec_has(&request->site, berth_options[BERTH_OPTION_MPI].name);
+}
+
+/* What a user can do where there is no MPI. One who has not written --mpi-bind cannot
+ * leave it out. */
+static const char *advice(const struct berth_request *request)
+{
+    if (!is_sites(request))
+        return "name the program that uses MPI, or leave --mpi-bind out";
+    if (berth_request_mpi_is(request, BERTH_MODE_AUTO))
+        return "nothing is bound (the site sets --mpi-bind=auto)";
+    return "name the program that uses MPI, or give --mpi-bind=off in the place of "
+           "what "
+           "the site sets, if it allows that";
+}
+
+/* Say that neither the program nor its image is known to have an MPI, which REQUEST
+ * asks for. */
+static int say_none(const struct berth_request *request,
+                    const struct berth_program *program, struct berth_err *err)
+{
+    if (program->scan.is_cut)
+        return berth_err_set(
+            err,
+            "'%s' is not linked with MPI, and the image is too large to "
+            "be searched for MPI libraries as a whole; start the program "
+            "itself, or choose --mpi-bind=hybrid",
+            program->path);
+    return berth_err_set(err,
+                         "'%s' is not linked with MPI, and no MPI library was found in "
+                         "the image; %s",
+                         program->path, advice(request));
 }
 
 static void put_result(struct berth_programs *programs)
@@ -226,12 +249,11 @@ static void put_result(struct berth_programs *programs)
         return;
     }
     /* A site's default is for all steps, and most of them are without MPI. */
-    if (berth_strvec_has(&programs->inside->request->site,
-                         berth_options[BERTH_OPTION_MPI].name) &&
+    if (is_sites(programs->inside->request) &&
         !berth_notice_is_verbose(programs->inside->task) &&
         !berth_request_is_explained(programs->inside->request))
         return;
-    say_none(first, &none);
+    say_none(programs->inside->request, first, &none);
     berth_bindover_say(binding, &binding->note, "; ", "%s", none.text);
 }
 
@@ -265,7 +287,7 @@ static int use_host(struct berth_programs *programs, struct berth_err *err)
         return -1;
     if (first->count == 0 &&
         !berth_request_mpi_is(programs->inside->request, BERTH_MODE_AUTO))
-        return say_none(first, err);
+        return say_none(programs->inside->request, first, err);
     return 0;
 }
 

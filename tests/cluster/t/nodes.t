@@ -190,6 +190,11 @@ none="berth: n1: note: '[^']*/true' is not linked with MPI, and no MPI library w
 try "an image without MPI: auto says so once" "~^$none$" -- "${both[@]/mpibookworm/a}" --mpi-bind true
 site login n1 n2 <<<'rules: [{default: {mpi-bind: auto}}]'
 try "... but not for the default of a site" "" -- "${both[@]/mpibookworm/a}" true
+matches "... whose account says whose wish it was" "no MPI library was found in the image; nothing is bound .the site sets --mpi-bind=auto." \
+    "$(alice "${both[@]/mpibookworm/a}" --container-explain true 2>&1)"
+site login n1 n2 <<<'rules: [{default: {mpi-bind: host}}]'
+matches "... and its error what a user can do" "no MPI library was found in the image; name the program that uses MPI, or give --mpi-bind=off in the place of what the site sets" \
+    "$(alice "${both[@]/mpibookworm/a}" true 2>&1)"
 site login n1 n2 </dev/null
 
 # Of what both do, both give an account.

@@ -68,7 +68,7 @@ site </dev/null
 site </dev/null
 site n1 <<<'rules: [{force: {mpi-bind: host}}]'
 unlike="berth: n1: berth.yaml of this node, or profiles.d, decides otherwise about MPI than that of login, "
-ring=(timeout 100 srun -Q --mpi=pmi2 -w n1,n2)
+ring=(timeout 100 srun -Q --mpi=pmi2 -w "n1,n2")
 mine=--container-image=/images/mpich.sif
 try "another berth.yaml: the node says it, and the step ends" "~^$unlike.*status 1[0-9]*$" -- "${ring[@]}" -N2 -n2 "$mine" mpiring
 matches "... a component, too" "$unlike" \
