@@ -225,7 +225,7 @@ site </dev/null
 alice rm -rf /shared/alice
 
 # What cannot be.
-no_pull "a name that is not there" "did not pull it: .*manifest unknown; try it by hand: " \
+no_pull "a name that is not there" "did not pull it: .*manifest unknown.*; try it by hand: " \
     user srun -N2 --container-image=$DOCKER/none:1 true
 no_pull "a registry without https" "HTTP response to HTTPS client; try it by hand: " \
     alice srun -N2 --container-image=$DOCKER/none:1 true
