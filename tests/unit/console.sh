@@ -9,6 +9,7 @@
 . "${srcdir:-.}/tests/tap.sh"
 
 # In place of tests/cluster/t/lib.sh: the commands run here.
+took='^berth: pulled .* in [0-9]+ s$'
 nodes=n1,n2,n3,n4
 alice() { "$@"; }
 on() {

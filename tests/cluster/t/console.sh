@@ -6,7 +6,8 @@
 #                             `# ` one of root; a line that ends in \ goes on in the next one.
 #                             Each runs in a shell of its own, in the home directory. The lines
 #                             that follow are its output, both streams. A command without any
-#                             must succeed, and nobody looks at its output. `...` in a line
+#                             must succeed, and nobody looks at its output. How long a pull or
+#                             a save took is left out ($took of lib.sh). `...` in a line
 #                             stands for any text; a line `...` for any number of lines.
 #         fails               the commands of this session end with a status that is not 0
 #         any-order           the lines of an output come in any order: those of srun and of a node do
@@ -90,7 +91,8 @@ console_run() {
         fi
         status=$?
         # shellcheck disable=SC2001 # line by line
-        seen=$(sed 's/[[:space:]]*$//' <<<"$seen")
+        # shellcheck disable=SC2154 # of lib.sh
+        seen=$(sed -E "/$took/d; s/[[:space:]]*\$//" <<<"$seen")
         if [[ $words == *fails* ]]; then
             ((status)) || wrong+="$host: status 0, and it should fail"$'\n'
         else

@@ -230,13 +230,16 @@ result() {
 # stands for all, but in tests/every.
 thorough() { [[ $release == trixie || ${BERTH_EVERY-} ]]; }
 
+# What berth says of a pull or a save if it took two seconds, as on a loaded machine.
+took="^(srun: |sbatch: |salloc: )?berth: (pulled|saved) '.*' [(][0-9]+ MB[)] in [0-9]+ s\$"
+
 # What srun says, of its own, when a job or a step has to wait, or a task's end ends it
-# (--kill-on-bad-exit, which --mpi-bind brings).
-waited='^srun: job [0-9]+ (queued and waiting for|has been allocated) resources$|^srun: (Job ([0-9]+ )?step creation (temporarily disabled|still disabled)|Step created for)|^srun: (launch/slurm: [a-z_]+: )?(Force )?Terminat(ing|ed) (Step|Job)'
+# (--kill-on-bad-exit, which --mpi-bind brings); and that.
+waited="$took|"'^srun: job [0-9]+ (queued and waiting for|has been allocated) resources$|^srun: (Job ([0-9]+ )?step creation (temporarily disabled|still disabled)|Step created for)|^srun: (launch/slurm: [a-z_]+: )?(Force )?Terminat(ing|ed) (Step|Job)'
 
 # without_waiting TEXT: TEXT without that.
 without_waiting() {
-    if [[ $1 == *srun:* ]]; then grep -avE "$waited" <<<"$1"; else echo "$1"; fi
+    if [[ $1 == *srun:* || $1 == *berth:* ]]; then grep -avE "$waited" <<<"$1"; else echo "$1"; fi
 }
 
 # equal TITLE EXPECTED SEEN
