@@ -23,8 +23,8 @@ struct berth_mpi_place {
  * of it?
  *
  * MPI_Init fills tables of the library that are zero before (its .bss). Measured with
- * MPICH 4.0.2 to 5.0.2, Intel MPI 2021.19 and Open MPI 4.1.4 to 6.0: of blocks of 4 KiB
- * at most 1 is not zero after the library has been loaded, 7 after MPI_Get_version,
+ * MPICH 4.0.2 to 5.0.2, Intel MPI 2021.19 and Open MPI 4.1.4 to 5.0.11: of blocks of 4
+ * KiB at most 1 is not zero after the library has been loaded, 7 after MPI_Get_version,
  * MPI_Initialized and MPI_T_init_thread, and 18 to 67 after MPI_Init, also when
  * MPI_Finalize has been called. A library with fewer such blocks shows nothing. */
 enum berth_mpi_use berth_mpi_read_use(pid_t pid, const struct berth_mpi_place *place);

@@ -67,10 +67,11 @@ void berth_hetjob_forget(void)
 void berth_hetjob_tell(void)
 {
     const char *job = getenv("SLURM_JOB_ID");
+    static bool is_told;
     job_info_msg_t *answer;
     uint32_t first;
 
-    if (!job || !getenv("SLURM_HET_SIZE"))
+    if (is_told || !job || !getenv("SLURM_HET_SIZE"))
         return;
     first = (uint32_t)strtoul(job, NULL, 10);
     answer = load_job(first);
@@ -88,4 +89,5 @@ void berth_hetjob_tell(void)
                       component->account);
     }
     slurm_free_job_info_msg(answer);
+    is_told = true;
 }

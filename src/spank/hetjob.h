@@ -9,6 +9,6 @@
 /* In a srun that makes its job: unset what an earlier job, or the user, has left. */
 void berth_hetjob_forget(void);
 
-/* In a srun in a het job, before it starts the step: set them to what slurmctld says.
- * If it does not answer, they stay. */
+/* In a srun in a het job, before it starts the step: set them to what slurmctld says,
+ * once. If it does not answer, they stay. */
 void berth_hetjob_tell(void);

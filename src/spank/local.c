@@ -538,6 +538,10 @@ static int end_step_component(int group, struct berth_err *err)
         if (check_explained(err) < 0)
             return -1;
         end_step();
+        /* In a job the components are known now. Slurm 26.05 takes the environment of
+         * the first one before berth_local_launch(). */
+        if (berth_table_find_container(&state.table))
+            berth_hetjob_tell();
     }
     if (publish_words(err) < 0 || publish_site(err) < 0)
         return -1;

@@ -89,8 +89,17 @@ void slurm_free_ctl_conf(slurm_conf_t *conf)
 }
 
 /* FAKE_PARTITIONS: the partitions of the components of het job 100, with commas. */
-int slurm_load_job(job_info_msg_t **ret, uint32_t job, uint16_t flags)
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
+int(slurm_load_job)(job_info_msg_t **ret, slurm_step_id_t id, uint16_t flags)
+#else
+int slurm_load_job(job_info_msg_t **ret, uint32_t id, uint16_t flags)
+#endif
 {
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
+    uint32_t job = id.job_id;
+#else
+    uint32_t job = id;
+#endif
     static slurm_job_info_t components[FAKE_GROUPS];
     static job_info_msg_t answer = {.job_array = components};
     const char *partitions = getenv("FAKE_PARTITIONS");

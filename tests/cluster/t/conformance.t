@@ -13,7 +13,8 @@
 #   tasks are in the home directory, where the runtime would go;
 # - the commands of Slurm in a container: BERTH_INSIDE, and the last word of PATH
 #   (inside.t has them);
-# - APPTAINER_COMMAND with --container-entrypoint: `exec`, not `run`;
+# - with --container-entrypoint APPTAINER_COMMAND, `exec` and not `run`, and APPTAINER_NO_EVAL:
+#   the user has quoted the command for a task;
 # - the parent of the application: the runtime, which is to die with it; slurmstepd; or
 #   berth-init, in a container of its own.
 
@@ -120,8 +121,12 @@ done
 wait
 SCRIPT
 
-# What an entry point does is `exec` for the runtime that berth starts.
-normalise_run() { normalise_environment | sed "s/^${RUNTIME}_COMMAND=run\$/${RUNTIME}_COMMAND=exec/"; }
+# What an entry point does is `exec` for the runtime that berth starts; and it does not evaluate
+# the command again.
+normalise_run() {
+    normalise_environment |
+        sed -E "s/^${RUNTIME}_COMMAND=run\$/${RUNTIME}_COMMAND=exec/; /^(APPTAINER|SINGULARITY)_NO_EVAL=/d"
+}
 
 # unlike MODE FILE NORMALISE NUMBER: what differs from plain, of all three tasks.
 unlike() {
