@@ -49,6 +49,19 @@ static void push_names(const char *head, const struct berth_strvec *names,
     parts->failed |= text.failed;
 }
 
+/* Append TEXT to PARTS, with BEFORE and MORE after it if there is MORE. */
+static void push_part(const char *text, const char *before, const char *more,
+                      struct berth_strvec *parts)
+{
+    BERTH_BUF struct berth_buf part = {0};
+
+    berth_buf_puts(&part, text);
+    berth_buf_part(&part, before, more, "");
+    if (part.text)
+        berth_strvec_push(parts, part.text);
+    parts->failed |= part.failed;
+}
+
 /* "component 0: 4 tasks on 2 nodes run"; with --multi-prog "ranks 0-3: 4 tasks run" */
 static void say_tasks(const struct berth_order_step *step, struct berth_buf *line)
 {
@@ -98,8 +111,7 @@ static void put_image(const struct berth_explain *explain, struct berth_json *ou
     BERTH_STRVEC struct berth_strvec parts = {0};
 
     if (kind)
-        berth_strvec_pushf(&parts, "%s%s%s", kind, machine ? " for " : "",
-                           machine ? machine : "");
+        push_part(kind, " for ", machine, &parts);
     if (bytes)
         berth_strvec_pushf(&parts, "%.1f MiB", strtod(bytes, NULL) / (1 << 20));
     if (modified)
@@ -137,15 +149,24 @@ static void put_mpi(const struct berth_explain *explain, struct berth_json *out)
 
     berth_explain_facts(explain, BERTH_FINDING_IMAGE_MPI, &names);
     berth_strvec_join(&names, " and ", &image);
-    if (host)
-        berth_buf_addf(&line, "the host's %s%s%s: ", host,
-                       image.text ? " in place of the image's " : "",
-                       image.text ? image.text : "");
-    else if (image.text)
-        berth_buf_addf(&line, "the image's %s: ", image.text);
+    if (host) {
+        berth_buf_addf(&line, "the host's %s", host);
+        berth_buf_part(&line, " in place of the image's ", image.text, "");
+        berth_buf_puts(&line, ": ");
+    } else {
+        berth_buf_part(&line, "the image's ", image.text, ": ");
+    }
     berth_explain_mpi(explain, &line);
     berth_json_string(out, "|MPI", line.text);
     out->text.failed |= line.failed || image.failed;
+}
+
+/* Whose directory a place is: IN is that of struct berth_explain_place. */
+static const char *owner_of(const char *in)
+{
+    if (strcmp(in, "absent") == 0)
+        return "is not there";
+    return strcmp(in, "host") == 0 ? "of the host" : "of the container";
 }
 
 static void put_places(const struct berth_explain *explain, struct berth_json *out)
@@ -154,14 +175,14 @@ static void put_places(const struct berth_explain *explain, struct berth_json *o
 
     for (int i = 0; i < BERTH_EXPLAIN_PLACES; i++) {
         const struct berth_explain_place *place = &explain->places[i];
-        bool is_absent = place->in && strcmp(place->in, "absent") == 0;
 
-        if (place->path && place->in)
-            berth_strvec_pushf(&parts, "%s%s%s %s", place->what ? place->what : "",
-                               place->what ? " " : "", place->path,
-                               is_absent                        ? "is not there"
-                               : strcmp(place->in, "host") == 0 ? "of the host"
-                                                                : "of the container");
+        if (!place->path || !place->in)
+            continue;
+        if (place->what)
+            berth_strvec_pushf(&parts, "%s %s %s", place->what, place->path,
+                               owner_of(place->in));
+        else
+            berth_strvec_pushf(&parts, "%s %s", place->path, owner_of(place->in));
     }
     put_parts(out, "|directories", &parts, "as the runtime mounts them");
 }
@@ -291,9 +312,8 @@ static void put_unusual(const struct berth_explain *explain, struct berth_json *
     push_names("the site sets", &forced, &parts);
     push_names("arguments of the runtime:", &request->args, &parts);
     if (request->writable == BERTH_YES)
-        berth_strvec_pushf(&parts, "what tasks write to the image is thrown away%s%s",
-                           explain->binding->written ? "; until then it is in " : "",
-                           explain->binding->written ? explain->binding->written : "");
+        push_part("what tasks write to the image is thrown away",
+                  "; until then it is in ", explain->binding->written, &parts);
     if (explain->binding->no_cma)
         berth_strvec_pushf(&parts, "MPI copies messages between containers twice: %s",
                            explain->binding->no_cma);
@@ -358,7 +378,8 @@ int berth_explain_write(const struct berth_explain *explain, struct berth_buf *r
         write_brief(explain, &out);
     if (is_json || strcmp(form, BERTH_EXPLAIN_EVERYTHING) == 0)
         berth_explain_details(explain, &out);
-    berth_buf_puts(&out.text, is_json ? "\n" : "");
+    if (is_json)
+        berth_buf_puts(&out.text, "\n");
     if (out.text.failed || explain->plan.failed)
         return berth_err_oom(err);
     add_lines(explain, &out.text, ret);
