@@ -188,9 +188,13 @@ static int find_stacks(const struct work *work, const struct berth_decide *insid
     const struct berth_request *request = &work->order.request;
     const unsigned int mpi = 1U << BERTH_PROFILE_MPI;
     const unsigned int libraries = 1U << BERTH_PROFILE_LIBRARIES;
-    unsigned int kinds = (berth_request_mpi_may_host(request) ? mpi : 0) |
-                         (berth_request_has_libs(request) ? BERTH_KINDS_ALL & ~mpi : 0);
+    unsigned int kinds = 0;
     size_t kept = 0;
+
+    if (berth_request_mpi_may_host(request))
+        kinds |= mpi;
+    if (berth_request_has_libs(request))
+        kinds |= BERTH_KINDS_ALL & ~mpi;
 
     if (!kinds)
         return 0;

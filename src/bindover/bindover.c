@@ -342,11 +342,12 @@ void berth_bindover_say(struct berth_binding *binding, char **text,
     if (vasprintf(&sentence, format, args) < 0)
         sentence = NULL;
     va_end(args);
-    if (!sentence || asprintf(text, "%s%s%s", before ? before : "",
-                              before ? separator : "", sentence) < 0) {
+    if (sentence && !before)
+        *text = berth_steal(&sentence);
+    else if (!sentence || asprintf(text, "%s%s%s", before, separator, sentence) < 0)
         *text = NULL;
+    if (!*text)
         binding->facts.failed = true;
-    }
 }
 
 struct berth_replacement *berth_bindover_add(struct berth_program *program,

@@ -82,8 +82,10 @@ static void add_library(const struct berth_closure_item *item, const char *stage
                         struct berth_strvec *facts)
 {
     berth_strvec_push(facts, BERTH_FINDING_LIBRARY);
-    berth_strvec_pushf(facts, "%s\t%s%s%s", item->soname, item->path,
-                       staged ? "\t" : "", staged ? staged : "");
+    if (staged)
+        berth_strvec_pushf(facts, "%s\t%s\t%s", item->soname, item->path, staged);
+    else
+        berth_strvec_pushf(facts, "%s\t%s", item->soname, item->path);
 }
 
 /* Adds what the image's loader reported after the mounts. */

@@ -35,13 +35,14 @@ struct search {
     struct berth_err *err;
 };
 
+static const char *soname_of(const struct berth_mpi_object *object)
+{
+    return object->elf.soname ? object->elf.soname : "";
+}
+
 static int by_soname(const void *a, const void *b)
 {
-    const struct berth_mpi_object *x = a;
-    const struct berth_mpi_object *y = b;
-
-    return strcmp(x->elf.soname ? x->elf.soname : "",
-                  y->elf.soname ? y->elf.soname : "");
+    return strcmp(soname_of(a), soname_of(b));
 }
 
 /* The libraries of MPI in the directory PATH, in the order of their SONAMEs; none if

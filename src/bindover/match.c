@@ -65,6 +65,7 @@ static int explain_name(const char *mode, const struct berth_stacks *stacks,
 {
     BERTH_BUF struct berth_buf modes = {0};
     BERTH_STRVEC struct berth_strvec names = {0};
+    BERTH_BUF struct berth_buf question = {0};
     const char *meant;
 
     berth_choice_list(BERTH_MODE_WORDS, NULL, &modes);
@@ -78,11 +79,11 @@ static int explain_name(const char *mode, const struct berth_stacks *stacks,
         return berth_err_oom(err);
     meant = berth_suggest_nearest(mode, (const char *const *)names.items,
                                   strlen(mode) / 3 + 1);
+    berth_buf_part(&question, " (did you mean '", meant, "'?)");
     return berth_err_set(err,
-                         "this host has no MPI called '%s'%s%s%s; it has %s; expected "
+                         "this host has no MPI called '%s'%s; it has %s; expected "
                          "one of them, or %s",
-                         mode, meant ? " (did you mean '" : "", meant ? meant : "",
-                         meant ? "'?)" : "", text, modes.text);
+                         mode, question.text ? question.text : "", text, modes.text);
 }
 
 /* The first of STACKS that MODE names and that has FAMILY; NULL: there is none. */

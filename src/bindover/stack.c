@@ -50,9 +50,9 @@ const char *berth_stack_first(const struct berth_stack *stack)
 {
     const struct berth_profile *profile = stack->profile;
 
-    return stack->count    ? stack->libraries[0].soname
-           : profile->adds ? profile->adds[0]
-                           : profile->replaces[0];
+    if (stack->count > 0)
+        return stack->libraries[0].soname;
+    return profile->adds ? profile->adds[0] : profile->replaces[0];
 }
 
 void berth_stacks_fini(struct berth_stacks *stacks)

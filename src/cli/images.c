@@ -190,8 +190,9 @@ static int print_text(const struct rows *rows, const struct pick *pick,
         count++;
     }
     format_size(bytes, size);
-    printf("%s%zu image%s, %s MB\n", pick->removes ? "removed " : "", count,
-           count == 1 ? "" : "s", size);
+    if (pick->removes)
+        printf("removed ");
+    printf("%zu image%s, %s MB\n", count, count == 1 ? "" : "s", size);
     return 0;
 }
 

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/json.h"
 #include "cli/cli.h"
 #include "site/rules.h"
@@ -23,14 +24,17 @@ static void put_library(const struct berth_stack_library *library, bool is_mpi,
 {
     BERTH_STRVEC struct berth_strvec names = {0};
     BERTH_BUF struct berth_buf parts = {0};
+    BERTH_BUF struct berth_buf line = {0};
 
     if (library->family == BERTH_FAMILY_ABI)
         berth_strvec_push(&names, berth_mpi_family_name(BERTH_FAMILY_ABI));
     berth_mpi_part_names(library->parts, &names);
     berth_strvec_join(&names, ", ", &parts);
-    berth_json_linef(json, "  %s%s%s", library->path, is_mpi ? ": " : "",
-                     parts.text ? parts.text : "");
-    json->text.failed |= parts.failed;
+    berth_buf_puts(&line, library->path);
+    if (is_mpi)
+        berth_buf_addf(&line, ": %s", parts.text ? parts.text : "");
+    berth_json_linef(json, "  %s", line.text ? line.text : "");
+    json->text.failed |= parts.failed || line.failed;
 }
 
 static void put_stage(const struct berth_stack *stack, struct berth_json *json)

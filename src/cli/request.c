@@ -155,9 +155,10 @@ void berth_cli_print_options(void)
 
         if (berth_option_is_optional(option))
             printf("  --%s[=%s\n", option->name, option->argument + 1);
+        else if (option->argument)
+            printf("  --%s=%s\n", option->name, option->argument);
         else
-            printf("  --%s%s%s\n", option->name, option->argument ? "=" : "",
-                   option->argument ? option->argument : "");
+            printf("  --%s\n", option->name);
         printf("      %s\n", option->help);
     }
 }

@@ -280,11 +280,14 @@ static int refuse_unknown(const struct berth_mpi_program *program,
 
 int berth_mpi_refuse_static(const char *path, const char *with, struct berth_err *err)
 {
+    BERTH_BUF struct berth_buf mpi = {0};
+
+    berth_buf_part(&mpi, " with ", with, "");
     return berth_err_set(err,
-                         "'%s' is linked statically%s%s, so no library of the host "
+                         "'%s' is linked statically%s, so no library of the host "
                          "reaches it; link it with shared libraries, name the program "
                          "that it starts, or " BERTH_RULES_HYBRID,
-                         path, with ? " with " : "", with ? with : "");
+                         path, mpi.text ? mpi.text : "");
 }
 
 int berth_mpi_check_program(const struct berth_mpi_program *program,

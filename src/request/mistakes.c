@@ -79,8 +79,12 @@ bool berth_mistake_misplaced(const struct berth_typed *typed, struct berth_err *
                at + 1 < count;
     say_misplaced(words[0], typed->is_contained ? "" : "runs on the host and ",
                   words[at], ret);
-    berth_err_set(ret, "%s: %s %s%s%s %s", ret->text, typed->caller, words[at],
-                  has_more ? " " : "", has_more ? words[at + 1] : "", words[0]);
+    if (has_more)
+        berth_err_set(ret, "%s: %s %s %s %s", ret->text, typed->caller, words[at],
+                      words[at + 1], words[0]);
+    else
+        berth_err_set(ret, "%s: %s %s %s", ret->text, typed->caller, words[at],
+                      words[0]);
     return true;
 }
 

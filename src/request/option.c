@@ -4,6 +4,7 @@
 
 #include "request/option.h"
 
+#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -343,7 +344,9 @@ bool berth_option_is_optional(const struct berth_option *option)
 
 int berth_option_has_arg(const struct berth_option *option)
 {
-    return !option->argument ? 0 : berth_option_is_optional(option) ? 2 : 1;
+    if (!option->argument)
+        return no_argument;
+    return berth_option_is_optional(option) ? optional_argument : required_argument;
 }
 
 static bool starts_option(const char *text)

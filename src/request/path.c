@@ -22,19 +22,22 @@ static const char *without_dot(const char *text)
 int berth_path_absolute(const char *text, const char *base, char **ret_path,
                         struct berth_err *err)
 {
-    bool is_home = berth_text_starts(text, "~/");
     char *path = NULL;
 
     if (*text == '/') {
         path = strdup(text);
         if (!path)
             return berth_err_oom(err);
+    } else if (berth_text_starts(text, "~/")) {
+        return berth_err_set(err,
+                             "'%s': neither the shell nor Slurm expands '~' here; "
+                             "write the path from /, or on a command line $HOME%s",
+                             text, text + 1);
     } else if (*text == '~' || *text == '$') {
         return berth_err_set(err,
                              "'%s': neither the shell nor Slurm expands '%c' here; "
-                             "write the path from /%s%s",
-                             text, *text, is_home ? ", or on a command line $HOME" : "",
-                             is_home ? text + 1 : "");
+                             "write the path from /",
+                             text, *text);
     } else if (!base) {
         return berth_err_expected(err, "a path from /", text);
     } else if (asprintf(&path, "%s/%s", strcmp(base, "/") == 0 ? "" : base,

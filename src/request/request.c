@@ -73,10 +73,13 @@ int berth_request_put(struct berth_request *request, enum berth_option_id id,
  * flag before it. */
 static int check_first_flag(const char *word, struct berth_err *err)
 {
-    const char *lacking = *word == '/' ? "--bind " : word[1] ? "--" : "-";
+    bool is_letter = word[0] != '\0' && word[1] == '\0';
+    const char *lacking = is_letter ? "-" : "--";
 
     if (*word == '-')
         return 0;
+    if (*word == '/')
+        lacking = "--bind ";
     return berth_err_set(err, "'%s' is not a flag; did you mean '%s%s'?", word, lacking,
                          word);
 }

@@ -9,6 +9,7 @@
 
 #include <yaml.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/grow.h"
 #include "base/text.h"
@@ -66,6 +67,7 @@ static int explain(const struct reading *reading, struct berth_err *err)
     const yaml_parser_t *parser = &reading->parser;
     const char *problem = parser->problem;
     size_t line = parser->problem_mark.line + 1;
+    BERTH_BUF struct berth_buf context = {0};
 
     /* where libyaml is out of memory it does not always say so */
     if (parser->error == YAML_MEMORY_ERROR || !problem)
@@ -75,13 +77,12 @@ static int explain(const struct reading *reading, struct berth_err *err)
                       problem);
         return at(reading, line_at(reading, parser->problem_offset), err);
     }
+    berth_buf_part(&context, " (", parser->context, ")");
     if (has_tab(reading, line))
         berth_err_set(err, "a tab in the indentation; YAML wants blanks there");
     else
-        berth_err_set(err, "not YAML: %s%s%s%s; check indentation, quotes and colons",
-                      problem, parser->context ? " (" : "",
-                      parser->context ? parser->context : "",
-                      parser->context ? ")" : "");
+        berth_err_set(err, "not YAML: %s%s; check indentation, quotes and colons",
+                      problem, context.text ? context.text : "");
     return at(reading, (unsigned int)line, err);
 }
 
