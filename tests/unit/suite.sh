@@ -8,7 +8,7 @@ tests=$(cd "${srcdir:-.}/tests" && pwd)
 . "${srcdir:-.}/tests/tap.sh"
 
 # words COMMAND...: with a limit, should it start what it must not.
-words() { timeout 20 "$@" </dev/null; }
+words() { timeout 300 "$@" </dev/null; }
 
 says 'tests/all prints what it takes' 0 'tests/all --only PATTERN' words "$tests/all" --help
 says 'an unknown word' 2 "tests/all: '--olny' is not an option; see tests/all --help" words "$tests/all" --olny x
