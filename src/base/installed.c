@@ -4,10 +4,13 @@
 #include "base/installed.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/strvec.h"
+#include "base/text.h"
 
 /* Cut PLACE, a directory of configure's, off the end of DIRECTORY: the prefix remains.
  * Returns false if DIRECTORY does not end so. */
@@ -23,15 +26,31 @@ static bool cut(char *directory, const char *place)
     return true;
 }
 
+/* The copy has the path as its name, and the kernel writes "/memfd:NAME (deleted)". */
+const char *berth_installed_self(void)
+{
+    static const char memory[] = "/memfd:";
+    static const char deleted[] = " (deleted)";
+    static char own[4096]; /* as the kernel has it: another tree may be there by now */
+    ssize_t length = readlink("/proc/self/exe", own, sizeof(own) - 1);
+
+    if (length < 0)
+        return NULL;
+    own[length] = '\0';
+    if (!berth_text_starts(own, memory))
+        return own;
+    if (berth_text_ends(own, deleted))
+        own[length - (ssize_t)strlen(deleted)] = '\0';
+    return own + strlen(memory);
+}
+
 const char *berth_installed(const char *path)
 {
     static struct berth_strvec found;
-    char own[4096]; /* as the kernel has it: another tree may be there by now */
-    ssize_t length = readlink("/proc/self/exe", own, sizeof(own) - 1);
-    char *name;
+    const char *self = berth_installed_self();
+    BERTH_FREE char *own = strdup(self ? self : "");
+    char *name = own ? strrchr(own, '/') : NULL;
 
-    own[length > 0 ? length : 0] = '\0';
-    name = strrchr(own, '/');
     if (!name || strncmp(name, "/berth", strlen("/berth")) != 0 ||
         strncmp(path, BERTH_PREFIX "/", strlen(BERTH_PREFIX "/")) != 0)
         return path;

@@ -334,6 +334,10 @@ int main(int argc, char **argv)
     if (berth_program_prints_version("berth-mpi", argc, argv))
         return EXIT_SUCCESS;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (berth_program_protect(argv, &err) < 0) {
+        fprintf(stderr, "berth-mpi: %s\n", err.text);
+        return EXIT_FAILURE;
+    }
     if (argc == 2 + BERTH_SINGLETON_WORDS && strcmp(argv[1], "--singleton") == 0) {
         berth_singleton_run(argv + 2);
         return EXIT_SUCCESS;

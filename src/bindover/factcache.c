@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/hash.h"
+#include "base/installed.h"
 
 enum { NAME_SIZE = 32 };
 
@@ -109,9 +110,10 @@ void berth_factcache_open(const struct berth_stage_root *root, const char *subje
     BERTH_FREE char *path = NULL;
     BERTH_CLOSE int top = berth_stage_root_open(root, NULL);
     struct berth_stage_root facts = *root;
+    const char *self = berth_installed_self();
 
     berth_buf_puts(&start, BERTH_VERSION "\n");
-    berth_factcache_identify("/proc/self/exe", &start);
+    berth_factcache_identify(self ? self : "/proc/self/exe", &start);
     berth_buf_puts(&start, subject);
     *ret = (struct berth_factcache){
         .directory = -1,

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/environ.h"
 #include "base/hash.h"
+#include "base/installed.h"
 #include "base/resolve.h"
 #include "base/text.h"
 #include "elf/facts.h"
@@ -286,7 +287,8 @@ int berth_loader_find(struct berth_factcache *cache, const char *loader,
 
 int berth_loader_self(char **ret_loader, char **ret_program, struct berth_err *err)
 {
-    BERTH_FREE char *program = realpath("/proc/self/exe", NULL);
+    const char *self = berth_installed_self();
+    BERTH_FREE char *program = self ? strdup(self) : NULL;
     BERTH_ELF struct berth_elf elf = {0};
 
     if (!program)

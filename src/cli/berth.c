@@ -15,6 +15,7 @@
 #include "base/strvec.h"
 #include "cli/cli.h"
 #include "cli/request.h"
+#include "container/program.h"
 #include "base/suggest.h"
 #include "base/text.h"
 #include "request/option.h"
@@ -47,6 +48,7 @@ struct verb {
     const char *help;
     const char *options;     /* of its own, with commas between them */
     bool has_options;        /* also those of request/option.h */
+    bool enters;             /* a container: see berth_program_protect() */
     const char *examples[2]; /* after `berth NAME ` */
 };
 
@@ -64,6 +66,7 @@ static const struct verb verbs[] = {
      .options = "--json",
      .examples = {"", "--json"}},
     {.name = "enter",
+     .enters = true,
      .run = berth_cli_enter,
      .usage = "JOBID[.STEPID] [-w NODE] [--component N] [--rank N] [--container ID] "
               "[COMMAND "
@@ -74,6 +77,7 @@ static const struct verb verbs[] = {
      .options = "--component,--rank,--container",
      .examples = {"4711", "4711.0 -w n2 ps ax"}},
     {.name = "explain",
+     .enters = true,
      .run = berth_cli_explain,
      .usage = "[--all | --json] [OPTION...] [--] COMMAND [ARG...]",
      .help = "what berth run would do on this host, and why; runs nothing; --json: for "
@@ -93,6 +97,7 @@ static const struct verb verbs[] = {
      .options = "--unused,--keep,--remove,--json",
      .examples = {"", "--remove --unused 90"}},
     {.name = "inspect",
+     .enters = true,
      .run = berth_cli_inspect,
      .usage = "[--json] FILE|IMAGE [PROGRAM]",
      .help =
@@ -138,6 +143,7 @@ static const struct verb verbs[] = {
                 "--verbose,--json",
      .examples = {"--image mpich.sif", "-w n[1-2] --quick"}},
     {.name = "run",
+     .enters = true,
      .run = berth_cli_run,
      .usage = "[OPTION...] [--] COMMAND [ARG...]",
      .help = "a command in an image, with the options of srun, without the plugin",
@@ -146,6 +152,7 @@ static const struct verb verbs[] = {
      .examples = {"--container-image=atm.sif cat /etc/os-release",
                   "--container-image=atm.sif --container-mounts=/scratch ./atm"}},
     {.name = "save",
+     .enters = true,
      .run = berth_cli_enter,
      .usage = "JOBID[.STEPID] [-w NODE] [--component N] [--rank N] [--container ID] "
               "[--force] "
@@ -355,6 +362,8 @@ static int run(int argc, char **argv)
     if (argc <= 3 && strcmp(argv[1], "help") == 0)
         return help(argv[2]);
     verb = find_verb(argv[1]);
+    if (verb && verb->enters && berth_program_protect(argv, &err) < 0)
+        return berth_cli_fail(&err);
     if (verb)
         return run_verb(verb, argc - 1, argv + 1);
     refuse_verb(argv[1], &err);

@@ -26,6 +26,15 @@ int berth_program_open(struct berth_err *err);
 /* The same for the program PATH. */
 int berth_program_open_at(const char *path, struct berth_err *err);
 
+/* Run this program, whose arguments ARGV are, from a copy in memory, too, if an image
+ * could write to its file otherwise. Call it first in each program that enters a
+ * container, or starts one that does: it has the file as /proc/self/exe until it
+ * becomes a program of the image, and the image can name that as the interpreter of the
+ * program
+ * (#!/proc/self/exe), with a loader of its own. Returns 0 in the process that may go
+ * on; -1 with a sentence in ERR. */
+int berth_program_protect(char *const *argv, struct berth_err *err);
+
 /* Is NAME, the last part of /proc/PID/exe, that of berth-init? */
 bool berth_program_is_init(const char *name);
 

@@ -252,5 +252,7 @@ int main(int argc, char **argv)
         berth_jobserver_run(atoi(argv[2]));
         return EXIT_SUCCESS;
     }
+    if (berth_program_protect(argv, &err) < 0)
+        return berth_task_end(&task, -1, &err);
     return berth_task_end(&task, run(&task, argv, &err), &err);
 }

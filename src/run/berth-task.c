@@ -21,5 +21,7 @@ int main(int argc, char **argv)
     if (!getenv(BERTH_TASK_ORDER) &&
         berth_program_prints_version("berth-task", argc, argv))
         return EXIT_SUCCESS;
+    if (berth_program_protect(argv, &err) < 0)
+        return berth_task_end(&task, -1, &err);
     return berth_task_end(&task, berth_task_run(&task, argv, &err), &err);
 }

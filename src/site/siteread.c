@@ -14,13 +14,14 @@
 
 uid_t berth_site_owner(void)
 {
+    const char *self = berth_installed_self();
     static const char here; /* in the program or plugin with this code */
     struct stat facts;
     Dl_info info;
 
     if (!dladdr(&here, &info) || !info.dli_fname || *info.dli_fname != '/' ||
         stat(info.dli_fname, &facts) < 0)
-        return stat("/proc/self/exe", &facts) < 0 ? 0 : facts.st_uid;
+        return self && stat(self, &facts) == 0 ? facts.st_uid : 0;
     return facts.st_uid;
 }
 

@@ -122,9 +122,11 @@ meanwhile 'ranks count, not what they start' 0 \
     "$0" run --container-image=a true; : >over.$SLURM_JOB_ID; wait' "$berth"
 expect 'ranks of an mpirun in a task are apart' 0 'n
 n' two 0,1 env PMI_RANK=0 PMI_SIZE=8 "$berth" run --container-image=a sh -c 'echo $UCX_POSIX_USE_PROC_LINK'
-expect 'one line, at once: what the kernel refuses' 0 \
-    'berth: a limit of this process is too low for berth (File too large); raise it: ulimit -f' \
-    tasks 0,1,2 timeout 5 sh -c 'ulimit -f 8; exec "$0" run --container-image=a true' "$berth"
+expect 'one line a container, at once: what the kernel refuses' 0 \
+    'berth: a limit of this process is too low for berth (File too large); raise it: ulimit -f
+berth: a limit of this process is too low for berth (File too large); raise it: ulimit -f' \
+    tasks 0,1,2 timeout 5 sh -c 'ulimit -f 8192
+    exec "$0" run --container-image=$(expr substr aab $((SLURM_PROCID + 1)) 1) true' "$berth"
 expect '... in a step with few descriptors, too' 0 \
     'berth: a limit of this process is too low for berth (Too many open files); raise it: ulimit -n' \
     tasks 0,1,2 timeout 5 sh -c 'ulimit -n 10; exec "$0" run --container-image=a true' "$berth"

@@ -7,8 +7,10 @@
 #include <linux/magic.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
@@ -16,6 +18,8 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/installed.h"
+#include "base/text.h"
 #include "container/program.h"
 #include "unit.h"
 
@@ -165,6 +169,98 @@ TEST(a_host_that_runs_no_program_from_memory)
     }
     status = unit_ended(child);
     ck_assert(status == 0 || status == UNIT_CANNOT);
+}
+
+/* The variable by which this program knows that a test has started it again: where its
+ * file is. */
+#define AGAIN "UNIT_INITFILE"
+
+/* And what its LD_LIBRARY_PATH is to be; not set: none. */
+#define LIBRARIES "UNIT_LIBRARIES"
+
+/* The same, at a path that is too long. */
+#define LONG "UNIT_LONG"
+
+static char *const no_words[] = {(char *)"initfile", NULL};
+
+/* In this program, started again: it executes a copy, which knows where its file is,
+ * and is called as the file. */
+static int again(const char *file)
+{
+    const char *expected = getenv(LIBRARIES);
+    BERTH_CLOSE int program = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    struct berth_err err;
+    char name[16];
+
+    if (is_file(program, file) || can_write(program))
+        return 1;
+    if (berth_program_protect(no_words, &err) < 0)
+        return 2;
+    if (!berth_installed_self() || strcmp(berth_installed_self(), file) != 0)
+        return 3;
+    if (prctl(PR_GET_NAME, name) < 0 ||
+        strncmp(berth_text_base(file), name, sizeof(name) - 1) != 0)
+        return 4;
+    if (!expected != !getenv("LD_LIBRARY_PATH"))
+        return 5;
+    return expected && strcmp(expected, getenv("LD_LIBRARY_PATH")) != 0 ? 6 : 0;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    const char *file = getenv(AGAIN);
+    struct berth_err err = {0};
+
+    if (file)
+        _exit(again(file));
+    if (!getenv(LONG))
+        return;
+    berth_program_protect(no_words, &err);
+    dprintf(STDERR_FILENO, "%s\n", err.text);
+    _exit(EXIT_FAILURE);
+}
+
+/* In a child, which has a program that the user can write. LIBRARIES: the user's
+ * LD_LIBRARY_PATH; NULL: none. */
+static int run_protected(const char *libraries)
+{
+    struct berth_err err;
+
+    unsetenv("LD_LIBRARY_PATH");
+    if (libraries && (setenv("LD_LIBRARY_PATH", libraries, 1) < 0 ||
+                      setenv(LIBRARIES, libraries, 1) < 0))
+        return 7;
+    if (setenv(AGAIN, berth_installed_self(), 1) < 0)
+        return 7;
+    berth_program_protect(no_words, &err);
+    return 8;
+}
+
+static const char *const libraries[] = {NULL, "", "/opt/lib", ":/opt/lib:"};
+
+TEST_ROWS(a_program_of_the_user_runs_from_a_copy, libraries)
+{
+    pid_t child = fork();
+
+    if (child == 0)
+        _exit(run_protected(libraries[_i]));
+    ck_assert_int_eq(unit_ended(child), 0);
+}
+
+/* Start this program by a path that is too long for the name of memory. */
+TEST(a_path_that_is_too_long_for_a_copy)
+{
+    BERTH_FREE char *directory = NULL, *program = NULL;
+    char name[200];
+
+    memset(name, 'x', sizeof(name));
+    ck_assert_int_gt(asprintf(&directory, "%s/%.200s/%.100s", unit_dir, name, name), 0);
+    program = unit_path(directory, "initfile");
+    unit_run("mkdir -p %s; cp %s %s", directory, berth_installed_self(), program);
+    unit_run("! " LONG "=1 %s 2>%s/said; grep -q 'an image could overwrite it, and its "
+             "path is too long for a copy in "
+             "memory; install berth at a path of at most 249 bytes' %s/said",
+             program, unit_dir, unit_dir);
 }
 
 static const struct {

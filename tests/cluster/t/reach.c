@@ -2,7 +2,8 @@
 /* What a hostile program of an image can open in /proc. Linked statically.
  *
  *   reach PLACE...          print once each way to a file of the host, or "nothing"
- *   reach --until FILE PLACE...  the same again and again until there is such a file
+ *   reach --until FILE PLACE...  print "ready"; the same again and again until there is
+ *                                such a file
  *
  * PLACE is a path of the host that the container does not show (to be found from a
  * directory that a process has open), or DEVICE:INODE=NAME of a file of the host that
@@ -172,6 +173,8 @@ int main(int argc, char **argv)
     if (argc > 2 && strcmp(argv[1], "--until") == 0) {
         end = argv[2];
         places = argv + 3;
+        puts("ready");
+        fflush(stdout);
     }
     do
         try_all();

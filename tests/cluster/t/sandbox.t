@@ -77,7 +77,7 @@ try "the first step" "$both" -- hostile srun "${J[@]}" "${H[@]}" $W sh -c "$task
 try "the next one" nothing "grep -v '^before'" -- hostile srun "${J[@]}" "${H[@]}" $W sh -c "$task"
 # One that watches while berth saves what is there, and while somebody enters.
 live 1 -w n1 -n1 "${J[@]}" "${H[@]}" $W sh -c \
-    'echo ready; /r/reach --until /r/done $(cat /r/places)'
+    '/r/reach --until /r/done $(cat /r/places)'
 alice berth save -w n1 "$job" reach/saved.sif >/dev/null
 alice berth enter "$job" true
 alice touch reach/done
@@ -106,4 +106,18 @@ for it in "a step" "berth inspect"; do
     equal "$it writes over no program of berth" "" \
         "$(on n1 alice sh -c 'cd mine && find . -type f | sort | xargs md5sum' | diff "$work/before" -)"
 done
+
+echo "# a program of berth as the interpreter of a program of the image"
+on login alice sh -c 'rm -f hostile.dir/.singularity.d/env/99-reach.sh
+    gcc -static -nostdlib -O1 -fno-stack-protector -x c -o reach/loader - &&
+    find hostile.dir -name "ld-linux-*" -exec cp --remove-destination reach/loader {} \; &&
+    printf "#!/proc/self/exe\n" >hostile.dir/script && chmod +x hostile.dir/script' <"$here/exeloader.c" || exit 1
+read -r -a places <<<"$(on n1 alice cat reach/places)"
+try "the first task" nothing -- home "${H[@]}" /script "${places[@]}"
+try "two tasks" "nothing${nl}nothing" -- hostile srun -w n1 -n2 -O "$mine" run "${H[@]}" /script "${places[@]}"
+live 1 -w n1 -n1 "${H[@]}" /reach --until /r/over "${places[@]}"
+try "berth enter" nothing -- on n1 alice "$mine" enter "$(on login alice squeue -h -o %i)" /script "${places[@]}"
+alice touch reach/over
+ends "a program beside it" live 0
+printed "... reaches nothing either" live 1 nothing
 finish
