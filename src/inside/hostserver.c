@@ -320,8 +320,13 @@ _Noreturn static void run(const struct berth_hostcommand *offer, int socket)
     pid_t self = getpid();
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    /* until the program has shown the token, this process may have a socket of any
+     * program in an image, which could stand for a process of the host with it; nobody
+     * believes a process that is not dumpable (ipc/peer.h) */
+    prctl(PR_SET_DUMPABLE, 0);
     if (receive_question(&command) < 0)
         _exit(EXIT_FAILURE);
+    prctl(PR_SET_DUMPABLE, 1);
     send_answer(socket, BERTH_HOSTCOMMAND_BEGUN);
     if (prepare(&command, &err) < 0)
         refuse(&command, &err);

@@ -6,7 +6,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <linux/unix_diag.h>
 #include <poll.h>
+#include <stdint.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,10 +33,95 @@ int berth_peer_name(int socket)
     return bind(socket, (const struct sockaddr *)&address, sizeof(sa_family_t));
 }
 
-/* Find the inode of the socket NAME, as /proc/net/unix has it: with @ for the first
- * byte. Names may have a line break in them, and so look like further lines: if several
- * lines fit, there is no answer. Returns 0, or -1. */
-static int find_inode(const char *name, bool is_listener, unsigned long *ret_inode)
+/* The sockets of this network namespace, as sock_diag(7) lists them. */
+struct listing {
+    const char *name; /* that is looked for, of `length` bytes; the first is '\0' */
+    size_t length;
+    int count; /* that have the name */
+    unsigned long inode;
+};
+
+/* Is the name in PART that of LISTING? */
+static bool has_name(const struct nlattr *part, const struct listing *listing)
+{
+    return part->nla_type == UNIX_DIAG_NAME &&
+           part->nla_len == NLA_HDRLEN + listing->length &&
+           memcmp((const char *)part + NLA_HDRLEN, listing->name, listing->length) == 0;
+}
+
+/* Look at the socket in MESSAGE. */
+static void look_at(const struct nlmsghdr *message, struct listing *listing)
+{
+    const struct unix_diag_msg *found = NLMSG_DATA(message);
+    size_t at = NLMSG_LENGTH(sizeof(*found));
+
+    while (at + NLA_HDRLEN <= message->nlmsg_len) {
+        const struct nlattr *part = (const struct nlattr *)((const char *)message + at);
+
+        if (part->nla_len < NLA_HDRLEN || part->nla_len > message->nlmsg_len - at)
+            return;
+        if (found->udiag_type == SOCK_SEQPACKET && has_name(part, listing)) {
+            listing->inode = found->udiag_ino;
+            listing->count++;
+        }
+        at += NLA_ALIGN(part->nla_len);
+    }
+}
+
+static int ask_for_sockets(int diag, bool is_listener)
+{
+    enum { LISTENS = 1 << 10 }; /* TCP_LISTEN of the kernel */
+    const struct {
+        struct nlmsghdr header;
+        struct unix_diag_req question;
+    } message = {
+        .header = {.nlmsg_len = sizeof(message),
+                   .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+                   .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
+        .question = {.sdiag_family = AF_UNIX,
+                     .udiag_states = is_listener ? LISTENS : ~(uint32_t)LISTENS,
+                     .udiag_show = UDIAG_SHOW_NAME},
+    };
+
+    return send(diag, &message, sizeof(message), 0) == sizeof(message) ? 0 : -1;
+}
+
+/* List the sockets. Returns 0; -1: the kernel cannot, or the list has changed so that
+ * it is not whole. */
+static int list_sockets(bool is_listener, struct listing *listing)
+{
+    BERTH_CLOSE int diag =
+        socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+    union {
+        struct nlmsghdr first;
+        char bytes[32768];
+    } part;
+
+    if (diag < 0 || ask_for_sockets(diag, is_listener) < 0)
+        return -1;
+    for (;;) {
+        ssize_t got = recv(diag, &part, sizeof(part), 0);
+        const struct nlmsghdr *message = &part.first;
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return -1;
+        for (; NLMSG_OK(message, (size_t)got); message = NLMSG_NEXT(message, got)) {
+            if (message->nlmsg_type == NLMSG_DONE)
+                return *(const int *)NLMSG_DATA(message) < 0 ? -1 : 0;
+            if (message->nlmsg_type != SOCK_DIAG_BY_FAMILY)
+                return -1;
+            look_at(message, listing);
+        }
+    }
+}
+
+/* The same in /proc/net/unix, for a kernel that lacks the module unix_diag: NAME is as
+ * it is there, with @ for the first byte. Names may have a line break in them, and so
+ * look like further lines: if several lines fit, there is no answer. */
+static int find_inode_in_text(const char *name, bool is_listener,
+                              unsigned long *ret_inode)
 {
     enum { MOST = 64 << 20, LISTENS = 1 << 16 }; /* __SO_ACCEPTCON of the kernel */
     BERTH_BUF struct berth_buf text = {0};
@@ -63,11 +152,27 @@ static int find_inode(const char *name, bool is_listener, unsigned long *ret_ino
     return count == 1 ? 0 : -1;
 }
 
+/* Find the inode of the socket at ADDRESS, whose name has LENGTH bytes. Returns 0, or
+ * -1.
+ */
+static int find_inode(const struct sockaddr_un *address, size_t length,
+                      bool is_listener, unsigned long *ret_inode)
+{
+    char name[sizeof(address->sun_path) + 1] = "@";
+    struct listing listing = {.name = address->sun_path, .length = length};
+
+    if (list_sockets(is_listener, &listing) == 0) {
+        *ret_inode = listing.inode;
+        return listing.count == 1 ? 0 : -1;
+    }
+    memcpy(name + 1, address->sun_path + 1, length - 1);
+    return find_inode_in_text(name, is_listener, ret_inode);
+}
+
 bool berth_peer_holds(int process, const struct sockaddr_un *address, socklen_t length,
                       bool is_listener)
 {
     const size_t before = offsetof(struct sockaddr_un, sun_path);
-    char name[sizeof(address->sun_path) + 1] = "@";
     char wanted[64];
     BERTH_CLOSEDIR DIR *descriptors = NULL;
     struct dirent *entry;
@@ -76,8 +181,7 @@ bool berth_peer_holds(int process, const struct sockaddr_un *address, socklen_t 
 
     if (length <= before + 1 || length > sizeof(*address) || *address->sun_path)
         return false; /* it has no name, or one of a file */
-    memcpy(name + 1, address->sun_path + 1, length - before - 1);
-    if (find_inode(name, is_listener, &inode) < 0)
+    if (find_inode(address, length - before, is_listener, &inode) < 0)
         return false;
 
     fd = openat(process, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -352,11 +352,10 @@ static void read_container(struct container *container)
  * server (job_container/tmpfs). A program in an image can open no namespace of the
  * host, except under a setuid runtime, which makes no user namespace; so the process
  * that connected has to be in the namespace, too. */
-static bool is_allowed(int socket, const int fds[BERTH_JOB_FDS])
+static bool is_allowed(const int fds[BERTH_JOB_FDS])
 {
     return berth_namespaces_is_own(fds[BERTH_JOB_USER], "user") &&
-           berth_namespaces_is_own(fds[BERTH_JOB_MOUNTS], "mnt") &&
-           berth_peer_client(socket) == BERTH_PEER_OWN;
+           berth_namespaces_is_own(fds[BERTH_JOB_MOUNTS], "mnt");
 }
 
 /* Read the question of the process at SOCKET. Returns 0, or -1: it sends another thing,
@@ -366,8 +365,12 @@ static int read_question(int socket, struct berth_handover *ret)
     int fds[BERTH_JOB_FDS] = {-1, -1, -1};
     int result = -1;
 
+    /* first: this process takes no socket of a program in an image, which could stand
+     * for a process of the host with it (ipc/peer.h) */
+    if (berth_peer_client(socket) != BERTH_PEER_OWN)
+        return -1;
     if (berth_job_receive_all(socket, fds, BERTH_JOB_FDS) == BERTH_JOB_ASK &&
-        is_allowed(socket, fds)) {
+        is_allowed(fds)) {
         result = berth_job_read(fds[BERTH_JOB_HANDOVER], ret);
         fds[BERTH_JOB_HANDOVER] = -1;
     }
