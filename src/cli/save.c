@@ -45,8 +45,9 @@
 extern char **environ;
 
 /* Not in each directory that is an image. */
-#define SCRIPTS ".singularity.d"
-#define LABELS  SCRIPTS "/labels.json"
+#define SCRIPTS     ".singularity.d"
+#define LABELS_NAME "labels.json"
+#define LABELS      SCRIPTS "/" LABELS_NAME
 
 /* In a child: hold the root file system of CONTAINER alone, which ends with its last
  * descriptor, send it over the socket END after why that fails (""), and stay. Nobody
@@ -125,24 +126,60 @@ static pid_t start_holding(const struct berth_container *container, int *ret_roo
     return -1;
 }
 
+/* Open that directory of the image. ROOT is the container's, as this process reaches
+ * it: a link of the image would lead to a file of the host, so none is followed.
+ * Returns a descriptor, or -1 with errno. */
+static int open_scripts(const char *root)
+{
+    BERTH_FREE char *path = NULL;
+
+    if (asprintf(&path, "%s/" SCRIPTS, root) < 0) {
+        path = NULL;
+        return -1;
+    }
+    return open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* Read the labels of the image into RET; "": it has none. Returns 0, or -1 with errno.
+ */
+static int read_labels(const char *root, struct berth_buf *ret)
+{
+    enum { MOST = 1 << 20 };
+    BERTH_CLOSE int scripts = open_scripts(root);
+    BERTH_CLOSE int file = -1;
+    struct stat st;
+
+    if (scripts >= 0)
+        file = openat(scripts, LABELS_NAME,
+                      O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (file < 0) {
+        bool has_none = errno == ENOENT || errno == ENOTDIR || errno == ELOOP;
+
+        return has_none ? 0 : -1;
+    }
+    if (fstat(file, &st) < 0)
+        return -1;
+    return S_ISREG(st.st_mode) ? berth_fd_read(file, MOST, ret) : 0;
+}
+
 /* Open memory with the labels of ROOT and one of ours. Returns a descriptor, which
  * stays open through exec; -1 with a sentence in ERR. */
 static int make_labels(const struct berth_container *container, const char *root,
                        struct berth_err *err)
 {
-    enum { MOST = 1 << 20 };
-    BERTH_FREE char *file = NULL, *from = NULL;
+    BERTH_FREE char *from = NULL;
     BERTH_BUF struct berth_buf labels = {0};
     BERTH_JSON struct berth_json ours = {0};
     const char *end;
     int fd;
 
-    if (asprintf(&file, "%s/" LABELS, root) < 0 ||
-        asprintf(&from, "%s, by job %u on %s", container->image, container->job,
-                 container->node) < 0)
+    if (asprintf(&from, "%s, by job %u on %s", container->image, container->job,
+                 container->node) < 0) {
+        from = NULL;
         return berth_err_oom(err);
-    if (berth_fd_read_path(file, MOST, &labels) < 0 && errno != ENOENT)
-        return berth_err_file(err, file, "read");
+    }
+    if (read_labels(root, &labels) < 0)
+        return berth_err_file(err, "/" LABELS, "read");
     berth_json_object(&ours, NULL);
     berth_json_string(&ours, "berth.saved-from", from);
     berth_json_end(&ours);
@@ -217,22 +254,17 @@ static int run(struct making *making, const struct berth_strvec *argv,
 
 /* Replace the labels of the image by the text in the descriptor LABELS, if the image
  * has a place for them. */
-static int push_labels(const struct making *making, int labels,
-                       struct berth_strvec *argv, struct berth_err *err)
+static void push_labels(const struct making *making, int labels,
+                        struct berth_strvec *argv)
 {
-    BERTH_FREE char *scripts = NULL;
+    BERTH_CLOSE int scripts = open_scripts(making->root);
 
-    if (asprintf(&scripts, "%s/" SCRIPTS, making->root) < 0) {
-        scripts = NULL;
-        return berth_err_oom(err);
-    }
-    if (access(scripts, F_OK) < 0)
-        return 0;
+    if (scripts < 0)
+        return;
     berth_strvec_push(argv, "-p");
     berth_strvec_pushf(argv, LABELS " f 644 0 0 cat /proc/self/fd/%d", labels);
     berth_strvec_push(argv, "-e");
     berth_strvec_push(argv, LABELS);
-    return 0;
 }
 
 /* Pack the root into a squashfs file. */
@@ -259,8 +291,7 @@ static int pack(struct making *making, const struct berth_site *site,
     berth_strvec_split(&argv,
                        "-noappend,-no-progress,-no-xattrs,-all-root,-exit-on-error");
     berth_compression_words(chosen, &argv);
-    if (push_labels(making, labels, &argv, err) < 0)
-        return -1;
+    push_labels(making, labels, &argv);
     return run(making, &argv, err);
 }
 

@@ -11,7 +11,7 @@
 . "$(dirname "$0")/lib.sh"
 
 need_images a b
-at_exit 'on login alice scancel -u alice; on login alice sh -c "chmod -R u+w hostile.dir mine reach; rm -rf hostile.dir mine reach secret"'
+at_exit 'on login alice scancel -u alice; on login alice sh -c "chmod -R u+w hostile.dir mine reach; rm -rf hostile.dir mine reach secret secret.json"'
 on login alice sh -c 'chmod -R u+w hostile.dir mine reach 2>/dev/null; rm -rf hostile.dir mine reach; mkdir reach && echo topsecret >secret
     cat >reach/reach.c && gcc -static -O1 -o reach/reach reach/reach.c' <"$here/reach.c" || exit 1
 spoil n1 "echo host >/opt/host-only" "rm -f /opt/host-only"
@@ -73,6 +73,8 @@ try "explain" "before: nothing" "$alone" -- hostile srun -w n1 "${H[@]}" $W --co
 echo "# for the job"
 allocate -w n1
 J=(--jobid="$job" --overlap --container-lifetime=job)
+on login alice sh -c 'echo "{\"token\": \"topsecret\"}" >secret.json
+    ln -sf /home/alice/secret.json hostile.dir/.singularity.d/labels.json'
 try "the first step" "$both" -- hostile srun "${J[@]}" "${H[@]}" $W sh -c "$task"
 try "the next one" nothing "grep -v '^before'" -- hostile srun "${J[@]}" "${H[@]}" $W sh -c "$task"
 # One that watches while berth saves what is there, and while somebody enters.
@@ -84,6 +86,8 @@ alice touch reach/done
 ends "berth save and berth enter" live 0
 printed "... are no way either" live 1 nothing
 equal "an image was saved" "SIF" "$(alice sh -c 'head -c 64 reach/saved.sif | grep -ao SIF | head -n 1')"
+try "its labels are not a file of the host to which the image has a link" "berth.saved-from" "grep -oE 'topsecret|berth.saved-from'" -- \
+    srun --jobid="$job" --overlap --container-image=reach/saved.sif cat /.singularity.d/labels.json
 end_jobs
 
 echo "# berth in a home"
