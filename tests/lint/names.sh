@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A name has one meaning: no struct is defined twice, and nothing is left unfinished.
+# A name has one meaning: no struct is defined twice. Every file is packed, and nothing is left
+# unfinished.
 # shellcheck source=tests/lint/lib.sh
 . "${srcdir:-.}/tests/lint/lib.sh"
 
@@ -8,6 +9,11 @@
 product | xargs awk '/^struct berth_[a-z_]+ \{/ { print $2, FILENAME }' | sort | awk '
     $1 == name { print $2 ":1: struct " name " is in " file ", too" }
     { name = $1; file = $2 }' | rule 'a struct has a name of its own'
+
+# What is not listed builds here, but not from the tarball.
+product | while read -r file; do
+    grep -qF "$file" Makefile.am || echo "$file:1: is not in Makefile.am"
+done | rule 'every source file is packed'
 
 # The brackets keep this file from finding itself.
 written | xargs grep -nE '(^|[^A-Za-z])([F]IXME|[T]ODO)([^A-Za-z]|$)' /dev/null |
