@@ -62,6 +62,50 @@ static bool may_mount(const struct berth_launch *launch, const char *mount)
     return berth_mountrules_check(&site, &one, NULL, NULL) == 0;
 }
 
+/* The mount of the request that the clean path PLACE is in, the deepest, and not on
+ * PLACE itself; NULL: none. *RET holds it. */
+static const struct berth_mount *find_mount_above(const struct berth_launch *launch,
+                                                  const char *place,
+                                                  struct berth_mount *ret)
+{
+    const struct berth_strvec *mounts = &launch->request->mounts;
+
+    for (size_t i = 0; i < mounts->count; i++) {
+        BERTH_MOUNT struct berth_mount mount = {0};
+
+        if (berth_mount_parse(mounts->items[i], NULL, &mount, NULL) < 0 ||
+            strcmp(mount.destination, place) == 0 ||
+            !berth_path_is_within(place, mount.destination))
+            continue;
+        if (ret->destination && strlen(ret->destination) > strlen(mount.destination))
+            continue;
+        berth_mount_fini(ret);
+        *ret = mount;
+        mount = (struct berth_mount){0};
+    }
+    return ret->destination ? ret : NULL;
+}
+
+/* Can SOURCE be mounted on the clean path PLACE and change no file of the user's? In a
+ * mount of the request the runtime would make the place in that mount's source, or fail
+ * where the user may not. */
+static bool has_room(const struct berth_launch *launch, const char *source,
+                     const char *place)
+{
+    BERTH_MOUNT struct berth_mount held = {0};
+    const struct berth_mount *above = find_mount_above(launch, place, &held);
+    BERTH_FREE char *there = NULL;
+    struct stat one, other;
+
+    if (!above)
+        return true;
+    if (above->mode == BERTH_MOUNT_SQSH ||
+        asprintf(&there, "%s%s", above->source, place + strlen(above->destination)) < 0)
+        return false;
+    return stat(there, &one) == 0 && stat(source, &other) == 0 &&
+           S_ISDIR(one.st_mode) == S_ISDIR(other.st_mode);
+}
+
 /* Append the mount of SOURCE, a real path, on PLACE, for the reason WHY. */
 static void add(struct berth_launch *launch, const char *source, const char *place,
                 const char *mode, const char *why)
@@ -69,6 +113,8 @@ static void add(struct berth_launch *launch, const char *source, const char *pla
     BERTH_FREE char *mount = NULL;
 
     if (strchr(source, ':') || strchr(place, ':')) /* which separates them */
+        return;
+    if (!has_room(launch, source, place))
         return;
     if (asprintf(&mount, "%s:%s:%s", source, place, mode) < 0) {
         launch->places.failed = true;
@@ -80,15 +126,16 @@ static void add(struct berth_launch *launch, const char *source, const char *pla
     berth_strvec_push(&launch->places, why);
 }
 
-/* TMPDIR, a directory that the user may enter, as a real path, which the caller frees;
- * NULL: there is none. */
+/* TMPDIR, a directory in which the user may make files, as a real path, which the
+ * caller frees; NULL: there is none. Another one would only hide what the image has
+ * there. */
 static char *find_temporary(const struct berth_launch *launch)
 {
     const char *path = berth_environ_value(launch->environment, "TMPDIR");
     struct stat status;
 
     if (!path || *path != '/' || stat(path, &status) < 0 || !S_ISDIR(status.st_mode) ||
-        access(path, X_OK) < 0)
+        access(path, W_OK | X_OK) < 0)
         return NULL;
     return realpath(path, NULL);
 }
@@ -172,5 +219,7 @@ bool berth_places_has_temporary(const struct berth_launch *launch)
         return false;
     if (is_usual(launch, place) || strchr(real, ':'))
         return true;
+    if (!has_room(launch, real, place))
+        return false;
     return asprintf(&mount, "%s:%s:rw", real, place) >= 0 && may_mount(launch, mount);
 }

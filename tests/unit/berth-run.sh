@@ -205,11 +205,19 @@ temporary()
     shift
     flags --container-image=a --container-gpu=none "$@"
 }
+# A directory in which any user may make files, by a path that the runtime does not mount.
+mkdir -p node
+ln -sfn node temporary
+at_end=
+case $T in
+    /tmp/* | /var/tmp/* | /dev/*) at_end=' --mount type=bind,"source=T/node","destination=T/node"' ;;
+esac
 expect 'the TMPDIR of the node is mounted' 0 \
-    '--silent exec --mount type=bind,"source=/usr","destination=/usr" T/a true' temporary /usr
+    "--silent exec --mount type=bind,\"source=T/node\",\"destination=T/temporary\"$at_end T/a true" \
+    temporary "$T/temporary"
 expect 'a mount of the user wins over it' 0 \
-    '--silent exec --mount type=bind,"source=/usr/.","destination=/usr" --mount type=bind,"source=T/b","destination=T/b" T/a true' \
-    temporary /usr --container-mounts=/usr/.:/usr,b
+    "--silent exec$at_end --mount type=bind,\"source=T/node/.\",\"destination=T/temporary\" T/a true" \
+    temporary "$T/temporary" --container-mounts="$T/node/.:$T/temporary"
 expect 'a TMPDIR that the runtime mounts is not' 0 '--silent exec T/a true' temporary /var/tmp
 expect 'nor one that is not there' 0 '--silent exec T/a true' temporary /no/such
 expect 'nor one in a closed container' 0 '--silent exec --contain T/a true' \

@@ -108,5 +108,14 @@ try "... and an account tells so" "~TMPDIR /localscratch of the host.*the node's
     "grep -e directories: -e mounts:" -- env TMPDIR=/localscratch "${step[@]}" --container-explain true
 try "... but not in a closed container" "~No such file.*status" -- \
     env TMPDIR=/localscratch "${step[@]}" --container-args=--contain mktemp
+try "... nor one in which the user may not make files, which would hide the image's" a -- \
+    env TMPDIR=/etc berth run --container-image=$A cat /etc/berth-image
+try "... nor one in a mount of the user that lacks it, which nothing is made in" f -- \
+    env TMPDIR=$V/scratch/sub "${step[@]}" "--container-mounts=$V/1:$V/scratch" ls "$V/scratch"
+try "... which the user may not write to" bin -- \
+    env TMPDIR=$V/scratch/sub "${step[@]}" "--container-mounts=/usr:$V/scratch" sh -c "ls $V/scratch | grep '^bin'"
+try "the end of a link in a mount of the user that lacks it ends the step" \
+    "~mount '$V/1:$home/scratch': .*it leads through a symbolic link.*status" -- \
+    "${step[@]}" "--container-mounts=$V/1:$home/scratch,/usr:$V" true
 
 finish
