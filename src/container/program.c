@@ -143,17 +143,21 @@ int berth_program_protect(char *const *argv, struct berth_err *err)
 {
     enum { NAME_MAX_MEMORY = 249 }; /* memfd_create(2) */
     const char *path = berth_installed_self();
-    BERTH_CLOSE int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    BERTH_CLOSE int program = open("/proc/self/exe", O_PATH | O_CLOEXEC);
+    BERTH_CLOSE int file = -1;
     BERTH_CLOSE int copy = -1;
 
-    if (!path || file < 0)
+    if (!path || program < 0)
         return berth_program_missing("/proc/self/exe", err);
+    if (!can_be_written(program))
+        return 0; /* maybe it cannot be read, either */
+    file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return berth_program_missing(path, err);
     if (is_copy(file)) {
         prctl(PR_SET_NAME, berth_text_base(path)); /* else that of the descriptor */
         return remove_libraries(path) < 0 ? berth_err_oom(err) : 0;
     }
-    if (!can_be_written(file))
-        return 0;
     if (strlen(path) > NAME_MAX_MEMORY)
         return berth_err_set(err,
                              "'%s': an image could overwrite it, and its path is too "

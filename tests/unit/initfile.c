@@ -178,7 +178,7 @@ TEST(a_host_that_runs_no_program_from_memory)
 /* And what its LD_LIBRARY_PATH is to be; not set: none. */
 #define LIBRARIES "UNIT_LIBRARIES"
 
-/* The same, at a path that is too long. */
+/* Another one: it only ends, with whether it may go on. */
 #define LONG "UNIT_LONG"
 
 static char *const no_words[] = {(char *)"initfile", NULL};
@@ -215,7 +215,8 @@ __attribute__((constructor)) static void begin(void)
         _exit(again(file));
     if (!getenv(LONG))
         return;
-    berth_program_protect(no_words, &err);
+    if (berth_program_protect(no_words, &err) == 0)
+        _exit(EXIT_SUCCESS);
     dprintf(STDERR_FILENO, "%s\n", err.text);
     _exit(EXIT_FAILURE);
 }
@@ -245,6 +246,18 @@ TEST_ROWS(a_program_of_the_user_runs_from_a_copy, libraries)
     if (child == 0)
         _exit(run_protected(libraries[_i]));
     ck_assert_int_eq(unit_ended(child), 0);
+}
+
+/* A program of root's may be one that others execute, and do not read. */
+TEST(a_program_of_root_runs_from_its_file)
+{
+    BERTH_FREE char *program = unit_path(unit_dir, "unread");
+
+    if (geteuid() != 0)
+        return;
+    unit_run("chmod 755 %s; cp %s %s; chmod 711 %s", unit_dir, berth_installed_self(),
+             program, program);
+    unit_run(LONG "=1 setpriv --reuid=65534 --regid=65534 --clear-groups %s", program);
 }
 
 /* Start this program by a path that is too long for the name of memory. */
