@@ -181,7 +181,8 @@ equal "srun in a container: its own image, no mount of the outer one, and it say
 # Who the user is the runtime asks, not Slurm.
 if thorough; then
     # ---- the umask that an image sets
-on login alice sh -c 'rm -rf umask.dir; cp -r /images/a.dir umask.dir && chmod -R u+w umask.dir &&
+on login alice sh -c 'rm -rf umask.dir; cp -r /images/a.dir umask.dir 2>/dev/null # but for its devices
+    chmod -R u+w umask.dir &&
     echo "umask 002" >umask.dir/.singularity.d/env/91-umask.sh'
 script masks <<'MASKS'
 #!/bin/sh
