@@ -10,10 +10,12 @@
 static int refuse(const struct berth_mpi_reach *reach, const char *what,
                   const char *flags, const char *whose, struct berth_err *err)
 {
-    return berth_err_set(err,
-                         "%s gives each of the %u tasks of this node %s of its own, so "
-                         "that %s cannot connect them; remove the flag",
-                         flags, reach->apart, what, whose);
+    berth_err_set(
+        err,
+        "%s gives each of the %u tasks of this node %s of its own, so that %s "
+        "cannot connect them; remove the flag",
+        flags, reach->apart, what, whose);
+    return berth_err_mark(err, BERTH_ERR_OPTION);
 }
 
 int berth_mpi_check_reach(const struct berth_mpi_reach *reach, unsigned int managers,

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "objects.h"
+#include "base/text.h"
 #include "unit.h"
 
 #define MPICH_LIB                                                                      \
@@ -192,7 +193,10 @@ TEST_ROWS(what_tasks_do_not_share_is_refused, places)
     int result = berth_mpi_check_reach(&places[_i].reach, places[_i].managers,
                                        "the host's MPI", &err);
 
+    bool names_flag = berth_text_starts(err.text, "--");
+
     ck_assert_int_eq(result, places[_i].said ? -1 : 0);
     if (places[_i].said)
         ck_assert_ptr_nonnull(strstr(err.text, places[_i].said));
+    ck_assert_int_eq(err.code == BERTH_ERR_OPTION, names_flag);
 }
