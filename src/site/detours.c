@@ -173,7 +173,8 @@ static int check_variable(const struct berth_site *site,
         return 0;
     if (env && berth_text_starts_any(variable, prefixes))
         return refuse_variable(site, variable, length, BERTH_OPTION_ENV, env, err);
-    if (!flag)
+    /* the runtime sets empty ones in each container: they ask for nothing */
+    if (!flag || !flag[strcspn(flag, "=") + 1])
         return 0;
     if (args)
         return refuse_variable(site, variable, length, BERTH_OPTION_ARGS, args, err);

@@ -139,13 +139,13 @@ static bool is_yes(const char *value)
 }
 
 /* FLAG, NAME=VALUE, as a word of the runtime. The caller frees it. NULL: FLAG has no
- * value, or out of memory. */
+ * value, or an empty one, with which it asks for nothing; or out of memory. */
 static char *as_word(const char *flag)
 {
     const char *value = strchr(flag, '=');
     char *word = NULL;
 
-    if (!value || asprintf(&word, "--%s", flag) < 0)
+    if (!value || !value[1] || asprintf(&word, "--%s", flag) < 0)
         return NULL;
     for (char *c = word; *c && *c != '='; c++)
         *c = *c == '_' ? '-' : (char)tolower((unsigned char)*c);

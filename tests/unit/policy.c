@@ -606,6 +606,22 @@ TEST(variables_of_the_runtime_itself_are_no_flags)
     ck_assert(decide("allow=--nv", "APPTAINER_NV=yes", "image=/a", &text, &err) == 0);
 }
 
+TEST(an_empty_variable_of_the_runtime_asks_for_nothing)
+{
+    static const char *const rules[] = {
+        "deny=", "allow=--nv", "forbidden=/secret",
+        "forbid=container-mounts=", "forbid=container-args="};
+    BERTH_BUF struct berth_buf text = {0};
+    struct berth_err err = {0};
+
+    for (size_t i = 0; i < COUNT(rules); i++)
+        ck_assert_msg(decide(rules[i], "APPTAINER_BIND=", "image=/a", &text, &err) == 0,
+                      "%s: %s", rules[i], err.text);
+    ck_assert_int_eq(
+        decide("forbid=container-env=", "APPTAINERENV_A=", "image=/a", &text, &err),
+        -1);
+}
+
 static const struct {
     const char *site, *said;        /* of --container-lifetime */
     bool mpi, job, joins, declined; /* joins ranks if the user says nothing, or no */
