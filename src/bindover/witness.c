@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -19,6 +20,8 @@
 #include "ipc/loadmarks.h"
 #include "container/namespaces.h"
 #include "container/processes.h"
+#include "container/starters.h"
+#include "request/mpirun.h"
 #include "ipc/report.h"
 
 /* Milliseconds between a wrong MPI and the host's, for a program that loads both; and
@@ -37,6 +40,7 @@ struct watch {
     int mounts;        /* the mount namespace of the tasks */
     int64_t since;     /* when the last new task was found (berth_clock()) */
     bool has_reported; /* a wrong rank was reported */
+    bool has_starters; /* it was reported that several ranks start an mpirun */
     bool is_over;      /* the tasks have ended, or were killed */
     struct berth_record record;
     int record_fd; /* -1: the site wants no record */
@@ -185,6 +189,34 @@ bool berth_witness_judge(const struct berth_witness *witness,
         describe_copy(witness, rank, ret);
         break;
     }
+    return true;
+}
+
+bool berth_witness_judge_starters(const struct berth_witness *witness,
+                                  const struct berth_rank *ranks, bool is_last,
+                                  struct berth_err *ret)
+{
+    const struct berth_rank *first = NULL;
+    unsigned int starters = 0;
+    char who[32];
+
+    for (unsigned int i = 0; i < witness->tasks; i++) {
+        if (!ranks[i].starter)
+            continue;
+        starters++;
+        if (!first)
+            first = &ranks[i];
+    }
+
+    if (starters > 1)
+        snprintf(who, sizeof(who), "several tasks start");
+    /* Rank 0 alone may well start an mpirun for all. */
+    else if (starters == 1 && is_last && first->number > 0 &&
+             witness->order->step.tasks > 1)
+        snprintf(who, sizeof(who), "rank %u starts", first->number);
+    else
+        return false;
+    berth_mpirun_describe_worlds(who, first->starter, ret);
     return true;
 }
 
@@ -372,14 +404,25 @@ static enum berth_rank_state read_marks(const struct watch *watch,
     return state;
 }
 
+/* Notes an mpirun among the processes of a rank. */
+static void find_starter(struct berth_rank *rank)
+{
+    struct berth_process starter;
+
+    if (!rank->starter && berth_starters_find(rank->pid, &starter))
+        rank->starter = strdup(starter.name);
+}
+
 /* Looks at the marks of a rank, and at its processes if it has any. */
 static void inspect_rank(struct watch *watch, struct berth_rank *rank)
 {
     struct berth_mapped_seen mapped = {0};
     struct berth_rank_seen seen = {read_marks(watch, rank), &mapped};
 
-    if (!rank->has_ended)
+    if (!rank->has_ended) {
         berth_mapped_inspect(&watch->files, rank->pid, &mapped);
+        find_starter(rank);
+    }
     if (seen.state == BERTH_RANK_UNKNOWN && mapped.staged)
         seen.state = state_of(watch, mapped.staged->stage);
     berth_witness_update(watch->witness, rank, &seen, berth_clock());
@@ -462,6 +505,19 @@ static void report_wrong(struct watch *watch)
     watch->has_reported = true;
     if (end)
         end_tasks(watch);
+}
+
+/* Reports once that several ranks start an mpirun. */
+static void report_starters(struct watch *watch)
+{
+    bool is_last = watch->is_over || watch->witness->tasks == 1;
+    struct berth_err sentence;
+
+    if (watch->has_starters ||
+        !berth_witness_judge_starters(watch->witness, watch->ranks, is_last, &sentence))
+        return;
+    print_line(watch->witness, "warning: ", sentence.text);
+    watch->has_starters = true;
 }
 
 /* Is each rank known, or has it ended? */
@@ -563,6 +619,7 @@ static void watch_ranks(struct watch *watch)
             watch->is_over = true;
         inspect_ranks(watch);
         report_wrong(watch);
+        report_starters(watch);
     }
 }
 
@@ -584,7 +641,7 @@ void berth_witness_run(const struct berth_witness *witness)
     struct watch watch = {
         .witness = witness, .marks = -1, .mounts = -1, .record_fd = -1};
     struct berth_err sentence;
-    bool is_there;
+    bool is_there, has_said;
 
     watch.ranks = calloc(witness->tasks, sizeof(*watch.ranks));
     if (!watch.ranks)
@@ -602,9 +659,10 @@ void berth_witness_run(const struct berth_witness *witness)
         watch_ranks(&watch);
     write_record(&watch); /* of a container that has ended, too */
     berth_witness_count(witness, watch.ranks, &sentence);
-    if (is_there && !watch.has_reported && misses_mpi(&watch))
+    has_said = watch.has_reported || watch.has_starters;
+    if (is_there && !has_said && misses_mpi(&watch))
         print_line(witness, "warning: ", sentence.text);
-    else if (is_there && !watch.has_reported && witness->verbose &&
+    else if (is_there && !has_said && witness->verbose &&
              !witness->order->step.is_one_file)
         print_line(witness, "note: ", sentence.text);
     for (unsigned int i = 0; i < witness->tasks; i++) {
@@ -612,6 +670,7 @@ void berth_witness_run(const struct berth_witness *witness)
             close(watch.ranks[i].process);
         free(watch.ranks[i].path);
         free(watch.ranks[i].name);
+        free(watch.ranks[i].starter);
     }
     free(watch.ranks);
     berth_mapped_fini(&watch.files);

@@ -21,7 +21,7 @@
  * If two MPIs of the host are mounted, one of them may not support the step's process
  * manager: a rank that loads that one is wrong, too. The witness ignores a rank that
  * uses no MPI, but warns if the host's MPI was asked for, no rank loads one, and no
- * task fails.
+ * task fails. It warns, too, if several ranks start an mpirun.
  *
  * If the host's fabric is under the image's own MPI, ranks are right that load the
  * fabric. */
@@ -69,6 +69,7 @@ struct berth_rank {
                              not initialized (berth_clock()); 0: never */
     char *path;           /* of the other MPI; NULL: none was suspected */
     char *name;           /* of that MPI, for people */
+    char *starter;        /* the mpirun that a process of it was; NULL: none was seen */
 };
 
 /* Judges RANKS, of which WITNESS says how many there are. If one is wrong, or may be,
@@ -77,6 +78,14 @@ struct berth_rank {
 bool berth_witness_judge(const struct berth_witness *witness,
                          const struct berth_rank *ranks, struct berth_err *ret,
                          bool *ret_end);
+
+/* Do several tasks start ranks themselves, each an MPI_COMM_WORLD of its own? Then
+ * returns true, with the sentence in RET. The witness sees the tasks of its node: two
+ * RANKS are enough, and one if it is not the first of the step, and no other rank of
+ * the node can follow (IS_LAST). */
+bool berth_witness_judge_starters(const struct berth_witness *witness,
+                                  const struct berth_rank *ranks, bool is_last,
+                                  struct berth_err *ret);
 
 /* Must RANK be inspected NOW (berth_clock())? A rank that has initialized the host's
  * MPI, once a second. */

@@ -278,6 +278,17 @@ bool berth_mpirun_is_repeated(const struct berth_request *request, unsigned long
     return true;
 }
 
+void berth_mpirun_describe_worlds(const char *who, const char *mpirun,
+                                  struct berth_err *ret)
+{
+    berth_err_set(
+        ret,
+        "%s '%s', whose ranks do not meet those of other tasks; leave the "
+        "mpirun out, as srun starts the ranks, or use --mpi-bind=local for an "
+        "mpirun in one task, --mpi-bind=local-each for one in every task",
+        who, mpirun);
+}
+
 bool berth_mpirun_is_alone(const struct berth_request *request, unsigned long tasks,
                            const char *command)
 {

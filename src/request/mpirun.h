@@ -56,6 +56,11 @@ int berth_mpirun_check_command(const struct berth_request *request, unsigned lon
 bool berth_mpirun_is_repeated(const struct berth_request *request, unsigned long tasks,
                               const char *command, struct berth_err *ret);
 
+/* Sets RET to the sentence about tasks WHO ("rank 1 starts") that start MPIRUN in a
+ * script, which was not seen before the step. */
+void berth_mpirun_describe_worlds(const char *who, const char *mpirun,
+                                  struct berth_err *ret);
+
 /* Is an mpirun the COMMAND of the only task, without --mpi-bind? It has the slots that
  * Slurm's variables about this step tell: one. */
 bool berth_mpirun_is_alone(const struct berth_request *request, unsigned long tasks,

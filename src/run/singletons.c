@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looks for the first MPI that a task loads in a step without the host's. */
+/* Looks for the first MPI that a task loads in a step without the host's, and for an
+ * mpirun in several tasks. */
 
 #include "run/singletons.h"
 
@@ -22,12 +23,14 @@
 #include "base/text.h"
 #include "mpi/filenames.h"
 #include "mpi/names.h"
+#include "request/mpirun.h"
 #include "request/ranks.h"
 #include "run/notice.h"
 #include "ipc/loadmark.h"
 #include "container/maps.h"
 #include "container/namespaces.h"
 #include "container/processes.h"
+#include "container/starters.h"
 #include "ipc/report.h"
 
 bool berth_singletons_wanted(const struct berth_launch *launch)
@@ -48,12 +51,16 @@ bool berth_singletons_is_tool(const char *name)
     return berth_mpi_is_starter(name) || berth_text_starts_any(name, starts);
 }
 
-/* An MPI that a process has mapped. */
+/* An MPI that a process has mapped, and tasks that start an mpirun. */
 struct mapped {
     const struct berth_inject *it;
     pid_t pid;
-    char *path;   /* NULL: none was found */
-    bool is_seen; /* a process of the container was */
+    char *path;       /* NULL: none was found */
+    bool is_seen;     /* a process of the container was */
+    pid_t task;       /* that is looked at */
+    pid_t starting;   /* the first task that was seen to start an mpirun; 0: none */
+    bool is_repeated; /* another task starts one, too */
+    char starter[32]; /* the name of the mpirun */
 };
 
 /* Is process PID in the container of the singletons, or, where each task has its own,
@@ -79,6 +86,16 @@ static bool find_library(const struct berth_mapping *mapping, void *data)
     return !mapped->path;
 }
 
+/* Note that the task starts the mpirun PROCESS. */
+static void add_starter(struct mapped *mapped, const struct berth_process *process)
+{
+    if (mapped->starting == 0) {
+        mapped->starting = mapped->task;
+        snprintf(mapped->starter, sizeof(mapped->starter), "%s", process->name);
+    }
+    mapped->is_repeated |= mapped->starting != mapped->task;
+}
+
 /* Find an MPI that process PID has mapped. Returns whether to go on below PID: not
  * below a tool, but below a script on the host. */
 static bool find_mapped(pid_t pid, void *data)
@@ -89,8 +106,11 @@ static bool find_mapped(pid_t pid, void *data)
     if (!is_own(mapped->it, pid))
         return true;
     mapped->is_seen = true;
-    if (berth_process_read(pid, &process) && berth_singletons_is_tool(process.name))
+    if (berth_process_read(pid, &process) && berth_singletons_is_tool(process.name)) {
+        if (berth_starters_has(&process))
+            add_starter(mapped, &process);
         return false;
+    }
     mapped->pid = pid;
     berth_maps_each(pid, find_library, mapped);
     return !mapped->path;
@@ -103,8 +123,10 @@ static void find_mpi(unsigned int turn, struct mapped *ret)
     size_t count = berth_process_children(ret->it->parent, &tasks);
 
     ret->is_seen = false;
-    for (size_t i = 0; i < count && !ret->is_seen; i++)
-        berth_process_each_below(tasks[(turn + i) % count], find_mapped, ret);
+    for (size_t i = 0; i < count && !ret->is_seen; i++) {
+        ret->task = tasks[(turn + i) % count];
+        berth_process_each_below(ret->task, find_mapped, ret);
+    }
 }
 
 static const char *value_of(const struct berth_launch *launch, const char *name)
@@ -170,6 +192,23 @@ static void judge(const struct berth_inject *it, const struct stat *task_stderr,
            environment);
 }
 
+/* Warn of the mpirun that several tasks start. A step whose command is an mpirun had
+ * the warning of berth_mpirun_is_repeated(). */
+static void warn_of_starters(const struct berth_inject *it,
+                             const struct stat *task_stderr,
+                             const struct mapped *mapped)
+{
+    const struct berth_launch *launch = it->launch;
+    struct berth_err sentence;
+
+    if (berth_mpi_is_starter(launch->command[0]) ||
+        open_stderr(task_stderr, it->parent, 1) != STDERR_FILENO)
+        return;
+    berth_mpirun_describe_worlds("several tasks start", mapped->starter, &sentence);
+    berth_report_line(STDERR_FILENO, launch->node, "warning: image '%s': %s",
+                      berth_request_name(launch->request), sentence.text);
+}
+
 /* Look for an MPI until the supervisor closes its end of the socket, which is standard
  * input here. */
 static void watch(const struct berth_inject *it, const struct stat *task_stderr,
@@ -179,10 +218,13 @@ static void watch(const struct berth_inject *it, const struct stat *task_stderr,
     struct mapped mapped = {.it = it};
     int64_t since = berth_clock();
 
-    for (unsigned int turn = 0;
-         !mapped.path && poll(&supervisor, 1, berth_clock_pause(since)) == 0; turn++)
+    for (unsigned int turn = 0; !mapped.path && !mapped.is_repeated &&
+                                poll(&supervisor, 1, berth_clock_pause(since)) == 0;
+         turn++)
         find_mpi(turn, &mapped);
-    if (mapped.path)
+    if (mapped.is_repeated)
+        warn_of_starters(it, task_stderr, &mapped);
+    else if (mapped.path)
         judge(it, task_stderr, no_cma, &mapped);
 }
 

@@ -6,13 +6,15 @@
 #include "plan/launch.h"
 #include "run/inject.h"
 
-/* Finds steps of singletons. Without the host's MPI in the container (no --mpi-bind, or
- * hybrid, or auto that found none), berth does not know the MPI of a step.
- * If that MPI does not support the process manager of srun --mpi=, each task is rank 0
- * of 1 (a singleton, MPI 4.1, 11.2.1), or hangs. So a process reads which files the
- * tasks have mapped, and berth-mpi judges the first MPI that it finds
- * (bindover/singleton.h). No task waits for that. Each component has one such process,
- * on its first node, because ranks of one component load the same MPI. With
+/* Finds steps of singletons, and those in which several tasks start an mpirun. Without
+ * the host's MPI in the container (no --mpi-bind, or hybrid, or auto that found none),
+ * berth does not know the MPI of a step. If that MPI does not support the process
+ * manager of srun --mpi=, each task is rank 0 of 1 (a singleton, MPI 4.1, 11.2.1), or
+ * hangs. So a process reads which files the tasks have mapped, and berth-mpi judges the
+ * first MPI that it finds (bindover/singleton.h). An mpirun that a script starts in two
+ * tasks of the node is named: each makes an MPI_COMM_WORLD of its own. No task waits
+ * for that. Each component has one such process, on its first node, because ranks of
+ * one component load the same MPI. With
  * --multi-prog each container has one. `berth run` has none: under an mpirun,
  * SLURM_NTASKS is not the number of its ranks. */
 

@@ -160,6 +160,50 @@ TEST(libraries_beside_an_mpi_are_counted)
                                 "the host's libblas.so.3");
 }
 
+#define WORLDS                                                                         \
+    " 'mpirun', whose ranks do not meet those of other tasks; leave the mpirun out, "  \
+    "as srun starts the ranks, or use --mpi-bind=local for an mpirun in one task, "    \
+    "--mpi-bind=local-each for one in every task"
+
+static const struct {
+    const char *ranks; /* 'm': it starts an mpirun */
+    unsigned int first;
+    unsigned int tasks; /* of the step */
+    bool is_last;
+    const char *said; /* NULL: nothing */
+} started[] = {
+    {"--", 0, 2, true, NULL},
+    {"mm", 0, 2, false, "several tasks start" WORLDS},
+    {"-m-m", 0, 4, false, "several tasks start" WORLDS},
+    /* One may do it for all, and another one of this node may follow. */
+    {"m-", 0, 4, true, NULL},
+    {"-m", 2, 4, false, NULL},
+    {"-m", 2, 4, true, "rank 3 starts" WORLDS},
+    {"m", 1, 2, true, "rank 1 starts" WORLDS},
+    /* The only task of its component. */
+    {"m", 1, 1, true, NULL},
+};
+
+TEST_ROWS(an_mpirun_in_several_tasks_is_reported, started)
+{
+    const struct berth_order order = {.step.tasks = started[_i].tasks};
+    const struct berth_witness witness = {
+        .order = &order, .tasks = (unsigned int)strlen(started[_i].ranks)};
+    struct berth_rank ranks[8] = {{0}};
+    struct berth_err said;
+    bool is_said;
+
+    for (unsigned int i = 0; i < witness.tasks; i++) {
+        ranks[i].number = started[_i].first + i;
+        if (started[_i].ranks[i] == 'm')
+            ranks[i].starter = (char *)"mpirun";
+    }
+    is_said = berth_witness_judge_starters(&witness, ranks, started[_i].is_last, &said);
+    ck_assert_int_eq(is_said, started[_i].said != NULL);
+    if (is_said)
+        ck_assert_str_eq(said.text, started[_i].said);
+}
+
 static const struct {
     enum berth_rank_state state;
     bool has_initialized;

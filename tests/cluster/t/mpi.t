@@ -112,7 +112,7 @@ singletons "none with --mpi-bind=off" 0 "" -n2 --mpi=none --mpi-bind=off --conta
 # shellcheck disable=SC2086
 singletons "none where the MPI is right" 0 "" -n2 $mpich mpiring
 singletons "none for an mpirun" 0 "" -w n1 -n2 --mpi=none --container-image=/images/openmpi.sif \
-    sh -c "unset \${!SLURM*}; mpirun --oversubscribe -n 2 true; ompi_info >/dev/null"
+    sh -c "ompi_info >/dev/null; [ \$SLURM_PROCID = 0 ] || exit 0; unset \${!SLURM*}; mpirun --oversubscribe -n 2 true"
 singletons "Open MPI: one line" 1 "the image.s Open MPI 4.1.4 uses PMIx and .*; use srun --mpi=pmix, and" \
     -w n1 -n2 --mpi=pmi2 --container-image=/images/openmpi.sif sh -c "$quick"
 

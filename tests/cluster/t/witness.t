@@ -242,6 +242,22 @@ matches "in one of two components" "^n.: $wrong.*"$'\nstatus 1[34][0-9]$' \
 matches "linked into a program, behind a shell" "^n1: rank [01] runs with '/opt/t/mpich/static' \(MPICH 4.0.2\).*"$'\nstatus [0-9]+$' \
     "$(MODE=mpich loads -w n1 -n2 --container-image=$both ./behind)"
 
+# The sentence names the mpirun by the word of the script.
+script each <<'PROGRAM'
+#!/bin/sh
+mpirun -n 1 sleep 2
+PROGRAM
+worlds="'mpirun', whose ranks do not meet those of other tasks; leave the mpirun out, as srun starts the ranks, or use --mpi-bind=local for an mpirun in one task, --mpi-bind=local-each for one in every task"
+starters() { alice srun --mpi=pmi2 "$@" ./each 2>&1 | sed -n 's/^berth: \(n.\): warning: image .*: \(.* starts\{0,1\} .mpirun.*\)/\1: \2/p'; }
+equal "a script that starts an mpirun in each task" "n1: several tasks start $worlds" \
+    "$(starters --mpi-bind=host -w n1 -n2 --container-image=$mpich)"
+equal "... in a task for each node" "n2: rank 1 starts $worlds" \
+    "$(starters --mpi-bind=host -w n1,n2 -N2 -n2 --container-image=$mpich)"
+equal "... without --mpi-bind" "n1: several tasks start $worlds" \
+    "$(starters -w n1 -n2 --container-image=$mpich)"
+equal "... where each is asked for" "" \
+    "$(starters --mpi-bind=local-each -w n1 -n2 --container-image=$mpich)"
+
 # A witness that is killed is missed by nobody.
 start killed alice srun --mpi=pmi2 --mpi-bind=host -w n1 -n2 --container-image=$mpich sleep 4
 wait_for 10 has_processes n1 sleep 2
