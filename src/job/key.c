@@ -132,12 +132,31 @@ static void put_all_named(const struct berth_launch *launch, struct berth_buf *r
             put_named(directory, *it, strstr(*it, "_ENV_FILE=") != NULL, ret);
 }
 
+/* Copy the places of FROM (place, reason, ...) without those for TMPDIR: a step with
+ * another TMPDIR joins the container of the job all the same, as a new one would not
+ * have what the job has written. */
+static void copy_places(const struct berth_strvec *from, struct berth_strvec *ret)
+{
+    static const char *const temporary[] = {BERTH_PLACE_TMPDIR, BERTH_PLACE_TMPDIR_END,
+                                            NULL};
+
+    for (size_t i = 0; i + 1 < from->count; i += 2)
+        if (!berth_text_is_any(from->items[i + 1], temporary))
+            berth_strvec_push_pair(ret, from->items[i], from->items[i + 1]);
+}
+
 int berth_job_key(const struct berth_job_launch *job, struct berth_buf *ret,
                   struct berth_err *err)
 {
-    const struct berth_launch *launch = &job->launch;
+    struct berth_launch shared = job->launch; /* borrows */
+    const struct berth_launch *launch = &shared;
+    BERTH_STRVEC struct berth_strvec places = {0};
     BERTH_STRVEC struct berth_strvec words = {0};
 
+    copy_places(&job->launch.places, &places);
+    if (places.failed)
+        return berth_err_oom(err);
+    shared.places = places;
     if (berth_launch_holder_argv(launch, "", 0, 0, -1, &words, err) < 0)
         return -1;
     berth_buf_puts(ret, BERTH_VERSION "\n");

@@ -11,6 +11,11 @@
 #include "request/request.h"
 
 /* A container, its runtime and the command in it. Borrows everything. */
+/* The reasons of the `places` for TMPDIR, which do not decide which steps share the
+ * container of a job (job/key.h). */
+#define BERTH_PLACE_TMPDIR     "TMPDIR of the tasks"
+#define BERTH_PLACE_TMPDIR_END "TMPDIR leads there"
+
 struct berth_launch {
     const struct berth_order *order; /* of which this is a part; NULL: none */
     const char *runtime;             /* absolute path of singularity or apptainer; NULL:

@@ -151,9 +151,9 @@ static void add_temporary(struct berth_launch *launch)
     launch->places.failed |= !place;
     if (!place || (is_usual(launch, place) && strcmp(place, real) == 0))
         return;
-    add(launch, real, place, "rw", "TMPDIR of the tasks");
+    add(launch, real, place, "rw", BERTH_PLACE_TMPDIR);
     if (is_in_mount(launch, place) && strcmp(place, real) != 0)
-        add(launch, real, real, "rw", "TMPDIR leads there");
+        add(launch, real, real, "rw", BERTH_PLACE_TMPDIR_END);
 }
 
 /* The runtime opens its working directory, which it then mounts. One that the user may
