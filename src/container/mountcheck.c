@@ -138,6 +138,14 @@ static int refuse(const struct berth_plan_item *mount, const char *fault,
                          mount->destination, fault, mount->destination, remedy.text);
 }
 
+/* Has somebody asked for MOUNT? What berth mounts for itself is looked at by those who
+ * use it: without the staged MPI, say, a step may run on the image's own. */
+static bool is_promised(const struct berth_plan_item *mount)
+{
+    return strcmp(mount->from, BERTH_FROM_USER) == 0 ||
+           strcmp(mount->from, BERTH_FROM_SITE) == 0;
+}
+
 int berth_mountcheck_compare(const struct berth_mountcheck *check,
                              const struct berth_mountcheck_seen *seen,
                              struct berth_err *err)
@@ -149,7 +157,7 @@ int berth_mountcheck_compare(const struct berth_mountcheck *check,
         bool has_above = mount->mode == BERTH_MOUNT_SQSH;
         const char *fault = find_fault(mount, &check->sources[i], seen, seen + 1);
 
-        if (fault && strcmp(mount->from, BERTH_FROM_NODE) != 0)
+        if (fault && is_promised(mount))
             return refuse(mount, fault, err);
         seen += has_above ? 2 : 1;
     }

@@ -41,9 +41,9 @@ int berth_mountcheck_begin(const struct berth_launch *launch,
                            struct berth_mountcheck *ret, struct berth_err *err);
 
 /* Compare with what berth-init has SEEN at the places. A place or source that the user
- * may not look at counts as right. A mount from BERTH_FROM_NODE may be missing: nobody
- * has asked for it. Returns 0, or -1 with a sentence in ERR for the first mount that is
- * not there. */
+ * may not look at counts as right. Only mounts of users and sites count: nobody has
+ * asked for the others. Returns 0, or -1 with a sentence in ERR for the first mount
+ * that is not there. */
 int berth_mountcheck_compare(const struct berth_mountcheck *check,
                              const struct berth_mountcheck_seen *seen,
                              struct berth_err *err);

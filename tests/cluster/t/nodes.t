@@ -71,7 +71,7 @@ differ "a library that it needs" "needs 'libnowhere.so.1', which this host does 
 differ "another process manager" "so each of the 2 tasks would be rank 0 of 1" \
     "$mpich; cp -p \$it /root; sed -i s/PMI_FD/PMX_FD/g \$it; patchelf --add-needed libpmix.so.2 \$it" "$mpich; mv /root/libmpich.so.* \$it" next
 differ "a C library that only n2's site refuses" "which this site does not allow" \
-    "echo 'mpi: {glibc: refuse}' >/etc/slurm/berth.yaml" "rm /etc/slurm/berth.yaml" own
+    "echo 'mpi: {glibc: refuse, compare: no}' >/etc/slurm/berth.yaml" "rm /etc/slurm/berth.yaml" own
 differ "a conflict of a profile" "does not go with 'libc.so.6'" \
     "$site_profile 'name: picky' 'family: mpich' 'conflicts: {libraries: [libc.so.6]}' >/etc/slurm/profiles.d/picky.yaml" \
     "rm -r /etc/slurm/profiles.d" own

@@ -240,8 +240,8 @@ on login root scontrol create PartitionName=other Nodes=ALL State=UP
 # shellcheck disable=SC2016 # for at_exit
 at_exit 'on login root scontrol delete PartitionName=other'
 het=(srun -l -w n1 -p main -n1 "$image" sh -c 'echo "$RULE"' : -w n2 -p other -n1 "$image" sh -c 'echo "<$RULE>"')
-try "het job: a rule for the partition of a component" "0: main${nl}1: <>" -- "${het[@]}"
-try "... also if a user names another one" "0: main${nl}1: <>" -- \
+try "het job: a rule for the partition of a component" "0: main${nl}1: <>" sort -- "${het[@]}"
+try "... also if a user names another one" "0: main${nl}1: <>" sort -- \
     env SLURM_JOB_PARTITION_PACK_GROUP_0=other SLURM_JOB_PARTITION_HET_GROUP_0=other "${het[@]}"
 script het.sh <<'JOB'
 #!/bin/sh
