@@ -37,6 +37,10 @@ static struct {
     unsigned long made; /* so far */
 } allocator;
 
+/* Sanitizers have an allocator of their own. */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+enum { CAN_FAIL = 1 };
+
 static bool fails(void)
 {
     if (!allocator.counts)
@@ -48,10 +52,6 @@ static bool fails(void)
     errno = ENOMEM;
     return true;
 }
-
-/* Sanitizers have an allocator of their own. */
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-enum { CAN_FAIL = 1 };
 
 void *malloc(size_t size)
 {

@@ -290,7 +290,7 @@ matches "forbid: a flag" "^srun: error: berth: --container-args: '--writable-tmp
 matches "forbid: a flag in a line" "'lines': line 1: --container-args: '--writable-tmpfs': $forbid" "$(alice srun -w n1 -N1 --multi-prog lines 2>&1)"
 matches "forbid: a variable" "^srun: error: berth: '${RUNTIME}_WRITABLE_TMPFS': $forbid" \
     "$(alice env "${RUNTIME}_WRITABLE_TMPFS=1" srun -w n1 -N1 "$image" "${writes[@]}" 2>&1)"
-matches "forbid: a variable by --export" "^berth: n1: '${RUNTIME}_WRITABLE_TMPFS': $forbid" \
+matches "forbid: a variable by --export" "berth: n1: '${RUNTIME}_WRITABLE_TMPFS': $forbid" \
     "$(alice srun -w n1 -N1 --export="ALL,${RUNTIME}_WRITABLE_TMPFS=1" "$image" "${writes[@]}" 2>&1)"
 matches "forbid: with berth run" "^berth: '${RUNTIME}_WRITABLE_TMPFS': $forbid" \
     "$(on n1 alice env "${RUNTIME}_WRITABLE_TMPFS=1" timeout 180 berth run "$image" "${writes[@]}" 2>&1)"
