@@ -102,11 +102,15 @@ int slurm_load_job(job_info_msg_t **ret, uint32_t id, uint16_t flags)
 #endif
     static slurm_job_info_t components[FAKE_GROUPS];
     static job_info_msg_t answer = {.job_array = components};
+    static char *names; /* of the partitions, which the answer borrows */
     const char *partitions = getenv("FAKE_PARTITIONS");
-    char *next = partitions ? strdup(partitions) : NULL;
+    char *next;
     char *partition;
 
     (void)flags;
+    free(names);
+    names = partitions ? strdup(partitions) : NULL;
+    next = names;
     answer.record_count = 0;
     while ((partition = strsep(&next, ","))) {
         slurm_job_info_t *component = &components[answer.record_count];
