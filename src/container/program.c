@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,8 +47,14 @@ static bool can_be_written(int fd)
 static int copy_sealed(int file, const char *path, const char *name,
                        struct berth_err *err)
 {
-    int fd = berth_fd_sealed(file, name);
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    struct sigaction before;
+    int fd;
 
+    /* A limit on the size of files must be an error, not a signal. */
+    sigaction(SIGXFSZ, &ignore, &before);
+    fd = berth_fd_sealed(file, name);
+    sigaction(SIGXFSZ, &before, NULL);
     if (fd >= 0)
         return fd;
     if (errno == EACCES)

@@ -275,7 +275,8 @@ static void name_jobs(const char *format)
  * makes. srun keeps what the environment has. */
 static void name_partitions(void)
 {
-    char *next = getenv("FAKE_MADE") ? strdup(getenv("FAKE_MADE")) : NULL;
+    char *names = getenv("FAKE_MADE") ? strdup(getenv("FAKE_MADE")) : NULL;
+    char *next = names;
     char *partition;
 
     for (int group = 0; (partition = strsep(&next, ",")); group++) {
@@ -284,6 +285,7 @@ static void name_partitions(void)
         snprintf(name, sizeof(name), "SLURM_JOB_PARTITION_PACK_GROUP_%d", group);
         setenv(name, partition, 0);
     }
+    free(names);
 }
 
 /* Which kind of step is this: het job (components have jobs), or one job, and then with

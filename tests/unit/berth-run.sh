@@ -125,14 +125,17 @@ n' two 0,1 env PMI_RANK=0 PMI_SIZE=8 "$berth" run --container-image=a sh -c 'ech
 expect 'one line a container, at once: what the kernel refuses' 0 \
     'berth: a limit of this process is too low for berth (File too large); raise it: ulimit -f
 berth: a limit of this process is too low for berth (File too large); raise it: ulimit -f' \
-    tasks 0,1,2 timeout 5 sh -c 'ulimit -f 8192
+    tasks 0,1,2 timeout 20 sh -c 'ulimit -f 16384
     exec "$0" run --container-image=$(expr substr aab $((SLURM_PROCID + 1)) 1) true' "$berth"
+expect 'a program of berth that is larger than the limit for files' 1 \
+    'berth: a limit of this process is too low for berth (File too large); raise it: ulimit -f' \
+    sh -c 'ulimit -f 8; exec "$0" run --container-image=a true' "$berth"
 expect '... in a step with few descriptors, too' 0 \
     'berth: a limit of this process is too low for berth (Too many open files); raise it: ulimit -n' \
-    tasks 0,1,2 timeout 5 sh -c 'ulimit -n 10; exec "$0" run --container-image=a true' "$berth"
+    tasks 0,1,2 timeout 20 sh -c 'ulimit -n 10; exec "$0" run --container-image=a true' "$berth"
 expect '... and outside of one' 1 \
     'berth: a limit of this process is too low for berth (Too many open files); raise it: ulimit -n' \
-    timeout 5 sh -c 'ulimit -n 10; exec "$0" run --container-image=a true' "$berth"
+    timeout 20 sh -c 'ulimit -n 10; exec "$0" run --container-image=a true' "$berth"
 expect 'one line: other components may have --mpi-bind' 0 \
     'berth: note: only the plugin compares the components of this step; give --mpi-bind to all of them, or to none
 started' \
