@@ -807,6 +807,7 @@ TEST(a_terminal_shows_all_but_the_reason)
     struct berth_pull pull = app();
     char seen[100] = "";
 
+    setenv("TERM", "xterm", 1); /* a dumb one shows no progress */
     pull.terminal = fd;
     make_runtime("echo one >&2; echo 'FATAL:  no'; printf '\\nFATAL inside'; exit 255");
     expect_error(&pull, " did not pull it: no; ");
