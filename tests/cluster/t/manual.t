@@ -14,6 +14,8 @@
 
 cd "$here/../../.." || exit 1
 need_images a atm blas mpibookworm mpich mpitrixie musl oasisatm oasisocn ocn openblas openmpi
+# Documents leave settings of a site on some hosts, and the next test has its own.
+at_exit 'on "login,$nodes" root rm -rf /etc/slurm/berth.yaml /etc/slurm/profiles.d'
 
 # What documents take for granted: a user who has some images, and has not bound an MPI yet.
 on n1,n2,n3,n4 root rm -rf /tmp/berth-2001
