@@ -426,7 +426,7 @@ for script in conda oci; do
         "$place command 'nc-config' is not on the image's PATH (/nowhere), and not in the working directory; check the name, give its path, or use --container-entrypoint: the image's runscript may set the PATH" \
         env PATH=/nowhere "$inimage" become --runscript "$T/$script" nc-config
 done
-printf '#!/bin/sh\n# nothing\n\nexec "$@"\n' >exec
+printf '#!/bin/sh\n# nothing\n\nexec "$@"\n' >'exec'
 printf '#!/bin/sh\nset -e\necho runs by itself "$@"\n' >own
 printf '#!/bin/sh\nOCI_ENTRYPOINT=\047\047\nOCI_CMD=\047"/bin/sh"\047\ncd /\nexec "$@"\n' >none
 for script in exec own none gone; do

@@ -15,7 +15,7 @@ on login alice bash -c "
     mkdir -p $V/1 $V/2 $V/3 $V/scratch/sub
     echo v1 >$V/1/f; echo v2 >$V/2/f; echo v2 >$V/3/f; echo v3 >$V/2/other; echo deep >$V/scratch/sub/f
     ln -sfn $V/scratch scratch"
-step=(srun -Q -N1 -n1 --container-image=$A)
+step=(srun -Q -N1 -n1 "--container-image=$A")
 
 # ---- two mounts on one place
 
@@ -82,6 +82,7 @@ try "devices, files and directories of the node are what they are" v1 -- \
 
 # ---- symbolic links
 
+# shellcheck disable=SC2016 # of the user
 home=$(on login alice sh -c 'echo $HOME')
 try "a mount on a link in the home directory is there" "$home/scratch/sub${nl}$V/scratch/sub" -- \
     "${step[@]}" "--container-mounts=$home/scratch" ls -d "$home/scratch/sub" "$V/scratch/sub"
