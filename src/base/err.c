@@ -119,6 +119,13 @@ int berth_err_oom(struct berth_err *err)
     return berth_err_mark(err, BERTH_ERR_MEMORY);
 }
 
+int berth_err_oom_if(bool failed, struct berth_err *err)
+{
+    if (failed)
+        return berth_err_oom(err);
+    return 0;
+}
+
 int berth_err_damaged(struct berth_err *err, const char *format, ...)
 {
     char what[48];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Bytes of the longest sentence; a longer one ends in "...". */
@@ -57,6 +58,10 @@ int berth_err_spent(struct berth_err *err, int number);
 
 /* The same for a failed allocation. Always returns -1. */
 int berth_err_oom(struct berth_err *err);
+
+/* The last line of a function that fills a list or a text: 0; or, if its allocations
+ * have FAILED, berth_err_oom(). */
+int berth_err_oom_if(bool failed, struct berth_err *err);
 
 /* The sentence for data that another release of berth has written, or that somebody has
  * changed; FORMAT names the part, of which 47 bytes are shown. Always returns -1. */

@@ -135,10 +135,10 @@ static int get_field(const struct berth_field *field, void *record, const char *
     case BERTH_FIELD_TEXT:
         free(*text);
         *text = strdup(value);
-        return *text ? 0 : berth_err_oom(err);
+        return berth_err_oom_if(!*text, err);
     case BERTH_FIELD_LIST:
         berth_strvec_push(list, value);
-        return list->failed ? berth_err_oom(err) : 0;
+        return berth_err_oom_if(list->failed, err);
     case BERTH_FIELD_FLAG:
         *(bool *)it = true;
         return 0;

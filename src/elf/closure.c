@@ -80,7 +80,7 @@ static int read_version(struct berth_closure *closure, char *line, char *at,
     berth_strvec_push(&closure->lacks, file);
     berth_strvec_push(&closure->lacks, name);
     berth_strvec_push(&closure->lacks, user);
-    return closure->lacks.failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(closure->lacks.failed, err);
 }
 
 /* `undefined symbol: NAME<tab>(FILE)`; glibc before 2.30 has for a symbol with a
@@ -93,7 +93,7 @@ static int read_undefined(struct berth_closure *closure, char *name, char *file,
     file += 2;
     file[strcspn(file, ")")] = '\0';
     berth_strvec_push_pair(&closure->undefined, name, file);
-    return closure->undefined.failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(closure->undefined.failed, err);
 }
 
 /* The text in LINE between START and END; NULL: LINE lacks one of them. */
@@ -139,7 +139,7 @@ static int read_sentence(struct berth_closure *closure, char *line,
         return add_missing(closure, name, err);
     if (closure->said.count < SAID_MAX)
         berth_strvec_push(&closure->said, line);
-    return closure->said.failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(closure->said.failed, err);
 }
 
 static int read_lines(struct berth_closure *closure, char *text, struct berth_err *err)

@@ -48,7 +48,7 @@ static int read_script(char *line, struct berth_elf *elf, struct berth_err *err)
         return 0;
     end = word + strcspn(word, " \t");
     elf->interpreter = strndup(word, (size_t)(end - word));
-    return elf->interpreter ? 0 : berth_err_oom(err);
+    return berth_err_oom_if(!elf->interpreter, err);
 }
 
 static int read_interpreter(struct berth_elf_reader *reader, const GElf_Phdr *segment,
@@ -62,7 +62,7 @@ static int read_interpreter(struct berth_elf_reader *reader, const GElf_Phdr *se
         text[size - 1] != '\0')
         return berth_elf_damaged(err, "loader's name");
     elf->interpreter = strdup(text);
-    return elf->interpreter ? 0 : berth_err_oom(err);
+    return berth_err_oom_if(!elf->interpreter, err);
 }
 
 /* The member of ELF for the one text that entries of TAG name; NULL: there is none. */
@@ -95,11 +95,11 @@ static int read_name(const struct berth_elf_reader *reader, const GElf_Dyn *entr
         return berth_elf_damaged(err, "dynamic section");
     if (!place) {
         berth_strvec_pushf(&elf->needed, "%.*s", NAME_MAX_SIZE, text);
-        return elf->needed.failed ? berth_err_oom(err) : 0;
+        return berth_err_oom_if(elf->needed.failed, err);
     }
     free(*place);
     *place = strndup(text, NAME_MAX_SIZE);
-    return *place ? 0 : berth_err_oom(err);
+    return berth_err_oom_if(!*place, err);
 }
 
 /* Some tools remove section headers (sstrip, strip --strip-section-headers), and the
@@ -166,7 +166,7 @@ static int read_header(const struct berth_elf_reader *reader, struct berth_elf *
         elf->kind = BERTH_ELF_STATIC;
     else
         elf->kind = BERTH_ELF_OTHER;
-    return machine && !elf->machine ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(machine && !elf->machine, err);
 }
 
 /* Reads the loader's name first, since only a program has one. */

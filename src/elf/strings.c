@@ -133,5 +133,5 @@ int berth_elf_read_texts(struct berth_elf_reader *reader,
         return 0;
     if (!scan_sections(reader, &run))
         scan_segments(reader, &run);
-    return elf->texts.failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(elf->texts.failed, err);
 }

@@ -195,7 +195,7 @@ int berth_elf_read_inner(struct berth_elf_reader *reader,
             question->inner(name))
             berth_strvec_push(&elf->inner, name);
     }
-    return elf->inner.failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(elf->inner.failed, err);
 }
 
 /* Copies up to COUNT of the bytes that SYMBOL, which is defined, has in the file. */

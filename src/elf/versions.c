@@ -29,7 +29,7 @@ static int read_library(Elf *file, Elf_Data *data, size_t strings,
             break;
         at += aux.vna_next;
     }
-    return elf->version_needs.failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(elf->version_needs.failed, err);
 }
 
 static int read_needs(Elf *file, struct berth_elf *elf, struct berth_err *err)
@@ -78,7 +78,7 @@ static int read_defs(Elf *file, struct berth_elf *elf, struct berth_err *err)
             break;
         at += def.vd_next;
     }
-    return elf->version_defs.failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(elf->version_defs.failed, err);
 }
 
 int berth_elf_read_versions(struct berth_elf_reader *reader, struct berth_elf *elf,

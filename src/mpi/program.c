@@ -180,7 +180,7 @@ static int set_family(const struct seen *seen, struct berth_mpi_program *program
                                                    : BERTH_FAMILY_UNKNOWN;
         berth_strvec_push(&program->families, berth_mpi_family_name(family));
     }
-    return program->families.failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(program->families.failed, err);
 }
 
 static void set_kind(const struct berth_mpi_objects *objects,

@@ -383,5 +383,5 @@ int berth_explain_write(const struct berth_explain *explain, struct berth_buf *r
     if (out.text.failed || explain->plan.failed)
         return berth_err_oom(err);
     add_lines(explain, &out.text, ret);
-    return ret->failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(ret->failed, err);
 }

@@ -129,7 +129,7 @@ int berth_launch_mounts(const struct berth_launch *launch,
         berth_plan_mount(ret, places.items[i], places.items[i], BERTH_MOUNT_RW,
                          BERTH_FROM_BERTH,
                          "Slurm's process manager and the tasks meet here (--mpi)");
-    return places.failed || ret->failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(places.failed || ret->failed, err);
 }
 
 /* Has the plan DATA a mount on PLACE? */
@@ -158,7 +158,7 @@ int berth_launch_binds(const struct berth_launch *launch, char *const *environme
             berth_strvec_push(ret, text.text ? text.text : "");
         ret->failed |= text.failed;
     }
-    return ret->failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(ret->failed, err);
 }
 
 static int push_mounts(const struct berth_launch *launch, struct berth_strvec *argv,
@@ -336,7 +336,7 @@ int berth_launch_own_argv(const struct berth_launch *launch, struct berth_strvec
     push_option("--pwd", launch->request->workdir, argv);
     berth_strvec_push(argv, launch->request->image);
     berth_launch_command(launch->request, launch->command, argv);
-    return argv->failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(argv->failed, err);
 }
 
 void berth_launch_made_by(const struct berth_request *request, struct berth_buf *ret)
@@ -380,5 +380,5 @@ int berth_launch_holder_argv(const struct berth_launch *launch, const char *init
         return -1;
     berth_strvec_push(argv, launch->request->image);
     berth_launch_hold(launch->request, init, tasks, ready, inner, argv);
-    return argv->failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(argv->failed, err);
 }

@@ -132,7 +132,7 @@ int berth_record_write(const struct berth_record *record, struct berth_buf *line
     if (json.text.failed)
         return berth_err_oom(err);
     berth_buf_addf(line, "%s\n", json.text.text);
-    return line->failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(line->failed, err);
 }
 
 /* Append NAME to PATH as a single part: with _ for each slash. */

@@ -51,7 +51,7 @@ static const struct detour detours[] = {
 
 enum { DETOURS = sizeof(detours) / sizeof(detours[0]) };
 
-/* Letters of flags that take what follows in the word as their value. */
+/* Letters of flags that take what follows in the argument as their value. */
 static const char valued[] = "BHSWo";
 
 /* A flag as a user wrote it. */
@@ -59,7 +59,7 @@ struct given {
     const char *name; /* LENGTH bytes: with - or _, in any case; or letters */
     size_t length;
     bool is_short;
-    const char *value; /* NULL: none in the same word */
+    const char *value; /* NULL: none */
 };
 
 static bool has_name(const struct given *given, const char *flag)
@@ -93,12 +93,16 @@ static bool is_off(const char *value)
 
 static bool is_detour(const struct detour *detour, const struct given *given)
 {
-    if (given->is_short ? !has_letter(given, detour->letter)
-                        : !has_name(given, detour->flag))
+    bool is_same = given->is_short ? has_letter(given, detour->letter)
+                                   : has_name(given, detour->flag);
+
+    if (!is_same)
         return false;
-    if (detour->is_switch && given->value && is_off(given->value))
+    if (!given->value)
+        return true;
+    if (detour->is_switch && is_off(given->value))
         return false;
-    return !detour->value || !given->value || strstr(given->value, detour->value);
+    return !detour->value || strstr(given->value, detour->value);
 }
 
 /* Sets the sentence for what is GIVEN, written as TEXT of LENGTH bytes, if a rule for
@@ -120,26 +124,35 @@ static int check(const struct berth_site *site, const struct berth_rules_job *jo
     return 0;
 }
 
-static int check_words(const struct berth_site *site, const struct berth_rules_job *job,
-                       const struct berth_strvec *args, struct berth_err *err)
+/* The value of the flag ARG, after its `=`, or in the argument NEXT (NULL: there is
+ * none) if that is not a flag; NULL: it has no value. */
+static const char *value_of(const char *arg, const char *next)
+{
+    const char *equals = strchr(arg, '=');
+
+    if (equals)
+        return equals + 1;
+    return next && *next != '-' ? next : NULL;
+}
+
+static int check_args(const struct berth_site *site, const struct berth_rules_job *job,
+                      const struct berth_strvec *args, struct berth_err *err)
 {
     for (size_t i = 0; i < args->count; i++) {
-        const char *word = args->items[i];
-        const char *next = i + 1 < args->count ? args->items[i + 1] : NULL;
-        const size_t length = strcspn(word, "=");
-        const size_t dashes = berth_text_starts(word, "--") ? 2 : 1;
-        const bool has_value = next && *next != '-';
+        const char *arg = args->items[i];
+        const char *next = args->items[i + 1]; /* NULL after the last one */
+        const size_t dashes = berth_text_starts(arg, "--") ? 2 : 1;
+        const size_t length = strcspn(arg, "=");
         const struct given given = {
-            .name = word + dashes,
+            .name = arg + dashes,
             .length = length - dashes,
             .is_short = dashes == 1,
-            .value = word[length] ? word + length + 1
-                     : has_value  ? next
-                                  : NULL,
+            .value = value_of(arg, next),
         };
 
-        if (*word == '-' && length > dashes &&
-            check(site, job, &given, word, strlen(word), err) < 0)
+        if (*arg != '-' || length <= dashes)
+            continue;
+        if (check(site, job, &given, arg, strlen(arg), err) < 0)
             return berth_err_at(err, "--container-args");
     }
     return 0;
@@ -188,7 +201,7 @@ int berth_detours_check(const struct berth_site *site,
                         const struct berth_request *request, char *const *environment,
                         struct berth_err *err)
 {
-    if (check_words(site, job, &request->args, err) < 0)
+    if (check_args(site, job, &request->args, err) < 0)
         return -1;
     for (; environment && *environment; environment++)
         if (check_variable(site, job, *environment, err) < 0)

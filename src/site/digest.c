@@ -28,19 +28,20 @@ static const enum berth_option_id deciding[] = {
 
 enum { DECIDING = sizeof(deciding) / sizeof(deciding[0]) };
 
-/* Appends a line for each value that RULE sets. */
-static void put_rule(const struct berth_site_rule *rule, struct berth_buf *buf)
+/* Appends a line for each value that RULE sets as a default, or forces (KIND). */
+static void put_values(const struct berth_site_rule *rule, enum berth_rule_kind kind,
+                       struct berth_buf *buf)
 {
-    for (int kind = BERTH_RULE_DEFAULT; kind <= BERTH_RULE_FORCE; kind++)
-        for (int i = 0; i < DECIDING; i++) {
-            const char *value = berth_request_value(&rule->set[kind], deciding[i], 0);
+    const char *partition = rule->partition ? rule->partition : "";
+    const char *account = rule->account ? rule->account : "";
 
-            if (value)
-                berth_buf_addf(buf, "rule %d %s=%s partition=%s account=%s\n", kind,
-                               berth_options[deciding[i]].name, value,
-                               rule->partition ? rule->partition : "",
-                               rule->account ? rule->account : "");
-        }
+    for (int i = 0; i < DECIDING; i++) {
+        const char *value = berth_request_value(&rule->set[kind], deciding[i], 0);
+
+        if (value)
+            berth_buf_addf(buf, "rule %d %s=%s partition=%s account=%s\n", kind,
+                           berth_options[deciding[i]].name, value, partition, account);
+    }
 }
 
 /* Appends a line for each profile of the site. Those with a fault do not count; a step
@@ -76,8 +77,10 @@ int berth_digest_of(const struct berth_site *site, uid_t owner,
     BERTH_BUF struct berth_buf profiles = {0};
     BERTH_BUF struct berth_buf digest = {0};
 
-    for (size_t i = 0; i < site->rule_count; i++)
-        put_rule(&site->rules[i], &rules);
+    for (size_t i = 0; i < site->rule_count; i++) {
+        put_values(&site->rules[i], BERTH_RULE_DEFAULT, &rules);
+        put_values(&site->rules[i], BERTH_RULE_FORCE, &rules);
+    }
     for (size_t i = 0; i < site->mpi.order.count; i++)
         berth_buf_addf(&rules, "order %s\n", site->mpi.order.items[i]);
     berth_buf_addf(&rules, "glibc %d\n", site->mpi.glibc);
@@ -115,6 +118,7 @@ static bool is_same_part(const char *one, const char *other, const char *end)
 
 int berth_digest_check(const char *own, const char *sent, struct berth_err *err)
 {
+    /* RULES.PROFILES HOST */
     const char *profiles = strchr(sent, '.');
     const char *host = strchr(sent, ' ');
     bool is_same;
@@ -122,15 +126,16 @@ int berth_digest_check(const char *own, const char *sent, struct berth_err *err)
     if (!profiles || !host || host < profiles || !is_host(host + 1))
         return berth_err_damaged(err, "%s", sent);
     is_same = is_same_part(own, sent, ".");
+
+    /* A login host without profiles leaves them to the nodes. */
     if (!berth_text_starts(profiles + 1, NONE " "))
         is_same = is_same && is_same_part(strchr(own, '.'), profiles, " ");
     if (is_same)
         return 0;
-    return berth_err_set(err,
-                         "berth.yaml of this node, or profiles.d, decides otherwise "
-                         "about MPI than that of "
-                         "%s, and all nodes of a step must decide alike; have the same "
-                         "files on all hosts "
-                         "(mpi.compare in berth.yaml)",
-                         host + 1);
+    return berth_err_set(
+        err,
+        "berth.yaml of this node, or profiles.d, decides otherwise about MPI than that "
+        "of %s, and all nodes of a step must decide alike; have the same files on all "
+        "hosts (mpi.compare in berth.yaml)",
+        host + 1);
 }

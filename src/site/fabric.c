@@ -23,14 +23,34 @@ bool berth_fabric_is_named(const struct berth_profile *profile,
 bool berth_fabric_may_use(const struct berth_profile *profile,
                           const struct berth_request *request)
 {
-    if (profile->kind != BERTH_PROFILE_MPI)
+    switch (profile->kind) {
+    case BERTH_PROFILE_MPI:
+        if (!berth_request_mpi_may_host(request))
+            return false;
+        if (!berth_request_mpi_is(request, BERTH_MODE_NAME))
+            return true;
+        return berth_profile_is_called(profile, request->mpi);
+    case BERTH_PROFILE_FABRIC:
         return berth_fabric_is_named(profile, request) ||
-               (profile->kind == BERTH_PROFILE_FABRIC &&
-                berth_request_has_auto_libs(request));
-    if (!berth_request_mpi_may_host(request))
-        return false;
-    return !berth_request_mpi_is(request, BERTH_MODE_NAME) ||
-           berth_profile_is_called(profile, request->mpi);
+               berth_request_has_auto_libs(request);
+    default:
+        return berth_fabric_is_named(profile, request);
+    }
+}
+
+/* Appends what PROFILE binds, unless something else is mounted there. */
+static int list_binds(const struct berth_profile *profile, struct berth_strvec *binds,
+                      struct berth_err *err)
+{
+    const char *const *bind = profile->binds;
+
+    for (; bind && *bind; bind++) {
+        if (berth_mountrules_has_destination(binds, *bind, &binds->failed))
+            continue;
+        if (berth_mount_append(*bind, NULL, binds, err) < 0)
+            return berth_err_at(err, "profile '%s': binds", profile->name);
+    }
+    return 0;
 }
 
 int berth_fabric_list(const struct berth_profile *profiles,
@@ -38,19 +58,16 @@ int berth_fabric_list(const struct berth_profile *profiles,
                       struct berth_strvec *devices, struct berth_err *err)
 {
     for (; profiles->name; profiles++) {
-        const char *const *bind = profiles->binds;
         const char *const *device = profiles->devices;
 
         if (!berth_fabric_may_use(profiles, request))
             continue;
-        for (; bind && *bind; bind++)
-            if (!berth_mountrules_has_destination(binds, *bind, &binds->failed) &&
-                berth_mount_append(*bind, NULL, binds, err) < 0)
-                return berth_err_at(err, "profile '%s': binds", profiles->name);
+        if (list_binds(profiles, binds, err) < 0)
+            return -1;
         for (; device && *device; device++)
             berth_strvec_push_once(devices, *device);
     }
-    return binds->failed || devices->failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(binds->failed || devices->failed, err);
 }
 
 /* Does ENV have a variable NAME, or NAME with a value like PATTERN, as RULE (NAME or
@@ -60,8 +77,9 @@ static bool is_set(char *const *env, const char *rule)
     const char *value = berth_environ_value(env, rule);
     const char *pattern = strchr(rule, '=');
 
-    return value && !berth_text_starts(value, "/.berth/") &&
-           (!pattern || fnmatch(pattern + 1, value, 0) == 0);
+    if (!value || berth_text_starts(value, "/.berth/"))
+        return false;
+    return !pattern || fnmatch(pattern + 1, value, 0) == 0;
 }
 
 static const char *find_library(const struct berth_closure *closure,
@@ -103,13 +121,15 @@ static int check_conflicts(const struct berth_fabric *fabric, struct berth_err *
 int berth_fabric_check(const struct berth_fabric *fabric, struct berth_err *err)
 {
     bool is_mpi = fabric->profile->kind == BERTH_PROFILE_MPI;
+    bool needs_glibc = fabric->verdict->answer == BERTH_VERDICT_YES_WITH_HOST_GLIBC;
+    const char *choice = is_mpi ? ", or choose --mpi-bind=hybrid" : "";
 
-    if (fabric->keep_glibc &&
-        fabric->verdict->answer == BERTH_VERDICT_YES_WITH_HOST_GLIBC)
+    if (needs_glibc && fabric->keep_glibc)
         return berth_err_set(err,
                              "%s, which this site does not allow (%s); build the "
                              "image on a newer distribution%s",
-                             fabric->verdict->because.text, fabric->keep_glibc,
-                             is_mpi ? ", or choose --mpi-bind=hybrid" : "");
-    return is_mpi ? check_conflicts(fabric, err) : 0;
+                             fabric->verdict->because.text, fabric->keep_glibc, choice);
+    if (!is_mpi)
+        return 0;
+    return check_conflicts(fabric, err);
 }

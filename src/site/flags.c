@@ -18,7 +18,8 @@ static size_t count_of(const char *text, char c)
     size_t count = 0;
 
     for (; *text; text++)
-        count += *text == c;
+        if (*text == c)
+            count++;
     return count;
 }
 
@@ -30,19 +31,27 @@ static size_t count_parents(const char *text)
     while (*text) {
         size_t length = strcspn(text, "/=,: ");
 
-        count += length == 2 && berth_text_starts(text, "..");
-        text += length + (text[length] != '\0');
+        if (length == 2 && berth_text_starts(text, ".."))
+            count++;
+        text += length;
+        if (*text)
+            text++;
     }
     return count;
 }
 
+/* Does TEXT match PATTERN, in which a * is any text but no further value: a * must not
+ * let in a second mount, another destination, or a step up? */
 static bool is_matched(const char *pattern, const char *text)
 {
-    return count_of(pattern, ' ') == count_of(text, ' ') &&
-           count_of(pattern, ',') == count_of(text, ',') &&
-           count_of(pattern, ':') == count_of(text, ':') &&
-           count_parents(pattern) == count_parents(text) &&
-           fnmatch(pattern, text, 0) == 0;
+    static const char separators[] = " ,:";
+
+    for (const char *c = separators; *c; c++)
+        if (count_of(pattern, *c) != count_of(text, *c))
+            return false;
+    if (count_parents(pattern) != count_parents(text))
+        return false;
+    return fnmatch(pattern, text, 0) == 0;
 }
 
 static bool is_allowed(const struct berth_site *site, const char *text)
@@ -60,15 +69,20 @@ static int cite(const struct berth_site *site, struct berth_err *err)
     return berth_site_cite(site, "runtime.raw_args", "", err);
 }
 
-/* The flag at WORDS, joined with the next word if that is not a flag. */
-static char *join_value(char *const *words, size_t *ret_count)
+/* The flag at ARGS, joined with the next argument if that is not a flag; *RET_COUNT is
+ * how many these are. NULL: out of memory. */
+static char *join_value(char *const *args, size_t *ret_count)
 {
+    bool has_value = args[1] && *args[0] == '-' && *args[1] != '-';
     char *text = NULL;
 
-    *ret_count = words[1] && *words[0] == '-' && *words[1] != '-' ? 2 : 1;
-    if (*ret_count == 1)
-        return strdup(words[0]);
-    return asprintf(&text, "%s %s", words[0], words[1]) < 0 ? NULL : text;
+    *ret_count = 1;
+    if (!has_value)
+        return strdup(args[0]);
+    *ret_count = 2;
+    if (asprintf(&text, "%s %s", args[0], args[1]) < 0)
+        return NULL;
+    return text;
 }
 
 int berth_flags_check_args(const struct berth_site *site,
@@ -78,8 +92,10 @@ int berth_flags_check_args(const struct berth_site *site,
 
     if (args->count == 0 || site->runtime.raw == BERTH_RAW_ANY)
         return 0;
-    if (site->runtime.raw == BERTH_RAW_NONE)
-        return berth_err_set(err, BERTH_OPTION_ARGS_DENIED), cite(site, err);
+    if (site->runtime.raw == BERTH_RAW_NONE) {
+        berth_err_set(err, BERTH_OPTION_ARGS_DENIED);
+        return cite(site, err);
+    }
     for (size_t i = 0; i < args->count; i += count) {
         BERTH_FREE char *text = join_value(args->items + i, &count);
 
@@ -124,34 +140,48 @@ const char *berth_flags_variable(const char *text)
 {
     static const char *const prefixes[] = {"APPTAINER_", "SINGULARITY_"};
 
-    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
-        if (berth_text_starts(text, prefixes[i]))
-            return is_runtime_setting(text + strlen(prefixes[i]))
-                       ? NULL
-                       : text + strlen(prefixes[i]);
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+        const char *name = text + strlen(prefixes[i]);
+
+        if (berth_text_starts(text, prefixes[i]) && !is_runtime_setting(name))
+            return name;
+    }
     return NULL;
 }
 
 static bool is_yes(const char *value)
 {
-    return strcmp(value, "1") == 0 || strcasecmp(value, "yes") == 0 ||
-           strcasecmp(value, "true") == 0 || strcasecmp(value, "on") == 0;
+    static const char *const yes[] = {"1", "yes", "true", "on"};
+
+    for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++)
+        if (strcasecmp(value, yes[i]) == 0)
+            return true;
+    return false;
 }
 
-/* FLAG, NAME=VALUE, as a word of the runtime. The caller frees it. NULL: FLAG has no
- * value, or an empty one, with which it asks for nothing; or out of memory. */
-static char *as_word(const char *flag)
+/* FLAG, NAME=VALUE, as an argument of the runtime, which the caller frees:
+ * --name=VALUE, or --name if the value switches it on. NULL: out of memory. */
+static char *as_argument(const char *flag)
 {
-    const char *value = strchr(flag, '=');
-    char *word = NULL;
+    char *argument = NULL;
+    char *equals;
 
-    if (!value || !value[1] || asprintf(&word, "--%s", flag) < 0)
+    if (asprintf(&argument, "--%s", flag) < 0)
         return NULL;
-    for (char *c = word; *c && *c != '='; c++)
+    equals = strchr(argument, '=');
+    for (char *c = argument; c < equals; c++)
         *c = *c == '_' ? '-' : (char)tolower((unsigned char)*c);
-    if (is_yes(value + 1))
-        *strchr(word, '=') = '\0';
-    return word;
+    if (is_yes(equals + 1))
+        *equals = '\0';
+    return argument;
+}
+
+/* Has FLAG a value? With none, or an empty one, it asks for nothing. */
+static bool has_value(const char *flag)
+{
+    const char *equals = strchr(flag, '=');
+
+    return equals && equals[1];
 }
 
 int berth_flags_check_environment(const struct berth_site *site,
@@ -161,9 +191,14 @@ int berth_flags_check_environment(const struct berth_site *site,
         return 0;
     for (; *environment; environment++) {
         const char *flag = berth_flags_variable(*environment);
-        BERTH_FREE char *word = flag ? as_word(flag) : NULL;
+        BERTH_FREE char *argument = NULL;
 
-        if (!word || is_allowed(site, word))
+        if (!flag || !has_value(flag))
+            continue;
+        argument = as_argument(flag);
+        if (!argument)
+            return berth_err_oom(err);
+        if (is_allowed(site, argument))
             continue;
         berth_err_set(err,
                       "%.*s: this variable is a flag for the container runtime, and "
@@ -174,42 +209,41 @@ int berth_flags_check_environment(const struct berth_site *site,
     return 0;
 }
 
-/* May the word after WORD be its value? */
-static bool is_open(const char *word)
+/* May the argument after ARG be its value? */
+static bool is_open(const char *arg)
 {
-    return *word == '-' && !strchr(word, '=');
+    return *arg == '-' && !strchr(arg, '=');
 }
 
-/* Is WORD a flag, and not `-` or `--`, after which the runtime reads no flags? */
-static bool is_flag(const char *word)
+/* Is ARG a flag, and not `-` or `--`, after which the runtime reads no flags? */
+static bool is_flag(const char *arg)
 {
-    return *word == '-' && word[strspn(word, "-")];
+    return *arg == '-' && arg[strspn(arg, "-")];
 }
 
 int berth_flags_close(const struct berth_strvec *args, struct berth_strvec *ret,
                       struct berth_err *err)
 {
     for (size_t i = 0; i < args->count; i++) {
-        const char *word = args->items[i];
-        const char *next = i + 1 < args->count ? args->items[i + 1] : NULL;
+        const char *arg = args->items[i];
+        const char *next = args->items[i + 1]; /* NULL after the last one */
 
-        if (!is_flag(word))
+        if (!is_flag(arg))
             return berth_err_set(
                 err,
-                "--container-args: '%s' is not a flag, nor the value of "
-                "one; write --FLAG=VALUE, and the image with "
-                "--container-image",
-                word);
-        if (next && is_open(word) && !is_flag(next)) {
-            berth_strvec_pushf(ret, "%s=%s", word, next);
+                "--container-args: '%s' is not a flag, nor the value of one; write "
+                "--FLAG=VALUE, and the image with --container-image",
+                arg);
+        if (next && is_open(arg) && !is_flag(next)) {
+            berth_strvec_pushf(ret, "%s=%s", arg, next);
             i++;
         } else {
-            berth_strvec_push(ret, word);
+            berth_strvec_push(ret, arg);
         }
     }
     if (args->count)
         berth_strvec_push(ret, "--disable-cache");
-    return ret->failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(ret->failed, err);
 }
 
 /* Refuses NAME of LENGTH bytes if SITE unsets it. WHERE the user sets it. */
@@ -236,19 +270,19 @@ static int check_assignments(const struct berth_site *site, const char *list,
     BERTH_STRVEC struct berth_strvec items = {0};
 
     berth_strvec_split(&items, list);
-    for (size_t i = 0; i < items.count; i++)
-        if (check_unset(site, items.items[i], strcspn(items.items[i], "="), where,
-                        err) < 0)
+    for (size_t i = 0; i < items.count; i++) {
+        const char *item = items.items[i];
+
+        if (check_unset(site, item, strcspn(item, "="), where, err) < 0)
             return -1;
-    return items.failed ? berth_err_oom(err) : 0;
+    }
+    return berth_err_oom_if(items.failed, err);
 }
 
-/* Checks the flag NAME (env or env-file) with VALUE. */
-static int check_setting(const struct berth_site *site, bool is_file, const char *value,
-                         const char *where, struct berth_err *err)
+/* Refuses a file of variables, which the flag or variable WHERE names. */
+static int refuse_file(const struct berth_site *site, const char *where,
+                       struct berth_err *err)
 {
-    if (!is_file)
-        return check_assignments(site, value, where, err);
     berth_err_set(
         err,
         "%s: this site unsets variables in every container, and berth does not "
@@ -257,24 +291,48 @@ static int check_setting(const struct berth_site *site, bool is_file, const char
     return berth_site_cite(site, "environment.unset", "", err);
 }
 
-static int check_unset_words(const struct berth_site *site,
-                             const struct berth_strvec *args, struct berth_err *err)
+/* Is the name of ARG, a flag NAME or NAME=VALUE, FLAG? */
+static bool is_called(const char *arg, const char *flag)
+{
+    size_t length = strcspn(arg, "=");
+
+    return length == strlen(flag) && strncmp(arg, flag, length) == 0;
+}
+
+static int check_unset_args(const struct berth_site *site,
+                            const struct berth_strvec *args, struct berth_err *err)
 {
     for (size_t i = 0; i < args->count; i++) {
-        const char *word = args->items[i];
-        const char *next = i + 1 < args->count ? args->items[i + 1] : "";
-        size_t length = strcspn(word, "=");
-        bool is_file =
-            strncmp(word, "--env-file", length) == 0 && length == strlen("--env-file");
-        bool is_list = strncmp(word, "--env", length) == 0 && length == strlen("--env");
+        const char *arg = args->items[i];
+        const char *equals = strchr(arg, '=');
+        const char *value = equals ? equals + 1 : args->items[i + 1];
 
-        if ((is_file || is_list) &&
-            check_setting(site, is_file, word[length] ? word + length + 1 : next,
-                          is_file ? "--container-args: --env-file"
-                                  : "--container-args: --env",
-                          err) < 0)
+        if (is_called(arg, "--env-file"))
+            return refuse_file(site, "--container-args: --env-file", err);
+        if (!value || !is_called(arg, "--env"))
+            continue;
+        if (check_assignments(site, value, "--container-args: --env", err) < 0)
             return -1;
     }
+    return 0;
+}
+
+/* Checks VARIABLE, NAME=VALUE of the environment. */
+static int check_unset_variable(const struct berth_site *site, const char *variable,
+                                struct berth_err *err)
+{
+    const char *flag = berth_flags_variable(variable);
+    BERTH_FREE char *name = NULL;
+
+    if (!flag)
+        return 0;
+    name = strndup(variable, strcspn(variable, "="));
+    if (!name)
+        return berth_err_oom(err);
+    if (berth_text_starts(flag, "ENV_FILE="))
+        return refuse_file(site, name, err);
+    if (berth_text_starts(flag, "ENV="))
+        return check_assignments(site, flag + strlen("ENV="), name, err);
     return 0;
 }
 
@@ -284,19 +342,10 @@ int berth_flags_check_unset(const struct berth_site *site,
 {
     if (site->environment.unset.count == 0)
         return 0;
-    if (check_unset_words(site, args, err) < 0)
+    if (check_unset_args(site, args, err) < 0)
         return -1;
-    for (; environment && *environment; environment++) {
-        const char *flag = berth_flags_variable(*environment);
-        bool is_file = flag && berth_text_starts(flag, "ENV_FILE=");
-        bool is_list = flag && berth_text_starts(flag, "ENV=");
-        BERTH_FREE char *name = strndup(*environment, strcspn(*environment, "="));
-
-        if (!name)
-            return berth_err_oom(err);
-        if ((is_file || is_list) &&
-            check_setting(site, is_file, strchr(flag, '=') + 1, name, err) < 0)
+    for (; environment && *environment; environment++)
+        if (check_unset_variable(site, *environment, err) < 0)
             return -1;
-    }
     return 0;
 }

@@ -9,40 +9,54 @@
 
 #define BLANKS " \t\r"
 
+/* The value from VALUE on, up to END or a comment before it, without blanks around it
+ * and without quotes. NULL: it is empty, or out of memory. */
 static char *copy_value(const char *value, const char *end)
 {
-    const char *comment;
-
     value += strspn(value, BLANKS);
-    for (comment = value; comment < end; comment++)
-        if (*comment == '#' && comment[-1] != '\\')
-            end = comment;
+    for (const char *c = value; c < end; c++)
+        if (*c == '#' && c[-1] != '\\')
+            end = c;
     while (end > value && strchr(BLANKS, end[-1]))
         end--;
     if (end > value + 1 && *value == '"' && end[-1] == '"') {
         value++;
         end--;
     }
-    return end > value ? strndup(value, (size_t)(end - value)) : NULL;
+    if (end <= value)
+        return NULL;
+    return strndup(value, (size_t)(end - value));
+}
+
+/* What follows `KEY =` at the beginning of LINE; NULL: LINE is of another key. */
+static const char *after_key(const char *line, const char *key)
+{
+    line += strspn(line, BLANKS);
+    if (strncasecmp(line, key, strlen(key)) != 0)
+        return NULL;
+    line += strlen(key);
+    line += strspn(line, BLANKS);
+    if (*line != '=')
+        return NULL;
+    return line + 1;
 }
 
 char *berth_keys_value(const char *text, const char *key)
 {
-    const size_t count = strlen(key);
+    const char *line = text;
     char *found = NULL;
 
-    for (const char *end; *text; text = end + (*end == '\n')) {
-        const char *at = text + strspn(text, BLANKS);
+    while (*line) {
+        const char *end = strchrnul(line, '\n');
+        const char *value = after_key(line, key);
 
-        end = strchrnul(text, '\n');
-        if (strncasecmp(at, key, count) != 0)
-            continue;
-        at += count;
-        at += strspn(at, BLANKS);
-        if (*at != '=')
-            continue;
-        free(found);
-        found = copy_value(at + 1, end);
+        if (value) {
+            free(found);
+            found = copy_value(value, end);
+        }
+        line = end;
+        if (*line == '\n')
+            line++;
     }
     return found;
 }

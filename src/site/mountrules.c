@@ -12,6 +12,27 @@
 #include "request/mount.h"
 #include "request/path.h"
 
+/* Appends the mount that ITEM, SRC[:DST[:OPTIONS]], is for the runtime. ITEM is
+ * overwritten; one without a source is no mount. */
+static int list_bind(char *item, const char *directory, struct berth_strvec *mounts,
+                     struct berth_err *err)
+{
+    char *rest = item;
+    const char *source = strsep(&rest, ":");
+    const char *destination = rest ? strsep(&rest, ":") : source;
+    const char *root = *destination == '/' ? "" : "/";
+    bool is_readonly = rest && strcmp(rest, "ro") == 0;
+    BERTH_FREE char *path = NULL;
+
+    if (*source == '\0')
+        return 0;
+    if (berth_path_absolute(source, directory ? directory : "/", &path, err) < 0)
+        return -1;
+    berth_strvec_pushf(mounts, "%s:%s%s:%s", path, root, destination,
+                       is_readonly ? "ro" : "rw");
+    return 0;
+}
+
 /* Appends the mounts of VALUE, SRC[:DST[:OPTIONS]][,...] as the runtime reads it. */
 static int list_binds(const char *value, const char *directory,
                       struct berth_strvec *mounts, struct berth_err *err)
@@ -19,20 +40,10 @@ static int list_binds(const char *value, const char *directory,
     BERTH_STRVEC struct berth_strvec items = {0};
 
     berth_strvec_split(&items, value);
-    for (size_t i = 0; i < items.count; i++) {
-        char *rest = items.items[i];
-        const char *source = strsep(&rest, ":");
-        const char *destination = rest ? strsep(&rest, ":") : source;
-        BERTH_FREE char *path = NULL;
-
-        if (*source == '\0')
-            continue;
-        if (berth_path_absolute(source, directory ? directory : "/", &path, err) < 0)
+    for (size_t i = 0; i < items.count; i++)
+        if (list_bind(items.items[i], directory, mounts, err) < 0)
             return -1;
-        berth_strvec_pushf(mounts, "%s:%s%s:%s", path, *destination == '/' ? "" : "/",
-                           destination, rest && strcmp(rest, "ro") == 0 ? "ro" : "rw");
-    }
-    return items.failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(items.failed, err);
 }
 
 /* The destination of the mount TEXT, clean; NULL when there is none. */
@@ -76,6 +87,16 @@ int berth_mountrules_variables(const struct berth_mountrules_task *task,
     return 0;
 }
 
+/* Where BIND, one of the mounts in a variable, is mounted; NULL: berth cannot tell. */
+static char *place_of_bind(const char *bind, const char *directory, bool *ret_failed)
+{
+    BERTH_STRVEC struct berth_strvec mounts = {0};
+
+    if (list_binds(bind, directory, &mounts, NULL) < 0 || mounts.count == 0)
+        return NULL;
+    return place_of(mounts.items[0], ret_failed);
+}
+
 bool berth_mountrules_cut(const char *item, const char *directory,
                           bool (*has)(const void *data, const char *place),
                           const void *data, struct berth_buf *ret)
@@ -90,13 +111,12 @@ bool berth_mountrules_cut(const char *item, const char *directory,
     ret->failed |= binds.failed;
     berth_buf_addf(ret, "%.*s=", (int)strcspn(item, "="), item);
     for (size_t i = 0; i < binds.count; i++) {
-        BERTH_STRVEC struct berth_strvec mounts = {0};
         BERTH_FREE char *place = NULL;
 
-        /* one that berth reads otherwise than the runtime stays */
-        if (!strchr(item, '\\') &&
-            list_binds(binds.items[i], directory, &mounts, NULL) == 0 && mounts.count)
-            place = place_of(mounts.items[0], &ret->failed);
+        /* A backslash hides a `:` or `,` from the runtime, but not from berth: such a
+         * mount stays. */
+        if (!strchr(item, '\\'))
+            place = place_of_bind(binds.items[i], directory, &ret->failed);
         if (place && has(data, place))
             continue;
         berth_buf_addf(ret, "%s%s", separator, binds.items[i]);
@@ -110,16 +130,18 @@ int berth_mountrules_list(const struct berth_request *request,
                           struct berth_strvec *mounts, size_t *ret_named,
                           struct berth_err *err)
 {
+    const char *home = task->home;
+    const char *directory = task->directory;
+
     berth_strvec_append(mounts, &request->mounts);
-    if (request->home == BERTH_YES && task->home && *task->home == '/')
-        berth_strvec_pushf(mounts, "%s:%s:rw", task->home, task->home);
-    if (task->directory && strcmp(task->directory, "/") != 0 &&
-        request->home != BERTH_NO)
-        berth_strvec_pushf(mounts, "%s:%s:rw", task->directory, task->directory);
+    if (request->home == BERTH_YES && home && *home == '/')
+        berth_strvec_pushf(mounts, "%s:%s:rw", home, home);
+    if (request->home != BERTH_NO && directory && strcmp(directory, "/") != 0)
+        berth_strvec_pushf(mounts, "%s:%s:rw", directory, directory);
     *ret_named = mounts->count;
     if (berth_mountrules_variables(task, mounts, err) < 0)
         return -1;
-    return mounts->failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(mounts->failed, err);
 }
 
 /* The forbidden path that PATH is, is in, or contains; NULL: there is none. */
@@ -150,6 +172,7 @@ static bool changes(const struct berth_mount *mount, const struct berth_mount *o
     BERTH_FREE char *source = berth_path_clean(mount->source);
     BERTH_FREE char *above = berth_path_clean(other->destination);
     BERTH_FREE char *from = berth_path_clean(other->source);
+    const char *place_below, *source_below;
 
     if (!place || !source || !above || !from) {
         *ret_failed = true;
@@ -157,8 +180,13 @@ static bool changes(const struct berth_mount *mount, const struct berth_mount *o
     }
     if (!berth_path_is_within(place, above))
         return false;
-    return mount->mode == BERTH_MOUNT_SQSH || !berth_path_is_within(source, from) ||
-           strcmp(place + strlen(above), source + strlen(from)) != 0;
+    if (mount->mode == BERTH_MOUNT_SQSH || !berth_path_is_within(source, from))
+        return true;
+
+    /* The same file at the same place changes nothing. */
+    place_below = place + strlen(above);
+    source_below = source + strlen(from);
+    return strcmp(place_below, source_below) != 0;
 }
 
 /* The mount of the site that MOUNT would change; NULL: none. */
@@ -179,53 +207,79 @@ static const char *find_forced(const struct berth_site *site,
     return NULL;
 }
 
+/* Checks that MOUNT, written as TEXT, shows nothing that the site forbids, and hides
+ * nothing that is forbidden. REAL is the real path of its source; "": not known. */
+static int check_forbidden(const struct berth_site *site,
+                           const struct berth_mount *mount, const char *text,
+                           const char *real, struct berth_err *err)
+{
+    bool failed = false;
+    const char *found = find_forbidden(site, mount->source, &failed);
+
+    if (!found && *real)
+        found = find_forbidden(site, real, &failed);
+    if (!found)
+        found = find_forbidden(site, mount->destination, &failed);
+    if (failed)
+        return berth_err_oom(err);
+    if (!found)
+        return 0;
+    berth_err_set(err,
+                  "mount '%s': this site forbids '%s', everything in it and the "
+                  "directories above it; leave the mount out, or start in another "
+                  "directory if this is the working directory",
+                  text, found);
+    return berth_site_cite(site, "mounts.forbidden", found, err);
+}
+
+/* Checks that MOUNT, written as TEXT, leaves the site's mounts as they are. */
+static int check_forced(const struct berth_site *site, const struct berth_mount *mount,
+                        const char *text, struct berth_err *err)
+{
+    bool failed = false;
+    const char *forced = find_forced(site, mount, &failed);
+
+    if (failed)
+        return berth_err_oom(err);
+    if (!forced)
+        return 0;
+    berth_err_set(err,
+                  "mount '%s': this site itself mounts '%s' there; choose another "
+                  "place in the image",
+                  text, forced);
+    return berth_site_cite(site, "mounts.forced", forced, err);
+}
+
 static int check_mount(const struct berth_site *site, const char *text,
                        const char *real, struct berth_err *err)
 {
     BERTH_MOUNT struct berth_mount mount = {0};
-    const char *found, *forced;
-    bool failed = false;
 
     if (berth_mount_parse(text, NULL, &mount, err) < 0)
         return berth_err_at(err, "--container-mounts");
-    found = find_forbidden(site, mount.source, &failed);
-    if (!found && *real)
-        found = find_forbidden(site, real, &failed);
-    if (!found)
-        found = find_forbidden(site, mount.destination, &failed);
-    forced = found ? NULL : find_forced(site, &mount, &failed);
-    if (failed)
-        return berth_err_oom(err);
-    if (found) {
-        berth_err_set(
-            err,
-            "mount '%s': this site forbids '%s', everything in it and the directories "
-            "above it; leave the mount out, or start in another directory if this is "
-            "the working directory",
-            text, found);
-        return berth_site_cite(site, "mounts.forbidden", found, err);
-    }
-    if (forced) {
-        berth_err_set(err,
-                      "mount '%s': this site itself mounts '%s' there; choose another "
-                      "place in the image",
-                      text, forced);
-        return berth_site_cite(site, "mounts.forced", forced, err);
-    }
-    return 0;
+    if (check_forbidden(site, &mount, text, real, err) < 0)
+        return -1;
+    return check_forced(site, &mount, text, err);
+}
+
+static bool restricts_mounts(const struct berth_site *site)
+{
+    return site->mounts.forbidden.count > 0 || site->mounts.forced.count > 0;
 }
 
 int berth_mountrules_check(const struct berth_site *site,
                            const struct berth_strvec *mounts,
                            const struct berth_strvec *sources, struct berth_err *err)
 {
-    if (site->mounts.forbidden.count == 0 && site->mounts.forced.count == 0)
+    if (!restricts_mounts(site))
         return 0;
-    for (size_t i = 0; i < mounts->count; i++)
-        if (check_mount(site, mounts->items[i],
-                        sources && i < sources->count ? sources->items[i] : "",
-                        err) < 0)
+    for (size_t i = 0; i < mounts->count; i++) {
+        bool is_known = sources && i < sources->count;
+        const char *real = is_known ? sources->items[i] : "";
+
+        if (check_mount(site, mounts->items[i], real, err) < 0)
             return -1;
+    }
     return 0;
 }
 
@@ -266,10 +320,15 @@ int berth_mountrules_check_sources(const struct berth_site *site,
 {
     if (site->mounts.forbidden.count == 0)
         return 0;
-    for (size_t i = 0; i < mounts->count; i++)
-        if ((i < count || i >= named) &&
-            check_source(mounts->items[i], sources->items[i], i >= named, err) < 0)
+    for (size_t i = 0; i < mounts->count; i++) {
+        bool is_users = i < count;
+        bool is_named = i >= named;
+
+        if (!is_users && !is_named)
+            continue;
+        if (check_source(mounts->items[i], sources->items[i], is_named, err) < 0)
             return berth_site_cite(site, "mounts.forbidden", "", err);
+    }
     return 0;
 }
 
@@ -286,13 +345,14 @@ enum { MOUNTING = sizeof(mounting) / sizeof(mounting[0]) };
  * -B, -H, -o, -S or -W in it? */
 static bool is_mounting(const char *word)
 {
+    const char *name = word + 2;
+
     if (!berth_text_starts(word, "--"))
         return *word == '-' && strpbrk(word, "BHoSW");
     for (int i = 0; i < MOUNTING; i++) {
         size_t length = strlen(mounting[i]);
 
-        if (strncasecmp(word + 2, mounting[i], length) == 0 &&
-            (word[2 + length] == '=' || word[2 + length] == '\0'))
+        if (strcspn(name, "=") == length && strncasecmp(name, mounting[i], length) == 0)
             return true;
     }
     return false;
@@ -301,11 +361,12 @@ static bool is_mounting(const char *word)
 /* Sets the sentence, with the place of the setting that restricts mounts. */
 static void refuse_hidden(const struct berth_site *site, struct berth_err *err)
 {
+    const char *key =
+        site->mounts.forbidden.count > 0 ? "mounts.forbidden" : "mounts.forced";
+
     berth_err_set(err, "this site restricts mounts, and takes them from "
                        "--container-mounts only; leave it out");
-    berth_site_cite(site,
-                    site->mounts.forbidden.count ? "mounts.forbidden" : "mounts.forced",
-                    "", err);
+    berth_site_cite(site, key, "", err);
 }
 
 /* Does the variable FLAG (NAME=VALUE) mount something in a way that list_variables()
@@ -332,14 +393,15 @@ static int check_devices(const struct berth_site *site,
     return berth_err_at(err, "--container-gpu: '%s'", devices.items[0]);
 }
 
-static int check_words(const struct berth_site *site, const struct berth_strvec *args,
-                       struct berth_err *err)
+static int check_args(const struct berth_site *site, const struct berth_strvec *args,
+                      struct berth_err *err)
 {
-    for (size_t i = 0; i < args->count; i++)
-        if (is_mounting(args->items[i])) {
-            refuse_hidden(site, err);
-            return berth_err_at(err, "--container-args: '%s'", args->items[i]);
-        }
+    for (size_t i = 0; i < args->count; i++) {
+        if (!is_mounting(args->items[i]))
+            continue;
+        refuse_hidden(site, err);
+        return berth_err_at(err, "--container-args: '%s'", args->items[i]);
+    }
     return 0;
 }
 
@@ -347,11 +409,13 @@ int berth_mountrules_check_flags(const struct berth_site *site,
                                  const struct berth_request *request,
                                  char *const *environment, struct berth_err *err)
 {
-    if (site->mounts.forbidden.count == 0 && site->mounts.forced.count == 0)
+    if (!restricts_mounts(site))
         return 0;
-    if (check_devices(site, request, err) < 0 ||
-        (site->runtime.raw == BERTH_RAW_ANY &&
-         check_words(site, &request->args, err) < 0))
+    if (check_devices(site, request, err) < 0)
+        return -1;
+
+    /* A list of allowed flags is the site's own decision about each of them. */
+    if (site->runtime.raw == BERTH_RAW_ANY && check_args(site, &request->args, err) < 0)
         return -1;
     for (; environment && *environment; environment++) {
         const char *flag = berth_flags_variable(*environment);

@@ -19,7 +19,9 @@ static enum berth_plugstack_kind kind_of(const char *word)
 {
     int kind = berth_choice_find("required|optional|include", word);
 
-    return kind < 0 ? BERTH_PLUGSTACK_WRONG : (enum berth_plugstack_kind)kind;
+    if (kind < 0)
+        return BERTH_PLUGSTACK_WRONG;
+    return (enum berth_plugstack_kind)kind;
 }
 
 static bool is_berth(const char *path)
@@ -36,41 +38,57 @@ static void fini(struct berth_plugstack_line *line)
 
 #define LINE __attribute__((cleanup(fini)))
 
-/* Appends the line TEXT at FILE:NUMBER, which is changed. A # anywhere starts a
- * comment, as in Slurm. Returns 0, or -1 out of memory. */
+/* Appends the words of TEXT, which is changed. A # anywhere starts a comment, as in
+ * Slurm. */
+static void split_line(char *text, struct berth_strvec *words)
+{
+    text[strcspn(text, "#")] = '\0';
+    while (text) {
+        const char *word = strsep(&text, BLANKS);
+
+        if (*word)
+            berth_strvec_push(words, word);
+    }
+}
+
+/* Appends the line TEXT at FILE:NUMBER, which is changed. Returns 0, or -1 out of
+ * memory. */
 static int read_line(const char *file, int number, char *text,
                      struct berth_plugstack *stack)
 {
-    LINE struct berth_plugstack_line line = {0};
+    LINE struct berth_plugstack_line line = {.kind = BERTH_PLUGSTACK_WRONG};
     BERTH_STRVEC struct berth_strvec words = {0};
-    char *word;
+    size_t first = 0;
 
-    text[strcspn(text, "#")] = '\0';
-    while ((word = strsep(&text, BLANKS)))
-        if (*word)
-            berth_strvec_push(&words, word);
+    split_line(text, &words);
     if (words.failed)
         return -1;
     if (words.count == 0)
         return 0;
-    line.kind = words.count > 1 ? kind_of(words.items[0]) : BERTH_PLUGSTACK_WRONG;
-    if (line.kind != BERTH_PLUGSTACK_WRONG)
+    if (words.count > 1)
+        line.kind = kind_of(words.items[0]);
+    if (line.kind != BERTH_PLUGSTACK_WRONG) {
         line.path = berth_steal(&words.items[1]);
-    line.is_berth = line.path && is_berth(line.path);
-    for (size_t i = line.path ? 2 : 0; i < words.count; i++)
+        line.is_berth = is_berth(line.path);
+        first = 2;
+    }
+    for (size_t i = first; i < words.count; i++)
         berth_strvec_push(&line.words, words.items[i]);
     if (asprintf(&line.place, "%s:%d", file, number) < 0)
         line.place = NULL;
-    return !line.place || line.words.failed ? -1 : berth_append(stack, &line);
+    if (!line.place || line.words.failed)
+        return -1;
+    return berth_append(stack, &line);
 }
 
 int berth_plugstack_read(const char *file, char *text, struct berth_plugstack *ret)
 {
-    char *line;
+    for (int number = 1; text; number++) {
+        char *line = strsep(&text, "\n");
 
-    for (int number = 1; (line = strsep(&text, "\n")); number++)
         if (read_line(file, number, line, ret) < 0)
             return -1;
+    }
     return 0;
 }
 
@@ -98,32 +116,44 @@ static int set(char **field, const char *value, struct berth_err *err)
 {
     free(*field);
     *field = strdup(value);
-    return *field ? 0 : berth_err_oom(err);
+    return berth_err_oom_if(!*field, err);
 }
 
-static int read_word(struct berth_settings *settings, const char *word,
-                     struct berth_err *err)
+static int set_prefix(struct berth_settings *settings, const char *prefix,
+                      struct berth_err *err)
 {
-    const char *prefix = after(word, "option_prefix=");
-    const char *config = after(word, "config=");
+    size_t right = strspn(prefix, "abcdefghijklmnopqrstuvwxyz0123456789-");
 
-    if (prefix && (strlen(prefix) > LONGEST_PREFIX ||
-                   prefix[strspn(prefix, "abcdefghijklmnopqrstuvwxyz0123456789-")]))
-        return berth_err_expected(err, "at most 32 small letters, digits and -",
-                                  prefix),
-               berth_err_at(err, PLACE ": option_prefix");
-    if (config && *config != '/')
-        return berth_err_expected(err, "an absolute path", config),
-               berth_err_at(err, PLACE ": config");
-    if (prefix)
+    if (prefix[right] == '\0' && right <= LONGEST_PREFIX)
         return set(&settings->option_prefix, prefix, err);
-    if (config)
+    berth_err_expected(err, "at most 32 small letters, digits and -", prefix);
+    return berth_err_at(err, PLACE ": option_prefix");
+}
+
+static int set_config(struct berth_settings *settings, const char *config,
+                      struct berth_err *err)
+{
+    if (*config == '/')
         return set(&settings->config, config, err);
+    berth_err_expected(err, "an absolute path", config);
+    return berth_err_at(err, PLACE ": config");
+}
+
+static int read_setting(struct berth_settings *settings, const char *text,
+                        struct berth_err *err)
+{
+    const char *prefix = after(text, "option_prefix=");
+    const char *config = after(text, "config=");
+
+    if (prefix)
+        return set_prefix(settings, prefix, err);
+    if (config)
+        return set_config(settings, config, err);
     return berth_err_set(err,
                          PLACE ": '%s' is not a setting of berth; expected "
                                "option_prefix= or config= (all else is set in "
                                "berth.yaml)",
-                         word);
+                         text);
 }
 
 int berth_settings_read(int count, char *const *words, struct berth_settings *ret,
@@ -134,9 +164,14 @@ int berth_settings_read(int count, char *const *words, struct berth_settings *re
     *ret = (struct berth_settings){.option_prefix = strdup("")};
     if (!ret->option_prefix)
         return berth_err_oom(err);
-    for (int i = 0; i < count; i++)
-        if (read_word(ret, words[i], result == 0 ? err : NULL) < 0)
+
+    /* After an error the rest is read too: srun needs its options by their names. */
+    for (int i = 0; i < count; i++) {
+        struct berth_err *first = result == 0 ? err : NULL;
+
+        if (read_setting(ret, words[i], first) < 0)
             result = -1;
+    }
     return result;
 }
 

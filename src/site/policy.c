@@ -40,10 +40,12 @@ static void put_variables(const struct berth_site *site, char *const *environmen
 {
     for (size_t i = 0; i < defaults->count; i++) {
         const char *item = defaults->items[i];
-        bool is_kept =
-            berth_environ_value(environment, item) && !find_unset(site, item);
+        bool has_task = berth_environ_value(environment, item);
 
-        berth_strvec_pushf(ret, "%.*s", (int)strcspn(item, is_kept ? "=" : ""), item);
+        if (has_task && !find_unset(site, item))
+            berth_strvec_pushf(ret, "%.*s", (int)strcspn(item, "="), item);
+        else
+            berth_strvec_push(ret, item);
     }
 }
 
@@ -59,7 +61,19 @@ static int add_defaults(const struct berth_site *site,
     put_variables(site, facts->environment, &ret->env, &env);
     berth_strvec_fini(&ret->env);
     ret->env = env;
-    return env.failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(env.failed, err);
+}
+
+/* Appends MOUNT, unless ONE or OTHER has another mount at its place. */
+static int put_unless(const char *mount, const struct berth_strvec *one,
+                      const struct berth_strvec *other, struct berth_strvec *ret,
+                      struct berth_err *err)
+{
+    if (berth_mountrules_has_destination(one, mount, &ret->failed))
+        return 0;
+    if (berth_mountrules_has_destination(other, mount, &ret->failed))
+        return 0;
+    return berth_mount_append(mount, NULL, ret, err);
 }
 
 /* Appends the user's mounts that no rule replaces, those of rules, and the site's,
@@ -70,26 +84,33 @@ static int put_mounts(const struct berth_site *site,
                       const struct berth_strvec *forced, struct berth_strvec *ret,
                       struct berth_err *err)
 {
+    static const struct berth_strvec none;
     const struct berth_strvec *sites = &site->mounts.forced;
-    bool *failed = &ret->failed;
+    const struct berth_strvec *present = facts->present ? facts->present : &none;
 
     for (size_t i = 0; i < users->count; i++)
-        if (!berth_mountrules_has_destination(forced, users->items[i], failed))
+        if (!berth_mountrules_has_destination(forced, users->items[i], &ret->failed))
             berth_strvec_push(ret, users->items[i]);
     berth_strvec_append(ret, forced);
-    for (size_t i = 0; facts->present && i < facts->present->count; i++) {
-        const char *mount = facts->present->items[i];
-
-        if (!berth_mountrules_has_destination(ret, mount, failed) &&
-            !berth_mountrules_has_destination(sites, mount, failed) &&
-            berth_mount_append(mount, NULL, ret, err) < 0)
+    for (size_t i = 0; i < present->count; i++)
+        if (put_unless(present->items[i], ret, sites, ret, err) < 0)
             return -1;
-    }
     for (size_t i = 0; i < sites->count; i++)
-        if (!berth_mountrules_has_destination(forced, sites->items[i], failed) &&
-            berth_mount_append(sites->items[i], NULL, ret, err) < 0)
+        if (put_unless(sites->items[i], forced, &none, ret, err) < 0)
             return -1;
-    return ret->failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(ret->failed, err);
+}
+
+/* The real path of the source of the user's mount I, if it is to be mounted in place of
+ * the path that the user wrote; else NULL. */
+static const char *real_source(const struct berth_site *site,
+                               const struct berth_policy_facts *facts, size_t i)
+{
+    if (site->mounts.forbidden.count == 0)
+        return NULL;
+    if (!facts->sources || i >= facts->sources->count)
+        return NULL;
+    return *facts->sources->items[i] ? facts->sources->items[i] : NULL;
 }
 
 /* Appends the user's mounts. If the site forbids paths, the source becomes the real
@@ -100,22 +121,18 @@ static int list_sources(const struct berth_site *site,
                         struct berth_err *err)
 {
     for (size_t i = 0; i < request->mounts.count; i++) {
-        const char *real =
-            facts->sources && i < facts->sources->count && site->mounts.forbidden.count
-                ? facts->sources->items[i]
-                : "";
         BERTH_MOUNT struct berth_mount mount = {0};
 
         if (berth_mount_parse(request->mounts.items[i], NULL, &mount, err) < 0)
             return -1;
-        berth_mount_push(&mount, *real ? real : NULL, ret);
+        berth_mount_push(&mount, real_source(site, facts, i), ret);
     }
-    return ret->failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(ret->failed, err);
 }
 
 /* Refuses flags and variables that the site forbids on every node. */
-static int check_words(const struct berth_site *site,
-                       const struct berth_request *request, struct berth_err *err)
+static int check_args(const struct berth_site *site,
+                      const struct berth_request *request, struct berth_err *err)
 {
     if (berth_flags_check_args(site, &request->args, err) < 0)
         return -1;
@@ -136,9 +153,9 @@ static int check_words(const struct berth_site *site,
 /* Is there a user before the host, which then looks like the host (RFC 3986, 3.2.1)? */
 static bool has_user(const char *uri)
 {
-    const char *host = strstr(uri, "://");
+    const char *scheme_end = strstr(uri, "://");
+    const char *host = scheme_end ? scheme_end + strlen("://") : uri;
 
-    host = host ? host + 3 : uri;
     return memchr(host, '@', strcspn(host, "/?#")) != NULL;
 }
 
@@ -148,22 +165,31 @@ static bool has_step_up(const char *uri)
     return strstr(uri, "/..") || strchr(uri, '%') || strchr(uri, '\\');
 }
 
+/* Does URI start with BEGINNING, up to the end of one of its parts? */
 static bool starts_with(const char *uri, const char *beginning)
 {
     size_t length = strlen(beginning);
+    bool ends_part;
 
     if (length == 0 || strncmp(uri, beginning, length) != 0)
         return false;
-    return strchr("/:", beginning[length - 1]) || uri[length] == '\0' ||
-           strchr("/:@", uri[length]);
+    ends_part = strchr("/:", beginning[length - 1]) != NULL;
+
+    /* strchr() also finds the NUL at the end. */
+    return ends_part || strchr("/:@", uri[length]);
 }
 
 static bool allows_uri(const struct berth_strvec *beginnings, const char *uri)
 {
-    for (size_t i = 0; i < beginnings->count; i++)
-        if (starts_with(uri, beginnings->items[i]) && !has_step_up(uri) &&
-            (!has_user(uri) || has_user(beginnings->items[i])))
+    if (has_step_up(uri))
+        return false;
+    for (size_t i = 0; i < beginnings->count; i++) {
+        const char *beginning = beginnings->items[i];
+        bool hides_host = has_user(uri) && !has_user(beginning);
+
+        if (starts_with(uri, beginning) && !hides_host)
             return true;
+    }
     return false;
 }
 
@@ -171,14 +197,14 @@ int berth_policy_check_uri(const struct berth_site *site, const char *uri,
                            struct berth_err *err)
 {
     const struct berth_strvec *uris = &site->images.uris;
+    const struct berth_strvec *roots = &site->images.roots;
+    bool restricts_images = site->images.has_uris || roots->count > 0;
 
-    if (!uri || (!site->images.has_uris && site->images.roots.count == 0) ||
-        allows_uri(uris, uri))
+    if (!uri || !restricts_images || allows_uri(uris, uri))
         return 0;
-    return site->images.has_uris
-               ? berth_site_refuse(site, "image", uri, uris, "images.uris", err)
-               : berth_site_refuse(site, "image", uri, &site->images.roots,
-                                   "images.roots", err);
+    if (site->images.has_uris)
+        return berth_site_refuse(site, "image", uri, uris, "images.uris", err);
+    return berth_site_refuse(site, "image", uri, roots, "images.roots", err);
 }
 
 bool berth_policy_may_set_image(const struct berth_site *site)
@@ -214,17 +240,38 @@ static bool is_job(const char *lifetime)
 
 bool berth_policy_may_join_ranks(const struct berth_site *site, enum berth_choice asked)
 {
-    return may_set(site, BERTH_RULE_FORCE, is_chosen, berth_libs_need_mpi) ||
-           (asked == BERTH_UNSAID &&
-            may_set(site, BERTH_RULE_DEFAULT, is_chosen, berth_libs_need_mpi));
+    if (may_set(site, BERTH_RULE_FORCE, is_chosen, berth_libs_need_mpi))
+        return true;
+    return asked == BERTH_UNSAID &&
+           may_set(site, BERTH_RULE_DEFAULT, is_chosen, berth_libs_need_mpi);
 }
 
 bool berth_policy_may_last_job(const struct berth_site *site, const char *said)
 {
-    return berth_rules_have(site, BERTH_RULE_FORCE, BERTH_OPTION_LIFETIME, NULL) ||
-           (said ? is_job(said)
-                 : berth_rules_have(site, BERTH_RULE_DEFAULT, BERTH_OPTION_LIFETIME,
-                                    is_job));
+    if (berth_rules_have(site, BERTH_RULE_FORCE, BERTH_OPTION_LIFETIME, NULL))
+        return true;
+    if (said)
+        return is_job(said);
+    return berth_rules_have(site, BERTH_RULE_DEFAULT, BERTH_OPTION_LIFETIME, is_job);
+}
+
+/* Refuses what REQUEST and its ENVIRONMENT (NULL: not known) ask for, if the site
+ * forbids it in JOB (NULL: in each job). Looks at no path of the node. */
+static int check_asked(const struct berth_site *site, const struct berth_rules_job *job,
+                       const struct berth_request *request, char *const *environment,
+                       struct berth_err *err)
+{
+    if (check_args(site, request, err) < 0)
+        return -1;
+    if (berth_flags_check_unset(site, &request->args, environment, err) < 0)
+        return -1;
+    if (berth_rules_refuse(site, job, request, err) < 0)
+        return -1;
+    if (berth_detours_check(site, job, request, environment, err) < 0)
+        return -1;
+    if (environment && berth_flags_check_environment(site, environment, err) < 0)
+        return -1;
+    return berth_mountrules_check_flags(site, request, environment, err);
 }
 
 int berth_policy_check_early(const struct berth_site *site,
@@ -233,17 +280,16 @@ int berth_policy_check_early(const struct berth_site *site,
 {
     if (!berth_request_has_container(request))
         return 0;
-    if (check_words(site, request, err) < 0 ||
-        berth_flags_check_unset(site, &request->args, environment, err) < 0 ||
-        berth_rules_refuse(site, NULL, request, err) < 0 ||
-        berth_detours_check(site, NULL, request, environment, err) < 0 ||
-        (environment && berth_flags_check_environment(site, environment, err) < 0) ||
-        berth_mountrules_check_flags(site, request, environment, err) < 0 ||
-        berth_mountrules_check(site, &request->mounts, NULL, err) < 0)
+    if (check_asked(site, NULL, request, environment, err) < 0)
         return -1;
-    return berth_policy_may_set_image(site)
-               ? 0
-               : berth_policy_check_uri(site, request->uri, err);
+    if (berth_mountrules_check(site, &request->mounts, NULL, err) < 0)
+        return -1;
+
+    /* A rule for this job may replace the image, and which rules are for it is known
+     * on the node. */
+    if (berth_policy_may_set_image(site))
+        return 0;
+    return berth_policy_check_uri(site, request->uri, err);
 }
 
 /* Lists in RET, for explain, what of its lists is not the user's. USERS are the user's
@@ -259,20 +305,36 @@ static void list_items(const struct berth_request *request,
             berth_strvec_push(&ret->site, ret->env.items[i]);
 }
 
-/* Lists in RET, for explain, which options are not the user's, and whether --mpi-bind
- * is, always. A fabric of the user sets that, too. */
+/* Does the option ID of RET have a value that is not the user's, who wrote REQUEST? */
+static bool is_sites(const struct berth_request *request,
+                     const struct berth_request *ret, enum berth_option_id id)
+{
+    const char *is = berth_request_value(ret, id, 0);
+    const char *was = berth_request_value(request, id, 0);
+
+    if (!is)
+        return false;
+    if (was)
+        return strcmp(is, was) != 0;
+
+    /* --container-libs of the user sets --mpi-bind, too. */
+    return id != BERTH_OPTION_MPI || !request->libs;
+}
+
+/* Lists in RET which options are not the user's: for explain all of them, else only
+ * --mpi-bind. */
 static void list_options(const struct berth_request *request, struct berth_request *ret)
 {
-    for (int id = 0; id < BERTH_OPTION_COUNT; id++) {
-        const char *is = berth_request_value(ret, id, 0);
-        const char *was = berth_request_value(request, id, 0);
+    bool is_explained = berth_request_is_explained(request);
 
-        if ((id != BERTH_OPTION_MPI && !berth_request_is_explained(request)) ||
-            berth_options[id].kind == BERTH_KIND_LIST || !is ||
-            (was && strcmp(is, was) == 0) ||
-            (id == BERTH_OPTION_MPI && !was && request->libs))
+    for (int i = 0; i < BERTH_OPTION_COUNT; i++) {
+        enum berth_option_id id = (enum berth_option_id)i;
+        bool is_listed = is_explained || id == BERTH_OPTION_MPI;
+
+        if (berth_options[id].kind == BERTH_KIND_LIST || !is_listed)
             continue;
-        berth_strvec_push(&ret->site, berth_options[id].name);
+        if (is_sites(request, ret, id))
+            berth_strvec_push(&ret->site, berth_options[id].name);
     }
 }
 
@@ -287,7 +349,7 @@ static int put_flags(const struct berth_site *site, const struct berth_strvec *u
         return -1;
     berth_strvec_append(ret, &site->runtime.args);
     berth_strvec_append(ret, forced);
-    return ret->failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(ret->failed, err);
 }
 
 /* Merges FORCED over REQUEST over the site's defaults. */
@@ -299,11 +361,16 @@ static int merge_layers(const struct berth_site *site,
 {
     BERTH_STRVEC struct berth_strvec users = {0};
 
-    if (add_defaults(site, facts, ret, err) < 0 ||
-        berth_request_merge(ret, request, err) < 0 ||
-        berth_request_merge(ret, forced, err) < 0 ||
-        list_sources(site, facts, request, &users, err) < 0)
+    if (add_defaults(site, facts, ret, err) < 0)
         return -1;
+    if (berth_request_merge(ret, request, err) < 0)
+        return -1;
+    if (berth_request_merge(ret, forced, err) < 0)
+        return -1;
+    if (list_sources(site, facts, request, &users, err) < 0)
+        return -1;
+
+    /* A merge appends lists; here one layer replaces parts of another. */
     berth_strvec_fini(&ret->mounts);
     berth_strvec_fini(&ret->args);
     if (put_mounts(site, facts, &users, &forced->mounts, &ret->mounts, err) < 0)
@@ -312,7 +379,35 @@ static int merge_layers(const struct berth_site *site,
         return -1;
     if (berth_request_is_explained(request))
         list_items(request, &users, ret);
-    return ret->mounts.failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(ret->mounts.failed, err);
+}
+
+/* Checks the mounts of REQUEST with what is known of them on the node. */
+static int check_mounts(const struct berth_site *site,
+                        const struct berth_policy_facts *facts,
+                        const struct berth_request *request, struct berth_err *err)
+{
+    if (berth_mountrules_check(site, facts->mounts, facts->sources, err) < 0)
+        return -1;
+    if (!facts->sources)
+        return 0;
+    return berth_mountrules_check_sources(site, facts->mounts, facts->sources,
+                                          request->mounts.count, facts->named, err);
+}
+
+/* Makes the request that runs: what rules force, over the user's, over defaults. */
+static int make_whole(const struct berth_site *site,
+                      const struct berth_policy_facts *facts,
+                      const struct berth_request *request, struct berth_request *ret,
+                      struct berth_err *err)
+{
+    BERTH_REQUEST struct berth_request forced = {0};
+
+    if (berth_rules_apply(site, &facts->job, BERTH_RULE_FORCE, &forced, err) < 0)
+        return -1;
+    if (merge_layers(site, facts, request, &forced, ret, err) < 0)
+        return -1;
+    return berth_request_complete(ret, err);
 }
 
 int berth_policy_apply(const struct berth_site *site,
@@ -320,26 +415,21 @@ int berth_policy_apply(const struct berth_site *site,
                        const struct berth_request *request, struct berth_request *ret,
                        struct berth_err *err)
 {
-    BERTH_REQUEST struct berth_request forced = {0};
     BERTH_REQUEST struct berth_request whole = {0};
 
     if (!berth_request_has_container(request))
         return berth_request_merge(ret, request, err);
-    if (berth_rules_check_job(site, &facts->job, err) < 0 ||
-        check_words(site, request, err) < 0 ||
-        berth_flags_check_unset(site, &request->args, facts->environment, err) < 0 ||
-        berth_rules_refuse(site, &facts->job, request, err) < 0 ||
-        berth_detours_check(site, &facts->job, request, facts->environment, err) < 0 ||
-        berth_flags_check_environment(site, facts->environment, err) < 0 ||
-        berth_mountrules_check_flags(site, request, facts->environment, err) < 0 ||
-        berth_mountrules_check(site, facts->mounts, facts->sources, err) < 0 ||
-        (facts->sources && berth_mountrules_check_sources(
-                               site, facts->mounts, facts->sources,
-                               request->mounts.count, facts->named, err) < 0) ||
-        berth_rules_apply(site, &facts->job, BERTH_RULE_FORCE, &forced, err) < 0 ||
-        merge_layers(site, facts, request, &forced, &whole, err) < 0 ||
-        berth_request_complete(&whole, err) < 0 ||
-        berth_policy_check_uri(site, whole.uri, err) < 0)
+    if (berth_rules_check_job(site, &facts->job, err) < 0)
+        return -1;
+    if (check_asked(site, &facts->job, request, facts->environment, err) < 0)
+        return -1;
+    if (check_mounts(site, facts, request, err) < 0)
+        return -1;
+    if (make_whole(site, facts, request, &whole, err) < 0)
+        return -1;
+
+    /* The image may be one that a rule forces. */
+    if (berth_policy_check_uri(site, whole.uri, err) < 0)
         return -1;
     list_options(request, &whole);
     if (whole.site.failed)

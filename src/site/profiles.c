@@ -55,12 +55,18 @@ static int check_library(const char *text, struct berth_err *err)
 /* Accepts a path that stays below the stage. */
 static int check_inside(const char *text, struct berth_err *err)
 {
+    static const char expected[] = "a path below the stage";
     BERTH_FREE char *path = NULL;
 
-    if (*text && *text != '/' && asprintf(&path, "/%s", text) > 0 &&
-        berth_value_path(path, err) == 0)
-        return 0;
-    return berth_err_expected(err, "a path below the stage", text);
+    if (!*text || *text == '/')
+        return berth_err_expected(err, expected, text);
+    if (asprintf(&path, "/%s", text) < 0) {
+        path = NULL;
+        return berth_err_oom(err);
+    }
+    if (berth_value_path(path, err) < 0)
+        return berth_err_expected(err, expected, text);
+    return 0;
 }
 
 static int check_device(const char *text, struct berth_err *err)
@@ -94,7 +100,7 @@ static int take_text(const struct berth_reading *reading, const struct berth_key
     return copy_text(reading, key, node, berth_reading_field(reading, key->field), err);
 }
 
-/* An empty list has no fault. */
+/* An empty list is right, and leaves *RET NULL. */
 static int copy_list(const struct berth_reading *reading, const struct berth_key *key,
                      const struct berth_node *node, const char *const **ret,
                      struct berth_err *err)
@@ -105,7 +111,9 @@ static int copy_list(const struct berth_reading *reading, const struct berth_key
         return -1;
     for (size_t i = 0; i < list.count; i++)
         own(reading->into, list.items[i]);
-    *ret = list.items ? own(reading->into, list.items) : NULL;
+    *ret = NULL;
+    if (list.items)
+        *ret = own(reading->into, list.items);
     return 0;
 }
 
@@ -115,6 +123,7 @@ static int take_list(const struct berth_reading *reading, const struct berth_key
     return copy_list(reading, key, node, berth_reading_field(reading, key->field), err);
 }
 
+/* Takes NODE, `from: [PLACE, ...]` and `to: PATH`. */
 static int take_copy(const struct berth_reading *reading, const char *path,
                      const struct berth_node *node, struct berth_data *ret,
                      struct berth_err *err)
@@ -185,32 +194,45 @@ static bool has(const struct berth_profile_set *set, const char *name)
     return false;
 }
 
+/* The key that says what PROFILE is for, and that it must have. */
+static const char *main_key(const struct berth_profile *profile)
+{
+    if (profile->kind == BERTH_PROFILE_MPI)
+        return "family";
+    return profile->adds ? "adds" : "replaces";
+}
+
+/* Reports that ROOT does not have KEY, a key of each profile like PROFILE. */
+static void require(const struct berth_reading *reading, const struct berth_node *root,
+                    const struct berth_profile *profile, const char *key)
+{
+    const char *what = "a list of what it replaces or adds";
+    struct berth_err err;
+
+    if (berth_node_find(root, key))
+        return;
+    if (profile->kind == BERTH_PROFILE_MPI)
+        what = "a family";
+    berth_err_set(&err, "not there; a profile has a name and %s", what);
+    berth_reading_add_fault(reading, root->line, key, &err);
+}
+
 /* Reports missing keys, and a name that another file has. */
 static void check_whole(const struct berth_reading *reading,
                         const struct berth_node *root)
 {
     struct draft *draft = reading->into;
     struct berth_profile *profile = &draft->profile;
-    bool is_fabric = profile->kind != BERTH_PROFILE_MPI;
-    const char *needed[] = {"name", "family"};
-    struct berth_err err;
 
-    if (is_fabric)
-        needed[1] = profile->adds ? "adds" : "replaces";
-    for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
-        if (!berth_node_find(root, needed[i])) {
-            berth_err_set(&err, "not there; a profile has a name and %s",
-                          is_fabric ? "a list of what it replaces or adds"
-                                    : "a family");
-            berth_reading_add_fault(reading, root->line, needed[i], &err);
-        }
+    require(reading, root, profile, "name");
+    require(reading, root, profile, main_key(profile));
     if (profile->name && has(draft->set, profile->name)) {
+        struct berth_err err;
+
         berth_err_set(&err, "'%s' has been read from another file; remove one",
                       profile->name);
         berth_reading_add_fault(reading, root->line, "name", &err);
     }
-    if (!profile->stack)
-        profile->stack = profile->name;
 }
 
 static int push(struct berth_profile_set *set, const struct berth_profile *profile)
@@ -245,13 +267,21 @@ int berth_profile_read(const char *file, const char *bytes, size_t size,
     size_t before = faults->count;
 
     berth_reading_read(&reading, bytes, size, &root);
+
+    /* What is missing in a file that is not YAML helps nobody. */
     if (root.kind == BERTH_NODE_MAP || faults->count == before)
         check_whole(&reading, &root);
-    if (!faults->failed && faults->count == before && !draft.failed) {
-        draft.profile.label = own(&draft, label(draft.profile.name, bytes, size));
-        draft.failed |= push(set, &draft.profile) < 0;
-    }
-    return faults->failed || draft.failed ? berth_err_oom(err) : 0;
+    if (faults->failed || draft.failed)
+        return berth_err_oom(err);
+    if (faults->count > before)
+        return 0;
+
+    if (!draft.profile.stack)
+        draft.profile.stack = draft.profile.name;
+    draft.profile.label = own(&draft, label(draft.profile.name, bytes, size));
+    if (draft.failed || push(set, &draft.profile) < 0)
+        return berth_err_oom(err);
+    return 0;
 }
 
 int berth_profile_complete(struct berth_profile_set *set, struct berth_err *err)

@@ -20,7 +20,9 @@ static int is_profile(const struct dirent *entry)
 {
     const char *dot = strrchr(entry->d_name, '.');
 
-    return entry->d_name[0] != '.' && dot && strcmp(dot, ".yaml") == 0;
+    if (entry->d_name[0] == '.' || !dot)
+        return false;
+    return strcmp(dot, ".yaml") == 0;
 }
 
 static int read_file(const char *path, uid_t owner, struct berth_profile_set *set,
@@ -31,34 +33,44 @@ static int read_file(const char *path, uid_t owner, struct berth_profile_set *se
 
     if (berth_trusted_read(path, owner, NULL, &buf, &why) < 0) {
         berth_strvec_push(faults, why.text);
-        return faults->failed ? berth_err_oom(err) : 0;
+        return berth_err_oom_if(faults->failed, err);
     }
     return berth_profile_read(path, buf.text ? buf.text : "", buf.used, set, faults,
                               err);
+}
+
+/* Append to RET the paths of the profiles in DIRECTORY, in the order of their names.
+ * One that is not there has none. */
+static void list_files(const char *directory, struct berth_strvec *ret,
+                       struct berth_strvec *faults)
+{
+    struct dirent **entries = NULL;
+    int count = scandir(directory, &entries, is_profile, alphasort);
+
+    if (count < 0 && errno == ENOMEM)
+        ret->failed = true;
+    else if (count < 0 && errno != ENOENT)
+        berth_strvec_pushf(faults, "%s: %s", directory, strerror(errno));
+    for (int i = 0; i < count; i++) {
+        berth_strvec_pushf(ret, "%s/%s", directory, entries[i]->d_name);
+        free(entries[i]);
+    }
+    free(entries);
 }
 
 static int read_directory(const char *directory, uid_t owner,
                           struct berth_profile_set *set, struct berth_strvec *faults,
                           struct berth_err *err)
 {
-    struct dirent **entries = NULL;
-    int count = scandir(directory, &entries, is_profile, alphasort);
-    int result = 0;
+    BERTH_STRVEC struct berth_strvec files = {0};
 
-    if (count < 0 && errno != ENOENT)
-        berth_strvec_pushf(faults, "%s: %s", directory, strerror(errno));
-    for (int i = 0; i < count; i++) {
-        BERTH_FREE char *path = NULL;
-
-        if (asprintf(&path, "%s/%s", directory, entries[i]->d_name) < 0)
-            path = NULL;
-        if (result == 0)
-            result =
-                path ? read_file(path, owner, set, faults, err) : berth_err_oom(err);
-        free(entries[i]);
-    }
-    free(entries);
-    return result;
+    list_files(directory, &files, faults);
+    if (files.failed)
+        return berth_err_oom(err);
+    for (size_t i = 0; i < files.count; i++)
+        if (read_file(files.items[i], owner, set, faults, err) < 0)
+            return -1;
+    return 0;
 }
 
 /* Append to NAMES the names by which users and sites may choose a stack. */
@@ -87,7 +99,7 @@ static int check_said(const struct berth_strvec *said, const char *kind,
         berth_err_at(&why, "%s", said->items[i + 1]);
         berth_strvec_push(faults, why.text);
     }
-    return faults->failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(faults->failed, err);
 }
 
 /* Check the names in TERMS. `modes` may have modes of --mpi-bind, too; `order` may not.
@@ -114,17 +126,19 @@ int berth_profiles_faults(const struct berth_terms *terms, uid_t owner,
                           struct berth_profile_set *ret, struct berth_strvec *faults,
                           struct berth_err *err)
 {
-    struct berth_profile_set set = {0};
+    BERTH_PROFILE_SET struct berth_profile_set set = {0};
     size_t before = faults->count;
 
-    if ((terms->profiles &&
-         read_directory(terms->profiles, owner, &set, faults, err) < 0) ||
-        berth_profile_complete(&set, err) < 0 ||
-        (faults->count == before && check_names(terms, &set, faults, err) < 0)) {
-        berth_profile_set_fini(&set);
+    if (terms->profiles &&
+        read_directory(terms->profiles, owner, &set, faults, err) < 0)
         return -1;
-    }
-    *ret = set;
+    if (berth_profile_complete(&set, err) < 0)
+        return -1;
+
+    /* A profile that could not be read would be missing among the names, too. */
+    if (faults->count == before && check_names(terms, &set, faults, err) < 0)
+        return -1;
+    *ret = berth_steal(&set);
     return 0;
 }
 

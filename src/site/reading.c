@@ -13,17 +13,21 @@
 void berth_reading_add_fault(const struct berth_reading *reading, unsigned int line,
                              const char *path, struct berth_err *err)
 {
-    berth_err_at(err, *path ? "%s:%u: %s" : "%s:%u", reading->file, line, path);
+    if (*path)
+        berth_err_at(err, "%s:%u: %s", reading->file, line, path);
+    else
+        berth_err_at(err, "%s:%u", reading->file, line);
     berth_strvec_push(reading->faults, err->text);
 }
 
 int berth_reading_mismatch(const struct berth_node *node, const char *expected,
                            struct berth_err *err)
 {
+    const char *got = node->kind == BERTH_NODE_LIST ? "a list" : "a section";
+
     if (node->kind == BERTH_NODE_SCALAR)
         return berth_err_expected(err, expected, node->text);
-    return berth_err_set(err, "expected %s, got %s", expected,
-                         node->kind == BERTH_NODE_LIST ? "a list" : "a section");
+    return berth_err_set(err, "expected %s, got %s", expected, got);
 }
 
 void *berth_reading_field(const struct berth_reading *reading, size_t offset)
@@ -34,9 +38,9 @@ void *berth_reading_field(const struct berth_reading *reading, size_t offset)
 int berth_reading_check(const struct berth_key *key, const struct berth_node *node,
                         struct berth_err *err)
 {
-    return node->kind == BERTH_NODE_SCALAR
-               ? key->check(node->text, err)
-               : berth_reading_mismatch(node, "one value", err);
+    if (node->kind != BERTH_NODE_SCALAR)
+        return berth_reading_mismatch(node, "one value", err);
+    return key->check(node->text, err);
 }
 
 int berth_reading_list(const struct berth_reading *reading, const struct berth_key *key,
@@ -65,18 +69,20 @@ int berth_reading_list(const struct berth_reading *reading, const struct berth_k
 int berth_reading_find_word(const struct berth_key *key, const struct berth_node *node,
                             unsigned int *ret_at, struct berth_err *err)
 {
-    int at = node->kind == BERTH_NODE_SCALAR ? berth_choice_find(key->words, node->text)
-                                             : -1;
+    const char *other = key->check ? "a list of patterns" : NULL;
     BERTH_BUF struct berth_buf expected = {0};
+    int at = -1;
 
-    if (at < 0) {
-        berth_choice_list(key->words, key->check ? "a list of patterns" : NULL,
-                          &expected);
-        return expected.failed ? berth_err_oom(err)
-                               : berth_reading_mismatch(node, expected.text, err);
+    if (node->kind == BERTH_NODE_SCALAR)
+        at = berth_choice_find(key->words, node->text);
+    if (at >= 0) {
+        *ret_at = (unsigned int)at;
+        return 0;
     }
-    *ret_at = (unsigned int)at;
-    return 0;
+    berth_choice_list(key->words, other, &expected);
+    if (expected.failed)
+        return berth_err_oom(err);
+    return berth_reading_mismatch(node, expected.text, err);
 }
 
 int berth_reading_choice(const struct berth_reading *reading,
@@ -87,19 +93,42 @@ int berth_reading_choice(const struct berth_reading *reading,
                                    err);
 }
 
-/* Is the key PATH in SECTION, of LENGTH bytes? Each key is in the section "". */
-static bool is_below(const char *path, const char *section, size_t length)
+/* The part of the key PATH that is below SECTION; NULL: the key is not in it. Each key
+ * is in the section "". */
+static const char *below(const char *path, const char *section)
 {
-    return strncmp(path, section, length) == 0 && (length == 0 || path[length] == '.');
+    size_t length = strlen(section);
+
+    if (length == 0)
+        return path;
+    if (strncmp(path, section, length) != 0 || path[length] != '.')
+        return NULL;
+    return path + length + 1;
 }
 
 static const struct berth_key *find_key(const struct berth_key *keys, const char *path)
 {
-    const struct berth_key *key = keys;
+    for (const struct berth_key *key = keys; key->path; key++)
+        if (strcmp(key->path, path) == 0)
+            return key;
+    return NULL;
+}
 
-    while (key->path && strcmp(key->path, path) != 0)
-        key++;
-    return key->path ? key : NULL;
+/* Lists the names of the keys and sections in SECTION. */
+static void list_names(const struct berth_key *keys, const char *section,
+                       struct berth_strvec *ret)
+{
+    for (const struct berth_key *key = keys; key->path; key++) {
+        const char *rest = below(key->path, section);
+        BERTH_BUF struct berth_buf name = {0};
+
+        if (!rest)
+            continue;
+        berth_buf_add(&name, rest, strcspn(rest, "."));
+        ret->failed |= name.failed;
+        if (name.text)
+            berth_strvec_push_once(ret, name.text);
+    }
 }
 
 /* Sets a sentence in ERR: SECTION has no key NAME, and which key the user may mean. */
@@ -107,32 +136,23 @@ static int unknown(const struct berth_key *keys, const char *section, const char
                    struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec names = {0};
-    size_t length = strlen(section);
     const char *dot = strchr(name, '.');
 
     if (dot && find_key(keys, name))
         return berth_err_set(err, "'%s' is not a key here; write it as %s: below %.*s:",
                              name, dot + 1, (int)(dot - name), name);
-
-    for (const struct berth_key *key = keys; key->path; key++) {
-        const char *rest = key->path + (length ? length + 1 : 0);
-
-        if (!is_below(key->path, section, length))
-            continue;
-        if (names.count &&
-            strncmp(names.items[names.count - 1], rest, strcspn(rest, ".")) == 0)
-            continue;
-        berth_strvec_pushf(&names, "%.*s", (int)strcspn(rest, "."), rest);
-    }
-    if (names.failed || !names.count)
+    list_names(keys, section, &names);
+    if (names.failed || names.count == 0)
         return berth_err_oom(err);
     return berth_suggest(name, "a key here", (const char *const *)names.items, err);
 }
 
 static bool is_section(const struct berth_key *keys, const char *name)
 {
+    if (!*name)
+        return false;
     for (const struct berth_key *key = keys; key->path; key++)
-        if (is_below(key->path, name, strlen(name)) && *name)
+        if (below(key->path, name))
             return true;
     return false;
 }
@@ -142,15 +162,19 @@ static void read_key(const struct berth_reading *reading, const char *section,
                      const struct berth_node *node)
 {
     BERTH_BUF struct berth_buf path = {0};
-    const struct berth_key *key;
+    const struct berth_key *key = NULL;
     struct berth_err err;
 
-    berth_buf_addf(&path, "%s%s%s", section, *section ? "." : "", node->key);
+    berth_buf_part(&path, "", section, ".");
+    berth_buf_puts(&path, node->key);
     if (path.failed) {
         reading->faults->failed = true;
         return;
     }
-    key = strchr(node->key, '.') ? NULL : find_key(reading->keys, path.text);
+
+    /* A name with a dot is not one: `runtime.path: ...` is not a section. */
+    if (!strchr(node->key, '.'))
+        key = find_key(reading->keys, path.text);
     if (!key) {
         unknown(reading->keys, section, node->key, &err);
         berth_reading_add_fault(reading, node->line, section, &err);
@@ -171,10 +195,10 @@ static void read_section(const struct berth_reading *reading, const char *sectio
     if (berth_node_is_empty(node)) /* all its keys are commented out */
         return;
     if (node->kind != BERTH_NODE_MAP) {
-        berth_reading_mismatch(node,
-                               *section ? "a section of KEY: VALUE lines"
-                                        : "sections of KEY: VALUE lines",
-                               &err);
+        const char *expected =
+            *section ? "a section of KEY: VALUE lines" : "sections of KEY: VALUE lines";
+
+        berth_reading_mismatch(node, expected, &err);
         berth_reading_add_fault(reading, node->line, section, &err);
         return;
     }

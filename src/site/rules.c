@@ -11,7 +11,9 @@
 #include "base/environ.h"
 #include "request/option.h"
 #include "base/suggest.h"
+#include "base/text.h"
 
+/* A rule says of a switch only that it is on; its opposite is another option. */
 static int check_switch(const struct berth_option *option, const char *value,
                         struct berth_err *err)
 {
@@ -27,10 +29,14 @@ static int check_switch(const struct berth_option *option, const char *value,
 static bool is_part(const char *part, const char *name)
 {
     size_t length = strlen(part), all = strlen(name);
+    const char *end;
 
-    return length > 1 && length < all &&
-           ((strncmp(name, part, length) == 0 && name[length] == '-') ||
-            (strcmp(name + all - length, part) == 0 && name[all - length - 1] == '-'));
+    if (length < 2 || length >= all)
+        return false;
+    if (berth_text_starts(name, part) && name[length] == '-')
+        return true;
+    end = name + all - length;
+    return end[-1] == '-' && strcmp(end, part) == 0;
 }
 
 /* The name of an option that NAME may mean; NULL: there is none. */
@@ -38,9 +44,12 @@ static const char *find_near(const char *name)
 {
     const char *near = berth_option_near(name, strlen(name) / 3 + 1);
 
-    for (int id = 0; !near && id < BERTH_OPTION_COUNT; id++)
-        near = is_part(name, berth_options[id].name) ? berth_options[id].name : NULL;
-    return near;
+    if (near)
+        return near;
+    for (int id = 0; id < BERTH_OPTION_COUNT; id++)
+        if (is_part(name, berth_options[id].name))
+            return berth_options[id].name;
+    return NULL;
 }
 
 static int suggest(const char *name, struct berth_err *err)
@@ -74,11 +83,28 @@ static int parse_value(enum berth_rule_kind kind, enum berth_option_id id,
     if (kind == BERTH_RULE_DEFAULT && !may_default(id))
         return berth_err_set(err, "it cannot be a default; force it, or write "
                                   "mounts.default or runtime.args");
-    if (check_switch(&berth_options[id], value, err) < 0 ||
-        berth_request_parse(ret, id, value, NULL, err) < 0)
+    if (check_switch(&berth_options[id], value, err) < 0)
+        return -1;
+    if (berth_request_parse(ret, id, value, NULL, err) < 0)
         return -1;
     if (id == BERTH_OPTION_IMAGE && !berth_request_has_container(ret))
         return berth_err_expected(err, "an image", value);
+    return 0;
+}
+
+static int add_option(struct berth_site_rule *rule, enum berth_rule_kind kind,
+                      const char *name, const char *value, unsigned int line,
+                      struct berth_err *err)
+{
+    enum berth_option_id id = berth_option_find(name);
+
+    if (id == BERTH_OPTION_COUNT)
+        return suggest(name, err);
+    rule->lines[kind][id] = line;
+    if (kind == BERTH_RULE_FORBID)
+        return 0;
+    if (parse_value(kind, id, value, &rule->set[kind], err) < 0)
+        return berth_err_at(err, "%s", name);
     return 0;
 }
 
@@ -87,34 +113,29 @@ int berth_rules_add(struct berth_site *site, enum berth_rule_kind kind,
                     struct berth_err *err)
 {
     struct berth_site_rule *rule = &site->rules[site->rule_count - 1];
-    enum berth_option_id id = berth_option_find(name);
-    int result = 0;
 
-    if (id == BERTH_OPTION_COUNT)
-        result = suggest(name, err);
-    else {
-        rule->lines[kind][id] = line;
-        if (kind != BERTH_RULE_FORBID &&
-            parse_value(kind, id, value, &rule->set[kind], err) < 0)
-            result = berth_err_at(err, "%s", name);
-    }
-    return result < 0 ? berth_err_at(err, "rule %zu", site->rule_count) : 0;
+    if (add_option(rule, kind, name, value, line, err) < 0)
+        return berth_err_at(err, "rule %zu", site->rule_count);
+    return 0;
 }
 
 /* The value of NAME for the component GROUP of a het job; NULL: none. */
 static const char *value_in_group(char *const *environment, const char *name, int group)
 {
+    /* Slurm before 20.02 calls a het job a pack job. */
     static const char *const suffixes[] = {"HET", "PACK"};
-    const char *value = NULL;
 
-    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]) && !value; i++) {
+    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
         char variable[64];
+        const char *value;
 
         snprintf(variable, sizeof(variable), "%s_%s_GROUP_%d", name, suffixes[i],
                  group);
         value = berth_environ_value(environment, variable);
+        if (value)
+            return value;
     }
-    return value;
+    return NULL;
 }
 
 struct berth_rules_job berth_rules_job_of(char *const *environment, int group)
@@ -139,30 +160,35 @@ int berth_rules_check_job(const struct berth_site *site,
 {
     for (size_t i = 0; i < site->rule_count; i++) {
         const struct berth_site_rule *rule = &site->rules[i];
+        bool is_for_some = rule->partition || rule->account;
 
-        if (job->is_hidden && (rule->partition || rule->account))
-            return berth_err_set(err,
-                                 "SLURM_JOB_PARTITION_HET_GROUP_* are not set: the "
-                                 "partition and account "
-                                 "of this component are not known, and rule %zu of "
-                                 "this site is for some "
-                                 "of them only (%s); do not unset Slurm's variables",
-                                 i + 1, site->file);
+        if (job->is_hidden && is_for_some)
+            return berth_err_set(
+                err,
+                "SLURM_JOB_PARTITION_HET_GROUP_* are not set: the partition and "
+                "account of this component are not known, and rule %zu of this site "
+                "is for some of them only (%s); do not unset Slurm's variables",
+                i + 1, site->file);
     }
     return 0;
 }
 
-static bool is_same(const char *wanted, const char *text)
+/* Is TEXT what a rule WANTs; NULL: anything? */
+static bool is_wanted(const char *wanted, const char *text)
 {
-    return !wanted || (text && strcmp(wanted, text) == 0);
+    if (!wanted)
+        return true;
+    return text && strcmp(wanted, text) == 0;
 }
 
 /* JOB NULL: any. */
 static bool applies(const struct berth_site_rule *rule,
                     const struct berth_rules_job *job)
 {
-    return !job || (is_same(rule->partition, job->partition) &&
-                    is_same(rule->account, job->account));
+    if (!job)
+        return true;
+    return is_wanted(rule->partition, job->partition) &&
+           is_wanted(rule->account, job->account);
 }
 
 int berth_rules_apply(const struct berth_site *site, const struct berth_rules_job *job,
@@ -199,7 +225,8 @@ const char *berth_rules_default(const struct berth_site *site, enum berth_option
         const struct berth_site_rule *rule = &site->rules[i];
         const char *value = berth_request_value(&rule->set[BERTH_RULE_DEFAULT], id, 0);
 
-        found = value && applies(rule, &any) ? value : found;
+        if (value && applies(rule, &any))
+            found = value;
     }
     return found;
 }
@@ -213,17 +240,21 @@ static const struct berth_site_rule *find_forced(const struct berth_site *site,
 {
     const struct berth_site_rule *found = NULL;
 
-    for (size_t i = 0; i < site->rule_count; i++)
+    for (size_t i = 0; i < site->rule_count; i++) {
+        const struct berth_site_rule *rule = &site->rules[i];
+
+        if (!applies(rule, job))
+            continue;
         for (int k = 0; k < BERTH_OPTION_COUNT; k++) {
-            const struct berth_site_rule *rule = &site->rules[i];
+            bool is_same_field = berth_options[k].field == berth_options[id].field;
             unsigned int line = rule->lines[BERTH_RULE_FORCE][k];
 
-            if (!line || berth_options[k].field != berth_options[id].field ||
-                !applies(rule, job))
+            if (line == 0 || !is_same_field)
                 continue;
             found = rule;
             *ret_line = line;
         }
+    }
     return found;
 }
 
@@ -231,10 +262,12 @@ unsigned int berth_rules_forbidden(const struct berth_site *site,
                                    const struct berth_rules_job *job,
                                    enum berth_option_id id)
 {
+    if (!job)
+        job = &any;
     for (size_t i = 0; i < site->rule_count; i++) {
         unsigned int line = site->rules[i].lines[BERTH_RULE_FORBID][id];
 
-        if (line && applies(&site->rules[i], job ? job : &any))
+        if (line && applies(&site->rules[i], job))
             return line;
     }
     return 0;
@@ -259,11 +292,12 @@ int berth_rules_refuse(const struct berth_site *site, const struct berth_rules_j
 static const char *value_of(const struct berth_request *request,
                             enum berth_option_id id)
 {
-    return id == BERTH_OPTION_IMAGE && request->image
-               ? berth_request_name(request)
-               : berth_request_value(request, id, 0);
+    if (id == BERTH_OPTION_IMAGE && request->image)
+        return berth_request_name(request);
+    return berth_request_value(request, id, 0);
 }
 
+/* Reports a rule that gives the option ID another value than ASKED, the user's. */
 static void list_one(const struct berth_site *site, const struct berth_rules_job *job,
                      enum berth_option_id id, const char *asked,
                      struct berth_strvec *ret)
@@ -271,17 +305,17 @@ static void list_one(const struct berth_site *site, const struct berth_rules_job
     const char *name = berth_options[id].name;
     unsigned int line = 0;
     const struct berth_site_rule *rule = find_forced(site, job, id, &line);
-    const char *value = rule ? value_of(&rule->set[BERTH_RULE_FORCE], id) : NULL;
+    const char *value;
 
     if (!rule)
         return;
+    value = value_of(&rule->set[BERTH_RULE_FORCE], id);
     if (!value)
         berth_strvec_pushf(ret, "--%s: a rule of this site sets the opposite (%s:%u)",
                            name, site->file, line);
     else if (strcmp(value, asked) != 0)
         berth_strvec_pushf(ret,
-                           "--%s: a rule of this site replaces '%s' by '%s' "
-                           "(%s:%u)",
+                           "--%s: a rule of this site replaces '%s' by '%s' (%s:%u)",
                            name, asked, value, site->file, line);
 }
 

@@ -26,7 +26,7 @@ static int parse_value(const struct berth_reading *reading, const struct berth_k
     if (berth_reading_check(key, node, err) < 0)
         return -1;
     *value = strdup(node->text);
-    return *value ? 0 : berth_err_oom(err);
+    return berth_err_oom_if(!*value, err);
 }
 
 static int parse_list(const struct berth_reading *reading, const struct berth_key *key,
@@ -43,9 +43,9 @@ static int parse_uris(const struct berth_reading *reading, const struct berth_ke
     unsigned int none;
 
     site->images.has_uris = true;
-    return node->kind == BERTH_NODE_LIST
-               ? parse_list(reading, key, node, err)
-               : berth_reading_find_word(key, node, &none, err);
+    if (node->kind == BERTH_NODE_LIST)
+        return parse_list(reading, key, node, err);
+    return berth_reading_find_word(key, node, &none, err);
 }
 
 static int parse_raw_args(const struct berth_reading *reading,
@@ -64,13 +64,20 @@ static int parse_seconds(const struct berth_reading *reading,
                          const struct berth_key *key, const struct berth_node *node,
                          struct berth_err *err)
 {
-    const char *text = node->kind == BERTH_NODE_SCALAR ? node->text : "";
+    static const char expected[] = "1 to 86400 seconds";
+    const char *text = node->text;
     char *end;
-    long seconds = strtol(text, &end, 10);
+    long seconds;
 
-    if (!isdigit((unsigned char)*text) || *end || seconds < 1 ||
-        seconds > LONGEST_START)
-        return berth_reading_mismatch(node, "1 to 86400 seconds", err);
+    if (node->kind != BERTH_NODE_SCALAR)
+        return berth_reading_mismatch(node, expected, err);
+    seconds = strtol(text, &end, 10);
+
+    /* strtol() also takes blanks and signs. */
+    if (!isdigit((unsigned char)*text) || *end)
+        return berth_reading_mismatch(node, expected, err);
+    if (seconds < 1 || seconds > LONGEST_START)
+        return berth_reading_mismatch(node, expected, err);
     *(unsigned int *)berth_reading_field(reading, key->field) = (unsigned int)seconds;
     return 0;
 }
@@ -87,23 +94,42 @@ static void add_option(const struct berth_reading *reading, enum berth_rule_kind
         berth_reading_add_fault(reading, node->line, "", &err);
 }
 
+/* Is NODE a text with at least one letter? */
+static bool has_text(const struct berth_node *node)
+{
+    return node->kind == BERTH_NODE_SCALAR && *node->text && !berth_node_is_empty(node);
+}
+
 /* Parses VALUE, one of the option NAME: true for an option without a value. */
 static void parse_option(const struct berth_reading *reading, enum berth_rule_kind kind,
                          const char *name, const struct berth_node *value)
 {
     const struct berth_site *site = reading->into;
-    bool is_true =
-        !value->quoted && value->text && strcasecmp(value->text, "true") == 0;
-    struct berth_err err;
+    bool is_true;
 
-    if (value->kind != BERTH_NODE_SCALAR || !*value->text ||
-        berth_node_is_empty(value)) {
+    if (!has_text(value)) {
+        struct berth_err err;
+
         berth_reading_mismatch(value, "values for an option", &err);
         berth_err_at(&err, "rule %zu: %s", site->rule_count, name);
         berth_reading_add_fault(reading, value->line, "", &err);
         return;
     }
+    is_true = !value->quoted && strcasecmp(value->text, "true") == 0;
     add_option(reading, kind, name, is_true ? "" : value->text, value);
+}
+
+/* Parses ITEM, the value of an option, or the list of its values. */
+static void parse_option_values(const struct berth_reading *reading,
+                                enum berth_rule_kind kind,
+                                const struct berth_node *item)
+{
+    if (item->kind != BERTH_NODE_LIST || item->count == 0) {
+        parse_option(reading, kind, item->key, item);
+        return;
+    }
+    for (size_t i = 0; i < item->count; i++)
+        parse_option(reading, kind, item->key, &item->items[i]);
 }
 
 /* Parses NODE, OPTION: VALUE lines; an option may have a list of values. */
@@ -112,13 +138,8 @@ static int parse_options(const struct berth_reading *reading, enum berth_rule_ki
 {
     if (node->kind != BERTH_NODE_MAP || node->count == 0)
         return berth_reading_mismatch(node, "OPTION: VALUE lines", err);
-    for (size_t i = 0; i < node->count; i++) {
-        const struct berth_node *item = &node->items[i];
-        bool is_list = item->kind == BERTH_NODE_LIST && item->count > 0;
-
-        for (size_t j = 0; j < (is_list ? item->count : 1); j++)
-            parse_option(reading, kind, item->key, is_list ? &item->items[j] : item);
-    }
+    for (size_t i = 0; i < node->count; i++)
+        parse_option_values(reading, kind, &node->items[i]);
     return 0;
 }
 
@@ -146,7 +167,7 @@ static int parse_rule_text(const struct berth_node *node, char **ret,
     if (berth_value_text(node->text, err) < 0)
         return -1;
     *ret = strdup(node->text);
-    return *ret ? 0 : berth_err_oom(err);
+    return berth_err_oom_if(!*ret, err);
 }
 
 static int parse_rule_key(const struct berth_reading *reading,
@@ -168,6 +189,13 @@ static int parse_rule_key(const struct berth_reading *reading,
     return berth_suggest(node->key, "a key here", keys, err);
 }
 
+/* Does the rule NODE set or forbid anything? */
+static bool has_effect(const struct berth_node *node)
+{
+    return berth_node_find(node, "default") || berth_node_find(node, "force") ||
+           berth_node_find(node, "forbid");
+}
+
 static void parse_rule(const struct berth_reading *reading,
                        const struct berth_node *node, struct berth_site_rule *rule)
 {
@@ -181,8 +209,7 @@ static void parse_rule(const struct berth_reading *reading,
     for (size_t i = 0; i < node->count; i++)
         if (parse_rule_key(reading, &node->items[i], rule, &err) < 0)
             berth_reading_add_fault(reading, node->items[i].line, "rules", &err);
-    if (!berth_node_find(node, "default") && !berth_node_find(node, "force") &&
-        !berth_node_find(node, "forbid")) {
+    if (!has_effect(node)) {
         berth_err_set(&err, "a rule without default, force or forbid; leave it out");
         berth_reading_add_fault(reading, node->line, "rules", &err);
     }
@@ -199,8 +226,12 @@ static int parse_rules(const struct berth_reading *reading, const struct berth_k
     site->rules = calloc(node->count + 1, sizeof(*site->rules));
     if (!site->rules)
         return berth_err_oom(err);
-    for (size_t i = 0; i < node->count; i++)
-        parse_rule(reading, &node->items[i], &site->rules[site->rule_count++]);
+    for (size_t i = 0; i < node->count; i++) {
+        struct berth_site_rule *rule = &site->rules[site->rule_count];
+
+        site->rule_count++; /* sentences count rules from 1 */
+        parse_rule(reading, &node->items[i], rule);
+    }
     return 0;
 }
 

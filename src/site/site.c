@@ -84,7 +84,8 @@ int berth_site_refuse(const struct berth_site *site, const char *kind, const cha
 {
     BERTH_BUF struct berth_buf text = {0};
 
-    berth_buf_puts(&text, allowed->count ? "" : "none");
+    if (allowed->count == 0)
+        berth_buf_puts(&text, "none");
     berth_strvec_join(allowed, ", ", &text);
     if (text.failed)
         return berth_err_oom(err);

@@ -17,12 +17,16 @@ uid_t berth_site_owner(void)
     const char *self = berth_installed_self();
     static const char here; /* in the program or plugin with this code */
     struct stat facts;
-    Dl_info info;
+    Dl_info info = {0};
 
-    if (!dladdr(&here, &info) || !info.dli_fname || *info.dli_fname != '/' ||
-        stat(info.dli_fname, &facts) < 0)
-        return self && stat(self, &facts) == 0 ? facts.st_uid : 0;
-    return facts.st_uid;
+    /* The path that the loader has opened: absolute, unless a program was started by a
+     * relative one. */
+    if (dladdr(&here, &info) && info.dli_fname && *info.dli_fname == '/')
+        if (stat(info.dli_fname, &facts) == 0)
+            return facts.st_uid;
+    if (self && stat(self, &facts) == 0)
+        return facts.st_uid;
+    return 0;
 }
 
 /* Set the default of the directory of profiles: profiles.d beside FILE. */
@@ -31,7 +35,7 @@ static int place_profiles(const char *file, struct berth_site *site,
 {
     if (!site->profiles_dir)
         site->profiles_dir = berth_path_beside(file, "profiles.d");
-    return site->profiles_dir ? 0 : berth_err_oom(err);
+    return berth_err_oom_if(!site->profiles_dir, err);
 }
 
 int berth_site_faults(const char *path, uid_t owner, struct berth_site *ret,
@@ -48,12 +52,14 @@ int berth_site_faults(const char *path, uid_t owner, struct berth_site *ret,
         return place_profiles(place, ret, err);
     if (result < 0) {
         berth_strvec_push(faults, why.text);
-        return faults->failed ? berth_err_oom(err) : 0;
+        return berth_err_oom_if(faults->failed, err);
     }
     if (berth_site_parse(place, buf.text ? buf.text : "", buf.used, ret, faults, err) <
         0)
         return -1;
-    return faults->failed ? berth_err_oom(err) : place_profiles(place, ret, err);
+    if (faults->failed)
+        return berth_err_oom(err);
+    return place_profiles(place, ret, err);
 }
 
 int berth_site_read(const char *path, uid_t owner, struct berth_site *ret,

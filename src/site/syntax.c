@@ -43,23 +43,36 @@ static unsigned int line_at(const struct reading *reading, size_t offset)
     unsigned int line = 1;
 
     for (size_t i = 0; i < offset && i < reading->size; i++)
-        line += reading->bytes[i] == '\n';
+        if (reading->bytes[i] == '\n')
+            line++;
     return line;
+}
+
+/* The beginning of LINE, from 1; the end of the file, if it has no such line. */
+static const char *find_line(const struct reading *reading, size_t line)
+{
+    const char *text = reading->bytes;
+    const char *end = text + reading->size;
+
+    for (size_t i = 1; i < line; i++) {
+        const char *newline = memchr(text, '\n', (size_t)(end - text));
+
+        if (!newline)
+            return end;
+        text = newline + 1;
+    }
+    return text;
 }
 
 /* Does the indentation of LINE, from 1, have a tab? */
 static bool has_tab(const struct reading *reading, size_t line)
 {
-    const char *text = reading->bytes;
-    const char *end = text + reading->size;
+    const char *text = find_line(reading, line);
+    const char *end = reading->bytes + reading->size;
 
-    while (text && --line > 0) {
-        text = memchr(text, '\n', (size_t)(end - text));
-        text = text ? text + 1 : NULL;
-    }
-    while (text && text < end && (*text == ' ' || *text == '-'))
+    while (text < end && (*text == ' ' || *text == '-'))
         text++;
-    return text && text < end && *text == '\t';
+    return text < end && *text == '\t';
 }
 
 static int explain(const struct reading *reading, struct berth_err *err)
@@ -89,9 +102,9 @@ static int explain(const struct reading *reading, struct berth_err *err)
 static int check_size(size_t count, size_t most, const char *what,
                       struct berth_err *err)
 {
-    return count <= most
-               ? 0
-               : berth_err_set(err, "more than %zu %s; shorten the file", most, what);
+    if (count > most)
+        return berth_err_set(err, "more than %zu %s; shorten the file", most, what);
+    return 0;
 }
 
 /* The parser numbers the nodes from 1. */
@@ -112,7 +125,7 @@ static int copy_scalar(const yaml_node_t *from, struct berth_node *ret,
     ret->kind = BERTH_NODE_SCALAR;
     ret->quoted = from->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
     ret->text = strdup(value);
-    return ret->text ? 0 : berth_err_oom(err);
+    return berth_err_oom_if(!ret->text, err);
 }
 
 static int copy_node(struct reading *reading, int index, int depth,
@@ -143,12 +156,25 @@ static int append_once(const struct reading *reading, struct berth_node *map,
     struct berth_err twice;
 
     if (!other)
-        return berth_append(map, item) < 0 ? berth_err_oom(err) : 0;
+        return berth_err_oom_if(berth_append(map, item) < 0, err);
     berth_err_set(&twice, "%s: given twice, first on line %u; keep one", other->key,
                   other->line);
     at(reading, item->line, &twice);
     berth_strvec_push(reading->faults, twice.text);
     return 0;
+}
+
+/* Copies the key of a pair, the node INDEX of the document, to *RET. */
+static int copy_key(struct reading *reading, int index, int depth,
+                    struct berth_node *ret, struct berth_err *err)
+{
+    const yaml_node_t *key = yaml_document_get_node(&reading->document, index);
+
+    if (check_node(index, depth, err) < 0)
+        return -1;
+    if (key->type != YAML_SCALAR_NODE)
+        return berth_err_set(err, "expected a name, then ':'");
+    return copy_scalar(key, ret, err);
 }
 
 static int copy_pair(struct reading *reading, const yaml_node_pair_t *pair, int depth,
@@ -157,13 +183,8 @@ static int copy_pair(struct reading *reading, const yaml_node_pair_t *pair, int 
     const yaml_node_t *key = yaml_document_get_node(&reading->document, pair->key);
     BERTH_NODE struct berth_node item = {0};
     BERTH_NODE struct berth_node name = {0};
-    int result = check_node(pair->key, depth, err);
 
-    if (result == 0)
-        result = key->type == YAML_SCALAR_NODE
-                     ? copy_scalar(key, &name, err)
-                     : berth_err_set(err, "expected a name, then ':'");
-    if (result < 0)
+    if (copy_key(reading, pair->key, depth, &name, err) < 0)
         return at(reading, line_of(&key->start_mark), err);
     if (copy_node(reading, pair->value, depth, &item, err) < 0)
         return -1;
@@ -197,25 +218,37 @@ static int copy_node(struct reading *reading, int index, int depth,
         return copy_list(reading, from, depth + 1, ret, err);
     if (from->type == YAML_MAPPING_NODE)
         return copy_map(reading, from, depth + 1, ret, err);
-    return copy_scalar(from, ret, err) < 0 ? at(reading, ret->line, err) : 0;
+    if (copy_scalar(from, ret, err) < 0)
+        return at(reading, ret->line, err);
+    return 0;
 }
 
-/* Reads the document that comes next. Returns 1; 0: there are no more; or -1. */
-static int read_document(struct reading *reading, bool is_first, struct berth_node *ret,
-                         struct berth_err *err)
+/* Reads the document that comes next into *RET. Without a document in the file *RET
+ * stays as it is. */
+static int read_first(struct reading *reading, struct berth_node *ret,
+                      struct berth_err *err)
 {
     enum { ROOT = 1 };
     int result = 0;
 
     if (!yaml_parser_load(&reading->parser, &reading->document))
         return explain(reading, err);
+    if (yaml_document_get_root_node(&reading->document))
+        result = copy_node(reading, ROOT, 0, ret, err);
+    yaml_document_delete(&reading->document);
+    return result;
+}
+
+/* Refuses one more document. */
+static int check_last(struct reading *reading, struct berth_err *err)
+{
+    int result = 0;
+
+    if (!yaml_parser_load(&reading->parser, &reading->document))
+        return explain(reading, err);
     if (yaml_document_get_root_node(&reading->document)) {
-        result = 1;
-        if (!is_first) {
-            berth_err_set(err, "a second document ('---'); expected one");
-            result = at(reading, line_of(&reading->document.start_mark), err);
-        } else if (copy_node(reading, ROOT, 0, ret, err) < 0)
-            result = -1;
+        berth_err_set(err, "a second document ('---'); expected one");
+        result = at(reading, line_of(&reading->document.start_mark), err);
     }
     yaml_document_delete(&reading->document);
     return result;
@@ -283,11 +316,11 @@ static int read_documents(struct reading *reading, struct berth_node *ret,
 
     if (open_parser(reading, err) < 0)
         return -1;
-    result = read_document(reading, true, ret, err);
-    if (result > 0)
-        result = read_document(reading, false, ret, err);
+    result = read_first(reading, ret, err);
+    if (result == 0)
+        result = check_last(reading, err);
     yaml_parser_delete(&reading->parser);
-    return result < 0 ? -1 : 0;
+    return result;
 }
 
 int berth_syntax_read(const char *file, const char *bytes, size_t size,
@@ -316,9 +349,11 @@ const struct berth_node *berth_node_find(const struct berth_node *node, const ch
 
 bool berth_node_is_empty(const struct berth_node *node)
 {
-    return node->kind == BERTH_NODE_SCALAR && !node->quoted &&
-           (!*node->text || strcmp(node->text, "~") == 0 ||
-            strcmp(node->text, "null") == 0);
+    static const char *const empty[] = {"", "~", "null", NULL};
+
+    if (node->kind != BERTH_NODE_SCALAR || node->quoted)
+        return false;
+    return berth_text_is_any(node->text, empty);
 }
 
 void berth_node_fini(struct berth_node *node)

@@ -27,20 +27,27 @@ const struct berth_field berth_terms_fields[] = {
     {0},
 };
 
-/* Pushes the names of stacks that rules set as --mpi-bind. */
+/* Pushes the stack that rule I sets as --mpi-bind by KIND, and its place. */
+static void push_rule(const struct berth_site *site, size_t i,
+                      enum berth_rule_kind kind, struct berth_strvec *ret)
+{
+    const struct berth_site_rule *rule = &site->rules[i];
+    const char *mpi = rule->set[kind].mpi;
+
+    if (berth_mode_of(mpi) != BERTH_MODE_NAME)
+        return;
+    berth_strvec_push(ret, mpi);
+    berth_strvec_pushf(ret, "%s:%u: rule %zu: %s", site->file,
+                       rule->lines[kind][BERTH_OPTION_MPI], i + 1,
+                       berth_options[BERTH_OPTION_MPI].name);
+}
+
 static void push_rules(const struct berth_site *site, struct berth_strvec *ret)
 {
-    for (size_t i = 0; i < site->rule_count; i++)
-        for (int kind = BERTH_RULE_DEFAULT; kind <= BERTH_RULE_FORCE; kind++) {
-            const struct berth_site_rule *rule = &site->rules[i];
-
-            if (berth_mode_of(rule->set[kind].mpi) != BERTH_MODE_NAME)
-                continue;
-            berth_strvec_push(ret, rule->set[kind].mpi);
-            berth_strvec_pushf(ret, "%s:%u: rule %zu: %s", site->file,
-                               rule->lines[kind][BERTH_OPTION_MPI], i + 1,
-                               berth_options[BERTH_OPTION_MPI].name);
-        }
+    for (size_t i = 0; i < site->rule_count; i++) {
+        push_rule(site, i, BERTH_RULE_DEFAULT, ret);
+        push_rule(site, i, BERTH_RULE_FORCE, ret);
+    }
 }
 
 static void push_order(const struct berth_site *site, struct berth_strvec *ret)
@@ -58,10 +65,27 @@ static void push_order(const struct berth_site *site, struct berth_strvec *ret)
 /* A copy of TEXT, which may be NULL; sets *FAILED when out of memory. */
 static char *copy(const char *text, bool *failed)
 {
-    char *copied = text ? strdup(text) : NULL;
+    char *copied;
 
-    *failed |= text && !copied;
+    if (!text)
+        return NULL;
+    copied = strdup(text);
+    if (!copied)
+        *failed = true;
     return copied;
+}
+
+/* Is a list of TERMS not whole, because memory ran out? */
+static bool has_failed(const struct berth_terms *terms)
+{
+    const struct berth_strvec *lists[] = {&terms->unset,     &terms->signers,
+                                          &terms->order,     &terms->modes,
+                                          &terms->forbidden, &terms->forced};
+
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+        if (lists[i]->failed)
+            return true;
+    return false;
 }
 
 int berth_terms_of(const struct berth_site *site, struct berth_terms *ret,
@@ -70,11 +94,11 @@ int berth_terms_of(const struct berth_site *site, struct berth_terms *ret,
     static const char *const inside[] = {[BERTH_INSIDE_SRUN] = NULL,
                                          [BERTH_INSIDE_ALL] = "all",
                                          [BERTH_INSIDE_NONE] = "none"};
-    const char *glibc = site->mpi.glibc == BERTH_GLIBC_REFUSE
-                            ? berth_site_place(site, "mpi.glibc", "")
-                            : NULL;
+    const char *glibc = NULL;
     bool failed = false;
 
+    if (site->mpi.glibc == BERTH_GLIBC_REFUSE)
+        glibc = berth_site_place(site, "mpi.glibc", "");
     *ret = (struct berth_terms){
         .inside = copy(inside[site->inside], &failed),
         .keep_glibc = copy(glibc, &failed),
@@ -88,8 +112,7 @@ int berth_terms_of(const struct berth_site *site, struct berth_terms *ret,
     berth_strvec_append(&ret->forced, &site->mounts.forced);
     push_order(site, &ret->order);
     push_rules(site, &ret->modes);
-    if (failed || ret->unset.failed || ret->signers.failed || ret->order.failed ||
-        ret->modes.failed || ret->forbidden.failed || ret->forced.failed) {
+    if (failed || has_failed(ret)) {
         berth_terms_fini(ret);
         return berth_err_oom(err);
     }

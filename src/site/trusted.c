@@ -29,20 +29,26 @@ struct walk {
     struct stat file; /* or the directory */
 };
 
+/* May others have the write permission that FACTS show? On a link it has no effect; in
+ * a directory on the way with the sticky bit, they cannot exchange what is not theirs.
+ */
+static bool is_excused(const struct walk *walk, const struct stat *facts)
+{
+    bool is_sticky = S_ISDIR(facts->st_mode) && (facts->st_mode & S_ISVTX);
+
+    return S_ISLNK(facts->st_mode) || (is_sticky && !walk->has_ended);
+}
+
 static int check(const struct walk *walk, const char *name, const struct stat *facts,
                  struct berth_err *err)
 {
-    bool is_excused =
-        S_ISLNK(facts->st_mode) ||
-        (S_ISDIR(facts->st_mode) && (facts->st_mode & S_ISVTX) && !walk->has_ended);
-
     if (facts->st_uid != 0 && facts->st_uid != walk->owner)
         return berth_err_set(
             err,
             "%s: '%s' belongs to user %u, who could change it; expected "
             "root as the owner",
             walk->path, name, facts->st_uid);
-    if (!is_excused && (facts->st_mode & 022))
+    if ((facts->st_mode & 022) && !is_excused(walk, facts))
         return berth_err_set(
             err, "%s: '%s' can be written by others (mode %04o); chmod go-w",
             walk->path, name, facts->st_mode & 07777);
@@ -76,21 +82,25 @@ static int follow(struct walk *walk, const char *link, bool is_file,
     char target[PATH_MAX];
     ssize_t length = readlink(link, target, sizeof(target) - 1);
     BERTH_FREE char *path = NULL;
+    size_t checked = 0;
     int result;
 
     if (length < 0)
         return refuse_name(walk, link, err);
     target[length] = '\0';
-    if (++walk->links > LINKS_MAX)
+    walk->links++;
+    if (walk->links > LINKS_MAX)
         return berth_err_set(err, "%s: more than %d links; name the file itself",
                              walk->path, LINKS_MAX);
     path = berth_path_beside(link, target);
     if (!path)
         return berth_err_oom(err);
+
+    /* A relative target begins in the directory of the link. */
+    if (*target != '/')
+        checked = (size_t)(strrchr(link, '/') - link);
     walk->depth++;
-    result =
-        check_path(walk, path, *target == '/' ? 0 : (size_t)(strrchr(link, '/') - link),
-                   is_file, err);
+    result = check_path(walk, path, checked, is_file, err);
     walk->depth--;
     return result;
 }
@@ -124,11 +134,12 @@ static int check_path(struct walk *walk, const char *path, size_t checked, bool 
                       struct berth_err *err)
 {
     BERTH_FREE char *copy = strdup(path);
-    char *name = copy ? copy + checked : NULL;
+    char *name;
     int result = 0;
 
     if (!copy)
         return berth_err_oom(err);
+    name = copy + checked;
     name += strspn(name, "/");
     if (is_file && !*name)
         return refuse_kind(walk, "/", "file", err);
@@ -145,15 +156,22 @@ static int check_path(struct walk *walk, const char *path, size_t checked, bool 
     return result;
 }
 
+/* Is FD the file that was checked? */
+static bool is_checked(const struct walk *walk, int fd)
+{
+    struct stat facts;
+
+    if (fstat(fd, &facts) < 0 || !S_ISREG(facts.st_mode))
+        return false;
+    return facts.st_dev == walk->file.st_dev && facts.st_ino == walk->file.st_ino;
+}
+
 /* Open the file that was checked. Returns -1 with errno. */
 static int open_checked(const struct walk *walk)
 {
     int fd = open(walk->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    struct stat facts;
 
-    if (fd < 0 ||
-        (fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) &&
-         facts.st_dev == walk->file.st_dev && facts.st_ino == walk->file.st_ino))
+    if (fd < 0 || is_checked(walk, fd))
         return fd;
     close(fd);
     errno = ESTALE;
@@ -179,5 +197,5 @@ int berth_trusted_read(const char *path, uid_t owner, int *ret_missing,
     fd = open_checked(&walk);
     if (fd < 0 || berth_fd_read(fd, BERTH_SYNTAX_BYTES + 1, buf) < 0)
         return refuse_name(&walk, NULL, err);
-    return buf->failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(buf->failed, err);
 }
