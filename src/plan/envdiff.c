@@ -7,21 +7,35 @@
 #include <string.h>
 
 #include "base/environ.h"
+#include "base/text.h"
 
-/* Is IS the same as WAS, except that bytes which are not UTF-8 became U+FFFD? Apptainer
- * passes the environment on as JSON. */
+/* U+FFFD, which Apptainer writes for each byte that is not UTF-8: it passes the
+ * environment on as JSON. */
+static const char replacement[] = "\xef\xbf\xbd";
+
+/* Does IS start with a replacement of the byte at WAS? */
+static bool is_replaced(const char *was, const char *is)
+{
+    bool is_ascii = (unsigned char)*was < 0x80;
+
+    if (is_ascii || berth_text_starts(was, replacement))
+        return false;
+    return berth_text_starts(is, replacement);
+}
+
+/* Is IS the same as WAS, except for bytes that are replaced? */
 static bool is_unchanged(const char *was, const char *is)
 {
-    static const char replacement[] = "\xef\xbf\xbd";
-
     while (*was && *is) {
-        if ((unsigned char)*was >= 0x80 && strncmp(is, replacement, 3) == 0 &&
-            strncmp(was, replacement, 3) != 0) {
-            was += 1;
-            is += 3;
-        } else if (*was++ != *is++) {
-            return false;
+        if (is_replaced(was, is)) {
+            was++;
+            is += strlen(replacement);
+            continue;
         }
+        if (*was != *is)
+            return false;
+        was++;
+        is++;
     }
     return *was == *is;
 }
@@ -30,9 +44,11 @@ void berth_envdiff(char *const *before, char *const *after, struct berth_strvec 
 {
     for (char *const *item = after; item && *item; item++) {
         const char *was = berth_environ_value(before, *item);
-        const char *is = strchr(*item, '=');
+        const char *equals = strchr(*item, '=');
 
-        if (is && !(was && is_unchanged(was, is + 1)))
+        if (!equals)
+            continue;
+        if (!was || !is_unchanged(was, equals + 1))
             berth_strvec_push(ret, *item);
     }
     for (char *const *item = before; item && *item; item++)

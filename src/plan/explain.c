@@ -62,32 +62,52 @@ static void push_part(const char *text, const char *before, const char *more,
     parts->failed |= part.failed;
 }
 
-/* "component 0: 4 tasks on 2 nodes run"; with --multi-prog "ranks 0-3: 4 tasks run" */
-static void say_tasks(const struct berth_order_step *step, struct berth_buf *line)
+/* "4 tasks" */
+static void say_count(unsigned int count, const char *what, struct berth_buf *line)
+{
+    berth_buf_addf(line, " %u %s%s", count, what, count == 1 ? "" : "s");
+}
+
+/* With --multi-prog: "ranks 0-3: 4 tasks run" */
+static void say_ranks(const struct berth_order_step *step, struct berth_buf *line)
 {
     bool is_one = step->tasks == 1;
 
-    if (step->ranks)
-        berth_buf_addf(line, "%s %s:", is_one ? "rank" : "ranks", step->ranks);
-    else
-        berth_buf_addf(line, "component %d:", step->component);
+    berth_buf_addf(line, "%s %s:", is_one ? "rank" : "ranks", step->ranks);
     if (step->tasks)
-        berth_buf_addf(line, " %u task%s", step->tasks, is_one ? "" : "s");
-    else if (!step->ranks)
+        say_count(step->tasks, "task", line);
+    berth_buf_puts(line, is_one ? " runs" : " run");
+}
+
+/* "component 0: 4 tasks on 2 nodes run"; "component 0: one task on this host runs" */
+static void say_component(const struct berth_order_step *step, struct berth_buf *line)
+{
+    bool is_one = step->tasks <= 1;
+
+    berth_buf_addf(line, "component %d:", step->component);
+    if (step->tasks)
+        say_count(step->tasks, "task", line);
+    else
         berth_buf_puts(line, " one task");
-    if (step->nodes && !step->ranks)
-        berth_buf_addf(line, " on %u node%s", step->nodes, step->nodes == 1 ? "" : "s");
-    else if (!step->ranks)
+    if (step->nodes) {
+        berth_buf_puts(line, " on");
+        say_count(step->nodes, "node", line);
+    } else {
         berth_buf_puts(line, " on this host");
-    berth_buf_puts(line, is_one || (!step->tasks && !step->ranks) ? " runs" : " run");
+    }
+    berth_buf_puts(line, is_one ? " runs" : " run");
 }
 
 /* Write which tasks run which command in which image. */
 static void put_first_line(const struct berth_explain *explain, struct berth_json *out)
 {
+    const struct berth_order_step *step = &explain->launch->order->step;
     BERTH_BUF struct berth_buf line = {0};
 
-    say_tasks(&explain->launch->order->step, &line);
+    if (step->ranks)
+        say_ranks(step, &line);
+    else
+        say_component(step, &line);
     for (char *const *word = explain->launch->command; *word; word++) {
         berth_buf_puts(&line, " ");
         berth_buf_word(&line, *word);
@@ -129,8 +149,10 @@ static void put_command(const struct berth_explain *explain, struct berth_json *
     const char *linked = berth_strvec_pair(facts, BERTH_FINDING_LINKED);
     BERTH_STRVEC struct berth_strvec parts = {0};
 
-    if (explain->found || program)
-        berth_strvec_push(&parts, explain->found ? explain->found : program);
+    if (explain->found)
+        berth_strvec_push(&parts, explain->found);
+    else if (program)
+        berth_strvec_push(&parts, program);
     if (runner)
         berth_strvec_pushf(&parts, "a script for %s", runner);
     if (linked)
@@ -210,12 +232,12 @@ static void put_mounts(const struct berth_explain *explain, struct berth_json *o
 
     for (size_t i = 0; i < explain->plan.mounts.count; i++) {
         const struct berth_plan_item *mount = &explain->plan.mounts.items[i];
-        bool is_site = strcmp(mount->from, BERTH_FROM_SITE) == 0;
-
         if (strcmp(mount->from, BERTH_FROM_NODE) == 0)
             push_mount(mount, &nodes);
-        else if (is_site || strcmp(mount->from, BERTH_FROM_USER) == 0)
-            push_mount(mount, is_site ? &sites : &users);
+        else if (strcmp(mount->from, BERTH_FROM_SITE) == 0)
+            push_mount(mount, &sites);
+        else if (strcmp(mount->from, BERTH_FROM_USER) == 0)
+            push_mount(mount, &users);
         else
             others++;
     }
@@ -239,6 +261,7 @@ static bool is_last(const struct berth_plan *plan, size_t at)
 static void put_variables(const struct berth_explain *explain, struct berth_json *out)
 {
     const struct berth_plan *plan = &explain->plan;
+    char *const *exported = explain->launch->environment;
     BERTH_STRVEC struct berth_strvec restored = {0};
     BERTH_STRVEC struct berth_strvec yours = {0};
     BERTH_STRVEC struct berth_strvec changed = {0};
@@ -248,8 +271,6 @@ static void put_variables(const struct berth_explain *explain, struct berth_json
     berth_strvec_push(&parts, "all that Slurm passes");
     for (size_t i = 0; i < plan->variables.count; i++) {
         const struct berth_plan_item *it = &plan->variables.items[i];
-        bool is_exported =
-            berth_environ_value(explain->launch->environment, it->name) != NULL;
 
         if (!is_last(plan, i))
             continue;
@@ -257,8 +278,12 @@ static void put_variables(const struct berth_explain *explain, struct berth_json
             berth_strvec_push(&restored, it->name);
         else if (strcmp(it->from, BERTH_FROM_USER) == 0)
             berth_strvec_push(&yours, it->name);
-        else if (is_exported)
-            berth_strvec_push(it->value ? &changed : &removed, it->name);
+        else if (!berth_environ_value(exported, it->name))
+            continue; /* what the user has not is no surprise */
+        else if (it->value)
+            berth_strvec_push(&changed, it->name);
+        else
+            berth_strvec_push(&removed, it->name);
     }
     push_names("despite --export:", &restored, &parts);
     push_names("yours:", &yours, &parts);
@@ -269,14 +294,14 @@ static void put_variables(const struct berth_explain *explain, struct berth_json
 
 static void put_devices(const struct berth_explain *explain, struct berth_json *out)
 {
+    const struct berth_gpu_choice *gpu = &explain->launch->gpu;
     BERTH_STRVEC struct berth_strvec devices = {0};
     BERTH_STRVEC struct berth_strvec parts = {0};
 
-    if (explain->launch->gpu.flag)
-        berth_strvec_pushf(&parts, "GPU driver (%s): %s", explain->launch->gpu.flag,
-                           explain->launch->gpu.because);
-    else if (explain->launch->gpu.because)
-        berth_strvec_pushf(&parts, "no GPU driver: %s", explain->launch->gpu.because);
+    if (gpu->flag)
+        berth_strvec_pushf(&parts, "GPU driver (%s): %s", gpu->flag, gpu->because);
+    else if (gpu->because)
+        berth_strvec_pushf(&parts, "no GPU driver: %s", gpu->because);
     berth_request_list_devices(explain->launch->request, &devices);
     push_names("by name:", &devices, &parts);
     put_parts(out, "|devices", &parts, "no GPU driver");
@@ -285,18 +310,18 @@ static void put_devices(const struct berth_explain *explain, struct berth_json *
 static void put_container(const struct berth_explain *explain, struct berth_json *out)
 {
     const char *from = berth_explain_source(explain, BERTH_OPTION_LIFETIME);
+    const char *why_step = berth_explain_why_step(explain);
     BERTH_STRVEC struct berth_strvec parts = {0};
 
     if (explain->apart)
         berth_strvec_pushf(&parts, "one for each task: %s", explain->apart);
+    else if (explain->launch->order->step.tasks)
+        berth_strvec_push(&parts, "one on each node, which its tasks join");
     else
-        berth_strvec_push(&parts, explain->launch->order->step.tasks
-                                      ? "one on each node, which its tasks join"
-                                      : "one, for this process alone");
+        berth_strvec_push(&parts, "one, for this process alone");
     berth_strvec_pushf(&parts, "it ends with the %s", berth_explain_lifetime(explain));
-    if (berth_explain_why_step(explain))
-        berth_strvec_pushf(&parts, "job is asked by %s, but %s", from,
-                           berth_explain_why_step(explain));
+    if (why_step)
+        berth_strvec_pushf(&parts, "job is asked by %s, but %s", from, why_step);
     put_parts(out, "|container", &parts, "");
 }
 
@@ -325,8 +350,10 @@ static void put_unusual(const struct berth_explain *explain, struct berth_json *
 /* Write what most users want to know: at most twelve lines. */
 static void write_brief(const struct berth_explain *explain, struct berth_json *out)
 {
+    const struct berth_request *request = explain->launch->request;
+
     put_first_line(explain, out);
-    if (!berth_request_has_container(explain->launch->request))
+    if (!berth_request_has_container(request))
         return;
     put_image(explain, out);
     put_command(explain, out);
@@ -337,11 +364,13 @@ static void write_brief(const struct berth_explain *explain, struct berth_json *
     put_devices(explain, out);
     put_container(explain, out);
     put_unusual(explain, out);
-    if (strcmp(explain->launch->request->explain, BERTH_EXPLAIN_EVERYTHING) != 0)
-        berth_json_linef(out, explain->launch->order->step.tasks
-                                  ? "  more: --container-explain=all or =json; `berth "
-                                    "explain` needs no allocation"
-                                  : "  more: berth explain --all or --json");
+    if (strcmp(request->explain, BERTH_EXPLAIN_EVERYTHING) == 0)
+        return; /* more follows */
+    if (explain->launch->order->step.tasks)
+        berth_json_linef(out, "  more: --container-explain=all or =json; `berth "
+                              "explain` needs no allocation");
+    else
+        berth_json_linef(out, "  more: berth explain --all or --json");
 }
 
 /* Append LINES to RET, each with the number of the component, or the rank, as a prefix

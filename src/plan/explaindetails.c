@@ -21,6 +21,12 @@ static void put_title(struct berth_json *out, const char *text)
     berth_json_linef(out, "%s", text);
 }
 
+/* A number that is 0 if nobody knows it, as JSON says that. */
+static long long known(unsigned int number)
+{
+    return number ? (long long)number : -1;
+}
+
 static void put_step(const struct berth_explain *explain, struct berth_json *out)
 {
     const struct berth_order_step *step = &explain->launch->order->step;
@@ -28,8 +34,8 @@ static void put_step(const struct berth_explain *explain, struct berth_json *out
     berth_json_number(out, "form", FORM);
     berth_json_number(out, "component", step->component);
     berth_json_string(out, "ranks", step->ranks);
-    berth_json_number(out, "nodes", step->nodes ? (int)step->nodes : -1);
-    berth_json_number(out, "tasks", step->tasks ? (int)step->tasks : -1);
+    berth_json_number(out, "nodes", known(step->nodes));
+    berth_json_number(out, "tasks", known(step->tasks));
     berth_json_string(out, "node", explain->launch->node);
     berth_json_array(out, "command");
     for (char *const *word = explain->launch->command; *word; word++)
@@ -59,10 +65,34 @@ static void put_image(const struct berth_explain *explain, struct berth_json *ou
     berth_json_end(out);
 }
 
+static void put_gpu(const struct berth_launch *launch, struct berth_json *out)
+{
+    const char *asked = launch->request->gpu;
+
+    berth_json_object(out, "gpu");
+    berth_json_string(out, "asked|--container-gpu", asked ? asked : BERTH_GPU_AUTO);
+    berth_json_string(out, "flag|flag", launch->gpu.flag);
+    berth_json_string(out, "because|because", launch->gpu.because);
+    berth_json_end(out);
+}
+
+static void put_container(const struct berth_explain *explain, struct berth_json *out)
+{
+    berth_json_object(out, "container");
+    berth_json_bool(out, "shared|shared by the tasks of a node", !explain->apart);
+    berth_json_string(out, "because|not shared by tasks, because", explain->apart);
+    berth_json_string(out, "lifetime|lifetime", berth_explain_lifetime(explain));
+    berth_json_string(out, "lifetime_from|set by",
+                      berth_explain_source(explain, BERTH_OPTION_LIFETIME));
+    berth_json_string(out, "why_step|not that of the job, because",
+                      berth_explain_why_step(explain));
+    berth_json_string(out, "inside|commands of Slurm",
+                      berth_order_inside(explain->launch->order, NULL));
+    berth_json_end(out);
+}
+
 static void put_runtime(const struct berth_explain *explain, struct berth_json *out)
 {
-    const char *gpu = explain->launch->request->gpu;
-
     put_title(out, "runtime");
     berth_json_string(out, "|node", explain->launch->node);
     berth_json_object(out, "runtime");
@@ -77,22 +107,8 @@ static void put_runtime(const struct berth_explain *explain, struct berth_json *
         out->text.failed |= word.failed;
     }
     berth_json_end(out);
-    berth_json_object(out, "gpu");
-    berth_json_string(out, "asked|--container-gpu", gpu ? gpu : BERTH_GPU_AUTO);
-    berth_json_string(out, "flag|flag", explain->launch->gpu.flag);
-    berth_json_string(out, "because|because", explain->launch->gpu.because);
-    berth_json_end(out);
-    berth_json_object(out, "container");
-    berth_json_bool(out, "shared|shared by the tasks of a node", !explain->apart);
-    berth_json_string(out, "because|not shared by tasks, because", explain->apart);
-    berth_json_string(out, "lifetime|lifetime", berth_explain_lifetime(explain));
-    berth_json_string(out, "lifetime_from|set by",
-                      berth_explain_source(explain, BERTH_OPTION_LIFETIME));
-    berth_json_string(out, "why_step|not that of the job, because",
-                      berth_explain_why_step(explain));
-    berth_json_string(out, "inside|commands of Slurm",
-                      berth_order_inside(explain->launch->order, NULL));
-    berth_json_end(out);
+    put_gpu(explain->launch, out);
+    put_container(explain, out);
 }
 
 /* What follows the path of a mount of MODE in a line for people. */
@@ -231,19 +247,23 @@ static void put_library(struct berth_json *out, const char *text)
 {
     BERTH_FREE char *copy = strdup(text);
     char *next = copy;
-    const char *soname = next ? strsep(&next, "\t") : NULL;
-    const char *path = next ? strsep(&next, "\t") : NULL;
-    bool is_other = next && path && strcmp(next, path) != 0;
+    const char *soname, *path, *staged;
 
-    out->text.failed |= !copy;
-    if (is_other)
-        berth_json_linef(out, "    %s => %s, which is %s", soname, path, next);
+    if (!copy) {
+        out->text.failed = true;
+        return;
+    }
+    soname = strsep(&next, "\t");
+    path = strsep(&next, "\t");
+    staged = next;
+    if (path && staged && strcmp(staged, path) != 0)
+        berth_json_linef(out, "    %s => %s, which is %s", soname, path, staged);
     else
-        berth_json_linef(out, "    %s => %s", soname, path);
+        berth_json_linef(out, "    %s => %s", soname, path ? path : "");
     berth_json_object(out, NULL);
     berth_json_string(out, "soname", soname);
     berth_json_string(out, "path", path);
-    berth_json_string(out, "staged", next);
+    berth_json_string(out, "staged", staged);
     berth_json_end(out);
 }
 

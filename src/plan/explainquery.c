@@ -21,26 +21,39 @@ void berth_explain_facts(const struct berth_explain *explain, const char *name,
 const char *berth_explain_source(const struct berth_explain *explain,
                                  enum berth_option_id id)
 {
-    if (!berth_request_value(explain->launch->request, id, 0))
+    const struct berth_request *request = explain->launch->request;
+
+    if (!berth_request_value(request, id, 0))
         return NULL;
-    return berth_strvec_has(&explain->launch->request->site, berth_options[id].name)
-               ? BERTH_FROM_SITE
-               : BERTH_FROM_USER;
+    if (berth_strvec_has(&request->site, berth_options[id].name))
+        return BERTH_FROM_SITE;
+    return BERTH_FROM_USER;
 }
 
 const char *berth_explain_why_step(const struct berth_explain *explain)
 {
     const char *why = berth_order_why_step(explain->launch->order, explain->apart);
 
-    return why || !*explain->no_server.text ? why : explain->no_server.text;
+    if (why)
+        return why;
+    return *explain->no_server.text ? explain->no_server.text : NULL;
 }
 
 const char *berth_explain_lifetime(const struct berth_explain *explain)
 {
-    return berth_request_has_job_lifetime(explain->launch->request) &&
-                   !berth_explain_why_step(explain)
-               ? BERTH_LIFETIME_JOB
-               : BERTH_LIFETIME_STEP;
+    if (!berth_request_has_job_lifetime(explain->launch->request))
+        return BERTH_LIFETIME_STEP;
+    if (berth_explain_why_step(explain))
+        return BERTH_LIFETIME_STEP;
+    return BERTH_LIFETIME_JOB;
+}
+
+/* Can berth neither mount into the container of a task, nor has it looked into it? */
+static bool is_out_of_reach(const struct berth_explain *explain)
+{
+    const struct berth_strvec *facts = &explain->binding->facts;
+
+    return explain->apart && !berth_strvec_pair(facts, BERTH_FINDING_PROGRAM);
 }
 
 void berth_explain_mpi(const struct berth_explain *explain, struct berth_buf *ret)
@@ -61,8 +74,7 @@ void berth_explain_mpi(const struct berth_explain *explain, struct berth_buf *re
         berth_buf_puts(ret, explain->binding->note);
     else if (berth_request_mpi_is(request, BERTH_MODE_HYBRID))
         berth_buf_puts(ret, "the image's own MPI runs, over Slurm's process manager");
-    else if (explain->apart &&
-             !berth_strvec_pair(&explain->binding->facts, BERTH_FINDING_PROGRAM))
+    else if (is_out_of_reach(explain))
         berth_buf_puts(
             ret, "the image's own MPI runs (hybrid): berth can neither mount into "
                  "nor inspect a container of this kind");

@@ -29,9 +29,12 @@ static bool has(char *const *own, const char *const *names)
 
 bool berth_gpu_is_given(char *const *own)
 {
-    if (!berth_environ_value(own, "SLURM_JOB_ID") || has(own, step_variables))
+    bool is_in_job = berth_environ_value(own, "SLURM_JOB_ID");
+    bool is_in_step = berth_environ_value(own, "SLURM_STEP_ID");
+
+    if (!is_in_job || has(own, step_variables))
         return true;
-    return !berth_environ_value(own, "SLURM_STEP_ID") && has(own, job_variables);
+    return !is_in_step && has(own, job_variables);
 }
 
 /* For --container-gpu=auto. */

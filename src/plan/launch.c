@@ -38,9 +38,11 @@ static void push_mount(const char *source, const char *destination,
         berth_buf_puts(&record, ",image-src=/");
     if (mode != BERTH_MOUNT_RW)
         berth_buf_puts(&record, ",ro");
-    berth_strvec_push(argv, "--mount");
-    berth_strvec_pushf(argv, "%s", record.failed ? "" : record.text);
     argv->failed |= record.failed;
+    if (!record.text)
+        return;
+    berth_strvec_push(argv, "--mount");
+    berth_strvec_push(argv, record.text);
 }
 
 static void push_home(const struct berth_launch *launch, struct berth_strvec *argv)
@@ -68,55 +70,58 @@ void berth_launch_manager_places(const struct berth_request *request,
     }
 }
 
+/* Append the mount TEXT (request/mount.h), which is from FROM because of WHY. */
+static int plan_mount(const char *text, const char *from, const char *why,
+                      struct berth_plan *ret, struct berth_err *err)
+{
+    char *items[] = {(char *)text, NULL};
+    const struct berth_strvec one = {.items = items, .count = 1};
+
+    return berth_plan_mounts(ret, &one, from, why, err);
+}
+
 /* Append the mounts of the request, each with its source. */
 static int plan_asked(const struct berth_request *request, struct berth_plan *ret,
                       struct berth_err *err)
 {
     for (size_t i = 0; i < request->mounts.count; i++) {
-        const struct berth_strvec one = {.items = &request->mounts.items[i],
-                                         .count = 1};
-        bool is_site = berth_strvec_has(&request->site, request->mounts.items[i]);
+        const char *mount = request->mounts.items[i];
+        const char *from = BERTH_FROM_USER;
+        const char *why = "--container-mounts";
 
-        if (berth_plan_mounts(ret, &one, is_site ? BERTH_FROM_SITE : BERTH_FROM_USER,
-                              is_site ? "the site mounts it in every container"
-                                      : "--container-mounts",
-                              err) < 0)
+        if (berth_strvec_has(&request->site, mount)) {
+            from = BERTH_FROM_SITE;
+            why = "the site mounts it in every container";
+        }
+        if (plan_mount(mount, from, why, ret, err) < 0)
             return -1;
     }
     return 0;
 }
 
-int berth_launch_mounts(const struct berth_launch *launch,
-                        const struct berth_strvec *binds, struct berth_plan *ret,
-                        struct berth_err *err)
+/* Append the directory with the copies of the host's libraries, and what the profiles
+ * of the host's stacks mount. */
+static int plan_host(const struct berth_launch *launch, struct berth_plan *ret,
+                     struct berth_err *err)
 {
-    bool is_mpi = berth_request_mpi_chosen(launch->request);
-    BERTH_STRVEC struct berth_strvec places = {0};
+    const char *copies = "the copies of the host's libraries (--container-libs)";
+    const char *profile =
+        "a profile of the host's libraries names it (--container-libs)";
 
-    for (size_t i = 0; i + 1 < launch->places.count; i += 2) {
-        const struct berth_strvec one = {.items = &launch->places.items[i], .count = 1};
-
-        if (berth_plan_mounts(ret, &one, BERTH_FROM_NODE, launch->places.items[i + 1],
-                              err) < 0)
-            return -1;
+    if (berth_request_mpi_chosen(launch->request)) {
+        copies = "the copies of the host's MPI, and the record of the ranks that load "
+                 "it (--mpi-bind)";
+        profile = "a profile of the host's MPI names it (--mpi-bind)";
     }
-    if (launch->request->home == BERTH_YES && launch->home)
-        berth_plan_mount(ret, launch->home, launch->home, BERTH_MOUNT_RW,
-                         BERTH_FROM_USER, "--container-mount-home");
-    if (plan_asked(launch->request, ret, err) < 0 ||
-        berth_plan_mounts(
-            ret, &launch->mounts, BERTH_FROM_BERTH,
-            is_mpi ? "the copies of the host's MPI, and the record of the ranks "
-                     "that load it (--mpi-bind)"
-                   : "the copies of the host's libraries (--container-libs)",
-            err) < 0 ||
-        berth_plan_mounts(ret, &launch->fabric, BERTH_FROM_MPI,
-                          is_mpi ? "a profile of the host's MPI names it (--mpi-bind)"
-                                 : "a profile of the host's libraries names it "
-                                   "(--container-libs)",
-                          err) < 0)
+    if (berth_plan_mounts(ret, &launch->mounts, BERTH_FROM_BERTH, copies, err) < 0)
         return -1;
-    for (size_t i = 0; binds && i + 2 < binds->count; i += 3) {
+    return berth_plan_mounts(ret, &launch->fabric, BERTH_FROM_MPI, profile, err);
+}
+
+/* Append BINDS: for each file its copy on the host, its place, and what it is. */
+static void plan_binds(const struct berth_strvec *binds, struct berth_plan *ret)
+{
+    for (size_t i = 0; i + 2 < binds->count; i += 3) {
         char why[96];
 
         snprintf(why, sizeof(why), "the host's file replaces the image's (%s)",
@@ -124,12 +129,41 @@ int berth_launch_mounts(const struct berth_launch *launch,
         berth_plan_mount(ret, binds->items[i], binds->items[i + 1], BERTH_MOUNT_RO,
                          BERTH_FROM_MPI, why);
     }
+}
+
+static void plan_manager(const struct berth_launch *launch, struct berth_plan *ret)
+{
+    BERTH_STRVEC struct berth_strvec places = {0};
+
     berth_launch_manager_places(launch->request, launch->environment, &places);
     for (size_t i = 0; i < places.count; i++)
         berth_plan_mount(ret, places.items[i], places.items[i], BERTH_MOUNT_RW,
                          BERTH_FROM_BERTH,
                          "Slurm's process manager and the tasks meet here (--mpi)");
-    return berth_err_oom_if(places.failed || ret->failed, err);
+    ret->failed |= places.failed;
+}
+
+int berth_launch_mounts(const struct berth_launch *launch,
+                        const struct berth_strvec *binds, struct berth_plan *ret,
+                        struct berth_err *err)
+{
+    const struct berth_strvec *places = &launch->places;
+
+    for (size_t i = 0; i + 1 < places->count; i += 2)
+        if (plan_mount(places->items[i], BERTH_FROM_NODE, places->items[i + 1], ret,
+                       err) < 0)
+            return -1;
+    if (launch->request->home == BERTH_YES && launch->home)
+        berth_plan_mount(ret, launch->home, launch->home, BERTH_MOUNT_RW,
+                         BERTH_FROM_USER, "--container-mount-home");
+    if (plan_asked(launch->request, ret, err) < 0)
+        return -1;
+    if (plan_host(launch, ret, err) < 0)
+        return -1;
+    if (binds)
+        plan_binds(binds, ret);
+    plan_manager(launch, ret);
+    return berth_err_oom_if(ret->failed, err);
 }
 
 /* Has the plan DATA a mount on PLACE? */
@@ -180,19 +214,25 @@ static void plan_item(const struct berth_request *request, char *const *environm
                       const char *item, struct berth_plan *ret)
 {
     const char *equals = strchr(item, '=');
-    BERTH_FREE char *name = strndup(item, strcspn(item, "="));
     const char *value = equals ? equals + 1 : berth_environ_value(environment, item);
     bool is_site = berth_strvec_has(&request->site, item);
+    BERTH_FREE char *name = NULL;
 
-    ret->failed |= !name;
-    if (!name || !value)
+    if (!value)
         return;
-    berth_plan_variable(ret, name, value,
-                        is_site && equals ? BERTH_FROM_SITE : BERTH_FROM_USER,
-                        !is_site ? "--container-env"
-                        : equals ? "the site sets it in every container"
-                                 : "exported, which wins over the site "
-                                   "(rules)");
+    name = strndup(item, strcspn(item, "="));
+    if (!name) {
+        ret->failed = true;
+        return;
+    }
+    if (!is_site)
+        berth_plan_variable(ret, name, value, BERTH_FROM_USER, "--container-env");
+    else if (equals)
+        berth_plan_variable(ret, name, value, BERTH_FROM_SITE,
+                            "the site sets it in every container");
+    else
+        berth_plan_variable(ret, name, value, BERTH_FROM_USER,
+                            "exported, which wins over the site (rules)");
 }
 
 /* Both runtimes give an image of OCI a runscript that evaluates its arguments as a
@@ -235,10 +275,12 @@ void berth_launch_env(const struct berth_request *request,
     berth_launch_variables(request, terms, environment, &plan);
     env->failed |= plan.failed;
     for (size_t i = 0; i < plan.variables.count; i++) {
-        const char *value = plan.variables.items[i].value;
+        const struct berth_plan_item *variable = &plan.variables.items[i];
 
-        berth_strvec_pushf(env, "%s%s%s", plan.variables.items[i].name,
-                           value ? "=" : "", value ? value : "");
+        if (variable->value)
+            berth_strvec_pushf(env, "%s=%s", variable->name, variable->value);
+        else
+            berth_strvec_push(env, variable->name);
     }
 }
 
@@ -287,28 +329,44 @@ static void push_outer(const struct berth_launch *launch, struct berth_strvec *a
     push_option("--home", launch->account_home, argv);
 }
 
+static bool is_userns(const char *arg)
+{
+    return strcmp(arg, "--userns") == 0 || strcmp(arg, "-u") == 0;
+}
+
 /* Leave out --userns under an outer user namespace, which does the same. */
 static void push_args(const struct berth_launch *launch, struct berth_strvec *argv)
 {
     const struct berth_strvec *args = &launch->request->args;
 
-    for (size_t i = 0; i < args->count; i++)
-        if (!launch->is_outer || (strcmp(args->items[i], "--userns") != 0 &&
-                                  strcmp(args->items[i], "-u") != 0))
+    for (size_t i = 0; i < args->count; i++) {
+        bool is_needless = launch->is_outer && is_userns(args->items[i]);
+
+        if (!is_needless)
             berth_strvec_push(argv, args->items[i]);
+    }
     argv->failed |= args->failed;
+}
+
+static void push_devices(const struct berth_request *request, struct berth_strvec *argv)
+{
+    BERTH_STRVEC struct berth_strvec devices = {0};
+
+    berth_request_list_devices(request, &devices);
+    for (size_t i = 0; i < devices.count; i++)
+        berth_strvec_pushf(argv, "--device=%s", devices.items[i]);
+    argv->failed |= devices.failed;
 }
 
 static int push_runtime(const struct berth_launch *launch, struct berth_strvec *argv,
                         struct berth_err *err)
 {
-    BERTH_STRVEC struct berth_strvec devices = {0};
-
     berth_strvec_push(argv, launch->runtime);
     berth_strvec_push(argv, "--silent");
     berth_strvec_push(argv, "exec");
-    if (launch
-            ->unknown_user) /* container/identity.h: setuid programs do not work then */
+
+    /* setuid programs do not work then (container/identity.h) */
+    if (launch->unknown_user)
         berth_strvec_push(argv, "--userns");
     if (launch->overlay)
         push_option("--overlay", launch->overlay, argv);
@@ -316,10 +374,7 @@ static int push_runtime(const struct berth_launch *launch, struct berth_strvec *
         berth_strvec_push(argv, "--writable-tmpfs");
     if (launch->gpu.flag)
         berth_strvec_push(argv, launch->gpu.flag);
-    berth_request_list_devices(launch->request, &devices);
-    for (size_t i = 0; i < devices.count; i++)
-        berth_strvec_pushf(argv, "--device=%s", devices.items[i]);
-    argv->failed |= devices.failed;
+    push_devices(launch->request, argv);
     push_outer(launch, argv);
     push_home(launch, argv);
     if (push_mounts(launch, argv, err) < 0)
@@ -339,6 +394,21 @@ int berth_launch_own_argv(const struct berth_launch *launch, struct berth_strvec
     return berth_err_oom_if(argv->failed, err);
 }
 
+/* Append `--NAME=VALUE` for each value of the option ID. */
+static void put_option(const struct berth_request *request, enum berth_option_id id,
+                       struct berth_buf *ret)
+{
+    const char *value = berth_request_value(request, id, 0);
+
+    for (size_t at = 1; value; at++) {
+        if (ret->used)
+            berth_buf_puts(ret, " ");
+        berth_buf_addf(ret, "--%s", berth_options[id].name);
+        berth_buf_part(ret, "=", value, "");
+        value = berth_request_value(request, id, at);
+    }
+}
+
 void berth_launch_made_by(const struct berth_request *request, struct berth_buf *ret)
 {
     static const enum berth_option_id ids[] = {
@@ -346,13 +416,8 @@ void berth_launch_made_by(const struct berth_request *request, struct berth_buf 
         BERTH_OPTION_WRITABLE, BERTH_OPTION_ARGS,       BERTH_OPTION_GPU,
     };
 
-    for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
-        const char *value;
-
-        for (size_t at = 0; (value = berth_request_value(request, ids[i], at)); at++)
-            berth_buf_addf(ret, "%s--%s%s%s", ret->used ? " " : "",
-                           berth_options[ids[i]].name, *value ? "=" : "", value);
-    }
+    for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
+        put_option(request, ids[i], ret);
 }
 
 void berth_launch_hold(const struct berth_request *request, const char *init, int tasks,

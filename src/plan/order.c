@@ -133,9 +133,12 @@ int berth_order_get(const char *text, struct berth_order *ret, struct berth_err 
 
     if (berth_parts_open(text, BERTH_ORDER_MAX, &copy, &next, err) < 0)
         return -1;
-    while ((label = berth_parts_next(&next, &fields)))
+    label = berth_parts_next(&next, &fields);
+    while (label) {
         if (get_part(label, fields, &order, err) < 0)
             return -1;
+        label = berth_parts_next(&next, &fields);
+    }
     *ret = berth_steal(&order);
     return 0;
 }
@@ -164,8 +167,9 @@ const char *berth_order_why_step(const struct berth_order *order, const char *ap
         return "this is not a step of srun";
     if (apart)
         return "each task has a container of its own";
-    return order->container.others ? "the step has several containers on this node"
-                                   : NULL;
+    if (order->container.others)
+        return "the step has several containers on this node";
+    return NULL;
 }
 
 const char *berth_order_inside(const struct berth_order *order, const char **ret_why)

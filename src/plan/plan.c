@@ -24,11 +24,14 @@ static void add(struct berth_plan *plan, struct berth_plan_list *list,
                 const char *why)
 {
     item.name = strdup(name);
-    item.value = value ? strdup(value) : NULL;
     item.why = strdup(why);
-    plan->failed |= !item.name || (value && !item.value) || !item.why ||
-                    berth_append(list, &item) < 0;
-    fini_item(&item);
+    if (value)
+        item.value = strdup(value);
+    if (!item.name || !item.why || (value && !item.value))
+        plan->failed = true;
+    else if (berth_append(list, &item) < 0)
+        plan->failed = true;
+    fini_item(&item); /* empty, if the list has it */
 }
 
 /* Remove the mount on PLACE, a clean path. */
@@ -36,11 +39,14 @@ static void remove_mount(struct berth_plan_list *mounts, const char *place)
 {
     size_t kept = 0;
 
-    for (size_t i = 0; i < mounts->count; i++)
-        if (strcmp(mounts->items[i].destination, place) == 0)
+    for (size_t i = 0; i < mounts->count; i++) {
+        if (strcmp(mounts->items[i].destination, place) == 0) {
             fini_item(&mounts->items[i]);
-        else
-            mounts->items[kept++] = mounts->items[i];
+            continue;
+        }
+        mounts->items[kept] = mounts->items[i];
+        kept++;
+    }
     mounts->count = kept;
 }
 
@@ -112,10 +118,11 @@ static bool is_of_runtime(const char *item)
  */
 static bool is_of(const char *item, const char *from)
 {
-    bool is_runtime = strcmp(from, BERTH_FROM_RUNTIME) == 0;
-
-    return (!is_runtime && strcmp(from, BERTH_FROM_IMAGE) != 0) ||
-           is_of_runtime(item) == is_runtime;
+    if (strcmp(from, BERTH_FROM_RUNTIME) == 0)
+        return is_of_runtime(item);
+    if (strcmp(from, BERTH_FROM_IMAGE) == 0)
+        return !is_of_runtime(item);
+    return true;
 }
 
 void berth_plan_set(struct berth_plan *plan, const struct berth_strvec *list,

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/environ.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "request/uri.h"
 
 static const char *value_of(const struct berth_record *record, const char *name)
@@ -27,8 +28,10 @@ static const char *user_of(const struct berth_record *record)
 static void put_number(struct berth_json *json, const char *name, const char *value)
 {
     char *end = NULL;
-    long long number = value ? strtoll(value, &end, 10) : 0;
+    long long number = 0;
 
+    if (value)
+        number = strtoll(value, &end, 10);
     if (value && *value && *end == '\0')
         berth_json_number(json, name, number);
     else
@@ -39,6 +42,7 @@ static void put_step(struct berth_json *json, const struct berth_record *record)
 {
     const struct berth_order_step *step = &record->order->step;
     const struct berth_order_container *container = &record->order->container;
+    bool is_of_ranks = container->ranks;
     char text[32] = "";
     struct tm when;
 
@@ -50,10 +54,10 @@ static void put_step(struct berth_json *json, const struct berth_record *record)
     put_number(json, "job", value_of(record, "SLURM_JOB_ID"));
     put_number(json, "step", value_of(record, "SLURM_STEP_ID"));
     berth_json_number(json, "component", step->component);
-    berth_json_string(json, "ranks", container->ranks ? container->ranks : step->ranks);
+    berth_json_string(json, "ranks", is_of_ranks ? container->ranks : step->ranks);
     berth_json_string(json, "node", record->node);
     berth_json_number(json, "nodes", step->nodes);
-    berth_json_number(json, "tasks", container->ranks ? container->all : step->tasks);
+    berth_json_number(json, "tasks", is_of_ranks ? container->all : step->tasks);
 }
 
 static void put_image(struct berth_json *json, const struct berth_record *record)
@@ -138,7 +142,8 @@ int berth_record_write(const struct berth_record *record, struct berth_buf *line
 /* Append NAME to PATH as a single part: with _ for each slash. */
 static void put_name(struct berth_buf *path, const char *name)
 {
-    name = name ? name : "none";
+    if (!name)
+        name = "none";
     for (; *name; name++)
         berth_buf_add(path, *name == '/' ? "_" : name, 1);
 }
@@ -149,16 +154,19 @@ int berth_record_path(const struct berth_record *record, char **ret_path,
     const char *pattern = record->order->record;
     BERTH_BUF struct berth_buf path = {0};
 
-    for (; *pattern; pattern++) {
-        if (pattern[0] == '%' && pattern[1] == 'u') {
+    while (*pattern) {
+        if (berth_text_starts(pattern, "%u")) {
             put_name(&path, user_of(record));
-            pattern++;
-        } else if (pattern[0] == '%' && pattern[1] == 'j') {
+            pattern += 2;
+        } else if (berth_text_starts(pattern, "%j")) {
             put_name(&path, value_of(record, "SLURM_JOB_ID"));
-            pattern++;
+            pattern += 2;
+        } else if (berth_text_starts(pattern, "%%")) {
+            berth_buf_puts(&path, "%");
+            pattern += 2;
         } else {
-            pattern += pattern[0] == '%' && pattern[1] == '%';
             berth_buf_add(&path, pattern, 1);
+            pattern++;
         }
     }
     if (path.failed || !path.text)
