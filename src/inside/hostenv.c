@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "request/components.h"
 #include "request/defaults.h"
-#include "request/srunwords.h"
+#include "request/arguments.h"
 #include "request/values.h"
 #include "request/wire.h"
 #include "container/become.h"
@@ -127,25 +127,15 @@ static void push_over(const struct berth_hostenv *outside, const char *variable,
         berth_strvec_push(ret, variable);
 }
 
-/* Does COMMAND have one of the options NAMES (ended by NULL), with or without the
- * site's prefix? Arguments of the program do not count. */
-static bool has_option(char *const *command, const char *const *names)
-{
-    struct berth_srunword option;
-    char *const *at = command + 1;
-
-    while (berth_srunwords_next(*command, &at, &option))
-        for (const char *const *name = names; *name; name++)
-            if (berth_srunwords_named(&option, *name))
-                return true;
-    return false;
-}
-
 bool berth_hostenv_has_image(char *const *command)
 {
-    static const char *const names[] = {"container-image", NULL};
+    struct berth_arguments arguments = berth_arguments_begin(command, NULL);
+    struct berth_argument argument;
 
-    return has_option(command, names);
+    while (berth_arguments_next(&arguments, &argument))
+        if (berth_argument_is_ours(&argument, BERTH_OPTION_IMAGE))
+            return true;
+    return false;
 }
 
 /* Append the variable with the options of the step as defaults of a new step; without
@@ -185,9 +175,17 @@ static int push_defaults(const struct berth_hostenv *outside, struct berth_strve
  * step has? A new job has its own CPUs. */
 static bool shares_cpus(char *const *command)
 {
-    static const char *const names[] = {"--exact", "--exclusive", "--overlap", NULL};
+    struct berth_arguments arguments = berth_arguments_begin(command, NULL);
+    struct berth_argument argument;
 
-    return strcmp(*command, "srun") == 0 && !has_option(command, names);
+    if (strcmp(*command, "srun") != 0)
+        return false;
+    while (berth_arguments_next(&arguments, &argument))
+        if (berth_argument_is(&argument, "exact") ||
+            berth_argument_is(&argument, "exclusive") ||
+            berth_argument_is(&argument, "overlap"))
+            return false;
+    return true;
 }
 
 int berth_hostenv_environment(const struct berth_hostenv *outside,

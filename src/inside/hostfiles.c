@@ -12,35 +12,12 @@
 #include "base/cleanup.h"
 #include "base/environ.h"
 #include "base/text.h"
-#include "request/srunwords.h"
-
-/* The options of srun that name files. The file of --multi-prog stands where the
- * command does. */
-static const struct row {
-    const char *option;
-    char letter;
-} rows[] = {{"--error", 'e'}, {"--input", 'i'}, {"--multi-prog", 0}, {"--output", 'o'}};
-
-enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
+#include "request/arguments.h"
 
 /* Variables that srun takes for these options. */
 static const char *const variables[] = {"SLURM_STDERRMODE", "SLURM_STDINMODE",
                                         "SLURM_STDOUTMODE", "SRUN_ERROR",
                                         "SRUN_INPUT",       "SRUN_OUTPUT"};
-
-/* Returns the option that WORD is, or a start of; NULL: another one. */
-static const char *find_option(const struct berth_srunword *word)
-{
-    enum { LEAST = 4 }; /* other options begin with the same letter */
-    size_t length = word->name ? strcspn(word->name, "=") : 0;
-
-    for (int i = 0; i < ROWS; i++)
-        if (word->letter
-                ? word->letter == rows[i].letter
-                : length >= LEAST && strncmp(rows[i].option, word->name, length) == 0)
-            return rows[i].option;
-    return NULL;
-}
 
 /* Is VALUE a stream of the command? Those are the program's. */
 static bool is_stream(const char *value)
@@ -131,27 +108,44 @@ static int check_variables(const struct berth_hostfiles *files,
     return 0;
 }
 
+/* The file that OPTION names, and in messages the NAME of the option; NULL: OPTION is
+ * another one, or says which task has the stream. */
+static const char *find_file(const struct berth_argument *option, const char **ret_name)
+{
+    static const char *const names[] = {"--error", "--input", "--output"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (!berth_argument_is(option, names[i] + strlen("--")))
+            continue;
+        *ret_name = names[i];
+        return option->value && is_task(option->value) ? NULL : option->value;
+    }
+    return NULL;
+}
+
 int berth_hostfiles_check(const struct berth_hostfiles *files, char *const *command,
                           char *const *environment, struct berth_err *err)
 {
-    char *const *at = command + 1;
-    struct berth_srunword word;
-    const char *multi = NULL;
+    struct berth_arguments arguments = berth_arguments_begin(command, NULL);
+    struct berth_argument argument;
+    bool is_multiprog = false;
 
     if (strcmp(*command, "srun") != 0)
         return 0;
-    while (berth_srunwords_next(*command, &at, &word)) {
-        bool is_command = !word.name && !word.letter;
-        const char *option = is_command ? multi : find_option(&word);
-        const char *path = is_command ? *word.word : word.value;
+    while (berth_arguments_next(&arguments, &argument)) {
+        const char *option = NULL;
+        const char *path = find_file(&argument, &option);
 
-        if (is_command)
-            multi = NULL;
-        else if (option && strcmp(option, "--multi-prog") == 0)
-            multi = option;
-        else if (path && is_task(path))
-            continue;
-        if (option && path && !is_stream(path) && !is_value_shared(files, path))
+        if (berth_argument_is(&argument, "multi-prog"))
+            is_multiprog = true;
+        if (argument.command && is_multiprog) { /* the file is where the command is */
+            option = "--multi-prog";
+            path = *argument.command;
+        }
+        if (argument.command)
+            is_multiprog = false;
+
+        if (path && !is_stream(path) && !is_value_shared(files, path))
             return refuse(files, option, path, environment, err);
     }
     return check_variables(files, environment, err);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recognizes probable mistakes by the words of a command line or script. */
+/* Recognizes probable mistakes on a command line or in a line of a --multi-prog file.
+ */
 
 #include "request/mistakes.h"
 
 #include <ctype.h>
 #include <string.h>
 
+#include "base/strvec.h"
 #include "base/text.h"
 #include "request/option.h"
 
@@ -17,89 +19,70 @@ static bool takes_our_options(const char *command)
     return berth_text_is_any(berth_text_base(command), names);
 }
 
-/* The option of ours that WORD names in full; NULL: none. */
-static const struct berth_option *option_of(const char *word, const char *prefix)
-{
-    size_t length = strlen(prefix);
-    const char *name = word + strlen("--") + length;
-
-    if (!berth_text_starts(word, "--") || strncmp(word + 2, prefix, length) != 0)
-        return NULL;
-    for (int id = 0; id < BERTH_OPTION_COUNT; id++) {
-        size_t end = strlen(berth_options[id].name);
-
-        if (strncmp(name, berth_options[id].name, end) == 0 &&
-            (name[end] == '=' || name[end] == '\0'))
-            return &berth_options[id];
-    }
-    return NULL;
-}
-
-/* Is the value of OPTION, which WORD names, the next word? */
-static bool has_value_behind(const struct berth_option *option, const char *word)
-{
-    return option->argument && !berth_option_is_optional(option) && !strchr(word, '=');
-}
-
-/* The index of the first option of ours in the COUNT words of a command. 0: none, or
- * the command may have such options. */
-static size_t find_option(char *const *words, size_t count, const char *prefix)
+/* The index of the first option of ours in the COUNT arguments ARGV of a command. 0:
+ * none, or the command may have such options. */
+static size_t find_option(char *const *argv, size_t count, const char *prefix)
 {
     size_t found = 0;
 
     for (size_t i = 0; i < count; i++) {
-        if (takes_our_options(words[i]) || strcmp(words[i], "--") == 0)
+        if (takes_our_options(argv[i]) || strcmp(argv[i], "--") == 0)
             return found;
-        if (i > 0 && !found && option_of(words[i], prefix))
+        if (i > 0 && !found && berth_argument_find_ours(argv[i], prefix))
             found = i;
     }
     return found;
 }
 
-static void say_misplaced(const char *program, const char *place, const char *word,
+/* Is the value of the option at ARGV[0] the argument after it? */
+static bool takes_next(char *const *argv, const char *prefix)
+{
+    struct berth_arguments arguments = {
+        .prefix = prefix, .next = argv, .end = argv + 2};
+    struct berth_argument option;
+
+    return berth_arguments_next(&arguments, &option) && option.value == argv[1];
+}
+
+static void say_misplaced(const char *program, const char *place, const char *option,
                           struct berth_err *ret)
 {
     berth_err_set(ret,
                   "'%s' %sgets '%s' as an argument; write options before the command",
-                  program, place, word);
+                  program, place, option);
 }
 
 bool berth_mistake_misplaced(const struct berth_typed *typed, struct berth_err *ret)
 {
     size_t end;
     size_t command = berth_hetgroups_command(typed->line, typed->optind, &end);
-    char **words = typed->line->words.items + command;
-    size_t count = command < end ? end - command : 0;
-    size_t at = find_option(words, count, typed->prefix);
-    bool has_more;
+    char **argv = typed->line->argv.items + command;
+    size_t count = end - command;
+    size_t at = find_option(argv, count, typed->prefix);
 
     if (at == 0)
         return false;
-    has_more = has_value_behind(option_of(words[at], typed->prefix), words[at]) &&
-               at + 1 < count;
-    say_misplaced(words[0], typed->is_contained ? "" : "runs on the host and ",
-                  words[at], ret);
-    if (has_more)
-        berth_err_set(ret, "%s: %s %s %s %s", ret->text, typed->caller, words[at],
-                      words[at + 1], words[0]);
+    say_misplaced(argv[0], typed->is_contained ? "" : "runs on the host and ", argv[at],
+                  ret);
+    if (at + 1 < count && takes_next(argv + at, typed->prefix))
+        berth_err_set(ret, "%s: %s %s %s %s", ret->text, typed->caller, argv[at],
+                      argv[at + 1], argv[0]);
     else
-        berth_err_set(ret, "%s: %s %s %s", ret->text, typed->caller, words[at],
-                      words[0]);
+        berth_err_set(ret, "%s: %s %s %s", ret->text, typed->caller, argv[at], argv[0]);
     return true;
 }
 
-bool berth_mistake_on_line(char *const *words, const char *prefix,
-                           struct berth_err *ret)
+bool berth_mistake_on_line(char *const *argv, const char *prefix, struct berth_err *ret)
 {
     size_t count = 0;
     size_t at;
 
-    while (words[count])
+    while (argv[count])
         count++;
-    at = find_option(words, count, prefix);
+    at = find_option(argv, count, prefix);
     if (at == 0)
         return false;
-    say_misplaced(words[0], "", words[at], ret);
+    say_misplaced(argv[0], "", argv[at], ret);
     return true;
 }
 
@@ -108,68 +91,86 @@ static bool has_our_option(const struct berth_typed *typed)
 {
     if (typed->is_contained)
         return true;
-    for (size_t i = 1; i < typed->line->words.count; i++)
-        if (option_of(typed->line->words.items[i], typed->prefix))
+    for (size_t i = 1; i < typed->line->argv.count; i++)
+        if (berth_argument_find_ours(typed->line->argv.items[i], typed->prefix))
             return true;
     return false;
 }
 
-/* Options of srun with which a component often begins. */
-static bool is_component_option(const char *word, const char *next, const char *prefix)
+/* Is OPTION one with which a component of srun often begins? */
+static bool begins_often(const struct berth_argument *option, const char *prefix)
 {
     static const char *const names[] = {"--cpus-per-task", "--het-group", "--mpi",
                                         "--nodelist",      "--nodes",     "--ntasks",
                                         "--partition",     NULL};
-    const char *number = word + 2;
 
-    if (word[0] != '-' || !word[1])
+    /* Other programs have these letters, too: only with a number. */
+    if (option->letter == 'n' || option->letter == 'N' || option->letter == 'c')
+        return option->value && isdigit((unsigned char)*option->value);
+    if (!option->name)
         return false;
-    if (strchr("nNc", word[1])) /* other programs have them, too: only with a number */
-        return isdigit((unsigned char)*(*number ? number : next));
-    return option_of(word, prefix) || berth_text_starts_any(word, names);
+    return berth_argument_find_ours(option->name, prefix) ||
+           berth_text_starts_any(option->name, names);
 }
 
-/* Does a component begin at the COUNT words WORDS, the first of which stands for
- * OPTION? Only if OPTION is one of srun and a command follows. */
-static bool begins_component(const char *option, char *const *words, size_t count,
+/* Does a component begin with FIRST, its first option, and the arguments from REST to
+ * END? Only if FIRST is one of srun and a command follows. */
+static bool begins_component(const char *first, char *const *rest, char *const *end,
                              const char *prefix)
 {
-    const char *next = count > 1 ? words[1] : "";
+    BERTH_STRVEC struct berth_strvec argv = {0};
+    struct berth_arguments arguments;
+    struct berth_argument argument;
 
-    if (!is_component_option(option, next, prefix))
+    berth_strvec_push(&argv, "srun");
+    berth_strvec_push(&argv, first);
+    for (; rest < end; rest++)
+        berth_strvec_push(&argv, *rest);
+    if (argv.failed)
         return false;
-    /* A word with a digit first is the value of an option: no command begins so. */
-    for (size_t i = 1; i < count; i++)
-        if (words[i][0] != '-' && !isdigit((unsigned char)words[i][0]))
-            return true;
+
+    arguments = berth_arguments_begin(argv.items, prefix);
+    if (!berth_arguments_next(&arguments, &argument) ||
+        !begins_often(&argument, prefix))
+        return false;
+    while (berth_arguments_next(&arguments, &argument))
+        if (argument.command) /* none begins with a digit */
+            return !isdigit((unsigned char)**argument.command);
     return false;
+}
+
+static void say_colon(const char *with_colon, const char *left, size_t left_length,
+                      const char *right, struct berth_err *ret)
+{
+    berth_err_set(ret,
+                  "the colon in '%s' does not begin a component; write blanks around "
+                  "it: %.*s : %s",
+                  with_colon, (int)left_length, left, right);
 }
 
 bool berth_mistake_colon(const struct berth_typed *typed, struct berth_err *ret)
 {
-    size_t end;
-    size_t command = berth_hetgroups_command(typed->line, typed->optind, &end);
-    char **words = typed->line->words.items;
+    size_t last;
+    size_t first = berth_hetgroups_command(typed->line, typed->optind, &last);
+    char *const *command = typed->line->argv.items + first;
+    char *const *end = typed->line->argv.items + last;
 
     if (!has_our_option(typed))
         return false;
-    for (size_t i = command; i < end; i++) {
-        const char *word = words[i];
-        size_t length = strlen(word);
-        bool is_first = i > command && word[0] == ':' &&
-                        begins_component(word + 1, words + i, end - i, typed->prefix);
-        const char *left = is_first ? words[command] : word;
+    for (char *const *at = command; at < end; at++) {
+        const char *text = *at;
+        size_t length = strlen(text);
+        bool is_before = at > command && text[0] == ':';
+        bool is_after = at + 1 < end && length > 1 && text[length - 1] == ':';
 
-        if (!is_first && !(i + 1 < end && length > 1 && word[length - 1] == ':' &&
-                           begins_component(words[i + 1], words + i + 1, end - i - 1,
-                                            typed->prefix)))
-            continue;
-        berth_err_set(ret,
-                      "the colon in '%s' does not begin a component; write blanks "
-                      "around it: %.*s : %s",
-                      word, (int)(strlen(left) - !is_first), left,
-                      is_first ? word + 1 : words[i + 1]);
-        return true;
+        if (is_before && begins_component(text + 1, at + 1, end, typed->prefix)) {
+            say_colon(text, *command, strlen(*command), text + 1, ret);
+            return true;
+        }
+        if (is_after && begins_component(at[1], at + 2, end, typed->prefix)) {
+            say_colon(text, text, length - 1, at[1], ret);
+            return true;
+        }
     }
     return false;
 }

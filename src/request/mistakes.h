@@ -7,7 +7,7 @@
 #include "request/hetgroup.h"
 
 /* Command lines that Slurm accepts, but that do not do what the user means: the program
- * runs on the host, or gets words that were meant for srun. The caller warns of what
+ * runs on the host, or gets options that were meant for srun. The caller warns of what
  * the user may mean, and refuses the rest. Each function returns whether there is a
  * mistake, and the sentence in RET. */
 
@@ -26,12 +26,12 @@ struct berth_typed {
  * not if the command has such options: `salloc srun --container-image=...`. */
 bool berth_mistake_misplaced(const struct berth_typed *typed, struct berth_err *ret);
 
-/* The same for a line of a --multi-prog file. WORDS are those of its command, ended by
- * NULL; PREFIX is the site's prefix of our options. */
-bool berth_mistake_on_line(char *const *words, const char *prefix,
+/* The same for a line of a --multi-prog file. ARGV is its command, ended by NULL;
+ * PREFIX is the site's prefix of our options. */
+bool berth_mistake_on_line(char *const *argv, const char *prefix,
                            struct berth_err *ret);
 
-/* Finds a colon that is not a word of its own and so does not begin a component:
+/* Finds a colon that is not an argument of its own and so does not begin a component:
  * `./a :-n1 ./b`, `./a: -n1 ./b`. Only if the line has an option of ours, and an option
  * of srun and a command follow the colon: `rsync host: -av to` is right. */
 bool berth_mistake_colon(const struct berth_typed *typed, struct berth_err *ret);

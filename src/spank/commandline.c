@@ -98,13 +98,13 @@ static int read_script(const struct berth_typed *typed, char name[64],
     size_t first = berth_hetgroups_command(typed->line, typed->optind, &end);
     const char *value = NULL;
 
-    if (first < typed->line->words.count && first == end)
+    if (first < typed->line->argv.count && first == end)
         return -1; /* it belongs to another component */
     if (first < end) {
-        snprintf(name, 64, "'%.60s'", typed->line->words.items[first]);
-        return berth_fd_read_path(typed->line->words.items[first], LONGEST_SCRIPT, ret);
+        snprintf(name, 64, "'%.60s'", typed->line->argv.items[first]);
+        return berth_fd_read_path(typed->line->argv.items[first], LONGEST_SCRIPT, ret);
     }
-    if (berth_hetgroups_find_option(typed->line, typed->optind, "wrap", 2, &value) &&
+    if (berth_hetgroups_find_option(typed->line, typed->optind, "wrap", &value) &&
         value) {
         snprintf(name, 64, "%s", "the command of --wrap");
         berth_buf_puts(ret, value);
@@ -164,7 +164,7 @@ static bool passes_arguments(const char *text)
 
 bool berth_commandline_is_run(const struct berth_typed *typed)
 {
-    char *const *words = typed->line->words.items;
+    char *const *words = typed->line->argv.items;
     size_t end;
     size_t first = berth_hetgroups_command(typed->line, typed->optind, &end);
 

@@ -94,16 +94,11 @@ static bool is_sbatch(void)
 /* The request for the option ID with VALUE, which has just been read: that of the
  * command line, or that of the script. sbatch reads the script's options before its
  * own, with the same callbacks. */
-static struct berth_request *origin(int id, const char *value)
+static struct berth_request *origin(enum berth_option_id id, const char *value)
 {
-    BERTH_FREE char *name = NULL;
-
-    if (!is_sbatch() || asprintf(&name, "%s%s", state.settings.option_prefix,
-                                 berth_options[id].name) < 0)
+    if (!is_sbatch() || berth_hetgroups_is_typed(&state.hetgroups, optind, id, value))
         return &state.own;
-    return berth_hetgroups_is_typed(&state.hetgroups, optind, name, value)
-               ? &state.own
-               : &state.script;
+    return &state.script;
 }
 
 /* The callback of each option. A fault waits for the end of the component, because
@@ -120,8 +115,8 @@ static int read_option(int id, const char *value, int remote)
         return 0;
     }
     directory = getcwd(NULL, 0);
-    if (berth_request_parse(origin(id, value), (enum berth_option_id)id, value,
-                            directory, fault) < 0)
+    if (berth_request_parse(origin((enum berth_option_id)id, value),
+                            (enum berth_option_id)id, value, directory, fault) < 0)
         berth_err_at(fault, "--%s", berth_options[id].name);
     return 0;
 }
@@ -144,7 +139,8 @@ static void read_command_line(void)
     BERTH_BUF struct berth_buf line = {0};
 
     berth_fd_read_path("/proc/self/cmdline", LONGEST, &line);
-    berth_hetgroups_init(&state.hetgroups, line.text, line.used);
+    berth_hetgroups_init(&state.hetgroups, state.settings.option_prefix, line.text,
+                         line.used);
 }
 
 /* In sbatch and salloc: read the options by environment into the default of the job,
@@ -250,8 +246,8 @@ int berth_local_init(spank_t sp, int count, char **words)
     else
         set_kill_on_bad_exit();
     berth_options_remove(sp, state.settings.option_prefix, unset_copy);
-    return berth_options_register(sp, state.settings.option_prefix,
-                                  &state.hetgroups.words, read_option);
+    return berth_options_register(sp, state.settings.option_prefix, &state.hetgroups,
+                                  read_option);
 }
 
 /* ENVIRONMENT as for berth_policy_check_early(). */
@@ -299,9 +295,9 @@ static const char *export_value(void)
 {
     const char *value = NULL;
 
-    if (state.hetgroups.words.count == 0)
+    if (state.hetgroups.argv.count == 0)
         return "";
-    if (berth_hetgroups_find_option(&state.hetgroups, optind, "export", 3, &value))
+    if (berth_hetgroups_find_option(&state.hetgroups, optind, "export", &value))
         return value;
     value = getenv("SRUN_EXPORT_ENV");
     return value ? value : getenv("SLURM_EXPORT_ENV");
@@ -354,8 +350,7 @@ static const char *find_bundle(void)
 {
     const char *bundle = NULL;
 
-    if (berth_hetgroups_find_option(&state.hetgroups, optind, "container",
-                                    strlen("container"), &bundle))
+    if (berth_hetgroups_find_option(&state.hetgroups, optind, "container", &bundle))
         return bundle;
     return getenv(BERTH_BUNDLE_VARIABLE);
 }

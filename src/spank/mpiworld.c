@@ -121,7 +121,7 @@ int berth_mpiworld_check(const struct berth_table *table,
     if (check_spawn(table, err) < 0)
         return -1;
     if (table->count == 1 &&
-        berth_hetgroups_find_option(hetgroups, optind, "mpi", 2, &type) && type) {
+        berth_hetgroups_find_option(hetgroups, optind, "mpi", &type) && type) {
         free(first);
         first = strdup(type);
     }
@@ -140,15 +140,6 @@ int berth_mpiworld_check(const struct berth_table *table,
     return berth_mpirun_check_mpi_type(type, source, err);
 }
 
-/* Does the command line have an option of ours that starts with START? */
-static bool is_typed(const struct berth_typed *typed, const char *start)
-{
-    char option[160];
-
-    snprintf(option, sizeof(option), "--%s%s", typed->prefix, start);
-    return berth_strvec_has_start(&typed->line->words, option);
-}
-
 /* The value of option ID in the environment; NULL: it has none. */
 static char *default_of(enum berth_option_id id)
 {
@@ -160,18 +151,27 @@ static char *default_of(enum berth_option_id id)
     return value && *value ? value : NULL;
 }
 
+/* Does ARGUMENT set the image: by our option, or by VARIABLE in --export? */
+static bool sets_image(const struct berth_argument *argument, const char *variable)
+{
+    if (berth_argument_is(argument, "export"))
+        return argument->value && strstr(argument->value, variable);
+    return berth_argument_is_ours(argument, BERTH_OPTION_IMAGE);
+}
+
 bool berth_mpiworld_has_image(const struct berth_typed *typed)
 {
-    const struct berth_strvec *words = &typed->line->words;
-    char image[BERTH_DEFAULTS_NAME];
-    bool has_image;
+    struct berth_arguments arguments = berth_hetgroups_all(typed->line);
+    struct berth_argument argument;
+    char variable[BERTH_DEFAULTS_NAME];
 
-    berth_defaults_name(BERTH_OPTION_IMAGE, image);
-    has_image =
-        getenv(BERTH_JOB_VARIABLE) || getenv(image) || is_typed(typed, "container-i");
-    for (size_t i = 1; i < words->count && !has_image; i++) /* as in --export */
-        has_image = strstr(words->items[i], image);
-    return has_image;
+    berth_defaults_name(BERTH_OPTION_IMAGE, variable);
+    if (getenv(BERTH_JOB_VARIABLE) || getenv(variable))
+        return true;
+    while (berth_arguments_next(&arguments, &argument))
+        if (sets_image(&argument, variable))
+            return true;
+    return false;
 }
 
 static enum berth_choice choice_of(bool is_chosen)
@@ -197,7 +197,7 @@ static enum berth_choice choice_in_job(const struct berth_typed *typed)
     do {
         BERTH_REQUEST struct berth_request job = {0};
 
-        group = berth_hetgroups_next(&line, (int)line.words.count);
+        group = berth_hetgroups_next(&line, (int)line.argv.count);
         if (berth_defaults_job(getenv(BERTH_JOB_VARIABLE), group, &job, NULL) < 0)
             return BERTH_UNSAID;
         choice = choice_in(&job);
@@ -205,24 +205,38 @@ static enum berth_choice choice_in_job(const struct berth_typed *typed)
     return choice;
 }
 
+/* The same on the command line. */
+static enum berth_choice choice_typed(const struct berth_typed *typed)
+{
+    static char without_value[] = "auto";
+    struct berth_arguments arguments = berth_hetgroups_all(typed->line);
+    struct berth_argument argument;
+    struct berth_request request = {0};
+
+    while (berth_arguments_next(&arguments, &argument)) {
+        char *value = (char *)argument.value;
+
+        if (berth_argument_is_ours(&argument, BERTH_OPTION_MPI))
+            request.mpi = value ? value : without_value;
+        else if (berth_argument_is_ours(&argument, BERTH_OPTION_LIBS))
+            request.libs = value;
+    }
+    return choice_in(&request);
+}
+
 /* Do --mpi-bind and --container-libs make one MPI_COMM_WORLD of the tasks? The
  * command line wins over the environment, and that over the default of the job. */
 static enum berth_choice asks_for_mpi(const struct berth_typed *typed)
 {
-    const struct berth_request own = {.mpi = default_of(BERTH_OPTION_MPI),
-                                      .libs = default_of(BERTH_OPTION_LIBS)};
+    const struct berth_request environment = {.mpi = default_of(BERTH_OPTION_MPI),
+                                              .libs = default_of(BERTH_OPTION_LIBS)};
+    enum berth_choice choice = choice_typed(typed);
 
-    if (is_typed(typed, "mpi-b"))
-        return choice_of(!is_typed(typed, "mpi-bind=off") &&
-                         !is_typed(typed, "mpi-bind=local"));
-    for (const char *const *it = berth_libs_networks; *it; it++) {
-        char option[64];
-
-        snprintf(option, sizeof(option), "container-libs=%s", *it);
-        if (is_typed(typed, option))
-            return BERTH_YES;
-    }
-    return choice_in(&own) ? choice_in(&own) : choice_in_job(typed);
+    if (choice == BERTH_UNSAID)
+        choice = choice_in(&environment);
+    if (choice == BERTH_UNSAID)
+        choice = choice_in_job(typed);
+    return choice;
 }
 
 /* Does a --multi-prog file name an image or a mode of --mpi-bind? */
@@ -237,7 +251,7 @@ bool berth_mpiworld_ends_together(const struct berth_typed *typed,
 {
     enum berth_choice asked = asks_for_mpi(typed);
 
-    if (berth_strvec_has(&typed->line->words, ":"))
+    if (berth_strvec_has(&typed->line->argv, ":"))
         return berth_mpiworld_has_image(typed);
     return has_lines(typed) || asked == BERTH_YES ||
            (site && berth_policy_may_join_ranks(site, asked));

@@ -40,11 +40,10 @@ const char *berth_lines_file(const struct berth_typed *typed)
 {
     size_t end;
     size_t first = berth_hetgroups_command(typed->line, typed->optind, &end);
+    bool is_multiprog =
+        berth_hetgroups_find_option(typed->line, typed->optind, "multi-prog", NULL);
 
-    return first < end && berth_hetgroups_find_option(typed->line, typed->optind,
-                                                      "multi-prog", 2, NULL)
-               ? typed->line->words.items[first]
-               : NULL;
+    return is_multiprog && first < end ? typed->line->argv.items[first] : NULL;
 }
 
 /* Warn of options of ours after the program of LINE. */
@@ -93,19 +92,30 @@ static bool is_file(const char *path)
     return stat(path, &status) == 0 && S_ISREG(status.st_mode);
 }
 
+/* Does the beginning of the file PATH contain TEXT? */
+static bool contains(const char *path, const char *text)
+{
+    enum { BEGINNING = 1 << 20 }; /* bytes; such a file may be long */
+    BERTH_BUF struct berth_buf file = {0};
+
+    return is_file(path) && berth_fd_read_path(path, BEGINNING, &file) == 0 &&
+           file.text && strstr(file.text, text);
+}
+
 bool berth_lines_mention(const struct berth_hetgroups *line, const char *text)
 {
-    enum { BEGINNING = 1 << 20 }; /* bytes; other files may be long */
+    struct berth_arguments arguments = berth_hetgroups_all(line);
+    struct berth_argument argument;
+    bool is_multiprog = false;
 
-    if (!berth_strvec_has_start(&line->words, "--mu"))
-        return false;
-    for (size_t i = 1; i < line->words.count; i++) {
-        BERTH_BUF struct berth_buf file = {0};
-
-        if (is_file(line->words.items[i]) &&
-            berth_fd_read_path(line->words.items[i], BEGINNING, &file) == 0 &&
-            file.text && strstr(file.text, text))
+    while (berth_arguments_next(&arguments, &argument)) {
+        if (berth_argument_is(&argument, "multi-prog"))
+            is_multiprog = true;
+        if (!argument.command)
+            continue;
+        if (is_multiprog && contains(*argument.command, text))
             return true;
+        is_multiprog = false; /* of the next component */
     }
     return false;
 }

@@ -7,36 +7,36 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "base/text.h"
-
 /* Bytes of an option name with its prefix; Slurm's --help cuts a longer one. */
 enum { NAME_SIZE = 128 };
 
-/* Is one of the options at the start of WORDS --help? */
-static bool is_help(const struct berth_strvec *words)
+static bool asks_for_help(const struct berth_hetgroups *line)
 {
-    static const char *const names[] = {"--help", "-h", NULL};
+    struct berth_arguments arguments = berth_hetgroups_all(line);
+    struct berth_argument argument;
 
-    for (size_t i = 1; words && i < words->count && words->items[i][0] == '-'; i++)
-        if (berth_text_is_any(words->items[i], names))
+    while (berth_arguments_next(&arguments, &argument) && !argument.command)
+        if (berth_argument_is(&argument, "help"))
             return true;
     return false;
 }
 
 /* Under a prefix the site may have pyxis itself. The help has what berth has. */
-static int count_of(const char *prefix, const struct berth_strvec *words)
+static int count_of(const char *prefix, const struct berth_hetgroups *line)
 {
-    return *prefix || is_help(words) ? BERTH_OPTION_COUNT : BERTH_OPTIONS_ALL;
+    if (*prefix || (line && asks_for_help(line)))
+        return BERTH_OPTION_COUNT;
+    return BERTH_OPTIONS_ALL;
 }
 
 int berth_options_register(spank_t sp, const char *prefix,
-                           const struct berth_strvec *words, spank_opt_cb_f callback)
+                           const struct berth_hetgroups *line, spank_opt_cb_f callback)
 {
     /* Slurm copies the struct, not always its strings, and keeps it while the process
      * lives. */
     static char names[BERTH_OPTIONS_ALL][NAME_SIZE];
 
-    for (int i = 0; i < count_of(prefix, words); i++) {
+    for (int i = 0; i < count_of(prefix, line); i++) {
         struct spank_option option = {
             .name = names[i],
             .arginfo = (char *)berth_options[i].argument,

@@ -69,9 +69,9 @@ static bool is_spent(const struct berth_hetgroups *line, int optind)
     size_t first = berth_hetgroups_command(line, optind, &end);
 
     if (first < end)
-        return stat(line->words.items[first], &status) == 0 && S_ISFIFO(status.st_mode);
-    return first == line->words.count && offset < 0 && copy < 0 &&
-           !berth_strvec_has_start(&line->words, "--wr");
+        return stat(line->argv.items[first], &status) == 0 && S_ISFIFO(status.st_mode);
+    return first == line->argv.count && offset < 0 && copy < 0 &&
+           !berth_hetgroups_find_option(line, optind, "wrap", NULL);
 }
 
 int berth_resubmit(const struct berth_hetgroups *line, int optind,
@@ -93,6 +93,6 @@ int berth_resubmit(const struct berth_hetgroups *line, int optind,
         lseek(STDIN_FILENO, offset, SEEK_SET);
     else if (copy >= 0)
         dup2(copy, STDIN_FILENO);
-    execve("/proc/self/exe", line->words.items, environment.items);
+    execve("/proc/self/exe", line->argv.items, environment.items);
     return berth_err_spent(err, errno);
 }

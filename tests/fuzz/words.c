@@ -21,16 +21,16 @@ static void try_groups(const char *bytes, size_t count, int optind)
     struct berth_hetgroups state;
     size_t rounds = 0;
 
-    berth_hetgroups_init(&state, bytes, count);
-    while (!berth_hetgroups_ended(&state) && state.words.count) {
+    berth_hetgroups_init(&state, "", bytes, count);
+    while (!berth_hetgroups_ended(&state) && state.argv.count) {
         int group = berth_hetgroups_next(&state, optind);
 
         must(group == BERTH_GROUP_UNKNOWN || (group >= 0 && group <= BERTH_GROUP_MAX));
-        must(++rounds <= state.words.count * (BERTH_GROUP_MAX + 1));
+        must(++rounds <= state.argv.count * (BERTH_GROUP_MAX + 1));
         berth_hetgroups_tasks(&state, optind);
     }
     must(berth_hetgroups_next(&state, optind) == BERTH_GROUP_UNKNOWN);
-    berth_strvec_fini(&state.words);
+    berth_strvec_fini(&state.argv);
 }
 
 /* The name in a cache is one name, and tells which image it is. */
@@ -92,12 +92,12 @@ static void try_options(const char *bytes, size_t count)
     struct berth_request request = {0};
     struct berth_hetgroups line;
 
-    berth_hetgroups_init(&line, bytes, count);
-    for (size_t i = 0; i < line.words.count; i++)
-        try_option(&request, line.words.items[i]);
+    berth_hetgroups_init(&line, "", bytes, count);
+    for (size_t i = 0; i < line.argv.count; i++)
+        try_option(&request, line.argv.items[i]);
     try_request(&request);
     berth_request_fini(&request);
-    berth_strvec_fini(&line.words);
+    berth_strvec_fini(&line.argv);
 }
 
 /* Nothing but the program is added. */

@@ -216,7 +216,7 @@ expect 'one spec for two groups, and one for the third' 0 \
     FAKE_SHOW=1 $het_job srun --het-group=0,2 --container-image=a \
     --container-mounts=/d ./x : --het-group=1 --container-image=b ./y
 expect 'groups that berth cannot read send the job once' 0 \
-    "published 1;=:job=SLURM_HET_SIZE%3D3&job=SLURM_JOB_ID%3D100&job=SLURM_JOB_ID_HET_GROUP_0%3D100&job=SLURM_JOB_ID_HET_GROUP_1%3D101&job=SLURM_JOB_ID_HET_GROUP_2%3D102;*:$A&mpi-bind=launch;., kill on bad exit
+    "published 1;=:job=SLURM_HET_SIZE%3D3&job=SLURM_JOB_ID%3D100&job=SLURM_JOB_ID_HET_GROUP_0%3D100&job=SLURM_JOB_ID_HET_GROUP_1%3D101&job=SLURM_JOB_ID_HET_GROUP_2%3D102;*:$A&mpi-bind=launch;.
 0 $A&mpi-bind=launch: ./x
 1 $A&mpi-bind=launch: ./x" \
     FAKE_SHOW=1 $het_job srun '--het-group=[0-1' --container-image=a --mpi-bind=launch ./x

@@ -130,7 +130,7 @@ static void start(struct line *line, const char *const *words)
         line->words[line->count] = (char *)words[line->count];
         berth_buf_add(&bytes, words[line->count], strlen(words[line->count]) + 1);
     }
-    berth_hetgroups_init(&line->state, bytes.text, bytes.used);
+    berth_hetgroups_init(&line->state, "", bytes.text, bytes.used);
 }
 
 TEST_ROWS(each_reading_has_its_group, lines)
@@ -152,7 +152,7 @@ TEST_ROWS(each_reading_has_its_group, lines)
             ;
     }
     ck_assert_int_eq(*expected, NO_MORE);
-    berth_strvec_fini(&line.state.words);
+    berth_strvec_fini(&line.state.argv);
 }
 
 TEST(no_command_line_no_group)
@@ -162,10 +162,10 @@ TEST(no_command_line_no_group)
     for (int i = 0; i < COUNT(bytes); i++) {
         struct berth_hetgroups state;
 
-        berth_hetgroups_init(&state, bytes[i], 0);
+        berth_hetgroups_init(&state, "", bytes[i], 0);
         ck_assert_int_eq(berth_hetgroups_next(&state, 1), BERTH_GROUP_UNKNOWN);
         ck_assert_int_eq(berth_hetgroups_next(&state, 1), BERTH_GROUP_UNKNOWN);
-        berth_strvec_fini(&state.words);
+        berth_strvec_fini(&state.argv);
     }
 }
 
@@ -175,31 +175,31 @@ TEST_ROWS(a_strange_optind_stays_in_bounds, strange_optinds)
 {
     struct berth_hetgroups state;
 
-    berth_hetgroups_init(&state, "srun\0--het-group", 16);
+    berth_hetgroups_init(&state, "", "srun\0--het-group", 16);
     berth_hetgroups_next(&state, strange_optinds[_i]);
     berth_hetgroups_next(&state, strange_optinds[_i]);
-    berth_strvec_fini(&state.words);
+    berth_strvec_fini(&state.argv);
 }
 
 TEST(a_cut_command_line_is_read_to_its_end)
 {
     struct berth_hetgroups state;
 
-    berth_hetgroups_init(&state, "srun\0--het-group=1", 18);
-    ck_assert_uint_eq(state.words.count, 2);
-    ck_assert_str_eq(state.words.items[1], "--het-group=1");
-    berth_strvec_fini(&state.words);
+    berth_hetgroups_init(&state, "", "srun\0--het-group=1", 18);
+    ck_assert_uint_eq(state.argv.count, 2);
+    ck_assert_str_eq(state.argv.items[1], "--het-group=1");
+    berth_strvec_fini(&state.argv);
 }
 
 TEST(empty_words_count)
 {
     struct berth_hetgroups state;
 
-    berth_hetgroups_init(&state, "srun\0\0a\0\0", 9);
-    ck_assert_uint_eq(state.words.count, 4);
-    ck_assert_str_eq(state.words.items[1], "");
-    ck_assert_str_eq(state.words.items[3], "");
-    berth_strvec_fini(&state.words);
+    berth_hetgroups_init(&state, "", "srun\0\0a\0\0", 9);
+    ck_assert_uint_eq(state.argv.count, 4);
+    ck_assert_str_eq(state.argv.items[1], "");
+    ck_assert_str_eq(state.argv.items[3], "");
+    berth_strvec_fini(&state.argv);
 }
 
 static const struct {
@@ -222,10 +222,9 @@ TEST_ROWS(an_option_of_the_spec_is_found, asked)
     start(&line, asked[_i].words);
     end = read_options(line.count, line.words);
     berth_hetgroups_next(&line.state, end);
-    ck_assert_int_eq(
-        berth_hetgroups_find_option(&line.state, end, "multi-prog", 2, NULL),
-        asked[_i].found);
-    berth_strvec_fini(&line.state.words);
+    ck_assert_int_eq(berth_hetgroups_find_option(&line.state, end, "multi-prog", NULL),
+                     asked[_i].found);
+    berth_strvec_fini(&line.state.argv);
 }
 
 static const struct {
@@ -258,29 +257,32 @@ TEST_ROWS(the_tasks_of_the_spec_are_counted, counted)
             end = i;
     berth_hetgroups_next(&line.state, end);
     ck_assert_uint_eq(berth_hetgroups_tasks(&line.state, end), counted[_i].tasks);
-    berth_strvec_fini(&line.state.words);
+    berth_strvec_fini(&line.state.argv);
 }
 
 static const struct {
     const char *words[MOST];
     int optind;
-    const char *name, *value;
+    enum berth_option_id id;
+    const char *value;
     bool is_typed;
 } typed[] = {
-    {{"sbatch", "--container-image=b", "j"}, 2, "container-image", "b", true},
-    {{"sbatch", "--container-image", "b", "j"}, 3, "container-image", "b", true},
-    {{"sbatch", "-N1", "--container-im=b", "j"}, 3, "container-image", "b", true},
-    {{"sbatch", "--container-image=b", "j"}, 2, "container-image", "a", false},
-    {{"sbatch", "--container-image=b", "j"}, 2, "container-workdir", "b", false},
-    {{"sbatch", "--container-image=b", "j"}, 3, "container-image", "b", false},
-    {{"sbatch", "--container-image=b", "j"}, 9, "container-image", "b", false},
-    {{"sbatch", "j"}, 2, "container-image", "a", false},
-    {{"sbatch", "j"}, 1, "container-image", "a", false},
-    {{"sbatch", "-J", "b", "j"}, 3, "container-image", "b", false},
-    {{"sbatch", "--container-writable", "j"}, 2, "container-writable", NULL, true},
-    {{"sbatch", "--mpi-bind", "j"}, 2, "mpi-bind", "(null)", true},
-    {{"sbatch", "--mpi-bind=host", "j"}, 2, "mpi-bind", "(null)", false},
-    {{NULL}, 2, "container-image", "a", true},
+    {{"sbatch", "--container-image=b", "j"}, 2, BERTH_OPTION_IMAGE, "b", true},
+    {{"sbatch", "--container-image", "b", "j"}, 3, BERTH_OPTION_IMAGE, "b", true},
+    {{"sbatch", "-N1", "--container-im=b", "j"}, 3, BERTH_OPTION_IMAGE, "b", true},
+    {{"sbatch", "--container-image=b", "j"}, 2, BERTH_OPTION_IMAGE, "a", false},
+    {{"sbatch", "--container-image=b", "j"}, 2, BERTH_OPTION_WORKDIR, "b", false},
+    {{"sbatch", "--container-image=b", "j"}, 3, BERTH_OPTION_IMAGE, "b", false},
+    {{"sbatch", "--container-image=b", "j"}, 9, BERTH_OPTION_IMAGE, "b", false},
+    {{"sbatch", "j"}, 2, BERTH_OPTION_IMAGE, "a", false},
+    {{"sbatch", "j"}, 1, BERTH_OPTION_IMAGE, "a", false},
+    {{"sbatch", "-J", "b", "j"}, 3, BERTH_OPTION_IMAGE, "b", false},
+    {{"sbatch", "--container-writable", "j"}, 2, BERTH_OPTION_WRITABLE, NULL, true},
+    {{"sbatch", "--mpi-bind", "j"}, 2, BERTH_OPTION_MPI, "(null)", true},
+    {{"sbatch", "--mpi-bind=host", "j"}, 2, BERTH_OPTION_MPI, "(null)", false},
+    /* the value of another option */
+    {{"sbatch", "-J", "--container-image=b", "j"}, 3, BERTH_OPTION_IMAGE, "b", false},
+    {{NULL}, 2, BERTH_OPTION_IMAGE, "a", true},
 };
 
 TEST_ROWS(a_script_s_options_are_not_typed, typed)
@@ -289,9 +291,9 @@ TEST_ROWS(a_script_s_options_are_not_typed, typed)
 
     start(&line, typed[_i].words);
     ck_assert_int_eq(berth_hetgroups_is_typed(&line.state, typed[_i].optind,
-                                              typed[_i].name, typed[_i].value),
+                                              typed[_i].id, typed[_i].value),
                      typed[_i].is_typed);
-    berth_strvec_fini(&line.state.words);
+    berth_strvec_fini(&line.state.argv);
 }
 
 /* sbatch --container-image=a : --container-image=b job */
@@ -302,9 +304,9 @@ TEST(options_of_a_later_component_are_typed)
     struct line line;
 
     start(&line, words);
-    ck_assert(berth_hetgroups_is_typed(&line.state, 2, "container-image", "a"));
+    ck_assert(berth_hetgroups_is_typed(&line.state, 2, BERTH_OPTION_IMAGE, "a"));
     ck_assert_int_eq(berth_hetgroups_next(&line.state, 2), 0);
-    ck_assert(berth_hetgroups_is_typed(&line.state, 2, "container-image", "b"));
-    ck_assert(!berth_hetgroups_is_typed(&line.state, 2, "container-image", "a"));
-    berth_strvec_fini(&line.state.words);
+    ck_assert(berth_hetgroups_is_typed(&line.state, 2, BERTH_OPTION_IMAGE, "b"));
+    ck_assert(!berth_hetgroups_is_typed(&line.state, 2, BERTH_OPTION_IMAGE, "a"));
+    berth_strvec_fini(&line.state.argv);
 }

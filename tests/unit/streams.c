@@ -52,7 +52,7 @@ TEST_ROWS(standard_output_and_error_are_one_file, lines)
     const char *file;
 
     for (int i = 0; lines[_i].words[i]; i++)
-        berth_strvec_push(&state.words, lines[_i].words[i]);
+        berth_strvec_push(&state.argv, lines[_i].words[i]);
     berth_hetgroups_next(&state, lines[_i].optind);
     file =
         berth_streams_file(&state, lines[_i].optind, lines[_i].output, lines[_i].error);
@@ -62,7 +62,7 @@ TEST_ROWS(standard_output_and_error_are_one_file, lines)
         ck_assert_ptr_null(file);
     if (file)
         ck_assert_str_eq(file, lines[_i].file);
-    berth_strvec_fini(&state.words);
+    berth_strvec_fini(&state.argv);
 }
 
 TEST(the_second_component_has_its_own)
@@ -71,12 +71,12 @@ TEST(the_second_component_has_its_own)
     struct berth_hetgroups state = {0};
 
     for (int i = 0; words[i]; i++)
-        berth_strvec_push(&state.words, words[i]);
+        berth_strvec_push(&state.argv, words[i]);
     berth_hetgroups_next(&state, 1);
     ck_assert_ptr_null(berth_streams_file(&state, 1, NULL, NULL));
     berth_hetgroups_next(&state, 3);
     ck_assert_str_eq(berth_streams_file(&state, 3, NULL, NULL), "f");
-    berth_strvec_fini(&state.words);
+    berth_strvec_fini(&state.argv);
 }
 
 TEST(no_command_line_no_file)
