@@ -70,11 +70,13 @@ void berth_buf_word(struct berth_buf *buf, const char *word)
         return;
     }
     berth_buf_puts(buf, "'");
-    for (; *word; word++)
+    for (; *word; word++) {
+        /* Within quotes only the quote itself needs anything: end, \', begin again. */
         if (*word == '\'')
             berth_buf_puts(buf, "'\\''");
         else
             berth_buf_add(buf, word, 1);
+    }
     berth_buf_puts(buf, "'");
 }
 

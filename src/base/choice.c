@@ -4,6 +4,7 @@
 #include "base/choice.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <string.h>
 
 /* Returns the next word of *CHOICES, which has *RET_LENGTH bytes, or NULL. */
@@ -16,26 +17,37 @@ static const char *next_word(const char **choices, size_t *ret_length)
     return *word ? word : NULL;
 }
 
+/* Does the word at CHOICE match any other text? */
+static bool is_any(const char *choice)
+{
+    return isupper((unsigned char)*choice);
+}
+
 int berth_choice_find(const char *choices, const char *word)
 {
-    const char *choice;
     size_t length;
+    const char *choice = next_word(&choices, &length);
 
-    for (int at = 0; (choice = next_word(&choices, &length)); at++)
-        if (!isupper((unsigned char)*choice) && strlen(word) == length &&
-            strncmp(word, choice, length) == 0)
+    for (int at = 0; choice; at++) {
+        bool is_same = strlen(word) == length && strncmp(word, choice, length) == 0;
+
+        if (is_same && !is_any(choice))
             return at;
+        choice = next_word(&choices, &length);
+    }
     return -1;
 }
 
 void berth_choice_split(const char *choices, struct berth_strvec *ret)
 {
-    const char *choice;
     size_t length;
+    const char *choice = next_word(&choices, &length);
 
-    while ((choice = next_word(&choices, &length)))
-        if (!isupper((unsigned char)*choice))
+    while (choice) {
+        if (!is_any(choice))
             berth_strvec_pushf(ret, "%.*s", (int)length, choice);
+        choice = next_word(&choices, &length);
+    }
 }
 
 void berth_choice_list(const char *choices, const char *other, struct berth_buf *ret)

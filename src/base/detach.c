@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/run.h"
 
 enum { FIRST = 3, MOST = 8 };
@@ -37,12 +38,20 @@ static bool change_range(int first, unsigned int flags)
 /* Close every descriptor from FIRST on, or, with ON_EXEC in FLAGS, mark it. */
 static void change_from(int first, unsigned int flags)
 {
-    DIR *directory = change_range(first, flags) ? NULL : opendir("/proc/self/fd");
-    struct dirent *entry;
+    BERTH_CLOSEDIR DIR *directory = NULL;
 
-    while (directory && (entry = readdir(directory))) {
-        int fd = atoi(entry->d_name);
+    if (change_range(first, flags))
+        return;
+    directory = opendir("/proc/self/fd");
+    if (!directory)
+        return;
+    for (;;) {
+        const struct dirent *entry = readdir(directory);
+        int fd;
 
+        if (!entry)
+            return;
+        fd = atoi(entry->d_name); /* 0 for . and .., which is below FIRST */
         if (fd < first || fd == dirfd(directory))
             continue;
         if (flags)
@@ -50,8 +59,6 @@ static void change_from(int first, unsigned int flags)
         else
             close(fd);
     }
-    if (directory)
-        closedir(directory);
 }
 
 void berth_close_from(int first)
@@ -113,30 +120,38 @@ int berth_detach(const int keep[], size_t count, sigset_t *ret_mask)
     return 0;
 }
 
+/* The child of berth_detach_run(): starts the process that does not end with it. */
+_Noreturn static void start_and_end(void (*body)(void *data),
+                                    void (*born)(void *data, pid_t pid), void *data)
+{
+    pid_t pid = fork();
+
+    if (pid < 0)
+        _exit(EXIT_FAILURE);
+    if (pid == 0) {
+        body(data);
+        _exit(EXIT_SUCCESS);
+    }
+    if (born)
+        born(data, pid);
+    _exit(EXIT_SUCCESS);
+}
+
 int berth_detach_run(void (*body)(void *data), void (*born)(void *data, pid_t pid),
                      void *data, struct berth_err *err)
 {
     struct rlimit files;
     pid_t child;
-    int number;
 
     /* BODY runs where it can report nothing */
     if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_max < LEAST)
         return berth_err_spent(err, EMFILE);
     child = fork();
-    number = errno;
-    if (child == 0) {
-        pid_t grandchild = fork();
-
-        if (grandchild == 0) {
-            body(data);
-            _exit(EXIT_SUCCESS);
-        }
-        if (grandchild > 0 && born)
-            born(data, grandchild);
-        _exit(grandchild < 0);
-    }
-    if (child > 0 && berth_run_wait(child) == 0)
-        return 0;
-    return berth_err_spent(err, child < 0 ? number : EAGAIN);
+    if (child < 0)
+        return berth_err_spent(err, errno);
+    if (child == 0)
+        start_and_end(body, born, data);
+    if (berth_run_wait(child) != 0)
+        return berth_err_spent(err, EAGAIN);
+    return 0;
 }

@@ -9,28 +9,49 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Is the character at TEXT one of U+0080 to U+009F? It has two bytes then. */
+static bool is_c1(const char *text)
+{
+    unsigned char first = (unsigned char)text[0];
+    unsigned char second = (unsigned char)text[1];
+
+    return first == 0xc2 && second >= 0x80 && second < 0xa0;
+}
+
+/* Write the character C, escaped if it is a control character, to TO, which has room
+ * for it. Returns how many bytes these are. */
+static size_t put_escaped(char *to, unsigned char c, bool is_control)
+{
+    enum { ROOM = 5 };
+
+    if (!is_control) {
+        *to = (char)c;
+        return 1;
+    }
+    if (c == '\n')
+        return (size_t)snprintf(to, ROOM, "\\n");
+    return (size_t)snprintf(to, ROOM, "\\x%02x", c);
+}
+
 void berth_err_escape(char *to, size_t size, const char *from)
 {
+    enum { LONGEST = 4, DOTS = 4 }; /* \xNN; "..." and the NUL */
     size_t used = 0;
 
     for (; *from; from++) {
-        unsigned char c = (unsigned char)*from;
-        int is_c1 = c == 0xc2 && (unsigned char)from[1] >= 0x80 &&
-                    (unsigned char)from[1] < 0xa0;
-        int plain = c >= 0x20 && c != 0x7f && !is_c1;
+        bool is_control = is_c1(from);
+        unsigned char c;
 
-        if (used + 8 > size) {
-            memcpy(to + used, "...", 4);
+        if (used + LONGEST + DOTS > size) {
+            memcpy(to + used, "...", DOTS);
             return;
         }
-        if (is_c1)
-            c = (unsigned char)*++from;
-        if (plain)
-            to[used++] = *from;
-        else if (c == '\n')
-            used += (size_t)snprintf(to + used, size - used, "\\n");
-        else
-            used += (size_t)snprintf(to + used, size - used, "\\x%02x", c);
+        if (is_control)
+            from++; /* the second byte is the number of the character */
+        c = (unsigned char)*from;
+        if (c < 0x20 || c == 0x7f)
+            is_control = true;
+        used += put_escaped(to + used, c, is_control);
     }
     to[used] = '\0';
 }

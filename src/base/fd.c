@@ -25,7 +25,9 @@ int berth_fd_memory(const char *name, unsigned int flags)
 {
     int fd = memfd_create(name, flags | MFD_NOEXEC_SEAL);
 
-    return fd < 0 && errno == EINVAL ? memfd_create(name, flags) : fd;
+    if (fd < 0 && errno == EINVAL)
+        return memfd_create(name, flags);
+    return fd;
 }
 
 /* Copy the bytes of FROM to TO, files, by any way that all file systems have. */
@@ -47,6 +49,18 @@ static int copy(int from, int to)
     }
 }
 
+/* Copy FROM to the memory TO, make TO executable, and let nobody change it. */
+static int copy_sealed(int from, int to)
+{
+    const int seals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
+
+    if (copy(from, to) < 0)
+        return -1;
+    if (fchmod(to, 0500) < 0)
+        return -1;
+    return fcntl(to, F_ADD_SEALS, seals);
+}
+
 int berth_fd_sealed(int from, const char *name)
 {
     const unsigned int flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
@@ -57,9 +71,7 @@ int berth_fd_sealed(int from, const char *name)
         fd = memfd_create(name, flags);
     if (fd < 0)
         return -1;
-    if (copy(from, fd) == 0 && fchmod(fd, 0500) == 0 &&
-        fcntl(fd, F_ADD_SEALS,
-              F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) == 0)
+    if (copy_sealed(from, fd) == 0)
         return fd;
     number = errno;
     close(fd);
@@ -72,9 +84,12 @@ int berth_fd_read(int fd, size_t most, struct berth_buf *buf)
     char bytes[16384];
 
     while (buf->used < most && !buf->failed) {
-        size_t left = most - buf->used;
-        ssize_t got = read(fd, bytes, left < sizeof(bytes) ? left : sizeof(bytes));
+        size_t count = most - buf->used;
+        ssize_t got;
 
+        if (count > sizeof(bytes))
+            count = sizeof(bytes);
+        got = read(fd, bytes, count);
         if (got == 0)
             break;
         if (got > 0)
@@ -89,7 +104,9 @@ int berth_fd_read_path(const char *path, size_t most, struct berth_buf *buf)
 {
     BERTH_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
-    return fd < 0 ? -1 : berth_fd_read(fd, most, buf);
+    if (fd < 0)
+        return -1;
+    return berth_fd_read(fd, most, buf);
 }
 
 int berth_fd_write(int fd, const void *bytes, size_t count)
@@ -99,17 +116,23 @@ int berth_fd_write(int fd, const void *bytes, size_t count)
     while (count > 0) {
         ssize_t put = write(fd, at, count);
 
-        if (put < 0 && errno != EINTR)
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0)
             return -1;
-        at += put > 0 ? put : 0;
-        count -= put > 0 ? (size_t)put : 0;
+        at += put;
+        count -= (size_t)put;
     }
     return 0;
 }
 
 void berth_fd_reserve(void)
 {
-    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        /* Whoever uses it as it was meant gets an error, as of a closed one. */
+        int access = fd == STDIN_FILENO ? O_WRONLY : O_RDONLY;
+
         if (fcntl(fd, F_GETFD) < 0)
-            open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+            open("/dev/null", access | O_CLOEXEC);
+    }
 }

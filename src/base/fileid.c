@@ -5,6 +5,7 @@
 #include "base/fileid.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,26 +21,35 @@ char *berth_fileid_identity(const struct stat *file)
     return text;
 }
 
+/* Has the file that NAME in DIRECTORY leads to IDENTITY? */
+static bool is_file(int directory, const char *name, const char *identity)
+{
+    BERTH_FREE char *other = NULL;
+    struct stat st;
+
+    if (fstatat(directory, name, &st, 0) < 0)
+        return false;
+    other = berth_fileid_identity(&st);
+    return other && strcmp(other, identity) == 0;
+}
+
 enum berth_fileid berth_fileid_by(pid_t pid, const char *identity)
 {
     BERTH_CLOSEDIR DIR *directory = NULL;
-    struct dirent *entry;
     char name[64];
 
     snprintf(name, sizeof(name), "/proc/%d/fd", pid);
     directory = opendir(name);
     if (!directory)
         return errno == EACCES ? BERTH_OPENED_HIDDEN : BERTH_OPENED_NO;
-    while ((entry = readdir(directory))) {
-        BERTH_FREE char *other = NULL;
-        struct stat st;
+    for (;;) {
+        const struct dirent *entry = readdir(directory);
 
-        if (*entry->d_name == '.' ||
-            fstatat(dirfd(directory), entry->d_name, &st, 0) < 0)
+        if (!entry)
+            return BERTH_OPENED_NO;
+        if (*entry->d_name == '.')
             continue;
-        other = berth_fileid_identity(&st);
-        if (other && strcmp(other, identity) == 0)
+        if (is_file(dirfd(directory), entry->d_name, identity))
             return BERTH_OPENED_YES;
     }
-    return BERTH_OPENED_NO;
 }

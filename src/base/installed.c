@@ -16,13 +16,14 @@
  * Returns false if DIRECTORY does not end so. */
 static bool cut(char *directory, const char *place)
 {
-    const char *inner = place + strlen(BERTH_PREFIX);
-    char *end = directory + strlen(directory) - strlen(inner);
+    const char *inner;
 
-    if (strncmp(place, BERTH_PREFIX "/", strlen(BERTH_PREFIX "/")) != 0 ||
-        end < directory || strcmp(end, inner) != 0)
+    if (!berth_text_starts(place, BERTH_PREFIX "/"))
         return false;
-    *end = '\0';
+    inner = place + strlen(BERTH_PREFIX);
+    if (!berth_text_ends(directory, inner))
+        return false;
+    directory[strlen(directory) - strlen(inner)] = '\0';
     return true;
 }
 
@@ -51,8 +52,10 @@ const char *berth_installed(const char *path)
     BERTH_FREE char *own = strdup(self ? self : "");
     char *name = own ? strrchr(own, '/') : NULL;
 
-    if (!name || strncmp(name, "/berth", strlen("/berth")) != 0 ||
-        strncmp(path, BERTH_PREFIX "/", strlen(BERTH_PREFIX "/")) != 0)
+    /* A program of another name uses berth as a library: a test. */
+    if (!name || !berth_text_starts(name, "/berth"))
+        return path;
+    if (!berth_text_starts(path, BERTH_PREFIX "/"))
         return path;
     *name = '\0';
     if (!cut(own, BERTH_BINDIR) && !cut(own, BERTH_LIBEXECDIR))

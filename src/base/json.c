@@ -43,19 +43,23 @@ static size_t utf8_length(const char *text)
 
 bool berth_json_is_utf8(const char *text)
 {
-    size_t length;
+    size_t length = utf8_length(text);
 
-    while ((length = utf8_length(text)))
+    while (length > 0) {
         text += length;
-    return !*text;
+        length = utf8_length(text);
+    }
+    return *text == '\0';
 }
 
 /* Append the character CODE as JSON escapes it. JSON allows U+007F to U+009F, but they
  * can control a terminal. */
 static void put_escaped(struct berth_buf *buf, unsigned int code)
 {
-    if (code == '\n' || code == '\t')
-        berth_buf_puts(buf, code == '\n' ? "\\n" : "\\t");
+    if (code == '\n')
+        berth_buf_puts(buf, "\\n");
+    else if (code == '\t')
+        berth_buf_puts(buf, "\\t");
     else if (code == '"' || code == '\\')
         berth_buf_addf(buf, "\\%c", (char)code);
     else
@@ -71,44 +75,85 @@ static void put_hidden(struct berth_buf *buf, unsigned int code)
         berth_buf_addf(buf, "\\x%02x", code);
 }
 
+/* The code of the control character at TEXT, which has LENGTH bytes; 0: it is another
+ * character. U+0080 to U+009F have two bytes, of which the second is the code. */
+static unsigned int control_code(const char *text, size_t length)
+{
+    unsigned char first = (unsigned char)text[0];
+    unsigned char second = (unsigned char)text[1];
+
+    if (length == 1 && (first < 0x20 || first == 0x7f))
+        return first;
+    if (length == 2 && first == 0xc2 && second < 0xa0)
+        return second;
+    return 0;
+}
+
+/* Append the character at VALUE, which has LENGTH bytes (0: it is one byte that is not
+ * UTF-8), for people. */
+static void put_for_people(struct berth_buf *buf, const char *value, size_t length)
+{
+    unsigned int control = control_code(value, length);
+
+    if (length == 0)
+        put_hidden(buf, (unsigned char)*value);
+    else if (control)
+        put_hidden(buf, control);
+    else
+        berth_buf_add(buf, value, length);
+}
+
+/* The same for JSON. */
+static void put_for_json(struct berth_buf *buf, const char *value, size_t length)
+{
+    unsigned int control = control_code(value, length);
+
+    if (length == 0)
+        berth_buf_puts(buf, "\xef\xbf\xbd"); /* U+FFFD */
+    else if (control)
+        put_escaped(buf, control);
+    else if (*value == '"' || *value == '\\')
+        put_escaped(buf, (unsigned char)*value);
+    else
+        berth_buf_add(buf, value, length);
+}
+
 /* Append VALUE up to END. */
 static void put_characters(struct berth_json *json, const char *value, const char *end)
 {
-    struct berth_buf *buf = &json->text;
-
     while (value < end) {
         size_t length = utf8_length(value);
-        unsigned char first = (unsigned char)value[0];
-        unsigned char second = (unsigned char)value[1];
-        bool is_c1 = length == 2 && first == 0xc2 && second < 0xa0;
-        bool is_control = length == 1 && (first < 0x20 || first == 0x7f);
 
-        if (json->is_text && (length == 0 || is_control || is_c1))
-            put_hidden(buf, is_c1 ? second : first);
-        else if (length == 0)
-            berth_buf_puts(buf, "\xef\xbf\xbd");
-        else if (is_control || is_c1 ||
-                 (!json->is_text && (first == '"' || first == '\\')))
-            put_escaped(buf, is_c1 ? second : first);
+        if (json->is_text)
+            put_for_people(&json->text, value, length);
         else
-            berth_buf_add(buf, value, length);
-        value += length ? length : 1;
+            put_for_json(&json->text, value, length);
+        value += length > 0 ? length : 1;
     }
+}
+
+/* Is BYTE one of a character of UTF-8 after its first? */
+static bool is_continued(char byte)
+{
+    return ((unsigned char)byte & 0xc0) == 0x80;
 }
 
 /* Append VALUE, escaped and cut. */
 static void put_plain(struct berth_json *json, const char *value)
 {
     size_t length = strlen(value);
-    bool is_cut = json->longest && length > json->longest;
 
-    if (is_cut) {
-        length = json->longest - strlen("...");
-        for (int i = 0; i < 3 && ((unsigned char)value[length] & 0xc0) == 0x80; i++)
-            length--;
+    if (json->longest == 0 || length <= json->longest) {
+        put_characters(json, value, value + length);
+        return;
     }
+    length = json->longest - strlen("...");
+
+    /* Not within a character, which has at most three bytes after its first. */
+    for (int i = 0; i < 3 && is_continued(value[length]); i++)
+        length--;
     put_characters(json, value, value + length);
-    berth_buf_puts(&json->text, is_cut ? "..." : "");
+    berth_buf_puts(&json->text, "...");
 }
 
 static void put_string(struct berth_json *json, const char *value)
@@ -143,28 +188,47 @@ static void put_line(struct berth_json *json)
         berth_buf_puts(&json->text, "  ");
 }
 
+/* Has NAME, KEY|LABEL, only a label, so that JSON leaves the member out? */
+static bool is_for_people(const char *name)
+{
+    return name && *name == '|';
+}
+
+/* Write the label of NAME. Returns whether it has one, and the value is to be written.
+ */
+static bool put_label(struct berth_json *json, const char *name)
+{
+    const char *bar = name ? strchr(name, '|') : NULL;
+
+    if (!bar)
+        return false;
+    berth_buf_addf(&json->text, "  %s: ", bar + 1);
+    return true;
+}
+
+static void put_key(struct berth_json *json, const char *name)
+{
+    berth_buf_puts(&json->text, "\"");
+    put_characters(json, name, name + strcspn(name, "|"));
+    berth_buf_puts(&json->text, "\":");
+    if (json->pretty)
+        berth_buf_puts(&json->text, " ");
+}
+
 /* Write what comes before a value: a comma, a new line, the key; in text the label.
  * Returns whether the value is to be written. */
 static bool put_start(struct berth_json *json, const char *name)
 {
-    size_t key = name ? strcspn(name, "|") : 0;
-
-    if (json->is_text) {
-        if (name && name[key])
-            berth_buf_addf(&json->text, "  %s: ", name + key + 1);
-        return name && name[key];
-    }
-    if (name && key == 0 && name[key])
+    if (json->is_text)
+        return put_label(json, name);
+    if (is_for_people(name))
         return false;
     if (json->follows)
         berth_buf_puts(&json->text, ",");
     if (json->depth)
         put_line(json);
-    if (name) {
-        berth_buf_puts(&json->text, "\"");
-        put_characters(json, name, name + key);
-        berth_buf_puts(&json->text, json->pretty ? "\": " : "\":");
-    }
+    if (name)
+        put_key(json, name);
     json->follows = true;
     return true;
 }
@@ -172,7 +236,8 @@ static bool put_start(struct berth_json *json, const char *name)
 /* Write what comes after a value. */
 static void put_end(struct berth_json *json)
 {
-    berth_buf_puts(&json->text, json->is_text ? "\n" : "");
+    if (json->is_text)
+        berth_buf_puts(&json->text, "\n");
 }
 
 static void put_begin(struct berth_json *json, const char *name, const char *ends)
@@ -185,7 +250,8 @@ static void put_begin(struct berth_json *json, const char *name, const char *end
         return;
     }
     berth_buf_add(&json->text, ends, 1);
-    json->ends[json->depth++] = ends[1];
+    json->ends[json->depth] = ends[1];
+    json->depth++;
     json->follows = false;
 }
 
@@ -249,20 +315,30 @@ void berth_json_bool(struct berth_json *json, const char *name, bool value)
     put_end(json);
 }
 
+/* Append VALUES as one line for people; nothing if there are none. */
+static void put_line_of(struct berth_json *json, const char *name,
+                        const struct berth_strvec *values)
+{
+    if (values->count == 0 || !put_label(json, name))
+        return;
+    for (size_t i = 0; i < values->count; i++) {
+        if (i > 0)
+            berth_buf_puts(&json->text, ", ");
+        put_plain(json, values->items[i]);
+    }
+    put_end(json);
+}
+
 void berth_json_list(struct berth_json *json, const char *name,
                      const struct berth_strvec *values)
 {
     json->text.failed |= values->failed;
-    if (json->is_text || (name && *name == '|')) {
-        if (values->count == 0 || !put_start(json, name))
-            return;
-        for (size_t i = 0; i < values->count; i++) {
-            berth_buf_puts(&json->text, i ? ", " : "");
-            put_plain(json, values->items[i]);
-        }
-        put_end(json);
+    if (json->is_text) {
+        put_line_of(json, name, values);
         return;
     }
+    if (is_for_people(name))
+        return;
     berth_json_array(json, name);
     for (size_t i = 0; i < values->count; i++)
         berth_json_string(json, NULL, values->items[i]);

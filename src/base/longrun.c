@@ -47,8 +47,9 @@ _Noreturn static void become_program(const struct berth_longrun *run, int out)
     setpgid(0, 0);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    if (in < 0 || dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||
-        dup2(out, STDERR_FILENO) < 0)
+    if (in < 0 || dup2(in, STDIN_FILENO) < 0)
+        _exit(EXIT_FAILURE);
+    if (dup2(out, STDOUT_FILENO) < 0 || dup2(out, STDERR_FILENO) < 0)
         _exit(EXIT_FAILURE);
     execve(run->argv[0], (char *const *)run->argv, (char *const *)run->env);
     _exit(127);
@@ -59,15 +60,17 @@ static void kill_children(void)
 {
     char path[64], text[4096];
     char *next = text;
+    BERTH_CLOSE int fd = -1;
     ssize_t length;
-    int fd;
 
     snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
     fd = open(path, O_RDONLY | O_CLOEXEC);
-    length = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
-    if (fd >= 0)
-        close(fd);
-    text[length > 0 ? length : 0] = '\0';
+    if (fd < 0)
+        return;
+    length = read(fd, text, sizeof(text) - 1);
+    if (length <= 0)
+        return;
+    text[length] = '\0';
     for (;;) {
         char *end;
         long child = strtol(next, &end, 10);
@@ -119,6 +122,7 @@ _Noreturn static void guard(const struct berth_longrun *run, int out, pid_t pare
     int status = 0;
     pid_t program;
 
+    /* All signals are blocked: those that count are waited for. */
     reset_handlers();
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
@@ -130,6 +134,7 @@ _Noreturn static void guard(const struct berth_longrun *run, int out, pid_t pare
     close(out);
     if (program < 0)
         _exit(EXIT_FAILURE);
+
     sigemptyset(&wanted);
     sigaddset(&wanted, SIGCHLD);
     sigaddset(&wanted, SIGUSR1);
@@ -138,6 +143,8 @@ _Noreturn static void guard(const struct berth_longrun *run, int out, pid_t pare
     kill_all(program);
     if (getppid() == parent)
         end_as(status);
+
+    /* PARENT is dead, and cannot remove what the program has left. */
     for (const char *const *scrap = run->scraps; *scrap; scrap++)
         berth_tree_remove(AT_FDCWD, *scrap);
     _exit(EXIT_FAILURE);
@@ -153,10 +160,12 @@ static void hand_on(const struct berth_longrun *run, struct berth_buf *text,
 
     if (!line)
         return;
-    while ((end = strpbrk(line, "\r\n"))) {
+    end = strpbrk(line, "\r\n");
+    while (end) {
         *end = '\0';
         run->line(run->data, line);
         line = end + 1;
+        end = strpbrk(line, "\r\n");
     }
     if (is_end && *line) {
         run->line(run->data, line);

@@ -23,7 +23,28 @@ static bool understands(int terminal)
 {
     const char *kind = getenv("TERM");
 
-    return terminal >= 0 && kind && *kind && strcmp(kind, "dumb") != 0;
+    if (terminal < 0 || !kind || !*kind)
+        return false;
+    return strcmp(kind, "dumb") != 0;
+}
+
+/* Is it time to write the line? */
+static bool is_due(const struct berth_progress *progress, int64_t now)
+{
+    if (progress->terminal < 0 || now - progress->began < FIRST)
+        return false;
+    return !progress->is_drawn || now - progress->drawn >= EVERY;
+}
+
+/* How many characters fit into a line of TERMINAL. */
+static size_t width_of(int terminal)
+{
+    enum { USUAL = 80 };
+    struct winsize size = {0};
+
+    if (ioctl(terminal, TIOCGWINSZ, &size) < 0 || size.ws_col <= 1)
+        return USUAL;
+    return size.ws_col;
 }
 
 void berth_progress_begin(struct berth_progress *progress, int terminal,
@@ -47,27 +68,25 @@ void berth_progress_begin(struct berth_progress *progress, int terminal,
 
 void berth_progress_show(struct berth_progress *progress, const char *detail)
 {
-    enum { USUAL = 80 };
     int64_t now = berth_clock();
     long seconds = (long)((now - progress->began) / 1000);
     BERTH_BUF struct berth_buf line = {0};
-    struct winsize size = {0};
-    size_t width = USUAL;
+    size_t width;
 
-    if (progress->terminal < 0 || now - progress->began < FIRST ||
-        (progress->is_drawn && now - progress->drawn < EVERY))
+    if (!is_due(progress, now))
         return;
-    if (ioctl(progress->terminal, TIOCGWINSZ, &size) == 0 && size.ws_col > 1)
-        width = size.ws_col;
+
     /* What changes comes first, so that a narrow terminal shows it. */
     berth_buf_addf(&line, "berth: %ld s", seconds);
-    if (*detail)
-        berth_buf_addf(&line, ", %s", detail);
+    berth_buf_part(&line, ", ", detail, "");
     berth_buf_addf(&line, ": %s", progress->what);
     if (line.failed)
         return;
+
+    /* A line of the whole width would wrap. */
+    width = width_of(progress->terminal);
     if (line.used >= width)
-        line.used = width - 1; /* a line of the whole width would wrap */
+        line.used = width - 1;
     berth_fd_write(progress->terminal, AGAIN, strlen(AGAIN));
     berth_fd_write(progress->terminal, line.text, line.used);
     progress->drawn = now;

@@ -33,15 +33,17 @@ static char *search(const char *directories, const char *name)
 {
     BERTH_FREE char *copy = strdup(directories);
     char *next = copy;
-    char *directory;
 
-    while (copy && (directory = strsep(&next, ":"))) {
+    while (next) {
+        const char *directory = strsep(&next, ":");
         BERTH_FREE char *path = NULL;
 
         if (*directory != '/')
             continue;
-        if (asprintf(&path, "%s/%s", directory, name) < 0)
+        if (asprintf(&path, "%s/%s", directory, name) < 0) {
+            path = NULL;
             return NULL;
+        }
         if (berth_run_is_program(path))
             return berth_steal(&path);
     }
@@ -50,11 +52,15 @@ static char *search(const char *directories, const char *name)
 
 char *berth_run_find(const char *name, const char *path)
 {
-    char *found = path ? search(path, name) : NULL;
+    char *found = NULL;
 
+    if (path)
+        found = search(path, name);
     if (!found)
         found = search(USUAL_DIRECTORIES, name);
-    return found ? found : search(berth_installed(BERTH_LIBEXECDIR), name);
+    if (!found)
+        found = search(berth_installed(BERTH_LIBEXECDIR), name);
+    return found;
 }
 
 /* Gives the program default signals, and in general a process group of its own, so that
@@ -104,6 +110,29 @@ static int refuse_slow(const struct berth_run *run, struct berth_err *err)
                          run->argv[0], run->seconds);
 }
 
+/* Append what can be read from the output WAIT to BUF; its descriptor becomes -1 at its
+ * end, so that poll(2) passes over it. */
+static void read_ready(struct pollfd *wait, struct berth_buf *buf)
+{
+    if (wait->fd < 0 || wait->revents == 0)
+        return;
+    if (!read_part(wait->fd, buf))
+        wait->fd = -1;
+}
+
+/* Refuses output that is not kept, or too much. */
+static int check_output(const struct berth_run *run, const struct berth_ran *ran,
+                        struct berth_err *err)
+{
+    if (ran->out.failed || ran->err.failed)
+        return berth_err_oom(err);
+    if (ran->out.used + ran->err.used <= run->most)
+        return 0;
+    return berth_err_set(
+        err, "'%s': says more than %zu bytes; is it the program of that name?",
+        run->argv[0], run->most);
+}
+
 /* Read OUT and ERR_FD until both are at their end, or DEADLINE has passed. */
 static int read_output(const struct berth_run *run, int out, int err_fd,
                        struct berth_deadline *deadline, struct berth_ran *ran,
@@ -111,10 +140,10 @@ static int read_output(const struct berth_run *run, int out, int err_fd,
 {
     struct pollfd fds[] = {{.fd = out, .events = POLLIN},
                            {.fd = err_fd, .events = POLLIN}};
-    struct berth_buf *bufs[] = {&ran->out, &ran->err};
-    int ready;
 
     while (fds[0].fd >= 0 || fds[1].fd >= 0) {
+        int ready;
+
         if (berth_deadline_left(deadline) <= 0)
             return refuse_slow(run, err);
         ready = poll(fds, 2, BERTH_DEADLINE_POLL_MS);
@@ -122,16 +151,10 @@ static int read_output(const struct berth_run *run, int out, int err_fd,
             run->tick(run->data);
         if (ready <= 0)
             continue;
-        for (int i = 0; i < 2; i++)
-            if (fds[i].fd >= 0 && fds[i].revents && !read_part(fds[i].fd, bufs[i]))
-                fds[i].fd = -1;
-        if (ran->out.failed || ran->err.failed)
-            return berth_err_oom(err);
-        if (ran->out.used + ran->err.used > run->most)
-            return berth_err_set(err,
-                                 "'%s': says more than %zu bytes; is it the "
-                                 "program of that name?",
-                                 run->argv[0], run->most);
+        read_ready(&fds[0], &ran->out);
+        read_ready(&fds[1], &ran->err);
+        if (check_output(run, ran, err) < 0)
+            return -1;
     }
     return 0;
 }
@@ -171,50 +194,72 @@ static int make_pipes(int out[2], int errors[2], struct berth_err *err)
     return berth_err_spent(err, errno);
 }
 
-int berth_run(const struct berth_run *run, struct berth_ran *ret_ran,
-              struct berth_err *err)
+/* Starts the program. *RET_OUT and *RET_ERRORS, which the caller closes, are where its
+ * output and errors can be read. */
+static int start(const struct berth_run *run, pid_t *ret_pid, int *ret_out,
+                 int *ret_errors, struct berth_err *err)
 {
-    struct berth_ran ran = {.status = 0};
-    struct berth_deadline *deadline = run->deadline;
-    struct berth_deadline own;
     int out[2], errors[2];
-    pid_t pid;
-    int number, result;
+    int number;
 
     if (make_pipes(out, errors, err) < 0)
         return -1;
-    if (!deadline) {
-        deadline = &own;
-        berth_deadline_begin(deadline, (unsigned int)run->seconds);
-    }
-    number = spawn(run, out[1], errors[1], &pid);
+    number = spawn(run, out[1], errors[1], ret_pid);
     close(out[1]);
     close(errors[1]);
-    errno = number;
-    result = number ? berth_err_file(err, run->argv[0], "started")
-                    : read_output(run, out[0], errors[0], deadline, &ran, err);
-    if (!number && result < 0)
-        end(run, pid);
-    close(out[0]);
-    close(errors[0]);
-    if (!number && result == 0) {
-        result = wait_for_end(run, pid, deadline, &ran.status, err);
-        if (result < 0)
-            end(run, pid);
+    if (number != 0) {
+        close(out[0]);
+        close(errors[0]);
+        errno = number;
+        return berth_err_file(err, run->argv[0], "started");
     }
+    *ret_out = out[0];
+    *ret_errors = errors[0];
+    return 0;
+}
+
+int berth_run(const struct berth_run *run, struct berth_ran *ret_ran,
+              struct berth_err *err)
+{
+    BERTH_RAN struct berth_ran ran = {.status = 0};
+    struct berth_deadline *deadline = run->deadline;
+    struct berth_deadline usual;
+    int out = -1, errors = -1;
+    int result;
+    pid_t pid;
+
+    if (!deadline) {
+        deadline = &usual;
+        berth_deadline_begin(deadline, (unsigned int)run->seconds);
+    }
+    if (start(run, &pid, &out, &errors, err) < 0)
+        return -1;
+
+    result = read_output(run, out, errors, deadline, &ran, err);
     if (result < 0)
-        berth_ran_fini(&ran);
-    else
-        *ret_ran = ran;
-    return result;
+        end(run, pid);
+    close(out);
+    close(errors);
+    if (result < 0)
+        return -1;
+    if (wait_for_end(run, pid, deadline, &ran.status, err) < 0) {
+        end(run, pid);
+        return -1;
+    }
+    *ret_ran = berth_steal(&ran);
+    return 0;
 }
 
 int berth_run_wait(pid_t pid)
 {
     int status = 0;
+    pid_t ended;
 
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
+    if (pid <= 0)
+        return 0;
+    do
+        ended = waitpid(pid, &status, 0);
+    while (ended < 0 && errno == EINTR);
     return status;
 }
 
@@ -235,7 +280,8 @@ const char *berth_ran_last_line(struct berth_ran *ran)
         return "";
     end = text + strlen(text);
     while (end > text && strchr(" \r\n", end[-1]))
-        *--end = '\0';
+        end--;
+    *end = '\0';
     line = strrchr(text, '\n');
     return line ? line + 1 : text;
 }

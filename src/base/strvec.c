@@ -14,13 +14,17 @@
 /* Append TEXT, which the list owns from now on; NULL: out of memory. */
 static void append(struct berth_strvec *vec, char *text)
 {
-    if (!text ||
-        berth_grow(&vec->items, vec->count + 1, &vec->room, sizeof(text)) < 0) {
+    if (!text) {
+        vec->failed = true;
+        return;
+    }
+    if (berth_grow(&vec->items, vec->count + 1, &vec->room, sizeof(text)) < 0) {
         free(text);
         vec->failed = true;
         return;
     }
-    vec->items[vec->count++] = text;
+    vec->items[vec->count] = text;
+    vec->count++;
     vec->items[vec->count] = NULL;
 }
 
@@ -50,10 +54,13 @@ void berth_strvec_append(struct berth_strvec *vec, const struct berth_strvec *fr
 
 void berth_strvec_split(struct berth_strvec *vec, const char *text)
 {
-    const char *end = strchrnul(text, ',');
+    const char *comma = strchr(text, ',');
 
-    for (; *end; text = end + 1, end = strchrnul(text, ','))
-        berth_strvec_pushf(vec, "%.*s", (int)(end - text), text);
+    while (comma) {
+        berth_strvec_pushf(vec, "%.*s", (int)(comma - text), text);
+        text = comma + 1;
+        comma = strchr(text, ',');
+    }
     berth_strvec_push(vec, text);
 }
 
@@ -61,8 +68,11 @@ void berth_strvec_join(const struct berth_strvec *vec, const char *separator,
                        struct berth_buf *ret)
 {
     ret->failed |= vec->failed;
-    for (size_t i = 0; i < vec->count; i++)
-        berth_buf_addf(ret, "%s%s", i ? separator : "", vec->items[i]);
+    for (size_t i = 0; i < vec->count; i++) {
+        if (i > 0)
+            berth_buf_puts(ret, separator);
+        berth_buf_puts(ret, vec->items[i]);
+    }
 }
 
 bool berth_strvec_has(const struct berth_strvec *vec, const char *text)
@@ -75,11 +85,12 @@ bool berth_strvec_has(const struct berth_strvec *vec, const char *text)
 
 bool berth_strvec_equal(const struct berth_strvec *a, const struct berth_strvec *b)
 {
-    size_t i = 0;
-
-    while (i < a->count && i < b->count && strcmp(a->items[i], b->items[i]) == 0)
-        i++;
-    return i == a->count && i == b->count;
+    if (a->count != b->count)
+        return false;
+    for (size_t i = 0; i < a->count; i++)
+        if (strcmp(a->items[i], b->items[i]) != 0)
+            return false;
+    return true;
 }
 
 void berth_strvec_push_pair(struct berth_strvec *vec, const char *key,

@@ -32,10 +32,10 @@ static size_t distance(const char *from, const char *to)
         row[0] = i;
         for (size_t k = 1; k <= length; k++) {
             size_t corner = above;
+            size_t replaced = from[i - 1] == to[k - 1] ? corner : corner + 1;
 
             above = row[k];
-            row[k] =
-                least(row[k] + 1, row[k - 1] + 1, corner + (from[i - 1] != to[k - 1]));
+            row[k] = least(above + 1, row[k - 1] + 1, replaced);
         }
     }
     return row[length];
@@ -50,9 +50,14 @@ const char *berth_suggest_nearest(const char *name, const char *const *names,
     if (strlen(name) > LONGEST)
         return NULL;
     for (; *names; names++) {
-        size_t far = strlen(*names) > LONGEST ? LONGEST : distance(name, *names);
+        size_t far;
 
-        if (far <= best && (!found || far < best)) {
+        if (strlen(*names) > LONGEST)
+            continue;
+        far = distance(name, *names);
+
+        /* Of two that are as near, the first one. */
+        if (far < best || (far == best && !found)) {
             best = far;
             found = *names;
         }
@@ -75,9 +80,10 @@ int berth_suggest_expected(const char *name, const char *kind, const char *expec
 int berth_suggest_option(const char *word, const char *meant, const char *expected,
                          struct berth_err *err)
 {
-    return meant ? berth_err_set(err, "'%s' is not an option; did you mean '--%s'?",
-                                 word, meant)
-                 : berth_suggest_expected(word, "an option", expected, err);
+    if (!meant)
+        return berth_suggest_expected(word, "an option", expected, err);
+    return berth_err_set(err, "'%s' is not an option; did you mean '--%s'?", word,
+                         meant);
 }
 
 int berth_suggest(const char *name, const char *kind, const char *const *names,

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -38,9 +39,12 @@ int berth_tree_open(const char *path, uid_t owner, mode_t forbidden, int *ret_mi
 DIR *berth_tree_list(int dir, const char *name)
 {
     int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *list = fd < 0 ? NULL : fdopendir(fd);
+    DIR *list;
 
-    if (fd >= 0 && !list)
+    if (fd < 0)
+        return NULL;
+    list = fdopendir(fd);
+    if (!list)
         close(fd);
     return list;
 }
@@ -60,23 +64,41 @@ int berth_tree_parents(int dir, const char *file)
     return 0;
 }
 
-/* Copy within the kernel, or through a buffer where the kernel cannot (between file
- * systems, old kernels). */
+/* Copy within the kernel. Returns 0, or -1 with errno. */
+static int copy_in_kernel(int from, int to)
+{
+    ssize_t got;
+
+    do
+        got = copy_file_range(from, NULL, to, NULL, 1 << 30, 0);
+    while (got > 0);
+    return (int)got;
+}
+
+/* Does NUMBER, an errno, say that the kernel cannot copy between these files (on two
+ * file systems, or with an old kernel)? */
+static bool cannot_copy(int number)
+{
+    return number == EXDEV || number == ENOSYS || number == EINVAL ||
+           number == EOPNOTSUPP;
+}
+
 static int copy_bytes(int from, int to)
 {
     char bytes[65536];
-    ssize_t got;
 
-    while ((got = copy_file_range(from, NULL, to, NULL, 1 << 30, 0)) > 0)
-        ;
-    if (got == 0)
+    if (copy_in_kernel(from, to) == 0)
         return 0;
-    if (errno != EXDEV && errno != ENOSYS && errno != EINVAL && errno != EOPNOTSUPP)
+    if (!cannot_copy(errno))
         return -1;
-    while ((got = read(from, bytes, sizeof(bytes))) > 0)
+    for (;;) {
+        ssize_t got = read(from, bytes, sizeof(bytes));
+
+        if (got <= 0)
+            return (int)got;
         if (berth_fd_write(to, bytes, (size_t)got) < 0)
             return -1;
-    return got < 0 ? -1 : 0;
+    }
 }
 
 int berth_tree_copy(int from, int dir, const char *name, mode_t mode)
@@ -87,29 +109,43 @@ int berth_tree_copy(int from, int dir, const char *name, mode_t mode)
 
     if (to < 0)
         return -1;
-    result = copy_bytes(from, to) < 0 || fchmod(to, mode) < 0 ? -1 : 0;
+    result = copy_bytes(from, to);
+    if (result == 0)
+        result = fchmod(to, mode);
     /* Some file systems report a lack of space only now. */
     if (close(to) < 0)
         result = -1;
     return result;
 }
 
+/* Remove all that is in LIST. Returns -1 if something is left. */
+static int remove_entries(DIR *list)
+{
+    int result = 0;
+
+    for (;;) {
+        const struct dirent *entry = readdir(list);
+
+        if (!entry)
+            return result;
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        if (berth_tree_remove(dirfd(list), entry->d_name) < 0)
+            result = -1;
+    }
+}
+
 int berth_tree_remove(int dir, const char *name)
 {
     DIR *list = berth_tree_list(dir, name);
-    int result = 0;
+    int result;
 
     if (!list && errno == EACCES && fchmodat(dir, name, 0700, 0) == 0)
         list = berth_tree_list(dir, name);
     if (!list)
         return unlinkat(dir, name, 0);
     fchmod(dirfd(list), 0700); /* a directory of an image may be read-only */
-    for (struct dirent *entry; (entry = readdir(list));) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-            continue;
-        if (berth_tree_remove(dirfd(list), entry->d_name) < 0)
-            result = -1;
-    }
+    result = remove_entries(list);
     closedir(list);
     if (unlinkat(dir, name, AT_REMOVEDIR) < 0)
         result = -1;
