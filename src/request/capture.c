@@ -13,8 +13,8 @@
 #include "base/text.h"
 #include "request/values.h"
 
-/* Bytes up to the comma that ends the first word, or to the end. */
-static size_t word_length(const char *text)
+/* Bytes up to the comma that ends the first item, or to the end. */
+static size_t item_length(const char *text)
 {
     bool single = false;
     bool twice = false;
@@ -31,31 +31,37 @@ static size_t word_length(const char *text)
     return at;
 }
 
-/* A word that begins and ends with the same quote loses both. */
-static char *copy_word(const char *word, size_t length)
+/* An item that begins and ends with the same quote loses both. */
+static char *copy_item(const char *item, size_t length)
 {
-    if (length >= 2 && (*word == '\'' || *word == '"') && word[length - 1] == *word)
-        return strndup(word + 1, length - 2);
-    return strndup(word, length);
+    bool is_quoted =
+        length >= 2 && (*item == '\'' || *item == '"') && item[length - 1] == *item;
+
+    return is_quoted ? strndup(item + 1, length - 2) : strndup(item, length);
 }
 
 int berth_export_read(const char *value, struct berth_export *ret,
                       struct berth_err *err)
 {
     BERTH_EXPORT struct berth_export export = {.all = !value};
-    bool ended = false;
+    bool is_ended = false; /* by NONE, after which ALL does not count */
 
     while (value && *value) {
-        size_t length = word_length(value);
-        BERTH_FREE char *word = copy_word(value, length);
+        size_t length = item_length(value);
+        BERTH_FREE char *item = copy_item(value, length);
 
-        if (!word)
+        if (!item)
             return berth_err_oom(err);
-        ended |= strcasecmp(word, "NONE") == 0;
-        export.all |= !ended && strcasecmp(word, "ALL") == 0;
-        if (strchr(word, '='))
-            berth_strvec_push(&export.assigned, word);
-        value += length + (value[length] == ',');
+        if (strcasecmp(item, "NONE") == 0)
+            is_ended = true;
+        else if (strcasecmp(item, "ALL") == 0 && !is_ended)
+            export.all = true;
+        if (strchr(item, '='))
+            berth_strvec_push(&export.assigned, item);
+
+        value += length;
+        if (*value == ',')
+            value++;
     }
     if (export.assigned.failed)
         return berth_err_oom(err);

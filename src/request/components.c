@@ -12,6 +12,19 @@
 #include "base/cleanup.h"
 #include "request/ranks.h"
 
+/* The container of TABLE in which REQUEST runs; -1: there is none yet. */
+static int find_same_container(const struct berth_table *table,
+                               const struct berth_request *request)
+{
+    for (unsigned int i = 0; i < table->containers; i++) {
+        const struct berth_row *first = &table->rows[table->first_rows[i]];
+
+        if (berth_request_same_container(&first->request, request))
+            return (int)i;
+    }
+    return -1;
+}
+
 /* Sets the container of the last row of TABLE. */
 static int number_container(struct berth_table *table, struct berth_err *err)
 {
@@ -20,19 +33,18 @@ static int number_container(struct berth_table *table, struct berth_err *err)
     row->container = -1;
     if (!row->ranks || !berth_request_has_container(&row->request))
         return 0;
-    for (unsigned int i = 0; i < table->containers && row->container < 0; i++)
-        if (berth_request_same_container(&table->rows[table->first_rows[i]].request,
-                                         &row->request))
-            row->container = (int)i;
+    row->container = find_same_container(table, &row->request);
     if (row->container >= 0)
         return 0;
+
     if (table->containers == BERTH_CONTAINERS_MAX)
         return berth_err_set(err,
                              "the lines need more than %d different containers; let "
                              "more of them have the same options",
                              BERTH_CONTAINERS_MAX);
     row->container = (int)table->containers;
-    table->first_rows[table->containers++] = table->count - 1;
+    table->first_rows[table->containers] = table->count - 1;
+    table->containers++;
     return 0;
 }
 
@@ -103,14 +115,22 @@ bool berth_table_is_uniform(const struct berth_table *table)
     return true;
 }
 
+/* The form in which a row asks to be explained; NULL: none does. */
+static const char *find_form(const struct berth_table *table)
+{
+    for (size_t i = 0; i < table->count; i++)
+        if (berth_request_is_explained(&table->rows[i].request))
+            return table->rows[i].request.explain;
+    return NULL;
+}
+
 int berth_table_explain(struct berth_table *table, struct berth_err *err)
 {
-    const char *form = NULL;
+    const char *form = find_form(table);
 
-    for (size_t i = 0; i < table->count && !form; i++)
-        if (berth_request_is_explained(&table->rows[i].request))
-            form = table->rows[i].request.explain;
-    for (size_t i = 0; form && i < table->count; i++) {
+    if (!form)
+        return 0;
+    for (size_t i = 0; i < table->count; i++) {
         struct berth_request *request = &table->rows[i].request;
 
         if (berth_request_is_explained(request))
@@ -168,30 +188,43 @@ static const struct berth_row *row_of_rank(const struct berth_table *table,
     return NULL;
 }
 
+/* The row of a component, by its position or its group; NULL: there is none. */
+static const struct berth_row *row_of_component(const struct berth_table *table,
+                                                const struct berth_where *where)
+{
+    if (where->position >= 0)
+        return row_at_position(table, where->position);
+    return row_of_group(table, where->group);
+}
+
 int berth_table_find(const struct berth_table *table, const struct berth_where *where,
                      unsigned int rank, const struct berth_row **ret_row,
                      struct berth_err *err)
 {
-    const bool has_position = where->position >= 0;
-    const struct berth_row *row = NULL;
+    bool is_known = where->position >= 0 || where->group >= 0;
+    const struct berth_row *row;
 
     if (berth_table_is_multiprog(table)) {
         row = row_of_rank(table, rank);
         if (!row)
             return berth_err_damaged(err, "rank %u of no line", rank);
-    } else if (table->count == 1 && table->rows[0].group == BERTH_GROUP_ALL)
-        row = &table->rows[0];
-    else if (!berth_table_has_groups(table) || (!has_position && where->group < 0))
+        *ret_row = row;
+        return 0;
+    }
+    if (table->count == 1 && table->rows[0].group == BERTH_GROUP_ALL) {
+        *ret_row = &table->rows[0];
+        return 0;
+    }
+
+    if (!berth_table_has_groups(table) || !is_known)
         return berth_err_set(err,
                              "Slurm does not tell which component this is, and the "
                              "components differ; give them all the same container "
                              "options, or one srun each");
-    else
-        row = has_position ? row_at_position(table, where->position)
-                           : row_of_group(table, where->group);
+    row = row_of_component(table, where);
     if (!row)
         return berth_err_damaged(err, "component %d of %zu",
-                                 has_position ? where->position : where->group,
+                                 where->position >= 0 ? where->position : where->group,
                                  table->count);
     *ret_row = row;
     return 0;
@@ -222,10 +255,12 @@ unsigned int berth_table_tasks(const struct berth_table *table,
         return tasks;
     if (!berth_ranks_is_rest(row->ranks))
         return berth_ranks_measure(row->ranks).count;
-    for (size_t i = 0; i < table->count; i++)
-        others += berth_ranks_is_rest(table->rows[i].ranks)
-                      ? 0
-                      : berth_ranks_measure(table->rows[i].ranks).count;
+    for (size_t i = 0; i < table->count; i++) {
+        const char *ranks = table->rows[i].ranks;
+
+        if (!berth_ranks_is_rest(ranks))
+            others += berth_ranks_measure(ranks).count;
+    }
     return tasks > others ? tasks - others : 0;
 }
 
@@ -234,35 +269,47 @@ int berth_table_container_ranks(const struct berth_table *table,
                                 char **ret_ranks, unsigned int *ret_tasks,
                                 struct berth_err *err)
 {
-    const int container = row->container;
     BERTH_BUF struct berth_buf ranks = {0};
     unsigned int count = 0;
 
-    for (const struct berth_row *it = table->rows; it < table->rows + table->count;
-         it++) {
-        if (!row->ranks || it->container != container)
+    if (!row->ranks) {
+        *ret_ranks = NULL;
+        *ret_tasks = tasks;
+        return 0;
+    }
+    for (size_t i = 0; i < table->count; i++) {
+        const struct berth_row *other = &table->rows[i];
+
+        if (other->container != row->container)
             continue;
-        berth_buf_addf(&ranks, "%s%s", ranks.used ? "," : "", it->ranks);
-        count += berth_table_tasks(table, it, tasks);
+        if (ranks.used > 0)
+            berth_buf_puts(&ranks, ",");
+        berth_buf_puts(&ranks, other->ranks);
+        count += berth_table_tasks(table, other, tasks);
     }
     if (ranks.failed)
         return berth_err_oom(err);
     *ret_ranks = berth_steal(&ranks.text);
-    *ret_tasks = row->ranks ? count : tasks;
+    *ret_tasks = count;
     return 0;
 }
 
 unsigned int berth_table_first_rank(const struct berth_table *table,
                                     const struct berth_row *row)
 {
+    const struct berth_row *other;
     unsigned int first = 0;
 
     if (!row->ranks)
         return 0;
     if (!berth_ranks_is_rest(row->ranks))
         return berth_ranks_measure(row->ranks).first;
-    for (const struct berth_row *other; (other = row_of_rank(table, first)) != row;)
+    /* The rest begins with the first rank that no other row has. */
+    other = row_of_rank(table, first);
+    while (other != row) {
         first = berth_ranks_next_free(other->ranks, first);
+        other = row_of_rank(table, first);
+    }
     return first;
 }
 
@@ -290,14 +337,20 @@ static const char *mode_of(const struct berth_row *row)
     return row->request.mpi ? row->request.mpi : "";
 }
 
+/* Is OTHER, a row of the same table, before ROW? */
+static bool is_before(const struct berth_row *other, const struct berth_row *row)
+{
+    return row->ranks ? other < row : other->group < row->group;
+}
+
 bool berth_table_reports(const struct berth_table *table, const struct berth_row *row)
 {
     for (size_t i = 0; i < table->count; i++) {
         const struct berth_row *other = &table->rows[i];
+        bool has_same_mode = strcmp(mode_of(other), mode_of(row)) == 0;
 
-        if ((row->ranks ? other < row : other->group < row->group) &&
-            berth_request_has_container(&other->request) &&
-            strcmp(mode_of(other), mode_of(row)) == 0)
+        if (is_before(other, row) && has_same_mode &&
+            berth_request_has_container(&other->request))
             return false;
     }
     return true;

@@ -63,13 +63,13 @@ static int parse_switch(enum berth_option_id id, const char *value,
                         struct berth_request *ret, struct berth_err *err)
 {
     const struct berth_option *option = &berth_options[id];
+    enum berth_choice opposite = option->says == BERTH_YES ? BERTH_NO : BERTH_YES;
     bool is_on;
 
     if (read_switch(value, &is_on, err) < 0)
         return -1;
     if (!is_on)
-        option = berth_option_switch(option->field,
-                                     option->says == BERTH_YES ? BERTH_NO : BERTH_YES);
+        option = berth_option_switch(option->field, opposite);
     return berth_request_parse(ret, (enum berth_option_id)(option - berth_options),
                                NULL, NULL, err);
 }
@@ -84,9 +84,10 @@ static int parse(enum berth_option_id id, const char *value, const char *base,
 
     if (!*value && id != BERTH_OPTION_IMAGE)
         return 0;
+    if (id >= BERTH_OPTION_COUNT && option->argument)
+        return berth_pyxis_check(option, err);
     if (id >= BERTH_OPTION_COUNT)
-        return option->argument ? berth_pyxis_check(option, err)
-                                : check_pyxis_switch(option, value, err);
+        return check_pyxis_switch(option, value, err);
     if (option->argument)
         return berth_request_parse(ret, id, value, base, err);
     return parse_switch(id, value, ret, err);
@@ -172,24 +173,29 @@ static const char *find_mount(const struct berth_request *request, const char *m
     return NULL;
 }
 
+/* Appends the sentence of MOUNT of the source AT, unless a source before AT has a mount
+ * on the same place, whose sentence names this one. */
+static void add_mount(const struct berth_request *const requests[SOURCES], int at,
+                      const char *mount, struct berth_strvec *ret)
+{
+    const char *values[SOURCES];
+
+    for (int source = 0; source < SOURCES; source++) {
+        values[source] = find_mount(requests[source], mount, &ret->failed);
+        if (source < at && values[source])
+            return;
+    }
+    add_sentence(berth_options[BERTH_OPTION_MOUNTS].name, values, ret);
+}
+
 /* Appends a sentence for each mount of the sources that is not of the command line
  * alone. */
 static void add_mounts(const struct berth_request *const requests[SOURCES],
                        struct berth_strvec *ret)
 {
     for (int k = 0; k < SOURCES; k++)
-        for (size_t i = 0; i < requests[k]->mounts.count; i++) {
-            const char *mount = requests[k]->mounts.items[i];
-            const char *values[SOURCES];
-            bool is_said = false;
-
-            for (int other = 0; other < SOURCES; other++) {
-                values[other] = find_mount(requests[other], mount, &ret->failed);
-                is_said |= other < k && values[other];
-            }
-            if (!is_said)
-                add_sentence(berth_options[BERTH_OPTION_MOUNTS].name, values, ret);
-        }
+        for (size_t i = 0; i < requests[k]->mounts.count; i++)
+            add_mount(requests, k, requests[k]->mounts.items[i], ret);
 }
 
 void berth_defaults_sources(const struct berth_request *own,

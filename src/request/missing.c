@@ -40,9 +40,10 @@ static bool is_shared_by_hosts(int fd)
     struct stat here, root;
     struct statfs system;
 
-    return fstatfs(fd, &system) == 0 &&
-           berth_missing_is_shared((unsigned int)system.f_type) &&
-           fstat(fd, &here) == 0 && stat("/", &root) == 0 && here.st_dev != root.st_dev;
+    if (fstatfs(fd, &system) < 0 || fstat(fd, &here) < 0 || stat("/", &root) < 0)
+        return false;
+    return berth_missing_is_shared((unsigned int)system.f_type) &&
+           here.st_dev != root.st_dev;
 }
 
 /* A directory of a million files is not read to its end for a suggestion. */
@@ -71,15 +72,19 @@ static void fini_split(struct split *split)
 static struct split split_path(const char *path)
 {
     struct split split = {.directory = strdup(path), .fd = -1, .rest = path};
+    char *slash = split.directory ? strrchr(split.directory, '/') : NULL;
     struct stat st;
-    char *slash;
 
-    while (split.fd < 0 && split.directory && (slash = strrchr(split.directory, '/'))) {
+    while (split.fd < 0 && slash) {
+        bool is_root = slash == split.directory;
+
         split.rest = path + (slash - split.directory) + 1;
-        slash[slash == split.directory] = '\0';
+        if (is_root)
+            slash[1] = '\0';
+        else
+            slash[0] = '\0';
         split.fd = open(split.directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
-        if (slash == split.directory)
-            break;
+        slash = is_root ? NULL : strrchr(split.directory, '/');
     }
     split.name = strndup(split.rest, strcspn(split.rest, "/"));
     split.is_there = split.fd >= 0 && split.name &&
@@ -109,12 +114,15 @@ static void list(int directory, bool image, struct berth_strvec *ret)
 static bool is_empty(int directory)
 {
     BERTH_CLOSEDIR DIR *entries = berth_tree_list(directory, ".");
-    struct dirent *entry;
-    bool empty = entries;
+    static const char *const always[] = {".", "..", NULL};
+    const struct dirent *entry;
 
-    while (empty && (entry = readdir(entries)))
-        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
-    return empty;
+    if (!entries)
+        return false;
+    do
+        entry = readdir(entries);
+    while (entry && berth_text_is_any(entry->d_name, always));
+    return !entry;
 }
 
 /* May the rest be all that the user typed? Yes if the directory is the current one,
@@ -123,9 +131,11 @@ static bool is_bare(const struct split *split)
 {
     struct stat here, directory;
 
-    return split->fd >= 0 && !split->is_there && strcmp(split->directory, "/") != 0 &&
-           stat(".", &here) == 0 && fstat(split->fd, &directory) == 0 &&
-           here.st_dev == directory.st_dev && here.st_ino == directory.st_ino;
+    if (split->fd < 0 || split->is_there || strcmp(split->directory, "/") == 0)
+        return false;
+    if (stat(".", &here) < 0 || fstat(split->fd, &directory) < 0)
+        return false;
+    return here.st_dev == directory.st_dev && here.st_ino == directory.st_ino;
 }
 
 /* A name in the directory that is similar to the first name of the rest; NULL: there is
@@ -136,15 +146,19 @@ static char *find_near(const struct split *split)
     BERTH_STRVEC struct berth_strvec names = {0};
     BERTH_FREE char *file = NULL;
     const char *near = NULL;
+    bool is_last = !strchr(split->rest, '/');
+    size_t most;
 
     if (split->fd < 0 || !split->name || split->is_there)
         return NULL;
-    list(split->fd, !strchr(split->rest, '/'), &names);
-    if (asprintf(&file, "%s.sif", split->name) >= 0 && berth_strvec_has(&names, file))
-        near = file;
-    if (!near && names.count)
-        near = berth_suggest_nearest(split->name, (const char *const *)names.items,
-                                     (strcspn(split->name, ".") + 2) / 5);
+    list(split->fd, is_last, &names);
+    if (names.count == 0 || asprintf(&file, "%s.sif", split->name) < 0)
+        return NULL;
+    if (berth_strvec_has(&names, file))
+        return strdup(file);
+
+    most = (strcspn(split->name, ".") + 2) / 5;
+    near = berth_suggest_nearest(split->name, (const char *const *)names.items, most);
     return near ? strdup(near) : NULL;
 }
 
@@ -158,8 +172,13 @@ static bool is_short_name(const char *name, struct berth_buf *ret_uri)
     for (const char *c = name; *c; c++)
         if (isupper((unsigned char)*c))
             return false;
-    return (!slash || (slash[1] && !strchr(slash + 1, '/'))) &&
-           berth_registry_possible(name, ret_uri);
+    if (slash) {
+        const char *after = slash + 1;
+
+        if (*after == '\0' || strchr(after, '/'))
+            return false;
+    }
+    return berth_registry_possible(name, ret_uri);
 }
 
 int berth_missing_explain(const char *path, struct berth_err *err)

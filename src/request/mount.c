@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "request/path.h"
@@ -25,29 +26,48 @@ static const char *const enroot_flags[] = {"bind",   "rbind",   "private",   "rp
                                            "slave",  "rslave",  "x-create=", "nofail",
                                            "x-move", "x-detach"};
 
-/* The mode of WORD; MODES: it is none. */
-static int find_mode(const char *word)
+/* The mode of TEXT; MODES: it is none. */
+static int find_mode(const char *text)
 {
-    int mode = 0;
-
-    while (mode < MODES && strcmp(word, modes[mode]) != 0)
-        mode++;
-    return mode;
+    for (int mode = 0; mode < MODES; mode++)
+        if (strcmp(text, modes[mode]) == 0)
+            return mode;
+    return MODES;
 }
 
-static bool is_enroot_flag(const char *word)
+static bool is_enroot_flag(const char *text)
 {
     for (size_t i = 0; i < sizeof(enroot_flags) / sizeof(enroot_flags[0]); i++) {
         const char *flag = enroot_flags[i];
-        bool takes_value = berth_text_ends(flag, "=");
 
-        if (takes_value ? berth_text_starts(word, flag) : strcmp(word, flag) == 0)
+        if (strcmp(text, flag) == 0)
+            return true;
+        if (berth_text_ends(flag, "=") && berth_text_starts(text, flag))
             return true;
     }
     return false;
 }
 
-/* Reads FLAGS, the third field of TEXT: one mode. enroot takes several words with `+`
+/* Refuses FOREIGN, a flag of enroot in FLAGS, the third field of TEXT, which has MODE
+ * besides. */
+static int refuse_flag(const char *foreign, int mode, const char *flags,
+                       const char *text, struct berth_err *err)
+{
+    size_t before_flags = strlen(text) - strlen(flags) - strlen(":");
+    BERTH_BUF struct berth_buf meant = {0};
+
+    berth_buf_add(&meant, text, before_flags);
+    if (mode != MODES)
+        berth_buf_addf(&meant, ":%s", modes[mode]);
+    if (meant.failed)
+        return berth_err_oom(err);
+    return berth_err_set(err,
+                         "'%s': '%s' is a flag of enroot, which has no meaning here; "
+                         "leave it out: '%s'",
+                         text, foreign, meant.text);
+}
+
+/* Reads FLAGS, the third field of TEXT: one mode. enroot takes several flags with `+`
  * between them: if all others are flags of enroot, says what to write without these. */
 static int read_mode(const char *flags, const char *text, int *ret,
                      struct berth_err *err)
@@ -55,36 +75,31 @@ static int read_mode(const char *flags, const char *text, int *ret,
     BERTH_FREE char *copy = strdup(flags);
     const char *foreign = NULL;
     char *rest = copy;
-    const char *word;
     int mode = MODES;
 
     if (!copy)
         return berth_err_oom(err);
-    while ((word = strsep(&rest, "+"))) {
-        int found = find_mode(word);
+    while (rest) {
+        const char *flag = strsep(&rest, "+");
+        int found = find_mode(flag);
 
-        if (is_enroot_flag(word))
-            foreign = word;
+        if (is_enroot_flag(flag))
+            foreign = flag;
         else if (found == MODES || mode != MODES)
             return berth_err_expected(err, EXPECTED, text);
         else
             mode = found;
     }
     if (foreign)
-        return berth_err_set(err,
-                             "'%s': '%s' is a flag of enroot, which has no meaning "
-                             "here; leave it out: '%.*s%s%s'",
-                             text, foreign, (int)(strlen(text) - strlen(flags) - 1),
-                             text, mode == MODES ? "" : ":",
-                             mode == MODES ? "" : modes[mode]);
+        return refuse_flag(foreign, mode, flags, text, err);
     *ret = mode;
     return 0;
 }
 
 /* Refuses SOURCE, the first field of TEXT, and DESTINATION (NULL: none), the second, if
- * they are not paths but words of enroot, or were meant to be. */
-static int check_words(const char *source, const char *destination, const char *text,
-                       struct berth_err *err)
+ * they are not paths but keywords of enroot, or begin with a blank. */
+static int check_keywords(const char *source, const char *destination, const char *text,
+                          struct berth_err *err)
 {
     if (*source == ' ' || (destination && *destination == ' '))
         return berth_err_set(err,
@@ -118,9 +133,11 @@ int berth_mount_parse(const char *text, const char *base, struct berth_mount *re
 
     if (!copy)
         return berth_err_oom(err);
-    while (rest && count < 4)
-        field[count++] = strsep(&rest, ":");
-    if (check_words(field[0], field[1], text, err) < 0)
+    while (rest && count < 4) {
+        field[count] = strsep(&rest, ":");
+        count++;
+    }
+    if (check_keywords(field[0], field[1], text, err) < 0)
         return -1;
     if (count > 3 || *field[0] == '\0' || (count > 1 && *field[1] == '\0'))
         return berth_err_expected(err, EXPECTED, text);

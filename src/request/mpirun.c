@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/environ.h"
 #include "mpi/names.h"
 
@@ -80,17 +82,25 @@ static bool matches(const char *pattern, const char *variable)
 
 static bool is_shown(const struct berth_request *request, const char *variable)
 {
-    static const enum berth_mode modes[] = {
-        [SHOWN_EACH] = BERTH_MODE_LOCAL_EACH,
-        [SHOWN_LAUNCH] = BERTH_MODE_LAUNCH,
-    };
+    size_t row = 0;
 
-    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
-        if (matches(rules[i].name, variable))
-            return rules[i].sight == SHOWN ||
-                   (rules[i].sight != HIDDEN &&
-                    berth_request_mpi_is(request, modes[rules[i].sight]));
-    return true;
+    while (row < sizeof(rules) / sizeof(rules[0]) &&
+           !matches(rules[row].name, variable))
+        row++;
+    if (row == sizeof(rules) / sizeof(rules[0]))
+        return true;
+
+    switch (rules[row].sight) {
+    case HIDDEN:
+        return false;
+    case SHOWN:
+        return true;
+    case SHOWN_EACH:
+        return berth_request_mpi_is(request, BERTH_MODE_LOCAL_EACH);
+    case SHOWN_LAUNCH:
+        return berth_request_mpi_is(request, BERTH_MODE_LAUNCH);
+    }
+    return false;
 }
 
 /* Open MPI's mpirun counts the cores of the node, refuses more ranks than cores, and
@@ -121,15 +131,29 @@ static const char *const launch_defaults[] = {
 };
 
 /* The number of CPUs of the task; NULL: Slurm does not tell. */
-static const char *count_cpus(const struct berth_request *request, char *const *own)
+static const char *count_cpus(const struct berth_request *request,
+                              char *const *task_env)
 {
-    const char *cpus = berth_environ_value(own, "SLURM_CPUS_PER_TASK");
+    const char *cpus = berth_environ_value(task_env, "SLURM_CPUS_PER_TASK");
 
     if (cpus)
         return cpus;
     if (berth_request_mpi_is(request, BERTH_MODE_LOCAL_EACH))
         return "1";
-    return berth_environ_value(own, "SLURM_CPUS_ON_NODE");
+    return berth_environ_value(task_env, "SLURM_CPUS_ON_NODE");
+}
+
+/* Has the user chosen the directory of Open MPI 4, in VARIABLES? */
+static bool has_session(const struct berth_strvec *variables)
+{
+    static const char *const names[] = {"OMPI_MCA_orte_tmpdir_base",
+                                        "OMPI_MCA_orte_local_tmpdir_base",
+                                        "OMPI_MCA_orte_top_session_dir"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (berth_environ_value(variables->items, names[i]))
+            return true;
+    return false;
 }
 
 /* With Open MPI 4 all mpiruns of a user on a node share the directory
@@ -137,19 +161,20 @@ static const char *count_cpus(const struct berth_request *request, char *const *
  * has seen the directory and fails (open-mpi/ompi 8510). So each task gets its own
  * directory, unless the user has set one: in /tmp where the container does not have the
  * TMPDIR of the node. */
-static void push_session(char *const *own, bool has_temporary, struct berth_strvec *ret)
+static void push_session(char *const *task_env, bool has_temporary,
+                         struct berth_strvec *ret)
 {
-    const char *job = berth_environ_value(own, "SLURM_JOB_ID");
-    const char *step = berth_environ_value(own, "SLURM_STEP_ID");
-    const char *task = berth_environ_value(own, "SLURM_PROCID");
-    const char *place = has_temporary ? berth_environ_value(own, "TMPDIR") : NULL;
+    const char *job = berth_environ_value(task_env, "SLURM_JOB_ID");
+    const char *step = berth_environ_value(task_env, "SLURM_STEP_ID");
+    const char *task = berth_environ_value(task_env, "SLURM_PROCID");
+    const char *place = NULL;
 
-    if (job && step && task &&
-        !berth_environ_value(ret->items, "OMPI_MCA_orte_tmpdir_base") &&
-        !berth_environ_value(ret->items, "OMPI_MCA_orte_local_tmpdir_base") &&
-        !berth_environ_value(ret->items, "OMPI_MCA_orte_top_session_dir"))
-        berth_strvec_pushf(ret, "OMPI_MCA_orte_top_session_dir=%s/ompi.%s.%s.%s",
-                           place ? place : "/tmp", job, step, task);
+    if (!job || !step || !task || has_session(ret))
+        return;
+    if (has_temporary)
+        place = berth_environ_value(task_env, "TMPDIR");
+    berth_strvec_pushf(ret, "OMPI_MCA_orte_top_session_dir=%s/ompi.%s.%s.%s",
+                       place ? place : "/tmp", job, step, task);
 }
 
 /* Appends those of VARIABLES (ended by NULL) that RET does not have. */
@@ -161,57 +186,62 @@ static void push_missing(const char *const *variables, struct berth_strvec *ret)
 }
 
 /* Appends the variables of an mpirun on one node. */
-static void push_local(const struct berth_request *request, char *const *own,
+static void push_local(const struct berth_request *request, char *const *task_env,
                        bool has_temporary, struct berth_strvec *ret)
 {
     static const char *const slots[] = {"OMPI_MCA_orte_set_default_slots",
                                         "PRTE_MCA_prte_set_default_slots"};
-    const char *cpus = count_cpus(request, own);
+    const char *cpus = count_cpus(request, task_env);
 
     for (size_t i = 0; cpus && i < sizeof(slots) / sizeof(slots[0]); i++)
         if (!berth_environ_value(ret->items, slots[i]))
             berth_strvec_pushf(ret, "%s=%s", slots[i], cpus);
     push_missing(defaults, ret);
-    push_session(own, has_temporary, ret);
+    push_session(task_env, has_temporary, ret);
 }
 
-int berth_mpirun_environment(const struct berth_request *request, char *const *own,
+int berth_mpirun_environment(const struct berth_request *request, char *const *task_env,
                              const struct berth_strvec *job, bool has_temporary,
                              struct berth_strvec *ret, struct berth_err *err)
 {
-    for (char *const *variable = own; *variable; variable++)
-        if (is_shown(request, *variable) &&
-            (job->count == 0 || !matches(BERTH_LAUNCHER_JOB "*", *variable)))
+    for (char *const *variable = task_env; *variable; variable++) {
+        bool is_replaced = job->count > 0 && matches(BERTH_LAUNCHER_JOB "*", *variable);
+
+        if (is_shown(request, *variable) && !is_replaced)
             berth_strvec_push(ret, *variable);
+    }
     berth_strvec_append(ret, job);
     if (berth_request_mpi_is(request, BERTH_MODE_LAUNCH))
         push_missing(launch_defaults, ret);
     else
-        push_local(request, own, has_temporary, ret);
+        push_local(request, task_env, has_temporary, ret);
     return ret->failed ? berth_err_oom(err) : 0;
 }
 
-void berth_mpirun_job(const struct berth_request *request, char *const *own,
+void berth_mpirun_job(const struct berth_request *request, char *const *task_env,
                       struct berth_strvec *ret)
 {
     if (!berth_request_mpi_is(request, BERTH_MODE_LAUNCH))
         return;
-    for (char *const *variable = own; *variable; variable++)
+    for (char *const *variable = task_env; *variable; variable++)
         if (matches(BERTH_LAUNCHER_JOB "*", *variable) &&
             !matches(BERTH_LAUNCHER_OURS "*", *variable))
             berth_strvec_push(ret, *variable);
 }
 
-int berth_mpirun_descriptor(char *const *own)
+int berth_mpirun_descriptor(char *const *task_env)
 {
-    const char *text = berth_environ_value(own, "PMI_FD");
+    enum { STREAMS = 3, MOST = 1 << 20 };
+    const char *text = berth_environ_value(task_env, "PMI_FD");
     char *end;
     long fd;
 
     if (!text)
         return -1;
     fd = strtol(text, &end, 10);
-    return end > text && *end == '\0' && fd > 2 && fd < 1 << 20 ? (int)fd : -1;
+    if (end == text || *end != '\0')
+        return -1;
+    return fd >= STREAMS && fd < MOST ? (int)fd : -1;
 }
 
 int berth_mpirun_check_tasks(const struct berth_request *request, unsigned long tasks,
@@ -258,7 +288,7 @@ int berth_mpirun_check_command(const struct berth_request *request, unsigned lon
                          request->mpi, tasks, command);
 }
 
-/* Does srun run the MPIRUN in an image of REQUEST without a word of --mpi-bind? */
+/* Does srun run the MPIRUN in an image of REQUEST without --mpi-bind? */
 static bool is_unsaid(const struct berth_request *request, const char *mpirun)
 {
     return berth_request_has_container(request) && !request->mpi &&
@@ -307,8 +337,8 @@ int berth_mpirun_check_bundle(const struct berth_request *request, const char *b
         berth_request_name(request), bundle);
 }
 
-/* Do the tasks use the image's own library, with hybrid or without --mpi-bind? */
-static bool is_own(const struct berth_request *request)
+/* Do the tasks use the library of the image, with hybrid or without --mpi-bind? */
+static bool uses_image_mpi(const struct berth_request *request)
 {
     return berth_request_has_container(request) &&
            (berth_request_mpi_is(request, BERTH_MODE_HYBRID) ||
@@ -319,40 +349,54 @@ static bool is_own(const struct berth_request *request)
  * world? */
 static bool is_mixed(const struct berth_request *a, const struct berth_request *b)
 {
-    enum berth_mode first = berth_mode_of(a->mpi);
-    enum berth_mode then = berth_mode_of(b->mpi);
+    enum berth_mode one = berth_mode_of(a->mpi);
+    enum berth_mode other = berth_mode_of(b->mpi);
 
-    if (first == BERTH_MODE_AUTO || then == BERTH_MODE_AUTO)
-        return false;
-    return (first == BERTH_MODE_HYBRID) != (then == BERTH_MODE_HYBRID) ||
-           (first == BERTH_MODE_NAME && then == first && strcmp(a->mpi, b->mpi) != 0);
+    if (one == BERTH_MODE_AUTO || other == BERTH_MODE_AUTO)
+        return false; /* each chooses what the other can meet */
+    if (one == BERTH_MODE_HYBRID || other == BERTH_MODE_HYBRID)
+        return one != other;
+    if (one == BERTH_MODE_NAME && other == BERTH_MODE_NAME)
+        return strcmp(a->mpi, b->mpi) != 0;
+    return false;
 }
 
-/* Ranks with the --mpi-bind ONE and OTHER never meet. */
+/* Ranks with the --mpi-bind ONE and OTHER (NULL: an image without it) never meet. */
 static int refuse_worlds(const char *one, const char *other, struct berth_err *err)
 {
+    BERTH_BUF struct berth_buf have = {0};
+
+    if (other)
+        berth_buf_addf(&have, "--mpi-bind=%s", other);
+    else
+        berth_buf_puts(&have, "an image and no --mpi-bind");
+    if (have.failed)
+        return berth_err_oom(err);
     return berth_err_set(err,
-                         "--mpi-bind=%s: other ranks of this srun have %s%s, and ranks "
+                         "--mpi-bind=%s: other ranks of this srun have %s, and ranks "
                          "with two MPI libraries wait in MPI_Init forever; give "
                          "--mpi-bind=%s to all, on both sides of ':', or each an srun "
                          "of its own",
-                         one, other ? "--mpi-bind=" : "an image and no --mpi-bind",
-                         other ? other : "", one);
+                         one, have.text, one);
 }
 
 /* Does an mpirun start the ranks of A, or do the ranks of A and B use two libraries? */
 static bool never_meets(const struct berth_request *a, const struct berth_request *b)
 {
-    return berth_request_mpi_chosen(b) &&
-           (berth_request_starts_mpirun(a) ||
-            (berth_request_mpi_chosen(a) && is_mixed(a, b)));
+    if (!berth_request_mpi_chosen(b))
+        return false;
+    if (berth_request_starts_mpirun(a))
+        return true;
+    return berth_request_mpi_chosen(a) && is_mixed(a, b);
 }
 
 /* Does A use the host's library, and B, without --mpi-bind, that of its image? */
 static bool is_forgotten(const struct berth_request *a, const struct berth_request *b)
 {
-    return berth_request_mpi_may_host(a) && !berth_request_mpi_is(a, BERTH_MODE_AUTO) &&
-           berth_request_has_container(b) && !b->mpi;
+    bool uses_host =
+        berth_request_mpi_may_host(a) && !berth_request_mpi_is(a, BERTH_MODE_AUTO);
+
+    return uses_host && berth_request_has_container(b) && !b->mpi;
 }
 
 /* Refuses two rows that CLASH. */
@@ -392,20 +436,27 @@ static bool choose_together(const struct berth_table *table)
     return true;
 }
 
+static bool has_image_mpi(const struct berth_table *table)
+{
+    for (size_t i = 0; i < table->count; i++)
+        if (uses_image_mpi(&table->rows[i].request))
+            return true;
+    return false;
+}
+
 void berth_mpirun_set_worlds(struct berth_table *table)
 {
-    const bool is_one = choose_together(table);
-    bool own = false;
+    const bool is_together = choose_together(table);
+    const enum berth_world others =
+        has_image_mpi(table) ? BERTH_WORLD_OWN : BERTH_WORLD_HOST;
 
-    for (size_t i = 0; i < table->count; i++)
-        own |= is_own(&table->rows[i].request);
     for (size_t i = 0; i < table->count; i++) {
         struct berth_request *request = &table->rows[i].request;
 
-        if (is_one || !berth_request_mpi_is(request, BERTH_MODE_AUTO))
+        if (is_together || !berth_request_mpi_is(request, BERTH_MODE_AUTO))
             request->world = BERTH_WORLD_ALONE;
         else
-            request->world = own ? BERTH_WORLD_OWN : BERTH_WORLD_HOST;
+            request->world = others;
     }
 }
 

@@ -17,29 +17,29 @@
 #define BERTH_LAUNCHER_JOB  "SLURM_"
 #define BERTH_LAUNCHER_OURS "SLURM_BERTH_"
 
-/* Appends the environment of an mpirun to RET: the task's environment OWN (ended by
- * NULL) without the variables by which an mpirun or its ranks find Slurm, another
+/* Appends the environment of an mpirun to RET: TASK_ENV, the task's environment (ended
+ * by NULL), without the variables by which an mpirun or its ranks find Slurm, another
  * mpirun or a process manager, and with variables that tell Open MPI its CPUs, unless
- * OWN has them. With launch, Slurm's variables stay; those in JOB, if JOB has any,
+ * TASK_ENV has them. With launch, Slurm's variables stay; those in JOB, if JOB has any,
  * replace them. HAS_TEMPORARY: the container has the directory TMPDIR. Returns -1 out
  * of memory. */
-int berth_mpirun_environment(const struct berth_request *request, char *const *own,
+int berth_mpirun_environment(const struct berth_request *request, char *const *task_env,
                              const struct berth_strvec *job, bool has_temporary,
                              struct berth_strvec *ret, struct berth_err *err);
 
-/* Appends to RET the variables of the job in OWN, the environment of srun, if the mode
- * of REQUEST is launch. In the task, these variables describe the step of one task. The
- * caller checks RET's `failed`. */
-void berth_mpirun_job(const struct berth_request *request, char *const *own,
+/* Appends to RET the variables of the job in TASK_ENV, the environment of srun, if the
+ * mode of REQUEST is launch. In the task, these variables describe the step of one
+ * task. The caller checks RET's `failed`. */
+void berth_mpirun_job(const struct berth_request *request, char *const *task_env,
                       struct berth_strvec *ret);
 
 /* Refuses `launch` outside a job. JOB is SLURM_JOB_ID, or NULL. */
 int berth_mpirun_check_job(const struct berth_request *request, const char *job,
                            struct berth_err *err);
 
-/* The descriptor of Slurm's process manager that PMI_FD in OWN names (--mpi=pmi2); -1:
- * none. */
-int berth_mpirun_descriptor(char *const *own);
+/* The descriptor of Slurm's process manager that PMI_FD in TASK_ENV names (--mpi=pmi2);
+ * -1: none. */
+int berth_mpirun_descriptor(char *const *task_env);
 
 /* Refuses `local` and `launch` for more than one task. TASKS is the number of tasks of
  * a component, or of a line of a --multi-prog file; 0: not known. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parses the text of a --multi-prog file: lines, words, options. Adds its lines to a
- * table, and lists the programs that share a container. Reads no file. */
+/* Parses the text of a --multi-prog file: lines, arguments, options. Adds its lines to
+ * a table, and lists the programs that share a container. Reads no file. */
 
 #include "request/multiprog.h"
 
@@ -16,10 +16,11 @@
 #include "base/grow.h"
 #include "base/suggest.h"
 #include "base/text.h"
+#include "request/arguments.h"
 #include "request/option.h"
 #include "request/ranks.h"
 
-/* Between words. */
+/* Between arguments. */
 #define BLANKS " \t\r\v\f"
 
 /* Moves *AT past a line and the lines that continue it, and adds their number to
@@ -30,11 +31,14 @@ static size_t next_lines(const char **at, unsigned int *number)
     bool is_more = true;
 
     while (is_more && **at) {
-        size_t length = strcspn(*at, "\n");
+        const char *line = *at;
+        const char *end = strchrnul(line, '\n');
 
-        /* Slurm drops empty lines first. */
-        is_more = length == 0 ? *at > start : (*at)[length - 1] == '\\';
-        *at += length + ((*at)[length] == '\n');
+        if (end == line)
+            is_more = line > start; /* Slurm drops empty lines first */
+        else
+            is_more = end[-1] == '\\';
+        *at = *end ? end + 1 : end;
         ++*number;
     }
     return (size_t)(*at - start);
@@ -50,16 +54,20 @@ static void free_line(struct berth_multiprog_line *line)
 static int read_line(const char *text, size_t length, unsigned int number,
                      struct berth_multiprog *file, struct berth_err *err)
 {
-    __attribute__((cleanup(free_line))) struct berth_multiprog_line line = {.number =
-                                                                                number};
+    __attribute__((cleanup(free_line))) struct berth_multiprog_line line = {
+        .number = number,
+    };
     BERTH_FREE char *copy = strndup(text, length);
-    char *ranks = copy ? copy + strspn(copy, "\n" BLANKS) : NULL;
-    size_t end = ranks ? strcspn(ranks, "\n" BLANKS) : 0;
+    const char *ranks;
+    size_t end;
 
     if (!copy)
         return berth_err_oom(err);
+    ranks = copy + strspn(copy, "\n" BLANKS);
     if (*ranks == '#' || *ranks == '\0')
         return 0;
+
+    end = strcspn(ranks, "\n" BLANKS);
     line.ranks = strndup(ranks, end);
     line.text = strdup(ranks + end);
     if (!line.ranks || !line.text)
@@ -92,8 +100,9 @@ bool berth_multiprog_begins(const char *text)
     size_t ranks;
 
     while (*text == '#' || *text == '\n') {
-        text = strchrnul(text, '\n');
-        text += *text == '\n';
+        const char *end = strchrnul(text, '\n');
+
+        text = *end ? end + 1 : end;
     }
     if (!isdigit((unsigned char)*text))
         return false;
@@ -109,160 +118,198 @@ void berth_multiprog_fini(struct berth_multiprog *file)
     *file = (struct berth_multiprog){0};
 }
 
-/* The word that is read. */
-struct word {
+/* The argument that is read. */
+struct argument {
     struct berth_buf text;
-    bool is_begun;
+    bool is_begun; /* it may be empty */
 };
 
-static void add_letters(struct word *word, const char *letters, size_t count)
+static void add_letters(struct argument *argument, const char *letters, size_t count)
 {
-    berth_buf_add(&word->text, letters, count);
-    word->is_begun = true;
+    berth_buf_add(&argument->text, letters, count);
+    argument->is_begun = true;
 }
 
-static void end_word(struct word *word, struct berth_strvec *ret)
+static void end_argument(struct argument *argument, struct berth_strvec *ret)
 {
-    if (word->is_begun)
-        berth_strvec_push(ret, word->text.text ? word->text.text : "");
-    ret->failed |= word->text.failed;
-    berth_buf_fini(&word->text);
-    *word = (struct word){0};
+    if (argument->is_begun)
+        berth_strvec_push(ret, argument->text.text ? argument->text.text : "");
+    ret->failed |= argument->text.failed;
+    berth_buf_fini(&argument->text);
+    *argument = (struct argument){0};
 }
 
 /* Adds the number for %t or %o; AT is after the percent sign. Slurm drops any other
  * letter. Returns the text after the letter. */
-static const char *add_number(struct word *word, const char *at, unsigned int rank,
-                              unsigned int offset)
+static const char *add_number(struct argument *argument, const char *at,
+                              unsigned int rank, unsigned int offset)
 {
-    char number[16];
+    char number[16] = "";
 
-    snprintf(number, sizeof(number), "%u", *at == 't' ? rank : offset);
-    add_letters(word, number, *at == 't' || *at == 'o' ? strlen(number) : 0);
+    if (*at == 't')
+        snprintf(number, sizeof(number), "%u", rank);
+    else if (*at == 'o')
+        snprintf(number, sizeof(number), "%u", offset);
+    add_letters(argument, number, strlen(number));
     return *at ? at + 1 : at;
 }
 
 /* Adds the letter at AT, which is after a backslash. At the end of a line Slurm begins
- * a word, which is empty if the next line begins with a blank. Returns the text after
- * it. */
-static const char *add_protected(struct word *word, const char *at)
+ * an argument, which is empty if the next line begins with a blank. Returns the text
+ * after it. */
+static const char *add_protected(struct argument *argument, const char *at)
 {
     if (*at == '\n') {
-        word->is_begun = true;
+        argument->is_begun = true;
         return at + strspn(at, "\n");
     }
-    add_letters(word, at, *at != '\0');
-    return *at ? at + 1 : at;
+    if (*at == '\0') {
+        argument->is_begun = true;
+        return at;
+    }
+    add_letters(argument, at, 1);
+    return at + 1;
 }
 
-/* Appends the words at AT to RET. *RET_PERCENT (may be NULL) is the index of the first
- * word with a percent sign that nothing protects; SIZE_MAX: there is none. */
-static int read_words(const char *at, unsigned int rank, unsigned int offset,
-                      struct berth_strvec *ret, size_t *ret_percent,
-                      struct berth_err *err)
+/* Adds what is between single quotes; AT is after the first one. Returns the text after
+ * the second one; NULL: there is none. */
+static const char *add_quoted(struct argument *argument, const char *at)
 {
-    struct word word = {0};
+    size_t length = strcspn(at, "'");
+
+    if (!at[length])
+        return NULL;
+    add_letters(argument, at, length);
+    return at + length + 1;
+}
+
+/* Adds letters that mean themselves. Returns the text after them. */
+static const char *add_plain(struct argument *argument, const char *at)
+{
+    size_t length = strcspn(at, "\\%'\n" BLANKS);
+
+    if (length > 0)
+        add_letters(argument, at, length);
+    return at + length;
+}
+
+/* Appends the arguments at AT to RET. *RET_PERCENT (may be NULL) is the index of the
+ * first one with a percent sign that nothing protects; SIZE_MAX: there is none. */
+static int read_arguments(const char *at, unsigned int rank, unsigned int offset,
+                          struct berth_strvec *ret, size_t *ret_percent,
+                          struct berth_err *err)
+{
+    struct argument argument = {0};
     size_t percent = SIZE_MAX;
 
     at += strspn(at, BLANKS);
-    while (*at && *at != '\n') {
-        size_t plain = strcspn(at, "\\%'\n" BLANKS);
-
-        if (plain > 0)
-            add_letters(&word, at, plain);
-        at += plain;
+    while (at && *at && *at != '\n') {
+        at = add_plain(&argument, at);
         if (*at == '%') {
-            percent = percent == SIZE_MAX ? ret->count : percent;
-            at = add_number(&word, at + 1, rank, offset);
+            if (percent == SIZE_MAX)
+                percent = ret->count;
+            at = add_number(&argument, at + 1, rank, offset);
         } else if (*at == '\\') {
-            at = add_protected(&word, at + 1);
+            at = add_protected(&argument, at + 1);
         } else if (*at == '\'') {
-            plain = strcspn(++at, "'");
-            if (!at[plain]) {
-                berth_buf_fini(&word.text);
-                return berth_err_set(err,
-                                     "a single quote is not closed; write another one");
-            }
-            add_letters(&word, at, plain);
-            at += plain + 1;
+            at = add_quoted(&argument, at + 1);
         } else if (*at != '\n') {
-            end_word(&word, ret);
+            end_argument(&argument, ret);
             at += strspn(at, BLANKS);
         }
     }
-    end_word(&word, ret);
+    end_argument(&argument, ret);
+    if (!at)
+        return berth_err_set(err, "a single quote is not closed; write another one");
     if (ret_percent)
         *ret_percent = percent;
     return ret->failed ? berth_err_oom(err) : 0;
 }
 
-int berth_multiprog_words(const struct berth_multiprog_line *line, unsigned int rank,
-                          struct berth_strvec *ret, struct berth_err *err)
+int berth_multiprog_arguments(const struct berth_multiprog_line *line,
+                              unsigned int rank, struct berth_strvec *ret,
+                              struct berth_err *err)
 {
     unsigned int offset = 0;
 
     berth_ranks_has(line->ranks, rank, &offset);
-    return read_words(line->text, rank, offset, ret, NULL, err);
+    return read_arguments(line->text, rank, offset, ret, NULL, err);
 }
 
-/* Refuses NAME, an unknown option without dashes and prefix, which the user wrote as
- * WORD. */
-static int refuse_name(const char *name, const char *word, struct berth_err *err)
+/* Refuses TEXT, which names no option of ours. */
+static int refuse_option(const char *text, const char *prefix, struct berth_err *err)
 {
+    BERTH_FREE char *option = strndup(text, strcspn(text, "="));
+    const char *name;
+
+    if (!option)
+        return berth_err_oom(err);
+    name = option + strspn(option, "-");
+    if (berth_text_starts(name, prefix))
+        name += strlen(prefix);
     if (berth_pyxis_check_name(name, err) < 0)
         return -1;
-    return berth_suggest_option(word, berth_option_near(name, strlen(name) / 4),
+    return berth_suggest_option(option, berth_option_near(name, strlen(name) / 4),
                                 "a program, or options for its image; options of Slurm "
                                 "go to srun",
                                 err);
 }
 
-/* Parses the option at WORDS into RET (NULL: only checks its form). Returns the number
- * of its words, or -1. */
-static int parse_option(char *const *words, const char *prefix, const char *base,
+/* The option that TEXT, --NAME or --NAME=VALUE, names in full, with PREFIX or without;
+ * BERTH_OPTION_COUNT: none. */
+static enum berth_option_id find_option(const char *text, const char *prefix)
+{
+    const struct berth_option *option = berth_argument_find_ours(text, prefix);
+
+    if (!option)
+        option = berth_argument_find_ours(text, "");
+    if (!option || option - berth_options >= BERTH_OPTION_COUNT)
+        return BERTH_OPTION_COUNT;
+    return (enum berth_option_id)(option - berth_options);
+}
+
+/* Parses the option at ARGV into RET (NULL: only checks its form). Returns the number
+ * of its arguments, or -1. */
+static int parse_option(char *const *argv, const char *prefix, const char *base,
                         struct berth_request *ret, struct berth_err *err)
 {
-    size_t length = strcspn(*words, "=");
-    BERTH_FREE char *word = strndup(*words, length);
-    const char *name = word ? word + strspn(word, "-") : "";
-    const char *value = (*words)[length] ? *words + length + 1 : NULL;
-    enum berth_option_id id;
+    enum berth_option_id id = find_option(argv[0], prefix);
+    const char *equals = strchr(argv[0], '=');
+    const char *value = equals ? equals + 1 : NULL;
+    const struct berth_option *option;
     int used = 1;
 
-    if (!word)
-        return berth_err_oom(err);
-    if (berth_text_starts(name, prefix))
-        name += strlen(prefix);
-    id = berth_text_starts(word, "--") ? berth_option_find(name) : BERTH_OPTION_COUNT;
     if (id == BERTH_OPTION_COUNT)
-        return refuse_name(name, word, err);
+        return refuse_option(argv[0], prefix, err);
+    option = &berth_options[id];
     if (id == BERTH_OPTION_EXPLAIN)
         return berth_err_set(err, "--%s: it is for the whole step; give it to srun",
-                             name);
-    if (value && !berth_options[id].argument)
-        return berth_err_set(err, "'--%s' takes no value", name);
-    if (!value && berth_options[id].argument &&
-        !berth_option_is_optional(&berth_options[id])) {
-        value = words[1];
-        used += value != NULL;
+                             option->name);
+    if (value && !option->argument)
+        return berth_err_set(err, "'--%s' takes no value", option->name);
+
+    if (!value && argv[1] && option->argument && !berth_option_is_optional(option)) {
+        value = argv[1];
+        used = 2;
     }
     if (ret && berth_request_parse(ret, id, value, base, err) < 0)
-        return berth_err_at(err, "--%s", name);
+        return berth_err_at(err, "--%s", option->name);
     return used;
 }
 
-/* Parses the options at the beginning of WORDS into RET (NULL: only counts them), and
- * skips the empty words of continued lines with leading blanks. Returns the number of
- * words, or -1. */
-static int parse_options(char *const *words, const char *prefix, const char *base,
+/* Parses the options at the beginning of ARGV into RET (NULL: only counts them), and
+ * skips the empty arguments of continued lines with leading blanks. Returns the number
+ * of arguments, or -1. */
+static int parse_options(char *const *argv, const char *prefix, const char *base,
                          struct berth_request *ret, struct berth_err *err)
 {
     int count = 0;
 
-    while (words[count] && (*words[count] == '-' || *words[count] == '\0')) {
-        int used =
-            *words[count] ? parse_option(words + count, prefix, base, ret, err) : 1;
+    while (argv[count] && (*argv[count] == '-' || *argv[count] == '\0')) {
+        int used = 1;
 
+        if (*argv[count])
+            used = parse_option(argv + count, prefix, base, ret, err);
         if (used < 0)
             return -1;
         count += used;
@@ -270,19 +317,20 @@ static int parse_options(char *const *words, const char *prefix, const char *bas
     return count;
 }
 
-int berth_multiprog_options(char *const *words, const char *prefix,
+int berth_multiprog_options(char *const *argv, const char *prefix,
                             struct berth_err *err)
 {
-    return parse_options(words, prefix, NULL, NULL, err);
+    return parse_options(argv, prefix, NULL, NULL, err);
 }
 
-/* Options of the command line apply only to lines with an image. */
-static int merge(const struct berth_request *defaults, const struct berth_request *own,
+/* Options of the command line, DEFAULTS, apply only to lines with an image. */
+static int merge(const struct berth_request *defaults, const struct berth_request *line,
                  struct berth_request *ret, struct berth_err *err)
 {
     if (berth_request_merge(ret, defaults, err) < 0 ||
-        berth_request_merge(ret, own, err) < 0 ||
-        (berth_request_has_options(own) && berth_request_check(ret, err) < 0))
+        berth_request_merge(ret, line, err) < 0)
+        return -1;
+    if (berth_request_has_options(line) && berth_request_check(ret, err) < 0)
         return -1;
     if (!berth_request_has_container(ret))
         berth_request_fini(ret);
@@ -293,25 +341,27 @@ int berth_multiprog_request(const struct berth_multiprog_line *line,
                             const struct berth_multiprog_reading *reading,
                             struct berth_request *ret, struct berth_err *err)
 {
-    BERTH_STRVEC struct berth_strvec words = {0};
+    BERTH_STRVEC struct berth_strvec argv = {0};
     BERTH_REQUEST struct berth_request own = {0};
     BERTH_REQUEST struct berth_request merged = {0};
     size_t percent;
-    int count;
+    int options = 0;
 
-    if (read_words(line->text, 0, 0, &words, &percent, err) < 0)
+    if (read_arguments(line->text, 0, 0, &argv, &percent, err) < 0)
         return -1;
-    count = words.count == 0
-                ? 0
-                : parse_options(words.items, reading->prefix, reading->base, &own, err);
-    if (count > 0 && percent < (size_t)count)
+    if (argv.count > 0)
+        options = parse_options(argv.items, reading->prefix, reading->base, &own, err);
+    if (options < 0)
+        return -1;
+    if (percent < (size_t)options)
         return berth_err_set(err,
                              "a percent sign in an option: all ranks of a line have "
                              "the same options; write a line for each rank, or a "
                              "backslash before the sign");
-    if (count < 0 || merge(reading->defaults, &own, &merged, err) < 0)
+
+    if (merge(reading->defaults, &own, &merged, err) < 0)
         return -1;
-    if ((size_t)count == words.count && merged.entrypoint != BERTH_YES)
+    if ((size_t)options == argv.count && merged.entrypoint != BERTH_YES)
         return berth_err_set(err,
                              "no program; write one after the ranks and the options");
     *ret = berth_steal(&merged);
@@ -339,30 +389,32 @@ int berth_multiprog_command(const struct berth_multiprog_line *line, unsigned in
                             const char *prefix, struct berth_strvec *ret,
                             struct berth_err *err)
 {
-    BERTH_STRVEC struct berth_strvec words = {0};
-    size_t start;
-    int count = 0;
+    BERTH_STRVEC struct berth_strvec argv = {0};
+    size_t start = 0;
+    int options = 0;
 
-    if (berth_multiprog_words(line, rank, &words, err) < 0)
+    if (berth_multiprog_arguments(line, rank, &argv, err) < 0)
         return -1;
-    start = words.count > 0 && strcmp(words.items[0], BERTH_TASK_PROGRAM) == 0;
-    if (words.count > start)
-        count = berth_multiprog_options(words.items + start, prefix, err);
-    if (count < 0)
+    if (argv.count > 0 && strcmp(argv.items[0], BERTH_TASK_PROGRAM) == 0)
+        start = 1;
+    if (argv.count > start)
+        options = berth_multiprog_options(argv.items + start, prefix, err);
+    if (options < 0)
         return -1;
-    for (size_t i = start + (size_t)count; i < words.count; i++)
-        berth_strvec_push(ret, words.items[i]);
+
+    for (size_t i = start + (size_t)options; i < argv.count; i++)
+        berth_strvec_push(ret, argv.items[i]);
     return ret->failed ? berth_err_oom(err) : 0;
 }
 
 int berth_multiprog_program(const struct berth_multiprog_line *line, unsigned int rank,
                             const char *prefix, char **ret, struct berth_err *err)
 {
-    BERTH_STRVEC struct berth_strvec words = {0};
+    BERTH_STRVEC struct berth_strvec command = {0};
 
-    if (berth_multiprog_command(line, rank, prefix, &words, err) < 0)
+    if (berth_multiprog_command(line, rank, prefix, &command, err) < 0)
         return -1;
-    *ret = strdup(words.count > 0 ? words.items[0] : "");
+    *ret = strdup(command.count > 0 ? command.items[0] : "");
     return *ret ? 0 : berth_err_oom(err);
 }
 
@@ -403,19 +455,19 @@ static int add_row(const struct berth_rows *rows,
                    const struct berth_multiprog_line *line, struct berth_table *table,
                    struct berth_err *err)
 {
-    unsigned long tasks =
-        berth_ranks_is_rest(line->ranks) ? 0 : berth_ranks_measure(line->ranks).count;
     BERTH_REQUEST struct berth_request request = {0};
-    bool is_alone;
+    unsigned long tasks = 0; /* of the rest of the ranks it is not known */
 
+    if (!berth_ranks_is_rest(line->ranks))
+        tasks = berth_ranks_measure(line->ranks).count;
     if (berth_multiprog_request(line, &rows->reading, &request, err) < 0 ||
         rows->check(&request, tasks, err) < 0)
         return -1;
-    is_alone = berth_request_is_explained(rows->reading.defaults) ||
-               berth_request_starts_mpirun(&request);
-    return is_alone
-               ? berth_table_add(table, BERTH_GROUP_ALL, line->ranks, &request, err)
-               : berth_table_add_line(table, line->ranks, &request, err);
+
+    if (berth_request_is_explained(rows->reading.defaults) ||
+        berth_request_starts_mpirun(&request))
+        return berth_table_add(table, BERTH_GROUP_ALL, line->ranks, &request, err);
+    return berth_table_add_line(table, line->ranks, &request, err);
 }
 
 int berth_rows_read(const struct berth_rows *rows, struct berth_table *table,

@@ -16,8 +16,8 @@
  *
  *     RANKS [OPTION...] PROGRAM [ARGUMENT...]
  *
- * with our options between the ranks and the program. Slurm reads the options as words
- * of the command, and berth puts berth-task before them. */
+ * with our options between the ranks and the program. Slurm reads the options as a
+ * part of the command, and berth puts berth-task before them. */
 
 /* Bytes of the longest file that srun accepts, from 25.05 on; 60000 before that. srun
  * refuses a longer one itself (_load_multi() in its launch.c). */
@@ -48,10 +48,12 @@ void berth_multiprog_fini(struct berth_multiprog *file);
 
 #define BERTH_MULTIPROG __attribute__((cleanup(berth_multiprog_fini)))
 
-/* Appends to RET the words of LINE after the ranks, for RANK, one of its ranks. %t is
- * RANK, %o its place in the ranks; only the backslash and the single quote protect. */
-int berth_multiprog_words(const struct berth_multiprog_line *line, unsigned int rank,
-                          struct berth_strvec *ret, struct berth_err *err);
+/* Appends to RET the arguments of LINE after the ranks, for RANK, one of its ranks. %t
+ * is RANK, %o its place in the ranks; only the backslash and the single quote protect.
+ */
+int berth_multiprog_arguments(const struct berth_multiprog_line *line,
+                              unsigned int rank, struct berth_strvec *ret,
+                              struct berth_err *err);
 
 /* What the options of a line are parsed with. Borrows everything. */
 struct berth_multiprog_reading {
@@ -61,10 +63,10 @@ struct berth_multiprog_reading {
         *defaults; /* the options of srun, which those of a line override */
 };
 
-/* Counts the words at the beginning of WORDS (ended by NULL) that are options or empty:
- * `--NAME=VALUE`, `--NAME VALUE` (two words) or `--NAME`, with PREFIX before NAME.
- * Returns the count; -1 with a sentence in ERR if an option is wrong. */
-int berth_multiprog_options(char *const *words, const char *prefix,
+/* Counts the arguments at the beginning of ARGV (ended by NULL) that are options or
+ * empty: `--NAME=VALUE`, `--NAME VALUE` (two arguments) or `--NAME`, with PREFIX before
+ * NAME. Returns the count; -1 with a sentence in ERR if an option is wrong. */
+int berth_multiprog_options(char *const *argv, const char *prefix,
                             struct berth_err *err);
 
 /* The request of LINE, merged over the defaults of READING; empty without an image. On
@@ -78,18 +80,18 @@ int berth_multiprog_request(const struct berth_multiprog_line *line,
 unsigned int berth_multiprog_first(const struct berth_multiprog *file,
                                    const struct berth_multiprog_line *line);
 
-/* Appends to RET the words of LINE for RANK after the options, before which
+/* Appends to RET the arguments of LINE for RANK after the options, before which
  * BERTH_TASK_PROGRAM may stand. */
 int berth_multiprog_command(const struct berth_multiprog_line *line, unsigned int rank,
                             const char *prefix, struct berth_strvec *ret,
                             struct berth_err *err);
 
-/* The first of these words, the program; "": there is none. On success the caller frees
+/* The first of these, the program; "": there is none. On success the caller frees
  * *RET. */
 int berth_multiprog_program(const struct berth_multiprog_line *line, unsigned int rank,
                             const char *prefix, char **ret, struct berth_err *err);
 
-/* TEXT with BERTH_TASK_PROGRAM before the words of each line. All else stays. In
+/* TEXT with BERTH_TASK_PROGRAM before the arguments of each line. All else stays. In
  * releases of Slurm before 23.11 a plugin cannot put the program there on the node
  * (spank/multiproglines.c). On success the caller frees *RET_TEXT. */
 int berth_multiprog_prefix(const char *text, char **ret_text, struct berth_err *err);
@@ -112,7 +114,7 @@ struct berth_rows {
 int berth_rows_read(const struct berth_rows *rows, struct berth_table *table,
                     struct berth_err *err);
 
-/* The row of a task, and how the words of its line are read. Borrows everything. */
+/* The row of a task, and how its line is read. Borrows everything. */
 struct berth_rows_part {
     const struct berth_table *table;
     const struct berth_row *row; /* in `table` */

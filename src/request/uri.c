@@ -98,6 +98,15 @@ static const char *host_of(const char *rest)
     return at ? at + 1 : rest;
 }
 
+/* Has TEXT the characters of a name, and at least one? */
+static bool is_name(const char *text)
+{
+    for (const char *c = text; *c; c++)
+        if (!isalnum((unsigned char)*c) && !strchr("._-:/@,~[]", *c))
+            return false;
+    return *text != '\0';
+}
+
 int berth_uri_check(const char *uri, struct berth_err *err)
 {
     const char *rest = rest_of(uri);
@@ -122,9 +131,8 @@ int berth_uri_check(const char *uri, struct berth_err *err)
                              "login %.*s://%.*s",
                              (int)strcspn(uri, ":"), uri, (int)strcspn(host, "/"),
                              host);
-    for (const char *c = rest; *c || c == rest; c++)
-        if (!isalnum((unsigned char)*c) && (!*c || !strchr("._-:/@,~[]", *c)))
-            return berth_err_expected(err, "HOST/NAME:TAG after the scheme", uri);
+    if (!is_name(rest))
+        return berth_err_expected(err, "HOST/NAME:TAG after the scheme", uri);
     return 0;
 }
 
@@ -134,7 +142,9 @@ static void add_translated(struct berth_buf *text, char c, const char *from,
 {
     const char *at = strchr(from, c);
 
-    berth_buf_add(text, at ? to + (at - from) : &c, 1);
+    if (at)
+        c = to[at - from];
+    berth_buf_add(text, &c, 1);
 }
 
 int berth_uri_name(const char *uri, char **ret_name, struct berth_err *err)
@@ -176,14 +186,31 @@ char *berth_uri_of_name(const char *name)
     return uri.failed ? NULL : berth_steal(&uri.text);
 }
 
+/* Reads the digest that follows a separator at TEXT: 64 digits, and no more. */
+static bool read_digest(const char *text, char ret[BERTH_URI_DIGEST])
+{
+    size_t length;
+
+    if (*text == '\0')
+        return false;
+    text++;
+    length = strspn(text, "0123456789abcdef");
+    if (length != BERTH_URI_DIGEST - 1 || isxdigit((unsigned char)text[length]))
+        return false;
+    memcpy(ret, text, length);
+    ret[length] = '\0';
+    return true;
+}
+
 bool berth_uri_digest(const char *text, char ret[BERTH_URI_DIGEST])
 {
-    while ((text = strstr(text, "sha256"))) {
-        text += strlen("sha256");
-        if (*text && sscanf(text + 1, "%64[0-9a-f]", ret) == 1 &&
-            strlen(ret) == BERTH_URI_DIGEST - 1 &&
-            !isxdigit((unsigned char)text[BERTH_URI_DIGEST]))
+    const char *at = strstr(text, "sha256");
+
+    while (at) {
+        at += strlen("sha256");
+        if (read_digest(at, ret))
             return true;
+        at = strstr(at, "sha256");
     }
     return false;
 }
@@ -207,20 +234,23 @@ static int add_variable(struct berth_buf *path, const char *text, char *const *e
                         struct berth_err *err)
 {
     BERTH_FREE char *name = NULL;
-    bool braced = text[1] == '{';
-    const char *start = text + 1 + braced;
-    size_t length = 0;
+    const bool is_braced = text[1] == '{';
+    const char *start = text + (is_braced ? strlen("${") : strlen("$"));
+    const char *end = start;
 
-    while (isalnum((unsigned char)start[length]) || start[length] == '_')
-        length++;
-    if (length == 0 || (braced && start[length] != '}'))
+    while (isalnum((unsigned char)*end) || *end == '_')
+        end++;
+    if (end == start || (is_braced && *end != '}'))
         return berth_err_expected(err, "$NAME or ${NAME}", text);
-    name = strndup(start, length);
+
+    name = strndup(start, (size_t)(end - start));
     if (!name)
         return berth_err_oom(err);
     if (add_value(path, name, berth_environ_value(env, name), err) < 0)
         return -1;
-    return (int)length + 1 + 2 * braced;
+    if (is_braced)
+        end++;
+    return (int)(end - text);
 }
 
 static int expand(const char *text, char *const *env, const char *home,
@@ -252,13 +282,12 @@ static int expand_default(char *const *env, const char *home, struct berth_buf *
 
     /* "If set to a relative path, ignore it" (XDG Base Directory Specification) */
     if (directory && *directory == '/') {
-        berth_buf_puts(path, directory);
-    } else {
-        if (add_value(path, "HOME", home, err) < 0)
-            return -1;
-        berth_buf_puts(path, "/.cache");
+        berth_buf_addf(path, "%s/berth", directory);
+        return 0;
     }
-    berth_buf_puts(path, "/berth");
+    if (add_value(path, "HOME", home, err) < 0)
+        return -1;
+    berth_buf_puts(path, "/.cache/berth");
     return 0;
 }
 
@@ -266,16 +295,22 @@ int berth_uri_cache(const char *configured, char *const *env, const char *home,
                     char **ret_path, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf path = {0};
-    int result = configured ? expand(configured, env, home, &path, err)
-                            : expand_default(env, home, &path, err);
+    int result;
 
-    if (result == 0 && path.failed)
-        return berth_err_oom(err);
-    if (result == 0 && (!path.used || path.text[0] != '/'))
-        result = berth_err_expected(err, "a path from /, ~ or $NAME",
-                                    path.used ? path.text : "");
+    if (configured)
+        result = expand(configured, env, home, &path, err);
+    else
+        result = expand_default(env, home, &path, err);
     if (result < 0)
         return berth_err_at(err, "images.cache");
+    if (path.failed)
+        return berth_err_oom(err);
+
+    if (!path.used || path.text[0] != '/') {
+        berth_err_expected(err, "a path from /, ~ or $NAME",
+                           path.used ? path.text : "");
+        return berth_err_at(err, "images.cache");
+    }
     *ret_path = berth_steal(&path.text);
     return 0;
 }
@@ -295,37 +330,43 @@ static bool is_top_domain(const char *end, bool has_more_dots)
 {
     static const char *const common[] = {"io", "com", "org", "net", "edu", "gov", NULL};
 
-    return berth_text_is_any(end, common) ||
-           (has_more_dots && strlen(end) == 2 && isalpha((unsigned char)end[0]) &&
-            isalpha((unsigned char)end[1]));
+    if (berth_text_is_any(end, common))
+        return true;
+    return has_more_dots && strlen(end) == 2 && isalpha((unsigned char)end[0]) &&
+           isalpha((unsigned char)end[1]);
 }
 
 bool berth_registry_is_host(const char *name)
 {
     const char *dot = strrchr(name, '.');
+    bool has_more_dots = strchr(name, '.') != dot;
 
     for (const char *c = name; *c; c++)
         if (!isalnum((unsigned char)*c) && *c != '-' && *c != '.')
             return false;
-    return dot && dot != name && !berth_registry_is_file(name) &&
-           is_top_domain(dot + 1, strchr(name, '.') != dot);
+    if (!dot || dot == name || berth_registry_is_file(name))
+        return false;
+    return is_top_domain(dot + 1, has_more_dots);
 }
 
 /* Does NAME begin with a registry and a slash? */
 static bool has_host(const char *name)
 {
     size_t length = strcspn(name, "/");
-    BERTH_FREE char *host = name[length] ? strndup(name, length) : NULL;
+    BERTH_FREE char *host = strndup(name, length);
 
-    return host && (strchr(host, ':') || berth_registry_is_host(host));
+    if (name[length] != '/' || !host)
+        return false;
+    return strchr(host, ':') || berth_registry_is_host(host);
 }
 
 char *berth_registry_plain(const char *uri)
 {
     char *plain = strdup(uri);
-    char *mark =
-        plain && berth_text_starts(uri, "docker://") ? strchr(plain, '#') : NULL;
+    char *mark = NULL;
 
+    if (plain && berth_text_starts(uri, "docker://"))
+        mark = strchr(plain, '#');
     if (mark)
         *mark = '/';
     return plain;
@@ -333,21 +374,35 @@ char *berth_registry_plain(const char *uri)
 
 bool berth_registry_meant(const char *name, struct berth_buf *ret)
 {
-    return (strchr(name, '#') || strchr(berth_text_base(name), ':') ||
-            has_host(name)) &&
-           !berth_uri_is_build_source(name) && berth_registry_possible(name, ret);
+    bool has_tag = strchr(berth_text_base(name), ':');
+    bool has_mark = strchr(name, '#'); /* of enroot, after the registry */
+
+    if (!has_tag && !has_mark && !has_host(name))
+        return false;
+    return !berth_uri_is_build_source(name) && berth_registry_possible(name, ret);
 }
 
 /* Is TEXT, which follows `docker:`, a tag of the image that is named docker, and not
  * the name of another image? */
 static bool is_tag_of_docker(const char *text)
 {
-    static const char *const words[] = {"latest", "cli", "dind", "git", NULL};
-    BERTH_FREE char *word = strndup(text, strcspn(text, "-"));
+    static const char *const tags[] = {"latest", "cli", "dind", "git", NULL};
+    BERTH_FREE char *tag = strndup(text, strcspn(text, "-"));
 
     if (strpbrk(text, ":/"))
         return false;
-    return isdigit((unsigned char)*text) || (word && berth_text_is_any(word, words));
+    return isdigit((unsigned char)*text) || (tag && berth_text_is_any(tag, tags));
+}
+
+/* NAME without the `docker:` of a user who left the slashes out. */
+static const char *skip_scheme(const char *name)
+{
+    static const char scheme[] = "docker:";
+    const char *rest = name + strlen(scheme);
+
+    if (!berth_text_starts(name, scheme) || is_tag_of_docker(rest))
+        return name;
+    return rest + strspn(rest, "/");
 }
 
 bool berth_registry_possible(const char *name, struct berth_buf *ret)
@@ -355,11 +410,7 @@ bool berth_registry_possible(const char *name, struct berth_buf *ret)
     BERTH_FREE char *uri = NULL;
     BERTH_FREE char *plain = NULL;
 
-    if (berth_text_starts(name, "docker:") &&
-        !is_tag_of_docker(name + strlen("docker:"))) {
-        name += strlen("docker:"); /* the user left the slashes out */
-        name += strspn(name, "/");
-    }
+    name = skip_scheme(name);
     if (*name == '.' || *name == '/' || berth_registry_is_file(name))
         return false;
     if (asprintf(&uri, "docker://%s", name) < 0)

@@ -32,30 +32,41 @@ static const char *const worlds[] = {
  * an option of another name is its own key. */
 static void key_of(enum berth_option_id id, char key[32])
 {
+    static const char cut[] = "container-";
     const char *name = berth_options[id].name;
-    const char *middle = strstr(name, "container-");
+    const char *middle = strstr(name, cut);
+    int before;
 
     if (!middle) {
         snprintf(key, 32, "%s", name);
         return;
     }
-    snprintf(key, 32, "%.*s%s", (int)(middle - name), name,
-             middle + sizeof("container-") - 1);
+    before = (int)(middle - name);
+    snprintf(key, 32, "%.*s%s", before, name, middle + strlen(cut));
+}
+
+/* Appends the values of option ID. */
+static void put_option(struct berth_buf *buf, size_t start,
+                       const struct berth_request *request, enum berth_option_id id)
+{
+    const char *value = berth_request_value(request, id, 0);
+    char key[32];
+
+    key_of(id, key);
+    for (size_t i = 1; value; i++) {
+        berth_field_put(buf, start, key, value);
+        value = berth_request_value(request, id, i);
+    }
 }
 
 void berth_wire_put_request(struct berth_buf *buf, const struct berth_request *request)
 {
+    bool is_pulled = request->uri && !berth_request_needs_pull(request);
     size_t start = buf->used;
 
     for (int id = 0; id < BERTH_OPTION_COUNT; id++) {
-        const char *value;
-        char key[32];
-
-        key_of(id, key);
-        for (size_t i = 0; (value = berth_request_value(request, id, i)); i++)
-            berth_field_put(buf, start, key, value);
-        if (id == BERTH_OPTION_IMAGE && request->uri &&
-            !berth_request_needs_pull(request))
+        put_option(buf, start, request, (enum berth_option_id)id);
+        if (id == BERTH_OPTION_IMAGE && is_pulled)
             berth_field_put(buf, start, URI, request->uri);
     }
     if (request->world)
@@ -111,7 +122,7 @@ static int read_world(struct berth_request *request, const char *value,
     return berth_err_damaged(err, "%s", value);
 }
 
-/* The URI of an image stands after the file that was pulled from there. */
+/* The URI of an image comes after the file that was pulled from there. */
 static int read_uri(struct berth_request *request, const char *value,
                     struct berth_err *err)
 {
@@ -216,10 +227,11 @@ static size_t put_rows(struct berth_buf *buf, const struct berth_table *table)
     static const struct berth_row nothing;
     const struct berth_row *before = &nothing;
     bool is_one = !berth_table_is_multiprog(table) && berth_table_is_uniform(table);
+    size_t count = is_one && table->count > 0 ? 1 : table->count;
     size_t bytes = 0;
 
     berth_buf_puts(buf, BERTH_PARTS_FORM);
-    for (size_t i = 0; i < table->count && !(is_one && i); i++) {
+    for (size_t i = 0; i < count; i++) {
         const struct berth_row *row = &table->rows[i];
 
         if (berth_request_has_container(&row->request)) {
@@ -311,33 +323,42 @@ static bool has_group(const struct berth_table *table, int group)
 static int get_label(const char *label, const struct berth_table *table, int *ret_group,
                      const char **ret_ranks, struct berth_err *err)
 {
-    *ret_ranks = *label == RANKS ? label + 1 : NULL;
+    bool has_ranks = *label == RANKS;
+
+    *ret_ranks = has_ranks ? label + 1 : NULL;
     *ret_group = BERTH_GROUP_ALL;
-    if (table->count && !*ret_ranks != !berth_table_is_multiprog(table))
+    if (table->count > 0 && has_ranks != berth_table_is_multiprog(table))
         return berth_err_damaged(err, "%s", label);
-    if (*ret_ranks && berth_ranks_check(*ret_ranks, NULL) == 0)
+    if (has_ranks && berth_ranks_check(*ret_ranks, NULL) == 0)
         return 0;
-    if (get_group(label, ret_group) < 0 ||
-        (*ret_group >= 0 && has_group(table, *ret_group)))
+
+    if (get_group(label, ret_group) < 0)
         return berth_err_damaged(err, "component %s", label);
+    if (*ret_group >= 0 && has_group(table, *ret_group))
+        return berth_err_damaged(err, "component %s", label);
+    return 0;
+}
+
+/* Has each of VARIABLES a value? */
+static int check_variables(const struct berth_strvec *variables, struct berth_err *err)
+{
+    for (size_t i = 0; i < variables->count; i++)
+        if (!strchr(variables->items[i], '='))
+            return berth_err_damaged(err, "%s", variables->items[i]);
     return 0;
 }
 
 /* Reads FIELDS, what ROW carries. */
 static int get_carried(const char *fields, struct berth_row *row, struct berth_err *err)
 {
-    const struct berth_strvec *const lists[] = {&row->restore, &row->job};
     BERTH_FREE char *copy = strdup(fields);
 
     if (!copy)
         return berth_err_oom(err);
-    if (berth_fields_get(copy, carried, row, err) < 0)
+    if (berth_fields_get(copy, carried, row, err) < 0 ||
+        check_variables(&row->restore, err) < 0)
         return -1;
-    for (size_t k = 0; k < sizeof(lists) / sizeof(lists[0]); k++)
-        for (size_t i = 0; i < lists[k]->count; i++)
-            if (!strchr(lists[k]->items[i], '='))
-                return berth_err_damaged(err, "%s", lists[k]->items[i]);
-    return 0;
+    return check_variables(&row->job, err);
 }
 
 static int get_row(const char *label, const char *fields, const char *carries,

@@ -156,9 +156,9 @@ static void try_lines(const char *text)
         BERTH_STRVEC struct berth_strvec more = {0};
 
         try_line(&file, &file.items[i]);
-        if (berth_multiprog_words(&file.items[i], 3, &words, NULL) < 0)
+        if (berth_multiprog_arguments(&file.items[i], 3, &words, NULL) < 0)
             continue;
-        must(berth_multiprog_words(&prefixed_file.items[i], 3, &more, NULL) == 0);
+        must(berth_multiprog_arguments(&prefixed_file.items[i], 3, &more, NULL) == 0);
         must(more.count == words.count + 1 &&
              strcmp(more.items[0], BERTH_TASK_PROGRAM) == 0);
         for (size_t k = 0; k < words.count; k++)

@@ -97,7 +97,7 @@ TEST_ROWS(a_rank_gets_the_words_of_its_line, lines)
 
     ck_assert_msg(berth_multiprog_read(lines[_i].text, &file, &err) == 0, "%s",
                   err.text);
-    result = berth_multiprog_words(line_of(&file, lines[_i].rank), lines[_i].rank,
+    result = berth_multiprog_arguments(line_of(&file, lines[_i].rank), lines[_i].rank,
                                    &words, &err);
     if (!lines[_i].words) {
         ck_assert_int_eq(result, -1);
