@@ -255,7 +255,7 @@ static void check_programs(struct berth_doctor *doctor)
     static const char *const paths[] = {
         BERTH_LIBEXECDIR "/berth-task", BERTH_LIBEXECDIR "/berth-start",
         BERTH_LIBEXECDIR "/berth-init", BERTH_LIBEXECDIR "/berth-inside",
-        BERTH_LIBEXECDIR "/berth-mpi"};
+        BERTH_LIBEXECDIR "/berth-mpi",  BERTH_LIBEXECDIR "/berth-oci"};
     const size_t count = sizeof(paths) / sizeof(paths[0]);
     size_t right = 0;
 

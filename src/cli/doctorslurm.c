@@ -7,7 +7,9 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -77,14 +79,32 @@ static void read_yaml(struct berth_doctor *doctor, uint64_t *digest)
         mix_profiles(digest, doctor->terms.profiles);
 }
 
+/* The path of oci.conf(5), which Slurm reads beside slurm.conf; NULL: not known. */
+static char *find_oci(const struct berth_doctor *doctor)
+{
+    return doctor->conf.path ? berth_path_beside(doctor->conf.path, "oci.conf") : NULL;
+}
+
+/* Its text; NULL: there is none. */
+static char *read_oci(const struct berth_doctor *doctor)
+{
+    BERTH_FREE char *path = find_oci(doctor);
+
+    return path ? berth_host_text(&doctor->host, path) : NULL;
+}
+
 void berth_doctor_read_site(struct berth_doctor *doctor)
 {
     struct berth_plugstack *stack = &doctor->stack;
     uint64_t digest = BERTH_HASH_START;
+    BERTH_FREE char *oci = NULL;
     struct berth_err why;
 
     doctor->site = berth_site_default();
     berth_host_conf(&doctor->host, &doctor->conf);
+    oci = read_oci(doctor);
+    if (oci)
+        mix(&digest, oci);
     doctor->has_plugstack =
         doctor->conf.plugstack &&
         berth_host_plugstack(&doctor->host, doctor->conf.plugstack, stack);
@@ -318,6 +338,56 @@ static void check_extern(struct berth_doctor *doctor)
              "with its step");
 }
 
+/* Is VALUE, of a key of oci.conf, one of WORDS, in any case? */
+static bool is_one_of(const char *value, const char *const *words)
+{
+    for (; value && *words; words++)
+        if (strcasecmp(value, *words) == 0)
+            return true;
+    return false;
+}
+
+/* What TEXT, an oci.conf that names berth-oci, has not as the shipped file; NULL:
+ * nothing. */
+static const char *find_difference(const char *text)
+{
+    static const char *const yes[] = {"true", "yes", "up", "1", NULL};
+    static const char *const null[] = {"null", "true", "yes", "y", "1", NULL};
+    BERTH_FREE char *ignore = berth_keys_value(text, "IgnoreFileConfigJson");
+    BERTH_FREE char *create = berth_keys_value(text, "CreateEnvFile");
+    BERTH_FREE char *run = berth_keys_value(text, "RunTimeRun");
+    const char *environment = run ? strstr(run, "%e") : NULL;
+    const char *bundle = environment ? strstr(environment, "%b") : NULL;
+
+    if (!is_one_of(ignore, yes))
+        return "IgnoreFileConfigJson=true";
+    if (!is_one_of(create, null))
+        return "CreateEnvFile=null";
+    return bundle && strstr(bundle, "%@") ? NULL : "%e, %b and %@ in RunTimeRun";
+}
+
+/* Does Slurm's own --container run images, as berth's oci.conf says? */
+static void check_oci(struct berth_doctor *doctor)
+{
+    static const char file[] = "oci.conf";
+    BERTH_FREE char *path = find_oci(doctor);
+    BERTH_FREE char *text = read_oci(doctor);
+    const unsigned int release = doctor->slurm ? release_in(doctor->slurm) : 0;
+    const char *missing = text ? find_difference(text) : NULL;
+
+    if (!text)
+        OK(file, "none: Slurm ignores --container, and runs the task on the host");
+    else if (!strstr(text, "berth-oci"))
+        OK(file, "'%s' has another runtime than berth for --container", path);
+    else if (release && release < (23 << 16 | 2 << 8))
+        WRONG(file, "remove it", "'%s' is for Slurm 23.02 and later", path);
+    else if (missing)
+        WRONG(file, "copy '" BERTH_DATADIR "/oci.conf' there", "'%s' lacks %s", path,
+              missing);
+    else
+        OK(file, "'%s': --container runs images", path);
+}
+
 /* Ask scontrol for the release: it loads no SPANK plugins, and so works where srun
  * fails. */
 static void check_release(struct berth_doctor *doctor)
@@ -350,6 +420,7 @@ void berth_doctor_check_slurm(struct berth_doctor *doctor)
         check_release(doctor);
         has_berth = check_stack(doctor);
         check_manager(doctor, srun);
+        check_oci(doctor);
         if (has_berth) {
             check_prolog(doctor);
             check_extern(doctor);

@@ -21,8 +21,10 @@
 #include "cli/host.h"
 #include "cli/request.h"
 #include "plan/launch.h"
+#include "request/bundle.h"
 #include "request/misnamed.h"
 #include "request/mpirun.h"
+#include "request/script.h"
 #include "request/wire.h"
 #include "run/taskserver.h"
 #include "run/task.h"
@@ -40,6 +42,8 @@ static struct {
     const struct berth_request *asked; /* by the user */
     char **command;                    /* words, ended by NULL */
     bool is_step;                      /* it is one of a step */
+    bool is_container;                 /* of Slurm's own --container (berth-oci) */
+    const char *script;                /* the command is this batch script; NULL: no */
     /* Set by meet(): */
     struct berth_order order; /* the step, the container, and its descriptors */
     struct berth_rendezvous rendezvous;
@@ -167,12 +171,23 @@ static int find_group(void)
     return -1;
 }
 
+/* A batch script is the only process of a step of its own. */
+static void describe_script(struct berth_order_step *step)
+{
+    step->nodes = step->tasks = 1;
+    step->prints_step = step->prints_component = step->is_first = true;
+}
+
 /* Fill what Slurm tells each task. All numbers go through all components, and nothing
  * tells which node is the first of a later one: each node gives an account. */
 static void describe_step(struct berth_order_step *step)
 {
     const char *rank = own.is_step ? getenv("SLURM_NODEID") : rank_of(LAUNCHERS);
 
+    if (own.script) {
+        describe_script(step);
+        return;
+    }
     step->prints_step = step->prints_component = !rank || strcmp(rank, "0") == 0;
     if (!own.is_step)
         return;
@@ -242,8 +257,11 @@ static void fill_order(const struct berth_request *request,
     if (berth_request_mpi_is(&order->request, BERTH_MODE_AUTO) &&
         (order->step.is_several || order->container.others > 0))
         order->request.world = BERTH_WORLD_HOST;
-    if (berth_request_mpi_is(&order->request, BERTH_MODE_LAUNCH))
+    if (berth_request_mpi_is(&order->request, BERTH_MODE_LAUNCH) && !own.script)
         order->step.nodes = 0; /* of the job, whose variables only srun has */
+    if (own.script && !berth_request_starts_mpirun(&order->request))
+        order->request.mpi = NULL; /* is for the steps of the script */
+    order->script = (char *)own.script;
     order->terms = *terms;
     order->runtime = own.site.runtime.path;
     order->container.has_spaces = berth_request_is_apart(request, environ);
@@ -300,7 +318,7 @@ static void print_notes(const struct berth_site_asker *asker)
         return;
     warn_misnamed();
     berth_rules_report(&own.site, &asker->job, own.asked, &sentences);
-    if (berth_request_has_job_lifetime(own.asked))
+    if (berth_request_has_job_lifetime(own.asked) && !own.script)
         berth_strvec_push(&sentences,
                           "--container-lifetime=job: only steps of srun use a "
                           "container again; this one ends with its command");
@@ -309,7 +327,11 @@ static void print_notes(const struct berth_site_asker *asker)
                           "--export=NONE has dropped the environment, and only the "
                           "plugin restores it; MPI may need FI_*, UCX_*, MPICH_*, "
                           "OMPI_MCA_*, I_MPI_* and OMP_*: write srun --export=ALL");
-    if (step->is_several)
+    if (step->is_several && own.is_container)
+        berth_strvec_push(&sentences,
+                          "Slurm gives the last --container to all components of this "
+                          "step; only the plugin gives each its own");
+    else if (step->is_several)
         berth_strvec_push(&sentences,
                           "only the plugin compares the components of this step; give "
                           "--mpi-bind to all of them, or to none");
@@ -395,6 +417,16 @@ static bool prints(void)
                                  : !local || strcmp(local, "0") == 0;
 }
 
+/* The batch script of the job, if COMMAND is it; NULL: another command. */
+static const char *take_script(char *const *command)
+{
+    const char *named = getenv(BERTH_SCRIPT_VARIABLE);
+    bool is_script = named && *command && strcmp(named, *command) == 0;
+
+    unsetenv(BERTH_SCRIPT_VARIABLE);
+    return is_script ? *command : NULL;
+}
+
 /* Become COMMAND in the image of REQUEST, or explain it. Returns only on failure: the
  * status of the verb. One task of the container prints why. */
 static int run_in_image(struct berth_request *request, char **command)
@@ -407,6 +439,9 @@ static int run_in_image(struct berth_request *request, char **command)
     own.asked = request;
     own.command = command;
     own.is_step = is_in_step();
+    own.script = take_script(command);
+    own.is_container = getenv(BERTH_BUNDLE_RUN);
+    unsetenv(BERTH_BUNDLE_RUN);
     has_met = meet(&err) == 0;
     if (has_met && is_read)
         status = run_task(request, &err);

@@ -290,3 +290,10 @@ int berth_image_check(const struct berth_request *request, struct berth_err *err
                          "XDG_CACHE_HOME)",
                          request->uri, request->image);
 }
+
+bool berth_image_is_bundle(const char *path)
+{
+    BERTH_FREE char *config = NULL;
+
+    return asprintf(&config, "%s/config.json", path) > 0 && access(config, F_OK) == 0;
+}

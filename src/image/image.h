@@ -49,3 +49,7 @@ int berth_image_describe(const char *path, struct berth_strvec *ret,
 /* Check, on the node of a task, the image of REQUEST, which is a file (a URI has been
  * pulled), and its machine. Returns 0, or -1 with a sentence in ERR. */
 int berth_image_check(const struct berth_request *request, struct berth_err *err);
+
+/* Is PATH an OCI bundle: a directory with a config.json (OCI runtime specification,
+ * bundle.md)? Not if there is nothing at PATH. */
+bool berth_image_is_bundle(const char *path);

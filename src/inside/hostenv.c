@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/environ.h"
 #include "base/text.h"
+#include "request/bundle.h"
 #include "request/components.h"
 #include "request/defaults.h"
 #include "request/arguments.h"
@@ -138,33 +139,53 @@ bool berth_hostenv_has_image(char *const *command)
     return false;
 }
 
-/* Append the variable with the options of the step as defaults of a new step; without
- * --mpi-bind=local, which is for the mpirun of one task. */
-static int push_defaults(const struct berth_hostenv *outside, struct berth_strvec *ret,
+/* Fill RET with the defaults of a new step: the options of the step that the program is
+ * in; for a batch script those of its job, which has a row for each component, if there
+ * are any. */
+static int find_defaults(const struct berth_hostenv *outside, struct berth_table *ret,
                          struct berth_err *err)
 {
-    const struct berth_request *asked = outside->request;
-    BERTH_TABLE struct berth_table table = {0};
-    BERTH_FREE char *text = NULL;
-    struct berth_request request = {0};
-    bool is_local = berth_request_starts_mpirun(asked);
+    const char *job = berth_environ_value(outside->task, BERTH_JOB_VARIABLE);
+    BERTH_REQUEST struct berth_request request = {0};
 
-    if (berth_request_merge(&request, asked, err) < 0 ||
-        berth_table_add(&table, BERTH_GROUP_ALL, NULL, &request, err) < 0)
-        return -1;
-    free(table.rows[0].request.workdir);
-    table.rows[0].request.workdir = outside->workdir ? strdup(outside->workdir) : NULL;
-    if (is_local) {
-        free(table.rows[0].request.mpi);
-        table.rows[0].request.mpi = NULL;
+    if (outside->is_script && job)
+        return berth_wire_get_table(job, ret, err);
+    return berth_request_merge(&request, outside->request, err) < 0
+               ? -1
+               : berth_table_add(ret, BERTH_GROUP_ALL, NULL, &request, err);
+}
+
+/* Change REQUEST, of the defaults, to what the program has made of it: its working
+ * directory and variables. An mpirun of --mpi-bind=local is one for one task. */
+static int change_defaults(const struct berth_hostenv *outside,
+                           struct berth_request *request, struct berth_err *err)
+{
+    free(request->workdir);
+    request->workdir = outside->workdir ? strdup(outside->workdir) : NULL;
+    if (berth_request_starts_mpirun(request)) {
+        free(request->mpi);
+        request->mpi = NULL;
     }
     /* With an image of its own, the new step has that image's variables. */
     if (outside->program && !berth_hostenv_has_image(outside->command))
         for (char *const *it = outside->program; *it; it++)
             if (is_over_image(outside, *it))
-                push_over(outside, *it, &table.rows[0].request.env);
-    if (table.rows[0].request.env.failed)
-        return berth_err_oom(err);
+                push_over(outside, *it, &request->env);
+    return request->env.failed ? berth_err_oom(err) : 0;
+}
+
+/* Append the variable with the defaults of a new step. */
+static int push_defaults(const struct berth_hostenv *outside, struct berth_strvec *ret,
+                         struct berth_err *err)
+{
+    BERTH_TABLE struct berth_table table = {0};
+    BERTH_FREE char *text = NULL;
+
+    if (find_defaults(outside, &table, err) < 0)
+        return -1;
+    for (size_t i = 0; i < table.count; i++)
+        if (change_defaults(outside, &table.rows[i].request, err) < 0)
+            return -1;
     if (berth_wire_put_table(&table, &text, err) < 0)
         return -1;
     berth_strvec_pushf(ret, BERTH_JOB_VARIABLE "=%s", text);
@@ -188,6 +209,18 @@ static bool shares_cpus(char *const *command)
     return true;
 }
 
+/* A batch script that Slurm's own --container has put into an image: its steps run in
+ * that image, too. srun reads another variable than the one that tasks get. */
+static void push_container(const struct berth_hostenv *outside,
+                           struct berth_strvec *ret)
+{
+    const char *image = berth_environ_value(outside->task, BERTH_BUNDLE_VARIABLE);
+
+    if (outside->is_script && image && strcmp(*outside->command, "srun") == 0 &&
+        !berth_environ_value(ret->items, BERTH_BUNDLE_SRUN))
+        berth_strvec_pushf(ret, BERTH_BUNDLE_SRUN "=%s", image);
+}
+
 int berth_hostenv_environment(const struct berth_hostenv *outside,
                               struct berth_strvec *ret, struct berth_err *err)
 {
@@ -199,8 +232,11 @@ int berth_hostenv_environment(const struct berth_hostenv *outside,
     for (char *const *it = outside->program; it && *it; it++)
         if (is_of_program(outside, *it))
             berth_strvec_push(ret, *it);
-    if (!berth_environ_value(ret->items, sharing) && shares_cpus(outside->command))
+    /* a batch script has the CPUs of its job for its steps */
+    if (!outside->is_script && !berth_environ_value(ret->items, sharing) &&
+        shares_cpus(outside->command))
         berth_strvec_push(ret, sharing);
+    push_container(outside, ret);
     if (push_defaults(outside, ret, err) < 0)
         return -1;
     return ret->failed ? berth_err_oom(err) : 0;

@@ -19,6 +19,7 @@ struct berth_hostenv {
     char *const *program;                /* environment of the program that asks */
     const struct berth_request *request; /* of the step, as its user asked */
     char *const *command;                /* its name and arguments */
+    bool is_script;                      /* the task is the batch script of a job */
     const char *workdir; /* working directory of the program, if the host does not have
                             it; NULL: the host has it */
 };

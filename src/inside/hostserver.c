@@ -218,7 +218,8 @@ static int prepare(struct command *command, struct berth_err *err)
                                     .request = launch->order->asked.image
                                                    ? &launch->order->asked
                                                    : &launch->order->request,
-                                    .command = words + BERTH_HOSTCOMMAND_NAME};
+                                    .command = words + BERTH_HOSTCOMMAND_NAME,
+                                    .is_script = launch->order->script};
     const struct berth_hostfiles files = {look, command, launch->environment};
 
     command->children = open_children();

@@ -34,6 +34,7 @@ static const struct berth_field task_fields[] = {
     {"runtime", BERTH_FIELD_TEXT, MEMBER(runtime)},
     {"record", BERTH_FIELD_TEXT, MEMBER(record)},
     {"argv0", BERTH_FIELD_TEXT, MEMBER(argv0)},
+    {"script", BERTH_FIELD_TEXT, MEMBER(script)},
     {"container", BERTH_FIELD_NUMBER, MEMBER(container.number)},
     {"container-tasks", BERTH_FIELD_NUMBER, MEMBER(container.tasks)},
     {"other-containers", BERTH_FIELD_NUMBER, MEMBER(container.others)},

@@ -84,6 +84,8 @@ struct berth_order {
                          NULL: the site keeps none */
     char *argv0;      /* the user's argv[0], which berth-task has replaced (Slurm
                          before 23.11); NULL: it has not */
+    char *script;     /* the command is the batch script of a job, whose path this is;
+                         NULL: it is a program */
     unsigned int job; /* the job that keeps the container for its later steps;
                          0: the container ends with the step */
     int report;       /* descriptor of ipc/report.h; -1: none */

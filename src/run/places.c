@@ -189,11 +189,33 @@ static void add_end(struct berth_launch *launch, const struct berth_mount *mount
         add(launch, source, end, modes[mount->mode], why);
 }
 
+/* The batch script is in a directory of the node that no container has. */
+static int add_script(struct berth_launch *launch, struct berth_err *err)
+{
+    const char *script = launch->order ? launch->order->script : NULL;
+    BERTH_FREE char *mount = NULL;
+
+    if (!script)
+        return 0;
+    if (asprintf(&mount, "%s:%s:ro", script, script) < 0)
+        return berth_err_oom(err);
+    if (!may_mount(launch, mount))
+        return berth_err_set(err,
+                             "the batch script '%s' cannot be mounted: the site "
+                             "forbids its place (mounts.forbidden); run the script on "
+                             "the host, and programs with srun",
+                             script);
+    add(launch, script, script, "ro", "the batch script");
+    return 0;
+}
+
 int berth_places_find(struct berth_launch *launch, struct berth_err *err)
 {
     const struct berth_strvec *mounts = &launch->request->mounts;
     bool is_closed = launch->order && launch->order->is_closed;
 
+    if (add_script(launch, err) < 0)
+        return -1;
     if (!is_closed) {
         add_temporary(launch);
         add_directory(launch);

@@ -9,9 +9,10 @@
 
 /* The directories of the node that tasks expect where the node has them, and that berth
  * mounts there without being asked: TMPDIR of the tasks, and a working directory that
- * the runtime cannot open. And the real place of a mount whose place leads through a
- * symbolic link of another mount. Nothing of it where the container is closed
- * (--contain), and nothing that the site's mounts.forbidden or mounts.forced excludes.
+ * the runtime cannot open. The batch script of the job, if it is the command. And the
+ * real place of a mount whose place leads through a symbolic link of another mount. Of
+ * these only the script where the container is closed (--contain), and nothing that the
+ * site's mounts.forbidden or mounts.forced excludes.
  */
 
 /* Append these to the `places` of LAUNCH, whose home is known. Returns 0, or -1 when

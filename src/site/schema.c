@@ -271,6 +271,7 @@ static const struct berth_key all[] = {
     {"mpi.compare", berth_reading_choice, NULL, "yes|no", FIELD(mpi.compare)},
     {"rules", parse_rules, NULL, NULL, FIELD(rules)},
     {"provenance.file", parse_value, berth_value_path, NULL, FIELD(provenance.file)},
+    {"oci.runtime", parse_value, berth_value_path, NULL, FIELD(oci.runtime)},
     {"inside", berth_reading_choice, NULL, "srun|all|none", FIELD(inside)},
     {"profiles_dir", parse_value, berth_value_path, NULL, FIELD(profiles_dir)},
     {"writable_dir", parse_value, berth_value_path, NULL, FIELD(writable_dir)},

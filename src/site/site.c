@@ -46,6 +46,7 @@ void berth_site_fini(struct berth_site *site)
     }
     free(site->rules);
     free(site->provenance.file);
+    free(site->oci.runtime);
     free(site->profiles_dir);
     free(site->writable_dir);
     free(site->file);

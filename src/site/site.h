@@ -87,6 +87,9 @@ struct berth_site {
     struct {
         char *file; /* gets a line of JSON for each step; %u user, %j job; NULL: none */
     } provenance;
+    struct {
+        char *runtime; /* that starts OCI bundles, a program; NULL: there is none */
+    } oci;
     enum berth_site_inside inside; /* the commands of Slurm in a container */
     char *writable_dir;            /* for what tasks write to an image; NULL: $TMPDIR */
     char *profiles_dir;            /* of *.yaml; NULL: there is none */

@@ -21,6 +21,7 @@
 #include "site/digest.h"
 #include "site/plugstack.h"
 #include "site/site.h"
+#include "request/bundle.h"
 #include "request/components.h"
 #include "request/defaults.h"
 #include "request/capture.h"

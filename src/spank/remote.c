@@ -22,6 +22,7 @@
 #include "site/digest.h"
 #include "site/plugstack.h"
 #include "site/site.h"
+#include "request/bundle.h"
 #include "request/components.h"
 #include "site/policy.h"
 #include "plan/order.h"

@@ -30,9 +30,6 @@
  */
 #define BERTH_SITE_VARIABLE "SLURM_BERTH_SITE"
 
-/* Slurm's own variable, for srun and for tasks: the OCI bundle of --container. */
-#define BERTH_BUNDLE_VARIABLE "SLURM_CONTAINER"
-
 /* The runtime sets one of these variables for each process in a container. */
 #define BERTH_OUTER_APPTAINER   "APPTAINER_CONTAINER"
 #define BERTH_OUTER_SINGULARITY "SINGULARITY_CONTAINER"

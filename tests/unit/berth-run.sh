@@ -346,7 +346,7 @@ says '--help shows optional values' 0 '  --mpi-bind[=auto|' "$berth" run --help
 # A tree that was moved, by a link to its command.
 mkdir -p new/bin new/libexec/berth
 cp "$built" new/bin/
-for program in init inside mpi start task; do
+for program in init inside mpi oci start task; do
     cp "$built-$program" new/libexec/berth/
 done
 ln -s new/bin/berth link

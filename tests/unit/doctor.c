@@ -40,6 +40,7 @@ TEST(a_healthy_host_has_no_fault)
         "ok plugstack.conf: " OURS ":1: plugin 2 of 2, required\n"
         "ok plugin: '/lib/ours/berth.so', for Slurm 24.11\n"
         "ok srun --mpi: pmi2 and pmix\n"
+        "ok oci.conf: none: Slurm ignores --container, and runs the task on the host\n"
         "ok TaskProlog: '/etc/slurm/task.sh' has berth's lines\n"
         "ok PrologFlags: with Contain: a container can last as long as its job\n");
 }
@@ -259,6 +260,27 @@ FAULT(script("/usr/bin/srun", "printf 'srun: MPI types are...\\nsrun: none\\n"
                               "srun: pmi2\\n' >&2"),
       "note srun --mpi: Open MPI wants pmix, and there is only pmi2",
       "install Slurm's plugin mpi/pmix, if users have Open MPI")
+#define OCI(more)    set("/etc/slurm/oci.conf", more)
+#define OCI_IGNORE   "IgnoreFileConfigJson=True\n"
+#define OCI_CREATE   "CreateEnvFile=null\n"
+#define OCI_RUN(all) "RunTimeRun=\"exec /x/berth-oci " all "\"\n"
+#define OCI_COPY     "copy '" BERTH_DATADIR "/oci.conf' there"
+FAULT(OCI(OCI_IGNORE OCI_CREATE OCI_RUN("'%e' '%b' %@")),
+      "ok oci.conf: '/etc/slurm/oci.conf': --container runs images", NULL)
+FAULT(OCI("RunTimeRun=\"crun run %b\"\n"),
+      "ok oci.conf: '/etc/slurm/oci.conf' has another runtime than berth for "
+      "--container",
+      NULL)
+FAULT(OCI("#" OCI_IGNORE OCI_CREATE OCI_RUN("%e %b %@")),
+      "wrong oci.conf: '/etc/slurm/oci.conf' lacks IgnoreFileConfigJson=true", OCI_COPY)
+FAULT(OCI(OCI_IGNORE OCI_RUN("%e %b %@")),
+      "wrong oci.conf: '/etc/slurm/oci.conf' lacks CreateEnvFile=null", OCI_COPY)
+FAULT(OCI(OCI_IGNORE OCI_CREATE OCI_RUN("%b %@")),
+      "wrong oci.conf: '/etc/slurm/oci.conf' lacks %e, %b and %@ in RunTimeRun",
+      OCI_COPY)
+FAULT((script("/usr/bin/scontrol", "echo slurm 22.05.8"),
+       OCI(OCI_IGNORE OCI_CREATE OCI_RUN("'%e' '%b' %@"))),
+      "wrong oci.conf: '/etc/slurm/oci.conf' is for Slurm 23.02 and later", "remove it")
 FAULT(set("/etc/slurm/more.conf", "LaunchParameters=slurmstepd_memlock_all,"
                                   "test_exec\n"),
       "note slurm.conf: LaunchParameters has test_exec: srun looks for the command of "

@@ -170,8 +170,8 @@ static void mount_shm(void)
 /* Make a host without a fault. */
 static void setup(void)
 {
-    static const char *const programs[] = {"berth-task", "berth-start", "berth-init",
-                                           "berth-inside", "berth-mpi"};
+    static const char *const programs[] = {"berth-task",   "berth-start", "berth-init",
+                                           "berth-inside", "berth-mpi",   "berth-oci"};
 
     root = unit_directory();
     fake = (struct fakehost){.megabytes = 12000, .stacks = 1};

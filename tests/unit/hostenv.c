@@ -182,6 +182,50 @@ TEST(a_new_step_has_the_options_of_this_one)
          "SLURM_BERTH_JOB=1;*:image=/a.sif&writable=&lifetime=job;.");
 }
 
+/* The last COUNT variables for COMMAND of a batch script in /a.sif, whose job has TASK
+ * as its environment. */
+static void look_script(const char *const *task, const char *const *command,
+                        size_t count, const char *expected)
+{
+    const struct berth_request request = {.image = (char *)"/a.sif"};
+    BERTH_STRVEC struct berth_strvec result = {0};
+    const struct berth_hostenv outside = {.task = (char *const *)task,
+                                          .container = (char *const *)task,
+                                          .program = (char *const *)task,
+                                          .request = &request,
+                                          .is_script = true,
+                                          .command = (char *const *)command};
+    BERTH_FREE char *text = NULL;
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_hostenv_environment(&outside, &result, &err), 0);
+    text = unit_lines(&result);
+    ck_assert_str_eq(text + strlen(text) - strlen(expected), expected);
+    ck_assert_int_eq(result.count, count);
+}
+
+TEST(a_step_of_a_script_has_the_cpus_and_the_options_of_the_job)
+{
+    static const char *const none[] = {"A=1", NULL};
+    static const char *const het[] = {
+        "SLURM_BERTH_JOB=1;0:image=/a.sif;1:image=/b.sif;.", "A=1", NULL};
+    static const char *const oci[] = {"SLURM_CONTAINER=/a.sif", NULL};
+    static const char *const other[] = {"SLURM_CONTAINER=/a.sif",
+                                        "SRUN_CONTAINER=/b.sif", NULL};
+    static const char *const srun[] = {"srun", "x", NULL};
+    static const char *const sbatch[] = {"sbatch", "x", NULL};
+
+    look_script(none, srun, 2, "A=1\nSLURM_BERTH_JOB=1;*:image=/a.sif;.\n");
+    look_script(het, srun, 2,
+                "A=1\nSLURM_BERTH_JOB=1;0:image=/a.sif;1:image=/b.sif;.\n");
+    look_script(oci, srun, 3,
+                "SRUN_CONTAINER=/a.sif\nSLURM_BERTH_JOB=1;*:image=/a.sif;.\n");
+    look_script(oci, sbatch, 2,
+                "SLURM_CONTAINER=/a.sif\nSLURM_BERTH_JOB=1;*:image=/a.sif;.\n");
+    look_script(other, srun, 3,
+                "SRUN_CONTAINER=/b.sif\nSLURM_BERTH_JOB=1;*:image=/a.sif;.\n");
+}
+
 /* What the program has changed in the image, for other tasks in the image. */
 TEST(a_new_step_has_what_was_set_in_the_image)
 {

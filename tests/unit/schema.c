@@ -252,7 +252,7 @@ static const struct {
     {"mpi: {default: host}",
      "f:1: mpi: 'default' is not a key here; expected order, glibc or compare\n"},
     {"xyzzy: {}", "f:1: 'xyzzy' is not a key here; expected runtime, images, mounts, "
-                  "environment, mpi, rules, provenance, inside, profiles_dir or "
+                  "environment, mpi, rules, provenance, oci, inside, profiles_dir or "
                   "writable_dir\n"},
     {"runtime:\n  paht: /a",
      "f:2: runtime: 'paht' is not a key here; did you mean 'path'?\n"},

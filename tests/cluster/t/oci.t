@@ -1,0 +1,88 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Slurm's own --container with an image, where oci.conf names berth-oci: tasks share a container
+# per node, a batch script runs in the image with a srun that starts its steps there, and an end
+# of any kind leaves nothing, in SlurmdSpoolDir neither. Without the plugin.
+
+# shellcheck disable=SC2016,SC2086 # words for other shells, and several words in $A
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+
+need_images a b mpich
+hosts=login,$nodes
+stack=/etc/slurm/plugstack.conf.d/berth.conf
+shipped=$(on n1 root bash -c 'ls /usr/share/berth/oci.conf /usr/local/share/berth/oci.conf 2>/dev/null | head -n1')
+for host in ${hosts//,/ }; do
+    spoil "$host" "cp $stack /tmp/berth.conf; : >$stack; cp $shipped /etc/slurm/oci.conf" \
+        "mv /tmp/berth.conf $stack; rm -f /etc/slurm/oci.conf"
+done
+LIMIT=60
+A=--container=/images/a.sif
+script count <<'END'
+#!/bin/sh
+echo "$(cat /etc/berth-image 2>/dev/null || echo host) $(readlink /proc/self/ns/mnt)"
+END
+script_submit
+script_pty
+
+# in_containers COMMAND...: the images of the tasks, and how many containers they are in.
+in_containers() { alice "$@" 2>&1 | sort | uniq -c | awk '{ print $1, $2 }'; }
+
+if [[ $release == bookworm ]]; then
+    try "Slurm 22.05 does not take an image as --container: an error, and no task" '~status [1-9]' -- srun -n1 $A true
+    finish
+    exit
+fi
+
+equal "there is no plugin" 0 "$(alice srun --help | grep -c container-image)"
+equal "tasks of two nodes: a container on each" $'4 a\n4 a' "$(in_containers srun -Q -N2 -n8 --ntasks-per-node=4 $A ./count)"
+try "the environment, directory and exit status of the task" $'a b /tmp 1\nstatus 3' -- \
+    env X='a b' srun -n1 -D /tmp $A sh -c 'echo "$X $PWD $SLURM_NTASKS"; exit 3'
+try "standard input" 'line of input' -- sh -c "echo line of input | srun -n1 $A cat"
+try "--pty" '~dev/pts/0' -- ./pty.py srun -Q -n1 --pty $A tty
+try "--output for each task" $'a\na' -- sh -c "srun -n2 -o out.%t $A cat /etc/berth-image; cat out.0 out.1"
+try "--export=NONE" a 'grep -v ^berth:' -- srun -n1 --export=NONE $A cat /etc/berth-image
+try "a variable of berth" 'a b' -- env BERTH_CONTAINER_ENV='X=a b' srun -n1 $A sh -c 'echo "$X"'
+try "an image in the working directory" a -- sh -c 'ln -sf /images/a.sif here.sif; srun -n1 --container=here.sif cat /etc/berth-image'
+ranks='sed -nE "s/^rank .* (in mpich: MPICH Version:)[[:space:]]*([0-9.]{3}).*/\1 \2/p" | sort | uniq -c | sed "s/^ *//"'
+try "a ring of the image's MPI" '4 in mpich: MPICH Version: 4.0' "$ranks" -- srun -N2 -n4 --mpi=pmi2 --container=/images/mpich.sif mpiring
+try "the host's MPI" '4 in mpich: MPICH Version: 4.2' "$ranks" -- env BERTH_MPI_BIND=host srun -N2 -n4 --mpi=pmi2 --container=/images/mpich.sif mpiring
+try "a missing image: one line per node" "berth: n1: image '/images/gone.sif': not found; check the path, and that the nodes see this file system
+status 1" -- srun -w n1 -n4 --container=/images/gone.sif true
+try "Slurm gives all components the last image" $'berth: note: Slurm gives the last --container to all components of this step; only the plugin gives each its own\nb\nb' -- \
+    srun -Q -n1 $A cat /etc/berth-image : -n1 --container=/images/b.sif cat /etc/berth-image
+
+# Batch scripts.
+# in_image OPTION...: the output of a job whose script is standard input, and how it ended.
+in_image() {
+    script job.sh
+    alice sh -c 'rm -f job.out; ./submit -o job.out "$@" job.sh one "two words"; cat job.out' sh "$@"
+}
+equal "the script runs in the image, and so do its steps" "a one two words
+2 a
+2 a" "$(in_image $A -N2 -n4 --ntasks-per-node=2 <<'END'
+#!/bin/sh
+echo "$(cat /etc/berth-image) $*"
+srun -Q ./count | sort | uniq -c | awk '{ print $1, $2 }'
+END
+)"
+equal "steps at once have CPUs of their own" "no SLURM_OVERLAP" "$(in_image $A -n2 <<'END'
+#!/bin/sh
+srun -n1 sh -c 'echo ${SLURM_OVERLAP-no SLURM_OVERLAP}'
+END
+)"
+equal "a step in another image" b "$(in_image $A -n1 <<'END'
+#!/bin/sh
+srun -n1 --container=/images/b.sif cat /etc/berth-image
+END
+)"
+equal "the script's exit status" "FAILED 7:0" "$(in_image $A -n1 <<'END' >/dev/null
+#!/bin/sh
+echo $SLURM_JOB_ID >job.id
+exit 7
+END
+alice sh -c 'scontrol show job $(cat job.id) | tr " " "\n" | sed -n "s/^JobState=//p; s/^ExitCode=//p" | paste -sd" "')"
+equal "an image that is not there" "berth: n1: image '/images/gone.sif': not found; check the path, and that the nodes see this file system" \
+    "$(in_image --container=/images/gone.sif -w n1 <<<'#!/bin/sh')"
+
+finish
