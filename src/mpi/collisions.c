@@ -33,6 +33,22 @@ static bool defines_all(const struct berth_elf *elf, const struct berth_elf *of)
     return true;
 }
 
+/* The first version in NEEDS (file, version, ...) of SONAME that LIBRARY does not
+ * define; NULL: it defines all. */
+static const char *find_lack(const struct berth_strvec *needs, const char *soname,
+                             const struct berth_elf *library)
+{
+    for (size_t i = 0; i + 1 < needs->count; i += 2) {
+        const char *version = needs->items[i + 1];
+
+        if (strcmp(needs->items[i], soname) != 0)
+            continue;
+        if (!berth_strvec_has(&library->version_defs, version))
+            return version;
+    }
+    return NULL;
+}
+
 /* Does LIBRARY, known as SONAME, define all versions that OBJECTS, but for the IDLE
  * ones, need of it? If not, *RET_VERSION is the first that it lacks, and *RET_USER the
  * file that needs it. */
@@ -42,12 +58,13 @@ static bool serves(const struct berth_elf *library, const char *soname,
 {
     for (size_t i = 0; i < objects->count; i++) {
         const struct berth_strvec *needs = &objects->items[i].elf.version_needs;
+        const char *version;
 
-        for (size_t j = 0; j < needs->count && !idle[i]; j += 2) {
-            if (strcmp(needs->items[j], soname) != 0 ||
-                berth_strvec_has(&library->version_defs, needs->items[j + 1]))
-                continue;
-            *ret_version = needs->items[j + 1];
+        if (idle[i])
+            continue;
+        version = find_lack(needs, soname, library);
+        if (version) {
+            *ret_version = version;
             *ret_user = objects->items[i].path;
             return false;
         }
@@ -77,11 +94,14 @@ static bool choose(const struct berth_mpi_objects *host, const bool *idle,
     return false;
 }
 
+/* Is OBJECT a library of which both sides may have a copy, neither MPI nor glibc? */
 static bool collides(const struct berth_mpi_object *object)
 {
-    return object->elf.kind == BERTH_ELF_LIBRARY && object->soname &&
-           object->library.family == BERTH_FAMILY_NONE &&
-           !berth_profile_is_glibc(object->soname);
+    if (object->elf.kind != BERTH_ELF_LIBRARY || !object->soname)
+        return false;
+    if (object->library.family != BERTH_FAMILY_NONE)
+        return false;
+    return !berth_profile_is_glibc(object->soname);
 }
 
 int berth_mpi_choose(const struct berth_mpi_objects *image,
@@ -99,8 +119,9 @@ int berth_mpi_choose(const struct berth_mpi_objects *image,
         if (idle[i] || !collides(choice.host))
             continue;
         choice.image = berth_mpi_objects_find(image, choice.host->soname);
-        if (!choice.image || !collides(choice.image) ||
-            !choose(host, idle, &choice, ret_refused))
+        if (!choice.image || !collides(choice.image))
+            continue;
+        if (!choose(host, idle, &choice, ret_refused))
             continue;
         if (berth_append(&choices, &choice) < 0) {
             berth_mpi_choices_fini(&choices);

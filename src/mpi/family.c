@@ -41,6 +41,15 @@ static bool is_cxx(const char *name)
     return berth_text_starts(name, "_ZN3MPI");
 }
 
+/* Is it the library of Open MPI for `use mpi`, or for F08? Debian also ships empty
+ * ones, libmpi_usempi...-gfortran.so. */
+static bool is_usempi(const struct berth_elf *elf)
+{
+    if (!elf->soname || !berth_text_starts(elf->soname, "libmpi_usempi"))
+        return false;
+    return any_is(&elf->defined, berth_mpi_is_symbol);
+}
+
 /* A profiler defines only MPI_Init, and needs PMPI_Init; MPI defines both. */
 static unsigned int parts_of(const struct berth_elf *elf)
 {
@@ -58,10 +67,7 @@ static unsigned int parts_of(const struct berth_elf *elf)
         parts |= BERTH_PART_F08;
     if (any_is(&elf->defined, is_cxx))
         parts |= BERTH_PART_CXX;
-    /* Debian also ships empty libraries, libmpi_usempi...-gfortran.so. */
-    if (elf->soname && berth_text_starts(elf->soname, "libmpi_usempi") &&
-        any_is(&elf->defined, berth_mpi_is_symbol) &&
-        !(parts & (BERTH_PART_F08 | BERTH_PART_FORTRAN)))
+    if (is_usempi(elf) && !(parts & (BERTH_PART_F08 | BERTH_PART_FORTRAN)))
         parts |= BERTH_PART_USEMPI;
     return parts;
 }
@@ -70,19 +76,26 @@ static unsigned int parts_of(const struct berth_elf *elf)
  * library of MPICH uses only names of the MPI standard. */
 static enum berth_mpi_family family_by_needed(const struct berth_elf *elf)
 {
+    static const char *const openmpi[] = {"libopen-pal", "libopen-rte", NULL};
     enum berth_mpi_family family = BERTH_FAMILY_UNKNOWN;
 
     for (size_t i = 0; i < elf->needed.count; i++) {
+        const char *soname = elf->needed.items[i];
         enum berth_mpi_family one;
 
-        if (berth_text_starts(elf->needed.items[i], "libopen-pal") ||
-            berth_text_starts(elf->needed.items[i], "libopen-rte"))
+        if (berth_text_starts_any(soname, openmpi))
             return BERTH_FAMILY_OPENMPI;
-        one = berth_mpi_family_of_soname(elf->needed.items[i]);
+        one = berth_mpi_family_of_soname(soname);
         if (one != BERTH_FAMILY_NONE && family == BERTH_FAMILY_UNKNOWN)
             family = one;
     }
     return family;
+}
+
+/* Does the file define, or need, a symbol that IS? */
+static bool uses(const struct berth_elf *elf, bool (*is)(const char *name))
+{
+    return any_is(&elf->defined, is) || any_is(&elf->undefined, is);
 }
 
 static enum berth_mpi_family family_of(const struct berth_elf *elf)
@@ -90,11 +103,9 @@ static enum berth_mpi_family family_of(const struct berth_elf *elf)
     /* Before the symbols: the standard's libraries have the private names too. */
     if (elf->soname && berth_mpi_abi_number(elf->soname) >= 0)
         return BERTH_FAMILY_ABI;
-    if (any_is(&elf->defined, berth_mpi_is_openmpi) ||
-        any_is(&elf->undefined, berth_mpi_is_openmpi))
+    if (uses(elf, berth_mpi_is_openmpi))
         return BERTH_FAMILY_OPENMPI;
-    if (any_is(&elf->defined, berth_mpi_is_mpich) ||
-        any_is(&elf->undefined, berth_mpi_is_mpich))
+    if (uses(elf, berth_mpi_is_mpich))
         return BERTH_FAMILY_MPICH;
     return family_by_needed(elf);
 }
@@ -134,14 +145,33 @@ static int numbers_of(const char *text)
 /* Intel's versions begin with a year, Open MPI's have three numbers. */
 static bool is_version_of(const char *vendor, const char *text)
 {
+    bool has_year =
+        berth_text_starts(text, "20") && strcspn(text, ".") == strlen("2021");
+
     if (strcmp(vendor, "Intel MPI") == 0)
-        return berth_text_starts(text, "20") && numbers_of(text) >= 2 && text[4] == '.';
+        return has_year && numbers_of(text) >= 2;
     return strcmp(vendor, "Open MPI") == 0 && numbers_of(text) == 3;
 }
 
-/* The text that is the version of the library. In MPICH it follows c:r:a. A program
- * with an MPI inside may have its own version in the same form: if two differ, none
- * counts. */
+/* Do the libraries of VENDOR have their version after another number, c:r:a of libtool?
+ */
+static bool has_libtool_number(const char *vendor)
+{
+    return strcmp(vendor, "Intel MPI") != 0 && strcmp(vendor, "Open MPI") != 0;
+}
+
+/* The version after the text I, if that is a number of libtool; else NULL. */
+static const char *text_after_number(const struct berth_strvec *texts, size_t i)
+{
+    const char *next = texts->items[i + 1]; /* NULL after the last one */
+
+    if (!strchr(texts->items[i], ':') || !next)
+        return NULL;
+    return numbers_of(next) >= 2 ? next : NULL;
+}
+
+/* The text that is the version of the library. A program with an MPI inside may have
+ * its own version in the same form: if two differ, none counts. */
 static const char *version_text(const struct berth_elf *elf,
                                 const struct berth_mpi_library *library)
 {
@@ -149,14 +179,12 @@ static const char *version_text(const struct berth_elf *elf,
 
     for (size_t i = 0; i < elf->texts.count; i++) {
         const char *text = elf->texts.items[i];
+        const char *after = text_after_number(&elf->texts, i);
 
         if (!isdigit((unsigned char)*text))
             continue;
-        if (strchr(text, ':') && i + 1 < elf->texts.count &&
-            numbers_of(elf->texts.items[i + 1]) >= 2 &&
-            strcmp(library->vendor, "Intel MPI") != 0 &&
-            strcmp(library->vendor, "Open MPI") != 0)
-            return elf->texts.items[i + 1];
+        if (after && has_libtool_number(library->vendor))
+            return after;
         if (!is_version_of(library->vendor, text))
             continue;
         if (!library->is_inside)
@@ -191,10 +219,12 @@ static const char *version_of_file(enum berth_mpi_family family, const char *fil
 
     if (!number || sscanf(number, ".so.%d.%d.%d", &major, &minor, &patch) != 3)
         return NULL;
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
-        if (files[i].family == family && files[i].major == major &&
-            files[i].minor == minor)
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        bool is_number = files[i].major == major && files[i].minor == minor;
+
+        if (files[i].family == family && is_number)
             return files[i].version;
+    }
     return NULL;
 }
 
@@ -209,16 +239,23 @@ static void set_release(const struct berth_elf *elf, const char *file,
         version = version_text(elf, library);
     if (!version)
         version = version_of_file(library->family, file);
-    snprintf(library->version, sizeof(library->version), "%s", version ? version : "");
+    if (version)
+        snprintf(library->version, sizeof(library->version), "%s", version);
+}
+
+/* Is it Intel's library for INTEGER of 8 bytes? It has no SONAME, and needs the
+ * profiling names of the Fortran library. */
+static bool is_ilp64(const struct berth_elf *elf, const char *file)
+{
+    return file && berth_text_starts(file, "libmpi_ilp64.so") &&
+           defines(elf, "mpi_init_");
 }
 
 static void classify_library(const struct berth_elf *elf, const char *file,
                              struct berth_mpi_library *library)
 {
     library->parts = parts_of(elf);
-    /* This library has no SONAME, and needs the Fortran library's profiling names. */
-    if (!library->parts && file && berth_text_starts(file, "libmpi_ilp64.so") &&
-        defines(elf, "mpi_init_"))
+    if (!library->parts && is_ilp64(elf, file))
         library->parts = BERTH_PART_ILP64;
     if (elf->soname && berth_text_starts(elf->soname, "libopen_mpi.so"))
         library->parts |= BERTH_PART_CORE;
@@ -249,11 +286,12 @@ static enum berth_mpi_family family_inside(const struct berth_elf *elf)
 {
     bool is_mpi = has_inner(elf, "PMPI_Init");
 
-    if (has_marks(elf, BERTH_FAMILY_OPENMPI) ||
-        (is_mpi && has_inner(elf, "ompi_mpi_init")))
+    bool is_openmpi = is_mpi && has_inner(elf, "ompi_mpi_init");
+    bool is_mpich = is_mpi && has_inner(elf, "MPIR_Err_return_comm");
+
+    if (is_openmpi || has_marks(elf, BERTH_FAMILY_OPENMPI))
         return BERTH_FAMILY_OPENMPI;
-    if (has_marks(elf, BERTH_FAMILY_MPICH) ||
-        (is_mpi && has_inner(elf, "MPIR_Err_return_comm")))
+    if (is_mpich || has_marks(elf, BERTH_FAMILY_MPICH))
         return BERTH_FAMILY_MPICH;
     return is_mpi ? BERTH_FAMILY_UNKNOWN : BERTH_FAMILY_NONE;
 }
@@ -268,8 +306,9 @@ void berth_mpi_classify(const struct berth_elf *elf, const char *file,
     if (!library.parts) {
         library.family = family_inside(elf);
         library.is_inside = library.family != BERTH_FAMILY_NONE;
-        library.parts = library.is_inside ? BERTH_PART_C : 0;
     }
+    if (library.is_inside)
+        library.parts = BERTH_PART_C;
     if (library.parts & BERTH_PART_C)
         set_release(elf, file, &library);
     *ret_library = library;

@@ -46,10 +46,15 @@ int berth_mpi_abi_number(const char *soname)
 {
     static const char *const stems[] = {"libmpi_abi.so.", "libmpifort_abi.so."};
 
-    for (size_t i = 0; i < sizeof(stems) / sizeof(stems[0]); i++)
-        if (berth_text_starts(soname, stems[i]) &&
-            isdigit((unsigned char)soname[strlen(stems[i])]))
-            return atoi(soname + strlen(stems[i]));
+    for (size_t i = 0; i < sizeof(stems) / sizeof(stems[0]); i++) {
+        const char *number;
+
+        if (!berth_text_starts(soname, stems[i]))
+            continue;
+        number = soname + strlen(stems[i]);
+        if (isdigit((unsigned char)*number))
+            return atoi(number);
+    }
     return -1;
 }
 
@@ -65,8 +70,11 @@ enum berth_mpi_family berth_mpi_family_of_soname(const char *soname)
         return BERTH_FAMILY_ABI;
     if (berth_text_starts(soname, "libmpich"))
         return BERTH_FAMILY_MPICH;
-    if (berth_text_starts_any(soname, openmpi) || strcmp(number, ".so.40") == 0 ||
-        strcmp(number, ".so.20") == 0)
+    if (berth_text_starts_any(soname, openmpi))
         return BERTH_FAMILY_OPENMPI;
-    return strcmp(number, ".so.12") == 0 ? BERTH_FAMILY_MPICH : BERTH_FAMILY_UNKNOWN;
+    if (strcmp(number, ".so.40") == 0 || strcmp(number, ".so.20") == 0)
+        return BERTH_FAMILY_OPENMPI;
+    if (strcmp(number, ".so.12") == 0)
+        return BERTH_FAMILY_MPICH;
+    return BERTH_FAMILY_UNKNOWN;
 }

@@ -9,21 +9,27 @@
 #include "base/text.h"
 #include "mpi/profile.h"
 
-/* The higher of two versions, for people; nearly always both are GLIBC_2.N. */
-static const char *higher(const char *a, const char *b)
-{
-    size_t length_a, length_b;
+#define NUMBERED "GLIBC_2."
 
-    if (!a || !b)
-        return a ? a : b;
+/* Is A, which may be NULL, a higher version than B, for people, or the same? Nearly
+ * always both are GLIBC_2.N. */
+static bool is_as_high(const char *a, const char *b)
+{
+    size_t digits_a, digits_b;
+
+    if (!a)
+        return false;
+
     /* A number says more to people than GLIBC_ABI_DT_RELR. */
-    if (!berth_text_starts(a, "GLIBC_2.") || !berth_text_starts(b, "GLIBC_2."))
-        return berth_text_starts(b, "GLIBC_2.") ? b : a;
-    length_a = strcspn(a + 8, ".");
-    length_b = strcspn(b + 8, ".");
-    if (length_a != length_b)
-        return length_a > length_b ? a : b;
-    return strcmp(a, b) >= 0 ? a : b;
+    if (!berth_text_starts(b, NUMBERED))
+        return true;
+    if (!berth_text_starts(a, NUMBERED))
+        return false;
+    digits_a = strcspn(a + strlen(NUMBERED), ".");
+    digits_b = strcspn(b + strlen(NUMBERED), ".");
+    if (digits_a != digits_b)
+        return digits_a > digits_b;
+    return strcmp(a, b) >= 0;
 }
 
 static const char *newest(const struct berth_mpi_objects *objects)
@@ -31,9 +37,14 @@ static const char *newest(const struct berth_mpi_objects *objects)
     const struct berth_mpi_object *libc = berth_mpi_objects_find(objects, "libc.so.6");
     const char *found = NULL;
 
-    for (size_t i = 0; libc && i < libc->elf.version_defs.count; i++)
-        if (berth_text_starts(libc->elf.version_defs.items[i], "GLIBC_2."))
-            found = higher(found, libc->elf.version_defs.items[i]);
+    if (!libc)
+        return NULL;
+    for (size_t i = 0; i < libc->elf.version_defs.count; i++) {
+        const char *version = libc->elf.version_defs.items[i];
+
+        if (berth_text_starts(version, NUMBERED) && !is_as_high(found, version))
+            found = version;
+    }
     return found;
 }
 
@@ -44,15 +55,41 @@ static bool defines(const struct berth_mpi_objects *objects, const char *soname,
                     const char *version)
 {
     const struct berth_mpi_object *object = berth_mpi_objects_find(objects, soname);
-    const char *last = newest(objects);
-    bool told = object != NULL;
+    const struct berth_mpi_object *libc;
 
-    if (!told)
-        object = berth_mpi_objects_find(objects, "libc.so.6");
-    if (object && berth_strvec_has(&object->elf.version_defs, version))
+    if (object)
+        return berth_strvec_has(&object->elf.version_defs, version);
+    libc = berth_mpi_objects_find(objects, "libc.so.6");
+    if (libc && berth_strvec_has(&libc->elf.version_defs, version))
         return true;
-    return !told && last && berth_text_starts(version, "GLIBC_2.") &&
-           higher(last, version) == last;
+    return berth_text_starts(version, NUMBERED) && is_as_high(newest(objects), version);
+}
+
+/* Do OBJECT's versions count? Not those of a file of glibc itself, or of a file that is
+ * left out for the image's. */
+static bool counts(const struct berth_mpi_object *object,
+                   const struct berth_mpi_choices *choices)
+{
+    if (object->soname && berth_profile_is_glibc(object->soname))
+        return false;
+    return !choices || !berth_mpi_left_out(choices, object);
+}
+
+/* The highest version that NEEDS (file, version, ...) has of glibc, OF does not define,
+ * and is higher than FOUND; FOUND: there is none. */
+static const char *find_higher(const struct berth_strvec *needs,
+                               const struct berth_mpi_objects *of, const char *found)
+{
+    for (size_t i = 0; i + 1 < needs->count; i += 2) {
+        const char *soname = needs->items[i];
+        const char *version = needs->items[i + 1];
+
+        if (!berth_profile_is_glibc(soname) || is_as_high(found, version))
+            continue;
+        if (!defines(of, soname, version))
+            found = version;
+    }
+    return found;
 }
 
 /* The highest version that USERS need of glibc and OF does not define; NULL: none. */
@@ -64,21 +101,10 @@ static const char *find_lack(const struct berth_mpi_objects *users, const bool *
 
     for (size_t i = 0; i < users->count; i++) {
         const struct berth_mpi_object *object = &users->items[i];
-        const struct berth_strvec *needs = &object->elf.version_needs;
+        bool is_idle = idle && idle[i];
 
-        if ((idle && idle[i]) ||
-            (object->soname && berth_profile_is_glibc(object->soname)) ||
-            (choices && berth_mpi_left_out(choices, object)))
-            continue;
-        for (size_t j = 0; j < needs->count; j += 2) {
-            const char *version = needs->items[j + 1];
-
-            if (!berth_profile_is_glibc(needs->items[j]) ||
-                defines(of, needs->items[j], version) ||
-                (found && higher(found, version) == found))
-                continue;
-            found = version;
-        }
+        if (!is_idle && counts(object, choices))
+            found = find_higher(&object->elf.version_needs, of, found);
     }
     return found;
 }

@@ -12,7 +12,7 @@
  * the common blocks of Open MPI. */
 static bool is_fortran(const char *name)
 {
-    return berth_text_starts(*name == 'p' ? name + 1 : name, "mpi_");
+    return berth_text_starts(name, "mpi_") || berth_text_starts(name, "pmpi_");
 }
 
 bool berth_mpi_is_openmpi(const char *name)
@@ -31,10 +31,12 @@ bool berth_mpi_is_starter(const char *path)
     const char *name = berth_text_base(path);
 
     for (const char *const *it = names; *it; it++) {
-        const char *rest = name + strlen(*it);
+        const char *rest;
 
-        if (berth_text_starts(name, *it))
-            return *rest == '.' || *rest == '-' || berth_text_is_any(rest, ends);
+        if (!berth_text_starts(name, *it))
+            continue;
+        rest = name + strlen(*it);
+        return *rest == '.' || *rest == '-' || berth_text_is_any(rest, ends);
     }
     return false;
 }
@@ -82,10 +84,14 @@ bool berth_mpi_is_c_function(const char *name)
 {
     const char *rest = *name == 'P' ? name + 1 : name;
 
+    if (!berth_text_starts(rest, "MPI_"))
+        return false;
+
     /* Constants, and procedures of some compilers, have capitals alone. */
-    return berth_text_starts(rest, "MPI_") &&
-           strpbrk(rest, "abcdefghijklmnopqrstuvwxyz") && !berth_text_ends(rest, "_") &&
-           !berth_text_ends(rest, "_f") && !berth_text_ends(rest, "_f08");
+    if (!strpbrk(rest, "abcdefghijklmnopqrstuvwxyz"))
+        return false;
+    return !berth_text_ends(rest, "_") && !berth_text_ends(rest, "_f") &&
+           !berth_text_ends(rest, "_f08");
 }
 
 static bool wanted_symbol(const char *name)
@@ -99,23 +105,31 @@ static bool wanted_symbol(const char *name)
 /* 4.2.1, 2021.19.0, 6.0.0rc2, 18:2:6 */
 static bool is_version(const char *text)
 {
+    enum { LONGEST = 19 };
     size_t length = strlen(text);
 
-    return length < 20 && isdigit((unsigned char)*text) &&
-           strspn(text, "0123456789.:abrc") == length &&
-           (strchr(text, '.') || strchr(text, ':'));
+    if (length > LONGEST || !isdigit((unsigned char)*text))
+        return false;
+    if (strspn(text, "0123456789.:abrc") != length)
+        return false;
+    return strpbrk(text, ".:") != NULL;
 }
 
 static bool wanted_text(const char *text)
 {
-    static const char *const names[] = {
-        "MPICH Version:", "MPICH ABI:", "CRAY MPICH", "MVAPICH",
-        "ParaStation",    "PMI_FD",     NULL};
+    static const char *const names[] = {"MPICH Version:",
+                                        "MPICH ABI:",
+                                        "CRAY MPICH",
+                                        "MVAPICH",
+                                        "ParaStation",
+                                        "PMI_FD",
+                                        "Intel(R) MPI Library, Version",
+                                        NULL};
     static const char *const whole[] = {"fullinit", "cmd=fullinit", NULL};
 
-    return berth_text_starts_any(text, names) || berth_text_is_any(text, whole) ||
-           is_version(text) || strstr(text, "cmd=fullinit ") ||
-           berth_text_starts(text, "Intel(R) MPI Library, Version");
+    if (berth_text_starts_any(text, names) || berth_text_is_any(text, whole))
+        return true;
+    return is_version(text) || strstr(text, "cmd=fullinit ");
 }
 
 /* Each in two parts, so that berth's own programs do not have it. */
@@ -134,16 +148,23 @@ static const struct {
     {BERTH_FAMILY_OPENMPI, "MPI_Get_", "library_version", false},
 };
 
+static bool has_mark(const char *text, unsigned int i)
+{
+    const char *rest;
+
+    if (!berth_text_starts(text, marks[i].start))
+        return false;
+    rest = text + strlen(marks[i].start);
+    if (marks[i].is_format)
+        return strstr(rest, marks[i].rest) != NULL;
+    return strcmp(rest, marks[i].rest) == 0;
+}
+
 unsigned int berth_mpi_mark(enum berth_mpi_family family, const char *text)
 {
-    for (unsigned int i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
-        const char *rest = text + strlen(marks[i].start);
-
-        if (marks[i].family == family && berth_text_starts(text, marks[i].start) &&
-            (marks[i].is_format ? strstr(rest, marks[i].rest) != NULL
-                                : strcmp(rest, marks[i].rest) == 0))
+    for (unsigned int i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+        if (marks[i].family == family && has_mark(text, i))
             return 1U << i;
-    }
     return 0;
 }
 

@@ -25,6 +25,19 @@ static void fini(struct berth_mpi_object *object)
     berth_elf_fini(&object->elf);
 }
 
+/* Set the names of OBJECT; a program has no SONAME. Returns -1 out of memory. */
+static int set_names(struct berth_mpi_object *object, const char *soname,
+                     const char *path)
+{
+    object->path = strdup(path);
+    if (!object->path)
+        return -1;
+    if (object->role == BERTH_ROLE_PROGRAM)
+        return 0;
+    object->soname = strdup(soname);
+    return object->soname ? 0 : -1;
+}
+
 int berth_mpi_objects_add(struct berth_mpi_objects *objects, enum berth_mpi_role role,
                           const char *soname, const char *path, struct berth_elf *elf,
                           struct berth_err *err)
@@ -40,12 +53,10 @@ int berth_mpi_objects_add(struct berth_mpi_objects *objects, enum berth_mpi_role
         return 0;
     }
     if (!soname)
-        soname = object.elf.soname ? object.elf.soname : berth_text_base(path);
-    object.path = strdup(path);
-    if (role != BERTH_ROLE_PROGRAM)
-        object.soname = strdup(soname);
-    if (!object.path || (role != BERTH_ROLE_PROGRAM && !object.soname) ||
-        berth_append(objects, &object) < 0) {
+        soname = object.elf.soname;
+    if (!soname)
+        soname = berth_text_base(path);
+    if (set_names(&object, soname, path) < 0 || berth_append(objects, &object) < 0) {
         fini(&object);
         return berth_err_oom(err);
     }
@@ -65,10 +76,14 @@ berth_mpi_objects_find(const struct berth_mpi_objects *objects, const char *sona
 {
     const struct berth_mpi_object *found = NULL;
 
-    for (size_t i = 0; i < objects->count; i++)
-        if (is_called(&objects->items[i], soname) &&
-            (!found || objects->items[i].role < found->role))
-            found = &objects->items[i];
+    for (size_t i = 0; i < objects->count; i++) {
+        const struct berth_mpi_object *object = &objects->items[i];
+
+        if (!is_called(object, soname))
+            continue;
+        if (!found || object->role < found->role)
+            found = object;
+    }
     return found;
 }
 

@@ -8,6 +8,16 @@
 
 #include "base/text.h"
 
+/* Is the libpmi.so or libpmi2.so that MPI needs Cray's? It has the name of Slurm's. */
+static bool has_crays_pmi(const struct berth_mpi_object *mpi)
+{
+    const char *vendor = mpi->library.vendor;
+
+    if (berth_strvec_has_start(&mpi->elf.needed, "libpals.so."))
+        return true;
+    return vendor && strcmp(vendor, "Cray MPICH") == 0;
+}
+
 /* MPICH, and MPIs made from it, have one library that shows it. */
 static unsigned int managers_of_mpich(const struct berth_mpi_object *mpi)
 {
@@ -21,24 +31,26 @@ static unsigned int managers_of_mpich(const struct berth_mpi_object *mpi)
         managers |= BERTH_PMI_SIMPLE;
     if (berth_strvec_has_start(&elf->needed, "libpmi.so.") ||
         berth_strvec_has_start(&elf->needed, "libpmi2.so."))
-        managers |= berth_strvec_has_start(&elf->needed, "libpals.so.") ||
-                            (mpi->library.vendor &&
-                             strcmp(mpi->library.vendor, "Cray MPICH") == 0)
-                        ? BERTH_PMI_CRAY
-                        : BERTH_PMI_SLURM;
+        managers |= has_crays_pmi(mpi) ? BERTH_PMI_CRAY : BERTH_PMI_SLURM;
     return managers;
 }
 
 /* The manager to which a component of Open MPI up to 4 speaks. */
 static unsigned int manager_of_component(const char *name)
 {
-    if (berth_text_starts(name, "mca_pmix_ext") ||
-        berth_text_starts(name, "mca_pmix_pmix"))
-        return BERTH_PMI_PMIX;
-    if (berth_text_starts(name, "mca_pmix_s1.") ||
-        berth_text_starts(name, "mca_pmix_s2."))
-        return BERTH_PMI_SLURM;
-    return berth_text_starts(name, "mca_pmix_cray") ? BERTH_PMI_CRAY : 0;
+    static const struct {
+        const char *start;
+        unsigned int manager;
+    } components[] = {
+        {"mca_pmix_ext", BERTH_PMI_PMIX},  {"mca_pmix_pmix", BERTH_PMI_PMIX},
+        {"mca_pmix_s1.", BERTH_PMI_SLURM}, {"mca_pmix_s2.", BERTH_PMI_SLURM},
+        {"mca_pmix_cray", BERTH_PMI_CRAY},
+    };
+
+    for (size_t i = 0; i < sizeof(components) / sizeof(components[0]); i++)
+        if (berth_text_starts(name, components[i].start))
+            return components[i].manager;
+    return 0;
 }
 
 /* Open MPI speaks PMIx, also without a PMIx library, since it may have a copy inside;
@@ -79,7 +91,9 @@ static unsigned int served_by(const char *type)
         return BERTH_PMI_SIMPLE | BERTH_PMI_SLURM;
     if (strcmp(type, "pmix") == 0 || berth_text_starts(type, "pmix_"))
         return BERTH_PMI_PMIX;
-    return strcmp(type, "cray_shasta") == 0 ? BERTH_PMI_CRAY : ~0U;
+    if (strcmp(type, "cray_shasta") == 0)
+        return BERTH_PMI_CRAY;
+    return ~0U;
 }
 
 static const struct {
@@ -93,9 +107,12 @@ static const struct {
     {BERTH_PMI_SLURM, "Slurm's PMI", "pmi2"},
 };
 
+enum { MANAGERS = sizeof(managers_known) / sizeof(managers_known[0]) };
+
+/* pmi2 first, cray_shasta last. */
 void berth_mpi_manager_types(unsigned int managers, struct berth_strvec *ret)
 {
-    for (size_t i = sizeof(managers_known) / sizeof(managers_known[0]); i-- > 0;)
+    for (int i = MANAGERS - 1; i >= 0; i--)
         if (managers & managers_known[i].manager)
             berth_strvec_push_once(ret, managers_known[i].type);
 }
@@ -108,23 +125,22 @@ void berth_mpi_manager_types(unsigned int managers, struct berth_strvec *ret)
 int berth_mpi_check_manager(unsigned int managers, const char *type, unsigned int tasks,
                             bool het_step, const char *whose, struct berth_err *err)
 {
-    size_t count = sizeof(managers_known) / sizeof(managers_known[0]);
-
     if (!type)
         type = "none";
     if (tasks <= 1 || managers == 0 || (managers & served_by(type)))
         return 0;
-    for (size_t i = 0; i < count; i++)
-        if (managers & managers_known[i].manager) {
-            const char *use = managers_known[i].type;
+    for (int i = 0; i < MANAGERS; i++) {
+        const char *use = managers_known[i].type;
+        bool needs_het_job = het_step && strcmp(use, "pmi2") == 0;
 
+        if (managers & managers_known[i].manager)
             return berth_err_set(
                 err,
                 "%s uses %s and the step has --mpi=%s, so each of "
                 "the %u tasks would be rank 0 of 1; use srun --mpi=%s%s",
                 whose, managers_known[i].name, type, tasks, use,
-                het_step && strcmp(use, "pmi2") == 0 ? HET_JOB : "");
-        }
+                needs_het_job ? HET_JOB : "");
+    }
     return 0;
 }
 

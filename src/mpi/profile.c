@@ -315,10 +315,26 @@ bool berth_profile_is_needed(const struct berth_profile *profile, const char *so
 bool berth_profile_has_needed(const struct berth_profile *profile,
                               const struct berth_closure *closure)
 {
-    for (size_t i = 0; profile->needs && i < closure->count; i++)
+    if (!profile->needs)
+        return true;
+    for (size_t i = 0; i < closure->count; i++)
         if (berth_profile_is_needed(profile, closure->items[i].soname))
             return true;
-    return !profile->needs;
+    return false;
+}
+
+/* Is PROFILE for LIBRARY, whatever that needs? A profile with a prefix is only for what
+ * is there. */
+static bool is_for(const struct berth_profile *profile,
+                   const struct berth_mpi_library *library)
+{
+    if (profile->kind != BERTH_PROFILE_MPI || profile->prefix)
+        return false;
+    if (profile->family != library->family)
+        return false;
+    if (!profile->vendor)
+        return true;
+    return library->vendor && strcmp(profile->vendor, library->vendor) == 0;
 }
 
 const struct berth_profile *berth_profile_match(const struct berth_profile *profiles,
@@ -326,11 +342,7 @@ const struct berth_profile *berth_profile_match(const struct berth_profile *prof
                                                 const struct berth_closure *closure)
 {
     for (const struct berth_profile *it = profiles; it->name; it++)
-        if (it->kind == BERTH_PROFILE_MPI && !it->prefix &&
-            it->family == library->family &&
-            (!it->vendor ||
-             (library->vendor && strcmp(it->vendor, library->vendor) == 0)) &&
-            berth_profile_has_needed(it, closure))
+        if (is_for(it, library) && berth_profile_has_needed(it, closure))
             return it;
     return NULL;
 }
@@ -368,22 +380,32 @@ bool berth_profile_is_driver(const char *soname)
     return berth_text_matches_any(soname, drivers);
 }
 
+/* Append the other names of MPICH's library SONAME, without a version. */
+static void push_twins(const char *soname, struct berth_strvec *bases)
+{
+    for (size_t i = 0; berth_mpi_twins[i][0]; i++) {
+        const char *one = berth_mpi_twins[i][0];
+        const char *other = berth_mpi_twins[i][1];
+
+        if (berth_profile_is(soname, one))
+            berth_strvec_push(bases, other);
+        if (berth_profile_is(soname, other))
+            berth_strvec_push(bases, one);
+    }
+}
+
 void berth_profile_aliases(const char *soname, struct berth_strvec *names)
 {
-    const char *version = strstr(soname, ".so");
-    bool is_mpich = version && berth_text_starts(version, ".so.12");
+    const char *so = strstr(soname, ".so");
+    const char *version;
     BERTH_STRVEC struct berth_strvec bases = {0};
 
-    if (!version)
+    if (!so)
         return;
-    version += 3;
+    version = so + strlen(".so");
     berth_strvec_pushf(&bases, "%.*s", (int)(version - soname), soname);
-    for (const char *const(*twins)[2] = berth_mpi_twins; is_mpich && **twins; twins++) {
-        if (berth_profile_is(soname, (*twins)[0]))
-            berth_strvec_push(&bases, (*twins)[1]);
-        if (berth_profile_is(soname, (*twins)[1]))
-            berth_strvec_push(&bases, (*twins)[0]);
-    }
+    if (berth_text_starts(version, ".12"))
+        push_twins(soname, &bases);
     names->failed |= bases.failed;
     for (size_t i = 0; i < bases.count; i++) {
         berth_strvec_push(names, bases.items[i]);
@@ -394,9 +416,12 @@ void berth_profile_aliases(const char *soname, struct berth_strvec *names)
 
 bool berth_profile_is_fabric(const char *soname)
 {
-    for (const struct berth_profile *it = berth_profiles; it->name; it++)
-        if (it->kind == BERTH_PROFILE_FABRIC && !it->adds &&
-            berth_text_is_any(soname, it->replaces))
+    for (const struct berth_profile *it = berth_profiles; it->name; it++) {
+        /* A plugin (`adds`) brings a fabric, but is none. */
+        if (it->kind != BERTH_PROFILE_FABRIC || it->adds)
+            continue;
+        if (berth_text_is_any(soname, it->replaces))
             return true;
+    }
     return false;
 }

@@ -39,26 +39,41 @@ static bool *find_own(const struct berth_mpi_objects *objects)
 {
     bool *own = calloc(objects->count + 1, sizeof(*own));
 
-    for (size_t i = 0; own && i < objects->count; i++) {
+    if (!own)
+        return NULL;
+    for (size_t i = 0; i < objects->count; i++) {
         const struct berth_mpi_object *object = &objects->items[i];
+        bool is_loaded = object->role == BERTH_ROLE_LOADED;
+        bool is_preloaded = is_loaded && !is_needed(objects, object);
 
-        if (object->role == BERTH_ROLE_PROGRAM ||
-            (object->role == BERTH_ROLE_LOADED && !is_needed(objects, object)))
+        if (object->role == BERTH_ROLE_PROGRAM || is_preloaded)
             berth_mpi_objects_reach(objects, object, may_be_own, own);
     }
     return own;
 }
 
-/* Does one of the program's own files (IS_OWN), or of the others that are loaded,
- * define NAME? */
-static bool is_defined(const struct berth_mpi_objects *objects, const bool *own,
-                       bool is_own, const char *name)
+/* Does one of the program's own files define NAME? */
+static bool own_defines(const struct berth_mpi_objects *objects, const bool *own,
+                        const char *name)
 {
     for (size_t i = 0; i < objects->count; i++)
-        if (own[i] == is_own &&
-            (is_own || objects->items[i].role == BERTH_ROLE_LOADED) &&
-            berth_elf_find(&objects->items[i].elf.defined, name))
+        if (own[i] && berth_elf_find(&objects->items[i].elf.defined, name))
             return true;
+    return false;
+}
+
+/* Does another file that is loaded define NAME? */
+static bool others_define(const struct berth_mpi_objects *objects, const bool *own,
+                          const char *name)
+{
+    for (size_t i = 0; i < objects->count; i++) {
+        const struct berth_mpi_object *object = &objects->items[i];
+
+        if (own[i] || object->role != BERTH_ROLE_LOADED)
+            continue;
+        if (berth_elf_find(&object->elf.defined, name))
+            return true;
+    }
     return false;
 }
 
@@ -103,17 +118,24 @@ static int add_needs(const struct berth_mpi_objects *objects, const bool *own,
     const struct berth_elf *elf = &object->elf;
     bool known = berth_mpi_objects_load(objects);
 
-    for (size_t i = 0; i < elf->copied.count; i++)
-        if (berth_mpi_is_symbol(elf->copied.items[i].name) &&
-            add_need(program, &elf->copied.items[i], elf->copied.items[i].size, err) <
-                0)
+    for (size_t i = 0; i < elf->copied.count; i++) {
+        const struct berth_elf_symbol *symbol = &elf->copied.items[i];
+
+        if (!berth_mpi_is_symbol(symbol->name))
+            continue;
+        if (add_need(program, symbol, symbol->size, err) < 0)
             return -1;
+    }
     for (size_t i = 0; i < elf->undefined.count; i++) {
         const struct berth_elf_symbol *symbol = &elf->undefined.items[i];
 
-        if (symbol->weak || !berth_mpi_is_symbol(symbol->name) ||
-            is_defined(objects, own, true, symbol->name) ||
-            (known && !is_defined(objects, own, false, symbol->name)))
+        if (symbol->weak || !berth_mpi_is_symbol(symbol->name))
+            continue;
+        if (own_defines(objects, own, symbol->name))
+            continue;
+
+        /* With MPI's files at hand, a name that only looks like one of MPI's shows. */
+        if (known && !others_define(objects, own, symbol->name))
             continue;
         if (add_need(program, symbol, 0, err) < 0)
             return -1;
@@ -146,20 +168,22 @@ struct seen {
 static void add_needed(const struct berth_mpi_objects *objects, const char *soname,
                        struct seen *seen)
 {
+    const unsigned int silent = BERTH_PART_USEMPI | BERTH_PART_ILP64 | BERTH_PART_CORE;
     const struct berth_mpi_object *needed = berth_mpi_objects_find(objects, soname);
+    enum berth_mpi_family named = berth_mpi_family_of_soname(soname);
 
     if (needed && needed->role == BERTH_ROLE_LOADED) {
         if (!is_mpi(needed))
             return;
         seen->libraries |= 1U << needed->library.family;
         seen->abi_number = needed->library.abi_number;
-        seen->parts |= needed->library.parts &
-                       (BERTH_PART_USEMPI | BERTH_PART_ILP64 | BERTH_PART_CORE);
-    } else if (berth_mpi_family_of_soname(soname) == BERTH_FAMILY_ABI) {
+        seen->parts |= needed->library.parts & silent;
+    } else if (named == BERTH_FAMILY_ABI) {
         seen->libraries |= 1U << BERTH_FAMILY_ABI;
-        seen->abi_number = (unsigned int)atoi(strstr(soname, ".so.") + 4);
-    } else
-        seen->names |= 1U << berth_mpi_family_of_soname(soname);
+        seen->abi_number = (unsigned int)berth_mpi_abi_number(soname);
+    } else {
+        seen->names |= 1U << named;
+    }
 }
 
 static int set_family(const struct seen *seen, struct berth_mpi_program *program,
@@ -174,13 +198,28 @@ static int set_family(const struct seen *seen, struct berth_mpi_program *program
     program->parts |= seen->parts;
     for (unsigned int family = BERTH_FAMILY_MPICH; family <= BERTH_FAMILY_UNKNOWN;
          family++) {
-        if (!(families & 1U << family))
+        unsigned int bit = 1U << family;
+
+        if (!(families & bit))
             continue;
-        program->family = families == 1U << family ? (enum berth_mpi_family)family
-                                                   : BERTH_FAMILY_UNKNOWN;
+        program->family = BERTH_FAMILY_UNKNOWN;
+        if (families == bit)
+            program->family = (enum berth_mpi_family)family;
         berth_strvec_push(&program->families, berth_mpi_family_name(family));
     }
     return berth_err_oom_if(program->families.failed, err);
+}
+
+/* Does OBJECT show that its image has musl? A program does by its loader. */
+static bool shows_musl(const struct berth_mpi_object *object)
+{
+    const char *loader = object->elf.interpreter;
+
+    if (object->role != BERTH_ROLE_PROGRAM)
+        return object->soname && berth_text_starts(object->soname, "libc.musl-");
+    if (object->elf.kind != BERTH_ELF_PROGRAM || !loader)
+        return false;
+    return strstr(loader, "ld-musl") != NULL;
 }
 
 static void set_kind(const struct berth_mpi_objects *objects,
@@ -189,18 +228,14 @@ static void set_kind(const struct berth_mpi_objects *objects,
     for (size_t i = 0; i < objects->count; i++) {
         const struct berth_mpi_object *object = &objects->items[i];
 
-        if (object->role != BERTH_ROLE_PROGRAM) {
-            if (object->soname && berth_text_starts(object->soname, "libc.musl-"))
-                program->musl = true;
+        if (shows_musl(object))
+            program->musl = true;
+        if (object->role != BERTH_ROLE_PROGRAM)
             continue;
-        }
         program->path = object->path;
         program->kind = object->elf.kind;
         program->machine = object->elf.machine;
         program->bits = object->elf.bits;
-        if (object->elf.kind == BERTH_ELF_PROGRAM && object->elf.interpreter &&
-            strstr(object->elf.interpreter, "ld-musl"))
-            program->musl = true;
     }
 }
 
@@ -223,17 +258,23 @@ static int read_own(const struct berth_mpi_objects *objects, const bool *own,
     return set_family(&seen, program, err);
 }
 
-/* An MPI inside one of the program's files comes before any that is loaded. */
+/* An MPI inside one of the program's files comes before any that is loaded. A library
+ * that only lies in the image is not one of these. */
 static void set_inside(const struct berth_mpi_objects *objects,
                        struct berth_mpi_program *program)
 {
-    for (size_t i = 0; i < objects->count && !program->inside; i++)
-        if (objects->items[i].library.is_inside &&
-            (objects->items[i].role != BERTH_ROLE_PRESENT ||
-             objects->items[i].elf.kind != BERTH_ELF_LIBRARY))
-            program->inside = &objects->items[i];
-    if (program->inside)
-        program->family = program->inside->library.family;
+    for (size_t i = 0; i < objects->count; i++) {
+        const struct berth_mpi_object *object = &objects->items[i];
+        bool is_library = object->elf.kind == BERTH_ELF_LIBRARY;
+
+        if (!object->library.is_inside)
+            continue;
+        if (is_library && object->role == BERTH_ROLE_PRESENT)
+            continue;
+        program->inside = object;
+        program->family = object->library.family;
+        return;
+    }
 }
 
 int berth_mpi_program_read(const struct berth_mpi_objects *objects,
@@ -294,7 +335,6 @@ int berth_mpi_check_program(const struct berth_mpi_program *program,
                             struct berth_err *err)
 {
     const struct berth_mpi_object *inside = program->inside;
-    char name[BERTH_MPI_NAME_SIZE];
 
     if (program->path && berth_mpi_is_starter(program->path))
         return berth_err_set(err,
@@ -302,9 +342,13 @@ int berth_mpi_check_program(const struct berth_mpi_program *program,
                              "task of a step; choose --mpi-bind=local for an mpirun on "
                              "one node, or let srun start the program",
                              program->path);
-    if (inside)
-        return berth_mpi_refuse_static(
-            inside->path, berth_mpi_library_name(&inside->library, name, sizeof(name)),
-            err);
-    return program->family == BERTH_FAMILY_UNKNOWN ? refuse_unknown(program, err) : 0;
+    if (inside) {
+        char name[BERTH_MPI_NAME_SIZE];
+
+        berth_mpi_library_name(&inside->library, name, sizeof(name));
+        return berth_mpi_refuse_static(inside->path, name, err);
+    }
+    if (program->family == BERTH_FAMILY_UNKNOWN)
+        return refuse_unknown(program, err);
+    return 0;
 }

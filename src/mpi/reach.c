@@ -21,7 +21,10 @@ static int refuse(const struct berth_mpi_reach *reach, const char *what,
 int berth_mpi_check_reach(const struct berth_mpi_reach *reach, unsigned int managers,
                           const char *whose, struct berth_err *err)
 {
-    if (reach->network && (reach->nodes > 1 || (managers & BERTH_PMI_PMIX)))
+    /* PMIx speaks TCP even on one node. */
+    bool needs_network = reach->nodes > 1 || (managers & BERTH_PMI_PMIX);
+
+    if (reach->network && needs_network)
         return berth_err_set(err,
                              "the container has a network of its own, from which %s "
                              "reaches neither Slurm nor another node; leave out --net "
@@ -33,5 +36,7 @@ int berth_mpi_check_reach(const struct berth_mpi_reach *reach, unsigned int mana
         return refuse(reach, "process numbers", "--pid (or --containall)", whose, err);
     if (reach->ipc)
         return refuse(reach, "System V IPC", "--ipc (or --containall)", whose, err);
-    return reach->shm ? refuse(reach, "a /dev/shm", "--contain", whose, err) : 0;
+    if (reach->shm)
+        return refuse(reach, "a /dev/shm", "--contain", whose, err);
+    return 0;
 }

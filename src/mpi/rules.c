@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "mpi/names.h"
 
 enum { NAMED_MAX = 3 };
@@ -16,6 +17,7 @@ static int judge_kind(struct berth_mpi_cause *cause)
 {
     const struct berth_mpi_program *program = cause->program;
 
+    /* What is refused here is the image's on every node. */
     cause->verdict->reason = BERTH_REASON_IMAGE;
     if (berth_mpi_check_program(program, &cause->verdict->because) < 0) {
         if (program->family == BERTH_FAMILY_UNKNOWN)
@@ -35,6 +37,19 @@ static int judge_kind(struct berth_mpi_cause *cause)
     return 0;
 }
 
+/* Are PROGRAM and the library HOST for two machines? Nothing is known of a script, or
+ * of a file whose facts are not there. */
+static bool is_other_machine(const struct berth_mpi_program *program,
+                             const struct berth_mpi_object *host)
+{
+    if (program->kind != BERTH_ELF_PROGRAM || !program->machine)
+        return false;
+    if (!host || !host->elf.machine)
+        return false;
+    return program->bits != host->elf.bits ||
+           strcmp(program->machine, host->elf.machine) != 0;
+}
+
 static int judge_machine(struct berth_mpi_cause *cause)
 {
     const struct berth_mpi_program *program = cause->program;
@@ -50,10 +65,7 @@ static int judge_machine(struct berth_mpi_cause *cause)
             "or " BERTH_RULES_HYBRID,
             cause->host_name);
     }
-    if (program->kind != BERTH_ELF_PROGRAM || !program->machine || !host ||
-        !host->elf.machine ||
-        (strcmp(program->machine, host->elf.machine) == 0 &&
-         program->bits == host->elf.bits))
+    if (!is_other_machine(program, host))
         return 0;
     return berth_err_set(
         &cause->verdict->because,
@@ -173,27 +185,41 @@ static bool is_defined(const struct berth_mpi_objects *objects, const char *name
     return false;
 }
 
+/* The name of a symbol of MPI that OBJECT needs and no file of the HOST has; NULL: it
+ * lacks none. */
+static const char *lacking_symbol(const struct berth_mpi_objects *host,
+                                  const struct berth_mpi_object *object)
+{
+    const struct berth_elf_symbols *undefined = &object->elf.undefined;
+
+    for (size_t i = 0; i < undefined->count; i++) {
+        const struct berth_elf_symbol *symbol = &undefined->items[i];
+
+        if (symbol->weak || !berth_mpi_is_symbol(symbol->name))
+            continue;
+        if (!is_defined(host, symbol->name))
+            return symbol->name;
+    }
+    return NULL;
+}
+
 /* Parts of two installations do not fit each other, even of one family. */
 static int judge_install(struct berth_mpi_cause *cause)
 {
     for (size_t i = 0; i < cause->host->count; i++) {
         const struct berth_mpi_object *object = &cause->host->items[i];
+        const char *lacking;
 
         if (object->library.family != cause->family || cause->idle[i])
             continue;
-        for (size_t j = 0; j < object->elf.undefined.count; j++) {
-            const struct berth_elf_symbol *symbol = &object->elf.undefined.items[j];
-
-            if (symbol->weak || !berth_mpi_is_symbol(symbol->name) ||
-                is_defined(cause->host, symbol->name))
-                continue;
+        lacking = lacking_symbol(cause->host, object);
+        if (lacking)
             return berth_err_set(
                 &cause->verdict->because,
-                "'%s' of the host needs %s, which the host's %s lacks, so "
-                "they are of two installations; name a profile of one "
-                "(--mpi-bind=NAME), or " BERTH_RULES_HYBRID,
-                object->path, symbol->name, cause->host_name);
-        }
+                "'%s' of the host needs %s, which the host's %s lacks, so they are of "
+                "two installations; name a profile of one (--mpi-bind=NAME), "
+                "or " BERTH_RULES_HYBRID,
+                object->path, lacking, cause->host_name);
     }
     return 0;
 }
@@ -203,40 +229,45 @@ static int judge_install(struct berth_mpi_cause *cause)
 static const struct berth_elf_symbol *host_symbol(const struct berth_mpi_cause *cause,
                                                   const char *name)
 {
-    const struct berth_elf_symbol *found = NULL;
-
-    for (size_t i = 0; i < cause->host->count && !found; i++) {
+    for (size_t i = 0; i < cause->host->count; i++) {
         const struct berth_mpi_object *object = &cause->host->items[i];
+        enum berth_mpi_family family = object->library.family;
+        const struct berth_elf_symbol *found;
 
-        if (!cause->idle[i] && (object->library.family == cause->family ||
-                                object->library.family == BERTH_FAMILY_NONE))
-            found = berth_elf_find(&object->elf.defined, name);
+        if (cause->idle[i])
+            continue;
+        if (family != cause->family && family != BERTH_FAMILY_NONE)
+            continue;
+        found = berth_elf_find(&object->elf.defined, name);
+        if (found)
+            return found;
     }
-    return found;
+    return NULL;
 }
 
 static int judge_symbols(struct berth_mpi_cause *cause)
 {
     const struct berth_elf_symbols *needs = &cause->program->needs;
-    char names[256] = "";
-    size_t missing = 0, used = 0;
+    BERTH_BUF struct berth_buf names = {0};
+    size_t missing = 0;
 
     for (size_t i = 0; i < needs->count; i++) {
         if (host_symbol(cause, needs->items[i].name))
             continue;
-        if (missing++ < NAMED_MAX && used < sizeof(names))
-            used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
-                                     missing > 1 ? ", " : "", needs->items[i].name);
+        missing++;
+        if (missing <= NAMED_MAX)
+            berth_buf_part(&names, names.used ? ", " : "", needs->items[i].name, "");
     }
-    if (!missing)
+    if (missing == 0)
         return 0;
+    if (missing > NAMED_MAX)
+        berth_buf_puts(&names, ", ...");
     return berth_err_set(
         &cause->verdict->because,
-        "the host's %s lacks %zu of the %zu MPI symbols that the program "
-        "needs (%s%s); " BERTH_RULES_HYBRID
+        "the host's %s lacks %zu of the %zu MPI symbols that the program needs "
+        "(%s); " BERTH_RULES_HYBRID
         ", or a profile with another release (--mpi-bind=NAME)",
-        cause->host_name, missing, needs->count, names,
-        missing > NAMED_MAX ? ", ..." : "");
+        cause->host_name, missing, needs->count, names.text ? names.text : "");
 }
 
 static int judge_sizes(struct berth_mpi_cause *cause)
@@ -265,62 +296,70 @@ static int judge_sizes(struct berth_mpi_cause *cause)
  * of the standard ABI. */
 static int share_abi(struct berth_mpi_cause *cause)
 {
-    if (berth_mpi_objects_parts(cause->image, cause->family) ||
-        !berth_mpi_objects_mpi(cause->image, BERTH_FAMILY_ABI) ||
-        !berth_mpi_objects_mpi(cause->host, BERTH_FAMILY_ABI))
+    bool has_family = berth_mpi_objects_parts(cause->image, cause->family) != 0;
+    bool image_has_abi = berth_mpi_objects_mpi(cause->image, BERTH_FAMILY_ABI);
+    bool host_has_abi = berth_mpi_objects_mpi(cause->host, BERTH_FAMILY_ABI);
+
+    if (has_family || !image_has_abi || !host_has_abi)
         return 0;
     return use(cause, BERTH_FAMILY_ABI);
+}
+
+/* Refuses an image without an MPI of the host's family: with another one, or with none.
+ */
+static int refuse_inventory(struct berth_mpi_cause *cause)
+{
+    char theirs[BERTH_MPI_NAME_SIZE];
+
+    for (int i = BERTH_FAMILY_MPICH; i <= BERTH_FAMILY_UNKNOWN; i++) {
+        enum berth_mpi_family other = (enum berth_mpi_family)i;
+
+        if (!berth_mpi_objects_parts(cause->image, other))
+            continue;
+        berth_mpi_describe(cause->image, other, theirs, sizeof(theirs));
+        return refuse_family(cause, theirs, other);
+    }
+    cause->verdict->reason = BERTH_REASON_IMAGE;
+    cause->verdict->answer = BERTH_VERDICT_CANNOT_TELL;
+    return berth_err_set(
+        &cause->verdict->because,
+        "'%s' loads no MPI library, and none was found in the image; if "
+        "it uses MPI, name the program itself, or " BERTH_RULES_HYBRID,
+        cause->program->path);
 }
 
 /* Judges by the MPIs of the image, for a program whose MPI is not known before it runs.
  */
 static int judge_inventory(struct berth_mpi_cause *cause)
 {
-    const char *path = cause->program->path;
-    unsigned int here = berth_mpi_objects_parts(cause->image, cause->family);
+    unsigned int image = berth_mpi_objects_parts(cause->image, cause->family);
     unsigned int host = berth_mpi_objects_parts(cause->host, cause->family);
-    unsigned int missing = here & ~host & (BERTH_PART_FORTRAN | BERTH_PART_F08);
-    char theirs[BERTH_MPI_NAME_SIZE];
+    unsigned int missing = image & ~host;
 
-    for (int family = BERTH_FAMILY_MPICH; !here && family <= BERTH_FAMILY_UNKNOWN;
-         family++) {
-        enum berth_mpi_family other = (enum berth_mpi_family)family;
-
-        if (!berth_mpi_objects_parts(cause->image, other))
-            continue;
-        return refuse_family(
-            cause, berth_mpi_describe(cause->image, other, theirs, sizeof(theirs)),
-            other);
-    }
-    if (!here) {
-        cause->verdict->reason = BERTH_REASON_IMAGE;
-        cause->verdict->answer = BERTH_VERDICT_CANNOT_TELL;
-        return berth_err_set(
-            &cause->verdict->because,
-            "'%s' loads no MPI library, and none was found in the image; if "
-            "it uses MPI, name the program itself, or " BERTH_RULES_HYBRID,
-            path);
-    }
-    if (missing) {
-        cause->verdict->answer = BERTH_VERDICT_CANNOT_TELL;
-        return refuse_part(cause, "Fortran");
-    }
-    return 0;
+    if (!image)
+        return refuse_inventory(cause);
+    if (!(missing & (BERTH_PART_FORTRAN | BERTH_PART_F08)))
+        return 0;
+    cause->verdict->answer = BERTH_VERDICT_CANNOT_TELL;
+    return refuse_part(cause, "Fortran");
 }
+
+typedef int rule(struct berth_mpi_cause *cause);
 
 int berth_mpi_apply_rules(struct berth_mpi_cause *cause)
 {
-    static int (*const of_program[])(struct berth_mpi_cause *) = {
-        judge_kind,    judge_host,    judge_family, judge_machine, judge_parts,
-        judge_install, judge_symbols, judge_sizes,  NULL};
-    static int (*const of_inventory[])(struct berth_mpi_cause *) = {
-        judge_kind,      judge_host,    share_abi, judge_machine,
-        judge_inventory, judge_install, NULL};
+    static rule *const of_program[] = {judge_kind,    judge_host,  judge_family,
+                                       judge_machine, judge_parts, judge_install,
+                                       judge_symbols, judge_sizes, NULL};
+    static rule *const of_inventory[] = {judge_kind,    judge_host,      share_abi,
+                                         judge_machine, judge_inventory, judge_install,
+                                         NULL};
+    rule *const *next = of_program;
 
-    for (int (*const *rule)(struct berth_mpi_cause *) =
-             cause->program->family != BERTH_FAMILY_NONE ? of_program : of_inventory;
-         *rule; rule++)
-        if ((*rule)(cause) < 0)
+    if (cause->program->family == BERTH_FAMILY_NONE)
+        next = of_inventory;
+    for (; *next; next++)
+        if ((*next)(cause) < 0)
             return -1;
     return 0;
 }

@@ -28,12 +28,12 @@ static int judge_glibc(struct berth_mpi_cause *cause)
     if (!glibc.image_lacks)
         return 0;
     if (!glibc.image_newest || !glibc.host_newest) {
+        const char *where = glibc.image_newest ? "on the host" : "in the image";
+
         cause->verdict->answer = BERTH_VERDICT_CANNOT_TELL;
         return berth_err_set(&cause->verdict->because,
                              "the host's %s needs %s, and no libc.so.6 was found %s%s",
-                             cause->host_name, glibc.image_lacks,
-                             glibc.image_newest ? "on the host" : "in the image",
-                             advice(cause));
+                             cause->host_name, glibc.image_lacks, where, advice(cause));
     }
     if (glibc.host_lacks)
         return berth_err_set(
@@ -53,21 +53,21 @@ static int judge_glibc(struct berth_mpi_cause *cause)
 static void explain_yes(struct berth_mpi_cause *cause)
 {
     const struct berth_mpi_program *program = cause->program;
-    char exchanged[BERTH_MPI_NAME_SIZE];
+    char images[BERTH_MPI_NAME_SIZE];
 
-    if (program->family == BERTH_FAMILY_NONE)
-        berth_err_set(
-            &cause->verdict->because,
-            "programs that '%s' starts get the host's %s instead of the image's %s",
-            program->path, cause->host_name,
-            berth_mpi_describe(cause->image, cause->family, exchanged,
-                               sizeof(exchanged)));
-    else
+    if (program->family != BERTH_FAMILY_NONE) {
         berth_err_set(&cause->verdict->because,
                       "the program wants %s, and the host's %s has all MPI symbols "
                       "that it needs (%zu)",
                       berth_mpi_family_name(program->family), cause->host_name,
                       program->needs.count);
+        return;
+    }
+    berth_mpi_describe(cause->image, cause->family, images, sizeof(images));
+    berth_err_set(&cause->verdict->because,
+                  "programs that '%s' starts get the host's %s instead of the image's "
+                  "%s",
+                  program->path, cause->host_name, images);
 }
 
 /* The parts of MPI that the program loads: those it uses, and others it is linked with.
@@ -94,25 +94,30 @@ static bool *find_idle(const struct berth_mpi_cause *cause)
 {
     const struct berth_mpi_objects *host = cause->host;
     unsigned int parts;
-    bool *idle = calloc(host->count + 1, sizeof(*idle));
+    BERTH_FREE bool *idle = calloc(host->count + 1, sizeof(*idle));
     BERTH_FREE bool *loaded = calloc(host->count + 1, sizeof(*loaded));
 
-    if (!idle || !loaded) {
-        free(idle);
+    if (!idle || !loaded)
         return NULL;
-    }
     if (!cause->program || cause->program->family == BERTH_FAMILY_NONE)
-        return idle;
+        return berth_steal(&idle);
+
+    /* What only a library of an unused part needs may be idle ... */
     parts = loaded_parts(cause);
-    for (size_t i = 0; i < host->count; i++)
-        if (host->items[i].library.parts && !(host->items[i].library.parts & parts))
+    for (size_t i = 0; i < host->count; i++) {
+        unsigned int those = host->items[i].library.parts;
+
+        if (those && !(those & parts))
             berth_mpi_objects_reach(host, &host->items[i], NULL, idle);
+    }
+
+    /* ... unless one that is loaded needs it, too. */
     for (size_t i = 0; i < host->count; i++)
         if (!idle[i] || (host->items[i].library.parts & parts))
             berth_mpi_objects_reach(host, &host->items[i], NULL, loaded);
     for (size_t i = 0; i < host->count; i++)
         idle[i] = !loaded[i];
-    return idle;
+    return berth_steal(&idle);
 }
 
 /* Judges whether the libraries of both sides can be in one process. Returns 1 if they
@@ -147,11 +152,12 @@ static int judge(struct berth_mpi_cause *cause, struct berth_err *err)
     if (cause->program && berth_mpi_apply_rules(cause) < 0)
         return 0;
     result = judge_libraries(cause, err);
-    if (result > 0)
-        cause->verdict->answer = BERTH_VERDICT_YES;
-    if (result > 0 && cause->program)
+    if (result <= 0)
+        return result;
+    cause->verdict->answer = BERTH_VERDICT_YES;
+    if (cause->program)
         explain_yes(cause);
-    return result < 0 ? -1 : 0;
+    return 0;
 }
 
 int berth_mpi_judge(const struct berth_mpi_program *program,
