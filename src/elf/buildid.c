@@ -5,22 +5,31 @@
 
 #include "elf/reader.h"
 
+/* Is NOTE, whose owner has NAME, one of the GNU tools? */
+static bool is_gnu(const GElf_Nhdr *note, const char *name)
+{
+    if (note->n_namesz != sizeof(ELF_NOTE_GNU))
+        return false;
+    return memcmp(name, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) == 0;
+}
+
 /* The build ID among the notes of DATA, to BYTES (COUNT). Returns its length. */
 static size_t find_id(Elf_Data *data, void *bytes, size_t count)
 {
     GElf_Nhdr note;
     size_t name, content;
-    size_t at = 0;
+    size_t next = gelf_getnote(data, 0, &note, &name, &content);
 
-    while ((at = gelf_getnote(data, at, &note, &name, &content)) > 0) {
+    while (next > 0) {
         const char *start = data->d_buf;
-        bool is_gnu = note.n_namesz == sizeof(ELF_NOTE_GNU) &&
-                      memcmp(start + name, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) == 0;
+        bool is_build_id =
+            is_gnu(&note, start + name) && note.n_type == NT_GNU_BUILD_ID;
 
-        if (!is_gnu || note.n_type != NT_GNU_BUILD_ID || note.n_descsz > count)
-            continue;
-        memcpy(bytes, start + content, note.n_descsz);
-        return note.n_descsz;
+        if (is_build_id && note.n_descsz <= count) {
+            memcpy(bytes, start + content, note.n_descsz);
+            return note.n_descsz;
+        }
+        next = gelf_getnote(data, next, &note, &name, &content);
     }
     return 0;
 }

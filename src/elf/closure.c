@@ -16,10 +16,13 @@ enum { TEXT_MAX = 1 << 20, SAID_MAX = 32 };
 static int add_item(struct berth_closure *closure, const char *name, const char *path,
                     struct berth_err *err)
 {
-    struct berth_closure_item item = {.soname = strdup(berth_text_base(name)),
-                                      .path = path ? strdup(path) : NULL};
-    bool is_whole = item.soname && (item.path || !path);
+    struct berth_closure_item item = {.soname = strdup(berth_text_base(name))};
+    bool is_whole = item.soname;
 
+    if (path) {
+        item.path = strdup(path);
+        is_whole = is_whole && item.path;
+    }
     if (is_whole && berth_append(closure, &item) == 0)
         return 0;
     free(item.soname);
@@ -35,26 +38,37 @@ static int add_missing(struct berth_closure *closure, const char *name,
     return add_item(closure, name, NULL, err);
 }
 
+/* The last WANTED in TEXT: a directory may have such a name. NULL: there is none. */
+static char *find_last(char *text, const char *wanted)
+{
+    char *found = NULL;
+
+    for (char *at = strstr(text, wanted); at; at = strstr(at + 1, wanted))
+        found = at;
+    return found;
+}
+
 /* A line with a tab: `NAME => PATH (0xADDRESS)`, `NAME => not found`, `PATH
  * (0xADDRESS)`. */
 static int read_library(struct berth_closure *closure, char *line,
                         struct berth_err *err)
 {
-    char *arrow = strstr(line, " => ");
-    char *path = arrow ? arrow + 4 : line;
-    char *address = strstr(path, " (0x");
+    static const char to[] = " => ";
+    char *arrow = strstr(line, to);
+    char *path = line;
+    char *address;
 
     if (strcmp(line, "statically linked") == 0) {
         closure->is_static = true;
         return 0;
     }
-    if (arrow)
+    if (arrow) {
         *arrow = '\0';
-    if (arrow && strcmp(path, "not found") == 0)
-        return add_missing(closure, line, err);
-    /* The last one counts: a directory may have such a name. */
-    while (address && strstr(address + 1, " (0x"))
-        address = strstr(address + 1, " (0x");
+        path = arrow + strlen(to);
+        if (strcmp(path, "not found") == 0)
+            return add_missing(closure, line, err);
+    }
+    address = find_last(path, " (0x");
     if (!address)
         return berth_err_expected(err, "a line of a loader", line);
     *address = '\0';
@@ -76,7 +90,7 @@ static int read_version(struct berth_closure *closure, char *line, char *at,
     *end = '\0';
     *at = '\0';
     user[strcspn(user, ")")] = '\0';
-    file = file ? file + 2 : line;
+    file = file ? file + strlen(": ") : line;
     berth_strvec_push(&closure->lacks, file);
     berth_strvec_push(&closure->lacks, name);
     berth_strvec_push(&closure->lacks, user);
@@ -112,29 +126,52 @@ static char *between(char *line, const char *start, const char *end)
     return from;
 }
 
+/* The symbol that the sentence LINE calls undefined; NULL: it is another sentence. */
+static char *undefined_name(char *line)
+{
+    char *name = between(line, "undefined symbol: ", "\t(");
+
+    if (name)
+        return name;
+    return between(line, "symbol ", " not defined in file ");
+}
+
+/* The library that LINE, of glibc or of musl, calls missing; NULL: another sentence. */
+static char *missing_name(char *line)
+{
+    char *name = between(line, "error while loading shared libraries: ",
+                         ": cannot open shared object file");
+
+    if (name)
+        return name;
+    return between(line, "Error loading shared library ", ": No such file");
+}
+
+/* Does the loader continue after LINE? The library has no versions, or LD_PRELOAD names
+ * one that is missing. */
+static bool is_harmless(const char *line)
+{
+    return strstr(line, ": no version information available") ||
+           strstr(line, " cannot be preloaded (");
+}
+
 static int read_sentence(struct berth_closure *closure, char *line,
                          struct berth_err *err)
 {
-    char *at = strstr(line, ": version `");
+    char *version = strstr(line, ": version `");
+    char *file = strstr(line, "\t(");
     char *name;
 
-    if (at && strstr(at, "' not found (required by "))
-        return read_version(closure, line, at, err);
-    at = strstr(line, "\t(");
-    name = at ? between(line, "undefined symbol: ", "\t(") : NULL;
-    if (at && !name)
-        name = between(line, "symbol ", " not defined in file ");
-    if (name)
-        return read_undefined(closure, name, at, err);
-    /* The library has no versions, or LD_PRELOAD names one that is missing: the loader
-     * continues. */
-    if (strstr(line, ": no version information available") ||
-        strstr(line, " cannot be preloaded ("))
+    if (version && strstr(version, "' not found (required by "))
+        return read_version(closure, line, version, err);
+    if (file) {
+        name = undefined_name(line);
+        if (name)
+            return read_undefined(closure, name, file, err);
+    }
+    if (is_harmless(line))
         return 0;
-    name = between(line, "error while loading shared libraries: ",
-                   ": cannot open shared object file");
-    if (!name)
-        name = between(line, "Error loading shared library ", ": No such file");
+    name = missing_name(line);
     if (name)
         return add_missing(closure, name, err);
     if (closure->said.count < SAID_MAX)
@@ -144,10 +181,10 @@ static int read_sentence(struct berth_closure *closure, char *line,
 
 static int read_lines(struct berth_closure *closure, char *text, struct berth_err *err)
 {
-    char *line;
-    int result;
+    while (text) {
+        char *line = strsep(&text, "\n");
+        int result;
 
-    while ((line = strsep(&text, "\n"))) {
         line[strcspn(line, "\r")] = '\0';
         if (*line == '\0')
             continue;

@@ -68,21 +68,25 @@ void berth_elf_put(const struct berth_elf *elf, struct berth_buf *ret)
 {
     berth_fields_put(ret, members, elf);
     berth_buf_add(ret, "", 1);
-    for (size_t i = 0; i < SYMBOLS; i++)
-        put_symbols(symbols[i].letter,
-                    (const void *)((const char *)elf + symbols[i].offset), ret);
+    for (size_t i = 0; i < SYMBOLS; i++) {
+        const void *list = (const char *)elf + symbols[i].offset;
+
+        put_symbols(symbols[i].letter, list, ret);
+    }
 }
 
+/* Reads what put_symbols() has written after the letter. */
 static int read_symbol(const char *text, struct berth_elf_symbols *list)
 {
-    int weak = *text - '0';
-    char *name;
-    struct berth_elf_symbol symbol = {.size = strtoull(text + 1, &name, 16),
-                                      .weak = weak == 1};
+    struct berth_elf_symbol symbol = {.weak = *text == '1'};
+    char *end;
 
-    if (weak < 0 || weak > 1 || *name != ' ')
+    if (*text != '0' && *text != '1')
         return -1;
-    symbol.name = name + 1;
+    symbol.size = strtoull(text + 1, &end, 16);
+    if (*end != ' ')
+        return -1;
+    symbol.name = end + 1;
     return berth_append(list, &symbol);
 }
 
@@ -94,24 +98,37 @@ static int read_symbols(const char *bytes, const char *end, struct berth_elf *el
 
         list->is_borrowed = true;
         list->is_sorted = true;
-        for (; bytes < end && *bytes == symbols[i].letter; bytes += strlen(bytes) + 1)
+        while (bytes < end && *bytes == symbols[i].letter) {
             if (read_symbol(bytes + 1, list) < 0)
                 return -1;
+            bytes += strlen(bytes) + 1;
+        }
     }
     return bytes == end ? 0 : -1;
+}
+
+/* Reads the fields at the beginning of the bytes. */
+static int read_fields(const char *bytes, struct berth_elf *elf)
+{
+    BERTH_FREE char *fields = strdup(bytes);
+
+    if (!fields || berth_fields_get(fields, members, elf, NULL) < 0)
+        return -1;
+
+    /* Pairs: a library, and a version that is needed of it. */
+    return elf->version_needs.count % 2 == 0 ? 0 : -1;
 }
 
 int berth_elf_get(const char *bytes, size_t count, struct berth_elf *ret_elf)
 {
     const char *end = bytes + count;
+    const char *names;
     struct berth_elf elf = {0};
-    BERTH_FREE char *fields = count && end[-1] == '\0' ? strdup(bytes) : NULL;
 
-    if (!fields)
+    if (count == 0 || end[-1] != '\0')
         return -1;
-    bytes += strlen(bytes) + 1;
-    if (berth_fields_get(fields, members, &elf, NULL) < 0 ||
-        elf.version_needs.count % 2 != 0 || read_symbols(bytes, end, &elf) < 0) {
+    names = bytes + strlen(bytes) + 1;
+    if (read_fields(bytes, &elf) < 0 || read_symbols(names, end, &elf) < 0) {
         berth_elf_fini(&elf);
         return -1;
     }

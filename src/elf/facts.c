@@ -26,8 +26,10 @@ static const struct {
 
 static const char *machine_of(const GElf_Ehdr *header)
 {
+    bool is_little = header->e_ident[EI_DATA] == ELFDATA2LSB;
+
     if (header->e_machine == EM_PPC64)
-        return header->e_ident[EI_DATA] == ELFDATA2LSB ? "ppc64le" : "ppc64";
+        return is_little ? "ppc64le" : "ppc64";
     for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++)
         if (machines[i].code == header->e_machine)
             return machines[i].name;
@@ -54,13 +56,16 @@ static int read_script(char *line, struct berth_elf *elf, struct berth_err *err)
 static int read_interpreter(struct berth_elf_reader *reader, const GElf_Phdr *segment,
                             struct berth_elf *elf, struct berth_err *err)
 {
+    static const char what[] = "loader's name";
     char text[NAME_MAX_SIZE];
     size_t size = segment->p_filesz;
+    ssize_t got;
 
-    if (size == 0 || size > sizeof(text) ||
-        pread(reader->fd, text, size, (off_t)segment->p_offset) != (ssize_t)size ||
-        text[size - 1] != '\0')
-        return berth_elf_damaged(err, "loader's name");
+    if (size == 0 || size > sizeof(text))
+        return berth_elf_damaged(err, what);
+    got = pread(reader->fd, text, size, (off_t)segment->p_offset);
+    if (got != (ssize_t)size || text[size - 1] != '\0')
+        return berth_elf_damaged(err, what);
     elf->interpreter = strdup(text);
     return berth_err_oom_if(!elf->interpreter, err);
 }
@@ -129,6 +134,16 @@ static Elf_Data *find_dynamic(const struct berth_elf_reader *reader,
     return data;
 }
 
+/* Is the file, which has a dynamic section with FLAGS (DT_FLAGS_1), a library? One that
+ * can be started, as libc.so.6 can, has a SONAME too. */
+static bool is_library(const struct berth_elf_reader *reader,
+                       const struct berth_elf *elf, uint64_t flags)
+{
+    if (reader->header.e_type != ET_DYN || (flags & DF_1_PIE))
+        return false;
+    return elf->soname || !elf->interpreter;
+}
+
 static int read_dynamic(struct berth_elf_reader *reader, const GElf_Phdr *segment,
                         const struct berth_elf_question *question,
                         struct berth_elf *elf, struct berth_err *err)
@@ -146,9 +161,7 @@ static int read_dynamic(struct berth_elf_reader *reader, const GElf_Phdr *segmen
         if (entry.d_tag == DT_FLAGS_1)
             flags = entry.d_un.d_val;
     }
-    /* libc.so.6 can be started, and is a library. */
-    if (!(flags & DF_1_PIE) && reader->header.e_type == ET_DYN &&
-        (elf->soname || !elf->interpreter))
+    if (is_library(reader, elf, flags))
         elf->kind = BERTH_ELF_LIBRARY;
     if (berth_elf_read_versions(reader, elf, err) < 0)
         return -1;
@@ -160,47 +173,70 @@ static int read_header(const struct berth_elf_reader *reader, struct berth_elf *
 {
     const char *machine = machine_of(&reader->header);
 
-    elf->machine = machine ? strdup(machine) : NULL;
     elf->bits = gelf_getclass(reader->elf) == ELFCLASS32 ? 32 : 64;
     if (reader->header.e_type == ET_EXEC || reader->header.e_type == ET_DYN)
         elf->kind = BERTH_ELF_STATIC;
     else
         elf->kind = BERTH_ELF_OTHER;
-    return berth_err_oom_if(machine && !elf->machine, err);
+    if (!machine)
+        return 0;
+    elf->machine = strdup(machine);
+    return berth_err_oom_if(!elf->machine, err);
 }
 
-/* Reads the loader's name first, since only a program has one. */
-static int read_segments(struct berth_elf_reader *reader,
-                         const struct berth_elf_question *question,
-                         struct berth_elf *elf, struct berth_err *err)
+/* Reads the loader's name, which only a program has, and finds the dynamic section:
+ * *RET_DYNAMIC, whose type is PT_NULL if there is none. */
+static int read_segments(struct berth_elf_reader *reader, struct berth_elf *elf,
+                         GElf_Phdr *ret_dynamic, struct berth_err *err)
 {
-    GElf_Phdr dynamic = {0};
+    static const char what[] = "list of segments";
     GElf_Phdr segment;
     size_t count;
+
+    *ret_dynamic = (GElf_Phdr){.p_type = PT_NULL};
+    if (elf_getphdrnum(reader->elf, &count) < 0 || count > SEGMENTS_MAX)
+        return berth_elf_damaged(err, what);
+    for (size_t i = 0; i < count; i++) {
+        if (!gelf_getphdr(reader->elf, (int)i, &segment))
+            return berth_elf_damaged(err, what);
+        if (segment.p_type == PT_DYNAMIC)
+            *ret_dynamic = segment;
+        if (segment.p_type != PT_INTERP || elf->interpreter)
+            continue;
+        elf->kind = BERTH_ELF_PROGRAM;
+        if (read_interpreter(reader, &segment, elf, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Reads all facts. Whether the file has a loader is read first: the kind depends on it,
+ * and what is read of symbols and texts depends on the kind. */
+static int read_facts(struct berth_elf_reader *reader,
+                      const struct berth_elf_question *question, struct berth_elf *elf,
+                      struct berth_err *err)
+{
+    GElf_Phdr dynamic;
 
     if (read_header(reader, elf, err) < 0)
         return -1;
     if (elf->kind == BERTH_ELF_OTHER)
         return 0;
-    if (elf_getphdrnum(reader->elf, &count) < 0 || count > SEGMENTS_MAX)
-        return berth_elf_damaged(err, "list of segments");
-    for (size_t i = 0; i < count; i++) {
-        if (!gelf_getphdr(reader->elf, (int)i, &segment))
-            return berth_elf_damaged(err, "list of segments");
-        if (segment.p_type == PT_DYNAMIC)
-            dynamic = segment;
-        if (segment.p_type == PT_INTERP && !elf->interpreter) {
-            elf->kind = BERTH_ELF_PROGRAM;
-            if (read_interpreter(reader, &segment, elf, err) < 0)
-                return -1;
-        }
-    }
+    if (read_segments(reader, elf, &dynamic, err) < 0)
+        return -1;
     if (dynamic.p_type == PT_DYNAMIC &&
         read_dynamic(reader, &dynamic, question, elf, err) < 0)
         return -1;
     if (berth_elf_read_inner(reader, question, elf, err) < 0)
         return -1;
     return berth_elf_read_texts(reader, question, elf, err);
+}
+
+static bool has_header(struct berth_elf_reader *reader)
+{
+    if (!reader->elf || elf_kind(reader->elf) != ELF_K_ELF)
+        return false;
+    return gelf_getehdr(reader->elf, &reader->header);
 }
 
 static int read_elf(int fd, uint64_t size, const struct berth_elf_question *question,
@@ -213,11 +249,10 @@ static int read_elf(int fd, uint64_t size, const struct berth_elf_question *ques
     /* The file is read, not mapped: if somebody truncates it meanwhile, a mapping would
      * raise SIGBUS. */
     reader.elf = elf_begin(fd, ELF_C_READ, NULL);
-    if (!reader.elf || elf_kind(reader.elf) != ELF_K_ELF ||
-        !gelf_getehdr(reader.elf, &reader.header))
-        result = berth_elf_damaged(err, "header");
+    if (has_header(&reader))
+        result = read_facts(&reader, question, elf, err);
     else
-        result = read_segments(&reader, question, elf, err);
+        result = berth_elf_damaged(err, "header");
     elf_end(reader.elf);
     return result;
 }
@@ -271,8 +306,9 @@ const struct berth_elf_question berth_elf_no_symbols = {.symbol = no_symbol};
 
 static void free_symbols(struct berth_elf_symbols *symbols)
 {
-    for (size_t i = 0; i < symbols->count && !symbols->is_borrowed; i++)
-        free(symbols->items[i].name);
+    if (!symbols->is_borrowed)
+        for (size_t i = 0; i < symbols->count; i++)
+            free(symbols->items[i].name);
     free(symbols->items);
 }
 

@@ -11,8 +11,9 @@ int berth_elf_damaged(struct berth_err *err, const char *what)
 
 Elf_Data *berth_elf_data(Elf_Scn *section, GElf_Shdr *ret_header)
 {
-    if (!gelf_getshdr(section, ret_header) ||
-        ret_header->sh_size > BERTH_ELF_SECTION_MAX)
+    if (!gelf_getshdr(section, ret_header))
+        return NULL;
+    if (ret_header->sh_size > BERTH_ELF_SECTION_MAX)
         return NULL;
     return elf_getdata(section, NULL);
 }
@@ -29,12 +30,14 @@ static bool is_link_small(Elf *elf, const GElf_Shdr *header)
 Elf_Data *berth_elf_next(Elf *elf, Elf_Scn **section, uint32_t type,
                          GElf_Shdr *ret_header)
 {
-    while ((*section = elf_nextscn(elf, *section))) {
+    for (;;) {
+        *section = elf_nextscn(elf, *section);
+        if (!*section)
+            return NULL;
         if (!gelf_getshdr(*section, ret_header) || ret_header->sh_type != type)
             continue;
         if (!is_link_small(elf, ret_header))
             return NULL;
         return berth_elf_data(*section, ret_header);
     }
-    return NULL;
 }

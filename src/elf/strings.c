@@ -20,25 +20,52 @@ struct run {
     size_t marks;
 };
 
-/* Marks do not count among TEXTS_MAX, because a program may have any number of texts
- * with the form of a version. */
-static bool is_wanted(struct run *run)
+static bool is_mark(const struct run *run)
 {
-    if (run->question->mark && run->marks < MARKS_MAX &&
-        run->question->mark(run->text)) {
+    return run->question->mark && run->question->mark(run->text);
+}
+
+static bool is_wanted(const struct run *run)
+{
+    return run->question->text && run->question->text(run->text);
+}
+
+/* Keeps the text that is read, if the question wants it. Marks do not count among
+ * TEXTS_MAX, because a program may have any number of texts with the form of a version.
+ */
+static void keep_text(struct run *run)
+{
+    size_t others = run->texts->count - run->marks;
+
+    if (run->marks < MARKS_MAX && is_mark(run)) {
         run->marks++;
-        return true;
+        berth_strvec_push(run->texts, run->text);
+    } else if (others < TEXTS_MAX && is_wanted(run)) {
+        berth_strvec_push(run->texts, run->text);
     }
-    return run->texts->count - run->marks < TEXTS_MAX && run->question->text &&
-           run->question->text(run->text);
 }
 
 static void end_text(struct run *run)
 {
     run->text[run->length] = '\0';
-    if (run->length >= TEXT_MIN && is_wanted(run))
-        berth_strvec_push(run->texts, run->text);
+    if (run->length >= TEXT_MIN)
+        keep_text(run);
     run->length = 0;
+}
+
+/* May C stand in a text? */
+static bool is_of_text(unsigned char c)
+{
+    return (c >= 0x20 && c < 0x7f) || c == '\n' || c == '\t';
+}
+
+/* Adds C; of a longer text only the beginning counts. */
+static void add_character(struct run *run, unsigned char c)
+{
+    if (run->length == TEXT_SIZE - 1)
+        return;
+    run->text[run->length] = (char)c;
+    run->length++;
 }
 
 static void scan(struct run *run, const unsigned char *bytes, size_t count)
@@ -46,14 +73,12 @@ static void scan(struct run *run, const unsigned char *bytes, size_t count)
     for (size_t i = 0; i < count; i++) {
         unsigned char c = bytes[i];
 
-        if ((c >= 0x20 && c < 0x7f) || c == '\n' || c == '\t') {
-            if (run->length < TEXT_SIZE - 1)
-                run->text[run->length++] = (char)c;
-        } else if (c == '\0') {
+        if (is_of_text(c))
+            add_character(run, c);
+        else if (c == '\0')
             end_text(run);
-        } else {
+        else
             run->length = 0;
-        }
     }
 }
 
@@ -71,8 +96,8 @@ static void scan_range(const struct berth_elf_reader *reader, uint64_t offset,
     run->budget -= count;
     run->length = 0;
     while (count > 0) {
-        ssize_t got =
-            pread(reader->fd, block, count < BLOCK ? count : BLOCK, (off_t)offset);
+        size_t part = count < BLOCK ? count : BLOCK;
+        ssize_t got = pread(reader->fd, block, part, (off_t)offset);
 
         if (got <= 0)
             return;
@@ -85,13 +110,14 @@ static void scan_range(const struct berth_elf_reader *reader, uint64_t offset,
 /* Scans the sections that hold constants. False: there is none. */
 static bool scan_sections(const struct berth_elf_reader *reader, struct run *run)
 {
-    Elf_Scn *section = NULL;
+    Elf_Scn *section;
     bool found = false;
     size_t names;
 
     if (elf_getshdrstrndx(reader->elf, &names) < 0)
         return false;
-    while ((section = elf_nextscn(reader->elf, section))) {
+    section = elf_nextscn(reader->elf, NULL);
+    for (; section; section = elf_nextscn(reader->elf, section)) {
         GElf_Shdr header;
         const char *name;
 
@@ -129,7 +155,9 @@ int berth_elf_read_texts(struct berth_elf_reader *reader,
 {
     struct run run = {.texts = &elf->texts, .budget = SCAN_MAX, .question = question};
 
-    if (!question || (!question->text && !question->mark) || !is_scanned(elf))
+    if (!question || !is_scanned(elf))
+        return 0;
+    if (!question->text && !question->mark)
         return 0;
     if (!scan_sections(reader, &run))
         scan_segments(reader, &run);

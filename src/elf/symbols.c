@@ -36,14 +36,19 @@ static uint32_t copy_type(int machine)
     return UINT32_MAX;
 }
 
+static bool is_undefined(const GElf_Sym *symbol)
+{
+    return symbol->st_shndx == SHN_UNDEF;
+}
+
 static int add(struct berth_elf_symbols *symbols, const char *name,
                const GElf_Sym *symbol, struct berth_err *err)
 {
+    bool is_weak = GELF_ST_BIND(symbol->st_info) == STB_WEAK;
     struct berth_elf_symbol item = {
         .name = strdup(name),
         .size = symbol->st_size,
-        .weak =
-            symbol->st_shndx == SHN_UNDEF && GELF_ST_BIND(symbol->st_info) == STB_WEAK,
+        .weak = is_weak && is_undefined(symbol),
     };
 
     if (item.name && berth_append(symbols, &item) == 0)
@@ -52,20 +57,29 @@ static int add(struct berth_elf_symbols *symbols, const char *name,
     return berth_err_oom(err);
 }
 
+/* Does QUESTION, which may be NULL for all symbols, want the one called NAME? */
+static bool wants(const struct berth_elf_question *question, const char *name)
+{
+    if (!question || !question->symbol)
+        return true;
+    return question->symbol(name);
+}
+
 /* Adds SYMBOL to UNDEFINED or to DEFINED, if the question wants it. */
 static int add_wanted(const struct table *table, const GElf_Sym *symbol,
                       struct berth_elf_symbols *undefined,
                       struct berth_elf_symbols *defined, struct berth_err *err)
 {
-    const struct berth_elf_question *question = table->question;
     const char *name = elf_strptr(table->elf, table->strings, symbol->st_name);
+    bool is_local = GELF_ST_BIND(symbol->st_info) == STB_LOCAL;
 
     if (!name)
         return berth_elf_damaged(err, "table of symbols");
-    if (*name == '\0' || GELF_ST_BIND(symbol->st_info) == STB_LOCAL ||
-        (question && question->symbol && !question->symbol(name)))
+    if (*name == '\0' || is_local || !wants(table->question, name))
         return 0;
-    return add(symbol->st_shndx == SHN_UNDEF ? undefined : defined, name, symbol, err);
+    if (is_undefined(symbol))
+        return add(undefined, name, symbol, err);
+    return add(defined, name, symbol, err);
 }
 
 static bool relocation_at(Elf_Data *data, bool is_rela, int index, uint64_t *ret_info)
@@ -77,12 +91,31 @@ static bool relocation_at(Elf_Data *data, bool is_rela, int index, uint64_t *ret
         if (!gelf_getrela(data, index, &rela))
             return false;
         *ret_info = rela.r_info;
-    } else {
-        if (!gelf_getrel(data, index, &rel))
-            return false;
-        *ret_info = rel.r_info;
+        return true;
     }
+    if (!gelf_getrel(data, index, &rel))
+        return false;
+    *ret_info = rel.r_info;
     return true;
+}
+
+/* Adds the symbols that the relocations in DATA, of TYPE, copy by relocations COPY. */
+static int add_section(const struct table *table, Elf_Data *data, uint32_t type,
+                       uint32_t copy, struct berth_elf_symbols *copied,
+                       struct berth_err *err)
+{
+    GElf_Sym symbol;
+    uint64_t info;
+
+    for (int i = 0; relocation_at(data, type == SHT_RELA, i, &info); i++) {
+        if (GELF_R_TYPE(info) != copy)
+            continue;
+        if (!gelf_getsym(table->data, (int)GELF_R_SYM(info), &symbol))
+            return berth_elf_damaged(err, "relocations");
+        if (add_wanted(table, &symbol, copied, copied, err) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 /* Adds the symbols whose data a program gets a copy of, by its relocations of TYPE. */
@@ -92,26 +125,32 @@ static int add_copied(const struct table *table, const struct berth_elf_reader *
 {
     uint32_t copy = copy_type(reader->header.e_machine);
     Elf_Scn *section = NULL;
-    GElf_Shdr header;
-    Elf_Data *data;
-    GElf_Sym symbol;
-    uint64_t info;
 
-    while ((data = berth_elf_next(table->elf, &section, type, &header)) || section) {
+    for (;;) {
+        GElf_Shdr header;
+        Elf_Data *data = berth_elf_next(table->elf, &section, type, &header);
+
+        if (!section)
+            return 0;
         if (!data)
             return berth_elf_damaged(err, "relocations");
         if (header.sh_link != table->index)
             continue;
-        for (int i = 0; relocation_at(data, type == SHT_RELA, i, &info); i++) {
-            if (GELF_R_TYPE(info) != copy)
-                continue;
-            if (!gelf_getsym(table->data, (int)GELF_R_SYM(info), &symbol))
-                return berth_elf_damaged(err, "relocations");
-            if (add_wanted(table, &symbol, copied, copied, err) < 0)
-                return -1;
-        }
+        if (add_section(table, data, type, copy, copied, err) < 0)
+            return -1;
     }
-    return 0;
+}
+
+/* The same for relocations of both types; only programs copy. */
+static int add_all_copied(const struct table *table,
+                          const struct berth_elf_reader *reader, struct berth_elf *elf,
+                          struct berth_err *err)
+{
+    if (elf->kind == BERTH_ELF_LIBRARY)
+        return 0;
+    if (add_copied(table, reader, SHT_RELA, &elf->copied, err) < 0)
+        return -1;
+    return add_copied(table, reader, SHT_REL, &elf->copied, err);
 }
 
 static int compare(const void *a, const void *b)
@@ -164,9 +203,7 @@ int berth_elf_read_symbols(struct berth_elf_reader *reader,
     for (int i = 1; gelf_getsym(table.data, i, &symbol); i++)
         if (add_wanted(&table, &symbol, &elf->undefined, &elf->defined, err) < 0)
             return -1;
-    if (elf->kind != BERTH_ELF_LIBRARY &&
-        (add_copied(&table, reader, SHT_RELA, &elf->copied, err) < 0 ||
-         add_copied(&table, reader, SHT_REL, &elf->copied, err) < 0))
+    if (add_all_copied(&table, reader, elf, err) < 0)
         return -1;
     sort(&elf->undefined);
     sort(&elf->defined);
@@ -182,17 +219,23 @@ int berth_elf_read_inner(struct berth_elf_reader *reader,
 {
     bool is_program = elf->kind == BERTH_ELF_PROGRAM || elf->kind == BERTH_ELF_STATIC;
     Elf_Scn *section = NULL;
-    Elf_Data *data = NULL;
+    Elf_Data *data;
     GElf_Shdr header;
     GElf_Sym symbol;
 
-    if (is_program && question && question->inner)
-        data = berth_elf_next(reader->elf, &section, SHT_SYMTAB, &header);
-    for (int i = 1; data && gelf_getsym(data, i, &symbol); i++) {
+    if (!is_program || !question || !question->inner)
+        return 0;
+    data = berth_elf_next(reader->elf, &section, SHT_SYMTAB, &header);
+    if (!data)
+        return 0;
+    for (int i = 1; gelf_getsym(data, i, &symbol); i++) {
         const char *name = elf_strptr(reader->elf, header.sh_link, symbol.st_name);
 
-        if (name && symbol.st_shndx != SHN_UNDEF && elf->inner.count < INNER_MAX &&
-            question->inner(name))
+        if (elf->inner.count >= INNER_MAX)
+            break;
+        if (!name || is_undefined(&symbol))
+            continue;
+        if (question->inner(name))
             berth_strvec_push(&elf->inner, name);
     }
     return berth_err_oom_if(elf->inner.failed, err);
@@ -218,26 +261,37 @@ static size_t copy_value(Elf *elf, const GElf_Sym *symbol, void *bytes, size_t c
     return count;
 }
 
-size_t berth_elf_value(int fd, const char *name, void *bytes, size_t count)
+/* Finds the dynamic symbol NAME if it is data that ELF defines. */
+static bool find_data(Elf *elf, const char *name, GElf_Sym *ret_symbol)
 {
     Elf_Scn *section = NULL;
-    Elf_Data *data = NULL;
     GElf_Shdr header;
+    Elf_Data *data = berth_elf_next(elf, &section, SHT_DYNSYM, &header);
+
+    if (!data)
+        return false;
+    for (int i = 1; gelf_getsym(data, i, ret_symbol); i++) {
+        const char *text = elf_strptr(elf, header.sh_link, ret_symbol->st_name);
+
+        if (!text || strcmp(text, name) != 0)
+            continue;
+        if (!is_undefined(ret_symbol) &&
+            GELF_ST_TYPE(ret_symbol->st_info) == STT_OBJECT)
+            return true;
+    }
+    return false;
+}
+
+size_t berth_elf_value(int fd, const char *name, void *bytes, size_t count)
+{
     GElf_Sym symbol;
     size_t got = 0;
     Elf *elf;
 
     elf_version(EV_CURRENT);
     elf = elf_begin(fd, ELF_C_READ, NULL);
-    if (elf_kind(elf) == ELF_K_ELF)
-        data = berth_elf_next(elf, &section, SHT_DYNSYM, &header);
-    for (int i = 1; data && got == 0 && gelf_getsym(data, i, &symbol); i++) {
-        const char *text = elf_strptr(elf, header.sh_link, symbol.st_name);
-
-        if (text && strcmp(text, name) == 0 && symbol.st_shndx != SHN_UNDEF &&
-            GELF_ST_TYPE(symbol.st_info) == STT_OBJECT)
-            got = copy_value(elf, &symbol, bytes, count);
-    }
+    if (elf_kind(elf) == ELF_K_ELF && find_data(elf, name, &symbol))
+        got = copy_value(elf, &symbol, bytes, count);
     elf_end(elf);
     return got;
 }

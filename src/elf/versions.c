@@ -40,8 +40,12 @@ static int read_needs(Elf *file, struct berth_elf *elf, struct berth_err *err)
     GElf_Verneed library;
     uint64_t at = 0;
 
-    for (uint64_t i = 0; section && i < header.sh_info; i++) {
-        if (!data || at > VERSIONS_SIZE || !gelf_getverneed(data, (int)at, &library))
+    if (!section)
+        return 0;
+    if (!data)
+        return berth_elf_damaged(err, "table of versions");
+    for (uint64_t i = 0; i < header.sh_info; i++) {
+        if (at > VERSIONS_SIZE || !gelf_getverneed(data, (int)at, &library))
             return berth_elf_damaged(err, "table of versions");
         if (read_library(file, data, header.sh_link, &library, at + library.vn_aux, elf,
                          err) < 0)
@@ -53,6 +57,17 @@ static int read_needs(Elf *file, struct berth_elf *elf, struct berth_err *err)
     return 0;
 }
 
+/* Reads the entry at AT, *RET_DEF, and what it says of its name, *RET_AUX. */
+static bool read_def(Elf_Data *data, uint64_t at, GElf_Verdef *ret_def,
+                     GElf_Verdaux *ret_aux)
+{
+    if (at > VERSIONS_SIZE || !gelf_getverdef(data, (int)at, ret_def))
+        return false;
+    if (ret_def->vd_aux > VERSIONS_SIZE)
+        return false;
+    return gelf_getverdaux(data, (int)(at + ret_def->vd_aux), ret_aux);
+}
+
 static int read_defs(Elf *file, struct berth_elf *elf, struct berth_err *err)
 {
     Elf_Scn *section = NULL;
@@ -62,12 +77,14 @@ static int read_defs(Elf *file, struct berth_elf *elf, struct berth_err *err)
     GElf_Verdaux aux;
     uint64_t at = 0;
 
-    for (uint64_t i = 0; section && i < header.sh_info; i++) {
+    if (!section)
+        return 0;
+    if (!data)
+        return berth_elf_damaged(err, "table of versions");
+    for (uint64_t i = 0; i < header.sh_info; i++) {
         const char *name;
 
-        if (!data || at > VERSIONS_SIZE || !gelf_getverdef(data, (int)at, &def) ||
-            def.vd_aux > VERSIONS_SIZE ||
-            !gelf_getverdaux(data, (int)(at + def.vd_aux), &aux))
+        if (!read_def(data, at, &def, &aux))
             return berth_elf_damaged(err, "table of versions");
         name = elf_strptr(file, header.sh_link, aux.vda_name);
         if (!name || elf->version_defs.count == VERSIONS_MAX)
