@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/cleanup.h"
 #include "base/environ.h"
 #include "base/run.h"
@@ -151,31 +152,32 @@ static int serve(const struct work *work, const struct berth_decide *with, int i
     }
 }
 
+/* In the child of start_inside(). */
+static int run_inside(int channel, void *data)
+{
+    struct berth_decide *inside = data;
+
+    inside->channel = channel;
+    berth_decide_run(inside);
+    return EXIT_SUCCESS;
+}
+
 /* Start the child that puts the host's MPI into the container, and serve it. */
 static int start_inside(const struct work *work, struct berth_decide *inside,
                         struct berth_err *err)
 {
-    int ends[2];
-    int result;
+    char **own = environ;
+    int channel, result;
     pid_t child;
 
-    if (berth_channel_open(ends, err) < 0)
-        return -1;
-    child = fork();
-    if (child == 0) {
-        close(ends[0]);
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        environ = work->container.environment.items;
-        inside->channel = ends[1];
-        berth_decide_run(inside);
-        _exit(EXIT_SUCCESS);
-    }
-    close(ends[1]);
+    environ = work->container.environment.items;
+    child = berth_child_with_channel(run_inside, inside, SIGKILL, &channel);
+    environ = own;
     if (child < 0)
-        result = berth_err_spent(err, errno);
-    else
-        result = serve(work, inside, ends[0], err);
-    close(ends[0]);
+        return berth_err_spent(err, errno);
+
+    result = serve(work, inside, channel, err);
+    close(channel);
     berth_run_wait(child);
     return result;
 }

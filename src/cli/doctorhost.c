@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/cleanup.h"
 #include "base/environ.h"
 #include "base/installed.h"
@@ -112,22 +113,32 @@ void berth_doctor_read_runtime(struct berth_doctor *doctor)
     read_build(doctor);
 }
 
+static int become_nobody(void)
+{
+    if (setresgid(NOBODY, NOBODY, NOBODY) < 0)
+        return -1;
+    return setresuid(NOBODY, NOBODY, NOBODY);
+}
+
+/* In a child: make a user namespace as an ordinary user. Returns errno; 0 also if it
+ * cannot become an ordinary user, which then proves nothing. */
+static int make_user_namespace(void *data)
+{
+    (void)data;
+    if (geteuid() == 0 && become_nobody() < 0)
+        return 0;
+    return unshare(CLONE_NEWUSER) < 0 ? errno & 0xff : 0;
+}
+
 /* Returns why an ordinary user cannot make a user namespace now; NULL: the user can. */
 static const char *try_user_namespace(void)
 {
-    pid_t child = fork();
-    int status;
+    pid_t child = berth_child(make_user_namespace, NULL, 0);
+    int status = berth_run_wait(child);
 
-    if (child == 0) {
-        if (geteuid() == 0 && (setresgid(NOBODY, NOBODY, NOBODY) < 0 ||
-                               setresuid(NOBODY, NOBODY, NOBODY) < 0))
-            _exit(0);
-        _exit(unshare(CLONE_NEWUSER) < 0 ? errno & 0xff : 0);
-    }
-    status = berth_run_wait(child);
-    return child > 0 && WIFEXITED(status) && WEXITSTATUS(status)
-               ? strerror(WEXITSTATUS(status))
-               : NULL;
+    if (child < 0 || !WIFEXITED(status) || WEXITSTATUS(status) == 0)
+        return NULL;
+    return strerror(WEXITSTATUS(status));
 }
 
 #define NAMESPACES "user namespaces"

@@ -19,6 +19,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/json.h"
@@ -52,8 +53,9 @@ extern char **environ;
 /* In a child: hold the root file system of CONTAINER alone, which ends with its last
  * descriptor, send it over the socket END after why that fails (""), and stay. Nobody
  * could open the descriptor in this process (container/join.h). */
-_Noreturn static void hold(const struct berth_container *container, int end)
+static int hold(int end, void *data)
 {
+    const struct berth_container *container = data;
     struct berth_err why = {0};
     int root = -1;
 
@@ -68,7 +70,7 @@ _Noreturn static void hold(const struct berth_container *container, int end)
     if (berth_fd_write(end, &why, sizeof(why)) == 0 && root >= 0 &&
         berth_job_send(end, BERTH_JOB_JOIN, root) == 0)
         pause();
-    _exit(EXIT_FAILURE);
+    return EXIT_FAILURE;
 }
 
 /* In a user namespace of the user: let programs read files of the user without
@@ -96,25 +98,19 @@ static pid_t start_holding(const struct berth_container *container, int *ret_roo
 {
     struct berth_holder holder = {container->holder, container->mounts};
     BERTH_CLOSE int root = -1;
-    int ends[2];
-    pid_t child;
+    int channel;
+    pid_t child = berth_child_with_channel(hold, (void *)container, SIGKILL, &channel);
 
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
-        return berth_err_spent(err, errno);
-    child = fork();
     if (child < 0)
         return berth_err_spent(err, errno);
-    if (child == 0)
-        hold(container, ends[1]);
-    close(ends[1]);
-    if (read(ends[0], err, sizeof(*err)) != sizeof(*err)) {
+    if (read(channel, err, sizeof(*err)) != sizeof(*err)) {
         berth_err_set(err, BERTH_JOIN_DEAD);
     } else if (!*err->text) {
-        poll(&(struct pollfd){.fd = ends[0], .events = POLLIN}, 1, -1);
-        if (berth_job_receive(ends[0], &root) != BERTH_JOB_JOIN)
+        poll(&(struct pollfd){.fd = channel, .events = POLLIN}, 1, -1);
+        if (berth_job_receive(channel, &root) != BERTH_JOB_JOIN)
             berth_err_set(err, BERTH_JOIN_DEAD);
     }
-    close(ends[0]);
+    close(channel);
     if (root >= 0 && berth_join_owner_user(holder) == 0 && permit_reading() == 0) {
         *ret_root = dup(root); /* not closed on exec */
         return child;

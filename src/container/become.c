@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/child.h"
 #include "base/choice.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
@@ -322,17 +323,23 @@ int berth_become_command(const struct berth_become *become, struct berth_err *er
     return refuse(become, program, number, err);
 }
 
-/* In a child: become PROGRAM, which stops before its first instruction because it is
- * traced. If tracing is forbidden, only check that the file can be executed. Ends with
- * errno. */
-_Noreturn static void try_program(const char *program, char *const *command)
+struct trial {
+    const char *program;
+    char *const *command;
+};
+
+/* In a child: become the program of DATA, a struct trial, which stops before its first
+ * instruction because it is traced. If tracing is forbidden, only check that the file
+ * can be executed. Returns errno. */
+static int try_program(void *data)
 {
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* the command would go on without its tracer */
+    const struct trial *trial = data;
+
     if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0)
-        execv(program, command);
-    else if (access(program, X_OK) == 0)
-        _exit(EXIT_SUCCESS);
-    _exit(errno);
+        execv(trial->program, trial->command);
+    else if (access(trial->program, X_OK) == 0)
+        return 0;
+    return errno;
 }
 
 int berth_become_try(const struct berth_become *become, struct berth_err *err)
@@ -341,17 +348,19 @@ int berth_become_try(const struct berth_become *become, struct berth_err *err)
     BERTH_FREE char *program = berth_become_find(name);
     int number = errno;
     int status = check_entrypoint(become, err);
+    struct trial trial = {program, become->command};
     pid_t child;
 
     if (status != 0)
         return status;
     if (!program)
         return refuse(become, NULL, number, err);
-    child = fork();
-    if (child < 0)
-        return berth_err_spent(err, errno), BERTH_REFUSED;
-    if (child == 0)
-        try_program(program, become->command);
+    /* it dies with this process: the command would go on without its tracer */
+    child = berth_child(try_program, &trial, SIGKILL);
+    if (child < 0) {
+        berth_err_spent(err, errno);
+        return BERTH_REFUSED;
+    }
     status = berth_run_wait(child);
     if (WIFSTOPPED(status)) {
         kill(child, SIGKILL);

@@ -21,6 +21,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/run.h"
@@ -183,30 +184,35 @@ static void correct(const char *path, bool is_writable, const struct correction 
         berth_fd_write(fd, text, count);
 }
 
-/* In a child, which need not free: correct both databases. The child unmounts the files
- * of the runtime in its own copy of the mounts, to read those of the image below. */
-static void correct_both(struct berth_holder holder, bool is_writable)
+struct container {
+    struct berth_holder holder;
+    bool is_writable;
+};
+
+/* In a child, which need not free: correct both databases of DATA, a struct container.
+ * The child unmounts the files of the runtime in its own copy of the mounts, to read
+ * those of the image below. */
+static int correct_both(void *data)
 {
+    const struct container *container = data;
     struct correction it = {0};
     struct berth_err err;
 
-    if (!find_correction(&it) || berth_join_owner(holder, &err) < 0 ||
-        unshare(CLONE_NEWNS) < 0 ||
+    if (!find_correction(&it) || berth_join_owner(container->holder, &err) < 0)
+        return EXIT_FAILURE;
+    if (unshare(CLONE_NEWNS) < 0 ||
         mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-        return;
-    correct(USERS, is_writable, &it, put_users);
-    correct(GROUPS, is_writable, &it, put_groups);
+        return EXIT_FAILURE;
+
+    correct(USERS, container->is_writable, &it, put_users);
+    correct(GROUPS, container->is_writable, &it, put_groups);
+    return EXIT_SUCCESS;
 }
 
 void berth_database_correct(struct berth_holder holder,
                             const struct berth_request *request)
 {
-    pid_t child = fork();
+    struct container container = {holder, request->writable == BERTH_YES};
 
-    if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        correct_both(holder, request->writable == BERTH_YES);
-        _exit(EXIT_SUCCESS);
-    }
-    berth_run_wait(child);
+    berth_run_wait(berth_child(correct_both, &container, SIGKILL));
 }

@@ -17,46 +17,46 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/cleanup.h"
 #include "base/run.h"
 #include "container/namespaces.h"
 
 enum { NEW, THERE, NONE };
 
-/* Returns 0, or errno. */
+/* Enter a new user namespace in which the user is root, and in it another one, in which
+ * the user has the ids of the host again. Returns 0, or -1 with errno. */
 static int make_namespaces(void)
 {
     uid_t uid = geteuid();
     gid_t gid = getegid();
 
-    return unshare(CLONE_NEWUSER) < 0 || berth_namespaces_map(0, uid, 0, gid) < 0 ||
-                   unshare(CLONE_NEWUSER) < 0 ||
-                   berth_namespaces_map(uid, 0, gid, 0) < 0
-               ? errno
-               : 0;
+    if (unshare(CLONE_NEWUSER) < 0 || berth_namespaces_map(0, uid, 0, gid) < 0)
+        return -1;
+    if (unshare(CLONE_NEWUSER) < 0 || berth_namespaces_map(uid, 0, gid, 0) < 0)
+        return -1;
+    return 0;
 }
 
-/* Make the namespaces, and stay in the inner one until the parent has opened it. */
-_Noreturn static void hold(void)
+/* In a child: make the namespaces, and stay in the inner one until the parent has
+ * opened it. Returns errno if they cannot be made. */
+static int hold(void *data)
 {
-    int number = make_namespaces();
-
-    if (number == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a new user namespace clears it */
-        raise(SIGSTOP);
-        pause();
-    }
-    _exit(number);
+    (void)data;
+    if (make_namespaces() < 0)
+        return errno;
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a new user namespace clears it */
+    raise(SIGSTOP);
+    pause();
+    return 0;
 }
 
 /* Returns a descriptor of the inner namespace, or -1 with errno. */
 static int make_in_child(void)
 {
-    pid_t child = fork();
+    pid_t child = berth_child(hold, NULL, SIGKILL);
     int inner, number, status;
 
-    if (child == 0)
-        hold();
     if (child < 0 || waitpid(child, &status, WUNTRACED) < 0)
         return -1;
     if (WIFEXITED(status)) {

@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/cleanup.h"
 #include "base/detach.h"
 #include "base/environ.h"
@@ -262,6 +263,15 @@ int berth_start_become(const struct berth_launch *launch, char *const *argv,
     return berth_err_file(err, launch->runtime, "started");
 }
 
+/* A program that a child becomes by `body`, which gets `data`, and returns only if that
+ * fails. */
+struct program {
+    const struct berth_start *start;
+    void (*body)(const struct berth_start *start, void *data, struct berth_err *err);
+    void *data;
+    int descriptors[DESCRIPTORS];
+};
+
 /* In the child: set the standard streams, and keep only DESCRIPTORS open. */
 static void detach(const struct berth_start *start, const int descriptors[DESCRIPTORS])
 {
@@ -275,9 +285,22 @@ static void detach(const struct berth_start *start, const int descriptors[DESCRI
     berth_limits_raise();
 }
 
-/* Fork a child that becomes a program by BODY, which gets DATA, and returns only if
- * that fails. The child has a copy of the log as standard error, and berth-init an end
- * of a pair of sockets, on which the kernel tells its process id. */
+/* In a child: become DATA, a struct program. The log gets the sentence if that fails.
+ */
+static int become(void *data)
+{
+    const struct program *program = data;
+    struct berth_err why;
+
+    detach(program->start, program->descriptors);
+    program->body(program->start, program->data, &why);
+    dprintf(STDERR_FILENO, "%s\n", why.text);
+    return EXIT_FAILURE;
+}
+
+/* Start a child that becomes a program by BODY with DATA. The child has a copy of the
+ * log as standard error, and berth-init an end of a pair of sockets, on which the
+ * kernel tells its process id. */
 static int start_child(struct berth_start *start,
                        void (*body)(const struct berth_start *start, void *data,
                                     struct berth_err *err),
@@ -285,7 +308,7 @@ static int start_child(struct berth_start *start,
 {
     BERTH_CLOSE int init = berth_program_open(err);
     BERTH_CLOSE int ready = -1;
-    struct berth_err why;
+    struct program program = {.start = start, .body = body, .data = data};
     int on = 1;
     int ends[2];
     pid_t pid;
@@ -299,16 +322,16 @@ static int start_child(struct berth_start *start,
         return berth_err_spent(err, errno);
     start->answer = ends[0];
     ready = ends[1];
-    if (setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0 ||
-        (pid = fork()) < 0)
+    if (setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0)
         return berth_err_spent(err, errno);
-    if (pid == 0) {
-        detach(start, (const int[]){init, start->tasks, ready, start->inner,
-                                    start->programs, start->overlay});
-        body(start, data, &why);
-        dprintf(STDERR_FILENO, "%s\n", why.text);
-        _exit(EXIT_FAILURE);
-    }
+
+    memcpy(program.descriptors,
+           (const int[]){init, start->tasks, ready, start->inner, start->programs,
+                         start->overlay},
+           sizeof(program.descriptors));
+    pid = berth_child(become, &program, 0);
+    if (pid < 0)
+        return berth_err_spent(err, errno);
     start->runtime = pid;
     return 0;
 }

@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/detach.h"
 #include "base/environ.h"
 #include "base/run.h"
@@ -120,14 +121,15 @@ static void send_answer(int socket, int answer)
     send(socket, &answer, sizeof(answer), MSG_NOSIGNAL);
 }
 
-/* Print ERR on the standard error of the program in the container, and end. */
-_Noreturn static void refuse(const struct command *command, struct berth_err *err)
+/* Print ERR on the standard error of the program in the container, which ends. Returns
+ * the exit status of this process. */
+static int refuse(const struct command *command, struct berth_err *err)
 {
     const char *name = command->question.words.items[BERTH_HOSTCOMMAND_NAME];
 
     dprintf(command->fds[STDERR_FILENO], "berth: %s: %s\n", name, err->text);
     send_answer(command->socket, W_EXITCODE(BERTH_REFUSED, 0));
-    _exit(EXIT_FAILURE);
+    return EXIT_FAILURE;
 }
 
 static int receive_question(struct command *command)
@@ -174,34 +176,47 @@ static int open_children(void)
 /* How long a file system may take to answer. */
 enum { LOOK_MS = 60 * 1000 };
 
-/* In a child: stat(2) as the program that asks, whose process is not to be traced by
- * programs of the image. */
+/* A file of which a program in the container knows the path. */
+struct file {
+    struct berth_holder program;
+    const char *directory; /* of the program */
+    const char *path;
+};
+
+/* In a child, whose process is not to be traced by programs of the image: send the
+ * state of DATA, a struct file, if it is there. */
+static int look_inside(int channel, void *data)
+{
+    const struct file *file = data;
+    struct stat status;
+
+    prctl(PR_SET_DUMPABLE, 0);
+    if (berth_join(file->program, NULL) < 0 || chdir(file->directory) < 0)
+        return EXIT_FAILURE;
+    if (stat(file->path, &status) < 0)
+        return EXIT_FAILURE;
+    return send(channel, &status, sizeof(status), MSG_NOSIGNAL) < 0 ? EXIT_FAILURE
+                                                                    : EXIT_SUCCESS;
+}
+
+/* stat(2) as the program that asks. */
 static int look(const void *data, const char *path, struct stat *ret)
 {
     const struct command *command = data;
-    struct berth_holder program = berth_holder_of(berth_job_peer(command->socket).pid);
+    struct file file = {.program = berth_holder_of(berth_job_peer(command->socket).pid),
+                        .directory =
+                            command->question.words.items[BERTH_HOSTCOMMAND_DIRECTORY],
+                        .path = path};
+    struct pollfd answer = {.events = POLLIN};
     bool is_there = false;
-    int ends[2];
-    pid_t child;
+    pid_t child = berth_child_with_channel(look_inside, &file, 0, &answer.fd);
 
-    if (pipe2(ends, O_CLOEXEC) < 0)
+    if (child < 0)
         return -1;
-    child = fork();
-    if (child == 0) {
-        prctl(PR_SET_DUMPABLE, 0);
-        if (berth_join(program, NULL) == 0 &&
-            chdir(command->question.words.items[BERTH_HOSTCOMMAND_DIRECTORY]) == 0 &&
-            stat(path, ret) == 0)
-            (void)!write(ends[1], ret, sizeof(*ret));
-        _exit(EXIT_SUCCESS);
-    }
-    close(ends[1]);
-    is_there =
-        poll(&(struct pollfd){.fd = ends[0], .events = POLLIN}, 1, LOOK_MS) == 1 &&
-        read(ends[0], ret, sizeof(*ret)) == sizeof(*ret);
-    if (child > 0) /* -1 would be all processes of the user */
-        kill(child, SIGKILL);
-    close(ends[0]);
+    if (poll(&answer, 1, LOOK_MS) == 1)
+        is_there = recv(answer.fd, ret, sizeof(*ret), 0) == sizeof(*ret);
+    close(answer.fd);
+    kill(child, SIGKILL);
     berth_run_wait(child);
     return is_there ? 0 : -1;
 }
@@ -254,13 +269,12 @@ static int prepare(struct command *command, struct berth_err *err)
                                  err);
 }
 
-_Noreturn static void become(const struct command *command, pid_t parent)
+/* In a child: become DATA, a struct command. */
+static int become(void *data)
 {
+    const struct command *command = data;
     char **words = command->question.words.items + BERTH_HOSTCOMMAND_NAME;
 
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (getppid() != parent)
-        _exit(EXIT_FAILURE);
     setsid();
     for (int i = 0; i < STREAMS; i++)
         dup2(command->fds[i], i);
@@ -269,7 +283,7 @@ _Noreturn static void become(const struct command *command, pid_t parent)
     execve(command->program, words, command->environment.items);
     dprintf(STDERR_FILENO, "berth: %s: '%s': cannot be started: %s\n", words[0],
             command->program, strerror(errno));
-    _exit(BERTH_NOT_EXECUTABLE);
+    return BERTH_NOT_EXECUTABLE;
 }
 
 /* Forward the signal that the program got to its command. If the program has ended, end
@@ -313,96 +327,103 @@ static int await(const struct command *command)
     return status;
 }
 
-/* In a child: run the command that the program at SOCKET asks for. */
-_Noreturn static void run(const struct berth_hostcommand *offer, int socket)
+/* In a child: run DATA, a struct command, for the program at its socket. */
+static int run(void *data)
 {
-    struct command command = {.offer = offer, .socket = socket};
+    struct command *command = data;
     struct berth_err err;
-    pid_t self = getpid();
 
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
     /* until the program has shown the token, this process may have a socket of any
      * program in an image, which could stand for a process of the host with it; nobody
      * believes a process that is not dumpable (ipc/peer.h) */
     prctl(PR_SET_DUMPABLE, 0);
-    if (receive_question(&command) < 0)
-        _exit(EXIT_FAILURE);
+    if (receive_question(command) < 0)
+        return EXIT_FAILURE;
     prctl(PR_SET_DUMPABLE, 1);
-    send_answer(socket, BERTH_HOSTCOMMAND_BEGUN);
-    if (prepare(&command, &err) < 0)
-        refuse(&command, &err);
-    command.pid = fork();
-    if (command.pid == 0)
-        become(&command, self);
-    if (command.pid < 0) {
+
+    send_answer(command->socket, BERTH_HOSTCOMMAND_BEGUN);
+    if (prepare(command, &err) < 0)
+        return refuse(command, &err);
+    command->pid = berth_child(become, command, SIGTERM);
+    if (command->pid < 0) {
         berth_err_spent(&err, errno);
-        refuse(&command, &err);
+        return refuse(command, &err);
     }
+
     for (int i = 0; i < STREAMS; i++)
-        close(command.fds[i]);
-    send_answer(socket, await(&command));
-    _exit(EXIT_SUCCESS);
+        close(command->fds[i]);
+    send_answer(command->socket, await(command));
+    return EXIT_SUCCESS;
 }
 
 /* Tell the program at SOCKET that no process can be started for it, because of ERROR
  * (errno). */
 static void refuse_start(int socket, int error)
 {
-    if (socket < 0)
-        return;
     send_answer(socket, -error);
     close(socket);
 }
 
-/* Accept a program and start the process of its command. Returns how many were started:
- * 1 or 0. */
-static int start_command(const struct berth_hostcommand *offer)
+/* Accept a program and start the process of its command. Returns whether one was
+ * started. */
+static bool start_command(const struct berth_hostcommand *offer)
 {
-    int socket = berth_job_accept(offer->socket);
-    pid_t child = socket >= 0 ? fork() : -1;
+    struct command command = {.offer = offer};
+    pid_t child;
 
-    if (child == 0)
-        run(offer, socket);
-    if (child < 0)
-        refuse_start(socket, errno);
-    else
-        close(socket);
-    return child > 0;
+    command.socket = berth_job_accept(offer->socket);
+    if (command.socket < 0)
+        return false;
+    child = berth_child(run, &command, SIGKILL);
+    if (child < 0) {
+        refuse_start(command.socket, errno);
+        return false;
+    }
+    close(command.socket);
+    return true;
 }
 
-/* Answer programs until the supervisor PARENT ends, or kills this process. Without a
- * signalfd, look for ended children once a second. */
-_Noreturn static void serve(const struct berth_hostcommand *offer, pid_t parent)
+/* In a child: answer programs that connect to DATA, a struct berth_hostcommand, until
+ * the supervisor kills this process, or ends. Without a signalfd, look for ended
+ * children once a second. */
+static int serve(void *data)
 {
     enum { AGAIN_MS = 1000 };
+    const struct berth_hostcommand *offer = data;
     struct pollfd fds[] = {{.fd = offer->socket}, {.fd = open_children()}};
     struct signalfd_siginfo info;
     int count = 0;
+    int ready;
 
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    while (getppid() == parent) {
+    for (;;) {
         fds[0].events = count < COMMANDS_MAX ? POLLIN : 0;
         fds[1].events = POLLIN;
-        if (poll(fds, 2, fds[1].fd < 0 ? AGAIN_MS : -1) < 0)
+        ready = poll(fds, 2, fds[1].fd < 0 ? AGAIN_MS : -1);
+        if (ready < 0 && errno != EINTR)
+            return EXIT_FAILURE; /* the next program starts another server */
+        if (ready < 0)
             continue;
         if (fds[1].revents)
             (void)!read(fds[1].fd, &info, sizeof(info));
         while (waitpid(-1, NULL, WNOHANG) > 0)
             count--;
-        if (fds[0].revents)
-            count += start_command(offer);
+        if (fds[0].revents && start_command(offer))
+            count++;
     }
-    _exit(EXIT_SUCCESS);
 }
 
 void berth_hostcommand_serve(struct berth_hostcommand *hostcommand)
 {
-    pid_t parent = getpid();
-    pid_t child = fork();
+    pid_t child = berth_child(serve, hostcommand, SIGKILL);
+    int number = errno;
+    int socket;
 
-    if (child == 0)
-        serve(hostcommand, parent);
-    if (child < 0)
-        refuse_start(berth_job_accept(hostcommand->socket), errno);
-    hostcommand->server = child > 0 ? child : 0;
+    if (child > 0) {
+        hostcommand->server = child;
+        return;
+    }
+    hostcommand->server = 0;
+    socket = berth_job_accept(hostcommand->socket);
+    if (socket >= 0)
+        refuse_start(socket, number);
 }

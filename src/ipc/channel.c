@@ -19,13 +19,6 @@ static int silent(struct berth_err *err, int number)
                          strerror(number));
 }
 
-int berth_channel_open(int ret_ends[2], struct berth_err *err)
-{
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ret_ends) < 0)
-        return berth_err_spent(err, errno);
-    return 0;
-}
-
 static int send_bytes(int end, enum berth_channel_kind kind, const char *bytes,
                       size_t count, struct berth_err *err)
 {

@@ -29,9 +29,6 @@ struct berth_channel_message {
     char text[BERTH_CHANNEL_SIZE]; /* a NUL follows it */
 };
 
-/* Make the two ends, which close on exec. Returns 0, or -1 with a sentence in ERR. */
-int berth_channel_open(int ret_ends[2], struct berth_err *err);
-
 /* Send TEXT, which is shorter than BERTH_CHANNEL_SIZE. Returns 0, or -1 with a sentence
  * in ERR. */
 int berth_channel_send(int end, enum berth_channel_kind kind, const char *text,

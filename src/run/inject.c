@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/cleanup.h"
 #include "base/detach.h"
 #include "base/environ.h"
@@ -108,10 +109,12 @@ static int write_handovers(const struct berth_inject *inject, int fds[DESCRIPTOR
     return fds[CONTAINER] < 0 ? -1 : 0;
 }
 
-/* Become berth-mpi, which inherits FDS and no other descriptor. It gets no variable of
- * the user: LD_LIBRARY_PATH is for the application. */
-static void become_program(const int fds[DESCRIPTORS])
+/* In a child: become berth-mpi, which inherits CHANNEL and the descriptors DATA, and no
+ * other one. It gets no variable of the user: LD_LIBRARY_PATH is for the application.
+ */
+static int become_program(int channel, void *data)
 {
+    int *fds = data;
     static char *const environment[] = {(char *)"PATH=/usr/bin:/bin:/usr/sbin:/sbin",
                                         NULL};
     static char *const argv[] = {(char *)"berth-mpi", (char *)"3", (char *)"4",
@@ -119,10 +122,12 @@ static void become_program(const int fds[DESCRIPTORS])
     const char *program = berth_installed(BERTH_LIBEXECDIR "/berth-mpi");
     struct berth_err err;
 
+    fds[CHANNEL] = channel;
     berth_close_others(fds, DESCRIPTORS);
     execve(program, argv, environment);
     berth_program_missing(program, &err);
     berth_channel_refuse(FIRST + CHANNEL, &err);
+    return EXIT_FAILURE;
 }
 
 /* Receive the binding: until berth-mpi is done, or refuses. */
@@ -149,30 +154,18 @@ static int start_program(const struct berth_inject *inject, int fds[DESCRIPTORS]
                          struct berth_inject_witness *ret_witness,
                          struct berth_err *err)
 {
-    int ends[2];
-    int result;
-    pid_t child;
+    int channel;
+    pid_t child = berth_child_with_channel(become_program, fds, 0, &channel);
 
-    if (berth_channel_open(ends, err) < 0)
-        return -1;
-    fds[CHANNEL] = ends[1];
-    child = fork();
-    if (child == 0) {
-        become_program(fds);
-        _exit(EXIT_FAILURE);
-    }
-    close(ends[1]);
     if (child < 0)
-        result = berth_err_spent(err, errno);
-    else
-        result = receive(inject, ends[0], ret_binding, err);
-    if (result == 0) {
-        *ret_witness = (struct berth_inject_witness){child, ends[0]};
+        return berth_err_spent(err, errno);
+    if (receive(inject, channel, ret_binding, err) == 0) {
+        *ret_witness = (struct berth_inject_witness){child, channel};
         return 0;
     }
-    close(ends[0]);
-    if (child > 0)
-        kill(child, SIGKILL);
+
+    close(channel);
+    kill(child, SIGKILL);
     berth_run_wait(child);
     return -1;
 }

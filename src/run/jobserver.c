@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/cleanup.h"
 #include "base/detach.h"
 #include "base/environ.h"
@@ -238,45 +239,46 @@ static void await_end(const struct berth_rendezvous *made,
 /* In a child: start a container from QUESTION (ipc/message.h), send JOIN over CHANNEL,
  * and stay until the container ends. The words of JOIN end with names of variables
  * (job/variables.h). */
-_Noreturn static void become_container(int channel,
-                                       const struct berth_handover *question)
+static int become_container(int channel, void *data)
 {
+    const struct berth_handover *question = data;
     struct berth_rendezvous made, rendezvous;
     struct berth_err err;
     int answer;
 
     berth_close_others(&channel, 1);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (start_container(question, &made, &rendezvous, &err) < 0 ||
-        (answer = write_answer(&rendezvous, &err)) < 0 ||
+    if (start_container(question, &made, &rendezvous, &err) < 0)
+        return EXIT_FAILURE;
+    answer = write_answer(&rendezvous, &err);
+    if (answer < 0 ||
         berth_job_send(BERTH_JOBSERVER_SOCKET, BERTH_JOB_JOIN, answer) < 0)
-        _exit(EXIT_FAILURE);
+        return EXIT_FAILURE;
     close(answer);
     await_end(&made, &rendezvous, rendezvous.page->holder);
-    _exit(EXIT_SUCCESS);
+    return EXIT_SUCCESS;
+}
+
+/* Returns a place for a container, or NULL. */
+static struct container *find_free(void)
+{
+    for (size_t i = 0; i < CONTAINERS_MAX; i++)
+        if (server.containers[i].channel < 0)
+            return &server.containers[i];
+    return NULL;
 }
 
 /* Start a process that starts the container for QUESTION. Returns NULL if there can be
  * none. */
 static struct container *start(const struct berth_handover *question)
 {
-    struct container *container = server.containers;
-    int ends[2];
+    struct container *container = find_free();
 
-    while (container < server.containers + CONTAINERS_MAX && container->channel >= 0)
-        container++;
-    if (container == server.containers + CONTAINERS_MAX ||
-        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+    if (!container)
         return NULL;
-    container->process = fork();
-    if (container->process == 0)
-        become_container(ends[1], question);
-    close(ends[1]);
-    if (container->process < 0) {
-        close(ends[0]);
+    container->process = berth_child_with_channel(become_container, (void *)question,
+                                                  SIGKILL, &container->channel);
+    if (container->process < 0)
         return NULL;
-    }
-    container->channel = ends[0];
     berth_strvec_append(&container->question.words, &question->words);
     berth_strvec_append(&container->question.environment, &question->environment);
     if (!container->question.words.failed && !container->question.environment.failed)

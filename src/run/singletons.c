@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/cleanup.h"
 #include "base/deadline.h"
 #include "base/detach.h"
@@ -209,23 +210,39 @@ static void warn_of_starters(const struct berth_inject *it,
                       berth_request_name(launch->request), sentence.text);
 }
 
-/* Look for an MPI until the supervisor closes its end of the socket, which is standard
- * input here. */
-static void watch(const struct berth_inject *it, const struct stat *task_stderr,
-                  const char *no_cma)
-{
-    struct pollfd supervisor = {.fd = STDIN_FILENO, .events = POLLIN};
-    struct mapped mapped = {.it = it};
-    int64_t since = berth_clock();
+/* What the watching process knows. */
+struct watcher {
+    const struct berth_inject *it;
+    const char *no_cma;
+    struct stat task_stderr;
+};
 
-    for (unsigned int turn = 0; !mapped.path && !mapped.is_repeated &&
-                                poll(&supervisor, 1, berth_clock_pause(since)) == 0;
-         turn++)
+/* In a child: look for an MPI until the supervisor closes its end of CHANNEL. */
+static int watch(int channel, void *data)
+{
+    const struct watcher *watcher = data;
+    struct pollfd supervisor = {.fd = STDIN_FILENO, .events = POLLIN};
+    struct mapped mapped = {.it = watcher->it};
+    int64_t since = berth_clock();
+    unsigned int turn = 0;
+
+    dup2(channel, STDIN_FILENO);
+    berth_close_from(STDERR_FILENO);
+
+    while (!mapped.path && !mapped.is_repeated) {
+        bool is_over = poll(&supervisor, 1, berth_clock_pause(since)) != 0;
+
+        if (is_over)
+            return EXIT_SUCCESS;
         find_mpi(turn, &mapped);
+        turn++;
+    }
+
     if (mapped.is_repeated)
-        warn_of_starters(it, task_stderr, &mapped);
-    else if (mapped.path)
-        judge(it, task_stderr, no_cma, &mapped);
+        warn_of_starters(watcher->it, &watcher->task_stderr, &mapped);
+    else
+        judge(watcher->it, &watcher->task_stderr, watcher->no_cma, &mapped);
+    return EXIT_SUCCESS;
 }
 
 /* The question is that of --mpi-bind=hybrid, which looks at the same MPI. */
@@ -261,24 +278,13 @@ char *berth_singletons_forecast(const struct berth_inject *inject)
 void berth_singletons_watch(const struct berth_inject *inject, const char *no_cma,
                             struct berth_inject_witness *ret)
 {
-    struct stat task_stderr;
-    int ends[2];
+    struct watcher watcher = {.it = inject, .no_cma = no_cma};
     pid_t child;
+    int channel;
 
-    if (fstat(inject->task_stderr, &task_stderr) < 0 ||
-        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+    if (fstat(inject->task_stderr, &watcher.task_stderr) < 0)
         return;
-    child = fork();
-    if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        dup2(ends[1], STDIN_FILENO);
-        berth_close_from(STDERR_FILENO);
-        watch(inject, &task_stderr, no_cma);
-        _exit(EXIT_SUCCESS);
-    }
-    close(ends[1]);
+    child = berth_child_with_channel(watch, &watcher, SIGKILL, &channel);
     if (child > 0)
-        *ret = (struct berth_inject_witness){child, ends[0]};
-    else
-        close(ends[0]);
+        *ret = (struct berth_inject_witness){child, channel};
 }
