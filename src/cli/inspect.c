@@ -191,11 +191,12 @@ static int inspect_image(struct inspect *it, const char *path, const char *progr
 {
     BERTH_FREE char *runtime = NULL;
     BERTH_FREE char *real = realpath(path, NULL);
+    const char *reader;
     int result;
 
     it->seen.image = path;
     it->seen.machine = image->machine;
-    it->seen.is_sandbox = image->kind == BERTH_IMAGE_SANDBOX;
+    it->seen.kind = image->kind;
     it->seen.file = program;
     if (berth_image_check_machine(path, image, err) < 0 ||
         berth_site_read_here(environ, &it->site, err) < 0 ||
@@ -211,7 +212,9 @@ static int inspect_image(struct inspect *it, const char *path, const char *progr
                                        &it->offered, err) < 0 ||
                     berth_offered_read_files(&it->offered, err) < 0))
         return -1;
-    if (berth_temporary_enter(runtime, real ? real : path, START_SECONDS, err) < 0)
+    if (berth_image_find_reader(image, &reader, err) < 0 ||
+        berth_temporary_enter(runtime, real ? real : path, reader, START_SECONDS, err) <
+            0)
         return -1;
     result = program ? inspect_program(it, err) : inspect_libraries(it, err);
     berth_offered_fini(&it->offered);

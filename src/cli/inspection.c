@@ -81,14 +81,19 @@ static void put_line(struct berth_json *json, const struct berth_buf *line)
 
 static void put_image(const struct berth_inspection *seen, struct berth_json *json)
 {
+    static const struct {
+        const char *format; /* of JSON */
+        const char *name;
+    } kinds[] = {[BERTH_IMAGE_SIF] = {"sif", "SIF file"},
+                 [BERTH_IMAGE_SANDBOX] = {"sandbox", "sandbox directory"},
+                 [BERTH_IMAGE_SQUASHFS] = {"squashfs", "squashfs file"}};
     BERTH_BUF struct berth_buf line = {0};
 
-    berth_buf_puts(&line, seen->image);
-    berth_buf_puts(&line, seen->is_sandbox ? ": sandbox directory" : ": SIF file");
+    berth_buf_addf(&line, "%s: %s", seen->image, kinds[seen->kind].name);
     berth_buf_part(&line, ", for ", seen->machine, "");
     put_line(json, &line);
     berth_json_string(json, "image", seen->image);
-    berth_json_string(json, "format", seen->is_sandbox ? "sandbox" : "sif");
+    berth_json_string(json, "format", kinds[seen->kind].format);
     berth_json_string(json, "image_machine", seen->machine);
 }
 

@@ -7,15 +7,16 @@
 #include "base/json.h"
 #include "bindover/stack.h"
 #include "elf/closure.h"
+#include "image/image.h"
 #include "mpi/objects.h"
 #include "mpi/program.h"
 #include "mpi/verdict.h"
 
 /* What was found in a file or an image. Borrows everything. */
 struct berth_inspection {
-    const char *image;   /* NULL: none */
-    const char *machine; /* of the image; NULL: not known */
-    bool is_sandbox;
+    const char *image;                       /* NULL: none */
+    const char *machine;                     /* of the image; NULL: not known */
+    enum berth_image_kind kind;              /* of the image */
     const char *file;                        /* NULL: the image as a whole */
     const struct berth_mpi_objects *objects; /* the file, what its loader loads, and
                                                 the MPI and C libraries around it */

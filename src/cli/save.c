@@ -22,6 +22,7 @@
 #include "base/child.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/installed.h"
 #include "base/json.h"
 #include "base/progress.h"
 #include "base/run.h"
@@ -31,10 +32,12 @@
 #include "cli/host.h"
 #include "container/join.h"
 #include "container/namespaces.h"
+#include "container/program.h"
 #include "container/runtime.h"
 #include "image/compression.h"
 #include "image/image.h"
 #include "ipc/message.h"
+#include "plan/launch.h"
 
 #ifndef SYS_open_tree
 #define SYS_open_tree 428 /* Linux 5.2, the same number everywhere */
@@ -248,17 +251,58 @@ static int run(struct making *making, const struct berth_strvec *argv,
                          ran.err.used ? berth_ran_last_line(&ran) : "it was ended");
 }
 
+/* Does the runtime of the container read a script of ours for the image's variables:
+ * is the image a squashfs file? */
+static bool has_reader(const struct berth_container *container)
+{
+    enum { LARGEST = 4 << 20 };
+    BERTH_BUF struct berth_buf mounts = {0};
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/mountinfo", container->holder);
+    return berth_fd_read_path(path, LARGEST, &mounts) == 0 && mounts.used &&
+           !mounts.failed && strstr(mounts.text, " " BERTH_LAUNCH_READER_PLACE " ");
+}
+
+/* Give an image that was a squashfs file the scripts of a SIF file: READER (a
+ * descriptor) sets the variables in /etc/environment, and the runscript starts the
+ * entry point /etc/rc. The runtime needs a file of that name (99-base.sh) to set the
+ * variables that its user gives it. The place of the container's reader is left out. */
+static void push_scripts(int reader, struct berth_strvec *argv)
+{
+    static const char *const directories[] = {SCRIPTS, SCRIPTS "/env"};
+
+    for (size_t i = 0; i < sizeof(directories) / sizeof(directories[0]); i++) {
+        berth_strvec_push(argv, "-p");
+        berth_strvec_pushf(argv, "%s d 755 0 0", directories[i]);
+    }
+    berth_strvec_push(argv, "-p");
+    berth_strvec_pushf(argv, SCRIPTS "/env/99-base.sh f 644 0 0 cat /proc/self/fd/%d",
+                       reader);
+    berth_strvec_push(argv, "-p");
+    berth_strvec_push(argv, SCRIPTS "/runscript f 755 0 0 "
+                                    "printf '#!/bin/sh\\nexec /bin/sh " BERTH_LAUNCH_RC
+                                    " \"$@\"\\n'");
+    berth_strvec_push(argv, "-e");
+    berth_strvec_push(argv, BERTH_LAUNCH_READER_PLACE + 1); /* from the root */
+}
+
 /* Replace the labels of the image by the text in the descriptor LABELS, if the image
- * has a place for them. */
-static void push_labels(const struct making *making, int labels,
+ * has a place for them. READER is that of push_scripts(), which makes the place; -1:
+ * none. */
+static void push_labels(const struct making *making, int reader, int labels,
                         struct berth_strvec *argv)
 {
     BERTH_CLOSE int scripts = open_scripts(making->root);
 
-    if (scripts < 0)
+    if (scripts < 0 && reader >= 0)
+        push_scripts(reader, argv);
+    else if (scripts < 0)
         return;
     berth_strvec_push(argv, "-p");
     berth_strvec_pushf(argv, LABELS " f 644 0 0 cat /proc/self/fd/%d", labels);
+    if (scripts < 0)
+        return;
     berth_strvec_push(argv, "-e");
     berth_strvec_push(argv, LABELS);
 }
@@ -269,9 +313,16 @@ static int pack(struct making *making, const struct berth_site *site,
 {
     BERTH_FREE char *mksquashfs = berth_compression_program(runtime);
     BERTH_STRVEC struct berth_strvec argv = {0};
+    BERTH_CLOSE int reader = -1;
     struct berth_err note;
     const char *chosen;
 
+    if (has_reader(making->container)) {
+        reader =
+            open(berth_installed(BERTH_IMAGE_READER), O_RDONLY); /* for mksquashfs */
+        if (reader < 0)
+            return berth_program_missing(berth_installed(BERTH_IMAGE_READER), err);
+    }
     if (!mksquashfs)
         return berth_err_set(err, "mksquashfs is not on this node; ask the "
                                   "administrators to install squashfs-tools");
@@ -287,7 +338,7 @@ static int pack(struct making *making, const struct berth_site *site,
     berth_strvec_split(&argv,
                        "-noappend,-no-progress,-no-xattrs,-all-root,-exit-on-error");
     berth_compression_words(chosen, &argv);
-    push_labels(making, labels, &argv);
+    push_labels(making, reader, labels, &argv);
     return run(making, &argv, err);
 }
 

@@ -297,11 +297,12 @@ char *berth_become_find(const char *name)
 /* Returns 0, or the exit status with a sentence in ERR. */
 static int check_entrypoint(const struct berth_become *become, struct berth_err *err)
 {
-    if (!become->is_entrypoint || berth_runscript_exists(become->command[0]))
+    if (!become->entrypoint || berth_runscript_exists(become->entrypoint))
         return 0;
     berth_err_set(err,
-                  "--container-entrypoint: the image has no entry point; leave the "
-                  "option out, or build the image with a %%runscript");
+                  "--container-entrypoint: the image has no entry point ('%s'); leave "
+                  "the option out, or build the image with one",
+                  become->entrypoint);
     return BERTH_NOT_FOUND;
 }
 

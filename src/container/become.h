@@ -18,13 +18,14 @@
 /* The command of a task, which is in a container of its own or has joined one. Borrows
  * everything. */
 struct berth_become {
-    const char *workdir;   /* of --container-workdir; NULL: not given */
-    const char *stay;      /* else the task's directory on the host; NULL: none */
-    const char *pwd;       /* PWD on the host; NULL: not set, or not known */
-    const char *runscript; /* the image's, which the command might need; NULL: none, or
-                              the command is the runscript */
-    char **command;        /* ended by NULL */
-    bool is_entrypoint;    /* its first word is the image's runscript */
+    const char *workdir;    /* of --container-workdir; NULL: not given */
+    const char *stay;       /* else the task's directory on the host; NULL: none */
+    const char *pwd;        /* PWD on the host; NULL: not set, or not known */
+    const char *runscript;  /* the image's, which the command might need; NULL: none, or
+                               the command is started through it */
+    const char *entrypoint; /* the file through which the command is started, one of its
+                               words; NULL: none */
+    char **command;         /* ended by NULL */
 };
 
 /* Exit status of a task whose application was not started, as in a shell. */

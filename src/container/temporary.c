@@ -37,12 +37,13 @@ static int enter(struct berth_holder holder, struct berth_strvec *variables,
     return 0;
 }
 
-int berth_temporary_enter(const char *runtime, const char *image, unsigned int seconds,
-                          struct berth_err *err)
+int berth_temporary_enter(const char *runtime, const char *image, const char *reader,
+                          unsigned int seconds, struct berth_err *err)
 {
     BERTH_REQUEST struct berth_request request = {.home = BERTH_NO,
                                                   .image = strdup(image)};
     const struct berth_launch launch = {.runtime = runtime,
+                                        .reader = reader,
                                         .directory = ".",
                                         .request = &request,
                                         .environment = environ};

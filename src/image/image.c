@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks whether a path is a SIF file or a sandbox directory, before a runtime is
- * started: the runtime would report a fault late, once for each task, and in words
- * about itself. */
+/* Checks whether a path is a SIF file, a squashfs file or a sandbox directory, before a
+ * runtime is started: the runtime would report a fault late, once for each task, and in
+ * words about itself. */
 
 #include "image/image.h"
 
@@ -18,9 +18,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "request/missing.h"
 #include "base/fileid.h"
+#include "base/installed.h"
 #include "base/text.h"
+#include "container/program.h"
+#include "request/missing.h"
 
 /* The SIF global header and its descriptors, little-endian (SIF specification, "SIF
  * file format"; offsets from the start of the file and of a descriptor). */
@@ -41,24 +43,20 @@ enum {
     SIF_DESCRIPTORS_MAX = 4096
 };
 
+/* The superblock of a squashfs file, little-endian since version 4.0 (struct
+ * squashfs_super_block in Linux's fs/squashfs/squashfs_fs.h). mksquashfs pads a file to
+ * whole blocks after the bytes that it counts. */
+enum { SQUASHFS_BYTES_AT = 40 };
+#define SQUASHFS_MAGIC "hsqs"
+
 static int refuse_kind(const char *path, struct berth_err *err)
 {
-    return berth_err_set(err,
-                         "image '%s': not an image; expected a SIF file or a sandbox "
-                         "directory, as 'apptainer build NEW.sif FILE' makes them from "
-                         "other formats",
-                         path);
-}
-
-/* enroot and pyxis make such files. The runtime could run one, without the environment
- * and the entry point that enroot keeps in files of the image. */
-static int refuse_squashfs(const char *path, struct berth_err *err)
-{
-    return berth_err_set(err,
-                         "image '%s': a squashfs file, as enroot makes it; make a SIF "
-                         "file of it with the recipe in doc/migrate.md and "
-                         "berth-messages(7)",
-                         path);
+    return berth_err_set(
+        err,
+        "image '%s': not an image; expected a SIF file, a "
+        "squashfs file or a sandbox directory, as 'apptainer build NEW.sif "
+        "FILE' makes them from other formats",
+        path);
 }
 
 static int refuse_incomplete(const char *path, struct berth_err *err)
@@ -198,8 +196,12 @@ static int check_file(const char *path, int fd, uint64_t size,
         return refuse_incomplete(path, err);
     if (pread(fd, header, sizeof(header), 0) != sizeof(header))
         return refuse_kind(path, err);
-    if (memcmp(header, "hsqs", 4) == 0)
-        return refuse_squashfs(path, err);
+    if (memcmp(header, SQUASHFS_MAGIC, strlen(SQUASHFS_MAGIC)) == 0) {
+        ret_image->kind = BERTH_IMAGE_SQUASHFS;
+        return read_le(header + SQUASHFS_BYTES_AT, 8) > size
+                   ? refuse_incomplete(path, err)
+                   : 0;
+    }
     if (memcmp(header + SIF_MAGIC_AT, "SIF_MAGIC", 10) != 0)
         return refuse_kind(path, err);
     ret_image->machine = machine_of(header);
@@ -250,9 +252,26 @@ int berth_image_probe(const char *path, struct berth_image *ret_image,
     return check_file(path, fd, (uint64_t)st.st_size, ret_image, err);
 }
 
+int berth_image_find_reader(const struct berth_image *image, const char **ret,
+                            struct berth_err *err)
+{
+    const char *reader = berth_installed(BERTH_IMAGE_READER);
+
+    *ret = NULL;
+    if (image->kind != BERTH_IMAGE_SQUASHFS)
+        return 0;
+    if (access(reader, R_OK) < 0)
+        return berth_program_missing(reader, err);
+    *ret = reader;
+    return 0;
+}
+
 int berth_image_describe(const char *path, struct berth_strvec *ret,
                          struct berth_err *err)
 {
+    static const char *const kinds[] = {[BERTH_IMAGE_SIF] = "SIF file",
+                                        [BERTH_IMAGE_SANDBOX] = "directory",
+                                        [BERTH_IMAGE_SQUASHFS] = "squashfs file"};
     struct berth_image image;
     struct stat st;
     struct tm modified;
@@ -260,11 +279,10 @@ int berth_image_describe(const char *path, struct berth_strvec *ret,
 
     if (berth_image_probe(path, &image, NULL) < 0 || stat(path, &st) < 0)
         return 0;
-    berth_strvec_push_pair(ret, "kind",
-                           image.kind == BERTH_IMAGE_SIF ? "SIF file" : "directory");
+    berth_strvec_push_pair(ret, "kind", kinds[image.kind]);
     if (image.machine)
         berth_strvec_push_pair(ret, "machine", image.machine);
-    if (image.kind == BERTH_IMAGE_SIF) {
+    if (image.kind != BERTH_IMAGE_SANDBOX) {
         snprintf(text, sizeof(text), "%lld", (long long)st.st_size);
         berth_strvec_push_pair(ret, "bytes", text);
     }
@@ -276,13 +294,12 @@ int berth_image_describe(const char *path, struct berth_strvec *ret,
     return ret->failed ? berth_err_oom(err) : 0;
 }
 
-int berth_image_check(const struct berth_request *request, struct berth_err *err)
+int berth_image_check(const struct berth_request *request,
+                      struct berth_image *ret_image, struct berth_err *err)
 {
-    struct berth_image image;
-
-    if (berth_image_probe(request->image, &image, err) == 0)
-        return berth_image_check_machine(request->image, &image, err);
-    if (!request->uri || !image.is_missing)
+    if (berth_image_probe(request->image, ret_image, err) == 0)
+        return berth_image_check_machine(request->image, ret_image, err);
+    if (!request->uri || !ret_image->is_missing)
         return -1;
     return berth_err_set(err,
                          "image '%s': its file '%s' is not here; the cache must be "

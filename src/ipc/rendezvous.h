@@ -69,6 +69,7 @@ struct berth_rendezvous_page {
     struct berth_err why;           /* in FAILED and SEPARATE */
     atomic_bool is_unpacked; /* the runtime has unpacked the image instead of mounting
                                 it */
+    atomic_bool is_squashfs; /* the image is a squashfs file */
     /* Complete when berth_rendezvous_wait() has returned. A task takes from here how to
      * join, and never what to do: its order is from slurmstepd, or its own. */
     struct berth_rendezvous_text binding, changes; /* plan/binding.h, plan/envdiff.h */

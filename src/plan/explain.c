@@ -227,6 +227,7 @@ static void put_mounts(const struct berth_explain *explain, struct berth_json *o
     BERTH_STRVEC struct berth_strvec users = {0};
     BERTH_STRVEC struct berth_strvec sites = {0};
     BERTH_STRVEC struct berth_strvec nodes = {0};
+    BERTH_STRVEC struct berth_strvec images = {0};
     BERTH_STRVEC struct berth_strvec parts = {0};
     size_t others = 0;
 
@@ -238,12 +239,15 @@ static void put_mounts(const struct berth_explain *explain, struct berth_json *o
             push_mount(mount, &sites);
         else if (strcmp(mount->from, BERTH_FROM_USER) == 0)
             push_mount(mount, &users);
+        else if (strcmp(mount->from, BERTH_FROM_IMAGE) == 0)
+            push_mount(mount, &images);
         else
             others++;
     }
     push_names("yours:", &users, &parts);
     push_names("the site's:", &sites, &parts);
     push_names("the node's:", &nodes, &parts);
+    push_names("for the image's variables:", &images, &parts);
     if (others)
         berth_strvec_pushf(&parts, "%zu for MPI and the host's libraries", others);
     put_parts(out, "|mounts", &parts, "none besides the runtime's own");

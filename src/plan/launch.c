@@ -149,6 +149,12 @@ int berth_launch_mounts(const struct berth_launch *launch,
 {
     const struct berth_strvec *places = &launch->places;
 
+    if (launch->reader)
+        berth_plan_mount(ret, launch->reader, BERTH_LAUNCH_READER_PLACE, BERTH_MOUNT_RO,
+                         BERTH_FROM_IMAGE,
+                         "by it the runtime reads the variables in the image's "
+                         "/etc/environment");
+
     for (size_t i = 0; i + 1 < places->count; i += 2)
         if (plan_mount(places->items[i], BERTH_FROM_NODE, places->items[i + 1], ret,
                        err) < 0)
@@ -302,12 +308,20 @@ void berth_launch_apart(char *const *environment, struct berth_strvec *set)
             berth_strvec_pushf(set, "%s=%s", settings[i].name, settings[i].value);
 }
 
-void berth_launch_command(const struct berth_request *request, char *const *command,
-                          struct berth_strvec *argv)
+const char *berth_launch_entrypoint(const struct berth_launch *launch)
 {
-    if (request->entrypoint == BERTH_YES)
-        berth_strvec_push(argv, BERTH_LAUNCH_RUNSCRIPT);
-    for (char *const *word = command; *word; word++)
+    return launch->reader ? BERTH_LAUNCH_RC : BERTH_LAUNCH_RUNSCRIPT;
+}
+
+void berth_launch_command(const struct berth_launch *launch, struct berth_strvec *argv)
+{
+    const bool is_through = launch->request->entrypoint == BERTH_YES;
+
+    if (is_through && launch->reader)
+        berth_strvec_push(argv, "/bin/sh"); /* enroot's file is not executable */
+    if (is_through)
+        berth_strvec_push(argv, berth_launch_entrypoint(launch));
+    for (char *const *word = launch->command; *word; word++)
         berth_strvec_push(argv, *word);
 }
 
@@ -390,7 +404,7 @@ int berth_launch_own_argv(const struct berth_launch *launch, struct berth_strvec
         return -1;
     push_option("--pwd", launch->request->workdir, argv);
     berth_strvec_push(argv, launch->request->image);
-    berth_launch_command(launch->request, launch->command, argv);
+    berth_launch_command(launch, argv);
     return berth_err_oom_if(argv->failed, err);
 }
 

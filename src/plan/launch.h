@@ -33,10 +33,13 @@ struct berth_launch {
     char *const *command;     /* the user's words, ended by NULL */
     bool unknown_user;        /* the node's user database lacks the user */
     const char *account_home; /* the home in that database; NULL: none */
-    const char *overlay;      /* the directory for what tasks write to the image
-                                 (container/overlay.h); NULL: memory */
-    bool is_outer;            /* the runtime runs as root in the outer user namespace
-                                 (container/outer.h) */
+    const char *reader;  /* of a squashfs file: the script of the host that the runtime
+                            reads for the image's variables; NULL: another image, which
+                            has scripts of its own */
+    const char *overlay; /* the directory for what tasks write to the image
+                            (container/overlay.h); NULL: memory */
+    bool is_outer;       /* the runtime runs as root in the outer user namespace
+                            (container/outer.h) */
 };
 
 /* Append to RET the mounts of the container, in the order of the words of the runtime.
@@ -98,10 +101,22 @@ void berth_launch_manager_places(const struct berth_request *request,
 /* The image's runscript, where both Singularity and Apptainer keep it. */
 #define BERTH_LAUNCH_RUNSCRIPT "/.singularity.d/runscript"
 
-/* Append to ARGV the COMMAND, with the image's runscript in front if REQUEST asks for
- * it (--container-entrypoint). */
-void berth_launch_command(const struct berth_request *request, char *const *command,
-                          struct berth_strvec *argv);
+/* Where a runtime reads the variables of an image without /.singularity.d/env
+ * (action_script.sh of Apptainer and of SingularityCE): the place of `reader`. A
+ * squashfs file of enroot has them in /etc/environment, NAME=VALUE on each line. */
+#define BERTH_LAUNCH_READER_PLACE "/environment"
+
+/* The entry point of a squashfs file of enroot: a script of /bin/sh that changes to the
+ * working directory of the image and becomes its arguments, perhaps through a program
+ * of the image (docker::configure in enroot's src/docker.sh). */
+#define BERTH_LAUNCH_RC "/etc/rc"
+
+/* Append to ARGV the command of LAUNCH, with the image's entry point before it if the
+ * request asks for that (--container-entrypoint). */
+void berth_launch_command(const struct berth_launch *launch, struct berth_strvec *argv);
+
+/* The file that is the entry point of the image of LAUNCH, if it has one. */
+const char *berth_launch_entrypoint(const struct berth_launch *launch);
 
 /* The same in the form of putenv(3): each NAME to unset, each NAME=VALUE to set. */
 void berth_launch_env(const struct berth_request *request,

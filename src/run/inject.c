@@ -100,7 +100,7 @@ static int write_handovers(const struct berth_inject *inject, int fds[DESCRIPTOR
     if (berth_order_put(&order, &text, err) < 0)
         return -1;
     berth_strvec_push(&words, text.text);
-    berth_launch_command(launch->request, launch->command, &command);
+    berth_launch_command(launch, &command);
     if (words.failed || command.failed)
         return berth_err_oom(err);
     fds[TASK] = berth_handover_write(&words, launch->environment, err);

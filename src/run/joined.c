@@ -92,13 +92,17 @@ static int become(const struct berth_task *task,
     char *pwd = getenv("PWD"); /* outlives the change of the environment */
     struct berth_become it = {.workdir = task->order.request.workdir,
                               .stay = task->launch.directory,
-                              .pwd = pwd,
-                              .is_entrypoint =
-                                  task->order.request.entrypoint == BERTH_YES};
+                              .pwd = pwd};
+    struct berth_launch launch = task->launch; /* borrows */
 
-    if (task->order.request.entrypoint != BERTH_YES)
-        it.runscript = BERTH_LAUNCH_RUNSCRIPT;
-    berth_launch_command(&task->order.request, task->launch.command, &command);
+    launch.request = &task->order.request;
+    if (rendezvous->page->is_squashfs)
+        launch.reader = BERTH_LAUNCH_READER_PLACE; /* as this process will see it */
+    if (task->order.request.entrypoint == BERTH_YES)
+        it.entrypoint = berth_launch_entrypoint(&launch);
+    else
+        it.runscript = berth_launch_entrypoint(&launch);
+    berth_launch_command(&launch, &command);
     it.command = command.items;
     if (command.failed)
         return berth_err_oom(err);

@@ -142,11 +142,14 @@ int berth_prepare(struct berth_task *task, struct berth_err *err)
     };
     struct berth_launch *launch = &task->launch;
     const char *home = getenv("HOME");
+    struct berth_image image;
     char *runtime;
 
     if (launch->runtime)
         return 0;
-    if (berth_image_check(request, err) < 0 || check_paths(request, err) < 0 ||
+    if (berth_image_check(request, &image, err) < 0 ||
+        berth_image_find_reader(&image, &launch->reader, err) < 0 ||
+        check_paths(request, err) < 0 ||
         berth_inject_mounts(request, &launch->mounts, err) < 0 ||
         berth_inject_fabric(request, &task->order.terms, &launch->fabric, err) < 0 ||
         berth_gpu_choose(request, launch->environment, &host, &launch->gpu, err) < 0 ||

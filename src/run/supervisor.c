@@ -392,6 +392,7 @@ static int start_container(struct supervisor *supervisor, struct berth_err *err)
 {
     const char *why = supervisor->rendezvous->node->forbidden.text;
 
+    supervisor->rendezvous->page->is_squashfs = supervisor->launch.reader != NULL;
     if (*why)
         return separate(supervisor, why, err);
     if (berth_mountcheck_begin(&supervisor->launch, &supervisor->checked, err) < 0)

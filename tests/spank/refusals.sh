@@ -47,7 +47,7 @@ expect 'other options with none' 1 \
     'srun: error: berth: --container-image=none: the other container options mean nothing on the host; leave them out' \
     srun --container-image=none --container-writable ./x
 expect 'what is not an image, by sbatch' 1 \
-    "sbatch: error: berth: image 'T/bad.sif': not an image; expected a SIF file or a sandbox directory, as 'apptainer build NEW.sif FILE' makes them from other formats" \
+    "sbatch: error: berth: image 'T/bad.sif': not an image; expected a SIF file, a squashfs file or a sandbox directory, as 'apptainer build NEW.sif FILE' makes them from other formats" \
     sbatch --container-image=bad.sif job.sh
 
 refuse '--container-fabric: it is now --container-libs; write it so' --container-fabric=ucx

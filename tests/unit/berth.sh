@@ -224,7 +224,7 @@ ${CC:-cc} -shared -fPIC -nostdlib -Wl,-soname,libmpi.so.12 -o mpi/lib/libmpi.so.
     exec 3<&-
     says 'what is neither is one line' 1 "berth: image '$T/mpi.c': not an image" \
         $ordinary "$berth" inspect "$T/mpi.c"
-    says 'a directory that is no image is one line' 1 'not an image; expected a SIF file or a sandbox' \
+    says 'a directory that is no image is one line' 1 'not an image; expected a SIF file, a squashfs file or a sandbox' \
         $ordinary "$berth" inspect "$T/run"
     head -c 900 app >short
     says 'a file that is cut is one line' 1 "berth: '$T/short': " $ordinary "$berth" inspect "$T/short"

@@ -109,7 +109,8 @@ static void assert_image(const char *path, enum berth_image_kind expected)
 
 #define CUT "the file is incomplete; copy or build it again"
 #define NOT_SIF                                                                        \
-    "not an image; expected a SIF file or a sandbox directory, as 'apptainer build "   \
+    "not an image; expected a SIF file, a squashfs file or a sandbox directory, as "   \
+    "'apptainer build "                                                                \
     "NEW.sif FILE' makes them from other formats"
 #define OCI_SIF                                                                        \
     "an OCI-SIF file, which SingularityCE runs with --oci only; make one without: "    \
@@ -312,16 +313,55 @@ TEST(a_missing_image_is_said_to_be_missing)
     ck_assert_int_eq(chdir("/"), 0);
 }
 
-TEST(a_squashfs_file_has_a_recipe)
+/* A squashfs file whose superblock counts USED bytes: the eight bytes at 40. */
+static void write_squashfs(const char *path, unsigned char used)
 {
-    BERTH_FREE char *path = unit_path(unit_dir, "enroot.sqsh");
     char bytes[256] = "hsqs";
 
+    bytes[40] = (char)used;
     unit_write(path, bytes, sizeof(bytes));
-    assert_refused(
-        path, 0,
-        "a squashfs file, as enroot makes it; make a SIF file of it with the "
-        "recipe in doc/migrate.md and berth-messages(7)");
+}
+
+TEST(a_squashfs_file_is_an_image)
+{
+    BERTH_FREE char *path = unit_path(unit_dir, "enroot.sqsh");
+    BERTH_STRVEC struct berth_strvec facts = {0};
+    struct berth_err err;
+
+    write_squashfs(path, 255);
+    assert_image(path, BERTH_IMAGE_SQUASHFS);
+    ck_assert_int_eq(berth_image_describe(path, &facts, &err), 0);
+    ck_assert_str_eq(berth_strvec_pair(&facts, "kind"), "squashfs file");
+    ck_assert_str_eq(berth_strvec_pair(&facts, "bytes"), "256");
+    ck_assert_ptr_null(berth_strvec_pair(&facts, "id"));
+}
+
+TEST(a_cut_squashfs_file_is_refused)
+{
+    BERTH_FREE char *path = unit_path(unit_dir, "cut.sqsh");
+
+    write_squashfs(path, 255);
+    ck_assert_int_eq(truncate(path, 254), 0);
+    assert_refused(path, 0, CUT);
+    ck_assert_int_eq(truncate(path, 255), 0);
+    assert_image(path, BERTH_IMAGE_SQUASHFS);
+}
+
+TEST(only_a_squashfs_file_has_a_reader)
+{
+    struct berth_image image = {.kind = BERTH_IMAGE_SIF};
+    const char *reader = "unset";
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_image_find_reader(&image, &reader, &err), 0);
+    ck_assert_ptr_null(reader);
+    image.kind = BERTH_IMAGE_SQUASHFS;
+    if (berth_image_find_reader(&image, &reader, &err) == 0)
+        ck_assert_str_eq(reader, BERTH_IMAGE_READER); /* berth is installed here */
+    else
+        ck_assert_msg(strstr(err.text, "squashfs-environment': No such file or "
+                                       "directory; berth is incomplete on this host"),
+                      "%s", err.text);
 }
 
 TEST(a_device_or_pipe_is_no_image)

@@ -39,7 +39,7 @@ static int become(char **argv)
         if (strcmp(*argv, "--try") == 0)
             only_tries = 1;
         else if (strcmp(*argv, "--entrypoint") == 0)
-            it.is_entrypoint = true;
+            it.entrypoint = argv[1];
         else if (strcmp(*argv, "--workdir") == 0)
             it.workdir = *++argv;
         else if (strcmp(*argv, "--runscript") == 0)

@@ -46,7 +46,7 @@ static const struct {
              "  --mpi-bind=mpich (MPICH 4.3.0): yes: the same ABI\n"},
     /* the image as a whole */
     {.seen.image = "/images/b",
-     .seen.is_sandbox = true,
+     .seen.kind = BERTH_IMAGE_SANDBOX,
      .objects = {"present /usr/lib/libmpi.so.40 library so=libmpi.so.40 " CALLS
                  "def=ompi_mpi_init data=ompi_mpi_comm_world:512 text=4.1.4",
                  "present /opt/intel/libmpi.so.12 library so=libmpi.so.12 " CALLS

@@ -121,6 +121,21 @@ TEST(a_directory_for_what_tasks_write)
     assert_starts(&launch, "--overlay /tmp/x /a.sif");
 }
 
+TEST(a_squashfs_file_has_a_reader_and_its_own_entry_point)
+{
+    struct berth_request request = {.image = (char *)"/a.sqsh"};
+    struct berth_launch launch = usual(&request);
+
+    launch.reader = "/usr/share/berth/reader";
+#define READS                                                                          \
+    "--mount "                                                                         \
+    "'type=bind,\"source=/usr/share/berth/reader\",\"destination=/environment\",ro' "  \
+    "/a.sqsh"
+    assert_starts(&launch, READS);
+    request.entrypoint = BERTH_YES;
+    assert_starts(&launch, READS " /bin/sh /etc/rc");
+}
+
 TEST(a_user_whom_the_node_does_not_know)
 {
     const struct berth_request request = {.image = (char *)"/a.sif"};

@@ -70,7 +70,7 @@ expect 'a pulled image that is not there' 1 \
     "berth: n1: image 'docker://r/x': its file 'T/gone.sif' is not here; the cache must be where all nodes see it (images.cache in berth.yaml, or XDG_CACHE_HOME)" \
     with "image=$T/gone.sif&uri=docker://r/x" ./app
 expect 'what is not an image' 1 \
-    "berth: n1: image 'T/bad.sif': not an image; expected a SIF file or a sandbox directory, as 'apptainer build NEW.sif FILE' makes them from other formats" \
+    "berth: n1: image 'T/bad.sif': not an image; expected a SIF file, a squashfs file or a sandbox directory, as 'apptainer build NEW.sif FILE' makes them from other formats" \
     with "image=$T/bad.sif" ./app
 expect 'a mount that is not there' 1 \
     "berth: n1: --container-mounts: 'T/gone': No such file or directory; expected a file or directory of the host, on every node" \
@@ -370,7 +370,7 @@ for it in none.1.x gone.1.x; do
     for try in '' --try; do
         # shellcheck disable=SC2086 # a word or none
         expect "an image without an entry point: $it $try" 127 \
-            "$place --container-entrypoint: the image has no entry point; leave the option out, or build the image with a %runscript" \
+            "$place --container-entrypoint: the image has no entry point ('T/$it'); leave the option out, or build the image with one" \
             become $try --entrypoint "$T/$it" true
     done
 done

@@ -35,7 +35,7 @@ TEST(a_start_that_fails_closes_only_its_own_descriptors)
     struct berth_err err;
 
     ck_assert_int_eq(dup2(open("/dev/null", O_RDONLY), STDIN_FILENO), STDIN_FILENO);
-    ck_assert_int_eq(berth_temporary_enter("/bin/false", "/", 10, &err), -1);
+    ck_assert_int_eq(berth_temporary_enter("/bin/false", "/", NULL, 10, &err), -1);
     ck_assert_int_eq(fcntl(STDIN_FILENO, F_GETFD), 0);
 }
 
@@ -45,6 +45,6 @@ TEST_TIMES(a_start_without_descriptors_says_what_it_lacks, 2)
 
     lacks_memory = _i == 0;
     lacks_socket = _i == 1;
-    ck_assert_int_eq(berth_temporary_enter("/bin/false", "/", 10, &err), -1);
+    ck_assert_int_eq(berth_temporary_enter("/bin/false", "/", NULL, 10, &err), -1);
     ck_assert_str_eq(err.text, LIMITED("Too many open files", "-n"));
 }
