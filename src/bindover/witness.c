@@ -22,6 +22,7 @@
 #include "container/processes.h"
 #include "container/starters.h"
 #include "request/mpirun.h"
+#include "ipc/channel.h"
 #include "ipc/report.h"
 
 /* Milliseconds between a wrong MPI and the host's, for a program that loads both; and
@@ -52,7 +53,8 @@ static unsigned int count(const struct berth_witness *witness,
     unsigned int found = 0;
 
     for (unsigned int i = 0; i < witness->tasks; i++)
-        found += ranks[i].state == state;
+        if (ranks[i].state == state)
+            found++;
     return found;
 }
 
@@ -99,10 +101,13 @@ static void describe_wrong(const struct berth_witness *witness,
                            const struct berth_rank *rank, bool is_mixed,
                            struct berth_err *ret)
 {
-    berth_err_set(ret,
-                  "rank %u runs with '%s' (%s) and not with the host's %s%s; " REMEDY,
-                  rank->number, rank->path, rank->name, witness->binding.host,
-                  is_mixed ? ", as other ranks on this node do" : "");
+    const char *comparison = "";
+
+    if (is_mixed)
+        comparison = ", as other ranks on this node do";
+    berth_err_set(
+        ret, "rank %u runs with '%s' (%s) and not with the host's %s%s; " REMEDY,
+        rank->number, rank->path, rank->name, witness->binding.host, comparison);
 }
 
 static void describe_second(const struct berth_witness *witness,
@@ -198,6 +203,7 @@ bool berth_witness_judge_starters(const struct berth_witness *witness,
 {
     const struct berth_rank *first = NULL;
     unsigned int starters = 0;
+    bool is_one_of_many;
     char who[32];
 
     for (unsigned int i = 0; i < witness->tasks; i++) {
@@ -207,44 +213,82 @@ bool berth_witness_judge_starters(const struct berth_witness *witness,
         if (!first)
             first = &ranks[i];
     }
+    if (!first)
+        return false;
 
+    /* Rank 0 alone may well start an mpirun for all. */
+    is_one_of_many = first->number > 0 && witness->order->step.tasks > 1;
     if (starters > 1)
         snprintf(who, sizeof(who), "several tasks start");
-    /* Rank 0 alone may well start an mpirun for all. */
-    else if (starters == 1 && is_last && first->number > 0 &&
-             witness->order->step.tasks > 1)
+    else if (is_last && is_one_of_many)
         snprintf(who, sizeof(who), "rank %u starts", first->number);
     else
         return false;
+
     berth_mpirun_describe_worlds(who, first->starter, ret);
     return true;
+}
+
+/* Was a process of one of the ranks seen with an MPI that it has not initialized? */
+static bool has_idle(const struct berth_witness *witness,
+                     const struct berth_rank *ranks)
+{
+    for (unsigned int i = 0; i < witness->tasks; i++)
+        if (ranks[i].idle_since > 0)
+            return true;
+    return false;
+}
+
+static unsigned int count_libraries(const struct berth_witness *witness,
+                                    const struct berth_rank *ranks)
+{
+    unsigned int found = 0;
+
+    for (unsigned int i = 0; i < witness->tasks; i++)
+        if (ranks[i].has_libraries)
+            found++;
+    return found;
+}
+
+/* Sets RET to the sentence about the host's MPI. */
+static void describe_mpi(const struct berth_witness *witness,
+                         const struct berth_rank *ranks, struct berth_err *ret)
+{
+    unsigned int right = count(witness, ranks, BERTH_RANK_RIGHT);
+    const char *others = "";
+
+    if (right == 0 && has_idle(witness, ranks)) {
+        berth_err_set(ret, "no rank of this node was seen to initialize MPI");
+        return;
+    }
+    if (right == 0) {
+        berth_err_set(ret, "no rank of this node was seen to load an MPI library");
+        return;
+    }
+
+    if (right < witness->tasks)
+        others = ", and no MPI was seen in the others";
+    berth_err_set(ret, "%u of %u ranks loaded the host's %s%s", right, witness->tasks,
+                  witness->binding.host, others);
 }
 
 void berth_witness_count(const struct berth_witness *witness,
                          const struct berth_rank *ranks, struct berth_err *ret)
 {
-    unsigned int right = count(witness, ranks, BERTH_RANK_RIGHT), beside = 0;
-    const char *what =
-        witness->binding.host ? witness->binding.host : witness->binding.fabric;
-    bool has_idle = false;
+    const struct berth_binding *binding = &witness->binding;
 
-    for (unsigned int i = 0; i < witness->tasks; i++) {
-        beside += ranks[i].has_libraries;
-        has_idle |= ranks[i].idle_since > 0;
+    /* The image's own MPI runs: the fabric is all that is the host's. */
+    if (!binding->host) {
+        berth_err_set(ret, "%u of %u ranks loaded the host's %s",
+                      count(witness, ranks, BERTH_RANK_RIGHT), witness->tasks,
+                      binding->fabric);
+        return;
     }
-    if (right == 0 && witness->binding.host && has_idle)
-        berth_err_set(ret, "no rank of this node was seen to initialize MPI");
-    else if (right == 0 && witness->binding.host)
-        berth_err_set(ret, "no rank of this node was seen to load an MPI library");
-    else
-        berth_err_set(ret, "%u of %u ranks loaded the host's %s%s", right,
-                      witness->tasks, what,
-                      right < witness->tasks && witness->binding.host
-                          ? ", and no MPI was seen in the others"
-                          : "");
-    if (witness->binding.host && witness->binding.fabric)
-        berth_err_set(ret, "%s; %u loaded the host's %s", ret->text, beside,
-                      witness->binding.fabric);
+
+    describe_mpi(witness, ranks, ret);
+    if (binding->fabric)
+        berth_err_set(ret, "%s; %u loaded the host's %s", ret->text,
+                      count_libraries(witness, ranks), binding->fabric);
 }
 
 /* Prints SENTENCE. KIND: "note: ", "warning: ", or "" for an error. */
@@ -266,11 +310,15 @@ static void add_task(void *data, unsigned int local, pid_t pid, unsigned int num
     struct berth_rank *rank = watch->ranks;
     struct berth_rank *end = rank + watch->witness->tasks;
 
+    /* A program may have written the mark: kill(-1) would reach all of the user. */
+    if (pid <= 0)
+        return;
+
     while (rank < end && rank->pid && rank->local != local)
         rank++;
-    /* A program may have written the mark: kill(-1) would reach all of the user. */
-    if (pid <= 0 || rank == end || rank->pid)
+    if (rank == end || rank->pid)
         return;
+
     rank->pid = pid;
     rank->process = berth_process_open(pid);
     rank->local = local;
@@ -379,12 +427,14 @@ void berth_witness_update(const struct berth_witness *witness, struct berth_rank
         rank->state = confirm(rank->suspicion, is_right);
 }
 
+/* The state of a rank that uses the MPI of STAGE. */
 static enum berth_rank_state state_of(const struct watch *watch, const char *stage)
 {
-    return watch->witness->binding.alone &&
-                   strcmp(stage, watch->witness->binding.alone) == 0
-               ? BERTH_RANK_ALONE
-               : BERTH_RANK_RIGHT;
+    const char *alone = watch->witness->binding.alone;
+
+    if (alone && strcmp(stage, alone) == 0)
+        return BERTH_RANK_ALONE;
+    return BERTH_RANK_RIGHT;
 }
 
 /* The state of the rank by its marks. */
@@ -394,11 +444,11 @@ static enum berth_rank_state read_marks(const struct watch *watch,
     const struct berth_strvec *stages = &watch->witness->stages;
     enum berth_rank_state state = BERTH_RANK_UNKNOWN;
 
-    for (size_t i = 0; i < stages->count; i += 2) {
+    /* A mark of an MPI that reaches the other ranks outweighs one that does not. */
+    for (size_t i = 0; i < stages->count && state != BERTH_RANK_RIGHT; i += 2) {
         const char *stage = berth_text_base(stages->items[i]);
 
-        if (state != BERTH_RANK_RIGHT &&
-            berth_loadmarks_has(watch->marks, rank->local, rank->pid, stage))
+        if (berth_loadmarks_has(watch->marks, rank->local, rank->pid, stage))
             state = state_of(watch, stage);
     }
     return state;
@@ -436,21 +486,35 @@ static bool is_open(const struct berth_witness *witness, const struct berth_rank
            (rank->state == BERTH_RANK_RIGHT && witness->binding.host);
 }
 
+/* Does the rank run with the host's MPI, as far as anybody can see? */
+static bool is_settled(const struct berth_rank *rank)
+{
+    bool is_certain = rank->state == BERTH_RANK_RIGHT && rank->has_initialized;
+    bool is_suspect = rank->suspicion != BERTH_RANK_UNKNOWN;
+
+    return is_certain && !is_suspect && !rank->has_ended;
+}
+
 bool berth_witness_is_due(const struct berth_witness *witness,
                           const struct berth_rank *rank, long long now)
 {
-    bool is_settled = rank->state == BERTH_RANK_RIGHT && rank->has_initialized &&
-                      rank->suspicion == BERTH_RANK_UNKNOWN && !rank->has_ended;
-
-    return is_open(witness, rank) && (!is_settled || now >= rank->inspected + SELDOM);
+    if (!is_open(witness, rank))
+        return false;
+    return !is_settled(rank) || now >= rank->inspected + SELDOM;
 }
 
 /* Sends signal NUMBER to the process of the rank, and to no other that has its number
  * later. Returns as kill(2). */
 static int signal_rank(const struct berth_rank *rank, int number)
 {
-    return rank->process >= 0 ? berth_process_signal(rank->process, number)
-                              : kill(rank->pid, number);
+    if (rank->process >= 0)
+        return berth_process_signal(rank->process, number);
+    return kill(rank->pid, number);
+}
+
+static bool is_gone(const struct berth_rank *rank)
+{
+    return signal_rank(rank, 0) < 0 && errno == ESRCH;
 }
 
 /* Checks first whether a rank has ended and then reads its marks, so that no mark is
@@ -463,8 +527,8 @@ static void inspect_ranks(struct watch *watch)
 
         if (!rank->pid)
             continue;
-        rank->has_ended |=
-            watch->is_over || (signal_rank(rank, 0) < 0 && errno == ESRCH);
+        if (watch->is_over || is_gone(rank))
+            rank->has_ended = true;
         if (!berth_witness_is_due(watch->witness, rank, berth_clock()))
             continue;
         inspect_rank(watch, rank);
@@ -498,13 +562,15 @@ static void report_wrong(struct watch *watch)
     struct berth_err sentence;
     bool end;
 
-    if (!berth_witness_judge(watch->witness, watch->ranks, &sentence, &end) ||
-        (watch->has_reported && !end))
+    if (!berth_witness_judge(watch->witness, watch->ranks, &sentence, &end))
         return;
-    print_line(watch->witness, end ? "" : "warning: ", sentence.text);
-    watch->has_reported = true;
-    if (end)
+    if (end) {
+        print_line(watch->witness, "", sentence.text);
         end_tasks(watch);
+    } else if (!watch->has_reported) {
+        print_line(watch->witness, "warning: ", sentence.text);
+    }
+    watch->has_reported = true;
 }
 
 /* Reports once that several ranks start an mpirun. */
@@ -523,10 +589,13 @@ static void report_starters(struct watch *watch)
 /* Is each rank known, or has it ended? */
 static bool is_done(const struct watch *watch)
 {
-    for (unsigned int i = 0; i < watch->witness->tasks; i++)
-        if (!watch->ranks[i].pid ||
-            (is_open(watch->witness, &watch->ranks[i]) && !watch->ranks[i].has_ended))
+    for (unsigned int i = 0; i < watch->witness->tasks; i++) {
+        const struct berth_rank *rank = &watch->ranks[i];
+        bool has_joined = rank->pid != 0;
+
+        if (!has_joined || (is_open(watch->witness, rank) && !rank->has_ended))
             return false;
+    }
     return true;
 }
 
@@ -543,11 +612,13 @@ static bool is_pending(const struct berth_rank *rank, long long now)
 static int next_pause(const struct watch *watch)
 {
     int pause = berth_clock_pause(watch->since);
-    bool is_soon = false;
 
+    if (pause <= PATIENCE)
+        return pause;
     for (unsigned int i = 0; i < watch->witness->tasks; i++)
-        is_soon |= is_pending(&watch->ranks[i], berth_clock());
-    return is_soon && pause > PATIENCE ? PATIENCE : pause;
+        if (is_pending(&watch->ranks[i], berth_clock()))
+            return PATIENCE;
+    return pause;
 }
 
 /* Entering a user namespace clears the death signal (prctl(2)), so it is set again.
@@ -555,8 +626,8 @@ static int next_pause(const struct watch *watch)
 static bool enter_namespaces(struct watch *watch)
 {
     watch->mounts = berth_holder_open(watch->witness->holder);
-    watch->marks =
-        watch->mounts < 0 ? -1 : berth_loadmarks_open(watch->witness->holder.pid);
+    if (watch->mounts >= 0)
+        watch->marks = berth_loadmarks_open(watch->witness->holder.pid);
     if (berth_namespaces_enter_user(watch->witness->holder.pid) == 0)
         prctl(PR_SET_PDEATHSIG, SIGKILL);
     return watch->marks >= 0;
@@ -594,15 +665,17 @@ static unsigned int count_reported(const struct watch *watch)
 static void write_record(struct watch *watch)
 {
     const struct berth_witness *witness = watch->witness;
-    const struct berth_record_witnessed witnessed = {
+    struct berth_record_witnessed witnessed = {
         .host = witness->binding.host,
         .ranks = witness->tasks,
         .loaded = count(witness, watch->ranks, BERTH_RANK_RIGHT),
-        .other = count_reported(watch),
-        .fabric = witness->binding.host ? NULL : witness->binding.fabric};
+        .other = count_reported(watch)};
 
     if (watch->record_fd < 0)
         return;
+    /* Beside the host's MPI its marks are counted, and not libraries. */
+    if (!witness->binding.host)
+        witnessed.fabric = witness->binding.fabric;
     watch->record.time = time(NULL);
     watch->record.witnessed = &witnessed;
     berth_record_put(&watch->record, watch->record_fd, NULL);
@@ -623,56 +696,95 @@ static void watch_ranks(struct watch *watch)
     }
 }
 
+/* Has no task failed? The supervisor sends a byte that says so at the end of the step.
+ * If it was killed with the step, nothing is known, and its own errors say enough. */
+static bool has_succeeded(void)
+{
+    char byte;
+
+    return read(STDIN_FILENO, &byte, 1) == 1 && byte == BERTH_CHANNEL_SUCCEEDED;
+}
+
 /* Did the ranks of a step of several tasks, which asks for the host's MPI and does not
  * fail, load none? */
 static bool misses_mpi(const struct watch *watch)
 {
     const struct berth_witness *witness = watch->witness;
-    char failed; /* what the supervisor sends at the end if a task has */
+    const struct berth_order_step *step = &witness->order->step;
+    bool is_asked_for = witness->must && witness->binding.host;
+    bool is_speaker = step->prints_component && step->tasks > 1;
 
-    return witness->must && witness->binding.host &&
-           witness->order->step.prints_component && witness->order->step.tasks > 1 &&
-           count(witness, watch->ranks, BERTH_RANK_RIGHT) == 0 &&
-           read(STDIN_FILENO, &failed, 1) <= 0;
+    if (!is_asked_for || !is_speaker)
+        return false;
+    return count(witness, watch->ranks, BERTH_RANK_RIGHT) == 0 && has_succeeded();
+}
+
+/* Prints how many ranks use what is the host's, if nothing else was said of them. */
+static void report_count(const struct watch *watch)
+{
+    const struct berth_witness *witness = watch->witness;
+    bool may_note = witness->verbose && !witness->order->step.is_one_file;
+    struct berth_err sentence;
+
+    if (watch->has_reported || watch->has_starters)
+        return;
+    berth_witness_count(witness, watch->ranks, &sentence);
+    if (misses_mpi(watch))
+        print_line(witness, "warning: ", sentence.text);
+    else if (may_note)
+        print_line(witness, "note: ", sentence.text);
+}
+
+/* Beside the host's MPI, which makes the mark, other libraries prove nothing of it. */
+static void add_stages(struct watch *watch)
+{
+    const struct berth_strvec *stages = &watch->witness->stages;
+
+    for (size_t i = 0; i < stages->count; i += 2) {
+        const char *library = stages->items[i + 1];
+        bool makes_mark = strcmp(library, BERTH_MARK_LIBRARY) == 0;
+        enum berth_mapped kind = BERTH_MAPPED_STAGED;
+
+        if (watch->witness->binding.host && !makes_mark)
+            kind = BERTH_MAPPED_BESIDE;
+        berth_mapped_add_stage(&watch->files, stages->items[i], library, kind);
+    }
+}
+
+static void free_ranks(struct watch *watch)
+{
+    for (unsigned int i = 0; i < watch->witness->tasks; i++) {
+        struct berth_rank *rank = &watch->ranks[i];
+
+        if (rank->pid && rank->process >= 0)
+            close(rank->process);
+        free(rank->path);
+        free(rank->name);
+        free(rank->starter);
+    }
+    free(watch->ranks);
 }
 
 void berth_witness_run(const struct berth_witness *witness)
 {
     struct watch watch = {
         .witness = witness, .marks = -1, .mounts = -1, .record_fd = -1};
-    struct berth_err sentence;
-    bool is_there, has_said;
+    bool is_there;
 
     watch.ranks = calloc(witness->tasks, sizeof(*watch.ranks));
     if (!watch.ranks)
         return;
-    for (size_t i = 0; i < witness->stages.count; i += 2)
-        berth_mapped_add_stage(
-            &watch.files, witness->stages.items[i], witness->stages.items[i + 1],
-            witness->binding.host &&
-                    strcmp(witness->stages.items[i + 1], BERTH_MARK_LIBRARY) != 0
-                ? BERTH_MAPPED_BESIDE
-                : BERTH_MAPPED_STAGED);
+    add_stages(&watch);
     open_record(&watch);
+
     is_there = enter_namespaces(&watch);
     if (is_there)
         watch_ranks(&watch);
     write_record(&watch); /* of a container that has ended, too */
-    berth_witness_count(witness, watch.ranks, &sentence);
-    has_said = watch.has_reported || watch.has_starters;
-    if (is_there && !has_said && misses_mpi(&watch))
-        print_line(witness, "warning: ", sentence.text);
-    else if (is_there && !has_said && witness->verbose &&
-             !witness->order->step.is_one_file)
-        print_line(witness, "note: ", sentence.text);
-    for (unsigned int i = 0; i < witness->tasks; i++) {
-        if (watch.ranks[i].pid && watch.ranks[i].process >= 0)
-            close(watch.ranks[i].process);
-        free(watch.ranks[i].path);
-        free(watch.ranks[i].name);
-        free(watch.ranks[i].starter);
-    }
-    free(watch.ranks);
+    if (is_there)
+        report_count(&watch);
+
+    free_ranks(&watch);
     berth_mapped_fini(&watch.files);
 }
 

@@ -108,8 +108,8 @@ void berth_witness_count(const struct berth_witness *witness,
                          const struct berth_rank *ranks, struct berth_err *ret);
 
 /* Watches until all ranks are wrong or have ended, or until standard input ends, which
- * the supervisor closes with the step, after a byte if a task has failed. Prints lines
- * to standard error. */
+ * the supervisor closes with the step, after a byte that says whether a task has failed
+ * (ipc/channel.h). Prints lines to standard error. */
 void berth_witness_run(const struct berth_witness *witness);
 
 void berth_witness_fini(struct berth_witness *witness);

@@ -20,6 +20,14 @@ enum berth_channel_kind {
     BERTH_CHANNEL_DONE,    /* the binding is complete */
 };
 
+/* The byte that the supervisor sends to the witness when all tasks of the container
+ * have ended. A socket that ends without it: the supervisor was killed, and nothing is
+ * known of the tasks. */
+enum berth_channel_end {
+    BERTH_CHANNEL_SUCCEEDED = '0', /* no task has failed */
+    BERTH_CHANNEL_FAILED = '1',
+};
+
 /* Bytes of the longest text, with its NUL. */
 enum { BERTH_CHANNEL_SIZE = 32768 };
 

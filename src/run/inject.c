@@ -295,8 +295,12 @@ int berth_inject_apart(const struct berth_launch *launch, pid_t holder,
 
 void berth_inject_end(const struct berth_inject_witness *watcher, bool failed)
 {
+    char byte = BERTH_CHANNEL_SUCCEEDED;
+
     if (!watcher->pid)
         return;
-    send(watcher->end, "", failed, MSG_NOSIGNAL);
+    if (failed)
+        byte = BERTH_CHANNEL_FAILED;
+    send(watcher->end, &byte, 1, MSG_NOSIGNAL);
     close(watcher->end);
 }

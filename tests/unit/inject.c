@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -15,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/deadline.h"
 #include "container/stageroot.h"
+#include "ipc/channel.h"
 #include "unit.h"
 
 static int number, calls, pauses;
@@ -100,6 +102,27 @@ static const struct {
     {"hybrid", "auto", "2",
      APART "; other nodes of this step may use the host's network libraries, "},
 };
+
+/* A watcher that reads nothing before the end knows that the supervisor was killed. */
+static const struct {
+    bool failed;
+    char byte;
+} ends[] = {{false, BERTH_CHANNEL_SUCCEEDED}, {true, BERTH_CHANNEL_FAILED}};
+
+TEST_ROWS(a_watcher_reads_whether_a_task_has_failed, ends)
+{
+    struct berth_inject_witness watcher = {.pid = 1};
+    char bytes[2] = "";
+    int sockets[2];
+
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets), 0);
+    watcher.end = sockets[0];
+    berth_inject_end(&watcher, ends[_i].failed);
+    ck_assert_int_eq(read(sockets[1], bytes, sizeof(bytes)), 1);
+    ck_assert_int_eq(bytes[0], ends[_i].byte);
+    ck_assert_int_eq(read(sockets[1], bytes, sizeof(bytes)), 0);
+    close(sockets[1]);
+}
 
 TEST_ROWS(with_a_container_for_each_task_the_host_s_mpi_cannot_run, apart)
 {
