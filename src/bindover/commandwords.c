@@ -11,23 +11,38 @@ enum { WORDS_MAX = 64 };
 
 static const char *const shells[] = {"sh", "bash", "dash", "ksh", "zsh", NULL};
 
+/* Does LETTER of a shell's text begin another simple command, outside of quotes? */
+static bool begins_command(char letter)
+{
+    return strchr("\n;&|(`", letter) != NULL;
+}
+
+/* The words of one argument, which may be a text for a shell. */
+static void add_words(const char *text, struct berth_strvec *ret)
+{
+    bool is_quoted = false;
+
+    while (*text && ret->count < WORDS_MAX) {
+        size_t length = strcspn(text, " \t\n;&|()<>'\"`{}");
+
+        if (length > 0)
+            berth_strvec_pushf(ret, "%.*s", (int)length, text);
+        text += length;
+        if (!*text)
+            return;
+
+        if (*text == '\'' || *text == '"')
+            is_quoted = !is_quoted;
+        else if (!is_quoted && begins_command(*text))
+            berth_strvec_push(ret, ";");
+        text++;
+    }
+}
+
 void berth_words_of(char *const *command, struct berth_strvec *ret)
 {
-    while (*++command) {
-        const char *text = *command;
-        bool is_quoted = false;
-
-        for (; *text && ret->count < WORDS_MAX; text += *text != '\0') {
-            int length = (int)strcspn(text, " \t\n;&|()<>'\"`{}");
-
-            if (length > 0)
-                berth_strvec_pushf(ret, "%.*s", length, text);
-            text += length;
-            is_quoted ^= *text == '\'' || *text == '"';
-            if (*text && strchr("\n;&|(`", *text) && !is_quoted)
-                berth_strvec_push(ret, ";");
-        }
-    }
+    for (char *const *argument = command + 1; *argument; argument++)
+        add_words(*argument, ret);
 }
 
 bool berth_words_is_launcher(const char *path)
@@ -49,27 +64,39 @@ static bool asks_for_login(const char *option)
     return strpbrk(option, "il") != NULL;
 }
 
-bool berth_words_lead(char *const *command, const struct berth_strvec *words,
-                      const char *word)
+/* May a program that WORD of a command is for be another, or find other libraries, than
+ * in this process? BEFORE is the last word before it that is not an option. */
+static bool leads_elsewhere(const char *word, const char *before)
 {
     static const char *const sets[] = {"LD_", "PATH=", "--library-path", "--ignore-env",
                                        NULL};
     /* After `cd`, a path may mean another file. */
     static const char *const moves[] = {"cd",     ".",  "source", "eval",
                                         "module", "ml", NULL};
-    const char *last = berth_text_base(command[0]); /* that is no option */
-    bool is_login = false;                          /* a profile may set another PATH */
 
+    if (strcmp(word, "-i") == 0) /* --ignore-environment */
+        return strcmp(before, "env") == 0;
+    return berth_text_starts_any(word, sets) || berth_text_is_any(word, moves);
+}
+
+bool berth_words_lead(char *const *command, const struct berth_strvec *words,
+                      const char *word)
+{
+    const char *before = berth_text_base(command[0]); /* that is not an option */
+    bool is_login = false; /* a profile may set another PATH */
+    bool is_path = strchr(word, '/') != NULL;
+
+    if (!berth_words_is_launcher(command[0]))
+        return false;
     for (size_t i = 0; i < words->count; i++) {
         const char *it = words->items[i];
 
-        if (berth_text_starts_any(it, sets) || berth_text_is_any(it, moves) ||
-            (strcmp(it, "-i") == 0 && strcmp(last, "env") == 0))
+        if (leads_elsewhere(it, before))
             return false;
         if (*it != '-')
-            last = berth_text_base(it);
-        else if (berth_text_is_any(last, shells) && asks_for_login(it))
+            before = berth_text_base(it);
+        else if (berth_text_is_any(before, shells) && asks_for_login(it))
             is_login = true;
     }
-    return berth_words_is_launcher(command[0]) && (strchr(word, '/') || !is_login);
+    return is_path || !is_login;
 }

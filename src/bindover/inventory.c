@@ -33,41 +33,64 @@ static bool is_passed_over(const FTSENT *entry)
                                         "python2", "pkgs",    NULL};
     static const char *const packages[] = {"site-packages", "dist-packages", NULL};
 
-    return entry->fts_level > 0 &&
-           (berth_text_is_any(entry->fts_name, names) ||
-            (berth_text_is_any(entry->fts_parent->fts_name, packages) &&
-             !berth_text_ends(entry->fts_name, ".libs")));
+    bool is_top = entry->fts_level == 0;
+    bool is_wheels = berth_text_ends(entry->fts_name, ".libs");
+
+    if (is_top)
+        return false;
+    if (berth_text_is_any(entry->fts_parent->fts_name, packages))
+        return !is_wheels || berth_text_is_any(entry->fts_name, names);
+    return berth_text_is_any(entry->fts_name, names);
+}
+
+/* Reads ENTRY of TREE, and says whether to go into it if it is a directory. */
+static void read_entry(FTS *tree, FTSENT *entry, struct berth_strvec *ret,
+                       bool *ret_is_deep)
+{
+    bool is_directory = entry->fts_info == FTS_D;
+    bool is_deep = is_directory && entry->fts_level > DEEPEST;
+
+    if (!is_directory && berth_mpi_is_file_name(entry->fts_name))
+        add_file(entry->fts_path, ret);
+    if (is_deep)
+        *ret_is_deep = true;
+    if (is_deep || (is_directory && is_passed_over(entry)))
+        fts_set(tree, entry, FTS_SKIP);
+}
+
+static FTS *open_tree(const struct berth_strvec *directories)
+{
+    if (directories->count == 0)
+        return NULL;
+    return fts_open(directories->items, FTS_PHYSICAL | FTS_NOCHDIR | FTS_NOSTAT, NULL);
 }
 
 int berth_inventory_read(const struct berth_strvec *directories,
                          struct berth_strvec *ret, bool *ret_cut, struct berth_err *err)
 {
-    FTS *tree = directories->count
-                    ? fts_open(directories->items,
-                               FTS_PHYSICAL | FTS_NOCHDIR | FTS_NOSTAT, NULL)
-                    : NULL;
-    bool is_full = false, is_cut = false;
+    FTS *tree = open_tree(directories);
+    bool is_deep = false;
     int left = MOST;
-    FTSENT *entry;
 
-    while (tree && !is_full && (entry = fts_read(tree))) {
-        bool is_deep = entry->fts_info == FTS_D && entry->fts_level > DEEPEST;
+    while (tree && left > 0) {
+        FTSENT *entry = fts_read(tree);
 
+        if (!entry)
+            break;
         /* Not every file system counts subdirectories in it, and FTS_NOSTAT does. */
         entry->fts_nlink = 1;
-        if (entry->fts_info == FTS_DP)
+        if (entry->fts_info == FTS_DP) /* a directory again, after what is in it */
             continue;
-        if (entry->fts_info != FTS_D && berth_mpi_is_file_name(entry->fts_name))
-            add_file(entry->fts_path, ret);
-        if (is_deep || (entry->fts_info == FTS_D && is_passed_over(entry)))
-            fts_set(tree, entry, FTS_SKIP);
-        is_cut |= is_deep;
-        is_full = --left <= 0;
+        read_entry(tree, entry, ret, &is_deep);
+        left--;
     }
     if (tree)
         fts_close(tree);
-    *ret_cut = is_cut || is_full;
-    return ret->failed ? berth_err_oom(err) : 0;
+
+    *ret_cut = is_deep || left == 0;
+    if (ret->failed)
+        return berth_err_oom(err);
+    return 0;
 }
 
 /* Is DIRECTORY, a path without links, one of LIST or below one of them? */
@@ -81,9 +104,14 @@ static bool is_covered(const struct berth_strvec *list, const char *directory)
 
 static void add_directory(struct berth_strvec *directories, const char *directory)
 {
-    BERTH_FREE char *real = *directory == '/' ? realpath(directory, NULL) : NULL;
+    BERTH_FREE char *real = NULL;
 
-    if (real && strcmp(real, "/") != 0 && !is_covered(directories, real))
+    if (*directory != '/')
+        return;
+    real = realpath(directory, NULL);
+    if (!real || strcmp(real, "/") == 0)
+        return;
+    if (!is_covered(directories, real))
         berth_strvec_push(directories, real);
 }
 
@@ -91,13 +119,18 @@ void berth_inventory_usual(const char *search, struct berth_strvec *directories)
 {
     static const char *const usual[] = {"/usr/lib", "/usr/lib64", "/usr/local",
                                         "/opt",     "/lib",       "/lib64"};
-    BERTH_FREE char *copy = strdup(search ? search : "");
-    char *next = copy;
-    char *directory;
+    BERTH_FREE char *copy = NULL;
+    char *next;
 
     for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
         add_directory(directories, usual[i]);
-    while (copy && (directory = strsep(&next, ":")))
-        add_directory(directories, directory);
-    directories->failed |= !copy;
+
+    if (!search)
+        return;
+    copy = strdup(search);
+    if (!copy)
+        directories->failed = true;
+    next = copy;
+    while (next)
+        add_directory(directories, strsep(&next, ":"));
 }

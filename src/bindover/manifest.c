@@ -74,21 +74,38 @@ static int check_inside(const struct berth_strvec *list, size_t stride,
     return 0;
 }
 
+static bool has_texts(const struct berth_manifest *manifest)
+{
+    const char *const texts[] = {manifest->profile, manifest->version, manifest->from,
+                                 manifest->mounted};
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        if (!texts[i])
+            return false;
+    return true;
+}
+
+/* Is each list made of whole entries? */
+static bool has_lists(const struct berth_manifest *manifest)
+{
+    if (manifest->files.count % BERTH_MANIFEST_FILE != 0)
+        return false;
+    if (manifest->links.count % 2 != 0 || manifest->sources.count % 2 != 0)
+        return false;
+    for (size_t i = 0; i < manifest->set.count; i++)
+        if (!strchr(manifest->set.items[i], '='))
+            return false;
+    return true;
+}
+
 /* Refuses a manifest that lacks something. */
 static int check_whole(const struct berth_manifest *manifest, struct berth_err *err)
 {
-    bool is_whole = manifest->profile && manifest->version && manifest->from &&
-                    manifest->mounted &&
-                    manifest->files.count % BERTH_MANIFEST_FILE == 0 &&
-                    manifest->links.count % 2 == 0 && manifest->sources.count % 2 == 0;
-
-    for (size_t i = 0; i < manifest->set.count; i++)
-        is_whole &= strchr(manifest->set.items[i], '=') != NULL;
-    if (!is_whole)
+    if (!has_texts(manifest) || !has_lists(manifest))
         return berth_err_damaged(err, "manifest");
-    return check_inside(&manifest->files, BERTH_MANIFEST_FILE, err) < 0
-               ? -1
-               : check_inside(&manifest->links, 2, err);
+    if (check_inside(&manifest->files, BERTH_MANIFEST_FILE, err) < 0)
+        return -1;
+    return check_inside(&manifest->links, 2, err);
 }
 
 int berth_manifest_read(const char *text, struct berth_manifest *ret_manifest,

@@ -50,13 +50,18 @@ static const char *version_of(const struct berth_stack *stack)
 /* "MPICH 4.2.1 (mpich), Open MPI 5.0.7 (openmpi)", or "none". */
 static void list_stacks(const struct berth_stacks *stacks, struct berth_buf *text)
 {
-    for (size_t i = 0; i < stacks->count; i++)
-        if (is_mpi(&stacks->items[i]))
-            berth_buf_addf(text, "%s%s (%s)", text->used ? ", " : "",
-                           version_of(&stacks->items[i]),
-                           stacks->items[i].profile->stack);
-    if (!text->used)
-        berth_buf_puts(text, "none");
+    BERTH_STRVEC struct berth_strvec names = {0};
+
+    for (size_t i = 0; i < stacks->count; i++) {
+        const struct berth_stack *stack = &stacks->items[i];
+
+        if (is_mpi(stack))
+            berth_strvec_pushf(&names, "%s (%s)", version_of(stack),
+                               stack->profile->stack);
+    }
+    if (names.count == 0)
+        berth_strvec_push(&names, "none");
+    berth_strvec_join(&names, ", ", text);
 }
 
 /* Says that no MPI of this host, which TEXT lists, is called MODE. */
@@ -67,23 +72,28 @@ static int explain_name(const char *mode, const struct berth_stacks *stacks,
     BERTH_STRVEC struct berth_strvec names = {0};
     BERTH_BUF struct berth_buf question = {0};
     const char *meant;
+    size_t distance = strlen(mode) / 3 + 1; /* of a name that may be meant */
 
     berth_choice_list(BERTH_MODE_WORDS, NULL, &modes);
     berth_choice_split(BERTH_MODE_WORDS, &names);
-    for (size_t i = 0; i < stacks->count; i++)
-        if (is_mpi(&stacks->items[i])) {
-            berth_strvec_push(&names, stacks->items[i].profile->stack);
-            berth_strvec_push(&names, stacks->items[i].profile->name);
-        }
+    for (size_t i = 0; i < stacks->count; i++) {
+        const struct berth_stack *stack = &stacks->items[i];
+
+        if (!is_mpi(stack))
+            continue;
+        berth_strvec_push(&names, stack->profile->stack);
+        berth_strvec_push(&names, stack->profile->name);
+    }
     if (modes.failed || names.failed)
         return berth_err_oom(err);
-    meant = berth_suggest_nearest(mode, (const char *const *)names.items,
-                                  strlen(mode) / 3 + 1);
+
+    meant = berth_suggest_nearest(mode, (const char *const *)names.items, distance);
+    berth_buf_addf(&question, "this host has no MPI called '%s'", mode);
     berth_buf_part(&question, " (did you mean '", meant, "'?)");
-    return berth_err_set(err,
-                         "this host has no MPI called '%s'%s; it has %s; expected "
-                         "one of them, or %s",
-                         mode, question.text ? question.text : "", text, modes.text);
+    if (question.failed)
+        return berth_err_oom(err);
+    return berth_err_set(err, "%s; it has %s; expected one of them, or %s",
+                         question.text, text, modes.text);
 }
 
 /* The first of STACKS that MODE names and that has FAMILY; NULL: there is none. */
@@ -97,24 +107,46 @@ static const struct berth_stack *find_stack(const char *mode,
     return NULL;
 }
 
+/* Says that the MPI that MODE names, STACK, is not one of FAMILY. */
+static int explain_family(const char *mode, const struct berth_stack *stack,
+                          enum berth_mpi_family family,
+                          const struct berth_stacks *stacks, struct berth_err *err)
+{
+    const char *better = "hybrid";
+
+    if (find_stack("host", family, stacks))
+        better = "host";
+    return berth_err_set(err,
+                         "the program wants %s, and --mpi-bind=%s is %s; write "
+                         "--mpi-bind=%s",
+                         berth_mpi_family_name(family), mode, version_of(stack),
+                         better);
+}
+
+/* The first of STACKS that MODE names; NULL: there is none. */
+static const struct berth_stack *find_named(const char *mode,
+                                            const struct berth_stacks *stacks)
+{
+    for (size_t i = 0; i < stacks->count; i++)
+        if (is_named(&stacks->items[i], mode))
+            return &stacks->items[i];
+    return NULL;
+}
+
 /* Says why no stack fits: none has the name MODE, or none with that name is of FAMILY.
  */
 static int explain(const char *mode, enum berth_mpi_family family,
                    const struct berth_stacks *stacks, struct berth_err *err)
 {
+    const struct berth_stack *named = find_named(mode, stacks);
     BERTH_BUF struct berth_buf text = {0};
+
+    if (!is_host(mode) && named)
+        return explain_family(mode, named, family, stacks, err);
 
     list_stacks(stacks, &text);
     if (text.failed)
         return berth_err_oom(err);
-    for (size_t i = 0; i < stacks->count && !is_host(mode); i++)
-        if (is_named(&stacks->items[i], mode))
-            return berth_err_set(
-                err,
-                "the program wants %s, and --mpi-bind=%s is %s; write "
-                "--mpi-bind=%s",
-                berth_mpi_family_name(family), mode, version_of(&stacks->items[i]),
-                find_stack("host", family, stacks) ? "host" : "hybrid");
     if (!is_host(mode))
         return explain_name(mode, stacks, text.text, err);
     return berth_err_set(err,
@@ -125,20 +157,22 @@ static int explain(const char *mode, enum berth_mpi_family family,
                          berth_mpi_family_name(family));
 }
 
-static bool is_known(const char *mode, const struct berth_stacks *stacks)
-{
-    for (size_t i = 0; i < stacks->count; i++)
-        if (is_named(&stacks->items[i], mode))
-            return true;
-    return is_host(mode);
-}
-
 int berth_match_refuse_absent(const struct berth_stack *stack, struct berth_err *err)
 {
     return berth_err_set(err,
                          "profile '%s': this node has no such library in '%s'; have it "
                          "mounted here, or name a profile that all nodes have",
                          stack->profile->name, stack->profile->prefix);
+}
+
+/* May PROGRAM load an MPI of FAMILY: its own, or any that the image has? */
+static bool is_wanted(const struct berth_mpi_program *program,
+                      const struct berth_mpi_objects *image,
+                      enum berth_mpi_family family)
+{
+    if (program->family != BERTH_FAMILY_NONE)
+        return program->family == family;
+    return berth_mpi_objects_parts(image, family) != 0;
 }
 
 int berth_match_find(const char *mode, const struct berth_mpi_program *program,
@@ -154,21 +188,22 @@ int berth_match_find(const char *mode, const struct berth_mpi_program *program,
     if (berth_mpi_check_program(program, err) < 0)
         return -1;
     *ret_reason = BERTH_REASON_NODE;
-    if (!is_known(mode, stacks))
+    if (!is_host(mode) && !find_named(mode, stacks))
         return explain(mode, BERTH_FAMILY_NONE, stacks, err);
     for (enum berth_mpi_family family = BERTH_FAMILY_MPICH; family <= BERTH_FAMILY_ABI;
          family++) {
-        const struct berth_stack *stack = find_stack(mode, family, stacks);
-        bool wanted = program->family == BERTH_FAMILY_NONE
-                          ? berth_mpi_objects_parts(image, family) != 0
-                          : program->family == family;
+        const struct berth_stack *stack;
 
-        if (wanted && stack && !stack->version)
-            return berth_match_refuse_absent(stack, err);
-        if (wanted && stack)
-            ret_matches[found++] = (struct berth_match){family, stack};
-        else if (wanted)
+        if (!is_wanted(program, image, family))
+            continue;
+        stack = find_stack(mode, family, stacks);
+        if (!stack) {
             missing = family;
+            continue;
+        }
+        if (!stack->version)
+            return berth_match_refuse_absent(stack, err);
+        ret_matches[found++] = (struct berth_match){family, stack};
     }
     if (found == 0 && missing != BERTH_FAMILY_NONE)
         return explain(mode, missing, stacks, err);

@@ -22,20 +22,31 @@ static bool has_more(const struct berth_elf *sister, const struct berth_elf *lib
     return false;
 }
 
+/* Does OTHER have another part of the MPI of which FILE is the C library? */
+static bool is_sister(const struct berth_gathered_file *other,
+                      const struct berth_gathered_file *file)
+{
+    if (!other->mpi || other->mpi->family != file->mpi->family)
+        return false;
+    return !(other->mpi->parts & BERTH_PART_C);
+}
+
 static int add_sister(struct berth_gathered_file *file, const struct berth_elf *library,
                       const struct berth_gathered_file *sister, struct berth_err *err)
 {
     BERTH_ELF struct berth_elf elf = {0};
 
-    if (!sister->mpi || sister->mpi->family != file->mpi->family ||
-        (sister->mpi->parts & BERTH_PART_C) ||
-        berth_strvec_has(&library->needed, sister->mpi->soname))
+    if (!is_sister(sister, file))
+        return 0;
+    if (berth_strvec_has(&library->needed, sister->mpi->soname))
         return 0;
     if (berth_elf_read_path(sister->source, &functions, &elf, err) < 0)
         return -1;
     if (has_more(&elf, library))
         berth_strvec_push(&file->needs, sister->mpi->soname);
-    return file->needs.failed ? berth_err_oom(err) : 0;
+    if (file->needs.failed)
+        return berth_err_oom(err);
+    return 0;
 }
 
 int berth_sisters_add(struct berth_gathered *gathered, struct berth_err *err)

@@ -13,12 +13,23 @@
 #include "base/resolve.h"
 #include "base/text.h"
 #include "mpi/pmi.h"
+#include "request/path.h"
 
 /* What is checked. */
 struct check {
     const struct berth_decide *inside;
     const struct berth_program *program;
     char *const *container;
+    unsigned int beside; /* the MPIs beside an interpreter (find_beside()) */
+};
+
+/* What the MPIs that were checked so far have shown. */
+struct answer {
+    bool fits;     /* one that the program means finds the other ranks */
+    bool is_known; /* of those that it means, one speaks to the process manager, so that
+                      its sentence is the one to print */
+    bool refused;  /* one that it means does not find them; WHY */
+    struct berth_err why;
 };
 
 /* The replacement over the MPI of FAMILY; NULL: the image's own stays. */
@@ -41,29 +52,46 @@ static const char *find_lost(const struct check *check)
     return NULL;
 }
 
-/* Checks the MPI of FAMILY among OBJECTS. *RET_SPEAKS: it speaks to the process
- * manager.
- */
-static int check_one(const struct check *check, const struct berth_mpi_objects *objects,
-                     enum berth_mpi_family family, const char *owner, bool *ret_speaks,
-                     struct berth_err *err)
+static unsigned int count_tasks(const struct check *check)
 {
     const char *value = berth_environ_value(check->inside->task, "SLURM_NTASKS");
-    unsigned int tasks = value ? (unsigned int)strtoul(value, NULL, 10) : 1;
-    unsigned int managers = berth_mpi_managers(objects, family);
+
+    if (!value)
+        return 1;
+    return (unsigned int)strtoul(value, NULL, 10);
+}
+
+/* Checks the MPI of FAMILY: that of REPLACEMENT, or of the image (NULL). *RET_SPEAKS:
+ * it speaks to the process manager. */
+static int check_one(const struct check *check,
+                     const struct berth_replacement *replacement,
+                     enum berth_mpi_family family, bool *ret_speaks,
+                     struct berth_err *err)
+{
+    const struct berth_mpi_reach *reach = &check->inside->reach;
+    const char *type = berth_environ_value(check->inside->task, "SLURM_MPI_TYPE");
+    const struct berth_mpi_objects *objects = &check->program->scan.objects;
+    const char *owner = "the image's";
+    unsigned int tasks = count_tasks(check);
+    unsigned int managers;
     char name[64];
     char whose[96];
 
+    if (replacement) {
+        objects = &replacement->staged;
+        owner = "the host's";
+    }
+    managers = berth_mpi_managers(objects, family);
     snprintf(whose, sizeof(whose), "%s %s", owner,
              berth_mpi_describe(objects, family, name, sizeof(name)));
-    *ret_speaks =
-        berth_mpi_check_manager(
-            managers, berth_environ_value(check->inside->task, "SLURM_MPI_TYPE"), tasks,
-            check->inside->reach.het_step, whose, err) == 0;
-    if (!*ret_speaks ||
-        berth_mpi_check_contact(find_lost(check), tasks, whose, err) < 0)
+
+    *ret_speaks = berth_mpi_check_manager(managers, type, tasks, reach->het_step, whose,
+                                          err) == 0;
+    if (!*ret_speaks)
         return -1;
-    return berth_mpi_check_reach(&check->inside->reach, managers, whose, err);
+    if (berth_mpi_check_contact(find_lost(check), tasks, whose, err) < 0)
+        return -1;
+    return berth_mpi_check_reach(reach, managers, whose, err);
 }
 
 /* May the program use the image's own MPI of FAMILY? */
@@ -71,82 +99,137 @@ static bool may_use(const struct check *check, enum berth_mpi_family family)
 {
     enum berth_mpi_family wants = check->program->wants.family;
 
-    return berth_mpi_objects_mpi(&check->program->scan.objects, family) &&
-           (wants == family || wants == BERTH_FAMILY_NONE ||
-            wants == BERTH_FAMILY_UNKNOWN);
+    if (!berth_mpi_objects_mpi(&check->program->scan.objects, family))
+        return false;
+    return wants == family || wants == BERTH_FAMILY_NONE ||
+           wants == BERTH_FAMILY_UNKNOWN;
+}
+
+/* The directory of libraries beside the interpreter RUNNER: /p/lib of /p/bin/python.
+ * NULL: there is none, or the interpreter is the system's. The caller frees it. */
+static char *find_lib(const char *runner)
+{
+    static const char *const system[] = {"", "/usr", "/usr/local", NULL};
+    BERTH_FREE char *prefix = strdup(runner);
+    BERTH_FREE char *lib = NULL;
+
+    if (!prefix)
+        return NULL;
+    for (int i = 0; i < 2; i++) {
+        char *slash = strrchr(prefix, '/');
+
+        if (slash)
+            *slash = '\0';
+    }
+
+    if (berth_text_is_any(prefix, system))
+        return NULL;
+    if (asprintf(&lib, "%s/lib/", prefix) < 0)
+        return NULL;
+    return berth_resolve(lib);
 }
 
 /* The families of the MPIs in lib/ beside an interpreter, as bits: its programs find
  * these, if it belongs to a virtual environment or to Conda. 0: none, or it is the
  * system's. */
-static unsigned int find_beside(const struct check *check)
+static unsigned int find_beside(const struct berth_program *program)
 {
-    static const char *const common[] = {"", "/usr", "/usr/local", NULL};
-    const struct berth_mpi_objects *image = &check->program->scan.objects;
-    BERTH_FREE char *prefix =
-        strdup(check->program->scan.runner ? check->program->scan.runner : "");
+    const struct berth_mpi_objects *image = &program->scan.objects;
     BERTH_FREE char *lib = NULL;
-    BERTH_FREE char *real = NULL;
     unsigned int families = 0;
 
-    for (int i = 0; prefix && i < 2; i++)
-        if (strrchr(prefix, '/'))
-            *strrchr(prefix, '/') = '\0';
-    for (const char *const *it = common; prefix && *it; it++)
-        if (strcmp(prefix, *it) == 0)
-            return 0;
-    if (!prefix || asprintf(&lib, "%s/lib/", prefix) < 0)
+    if (program->scan.runner)
+        lib = find_lib(program->scan.runner);
+    if (!lib)
         return 0;
-    real = berth_resolve(lib);
-    for (size_t i = 0; real && i < image->count; i++)
-        if (image->items[i].role == BERTH_ROLE_PRESENT &&
-            berth_text_starts(image->items[i].path, real) &&
-            image->items[i].path[strlen(real)] == '/')
-            families |= 1U << image->items[i].library.family;
-    return families & ~(1U << BERTH_FAMILY_NONE);
+    for (size_t i = 0; i < image->count; i++) {
+        const struct berth_mpi_object *object = &image->items[i];
+
+        if (object->role == BERTH_ROLE_PRESENT &&
+            object->library.family != BERTH_FAMILY_NONE &&
+            berth_path_is_within(object->path, lib))
+            families |= 1U << object->library.family;
+    }
+    return families;
+}
+
+/* Does the program mean the MPI of FAMILY: any, or one that is beside its interpreter?
+ */
+static bool is_meant(const struct check *check, enum berth_mpi_family family)
+{
+    return !check->beside || (check->beside & 1U << family);
+}
+
+/* Must the MPI of FAMILY, over which REPLACEMENT (NULL: none) is, be checked? */
+static bool is_checked(const struct check *check, enum berth_mpi_family family,
+                       const struct berth_replacement *replacement)
+{
+    /* A program that the command starts may still load what is mounted. */
+    if (check->program->count)
+        return replacement != NULL;
+    return may_use(check, family) && is_meant(check, family);
+}
+
+/* Notes for the witness that ranks which load the MPI of REPLACEMENT (NULL: the
+ * image's) do not find each other, for the reason WHY. */
+static void note_alone(struct berth_program *program,
+                       const struct berth_replacement *replacement,
+                       const struct berth_err *why)
+{
+    program->alone_replacement = replacement;
+    if (replacement)
+        program->alone = *why;
+    else
+        berth_err_set(&program->alone, "%s if this is the MPI that '%s' uses",
+                      why->text, program->path);
+}
+
+/* Checks the MPI of FAMILY, if the program may use it, and adds to ANSWER. */
+static void check_family(const struct check *check, struct berth_program *program,
+                         enum berth_mpi_family family, struct answer *answer)
+{
+    const struct berth_replacement *replacement = replacement_of(program, family);
+    struct berth_err why;
+    bool speaks, fits;
+
+    if (!is_checked(check, family, replacement))
+        return;
+    fits = check_one(check, replacement, family, &speaks, &why) == 0;
+    if (!fits)
+        note_alone(program, replacement, &why);
+    if (!is_meant(check, family))
+        return;
+
+    if (fits) {
+        answer->fits = true;
+        return;
+    }
+    answer->refused = true;
+    if (speaks || !answer->is_known)
+        answer->why = why;
+    if (speaks)
+        answer->is_known = true;
 }
 
 int berth_startup_check(const struct berth_decide *inside,
                         struct berth_program *program, char *const *container,
                         struct berth_err *err)
 {
-    const struct check check = {inside, program, container};
-    bool refused = false;
-    bool fits = false;
-    bool is_known =
-        false; /* the one that is meant was seen: it speaks to the manager */
-    unsigned int beside =
-        program->wants.family == BERTH_FAMILY_NONE ? find_beside(&check) : 0;
-    struct berth_err why;
+    struct check check = {inside, program, container, 0};
+    struct answer answer = {0};
 
     *program->alone.text = '\0';
     program->alone_replacement = NULL;
-    for (enum berth_mpi_family family = BERTH_FAMILY_MPICH; family <= BERTH_FAMILY_ABI;
-         family++) {
-        const struct berth_replacement *replacement = replacement_of(program, family);
-        bool is_meant = !beside || (beside & 1U << family);
-        bool speaks;
+    if (program->wants.family == BERTH_FAMILY_NONE)
+        check.beside = find_beside(program);
 
-        /* A program that the command starts may still load what is mounted. */
-        if (program->count ? !replacement : !may_use(&check, family) || !is_meant)
-            continue;
-        if (check_one(&check,
-                      replacement ? &replacement->staged : &program->scan.objects,
-                      family, replacement ? "the host's" : "the image's", &speaks,
-                      &why) == 0) {
-            fits |= is_meant;
-            continue;
-        }
-        berth_err_set(&program->alone,
-                      replacement ? "%s" : "%s if this is the MPI that '%s' uses",
-                      why.text, program->path);
-        program->alone_replacement = replacement;
-        refused |= is_meant;
-        if (is_meant && (speaks || !is_known))
-            *err = why;
-        is_known |= is_meant && speaks;
-    }
-    return refused && !fits ? -1 : 0;
+    for (enum berth_mpi_family family = BERTH_FAMILY_MPICH; family <= BERTH_FAMILY_ABI;
+         family++)
+        check_family(&check, program, family, &answer);
+    if (answer.fits || !answer.refused)
+        return 0;
+    *err = answer.why;
+    return -1;
 }
 
 /* Is another library of the image's MPI NAME replaced? One install may have a library
@@ -157,11 +240,13 @@ static bool is_half_replaced(const struct berth_program *program, const char *na
 
     for (size_t i = 0; i < image->count; i++) {
         const struct berth_mpi_library *library = &image->items[i].library;
-        char own[BERTH_MPI_NAME_SIZE];
+        char other[BERTH_MPI_NAME_SIZE];
+        bool is_c = library->parts & BERTH_PART_C;
 
-        if ((library->parts & BERTH_PART_C) &&
-            replacement_of(program, library->family) &&
-            strcmp(berth_mpi_library_name(library, own, sizeof(own)), name) == 0)
+        if (!is_c || !replacement_of(program, library->family))
+            continue;
+        berth_mpi_library_name(library, other, sizeof(other));
+        if (strcmp(other, name) == 0)
             return true;
     }
     return false;
@@ -173,18 +258,19 @@ static void list_others(const struct berth_program *program, struct berth_strvec
     const struct berth_mpi_objects *image = &program->scan.objects;
 
     for (size_t i = 0; i < image->count; i++) {
-        enum berth_mpi_family family = image->items[i].library.family;
+        const struct berth_mpi_object *object = &image->items[i];
+        enum berth_mpi_family family = object->library.family;
+        bool is_first = object == berth_mpi_objects_mpi(image, family);
         struct berth_err sentence;
         char name[64];
 
-        if (&image->items[i] != berth_mpi_objects_mpi(image, family) ||
-            replacement_of(program, family))
+        if (!is_first || replacement_of(program, family))
             continue;
         berth_mpi_describe(image, family, name, sizeof(name));
         if (is_half_replaced(program, name))
             berth_err_set(&sentence, "programs that use %s keep the image's %s (%s)",
                           berth_mpi_family_name(family), name,
-                          berth_text_base(image->items[i].path));
+                          berth_text_base(object->path));
         else
             berth_err_set(&sentence, "the image has another MPI, which stays: %s",
                           name);
@@ -197,10 +283,13 @@ void berth_startup_name(const struct berth_program *program, bool all,
 {
     BERTH_STRVEC struct berth_strvec sentences = {0};
 
-    for (int i = 0; i < program->count; i++)
-        if (all ||
-            program->items[i].verdict.answer != BERTH_VERDICT_YES_WITH_HOST_GLIBC)
-            berth_strvec_push_once(&sentences, program->items[i].verdict.because.text);
+    for (int i = 0; i < program->count; i++) {
+        const struct berth_mpi_verdict *verdict = &program->items[i].verdict;
+        bool brings_glibc = verdict->answer == BERTH_VERDICT_YES_WITH_HOST_GLIBC;
+
+        if (all || !brings_glibc)
+            berth_strvec_push_once(&sentences, verdict->because.text);
+    }
     if (program->wants.family == BERTH_FAMILY_NONE)
         list_others(program, &sentences);
     berth_strvec_join(&sentences, "; ", ret);
