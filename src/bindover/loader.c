@@ -288,11 +288,14 @@ int berth_loader_find(struct berth_factcache *cache, const char *loader,
 int berth_loader_self(char **ret_loader, char **ret_program, struct berth_err *err)
 {
     const char *self = berth_installed_self();
-    BERTH_FREE char *program = self ? strdup(self) : NULL;
+    BERTH_FREE char *program = NULL;
     BERTH_ELF struct berth_elf elf = {0};
 
-    if (!program)
+    if (!self)
         return berth_err_file(err, "/proc/self/exe", "read");
+    program = strdup(self);
+    if (!program)
+        return berth_err_oom(err);
     if (berth_elf_read_path(program, &berth_elf_no_symbols, &elf, err) < 0)
         return -1;
     if (!elf.interpreter) {

@@ -185,6 +185,12 @@ static void judge_memory(pid_t pid, const struct berth_mapping *mapping,
     snprintf(file->name, sizeof(file->name), "%s", berth_mpi_family_name(family));
 }
 
+/* Is FILE of a kind that is reported with its path? */
+static bool has_path(const struct berth_mapped_file *file)
+{
+    return file->kind == BERTH_MAPPED_OTHER || file->kind == BERTH_MAPPED_COPY;
+}
+
 /* Judge what process PID has mapped. Some file systems show a device in the maps that
  * differs from that of stat(2), so both are tried. */
 static void judge(const struct berth_mapped_files *files, pid_t pid,
@@ -202,7 +208,7 @@ static void judge(const struct berth_mapped_files *files, pid_t pid,
         judge_memory(pid, mapping, file);
     else if (!judge_staged(files, st.st_dev, st.st_ino, file) && S_ISREG(st.st_mode))
         judge_content(files, fd, mapping->path, file);
-    if (file->kind == BERTH_MAPPED_OTHER || file->kind == BERTH_MAPPED_COPY)
+    if (has_path(file))
         file->path = strdup(mapping->path);
 }
 
@@ -223,7 +229,10 @@ static ssize_t find(struct berth_mapped_files *files, pid_t pid,
     *file =
         (struct berth_mapped_file){.device = mapping->device, .inode = mapping->inode};
     judge(files, pid, mapping, file);
-    return (ssize_t)files->count++;
+    if (has_path(file) && !file->path)
+        return -1;
+    files->count++;
+    return (ssize_t)(files->count - 1);
 }
 
 /* A file that a process has mapped from its start on. */

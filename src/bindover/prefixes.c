@@ -180,10 +180,15 @@ static void add_mounts(struct search *search, const struct berth_strvec *mounts)
 {
     for (size_t i = 0; i < mounts->count; i++) {
         const char *from = strchr(mounts->items[i], ':');
-        BERTH_FREE char *path = from ? strndup(from + 1, strcspn(from + 1, ":")) : NULL;
+        BERTH_FREE char *path = NULL;
 
+        if (!from)
+            continue;
+        path = strndup(from + 1, strcspn(from + 1, ":"));
         if (path)
             add_mount(search, path);
+        else
+            search->seen->failed = true;
     }
 }
 

@@ -158,7 +158,11 @@ int berth_prepare(struct berth_task *task, struct berth_err *err)
     launch->runtime = runtime;
     if (check_devices(task, err) < 0 || leave_devices(task, err) < 0)
         return -1;
-    launch->account_home = user ? strdup(user->pw_dir) : NULL;
+    if (user) {
+        launch->account_home = strdup(user->pw_dir);
+        if (!launch->account_home)
+            return berth_err_oom(err);
+    }
     /* HOME may not be set (--export=NONE) */
     launch->home = home && *home == '/' ? home : launch->account_home;
     launch->unknown_user = !user;

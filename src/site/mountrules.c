@@ -91,8 +91,14 @@ int berth_mountrules_variables(const struct berth_mountrules_task *task,
 static char *place_of_bind(const char *bind, const char *directory, bool *ret_failed)
 {
     BERTH_STRVEC struct berth_strvec mounts = {0};
+    struct berth_err why;
 
-    if (list_binds(bind, directory, &mounts, NULL) < 0 || mounts.count == 0)
+    if (list_binds(bind, directory, &mounts, &why) < 0) {
+        *ret_failed |= why.code == BERTH_ERR_MEMORY;
+        return NULL;
+    }
+    *ret_failed |= mounts.failed;
+    if (mounts.count == 0)
         return NULL;
     return place_of(mounts.items[0], ret_failed);
 }

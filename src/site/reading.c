@@ -13,6 +13,11 @@
 void berth_reading_add_fault(const struct berth_reading *reading, unsigned int line,
                              const char *path, struct berth_err *err)
 {
+    /* Nobody can mend that in the file. */
+    if (err->code == BERTH_ERR_MEMORY) {
+        reading->faults->failed = true;
+        return;
+    }
     if (*path)
         berth_err_at(err, "%s:%u: %s", reading->file, line, path);
     else
@@ -215,11 +220,13 @@ static void read_section(const struct berth_reading *reading, const char *sectio
 void berth_reading_read(const struct berth_reading *reading, const char *bytes,
                         size_t size, struct berth_node *ret_root)
 {
+    struct berth_strvec *faults = reading->faults;
     struct berth_err why;
 
-    if (berth_syntax_read(reading->file, bytes, size, ret_root, reading->faults, &why) <
-        0)
-        berth_strvec_push(reading->faults, why.text);
-    else
+    if (berth_syntax_read(reading->file, bytes, size, ret_root, faults, &why) == 0)
         read_section(reading, "", ret_root);
+    else if (why.code == BERTH_ERR_MEMORY)
+        faults->failed = true;
+    else
+        berth_strvec_push(faults, why.text);
 }

@@ -41,7 +41,8 @@ void berth_reading_read(const struct berth_reading *reading, const char *bytes,
                         size_t size, struct berth_node *ret_root);
 
 /* Adds to the faults the sentence in ERR about the key PATH ("": about the file) on
- * LINE. */
+ * LINE. A failed allocation (BERTH_ERR_MEMORY) is not one of the file: it sets `failed`
+ * of the faults. */
 void berth_reading_add_fault(const struct berth_reading *reading, unsigned int line,
                              const char *path, struct berth_err *err);
 

@@ -124,6 +124,8 @@ int berth_mpiworld_check(const struct berth_table *table,
         berth_hetgroups_find_option(hetgroups, optind, "mpi", &type) && type) {
         free(first);
         first = strdup(type);
+        if (!first)
+            return berth_err_oom(err);
     }
     if (table->count < 2 || berth_table_is_multiprog(table) || !is_one_step() ||
         !may_share_world(table))
