@@ -68,9 +68,10 @@ static const struct verb verbs[] = {
     {.name = "enter",
      .enters = true,
      .run = berth_cli_enter,
-     .usage = "JOBID[.STEPID] [-w NODE] [--component N] [--rank N] [--container ID] "
-              "[COMMAND "
-              "[ARG...]]",
+     .usage =
+         "JOBID[.STEPID] [-w NODE] [--component N] [--rank N] [--container ID|NAME] "
+         "[COMMAND "
+         "[ARG...]]",
      .help = "a shell, or COMMAND, in the container of a step that runs, as one of its "
              "tasks, "
              "or in one that the job keeps; ID: see berth ps",
@@ -154,9 +155,10 @@ static const struct verb verbs[] = {
     {.name = "save",
      .enters = true,
      .run = berth_cli_enter,
-     .usage = "JOBID[.STEPID] [-w NODE] [--component N] [--rank N] [--container ID] "
-              "[--force] "
-              "FILE",
+     .usage =
+         "JOBID[.STEPID] [-w NODE] [--component N] [--rank N] [--container ID|NAME] "
+         "[--force] "
+         "FILE",
      .help = "a new image FILE from the container of a job, with what was written to "
              "it; ID: "
              "see berth ps",

@@ -152,6 +152,18 @@ int berth_selector_read(char *text, struct berth_selector *ret, struct berth_err
     return 0;
 }
 
+/* Does the job keep ITEM by NAME? Its options begin with the name (plan/launch.h). */
+static bool has_name(const struct berth_container *item, const char *name)
+{
+    static const char option[] = "--container-name=";
+    const char *found = item->options + sizeof(option) - 1;
+    const size_t length = strlen(name);
+
+    return berth_text_starts(item->options, option) &&
+           strncmp(found, name, length) == 0 &&
+           (found[length] == '\0' || found[length] == ' ');
+}
+
 static bool matches(const struct berth_container *item,
                     const struct berth_selector *selector)
 {
@@ -160,6 +172,7 @@ static bool matches(const struct berth_container *item,
     return (selector->step < 0 || item->step == selector->step) &&
            (!selector->node || strcmp(item->node, selector->node) == 0) &&
            (selector->holder < 0 || item->holder == selector->holder) &&
+           (!selector->name || has_name(item, selector->name)) &&
            (selector->component < 0 || item->component == selector->component ||
             is_only);
 }

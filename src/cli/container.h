@@ -70,6 +70,7 @@ struct berth_selector {
     int component;    /* -1: any */
     int rank;         /* -1: any; else the containers to choose from have this rank */
     int holder;       /* of the container; -1: any */
+    const char *name; /* of the container (--container-name); NULL: any */
     bool is_to_save;  /* what a step wrote is another thing on each node */
 };
 

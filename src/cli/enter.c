@@ -301,14 +301,23 @@ static int read_number(int found, const char *text, struct berth_selector *selec
     if (found == 'c') {
         name = "component";
         number = &selector->component;
-    } else if (found == 'i') {
-        name = "container";
-        number = &selector->holder;
     }
     *number = berth_selector_number(text, &end);
     if (*number < 0 || *end)
         return berth_err_set(err, "expected a number for --%s, got '%s'", name, text);
     return 0;
+}
+
+/* Read TEXT, the value of --container: a number of `berth ps`, or a name. */
+static void read_container(const char *text, struct berth_selector *selector)
+{
+    char *end;
+    const int number = berth_selector_number(text, &end);
+
+    if (number >= 0 && !*end)
+        selector->holder = number;
+    else
+        selector->name = text;
 }
 
 /* Read the command line: options, JOBID, options, COMMAND; of `save`, --force is one
@@ -332,7 +341,9 @@ static int read_line(int argc, char **argv, struct berth_selector *selector,
         found = getopt_long(argc, argv, "+w:", options, NULL);
         if (found == 'w')
             selector->node = optarg;
-        else if (found == 'c' || found == 'i' || found == 'r') {
+        else if (found == 'i')
+            read_container(optarg, selector);
+        else if (found == 'c' || found == 'r') {
             if (read_number(found, optarg, selector, err) < 0)
                 return berth_err_at(err, "%s", argv[0]);
         } else if (found == 'f' && saves)

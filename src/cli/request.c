@@ -105,7 +105,7 @@ static int read_request(int argc, char **argv, bool *ret_helps,
     command = read_options(argc, argv, options, ret_helps, &own, err);
     if (command < 0 ||
         (berth_defaults_job(getenv(BERTH_JOB_VARIABLE), group, &job, err) < 0 &&
-         !own.image) || /* else no default is needed */
+         !own.image && !own.container_name) || /* else no default is needed */
         berth_defaults_parse(environ, &nothing, directory, &asked, err) < 0 ||
         berth_request_merge(ret, &job, err) < 0 ||
         berth_request_merge(ret, &asked, err) < 0 ||
@@ -121,6 +121,11 @@ static int check(const char *verb, const struct berth_request *request,
 {
     if (berth_request_check(request, err) < 0)
         return -1;
+    if (request->container_name && strcmp(verb, "run") == 0)
+        return berth_err_set(err,
+                             "%s: --container-name: only steps of srun with the "
+                             "plugin have containers with names; leave it out",
+                             verb);
     return berth_request_has_container(request) ||
                    (request->image && strcmp(verb, "run") == 0)
                ? 0

@@ -143,6 +143,20 @@ void berth_namespaces_kill(int fd, pid_t but)
 
 /* Programs of the image that are root in that namespace could trace this process, and
  * see the host's files by it, but for one that is not dumpable (ptrace(2)). */
+bool berth_namespaces_has_others(pid_t pid)
+{
+    char path[64];
+    unsigned long inside, outside, count;
+    unsigned long all = 0;
+    BERTH_FCLOSE FILE *map = NULL;
+
+    snprintf(path, sizeof(path), "/proc/%d/uid_map", pid);
+    map = fopen(path, "re");
+    while (map && fscanf(map, "%lu %lu %lu", &inside, &outside, &count) == 3)
+        all += count;
+    return all > 1;
+}
+
 int berth_namespaces_enter_user(pid_t pid)
 {
     BERTH_CLOSE int user = berth_namespaces_open(pid, "user");

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,14 +18,18 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/cleanup.h"
+#include "base/deadline.h"
+#include "base/run.h"
 #include "base/text.h"
 #include "base/tree.h"
 #include "container/start.h"
 
 /* What berth makes in such a directory. */
 #define LOCK "lock"
-static const char *const parts[] = {"upper", "work", LOCK, NULL};
+#define USE  "use" /* of a directory that several containers use, one after another */
+static const char *const parts[] = {"upper", "work", USE, LOCK, NULL};
 
 /* What is in a directory. */
 struct content {
@@ -74,6 +80,58 @@ void berth_overlay_remove(struct berth_overlay *overlay)
         close(overlay->directory);
     free(overlay->path);
     *overlay = BERTH_OVERLAY_NONE;
+}
+
+struct removal {
+    int users; /* a user namespace */
+    int directory;
+};
+
+/* In a child: enter the user namespace, as whose root this process may remove the files
+ * of all ids that are mapped there. */
+static int remove_in(void *data)
+{
+    const struct removal *removal = data;
+
+    if (setns(removal->users, CLONE_NEWUSER) < 0)
+        return EXIT_FAILURE;
+    for (const char *const *part = parts; *part; part++)
+        if (strcmp(*part, LOCK) != 0)
+            berth_tree_remove(removal->directory, *part);
+    return EXIT_SUCCESS;
+}
+
+void berth_overlay_remove_in(struct berth_overlay *overlay, int users)
+{
+    struct removal removal = {users, overlay->directory};
+
+    if (overlay->path && overlay->lock >= 0 && users >= 0)
+        berth_run_wait(berth_child(remove_in, &removal, 0));
+    berth_overlay_remove(overlay);
+}
+
+int berth_overlay_use(const char *path, struct berth_err *err)
+{
+    enum { PATIENCE_MS = 10000, AGAIN_MS = 20 };
+    const int64_t end = berth_clock() + PATIENCE_MS;
+    BERTH_CLOSE int dir = berth_tree_open(path, geteuid(), 0077, NULL, err);
+    int fd;
+
+    if (dir < 0)
+        return -1;
+    fd = openat(dir, USE, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return berth_err_file(err, path, "written");
+    /* some file systems have no locks: there the containers are not told apart */
+    while (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) {
+        if (berth_clock() >= end) {
+            close(fd);
+            return berth_err_set(err, "'%s': another container does not release it",
+                                 path);
+        }
+        poll(NULL, 0, AGAIN_MS);
+    }
+    return fd;
 }
 
 /* Is DIR, of the calling user, a directory of berth's, and its container gone?

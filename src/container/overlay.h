@@ -33,6 +33,15 @@ int berth_overlay_make(const char *top, const char *node, struct berth_overlay *
 /* Remove the directory, if there is one. */
 void berth_overlay_remove(struct berth_overlay *overlay);
 
+/* Wait until no container uses the directory PATH, which another process has made and
+ * removes, for some seconds. Returns a descriptor of the lock that a container holds as
+ * long as it uses the directory; or -1 with a sentence in ERR. */
+int berth_overlay_use(const char *path, struct berth_err *err);
+
+/* The same as berth_overlay_remove(), with the files of subordinate ids of the user:
+ * USERS is a descriptor of a user namespace with these ids; -1: there is none. */
+void berth_overlay_remove_in(struct berth_overlay *overlay, int users);
+
 /* Does the file system of FD, the file of such a directory, have no room left? Then WHY
  * says it. */
 bool berth_overlay_is_full(int fd, struct berth_err *why);

@@ -33,6 +33,9 @@ static int apply_to_image(const struct berth_site *site, char *const *environmen
     struct berth_site by_place = *site; /* borrows */
     char *path;
 
+    /* that of a container with a name was checked when the container was made */
+    if (!request->image)
+        return 0;
     if (berth_lookup_fit(site, environment, request, err) < 0)
         return -1;
     if (request->uri && site->images.has_uris) {

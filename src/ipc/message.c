@@ -14,6 +14,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
+
 int berth_job_address(uid_t uid, uint32_t job, const char *node,
                       struct sockaddr_un *ret, socklen_t *ret_length)
 {
@@ -76,6 +78,15 @@ int berth_job_send_all(int socket, int kind, const int fds[], size_t count)
 int berth_job_send(int socket, int kind, int fd)
 {
     return berth_job_send_all(socket, kind, &fd, fd >= 0);
+}
+
+int berth_job_send_words(int socket, int kind, const struct berth_strvec *words)
+{
+    static char *const nothing[] = {NULL};
+    BERTH_CLOSE int fd =
+        words->failed ? -1 : berth_handover_write(words, nothing, NULL);
+
+    return fd < 0 ? -1 : berth_job_send(socket, kind, fd);
 }
 
 /* The room is CMSG_LEN(), without the padding of CMSG_SPACE(): the kernel would put a

@@ -21,12 +21,18 @@
  *             environment: these (plan/envdiff.h), and then that of the holder. A
  *             second descriptor is at end of file when the container has ended
  *     ALONE   the job has no container for the step
+ *     IMAGE   to a step that leaves out the image of a container with a name; words:
+ * the image and its URI ("": it has none) REFUSE  word: the sentence for the user, why
+ * the step cannot have the container with this name
  *
- * and closes the socket. */
+ * and closes the socket; but after JOIN for a container with a name the socket stays
+ * open, and its end says that the step has ended. */
 enum berth_job_kind {
     BERTH_JOB_ASK = 'A',
     BERTH_JOB_JOIN = 'J',
-    BERTH_JOB_ALONE = 'N'
+    BERTH_JOB_ALONE = 'N',
+    BERTH_JOB_IMAGE = 'I',
+    BERTH_JOB_REFUSE = 'R'
 };
 
 /* The descriptors of a question, in their order: the handover, and the namespaces of
@@ -80,6 +86,9 @@ int berth_job_send(int socket, int kind, int fd);
 /* The same with COUNT descriptors, at most BERTH_JOB_MOST_FDS. */
 enum { BERTH_JOB_MOST_FDS = 4 };
 int berth_job_send_all(int socket, int kind, const int fds[], size_t count);
+
+/* Send a message of KIND with a handover of WORDS. Returns 0, or -1. */
+int berth_job_send_words(int socket, int kind, const struct berth_strvec *words);
 
 /* Receive the next message; *RET_FD is its descriptor, which the caller owns, or -1.
  * Returns its kind; 0: the other side has ended; -1 with errno (EAGAIN: there is no

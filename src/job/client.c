@@ -100,9 +100,10 @@ static int write_question(const struct berth_job_question *question,
     BERTH_BUF struct berth_buf order = {0};
     BERTH_STRVEC struct berth_strvec words = {0};
     struct berth_job_launch job = {0};
+    const bool has_image = launch->request->image != NULL;
     int result = berth_job_launch_from(launch, &job, err);
 
-    if (result == 0)
+    if (result == 0 && has_image)
         result = berth_job_key(&job, &key, err);
     if (result == 0)
         result = put_order(launch->order, &order, err);
@@ -110,7 +111,7 @@ static int write_question(const struct berth_job_question *question,
     if (result < 0)
         return -1;
     /* In the order of enum berth_job_word. */
-    berth_strvec_push(&words, key.text);
+    berth_strvec_push(&words, has_image ? key.text : "");
     berth_strvec_push(&words, order.text);
     berth_strvec_push(&words, launch->directory ? launch->directory : "");
     put_identity(launch->directory, &words);
@@ -119,25 +120,58 @@ static int write_question(const struct berth_job_question *question,
                         : berth_handover_write(&words, environ, err);
 }
 
-/* Wait for the answer, for half of the time that is left: the rest is for a start
- * without the server. The caller owns both descriptors of RET_FDS. */
+static void close_all(int fds[BERTH_JOB_JOIN_FDS])
+{
+    for (int i = 0; i < BERTH_JOB_JOIN_FDS; i++) {
+        if (fds[i] >= 0)
+            close(fds[i]);
+        fds[i] = -1;
+    }
+}
+
+/* Write the sentence of the server's handover FD into ERR, and close FD. Always returns
+ * -1. */
+static int read_refusal(int fd, struct berth_err *err)
+{
+    struct berth_handover handover;
+
+    if (berth_job_read(fd, &handover) < 0)
+        return berth_err_set(err, NONE);
+    berth_err_set(err, "%s",
+                  handover.words.count == 1 ? handover.words.items[0] : NONE);
+    berth_handover_fini(&handover);
+    return -1;
+}
+
+/* Wait for the answer of KIND; without a name for half of the time that is left: the
+ * rest is for a start without the server. The caller owns both descriptors of RET_FDS.
+ */
 static int await(const struct berth_job_question *question, int socket,
-                 int ret_fds[BERTH_JOB_JOIN_FDS], struct berth_err *err)
+                 enum berth_job_kind kind, int ret_fds[BERTH_JOB_JOIN_FDS],
+                 struct berth_err *err)
 {
     struct pollfd fds[] = {{.fd = socket, .events = POLLIN},
                            {.fd = question->tasks, .events = POLLIN}};
-    int64_t half = berth_deadline_left(question->deadline) / 2;
+    const bool is_named = question->launch->request->container_name != NULL;
+    const int64_t left = berth_deadline_left(question->deadline);
+    const int64_t least = is_named ? 0 : left / 2;
+    int got;
 
     while (poll(fds, 2, BERTH_DEADLINE_POLL_MS) < 0 || !fds[0].revents)
-        if (fds[1].revents || berth_deadline_left(question->deadline) < half)
+        if (fds[1].revents || berth_deadline_left(question->deadline) < least)
             return berth_err_set(err, NONE);
-    if (berth_job_receive_all(socket, ret_fds, BERTH_JOB_JOIN_FDS) == BERTH_JOB_JOIN &&
-        ret_fds[1] >= 0)
+    got = berth_job_receive_all(socket, ret_fds, BERTH_JOB_JOIN_FDS);
+    if (got == (int)kind && ret_fds[0] >= 0 &&
+        (kind != BERTH_JOB_JOIN || ret_fds[1] >= 0))
         return 0;
-    for (int i = 0; i < BERTH_JOB_JOIN_FDS; i++)
-        if (ret_fds[i] >= 0)
-            close(ret_fds[i]);
-    return berth_err_set(err, NONE);
+    if (got == BERTH_JOB_REFUSE && ret_fds[0] >= 0) {
+        read_refusal(ret_fds[0], err);
+        ret_fds[0] = -1;
+    } else {
+        berth_err_set(err, NONE);
+    }
+    close_all(ret_fds);
+    return -1;
 }
 
 /* Read the answer from FD, and close FD. */
@@ -174,17 +208,37 @@ static int send_question(int socket, int fd, struct berth_err *err)
                : 0;
 }
 
+/* Ask, and wait for an answer of KIND. Returns the socket, or -1 with a sentence in
+ * ERR.
+ */
+static int ask(const struct berth_job_question *question, enum berth_job_kind kind,
+               int ret_fds[BERTH_JOB_JOIN_FDS], struct berth_err *err)
+{
+    BERTH_CLOSE int text = write_question(question, err);
+    int socket = text < 0 ? -1 : connect_server(question->launch, err);
+
+    if (socket < 0)
+        return -1;
+    if (send_question(socket, text, err) == 0 &&
+        await(question, socket, kind, ret_fds, err) == 0)
+        return socket;
+    close(socket);
+    return -1;
+}
+
 int berth_job_ask(const struct berth_job_question *question,
                   struct berth_job_answer *ret_answer, struct berth_err *err)
 {
-    BERTH_CLOSE int text = write_question(question, err);
-    BERTH_CLOSE int socket = text < 0 ? -1 : connect_server(question->launch, err);
     int fds[BERTH_JOB_JOIN_FDS] = {-1, -1};
+    int socket = ask(question, BERTH_JOB_JOIN, fds, err);
 
-    *ret_answer = (struct berth_job_answer){.end = -1};
-    if (socket < 0 || send_question(socket, text, err) < 0 ||
-        await(question, socket, fds, err) < 0)
+    *ret_answer = (struct berth_job_answer){.end = -1, .user = -1};
+    if (socket < 0)
         return -1;
+    if (question->launch->request->container_name)
+        ret_answer->user = socket;
+    else
+        close(socket);
     ret_answer->end = fds[1];
     if (read_answer(fds[0], ret_answer, err) == 0)
         return 0;
@@ -192,11 +246,34 @@ int berth_job_ask(const struct berth_job_question *question,
     return -1;
 }
 
+int berth_job_find_image(const struct berth_job_question *question, char **ret_image,
+                         char **ret_uri, struct berth_err *err)
+{
+    int fds[BERTH_JOB_JOIN_FDS] = {-1, -1};
+    BERTH_CLOSE int socket = ask(question, BERTH_JOB_IMAGE, fds, err);
+    struct berth_handover answer;
+
+    if (socket < 0)
+        return -1;
+    if (fds[1] >= 0)
+        close(fds[1]);
+    if (berth_job_read(fds[0], &answer) < 0)
+        return berth_err_set(err, NONE);
+    if (answer.words.count == 2) {
+        *ret_image = berth_steal(&answer.words.items[0]);
+        *ret_uri = *answer.words.items[1] ? berth_steal(&answer.words.items[1]) : NULL;
+    }
+    berth_handover_fini(&answer);
+    return *ret_image ? 0 : berth_err_set(err, NONE);
+}
+
 void berth_job_answer_fini(struct berth_job_answer *answer)
 {
     if (answer->end >= 0)
         close(answer->end);
+    if (answer->user >= 0)
+        close(answer->user);
     berth_strvec_fini(&answer->changes);
     berth_strvec_fini(&answer->after);
-    *answer = (struct berth_job_answer){.end = -1};
+    *answer = (struct berth_job_answer){.end = -1, .user = -1};
 }

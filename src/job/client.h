@@ -22,7 +22,9 @@ struct berth_job_question {
 
 /* The answer: a container of the job. */
 struct berth_job_answer {
-    int end; /* a descriptor at end of file: the container has ended */
+    int end;  /* a descriptor at end of file: the container has ended */
+    int user; /* of a container with a name: the server sees by its end that the step
+                 has ended; -1: the container has none */
     struct berth_holder holder;
     struct berth_strvec changes; /* of its runtime (plan/envdiff.h) */
     struct berth_strvec after;   /* the environment of its holder */
@@ -33,6 +35,12 @@ struct berth_job_answer {
  * needs a container of its own. */
 int berth_job_ask(const struct berth_job_question *question,
                   struct berth_job_answer *ret_answer, struct berth_err *err);
+
+/* Ask the job's server for the image of the container with the name of the request,
+ * which leaves it out. Returns 0 with a path and a URI (NULL: none), which the caller
+ * owns; -1 with a sentence in ERR. */
+int berth_job_find_image(const struct berth_job_question *question, char **ret_image,
+                         char **ret_uri, struct berth_err *err);
 
 /* Does the job have a server on this node? Returns 0, or -1 with a sentence in ERR. */
 int berth_job_check(const struct berth_launch *launch, struct berth_err *err);

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/environ.h"
 #include "request/mount.h"
+#include "request/named.h"
 #include "request/option.h"
 #include "site/mountrules.h"
 
@@ -382,7 +383,10 @@ static int push_runtime(const struct berth_launch *launch, struct berth_strvec *
     /* setuid programs do not work then (container/identity.h) */
     if (launch->unknown_user)
         berth_strvec_push(argv, "--userns");
-    if (launch->overlay)
+    if (launch->overlay && launch->request->writable == BERTH_NO) {
+        berth_strvec_push(argv, "--overlay");
+        berth_strvec_pushf(argv, "%s:ro", launch->overlay);
+    } else if (launch->overlay)
         push_option("--overlay", launch->overlay, argv);
     else if (launch->request->writable == BERTH_YES)
         berth_strvec_push(argv, "--writable-tmpfs");
@@ -430,6 +434,11 @@ void berth_launch_made_by(const struct berth_request *request, struct berth_buf 
         BERTH_OPTION_WRITABLE, BERTH_OPTION_ARGS,       BERTH_OPTION_GPU,
     };
 
+    /* the flag of a name is that of one step */
+    if (request->container_name)
+        berth_buf_addf(ret, "--%s=%.*s", berth_options[BERTH_OPTION_NAME].name,
+                       berth_named_length(request->container_name),
+                       request->container_name);
     for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
         put_option(request, ids[i], ret);
 }

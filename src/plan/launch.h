@@ -37,7 +37,8 @@ struct berth_launch {
                             reads for the image's variables; NULL: another image, which
                             has scripts of its own */
     const char *overlay; /* the directory for what tasks write to the image
-                            (container/overlay.h); NULL: memory */
+                            (container/overlay.h); NULL: memory. Of a container
+                            with a name also if it is read-only */
     bool is_outer;       /* the runtime runs as root in the outer user namespace
                             (container/outer.h) */
 };

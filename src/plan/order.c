@@ -168,7 +168,8 @@ const char *berth_order_why_step(const struct berth_order *order, const char *ap
         return "this is not a step of srun";
     if (apart)
         return "each task has a container of its own";
-    if (order->container.others)
+    /* a container with a name is a container of the job in any case */
+    if (order->container.others && !order->request.container_name)
         return "the step has several containers on this node";
     return NULL;
 }

@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "request/values.h"
 #include "request/mount.h"
+#include "request/named.h"
 #include "request/path.h"
 #include "request/uri.h"
 
@@ -197,6 +198,20 @@ static int parse_words(const struct berth_written *written, struct berth_strvec 
     return words.failed ? berth_err_oom(err) : 0;
 }
 
+/* NAME or NAME:FLAG, in full form without the flag `auto`. */
+static int parse_name(const struct berth_written *written, struct berth_strvec *ret,
+                      struct berth_err *err)
+{
+    if (berth_named_check(written->value, err) < 0)
+        return -1;
+    if (berth_text_ends(written->value, ":" BERTH_NAMED_AUTO))
+        berth_strvec_pushf(ret, "%.*s", (int)strcspn(written->value, ":"),
+                           written->value);
+    else
+        berth_strvec_push(ret, written->value);
+    return 0;
+}
+
 static int parse_mode(const struct berth_written *written, struct berth_strvec *ret,
                       struct berth_err *err)
 {
@@ -272,6 +287,9 @@ const struct berth_option berth_options[BERTH_OPTIONS_ALL] = {
                                BERTH_LIFETIME_STEP "|" BERTH_LIFETIME_JOB,
                                "keep a container for later steps of the job",
                                TEXT(lifetime), parse_word, "a lifetime"},
+    [BERTH_OPTION_NAME] = {"container-name", "NAME[:create|exec|no_exec]",
+                           "keep the container for the job, by this name",
+                           TEXT(container_name), parse_name},
     [BERTH_OPTION_MPI] = {"mpi-bind", "[" BERTH_MODE_WORDS "]",
                           "choose whose MPI library runs; it pins nothing", TEXT(mpi),
                           parse_mode, "a mode", NAME_OF_PROFILE, is_name},
@@ -284,13 +302,9 @@ const struct berth_option berth_options[BERTH_OPTIONS_ALL] = {
                               "|" BERTH_EXPLAIN_JSON "|" BERTH_EXPLAIN_NO "]",
                               "print what would be done and why, run nothing",
                               TEXT(explain), parse_explain, "a form"},
-    [BERTH_OPTION_COUNT] = OTHER(
-        "container-name", "NAME",
-        "berth's containers have no names; write --container-lifetime=job to have "
-        "one for all steps of a job, or unpack the image once, with 'apptainer build "
-        "--sandbox DIRECTORY IMAGE', and write --container-image=DIRECTORY"),
-    OTHER("container-save", "PATH",
-          "save an image while its container runs: 'berth save JOBID IMAGE.sif'"),
+    [BERTH_OPTION_COUNT] =
+        OTHER("container-save", "PATH",
+              "save an image while its container runs: 'berth save JOBID IMAGE.sif'"),
     OTHER("container-remap-root", NULL,
           "tasks run as yourself; leave it out, or write --container-args=--fakeroot"),
     OTHER("no-container-remap-root", NULL, NULL),

@@ -153,13 +153,16 @@ static bool same_text(const char *a, const char *b)
 
 bool berth_request_has_container(const struct berth_request *request)
 {
-    return request->image && strcmp(request->image, BERTH_NO_IMAGE) != 0;
+    if (!request->image)
+        return request->container_name != NULL;
+    return strcmp(request->image, BERTH_NO_IMAGE) != 0;
 }
 
 bool berth_request_has_job_lifetime(const struct berth_request *request)
 {
     return berth_request_has_container(request) &&
-           same_text(request->lifetime, BERTH_LIFETIME_JOB);
+           (request->container_name ||
+            same_text(request->lifetime, BERTH_LIFETIME_JOB));
 }
 
 bool berth_request_needs_pull(const struct berth_request *request)
@@ -223,7 +226,7 @@ bool berth_request_has_namespaces(const struct berth_request *request)
 {
     static const char *const names[] = {"--fakeroot", "--pid", "--containall", NULL};
 
-    return has_flag(request, "fpC", names);
+    return request->container_name || has_flag(request, "fpC", names);
 }
 
 bool berth_request_is_closed(const struct berth_request *request,
@@ -379,9 +382,12 @@ bool berth_libs_need_mpi(const char *libs)
 
 int berth_request_complete(struct berth_request *request, struct berth_err *err)
 {
-    return request->mpi || !berth_libs_need_mpi(request->libs)
-               ? 0
-               : berth_request_put(request, BERTH_OPTION_MPI, "hybrid", err);
+    if (!request->mpi && berth_libs_need_mpi(request->libs) &&
+        berth_request_put(request, BERTH_OPTION_MPI, "hybrid", err) < 0)
+        return -1;
+    if (request->container_name && request->writable == BERTH_UNSAID)
+        request->writable = BERTH_YES;
+    return 0;
 }
 
 bool berth_request_is_explained(const struct berth_request *request)
@@ -505,6 +511,9 @@ int berth_request_check(const struct berth_request *request, struct berth_err *e
 {
     enum berth_option_id id = BERTH_OPTION_MOUNTS;
 
+    if (request->container_name && same_text(request->lifetime, BERTH_LIFETIME_STEP))
+        return berth_err_set(err, "--container-lifetime=step: a container with a name "
+                                  "lasts as long as its job; leave one of these out");
     if (berth_request_has_container(request) || !has_more_options(request))
         return 0;
     if (request->image)

@@ -35,6 +35,8 @@ struct berth_request {
     char *gpu;                    /* which GPU driver: BERTH_GPU_..., and devices by
                                      their CDI names, with commas; NULL: unsaid */
     char *lifetime;               /* BERTH_LIFETIME_...; NULL: unsaid */
+    char *container_name;         /* NAME or NAME:FLAG (request/named.h): a container
+                                     that the job keeps; NULL: it has no name */
     char *mpi;                    /* whose MPI: a mode or a name; NULL: unsaid */
     char *libs;                   /* the host's libraries in the place of the image's:
                                      names of profiles, and BERTH_LIBS_AUTO, with
@@ -85,6 +87,7 @@ enum berth_option_id {
     BERTH_OPTION_ARGS,
     BERTH_OPTION_GPU,
     BERTH_OPTION_LIFETIME,
+    BERTH_OPTION_NAME,
     BERTH_OPTION_MPI,
     BERTH_OPTION_LIBS,
     BERTH_OPTION_EXPLAIN,
@@ -111,7 +114,8 @@ const char *berth_request_value(const struct berth_request *request,
 int berth_request_put(struct berth_request *request, enum berth_option_id id,
                       const char *value, struct berth_err *err);
 
-/* Does REQUEST have an image other than `none`? */
+/* Does REQUEST have an image other than `none`, or the name of a container, whose image
+ * only the job's server knows (`image` is then NULL)? */
 bool berth_request_has_container(const struct berth_request *request);
 
 /* Does REQUEST ask for a container that lasts as long as its job? */
@@ -151,16 +155,20 @@ extern const char *const berth_libs_networks[];
 bool berth_libs_need_mpi(const char *libs);
 
 /* Completes a REQUEST that is merged with all defaults: a network of --container-libs
- * sets an unsaid --mpi-bind to `hybrid`, the image's own MPI. */
+ * sets an unsaid --mpi-bind to `hybrid`, the image's own MPI; and a container with a
+ * name is writable if nobody said otherwise. */
 int berth_request_complete(struct berth_request *request, struct berth_err *err);
 
 /* Is the image a URI that must be pulled before the step starts? */
 bool berth_request_needs_pull(const struct berth_request *request);
 
-/* The image for messages: its URI, else its path. */
+/* The image for messages: its URI, else its path; without an image the name of the
+ * container. */
 static inline const char *berth_request_name(const struct berth_request *request)
 {
-    return request->uri ? request->uri : request->image;
+    const char *image = request->uri ? request->uri : request->image;
+
+    return image ? image : request->container_name;
 }
 
 /* The value of --mpi-bind; "off" where it is unsaid. */
@@ -170,7 +178,8 @@ const char *berth_request_mode(const struct berth_request *request);
 bool berth_request_mpi_is(const struct berth_request *request, enum berth_mode mode);
 
 /* Do the request's flags for the runtime ask for a PID namespace, or for a user
- * namespace in which the user is root (--fakeroot)? Out of memory: yes. */
+ * namespace in which the user is root (--fakeroot)? Or has the container a name, and so
+ * a user namespace of its own? Out of memory: yes. */
 bool berth_request_has_namespaces(const struct berth_request *request);
 
 /* Do the same flags, or variables of the runtime in ENVIRONMENT (ended by NULL), close

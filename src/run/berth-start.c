@@ -16,6 +16,7 @@
 #include "container/start.h"
 #include "container/join.h"
 #include "image/signature.h"
+#include "job/client.h"
 #include "container/become.h"
 #include "container/program.h"
 #include "ipc/rendezvous.h"
@@ -58,13 +59,33 @@ static int prepare(struct berth_task *task, const struct berth_rendezvous *rende
     return berth_signature_check(&signature, err);
 }
 
+/* Find the image of a container with a name, if the step leaves it out. */
+static int find_image(struct berth_task *task,
+                      const struct berth_rendezvous *rendezvous, struct berth_err *err)
+{
+    const struct berth_job_question question = {
+        .launch = &task->launch,
+        .tasks = rendezvous->tasks,
+        .deadline = &rendezvous->page->deadline,
+    };
+    struct berth_request *request = &task->order.request;
+
+    if (request->image)
+        return 0;
+    if (!task->order.job)
+        return berth_err_set(err,
+                             "--container-name: only a step of srun finds a container "
+                             "by its name; give --container-image=IMAGE");
+    return berth_job_find_image(&question, &request->image, &request->uri, err);
+}
+
 /* In the first task: start the container of the rendezvous. If that fails, the
  * rendezvous has the reason for all tasks. */
 static void start(struct berth_task *task, struct berth_rendezvous *rendezvous)
 {
     struct berth_err err;
 
-    if (prepare(task, rendezvous, &err) < 0 ||
+    if (find_image(task, rendezvous, &err) < 0 || prepare(task, rendezvous, &err) < 0 ||
         (rendezvous->page->state == BERTH_RENDEZVOUS_STARTING &&
          berth_supervisor_start(&task->launch, rendezvous, &err) < 0))
         berth_rendezvous_fail(rendezvous, &err);

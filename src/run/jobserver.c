@@ -2,7 +2,14 @@
 /* The server of a job: one process for each job and node that knows the containers of
  * the job. Its children start the containers; the server itself starts no runtime and
  * reads no file of an image. A step waits for a container that was started for another
- * step. */
+ * step.
+ *
+ * A container without a name is found by its key, and a step with another key gets
+ * another one. One with a name is found by it. What lasts under the name is a directory
+ * with all that steps have written. While no step runs in the container, a step with
+ * other options has it started anew over that directory; while one does, the container
+ * is joined as it is, or the step is refused: a file system that is mounted twice over
+ * one directory would be damaged. */
 
 #include "run/supervisor.h"
 
@@ -21,16 +28,20 @@
 
 #include "base/child.h"
 #include "base/cleanup.h"
+#include "base/deadline.h"
 #include "base/detach.h"
 #include "base/environ.h"
 #include "base/err.h"
 #include "job/key.h"
+#include "job/named.h"
 #include "ipc/message.h"
 #include "ipc/peer.h"
 #include "job/variables.h"
 #include "container/namespaces.h"
+#include "container/overlay.h"
 #include "container/processes.h"
 #include "ipc/rendezvous.h"
+#include "request/named.h"
 #include "run/task.h"
 
 extern char **environ;
@@ -38,6 +49,15 @@ extern char **environ;
 /* The most containers of a job on a node, and steps that wait for one; and the
  * descriptors that are not for steps. */
 enum { CONTAINERS_MAX = 32, WAITING_MAX = 512, OTHERS = 128 };
+
+/* A name. Its place is free if `order` has none. */
+struct named {
+    struct berth_order order;     /* of the step for which its container was started */
+    struct berth_overlay overlay; /* what steps have written */
+    struct container *container;  /* NULL: none runs */
+    int users;        /* a user namespace with all ids of what was written; -1: none */
+    bool has_started; /* a container of this name has run */
+};
 
 struct container {
     int channel; /* to the process that keeps it; end of file: it has ended; -1: none */
@@ -50,11 +70,17 @@ struct container {
 struct step {
     int socket;
     struct berth_handover question; /* no words: it has not asked yet */
+    struct berth_order order;       /* of the question */
+    struct named *uses; /* it has the container of this name; NULL: it waits */
+    bool has_made;      /* the name that it asks for: no other step had it */
+    int64_t until;      /* when its patience ends (berth_clock()); 0: it has begun to
+                           wait for no other step */
 };
 
 static struct {
     int extern_step; /* a descriptor that can be read when the extern step has ended */
     struct container containers[CONTAINERS_MAX];
+    struct named names[CONTAINERS_MAX];
     struct step waiting[WAITING_MAX];
     size_t count, most;
 } server;
@@ -63,7 +89,16 @@ static void drop_step(struct step *step)
 {
     close(step->socket);
     berth_handover_fini(&step->question);
+    berth_order_fini(&step->order);
     *step = server.waiting[--server.count];
+}
+
+static void refuse(const struct step *step, const struct berth_err *why)
+{
+    BERTH_STRVEC struct berth_strvec words = {0};
+
+    berth_strvec_push(&words, why->text);
+    berth_job_send_words(step->socket, BERTH_JOB_REFUSE, &words);
 }
 
 /* End CONTAINER; its steps learn it from their ends of the channel. */
@@ -77,6 +112,18 @@ static void drop_container(struct container *container)
     berth_handover_fini(&container->question);
     berth_strvec_fini(&container->variables);
     *container = (struct container){.channel = -1, .answer = -1};
+    for (size_t i = 0; i < CONTAINERS_MAX; i++)
+        if (server.names[i].container == container)
+            server.names[i].container = NULL;
+}
+
+/* The name of CONTAINER; NULL: it has none. */
+static struct named *name_of(const struct container *container)
+{
+    for (size_t i = 0; i < CONTAINERS_MAX; i++)
+        if (server.names[i].container == container)
+            return &server.names[i];
+    return NULL;
 }
 
 static bool has_same(const struct container *container,
@@ -93,7 +140,8 @@ static bool has_same_directory(const struct container *container,
            has_same(container, question, BERTH_JOB_IDENTITY);
 }
 
-/* May the step of QUESTION join CONTAINER, as far as is known? */
+/* May the step of QUESTION join CONTAINER, as far as is known? The key has no name, so
+ * a container with a name fits its own steps only. */
 static bool fits(const struct container *container,
                  const struct berth_handover *question)
 {
@@ -116,7 +164,7 @@ static struct container *find(const struct berth_handover *question)
     for (size_t i = 0; i < CONTAINERS_MAX; i++) {
         struct container *container = &server.containers[i];
 
-        if (!fits(container, question))
+        if (!fits(container, question) || name_of(container))
             continue;
         if (has_same_directory(container, question))
             return container;
@@ -156,7 +204,7 @@ static int start_unblocked(const struct berth_launch *launch,
 /* In the process that keeps a container: start it, and wait until tasks can join it. It
  * has a rendezvous of its own, in which this process does what slurmstepd and the first
  * task do in a step. */
-static int start_container(const struct berth_handover *question,
+static int start_container(const struct berth_handover *question, const char *overlay,
                            struct berth_rendezvous *made, struct berth_rendezvous *ret,
                            struct berth_err *err)
 {
@@ -170,6 +218,7 @@ static int start_container(const struct berth_handover *question,
     if (chdir(question->words.items[BERTH_JOB_DIRECTORY]) < 0 && chdir("/") < 0)
         return -1;
     berth_task_begin(&task, no_command);
+    task.launch.overlay = overlay;
     if (berth_prepare(&task, err) < 0 ||
         berth_job_launch_from(&task.launch, &job, err) < 0 ||
         berth_rendezvous_make(made, 1, err) < 0)
@@ -236,22 +285,33 @@ static void await_end(const struct berth_rendezvous *made,
         ;
 }
 
-/* In a child: start a container from QUESTION (ipc/message.h), send JOIN over CHANNEL,
- * and stay until the container ends. The words of JOIN end with names of variables
- * (job/variables.h). */
+/* What a container is started from. */
+struct asked {
+    const struct berth_handover *question;
+    const char *overlay; /* the directory of its name; NULL: it has none */
+};
+
+/* In a child: start a container from what was ASKED (DATA), send JOIN over CHANNEL,
+ * or REFUSE with the reason, and stay until the container ends. The words of JOIN end
+ * with names of variables (job/variables.h). */
 static int become_container(int channel, void *data)
 {
-    const struct berth_handover *question = data;
+    BERTH_STRVEC struct berth_strvec words = {0};
+    const struct asked *asked = data;
     struct berth_rendezvous made, rendezvous;
     struct berth_err err;
     int answer;
 
     berth_close_others(&channel, 1);
-    if (start_container(question, &made, &rendezvous, &err) < 0)
+    answer = -1;
+    if (start_container(asked->question, asked->overlay, &made, &rendezvous, &err) == 0)
+        answer = write_answer(&rendezvous, &err);
+    if (answer < 0) {
+        berth_strvec_push(&words, err.text);
+        berth_job_send_words(BERTH_JOBSERVER_SOCKET, BERTH_JOB_REFUSE, &words);
         return EXIT_FAILURE;
-    answer = write_answer(&rendezvous, &err);
-    if (answer < 0 ||
-        berth_job_send(BERTH_JOBSERVER_SOCKET, BERTH_JOB_JOIN, answer) < 0)
+    }
+    if (berth_job_send(BERTH_JOBSERVER_SOCKET, BERTH_JOB_JOIN, answer) < 0)
         return EXIT_FAILURE;
     close(answer);
     await_end(&made, &rendezvous, rendezvous.page->holder);
@@ -267,16 +327,18 @@ static struct container *find_free(void)
     return NULL;
 }
 
-/* Start a process that starts the container for QUESTION. Returns NULL if there can be
- * none. */
-static struct container *start(const struct berth_handover *question)
+/* Start a process that starts the container for QUESTION, over the directory OVERLAY of
+ * its name, if it has one (else NULL). Returns NULL if there can be none. */
+static struct container *start(const struct berth_handover *question,
+                               const char *overlay)
 {
     struct container *container = find_free();
+    struct asked asked = {question, overlay};
 
     if (!container)
         return NULL;
-    container->process = berth_child_with_channel(become_container, (void *)question,
-                                                  SIGKILL, &container->channel);
+    container->process = berth_child_with_channel(become_container, &asked, SIGKILL,
+                                                  &container->channel);
     if (container->process < 0)
         return NULL;
     berth_strvec_append(&container->question.words, &question->words);
@@ -287,24 +349,225 @@ static struct container *start(const struct berth_handover *question)
     return NULL;
 }
 
-/* Answer STEP, unless it must wait: the variables on which a container depends are
- * known only when it has started. Returns whether STEP is answered. */
-static bool answer(const struct step *step)
+/* The name that STEP asks for; NULL: the job has none such. */
+static struct named *find_name(const struct step *step)
 {
-    struct container *container = find(&step->question);
+    for (size_t i = 0; i < CONTAINERS_MAX; i++) {
+        const char *name = server.names[i].order.request.container_name;
+
+        if (name && berth_named_same(name, step->order.request.container_name))
+            return &server.names[i];
+    }
+    return NULL;
+}
+
+/* Does a step run in the container of NAME? */
+static bool is_used(const struct named *name)
+{
+    for (size_t i = 0; i < server.count; i++)
+        if (server.waiting[i].uses == name)
+            return true;
+    return false;
+}
+
+/* Forget NAME, and all that was written. */
+static void drop_name(struct named *name)
+{
+    if (name->container)
+        drop_container(name->container);
+    berth_overlay_remove_in(&name->overlay, name->users);
+    if (name->users >= 0)
+        close(name->users);
+    berth_order_fini(&name->order);
+    *name = (struct named){
+        .order = BERTH_ORDER_EMPTY, .overlay = BERTH_OVERLAY_NONE, .users = -1};
+}
+
+/* The order of NAME is that of STEP from now on. Returns 0, or -1 with a sentence in
+ * ERR. */
+static int adopt_order(struct named *name, const struct step *step,
+                       struct berth_err *err)
+{
+    struct berth_order order;
+
+    if (berth_order_get(step->question.words.items[BERTH_JOB_ORDER], &order, err) < 0)
+        return -1;
+    berth_order_fini(&name->order);
+    name->order = order;
+    return 0;
+}
+
+/* Make the name that STEP asks for, and the directory for what steps write. Returns
+ * NULL with a sentence in ERR. */
+static struct named *make_name(const struct step *step, struct berth_err *err)
+{
+    const char *top = step->order.terms.writable;
+    const char *temporary =
+        berth_environ_value(step->question.environment.items, "TMPDIR");
+    struct named *name = server.names;
+
+    while (name < server.names + CONTAINERS_MAX && name->order.request.container_name)
+        name++;
+    if (name == server.names + CONTAINERS_MAX) {
+        berth_err_set(err,
+                      "--container-name: the job has %d containers with names on "
+                      "this node, and no more can be kept",
+                      CONTAINERS_MAX);
+        return NULL;
+    }
+    if (!top)
+        top = temporary && *temporary == '/' ? temporary : "/tmp";
+    if (berth_overlay_make(top, getenv(BERTH_TASK_NODE), &name->overlay, err) < 0)
+        return NULL;
+    if (adopt_order(name, step, err) == 0)
+        return name;
+    berth_overlay_remove(&name->overlay);
+    return NULL;
+}
+
+/* May STEP have the container of NAME (NULL: the job has none) by the flag and the
+ * image that the step gives? Returns 0, or -1 with a sentence in ERR. */
+static int check_asked(const struct step *step, const struct named *name,
+                       struct berth_err *err)
+{
+    const char *asked = step->order.request.container_name;
+    const char *flag = berth_named_flag(asked);
+    const int length = berth_named_length(asked);
+    /* a step asks again if the container lacks its working directory */
+    const bool is_again = strcmp(step->question.words.items[BERTH_JOB_OWN], "own") == 0;
+
+    if (strcmp(flag, BERTH_NAMED_CREATE) == 0 && name && !step->has_made && !is_again)
+        return berth_err_set(err,
+                             "--container-name=%s: the job has a container with this "
+                             "name; leave out :create, or take another name",
+                             asked);
+    if (strcmp(flag, BERTH_NAMED_EXEC) == 0 && (!name || !is_used(name)))
+        return berth_err_set(err,
+                             "--container-name=%s: no step runs in a container with "
+                             "this name on this node; leave out :exec to start it",
+                             asked);
+    if (!name && !step->order.request.image)
+        return berth_err_set(err,
+                             "--container-name=%.*s: the job has no such container on "
+                             "this node; give the image in the first step that names "
+                             "it (--container-image=IMAGE)",
+                             length, asked);
+    return name ? berth_job_check_image(&name->order.request, &step->order.request, err)
+                : 0;
+}
+
+/* Tell STEP which image the container of NAME has. */
+static void send_image(const struct step *step, const struct named *name)
+{
+    const struct berth_request *request = &name->order.request;
+    BERTH_STRVEC struct berth_strvec words = {0};
+
+    berth_strvec_push(&words, request->image);
+    berth_strvec_push(&words, request->uri ? request->uri : "");
+    berth_job_send_words(step->socket, BERTH_JOB_IMAGE, &words);
+}
+
+/* Start the container of NAME for STEP. Returns 0, or -1 with a sentence in ERR. */
+static int start_name(struct named *name, const struct step *step,
+                      struct berth_err *err)
+{
+    if (name->container)
+        drop_container(name->container);
+    if (adopt_order(name, step, err) < 0)
+        return -1;
+    name->container = start(&step->question, name->overlay.path);
+    return name->container
+               ? 0
+               : berth_err_set(err,
+                               "--container-name=%s: the job keeps %d containers "
+                               "on this node, and can keep no more",
+                               name->order.request.container_name, CONTAINERS_MAX);
+}
+
+static void join(const struct step *step, const struct container *container)
+{
+    berth_job_send_all(step->socket, BERTH_JOB_JOIN,
+                       (const int[]){container->answer, container->channel},
+                       BERTH_JOB_JOIN_FDS);
+}
+
+/* Another step runs in the container of NAME, which is not what STEP asks for, WHY. It
+ * may have ended a moment ago: wait. Returns whether STEP is answered. */
+static bool wait_for_name(struct step *step, const struct berth_err *why)
+{
+    enum { PATIENCE_MS = 5000 };
+    const int64_t now = berth_clock();
+
+    if (step->until == 0)
+        step->until = now + PATIENCE_MS;
+    if (now < step->until)
+        return false;
+    refuse(step, why);
+    return true;
+}
+
+/* Answer STEP, which asks for a container with a name. Returns as answer(). */
+static bool answer_named(struct step *step)
+{
+    struct named *name = find_name(step);
+    struct berth_err err;
+    bool is_same;
+
+    if (check_asked(step, name, &err) < 0) {
+        refuse(step, &err);
+        return true;
+    }
+    if (!step->order.request.image) {
+        send_image(step, name);
+        return true;
+    }
+    if (!name) {
+        name = make_name(step, &err);
+        step->has_made = name != NULL;
+    }
+    if (!name) {
+        refuse(step, &err);
+        return true;
+    }
+    if (name->container && name->container->answer < 0)
+        return false; /* it starts for another step */
+    is_same = name->container && fits(name->container, &step->question);
+    if (!is_same && !is_used(name)) {
+        if (start_name(name, step, &err) == 0)
+            return false;
+        refuse(step, &err);
+        return true;
+    }
+    if (!name->container)
+        return false; /* it was killed, and its steps end soon */
+    if (!is_same &&
+        berth_job_check_running(&name->order.request, &step->order.request, &err) < 0)
+        return wait_for_name(step, &err);
+    join(step, name->container);
+    step->uses = name;
+    berth_handover_fini(&step->question);
+    return false;
+}
+
+/* Answer STEP, unless it must wait: the variables on which a container depends are
+ * known only when it has started. Returns whether STEP is answered, and goes. */
+static bool answer(struct step *step)
+{
+    struct container *container;
 
     if (!step->question.words.count)
         return false;
+    if (step->order.request.container_name)
+        return answer_named(step);
+    container = find(&step->question);
     if (!container)
-        container = start(&step->question);
+        container = start(&step->question, NULL);
     if (!container)
         berth_job_send(step->socket, BERTH_JOB_ALONE, -1);
     else if (container->answer < 0)
         return false;
     else
-        berth_job_send_all(step->socket, BERTH_JOB_JOIN,
-                           (const int[]){container->answer, container->channel},
-                           BERTH_JOB_JOIN_FDS);
+        join(step, container);
     return true;
 }
 
@@ -321,32 +584,93 @@ static void answer_all(void)
 static void refuse_waiting(const struct container *container)
 {
     for (size_t i = server.count; i-- > 0;)
-        if (fits(container, &server.waiting[i].question)) {
+        if (!server.waiting[i].order.request.container_name &&
+            fits(container, &server.waiting[i].question)) {
             berth_job_send(server.waiting[i].socket, BERTH_JOB_ALONE, -1);
             drop_step(&server.waiting[i]);
         }
 }
 
+/* The container of NAME did not start, WHY: no step that waits for it gets another one.
+ * What was written before stays. */
+static void refuse_named(struct named *name, const struct berth_err *why)
+{
+    for (size_t i = server.count; i-- > 0;) {
+        struct step *step = &server.waiting[i];
+
+        if (!step->uses && step->order.request.container_name &&
+            find_name(step) == name) {
+            refuse(step, why);
+            drop_step(step);
+        }
+    }
+    if (!name->has_started)
+        drop_name(name);
+}
+
+/* Read the reason from FD, and close it. */
+static void read_reason(int fd, struct berth_err *ret)
+{
+    struct berth_handover said;
+
+    berth_err_set(ret, "the container was killed while it started");
+    if (fd < 0 || berth_job_read(fd, &said) < 0)
+        return;
+    if (said.words.count == 1)
+        berth_err_set(ret, "%s", said.words.items[0]);
+    berth_handover_fini(&said);
+}
+
+/* The container of NAME has started; HOLDER holds it. What its programs write may
+ * belong to any id of its user namespace. */
+static void register_start(struct named *name, pid_t holder)
+{
+    name->has_started = true;
+    if (name->users < 0 && berth_namespaces_has_others(holder))
+        name->users = berth_namespaces_open(holder, "user");
+}
+
+/* CONTAINER has not started, and FD (-1: none) has the reason. */
+static void register_failure(struct container *container, int fd)
+{
+    struct named *name = name_of(container);
+    struct berth_err why;
+
+    read_reason(fd, &why);
+    if (!name)
+        refuse_waiting(container);
+    drop_container(container);
+    if (name)
+        refuse_named(name, &why);
+}
+
 /* The process of CONTAINER says that the container has started, or has ended. */
 static void read_container(struct container *container)
 {
+    struct named *name = name_of(container);
     struct berth_handover said;
-    int fd;
+    int fd = -1;
+    int kind;
 
-    if (container->answer < 0 &&
-        berth_job_receive(container->channel, &fd) == BERTH_JOB_JOIN && fd >= 0) {
+    if (container->answer >= 0) {
+        drop_container(container);
+        return;
+    }
+    kind = berth_job_receive(container->channel, &fd);
+    if (kind == BERTH_JOB_JOIN && fd >= 0) {
         container->answer = fcntl(fd, F_DUPFD_CLOEXEC, 0);
         if (container->answer >= 0 && berth_handover_read(fd, &said) == 0) {
             container->variables = said.words; /* but for the first four */
             said.words = (struct berth_strvec){0};
             berth_handover_fini(&said);
+            if (name)
+                register_start(name, atoi(container->variables.items[1]));
             answer_all();
             return;
         }
+        fd = -1;
     }
-    if (container->answer < 0)
-        refuse_waiting(container);
-    drop_container(container);
+    register_failure(container, fd);
 }
 
 /* May a process with SOCKET and the descriptors FDS ask? Not a program in an image,
@@ -385,12 +709,27 @@ static int read_question(int socket, struct berth_handover *ret)
     return -1;
 }
 
-/* STEP asks, or has given up. */
+/* Read the question of STEP, and its order: one that cannot be read has no name, and no
+ * container starts by it. Returns 0, or -1: STEP may not ask. */
+static int read_asked(struct step *step)
+{
+    struct berth_err err;
+
+    if (read_question(step->socket, &step->question) < 0)
+        return -1;
+    berth_order_get(step->question.words.items[BERTH_JOB_ORDER], &step->order, &err);
+    return 0;
+}
+
+/* STEP asks, has given up, or has ended: then others may have its container. */
 static void read_step(struct step *step)
 {
-    if (step->question.words.count ||
-        read_question(step->socket, &step->question) < 0 || answer(step))
+    const bool is_used = step->uses != NULL;
+
+    if (is_used || step->question.words.count || read_asked(step) < 0 || answer(step))
         drop_step(step);
+    if (is_used)
+        answer_all();
 }
 
 static void accept_step(void)
@@ -398,9 +737,27 @@ static void accept_step(void)
     int socket = berth_job_accept(BERTH_JOBSERVER_SOCKET);
 
     if (socket >= 0 && server.count < server.most)
-        server.waiting[server.count++] = (struct step){.socket = socket};
+        server.waiting[server.count++] =
+            (struct step){.socket = socket, .order = BERTH_ORDER_EMPTY};
     else if (socket >= 0)
         close(socket);
+}
+
+/* How many ms the server may sleep: until the patience of a step ends; -1: until a
+ * message comes. */
+static int find_pause(void)
+{
+    int64_t first = 0;
+
+    for (size_t i = 0; i < server.count; i++) {
+        const int64_t until = server.waiting[i].until;
+
+        if (until && !server.waiting[i].uses && (!first || until < first))
+            first = until;
+    }
+    if (!first)
+        return -1;
+    return first > berth_clock() ? (int)(first - berth_clock()) + 1 : 0;
 }
 
 /* Wait for one message or more, and answer. Returns false when the extern step has
@@ -418,8 +775,10 @@ static bool serve(void)
     for (size_t i = 0; i < server.count; i++)
         fds[STEPS + i] =
             (struct pollfd){.fd = server.waiting[i].socket, .events = POLLIN};
-    if (poll(fds, STEPS + server.count, -1) <= 0)
+    if (poll(fds, STEPS + server.count, find_pause()) <= 0) {
+        answer_all();
         return true;
+    }
     for (size_t i = server.count; i-- > 0;)
         if (fds[STEPS + i].revents)
             read_step(&server.waiting[i]);
@@ -458,6 +817,11 @@ void berth_jobserver_run(pid_t extern_step)
     fcntl(BERTH_JOBSERVER_SOCKET, F_SETFL, O_NONBLOCK);
     for (size_t i = 0; i < CONTAINERS_MAX; i++)
         server.containers[i] = (struct container){.channel = -1, .answer = -1};
+    for (size_t i = 0; i < CONTAINERS_MAX; i++)
+        server.names[i] = (struct named){
+            .order = BERTH_ORDER_EMPTY, .overlay = BERTH_OVERLAY_NONE, .users = -1};
     while (serve())
         ;
+    for (size_t i = 0; i < CONTAINERS_MAX; i++)
+        drop_name(&server.names[i]);
 }

@@ -188,8 +188,16 @@ static int separate(struct supervisor *supervisor, const char *why,
                     struct berth_err *err)
 {
     struct berth_holder *holder = &supervisor->inject.holder;
-    int result = berth_inject_apart(&supervisor->launch, holder->pid, why,
-                                    &supervisor->binding, err);
+    const char *name = supervisor->launch.request->container_name;
+    int result;
+
+    if (name)
+        return berth_err_set(err,
+                             "--container-name=%s: tasks of several steps cannot share "
+                             "a container here: %s",
+                             name, why);
+    result = berth_inject_apart(&supervisor->launch, holder->pid, why,
+                                &supervisor->binding, err);
 
     supervisor->is_apart = true;
     supervisor->launch.overlay = NULL;
@@ -205,7 +213,8 @@ static int separate(struct supervisor *supervisor, const char *why,
 }
 
 static const char closed[] =
-    "a container is closed, or has namespaces of its own (--container-args)";
+    "a container is closed, or has namespaces of its own (--container-args, "
+    "--container-name)";
 
 /* Returns why this step cannot use an outer user namespace, or NULL. */
 static const char *refuse_outer(const struct berth_launch *launch)
@@ -229,6 +238,12 @@ static int find_outer(struct supervisor *supervisor, struct berth_err *err)
 
     if (geteuid() == 0)
         return 0;
+    /* its programs have a user namespace that lasts longer than this step */
+    if (supervisor->launch.request->container_name) {
+        if (container->hosts > 0 || container->others > 0)
+            berth_err_set(&supervisor->no_cma, "%s", closed);
+        return 0;
+    }
     if (container->hosts > 0)
         berth_err_set(&supervisor->no_cma, "%s", mixed);
     if (container->hosts > 0 || container->others == 0)
@@ -365,6 +380,27 @@ static void add_umask(struct supervisor *supervisor)
                            (unsigned int)after);
 }
 
+/* The same over the directory of the name of the container, which others make and
+ * remove: nothing else can keep what tasks write. */
+static int start_named(struct supervisor *supervisor, struct berth_err *err)
+{
+    struct berth_err why;
+    const int fd = berth_overlay_use(supervisor->launch.overlay, err);
+
+    if (fd < 0)
+        return -1;
+    supervisor->start.overlay = supervisor->written = fd;
+    if (start_runtime(supervisor, err) == 0)
+        return 0;
+    if (err->code != BERTH_ERR_OVERLAY)
+        return -1;
+    why = *err;
+    return berth_err_set(err,
+                         "--container-name: what is written cannot be kept in '%s'; "
+                         "set TMPDIR to a local directory of the node: %s",
+                         supervisor->launch.overlay, why.text);
+}
+
 /* Start a container for the step alone, and wait until berth-init runs in it. */
 static int start_own(struct supervisor *supervisor, struct berth_err *err)
 {
@@ -373,7 +409,11 @@ static int start_own(struct supervisor *supervisor, struct berth_err *err)
     struct berth_holder *holder = &supervisor->inject.holder;
     bool is_unpacked;
 
-    if (start_writable(supervisor, err) < 0)
+    const bool has_name = supervisor->launch.overlay != NULL;
+    int result =
+        has_name ? start_named(supervisor, err) : start_writable(supervisor, err);
+
+    if (result < 0)
         return -1;
     berth_envdiff(environ, supervisor->environment.items, &supervisor->changes);
     add_umask(supervisor);
@@ -384,6 +424,16 @@ static int start_own(struct supervisor *supervisor, struct berth_err *err)
         return -1;
     supervisor->rendezvous->page->is_unpacked = is_unpacked;
     return 0;
+}
+
+/* May the step have no container but the one with its name? The server of the job,
+ * which starts that one, has its directory. */
+static bool must_join(const struct supervisor *supervisor)
+{
+    const struct berth_launch *launch = &supervisor->launch;
+
+    return launch->request->container_name && !launch->overlay &&
+           !berth_request_is_explained(launch->request);
 }
 
 /* Start the container, or copy that of the job; then let the tasks join it, or
@@ -398,9 +448,17 @@ static int start_container(struct supervisor *supervisor, struct berth_err *err)
     if (berth_mountcheck_begin(&supervisor->launch, &supervisor->checked, err) < 0)
         return -1;
     supervisor->start.mounts = &supervisor->checked;
-    if (find_outer(supervisor, err) < 0 ||
-        (!start_in_job(supervisor) && start_own(supervisor, err) < 0))
+    if (find_outer(supervisor, err) < 0)
         return -1;
+    if (!start_in_job(supervisor)) {
+        /* a new container would silently lack what the one with this name has */
+        if (must_join(supervisor)) {
+            *err = supervisor->no_job;
+            return -1;
+        }
+        if (start_own(supervisor, err) < 0)
+            return -1;
+    }
     supervisor->mounts = berth_holder_open(supervisor->inject.holder);
     why = berth_join_why_not(supervisor->inject.holder.pid);
     return why ? separate(supervisor, why, err) : make_ready(supervisor, err);
@@ -617,7 +675,7 @@ int berth_supervisor_start(const struct berth_launch *launch,
                                     .mounts = -1,
                                     .written = -1,
                                     .overlay = BERTH_OVERLAY_NONE,
-                                    .job = {.end = -1},
+                                    .job = {.end = -1, .user = -1},
                                     .inject = {.launch = &supervisor.launch,
                                                .deadline = &rendezvous->page->deadline,
                                                .task_stderr = STDERR,

@@ -395,6 +395,18 @@ static int check_mounts(const struct berth_site *site,
                                           request->mounts.count, facts->named, err);
 }
 
+/* Refuses a name if the site has FORCED each container to end with its step. */
+static int check_name(const struct berth_site *site, const struct berth_request *forced,
+                      const struct berth_request *whole, struct berth_err *err)
+{
+    if (!whole->container_name || !forced->lifetime || is_job(forced->lifetime))
+        return 0;
+    return berth_err_set(err,
+                         "--container-name: a rule of this site ends each container "
+                         "with its step (container-lifetime: step in %s); leave it out",
+                         site->file);
+}
+
 /* Makes the request that runs: what rules force, over the user's, over defaults. */
 static int make_whole(const struct berth_site *site,
                       const struct berth_policy_facts *facts,
@@ -406,6 +418,8 @@ static int make_whole(const struct berth_site *site,
     if (berth_rules_apply(site, &facts->job, BERTH_RULE_FORCE, &forced, err) < 0)
         return -1;
     if (merge_layers(site, facts, request, &forced, ret, err) < 0)
+        return -1;
+    if (check_name(site, &forced, ret, err) < 0)
         return -1;
     return berth_request_complete(ret, err);
 }

@@ -273,6 +273,30 @@ unsigned int berth_rules_forbidden(const struct berth_site *site,
     return 0;
 }
 
+/* Refuses a container with a name if what the name implies is forbidden: the container
+ * stays for the job, and unless it is read-only the image can be written to. */
+static int refuse_name(const struct berth_site *site, const struct berth_rules_job *job,
+                       const struct berth_request *request, struct berth_err *err)
+{
+    const unsigned int keeps = berth_rules_forbidden(site, job, BERTH_OPTION_LIFETIME);
+    const unsigned int writes = berth_rules_forbidden(site, job, BERTH_OPTION_WRITABLE);
+
+    if (keeps)
+        return berth_err_set(
+            err,
+            "--container-name: the job would keep the container, and a "
+            "rule of this site forbids --container-lifetime; leave it "
+            "out (%s:%u)",
+            site->file, keeps);
+    if (writes && request->writable != BERTH_NO)
+        return berth_err_set(err,
+                             "--container-name: the image could be written to, and a "
+                             "rule of this site forbids --container-writable; add "
+                             "--container-readonly (%s:%u)",
+                             site->file, writes);
+    return 0;
+}
+
 int berth_rules_refuse(const struct berth_site *site, const struct berth_rules_job *job,
                        const struct berth_request *request, struct berth_err *err)
 {
@@ -285,7 +309,7 @@ int berth_rules_refuse(const struct berth_site *site, const struct berth_rules_j
                 err, "--%s: a rule of this site forbids it; leave it out (%s:%u)",
                 berth_options[id].name, site->file, line);
     }
-    return 0;
+    return request->container_name ? refuse_name(site, job, request, err) : 0;
 }
 
 /* The value of the option ID in REQUEST, for messages; NULL: none. */

@@ -263,7 +263,7 @@ int berth_commandline_image(const struct berth_site *site, const char *prefix,
     struct berth_image image;
 
     warn_of_mounts(prefix, request);
-    if (request->uri || is_left_to_nodes(request->image))
+    if (!request->image || request->uri || is_left_to_nodes(request->image))
         return 0;
     if (berth_image_probe(request->image, &image, err) < 0)
         return image.is_missing ? check_missing(site, prefix, request->image, err) : -1;

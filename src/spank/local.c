@@ -617,7 +617,8 @@ int berth_local_step(void)
 static int read_job_component(struct berth_request *ret, struct berth_err *err)
 {
     const size_t at = state.table.count;
-    const bool is_named = state.own.image || state.script.image;
+    const bool is_named = state.own.image || state.script.image ||
+                          state.own.container_name || state.script.container_name;
     struct berth_typed line;
 
     if (at < state.known.count)

@@ -43,7 +43,10 @@ int berth_mpiworld_check_lifetime(const struct berth_request *request,
     slurm_conf_t *conf = NULL;
     bool has_extern;
 
-    if (!berth_request_has_container(request) || request->writable != BERTH_YES ||
+    const char *name = request->container_name;
+
+    if (!berth_request_has_container(request) ||
+        (!name && request->writable != BERTH_YES) ||
         !berth_request_has_job_lifetime(request) ||
         slurm_load_ctl_conf(0, &conf) != SLURM_SUCCESS)
         return 0;
@@ -51,6 +54,13 @@ int berth_mpiworld_check_lifetime(const struct berth_request *request,
     slurm_free_ctl_conf(conf);
     if (has_extern)
         return 0;
+    if (name)
+        return berth_err_set(err,
+                             "--container-name=%s: without PrologFlags=Contain in "
+                             "slurm.conf a container ends with its step, and no later "
+                             "step would find it; leave the name out, or ask the "
+                             "administrators to set it",
+                             name);
     return berth_err_set(err,
                          "--container-lifetime=job: without PrologFlags=Contain in "
                          "slurm.conf a container ends with its step, and a later step "

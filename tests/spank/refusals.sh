@@ -64,11 +64,11 @@ expect 'a readonly step of a writable job' 0 \
     "FAKE_SCRIPT=srun --container-readonly ./x" \
     sbatch --container-image=a --container-writable job.sh
 expect 'the help has only what berth has' 1 \
-    "srun: unrecognized option '--container-name=x'" \
-    srun --help --container-name=x ./x
+    "srun: unrecognized option '--container-save=x'" \
+    srun --help --container-save=x ./x
 expect 'with a prefix, the options of pyxis are not taken' 1 \
-    "srun: unrecognized option '--b-container-name=x'" \
-    FAKE_WORDS=option_prefix=b- srun --b-container-image=a --b-container-name=x ./x
+    "srun: unrecognized option '--b-container-save=x'" \
+    FAKE_WORDS=option_prefix=b- srun --b-container-image=a --b-container-save=x ./x
 
 expect 'options without an image' 1 \
     'srun: error: berth: --container-mounts: it needs an image; add --container-image=IMAGE' \
@@ -239,6 +239,16 @@ expect 'the same in sbatch' 1 "sbatch: error: berth: $lost" \
     sbatch --container-image=a --container-lifetime=job --container-writable job
 expect 'the same with an extern step' 0 '0 image=T/a&writable=&lifetime=job: ./x' \
     FAKE_CONTAIN=1 srun --container-image=a --container-lifetime=job --container-writable ./x
+lost='--container-name=work: without PrologFlags=Contain in slurm.conf a container ends with its step, and no later step would find it; leave the name out, or ask the administrators to set it'
+expect 'a container with a name, without an extern step' 1 "srun: error: berth: $lost" \
+    srun --container-image=a --container-name=work ./x
+expect 'the same in salloc' 1 "salloc: error: berth: $lost" \
+    salloc --container-image=a --container-name=work
+expect 'a container with a name, without its image' 0 '0 writable=&name=work: ./x' \
+    FAKE_CONTAIN=1 srun --container-name=work ./x
+expect 'a container with a name that ends with the step' 1 \
+    'srun: error: berth: --container-lifetime=step: a container with a name lasts as long as its job; leave one of these out' \
+    FAKE_CONTAIN=1 srun --container-name=work --container-image=a --container-lifetime=step ./x
 for words in --container-lifetime=job --container-writable; do
     expect "$words without an extern step" 0 "0 image=T/a&$(echo "$words" | sed 's/--container-//; s/writable/writable=/'): ./x" \
         srun --container-image=a "$words" ./x

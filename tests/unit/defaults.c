@@ -61,12 +61,11 @@ static const struct {
     {.environ = {"BERTH_CONTAINER_REMAP_ROOT=0"}, .request = ""},
     {.environ = {"BERTH_CONTAINER_REMAP_ROOT=maybe"},
      .error = "BERTH_CONTAINER_REMAP_ROOT: expected yes or no, got 'maybe'"},
-    {.environ = {"BERTH_CONTAINER_NAME=x"},
+    {.environ = {"BERTH_CONTAINER_NAME=x:auto"}, .request = "name=x"},
+    {.environ = {"BERTH_CONTAINER_SAVE=x.sif"},
      .error =
-         "BERTH_CONTAINER_NAME: --container-name: berth's containers have no names; "
-         "write --container-lifetime=job to have one for all steps of a job, or "
-         "unpack the image once, with 'apptainer build --sandbox DIRECTORY IMAGE', "
-         "and write --container-image=DIRECTORY"},
+         "BERTH_CONTAINER_SAVE: --container-save: save an image while its container "
+         "runs: 'berth save JOBID IMAGE.sif'"},
     {.environ = {"BERTH_CONTAINER_WRITABLE=maybe"},
      .error = "BERTH_CONTAINER_WRITABLE: expected yes or no, got 'maybe'"},
     {.environ = {"BERTH_CONTAINER_WORKDIR=w"},

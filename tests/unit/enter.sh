@@ -95,7 +95,7 @@ says 'a step that is a word' 2 "berth: enter: expected JOBID or JOBID.STEPID, go
 says 'a rank that is a word' 2 "berth: enter: expected a number for --rank, got 'x'" "$berth" enter 12 --rank x
 says 'a component that is a word' 2 "berth: enter: expected a number for --component, got '-1'" \
     "$berth" enter --component -1 12
-says 'a container that is a word' 2 "berth: save: expected a number for --container, got 'x'" \
+says 'a name that no container has' 1 'berth: save: job 12: no such container; see berth ps 12' \
     "$berth" save --container x 12 x.sif
 says 'a job without an image' 1 'berth: enter: job 17: no step of it runs in an image' "$berth" enter 17
 expect 'a job that keeps several' 1 \

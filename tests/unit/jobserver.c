@@ -9,15 +9,20 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/buf.h"
+#include "base/cleanup.h"
 #include "ipc/message.h"
 #include "ipc/handover.h"
 #include "container/namespaces.h"
+#include "plan/order.h"
 #include "unit.h"
 
 extern char **environ;
@@ -40,6 +45,7 @@ static void start(rlim_t files)
     server = fork();
     if (server == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
+        setenv(BERTH_TASK_NODE, "n1", 1);
         setrlimit(RLIMIT_NOFILE, &limit);
         dup2(listening, BERTH_JOBSERVER_SOCKET);
         berth_jobserver_run(self);
@@ -67,26 +73,92 @@ static int connected(void)
     return fd;
 }
 
-/* Ask as a step does, for a container that cannot start, and with the namespaces of
- * this process. Returns the kind of the answer; 0: the server gives none. */
-static int ask(int socket)
+/* Send a question with ORDER as a step does, with the namespaces of this process. */
+static int send_question(int socket, const char *order)
 {
     struct berth_strvec words = {0};
-    struct pollfd readable = {.fd = socket, .events = POLLIN};
     int fds[BERTH_JOB_FDS] = {
         [BERTH_JOB_USER] = berth_namespaces_open(getpid(), "user"),
         [BERTH_JOB_MOUNTS] = berth_namespaces_open(getpid(), "mnt")};
     struct berth_err err;
-    int answer;
 
     for (int i = 0; i < BERTH_JOB_WORDS; i++)
-        berth_strvec_push(&words, "no order");
+        berth_strvec_push(&words, i == BERTH_JOB_ORDER ? order : "");
     fds[BERTH_JOB_HANDOVER] = berth_handover_write(&words, environ, &err);
     berth_strvec_fini(&words);
-    if (berth_job_send_all(socket, BERTH_JOB_ASK, fds, BERTH_JOB_FDS) < 0 ||
-        poll(&readable, 1, 20000) != 1)
+    return berth_job_send_all(socket, BERTH_JOB_ASK, fds, BERTH_JOB_FDS);
+}
+
+/* Ask for a container that cannot start. Returns the kind of the answer; 0: the server
+ * gives none. */
+static int ask(int socket)
+{
+    struct pollfd readable = {.fd = socket, .events = POLLIN};
+    int answer;
+
+    if (send_question(socket, "no order") < 0 || poll(&readable, 1, 20000) != 1)
         return -1;
     return berth_job_receive(socket, &answer);
+}
+
+/* Ask with an order for the container NAME of the image IMAGE (NULL: left out).
+ * *RET_SENTENCE is why the server refuses; "": it does not. Returns the kind of its
+ * answer. */
+static int ask_named(const char *name, const char *image,
+                     struct berth_err *ret_sentence)
+{
+    struct berth_order order = BERTH_ORDER_EMPTY; /* borrows */
+    BERTH_BUF struct berth_buf text = {0};
+    BERTH_CLOSE int socket = connected();
+    struct berth_handover said;
+    int kind, fd;
+
+    *ret_sentence->text = '\0';
+    order.request.container_name = (char *)name;
+    order.request.image = (char *)image;
+    order.terms.writable = unit_dir;
+    ck_assert_int_eq(berth_order_put(&order, &text, ret_sentence), 0);
+    send_question(socket, text.text);
+    ck_assert_int_eq(poll(&(struct pollfd){.fd = socket, .events = POLLIN}, 1, 20000),
+                     1);
+    kind = berth_job_receive(socket, &fd);
+    if (kind == BERTH_JOB_REFUSE) {
+        ck_assert_int_eq(berth_job_read(fd, &said), 0);
+        berth_err_set(ret_sentence, "%s", said.words.items[0]);
+        berth_handover_fini(&said);
+    }
+    return kind;
+}
+
+TEST(a_name_that_the_job_does_not_have_is_refused)
+{
+    struct berth_err err;
+
+    start(256);
+    ck_assert_int_eq(ask_named("work", NULL, &err), BERTH_JOB_REFUSE);
+    ck_assert_str_eq(err.text,
+                     "--container-name=work: the job has no such container on this "
+                     "node; give the image in the first step that names it "
+                     "(--container-image=IMAGE)");
+    ck_assert_int_eq(ask_named("work:exec", "/a.sif", &err), BERTH_JOB_REFUSE);
+    ck_assert_str_eq(
+        err.text, "--container-name=work:exec: no step runs in a container with this "
+                  "name on this node; leave out :exec to start it");
+    end();
+}
+
+/* The reason is that of the start; and the name is free then. */
+TEST(a_container_with_a_name_that_does_not_start_is_refused)
+{
+    struct berth_err err;
+
+    start(256);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(ask_named("work:create", "/none.sif", &err), BERTH_JOB_REFUSE);
+        ck_assert_ptr_nonnull(strstr(err.text, "'/none.sif'"));
+    }
+    ck_assert_int_eq(ask_named("work", NULL, &err), BERTH_JOB_REFUSE);
+    end();
 }
 
 TEST(a_step_is_answered)

@@ -190,11 +190,9 @@ static const struct {
     {"0 --container-image=/a --container-image=/b ./a", NULL,
      "--container-image: given twice, '/a' and '/b'; expected one value"},
     {"0 --mpi-bind", NULL, "no program; write one after the ranks and the options"},
-    {"0 --container-name=x ./a", NULL,
-     "--container-name: berth's containers have no names; write "
-     "--container-lifetime=job to have one for all steps of a job, or unpack the image "
-     "once, with 'apptainer build --sandbox DIRECTORY IMAGE', and write "
-     "--container-image=DIRECTORY"},
+    {"0 --container-save=x ./a", NULL,
+     "--container-save: save an image while its container runs: 'berth save JOBID "
+     "IMAGE.sif'"},
 };
 
 TEST_ROWS(a_line_asks_for_its_image, requests)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -49,6 +50,30 @@ TEST(it_is_the_users_own_and_locked)
     berth_overlay_remove(&overlay);
     ck_assert(!is_there(path));
     berth_overlay_remove(&overlay);
+}
+
+/* One container after another uses it, and all of it is removed. */
+TEST(a_container_waits_for_the_last_one)
+{
+    struct berth_overlay overlay = made(unit_dir);
+    BERTH_FREE char *path = strdup(overlay.path);
+    struct berth_err err;
+    int first = berth_overlay_use(path, &err);
+    pid_t child;
+
+    ck_assert_int_ge(first, 0);
+    child = fork();
+    if (child == 0) {
+        close(first); /* else this process holds the lock, too */
+        _exit(berth_overlay_use(path, &err) < 0);
+    }
+    usleep(100000);
+    ck_assert_int_eq(waitpid(child, NULL, WNOHANG), 0);
+    close(first);
+    ck_assert_int_eq(unit_ended(child), 0);
+    berth_overlay_remove_in(&overlay, -1);
+    ck_assert(!is_there(path));
+    ck_assert_int_eq(berth_overlay_use(path, &err), -1);
 }
 
 /* As a kernel's overlay leaves it, with a directory of an image that nobody may write.

@@ -203,6 +203,10 @@ static const struct {
     {"usual=container-lifetime=job", "image=/a&lifetime=step",
      "image=/a&lifetime=step"},
     {"rule=container-lifetime=job", "image=/a&lifetime=step", "image=/a&lifetime=job"},
+    {"usual=container-lifetime=step", "image=/a&name=work",
+     "image=/a&writable=&lifetime=step&name=work"},
+    {"forbid=container-writable=", "image=/a&name=work&readonly=",
+     "image=/a&readonly=&name=work"},
     {"usual=container-libs=auto", "image=/a",
      "image=/a&mpi-bind=hybrid&libs=auto&site=mpi-bind"},
     {"usual=mpi-bind=hybrid", "image=/a&mpi-bind=off", "image=/a&mpi-bind=off"},
@@ -339,6 +343,17 @@ static const struct {
      "berth.yaml:1: rule 1: container-explain: a rule cannot set this option, because "
      "no "
      "step would run; leave it out"},
+    {"forbid=container-writable=", NULL, "image=/a&name=work",
+     "--container-name: the image could be written to, and a rule of this site forbids "
+     "--container-writable; add --container-readonly (berth.yaml:1)"},
+    {"forbid=container-lifetime=", NULL, "image=/a&name=work",
+     "--container-name: the job would keep the container, and a rule of this site "
+     "forbids "
+     "--container-lifetime; leave it out (berth.yaml:1)"},
+    {"forbid=container-name=", NULL, "image=/a&name=work", FORBIDDEN("name")},
+    {"rule=container-lifetime=step", NULL, "image=/a&name=work",
+     "--container-name: a rule of this site ends each container with its step "
+     "(container-lifetime: step in berth.yaml); leave it out"},
     {"forbid=container-writable=", NULL, "image=/a&writable=", FORBIDDEN("writable")},
     {"forbid=account=climate&container-env=", NULL, "image=/a&env=A", FORBIDDEN("env")},
     {"rule=container-image=/b rule=partition=x&container-workdir=w", NULL, "image=/a",

@@ -18,6 +18,7 @@
 #define ARGS       (BERTH_OPTION_ARGS + 1)
 #define GPU        (BERTH_OPTION_GPU + 1)
 #define LIFETIME   (BERTH_OPTION_LIFETIME + 1)
+#define NAME       (BERTH_OPTION_NAME + 1)
 #define MPI        (BERTH_OPTION_MPI + 1)
 #define LIBS       (BERTH_OPTION_LIBS + 1)
 #define EXPLAIN    (BERTH_OPTION_EXPLAIN + 1)
@@ -92,6 +93,9 @@ static const struct {
     {{{GPU, "none"}}, "gpu=none"},
     {{{GPU, "auto,a/b-c_d.e=x,v.com/gpu=1:2"}},
      "gpu=auto,a/b-c_d.e%3Dx,v.com/gpu%3D1:2"},
+    {{{NAME, "work"}}, "name=work"},
+    {{{NAME, "work:auto"}}, "name=work"},
+    {{{NAME, "1.2_a-B:no_exec"}}, "name=1.2_a-B:no_exec"},
     {{{LIFETIME, "step"}}, "lifetime=step"},
     {{{LIFETIME, "job"}, {LIFETIME, "job"}}, "lifetime=job"},
     {{{LIBS, "none"}}, "libs=none"},
@@ -170,6 +174,18 @@ static const struct {
     {{{GPU, "v.com/gpu=0,"}}, NO_GPU("")},
     {{{GPU, "v.com/g/u=0"}}, NO_GPU("v.com/g/u=0")},
     {{{GPU, "v.com/gpu=-"}}, NO_GPU("v.com/gpu=-")},
+    {{{NAME, "a b"}},
+     "'a b' is not a name; expected at most 63 letters, digits, ., _ and -, of which "
+     "the "
+     "first is a letter or digit"},
+    {{{NAME, ":create"}},
+     "':create' is not a name; expected at most 63 letters, digits, ., _ and -, of "
+     "which "
+     "the first is a letter or digit"},
+    {{{NAME, "work:run"}},
+     "expected create, exec or no_exec after the colon, got 'run'"},
+    {{{NAME, "work"}, {NAME, "work:exec"}},
+     "given twice, 'work' and 'work:exec'; expected one value"},
     {{{LIFETIME, "node"}}, "'node' is not a lifetime; expected step or job"},
     {{{LIFETIME, "job"}, {LIFETIME, "step"}}, TWICE("job", "step")},
     {{{LIBS, "openblas,"}}, NO_LIBS("")},
@@ -311,6 +327,12 @@ static const struct {
     {"args=-x", NO_IMAGE("container-args")},
     {"gpu=auto", NO_IMAGE("container-gpu")},
     {"lifetime=job", NO_IMAGE("container-lifetime")},
+    {"name=work", NULL},
+    {"image=/a&name=work&lifetime=job", NULL},
+    {"image=none&name=work", ON_HOST},
+    {"image=/a&name=work&lifetime=step", "--container-lifetime=step: a container with "
+                                         "a name lasts as long as its job; leave "
+                                         "one of these out"},
     {"libs=auto", NO_IMAGE("container-libs")},
     {"image=/a&libs=fftw&mpi-bind=local", NULL},
     {"mpi-bind=auto", NO_IMAGE("mpi-bind")},

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which steps may share a container that has a name. */
+
+#include "job/named.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "request/named.h"
+#include "request/option.h"
+
+/* Two steps may write the URI of an image, and its file may have been pulled anew
+ * between them; or one writes the file. */
+static bool is_same_image(const struct berth_request *a, const struct berth_request *b)
+{
+    if (a->uri && b->uri)
+        return strcmp(a->uri, b->uri) == 0;
+    return strcmp(a->image, b->image) == 0;
+}
+
+int berth_job_check_image(const struct berth_request *has,
+                          const struct berth_request *wants, struct berth_err *err)
+{
+    const char *name = has->container_name;
+
+    if (!wants->image || is_same_image(has, wants))
+        return 0;
+    return berth_err_set(err,
+                         "--container-name=%.*s: the container has the image '%s'; "
+                         "leave --container-image out, or take another name for '%s'",
+                         berth_named_length(name), name, berth_request_name(has),
+                         berth_request_name(wants));
+}
+
+/* The first value of the option ID in WANTS that HAS lacks; NULL: it has all of them.
+ */
+static const char *find_lacking(const struct berth_request *has,
+                                const struct berth_request *wants,
+                                enum berth_option_id id)
+{
+    const char *value;
+
+    for (size_t i = 0; (value = berth_request_value(wants, id, i)); i++) {
+        bool is_there = false;
+        const char *there;
+
+        for (size_t k = 0; (there = berth_request_value(has, id, k)); k++)
+            is_there |= strcmp(there, value) == 0;
+        if (!is_there)
+            return value;
+    }
+    return NULL;
+}
+
+int berth_job_check_running(const struct berth_request *has,
+                            const struct berth_request *wants, struct berth_err *err)
+{
+    /* What a container has from its start; the other options are done for each step. */
+    static const enum berth_option_id ids[] = {
+        BERTH_OPTION_MOUNTS,   BERTH_OPTION_MOUNT_HOME, BERTH_OPTION_NO_MOUNT_HOME,
+        BERTH_OPTION_WRITABLE, BERTH_OPTION_READONLY,   BERTH_OPTION_ARGS,
+        BERTH_OPTION_GPU,
+    };
+    const char *name = has->container_name;
+
+    for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+        const char *value = find_lacking(has, wants, ids[i]);
+        BERTH_BUF struct berth_buf written = {0};
+
+        if (!value)
+            continue;
+        berth_buf_addf(&written, "--%s", berth_options[ids[i]].name);
+        if (*value)
+            berth_buf_addf(&written, "=%s", value);
+        if (written.failed)
+            return berth_err_oom(err);
+        return berth_err_set(err,
+                             "--container-name=%.*s: another step runs in the "
+                             "container, which was started without %s; start this "
+                             "step after that one, or give the option to both",
+                             berth_named_length(name), name, written.text);
+    }
+    return 0;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the value of --container-name. */
+
+#include "request/named.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+/* Bytes of a name: messages repeat it. */
+enum { LONGEST_NAME = 63 };
+
+static const char first_letters[] = "abcdefghijklmnopqrstuvwxyz"
+                                    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                    "0123456789";
+static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
+                              "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                              "0123456789._-";
+
+int berth_named_length(const char *text)
+{
+    return (int)strcspn(text, ":");
+}
+
+const char *berth_named_flag(const char *text)
+{
+    const char *flag = text + berth_named_length(text);
+
+    return *flag ? flag + 1 : BERTH_NAMED_AUTO;
+}
+
+int berth_named_check(const char *text, struct berth_err *err)
+{
+    const size_t length = (size_t)berth_named_length(text);
+    static const char *const flags[] = {BERTH_NAMED_AUTO, BERTH_NAMED_CREATE,
+                                        BERTH_NAMED_EXEC, BERTH_NAMED_NO_EXEC, NULL};
+
+    if (length == 0 || length > LONGEST_NAME || !strchr(first_letters, *text) ||
+        strspn(text, letters) != length)
+        return berth_err_set(err,
+                             "'%s' is not a name; expected at most %d letters, digits, "
+                             "., _ and -, of which the first is a letter or digit",
+                             text, LONGEST_NAME);
+    if (!berth_text_is_any(berth_named_flag(text), flags))
+        return berth_err_expected(err, "create, exec or no_exec after the colon",
+                                  berth_named_flag(text));
+    return 0;
+}
+
+bool berth_named_same(const char *a, const char *b)
+{
+    const int length = berth_named_length(a);
+
+    return length == berth_named_length(b) && strncmp(a, b, (size_t)length) == 0;
+}

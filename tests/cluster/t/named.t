@@ -1,0 +1,147 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2016 # what stands in single quotes is for another shell
+# On a cluster with PrologFlags=Contain: --container-name keeps a container for the job, which
+# steps find with what others have written, whatever their other options are; or one line says
+# why not. Nothing is left.
+
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+
+need_images a b
+A=--container-image=/images/a.sif
+at_exit 'on login alice scancel -u alice'
+
+# named_job NODES TASKS: a job of that size, whose number is in $job then.
+named_job() {
+    end_jobs
+    allocate -w "$1" --ntasks-per-node="$2" --overcommit
+}
+
+# step_of OPTION... COMMAND...: a step of that job.
+step_of() {
+    alice srun --jobid="$job" --overlap --overcommit "$@" 2>&1 </dev/null
+}
+# step_on_n1 OPTION... COMMAND...: a step of one task on n1.
+step_on_n1() { step_of -w n1 -N1 -n1 "$@"; }
+
+# while_runs OPTION... -- COMMAND...: COMMAND while a step with the options runs on n1.
+while_runs() {
+    local options=()
+    while [[ $1 != -- ]]; do
+        options+=("$1")
+        shift
+    done
+    on n1 root rm -f /tmp/named.go
+    step_on_n1 "${options[@]}" sh -c 'echo up >/tmp/named.up; while [ ! -e /tmp/named.go ]; do sleep 0.1; done' &
+    wait_for 20 on n1 root test -e /tmp/named.up
+    "${@:2}"
+    on n1 root sh -c 'touch /tmp/named.go; rm -f /tmp/named.up'
+    wait "$!"
+}
+
+echo "# what stays"
+named_job n1,n2 2
+equal "the first step gives the image" "a a" \
+    "$(step_of -N2 -n2 "$A" --container-name=work sh -c 'echo "$SLURM_PROCID" >/opt/mine; cat /etc/berth-image' | paste -sd' ')"
+equal "a later one finds it, on each node its own" "n1 0 n1 0 n2 1 n2 1" \
+    "$(step_of -N2 -n4 --container-name=work sh -c 'echo "$SLURMD_NODENAME" $(cat /opt/mine)' | sort | paste -sd' ')"
+equal "... or gives the image again" 0 "$(step_on_n1 "$A" --container-name=work cat /opt/mine)"
+equal "... with a mount" "0 n1" \
+    "$(step_on_n1 --container-name=work --container-mounts=/etc/hostname:/opt/host sh -c 'cat /opt/mine /opt/host' | paste -sd' ')"
+equal "... without that mount again" "0 no" \
+    "$(step_on_n1 --container-name=work sh -c 'cat /opt/mine; [ -s /opt/host ] || echo no' | paste -sd' ')"
+equal "... without a home directory" "0 no" \
+    "$(step_on_n1 --container-name=work --no-container-mount-home -D / sh -c 'cat /opt/mine; [ -e /home/alice ] || echo no' | paste -sd' ')"
+matches "... read-only" '^0 .*Read-only file system' \
+    "$(step_on_n1 --container-name=work --container-readonly sh -c 'cat /opt/mine; touch /opt/more' | paste -sd' ')"
+equal "... as root, whose files belong to others" "0 0 5" \
+    "$(step_on_n1 --container-name=work --container-args=--fakeroot sh -c 'cat /opt/mine; id -u; mkdir -p /opt/five/six; chown -R 5:5 /opt/five; chmod 700 /opt/five; stat -c %u /opt/five' | paste -sd' ')"
+equal "... as the user again" "0 yes" \
+    "$(step_on_n1 --container-name=work sh -c 'cat /opt/mine; [ -d /opt/five ] && echo yes' | paste -sd' ')"
+equal "... from a shell in a directory of the node" /var/tmp "$(step_on_n1 -D /var/tmp --container-name=work pwd)"
+equal "a step without the name has a container of its own" "no" \
+    "$(step_on_n1 "$A" sh -c '[ -e /opt/mine ] || echo no')"
+equal "another name, another container" "no" \
+    "$(step_on_n1 "$A" --container-name=other sh -c '[ -e /opt/mine ] || echo no')"
+equal "what was removed is gone" "no" \
+    "$(step_on_n1 --container-name=work rm /opt/mine; step_on_n1 --container-name=work sh -c '[ -e /opt/mine ] || echo no')"
+for it in c1 c2; do
+    step_of -N2 -n2 "$A" --container-name="$it" sh -c "echo $it >/opt/n" >/dev/null
+done
+equal "two components, two names" "c1 c2" \
+    "$(step_of -N1 -n1 --container-name=c1 cat /opt/n : -N1 -n1 --container-name=c2 cat /opt/n | sort | paste -sd' ')"
+equal "two components, one name" "c1 c1" \
+    "$(step_of -N1 -n1 --container-name=c1 cat /opt/n : -N1 -n1 --container-name=c1 cat /opt/n | paste -sd' ')"
+equal "the status of a step is its command's" 7 "$(step_on_n1 -Q --container-name=work sh -c 'exit 7' >/dev/null; echo $?)"
+
+echo "# steps at once"
+equal "many steps at once share it" "12 0" \
+    "$(for _ in {1..12}; do step_on_n1 "$A" --container-name=work sh -c 'readlink /proc/self/ns/user; sleep 1' & done | sort | uniq -c |
+        awk '{ print $1, NR - 1 }')"
+equal "steps at once that differ follow one another" "ok ok ok ok" \
+    "$(for it in a b c d; do step_on_n1 --container-name=work --container-mounts=/etc/hostname:/opt/$it sh -c 'echo ok' & done | paste -sd' ')"
+equal "a step joins one that runs with more" n1 \
+    "$(while_runs --container-name=work --container-mounts=/etc/hostname:/opt/host -- step_on_n1 --container-name=work:exec cat /opt/host)"
+matches "... and is refused if it asks for more" \
+    "n1: --container-name=work: another step runs in the container, which was started without --container-mounts=/etc/hosts:/opt/hosts:rw; start this step after that one, or give the option to both" \
+    "$(while_runs --container-name=work -- step_on_n1 --container-name=work --container-mounts=/etc/hosts:/opt/hosts true)"
+equal "a step goes on when the one that started the container has ended" "first second" "$( (
+    step_on_n1 --container-name=work sh -c 'sleep 1; echo first' &
+    sleep 0.5
+    step_on_n1 --container-name=work sh -c 'sleep 3; ls /opt >/dev/null && echo second'
+    wait
+) | paste -sd' ')"
+
+echo "# refusals"
+matches ":create of a name that is there" \
+    "n1: --container-name=work:create: the job has a container with this name; leave out :create, or take another name" \
+    "$(step_on_n1 "$A" --container-name=work:create true)"
+equal "... of a new one" a "$(step_on_n1 "$A" --container-name=fresh:create cat /etc/berth-image)"
+matches ":exec where no step runs" \
+    "n1: --container-name=work:exec: no step runs in a container with this name on this node; leave out :exec to start it" \
+    "$(step_on_n1 --container-name=work:exec true)"
+equal ":no_exec, as there are no mounts of others" a "$(step_on_n1 --container-name=work:no_exec cat /etc/berth-image)"
+matches "a name that the job does not have" \
+    "n1: --container-name=none: the job has no such container on this node; give the image in the first step that names it" \
+    "$(step_on_n1 --container-name=none true)"
+matches "another image" \
+    "n1: --container-name=work: the container has the image '/images/a.sif'; leave --container-image out, or take another name for '/images/b.sif'" \
+    "$(step_on_n1 --container-name=work --container-image=/images/b.sif true)"
+matches "a first step that cannot start keeps no name" "no such container on this node" \
+    "$(step_on_n1 "$A" --container-name=bad --container-args=--none true >/dev/null; step_on_n1 --container-name=bad true)"
+site <<<'runtime: {share: no}'
+matches "where tasks share no container" \
+    "n1: --container-name=work: tasks of several steps cannot share a container here: " \
+    "$(step_on_n1 "$A" --container-name=work true)"
+site <<<'rules: [{forbid: [container-writable]}]'
+matches "a site that forbids --container-writable" \
+    "--container-name: the image could be written to, and a rule of this site forbids --container-writable; add --container-readonly" \
+    "$(step_on_n1 "$A" --container-name=work true)"
+equal "... and a container that is read-only" a "$(step_on_n1 --container-name=ro "$A" --container-readonly cat /etc/berth-image)"
+site <<<'images: {roots: [/images]}'
+equal "a site with roots for images: by name" a "$(step_on_n1 --container-name=work cat /etc/berth-image)"
+site </dev/null
+
+echo "# berth ps, enter, save"
+matches "ps lists the name" "job +n1 +/images/a.sif .*--container-name=work" "$(alice berth ps "$job")"
+equal "enter takes it" a "$(alice berth enter -w n1 --container work "$job" cat /etc/berth-image </dev/null 2>&1)"
+step_on_n1 --container-name=work --container-args=--fakeroot sh -c 'rm -r /opt/five' >/dev/null
+step_on_n1 --container-name=work sh -c 'echo saved >/opt/saved' >/dev/null
+alice berth save -w n1 --container work "$job" named.sif >/dev/null 2>&1 </dev/null
+equal "save takes it" saved "$(step_on_n1 --container-image=named.sif cat /opt/saved)"
+on login alice rm -f named.sif
+# files of other ids, which the directory must not keep
+step_on_n1 --container-name=work --container-args=--fakeroot sh -c 'mkdir -p /opt/five/six; chown -R 5:5 /opt/five; chmod 700 /opt/five' >/dev/null
+step_on_n1 --container-name=work true >/dev/null
+
+echo "# nothing is left"
+matches "what was written is in a directory" "berth-write.2001.n1" "$(on n1 root ls /tmp)"
+end_jobs
+soon "it goes with the job" "" "grep berth-write || true" -- srun -w n1 ls /tmp
+soon "... and so do all processes" 0 -- srun -w n1 sh -c 'pgrep -c -u alice -f "[b]erth-start --job" | cat'
+named_job n1 1
+matches "a name of another job is not there" "no such container on this node" "$(step_on_n1 --container-name=work true)"
+
+end_jobs
+finish
