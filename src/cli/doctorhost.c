@@ -33,9 +33,12 @@ static long read_number(const struct berth_host *host, const char *path)
 {
     BERTH_FREE char *text = berth_host_text(host, path);
     char *end;
-    long value = text ? strtol(text, &end, 10) : -1;
+    long value;
 
-    return text && end != text ? value : -1;
+    if (!text)
+        return -1;
+    value = strtol(text, &end, 10);
+    return end == text ? -1 : value;
 }
 
 /* Read what PATH and its file system are. Returns false if PATH is not there. */
@@ -50,18 +53,52 @@ static bool read_place(const struct berth_host *host, const char *path,
 /* Returns the runtime's own program NAME; NULL: there is none. */
 static char *find_part(const struct berth_doctor *doctor, const char *name)
 {
-    static const char *const owners[] = {"apptainer", "singularity"};
+    static const char *const names[] = {"apptainer", "singularity"};
 
-    for (size_t i = 0; doctor->runtime.libexec && i < 2; i++) {
+    if (!doctor->runtime.libexec)
+        return NULL;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         BERTH_FREE char *path = NULL;
 
         if (asprintf(&path, "%s%s/%s/bin/%s", doctor->host.root,
-                     doctor->runtime.libexec, owners[i], name) < 0)
+                     doctor->runtime.libexec, names[i], name) < 0)
             return NULL;
         if (berth_run_is_program(path))
             return berth_steal(&path);
     }
     return NULL;
+}
+
+/* Can the file PATH (NULL: none) make its user root? */
+static bool is_setuid_root(const char *path)
+{
+    struct stat st;
+
+    return path && stat(path, &st) == 0 && (st.st_mode & S_ISUID) && st.st_uid == 0;
+}
+
+/* Was SingularityCE built without setuid, as SAID, its `buildcfg`? */
+static bool is_built_without_setuid(const char *said)
+{
+    BERTH_FREE char *value = berth_keys_value(said, "SINGULARITY_SUID_INSTALL");
+
+    return value && strcmp(value, "0") == 0;
+}
+
+/* Does CONF, the runtime's configuration, forbid setuid? */
+static bool forbids_setuid(const char *conf)
+{
+    BERTH_FREE char *value = berth_keys_value(conf, "allow setuid");
+
+    return value && strcmp(value, "yes") != 0;
+}
+
+/* Returns the path of the runtime's configuration in SAID, its `buildcfg`. */
+static char *find_runtime_conf(const char *said)
+{
+    char *path = berth_keys_value(said, "APPTAINER_CONF_FILE");
+
+    return path ? path : berth_keys_value(said, "SINGULARITY_CONF_FILE");
 }
 
 /* Read how the runtime was built, and its configuration. Apptainer uses starter-suid if
@@ -71,31 +108,25 @@ static void read_build(struct berth_doctor *doctor)
     const struct berth_host *host = &doctor->host;
     const char *const argv[] = {doctor->runtime.path, "buildcfg", NULL};
     BERTH_FREE char *said = berth_host_ask(host, argv);
-    BERTH_FREE char *suid =
-        said ? berth_keys_value(said, "SINGULARITY_SUID_INSTALL") : NULL;
     BERTH_FREE char *starter = NULL;
     BERTH_FREE char *text = NULL;
-    BERTH_FREE char *allowed = NULL;
-    struct stat st;
 
     if (!said)
         return;
     doctor->runtime.libexec = berth_keys_value(said, "LIBEXECDIR");
-    doctor->runtime.conf = berth_keys_value(said, "APPTAINER_CONF_FILE");
-    if (!doctor->runtime.conf)
-        doctor->runtime.conf = berth_keys_value(said, "SINGULARITY_CONF_FILE");
+    starter = find_part(doctor, "starter-suid");
+    doctor->runtime.has_setuid =
+        is_setuid_root(starter) && !is_built_without_setuid(said);
+    doctor->runtime.is_setuid = doctor->runtime.has_setuid;
+
+    doctor->runtime.conf = find_runtime_conf(said);
     if (doctor->runtime.conf)
         text = berth_host_text(host, doctor->runtime.conf);
-    if (text) {
-        allowed = berth_keys_value(text, "allow setuid");
-        doctor->runtime.binds = berth_keys_value(text, "user bind control");
-    }
-    starter = find_part(doctor, "starter-suid");
-    doctor->runtime.has_setuid = starter && stat(starter, &st) == 0 &&
-                                 (st.st_mode & S_ISUID) && st.st_uid == 0 &&
-                                 !(suid && strcmp(suid, "0") == 0);
-    doctor->runtime.is_setuid =
-        doctor->runtime.has_setuid && (!allowed || strcmp(allowed, "yes") == 0);
+    if (!text)
+        return;
+    doctor->runtime.binds = berth_keys_value(text, "user bind control");
+    if (forbids_setuid(text))
+        doctor->runtime.is_setuid = false;
 }
 
 void berth_doctor_read_runtime(struct berth_doctor *doctor)
@@ -143,6 +174,20 @@ static const char *try_user_namespace(void)
 
 #define NAMESPACES "user namespaces"
 
+/* How bad is it if the runtime cannot start without setuid? */
+static enum berth_diagnosis_level without_setuid(const struct berth_doctor *doctor)
+{
+    return doctor->runtime.is_setuid ? BERTH_DIAGNOSIS_NOTE : BERTH_DIAGNOSIS_WRONG;
+}
+
+/* Has AppArmor a profile that permits berth or the runtime to make a user namespace? */
+static bool has_apparmor_profile(const struct berth_host *host)
+{
+    return berth_host_has(host, "/etc/apparmor.d/berth") ||
+           berth_host_has(host, "/etc/apparmor.d/*apptainer*") ||
+           berth_host_has(host, "/etc/apparmor.d/*singularity*");
+}
+
 static void check_namespaces(struct berth_doctor *doctor)
 {
     const struct berth_host *host = &doctor->host;
@@ -151,8 +196,7 @@ static void check_namespaces(struct berth_doctor *doctor)
     const char *refused = apparmor > 0 ? NULL : try_user_namespace();
     /* A setuid runtime starts without user namespaces, but then tasks cannot join a
      * container. */
-    enum berth_diagnosis_level level =
-        doctor->runtime.is_setuid ? BERTH_DIAGNOSIS_NOTE : BERTH_DIAGNOSIS_WRONG;
+    enum berth_diagnosis_level level = without_setuid(doctor);
 
     if (read_number(host, "/proc/sys/user/max_user_namespaces") == 0)
         AT(level, NAMESPACES,
@@ -163,9 +207,7 @@ static void check_namespaces(struct berth_doctor *doctor)
         AT(level, NAMESPACES,
            "sysctl kernel.unprivileged_userns_clone=1, and the same in /etc/sysctl.d",
            "kernel.unprivileged_userns_clone is 0, so that only root may make one");
-    else if (apparmor > 0 && !berth_host_has(host, "/etc/apparmor.d/berth") &&
-             !berth_host_has(host, "/etc/apparmor.d/*apptainer*") &&
-             !berth_host_has(host, "/etc/apparmor.d/*singularity*"))
+    else if (apparmor > 0 && !has_apparmor_profile(host))
         AT(level, NAMESPACES,
            "copy apparmor, in share/berth of berth's tree, to /etc/apparmor.d/berth, "
            "and apparmor_parser -r /etc/apparmor.d/berth",
@@ -187,8 +229,7 @@ static void check_fuse(struct berth_doctor *doctor)
     struct stat st;
     bool is_there = read_place(&doctor->host, "/dev/fuse", &st, &unused);
     /* A setuid runtime lets the kernel mount the image. */
-    enum berth_diagnosis_level level =
-        doctor->runtime.is_setuid ? BERTH_DIAGNOSIS_NOTE : BERTH_DIAGNOSIS_WRONG;
+    enum berth_diagnosis_level level = without_setuid(doctor);
 
     if (!is_there)
         AT(level, "/dev/fuse",
@@ -207,10 +248,11 @@ static char *find_squashfuse(const struct berth_doctor *doctor)
 {
     static const char *const names[] = {"squashfuse_ll", "squashfuse"};
 
-    for (size_t i = 0; i < 2; i++) {
-        char *own = find_part(doctor, names[i]);
-        char *found = own ? own : berth_host_find(&doctor->host, names[i]);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        char *found = find_part(doctor, names[i]);
 
+        if (!found)
+            found = berth_host_find(&doctor->host, names[i]);
         if (found)
             return found;
     }
@@ -229,18 +271,23 @@ static void check_squashfuse(struct berth_doctor *doctor)
              "there is none, so that the runtime unpacks each SIF file into /tmp");
 }
 
+static void say_no_runtime(struct berth_doctor *doctor)
+{
+    const char *missing = doctor->runtime.missing;
+    const char *remedy = "install the package apptainer or singularity-ce on this host";
+
+    if (doctor->site.runtime.path)
+        remedy = "correct runtime.path in berth.yaml, or install the runtime there";
+    WRONG("runtime", remedy, "%s", missing ? missing : "there is none here");
+}
+
 static void check_runtime(struct berth_doctor *doctor)
 {
     const char *path = doctor->runtime.path;
     const char *binds = doctor->runtime.binds;
 
     if (!path) {
-        WRONG("runtime",
-              doctor->site.runtime.path
-                  ? "correct runtime.path in berth.yaml, or install the runtime there"
-                  : "install the package apptainer or singularity-ce on this host",
-              "%s",
-              doctor->runtime.missing ? doctor->runtime.missing : "there is none here");
+        say_no_runtime(doctor);
         return;
     }
     if (!doctor->runtime.version)
@@ -309,10 +356,12 @@ static void check_patchelf(struct berth_doctor *doctor)
 static bool is_taken(const char *path, uid_t *ret_owner)
 {
     const char *number = strrchr(path, '-') + 1;
-    const bool is_number = *number && number[strspn(number, "0123456789")] == '\0';
+    size_t digits = strspn(number, "0123456789");
     struct stat st;
 
-    if (!is_number || lstat(path, &st) < 0)
+    if (digits == 0 || number[digits] != '\0')
+        return false;
+    if (lstat(path, &st) < 0)
         return false;
     *ret_owner = st.st_uid;
     return st.st_uid != strtoul(number, NULL, 10);
@@ -322,22 +371,21 @@ static bool is_taken(const char *path, uid_t *ret_owner)
 static void check_copies(struct berth_doctor *doctor)
 {
     const size_t root = strlen(doctor->host.root);
-    bool is_found = false;
     glob_t found;
 
     if (!berth_host_glob(&doctor->host, "/tmp/berth-*", &found))
         return;
-    for (size_t i = 0; i < found.gl_pathc && !is_found; i++) {
+    for (size_t i = 0; i < found.gl_pathc; i++) {
         uid_t owner;
 
-        is_found = is_taken(found.gl_pathv[i], &owner);
-        if (is_found)
-            NOTE("/tmp/berth-UID",
-                 "remove it, ask that user why, and run 'berth profiles --prepare' "
-                 "here",
-                 "'%s' belongs to user %u, so the user of that UID has the copies of "
-                 "the host's MPI in /tmp/berth-UID.XXXXXX",
-                 found.gl_pathv[i] + root, owner);
+        if (!is_taken(found.gl_pathv[i], &owner))
+            continue;
+        NOTE("/tmp/berth-UID",
+             "remove it, ask that user why, and run 'berth profiles --prepare' here",
+             "'%s' belongs to user %u, so the user of that UID has the copies of the "
+             "host's MPI in /tmp/berth-UID.XXXXXX",
+             found.gl_pathv[i] + root, owner);
+        break;
     }
     globfree(&found);
 }
@@ -393,8 +441,10 @@ static void check_memory(struct berth_doctor *doctor)
     struct statvfs space, unused;
     bool is_there = read_place(&doctor->host, "/dev", &outer, &unused) &&
                     read_place(&doctor->host, "/dev/shm", &inner, &space);
-    long megabytes = is_there ? (long)(space.f_blocks * space.f_frsize >> 20) : 0;
+    long megabytes = 0;
 
+    if (is_there)
+        megabytes = (long)(space.f_blocks * space.f_frsize >> 20);
     if (!is_there || inner.st_dev == outer.st_dev)
         WRONG("/dev/shm", "mount -t tmpfs -o mode=1777,nosuid,nodev tmpfs /dev/shm",
               "it is not a file system of its own, and MPI keeps its shared memory "

@@ -55,24 +55,34 @@ static bool is_there(const char *path)
     return lstat(path, &st) == 0 || errno != ENOENT;
 }
 
+/* Read the site's file at PLACE, which may be the default one (IS_DEFAULT), into the
+ * site and its terms. */
+static void read_site(struct berth_doctor *doctor, const char *place, bool is_default)
+{
+    struct berth_err why;
+
+    if (!doctor->has_site && is_default) {
+        doctor->terms.profiles = berth_path_beside(place, "profiles.d");
+        return;
+    }
+    if (berth_site_read(place, berth_site_owner(), &doctor->site, &why) < 0)
+        doctor->site_fault = strdup(why.text);
+    else
+        berth_terms_of(&doctor->site, &doctor->terms, NULL);
+}
+
 static void read_yaml(struct berth_doctor *doctor, uint64_t *digest)
 {
     const char *config = doctor->settings.config;
     const char *path = config ? config : berth_installed(BERTH_SITE_FILE);
     BERTH_FREE char *text = berth_host_text(&doctor->host, path);
     BERTH_FREE char *place = berth_host_place(&doctor->host, path);
-    struct berth_err why;
 
     if (!place)
         return;
     doctor->has_site = is_there(place);
-    if (!doctor->site_fault && !doctor->has_site && !config)
-        doctor->terms.profiles = berth_path_beside(place, "profiles.d");
-    else if (!doctor->site_fault &&
-             berth_site_read(place, berth_site_owner(), &doctor->site, &why) < 0)
-        doctor->site_fault = strdup(why.text);
-    else if (!doctor->site_fault)
-        berth_terms_of(&doctor->site, &doctor->terms, NULL);
+    if (!doctor->site_fault)
+        read_site(doctor, place, !config);
     if (text)
         mix(digest, text);
     if (doctor->terms.profiles)
@@ -93,6 +103,20 @@ static char *read_oci(const struct berth_doctor *doctor)
     return path ? berth_host_text(&doctor->host, path) : NULL;
 }
 
+/* Mix the lines of plugstack.conf into the digest. */
+static void mix_plugstack(uint64_t *digest, const struct berth_plugstack *stack)
+{
+    for (size_t i = 0; i < stack->count; i++) {
+        const struct berth_plugstack_line *line = &stack->items[i];
+        const char kind = (char)line->kind;
+
+        *digest = berth_hash(*digest, &kind, 1);
+        mix(digest, line->path ? line->path : "");
+        for (size_t k = 0; k < line->words.count; k++)
+            mix(digest, line->words.items[k]);
+    }
+}
+
 void berth_doctor_read_site(struct berth_doctor *doctor)
 {
     struct berth_plugstack *stack = &doctor->stack;
@@ -108,12 +132,7 @@ void berth_doctor_read_site(struct berth_doctor *doctor)
     doctor->has_plugstack =
         doctor->conf.plugstack &&
         berth_host_plugstack(&doctor->host, doctor->conf.plugstack, stack);
-    for (size_t i = 0; i < stack->count; i++) {
-        digest = berth_hash(digest, &(char){(char)stack->items[i].kind}, 1);
-        mix(&digest, stack->items[i].path ? stack->items[i].path : "");
-        for (size_t k = 0; k < stack->items[i].words.count; k++)
-            mix(&digest, stack->items[i].words.items[k]);
-    }
+    mix_plugstack(&digest, stack);
     if (berth_host_settings(stack, &doctor->settings, &why) < 0)
         doctor->site_fault = strdup(why.text);
     read_yaml(doctor, &digest);
@@ -141,14 +160,36 @@ static void check_site(struct berth_doctor *doctor)
 
 #define STACK "plugstack.conf"
 
-/* Returns the first N.N in VERSION, "slurm 24.11.5", in the form of
- * SLURM_VERSION_NUMBER without its last part; 0: there is none. */
-static unsigned int release_in(const char *version)
-{
-    const char *digits = version + strcspn(version, "0123456789");
+/* A release of Slurm, such as 24.11; 0.0: not known. */
+struct release {
     unsigned int major, minor;
+};
 
-    return sscanf(digits, "%u.%u", &major, &minor) == 2 ? major << 16 | minor << 8 : 0;
+/* The first N.N in TEXT, "slurm 24.11.5". */
+static struct release release_in(const char *text)
+{
+    const char *digits = text + strcspn(text, "0123456789");
+    struct release release;
+
+    if (sscanf(digits, "%u.%u", &release.major, &release.minor) != 2)
+        return (struct release){0};
+    return release;
+}
+
+/* That of NUMBER, a SLURM_VERSION_NUMBER: a byte for each of 24, 11 and 5. */
+static struct release release_of(uint32_t number)
+{
+    return (struct release){.major = number >> 16 & 0xff, .minor = number >> 8 & 0xff};
+}
+
+static bool is_before(struct release a, struct release b)
+{
+    return a.major < b.major || (a.major == b.major && a.minor < b.minor);
+}
+
+static bool is_same_release(struct release a, struct release b)
+{
+    return a.major == b.major && a.minor == b.minor;
 }
 
 #define INSTALL "install berth's package for this release of Slurm"
@@ -159,35 +200,61 @@ static char *value_of(const struct berth_doctor *doctor, const char *key)
     return doctor->conf.text ? berth_keys_value(doctor->conf.text, key) : NULL;
 }
 
+/* Returns the path of the plugin NAME in DIRECTORY; NULL: it is not there. */
+static char *find_in(const struct berth_doctor *doctor, const char *directory,
+                     const char *name)
+{
+    BERTH_FREE char *path = NULL;
+    BERTH_FREE char *place = NULL;
+
+    if (asprintf(&path, "%s/%s", directory, name) < 0)
+        return NULL;
+    place = berth_host_place(&doctor->host, path);
+    return place && access(place, F_OK) == 0 ? berth_steal(&path) : NULL;
+}
+
 /* Returns the path of a plugin; one without a directory is in PluginDir. */
 static char *find_plugin(const struct berth_doctor *doctor, const char *path)
 {
-    BERTH_FREE char *directories = value_of(doctor, "PluginDir");
-    char *next = directories;
-    char *directory;
+    BERTH_FREE char *directories = NULL;
+    char *next;
 
-    while (*path != '/' && (directory = strsep(&next, ":"))) {
-        BERTH_FREE char *found = NULL;
-        BERTH_FREE char *place = NULL;
+    if (*path == '/')
+        return strdup(path);
+    directories = value_of(doctor, "PluginDir");
+    next = directories;
+    while (next) {
+        char *found = find_in(doctor, strsep(&next, ":"), path);
 
-        if (asprintf(&found, "%s/%s", directory, path) < 0)
-            return NULL;
-        place = berth_host_place(&doctor->host, found);
-        if (place && access(place, F_OK) == 0)
-            return berth_steal(&found);
+        if (found)
+            return found;
     }
     return strdup(path);
 }
 
 /* How bad is it if Slurm does not load the plugin of berth's tree? That of a user has
  * none. */
-static enum berth_diagnosis_level without_own(const struct berth_doctor *doctor)
+static enum berth_diagnosis_level without_plugin(const struct berth_doctor *doctor)
 {
     BERTH_FREE char *place =
         berth_host_place(&doctor->host, berth_installed(BERTH_PLUGIN));
 
-    return place && access(place, F_OK) == 0 ? BERTH_DIAGNOSIS_WRONG
-                                             : BERTH_DIAGNOSIS_NOTE;
+    if (place && access(place, F_OK) == 0)
+        return BERTH_DIAGNOSIS_WRONG;
+    return BERTH_DIAGNOSIS_NOTE;
+}
+
+/* Read the release of Slurm for which the plugin FD was built. Returns false if it is
+ * not a plugin. */
+static bool read_plugin_release(int fd, struct release *ret)
+{
+    uint32_t version = 0;
+    ssize_t size = berth_elf_value(fd, "plugin_version", &version, sizeof(version));
+
+    if (size != sizeof(version) || version == 0)
+        return false;
+    *ret = release_of(version);
+    return true;
 }
 
 /* Check the symbols of the plugin that Slurm reads before it loads a plugin; Slurm
@@ -198,99 +265,134 @@ static void check_plugin(struct berth_doctor *doctor,
     BERTH_FREE char *path = find_plugin(doctor, line->path);
     BERTH_FREE char *place = path ? berth_host_place(&doctor->host, path) : NULL;
     BERTH_CLOSE int fd = place ? open(place, O_RDONLY | O_CLOEXEC) : -1;
-    unsigned int here = doctor->slurm ? release_in(doctor->slurm) : 0;
-    char release[32] = "";
-    uint32_t version = 0;
+    struct release here = release_in(doctor->slurm ? doctor->slurm : "");
+    struct release plugin;
+    char berth[32] = "";
 
     if (fd < 0) {
         WRONG("plugin", INSTALL, "%s: '%s' is not there", line->place,
               path ? path : line->path);
         return;
     }
-    if (berth_elf_value(fd, "plugin_version", &version, sizeof(version)) !=
-            sizeof(version) ||
-        version == 0) {
+    if (!read_plugin_release(fd, &plugin)) {
         WRONG("plugin", INSTALL, "'%s' is not a plugin of Slurm", path);
         return;
     }
-    snprintf(doctor->plugin, sizeof(doctor->plugin), "%u.%02u", version >> 16 & 0xff,
-             version >> 8 & 0xff);
-    if (here && version >> 8 != here >> 8)
+    snprintf(doctor->plugin, sizeof(doctor->plugin), "%u.%02u", plugin.major,
+             plugin.minor);
+    if (here.major > 0 && !is_same_release(plugin, here)) {
         WRONG("plugin", INSTALL,
               "'%s' is for Slurm %s, and this host has %u.%02u: it is not loaded", path,
-              doctor->plugin, here >> 16 & 0xff, here >> 8 & 0xff);
-    else if (berth_elf_value(fd, "plugin_release", release, sizeof(release) - 1) > 0 &&
-             strcmp(release, doctor->release) != 0)
-        AT(without_own(doctor), "plugin",
+              doctor->plugin, here.major, here.minor);
+        return;
+    }
+
+    berth_elf_value(fd, "plugin_release", berth, sizeof(berth) - 1);
+    if (*berth && strcmp(berth, doctor->release) != 0)
+        AT(without_plugin(doctor), "plugin",
            "install one release of berth, with all its packages",
-           "'%s' is of berth %s, and this command of %s", path, release,
-           doctor->release);
+           "'%s' is of berth %s, and this command of %s", path, berth, doctor->release);
     else
         OK("plugin", "'%s', for Slurm %s", path, doctor->plugin);
+}
+
+/* What plugstack.conf says of berth. */
+struct stack_lines {
+    const struct berth_plugstack_line *berth; /* the first that loads it; NULL: none */
+    const struct berth_plugstack_line *wrong; /* the first of these; NULL: none */
+    int place;                                /* of berth among the plugins, from 1 */
+    int plugins;
+    int berths; /* lines that load berth */
+};
+
+static struct stack_lines find_lines(const struct berth_plugstack *stack)
+{
+    struct stack_lines lines = {0};
+
+    for (size_t i = 0; i < stack->count; i++) {
+        const struct berth_plugstack_line *line = &stack->items[i];
+
+        if (line->kind != BERTH_PLUGSTACK_WRONG)
+            lines.plugins++;
+        else if (!lines.wrong)
+            lines.wrong = line;
+        if (!line->is_berth)
+            continue;
+        lines.berths++;
+        if (lines.berth)
+            continue;
+        lines.berth = line;
+        lines.place = lines.plugins;
+    }
+    return lines;
+}
+
+/* Say why Slurm does not load berth, and what users do instead. */
+static void say_not_loaded(struct berth_doctor *doctor)
+{
+    const char *plugstack = doctor->conf.plugstack;
+
+    if (doctor->has_plugstack)
+        AT(without_plugin(doctor), STACK,
+           "use `srun berth run`; administrators copy the plugin's berth.conf to a "
+           "directory that it includes",
+           "'%s' and what it includes do not name berth.so", plugstack);
+    else
+        AT(without_plugin(doctor), STACK,
+           "use `srun berth run`; administrators make it with the line `include "
+           "/etc/slurm/plugstack.conf.d/*.conf`, and put berth.conf there",
+           "'%s' is not there, so that Slurm does not load berth", plugstack);
 }
 
 /* Returns whether a line loads berth. */
 static bool check_stack(struct berth_doctor *doctor)
 {
-    const char *plugstack = doctor->conf.plugstack;
-    const struct berth_plugstack_line *berth = NULL, *bad = NULL;
-    int plugins = 0, number = 0, lines = 0;
+    const struct stack_lines lines = find_lines(&doctor->stack);
 
-    for (size_t i = 0; i < doctor->stack.count; i++) {
-        const struct berth_plugstack_line *line = &doctor->stack.items[i];
-
-        plugins += line->kind != BERTH_PLUGSTACK_WRONG;
-        lines += line->is_berth;
-        if (line->kind == BERTH_PLUGSTACK_WRONG && !bad)
-            bad = line;
-        if (line->is_berth && !berth) {
-            berth = line;
-            number = plugins;
-        }
-    }
-    if (bad)
+    if (lines.wrong)
         WRONG(STACK, "start the line with required, optional or include",
-              "%s is not understood", bad->place);
-    if (!doctor->has_plugstack)
-        AT(without_own(doctor), STACK,
-           "use `srun berth run`; administrators make it with the line `include "
-           "/etc/slurm/plugstack.conf.d/*.conf`, and put berth.conf there",
-           "'%s' is not there, so that Slurm does not load berth", plugstack);
-    else if (!berth)
-        AT(without_own(doctor), STACK,
-           "use `srun berth run`; administrators copy the plugin's berth.conf to a "
-           "directory that it includes",
-           "'%s' and what it includes do not name berth.so", plugstack);
-    if (!berth)
+              "%s is not understood", lines.wrong->place);
+    if (!doctor->has_plugstack || !lines.berth)
+        say_not_loaded(doctor);
+    if (!lines.berth)
         return false;
-    if (lines > 1)
+
+    if (lines.berths > 1)
         WRONG(STACK, "leave one line with berth.so in it",
-              "%s names berth a second time, or another file does", berth->place);
-    if (berth->kind == BERTH_PLUGSTACK_OPTIONAL)
+              "%s names berth a second time, or another file does", lines.berth->place);
+    if (lines.berth->kind == BERTH_PLUGSTACK_OPTIONAL)
         NOTE(STACK,
              "write required instead of optional, or put berth's lines into the "
              "TaskProlog",
              "%s says optional: where the plugin cannot be loaded, tasks run on the "
              "host",
-             berth->place);
-    else if (lines == 1)
-        OK(STACK, "%s: plugin %d of %d, required", berth->place, number, plugins);
-    check_plugin(doctor, berth);
+             lines.berth->place);
+    else if (lines.berths == 1)
+        OK(STACK, "%s: plugin %d of %d, required", lines.berth->place, lines.place,
+           lines.plugins);
+    check_plugin(doctor, lines.berth);
     return true;
 }
 
 static void check_manager(struct berth_doctor *doctor, const char *srun)
 {
     const char *const argv[] = {srun, "--mpi=list", NULL};
-    BERTH_FREE char *said =
-        doctor->conf.text ? berth_host_ask(&doctor->host, argv) : NULL;
-    bool has_pmi2 = said && strstr(said, "pmi2");
+    BERTH_FREE char *said = NULL;
+    bool has_pmi2, has_pmix;
 
-    if (!said || !strstr(said, "types are"))
+    if (doctor->conf.text)
+        said = berth_host_ask(&doctor->host, argv);
+    if (!said || !strstr(said, "types are")) {
         WRONG("srun --mpi", "run `srun --mpi=list` by hand, and repair what it says",
               "srun does not start, or does not tell which types it has");
-    else if (strstr(said, "pmix"))
-        OK("srun --mpi", "%spmix", has_pmi2 ? "pmi2 and " : "");
+        return;
+    }
+    has_pmi2 = strstr(said, "pmi2");
+    has_pmix = strstr(said, "pmix");
+    if (has_pmi2 && has_pmix)
+        OK("srun --mpi", "pmi2 and pmix");
+    else if (has_pmix)
+        OK("srun --mpi", "pmix");
     else if (has_pmi2)
         NOTE("srun --mpi", "install Slurm's plugin mpi/pmix, if users have Open MPI",
              "Open MPI wants pmix, and there is only pmi2");
@@ -304,14 +406,14 @@ static void check_prolog(struct berth_doctor *doctor)
     BERTH_FREE char *launch = value_of(doctor, "LaunchParameters");
     BERTH_FREE char *prolog = value_of(doctor, "TaskProlog");
     BERTH_FREE char *text = prolog ? berth_host_text(&doctor->host, prolog) : NULL;
-    bool has_lines = text && (strstr(text, "taskprolog-berth.sh") ||
-                              strstr(text, "SLURM_BERTH_STEP"));
+    bool includes_ours = text && strstr(text, "taskprolog-berth.sh");
+    bool has_copy = text && strstr(text, "SLURM_BERTH_STEP");
 
     if (launch && strstr(launch, "test_exec"))
         NOTE("slurm.conf", "read LaunchParameters in spank_berth(8)",
              "LaunchParameters has test_exec: srun looks for the command of an image "
              "on its own host");
-    if (has_lines)
+    if (includes_ours || has_copy)
         OK("TaskProlog", "'%s' has berth's lines", prolog);
     else
         WRONG("TaskProlog",
@@ -325,17 +427,18 @@ static void check_prolog(struct berth_doctor *doctor)
 static void check_extern(struct berth_doctor *doctor)
 {
     BERTH_FREE char *flags = value_of(doctor, "PrologFlags");
+    const char *remedy = "add PrologFlags=Contain to slurm.conf";
 
-    if (flags && (strcasestr(flags, "contain") || strcasestr(flags, "x11")))
+    if (flags && (strcasestr(flags, "contain") || strcasestr(flags, "x11"))) {
         OK("PrologFlags", "with Contain: a container can last as long as its job");
-    else
-        NOTE("PrologFlags",
-             berth_policy_may_last_job(&doctor->site, NULL)
-                 ? "add PrologFlags=Contain to slurm.conf, or take `lifetime: job` out "
-                   "of berth.yaml"
-                 : "add PrologFlags=Contain to slurm.conf",
-             "without Contain, which --container-lifetime=job needs, a container ends "
-             "with its step");
+        return;
+    }
+    if (berth_policy_may_last_job(&doctor->site, NULL))
+        remedy = "add PrologFlags=Contain to slurm.conf, or take `lifetime: job` out "
+                 "of berth.yaml";
+    NOTE("PrologFlags", remedy,
+         "without Contain, which --container-lifetime=job needs, a container ends "
+         "with its step");
 }
 
 /* Is VALUE, of a key of oci.conf, one of WORDS, in any case? */
@@ -370,16 +473,17 @@ static const char *find_difference(const char *text)
 static void check_oci(struct berth_doctor *doctor)
 {
     static const char file[] = "oci.conf";
+    static const struct release first = {23, 2};
     BERTH_FREE char *path = find_oci(doctor);
     BERTH_FREE char *text = read_oci(doctor);
-    const unsigned int release = doctor->slurm ? release_in(doctor->slurm) : 0;
+    const struct release release = release_in(doctor->slurm ? doctor->slurm : "");
     const char *missing = text ? find_difference(text) : NULL;
 
     if (!text)
         OK(file, "none: Slurm ignores --container, and runs the task on the host");
     else if (!strstr(text, "berth-oci"))
         OK(file, "'%s' has another runtime than berth for --container", path);
-    else if (release && release < (23 << 16 | 2 << 8))
+    else if (release.major > 0 && is_before(release, first))
         WRONG(file, "remove it", "'%s' is for Slurm 23.02 and later", path);
     else if (missing)
         WRONG(file, "copy '" BERTH_DATADIR "/oci.conf' there", "'%s' lacks %s", path,
@@ -409,21 +513,24 @@ void berth_doctor_check_slurm(struct berth_doctor *doctor)
     bool has_berth;
 
     check_site(doctor);
-    if (!srun)
+    if (!srun) {
         NOTE("Slurm", "on a host of a cluster, put its srun into PATH",
              "there is none here; only the host itself was checked");
-    else if (!doctor->conf.path && !doctor->has_plugstack)
+        return;
+    }
+    if (!doctor->conf.path && !doctor->has_plugstack) {
         NOTE("Slurm",
              "make slurm.conf (or slurmctld, by SLURM_CONF or DNS) known to it",
              "'%s' finds no configuration; only the host itself was checked", srun);
-    else {
-        check_release(doctor);
-        has_berth = check_stack(doctor);
-        check_manager(doctor, srun);
-        check_oci(doctor);
-        if (has_berth) {
-            check_prolog(doctor);
-            check_extern(doctor);
-        }
+        return;
+    }
+
+    check_release(doctor);
+    has_berth = check_stack(doctor);
+    check_manager(doctor, srun);
+    check_oci(doctor);
+    if (has_berth) {
+        check_prolog(doctor);
+        check_extern(doctor);
     }
 }

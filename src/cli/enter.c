@@ -235,7 +235,7 @@ static int become_srun(const struct berth_container *container, const char *verb
     berth_strvec_push(&words, is_terminal ? "--pty" : "--unbuffered");
     berth_strvec_push(&words, BERTH_ASK_PROGRAM);
     berth_strvec_push(&words, verb);
-    berth_strvec_push(&words, BERTH_ASK_WORD);
+    berth_strvec_push(&words, BERTH_ASK_NODE);
     berth_strvec_pushf(&words, "%u", container->job);
     berth_strvec_pushf(&words, "%d", container->rank);
     berth_strvec_pushf(&words, "%d", container->holder);
@@ -260,7 +260,7 @@ static int save(const struct berth_container *container, char **words,
 }
 
 /* Run the second part of VERB. WORDS are those that become_srun() put behind
- * BERTH_ASK_WORD. */
+ * BERTH_ASK_NODE. */
 static int do_here(const char *verb, char **words)
 {
     BERTH_CONTAINERS struct berth_containers found = {0};
@@ -372,7 +372,7 @@ int berth_cli_enter(int argc, char **argv)
     struct berth_err err;
     int command;
 
-    if (argc >= 5 && strcmp(argv[1], BERTH_ASK_WORD) == 0)
+    if (argc >= 5 && strcmp(argv[1], BERTH_ASK_NODE) == 0)
         return do_here(argv[0], argv + 2);
     selector.is_to_save = saves;
     command = read_line(argc, argv, &selector, &is_forced, &err);

@@ -24,7 +24,9 @@ char *berth_host_place(const struct berth_host *host, const char *path)
 {
     char *place = NULL;
 
-    return asprintf(&place, "%s%s", host->root, path) < 0 ? NULL : place;
+    if (asprintf(&place, "%s%s", host->root, path) < 0)
+        return NULL;
+    return place;
 }
 
 bool berth_host_glob(const struct berth_host *host, const char *pattern, glob_t *ret)
@@ -77,7 +79,9 @@ char *berth_host_ask(const struct berth_host *host, const char *const *argv)
     if (berth_run(&run, &ran, NULL) < 0)
         return NULL;
     berth_buf_add(&ran.out, ran.err.text ? ran.err.text : "", ran.err.used);
-    return ran.status || ran.out.failed ? NULL : berth_steal(&ran.out.text);
+    if (ran.status != 0 || ran.out.failed)
+        return NULL;
+    return berth_steal(&ran.out.text);
 }
 
 char *berth_host_version(const struct berth_host *host, const char *path)
@@ -85,37 +89,48 @@ char *berth_host_version(const struct berth_host *host, const char *path)
     const char *const argv[] = {path, "--version", NULL};
     BERTH_FREE char *said = berth_host_ask(host, argv);
 
-    if (said)
-        said[strcspn(said, "\n")] = '\0';
-    return said && *said ? berth_steal(&said) : NULL;
+    if (!said)
+        return NULL;
+    said[strcspn(said, "\n")] = '\0'; /* the first line */
+    return *said ? berth_steal(&said) : NULL;
+}
+
+/* Append the text of the file NAME, which PATH includes. Blanks or a comment may follow
+ * the name. */
+static void add_included(const struct berth_host *host, const char *path, char *name,
+                         struct berth_buf *ret)
+{
+    BERTH_FREE char *file = NULL;
+    BERTH_FREE char *text = NULL;
+
+    name += strspn(name, " \t");
+    name[strcspn(name, " \t\r#")] = '\0';
+    file = berth_path_beside(path, name);
+    if (file)
+        text = berth_host_text(host, file);
+    if (text)
+        berth_buf_puts(ret, text);
 }
 
 /* Returns the text of slurm.conf, with the text of each file in place of its `include`.
  */
 static char *read_conf(const struct berth_host *host, const char *path)
 {
+    static const char include[] = "include ";
     BERTH_FREE char *text = berth_host_text(host, path);
     BERTH_BUF struct berth_buf all = {0};
     char *next = text;
-    char *line;
 
-    if (!text)
-        return NULL;
-    while ((line = strsep(&next, "\n"))) {
-        if (strncasecmp(line, "include ", 8) == 0) {
-            char *name = line + 8 + strspn(line + 8, " \t");
-            BERTH_FREE char *file = NULL;
-            BERTH_FREE char *more = NULL;
+    while (next) {
+        char *line = strsep(&next, "\n");
 
-            name[strcspn(name, " \t\r#")] = '\0';
-            file = berth_path_beside(path, name);
-            more = file ? berth_host_text(host, file) : NULL;
-            berth_buf_puts(&all, more ? more : "");
-        } else
+        if (strncasecmp(line, include, strlen(include)) == 0)
+            add_included(host, path, line + strlen(include), &all);
+        else
             berth_buf_puts(&all, line);
         berth_buf_puts(&all, "\n");
     }
-    return all.failed ? NULL : berth_steal(&all.text);
+    return all.failed || !text ? NULL : berth_steal(&all.text);
 }
 
 /* Find slurm.conf in SLURM_CONF or a usual place, also where slurmd keeps the copy that
@@ -130,9 +145,14 @@ static void find_conf(const struct berth_host *host, struct berth_host_conf *ret
         "/var/spool/slurmd/conf-cache/slurm.conf",
     };
 
-    for (size_t i = 0; !ret->text && i < sizeof(paths) / sizeof(paths[0]); i++) {
-        ret->text = paths[i] ? read_conf(host, paths[i]) : NULL;
-        ret->path = ret->text ? strdup(paths[i]) : NULL;
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        if (!paths[i])
+            continue;
+        ret->text = read_conf(host, paths[i]);
+        if (!ret->text)
+            continue;
+        ret->path = strdup(paths[i]);
+        return;
     }
 }
 
@@ -142,9 +162,11 @@ void berth_host_conf(const struct berth_host *host, struct berth_host_conf *ret)
     find_conf(host, ret);
     if (ret->text)
         ret->plugstack = berth_keys_value(ret->text, "PlugStackConfig");
-    if (!ret->plugstack)
-        ret->plugstack = berth_path_beside(ret->path ? ret->path : BERTH_SYSCONFDIR "/",
-                                           "plugstack.conf");
+    if (!ret->plugstack) {
+        const char *conf = ret->path ? ret->path : BERTH_SYSCONFDIR "/";
+
+        ret->plugstack = berth_path_beside(conf, "plugstack.conf");
+    }
 }
 
 void berth_host_conf_fini(struct berth_host_conf *conf)
@@ -177,15 +199,18 @@ static bool read_stack(const struct berth_host *host, const char *path, int dept
                        struct berth_plugstack *ret)
 {
     BERTH_FREE char *text = berth_host_text(host, path);
-    struct berth_plugstack own = {0};
-    bool is_read = text && berth_plugstack_read(path, text, &own) == 0;
+    struct berth_plugstack lines = {0};
+    bool is_read = text && berth_plugstack_read(path, text, &lines) == 0;
 
-    for (size_t i = 0; i < own.count; i++)
-        if (own.items[i].kind == BERTH_PLUGSTACK_INCLUDE)
-            read_included(host, path, own.items[i].path, depth, ret);
-        else
-            is_read &= berth_append(ret, &own.items[i]) == 0;
-    berth_plugstack_fini(&own);
+    for (size_t i = 0; i < lines.count; i++) {
+        struct berth_plugstack_line *line = &lines.items[i];
+
+        if (line->kind == BERTH_PLUGSTACK_INCLUDE)
+            read_included(host, path, line->path, depth, ret);
+        else if (berth_append(ret, line) < 0)
+            is_read = false;
+    }
+    berth_plugstack_fini(&lines);
     return is_read;
 }
 

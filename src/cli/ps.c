@@ -25,30 +25,44 @@ struct row {
     char job[16], step[32], since[32], tasks[16], memory[32], cpu[32], id[16];
 };
 
+/* The step, and the component of one with several; "job" for a container that the job
+ * keeps while no task is in it. */
+static void write_step(const struct berth_container *item, char *ret, size_t size)
+{
+    if (item->step >= 0 && item->component >= 0)
+        snprintf(ret, size, "%d+%d", item->step, item->component);
+    else if (item->step >= 0)
+        snprintf(ret, size, "%d", item->step);
+    else if (item->tasks == 0)
+        snprintf(ret, size, "job");
+}
+
+static void write_time(unsigned int when, char *ret, size_t size)
+{
+    time_t seconds = (time_t)when;
+    struct tm local;
+
+    localtime_r(&seconds, &local);
+    strftime(ret, size, "%Y-%m-%dT%H:%M:%S", &local);
+}
+
 /* Write ITEM into ROW; what is not known is "-". */
 static void make_row(const struct berth_container *item, struct row *row)
 {
-    time_t began = (time_t)item->since;
-    struct tm local;
+    const char *options = *item->options ? item->options : "-";
 
     *row = (struct row){
         .cells = {row->job, row->step, item->node, item->image, row->since, row->tasks,
-                  row->memory, row->cpu, row->id, *item->options ? item->options : "-"},
+                  row->memory, row->cpu, row->id, options},
         .job = "-",
         .step = "-",
         .memory = "-",
         .cpu = "-",
     };
-    if (item->job)
+    if (item->job > 0)
         snprintf(row->job, sizeof(row->job), "%u", item->job);
-    if (item->step >= 0 && item->component >= 0)
-        snprintf(row->step, sizeof(row->step), "%d+%d", item->step, item->component);
-    else if (item->step >= 0)
-        snprintf(row->step, sizeof(row->step), "%d", item->step);
-    else if (!item->tasks)
-        snprintf(row->step, sizeof(row->step), "job");
-    localtime_r(&began, &local);
-    strftime(row->since, sizeof(row->since), "%Y-%m-%dT%H:%M:%S", &local);
+    write_step(item, row->step, sizeof(row->step));
+    write_time(item->since, row->since, sizeof(row->since));
     snprintf(row->tasks, sizeof(row->tasks), "%u", item->tasks);
     snprintf(row->id, sizeof(row->id), "%d", item->holder);
     if (item->memory >= 0)
@@ -59,9 +73,12 @@ static void make_row(const struct berth_container *item, struct row *row)
 
 static void measure(const struct row *row, int widths[])
 {
-    for (int at = 0; at < COLUMNS; at++)
-        if ((int)strlen(row->cells[at]) > widths[at])
-            widths[at] = (int)strlen(row->cells[at]);
+    for (int at = 0; at < COLUMNS; at++) {
+        int width = (int)strlen(row->cells[at]);
+
+        if (width > widths[at])
+            widths[at] = width;
+    }
 }
 
 static void put_line(const struct row *row, const int widths[], struct berth_json *json)
@@ -70,12 +87,14 @@ static void put_line(const struct row *row, const int widths[], struct berth_jso
 
     for (int at = 0; at < COLUMNS; at++) {
         bool is_number = at == 0 || (at >= TASKS && at <= ID);
+        bool is_last = at + 1 == COLUMNS;
 
-        if (at + 1 == COLUMNS)
+        if (is_last)
             berth_buf_puts(&line, row->cells[at]);
+        else if (is_number)
+            berth_buf_addf(&line, "%*s  ", widths[at], row->cells[at]);
         else
-            berth_buf_addf(&line, "%*s  ", is_number ? widths[at] : -widths[at],
-                           row->cells[at]);
+            berth_buf_addf(&line, "%-*s  ", widths[at], row->cells[at]);
     }
     berth_json_linef(json, "%s", line.text ? line.text : "");
     json->text.failed |= line.failed;
@@ -124,18 +143,21 @@ int berth_containers_print(const struct berth_containers *found, bool is_json,
     berth_json_end(&json);
     if (json.text.failed)
         return berth_cli_fail_oom();
-    fprintf(stream, "%s%s", json.text.text, is_json ? "\n" : "");
+    fputs(json.text.text, stream);
+    if (is_json)
+        fputs("\n", stream);
     return EXIT_SUCCESS;
 }
 
-/* Run the part on the node, with WORDS of berth_ask_containers(). */
-static int print_lines(char **words)
+/* Run the part on the node, with the arguments ARGV of berth_ask_containers(): the job,
+ * its number and a rank. */
+static int print_lines(char **argv)
 {
     const struct berth_find wanted = {
         .user = getuid(),
-        .job = (unsigned int)strtoul(words[0], NULL, 10),
-        .number = (unsigned int)strtoul(words[1], NULL, 10),
-        .rank = atoi(words[2]),
+        .job = (unsigned int)strtoul(argv[0], NULL, 10),
+        .number = (unsigned int)strtoul(argv[1], NULL, 10),
+        .rank = atoi(argv[2]),
     };
     BERTH_CONTAINERS struct berth_containers found = {0};
     BERTH_BUF struct berth_buf lines = {0};
@@ -159,10 +181,11 @@ static int become_user(const char *name, struct berth_err *err)
 
     if (!user)
         return berth_err_set(err, "ps: -u: '%s' is not a user of this host", name);
-    if (user->pw_uid != getuid() &&
-        (initgroups(name, user->pw_gid) < 0 ||
-         setresgid(user->pw_gid, user->pw_gid, user->pw_gid) < 0 ||
-         setresuid(user->pw_uid, user->pw_uid, user->pw_uid) < 0))
+    if (user->pw_uid == getuid())
+        return 0;
+    if (initgroups(name, user->pw_gid) < 0 ||
+        setresgid(user->pw_gid, user->pw_gid, user->pw_gid) < 0 ||
+        setresuid(user->pw_uid, user->pw_uid, user->pw_uid) < 0)
         return berth_err_set(err,
                              "ps: -u: only root sees containers of '%s', on the "
                              "node where they are",
@@ -176,15 +199,17 @@ static int list(bool is_json, const char *user, const char *job)
     BERTH_FREE char *srun = berth_ask_srun();
     struct berth_find here = {.rank = -1};
     struct berth_err err;
-    uid_t self = getuid();
-    int result;
+    uid_t caller = getuid();
+    int result, printed;
 
     if (user && become_user(user, &err) < 0)
         return berth_cli_fail(&err);
     here.user = getuid();
-    if (job)
-        here.job = here.number = (unsigned int)strtoul(job, NULL, 10);
-    if (srun && here.user == self)
+    if (job) {
+        here.job = (unsigned int)strtoul(job, NULL, 10);
+        here.number = here.job;
+    }
+    if (srun && here.user == caller)
         result = berth_ask_containers(job, -1, &found, &err);
     else
         result = berth_find_containers(&here, &found, &err);
@@ -192,27 +217,37 @@ static int list(bool is_json, const char *user, const char *job)
         berth_cli_fail(&err);
     if (result < 0 && found.count == 0)
         return BERTH_CLI_FAILED;
+
+    /* A node that fails does not hide the containers of others. */
     berth_containers_sort(&found);
-    return berth_containers_print(&found, is_json, stdout) |
-           (result < 0 ? BERTH_CLI_FAILED : EXIT_SUCCESS);
+    printed = berth_containers_print(&found, is_json, stdout);
+    return result < 0 ? BERTH_CLI_FAILED : printed;
+}
+
+static bool is_job_number(const char *text)
+{
+    return *text >= '1' && *text <= '9';
 }
 
 int berth_cli_ps(int argc, char **argv)
 {
-    bool is_json = false;
     const char *user = NULL;
-    int at = 1;
+    const char *job = NULL;
+    bool is_json = false;
 
-    if (argc == 5 && strcmp(argv[1], BERTH_ASK_WORD) == 0)
+    if (argc == 5 && strcmp(argv[1], BERTH_ASK_NODE) == 0)
         return print_lines(argv + 2);
-    for (; at < argc && *argv[at] == '-'; at++)
-        if (strcmp(argv[at], "--json") == 0)
+    for (char **at = argv + 1; *at; at++) {
+        if (strcmp(*at, "--json") == 0 && !job) {
             is_json = true;
-        else if (strcmp(argv[at], "-u") == 0 && at + 1 < argc)
-            user = argv[++at];
-        else
+        } else if (strcmp(*at, "-u") == 0 && at[1] && !job) {
+            at++;
+            user = *at;
+        } else if (is_job_number(*at) && !job) {
+            job = *at;
+        } else {
             return BERTH_CLI_USAGE;
-    if (argc > at + 1 || (at < argc && (*argv[at] < '1' || *argv[at] > '9')))
-        return BERTH_CLI_USAGE;
-    return list(is_json, user, argv[at]);
+        }
+    }
+    return list(is_json, user, job);
 }

@@ -44,7 +44,9 @@ static bool is_init(pid_t pid)
 
     snprintf(path, sizeof(path), "/proc/%d/exe", pid);
     length = readlink(path, program, sizeof(program) - 1);
-    program[length < 0 ? 0 : length] = '\0';
+    if (length < 0)
+        return false;
+    program[length] = '\0';
     return berth_program_is_init(berth_text_base(program));
 }
 
@@ -65,7 +67,8 @@ static bool add(const struct berth_process *process, void *data)
         return false;
     item.mount_ns = status.st_ino;
     item.is_holder = is_init(process->pid);
-    scan->failed |= berth_append(scan, &item) < 0;
+    if (berth_append(scan, &item) < 0)
+        scan->failed = true;
     return !scan->failed;
 }
 
@@ -91,53 +94,66 @@ static int number_of(const struct berth_strvec *environment, const char *name)
 {
     const char *text = berth_environ_value(environment->items, name);
 
-    return text && *text >= '0' && *text <= '9' ? (int)strtol(text, NULL, 10) : -1;
+    if (!text || *text < '0' || *text > '9')
+        return -1;
+    return (int)strtol(text, NULL, 10);
 }
 
-/* Read the environment of the supervisor, an ancestor of HOLDER, or without one that of
- * HOLDER. For a container of a job the ancestor is the job's server, with the
- * environment of the job; HOLDER has that of the first step. */
+/* The supervisor, an ancestor of HOLDER; NULL: there is none. */
+static const struct process *find_supervisor(const struct scan *scan,
+                                             const struct process *holder)
+{
+    enum { ABOVE = 3 };
+    const struct process *process = holder;
+
+    for (int i = 0; process && i <= ABOVE; i++) {
+        if (strcmp(process->facts.name, "berth-start") == 0)
+            return process;
+        process = find(scan, process->facts.parent);
+    }
+    return NULL;
+}
+
+/* Read the environment of the supervisor, or without one that of HOLDER. For a
+ * container of a job the supervisor is the job's server, with the environment of the
+ * job; HOLDER has that of the first step. */
 static void read_step_environment(const struct scan *scan, const struct process *holder,
                                   struct berth_strvec *ret)
 {
-    enum { ABOVE = 3 };
-    const struct process *above = holder;
+    const struct process *supervisor = find_supervisor(scan, holder);
 
-    for (int i = 0; above && i < ABOVE && strcmp(above->facts.name, "berth-start") != 0;
-         i++)
-        above = find(scan, above->facts.parent);
-    if (above && strcmp(above->facts.name, "berth-start") == 0)
-        read_environment(above->facts.pid, ret);
-    if (!berth_environ_value(ret->items, "SLURM_JOB_ID")) {
-        berth_strvec_fini(ret);
-        read_environment(holder->facts.pid, ret);
-    }
+    if (supervisor)
+        read_environment(supervisor->facts.pid, ret);
+    if (berth_environ_value(ret->items, "SLURM_JOB_ID"))
+        return;
+    berth_strvec_fini(ret);
+    read_environment(holder->facts.pid, ret);
 }
 
 /* Returns the image that the runtime has written into the environment of HOLDER. */
 static char *image_of(const struct process *holder)
 {
-    BERTH_STRVEC struct berth_strvec own = {0};
+    BERTH_STRVEC struct berth_strvec environment = {0};
     const char *image;
 
-    read_environment(holder->facts.pid, &own);
-    image = berth_environ_value(own.items, "APPTAINER_CONTAINER");
+    read_environment(holder->facts.pid, &environment);
+    image = berth_environ_value(environment.items, "APPTAINER_CONTAINER");
     if (!image)
-        image = berth_environ_value(own.items, "SINGULARITY_CONTAINER");
+        image = berth_environ_value(environment.items, "SINGULARITY_CONTAINER");
     return strdup(image ? image : "?");
 }
 
-/* Returns the options with which the container of HOLDER was made: the last word of
+/* Returns the options with which the container of HOLDER was made: the last argument of
  * berth-init (plan/launch.h). */
 static char *options_of(const struct process *holder)
 {
     enum { MOST = 1 << 20, OPTIONS = 5 };
-    BERTH_STRVEC struct berth_strvec words = {0};
+    BERTH_STRVEC struct berth_strvec argv = {0};
     BERTH_BUF struct berth_buf bytes = {0};
 
-    if (berth_process_words(holder->facts.pid, MOST, &bytes) == 0 && bytes.used)
-        berth_environ_split(bytes.text, bytes.used, &words);
-    return strdup(words.count == OPTIONS + 1 ? words.items[OPTIONS] : "");
+    if (berth_process_words(holder->facts.pid, MOST, &bytes) == 0 && bytes.used > 0)
+        berth_environ_split(bytes.text, bytes.used, &argv);
+    return strdup(argv.count == OPTIONS + 1 ? argv.items[OPTIONS] : "");
 }
 
 /* A supervisor still has the order of its task in the environment with which it was
@@ -153,8 +169,10 @@ static void describe(const struct process *holder,
 
     if (text)
         berth_order_get(text, &order, NULL);
-    ret->image = order.request.image ? strdup(berth_request_name(&order.request))
-                                     : image_of(holder);
+    if (order.request.image)
+        ret->image = strdup(berth_request_name(&order.request));
+    else
+        ret->image = image_of(holder);
     ret->options = options_of(holder);
     ret->job = job < 0 ? 0 : (unsigned int)job;
     ret->step = number_of(environment, "SLURM_STEP_ID");
@@ -168,8 +186,11 @@ static bool is_task(const struct scan *scan, const struct process *process,
 {
     const struct process *above = find(scan, process->facts.parent);
 
-    return process->mount_ns == holder->mount_ns && !process->is_holder &&
-           (!above || above->mount_ns != holder->mount_ns || above->is_holder);
+    if (process->mount_ns != holder->mount_ns || process->is_holder)
+        return false;
+    if (!above || above->is_holder)
+        return true;
+    return above->mount_ns != holder->mount_ns;
 }
 
 /* Should a process of RANK that began at BEGAN be the `task` of CHOSEN, instead of the
@@ -183,9 +204,11 @@ static bool is_better(const struct scan *scan, int rank, unsigned long long bega
         return false;
     if (!chosen->task)
         return true;
-    return rank == chosen->rank
-               ? began < chosen_began
-               : rank >= 0 && (chosen->rank < 0 || rank < chosen->rank);
+    if (rank == chosen->rank)
+        return began < chosen_began;
+    if (rank < 0)
+        return false;
+    return chosen->rank < 0 || rank < chosen->rank;
 }
 
 static void count_tasks(const struct scan *scan, const struct process *holder,
@@ -198,14 +221,19 @@ static void count_tasks(const struct scan *scan, const struct process *holder,
     for (size_t i = 0; i < scan->count; i++) {
         const struct process *process = &scan->items[i];
         BERTH_STRVEC struct berth_strvec environment = {0};
-        int rank, local;
+        int rank = -1;
+        int local;
 
         if (!is_task(scan, process, holder))
             continue;
         read_environment(process->facts.pid, &environment);
         local = number_of(&environment, "SLURM_LOCALID");
-        rank = local < 0 ? -1 : number_of(&environment, "SLURM_PROCID");
-        ret->tasks += rank < 0 || !seen[local % LOCALS];
+        if (local >= 0)
+            rank = number_of(&environment, "SLURM_PROCID");
+
+        /* A task may have several such processes. */
+        if (rank < 0 || !seen[local % LOCALS])
+            ret->tasks++;
         if (rank >= 0)
             seen[local % LOCALS] = true;
         if (!is_better(scan, rank, process->facts.began, ret, began))
@@ -220,13 +248,14 @@ static void count_tasks(const struct scan *scan, const struct process *holder,
  * from a rounded age, each reader would compute another second. */
 static unsigned int start_of(const struct process *process)
 {
+    double since_boot = (double)process->facts.began / (double)sysconf(_SC_CLK_TCK);
     struct timespec now, up;
-    double began = (double)process->facts.began / (double)sysconf(_SC_CLK_TCK);
+    double boot;
 
     clock_gettime(CLOCK_REALTIME, &now);
     clock_gettime(CLOCK_BOOTTIME, &up);
-    return (unsigned int)((double)(now.tv_sec - up.tv_sec) +
-                          (double)(now.tv_nsec - up.tv_nsec) / 1e9 + began);
+    boot = (double)(now.tv_sec - up.tv_sec) + (double)(now.tv_nsec - up.tv_nsec) / 1e9;
+    return (unsigned int)(boot + since_boot);
 }
 
 static char *node_name(const struct berth_strvec *environment)
@@ -245,35 +274,52 @@ static bool is_of_job(const struct berth_strvec *environment)
     return step && strcmp(step, BERTH_JOB_STEP) == 0;
 }
 
+/* Add ITEM if it is of the wanted job. ITEM stays the caller's unless it is added. */
+static int add_wanted(const struct scan *scan, struct berth_container *item,
+                      struct berth_err *err)
+{
+    const struct berth_find *wanted = scan->wanted;
+    bool is_wanted =
+        !wanted->job || item->job == wanted->job || item->job == wanted->number;
+
+    if (!item->node || !item->image || !item->options)
+        return berth_err_oom(err);
+    if (is_wanted && berth_append(scan->found, item) < 0)
+        return berth_err_oom(err);
+    return 0;
+}
+
 /* Add the container of HOLDER, except one without tasks that the job does not keep:
  * that one is about to end. */
 static int add_container(struct scan *scan, const struct process *holder,
                          struct berth_err *err)
 {
-    const struct berth_find *wanted = scan->wanted;
     BERTH_STRVEC struct berth_strvec environment = {0};
     struct berth_container item = {.holder = holder->facts.pid,
                                    .mounts = (unsigned int)holder->mount_ns,
                                    .rank = -1,
-                                   .offset = -1};
+                                   .offset = -1,
+                                   .memory = -1,
+                                   .cpu = -1};
     struct berth_servers_usage usage;
-    int result = 0;
+    int result;
 
     count_tasks(scan, holder, &item);
     read_step_environment(scan, holder, &environment);
-    if (!item.task && (!is_of_job(&environment) || wanted->rank >= 0))
+    if (environment.failed)
+        return berth_err_oom(err);
+    if (!item.task && (!is_of_job(&environment) || scan->wanted->rank >= 0))
         return 0;
+
     describe(holder, &environment, &item);
     item.node = node_name(&environment);
     item.since = start_of(holder);
     berth_servers_usage(holder->facts.pid, &usage);
-    item.memory = usage.count ? (int)usage.kib : -1;
-    item.cpu = usage.count ? (int)usage.ms : -1;
-    if (environment.failed || !item.node || !item.image || !item.options)
-        result = berth_err_oom(err);
-    else if ((!wanted->job || item.job == wanted->job || item.job == wanted->number) &&
-             berth_append(scan->found, &item) < 0)
-        result = berth_err_oom(err);
+    if (usage.count > 0) {
+        item.memory = (int)usage.kib;
+        item.cpu = (int)usage.ms;
+    }
+    result = add_wanted(scan, &item, err);
     berth_container_fini(&item);
     return result;
 }

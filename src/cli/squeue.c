@@ -36,11 +36,12 @@ static int get(const char *line, struct berth_jobs *ret, struct berth_err *err)
 
 int berth_jobs_get(char *text, struct berth_jobs *ret, struct berth_err *err)
 {
-    char *line;
+    while (text) {
+        const char *line = strsep(&text, "\n");
 
-    while ((line = strsep(&text, "\n")))
         if (*line && get(line, ret, err) < 0)
             return -1;
+    }
     return 0;
 }
 
@@ -54,6 +55,13 @@ static bool is_meant(const struct berth_job *job, const char *name)
     if (plus)
         return job->offset == atoi(plus + 1);
     return job->offset < 0 || job->id == number || job->number == number;
+}
+
+static int refuse_state(const struct berth_job *job, const char *name,
+                        struct berth_err *err)
+{
+    berth_err_expected(err, "a job that is RUNNING", job->state);
+    return berth_err_at(err, "job %s", name);
 }
 
 int berth_jobs_select(struct berth_jobs *jobs, const char *name, uid_t user,
@@ -71,16 +79,15 @@ int berth_jobs_select(struct berth_jobs *jobs, const char *name, uid_t user,
             break;
         }
         if (strcmp(job->state, "RUNNING") != 0)
-            return berth_err_expected(err, "a job that is RUNNING", job->state),
-                   berth_err_at(err, "job %s", name);
-        jobs->items[count++] = *job;
+            return refuse_state(job, name, err);
+        jobs->items[count] = *job;
+        count++;
     }
     jobs->count = count;
-    return count
-               ? 0
-               : berth_err_set(
-                     err, "job %s: not yours, or Slurm does not know it; see berth ps",
-                     name);
+    if (count == 0)
+        return berth_err_set(
+            err, "job %s: not yours, or Slurm does not know it; see berth ps", name);
+    return 0;
 }
 
 void berth_jobs_fini(struct berth_jobs *jobs)
@@ -89,28 +96,31 @@ void berth_jobs_fini(struct berth_jobs *jobs)
     *jobs = (struct berth_jobs){0};
 }
 
-void berth_job_environment(char *const *own, struct berth_strvec *ret)
+void berth_job_environment(char *const *env, struct berth_strvec *ret)
 {
     static const char *const kept[] = {
         "SLURM_CONF=", "SLURM_JWT=", "SLURM_CLUSTERS=", NULL};
     static const char *const dropped[] = {"SLURM",   "_SLURM", "SRUN_",
                                           "SQUEUE_", "BERTH_", NULL};
 
-    for (; *own; own++)
-        if (berth_text_starts_any(*own, kept) || !berth_text_starts_any(*own, dropped))
-            berth_strvec_push(ret, *own);
+    for (; *env; env++) {
+        bool is_kept = berth_text_starts_any(*env, kept);
+
+        if (is_kept || !berth_text_starts_any(*env, dropped))
+            berth_strvec_push(ret, *env);
+    }
     berth_strvec_push(ret, "BERTH_CONTAINER_IMAGE=none");
 }
 
 void berth_job_srun(const char *srun, unsigned int job, int offset, const char *node,
                     unsigned int nodes, struct berth_strvec *ret)
 {
-    static const char *const words[] = {"--overlap", "--quiet",       "--mpi=none",
-                                        "--chdir=/", "--export=TERM", NULL};
+    static const char *const options[] = {"--overlap", "--quiet",       "--mpi=none",
+                                          "--chdir=/", "--export=TERM", NULL};
 
     berth_strvec_push(ret, srun);
-    for (const char *const *word = words; *word; word++)
-        berth_strvec_push(ret, *word);
+    for (const char *const *option = options; *option; option++)
+        berth_strvec_push(ret, *option);
     berth_strvec_pushf(ret, "--jobid=%u", job);
     if (offset >= 0)
         berth_strvec_pushf(ret, "--het-group=%d", offset);
@@ -121,26 +131,28 @@ void berth_job_srun(const char *srun, unsigned int job, int offset, const char *
     berth_strvec_push(ret, "--ntasks-per-node=1");
 }
 
-/* Run the command WORDS in the environment of berth_job_environment(). The caller owns
+/* Run the command ARGV in the environment of berth_job_environment(). The caller owns
  * *RET_OUT, its output; set also where the command fails, with -1 and its last line in
  * ERR. */
-static int run(const struct berth_strvec *words, struct berth_buf *ret_out,
+static int run(const struct berth_strvec *argv, struct berth_buf *ret_out,
                struct berth_err *err)
 {
     enum { SECONDS = 60, MOST = 64 << 20 };
     BERTH_STRVEC struct berth_strvec env = {0};
     struct berth_run how = {
-        .argv = (const char *const *)words->items, .seconds = SECONDS, .most = MOST};
+        .argv = (const char *const *)argv->items, .seconds = SECONDS, .most = MOST};
     BERTH_RAN struct berth_ran ran = {0};
 
     berth_job_environment(environ, &env);
-    if (env.failed || words->failed)
+    if (env.failed || argv->failed)
         return berth_err_oom(err);
     how.env = (const char *const *)env.items;
     if (berth_run(&how, &ran, err) < 0)
         return -1;
     *ret_out = berth_steal(&ran.out);
-    return ran.status ? berth_err_set(err, "%s", berth_ran_last_line(&ran)) : 0;
+    if (ran.status != 0)
+        return berth_err_set(err, "%s", berth_ran_last_line(&ran));
+    return 0;
 }
 
 char *berth_ask_srun(void)
@@ -151,27 +163,32 @@ char *berth_ask_srun(void)
 /* Get the caller's jobs that NAME means (berth_jobs_select()); NULL: all that run. */
 static int ask_jobs(const char *name, struct berth_jobs *ret, struct berth_err *err)
 {
-    BERTH_STRVEC struct berth_strvec words = {0};
+    BERTH_STRVEC struct berth_strvec argv = {0};
     BERTH_BUF struct berth_buf out = {0};
     BERTH_FREE char *squeue = berth_run_find("squeue", getenv("PATH"));
 
     if (!squeue)
         return berth_err_set(err, NO_COMMAND, "squeue");
-    berth_strvec_push(&words, squeue);
-    berth_strvec_push(&words, "--noheader");
-    berth_strvec_push(&words, "--format=" BERTH_JOB_FORMAT);
+    berth_strvec_push(&argv, squeue);
+    berth_strvec_push(&argv, "--noheader");
+    berth_strvec_push(&argv, "--format=" BERTH_JOB_FORMAT);
     if (name) {
-        berth_strvec_push(&words, "--states=all");
-        berth_strvec_pushf(&words, "--jobs=%s", name);
+        berth_strvec_push(&argv, "--states=all");
+        berth_strvec_pushf(&argv, "--jobs=%s", name);
     } else {
-        berth_strvec_push(&words, "--states=RUNNING");
-        berth_strvec_pushf(&words, "--user=%u", getuid());
+        berth_strvec_push(&argv, "--states=RUNNING");
+        berth_strvec_pushf(&argv, "--user=%u", getuid());
     }
-    if (run(&words, &out, err) < 0)
-        return name ? berth_err_at(err, "job %s", name) : -1;
+    if (run(&argv, &out, err) < 0) {
+        if (name)
+            berth_err_at(err, "job %s", name);
+        return -1;
+    }
     if (out.text && berth_jobs_get(out.text, ret, err) < 0)
         return -1;
-    return name ? berth_jobs_select(ret, name, getuid(), err) : 0;
+    if (!name)
+        return 0;
+    return berth_jobs_select(ret, name, getuid(), err);
 }
 
 /* Append the containers of JOB on all of its nodes. A node that fails does not hide the
@@ -179,7 +196,7 @@ static int ask_jobs(const char *name, struct berth_jobs *ret, struct berth_err *
 static int ask_job(const struct berth_job *job, int rank, struct berth_containers *ret,
                    struct berth_err *err)
 {
-    BERTH_STRVEC struct berth_strvec words = {0};
+    BERTH_STRVEC struct berth_strvec argv = {0};
     BERTH_BUF struct berth_buf out = {0};
     BERTH_FREE char *srun = berth_ask_srun();
     struct berth_err other;
@@ -188,14 +205,14 @@ static int ask_job(const struct berth_job *job, int rank, struct berth_container
 
     if (!srun)
         return berth_err_set(err, NO_COMMAND, "srun");
-    berth_job_srun(srun, job->id, job->offset, NULL, job->nodes, &words);
-    berth_strvec_push(&words, BERTH_ASK_PROGRAM);
-    berth_strvec_push(&words, "ps");
-    berth_strvec_push(&words, BERTH_ASK_WORD);
-    berth_strvec_pushf(&words, "%u", job->id);
-    berth_strvec_pushf(&words, "%u", job->number);
-    berth_strvec_pushf(&words, "%d", rank);
-    result = run(&words, &out, err);
+    berth_job_srun(srun, job->id, job->offset, NULL, job->nodes, &argv);
+    berth_strvec_push(&argv, BERTH_ASK_PROGRAM);
+    berth_strvec_push(&argv, "ps");
+    berth_strvec_push(&argv, BERTH_ASK_NODE);
+    berth_strvec_pushf(&argv, "%u", job->id);
+    berth_strvec_pushf(&argv, "%u", job->number);
+    berth_strvec_pushf(&argv, "%d", rank);
+    result = run(&argv, &out, err);
     if (result < 0)
         berth_err_at(err, "job %u", job->id);
     if (out.text && berth_containers_get(out.text, job->offset, ret, &other) < 0) {

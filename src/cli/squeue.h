@@ -39,21 +39,21 @@ void berth_jobs_fini(struct berth_jobs *jobs);
 
 #define BERTH_JOBS __attribute__((cleanup(berth_jobs_fini)))
 
-/* Append the environment OWN for a squeue or srun that berth starts: without the
+/* Append ENV, an environment, for a squeue or srun that berth starts: without the
  * variables that set options of these commands or of berth, which are for the user's
  * steps. */
-void berth_job_environment(char *const *own, struct berth_strvec *ret);
+void berth_job_environment(char *const *env, struct berth_strvec *ret);
 
-/* Append the words of an srun that runs a command, which the caller appends, beside the
- * steps of JOB (component OFFSET; -1: not a het job): one task on NODE, or if that is
- * NULL, on each of the NODES nodes. */
+/* Append the arguments of an srun that runs a command, which the caller appends, beside
+ * the steps of JOB (component OFFSET; -1: not a het job): one task on NODE, or if that
+ * is NULL, on each of the NODES nodes. */
 void berth_job_srun(const char *srun, unsigned int job, int offset, const char *node,
                     unsigned int nodes, struct berth_strvec *ret);
 
-/* The first words of the commands that srun starts on nodes: `berth ps --node-part`
+/* The first arguments of the commands that srun starts on nodes: `berth ps --node-part`
  * lists the containers of its node, `berth enter --node-part` enters one. */
 #define BERTH_ASK_PROGRAM berth_installed(BERTH_BINDIR "/berth")
-#define BERTH_ASK_WORD    "--node-part"
+#define BERTH_ASK_NODE    "--node-part"
 
 /* These functions run the commands of Slurm that are on the PATH. */
 
