@@ -337,7 +337,7 @@ static int pack(struct making *making, const struct berth_site *site,
     /* A file that cannot be read would be empty without -exit-on-error. */
     berth_strvec_split(&argv,
                        "-noappend,-no-progress,-no-xattrs,-all-root,-exit-on-error");
-    berth_compression_words(chosen, &argv);
+    berth_compression_arguments(chosen, &argv);
     push_labels(making, reader, labels, &argv);
     return run(making, &argv, err);
 }

@@ -131,9 +131,11 @@ static int wait_for_lock(int fd, struct berth_progress *progress)
 
     if (progress->terminal < 0)
         return set_lock(fd, F_OFD_SETLKW);
-    while ((result = set_lock(fd, F_OFD_SETLK)) < 0 && is_held(errno)) {
+    result = set_lock(fd, F_OFD_SETLK);
+    while (result < 0 && is_held(errno)) {
         berth_progress_show(progress, "");
         nanosleep(&moment, NULL);
+        result = set_lock(fd, F_OFD_SETLK);
     }
     berth_progress_clear(progress);
     return result;
@@ -151,15 +153,15 @@ int berth_cache_lock(struct berth_cache *cache, int terminal,
         return refuse(cache->path, err);
     if (set_lock(cache->lock, F_OFD_SETLK) == 0)
         return 0;
-    if (is_held(errno)) {
-        berth_progress_begin(&progress, terminal, say,
-                             "image '%s': another pull of it is under way; waiting for "
-                             "it",
-                             uri);
-        if (wait_for_lock(cache->lock, &progress) == 0)
-            return 0;
-    }
-    return refuse(cache->path, err);
+    if (!is_held(errno))
+        return refuse(cache->path, err);
+
+    berth_progress_begin(&progress, terminal, say,
+                         "image '%s': another pull of it is under way; waiting for it",
+                         uri);
+    if (wait_for_lock(cache->lock, &progress) < 0)
+        return refuse(cache->path, err);
+    return 0;
 }
 
 int berth_cache_begin(const struct berth_cache *cache, struct berth_err *err)

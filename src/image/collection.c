@@ -52,28 +52,31 @@ static void free_image(struct berth_collected *image)
  * such name. On success the caller frees the texts of RET. */
 static bool split(const char *name, struct berth_collected *ret)
 {
+    enum { DIGITS = 64 };
     const char *mark = strstr(name, DIGEST_MARK);
-    const char *digest = mark ? mark + strlen(DIGEST_MARK) : NULL;
-    const char *machine;
+    BERTH_FREE char *without_digest = NULL;
+    const char *digest, *machine;
     size_t length;
 
-    if (!mark || mark == name || strspn(digest, "0123456789abcdef") != 64 ||
-        digest[64] != '-')
+    if (!mark || mark == name)
         return false;
-    machine = digest + 65;
+    digest = mark + strlen(DIGEST_MARK);
+    if (strspn(digest, "0123456789abcdef") != DIGITS || digest[DIGITS] != '-')
+        return false;
+    machine = digest + DIGITS + strlen("-");
     length = strspn(machine, "abcdefghijklmnopqrstuvwxyz0123456789_");
     if (length == 0 || strcmp(machine + length, SUFFIX) != 0)
         return false;
 
-    BERTH_FREE char *without_digest = strndup(name, (size_t)(mark - name));
-
-    memcpy(ret->digest, digest, 64);
-    ret->digest[64] = '\0';
+    memcpy(ret->digest, digest, DIGITS);
+    ret->digest[DIGITS] = '\0';
     ret->file = strdup(name);
     ret->machine = strndup(machine, length);
-    ret->uri = without_digest ? berth_uri_of_name(without_digest) : NULL;
+    without_digest = strndup(name, (size_t)(mark - name));
+    if (without_digest)
+        ret->uri = berth_uri_of_name(without_digest);
     if (!ret->uri || berth_uri_check(ret->uri, NULL) == 0)
-        return true;
+        return true; /* the caller sees what is missing */
     free_image(ret);
     return false;
 }
@@ -155,24 +158,54 @@ static int read_images(struct berth_collection *collection, const char *path,
                        const struct owner *owner, struct berth_err *err)
 {
     DIR *list = berth_tree_list(collection->dir, ".");
+    const struct dirent *entry;
     int result = 0;
 
     if (!list)
         return berth_err_file(err, path, "read");
-    for (struct dirent *entry; result == 0 && (entry = readdir(list));)
+    entry = readdir(list);
+    while (entry && result == 0) {
         result = add_image(collection, entry->d_name, owner, err);
+        entry = readdir(list);
+    }
     closedir(list);
     if (collection->count > 0)
         qsort(collection->items, collection->count, sizeof(*collection->items), by_use);
     return result;
 }
 
+/* Note at each image which links of LIST, the index, lead to it. */
+static void read_links(struct berth_collection *collection, DIR *list,
+                       const struct owner *owner)
+{
+    const struct dirent *entry = readdir(list);
+
+    for (; entry; entry = readdir(list)) {
+        struct berth_collected *image = find_target(collection, entry->d_name, owner);
+
+        if (image)
+            berth_strvec_push(&image->links, entry->d_name);
+    }
+}
+
+static int sort_links(struct berth_collection *collection, struct berth_err *err)
+{
+    for (size_t i = 0; i < collection->count; i++) {
+        struct berth_strvec *links = &collection->items[i].links;
+
+        if (links->failed)
+            return berth_err_oom(err);
+        if (links->count > 0)
+            qsort(links->items, links->count, sizeof(*links->items), by_name);
+    }
+    return 0;
+}
+
 static int read_index(struct berth_collection *collection, const char *path,
                       const struct owner *owner, struct berth_err *err)
 {
-    DIR *list = berth_tree_list(collection->dir, "index");
+    BERTH_CLOSEDIR DIR *list = berth_tree_list(collection->dir, "index");
     struct stat st;
-    int result = 0;
 
     if (!list && errno == ENOENT)
         return 0;
@@ -180,22 +213,10 @@ static int read_index(struct berth_collection *collection, const char *path,
         return berth_err_file(err, path, "read");
     if (is_owned(&st, owner))
         collection->index = fcntl(dirfd(list), F_DUPFD_CLOEXEC, 0);
-    for (struct dirent *entry; collection->index >= 0 && (entry = readdir(list));) {
-        struct berth_collected *image = find_target(collection, entry->d_name, owner);
-
-        if (image)
-            berth_strvec_push(&image->links, entry->d_name);
-    }
-    closedir(list);
-    for (size_t i = 0; i < collection->count; i++) {
-        struct berth_strvec *links = &collection->items[i].links;
-
-        if (links->failed)
-            result = berth_err_oom(err);
-        if (links->count > 0)
-            qsort(links->items, links->count, sizeof(*links->items), by_name);
-    }
-    return result;
+    if (collection->index < 0)
+        return 0;
+    read_links(collection, list, owner);
+    return sort_links(collection, err);
 }
 
 int berth_collection_cache(const char *path, struct berth_collection *ret,
@@ -229,9 +250,9 @@ int berth_collection_store(const char *path, struct berth_collection *ret,
 
 char *berth_collection_uri(const char *link)
 {
-    const char *machine = strrchr(link, '-');
-    BERTH_FREE char *name =
-        machine ? strndup(link, (size_t)(machine - link)) : strdup(link);
+    const char *dash = strrchr(link, '-'); /* before the machine */
+    size_t length = dash ? (size_t)(dash - link) : strlen(link);
+    BERTH_FREE char *name = strndup(link, length);
 
     return name ? berth_uri_of_name(name) : NULL;
 }
@@ -253,10 +274,14 @@ static char *link_of(const char *name)
 {
     BERTH_FREE char *plain = berth_registry_plain(name);
     BERTH_FREE char *uri = NULL;
+    const char *scheme = "docker://";
     char *link;
 
-    if (!plain ||
-        asprintf(&uri, "%s%s", berth_uri_is(plain) ? "" : "docker://", plain) < 0) {
+    if (!plain)
+        return NULL;
+    if (berth_uri_is(plain))
+        scheme = "";
+    if (asprintf(&uri, "%s%s", scheme, plain) < 0) {
         uri = NULL;
         return NULL;
     }

@@ -31,22 +31,30 @@
  * be the job's. */
 #define MEMORY "256M"
 
-char *berth_compression_program(const char *runtime)
+/* The mksquashfs that the package of RUNTIME brings; NULL: none. The caller frees it.
+ */
+static char *find_bundled(const char *runtime)
 {
     BERTH_FREE char *real = realpath(runtime, NULL);
     char *end = real ? strstr(real, "/bin/") : NULL;
-    char *own = NULL;
+    BERTH_FREE char *program = NULL;
 
-    if (end) {
-        *end = '\0';
-        /* Apptainer's packages for RHEL bring one, which finds first. */
-        if (asprintf(&own, "%s/libexec/apptainer/bin/mksquashfs", real) < 0)
-            own = NULL;
+    if (!end)
+        return NULL;
+    *end = '\0';
+    if (asprintf(&program, "%s/libexec/apptainer/bin/mksquashfs", real) < 0) {
+        program = NULL;
+        return NULL;
     }
-    if (own && berth_run_is_program(own))
-        return own;
-    free(own);
-    return berth_run_find("mksquashfs", "/usr/sbin:/sbin");
+    return berth_run_is_program(program) ? berth_steal(&program) : NULL;
+}
+
+char *berth_compression_program(const char *runtime)
+{
+    /* Apptainer's packages for RHEL bring one, which finds first. */
+    char *bundled = find_bundled(runtime);
+
+    return bundled ? bundled : berth_run_find("mksquashfs", "/usr/sbin:/sbin");
 }
 
 /* Append -comp NAME and its level to RET. */
@@ -62,7 +70,7 @@ static void add_compression(const char *chosen, struct berth_strvec *ret)
     }
 }
 
-void berth_compression_words(const char *chosen, struct berth_strvec *ret)
+void berth_compression_arguments(const char *chosen, struct berth_strvec *ret)
 {
     cpu_set_t cpus;
     int processors = 1;
@@ -151,14 +159,46 @@ static bool is_readable(const char *chosen, const char *runtime)
     return berth_compression_kernel_reads(config.text, chosen);
 }
 
+/* Why a compression cannot be had. */
+struct obstacle {
+    const char *because; /* NULL: it can be had */
+    bool is_expected;    /* a site that asks for nothing need not know */
+};
+
+/* Can images be compressed as CHOSEN says? Returns -1 if the trial was ended. */
+static int find_obstacle(const char *chosen, const char *runtime,
+                         const char *mksquashfs, const char *scratch,
+                         struct obstacle *ret)
+{
+    enum trial trial = TRIAL_FAILS;
+
+    *ret = (struct obstacle){NULL, false};
+    if (!berth_runtime_builds_with(runtime, "--mksquashfs-args")) {
+        ret->because = "the runtime takes no arguments of mksquashfs (Apptainer 1.4 "
+                       "does)";
+        ret->is_expected = true;
+        return 0;
+    }
+    if (!is_readable(chosen, runtime)) {
+        ret->because = "the kernel of this host could not mount the image";
+        return 0;
+    }
+    if (mksquashfs && scratch)
+        trial = try(chosen, mksquashfs, scratch);
+    if (trial == TRIAL_FAILS) {
+        ret->because = "mksquashfs of this host cannot do that";
+        ret->is_expected = true;
+    }
+    return trial == TRIAL_ENDED ? -1 : 0;
+}
+
 int berth_compression_choose(const struct berth_site *site, const char *runtime,
                              const char *mksquashfs, const char *scratch,
                              const char **ret, struct berth_err *ret_note)
 {
     const char *asked = site->images.compression;
     const char *chosen = asked ? asked : USUAL;
-    const char *because = NULL;
-    bool is_expected = false; /* a site without a wish need not know */
+    struct obstacle obstacle;
 
     *ret = NULL;
     *ret_note->text = '\0';
@@ -166,26 +206,13 @@ int berth_compression_choose(const struct berth_site *site, const char *runtime,
         chosen = USUAL;
     if (strcmp(chosen, "gzip") == 0)
         return 0;
-    if (!berth_runtime_builds_with(runtime, "--mksquashfs-args")) {
-        because = "the runtime takes no arguments of mksquashfs (Apptainer 1.4 does)";
-        is_expected = true;
-    } else if (!is_readable(chosen, runtime)) {
-        because = "the kernel of this host could not mount the image";
-    } else {
-        enum trial trial = TRIAL_FAILS;
 
-        if (mksquashfs && scratch)
-            trial = try(chosen, mksquashfs, scratch);
-        if (trial == TRIAL_ENDED)
-            return -1;
-        if (trial == TRIAL_FAILS) {
-            because = "mksquashfs of this host cannot do that";
-            is_expected = true;
-        }
-    }
-    if (!because)
+    if (find_obstacle(chosen, runtime, mksquashfs, scratch, &obstacle) < 0)
+        return -1;
+    if (!obstacle.because)
         *ret = chosen;
-    else if (asked || !is_expected)
-        berth_err_set(ret_note, "note: not compressed with %s: %s", chosen, because);
+    else if (asked || !obstacle.is_expected)
+        berth_err_set(ret_note, "note: not compressed with %s: %s", chosen,
+                      obstacle.because);
     return 0;
 }

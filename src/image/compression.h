@@ -23,7 +23,7 @@ int berth_compression_choose(const struct berth_site *site, const char *runtime,
 
 /* Append the arguments of mksquashfs for CHOSEN (NULL: none for the compression), for
  * the processors of this process, and for memory that a job may have. */
-void berth_compression_words(const char *chosen, struct berth_strvec *ret);
+void berth_compression_arguments(const char *chosen, struct berth_strvec *ret);
 
 /* Does the kernel with the configuration CONFIG, a text, read squashfs with the
  * compression NAME? Yes if CONFIG says nothing of squashfs. */

@@ -44,20 +44,35 @@ static void remove_temporary(struct temporary *temporary)
 static const char *const temporary_names[] = {"APPTAINER_TMPDIR", "SINGULARITY_TMPDIR",
                                               "TMPDIR", NULL};
 
+/* The directory for temporary files that ENV names first. */
+static const char *find_temporary_place(char *const *env)
+{
+    for (int i = 0; temporary_names[i]; i++) {
+        const char *place = berth_environ_value(env, temporary_names[i]);
+
+        if (place && *place)
+            return place;
+    }
+    return "/tmp";
+}
+
 static void make_temporary(char *const *env, struct temporary *ret)
 {
-    const char *place = NULL;
+    const char *place = find_temporary_place(env);
 
-    for (int i = 0; temporary_names[i] && !(place && *place); i++)
-        place = berth_environ_value(env, temporary_names[i]);
-    if (asprintf(&ret->path, "%s/berth-pull-XXXXXX", place && *place ? place : "/tmp") <
-        0)
+    if (asprintf(&ret->path, "%s/berth-pull-XXXXXX", place) < 0)
         ret->path = NULL;
     if (ret->path && !mkdtemp(ret->path)) {
         free(ret->path);
         ret->path = NULL;
     }
 }
+
+/* Variables of the runtime: where it keeps layers, and where it unpacks them. */
+static const char *const layer_variables[] = {
+    "APPTAINER_CACHEDIR=", "SINGULARITY_CACHEDIR=", NULL};
+static const char *const temporary_variables[] = {
+    "APPTAINER_TMPDIR=", "SINGULARITY_TMPDIR=", NULL};
 
 /* Is VARIABLE an option of `build`, with which it would not make a whole SIF file as
  * the user? `pull` has none of them. */
@@ -75,39 +90,59 @@ static bool changes_build(const char *variable)
     return false;
 }
 
+/* What of the user's environment the runtime is not to see. */
+struct filter {
+    bool drops_layers;    /* where the user keeps layers */
+    bool drops_none;      /* that the user keeps none */
+    bool drops_temporary; /* the user's directory for temporary files */
+};
+
+static bool is_dropped(const char *variable, const struct filter *filter)
+{
+    static const char *const none[] = {
+        "APPTAINER_DISABLE_CACHE=", "SINGULARITY_DISABLE_CACHE=", NULL};
+
+    /* SingularityCE refuses it together with --no-oci. */
+    if (berth_text_starts(variable, "SINGULARITY_OCI="))
+        return true;
+    if (changes_build(variable))
+        return true;
+    if (filter->drops_layers && berth_text_starts_any(variable, layer_variables))
+        return true;
+    if (filter->drops_none && berth_text_starts_any(variable, none))
+        return true;
+    return filter->drops_temporary &&
+           berth_text_starts_any(variable, temporary_variables);
+}
+
+static bool has_layers(char *const *env)
+{
+    return berth_environ_value(env, "APPTAINER_CACHEDIR") ||
+           berth_environ_value(env, "SINGULARITY_CACHEDIR");
+}
+
 /* Append the user's environment for the runtime to RET. Unless the user sets a
  * directory for layers, keep them in the cache until the image is there: the next pull
- * continues with them if this one is killed, and none stay. For the store
- * they are always kept there: they tell the digest. SingularityCE refuses
- * SINGULARITY_OCI together with --no-oci. */
+ * continues with them if this one is killed, and none stay. For the store they are
+ * always kept there: they tell the digest. */
 static int make_environment(const struct berth_pull *pull,
                             const struct berth_cache *cache, const char *temporary,
                             struct berth_strvec *ret, struct berth_err *err)
 {
-    static const char *const layers[] = {
-        "APPTAINER_CACHEDIR=", "SINGULARITY_CACHEDIR=", NULL};
-    static const char *const none[] = {
-        "APPTAINER_DISABLE_CACHE=", "SINGULARITY_DISABLE_CACHE=", NULL};
-    static const char *const places[] = {
-        "APPTAINER_TMPDIR=", "SINGULARITY_TMPDIR=", NULL};
-    bool are_ours =
-        pull->to_store || (!berth_environ_value(pull->env, "APPTAINER_CACHEDIR") &&
-                           !berth_environ_value(pull->env, "SINGULARITY_CACHEDIR"));
+    bool keeps_layers = pull->to_store || !has_layers(pull->env);
+    const struct filter filter = {
+        .drops_layers = keeps_layers,
+        .drops_none = pull->to_store,
+        .drops_temporary = temporary != NULL,
+    };
 
-    for (char *const *it = pull->env; it && *it; it++) {
-        bool is_dropped = berth_text_starts(*it, "SINGULARITY_OCI=") ||
-                          changes_build(*it) ||
-                          (are_ours && berth_text_starts_any(*it, layers)) ||
-                          (pull->to_store && berth_text_starts_any(*it, none)) ||
-                          (temporary && berth_text_starts_any(*it, places));
-
-        if (!is_dropped)
+    for (char *const *it = pull->env; it && *it; it++)
+        if (!is_dropped(*it, &filter))
             berth_strvec_push(ret, *it);
-    }
-    for (int i = 0; are_ours && layers[i]; i++)
-        berth_strvec_pushf(ret, "%s%s/layers", layers[i], cache->path);
-    for (int i = 0; temporary && places[i]; i++)
-        berth_strvec_pushf(ret, "%s%s", places[i], temporary);
+    for (int i = 0; keeps_layers && layer_variables[i]; i++)
+        berth_strvec_pushf(ret, "%s%s/layers", layer_variables[i], cache->path);
+    for (int i = 0; temporary && temporary_variables[i]; i++)
+        berth_strvec_pushf(ret, "%s%s", temporary_variables[i], temporary);
     return ret->failed ? berth_err_oom(err) : 0;
 }
 
@@ -116,18 +151,21 @@ static int make_environment(const struct berth_pull *pull,
 static bool may_make_oci(const char *version)
 {
     enum { FIRST_WITH_OCI = 4 };
-    const char *number = version ? strpbrk(version, "0123456789") : NULL;
+    const char *number;
 
-    return version && berth_text_starts(version, "singularity") &&
-           !(number && atoi(number) < FIRST_WITH_OCI);
+    if (!version || !berth_text_starts(version, "singularity"))
+        return false;
+    number = strpbrk(version, "0123456789");
+    return !number || atoi(number) >= FIRST_WITH_OCI;
 }
 
-/* Does the line LINE of a runtime have one of the texts in ANY, which NULL ends? */
+/* Does the LINE of a runtime have one of the texts in ANY, which NULL ends? */
 static bool has_any(const char *line, const char *const *any)
 {
-    while (*any && !strcasestr(line, *any))
-        any++;
-    return *any;
+    for (; *any; any++)
+        if (strcasestr(line, *any))
+            return true;
+    return false;
 }
 
 /* The runtime has given up with LINE ("": none). If a file system is full, drop the
@@ -139,15 +177,17 @@ static int explain(const struct berth_pull *pull, const struct berth_cache *cach
                                        NULL};
     static const char *const refused[] = {"unauthorized", "authentication required",
                                           "access to the resource is denied", NULL};
+    const char *said = *line ? line : "it said nothing";
+    const char *remedy = "try it by hand";
 
-    berth_cache_drop(cache, has_any(line, full) ? BERTH_CACHE_KEEP_NOTHING
-                                                : BERTH_CACHE_KEEP_LAYERS);
-    return berth_err_set(err,
-                         "image '%s': %s did not pull it: %s; %stry it by hand: %s "
-                         "pull %s",
-                         pull->uri, runtime, *line ? line : "it said nothing",
-                         has_any(line, refused) ? "log in to the registry, and " : "",
-                         runtime, pull->uri);
+    if (has_any(line, full))
+        berth_cache_drop(cache, BERTH_CACHE_KEEP_NOTHING);
+    else
+        berth_cache_drop(cache, BERTH_CACHE_KEEP_LAYERS);
+    if (has_any(line, refused))
+        remedy = "log in to the registry, and try it by hand";
+    return berth_err_set(err, "image '%s': %s did not pull it: %s; %s: %s pull %s",
+                         pull->uri, runtime, said, remedy, runtime, pull->uri);
 }
 
 /* The runtime at work. */
@@ -182,30 +222,46 @@ static bool is_shown(struct work *work, const char *line)
     return work->pull->detail(line);
 }
 
+static void set_phase(struct work *work, const char *line)
+{
+    for (size_t i = 0; i < sizeof(phases) / sizeof(phases[0]); i++)
+        if (strstr(line, phases[i].text))
+            work->phase = phases[i].phase;
+}
+
+/* Show LINE, or keep it for when the runtime fails. */
+static void keep_line(struct work *work, const char *line)
+{
+    enum { MOST = 1 << 16 };
+
+    if (!is_shown(work, line) && work->said.used < MOST)
+        berth_buf_addf(&work->said, "%s\n", line);
+}
+
+static void set_reason(struct work *work, const char *text)
+{
+    berth_buf_fini(&work->reason);
+    berth_buf_puts(&work->reason, text);
+}
+
 static void read_line(void *data, const char *line)
 {
     static const char fatal[] = "FATAL:";
-    enum { MOST = 1 << 16 };
     struct work *work = data;
     const char *text = line + strspn(line, " ");
 
     if (!*text)
         return;
-    for (size_t i = 0; i < sizeof(phases) / sizeof(phases[0]); i++)
-        if (strstr(text, phases[i].text))
-            work->phase = phases[i].phase;
+    set_phase(work, text);
     if (berth_text_starts(text, fatal)) {
         work->has_given_up = true;
         text += strlen(fatal);
-        text += strspn(text, " ");
-    } else {
-        if (!is_shown(work, line) && work->said.used < MOST)
-            berth_buf_addf(&work->said, "%s\n", line);
-        if (work->has_given_up)
-            return;
+        set_reason(work, text + strspn(text, " "));
+        return;
     }
-    berth_buf_fini(&work->reason);
-    berth_buf_puts(&work->reason, text);
+    keep_line(work, line);
+    if (!work->has_given_up)
+        set_reason(work, text);
 }
 
 /* The bytes of the files in PATH and DEPTH levels below it. */
@@ -213,35 +269,60 @@ static long long measure(char *path, int depth)
 {
     char *roots[] = {path, NULL};
     FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    const FTSENT *entry;
     long long bytes = 0;
 
-    for (FTSENT *entry; tree && (entry = fts_read(tree));) {
+    if (!tree)
+        return 0;
+    for (entry = fts_read(tree); entry; entry = fts_read(tree)) {
         if (entry->fts_info == FTS_F)
             bytes += entry->fts_statp->st_size;
         if (entry->fts_info == FTS_D && entry->fts_level > depth)
-            fts_set(tree, entry, FTS_SKIP);
+            fts_set(tree, (FTSENT *)entry, FTS_SKIP);
     }
-    if (tree)
-        fts_close(tree);
+    fts_close(tree);
     return bytes;
+}
+
+/* The bytes of DIRECTORY of the cache. */
+static long long measure_cache(const struct work *work, const char *directory)
+{
+    enum { BLOBS = 5 };
+    BERTH_FREE char *path = NULL;
+
+    if (asprintf(&path, "%s/%s", work->cache->path, directory) < 0)
+        return 0;
+    return measure(path, BLOBS);
 }
 
 /* The bytes that are written so far: of the layers, or of the image, which a runtime
  * may write first to its temporary directory. Below that are the unpacked files. */
 static long long measure_phase(const struct work *work)
 {
-    enum { BLOBS = 5, BESIDE = 2 };
-    bool is_fetching = work->phase == NULL;
-    BERTH_FREE char *path = NULL, *beside = NULL;
+    enum { IMAGE = 2 };
+    BERTH_FREE char *temporary = NULL;
     long long bytes;
 
-    if (asprintf(&path, "%s/%s", work->cache->path, is_fetching ? "layers" : "part") <
-        0)
-        path = NULL;
-    if (!is_fetching && work->temporary)
-        beside = strdup(work->temporary);
-    bytes = path ? measure(path, BLOBS) : 0;
-    return beside ? bytes + measure(beside, BESIDE) : bytes;
+    if (!work->phase)
+        return measure_cache(work, "layers");
+    bytes = measure_cache(work, "part");
+    if (work->temporary)
+        temporary = strdup(work->temporary);
+    if (temporary)
+        bytes += measure(temporary, IMAGE);
+    return bytes;
+}
+
+/* Write the phase, and how much of it is done, into the line of progress. */
+static void describe_phase(struct work *work)
+{
+    const char *phase = work->phase ? work->phase : "fetching";
+    long long megabytes = measure_phase(work) / 1000000;
+
+    if (megabytes > 0)
+        snprintf(work->detail, sizeof(work->detail), "%s, %lld MB", phase, megabytes);
+    else
+        snprintf(work->detail, sizeof(work->detail), "%s", phase);
 }
 
 static void show(void *data)
@@ -253,13 +334,7 @@ static void show(void *data)
     if (work->progress.terminal < 0)
         return;
     if (now - work->measured >= EVERY) {
-        long long bytes = measure_phase(work);
-
-        snprintf(work->detail, sizeof(work->detail), "%s",
-                 work->phase ? work->phase : "fetching");
-        if (bytes >= 1000000)
-            snprintf(work->detail, sizeof(work->detail), "%s, %lld MB",
-                     work->phase ? work->phase : "fetching", bytes / 1000000);
+        describe_phase(work);
         work->measured = now;
     }
     berth_progress_show(&work->progress, work->detail);
@@ -289,17 +364,19 @@ static bool is_for_other(char *const *env)
 static void push_build(const char *runtime, const char *chosen, char *const *env,
                        struct berth_strvec *ret)
 {
-    BERTH_STRVEC struct berth_strvec words = {0};
+    BERTH_STRVEC struct berth_strvec arguments = {0};
     BERTH_BUF struct berth_buf text = {0};
 
     berth_strvec_push(ret, runtime);
     berth_strvec_push(ret, "build");
     if (berth_environ_value(env, "APPTAINER_MKSQUASHFS_ARGS"))
         return; /* the user's own; the option would win */
-    berth_compression_words(chosen, &words);
-    berth_strvec_join(&words, " ", &text);
-    berth_strvec_pushf(ret, "--mksquashfs-args=%s", text.text ? text.text : "");
-    ret->failed |= text.failed;
+    berth_compression_arguments(chosen, &arguments);
+    berth_strvec_join(&arguments, " ", &text);
+    if (text.failed)
+        ret->failed = true;
+    else
+        berth_strvec_pushf(ret, "--mksquashfs-args=%s", text.text);
 }
 
 static void push_pull(const char *runtime, struct berth_strvec *ret)
@@ -345,17 +422,17 @@ static int refuse(struct work *work, const char *runtime, int status,
                   struct berth_err *err)
 {
     const struct berth_pull *pull = work->pull;
+    const char *reason = work->reason.used ? work->reason.text : "";
 
     berth_progress_clear(&work->progress);
-    if (work->progress.terminal >= 0 && work->said.used)
+    if (work->progress.terminal >= 0 && work->said.used > 0)
         berth_fd_write(work->progress.terminal, work->said.text, work->said.used);
     if (WIFSIGNALED(status))
         return berth_err_set(err,
                              "image '%s': the pull was ended by signal %d (%s); pull "
                              "it again, it continues where it stopped",
                              pull->uri, WTERMSIG(status), strsignal(WTERMSIG(status)));
-    return explain(pull, work->cache, runtime,
-                   work->reason.used ? work->reason.text : "", err);
+    return explain(pull, work->cache, runtime, reason, err);
 }
 
 int berth_convert(const struct berth_pull *pull, const struct berth_cache *cache,

@@ -133,29 +133,44 @@ static int find(const struct berth_pull *pull, char **ret_file, struct berth_err
     return berth_lookup(pull->site, pull->env, pull->uri, NULL, ret_file, err);
 }
 
+/* Pull the image into DIRECTORY, unless another pull of NAME has, while this one waited
+ * for it. */
+static int pull_locked(const struct berth_pull *pull, const char *directory,
+                       const char *name, const char *runtime, char **ret_file,
+                       struct berth_err *err)
+{
+    BERTH_CACHE struct berth_cache cache = BERTH_CACHE_NONE;
+
+    if (berth_cache_open(directory, name, &cache, err) < 0 ||
+        berth_cache_lock(&cache, pull->terminal, pull->say, pull->uri, err) < 0)
+        return -1;
+    if (find(pull, ret_file, err) < 0)
+        return -1;
+    if (*ret_file)
+        return 0;
+    return fetch(pull, &cache, directory, runtime, ret_file, err);
+}
+
 int berth_pull_image(const struct berth_pull *pull, char **ret_file,
                      struct berth_err *err)
 {
-    BERTH_CACHE struct berth_cache cache = BERTH_CACHE_NONE;
     BERTH_FREE char *runtime = NULL, *directory = NULL, *name = NULL;
+    const char *path = berth_environ_value(pull->env, "PATH");
     sigset_t before;
-    int result = -1;
+    int result;
 
     if (berth_policy_check_uri(pull->site, pull->uri, err) < 0 ||
         berth_uri_name(pull->uri, &name, err) < 0 || find(pull, ret_file, err) < 0)
         return -1;
     if (*ret_file)
         return 0;
+
     if (berth_pull_directory(pull, &directory, err) < 0)
         return -1;
-    if (berth_runtime_find(pull->site->runtime.path,
-                           berth_environ_value(pull->env, "PATH"), &runtime, err) < 0)
+    if (berth_runtime_find(pull->site->runtime.path, path, &runtime, err) < 0)
         return berth_err_at(err, "image '%s'", pull->uri);
     unblock_signals(&before);
-    if (berth_cache_open(directory, name, &cache, err) == 0 &&
-        berth_cache_lock(&cache, pull->terminal, pull->say, pull->uri, err) == 0 &&
-        find(pull, ret_file, err) == 0)
-        result = *ret_file ? 0 : fetch(pull, &cache, directory, runtime, ret_file, err);
+    result = pull_locked(pull, directory, name, runtime, ret_file, err);
     sigprocmask(SIG_SETMASK, &before, NULL);
     return result;
 }
@@ -166,14 +181,18 @@ int berth_pull_request(const struct berth_pull *how, struct berth_request *reque
     struct berth_pull pull = *how;
     BERTH_FREE char *file = NULL;
     struct berth_err note;
+    bool was_pulled;
 
-    if (!request->uri ||
-        (!berth_request_needs_pull(request) && access(request->image, F_OK) == 0))
+    if (!request->uri)
         return 0;
+    was_pulled = !berth_request_needs_pull(request);
+    if (was_pulled && access(request->image, F_OK) == 0)
+        return 0;
+
     pull.uri = request->uri;
     if (berth_pull_image(&pull, &file, err) < 0)
         return -1;
-    if (!berth_request_needs_pull(request) && strcmp(request->image, file) != 0) {
+    if (was_pulled && strcmp(request->image, file) != 0) {
         berth_err_set(&note,
                       "image '%s': the file that the job was submitted with is gone; "
                       "this step runs '%s'",

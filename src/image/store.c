@@ -25,12 +25,18 @@
 /* The user NAME, or with that number, who may own the store; root: nobody but root. */
 static uid_t owner_of(const char *name)
 {
-    const struct passwd *user = name ? getpwnam(name) : NULL;
-    bool is_number = name && *name && !name[strspn(name, "0123456789")];
+    const struct passwd *user;
+    size_t digits;
 
+    if (!name)
+        return 0;
+    user = getpwnam(name);
     if (user)
         return user->pw_uid;
-    return is_number ? (uid_t)atol(name) : 0;
+    digits = strspn(name, "0123456789");
+    if (digits == 0 || name[digits] != '\0')
+        return 0;
+    return (uid_t)atol(name);
 }
 
 /* Check that only root and images.store_owner can have written the directory PATH. */
@@ -74,27 +80,37 @@ static int read_index(const char *directory, const char *name, const char *machi
     return 0;
 }
 
+/* Find the image of NAME for MACHINE, if it is there and whole. */
+static int look_for(const char *directory, const char *name, const char *machine,
+                    char **ret_file, struct berth_err *err)
+{
+    BERTH_FREE char *file = NULL;
+    struct berth_image image;
+
+    if (read_index(directory, name, machine, &file, err) < 0)
+        return -1;
+    if (file && berth_image_probe(file, &image, NULL) == 0)
+        *ret_file = berth_steal(&file);
+    return 0;
+}
+
 int berth_store_look(const char *directory, const char *uri, const char *machine,
                      char **ret_file, struct berth_err *err)
 {
-    const char *next = machine ? machine : berth_image_machines(0);
     BERTH_FREE char *name = NULL;
-    struct berth_image image;
-    size_t at = 0;
+    const char *each;
 
     *ret_file = NULL;
     if (berth_uri_name(uri, &name, err) < 0)
         return -1;
-    while (next) {
-        BERTH_FREE char *file = NULL;
+    if (machine)
+        return look_for(directory, name, machine, ret_file, err);
 
-        if (read_index(directory, name, next, &file, err) < 0)
+    each = berth_image_machines(0);
+    for (size_t i = 1; each && !*ret_file; i++) {
+        if (look_for(directory, name, each, ret_file, err) < 0)
             return -1;
-        if (file && berth_image_probe(file, &image, NULL) == 0) {
-            *ret_file = berth_steal(&file);
-            return 0;
-        }
-        next = machine ? NULL : berth_image_machines(++at);
+        each = berth_image_machines(i);
     }
     return 0;
 }
@@ -110,9 +126,10 @@ int berth_store_find(const struct berth_site *site, const char *uri,
         return 0;
     if (asprintf(&index, "%s/" INDEX, site->images.store) < 0)
         return berth_err_oom(err);
-    if (check(site, index, &missing, err) < 0 ||
-        check(site, site->images.store, NULL, err) < 0)
+    if (check(site, index, &missing, err) < 0)
         return missing ? 0 : -1;
+    if (check(site, site->images.store, NULL, err) < 0)
+        return -1;
     return berth_store_look(site->images.store, uri, machine, ret_file, err);
 }
 
@@ -134,10 +151,12 @@ bool berth_store_has_moved(const struct berth_request *request, struct berth_err
     BERTH_FREE char *directory = NULL, *name = NULL, *file = NULL;
     char machine[BERTH_STORE_MACHINE], digest[BERTH_URI_DIGEST];
 
-    if (!berth_store_split(request, &directory, machine, digest) ||
-        berth_uri_name(request->uri, &name, NULL) < 0 ||
-        read_index(directory, name, machine, &file, NULL) < 0 || !file ||
-        strcmp(file, request->image) == 0)
+    if (!berth_store_split(request, &directory, machine, digest))
+        return false;
+    if (berth_uri_name(request->uri, &name, NULL) < 0 ||
+        read_index(directory, name, machine, &file, NULL) < 0)
+        return false;
+    if (!file || strcmp(file, request->image) == 0)
         return false;
     berth_err_set(ret,
                   "image '%s': another image has that name by now; this step keeps "
@@ -191,24 +210,33 @@ static void free_place(struct place *place)
 static int find_place(const char *directory, const char *name, const char *digest,
                       const char *machine, struct place *ret, struct berth_err *err)
 {
-    enum { LONGEST = NAME_MAX - (int)sizeof("@sha256--.sif") + 1 - 64 };
+    enum { DIGITS = BERTH_URI_DIGEST - 1 };
     const char *last = strrchr(name, '+');
-    int length = (int)(last - name) + (int)strcspn(last, "=@");
-    int most = LONGEST - (int)strlen(machine);
+    size_t length = (size_t)(last - name) + strcspn(last, "=@");
+    size_t rest =
+        strlen("@sha256-") + DIGITS + strlen("-") + strlen(machine) + strlen(".sif");
 
-    if (length > most)
-        length = most;
-    if (asprintf(&ret->file, "%s/%.*s@sha256-%s-%s.sif", directory, length, name,
-                 digest, machine) < 0)
+    if (length + rest > NAME_MAX)
+        length = NAME_MAX - rest;
+    if (asprintf(&ret->file, "%s/%.*s@sha256-%s-%s.sif", directory, (int)length, name,
+                 digest, machine) < 0) {
         ret->file = NULL;
-    if (!ret->file || asprintf(&ret->sum, "%s/" BERTH_STORE_SUMS "/%s", directory,
-                               berth_text_base(ret->file)) < 0)
+        return berth_err_oom(err);
+    }
+    if (asprintf(&ret->sum, "%s/" BERTH_STORE_SUMS "/%s", directory,
+                 berth_text_base(ret->file)) < 0) {
         ret->sum = NULL;
-    if (asprintf(&ret->index, "%s/" INDEX, directory) < 0)
+        return berth_err_oom(err);
+    }
+    if (asprintf(&ret->index, "%s/" INDEX, directory) < 0) {
         ret->index = NULL;
-    if (asprintf(&ret->entry, "%s/" INDEX "/%s-%s", directory, name, machine) < 0)
+        return berth_err_oom(err);
+    }
+    if (asprintf(&ret->entry, "%s/" INDEX "/%s-%s", directory, name, machine) < 0) {
         ret->entry = NULL;
-    return ret->sum && ret->index && ret->entry ? 0 : berth_err_oom(err);
+        return berth_err_oom(err);
+    }
+    return 0;
 }
 
 /* Replace the link at PATH by one with TARGET, so that readers see one or the other.
@@ -289,8 +317,10 @@ int berth_store_add(const char *directory, const char *uri, const char *digest,
     PLACE struct place place = {0};
     struct utsname host;
 
+    if (!machine && uname(&host) == 0)
+        machine = host.machine;
     if (!machine)
-        machine = uname(&host) < 0 ? "unknown" : host.machine;
+        machine = "unknown";
     if (berth_uri_name(uri, &name, err) < 0 ||
         find_place(directory, name, digest, machine, &place, err) < 0)
         return -1;
