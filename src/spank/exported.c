@@ -47,35 +47,43 @@ int berth_exported_gather(const struct berth_site *site,
         return berth_err_oom(err);
     if (berth_capture_choose(&rules, environ, &export->assigned, ret, err) < 0)
         return -1;
-    return identity.count
-               ? berth_capture_choose(&rules, identity.items, &nothing, ret, err)
-               : 0;
+    if (identity.count == 0)
+        return 0;
+    return berth_capture_choose(&rules, identity.items, &nothing, ret, err);
 }
 
 static void log_restored(const struct berth_capture_rules *rules, int group,
                          const char *item)
 {
     BERTH_FREE char *name = strndup(item, strcspn(item, "="));
-    const struct berth_capture_list *list;
+    const struct berth_capture_list *list = NULL;
 
-    list = name ? berth_capture_find(rules, name) : NULL;
+    if (name)
+        list = berth_capture_find(rules, name);
     if (list)
         slurm_verbose("berth: component %d: %s is restored (%s; %s)", group, name,
                       list->title, list->source);
 }
 
-/* All lines of a --multi-prog file have the same. */
+static void log_row(const struct berth_capture_rules *rules, int group,
+                    const struct berth_row *row)
+{
+    for (size_t i = 0; i < row->restore.count; i++)
+        log_restored(rules, group, row->restore.items[i]);
+}
+
 void berth_exported_log(const struct berth_site *site, const struct berth_table *table)
 {
     const struct berth_capture_rules rules = berth_site_capture(site);
-    bool is_one = berth_table_is_multiprog(table);
 
-    for (size_t i = 0; i < table->count; i++) {
-        const struct berth_row *row = &table->rows[i];
+    if (berth_table_is_multiprog(table)) {
+        /* All lines have the same. */
+        const struct berth_row *row = berth_table_find_container(table);
 
-        if (is_one && row != berth_table_find_container(table))
-            continue;
-        for (size_t k = 0; k < row->restore.count; k++)
-            log_restored(&rules, is_one ? 0 : row->group, row->restore.items[k]);
+        if (row)
+            log_row(&rules, 0, row);
+        return;
     }
+    for (size_t i = 0; i < table->count; i++)
+        log_row(&rules, table->rows[i].group, &table->rows[i]);
 }

@@ -110,7 +110,9 @@ static unsigned int count_containers(spank_t sp)
 
     spank_getenv(sp, BERTH_CONTAINERS_VARIABLE, text, sizeof(text));
     count = atoi(text);
-    return count < 1 || count > BERTH_CONTAINERS_MAX ? 1 : (unsigned int)count;
+    if (count < 1 || count > BERTH_CONTAINERS_MAX)
+        return 1;
+    return (unsigned int)count;
 }
 
 int berth_remote_open(spank_t sp)
@@ -142,13 +144,13 @@ int berth_remote_step(spank_t sp)
     return 0;
 }
 
-/* May the job keep containers? As root, reads only a word of the user's. */
+/* May the job keep containers? As root, reads a few bytes of the user's only. */
 static bool may_keep_containers(spank_t sp)
 {
-    char word[8] = "";
+    char lifetime[8] = "";
 
-    spank_getenv(sp, BERTH_LIFETIME_VARIABLE, word, sizeof(word));
-    return berth_policy_may_last_job(&shared.site, *word ? word : NULL);
+    spank_getenv(sp, BERTH_LIFETIME_VARIABLE, lifetime, sizeof(lifetime));
+    return berth_policy_may_last_job(&shared.site, *lifetime ? lifetime : NULL);
 }
 
 int berth_remote_forked(spank_t sp)
@@ -169,37 +171,43 @@ static const char *node_name(void)
     return node;
 }
 
+static void log_note(struct berth_err *note)
+{
+    berth_spell_options(shared.settings.option_prefix, note);
+    slurm_spank_log("berth: %s: %s", node_name(), note->text);
+}
+
 /* A task ended with STATUS. The loader ends a program with 127 that lacks a library. */
 static void note_dropped(int status)
 {
     enum { NOT_LOADED = 127 };
+    const struct berth_rendezvous_node *node = shared.rendezvous.node;
     struct berth_err note;
 
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != NOT_LOADED || shared.is_noted ||
-        !shared.rendezvous.node->has_dropped || shared.rendezvous.node->has_refused)
+    if (shared.is_noted || !node->has_dropped || node->has_refused)
+        return;
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != NOT_LOADED)
         return;
     shared.is_noted = true;
     berth_err_set(&note,
                   "note: LD_LIBRARY_PATH of the host is not passed to the image; if a "
                   "library is missing, write --container-env=LD_LIBRARY_PATH");
-    berth_spell_options(shared.settings.option_prefix, &note);
-    slurm_spank_log("berth: %s: %s", node_name(), note.text);
+    log_note(&note);
 }
 
-/* The only task, an mpirun without a word of --mpi-bind, ended with STATUS. Open MPI's
+/* The only task, an mpirun without --mpi-bind, ended with STATUS. Open MPI's
  * counts one slot there ("not enough slots"). */
 static void note_mpirun(int status)
 {
+    const struct berth_rendezvous_node *node = shared.rendezvous.node;
     struct berth_err note;
 
-    if (!status || !shared.rendezvous.node->has_mpirun ||
-        shared.rendezvous.node->has_refused)
+    if (status == 0 || !node->has_mpirun || node->has_refused)
         return;
     berth_err_set(&note, "note: an mpirun in one task has the slots of that task; give "
                          "--mpi-bind=local for the CPUs of the task on this node, or "
                          "--mpi-bind=launch for the nodes of the job");
-    berth_spell_options(shared.settings.option_prefix, &note);
-    slurm_spank_log("berth: %s: %s", node_name(), note.text);
+    log_note(&note);
 }
 
 /* The last task has ended. A file that is only touched disturbs no task. */
@@ -212,6 +220,17 @@ static void end_step(void)
                         node_name());
 }
 
+/* Say once that the container ended before its tasks, maybe a moment after one. */
+static void note_lost_container(void)
+{
+    if (shared.is_reported || !shared.rendezvous.node->has_failed)
+        return;
+    if (!berth_rendezvous_is_any_lost(&shared.rendezvous))
+        return;
+    shared.is_reported = true;
+    slurm_spank_log("berth: %s: " BERTH_RENDEZVOUS_DIED, node_name());
+}
+
 int berth_remote_task_exit(spank_t sp)
 {
     uint32_t tasks = 0;
@@ -220,18 +239,15 @@ int berth_remote_task_exit(spank_t sp)
     if (!shared.rendezvous.page)
         return 0;
     spank_get_item(sp, S_TASK_EXIT_STATUS, &status);
-    if (status)
+    if (status != 0)
         shared.rendezvous.node->has_failed = true;
-    if (!shared.is_reported && shared.rendezvous.node->has_failed &&
-        berth_rendezvous_is_any_lost(&shared.rendezvous)) {
-        /* The container ended before its tasks, maybe a moment after one. */
-        shared.is_reported = true;
-        slurm_spank_log("berth: %s: " BERTH_RENDEZVOUS_DIED, node_name());
-    }
+    note_lost_container();
     note_dropped(status);
     note_mpirun(status);
+
     spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &tasks);
-    if (++shared.ended >= tasks)
+    shared.ended++;
+    if (shared.ended >= tasks)
         end_step();
     return 0;
 }
@@ -381,14 +397,15 @@ static int read_table(spank_t sp, struct berth_table *ret, struct berth_err *err
     return 0;
 }
 
-/* Close the descriptors in shared.reports except that at index OWN. */
-static void close_reports(unsigned int own)
+/* Close the descriptors in shared.reports except that at index KEPT. */
+static void close_reports(unsigned int kept)
 {
-    for (unsigned int i = 0; i <= shared.containers; i++)
-        if (i != own && shared.reports[i] >= 0) {
-            close(shared.reports[i]);
-            shared.reports[i] = -1;
-        }
+    for (unsigned int i = 0; i <= shared.containers; i++) {
+        if (i == kept || shared.reports[i] < 0)
+            continue;
+        close(shared.reports[i]);
+        shared.reports[i] = -1;
+    }
 }
 
 /* For a task on the host, which gets none of our descriptors. */
@@ -455,8 +472,10 @@ static bool is_first(spank_t sp)
 {
     uint32_t node = 0, task = 0;
 
-    return spank_get_item(sp, S_JOB_NODEID, &node) == ESPANK_SUCCESS && node == 0 &&
-           spank_get_item(sp, S_TASK_ID, &task) == ESPANK_SUCCESS && task == 0;
+    if (spank_get_item(sp, S_JOB_NODEID, &node) != ESPANK_SUCCESS ||
+        spank_get_item(sp, S_TASK_ID, &task) != ESPANK_SUCCESS)
+        return false;
+    return node == 0 && task == 0;
 }
 
 /* If the tasks of REQUEST may be on other nodes, too, refuse a node that decides
@@ -495,6 +514,45 @@ static void end_whole_step(spank_t sp)
     execlp("scancel", "scancel", "--quiet", name, NULL);
 }
 
+/* Check REQUEST, which the site allows, and add what ORDER says of the step and the
+ * container. The caller frees ORDER's ranks and locals, also after a failure, and the
+ * programs. */
+static int check_order(spank_t sp, const struct berth_taskfacts *part,
+                       const struct berth_request *request,
+                       struct berth_strvec *ret_programs, struct berth_order *order,
+                       struct berth_err *err)
+{
+    const struct berth_rows_part rows = {part->table, part->row,
+                                         shared.settings.option_prefix};
+
+    if (check_tasks(sp, part, request, err) < 0 || check_rendezvous(request, err) < 0)
+        return -1;
+    if (berth_rows_programs(part->lines, &rows, request, ret_programs, err) < 0 ||
+        berth_taskfacts_container(sp, part, &order->container, err) < 0)
+        return -1;
+    order->step = berth_taskfacts_step(sp, part, request);
+    if (check_alike(request, order->step.nodes, err) < 0)
+        return -1;
+    if (order->container.number >= shared.containers)
+        return berth_err_damaged(err, BERTH_CONTAINERS_VARIABLE);
+    if (!part->row->ranks && is_first(sp))
+        order->step.is_first = true;
+    return 0;
+}
+
+/* In the first task: print what concerns all. */
+static void print_notes(spank_t sp, const struct berth_taskfacts *part,
+                        const struct berth_site_asker *asker,
+                        const struct berth_request *request,
+                        const struct berth_order_step *step)
+{
+    if (!step->is_first)
+        return;
+    if (!step->is_one_file)
+        report_rules(sp, asker, &part->row->request);
+    look_for_mpirun(sp, part, request);
+}
+
 /* Apply the site's policy to the request of PART, check it, and give the order. */
 static int order_task(spank_t sp, const struct berth_taskfacts *part,
                       struct berth_strvec *restored, struct berth_err *err)
@@ -505,42 +563,35 @@ static int order_task(spank_t sp, const struct berth_taskfacts *part,
     BERTH_TERMS struct berth_terms terms = {0};
     BERTH_STRVEC struct berth_strvec programs = {0};
     struct berth_order order = BERTH_ORDER_EMPTY; /* borrows */
-    const struct berth_rows_part rows = {part->table, part->row, prefix};
     struct berth_site_asker asker;
     BERTH_FREE char *ranks = NULL; /* of its container */
     BERTH_FREE char *locals = NULL;
     int is_restored = restore_environment(sp, part->row, restored, err);
+    int result;
 
     if (is_restored < 0)
         return -1;
     asker = find_asker(sp);
-    if (berth_apply_site(&shared.site, &asker, asked, &request, &terms, err) < 0 ||
-        (is_restored && berth_restore_tmpdir(sp, restored, err) < 0) ||
-        check_tasks(sp, part, &request, err) < 0 ||
-        check_rendezvous(&request, err) < 0 ||
-        berth_rows_programs(part->lines, &rows, &request, &programs, err) < 0 ||
-        berth_taskfacts_container(sp, part, &order.container, err) < 0)
+    if (berth_apply_site(&shared.site, &asker, asked, &request, &terms, err) < 0)
         return -1;
+    if (is_restored && berth_restore_tmpdir(sp, restored, err) < 0)
+        return -1;
+    result = check_order(sp, part, &request, &programs, &order, err);
     ranks = order.container.ranks;
     locals = order.container.locals;
-    order.step = berth_taskfacts_step(sp, part, &request);
-    if (check_alike(&request, order.step.nodes, err) < 0)
+    if (result < 0)
         return -1;
-    if (order.container.number >= shared.containers)
-        return berth_err_damaged(err, BERTH_CONTAINERS_VARIABLE);
-    order.step.is_first |= !part->row->ranks && is_first(sp);
-    if (order.step.is_first && !order.step.is_one_file)
-        report_rules(sp, &asker, asked);
-    if (order.step.is_first)
-        look_for_mpirun(sp, part, &request);
-    if (berth_request_has_job_lifetime(&request))
-        spank_get_item(sp, S_JOB_ID, &order.job);
+    print_notes(sp, part, &asker, &request, &order.step);
+
     order.request = request;
     order.terms = terms;
     order.programs = programs;
+    if (berth_request_has_job_lifetime(&request))
+        spank_get_item(sp, S_JOB_ID, &order.job);
     if (berth_request_mpi_is(&request, BERTH_MODE_LAUNCH))
         order.allocation = part->row->job;
-    order.prefix = *prefix ? (char *)prefix : NULL;
+    if (*prefix)
+        order.prefix = (char *)prefix;
     if (!berth_request_equal(asked, &request))
         order.asked = *asked;
     if (berth_request_is_explained(asked))
@@ -554,14 +605,16 @@ static int order_task(spank_t sp, const struct berth_taskfacts *part,
 static void choose_report(const struct berth_taskfacts *part)
 {
     int container = part->row->container;
-    unsigned int own = 0;
+    unsigned int index = 0;
 
-    if (part->row->ranks)
-        own = container < 0 ? shared.containers : (unsigned int)container;
-    if (own > shared.containers)
+    if (part->row->ranks && container < 0)
+        index = shared.containers; /* that of the host */
+    else if (part->row->ranks)
+        index = (unsigned int)container;
+    if (index > shared.containers)
         return; /* order_task() refuses this number */
-    shared.report = shared.reports[own];
-    close_reports(own);
+    shared.report = shared.reports[index];
+    close_reports(index);
 }
 
 /* Is the command of the component on this host, where slurmstepd looks for it
@@ -577,7 +630,7 @@ static bool is_on_host(spank_t sp, const char *command)
         return false;
     spank_getenv(sp, "PATH", path, sizeof(path));
     found = berth_run_find(command, path);
-    return found;
+    return found != NULL;
 }
 
 /* Print why a component without an image, beside one that has an image, will not find
@@ -589,8 +642,9 @@ static void report_host(spank_t sp, const struct berth_taskfacts *part)
     int component = part->where.group >= 0 ? part->where.group : part->where.position;
     struct berth_err err;
 
-    if (argc < 1 || component < 0 || !berth_table_find_container(part->table) ||
-        is_on_host(sp, argv[0]))
+    if (component < 0 || !berth_table_find_container(part->table))
+        return;
+    if (argc < 1 || is_on_host(sp, argv[0]))
         return;
     berth_err_set(&err,
                   "component %d has no image and runs on the host, which has no "
@@ -617,7 +671,7 @@ static int prepare_task(spank_t sp, struct berth_err *err)
     choose_report(&part);
     if (part.row->ranks && berth_taskfacts_lines(sp, &lines, err) < 0)
         return -1;
-    /* Our options are in the words of a --multi-prog line; berth-task removes them. */
+    /* Our options are arguments in a --multi-prog line; berth-task removes them. */
     if (berth_request_has_container(&part.row->request) ||
         berth_request_is_explained(&part.row->request) || part.row->ranks)
         return order_task(sp, &part, &restored, err);

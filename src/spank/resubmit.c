@@ -27,21 +27,30 @@ static int copy;
 
 static struct berth_strvec environment;
 
-static int copy_pipe(void)
+/* Is standard input a pipe whose writer has ended? *RET_SIZE is how much is in it. */
+static bool is_whole_pipe(int *ret_size)
 {
     struct pollfd end = {.fd = STDIN_FILENO, .events = POLLIN};
+
+    if (poll(&end, 1, 0) != 1 || !(end.revents & POLLHUP))
+        return false;
+    return ioctl(STDIN_FILENO, FIONREAD, ret_size) == 0;
+}
+
+static int copy_pipe(void)
+{
     int ends[2];
     int size;
+    ssize_t copied;
 
-    if (poll(&end, 1, 0) != 1 || !(end.revents & POLLHUP) ||
-        ioctl(STDIN_FILENO, FIONREAD, &size) < 0 || pipe2(ends, O_CLOEXEC) < 0)
+    if (!is_whole_pipe(&size) || pipe2(ends, O_CLOEXEC) < 0)
         return -1;
-    if (tee(STDIN_FILENO, ends[1], (size_t)size, SPLICE_F_NONBLOCK) != size) {
-        close(ends[0]);
-        ends[0] = -1;
-    }
+    copied = tee(STDIN_FILENO, ends[1], (size_t)size, SPLICE_F_NONBLOCK);
     close(ends[1]);
-    return ends[0];
+    if (copied == size)
+        return ends[0];
+    close(ends[0]);
+    return -1;
 }
 
 int berth_resubmit_init(struct berth_table *ret, struct berth_err *err)
@@ -67,11 +76,13 @@ static bool is_spent(const struct berth_hetgroups *line, int optind)
     struct stat status;
     size_t end;
     size_t first = berth_hetgroups_command(line, optind, &end);
+    bool is_last = first == line->argv.count;
 
     if (first < end)
         return stat(line->argv.items[first], &status) == 0 && S_ISFIFO(status.st_mode);
-    return first == line->argv.count && offset < 0 && copy < 0 &&
-           !berth_hetgroups_find_option(line, optind, "wrap", NULL);
+    if (!is_last || berth_hetgroups_find_option(line, optind, "wrap", NULL))
+        return false;
+    return offset < 0 && copy < 0;
 }
 
 int berth_resubmit(const struct berth_hetgroups *line, int optind,

@@ -81,26 +81,38 @@ static int listen_at_address(const struct server *server)
                           &length) < 0)
         return -1;
     fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    if (fd >= 0 && bind(fd, (struct sockaddr *)&address, length) == 0 &&
-        listen(fd, SOMAXCONN) == 0)
-        return fd;
-    if (fd >= 0)
+    if (fd < 0)
+        return -1;
+    if (bind(fd, (struct sockaddr *)&address, length) < 0 ||
+        listen(fd, SOMAXCONN) < 0) {
         close(fd);
-    return -1;
+        return -1;
+    }
+    return fd;
 }
 
-/* Give up root's ids and capabilities, and slurmstepd's protection from being killed
- * when memory is short. */
+/* Give up slurmstepd's protection from being killed when memory is short. */
+static int drop_protection(void)
+{
+    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    int result;
+
+    if (fd < 0)
+        return -1;
+    result = berth_fd_write(fd, "0", 1);
+    close(fd);
+    return result;
+}
+
+/* Give up root's ids and capabilities, and slurmstepd's protection. */
 static int become_user(const struct server *server)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     const struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0}};
-    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-    int result = fd < 0 ? -1 : berth_fd_write(fd, "0", 1);
 
-    if (fd >= 0)
-        close(fd);
-    if (result < 0 || setgroups((size_t)server->gid_count, server->gids) < 0 ||
+    if (drop_protection() < 0)
+        return -1;
+    if (setgroups((size_t)server->gid_count, server->gids) < 0 ||
         setresgid(server->gid, server->gid, server->gid) < 0 ||
         setresuid(server->uid, server->uid, server->uid) < 0)
         return -1;
@@ -131,20 +143,21 @@ static void become_server(void *data)
     const char *const environment[] = {
         "PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", job,
         "SLURM_STEP_ID=" BERTH_JOB_STEP, node, NULL};
-    const char *const words[] = {BERTH_LIBEXECDIR "/berth-start", "--job", number,
-                                 NULL};
+    const char *const argv[] = {BERTH_LIBEXECDIR "/berth-start", "--job", number, NULL};
     pid_t stepd;
 
     if (berth_detach(keep, 2, NULL) < 0)
         return;
     berth_cloexec_from(GO);
-    if (read(GO, &stepd, sizeof(stepd)) != sizeof(stepd) || become_user(server) < 0)
+    if (read(GO, &stepd, sizeof(stepd)) != sizeof(stepd)) /* it was not adopted */
+        return;
+    if (become_user(server) < 0)
         return;
     snprintf(number, sizeof(number), "%d", stepd);
     snprintf(job, sizeof(job), "SLURM_JOB_ID=%u", server->job);
     snprintf(node, sizeof(node), BERTH_TASK_NODE "=%s", server->place.node);
     reset_signals();
-    execve(*words, (char **)words, (char **)environment);
+    execve(argv[0], (char **)argv, (char **)environment);
 }
 
 /* Does STEPD, 0 where this process cannot see it, give processes the same numbers as
@@ -173,9 +186,11 @@ static pid_t add_to_extern(const struct server *server, pid_t pid)
     step.step_het_comp = NO_VAL;
     fd = slurm_stepd_connect(server->place.directory, server->place.node, &step,
                              &protocol);
-    if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &stepd, &length) < 0 ||
-        !has_same_numbers(stepd.pid) ||
-        slurm_stepd_add_extern_pid(fd, protocol, pid) != SLURM_SUCCESS)
+    if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &stepd, &length) < 0)
+        return -1;
+    if (!has_same_numbers(stepd.pid))
+        return -1;
+    if (slurm_stepd_add_extern_pid(fd, protocol, pid) != SLURM_SUCCESS)
         return -1;
     return stepd.pid;
 }

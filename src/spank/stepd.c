@@ -16,31 +16,44 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
+/* The position of the component in REST, which follows JOB.STEP in the name; -1: it is
+ * not there. */
+static int read_position(const char *rest)
+{
+    const char *number = rest + strlen(".");
+    char *end;
+    long position;
+
+    if (*rest != '.')
+        return -1;
+    position = strtol(number, &end, 10);
+    if (end == number || *end != '\0')
+        return -1;
+    return position >= 0 && position <= BERTH_GROUP_MAX ? (int)position : -1;
+}
+
 bool berth_stepd_read(const char *path, uint32_t job, uint32_t step,
                       struct berth_stepd_place *ret)
 {
-    const char *base = berth_text_base(path);
+    const char *name = berth_text_base(path);
     const char *found, *rest;
-    char marker[32];
-    long position = -1;
-    char *end;
+    char job_step[32];
+    int directory_length, node_length;
 
-    snprintf(marker, sizeof(marker), "_%u.%u", job, step);
-    found = strstr(base, marker);
-    if (!found || found == base || base == path)
+    /* DIRECTORY/NODE_JOB.STEP, and .POSITION in a step with several components */
+    snprintf(job_step, sizeof(job_step), "_%u.%u", job, step);
+    found = strstr(name, job_step);
+    if (!found || found == name || name == path)
         return false;
-    rest = found + strlen(marker);
-    if (*rest && *rest != '.')
+    rest = found + strlen(job_step);
+    if (*rest != '\0' && *rest != '.')
         return false;
-    if (*rest) {
-        position = strtol(++rest, &end, 10);
-        if (end == rest || *end || position > BERTH_GROUP_MAX)
-            position = -1;
-    }
-    ret->position = position < 0 ? -1 : (int)position;
-    snprintf(ret->directory, sizeof(ret->directory), "%.*s", (int)(base - 1 - path),
-             path);
-    snprintf(ret->node, sizeof(ret->node), "%.*s", (int)(found - base), base);
+
+    ret->position = read_position(rest);
+    directory_length = (int)(name - path - 1);
+    node_length = (int)(found - name);
+    snprintf(ret->directory, sizeof(ret->directory), "%.*s", directory_length, path);
+    snprintf(ret->node, sizeof(ret->node), "%.*s", node_length, name);
     return true;
 }
 
@@ -58,9 +71,11 @@ static bool is_named(int fd, uint32_t job, uint32_t step, struct berth_stepd_pla
 bool berth_stepd_place(uint32_t job, uint32_t step, struct berth_stepd_place *ret)
 {
     BERTH_CLOSEDIR DIR *directory = opendir("/proc/self/fd");
-    struct dirent *entry;
+    const struct dirent *entry;
 
-    while (directory && (entry = readdir(directory)))
+    if (!directory)
+        return false;
+    for (entry = readdir(directory); entry; entry = readdir(directory))
         if (entry->d_name[0] != '.' && is_named(atoi(entry->d_name), job, step, ret))
             return true;
     return false;

@@ -63,14 +63,22 @@ static bool is_first_node(spank_t sp, const struct berth_taskfacts *part)
     return spank_get_item(sp, S_JOB_NODEID, &node) == ESPANK_SUCCESS && node == 0;
 }
 
+/* May a task with REQUEST have something to print? */
+static bool has_notices(spank_t sp, const struct berth_taskfacts *part,
+                        const struct berth_request *request)
+{
+    if (berth_request_looks_inside(request) || berth_request_is_explained(request))
+        return true;
+    if (!request->mpi && has_several_tasks(sp)) /* of an mpirun in each task */
+        return true;
+    return part->has_record;
+}
+
 /* Does this node print for all tasks of PART, because one of them has notices? */
 static bool prints_component(spank_t sp, const struct berth_taskfacts *part,
                              const struct berth_request *request)
 {
-    return (berth_request_looks_inside(request) ||
-            (!request->mpi && has_several_tasks(sp)) ||
-            berth_request_is_explained(request) || part->has_record) &&
-           is_first_node(sp, part);
+    return has_notices(sp, part, request) && is_first_node(sp, part);
 }
 
 /* Does this node, the first of PART, print for the whole step, too? SLURM_NODEID counts
@@ -94,28 +102,48 @@ static uint32_t count_tasks(spank_t sp)
     return count;
 }
 
+/* The component of PART, by its position or its group; -1: the step has one only. */
+static int component_of(const struct berth_taskfacts *part)
+{
+    return part->where.position >= 0 ? part->where.position : part->where.group;
+}
+
 struct berth_order_step berth_taskfacts_step(spank_t sp,
                                              const struct berth_taskfacts *part,
                                              const struct berth_request *request)
 {
     const struct berth_table *table = part->table;
-    bool is_het = part->where.group >= 0 || part->where.position >= 0;
+    const struct berth_row *row = part->row;
+    const int component = component_of(part);
+    bool differs = table->count > 1 || table->rows[0].group == BERTH_GROUP_ALL;
     struct berth_order_step step = {
-        .tasks = berth_table_tasks(table, part->row, count_tasks(sp)),
-        .ranks = part->row->ranks,
-        .is_first =
-            part->row->ranks && part->rank == berth_table_first_rank(table, part->row),
+        .tasks = berth_table_tasks(table, row, count_tasks(sp)),
+        .ranks = row->ranks,
+        .is_first = row->ranks && part->rank == berth_table_first_rank(table, row),
         .prints_component = prints_component(sp, part, request),
-        .is_one_file = part->row->is_one_file};
+        .is_one_file = row->is_one_file};
 
     step.prints_step = step.prints_component && prints_step(sp, part);
     spank_get_item(sp, S_JOB_NNODES, &step.nodes);
-    if (is_het)
-        step.component =
-            part->where.position >= 0 ? part->where.position : part->where.group;
-    step.is_several = is_het && !part->row->ranks &&
-                      (table->count > 1 || table->rows[0].group == BERTH_GROUP_ALL);
+    if (component < 0)
+        return step;
+    step.component = component;
+    step.is_several = differs && !row->ranks;
     return step;
+}
+
+/* The row of the task LOCAL of this node; NULL: not known. */
+static const struct berth_row *
+row_of_task(spank_t sp, const struct berth_taskfacts *part, uint32_t local)
+{
+    const struct berth_row *row;
+    uint32_t rank;
+
+    if (spank_get_item(sp, S_JOB_LOCAL_TO_GLOBAL_ID, local, &rank) != ESPANK_SUCCESS)
+        return NULL;
+    if (berth_table_find(part->table, &part->where, rank, &row, NULL) < 0)
+        return NULL;
+    return row;
 }
 
 /* Count, on this node, the TASKS in the container of a --multi-prog line, outside of
@@ -127,28 +155,32 @@ static struct berth_order_container count_container(spank_t sp,
 {
     /* those of the tasks are looked at when each starts its container */
     static char *const no_variables[] = {NULL};
-    const int own = part->row->container;
-    struct berth_order_container container = {.number =
-                                                  own < 0 ? 0 : (unsigned int)own};
-    bool is_seen[BERTH_CONTAINERS_MAX] = {false};
+    const int ours = part->row->container;
+    bool is_counted[BERTH_CONTAINERS_MAX] = {false};
+    struct berth_order_container container = {0};
 
+    if (ours >= 0)
+        container.number = (unsigned int)ours;
     for (uint32_t local = 0; local < tasks; local++) {
-        const struct berth_row *row;
-        uint32_t rank;
+        const struct berth_row *row = row_of_task(sp, part, local);
         int number;
 
-        if (spank_get_item(sp, S_JOB_LOCAL_TO_GLOBAL_ID, local, &rank) !=
-                ESPANK_SUCCESS ||
-            berth_table_find(part->table, &part->where, rank, &row, NULL) < 0)
+        if (!row)
             continue;
         number = row->container; /* -1: on the host */
-        container.hosts += number < 0;
-        container.has_spaces |=
-            number >= 0 && berth_request_is_apart(&row->request, no_variables);
-        if (number == own) {
-            berth_buf_addf(locals, "%s%u", container.tasks++ ? "," : "", local);
-        } else if (number >= 0 && number < BERTH_CONTAINERS_MAX && !is_seen[number]) {
-            is_seen[number] = true;
+        if (number < 0)
+            container.hosts++;
+        else if (berth_request_is_apart(&row->request, no_variables))
+            container.has_spaces = true;
+
+        if (number == ours) {
+            if (container.tasks > 0)
+                berth_buf_puts(locals, ",");
+            berth_buf_addf(locals, "%u", local);
+            container.tasks++;
+        } else if (number >= 0 && number < BERTH_CONTAINERS_MAX &&
+                   !is_counted[number]) {
+            is_counted[number] = true;
             container.others++;
         }
     }
@@ -172,10 +204,10 @@ int berth_taskfacts_container(spank_t sp, const struct berth_taskfacts *part,
         return berth_err_oom(err);
     if (ret->tasks < tasks)
         ret->locals = berth_steal(&locals.text);
-    return part->has_record
-               ? berth_table_container_ranks(part->table, part->row, count_tasks(sp),
-                                             &ret->ranks, &ret->all, err)
-               : 0;
+    if (!part->has_record)
+        return 0;
+    return berth_table_container_ranks(part->table, part->row, count_tasks(sp),
+                                       &ret->ranks, &ret->all, err);
 }
 
 uint32_t berth_taskfacts_tasks(spank_t sp, const struct berth_taskfacts *part)
@@ -197,16 +229,22 @@ int berth_taskfacts_program(spank_t sp, const struct berth_taskfacts *part,
                             const char *prefix, char **ret_program, uint32_t *ret_tasks,
                             struct berth_err *err)
 {
-    const struct berth_multiprog_line *line =
-        part->row->ranks ? line_of_rank(part->lines, part->rank) : NULL;
+    const struct berth_multiprog_line *line = NULL;
     int argc;
     char **argv = berth_taskfacts_argv(sp, &argc);
 
-    *ret_tasks = line && !berth_ranks_is_rest(line->ranks)
-                     ? berth_ranks_measure(line->ranks).count
-                     : berth_taskfacts_tasks(sp, part);
-    if (line)
-        return berth_multiprog_program(line, part->rank, prefix, ret_program, err);
-    *ret_program = strdup(argc > 0 && !part->row->ranks ? argv[0] : "");
-    return *ret_program ? 0 : berth_err_oom(err);
+    *ret_tasks = berth_taskfacts_tasks(sp, part);
+    if (!part->row->ranks) {
+        *ret_program = strdup(argc > 0 ? argv[0] : "");
+        return *ret_program ? 0 : berth_err_oom(err);
+    }
+
+    line = line_of_rank(part->lines, part->rank);
+    if (!line) {
+        *ret_program = strdup("");
+        return *ret_program ? 0 : berth_err_oom(err);
+    }
+    if (!berth_ranks_is_rest(line->ranks))
+        *ret_tasks = berth_ranks_measure(line->ranks).count;
+    return berth_multiprog_program(line, part->rank, prefix, ret_program, err);
 }

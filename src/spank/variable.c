@@ -32,8 +32,12 @@ bool berth_variable_is_set(spank_t sp, const char *name)
 
 void berth_variable_unset_all(spank_t sp)
 {
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        sp ? (int)spank_unsetenv(sp, names[i]) : unsetenv(names[i]);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (sp)
+            spank_unsetenv(sp, names[i]);
+        else
+            unsetenv(names[i]);
+    }
 }
 
 int berth_variable_get(spank_t sp, const char *name, char **ret_text,
