@@ -30,6 +30,7 @@
 #include "run/task.h"
 #include "site/policy.h"
 #include "site/rules.h"
+#include "image/lookup.h"
 #include "image/policyfacts.h"
 #include "container/become.h"
 #include "ipc/report.h"
@@ -399,7 +400,7 @@ static int run_task(struct berth_request *request, struct berth_err *err)
     if (is_follower() &&
         berth_rendezvous_wait(&own.rendezvous, err) == BERTH_RENDEZVOUS_FAILED)
         return -1;
-    if (check_host(err) < 0 ||
+    if (check_host(err) < 0 || berth_lookup_word(&own.site, request, err) < 0 ||
         berth_policy_check_early(&own.site, request, environ, err) < 0 ||
         berth_cli_fetch(request, &own.site, err) < 0 ||
         berth_apply_site(&own.site, &asker, request, &allowed, &terms, err) < 0)

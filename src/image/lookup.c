@@ -12,6 +12,7 @@
 #include "base/environ.h"
 #include "image/cache.h"
 #include "image/store.h"
+#include "request/missing.h"
 #include "request/uri.h"
 
 int berth_lookup_cache(const struct berth_site *site, char *const *env, char **ret,
@@ -37,6 +38,20 @@ int berth_lookup(const struct berth_site *site, char *const *env, const char *ur
     if (berth_lookup_cache(site, env, &cache, err) < 0)
         return -1;
     return berth_cache_find(cache, uri, machine, ret_file, err);
+}
+
+int berth_lookup_word(const struct berth_site *site, struct berth_request *request,
+                      struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf uri = {0};
+
+    if (site->images.bare != BERTH_BARE_PULL || request->uri ||
+        !berth_request_has_container(request) || access(request->image, F_OK) == 0 ||
+        !berth_missing_is_word(request->image, &uri))
+        return 0;
+    if (uri.failed)
+        return berth_err_oom(err);
+    return berth_request_put_uri(request, uri.text, err);
 }
 
 int berth_lookup_fit(const struct berth_site *site, char *const *env,

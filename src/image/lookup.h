@@ -20,6 +20,12 @@ int berth_lookup_cache(const struct berth_site *site, char *const *env, char **r
 int berth_lookup(const struct berth_site *site, char *const *env, const char *uri,
                  const char *machine, char **ret_file, struct berth_err *err);
 
+/* If the image of REQUEST is a word like `ubuntu`, there is no such file in the current
+ * directory, and SITE says that such a word is an image in a registry (images.bare),
+ * makes its URI the image. Returns 0, or -1 with a sentence in ERR. */
+int berth_lookup_word(const struct berth_site *site, struct berth_request *request,
+                      struct berth_err *err);
+
 /* On the node of a task with the environment ENV: if the image of REQUEST is for
  * another machine, and there is one of the same URI for this machine, beside it, in the
  * store or in the cache, put that into REQUEST. Returns 0, or -1 with a sentence in

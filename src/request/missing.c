@@ -4,6 +4,7 @@
 #include "request/missing.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -215,14 +216,46 @@ int berth_missing_explain(const char *path, struct berth_err *err)
                          path);
 }
 
+bool berth_missing_names_image(const char *name, const char *base,
+                               struct berth_buf *ret)
+{
+    BERTH_BUF struct berth_buf uri = {0};
+    BERTH_BUF struct berth_buf first = {0};
+    struct stat st;
+
+    if (!base || !berth_registry_names(name, &uri))
+        return false;
+    berth_buf_addf(&first, "%s/", base);
+    berth_buf_add(&first, name, strcspn(name, "/"));
+    if (first.failed || uri.failed) {
+        ret->failed = true;
+        return true;
+    }
+
+    /* A link that leads nowhere is a path, too. */
+    if (lstat(first.text, &st) == 0 || errno != ENOENT)
+        return false;
+    berth_buf_puts(ret, uri.text);
+    return true;
+}
+
+bool berth_missing_is_word(const char *path, struct berth_buf *ret)
+{
+    SPLIT struct split split = split_path(path);
+    BERTH_FREE char *near = find_near(&split);
+
+    return is_bare(&split) && !near && is_short_name(split.rest, ret);
+}
+
 bool berth_missing_in_registry(const char *path)
 {
     SPLIT struct split split = split_path(path);
     BERTH_BUF struct berth_buf uri = {0};
 
-    return is_bare(&split) && (berth_registry_meant(split.rest, &uri) ||
-                               berth_uri_is_build_source(split.rest) ||
-                               berth_registry_is_host(split.rest));
+    return is_bare(&split) &&
+           (berth_registry_meant(split.rest, &uri) ||
+            berth_uri_is_build_source(split.rest) ||
+            berth_registry_is_host(split.rest) || is_short_name(split.rest, &uri));
 }
 
 /* In an empty directory, nodes may mount a file system that this host does not. */

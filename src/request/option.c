@@ -14,6 +14,7 @@
 #include "base/suggest.h"
 #include "base/text.h"
 #include "request/values.h"
+#include "request/missing.h"
 #include "request/mount.h"
 #include "request/named.h"
 #include "request/path.h"
@@ -22,8 +23,15 @@
 static int parse_image(const struct berth_written *written, struct berth_strvec *ret,
                        struct berth_err *err)
 {
+    BERTH_BUF struct berth_buf uri = {0};
     BERTH_FREE char *path = NULL;
 
+    if (berth_missing_names_image(written->value, written->base, &uri)) {
+        if (uri.failed)
+            return berth_err_oom(err);
+        berth_strvec_push(ret, uri.text);
+        return 0;
+    }
     if (berth_uri_is(written->value)) {
         path = berth_registry_plain(written->value);
         if (!path)

@@ -146,6 +146,14 @@ int berth_request_parse(struct berth_request *request, enum berth_option_id id,
     return 0;
 }
 
+int berth_request_put_uri(struct berth_request *request, const char *uri,
+                          struct berth_err *err)
+{
+    if (replace(&request->uri, uri, err) < 0)
+        return -1;
+    return replace(&request->image, uri, err);
+}
+
 static bool same_text(const char *a, const char *b)
 {
     return a == b || (a && b && strcmp(a, b) == 0);

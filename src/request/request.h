@@ -159,6 +159,10 @@ bool berth_libs_need_mpi(const char *libs);
  * name is writable if nobody said otherwise. */
 int berth_request_complete(struct berth_request *request, struct berth_err *err);
 
+/* Makes URI the image of REQUEST. Returns -1 out of memory. */
+int berth_request_put_uri(struct berth_request *request, const char *uri,
+                          struct berth_err *err);
+
 /* Is the image a URI that must be pulled before the step starts? */
 bool berth_request_needs_pull(const struct berth_request *request);
 

@@ -60,6 +60,12 @@ static int refuse_scheme(const char *uri, struct berth_err *err)
 
     if (berth_uri_is_build_source(uri))
         return berth_err_set(err, "'%s': cannot be pulled; " BERTH_URI_BUILD, uri, uri);
+    if (berth_text_starts(uri, "dockerd://"))
+        return berth_err_set(err,
+                             "'%s': the docker daemon of a host has this image, and "
+                             "the nodes do not; make an image of it first: apptainer "
+                             "build image.sif docker-daemon:%s%s",
+                             uri, rest, strchr(rest, ':') ? "" : ":latest");
     if (berth_text_starts(uri, "file://"))
         return berth_err_set(err, "'%s': cannot be pulled; write the path alone, %s",
                              uri, rest);
@@ -403,6 +409,12 @@ static const char *skip_scheme(const char *name)
     if (!berth_text_starts(name, scheme) || is_tag_of_docker(rest))
         return name;
     return rest + strspn(rest, "/");
+}
+
+bool berth_registry_names(const char *name, struct berth_buf *ret)
+{
+    return !berth_uri_is(name) && skip_scheme(name) == name &&
+           berth_registry_meant(name, ret);
 }
 
 bool berth_registry_possible(const char *name, struct berth_buf *ret)

@@ -61,6 +61,11 @@ bool berth_registry_meant(const char *name, struct berth_buf *ret);
  * appends the URI to RET. */
 bool berth_registry_possible(const char *name, struct berth_buf *ret);
 
+/* Is NAME, if it is not a file, an image in a registry, without a doubt which: with a
+ * tag, a digest, a `#` or a registry? Then appends the URI to RET. Not docker:ubuntu,
+ * which may mean the image `docker` or the scheme without slashes. */
+bool berth_registry_names(const char *name, struct berth_buf *ret);
+
 /* Is NAME the bare name of a registry, like nvcr.io? */
 bool berth_registry_is_host(const char *name);
 

@@ -257,6 +257,7 @@ static const struct berth_key all[] = {
      FIELD(images.compression)},
     {"images.missing", berth_reading_choice, NULL, "auto|refuse|warn",
      FIELD(images.missing)},
+    {"images.bare", berth_reading_choice, NULL, "refuse|pull", FIELD(images.bare)},
     {"mounts.forced", parse_list, berth_value_mount, NULL, FIELD(mounts.forced)},
     {"mounts.default", parse_list, berth_value_mount, NULL, FIELD(mounts.defaults)},
     {"mounts.forbidden", parse_list, berth_value_path, NULL, FIELD(mounts.forbidden)},

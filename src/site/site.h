@@ -20,6 +20,7 @@ enum berth_site_missing {
     BERTH_MISSING_REFUSE,
     BERTH_MISSING_WARN
 };
+enum berth_site_bare { BERTH_BARE_REFUSE, BERTH_BARE_PULL };
 enum berth_site_compare { BERTH_COMPARE_YES, BERTH_COMPARE_NO };
 enum berth_site_glibc { BERTH_GLIBC_REPLACE, BERTH_GLIBC_REFUSE };
 
@@ -62,7 +63,8 @@ struct berth_site {
         char *compression; /* of new images: zstd, zstd:LEVEL, ...; NULL: zstd where
                               that can be */
         enum berth_site_missing
-            missing; /* an image that is missing on the host of srun */
+            missing;               /* an image that is missing on the host of srun */
+        enum berth_site_bare bare; /* a word like `ubuntu`, which is not a file */
     } images;
     struct {
         struct berth_strvec forced;    /* SRC[:DST[:ro|rw|sqsh]], in every container */

@@ -218,11 +218,13 @@ static int check_missing(const struct berth_site *site, const char *prefix,
     return 0;
 }
 
-/* Does srun leave a missing image to the nodes, which check it at once in a job? */
+/* Does srun leave a missing image to the nodes, which check it at once in a job? Not a
+ * word that may be an image in a registry. */
 static bool is_left_to_nodes(const char *image)
 {
-    return spank_context() == S_CTX_LOCAL && getenv("SLURM_JOB_ID") &&
-           access(image, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR);
+    return !berth_missing_in_registry(image) && spank_context() == S_CTX_LOCAL &&
+           getenv("SLURM_JOB_ID") && access(image, F_OK) < 0 &&
+           (errno == ENOENT || errno == ENOTDIR);
 }
 
 /* In srun: warn of mounts that hide what programs of the image need, of each place

@@ -41,6 +41,7 @@
 #include "spank/commandline.h"
 #include "spank/variable.h"
 #include "spank/mpiworld.h"
+#include "image/lookup.h"
 #include "image/store.h"
 
 extern char **environ;
@@ -252,12 +253,12 @@ int berth_local_init(spank_t sp, int count, char **words)
 }
 
 /* ENVIRONMENT as for berth_policy_check_early(). */
-static int check_component(const struct berth_request *request,
-                           char *const *environment, struct berth_err *err)
+static int check_component(struct berth_request *request, char *const *environment,
+                           struct berth_err *err)
 {
     if (!berth_request_has_container(request))
         return 0;
-    if (read_site(err) < 0 ||
+    if (read_site(err) < 0 || berth_lookup_word(&state.site, request, err) < 0 ||
         berth_policy_check_early(&state.site, request, environment, err) < 0 ||
         berth_mpiworld_check_lifetime(request, err) < 0)
         return -1;

@@ -82,6 +82,44 @@ expect 'unless it is gone' 0 \
 0 image=$file&uri=docker://r/app:1: ./x" \
     "SLURM_BERTH_JOB=1;*:image=$T/gone.sif&uri=docker://r/app:1;." SLURM_JOB_ID=100 srun ./x
 calls 'without another pull' 0
+expect 'a name with a tag, and without a scheme, is an image in a registry' 0 \
+    "srun: berth: pulling image 'docker://r/tag:1'
+0 image=T/cache/berth/docker%2Br%2Btag%40${end#@}&uri=docker://r/tag:1: ./x" \
+    srun --container-image=r/tag:1 ./x
+expect 'so is the default of a job' 0 \
+    "0 image=T/cache/berth/docker%2Br%2Btag%40${end#@}&uri=docker://r/tag:1: ./x" \
+    "FAKE_SCRIPT=srun ./x" sbatch --container-image=r/tag:1 job.sh
+expect 'and one with the mark of enroot' 0 \
+    "srun: berth: pulling image 'docker://nvcr.io/n/app:1'
+0 image=T/cache/berth/docker%2Bnvcr.io%2Bn%2Bapp%40${end#@}&uri=docker://nvcr.io/n/app:1: ./x" \
+    srun '--container-image=$oauthtoken@nvcr.io#n/app:1' ./x
+: >r:2
+expect 'but not if there is such a file' 1 \
+    "srun: error: berth: image 'T/r:2': the file is incomplete; copy or build it again" \
+    srun --container-image=r:2 ./x
+calls 'two of these were pulled' 2
+site 'images: {uris: [docker://nvcr.io]}'
+expect 'the site allows other registries' 1 \
+    "srun: error: berth: image 'docker://r/tag:1': this site does not allow it; it allows docker://nvcr.io (T/berth.yaml:1)" \
+    "FAKE_WORDS=$SITE" srun --container-image=r/tag:1 ./x
+for job in '' SLURM_JOB_ID=100; do
+    expect "a bare word is not, with ${job:-no job}" 1 \
+        "srun: error: berth: image 'T/zebra': not found; check the path, and that the nodes see this file system, or write docker://zebra for an image of a registry" \
+        $job srun --container-image=zebra ./x
+done
+site 'images: {bare: pull}'
+expect 'unless the site says so' 0 \
+    "srun: berth: pulling image 'docker://zebra'
+0 image=T/cache/berth/docker%2Bzebra%40${end#@}&uri=docker://zebra: ./x" \
+    "FAKE_WORDS=$SITE" srun --container-image=zebra ./x
+expect 'also by sbatch' 0 \
+    "0 image=T/cache/berth/docker%2Bzebra%40${end#@}&uri=docker://zebra: ./x" \
+    "FAKE_WORDS=$SITE" "FAKE_SCRIPT=srun ./x" sbatch --container-image=zebra job.sh
+site 'images: {bare: pull, uris: none}'
+expect 'and not if it allows no registry' 1 \
+    "srun: error: berth: image 'docker://zebra': this site does not allow it; it allows none (T/berth.yaml:1)" \
+    "FAKE_WORDS=$SITE" srun --container-image=zebra ./x
+calls 'one of these was pulled' 1
 expect 'an image that is not in the registry' 1 \
     "srun: berth: pulling image 'docker://r/nobody'
 srun: error: berth: image 'docker://r/nobody': T/bin/apptainer did not pull it: While pulling: docker://r/nobody: manifest unknown; try it by hand: T/bin/apptainer pull docker://r/nobody" \

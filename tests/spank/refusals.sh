@@ -111,15 +111,18 @@ expect 'a missing image is only noted where a rule may name another one' 0 \
 0 image=T/gone.sif: ./x" \
     "FAKE_WORDS=$SITE" srun --container-image=gone.sif ./x
 
-# A missing image with the name of one in a registry, which no node has.
-expect 'a name as docker has it' 1 \
-    "srun: error: berth: image 'T/ubuntu:22.04': not found; did you mean 'docker://ubuntu:22.04'?" \
-    srun --container-image=ubuntu:22.04 ./x
+# A missing image that may be one in a registry, which no node has.
+expect 'a word as docker has it' 1 \
+    "srun: error: berth: image 'T/ubuntu': not found; check the path, and that the nodes see this file system, or write docker://ubuntu for an image of a registry" \
+    srun --container-image=ubuntu ./x
+expect 'a scheme without its slashes' 1 \
+    "srun: error: berth: image 'T/docker:ubuntu': not found; did you mean 'docker://ubuntu'?" \
+    srun --container-image=docker:ubuntu ./x
 site 'images: {missing: warn}'
-expect 'a name as docker has it is only noted where the site says so' 0 \
-    "srun: berth: warning: image 'T/ubuntu:22.04': not found; did you mean 'docker://ubuntu:22.04'?
-0 image=T/ubuntu:22.04: ./x" \
-    "FAKE_WORDS=$SITE" srun --container-image=ubuntu:22.04 ./x
+expect 'a word as docker has it is only noted where the site says so' 0 \
+    "srun: berth: warning: image 'T/docker:ubuntu': not found; did you mean 'docker://ubuntu'?
+0 image=T/docker:ubuntu: ./x" \
+    "FAKE_WORDS=$SITE" srun --container-image=docker:ubuntu ./x
 
 # Images that a site does not allow, if this host can check that.
 site 'images: {roots: [/usr]}'

@@ -51,13 +51,13 @@ static const struct {
     const char *error;
     bool in_registry;
 } cases[] = {
-    {"atm", MEANT "'atm.sif'?", false},
+    {"atm", MEANT "'atm.sif'?", true},
     {"esm.sif", PLAIN, false},
     {"atl.sif", MEANT "'atm.sif'?", false},
     {"X.sif", PLAIN, false},
     {"ocean_model.sif", MEANT "'ocean-model.sif'?", false},
     {"pytorch_24.10.sif", MEANT "'pytorch_24.01.sif'?", false},
-    {"imags", MEANT "'images'?", false},
+    {"imags", MEANT "'images'?", true},
     {"imges/ice.sif", "not found; did you mean 'images'?", false},
     {"images/ise.sif", MEANT "'ice.sif'?", false},
     {"ocn.sif", PLAIN, false},
@@ -66,8 +66,8 @@ static const struct {
     {"link:1.2", PLAIN, false},
     {"atm.sif/x.sif", PLAIN, false},
     {"atm.sif/", PLAIN, false},
-    {"zebra", SHORT("zebra"), false},
-    {"pytorch/pytorch", SHORT("pytorch/pytorch"), false},
+    {"zebra", SHORT("zebra"), true},
+    {"pytorch/pytorch", SHORT("pytorch/pytorch"), true},
     {"Zebra", PLAIN, false},
     {"other/models/zebra", PLAIN, false},
     {"other/", PLAIN, false},
@@ -117,6 +117,68 @@ TEST_ROWS(a_path_from_elsewhere_is_no_name_in_a_registry, elsewhere)
     ck_assert_int_eq(chdir("/"), 0);
     expect(path, PLAIN, false);
     expect(top, PLAIN, false);
+}
+
+static const struct {
+    const char *name;
+    const char *uri; /* NULL: it is a path */
+} names[] = {
+    {"ubuntu:22.04", "docker://ubuntu:22.04"},
+    {"nvcr.io#nvidia/app:1", "docker://nvcr.io/nvidia/app:1"},
+    {"nvcr.io/nvidia/app", "docker://nvcr.io/nvidia/app"},
+    {"$oauthtoken@nvcr.io#nvidia/app:1", "docker://nvcr.io/nvidia/app:1"},
+    {"docker:26.1-dind", "docker://docker:26.1-dind"},
+    {"app@sha256:1f", "docker://app@sha256:1f"},
+    {"docker:ubuntu", NULL},
+    {"docker-daemon:x:1", NULL},
+    {"docker://nvcr.io#nvidia/app:1", NULL},
+    {"file:///x", NULL},
+    {"images/ubuntu:22.04", NULL},
+    {"link:1.2", NULL},
+    {"./ubuntu:22.04", NULL},
+    {"/ubuntu:22.04", NULL},
+    {"ubuntu", NULL},
+    {"nvcr.io", NULL},
+    {"a:b.sif", NULL},
+};
+
+static void becomes(const char *name, const char *base, const char *expected)
+{
+    BERTH_BUF struct berth_buf uri = {0};
+
+    ck_assert_int_eq(berth_missing_names_image(name, base, &uri), expected != NULL);
+    if (expected)
+        ck_assert_str_eq(uri.text, expected);
+    else
+        ck_assert_uint_eq(uri.used, 0);
+}
+
+TEST_ROWS(a_name_that_is_not_a_file_is_an_image, names)
+{
+    becomes(names[_i].name, unit_dir, names[_i].uri);
+    becomes(names[_i].name, NULL, NULL);
+}
+
+static const struct {
+    const char *name;
+    const char *uri; /* NULL: it is not such a word */
+} words[] = {
+    {"zebra", "docker://zebra"},
+    {"pytorch/pytorch", "docker://pytorch/pytorch"},
+    {"atm", NULL},
+    {"images/zebra", NULL},
+    {"Zebra", NULL},
+    {"zebra.sif", NULL},
+};
+
+TEST_ROWS(a_word_may_be_an_image, words)
+{
+    BERTH_FREE char *path = unit_path(unit_dir, words[_i].name);
+    BERTH_BUF struct berth_buf uri = {0};
+
+    ck_assert_int_eq(berth_missing_is_word(path, &uri), words[_i].uri != NULL);
+    if (words[_i].uri)
+        ck_assert_str_eq(uri.text, words[_i].uri);
 }
 
 /* A long path fits the message, which has it once. */

@@ -73,6 +73,7 @@ TEST(every_key_has_its_place)
               "  store_owner: images\n"
               "  compression: zstd:9\n"
               "  missing: refuse\n"
+              "  bare: pull\n"
               "mounts:\n"
               "  forced: [/scratch, \"/a:/b:ro\", \"/c:/d:sqsh\"]\n"
               "  default: [/opt:/opt]\n"
@@ -111,6 +112,7 @@ TEST(every_key_has_its_place)
     ck_assert_str_eq(site.images.store_owner, "images");
     ck_assert_str_eq(site.images.compression, "zstd:9");
     ck_assert_int_eq(site.images.missing, BERTH_MISSING_REFUSE);
+    ck_assert_int_eq(site.images.bare, BERTH_BARE_PULL);
     is_list(&site.mounts.forced, "/scratch|/a:/b:ro|/c:/d:sqsh");
     is_list(&site.mounts.defaults, "/opt:/opt");
     is_list(&site.mounts.forbidden, "/etc");

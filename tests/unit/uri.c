@@ -41,6 +41,9 @@ TEST_ROWS(each_image_has_a_name_in_the_cache, names)
 #define BUILD(source)                                                                  \
     "'" source "': cannot be pulled; make an image of it first: apptainer build "      \
     "image.sif " source
+#define DAEMON(uri, name)                                                              \
+    "'" uri "': the docker daemon of a host has this image, and the nodes do not; "    \
+    "make an image of it first: apptainer build image.sif docker-daemon:" name
 #define LOGIN                                                                          \
     "a user or password in a URI is seen by all; leave it out and log in first: "      \
     "apptainer (or singularity) registry login docker://"
@@ -58,7 +61,8 @@ static const struct {
     {"oci://x", BUILD("oci://x")},
     {"shub://a/b", "'shub://a/b'" SCHEME("shub://")},
     {"Docker://a", "'Docker://a'" SCHEME("Docker://")},
-    {"dockerd://ubuntu", "'dockerd://ubuntu'" SCHEME("dockerd://")},
+    {"dockerd://ubuntu", DAEMON("dockerd://ubuntu", "ubuntu:latest")},
+    {"dockerd://r/app:1", DAEMON("dockerd://r/app:1", "r/app:1")},
     {"/a.sif", "'/a.sif': cannot be pulled; write docker://, oras:// or library:// "
                "before it, or the path of a file or directory"},
     {"ubuntu:22.04", "'ubuntu:22.04': cannot be pulled; write docker://ubuntu:22.04"},
