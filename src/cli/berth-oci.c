@@ -122,10 +122,18 @@ static char *name_of(char *command)
     return command;
 }
 
+/* Become WORDS, of which the first is the path of berth. */
+static int become_berth(const struct berth_strvec *words, struct berth_err *err)
+{
+    if (words->failed)
+        return berth_err_oom(err);
+    execv(words->items[0], words->items);
+    return berth_program_missing(words->items[0], err);
+}
+
 /* Become `berth run` with the image CONTAINER and COMMAND. */
 static int become_run(const char *container, char **command, struct berth_err *err)
 {
-    const char *berth = berth_installed(BERTH_RUN_PROGRAM);
     struct berth_strvec words = {0};
 
     if (berth_script_is(environ, command[0]))
@@ -133,16 +141,31 @@ static int become_run(const char *container, char **command, struct berth_err *e
     else
         command[0] = name_of(command[0]);
     setenv(BERTH_BUNDLE_RUN, "1", 1);
-    berth_strvec_push(&words, berth);
+    berth_strvec_push(&words, berth_installed(BERTH_RUN_PROGRAM));
     berth_strvec_push(&words, "run");
     berth_strvec_pushf(&words, "--container-image=%s", container);
     berth_strvec_push(&words, "--");
     for (char **word = command; *word; word++)
         berth_strvec_push(&words, *word);
-    if (words.failed)
-        return berth_err_oom(err);
-    execv(berth, words.items);
-    return berth_program_missing(berth, err);
+    return become_berth(&words, err);
+}
+
+/* The plugin starts this program before a batch script that runs in the image of its
+ * job. ARGV has the script, except on releases of Slurm where the plugin can only
+ * replace it (spank/batch.c). */
+static int become_script(char **argv, struct berth_err *err)
+{
+    char *script = getenv(BERTH_SCRIPT_VARIABLE);
+    const bool has_script = argv[1] && strcmp(argv[1], script) == 0;
+    struct berth_strvec words = {0};
+
+    berth_strvec_push(&words, berth_installed(BERTH_RUN_PROGRAM));
+    berth_strvec_push(&words, "run");
+    berth_strvec_push(&words, "--");
+    berth_strvec_push(&words, script);
+    for (char **word = argv + (has_script ? 2 : 1); *word; word++)
+        berth_strvec_push(&words, *word);
+    return become_berth(&words, err);
 }
 
 /* Become the task. Returns only on failure. */
@@ -174,6 +197,11 @@ int main(int argc, char **argv)
     berth_fd_reserve();
     if (berth_program_prints_version("berth-oci", argc, argv))
         return EXIT_SUCCESS;
+    if (getenv(BERTH_SCRIPT_VARIABLE)) {
+        become_script(argv, &err);
+        report(&err);
+        return BERTH_REFUSED;
+    }
     if (argc <= COMMAND) {
         fprintf(stderr, "berth: berth-oci is started by Slurm, by the line RunTimeRun "
                         "of oci.conf; see spank_berth(8)\n");

@@ -103,6 +103,9 @@ static int read_request(int argc, char **argv, bool *ret_helps,
 
     list_options(options);
     command = read_options(argc, argv, options, ret_helps, &own, err);
+    if (command >= 0 && own.script != BERTH_UNSAID)
+        return berth_err_set(err, "%s: --container-script is for sbatch; leave it out",
+                             argv[0]);
     if (command < 0 ||
         (berth_defaults_job(getenv(BERTH_JOB_VARIABLE), group, &job, err) < 0 &&
          !own.image && !own.container_name) || /* else no default is needed */

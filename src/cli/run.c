@@ -34,6 +34,7 @@
 #include "image/policyfacts.h"
 #include "container/become.h"
 #include "ipc/report.h"
+#include "ipc/stepmark.h"
 
 extern char **environ;
 
@@ -443,6 +444,8 @@ static int run_in_image(struct berth_request *request, char **command)
     own.script = take_script(command);
     own.is_container = getenv(BERTH_BUNDLE_RUN);
     unsetenv(BERTH_BUNDLE_RUN);
+    if (!own.script)
+        berth_stepmark_send(getenv("SLURM_JOB_ID"));
     has_met = meet(&err) == 0;
     if (has_met && is_read)
         status = run_task(request, &err);

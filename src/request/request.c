@@ -426,6 +426,7 @@ static bool is_task_option(enum berth_option_id id)
 {
     return id == BERTH_OPTION_WORKDIR || id == BERTH_OPTION_ENV ||
            id == BERTH_OPTION_ENTRYPOINT || id == BERTH_OPTION_NO_ENTRYPOINT ||
+           id == BERTH_OPTION_SCRIPT || id == BERTH_OPTION_NO_SCRIPT ||
            id == BERTH_OPTION_EXPLAIN;
 }
 

@@ -30,6 +30,7 @@ struct berth_request {
     enum berth_choice home;     /* mount $HOME; unsaid: the runtime's default */
     enum berth_choice writable; /* an overlay that ends with the container */
     enum berth_choice entrypoint; /* run the command through the image's runscript */
+    enum berth_choice script;     /* the batch script itself runs in the image */
     struct berth_strvec env;      /* each NAME (pass) or NAME=VALUE (set) */
     struct berth_strvec args;     /* flags for the runtime, one word each */
     char *gpu;                    /* which GPU driver: BERTH_GPU_..., and devices by
@@ -83,6 +84,8 @@ enum berth_option_id {
     BERTH_OPTION_READONLY,
     BERTH_OPTION_ENTRYPOINT,
     BERTH_OPTION_NO_ENTRYPOINT,
+    BERTH_OPTION_SCRIPT,
+    BERTH_OPTION_NO_SCRIPT,
     BERTH_OPTION_ENV,
     BERTH_OPTION_ARGS,
     BERTH_OPTION_GPU,

@@ -5,6 +5,7 @@
 
 #include "spank/commandline.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,16 +120,34 @@ static bool is_comment(const char *line)
     return line[strspn(line, " \t")] == '#';
 }
 
-/* Does a line that is not a comment contain NAME, in any case (variables)? */
-static bool mentions(const char *text, const char *name)
+/* May C be part of a name? */
+static bool is_of_name(char c)
 {
-    size_t length = strlen(name);
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Is srun, a command, or a variable in any case, at AT in the line that starts at
+ * BEGIN?
+ */
+static bool is_srun(const char *begin, const char *at)
+{
+    static const char name[] = "srun";
+    const bool is_begun = at == begin || !is_of_name(at[-1]);
+
+    return is_begun && strncasecmp(at, name, strlen(name)) == 0 &&
+           !is_of_name(at[strlen(name)]);
+}
+
+/* Does a line that is not a comment start a step, or `berth run`? */
+static bool starts_step(const char *text)
+{
+    static const char run[] = "berth run";
 
     while (*text) {
         const char *end = strchrnul(text, '\n');
 
         for (const char *c = text; !is_comment(text) && c < end; c++)
-            if (strncasecmp(c, name, length) == 0)
+            if (is_srun(text, c) || strncmp(c, run, strlen(run)) == 0)
                 return true;
         text = *end ? end + 1 : end;
     }
@@ -139,11 +158,12 @@ static bool mentions(const char *text, const char *name)
  * srun. Scripts that the script calls are not read. */
 static bool lacks_srun(const char *name, const char *text, struct berth_err *ret)
 {
-    if (mentions(text, "srun") || mentions(text, "berth run"))
+    if (starts_step(text))
         return false;
     berth_err_set(ret,
                   "%s runs on the host and has no srun, so nothing runs in the image; "
-                  "write srun before each program",
+                  "write srun before each program, or give --container-script to run "
+                  "the script in the image",
                   name);
     return true;
 }

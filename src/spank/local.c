@@ -43,6 +43,8 @@
 #include "spank/mpiworld.h"
 #include "image/lookup.h"
 #include "image/store.h"
+#include "ipc/stepmark.h"
+#include "site/rules.h"
 
 extern char **environ;
 
@@ -65,6 +67,8 @@ static struct {
     struct berth_err option_fault;    /* the first wrong option; text "": none */
     const char *file_without_notes;   /* of find_streams(), of a component with an
                                          image; NULL: there is none */
+    bool is_named;                    /* sbatch has an image by an option */
+    bool is_run;                      /* a component is `berth run` */
     bool kill_is_ours;                /* this plugin has set KILL_ON_BAD_EXIT */
 } state;
 
@@ -329,6 +333,15 @@ static void log_sources(const struct berth_request *asked,
         slurm_info("berth: component %zu: %s", state.table.count, sentences.items[i]);
 }
 
+/* Refuse --container-script outside of sbatch. */
+static int check_script(struct berth_err *err)
+{
+    if (state.own.script == BERTH_UNSAID || is_sbatch())
+        return 0;
+    return berth_err_set(err, "--container-script: only sbatch has a script; leave it "
+                              "out, the command itself runs in the image");
+}
+
 /* The component's own options win over its environment, and that wins over the default
  * of GROUP of the job. */
 static int merge_step(int group, struct berth_request *ret, struct berth_err *err)
@@ -336,12 +349,13 @@ static int merge_step(int group, struct berth_request *ret, struct berth_err *er
     BERTH_REQUEST struct berth_request job = {0};
     BERTH_REQUEST struct berth_request asked = {0};
 
-    if (raise_fault(&state.option_fault, err) < 0 ||
+    if (raise_fault(&state.option_fault, err) < 0 || check_script(err) < 0 ||
         berth_defaults_job(getenv(BERTH_JOB_VARIABLE), group, &job, err) < 0 ||
         read_environment(&asked, err) < 0 || berth_request_merge(ret, &job, err) < 0 ||
         berth_request_merge(ret, &asked, err) < 0 ||
         berth_request_merge(ret, &state.own, err) < 0)
         return -1;
+    ret->script = BERTH_UNSAID;
     if (berth_request_is_explained(ret) && berth_request_has_container(ret))
         log_sources(&asked, &job);
     return 0;
@@ -514,8 +528,11 @@ static int end_step_component(int group, struct berth_err *err)
 
     if (merge_step(group, &merged, err) < 0)
         return -1;
-    if (!own && berth_commandline_is_run(&line))
-        berth_request_fini(&merged);
+    if (berth_commandline_is_run(&line)) {
+        state.is_run = true;
+        if (!own)
+            berth_request_fini(&merged);
+    }
     line = typed(&merged);
     berth_request_fini(&state.own);
     if (berth_commandline_step(&line, find_bundle(), err) < 0 ||
@@ -595,6 +612,8 @@ int berth_local_launch(spank_t sp)
 
     if (berth_table_find_container(&state.table))
         berth_hetjob_tell();
+    if (berth_table_find_container(&state.table) || state.is_run)
+        berth_stepmark_send(getenv("SLURM_JOB_ID"));
     print_notes();
     if (SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 11, 0) &&
         berth_table_is_multiprog(&state.table) &&
@@ -612,6 +631,15 @@ int berth_local_step(void)
     return 0;
 }
 
+/* Does the script of a job with REQUEST run in the image, as far as this host knows:
+ * does sbatch ask for that, or the site for all jobs? */
+static bool script_runs_in_image(const struct berth_request *request)
+{
+    if (request->script != BERTH_UNSAID)
+        return request->script == BERTH_YES;
+    return state.site_is_read && berth_rules_default(&state.site, BERTH_OPTION_SCRIPT);
+}
+
 /* Read the options of a component of sbatch or salloc into *RET, and check them, unless
  * an earlier start of this sbatch did. As for Slurm's own options, the environment wins
  * over the script, and the command line over both (sbatch(1)). */
@@ -620,20 +648,23 @@ static int read_job_component(struct berth_request *ret, struct berth_err *err)
     const size_t at = state.table.count;
     const bool is_named = state.own.image || state.script.image ||
                           state.own.container_name || state.script.container_name;
+    const bool needs_image =
+        is_named || state.own.script == BERTH_YES || state.script.script == BERTH_YES;
     struct berth_typed line;
 
+    state.is_named |= at == 0 && is_named;
     if (at < state.known.count)
         return berth_request_merge(ret, &state.known.rows[at].request, err);
-    if (raise_fault(&state.option_fault, err) < 0 ||
+    if (raise_fault(&state.option_fault, err) < 0 || check_script(err) < 0 ||
         berth_request_merge(ret, &state.script, err) < 0 ||
         berth_request_merge(ret, &state.job, err) < 0 ||
         berth_request_merge(ret, &state.own, err) < 0 ||
         check_component(ret, NULL, err) < 0 ||
-        (is_named && berth_request_check(ret, err) < 0) ||
+        (needs_image && berth_request_check(ret, err) < 0) ||
         berth_commandline_pull(&state.site, ret, err) < 0)
         return -1;
     line = typed(ret);
-    line.is_named = is_named;
+    line.is_named = is_named && !script_runs_in_image(ret);
     return at == 0 ? berth_commandline_job(&line, find_bundle(), err) : 0;
 }
 
@@ -643,6 +674,10 @@ static int publish_job(struct berth_err *err)
     const struct berth_row *row = &state.table.rows[state.table.count - 1];
     const bool is_known = state.known.count >= state.table.count;
 
+    if (state.table.count == 1 &&
+        berth_variable_publish(BERTH_BATCH_VARIABLE,
+                               is_sbatch() && state.is_named ? "1" : NULL, err) < 0)
+        return -1;
     if (state.table.count > 1 && is_sbatch())
         return is_known || berth_request_equal(&row[-1].request, &row->request)
                    ? 0

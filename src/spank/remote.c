@@ -32,6 +32,7 @@
 #include "request/wire.h"
 #include "site/rules.h"
 #include "site/siteread.h"
+#include "spank/batch.h"
 #include "spank/options.h"
 #include "spank/taskfacts.h"
 #include "spank/restore.h"
@@ -119,6 +120,8 @@ int berth_remote_open(spank_t sp)
 {
     uint32_t tasks = 0;
 
+    if (berth_batch_is(sp))
+        berth_batch_open(sp);
     if (!is_ours(sp))
         return 0;
     spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &tasks);
@@ -231,11 +234,27 @@ static void note_lost_container(void)
     slurm_spank_log("berth: %s: " BERTH_RENDEZVOUS_DIED, node_name());
 }
 
+/* The batch script has ended. */
+static void note_missed_image(void)
+{
+    struct berth_err note;
+
+    if (!berth_batch_is_missed())
+        return;
+    berth_err_set(&note, "note: the batch script ran on the host, and nothing of the "
+                         "job in its image; write srun before programs, or give "
+                         "sbatch --container-script to run the script in the image");
+    berth_spell_options(shared.settings.option_prefix, &note);
+    slurm_spank_log("berth: %s: %s", node_name(), note.text);
+}
+
 int berth_remote_task_exit(spank_t sp)
 {
     uint32_t tasks = 0;
     int status = 0;
 
+    if (berth_batch_is(sp))
+        note_missed_image();
     if (!shared.rendezvous.page)
         return 0;
     spank_get_item(sp, S_TASK_EXIT_STATUS, &status);
@@ -680,11 +699,25 @@ static int prepare_task(spank_t sp, struct berth_err *err)
     return 0;
 }
 
+/* In the process of a batch script. */
+static void prepare_script(spank_t sp)
+{
+    const bool has_settings = !*shared.fault.text;
+    struct berth_err err;
+
+    if (berth_batch_task(sp, has_settings ? &shared.settings : NULL, &err) == 0)
+        return;
+    report(sp, -1, &err);
+    _exit(EXIT_FAILURE);
+}
+
 int berth_remote_task(spank_t sp)
 {
     const char *prefix = shared.settings.option_prefix;
     struct berth_err err;
 
+    if (berth_batch_is(sp))
+        prepare_script(sp);
     if (!is_ours(sp)) {
         /* As in the shell of salloc, which is an srun, too: a TaskProlog that sees the
          * variables would report that this node does not have the plugin. */

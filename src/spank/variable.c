@@ -9,10 +9,8 @@
 #include "request/wire.h"
 
 static const char *const names[] = {
-    BERTH_STEP_VARIABLE,
-    BERTH_CONTAINERS_VARIABLE,
-    BERTH_LIFETIME_VARIABLE,
-    BERTH_SITE_VARIABLE,
+    BERTH_STEP_VARIABLE, BERTH_CONTAINERS_VARIABLE, BERTH_LIFETIME_VARIABLE,
+    BERTH_SITE_VARIABLE, BERTH_BATCH_VARIABLE,
 };
 
 int berth_variable_publish(const char *name, const char *text, struct berth_err *err)

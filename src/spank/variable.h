@@ -30,6 +30,10 @@
  */
 #define BERTH_SITE_VARIABLE "SLURM_BERTH_SITE"
 
+/* sbatch was given an image by an option; the batch step reads as root whether this is
+ * set. */
+#define BERTH_BATCH_VARIABLE "SLURM_BERTH_BATCH"
+
 /* The runtime sets one of these variables for each process in a container. */
 #define BERTH_OUTER_APPTAINER   "APPTAINER_CONTAINER"
 #define BERTH_OUTER_SINGULARITY "SINGULARITY_CONTAINER"

@@ -5,12 +5,46 @@
 . "${srcdir:-.}/tests/spank/lib.sh"
 
 A=image=T/a
+given=' job.sh' # what Slurm gives berth-oci; before 23.11 the plugin replaces the script
+since 23.11 || given=
 B=image=T/b
 C=image=T/c
 
 expect 'the batch step runs on the host, whatever the default' 0 \
-    '0 host: job.sh 1' \
+    "0 host: job.sh 1
+$missed" \
     sbatch --container-image=a job.sh 1
+lost=$missed missed=none
+expect '... and nothing of a job whose image only the environment names' 0 '0 host: job.sh' \
+    BERTH_CONTAINER_IMAGE=a sbatch job.sh
+expect '... or that starts a step in it' 0 "0 $A: ./x" \
+    SLURM_JOB_ID=1 FAKE_SCRIPT="srun ./x" sbatch --container-image=a job.sh
+missed=$lost
+expect 'the batch step runs in the image' 0 "0 host: LIBEXEC/berth-oci$given 1" \
+    sbatch --container-image=a --container-script job.sh 1
+expect '... by an #SBATCH line' 0 "0 host: LIBEXEC/berth-oci$given" \
+    FAKE_HEADER='--container-image=a --container-script' sbatch job.sh
+expect '... unless the command line says otherwise' 0 '0 host: job.sh' \
+    FAKE_HEADER='--container-image=a --container-script' sbatch --no-container-script job.sh
+site 'rules: [{default: {container-script: yes}}]'
+expect '... by a rule of the site' 0 "0 host: LIBEXEC/berth-oci$given" \
+    FAKE_WORDS="$SITE" sbatch --container-image=a job.sh
+expect '... and not against the option' 0 '0 host: job.sh' \
+    FAKE_WORDS="$SITE" sbatch --container-image=a --no-container-script job.sh
+site 'rules: [{force: {no-container-script: yes}}]'
+expect '... but a rule that forces' 0 '0 host: job.sh' \
+    FAKE_WORDS="$SITE" sbatch --container-image=a --container-script job.sh
+site 'rules: [{forbid: [container-script]}]'
+expect '... or forbids' 1 "sbatch: error: berth: --container-script: a rule of this site forbids it; leave it out (T/berth.yaml:1)" \
+    FAKE_WORDS="$SITE" sbatch --container-image=a --container-script job.sh
+expect '... and needs an image' 1 'sbatch: error: berth: --container-script: it needs an image; add --container-image=IMAGE' \
+    sbatch --container-script job.sh
+expect 'a step has no script' 1 \
+    'srun: error: berth: --container-script: only sbatch has a script; leave it out, the command itself runs in the image' \
+    srun --container-image=a --container-script ./x
+expect 'nor has salloc' 1 \
+    'salloc: error: berth: --container-script: only sbatch has a script; leave it out, the command itself runs in the image' \
+    salloc --container-image=a --container-script
 expect 'the steps inside get the default' 0 \
     "0 $A: ./x" \
     FAKE_SCRIPT="srun ./x" sbatch --container-image=a job.sh
@@ -149,7 +183,7 @@ expect 'a wrong option of a later component is reported once' 1 \
     FAKE_HEADER='--container-image=a : --container-image=b : --container-image=none --mpi-bind' sbatch job.sh
 echo ./app >host.sh
 expect 'a warning is printed once' 0 \
-    "sbatch: berth: warning: 'host.sh' runs on the host and has no srun, so nothing runs in the image; write srun before each program" \
+    "sbatch: berth: warning: 'host.sh' runs on the host and has no srun, so nothing runs in the image; write srun before each program, or give --container-script to run the script in the image" \
     FAKE_SCRIPT=true FAKE_HEADER='--container-image=a : --container-image=b' sbatch host.sh
 expect 'an srun whose groups berth cannot read' 1 \
     "srun: error: berth: the components of this job have different container options, and berth cannot tell which component this is; write --het-group with numbers (--het-group=0,2-3), or unset SLURM_BERTH_JOB and name the image" \

@@ -41,10 +41,12 @@ since()
 }
 
 # Replace the paths of this run by fixed names; remove the path of profiles, which is in
-# each order.
+# each order, and the note at the end of most batch scripts here, which start nothing in
+# their image.
+missed="berth: $(uname -n): note: the batch script ran on the host, and nothing of the job in its image; write srun before programs, or give sbatch --container-script to run the script in the image"
 neutral()
 {
-    sed "/^- SLURM_BERTH_SITE=/d; s|$T|T|g; s|$libexec|LIBEXEC|g
+    sed "/^$missed\$/d; /^- SLURM_BERTH_SITE=/d; s|$T|T|g; s|$libexec|LIBEXEC|g
         s|^\\(+ BERTH_TASK_ORDER=.*[:&]\\)profiles=[^&;]*|\\1|; s|&;|;|; s|;terms:;|;|"
 }
 

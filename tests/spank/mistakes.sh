@@ -103,7 +103,7 @@ expect 'mounts below them' 0 '0 image=T/a&mounts=/usr/share:/usr/share:rw: ./x' 
     srun --container-image=a --container-mounts=/usr/share:/usr/share ./x
 
 # Scripts that start no program in the image.
-nothing='runs on the host and has no srun, so nothing runs in the image; write srun before each program'
+nothing='runs on the host and has no srun, so nothing runs in the image; write srun before each program, or give --container-script to run the script in the image'
 printf '#!/bin/sh\n#SBATCH -n2\n# srun is for others\n./app\n' >host.sh
 printf '#!/bin/sh\n./app1\n  exec srun ./app\n' >good.sh
 # shellcheck disable=SC2016 # the script's
@@ -120,6 +120,11 @@ expect 'a script without srun' 0 "sbatch: $WARNING 'host.sh' $nothing
 0 host: host.sh" sbatch --container-image=a host.sh
 expect 'a script without srun on standard input' 0 "sbatch: $WARNING the script $nothing
 0 image=T/a: ./x" FAKE_SCRIPT="srun ./x" sbatch --container-image=a <host.sh
+printf '#!/bin/sh\npython_srun_helper=1 ./app\n' >part.sh
+expect 'a script with srun as a part of a name' 0 "sbatch: $WARNING 'part.sh' $nothing
+0 host: part.sh" sbatch --container-image=a part.sh
+expect 'a script that runs in the image itself' 0 "0 host: LIBEXEC/berth-oci$(since 23.11 && echo ' host.sh')" \
+    sbatch --container-image=a --container-script host.sh
 expect 'a command of --wrap without srun' 0 "sbatch: $WARNING the command of --wrap $nothing
 0 image=T/a: ./x" FAKE_SCRIPT="srun ./x" sbatch --container-image=a --wrap ./app
 expect 'a command of --wrap with it' 0 '0 image=T/a: ./x' \

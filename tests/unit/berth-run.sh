@@ -61,6 +61,9 @@ expect 'lists accumulate' 0 '1 2,3' \
 expect 'no variable of berth is in the environment' 0 '' \
     "$berth" run --container-image=a sh -c 'env | grep ^BERTH_ || :'
 
+expect 'a script is for sbatch' 2 'berth: run: --container-script is for sbatch; leave it out' \
+    "$berth" run --container-image=a --container-script true
+
 # Tasks of a step on a node, as Slurm starts them: they meet. This runtime makes no user
 # namespace, so that each starts it again.
 tasks()
