@@ -4,11 +4,11 @@
 # shellcheck source=tests/spank/lib.sh
 . "${srcdir:-.}/tests/spank/lib.sh"
 
-A=image=T/a
+A=--container-image=T/a
 given=' job.sh' # what Slurm gives berth-oci; before 23.11 the plugin replaces the script
 since 23.11 || given=
-B=image=T/b
-C=image=T/c
+B=--container-image=T/b
+C=--container-image=T/c
 
 expect 'the batch step runs on the host, whatever the default' 0 \
     "0 host: job.sh 1
@@ -49,13 +49,13 @@ expect 'the steps inside get the default' 0 \
     "0 $A: ./x" \
     FAKE_SCRIPT="srun ./x" sbatch --container-image=a job.sh
 expect 'every option is a default' 0 \
-    "0 $A&mounts=/d:/d:rw&mounts=/e:/e:rw&workdir=/w&no-mount-home=&writable=&entrypoint=&env=X&args=-a&mpi-bind=hybrid: ./x" \
+    "0 $A --container-mounts=/d:/d:rw --container-mounts=/e:/e:rw --container-workdir=/w --no-container-mount-home --container-writable --container-entrypoint --container-env=X --container-args=-a --mpi-bind=hybrid: ./x" \
     FAKE_SCRIPT="srun ./x" sbatch --container-image=a --container-mounts=/d \
     --container-mounts=/e --container-workdir=/w --no-container-mount-home \
     --container-writable --container-entrypoint --container-env=X --container-args=-a --mpi-bind=hybrid job.sh
 expect 'a lifetime, too, which a step overrides' 0 \
-    "0 $A&lifetime=job: ./x
-1 $B&lifetime=step: ./y" \
+    "0 $A --container-lifetime=job: ./x
+1 $B --container-lifetime=step: ./y" \
     FAKE_SCRIPT="srun ./x : --container-image=b --container-lifetime=step ./y" \
     sbatch --container-image=a --container-lifetime=job job.sh
 expect 'without a default there is none' 0 \
@@ -69,11 +69,11 @@ expect 'none cancels the default' 0 \
     FAKE_SCRIPT="srun --container-image=none ./x" \
     sbatch --container-image=a --container-mounts=/d job.sh
 expect 'lists of a step come behind those of the default' 0 \
-    "0 $A&mounts=/d:/d:rw&mounts=/e:/e:rw: ./x" \
+    "0 $A --container-mounts=/d:/d:rw --container-mounts=/e:/e:rw: ./x" \
     FAKE_SCRIPT="srun --container-mounts=/e ./x" \
     sbatch --container-image=a --container-mounts=/d job.sh
 expect 'a default without an image waits for one' 0 \
-    "0 $A&mounts=/d:/d:rw: ./x" \
+    "0 $A --container-mounts=/d:/d:rw: ./x" \
     FAKE_SCRIPT="srun --container-image=a ./x" sbatch --container-mounts=/d job.sh
 expect 'a default without an image harms nobody' 0 \
     '0 host: ./x' \
@@ -94,7 +94,7 @@ expect 'a default under --export=NONE' 0 \
     FAKE_SCRIPT="srun ./x : --container-image=b ./y" \
     sbatch --export=NONE --container-image=a job.sh
 expect 'the #SBATCH lines are a default too' 0 \
-    "0 $A&mounts=/d:/d:rw: ./x" \
+    "0 $A --container-mounts=/d:/d:rw: ./x" \
     FAKE_HEADER='--container-image=a --container-mounts=/d' FAKE_SCRIPT="srun ./x" \
     sbatch job.sh
 expect 'a second srun inside knows nothing of the first' 0 \
@@ -112,17 +112,17 @@ expect 'salloc is like sbatch' 0 \
 
 # A mount on the place of another: the later one wins, the job's before the step's.
 expect 'a mount of a step replaces that of the job on its place' 0 \
-    "0 $A&mounts=/e:/e:rw&mounts=/g:/d:ro: ./x
-1 $A&mounts=/f:/d:rw&mounts=/e:/e:rw: ./y" \
+    "0 $A --container-mounts=/e:/e:rw --container-mounts=/g:/d:ro: ./x
+1 $A --container-mounts=/f:/d:rw --container-mounts=/e:/e:rw: ./y" \
     FAKE_SCRIPT="srun --container-mounts=/g:/d/:ro ./x : ./y" \
     sbatch --container-image=a --container-mounts=/f:/d,/e job.sh
 expect 'a mount of an option replaces that of the variable' 0 \
-    "0 $A&mounts=/g:/d:rw: ./x" \
+    "0 $A --container-mounts=/g:/d:rw: ./x" \
     BERTH_CONTAINER_MOUNTS=/f:/d srun --container-image=a --container-mounts=/g://d ./x
 
 # As with options of Slurm: the script, over it the environment, over both the command line.
 expect 'the command line of sbatch wins over the script' 0 \
-    "0 $B&mounts=/e:/e:rw&mounts=/g:/d:rw&readonly=&env=X&env=Y&lifetime=job: ./x" \
+    "0 $B --container-mounts=/e:/e:rw --container-mounts=/g:/d:rw --container-readonly --container-env=X --container-env=Y --container-lifetime=job: ./x" \
     FAKE_HEADER='--container-image=a --container-lifetime=step --container-writable --container-env=X --container-mounts=/f:/d,/e' \
     FAKE_SCRIPT='srun ./x' \
     sbatch --container-lifetime job --container-image=b --container-readonly \
@@ -161,15 +161,15 @@ expect 'the first component alone has one' 0 \
     FAKE_SCRIPT="srun ./x : ./y" sbatch --container-image=a : -n2 job.sh
 three='--container-image=a --container-mounts=/d : --container-image=b : --container-image=c --container-workdir=/w'
 expect '#SBATCH components, in any order, and one srun for two groups' 0 \
-    "2 $C&workdir=/w: ./x
-0 $A&mounts=/d:/d:rw: ./y
-0 $A&mounts=/d:/d:rw: ./z
-2 $C&workdir=/w: ./z
-0 $A&mounts=/d:/d:rw: ./one" \
+    "2 $C --container-workdir=/w: ./x
+0 $A --container-mounts=/d:/d:rw: ./y
+0 $A --container-mounts=/d:/d:rw: ./z
+2 $C --container-workdir=/w: ./z
+0 $A --container-mounts=/d:/d:rw: ./one" \
     FAKE_HEADER="$three" FAKE_SCRIPT="srun --het-group=2 ./x && srun --het-group=0 ./y &&
         srun --het-group=0,2 ./z && srun ./one" sbatch job.sh
 expect 'a step overrides the default of a component' 0 \
-    "0 $A&mounts=/d:/d:rw: ./x
+    "0 $A --container-mounts=/d:/d:rw: ./x
 1 $C: ./y
 2 host: ./z" \
     FAKE_HEADER="$three" \
@@ -237,7 +237,7 @@ srun: berth: component 0: --container-workdir: '/v' of the command line of srun,
 srun: berth: component 0: --mpi-bind: 'hybrid' of the job (sbatch, salloc)
 srun: berth: component 0: --container-mounts: '/g:/d:rw' of the command line of srun, over '/f:/d:rw' of the job (sbatch, salloc)
 srun: berth: component 0: --container-mounts: '/e:/e:rw' of the job (sbatch, salloc)
-0 $B&mounts=/e:/e:rw&mounts=/g:/d:rw&workdir=/v&mpi-bind=hybrid&explain=text: ./x" \
+0 $B --container-mounts=/e:/e:rw --container-mounts=/g:/d:rw --container-workdir=/v --mpi-bind=hybrid --container-explain=text: ./x" \
     FAKE_SCRIPT="BERTH_CONTAINER_IMAGE=b srun --container-workdir=/v --container-mounts=/g:/d --container-explain ./x" \
     sbatch --container-image=a --container-workdir=/w --mpi-bind=hybrid --container-mounts=/f:/d,/e job.sh
 

@@ -15,7 +15,7 @@ unset TMPDIR
 HOME=/h USER=u LOGNAME=u SHELL=/s
 export HOME USER LOGNAME SHELL
 
-A=image=T/a
+A=--container-image=T/a
 identity='+ HOME=/h
 + LOGNAME=u
 + SHELL=/s
@@ -31,14 +31,14 @@ argv: LIBEXEC/berth-task ./x 1"
         printf '%s\n' "0 $A: ./x 1
 argv: LIBEXEC/berth-task 1"
     fi
-    printf '%s\n' "- SLURM_BERTH_STEP=1${1:+;=:$1};*:$A;."
+    printf '%s\n' "- table *: ${1:+$1 }$A"
     order "$A"
     [ -z "$2" ] || printf '%s\n' "$2"
 }
 
-sent='env=HOME%3D/h&env=LOGNAME%3Du&env=SHELL%3D/s'
+sent='env=HOME=/h env=LOGNAME=u env=SHELL=/s'
 expect '--export=NONE: what MPI needs is there, what it does not is not' 0 \
-    "$(sees "$sent&env=UCX_TLS%3Dtcp&env=USER%3Du" "$identity
+    "$(sees "$sent env=UCX_TLS=tcp env=USER=u" "$identity
 + UCX_TLS=tcp
 + USER=u")" \
     FAKE_RAW=1 UCX_TLS=tcp EDITOR=vi UCX_TOKEN=x srun --export=NONE --container-image=a ./x 1
@@ -102,19 +102,19 @@ two()
         grep -E '^([0-9] |\+ (UCX|USER))|FAULT' | paste -sd' ' - | neutral)"
 }
 two 'the same image, other values' \
-    "0 image=T/a: ./x + UCX_A=2 + USER=u 1 image=T/a: ./y + UCX_A=1 + USER=u" \
+    "0 --container-image=T/a: ./x + UCX_A=2 + USER=u 1 --container-image=T/a: ./y + UCX_A=1 + USER=u" \
     FAKE_RAW=1 UCX_A=1 srun --export=NONE,UCX_A=2 --container-image=a ./x : \
     --export=NONE --container-image=a ./y
 two 'one component drops, the other does not' \
-    "0 image=T/a: ./x + UCX_A=1 + USER=u 1 image=T/b: ./y" \
+    "0 --container-image=T/a: ./x + UCX_A=1 + USER=u 1 --container-image=T/b: ./y" \
     FAKE_RAW=1 UCX_A=1 srun --export=NONE --container-image=a ./x : \
     --export=ALL --container-image=b ./y
 two 'the component on the host gets nothing' \
-    "0 image=T/a: ./x + UCX_A=1 + USER=u 1 host: ./y" \
+    "0 --container-image=T/a: ./x + UCX_A=1 + USER=u 1 host: ./y" \
     FAKE_RAW=1 UCX_A=1 srun --export=NONE --container-image=a ./x : \
     --export=NONE ./y
 two 'in a het job, out of order' \
-    "0 image=T/b: ./y + UCX_A=3 + USER=u 1 image=T/a: ./x + UCX_A=2 + USER=u" \
+    "0 --container-image=T/b: ./y + UCX_A=3 + USER=u 1 --container-image=T/a: ./x + UCX_A=2 + USER=u" \
     FAKE_RAW=1 UCX_A=1 SLURM_HET_SIZE=2 SLURM_JOB_ID=100 SLURM_JOB_ID_HET_GROUP_0=100 \
     SLURM_JOB_ID_HET_GROUP_1=101 srun --het-group=1 --export=NONE,UCX_A=2 \
     --container-image=a ./x : --het-group=0 --export=NONE,UCX_A=3 --container-image=b ./y
@@ -134,15 +134,15 @@ short 'environment.capture: LD_PRELOAD goes over the built-in denial' "LD_PRELOA
 
 # Slurm's variables about the job, for an mpirun on its nodes.
 expect '--mpi-bind=launch: what srun knows of the job comes along' 0 \
-    "$(sees 'job=SLURM_JOB_ID%3D7&job=SLURM_NTASKS%3D8' '' |
-        sed 's|image=T/a|&\&mpi-bind=launch|
-s|first=;|first=\&allocation=SLURM_JOB_ID%3D7\&allocation=SLURM_NTASKS%3D8;|')" \
+    "$(sees 'job=SLURM_JOB_ID=7 job=SLURM_NTASKS=8' '' |
+        sed 's|image=T/a|& --mpi-bind=launch|
+            s|first;|first allocation=SLURM_JOB_ID=7 allocation=SLURM_NTASKS=8;|')" \
     FAKE_RAW=1 SLURM_JOB_ID=7 SLURM_NTASKS=8 SLURM_BERTH_X=1 EDITOR=vi \
     srun --container-image=a --mpi-bind=launch ./x 1
 
 # Limits
 expect 'an environment over the limit, without an image, or with all of it' 0 '0 host: ./x
-0 image=T/a: ./y' \
+0 --container-image=T/a: ./y' \
     "UCX_BIG=$(printf '%070000d' 0)" FAKE_SCRIPT="srun --export=NONE ./x
 srun --export=ALL --container-image=a ./y" sbatch job.sh
 
@@ -168,7 +168,7 @@ expect 'a task that takes no variable' 1 \
 # srun in a container
 expect 'srun in a container says so, and hands on nothing of the runtime' 0 \
     "srun: berth: note: this srun runs in '/outer.sif'; its tasks get their own image, and none of that image's mounts
-$(sees '' '' | sed '/^- SLURM/i\
+$(sees '' '' | sed '/^- table/i\
 - APPTAINER_CONTAINER=/outer.sif\
 - APPTAINER_BIND=/opt\
 - APPTAINER_NAME=outer.sif\

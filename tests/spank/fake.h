@@ -16,8 +16,8 @@
  * srun starts a slurmstepd for each component, and slurmstepd starts a process for each
  * task, which prints in one line what it would execute:
  *
- *     GROUP REQUEST: COMMAND       berth-task is in front of the command
- *     GROUP host: COMMAND          nothing is
+ *     GROUP OPTIONS: COMMAND       berth-task is before the command
+ * (tests/spank/decode.h) GROUP host: COMMAND          nothing is
  *
  * Its variables (removed before the plugin is called):
  *

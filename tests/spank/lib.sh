@@ -40,28 +40,27 @@ since()
     [ "$(printf '%s\n%s\n' "$1" "$release" | sort -V | head -n 1)" = "$1" ]
 }
 
-# Replace the paths of this run by fixed names; remove the path of profiles, which is in
-# each order, and the note at the end of most batch scripts here, which start nothing in
-# their image.
+# Replace the paths of this run by fixed names; remove the note at the end of most batch
+# scripts here, which start nothing in their image.
 missed="berth: $(uname -n): note: the batch script ran on the host, and nothing of the job in its image; write srun before programs, or give sbatch --container-script to run the script in the image"
 neutral()
 {
-    sed "/^$missed\$/d; /^- SLURM_BERTH_SITE=/d; s|$T|T|g; s|$libexec|LIBEXEC|g
-        s|^\\(+ BERTH_TASK_ORDER=.*[:&]\\)profiles=[^&;]*|\\1|; s|&;|;|; s|;terms:;|;|"
+    sed "/^$missed\$/d; /^- SLURM_BERTH_SITE=/d; s|$T|T|g; s|$libexec|LIBEXEC|g"
 }
 
-# order REQUEST [STEP [TASK [PARTS]]]: the variable with the order as FAKE_RAW=1 shows it,
-# for a step of one task on one node. STEP and TASK are further fields of these parts; PARTS
-# are the parts between the request and the step.
-fds='container-tasks=1&report-fd=N&memory-fd=N&tasks-fd=N&ended-fd=N'
-since 23.11 || fds="argv0=./x&$fds"
+# order REQUEST [STEP [TASK [PARTS]]]: the order as FAKE_RAW=1 shows it (decode.h), for a
+# step of one task on one node. STEP and TASK are further members of these parts; PARTS are
+# the parts between the request and the step.
+members='container-tasks=1 report=fd memory=fd tasks=fd ended=fd'
+since 23.11 || members="argv0=./x $members"
 order()
 {
     case $2 in
-        *first=*) step=$2 ;;
-        *) step=$(echo "$2" | sed -E 's/^((&prints-[a-z]+=)*)/\1\&first=/') ;;
+        *first*) step=$2 ;;
+        *) step=$(echo "$2" | sed -E 's/^(( prints-[a-z]+)*)/\1 first/') ;;
     esac
-    echo "+ BERTH_TASK_ORDER=1;request:$1;${4:+$4;}step:nodes=1&tasks=${tasks:-1}$step;task:$3$fds;."
+    step="nodes=1 tasks=${tasks:-1}$step"
+    echo "+ order ${1:+request $1; }${4:+$4; }step $step; task $3${3:+ }$members"
 }
 
 # The command of a case: [VARIABLE=VALUE ...] srun|sbatch|salloc WORD...

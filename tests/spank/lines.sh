@@ -5,8 +5,8 @@
 # shellcheck source=tests/spank/lib.sh
 . "${srcdir:-.}/tests/spank/lib.sh"
 
-A=image=T/a
-B=image=T/b
+A=--container-image=T/a
+B=--container-image=T/b
 # each NAME EXPECTED LINE...: what $tasks tasks run with a file of these lines, with $options.
 each()
 {
@@ -23,14 +23,14 @@ options=
 tasks=4
 each 'an image for each line' \
     "0 $A: --container-image=a ./x
-0 $B&mpi-bind=auto&world=own: --container-image=b --mpi-bind ./y 1
-0 $B&mpi-bind=auto&world=own: --container-image=b --mpi-bind ./y 1
+0 $B --mpi-bind=auto world=image: --container-image=b --mpi-bind ./y 1
+0 $B --mpi-bind=auto world=image: --container-image=b --mpi-bind ./y 1
 0 : ./z" \
     '0 --container-image=a ./x' '1-2 --container-image=b --mpi-bind ./y 1' '3 ./z'
 tasks=2
 each 'an mpirun on each of two lines' \
-    "0 $A&mpi-bind=local: --container-image=a --mpi-bind=local ./x
-0 $A&mpi-bind=local: --container-image=a --mpi-bind=local ./y" \
+    "0 $A --mpi-bind=local: --container-image=a --mpi-bind=local ./x
+0 $A --mpi-bind=local: --container-image=a --mpi-bind=local ./y" \
     '0 --container-image=a --mpi-bind=local ./x' '1 --container-image=a --mpi-bind=local ./y'
 tasks=4
 options=--container-image=a
@@ -38,13 +38,13 @@ each 'the image of the command line is the default' \
     "0 $A: ./x
 0 $B: --container-image=b ./y
 0 : --container-image=none ./z
-0 $A&writable=: --container-writable ./x" \
+0 $A --container-writable: --container-writable ./x" \
     '0 ./x' '1 --container-image=b ./y' '2 --container-image=none ./z' '* --container-writable ./x'
 options='--container-image=a --container-explain'
 tasks=2
 each 'an account of each line' \
-    "0 $A&explain=text: ./x
-0 explain=text: --container-image=none ./z" \
+    "0 $A --container-explain=text: ./x
+0 --container-explain=text: --container-image=none ./z" \
     '0 ./x' '1 --container-image=none ./z'
 options=
 
@@ -55,44 +55,44 @@ if since 23.11; then
         "0 $A: --container-image=a ./x
 argv: LIBEXEC/berth-task --container-image=a ./x
 - SLURM_BERTH_CONTAINERS=2
-- SLURM_BERTH_STEP=1;/0:$A;/1:$B;/2:;.
-$(order "$A" '&ranks=0&first=' '' '' | sed 's|container-tasks=1|&\&other-containers=1\&container-locals=0\&host-tasks=1|')
+- table /0: $A; /1: $B; /2:
+$(order "$A" ' ranks=0 first' '' '' | sed 's|container-tasks=1|& other-containers=1 container-locals=0 host-tasks=1|')
 0 $B: --container-image=b ./y
 argv: LIBEXEC/berth-task --container-image=b ./y
 - SLURM_BERTH_CONTAINERS=2
-- SLURM_BERTH_STEP=1;/0:$A;/1:$B;/2:;.
-$(order "$B" '&ranks=1&first=' '' '' | sed 's|container-tasks=1|container=1\&&\&other-containers=1\&container-locals=1\&host-tasks=1|')
+- table /0: $A; /1: $B; /2:
+$(order "$B" ' ranks=1 first' '' '' | sed 's|container-tasks=1|container=1 & other-containers=1 container-locals=1 host-tasks=1|')
 0 : ./z
 argv: LIBEXEC/berth-task ./z
 - SLURM_BERTH_CONTAINERS=2
-- SLURM_BERTH_STEP=1;/0:$A;/1:$B;/2:;.
-$(order '' '&ranks=2&first=' | sed 's|;request:||; s|container-tasks=1|&\&other-containers=2\&host-tasks=1|')" \
+- table /0: $A; /1: $B; /2:
+$(order '' ' ranks=2 first' | sed 's|container-tasks=1|& other-containers=2 host-tasks=1|')" \
         FAKE_RAW=1 FAKE_TASKS=3 srun --multi-prog conf
     printf '%s\n' '0 ./x' '1 --container-env=N=1 ./y' >conf
     site 'provenance: {file: /r}'
-    together='container-tasks=2\&container-ranks=0,1\&container-all=2'
+    together='container-tasks=2 container-ranks=0,1 container-all=2'
     expect 'a record is of all ranks in the container' 0 \
         "0 $A: ./x
 argv: LIBEXEC/berth-task ./x
-- SLURM_BERTH_STEP=1;/0:$A;/1:$A&env=N%3D1;.
-$(order "$A" '&prints-component=&prints-step=&ranks=0&first=' 'record=/r&' | sed "s|container-tasks=1|$together|")
-0 $A&env=N%3D1: --container-env=N=1 ./y
+- table /0: $A; /1: $A --container-env=N=1
+$(order "$A" ' prints-component prints-step ranks=0 first' 'record=/r' | sed "s|container-tasks=1|$together|")
+0 $A --container-env=N=1: --container-env=N=1 ./y
 argv: LIBEXEC/berth-task --container-env=N=1 ./y
-- SLURM_BERTH_STEP=1;/0:$A;/1:$A&env=N%3D1;.
-$(order "$A&env=N%3D1" '&prints-component=&ranks=1&first=' 'record=/r&' | sed "s|container-tasks=1|$together|")" \
+- table /0: $A; /1: $A --container-env=N=1
+$(order "$A --container-env=N=1" ' prints-component ranks=1 first' 'record=/r' | sed "s|container-tasks=1|$together|")" \
         FAKE_RAW=1 FAKE_TASKS=2 "FAKE_WORDS=$SITE" srun --container-image=a --multi-prog conf
     printf '%s\n' '0 ./x' '1 ./y' >conf
-    X="$A&explain=text"
-    step="- SLURM_BERTH_STEP=1;/0:$X;/1:$X;."
+    X="$A --container-explain=text"
+    step="- table /0: $X; /1: $X"
     expect 'an account of each line, though both ask for the same' 0 \
         "0 $X: ./x
 argv: LIBEXEC/berth-task ./x
 $step
-$(order "$X" '&prints-component=&prints-step=&ranks=0&first=' | sed 's|container-tasks=1|container-tasks=2|')
+$(order "$X" ' prints-component prints-step ranks=0 first' | sed 's|container-tasks=1|container-tasks=2|')
 0 $X: ./y
 argv: LIBEXEC/berth-task ./y
 $step
-$(order "$X" '&prints-component=&ranks=1&first=' | sed 's|container-tasks=1|container-tasks=2|')" \
+$(order "$X" ' prints-component ranks=1 first' | sed 's|container-tasks=1|container-tasks=2|')" \
         FAKE_RAW=1 FAKE_TASKS=2 srun --container-image=a --container-explain --multi-prog conf
 fi
 
@@ -132,17 +132,17 @@ expect 'commas as Slurm reads them' 0 '0 host: ./x
 # A program that cannot start ends all.
 echo '0 --container-image=a ./x' >conf
 expect 'lines with images are killed on a bad exit' 0 \
-    "published 1;/0:$A;., kill on bad exit
+    "published /0: $A, kill on bad exit
 0 $A: --container-image=a ./x" \
     FAKE_SHOW=1 srun --multi-prog conf
 echo '0 --mpi-bind ./x' >conf
 expect 'so are those with MPI, whatever the command line says' 0 \
-    "published 1;/0:$A&mpi-bind=auto;., kill on bad exit
-0 $A&mpi-bind=auto: --mpi-bind ./x" \
+    "published /0: $A --mpi-bind=auto, kill on bad exit
+0 $A --mpi-bind=auto: --mpi-bind ./x" \
     FAKE_SHOW=1 srun --container-image=a --mpi-bind=off --multi-prog conf
 echo '0 ./x' >conf
 expect 'others are not' 0 \
-    "published 1;/0:$A;.
+    "published /0: $A
 0 $A: ./x" \
     FAKE_SHOW=1 srun --container-image=a --multi-prog conf
 
@@ -158,13 +158,13 @@ expect 'two MPI libraries' 1 \
     srun --container-image=a --multi-prog conf
 printf '0 --mpi-bind ./x\n1 --mpi-bind=hybrid ./y\n' >conf
 expect 'auto is one thing in all lines' 0 \
-    "0 $A&mpi-bind=auto&world=own: --mpi-bind ./x
-0 $A&mpi-bind=hybrid: --mpi-bind=hybrid ./y" \
+    "0 $A --mpi-bind=auto world=image: --mpi-bind ./x
+0 $A --mpi-bind=hybrid: --mpi-bind=hybrid ./y" \
     FAKE_TASKS=2 srun --container-image=a --multi-prog conf
 printf '0 --mpi-bind ./x\n1 --container-env=N=1 --mpi-bind ./y\n' >conf
 expect 'and lines of one container choose together' 0 \
-    "0 $A&mpi-bind=auto: --mpi-bind ./x
-0 $A&env=N%3D1&mpi-bind=auto: --container-env=N=1 --mpi-bind ./y" \
+    "0 $A --mpi-bind=auto: --mpi-bind ./x
+0 $A --container-env=N=1 --mpi-bind=auto: --container-env=N=1 --mpi-bind ./y" \
     FAKE_TASKS=2 srun --container-image=a --multi-prog conf
 : >conf
 i=0

@@ -24,11 +24,11 @@ $run --mpi-bind -v" \
     srun ./x --mpi-bind -v
 expect 'another option behind a program that runs in an image' 0 \
     "srun: $WARNING './x' gets '--mpi-bind=off' as an argument; write options before the command: srun --mpi-bind=off ./x
-0 image=T/a: ./x --mpi-bind=off" \
+0 --container-image=T/a: ./x --mpi-bind=off" \
     srun --container-image=a ./x --mpi-bind=off
 expect 'an option behind the program of the second component' 0 \
     "srun: $WARNING './y' runs on the host and gets '--container-image=b' as an argument; write options before the command: srun --container-image=b ./y
-0 image=T/a: ./x
+0 --container-image=T/a: ./x
 1 host: ./y --container-image=b" \
     srun --container-image=a ./x : ./y --container-image=b
 expect 'two components that are written once: one line' 0 \
@@ -59,7 +59,7 @@ expect 'a colon behind an argument, and an option of ours behind it' 1 \
     srun ./x 7: --container-image=b ./y
 expect 'a colon in a step without a word of berth' 0 "$run :-n1 ./y: -n1" \
     srun ./x :-n1 ./y: -n1
-expect 'a colon in an argument' 0 '0 image=T/a: ./x a:b c: d :e' \
+expect 'a colon in an argument' 0 '0 --container-image=T/a: ./x a:b c: d :e' \
     srun --container-image=a ./x a:b c: d :e
 for option in -n1 '-n 1' -N2 '-c 4' --nodes=1 --partition=p --site-mpi-bind; do
     # shellcheck disable=SC2086 # words
@@ -70,7 +70,7 @@ done
 for words in 'grep error: -r logs' 'grep error: -n logs' 'rsync host: -av to' './x: -n1' './x: -n 1' \
     'rsync host: --delete to' './x :-r ./y' './x :-n ./y' './x :-n1' './x: - y'; do
     # shellcheck disable=SC2086 # words
-    expect "nothing is said of a colon: $words" 0 "0 image=T/a: $words" \
+    expect "nothing is said of a colon: $words" 0 "0 --container-image=T/a: $words" \
         FAKE_WORDS=option_prefix=site- srun --site-container-image=a $words
 done
 
@@ -95,11 +95,11 @@ expect 'options with a prefix, and that of Slurm' 1 \
 expect 'mounts over /usr and /etc' 0 \
     "srun: $WARNING --container-mounts=/usr:/usr hides the image's /usr; mount it at another place, such as /host/usr
 srun: $WARNING --container-mounts=/etc:/etc hides the image's /etc; mount it at another place, such as /host/etc
-0 image=T/a&mounts=/usr:/usr:rw&mounts=/etc:/etc:rw: ./x
-1 image=T/b&mounts=/usr:/usr:rw: ./y" \
+0 --container-image=T/a --container-mounts=/usr:/usr:rw --container-mounts=/etc:/etc:rw: ./x
+1 --container-image=T/b --container-mounts=/usr:/usr:rw: ./y" \
     srun --container-image=a --container-mounts=/usr:/usr/,/etc ./x : \
     --container-image=b --container-mounts=/usr:/usr ./y
-expect 'mounts below them' 0 '0 image=T/a&mounts=/usr/share:/usr/share:rw: ./x' \
+expect 'mounts below them' 0 '0 --container-image=T/a --container-mounts=/usr/share:/usr/share:rw: ./x' \
     srun --container-image=a --container-mounts=/usr/share:/usr/share ./x
 
 # Scripts that start no program in the image.
@@ -119,15 +119,15 @@ expect 'a script without srun, and another image than in the environment' 0 \
 expect 'a script without srun' 0 "sbatch: $WARNING 'host.sh' $nothing
 0 host: host.sh" sbatch --container-image=a host.sh
 expect 'a script without srun on standard input' 0 "sbatch: $WARNING the script $nothing
-0 image=T/a: ./x" FAKE_SCRIPT="srun ./x" sbatch --container-image=a <host.sh
+0 --container-image=T/a: ./x" FAKE_SCRIPT="srun ./x" sbatch --container-image=a <host.sh
 printf '#!/bin/sh\npython_srun_helper=1 ./app\n' >part.sh
 expect 'a script with srun as a part of a name' 0 "sbatch: $WARNING 'part.sh' $nothing
 0 host: part.sh" sbatch --container-image=a part.sh
 expect 'a script that runs in the image itself' 0 "0 host: LIBEXEC/berth-oci$(since 23.11 && echo ' host.sh')" \
     sbatch --container-image=a --container-script host.sh
 expect 'a command of --wrap without srun' 0 "sbatch: $WARNING the command of --wrap $nothing
-0 image=T/a: ./x" FAKE_SCRIPT="srun ./x" sbatch --container-image=a --wrap ./app
-expect 'a command of --wrap with it' 0 '0 image=T/a: ./x' \
+0 --container-image=T/a: ./x" FAKE_SCRIPT="srun ./x" sbatch --container-image=a --wrap ./app
+expect 'a command of --wrap with it' 0 '0 --container-image=T/a: ./x' \
     FAKE_SCRIPT="srun ./x" sbatch --container-image=a --wrap 'srun ./app'
 for script in good.sh variable.sh own.sh not-here.sh; do
     expect "nothing is said of $script" 0 "0 host: $script" sbatch --container-image=a $script

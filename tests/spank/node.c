@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "decode.h"
 #include "fake.h"
 
 #define TASK_PROGRAM BERTH_LIBEXECDIR "/berth-task"
@@ -135,18 +136,23 @@ static int compare(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Replace numbers of descriptors, which differ from run to run. */
-static void print_word(const char *word)
+/* Print ENTRY of the environment; what the plugin has sent, by the names of options. */
+static void print_entry(char sign, const char *entry)
 {
-    static const char key[] = "-fd=";
-    const char *next;
+    static const char table[] = "SLURM_BERTH_STEP=";
+    static const char order[] = ORDER "=";
+    char *text = NULL;
 
-    if (strncmp(word, ORDER "=", strlen(ORDER "=")) == 0)
-        for (; (next = strstr(word, key)); word = next + strspn(next, "0123456789")) {
-            next += strlen(key);
-            printf("%.*sN", (int)(next - word), word);
-        }
-    printf("%s", word);
+    if (strncmp(entry, table, strlen(table)) == 0) {
+        text = decode_table(entry + strlen(table));
+        printf("%c table %s\n", sign, text);
+    } else if (strncmp(entry, order, strlen(order)) == 0) {
+        text = decode_order(entry + strlen(order));
+        printf("%c order %s\n", sign, text);
+    } else {
+        printf("%c %s\n", sign, entry);
+    }
+    free(text);
 }
 
 static void print_raw(char **before)
@@ -155,45 +161,25 @@ static void print_raw(char **before)
     size_t count = 0;
 
     printf("argv:");
-    for (char **word = fake.task_argv; *word; word++) {
-        printf(" ");
-        print_word(*word);
-    }
+    for (char **word = fake.task_argv; *word; word++)
+        printf(" %s", *word);
     printf("\n");
     while (after[count])
         count++;
     qsort(after, count, sizeof(*after), compare);
     for (char **entry = before; *entry; entry++)
         if (!contains(after, *entry))
-            printf("- %s\n", *entry);
+            print_entry('-', *entry);
     for (char **entry = after; *entry; entry++)
-        if (!contains(before, *entry)) {
-            printf("+ ");
-            print_word(*entry);
-            printf("\n");
-        }
+        if (!contains(before, *entry))
+            print_entry('+', *entry);
 }
 
-/* Check that berth-task inherits the descriptors that the tasks share. */
-static void check_descriptors(const char *order)
+/* Check that berth-task inherits a descriptor that the tasks share. */
+static void check_descriptor(int fd)
 {
-    while ((order = strstr(order, "-fd="))) {
-        order += strlen("-fd=");
-        if (fcntl(atoi(order), F_GETFD) != 0)
-            printf("FAULT: a descriptor is not open, or not inherited: %s\n", order);
-    }
-}
-
-/* The value of KEY in ORDER, up to the end of the field or part; the caller frees it.
- * NULL: there is none. */
-static char *part_of(const char *order, const char *key, const char *ends)
-{
-    const char *start = order ? strstr(order, key) : NULL;
-
-    if (!start)
-        return NULL;
-    start += strlen(key);
-    return strndup(start, strcspn(start, ends));
+    if (fcntl(fd, F_GETFD) != 0)
+        printf("FAULT: a descriptor is not open, or not inherited: %d\n", fd);
 }
 
 /* Check what must hold in each task, with and without berth-task. */
@@ -213,26 +199,33 @@ static void check_task(bool wrapped)
         printf("FAULT: SLURM_KILL_BAD_EXIT reaches the application\n");
     if (wrapped != (order != NULL))
         printf("FAULT: berth-task and its order do not come together\n");
-    if (wrapped)
-        check_descriptors(order);
+    if (wrapped && order)
+        decode_descriptors(order, check_descriptor);
 }
 
 static void print_task(const struct place *place)
 {
     char **command = fake.task_argv;
     bool wrapped = strcmp(*command, TASK_PROGRAM) == 0;
-    char *request = part_of(getenv(ORDER), ";request:", ";");
-    char *argv0 = part_of(getenv(ORDER), "argv0=", "&;");
+    const char *order = getenv(ORDER);
 
     check_task(wrapped);
-    printf("%s %s:", place->group, !wrapped ? "host" : request ? request : "");
-    if (wrapped && argv0)
-        printf(" %s", argv0);
-    for (command += wrapped; *command; command++)
+    if (wrapped && order) {
+        char *request = decode_request(order);
+        char *argv0 = decode_argv0(order);
+
+        printf("%s %s:", place->group, request);
+        if (argv0)
+            printf(" %s", argv0);
+        free(request);
+        free(argv0);
+        command++;
+    } else {
+        printf("%s host:", place->group);
+    }
+    for (; *command; command++)
         printf(" %s", *command);
     printf("\n");
-    free(request);
-    free(argv0);
 }
 
 static int run_task(const struct place *place, int task)

@@ -4,7 +4,7 @@
 # shellcheck source=tests/spank/lib.sh
 . "${srcdir:-.}/tests/spank/lib.sh"
 
-A=image=T/a
+A=--container-image=T/a
 table="1;0:image=$T/a;1:image=$T/b;."
 
 # The exact changes to a task.
@@ -12,14 +12,14 @@ if since 23.11; then
     expect 'berth-task is put in front' 0 \
         "0 $A: ./x 1
 argv: LIBEXEC/berth-task ./x 1
-- SLURM_BERTH_STEP=1;*:$A;.
+- table *: $A
 $(order "$A")" \
         FAKE_RAW=1 srun --container-image=a ./x 1
 else
     expect 'berth-task stands in the place of argv[0]' 0 \
         "0 $A: ./x 1
 argv: LIBEXEC/berth-task 1
-- SLURM_BERTH_STEP=1;*:$A;.
+- table *: $A
 $(order "$A")" \
         FAKE_RAW=1 srun --container-image=a ./x 1
 fi
@@ -31,25 +31,25 @@ expect 'a file of standard output and error: srun -v prints where the notes are'
     "$shared
 0 $A: ./x
 $argv_x
-- SLURM_BERTH_STEP=1;=:one-file=;*:$A;.
-$(order "$A" '&first=&one-file=')" \
+- table *: one-file $A
+$(order "$A" ' first one-file')" \
     FAKE_RAW=1 FAKE_VERBOSE=1 srun -o o --container-image=a ./x
 expect 'the same without -v' 0 "0 $A: ./x" srun -o o --container-image=a ./x
 expect 'the same where notes have the choice of --mpi-bind' 0 \
     "$shared
-0 $A&mpi-bind=auto: ./x" \
+0 $A --mpi-bind=auto: ./x" \
     srun -o o --container-image=a --mpi-bind ./x
-expect 'standard error has a file of its own' 0 "0 $A&mpi-bind=auto: ./x" \
+expect 'standard error has a file of its own' 0 "0 $A --mpi-bind=auto: ./x" \
     srun -o o -e e --container-image=a --mpi-bind ./x
 expect 'one component of two has one file' 0 \
     "0 $A: ./x
 $argv_x
-- SLURM_BERTH_STEP=1;=:one-file=;0:$A;=:;1:$A;.
-$(order "$A" 'several=&first=&one-file=' | sed 's/nodes=1&tasks=1several=/several=\&nodes=1\&tasks=1/')
+- table 0: one-file $A; 1: $A
+$(order "$A" ' several first one-file' | sed 's/nodes=1 tasks=1 several/several nodes=1 tasks=1/')
 1 $A: ./y
 $(echo "$argv_x" | sed 's,/x$,/y,')
-- SLURM_BERTH_STEP=1;=:one-file=;0:$A;=:;1:$A;.
-$(order "$A" 'several=&first=' | sed 's/nodes=1&tasks=1several=/component=1\&several=\&nodes=1\&tasks=1/; s,argv0=./x,argv0=./y,')" \
+- table 0: one-file $A; 1: $A
+$(order "$A" ' several first' | sed 's/nodes=1 tasks=1 several/component=1 several nodes=1 tasks=1/; s,argv0=./x,argv0=./y,')" \
     FAKE_RAW=1 srun -o o --container-image=a ./x : --container-image=a ./y
 expect 'a program on the host has one file' 0 '0 host: ./x' \
     FAKE_VERBOSE=1 srun -o o ./x
@@ -60,15 +60,15 @@ expect 'tasks share what they inherit where Slurm calls the plugin in a child' 0
     FAKE_CONTAIN=1 FAKE_TASKS=2 srun --container-image=a ./x
 if since 23.11; then
     expect 'a container of the job: srun says so in a word, and nothing of it is left' 0 \
-        "0 $A&lifetime=job: ./x
+        "0 $A --container-lifetime=job: ./x
 argv: LIBEXEC/berth-task ./x
 - SLURM_BERTH_LIFETIME=job
-- SLURM_BERTH_STEP=1;0:$A&lifetime=job;1:;.
-$(order "$A&lifetime=job" | sed 's|step:|&several=\&|; s|container-tasks=1|&\&job=100|')
+- table 0: $A --container-lifetime=job; 1:
+$(order "$A --container-lifetime=job" | sed 's|step nodes|step several nodes|; s|container-tasks=1|& job=100|')
 1 host: ./y
 argv: ./y
 - SLURM_BERTH_LIFETIME=job
-- SLURM_BERTH_STEP=1;0:$A&lifetime=job;1:;." \
+- table 0: $A --container-lifetime=job; 1:" \
         FAKE_RAW=1 SLURM_BERTH_LIFETIME=step \
         srun --container-image=a --container-lifetime=job ./x : ./y
 fi
@@ -88,15 +88,15 @@ expect 'a component on the host loses only the table' 0 \
 name='an account is asked for: what berth-task cannot see of the step'
 if since 23.11; then
     expect "$name" 0 \
-        "0 $A&explain=text: ./x
+        "0 $A --container-explain=text: ./x
 argv: LIBEXEC/berth-task ./x
-- SLURM_BERTH_STEP=1;*:$A&explain=text;.
-$(order "$A&explain=text" '&prints-component=&prints-step=')" \
+- table *: $A --container-explain=text
+$(order "$A --container-explain=text" ' prints-component prints-step')" \
         FAKE_RAW=1 srun --container-image=a --container-explain ./x
 fi
 expect 'one component that is to be explained makes the whole step explained' 0 \
-    "0 $A&explain=json: ./x
-1 explain=json: ./y" \
+    "0 $A --container-explain=json: ./x
+1 --container-explain=json: ./y" \
     srun --container-image=a --container-explain=json ./x : ./y
 # --multi-prog
 printf '# programs\n0 ./x 1\n1-3 ./y\n' >conf
@@ -106,17 +106,17 @@ expect '--multi-prog: every program gets berth-task' 0 \
 name='--multi-prog with --mpi-bind: the programs are told'
 if since 23.11; then
     expect "$name" 0 \
-        "0 $A&mpi-bind=auto: ./x 1
+        "0 $A --mpi-bind=auto: ./x 1
 argv: LIBEXEC/berth-task ./x 1
-- SLURM_BERTH_STEP=1;/0,1-3:$A&mpi-bind=auto;.
-$(tasks=4; order "$A&mpi-bind=auto" '&prints-component=&prints-step=&ranks=0,1-3&first=&program=./x&program=./y')" \
+- table /0,1-3: $A --mpi-bind=auto
+$(tasks=4; order "$A --mpi-bind=auto" ' prints-component prints-step ranks=0,1-3 first program=./x program=./y')" \
         FAKE_RAW=1 srun --container-image=a --mpi-bind --multi-prog conf
     printf '0 ./x 1\n1-3 ./x 2\n' >one
     expect '--multi-prog with --mpi-bind: one program is that of the command' 0 \
-        "0 $A&mpi-bind=auto: ./x 1
+        "0 $A --mpi-bind=auto: ./x 1
 argv: LIBEXEC/berth-task ./x 1
-- SLURM_BERTH_STEP=1;/0,1-3:$A&mpi-bind=auto;.
-$(tasks=4; order "$A&mpi-bind=auto" '&prints-component=&prints-step=&ranks=0,1-3&first=')" \
+- table /0,1-3: $A --mpi-bind=auto
+$(tasks=4; order "$A --mpi-bind=auto" ' prints-component prints-step ranks=0,1-3 first')" \
         FAKE_RAW=1 srun --container-image=a --mpi-bind --multi-prog one
     expect '--multi-prog with --mpi-bind: they are not told' 1 \
         'berth: n1: Slurm does not answer for the --multi-prog configuration; submit again, and tell the administrators if it stays so' \
@@ -124,11 +124,11 @@ $(tasks=4; order "$A&mpi-bind=auto" '&prints-component=&prints-step=&ranks=0,1-3
 fi
 site 'rules: [{force: {no-container-entrypoint: yes}}]'
 expect '--multi-prog with --mpi-bind, and a rule against the runscript: the programs are told' 0 \
-    "0 $A&no-entrypoint=&mpi-bind=auto: ./x 1
+    "0 $A --no-container-entrypoint --mpi-bind=auto: ./x 1
 argv: LIBEXEC/berth-task ./x 1
-- SLURM_BERTH_STEP=1;/0,1-3:$A&mpi-bind=auto;.
-$(tasks=4; fds=${fds#argv0=./x&}
-    order "$A&no-entrypoint=&mpi-bind=auto;asked:$A&mpi-bind=auto" '&prints-component=&prints-step=&ranks=0,1-3&first=&program=./x&program=./y')" \
+- table /0,1-3: $A --mpi-bind=auto
+$(tasks=4; members=${members#argv0=./x }
+    order "$A --no-container-entrypoint --mpi-bind=auto; asked $A --mpi-bind=auto" ' prints-component prints-step ranks=0,1-3 first program=./x program=./y')" \
     FAKE_RAW=1 "FAKE_WORDS=$SITE" srun --container-image=a --mpi-bind --multi-prog conf
 expect '--multi-prog without an image' 0 \
     '0 host: ./x 1' \
@@ -149,7 +149,7 @@ done
 expect 'the shell of salloc has no variable of a step' 0 \
     '0 host: ./x
 argv: ./x
-- SLURM_BERTH_STEP=1;=:job=SLURM_JOB_ID%3D7;*:image=T/a&mpi-bind=launch;.' \
+- table *: job=SLURM_JOB_ID=7 --container-image=T/a --mpi-bind=launch' \
     FAKE_RAW=1 FAKE_STEP=4294967290 SLURM_JOB_ID=7 \
     srun --container-image=a --mpi-bind=launch ./x
 

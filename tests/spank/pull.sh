@@ -54,44 +54,44 @@ calls()
 }
 
 end=@sha256-$(sha256sum <whole.sif | cut -d' ' -f1)-$(uname -m).sif
-file="T/cache/berth/docker%2Br%2Bapp%40${end#@}"
+file="T/cache/berth/docker+r+app@${end#@}"
 expect 'srun pulls an image' 0 \
     "srun: berth: pulling image 'docker://r/app:1'
-0 image=$file&uri=docker://r/app:1: ./x" \
+0 --container-image=$file uri=docker://r/app:1: ./x" \
     srun --container-image=docker://r/app:1 ./x
-expect 'it is in the cache then' 0 "0 image=$file&uri=docker://r/app:1: ./x" \
+expect 'it is in the cache then' 0 "0 --container-image=$file uri=docker://r/app:1: ./x" \
     srun --container-image=docker://r/app:1 ./x
 expect 'also for sbatch' 0 '0 host: job.sh' sbatch --container-image=docker://r/app:1 job.sh
 calls 'once' 1
 expect 'two components pull it once' 0 \
     "srun: berth: pulling image 'oras://r/app'
-0 image=T/cache/berth/oras%2Br%2Bapp%40${end#@}&uri=oras://r/app: ./x
-1 image=T/cache/berth/oras%2Br%2Bapp%40${end#@}&uri=oras://r/app: ./y" \
+0 --container-image=T/cache/berth/oras+r+app@${end#@} uri=oras://r/app: ./x
+1 --container-image=T/cache/berth/oras+r+app@${end#@} uri=oras://r/app: ./y" \
     srun --container-image=oras://r/app ./x : --container-image=oras://r/app ./y
 calls 'for both' 1
-expect 'a variable names it too' 0 "0 image=$file&uri=docker://r/app:1: ./x" \
+expect 'a variable names it too' 0 "0 --container-image=$file uri=docker://r/app:1: ./x" \
     BERTH_CONTAINER_IMAGE=docker://r/app:1 srun ./x
-expect 'an image of its own goes over that of the job' 0 '0 image=T/a: ./x' \
+expect 'an image of its own goes over that of the job' 0 '0 --container-image=T/a: ./x' \
     "SLURM_BERTH_JOB=1;*:image=$T/gone.sif&uri=docker://r/app:1;." SLURM_JOB_ID=100 \
     srun --container-image=a ./x
 expect 'a job keeps the file that it was submitted with' 0 \
-    "0 image=T/bad.sif&uri=docker://r/app:1: ./x" \
+    "0 --container-image=T/bad.sif uri=docker://r/app:1: ./x" \
     "SLURM_BERTH_JOB=1;*:image=$T/bad.sif&uri=docker://r/app:1;." SLURM_JOB_ID=100 srun ./x
 expect 'unless it is gone' 0 \
     "srun: berth: image 'docker://r/app:1': the file that the job was submitted with is gone; this step runs 'T/cache/berth/docker+r+app$end'
-0 image=$file&uri=docker://r/app:1: ./x" \
+0 --container-image=$file uri=docker://r/app:1: ./x" \
     "SLURM_BERTH_JOB=1;*:image=$T/gone.sif&uri=docker://r/app:1;." SLURM_JOB_ID=100 srun ./x
 calls 'without another pull' 0
 expect 'a name with a tag, and without a scheme, is an image in a registry' 0 \
     "srun: berth: pulling image 'docker://r/tag:1'
-0 image=T/cache/berth/docker%2Br%2Btag%40${end#@}&uri=docker://r/tag:1: ./x" \
+0 --container-image=T/cache/berth/docker+r+tag@${end#@} uri=docker://r/tag:1: ./x" \
     srun --container-image=r/tag:1 ./x
 expect 'so is the default of a job' 0 \
-    "0 image=T/cache/berth/docker%2Br%2Btag%40${end#@}&uri=docker://r/tag:1: ./x" \
+    "0 --container-image=T/cache/berth/docker+r+tag@${end#@} uri=docker://r/tag:1: ./x" \
     "FAKE_SCRIPT=srun ./x" sbatch --container-image=r/tag:1 job.sh
 expect 'and one with the mark of enroot' 0 \
     "srun: berth: pulling image 'docker://nvcr.io/n/app:1'
-0 image=T/cache/berth/docker%2Bnvcr.io%2Bn%2Bapp%40${end#@}&uri=docker://nvcr.io/n/app:1: ./x" \
+0 --container-image=T/cache/berth/docker+nvcr.io+n+app@${end#@} uri=docker://nvcr.io/n/app:1: ./x" \
     srun '--container-image=$oauthtoken@nvcr.io#n/app:1' ./x
 : >r:2
 expect 'but not if there is such a file' 1 \
@@ -110,10 +110,10 @@ done
 site 'images: {bare: pull}'
 expect 'unless the site says so' 0 \
     "srun: berth: pulling image 'docker://zebra'
-0 image=T/cache/berth/docker%2Bzebra%40${end#@}&uri=docker://zebra: ./x" \
+0 --container-image=T/cache/berth/docker+zebra@${end#@} uri=docker://zebra: ./x" \
     "FAKE_WORDS=$SITE" srun --container-image=zebra ./x
 expect 'also by sbatch' 0 \
-    "0 image=T/cache/berth/docker%2Bzebra%40${end#@}&uri=docker://zebra: ./x" \
+    "0 --container-image=T/cache/berth/docker+zebra@${end#@} uri=docker://zebra: ./x" \
     "FAKE_WORDS=$SITE" "FAKE_SCRIPT=srun ./x" sbatch --container-image=zebra job.sh
 site 'images: {bare: pull, uris: none}'
 expect 'and not if it allows no registry' 1 \

@@ -52,15 +52,15 @@ expect 'what is not an image, by sbatch' 1 \
 
 refuse '--container-fabric: it is now --container-libs; write it so' --container-fabric=ucx
 expect 'options of pyxis for what berth does anyway' 0 \
-    '0 image=T/a&readonly=&no-entrypoint=: ./x' \
+    '0 --container-image=T/a --container-readonly --no-container-entrypoint: ./x' \
     srun --container-image=a --no-container-remap-root --container-entrypoint-log \
     --no-container-entrypoint --container-readonly ./x
 expect 'options of pyxis for what berth does anyway, by sbatch' 0 \
-    '0 image=T/a: ./x' \
+    '0 --container-image=T/a: ./x' \
     "FAKE_SCRIPT=srun ./x" \
     sbatch --container-image=a --no-container-remap-root job.sh
 expect 'a readonly step of a writable job' 0 \
-    '0 image=T/a&readonly=: ./x' \
+    '0 --container-image=T/a --container-readonly: ./x' \
     "FAKE_SCRIPT=srun --container-readonly ./x" \
     sbatch --container-image=a --container-writable job.sh
 expect 'the help has only what berth has' 1 \
@@ -81,7 +81,7 @@ expect 'options without an image in the second component' 1 \
 gone="image 'T/gone.sif': not found; check the path, and that the nodes see this file system"
 expect 'a missing image is only noted' 0 \
     "srun: berth: warning: $gone
-0 image=T/gone.sif: ./x" \
+0 --container-image=T/gone.sif: ./x" \
     srun --container-image=gone.sif ./x
 expect 'a missing image is noted by sbatch -Q' 0 \
     "sbatch: berth: warning: $gone
@@ -108,7 +108,7 @@ expect 'one letter too much in the name, by sbatch' 1 \
 site 'images: {missing: refuse}' 'rules: [{partition: gpu, force: {container-image: /b}}]'
 expect 'a missing image is only noted where a rule may name another one' 0 \
     "srun: berth: warning: $gone
-0 image=T/gone.sif: ./x" \
+0 --container-image=T/gone.sif: ./x" \
     "FAKE_WORDS=$SITE" srun --container-image=gone.sif ./x
 
 # A missing image that may be one in a registry, which no node has.
@@ -121,7 +121,7 @@ expect 'a scheme without its slashes' 1 \
 site 'images: {missing: warn}'
 expect 'a word as docker has it is only noted where the site says so' 0 \
     "srun: berth: warning: image 'T/docker:ubuntu': not found; did you mean 'docker://ubuntu'?
-0 image=T/docker:ubuntu: ./x" \
+0 --container-image=T/docker:ubuntu: ./x" \
     "FAKE_WORDS=$SITE" srun --container-image=docker:ubuntu ./x
 
 # Images that a site does not allow, if this host can check that.
@@ -130,7 +130,7 @@ expect 'an image outside the directories of the site' 1 \
     "srun: error: berth: image 'T/a': this site does not allow it; it allows /usr (T/berth.yaml:1)" \
     "FAKE_WORDS=$SITE" srun --container-image=a ./x
 expect 'inside a job a missing image is left to the nodes' 0 \
-    '0 image=T/gone.sif: ./x' \
+    '0 --container-image=T/gone.sif: ./x' \
     SLURM_JOB_ID=100 srun --container-image=gone.sif ./x
 
 # Components that a node cannot tell apart.
@@ -157,35 +157,35 @@ expect '--mpi-bind=launch without a job' 1 \
 expect 'MPI_Comm_spawn in an image' 1 \
     "srun: error: berth: MPI_Comm_spawn: Slurm would start the children on the host, and not in the image; have the image's own mpirun start this program, with --mpi-bind=launch" \
     SLURM_PMI2_SPAWNER_JOBID=7.0 'SLURM_BERTH_STEP=1;*:image=/a;.' srun --mpi=pmi2 --ntasks=4 ./x
-expect 'MPI_Comm_spawn where the job has an image' 0 '0 image=T/a: ./x' \
+expect 'MPI_Comm_spawn where the job has an image' 0 '0 --container-image=T/a: ./x' \
     SLURM_PMI2_SPAWNER_JOBID=7.0 'SLURM_BERTH_STEP=1;*:image=/a;.' srun --container-image=a ./x
 expect 'MPI_Comm_spawn on the host' 0 '0 host: ./x' SLURM_PMI2_SPAWNER_JOBID=7.0 srun ./x
 
 expect '--mpi-bind=local, and another component has several' 0 \
-    '0 image=T/a: ./x
-1 image=T/a&mpi-bind=local: ./y' \
+    '0 --container-image=T/a: ./x
+1 --container-image=T/a --mpi-bind=local: ./y' \
     srun --container-image=a -n4 ./x : --container-image=a --mpi-bind=local -n1 ./y
 expect '--mpi-bind=local, and the node knows of several' 1 \
     "berth: n1: $several 3 tasks would; use -n1 -c3, or --mpi-bind=local-each for an mpirun in every task" \
     FAKE_TASKS=3 srun --container-image=a --mpi-bind=local ./x
 expect '--mpi-bind=local, and the node does not know' 0 \
-    '0 image=T/a&mpi-bind=local: ./x
-0 image=T/a&mpi-bind=local: ./x' \
+    '0 --container-image=T/a --mpi-bind=local: ./x
+0 --container-image=T/a --mpi-bind=local: ./x' \
     FAKE_TASKS=2 FAKE_FAIL=S_JOB_TOTAL_TASK_COUNT srun --container-image=a --mpi-bind=local ./x
 expect 'an mpirun in each task of srun' 1 \
     "berth: n1: --mpi-bind=host: srun starts the ranks, and each of the 3 tasks would start 'mpirun'; leave the mpirun out, or use --mpi-bind=local for an mpirun in one task" \
     FAKE_TASKS=3 srun -n3 --container-image=a --mpi-bind=host mpirun ./x
 expect 'the same without --mpi-bind: one line, of the first task' 0 \
     "berth: n1: warning: image 'T/a': each of the 2 tasks starts 'mpirun', and none of these knows of the others' ranks; leave it out, as srun starts the ranks, or give --site-mpi-bind=local-each if you want each
-0 image=T/a: mpirun ./x
-0 image=T/a: mpirun ./x" \
+0 --container-image=T/a: mpirun ./x
+0 --container-image=T/a: mpirun ./x" \
     FAKE_WORDS=option_prefix=site- FAKE_TASKS=2 srun -n2 --site-container-image=a mpirun ./x
 expect 'one mpirun that fails, without --mpi-bind' 0 \
-    "0 image=T/a: mpirun ./x
+    "0 --container-image=T/a: mpirun ./x
 berth: $(uname -n): note: an mpirun in one task has the slots of that task; give --mpi-bind=local for the CPUs of the task on this node, or --mpi-bind=launch for the nodes of the job" \
     FAKE_STATUS=1 srun --container-image=a mpirun ./x
-expect 'one mpirun that ends well' 0 '0 image=T/a: mpirun ./x' srun --container-image=a mpirun ./x
-expect 'another program that fails' 0 '0 image=T/a: ./x' FAKE_STATUS=1 srun --container-image=a ./x
+expect 'one mpirun that ends well' 0 '0 --container-image=T/a: mpirun ./x' srun --container-image=a mpirun ./x
+expect 'another program that fails' 0 '0 --container-image=T/a: ./x' FAKE_STATUS=1 srun --container-image=a ./x
 expect "--mpi-bind=local beside another component's hybrid" 1 \
     "srun: error: berth: --mpi-bind=local: other ranks of this srun have --mpi-bind=hybrid, and ranks with two MPI libraries wait in MPI_Init forever; give --mpi-bind=local to all, on both sides of ':', or each an srun of its own" \
     srun --container-image=a --mpi-bind=hybrid ./x : --container-image=a --mpi-bind=local ./y
@@ -207,14 +207,14 @@ two='--container-image=a --mpi-bind=hybrid ./x : --container-image=b --mpi-bind=
         SLURM_JOB_ID=100 FAKE_MPI_DEFAULT=pmi2 srun $two
     expect 'a het step with one component on the host and --mpi=pmi2' 1 "$HANG" \
         SLURM_JOB_ID=100 srun --mpi pmi2 ./x : --container-image=b --mpi-bind=host ./y
-    expect 'a het step with --mpi=pmix' 0 '0 image=T/a&mpi-bind=hybrid: ./x
-1 image=T/b&mpi-bind=hybrid: ./y' \
+    expect 'a het step with --mpi=pmix' 0 '0 --container-image=T/a --mpi-bind=hybrid: ./x
+1 --container-image=T/b --mpi-bind=hybrid: ./y' \
         SLURM_JOB_ID=100 FAKE_MPI_DEFAULT=pmi2 srun --mpi=pmix $two
-    expect 'a het job with --mpi=pmi2' 0 '0 image=T/a&mpi-bind=hybrid: ./x
-1 image=T/b&mpi-bind=hybrid: ./y' \
+    expect 'a het job with --mpi=pmi2' 0 '0 --container-image=T/a --mpi-bind=hybrid: ./x
+1 --container-image=T/b --mpi-bind=hybrid: ./y' \
         srun --mpi=pmi2 $two
-    expect 'components in a het job with --mpi=pmi2' 0 '0 image=T/a&mpi-bind=hybrid: ./x
-1 image=T/b&mpi-bind=hybrid: ./y' \
+    expect 'components in a het job with --mpi=pmi2' 0 '0 --container-image=T/a --mpi-bind=hybrid: ./x
+1 --container-image=T/b --mpi-bind=hybrid: ./y' \
         SLURM_JOB_ID=100 SLURM_HET_SIZE=2 SLURM_JOB_ID_HET_GROUP_0=100 \
         SLURM_JOB_ID_HET_GROUP_1=101 srun --mpi=pmi2 --het-group=0 \
         --container-image=a --mpi-bind=hybrid ./x : --het-group=1 \
@@ -226,11 +226,11 @@ two='--container-image=a --mpi-bind=hybrid ./x : --container-image=b --mpi-bind=
     expect 'a het step on the host with --mpi=pmi2' 0 '0 host: ./x
 1 host: ./y' \
         SLURM_JOB_ID=100 srun --mpi=pmi2 ./x : ./y
-    expect 'a het step without MPI' 0 '0 image=T/a: ./x
-1 image=T/b: ./y' \
+    expect 'a het step without MPI' 0 '0 --container-image=T/a: ./x
+1 --container-image=T/b: ./y' \
         SLURM_JOB_ID=100 FAKE_MPI_DEFAULT=pmi2 srun --mpi=none --container-image=a ./x : --container-image=b ./y
-    expect 'a het step with an mpirun in each component and --mpi=pmi2' 0 '0 image=T/a&mpi-bind=local: ./x
-1 image=T/b&mpi-bind=local: ./y' \
+    expect 'a het step with an mpirun in each component and --mpi=pmi2' 0 '0 --container-image=T/a --mpi-bind=local: ./x
+1 --container-image=T/b --mpi-bind=local: ./y' \
         SLURM_JOB_ID=100 srun --mpi=pmi2 --container-image=a --mpi-bind=local ./x : --container-image=b --mpi-bind=local ./y
 }
 
@@ -240,20 +240,20 @@ expect 'a container of the job that is written to, without an extern step' 1 "sr
     srun --container-image=a --container-lifetime=job --container-writable ./x
 expect 'the same in sbatch' 1 "sbatch: error: berth: $lost" \
     sbatch --container-image=a --container-lifetime=job --container-writable job
-expect 'the same with an extern step' 0 '0 image=T/a&writable=&lifetime=job: ./x' \
+expect 'the same with an extern step' 0 '0 --container-image=T/a --container-writable --container-lifetime=job: ./x' \
     FAKE_CONTAIN=1 srun --container-image=a --container-lifetime=job --container-writable ./x
 lost='--container-name=work: without PrologFlags=Contain in slurm.conf a container ends with its step, and no later step would find it; leave the name out, or ask the administrators to set it'
 expect 'a container with a name, without an extern step' 1 "srun: error: berth: $lost" \
     srun --container-image=a --container-name=work ./x
 expect 'the same in salloc' 1 "salloc: error: berth: $lost" \
     salloc --container-image=a --container-name=work
-expect 'a container with a name, without its image' 0 '0 writable=&name=work: ./x' \
+expect 'a container with a name, without its image' 0 '0 --container-writable --container-name=work: ./x' \
     FAKE_CONTAIN=1 srun --container-name=work ./x
 expect 'a container with a name that ends with the step' 1 \
     'srun: error: berth: --container-lifetime=step: a container with a name lasts as long as its job; leave one of these out' \
     FAKE_CONTAIN=1 srun --container-name=work --container-image=a --container-lifetime=step ./x
 for words in --container-lifetime=job --container-writable; do
-    expect "$words without an extern step" 0 "0 image=T/a&$(echo "$words" | sed 's/--container-//; s/writable/writable=/'): ./x" \
+    expect "$words without an extern step" 0 "0 --container-image=T/a $words: ./x" \
         srun --container-image=a "$words" ./x
 done
 

@@ -4,12 +4,12 @@
 # shellcheck source=tests/spank/lib.sh
 . "${srcdir:-.}/tests/spank/lib.sh"
 
-A=image=T/a
-B=image=T/b
+A=--container-image=T/a
+B=--container-image=T/b
 
 # option_prefix
 expect 'options have the prefix' 0 \
-    "0 $A&no-mount-home=: ./x
+    "0 $A --no-container-mount-home: ./x
 1 $B: ./y" \
     FAKE_WORDS=option_prefix=berth- srun --berth-container-image=a \
     --berth-no-container-mount-home ./x : --berth-container-image=b ./y
@@ -25,8 +25,8 @@ expect 'advice names the option as the site does' 1 \
     FAKE_WORDS=option_prefix=berth- srun --berth-container-image=none \
     --berth-container-writable ./x
 expect 'a default with the prefix' 0 \
-    "0 $A&mounts=/d:/d:rw&mounts=/e:/e:rw: ./x
-1 $B&mounts=/d:/d:rw&mounts=/e:/e:rw: ./y" \
+    "0 $A --container-mounts=/d:/d:rw --container-mounts=/e:/e:rw: ./x
+1 $B --container-mounts=/d:/d:rw --container-mounts=/e:/e:rw: ./y" \
     FAKE_WORDS=option_prefix=berth- \
     FAKE_SCRIPT="srun ./x : --berth-container-image=b ./y" \
     sbatch --berth-container-image=a --berth-container-mounts=/d \
@@ -34,16 +34,16 @@ expect 'a default with the prefix' 0 \
 
 # runtime.path and option_prefix are in the order
 raw="argv: LIBEXEC/berth-task 1
-- SLURM_BERTH_STEP=1;*:$A;."
+- table *: $A"
 if since 23.11; then
     raw="argv: LIBEXEC/berth-task ./x 1
-- SLURM_BERTH_STEP=1;*:$A;."
+- table *: $A"
 fi
 site 'runtime:' '  path: /opt/r'
 expect 'berth-task knows the runtime and the prefix' 0 \
     "0 $A: ./x 1
 $raw
-$(order "$A" '' 'prefix=x-&runtime=/opt/r&')" \
+$(order "$A" '' 'prefix=x- runtime=/opt/r')" \
     FAKE_RAW=1 "FAKE_WORDS=$SITE option_prefix=x-" \
     srun --x-container-image=a ./x 1
 
@@ -52,7 +52,7 @@ site 'provenance: {file: /var/log/berth/%u}'
 expect 'berth-task knows where the record goes, and speaks for the component' 0 \
     "0 $A: ./x 1
 $raw
-$(order "$A" '&prints-component=&prints-step=' 'record=/var/log/berth/%25u&')" \
+$(order "$A" ' prints-component prints-step' 'record=/var/log/berth/%u')" \
     FAKE_RAW=1 "FAKE_WORDS=$SITE" srun --container-image=a ./x 1
 # share
 site 'runtime: {share: no}'
@@ -88,7 +88,7 @@ expect 'raw_args: none: the node, with a prefix' 1 \
     'berth: n1: --x-container-args: this site does not allow it; leave it out (T/berth.yaml:1)' \
     "FAKE_WORDS=$SITE option_prefix=x-" "FAKE_TABLE=1;*:image=/a&args=--nv;." srun ./x
 expect 'raw_args: none: other options are fine' 0 \
-    "0 $A&mounts=/d:/d:rw: ./x" \
+    "0 $A --container-mounts=/d:/d:rw: ./x" \
     "FAKE_WORDS=$SITE" srun --container-image=a --container-mounts=/d ./x
 site 'runtime: {raw_args: [--nv]}'
 expect 'raw_args: a list, and another word' 1 \
@@ -97,23 +97,23 @@ expect 'raw_args: a list, and another word' 1 \
 
 # Policy on the node.
 site 'rules: [{default: {mpi-bind: hybrid}}, {partition: gpu, default: {mpi-bind: "off"}}]'
-expect 'mpi: the user goes before it' 0 "0 $A&mpi-bind=local: ./x" \
+expect 'mpi: the user goes before it' 0 "0 $A --mpi-bind=local: ./x" \
     "FAKE_WORDS=$SITE" SLURM_JOB_PARTITION=cpu srun --container-image=a --mpi-bind=local ./x
-expect 'mpi: a default of a partition' 0 "0 $A&mpi-bind=off&site=mpi-bind: ./x" \
+expect 'mpi: a default of a partition' 0 "0 $A --mpi-bind=off site=mpi-bind: ./x" \
     "FAKE_WORDS=$SITE" SLURM_JOB_PARTITION=gpu srun --container-image=a ./x
-expect 'mpi: what srun chose for all components stays' 0 "0 image=/a&mpi-bind=auto&world=host: ./x" \
+expect 'mpi: what srun chose for all components stays' 0 "0 --container-image=/a --mpi-bind=auto world=host: ./x" \
     "FAKE_WORDS=$SITE" "FAKE_TABLE=1;*:image=/a&mpi-bind=auto&world=host;." srun ./x
 site 'rules: [{partition: gpu, account: climate, force: {mpi-bind: hybrid}}]'
 expect 'a rule goes before the user, who is told' 0 \
     "berth: n1: note: --mpi-bind: a rule of this site replaces 'local' by 'hybrid' (T/berth.yaml:1)
-0 $A&mpi-bind=hybrid&site=mpi-bind: ./x" \
+0 $A --mpi-bind=hybrid site=mpi-bind: ./x" \
     "FAKE_WORDS=$SITE" SLURM_JOB_PARTITION=gpu SLURM_JOB_ACCOUNT=climate \
     srun --container-image=a --mpi-bind=local ./x
 site 'rules: [{partition: gpu, forbid: [container-writable]}]'
 forbidden='--container-writable: a rule of this site forbids it; leave it out (T/berth.yaml:1)'
 expect 'a rule forbids an option in a partition: the node refuses' 1 "berth: n1: $forbidden" \
     "FAKE_WORDS=$SITE" SLURM_JOB_PARTITION=gpu srun --container-image=a --container-writable ./x
-expect 'and in no other one' 0 "0 $A&writable=: ./x" \
+expect 'and in no other one' 0 "0 $A --container-writable: ./x" \
     "FAKE_WORDS=$SITE" SLURM_JOB_PARTITION=cpu srun --container-image=a --container-writable ./x
 # In a het job Slurm has one SLURM_JOB_PARTITION for all: that of the last component.
 het_job='SLURM_HET_SIZE=2 SLURM_JOB_ID=100 SLURM_JOB_ID_HET_GROUP_0=100
@@ -122,7 +122,7 @@ partitions='SLURM_JOB_PARTITION_HET_GROUP_0=gpu SLURM_JOB_PARTITION_HET_GROUP_1=
 # shellcheck disable=SC2086 # a list
 {
 expect 'het job: each component has the rules of its own partition' 1 "berth: n1: $forbidden
-1 $A&writable=: ./x" \
+1 $A --container-writable: ./x" \
     "FAKE_WORDS=$SITE" $het_job $partitions \
     srun --het-group=0,1 --container-image=a --container-writable ./x
 expect 'het job that srun makes: it says so in another form' 1 "berth: n1: $forbidden
@@ -142,12 +142,12 @@ hidden='SLURM_JOB_PARTITION_HET_GROUP_* are not set: the partition and account o
 expect 'het job: a partition that is not known' 1 "berth: n1: $hidden" \
     "FAKE_WORDS=$SITE" $het_job srun --het-group=0 --container-image=a ./x
 site 'rules: [{account: climate, default: {mpi-bind: "off"}}]'
-expect 'het job: an account of its own, and none' 0 "0 $A&mpi-bind=off&site=mpi-bind: ./x
+expect 'het job: an account of its own, and none' 0 "0 $A --mpi-bind=off site=mpi-bind: ./x
 1 $A: ./x" \
     "FAKE_WORDS=$SITE" $het_job $partitions SLURM_JOB_ACCOUNT=climate \
     SLURM_JOB_ACCOUNT_HET_GROUP_0=climate srun --het-group=0,1 --container-image=a ./x
 site 'rules: [{default: {mpi-bind: "off"}}]'
-expect 'het job: a rule for all asks for no partition' 0 "0 $A&mpi-bind=off&site=mpi-bind: ./x" \
+expect 'het job: a rule for all asks for no partition' 0 "0 $A --mpi-bind=off site=mpi-bind: ./x" \
     "FAKE_WORDS=$SITE" $het_job srun --het-group=0 --container-image=a ./x
 }
 site 'rules: [{forbid: [container-writable]}]'
@@ -159,12 +159,12 @@ chmod +x "$T/slurm/scancel"
 other='0123456789abcdef.none login.example'
 unlike='berth.yaml of this node, or profiles.d, decides otherwise about MPI than that of login.example, and all nodes of a step must decide alike; have the same files on all hosts (mpi.compare in berth.yaml)'
 site 'rules: [{force: {mpi-bind: "off"}}]'
-expect 'alike: a step of two nodes runs' 0 "0 $A&mpi-bind=off&site=mpi-bind: ./x" \
+expect 'alike: a step of two nodes runs' 0 "0 $A --mpi-bind=off site=mpi-bind: ./x" \
     "FAKE_WORDS=$SITE" FAKE_NODES=2 srun --container-image=a ./x
 expect 'unlike: one node refuses and ends the step' 0 "berth: n1: $unlike
 scancel --quiet 100.0" \
     "FAKE_WORDS=$SITE" FAKE_NODES=2 "FAKE_SITE=$other" srun --container-image=a ./x
-expect 'unlike: on one node it does not matter' 0 "0 $A&mpi-bind=off&site=mpi-bind: ./x" \
+expect 'unlike: on one node it does not matter' 0 "0 $A --mpi-bind=off site=mpi-bind: ./x" \
     "FAKE_WORDS=$SITE" "FAKE_SITE=$other" srun --container-image=a ./x
 expect 'unlike: tasks on the host do not matter' 0 '0 host: ./x' \
     "FAKE_WORDS=$SITE" FAKE_NODES=2 "FAKE_SITE=$other" srun --container-image=none ./x
@@ -175,7 +175,7 @@ site 'mpi: {compare: no}'
 expect 'unlike: a node that does not compare' 0 "0 $A: ./x" \
     "FAKE_WORDS=$SITE" FAKE_NODES=2 "FAKE_SITE=$other" srun --container-image=a ./x
 site 'mounts: {forced: [/usr:/site:ro], default: [/bin:/tools, /nowhere], forbidden: [/etc]}'
-expect 'the mounts of the site' 0 "0 $A&mounts=/tmp:/d:rw&mounts=/bin:/tools:rw&mounts=/usr:/site:ro: ./x" \
+expect 'the mounts of the site' 0 "0 $A --container-mounts=/tmp:/d:rw --container-mounts=/bin:/tools:rw --container-mounts=/usr:/site:ro: ./x" \
     "FAKE_WORDS=$SITE" srun --container-image=a --container-mounts=/tmp:/d ./x
 forbidden="this site forbids '/etc', everything in it and the directories above it; leave the mount out, or start in another directory if this is the working directory (T/berth.yaml:1)"
 expect 'a forbidden mount: srun refuses' 1 "srun: error: berth: mount '/etc/passwd:/p:rw': $forbidden" \
@@ -187,8 +187,8 @@ site "images: {roots: [$T]}" 'environment: {unset: [DISPLAY]}' 'mpi: {glibc: ref
 identity=$(stat -c '%d.%i' a)
 expect 'berth-task knows the terms, and nothing that was forged' 0 \
     "0 $A: ./x 1
-$(printf '%s\n' "$raw" | sed '/^- SLURM/i - BERTH_TASK_ORDER=1;task:runtime=/evil;.')
-$(order "$A" '' '' "terms:unset=DISPLAY&keep-glibc=T/berth.yaml:3&image=$identity")" \
+$(printf '%s\n' "$raw" | sed '/^- table/i - order task runtime=/evil')
+$(order "$A" '' '' "terms unset=DISPLAY keep-glibc=T/berth.yaml:3 image=$identity")" \
     FAKE_RAW=1 "FAKE_WORDS=$SITE" "BERTH_TASK_ORDER=1;task:runtime=/evil;." srun --container-image=a ./x 1
 rm link
 

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "decode.h"
 #include "fake.h"
 
 extern char **environ;
@@ -351,9 +352,20 @@ static int launch(const struct component *component, bool het_job, int position)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
+static void print_published(void)
+{
+    const char *table = getenv("SLURM_BERTH_STEP");
+    char *text = table ? decode_table(table) : strdup("nothing");
+
+    printf("published %s", text);
+    if (components[first_group()].kill_on_bad_exit)
+        printf(", kill on bad exit");
+    printf("\n");
+    free(text);
+}
+
 int fake_srun(int argc, char **argv)
 {
-    const char *published;
     bool het_job;
     int worst = 0;
     int position = 0;
@@ -372,10 +384,8 @@ int fake_srun(int argc, char **argv)
         argv += next;
     }
     share_commands();
-    published = getenv("SLURM_BERTH_STEP");
     if (getenv("FAKE_SHOW"))
-        printf("published %s%s\n", published ? published : "nothing",
-               components[first_group()].kill_on_bad_exit ? ", kill on bad exit" : "");
+        print_published();
     het_job = prepare_job();
     for (int group = 0; group < FAKE_GROUPS; group++)
         if (components[group].set)

@@ -4,26 +4,26 @@
 # shellcheck source=tests/spank/lib.sh
 . "${srcdir:-.}/tests/spank/lib.sh"
 
-A=image=T/a
-B=image=T/b
+A=--container-image=T/a
+B=--container-image=T/b
 I=BERTH_CONTAINER_IMAGE
 
 expect 'a variable is an option' 0 "0 $A: ./x" $I=a srun ./x
 expect 'every option has one' 0 \
-    "0 $A&mounts=/d:/d:rw&workdir=/w&no-mount-home=&writable=&entrypoint=&env=X&args=-a&mpi-bind=hybrid: ./x" \
+    "0 $A --container-mounts=/d:/d:rw --container-workdir=/w --no-container-mount-home --container-writable --container-entrypoint --container-env=X --container-args=-a --mpi-bind=hybrid: ./x" \
     $I=a BERTH_CONTAINER_MOUNTS=/d BERTH_CONTAINER_WORKDIR=/w \
     BERTH_NO_CONTAINER_MOUNT_HOME=yes BERTH_CONTAINER_WRITABLE=yes \
     BERTH_CONTAINER_ENTRYPOINT=yes BERTH_CONTAINER_ENV=X BERTH_CONTAINER_ARGS=-a \
     BERTH_MPI_BIND=hybrid srun ./x
 expect 'other variables without an image are for nobody' 0 '0 host: ./x' \
     BERTH_CONTAINER_MOUNTS=/d srun ./x
-expect 'and wait for one' 0 "0 $A&mounts=/d:/d:rw: ./x" \
+expect 'and wait for one' 0 "0 $A --container-mounts=/d:/d:rw: ./x" \
     BERTH_CONTAINER_MOUNTS=/d srun --container-image=a ./x
 expect 'the command line goes over it' 0 "0 $B: ./x" $I=a srun --container-image=b ./x
 expect 'none on the command line cancels it' 0 '0 host: ./x' \
     $I=a BERTH_CONTAINER_MOUNTS=/d srun --container-image=none ./x
 expect 'lists add up, the command line last' 0 \
-    "0 $A&mounts=/d:/d:rw&mounts=/e:/e:rw: ./x" \
+    "0 $A --container-mounts=/d:/d:rw --container-mounts=/e:/e:rw: ./x" \
     $I=a BERTH_CONTAINER_MOUNTS=/d srun --container-mounts=/e ./x
 expect 'under --export=NONE' 0 "0 $A: ./x" $I=a srun --export=NONE ./x
 expect 'a component can have its own' 0 "0 $A: ./x
@@ -35,12 +35,12 @@ expect 'its own goes over the common one' 0 "0 $A: ./x
 2 host: ./z" \
     $I=a srun ./x : --export=$I=b ./y : --export=$I=none ./z
 expect 'components: one that fails ends the others' 0 \
-    "published 1;0:$A;1:;., kill on bad exit
+    "published 0: $A; 1:, kill on bad exit
 0 $A: ./x
 1 host: ./y" \
     FAKE_SHOW=1 srun --export=ALL,$I=a ./x : ./y
 expect 'the same for a common one' 0 \
-    "published 1;*:$A;., kill on bad exit
+    "published *: $A, kill on bad exit
 0 $A: ./x
 1 $A: ./y" \
     FAKE_SHOW=1 $I=a srun ./x : ./y
@@ -52,7 +52,7 @@ expect 'also under --export=NONE' 0 "0 $A: ./x" \
     $I=a FAKE_SCRIPT="srun ./x" sbatch --export=NONE job.sh
 expect 'and takes it away, so that its own option goes over it' 0 "0 $B: ./x" \
     $I=a FAKE_SCRIPT="srun ./x" sbatch --container-image=b job.sh
-expect 'lists are not added twice' 0 "0 $A&mounts=/d:/d:rw&mounts=/e:/e:rw: ./x" \
+expect 'lists are not added twice' 0 "0 $A --container-mounts=/d:/d:rw --container-mounts=/e:/e:rw: ./x" \
     $I=a BERTH_CONTAINER_MOUNTS=/d FAKE_SCRIPT="srun ./x" \
     sbatch --container-mounts=/e job.sh
 expect 'salloc is like sbatch' 0 "0 $A: ./x" $I=a salloc srun ./x
@@ -62,7 +62,7 @@ expect 'in the job a variable goes over the default of the job' 0 "0 $B: ./x
 expect 'none in a variable cancels the default of the job' 0 '0 host: ./x' \
     FAKE_SCRIPT="$I=none srun ./x" sbatch --container-image=a job.sh
 expect 'other options of sbatch with an image by environment' 0 \
-    "0 $A&workdir=/w: ./x" \
+    "0 $A --container-workdir=/w: ./x" \
     $I=a FAKE_SCRIPT="srun ./x" sbatch --container-workdir=/w job.sh
 
 # Mistakes
