@@ -27,6 +27,12 @@ enum { BATCH = 128, PATCH_SECONDS = 120, PATCH_SAYS = 1 << 20 };
 
 extern char **environ;
 
+/* Does the errno NUMBER say that no more can be written? */
+static bool is_full(int number)
+{
+    return number == ENOSPC || number == EDQUOT || number == EFBIG;
+}
+
 /* Refuses for the errno NUMBER. Names the root, since files in it have a temporary
  * name. */
 static int refuse_room(const struct berth_build *b, int number)
@@ -36,10 +42,10 @@ static int refuse_room(const struct berth_build *b, int number)
 
     for (size_t i = 0; i < b->gathered->count; i++)
         need += (uint64_t)b->gathered->files[i].st.st_size;
-    errno = number;
     if (!root)
         return berth_err_oom(b->err);
-    if (number != ENOSPC && number != EDQUOT && number != EFBIG)
+    errno = number;
+    if (!is_full(number))
         return berth_err_file(b->err, root, "written");
     return berth_err_set(
         b->err,
@@ -59,27 +65,29 @@ int berth_build_refuse_change(const char *source, struct berth_err *err)
 
 static bool is_same(const struct stat *a, const struct stat *b)
 {
-    return a->st_ino == b->st_ino && a->st_dev == b->st_dev &&
-           a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
-           a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+    bool is_one_file = a->st_ino == b->st_ino && a->st_dev == b->st_dev;
+    bool is_as_old = a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+                     a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+
+    return is_one_file && is_as_old && a->st_size == b->st_size;
 }
 
 static int copy_file(const struct berth_build *b,
                      const struct berth_gathered_file *file)
 {
     BERTH_CLOSE int from = open(file->source, O_RDONLY | O_CLOEXEC);
+    bool is_program = file->st.st_mode & 0111;
     struct stat st;
 
     if (from < 0)
         return berth_err_file(b->err, file->source, "read");
     if (berth_tree_parents(b->dir, file->file) < 0 ||
-        berth_tree_copy(from, b->dir, file->file,
-                        file->st.st_mode & 0111 ? 0755 : 0644) < 0)
+        berth_tree_copy(from, b->dir, file->file, is_program ? 0755 : 0644) < 0)
         return refuse_room(b, errno);
     /* patchelf would say less of one that is half written. */
-    return fstat(from, &st) == 0 && is_same(&st, &file->st)
-               ? 0
-               : berth_build_refuse_change(file->source, b->err);
+    if (fstat(from, &st) < 0 || !is_same(&st, &file->st))
+        return berth_build_refuse_change(file->source, b->err);
+    return 0;
 }
 
 /* Copies the files, and makes the links. */
@@ -109,14 +117,17 @@ static int copy_all(const struct berth_build *b)
 static int write_whole(const struct berth_build *b, int fd, const void *bytes,
                        size_t size)
 {
-    int result = fd < 0 ? -1 : berth_fd_write(fd, bytes, size);
-    int number = errno;
+    if (fd < 0)
+        return refuse_room(b, errno);
+    if (berth_fd_write(fd, bytes, size) < 0) {
+        int number = errno;
 
-    if (fd >= 0 && close(fd) < 0 && result == 0) {
-        result = -1;
-        number = errno;
+        close(fd);
+        return refuse_room(b, number);
     }
-    return result < 0 ? refuse_room(b, number) : 0;
+    if (close(fd) < 0)
+        return refuse_room(b, errno);
+    return 0;
 }
 
 /* The library that marks a process, under the name by which it is needed. */
@@ -224,7 +235,9 @@ static int patch_all(const struct berth_build *b)
             b->err, "patchelf: not installed on this node, and copies of the host's "
                     "libraries need it; ask the administrators to install the "
                     "package patchelf");
-    return patch_needs(b, patchelf) < 0 ? -1 : patch_paths(b, patchelf);
+    if (patch_needs(b, patchelf) < 0)
+        return -1;
+    return patch_paths(b, patchelf);
 }
 
 /* Adds a copy to the manifest. */
@@ -244,25 +257,32 @@ static int put_file(const struct berth_build *b, const struct berth_gathered_fil
     return 0;
 }
 
+/* Appends FILE of a stage at MOUNTED to RET without its ending, if it is in the
+ * directory of SETTING and has that ending. */
+static void add_each(const char *file, const struct berth_setting *setting,
+                     const char *mounted, struct berth_strvec *ret)
+{
+    const char *end = strstr(file, setting->each);
+
+    if (!end || !berth_text_starts(file, setting->path))
+        return;
+    if (file[strlen(setting->path)] == '/')
+        berth_strvec_pushf(ret, "%s/%.*s", mounted, (int)(end - file), file);
+}
+
 /* Appends the files and links in the directory of SETTING, without their ending and
  * with colons between. */
 static void join_each(const struct berth_gathered *gathered,
                       const struct berth_setting *setting, const char *mounted,
                       struct berth_buf *ret)
 {
-    size_t length = strlen(setting->path);
+    BERTH_STRVEC struct berth_strvec files = {0};
 
-    for (size_t i = 0; i < gathered->count + gathered->links.count / 2; i++) {
-        const char *file = i < gathered->count
-                               ? gathered->files[i].file
-                               : gathered->links.items[2 * (i - gathered->count)];
-        const char *end = strstr(file, setting->each);
-
-        if (!end || strncmp(file, setting->path, length) != 0 || file[length] != '/')
-            continue;
-        berth_buf_addf(ret, "%s%s/", ret->used ? ":" : "", mounted);
-        berth_buf_add(ret, file, (size_t)(end - file));
-    }
+    for (size_t i = 0; i < gathered->count; i++)
+        add_each(gathered->files[i].file, setting, mounted, &files);
+    for (size_t i = 0; i < gathered->links.count; i += 2)
+        add_each(gathered->links.items[i], setting, mounted, &files);
+    berth_strvec_join(&files, ":", ret);
 }
 
 static bool has_library(const struct berth_gathered *gathered, const char *library_name)
@@ -275,20 +295,43 @@ static bool has_library(const struct berth_gathered *gathered, const char *libra
 }
 
 /* Appends VARIABLE, with MOUNTED for each $STAGE. */
-static void push_own(const char *variable, const char *mounted,
-                     struct berth_strvec *ret)
+static void push_expanded(const char *variable, const char *mounted,
+                          struct berth_strvec *ret)
 {
     static const char stage[] = "$STAGE";
     BERTH_BUF struct berth_buf text = {0};
-    const char *at;
+    const char *at = strstr(variable, stage);
 
-    for (; (at = strstr(variable, stage)); variable = at + strlen(stage)) {
+    while (at) {
         berth_buf_add(&text, variable, (size_t)(at - variable));
         berth_buf_puts(&text, mounted);
+        variable = at + strlen(stage);
+        at = strstr(variable, stage);
     }
     berth_buf_puts(&text, variable);
-    berth_strvec_push(ret, text.failed ? "" : text.text);
-    ret->failed |= text.failed;
+    if (text.failed)
+        ret->failed = true;
+    else
+        berth_strvec_push(ret, text.text);
+}
+
+/* Appends NAME=VALUE for SETTING, if it has a value in a stage at MOUNTED. */
+static void push_setting(const struct berth_gathered *gathered,
+                         const struct berth_setting *setting, const char *mounted,
+                         struct berth_strvec *ret)
+{
+    BERTH_BUF struct berth_buf value = {0};
+
+    if (setting->each) {
+        join_each(gathered, setting, mounted, &value);
+    } else {
+        berth_buf_puts(&value, mounted);
+        berth_buf_part(&value, "/", setting->path, "");
+    }
+    if (value.failed)
+        ret->failed = true;
+    else if (value.text)
+        berth_strvec_pushf(ret, "%s=%s", setting->variable, value.text);
 }
 
 /* Appends to RET the NAME=VALUE of each variable that the files GATHERED of STACK need
@@ -299,22 +342,11 @@ static void list_variables(const struct berth_gathered *gathered,
 {
     if (stack->profile->root)
         berth_strvec_pushf(ret, "%s=%s", stack->profile->root, mounted);
-    for (const struct berth_setting *it = berth_settings; it->library; it++) {
-        BERTH_BUF struct berth_buf value = {0};
-
-        if (!has_library(gathered, it->library))
-            continue;
-        if (it->each)
-            join_each(gathered, it, mounted, &value);
-        ret->failed |= value.failed;
-        if (!it->each)
-            berth_strvec_pushf(ret, "%s=%s%s%s", it->variable, mounted,
-                               *it->path ? "/" : "", it->path);
-        else if (value.text)
-            berth_strvec_pushf(ret, "%s=%s", it->variable, value.text);
-    }
+    for (const struct berth_setting *it = berth_settings; it->library; it++)
+        if (has_library(gathered, it->library))
+            push_setting(gathered, it, mounted, ret);
     for (const char *const *it = stack->profile->environment; it && *it; it++)
-        push_own(*it, mounted, ret);
+        push_expanded(*it, mounted, ret);
 }
 
 static int fill_manifest(const struct berth_build *b, struct berth_manifest *manifest)
@@ -361,7 +393,9 @@ static int make(const struct berth_build *b)
 
     if (copy_all(b) < 0 || write_mark_library(b) < 0 || patch_all(b) < 0)
         return -1;
-    result = fill_manifest(b, &manifest) < 0 ? -1 : write_manifest(b, &manifest);
+    result = fill_manifest(b, &manifest);
+    if (result == 0)
+        result = write_manifest(b, &manifest);
     berth_manifest_fini(&manifest);
     return result;
 }

@@ -35,6 +35,7 @@ struct search {
     struct berth_err *err;
 };
 
+/* "" of a library without one, so that it can be compared. */
 static const char *soname_of(const struct berth_mpi_object *object)
 {
     return object->elf.soname ? object->elf.soname : "";
@@ -55,10 +56,12 @@ static void read_directory(struct berth_factcache *cache, const char *path,
     if (!berth_scan_glob(path, "lib*.so*", &found))
         return;
     for (size_t i = 0; i < found.gl_pathc; i++) {
-        BERTH_FREE char *real = berth_resolve(found.gl_pathv[i]);
+        BERTH_FREE char *real = NULL;
 
-        if (real && berth_mpi_is_file_name(berth_text_base(found.gl_pathv[i])) &&
-            !berth_mpi_objects_at(ret, real))
+        if (!berth_mpi_is_file_name(berth_text_base(found.gl_pathv[i])))
+            continue;
+        real = berth_resolve(found.gl_pathv[i]);
+        if (real && !berth_mpi_objects_at(ret, real))
             berth_scan_add(cache, ret, BERTH_ROLE_LOADED, NULL, real, NULL);
     }
     globfree(&found);
@@ -74,8 +77,9 @@ static bool find_own(const char *directory, const struct berth_mpi_object *objec
     BERTH_FREE char *path = NULL;
     BERTH_FREE char *real = NULL;
 
-    if (!object->library.parts || !object->elf.soname ||
-        asprintf(&path, "%s/%s", directory, object->elf.soname) < 0)
+    if (!object->library.parts || !object->elf.soname)
+        return false;
+    if (asprintf(&path, "%s/%s", directory, object->elf.soname) < 0)
         return false;
     real = berth_resolve(path);
     if (!real || strcmp(real, object->path) != 0)
@@ -86,9 +90,10 @@ static bool find_own(const char *directory, const struct berth_mpi_object *objec
 
 static bool is_c_library(const struct berth_mpi_object *it)
 {
-    return (it->library.parts & BERTH_PART_C) &&
-           (it->library.family == BERTH_FAMILY_MPICH ||
-            it->library.family == BERTH_FAMILY_OPENMPI);
+    if (!(it->library.parts & BERTH_PART_C))
+        return false;
+    return it->library.family == BERTH_FAMILY_MPICH ||
+           it->library.family == BERTH_FAMILY_OPENMPI;
 }
 
 /* Do IT and the C library C come from one install? They are in one directory. The
@@ -100,8 +105,9 @@ static bool goes_with(const struct berth_mpi_object *it,
         return false;
     if (it->library.family != BERTH_FAMILY_ABI)
         return it->library.family == c->library.family;
-    return !it->library.vendor ||
-           (c->library.vendor && strcmp(it->library.vendor, c->library.vendor) == 0);
+    if (!it->library.vendor)
+        return true;
+    return c->library.vendor && strcmp(it->library.vendor, c->library.vendor) == 0;
 }
 
 /* Has the library PATH been found, for the profile GIVEN if there is one? Two profiles
@@ -111,14 +117,42 @@ static bool is_known(const struct berth_stacks *stacks,
 {
     BERTH_FREE char *real = berth_resolve(path);
 
-    for (size_t i = 0; real && i < stacks->count; i++) {
-        BERTH_FREE char *other = berth_resolve(stacks->items[i].libraries[0].path);
+    if (!real)
+        return false;
+    for (size_t i = 0; i < stacks->count; i++) {
+        const struct berth_stack *stack = &stacks->items[i];
+        BERTH_FREE char *other = NULL;
 
-        if ((!given || given == stacks->items[i].profile) && other &&
-            strcmp(other, real) == 0)
+        if (given && given != stack->profile)
+            continue;
+        other = berth_resolve(stack->libraries[0].path);
+        if (other && strcmp(other, real) == 0)
             return true;
     }
     return false;
+}
+
+/* A copy of ORIGIN, or the text for a stack that its PROFILE names. NULL: no memory. */
+static char *origin_of(const struct berth_profile *profile, const char *origin)
+{
+    char *text;
+
+    if (origin)
+        return strdup(origin);
+    if (asprintf(&text, "profile '%s'", profile->name) < 0)
+        return NULL;
+    return text;
+}
+
+/* Set the LD_LIBRARY_PATH of the search in STACK. False: no memory. */
+static bool copy_search(const struct search *s, struct berth_stack *stack)
+{
+    const char *path = berth_environ_value(s->env, "LD_LIBRARY_PATH");
+
+    if (!path)
+        return true;
+    stack->search = strdup(path);
+    return stack->search != NULL;
 }
 
 /* Add a stack without libraries of PROFILE. ORIGIN: what led to it; NULL: the profile.
@@ -127,16 +161,10 @@ static struct berth_stack *push_stack(const struct search *s,
                                       const struct berth_profile *profile,
                                       const char *version, const char *origin)
 {
-    const char *path = berth_environ_value(s->env, "LD_LIBRARY_PATH");
-    struct berth_stack stack = {.profile = profile,
-                                .version = strdup(version),
-                                .search = path ? strdup(path) : NULL};
+    struct berth_stack stack = {.profile = profile, .version = strdup(version)};
 
-    if (origin)
-        stack.origin = strdup(origin);
-    else if (asprintf(&stack.origin, "profile '%s'", profile->name) < 0)
-        stack.origin = NULL;
-    if (stack.version && stack.origin && (!path || stack.search) &&
+    stack.origin = origin_of(profile, origin);
+    if (stack.version && stack.origin && copy_search(s, &stack) &&
         berth_append(s->to, &stack) == 0)
         return &s->to->items[s->to->count - 1];
     berth_stack_fini(&stack);
@@ -160,30 +188,46 @@ static int push_library(struct berth_stack *stack, const char *path,
     return is_pushed ? 0 : berth_err_oom(err);
 }
 
+/* The profile of the C library C, the file FILE; NULL: none fits, or the loader cannot
+ * load it. */
+static const struct berth_profile *
+find_profile(const struct search *s, const struct berth_mpi_object *c, const char *file)
+{
+    const struct berth_profile *profile = s->given;
+    BERTH_CLOSURE struct berth_closure closure = {0};
+
+    if (berth_loader_list(s->cache, s->loader, file, s->loader_env.items, &closure,
+                          NULL) < 0)
+        return NULL;
+    if (!profile)
+        profile = berth_profile_match(s->profiles, &c->library, &closure);
+    if (!profile || profile->family != c->library.family)
+        return NULL;
+    return profile;
+}
+
 /* Add the stack of C, one of OBJECTS in the directory PATH, if it is a C library. */
 static int add_stack(const struct search *s, const char *origin, const char *path,
                      const struct berth_mpi_objects *objects,
                      const struct berth_mpi_object *c)
 {
-    const struct berth_profile *profile = s->given;
-    BERTH_CLOSURE struct berth_closure closure = {0};
+    const struct berth_profile *profile;
     struct berth_stack *stack;
     BERTH_FREE char *file = NULL;
-    char name[BERTH_MPI_NAME_SIZE];
+    char version[BERTH_MPI_NAME_SIZE];
 
-    if (s->to->count == STACKS_MAX || !is_c_library(c) || !find_own(path, c, &file) ||
-        is_known(s->to, s->given, file))
+    if (s->to->count == STACKS_MAX || !is_c_library(c))
         return 0;
-    if (berth_loader_list(s->cache, s->loader, file, s->loader_env.items, &closure,
-                          NULL) < 0)
+    if (!find_own(path, c, &file) || is_known(s->to, s->given, file))
         return 0;
+    profile = find_profile(s, c, file);
     if (!profile)
-        profile = berth_profile_match(s->profiles, &c->library, &closure);
-    if (!profile || profile->family != c->library.family)
         return 0;
-    stack =
-        push_stack(s, profile, berth_mpi_library_name(&c->library, name, sizeof(name)),
-                   s->given ? NULL : origin);
+
+    berth_mpi_library_name(&c->library, version, sizeof(version));
+    if (s->given)
+        origin = NULL; /* the profile has led to it */
+    stack = push_stack(s, profile, version, origin);
     if (!stack || push_library(stack, path, c, s->err) < 0)
         return -1;
     for (size_t i = 0; i < objects->count; i++)
@@ -244,10 +288,13 @@ static int search_prefixes(const struct search *s)
 {
     struct search one = *s;
 
-    for (one.given = s->profiles; one.given->name; one.given++)
-        if (one.given->kind == BERTH_PROFILE_MPI && one.given->prefix &&
-            search_below(&one, NULL, one.given->prefix) < 0)
+    for (const struct berth_profile *it = s->profiles; it->name; it++) {
+        if (it->kind != BERTH_PROFILE_MPI || !it->prefix)
+            continue;
+        one.given = it;
+        if (search_below(&one, NULL, it->prefix) < 0)
             return -1;
+    }
     return 0;
 }
 
@@ -298,6 +345,19 @@ static int find_below(const char *prefix, const char *const *places, const char 
     return ret->failed ? berth_err_oom(err) : 0;
 }
 
+/* The same for each of SONAMES (NULL: none). */
+static int find_all_below(const char *prefix, const char *const *places,
+                          const char *const *sonames, struct berth_strvec *ret,
+                          struct berth_err *err)
+{
+    if (!sonames)
+        return 0;
+    for (; *sonames; sonames++)
+        if (find_below(prefix, places, *sonames, ret, err) < 0)
+            return -1;
+    return 0;
+}
+
 /* The libraries SONAMES (NULL: none) of PROFILE that are there, in any order. */
 static int find_libraries(const struct search *s, const struct berth_profile *profile,
                           const char *const *sonames, struct berth_strvec *ret)
@@ -309,10 +369,7 @@ static int find_libraries(const struct search *s, const struct berth_profile *pr
     if (!profile->prefix)
         return berth_loader_find(s->cache, s->loader, s->program, sonames,
                                  s->loader_env.items, ret, s->err);
-    for (; *sonames; sonames++)
-        if (find_below(profile->prefix, places, *sonames, ret, s->err) < 0)
-            return -1;
-    return 0;
+    return find_all_below(profile->prefix, places, sonames, ret, s->err);
 }
 
 static const char *find_path(const struct berth_strvec *paths, const char *soname)
@@ -328,13 +385,17 @@ static const char *find_path(const struct berth_strvec *paths, const char *sonam
 static const char *find_first(const struct berth_profile *profile,
                               const struct berth_strvec *paths)
 {
-    const char *const *it = profile->adds ? profile->adds : profile->replaces;
-    bool is_any = profile->kind == BERTH_PROFILE_LIBRARIES && !profile->adds;
-    const char *found = find_path(paths, *it);
+    if (profile->adds)
+        return find_path(paths, profile->adds[0]);
+    if (profile->kind != BERTH_PROFILE_LIBRARIES)
+        return find_path(paths, profile->replaces[0]);
+    for (const char *const *it = profile->replaces; *it; it++) {
+        const char *found = find_path(paths, *it);
 
-    while (is_any && !found && *++it)
-        found = find_path(paths, *it);
-    return found;
+        if (found)
+            return found;
+    }
+    return NULL;
 }
 
 /* Add to STACK those of SONAMES (NULL: none) that are among PATHS. False: no memory. */
@@ -352,15 +413,24 @@ static bool push(const char *const *sonames, const struct berth_strvec *paths,
     return true;
 }
 
+static bool has_library(const struct berth_stack *stack, const char *soname)
+{
+    for (size_t i = 0; i < stack->count; i++)
+        if (strcmp(stack->libraries[i].soname, soname) == 0)
+            return true;
+    return false;
+}
+
 /* Of libraries, what of `replaces` is there. False: no memory. */
 static bool name_replaced(struct berth_stack *stack)
 {
-    const char *const *it = stack->profile->replaces;
+    const struct berth_profile *profile = stack->profile;
 
-    for (; stack->profile->kind == BERTH_PROFILE_LIBRARIES && it && *it; it++)
-        for (size_t i = 0; i < stack->count; i++)
-            if (strcmp(stack->libraries[i].soname, *it) == 0)
-                berth_strvec_push(&stack->sonames, *it);
+    if (profile->kind != BERTH_PROFILE_LIBRARIES || !profile->replaces)
+        return true;
+    for (const char *const *it = profile->replaces; *it; it++)
+        if (has_library(stack, *it))
+            berth_strvec_push(&stack->sonames, *it);
     return !stack->sonames.failed;
 }
 
@@ -369,16 +439,21 @@ static int add_named(const struct search *s, const struct berth_profile *profile
 {
     const char *first = find_first(profile, paths);
     BERTH_FREE char *real = berth_resolve(first);
-    struct berth_stack *stack =
-        push_stack(s, profile, berth_text_base(real ? real : first),
-                   profile->prefix || profile->nearby ? NULL : "the loader");
+    const char *origin = "the loader";
+    struct berth_stack *stack;
 
+    /* The name of the file behind links has the version. */
+    if (real)
+        first = real;
+    if (profile->prefix || profile->nearby)
+        origin = NULL; /* the profile has led to it */
+    stack = push_stack(s, profile, berth_text_base(first), origin);
     if (!stack)
         return -1;
-    return push(profile->adds, paths, stack) && push(profile->replaces, paths, stack) &&
-                   name_replaced(stack)
-               ? 0
-               : berth_err_oom(s->err);
+    if (push(profile->adds, paths, stack) && push(profile->replaces, paths, stack) &&
+        name_replaced(stack))
+        return 0;
+    return berth_err_oom(s->err);
 }
 
 /* Is the library PATH what the profile is for? One of the same SONAME may be another.
@@ -388,12 +463,14 @@ static bool is_meant(const struct search *s, const struct berth_profile *profile
 {
     BERTH_CLOSURE struct berth_closure closure = {0};
 
-    if (profile->kind != BERTH_PROFILE_LIBRARIES ||
-        berth_profile_is_needed(profile, berth_text_base(path)))
+    if (profile->kind != BERTH_PROFILE_LIBRARIES)
         return true;
-    return berth_loader_list(s->cache, s->loader, path, s->loader_env.items, &closure,
-                             NULL) == 0 &&
-           berth_profile_has_needed(profile, &closure);
+    if (berth_profile_is_needed(profile, berth_text_base(path)))
+        return true;
+    if (berth_loader_list(s->cache, s->loader, path, s->loader_env.items, &closure,
+                          NULL) < 0)
+        return false;
+    return berth_profile_has_needed(profile, &closure);
 }
 
 /* Remove PATH, a string of PATHS, which are in no order. */
@@ -404,23 +481,25 @@ static void drop(struct berth_strvec *paths, const char *path)
     while (paths->items[at] != path)
         at++;
     free(paths->items[at]);
-    paths->items[at] = paths->items[--paths->count];
+    paths->count--;
+    paths->items[at] = paths->items[paths->count];
     paths->items[paths->count] = NULL;
 }
 
-/* Remove from PATHS the libraries that are others than the profile is for, and stand
+/* Remove from PATHS the libraries that are others than the profile is for, and come
  * before those that are. Returns whether any is. */
 static bool keep_meant(const struct search *s, const struct berth_profile *profile,
                        struct berth_strvec *paths)
 {
-    const char *first;
+    for (;;) {
+        const char *first = find_first(profile, paths);
 
-    while ((first = find_first(profile, paths))) {
+        if (!first)
+            return false;
         if (is_meant(s, profile, first))
             return true;
         drop(paths, first);
     }
-    return false;
 }
 
 /* The libraries of PROFILE in PLACE, from the directory of the library FIRST. */
@@ -429,17 +508,42 @@ static int find_nearby(const struct berth_profile *profile, const char *first,
                        struct berth_err *err)
 {
     const char *const places[] = {place, NULL};
-    const char *const *const sonames[] = {profile->adds, profile->replaces};
-    BERTH_FREE char *directory =
-        *place == '/' ? strdup("")
-                      : strndup(first, (size_t)(strrchr(first, '/') - first));
+    BERTH_FREE char *directory = NULL;
 
+    if (*place == '/')
+        directory = strdup("");
+    else
+        directory = strndup(first, (size_t)(strrchr(first, '/') - first));
     if (!directory)
         return berth_err_oom(err);
-    for (int i = 0; i < 2; i++)
-        for (const char *const *it = sonames[i]; it && *it; it++)
-            if (find_below(directory, places, *it, ret, err) < 0)
-                return -1;
+    if (find_all_below(directory, places, profile->adds, ret, err) < 0)
+        return -1;
+    return find_all_below(directory, places, profile->replaces, ret, err);
+}
+
+/* Search the places `nearby` of PROFILE, some of which are from the directory of the
+ * library FIRST (NULL: the loader finds none). Returns 1 if a stack was added, 0 if
+ * none of the places has one. */
+static int search_nearby(const struct search *s, const struct berth_profile *profile,
+                         const char *first)
+{
+    bool has_nearby = profile->kind == BERTH_PROFILE_LIBRARIES && !profile->prefix;
+
+    if (!has_nearby || !profile->nearby)
+        return 0;
+    for (const char *const *place = profile->nearby; *place; place++) {
+        BERTH_STRVEC struct berth_strvec found = {0};
+
+        if (!first && **place != '/')
+            continue;
+        if (find_nearby(profile, first, *place, &found, s->err) < 0)
+            return -1;
+        if (!keep_meant(s, profile, &found))
+            continue;
+        if (add_named(s, profile, &found) < 0)
+            return -1;
+        return 1;
+    }
     return 0;
 }
 
@@ -447,26 +551,18 @@ static int find_nearby(const struct berth_profile *profile, const char *first,
  * libraries first in the places `nearby`. */
 static int search_profile(const struct search *s, const struct berth_profile *profile)
 {
-    bool is_nearby = profile->kind == BERTH_PROFILE_LIBRARIES && !profile->prefix;
-    const char *const *place = is_nearby ? profile->nearby : NULL;
     BERTH_STRVEC struct berth_strvec paths = {0};
-    const char *first;
+    int found;
 
     if (find_libraries(s, profile, profile->adds, &paths) < 0 ||
         find_libraries(s, profile, profile->replaces, &paths) < 0)
         return -1;
-    first = find_first(profile, &paths);
-    for (; place && *place; place++) {
-        BERTH_STRVEC struct berth_strvec found = {0};
-
-        if (!first && **place != '/')
-            continue;
-        if (find_nearby(profile, first, *place, &found, s->err) < 0)
-            return -1;
-        if (keep_meant(s, profile, &found))
-            return add_named(s, profile, &found);
-    }
-    return keep_meant(s, profile, &paths) ? add_named(s, profile, &paths) : 0;
+    found = search_nearby(s, profile, find_first(profile, &paths));
+    if (found < 0)
+        return -1;
+    if (found == 0 && keep_meant(s, profile, &paths))
+        return add_named(s, profile, &paths);
+    return 0;
 }
 
 static int search_named(const struct search *s)
@@ -474,6 +570,29 @@ static int search_named(const struct search *s)
     for (const struct berth_profile *it = s->profiles; it->name; it++)
         if (it->kind != BERTH_PROFILE_MPI && search_profile(s, it) < 0)
             return -1;
+    return 0;
+}
+
+/* Set the loader of this host in S, and its environment. */
+static int prepare_loader(struct search *s)
+{
+    const char *path = berth_environ_value(s->env, "LD_LIBRARY_PATH");
+
+    berth_strvec_pushf(&s->loader_env, "LD_LIBRARY_PATH=%s", path ? path : "");
+    if (s->loader_env.failed)
+        return berth_err_oom(s->err);
+    return berth_loader_self(&s->loader, &s->program, s->err);
+}
+
+static int search_all(const struct search *s, unsigned int kinds)
+{
+    const unsigned int mpi = 1U << BERTH_PROFILE_MPI;
+
+    if (kinds & mpi &&
+        (search_prefixes(s) < 0 || search_roots(s) < 0 || search_by_loader(s) < 0))
+        return -1;
+    if (kinds & ~mpi)
+        return search_named(s);
     return 0;
 }
 
@@ -485,17 +604,10 @@ int berth_stacks_find(struct berth_factcache *cache,
     struct berth_stacks stacks = {0};
     struct search s = {
         .profiles = profiles, .env = env, .cache = cache, .to = &stacks, .err = err};
-    const char *path = berth_environ_value(env, "LD_LIBRARY_PATH");
-    int result;
+    int result = prepare_loader(&s);
 
-    berth_strvec_pushf(&s.loader_env, "LD_LIBRARY_PATH=%s", path ? path : "");
-    result = s.loader_env.failed ? berth_err_oom(err)
-                                 : berth_loader_self(&s.loader, &s.program, err);
-    if (result == 0 && kinds & 1U << BERTH_PROFILE_MPI &&
-        (search_prefixes(&s) < 0 || search_roots(&s) < 0 || search_by_loader(&s) < 0))
-        result = -1;
-    if (result == 0 && kinds & ~(1U << BERTH_PROFILE_MPI))
-        result = search_named(&s);
+    if (result == 0)
+        result = search_all(&s, kinds);
     if (result == 0)
         *ret_stacks = stacks;
     else

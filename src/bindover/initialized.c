@@ -102,6 +102,19 @@ static bool count_pages(const struct process *process, uint64_t start, uint64_t 
     return true;
 }
 
+/* Is HEADER that of a file of this machine's word size, with a table of segments that
+ * has room here? */
+static bool is_readable(const ElfW(Ehdr) * header)
+{
+    const unsigned char own_class = sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32;
+
+    if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
+        return false;
+    if (header->e_ident[EI_CLASS] != own_class)
+        return false;
+    return header->e_phentsize == sizeof(ElfW(Phdr)) && header->e_phnum <= SEGMENTS_MAX;
+}
+
 /* The segments of the library at START. Returns how many; 0: it is not a library of
  * this machine's kind. */
 static unsigned int read_segments(const struct process *process, uint64_t start,
@@ -109,11 +122,11 @@ static unsigned int read_segments(const struct process *process, uint64_t start,
 {
     ElfW(Ehdr) header;
 
-    if (!read_at(process->memory, start, &header, sizeof(header)) ||
-        memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
-        header.e_ident[EI_CLASS] != (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32) ||
-        header.e_phentsize != sizeof(segments[0]) || header.e_phnum > SEGMENTS_MAX ||
-        !read_at(process->memory, start + header.e_phoff, segments,
+    if (!read_at(process->memory, start, &header, sizeof(header)))
+        return 0;
+    if (!is_readable(&header))
+        return 0;
+    if (!read_at(process->memory, start + header.e_phoff, segments,
                  header.e_phnum * sizeof(segments[0])))
         return 0;
     return header.e_phnum;
@@ -143,9 +156,10 @@ static bool count_segment(const struct process *process,
 
     start = (start + size - 1) / size * size;
     end = (end + size - 1) / size * size;
+    if (segment->p_memsz <= segment->p_filesz || start >= end)
+        return true;
     /* A library of 1 TiB is a damaged one. */
-    if (segment->p_memsz <= segment->p_filesz || start >= end || (end - start) >> 40 ||
-        !follows(place, start))
+    if ((end - start) >> 40 || !follows(place, start))
         return true;
     return count_pages(process, start, end, count);
 }
@@ -171,8 +185,9 @@ static enum berth_mpi_use read_use(const struct process *process,
             return BERTH_USE_UNKNOWN;
     if (count.blocks < BLOCKS_INITIALIZED)
         return BERTH_USE_UNKNOWN;
-    return count.written < BLOCKS_INITIALIZED ? BERTH_USE_LOADED
-                                              : BERTH_USE_INITIALIZED;
+    if (count.written < BLOCKS_INITIALIZED)
+        return BERTH_USE_LOADED;
+    return BERTH_USE_INITIALIZED;
 }
 
 enum berth_mpi_use berth_mpi_read_use(pid_t pid, const struct berth_mpi_place *place)

@@ -23,8 +23,11 @@ enum { STAGE_MAX = 128, PATH_SIZE = 64 + STAGE_MAX, DIGITS = 10 };
 
 static char *append(char *at, const char *text)
 {
-    while (*text)
-        *at++ = *text++;
+    while (*text) {
+        *at = *text;
+        at++;
+        text++;
+    }
     *at = '\0';
     return at;
 }
@@ -36,31 +39,47 @@ static char *append_number(char *at, unsigned int number)
 
     *digit = '\0';
     do {
-        *--digit = (char)('0' + number % 10);
+        digit--;
+        *digit = (char)('0' + number % 10);
         number /= 10;
     } while (number > 0);
     return append(at, digit);
+}
+
+/* The value of ITEM, NAME=VALUE, if it is of the variable BERTH_MARK_VARIABLE; NULL: it
+ * is another one. */
+static const char *value_of(const char *item)
+{
+    static const char name[] = BERTH_MARK_VARIABLE "=";
+    int i = 0;
+
+    while (name[i] && item[i] == name[i])
+        i++;
+    if (name[i])
+        return (const char *)0;
+    return item + i;
+}
+
+static int is_number(const char *text)
+{
+    int digits = 0;
+
+    while (text[digits] >= '0' && text[digits] <= '9')
+        digits++;
+    return !text[digits] && digits > 0 && digits <= DIGITS;
 }
 
 /* The value of BERTH_MARK_VARIABLE in ENVIRONMENT; NULL: it is not set, or not a
  * number. */
 static const char *find_rank(char **environment)
 {
-    static const char name[] = BERTH_MARK_VARIABLE "=";
+    if (!environment)
+        return (const char *)0;
+    for (; *environment; environment++) {
+        const char *value = value_of(*environment);
 
-    for (; environment && *environment; environment++) {
-        const char *at = *environment;
-        const char *end;
-        int i = 0;
-
-        while (name[i] && at[i] == name[i])
-            i++;
-        if (name[i])
-            continue;
-        at += i;
-        for (end = at; *end >= '0' && *end <= '9'; end++)
-            ;
-        return *end || end == at || end - at > DIGITS ? (const char *)0 : at;
+        if (value)
+            return is_number(value) ? value : (const char *)0;
     }
     return (const char *)0;
 }
@@ -75,23 +94,41 @@ static int find_path(struct dl_phdr_info *info, size_t size, void *ret_path)
     return 1;
 }
 
-/* The name of the stage, which is the directory above that of this library. */
+/* The last slash of PATH before END; PATH itself if there is none. */
+static const char *find_slash(const char *path, const char *end)
+{
+    while (end > path) {
+        end--;
+        if (*end == '/')
+            return end;
+    }
+    return path;
+}
+
+/* The name of the stage, which is the directory above that of this library: STAGE of
+ * /var/STAGE/lib/libberth-mark.so. */
 static char *append_stage(char *at)
 {
     const char *path = (const char *)0;
     const char *start, *end;
-    int slashes = 0;
 
     if (!dl_iterate_phdr || !dl_iterate_phdr(find_path, &path) || !path)
         return at;
-    for (end = path; *end; end++)
-        ;
-    while (end > path && slashes < 2)
-        slashes += *--end == '/';
-    for (start = end; start > path && start[-1] != '/'; start--)
-        ;
-    for (int i = 0; start < end && i < STAGE_MAX; i++)
-        *at++ = *start++;
+
+    end = path;
+    while (*end)
+        end++;
+    end = find_slash(path, end); /* before libberth-mark.so */
+    end = find_slash(path, end); /* before lib */
+    start = find_slash(path, end);
+    if (*start == '/' && start < end)
+        start++;
+
+    for (int i = 0; start < end && i < STAGE_MAX; i++) {
+        *at = *start;
+        at++;
+        start++;
+    }
     *at = '\0';
     return at;
 }
@@ -104,11 +141,13 @@ __attribute__((constructor)) static void mark(int argc, char **argv, char **envi
 
     (void)argc;
     (void)argv;
-    if (rank)
+    if (rank) {
         at = append(at, rank);
-    else
-        at = append_number(append(at, BERTH_MARK_PID),
-                           (unsigned int)syscall(SYS_getpid));
-    append_stage(append(at, BERTH_MARK_STAGE));
+    } else {
+        at = append(at, BERTH_MARK_PID);
+        at = append_number(at, (unsigned int)syscall(SYS_getpid));
+    }
+    at = append(at, BERTH_MARK_STAGE);
+    append_stage(at);
     syscall(SYS_mkdirat, AT_FDCWD, path, 0700);
 }

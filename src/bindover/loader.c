@@ -52,7 +52,7 @@ static int start(const char *loader, const char *file, const struct berth_strvec
 {
     const char *const plain[] = {loader, file, NULL};
     const char *const list[] = {loader, "--list", file, NULL};
-    struct berth_run run = {.argv = is_musl(loader) ? list : plain,
+    struct berth_run run = {.argv = plain,
                             .env = (const char *const *)env->items,
                             .seconds = SECONDS,
                             .most = MOST};
@@ -60,13 +60,21 @@ static int start(const char *loader, const char *file, const struct berth_strvec
 
     if (env->failed)
         return berth_err_oom(err);
+    if (is_musl(loader))
+        run.argv = list;
     if (berth_run(&run, &ran, err) < 0)
         return -1;
-    berth_buf_add(ret, ran.out.text ? ran.out.text : "", ran.out.used);
+    if (ran.out.failed || ran.err.failed)
+        return berth_err_oom(err);
+
+    if (ran.out.text)
+        berth_buf_add(ret, ran.out.text, ran.out.used);
     berth_buf_puts(ret, "\n");
-    berth_buf_add(ret, ran.err.text ? ran.err.text : "", ran.err.used);
-    ret->failed |= ran.out.failed || ran.err.failed;
-    return ret->failed ? berth_err_oom(err) : 0;
+    if (ran.err.text)
+        berth_buf_add(ret, ran.err.text, ran.err.used);
+    if (ret->failed)
+        return berth_err_oom(err);
+    return 0;
 }
 
 /* Appends to KEY the path, which decides where a loader searches, and the identity of
@@ -80,29 +88,36 @@ static void identify(const char *path, struct berth_buf *key)
     berth_factcache_identify(real ? real : path, key);
 }
 
+/* Appends to KEY the VARIABLE of the loader, and the identities of the directories that
+ * it searches. */
+static void write_variable(const char *variable, struct berth_buf *key)
+{
+    static const char path[] = "LD_LIBRARY_PATH=";
+    BERTH_FREE char *copy = NULL;
+    char *next;
+
+    berth_buf_addf(key, "%s\n", variable);
+    if (!berth_text_starts(variable, path))
+        return;
+    copy = strdup(variable + strlen(path));
+    if (!copy)
+        key->failed = true;
+    next = copy;
+    while (next)
+        identify(strsep(&next, ":"), key);
+}
+
 /* Writes the key of an answer: all on which it depends but the files that it names. */
 static void write_key(const char *loader, const char *file,
                       const struct berth_strvec *env, struct berth_buf *key)
 {
-    static const char path[] = "LD_LIBRARY_PATH=";
-
     berth_buf_puts(key, "loader\n");
     identify(loader, key);
     identify(file, key);
     identify("/etc/ld.so.cache", key);
-    for (size_t i = 0; i < env->count; i++) {
-        BERTH_FREE char *copy = NULL;
-        char *next, *directory;
-
-        if (!berth_text_starts(env->items[i], "LD_"))
-            continue;
-        berth_buf_addf(key, "%s\n", env->items[i]);
-        if (!berth_text_starts(env->items[i], path))
-            continue;
-        next = copy = strdup(env->items[i] + sizeof(path) - 1);
-        while (next && (directory = strsep(&next, ":")))
-            identify(directory, key);
-    }
+    for (size_t i = 0; i < env->count; i++)
+        if (berth_text_starts(env->items[i], "LD_"))
+            write_variable(env->items[i], key);
 }
 
 /* A hash of the files that an answer names, and of their directories, in which files
@@ -114,15 +129,16 @@ static uint64_t identify_answer(const struct berth_closure *closure)
 
     for (size_t i = 0; i < closure->count; i++) {
         const char *path = closure->items[i].path;
-        BERTH_FREE char *directory =
-            path ? strndup(path, (size_t)(berth_text_base(path) - path)) : NULL;
+        BERTH_FREE char *directory = NULL;
 
+        if (!path)
+            continue;
+        directory = strndup(path, (size_t)(berth_text_base(path) - path));
         if (directory && !berth_strvec_has(&directories, directory)) {
             berth_strvec_push(&directories, directory);
             identify(directory, &text);
         }
-        if (path)
-            identify(path, &text);
+        identify(path, &text);
     }
     return berth_hash(BERTH_HASH_START, text.text, text.used);
 }
@@ -136,8 +152,9 @@ static bool recall(struct berth_factcache *cache, const char *key,
     const char *fact = berth_factcache_get(cache, key, &count);
     uint64_t number;
 
-    if (!fact || count < sizeof(number) ||
-        berth_closure_parse(fact + sizeof(number), count - sizeof(number), ret_closure,
+    if (!fact || count < sizeof(number))
+        return false;
+    if (berth_closure_parse(fact + sizeof(number), count - sizeof(number), ret_closure,
                             NULL) < 0)
         return false;
     memcpy(&number, fact, sizeof(number));
@@ -202,9 +219,12 @@ int berth_loader_list(struct berth_factcache *cache, const char *loader,
     if (ask(cache, loader, file, &copy, &closure, err) < 0)
         return -1;
     if (closure.count == 0 && !closure.is_static) {
+        const char *reason = "it says nothing";
+
+        if (closure.said.count)
+            reason = closure.said.items[0];
         berth_err_set(err, "'%s': %s cannot load it: %s; is it built for this machine?",
-                      file, loader,
-                      closure.said.count ? closure.said.items[0] : "it says nothing");
+                      file, loader, reason);
         berth_closure_fini(&closure);
         return -1;
     }
@@ -221,9 +241,9 @@ int berth_loader_relocate(const char *loader, const char *file, char *const *env
     berth_strvec_push(&all, "LD_BIND_NOW=yes");
     for (; *env; env++)
         berth_strvec_push(&all, *env);
-    return all.failed
-               ? berth_err_oom(err)
-               : berth_loader_list(NULL, loader, file, all.items, ret_closure, err);
+    if (all.failed)
+        return berth_err_oom(err);
+    return berth_loader_list(NULL, loader, file, all.items, ret_closure, err);
 }
 
 /* Is the directory of FILE one of LIST, which is separated by colons? */
@@ -231,9 +251,25 @@ static bool is_in_list(const char *file, const char *list)
 {
     size_t length = (size_t)(strrchr(file, '/') - file);
 
-    for (; list; list = strchr(list, ':') ? strchr(list, ':') + 1 : NULL)
-        if (strncmp(list, file, length) == 0 &&
-            strchr(":", list[length + strspn(list + length, "/")]))
+    for (;;) {
+        size_t entry = strcspn(list, ":");
+        size_t slashes = entry;
+
+        while (slashes > length && list[slashes - 1] == '/')
+            slashes--;
+        if (slashes == length && strncmp(list, file, length) == 0)
+            return true;
+        if (!list[entry])
+            return false;
+        list += entry + 1;
+    }
+}
+
+/* Does a file of CLOSURE lack what only the loader of the same glibc has? */
+static bool lacks_private(const struct berth_closure *closure)
+{
+    for (size_t i = 0; i < closure->undefined.count; i += 2)
+        if (strstr(closure->undefined.items[i], "GLIBC_PRIVATE"))
             return true;
     return false;
 }
@@ -246,33 +282,36 @@ int berth_loader_check_c_library(const char *loader, const char *file, char *con
     const char *list = berth_environ_value(env, "LD_LIBRARY_PATH");
     BERTH_CLOSURE struct berth_closure relocated = {0};
 
-    if (!item || !item->path || !strchr(item->path, '/') || !list ||
-        !is_in_list(item->path, list))
+    if (!list || !item || !item->path)
         return 0;
+    if (!strchr(item->path, '/') || !is_in_list(item->path, list))
+        return 0;
+
     if (berth_loader_relocate(loader, file, env, &relocated, err) < 0)
         return -1;
-    for (size_t i = 0; i < relocated.undefined.count; i += 2)
-        if (strstr(relocated.undefined.items[i], "GLIBC_PRIVATE"))
-            return berth_err_set(
-                err,
-                "LD_LIBRARY_PATH puts '%s' before the C library of the image, whose "
-                "loader cannot use it; unset APPTAINERENV_LD_LIBRARY_PATH, or take "
-                "that directory out of it",
-                item->path);
-    return 0;
+    if (!lacks_private(&relocated))
+        return 0;
+    return berth_err_set(
+        err,
+        "LD_LIBRARY_PATH puts '%s' before the C library of the image, whose "
+        "loader cannot use it; unset APPTAINERENV_LD_LIBRARY_PATH, or take "
+        "that directory out of it",
+        item->path);
 }
 
 int berth_loader_find(struct berth_factcache *cache, const char *loader,
                       const char *program, const char *const *names, char *const *env,
                       struct berth_strvec *ret, struct berth_err *err)
 {
+    BERTH_STRVEC struct berth_strvec list = {0};
     BERTH_STRVEC struct berth_strvec copy = {0};
     BERTH_BUF struct berth_buf preload = {0};
     BERTH_CLOSURE struct berth_closure closure = {0};
 
-    berth_buf_puts(&preload, "LD_PRELOAD=");
     for (size_t i = 0; names[i]; i++)
-        berth_buf_addf(&preload, "%s%s", i > 0 ? ":" : "", names[i]);
+        berth_strvec_push(&list, names[i]);
+    berth_buf_puts(&preload, "LD_PRELOAD=");
+    berth_strvec_join(&list, ":", &preload);
     if (preload.failed)
         return berth_err_oom(err);
     berth_strvec_push(&copy, preload.text);
@@ -282,7 +321,9 @@ int berth_loader_find(struct berth_factcache *cache, const char *loader,
     for (size_t i = 0; i < closure.count; i++)
         if (closure.items[i].path && berth_text_is_any(closure.items[i].soname, names))
             berth_strvec_push(ret, closure.items[i].path);
-    return ret->failed ? berth_err_oom(err) : 0;
+    if (ret->failed)
+        return berth_err_oom(err);
+    return 0;
 }
 
 int berth_loader_self(char **ret_loader, char **ret_program, struct berth_err *err)

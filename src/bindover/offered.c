@@ -44,9 +44,33 @@ static bool has_stack(const struct berth_stacks *stacks,
 static bool is_before(const struct berth_profile *profile,
                       const struct berth_profile *other)
 {
-    if (profile->kind == BERTH_PROFILE_MPI)
-        return other->kind != BERTH_PROFILE_MPI || !other->prefix || profile < other;
-    return profile->prefix && other->kind != BERTH_PROFILE_MPI && profile < other;
+    bool is_listed_before = profile < other; /* both are of one table */
+
+    if (profile->kind != BERTH_PROFILE_MPI)
+        return profile->prefix && other->kind != BERTH_PROFILE_MPI && is_listed_before;
+    if (other->kind != BERTH_PROFILE_MPI || !other->prefix)
+        return true;
+    return is_listed_before;
+}
+
+/* May other nodes have the stack of PROFILE while this one lacks it? One in a prefix,
+ * or a fabric that replaces libraries, which any node can have. */
+static bool may_be_absent(const struct berth_profile *profile)
+{
+    if (profile->prefix)
+        return true;
+    return profile->kind == BERTH_PROFILE_FABRIC && !profile->adds;
+}
+
+/* Moves the last of STACKS, which is absent, to its place in the order. */
+static void move_absent(struct berth_stacks *stacks)
+{
+    struct berth_stack absent = stacks->items[stacks->count - 1];
+    size_t at = stacks->count - 1;
+
+    for (; at > 0 && is_before(absent.profile, stacks->items[at - 1].profile); at--)
+        stacks->items[at] = stacks->items[at - 1];
+    stacks->items[at] = absent;
 }
 
 int berth_offered_add_absent(const struct berth_profile *profiles, unsigned int kinds,
@@ -55,16 +79,13 @@ int berth_offered_add_absent(const struct berth_profile *profiles, unsigned int 
     for (const struct berth_profile *it = profiles; it->name; it++) {
         struct berth_stack absent = {.profile = it};
 
-        if (!(kinds & 1U << it->kind) || has_stack(stacks, it) ||
-            (!it->prefix && (it->kind != BERTH_PROFILE_FABRIC || it->adds)))
+        bool is_asked_for = kinds & 1U << it->kind;
+
+        if (!is_asked_for || !may_be_absent(it) || has_stack(stacks, it))
             continue;
         if (berth_append(stacks, &absent) < 0)
             return berth_err_oom(err);
-        for (size_t i = stacks->count - 1;
-             i > 0 && is_before(it, stacks->items[i - 1].profile); i--) {
-            stacks->items[i] = stacks->items[i - 1];
-            stacks->items[i - 1] = (struct berth_stack){.profile = it};
-        }
+        move_absent(stacks);
     }
     return 0;
 }

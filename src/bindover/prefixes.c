@@ -56,9 +56,13 @@ static void add_places(struct search *search, const char *directory, const char 
     BERTH_FREE char *both = NULL;
     glob_t found = {0};
 
-    if (!real || asprintf(&pattern, "%s{lib,mca_pmix_}*.so*", places) < 0 ||
-        asprintf(&both, "%s/%s", real, pattern) < 0 || !is_new(search, both))
+    if (!real)
         return;
+    if (asprintf(&pattern, "%s{lib,mca_pmix_}*.so*", places) < 0)
+        return;
+    if (asprintf(&both, "%s/%s", real, pattern) < 0 || !is_new(search, both))
+        return;
+
     if (berth_scan_glob(real, pattern, &found))
         for (size_t i = 0; i < found.gl_pathc; i++)
             add_library(search, found.gl_pathv[i]);
@@ -86,14 +90,18 @@ static void add_program(struct search *search, const char *path)
 {
     BERTH_SCAN struct berth_scan scan = {0};
 
-    if (search->programs++ >= PROGRAMS_MAX ||
-        berth_scan_program(search->scan->cache, path, search->beside->env, &scan,
+    if (search->programs == PROGRAMS_MAX)
+        return;
+    search->programs++;
+    if (berth_scan_program(search->scan->cache, path, search->beside->env, &scan,
                            NULL) < 0)
         return;
-    for (size_t i = 0; i < scan.objects.count; i++)
-        if (scan.objects.items[i].library.family != BERTH_FAMILY_NONE)
-            berth_scan_present(search->scan, scan.objects.items[i].soname,
-                               scan.objects.items[i].path);
+    for (size_t i = 0; i < scan.objects.count; i++) {
+        const struct berth_mpi_object *object = &scan.objects.items[i];
+
+        if (object->library.family != BERTH_FAMILY_NONE)
+            berth_scan_present(search->scan, object->soname, object->path);
+    }
 }
 
 /* Adds a file or a directory that a word or a script names. */
@@ -102,8 +110,9 @@ static void add_path(struct search *search, const char *path)
     static const char *const kernels[] = {"/dev/", "/proc/", "/sys/", NULL};
     struct stat st;
 
-    if (search->left <= 0 || berth_text_starts_any(path, kernels) ||
-        !is_new(search, path))
+    if (search->left == 0 || berth_text_starts_any(path, kernels))
+        return;
+    if (!is_new(search, path))
         return;
     search->left--;
     if (stat(path, &st) < 0)
@@ -121,22 +130,36 @@ static void add_path(struct search *search, const char *path)
         add_program(search, path);
 }
 
+/* The absolute path that the LENGTH letters at WORD are, which the caller frees; NULL:
+ * they are none. */
+static char *path_of(const struct search *search, const char *word, size_t length)
+{
+    const char *home = berth_environ_value(search->beside->env, "HOME");
+    char *path;
+
+    if (*word == '/' && length > 1)
+        return strndup(word, length);
+    if (!home || !berth_text_starts(word, "~/"))
+        return NULL;
+    if (asprintf(&path, "%s%.*s", home, (int)length - 1, word + 1) < 0)
+        return NULL;
+    return path;
+}
+
 /* Adds the absolute paths in TEXT, a command or a script; ~ is HOME. */
 static void add_text(struct search *search, const char *text)
 {
     static const char ends[] = " \t\n;&|()<>'\"=:,`{}";
-    const char *home = berth_environ_value(search->beside->env, "HOME");
 
-    for (text += strspn(text, ends); *text; text += strspn(text, ends)) {
+    text += strspn(text, ends);
+    while (*text) {
         size_t length = strcspn(text, ends);
-        BERTH_FREE char *word = NULL;
-        bool is_home = home && berth_text_starts(text, "~/");
+        BERTH_FREE char *path = path_of(search, text, length);
 
-        if ((is_home || (*text == '/' && length > 1)) &&
-            asprintf(&word, "%s%.*s", is_home ? home : "", (int)length - is_home,
-                     text + is_home) >= 0)
-            add_path(search, word);
+        if (path)
+            add_path(search, path);
         text += length;
+        text += strspn(text, ends);
     }
 }
 
@@ -144,8 +167,12 @@ static void add_script(struct search *search, const char *path)
 {
     BERTH_BUF struct berth_buf text = {0};
 
-    if (berth_fd_read_path(path, SCRIPT_MAX, &text) == 0 && text.text &&
-        !memchr(text.text, '\0', text.used))
+    bool is_text;
+
+    if (berth_fd_read_path(path, SCRIPT_MAX, &text) < 0 || !text.text)
+        return;
+    is_text = !memchr(text.text, '\0', text.used);
+    if (is_text)
         add_text(search, text.text);
 }
 
@@ -153,9 +180,13 @@ static void add_script(struct search *search, const char *path)
  * counts, too. */
 static void add_words(struct search *search, char *const *words)
 {
+    bool is_elf = search->scan->bits != 0;
+
     for (int i = 0; words[i]; i++) {
+        bool is_operand = (i == 1 || i == 2) && *words[i] != '-';
+
         add_text(search, words[i]);
-        if (i > 0 && i < 3 && *words[i] != '-' && search->scan->bits)
+        if (is_operand && is_elf)
             add_script(search, words[i]);
     }
 }
@@ -164,14 +195,17 @@ static void add_words(struct search *search, char *const *words)
 static void add_mount(struct search *search, const char *path)
 {
     BERTH_CLOSEDIR DIR *stream = opendir(path);
-    struct dirent *entry;
 
     add_path(search, path);
-    for (int i = 0; stream && i < CHILDREN_MAX && (entry = readdir(stream)); i++) {
+    for (int i = 0; stream && i < CHILDREN_MAX; i++) {
+        struct dirent *entry = readdir(stream);
         BERTH_FREE char *prefix = NULL;
 
-        if (*entry->d_name != '.' &&
-            asprintf(&prefix, "%s/%s", path, entry->d_name) >= 0)
+        if (!entry)
+            return;
+        if (*entry->d_name == '.')
+            continue;
+        if (asprintf(&prefix, "%s/%s", path, entry->d_name) >= 0)
             add_prefix(search, prefix);
     }
 }
@@ -184,7 +218,8 @@ static void add_mounts(struct search *search, const struct berth_strvec *mounts)
 
         if (!from)
             continue;
-        path = strndup(from + 1, strcspn(from + 1, ":"));
+        from++;
+        path = strndup(from, strcspn(from, ":"));
         if (path)
             add_mount(search, path);
         else

@@ -104,8 +104,10 @@ static int read_closure(struct berth_scan *scan, char *const *env,
     for (size_t i = 0; i < scan->closure.count; i++) {
         const struct berth_closure_item *item = &scan->closure.items[i];
 
-        if (item->path && berth_scan_add(scan->cache, &scan->objects, BERTH_ROLE_LOADED,
-                                         item->soname, item->path, err) < 0)
+        if (!item->path) /* missing, which is not an error here */
+            continue;
+        if (berth_scan_add(scan->cache, &scan->objects, BERTH_ROLE_LOADED, item->soname,
+                           item->path, err) < 0)
             return -1;
     }
     return 0;
@@ -116,17 +118,29 @@ static bool is_musl(const struct berth_elf *elf)
     return berth_strvec_has_start(&elf->needed, "libc.musl-");
 }
 
+/* Is the loader of the runner musl's? */
+static bool has_musl(const struct berth_scan *scan)
+{
+    return scan->loader && berth_text_starts(berth_text_base(scan->loader), "ld-musl");
+}
+
+/* Is ELF for the machine of the runner, as far as that is known of both? */
+static bool is_of_machine(const struct berth_scan *scan, const struct berth_elf *elf)
+{
+    if (!elf->machine || !scan->machine)
+        return true;
+    return strcmp(elf->machine, scan->machine) == 0;
+}
+
 /* Can the runner, or a program that it starts, load the library? An image may also have
  * libraries for another machine, of 32 bits, or for another C library. Without a runner
  * they are listed, too. */
 static bool is_loadable(const struct berth_scan *scan, const struct berth_elf *elf)
 {
-    const char *loader = scan->loader ? berth_text_base(scan->loader) : "";
-
-    return !scan->runner || (elf->bits == scan->bits &&
-                             (!elf->machine || !scan->machine ||
-                              strcmp(elf->machine, scan->machine) == 0) &&
-                             (!is_musl(elf) || berth_text_starts(loader, "ld-musl")));
+    if (!scan->runner)
+        return true;
+    return elf->bits == scan->bits && is_of_machine(scan, elf) &&
+           (!is_musl(elf) || has_musl(scan));
 }
 
 /* A damaged file is ignored: it harms only a program that uses it. */
@@ -135,8 +149,9 @@ void berth_scan_present(struct berth_scan *scan, const char *soname, const char 
     BERTH_FREE char *real = berth_resolve(path);
     struct berth_elf elf;
 
-    if (!real || berth_mpi_objects_at(&scan->objects, real) ||
-        berth_scan_elf(scan->cache, real, &elf, NULL) < 0)
+    if (!real || berth_mpi_objects_at(&scan->objects, real))
+        return;
+    if (berth_scan_elf(scan->cache, real, &elf, NULL) < 0)
         return;
     if (is_loadable(scan, &elf))
         berth_mpi_objects_add(&scan->objects, BERTH_ROLE_PRESENT, soname, real, &elf,
@@ -160,16 +175,26 @@ int berth_scan_image(struct berth_scan *scan, char *const *env, struct berth_err
     return 0;
 }
 
+static int read_program(const char *program, char *const *env, struct berth_scan *scan,
+                        struct berth_err *err)
+{
+    if (read_runner(program, scan, err) < 0)
+        return -1;
+    if (!scan->runner)
+        return 0;
+    if (berth_scan_add(scan->cache, &scan->objects, BERTH_ROLE_PROGRAM, NULL, program,
+                       err) < 0)
+        return -1;
+    return read_closure(scan, env, err);
+}
+
 int berth_scan_program(struct berth_factcache *cache, const char *program,
                        char *const *env, struct berth_scan *ret_scan,
                        struct berth_err *err)
 {
     struct berth_scan scan = {.cache = cache};
 
-    if (read_runner(program, &scan, err) < 0 ||
-        (scan.runner && (berth_scan_add(cache, &scan.objects, BERTH_ROLE_PROGRAM, NULL,
-                                        program, err) < 0 ||
-                         read_closure(&scan, env, err) < 0))) {
+    if (read_program(program, env, &scan, err) < 0) {
         berth_scan_fini(&scan);
         return -1;
     }
@@ -207,9 +232,14 @@ bool berth_scan_glob(const char *directory, const char *pattern, glob_t *ret)
 {
     BERTH_BUF struct berth_buf text = {0};
 
-    for (; *directory; directory++)
-        berth_buf_addf(&text, "%s%c", strchr("\\*?[{", *directory) ? "\\" : "",
-                       *directory);
+    /* What is special in a pattern is a plain letter of the path. */
+    for (; *directory; directory++) {
+        if (strchr("\\*?[{", *directory))
+            berth_buf_puts(&text, "\\");
+        berth_buf_add(&text, directory, 1);
+    }
     berth_buf_addf(&text, "/%s", pattern);
-    return !text.failed && glob(text.text, GLOB_BRACE, NULL, ret) == 0;
+    if (text.failed)
+        return false;
+    return glob(text.text, GLOB_BRACE, NULL, ret) == 0;
 }

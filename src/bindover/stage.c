@@ -23,31 +23,54 @@
 
 #define MANIFEST "manifest"
 
+/* Is the file SOURCE the one that had IDENTITY, or still missing? */
+static bool is_unchanged(const char *source, const char *identity)
+{
+    struct stat st;
+
+    if (stat(source, &st) < 0)
+        return berth_manifest_is_same(NULL, identity);
+    return berth_manifest_is_same(&st, identity);
+}
+
+/* Are the files of the host those of which the stage has copies? */
 static bool is_current(const struct berth_manifest *manifest)
 {
     char *const *sources = manifest->sources.items;
-    struct stat st;
 
     for (size_t i = 0; i < manifest->sources.count; i += 2)
-        if (!berth_manifest_is_same(stat(sources[i], &st) == 0 ? &st : NULL,
-                                    sources[i + 1]))
+        if (!is_unchanged(sources[i], sources[i + 1]))
             return false;
     return manifest->sources.count > 0;
+}
+
+static bool has_file(int dir, const char *file, const char *size)
+{
+    struct stat st;
+
+    if (fstatat(dir, file, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return false;
+    return S_ISREG(st.st_mode) && st.st_size == atoll(size);
+}
+
+static bool has_link(int dir, const char *file)
+{
+    struct stat st;
+
+    return fstatat(dir, file, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode);
 }
 
 /* Are all files there? A cleaner of /tmp may have removed some. */
 static bool is_whole(int dir, const struct berth_manifest *manifest)
 {
     char *const *files = manifest->files.items;
-    struct stat st;
+    char *const *links = manifest->links.items;
 
     for (size_t i = 0; i < manifest->files.count; i += BERTH_MANIFEST_FILE)
-        if (fstatat(dir, files[i], &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-            !S_ISREG(st.st_mode) || st.st_size != atoll(files[i + 2]))
+        if (!has_file(dir, files[i], files[i + 2]))
             return false;
     for (size_t i = 0; i < manifest->links.count; i += 2)
-        if (fstatat(dir, manifest->links.items[i], &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-            !S_ISLNK(st.st_mode))
+        if (!has_link(dir, links[i]))
             return false;
     return true;
 }
@@ -60,9 +83,10 @@ static bool has_all(const struct berth_manifest *manifest,
     for (size_t i = 0; i < stack->count; i++) {
         BERTH_FREE char *file = NULL;
 
-        if (asprintf(&file, "lib/%s", stack->libraries[i].soname) < 0 ||
-            (!berth_strvec_has(&manifest->files, file) &&
-             !berth_strvec_has(&manifest->links, file)))
+        if (asprintf(&file, "lib/%s", stack->libraries[i].soname) < 0)
+            return false;
+        if (!berth_strvec_has(&manifest->files, file) &&
+            !berth_strvec_has(&manifest->links, file))
             return false;
     }
     return true;
@@ -71,9 +95,27 @@ static bool has_all(const struct berth_manifest *manifest,
 static bool is_of(const struct berth_manifest *manifest,
                   const struct berth_stack *stack, const char *mounted)
 {
-    return strcmp(manifest->from, stack->libraries[0].path) == 0 &&
-           strcmp(manifest->profile, berth_profile_label(stack->profile)) == 0 &&
-           has_all(manifest, stack) && strcmp(manifest->mounted, mounted) == 0;
+    if (strcmp(manifest->from, stack->libraries[0].path) != 0)
+        return false;
+    if (strcmp(manifest->profile, berth_profile_label(stack->profile)) != 0)
+        return false;
+    if (strcmp(manifest->mounted, mounted) != 0)
+        return false;
+    return has_all(manifest, stack);
+}
+
+/* Reads the manifest in the directory open at DIR. False: it is missing or damaged. */
+static bool read_manifest(int dir, struct berth_manifest *ret)
+{
+    BERTH_CLOSE int fd =
+        openat(dir, MANIFEST, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    BERTH_BUF struct berth_buf text = {0};
+
+    if (fd < 0)
+        return false;
+    if (berth_fd_read(fd, BERTH_MANIFEST_MAX, &text) < 0 || !text.text)
+        return false;
+    return berth_manifest_read(text.text, ret, NULL) == 0;
 }
 
 /* Read the stage NAME of the root open at ROOT_FD. Returns whether it is one for STACK,
@@ -83,28 +125,26 @@ static bool read_stage(int root_fd, const struct berth_stage_root *root,
                        struct berth_staged *ret_staged)
 {
     struct berth_staged staged = {0};
+    const struct berth_manifest *manifest = &staged.manifest;
     BERTH_CLOSE int dir =
         openat(root_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    BERTH_CLOSE int fd =
-        dir < 0 ? -1
-                : openat(dir, MANIFEST, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    BERTH_BUF struct berth_buf text = {0};
+    bool is_valid;
 
-    if (fd < 0 || berth_fd_read(fd, BERTH_MANIFEST_MAX, &text) < 0 || !text.text ||
-        berth_manifest_read(text.text, &staged.manifest, NULL) < 0)
+    if (dir < 0 || !read_manifest(dir, &staged.manifest))
         return false;
     if (asprintf(&staged.path, "%s/%s", root->path, name) < 0)
         staged.path = NULL;
     if (asprintf(&staged.mounted, "%s/%s", root->mounted, name) < 0)
         staged.mounted = NULL;
-    if (staged.path && staged.mounted &&
-        is_of(&staged.manifest, stack, staged.mounted) &&
-        is_current(&staged.manifest) && is_whole(dir, &staged.manifest)) {
+
+    is_valid = staged.path && staged.mounted;
+    is_valid = is_valid && is_of(manifest, stack, staged.mounted);
+    is_valid = is_valid && is_current(manifest) && is_whole(dir, manifest);
+    if (is_valid)
         *ret_staged = staged;
-        return true;
-    }
-    berth_staged_fini(&staged);
-    return false;
+    else
+        berth_staged_fini(&staged);
+    return is_valid;
 }
 
 /* Is NAME a stage of STACK by its name, STACK-TIME? */
@@ -115,27 +155,43 @@ static bool is_named(const char *name, const struct berth_stack *stack)
     return strncmp(name, stack->profile->stack, length) == 0 && name[length] == '-';
 }
 
+/* Finds the first stage of STACK in the LIST of the entries of ROOT. */
+static bool find_in(DIR *list, const struct berth_stack *stack,
+                    const struct berth_stage_root *root,
+                    struct berth_staged *ret_staged)
+{
+    for (;;) {
+        const struct dirent *entry = readdir(list);
+
+        if (!entry)
+            return false;
+        if (is_named(entry->d_name, stack) &&
+            read_stage(dirfd(list), root, entry->d_name, stack, ret_staged))
+            return true;
+    }
+}
+
 int berth_stage_find(const struct berth_stack *stack,
                      const struct berth_stage_root *root,
                      struct berth_staged *ret_staged, struct berth_err *err)
 {
     int missing = 0;
     int fd = berth_tree_open(root->path, root->owner, root->forbidden, &missing, err);
-    DIR *list = fd < 0 ? NULL : fdopendir(fd);
-    int result = 0;
+    DIR *list;
+    bool is_found;
 
+    if (fd < 0 && missing)
+        return 0;
     if (fd < 0)
-        return missing ? 0 : -1;
+        return -1;
+    list = fdopendir(fd);
     if (!list) {
         close(fd);
         return berth_err_oom(err);
     }
-    for (struct dirent *entry; result == 0 && (entry = readdir(list));)
-        if (is_named(entry->d_name, stack) &&
-            read_stage(dirfd(list), root, entry->d_name, stack, ret_staged))
-            result = 1;
+    is_found = find_in(list, stack, root, ret_staged);
     closedir(list);
-    return result;
+    return is_found ? 1 : 0;
 }
 
 /* Makes and opens the directory UNFINISHED, in place of what a killed maker has left.
@@ -146,11 +202,12 @@ static int open_unfinished(int root_fd, const struct berth_stage_root *root,
     int fd;
 
     berth_tree_remove(root_fd, unfinished);
-    fd = mkdirat(root_fd, unfinished, 0700) < 0
-             ? -1
-             : openat(root_fd, unfinished,
-                      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    return fd < 0 ? berth_err_file(err, root->path, "written") : fd;
+    if (mkdirat(root_fd, unfinished, 0700) < 0)
+        return berth_err_file(err, root->path, "written");
+    fd = openat(root_fd, unfinished, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return berth_err_file(err, root->path, "written");
+    return fd;
 }
 
 /* Give the finished directory FROM its NAME. */
@@ -288,13 +345,17 @@ int berth_stage_get(const struct berth_stack *stack, int64_t end,
     char path[BERTH_STAGE_USER_SIZE];
     const struct berth_stage_root site = berth_stage_site();
     const struct berth_stage_root user = berth_stage_user(path);
-    int found = berth_stage_find(stack, &site, ret_staged, NULL);
+    int found;
 
-    if (found <= 0)
-        found = berth_stage_find(stack, &user, ret_staged, err);
+    /* What is wrong with the site's directory is not the user's affair. */
+    if (berth_stage_find(stack, &site, ret_staged, NULL) > 0)
+        return 0;
+    found = berth_stage_find(stack, &user, ret_staged, err);
     if (found < 0)
         return -1;
-    return found ? 0 : berth_stage_make(stack, &user, end, ret_staged, err);
+    if (found > 0)
+        return 0;
+    return berth_stage_make(stack, &user, end, ret_staged, err);
 }
 
 void berth_staged_fini(struct berth_staged *staged)
