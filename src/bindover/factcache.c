@@ -70,8 +70,9 @@ const char *berth_factcache_get(const struct berth_factcache *cache, const char 
         return NULL;
     futimens(fd, NULL); /* it is in use */
     bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-    return bytes == MAP_FAILED ? NULL
-                               : find(cache, bytes, (size_t)st.st_size, key, ret_count);
+    if (bytes == MAP_FAILED)
+        return NULL;
+    return find(cache, bytes, (size_t)st.st_size, key, ret_count);
 }
 
 /* Several steps may store the same fact, and a step may be killed, or the disk full,
@@ -89,15 +90,20 @@ void berth_factcache_put(const struct berth_factcache *cache, const char *key,
         return;
     check = berth_hash(cache->check, key, length);
     check = berth_hash(check, fact->text, fact->used);
+
     berth_buf_add(&all, (const char *)&check, sizeof(check));
     berth_buf_add(&all, key, length);
     berth_buf_add(&all, fact->text, fact->used);
+    if (all.failed || fact->failed)
+        return;
+
     write_name(cache, key, name);
     snprintf(made, sizeof(made), "%s.%d", name, getpid());
     fd = openat(cache->directory, made, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd >= 0 &&
-        (all.failed || fact->failed || berth_fd_write(fd, all.text, all.used) < 0 ||
-         renameat(cache->directory, made, cache->directory, name) < 0))
+    if (fd < 0)
+        return;
+    if (berth_fd_write(fd, all.text, all.used) < 0 ||
+        renameat(cache->directory, made, cache->directory, name) < 0)
         unlinkat(cache->directory, made, 0);
 }
 

@@ -58,16 +58,21 @@ void berth_mapped_add_stage(struct berth_mapped_files *files, const char *path,
 {
     char *const paths[] = {(char *)path, NULL};
     FTS *tree = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
-    FTSENT *entry;
 
-    while (tree && (entry = fts_read(tree))) {
-        bool shows_use = strcmp(entry->fts_name, library) == 0;
+    if (!tree)
+        return;
+    for (;;) {
+        const FTSENT *entry = fts_read(tree);
+        enum berth_mapped shown = BERTH_MAPPED_NONE;
 
+        if (!entry)
+            break;
+        if (strcmp(entry->fts_name, library) == 0)
+            shown = kind;
         if (entry->fts_info == FTS_F)
-            add_staged(files, entry, path, shows_use ? kind : BERTH_MAPPED_NONE);
+            add_staged(files, entry, path, shown);
     }
-    if (tree)
-        fts_close(tree);
+    fts_close(tree);
 }
 
 /* Is the file a staged one? Then FILE gets what that shows. */
@@ -110,15 +115,20 @@ static void judge_content(const struct berth_mapped_files *files, int fd,
 {
     struct berth_mpi_library library;
     BERTH_ELF struct berth_elf elf = {0};
+    bool holds_state;
 
     if (berth_elf_read(fd, &berth_mpi_question, &elf, NULL) < 0)
         return;
     berth_mpi_classify(&elf, berth_text_base(path), &library);
-    file->has_state = (library.parts & (BERTH_PART_C | BERTH_PART_CORE)) &&
-                      !library.is_inside && library.family != BERTH_FAMILY_UNKNOWN;
+    holds_state = library.parts & (BERTH_PART_C | BERTH_PART_CORE);
+    file->has_state =
+        holds_state && !library.is_inside && library.family != BERTH_FAMILY_UNKNOWN;
+
     if (!(library.parts & BERTH_PART_C))
         return;
-    file->kind = is_copy(files, fd) ? BERTH_MAPPED_COPY : BERTH_MAPPED_OTHER;
+    file->kind = BERTH_MAPPED_OTHER;
+    if (is_copy(files, fd))
+        file->kind = BERTH_MAPPED_COPY;
     berth_mpi_library_name(&library, file->name, sizeof(file->name));
 }
 
@@ -200,8 +210,9 @@ static void judge(const struct berth_mapped_files *files, pid_t pid,
     BERTH_CLOSE int fd = -1;
     struct stat st;
 
-    if (judge_staged(files, file->device, file->inode, file) ||
-        asprintf(&name, "/proc/%d/root%s", pid, mapping->path) < 0)
+    if (judge_staged(files, file->device, file->inode, file))
+        return;
+    if (asprintf(&name, "/proc/%d/root%s", pid, mapping->path) < 0)
         return;
     fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0 || fstat(fd, &st) < 0)
@@ -212,6 +223,16 @@ static void judge(const struct berth_mapped_files *files, pid_t pid,
         file->path = strdup(mapping->path);
 }
 
+/* Was FILE found by MAPPING, or by another one of the same file? One that cannot be
+ * read is known by each of its mappings. */
+static bool is_of(const struct berth_mapped_file *file,
+                  const struct berth_mapping *mapping)
+{
+    if (file->inode != mapping->inode || file->device != mapping->device)
+        return false;
+    return !file->start || file->start == mapping->start;
+}
+
 /* The index in FILES of what is mapped, which is judged if it is new; -1: no memory. */
 static ssize_t find(struct berth_mapped_files *files, pid_t pid,
                     const struct berth_mapping *mapping)
@@ -219,9 +240,7 @@ static ssize_t find(struct berth_mapped_files *files, pid_t pid,
     struct berth_mapped_file *file;
 
     for (size_t i = 0; i < files->count; i++)
-        if (files->items[i].inode == mapping->inode &&
-            files->items[i].device == mapping->device &&
-            (!files->items[i].start || files->items[i].start == mapping->start))
+        if (is_of(&files->items[i], mapping))
             return (ssize_t)i;
     if (berth_grow(&files->items, files->count, &files->room, sizeof(*file)) < 0)
         return -1;
@@ -371,6 +390,7 @@ static bool inspect_one(pid_t pid, void *data)
     enum berth_mpi_use other = BERTH_USE_UNKNOWN;
     enum berth_answer_of_other answer = BERTH_OTHER_NONE;
 
+    /* What is mapped, and what the memory of its MPIs shows. */
     berth_maps_each(pid, add_mapping, &process);
     end_library(&process);
     if (process.staged >= 0)

@@ -42,31 +42,64 @@ static const struct berth_gathered_file *find_file(const struct berth_gathered *
 static const struct berth_gathered_file *find_source(const struct berth_gathered *to,
                                                      const struct stat *st)
 {
-    for (size_t i = 0; i < to->count; i++)
-        if (to->files[i].st.st_ino == st->st_ino &&
-            to->files[i].st.st_dev == st->st_dev)
+    for (size_t i = 0; i < to->count; i++) {
+        const struct stat *other = &to->files[i].st;
+
+        if (other->st_ino == st->st_ino && other->st_dev == st->st_dev)
             return &to->files[i];
+    }
     return NULL;
+}
+
+/* Does the stage have FILE, or a link of that name? */
+static bool has_name(const struct berth_gathered *to, const char *file)
+{
+    return find_file(to, file) || berth_strvec_pair(&to->links, file);
 }
 
 /* Adds the link FILE to TARGET, both from the top of the stage. */
 static void link_to(struct berth_gathered *to, const char *file, const char *target)
 {
     BERTH_BUF struct berth_buf path = {0};
-    const char *below = file;
+    size_t common = 0; /* letters of the directory in which both are */
 
-    if (find_file(to, file) || berth_strvec_pair(&to->links, file))
+    if (has_name(to, file))
         return;
-    berth_strvec_push(&to->links, file);
-    /* From the directory in which both are. */
     for (size_t i = 0; file[i] == target[i] && file[i]; i++)
         if (file[i] == '/')
-            below = file + i + 1;
-    for (const char *at = strchr(below, '/'); at; at = strchr(at + 1, '/'))
-        berth_buf_puts(&path, "../");
-    berth_buf_puts(&path, target + (below - file));
-    to->links.failed |= path.failed;
-    berth_strvec_push(&to->links, path.text ? path.text : "");
+            common = i + 1;
+
+    for (const char *at = file + common; *at; at++)
+        if (*at == '/')
+            berth_buf_puts(&path, "../");
+    berth_buf_puts(&path, target + common);
+    if (path.failed)
+        to->links.failed = true;
+    else
+        berth_strvec_push_pair(&to->links, file, path.text);
+}
+
+/* Adds the file SOURCE, of which ST is the state, as FILE, which is then NULL. */
+static int add_new(struct gathering *g, const char *source, const struct stat *st,
+                   char **file, const struct berth_gathered_file *kind)
+{
+    struct berth_gathered *to = g->to;
+    struct berth_gathered_file *more;
+
+    if (to->count == FILES_MAX)
+        return berth_err_set(g->err, "'%s': it consists of more than %d files",
+                             g->stack->libraries[0].path, FILES_MAX);
+    if (berth_grow(&to->files, to->count, &to->room, sizeof(*more)) < 0)
+        return berth_err_oom(g->err);
+    more = &to->files[to->count];
+    to->count++;
+    *more = *kind;
+    more->source = strdup(source);
+    more->st = *st;
+    more->file = berth_steal(file);
+    if (!more->source)
+        return berth_err_oom(g->err);
+    return 0;
 }
 
 /* Adds the file SOURCE as INTO/NAME. If it was added under another name, adds a link,
@@ -76,32 +109,23 @@ static int add(struct gathering *g, const char *source, const char *into,
 {
     struct berth_gathered *to = g->to;
     const struct berth_gathered_file *same;
-    struct berth_gathered_file *more;
     BERTH_FREE char *file = NULL;
     struct stat st;
 
     if (asprintf(&file, "%s/%s", into, name) < 0)
         return berth_err_oom(g->err);
-    if (find_file(to, file) || berth_strvec_pair(&to->links, file))
+    if (has_name(to, file))
         return 0;
     if (stat(source, &st) < 0)
         return berth_err_file(g->err, source, "read");
+
     same = find_source(to, &st);
-    if (same) {
-        link_to(to, file, same->file);
-        return to->links.failed ? berth_err_oom(g->err) : 0;
-    }
-    if (to->count == FILES_MAX)
-        return berth_err_set(g->err, "'%s': it consists of more than %d files",
-                             g->stack->libraries[0].path, FILES_MAX);
-    if (berth_grow(&to->files, to->count, &to->room, sizeof(*more)) < 0)
+    if (!same)
+        return add_new(g, source, &st, &file, kind);
+    link_to(to, file, same->file);
+    if (to->links.failed)
         return berth_err_oom(g->err);
-    more = &to->files[to->count++];
-    *more = *kind;
-    more->source = strdup(source);
-    more->st = st;
-    more->file = berth_steal(&file);
-    return more->source ? 0 : berth_err_oom(g->err);
+    return 0;
 }
 
 /* Notes that PATH was searched, or does not exist: a change there changes the stack. */
@@ -109,9 +133,12 @@ static void remember_place(struct gathering *g, const char *path)
 {
     struct stat st;
 
-    if (!berth_strvec_pair(&g->to->seen, path))
-        berth_manifest_add_source(&g->to->seen, path,
-                                  stat(path, &st) == 0 ? &st : NULL);
+    if (berth_strvec_pair(&g->to->seen, path))
+        return;
+    if (stat(path, &st) == 0)
+        berth_manifest_add_source(&g->to->seen, path, &st);
+    else
+        berth_manifest_add_source(&g->to->seen, path, NULL);
 }
 
 static const struct berth_gathered_file library = {.patched = true};
@@ -157,8 +184,11 @@ static int add_library(struct gathering *g, const char *path, const char *into,
     /* It was added before, with all that it needs. */
     if (stat(path, &st) == 0 && find_source(g->to, &st))
         return add(g, path, into, name, &kind);
-    if (berth_loader_list(NULL, g->loader, path, g->env.items, &closure, g->err) < 0)
-        return mpi ? -1 : 0;
+    if (berth_loader_list(NULL, g->loader, path, g->env.items, &closure, g->err) < 0) {
+        if (mpi)
+            return -1;
+        return 0;
+    }
     lacking = find_missing(&closure);
     if (lacking && mpi)
         return berth_err_set(g->err,
@@ -167,7 +197,9 @@ static int add_library(struct gathering *g, const char *path, const char *into,
                              path, lacking);
     if (lacking)
         return 0;
-    return add(g, path, into, name, &kind) < 0 ? -1 : add_closure(g, &closure);
+    if (add(g, path, into, name, &kind) < 0)
+        return -1;
+    return add_closure(g, &closure);
 }
 
 /* Adds the plugins in the directory PATH. Returns how many names match; -1 with a
@@ -184,8 +216,11 @@ static int add_plugins(struct gathering *g, const struct berth_opener *opener,
         const char *file = found.gl_pathv[i];
         const char *name = berth_text_base(file);
 
-        if (!berth_text_matches_any(name, opener->skip))
-            count = add_library(g, file, opener->into, name, NULL) < 0 ? -1 : count + 1;
+        if (berth_text_matches_any(name, opener->skip))
+            continue;
+        count++;
+        if (add_library(g, file, opener->into, name, NULL) < 0)
+            count = -1;
     }
     globfree(&found);
     return count;
@@ -203,27 +238,34 @@ static int open_beside(struct gathering *g, const struct berth_opener *opener,
     for (size_t i = 0; from[i]; i++)
         for (const char *const *place = opener->places; *place; place++) {
             BERTH_FREE char *path = berth_path_beside(from[i], *place);
-            int found = path ? add_plugins(g, opener, path) : berth_err_oom(g->err);
+            int found;
 
+            if (!path)
+                return berth_err_oom(g->err);
+            found = add_plugins(g, opener, path);
             if (found != 0)
                 return found;
         }
     return 0;
 }
 
+/* Is FILE the library of that NAME without version? */
+static bool is_library(const struct berth_gathered_file *file, const char *name)
+{
+    return file->patched && berth_profile_is(berth_text_base(file->file), name);
+}
+
 /* Adds the plugins of all files, which may bring libraries that open plugins. */
 static int follow_openers(struct gathering *g)
 {
-    for (size_t i = 0; i < g->to->count; i++) {
+    for (size_t i = 0; i < g->to->count; i++)
         for (const struct berth_opener *it = berth_openers; it->library; it++) {
+            /* The files move when one is added. */
             const struct berth_gathered_file *file = &g->to->files[i];
 
-            if (file->patched &&
-                berth_profile_is(berth_text_base(file->file), it->library) &&
-                open_beside(g, it, file->source) < 0)
+            if (is_library(file, it->library) && open_beside(g, it, file->source) < 0)
                 return -1;
         }
-    }
     return 0;
 }
 
@@ -257,9 +299,13 @@ static int add_nearby(struct gathering *g, const char *name)
 
         if (!directory || asprintf(&path, "%s/%s", directory, name) < 0)
             return berth_err_oom(g->err);
-        if (stat(path, &st) == 0)
-            return add_library(g, path, "lib", name, NULL) < 0 ? -1 : 1;
-        remember_place(g, path);
+        if (stat(path, &st) < 0) {
+            remember_place(g, path);
+            continue;
+        }
+        if (add_library(g, path, "lib", name, NULL) < 0)
+            return -1;
+        return 1;
     }
     return 0;
 }
@@ -286,22 +332,29 @@ static int add_names(struct gathering *g)
     return 0;
 }
 
+static const struct berth_gathered_file plain = {0};
+
+/* Adds the file PATH, as INTO. */
+static int add_file(struct gathering *g, const char *path, const char *into)
+{
+    BERTH_FREE char *directory = strndup(into, (size_t)(strrchr(into, '/') - into));
+
+    if (!directory)
+        return berth_err_oom(g->err);
+    return add(g, path, directory, berth_text_base(into), &plain);
+}
+
 /* Adds the file or directory PATH, as INTO. */
 static int add_tree(struct gathering *g, const char *path, const char *into, int depth)
 {
-    static const struct berth_gathered_file plain = {0};
-    BERTH_FREE char *directory = NULL;
     glob_t found = {0};
     struct stat st;
     int result = 0;
 
     if (stat(path, &st) < 0 || depth == DEPTH_MAX)
         return 0;
-    if (S_ISREG(st.st_mode)) {
-        directory = strndup(into, (size_t)(strrchr(into, '/') - into));
-        return directory ? add(g, path, directory, berth_text_base(into), &plain)
-                         : berth_err_oom(g->err);
-    }
+    if (S_ISREG(st.st_mode))
+        return add_file(g, path, into);
     if (!S_ISDIR(st.st_mode))
         return 0;
     remember_place(g, path);
@@ -355,8 +408,7 @@ static int add_configs(struct gathering *g)
             const struct berth_gathered_file *file = &g->to->files[i];
             BERTH_FREE char *source = NULL;
 
-            if (!file->patched ||
-                !berth_profile_is(berth_text_base(file->file), it->library))
+            if (!is_library(file, it->library))
                 continue;
             source = strdup(file->source); /* the files move when one is added */
             if (!source)
@@ -367,33 +419,41 @@ static int add_configs(struct gathering *g)
     return 0;
 }
 
+/* Adds the files of glibc beside LIBC that exist. */
+static int add_glibc_beside(struct gathering *g, const char *libc)
+{
+    for (const char *const *name = berth_profile_glibc; *name; name++) {
+        BERTH_FREE char *path = berth_path_beside(libc, *name);
+
+        if (!path)
+            return berth_err_oom(g->err);
+        if (access(path, R_OK) < 0)
+            continue;
+        if (add(g, path, "glibc", *name, &plain) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 /* Adds all of glibc, from the directory of the libc.so.6 that the C library of MPI
  * gets. */
 static int add_glibc(struct gathering *g)
 {
-    static const struct berth_gathered_file plain = {0};
     const char *c_library = g->stack->libraries[0].path;
     const struct berth_closure_item *libc;
     BERTH_CLOSURE struct berth_closure closure = {0};
-    int result;
 
     if (berth_loader_list(NULL, g->loader, c_library, g->env.items, &closure, g->err) <
         0)
         return -1;
     libc = berth_closure_find(&closure, "libc.so.6");
-    errno = ENOENT;
-    result = libc && libc->path
-                 ? add(g, g->loader, "glibc", berth_text_base(g->loader), &plain)
-                 : berth_err_file(g->err, "libc.so.6", "read");
-    for (const char *const *name = berth_profile_glibc; result == 0 && *name; name++) {
-        BERTH_FREE char *path = berth_path_beside(libc->path, *name);
-
-        if (!path)
-            result = berth_err_oom(g->err);
-        else if (access(path, R_OK) == 0)
-            result = add(g, path, "glibc", *name, &plain);
+    if (!libc || !libc->path) {
+        errno = ENOENT;
+        return berth_err_file(g->err, "libc.so.6", "read");
     }
-    return result;
+    if (add(g, g->loader, "glibc", berth_text_base(g->loader), &plain) < 0)
+        return -1;
+    return add_glibc_beside(g, libc->path);
 }
 
 /* Adds the link INTO/NAME to TARGET. */
@@ -405,7 +465,9 @@ static int add_alias(struct gathering *g, const char *into, const char *name,
     if (asprintf(&file, "%s/%s", into, name) < 0)
         return berth_err_oom(g->err);
     link_to(g->to, file, target);
-    return g->to->links.failed ? berth_err_oom(g->err) : 0;
+    if (g->to->links.failed)
+        return berth_err_oom(g->err);
+    return 0;
 }
 
 /* Is lib/NAME a file or a link that does not lead to TARGET? */
@@ -421,37 +483,55 @@ static bool is_taken(const struct berth_gathered *to, const char *name,
     return other && strcmp(other, target) != 0;
 }
 
-/* Adds links to the libraries of MPI under all names that programs use, in mpi/. A name
- * with a version is a SONAME on other systems. The library must have that name however
- * it is loaded (bindover/build.c), so a link is beside it, too. */
+/* Is NAME a SONAME that other systems give to the library SONAME of MPI, and free? */
+static bool is_other_soname(const struct gathering *g, const char *name,
+                            const char *soname)
+{
+    bool has_version = strstr(name, ".so.") != NULL;
+
+    if (!has_version || strcmp(name, soname) == 0)
+        return false;
+    return !is_taken(g->to, name, soname);
+}
+
+/* Adds the links to FILE, a library of MPI. The library must have the SONAMEs of other
+ * systems however it is loaded (bindover/build.c), so their links are beside it, too.
+ */
+static int add_aliases_of(struct gathering *g, struct berth_gathered_file *file)
+{
+    BERTH_STRVEC struct berth_strvec names = {0};
+
+    berth_profile_aliases(file->mpi->soname, &names);
+    for (size_t i = 0; i < names.count; i++) {
+        const char *name = names.items[i];
+
+        if (add_alias(g, "mpi", name, file->file) < 0)
+            return -1;
+        if (!is_other_soname(g, name, file->mpi->soname))
+            continue;
+        if (add_alias(g, "lib", name, file->file) < 0)
+            return -1;
+        berth_strvec_push(&file->needs, name);
+    }
+    if (names.failed || file->needs.failed)
+        return berth_err_oom(g->err);
+    return 0;
+}
+
+/* Adds links to the libraries of MPI under all names that programs use, in mpi/. */
 static int add_aliases(struct gathering *g)
 {
     for (size_t i = 0; i < g->to->count; i++) {
         struct berth_gathered_file *file = &g->to->files[i];
-        BERTH_STRVEC struct berth_strvec names = {0};
 
-        if (!file->mpi)
-            continue;
-        berth_profile_aliases(file->mpi->soname, &names);
-        for (size_t j = 0; j < names.count; j++) {
-            const char *name = names.items[j];
-
-            if (add_alias(g, "mpi", name, file->file) < 0)
-                return -1;
-            if (strcmp(name, file->mpi->soname) == 0 || !strstr(name, ".so.") ||
-                is_taken(g->to, name, file->mpi->soname))
-                continue;
-            if (add_alias(g, "lib", name, file->file) < 0)
-                return -1;
-            berth_strvec_push(&file->needs, name);
-        }
-        if (names.failed || file->needs.failed)
-            return berth_err_oom(g->err);
+        if (file->mpi && add_aliases_of(g, file) < 0)
+            return -1;
     }
     return 0;
 }
 
-static int gather_all(struct gathering *g)
+/* Adds the libraries of the stack with all that they are linked with. */
+static int add_libraries(struct gathering *g)
 {
     for (size_t i = 0; i < g->stack->count; i++) {
         const struct berth_stack_library *it = &g->stack->libraries[i];
@@ -459,11 +539,40 @@ static int gather_all(struct gathering *g)
         if (add_library(g, it->path, "lib", it->soname, it) < 0)
             return -1;
     }
-    if (add_names(g) < 0 || add_own_plugins(g) < 0 || follow_openers(g) < 0 ||
-        add_data(g) < 0 || add_configs(g) < 0 || add_glibc(g) < 0 ||
-        add_aliases(g) < 0 || berth_sisters_add(g->to, g->err) < 0)
-        return -1;
-    return g->to->seen.failed ? berth_err_oom(g->err) : 0;
+    return 0;
+}
+
+static int add_sisters(struct gathering *g)
+{
+    return berth_sisters_add(g->to, g->err);
+}
+
+static int gather_all(struct gathering *g)
+{
+    /* In this order: plugins are those of all libraries, and files of a configuration
+     * those of all libraries and plugins. */
+    static int (*const steps[])(struct gathering *) = {
+        add_libraries, add_names, add_own_plugins, follow_openers, add_data,
+        add_configs,   add_glibc, add_aliases,     add_sisters,
+    };
+
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
+        if (steps[i](g) < 0)
+            return -1;
+    if (g->to->seen.failed)
+        return berth_err_oom(g->err);
+    return 0;
+}
+
+/* Sets the loader of this host, and its environment for the stack. */
+static int prepare_loader(struct gathering *g)
+{
+    const char *search = g->stack->search;
+
+    berth_strvec_pushf(&g->env, "LD_LIBRARY_PATH=%s", search ? search : "");
+    if (g->env.failed)
+        return berth_err_oom(g->err);
+    return berth_loader_self(&g->loader, &g->program, g->err);
 }
 
 int berth_stagefiles_gather(const struct berth_stack *stack,
@@ -471,12 +580,8 @@ int berth_stagefiles_gather(const struct berth_stack *stack,
 {
     struct berth_gathered gathered = {0};
     struct gathering g = {.stack = stack, .to = &gathered, .err = err};
-    int result;
+    int result = prepare_loader(&g);
 
-    berth_strvec_pushf(&g.env, "LD_LIBRARY_PATH=%s",
-                       stack->search ? stack->search : "");
-    result = g.env.failed ? berth_err_oom(err)
-                          : berth_loader_self(&g.loader, &g.program, err);
     if (result == 0)
         result = gather_all(&g);
     if (result == 0)
