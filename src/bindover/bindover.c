@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Asks berth-mpi for stages, and mounts these over the libraries of the image, until
- * the image's loader confirms what runs. */
+/* Asks berth-mpi for stages, makes the list of what is to be done with them, and tries
+ * it until the image's loader confirms what runs. */
 
 #include "bindover/bindover.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
 
 #include "base/cleanup.h"
 #include "base/resolve.h"
@@ -19,28 +17,6 @@
 
 extern char **environ;
 
-/* The root of an Apptainer container is unbindable (mount_namespaces(7)): nothing of it
- * can be the source of a bind mount as long as it is. */
-static int bind_of_root(const char *from, const char *over)
-{
-    int result, number;
-
-    if (mount(NULL, "/", NULL, MS_PRIVATE, NULL) < 0)
-        return -1;
-    result = mount(from, over, NULL, MS_BIND, NULL);
-    number = errno;
-    mount(NULL, "/", NULL, MS_UNBINDABLE, NULL);
-    errno = number;
-    return result;
-}
-
-static int bind_file(const char *from, const char *over)
-{
-    if (mount(from, over, NULL, MS_BIND, NULL) == 0)
-        return 0;
-    return errno == EINVAL ? bind_of_root(from, over) : -1;
-}
-
 /* Is PAIR, of two, in LIST, of pairs? */
 static bool has_pair(const struct berth_strvec *list, char *const *pair)
 {
@@ -49,61 +25,6 @@ static bool has_pair(const struct berth_strvec *list, char *const *pair)
             strcmp(list->items[i + 1], pair[1]) == 0)
             return true;
     return false;
-}
-
-/* Drop the planned mounts that are in BOUND, and append the others to BOUND. */
-static void drop_bound(struct berth_strvec *pairs, struct berth_strvec *bound)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i + 1 < pairs->count; i += 2) {
-        char *pair[] = {pairs->items[i], pairs->items[i + 1]};
-
-        if (has_pair(bound, pair)) {
-            free(pair[0]);
-            free(pair[1]);
-            continue;
-        }
-        berth_strvec_push_pair(bound, pair[0], pair[1]);
-        pairs->items[kept++] = pair[0];
-        pairs->items[kept++] = pair[1];
-    }
-    pairs->count = kept;
-    if (pairs->items)
-        pairs->items[kept] = NULL;
-}
-
-int berth_replacement_mount(struct berth_replacement *replacement,
-                            struct berth_err *err)
-{
-    for (; replacement->done < replacement->binds.count; replacement->done += 2) {
-        const char *from = replacement->binds.items[replacement->done];
-        const char *over = replacement->binds.items[replacement->done + 1];
-
-        if (bind_file(from, over) < 0)
-            return berth_err_set(err, "cannot mount '%s' over '%s': %s", from, over,
-                                 strerror(errno));
-    }
-    return 0;
-}
-
-/* Set the variables in this process. */
-static int set(const struct berth_replacement *replacement, struct berth_err *err)
-{
-    for (size_t i = 0; i < replacement->set.count; i++) {
-        const char *item = replacement->set.items[i];
-        BERTH_FREE char *name = strndup(item, strcspn(item, "="));
-
-        if (!name || setenv(name, strchr(item, '=') + 1, 1) < 0)
-            return berth_err_oom(err);
-    }
-    return 0;
-}
-
-void berth_replacement_undo(struct berth_replacement *replacement)
-{
-    for (; replacement->done > 0; replacement->done -= 2)
-        umount2(replacement->binds.items[replacement->done - 1], MNT_DETACH);
 }
 
 /* The choice of the host's copy for a library that both sides have; NULL: ITEM needs no
@@ -133,17 +54,19 @@ first_library(const struct berth_replacement *replacement)
     return soname ? berth_mpi_objects_find(&replacement->staged, soname) : NULL;
 }
 
-/* Ask the loader what TARGET loads now; the rules of MPI have judged its symbols. */
+/* Ask the loader what TARGET loads now. */
 static int ask(const struct berth_replacement *replacement,
                const struct berth_scan *scan, const char *target, char *const *env,
                struct berth_closure *ret_closure, struct berth_err *err)
 {
-    return berth_replacement_is_mpi(replacement)
-               ? berth_loader_list(NULL, scan->loader, target, env, ret_closure, err)
-               : berth_loader_relocate(scan->loader, target, env, ret_closure, err);
+    /* The rules of MPI have judged its symbols. */
+    if (berth_replacement_is_mpi(replacement))
+        return berth_loader_list(NULL, scan->loader, target, env, ret_closure, err);
+    return berth_loader_relocate(scan->loader, target, env, ret_closure, err);
 }
 
-/* The same for the program, or the staged library. */
+/* The same for the program, or for the staged library that the program may load later.
+ */
 static int list(struct berth_replacement *replacement, const struct berth_scan *scan,
                 char *const *env, struct berth_err *err)
 {
@@ -151,27 +74,31 @@ static int list(struct berth_replacement *replacement, const struct berth_scan *
 
     if (!scan->loader)
         return berth_mpi_refuse_static(scan->runner, NULL, err);
-    replacement->target =
-        replacement->is_linked || !library ? scan->runner : library->path;
+    replacement->target = scan->runner;
+    if (!replacement->is_linked && library)
+        replacement->target = library->path;
     berth_closure_fini(&replacement->closure);
     return ask(replacement, scan, replacement->target, env, &replacement->closure, err);
 }
 
-/* Mount the host's copy over the image's where the loader shows the wrong one. */
-static int resolve_collisions(struct berth_replacement *replacement,
-                              const struct berth_closure *closure,
-                              struct berth_err *err)
+/* Add the mount of the host's copy over the image's where the loader shows the wrong
+ * one. */
+static void resolve_collisions(const struct berth_replacement *replacement,
+                               struct berth_operations *operations)
 {
+    const struct berth_closure *closure = &replacement->closure;
+
     for (size_t i = 0; i < closure->count; i++) {
         const struct berth_closure_item *item = &closure->items[i];
         const struct berth_mpi_choice *choice = find_collision(replacement, item);
-        BERTH_FREE char *real = item->path ? berth_resolve(item->path) : NULL;
+        BERTH_FREE char *real = NULL;
 
-        if (choice && real && !berth_replacement_staged(replacement, real))
-            berth_strvec_push_pair(&replacement->binds, choice->host->path, real);
+        if (!choice || !item->path)
+            continue;
+        real = berth_resolve(item->path);
+        if (real && !berth_replacement_staged(replacement, real))
+            berth_operations_mount(operations, choice->host->path, real, replacement);
     }
-    return replacement->binds.failed ? berth_err_oom(err)
-                                     : berth_replacement_mount(replacement, err);
 }
 
 /* Did the image lack SONAME already before the mounts? */
@@ -189,18 +116,21 @@ static int check_complete(const struct berth_replacement *replacement,
 {
     const char *advice = berth_replacement_advice(replacement);
 
-    for (size_t i = 0; i < closure->count; i++)
-        if (!closure->items[i].path &&
-            is_missing_anyway(scan, closure->items[i].soname))
+    for (size_t i = 0; i < closure->count; i++) {
+        const char *soname = closure->items[i].soname;
+
+        if (closure->items[i].path)
+            continue;
+        if (is_missing_anyway(scan, soname))
             return berth_err_set(err,
                                  "'%s' needs '%s', which is not in the image; install "
                                  "it there, or mount the directory that has it and "
                                  "name that in LD_LIBRARY_PATH (--container-env)",
-                                 scan->runner, closure->items[i].soname);
-        else if (!closure->items[i].path)
-            return berth_err_set(
-                err, "with the host's %s, '%s' is not found in the image%s",
-                berth_replacement_name(replacement), closure->items[i].soname, advice);
+                                 scan->runner, soname);
+        return berth_err_set(err,
+                             "with the host's %s, '%s' is not found in the image%s",
+                             berth_replacement_name(replacement), soname, advice);
+    }
     if (closure->lacks.count)
         return berth_err_set(err, "'%s' wants %s of '%s', which is older%s",
                              closure->lacks.items[2], closure->lacks.items[1],
@@ -225,22 +155,22 @@ static int check_symbols(const struct berth_replacement *replacement,
     return 0;
 }
 
-/* Was the file PATH, which the loader found for SONAME, before the mounts a library of
- * the image that is replaced? */
-static bool was_replaced(const struct berth_replacement *replacement,
-                         const struct berth_scan *scan, const char *soname,
-                         const char *path)
+/* Is the file PATH of the image, which the loader found for SONAME, one of the
+ * libraries that are to be replaced? */
+static bool is_to_be_replaced(const struct berth_replacement *replacement,
+                              const struct berth_scan *scan, const char *soname,
+                              const char *path)
 {
     const struct berth_mpi_object *object = berth_mpi_objects_at(&scan->objects, path);
 
     if (!berth_replacement_is_mpi(replacement))
-        return berth_replacement_stands_for(replacement, soname);
+        return berth_replacement_replaces(replacement, soname);
     return object && object->library.family == replacement->family;
 }
 
 /* Refuses TARGET, which would get the image's library PATH, or none (NULL). */
-static int refuse_own(const struct berth_replacement *replacement, const char *target,
-                      const char *path, struct berth_err *err)
+static int refuse_image(const struct berth_replacement *replacement, const char *target,
+                        const char *path, struct berth_err *err)
 {
     return berth_err_set(err, "'%s' would run with %s and not with the host's %s%s",
                          target, path ? path : "no MPI",
@@ -256,24 +186,28 @@ static int check_replaced(const struct berth_replacement *replacement,
                           const struct berth_scan *scan, const char *target,
                           const struct berth_closure *closure, struct berth_err *err)
 {
-    bool found = false;
+    bool must_have_mpi =
+        berth_replacement_is_mpi(replacement) && replacement->is_linked;
+    bool has_mpi = false;
 
     if (check_complete(replacement, closure, scan, err) < 0 ||
         check_symbols(replacement, closure, err) < 0)
         return -1;
     for (size_t i = 0; i < closure->count; i++) {
-        BERTH_FREE char *real = berth_resolve(closure->items[i].path);
-        const struct berth_mpi_object *staged =
-            real ? berth_replacement_staged(replacement, real) : NULL;
+        const struct berth_closure_item *item = &closure->items[i];
+        BERTH_FREE char *real = berth_resolve(item->path);
+        const struct berth_mpi_object *staged;
 
-        if (staged)
-            found |= staged->library.family == replacement->family;
-        else if (real &&
-                 was_replaced(replacement, scan, closure->items[i].soname, real))
-            return refuse_own(replacement, target, real, err);
+        if (!real)
+            continue;
+        staged = berth_replacement_staged(replacement, real);
+        if (staged && staged->library.family == replacement->family)
+            has_mpi = true;
+        if (!staged && is_to_be_replaced(replacement, scan, item->soname, real))
+            return refuse_image(replacement, target, real, err);
     }
-    if (!found && berth_replacement_is_mpi(replacement) && replacement->is_linked)
-        return refuse_own(replacement, target, NULL, err);
+    if (must_have_mpi && !has_mpi)
+        return refuse_image(replacement, target, NULL, err);
     return 0;
 }
 
@@ -285,23 +219,34 @@ static int verify_file(const struct berth_replacement *replacement,
 {
     BERTH_CLOSURE struct berth_closure closure = {0};
 
-    return ask(replacement, scan, target, env, &closure, err) < 0
-               ? -1
-               : check_replaced(replacement, scan, target, &closure, err);
+    if (ask(replacement, scan, target, env, &closure, err) < 0)
+        return -1;
+    return check_replaced(replacement, scan, target, &closure, err);
 }
 
-/* Checks the files of the image that use the libraries, and those that are added. */
+/* Checks the files of the image that use the libraries. */
 static int verify_users(const struct berth_replacement *replacement,
                         const struct berth_scan *scan, char *const *env,
                         struct berth_err *err)
 {
     const struct berth_strvec *files = &replacement->users.files;
-    const char *const *added = replacement->stack->profile->adds;
 
     for (size_t i = 0; i < files->count; i++)
         if (verify_file(replacement, scan, files->items[i], env, err) < 0)
             return -1;
-    for (; added && *added; added++) {
+    return 0;
+}
+
+/* Checks the libraries that the stack adds, as far as they are staged. */
+static int verify_added(const struct berth_replacement *replacement,
+                        const struct berth_scan *scan, char *const *env,
+                        struct berth_err *err)
+{
+    const char *const *added = replacement->stack->profile->adds;
+
+    if (!added)
+        return 0;
+    for (; *added; added++) {
         const struct berth_mpi_object *staged =
             berth_mpi_objects_find(&replacement->staged, *added);
 
@@ -312,22 +257,29 @@ static int verify_users(const struct berth_replacement *replacement,
 }
 
 int berth_replacement_verify(struct berth_replacement *replacement,
-                             const struct berth_scan *scan, char *const *env,
+                             const struct berth_scan *scan,
+                             struct berth_operations *operations, char *const *env,
                              struct berth_err *err)
 {
-    size_t mounted = replacement->done;
+    const struct berth_closure *closure = &replacement->closure;
+    size_t before = operations->count;
 
-    if (list(replacement, scan, env, err) < 0 ||
-        resolve_collisions(replacement, &replacement->closure, err) < 0)
+    if (list(replacement, scan, env, err) < 0)
+        return -1;
+    resolve_collisions(replacement, operations);
+    if (berth_operations_do(operations, before, err) < 0)
         return -1;
     /* The host's copies may need other libraries. */
-    if (replacement->done != mounted && list(replacement, scan, env, err) < 0)
+    if (operations->count != before && list(replacement, scan, env, err) < 0)
         return -1;
-    if (berth_loader_check_c_library(scan->loader, scan->runner, env,
-                                     &replacement->closure, err) < 0 ||
-        check_replaced(replacement, scan, scan->runner, &replacement->closure, err) < 0)
+
+    if (berth_loader_check_c_library(scan->loader, scan->runner, env, closure, err) < 0)
         return -1;
-    return verify_users(replacement, scan, env, err);
+    if (check_replaced(replacement, scan, scan->runner, closure, err) < 0)
+        return -1;
+    if (verify_users(replacement, scan, env, err) < 0)
+        return -1;
+    return verify_added(replacement, scan, env, err);
 }
 
 void berth_bindover_say(struct berth_binding *binding, char **text,
@@ -354,37 +306,46 @@ struct berth_replacement *berth_bindover_add(struct berth_program *program,
                                              const struct berth_stack *stack,
                                              enum berth_mpi_family family)
 {
-    struct berth_replacement *it = &program->items[program->count++];
+    struct berth_replacement *it = &program->items[program->count];
 
+    program->count++;
     *it = (struct berth_replacement){.family = family, .stack = stack};
     return it;
 }
 
-/* Find the libraries that the image has, too, and of which a process gets one: beside
- * an MPI those of GCC, which a program without MPI may load before or after the host's.
+/* May both sides have the library SONAME, of which a process gets one? Beside an MPI
+ * that is one of GCC, which a program without MPI may load before or after the host's.
  */
+static bool may_collide(const struct berth_replacement *replacement, const char *soname)
+{
+    if (berth_replacement_is_mpi(replacement))
+        return berth_profile_is_gcc(soname);
+    return !berth_profile_is_glibc(soname);
+}
+
+/* Find the libraries that the image has, too, and of which a process gets one. */
 static int find_twins(struct berth_program *program,
                       const struct berth_replacement *replacement,
                       struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec names = {0};
-    bool is_mpi = berth_replacement_is_mpi(replacement);
+    bool has_mpi = program->wants.family != BERTH_FAMILY_NONE;
 
-    if (is_mpi && program->wants.family != BERTH_FAMILY_NONE)
+    if (berth_replacement_is_mpi(replacement) && has_mpi)
         return 0;
     for (size_t i = 0; i < replacement->staged.count; i++) {
         const char *soname = replacement->staged.items[i].soname;
+        bool is_known = berth_mpi_objects_find(&program->scan.objects, soname);
 
-        if ((is_mpi ? berth_profile_is_gcc(soname) : !berth_profile_is_glibc(soname)) &&
-            !berth_mpi_objects_find(&program->scan.objects, soname))
+        if (!is_known && may_collide(replacement, soname))
             berth_strvec_push(&names, soname);
     }
     if (names.failed)
         return berth_err_oom(err);
-    return names.count > 0
-               ? berth_scan_names(&program->scan, (const char *const *)names.items,
-                                  environ, err)
-               : 0;
+    if (names.count == 0)
+        return 0;
+    return berth_scan_names(&program->scan, (const char *const *)names.items, environ,
+                            err);
 }
 
 int berth_bindover_stage(const struct berth_decide *inside,
@@ -396,9 +357,11 @@ int berth_bindover_stage(const struct berth_decide *inside,
     char *newline;
 
     snprintf(number, sizeof(number), "%td", replacement->stack - inside->stacks->items);
-    if (berth_channel_send(inside->channel, BERTH_CHANNEL_STAGE, number, err) < 0 ||
-        berth_channel_receive(inside->channel, NULL, &answer, err) < 0)
+    if (berth_channel_send(inside->channel, BERTH_CHANNEL_STAGE, number, err) < 0)
         return -1;
+    if (berth_channel_receive(inside->channel, NULL, &answer, err) < 0)
+        return -1;
+
     newline = strchr(answer.text, '\n');
     if (answer.kind != BERTH_CHANNEL_STAGED || !newline)
         return berth_channel_refusal(&answer, err);
@@ -414,13 +377,14 @@ int berth_bindover_judge(struct berth_programs *programs,
                          struct berth_replacement *replacement, struct berth_err *err)
 {
     const struct berth_terms *terms = programs->inside->terms;
+    const char *keep_glibc = terms ? terms->keep_glibc : NULL;
     const struct berth_fabric fabric = {
         .profile = replacement->stack->profile,
         .version = replacement->stack->version,
         .verdict = &replacement->verdict,
         .closure = &program->scan.closure,
         .env = environ,
-        .keep_glibc = terms ? terms->keep_glibc : NULL,
+        .keep_glibc = keep_glibc,
     };
 
     if (berth_replacement_plan(replacement, &program->wants, &program->scan, environ,
@@ -431,75 +395,127 @@ int berth_bindover_judge(struct berth_programs *programs,
     return berth_fabric_check(&fabric, err);
 }
 
-static int mount_new(const struct berth_program *program, struct berth_strvec *bound,
-                     struct berth_err *err)
+/* Add the operations of the replacements of PROGRAM that are new. */
+static void add_new(const struct berth_program *program,
+                    struct berth_operations *operations)
 {
-    for (int i = program->done; i < program->count; i++) {
-        drop_bound(&program->items[i].binds, bound);
-        if (bound->failed)
-            return berth_err_oom(err);
-        if (berth_replacement_mount(&program->items[i], err) < 0 ||
-            set(&program->items[i], err) < 0)
-            return -1;
+    for (int i = program->accepted; i < program->count; i++) {
+        const struct berth_replacement *it = &program->items[i];
+
+        berth_operations_add(operations, &it->binds, &it->set, it);
     }
-    return 0;
 }
 
-static int verify_new(const struct berth_programs *programs, struct berth_err *err)
+static int verify_new(struct berth_programs *programs, struct berth_err *err)
 {
     for (size_t k = 0; k < programs->count; k++) {
         const struct berth_program *program = &programs->items[k];
 
-        for (int i = program->done; i < program->count; i++)
-            if (berth_replacement_verify(&program->items[i], &program->scan, environ,
-                                         err) < 0)
+        for (int i = program->accepted; i < program->count; i++)
+            if (berth_replacement_verify(&program->items[i], &program->scan,
+                                         &programs->operations, environ, err) < 0)
                 return -1;
     }
     return 0;
 }
 
-/* Add to BINDING what REPLACEMENT has set and mounted, by the paths on the host. */
-static void answer(const struct berth_replacement *replacement,
+/* Add OPERATION to BINDING, with the paths on the host; one of a file of the image over
+ * a staged one concerns nobody. */
+static void answer(const struct berth_operation *operation,
                    struct berth_binding *binding)
 {
-    const char *option =
-        berth_replacement_is_mpi(replacement) ? "--mpi-bind" : "--container-libs";
+    const struct berth_replacement *cause = operation->cause;
+    const char *option = "--container-libs";
 
-    berth_strvec_append(&binding->set, &replacement->set);
-    for (size_t i = 0; i < replacement->binds.count; i += 2) {
-        if (berth_replacement_is_out(replacement, i))
-            continue;
-        berth_strvec_pushf(&binding->binds, "%s%s", replacement->host,
-                           replacement->binds.items[i] + strlen(replacement->mounted));
-        berth_strvec_push_pair(&binding->binds, replacement->binds.items[i + 1],
-                               option);
+    if (operation->kind == BERTH_OPERATION_SET) {
+        berth_strvec_push(&binding->set, operation->what);
+        return;
     }
+    if (berth_replacement_is_staged(cause, operation->over))
+        return;
+    if (berth_replacement_is_mpi(cause))
+        option = "--mpi-bind";
+    berth_strvec_pushf(&binding->binds, "%s%s", cause->host,
+                       operation->what + strlen(cause->mounted));
+    berth_strvec_push_pair(&binding->binds, operation->over, option);
 }
 
-int berth_bindover_put(struct berth_programs *programs, struct berth_err *err)
+/* Take all that was tried for good. */
+static void accept(struct berth_programs *programs)
+{
+    struct berth_operations *operations = &programs->operations;
+
+    for (; programs->accepted < operations->count; programs->accepted++)
+        answer(&operations->items[programs->accepted], &programs->binding);
+    for (size_t k = 0; k < programs->count; k++)
+        programs->items[k].accepted = programs->items[k].count;
+}
+
+/* Begin the trial, in which all that was accepted is in place. */
+static int begin_trial(struct berth_programs *programs, struct berth_err *err)
+{
+    if (programs->trial.is_open)
+        return 0;
+    if (berth_trial_begin(&programs->trial, err) < 0)
+        return -1;
+    return berth_operations_do(&programs->operations, 0, err);
+}
+
+static bool has_new(const struct berth_programs *programs)
 {
     for (size_t k = 0; k < programs->count; k++)
-        if (mount_new(&programs->items[k], &programs->bound, err) < 0)
-            return -1;
-    /* The mounts for one program may lie over files of another. */
-    if (verify_new(programs, err) < 0 ||
-        (programs->count > 1 && verify_new(programs, err) < 0))
+        if (programs->items[k].count > programs->items[k].accepted)
+            return true;
+    return false;
+}
+
+int berth_bindover_try(struct berth_programs *programs, struct berth_err *err)
+{
+    size_t before = programs->operations.count;
+
+    if (!has_new(programs))
+        return 0;
+    if (begin_trial(programs, err) < 0)
         return -1;
-    for (struct berth_program *it = programs->items;
-         it < programs->items + programs->count; it++)
-        for (; it->done < it->count; it->done++)
-            answer(&it->items[it->done], &programs->binding);
+    for (size_t k = 0; k < programs->count; k++)
+        add_new(&programs->items[k], &programs->operations);
+    if (berth_operations_do(&programs->operations, before, err) < 0)
+        return -1;
+
+    if (verify_new(programs, err) < 0)
+        return -1;
+    /* The mounts for one program may lie over files of another. */
+    if (programs->count > 1 && verify_new(programs, err) < 0)
+        return -1;
+    accept(programs);
     return 0;
 }
 
-void berth_bindover_drop(struct berth_programs *programs)
+int berth_bindover_refuse(struct berth_programs *programs, struct berth_err *err)
 {
-    for (size_t k = programs->count; k > 0; k--) {
-        struct berth_program *program = &programs->items[k - 1];
+    bool was_open = programs->trial.is_open;
 
-        while (program->count > program->done) {
-            berth_replacement_undo(&program->items[--program->count]);
+    for (size_t k = 0; k < programs->count; k++) {
+        struct berth_program *program = &programs->items[k];
+
+        while (program->count > program->accepted) {
+            program->count--;
             berth_replacement_fini(&program->items[program->count]);
         }
     }
+    berth_operations_cut(&programs->operations, programs->accepted);
+
+    /* The next scan must see what was accepted, and no more. */
+    if (berth_trial_end(&programs->trial, err) < 0)
+        return -1;
+    if (!was_open || programs->accepted == 0)
+        return 0;
+    return begin_trial(programs, err);
+}
+
+int berth_bindover_do(struct berth_programs *programs, struct berth_err *err)
+{
+    if (berth_trial_end(&programs->trial, err) < 0)
+        return -1;
+    return berth_operations_do(&programs->operations, 0, err);
 }

@@ -7,8 +7,10 @@
 #include "base/err.h"
 #include "base/strvec.h"
 #include "bindover/decide.h"
+#include "bindover/operation.h"
 #include "bindover/replacement.h"
 #include "bindover/scan.h"
+#include "bindover/trial.h"
 #include "mpi/program.h"
 #include "plan/binding.h"
 
@@ -20,7 +22,7 @@ struct berth_program {
     struct berth_replacement *items; /* with room for all that a step may use; MPIs
                                         first */
     int count;                       /* of ITEMS, */
-    int done;                        /* and of those that are in place */
+    int accepted;           /* and of those that were tried and are to be used */
     struct berth_err alone; /* why tasks that use one of its MPIs are each rank 0 of 1;
                                text "": no MPI is such */
     const struct berth_replacement
@@ -32,8 +34,10 @@ struct berth_program {
 struct berth_programs {
     const struct berth_decide *inside;
     struct berth_program *items;
-    size_t count, all;         /* only the first COUNT are bound over now */
-    struct berth_strvec bound; /* source, destination, source, ... of all mounts */
+    size_t count, all;                  /* only the first COUNT are bound over now */
+    struct berth_operations operations; /* what is to be done in the container */
+    size_t accepted;                    /* of OPERATIONS: they were tried */
+    struct berth_trial trial;           /* in which the accepted ones are in place */
     enum berth_reason reason;  /* where the cause lies if the host's cannot be used */
     struct berth_err *refused; /* for each stack of INSIDE, why it cannot be used; "":
                                   it can, or need not */
@@ -49,8 +53,9 @@ int berth_inside_find(const struct berth_decide *inside, char *const *command,
                       struct berth_program *ret, struct berth_err *err);
 
 /* The loop: libraries of the host's STACK are added for each program that is to have
- * them, staged, and judged (replacement.h); then all that was added is put in place, or
- * dropped. The process is in the container and owns its mount namespace. */
+ * them, staged, and judged (replacement.h); then all that was added is tried, and
+ * accepted or refused. At the end, what was accepted is done once in the container,
+ * which the process is in, and whose mount namespace it owns. */
 
 /* Adds a replacement by STACK to PROGRAM; FAMILY as in replacement.h. */
 struct berth_replacement *berth_bindover_add(struct berth_program *program,
@@ -71,13 +76,20 @@ int berth_bindover_judge(struct berth_programs *programs,
                          const struct berth_program *program,
                          struct berth_replacement *replacement, struct berth_err *err);
 
-/* Mounts what was added to PROGRAMS, each file once; sets the variables; lets the
- * image's loader confirm what runs; and writes it into the binding. Returns 0, or -1
- * with a sentence in ERR; berth_bindover_drop() is due then. */
-int berth_bindover_put(struct berth_programs *programs, struct berth_err *err);
+/* Tries what was added to PROGRAMS, in a copy of the mount namespace and of the
+ * environment in which all that was accepted before is in place: mounts each file once;
+ * sets the variables; lets the image's loader confirm what runs; and writes it into the
+ * binding. The process stays there, so that the next scan sees it. Returns 0, or -1
+ * with a sentence in ERR; berth_bindover_refuse() is due then. */
+int berth_bindover_try(struct berth_programs *programs, struct berth_err *err);
 
-/* Removes what was added to PROGRAMS and is not in place, with its mounts. */
-void berth_bindover_drop(struct berth_programs *programs);
+/* Removes what was added to PROGRAMS and is not accepted, and leaves the copy in which
+ * it was tried. Returns 0, or -1 with a sentence in ERR. */
+int berth_bindover_refuse(struct berth_programs *programs, struct berth_err *err);
+
+/* Does all that was accepted in the container itself. Returns 0, or -1 with a sentence
+ * in ERR: the step must not run then. */
+int berth_bindover_do(struct berth_programs *programs, struct berth_err *err);
 
 /* Appends the result of FORMAT to TEXT, a member of BINDING, after SEPARATOR if TEXT is
  * not NULL. Out of memory sticks in BINDING. */
@@ -85,24 +97,15 @@ void berth_bindover_say(struct berth_binding *binding, char **text,
                         const char *separator, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* The steps of berth_bindover_put() for one REPLACEMENT. */
-
-/* Mounts what was planned. The process owns the mount namespace. Returns 0, or -1 with
- * a sentence in ERR; berth_replacement_undo() removes what is mounted then. */
-int berth_replacement_mount(struct berth_replacement *replacement,
-                            struct berth_err *err);
-
 /* Asks the loader of SCAN again, in the environment ENV (ends in NULL), which has SET
  * in it, about the program and all users: each library that is replaced must be the
  * staged one, and no library may be missing. If the loader shows a library of the image
- * where the verdict chose the host's copy, mounts that copy, too. Returns 0, or -1 with
- * a sentence in ERR that names the file. */
+ * where the verdict chose the host's copy, adds the mount of that copy to OPERATIONS,
+ * and does it. Returns 0, or -1 with a sentence in ERR that names the file. */
 int berth_replacement_verify(struct berth_replacement *replacement,
-                             const struct berth_scan *scan, char *const *env,
+                             const struct berth_scan *scan,
+                             struct berth_operations *operations, char *const *env,
                              struct berth_err *err);
-
-/* Unmounts all that is mounted. */
-void berth_replacement_undo(struct berth_replacement *replacement);
 
 /* Appends the facts about PROGRAM for an account of the launch to FACTS: name
  * (plan/binding.h), text, ... Out of memory sticks in FACTS. */

@@ -64,16 +64,17 @@ static int scan_file(const struct berth_decide *inside, const char *name,
     if (!program->scan.runner)
         return 0;
     program->path = berth_steal(&path);
-    return berth_request_mpi_chosen(inside->request)
-               ? berth_mpi_program_read(&program->scan.objects, &program->wants, err)
-               : 0;
+    if (!berth_request_mpi_chosen(inside->request))
+        return 0;
+    return berth_mpi_program_read(&program->scan.objects, &program->wants, err);
 }
 
 /* Is it linked with MPI, or, where it IS_STARTED, an mpirun? */
 static bool is_certain(const struct berth_program *program, bool is_started)
 {
-    return program->wants.family != BERTH_FAMILY_NONE || program->wants.inside ||
-           (is_started && berth_mpi_check_program(&program->wants, NULL) < 0);
+    if (program->wants.family != BERTH_FAMILY_NONE || program->wants.inside)
+        return true;
+    return is_started && berth_mpi_check_program(&program->wants, NULL) < 0;
 }
 
 /* Can it load no MPI of 64 bits? */
@@ -82,6 +83,17 @@ static bool is_blind(const struct berth_program *program)
     return program->wants.kind == BERTH_ELF_STATIC || program->scan.bits != 64;
 }
 
+/* Does NAMED, a program that the command names, tell more than OTHER, which was named
+ * before? */
+static bool is_better(const struct berth_program *named,
+                      const struct berth_program *other)
+{
+    if (!other->path)
+        return true;
+    return is_blind(other) && !is_blind(named);
+}
+
+/* Find in COMMAND the program that shows which MPI runs, in the place of PROGRAM. */
 static void follow(const struct berth_decide *inside, char *const *command,
                    struct berth_program *program)
 {
@@ -95,16 +107,22 @@ static void follow(const struct berth_decide *inside, char *const *command,
         const char *word = words.items[i];
         struct berth_program named = {.items = program->items};
 
-        is_started |= strcmp(word, ";") == 0;
-        if ((!is_blind(program) && !berth_words_lead(command, &words, word)) ||
-            scan_file(inside, word, &named, NULL) < 0 || !named.path)
+        if (strcmp(word, ";") == 0)
+            is_started = true;
+        if (!is_blind(program) && !berth_words_lead(command, &words, word))
             continue;
+        if (scan_file(inside, word, &named, NULL) < 0 || !named.path)
+            continue;
+
         is_found = is_certain(&named, is_started);
-        is_started &= berth_words_is_launcher(word);
-        if (is_found || !other.path || is_blind(&other) > is_blind(&named))
+        if (!berth_words_is_launcher(word))
+            is_started = false;
+        if (is_found || is_better(&named, &other))
             other = named;
     }
-    if (other.path && (is_found || is_blind(&other) != is_blind(program)))
+    if (!other.path)
+        return;
+    if (is_found || is_blind(&other) != is_blind(program))
         *program = other;
 }
 
@@ -116,6 +134,17 @@ int berth_inside_find(const struct berth_decide *inside, char *const *command,
     if (program->path && berth_request_mpi_chosen(inside->request))
         follow(inside, command, program);
     return 0;
+}
+
+/* Add the libraries of the MPI with which PROGRAM is linked, or else of all MPIs. */
+static int add_libraries(struct berth_program *program,
+                         const struct berth_beside *beside, struct berth_err *err)
+{
+    if (program->wants.family != BERTH_FAMILY_NONE)
+        return berth_prefixes_linked(&program->scan, err);
+    if (berth_scan_image(&program->scan, environ, err) < 0)
+        return -1;
+    return berth_prefixes_add(beside, &program->scan, err);
 }
 
 /* Find the program, and add the MPI libraries that it may load later, or its children:
@@ -131,10 +160,7 @@ static int scan(const struct berth_decide *inside, char *const *command,
     if (!program->path || !berth_request_mpi_chosen(inside->request))
         return 0;
     beside.program = program->path;
-    if (program->wants.family != BERTH_FAMILY_NONE
-            ? berth_prefixes_linked(&program->scan, err) < 0
-            : berth_scan_image(&program->scan, environ, err) < 0 ||
-                  berth_prefixes_add(&beside, &program->scan, err) < 0)
+    if (add_libraries(program, &beside, err) < 0)
         return -1;
     berth_mpi_program_fini(&program->wants);
     return berth_mpi_program_read(&program->scan.objects, &program->wants, err);
@@ -146,19 +172,21 @@ static int plan(struct berth_programs *programs, struct berth_program *program,
 {
     const struct berth_decide *inside = programs->inside;
     struct berth_match matches[BERTH_MATCHES_MAX];
-    int count =
+    int count;
+
+    count =
         berth_match_find(inside->request->mpi, &program->wants, &program->scan.objects,
                          inside->stacks, matches, &programs->reason, err);
-
     if (count < 0)
         return -1;
     programs->reason = BERTH_REASON_NODE;
-    for (int i = 0; i < count; i++)
-        if (berth_bindover_stage(
-                inside, program,
-                berth_bindover_add(program, matches[i].stack, matches[i].family),
-                err) < 0)
+    for (int i = 0; i < count; i++) {
+        struct berth_replacement *it =
+            berth_bindover_add(program, matches[i].stack, matches[i].family);
+
+        if (berth_bindover_stage(inside, program, it, err) < 0)
             return -1;
+    }
     for (int i = 0; i < count; i++)
         if (berth_bindover_judge(programs, program, &program->items[i], err) < 0)
             return -1;
@@ -212,8 +240,7 @@ static const char *advice(const struct berth_request *request)
     if (berth_request_mpi_is(request, BERTH_MODE_AUTO))
         return "nothing is bound (the site sets --mpi-bind=auto)";
     return "name the program that uses MPI, or give --mpi-bind=off in the place of "
-           "what "
-           "the site sets, if it allows that";
+           "what the site sets, if it allows that";
 }
 
 /* Say that neither the program nor its image is known to have an MPI, which REQUEST
@@ -257,10 +284,9 @@ static void put_result(struct berth_programs *programs)
     berth_bindover_say(binding, &binding->note, "; ", "%s", none.text);
 }
 
-/* Let the image's own MPI run. WHY: why the host's cannot; NULL: it was not asked for.
- */
-static int keep_own(struct berth_programs *programs, const struct berth_err *why,
-                    struct berth_err *err)
+/* Let the image's MPI run. WHY: why the host's cannot; NULL: it was not asked for. */
+static int keep_image(struct berth_programs *programs, const struct berth_err *why,
+                      struct berth_err *err)
 {
     for (size_t i = 0; i < programs->count; i++)
         if (berth_startup_check(programs->inside, &programs->items[i], environ, err) <
@@ -269,25 +295,25 @@ static int keep_own(struct berth_programs *programs, const struct berth_err *why
     if (why)
         berth_bindover_say(&programs->binding, &programs->binding.note, "; ",
                            "the image's own MPI runs (hybrid): %s", why->text);
-    return berth_hostlibs_are_asked(programs->inside)
-               ? berth_hostlibs_use(programs, BERTH_PROFILE_FABRIC, err)
-               : 0;
+    if (!berth_hostlibs_are_asked(programs->inside))
+        return 0;
+    return berth_hostlibs_use(programs, BERTH_PROFILE_FABRIC, err);
 }
 
 /* Let the host's MPI run. Returns 0, or -1 with a sentence why it cannot. */
 static int use_host(struct berth_programs *programs, struct berth_err *err)
 {
-    struct berth_program *first = &programs->items[0];
+    const struct berth_request *request = programs->inside->request;
+    const struct berth_program *first = &programs->items[0];
 
     for (size_t i = 0; i < programs->count; i++)
         if (plan(programs, &programs->items[i], err) < 0)
             return -1;
     programs->reason = BERTH_REASON_NODE;
-    if (berth_bindover_put(programs, err) < 0)
+    if (berth_bindover_try(programs, err) < 0)
         return -1;
-    if (first->count == 0 &&
-        !berth_request_mpi_is(programs->inside->request, BERTH_MODE_AUTO))
-        return say_none(programs->inside->request, first, err);
+    if (first->count == 0 && !berth_request_mpi_is(request, BERTH_MODE_AUTO))
+        return say_none(request, first, err);
     return 0;
 }
 
@@ -300,8 +326,9 @@ static int fall_back(struct berth_programs *programs, const struct berth_err *be
     if (berth_fallback_mpi(inside->request, inside->reach.nodes, programs->reason,
                            because, err) < 0)
         return -1;
-    berth_bindover_drop(programs);
-    return keep_own(programs, because, err);
+    if (berth_bindover_refuse(programs, err) < 0)
+        return -1;
+    return keep_image(programs, because, err);
 }
 
 /* Decide whose MPI runs, as the mode says. */
@@ -311,10 +338,10 @@ static int decide(struct berth_programs *programs, struct berth_err *err)
     struct berth_err why;
 
     if (berth_request_mpi_is(request, BERTH_MODE_HYBRID))
-        return keep_own(programs, NULL, err);
+        return keep_image(programs, NULL, err);
     if (!berth_request_mpi_may_host(request)) {
         berth_err_set(&why, "other ranks of this srun run on their image's own");
-        return keep_own(programs, &why, err);
+        return keep_image(programs, &why, err);
     }
     if (use_host(programs, &why) < 0)
         return fall_back(programs, &why, err);
@@ -355,18 +382,21 @@ static void select_linked(struct berth_programs *programs)
 {
     size_t linked = 0;
 
-    for (size_t i = 0; i < programs->all; i++)
-        if (programs->items[i].wants.family != BERTH_FAMILY_NONE) {
-            struct berth_program item = programs->items[i];
+    for (size_t i = 0; i < programs->all; i++) {
+        struct berth_program item = programs->items[i];
 
-            programs->items[i] = programs->items[linked];
-            programs->items[linked++] = item;
-        }
-    programs->count = linked ? linked : programs->all > 0;
+        if (item.wants.family == BERTH_FAMILY_NONE)
+            continue;
+        programs->items[i] = programs->items[linked];
+        programs->items[linked] = item;
+        linked++;
+    }
+    programs->count = linked;
+    if (linked == 0 && programs->all > 0)
+        programs->count = 1;
 }
 
-/* Refuses programs with different MPIs: their ranks would wait for each other for ever.
- */
+/* Refuses programs with different MPIs: their ranks would wait for each other. */
 static int check_families(const struct berth_programs *programs, struct berth_err *err)
 {
     const struct berth_program *first = NULL;
@@ -398,7 +428,9 @@ static int bind_mpi(struct berth_programs *programs, struct berth_err *err)
     select_linked(programs);
     if (programs->count == 0)
         return 0;
-    return check_families(programs, err) < 0 ? -1 : decide(programs, err);
+    if (check_families(programs, err) < 0)
+        return -1;
+    return decide(programs, err);
 }
 
 /* Without marks there is no witness, and without a witness none of the image's MPI. */
@@ -418,12 +450,26 @@ static void mount_marks(struct berth_binding *binding)
     }
 }
 
+/* Warn of the image's MPIs whose ranks do not find each other. */
+static void warn_of_alone(struct berth_programs *programs)
+{
+    struct berth_binding *binding = &programs->binding;
+
+    for (size_t i = 0; i < programs->count; i++) {
+        const char *alone = programs->items[i].alone.text;
+
+        if (*alone)
+            berth_bindover_say(binding, &binding->warning, "; ", "%s", alone);
+    }
+}
+
 static int run(struct berth_programs *programs, struct berth_err *err)
 {
     struct berth_binding *binding = &programs->binding;
 
-    if (enter(programs->inside, err) < 0 || scan_all(programs, err) < 0 ||
-        bind_mpi(programs, err) < 0)
+    if (enter(programs->inside, err) < 0 || scan_all(programs, err) < 0)
+        return -1;
+    if (bind_mpi(programs, err) < 0)
         return -1;
     if (programs->count == 0)
         return 0;
@@ -431,11 +477,13 @@ static int run(struct berth_programs *programs, struct berth_err *err)
     if (berth_request_names_libs(programs->inside->request) &&
         berth_hostlibs_use(programs, BERTH_PROFILE_LIBRARIES, err) < 0)
         return -1;
+
+    /* All is decided: do it in the container. */
+    if (berth_bindover_do(programs, err) < 0)
+        return -1;
     mount_marks(binding);
-    for (size_t i = 0; i < programs->count; i++)
-        if (!binding->host && *programs->items[i].alone.text)
-            berth_bindover_say(binding, &binding->warning, "; ", "%s",
-                               programs->items[i].alone.text);
+    if (!binding->host)
+        warn_of_alone(programs);
     if (berth_request_is_explained(programs->inside->request))
         berth_findings_list(&programs->items[0], &binding->facts);
     return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The host's network libraries under an image's own MPI, and other libraries of the
- * host: which of them stand for the image's, by who needs these and by the symbols. */
+ * host: which of them replace the image's, by who needs these and by the symbols. */
 
 #include "bindover/bindover.h"
 
@@ -40,11 +40,14 @@ static bool is_named(const struct use *use)
 static const struct berth_mpi_object *find_any(const struct use *use,
                                                const char *const *names)
 {
-    const struct berth_mpi_object *found = NULL;
+    for (; *names; names++) {
+        const struct berth_mpi_object *found =
+            berth_mpi_objects_find(&use->program->scan.objects, *names);
 
-    for (; !found && *names; names++)
-        found = berth_mpi_objects_find(&use->program->scan.objects, *names);
-    return found;
+        if (found)
+            return found;
+    }
+    return NULL;
 }
 
 /* Find who in the image needs what is replaced; *RET_HAS: the image has some of it. */
@@ -64,42 +67,70 @@ static int find_users(struct use *use, bool *ret_has, struct berth_err *err)
     if (berth_scan_names(scan, replaces, environ, err) < 0)
         return -1;
     *ret_has = find_any(use, replaces) != NULL;
-    return *ret_has ? berth_dependents_find(users, err) : 0;
+    if (!*ret_has)
+        return 0;
+    return berth_dependents_find(users, err);
 }
 
 /* Is it for a program of this step? What the image has is used where somebody needs it,
  * and what is added where there are GPUs: by name always. */
-static bool is_wanted(const struct use *use, bool has_own)
+static bool is_wanted(const struct use *use, bool image_has_some)
 {
+    if (is_named(use))
+        return use->it->stack->profile->adds || image_has_some;
     if (use->it->stack->profile->adds)
-        return is_named(use) || berth_gpu_is_given(use->programs->inside->task);
-    return has_own && (is_named(use) || use->it->users.files.count > 0);
+        return berth_gpu_is_given(use->programs->inside->task);
+    return image_has_some && use->it->users.files.count > 0;
+}
+
+/* The variable of PROFILE that is set in the image, as NAME=VALUE; NULL: none is. */
+static const char *find_variable(const struct berth_profile *profile)
+{
+    if (!profile->environment)
+        return NULL;
+    for (const char *const *it = profile->environment; *it; it++) {
+        BERTH_FREE char *name = strndup(*it, strcspn(*it, "="));
+
+        if (name && getenv(name))
+            return *it;
+    }
+    return NULL;
 }
 
 /* Only who names a plugin wants it in the place of one that the program has: an older
  * NCCL finds none with a path in its variable. */
-static int check_own_plugin(struct use *use, struct berth_err *err)
+static int check_image_plugin(struct use *use, struct berth_err *err)
 {
     const struct berth_profile *profile = use->it->stack->profile;
     const struct berth_mpi_object *plugin;
-    const char *own;
+    const char *found;
 
     if (!profile->adds || is_named(use))
         return 0;
     if (berth_scan_names(&use->program->scan, profile->adds, environ, err) < 0)
         return -1;
     plugin = find_any(use, profile->adds);
-    own = plugin ? plugin->path : NULL;
-    for (const char *const *it = profile->environment; !own && it && *it; it++) {
-        BERTH_FREE char *name = strndup(*it, strcspn(*it, "="));
-
-        own = name && getenv(name) ? *it : NULL;
-    }
-    if (!own)
+    if (plugin)
+        found = plugin->path;
+    else
+        found = find_variable(profile);
+    if (!found)
         return 0;
+
     use->programs->reason = BERTH_REASON_IMAGE;
-    return berth_err_set(err, "the program has its own, '%.*s'", (int)strcspn(own, "="),
-                         own);
+    return berth_err_set(err, "the program has its own, '%.*s'",
+                         (int)strcspn(found, "="), found);
+}
+
+/* Is SONAME a library of a network that the program has, and that the stack of USE does
+ * not replace? */
+static bool is_unnamed_twin(const struct use *use, const char *soname)
+{
+    if (!soname || !berth_profile_is_fabric(soname))
+        return false;
+    if (berth_text_is_any(soname, use->it->users.sonames))
+        return false;
+    return berth_mpi_objects_find(&use->program->scan.objects, soname);
 }
 
 /* What is added brings other libraries of a network, which all of the process gets. */
@@ -107,12 +138,12 @@ static int check_twins(const struct use *use, struct berth_err *err)
 {
     const struct berth_mpi_objects *staged = &use->it->staged;
 
-    for (size_t i = 0; use->it->stack->profile->adds && i < staged->count; i++) {
+    if (!use->it->stack->profile->adds)
+        return 0;
+    for (size_t i = 0; i < staged->count; i++) {
         const char *soname = staged->items[i].soname;
 
-        if (soname && berth_profile_is_fabric(soname) &&
-            !berth_text_is_any(soname, use->it->users.sonames) &&
-            berth_mpi_objects_find(&use->program->scan.objects, soname))
+        if (is_unnamed_twin(use, soname))
             return berth_err_set(err,
                                  "the image has '%s', too, which profile '%s' does not "
                                  "name in 'replaces'",
@@ -141,37 +172,48 @@ static int check_mpi(const struct use *use, struct berth_err *err)
 {
     const struct berth_mpi_objects *staged = &use->it->staged;
     enum berth_mpi_family wanted = use->program->wants.family;
-    const char *version = use->it->stack->version;
+    bool is_hosts = has_host(use->programs);
+    const char *used = "the image's MPI (--mpi-bind=host)";
 
-    for (size_t i = 0; is_library(use->it->stack) && i < staged->count; i++) {
+    if (!is_library(use->it->stack))
+        return 0;
+    if (is_hosts)
+        used = berth_mpi_family_name(wanted);
+    for (size_t i = 0; i < staged->count; i++) {
         const struct berth_mpi_library *mpi = &staged->items[i].library;
 
         if (!(mpi->parts & BERTH_PART_C))
             continue;
-        if (!has_host(use->programs) || is_other(wanted, mpi->family))
+        if (!is_hosts || is_other(wanted, mpi->family))
             return berth_err_set(err,
                                  "the host's %s needs '%s' of the host, and the "
                                  "program uses %s",
-                                 version, staged->items[i].soname,
-                                 has_host(use->programs)
-                                     ? berth_mpi_family_name(wanted)
-                                     : "the image's MPI (--mpi-bind=host)");
+                                 use->it->stack->version, staged->items[i].soname,
+                                 used);
     }
     return 0;
+}
+
+/* Refuses libraries of a network that are older than the image's. */
+static int check_age(const struct use *use, struct berth_err *err)
+{
+    const struct berth_replacement *it = use->it;
+
+    if (is_library(it->stack))
+        return 0;
+    return berth_dependents_check_age(&it->users, &it->staged, it->stack, err);
 }
 
 /* Judge what is staged, and plan the mounts. */
 static int judge(const struct use *use, struct berth_err *err)
 {
-    struct berth_replacement *it = use->it;
-
-    return check_twins(use, err) < 0 || check_mpi(use, err) < 0 ||
-                   (!is_library(it->stack) &&
-                    berth_dependents_check_age(&it->users, &it->staged, it->stack,
-                                               err) < 0) ||
-                   berth_bindover_judge(use->programs, use->program, it, err) < 0
-               ? -1
-               : 0;
+    if (check_twins(use, err) < 0)
+        return -1;
+    if (check_mpi(use, err) < 0)
+        return -1;
+    if (check_age(use, err) < 0)
+        return -1;
+    return berth_bindover_judge(use->programs, use->program, use->it, err);
 }
 
 /* A program without a loader loads no library. That is right for libraries, and not for
@@ -186,61 +228,84 @@ static int check_static(const struct use *use, struct berth_err *err)
                          use->program->scan.runner);
 }
 
+/* Is one accepted that replaces libraries? */
+static bool has_fabric(const struct berth_program *program)
+{
+    for (int i = 0; i < program->accepted; i++)
+        if (!program->items[i].stack->profile->adds)
+            return true;
+    return false;
+}
+
 /* This node lacks the stack, and others may have it. With auto one of UCX and libfabric
  * is enough, unless a profile with a prefix says that there are both. */
 static int check_absent(const struct use *use, struct berth_err *err)
 {
-    const struct berth_profile *profile = use->it->stack->profile;
-    const struct berth_mpi_object *own =
-        find_any(use, berth_stack_replaces(use->it->stack));
+    const struct berth_stack *stack = use->it->stack;
+    const struct berth_mpi_object *library = find_any(use, berth_stack_replaces(stack));
+    const char *soname = berth_stack_first(stack);
 
-    if (profile->prefix)
-        return berth_match_refuse_absent(use->it->stack, err);
-    for (int i = 0; i < use->program->done && !is_named(use); i++)
-        if (!use->program->items[i].stack->profile->adds)
-            return 0;
-    return berth_err_set(err, "this node has no '%s'",
-                         own ? own->soname : berth_stack_first(use->it->stack));
+    if (stack->profile->prefix)
+        return berth_match_refuse_absent(stack, err);
+    if (!is_named(use) && has_fabric(use->program))
+        return 0;
+    if (library)
+        soname = library->soname;
+    return berth_err_set(err, "this node has no '%s'", soname);
 }
 
 /* Returns 1 when the stack is staged and judged for the program; 0 when the image has
- * nothing that it could stand for, or nobody needs it. */
+ * nothing that it could replace, or nobody needs it. */
 static int plan(struct use *use, struct berth_err *err)
 {
     const struct berth_stack *stack = use->it->stack;
-    bool has_own;
+    bool image_has_some;
 
     if (!use->program->scan.loader)
         return check_static(use, err);
-    if (find_users(use, &has_own, err) < 0)
+    if (find_users(use, &image_has_some, err) < 0)
         return -1;
-    if (!has_own && !stack->profile->adds && is_named(use))
+    if (!image_has_some && !stack->profile->adds && is_named(use))
         return berth_err_set(err, "the image has no '%s' that the host's could replace",
                              berth_stack_first(stack));
-    if (!is_wanted(use, has_own))
+    if (!is_wanted(use, image_has_some))
         return 0;
-    if (check_own_plugin(use, err) < 0)
+    if (check_image_plugin(use, err) < 0)
         return -1;
     if (!stack->version)
         return check_absent(use, err);
     if (berth_bindover_stage(use->programs->inside, use->program, use->it, err) < 0)
         return -1;
-    return judge(use, err) < 0 ? -1 : 1;
+    if (judge(use, err) < 0)
+        return -1;
+    return 1;
 }
 
-/* Does one that is in place stand for a library that STACK would replace? A site's
- * profile comes before berth's own. Plugins share it. */
+/* Does ACCEPTED, which is of the same kind, replace a library that STACK would replace?
+ */
+static bool covers(const struct berth_replacement *accepted,
+                   const struct berth_stack *stack)
+{
+    if (berth_replacement_is_mpi(accepted) || accepted->stack->profile->adds)
+        return false;
+    if (is_library(accepted->stack) != is_library(stack))
+        return false;
+    for (const char *const *it = berth_stack_replaces(stack); *it; it++)
+        if (berth_replacement_replaces(accepted, *it))
+            return true;
+    return false;
+}
+
+/* Is a library that STACK would replace replaced already? A site's profile comes before
+ * berth's own. Plugins share it. */
 static bool is_covered(const struct berth_program *program,
                        const struct berth_stack *stack)
 {
-    const char *const *it = berth_stack_replaces(stack);
-
-    for (; !stack->profile->adds && *it; it++)
-        for (int i = 0; i < program->done; i++)
-            if (berth_replacement_stands_for(&program->items[i], *it) &&
-                !program->items[i].stack->profile->adds &&
-                is_library(program->items[i].stack) == is_library(stack))
-                return true;
+    if (stack->profile->adds)
+        return false;
+    for (int i = 0; i < program->accepted; i++)
+        if (covers(&program->items[i], stack))
+            return true;
     return false;
 }
 
@@ -256,48 +321,69 @@ static int plan_for(struct berth_programs *programs, struct berth_program *progr
         return 0;
     use.it = berth_bindover_add(program, stack, BERTH_FAMILY_NONE);
     result = plan(&use, err);
-    if (result == 0)
-        berth_replacement_fini(&program->items[--program->count]);
-    return result < 0 ? -1 : 0;
+    if (result < 0)
+        return -1;
+    if (result == 0) {
+        berth_replacement_fini(use.it);
+        program->count--;
+    }
+    return 0;
 }
 
-/* Put STACK in place for all programs that need it; what one of them cannot use is for
- * none. */
-static int put_all(struct berth_programs *programs, const struct berth_stack *stack,
+/* Try STACK for all programs that need it; what one of them cannot use is for none. */
+static int try_all(struct berth_programs *programs, const struct berth_stack *stack,
                    struct berth_err *err)
 {
     for (size_t k = 0; k < programs->count; k++)
         if (plan_for(programs, &programs->items[k], stack, err) < 0)
             return -1;
-    return berth_bindover_put(programs, err);
+    return berth_bindover_try(programs, err);
 }
 
 /* Is a file known to need what REPLACEMENT brings, or may the program load anything? */
 static bool is_needed(const struct berth_replacement *replacement)
 {
-    return replacement->stack->profile->adds || replacement->users.files.count > 0 ||
-           (is_library(replacement->stack) && replacement->users.is_open);
+    if (replacement->stack->profile->adds || replacement->users.files.count > 0)
+        return true;
+    return is_library(replacement->stack) && replacement->users.is_open;
 }
 
-/* Warn of STACK, which is named, if it is in place for programs none of which is known
- * to need it, or if all are linked statically. */
+/* The replacement by STACK in PROGRAM; NULL: there is none. */
+static const struct berth_replacement *find_by(const struct berth_program *program,
+                                               const struct berth_stack *stack)
+{
+    for (int i = 0; i < program->accepted; i++)
+        if (program->items[i].stack == stack)
+            return &program->items[i];
+    return NULL;
+}
+
+/* Is STACK accepted for programs none of which is known to need it, or are programs
+ * linked statically? */
+static bool is_unused(const struct berth_programs *programs,
+                      const struct berth_stack *stack)
+{
+    bool is_vain = false;
+
+    for (size_t k = 0; k < programs->count; k++) {
+        const struct berth_program *program = &programs->items[k];
+        const struct berth_replacement *it = find_by(program, stack);
+
+        if (it && is_needed(it))
+            return false;
+        if (it || !program->scan.loader)
+            is_vain = true;
+    }
+    return is_vain;
+}
+
+/* Warn of STACK, which is named, if nobody is known to need it. */
 static void warn_unused(struct berth_programs *programs,
                         const struct berth_stack *stack)
 {
     struct berth_binding *binding = &programs->binding;
-    bool is_unused = false;
 
-    for (size_t k = 0; k < programs->count; k++) {
-        const struct berth_program *program = &programs->items[k];
-
-        is_unused |= !program->scan.loader;
-        for (int i = 0; i < program->count; i++)
-            if (program->items[i].stack == stack && is_needed(&program->items[i]))
-                return;
-            else
-                is_unused |= program->items[i].stack == stack;
-    }
-    if (!is_unused)
+    if (!is_unused(programs, stack))
         return;
     berth_bindover_say(
         binding, &binding->warning, "; ",
@@ -314,20 +400,20 @@ static int use_stack(struct berth_programs *programs, const struct berth_stack *
     bool is_named = berth_fabric_is_named(stack->profile, inside->request);
     struct berth_err why, *refused;
 
-    if (put_all(programs, stack, err) == 0) {
+    if (try_all(programs, stack, &why) == 0) {
         if (is_named)
             warn_unused(programs, stack);
         return 0;
     }
-    berth_bindover_drop(programs);
+    if (berth_bindover_refuse(programs, err) < 0)
+        return -1;
     if (is_named) {
-        why = *err;
         berth_err_set(err, "--container-libs=%s: %s; leave --container-libs out",
                       stack->profile->name, why.text);
         return berth_err_mark(err, BERTH_ERR_OPTION);
     }
     refused = &programs->refused[stack - inside->stacks->items];
-    *refused = *err;
+    *refused = why;
     return berth_fallback_fabric(inside->request, inside->reach.nodes, programs->reason,
                                  refused, err);
 }
@@ -346,24 +432,52 @@ bool berth_hostlibs_are_watched(const struct berth_decide *inside)
            !berth_hostlibs_are_asked(inside);
 }
 
-/* Is STACK in place for one of the programs? */
+/* Is STACK accepted for one of the programs? */
 static bool is_used(const struct berth_programs *programs,
                     const struct berth_stack *stack)
 {
     for (size_t k = 0; k < programs->count; k++)
-        for (int i = 0; i < programs->items[k].done; i++)
-            if (programs->items[k].items[i].stack == stack)
-                return true;
+        if (find_by(&programs->items[k], stack))
+            return true;
     return false;
 }
 
-/* How it is said of a STACK that it is used. */
-static const char *sentence_of(const struct berth_stack *stack)
+/* What a STACK that is used does. */
+static const char *purpose_of(const struct berth_stack *stack)
 {
     if (stack->profile->adds)
-        return "the host's %s (%s) is in the container";
-    return is_library(stack) ? "the host's %s (%s) is in the place of the image's"
-                             : "the host's %s (%s) runs under the image's own MPI";
+        return "is in the container";
+    if (is_library(stack))
+        return "is in the place of the image's";
+    return "runs under the image's own MPI";
+}
+
+/* Write that STACK is used, and for the witness that it looks for it. */
+static void note_used(struct berth_programs *programs, const struct berth_stack *stack)
+{
+    struct berth_binding *binding = &programs->binding;
+    const struct berth_profile *profile = stack->profile;
+    bool is_fabric = profile->kind == BERTH_PROFILE_FABRIC;
+
+    berth_bindover_say(binding, &binding->note, "; ", "the host's %s (%s) %s",
+                       stack->version, profile->name, purpose_of(stack));
+    if (is_fabric || berth_hostlibs_are_watched(programs->inside))
+        berth_bindover_say(binding, &binding->fabric, " or ", "%s (%s)", stack->version,
+                           profile->name);
+}
+
+/* Write that STACK is not used, and WHY. */
+static void note_refused(struct berth_binding *binding, const struct berth_stack *stack,
+                         const char *why)
+{
+    const char *soname = berth_stack_first(stack);
+
+    if (stack->profile->adds)
+        berth_bindover_say(binding, &binding->note, "; ",
+                           "the host's '%s' is left out: %s", soname, why);
+    else
+        berth_bindover_say(binding, &binding->note, "; ",
+                           "the image's own '%s' stays: %s", soname, why);
 }
 
 /* Write which stacks of KIND are used, and of others why not, for people into the note.
@@ -372,30 +486,23 @@ static void name_used(struct berth_programs *programs, enum berth_profile_kind k
 {
     const struct berth_decide *inside = programs->inside;
     struct berth_binding *binding = &programs->binding;
-    bool is_fabric = kind == BERTH_PROFILE_FABRIC;
     bool is_noted = false;
 
     for (size_t i = 0; i < inside->stacks->count; i++) {
         const struct berth_stack *stack = &inside->stacks->items[i];
-        const struct berth_profile *profile = stack->profile;
         const char *why = programs->refused[i].text;
 
-        if (profile->kind != kind || (!*why && !is_used(programs, stack)))
+        if (stack->profile->kind != kind)
+            continue;
+        if (*why)
+            note_refused(binding, stack, why);
+        else if (is_used(programs, stack))
+            note_used(programs, stack);
+        else
             continue;
         is_noted = true;
-        if (*why)
-            berth_bindover_say(binding, &binding->note, "; ",
-                               profile->adds ? "the host's '%s' is left out: %s"
-                                             : "the image's own '%s' stays: %s",
-                               berth_stack_first(stack), why);
-        else
-            berth_bindover_say(binding, &binding->note, "; ", sentence_of(stack),
-                               stack->version, profile->name);
-        if (!*why && (is_fabric || berth_hostlibs_are_watched(inside)))
-            berth_bindover_say(binding, &binding->fabric, " or ", "%s (%s)",
-                               stack->version, profile->name);
     }
-    if (!is_noted && is_fabric)
+    if (!is_noted && kind == BERTH_PROFILE_FABRIC)
         berth_bindover_say(
             binding, &binding->note, "; ",
             "the image has no library that a fabric of this host could replace "
@@ -406,11 +513,14 @@ static void name_used(struct berth_programs *programs, enum berth_profile_kind k
 static const struct berth_stack *find_called(const struct berth_stacks *stacks,
                                              const char *name)
 {
-    for (size_t i = 0; i < stacks->count; i++)
-        if (stacks->items[i].version &&
-            stacks->items[i].profile->kind != BERTH_PROFILE_MPI &&
-            berth_profile_is_called(stacks->items[i].profile, name))
-            return &stacks->items[i];
+    for (size_t i = 0; i < stacks->count; i++) {
+        const struct berth_stack *stack = &stacks->items[i];
+        bool is_there = stack->version != NULL;
+
+        if (is_there && stack->profile->kind != BERTH_PROFILE_MPI &&
+            berth_profile_is_called(stack->profile, name))
+            return stack;
+    }
     return NULL;
 }
 
@@ -428,7 +538,9 @@ static int check_name(const struct berth_stacks *stacks,
                       name);
         return berth_err_mark(err, BERTH_ERR_OPTION);
     }
-    if (is_library(stack) || berth_request_mpi_is(request, BERTH_MODE_HYBRID) ||
+    if (is_library(stack))
+        return 0;
+    if (berth_request_mpi_is(request, BERTH_MODE_HYBRID) ||
         berth_request_mpi_is(request, BERTH_MODE_AUTO))
         return 0;
     berth_err_set(err,
@@ -439,7 +551,7 @@ static int check_name(const struct berth_stacks *stacks,
     return berth_err_mark(err, BERTH_ERR_OPTION);
 }
 
-/* Two profiles do not stand for one library of the image. */
+/* Two profiles do not replace one library of the image. */
 static int check_pair(const struct berth_stack *a, const struct berth_stack *b,
                       struct berth_err *err)
 {
@@ -456,7 +568,7 @@ static int check_pair(const struct berth_stack *a, const struct berth_stack *b,
     return 0;
 }
 
-/* Are the names of REQUEST those of STACKS, and do no two libraries stand for one of an
+/* Are the names of REQUEST those of STACKS, and do no two libraries replace one of an
  * image? */
 static int check_names(const struct berth_stacks *stacks,
                        const struct berth_request *request, struct berth_err *err)
@@ -485,10 +597,12 @@ int berth_hostlibs_use(struct berth_programs *programs, enum berth_profile_kind 
     if (kind == BERTH_PROFILE_LIBRARIES &&
         check_names(stacks, programs->inside->request, err) < 0)
         return -1;
-    for (size_t i = 0; i < stacks->count; i++)
-        if (stacks->items[i].profile->kind == kind &&
-            use_stack(programs, &stacks->items[i], err) < 0)
+    for (size_t i = 0; i < stacks->count; i++) {
+        const struct berth_stack *stack = &stacks->items[i];
+
+        if (stack->profile->kind == kind && use_stack(programs, stack, err) < 0)
             return -1;
+    }
     name_used(programs, kind);
     return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Judges one stage of the host's libraries for the place of an image's, and plans the
- * mounts. */
+/* Judges whether one stage of the host's libraries can replace an image's, and plans
+ * the mounts. */
 
 #include "bindover/replacement.h"
 
@@ -17,16 +17,18 @@
 #include "base/text.h"
 #include "request/path.h"
 
-bool berth_replacement_stands_for(const struct berth_replacement *replacement,
-                                  const char *soname)
+bool berth_replacement_replaces(const struct berth_replacement *replacement,
+                                const char *soname)
 {
-    return !berth_replacement_is_mpi(replacement) &&
-           berth_text_is_any(soname, berth_stack_replaces(replacement->stack));
+    if (berth_replacement_is_mpi(replacement))
+        return false;
+    return berth_text_is_any(soname, berth_stack_replaces(replacement->stack));
 }
 
-bool berth_replacement_is_out(const struct berth_replacement *replacement, size_t at)
+bool berth_replacement_is_staged(const struct berth_replacement *replacement,
+                                 const char *path)
 {
-    return berth_text_starts(replacement->binds.items[at + 1], replacement->mounted);
+    return berth_text_starts(path, replacement->mounted);
 }
 
 const char *berth_replacement_name(const struct berth_replacement *replacement)
@@ -97,6 +99,30 @@ int berth_replacement_open(struct berth_factcache *cache, const char *mounted,
     return read_staged(cache, replacement, err);
 }
 
+/* The directory of glibc in a stage (bindover/manifest.h). */
+#define GLIBC "glibc/"
+
+/* Plan FILE of the stage, of glibc, over that beside LIBC of the image, or over LOADER.
+ * Returns 0, or -1 out of memory. */
+static int plan_glibc_file(struct berth_replacement *replacement, const char *file,
+                           const char *libc, const char *loader)
+{
+    const char *name = file + strlen(GLIBC);
+    BERTH_FREE char *staged = NULL;
+    BERTH_FREE char *image = berth_path_beside(libc, name);
+    BERTH_FREE char *real = NULL;
+
+    if (!image || asprintf(&staged, "%s/%s", replacement->mounted, file) < 0)
+        return -1;
+    if (berth_text_starts(name, "ld-linux"))
+        real = strdup(loader);
+    else
+        real = berth_resolve(image);
+    if (real) /* else the image has no such file */
+        berth_strvec_push_pair(&replacement->binds, staged, real);
+    return 0;
+}
+
 /* Plan all files of the host's glibc over those of the image, since they work only
  * together. The host's loader goes over the file that the program names as its loader.
  */
@@ -106,25 +132,21 @@ static int plan_glibc(struct berth_replacement *replacement,
     const struct berth_strvec *files = &replacement->manifest.files;
     const struct berth_mpi_object *libc =
         berth_mpi_objects_find(&scan->objects, "libc.so.6");
-    BERTH_FREE char *loader = scan->loader ? berth_resolve(scan->loader) : NULL;
+    BERTH_FREE char *loader = NULL;
 
-    if (!libc || !loader)
-        return berth_err_file(err, libc ? scan->loader : "libc.so.6", "read");
+    if (!libc)
+        return berth_err_file(err, "libc.so.6", "read");
+    if (scan->loader)
+        loader = berth_resolve(scan->loader);
+    if (!loader)
+        return berth_err_file(err, scan->loader, "read");
+
     for (size_t i = 0; i < files->count; i += BERTH_MANIFEST_FILE) {
         const char *file = files->items[i];
-        BERTH_FREE char *staged = NULL;
-        BERTH_FREE char *image = NULL;
-        BERTH_FREE char *real = NULL;
 
-        if (!berth_text_starts(file, "glibc/"))
-            continue;
-        image = berth_path_beside(libc->path, file + 6);
-        if (!image || asprintf(&staged, "%s/%s", replacement->mounted, file) < 0)
+        if (berth_text_starts(file, GLIBC) &&
+            plan_glibc_file(replacement, file, libc->path, loader) < 0)
             return berth_err_oom(err);
-        real = berth_text_starts(file + 6, "ld-linux") ? berth_steal(&loader)
-                                                       : berth_resolve(image);
-        if (real)
-            berth_strvec_push_pair(&replacement->binds, staged, real);
     }
     return 0;
 }
@@ -133,11 +155,27 @@ static int plan_glibc(struct berth_replacement *replacement,
  * over which the library could be mounted. */
 static void plan_path(struct berth_replacement *replacement, char *const *env)
 {
-    const char *own = berth_environ_value(env, "LD_LIBRARY_PATH");
-    const char *rest = own ? own : "";
+    BERTH_BUF struct berth_buf text = {0};
 
-    berth_strvec_pushf(&replacement->set, "LD_LIBRARY_PATH=%s/mpi%s%s",
-                       replacement->mounted, *rest ? ":" : "", rest);
+    berth_buf_addf(&text, "LD_LIBRARY_PATH=%s/mpi", replacement->mounted);
+    berth_buf_part(&text, ":", berth_environ_value(env, "LD_LIBRARY_PATH"), "");
+    if (text.failed)
+        replacement->set.failed = true;
+    else
+        berth_strvec_push(&replacement->set, text.text);
+}
+
+/* Does the host's library of CHOICE, which it is to be, also replace the image's where
+ * that is loaded by its path? */
+static bool is_mounted(const struct berth_replacement *replacement,
+                       const struct berth_mpi_choice *choice)
+{
+    if (!choice->image_serves)
+        return true;
+    if (berth_replacement_is_mpi(replacement))
+        return false;
+    return choice->is_network ||
+           berth_replacement_replaces(replacement, choice->host->soname);
 }
 
 /* Plan which copy the process gets of each library that both sides have, whichever file
@@ -146,16 +184,14 @@ static void plan_choices(struct berth_replacement *replacement)
 {
     for (size_t i = 0; i < replacement->verdict.choices.count; i++) {
         const struct berth_mpi_choice *choice = &replacement->verdict.choices.items[i];
-        const char *soname = choice->host->soname;
+        bool is_gcc = berth_profile_is_gcc(choice->host->soname);
 
-        if (berth_replacement_is_mpi(replacement) && !berth_profile_is_gcc(soname))
+        if (berth_replacement_is_mpi(replacement) && !is_gcc)
             continue;
         if (!choice->from_host)
             berth_strvec_push_pair(&replacement->binds, choice->image->path,
                                    choice->host->path);
-        else if (!choice->image_serves ||
-                 berth_replacement_stands_for(replacement, soname) ||
-                 (choice->is_network && !berth_replacement_is_mpi(replacement)))
+        else if (is_mounted(replacement, choice))
             berth_strvec_push_pair(&replacement->binds, choice->host->path,
                                    choice->image->path);
     }
@@ -166,16 +202,19 @@ static const struct berth_mpi_object *find_twin(const struct berth_mpi_library *
                                                 const struct berth_mpi_objects *staged)
 {
     const struct berth_mpi_object *best = NULL;
+    int fewest = 0; /* parts of BEST */
 
     for (size_t i = 0; i < staged->count; i++) {
-        const struct berth_mpi_object *other = &staged->items[i];
+        const struct berth_mpi_library *other = &staged->items[i].library;
+        unsigned int lacking = library->parts & ~other->parts;
+        int parts = __builtin_popcount(other->parts);
 
-        if (other->library.family != library->family ||
-            (library->parts & ~other->library.parts))
+        if (other->family != library->family || lacking)
             continue;
-        if (!best || __builtin_popcount(other->library.parts) <
-                         __builtin_popcount(best->library.parts))
-            best = other;
+        if (best && parts >= fewest)
+            continue;
+        best = &staged->items[i];
+        fewest = parts;
     }
     return best;
 }
@@ -192,7 +231,9 @@ int berth_replacement_pair(const struct berth_mpi_objects *image,
         if (twin && object->library.family == family && !object->library.is_inside)
             berth_strvec_push_pair(binds, twin->path, object->path);
     }
-    return binds->failed ? berth_err_oom(err) : 0;
+    if (binds->failed)
+        return berth_err_oom(err);
+    return 0;
 }
 
 /* The staged file for users that need SONAME; "" where there is none. Libraries may
@@ -205,8 +246,10 @@ static char *find_staged(const struct berth_replacement *replacement,
         berth_mpi_objects_find(&replacement->staged, soname);
     char *path = NULL;
 
-    if (staged || replacement->stack->profile->kind != BERTH_PROFILE_LIBRARIES)
-        return strdup(staged ? staged->path : "");
+    if (staged)
+        return strdup(staged->path);
+    if (replacement->stack->profile->kind != BERTH_PROFILE_LIBRARIES)
+        return strdup("");
     if (asprintf(&path, "%s/lib/%s", replacement->mounted, soname) < 0)
         return NULL;
     if (access(path, R_OK) < 0)
@@ -219,47 +262,65 @@ static int plan_places(struct berth_replacement *replacement, struct berth_err *
 {
     struct berth_strvec *binds = &replacement->binds;
 
-    for (size_t i = 0; i < replacement->users.places.count; i += 2) {
-        BERTH_FREE char *staged =
-            find_staged(replacement, replacement->users.places.items[i]);
+    const struct berth_strvec *places = &replacement->users.places;
+
+    for (size_t i = 0; i < places->count; i += 2) {
+        const char *image = places->items[i + 1];
+        BERTH_FREE char *staged = find_staged(replacement, places->items[i]);
 
         if (!staged)
             return berth_err_oom(err);
         if (!*staged)
             return berth_err_set(err, "the image has '%s', and the host does not",
-                                 replacement->users.places.items[i + 1]);
-        if (berth_strvec_has(binds, replacement->users.places.items[i + 1]))
-            continue;
-        berth_strvec_push_pair(binds, staged, replacement->users.places.items[i + 1]);
+                                 image);
+        if (!berth_strvec_has(binds, image))
+            berth_strvec_push_pair(binds, staged, image);
     }
-    return binds->failed ? berth_err_oom(err) : 0;
+    if (binds->failed)
+        return berth_err_oom(err);
+    return 0;
 }
 
-/* A library in the place of the image's looks for plugins beside itself first, and
- * would load those of the image: the directory of the host's goes over theirs. */
+/* Plan the directory of the host's plugins of OPENER over REAL, the image's. */
+static int plan_directory(struct berth_replacement *replacement,
+                          const struct berth_opener *opener, const char *real,
+                          struct berth_err *err)
+{
+    BERTH_FREE char *staged = NULL;
+
+    if (asprintf(&staged, "%s/%s", replacement->mounted, opener->into) < 0)
+        return berth_err_oom(err);
+    if (access(staged, F_OK) < 0)
+        return berth_err_set(err,
+                             "the host's %s has no plugins, and would load those of "
+                             "the image in '%s'",
+                             replacement->stack->version, real);
+    berth_strvec_push_pair(&replacement->binds, staged, real);
+    return 0;
+}
+
+/* A library that replaces the image's looks for plugins beside itself first, and would
+ * load those of the image: the directory of the host's goes over theirs. */
 static int plan_plugins(struct berth_replacement *replacement, const char *library,
                         const struct berth_opener *opener, struct berth_err *err)
 {
-    struct berth_strvec *binds = &replacement->binds;
-
     for (const char *const *place = opener->places; *place; place++) {
-        BERTH_FREE char *own = berth_path_beside(library, *place);
-        BERTH_FREE char *real = own ? berth_resolve(own) : NULL;
+        BERTH_FREE char *image = berth_path_beside(library, *place);
+        BERTH_FREE char *real = NULL;
 
-        if (!own)
+        if (!image)
             return berth_err_oom(err);
-        if (!real)
-            continue;
-        berth_strvec_pushf(binds, "%s/%s", replacement->mounted, opener->into);
-        berth_strvec_push(binds, real);
-        if (access(binds->items[binds->count - 2], F_OK) < 0)
-            return berth_err_set(
-                err,
-                "the host's %s has no plugins, and would load those of "
-                "the image in '%s'",
-                replacement->stack->version, real);
+        real = berth_resolve(image);
+        if (real && plan_directory(replacement, opener, real, err) < 0)
+            return -1;
     }
-    return binds->failed ? berth_err_oom(err) : 0;
+    return 0;
+}
+
+/* Does the library at PATH look for the plugins of OPENER beside itself first? */
+static bool looks_beside(const char *path, const struct berth_opener *opener)
+{
+    return opener->is_first && berth_profile_is(berth_text_base(path), opener->library);
 }
 
 static int plan_all_plugins(struct berth_replacement *replacement,
@@ -268,12 +329,14 @@ static int plan_all_plugins(struct berth_replacement *replacement,
     const struct berth_strvec *binds = &replacement->binds;
     size_t files = binds->count;
 
-    for (size_t i = 0; i < files; i += 2)
+    for (size_t i = 0; i < files; i += 2) {
+        if (berth_replacement_is_staged(replacement, binds->items[i + 1]))
+            continue;
         for (const struct berth_opener *it = berth_openers; it->library; it++)
-            if (it->is_first && !berth_replacement_is_out(replacement, i) &&
-                berth_profile_is(berth_text_base(binds->items[i]), it->library) &&
+            if (looks_beside(binds->items[i], it) &&
                 plan_plugins(replacement, binds->items[i + 1], it, err) < 0)
                 return -1;
+    }
     return 0;
 }
 
@@ -283,13 +346,15 @@ static int judge(struct berth_replacement *replacement,
                  struct berth_err *err)
 {
     struct berth_mpi_verdict *verdict = &replacement->verdict;
-    int result = berth_replacement_is_mpi(replacement)
-                     ? berth_mpi_judge(program, &scan->objects, &replacement->staged,
-                                       verdict, err)
-                     : berth_mpi_judge_fabric(berth_replacement_name(replacement),
-                                              &scan->objects, &replacement->staged,
-                                              verdict, err);
+    int result;
 
+    if (berth_replacement_is_mpi(replacement))
+        result = berth_mpi_judge(program, &scan->objects, &replacement->staged, verdict,
+                                 err);
+    else
+        result =
+            berth_mpi_judge_fabric(berth_replacement_name(replacement), &scan->objects,
+                                   &replacement->staged, verdict, err);
     if (result < 0)
         return -1;
     if (verdict->answer == BERTH_VERDICT_NO ||
@@ -307,9 +372,41 @@ static bool is_linked(const struct berth_replacement *replacement,
     if (berth_replacement_is_mpi(replacement))
         return program->family == replacement->family;
     for (size_t i = 0; i < scan->closure.count; i++)
-        if (berth_replacement_stands_for(replacement, scan->closure.items[i].soname))
+        if (berth_replacement_replaces(replacement, scan->closure.items[i].soname))
             return true;
     return false;
+}
+
+/* Plan an MPI over the libraries of its family. */
+static int plan_mpi(struct berth_replacement *replacement,
+                    const struct berth_mpi_program *program,
+                    const struct berth_scan *scan, char *const *env,
+                    struct berth_err *err)
+{
+    if (berth_replacement_pair(&scan->objects, &replacement->staged,
+                               replacement->family, &replacement->binds, err) < 0)
+        return -1;
+    if (replacement->binds.count == 0)
+        plan_path(replacement, env);
+    /* A program that is linked with an MPI was judged with the libraries that it loads.
+     */
+    if (program->family == BERTH_FAMILY_NONE)
+        plan_choices(replacement);
+    return 0;
+}
+
+/* Plan libraries over those of their SONAMEs, wherever users have these. */
+static int plan_sonames(struct berth_replacement *replacement, char *const *env,
+                        struct berth_err *err)
+{
+    const struct berth_profile *profile = replacement->stack->profile;
+
+    if (profile->kind == BERTH_PROFILE_LIBRARIES && profile->adds)
+        plan_path(replacement, env);
+    plan_choices(replacement);
+    if (plan_places(replacement, err) < 0)
+        return -1;
+    return plan_all_plugins(replacement, err);
 }
 
 int berth_replacement_plan(struct berth_replacement *replacement,
@@ -317,29 +414,24 @@ int berth_replacement_plan(struct berth_replacement *replacement,
                            const struct berth_scan *scan, char *const *env,
                            struct berth_err *err)
 {
-    const struct berth_profile *profile = replacement->stack->profile;
+    int result;
 
     replacement->is_linked = is_linked(replacement, program, scan);
     if (judge(replacement, program, scan, err) < 0)
         return -1;
-    if (berth_replacement_is_mpi(replacement) &&
-        berth_replacement_pair(&scan->objects, &replacement->staged,
-                               replacement->family, &replacement->binds, err) < 0)
+
+    if (berth_replacement_is_mpi(replacement))
+        result = plan_mpi(replacement, program, scan, env, err);
+    else
+        result = plan_sonames(replacement, env, err);
+    if (result < 0)
         return -1;
-    if (berth_replacement_is_mpi(replacement)
-            ? replacement->binds.count == 0
-            : profile->kind == BERTH_PROFILE_LIBRARIES && profile->adds)
-        plan_path(replacement, env);
-    if (!berth_replacement_is_mpi(replacement) || program->family == BERTH_FAMILY_NONE)
-        plan_choices(replacement);
     if (replacement->verdict.answer == BERTH_VERDICT_YES_WITH_HOST_GLIBC &&
         plan_glibc(replacement, scan, err) < 0)
         return -1;
-    if (!berth_replacement_is_mpi(replacement) &&
-        (plan_places(replacement, err) < 0 || plan_all_plugins(replacement, err) < 0))
-        return -1;
-    return replacement->binds.failed || replacement->set.failed ? berth_err_oom(err)
-                                                                : 0;
+    if (replacement->binds.failed || replacement->set.failed)
+        return berth_err_oom(err);
+    return 0;
 }
 
 const struct berth_mpi_object *
@@ -349,10 +441,12 @@ berth_replacement_staged(const struct berth_replacement *replacement, const char
 
     if (stat(path, &st) < 0)
         return NULL;
-    for (size_t i = 0; i < replacement->staged.count; i++)
-        if (replacement->files[i].st_dev == st.st_dev &&
-            replacement->files[i].st_ino == st.st_ino)
+    for (size_t i = 0; i < replacement->staged.count; i++) {
+        const struct stat *staged = &replacement->files[i];
+
+        if (staged->st_dev == st.st_dev && staged->st_ino == st.st_ino)
             return &replacement->staged.items[i];
+    }
     return NULL;
 }
 

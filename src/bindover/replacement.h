@@ -45,8 +45,8 @@ int berth_dependents_check_age(const struct berth_users *users,
 
 void berth_dependents_fini(struct berth_users *users);
 
-/* Libraries of an image for which those of the host stand: those of an MPI, of one
- * family, or those of the SONAMEs that a stack replaces. */
+/* Libraries of an image that those of the host replace: those of an MPI, of one family,
+ * or those of the SONAMEs that a stack replaces. */
 struct berth_replacement {
     enum berth_mpi_family family;    /* set by the caller; NONE: by SONAMEs */
     const struct berth_stack *stack; /* that is staged; set by the caller */
@@ -62,7 +62,6 @@ struct berth_replacement {
     struct berth_strvec binds; /* staged file, file of the image, staged file, ...; or
                                   a file of the image, the staged file that it replaces
                                 */
-    size_t done;               /* of BINDS, mounted */
     struct berth_strvec set;   /* NAME=VALUE */
     const char *target; /* the file about which the loader was asked last; borrowed */
     struct berth_closure closure; /* and its answer */
@@ -74,11 +73,13 @@ static inline bool berth_replacement_is_mpi(const struct berth_replacement *repl
 }
 
 /* Does it replace SONAME of an image, whatever MPI the library is? */
-bool berth_replacement_stands_for(const struct berth_replacement *replacement,
-                                  const char *soname);
+bool berth_replacement_replaces(const struct berth_replacement *replacement,
+                                const char *soname);
 
-/* Is the mount at AT of BINDS one of a file of the image over a staged one? */
-bool berth_replacement_is_out(const struct berth_replacement *replacement, size_t at);
+/* Is PATH one of the stage, as it is in the container? A mount over it is of a file of
+ * the image. */
+bool berth_replacement_is_staged(const struct berth_replacement *replacement,
+                                 const char *path);
 
 /* What messages call it, and the end of those that say why it cannot be used: advice;
  * "" for libraries, to which bindover/hostlibs.c adds it. Borrowed. */

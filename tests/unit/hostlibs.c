@@ -146,7 +146,7 @@ TEST(libraries_that_need_an_mpi_are_for_the_host_s)
                      "'" NET "' of the host, and the program uses the image's "
                      "MPI (--mpi-bind=host); leave --container-libs out");
     sides.program.items[0].family = BERTH_FAMILY_MPICH; /* the host's is in place */
-    sides.program.count = sides.program.done = 1;
+    sides.program.count = sides.program.accepted = 1;
     sides.program.wants.family = BERTH_FAMILY_OPENMPI;
     sides_write_manifest(NET);
     ck_assert_int_eq(use_libraries("net", NET, ""), -1);

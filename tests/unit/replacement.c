@@ -29,6 +29,8 @@ static char *top, *template;
 static char *directory;
 static struct berth_err err;
 static struct berth_replacement replacement;
+static struct berth_operations operations;
+static struct berth_trial trial;
 static struct berth_scan scan;
 static struct berth_mpi_program program;
 
@@ -89,6 +91,7 @@ static void setup(void)
 
 static void teardown(void)
 {
+    berth_operations_fini(&operations);
     berth_replacement_fini(&replacement);
     berth_mpi_program_fini(&program);
     berth_scan_fini(&scan);
@@ -125,11 +128,24 @@ static void plan(void)
                   "%s", err.text);
 }
 
-/* The mounts of the plan are never made. */
-static void plan_only(void)
+/* Do the mounts of the plan, in a copy of the namespace. */
+static void try_mounts(void)
 {
-    plan();
-    replacement.done = replacement.binds.count;
+    ck_assert_msg(berth_trial_begin(&trial, &err) == 0, "%s", err.text);
+    berth_operations_add(&operations, &replacement.binds, &replacement.set,
+                         &replacement);
+    ck_assert_msg(berth_operations_do(&operations, 0, &err) == 0, "%s", err.text);
+}
+
+static void end_trial(void)
+{
+    ck_assert_msg(berth_trial_end(&trial, &err) == 0, "%s", err.text);
+}
+
+/* Ask the loader, which may add mounts. */
+static int verify(void)
+{
+    return berth_replacement_verify(&replacement, &scan, &operations, bare, &err);
 }
 
 TEST(the_staged_library_runs)
@@ -143,18 +159,16 @@ TEST(the_staged_library_runs)
     ck_assert_str_eq(replacement.set.items[0], "MPICH_X=1");
     if (!unit_may_mount())
         return;
-    ck_assert_msg(berth_replacement_mount(&replacement, &err) == 0, "%s", err.text);
-    ck_assert_msg(berth_replacement_verify(&replacement, &scan, bare, &err) == 0, "%s",
-                  err.text);
-    berth_replacement_undo(&replacement);
-    replacement.done = replacement.binds.count;
-    ck_assert_int_eq(berth_replacement_verify(&replacement, &scan, bare, &err), -1);
+    try_mounts();
+    ck_assert_msg(verify() == 0, "%s", err.text);
+    end_trial();
+    ck_assert_int_eq(verify(), -1);
 }
 
 TEST(the_image_s_library_is_noticed)
 {
-    plan_only();
-    ck_assert_int_eq(berth_replacement_verify(&replacement, &scan, bare, &err), -1);
+    plan();
+    ck_assert_int_eq(verify(), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "/app' would run with /"));
     ck_assert_ptr_nonnull(strstr(err.text, "/image/libmpi.so.12 and not with the "
                                            "host's MPI; choose --mpi-bind=hybrid"));
@@ -162,10 +176,10 @@ TEST(the_image_s_library_is_noticed)
 
 TEST(a_program_without_the_library_is_noticed)
 {
-    plan_only();
+    plan();
     berth_scan_fini(&scan);
     ck_assert_int_eq(berth_scan_program(NULL, "/bin/sh", bare, &scan, &err), 0);
-    ck_assert_int_eq(berth_replacement_verify(&replacement, &scan, bare, &err), -1);
+    ck_assert_int_eq(verify(), -1);
     ck_assert_str_eq(err.text, "'/bin/sh' would run with no MPI and not with the "
                                "host's MPI; choose --mpi-bind=hybrid");
 }
@@ -198,7 +212,7 @@ static const struct {
 
 TEST_ROWS(what_is_missing_is_named, outcomes)
 {
-    plan_only();
+    plan();
     change_other("VERSION_1 { }; VERSION_2 { other; } VERSION_1;");
     unit_compile(directory,
                  "int MPI_Init(void); int other(void); "
@@ -206,7 +220,7 @@ TEST_ROWS(what_is_missing_is_named, outcomes)
                  "-Wl,-rpath,%s/image -Limage -l:libmpi.so.12 -l:libother.so.1 -o app",
                  directory);
     change_other(outcomes[_i].map);
-    ck_assert_int_eq(berth_replacement_verify(&replacement, &scan, bare, &err), -1);
+    ck_assert_int_eq(verify(), -1);
     ck_assert_msg(strstr(err.text, outcomes[_i].error), "%s", err.text);
 }
 
@@ -220,8 +234,8 @@ TEST(what_the_image_lacks_is_named)
                  "-Wl,-rpath,%s/image -Limage -l:libmpi.so.12 -l:libother.so.1 -o app",
                  directory);
     change_other(NULL);
-    plan_only();
-    ck_assert_int_eq(berth_replacement_verify(&replacement, &scan, bare, &err), -1);
+    plan();
+    ck_assert_int_eq(verify(), -1);
     ck_assert_msg(
         strstr(err.text,
                "/app' needs 'libother.so.1', which is not in the image; install it "
@@ -264,17 +278,19 @@ TEST(a_file_that_cannot_be_mounted_over_is_named)
     plan();
     free(replacement.binds.items[1]);
     replacement.binds.items[1] = strdup("/not/there");
-    ck_assert_int_eq(berth_replacement_mount(&replacement, &err), -1);
+    berth_operations_add(&operations, &replacement.binds, &replacement.set,
+                         &replacement);
+    ck_assert_int_eq(berth_operations_do(&operations, 0, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "cannot mount '"));
     ck_assert_ptr_nonnull(strstr(err.text, "/lib/libmpi.so.12' over '/not/there': "));
 }
 
 TEST(without_a_loader_nobody_can_be_asked)
 {
-    plan_only();
+    plan();
     free(scan.loader);
     scan.loader = NULL;
-    ck_assert_int_eq(berth_replacement_verify(&replacement, &scan, bare, &err), -1);
+    ck_assert_int_eq(verify(), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "' is linked statically, so no library "));
 }
 
@@ -413,18 +429,19 @@ TEST_TIMES(a_library_of_both_sides_serves_both, 2)
     ck_assert_msg(berth_replacement_plan(&replacement, &program, &scan, env, &err) == 0,
                   "%s", err.text);
     ck_assert_uint_eq(pairs->count, at + 2);
-    ck_assert(berth_replacement_is_out(&replacement, at) != host_is_newer);
+    ck_assert(berth_replacement_is_staged(&replacement, pairs->items[at + 1]) !=
+              host_is_newer);
     ck_assert_ptr_nonnull(
         strstr(pairs->items[at], host_is_newer ? "/stage" : "/image"));
     ck_assert_ptr_nonnull(
         strstr(pairs->items[at + 1], host_is_newer ? "/image" : "/stage"));
     if (!unit_may_mount())
         return;
-    ck_assert_msg(berth_replacement_mount(&replacement, &err) == 0, "%s", err.text);
+    try_mounts();
     ck_assert_int_eq(stat(pairs->items[at], &from), 0);
     ck_assert_int_eq(stat(pairs->items[at + 1], &over), 0);
     ck_assert_uint_eq(from.st_ino, over.st_ino);
-    berth_replacement_undo(&replacement);
+    end_trial();
     ck_assert_int_eq(stat(pairs->items[at + 1], &over), 0);
     ck_assert_uint_ne(from.st_ino, over.st_ino);
 }

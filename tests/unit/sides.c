@@ -36,8 +36,10 @@ void sides_set_up(void)
 
 void sides_tear_down(void)
 {
-    sides.program.done = 0;
-    berth_bindover_drop(&sides.programs);
+    sides.program.accepted = 0;
+    sides.programs.accepted = 0;
+    berth_bindover_refuse(&sides.programs, &sides.err);
+    berth_operations_fini(&sides.programs.operations);
     berth_binding_fini(&sides.programs.binding);
     free(sides.programs.refused);
     free(sides.program.items);
