@@ -28,6 +28,7 @@
 #include "site/siteread.h"
 #include "base/detach.h"
 #include "bindover/decide.h"
+#include "bindover/kind.h"
 #include "bindover/offered.h"
 #include "ipc/handover.h"
 #include "bindover/factcache.h"
@@ -52,14 +53,25 @@ struct work {
     struct berth_witness *witness;
 };
 
+/* Reads what the descriptors in the arguments have: that of the task, with the order,
+ * and that of the container, with the command. False: they are not the supervisor's. */
+static bool read_arguments(int argc, char **argv, struct work *work)
+{
+    if (argc != 4)
+        return false;
+    work->channel = atoi(argv[3]);
+    if (berth_handover_read(atoi(argv[1]), &work->task) < 0)
+        return false;
+    if (berth_handover_read(atoi(argv[2]), &work->container) < 0)
+        return false;
+    return work->task.words.count == 1 && work->container.words.count >= 1;
+}
+
 static int read_work(int argc, char **argv, struct work *work, struct berth_err *err)
 {
     int seconds;
 
-    work->channel = argc == 4 ? atoi(argv[3]) : -1;
-    if (argc != 4 || berth_handover_read(atoi(argv[1]), &work->task) < 0 ||
-        berth_handover_read(atoi(argv[2]), &work->container) < 0 ||
-        work->task.words.count != 1 || work->container.words.count < 1)
+    if (!read_arguments(argc, argv, work))
         return berth_err_set(
             err, "wrong arguments; only berth-start can start this program");
     if (berth_order_get(work->task.words.items[0], &work->order, err) < 0)
@@ -71,22 +83,25 @@ static int read_work(int argc, char **argv, struct work *work, struct berth_err 
 }
 
 /* Let the witness watch for STACK, which is staged at PATH: ranks use it that have
- * mapped the library of an MPI that makes the mark, the first of a fabric, any of
- * libraries. */
+ * mapped the library that proves the use of its kind. */
 static void watch_for(const struct work *work, const struct berth_decide *with,
                       const struct berth_stack *stack, const char *path)
 {
-    enum berth_profile_kind kind = stack->profile->kind;
-    const char *soname =
-        kind == BERTH_PROFILE_MPI ? BERTH_MARK_LIBRARY : berth_stack_first(stack);
-    bool is_any = kind == BERTH_PROFILE_LIBRARIES;
+    struct berth_strvec *stages = &work->witness->stages;
 
-    if (is_any && !berth_hostlibs_are_watched(with))
-        return;
-    for (size_t i = 0; i < (is_any ? stack->count : 1); i++) {
-        berth_strvec_push(&work->witness->stages, path);
-        berth_strvec_push(&work->witness->stages,
-                          is_any ? stack->libraries[i].soname : soname);
+    switch (berth_kind_of(stack->profile)->proof) {
+    case BERTH_PROOF_MARK:
+        berth_strvec_push_pair(stages, path, BERTH_MARK_LIBRARY);
+        break;
+    case BERTH_PROOF_FIRST:
+        berth_strvec_push_pair(stages, path, berth_stack_first(stack));
+        break;
+    case BERTH_PROOF_ANY:
+        if (!berth_hostlibs_are_watched(with))
+            break;
+        for (size_t i = 0; i < stack->count; i++)
+            berth_strvec_push_pair(stages, path, stack->libraries[i].soname);
+        break;
     }
 }
 
@@ -96,24 +111,28 @@ static int stage(const struct work *work, const struct berth_decide *with,
                  const char *number, int inside, struct berth_err *err)
 {
     size_t at = strtoul(number, NULL, 10);
-    int64_t least = berth_clock() + 1000;
+    const struct berth_stack *stack = &with->stacks->items[at];
+    int64_t end = berth_clock() + 1000; /* a copy that exists is found, however late */
     struct berth_staged staged;
     BERTH_FREE char *answer = NULL;
     struct berth_err why;
 
     if (at >= with->stacks->count)
         return berth_err_damaged(err, "stack %zu", at);
-    if (berth_stage_get(&with->stacks->items[at], work->end > least ? work->end : least,
-                        &staged, &why) < 0) {
+    if (end < work->end)
+        end = work->end;
+    if (berth_stage_get(stack, end, &staged, &why) < 0) {
         berth_channel_refuse(inside, &why);
         return 0;
     }
-    watch_for(work, with, &with->stacks->items[at], staged.path);
+
+    watch_for(work, with, stack, staged.path);
     if (asprintf(&answer, "%s\n%s", staged.path, staged.mounted) < 0)
         answer = NULL;
     berth_staged_fini(&staged);
-    return answer ? berth_channel_send(inside, BERTH_CHANNEL_STAGED, answer, err)
-                  : berth_err_oom(err);
+    if (!answer)
+        return berth_err_oom(err);
+    return berth_channel_send(inside, BERTH_CHANNEL_STAGED, answer, err);
 }
 
 /* The child's answer is complete: keep it for the witness, and hand it on. */
@@ -182,21 +201,46 @@ static int start_inside(const struct work *work, struct berth_decide *inside,
     return result;
 }
 
+/* The kinds of stacks that REQUEST may use, as bits. */
+static unsigned int kinds_of(const struct berth_request *request)
+{
+    const unsigned int mpi = 1U << BERTH_PROFILE_MPI;
+    unsigned int kinds = 0;
+
+    if (berth_request_mpi_may_host(request))
+        kinds |= mpi;
+    if (berth_request_has_libs(request))
+        kinds |= BERTH_KINDS_ALL & ~mpi;
+    return kinds;
+}
+
+/* Remove from STACKS the libraries that REQUEST may not use. */
+static void keep_asked(const struct berth_request *request, struct berth_stacks *stacks)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < stacks->count; i++) {
+        struct berth_stack *stack = &stacks->items[i];
+        bool is_mpi = stack->profile->kind == BERTH_PROFILE_MPI;
+
+        if (!is_mpi && !berth_fabric_may_use(stack->profile, request)) {
+            berth_stack_fini(stack);
+            continue;
+        }
+        stacks->items[kept] = *stack;
+        kept++;
+    }
+    stacks->count = kept;
+}
+
 /* Find the stacks that the request may use, and add those that this node lacks and
  * other nodes may have. */
 static int find_stacks(const struct work *work, const struct berth_decide *inside,
                        struct berth_stacks *stacks, struct berth_err *err)
 {
     const struct berth_request *request = &work->order.request;
-    const unsigned int mpi = 1U << BERTH_PROFILE_MPI;
     const unsigned int libraries = 1U << BERTH_PROFILE_LIBRARIES;
-    unsigned int kinds = 0;
-    size_t kept = 0;
-
-    if (berth_request_mpi_may_host(request))
-        kinds |= mpi;
-    if (berth_request_has_libs(request))
-        kinds |= BERTH_KINDS_ALL & ~mpi;
+    const unsigned int kinds = kinds_of(request);
 
     if (!kinds)
         return 0;
@@ -207,13 +251,7 @@ static int find_stacks(const struct work *work, const struct berth_decide *insid
         berth_offered_add_absent(inside->profiles, kinds & ~libraries, stacks, err) < 0)
         return -1;
     berth_offered_sort(stacks, &work->order.terms.order);
-    for (size_t i = 0; i < stacks->count; i++)
-        if (stacks->items[i].profile->kind != BERTH_PROFILE_MPI &&
-            !berth_fabric_may_use(stacks->items[i].profile, request))
-            berth_stack_fini(&stacks->items[i]);
-        else
-            stacks->items[kept++] = stacks->items[i];
-    stacks->count = kept;
+    keep_asked(request, stacks);
     return 0;
 }
 
@@ -271,10 +309,11 @@ static void find_reach(const struct work *work, struct berth_decide *inside)
 static const char *choose_variable(const struct berth_decide *inside,
                                    char *const *container)
 {
-    return berth_namespaces_is_pmix_hidden(inside->holder.pid, inside->task) &&
-                   !berth_environ_value(container, "PMIX_MCA_gds")
-               ? "PMIX_MCA_gds=hash"
-               : NULL;
+    if (!berth_namespaces_is_pmix_hidden(inside->holder.pid, inside->task))
+        return NULL;
+    if (berth_environ_value(container, "PMIX_MCA_gds"))
+        return NULL;
+    return "PMIX_MCA_gds=hash";
 }
 
 static int run(const struct work *work, struct berth_err *err)
@@ -310,10 +349,13 @@ static void witness(const struct work *work)
     struct berth_witness *it = work->witness;
     char *const *task = work->task.environment.items;
     const char *node = berth_environ_value(task, BERTH_TASK_NODE);
+    bool has_something = it->binding.host || it->binding.fabric;
 
-    if (!(it->binding.host || it->binding.fabric) || work->order.mpi.task_stderr < 0 ||
-        berth_request_is_explained(&work->order.request))
+    if (!has_something || berth_request_is_explained(&work->order.request))
         return;
+    if (work->order.mpi.task_stderr < 0)
+        return;
+
     it->node = node ? node : "this node";
     it->must = berth_request_mpi_must_host(&work->order.request);
     it->verbose = berth_notice_is_verbose(task);

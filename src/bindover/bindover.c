@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/resolve.h"
+#include "bindover/kind.h"
 #include "bindover/loader.h"
 #include "site/fabric.h"
 #include "ipc/channel.h"
@@ -425,7 +426,6 @@ static void answer(const struct berth_operation *operation,
                    struct berth_binding *binding)
 {
     const struct berth_replacement *cause = operation->cause;
-    const char *option = "--container-libs";
 
     if (operation->kind == BERTH_OPERATION_SET) {
         berth_strvec_push(&binding->set, operation->what);
@@ -433,11 +433,10 @@ static void answer(const struct berth_operation *operation,
     }
     if (berth_replacement_is_staged(cause, operation->over))
         return;
-    if (berth_replacement_is_mpi(cause))
-        option = "--mpi-bind";
     berth_strvec_pushf(&binding->binds, "%s%s", cause->host,
                        operation->what + strlen(cause->mounted));
-    berth_strvec_push_pair(&binding->binds, operation->over, option);
+    berth_strvec_push_pair(&binding->binds, operation->over,
+                           berth_kind_of(cause->stack->profile)->option);
 }
 
 /* Take all that was tried for good. */

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "bindover/kind.h"
 #include "mpi/profile.h"
 #include "plan/fallback.h"
 #include "plan/gpu.h"
@@ -24,9 +25,9 @@ struct use {
     struct berth_replacement *it;
 };
 
-static bool is_library(const struct berth_stack *stack)
+static const struct berth_kind *kind_of(const struct berth_stack *stack)
 {
-    return stack->profile->kind == BERTH_PROFILE_LIBRARIES;
+    return berth_kind_of(stack->profile);
 }
 
 static bool is_named(const struct use *use)
@@ -60,7 +61,7 @@ static int find_users(struct use *use, bool *ret_has, struct berth_err *err)
     *ret_has = false;
     users->scan = scan;
     users->sonames = replaces;
-    if (is_library(use->it->stack))
+    if (kind_of(use->it->stack)->by_command)
         users->command = use->programs->inside->command;
     if (!*replaces)
         return 0;
@@ -175,7 +176,7 @@ static int check_mpi(const struct use *use, struct berth_err *err)
     bool is_hosts = has_host(use->programs);
     const char *used = "the image's MPI (--mpi-bind=host)";
 
-    if (!is_library(use->it->stack))
+    if (!kind_of(use->it->stack)->may_need_mpi)
         return 0;
     if (is_hosts)
         used = berth_mpi_family_name(wanted);
@@ -199,7 +200,7 @@ static int check_age(const struct use *use, struct berth_err *err)
 {
     const struct berth_replacement *it = use->it;
 
-    if (is_library(it->stack))
+    if (!kind_of(it->stack)->is_network)
         return 0;
     return berth_dependents_check_age(&it->users, &it->staged, it->stack, err);
 }
@@ -220,7 +221,7 @@ static int judge(const struct use *use, struct berth_err *err)
  * a network that is named: an MPI in the program has its own. */
 static int check_static(const struct use *use, struct berth_err *err)
 {
-    if (is_library(use->it->stack) || !is_named(use))
+    if (!kind_of(use->it->stack)->is_network || !is_named(use))
         return 0;
     return berth_err_set(err,
                          "'%s' is linked statically, and has no library that the "
@@ -288,7 +289,7 @@ static bool covers(const struct berth_replacement *accepted,
 {
     if (berth_replacement_is_mpi(accepted) || accepted->stack->profile->adds)
         return false;
-    if (is_library(accepted->stack) != is_library(stack))
+    if (kind_of(accepted->stack) != kind_of(stack))
         return false;
     for (const char *const *it = berth_stack_replaces(stack); *it; it++)
         if (berth_replacement_replaces(accepted, *it))
@@ -345,7 +346,7 @@ static bool is_needed(const struct berth_replacement *replacement)
 {
     if (replacement->stack->profile->adds || replacement->users.files.count > 0)
         return true;
-    return is_library(replacement->stack) && replacement->users.is_open;
+    return kind_of(replacement->stack)->by_command && replacement->users.is_open;
 }
 
 /* The replacement by STACK in PROGRAM; NULL: there is none. */
@@ -421,7 +422,7 @@ static int use_stack(struct berth_programs *programs, const struct berth_stack *
 bool berth_hostlibs_are_asked(const struct berth_decide *inside)
 {
     for (size_t i = 0; i < inside->stacks->count; i++)
-        if (inside->stacks->items[i].profile->kind == BERTH_PROFILE_FABRIC)
+        if (kind_of(&inside->stacks->items[i])->is_network)
             return true;
     return berth_request_has_auto_libs(inside->request);
 }
@@ -447,9 +448,7 @@ static const char *purpose_of(const struct berth_stack *stack)
 {
     if (stack->profile->adds)
         return "is in the container";
-    if (is_library(stack))
-        return "is in the place of the image's";
-    return "runs under the image's own MPI";
+    return kind_of(stack)->purpose;
 }
 
 /* Write that STACK is used, and for the witness that it looks for it. */
@@ -457,11 +456,11 @@ static void note_used(struct berth_programs *programs, const struct berth_stack 
 {
     struct berth_binding *binding = &programs->binding;
     const struct berth_profile *profile = stack->profile;
-    bool is_fabric = profile->kind == BERTH_PROFILE_FABRIC;
+    bool is_network = kind_of(stack)->is_network;
 
     berth_bindover_say(binding, &binding->note, "; ", "the host's %s (%s) %s",
                        stack->version, profile->name, purpose_of(stack));
-    if (is_fabric || berth_hostlibs_are_watched(programs->inside))
+    if (is_network || berth_hostlibs_are_watched(programs->inside))
         berth_bindover_say(binding, &binding->fabric, " or ", "%s (%s)", stack->version,
                            profile->name);
 }
@@ -538,7 +537,7 @@ static int check_name(const struct berth_stacks *stacks,
                       name);
         return berth_err_mark(err, BERTH_ERR_OPTION);
     }
-    if (is_library(stack))
+    if (!kind_of(stack)->is_network)
         return 0;
     if (berth_request_mpi_is(request, BERTH_MODE_HYBRID) ||
         berth_request_mpi_is(request, BERTH_MODE_AUTO))
@@ -555,7 +554,7 @@ static int check_name(const struct berth_stacks *stacks,
 static int check_pair(const struct berth_stack *a, const struct berth_stack *b,
                       struct berth_err *err)
 {
-    if (!is_library(a) || !is_library(b))
+    if (!kind_of(a)->is_partial || !kind_of(b)->is_partial)
         return 0;
     for (const char *const *it = berth_stack_replaces(a); *it; it++)
         if (berth_text_is_any(*it, berth_stack_replaces(b))) {

@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "mpi/family.h"
 #include "mpi/filenames.h"
+#include "bindover/kind.h"
 #include "bindover/loader.h"
 #include "bindover/scan.h"
 
@@ -387,7 +388,7 @@ static const char *find_first(const struct berth_profile *profile,
 {
     if (profile->adds)
         return find_path(paths, profile->adds[0]);
-    if (profile->kind != BERTH_PROFILE_LIBRARIES)
+    if (!berth_kind_of(profile)->is_partial)
         return find_path(paths, profile->replaces[0]);
     for (const char *const *it = profile->replaces; *it; it++) {
         const char *found = find_path(paths, *it);
@@ -426,7 +427,7 @@ static bool name_replaced(struct berth_stack *stack)
 {
     const struct berth_profile *profile = stack->profile;
 
-    if (profile->kind != BERTH_PROFILE_LIBRARIES || !profile->replaces)
+    if (!berth_kind_of(profile)->is_partial || !profile->replaces)
         return true;
     for (const char *const *it = profile->replaces; *it; it++)
         if (has_library(stack, *it))
@@ -463,7 +464,7 @@ static bool is_meant(const struct search *s, const struct berth_profile *profile
 {
     BERTH_CLOSURE struct berth_closure closure = {0};
 
-    if (profile->kind != BERTH_PROFILE_LIBRARIES)
+    if (!berth_kind_of(profile)->by_link)
         return true;
     if (berth_profile_is_needed(profile, berth_text_base(path)))
         return true;
@@ -527,7 +528,7 @@ static int find_nearby(const struct berth_profile *profile, const char *first,
 static int search_nearby(const struct search *s, const struct berth_profile *profile,
                          const char *first)
 {
-    bool has_nearby = profile->kind == BERTH_PROFILE_LIBRARIES && !profile->prefix;
+    bool has_nearby = berth_kind_of(profile)->is_partial && !profile->prefix;
 
     if (!has_nearby || !profile->nearby)
         return 0;

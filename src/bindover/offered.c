@@ -9,6 +9,7 @@
 
 #include "base/grow.h"
 #include "base/text.h"
+#include "bindover/kind.h"
 #include "bindover/scan.h"
 #include "bindover/stagefiles.h"
 #include "site/profilesread.h"
@@ -59,7 +60,7 @@ static bool may_be_absent(const struct berth_profile *profile)
 {
     if (profile->prefix)
         return true;
-    return profile->kind == BERTH_PROFILE_FABRIC && !profile->adds;
+    return berth_kind_of(profile)->is_network && !profile->adds;
 }
 
 /* Moves the last of STACKS, which is absent, to its place in the order. */

@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "base/resolve.h"
 #include "base/text.h"
+#include "bindover/kind.h"
 #include "request/path.h"
 
 bool berth_replacement_replaces(const struct berth_replacement *replacement,
@@ -38,7 +39,7 @@ const char *berth_replacement_name(const struct berth_replacement *replacement)
 
 const char *berth_replacement_advice(const struct berth_replacement *replacement)
 {
-    return berth_replacement_is_mpi(replacement) ? "; choose --mpi-bind=hybrid" : "";
+    return berth_kind_of(replacement->stack->profile)->advice;
 }
 
 static int read_manifest(struct berth_replacement *replacement, struct berth_err *err)
@@ -248,7 +249,7 @@ static char *find_staged(const struct berth_replacement *replacement,
 
     if (staged)
         return strdup(staged->path);
-    if (replacement->stack->profile->kind != BERTH_PROFILE_LIBRARIES)
+    if (!berth_kind_of(replacement->stack->profile)->by_link)
         return strdup("");
     if (asprintf(&path, "%s/lib/%s", replacement->mounted, soname) < 0)
         return NULL;
@@ -401,7 +402,7 @@ static int plan_sonames(struct berth_replacement *replacement, char *const *env,
 {
     const struct berth_profile *profile = replacement->stack->profile;
 
-    if (profile->kind == BERTH_PROFILE_LIBRARIES && profile->adds)
+    if (profile->adds && berth_kind_of(profile)->by_path)
         plan_path(replacement, env);
     plan_choices(replacement);
     if (plan_places(replacement, err) < 0)

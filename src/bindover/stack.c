@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "bindover/kind.h"
 
 bool berth_stack_push(struct berth_stack *stack,
                       const struct berth_stack_library *library)
@@ -41,7 +42,7 @@ const char *const *berth_stack_replaces(const struct berth_stack *stack)
 
     if (stack->sonames.count)
         return (const char *const *)stack->sonames.items;
-    if (stack->profile->kind == BERTH_PROFILE_LIBRARIES)
+    if (berth_kind_of(stack->profile)->is_partial)
         return none; /* the host has only what the profile adds */
     return stack->profile->replaces ? stack->profile->replaces : none;
 }

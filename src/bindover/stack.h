@@ -36,7 +36,7 @@ struct berth_stacks {
     size_t count, room;
 };
 
-/* The SONAMEs of an image for which the libraries of STACK, which is not an MPI, stand;
+/* The SONAMEs of an image that the libraries of STACK, which is not an MPI, replace;
  * ended by NULL, borrowed. */
 const char *const *berth_stack_replaces(const struct berth_stack *stack);
 
