@@ -57,7 +57,11 @@ static void add_plugins(struct berth_users *users, const struct berth_opener *op
         BERTH_FREE char *directory = berth_path_beside(path, *place);
         glob_t found = {0};
 
-        if (directory && berth_scan_glob(directory, opener->pattern, &found))
+        if (!directory) {
+            users->files.failed = true;
+            return;
+        }
+        if (berth_scan_glob(directory, opener->pattern, &found))
             for (size_t i = 0; i < found.gl_pathc; i++)
                 add_plugin(users, found.gl_pathv[i]);
         globfree(&found);
@@ -69,12 +73,15 @@ static void add_plugins(struct berth_users *users, const struct berth_opener *op
 static void follow_openers(struct berth_users *users, const char *soname,
                            const char *path)
 {
+    if (is_replaced(users, soname))
+        return;
     for (const struct berth_opener *it = berth_openers; it->library; it++)
-        if (!is_replaced(users, soname) && berth_profile_is(soname, it->library))
+        if (berth_profile_is(soname, it->library))
             add_plugins(users, it, path);
 }
 
-/* The same for all libraries that PATH, an MPI that the program may load, needs. */
+/* Add the plugins that are opened by the libraries which PATH, an MPI that the program
+ * may load, needs. */
 static void follow_closure(struct berth_users *users, const char *path)
 {
     BERTH_CLOSURE struct berth_closure closure = {0};
@@ -110,29 +117,38 @@ static int find_files(struct berth_users *users, struct berth_err *err)
         else if (object->soname)
             follow_openers(users, object->soname, object->path);
     }
-    return users->files.failed ? berth_err_oom(err) : 0;
+    if (users->files.failed)
+        return berth_err_oom(err);
+    return 0;
 }
 
 /* Does PROGRAM load what its script says, as Python its packages? */
 static bool is_open(const struct berth_scan *scan)
 {
-    return scan->is_script ||
-           (scan->runner && berth_text_starts(berth_text_base(scan->runner), "python"));
+    if (scan->is_script)
+        return true;
+    return scan->runner && berth_text_starts(berth_text_base(scan->runner), "python");
 }
 
 /* The program NAME, and the libraries that it is linked with. */
 static void follow_program(struct berth_users *users, const char *name)
 {
-    BERTH_FREE char *path =
-        strchr(name, '/') ? strdup(name) : berth_run_find(name, getenv("PATH"));
+    BERTH_FREE char *path = NULL;
     BERTH_SCAN struct berth_scan scan = {0};
 
-    if (!path || !berth_run_is_program(path) || !users->scan->loader ||
-        berth_scan_program(users->scan->cache, path, environ, &scan, NULL) < 0)
+    if (strchr(name, '/'))
+        path = strdup(name);
+    else
+        path = berth_run_find(name, getenv("PATH"));
+    if (!path || !berth_run_is_program(path) || !users->scan->loader)
         return;
+    if (berth_scan_program(users->scan->cache, path, environ, &scan, NULL) < 0)
+        return;
+
     for (size_t i = 0; i < scan.objects.count; i++)
         add_object(users, &scan.objects.items[i]);
-    users->is_open |= is_open(&scan);
+    if (is_open(&scan))
+        users->is_open = true;
 }
 
 /* The programs that the command may start. */
@@ -146,15 +162,29 @@ static int find_later(struct berth_users *users, struct berth_err *err)
     berth_words_of(users->command, &words);
     for (size_t i = 0; i < words.count; i++)
         follow_program(users, words.items[i]);
-    return users->files.failed || words.failed ? berth_err_oom(err) : 0;
+    if (users->files.failed || words.failed)
+        return berth_err_oom(err);
+    return 0;
 }
 
 static void add_place(struct berth_users *users, const char *soname, const char *path)
 {
-    BERTH_FREE char *real = path ? berth_resolve(path) : NULL;
+    BERTH_FREE char *real = NULL;
 
+    if (!path)
+        return;
+    real = berth_resolve(path);
     if (real && !berth_strvec_has(&users->places, real))
         berth_strvec_push_pair(&users->places, soname, real);
+}
+
+/* Does the loader find each library, in a version that is new enough? */
+static bool is_whole(const struct berth_closure *closure)
+{
+    for (size_t i = 0; i < closure->count; i++)
+        if (!closure->items[i].path)
+            return false;
+    return closure->lacks.count == 0;
 }
 
 /* Add the libraries that the file USER gets. False: it cannot be loaded without any
@@ -162,51 +192,62 @@ static void add_place(struct berth_users *users, const char *soname, const char 
 static bool add_places(struct berth_users *users, const char *user)
 {
     BERTH_CLOSURE struct berth_closure closure = {0};
-    bool is_whole = true;
 
     if (berth_loader_relocate(users->scan->loader, user, environ, &closure, NULL) < 0)
         return false;
     berth_strvec_append(&users->undefined, &closure.undefined);
+    if (!is_whole(&closure))
+        return false;
     for (size_t i = 0; i < closure.count; i++)
-        is_whole &= closure.items[i].path != NULL;
-    is_whole &= closure.lacks.count == 0;
-    for (size_t i = 0; is_whole && i < closure.count; i++)
-        if (berth_text_is_any(closure.items[i].soname, users->sonames))
+        if (is_replaced(users, closure.items[i].soname))
             add_place(users, closure.items[i].soname, closure.items[i].path);
-    return is_whole;
+    return true;
+}
+
+/* Add the library SONAME that any program finds, if the image has it. */
+static void add_common(struct berth_users *users, const char *soname)
+{
+    const struct berth_mpi_object *library =
+        berth_mpi_objects_find(&users->scan->objects, soname);
+
+    if (!library)
+        return;
+    add_place(users, soname, library->path);
+    if (library->role == BERTH_ROLE_PRESENT) /* else the runner loads it */
+        add_places(users, library->path);
 }
 
 /* Find the image's libraries that are replaced: those that any program finds, and those
  * that a user finds in a directory of its own. */
 static int find_places(struct berth_users *users, struct berth_err *err)
 {
-    const char *const *sonames = users->sonames;
+    const char *runner = users->scan->runner;
     BERTH_STRVEC struct berth_strvec files = users->files;
-    const struct berth_mpi_object *own;
 
     users->files = (struct berth_strvec){0};
-    for (size_t i = 0; sonames[i]; i++)
-        if ((own = berth_mpi_objects_find(&users->scan->objects, sonames[i]))) {
-            add_place(users, sonames[i], own->path);
-            if (own->role == BERTH_ROLE_PRESENT) /* else the runner loads it */
-                add_places(users, own->path);
-        }
-    if (!berth_strvec_has(&files, users->scan->runner))
-        add_places(users, users->scan->runner);
-    for (size_t i = 0; i < files.count; i++)
-        if (add_places(users, files.items[i]) ||
-            strcmp(files.items[i], users->scan->runner) == 0)
+    for (const char *const *soname = users->sonames; *soname; soname++)
+        add_common(users, *soname);
+    if (!berth_strvec_has(&files, runner))
+        add_places(users, runner);
+    for (size_t i = 0; i < files.count; i++) {
+        bool is_runner = strcmp(files.items[i], runner) == 0;
+
+        /* The runner stays a user, whatever it lacks: the step runs it. */
+        if (add_places(users, files.items[i]) || is_runner)
             berth_strvec_push(&users->files, files.items[i]);
-    return users->places.failed || users->files.failed || users->undefined.failed
-               ? berth_err_oom(err)
-               : 0;
+    }
+    if (users->places.failed || users->files.failed || users->undefined.failed)
+        return berth_err_oom(err);
+    return 0;
 }
 
 int berth_dependents_find(struct berth_users *users, struct berth_err *err)
 {
-    return find_files(users, err) < 0 || find_later(users, err) < 0
-               ? -1
-               : find_places(users, err);
+    if (find_files(users, err) < 0)
+        return -1;
+    if (find_later(users, err) < 0)
+        return -1;
+    return find_places(users, err);
 }
 
 /* How many symbols of A are not in B. */
@@ -215,7 +256,8 @@ static size_t count_missing(const struct berth_elf *a, const struct berth_elf *b
     size_t count = 0;
 
     for (size_t i = 0; i < a->defined.count; i++)
-        count += !berth_elf_find(&b->defined, a->defined.items[i].name);
+        if (!berth_elf_find(&b->defined, a->defined.items[i].name))
+            count++;
     return count;
 }
 

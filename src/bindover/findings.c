@@ -67,12 +67,15 @@ static void add_glibc(const struct berth_program *program,
                       const struct berth_replacement *replacement,
                       struct berth_strvec *facts)
 {
-    bool is_replaced = replacement->verdict.answer == BERTH_VERDICT_YES_WITH_HOST_GLIBC;
+    const char *state = "kept";
     struct berth_mpi_glibc glibc;
+
+    if (replacement->verdict.answer == BERTH_VERDICT_YES_WITH_HOST_GLIBC)
+        state = "replaced";
 
     berth_mpi_compare_glibc(&program->scan.objects, &replacement->staged, NULL, NULL,
                             &glibc);
-    add(facts, BERTH_FINDING_GLIBC, is_replaced ? "replaced" : "kept");
+    add(facts, BERTH_FINDING_GLIBC, state);
     add(facts, BERTH_FINDING_GLIBC_IMAGE, glibc.image_newest);
     add(facts, BERTH_FINDING_GLIBC_HOST, glibc.host_newest);
 }
@@ -99,9 +102,11 @@ static void add_verified(const struct berth_program *program,
     add(facts, BERTH_FINDING_TARGET, replacement->target);
     for (size_t i = 0; i < closure->count; i++) {
         const struct berth_closure_item *item = &closure->items[i];
-        const struct berth_mpi_object *staged =
-            item->path ? berth_replacement_staged(replacement, item->path) : NULL;
+        const struct berth_mpi_object *staged;
 
+        if (!item->path)
+            continue;
+        staged = berth_replacement_staged(replacement, item->path);
         if (staged)
             add_library(item, staged->path, facts);
     }
@@ -143,21 +148,31 @@ static bool is_mpi(const struct berth_scan *scan, const char *soname)
     return object && object->library.family != BERTH_FAMILY_NONE;
 }
 
-/* Adds the image's own MPI, which runs. */
-static void add_own(const struct berth_program *program, struct berth_strvec *facts)
+/* Adds the image's MPI, which runs. */
+static void add_image_mpi(const struct berth_program *program,
+                          struct berth_strvec *facts)
 {
     const struct berth_scan *scan = &program->scan;
     enum berth_mpi_family wanted = program->wants.family;
 
-    for (enum berth_mpi_family it = BERTH_FAMILY_MPICH; it <= BERTH_FAMILY_ABI; it++)
-        if (berth_mpi_objects_mpi(&scan->objects, it) &&
-            (wanted == BERTH_FAMILY_NONE || wanted == it))
+    for (enum berth_mpi_family it = BERTH_FAMILY_MPICH; it <= BERTH_FAMILY_ABI; it++) {
+        bool is_wanted = wanted == BERTH_FAMILY_NONE || wanted == it;
+
+        if (is_wanted && berth_mpi_objects_mpi(&scan->objects, it))
             add_managers(&scan->objects, it, facts);
+    }
+
+    /* Without a loader there is nothing of which it was asked. */
+    if (!scan->loader)
+        return;
     add(facts, BERTH_FINDING_LOADER, scan->loader);
-    add(facts, BERTH_FINDING_TARGET, scan->loader ? scan->runner : NULL);
-    for (size_t i = 0; i < scan->closure.count; i++)
-        if (scan->closure.items[i].path && is_mpi(scan, scan->closure.items[i].soname))
-            add_library(&scan->closure.items[i], NULL, facts);
+    add(facts, BERTH_FINDING_TARGET, scan->runner);
+    for (size_t i = 0; i < scan->closure.count; i++) {
+        const struct berth_closure_item *item = &scan->closure.items[i];
+
+        if (item->path && is_mpi(scan, item->soname))
+            add_library(item, NULL, facts);
+    }
 }
 
 void berth_findings_list(const struct berth_program *program,
@@ -168,7 +183,7 @@ void berth_findings_list(const struct berth_program *program,
     add_command(program, facts);
     add_image(program, facts);
     if (!has_mpi)
-        add_own(program, facts);
+        add_image_mpi(program, facts);
     for (int i = 0; i < program->count; i++)
         add_replacement(program, &program->items[i], facts);
 }

@@ -25,21 +25,27 @@ static char *in_root(int pid, const char *path)
 {
     char *name;
 
-    return asprintf(&name, "/proc/%d/root%s", pid, path) < 0 ? NULL : name;
+    if (asprintf(&name, "/proc/%d/root%s", pid, path) < 0)
+        return NULL;
+    return name;
 }
 
 static int open_library(const struct berth_singleton *it, int *ret_root)
 {
     const int roots[] = {it->pid, it->holder};
-    int fd = -1;
 
-    for (int i = 0; i < 2 && fd < 0; i++) {
+    for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++) {
         BERTH_FREE char *name = in_root(roots[i], it->path);
+        int fd;
 
-        fd = name ? open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+        if (!name)
+            return -1;
+        fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
         *ret_root = roots[i];
+        if (fd >= 0)
+            return fd;
     }
-    return fd;
+    return -1;
 }
 
 /* Open MPI up to 4 has its PMI in components beside the library. Their names show which
@@ -68,9 +74,10 @@ static int read_objects(const struct berth_singleton *it,
     int root = 0;
     BERTH_CLOSE int fd = open_library(it, &root);
 
-    if (fd < 0 || berth_elf_read(fd, &berth_mpi_question, &elf, NULL) < 0 ||
-        berth_mpi_objects_add(objects, BERTH_ROLE_LOADED, NULL, it->path, &elf, NULL) <
-            0)
+    if (fd < 0 || berth_elf_read(fd, &berth_mpi_question, &elf, NULL) < 0)
+        return -1;
+    if (berth_mpi_objects_add(objects, BERTH_ROLE_LOADED, NULL, it->path, &elf, NULL) <
+        0)
         return -1;
     add_components(it, root, objects);
     return 0;
@@ -81,11 +88,10 @@ void berth_singleton_warn(const struct berth_singleton *singleton, const char *w
 {
     const char *type = singleton->type;
     const bool has_manager = *type && strcmp(type, "none") != 0;
-    const char *others = singleton->is_several && has_manager
-                             ? ", the other components wait for it in MPI_Init "
-                               "forever"
-                             : "";
+    const char *others = "";
 
+    if (singleton->is_several && has_manager)
+        others = ", the other components wait for it in MPI_Init forever";
     if (*singleton->mode)
         berth_err_set(ret,
                       "warning: image '%s': if the program uses MPI%s: %s; or "
@@ -99,26 +105,34 @@ void berth_singleton_warn(const struct berth_singleton *singleton, const char *w
                       singleton->image, others, why);
 }
 
-/* Prints one line on standard error if the tasks do not find each other (mpi/pmi.h). */
-static void warn(const struct berth_singleton *singleton)
+/* Checks whether the tasks find each other (mpi/pmi.h) with the MPI of OBJECTS. */
+static int check(const struct berth_singleton *singleton,
+                 const struct berth_mpi_objects *objects, struct berth_err *err)
 {
-    struct berth_mpi_objects objects = {0};
-    enum berth_mpi_family family;
-    struct berth_err why, warning;
+    enum berth_mpi_family family = objects->items[0].library.family;
+    unsigned int managers = berth_mpi_managers(objects, family);
+    const char *type = NULL;
     char name[64];
     char whose[96];
 
-    if (read_objects(singleton, &objects) == 0) {
-        family = objects.items[0].library.family;
-        snprintf(whose, sizeof(whose), "the image's %s",
-                 berth_mpi_describe(&objects, family, name, sizeof(name)));
-        if (berth_mpi_check_manager(berth_mpi_managers(&objects, family),
-                                    *singleton->type ? singleton->type : NULL,
-                                    singleton->tasks, singleton->het_step, whose,
-                                    &why) < 0) {
-            berth_singleton_warn(singleton, why.text, &warning);
-            berth_report(-1, singleton->node, &warning);
-        }
+    if (*singleton->type)
+        type = singleton->type;
+    snprintf(whose, sizeof(whose), "the image's %s",
+             berth_mpi_describe(objects, family, name, sizeof(name)));
+    return berth_mpi_check_manager(managers, type, singleton->tasks,
+                                   singleton->het_step, whose, err);
+}
+
+/* Prints one line on standard error if the tasks do not find each other. */
+static void warn(const struct berth_singleton *singleton)
+{
+    struct berth_mpi_objects objects = {0};
+    struct berth_err why, warning;
+
+    if (read_objects(singleton, &objects) == 0 &&
+        check(singleton, &objects, &why) < 0) {
+        berth_singleton_warn(singleton, why.text, &warning);
+        berth_report(-1, singleton->node, &warning);
     }
     berth_mpi_objects_fini(&objects);
 }
