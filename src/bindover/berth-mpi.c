@@ -382,7 +382,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "berth-mpi: %s\n", err.text);
         return EXIT_FAILURE;
     }
-    if (argc == 2 + BERTH_SINGLETON_WORDS && strcmp(argv[1], "--singleton") == 0) {
+    if (argc == 2 + BERTH_SINGLETON_ARGUMENTS && strcmp(argv[1], "--singleton") == 0) {
         berth_singleton_run(argv + 2);
         return EXIT_SUCCESS;
     }

@@ -45,11 +45,11 @@ struct berth_programs {
 };
 
 /* Finds for RET, whose ITEMS are set, the program that COMMAND (ends in NULL) starts.
- * In the place of the first of its words comes the one with MPI that they name, or that
- * starts ranks. Else, in the place of one that can load no MPI comes the first that
- * can, and the other way round if all that are named cannot. Returns 0, or -1 with a
- * sentence in ERR. */
-int berth_inside_find(const struct berth_decide *inside, char *const *command,
+ * In the place of the first argument comes the one with MPI that the others name, or
+ * that starts ranks. Else, in the place of one that can load no MPI comes the first
+ * that can, and the other way round if all that are named cannot. Returns 0, or -1 with
+ * a sentence in ERR. */
+int berth_decide_find(const struct berth_decide *inside, char *const *command,
                       struct berth_program *ret, struct berth_err *err);
 
 /* The loop: libraries of the host's STACK are added for each program that is to have

@@ -126,7 +126,7 @@ static void follow(const struct berth_decide *inside, char *const *command,
         *program = other;
 }
 
-int berth_inside_find(const struct berth_decide *inside, char *const *command,
+int berth_decide_find(const struct berth_decide *inside, char *const *command,
                       struct berth_program *program, struct berth_err *err)
 {
     if (scan_file(inside, command[0], program, err) < 0)
@@ -155,7 +155,7 @@ static int scan(const struct berth_decide *inside, char *const *command,
     struct berth_beside beside = {
         .command = command, .env = environ, .mounts = &inside->request->mounts};
 
-    if (berth_inside_find(inside, command, program, err) < 0)
+    if (berth_decide_find(inside, command, program, err) < 0)
         return -1;
     if (!program->path || !berth_request_mpi_chosen(inside->request))
         return 0;

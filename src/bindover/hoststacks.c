@@ -72,8 +72,8 @@ static void read_directory(struct berth_factcache *cache, const char *path,
 
 /* Is OBJECT a library of MPI that the directory has under its SONAME? Then
  * its path there is *RET_PATH, which the caller frees. */
-static bool find_own(const char *directory, const struct berth_mpi_object *object,
-                     char **ret_path)
+static bool find_by_soname(const char *directory, const struct berth_mpi_object *object,
+                           char **ret_path)
 {
     BERTH_FREE char *path = NULL;
     BERTH_FREE char *real = NULL;
@@ -182,7 +182,7 @@ static int push_library(struct berth_stack *stack, const char *path,
                                           .soname = object->elf.soname};
     bool is_pushed;
 
-    if (!find_own(path, object, &library.path))
+    if (!find_by_soname(path, object, &library.path))
         return 0;
     is_pushed = berth_stack_push(stack, &library);
     free(library.path);
@@ -219,7 +219,7 @@ static int add_stack(const struct search *s, const char *origin, const char *pat
 
     if (s->to->count == STACKS_MAX || !is_c_library(c))
         return 0;
-    if (!find_own(path, c, &file) || is_known(s->to, s->given, file))
+    if (!find_by_soname(path, c, &file) || is_known(s->to, s->given, file))
         return 0;
     profile = find_profile(s, c, file);
     if (!profile)

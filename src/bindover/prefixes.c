@@ -20,7 +20,7 @@
 
 enum {
     CHILDREN_MAX = 16,  /* of a mount */
-    PATHS_MAX = 64,     /* that words and scripts name */
+    PATHS_MAX = 64,     /* that arguments and scripts name */
     PROGRAMS_MAX = 4,   /* that are scanned */
     SCRIPT_MAX = 65536, /* bytes of a script */
 };
@@ -29,7 +29,7 @@ struct search {
     const struct berth_beside *beside;
     struct berth_scan *scan;
     struct berth_strvec *seen; /* prefixes, directories and other paths */
-    int left;                  /* paths that words and scripts may still name */
+    int left;                  /* paths that arguments and scripts may still name */
     int programs;              /* that were scanned */
 };
 
@@ -104,7 +104,7 @@ static void add_program(struct search *search, const char *path)
     }
 }
 
-/* Adds a file or a directory that a word or a script names. */
+/* Adds a file or a directory that an argument or a script names. */
 static void add_path(struct search *search, const char *path)
 {
     static const char *const kernels[] = {"/dev/", "/proc/", "/sys/", NULL};
@@ -176,18 +176,18 @@ static void add_script(struct search *search, const char *path)
         add_text(search, text.text);
 }
 
-/* Adds the paths in WORDS. The first operands of a program may be scripts, whose text
- * counts, too. */
-static void add_words(struct search *search, char *const *words)
+/* Adds the paths in ARGUMENTS. The first operands of a program may be scripts, whose
+ * text counts, too. */
+static void add_arguments(struct search *search, char *const *arguments)
 {
     bool is_elf = search->scan->bits != 0;
 
-    for (int i = 0; words[i]; i++) {
-        bool is_operand = (i == 1 || i == 2) && *words[i] != '-';
+    for (int i = 0; arguments[i]; i++) {
+        bool is_operand = (i == 1 || i == 2) && *arguments[i] != '-';
 
-        add_text(search, words[i]);
+        add_text(search, arguments[i]);
         if (is_operand && is_elf)
-            add_script(search, words[i]);
+            add_script(search, arguments[i]);
     }
 }
 
@@ -263,7 +263,7 @@ int berth_prefixes_add(const struct berth_beside *beside, struct berth_scan *sca
     }
     for (size_t i = 0; i < scan->scripts.count; i++)
         add_script(&search, scan->scripts.items[i]);
-    add_words(&search, beside->command);
+    add_arguments(&search, beside->command);
     add_mounts(&search, beside->mounts);
     return seen.failed ? berth_err_oom(err) : 0;
 }

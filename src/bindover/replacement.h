@@ -19,9 +19,9 @@
 struct berth_users {
     struct berth_scan *scan;    /* at the program */
     const char *const *sonames; /* of the libraries, ended by NULL */
-    char *const *command;       /* the words of the command (ends in NULL), any of which
-                                   may be a program; NULL: only what is loaded at the
-                                   start counts */
+    char *const *command; /* the arguments of the command (ends in NULL), any of which
+                             may be a program; NULL: only what is loaded at the
+                             start counts */
     bool is_open; /* a script or Python is among the programs: it may load anything */
     struct berth_strvec files;     /* the users: files that need one of them */
     struct berth_strvec places;    /* SONAME, file, ...: the libraries that the users

@@ -55,7 +55,7 @@ int berth_scan_names(struct berth_scan *scan, const char *const *names,
 /* Hints to an MPI outside of the image, or at an unusual place in it. Borrows all. */
 struct berth_beside {
     const char *program;               /* a path, with links */
-    char *const *command;              /* all its words, ended by NULL */
+    char *const *command;              /* all its arguments, ended by NULL */
     char *const *env;                  /* NAME=VALUE, ended by NULL */
     const struct berth_strvec *mounts; /* of the request, SRC:DST:ro|rw */
 };

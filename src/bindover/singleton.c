@@ -137,18 +137,19 @@ static void warn(const struct berth_singleton *singleton)
     berth_mpi_objects_fini(&objects);
 }
 
-void berth_singleton_run(char *const *words)
+void berth_singleton_run(char *const *arguments)
 {
-    struct berth_singleton singleton = {.pid = atoi(words[0]),
-                                        .holder = atoi(words[1]),
-                                        .path = words[2],
-                                        .type = words[3],
-                                        .tasks = (unsigned int)atoi(words[4]),
-                                        .node = words[5],
-                                        .image = words[6],
-                                        .het_step = strcmp(words[7], "het") == 0,
-                                        .mode = words[8],
-                                        .is_several = strcmp(words[9], "several") == 0};
+    struct berth_singleton singleton = {.pid = atoi(arguments[0]),
+                                        .holder = atoi(arguments[1]),
+                                        .path = arguments[2],
+                                        .type = arguments[3],
+                                        .tasks = (unsigned int)atoi(arguments[4]),
+                                        .node = arguments[5],
+                                        .image = arguments[6],
+                                        .het_step = strcmp(arguments[7], "het") == 0,
+                                        .mode = arguments[8],
+                                        .is_several =
+                                            strcmp(arguments[9], "several") == 0};
 
     berth_namespaces_enter_user(singleton.holder ? singleton.holder : singleton.pid);
     warn(&singleton);

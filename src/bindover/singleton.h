@@ -24,8 +24,8 @@ struct berth_singleton {
 void berth_singleton_warn(const struct berth_singleton *singleton, const char *why,
                           struct berth_err *ret);
 
-/* Prints that warning if the tasks do not find each other. WORDS are the arguments of
+/* Prints that warning if the tasks do not find each other. ARGUMENTS are those of
  * berth-mpi after `--singleton`: the members of struct berth_singleton, in their
- * order; het_step is "het" or another word, is_several "several" or another word. */
-enum { BERTH_SINGLETON_WORDS = 10 };
-void berth_singleton_run(char *const *words);
+ * order; het_step is "het" or another text, is_several "several" or another text. */
+enum { BERTH_SINGLETON_ARGUMENTS = 10 };
+void berth_singleton_run(char *const *arguments);

@@ -272,7 +272,7 @@ static int follow_openers(struct gathering *g)
 /* Adds the directories that a profile names: of each the first place that has
  * libraries.
  */
-static int add_own_plugins(struct gathering *g)
+static int add_profile_plugins(struct gathering *g)
 {
     const struct berth_data *it = g->stack->profile->plugins;
 
@@ -552,8 +552,8 @@ static int gather_all(struct gathering *g)
     /* In this order: plugins are those of all libraries, and files of a configuration
      * those of all libraries and plugins. */
     static int (*const steps[])(struct gathering *) = {
-        add_libraries, add_names, add_own_plugins, follow_openers, add_data,
-        add_configs,   add_glibc, add_aliases,     add_sisters,
+        add_libraries, add_names, add_profile_plugins, follow_openers, add_data,
+        add_configs,   add_glibc, add_aliases,         add_sisters,
     };
 
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)

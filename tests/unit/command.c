@@ -157,7 +157,7 @@ TEST_ROWS(a_command_means_a_program, meant)
     /* What is read ends with its process. */
     child = fork();
     if (child == 0)
-        _exit(berth_inside_find(&inside, command.items, &program, &err) < 0 ||
+        _exit(berth_decide_find(&inside, command.items, &program, &err) < 0 ||
               strcmp(program.path, expected) != 0);
     ck_assert_int_eq(unit_ended(child), 0);
 }
