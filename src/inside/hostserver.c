@@ -115,10 +115,13 @@ void berth_hostcommand_list(const struct berth_hostcommand *hostcommand, pid_t h
                        address.sun_path + 1, hostcommand->token);
 }
 
-/* Send ANSWER, an int of inside/hostcommand.h. */
-static void send_answer(int socket, int answer)
+/* Send an answer of inside/hostcommand.h. The program may have ended. */
+static void send_answer(int socket, enum berth_hostcommand_kind kind, int number)
 {
-    send(socket, &answer, sizeof(answer), MSG_NOSIGNAL);
+    const struct berth_message message = {
+        .kind = kind, .bytes = &number, .count = sizeof(number)};
+
+    berth_message_send(socket, &message);
 }
 
 /* Print ERR on the standard error of the program in the container, which ends. Returns
@@ -128,7 +131,7 @@ static int refuse(const struct command *command, struct berth_err *err)
     const char *name = command->question.words.items[BERTH_HOSTCOMMAND_NAME];
 
     dprintf(command->fds[STDERR_FILENO], "berth: %s: %s\n", name, err->text);
-    send_answer(command->socket, W_EXITCODE(BERTH_REFUSED, 0));
+    send_answer(command->socket, BERTH_HOSTCOMMAND_ENDED, W_EXITCODE(BERTH_REFUSED, 0));
     return EXIT_FAILURE;
 }
 
@@ -341,7 +344,7 @@ static int run(void *data)
         return EXIT_FAILURE;
     prctl(PR_SET_DUMPABLE, 1);
 
-    send_answer(command->socket, BERTH_HOSTCOMMAND_BEGUN);
+    send_answer(command->socket, BERTH_HOSTCOMMAND_BEGUN, 0);
     if (prepare(command, &err) < 0)
         return refuse(command, &err);
     command->pid = berth_child(become, command, SIGTERM);
@@ -352,7 +355,7 @@ static int run(void *data)
 
     for (int i = 0; i < STREAMS; i++)
         close(command->fds[i]);
-    send_answer(command->socket, await(command));
+    send_answer(command->socket, BERTH_HOSTCOMMAND_ENDED, await(command));
     return EXIT_SUCCESS;
 }
 
@@ -360,7 +363,7 @@ static int run(void *data)
  * (errno). */
 static void refuse_start(int socket, int error)
 {
-    send_answer(socket, -error);
+    send_answer(socket, BERTH_HOSTCOMMAND_FAILED, error);
     close(socket);
 }
 

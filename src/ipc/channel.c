@@ -6,10 +6,11 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/uio.h>
+
+#include "ipc/message.h"
 
 static int silent(struct berth_err *err, int number)
 {
@@ -22,11 +23,9 @@ static int silent(struct berth_err *err, int number)
 static int send_bytes(int end, enum berth_channel_kind kind, const char *bytes,
                       size_t count, struct berth_err *err)
 {
-    unsigned char byte = (unsigned char)kind;
-    struct iovec parts[] = {{&byte, 1}, {(char *)bytes, count}};
-    struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+    const struct berth_message message = {.kind = kind, .bytes = bytes, .count = count};
 
-    if (sendmsg(end, &message, MSG_NOSIGNAL) < 0)
+    if (berth_message_send_waiting(end, &message) < 0)
         return silent(err, errno);
     return 0;
 }
@@ -45,6 +44,7 @@ void berth_channel_refuse(int end, const struct berth_err *why)
 {
     char text[sizeof(why->text) + 1];
 
+    /* one digit is enough for the codes of base/err.h */
     snprintf(text, sizeof(text), "%c%s", '0' + (int)why->code, why->text);
     berth_channel_send(end, BERTH_CHANNEL_REFUSED, text, NULL);
 }
@@ -52,13 +52,13 @@ void berth_channel_refuse(int end, const struct berth_err *why)
 int berth_channel_refusal(const struct berth_channel_message *message,
                           struct berth_err *err)
 {
-    char code = message->text[0];
+    int code = message->text[0] - '0';
+    bool is_code = code >= 0 && code < BERTH_ERR_CODES;
 
-    if (message->kind != BERTH_CHANNEL_REFUSED || code < '0' ||
-        code >= '0' + BERTH_ERR_CODES)
+    if (message->kind != BERTH_CHANNEL_REFUSED || !is_code)
         return berth_err_damaged(err, "message %d", (int)message->kind);
     berth_err_set(err, "%s", message->text + 1);
-    return berth_err_mark(err, (enum berth_err_code)(code - '0'));
+    return berth_err_mark(err, (enum berth_err_code)code);
 }
 
 int berth_channel_send_result(int end, const struct berth_buf *bytes,
@@ -70,9 +70,9 @@ int berth_channel_send_result(int end, const struct berth_buf *bytes,
         return berth_err_oom(err);
     for (size_t at = 0; at < bytes->used; at += MOST) {
         size_t left = bytes->used - at;
+        size_t count = left < MOST ? left : MOST;
 
-        if (send_bytes(end, BERTH_CHANNEL_RESULT, bytes->text + at,
-                       left < MOST ? left : MOST, err) < 0)
+        if (send_bytes(end, BERTH_CHANNEL_RESULT, bytes->text + at, count, err) < 0)
             return -1;
     }
     return 0;
@@ -81,20 +81,22 @@ int berth_channel_send_result(int end, const struct berth_buf *bytes,
 int berth_channel_receive(int end, struct berth_deadline *deadline,
                           struct berth_channel_message *ret, struct berth_err *err)
 {
-    unsigned char kind;
-    struct iovec parts[] = {{&kind, 1}, {ret->text, BERTH_CHANNEL_SIZE - 1}};
-    struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+    struct berth_message_room room = {.bytes = ret->text,
+                                      .size = BERTH_CHANNEL_SIZE - 1};
     struct pollfd readable = {.fd = end, .events = POLLIN};
-    ssize_t got;
+    int kind;
 
     while (poll(&readable, 1, BERTH_DEADLINE_POLL_MS) <= 0)
         if (deadline && berth_deadline_left(deadline) < 0)
             return silent(err, ETIMEDOUT);
-    got = recvmsg(end, &message, 0);
-    if (got < 1)
-        return silent(err, got < 0 ? errno : ECONNRESET);
+    kind = berth_message_receive(end, &room);
+    if (kind == 0)
+        return silent(err, ECONNRESET);
+    if (kind < 0)
+        return silent(err, errno);
+
     ret->kind = (enum berth_channel_kind)kind;
-    ret->count = (size_t)got - 1;
+    ret->count = room.count;
     ret->text[ret->count] = '\0';
     return 0;
 }

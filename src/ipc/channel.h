@@ -7,11 +7,11 @@
 #include "base/deadline.h"
 #include "base/err.h"
 
-/* The messages between the process in the container and berth-mpi, and between that and
- * the supervisor. */
+/* The conversation between the process in the container and berth-mpi, and between that
+ * and the supervisor, in messages of ipc/message.h without descriptors. */
 enum berth_channel_kind {
-    BERTH_CHANNEL_STAGE,  /* the process in the container asks for a stage; the text is
-                             the number of the stack */
+    BERTH_CHANNEL_STAGE = 1, /* the process in the container asks for a stage; the text
+                             is the number of the stack */
     BERTH_CHANNEL_STAGED, /* the answer: the path of the stage on the host, newline, its
                              path in the container */
     BERTH_CHANNEL_RESULT, /* a part of the binding, in bytes (plan/binding.h) */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages of one byte and one descriptor, over a socket; and its address. */
+/* Messages with descriptors, over a socket; and the address of the job's server. */
 
 #include "ipc/message.h"
 
@@ -55,29 +55,97 @@ int berth_job_accept(int listening)
     return -1;
 }
 
-int berth_job_send_all(int socket, int kind, const int fds[], size_t count)
+static int send_with(int socket, const struct berth_message *message, int flags)
 {
-    char byte = (char)kind;
-    char control[CMSG_SPACE(BERTH_JOB_MOST_FDS * sizeof(*fds))] = {0};
-    struct iovec data = {&byte, 1};
-    struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1};
+    unsigned char kind = (unsigned char)message->kind;
+    const size_t size = message->fd_count * sizeof(*message->fds);
+    char control[CMSG_SPACE(BERTH_MESSAGE_FDS * sizeof(*message->fds))] = {0};
+    struct iovec parts[] = {{&kind, 1}, {(void *)message->bytes, message->count}};
+    struct msghdr sent = {.msg_iov = parts, .msg_iovlen = 2};
     struct cmsghdr *part;
 
-    if (count > 0) {
-        message.msg_control = control;
-        message.msg_controllen = CMSG_SPACE(count * sizeof(*fds));
-        part = CMSG_FIRSTHDR(&message);
+    if (message->fd_count > 0) {
+        sent.msg_control = control;
+        sent.msg_controllen = CMSG_SPACE(size);
+        part = CMSG_FIRSTHDR(&sent);
         part->cmsg_level = SOL_SOCKET;
         part->cmsg_type = SCM_RIGHTS;
-        part->cmsg_len = CMSG_LEN(count * sizeof(*fds));
-        memcpy(CMSG_DATA(part), fds, count * sizeof(*fds));
+        part->cmsg_len = CMSG_LEN(size);
+        memcpy(CMSG_DATA(part), message->fds, size);
     }
-    return sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -1 : 0;
+    return sendmsg(socket, &sent, MSG_NOSIGNAL | flags) < 0 ? -1 : 0;
+}
+
+int berth_message_send(int socket, const struct berth_message *message)
+{
+    return send_with(socket, message, MSG_DONTWAIT);
+}
+
+int berth_message_send_waiting(int socket, const struct berth_message *message)
+{
+    return send_with(socket, message, 0);
+}
+
+/* Take the descriptors that have come as RECEIVED into ROOM. */
+static void take_descriptors(struct msghdr *received, struct berth_message_room *room)
+{
+    const struct cmsghdr *part = CMSG_FIRSTHDR(received);
+
+    for (size_t i = 0; i < room->fd_count; i++)
+        room->fds[i] = -1;
+    if (part && part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_RIGHTS)
+        memcpy(room->fds, CMSG_DATA(part), part->cmsg_len - CMSG_LEN(0));
+}
+
+static void close_descriptors(struct berth_message_room *room)
+{
+    for (size_t i = 0; i < room->fd_count; i++) {
+        if (room->fds[i] >= 0)
+            close(room->fds[i]);
+        room->fds[i] = -1;
+    }
+}
+
+int berth_message_receive(int socket, struct berth_message_room *room)
+{
+    unsigned char kind;
+    const size_t size = room->fd_count * sizeof(*room->fds);
+    char control[CMSG_SPACE(BERTH_MESSAGE_FDS * sizeof(*room->fds))];
+    struct iovec parts[] = {{&kind, 1}, {room->bytes, room->size}};
+    struct msghdr received = {.msg_iov = parts, .msg_iovlen = 2};
+    ssize_t got;
+
+    if (room->fd_count > 0) {
+        received.msg_control = control;
+        /* without the padding of CMSG_SPACE(), in which the kernel would put a
+         * descriptor that nobody closes; it drops those without room (unix(7)) */
+        received.msg_controllen = CMSG_LEN(size);
+    }
+    room->count = 0;
+    got = recvmsg(socket, &received, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (got <= 0)
+        received.msg_controllen = 0;
+    take_descriptors(&received, room);
+    if (got <= 0)
+        return (int)got;
+    if (received.msg_flags & MSG_TRUNC) {
+        close_descriptors(room);
+        errno = EMSGSIZE;
+        return -1;
+    }
+    room->count = (size_t)got - 1;
+    return kind;
+}
+
+int berth_job_send_all(int socket, int kind, const int fds[], size_t count)
+{
+    return berth_message_send(
+        socket, &(struct berth_message){.kind = kind, .fds = fds, .fd_count = count});
 }
 
 int berth_job_send(int socket, int kind, int fd)
 {
-    return berth_job_send_all(socket, kind, &fd, fd >= 0);
+    return berth_job_send_all(socket, kind, &fd, fd >= 0 ? 1 : 0);
 }
 
 int berth_job_send_words(int socket, int kind, const struct berth_strvec *words)
@@ -89,28 +157,11 @@ int berth_job_send_words(int socket, int kind, const struct berth_strvec *words)
     return fd < 0 ? -1 : berth_job_send(socket, kind, fd);
 }
 
-/* The room is CMSG_LEN(), without the padding of CMSG_SPACE(): the kernel would put a
- * descriptor that nobody closes there (unix(7): it drops those without room). */
 int berth_job_receive_all(int socket, int ret_fds[], size_t count)
 {
-    char byte;
-    char control[CMSG_SPACE(BERTH_JOB_MOST_FDS * sizeof(*ret_fds))];
-    struct iovec data = {&byte, 1};
-    struct msghdr message = {.msg_iov = &data,
-                             .msg_iovlen = 1,
-                             .msg_control = control,
-                             .msg_controllen = CMSG_LEN(count * sizeof(*ret_fds))};
-    struct cmsghdr *part;
-    ssize_t got = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    struct berth_message_room room = {.fds = ret_fds, .fd_count = count};
 
-    for (size_t i = 0; i < count; i++)
-        ret_fds[i] = -1;
-    if (got <= 0)
-        return (int)got;
-    part = CMSG_FIRSTHDR(&message);
-    if (part && part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_RIGHTS)
-        memcpy(ret_fds, CMSG_DATA(part), part->cmsg_len - CMSG_LEN(0));
-    return byte;
+    return berth_message_receive(socket, &room);
 }
 
 int berth_job_receive(int socket, int *ret_fd)

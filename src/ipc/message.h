@@ -9,8 +9,42 @@
 
 #include "ipc/handover.h"
 
-/* The messages on the socket of the job's server: a byte, the kind, and for most kinds
- * a descriptor of a handover (ipc/handover.h), which has words and an environment.
+/* A message between two processes of berth, over a socket that keeps messages whole
+ * (SOCK_SEQPACKET): its kind, from 1 to 255; bytes, and descriptors, of both maybe
+ * none. The kinds are those of one conversation: inside/hostcommand.h, ipc/channel.h,
+ * run/taskserver.c, and below. Borrows everything. */
+enum { BERTH_MESSAGE_FDS = 4 }; /* the most descriptors of a message */
+struct berth_message {
+    int kind;
+    const void *bytes;
+    size_t count; /* of the bytes */
+    const int *fds;
+    size_t fd_count;
+};
+
+/* Send MESSAGE, if there is room for it in the socket: a server does not wait for a
+ * client that reads nothing. Or wait for that room. Return 0, or -1 with errno. */
+int berth_message_send(int socket, const struct berth_message *message);
+int berth_message_send_waiting(int socket, const struct berth_message *message);
+
+/* The room for a message, which the caller has. */
+struct berth_message_room {
+    void *bytes;
+    size_t size; /* of the room for bytes */
+    int *fds;
+    size_t fd_count; /* how many descriptors it may have; others are closed */
+
+    size_t count; /* set by berth_message_receive(): of the bytes that have come */
+};
+
+/* Receive the next message into ROOM; the caller owns its descriptors, which close on
+ * exec, and of which those that did not come are -1. Returns the kind; 0: the other
+ * side has ended; -1 with errno (EAGAIN: there is no message yet; EMSGSIZE: it has more
+ * bytes than there is room for). */
+int berth_message_receive(int socket, struct berth_message_room *room);
+
+/* The messages on the socket of the job's server; for most kinds the descriptor is that
+ * of a handover (ipc/handover.h), which has words and an environment.
  *
  * A step sends:
  *     ASK     words: those of enum berth_job_word; environment: of the step. Further
@@ -83,8 +117,7 @@ int berth_job_accept(int listening);
  * errno. */
 int berth_job_send(int socket, int kind, int fd);
 
-/* The same with COUNT descriptors, at most BERTH_JOB_MOST_FDS. */
-enum { BERTH_JOB_MOST_FDS = 4 };
+/* The same with COUNT descriptors, at most BERTH_MESSAGE_FDS. */
 int berth_job_send_all(int socket, int kind, const int fds[], size_t count);
 
 /* Send a message of KIND with a handover of WORDS. Returns 0, or -1. */
@@ -95,7 +128,7 @@ int berth_job_send_words(int socket, int kind, const struct berth_strvec *words)
  * message yet). */
 int berth_job_receive(int socket, int *ret_fd);
 
-/* The same with COUNT descriptors, at most BERTH_JOB_MOST_FDS. */
+/* The same with COUNT descriptors, at most BERTH_MESSAGE_FDS. */
 int berth_job_receive_all(int socket, int ret_fds[], size_t count);
 
 /* Read and close FD, a handover from another process. Returns 0 with *RET, which the

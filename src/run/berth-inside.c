@@ -133,22 +133,32 @@ static void forward(int socket, int number)
  * ended; 1: it has not; -1 with a sentence in ERR. */
 static int receive(int socket, bool *begun, int *ret_status, struct berth_err *err)
 {
-    ssize_t count;
+    int number;
+    struct berth_message_room room = {.bytes = &number, .size = sizeof(number)};
+    int kind;
 
     /* the error for data that the supervisor has not read comes before its messages */
-    while ((count = recv(socket, ret_status, sizeof(*ret_status), 0)) < 0 &&
-           errno == ECONNRESET)
-        ;
-    if (count != (ssize_t)sizeof(*ret_status) && *begun)
+    do {
+        kind = berth_message_receive(socket, &room);
+    } while (kind < 0 && errno == ECONNRESET);
+
+    if (kind > 0 && room.count != sizeof(number))
+        return refuse_place(err);
+    switch (kind) {
+    case BERTH_HOSTCOMMAND_BEGUN:
+        *begun = true;
+        return 1;
+    case BERTH_HOSTCOMMAND_ENDED:
+        *ret_status = number;
+        return 0;
+    case BERTH_HOSTCOMMAND_FAILED:
+        return berth_err_spent(err, number);
+    default:
+        if (!*begun)
+            return refuse_place(err);
         return berth_err_set(err, "the process that ran the command was killed; run "
                                   "the command again");
-    if (count != (ssize_t)sizeof(*ret_status))
-        return refuse_place(err);
-    if (*ret_status == BERTH_HOSTCOMMAND_BEGUN)
-        return *begun = true;
-    if (*ret_status < 0)
-        return berth_err_spent(err, -*ret_status);
-    return 0;
+    }
 }
 
 /* Wait until the command has ended. Returns 0 with its status, or -1 with a sentence in

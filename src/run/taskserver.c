@@ -33,10 +33,10 @@
  * and the most clients. */
 enum { FIRST = 3, CLIENTS_MAX = 4096 };
 
-/* The kinds of messages (ipc/message.h). A client sends a struct question, and then
- * OUTPUT with its standard error. The server sends PLACE with the descriptors of enum
- * descriptor, and then a struct answer. */
-enum { OUTPUT = 'O', PLACE = 'P' };
+/* The kinds of messages (ipc/message.h). A client sends ASK with a struct question and
+ * its standard error, if that is open. The server answers PLACE with a struct answer
+ * and the descriptors of enum descriptor. */
+enum { ASK = 'A', PLACE = 'P' };
 
 /* The descriptors of PLACE, in their order: that of ipc/report.h, and, if there is a
  * rendezvous, those of ipc/rendezvous.h. */
@@ -161,13 +161,14 @@ static bool has_sent(int socket)
 /* Read what CLIENT asks for. Returns 0, or -1: it asks for nothing. */
 static int read_question(struct client *client, struct question *ret)
 {
-    if (!has_sent(client->socket) ||
-        recv(client->socket, ret, sizeof(*ret), MSG_DONTWAIT) != sizeof(*ret))
+    struct berth_message_room room = {
+        .bytes = ret, .size = sizeof(*ret), .fds = &client->output, .fd_count = 1};
+
+    if (!has_sent(client->socket))
         return -1;
-    if (!has_sent(client->socket) ||
-        berth_job_receive(client->socket, &client->output) != OUTPUT)
+    if (berth_message_receive(client->socket, &room) != ASK)
         return -1;
-    return 0;
+    return room.count == sizeof(*ret) ? 0 : -1;
 }
 
 static void drop(const struct client *client)
@@ -249,39 +250,34 @@ static unsigned int count_tasks(const struct client *client)
     return count;
 }
 
-/* A message with descriptors. */
-struct reply {
-    int fds[DESCRIPTORS];
-    size_t count;
-};
-
 static void answer(struct client *client)
 {
     const struct round *round = client->round;
     const struct berth_rendezvous *rendezvous = &round->rendezvous;
-    struct reply reply = {.count = 0};
+    int fds[DESCRIPTORS];
     struct answer answer = {.number = client->place,
                             .tasks = count_tasks(client),
                             .others = round->used - 1,
                             .why = round->why};
+    struct berth_message message = {
+        .kind = PLACE, .bytes = &answer, .count = sizeof(answer), .fds = fds};
 
     if (server.expected > round->ranks)
         answer.hosts = server.expected - round->ranks;
     if (round->reports[client->place] < 0) {
         berth_err_spent(&answer.why, EMFILE);
     } else {
-        reply.fds[REPORT] = round->reports[client->place];
-        reply.count = REPORT + 1;
+        fds[REPORT] = round->reports[client->place];
+        message.fd_count = REPORT + 1;
     }
-    if (reply.count > 0 && rendezvous->page) {
-        reply.fds[MEMORY] = rendezvous->memory;
-        reply.fds[TASKS] = rendezvous->tasks;
-        reply.fds[ENDED] = rendezvous->ended;
-        reply.count = DESCRIPTORS;
+    if (message.fd_count > 0 && rendezvous->page) {
+        fds[MEMORY] = rendezvous->memory;
+        fds[TASKS] = rendezvous->tasks;
+        fds[ENDED] = rendezvous->ended;
+        message.fd_count = DESCRIPTORS;
     }
 
-    if (berth_job_send_all(client->socket, PLACE, reply.fds, reply.count) == 0)
-        send(client->socket, &answer, sizeof(answer), MSG_NOSIGNAL);
+    berth_message_send(client->socket, &message);
     close(client->socket);
     client->socket = -1;
 }
@@ -444,11 +440,14 @@ static int receive(int socket, struct berth_order *order, struct berth_err *err)
     struct pollfd end = {.fd = socket, .events = POLLIN};
     int fds[DESCRIPTORS];
     struct answer answer;
+    struct berth_message_room room = {
+        .bytes = &answer, .size = sizeof(answer), .fds = fds, .fd_count = DESCRIPTORS};
+    int ready;
 
-    while (poll(&end, 1, -1) < 0)
-        ; /* interrupted */
-    if (berth_job_receive_all(socket, fds, DESCRIPTORS) != PLACE ||
-        recv(socket, &answer, sizeof(answer), 0) != sizeof(answer))
+    do {
+        ready = poll(&end, 1, -1);
+    } while (ready < 0 && errno == EINTR);
+    if (berth_message_receive(socket, &room) != PLACE || room.count != sizeof(answer))
         return 1;
     for (int i = 0; i < DESCRIPTORS; i++)
         if (fds[i] >= 0)
@@ -469,11 +468,14 @@ static int receive(int socket, struct berth_order *order, struct berth_err *err)
 static int ask(const struct berth_taskserver_client *task, int socket,
                struct berth_order *order, struct berth_err *err)
 {
+    static const int output = STDERR_FILENO;
     const struct question question = {.key = task->key, .rank = task->rank};
-    bool has_output = fcntl(STDERR_FILENO, F_GETFD) >= 0;
+    struct berth_message message = {
+        .kind = ASK, .bytes = &question, .count = sizeof(question), .fds = &output};
 
-    if (send(socket, &question, sizeof(question), MSG_NOSIGNAL) < 0 ||
-        berth_job_send(socket, OUTPUT, has_output ? STDERR_FILENO : -1) < 0)
+    if (fcntl(output, F_GETFD) >= 0)
+        message.fd_count = 1;
+    if (berth_message_send_waiting(socket, &message) < 0)
         return 1;
     return receive(socket, order, err);
 }

@@ -74,7 +74,7 @@ TEST(a_message_that_is_no_refusal)
     berth_channel_send(ends[0], BERTH_CHANNEL_RESULT, "1", &err);
     ck_assert_int_eq(berth_channel_receive(ends[1], NULL, &message, &err), 0);
     ck_assert_int_eq(berth_channel_refusal(&message, &seen), -1);
-    ck_assert_str_eq(seen.text, DAMAGED("message 2"));
+    ck_assert_str_eq(seen.text, DAMAGED("message 3"));
 }
 
 TEST(who_waits_too_long_gives_up)

@@ -107,6 +107,7 @@ TEST(without_notice_of_its_end_no_command_is_begun)
     int program, question, ends[2], status = 0;
     struct berth_hostcommand it = offer(&program);
     struct pollfd fd = {.fd = program, .events = POLLIN};
+    struct berth_message_room room = {.bytes = &status, .size = sizeof(status)};
     struct berth_err err;
     char said[sizeof(expected)] = "";
 
@@ -124,10 +125,10 @@ TEST(without_notice_of_its_end_no_command_is_begun)
                            BERTH_HOSTCOMMAND_FDS),
         0);
     berth_hostcommand_serve(&it);
-    for (int i = 0; i < 2; i++) {
-        ck_assert_int_eq(poll(&fd, 1, 10000), 1);
-        ck_assert_int_eq(recv(program, &status, sizeof(status), 0), sizeof(status));
-    }
+    ck_assert_int_eq(poll(&fd, 1, 10000), 1);
+    ck_assert_int_eq(berth_message_receive(program, &room), BERTH_HOSTCOMMAND_BEGUN);
+    ck_assert_int_eq(poll(&fd, 1, 10000), 1);
+    ck_assert_int_eq(berth_message_receive(program, &room), BERTH_HOSTCOMMAND_ENDED);
     ck_assert_int_eq(status, W_EXITCODE(BERTH_REFUSED, 0));
     ck_assert_int_eq(read(ends[0], said, sizeof(said) - 1), sizeof(said) - 1);
     ck_assert_str_eq(said, expected);

@@ -83,7 +83,9 @@ static int decline(char **command)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     socklen_t length = sizeof(address);
-    int status, fd, answer = -EAGAIN;
+    int status, fd, number = EAGAIN;
+    const struct berth_message answer = {
+        .kind = BERTH_HOSTCOMMAND_FAILED, .bytes = &number, .count = sizeof(number)};
     int listening = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     char place[sizeof(address.sun_path) + 3];
 
@@ -100,10 +102,24 @@ static int decline(char **command)
     }
     fd = accept(listening, NULL, NULL);
     poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, -1);
-    send(fd, &answer, sizeof(answer), 0);
+    berth_message_send(fd, &answer);
     close(fd);
     wait(&status);
     return WEXITSTATUS(status);
+}
+
+/* Wait until the command has ended. Returns its status, or -1: there is no answer. */
+static int await(int socket)
+{
+    int status;
+    struct berth_message_room room = {.bytes = &status, .size = sizeof(status)};
+    int kind;
+
+    do {
+        poll(&(struct pollfd){.fd = socket, .events = POLLIN}, 1, -1);
+        kind = berth_message_receive(socket, &room);
+    } while (kind == BERTH_HOSTCOMMAND_BEGUN);
+    return kind == BERTH_HOSTCOMMAND_ENDED ? status : -1;
 }
 
 int main(int argc, char **argv)
@@ -121,9 +137,8 @@ int main(int argc, char **argv)
         return decline(argv + 2);
     fd = connect_step();
     ask(fd, argv[1], argv + 2);
-    if ((recv(fd, &status, sizeof(status), 0) == sizeof(status)) &&
-        (status != BERTH_HOSTCOMMAND_BEGUN ||
-         recv(fd, &status, sizeof(status), 0) == sizeof(status)))
+    status = await(fd);
+    if (status >= 0)
         printf("status %d\n", WEXITSTATUS(status));
     else
         puts("nothing");
