@@ -4,7 +4,7 @@
  *
  * Does the work of slurmstepd for one task: writes the order for berth-task, from what
  * Slurm's variables say about the step. In a step of srun the tasks meet
- * (run/taskserver.h); elsewhere each process has a container for itself, and so has
+ * (run/taskclient.h); elsewhere each process has a container for itself, and so has
  * each rank of an mpirun. */
 
 #include <stdint.h>
@@ -26,7 +26,7 @@
 #include "request/mpirun.h"
 #include "request/script.h"
 #include "request/wire.h"
-#include "run/taskserver.h"
+#include "run/taskclient.h"
 #include "run/task.h"
 #include "site/policy.h"
 #include "site/rules.h"
@@ -204,14 +204,14 @@ static void describe_step(struct berth_order_step *step)
 static int meet(struct berth_err *err)
 {
     const char *node = getenv(BERTH_TASK_NODE);
-    struct berth_taskserver_client task = {.is_step = own.is_step,
+    struct berth_taskclient task = {.is_step = own.is_step,
                                            .rank = number_of(ranks[SLURM]),
                                            .limit = own.site.runtime.start_timeout,
                                            .forbidden = berth_site_why_apart(&own.site),
                                            .node = node ? node : "this host"};
 
     if (make_key(&task.key, err) < 0 ||
-        berth_taskserver_join(&task, &own.order, err) < 0)
+        berth_taskclient_join(&task, &own.order, err) < 0)
         return -1;
     own.rendezvous = berth_task_rendezvous(&(struct berth_task){.order = own.order});
     if (berth_rendezvous_map(&own.rendezvous, err) < 0)

@@ -12,7 +12,7 @@
 /* A message between two processes of berth, over a socket that keeps messages whole
  * (SOCK_SEQPACKET): its kind, from 1 to 255; bytes, and descriptors, of both maybe
  * none. The kinds are those of one conversation: inside/hostcommand.h, ipc/channel.h,
- * run/taskserver.c, and below. Borrows everything. */
+ * run/taskserver.h, and below. Borrows everything. */
 enum { BERTH_MESSAGE_FDS = 4 }; /* the most descriptors of a message */
 struct berth_message {
     int kind;

@@ -1,27 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The task server, and how a task finds it. */
+/* The task server: gives tasks their place in a rendezvous, and watches them. */
 
 #include "run/taskserver.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <stddef.h>
-#include <stdio.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/deadline.h"
 #include "base/detach.h"
-#include "base/hash.h"
 #include "container/limits.h"
 #include "container/processes.h"
+#include "ipc/loop.h"
 #include "ipc/message.h"
 #include "ipc/peer.h"
 #include "ipc/rendezvous.h"
@@ -33,57 +28,43 @@
  * and the most clients. */
 enum { FIRST = 3, CLIENTS_MAX = 4096 };
 
-/* The kinds of messages (ipc/message.h). A client sends ASK with a struct question and
- * its standard error, if that is open. The server answers PLACE with a struct answer
- * and the descriptors of enum descriptor. */
-enum { ASK = 'A', PLACE = 'P' };
-
-/* The descriptors of PLACE, in their order: that of ipc/report.h, and, if there is a
- * rendezvous, those of ipc/rendezvous.h. */
-enum descriptor { REPORT, MEMORY, TASKS, ENDED, DESCRIPTORS };
-
 /* A round waits so long after the last rank that came; a client that has connected may
- * take so long to ask; a task looks so long for the server. And how often processes are
- * looked for where the kernel has no pidfd. */
+ * take so long to ask; the first client may take so long to come. And how often
+ * processes are looked for where the kernel has no pidfd. */
 enum { QUIET_MS = 500, ASK_MS = 1000, PATIENCE_MS = 10000, LOOK_AGAIN_MS = 500 };
 
-struct question {
-    uint64_t key;
-    unsigned int rank;
+/* A task. */
+struct client {
+    struct client *next; /* of its round */
+    struct round *round;
+    unsigned int rank, place;
+    pid_t pid;
+    int socket; /* -1: it has its answer */
+    int output; /* its standard error; -1: closed */
+    int end;    /* a descriptor that can be read when it has ended; -1: none */
 };
 
-struct answer {
-    unsigned int number, tasks, others, hosts; /* as in struct berth_order_container */
-    struct berth_err why; /* there is no rendezvous; "": there is one */
-};
-
+/* Tasks that came together. It has a rendezvous (page not NULL), or the reason why none
+ * could be made; neither: it waits for more tasks. */
 struct round {
     struct round *next;
-    struct berth_rendezvous rendezvous; /* page NULL: */
-    struct berth_err why;               /* it could not be made; "": not yet */
-    unsigned int clients, ranks;        /* that have not ended; ranks that have come, */
-    int64_t heard;                      /* the last of them at this time */
-    unsigned int used;                  /* of the places: */
+    struct berth_rendezvous rendezvous;
+    struct berth_err why;
+    struct client *clients; /* that have not ended */
+    unsigned int ranks;     /* that have come, also those that have ended */
+    int64_t heard;          /* when the last of them came */
+    unsigned int used;      /* of the places: */
     uint64_t keys[BERTH_CONTAINERS_MAX];
     int reports[BERTH_CONTAINERS_MAX]; /* ipc/report.h */
 };
 
-struct client {
-    int socket; /* -1: it has its answer */
-    int output; /* its standard error; -1: closed */
-    pid_t pid;
-    unsigned int rank, place;
-    struct round *round;
-};
-
 static struct {
-    const struct berth_taskserver_client *first; /* the task that has started it */
-    bool has_reported;                           /* that a container died */
+    const struct berth_taskclient *first; /* the task that has started it */
+    bool has_reported;                    /* that a container died */
     struct round *rounds;
-    struct client clients[CLIENTS_MAX];
-    struct pollfd ends[1 + CLIENTS_MAX]; /* the listener, and the clients */
-    unsigned int count;                  /* of the clients */
-    unsigned int expected;               /* ranks of the step on this node */
+    unsigned int count;    /* of the clients of all rounds */
+    unsigned int expected; /* ranks of the step on this node */
+    struct berth_loop loop;
 } server;
 
 static bool is_waiting(const struct round *round)
@@ -100,44 +81,62 @@ static bool is_open(const struct round *round, unsigned int place)
            !berth_rendezvous_is_ended(&round->rendezvous, place);
 }
 
-/* Find the place of KEY, or make it in a round that waits, which may be a new one. */
+/* Find the place of KEY in ROUND. Returns whether CLIENT got it. */
+static bool find_in_round(struct round *round, uint64_t key, struct client *client)
+{
+    for (unsigned int place = 0; place < round->used; place++) {
+        if (round->keys[place] != key || !is_open(round, place))
+            continue;
+        client->round = round;
+        client->place = place;
+        return true;
+    }
+    return false;
+}
+
+/* Returns a round that waits and has a place left, which may be a new one; NULL: out of
+ * memory. */
+static struct round *find_waiting(void)
+{
+    struct round *round;
+
+    for (round = server.rounds; round; round = round->next)
+        if (is_waiting(round) && round->used < BERTH_CONTAINERS_MAX)
+            return round;
+    round = calloc(1, sizeof(*round));
+    if (!round)
+        return NULL;
+    round->next = server.rounds;
+    server.rounds = round;
+    return round;
+}
+
+/* Find the place of KEY for CLIENT, or make it in a round that waits. Returns 0, or -1
+ * out of memory. */
 static int find_place(uint64_t key, struct client *client)
 {
-    struct round *waiting = NULL;
+    struct round *waiting;
 
-    for (struct round *it = server.rounds; it; it = it->next) {
-        for (unsigned int place = 0; place < it->used; place++)
-            if (it->keys[place] == key && is_open(it, place)) {
-                client->round = it;
-                client->place = place;
-                return 0;
-            }
-        if (is_waiting(it) && it->used < BERTH_CONTAINERS_MAX)
-            waiting = it;
-    }
-    if (!waiting) {
-        waiting = calloc(1, sizeof(*waiting));
-        if (!waiting)
-            return -1;
-        waiting->next = server.rounds;
-        server.rounds = waiting;
-    }
+    for (struct round *it = server.rounds; it; it = it->next)
+        if (find_in_round(it, key, client))
+            return 0;
+    waiting = find_waiting();
+    if (!waiting)
+        return -1;
     client->round = waiting;
-    client->place = waiting->used++;
+    client->place = waiting->used;
     waiting->keys[client->place] = key;
     waiting->reports[client->place] = berth_report_open();
+    waiting->used++;
     return 0;
 }
 
-/* Has no task of its round the rank of CLIENT? One rank may start several tasks. */
-static bool is_new_rank(const struct client *client)
+/* Has no task of ROUND this RANK? One rank may start several tasks. */
+static bool is_new_rank(const struct round *round, unsigned int rank)
 {
-    for (unsigned int i = 0; i < server.count; i++) {
-        const struct client *other = &server.clients[i];
-
-        if (other->round == client->round && other->rank == client->rank)
+    for (const struct client *it = round->clients; it; it = it->next)
+        if (it->rank == rank)
             return false;
-    }
     return true;
 }
 
@@ -146,11 +145,60 @@ static void report_loss(const struct client *client)
 {
     const struct berth_rendezvous *rendezvous = &client->round->rendezvous;
 
-    if (client->output < 0 || server.has_reported || !rendezvous->page ||
-        !berth_rendezvous_is_any_lost(rendezvous))
+    if (client->output < 0 || server.has_reported)
+        return;
+    if (!rendezvous->page || !berth_rendezvous_is_any_lost(rendezvous))
         return;
     berth_report_line(client->output, server.first->node, "%s", BERTH_RENDEZVOUS_DIED);
     server.has_reported = true;
+}
+
+/* Close what CLIENT has, and free it. */
+static void drop(struct client *client)
+{
+    const int fds[] = {client->socket, client->output, client->end};
+
+    for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+    free(client);
+}
+
+/* The last task of ROUND has ended. */
+static void end_round(struct round *round)
+{
+    struct round **place = &server.rounds;
+
+    while (*place != round)
+        place = &(*place)->next;
+    *place = round->next;
+    if (round->rendezvous.page) {
+        berth_rendezvous_close(&round->rendezvous);
+        berth_rendezvous_unmap(&round->rendezvous);
+    }
+    for (unsigned int i = 0; i < round->used; i++)
+        if (round->reports[i] >= 0)
+            close(round->reports[i]);
+    free(round);
+}
+
+/* DATA, a struct client, has ended: its round ends with its last task. */
+static void end_client(void *data)
+{
+    struct client *client = data;
+    struct round *round = client->round;
+    struct client **place = &round->clients;
+
+    while (*place != client)
+        place = &(*place)->next;
+    *place = client->next;
+    server.count--;
+    if (client->end >= 0)
+        berth_loop_remove(&server.loop, client->end);
+    report_loss(client);
+    drop(client);
+    if (!round->clients)
+        end_round(round);
 }
 
 static bool has_sent(int socket)
@@ -159,61 +207,78 @@ static bool has_sent(int socket)
 }
 
 /* Read what CLIENT asks for. Returns 0, or -1: it asks for nothing. */
-static int read_question(struct client *client, struct question *ret)
+static int read_question(struct client *client, struct berth_taskserver_question *ret)
 {
     struct berth_message_room room = {
         .bytes = ret, .size = sizeof(*ret), .fds = &client->output, .fd_count = 1};
 
     if (!has_sent(client->socket))
         return -1;
-    if (berth_message_receive(client->socket, &room) != ASK)
+    if (berth_message_receive(client->socket, &room) != BERTH_TASKSERVER_ASK)
         return -1;
     return room.count == sizeof(*ret) ? 0 : -1;
 }
 
-static void drop(const struct client *client)
+/* Watch the process of CLIENT. Returns 0, or -1 out of memory. */
+static int watch(struct client *client)
 {
-    if (client->socket >= 0)
-        close(client->socket);
-    if (client->output >= 0)
-        close(client->output);
+    client->end = berth_process_open(client->pid);
+    if (client->end >= 0)
+        return berth_loop_add(&server.loop, client->end, end_client, client);
+    if (errno != ESRCH && client->output >= 0) {
+        close(client->output); /* the end of the task would be seen late */
+        client->output = -1;
+    }
+    return 0;
+}
+
+/* Add CLIENT to its round. */
+static void add(struct client *client)
+{
+    struct round *round = client->round;
+
+    if (is_new_rank(round, client->rank)) {
+        round->ranks++;
+        round->heard = berth_clock();
+    }
+    client->next = round->clients;
+    round->clients = client;
+    server.count++;
 }
 
 /* Find the place of the task at SOCKET, which is one of this user on the host. Takes
  * SOCKET. */
 static void admit(int socket)
 {
-    struct client client = {socket, -1, .pid = berth_job_peer(socket).pid};
-    struct question question;
-    struct pollfd end;
+    struct berth_taskserver_question question;
+    struct client *client = calloc(1, sizeof(*client));
 
-    if (client.pid <= 0 || server.count == CLIENTS_MAX ||
-        read_question(&client, &question) < 0 ||
-        find_place(question.key, &client) < 0) {
-        drop(&client);
+    if (!client) {
+        close(socket);
         return;
     }
-    client.rank = question.rank;
-    client.round->clients++;
-    if (is_new_rank(&client)) {
-        client.round->ranks++;
-        client.round->heard = berth_clock();
+    *client = (struct client){
+        .socket = socket, .output = -1, .end = -1, .pid = berth_job_peer(socket).pid};
+    if (client->pid <= 0 || server.count == CLIENTS_MAX ||
+        read_question(client, &question) < 0) {
+        drop(client);
+        return;
     }
-
-    end = (struct pollfd){.fd = berth_process_open(client.pid), .events = POLLIN};
-    if (end.fd < 0 && errno != ESRCH && client.output >= 0) {
-        close(client.output); /* the end of the task would be seen late */
-        client.output = -1;
+    client->rank = question.rank;
+    if (watch(client) < 0 || find_place(question.key, client) < 0) {
+        berth_loop_remove(&server.loop, client->end);
+        drop(client);
+        return;
     }
-    server.ends[server.count + 1] = end;
-    server.clients[server.count++] = client;
+    add(client);
 }
 
 /* A process has connected. One that is in an image gets no answer, and is not read. */
-static void accept_client(void)
+static void accept_client(void *data)
 {
     int socket = berth_job_accept(FIRST);
 
+    (void)data;
     if (socket < 0)
         return;
     if (berth_peer_client(socket) == BERTH_PEER_OWN)
@@ -236,17 +301,14 @@ static void open_round(struct round *round)
                           &rendezvous->node->cpus);
 }
 
-/* The tasks that have the place of CLIENT. */
-static unsigned int count_tasks(const struct client *client)
+/* The tasks of ROUND that have PLACE. */
+static unsigned int count_tasks(const struct round *round, unsigned int place)
 {
     unsigned int count = 0;
 
-    for (unsigned int i = 0; i < server.count; i++) {
-        const struct client *other = &server.clients[i];
-
-        if (other->round == client->round && other->place == client->place)
+    for (const struct client *it = round->clients; it; it = it->next)
+        if (it->place == place)
             count++;
-    }
     return count;
 }
 
@@ -254,32 +316,73 @@ static void answer(struct client *client)
 {
     const struct round *round = client->round;
     const struct berth_rendezvous *rendezvous = &round->rendezvous;
-    int fds[DESCRIPTORS];
-    struct answer answer = {.number = client->place,
-                            .tasks = count_tasks(client),
-                            .others = round->used - 1,
-                            .why = round->why};
-    struct berth_message message = {
-        .kind = PLACE, .bytes = &answer, .count = sizeof(answer), .fds = fds};
+    struct berth_taskserver_answer answer = {.number = client->place,
+                                             .tasks = count_tasks(round, client->place),
+                                             .others = round->used - 1,
+                                             .why = round->why};
+    int fds[BERTH_TASKSERVER_FDS];
+    struct berth_message message = {.kind = BERTH_TASKSERVER_PLACE,
+                                    .bytes = &answer,
+                                    .count = sizeof(answer),
+                                    .fds = fds};
 
     if (server.expected > round->ranks)
         answer.hosts = server.expected - round->ranks;
     if (round->reports[client->place] < 0) {
         berth_err_spent(&answer.why, EMFILE);
     } else {
-        fds[REPORT] = round->reports[client->place];
-        message.fd_count = REPORT + 1;
+        fds[BERTH_TASKSERVER_REPORT] = round->reports[client->place];
+        message.fd_count = BERTH_TASKSERVER_REPORT + 1;
     }
     if (message.fd_count > 0 && rendezvous->page) {
-        fds[MEMORY] = rendezvous->memory;
-        fds[TASKS] = rendezvous->tasks;
-        fds[ENDED] = rendezvous->ended;
-        message.fd_count = DESCRIPTORS;
+        fds[BERTH_TASKSERVER_MEMORY] = rendezvous->memory;
+        fds[BERTH_TASKSERVER_TASKS] = rendezvous->tasks;
+        fds[BERTH_TASKSERVER_ENDED] = rendezvous->ended;
+        message.fd_count = BERTH_TASKSERVER_FDS;
     }
 
     berth_message_send(client->socket, &message);
     close(client->socket);
     client->socket = -1;
+}
+
+/* Make the rendezvous of ROUND if it has waited for long enough. Returns for how long
+ * it waits, in milliseconds; 0: it does not. */
+static int64_t advance(struct round *round)
+{
+    int64_t left = round->heard + QUIET_MS - berth_clock();
+
+    if (!is_waiting(round))
+        return 0;
+    if (left > 0 && round->ranks < server.expected)
+        return left;
+    open_round(round);
+    return 0;
+}
+
+/* Answer the tasks of ROUND that have no answer yet, if it waits no longer. */
+static void answer_round(struct round *round)
+{
+    if (is_waiting(round))
+        return;
+    for (struct client *it = round->clients; it; it = it->next)
+        if (it->socket >= 0)
+            answer(it);
+}
+
+/* Does ROUND have a task of which the kernel does not tell the end? */
+static bool has_unwatched(const struct round *round)
+{
+    for (const struct client *it = round->clients; it; it = it->next)
+        if (it->end < 0)
+            return true;
+    return false;
+}
+
+/* The shorter of two waits, of which -1 has no limit. */
+static int shorter(int one, int64_t other)
+{
+    return one < 0 || one > other ? (int)other : one;
 }
 
 /* Answer the tasks that have waited for long enough. Returns for how long to wait at
@@ -289,77 +392,51 @@ static int answer_all(void)
     int most = server.count > 0 ? -1 : PATIENCE_MS;
 
     for (struct round *it = server.rounds; it; it = it->next) {
-        int64_t left = it->heard + QUIET_MS - berth_clock();
+        int64_t left = advance(it);
 
-        if (!is_waiting(it))
-            continue;
-        if (left <= 0 || it->ranks >= server.expected)
-            open_round(it);
-        else if (most < 0 || most > left)
-            most = (int)left;
-    }
-    for (unsigned int i = 0; i < server.count; i++) {
-        struct client *client = &server.clients[i];
-
-        if (client->socket >= 0 && !is_waiting(client->round))
-            answer(client);
-        if (server.ends[i + 1].fd < 0 && (most < 0 || most > LOOK_AGAIN_MS))
-            most = LOOK_AGAIN_MS;
+        if (left > 0)
+            most = shorter(most, left);
+        answer_round(it);
+        if (has_unwatched(it))
+            most = shorter(most, LOOK_AGAIN_MS);
     }
     return most;
 }
 
-/* The last task of ROUND has ended. */
-static void end_round(struct round *round)
+/* Returns a task of ROUND that has ended without notice, or NULL. */
+static struct client *find_ended(const struct round *round)
 {
-    struct round **place = &server.rounds;
-
-    while (*place != round)
-        place = &(*place)->next;
-    *place = round->next;
-    if (round->rendezvous.page) {
-        berth_rendezvous_close(&round->rendezvous);
-        berth_rendezvous_unmap(&round->rendezvous);
-    }
-    for (unsigned int i = 0; i < round->used; i++)
-        if (round->reports[i] >= 0)
-            close(round->reports[i]);
-    free(round);
+    for (struct client *it = round->clients; it; it = it->next)
+        if (it->end < 0 && kill(it->pid, 0) < 0)
+            return it;
+    return NULL;
 }
 
-/* Has the process of CLIENT ended? END watches it, if the kernel can. */
-static bool has_ended(const struct client *client, const struct pollfd *end)
+/* End the tasks that have ended without notice. */
+static void dismiss_unwatched(void)
 {
-    if (end->fd >= 0)
-        return end->revents != 0;
-    return kill(client->pid, 0) < 0;
-}
+    struct round *next;
 
-/* Remove the tasks that have ended. */
-static void dismiss(void)
-{
-    for (unsigned int i = server.count; i-- > 0;) {
-        const struct client client = server.clients[i];
-        const struct pollfd end = server.ends[i + 1];
+    for (struct round *it = server.rounds; it; it = next) {
+        struct client *ended = find_ended(it);
 
-        if (!has_ended(&client, &end))
+        next = it->next;
+        if (!ended)
             continue;
-        if (end.fd >= 0)
-            close(end.fd);
-        server.count--;
-        server.clients[i] = server.clients[server.count];
-        server.ends[i + 1] = server.ends[server.count + 1];
-
-        report_loss(&client);
-        drop(&client);
-        client.round->clients--;
-        if (client.round->clients == 0)
-            end_round(client.round);
+        end_client(ended);
+        next = server.rounds; /* that round may be gone, and may have more of them */
     }
 }
 
-/* The listener is the first in the list: a task that comes after another one has ended
- * is seen after that end. The first task may take a while to come. */
+static void serve_once(void)
+{
+    int most = answer_all();
+
+    berth_loop_wait(&server.loop, most);
+    dismiss_unwatched();
+}
+
+/* The first task may take a while to come. */
 static void serve_step(void)
 {
     int64_t until = berth_clock() + PATIENCE_MS;
@@ -367,29 +444,22 @@ static void serve_step(void)
     /* here and not in the task: SO_PEERCRED names the process that calls listen(2) */
     if (listen(FIRST, SOMAXCONN) < 0)
         return;
-    server.ends[0] = (struct pollfd){.fd = FIRST, .events = POLLIN};
-    do {
-        int most = answer_all();
-        bool has_come =
-            poll(server.ends, server.count + 1, most) > 0 && server.ends[0].revents;
-
-        dismiss();
-        if (has_come)
-            accept_client();
-        if (server.count > 0)
-            until = 0;
-    } while (server.count > 0 || berth_clock() < until);
+    /* the first in the loop: a task that comes after another one has ended is seen
+     * after that end */
+    if (berth_loop_add(&server.loop, FIRST, accept_client, NULL) < 0)
+        return;
+    while (server.count == 0 && berth_clock() < until)
+        serve_once();
+    while (server.count > 0)
+        serve_once();
 }
 
 /* Outside of a step: the socket is that of the only task. */
 static void serve_alone(void)
 {
-    server.ends[0] = (struct pollfd){.fd = -1};
     admit(FIRST);
-    while (server.count > 0) {
-        poll(server.ends, server.count + 1, answer_all());
-        dismiss();
-    }
+    while (server.count > 0)
+        serve_once();
 }
 
 static void run(void *data)
@@ -403,206 +473,12 @@ static void run(void *data)
         serve_alone();
 }
 
-/* Start the server of FIRST, to which FD is left: a socket with a name, or of a pair.
- * Returns 0, or -1 with a sentence in ERR. */
-static int start_server(const struct berth_taskserver_client *first, int fd,
-                        struct berth_err *err)
+int berth_taskserver_start(const struct berth_taskclient *first, int fd,
+                           struct berth_err *err)
 {
     server.first = first;
-    server.expected =
-        first->is_step ? berth_ranks_measure(getenv("SLURM_GTIDS")).count : 1;
+    server.expected = 1;
+    if (first->is_step)
+        server.expected = berth_ranks_measure(getenv("SLURM_GTIDS")).count;
     return berth_detach_run(run, NULL, &fd, err);
-}
-
-/* The address of the server of a step. */
-struct address {
-    struct sockaddr_un name;
-    socklen_t length;
-};
-
-/* Take ADDRESS, and start the server there. Returns 0, also if another task has taken
- * it; -1 with a sentence in ERR. */
-static int start_at(const struct berth_taskserver_client *task,
-                    const struct address *address, struct berth_err *err)
-{
-    BERTH_CLOSE int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-
-    if (fd < 0)
-        return berth_err_spent(err, errno);
-    if (bind(fd, (const struct sockaddr *)&address->name, address->length) < 0)
-        return errno == EADDRINUSE ? 0 : berth_err_spent(err, errno);
-    return start_server(task, fd, err);
-}
-
-/* Receive the answer. Returns 0; 1: there is none; -1 with a sentence in ERR. */
-static int receive(int socket, struct berth_order *order, struct berth_err *err)
-{
-    struct pollfd end = {.fd = socket, .events = POLLIN};
-    int fds[DESCRIPTORS];
-    struct answer answer;
-    struct berth_message_room room = {
-        .bytes = &answer, .size = sizeof(answer), .fds = fds, .fd_count = DESCRIPTORS};
-    int ready;
-
-    do {
-        ready = poll(&end, 1, -1);
-    } while (ready < 0 && errno == EINTR);
-    if (berth_message_receive(socket, &room) != PLACE || room.count != sizeof(answer))
-        return 1;
-    for (int i = 0; i < DESCRIPTORS; i++)
-        if (fds[i] >= 0)
-            fcntl(fds[i], F_SETFD, 0); /* they stay open on exec */
-    order->report = fds[REPORT];
-    order->memory = fds[MEMORY];
-    order->tasks = fds[TASKS];
-    order->ended = fds[ENDED];
-    order->container = (struct berth_order_container){.number = answer.number,
-                                                      .tasks = answer.tasks,
-                                                      .others = answer.others,
-                                                      .hosts = answer.hosts};
-    *err = answer.why;
-    return *err->text ? -1 : 0;
-}
-
-/* Ask the server at SOCKET. Returns as receive(). */
-static int ask(const struct berth_taskserver_client *task, int socket,
-               struct berth_order *order, struct berth_err *err)
-{
-    static const int output = STDERR_FILENO;
-    const struct question question = {.key = task->key, .rank = task->rank};
-    struct berth_message message = {
-        .kind = ASK, .bytes = &question, .count = sizeof(question), .fds = &output};
-
-    if (fcntl(output, F_GETFD) >= 0)
-        message.fd_count = 1;
-    if (berth_message_send_waiting(socket, &message) < 0)
-        return 1;
-    return receive(socket, order, err);
-}
-
-/* Somebody else than a task server of this user has ADDRESS. Always returns -1. */
-static int refuse_server(struct ucred peer, const struct address *address,
-                         struct berth_err *err)
-{
-    const char *name = address->name.sun_path + 1;
-
-    if (peer.uid != geteuid())
-        return berth_err_set(err,
-                             "user %u has taken the name '@%s', at which the tasks of "
-                             "this step meet; tell the administrators",
-                             peer.uid, name);
-    return berth_err_set(err,
-                         "process %d, of a program in a container, has taken the name "
-                         "'@%s', at which the tasks of this step meet; end it, and do "
-                         "not trust its image",
-                         peer.pid, name);
-}
-
-/* Connect to the server at ADDRESS. Returns 0 with *RET_SOCKET, which is to be closed
- * unless it is -1; 1: nobody listens there; -1 with a sentence in ERR. */
-static int connect_server(const struct address *address, int *ret_socket,
-                          struct berth_err *err)
-{
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-    *ret_socket = fd;
-    if (fd < 0 || berth_peer_name(fd) < 0)
-        return berth_err_spent(err, errno);
-    if (connect(fd, (const struct sockaddr *)&address->name, address->length) < 0)
-        return 1;
-    fcntl(fd, F_SETFL, 0); /* it may take a while until all have come */
-    return 0;
-}
-
-/* Ask the server at ADDRESS, or start it if nobody listens there. Returns 0; 1: ask
- * again; -1 with a sentence in ERR. */
-static int ask_at(const struct berth_taskserver_client *task,
-                  const struct address *address, struct berth_order *order,
-                  struct berth_err *err)
-{
-    BERTH_CLOSE int fd = -1;
-    int result = connect_server(address, &fd, err);
-
-    if (result < 0)
-        return -1;
-    if (result > 0) {
-        bool is_free = errno == ECONNREFUSED;
-
-        return is_free && start_at(task, address, err) < 0 ? -1 : 1;
-    }
-    switch (berth_peer_server(fd)) {
-    case BERTH_PEER_OTHER:
-        return refuse_server(berth_job_peer(fd), address, err);
-    case BERTH_PEER_GONE:
-        return 1; /* it has ended just now, and the name is free */
-    default:
-        return ask(task, fd, order, err);
-    }
-}
-
-/* @berth/UID/JOB.STEP/HASH: of slurmstepd, which each component of each cluster has, of
- * the namespaces, and of the release. */
-static struct address make_address(void)
-{
-    static const char *const spaces[] = {"/proc/self/ns/user", "/proc/self/ns/pid",
-                                         "/proc/self/ns/mnt"};
-    const pid_t stepd = berth_process_stepd();
-    uint64_t hash = berth_hash(BERTH_HASH_START, &stepd, sizeof(stepd));
-    struct address address = {.name = {.sun_family = AF_UNIX}};
-    struct stat status = {0};
-    int length;
-
-    for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++) {
-        stat(spaces[i], &status);
-        hash = berth_hash(hash, &status.st_ino, sizeof(status.st_ino));
-    }
-    hash = berth_hash(hash, BERTH_VERSION, sizeof(BERTH_VERSION));
-    length = snprintf(address.name.sun_path + 1, sizeof(address.name.sun_path) - 1,
-                      "berth/%u/%.20s.%.20s/%jx", geteuid(), getenv("SLURM_JOB_ID"),
-                      getenv("SLURM_STEP_ID"), (uintmax_t)hash);
-    address.length =
-        (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
-    return address;
-}
-
-static int join_step(const struct berth_taskserver_client *task,
-                     struct berth_order *order, struct berth_err *err)
-{
-    enum { PAUSE_MS = 1 };
-    const struct address address = make_address();
-    int64_t until = berth_clock() + PATIENCE_MS;
-    int result = ask_at(task, &address, order, err);
-
-    while (result > 0 && berth_clock() < until) {
-        poll(NULL, 0, PAUSE_MS);
-        result = ask_at(task, &address, order, err);
-    }
-    if (result <= 0)
-        return result;
-    return berth_err_set(err,
-                         "nobody answers at '@%s', where the tasks of this step meet; "
-                         "submit the step again",
-                         address.name.sun_path + 1);
-}
-
-/* Outside of a step. */
-static int join_alone(const struct berth_taskserver_client *task,
-                      struct berth_order *order, struct berth_err *err)
-{
-    int ends[2], result;
-
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
-        return berth_err_spent(err, errno);
-    result = start_server(task, ends[1], err);
-    close(ends[1]);
-    if (result == 0)
-        result = ask(task, ends[0], order, err);
-    close(ends[0]);
-    return result > 0 ? berth_err_set(err, BERTH_RENDEZVOUS_STARTER_KILLED) : result;
-}
-
-int berth_taskserver_join(const struct berth_taskserver_client *task,
-                          struct berth_order *order, struct berth_err *err)
-{
-    return task->is_step ? join_step(task, order, err) : join_alone(task, order, err);
 }

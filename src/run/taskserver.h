@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
-#include "plan/order.h"
+#include "run/taskclient.h"
 
-/* Where the tasks of a step meet that run `berth run`, as slurmstepd has the plugin to
- * make them meet. The first one starts a process, the task server, that listens at an
- * abstract address (unix(7)), whose name has the user, the job, the step, slurmstepd
- * and the namespaces. Any user, and a program in an image, can bind that name, or
- * connect to it: so each side checks that the other is a process of the user on the
- * host (ipc/peer.h) before it sends or reads anything. Outside of a step no other task
- * can come: there the task server has one end of a pair of sockets, and no name.
+/* The server at which the tasks of a step meet that run `berth run`.
  *
  * The tasks that come together are a round. It has a rendezvous (ipc/rendezvous.h)
  * with a place for each key: tasks with the same key share a container. They get its
@@ -23,18 +16,35 @@
  * also after exec, and ends the containers of a round with its last task, and itself
  * with the last round. Nothing is left then, not even a name. */
 
-/* A task that asks. Borrows everything. */
-struct berth_taskserver_client {
-    bool is_step; /* other tasks may come */
-    uint64_t key;
-    unsigned int rank;     /* in the step */
-    unsigned int limit;    /* as for berth_rendezvous_configure(); the task that */
-    const char *forbidden; /* starts the server decides for all */
-    const char *node;      /* in messages */
+/* The conversation (ipc/message.h). A task sends ASK with a struct
+ * berth_taskserver_question and its standard error, if that is open. The server answers
+ * PLACE with a struct berth_taskserver_answer and the descriptors of enum
+ * berth_taskserver_fd, and closes the socket. */
+enum { BERTH_TASKSERVER_ASK = 'A', BERTH_TASKSERVER_PLACE = 'P' };
+
+/* The descriptors of PLACE, in their order: that of ipc/report.h, and, if there is a
+ * rendezvous, those of ipc/rendezvous.h. */
+enum berth_taskserver_fd {
+    BERTH_TASKSERVER_REPORT,
+    BERTH_TASKSERVER_MEMORY,
+    BERTH_TASKSERVER_TASKS,
+    BERTH_TASKSERVER_ENDED,
+    BERTH_TASKSERVER_FDS
 };
 
-/* Meet the other tasks of the step; outside of a step, nobody. Sets `container` and the
- * descriptors of ORDER, which stay open on exec. Returns 0, or -1 with a sentence in
- * ERR; then `report` of ORDER may be set, too. */
-int berth_taskserver_join(const struct berth_taskserver_client *task,
-                          struct berth_order *order, struct berth_err *err);
+struct berth_taskserver_question {
+    uint64_t key;
+    unsigned int rank;
+};
+
+struct berth_taskserver_answer {
+    unsigned int number, tasks, others, hosts; /* as in struct berth_order_container */
+    struct berth_err why; /* there is no rendezvous; "": there is one */
+};
+
+/* Start the server, a process that is nobody's child, for the tasks that come after
+ * FIRST, who starts it. Of a step, FD is a socket that has the server's name; else it
+ * is the server's end of a pair, of which FIRST has the other. Returns 0, or -1 with a
+ * sentence in ERR. */
+int berth_taskserver_start(const struct berth_taskclient *first, int fd,
+                           struct berth_err *err);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A hostile program in an image, for sockets.t. Linked statically: the image may have
- * no libc. The protocols are those of src/run/taskserver.c and src/ipc/message.h.
+ * no libc. The protocols are those of src/run/taskserver.h and src/ipc/message.h.
  *
  * sockets list: ask each abstract socket that listens, and each that a path leads to,
  * all that a server of berth answers; print a line for each: what it has answered.
  *
  * sockets steps HOST VERSION: take the name of the task server of each step that begins
- * (as src/run/taskserver.c makes it), and print what is sent there. HOST are the inodes
+ * (as src/run/taskclient.c makes it), and print what is sent there. HOST are the inodes
  * of the host's user, process and mount namespaces: USER,PID,MNT.
  *
  * sockets pids HOST VERSION FIRST COUNT: the same with the names of COUNT processes
@@ -121,6 +121,7 @@ static struct got ask(int type, const char *name)
         uint64_t key;
         unsigned int rank;
     } question = {42, 1000};
+    char task[1 + sizeof(question)] = "A";
     const int handover = make_handover();
     const int step[] = {handover, open("/proc/self/ns/user", O_RDONLY),
                         open("/proc/self/ns/mnt", O_RDONLY)};
@@ -130,8 +131,8 @@ static struct got ask(int type, const char *name)
 
     if (fd < 0)
         return (struct got){.bytes = -1};
-    send_with(fd, &question, sizeof(question), NULL, 0);
-    send_with(fd, "O", 1, (const int[]){2}, 1);
+    memcpy(task + 1, &question, sizeof(question));
+    send_with(fd, task, sizeof(task), (const int[]){2}, 1);
     read_all(fd, ANSWER_MS, &got);
     close(fd);
 
