@@ -33,13 +33,33 @@ int berth_handover_write(const struct berth_strvec *words, char *const *environm
     head.environment = (uint32_t)text.used - head.words;
     if (text.failed)
         return berth_err_oom(err);
+
     fd = berth_fd_memory("berth-handover", 0);
-    if (fd >= 0 && berth_fd_write(fd, &head, sizeof(head)) == 0 &&
+    if (fd < 0)
+        return berth_err_spent(err, errno);
+    if (berth_fd_write(fd, &head, sizeof(head)) == 0 &&
         berth_fd_write(fd, text.text, text.used) == 0)
         return fd;
     berth_err_spent(err, errno);
-    if (fd >= 0)
-        close(fd);
+    close(fd);
+    return -1;
+}
+
+/* Read the COUNT bytes at OFFSET of FD. Returns 0, or -1: it has fewer. */
+static int read_exactly(int fd, void *bytes, size_t count, off_t offset)
+{
+    return pread(fd, bytes, count, offset) == (ssize_t)count ? 0 : -1;
+}
+
+/* Split the TEXT after HEAD into *RET. */
+static int split(const struct head *head, const char *text, struct berth_handover *ret)
+{
+    *ret = (struct berth_handover){0};
+    berth_environ_split(text, head->words, &ret->words);
+    berth_environ_split(text + head->words, head->environment, &ret->environment);
+    if (!ret->words.failed && !ret->environment.failed)
+        return 0;
+    berth_handover_fini(ret);
     return -1;
 }
 
@@ -50,22 +70,20 @@ int berth_handover_read(int fd, struct berth_handover *ret)
     BERTH_FREE char *text = NULL;
     size_t size;
 
-    if (fstat(fd, &status) < 0 || status.st_size < (off_t)sizeof(head) ||
-        pread(fd, &head, sizeof(head), 0) != sizeof(head))
+    if (fstat(fd, &status) < 0 || status.st_size < (off_t)sizeof(head))
+        return -1;
+    if (read_exactly(fd, &head, sizeof(head), 0) < 0)
         return -1;
     size = (size_t)status.st_size - sizeof(head);
+    if (size != (size_t)head.words + head.environment)
+        return -1;
+
     text = malloc(size + 1);
-    if (!text || size != (size_t)head.words + head.environment ||
-        pread(fd, text, size, sizeof(head)) != (ssize_t)size)
+    if (!text || read_exactly(fd, text, size, sizeof(head)) < 0)
         return -1;
     text[size] = '\0';
-    *ret = (struct berth_handover){0};
-    berth_environ_split(text, head.words, &ret->words);
-    berth_environ_split(text + head.words, head.environment, &ret->environment);
-    if (ret->words.failed || ret->environment.failed) {
-        berth_handover_fini(ret);
+    if (split(&head, text, ret) < 0)
         return -1;
-    }
     close(fd);
     return 0;
 }

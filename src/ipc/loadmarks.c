@@ -49,7 +49,10 @@ int berth_loadmarks_open(pid_t holder)
 
     snprintf(path, sizeof(path), "/proc/%d/root" BERTH_MARK_DIRECTORY, holder);
     fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0 || (fstatfs(fd, &status) == 0 && status.f_type == TMPFS_MAGIC))
+    if (fd < 0)
+        return -1;
+    /* without the marks, the directory is one of the image */
+    if (fstatfs(fd, &status) == 0 && status.f_type == TMPFS_MAGIC)
         return fd;
     close(fd);
     return -1;
@@ -81,18 +84,23 @@ void berth_loadmarks_each(int marks,
                           void *data)
 {
     BERTH_CLOSEDIR DIR *directory = berth_tree_list(marks, ".");
-    struct dirent *entry;
+    const struct dirent *entry = directory ? readdir(directory) : NULL;
 
-    while (directory && (entry = readdir(directory)))
+    while (entry) {
         read_mark(marks, entry->d_name, function, data);
+        entry = readdir(directory);
+    }
 }
 
 static bool has(int marks, const char *start, unsigned int number, const char *stage)
 {
     BERTH_FREE char *name = NULL;
 
-    return asprintf(&name, "%s%u" BERTH_MARK_STAGE "%s", start, number, stage) > 0 &&
-           faccessat(marks, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+    if (asprintf(&name, "%s%u" BERTH_MARK_STAGE "%s", start, number, stage) < 0) {
+        name = NULL;
+        return false;
+    }
+    return faccessat(marks, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 bool berth_loadmarks_has(int marks, unsigned int local, pid_t pid, const char *stage)

@@ -134,17 +134,17 @@ static int find_inode_in_text(const char *name, bool is_listener,
     if (text.failed)
         return -1;
     rest = text.text;
-    while ((line = strsep(&rest, "\n"))) {
-        unsigned int flags;
-        unsigned long inode;
+    for (line = strsep(&rest, "\n"); line; line = strsep(&rest, "\n")) {
+        unsigned int flags = 0;
+        unsigned long inode = 0;
         int used = 0;
+        int fields =
+            sscanf(line, "%*[^:]: %*x %*x %x %*x %*x %lu%n", &flags, &inode, &used);
+        bool listens = (flags & LISTENS) != 0;
 
-        if (sscanf(line, "%*[^:]: %*x %*x %x %*x %*x %lu%n", &flags, &inode, &used) !=
-            2)
+        if (fields != 2 || listens != is_listener)
             continue;
         if (line[used] != ' ' || strcmp(line + used + 1, name) != 0)
-            continue;
-        if (((flags & LISTENS) != 0) != is_listener)
             continue;
         *ret_inode = inode;
         count++;
@@ -169,37 +169,46 @@ static int find_inode(const struct sockaddr_un *address, size_t length,
     return find_inode_in_text(name, is_listener, ret_inode);
 }
 
+/* Is the link NAME of the directory FD to TARGET? */
+static bool leads_to(int fd, const char *name, const char *target)
+{
+    char seen[64];
+    ssize_t count = readlinkat(fd, name, seen, sizeof(seen) - 1);
+
+    if (count < 0)
+        return false;
+    seen[count] = '\0';
+    return strcmp(seen, target) == 0;
+}
+
+/* Does the process of the directory PROCESS have the socket INODE open? */
+static bool has_socket(int process, unsigned long inode)
+{
+    char wanted[64];
+    int fd = openat(process, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    BERTH_CLOSEDIR DIR *descriptors = fd < 0 ? NULL : fdopendir(fd);
+    const struct dirent *entry = descriptors ? readdir(descriptors) : NULL;
+
+    snprintf(wanted, sizeof(wanted), "socket:[%lu]", inode);
+    while (entry) {
+        if (leads_to(fd, entry->d_name, wanted))
+            return true;
+        entry = readdir(descriptors);
+    }
+    return false;
+}
+
 bool berth_peer_holds(int process, const struct sockaddr_un *address, socklen_t length,
                       bool is_listener)
 {
     const size_t before = offsetof(struct sockaddr_un, sun_path);
-    char wanted[64];
-    BERTH_CLOSEDIR DIR *descriptors = NULL;
-    struct dirent *entry;
     unsigned long inode;
-    int fd;
 
     if (length <= before + 1 || length > sizeof(*address) || *address->sun_path)
         return false; /* it has no name, or one of a file */
     if (find_inode(address, length - before, is_listener, &inode) < 0)
         return false;
-
-    fd = openat(process, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    descriptors = fd < 0 ? NULL : fdopendir(fd);
-    if (!descriptors)
-        return false;
-    snprintf(wanted, sizeof(wanted), "socket:[%lu]", inode);
-    while ((entry = readdir(descriptors))) {
-        char target[64];
-        ssize_t count = readlinkat(fd, entry->d_name, target, sizeof(target) - 1);
-
-        if (count < 0)
-            continue;
-        target[count] = '\0';
-        if (strcmp(target, wanted) == 0)
-            return true;
-    }
-    return false;
+    return has_socket(process, inode);
 }
 
 /* Is PROCESS, the directory of a process with the number of the peer, that of the peer?
@@ -223,16 +232,19 @@ static bool is_peer(int socket, int process, bool is_listener)
 /* Is PROCESS in the namespace at PATH of its directory with the caller? */
 static enum berth_peer compare(int process, const char *path)
 {
-    BERTH_CLOSE int own_process = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    struct stat own, theirs;
+    BERTH_CLOSE int caller = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    struct stat ours, theirs;
 
-    if (fstatat(own_process, path, &own, 0) < 0)
+    if (fstatat(caller, path, &ours, 0) < 0)
         return BERTH_PEER_GONE;
-    if (fstatat(process, path, &theirs, 0) < 0)
-        return errno == EACCES ? BERTH_PEER_OTHER : BERTH_PEER_GONE; /* ptrace(2) */
-    return own.st_dev == theirs.st_dev && own.st_ino == theirs.st_ino
-               ? BERTH_PEER_OWN
-               : BERTH_PEER_OTHER;
+    if (fstatat(process, path, &theirs, 0) < 0) {
+        bool is_protected = errno == EACCES; /* ptrace(2) */
+
+        return is_protected ? BERTH_PEER_OTHER : BERTH_PEER_GONE;
+    }
+    if (ours.st_dev != theirs.st_dev || ours.st_ino != theirs.st_ino)
+        return BERTH_PEER_OTHER;
+    return BERTH_PEER_OWN;
 }
 
 static enum berth_peer examine(int socket, bool is_listener)
@@ -257,7 +269,9 @@ static enum berth_peer examine(int socket, bool is_listener)
         return BERTH_PEER_OTHER;
     if (user == BERTH_PEER_GONE || mounts == BERTH_PEER_GONE)
         return BERTH_PEER_GONE;
-    return is_peer(socket, process, is_listener) ? BERTH_PEER_OWN : BERTH_PEER_GONE;
+    if (!is_peer(socket, process, is_listener))
+        return BERTH_PEER_GONE;
+    return BERTH_PEER_OWN;
 }
 
 enum berth_peer berth_peer_server(int socket)

@@ -56,8 +56,10 @@ static int make_memory(size_t size)
 {
     int fd = berth_fd_memory("berth", MFD_ALLOW_SEALING);
 
-    if (fd < 0 || (ftruncate(fd, (off_t)size) == 0 &&
-                   fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) == 0))
+    if (fd < 0)
+        return -1;
+    if (ftruncate(fd, (off_t)size) == 0 &&
+        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) == 0)
         return fd;
     close(fd);
     return -1;
@@ -103,6 +105,19 @@ void berth_rendezvous_leave(struct berth_rendezvous *rendezvous)
     }
 }
 
+/* Make the sockets and the pipe, and map the memory, which has SIZE bytes. */
+static int make_rest(struct berth_rendezvous *rendezvous, size_t size,
+                     struct berth_err *err)
+{
+    if (make_sockets(rendezvous, err) < 0 || make_pipe(rendezvous, err) < 0)
+        return -1;
+    rendezvous->node = map(rendezvous->memory, size, 0, err);
+    if (!rendezvous->node)
+        return -1;
+    rendezvous->page = (void *)((char *)rendezvous->node + NODE);
+    return 0;
+}
+
 int berth_rendezvous_make(struct berth_rendezvous *rendezvous, unsigned int containers,
                           struct berth_err *err)
 {
@@ -115,11 +130,8 @@ int berth_rendezvous_make(struct berth_rendezvous *rendezvous, unsigned int cont
                                             .ended = -1};
     if (rendezvous->memory < 0)
         return berth_err_spent(err, errno);
-    if (make_sockets(rendezvous, err) == 0 && make_pipe(rendezvous, err) == 0 &&
-        (rendezvous->node = map(rendezvous->memory, size, 0, err))) {
-        rendezvous->page = (void *)((char *)rendezvous->node + NODE);
+    if (make_rest(rendezvous, size, err) == 0)
         return 0;
-    }
     berth_rendezvous_leave(rendezvous);
     return -1;
 }
@@ -166,9 +178,9 @@ bool berth_rendezvous_is_any_lost(const struct berth_rendezvous *rendezvous)
 
     for (unsigned int i = 0; i < rendezvous->slots; i++) {
         uint32_t state = page_of(rendezvous, i)->state;
+        bool was_killed = state == BERTH_RENDEZVOUS_READY && deserted;
 
-        if (state == BERTH_RENDEZVOUS_LOST ||
-            (state == BERTH_RENDEZVOUS_READY && deserted))
+        if (state == BERTH_RENDEZVOUS_LOST || was_killed)
             return true;
     }
     return false;
@@ -222,11 +234,11 @@ void berth_rendezvous_close(struct berth_rendezvous *rendezvous)
 
 bool berth_rendezvous_reserve(const struct berth_rendezvous *rendezvous)
 {
-    pid_t nobody = 0;
+    pid_t starter = 0;
 
-    return atomic_compare_exchange_strong(&rendezvous->page->starter, &nobody,
-                                          getpid()) ||
-           nobody == getpid(); /* before it executed another program */
+    if (atomic_compare_exchange_strong(&rendezvous->page->starter, &starter, getpid()))
+        return true;
+    return starter == getpid(); /* before it executed another program */
 }
 
 bool berth_rendezvous_claim(const struct berth_rendezvous *rendezvous)
@@ -317,7 +329,9 @@ int berth_rendezvous_fail(const struct berth_rendezvous *rendezvous,
                           const struct berth_err *why)
 {
     rendezvous->page->why = *why;
-    return end_start(rendezvous->page, BERTH_RENDEZVOUS_FAILED) ? 0 : -1;
+    if (end_start(rendezvous->page, BERTH_RENDEZVOUS_FAILED))
+        return 0;
+    return -1;
 }
 
 int berth_rendezvous_separate(const struct berth_rendezvous *rendezvous,
@@ -333,12 +347,14 @@ int berth_rendezvous_put(const struct berth_rendezvous *rendezvous,
 {
     const struct berth_rendezvous_page *page = rendezvous->page;
     size_t used = page->binding.count + page->changes.count;
-    size_t at = sizeof(*page) + used;
+    size_t at = sizeof(*page) + used; /* in the slot */
+    off_t offset = (off_t)(NODE + rendezvous->slot * SLOT + at);
+    ssize_t written;
 
     if (at + bytes->used > SLOT)
         return berth_err_spent(err, E2BIG);
-    if (pwrite(rendezvous->memory, bytes->text, bytes->used,
-               (off_t)(NODE + rendezvous->slot * SLOT + at)) != (ssize_t)bytes->used)
+    written = pwrite(rendezvous->memory, bytes->text, bytes->used, offset);
+    if (written != (ssize_t)bytes->used)
         return berth_err_spent(err, errno);
     *ret = (struct berth_rendezvous_text){used, bytes->used};
     return 0;
@@ -364,10 +380,14 @@ static bool is_gone(pid_t pid)
 /* Give up for all tasks if the starter is gone, or is late. */
 static void give_up(struct berth_rendezvous_page *page)
 {
-    if (is_gone(page->starter))
+    if (is_gone(page->starter)) {
         end_start(page, BERTH_RENDEZVOUS_KILLED);
-    else if (page->state == BERTH_RENDEZVOUS_STARTING &&
-             berth_deadline_left(&page->deadline) < -GRACE_MS)
+        return;
+    }
+    /* before, the deadline has no meaning */
+    if (page->state != BERTH_RENDEZVOUS_STARTING)
+        return;
+    if (berth_deadline_left(&page->deadline) < -GRACE_MS)
         end_start(page, BERTH_RENDEZVOUS_LATE);
 }
 
@@ -376,14 +396,16 @@ berth_rendezvous_wait(const struct berth_rendezvous *rendezvous, struct berth_er
 {
     const struct timespec pause = {.tv_nsec = LOOK_AGAIN_MS * 1000000L};
     struct berth_rendezvous_page *page = rendezvous->page;
-    uint32_t state;
+    uint32_t state = page->state;
 
-    while (is_waiting(state = page->state)) {
+    while (is_waiting(state)) {
         give_up(page);
+        /* returns at once if the state is another one by now */
         syscall(SYS_futex, &page->state, FUTEX_WAIT, state, &pause, NULL, 0);
+        state = page->state;
     }
     explain(rendezvous, err);
-    return state == BERTH_RENDEZVOUS_LATE || state == BERTH_RENDEZVOUS_KILLED
-               ? BERTH_RENDEZVOUS_FAILED
-               : (enum berth_rendezvous_state)state;
+    if (state == BERTH_RENDEZVOUS_LATE || state == BERTH_RENDEZVOUS_KILLED)
+        return BERTH_RENDEZVOUS_FAILED;
+    return (enum berth_rendezvous_state)state;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints lines of berth, and a fault once for each node and step. */
+/* Prints lines of berth, and an error once for each node and step. */
 
 #include "ipc/report.h"
 

@@ -3,7 +3,7 @@
 
 #include "base/err.h"
 
-/* One line for a fault that all tasks of a step on a node have. The tasks share a pipe
+/* One line for an error that all tasks of a step on a node have. The tasks share a pipe
  * with one byte in it: the task that reads the byte prints the line.
  */
 

@@ -33,9 +33,9 @@ struct init {
     int inner; /* the user namespace of the tasks; -1: that of this process */
 };
 
-/* Read `--hold` and its three descriptors; -1: none. The last word is for `berth ps`
- * (plan/launch.h). */
-static int read_words(int argc, char **argv, struct init *init)
+/* Read `--hold` and its three descriptors; -1: none. The last argument is for `berth
+ * ps` (plan/launch.h). */
+static int read_arguments(int argc, char **argv, struct init *init)
 {
     if (argc != 6 || strcmp(argv[1], "--hold") != 0)
         return -1;
@@ -52,10 +52,12 @@ static bool read_all(int fd, void *bytes, size_t count)
     while (count > 0) {
         ssize_t got = read(fd, next, count);
 
-        if (got == 0 || (got < 0 && errno != EINTR))
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
             return false;
-        next += got > 0 ? got : 0;
-        count -= got > 0 ? (size_t)got : 0;
+        next += got;
+        count -= (size_t)got;
     }
     return true;
 }
@@ -77,10 +79,16 @@ static struct berth_mountcheck_seen look_at(const char *place)
     return seen;
 }
 
+static bool write_all(int fd, const void *bytes, size_t count)
+{
+    return berth_fd_write(fd, bytes, count) == 0;
+}
+
 /* Read the places of mounts, and send what is there (container/mountcheck.h). */
 static bool show_places(int fd)
 {
     BERTH_FREE char *places = NULL;
+    const char *place;
     uint32_t size;
 
     if (!read_all(fd, &size, sizeof(size)) || size > BERTH_MOUNTCHECK_MOST)
@@ -88,29 +96,35 @@ static bool show_places(int fd)
     places = calloc(size + 1, 1);
     if (!places || !read_all(fd, places, size))
         return false;
-    for (const char *place = places; place < places + size;
-         place += strlen(place) + 1) {
+
+    place = places;
+    while (place < places + size) {
         const struct berth_mountcheck_seen seen = look_at(place);
 
-        if (berth_fd_write(fd, &seen, sizeof(seen)) < 0)
+        if (!write_all(fd, &seen, sizeof(seen)))
             return false;
+        place += strlen(place) + 1;
     }
     return true;
 }
 
-/* Send a byte, with which the kernel tells the supervisor this process, and what is at
- * the places of mounts; then the size of the environment, and the environment. */
-static bool send_environment(int fd)
+/* Tell the supervisor that this process holds the container: send a byte, with which
+ * the kernel tells its process id, and what is at the places of mounts; then the size
+ * of the environment, and the environment. */
+static bool report(int fd)
 {
     BERTH_BUF struct berth_buf text = {0};
     uint32_t count;
 
     berth_program_unset_gogc();
     berth_environ_join(environ, &text);
+    if (text.failed)
+        return false;
     count = (uint32_t)text.used;
-    return !text.failed && berth_fd_write(fd, "!", 1) == 0 && show_places(fd) &&
-           berth_fd_write(fd, &count, sizeof(count)) == 0 &&
-           berth_fd_write(fd, text.text, text.used) == 0;
+
+    if (!write_all(fd, "!", 1) || !show_places(fd))
+        return false;
+    return write_all(fd, &count, sizeof(count)) && write_all(fd, text.text, count);
 }
 
 /* Enter the user namespace INNER with no capability: the kernel gives all of them to a
@@ -120,15 +134,17 @@ static int enter_namespace(int inner)
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     const struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0}};
     enum { MOST = 64 };
-    bool bound[MOST];
+    bool is_bound[MOST];
 
     for (int cap = 0; cap < MOST; cap++)
-        bound[cap] = prctl(PR_CAPBSET_READ, cap, 0, 0, 0) == 1;
+        is_bound[cap] = prctl(PR_CAPBSET_READ, cap, 0, 0, 0) == 1;
     if (setns(inner, CLONE_NEWUSER) < 0)
         return -1;
+    /* fails for numbers that the kernel does not know, of which there is nothing to
+     * drop */
     for (int cap = 0; cap < MOST; cap++)
-        if (!bound[cap] && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0 && errno == EINVAL)
-            break; /* the kernel knows no more of them */
+        if (!is_bound[cap])
+            prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
     return (int)syscall(SYS_capset, &header, none);
 }
 
@@ -152,6 +168,7 @@ static int enter_inner(int inner)
 static int hold(const struct init *init)
 {
     sigset_t all;
+    ssize_t got;
     char byte;
 
     sigfillset(&all);
@@ -161,12 +178,14 @@ static int hold(const struct init *init)
     prctl(PR_SET_NAME, "berth-init");
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     setsid();
-    if (!send_environment(init->ready))
+    if (!report(init->ready))
         return EXIT_FAILURE;
     close(init->ready);
     close(BERTH_PROGRAM_INIT);
-    while (read(init->tasks, &byte, 1) < 0 && errno == EINTR)
-        ;
+
+    do {
+        got = read(init->tasks, &byte, 1);
+    } while (got < 0 && errno == EINTR);
     return EXIT_SUCCESS;
 }
 
@@ -176,7 +195,7 @@ int main(int argc, char **argv)
 
     if (berth_program_prints_version("berth-init", argc, argv))
         return EXIT_SUCCESS;
-    if (read_words(argc, argv, &init) == 0)
+    if (read_arguments(argc, argv, &init) == 0)
         return hold(&init);
     dprintf(STDERR_FILENO,
             "berth: %s: wrong arguments; only berth-start can start this program\n",

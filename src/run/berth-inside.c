@@ -40,27 +40,40 @@ static int refuse_place(struct berth_err *err)
                               "command from a task of a step that runs");
 }
 
+/* Connect to the abstract address NAME, of LENGTH bytes. Returns a socket; -1: no
+ * process of this user listens there. */
+static int connect_name(const char *name, size_t length)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    socklen_t used = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length);
+    int fd;
+
+    if (length >= sizeof(address.sun_path))
+        return -1;
+    memcpy(address.sun_path + 1, name, length);
+    fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -1;
+    if (connect(fd, (struct sockaddr *)&address, used) == 0 &&
+        berth_job_peer(fd).uid == getuid()) /* any user can bind such a name */
+        return fd;
+    close(fd);
+    return -1;
+}
+
 /* PLACE: NAME.TOKEN. */
 static int connect_supervisor(const char *place, struct berth_err *err)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
     size_t length = place ? strcspn(place, ".") : 0;
     int fd;
 
-    if (!length)
+    if (length == 0)
         return berth_err_set(err, BERTH_OUTSIDE_VARIABLE
                              ": not set; keep this variable, which the step has set");
-    if (!place[length] || length >= sizeof(address.sun_path))
+    if (!place[length])
         return refuse_place(err);
-    memcpy(address.sun_path + 1, place, length);
-    length += offsetof(struct sockaddr_un, sun_path) + 1;
-    fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    if (fd >= 0 && connect(fd, (struct sockaddr *)&address, (socklen_t)length) == 0 &&
-        berth_job_peer(fd).uid == getuid()) /* any user can bind such a name */
-        return fd;
-    if (fd >= 0)
-        close(fd);
-    return refuse_place(err);
+    fd = connect_name(place, length);
+    return fd < 0 ? refuse_place(err) : fd;
 }
 
 /* Write the command, its directory, limits and environment. Returns the descriptor of a
@@ -81,10 +94,11 @@ static int write_question(const char *token, char **argv, struct berth_err *err)
     berth_strvec_push(&words, limits.text);
     berth_strvec_push(&words, directory);
     berth_strvec_push(&words, berth_text_base(argv[0]));
-    for (argv++; *argv; argv++)
-        berth_strvec_push(&words, *argv);
-    return words.failed ? berth_err_oom(err)
-                        : berth_handover_write(&words, environ, err);
+    for (char **argument = argv + 1; *argument; argument++)
+        berth_strvec_push(&words, *argument);
+    if (words.failed)
+        return berth_err_oom(err);
+    return berth_handover_write(&words, environ, err);
 }
 
 static int ask(int socket, const char *token, char **argv, struct berth_err *err)
@@ -95,8 +109,9 @@ static int ask(int socket, const char *token, char **argv, struct berth_err *err
 
     if (question < 0)
         return -1;
+    /* if that fails, the supervisor may have sent the reason, and closed the socket */
     if (berth_job_send_all(socket, BERTH_HOSTCOMMAND_RUN, fds, BERTH_HOSTCOMMAND_FDS) <
-        0) /* the supervisor may have sent the reason, and closed the socket */
+        0)
         shutdown(socket, SHUT_WR);
     return 0;
 }
@@ -187,36 +202,50 @@ static int await(int socket, int signals, int *ret_status, struct berth_err *err
 _Noreturn static void end_as(int status)
 {
     sigset_t one;
+    int number;
 
     if (WIFEXITED(status))
         _exit(WEXITSTATUS(status));
+    number = WTERMSIG(status);
     prctl(PR_SET_DUMPABLE, 0);
-    signal(WTERMSIG(status), SIG_DFL);
-    kill(getpid(), WTERMSIG(status));
+    signal(number, SIG_DFL);
+    kill(getpid(), number);
     sigemptyset(&one);
-    sigaddset(&one, WTERMSIG(status));
+    sigaddset(&one, number);
     sigprocmask(SIG_UNBLOCK, &one, NULL);
-    _exit(128 + WTERMSIG(status)); /* the first process of a process namespace survives
-                                      its own signal */
+    /* the first process of a process namespace survives its own signal */
+    _exit(128 + number);
+}
+
+/* Let the host run the command ARGV, and wait for its end. Returns 0 with its status,
+ * or -1 with a sentence in ERR. */
+static int run(char **argv, int *ret_status, struct berth_err *err)
+{
+    const char *place = getenv(BERTH_OUTSIDE_VARIABLE);
+    int signals = block_signals();
+    int socket = connect_supervisor(place, err);
+
+    if (socket < 0)
+        return -1;
+    if (ask(socket, strchr(place, '.') + 1, argv, err) < 0)
+        return -1;
+    return await(socket, signals, ret_status, err);
 }
 
 int main(int argc, char **argv)
 {
     const char *name = argc > 0 ? berth_text_base(argv[0]) : "berth-inside";
-    const char *place = getenv(BERTH_OUTSIDE_VARIABLE);
     struct berth_err err;
-    int socket, signals;
     int status = 0;
 
     berth_fd_reserve();
-    if (strcmp(name, "berth-inside") ==
-        0) /* under another name, the command of the host prints its version */
-        return berth_program_prints_version(name, argc, argv) ? EXIT_SUCCESS
-                                                              : EXIT_FAILURE;
-    signals = block_signals();
-    socket = connect_supervisor(place, &err);
-    if (socket < 0 || ask(socket, strchr(place, '.') + 1, argv, &err) < 0 ||
-        await(socket, signals, &status, &err) < 0) {
+    /* under another name, the command of the host prints its version */
+    if (strcmp(name, "berth-inside") == 0) {
+        bool is_done = berth_program_prints_version(name, argc, argv);
+
+        return is_done ? EXIT_SUCCESS : EXIT_FAILURE;
+    }
+    if (run(argv, &status, &err) < 0) {
         fprintf(stderr, "berth: %s: %s\n", name, err.text);
         return EXIT_FAILURE;
     }

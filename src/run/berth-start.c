@@ -34,7 +34,7 @@ static void print_notices(const struct berth_task *task,
     bool prints = task->order.step.prints_component;
 
     if (prints && berth_request_is_explained(&task->order.request))
-        return; /* the account says it */
+        return; /* the explanation says it */
     berth_notice_print(task, rendezvous, why);
     if (prints && task->order.record)
         berth_notice_record(task, why);
@@ -84,33 +84,39 @@ static int find_image(struct berth_task *task,
 static void start(struct berth_task *task, struct berth_rendezvous *rendezvous)
 {
     struct berth_err err;
+    int result = find_image(task, rendezvous, &err);
 
-    if (find_image(task, rendezvous, &err) < 0 || prepare(task, rendezvous, &err) < 0 ||
-        (rendezvous->page->state == BERTH_RENDEZVOUS_STARTING &&
-         berth_supervisor_start(&task->launch, rendezvous, &err) < 0))
+    if (result == 0)
+        result = prepare(task, rendezvous, &err);
+    /* in the meantime a waiting task may have given up for all */
+    if (result == 0 && rendezvous->page->state == BERTH_RENDEZVOUS_STARTING)
+        result = berth_supervisor_start(&task->launch, rendezvous, &err);
+    if (result < 0)
         berth_rendezvous_fail(rendezvous, &err);
 }
 
-/* Does this task print the account of its component, or of its lines of a --multi-prog
+/* Does this task print what explains its component, or its lines of a --multi-prog
  * file? */
-static bool gives_account(const struct berth_task *task)
+static bool prints_explanation(const struct berth_task *task)
 {
     const struct berth_order_step *step = &task->order.step;
+    bool is_chosen = step->prints_component;
 
-    return (step->nodes ? step->is_first : step->prints_component) &&
-           berth_request_is_explained(&task->order.request);
+    if (step->nodes) /* it is one of the lines of a --multi-prog file */
+        is_chosen = step->is_first;
+    return is_chosen && berth_request_is_explained(&task->order.request);
 }
 
-/* Give the account of the component if this task is to. Returns as run(). */
-static int give_account(struct berth_task *task, const char *why, struct berth_err *err)
+/* Explain the component if this task is to. Returns as run(). */
+static int explain(struct berth_task *task, const char *why, struct berth_err *err)
 {
-    struct berth_explain account;
+    struct berth_explain explanation;
 
-    if (!gives_account(task))
+    if (!prints_explanation(task))
         return 0;
-    return berth_explainfacts_collect(task, why, &account, err) < 0
-               ? -1
-               : berth_explainfacts_print(&account, err);
+    if (berth_explainfacts_collect(task, why, &explanation, err) < 0)
+        return -1;
+    return berth_explainfacts_print(&explanation, err);
 }
 
 /* List what the site unsets, and what the site and --container-env set: a runtime sets
@@ -132,19 +138,25 @@ static void list_environment(const struct berth_task *task, struct berth_strvec 
     ret->failed |= asked.failed;
 }
 
+/* May the task, in a container of its own, use an MPI with other tasks? */
+static bool may_use_mpi(const struct berth_order *order)
+{
+    bool has_others = order->container.others > 0 || order->container.hosts > 0;
+
+    if (has_others)
+        return !berth_request_mpi_declined(&order->request);
+    return !berth_request_mpi_is(&order->request, BERTH_MODE_OFF);
+}
+
 /* Become a runtime that runs the command in a container of this task alone. Returns as
  * run(). */
-static int run_own(struct berth_task *task, struct berth_err *err)
+static int run_alone(struct berth_task *task, struct berth_err *err)
 {
     const struct berth_order *order = &task->order;
-    bool has_others = order->container.others > 0 || order->container.hosts > 0;
-    bool may_use_mpi = has_others
-                           ? !berth_request_mpi_declined(&order->request)
-                           : !berth_request_mpi_is(&order->request, BERTH_MODE_OFF);
     BERTH_STRVEC struct berth_strvec argv = {0};
     BERTH_STRVEC struct berth_strvec set = {0};
 
-    if (may_use_mpi) /* which cannot read the memory of others on this node */
+    if (may_use_mpi(order)) /* which cannot read the memory of others on this node */
         berth_launch_apart(task->launch.environment, &set);
     list_environment(task, &set);
     if (berth_prepare(task, err) < 0 ||
@@ -158,30 +170,31 @@ static int run_own(struct berth_task *task, struct berth_err *err)
 
 /* Run the command in a container of this task alone; WHY: the reason. Returns as run().
  */
-static int run_apart(struct berth_task *task, const char *why, struct berth_err *err)
+static int run_separate(struct berth_task *task, const char *why, struct berth_err *err)
 {
     if (berth_task_check_launch(task, "each task has a container of its own", err) < 0)
         return -1;
-    return berth_request_is_explained(&task->order.request)
-               ? give_account(task, why, err)
-               : run_own(task, err);
+    if (berth_request_is_explained(&task->order.request))
+        return explain(task, why, err);
+    return run_alone(task, err);
 }
 
 /* Run the command in the container of the rendezvous. Returns as run(). */
 static int run_joined(struct berth_task *task,
                       const struct berth_rendezvous *rendezvous, struct berth_err *err)
 {
-    bool gives = gives_account(task);
-    struct berth_explain account;
+    bool explains = prints_explanation(task);
+    struct berth_explain explanation;
     int status;
 
-    if (gives && berth_explainfacts_collect(task, NULL, &account, err) < 0)
+    /* before it joins: it then no longer is on the host */
+    if (explains && berth_explainfacts_collect(task, NULL, &explanation, err) < 0)
         return -1;
     status = berth_joined_become(task, rendezvous, err);
-    if (status != 0 || !gives)
+    if (status != 0 || !explains)
         return status;
-    berth_explainfacts_look(&account);
-    return berth_explainfacts_print(&account, err);
+    berth_explainfacts_look(&explanation);
+    return berth_explainfacts_print(&explanation, err);
 }
 
 /* Run the command when the start has ended well. WHY as in print_notices(). Returns as
@@ -190,15 +203,18 @@ static int run_started(struct berth_task *task, struct berth_rendezvous *rendezv
                        bool is_first, const char *why, struct berth_err *err)
 {
     const struct berth_rendezvous_page *page = rendezvous->page;
+    const char *binding = page->text + page->binding.at;
+    bool only_joins =
+        !is_first && !why && !berth_request_is_explained(&task->order.request);
 
-    /* a task that only joins needs no binding */
-    if ((is_first || why || berth_request_is_explained(&task->order.request)) &&
-        berth_binding_get(page->text + page->binding.at, page->binding.count,
-                          &task->binding, err) < 0)
+    if (!only_joins &&
+        berth_binding_get(binding, page->binding.count, &task->binding, err) < 0)
         return -1;
     if (is_first)
         print_notices(task, rendezvous, why);
-    return why ? run_apart(task, why, err) : run_joined(task, rendezvous, err);
+    if (why)
+        return run_separate(task, why, err);
+    return run_joined(task, rendezvous, err);
 }
 
 /* Meet the other tasks of the step on this node, and run the command. Returns as run().
@@ -207,19 +223,19 @@ static int run_shared(struct berth_task *task, struct berth_err *err)
 {
     struct berth_rendezvous rendezvous = berth_task_rendezvous(task);
     struct berth_err why;
-    bool first;
+    bool is_first;
 
     if (berth_rendezvous_enter(&rendezvous, err) < 0)
         return -1;
-    first = berth_rendezvous_claim(&rendezvous);
-    if (first && rendezvous.page->state == BERTH_RENDEZVOUS_STARTING)
+    is_first = berth_rendezvous_claim(&rendezvous);
+    if (is_first && rendezvous.page->state == BERTH_RENDEZVOUS_STARTING)
         start(task, &rendezvous);
     switch (berth_rendezvous_wait(&rendezvous, err)) {
     case BERTH_RENDEZVOUS_READY:
-        return run_started(task, &rendezvous, first, NULL, err);
+        return run_started(task, &rendezvous, is_first, NULL, err);
     case BERTH_RENDEZVOUS_SEPARATE:
         why = *err;
-        return run_started(task, &rendezvous, first, why.text, err);
+        return run_started(task, &rendezvous, is_first, why.text, err);
     case BERTH_RENDEZVOUS_LOST:
         return berth_err_set(err, BERTH_JOIN_DEAD);
     default:
@@ -250,26 +266,25 @@ static int run_on_host(const struct berth_task *task, struct berth_err *err)
  * if another process has printed it. */
 static int run(struct berth_task *task, char **argv, struct berth_err *err)
 {
-    if (berth_task_read(task, argv, err) < 0 || berth_task_hide_launcher(task, err) < 0)
+    if (berth_task_read(task, argv, err) < 0 || berth_task_hide_step(task, err) < 0)
         return -1;
-    if (!berth_request_has_container(&task->order.request))
-        return berth_request_is_explained(&task->order.request)
-                   ? give_account(task, NULL, err)
-                   : run_on_host(task, err);
-    return run_shared(task, err);
+    if (berth_request_has_container(&task->order.request))
+        return run_shared(task, err);
+    if (berth_request_is_explained(&task->order.request))
+        return explain(task, NULL, err);
+    return run_on_host(task, err);
 }
 
 int main(int argc, char **argv)
 {
     struct berth_task task = {.order = BERTH_ORDER_EMPTY};
     struct berth_err err;
+    bool is_task = getenv(BERTH_TASK_ORDER) != NULL; /* ARGV is the user's command */
 
     berth_fd_reserve();
-    /* In a step, ARGV is the command of the user. */
-    if (!getenv(BERTH_TASK_ORDER) &&
-        berth_program_prints_version("berth-start", argc, argv))
+    if (!is_task && berth_program_prints_version("berth-start", argc, argv))
         return EXIT_SUCCESS;
-    if (!getenv(BERTH_TASK_ORDER) && argc == 3 && strcmp(argv[1], "--job") == 0) {
+    if (!is_task && argc == 3 && strcmp(argv[1], "--job") == 0) {
         berth_jobserver_run(atoi(argv[2]));
         return EXIT_SUCCESS;
     }

@@ -53,10 +53,23 @@ static void lock_directory(const struct berth_inject *inject, int fd)
 {
     static const struct timespec moment = {.tv_nsec = 50000000};
 
-    while (fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 &&
-           (errno == EWOULDBLOCK || errno == EINTR) &&
-           berth_deadline_left(inject->deadline) > 0)
+    if (fd < 0)
+        return;
+    while (flock(fd, LOCK_SH | LOCK_NB) < 0) {
+        bool may_succeed = errno == EWOULDBLOCK || errno == EINTR;
+
+        if (!may_succeed || berth_deadline_left(inject->deadline) <= 0)
+            return;
         nanosleep(&moment, NULL);
+    }
+}
+
+/* Locks the stage NAME in the directory ROOT. */
+static void lock_stage(const struct berth_inject *inject, int root, const char *name)
+{
+    if (*name != '.')
+        lock_directory(inject, openat(root, name,
+                                      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
 /* Locks the user's stages, and the directory that they are in, for as long as the step
@@ -65,18 +78,22 @@ static void lock_directory(const struct berth_inject *inject, int fd)
 static void lock_stages(const struct berth_inject *inject)
 {
     char path[BERTH_STAGE_USER_SIZE];
-    int root = berth_request_may_stage(inject->launch->request)
-                   ? open_root(berth_stage_user(path))
-                   : -1;
-    BERTH_CLOSEDIR DIR *list = root < 0 ? NULL : opendir(path);
+    BERTH_CLOSEDIR DIR *list = NULL;
     const struct dirent *entry;
+    int root;
 
+    if (!berth_request_may_stage(inject->launch->request))
+        return;
+    root = open_root(berth_stage_user(path));
     lock_directory(inject, root);
-    while (list && (entry = readdir(list)))
-        if (*entry->d_name != '.')
-            lock_directory(inject,
-                           openat(root, entry->d_name,
-                                  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (root < 0)
+        return;
+    list = opendir(path);
+    entry = list ? readdir(list) : NULL;
+    while (entry) {
+        lock_stage(inject, root, entry->d_name);
+        entry = readdir(list);
+    }
 }
 
 static int write_handovers(const struct berth_inject *inject, int fds[DESCRIPTORS],
@@ -137,16 +154,19 @@ static int receive(const struct berth_inject *inject, int channel,
     BERTH_BUF struct berth_buf bytes = {0};
     struct berth_channel_message message;
 
-    do {
+    for (;;) {
         if (berth_channel_receive(channel, inject->deadline, &message, err) < 0)
             return -1;
-        if (message.kind == BERTH_CHANNEL_RESULT)
-            berth_buf_add(&bytes, message.text, message.count);
-    } while (message.kind == BERTH_CHANNEL_RESULT);
+        if (message.kind != BERTH_CHANNEL_RESULT)
+            break;
+        berth_buf_add(&bytes, message.text, message.count);
+    }
+
     if (message.kind != BERTH_CHANNEL_DONE)
         return berth_channel_refusal(&message, err);
-    return bytes.failed ? berth_err_oom(err)
-                        : berth_binding_get(bytes.text, bytes.used, ret, err);
+    if (bytes.failed)
+        return berth_err_oom(err);
+    return berth_binding_get(bytes.text, bytes.used, ret, err);
 }
 
 static int start_program(const struct berth_inject *inject, int fds[DESCRIPTORS],
@@ -194,42 +214,53 @@ int berth_inject_mounts(const struct berth_request *request,
                         struct berth_strvec *mounts, struct berth_err *err)
 {
     char path[BERTH_STAGE_USER_SIZE];
-    struct berth_stage_root user, site = berth_stage_site();
-    BERTH_CLOSE int own = -1;
-    BERTH_CLOSE int all = -1;
+    const struct berth_stage_root site = berth_stage_site();
+    struct berth_stage_root user;
+    BERTH_CLOSE int user_root = -1;
+    BERTH_CLOSE int site_root = -1;
+    bool has_stages;
 
     if (!berth_request_may_stage(request))
         return 0;
     user = berth_stage_user_made(path);
-    own = berth_stage_root_open(&user, err);
-    all = open_root(site);
-    /* else staging fails for the same reason, and the image's own MPI runs */
-    if (own < 0 && all < 0 && berth_request_mpi_must_host(request))
+    user_root = berth_stage_root_open(&user, err);
+    site_root = open_root(site);
+    has_stages = user_root >= 0 || site_root >= 0;
+
+    /* else staging fails for the same reason, and the image's MPI runs */
+    if (!has_stages && berth_request_mpi_must_host(request))
         return berth_err_at(err, "--mpi-bind");
-    if (own >= 0)
+    if (user_root >= 0)
         berth_strvec_pushf(mounts, "%s:%s:ro", user.path, user.mounted);
-    if (all >= 0)
+    if (site_root >= 0)
         berth_strvec_pushf(mounts, "%s:%s:ro", site.path, site.mounted);
     /* any directory that every node has: marks are mounted over it (ipc/loadmarks.h) */
-    if (own >= 0 || all >= 0)
+    if (has_stages)
         berth_strvec_push(mounts, "/usr:" BERTH_MARK_DIRECTORY ":ro");
     return mounts->failed ? berth_err_oom(err) : 0;
+}
+
+/* Append the mounts of the paths that match PATTERN. */
+static void add_devices(const char *pattern, struct berth_strvec *mounts)
+{
+    glob_t found;
+
+    if (glob(pattern, 0, NULL, &found) != 0)
+        return;
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        const char *path = found.gl_pathv[i];
+
+        if (!strchr(path, ':')) /* which separates source and destination */
+            berth_strvec_pushf(mounts, "%s:%s:rw", path, path);
+    }
+    globfree(&found);
 }
 
 int berth_inject_devices(const struct berth_strvec *patterns,
                          struct berth_strvec *mounts, struct berth_err *err)
 {
-    for (size_t i = 0; i < patterns->count; i++) {
-        glob_t found;
-
-        if (glob(patterns->items[i], 0, NULL, &found) != 0)
-            continue;
-        for (size_t j = 0; j < found.gl_pathc; j++)
-            if (!strchr(found.gl_pathv[j], ':')) /* which separates source and target */
-                berth_strvec_pushf(mounts, "%s:%s:rw", found.gl_pathv[j],
-                                   found.gl_pathv[j]);
-        globfree(&found);
-    }
+    for (size_t i = 0; i < patterns->count; i++)
+        add_devices(patterns->items[i], mounts);
     return mounts->failed ? berth_err_oom(err) : 0;
 }
 
@@ -256,9 +287,23 @@ int berth_inject_fabric(const struct berth_request *request,
     return mounts->failed ? berth_err_oom(err) : 0;
 }
 
-int berth_inject_apart(const struct berth_launch *launch, pid_t holder,
-                       const char *apart, struct berth_binding *binding,
-                       struct berth_err *err)
+/* The host's libraries cannot be mounted, BECAUSE: may the image's run on NODES nodes,
+ * of which others may have them? Returns 0, or -1 with a sentence in ERR. */
+static int fall_back(const struct berth_request *request, unsigned int nodes,
+                     const struct berth_err *because, struct berth_err *err)
+{
+    if (berth_request_mpi_must_host(request))
+        return berth_err_set(err, "%s; choose --mpi-bind=hybrid", because->text);
+    if (berth_request_names_libs(request))
+        return berth_err_set(err, "%s; leave --container-libs out", because->text);
+    if (berth_request_mpi_may_host(request))
+        return berth_fallback_mpi(request, nodes, BERTH_REASON_NODE, because, err);
+    return berth_fallback_fabric(request, nodes, BERTH_REASON_NODE, because, err);
+}
+
+int berth_inject_separate(const struct berth_launch *launch, pid_t holder,
+                          const char *why, struct berth_binding *binding,
+                          struct berth_err *err)
 {
     const struct berth_request *request = launch->request;
     const char *nodes =
@@ -275,20 +320,15 @@ int berth_inject_apart(const struct berth_launch *launch, pid_t holder,
         return -1;
     if (!berth_request_may_stage(request))
         return 0;
-    berth_err_set(&because, "%s, so nothing can be mounted in its containers", apart);
-    if (berth_request_mpi_must_host(request))
-        return berth_err_set(err, "%s; choose --mpi-bind=hybrid", because.text);
-    if (berth_request_names_libs(request))
-        return berth_err_set(err, "%s; leave --container-libs out", because.text);
-    if ((berth_request_mpi_may_host(request) ? berth_fallback_mpi
-                                             : berth_fallback_fabric)(
-            request, reach.nodes, BERTH_REASON_NODE, &because, err) < 0)
+
+    berth_err_set(&because, "%s, so nothing can be mounted in its containers", why);
+    if (fall_back(request, reach.nodes, &because, err) < 0)
         return -1;
-    berth_err_set(&note,
-                  berth_request_has_libs(request)
-                      ? "the image's own MPI runs, on its own network libraries: %s"
-                      : "the image's own MPI runs (hybrid): %s",
-                  apart);
+    if (berth_request_has_libs(request))
+        berth_err_set(
+            &note, "the image's own MPI runs, on its own network libraries: %s", why);
+    else
+        berth_err_set(&note, "the image's own MPI runs (hybrid): %s", why);
     binding->note = strdup(note.text);
     return binding->note ? 0 : berth_err_oom(err);
 }

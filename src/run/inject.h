@@ -61,11 +61,11 @@ int berth_inject(const struct berth_inject *inject, struct berth_binding *ret_bi
                  struct berth_inject_witness *ret_witness, struct berth_err *err);
 
 /* Decide whose MPI runs if the tasks of this node each start a container of their own,
- * APART (why), where nothing of the host is mounted. HOLDER is in a container like
+ * WHY, where nothing of the host is mounted. HOLDER is in a container like
  * theirs; 0: none. BINDING gets the note that the image's own MPI runs, if
  * --mpi-bind=auto or --container-libs=auto has chosen it. Returns 0, or -1 with a
  * sentence in ERR if that MPI must not run (plan/fallback.h: other nodes may share
  * containers). */
-int berth_inject_apart(const struct berth_launch *launch, pid_t holder,
-                       const char *apart, struct berth_binding *binding,
-                       struct berth_err *err);
+int berth_inject_separate(const struct berth_launch *launch, pid_t holder,
+                          const char *why, struct berth_binding *binding,
+                          struct berth_err *err);

@@ -32,17 +32,22 @@ static int complete_path(void)
 
     if (!place || !path || berth_text_ends(path, place))
         return 0;
-    return asprintf(&whole, "%s:%s", path, place) < 0 ? -1 : setenv("PATH", whole, 1);
+    if (asprintf(&whole, "%s:%s", path, place) < 0) {
+        whole = NULL;
+        return -1;
+    }
+    return setenv("PATH", whole, 1);
 }
 
 /* Set the umask that the image's %environment has set, if it is among CHANGES: the
  * runtime does not start this process. */
 static void apply_umask(const struct berth_strvec *changes)
 {
-    const char *text =
-        changes->items ? berth_environ_value(changes->items, BERTH_TASK_UMASK) : NULL;
+    const char *text = NULL;
     unsigned int mask;
 
+    if (changes->items)
+        text = berth_environ_value(changes->items, BERTH_TASK_UMASK);
     if (text && sscanf(text, "%o", &mask) == 1)
         umask((mode_t)(mask & 0777));
 }
@@ -63,13 +68,16 @@ static int apply_environment(const struct berth_task *task,
         berth_strvec_push(&variables, *item);
     if (variables.failed)
         return berth_err_oom(err);
-    environ = variables.items ? variables.items : environ;
+    if (variables.items)
+        environ = variables.items;
     berth_environ_split(page->text + page->changes.at, page->changes.count, &changes);
     berth_launch_env(&task->order.request, &task->order.terms, task->launch.environment,
                      &asked);
     apply_umask(&changes);
-    if (berth_task_set(&changes, err) < 0 || unsetenv(BERTH_TASK_UMASK) < 0 ||
-        berth_task_set(&asked, err) < 0)
+    if (berth_task_set(&changes, err) < 0)
+        return -1;
+    unsetenv(BERTH_TASK_UMASK); /* it is not the command's */
+    if (berth_task_set(&asked, err) < 0)
         return -1;
     return complete_path() < 0 ? berth_err_oom(err) : 0;
 }
@@ -80,8 +88,9 @@ static void tell_dropped(const struct berth_task *task,
 {
     const char *host = berth_environ_value(task->launch.environment, "LD_LIBRARY_PATH");
     const char *now = getenv("LD_LIBRARY_PATH");
+    bool is_kept = now && host && strstr(now, host);
 
-    if (host && *host && (!now || !strstr(now, host)))
+    if (host && *host && !is_kept)
         rendezvous->node->has_dropped = true;
 }
 
@@ -115,9 +124,9 @@ static int become(const struct berth_task *task,
     tell_dropped(task, rendezvous);
     if (task->order.report >= 0)
         fcntl(task->order.report, F_SETFD, FD_CLOEXEC);
-    return berth_request_is_explained(&task->order.request)
-               ? berth_become_try(&it, err)
-               : berth_become_command(&it, err);
+    if (berth_request_is_explained(&task->order.request))
+        return berth_become_try(&it, err);
+    return berth_become_command(&it, err);
 }
 
 int berth_joined_become(const struct berth_task *task,
@@ -140,11 +149,16 @@ static bool is_ready(const struct berth_task *task, struct berth_rendezvous *ren
     struct berth_err err;
 
     *rendezvous = berth_task_rendezvous(task);
-    if (!berth_request_has_container(&order->request) || order->memory < 0 ||
-        berth_request_is_explained(&order->request) ||
-        berth_rendezvous_map(rendezvous, &err) < 0 ||
-        berth_rendezvous_claim(rendezvous) ||
-        berth_rendezvous_wait(rendezvous, &err) != BERTH_RENDEZVOUS_READY)
+    if (!berth_request_has_container(&order->request) || order->memory < 0)
+        return false;
+    if (berth_request_is_explained(&order->request))
+        return false;
+    if (berth_rendezvous_map(rendezvous, &err) < 0)
+        return false;
+    /* the task that claims the start becomes berth-start, which starts the container */
+    if (berth_rendezvous_claim(rendezvous))
+        return false;
+    if (berth_rendezvous_wait(rendezvous, &err) != BERTH_RENDEZVOUS_READY)
         return false;
     berth_rendezvous_leave(rendezvous);
     return true;
@@ -154,7 +168,7 @@ static bool is_ready(const struct berth_task *task, struct berth_rendezvous *ren
 static int join_ready(struct berth_task *task,
                       const struct berth_rendezvous *rendezvous, struct berth_err *err)
 {
-    if (berth_task_hide_launcher(task, err) < 0)
+    if (berth_task_hide_step(task, err) < 0)
         return -1;
     return berth_joined_become(task, rendezvous, err);
 }
@@ -175,10 +189,12 @@ int berth_task_run(struct berth_task *task, char **argv, struct berth_err *err)
 {
     struct berth_rendezvous rendezvous;
     const char *order = getenv(BERTH_TASK_ORDER);
+    bool is_read = order && berth_task_read(task, argv, err) == 0;
 
-    if (order && berth_task_read(task, argv, err) == 0 && is_ready(task, &rendezvous))
+    if (is_read && is_ready(task, &rendezvous))
         return join_ready(task, &rendezvous, err);
-    return become_start(order, argv, err); /* which reports what is wrong with it */
+    /* which reports what is wrong with the order */
+    return become_start(order, argv, err);
 }
 
 int berth_task_run_order(struct berth_task *task, char **argv, struct berth_err *err)

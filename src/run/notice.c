@@ -36,6 +36,16 @@ static bool is_verbose(const struct berth_task *task)
     return berth_notice_is_verbose(task->launch.environment);
 }
 
+/* Has berth chosen whose libraries run, and not the user? */
+static bool has_chosen(const struct berth_task *task)
+{
+    const struct berth_request *request = &task->order.request;
+
+    if (berth_request_mpi_is(request, BERTH_MODE_AUTO))
+        return true;
+    return berth_request_has_auto_libs(request) && !task->binding.host;
+}
+
 /* Print whose MPI runs: all, if the user asks; what berth has chosen, once for the
  * step. */
 static void print_choice(const struct berth_task *task)
@@ -43,14 +53,14 @@ static void print_choice(const struct berth_task *task)
     const struct berth_request *request = &task->order.request;
     const struct berth_binding *binding = &task->binding;
     const bool is_asked = is_verbose(task) || berth_request_is_explained(request);
-    const bool is_chosen = task->order.step.prints_step &&
-                           (berth_request_mpi_is(request, BERTH_MODE_AUTO) ||
-                            (berth_request_has_auto_libs(request) && !binding->host));
-    const char *note = is_asked || berth_request_has_libs(request) || !binding->choice
-                           ? binding->note
-                           : binding->choice;
+    const char *note = binding->note;
 
-    if (note && *note && (is_asked || is_chosen))
+    if (!is_asked && !(task->order.step.prints_step && has_chosen(task)))
+        return;
+    /* who does not ask for more gets the short form, if there is one */
+    if (!is_asked && !berth_request_has_libs(request) && binding->choice)
+        note = binding->choice;
+    if (note && *note)
         berth_report_line(STDERR_FILENO, task->launch.node, "note: %s", note);
 }
 
@@ -69,35 +79,41 @@ static void print_warning(const struct berth_task *task)
 
 /* Print that ranks of this node in different images do not read each other's memory.
  * Without --mpi-bind, that is printed when a task loads an MPI (run/singletons.h). */
-static void print_no_cma(const struct berth_task *task, const char *apart)
+static void print_no_cma(const struct berth_task *task, const char *separate)
 {
     const struct berth_order *order = &task->order;
-    const char *why = apart ? apart : task->binding.no_cma;
+    const char *why = separate ? separate : task->binding.no_cma;
+    const bool has_others = order->container.others + order->container.hosts > 0;
 
-    if (why && berth_request_mpi_chosen(&order->request) &&
-        order->container.others + order->container.hosts > 0 &&
-        (order->step.prints_component || is_verbose(task)))
+    if (!why || !has_others || !berth_request_mpi_chosen(&order->request))
+        return;
+    if (order->step.prints_component || is_verbose(task))
         berth_report_line(STDERR_FILENO, task->launch.node, BERTH_NOTICE_NO_CMA,
                           berth_request_name(&order->request), why);
 }
 
 /* Print how many containers there are, and why. */
-static void print_container(const struct berth_task *task, const char *apart)
+static void print_container(const struct berth_task *task, const char *separate)
 {
-    unsigned int tasks = task->order.container.tasks;
-    const char *kind =
-        task->binding.is_jobs ? "the job's container for" : "one container for";
-    const char *why = apart ? apart : task->binding.no_job;
+    const unsigned int tasks = task->order.container.tasks;
+    const char *kind = "one container for";
+    BERTH_BUF struct berth_buf text = {0};
 
-    if (apart)
+    if (separate)
         kind = "a container for each of";
-    berth_report_line(
-        STDERR_FILENO, task->launch.node, "note: image '%s': %s %u task%s%s%s",
-        berth_request_name(&task->order.request), kind, tasks, tasks == 1 ? "" : "s",
-        why && !apart ? ", not the job's: "
-        : why         ? ": "
-                      : "",
-        why ? why : "");
+    else if (task->binding.is_jobs)
+        kind = "the job's container for";
+
+    berth_buf_addf(&text, "%s %u task", kind, tasks);
+    if (tasks != 1)
+        berth_buf_puts(&text, "s");
+    if (separate)
+        berth_buf_part(&text, ": ", separate, "");
+    else
+        berth_buf_part(&text, ", not the job's: ", task->binding.no_job, "");
+    if (!text.failed)
+        berth_report_line(STDERR_FILENO, task->launch.node, "note: image '%s': %s",
+                          berth_request_name(&task->order.request), text.text);
 }
 
 enum { LIBRARIES, COPIES, COSTS };
@@ -128,25 +144,34 @@ static const struct {
     {"UCX_TLS", "^cma", COPIES},
 };
 
+/* List the variables of ENVIRONMENT that COST, and are set as in the recipe. */
+static void list_recipe(char *const *environment, int cost, struct berth_strvec *ret)
+{
+    for (size_t i = 0; i < sizeof(recipe) / sizeof(recipe[0]); i++) {
+        const char *value = berth_environ_value(environment, recipe[i].name);
+
+        if (recipe[i].cost != cost || !value)
+            continue;
+        if (strcasestr(value, recipe[i].part))
+            berth_strvec_push_once(ret, recipe[i].name);
+    }
+}
+
 /* Print which of these --mpi-bind does not need. IS_SHARED: ranks can read each other's
- * memory. */
+ * memory, so that copies are a cost. */
 static void print_recipe(const struct berth_task *task, bool is_shared)
 {
+    const int end = is_shared ? COSTS : COPIES;
     BERTH_BUF struct berth_buf text = {0};
 
-    for (int cost = 0; cost < (is_shared ? COSTS : COPIES); cost++) {
+    for (int cost = 0; cost < end; cost++) {
         BERTH_STRVEC struct berth_strvec names = {0};
 
-        for (size_t i = 0; i < sizeof(recipe) / sizeof(recipe[0]); i++) {
-            const char *value =
-                berth_environ_value(task->launch.environment, recipe[i].name);
-
-            if (recipe[i].cost == cost && value && strcasestr(value, recipe[i].part))
-                berth_strvec_push_once(&names, recipe[i].name);
-        }
+        list_recipe(task->launch.environment, cost, &names);
         if (names.count == 0)
             continue;
-        berth_buf_puts(&text, text.used ? ", " : "");
+        if (text.used > 0)
+            berth_buf_puts(&text, ", ");
         berth_strvec_join(&names, ", ", &text);
         berth_buf_addf(&text, " (%s)", costs[cost]);
     }
@@ -155,31 +180,39 @@ static void print_recipe(const struct berth_task *task, bool is_shared)
                           "note: with --mpi-bind unset %s", text.text);
 }
 
+/* Print the notes on its containers. */
+static void print_containers(const struct berth_task *task, const char *separate)
+{
+    const struct berth_binding *binding = &task->binding;
+    const bool may_write = task->order.request.writable == BERTH_YES;
+
+    if (binding->written && !binding->overlay && !separate)
+        berth_report_line(STDERR_FILENO, task->launch.node,
+                          "note: what tasks write to the image stays in %s",
+                          binding->written);
+    if (is_verbose(task) || (binding->no_job && may_write))
+        print_container(task, separate);
+}
+
 void berth_notice_print(const struct berth_task *task,
                         const struct berth_rendezvous *rendezvous, const char *why)
 {
+    const struct berth_request *request = &task->order.request;
     const bool has_notes = !task->order.step.is_one_file;
+    const bool uses_mpi = berth_request_mpi_chosen(request);
 
     if (has_notes)
         print_choice(task);
     print_warning(task);
     if (has_notes)
         print_no_cma(task, why);
-    if (has_notes && task->order.step.prints_step &&
-        berth_request_mpi_chosen(&task->order.request))
+    if (has_notes && task->order.step.prints_step && uses_mpi)
         print_recipe(task, !why && !task->binding.no_cma);
     if (rendezvous->page->is_unpacked)
         berth_report_line(STDERR_FILENO, task->launch.node, BERTH_NOTICE_UNPACKED,
-                          berth_request_name(&task->order.request));
-    if (!has_notes)
-        return;
-    if (task->binding.written && !task->binding.overlay && !why)
-        berth_report_line(STDERR_FILENO, task->launch.node,
-                          "note: what tasks write to the image stays in %s",
-                          task->binding.written);
-    if (is_verbose(task) ||
-        (task->binding.no_job && task->order.request.writable == BERTH_YES))
-        print_container(task, why);
+                          berth_request_name(request));
+    if (has_notes)
+        print_containers(task, why);
 }
 
 /* May a record be written to the file FD? In a directory of several users, another user
@@ -189,9 +222,11 @@ static bool is_trusted(int fd)
 {
     struct stat st;
 
-    return fstat(fd, &st) == 0 &&
-           (st.st_uid == 0 ||
-            (st.st_uid == geteuid() && S_ISREG(st.st_mode) && st.st_nlink == 1));
+    if (fstat(fd, &st) < 0)
+        return false;
+    if (st.st_uid == 0)
+        return true;
+    return st.st_uid == geteuid() && S_ISREG(st.st_mode) && st.st_nlink == 1;
 }
 
 static int refuse(const char *path, const char *why, struct berth_err *err)
@@ -238,7 +273,9 @@ int berth_record_put(const struct berth_record *record, int fd, struct berth_err
     written = write(fd, line.text, line.used);
     if (written == (ssize_t)line.used)
         return 0;
-    return refuse(path, written < 0 ? strerror(errno) : "only a part was written", err);
+    if (written < 0)
+        return refuse(path, strerror(errno), err);
+    return refuse(path, "only a part was written", err);
 }
 
 static int append_record(const struct berth_task *task, const char *why,

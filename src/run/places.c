@@ -18,14 +18,44 @@
 /* What the runtime mounts, as its configuration has it where nobody has changed it. */
 static const char *const usual[] = {"/tmp", "/var/tmp", "/dev", "/proc", "/sys"};
 
+/* Does the runtime mount the home directory, and the working directory? */
+static bool mounts_home(const struct berth_launch *launch)
+{
+    return launch->request->home != BERTH_NO;
+}
+
+/* Is PLACE in DIRECTORY, which may be NULL? */
+static bool is_within(const char *place, const char *directory)
+{
+    return directory && berth_path_is_within(place, directory);
+}
+
+/* Is the container closed, so that it has only what it is given? */
+static bool is_closed(const struct berth_launch *launch)
+{
+    return launch->order && launch->order->is_closed;
+}
+
 /* Is the clean path PLACE in a directory that the runtime mounts by itself? */
 static bool is_usual(const struct berth_launch *launch, const char *place)
 {
     for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
         if (berth_path_is_within(place, usual[i]))
             return true;
-    return launch->request->home != BERTH_NO && launch->home &&
-           berth_path_is_within(place, launch->home);
+    return mounts_home(launch) && is_within(place, launch->home);
+}
+
+/* Is PLACE below the destination of MOUNT? */
+static bool is_below(const char *place, const struct berth_mount *mount)
+{
+    return strcmp(place, mount->destination) != 0 &&
+           berth_path_is_within(place, mount->destination);
+}
+
+/* Does MOUNT show a path of the host at the same path? */
+static bool is_same_path(const struct berth_mount *mount)
+{
+    return strcmp(mount->source, mount->destination) == 0;
 }
 
 /* Is the clean path PLACE in a directory that the container has from the host, and not
@@ -33,18 +63,17 @@ static bool is_usual(const struct berth_launch *launch, const char *place)
 static bool is_in_mount(const struct berth_launch *launch, const char *place)
 {
     const struct berth_strvec *mounts = &launch->request->mounts;
-    bool has_home = launch->request->home != BERTH_NO;
 
-    if (is_usual(launch, place) || (has_home && launch->directory &&
-                                    berth_path_is_within(place, launch->directory)))
+    if (is_usual(launch, place))
+        return true;
+    if (mounts_home(launch) && is_within(place, launch->directory))
         return true;
     for (size_t i = 0; i < mounts->count; i++) {
         BERTH_MOUNT struct berth_mount other = {0};
 
-        if (berth_mount_parse(mounts->items[i], NULL, &other, NULL) == 0 &&
-            strcmp(other.source, other.destination) == 0 &&
-            strcmp(place, other.destination) != 0 &&
-            berth_path_is_within(place, other.destination))
+        if (berth_mount_parse(mounts->items[i], NULL, &other, NULL) < 0)
+            continue;
+        if (is_same_path(&other) && is_below(place, &other))
             return true;
     }
     return false;
@@ -73,9 +102,9 @@ static const struct berth_mount *find_mount_above(const struct berth_launch *lau
     for (size_t i = 0; i < mounts->count; i++) {
         BERTH_MOUNT struct berth_mount mount = {0};
 
-        if (berth_mount_parse(mounts->items[i], NULL, &mount, NULL) < 0 ||
-            strcmp(mount.destination, place) == 0 ||
-            !berth_path_is_within(place, mount.destination))
+        if (berth_mount_parse(mounts->items[i], NULL, &mount, NULL) < 0)
+            continue;
+        if (!is_below(place, &mount))
             continue;
         if (ret->destination && strlen(ret->destination) > strlen(mount.destination))
             continue;
@@ -86,6 +115,16 @@ static const struct berth_mount *find_mount_above(const struct berth_launch *lau
     return ret->destination ? ret : NULL;
 }
 
+/* Are both there, and either directories or not? */
+static bool are_alike(const char *one, const char *other)
+{
+    struct stat a, b;
+
+    if (stat(one, &a) < 0 || stat(other, &b) < 0)
+        return false;
+    return S_ISDIR(a.st_mode) == S_ISDIR(b.st_mode);
+}
+
 /* Can SOURCE be mounted on the clean path PLACE and change no file of the user's? In a
  * mount of the request the runtime would make the place in that mount's source, or fail
  * where the user may not. */
@@ -94,16 +133,18 @@ static bool has_room(const struct berth_launch *launch, const char *source,
 {
     BERTH_MOUNT struct berth_mount held = {0};
     const struct berth_mount *above = find_mount_above(launch, place, &held);
-    BERTH_FREE char *there = NULL;
-    struct stat one, other;
+    BERTH_FREE char *there = NULL; /* what is at the place now */
 
     if (!above)
         return true;
-    if (above->mode == BERTH_MOUNT_SQSH ||
-        asprintf(&there, "%s%s", above->source, place + strlen(above->destination)) < 0)
+    if (above->mode == BERTH_MOUNT_SQSH)
         return false;
-    return stat(there, &one) == 0 && stat(source, &other) == 0 &&
-           S_ISDIR(one.st_mode) == S_ISDIR(other.st_mode);
+    if (asprintf(&there, "%s%s", above->source, place + strlen(above->destination)) <
+        0) {
+        there = NULL;
+        return false;
+    }
+    return are_alike(there, source);
 }
 
 /* Append the mount of SOURCE, a real path, on PLACE, for the reason WHY. */
@@ -134,8 +175,11 @@ static char *find_temporary(const struct berth_launch *launch)
     const char *path = berth_environ_value(launch->environment, "TMPDIR");
     struct stat status;
 
-    if (!path || *path != '/' || stat(path, &status) < 0 || !S_ISDIR(status.st_mode) ||
-        access(path, W_OK | X_OK) < 0)
+    if (!path || *path != '/')
+        return NULL;
+    if (stat(path, &status) < 0 || !S_ISDIR(status.st_mode))
+        return NULL;
+    if (access(path, W_OK | X_OK) < 0)
         return NULL;
     return realpath(path, NULL);
 }
@@ -144,15 +188,20 @@ static void add_temporary(struct berth_launch *launch)
 {
     BERTH_FREE char *real = find_temporary(launch);
     BERTH_FREE char *place = NULL;
+    bool is_link;
 
     if (!real || strcmp(real, "/") == 0)
         return;
     place = berth_path_clean(berth_environ_value(launch->environment, "TMPDIR"));
-    launch->places.failed |= !place;
-    if (!place || (is_usual(launch, place) && strcmp(place, real) == 0))
+    if (!place) {
+        launch->places.failed = true;
+        return;
+    }
+    is_link = strcmp(place, real) != 0;
+    if (is_usual(launch, place) && !is_link)
         return;
     add(launch, real, place, "rw", BERTH_PLACE_TMPDIR);
-    if (is_in_mount(launch, place) && strcmp(place, real) != 0)
+    if (is_in_mount(launch, place) && is_link)
         add(launch, real, real, "rw", BERTH_PLACE_TMPDIR_END);
 }
 
@@ -162,9 +211,11 @@ static void add_directory(struct berth_launch *launch)
 {
     const char *directory = launch->directory;
 
-    if (launch->request->home == BERTH_NO || !directory || *directory != '/' ||
-        strcmp(directory, "/") == 0 || access(directory, R_OK) == 0 ||
-        access(directory, X_OK) < 0)
+    if (!mounts_home(launch) || !directory)
+        return;
+    if (*directory != '/' || strcmp(directory, "/") == 0)
+        return;
+    if (access(directory, R_OK) == 0 || access(directory, X_OK) < 0)
         return;
     add(launch, directory, directory, "rw", "the working directory");
 }
@@ -180,8 +231,9 @@ static void add_end(struct berth_launch *launch, const struct berth_mount *mount
     BERTH_FREE char *source = realpath(mount->source, NULL);
     BERTH_FREE char *why = NULL;
 
-    if (!end || !source || strcmp(end, mount->destination) == 0 ||
-        !is_in_mount(launch, mount->destination))
+    if (!end || !source || strcmp(end, mount->destination) == 0)
+        return;
+    if (!is_in_mount(launch, mount->destination))
         return;
     if (asprintf(&why, "'%s' leads there", mount->destination) < 0)
         launch->places.failed = true;
@@ -209,24 +261,29 @@ static int add_script(struct berth_launch *launch, struct berth_err *err)
     return 0;
 }
 
-int berth_places_find(struct berth_launch *launch, struct berth_err *err)
+/* Add what an open container has without being asked. */
+static int add_unasked(struct berth_launch *launch, struct berth_err *err)
 {
     const struct berth_strvec *mounts = &launch->request->mounts;
-    bool is_closed = launch->order && launch->order->is_closed;
 
-    if (add_script(launch, err) < 0)
-        return -1;
-    if (!is_closed) {
-        add_temporary(launch);
-        add_directory(launch);
-    }
-    for (size_t i = 0; i < mounts->count && !is_closed; i++) {
+    add_temporary(launch);
+    add_directory(launch);
+    for (size_t i = 0; i < mounts->count; i++) {
         BERTH_MOUNT struct berth_mount mount = {0};
 
         if (berth_mount_parse(mounts->items[i], NULL, &mount, err) < 0)
             return -1;
         add_end(launch, &mount);
     }
+    return 0;
+}
+
+int berth_places_find(struct berth_launch *launch, struct berth_err *err)
+{
+    if (add_script(launch, err) < 0)
+        return -1;
+    if (!is_closed(launch) && add_unasked(launch, err) < 0)
+        return -1;
     return launch->places.failed ? berth_err_oom(err) : 0;
 }
 
@@ -237,11 +294,15 @@ bool berth_places_has_temporary(const struct berth_launch *launch)
     BERTH_FREE char *place = real ? berth_path_clean(path) : NULL;
     BERTH_FREE char *mount = NULL;
 
-    if (!place || (launch->order && launch->order->is_closed))
+    if (!place || is_closed(launch))
         return false;
     if (is_usual(launch, place) || strchr(real, ':'))
         return true;
     if (!has_room(launch, real, place))
         return false;
-    return asprintf(&mount, "%s:%s:rw", real, place) >= 0 && may_mount(launch, mount);
+    if (asprintf(&mount, "%s:%s:rw", real, place) < 0) {
+        mount = NULL;
+        return false;
+    }
+    return may_mount(launch, mount);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checks that everything is there that a container needs, before the runtime starts:
- * the runtime would report a fault in its own words. */
+ * the runtime would report an error in its own words. */
 
 #include "run/task.h"
 
@@ -32,36 +32,37 @@ static int check_name(const char *option, const char *path, struct berth_err *er
                          option, path);
 }
 
-/* For a file that is not squashfs, the runtime reports a fault of a loop device, or
+/* For a file that is not squashfs, the runtime reports an error of a loop device, or
  * nothing. */
 static int check_squashfs(const char *path, struct berth_err *err)
 {
     static const char magic[] = "hsqs";
     BERTH_CLOSE int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     char first[sizeof(magic) - 1];
+    bool is_read = read(fd, first, sizeof(first)) == sizeof(first);
 
-    if (read(fd, first, sizeof(first)) != sizeof(first) ||
-        memcmp(first, magic, sizeof(first)) != 0)
-        return berth_err_set(err,
-                             "--container-mounts: '%s' is not a squashfs file; make "
-                             "one with 'mksquashfs DIR FILE'",
-                             path);
-    return 0;
+    if (is_read && memcmp(first, magic, sizeof(first)) == 0)
+        return 0;
+    return berth_err_set(err,
+                         "--container-mounts: '%s' is not a squashfs file; make "
+                         "one with 'mksquashfs DIR FILE'",
+                         path);
 }
 
 static int check_mount(const struct berth_mount *mount, struct berth_err *err)
 {
     static const char option[] = "--container-mounts";
+    const bool is_squashfs = mount->mode == BERTH_MOUNT_SQSH;
 
     if (check_name(option, mount->source, err) < 0 ||
         check_name(option, mount->destination, err) < 0)
         return -1;
-    if (access(mount->source, mount->mode == BERTH_MOUNT_SQSH ? R_OK : F_OK) < 0)
+    if (access(mount->source, is_squashfs ? R_OK : F_OK) < 0)
         return berth_err_set(err,
                              "%s: '%s': %s; expected a file or directory of the "
                              "host, on every node",
                              option, mount->source, strerror(errno));
-    return mount->mode == BERTH_MOUNT_SQSH ? check_squashfs(mount->source, err) : 0;
+    return is_squashfs ? check_squashfs(mount->source, err) : 0;
 }
 
 /* Can the runtime use the names of the image and of the mounts, and is the source of
@@ -84,10 +85,11 @@ static int check_paths(const struct berth_request *request, struct berth_err *er
 static bool is_device(const char *mount)
 {
     size_t length = strcspn(mount, ":");
+    const char *destination = mount + length + 1;
 
-    return berth_text_starts(mount, "/dev/") && mount[length] &&
-           strncmp(mount, mount + length + 1, length) == 0 &&
-           mount[2 * length + 1] == ':';
+    if (!berth_text_starts(mount, "/dev/") || !mount[length])
+        return false;
+    return strncmp(mount, destination, length) == 0 && destination[length] == ':';
 }
 
 /* Devices by their CDI names are the runtime's. */
@@ -106,29 +108,33 @@ static int check_devices(const struct berth_task *task, struct berth_err *err)
                          devices.items[0], task->launch.runtime);
 }
 
-/* Where the runtime brings the host's /dev, drop the mounts of devices: the runtime
- * mounts each bind nodev (MS_NODEV in addUserbindsMount() of Apptainer 1.0 to 1.5), and
- * a device under such a mount cannot be opened. A bind into a /dev of the container's
- * own becomes a device. SingularityCE is assumed to do the same; nobody has seen it.
- * Where a flag of the user leaves /dev out, no device can be opened: drop them. */
+/* Can a device that is bound into the container be opened there? Where the runtime
+ * brings the host's /dev, it cannot: the runtime mounts each bind nodev (MS_NODEV in
+ * addUserbindsMount() of Apptainer 1.0 to 1.5). A bind into a /dev of the container
+ * becomes a device. SingularityCE is assumed to do the same; nobody has seen it. If a
+ * flag of the user leaves /dev out, no device can be opened. */
+static bool may_bind_devices(const struct berth_task *task)
+{
+    if (berth_request_leaves_dev_out(&task->order.request, task->launch.environment))
+        return false;
+    return task->order.is_closed || !berth_runtime_brings_dev(task->launch.runtime);
+}
+
+/* Drop the mounts of devices that could not be opened. */
 static int leave_devices(struct berth_task *task, struct berth_err *err)
 {
+    struct berth_strvec *fabric = &task->launch.fabric;
     BERTH_STRVEC struct berth_strvec others = {0};
-    bool is_out =
-        berth_request_leaves_dev_out(&task->order.request, task->launch.environment);
 
-    for (size_t i = 0; i < task->launch.fabric.count; i++)
-        if (!is_device(task->launch.fabric.items[i]))
-            berth_strvec_push(&others, task->launch.fabric.items[i]);
+    for (size_t i = 0; i < fabric->count; i++)
+        if (!is_device(fabric->items[i]))
+            berth_strvec_push(&others, fabric->items[i]);
     if (others.failed)
         return berth_err_oom(err);
-    if (others.count == task->launch.fabric.count ||
-        (!is_out &&
-         (task->order.is_closed || !berth_runtime_brings_dev(task->launch.runtime))))
+    if (others.count == fabric->count || may_bind_devices(task))
         return 0;
-    berth_strvec_fini(&task->launch.fabric);
-    task->launch.fabric = others;
-    others = (struct berth_strvec){0};
+    berth_strvec_fini(fabric);
+    *fabric = berth_steal(&others);
     return 0;
 }
 
@@ -148,12 +154,16 @@ int berth_prepare(struct berth_task *task, struct berth_err *err)
     if (launch->runtime)
         return 0;
     if (berth_image_check(request, &image, err) < 0 ||
-        berth_image_find_reader(&image, &launch->reader, err) < 0 ||
-        check_paths(request, err) < 0 ||
-        berth_inject_mounts(request, &launch->mounts, err) < 0 ||
-        berth_inject_fabric(request, &task->order.terms, &launch->fabric, err) < 0 ||
-        berth_gpu_choose(request, launch->environment, &host, &launch->gpu, err) < 0 ||
-        berth_runtime_find(task->order.runtime, getenv("PATH"), &runtime, err) < 0)
+        berth_image_find_reader(&image, &launch->reader, err) < 0)
+        return -1;
+    if (check_paths(request, err) < 0)
+        return -1;
+    if (berth_inject_mounts(request, &launch->mounts, err) < 0 ||
+        berth_inject_fabric(request, &task->order.terms, &launch->fabric, err) < 0)
+        return -1;
+    if (berth_gpu_choose(request, launch->environment, &host, &launch->gpu, err) < 0)
+        return -1;
+    if (berth_runtime_find(task->order.runtime, getenv("PATH"), &runtime, err) < 0)
         return -1;
     launch->runtime = runtime;
     if (check_devices(task, err) < 0 || leave_devices(task, err) < 0)

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -37,11 +36,12 @@
 bool berth_singletons_wanted(const struct berth_launch *launch)
 {
     const char *tasks = berth_environ_value(launch->environment, "SLURM_NTASKS");
-    const struct berth_order *order = launch->order;
+    const struct berth_order_step *step = &launch->order->step;
+    bool has_several = tasks && atoi(tasks) > 1;
 
-    return order->step.prints_component && order->step.tasks > 0 &&
-           (!launch->request->mpi || berth_request_mpi_chosen(launch->request)) &&
-           tasks && atoi(tasks) > 1;
+    if (!step->prints_component || step->tasks == 0 || !has_several)
+        return false;
+    return !launch->request->mpi || berth_request_mpi_chosen(launch->request);
 }
 
 bool berth_singletons_is_tool(const char *name)
@@ -66,15 +66,17 @@ struct mapped {
 
 /* Is process PID in the container of the singletons, or, where each task has its own,
  * in one of the same image? A task on the host or in another image is not. */
-static bool is_own(const struct berth_inject *it, pid_t pid)
+static bool is_inside(const struct berth_inject *it, pid_t pid)
 {
     const char *locals = it->launch->order->container.locals;
     unsigned int local;
 
     if (it->holder.pid)
         return berth_namespaces_shared(pid, it->holder.pid, "mnt");
-    return !locals || (berth_process_variable(pid, BERTH_MARK_VARIABLE, &local) &&
-                       berth_ranks_has(locals, local, NULL));
+    if (!locals)
+        return true;
+    return berth_process_variable(pid, BERTH_MARK_VARIABLE, &local) &&
+           berth_ranks_has(locals, local, NULL);
 }
 
 /* Note a file that process PID has mapped if it is an MPI. */
@@ -104,7 +106,7 @@ static bool find_mapped(pid_t pid, void *data)
     struct mapped *mapped = data;
     struct berth_process process;
 
-    if (!is_own(mapped->it, pid))
+    if (!is_inside(mapped->it, pid))
         return true;
     mapped->is_seen = true;
     if (berth_process_read(pid, &process) && berth_singletons_is_tool(process.name)) {
@@ -152,10 +154,12 @@ static int open_stderr(const struct stat *task_stderr, pid_t parent, int depth)
         struct stat it;
 
         snprintf(name, sizeof(name), "/proc/%d/fd/2", children[i]);
-        if (stat(name, &it) < 0)
-            fd = depth > 0 ? open_stderr(task_stderr, children[i], depth - 1) : -1;
-        else if (it.st_dev == task_stderr->st_dev && it.st_ino == task_stderr->st_ino)
-            fd = open(name, O_WRONLY | O_APPEND | O_NOCTTY);
+        if (stat(name, &it) == 0) {
+            if (it.st_dev == task_stderr->st_dev && it.st_ino == task_stderr->st_ino)
+                fd = open(name, O_WRONLY | O_APPEND | O_NOCTTY);
+        } else if (depth > 0) {
+            fd = open_stderr(task_stderr, children[i], depth - 1);
+        }
     }
     return fd;
 }

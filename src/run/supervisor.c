@@ -65,7 +65,7 @@ struct supervisor {
         no_job; /* why there is none, though the step asks for one; "": it does not */
     bool tasks_ended;
     bool runtime_ended;
-    bool is_apart; /* each task starts a container of its own */
+    bool is_separate; /* each task starts a container of its own */
     struct berth_hostcommand hostcommand;
     struct berth_inject_witness
         watchers[2];      /* of the host's libraries; of singletons */
@@ -87,6 +87,16 @@ static int name_refusal(const struct supervisor *supervisor, int result,
     return berth_err_at(err, "image '%s'", berth_request_name(request));
 }
 
+/* Is a step without --mpi-bind explained, which may start each rank alone? */
+static bool needs_forecast(const struct supervisor *supervisor)
+{
+    const struct berth_launch *launch = &supervisor->launch;
+
+    if (!berth_request_is_explained(launch->request) || launch->request->mpi)
+        return false;
+    return !supervisor->binding.warning && berth_singletons_wanted(launch);
+}
+
 /* Bind the host's MPI, and list the variables that the tasks need for it, those that
  * tell MPI libraries that there is no outer user namespace, and those by which tasks
  * find commands of the host. */
@@ -95,14 +105,13 @@ static int inject(struct supervisor *supervisor, struct berth_err *err)
     const struct berth_launch *launch = &supervisor->launch;
     struct berth_inject *inject = &supervisor->inject;
     struct berth_binding *binding = &supervisor->binding;
+    int result;
 
     inject->environment = supervisor->environment.items;
-    if (name_refusal(supervisor,
-                     berth_inject(inject, binding, &supervisor->watchers[0], err),
-                     err) < 0)
+    result = berth_inject(inject, binding, &supervisor->watchers[0], err);
+    if (name_refusal(supervisor, result, err) < 0)
         return -1;
-    if (berth_request_is_explained(launch->request) && !launch->request->mpi &&
-        !binding->warning && berth_singletons_wanted(launch))
+    if (needs_forecast(supervisor))
         binding->warning = berth_singletons_forecast(inject);
     if (*supervisor->no_cma.text && !berth_request_mpi_declined(launch->request))
         berth_launch_apart(launch->environment, &binding->set);
@@ -118,13 +127,13 @@ static void name_written(struct supervisor *supervisor)
     struct berth_binding *binding = &supervisor->binding;
     struct berth_err text;
 
-    if (path)
+    if (path) {
         berth_err_set(&text, "'%s', by %s", path,
                       berth_overlay_by(supervisor->inject.holder.pid));
-    else
-        berth_err_set(&text, "memory: %s", supervisor->no_overlay.text);
-    if (path)
         berth_binding_set(binding, &binding->overlay, path);
+    } else {
+        berth_err_set(&text, "memory: %s", supervisor->no_overlay.text);
+    }
     berth_binding_set(binding, &binding->written, text.text);
 }
 
@@ -145,10 +154,10 @@ static int share_binding(struct supervisor *supervisor, struct berth_err *err)
     if (berth_request_is_explained(supervisor->launch.request))
         berth_strvec_append(&binding->changes, &supervisor->changes);
     berth_binding_put(binding, &bytes);
-    return bytes.failed
-               ? berth_err_oom(err)
-               : berth_rendezvous_put(supervisor->rendezvous, &bytes,
-                                      &supervisor->rendezvous->page->binding, err);
+    if (bytes.failed)
+        return berth_err_oom(err);
+    return berth_rendezvous_put(supervisor->rendezvous, &bytes,
+                                &supervisor->rendezvous->page->binding, err);
 }
 
 /* Bind the host's MPI, and let the tasks join. */
@@ -166,13 +175,14 @@ static int make_ready(struct supervisor *supervisor, struct berth_err *err)
     berth_strvec_append(container, &supervisor->environment);
     berth_environ_join(supervisor->changes.items, &changes);
     berth_environ_join(set->items, &changes);
-    if (supervisor->changes.failed || set->failed || container->failed ||
-        changes.failed)
+    changes.failed |= supervisor->changes.failed || set->failed;
+    if (changes.failed || container->failed)
         return berth_err_oom(err);
-    return share_binding(supervisor, err) < 0
-               ? -1
-               : berth_rendezvous_ready(supervisor->rendezvous,
-                                        supervisor->inject.holder, &changes, err);
+
+    if (share_binding(supervisor, err) < 0)
+        return -1;
+    return berth_rendezvous_ready(supervisor->rendezvous, supervisor->inject.holder,
+                                  &changes, err);
 }
 
 static void close_mounts(struct supervisor *supervisor)
@@ -196,20 +206,21 @@ static int separate(struct supervisor *supervisor, const char *why,
                              "--container-name=%s: tasks of several steps cannot share "
                              "a container here: %s",
                              name, why);
-    result = berth_inject_apart(&supervisor->launch, holder->pid, why,
-                                &supervisor->binding, err);
+    result = berth_inject_separate(&supervisor->launch, holder->pid, why,
+                                   &supervisor->binding, err);
 
-    supervisor->is_apart = true;
+    supervisor->is_separate = true;
     supervisor->launch.overlay = NULL;
     berth_err_set(&supervisor->no_overlay, "%s", why);
     if (holder->pid)
         berth_holder_kill(*holder);
     *holder = (struct berth_holder){0};
     close_mounts(supervisor);
-    return name_refusal(supervisor, result, err) < 0 ||
-                   share_binding(supervisor, err) < 0
-               ? -1
-               : berth_rendezvous_separate(supervisor->rendezvous, why, err);
+    if (name_refusal(supervisor, result, err) < 0)
+        return -1;
+    if (share_binding(supervisor, err) < 0)
+        return -1;
+    return berth_rendezvous_separate(supervisor->rendezvous, why, err);
 }
 
 static const char closed[] =
@@ -244,9 +255,11 @@ static int find_outer(struct supervisor *supervisor, struct berth_err *err)
             berth_err_set(&supervisor->no_cma, "%s", closed);
         return 0;
     }
-    if (container->hosts > 0)
+    if (container->hosts > 0) {
         berth_err_set(&supervisor->no_cma, "%s", mixed);
-    if (container->hosts > 0 || container->others == 0)
+        return 0;
+    }
+    if (container->others == 0)
         return 0;
     /* also if only the site or a variable closes it, which the others may not know */
     if (supervisor->launch.order->is_closed) {
@@ -275,22 +288,32 @@ static int copy_job(struct supervisor *supervisor,
 {
     struct berth_start *start = &supervisor->start;
     struct berth_job_answer *job = &supervisor->job;
-    int status;
+    int result, status;
 
     if (berth_job_ask(question, job, err) < 0)
         return -1;
-    if (berth_start_in(start, job->holder, job->after.items, !question->own_directory,
-                       err) == 0 &&
-        berth_start_await(start, &supervisor->inject.holder, &supervisor->environment,
-                          err) == 0)
+    result = berth_start_in(start, job->holder, job->after.items,
+                            !question->own_directory, err);
+    if (result == 0)
+        result = berth_start_await(start, &supervisor->inject.holder,
+                                   &supervisor->environment, err);
+    if (result == 0)
         return 0;
+
     berth_job_answer_fini(job);
     supervisor->inject.holder = (struct berth_holder){0};
     if (start->runtime > 0)
         kill(start->runtime, SIGKILL);
     status = berth_run_wait(start->runtime);
-    return WIFEXITED(status) && WEXITSTATUS(status) == BERTH_START_NO_DIRECTORY ? 1
-                                                                                : -1;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == BERTH_START_NO_DIRECTORY)
+        return 1;
+    return -1;
+}
+
+static void reset_start(struct berth_start *start)
+{
+    berth_start_fini(start);
+    start->runtime = 0;
 }
 
 /* Start a copy of the job's container, if the step asks for one. Returns false if the
@@ -312,13 +335,18 @@ static bool start_in_job(struct supervisor *supervisor)
         berth_err_set(err, "%s", why);
         return false;
     }
-    while ((result = copy_job(supervisor, &question, err)) != 0) {
-        berth_start_fini(start);
-        start->runtime = 0;
-        if (result < 0 || question.own_directory)
-            return false;
+    result = copy_job(supervisor, &question, err);
+    if (result > 0) {
+        /* once more, and for one that was started in this directory */
+        reset_start(start);
         question.own_directory = true;
+        result = copy_job(supervisor, &question, err);
     }
+    if (result != 0) {
+        reset_start(start);
+        return false;
+    }
+
     *err->text = '\0';
     supervisor->written = berth_overlay_open(supervisor->job.holder.pid);
     berth_strvec_append(&supervisor->changes, &supervisor->job.changes);
@@ -402,7 +430,7 @@ static int start_named(struct supervisor *supervisor, struct berth_err *err)
 }
 
 /* Start a container for the step alone, and wait until berth-init runs in it. */
-static int start_own(struct supervisor *supervisor, struct berth_err *err)
+static int start_for_step(struct supervisor *supervisor, struct berth_err *err)
 {
     const struct berth_launch *launch = &supervisor->launch;
     struct berth_start *start = &supervisor->start;
@@ -456,12 +484,15 @@ static int start_container(struct supervisor *supervisor, struct berth_err *err)
             *err = supervisor->no_job;
             return -1;
         }
-        if (start_own(supervisor, err) < 0)
+        if (start_for_step(supervisor, err) < 0)
             return -1;
     }
+
     supervisor->mounts = berth_holder_open(supervisor->inject.holder);
     why = berth_join_why_not(supervisor->inject.holder.pid);
-    return why ? separate(supervisor, why, err) : make_ready(supervisor, err);
+    if (why)
+        return separate(supervisor, why, err);
+    return make_ready(supervisor, err);
 }
 
 /* Has somebody written into the file of the image since the tasks began? A file that
@@ -471,12 +502,15 @@ static bool is_changed(const struct supervisor *supervisor)
     const struct stat *before = &supervisor->image;
     struct stat now;
 
-    return S_ISREG(before->st_mode) &&
-           stat(supervisor->launch.request->image, &now) == 0 &&
-           now.st_dev == before->st_dev && now.st_ino == before->st_ino &&
-           (now.st_size != before->st_size ||
-            now.st_mtim.tv_sec != before->st_mtim.tv_sec ||
-            now.st_mtim.tv_nsec != before->st_mtim.tv_nsec);
+    if (!S_ISREG(before->st_mode))
+        return false;
+    if (stat(supervisor->launch.request->image, &now) < 0)
+        return false;
+    if (now.st_dev != before->st_dev || now.st_ino != before->st_ino)
+        return false;
+    return now.st_size != before->st_size ||
+           now.st_mtim.tv_sec != before->st_mtim.tv_sec ||
+           now.st_mtim.tv_nsec != before->st_mtim.tv_nsec;
 }
 
 /* Print a line if there is no room left for what the tasks write, once. */
@@ -517,44 +551,79 @@ static void end_container(struct supervisor *supervisor)
 static void register_end(struct supervisor *supervisor, pid_t pid, int status)
 {
     bool is_runtime = pid == supervisor->start.runtime;
+    bool is_killed_server = supervisor->servers.is_server && WIFSIGNALED(status);
 
     if (is_runtime)
         supervisor->runtime_ended = true;
-    if (pid == supervisor->hostcommand.server)
+    if (pid == supervisor->hostcommand.server) {
         supervisor->hostcommand.server = 0;
-    else if ((is_runtime || (supervisor->servers.is_server && WIFSIGNALED(status))) &&
-             !supervisor->tasks_ended)
+        return;
+    }
+    if ((is_runtime || is_killed_server) && !supervisor->tasks_ended)
         berth_rendezvous_lose(supervisor->rendezvous);
 }
 
+/* Wait at most MILLISECONDS for a signal, or until the last task, or the job's
+ * container, ends, or a program asks for a command of the host. */
 static void await_change(struct supervisor *supervisor, int milliseconds)
 {
-    struct pollfd fds[] = {
-        {.fd = supervisor->tasks_ended ? -1 : TASKS, .events = POLLIN},
-        {.fd = supervisor->job.end, .events = POLLIN},
-        {.fd = supervisor->tasks_ended || supervisor->hostcommand.server
-                   ? -1
-                   : supervisor->hostcommand.socket,
-         .events = POLLIN}};
+    enum { LAST_TASK, JOB, PROGRAM, COUNT };
+    struct pollfd fds[COUNT] = {
+        [LAST_TASK] = {.fd = TASKS, .events = POLLIN},
+        [JOB] = {.fd = supervisor->job.end, .events = POLLIN},
+        [PROGRAM] = {.fd = supervisor->hostcommand.socket, .events = POLLIN}};
 
-    berth_servers_wait(fds, 3, milliseconds);
-    if (fds[0].revents)
+    if (supervisor->tasks_ended)
+        fds[LAST_TASK].fd = -1;
+    if (supervisor->tasks_ended || supervisor->hostcommand.server)
+        fds[PROGRAM].fd = -1;
+
+    berth_servers_wait(fds, COUNT, milliseconds);
+    if (fds[LAST_TASK].revents)
         end_container(supervisor);
-    if (fds[2].revents && !supervisor->tasks_ended)
+    if (fds[PROGRAM].revents && !supervisor->tasks_ended)
         berth_hostcommand_serve(&supervisor->hostcommand);
-    if (fds[1].revents) {
+    if (fds[JOB].revents) {
         berth_job_answer_fini(&supervisor->job);
         if (!supervisor->tasks_ended)
             berth_rendezvous_lose(supervisor->rendezvous);
     }
 }
 
-/* The runtime and the last task ended ROUNDS ago: end what should have ended with them.
- * Servers get a signal that lets them unmount first. */
-static void end_left(struct supervisor *supervisor, int rounds)
+/* The rounds in which what should have ended with the runtime and the last task is
+ * ended. */
+struct rounds {
+    int count; /* so far */
+    int64_t next;
+};
+
+/* The runtime and the last task have ended: end what should have ended with them, if it
+ * is time for a round. Servers get a signal that lets them unmount first. */
+static void end_left(struct supervisor *supervisor, struct rounds *rounds)
 {
+    if (berth_clock() < rounds->next)
+        return;                      /* not at each SIGCHLD */
     supervisor->servers.runtime = 0; /* its orphans are children of this process */
-    berth_servers_end(&supervisor->servers, rounds);
+    berth_servers_end(&supervisor->servers, rounds->count);
+    rounds->count++;
+    rounds->next = berth_clock() + BERTH_SERVERS_ROUND_MS;
+}
+
+/* No child has ended: look after what is left, and wait for a change. */
+static void look_after(struct supervisor *supervisor, bool has_failed,
+                       struct rounds *rounds)
+{
+    enum { LOOK_AGAIN_MS = 1000 };
+    const bool both_ended = supervisor->runtime_ended && supervisor->tasks_ended;
+    const bool is_ending = both_ended || has_failed;
+
+    if (both_ended)
+        end_left(supervisor, rounds);
+    if (has_failed || rounds->count > BERTH_SERVERS_PATIENCE)
+        berth_servers_kill_others();
+    if (!supervisor->tasks_ended)
+        check_room(supervisor);
+    await_change(supervisor, is_ending ? BERTH_SERVERS_ROUND_MS : LOOK_AGAIN_MS);
 }
 
 /* Stay until the runtime, the traced servers and the last task have ended. The runtime
@@ -562,32 +631,20 @@ static void end_left(struct supervisor *supervisor, int rounds)
  * tasks that still run, and end after them. */
 static void stay(struct supervisor *supervisor)
 {
-    enum { LOOK_AGAIN_MS = 1000 };
-    const bool has_failed = !supervisor->inject.holder.pid && !supervisor->is_apart;
-    int64_t next_round = 0;
-    int rounds = 0;
+    const bool has_failed = !supervisor->inject.holder.pid && !supervisor->is_separate;
+    struct rounds rounds = {0};
     int status;
-    pid_t pid;
+    pid_t pid = berth_servers_reap(&supervisor->servers, &status);
 
-    while ((pid = berth_servers_reap(&supervisor->servers, &status)) >= 0) {
-        bool both_ended = supervisor->runtime_ended && supervisor->tasks_ended;
-
-        if (pid > 0) {
+    while (pid >= 0) {
+        if (pid > 0)
             register_end(supervisor, pid, status);
-            continue;
-        }
-        if (both_ended && berth_clock() >= next_round) { /* not at each SIGCHLD */
-            end_left(supervisor, rounds++);
-            next_round = berth_clock() + BERTH_SERVERS_ROUND_MS;
-        }
-        if (has_failed || rounds > BERTH_SERVERS_PATIENCE)
-            berth_servers_kill_others();
-        if (!supervisor->tasks_ended)
-            check_room(supervisor);
-        await_change(supervisor,
-                     both_ended || has_failed ? BERTH_SERVERS_ROUND_MS : LOOK_AGAIN_MS);
+        else
+            look_after(supervisor, has_failed, &rounds);
+        pid = berth_servers_reap(&supervisor->servers, &status);
     }
-    if (has_failed || rounds > BERTH_SERVERS_PATIENCE)
+
+    if (has_failed || rounds.count > BERTH_SERVERS_PATIENCE)
         berth_servers_clear(supervisor->launch.runtime);
     while (!supervisor->tasks_ended)
         await_change(supervisor, -1);
@@ -602,7 +659,7 @@ static void end_start(struct supervisor *supervisor)
     close_mounts(supervisor);
     if (supervisor->inject.holder.pid)
         berth_holder_kill(supervisor->inject.holder);
-    else if (!supervisor->is_apart && supervisor->start.runtime > 0)
+    else if (!supervisor->is_separate && supervisor->start.runtime > 0)
         kill(supervisor->start.runtime, SIGKILL);
 }
 
@@ -611,12 +668,13 @@ static void watch(struct supervisor *supervisor)
 {
     const struct berth_launch *launch = &supervisor->launch;
     const char *no_cma = supervisor->no_cma.text;
+    bool has_own_mpi =
+        !berth_request_is_explained(launch->request) && !supervisor->binding.host;
 
-    if (!berth_request_is_explained(launch->request) && !supervisor->binding.host &&
-        berth_singletons_wanted(launch))
-        berth_singletons_watch(&supervisor->inject,
-                               launch->request->mpi || !*no_cma ? NULL : no_cma,
-                               &supervisor->watchers[1]);
+    if (launch->request->mpi || !*no_cma)
+        no_cma = NULL; /* nothing to tell, or told with the choice of --mpi-bind */
+    if (has_own_mpi && berth_singletons_wanted(launch))
+        berth_singletons_watch(&supervisor->inject, no_cma, &supervisor->watchers[1]);
     if (stat(launch->request->image, &supervisor->image) < 0)
         supervisor->image = (struct stat){0};
 }
@@ -635,8 +693,9 @@ static void run(void *data)
     berth_limits_raise();
     berth_limits_set_cpus(&supervisor->rendezvous->node->cpus);
     supervisor->rendezvous->memory = MEMORY;
-    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0,
-          0); /* orphans of the runtime become children of the supervisor */
+    /* orphans of the runtime become children of the supervisor */
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+
     if (start_container(supervisor, &err) < 0) {
         berth_rendezvous_fail(supervisor->rendezvous, &err);
         end_start(supervisor);

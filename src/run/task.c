@@ -28,14 +28,20 @@ static const char *node_name(void)
     return name ? name : host;
 }
 
-/* With --multi-prog, options for the image stand in front of the command: skip them. */
+/* Returns the site's prefix of options. */
+static const char *prefix_of(const struct berth_task *task)
+{
+    return task->order.prefix ? task->order.prefix : "";
+}
+
+/* With --multi-prog, options for the image are before the command: skip them. */
 static int skip_options(struct berth_task *task, struct berth_err *err)
 {
-    const char *prefix = task->order.prefix ? task->order.prefix : "";
-    int count = task->order.step.ranks
-                    ? berth_multiprog_options(task->launch.command, prefix, err)
-                    : 0;
+    int count;
 
+    if (!task->order.step.ranks)
+        return 0;
+    count = berth_multiprog_options(task->launch.command, prefix_of(task), err);
     if (count < 0)
         return -1;
     task->launch.command += count;
@@ -114,26 +120,35 @@ int berth_task_check_launch(const struct berth_task *task, const char *why,
                          why);
 }
 
-int berth_task_hide_launcher(struct berth_task *task, struct berth_err *err)
+/* Close the socket of the step's process manager, FD, which an mpirun would use. */
+static void close_manager(int fd)
+{
+    struct stat status;
+
+    if (fd < 0 || fstat(fd, &status) < 0)
+        return;
+    if (S_ISSOCK(status.st_mode)) /* the number may be another file's */
+        close(fd);
+}
+
+int berth_task_hide_step(struct berth_task *task, struct berth_err *err)
 {
     static struct berth_strvec shown; /* the process's environment from now on */
-    int fd = berth_mpirun_descriptor(environ);
-    struct stat status;
     const char *why;
+    bool has_temporary;
 
     if (!berth_request_starts_mpirun(&task->order.request))
         return 0;
     berth_order_inside(&task->order, &why);
     if (berth_task_check_launch(task, why, err) < 0)
         return -1;
-    if (fd >= 0 && fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode))
-        close(fd);
+    close_manager(berth_mpirun_descriptor(environ));
+    has_temporary = berth_places_has_temporary(&task->launch);
     if (berth_mpirun_environment(&task->order.request, environ, &task->order.allocation,
-                                 berth_places_has_temporary(&task->launch), &shown,
-                                 err) < 0)
+                                 has_temporary, &shown, err) < 0)
         return -1;
     environ = shown.items;
-    /* commands of the host see the job, too; an account lists the difference */
+    /* commands of the host see the job, too; an explanation lists the difference */
     if (berth_request_mpi_is(&task->order.request, BERTH_MODE_LAUNCH) &&
         !berth_request_is_explained(&task->order.request))
         task->launch.environment = environ;
@@ -142,10 +157,11 @@ int berth_task_hide_launcher(struct berth_task *task, struct berth_err *err)
 
 int berth_task_end(const struct berth_task *task, int status, struct berth_err *err)
 {
+    const char *place = task->launch.node ? task->launch.node : "berth-task";
+
     if (status != 0 && *err->text) {
-        berth_spell_options(task->order.prefix ? task->order.prefix : "", err);
-        berth_report(task->order.report,
-                     task->launch.node ? task->launch.node : "berth-task", err);
+        berth_spell_options(prefix_of(task), err);
+        berth_report(task->order.report, place, err);
     }
     return status < 0 ? BERTH_REFUSED : status;
 }

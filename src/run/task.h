@@ -29,7 +29,7 @@ void berth_task_begin(struct berth_task *task, char **command);
 /* With --mpi-bind=local or launch: hide the step and its process manager from an mpirun
  * in this task; with launch it still sees the job. Changes environ. Returns 0, or -1
  * with a sentence in ERR. */
-int berth_task_hide_launcher(struct berth_task *task, struct berth_err *err);
+int berth_task_hide_step(struct berth_task *task, struct berth_err *err);
 
 /* Refuse --mpi-bind=launch, whose mpirun starts daemons with srun, if the image gets no
  * srun, WHY (NULL: it gets one). Returns 0, or -1 with a sentence in ERR. */
@@ -41,8 +41,8 @@ int berth_task_check_launch(const struct berth_task *task, const char *why,
  * change nothing. Returns 0, or -1 with a sentence in ERR. */
 int berth_prepare(struct berth_task *task, struct berth_err *err);
 
-/* Collect in *RET, which borrows TASK, what is known of it on the host, for the account
- * of its component. APART: why each task has a container of its own; NULL: tasks share
+/* Collect in *RET, which borrows TASK, what is known of it on the host, to explain
+ * its component. APART: why each task has a container of its own; NULL: tasks share
  * one. Runs the runtime for its version, so the process must be on the host. Returns 0,
  * or -1 with a sentence in ERR. */
 int berth_explainfacts_collect(struct berth_task *task, const char *apart,
@@ -64,10 +64,10 @@ int berth_explainfacts_print(const struct berth_explain *explain,
  * Takes the strings. Returns 0, or -1 when out of memory. */
 int berth_task_set(struct berth_strvec *list, struct berth_err *err);
 
-/* Join the container of the rendezvous, which is READY, and become the command; for an
- * account, only check whether that would succeed. Returns only on failure, or for an
- * account: the exit status (-1: BERTH_REFUSED). If the status is not 0, ERR has the
- * sentence. */
+/* Join the container of the rendezvous, which is READY, and become the command; if
+ * the step is only explained, check whether that would succeed. Returns only on
+ * failure, or for such a step: the exit status (-1: BERTH_REFUSED). If the status is
+ * not 0, ERR has the sentence. */
 int berth_joined_become(const struct berth_task *task,
                         const struct berth_rendezvous *rendezvous,
                         struct berth_err *err);

@@ -143,7 +143,7 @@ TEST_ROWS(with_a_container_for_each_task_the_host_s_mpi_cannot_run, apart)
                          0);
     environment[0] = nodes;
     order.container.tasks = 1;
-    result = berth_inject_apart(&launch, 0, "it is setuid", &binding, &err);
+    result = berth_inject_separate(&launch, 0, "it is setuid", &binding, &err);
     ck_assert_int_eq(result, *err.text ? -1 : 0);
     if (result == 0)
         ck_assert_pstr_eq(binding.note, apart[_i].said);
