@@ -65,8 +65,9 @@ static bool is_same(int namespace, int other)
 {
     struct stat one, two;
 
-    return fstat(namespace, &one) == 0 && fstat(other, &two) == 0 &&
-           one.st_ino == two.st_ino;
+    if (fstat(namespace, &one) < 0 || fstat(other, &two) < 0)
+        return false;
+    return one.st_ino == two.st_ino;
 }
 
 /* Open the user namespace that owns the container's mounts (ioctl_ns(2): it is closed
@@ -100,10 +101,9 @@ static int open_spaces(int process, unsigned int mounts, struct container *conta
         if (open_namespace(spaces, namespaces[i], &container->space[i]) < 0)
             return -1;
     container->owner = open_owner(container);
-    return fstatat(spaces, namespaces[MOUNTS], &status, 0) == 0 &&
-                   status.st_ino == mounts
-               ? 0
-               : -1;
+    if (fstatat(spaces, namespaces[MOUNTS], &status, 0) < 0)
+        return -1;
+    return status.st_ino == mounts ? 0 : -1;
 }
 
 /* Read the lines CapBnd and NoNewPrivs of /proc/PID/status. */
@@ -144,7 +144,9 @@ static int enter(int space)
 
 static int enter_namespaces(const struct container *container)
 {
-    if (enter(container->owner >= 0 ? container->owner : container->space[USER]) < 0)
+    const int first = container->owner >= 0 ? container->owner : container->space[USER];
+
+    if (enter(first) < 0)
         return -1;
     for (int i = 0; i < USER; i++)
         if (enter(container->space[i]) < 0)
@@ -154,7 +156,9 @@ static int enter_namespaces(const struct container *container)
 
 static int enter_root(const struct container *container)
 {
-    return fchdir(container->root) < 0 || chroot(".") < 0 || chdir("/") < 0 ? -1 : 0;
+    if (fchdir(container->root) < 0 || chroot(".") < 0)
+        return -1;
+    return chdir("/");
 }
 
 /* The user namespace has given this process all capabilities until exec. Limit what the
@@ -162,10 +166,16 @@ static int enter_root(const struct container *container)
  * there. */
 static void bound_capabilities(const struct container *container)
 {
-    for (int cap = 0; cap < 64; cap++)
-        if (!(container->bound >> cap & 1) &&
-            prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0 && errno == EINVAL)
+    enum { MOST = 64 };
+
+    for (int cap = 0; cap < MOST; cap++) {
+        bool is_bound = (container->bound >> cap & 1) != 0;
+
+        if (is_bound)
+            continue;
+        if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0 && errno == EINVAL)
             break; /* the kernel knows no more of them */
+    }
     if (container->no_new_privs)
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
@@ -180,6 +190,17 @@ static void close_container(const struct container *container)
     close(container->root);
 }
 
+/* Enter the namespaces and the root; AS_TASK: also the user namespace of the tasks, if
+ * the mounts belong to another one. Returns 0, or -1 with errno. */
+static int enter_all(const struct container *container, bool as_task)
+{
+    if (enter_namespaces(container) < 0 || enter_root(container) < 0)
+        return -1;
+    if (as_task && container->owner >= 0)
+        return enter(container->space[USER]);
+    return 0;
+}
+
 /* The same as join(), which has raised the limit of descriptors. */
 static int open_and_enter(struct berth_holder holder, bool as_task,
                           struct berth_err *err)
@@ -192,8 +213,7 @@ static int open_and_enter(struct berth_holder holder, bool as_task,
      * program of the image that is root in the container could open by tracing it
      * (ptrace(2)) */
     prctl(PR_SET_DUMPABLE, 0);
-    if (enter_namespaces(&container) < 0 || enter_root(&container) < 0 ||
-        (as_task && container.owner >= 0 && enter(container.space[USER]) < 0))
+    if (enter_all(&container, as_task) < 0)
         return berth_err_set(err,
                              "cannot join the container: %s; with "
                              "runtime.share: no in berth.yaml no task joins one",
@@ -247,7 +267,7 @@ const char *berth_join_why_not(pid_t holder)
     if (!berth_namespaces_differ(holder, "user"))
         return "the runtime is installed setuid and uses no user namespace "
                "(--container-args=--userns)";
-    return berth_namespaces_differ(holder, "pid")
-               ? "the container has a process namespace"
-               : NULL;
+    if (berth_namespaces_differ(holder, "pid"))
+        return "the container has a process namespace";
+    return NULL;
 }

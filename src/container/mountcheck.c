@@ -61,10 +61,11 @@ static bool is_source(const struct berth_mountcheck_seen *seen,
                       const struct stat *source)
 {
     bool is_device = S_ISCHR(source->st_mode) || S_ISBLK(source->st_mode);
+    bool is_same_file = seen->device == source->st_dev && seen->inode == source->st_ino;
 
-    return source->st_nlink == 0 ||
-           (seen->device == source->st_dev && seen->inode == source->st_ino) ||
-           (is_device && seen->special == source->st_rdev);
+    if (source->st_nlink == 0)
+        return true; /* nobody could look at it */
+    return is_same_file || (is_device && seen->special == source->st_rdev);
 }
 
 /* Does the file system of PATH show another file to each process (proc), or another one
@@ -73,8 +74,9 @@ static bool is_changing(const char *path)
 {
     struct statfs status;
 
-    return statfs(path, &status) < 0 || status.f_type == PROC_SUPER_MAGIC ||
-           status.f_type == AUTOFS_SUPER_MAGIC;
+    if (statfs(path, &status) < 0)
+        return true;
+    return status.f_type == PROC_SUPER_MAGIC || status.f_type == AUTOFS_SUPER_MAGIC;
 }
 
 /* Is SEEN what is at PATH now? The file may have been replaced since the runtime
@@ -84,20 +86,33 @@ static bool is_source_now(const struct berth_mountcheck_seen *seen, const char *
     BERTH_FREE char *inside = NULL;
     struct stat now, entered;
 
-    if (asprintf(&inside, "%s/.", path) < 0)
+    if (asprintf(&inside, "%s/.", path) < 0) {
+        inside = NULL;
         return true;
+    }
     look_at(path, &now);
+    if (is_source(seen, &now))
+        return true;
     look_at(inside, &entered);
-    return is_source(seen, &now) ||
-           (entered.st_nlink > 0 && is_source(seen, &entered)) || is_changing(path);
+    if (entered.st_nlink > 0 && is_source(seen, &entered))
+        return true;
+    return is_changing(path);
+}
+
+/* Is the place of SEEN in another file system than the directory ABOVE it? Nobody can
+ * tell: true. */
+static bool has_squashfs(const struct berth_mountcheck_seen *seen,
+                         const struct berth_mountcheck_seen *above)
+{
+    return above->error || above->device != seen->device;
 }
 
 /* What is wrong with MOUNT, for messages; NULL: nothing, or it cannot be known. ABOVE:
  * the directory above its place. */
-static const char *find_fault(const struct berth_plan_item *mount,
-                              const struct stat *source,
-                              const struct berth_mountcheck_seen *seen,
-                              const struct berth_mountcheck_seen *above)
+static const char *find_problem(const struct berth_plan_item *mount,
+                                const struct stat *source,
+                                const struct berth_mountcheck_seen *seen,
+                                const struct berth_mountcheck_seen *above)
 {
     bool is_missing =
         seen->error == ENOENT || seen->error == ENOTDIR || seen->error == ELOOP;
@@ -107,9 +122,8 @@ static const char *find_fault(const struct berth_plan_item *mount,
     if (seen->error)
         return NULL;
     if (mount->mode == BERTH_MOUNT_SQSH)
-        return above->error || above->device != seen->device
-                   ? NULL
-                   : "does not show the files of the source at";
+        return has_squashfs(seen, above) ? NULL
+                                         : "does not show the files of the source at";
     if (!is_source(seen, source) && !is_source_now(seen, mount->source))
         return "shows something else at";
     if (mount->mode == BERTH_MOUNT_RO && !seen->is_read_only)
@@ -117,8 +131,8 @@ static const char *find_fault(const struct berth_plan_item *mount,
     return NULL;
 }
 
-/* Write that the container, because of FAULT, has not MOUNT. */
-static int refuse(const struct berth_plan_item *mount, const char *fault,
+/* Write that the container, because of PROBLEM, has not MOUNT. */
+static int refuse(const struct berth_plan_item *mount, const char *problem,
                   struct berth_err *err)
 {
     BERTH_FREE char *real = realpath(mount->destination, NULL);
@@ -135,7 +149,7 @@ static int refuse(const struct berth_plan_item *mount, const char *fault,
                       "something else is mounted there (--container-args, variables "
                       "APPTAINER_*); choose another place");
     return berth_err_set(err, "mount '%s:%s': the container %s '%s'; %s", mount->source,
-                         mount->destination, fault, mount->destination, remedy.text);
+                         mount->destination, problem, mount->destination, remedy.text);
 }
 
 /* Has somebody asked for MOUNT? What berth mounts for itself is looked at by those who
@@ -155,10 +169,10 @@ int berth_mountcheck_compare(const struct berth_mountcheck *check,
     for (size_t i = 0; i < check->plan.mounts.count; i++) {
         const struct berth_plan_item *mount = &check->plan.mounts.items[i];
         bool has_above = mount->mode == BERTH_MOUNT_SQSH;
-        const char *fault = find_fault(mount, &check->sources[i], seen, seen + 1);
+        const char *problem = find_problem(mount, &check->sources[i], seen, seen + 1);
 
-        if (fault && is_promised(mount))
-            return refuse(mount, fault, err);
+        if (problem && is_promised(mount))
+            return refuse(mount, problem, err);
         seen += has_above ? 2 : 1;
     }
     return 0;

@@ -45,7 +45,9 @@ int berth_holder_open(struct berth_holder holder)
     int fd = berth_namespaces_open(holder.pid, "mnt");
     struct stat status;
 
-    if (fd < 0 || (fstat(fd, &status) == 0 && status.st_ino == holder.mounts))
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, &status) == 0 && status.st_ino == holder.mounts)
         return fd;
     close(fd);
     errno = ESRCH;
@@ -82,11 +84,12 @@ bool berth_namespaces_shared(pid_t pid, pid_t other, const char *name)
 bool berth_namespaces_is_own(int fd, const char *name)
 {
     char path[64];
-    struct stat it, own;
+    struct stat it, ours;
 
     snprintf(path, sizeof(path), "/proc/self/ns/%s", name);
-    return fstat(fd, &it) == 0 && stat(path, &own) == 0 && it.st_dev == own.st_dev &&
-           it.st_ino == own.st_ino;
+    if (fstat(fd, &it) < 0 || stat(path, &ours) < 0)
+        return false;
+    return it.st_dev == ours.st_dev && it.st_ino == ours.st_ino;
 }
 
 int berth_namespaces_open(pid_t pid, const char *name)
@@ -110,8 +113,10 @@ static bool may_kill(pid_t pid)
     char path[32];
     struct stat process;
 
+    if (geteuid() == 0)
+        return true;
     snprintf(path, sizeof(path), "/proc/%d", pid);
-    return geteuid() == 0 || (stat(path, &process) == 0 && process.st_uid != 0);
+    return stat(path, &process) == 0 && process.st_uid != 0;
 }
 
 static bool kill_in_space(pid_t pid, void *data)
@@ -120,11 +125,12 @@ static bool kill_in_space(pid_t pid, void *data)
     char path[64];
     struct stat space;
 
-    if (!may_kill(pid))
+    if (pid == wanted->but || !may_kill(pid))
         return false;
     snprintf(path, sizeof(path), "/proc/%d/ns/mnt", pid);
-    return pid != wanted->but && stat(path, &space) == 0 &&
-           space.st_ino == wanted->number && kill(pid, SIGKILL) == 0;
+    if (stat(path, &space) < 0 || space.st_ino != wanted->number)
+        return false;
+    return kill(pid, SIGKILL) == 0;
 }
 
 void berth_namespaces_kill(int fd, pid_t but)
@@ -132,13 +138,13 @@ void berth_namespaces_kill(int fd, pid_t but)
     enum { ROUNDS = 10 }; /* a process that is seen may start one that is not */
     struct space wanted = {.but = but};
     struct stat status;
+    int killed = 1;
 
     if (berth_namespaces_is_own(fd, "mnt") || fstat(fd, &status) < 0)
         return;
     wanted.number = status.st_ino;
-    for (int i = 0; i < ROUNDS && berth_processes_each_pid(kill_in_space, &wanted) > 0;
-         i++)
-        ;
+    for (int i = 0; i < ROUNDS && killed > 0; i++)
+        killed = berth_processes_each_pid(kill_in_space, &wanted);
 }
 
 /* Programs of the image that are root in that namespace could trace this process, and
@@ -184,21 +190,22 @@ static int write_map(const char *path, unsigned int id, unsigned int outer_id)
  * setgroups(2) is denied. */
 int berth_namespaces_map(uid_t uid, uid_t outer_uid, gid_t gid, gid_t outer_gid)
 {
-    return write_file("/proc/self/setgroups", "deny") < 0 ||
-                   write_map("/proc/self/uid_map", uid, outer_uid) < 0 ||
-                   write_map("/proc/self/gid_map", gid, outer_gid) < 0
-               ? -1
-               : 0;
+    if (write_file("/proc/self/setgroups", "deny") < 0)
+        return -1;
+    if (write_map("/proc/self/uid_map", uid, outer_uid) < 0)
+        return -1;
+    return write_map("/proc/self/gid_map", gid, outer_gid);
 }
 
-static bool has_own_memory(pid_t holder)
+static bool has_separate_memory(pid_t holder)
 {
     char path[64];
     struct stat ours, theirs;
 
     snprintf(path, sizeof(path), "/proc/%d/root/dev/shm", holder);
-    return stat("/dev/shm", &ours) == 0 && stat(path, &theirs) == 0 &&
-           ours.st_dev != theirs.st_dev;
+    if (stat("/dev/shm", &ours) < 0 || stat(path, &theirs) < 0)
+        return false;
+    return ours.st_dev != theirs.st_dev;
 }
 
 void berth_namespaces_find_reach(pid_t holder, struct berth_mpi_reach *reach)
@@ -206,7 +213,7 @@ void berth_namespaces_find_reach(pid_t holder, struct berth_mpi_reach *reach)
     reach->pid = berth_namespaces_differ(holder, "pid");
     reach->ipc = berth_namespaces_differ(holder, "ipc");
     reach->network = berth_namespaces_differ(holder, "net");
-    reach->shm = has_own_memory(holder);
+    reach->shm = has_separate_memory(holder);
 }
 
 /* Slurm makes a directory for the clients of a step below TmpFS, or where mpi.conf
@@ -220,10 +227,16 @@ bool berth_namespaces_is_pmix_hidden(pid_t holder, char *const *task)
     const char *top = berth_environ_value(task, "PMIX_SYSTEM_TMPDIR");
     BERTH_FREE char *path = NULL;
 
-    if (!step || !berth_text_starts(step, start) || !modules ||
-        !strstr(modules, "shmem"))
+    if (!step || !berth_text_starts(step, start))
         return false;
-    return asprintf(&path, "/proc/%d/root%s/spmix_appdir_%u_%s", holder,
-                    top ? top : "/tmp", getuid(), step + strlen(start)) >= 0 &&
-           access(path, X_OK) < 0;
+    if (!modules || !strstr(modules, "shmem"))
+        return false;
+    if (!top)
+        top = "/tmp";
+    if (asprintf(&path, "/proc/%d/root%s/spmix_appdir_%u_%s", holder, top, getuid(),
+                 step + strlen(start)) < 0) {
+        path = NULL;
+        return false;
+    }
+    return access(path, X_OK) < 0;
 }

@@ -38,20 +38,28 @@ struct content {
     bool has_others; /* of somebody else, or nobody could list them */
 };
 
+/* Note that the directory has NAME. */
+static void note(const char *name, struct content *content)
+{
+    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+        return;
+    if (strcmp(name, LOCK) == 0)
+        content->has_lock = true;
+    if (berth_text_is_any(name, parts))
+        content->has_parts = true;
+    else
+        content->has_others = true;
+}
+
 static struct content list_content(int dir)
 {
     BERTH_CLOSEDIR DIR *list = berth_tree_list(dir, ".");
     struct content content = {.has_others = !list};
-    struct dirent *entry;
+    const struct dirent *entry = list ? readdir(list) : NULL;
 
-    while (list && (entry = readdir(list))) {
-        const char *name = entry->d_name;
-
-        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-            continue;
-        content.has_lock |= strcmp(name, LOCK) == 0;
-        content.has_parts |= berth_text_is_any(name, parts);
-        content.has_others |= !berth_text_is_any(name, parts);
+    while (entry) {
+        note(entry->d_name, &content);
+        entry = readdir(list);
     }
     return content;
 }
@@ -147,8 +155,11 @@ static bool is_left(int dir, int *ret_lock)
     if (!content.has_lock)
         return !content.has_parts; /* its maker was killed, or will make another one */
     *ret_lock = openat(dir, LOCK, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    return *ret_lock >= 0 && fstat(*ret_lock, &st) == 0 && S_ISREG(st.st_mode) &&
-           flock(*ret_lock, LOCK_EX | LOCK_NB) == 0;
+    if (*ret_lock < 0)
+        return false;
+    if (fstat(*ret_lock, &st) < 0 || !S_ISREG(st.st_mode))
+        return false;
+    return flock(*ret_lock, LOCK_EX | LOCK_NB) == 0;
 }
 
 /* Remove NAME below TOP if it is such a directory. */
@@ -159,8 +170,9 @@ static void remove_one(int top, const char *name)
     BERTH_CLOSE int lock = -1;
     struct stat st;
 
-    if (dir >= 0 && fstat(dir, &st) == 0 && st.st_uid == geteuid() &&
-        is_left(dir, &lock))
+    if (dir < 0 || fstat(dir, &st) < 0 || st.st_uid != geteuid())
+        return;
+    if (is_left(dir, &lock))
         remove_parts(dir, top, name);
 }
 
@@ -169,11 +181,13 @@ static void remove_one(int top, const char *name)
 static void remove_left(const char *top, const char *start)
 {
     BERTH_CLOSEDIR DIR *list = opendir(top);
-    struct dirent *entry;
+    const struct dirent *entry = list ? readdir(list) : NULL;
 
-    while (list && (entry = readdir(list)))
+    while (entry) {
         if (berth_text_starts(entry->d_name, start))
             remove_one(dirfd(list), entry->d_name);
+        entry = readdir(list);
+    }
 }
 
 /* Lock FD, the new file. Returns false if another start has taken its directory for one
@@ -249,31 +263,43 @@ int berth_overlay_make(const char *top, const char *node, struct berth_overlay *
     enum made made;
     mode_t mask;
 
+    if (!top && temporary && *temporary == '/')
+        top = temporary;
     if (!top)
-        top = temporary && *temporary == '/' ? temporary : "/tmp";
+        top = "/tmp";
     if (asprintf(&start, "berth-write.%u.%s.", geteuid(), node) < 0)
         return berth_err_oom(err);
     remove_left(top, start);
     /* the user's own mask may make directories that nobody can use or remove */
     mask = umask(022);
-    do
+    do {
         made = make(top, start, ret, err);
-    while (made == AGAIN);
+    } while (made == AGAIN);
     umask(mask);
     return made == MADE ? 0 : -1;
 }
 
+enum { MIB = 1 << 20 };
+
+/* Does a file system have a MiB, and a file, for an ordinary user? Some count no
+ * blocks, or no files. */
+static bool has_room(const struct statvfs *room)
+{
+    if (room->f_blocks == 0)
+        return true;
+    if (room->f_bavail * room->f_frsize < MIB)
+        return false;
+    return room->f_files == 0 || room->f_favail > 0;
+}
+
 bool berth_overlay_is_full(int fd, struct berth_err *why)
 {
-    enum { MIB = 1 << 20, LEAST = MIB };
     char link[64], path[4096];
     struct statvfs room;
     ssize_t length;
     char *name;
 
-    if (fstatvfs(fd, &room) < 0 || room.f_blocks == 0 ||
-        (room.f_bavail * room.f_frsize >= LEAST &&
-         (room.f_files == 0 || room.f_favail > 0)))
+    if (fstatvfs(fd, &room) < 0 || has_room(&room))
         return false;
     snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
     length = readlink(link, path, sizeof(path) - 1);
@@ -302,7 +328,7 @@ const char *berth_overlay_by(pid_t holder)
     struct statfs found;
 
     snprintf(root, sizeof(root), "/proc/%d/root", holder);
-    return statfs(root, &found) == 0 && found.f_type == OVERLAYFS_SUPER_MAGIC
-               ? "the kernel"
-               : "fuse-overlayfs";
+    if (statfs(root, &found) == 0 && found.f_type == OVERLAYFS_SUPER_MAGIC)
+        return "the kernel";
+    return "fuse-overlayfs";
 }

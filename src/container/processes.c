@@ -63,13 +63,15 @@ bool berth_process_read(pid_t pid, struct berth_process *ret)
 int berth_processes_each_pid(bool (*function)(pid_t, void *), void *data)
 {
     BERTH_CLOSEDIR DIR *directory = opendir("/proc");
-    struct dirent *entry;
+    const struct dirent *entry = directory ? readdir(directory) : NULL;
     int count = 0;
 
-    while (directory && (entry = readdir(directory))) {
+    while (entry) {
         pid_t pid = (pid_t)atoi(entry->d_name);
 
-        count += pid > 0 && function(pid, data);
+        if (pid > 0 && function(pid, data))
+            count++;
+        entry = readdir(directory);
     }
     return count;
 }
@@ -114,7 +116,9 @@ pid_t berth_process_stepd(void)
     const char *task = getenv("SLURM_TASK_PID");
     struct berth_process process;
 
-    return task && berth_process_read(atoi(task), &process) ? process.parent : 0;
+    if (!task || !berth_process_read(atoi(task), &process))
+        return 0;
+    return process.parent;
 }
 
 int berth_process_open(pid_t pid)
@@ -138,26 +142,33 @@ static void add_children(pid_t pid, const char *thread, struct list *list)
     BERTH_FCLOSE FILE *children = NULL;
     pid_t child;
 
-    if (asprintf(&name, "/proc/%d/task/%s/children", pid, thread) < 0)
+    if (asprintf(&name, "/proc/%d/task/%s/children", pid, thread) < 0) {
+        name = NULL;
         return;
+    }
     children = fopen(name, "re");
-    while (children && fscanf(children, "%d", &child) == 1 &&
-           berth_append(list, &child) == 0)
-        ;
+    if (!children)
+        return;
+    while (fscanf(children, "%d", &child) == 1)
+        if (berth_append(list, &child) < 0)
+            return;
 }
 
 size_t berth_process_children(pid_t pid, pid_t **ret_children)
 {
     struct list list = {0};
     BERTH_CLOSEDIR DIR *threads = NULL;
-    struct dirent *entry;
+    const struct dirent *entry;
     char name[32];
 
     snprintf(name, sizeof(name), "/proc/%d/task", pid);
     threads = opendir(name);
-    while (threads && (entry = readdir(threads)))
+    entry = threads ? readdir(threads) : NULL;
+    while (entry) {
         if (*entry->d_name != '.')
             add_children(pid, entry->d_name, &list);
+        entry = readdir(threads);
+    }
     *ret_children = list.items;
     return list.count;
 }
@@ -167,13 +178,17 @@ static bool call_below(pid_t pid, int depth, bool (*function)(pid_t, void *),
 {
     enum { DEPTH_MAX = 32 };
     BERTH_FREE pid_t *children = NULL;
-    bool goes_on = function(pid, data);
-    size_t count =
-        goes_on && depth < DEPTH_MAX ? berth_process_children(pid, &children) : 0;
+    size_t count;
 
-    for (size_t i = 0; i < count && goes_on; i++)
-        goes_on = call_below(children[i], depth + 1, function, data);
-    return goes_on;
+    if (!function(pid, data))
+        return false;
+    if (depth == DEPTH_MAX)
+        return true;
+    count = berth_process_children(pid, &children);
+    for (size_t i = 0; i < count; i++)
+        if (!call_below(children[i], depth + 1, function, data))
+            return false;
+    return true;
 }
 
 bool berth_process_each_below(pid_t pid, bool (*function)(pid_t, void *), void *data)
@@ -191,7 +206,8 @@ int berth_process_each_child(pid_t pid,
     int found = 0;
 
     for (size_t i = 0; i < count; i++)
-        found += read_and_call(children[i], &call);
+        if (read_and_call(children[i], &call))
+            found++;
     return found;
 }
 

@@ -37,9 +37,12 @@ static bool can_be_written(int fd)
     char path[64];
     struct stat st;
 
+    if (geteuid() == 0)
+        return true;
+    if (fstat(fd, &st) < 0 || st.st_uid != 0)
+        return true;
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    return geteuid() == 0 || fstat(fd, &st) < 0 || st.st_uid != 0 ||
-           access(path, W_OK) == 0;
+    return access(path, W_OK) == 0;
 }
 
 /* Copy FILE, which PATH is, into memory that nobody can change. Returns the descriptor,
@@ -117,14 +120,14 @@ static char *library_path(const char *program)
 static int add_libraries(const char *program)
 {
     const char *of_user = getenv(LIBRARIES);
-    BERTH_FREE char *own = library_path(program);
+    BERTH_FREE char *ours = library_path(program);
     BERTH_FREE char *all = NULL;
 
-    if (!own)
+    if (!ours)
         return -1;
     if (!of_user)
-        return setenv(LIBRARIES, own, 1);
-    if (asprintf(&all, "%s:%s", own, of_user) < 0)
+        return setenv(LIBRARIES, ours, 1);
+    if (asprintf(&all, "%s:%s", ours, of_user) < 0)
         return -1;
     return setenv(LIBRARIES, all, 1);
 }
@@ -133,17 +136,19 @@ static int add_libraries(const char *program)
 static int remove_libraries(const char *program)
 {
     const char *all = getenv(LIBRARIES);
-    BERTH_FREE char *own = library_path(program);
+    BERTH_FREE char *ours = library_path(program);
     BERTH_FREE char *of_user = NULL;
 
-    if (!own)
+    if (!ours)
         return -1;
-    if (!all || !berth_text_starts(all, own))
+    if (!all || !berth_text_starts(all, ours))
         return 0;
-    if (strcmp(all, own) == 0)
+    if (strcmp(all, ours) == 0)
         return unsetenv(LIBRARIES);
-    of_user = strdup(all + strlen(own) + 1);
-    return of_user ? setenv(LIBRARIES, of_user, 1) : -1;
+    of_user = strdup(all + strlen(ours) + 1);
+    if (!of_user)
+        return -1;
+    return setenv(LIBRARIES, of_user, 1);
 }
 
 int berth_program_protect(char *const *argv, struct berth_err *err)
@@ -200,7 +205,7 @@ bool berth_program_prints_version(const char *name, int argc, char *const *argv)
 
 const char *berth_program_commands(const char *inside)
 {
-    return berth_installed(strcmp(inside, "all") == 0 ? BERTH_LIBEXECDIR "/inside-all"
-                                                      : BERTH_LIBEXECDIR
-                               "/inside-srun");
+    if (strcmp(inside, "all") == 0)
+        return berth_installed(BERTH_LIBEXECDIR "/inside-all");
+    return berth_installed(BERTH_LIBEXECDIR "/inside-srun");
 }

@@ -54,7 +54,9 @@ static pid_t parent_of(pid_t pid)
 {
     struct berth_process process;
 
-    return pid > 1 && berth_process_read(pid, &process) ? process.parent : 0;
+    if (pid <= 1 || !berth_process_read(pid, &process))
+        return 0;
+    return process.parent;
 }
 
 /* The servers of SingularityCE are children of the parent of the runtime. */
@@ -79,6 +81,13 @@ static int each(const struct berth_servers *servers,
            berth_process_each_child(servers->runtime, function, data);
 }
 
+/* Trace THREAD. Returns false if it is traced, or has ended. */
+static bool seize_thread(pid_t thread)
+{
+    return ptrace(PTRACE_SEIZE, thread, 0, PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL) ==
+           0;
+}
+
 /* Trace the threads of PID that are not traced yet. Returns how many. They end with
  * this process: if a server is stopped that nobody traces, tasks that wait for it
  * cannot be killed. */
@@ -86,15 +95,19 @@ static int seize_threads(pid_t pid)
 {
     char path[64];
     BERTH_CLOSEDIR DIR *directory = NULL;
-    struct dirent *entry;
+    const struct dirent *entry;
     int count = 0;
 
     snprintf(path, sizeof(path), "/proc/%d/task", pid);
     directory = opendir(path);
-    while (directory && (entry = readdir(directory)))
-        count += entry->d_name[0] != '.' &&
-                 ptrace(PTRACE_SEIZE, atoi(entry->d_name), 0,
-                        PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL) == 0;
+    entry = directory ? readdir(directory) : NULL;
+    while (entry) {
+        int thread = atoi(entry->d_name);
+
+        if (thread > 0 && seize_thread(thread))
+            count++;
+        entry = readdir(directory);
+    }
     return count;
 }
 
@@ -103,9 +116,14 @@ static int seize_threads(pid_t pid)
  * finds no other. */
 static bool seize(const struct berth_process *process, void *unused)
 {
+    int count;
+
     (void)unused;
-    while (has_name(process->name) && seize_threads(process->pid) > 0)
-        ;
+    if (!has_name(process->name))
+        return true;
+    do {
+        count = seize_threads(process->pid);
+    } while (count > 0);
     return true;
 }
 
@@ -155,6 +173,7 @@ static void go_on(pid_t pid, int status, pid_t runtime)
 pid_t berth_servers_reap(struct berth_servers *servers, int *ret_status)
 {
     struct berth_process process;
+    bool is_killed;
     pid_t pid;
 
     for (;;) {
@@ -164,11 +183,13 @@ pid_t berth_servers_reap(struct berth_servers *servers, int *ret_status)
             return -1;
         if (info.si_pid == 0)
             return 0;
-        servers->is_server =
-            (info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED) &&
-            berth_process_read(info.si_pid, &process) && has_name(process.name);
-        if (info.si_pid == servers->runtime) /* its last thread may still remove what */
-            usleep(2000); /* was read of it in /proc, and waitpid() spins meanwhile */
+        is_killed = info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED;
+        servers->is_server = is_killed && berth_process_read(info.si_pid, &process) &&
+                             has_name(process.name);
+        /* the last thread of the runtime may still remove what was read of it in /proc,
+         * and waitpid() would spin meanwhile */
+        if (info.si_pid == servers->runtime)
+            usleep(2000);
         pid = waitpid(info.si_pid, ret_status, __WALL | WNOHANG);
         if (pid <= 0 || !WIFSTOPPED(*ret_status))
             return pid;
@@ -232,9 +253,9 @@ void berth_servers_end(struct berth_servers *servers, int rounds)
 static bool kill_other(const struct berth_process *process, void *unused)
 {
     (void)unused;
-    return !has_name(process->name) &&
-           !berth_text_starts(process->name, "fusermount") &&
-           kill(process->pid, SIGKILL) == 0;
+    if (has_name(process->name) || berth_text_starts(process->name, "fusermount"))
+        return false;
+    return kill(process->pid, SIGKILL) == 0;
 }
 
 void berth_servers_kill_others(void)
@@ -258,6 +279,14 @@ static bool has_image(const struct berth_process *process, void *data)
     return berth_fileid_by(process->pid, search->identity) == BERTH_OPENED_YES;
 }
 
+/* Has the runtime, or one of the servers, the file of SEARCH open? */
+static bool is_served(const struct berth_servers *servers, struct search *search)
+{
+    if (berth_fileid_by(servers->runtime, search->identity) != BERTH_OPENED_NO)
+        return true;
+    return each(servers, has_image, search) > 0;
+}
+
 int berth_servers_check(struct berth_servers *servers, const char *identity,
                         const char *image, bool *ret_unpacked, struct berth_err *err)
 {
@@ -268,21 +297,23 @@ int berth_servers_check(struct berth_servers *servers, const char *identity,
     struct search search = {.identity = identity ? identity : now};
 
     *ret_unpacked = false;
-    if (!search.identity ||
-        berth_fileid_by(servers->runtime, search.identity) != BERTH_OPENED_NO ||
-        each(servers, has_image, &search) > 0)
+    if (!search.identity || is_served(servers, &search))
         return 0;
-    if (!identity)
-        *ret_unpacked = !search.any && !is_directory && geteuid() != 0;
-    else if (search.any || is_directory)
+
+    if (!identity) {
+        bool has_no_server = !search.any && !is_directory;
+
+        /* root's runtime mounts the image itself, without a server */
+        *ret_unpacked = has_no_server && geteuid() != 0;
+        return 0;
+    }
+    if (search.any || is_directory)
         return berth_err_set(err, BERTH_OPENED_EXCHANGED, image);
-    else
-        return berth_err_set(err,
-                             BERTH_SERVERS_UNPACKED
-                             "so that it cannot be compared with the file that this "
-                             "site allows" BERTH_SERVERS_REPAIR,
-                             image);
-    return 0;
+    return berth_err_set(err,
+                         BERTH_SERVERS_UNPACKED
+                         "so that it cannot be compared with the file that this "
+                         "site allows" BERTH_SERVERS_REPAIR,
+                         image);
 }
 
 /* Can PROGRAM be the name of PROCESS (comm has at most 15 bytes: proc(5))? */
@@ -296,15 +327,19 @@ static bool is_called(const struct berth_process *process, const char *program)
  * process that has ended has no program. */
 static bool is_starting(const struct berth_process *process, void *runtime)
 {
-    char path[64], exe[64], program[1];
+    char path[64], program[1];
     struct stat st;
+    bool has_runtime_name = is_called(process, runtime) ||
+                            is_called(process, "apptainer") ||
+                            is_called(process, "singularity");
 
+    if (!has_runtime_name)
+        return false;
     snprintf(path, sizeof(path), "/proc/%d", process->pid);
-    snprintf(exe, sizeof(exe), "/proc/%d/exe", process->pid);
-    return (is_called(process, runtime) || is_called(process, "apptainer") ||
-            is_called(process, "singularity")) &&
-           stat(path, &st) == 0 && st.st_uid == geteuid() &&
-           readlink(exe, program, sizeof(program)) > 0;
+    if (stat(path, &st) < 0 || st.st_uid != geteuid())
+        return false;
+    snprintf(path, sizeof(path), "/proc/%d/exe", process->pid);
+    return readlink(path, program, sizeof(program)) > 0;
 }
 
 /* Is the file system of PATH of this node alone? In one of several nodes, another node
@@ -324,11 +359,14 @@ static bool is_local(const char *path)
     return false;
 }
 
-static bool is_own(const char *directory)
+/* Is PATH a directory of the user? */
+static bool is_directory_of_user(const char *path)
 {
     struct stat st;
 
-    return lstat(directory, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid();
+    if (lstat(path, &st) < 0)
+        return false;
+    return S_ISDIR(st.st_mode) && st.st_uid == geteuid();
 }
 
 /* Remove the mount in DIRECTORY, if its server has ended, of which stat(2) learns later
@@ -345,27 +383,49 @@ static void clear(const char *directory, bool is_quiet)
         unmount(path);
         is_quiet = true;
     }
-    for (size_t i = 0; is_quiet && i < sizeof(parts) / sizeof(parts[0]); i++) {
+    if (!is_quiet)
+        return;
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         snprintf(path, sizeof(path), "%s/%s", directory, parts[i]);
         rmdir(path);
     }
 }
 
-/* Clear the directories in PATH. Look for runtimes only after a directory was found: a
- * runtime that starts in between would be missed. */
+/* Does a runtime make directories with names such as NAME? */
+static bool is_name_of_runtime(const char *name)
+{
+    return fnmatch("rootfs-[0-9]*", name, 0) == 0 ||
+           fnmatch("check-overlay[0-9]*", name, 0) == 0;
+}
+
+/* Clear the directory NAME in PATH, if a runtime may have left it. Look for runtimes
+ * only now that it was found: one that starts in between would be missed. */
+static void clear_one(const char *path, const char *name, char *runtime)
+{
+    BERTH_FREE char *left = NULL;
+    bool is_quiet;
+
+    if (!is_name_of_runtime(name))
+        return;
+    if (asprintf(&left, "%s/%s", path, name) < 0) {
+        left = NULL;
+        return;
+    }
+    if (!is_directory_of_user(left))
+        return;
+    is_quiet = is_local(path) && berth_processes_each(is_starting, runtime) == 0;
+    clear(left, is_quiet);
+}
+
+/* Clear the directories in PATH. */
 static void clear_all(const char *path, char *runtime)
 {
     BERTH_CLOSEDIR DIR *directory = opendir(path);
-    struct dirent *entry;
+    const struct dirent *entry = directory ? readdir(directory) : NULL;
 
-    while (directory && (entry = readdir(directory))) {
-        BERTH_FREE char *left = NULL;
-
-        if ((fnmatch("rootfs-[0-9]*", entry->d_name, 0) == 0 ||
-             fnmatch("check-overlay[0-9]*", entry->d_name, 0) == 0) &&
-            asprintf(&left, "%s/%s", path, entry->d_name) >= 0 && is_own(left))
-            clear(left,
-                  is_local(path) && berth_processes_each(is_starting, runtime) == 0);
+    while (entry) {
+        clear_one(path, entry->d_name, runtime);
+        entry = readdir(directory);
     }
 }
 

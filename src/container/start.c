@@ -47,54 +47,97 @@ enum {
 /* Remove the colours of a terminal: ESC [ NUMBERS m. */
 static void remove_colours(char *text)
 {
+    static const char start[] = "\033[";
+    char *from = text;
     char *to = text;
 
-    while (*text)
-        if (text[0] == '\033' && text[1] == '[')
-            text += 2 + strspn(text + 2, "0123456789;m");
-        else
-            *to++ = *text++;
+    while (*from) {
+        if (berth_text_starts(from, start)) {
+            from += strlen(start);
+            from += strspn(from, "0123456789;m");
+        } else {
+            *to = *from;
+            from++;
+            to++;
+        }
+    }
     *to = '\0';
 }
 
-/* Returns the place in LOG that names a fault; NULL: there is none. The words are those
- * of Apptainer, and those with which Go ends a program. */
-static char *find_fault(char *log)
+/* Returns the place in LOG that names an error; NULL: there is none. The texts are
+ * those of Apptainer, and those with which Go ends a program. */
+static char *find_error(char *log)
 {
-    static const char *const faults[] = {
+    static const char *const errors[] = {
         "FATAL", "fatal error:", "runtime/cgo:", "ERROR", "Error"};
-    char *at = NULL;
 
-    for (size_t i = 0; !at && i < sizeof(faults) / sizeof(faults[0]); i++)
-        at = strstr(log, faults[i]);
-    return at;
+    for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+        char *at = strstr(log, errors[i]);
+
+        if (at)
+            return at;
+    }
+    return NULL;
 }
 
-/* Copy the line of the log that names a fault to LINE; if there is none, the last line.
- */
+/* Returns the last line of LOG, and cuts what is empty after it. */
+static char *find_last_line(char *log)
+{
+    char *end = log + strlen(log);
+    char *before;
+
+    while (end > log && (end[-1] == '\n' || end[-1] == ' '))
+        end--;
+    *end = '\0';
+    before = strrchr(log, '\n');
+    return before ? before + 1 : log;
+}
+
+/* Read the end of the log FD, as much as there is room for. */
+static void read_log(int fd, char *log, size_t size)
+{
+    struct stat st = {0};
+    off_t most = (off_t)size - 1;
+    off_t at = 0;
+    ssize_t count;
+
+    fstat(fd, &st);
+    if (st.st_size > most)
+        at = st.st_size - most;
+    count = pread(fd, log, (size_t)most, at);
+    log[count > 0 ? count : 0] = '\0';
+}
+
+/* Copy the line of the log that names an error to LINE; if there is none, the last
+ * line. */
 static void find_last_words(int fd, char *line, size_t size)
 {
     static char log[65536];
-    struct stat st = {0};
-    char *text, *end;
-    ssize_t count;
-    off_t at;
+    char *text;
 
-    fstat(fd, &st);
-    at = st.st_size >= (off_t)sizeof(log) ? st.st_size - (off_t)sizeof(log) + 1 : 0;
-    count = pread(fd, log, sizeof(log) - 1, at);
-    log[count > 0 ? count : 0] = '\0';
+    read_log(fd, log, sizeof(log));
     remove_colours(log);
-    text = find_fault(log);
-    if (!text) {
-        end = log + strlen(log);
-        while (end > log && (end[-1] == '\n' || end[-1] == ' '))
-            *--end = '\0';
-        text = strrchr(log, '\n');
-        text = text ? text + 1 : log;
-    }
+    text = find_error(log);
+    if (!text)
+        text = find_last_line(log);
     text[strcspn(text, "\n")] = '\0';
     snprintf(line, size, "%.*s", (int)size - 1, *text ? text : "it said nothing");
+}
+
+/* Does VARIABLE, a list with commas, name SOURCE, of LENGTH bytes, as the source of a
+ * mount: SOURCE or SOURCE:DESTINATION? */
+static bool names_source(const char *variable, const char *source, size_t length)
+{
+    const char *at = strpbrk(variable, "=,");
+
+    while (at) {
+        const char *item = at + 1;
+
+        if (strncmp(item, source, length) == 0 && strchr(":,", item[length]))
+            return true;
+        at = strpbrk(item, "=,");
+    }
+    return false;
 }
 
 /* The variable in ENVIRONMENT by which the runtime mounts the source that WORDS names;
@@ -109,20 +152,17 @@ static const char *find_bind(const char *words, char *const *environment)
         return NULL;
     source += strlen(before);
     length = strcspn(source, " ");
-    for (; *environment; environment++) {
-        const char *flag = berth_flags_variable(*environment);
-        const char *at = flag && berth_text_starts(flag, "BIND") ? *environment : NULL;
+    for (char *const *item = environment; *item; item++) {
+        const char *flag = berth_flags_variable(*item);
+        bool is_bind = flag && berth_text_starts(flag, "BIND");
 
-        while (at && (at = strpbrk(at, "=,")) &&
-               (strncmp(++at, source, length) != 0 || !strchr(":,", at[length])))
-            ;
-        if (at)
-            return *environment;
+        if (is_bind && names_source(*item, source, length))
+            return *item;
     }
     return NULL;
 }
 
-/* Returns the remedy for a fault: the first row that fits. The words of the faults are
+/* Returns the remedy for an error: the first row that fits. The texts of the errors are
  * those of Apptainer. */
 static const char *advise(const char *words, const struct berth_request *request)
 {
@@ -185,26 +225,34 @@ static const char *advise(const char *words, const struct berth_request *request
     bool asked =
         request->args.count || request->mounts.count || request->home == BERTH_YES;
 
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-        if ((asked || rows[i].anyway) && strstr(words, rows[i].words))
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (!asked && !rows[i].anyway)
+            continue;
+        if (strstr(words, rows[i].words))
             return rows[i].advice;
+    }
     return "ask the administrators, or look with `berth doctor` on that node";
 }
 
+/* Is the place AT in TEXT in a part of a path, after a slash? */
+static bool is_in_path(const char *at, const char *text)
+{
+    while (at > text && at[-1] != ' ' && at[-1] != '/')
+        at--;
+    return at > text && at[-1] == '/';
+}
+
 /* Does the runtime blame the directory for what tasks write? WORDS are its own. A file
- * or directory of the user may have such a name, so no word counts that has a slash
- * before it. */
+ * or directory of the user may have such a name, so a part of a path does not count. */
 static bool blames_overlay(const char *words)
 {
     static const char overlay[] = "overlay";
+    const char *at = strstr(words, overlay);
 
-    for (const char *at = words; (at = strstr(at, overlay)); at += strlen(overlay)) {
-        const char *start = at;
-
-        while (start > words && start[-1] != ' ' && start[-1] != '/')
-            start--;
-        if (start == words || start[-1] != '/')
+    while (at) {
+        if (!is_in_path(at, words))
             return true;
+        at = strstr(at + strlen(overlay), overlay);
     }
     return false;
 }
@@ -252,12 +300,13 @@ int berth_start_become(const struct berth_launch *launch, char *const *argv,
                        struct berth_err *err)
 {
     const char *directory = launch->directory;
+    bool is_there = directory && access(directory, R_OK) == 0 && chdir(directory) == 0;
 
-    if ((!directory || access(directory, R_OK) < 0 || chdir(directory) < 0) &&
-        chdir("/") < 0)
+    if (!is_there && chdir("/") < 0)
         return berth_err_file(err, "/", "opened");
-    if (set_binds(launch, err) < 0 ||
-        (launch->unknown_user && berth_identity_provide(err) < 0))
+    if (set_binds(launch, err) < 0)
+        return -1;
+    if (launch->unknown_user && berth_identity_provide(err) < 0)
         return -1;
     execv(launch->runtime, argv);
     return berth_err_file(err, launch->runtime, "started");
@@ -346,10 +395,19 @@ static int set_pwd(const struct berth_launch *launch)
     return is_path ? setenv("PWD", launch->directory, 1) : 0;
 }
 
+/* Make what the runtime is to find: its user namespace, and its environment. */
+static int prepare(const struct berth_start *start)
+{
+    if (start->inner >= 0 && berth_outer_enter(INNER) < 0)
+        return -1;
+    if (setenv("GOGC", BERTH_PROGRAM_GOGC, 0) < 0)
+        return -1;
+    return set_pwd(start->launch);
+}
+
 static void run(const struct berth_start *start, void *argv, struct berth_err *err)
 {
-    if ((start->inner >= 0 && berth_outer_enter(INNER) < 0) ||
-        setenv("GOGC", BERTH_PROGRAM_GOGC, 0) < 0 || set_pwd(start->launch) < 0)
+    if (prepare(start) < 0)
         berth_err_spent(err, errno);
     else
         berth_start_become(start->launch, argv, err);
@@ -372,12 +430,22 @@ struct copy {
     bool looks;
 };
 
+/* Is PATH the file of STATUS? */
+static bool is_file(const char *path, const struct stat *status)
+{
+    struct stat found;
+
+    if (stat(path, &found) < 0)
+        return false;
+    return found.st_dev == status->st_dev && found.st_ino == status->st_ino;
+}
+
 static void run_in(const struct berth_start *start, void *data, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec argv = {0};
     const struct copy *copy = data;
     const char *directory = start->launch->directory;
-    struct stat here, there;
+    struct stat here;
     bool looks = copy->looks && directory && stat(directory, &here) == 0;
 
     close(INNER);
@@ -385,8 +453,7 @@ static void run_in(const struct berth_start *start, void *data, struct berth_err
                       &argv);
     if (berth_join_owner(copy->holder, err) < 0)
         return;
-    if (looks && (stat(directory, &there) < 0 || there.st_dev != here.st_dev ||
-                  there.st_ino != here.st_ino))
+    if (looks && !is_file(directory, &here))
         _exit(BERTH_START_NO_DIRECTORY);
     /* mounts of the step stay in a copy, and later mounts of the host appear in it */
     if (unshare(CLONE_NEWNS) == 0 &&
@@ -425,8 +492,12 @@ static int await(const struct berth_start *start, struct berth_err *err)
     struct pollfd fds[] = {{.fd = start->answer, .events = POLLIN},
                            {.fd = start->tasks, .events = POLLIN}};
 
-    while (poll(fds, 2, BERTH_DEADLINE_POLL_MS) < 0 || !fds[0].revents) {
-        if (fds[1].revents)
+    for (;;) {
+        int ready = poll(fds, 2, BERTH_DEADLINE_POLL_MS);
+
+        if (ready > 0 && fds[0].revents)
+            return 0;
+        if (ready > 0 && fds[1].revents)
             return berth_err_set(err,
                                  "the step ended before its container had started");
         if (has_ended(start->runtime))
@@ -436,36 +507,47 @@ static int await(const struct berth_start *start, struct berth_err *err)
                                  berth_request_name(start->launch->request),
                                  start->seconds);
     }
-    return 0;
 }
 
-/* Read COUNT bytes; *RET_SENDER is the process that sent them, by the id that the
- * caller sees. */
+/* Read at most COUNT bytes. *RET_SENDER is the process that sent them, by the id that
+ * the caller sees. Returns as recvmsg(2). */
+static ssize_t receive_part(int socket, void *bytes, size_t count, pid_t *ret_sender)
+{
+    char control[CMSG_SPACE(sizeof(struct ucred))];
+    struct iovec data = {bytes, count};
+    struct msghdr message = {.msg_iov = &data,
+                             .msg_iovlen = 1,
+                             .msg_control = control,
+                             .msg_controllen = sizeof(control)};
+    ssize_t got = recvmsg(socket, &message, 0);
+    const struct cmsghdr *part = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+    struct ucred sender;
+
+    if (part && part->cmsg_type == SCM_CREDENTIALS) {
+        memcpy(&sender, CMSG_DATA(part), sizeof(sender));
+        *ret_sender = sender.pid;
+    }
+    return got;
+}
+
+/* Read all COUNT bytes. *RET_SENDER as above. */
 static int receive(const struct berth_start *start, void *bytes, size_t count,
                    pid_t *ret_sender, struct berth_err *err)
 {
-    for (size_t used = 0; used < count;) {
-        char control[CMSG_SPACE(sizeof(struct ucred))];
-        struct iovec data = {(char *)bytes + used, count - used};
-        struct msghdr message = {.msg_iov = &data,
-                                 .msg_iovlen = 1,
-                                 .msg_control = control,
-                                 .msg_controllen = sizeof(control)};
-        const struct cmsghdr *part;
-        struct ucred sender;
+    char *next = bytes;
+
+    while (count > 0) {
         ssize_t got;
 
         if (await(start, err) < 0)
             return -1;
-        got = recvmsg(start->answer, &message, 0);
-        if (got == 0 || (got < 0 && errno != EINTR))
+        got = receive_part(start->answer, next, count, ret_sender);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
             return explain_end(start, err);
-        used += got > 0 ? (size_t)got : 0;
-        part = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
-        if (part && part->cmsg_type == SCM_CREDENTIALS) {
-            memcpy(&sender, CMSG_DATA(part), sizeof(sender));
-            *ret_sender = sender.pid;
-        }
+        next += got;
+        count -= (size_t)got;
     }
     return 0;
 }
@@ -474,13 +556,17 @@ static int receive(const struct berth_start *start, void *bytes, size_t count,
 static int send_all(const struct berth_start *start, const void *bytes, size_t count,
                     struct berth_err *err)
 {
-    for (size_t used = 0; used < count;) {
-        ssize_t sent =
-            send(start->answer, (const char *)bytes + used, count - used, MSG_NOSIGNAL);
+    const char *next = bytes;
 
-        if (sent < 0 && errno != EINTR)
+    while (count > 0) {
+        ssize_t sent = send(start->answer, next, count, MSG_NOSIGNAL);
+
+        if (sent < 0 && errno == EINTR)
+            continue;
+        if (sent < 0)
             return explain_end(start, err);
-        used += sent > 0 ? (size_t)sent : 0;
+        next += sent;
+        count -= (size_t)sent;
     }
     return 0;
 }
