@@ -14,9 +14,9 @@
 #include "run/supervisor.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +33,7 @@
 #include "base/err.h"
 #include "job/key.h"
 #include "job/named.h"
+#include "ipc/loop.h"
 #include "ipc/message.h"
 #include "ipc/peer.h"
 #include "job/variables.h"
@@ -45,9 +46,9 @@
 
 extern char **environ;
 
-/* The most containers of a job on a node, and steps that wait for one; and the
+/* The most containers of a job on a node, and steps that ask for one; and the
  * descriptors that are not for steps. */
-enum { CONTAINERS_MAX = 32, WAITING_MAX = 512, OTHERS = 128 };
+enum { CONTAINERS_MAX = 32, STEPS_MAX = 512, OTHERS = 128 };
 
 /* A name. Its place is free if `order` has none. */
 struct named {
@@ -66,6 +67,8 @@ struct container {
     struct berth_strvec variables; /* of job/variables.h */
 };
 
+/* A step that asks. Its place is free if `socket` is -1; then it has no question, no
+ * name and no patience. */
 struct step {
     int socket;
     struct berth_handover question; /* no words: it has not asked yet */
@@ -76,20 +79,30 @@ struct step {
                            wait for no other step */
 };
 
+/* What the free places have. */
+#define NO_CONTAINER ((struct container){.channel = -1, .answer = -1})
+#define NO_STEP      ((struct step){.socket = -1, .order = BERTH_ORDER_EMPTY})
+#define NO_NAME                                                                        \
+    ((struct named){                                                                   \
+        .order = BERTH_ORDER_EMPTY, .overlay = BERTH_OVERLAY_NONE, .users = -1})
+
 static struct {
-    int extern_step; /* a descriptor that can be read when the extern step has ended */
+    struct berth_loop loop;
+    bool is_over; /* the extern step has ended */
     struct container containers[CONTAINERS_MAX];
     struct named names[CONTAINERS_MAX];
-    struct step waiting[WAITING_MAX];
-    size_t count, most;
+    struct step steps[STEPS_MAX];
+    size_t count, most; /* of the steps */
 } server;
 
 static void drop_step(struct step *step)
 {
+    berth_loop_remove(&server.loop, step->socket);
     close(step->socket);
     berth_handover_fini(&step->question);
     berth_order_fini(&step->order);
-    *step = server.waiting[--server.count];
+    *step = NO_STEP;
+    server.count--;
 }
 
 static void refuse(const struct step *step, const struct berth_err *why)
@@ -103,6 +116,7 @@ static void refuse(const struct step *step, const struct berth_err *why)
 /* End CONTAINER; its steps learn it from their ends of the channel. */
 static void drop_container(struct container *container)
 {
+    berth_loop_remove(&server.loop, container->channel);
     close(container->channel);
     if (container->answer >= 0)
         close(container->answer);
@@ -110,7 +124,7 @@ static void drop_container(struct container *container)
     waitpid(container->process, NULL, 0);
     berth_handover_fini(&container->question);
     berth_strvec_fini(&container->variables);
-    *container = (struct container){.channel = -1, .answer = -1};
+    *container = NO_CONTAINER;
     for (size_t i = 0; i < CONTAINERS_MAX; i++)
         if (server.names[i].container == container)
             server.names[i].container = NULL;
@@ -139,19 +153,29 @@ static bool has_same_directory(const struct container *container,
            has_same(container, question, BERTH_JOB_IDENTITY);
 }
 
+/* Does the step want only a container that was started in its working directory? It
+ * asks so again if the first container lacks that. */
+static bool asks_for_directory(const struct berth_handover *question)
+{
+    return strcmp(question->words.items[BERTH_JOB_OWN], "own") == 0;
+}
+
 /* May the step of QUESTION join CONTAINER, as far as is known? The key has no name, so
  * a container with a name fits its own steps only. */
 static bool fits(const struct container *container,
                  const struct berth_handover *question)
 {
-    return container->channel >= 0 && question->words.count &&
-           has_same(container, question, BERTH_JOB_KEY) &&
-           (strcmp(question->words.items[BERTH_JOB_OWN], "own") != 0 ||
-            has_same_directory(container, question)) &&
-           (container->answer < 0 ||
-            berth_job_variables_same(&container->variables,
-                                     container->question.environment.items,
-                                     question->environment.items));
+    if (container->channel < 0 || question->words.count == 0)
+        return false;
+    if (!has_same(container, question, BERTH_JOB_KEY))
+        return false;
+    if (asks_for_directory(question) && !has_same_directory(container, question))
+        return false;
+    if (container->answer < 0)
+        return true; /* it starts, and nobody knows yet which variables matter */
+    return berth_job_variables_same(&container->variables,
+                                    container->question.environment.items,
+                                    question->environment.items);
 }
 
 /* Returns a container for QUESTION, rather one that was started in the same directory;
@@ -167,7 +191,8 @@ static struct container *find(const struct berth_handover *question)
             continue;
         if (has_same_directory(container, question))
             return container;
-        found = found ? found : container;
+        if (!found)
+            found = container;
     }
     return found;
 }
@@ -218,13 +243,17 @@ static int start_container(const struct berth_handover *question, const char *ov
         return -1;
     berth_task_begin(&task, no_command);
     task.launch.overlay = overlay;
-    if (berth_prepare(&task, err) < 0 ||
-        berth_job_launch_from(&task.launch, &job, err) < 0 ||
-        berth_rendezvous_make(made, 1, err) < 0)
+    if (berth_prepare(&task, err) < 0)
+        return -1;
+    if (berth_job_launch_from(&task.launch, &job, err) < 0)
+        return -1;
+
+    if (berth_rendezvous_make(made, 1, err) < 0)
         return -1;
     berth_rendezvous_configure(made, START_SECONDS, NULL);
-    if (enter(made, ret, err) < 0 || !berth_rendezvous_claim(ret) ||
-        start_unblocked(&job.launch, ret, err) < 0)
+    if (enter(made, ret, err) < 0 || !berth_rendezvous_claim(ret))
+        return -1;
+    if (start_unblocked(&job.launch, ret, err) < 0)
         return -1;
     return berth_rendezvous_wait(ret, err) == BERTH_RENDEZVOUS_READY ? 0 : -1;
 }
@@ -279,9 +308,12 @@ static void await_end(const struct berth_rendezvous *made,
     enum { LOOK_AGAIN_SECONDS = 1 };
 
     close(rendezvous->ended); /* else the pipe has a writer */
-    while (!berth_rendezvous_await_loss(rendezvous, LOOK_AGAIN_SECONDS) &&
-           berth_holder_is_there(holder) && !berth_rendezvous_is_any_lost(made))
-        ;
+    while (!berth_rendezvous_await_loss(rendezvous, LOOK_AGAIN_SECONDS)) {
+        bool was_killed = berth_rendezvous_is_any_lost(made);
+
+        if (was_killed || !berth_holder_is_there(holder))
+            return;
+    }
 }
 
 /* What a container is started from. */
@@ -317,6 +349,8 @@ static int become_container(int channel, void *data)
     return EXIT_SUCCESS;
 }
 
+static void read_container(void *data);
+
 /* Returns a place for a container, or NULL. */
 static struct container *find_free(void)
 {
@@ -333,6 +367,7 @@ static struct container *start(const struct berth_handover *question,
 {
     struct container *container = find_free();
     struct asked asked = {question, overlay};
+    bool is_kept;
 
     if (!container)
         return NULL;
@@ -342,7 +377,10 @@ static struct container *start(const struct berth_handover *question,
         return NULL;
     berth_strvec_append(&container->question.words, &question->words);
     berth_strvec_append(&container->question.environment, &question->environment);
-    if (!container->question.words.failed && !container->question.environment.failed)
+    is_kept =
+        !container->question.words.failed && !container->question.environment.failed;
+    if (is_kept && berth_loop_add(&server.loop, container->channel, read_container,
+                                  container) == 0)
         return container;
     drop_container(container);
     return NULL;
@@ -363,8 +401,8 @@ static struct named *find_name(const struct step *step)
 /* Does a step run in the container of NAME? */
 static bool is_used(const struct named *name)
 {
-    for (size_t i = 0; i < server.count; i++)
-        if (server.waiting[i].uses == name)
+    for (size_t i = 0; i < STEPS_MAX; i++)
+        if (server.steps[i].uses == name)
             return true;
     return false;
 }
@@ -378,8 +416,7 @@ static void drop_name(struct named *name)
     if (name->users >= 0)
         close(name->users);
     berth_order_fini(&name->order);
-    *name = (struct named){
-        .order = BERTH_ORDER_EMPTY, .overlay = BERTH_OVERLAY_NONE, .users = -1};
+    *name = NO_NAME;
 }
 
 /* The order of NAME is that of STEP from now on. Returns 0, or -1 with a sentence in
@@ -396,27 +433,43 @@ static int adopt_order(struct named *name, const struct step *step,
     return 0;
 }
 
+/* Returns a place for a name, or NULL. */
+static struct named *find_free_name(void)
+{
+    for (size_t i = 0; i < CONTAINERS_MAX; i++)
+        if (!server.names[i].order.request.container_name)
+            return &server.names[i];
+    return NULL;
+}
+
+/* Where the directory for what STEP writes is made. */
+static const char *find_top(const struct step *step)
+{
+    const char *temporary =
+        berth_environ_value(step->question.environment.items, "TMPDIR");
+
+    if (step->order.terms.writable)
+        return step->order.terms.writable;
+    if (temporary && *temporary == '/')
+        return temporary;
+    return "/tmp";
+}
+
 /* Make the name that STEP asks for, and the directory for what steps write. Returns
  * NULL with a sentence in ERR. */
 static struct named *make_name(const struct step *step, struct berth_err *err)
 {
-    const char *top = step->order.terms.writable;
-    const char *temporary =
-        berth_environ_value(step->question.environment.items, "TMPDIR");
-    struct named *name = server.names;
+    struct named *name = find_free_name();
 
-    while (name < server.names + CONTAINERS_MAX && name->order.request.container_name)
-        name++;
-    if (name == server.names + CONTAINERS_MAX) {
+    if (!name) {
         berth_err_set(err,
                       "--container-name: the job has %d containers with names on "
                       "this node, and no more can be kept",
                       CONTAINERS_MAX);
         return NULL;
     }
-    if (!top)
-        top = temporary && *temporary == '/' ? temporary : "/tmp";
-    if (berth_overlay_make(top, getenv(BERTH_TASK_NODE), &name->overlay, err) < 0)
+    if (berth_overlay_make(find_top(step), getenv(BERTH_TASK_NODE), &name->overlay,
+                           err) < 0)
         return NULL;
     if (adopt_order(name, step, err) == 0)
         return name;
@@ -432,15 +485,17 @@ static int check_asked(const struct step *step, const struct named *name,
     const char *asked = step->order.request.container_name;
     const char *flag = berth_named_flag(asked);
     const int length = berth_named_length(asked);
+    const bool must_create = strcmp(flag, BERTH_NAMED_CREATE) == 0;
+    const bool must_run = strcmp(flag, BERTH_NAMED_EXEC) == 0;
     /* a step asks again if the container lacks its working directory */
-    const bool is_again = strcmp(step->question.words.items[BERTH_JOB_OWN], "own") == 0;
+    const bool has_made = step->has_made || asks_for_directory(&step->question);
 
-    if (strcmp(flag, BERTH_NAMED_CREATE) == 0 && name && !step->has_made && !is_again)
+    if (must_create && name && !has_made)
         return berth_err_set(err,
                              "--container-name=%s: the job has a container with this "
                              "name; leave out :create, or take another name",
                              asked);
-    if (strcmp(flag, BERTH_NAMED_EXEC) == 0 && (!name || !is_used(name)))
+    if (must_run && (!name || !is_used(name)))
         return berth_err_set(err,
                              "--container-name=%s: no step runs in a container with "
                              "this name on this node; leave out :exec to start it",
@@ -451,8 +506,9 @@ static int check_asked(const struct step *step, const struct named *name,
                              "this node; give the image in the first step that names "
                              "it (--container-image=IMAGE)",
                              length, asked);
-    return name ? berth_job_check_image(&name->order.request, &step->order.request, err)
-                : 0;
+    if (!name)
+        return 0;
+    return berth_job_check_image(&name->order.request, &step->order.request, err);
 }
 
 /* Tell STEP which image the container of NAME has. */
@@ -475,12 +531,12 @@ static int start_name(struct named *name, const struct step *step,
     if (adopt_order(name, step, err) < 0)
         return -1;
     name->container = start(&step->question, name->overlay.path);
-    return name->container
-               ? 0
-               : berth_err_set(err,
-                               "--container-name=%s: the job keeps %d containers "
-                               "on this node, and can keep no more",
-                               name->order.request.container_name, CONTAINERS_MAX);
+    if (name->container)
+        return 0;
+    return berth_err_set(err,
+                         "--container-name=%s: the job keeps %d containers on this "
+                         "node, and can keep no more",
+                         name->order.request.container_name, CONTAINERS_MAX);
 }
 
 static void join(const struct step *step, const struct container *container)
@@ -488,6 +544,15 @@ static void join(const struct step *step, const struct container *container)
     berth_job_send_all(step->socket, BERTH_JOB_JOIN,
                        (const int[]){container->answer, container->channel},
                        BERTH_JOB_JOIN_FDS);
+}
+
+/* STEP has the container of NAME until its socket ends. Returns that it stays. */
+static bool use_name(struct step *step, struct named *name)
+{
+    join(step, name->container);
+    step->uses = name;
+    berth_handover_fini(&step->question);
+    return false;
 }
 
 /* Another step runs in the container of NAME, which is not what STEP asks for, WHY. It
@@ -505,6 +570,40 @@ static bool wait_for_name(struct step *step, const struct berth_err *why)
     return true;
 }
 
+/* Refuse STEP, WHY. Returns that it is answered. */
+static bool answer_no(const struct step *step, const struct berth_err *why)
+{
+    refuse(step, why);
+    return true;
+}
+
+/* Let STEP use the container of NAME, in which no other step runs: as it is, if it fits
+ * the step, or started anew. Returns as answer(). */
+static bool answer_alone(struct step *step, struct named *name, bool is_same)
+{
+    struct berth_err err;
+
+    if (is_same)
+        return use_name(step, name);
+    if (start_name(name, step, &err) < 0)
+        return answer_no(step, &err);
+    return false;
+}
+
+/* Let STEP use the container of NAME, in which another step runs, if it is what the
+ * step asks for. Returns as answer(). */
+static bool answer_beside(struct step *step, struct named *name, bool is_same)
+{
+    struct berth_err err;
+
+    if (!name->container)
+        return false; /* it was killed, and its steps end soon */
+    if (!is_same &&
+        berth_job_check_running(&name->order.request, &step->order.request, &err) < 0)
+        return wait_for_name(step, &err);
+    return use_name(step, name);
+}
+
 /* Answer STEP, which asks for a container with a name. Returns as answer(). */
 static bool answer_named(struct step *step)
 {
@@ -512,40 +611,25 @@ static bool answer_named(struct step *step)
     struct berth_err err;
     bool is_same;
 
-    if (check_asked(step, name, &err) < 0) {
-        refuse(step, &err);
-        return true;
-    }
+    if (check_asked(step, name, &err) < 0)
+        return answer_no(step, &err);
     if (!step->order.request.image) {
         send_image(step, name);
         return true;
     }
     if (!name) {
         name = make_name(step, &err);
-        step->has_made = name != NULL;
-    }
-    if (!name) {
-        refuse(step, &err);
-        return true;
+        if (!name)
+            return answer_no(step, &err);
+        step->has_made = true;
     }
     if (name->container && name->container->answer < 0)
         return false; /* it starts for another step */
+
     is_same = name->container && fits(name->container, &step->question);
-    if (!is_same && !is_used(name)) {
-        if (start_name(name, step, &err) == 0)
-            return false;
-        refuse(step, &err);
-        return true;
-    }
-    if (!name->container)
-        return false; /* it was killed, and its steps end soon */
-    if (!is_same &&
-        berth_job_check_running(&name->order.request, &step->order.request, &err) < 0)
-        return wait_for_name(step, &err);
-    join(step, name->container);
-    step->uses = name;
-    berth_handover_fini(&step->question);
-    return false;
+    if (is_used(name))
+        return answer_beside(step, name, is_same);
+    return answer_alone(step, name, is_same);
 }
 
 /* Answer STEP, unless it must wait: the variables on which a container depends are
@@ -570,38 +654,39 @@ static bool answer(struct step *step)
     return true;
 }
 
-/* Backwards, because an answer removes a step. */
 static void answer_all(void)
 {
-    for (size_t i = server.count; i-- > 0;)
-        if (answer(&server.waiting[i]))
-            drop_step(&server.waiting[i]);
+    for (size_t i = 0; i < STEPS_MAX; i++)
+        if (answer(&server.steps[i]))
+            drop_step(&server.steps[i]);
 }
 
 /* CONTAINER did not start: each step that waits for it starts its own container, and
  * reports why that fails. */
 static void refuse_waiting(const struct container *container)
 {
-    for (size_t i = server.count; i-- > 0;)
-        if (!server.waiting[i].order.request.container_name &&
-            fits(container, &server.waiting[i].question)) {
-            berth_job_send(server.waiting[i].socket, BERTH_JOB_ALONE, -1);
-            drop_step(&server.waiting[i]);
-        }
+    for (size_t i = 0; i < STEPS_MAX; i++) {
+        struct step *step = &server.steps[i];
+
+        if (step->order.request.container_name || !fits(container, &step->question))
+            continue;
+        berth_job_send(step->socket, BERTH_JOB_ALONE, -1);
+        drop_step(step);
+    }
 }
 
 /* The container of NAME did not start, WHY: no step that waits for it gets another one.
  * What was written before stays. */
 static void refuse_named(struct named *name, const struct berth_err *why)
 {
-    for (size_t i = server.count; i-- > 0;) {
-        struct step *step = &server.waiting[i];
+    for (size_t i = 0; i < STEPS_MAX; i++) {
+        struct step *step = &server.steps[i];
+        bool waits = !step->uses && step->order.request.container_name;
 
-        if (!step->uses && step->order.request.container_name &&
-            find_name(step) == name) {
-            refuse(step, why);
-            drop_step(step);
-        }
+        if (!waits || find_name(step) != name)
+            continue;
+        refuse(step, why);
+        drop_step(step);
     }
     if (!name->has_started)
         drop_name(name);
@@ -643,11 +728,30 @@ static void register_failure(struct container *container, int fd)
         refuse_named(name, &why);
 }
 
-/* The process of CONTAINER says that the container has started, or has ended. */
-static void read_container(struct container *container)
+/* CONTAINER has started, and ANSWER is the handover for its steps, which this takes.
+ * Returns 0, or -1: it cannot be read. */
+static int register_answer(struct container *container, int answer)
 {
     struct named *name = name_of(container);
     struct berth_handover said;
+
+    container->answer = fcntl(answer, F_DUPFD_CLOEXEC, 0);
+    if (container->answer < 0 || berth_handover_read(answer, &said) < 0) {
+        close(answer);
+        return -1;
+    }
+    container->variables = berth_steal(&said.words); /* but for the first four */
+    berth_handover_fini(&said);
+    if (name)
+        register_start(name, atoi(container->variables.items[1]));
+    return 0;
+}
+
+/* The process of DATA, a struct container, says that the container has started, or has
+ * ended. */
+static void read_container(void *data)
+{
+    struct container *container = data;
     int fd = -1;
     int kind;
 
@@ -656,20 +760,12 @@ static void read_container(struct container *container)
         return;
     }
     kind = berth_job_receive(container->channel, &fd);
-    if (kind == BERTH_JOB_JOIN && fd >= 0) {
-        container->answer = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-        if (container->answer >= 0 && berth_handover_read(fd, &said) == 0) {
-            container->variables = said.words; /* but for the first four */
-            said.words = (struct berth_strvec){0};
-            berth_handover_fini(&said);
-            if (name)
-                register_start(name, atoi(container->variables.items[1]));
-            answer_all();
-            return;
-        }
-        fd = -1;
-    }
-    register_failure(container, fd);
+    if (kind != BERTH_JOB_JOIN || fd < 0)
+        register_failure(container, fd);
+    else if (register_answer(container, fd) < 0)
+        register_failure(container, -1);
+    else
+        answer_all();
 }
 
 /* May a process with SOCKET and the descriptors FDS ask? Not a program in an image,
@@ -720,73 +816,70 @@ static int read_asked(struct step *step)
     return 0;
 }
 
-/* STEP asks, has given up, or has ended: then others may have its container. */
-static void read_step(struct step *step)
+/* DATA, a struct step, asks, has given up, or has ended. */
+static void read_step(void *data)
 {
-    const bool is_used = step->uses != NULL;
+    struct step *step = data;
+    const bool has_asked = step->question.words.count > 0;
 
-    if (is_used || step->question.words.count || read_asked(step) < 0 || answer(step))
+    if (step->uses) {
         drop_step(step);
-    if (is_used)
-        answer_all();
+        answer_all(); /* others may have its container */
+        return;
+    }
+    if (has_asked || read_asked(step) < 0 || answer(step))
+        drop_step(step);
 }
 
-static void accept_step(void)
+/* Returns a place for a step, or NULL. */
+static struct step *find_free_step(void)
+{
+    if (server.count == server.most)
+        return NULL;
+    for (size_t i = 0; i < STEPS_MAX; i++)
+        if (server.steps[i].socket < 0)
+            return &server.steps[i];
+    return NULL;
+}
+
+static void accept_step(void *data)
 {
     int socket = berth_job_accept(BERTH_JOBSERVER_SOCKET);
+    struct step *step = find_free_step();
 
-    if (socket >= 0 && server.count < server.most)
-        server.waiting[server.count++] =
-            (struct step){.socket = socket, .order = BERTH_ORDER_EMPTY};
-    else if (socket >= 0)
+    (void)data;
+    if (socket < 0)
+        return;
+    if (!step || berth_loop_add(&server.loop, socket, read_step, step) < 0) {
         close(socket);
+        return;
+    }
+    step->socket = socket;
+    server.count++;
 }
 
-/* How many ms the server may sleep: until the patience of a step ends; -1: until a
- * message comes. */
+static void end_extern(void *data)
+{
+    (void)data;
+    server.is_over = true;
+}
+
+/* For how long the server may sleep, in milliseconds: until the patience of a step
+ * ends; -1: until a message comes. */
 static int find_pause(void)
 {
-    int64_t first = 0;
+    const int64_t now = berth_clock();
+    int64_t first = INT64_MAX;
 
-    for (size_t i = 0; i < server.count; i++) {
-        const int64_t until = server.waiting[i].until;
+    for (size_t i = 0; i < STEPS_MAX; i++) {
+        const struct step *step = &server.steps[i];
 
-        if (until && !server.waiting[i].uses && (!first || until < first))
-            first = until;
+        if (step->until != 0 && !step->uses && step->until < first)
+            first = step->until;
     }
-    if (!first)
+    if (first == INT64_MAX)
         return -1;
-    return first > berth_clock() ? (int)(first - berth_clock()) + 1 : 0;
-}
-
-/* Wait for one message or more, and answer. Returns false when the extern step has
- * ended. */
-static bool serve(void)
-{
-    enum { LISTENING, EXTERN, CONTAINERS, STEPS = CONTAINERS + CONTAINERS_MAX };
-    struct pollfd fds[STEPS + WAITING_MAX] = {
-        [LISTENING] = {.fd = BERTH_JOBSERVER_SOCKET, .events = POLLIN},
-        [EXTERN] = {.fd = server.extern_step, .events = POLLIN}};
-
-    for (size_t i = 0; i < CONTAINERS_MAX; i++)
-        fds[CONTAINERS + i] =
-            (struct pollfd){.fd = server.containers[i].channel, .events = POLLIN};
-    for (size_t i = 0; i < server.count; i++)
-        fds[STEPS + i] =
-            (struct pollfd){.fd = server.waiting[i].socket, .events = POLLIN};
-    if (poll(fds, STEPS + server.count, find_pause()) <= 0) {
-        answer_all();
-        return true;
-    }
-    for (size_t i = server.count; i-- > 0;)
-        if (fds[STEPS + i].revents)
-            read_step(&server.waiting[i]);
-    for (size_t i = 0; i < CONTAINERS_MAX; i++)
-        if (fds[CONTAINERS + i].revents)
-            read_container(&server.containers[i]);
-    if (fds[LISTENING].revents)
-        accept_step();
-    return !fds[EXTERN].revents;
+    return first > now ? (int)(first - now) + 1 : 0;
 }
 
 /* Set how many steps may wait: at the limit of descriptors neither accept4(2) nor
@@ -799,28 +892,42 @@ static void set_most(void)
         return;
     files.rlim_cur = files.rlim_max;
     setrlimit(RLIMIT_NOFILE, &files);
-    server.most =
-        files.rlim_cur - OTHERS < WAITING_MAX ? files.rlim_cur - OTHERS : WAITING_MAX;
+    server.most = files.rlim_cur - OTHERS;
+    if (server.most > STEPS_MAX)
+        server.most = STEPS_MAX;
+}
+
+static void clear_places(void)
+{
+    for (size_t i = 0; i < CONTAINERS_MAX; i++) {
+        server.containers[i] = NO_CONTAINER;
+        server.names[i] = NO_NAME;
+    }
+    for (size_t i = 0; i < STEPS_MAX; i++)
+        server.steps[i] = NO_STEP;
 }
 
 void berth_jobserver_run(pid_t extern_step)
 {
     static const int listening = BERTH_JOBSERVER_SOCKET;
+    int end; /* can be read when the extern step has ended */
 
     if (berth_detach(&listening, 1, NULL) < 0)
         return;
     set_most();
-    server.extern_step = berth_process_open(extern_step);
-    if (server.extern_step < 0)
+    end = berth_process_open(extern_step);
+    if (end < 0)
         return; /* it has ended, or the kernel (before 5.3) has no pidfd */
     fcntl(BERTH_JOBSERVER_SOCKET, F_SETFL, O_NONBLOCK);
-    for (size_t i = 0; i < CONTAINERS_MAX; i++)
-        server.containers[i] = (struct container){.channel = -1, .answer = -1};
-    for (size_t i = 0; i < CONTAINERS_MAX; i++)
-        server.names[i] = (struct named){
-            .order = BERTH_ORDER_EMPTY, .overlay = BERTH_OVERLAY_NONE, .users = -1};
-    while (serve())
-        ;
+    clear_places();
+    if (berth_loop_add(&server.loop, end, end_extern, NULL) < 0)
+        return;
+    if (berth_loop_add(&server.loop, BERTH_JOBSERVER_SOCKET, accept_step, NULL) < 0)
+        return;
+
+    while (!server.is_over)
+        if (berth_loop_wait(&server.loop, find_pause()) == 0)
+            answer_all(); /* the patience of a step may have ended */
     for (size_t i = 0; i < CONTAINERS_MAX; i++)
         drop_name(&server.names[i]);
 }
