@@ -73,11 +73,13 @@ static bool is_option(const char *variable)
 /* Does the command get VARIABLE of the program, which has set or changed it? */
 static bool is_of_program(const struct berth_hostenv *outside, const char *variable)
 {
-    if (is_of_image(variable) || is_of_task(variable) ||
-        is_same(berth_environ_value(outside->container, variable), variable))
+    if (is_of_image(variable) || is_of_task(variable))
         return false;
-    return !is_option(variable) ||
-           !is_same(berth_environ_value(outside->task, variable), variable);
+    if (is_same(berth_environ_value(outside->container, variable), variable))
+        return false;
+    if (is_option(variable))
+        return !is_same(berth_environ_value(outside->task, variable), variable);
+    return true;
 }
 
 /* Does the command get VARIABLE of the task? Yes if the program has not changed what
@@ -104,10 +106,13 @@ static bool is_over_image(const struct berth_hostenv *outside, const char *varia
     const char *was = berth_environ_value(outside->task, variable);
     const char *made = berth_environ_value(outside->container, variable);
 
-    if (is_of_task(variable) || is_option(variable) || is_same(made, variable) ||
-        berth_value_assignment(variable, NULL) < 0)
+    bool image_sets = made && (!was || strcmp(was, made) != 0);
+
+    if (is_of_task(variable) || is_option(variable) || is_same(made, variable))
         return false;
-    return is_of_image(variable) || (made && (!was || strcmp(was, made) != 0));
+    if (berth_value_assignment(variable, NULL) < 0)
+        return false;
+    return is_of_image(variable) || image_sets;
 }
 
 /* Append VARIABLE; PATH without the directory of commands of this container. */
@@ -150,9 +155,9 @@ static int find_defaults(const struct berth_hostenv *outside, struct berth_table
 
     if (outside->is_script && job)
         return berth_wire_get_table(job, ret, err);
-    return berth_request_merge(&request, outside->request, err) < 0
-               ? -1
-               : berth_table_add(ret, BERTH_GROUP_ALL, NULL, &request, err);
+    if (berth_request_merge(&request, outside->request, err) < 0)
+        return -1;
+    return berth_table_add(ret, BERTH_GROUP_ALL, NULL, &request, err);
 }
 
 /* Change REQUEST, of the defaults, to what the program has made of it: its working
@@ -196,16 +201,16 @@ static int push_defaults(const struct berth_hostenv *outside, struct berth_strve
  * step has? A new job has its own CPUs. */
 static bool shares_cpus(char *const *command)
 {
+    static const char *const sharing[] = {"exact", "exclusive", "overlap"};
     struct berth_arguments arguments = berth_arguments_begin(command, NULL);
     struct berth_argument argument;
 
     if (strcmp(*command, "srun") != 0)
         return false;
     while (berth_arguments_next(&arguments, &argument))
-        if (berth_argument_is(&argument, "exact") ||
-            berth_argument_is(&argument, "exclusive") ||
-            berth_argument_is(&argument, "overlap"))
-            return false;
+        for (size_t i = 0; i < sizeof(sharing) / sizeof(sharing[0]); i++)
+            if (berth_argument_is(&argument, sharing[i]))
+                return false;
     return true;
 }
 
@@ -216,8 +221,11 @@ static void push_container(const struct berth_hostenv *outside,
 {
     const char *image = berth_environ_value(outside->task, BERTH_BUNDLE_VARIABLE);
 
-    if (outside->is_script && image && strcmp(*outside->command, "srun") == 0 &&
-        !berth_environ_value(ret->items, BERTH_BUNDLE_SRUN))
+    const bool is_srun = strcmp(*outside->command, "srun") == 0;
+
+    if (!outside->is_script || !image || !is_srun)
+        return;
+    if (!berth_environ_value(ret->items, BERTH_BUNDLE_SRUN))
         berth_strvec_pushf(ret, BERTH_BUNDLE_SRUN "=%s", image);
 }
 

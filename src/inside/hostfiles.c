@@ -31,9 +31,11 @@ static bool is_stream(const char *value)
 /* Does VALUE say which task has the stream (srun(1))? */
 static bool is_task(const char *value)
 {
-    return *value == '-' || strcasecmp(value, "none") == 0 ||
-           strncasecmp(value, "all", 3) == 0 ||
-           strspn(value, "0123456789") == strlen(value);
+    bool is_number = value[strspn(value, "0123456789")] == '\0';
+
+    if (*value == '-' || is_number)
+        return true;
+    return strcasecmp(value, "none") == 0 || strncasecmp(value, "all", 3) == 0;
 }
 
 /* Cut PATH to its directory, which may be `.`. Returns false if PATH has none. */
@@ -57,8 +59,9 @@ static bool is_shared(const struct berth_hostfiles *files, char *path)
     while (files->look(files->program, path, &there) < 0)
         if (!cut(path))
             return false;
-    return stat(path, &here) == 0 && there.st_dev == here.st_dev &&
-           there.st_ino == here.st_ino;
+    if (stat(path, &here) < 0)
+        return false;
+    return there.st_dev == here.st_dev && there.st_ino == here.st_ino;
 }
 
 /* The same of VALUE. Of a name with a %, which srun completes, the directory counts. */
@@ -74,23 +77,33 @@ static bool is_value_shared(const struct berth_hostfiles *files, const char *val
     return path && is_shared(files, path);
 }
 
+/* Returns a directory of ENVIRONMENT that the program and the host share, or NULL. */
+static const char *find_shared(const struct berth_hostfiles *files,
+                               char *const *environment)
+{
+    static const char *const names[] = {"PWD", "HOME", "TMPDIR"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const char *value = berth_environ_value(environment, names[i]);
+
+        if (value && is_value_shared(files, value))
+            return value;
+    }
+    return NULL;
+}
+
 /* Refuse PATH, and name a directory that both have. */
 static int refuse(const struct berth_hostfiles *files, const char *option,
                   const char *path, char *const *environment, struct berth_err *err)
 {
-    static const char *const names[] = {"PWD", "HOME", "TMPDIR"};
-    const char *place = NULL;
+    const char *place = find_shared(files, environment);
 
-    for (size_t i = 0; !place && i < sizeof(names) / sizeof(names[0]); i++) {
-        const char *value = berth_environ_value(environment, names[i]);
-
-        if (value && is_value_shared(files, value))
-            place = value;
-    }
+    if (!place)
+        place = "one of --container-mounts";
     return berth_err_set(err,
                          "%s: '%s': the container and the host do not share this path; "
                          "use a directory that both have, such as %s",
-                         option, path, place ? place : "one of --container-mounts");
+                         option, path, place);
 }
 
 /* A variable that TASK has, too, is the host's. */
@@ -100,9 +113,11 @@ static int check_variables(const struct berth_hostfiles *files,
     for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
         const char *path = berth_environ_value(environment, variables[i]);
         const char *host = berth_environ_value(files->task, variables[i]);
+        bool is_of_host = path && host && strcmp(path, host) == 0;
 
-        if (path && !(host && strcmp(path, host) == 0) && !is_task(path) &&
-            !is_stream(path) && !is_value_shared(files, path))
+        if (!path || is_of_host || is_task(path) || is_stream(path))
+            continue;
+        if (!is_value_shared(files, path))
             return refuse(files, variables[i], path, environment, err);
     }
     return 0;
@@ -118,7 +133,9 @@ static const char *find_file(const struct berth_argument *option, const char **r
         if (!berth_argument_is(option, names[i] + strlen("--")))
             continue;
         *ret_name = names[i];
-        return option->value && is_task(option->value) ? NULL : option->value;
+        if (option->value && is_task(option->value))
+            return NULL;
+        return option->value;
     }
     return NULL;
 }

@@ -27,20 +27,36 @@ extern char **environ;
  * start, and then the step's own start reports why. */
 #define NONE "the job's server has no container for the step"
 
+/* Returns a socket, or -1: nobody listens there. */
+static int connect_address(const struct sockaddr_un *address, socklen_t length)
+{
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd < 0)
+        return -1;
+    if (berth_peer_name(fd) == 0 &&
+        connect(fd, (const struct sockaddr *)address, length) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
 /* The listener must be root's slurmstepd: anybody can take the address. */
 static int connect_server(const struct berth_launch *launch, struct berth_err *err)
 {
     struct sockaddr_un address;
     socklen_t length;
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    bool is_connected = fd >= 0 && berth_peer_name(fd) == 0 &&
-                        berth_job_address(getuid(), launch->order->job, launch->node,
-                                          &address, &length) == 0 &&
-                        connect(fd, (struct sockaddr *)&address, length) == 0;
-    uid_t owner = is_connected ? berth_job_peer(fd).uid : 0;
+    int fd = -1;
+    uid_t owner = 0;
 
-    if (is_connected && owner == 0)
+    if (berth_job_address(getuid(), launch->order->job, launch->node, &address,
+                          &length) == 0)
+        fd = connect_address(&address, length);
+    if (fd >= 0)
+        owner = berth_job_peer(fd).uid;
+    if (fd >= 0 && owner == 0)
         return fd;
+
     if (fd >= 0)
         close(fd);
     if (owner != 0)
@@ -116,8 +132,9 @@ static int write_question(const struct berth_job_question *question,
     berth_strvec_push(&words, launch->directory ? launch->directory : "");
     put_identity(launch->directory, &words);
     berth_strvec_push(&words, question->own_directory ? "own" : "any");
-    return words.failed ? berth_err_oom(err)
-                        : berth_handover_write(&words, environ, err);
+    if (words.failed)
+        return berth_err_oom(err);
+    return berth_handover_write(&words, environ, err);
 }
 
 static void close_all(int fds[BERTH_JOB_JOIN_FDS])
@@ -157,9 +174,12 @@ static int await(const struct berth_job_question *question, int socket,
     const int64_t least = is_named ? 0 : left / 2;
     int got;
 
-    while (poll(fds, 2, BERTH_DEADLINE_POLL_MS) < 0 || !fds[0].revents)
-        if (fds[1].revents || berth_deadline_left(question->deadline) < least)
+    while (poll(fds, 2, BERTH_DEADLINE_POLL_MS) < 0 || !fds[0].revents) {
+        bool is_late = berth_deadline_left(question->deadline) < least;
+
+        if (fds[1].revents || is_late)
             return berth_err_set(err, NONE);
+    }
     got = berth_job_receive_all(socket, ret_fds, BERTH_JOB_JOIN_FDS);
     if (got == (int)kind && ret_fds[0] >= 0 &&
         (kind != BERTH_JOB_JOIN || ret_fds[1] >= 0))
@@ -186,9 +206,11 @@ static int read_answer(int fd, struct berth_job_answer *answer, struct berth_err
     answer->holder.pid = atoi(handover.words.items[1]);
     answer->holder.mounts = (unsigned int)strtoul(handover.words.items[2], NULL, 10);
     changes = strtoul(handover.words.items[3], NULL, 10);
-    for (size_t i = 0; i < handover.environment.count; i++)
-        berth_strvec_push(i < changes ? &answer->changes : &answer->after,
-                          handover.environment.items[i]);
+    for (size_t i = 0; i < handover.environment.count; i++) {
+        struct berth_strvec *list = i < changes ? &answer->changes : &answer->after;
+
+        berth_strvec_push(list, handover.environment.items[i]);
+    }
     /* remove what only this step has, too */
     if (berth_job_variables_cleaned(&answer->changes))
         berth_envdiff(environ, answer->after.items, &answer->changes);
@@ -202,10 +224,11 @@ static int send_question(int socket, int fd, struct berth_err *err)
     BERTH_CLOSE int mounts = berth_namespaces_open(getpid(), "mnt");
     const int fds[BERTH_JOB_FDS] = {fd, user, mounts};
 
-    return user < 0 || mounts < 0 ||
-                   berth_job_send_all(socket, BERTH_JOB_ASK, fds, BERTH_JOB_FDS) < 0
-               ? berth_err_set(err, NONE)
-               : 0;
+    if (user < 0 || mounts < 0)
+        return berth_err_set(err, NONE);
+    if (berth_job_send_all(socket, BERTH_JOB_ASK, fds, BERTH_JOB_FDS) < 0)
+        return berth_err_set(err, NONE);
+    return 0;
 }
 
 /* Ask, and wait for an answer of KIND. Returns the socket, or -1 with a sentence in

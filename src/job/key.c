@@ -45,7 +45,9 @@ int berth_job_launch_from(const struct berth_launch *step, struct berth_job_laun
     berth_launch_manager_places(step->request, step->environment, &places);
     for (size_t i = 0; i < places.count; i++)
         push_parent(places.items[i], &ret->launch.fabric);
-    return ret->launch.fabric.failed || places.failed ? berth_err_oom(err) : 0;
+    if (ret->launch.fabric.failed || places.failed)
+        return berth_err_oom(err);
+    return 0;
 }
 
 void berth_job_launch_fini(struct berth_job_launch *launch)
@@ -105,14 +107,25 @@ static void put_named(int directory, const char *text, bool reads,
 {
     BERTH_FREE char *copy = strdup(text);
     char *rest = copy;
-    const char *part;
-    struct stat status;
+    const char *part = strsep(&rest, "=:,");
 
     if (!copy)
         ret->failed = true;
-    while ((part = strsep(&rest, "=:,")))
+    while (part) {
+        struct stat status;
+
         if (*part && fstatat(directory, part, &status, 0) == 0)
             put_identity(&status, reads, ret);
+        part = strsep(&rest, "=:,");
+    }
+}
+
+/* Does argument I of ARGS name a file that the runtime reads as variables? */
+static bool is_env_file(const struct berth_strvec *args, size_t i)
+{
+    if (strstr(args->items[i], "env-file"))
+        return true;
+    return i > 0 && strcmp(args->items[i - 1], "--env-file") == 0;
 }
 
 static void put_all_named(const struct berth_launch *launch, struct berth_buf *ret)
@@ -123,10 +136,7 @@ static void put_all_named(const struct berth_launch *launch, struct berth_buf *r
     const struct berth_strvec *args = &launch->request->args;
 
     for (size_t i = 0; i < args->count; i++)
-        put_named(directory, args->items[i],
-                  strstr(args->items[i], "env-file") ||
-                      (i > 0 && strcmp(args->items[i - 1], "--env-file") == 0),
-                  ret);
+        put_named(directory, args->items[i], is_env_file(args, i), ret);
     for (char *const *it = launch->environment; it && *it; it++)
         if (berth_text_starts_any(*it, starts))
             put_named(directory, *it, strstr(*it, "_ENV_FILE=") != NULL, ret);
@@ -170,6 +180,7 @@ int berth_job_key(const struct berth_job_launch *job, struct berth_buf *ret,
         put_mounts(&launch->mounts, ret, err) < 0 ||
         put_mounts(&launch->fabric, ret, err) < 0)
         return -1;
+    /* a place, and the reason for it */
     for (size_t i = 0; i + 1 < launch->places.count; i += 2) {
         const struct berth_strvec one = {.items = &launch->places.items[i], .count = 1};
 

@@ -39,17 +39,35 @@ static bool is_part(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
 /* Is `. FILE` at AT, where a command can stand? */
 static bool reads_file(const char *script, const char *at)
 {
     const char *before = at;
+    bool has_blank;
 
-    if (*at != '.' || (at[1] != ' ' && at[1] != '\t'))
+    if (*at != '.' || !is_blank(at[1]))
         return false;
-    while (before > script && (before[-1] == ' ' || before[-1] == '\t'))
+    while (before > script && is_blank(before[-1]))
         before--;
-    return before == script || strchr("\n;&|({", before[-1]) ||
-           (before < at && is_part(before[-1])); /* then, do, else */
+    if (before == script || strchr("\n;&|({", before[-1]))
+        return true;
+    has_blank = before < at;
+    return has_blank && is_part(before[-1]); /* after then, do, else */
+}
+
+/* Does the command of LENGTH bytes at AT in SCRIPT, read a variable without its name? A
+ * part of a path does not, nor the value of a variable. */
+static bool reads_unnamed(const char *script, const char *at, size_t length)
+{
+    bool is_value = at > script && at[-1] == '=';
+    bool is_directory = at[length] == '/';
+
+    return !is_value && !is_directory && is_in(reading, at, length);
 }
 
 void berth_job_variables_scan(const char *name, const char *script,
@@ -75,41 +93,52 @@ void berth_job_variables_scan(const char *name, const char *script,
             at++;
             continue;
         }
-        if (!is_known && *at != '/' && (word == script || word[-1] != '=') &&
-            is_in(reading, word, (size_t)(at - word)))
+        if (!is_known && reads_unnamed(script, word, (size_t)(at - word)))
             berth_strvec_push(ret, BERTH_JOB_ANY);
         if (!isdigit((unsigned char)*word))
             berth_strvec_pushf(ret, "%.*s", (int)(at - word), word);
     }
 }
 
-void berth_job_variables_find(const char *root, struct berth_strvec *ret)
+/* Scan the script NAME in the directory PATH. One that cannot be read, or is larger
+ * than anybody writes, may depend on any variable. */
+static void scan_file(const char *path, const char *name, struct berth_strvec *ret)
 {
     enum { LARGEST = 1 << 20 };
+    BERTH_BUF struct berth_buf text = {0};
+    BERTH_FREE char *file = NULL;
+    bool is_read;
+
+    if (asprintf(&file, "%s/%s", path, name) < 0) {
+        file = NULL;
+        ret->failed = true;
+        return;
+    }
+    is_read = berth_fd_read_path(file, LARGEST, &text) == 0 && !text.failed;
+    if (!is_read || text.used == LARGEST)
+        berth_strvec_push(ret, BERTH_JOB_ANY);
+    else if (text.text)
+        berth_job_variables_scan(name, text.text, ret);
+}
+
+void berth_job_variables_find(const char *root, struct berth_strvec *ret)
+{
     BERTH_FREE char *path = NULL;
-    DIR *directory;
-    struct dirent *entry;
+    BERTH_CLOSEDIR DIR *directory = NULL;
+    const struct dirent *entry;
 
     if (asprintf(&path, "%s" SCRIPTS, root) < 0) {
+        path = NULL;
         ret->failed = true;
         return;
     }
     directory = opendir(path);
-    while (directory && (entry = readdir(directory))) {
-        BERTH_BUF struct berth_buf text = {0};
-        BERTH_FREE char *file = NULL;
-
-        if (!berth_text_ends(entry->d_name, ".sh"))
-            continue;
-        if (asprintf(&file, "%s/%s", path, entry->d_name) < 0 ||
-            berth_fd_read_path(file, LARGEST, &text) < 0 || text.failed ||
-            text.used == LARGEST)
-            berth_strvec_push(ret, BERTH_JOB_ANY);
-        else if (text.text)
-            berth_job_variables_scan(entry->d_name, text.text, ret);
+    entry = directory ? readdir(directory) : NULL;
+    while (entry) {
+        if (berth_text_ends(entry->d_name, ".sh"))
+            scan_file(path, entry->d_name, ret);
+        entry = readdir(directory);
     }
-    if (directory)
-        closedir(directory);
 }
 
 /* Is VARIABLE of one step or task? No image makes its environment from these. */
@@ -163,12 +192,13 @@ static bool has_all(const struct berth_strvec *names, char *const *one,
 {
     bool any = berth_strvec_has(names, BERTH_JOB_ANY);
 
-    for (; *one; one++) {
-        const char *value = strchr(*one, '=');
-        const char *theirs = berth_environ_value(other, *one);
+    for (char *const *it = one; *it; it++) {
+        const char *value = strchr(*it, '=');
+        const char *theirs = berth_environ_value(other, *it);
 
-        if (value && matters(names, any, *one) &&
-            (!theirs || strcmp(theirs, value + 1) != 0))
+        if (!value || !matters(names, any, *it))
+            continue;
+        if (!theirs || strcmp(theirs, value + 1) != 0)
             return false;
     }
     return true;

@@ -64,9 +64,10 @@ static int add_variables(const struct berth_launch *launch, struct berth_plan *p
 
 static int list_words(struct berth_explain *explain, struct berth_err *err)
 {
-    return explain->apart ? berth_launch_own_argv(explain->launch, &explain->words, err)
-                          : berth_launch_holder_argv(explain->launch, "berth-init", -1,
-                                                     -1, -1, &explain->words, err);
+    if (explain->apart)
+        return berth_launch_own_argv(explain->launch, &explain->words, err);
+    return berth_launch_holder_argv(explain->launch, "berth-init", -1, -1, -1,
+                                    &explain->words, err);
 }
 
 /* List the variables that --export drops and berth restores. */
