@@ -698,25 +698,25 @@ static void watch_ranks(struct watch *watch)
 
 /* Has no task failed? The supervisor sends a byte that says so at the end of the step.
  * If it was killed with the step, nothing is known, and its own errors say enough. */
-static bool has_succeeded(void)
+static bool has_succeeded(int supervisor)
 {
     char byte;
 
-    return read(STDIN_FILENO, &byte, 1) == 1 && byte == BERTH_CHANNEL_SUCCEEDED;
+    return read(supervisor, &byte, 1) == 1 && byte == BERTH_CHANNEL_SUCCEEDED;
 }
 
-/* Did the ranks of a step of several tasks, which asks for the host's MPI and does not
- * fail, load none? */
-static bool misses_mpi(const struct watch *watch)
+bool berth_witness_misses_mpi(const struct berth_witness *witness,
+                              const struct berth_rank *ranks, int supervisor)
 {
-    const struct berth_witness *witness = watch->witness;
     const struct berth_order_step *step = &witness->order->step;
     bool is_asked_for = witness->must && witness->binding.host;
     bool is_speaker = step->prints_component && step->tasks > 1;
 
     if (!is_asked_for || !is_speaker)
         return false;
-    return count(witness, watch->ranks, BERTH_RANK_RIGHT) == 0 && has_succeeded();
+    if (count(witness, ranks, BERTH_RANK_RIGHT) > 0)
+        return false;
+    return has_succeeded(supervisor);
 }
 
 /* Prints how many ranks use what is the host's, if nothing else was said of them. */
@@ -729,7 +729,7 @@ static void report_count(const struct watch *watch)
     if (watch->has_reported || watch->has_starters)
         return;
     berth_witness_count(witness, watch->ranks, &sentence);
-    if (misses_mpi(watch))
+    if (berth_witness_misses_mpi(witness, watch->ranks, STDIN_FILENO))
         print_line(witness, "warning: ", sentence.text);
     else if (may_note)
         print_line(witness, "note: ", sentence.text);

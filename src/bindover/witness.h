@@ -107,6 +107,13 @@ void berth_witness_update(const struct berth_witness *witness, struct berth_rank
 void berth_witness_count(const struct berth_witness *witness,
                          const struct berth_rank *ranks, struct berth_err *ret);
 
+/* Did RANKS load no MPI, though several tasks ask for the host's, and does this node
+ * say so? SUPERVISOR is the socket to it, from which the byte at the end of the step is
+ * read (ipc/channel.h): after a failed task, or if the supervisor was killed, the
+ * answer is no, because the step has an error of its own. */
+bool berth_witness_misses_mpi(const struct berth_witness *witness,
+                              const struct berth_rank *ranks, int supervisor);
+
 /* Watches until all ranks are wrong or have ended, or until standard input ends, which
  * the supervisor closes with the step, after a byte that says whether a task has failed
  * (ipc/channel.h). Prints lines to standard error. */

@@ -4,7 +4,10 @@
 #include "bindover/witness.h"
 
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include "ipc/channel.h"
 #include "unit.h"
 
 /* One letter for each rank: its state. */
@@ -131,6 +134,44 @@ TEST(an_mpi_that_is_loaded_and_not_used_is_not_counted)
     ranks[1].idle_since = 1;
     berth_witness_count(&witness, ranks, &said);
     ck_assert_str_eq(said.text, "no rank of this node was seen to initialize MPI");
+}
+
+/* A step with an error of its own needs no warning, nor does one whose supervisor was
+ * killed. */
+static const struct {
+    const char *ranks;
+    unsigned int tasks; /* of the step */
+    bool must;
+    char byte; /* from the supervisor; 0: none */
+    bool misses;
+} ends[] = {
+    {"--", 2, true, BERTH_CHANNEL_SUCCEEDED, true},
+    {"--", 2, true, BERTH_CHANNEL_FAILED, false},
+    {"--", 2, true, 0, false},
+    {"R-", 2, true, BERTH_CHANNEL_SUCCEEDED, false},
+    {"--", 2, false, BERTH_CHANNEL_SUCCEEDED, false},
+    {"-", 1, true, BERTH_CHANNEL_SUCCEEDED, false},
+};
+
+TEST_ROWS(a_step_without_mpi_is_noticed_after_its_end, ends)
+{
+    struct berth_rank ranks[8];
+    struct berth_order order = {
+        .step = {.tasks = ends[_i].tasks, .prints_component = true}};
+    const struct berth_witness witness = {.must = ends[_i].must,
+                                          .tasks = (unsigned int)strlen(ends[_i].ranks),
+                                          .order = &order,
+                                          .binding.host = (char *)"MPICH 4.2.1"};
+    int sockets[2];
+
+    ranks_of(ends[_i].ranks, ranks);
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets), 0);
+    if (ends[_i].byte)
+        ck_assert_int_eq(write(sockets[0], &ends[_i].byte, 1), 1);
+    close(sockets[0]);
+    ck_assert_int_eq(berth_witness_misses_mpi(&witness, ranks, sockets[1]),
+                     ends[_i].misses);
+    close(sockets[1]);
 }
 
 TEST(ranks_above_a_fabric_are_counted)
