@@ -22,7 +22,7 @@
 #include "plan/fallback.h"
 #include "plan/order.h"
 #include "plan/binding.h"
-#include "bindover/bindover.h"
+#include "bindover/hostlibs.h"
 #include "site/fabric.h"
 #include "site/profilesread.h"
 #include "site/siteread.h"

@@ -30,6 +30,16 @@ struct berth_decide {
     int channel; /* to berth-mpi (ipc/channel.h), for questions and the answer */
 };
 
+struct berth_program;
+
+/* Finds for RET, whose ITEMS are set, the program that COMMAND (ends in NULL) starts.
+ * In the place of the first argument comes the one with MPI that the others name, or
+ * that starts ranks. Else, in the place of one that can load no MPI comes the first
+ * that can, and the other way round if all that are named cannot. Returns 0, or -1 with
+ * a sentence in ERR. */
+int berth_decide_find(const struct berth_decide *inside, char *const *command,
+                      struct berth_program *ret, struct berth_err *err);
+
 /* Enters the container as the owner of its namespaces, scans the programs, mounts the
  * staged libraries of the host's MPI over those of the image, lets the image's own
  * loader confirm that they will run, and answers at CHANNEL: a binding, or a refusal.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists what berth-mpi found, for an account of the launch. Decides nothing. */
+/* Lists what berth-mpi found, for explain. Decides nothing. */
 
-#include "bindover/bindover.h"
+#include "bindover/findings.h"
 
 #include <string.h>
 

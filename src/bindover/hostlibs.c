@@ -2,7 +2,7 @@
 /* The host's network libraries under an image's own MPI, and other libraries of the
  * host: which of them replace the image's, by who needs these and by the symbols. */
 
-#include "bindover/bindover.h"
+#include "bindover/hostlibs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "bindover/kind.h"
+#include "bindover/match.h"
 #include "mpi/profile.h"
 #include "plan/fallback.h"
 #include "plan/gpu.h"

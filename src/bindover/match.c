@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Chooses the MPI of the host for a program. */
 
-#include "bindover/bindover.h"
+#include "bindover/match.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* Checks that the tasks of a step find each other, whichever MPI of the container they
  * use. */
 
-#include "bindover/bindover.h"
+#include "bindover/startup.h"
 
 #include <stdio.h>
 #include <stdlib.h>

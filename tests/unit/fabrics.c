@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The stage of a fabric over an image. */
 
-#include "bindover/bindover.h"
+#include "bindover/hostlibs.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Other libraries of the host in the place of an image's. */
 
-#include "bindover/bindover.h"
+#include "bindover/hostlibs.h"
 
 #include <stdio.h>
 #include <unistd.h>

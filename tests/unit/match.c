@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which MPI of the host is chosen for a program. */
 
-#include "bindover/bindover.h"
+#include "bindover/match.h"
 
 #include <stdio.h>
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "bindover/verify.h"
 #include "unit.h"
 
 #define MPI_CODE                                                                       \

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "bindover/hostlibs.h"
 #include "ipc/channel.h"
 #include "unit.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which MPI of an image makes each task rank 0 of 1, and the sentences about it. */
 
-#include "bindover/bindover.h"
+#include "bindover/startup.h"
 
 #include <stdio.h>
 #include <stdlib.h>
