@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes a stage: copies and patches the gathered files, and writes the manifest. */
 
-#include "bindover/stagefiles.h"
+#include "bindover/build.h"
 
 #include <errno.h>
 #include <fcntl.h>

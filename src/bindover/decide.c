@@ -22,6 +22,7 @@
 #include "bindover/findings.h"
 #include "bindover/hostlibs.h"
 #include "bindover/match.h"
+#include "bindover/prefixes.h"
 #include "bindover/startup.h"
 #include "bindover/scan.h"
 #include "request/option.h"

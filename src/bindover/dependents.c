@@ -2,7 +2,7 @@
 /* Finds the files of an image that need libraries that the host's replace,
  * where these files get the libraries, and which symbols they lack. */
 
-#include "bindover/replacement.h"
+#include "bindover/dependents.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* Finds MPI libraries that no loader names and no inventory of the image has. Reads
  * only some dozen directories, since a home directory may be on a slow file system. */
 
-#include "bindover/scan.h"
+#include "bindover/prefixes.h"
 
 #include <dirent.h>
 #include <stdio.h>

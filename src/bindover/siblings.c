@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the libraries of an MPI that have functions which programs expect in libmpi. */
 
-#include "bindover/stagefiles.h"
+#include "bindover/siblings.h"
 
 #include <string.h>
 

@@ -18,6 +18,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "bindover/build.h"
 #include "bindover/stagefiles.h"
 #include "base/tree.h"
 

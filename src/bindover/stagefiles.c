@@ -17,6 +17,7 @@
 #include "bindover/loader.h"
 #include "bindover/manifest.h"
 #include "bindover/scan.h"
+#include "bindover/siblings.h"
 #include "request/path.h"
 
 enum { FILES_MAX = 4096, DEPTH_MAX = 8 };

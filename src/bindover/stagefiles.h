@@ -40,36 +40,3 @@ int berth_stagefiles_gather(const struct berth_stack *stack,
                             struct berth_gathered *ret_gathered, struct berth_err *err);
 
 void berth_gathered_fini(struct berth_gathered *gathered);
-
-/* A program in C may expect functions in libmpi that the host's MPI has in another
- * library of the same install, a sister. Adds to the needs of each C library among the
- * files of GATHERED the sisters that define functions of MPI in C which it lacks.
- * Returns 0, or -1 with a sentence in ERR. */
-int berth_sisters_add(struct berth_gathered *gathered, struct berth_err *err);
-
-/* The stage to build, and where. */
-struct berth_build {
-    int dir;          /* the directory to fill, open */
-    const char *path; /* of the directory */
-    const struct berth_stack *stack;
-    const struct berth_gathered *gathered;
-    const char *mounted; /* where the stage is in the container */
-    int64_t end;         /* the latest end, on berth_clock(); 0: no limit */
-    struct berth_err *err;
-};
-
-/* Fills the directory with copies of the gathered files, which search their libraries
- * where the stage is mounted, with links and with the manifest. Returns 0; or -1 with a
- * sentence in `err` (no room, no patchelf, no time), and the caller removes the
- * directory. */
-int berth_build(const struct berth_build *build);
-
-/* Refuses a stage because SOURCE, of which it has a copy, has changed meanwhile.
- * Returns -1. */
-int berth_build_refuse_change(const char *source, struct berth_err *err);
-
-/* Is END (on berth_clock(); 0: no limit) reached? */
-static inline bool berth_build_is_late(int64_t end)
-{
-    return end && berth_clock() >= end;
-}

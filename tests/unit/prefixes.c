@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* MPI libraries that are found by what a command and its environment name. */
 
+#include "bindover/prefixes.h"
 #include "bindover/scan.h"
 
 #include <stdio.h>

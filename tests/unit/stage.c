@@ -19,6 +19,7 @@
 #include "base/deadline.h"
 #include "install.h"
 #include "staging.h"
+#include "bindover/build.h"
 #include "bindover/stagefiles.h"
 #include "unit.h"
 
