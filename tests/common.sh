@@ -7,7 +7,8 @@
 # up, so that nohup keeps its meaning.
 if [[ -z ${BERTH_SIGNALS-} ]]; then
     export BERTH_SIGNALS=default
-    ((0x$(awk '/^SigIgn:/ { print $2 }' /proc/$$/status) & 1)) || exec env --default-signal "$0" "$@"
+    ((0x$(awk '/^SigIgn:/ { print $2 }' /proc/$$/status) & 1)) ||
+        exec env --default-signal "$0" "$@"
     setsid env --default-signal "$0" "$@" &
     trap 'kill -TERM $!' INT TERM
     while wait $!; status=$?; kill -0 $! 2>/dev/null; do :; done

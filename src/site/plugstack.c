@@ -124,7 +124,7 @@ static int set_prefix(struct berth_settings *settings, const char *prefix,
 {
     size_t right = strspn(prefix, "abcdefghijklmnopqrstuvwxyz0123456789-");
 
-    if (prefix[right] == '\0' && right <= LONGEST_PREFIX)
+    if (right <= LONGEST_PREFIX && right == strlen(prefix))
         return set(&settings->option_prefix, prefix, err);
     berth_err_expected(err, "at most 32 small letters, digits and -", prefix);
     return berth_err_at(err, PLACE ": option_prefix");

@@ -21,16 +21,24 @@ running() { on login root squeue -h -t RUNNING -o %i; }
 idle() { [[ $(on login root sinfo -h -o '%D %t') == "2 idle" ]]; }
 
 equal "the hosts have systemd, cgroup v2 and AppArmor" "systemd cgroup2fs Y" \
-    "$(on n2 root bash -c 'echo $(cat /proc/1/comm) $(stat -fc %T /sys/fs/cgroup) $(cat /sys/module/apparmor/parameters/enabled)')"
-seen=$(alice srun -Q -N2 "$I" sh -c 'cat /etc/berth-image; cut -d/ -f3- /proc/self/cgroup; ulimit -n')
-matches "the tasks of a step are in its cgroup" '_slurmstepd.scope/job_[0-9]+/step_0/user/task_1' "$seen"
-equal "... and have the limits of PAM, as without an image" "$(alice srun -Q -N2 sh -c 'ulimit -n')" \
+    "$(on n2 root bash -c \
+    'echo $(cat /proc/1/comm) $(stat -fc %T /sys/fs/cgroup) $(cat /sys/module/apparmor/parameters/enabled)')"
+seen=$(alice srun -Q -N2 "$I" sh -c \
+    'cat /etc/berth-image; cut -d/ -f3- /proc/self/cgroup; ulimit -n')
+matches "the tasks of a step are in its cgroup" '_slurmstepd.scope/job_[0-9]+/step_0/user/task_1' \
+    "$seen"
+equal "... and have the limits of PAM, as without an image" \
+    "$(alice srun -Q -N2 sh -c 'ulimit -n')" \
     "$(grep -x '[0-9]*' <<<"$seen")"
-seen=$(alice srun -Q -N2 -n4 --mpi=pmix --container-image=/images/openmpi.sif --mpi-bind=host mpiring)
-equal "the host's MPI on both machines" "4 ring of 4 passed" "$(grep -c '^rank' <<<"$seen") $(grep ^ring <<<"$seen")"
-seen=$(alice srun -Q -N1 "$I" cat /etc/berth-image : -N1 --container-image=/images/b.sif cat /etc/berth-image)
+seen=$(alice srun -Q -N2 -n4 --mpi=pmix --container-image=/images/openmpi.sif --mpi-bind=host \
+    mpiring)
+equal "the host's MPI on both machines" "4 ring of 4 passed" \
+    "$(grep -c '^rank' <<<"$seen") $(grep ^ring <<<"$seen")"
+seen=$(alice srun -Q -N1 "$I" cat /etc/berth-image : -N1 --container-image=/images/b.sif cat \
+    /etc/berth-image)
 equal "two components" "a b" "$(sort <<<"$seen" | paste -sd' ')"
-equal "srun inside" "n1 n2" "$(alice salloc -Q -N2 srun -N1 -n1 "$I" srun --overlap -N2 -n2 hostname | sort | paste -sd' ')"
+equal "srun inside" "n1 n2" "$(alice salloc -Q -N2 srun -N1 -n1 "$I" srun --overlap -N2 -n2 \
+    hostname | sort | paste -sd' ')"
 
 eat='ready() { echo ready; }; ready; head -c 400M /dev/zero | tail >/dev/null; echo survived'
 for image in '' "$I"; do
@@ -43,9 +51,11 @@ for image in '' "$I"; do
 done
 # lines_of FILE: without numbers, and without what tells that its job waited for the one before.
 lines_of() { sed -E '/^srun: job [0-9]+ (queued|has been)/d; s/[0-9]//g' "$1" | sort -u; }
-equal "... with the same lines but for numbers" "$(lines_of "$work/oom")" "$(lines_of "$work/oom.image")"
+equal "... with the same lines but for numbers" "$(lines_of "$work/oom")" \
+    "$(lines_of "$work/oom.image")"
 
-live 1 -w n1 -n1 "$I" sh -c 'x=$(head -c 60000000 /dev/zero | tr "\0" x); echo ready; '"$waits"'; echo ${#x}'
+live 1 -w n1 -n1 "$I" sh -c \
+    'x=$(head -c 60000000 /dev/zero | tr "\0" x); echo ready; '"$waits"'; echo ${#x}'
 job=$(running)
 # used COMMAND WORD...: has it the memory of the task?
 used() { (($(on login root "$@" -nP --noconvert -j "$job.0" -o MaxRSS) + 0 > 60000000)); }
@@ -66,7 +76,8 @@ printed "... which does not care" live 2 a
 live 2 -N2 "$I" sh -c "echo ready; $waits; cat /etc/berth-image"
 job=$(running)
 on login root scontrol suspend "$job"
-stopped() { on n2 root bash -c '[[ $(ps -o stat= -p $(pgrep -u alice -f "^[^ ]*sh -c echo ready; until" | head -n 1)) == T* ]]'; }
+stopped() { on n2 root bash -c \
+    '[[ $(ps -o stat= -p $(pgrep -u alice -f "^[^ ]*sh -c echo ready; until" | head -n 1)) == T* ]]'; }
 wait_for 15 stopped
 equal "suspended: the task is stopped" 0 $?
 go
@@ -86,15 +97,19 @@ job=$(alice sbatch --parsable again)
 wait_for 60 said "run a"
 on login root scontrol requeue "$job"
 # Slurm runs it again after cred_expire.
-seen=$(alice srun -Q -w n1 -t 0:20 --signal=TERM@5 "$I" sh -c 'trap "cat /etc/berth-image; exit 7" TERM; for i in $(seq 100); do sleep 1; done' 2>&1)
+seen=$(alice srun -Q -w n1 -t 0:20 --signal=TERM@5 "$I" sh -c \
+    'trap "cat /etc/berth-image; exit 7" TERM; for i in $(seq 100); do sleep 1; done' 2>&1)
 matches "the signal before the time limit finds the image's files" $'(^|\n)a\n' "$seen"
 wait_for 200 said "run 1 a"
-equal "requeued: the job runs again in a container of its own" "run a,run 1 a" "$(on login alice grep -o 'run.*' again.out | paste -sd,)"
+equal "requeued: the job runs again in a container of its own" "run a,run 1 a" \
+    "$(on login alice grep -o 'run.*' again.out | paste -sd,)"
 
 on n2 root sysctl -qw user.max_user_namespaces=0
 seen=$(alice srun -Q -w n2 "$I" true 2>&1)
-matches "no user namespaces: one line" '^berth: n2: [^'$'\n'']*user namespaces?[^'$'\n'']*'$'\n' "$seen"$'\n'
-matches "... and doctor names the setting" 'user.max_user_namespaces is 0' "$(on n2 alice berth doctor 2>&1)"
+matches "no user namespaces: one line" '^berth: n2: [^'$'\n'']*user namespaces?[^'$'\n'']*'$'\n' \
+    "$seen"$'\n'
+matches "... and doctor names the setting" 'user.max_user_namespaces is 0' \
+    "$(on n2 alice berth doctor 2>&1)"
 on n2 root sysctl -qw user.max_user_namespaces=7000
 
 # As Ubuntu's setting does, which Debian's kernel has not.
@@ -106,27 +121,33 @@ profile strict /usr/libexec/berth/berth-task flags=(attach_disconnected,mediate_
   pix /**,
 }
 END
-printf '%s --container-image=/images/%s.sif cat /etc/berth-image\n' 0 a 1 b | on login alice sh -c 'cat >images'
+printf '%s --container-image=/images/%s.sif cat /etc/berth-image\n' 0 a 1 b |
+    on login alice sh -c 'cat >images'
 seen=$(alice srun -Q -w n2 -n1 "$I" true 2>&1)
 matches "AppArmor refuses user namespaces: one line" \
     '^berth: n2: [^'$'\n'']*user namespace: Permission denied[^'$'\n'']*'$'\n' "$seen"$'\n'
-on n2 root bash -c 'cp /usr/share/berth/apparmor /etc/apparmor.d/berth; apparmor_parser -r /etc/apparmor.d/berth'
+on n2 root bash -c \
+    'cp /usr/share/berth/apparmor /etc/apparmor.d/berth; apparmor_parser -r /etc/apparmor.d/berth'
 equal "... and with berth's profile two images run on a node" "a b" \
     "$(alice srun -Q -w n2 -n2 --multi-prog images 2>&1 | sort | paste -sd' ')"
-on n2 root bash -c "cd /etc/apparmor.d; apparmor_parser -R strict; apparmor_parser -R berth; rm strict berth"
+on n2 root bash -c \
+    "cd /etc/apparmor.d; apparmor_parser -R strict; apparmor_parser -R berth; rm strict berth"
 
 on login alice rm -f again.out
 job=$(alice sbatch --parsable again)
 wait_for 60 said "run a"
 "$tool" power "$name" n2
 wait_for 120 idle
-seen=$(on n2 root bash -c 'pgrep -u alice; find /tmp /run /dev/shm -user alice; grep -c squashfuse /proc/mounts')
+seen=$(on n2 root bash -c \
+    'pgrep -u alice; find /tmp /run /dev/shm -user alice; grep -c squashfuse /proc/mounts')
 equal "a power cut leaves nothing" 0 "$seen"
 on login root scontrol release "$job" 2>/dev/null
 wait_for 200 said "run 1 a"
-matches "... and the job runs again in a container of its own" 'run 1 a' "$(on login alice cat again.out)"
+matches "... and the job runs again in a container of its own" 'run 1 a' \
+    "$(on login alice cat again.out)"
 
 steps=500
-[[ $(<"/run/berth/$name/accel") == kvm ]] || steps=5 # emulated, some seconds each; there are five kinds
+[[ $(<"/run/berth/$name/accel") == kvm ]] ||
+    steps=5 # emulated, some seconds each; there are five kinds
 LIMIT=1200 many_steps $steps --mem-per-cpu=400
 finish

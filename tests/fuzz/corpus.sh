@@ -49,7 +49,8 @@ Error loading shared library libx.so.1: No such file or directory (needed by ./a
 	statically linked
 TEXT
 
-printf '1;0:image=/a%%20b&mounts=/a:/b:ro&workdir=/w&env=A%%3D%%0A%%2C;12:writable=&args=-x;13:;.' >wire/table
+printf '1;0:image=/a%%20b&mounts=/a:/b:ro&workdir=/w&env=A%%3D%%0A%%2C;12:writable=&args=-x;13:;.' \
+    >wire/table
 printf '1;*:image=/a.sif&mpi-bind=hybrid&no-mount-home=&entrypoint=&env=B;.' >wire/all
 printf '1;0:env=UCX_A%%3D1&env=HOME%%3D/h%%C3%%BC;1:;.' >wire/environment
 printf '1;*:env=FI_A%%3D%%5C%%2C%%0A;.' >wire/environment-all
@@ -115,7 +116,8 @@ LINES
 printf '%s\0' srun -n2 --het-group=0,2-4 --container-image=docker://h:5/a/b@sha256:0 \
     --container-mounts=/a,b:/c:ro '--container-env=A=1\,2,B' --mpi-bind ./a : -n 4 \
     --het-group '[1,5]' --container-image=./x:.sif '--container-args=--nv -B /a' ./b >words/several
-printf '%s\0' srun --pack-group=1 --container-image=none --container-gpu=rocm --container-lifetime=job \
+printf '%s\0' srun --pack-group=1 --container-image=none --container-gpu=rocm \
+    --container-lifetime=job \
     --container-explain=json --no-container-mount-home --container-workdir=/w \
     --container-writable --container-entrypoint --mpi-bind=hybrid -- true >words/options
 printf '0-3,7 --container-image=/a --mpi-bind --container-env N=%%t '"'./a b'"' %%o\n* --container-image=none ./b\n' >words/lines
@@ -126,7 +128,8 @@ cat >answers/signed <<'JSON'
 {"Signatures": 1, "SignerKeys": [{"Signer": {"Partition": "FS", "Name": "a \"{}\u003c",
 "Fingerprint": "12AB34cd", "KeyLocal": true, "KeyCheck": true, "DataCheck": true}}]}
 JSON
-printf '\033[31mFATAL:\033[0m  While pulling docker://a: toomanyrequests\r\n 50 / 100 \r' >answers/pull
+printf '\033[31mFATAL:\033[0m  While pulling docker://a: toomanyrequests\r\n 50 / 100 \r' \
+    >answers/pull
 printf 'PATH=/bin\0LD_LIBRARY_PATH=\0A=\303\274\0B=\377\0' >answers/environment
 printf '# x\nrequired berth.so option_prefix=b-\nkey = "a b" # c\ninclude d/*.conf\n' >answers/lines
 {

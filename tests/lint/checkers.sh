@@ -27,7 +27,8 @@ without shellcheck "$name" ||
 # table of options, which continues after BERTH_OPTION_COUNT.
 name='cppcheck finds nothing'
 without cppcheck "$name" ||
-    product | grep '[.]c$' | xargs cppcheck -q -j 2 --std=c11 -Isrc '-DSPANK_PLUGIN(name, version)=' \
+    product | grep '[.]c$' | xargs cppcheck -q -j 2 --std=c11 -Isrc \
+    '-DSPANK_PLUGIN(name, version)=' \
         --enable=warning,portability --inline-suppr \
         --suppress=missingIncludeSystem --suppress=memleak --suppress=autoVariables \
         --suppress=objectIndex --suppress=internalAstError \

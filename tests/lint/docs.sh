@@ -37,12 +37,14 @@ awk -F"$tab" '$2 == "text" && $3 ~ /^    +([$#] |(srun|sbatch|salloc|berth|appta
     rule 'commands stand in blocks'
 
 awk -F"$tab" '$2 ~ /^console/ && $3 ~ /^ *[$#] / { n++ }
-    END { if (n < 20) print "README.md:1: " n + 0 " commands found in all documents" }' "$work/lines" |
+    END { if (n < 20) print "README.md:1: " n + 0 " commands found in all documents" }' \
+        "$work/lines" |
     rule 'there are commands'
 
 sed -nE "s/^([^:]*):([0-9]+)${tab}fence${tab}sh not-run$/\1 \2/p" "$work/lines" |
     while read -r file line; do
-        not_run | grep -q "^$file: " || echo "$file:$line: is not among the exceptions of tests/lint/docs.sh"
+        not_run | grep -q "^$file: " || echo \
+            "$file:$line: is not among the exceptions of tests/lint/docs.sh"
     done | rule 'what is not run is listed'
 not_run | while read -r file reason; do
     grep -q "^${file}[0-9]*${tab}fence${tab}sh not-run" "$work/lines" ||
@@ -50,7 +52,8 @@ not_run | while read -r file reason; do
 done | rule 'exceptions are needed'
 
 # FILE:LINE: what a link names, seen from where it stands.
-for file in ./README.md ./CONTRIBUTING.md ./SECURITY.md $(find doc packaging -name '*.md' 2>/dev/null); do
+for file in ./README.md ./CONTRIBUTING.md ./SECURITY.md \
+    $(find doc packaging -name '*.md' 2>/dev/null); do
     grep -noE '\]\([^)]*\)' "$file" | sed -E 's/:\]\(/ /; s/\)$//; s/#[^ ]*$//' |
         while read -r line target; do
             case $target in

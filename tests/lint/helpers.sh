@@ -25,7 +25,8 @@ helpers tests/cluster/t/lib.sh | awk '
             used[words[i]]
     }
     END { for (name in place) if (!(name in used)) print place[name] ": nobody uses " name }
-' - tests/cluster/t/*.t tests/cluster/t/*.sh tests/cluster/machines.t tests/cluster/packages tests/bench/* |
+' - tests/cluster/t/*.t tests/cluster/t/*.sh tests/cluster/machines.t tests/cluster/packages \
+    tests/bench/* |
     rule 'and every word of lib.sh is used'
 
 finish

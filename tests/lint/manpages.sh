@@ -68,7 +68,8 @@ awk '/^[a-z]+:$/ { section = $1 } /^ *# [a-z_]+: / {
 # The options that a rule may set are all of the table.
 sed 's/\\-/-/g' man/berth.yaml.5.in | sed -n '/^.fBrules.fR:/,/^Default:/p' |
     grep -oE '(no-)?container-[a-z-]+|mpi-bind' | sort -u >"$work/rules"
-comm -3 "$work/table" "$work/rules" | sed 's|.*|man/berth.yaml.5.in:1: the options of a rule differ: &|' |
+comm -3 "$work/table" "$work/rules" | sed \
+    's|.*|man/berth.yaml.5.in:1: the options of a rule differ: &|' |
     rule 'the options of a rule are those of the table'
 
 # The names of variables that --export drops and that come back, and those that never do.

@@ -162,7 +162,8 @@ expect '--container-explain for all components, of which one is on the host' 0 \
 expect 'the same for the last one, with --container-image=none' 0 \
     '0 --container-image=T/b --container-explain=text: ./x
 1 --container-image=none --container-explain=text: ./y' \
-    srun --container-image=b --container-explain ./x : --container-image=none --container-explain ./y
+    srun --container-image=b --container-explain ./x : --container-image=none --container-explain \
+    ./y
 expect '--container-explain for components on the host' 1 \
     'srun: error: berth: --container-explain: it needs an image; add --container-image=IMAGE' \
     srun --container-explain ./x : --container-explain ./y

@@ -35,9 +35,11 @@ site 'rules: [{force: {no-container-script: yes}}]'
 expect '... but a rule that forces' 0 '0 host: job.sh' \
     FAKE_WORDS="$SITE" sbatch --container-image=a --container-script job.sh
 site 'rules: [{forbid: [container-script]}]'
-expect '... or forbids' 1 "sbatch: error: berth: --container-script: a rule of this site forbids it; leave it out (T/berth.yaml:1)" \
+expect '... or forbids' 1 \
+    "sbatch: error: berth: --container-script: a rule of this site forbids it; leave it out (T/berth.yaml:1)" \
     FAKE_WORDS="$SITE" sbatch --container-image=a --container-script job.sh
-expect '... and needs an image' 1 'sbatch: error: berth: --container-script: it needs an image; add --container-image=IMAGE' \
+expect '... and needs an image' 1 \
+    'sbatch: error: berth: --container-script: it needs an image; add --container-image=IMAGE' \
     sbatch --container-script job.sh
 expect 'a step has no script' 1 \
     'srun: error: berth: --container-script: only sbatch has a script; leave it out, the command itself runs in the image' \
@@ -52,7 +54,8 @@ expect 'every option is a default' 0 \
     "0 $A --container-mounts=/d:/d:rw --container-mounts=/e:/e:rw --container-workdir=/w --no-container-mount-home --container-writable --container-entrypoint --container-env=X --container-args=-a --mpi-bind=hybrid: ./x" \
     FAKE_SCRIPT="srun ./x" sbatch --container-image=a --container-mounts=/d \
     --container-mounts=/e --container-workdir=/w --no-container-mount-home \
-    --container-writable --container-entrypoint --container-env=X --container-args=-a --mpi-bind=hybrid job.sh
+    --container-writable --container-entrypoint --container-env=X --container-args=-a \
+    --mpi-bind=hybrid job.sh
 expect 'a lifetime, too, which a step overrides' 0 \
     "0 $A --container-lifetime=job: ./x
 1 $B --container-lifetime=step: ./y" \
@@ -180,7 +183,8 @@ expect 'salloc, too' 0 \
     salloc --container-image=a : --container-image=b srun ./x : ./y
 expect 'a wrong option of a later component is reported once' 1 \
     "sbatch: error: berth: --container-image=none: the other container options mean nothing on the host; leave them out" \
-    FAKE_HEADER='--container-image=a : --container-image=b : --container-image=none --mpi-bind' sbatch job.sh
+    FAKE_HEADER='--container-image=a : --container-image=b : --container-image=none --mpi-bind' \
+    sbatch job.sh
 echo ./app >host.sh
 expect 'a warning is printed once' 0 \
     "sbatch: berth: warning: 'host.sh' runs on the host and has no srun, so nothing runs in the image; write srun before each program, or give --container-script to run the script in the image" \
@@ -197,7 +201,8 @@ expect 'another process of the same command starts anew' 0 \
 
 damaged='sbatch: error: berth: internal data is damaged (x); have one release of berth on all hosts, and set no variable of berth by hand'
 equal 'a table of this process that is damaged does not make it start for ever' "$damaged" \
-    "$(sh -c 'BERTH_SBATCH_AGAIN=$$:x exec "$@"' sh sbatch --container-image=a : --container-image=b 2>&1)"
+    "$(sh -c 'BERTH_SBATCH_AGAIN=$$:x exec "$@"' sh sbatch --container-image=a : \
+    --container-image=b 2>&1)"
 
 # A script on standard input is read a second time.
 printf '%s\n' "srun ./x : ./y" >script
@@ -218,9 +223,11 @@ both="0 $A: ./x
 1 $B: ./y"
 twice='sbatch: error: berth: the components of this job have different container options, so sbatch has to read the script twice, and it is not in a file; give sbatch a file'
 mkfifo fifo
-for row in "file|$both" "pipe|$both" "late|$twice" "unread|$both" "ended|FAULT: /dev/stdin is empty" "fifo|$twice"; do
+for row in "file|$both" "pipe|$both" "late|$twice" "unread|$both" \
+    "ended|FAULT: /dev/stdin is empty" "fifo|$twice"; do
     equal "standard input: ${row%%|*}" "${row#*|}" \
-        "$(FAKE_SCRIPT=- from "${row%%|*}" sbatch --container-image=a : --container-image=b 2>&1 | neutral)"
+        "$(FAKE_SCRIPT=- from "${row%%|*}" sbatch --container-image=a : --container-image=b 2>&1 |
+        neutral)"
 done
 
 expect 'a het batch job without options' 0 \
@@ -239,6 +246,7 @@ srun: berth: component 0: --container-mounts: '/g:/d:rw' of the command line of 
 srun: berth: component 0: --container-mounts: '/e:/e:rw' of the job (sbatch, salloc)
 0 $B --container-mounts=/e:/e:rw --container-mounts=/g:/d:rw --container-workdir=/v --mpi-bind=hybrid --container-explain=text: ./x" \
     FAKE_SCRIPT="BERTH_CONTAINER_IMAGE=b srun --container-workdir=/v --container-mounts=/g:/d --container-explain ./x" \
-    sbatch --container-image=a --container-workdir=/w --mpi-bind=hybrid --container-mounts=/f:/d,/e job.sh
+    sbatch --container-image=a --container-workdir=/w --mpi-bind=hybrid \
+    --container-mounts=/f:/d,/e job.sh
 
 finish

@@ -56,12 +56,14 @@ if since 23.11; then
 argv: LIBEXEC/berth-task --container-image=a ./x
 - SLURM_BERTH_CONTAINERS=2
 - table /0: $A; /1: $B; /2:
-$(order "$A" ' ranks=0 first' '' '' | sed 's|container-tasks=1|& other-containers=1 container-locals=0 host-tasks=1|')
+$(order "$A" ' ranks=0 first' '' '' | sed \
+    's|container-tasks=1|& other-containers=1 container-locals=0 host-tasks=1|')
 0 $B: --container-image=b ./y
 argv: LIBEXEC/berth-task --container-image=b ./y
 - SLURM_BERTH_CONTAINERS=2
 - table /0: $A; /1: $B; /2:
-$(order "$B" ' ranks=1 first' '' '' | sed 's|container-tasks=1|container=1 & other-containers=1 container-locals=1 host-tasks=1|')
+$(order "$B" ' ranks=1 first' '' '' | sed \
+    's|container-tasks=1|container=1 & other-containers=1 container-locals=1 host-tasks=1|')
 0 : ./z
 argv: LIBEXEC/berth-task ./z
 - SLURM_BERTH_CONTAINERS=2
@@ -75,11 +77,13 @@ $(order '' ' ranks=2 first' | sed 's|container-tasks=1|& other-containers=2 host
         "0 $A: ./x
 argv: LIBEXEC/berth-task ./x
 - table /0: $A; /1: $A --container-env=N=1
-$(order "$A" ' prints-component prints-step ranks=0 first' 'record=/r' | sed "s|container-tasks=1|$together|")
+$(order "$A" ' prints-component prints-step ranks=0 first' 'record=/r' |
+    sed "s|container-tasks=1|$together|")
 0 $A --container-env=N=1: --container-env=N=1 ./y
 argv: LIBEXEC/berth-task --container-env=N=1 ./y
 - table /0: $A; /1: $A --container-env=N=1
-$(order "$A --container-env=N=1" ' prints-component ranks=1 first' 'record=/r' | sed "s|container-tasks=1|$together|")" \
+$(order "$A --container-env=N=1" ' prints-component ranks=1 first' 'record=/r' |
+    sed "s|container-tasks=1|$together|")" \
         FAKE_RAW=1 FAKE_TASKS=2 "FAKE_WORDS=$SITE" srun --container-image=a --multi-prog conf
     printf '%s\n' '0 ./x' '1 ./y' >conf
     X="$A --container-explain=text"
@@ -88,7 +92,8 @@ $(order "$A --container-env=N=1" ' prints-component ranks=1 first' 'record=/r' |
         "0 $X: ./x
 argv: LIBEXEC/berth-task ./x
 $step
-$(order "$X" ' prints-component prints-step ranks=0 first' | sed 's|container-tasks=1|container-tasks=2|')
+$(order "$X" ' prints-component prints-step ranks=0 first' |
+    sed 's|container-tasks=1|container-tasks=2|')
 0 $X: ./y
 argv: LIBEXEC/berth-task ./y
 $step
@@ -179,13 +184,15 @@ expect 'too many containers' 1 \
 expect 'a table with more containers than announced' 1 \
     'berth: n1: internal data is damaged (SLURM_BERTH_CONTAINERS); have one release of berth on all hosts, and set no variable of berth by hand' \
     FAKE_TABLE="1;/1:image=$T/a;/0:image=$T/b;." srun ./x '0-1 ./x'
-expect 'a rank without a line' 1 'berth: n1: internal data is damaged (rank 0 of no line); have one release of berth on all hosts, and set no variable of berth by hand' \
+expect 'a rank without a line' 1 \
+    'berth: n1: internal data is damaged (rank 0 of no line); have one release of berth on all hosts, and set no variable of berth by hand' \
     FAKE_TABLE="1;/1:image=$T/a;." srun ./x
 expect 'a file that is not there' 1 \
     "srun: error: berth: --multi-prog: 'nope': No such file or directory" \
     srun --container-image=a --multi-prog nope
 perl -e 'print "# a comment\n" x 5001, "0 ./x\n"' >conf
-expect 'a file that srun takes from 25.05 on' 0 "0 $A: ./x" srun --container-image=a --multi-prog conf
+expect 'a file that srun takes from 25.05 on' 0 "0 $A: ./x" srun --container-image=a --multi-prog \
+    conf
 echo '# a comment' >conf
 expect 'a file without lines is for Slurm to refuse' 99 'FAULT: no program in the configuration' \
     FAKE_TASKS=1 srun --multi-prog conf

@@ -92,7 +92,7 @@ expect 'so is the default of a job' 0 \
 expect 'and one with the mark of enroot' 0 \
     "srun: berth: pulling image 'docker://nvcr.io/n/app:1'
 0 --container-image=T/cache/berth/docker+nvcr.io+n+app@${end#@} uri=docker://nvcr.io/n/app:1: ./x" \
-    srun '--container-image=$oauthtoken@nvcr.io#n/app:1' ./x
+    srun "--container-image=\$oauthtoken@nvcr.io#n/app:1" ./x
 : >r:2
 expect 'but not if there is such a file' 1 \
     "srun: error: berth: image 'T/r:2': the file is incomplete; copy or build it again" \
@@ -138,7 +138,8 @@ expect 'a component on the host pulls nothing' 0 '0 host: ./x' \
 calls 'really' 0
 
 rm bin/apptainer
-if PATH=/usr/local/bin:/usr/bin:/bin:/opt/apptainer/bin command -v apptainer singularity >/dev/null; then
+if PATH=/usr/local/bin:/usr/bin:/bin:/opt/apptainer/bin command -v apptainer singularity \
+    >/dev/null; then
     skip 'without a runtime' 'there is one here'
 else
     expect 'without a runtime sbatch leaves it to srun' 0 \

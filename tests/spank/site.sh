@@ -101,7 +101,8 @@ expect 'mpi: the user goes before it' 0 "0 $A --mpi-bind=local: ./x" \
     "FAKE_WORDS=$SITE" SLURM_JOB_PARTITION=cpu srun --container-image=a --mpi-bind=local ./x
 expect 'mpi: a default of a partition' 0 "0 $A --mpi-bind=off site=mpi-bind: ./x" \
     "FAKE_WORDS=$SITE" SLURM_JOB_PARTITION=gpu srun --container-image=a ./x
-expect 'mpi: what srun chose for all components stays' 0 "0 --container-image=/a --mpi-bind=auto world=host: ./x" \
+expect 'mpi: what srun chose for all components stays' 0 \
+    "0 --container-image=/a --mpi-bind=auto world=host: ./x" \
     "FAKE_WORDS=$SITE" "FAKE_TABLE=1;*:image=/a&mpi-bind=auto&world=host;." srun ./x
 site 'rules: [{partition: gpu, account: climate, force: {mpi-bind: hybrid}}]'
 expect 'a rule goes before the user, who is told' 0 \
@@ -168,20 +169,24 @@ expect 'unlike: on one node it does not matter' 0 "0 $A --mpi-bind=off site=mpi-
     "FAKE_WORDS=$SITE" "FAKE_SITE=$other" srun --container-image=a ./x
 expect 'unlike: tasks on the host do not matter' 0 '0 host: ./x' \
     "FAKE_WORDS=$SITE" FAKE_NODES=2 "FAKE_SITE=$other" srun --container-image=none ./x
-expect 'unlike: what is no digest' 0 "berth: n1: internal data is damaged (0123 x); have one release of berth on all hosts, and set no variable of berth by hand
+expect 'unlike: what is no digest' 0 \
+    "berth: n1: internal data is damaged (0123 x); have one release of berth on all hosts, and set no variable of berth by hand
 scancel --quiet 100.0" \
     "FAKE_WORDS=$SITE" FAKE_NODES=2 'FAKE_SITE=0123 x' srun --container-image=a ./x
 site 'mpi: {compare: no}'
 expect 'unlike: a node that does not compare' 0 "0 $A: ./x" \
     "FAKE_WORDS=$SITE" FAKE_NODES=2 "FAKE_SITE=$other" srun --container-image=a ./x
 site 'mounts: {forced: [/usr:/site:ro], default: [/bin:/tools, /nowhere], forbidden: [/etc]}'
-expect 'the mounts of the site' 0 "0 $A --container-mounts=/tmp:/d:rw --container-mounts=/bin:/tools:rw --container-mounts=/usr:/site:ro: ./x" \
+expect 'the mounts of the site' 0 \
+    "0 $A --container-mounts=/tmp:/d:rw --container-mounts=/bin:/tools:rw --container-mounts=/usr:/site:ro: ./x" \
     "FAKE_WORDS=$SITE" srun --container-image=a --container-mounts=/tmp:/d ./x
 forbidden="this site forbids '/etc', everything in it and the directories above it; leave the mount out, or start in another directory if this is the working directory (T/berth.yaml:1)"
-expect 'a forbidden mount: srun refuses' 1 "srun: error: berth: mount '/etc/passwd:/p:rw': $forbidden" \
+expect 'a forbidden mount: srun refuses' 1 \
+    "srun: error: berth: mount '/etc/passwd:/p:rw': $forbidden" \
     "FAKE_WORDS=$SITE" srun --container-image=a --container-mounts=/etc/passwd:/p ./x
 ln -s /etc/passwd link
-expect 'a forbidden mount: the node sees behind a link' 1 "berth: n1: mount 'T/link:/p:rw': $forbidden" \
+expect 'a forbidden mount: the node sees behind a link' 1 \
+    "berth: n1: mount 'T/link:/p:rw': $forbidden" \
     "FAKE_WORDS=$SITE" srun --container-image=a --container-mounts=link:/p ./x
 site "images: {roots: [$T]}" 'environment: {unset: [DISPLAY]}' 'mpi: {glibc: refuse}'
 identity=$(stat -c '%d.%i' a)
@@ -189,7 +194,8 @@ expect 'berth-task knows the terms, and nothing that was forged' 0 \
     "0 $A: ./x 1
 $(printf '%s\n' "$raw" | sed '/^- table/i - order task runtime=/evil')
 $(order "$A" '' '' "terms unset=DISPLAY keep-glibc=T/berth.yaml:3 image=$identity")" \
-    FAKE_RAW=1 "FAKE_WORDS=$SITE" "BERTH_TASK_ORDER=1;task:runtime=/evil;." srun --container-image=a ./x 1
+    FAKE_RAW=1 "FAKE_WORDS=$SITE" "BERTH_TASK_ORDER=1;task:runtime=/evil;." srun \
+    --container-image=a ./x 1
 rm link
 
 # A fault of berth.yaml.

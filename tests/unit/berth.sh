@@ -28,18 +28,23 @@ for words in 'help pull' 'pull -h' 'pull --help'; do
 done
 says 'berth -h' 0 'usage: berth VERB' "$berth" -h
 says 'berth help' 0 'usage: berth VERB' "$berth" help
-says 'help for what is no verb' 2 "berth: 'pul' is not a verb; did you mean 'pull'?" "$berth" help pul
-says 'a misspelt option of a verb' 2 "berth: pull: '--agian' is not an option; did you mean '--again'?
+says 'help for what is no verb' 2 "berth: 'pul' is not a verb; did you mean 'pull'?" "$berth" help \
+    pul
+says 'a misspelt option of a verb' 2 \
+    "berth: pull: '--agian' is not an option; did you mean '--again'?
 usage: berth pull [" "$berth" pull --agian docker://r/x
-says 'an option that no verb has' 2 "berth: doctor: '--everything' is not an option; expected those of the usage below" \
+says 'an option that no verb has' 2 \
+    "berth: doctor: '--everything' is not an option; expected those of the usage below" \
     "$berth" doctor --everything
-says 'a verb that is misspelt' 2 "berth: 'chekc' is not a verb; did you mean 'check'?" "$berth" chekc
+says 'a verb that is misspelt' 2 "berth: 'chekc' is not a verb; did you mean 'check'?" "$berth" \
+    chekc
 says 'an unknown option is a wrong use' 2 'usage:' "$berth" profiles --all
 says 'a second word behind --prepare is a wrong use' 2 'usage:' \
     "$berth" profiles --prepare --all
 says 'output to a full device is a failure' 1 'berth: standard output: ' \
     sh -c "exec '$berth' --help >/dev/full"
-says 'a closed output is a failure, too' 1 'berth: standard output: ' sh -c "exec '$berth' --help >&-"
+says 'a closed output is a failure, too' 1 'berth: standard output: ' sh -c \
+    "exec '$berth' --help >&-"
 says 'lost output is reported beside a fault of the host' 1 'berth: standard output: ' \
     sh -c "exec '$berth' doctor >/dev/full"
 
@@ -67,7 +72,8 @@ cache()
 {
     rm -rf images theirs
     mkdir -p images/berth/index images/berth/dir images/berth/work theirs
-    for file in "images/berth/$one" "images/berth/$two" images/berth/notes.txt images/berth/mine.sif \
+    for file in "images/berth/$one" "images/berth/$two" images/berth/notes.txt \
+        images/berth/mine.sif \
         images/berth/dir/data "images/berth/dir/$one" images/berth/index/file "theirs/$one"; do
         truncate -s 1500000 "$file"
         touch -d 2026-01-02 "$file"
@@ -82,10 +88,12 @@ cache()
 }
 images() { env "XDG_CACHE_HOME=$T/images" "$berth" images "$@"; }
 left() { (cd "$T" && find images/berth/* theirs ! -type d | sort); }
-others=$(cache && rm images/berth/*@*-x86_64.sif images/berth/index/docker+r+a=* && ln -s ../mine.sif \
+others=$(cache && rm images/berth/*@*-x86_64.sif images/berth/index/docker+r+a=* &&
+    ln -s ../mine.sif \
     "images/berth/docker+r+e@sha256-$digest-x86_64.sif" && left)
 cache
-says 'images are listed, one a row' 0 "IMAGE                  DIGEST        MACHINE        MB  PULLED      USED        WHERE
+says 'images are listed, one a row' 0 \
+    "IMAGE                  DIGEST        MACHINE        MB  PULLED      USED        WHERE
 docker://r/a:1         0123456789ab  x86_64        1.5  2026-01-02  2026-01-02  cache
   also docker://r/a:2
 docker://r/b (no tag)  f123456789ab  x86_64        1.5  2026-01-01  2026-01-01  cache
@@ -100,11 +108,14 @@ says 'images --json' 0 '[
     "machine": "x86_64",
     "bytes": 1500000,
     "pulled": "2026-01-02T' images --json
-says 'without a cache there are none' 0 '0 images, 0.0 MB' env "XDG_CACHE_HOME=$T/none" "$berth" images
-says 'an image that is not there' 1 "berth: images: 'r/z': no such image in your cache or the store" images r/z
+says 'without a cache there are none' 0 '0 images, 0.0 MB' env "XDG_CACHE_HOME=$T/none" "$berth" \
+    images
+says 'an image that is not there' 1 \
+    "berth: images: 'r/z': no such image in your cache or the store" images r/z
 says 'nor to remove' 1 "berth: images: 'r/z': no such image in your cache" images r/z --remove
 says 'an image by its name without docker://' 0 '1 image, 1.5 MB' images r/a:2
-says '--remove alone asks which' 2 'berth: images: --remove: which? give NAME, --unused or --keep' images --remove
+says '--remove alone asks which' 2 'berth: images: --remove: which? give NAME, --unused or --keep' \
+    images --remove
 images --remove --unused 9 >"$T/removed"
 equal '--remove leaves what berth did not make, and follows no link' "$others" "$(left)"
 equal 'and says what it removed' 'removed 2 images, 3.0 MB' "$(tail -n 1 "$T/removed")"
@@ -117,15 +128,18 @@ equal 'and no more than that' "$others" "$(left)"
 cache
 truncate -s 1G "images/berth/$two"
 touch -d 2026-01-01 "images/berth/$two"
-says 'images --keep lists those beyond a size, which were used first' 0 '1 image, 1074 MB' images --keep 1
+says 'images --keep lists those beyond a size, which were used first' 0 '1 image, 1074 MB' images \
+    --keep 1
 says 'the options in any order' 0 'removed 1 image, 1074 MB' images --remove --unused 9 --keep 1
 cache
 chmod 1777 images/berth
-says 'a cache that others can write is left alone' 1 'has mode 1777; expected user ' images --unused 9 --remove
+says 'a cache that others can write is left alone' 1 'has mode 1777; expected user ' images \
+    --unused 9 --remove
 chmod 755 images/berth
 if [ "$(id -u)" = 0 ]; then
     chown 65534 images/berth
-    says 'and one of another user, also by root' 1 'belongs to user 65534 and has mode 0755; expected user 0' \
+    says 'and one of another user, also by root' 1 \
+        'belongs to user 65534 and has mode 0755; expected user 0' \
         images --unused 9 --remove
     chown 0 images/berth
     chown -h 65534 "images/berth/$one" images/berth/index/*
@@ -148,7 +162,8 @@ report $? 'doctor looks at this host' "status $status: $(cat doctor.out)"
     [ "$(grep -c '"result":' json.out)" -ge "$(grep -cE '^(ok   |note |wrong) ' doctor.out)" ]
 report $? 'doctor says the same as JSON' "$(cat json.out)"
 for program in init mpi task; do
-    says "berth-$program tells its release" 0 "berth-$program 0." "${berth%/*}/berth-$program" --version
+    says "berth-$program tells its release" 0 "berth-$program 0." "${berth%/*}/berth-$program" \
+        --version
 done
 
 mkdir image
@@ -224,10 +239,12 @@ ${CC:-cc} -shared -fPIC -nostdlib -Wl,-soname,libmpi.so.12 -o mpi/lib/libmpi.so.
     exec 3<&-
     says 'what is neither is one line' 1 "berth: image '$T/mpi.c': not an image" \
         $ordinary "$berth" inspect "$T/mpi.c"
-    says 'a directory that is no image is one line' 1 'not an image; expected a SIF file, a squashfs file or a sandbox' \
+    says 'a directory that is no image is one line' 1 \
+        'not an image; expected a SIF file, a squashfs file or a sandbox' \
         $ordinary "$berth" inspect "$T/run"
     head -c 900 app >short
-    says 'a file that is cut is one line' 1 "berth: '$T/short': " $ordinary "$berth" inspect "$T/short"
+    says 'a file that is cut is one line' 1 "berth: '$T/short': " $ordinary "$berth" inspect \
+        "$T/short"
     says 'a program of a file is a mistake' 1 "berth: '$T/app': not an image; leave out 'x'" \
         $ordinary "$berth" inspect "$T/app" x
     says 'inspect without a file is a wrong use' 2 'usage:' $ordinary "$berth" inspect
@@ -253,14 +270,17 @@ awk -v to="$T/site" '/^\.EX/ { file = to (++n) ".yaml"; next } /^\.EE/ { file = 
     file { gsub(/\\-/, "-"); print >file }' "$source/man/berth.yaml.5.in"
 chmod 644 "$T"/site*.yaml
 for n in 1 2 3 4; do
-    says "check: site $n of the manual page" 0 "$T/site$n.yaml: no error found" "$berth" check "$T/site$n.yaml"
+    says "check: site $n of the manual page" 0 "$T/site$n.yaml: no error found" "$berth" check \
+        "$T/site$n.yaml"
 done
 says 'check: all faults of a file' 1 "$T/bad.yaml:2: runtime.share: expected auto or no, got 'x'
 $T/bad.yaml:3: 'image' is not a key here; did you mean 'images'?" "$berth" check "$T/bad.yaml"
 # shellcheck disable=SC2016 # words for sh
 says 'check: a file in a directory that is gone' 1 "berth: expected a path from /, got 'x.yaml'" \
     sh -c 'mkdir gone && cd gone && rmdir ../gone && exec "$0" check x.yaml' "$berth"
-says 'check: a rule that names no option' 1 "$T/rule.yaml:1: rule 1: 'mpi' is not an option; did you mean 'mpi-bind'?" "$berth" check rule.yaml
+says 'check: a rule that names no option' 1 \
+    "$T/rule.yaml:1: rule 1: 'mpi' is not an option; did you mean 'mpi-bind'?" "$berth" check \
+    rule.yaml
 cat >"$T/many.yaml" <<'YAML'
 runtime: {path: /nope/apptainer}
 mpi: {glibc: no}
@@ -277,7 +297,8 @@ rules:
       container-workdir: here
 YAML
 chmod 644 "$T/many.yaml"
-says 'check: every fault, and its own line' 1 "$T/many.yaml:2: mpi.glibc: expected replace or refuse, got 'no'
+says 'check: every fault, and its own line' 1 \
+    "$T/many.yaml:2: mpi.glibc: expected replace or refuse, got 'no'
 $T/many.yaml:4: mounts.forced: expected SRC[:DST[:ro|rw|sqsh]], DST from / and not / itself, got '/a:b'
 $T/many.yaml:5: mpi: given twice, first on line 2; keep one
 $T/many.yaml:9: rule 1: 'gpu' is not an option; did you mean 'container-gpu'?
@@ -287,11 +308,13 @@ $T/many.yaml:13: rule 2: container-workdir: expected a directory in the image, f
     "$berth" check many.yaml
 printf 'runtime: {share: no}\nrules: [{default: {container-lifetime: job}}]\n' >lifetime.yaml
 chmod 644 lifetime.yaml
-says 'check: a lifetime that no container has' 0 "$T/lifetime.yaml:2: note: container-lifetime: job has no effect with share: no
+says 'check: a lifetime that no container has' 0 \
+    "$T/lifetime.yaml:2: note: container-lifetime: job has no effect with share: no
 $T/lifetime.yaml: no error found" "$berth" check lifetime.yaml
 mkdir profiles.d
 echo 'name: x' >profiles.d/x.yaml
-says 'check: a profile beside a good file' 1 "$T/profiles.d/x.yaml:1: family: not there" "$berth" check good.yaml
+says 'check: a profile beside a good file' 1 "$T/profiles.d/x.yaml:1: family: not there" "$berth" \
+    check good.yaml
 rm -r profiles.d
 printf 'mpi:\n  order:\n    - mpich\n    - mpihc\n' >"$T/order.yaml"
 chmod 644 "$T/order.yaml"
@@ -342,14 +365,16 @@ done
 says 'inspect uses the file of the plugin' 1 "berth: $fault" $ordinary "$berth" inspect image
 says 'doctor uses the file of the plugin' 1 "wrong berth.yaml: $fault" "$berth" doctor
 echo "optional /lib/berth.so config=$T/order.yaml" >slurm/other.conf
-says 'doctor finds a wrong order of MPI stacks' 1 "wrong profiles: $T/order.yaml:4: mpi.order: 'mpihc'" \
+says 'doctor finds a wrong order of MPI stacks' 1 \
+    "wrong profiles: $T/order.yaml:4: mpi.order: 'mpihc'" \
     "$berth" doctor
 echo "optional /lib/berth.so config=$T/modes.yaml" >slurm/other.conf
 fault="$T/modes.yaml:2: rule 1: mpi-bind: 'mpihc' is not a mode, MPI stack or profile; did you mean 'mpich'?"
 says 'doctor finds a wrong default of MPI stacks' 1 "wrong profiles: $fault" "$berth" doctor
 says 'profiles finds the wrong default, too' 1 "berth: $fault" "$berth" profiles
 echo "optional /lib/berth.so config=$T/gone.yaml" >slurm/other.conf
-says 'a file that the plugin wants has to be there' 1 "berth: $T/gone.yaml: No such file or directory; it must be there, and readable by all users" \
+says 'a file that the plugin wants has to be there' 1 \
+    "berth: $T/gone.yaml: No such file or directory; it must be there, and readable by all users" \
     "$berth" run --container-image=image ./app
 echo 'optional /lib/berth.so config=good.yaml' >slurm/other.conf
 fault="plugstack.conf: config: expected an absolute path, got 'good.yaml'"

@@ -55,7 +55,8 @@ offers()
 if ! without bash 'bash completes words'; then
     offers 'profiles ps pull' "$share/bash-completion/completions/berth" berth p
     offers '--json' "$share/bash-completion/completions/berth" berth doctor --
-    offers '--container-workdir= --container-writable' "$share/bash-completion/completions/berth" berth run --container-w
+    offers '--container-workdir= --container-writable' "$share/bash-completion/completions/berth" \
+        berth run --container-w
     offers 'host hybrid' "$share/bash-completion/completions/berth" berth run --mpi-bind = h
     offers 'image.sif' "$share/bash-completion/completions/berth" berth run --container-image = ima
     offers '' "$share/bash-completion/completions/berth" berth run --container-env = x
@@ -66,13 +67,15 @@ if ! without bash 'bash completes words'; then
     offers '--container-image=' "$share/berth/srun.bash" sbatch --container-i
     offers 'host hybrid' "$share/berth/srun.bash" srun --mpi-bind = h
     BERTH_OPTION_PREFIX=b- offers '--nodes= --b-mpi-bind' "$share/berth/srun.bash" srun --b-m
-    BERTH_OPTION_PREFIX=b- offers 'local local-each launch' "$share/berth/srun.bash" srun --b-mpi-bind = l
+    BERTH_OPTION_PREFIX=b- offers 'local local-each launch' "$share/berth/srun.bash" srun \
+        --b-mpi-bind = l
 fi
 
 # fish says what it would offer: word, tab, help.
 fish_offers()
 {
-    seen=$(HOME=$T fish --no-config -c "source $share/$2; complete -C '$3'" 2>&1 | cut -f 1 | tr '\n' ' ')
+    seen=$(HOME=$T fish --no-config -c "source $share/$2; complete -C '$3'" 2>&1 | cut -f 1 |
+        tr '\n' ' ')
     equal "fish: $3" "$1" "${seen% }"
 }
 
@@ -101,9 +104,11 @@ if ! without zsh 'zsh: srun is completed by berth and by what was there'; then
         equal "zsh: $2" "$1" "$(echo "$seen" | grep -F -e "$2")"
     }
     zsh_takes '--b-mpi-bind=[choose whose MPI library runs; it pins nothing]::value:(auto host hybrid local local-each launch off)' --b-mpi-bind
-    zsh_takes '--b-container-workdir=[working directory of the tasks in the image]:value:_files' --b-container-workdir
+    zsh_takes '--b-container-workdir=[working directory of the tasks in the image]:value:_files' \
+        --b-container-workdir
     zsh_takes '--b-container-image=[run the tasks in this image; none\: on the host]:value:{_files; compadd -S "" docker\:// oras\:// library\://}' compadd
-    zsh_takes '--b-container-writable[let tasks write to the image, and discard that]' --b-container-writable
+    zsh_takes '--b-container-writable[let tasks write to the image, and discard that]' \
+        --b-container-writable
     zsh_takes "--json[is this host fit for berth, and what would make it so?]" "--json[is this host"
 fi
 

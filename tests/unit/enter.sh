@@ -82,22 +82,28 @@ expect 'containers are a table' 0 \
 says '--json is for programs' 0 '"server_kib": 5120' "$berth" ps --json 12
 says 'a job that waits' 1 \
     "berth: enter: job 13: expected a job that is RUNNING, got 'PENDING'" "$berth" enter 13
-says "somebody else's job" 1 'berth: enter: job 14: not yours, or Slurm does not know it; see berth ps' "$berth" enter 14.0 id
+says "somebody else's job" 1 \
+    'berth: enter: job 14: not yours, or Slurm does not know it; see berth ps' "$berth" enter 14.0 \
+    id
 says 'an unknown job' 1 \
     'berth: enter: job 9: slurm_load_jobs error: Invalid job id specified' "$berth" enter 9
 says 'a step without a container' 1 \
     'berth: enter: job 12: step 4 does not run in an image; see berth ps 12' "$berth" enter 12.4
 says 'another node' 1 \
     "berth: enter: job 12: no such container on 'n9'; expected -w n1, n10" "$berth" enter 12 -w n9
-says 'a node that cannot be asked' 1 'berth: enter: job 15: srun: error: no such node' "$berth" enter 15
+says 'a node that cannot be asked' 1 'berth: enter: job 15: srun: error: no such node' "$berth" \
+    enter 15
 says 'the containers of other nodes are listed' 1 ' n7 ' sh -c "'$berth' ps 16 2>&1"
-says 'a step that is a word' 2 "berth: enter: expected JOBID or JOBID.STEPID, got '12.batch'" "$berth" enter 12.batch
-says 'a rank that is a word' 2 "berth: enter: expected a number for --rank, got 'x'" "$berth" enter 12 --rank x
+says 'a step that is a word' 2 "berth: enter: expected JOBID or JOBID.STEPID, got '12.batch'" \
+    "$berth" enter 12.batch
+says 'a rank that is a word' 2 "berth: enter: expected a number for --rank, got 'x'" "$berth" \
+    enter 12 --rank x
 says 'a component that is a word' 2 "berth: enter: expected a number for --component, got '-1'" \
     "$berth" enter --component -1 12
 says 'a name that no container has' 1 'berth: save: job 12: no such container; see berth ps 12' \
     "$berth" save --container x 12 x.sif
-says 'a job without an image' 1 'berth: enter: job 17: no step of it runs in an image' "$berth" enter 17
+says 'a job without an image' 1 'berth: enter: job 17: no step of it runs in an image' "$berth" \
+    enter 17
 expect 'a job that keeps several' 1 \
     "berth: save: job 18: it has several containers; choose one by -w or --container
 JOB  STEP  NODE  IMAGE   SINCE                TASKS  RSS  CPU  ID  OPTIONS
@@ -105,7 +111,8 @@ JOB  STEP  NODE  IMAGE   SINCE                TASKS  RSS  CPU  ID  OPTIONS
  18  job   n1    /a.sif  2027-01-15T08:01:40      0    -    -   6  --container-mounts=/d:/d:rw" \
     env TZ=UTC "$berth" save 18 x.sif
 says 'one of those' 0 'word=true' sh -c "'$berth' enter --container 6 18 true; echo" </dev/null
-says 'JSON has what tells them apart' 0 '"options": "--container-mounts=/d:/d:rw"' "$berth" ps --json 18
+says 'JSON has what tells them apart' 0 '"options": "--container-mounts=/d:/d:rw"' "$berth" ps \
+    --json 18
 says 'no job' 2 'usage: berth enter JOBID' "$berth" enter -w n1
 says 'an unknown option' 2 'usage: berth enter JOBID' "$berth" enter 12 --node n1
 says 'an unknown option of ps' 2 'usage: berth ps' "$berth" ps --all
@@ -116,7 +123,8 @@ ordinary=
 chmod 755 .
 # shellcheck disable=SC2086
 says 'only root sees others' 1 \
-    "berth: ps: -u: only root sees containers of 'root', on the node where they are" $ordinary "$berth" ps -u root
+    "berth: ps: -u: only root sees containers of 'root', on the node where they are" $ordinary \
+    "$berth" ps -u root
 says 'a container that is gone' 1 'berth: job 4000000: the container has ended; see berth ps' \
     "$berth" enter --node-part 4000000 0 1
 
@@ -128,7 +136,8 @@ if [ ! -e /usr/bin/squeue ] && [ ! -e /usr/local/bin/squeue ]; then
         env "PATH=$T/empty" "$berth" enter 12
     rm slurm/srun
     says 'nor with half of Slurm' 1 \
-        "berth: enter: srun is not on the PATH; log in to a host where Slurm's commands are" "$berth" enter 12
+        "berth: enter: srun is not on the PATH; log in to a host where Slurm's commands are" \
+        "$berth" enter 12
 fi
 
 finish

@@ -90,7 +90,8 @@ expect 'a program that ignores a signal does not hand it on' 0 9 \
         rm up ended'
 expect '100 at once' 0 100 within all \
     'i=0; while [ $i -lt 100 ]; do i=$((i + 1)); (srun status 3; echo $?) & done | grep -c 3; wait'
-expect 'another command' 0 '<show>' within all '>show; sbatch show </dev/null 2>/dev/null | head -n 1; rm show'
+expect 'another command' 0 '<show>' within all \
+    '>show; sbatch show </dev/null 2>/dev/null | head -n 1; rm show'
 if (PATH=$T/host:$PATH command -v sinfo >/dev/null); then
     skip 'a command that the host does not have' 'it has sinfo'
 else

@@ -11,7 +11,8 @@ expect 'without Python' 1 \
     'berth: qualify: python3: No such file or directory; install Python 3.6 or later' \
     env PATH=/nowhere "$berth" qualify
 # The interpreter itself: `python3` may be a script that takes time to find it.
-python=$(python3 -c 'import sys; print(sys.executable if sys.version_info >= (3, 6) else "")' 2>/dev/null)
+python=$(python3 -c 'import sys; print(sys.executable if sys.version_info >= (3, 6) else "")' \
+    2>/dev/null)
 if [ -z "$python" ]; then
     skip 'the script' 'no Python 3.6 here'
     finish
@@ -50,7 +51,8 @@ says 'outside of a job it becomes salloc' 0 'MPI plugin types are' \
 printf '#!/bin/sh\nprintf "%%s\\n" "$@"\n' >slurm/salloc
 says 'two nodes' 0 -N2 env -u SLURM_JOB_ID "PATH=$T/slurm:$PATH" "$berth" qualify
 says 'a type that srun does not have' 1 \
-    "berth: qualify: --mpi: srun has no type 'pmi9'; it has pmi2, pmix" qualify --mpi pmi2 --mpi pmi9
+    "berth: qualify: --mpi: srun has no type 'pmi9'; it has pmi2, pmix" qualify --mpi pmi2 --mpi \
+    pmi9
 says 'a directory that is not there' 1 \
     "berth: qualify: --directory '/nowhere': No such file or directory" qualify --directory /nowhere
 says 'a directory that cannot be mounted' 1 \

@@ -22,7 +22,8 @@ packages_install() {
         apt-get update &&
             DEBIAN_FRONTEND=noninteractive apt-get install -y \
                 --no-install-recommends "$@"
-    } 2>&1 9<"${BASH_SOURCE[0]}") || { tail -n 20 <<<"$log" >&2; die "apt-get could not install $*"; }
+    } 2>&1 9<"${BASH_SOURCE[0]}") || { tail -n 20 <<<"$log" >&2; die \
+        "apt-get could not install $*"; }
 }
 
 # apt_download DIR SUITE MIRROR PACKAGE...: puts the .deb files into DIR.

@@ -16,7 +16,8 @@
 
 image_read() {
     local recipe=$HERE/images/$1
-    [[ ${1-} =~ ^[a-z0-9]+$ && -f $recipe ]] || die "no image recipe '${1-}'; there are: $(image_names)"
+    [[ ${1-} =~ ^[a-z0-9]+$ && -f $recipe ]] || die \
+        "no image recipe '${1-}'; there are: $(image_names)"
     # shellcheck disable=SC2034 # image-build reads the rest
     IMAGE_BASE=bookworm IMAGE_PACKAGES=() IMAGE_TOOLS=() IMAGE_SANDBOX=''
     IMAGE_WHEELS=() IMAGE_SOURCES=() IMAGE_SHARE=''
@@ -116,7 +117,8 @@ image_packages() {
     else
         image_base "$IMAGE_BASE-mpi" "$dir" --variant=apt --skip=cleanup/apt/lists \
             --include="${tools// /,}" --customize-hook="chroot \"\$1\" apt-mark auto $tools"
-        quietly "${dir%/tree}.install.log" env DEBIAN_FRONTEND=noninteractive apt-get -o Dir="$dir" -o DPkg::Chroot-Directory="$dir" \
+        quietly "${dir%/tree}.install.log" env DEBIAN_FRONTEND=noninteractive apt-get -o \
+            Dir="$dir" -o DPkg::Chroot-Directory="$dir" \
             -o Dir::State::status="$dir/var/lib/dpkg/status" -o APT::Sandbox::User=root \
             -o APT::Install-Recommends=false -y install "${all[@]}"
     fi
@@ -150,5 +152,6 @@ image_base() {
     fi
     exec {lock}>&-
     mkdir "${dir%/*}"/layer/{upper,work}
-    mount -t overlay -o "lowerdir=$base,upperdir=${dir%/*}/layer/upper,workdir=${dir%/*}/layer/work" overlay "$dir"
+    mount -t overlay -o \
+        "lowerdir=$base,upperdir=${dir%/*}/layer/upper,workdir=${dir%/*}/layer/work" overlay "$dir"
 }

@@ -32,7 +32,8 @@ machine_ensure() {
         declare -f machine_build machine_settings
     } | sha256sum)
     REPLY_MACHINE=$BERTH_CACHE/rootfs/machine-${hash:0:12}
-    unpack_once machine "$REPLY_MACHINE" "Debian trixie with a kernel and systemd" machine_build "$REPLY_MACHINE"
+    unpack_once machine "$REPLY_MACHINE" "Debian trixie with a kernel and systemd" machine_build \
+        "$REPLY_MACHINE"
 }
 
 machine_build() {
@@ -78,7 +79,8 @@ machine_settings() {
     printf 'MaxSessions 500\nMaxStartups 100\n' >"$tree/etc/ssh/sshd_config.d/tests.conf"
     echo 'session required pam_limits.so' >"$tree/etc/pam.d/slurm"
     echo '* hard nofile 5000' >"$tree/etc/security/limits.d/tests.conf"
-    printf '%s\n' virtio_pci virtio_blk virtio_net ext4 9p 9pnet_virtio >>"$tree/etc/initramfs-tools/modules"
+    printf '%s\n' virtio_pci virtio_blk virtio_net ext4 9p 9pnet_virtio \
+        >>"$tree/etc/initramfs-tools/modules"
     echo 'd /run/slurm 0755 slurm slurm' >"$tree/etc/tmpfiles.d/slurm.conf"
     # libmariadb 11.8.9 refuses what slurmdbd asks first: "execeeds maxmimum allowed number of columns".
     apt_download "$tree/opt" bookworm "$(release_mirror)" libmariadb3
@@ -90,9 +92,11 @@ machine_settings() {
 	END
     chroot "$tree" systemctl enable addresses ssh
     # What costs seconds of an emulated boot, and no test asks for.
-    chroot "$tree" systemctl mask systemd-binfmt systemd-pstore systemd-network-generator systemd-networkd \
+    chroot "$tree" systemctl mask systemd-binfmt systemd-pstore systemd-network-generator \
+        systemd-networkd \
         systemd-rfkill systemd-random-seed systemd-update-utmp serial-getty@ttyS0 getty@tty1 \
-        modprobe@{drm,configfs,efi_pstore}.service sys-kernel-{config,debug,tracing}.mount dev-{hugepages,mqueue}.mount \
+        modprobe@{drm,configfs,efi_pstore}.service sys-kernel-{config,debug,tracing}.mount \
+        dev-{hugepages,mqueue}.mount \
         {apt-daily,apt-daily-upgrade,dpkg-db-backup,e2scrub_all,fstrim,systemd-tmpfiles-clean}.timer e2scrub_reap
     chroot "$tree" systemctl disable munge mariadb slurmdbd slurmctld slurmd
     # What takes minutes of a boot that is emulated: Debian's profiles are compiled, all modules
@@ -133,8 +137,10 @@ machines_slurm() {
 # machine_accel: print kvm if it runs a kernel until that finds no disk, which KVM in a virtual
 # machine may not do though it is there, else tcg.
 machine_accel() {
-    if [[ -w /dev/kvm ]] && { timeout 10 qemu-system-x86_64 -machine q35,accel=kvm -cpu max -m 256 -no-reboot -display none \
-        -monitor none -serial none -kernel "$REPLY_MACHINE/vmlinuz" -append panic=-1 </dev/null; } >/dev/null 2>&1; then
+    if [[ -w /dev/kvm ]] && { timeout 10 qemu-system-x86_64 -machine q35,accel=kvm -cpu max -m 256 \
+        -no-reboot -display none \
+        -monitor none -serial none -kernel "$REPLY_MACHINE/vmlinuz" -append panic=-1 </dev/null; } \
+        >/dev/null 2>&1; then
         echo kvm
     else
         echo tcg
@@ -152,7 +158,8 @@ machine_accounting() {
 	LogFile=/var/log/slurm/slurmdbd.log
 	PidFile=/run/slurm/slurmdbd.pid
 	END
-    printf '%s\n' CgroupPlugin=cgroup/v2 ConstrainCores=yes ConstrainRAMSpace=yes >"$STATE/etc/slurm/cgroup.conf"
+    printf '%s\n' CgroupPlugin=cgroup/v2 ConstrainCores=yes ConstrainRAMSpace=yes \
+        >"$STATE/etc/slurm/cgroup.conf"
     # The same addresses, but login is n1.
     sed -i 's/^10\.83\.0\.1 login$//; s/ n1$/ n1 login/' "$STATE/etc/hosts"
 }
@@ -163,11 +170,14 @@ machine_boot() {
     machine=$(<"$STATE/machines")
     mkdir -p "$BERTH_CACHE/machines/${STATE##*/}"
     [[ -e $BERTH_CACHE/machines/${STATE##*/}/$host ]] ||
-        qemu-img create -q -f qcow2 -b "$machine/disk" -F raw "$BERTH_CACHE/machines/${STATE##*/}/$host"
+        qemu-img create -q -f qcow2 -b "$machine/disk" -F raw \
+        "$BERTH_CACHE/machines/${STATE##*/}/$host"
     for mount in home shared images wheels; do
-        mounts+=(-virtfs "local,path=$(realpath "$STATE/$mount"),mount_tag=$mount,security_model=passthrough")
+        mounts+=(-virtfs "local,path=$(realpath \
+            "$STATE/$mount"),mount_tag=$mount,security_model=passthrough")
     done
-    "${CLEAN_ENV[@]}" qemu-system-x86_64 -machine "q35,accel=$(<"$STATE/accel")" -cpu Nehalem -smp 2 -m 2048 \
+    "${CLEAN_ENV[@]}" qemu-system-x86_64 -machine "q35,accel=$(<"$STATE/accel")" -cpu Nehalem -smp \
+        2 -m 2048 \
         -no-reboot -display none -monitor none -serial "file:$STATE/log/$host" \
         -kernel "$machine/vmlinuz" -initrd "$machine/initrd" \
         -append "root=/dev/vda rw quiet mitigations=off console=ttyS0 net.ifnames=0 systemd.hostname=$host" \
@@ -207,7 +217,8 @@ machine_await() {
 machine_ssh() {
     local host=${1/login/n1}
     MACHINE_SSH=(ssh -qT -p $((MACHINE_PORT + ${host#n})) -i "$(<"$STATE/machines")/key"
-        -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o ControlPath="$STATE/ssh-$host" root@127.0.0.1)
+        -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o \
+            ControlPath="$STATE/ssh-$host" root@127.0.0.1)
 }
 
 # machine_do HOST COMMAND: COMMAND of a shell, as root.
@@ -220,7 +231,8 @@ machine_do() {
 machines_install() {
     local host
     for host in $(state_nodes); do
-        tar -C "$1" -c . | machine_do "$host" 'tar -C / --no-same-owner --keep-directory-symlink -x && systemctl restart slurmd'
+        tar -C "$1" -c . | machine_do "$host" \
+            'tar -C / --no-same-owner --keep-directory-symlink -x && systemctl restart slurmd'
     done
     machine_do n1 'systemctl restart slurmctld'
 }

@@ -23,7 +23,8 @@ user_argv() {
     fi
     USER_ARGV=(
         setpriv "${drop[@]}" --pdeathsig TERM --
-        env "--default-signal=INT,QUIT" -i -C "${dir:-$home}" "HOME=$home" "USER=$user" "LOGNAME=$user"
+        env "--default-signal=INT,QUIT" -i -C "${dir:-$home}" "HOME=$home" "USER=$user" \
+            "LOGNAME=$user"
         SHELL=/bin/bash "TERM=${TERM:-dumb}" LANG=C.UTF-8
         PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
     )

@@ -36,7 +36,8 @@ slurmconf_shape() {
         cpuspeclist=*) system=" $line" ;;
         esac
     done
-    printf 'NodeName=n[1-%s] %s%s RealMemory=64000 Gres=gpu:2 State=UNKNOWN' "$nodes" "$shape" "$system"
+    printf 'NodeName=n[1-%s] %s%s RealMemory=64000 Gres=gpu:2 State=UNKNOWN' "$nodes" "$shape" \
+        "$system"
 }
 
 slurmconf_base() {

@@ -35,10 +35,12 @@ done
 exec $runtime "\${words[@]}"
 END
 with=(env PATH=/home/alice/cdi-bin:/usr/bin:/bin "${step[@]}")
-try "a runtime that has it is started once for a node's tasks" $'a\na\na' -- "${with[@]}" -n3 $device cat /etc/berth-image
+try "a runtime that has it is started once for a node's tasks" $'a\na\na' \
+    -- "${with[@]}" -n3 $device cat /etc/berth-image
 equal "with each device" "--device=vendor.com/gpu=0 --device=vendor.com/net=all" \
     "$(on login alice paste -sd' ' runtime.log)"
-try "the account has the devices" '~--device=vendor.com/gpu=0.*--device=vendor.com/net=all.*--container-gpu: vendor.com/gpu=0,vendor.com/net=all' -- \
+try "the account has the devices" \
+    '~--device=vendor.com/gpu=0.*--device=vendor.com/net=all.*--container-gpu: vendor.com/gpu=0,vendor.com/net=all' -- \
     "${with[@]}" $device --container-explain=all true
 
 site <<'YAML'
@@ -55,7 +57,8 @@ rules:
 - force: {container-gpu: vendor.com/net=all}
 YAML
 on login alice rm -f runtime.log
-try "a rule of the site's may bring one" $'a\n--device=vendor.com/net=all' -- "${with[@]}" sh -c 'cat /etc/berth-image ~/runtime.log'
+try "a rule of the site's may bring one" $'a\n--device=vendor.com/net=all' \
+    -- "${with[@]}" sh -c 'cat /etc/berth-image ~/runtime.log'
 site </dev/null
 
 finish

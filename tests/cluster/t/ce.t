@@ -24,7 +24,8 @@ ce() {
 
 step=(srun -Q -w n1 -N1 -n2)
 # The mounts, directories and processes on n1.
-rest=(on n1 root bash -c 'ls -d /tmp/{rootfs-,check-overlay}[0-9]* 2>/dev/null; grep " fuse" /proc/mounts; pgrep -u alice -a; :')
+rest=(on n1 root bash -c \
+    'ls -d /tmp/{rootfs-,check-overlay}[0-9]* 2>/dev/null; grep " fuse" /proc/mounts; pgrep -u alice -a; :')
 
 ce auto 'images:' '  roots: [/images, /home/alice/roots]'
 try "an image of the site's" $'a\na' -- "${step[@]}" "$image" cat /etc/berth-image
@@ -40,7 +41,8 @@ printed "... and the signals of others do not reach it" live 2 a
 soon "... and its end: nothing is left" "" -- "${rest[@]}"
 
 # The runtime finds another file under the name that was looked at.
-on login alice bash -c 'mkdir -p roots; cp -f mine.sif roots/x.sif; cat >exchange; chmod +x exchange' <<SH
+on login alice bash -c \
+    'mkdir -p roots; cp -f mine.sif roots/x.sif; cat >exchange; chmod +x exchange' <<SH
 #!/bin/sh
 case "\$*" in
 */home/alice/roots/x.sif*) cp /images/b.sif roots/y.\$\$
@@ -83,7 +85,8 @@ soon "... and is ended: nothing is left" "" -- "${rest[@]}"
 try "but for what is not the runtime's" "" -- on n1 alice rmdir /tmp/check-overlays /tmp/rootfs-mine
 
 # A squashfs with zstd, by what its first block says of itself.
-on login alice perl -e 'local $/; open F, "+<", "mine.sif"; $at = index <F>, "hsqs"; seek F, $at + 20, 0; print F pack "v", 6'
+on login alice perl -e \
+    'local $/; open F, "+<", "mine.sif"; $at = index <F>, "hsqs"; seek F, $at + 20, 0; print F pack "v", 6'
 ce auto
 try "an image with zstd is refused, and the advice names gzip" \
     "~berth: n1: image '/home/alice/mine.sif': $mine did not start it: [^$nl]*unknown compression algorithm[^$nl]*; the image is good, and another runtime reads it; build it with gzip, which every runtime reads \(mksquashfs -comp gzip\).*status [1-9]" -- \
@@ -95,7 +98,8 @@ soon "an image with zstd: nothing is left" "" -- "${rest[@]}"
 on n1 root chmod 000 /dev/fuse
 slow="berth: n1: warning: image '/images/a.sif': the runtime has unpacked it instead of mounting it, which takes time at each start, and room in /tmp; ask the administrators to repair /dev/fuse and squashfuse on that node"
 ce auto
-try "an image that is unpacked is so with one line" $'a\na\n'"$slow" sort -- "${step[@]}" "$image" cat /etc/berth-image
+try "an image that is unpacked is so with one line" $'a\na\n'"$slow" sort \
+    -- "${step[@]}" "$image" cat /etc/berth-image
 ce auto 'images:' '  roots: [/images]'
 try "an image that is unpacked where the site allows certain ones: it cannot be compared" \
     "~image '/images/a.sif': the runtime has unpacked it instead of mounting it, so that it cannot be compared with the file that this site allows; ask the administrators to repair /dev/fuse and squashfuse on that node.*status [1-9]" -- \

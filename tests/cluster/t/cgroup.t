@@ -27,15 +27,19 @@ matches "the container is in the cgroup of its step" '^/[^ ]*/uid_2001/job_[0-9]
 go
 ends "... which ends as usual" live 0
 
-try "when a step has ended, nothing of its container is there" "" "grep -E '^(berth-|starter|[Aa]pptainer|[Ss]ingularity|squashfuse)'" -- \
+try "when a step has ended, nothing of its container is there" "" \
+    "grep -E '^(berth-|starter|[Aa]pptainer|[Ss]ingularity|squashfuse)'" -- \
     salloc -Q -w n1 -N1 sh -c "srun --overlap $I true; srun --overlap ps -u alice -o comm="
 
 try "the process that keeps the job's containers is in the cgroup of the extern step" \
-    '~freezer:/[^ ]*/uid_2001/job_[0-9]+/step_extern' -- salloc -Q -w n1 -N1 sh -c "srun --overlap --container-lifetime=job $I true; srun --overlap sh -c '
+    '~freezer:/[^ ]*/uid_2001/job_[0-9]+/step_extern' \
+    -- salloc -Q -w n1 -N1 sh -c \
+    "srun --overlap --container-lifetime=job $I true; srun --overlap sh -c '
     cat /proc/\$(pgrep -of \"^/usr/libexec/berth/berth-start --job \")/cgroup'"
 soon "... and of that job: no cgroup of a step and no process is left" "" -- "${groups[@]}"
 
-live "${four[@]}" sh -c 'trap "read -r x </etc/berth-image; echo \$x; exit 3" USR1; echo ready; while :; do sleep 0.1; done'
+live "${four[@]}" sh -c \
+    'trap "read -r x </etc/berth-image; echo \$x; exit 3" USR1; echo ready; while :; do sleep 0.1; done'
 on login alice scancel -s USR1 -u alice
 ends "a signal to every process of the step: the application has it" live 3
 printed "... and the files of its image" live 4 a
@@ -67,9 +71,11 @@ script array <<'SCRIPT'
 srun --container-image=/images/a.sif sh -c 'echo $SLURM_ARRAY_TASK_ID $(cat /etc/berth-image)'
 SCRIPT
 alice sbatch array >"$work/array" 2>&1
-equal "a job array" "1 a,1 a,2 a,2 a,3 a,3 a" "$(on login alice bash -c 'cat array.[123]' | paste -sd,)"
+equal "a job array" "1 a,1 a,2 a,2 a,3 a,3 a" "$(on login alice bash -c 'cat array.[123]' |
+    paste -sd,)"
 
-live "${four[@]}" sh -c 'echo ready; until [ -e $HOME/go ]; do echo tick; sleep 0.1; done; cat /etc/berth-image'
+live "${four[@]}" sh -c \
+    'echo ready; until [ -e $HOME/go ]; do echo tick; sleep 0.1; done; cat /etc/berth-image'
 step=$(on login alice squeue -h -t RUNNING -o %i.0)
 start attached alice sattach "$step"
 await attached 4 tick

@@ -151,9 +151,11 @@ srun -n1 --het-group=0 $W A : -n1 --het-group=2 $W C
 EOF
 # shellcheck disable=SC2016 # for bash
 for input in stdin.sh '<stdin.sh' '<<<"$(<stdin.sh)"'; do
-    try "the script of that: $input" "A=a${nl}C=c,/tmp,mb" sort -- bash -c "./submit $input; cat stdin.out"
+    try "the script of that: $input" "A=a${nl}C=c,/tmp,mb" sort \
+        -- bash -c "./submit $input; cat stdin.out"
 done
-try "a script that can be read only once" '~and it is not in a file; give sbatch a file.status 1' -- \
+try "a script that can be read only once" '~and it is not in a file; give sbatch a file.status 1' \
+    -- \
     bash -c './submit <(cat stdin.sh)'
 spoil login 'chmod 711 /usr/bin/sbatch' 'chmod 755 /usr/bin/sbatch'
 try "the environment, when only root can read the file sbatch" /home/alice -- \
@@ -168,6 +170,7 @@ writes='echo x 2>/dev/null >/etc/x; echo \$?'
 srun sh -c "cat /etc/berth-image; \$writes"
 srun --container-readonly --container-entrypoint-log sh -c "\$writes"
 EOF
-try "options of pyxis for what berth does anyway" $'~^a\n0\n[12]$' -- bash -c './submit ./pyxis.sh; cat pyxis.out'
+try "options of pyxis for what berth does anyway" $'~^a\n0\n[12]$' \
+    -- bash -c './submit ./pyxis.sh; cat pyxis.out'
 
 finish

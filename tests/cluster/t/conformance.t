@@ -217,7 +217,8 @@ LIMIT=30 try "a reader behind srun sees the end with the tasks" 3 -- \
 # of its own, because that is a setting of slurmd.
 whole=$name
 name=$pinned
-if "$tool" up "$release" --name "$name" --nodes 1 --conf TaskPlugin=task/affinity >"$work/pinned" 2>&1 &&
+if "$tool" up "$release" --name "$name" --nodes 1 --conf TaskPlugin=task/affinity >"$work/pinned" \
+    2>&1 &&
     "$tool" install "$name" >>"$work/pinned" 2>&1; then
     start live alice srun -n2 --cpu-bind=cores --container-image=/images/a.sif sleep 9.9
     wait_for 10 has_processes n1 sleep 2

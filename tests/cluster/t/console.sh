@@ -115,7 +115,8 @@ console_file() {
     local path=$1 host
     shift
     if [[ $path != /* ]]; then
-        printf '%s\n' "$@" | on login alice bash -c "cat >'$path' && case '$1' in '#!'*) chmod +x '$path' ;; esac"
+        printf '%s\n' "$@" | on login alice bash -c \
+            "cat >'$path' && case '$1' in '#!'*) chmod +x '$path' ;; esac"
         return
     fi
     for host in login ${nodes//,/ }; do

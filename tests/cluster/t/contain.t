@@ -12,12 +12,15 @@ need_images a b
 A=--container-image=/images/a.sif
 B=--container-image=/images/b.sif
 
-matches "the option is set" 'contain_spank' "$(on n1 root scontrol show config | grep ^SlurmdParameters)"
+matches "the option is set" 'contain_spank' "$(on n1 root scontrol show config |
+    grep ^SlurmdParameters)"
 equal "tasks share a container" "      3 a" \
-    "$(alice srun -Q -w n1 -n3 "$A" sh -c 'echo "$(cat /etc/berth-image) $(readlink /proc/self/ns/user)"' 2>&1 |
+    "$(alice srun -Q -w n1 -n3 "$A" sh -c \
+    'echo "$(cat /etc/berth-image) $(readlink /proc/self/ns/user)"' 2>&1 |
         uniq -c | sed 's/ user:.*//')"
 equal "components have their own" "a b" \
-    "$(alice srun -Q -w n1 -n1 "$A" cat /etc/berth-image : -w n2 -n1 "$B" cat /etc/berth-image 2>&1 | sort | paste -sd' ')"
+    "$(alice srun -Q -w n1 -n1 "$A" cat /etc/berth-image : -w n2 -n1 "$B" cat /etc/berth-image \
+    2>&1 | sort | paste -sd' ')"
 equal "a component without an image is on the host" "a host" \
     "$(alice srun -Q -w n1 -n1 "$A" cat /etc/berth-image : -w n2 -n1 \
         sh -c 'test -e /etc/berth-image || echo host' 2>&1 | sort | paste -sd' ')"

@@ -25,7 +25,8 @@ done
 
 # batch HEADER COMMAND: of a batch job; what it has printed when it has ended.
 batch() {
-    printf '#!/bin/bash\n#SBATCH --export=NONE -o coupled.out\n%s\n%s\necho "status $?"\n' "$1" "$2" | script coupled.sh
+    printf '#!/bin/bash\n#SBATCH --export=NONE -o coupled.out\n%s\n%s\necho "status $?"\n' "$1" \
+        "$2" | script coupled.sh
     alice ./submit coupled.sh || on login alice scancel -u alice
     on login alice cat coupled.out
 }
@@ -65,7 +66,8 @@ timeout -k 5 120 srun $4 ${3/@/$5}" 2>&1)
 # both MODE IMAGE IMAGE LIBRARY MPI VERSION
 both() {
     # More ranks than cores, and Open MPI's wait by asking without end.
-    local common="--mpi-bind=$1 --container-env=OMPI_MCA_mpi_yield_when_idle=1" program=/opt/t/$4/couple it
+    local common="--mpi-bind=$1 --container-env=OMPI_MCA_mpi_yield_when_idle=1" \
+        program=/opt/t/$4/couple it
     it="--mpi=$5 $common --container-image=/images/$2.sif $program atm : @ $common --container-image=/images/$3.sif $program ocn"
     couple "$1, $5: a het job" "$het" "$it" "-n2" "-n2" "$2" "$3" "$6"
     [[ $5 != pmix ]] || couple "$1, $5: het steps" "$plain" "$it" "-N2 -n2" "-N1 -n2" "$2" "$3" "$6"
@@ -91,7 +93,8 @@ auto="--mpi-bind --container-image=/images/mpipypi.sif /opt/t/mpich-5.0.2/couple
 hybrid="--mpi-bind=hybrid --container-image=/images/mpipypi.sif /opt/t/mpich-5.0.2/couple ocn"
 couple "auto, pmi2: the other component is hybrid" "$het" \
     "--mpi=pmi2 $auto : @ $hybrid" "-n2" "-n2" mpipypi mpipypi "MPICH Version: 5.0.2"
-matches "... and that is said" "berth: n1: note: the image's own MPI runs .hybrid.: other ranks of this srun" \
+matches "... and that is said" \
+    "berth: n1: note: the image's own MPI runs .hybrid.: other ranks of this srun" \
     "$(on login alice cat coupled.out)"
 
 # The host's library for one, and for the other one, whose program wants Open MPI, none that
@@ -113,7 +116,8 @@ auto="--mpi-bind --container-image=/images/mpibookworm.sif true"
         srun --mpi=pmi2 -w n1 $auto : -w n2 $auto
     try "auto: one note for all nodes that the image's own runs" n1 "$noted" -- \
         srun --mpi=pmi2 -w n1,n2 -N2 --mpi-bind --container-image=/images/musl.sif /opt/t/who
-    try "... and for each with srun -v" $'n1\nn2' "$noted | sort -u" -- srun --mpi=pmi2 -v -w n1 $auto : -w n2 $auto
+    try "... and for each with srun -v" $'n1\nn2' "$noted | sort -u" \
+        -- srun --mpi=pmi2 -v -w n1 $auto : -w n2 $auto
 }
 
 # In an allocation of one job Slurm starts two agents of its process manager and waits for
@@ -124,11 +128,13 @@ matches "pmi2: het steps are refused at once, with advice" \
     'pmi2.*MPI_Init forever.*heterogeneous job.*--mpi=pmix if.*real [01][.]' "$seen"
 equal "... before any task starts" "" "$(on login alice sh -c 'ls started 2>/dev/null')"
 # (tests/spank/refusals.sh has all components that do not go together.)
-try "hybrid and host: refused outside a job, too" "~^srun: error: berth: --mpi-bind=host: .*=hybrid, and ranks with two MPI libraries wait.*status 1" -- \
+try "hybrid and host: refused outside a job, too" \
+    "~^srun: error: berth: --mpi-bind=host: .*=hybrid, and ranks with two MPI libraries wait.*status 1" -- \
     srun --mpi=pmi2 -w n1 --mpi-bind=hybrid --container-image=/images/a.sif true : \
     -w n2 --mpi-bind=host --container-image=/images/a.sif true
 site <<<'rules: [{default: {mpi-bind: "off"}}]'
-try "... unless the site says the mode of the other: its nodes decide" "~berth: n1: .* is not linked with MPI.*status" -- \
+try "... unless the site says the mode of the other: its nodes decide" \
+    "~berth: n1: .* is not linked with MPI.*status" -- \
     srun -Q --mpi=pmi2 -w n1 --mpi-bind=host --container-image=/images/a.sif true : \
     -w n2 --container-image=/images/a.sif true
 

@@ -87,7 +87,8 @@ component() { echo "$spread ${2//@/${1,,}} $3 ${tell[*]} $1"; }
 counted="sort | uniq -c | awk '{ n = \$1; sub(/^ *[0-9]+ /, \"\"); print n \"*\" \$0 }' | paste -sd' '"
 in_batch() {
     local export=$1 shape=$2 tasks=$3 s="" it said variables options b image bare words expected
-    local title="sbatch $1, $2, $3 on a node" these=("${exports[@]}" "${alone[1]}") srun="timeout -k 10 120 srun -Q --mpi=none"
+    local title="sbatch $1, $2, $3 on a node" these=("${exports[@]}" "${alone[1]}") \
+        srun="timeout -k 10 120 srun -Q --mpi=none"
     spread="-n$tasks"
     [[ $shape != step ]] || spread="-N1 -n$tasks"
     [[ $export != ALL ]] || { s=s && these=("${exports[@]}" "${alone[0]}"); }
@@ -132,28 +133,34 @@ print unpack("H*", $ENV{UCX_BYTES}), " ", length $ENV{FI_LONG}, "\n";
 PERL
 seen=$(alice bash -c 'export UCX_BYTES=$(printf "$(printf "\\\\x%x" $(seq 1 9) $(seq 11 255))x\ny")
     export FI_LONG=$(printf "%030000d" 7)
-    t/bytes; srun -n2 --export=NONE $1 /usr/bin/perl t/bytes' bytes "$A" | sort | uniq -c | awk '{ print $1, length($2), $3 }')
+    t/bytes; srun -n2 --export=NONE $1 /usr/bin/perl t/bytes' bytes "$A" | sort | uniq -c |
+        awk '{ print $1, length($2), $3 }')
 equal "every byte of a value arrives, and a long value" "3 514 30000" "$seen"
 
 # The same with a container for each task.
-seen=$(alice env UCX_ENV=e srun -n2 --export=NONE "$A" --container-args=--pid "${tell[@]}" A | sort | uniq -c | awk '{ print $1 $2 }')
+seen=$(alice env UCX_ENV=e srun -n2 --export=NONE "$A" --container-args=--pid "${tell[@]}" A |
+    sort | uniq -c | awk '{ print $1 $2 }')
 equal "a container for each task" "2A:HULSGTE" "$seen"
-seen=$(alice env UCX_ENV=e srun --export=NONE "$A" --container-args=--cleanenv /bin/bash -c 'echo ${UCX_ENV-gone}')
+seen=$(alice env UCX_ENV=e srun --export=NONE "$A" --container-args=--cleanenv /bin/bash -c \
+    'echo ${UCX_ENV-gone}')
 equal "--cleanenv takes it away again" gone "$seen"
-seen=$(alice env UCX_ENV=e UCX_TLS=x srun --export=NONE "$A" --container-env=UCX_ENV=i,UCX_TLS bash -c 'echo $UCX_ENV $UCX_TLS')
+seen=$(alice env UCX_ENV=e UCX_TLS=x srun --export=NONE "$A" --container-env=UCX_ENV=i,UCX_TLS \
+    bash -c 'echo $UCX_ENV $UCX_TLS')
 equal "--container-env goes over what is restored, and passes it" "i x" "$seen"
 printf '#!/bin/sh\necho "export UCX_ENV=prolog$UCX_ENV"\necho "unset FI_LINES"\n' | script prolog
 seen=$(alice env UCX_ENV=e FI_LINES=x srun --export=NONE --task-prolog=/home/alice/prolog "$A" \
     bash -c 'echo $UCX_ENV ${FI_LINES-gone}')
 equal "a TaskProlog sees it, and can change it" "prologe gone" "$seen"
 script_pty
-seen=$(alice env TERM=xterm-test ./pty.py srun -Q --pty --export=NONE "$A" bash -c 'echo term=$TERM' </dev/null)
+seen=$(alice env TERM=xterm-test ./pty.py srun -Q --pty --export=NONE "$A" bash -c \
+    'echo term=$TERM' </dev/null)
 matches "TERM with --pty" "term=xterm-test" "$seen"
 
 # ---- options by environment
 
 seen=$(alice env BERTH_CONTAINER_IMAGE=/images/a.sif srun -N1 -n1 cat /etc/berth-image : \
-    -N1 -n1 --export=NONE,BERTH_CONTAINER_IMAGE=/images/b.sif cat /etc/berth-image | sort | paste -sd' ')
+    -N1 -n1 --export=NONE,BERTH_CONTAINER_IMAGE=/images/b.sif cat /etc/berth-image | sort | paste \
+    -sd' ')
 equal "BERTH_CONTAINER_IMAGE of a component" "a b" "$seen"
 seen=$(alice bash -c 'export BERTH_CONTAINER_IMAGE=/images/a.sif BERTH_CONTAINER_WORKDIR=/tmp
     ./submit --export=NONE -o v.log --wrap "srun sh -c \"cat /etc/berth-image; pwd\"; env | grep -c ^BERTH_"; cat v.log')
@@ -181,7 +188,8 @@ equal "srun in a container: its own image, no mount of the outer one, and it say
 # Who the user is the runtime asks, not Slurm.
 if thorough; then
     # ---- the umask that an image sets
-on login alice sh -c 'rm -rf umask.dir; cp -r /images/a.dir umask.dir 2>/dev/null # but for its devices
+on login alice sh -c \
+    'rm -rf umask.dir; cp -r /images/a.dir umask.dir 2>/dev/null # but for its devices
     chmod -R u+w umask.dir &&
     echo "umask 002" >umask.dir/.singularity.d/env/91-umask.sh'
 script masks <<'MASKS'
@@ -193,18 +201,21 @@ umask 027
 srun -n1 "$@" --container-image=umask.dir sh -c umask
 srun -n1 --container-image=/images/a.sif sh -c umask
 MASKS
-try "the umask of an image's %environment wins over that of the step" $'0002\n0002\n0002\n0002\n0027' -- \
+try "the umask of an image's %environment wins over that of the step" \
+    $'0002\n0002\n0002\n0002\n0027' -- \
     salloc -Q -N1 -n2 ./masks --container-lifetime=job
 on login alice rm -rf umask.dir
 
 # ---- a node that does not know the user
 
-    spoil n1 'cp -a /etc/passwd /root/passwd.saved && sed -i /^alice:/d /etc/passwd' 'mv /root/passwd.saved /etc/passwd'
+    spoil n1 'cp -a /etc/passwd /root/passwd.saved && sed -i /^alice:/d /etc/passwd' \
+        'mv /root/passwd.saved /etc/passwd'
     equal "n1 does not know alice" "" "$(on n1 root getent passwd alice)"
     seen=$(alice srun -w n1 "$runtime" exec /images/a.sif true 2>&1)
     matches "the runtime alone does not start there" "unknown userid 2001" "$seen"
     who='id -u; id -un; id -g; id -gn; echo ~; echo $HOME $USER; touch $HOME/mine && stat -c %u:%g $HOME/mine; [ -r climate ] && cat climate'
-    on login root bash -c 'echo readable >/home/alice/climate; chown root:climate /home/alice/climate; chmod 640 /home/alice/climate'
+    on login root bash -c \
+        'echo readable >/home/alice/climate; chown root:climate /home/alice/climate; chmod 640 /home/alice/climate'
     mine="2001 alice 2001 alice /home/alice /home/alice alice 2001:2001 readable"
     equal "what a node that knows alice gives" "$mine" \
         "$(alice srun -Q -w n2 "$A" bash -c "$who" 2>&1 | paste -sd' ')"
@@ -213,29 +224,37 @@ on login alice rm -rf umask.dir
             "$(alice srun -Q -w n1 --export=$export "$A" bash -c "$who" 2>&1 | paste -sd' ')"
     done
     equal "an unknown uid, a container for each task" "$mine" \
-        "$(alice srun -Q -w n1 --export=NONE "$A" --container-args=--pid bash -c "$who" 2>&1 | paste -sd' ')"
+        "$(alice srun -Q -w n1 --export=NONE "$A" --container-args=--pid bash -c "$who" 2>&1 |
+        paste -sd' ')"
     equal "an unknown uid, a directory, --container-writable" "$mine" \
-        "$(alice srun -Q -w n1 --container-image=/images/a.dir --container-writable bash -c "$who" 2>&1 | paste -sd' ')"
+        "$(alice srun -Q -w n1 --container-image=/images/a.dir --container-writable bash -c "$who" \
+        2>&1 | paste -sd' ')"
     equal "an unknown uid, many tasks" "8 alice" \
-        "$(alice srun -Q -w n1 -n8 --export=NONE "$A" whoami 2>&1 | sort | uniq -c | awk '{ print $1, $2 }')"
+        "$(alice srun -Q -w n1 -n8 --export=NONE "$A" whoami 2>&1 | sort | uniq -c |
+        awk '{ print $1, $2 }')"
     # (With sbatch --export=NONE Slurm 26.05 holds the job: it cannot read the login environment.)
     equal "an unknown uid, from a batch script" "alice" \
-        "$(alice bash -c "./submit -w n1 -o u.log --wrap 'srun --export=NONE $A whoami'; cat u.log")"
+        "$(alice bash -c \
+        "./submit -w n1 -o u.log --wrap 'srun --export=NONE $A whoami'; cat u.log")"
     put_back
     on login root rm /home/alice/climate
-    equal "the node's own user database is as it was" "" "$(on n1 root bash -c 'getent passwd alice >/dev/null || echo gone; grep /etc/passwd /proc/mounts; ls /tmp/passwd 2>/dev/null')"
+    equal "the node's own user database is as it was" "" \
+        "$(on n1 root bash -c \
+        'getent passwd alice >/dev/null || echo gone; grep /etc/passwd /proc/mounts; ls /tmp/passwd 2>/dev/null')"
 fi
 
 # ---- forged variables: an srun without the plugin sends what it finds
 
 set_plugin login off
 step='SLURM_BERTH_STEP=1;=:env=UCX_A%3D1;*:image=/images/a.sif;.'
-seen=$(alice env "$step" srun -Q --export=NONE /bin/sh -c 'cat /etc/berth-image; echo $UCX_A' | paste -sd' ')
+seen=$(alice env "$step" srun -Q --export=NONE /bin/sh -c 'cat /etc/berth-image; echo $UCX_A' |
+    paste -sd' ')
 equal "a well formed one is honoured" "a 1" "$seen"
 # (tests/spank/node.sh and environment.sh have more of them.)
 seen=$(alice env "${step%;.}" srun -Q -N2 -n4 --ntasks-per-node=2 cat /etc/berth-image 2>&1)
 equal "one that is cut short: one line for each node, and nothing runs" "2 " \
-    "$(grep -ac "berth: n[1-4]: SLURM_BERTH_STEP: internal data is damaged" <<<"$seen") $(grep -av 'berth: \|^srun: ' <<<"$seen")"
+    "$(grep -ac "berth: n[1-4]: SLURM_BERTH_STEP: internal data is damaged" <<<"$seen") $(grep -av \
+    'berth: \|^srun: ' <<<"$seen")"
 set_plugin login on
 equal "the plugin is back" a "$(alice srun "$A" cat /etc/berth-image)"
 

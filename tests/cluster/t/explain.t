@@ -46,16 +46,20 @@ print(value)' "$@" 2>&1
 
 # One component.
 try "the tasks, the command and the image come first" \
-    "component 0: 4 tasks on 2 nodes run ./run-me 1 in /images/a.sif" 'head -n 1' -- srun -N2 -n4 "$A" $explain ./run-me 1
+    "component 0: 4 tasks on 2 nodes run ./run-me 1 in /images/a.sif" 'head -n 1' \
+    -- srun -N2 -n4 "$A" $explain ./run-me 1
 seen=$(alice srun -N2 -n4 "$A" $explain=all ./run-me 1 2>&1)
-matches "the image's variables are there" "  image: [^"$'\n'"]*"$'\n'"(    [^"$'\n'"]*"$'\n'")*    BERTH_TEST_IMAGE=a" "$seen"
-seen=$(alice srun -n1 "$A" $json --container-mounts=/shared:/s:ro --container-env=V=caf$'\xe9' ./run-me)
+matches "the image's variables are there" \
+    "  image: [^"$'\n'"]*"$'\n'"(    [^"$'\n'"]*"$'\n'")*    BERTH_TEST_IMAGE=a" "$seen"
+seen=$(alice srun -n1 "$A" $json --container-mounts=/shared:/s:ro --container-env=V=caf$'\xe9' \
+    ./run-me)
 equal "JSON: a mount of the user" \
     "{'source': '/shared', 'destination': '/s', 'read_only': True, 'squashfs': False, 'from': 'user', 'why': '--container-mounts'}" \
     "$(of mounts 0 <<<"$seen")"
 equal "JSON: a variable of the user, which is not UTF-8" \
     "[('caf�', 'user', '--container-env')]" "$(of environment V <<<"$seen")"
-matches "JSON: the runtime says its version" "^(apptainer|singularity-ce) version " "$(of runtime version <<<"$seen")"
+matches "JSON: the runtime says its version" "^(apptainer|singularity-ce) version " \
+    "$(of runtime version <<<"$seen")"
 
 # Several components.
 seen=$(alice srun -n1 "$A" $json ./run-me : -n1 "$B" ./run-me b : -n1 ./run-me host 2>/dev/null)
@@ -68,7 +72,8 @@ equal "het step: one that asks is enough" "/images/a.sif /images/b.sif" \
 
 # The same faults as without it; for how many tasks srun says at once how they ended is its own.
 fault() {
-    { alice srun -Q -w n1 "$@" 2>&1; echo "$?"; } | sed -E 's/^(srun: error: n1: task)s? [0-9,-]+:/\1:/' | sort |
+    { alice srun -Q -w n1 "$@" 2>&1; echo "$?"; } |
+        sed -E 's/^(srun: error: n1: task)s? [0-9,-]+:/\1:/' | sort |
         awk '!/^srun: error: n1: task:/ || !seen[$0]++'
 }
 faults() { equal "refused as the step is: $1" "$(fault "${@:2}")" "$(fault $explain "${@:2}")"; }
@@ -82,21 +87,27 @@ hosts=$(alice berth profiles | sed -n 's/^mpich: \(MPICH [^,]*\),.*/\1/p')
 if [[ -n $hosts ]]; then
     for round in first second; do
         seen=$(alice srun -N2 -n2 --mpi=pmi2 "$M" --mpi-bind $json $who)
-        equal "auto, $round look: the host's MPI runs" "$hosts" "$(of mpi host 0 version <<<"$seen")"
+        equal "auto, $round look: the host's MPI runs" "$hosts" \
+            "$(of mpi host 0 version <<<"$seen")"
     done
     equal "the image's own is told" "MPICH 4.0.2" "$(of mpi image 0 <<<"$seen")"
     matches "a file of the image is exchanged" "'from': 'mpi'" "$(of mounts <<<"$seen")"
-    matches "the image's loader has been asked" "libmpich.so.12" "$(of mpi verified libraries <<<"$seen")"
-    matches "that the ranks are watched" "^each rank while it runs, by " "$(of mpi watched <<<"$seen")"
-    equal "the step's process manager" "pmi2 pmi2" "$(of mpi srun <<<"$seen") $(of mpi speaks <<<"$seen")"
+    matches "the image's loader has been asked" "libmpich.so.12" \
+        "$(of mpi verified libraries <<<"$seen")"
+    matches "that the ranks are watched" "^each rank while it runs, by " \
+        "$(of mpi watched <<<"$seen")"
+    equal "the step's process manager" "pmi2 pmi2" "$(of mpi srun <<<"$seen") $(of mpi speaks \
+        <<<"$seen")"
     equal "the verdict is what the step says" \
-        "$(alice srun -v -n1 --mpi=pmi2 "$M" --mpi-bind $who 2>&1 | sed -n 's/^berth: n[0-9]: note: //p' | head -n 1)" \
+        "$(alice srun -v -n1 --mpi=pmi2 "$M" --mpi-bind $who 2>&1 |
+        sed -n 's/^berth: n[0-9]: note: //p' | head -n 1)" \
         "$(of mpi verdict <<<"$seen")"
 fi
 seen=$(alice srun -n1 --mpi=pmi2 "$M" --mpi-bind=hybrid $json $who)
 equal "hybrid: no file is exchanged" "[]" "$(of mpi host <<<"$seen")"
 equal "hybrid: the library that runs" "libmpich.so.12 None" \
-    "$(of mpi verified libraries 0 soname <<<"$seen") $(of mpi verified libraries 0 staged <<<"$seen")"
+    "$(of mpi verified libraries 0 soname <<<"$seen") $(of mpi verified libraries 0 staged \
+    <<<"$seen")"
 seen=$(alice srun -n1 "$A" --mpi-bind=local $json ./run-me)
 equal "local: the launcher's variables are taken away" \
     "[(None, 'berth', 'hidden, so that an mpirun in the task starts ranks without Slurm (--mpi-bind=local)')]" \
@@ -105,7 +116,8 @@ equal "local: the launcher's variables are taken away" \
 # Variables that --export drops.
 seen=$(alice env UCX_TLS=all MPICH_X=1 srun -n1 --export=NONE "$A" $json ./run-me)
 equal "--export=NONE: a variable of MPI, and its list" \
-    "[('1', 'capture', '--export drops it, and berth restores it (list: MPICH)')]" "$(of environment MPICH_X <<<"$seen")"
+    "[('1', 'capture', '--export drops it, and berth restores it (list: MPICH)')]" \
+    "$(of environment MPICH_X <<<"$seen")"
 seen=$(alice env MPICH_X=1 srun -n1 "$A" $json ./run-me)
 equal "--export=ALL: nothing is restored" "[]" "$(of environment MPICH_X <<<"$seen")"
 
@@ -114,33 +126,41 @@ lifetime="grep -v '^berth: ' | of container lifetime,lifetime_from,why_step"
 try "a container ends with its step" $'step\nNone\nNone' "$lifetime" -- srun -n1 "$A" $json ./run-me
 site <<<'rules: [{default: {container-lifetime: job}}]'
 try "the site lets it end with its job, which cannot keep it here" \
-    $'~^step\nsite\nthe job has no extern step on this node that can keep the container; ' "$lifetime" -- srun -n1 "$A" $json ./run-me
+    $'~^step\nsite\nthe job has no extern step on this node that can keep the container; ' \
+    "$lifetime" -- srun -n1 "$A" $json ./run-me
 site </dev/null
 
 # A container for each task.
 share no
-try "share: no: it cannot end with its job" $'step\nuser\neach task has a container of its own' "$lifetime" -- \
+try "share: no: it cannot end with its job" $'step\nuser\neach task has a container of its own' \
+    "$lifetime" -- \
     srun -n1 "$A" --container-lifetime=job $json ./run-me
 seen=$(alice srun -n2 "$A" $json ./run-me)
 equal "share: no: why" "False the site says share: no" \
     "$(of container shared <<<"$seen") $(of container because <<<"$seen")"
 equal "share: no: what its libraries are told" "n" \
-    "$(alice srun -n1 "$A" --mpi-bind=hybrid $json ./run-me | of environment UCX_POSIX_USE_PROC_LINK | cut -d"'" -f2)"
+    "$(alice srun -n1 "$A" --mpi-bind=hybrid $json ./run-me |
+    of environment UCX_POSIX_USE_PROC_LINK | cut -d"'" -f2)"
 share setuid
 seen=$(alice srun -n1 "$M" --mpi-bind $json $who)
 matches "a setuid runtime: why" "installed setuid" "$(of container because <<<"$seen")"
-matches "a setuid runtime: no host's MPI" "^the image's own MPI runs [(]hybrid[)]: the runtime is installed setuid" \
+matches "a setuid runtime: no host's MPI" \
+    "^the image's own MPI runs [(]hybrid[)]: the runtime is installed setuid" \
     "$(of mpi verdict <<<"$seen")"
 share auto
 seen=$(alice srun -n1 "$A" --container-args=--pid $json ./run-me)
-equal "a process namespace: why" "the container has a process namespace" "$(of container because <<<"$seen")"
+equal "a process namespace: why" "the container has a process namespace" \
+    "$(of container because <<<"$seen")"
 
 # Without Slurm.
 seen=$(alice berth explain --json "$B" ./run-me)
 equal "berth explain: the image" /images/b.sif "$(of image path <<<"$seen")"
 equal "berth explain: a fault is that of berth run" \
-    "$(alice berth run "$B" gone 2>&1; echo "$?")" "$(alice berth explain "$B" gone 2>&1; echo "$?")"
-try "berth explain: text" "~^component 0: one task on this host runs ./run-me in " -- berth explain "$B" ./run-me
+    "$(alice berth run "$B" gone 2>&1; echo "$?")" "$(alice berth explain "$B" gone 2>&1; echo \
+    "$?")"
+try "berth explain: text" "~^component 0: one task on this host runs ./run-me in " \
+    -- berth explain "$B" ./run-me
 
-equal "nothing of the user's has run" "no" "$(alice sh -c 'test -e has-run && cat has-run || echo no')"
+equal "nothing of the user's has run" "no" "$(alice sh -c \
+    'test -e has-run && cat has-run || echo no')"
 finish

@@ -125,7 +125,8 @@ inside "sbatch: the script is on the host, the steps in the image" "host a host 
     "$(batch_of "" '$t/image; srun $t/image; srun --container-image=none $t/image;
         srun --container-image=/images/b.sif $t/image')"
 inside "#SBATCH: the same" "host a a host" \
-    "C=; $(batch_of "#SBATCH -n2 $A" '$t/image; srun -n2 $t/image; srun -n1 --container-image=none $t/image')"
+    "C=; $(batch_of "#SBATCH -n2 $A" \
+    '$t/image; srun -n2 $t/image; srun -n1 --container-image=none $t/image')"
 inside "salloc COMMAND is on the host, its steps in the image" "host a host" \
     'salloc -Q $C bash -c "$t/image; srun $t/image; srun --container-image=none $t/image"'
 inside "a job submitted inside a job does not inherit its image" "host host a" \
@@ -162,7 +163,8 @@ inside "salloc: the interactive step is on the host, its steps in the image" "in
      { $t/within 60 test -e ready; echo "echo in:\$(hostname):\$(\$HOME/t/image):\$(srun \$HOME/t/image):; exit"; } |
      SLURM_CONF=$PWD/slurm.conf SHELL=$t/shell ~/pty.py salloc -Q -w n1 $C | tr -d "\r" | grep -o "in:n[0-9]:.*:"'
 same "the environment of the batch script" \
-    "$(batch_of "#SBATCH -w n1" '$t/variables "^SLURM|^BERTH" "SLURM_BERTH_JOB"; srun true')" 'SLURM_JOB_ID=X'
+    "$(batch_of "#SBATCH -w n1" '$t/variables "^SLURM|^BERTH" "SLURM_BERTH_JOB"; srun true')" \
+    'SLURM_JOB_ID=X'
 
 # ---- input and output
 
@@ -172,7 +174,8 @@ same "stdin: 1 MB, byte for byte" \
 same "stdout: 1 MB, byte for byte" \
     'perl -e "srand 2; print pack q(C*), map { int rand 256 } 1..1048576" >blob; srun $C cat blob | md5sum; md5sum <blob' \
     '([0-9a-f]{32})  -\n\1'
-same "stdin: the end of file arrives" 'echo -n abc | srun $C cat; srun $C cat </dev/null; echo; echo over' 'abc'
+same "stdin: the end of file arrives" \
+    'echo -n abc | srun $C cat; srun $C cat </dev/null; echo; echo over' 'abc'
 same "stdin to all tasks" 'echo one | srun -n3 $C cat' 'one\none\none'
 same "stdin to one task" \
     'echo one | srun -n3 --input=1 $C sh -c "echo \$SLURM_PROCID:\$(cat)" | sort' '1:one'
@@ -190,13 +193,17 @@ same "--output without --error: the file has the program's bytes only" \
     '^same\nsame\nsame\nsame'
 # No --input with a pattern: Slurm 22.05 to 26.05 lose every step with one that takes longer
 # than a moment, also on the host and without our plugin.
-same "--output=none" 'srun --output=none $C sh -c "echo no; touch yes"; srun -o none -e err $C sh -c "echo err >&2"; cat err; ls' 'err\nerr\nyes'
+same "--output=none" \
+    'srun --output=none $C sh -c "echo no; touch yes"; srun -o none -e err $C sh -c "echo err >&2"; cat err; ls' 'err\nerr\nyes'
 same "--output to the task that is named" 'srun -n3 --output=2 $C sh -c "echo \$SLURM_PROCID"' '^2'
 same "--label" 'srun -N2 -n4 -w n1,n2 --label $C sh -c "echo to \$SLURM_PROCID; echo e >&2" 2>&1 | sort' '3: to 3'
 same "--unbuffered" 'srun -u $C sh -c "printf a; sleep 0.2; printf b"' 'ab'
-same "standard output and standard error stay apart" 'srun $C sh -c "echo o; echo e >&2"' 'o\n--- standard error\ne'
-same "what the task has open" 'srun $C $t/fds; srun $C $t/fds <job.none; srun -n2 -l $C $t/fds | sort' '0 pipe'
-same "what the task has open, with files" 'srun --input=/etc/hostname --output=fds.%t $C $t/fds; sed s,$PWD,W, fds.0' '1 '
+same "standard output and standard error stay apart" 'srun $C sh -c "echo o; echo e >&2"' \
+    'o\n--- standard error\ne'
+same "what the task has open" \
+    'srun $C $t/fds; srun $C $t/fds <job.none; srun -n2 -l $C $t/fds | sort' '0 pipe'
+same "what the task has open, with files" \
+    'srun --input=/etc/hostname --output=fds.%t $C $t/fds; sed s,$PWD,W, fds.0' '1 '
 same "what a second step has open" 'salloc -Q -n2 bash -c "srun $C true; srun $C $t/fds"' '0 pipe'
 
 pty() {
@@ -205,7 +212,8 @@ pty() {
 same "--pty: a terminal of the right size, and the exit code" \
     "$(pty '--pty $C sh -c \"tty; stty size; exit 3\"')" '/dev/pts/N\n33 77'
 same "--pty: descriptors" "$(pty '--pty $C $t/fds')" '0 /dev/pts/N\n1 /dev/pts/N'
-same "--pty: it is the controlling terminal" "$(pty '--pty $C sh -c \"echo to the terminal >/dev/tty\"')" 'to the terminal'
+same "--pty: it is the controlling terminal" "$(pty \
+    '--pty $C sh -c \"echo to the terminal >/dev/tty\"')" 'to the terminal'
 same "--pty: a shell reads what is typed" \
     '{ $t/within 60 test -e ready; echo "echo 4\$((2))"; echo "exit 5"; } |
      ~/pty.py srun --pty $C $t/shell | tr -d "\r" | grep -o "42$"; echo "${PIPESTATUS[1]}"' '42\n5'
@@ -213,7 +221,8 @@ same "--pty: Ctrl-C reaches the program, once" \
     '{ $t/within 60 test -e ready; printf "\003"; $t/within 60 test -e over; } | ~/pty.py srun --pty $C bash -c "trap \"n=\\\$((n+1))\" INT; touch ready; for i in {1..600}; do [ -z \"\$n\" ] || break; sleep 0.1; done; sleep 0.5; echo int=\$n=; touch over; exit 6" |
      tr -d "\r" | grep -o "int=.*="; echo "${PIPESTATUS[1]}"' 'int=1=\n6'
 same "--pty: job control" \
-    "$(pty '--pty $C bash -ic \"sleep 0.2 & fg; set -o | grep monitor\"' | sed 's/; echo/ | sed \"s,^.1. .*,[1],\"; echo/')" 'monitor *.on'
+    "$(pty '--pty $C bash -ic \"sleep 0.2 & fg; set -o | grep monitor\"' |
+    sed 's/; echo/ | sed \"s,^.1. .*,[1],\"; echo/')" 'monitor *.on'
 
 # ---- --multi-prog
 
@@ -235,7 +244,8 @@ print "$ENV{SLURM_PROCID} ", join("|", @ARGV), "\n";
 END_OF_TOOL
 same "--multi-prog: ranges, comments, quotes, %t and %o" \
     'cd; srun -n9 $C --multi-prog t/multi.conf | sort' '4 a "b" c\|'
-same "--multi-prog on several nodes" 'cd; srun -N3 -n9 -l $C --multi-prog t/multi.conf | sort -n' 'range 2:1'
+same "--multi-prog on several nodes" 'cd; srun -N3 -n9 -l $C --multi-prog t/multi.conf | sort -n' \
+    'range 2:1'
 same "--multi-prog: the host's program is not taken for ours" \
     'printf "%s\n" "0 echo /usr/libexec/berth/berth-task x" "1 echo %t" >m.conf; srun -n2 $C --multi-prog m.conf | sort' \
     '/usr/libexec/berth/berth-task x'
@@ -254,10 +264,13 @@ inside "--multi-prog in a job that has an image" 'a a' \
 
 # ---- what a process has
 
-same "uid, gid, umask" 'umask 027; srun $C sh -c "id -u; id -g; umask; touch f"; stat -c "%a %U %G" f' '0027\n640 alice alice'
+same "uid, gid, umask" \
+    'umask 027; srun $C sh -c "id -u; id -g; umask; touch f"; stat -c "%a %U %G" f' \
+    '0027\n640 alice alice'
 same "the working directory" \
     'srun $C pwd; mkdir d; srun --chdir=d $C pwd; srun -D /tmp $C pwd; cd d; srun $C sh -c "pwd; /bin/pwd; touch here"; ls' 'here'
-same "the working directory is a link" 'mkdir d; ln -s d l; cd l; srun $C sh -c "pwd; /bin/pwd"; srun --chdir=$PWD $C /bin/pwd' '/w/'
+same "the working directory is a link" \
+    'mkdir d; ln -s d l; cd l; srun $C sh -c "pwd; /bin/pwd"; srun --chdir=$PWD $C /bin/pwd' '/w/'
 same "the working directory can be entered and not read" \
     'mkdir d; cd d; chmod 311 .; srun $C sh -c "pwd; touch here"; srun -n2 $C cat /dev/null; chmod 755 .; ls' 'here'
 same "limits" 'srun $C bash -c "ulimit -Sa; ulimit -Ha"' 'stack size'
@@ -274,7 +287,8 @@ same "an ignored signal stays ignored" \
     '(trap "" USR2 PIPE; srun $C grep -E "^SigIgn" /proc/self/status)' 'SigIgn'
 same "niceness and out-of-memory score" \
     'srun $C sh -c "nice; cat /proc/self/oom_score_adj"; srun --nice=5 $C nice' '0'
-same "PATH's program and its name" 'srun $C cat /proc/self/cmdline | tr "\0" " "; echo; srun $C /bin/cat /proc/self/cmdline | tr "\0" " "; echo' 'cat'
+same "PATH's program and its name" \
+    'srun $C cat /proc/self/cmdline | tr "\0" " "; echo; srun $C /bin/cat /proc/self/cmdline | tr "\0" " "; echo' 'cat'
 same "--bcast" 'cp /bin/echo ./say; srun -N2 --bcast=/tmp/say.$USER $C ./say hello; srun -N2 rm -f /tmp/say.$USER' 'hello\nhello'
 
 # ---- the environment
@@ -286,7 +300,8 @@ same "SLURM_*: 4 tasks on 2 nodes" \
 same "SLURM_*: a step in an allocation" \
     'salloc -Q -w n1,n2 -N2 -n6 bash -c "srun -n3 -l $C $t/variables ^SLURM \"^SLURM_JOB_(ID|START)\" | sed -E \"s/((ID|PORT|TIME|LUID)=).*/\1X/\" | sort"' \
     'SLURM_NTASKS=3'
-same "SLURM_*: --export=NONE" 'srun -w n1 --export=NONE $C /usr/bin/perl $t/variables "^SLURM"' 'SLURM_NTASKS=1'
+same "SLURM_*: --export=NONE" 'srun -w n1 --export=NONE $C /usr/bin/perl $t/variables "^SLURM"' \
+    'SLURM_NTASKS=1'
 same "nothing of berth is in the environment but the way to srun" \
     'srun $C $t/variables BERTH "^BERTH_(TEST_IMAGE|INSIDE)"; srun --export=NONE $C /usr/bin/perl $t/variables BERTH "^BERTH_(TEST_IMAGE|INSIDE)"
      echo "* $t/variables BERTH ^BERTH_(TEST_IMAGE|INSIDE)" >m.conf; srun -n2 $C --multi-prog m.conf; echo over' '^over'
@@ -301,7 +316,8 @@ same "a variable that is not UTF-8" \
 same "--export=A,B=c" \
     "export ONE=1 TWO=2; srun --export=ONE,NEW=x \$C /usr/bin/perl \$t/variables . '${runtimes/PS1/HOME|LANG|LOGNAME|PWD|SHELL|USER|PS1}'" 'NEW=x'
 same "--mpi=pmi2: PMI_FD is open and answers" \
-    'srun -n2 --mpi=pmi2 $C $t/pmi; srun --mpi=pmi2 $C $t/fds | sed "s/^[0-9][0-9] /NN /"' 'response-to-init.*rc=0|cmd=response.*rc=0'
+    'srun -n2 --mpi=pmi2 $C $t/pmi; srun --mpi=pmi2 $C $t/fds | sed "s/^[0-9][0-9] /NN /"' \
+    'response-to-init.*rc=0|cmd=response.*rc=0'
 
 # ---- prologs
 
@@ -350,7 +366,9 @@ same "death by a fault, with a core file" \
 same "--kill-on-bad-exit" \
     'SECONDS=0; srun -w n1,n2 -N2 -n2 -K $C sh -c "[ \$SLURM_PROCID = 1 ] && sleep 0.5 && exit 3; exec sleep 30" 2>&1 | grep -v CANCELLED | sort -u; echo ${PIPESTATUS[0]}; ((SECONDS < 15)) && echo soon' \
     'soon'
-same "--kill-on-bad-exit=0" 'srun -w n1 -n2 -K0 $C sh -c "[ \$SLURM_PROCID = 1 ] && exit 3; sleep 0.5; echo still here"' 'still here'
+same "--kill-on-bad-exit=0" \
+    'srun -w n1 -n2 -K0 $C sh -c "[ \$SLURM_PROCID = 1 ] && exit 3; sleep 0.5; echo still here"' \
+    'still here'
 same "--wait" 'SECONDS=0; srun -w n1 -n2 --wait=1 $C sh -c "[ \$SLURM_PROCID = 1 ] || exec sleep 30" 2>&1 | sed "/CANCELLED/d; s, aborted: .*, aborted," | sort -u; echo ${PIPESTATUS[0]}; ((SECONDS < 15)) && echo soon' 'soon'
 same "sbatch --wait has the exit code of the script" \
     'sbatch -W -w n1 -o job.out $C --wrap "srun sh -c \"exit 9\"" >/dev/null; echo $?; cat job.out' '^9\nsrun: error'

@@ -20,7 +20,8 @@ allocate -N2 -w n1,n2 --overcommit
 # within OPTION... TEXT: a shell in image a, in one task on n1, runs TEXT. The variables are
 # what a command of salloc has.
 within() {
-    alice env "SLURM_JOB_ID=$job" SLURM_JOB_NUM_NODES=2 'SLURM_JOB_NODELIST=n[1-2]' srun -N1 -n1 -w n1 --overlap --overcommit $A "${@:1:$#-1}" \
+    alice env "SLURM_JOB_ID=$job" SLURM_JOB_NUM_NODES=2 'SLURM_JOB_NODELIST=n[1-2]' srun -N1 -n1 \
+        -w n1 --overlap --overcommit $A "${@:1:$#-1}" \
         /bin/sh -c "${*: -1}" 2>&1 </dev/null | grep -av "can't run 1 processes on 2 nodes"
 }
 
@@ -61,10 +62,12 @@ equal "a login shell, which sets PATH anew" "127 a" \
     "$(within 'echo $(sh -lc "srun true 2>/dev/null; echo \$?"; sh -lc "PATH=\$PATH:\$BERTH_INSIDE_PATH; srun -n1 cat /etc/berth-image")')"
 equal "not the image's" "none" \
     "$(within 'srun -n1 --container-image=none sh -c "echo \${APPTAINER_CONTAINER-none}\$BERTH_INSIDE\$BERTH_INSIDE_PATH"')"
-equal "a directory that only the image has" /.singularity.d "$(within 'cd /.singularity.d; srun -n1 pwd')"
+equal "a directory that only the image has" /.singularity.d \
+    "$(within 'cd /.singularity.d; srun -n1 pwd')"
 equal "and no image" \
     "berth: srun: the working directory '/.singularity.d' is not on the host: No such file or directory; change to one that is" \
-    "$(within 'cd /.singularity.d; srun -n1 --container-image=none true' | grep -v '^srun: error: n1')"
+    "$(within 'cd /.singularity.d; srun -n1 --container-image=none true' |
+    grep -v '^srun: error: n1')"
 
 # --- files that its command line names
 # A /dev/shm of its own, and the refusal.
@@ -72,25 +75,33 @@ shm=--container-args=--scratch=/dev/shm
 apart="the container and the host do not share this path; use a directory that both have, such as $(alice sh -c 'echo "$HOME"')"
 on n1 root sh -c 'echo 0 echo of the host >/dev/shm/f; chmod 644 /dev/shm/f'
 equal "files that only the image has, and the host's is another: lines of --multi-prog" "1
-berth: srun: --multi-prog: 'f': $apart" "$(within $shm "cd /dev/shm; echo 0 echo zero >f; srun -n1 --multi-prog f; echo \$?" | grep -v '^srun: error: n1' | sort)"
-equal "... input" "berth: srun: --input: 'f': $apart" "$(within $shm 'cd /dev/shm; echo text >f; srun -n1 -i f cat' | grep -v '^srun: error: n1')"
-equal "a pipe that both have" "text" "$(within 'mkfifo p; (echo text >p) & timeout 20 srun -n1 -i p cat; rm p')"
+berth: srun: --multi-prog: 'f': $apart" "$(within $shm \
+    "cd /dev/shm; echo 0 echo zero >f; srun -n1 --multi-prog f; echo \$?" |
+    grep -v '^srun: error: n1' | sort)"
+equal "... input" "berth: srun: --input: 'f': $apart" \
+    "$(within $shm 'cd /dev/shm; echo text >f; srun -n1 -i f cat' | grep -v '^srun: error: n1')"
+equal "a pipe that both have" "text" "$(within \
+    'mkfifo p; (echo text >p) & timeout 20 srun -n1 -i p cat; rm p')"
 equal "standard input by name" "text" "$(within 'echo text | srun -n1 -i /dev/stdin cat')"
-equal "files that both have" "x" "$(within 'echo x >f; srun -n1 -i f -o f.%j cat; cat f.*; rm f f.*')"
+equal "files that both have" "x" "$(within \
+    'echo x >f; srun -n1 -i f -o f.%j cat; cat f.*; rm f f.*')"
 on n1 root rm /dev/shm/f
 
 # --- streams, status, signals
 equal "streams" "out: in
-err: in" "$(within 'echo in | srun -n1 sh -c "read -r x; echo out: \$x; echo err: \$x >&2" 2>err; cat err; rm err' | sort -r)"
+err: in" "$(within \
+    'echo in | srun -n1 sh -c "read -r x; echo out: \$x; echo err: \$x >&2" 2>err; cat err; rm err' | sort -r)"
 equal "statuses" "0 7 137" "$(within 'srun -n1 true; a=$?; srun -n1 sh -c "exit 7" 2>/dev/null; b=$?
     srun -n1 sh -c "kill -9 \$\$" 2>/dev/null; echo $a $b $?')"
 equal "a signal" "got USR1
-status 5" "$(within 'rm -f up; srun -n1 sh -c "trap \"echo got USR1; exit 5\" USR1; echo >up; while :; do sleep 0.1; done" 2>/dev/null &
+status 5" "$(within \
+    'rm -f up; srun -n1 sh -c "trap \"echo got USR1; exit 5\" USR1; echo >up; while :; do sleep 0.1; done" 2>/dev/null &
     while [ ! -e up ]; do sleep 0.1; done; kill -s USR1 $!; wait $!; echo status $?; rm up')"
 # srun is three processes there: its own here, and two of the host's, one of which never stops.
 equal "a stop, and a continue" "2
 0
-status 0" "$(within 'rm -f up; srun -n1 -w n2 sh -c "echo >up; while [ -e up ]; do sleep 0.1; done" 2>/dev/null &
+status 0" "$(within \
+    'rm -f up; srun -n1 -w n2 sh -c "echo >up; while [ -e up ]; do sleep 0.1; done" 2>/dev/null &
     stopped() { cat $(grep -l "^Name:.srun$" /proc/[0-9]*/status) /dev/null | grep -c "^State:.T"; }
     while [ ! -e up ]; do sleep 0.1; done
     kill -s TSTP $!; for i in 1 2 3 4 5 6 7 8 9; do [ "$(stopped)" = 2 ] || sleep 0.2; done; stopped
@@ -119,7 +130,8 @@ within 'srun -n1 -w n2 sleep 100 & echo' >/dev/null
 soon "the task ends before its srun" "${over[@]}"
 (within "$stays" >/dev/null) &
 alice sh -c "$runs"
-on login alice sh -c "scancel \$(squeue -h -s -j $job -o %i | grep '[.][0-9]' | sort -t. -nk2 | head -n 1)"
+on login alice sh -c \
+    "scancel \$(squeue -h -s -j $job -o %i | grep '[.][0-9]' | sort -t. -nk2 | head -n 1)"
 wait
 soon "the outer step is cancelled" "${over[@]}"
 (alice sh -c "$runs"; on n1 root sh -c 'for i in $(pgrep -x srun); do
@@ -169,15 +181,18 @@ done
 wait
 on n1 root rm /tmp/other.py
 site n1 n2 <<<'inside: none'
-equal "inside: none" "unset 127" "$(alice srun -n1 -w n1 $A sh -c 'srun true 2>/dev/null; echo ${BERTH_INSIDE-unset} $?')"
+equal "inside: none" "unset 127" "$(alice srun -n1 -w n1 $A sh -c \
+    'srun true 2>/dev/null; echo ${BERTH_INSIDE-unset} $?')"
 site n1 n2 <<<'inside: all'
 alice sh -c 'printf "%s\n" "#!/bin/sh" "echo batch" >batch.sh'
 matches "inside: all" "^n1 Submitted batch job [0-9]+$" \
-    "$(alice srun -n1 -w n1 $A sh -c 'echo $(squeue -h -j $SLURM_JOB_ID -o %N; sbatch -o /dev/null batch.sh)')"
+    "$(alice srun -n1 -w n1 $A sh -c \
+    'echo $(squeue -h -j $SLURM_JOB_ID -o %N; sbatch -o /dev/null batch.sh)')"
 site n1 n2 </dev/null
 for closed in --container-args=--containall --container-args=-ec; do
     equal "$closed" "unset 127" \
-        "$(alice srun -n1 -w n1 $A $closed sh -c 'srun true 2>/dev/null; echo ${BERTH_INSIDE-unset} $?')"
+        "$(alice srun -n1 -w n1 $A $closed sh -c \
+        'srun true 2>/dev/null; echo ${BERTH_INSIDE-unset} $?')"
 done
 share no
 equal "each task has a container of its own" "unset 127" \

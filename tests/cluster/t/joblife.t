@@ -22,7 +22,8 @@ job() {
 # life LIFETIME OPTION... COMMAND...: a step of that job, with the variables $with.
 with=()
 life() {
-    alice env "${with[@]}" srun --jobid="$job" --overlap --overcommit "--container-lifetime=$1" "${@:2}" 2>&1 </dev/null
+    alice env "${with[@]}" srun --jobid="$job" --overlap --overcommit "--container-lifetime=$1" \
+        "${@:2}" 2>&1 </dev/null
 }
 
 # space [OPTION...]: in which container a step of one task is.
@@ -42,32 +43,42 @@ first=$(space "$A" -w n1)
 matches "a step is in a container" '^user:' "$first"
 try "a later step: the same container" "$first" -- space "$A" -w n1
 try "... on another node: another container" "~^user:" "grep -vxF '$first'" -- space "$A" -w n2
-try "... in another image: another container" "~^user:" "grep -vxF '$first'" -- space --container-image=/images/b.sif -w n1
-try "... with lifetime step: another container" "~^user:" "grep -vxF '$first'" -- life step -w n1 -N1 -n1 "$A" readlink /proc/self/ns/user
+try "... in another image: another container" "~^user:" "grep -vxF '$first'" \
+    -- space --container-image=/images/b.sif -w n1
+try "... with lifetime step: another container" "~^user:" "grep -vxF '$first'" \
+    -- life step -w n1 -N1 -n1 "$A" readlink /proc/self/ns/user
 matches "-v says so" "note: image '/images/a.sif': the job's container for 1 task" \
     "$(life job -v -w n1 -N1 -n1 "$A" true)"
 equal "each step has mounts of its own" 2 \
-    "$(for _ in 1 2; do life job -w n1 -N1 -n1 "$A" sh -c 'readlink /proc/self/ns/mnt; sleep 1' & done | sort -u | wc -l)"
-equal "many steps at once" "24 $first" "$(for _ in {1..24}; do space "$A" -w n1 & done | uniq -c | xargs)"
-equal "the status of a step is its command's" 7 "$(life job -Q -w n1 -N1 -n1 "$A" sh -c 'exit 7' >/dev/null; echo $?)"
+    "$(for _ in 1 2; do life job -w n1 -N1 -n1 "$A" sh -c 'readlink /proc/self/ns/mnt; sleep 1' & \
+    done | sort -u | wc -l)"
+equal "many steps at once" "24 $first" "$(for _ in {1..24}; do space "$A" -w n1 & done | uniq -c |
+    xargs)"
+equal "the status of a step is its command's" 7 "$(life job -Q -w n1 -N1 -n1 "$A" sh -c 'exit 7' \
+    >/dev/null; echo $?)"
 
 job n1 1
 first=$(space)
 equal "berth ps lists it between steps" "$job job n1 /images/a.sif 0" \
     "$(alice berth ps | awk 'NR > 1 { print $1, $2, $3, $4, $6 }')"
-matches "... with the memory and the time of its server" "[0-9.]+M +[0-9.]+s +[0-9]+  -$" "$(alice berth ps "$job")"
-equal "... also to root, on its node" "$job job" "$(on n1 root berth ps -u alice | awk 'NR > 1 { print $1, $2 }')"
+matches "... with the memory and the time of its server" "[0-9.]+M +[0-9.]+s +[0-9]+  -$" \
+    "$(alice berth ps "$job")"
+equal "... also to root, on its node" "$job job" "$(on n1 root berth ps -u alice |
+    awk 'NR > 1 { print $1, $2 }')"
 equal "... and it can be entered" "a $first" \
-    "$(alice berth enter "$job" sh -c 'echo $(cat /etc/berth-image) $(readlink /proc/self/ns/user)' 2>&1)"
+    "$(alice berth enter "$job" sh -c \
+    'echo $(cat /etc/berth-image) $(readlink /proc/self/ns/user)' 2>&1)"
 life job -N1 -n1 "$A" sh -c 'sleep 100' >/dev/null 2>&1 &
 # berth ps lists the step, too.
-soon "a step is a copy without a server of its own" $'1 0 1\n0 1 0' "awk 'NR > 1 { print \$2 == \"job\", \$6, \$7 ~ /M/ }'" -- berth ps
+soon "a step is a copy without a server of its own" $'1 0 1\n0 1 0' \
+    "awk 'NR > 1 { print \$2 == \"job\", \$6, \$7 ~ /M/ }'" -- berth ps
 equal "... that is entered" a "$(alice berth enter "$job" cat /etc/berth-image 2>&1)"
 end_jobs
 on login alice salloc --no-shell -w n1 -n1 : -w n2 -n1 >/dev/null 2>&1
 job=$(on login alice squeue -h -o %i | sed -n 's/+1$//p')
 life job --het-group=0,1 -n1 "$A" --container-args=--cleanenv true >/dev/null
-equal "a het job's have its number" "$job n1 $job n2" "$(alice berth ps | awk 'NR > 1 { print $1, $3 }' | paste -sd' ')"
+equal "a het job's have its number" "$job n1 $job n2" \
+    "$(alice berth ps | awk 'NR > 1 { print $1, $3 }' | paste -sd' ')"
 job n1,n2 2
 
 echo "# what makes another container"
@@ -79,7 +90,8 @@ try "a mounted file: the same container" "$first" -- space "$A" -w n1 "$mount"
 on n1 alice bash -c 'echo more >>joblife.mounted'
 try "... that was written: the same container" "$first" -- space "$A" -w n1 "$mount"
 on n1 alice bash -c 'echo two >joblife.new && mv joblife.new joblife.mounted'
-try "a file that was replaced: another container" "~^user:" "grep -vxF '$first'" -- space "$A" -w n1 "$mount"
+try "a file that was replaced: another container" "~^user:" "grep -vxF '$first'" \
+    -- space "$A" -w n1 "$mount"
 equal "... and is the new one" two "$(life job -w n1 -N1 -n1 "$A" "$mount" cat /opt/mounted)"
 on n1 root rm -f /home/alice/joblife.mounted
 on n1 root rm -rf /srv/joblife
@@ -92,28 +104,35 @@ on n1 root touch /srv/joblife/new
 equal "... that was made anew" new "$(life job -w n1 -N1 -n1 -D /srv/joblife "$A" ls)"
 on n1 root rm -rf /srv/joblife /srv/joblife.old
 
-on login alice bash -c 'mkdir -p joblife.one joblife.two && echo D=1 >joblife.one/data && echo D=2 >joblife.two/data'
+on login alice bash -c \
+    'mkdir -p joblife.one joblife.two && echo D=1 >joblife.one/data && echo D=2 >joblife.two/data'
 for it in "--container-args=--bind=data:/opt/data" "--container-args=--env-file=data"; do
     first=$(space "$A" -w n1 -D /home/alice/joblife.one "$it")
-    try "${it#*args=}: the same container" "$first" -- space "$A" -w n1 -D /home/alice/joblife.one "$it"
-    try "... in another directory: another container" "~^user:" "grep -vxF '$first'" -- space "$A" -w n1 -D /home/alice/joblife.two "$it"
+    try "${it#*args=}: the same container" "$first" \
+        -- space "$A" -w n1 -D /home/alice/joblife.one "$it"
+    try "... in another directory: another container" "~^user:" "grep -vxF '$first'" \
+        -- space "$A" -w n1 -D /home/alice/joblife.two "$it"
 done
 equal "... with the file of that directory" D=2 \
-    "$(life job -w n1 -N1 -n1 "$A" -D /home/alice/joblife.two --container-args=--bind=data:/opt/data cat /opt/data)"
+    "$(life job -w n1 -N1 -n1 "$A" -D /home/alice/joblife.two \
+    --container-args=--bind=data:/opt/data cat /opt/data)"
 on login alice rm -r joblife.one joblife.two
 
 echo "# GPUs"
 end_jobs
 gpu_add
 # What a step of one task sees of its GPUs, and in which container.
-sees=("$A" sh -c 'echo "$CUDA_VISIBLE_DEVICES $(ls /.singularity.d/libs | grep -c cuda) $(readlink /proc/self/ns/user)"')
+sees=("$A" sh -c \
+    'echo "$CUDA_VISIBLE_DEVICES $(ls /.singularity.d/libs | grep -c cuda) $(readlink /proc/self/ns/user)"')
 allocate -w n1 -n1 --gres=gpu:2 --overcommit
 seen=$(life job -N1 -n1 --gres=gpu:1 "${sees[@]}")
 first=${seen##* }
 equal "a step with a GPU has its driver" "0 1 $first" "$seen"
-try "one with two GPUs: the same container" "0,1 1 $first" -- life job -N1 -n1 --gres=gpu:2 "${sees[@]}"
+try "one with two GPUs: the same container" "0,1 1 $first" \
+    -- life job -N1 -n1 --gres=gpu:2 "${sees[@]}"
 try "one without a GPU: another container" "~^user:" "grep -vxF '$first'" -- space "$A" --gres=none
-try "... and one without the driver: another container" "~^user:" "grep -vxF '$first'" -- space "$A" --gres=gpu:1 --container-gpu=none
+try "... and one without the driver: another container" "~^user:" "grep -vxF '$first'" \
+    -- space "$A" --gres=gpu:1 --container-gpu=none
 put_back
 job n1,n2 2
 
@@ -126,7 +145,8 @@ with=(DOCKER_PLAIN=1)
 try "one that it reads: another container" "~^user:" "grep -vxF '$first'" -- space "$E" -w n1
 with=()
 # env_of LIFETIME [OPTION...]: what a task sees, but for the names of the step's srun.
-env_of() { life "$1" -w n1 -N1 -n1 "$E" "${@:2}" env | sed -E -e '/^(SLURM|srun: )/d' -e "$inside" | sort; }
+env_of() { life "$1" -w n1 -N1 -n1 "$E" "${@:2}" env |
+    sed -E -e '/^(SLURM|srun: )/d' -e "$inside" | sort; }
 for it in NOTHING=1 DOCKER_PLAIN=mine DOCKER_PLAIN=plain DOCKER_PLAIN= LD_LIBRARY_PATH=/x \
     PATH=/opt/mine:/usr/bin:/bin APPTAINERENV_MINE=1 SINGULARITYENV_MINE=2 DOCKER_OVER=x HOME=/tmp \
     PS1=mine "DOCKER_BLANKS=two  blanks, and 'quotes'"; do
@@ -135,7 +155,8 @@ for it in NOTHING=1 DOCKER_PLAIN=mine DOCKER_PLAIN=plain DOCKER_PLAIN= LD_LIBRAR
 done
 for it in NOTHING=1 MINE=1 LANG=C; do
     with=("$it")
-    equal "as with lifetime step: --cleanenv, $it" "$(env_of step --container-args=--cleanenv)" "$(env_of job --container-args=--cleanenv)"
+    equal "as with lifetime step: --cleanenv, $it" "$(env_of step --container-args=--cleanenv)" \
+        "$(env_of job --container-args=--cleanenv)"
 done
 with=()
 
@@ -149,19 +170,24 @@ matches "... but not one with lifetime step" "/opt/joblife.*No such file" \
 entry=--container-image=/images/entry.sif
 first=$(space "$entry" -w n1)
 equal "a step with the entry point: the same container, and nothing is evaluated twice" "$first 1" \
-    "$(life job -Q -w n1 -N1 -n1 "$entry" --container-entrypoint sh -c 'echo "$(readlink /proc/self/ns/user) $SINGULARITY_NO_EVAL"')"
+    "$(life job -Q -w n1 -N1 -n1 "$entry" --container-entrypoint sh -c \
+    'echo "$(readlink /proc/self/ns/user) $SINGULARITY_NO_EVAL"')"
 
 echo "# several that differ"
 job n1 1
 life job -Q -N1 -n1 "$A" --container-writable true
-life job -Q -N1 -n1 "$A" --container-writable --container-mounts=/shared:/data sh -c 'echo mine >/which'
+life job -Q -N1 -n1 "$A" --container-writable --container-mounts=/shared:/data sh -c \
+    'echo mine >/which'
 try "berth save refuses to guess, and lists what differs" \
     "~^berth: save: job $job: it has several containers; choose one by -w or --container${nl} *JOB .*${nl} *$job +job +n1 .* --container-writable${nl} *$job +job +n1 .* --container-mounts=/shared:/data:rw --container-writable${nl}status 1$" -- \
     berth save "$job" s1.sif
-matches "... and so does berth enter" "several containers" "$(alice berth enter "$job" cat /which 2>&1)"
+matches "... and so does berth enter" "several containers" \
+    "$(alice berth enter "$job" cat /which 2>&1)"
 id=$(alice berth ps "$job" | awk '/shared/ { print $9 }')
-try "the one that is chosen is saved" /home/alice/s1.sif 'tail -n 1' -- berth save --container "$id" "$job" s1.sif
-equal "... with what was written to it" mine "$(life step -Q -N1 -n1 --container-image=s1.sif cat /which)"
+try "the one that is chosen is saved" /home/alice/s1.sif 'tail -n 1' \
+    -- berth save --container "$id" "$job" s1.sif
+equal "... with what was written to it" mine "$(life step -Q -N1 -n1 --container-image=s1.sif cat \
+    /which)"
 try "... or entered" mine -- berth enter "$job" --container "$id" cat /which
 matches "a rank does not choose one" "no task of rank 1 runs in an image; choose by --container" \
     "$(alice berth save "$job" --rank 1 s2.sif 2>&1)"
@@ -169,7 +195,8 @@ on login alice rm -f s1.sif
 job n1,n2 2
 life job -Q -N2 -n2 "$A" --container-writable true
 life job -Q -w n2 -N1 -n1 "$A" --container-writable sh -c 'echo two >/which'
-try "of two nodes neither is guessed" "~several containers; choose one by -w or --container${nl} *JOB .* n1 .* n2 .*status 1$" -- \
+try "of two nodes neither is guessed" \
+    "~several containers; choose one by -w or --container${nl} *JOB .* n1 .* n2 .*status 1$" -- \
     berth save "$job" s1.sif
 try "... and the one that is named is saved" two -- \
     sh -c "berth save -w n2 $job s1.sif >/dev/null 2>&1 && srun -Q --jobid=$job --overlap --overcommit -N1 -n1 --container-image=s1.sif cat /which"
@@ -183,7 +210,8 @@ for it in "MPICH|pmi2|mpich" "Open MPI|pmix|openmpi"; do
     [[ $pmi != pmix ]] || has_pmix || continue
     # shellcheck disable=SC2086
     equal "$title: two steps on the host's library" 4 \
-        "$(for _ in 1 2; do life job -N1 -w n1 -n2 --mpi=$pmi $MPI "/opt/t/$program/who"; done | grep -acE '^rank [01] of 2 .*\[[^ ]*!')"
+        "$(for _ in 1 2; do life job -N1 -w n1 -n2 --mpi=$pmi $MPI "/opt/t/$program/who"; done |
+        grep -acE '^rank [01] of 2 .*\[[^ ]*!')"
 done
 
 echo "# alone"
@@ -204,7 +232,8 @@ print "answer '$answer'\n";
 PERL
 user=$(process '[/]proc/self/fd/3 --hold')
 equal "code in an image gets no answer" "answer ''" \
-    "$(on n1 alice timeout 20 nsenter -t "$user" -U --preserve-credentials perl /tmp/ask.pl "$job" 2>&1)"
+    "$(on n1 alice timeout 20 nsenter -t "$user" -U --preserve-credentials perl /tmp/ask.pl "$job" \
+    2>&1)"
 on n1 root rm -f /tmp/ask.pl
 
 for i in {1..33}; do
@@ -213,13 +242,15 @@ for i in {1..33}; do
     [[ $last == *"number $i"* ]] || result FAIL "the container of number $i" "$last"
 done
 with=()
-matches "a job keeps 32 containers on a node" "not the job's: the job's server has no container for the step" "$last"
+matches "a job keeps 32 containers on a node" \
+    "not the job's: the job's server has no container for the step" "$last"
 job n1 1
 equal "another job: the first step" a "$(life job -N1 -n1 "$A" cat /etc/berth-image)"
 site <<<$'runtime:\n  start_timeout: 8'
 server=$(process '[b]erth-start --job')
 on n1 root kill -STOP "$server"
-matches "a server that does not answer" "not the job's: the job's server has no container for the step" \
+matches "a server that does not answer" \
+    "not the job's: the job's server has no container for the step" \
     "$(life job -v -N1 -n1 "$A" true)"
 on n1 root kill -CONT "$server"
 site </dev/null
@@ -227,14 +258,17 @@ matches "... and does again" "the job's container for 1 task" "$(life job -v -N1
 
 echo "# who is killed"
 shares() { space && space; }
-for it in '[/]proc/self/fd/3 --hold' 'Apptainer runtime parent|[s]tarter' '[s]quashfuse' '[b]erth-start --job'; do
+for it in '[/]proc/self/fd/3 --hold' 'Apptainer runtime parent|[s]tarter' '[s]quashfuse' \
+    '[b]erth-start --job'; do
     job n1 1
     first=$(space)
     victim=$(process "$it")
     on n1 root kill -KILL "$victim" || result FAIL "there is a process $it" "$first"
     wait_for 10 on n1 root bash -c "[ ! -e /proc/$victim ]"
-    soon "SIGKILL of ${it//[\[\]]/}: the next step runs" a -- life job -N1 -n1 "$A" cat /etc/berth-image
-    soon "... and the ones behind it: the same container" "2 user" "uniq -c | sed 's/^ *//; s/user:.*/user/'" -- shares
+    soon "SIGKILL of ${it//[\[\]]/}: the next step runs" a \
+        -- life job -N1 -n1 "$A" cat /etc/berth-image
+    soon "... and the ones behind it: the same container" "2 user" \
+        "uniq -c | sed 's/^ *//; s/user:.*/user/'" -- shares
 done
 
 # A process in another image gets the number of the container's first process, before the
@@ -246,7 +280,8 @@ keeper=$(on n1 root pgrep -P "$(process '[b]erth-start --job')" | head -1)
 life step -N1 -n1 --container-image=/images/b.sif sleep 100 >/dev/null 2>&1 &
 wait_for 30 has_processes n1 sleep 1
 task=$(process '^/(usr/)?bin/sleep 100')
-on n1 root bash -c 'kill -STOP "$2" && kill -KILL "$(ps -o ppid= -p "$(ps -o ppid= -p "$1" | xargs)" | xargs)" "$1"
+on n1 root bash -c \
+    'kill -STOP "$2" && kill -KILL "$(ps -o ppid= -p "$(ps -o ppid= -p "$1" | xargs)" | xargs)" "$1"
     sleep 0.5
     for _ in {1..100}; do
         echo $(($1 - 1)) >/proc/sys/kernel/ns_last_pid
@@ -267,7 +302,8 @@ wait_for 30 has_processes n1 sleep 1
 on login alice scancel "$(on login alice squeue -h -s -j "$job" -o '%i %j' | sed -n 's/ sleep$//p')"
 wait
 try "scancel of a step: the same container" "$first" -- space
-live 1 --jobid="$job" --overlap --overcommit --container-lifetime=job -N1 -n1 "$A" sh -c "echo ready; $waits; cat /etc/berth-image"
+live 1 --jobid="$job" --overlap --overcommit --container-lifetime=job -N1 -n1 "$A" sh -c \
+    "echo ready; $waits; cat /etc/berth-image"
 on login root scontrol suspend "$job"
 on login root scontrol resume "$job"
 go
@@ -301,20 +337,24 @@ equal "a task has no descriptor more" "$fds" \
     "$(life job -Q -n1 "$A" sh -c 'ls /proc/self/fd')"
 try "later steps have the same process" "$server" -- "${oldest[@]}"
 status=$(on n1 root cat "/proc/$server/status")
-equal "it is the user's" "$(on n1 alice id -u) $(on n1 alice id -g) $(on n1 alice id -G | tr ' ' '\n' | sort -n | paste -sd' ')" \
+equal "it is the user's" "$(on n1 alice id -u) $(on n1 alice id -g) $(on n1 alice id -G |
+    tr ' ' '\n' | sort -n | paste -sd' ')" \
     "$(awk '/^[UG]id:/ { for (i = 3; i <= 5; i++) if ($i != $2) $2 = "mixed"; printf "%s ", $2 }
         /^Groups:/ { $1 = ""; sub(/^ /, ""); sub(/ $/, ""); print }' <<<"$status")"
 equal "... without a capability" "0000000000000000" \
     "$(sed -nE 's/^Cap(Inh|Prm|Eff|Amb):\t//p' <<<"$status" | sort -u)"
-equal "... and may be killed where memory is short" 0 "$(on n1 root cat "/proc/$server/oom_score_adj")"
+equal "... and may be killed where memory is short" 0 \
+    "$(on n1 root cat "/proc/$server/oom_score_adj")"
 equal "... on all CPUs" "$(on n1 root sed -n 's/^Cpus_allowed://p' /proc/1/status)" \
     "$(sed -n 's/^Cpus_allowed://p' <<<"$status")"
-equal "... with PATH and the names of its step alone" "PATH SLURMD_NODENAME SLURM_JOB_ID SLURM_STEP_ID" \
+equal "... with PATH and the names of its step alone" \
+    "PATH SLURMD_NODENAME SLURM_JOB_ID SLURM_STEP_ID" \
     "$(on n1 root cat "/proc/$server/environ" | tr '\0' '\n' | sed 's/=.*//' | sort | paste -sd' ')"
 equal "it is nobody's child, and leads its session" "1 $server" \
     "$(on n1 root ps -o ppid=,sid= -p "$server" | xargs)"
 equal "it has a socket, and nothing of slurmstepd's" "/dev/null /dev/null /dev/null socket" \
-    "$(on n1 root bash -c "for fd in 0 1 2 3; do readlink /proc/$server/fd/\$fd; done" | sed 's/:.*//' | paste -sd' ')"
+    "$(on n1 root bash -c "for fd in 0 1 2 3; do readlink /proc/$server/fd/\$fd; done" |
+    sed 's/:.*//' | paste -sd' ')"
 equal "... at the job's address" "@berth/2001/$job/n1" \
     "$(on n1 root sed -n 's/.* \(@berth.*\)/\1/p' /proc/net/unix | sort -u)"
 equal "nobody waits for what has started it" "" "$(on n1 root ps -eo stat=,args= | grep '^Z')"
@@ -330,8 +370,10 @@ on n1 root kill -KILL "$server"
 soon "killed, it leaves nothing" "$none" -- "${oldest[@]}"
 on n1 root kill -STOP "$stepd"
 since=$(date +%s%N)
-equal "an extern step that does not answer: a step runs" a "$(life job -Q -n1 "$A" cat /etc/berth-image)"
-matches "... and takes little longer" '^([0-9]|[0-9]{2}|[0-7][0-9]{2})$' $((($(date +%s%N) - since) / 10000000))
+equal "an extern step that does not answer: a step runs" a \
+    "$(life job -Q -n1 "$A" cat /etc/berth-image)"
+matches "... and takes little longer" '^([0-9]|[0-9]{2}|[0-7][0-9]{2})$' \
+    $((($(date +%s%N) - since) / 10000000))
 try "... without that process" "$none" -- "${oldest[@]}"
 on n1 root kill -CONT "$stepd"
 equal "when it answers again: a step runs" a "$(life job -Q -n1 "$A" cat /etc/berth-image)"
@@ -342,7 +384,8 @@ on n1 root rm -f "/var/spool/slurmd/n1_$job.4294967292" # Slurm's own
 matches "without an extern step: a step runs" \
     "not the job's: the job has no extern step on this node that can keep the container; set PrologFlags=Contain in slurm.conf, and not CLONE_NEWPID in namespace.yaml.*"$'\n'"a" \
     "$(alice srun -v --jobid="$job" -n1 "$A" --container-lifetime=job cat /etc/berth-image 2>&1)"
-try "... and with --container-writable a note says so without -v" "~note: image '[^']*': one container for 1 task, not the job's: the job has no extern step on this node" -- \
+try "... and with --container-writable a note says so without -v" \
+    "~note: image '[^']*': one container for 1 task, not the job's: the job has no extern step on this node" -- \
     srun --jobid="$job" -n1 "$A" --container-lifetime=job --container-writable true
 try "... without that process" "$none" -- "${oldest[@]}"
 end_jobs
@@ -369,7 +412,8 @@ end_jobs
 
 echo "# the end of a job"
 job n1 2
-live 2 --jobid="$job" --overlap --overcommit --container-lifetime=job -n2 "$A" sh -c 'echo ready; exec sleep 100'
+live 2 --jobid="$job" --overlap --overcommit --container-lifetime=job -n2 "$A" sh -c \
+    'echo ready; exec sleep 100'
 job n1 1
 wait
 equal "another job of the user's, at once" a "$(life job -N1 -n1 "$A" cat /etc/berth-image)"

@@ -70,23 +70,27 @@ kind "a name on PATH" host "--container-env=PATH=$t:/usr/bin:/bin" who
 kind "a path from the working directory" host "--container-workdir=$t" ./who
 kind "a plugin, by dlopen" host "" "$t/load $t/plugin.so"
 kind "LD_PRELOAD of a library" host "--container-env=LD_PRELOAD=/opt/t/libtell.so" $t/who
-kind "LD_LIBRARY_PATH of another directory" host "--container-env=LD_LIBRARY_PATH=$k/conda/lib" $t/who
+kind "LD_LIBRARY_PATH of another directory" host "--container-env=LD_LIBRARY_PATH=$k/conda/lib" \
+    $t/who
 
 if [[ $release != bookworm ]]; then
     # The host's C library is newer than the image's, which makes this harder than it is there.
 
     # Behind something else.
     # (tests/unit/command.c has more of them.)
-    for it in "env LD_LIBRARY_PATH=$k/conda/lib" "time" "taskset -c 0" "stdbuf -oL" "numactl --localalloc" \
+    for it in "env LD_LIBRARY_PATH=$k/conda/lib" "time" "taskset -c 0" "stdbuf -oL" \
+        "numactl --localalloc" \
         "nice env A=b timeout 60"; do
         kind "$it" host "" "/usr/bin/$it $t/who"
     done
     kind "ld.so" host "" "/lib64/ld-linux-x86-64.so.2 $t/who"
-    kind "ld.so --library-path" "no: is neither a program nor a script" "" "/lib64/ld-linux-x86-64.so.2 --library-path $k/conda/lib $t/who"
+    kind "ld.so --library-path" "no: is neither a program nor a script" "" \
+        "/lib64/ld-linux-x86-64.so.2 --library-path $k/conda/lib $t/who"
     kind "xargs" host "" "sh -c 'echo x | xargs $t/who'"
     kind "a launcher that is linked statically" host "" "./launch64 $t/who"
     kind "a launcher of 32 bits" host "" "./launch32 $t/who"
-    kind "a static launcher that names no program" "no: launch64. is linked statically, .*name the program that it starts" "" ./launch64
+    kind "a static launcher that names no program" \
+        "no: launch64. is linked statically, .*name the program that it starts" "" ./launch64
     kind "sh -c" host "" "sh -c '$t/who 2>&1'"
     kind "sh -c exec" host "" "sh -c 'exec $t/who'"
     kind "sh -c cd" host "" "sh -c 'cd $t && ./who'"
@@ -101,7 +105,8 @@ if [[ $release != bookworm ]]; then
     kind "Perl, exec" host "" $k/exec.pl
     kind "Python, subprocess" host "" "python3 $k/start.py $t/who"
     kind "Python, ctypes by SONAME" host "" "python3 $k/open.py libmpich.so.12"
-    kind "libmpi.so.12 by dlopen, global, as Julia does" host "--container-env=LD_LIBRARY_PATH=$k/conda/lib" "python3 $k/open.py libmpi.so.12"
+    kind "libmpi.so.12 by dlopen, global, as Julia does" host \
+        "--container-env=LD_LIBRARY_PATH=$k/conda/lib" "python3 $k/open.py libmpi.so.12"
     kind "Python, ctypes by path" host "" "python3 $k/open.py $k/conda/lib/libmpi.so.12"
 
     # An MPI that is not in the image.
@@ -113,12 +118,17 @@ if [[ $release != bookworm ]]; then
     kind "at home, a script that sets LD_LIBRARY_PATH" host "" /home/alice/mpi/bin/run.sh
     kind "at home, a script that looks in ../lib" host "" /home/alice/mpi/bin/follow
     kind "at home, a venv with its MPI" host "" "/home/alice/venv/bin/python3 /opt/t/who.py"
-    kind "at home, VIRTUAL_ENV" host "--container-env=VIRTUAL_ENV=/home/alice/venv,PYTHONPATH=/home/alice/venv/lib/python3.11/site-packages,LD_LIBRARY_PATH=/home/alice/venv/lib" "python3 /opt/t/who.py"
-    kind "at home, CONDA_PREFIX" host "--container-env=CONDA_PREFIX=/home/alice/mpi" "python3 $k/open.py /home/alice/mpi/lib/libmpich.so.12"
+    kind "at home, VIRTUAL_ENV" host \
+        "--container-env=VIRTUAL_ENV=/home/alice/venv,PYTHONPATH=/home/alice/venv/lib/python3.11/site-packages,LD_LIBRARY_PATH=/home/alice/venv/lib" "python3 /opt/t/who.py"
+    kind "at home, CONDA_PREFIX" host "--container-env=CONDA_PREFIX=/home/alice/mpi" \
+        "python3 $k/open.py /home/alice/mpi/lib/libmpich.so.12"
     kind "in a mount, RPATH" host "--container-mounts=/home/alice/mpi:/data" /data/bin/app
-    kind "in a mount, sh -c" host "--container-mounts=/home/alice/mpi:/data" "sh -c 'date >/dev/null; /data/bin/app'"
-    kind "in a mount, Python, ctypes" host "--container-mounts=/home/alice/mpi:/data" "python3 $k/start.py python3 $k/open.py /data/lib/libmpich.so.12"
-    kind "below a mount, a script" host "--container-mounts=/home/alice:/data" "sh -c 'LD_LIBRARY_PATH=/data/mpi/lib $t/who'"
+    kind "in a mount, sh -c" host "--container-mounts=/home/alice/mpi:/data" \
+        "sh -c 'date >/dev/null; /data/bin/app'"
+    kind "in a mount, Python, ctypes" host "--container-mounts=/home/alice/mpi:/data" \
+        "python3 $k/start.py python3 $k/open.py /data/lib/libmpich.so.12"
+    kind "below a mount, a script" host "--container-mounts=/home/alice:/data" \
+        "sh -c 'LD_LIBRARY_PATH=/data/mpi/lib $t/who'"
     kind "a program at home, the image's library" host "" /home/alice/mpi/bin/plain
 fi
 
@@ -144,7 +154,8 @@ kind "libmpich.a, all static" "no: $static" "" $t/static
 kind "libmpich.a, auto" "own MPICH 4.0.2" "--mpi-bind=auto" $k/part.stripped
 kind "libmpich.a, hybrid" "own MPICH 4.0.2" "--mpi-bind=hybrid" $k/part.stripped
 [[ ! $pmix ]] ||
-    kind "libmpich.a, hybrid, PMIx" "no: MPICH 4.0.2 uses PMI .*--mpi=pmi2" "--mpi-bind=hybrid --mpi=pmix" $k/part.stripped
+    kind "libmpich.a, hybrid, PMIx" "no: MPICH 4.0.2 uses PMI .*--mpi=pmi2" \
+    "--mpi-bind=hybrid --mpi=pmix" $k/part.stripped
 kind "MPICH and Open MPI in one program" "no: marks of: MPICH and Open MPI" "" $k/both
 kind "a library that is nowhere" "no: needs 'libiomp5.so', which is not in the image" "" $k/missing
 kind "musl" "no: musl" "--container-image=/images/musl.sif" /opt/t/who

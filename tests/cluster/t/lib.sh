@@ -113,16 +113,19 @@ all_idle() { [[ $(on login root sinfo -h -N -o %t | sort -u) == idle ]]; }
 # as a site has.
 task_prolog() {
     local lines
-    lines=$(on n1 root bash -c 'ls /usr/share/berth/taskprolog-berth.sh /usr/local/share/berth/taskprolog-berth.sh 2>/dev/null | head -n1')
+    lines=$(on n1 root bash -c \
+        'ls /usr/share/berth/taskprolog-berth.sh /usr/local/share/berth/taskprolog-berth.sh 2>/dev/null | head -n1')
     at_exit no_task_prolog
-    on "login,$nodes" root bash -c "cd /etc/slurm && printf '#!/bin/sh\n. %s\n' '$lines' >taskprolog.sh &&
+    on "login,$nodes" root bash -c \
+        "cd /etc/slurm && printf '#!/bin/sh\n. %s\n' '$lines' >taskprolog.sh &&
         chmod 755 taskprolog.sh && cp slurm.conf slurm.conf.was &&
         echo TaskProlog=/etc/slurm/taskprolog.sh >>slurm.conf" || return
     on login root scontrol reconfigure && wait_for 10 all_idle
 }
 no_task_prolog() {
     on "login,$nodes" root bash -c 'cd /etc/slurm && [ -e slurm.conf.was ] &&
-        mv -f slurm.conf.was slurm.conf && rm -f taskprolog.sh' && on login root scontrol reconfigure
+        mv -f slurm.conf.was slurm.conf && rm -f taskprolog.sh' &&
+        on login root scontrol reconfigure
 }
 
 # script NAME: standard input becomes an executable file in alice's home.
@@ -265,7 +268,8 @@ says() {
     if grep -qaE -- "$2" <<<"$seen" && ! { [[ ${3-} ]] && grep -qaE -- "$3" <<<"$seen"; }; then
         result ok "$1"
     else
-        result FAIL "$1" "no line ${2@Q}${3:+, or one ${3@Q}} in:$nl$(tail -n 40 <<<"$seen" | cut -c1-300)"
+        result FAIL "$1" "no line ${2@Q}${3:+, or one ${3@Q}} in:$nl$(tail -n 40 <<<"$seen" |
+            cut -c1-300)"
     fi
 }
 
@@ -281,12 +285,14 @@ tried() {
     shift
     declare -F "$1" >/dev/null || run=(alice)
     output=$("${run[@]}" "$@" 2>&1 </dev/null) || status=$?
-    output=$(grep -avE "$waited|^srun: error: n[0-9]+: tasks? [0-9,-]+: (Exited|Killed|Terminated)" <<<"$output")
+    output=$(grep -avE \
+        "$waited|^srun: error: n[0-9]+: tasks? [0-9,-]+: (Exited|Killed|Terminated)" <<<"$output")
     ((status == 0)) || output+=${output:+$nl}"status $status"
     seen=$output
     [[ -z $filter ]] || seen=$(printf %s "${output:+$output$nl}" | eval "$filter")
     case $expected in
-    \~*) [[ $seen =~ ${expected#\~} ]] && { [[ $filter || $expected == *status* || ! $output =~ (^|$nl)status\ [1-9] ]]; } ;;
+    \~*) [[ $seen =~ ${expected#\~} ]] && { [[ $filter || $expected == *status* ||
+        ! $output =~ (^|$nl)status\ [1-9] ]]; } ;;
     *) [[ $seen == "$expected" ]] ;;
     esac
 }
@@ -294,7 +300,8 @@ try() {
     if ${soon:+wait_for "$soon"} tried "$@"; then
         result ok "$1"
     else
-        result FAIL "$1" "expected: ${2@Q}"$'\n'"seen:     ${seen@Q}$([[ $seen == "$output" ]] || printf '\n%s' "${output:0:3000}")"
+        result FAIL "$1" "expected: ${2@Q}"$'\n'"seen:     ${seen@Q}$([[ $seen == "$output" ]] ||
+            printf '\n%s' "${output:0:3000}")"
         return 1
     fi
 }
@@ -313,12 +320,14 @@ run_rows() {
     {
         printf '%s\n' '#!/bin/bash' "$header"
         for ((i = 0; i < ${#rows[@]}; i += 4)); do
-            printf '{ %s\n} >row.%s 2>&1 </dev/null || echo "status $?" >>row.%s\n' "${rows[i + 3]}" $i $i
+            printf '{ %s\n} >row.%s 2>&1 </dev/null || echo "status $?" >>row.%s\n' \
+                "${rows[i + 3]}" $i $i
         done
     } | on login alice bash -c 'rm -f row.*; cat >rows; chmod +x rows' || exit 1
     LIMIT=$((120 + 8 * ${#rows[@]})) alice "$@" ./rows || on login alice scancel -u alice
     for ((i = 0; i < ${#rows[@]}; i += 4)); do
-        try "${rows[i]}" "${rows[i + 1]}" "${rows[i + 2]}" -- on login alice cat row.$i || echo "#   ${rows[i + 3]}"
+        try "${rows[i]}" "${rows[i + 1]}" "${rows[i + 2]}" -- on login alice cat row.$i ||
+            echo "#   ${rows[i + 3]}"
     done
     rows=()
 }
@@ -343,7 +352,8 @@ start() {
 
 # await KEY COUNT LINE: until it has printed COUNT lines that match; fails aloud.
 has_printed() { (($(grep -acxE "$3" "$work/$1") >= $2)); }
-await() { wait_for "${PATIENCE:-30}" has_printed "$@" || result FAIL "$1 prints '$3'" "$(tail -n 20 "$work/$1")"; }
+await() { wait_for "${PATIENCE:-30}" has_printed "$@" ||
+    result FAIL "$1 prints '$3'" "$(tail -n 20 "$work/$1")"; }
 
 # printed TITLE KEY COUNT LINE: so many lines match.
 printed() { equal "$1" "$3" "$(grep -acxE "$4" "$work/$2")"; }
@@ -424,7 +434,8 @@ share() {
     starter=$(built LIBEXECDIR)/$runtime_name/bin/starter
     site_share=${1/setuid/auto}
     site </dev/null
-    on "$nodes" root bash -c "if [ $1 = setuid ]; then install -m 4755 $starter $starter-suid; else rm -f $starter-suid; fi"
+    on "$nodes" root bash -c \
+        "if [ $1 = setuid ]; then install -m 4755 $starter $starter-suid; else rm -f $starter-suid; fi"
 }
 
 # No test may cost the site a node.
@@ -438,7 +449,8 @@ is_clean() {
     left=''
     for host in ${nodes//,/ }; do
         # shellcheck disable=SC2016
-        left+=$(on "$host" root bash -c 'pgrep -u alice,bob -a; awk "\$3 ~ /^fuse/ && \$3 != \"fusectl\" || \$2 ~ /apptainer|singularity/" /proc/mounts' | sed "s/^/$host: /") ||
+        left+=$(on "$host" root bash -c \
+            'pgrep -u alice,bob -a; awk "\$3 ~ /^fuse/ && \$3 != \"fusectl\" || \$2 ~ /apptainer|singularity/" /proc/mounts' | sed "s/^/$host: /") ||
             left+="$host cannot be looked at"
     done
     [[ -z $left ]]
@@ -478,7 +490,8 @@ is_as_before() {
     local node
     more=''
     for node; do
-        more+=$(on "$node" root /home/alice/leftovers | diff "$work/before.$node" - | sed -n "s/^>/$node:/p")
+        more+=$(on "$node" root /home/alice/leftovers | diff "$work/before.$node" - |
+            sed -n "s/^>/$node:/p")
     done
     [[ -z $more ]]
 }
@@ -516,7 +529,8 @@ done
 wait
 SCRIPT
     remember n1
-    for user in alice bob; do start "$user" "$user" salloc -Q -w n1 -n1 "${@:2}" /home/alice/steps "$1"; done
+    for user in alice bob; do start "$user" "$user" salloc -Q -w n1 -n1 "${@:2}" /home/alice/steps \
+        "$1"; done
     for user in alice bob; do
         wait "${pid[$user]}"
         equal "$1 steps of $user in containers of the job" \
@@ -542,12 +556,14 @@ openblas_install() {
 }
 openblas_remove() {
     local lib=/usr/lib/x86_64-linux-gnu
-    on "$1" root bash -c "rm -rf $lib/openblas-pthread $lib/lib{blas,lapack}.so.3 $lib/libopenblas.so.0 \
+    on "$1" root bash -c \
+        "rm -rf $lib/openblas-pthread $lib/lib{blas,lapack}.so.3 $lib/libopenblas.so.0 \
         /opt/vendor /etc/slurm/profiles.d; ldconfig"
 }
 
 # hpl_input N: the directory hpl in alice's home, where hpcc solves N equations on two ranks.
 hpl_input() {
-    printf '%s\n' HPL berth HPL.out 8 1 "$1" 1 80 0 1 1 2 16.0 1 2 1 4 1 2 1 1 1 1 1 0 2 64 0 0 1 8 |
+    printf '%s\n' HPL berth HPL.out 8 1 "$1" 1 80 0 1 1 2 16.0 1 2 1 4 1 2 1 1 1 1 1 0 2 64 0 0 1 \
+        8 |
         on login alice sh -c 'mkdir -p hpl && cat >hpl/hpccinf.txt'
 }

@@ -79,11 +79,14 @@ by_itself "all tasks end themselves with SIGKILL" 137 sh -c 'kill -KILL $$'
 by_itself "one fails, with -K" '[1-9].*' -K sh -c '[ $SLURM_PROCID != 5 ] || exit 9; sleep 20'
 by_itself "refused on the nodes" 1 --container-workdir=/no/dir true
 by_itself "command not found" 127 no-such-command
-by_itself "a child closes everything and lives on for a second" 0 sh -c 'sleep 1 >&- 2>&- <&- & exit 0'
-start ended alice salloc -Q -w n1 -N1 sh -c "srun --overlap $IMAGE true; srun --overlap ps -u alice -o comm="
+by_itself "a child closes everything and lives on for a second" 0 sh -c \
+    'sleep 1 >&- 2>&- <&- & exit 0'
+start ended alice salloc -Q -w n1 -N1 sh -c \
+    "srun --overlap $IMAGE true; srun --overlap ps -u alice -o comm="
 over "a step ends, and then another one looks" ended 0
 equal "... and nothing of its container is there" "" \
-    "$(grep -E '^(berth-|starter|apptainer|Apptainer|singularity|Singularity|squashfuse)' "$work/ended")"
+    "$(grep -E '^(berth-|starter|apptainer|Apptainer|singularity|Singularity|squashfuse)' \
+    "$work/ended")"
 start many alice srun -w n1 -N1 -n64 "$IMAGE" sh -c 'echo ran'
 over "64 tasks on one node" many 0
 printed "... and all of them ran" many 64 ran
@@ -99,7 +102,8 @@ over "scancel" live '[1-9].*'
 live "${eight[@]}" sh -c 'trap "" TERM; echo ready; while :; do sleep 1; done'
 on login alice scancel -u alice
 over "scancel, and the application does not care for SIGTERM" live '[1-9].*'
-live "${eight[@]}" sh -c 'trap "read -r x </etc/berth-image; echo saved \$x; exit 3" TERM; echo ready
+live "${eight[@]}" sh -c \
+    'trap "read -r x </etc/berth-image; echo saved \$x; exit 3" TERM; echo ready
     while :; do sleep 0.1; done'
 on login alice scancel -u alice
 over "scancel, and the application saves its work" live '[1-9].*'
@@ -174,7 +178,8 @@ over "scancel of steps after 0 to 300 ms, eight times" early 0
 if thorough; then
     echo "# SIGKILL of one process on n1"
     # Each kind of process, one of it and all of it.
-    for it in "program;137;a program" "runtime;0|137;the runtime" "server;[0-9]+;the image's server" \
+    for it in "program;137;a program" "runtime;0|137;the runtime" \
+        "server;[0-9]+;the image's server" \
         "ours;[0-9]+;a process of berth"; do
         IFS=';' read -r kind status what <<<"$it"
         for which in "" ", of all tasks"; do
@@ -265,7 +270,8 @@ SCRIPT
             until [ -e ~/killed ]; do sleep 0.1; done; cat /etc/berth-image'
     }
     hungry
-    if kills=$(on n1 root timeout 60 /home/alice/oom task 2>/dev/null) && [[ $kills == "oom_kill "[1-9]* ]]; then
+    if kills=$(on n1 root timeout 60 /home/alice/oom task 2>/dev/null) &&
+        [[ $kills == "oom_kill "[1-9]* ]]; then
         over "the kernel ends a task that takes too much memory" live 137
         printed "... and the others go on" live 7 a
         hungry

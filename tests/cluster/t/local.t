@@ -23,7 +23,8 @@ for it in "${worlds[@]}"; do
     [[ $image == mpich || $image == openmpi ]] && managers=$types || managers=pmi2
     for type in $managers; do
         world "$image, $mpirun, --mpi=$type: 16 ranks" 16 "$library" \
-            env "SLURM_MPI_TYPE=$type" "${one[@]}" --container-image="/images/$image.sif" "$mpirun" -n 16 "$program"
+            env "SLURM_MPI_TYPE=$type" "${one[@]}" --container-image="/images/$image.sif" \
+            "$mpirun" -n 16 "$program"
     done
 done
 # In a batch job Slurm names itself as the way to start anything (HYDRA_BOOTSTRAP=slurm).
@@ -56,19 +57,23 @@ find /proc/self/fd -lname 'socket:*' | wc -l
 END
 for type in $types; do
     equal "--mpi=$type: variables and sockets of Slurm" \
-        "SLURM_CPUS_ON_NODE SLURM_JOB_NAME SLURM_SUBMIT_DIR $([[ $type == pmix ]]; echo $((1 - $?)))" \
+        "SLURM_CPUS_ON_NODE SLURM_JOB_NAME SLURM_SUBMIT_DIR $([[ $type == pmix ]]; echo \
+        $((1 - $?)))" \
         "$(alice env HYDRA_BOOTSTRAP=slurm srun --mpi="$type" -n1 -c2 --mpi-bind=local \
             --container-image=/images/mpich.sif ./seen 2>&1)"
 done
 
 try "Intel MPI: ... also when they have bound themselves" '~\{1\}.*\{1\}' -- \
-    "${one[@]}" --container-image=/images/mpipypi.sif env I_MPI_DEBUG=4 taskset -c 1 ./impi-rt-2021.19.0 -n 2 /opt/t/impi-rt-2021.19.0/who
+    "${one[@]}" --container-image=/images/mpipypi.sif env I_MPI_DEBUG=4 taskset -c 1 \
+    ./impi-rt-2021.19.0 -n 2 /opt/t/impi-rt-2021.19.0/who
 equal "Open MPI: more ranks than CPUs" 4 \
-    "$(alice srun -n1 --mpi-bind=local --container-image=/images/openmpi.sif mpirun -n 4 true && echo 4)"
+    "$(alice srun -n1 --mpi-bind=local --container-image=/images/openmpi.sif mpirun -n 4 true &&
+    echo 4)"
 
 # Or one that ends takes the directory away from one that begins.
 equal "Open MPI 4: mpiruns of a node have a session directory each" "0 1" \
-    "$(alice srun -w n1 -n2 --mpi-bind=local-each --container-image=/images/openmpi.sif mpirun -n 1 \
+    "$(alice srun -w n1 -n2 --mpi-bind=local-each --container-image=/images/openmpi.sif mpirun -n \
+    1 \
         sh -c 'ls -d /tmp/ompi*.$SLURM_PROCID | sed "s/.*[.]//"' | sort | paste -sd' ')"
 equal "... and leave none" "" "$(on n1 root bash -c 'ls -d /tmp/ompi* 2>/dev/null; :')"
 
@@ -82,17 +87,21 @@ for it in "${worlds[@]}"; do
     mounts=$none:/etc/hosts,$none:/etc/resolv.conf
     [[ $image == mpich || $image == mpipypi ]] || mounts+=,$none:/usr/bin/ssh
     in=("${one[@]}" --container-image="/images/$image.sif")
-    world "$image, $mpirun: no ssh, and the node's name is not known" 2 "$library" "${in[@]}" --container-mounts=$mounts \
+    world "$image, $mpirun: no ssh, and the node's name is not known" 2 "$library" "${in[@]}" \
+        --container-mounts=$mounts \
         sh -c "command -v ssh rsh; getent hosts \$(hostname); exec $mpirun -n 2 $program"
     try "$image, $mpirun: ranks stay where the task is bound" $'1\n1' -- \
-        "${in[@]}" taskset -c 1 "$mpirun" -n 2 awk '/Cpus_allowed_list/ { print $2 }' /proc/self/status
-    try "$image, $mpirun: the exit status is mpirun's" "status 3" "grep ^status" -- "${in[@]}" "$mpirun" -n 2 sh -c 'exit 3'
+        "${in[@]}" taskset -c 1 "$mpirun" -n 2 awk '/Cpus_allowed_list/ { print $2 }' \
+        /proc/self/status
+    try "$image, $mpirun: the exit status is mpirun's" "status 3" "grep ^status" \
+        -- "${in[@]}" "$mpirun" -n 2 sh -c 'exit 3'
 done
 
 # A container for each task alone.
 for image in mpich openmpi; do
     world "$image: where no container is shared" 16 "" \
-        "${one[@]}" --container-image=/images/$image.sif --mpi=pmi2 --container-args=--pid mpirun -n 16 mpiring
+        "${one[@]}" --container-image=/images/$image.sif --mpi=pmi2 --container-args=--pid mpirun \
+        -n 16 mpiring
 done
 
 # How it ends.

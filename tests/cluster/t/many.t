@@ -43,6 +43,7 @@ for ((i = 0; i < $1; i++)); do
 done
 wait
 END
-rings "$many steps of one task, each with an mpirun of one of the two MPIs" "$(LIMIT=600 alice salloc -Q -N4 -n"$many" ./steps "$many" 2>&1)"
+rings "$many steps of one task, each with an mpirun of one of the two MPIs" \
+    "$(LIMIT=600 alice salloc -Q -N4 -n"$many" ./steps "$many" 2>&1)"
 
 finish

@@ -31,38 +31,49 @@ in_job() {
         options+=("$1")
         shift
     done
-    alice env ${job_env:+"$job_env"} sbatch -Q -W -o job.out "${options[@]}" job.sh "${@:2}" || status=$?
+    alice env ${job_env:+"$job_env"} sbatch -Q -W -o job.out "${options[@]}" job.sh "${@:2}" ||
+        status=$?
     on login alice cat job.out
     return "$status"
 }
-try "the step's mount replaces the job's" v2 -- in_job -- "--container-mounts=$V/2:/data" cat /data/f
-try "... also in another spelling" v2 -- in_job -- "--container-mounts=$V/2:/x/..//data/." cat /data/f
-try "... and its mode" "~Read-only file system.*status" -- in_job -- "--container-mounts=$V/1:/data:ro" rm /data/f
+try "the step's mount replaces the job's" v2 -- in_job \
+    -- "--container-mounts=$V/2:/data" cat /data/f
+try "... also in another spelling" v2 -- in_job -- "--container-mounts=$V/2:/x/..//data/." cat \
+    /data/f
+try "... and its mode" "~Read-only file system.*status" -- in_job \
+    -- "--container-mounts=$V/1:/data:ro" rm /data/f
 try "... of one component" "v1${nl}v2" "sort -u" -- \
-    in_job -N2 -- bash -c "srun -Q --overlap -n1 --container-mounts=$V/2:/data cat /data/f : -n1 cat /data/f"
+    in_job -N2 -- bash -c \
+    "srun -Q --overlap -n1 --container-mounts=$V/2:/data cat /data/f : -n1 cat /data/f"
 try "... of a file" v3 -- in_job "--container-mounts=$V/1/f:/etc/model.nml" -- \
     "--container-mounts=$V/2/other:/etc/model.nml" cat /etc/model.nml
 try "... in a container that the job keeps" v2 -- \
     in_job -- --container-lifetime=job "--container-mounts=$V/2:/data" cat /data/f
 try "... and that of a step whose srun is in a container" v2 -- \
     in_job -- srun --overlap "--container-mounts=$V/2:/data" cat /data/f
-try "sbatch's command line replaces the script's mount" v2 -- in_job "--container-mounts=$V/2:/data" -- cat /data/f
-try "... and its image, an option that is given once" b -- in_job --container-image /images/b.sif -- cat /etc/berth-image
+try "sbatch's command line replaces the script's mount" v2 \
+    -- in_job "--container-mounts=$V/2:/data" -- cat /data/f
+try "... and its image, an option that is given once" b -- in_job --container-image /images/b.sif \
+    -- cat /etc/berth-image
 job_env=BERTH_CONTAINER_IMAGE=/images/b.sif
 try "sbatch's environment replaces the script's image, too" b -- in_job -- cat /etc/berth-image
-try "... and the command line both" c -- in_job --container-image=/images/c.sif -- cat /etc/berth-image
+try "... and the command line both" c -- in_job --container-image=/images/c.sif \
+    -- cat /etc/berth-image
 job_env=
-try "an account tells which, and from where" "~over '$V/1:/data:rw' of the job.*yours: $V/2:/data\$" \
+try "an account tells which, and from where" \
+    "~over '$V/1:/data:rw' of the job.*yours: $V/2:/data\$" \
     "grep -e ' over ' -e mounts: | sed 's/;.*//'" -- \
     in_job -- "--container-mounts=$V/2:/data" --container-explain true
 for variable in {APPTAINER,SINGULARITY}_BIND{,PATH}; do
     try "an option replaces the mount of $variable, and no other" "v2${nl}v1" -- \
-        env "$variable=$V/1:/data,$V/1:/more" "${step[@]}" "--container-mounts=$V/2:/data" cat /data/f /more/f
+        env "$variable=$V/1:/data,$V/1:/more" "${step[@]}" "--container-mounts=$V/2:/data" cat \
+        /data/f /more/f
 done
 try "BERTH_CONTAINER_MOUNTS, too" v2 -- \
     env "BERTH_CONTAINER_MOUNTS=$V/1:/data" "${step[@]}" "--container-mounts=$V/2:/data" cat /data/f
 try "berth run, too" v2 -- \
-    env "BERTH_CONTAINER_MOUNTS=$V/1:/data" berth run --container-image=$A "--container-mounts=$V/2:/data" cat /data/f
+    env "BERTH_CONTAINER_MOUNTS=$V/1:/data" berth run --container-image=$A \
+    "--container-mounts=$V/2:/data" cat /data/f
 try "what is in a directory is mounted after it" "v2${nl}v1" -- \
     "${step[@]}" "--container-mounts=$V/1:/data/in,$V/3:/data" cat /data/f /data/in/f
 try "two of one option are a mistake" \
@@ -74,7 +85,8 @@ try "two of one option are a mistake" \
 try "a mount that a flag of the runtime hides ends the step on each node" \
     "~^2 .*mount '$V/1:/data': the container shows something else at '/data'" \
     "grep -o \"mount '.*\" | sort | uniq -c | sed 's/^ *//'" -- \
-    srun -Q -N2 -n4 --container-image=$A "--container-args=--bind=$V/2:/data" "--container-mounts=$V/1:/data" cat /data/f
+    srun -Q -N2 -n4 --container-image=$A "--container-args=--bind=$V/2:/data" \
+    "--container-mounts=$V/1:/data" cat /data/f
 try "... and its mode" "~mount '$V/1:/data': the container could write to '/data'.*status" -- \
     "${step[@]}" "--container-args=--bind=$V/1:/data" "--container-mounts=$V/1:/data:ro" cat /data/f
 try "devices, files and directories of the node are what they are" v1 -- \
@@ -89,7 +101,8 @@ try "a mount on a link in the home directory is there" "$home/scratch/sub${nl}$V
 try "... from another source" "f${nl}other" -- \
     "${step[@]}" "--container-mounts=$V/2:$home/scratch" ls "$home/scratch"
 try "... where the home directory is not" sub -- \
-    "${step[@]}" --no-container-mount-home --container-workdir=/ "--container-mounts=$home/scratch" ls "$home/scratch"
+    "${step[@]}" --no-container-mount-home --container-workdir=/ \
+    "--container-mounts=$home/scratch" ls "$home/scratch"
 try "... and with a writable image" sub -- \
     "${step[@]}" --container-writable "--container-mounts=$home/scratch" ls "$home/scratch"
 for how in '' '-P'; do
@@ -104,9 +117,11 @@ try "a working directory that cannot be listed" in -- bash -c "cd $V/walk && ${s
 # ---- TMPDIR
 
 on login,n1,n2 root install -d -m 1777 /localscratch
-try "the node's TMPDIR is there" "~^/localscratch/tmp\." -- env TMPDIR=/localscratch "${step[@]}" mktemp
+try "the node's TMPDIR is there" "~^/localscratch/tmp\." \
+    -- env TMPDIR=/localscratch "${step[@]}" mktemp
 try "... and an account tells so" "~TMPDIR /localscratch of the host.*the node's: /localscratch" \
-    "grep -e directories: -e mounts:" -- env TMPDIR=/localscratch "${step[@]}" --container-explain true
+    "grep -e directories: -e mounts:" -- env TMPDIR=/localscratch "${step[@]}" --container-explain \
+    true
 try "... but not in a closed container" "~No such file.*status" -- \
     env TMPDIR=/localscratch "${step[@]}" --container-args=--contain mktemp
 try "... nor one in which the user may not make files, which would hide the image's" a -- \
@@ -114,7 +129,8 @@ try "... nor one in which the user may not make files, which would hide the imag
 try "... nor one in a mount of the user that lacks it, which nothing is made in" f -- \
     env TMPDIR=$V/scratch/sub "${step[@]}" "--container-mounts=$V/1:$V/scratch" ls "$V/scratch"
 try "... which the user may not write to" bin -- \
-    env TMPDIR=$V/scratch/sub "${step[@]}" "--container-mounts=/usr:$V/scratch" sh -c "ls $V/scratch | grep '^bin'"
+    env TMPDIR=$V/scratch/sub "${step[@]}" "--container-mounts=/usr:$V/scratch" sh -c \
+    "ls $V/scratch | grep '^bin'"
 try "the end of a link in a mount of the user that lacks it ends the step" \
     "~mount '$V/1:$home/scratch': .*it leads through a symbolic link.*status" -- \
     "${step[@]}" "--container-mounts=$V/1:$home/scratch,/usr:$V" true

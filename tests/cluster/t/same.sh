@@ -40,7 +40,8 @@ run_script() {
 judge_same() {
     local title=$1 pattern=${2:-}
     if ! cmp -s "$work/outside" "$work/inside"; then
-        result FAIL "$title" "- outside, + inside"$'\n'"$(diff -a -U2 "$work/outside" "$work/inside" |
+        result FAIL "$title" "- outside, + inside"$'\n'"$(diff -a -U2 "$work/outside" \
+            "$work/inside" |
             tail -n +3 | cut -c1-400 | head -40)"
     elif [[ -n $pattern ]] && ! grep -qaPz -- "$pattern" "$work/outside"; then
         result FAIL "$title" "alike, but not: $pattern"$'\n'"$(head -c 2000 "$work/outside")"

@@ -12,12 +12,14 @@
 
 need_images a b
 at_exit 'on login alice scancel -u alice; on login alice sh -c "chmod -R u+w hostile.dir mine reach; rm -rf hostile.dir mine reach secret secret.json"'
-on login alice sh -c 'chmod -R u+w hostile.dir mine reach 2>/dev/null; rm -rf hostile.dir mine reach; mkdir reach && echo topsecret >secret
+on login alice sh -c \
+    'chmod -R u+w hostile.dir mine reach 2>/dev/null; rm -rf hostile.dir mine reach; mkdir reach && echo topsecret >secret
     cat >reach/reach.c && gcc -static -O1 -o reach/reach reach/reach.c' <"$here/reach.c" || exit 1
 spoil n1 "echo host >/opt/host-only" "rm -f /opt/host-only"
 
 # berth of a user, in a home.
-on n1 alice sh -c 'mkdir -p mine/bin mine/libexec && cp /usr/bin/berth mine/bin && cp -r /usr/libexec/berth mine/libexec &&
+on n1 alice sh -c \
+    'mkdir -p mine/bin mine/libexec && cp /usr/bin/berth mine/bin && cp -r /usr/libexec/berth mine/libexec &&
     { [ ! -d /usr/share/berth ] || { mkdir mine/share && cp -r /usr/share/berth mine/share; }; }' || exit 1
 mine=/home/alice/mine/bin/berth
 
@@ -26,7 +28,8 @@ on n1 alice sh -c '{ echo /home/alice/secret /opt/host-only
     find mine -type f -printf "%i %f\n" | sed "s/ /=/;s/^/$(stat -c %d mine/bin/berth):/"; } | tr "\n" " " >reach/places'
 
 # An image that looks before a task runs, too, and then goes on beside it.
-on login alice sh -c 'cp -r /images/a.dir hostile.dir 2>/dev/null; chmod -R u+w hostile.dir; mkdir -p hostile.dir/r; cp reach/reach hostile.dir/reach
+on login alice sh -c \
+    'cp -r /images/a.dir hostile.dir 2>/dev/null; chmod -R u+w hostile.dir; mkdir -p hostile.dir/r; cp reach/reach hostile.dir/reach
     cp reach/places hostile.dir/places; cat >hostile.dir/.singularity.d/env/99-reach.sh' <<'SCRIPT'
 /reach $(cat /places) 2>&1 | sed 's/^/before: /' >>/r/seen
 SCRIPT
@@ -59,7 +62,8 @@ try "a task" nothing -- srun -w n1 "${A[@]}" sh -c "$task"
 try "a directory as image" "$both" -- hostile srun -w n1 "${H[@]}" sh -c "$task"
 try "writable" nothing -- srun -w n1 "${A[@]}" $W sh -c "$task"
 try "writable, a directory as image" "$both" -- hostile srun -w n1 "${H[@]}" $W sh -c "$task"
-try "the host's MPI" "$both" "grep -v ' note: '" -- hostile srun -w n1 "${H[@]}" --mpi-bind=auto sh -c "$task"
+try "the host's MPI" "$both" "grep -v ' note: '" -- hostile srun -w n1 "${H[@]}" --mpi-bind=auto \
+    sh -c "$task"
 try "srun inside" nothing -- srun -w n1 -n1 "${A[@]}" sh -c "$task"
 try "two tasks" "nothing${nl}nothing" -- srun -w n1 -n2 -O "${A[@]}" $W sh -c "$task"
 lines "0 sh -c '$task'" "1 --container-image=/images/b.sif ${closed[*]} sh -c '$task'" \
@@ -85,8 +89,10 @@ alice berth enter "$job" true
 alice touch reach/done
 ends "berth save and berth enter" live 0
 printed "... are no way either" live 1 nothing
-equal "an image was saved" "SIF" "$(alice sh -c 'head -c 64 reach/saved.sif | grep -ao SIF | head -n 1')"
-try "its labels are not a file of the host to which the image has a link" "berth.saved-from" "grep -oE 'topsecret|berth.saved-from'" -- \
+equal "an image was saved" "SIF" "$(alice sh -c \
+    'head -c 64 reach/saved.sif | grep -ao SIF | head -n 1')"
+try "its labels are not a file of the host to which the image has a link" "berth.saved-from" \
+    "grep -oE 'topsecret|berth.saved-from'" -- \
     srun --jobid="$job" --overlap --container-image=reach/saved.sif cat /.singularity.d/labels.json
 end_jobs
 
@@ -108,19 +114,23 @@ for it in "a step" "berth inspect"; do
     *) on n1 alice "$mine" inspect hostile.dir >/dev/null 2>&1 ;;
     esac
     equal "$it writes over no program of berth" "" \
-        "$(on n1 alice sh -c 'cd mine && find . -type f | sort | xargs md5sum' | diff "$work/before" -)"
+        "$(on n1 alice sh -c 'cd mine && find . -type f | sort | xargs md5sum' |
+        diff "$work/before" -)"
 done
 
 echo "# a program of berth as the interpreter of a program of the image"
 on login alice sh -c 'rm -f hostile.dir/.singularity.d/env/99-reach.sh
     gcc -static -nostdlib -O1 -fno-stack-protector -x c -o reach/loader - &&
     find hostile.dir -name "ld-linux-*" -exec cp --remove-destination reach/loader {} \; &&
-    printf "#!/proc/self/exe\n" >hostile.dir/script && chmod +x hostile.dir/script' <"$here/exeloader.c" || exit 1
+    printf "#!/proc/self/exe\n" >hostile.dir/script && chmod +x hostile.dir/script' \
+    <"$here/exeloader.c" || exit 1
 read -r -a places <<<"$(on n1 alice cat reach/places)"
 try "the first task" nothing -- home "${H[@]}" /script "${places[@]}"
-try "two tasks" "nothing${nl}nothing" -- hostile srun -w n1 -n2 -O "$mine" run "${H[@]}" /script "${places[@]}"
+try "two tasks" "nothing${nl}nothing" -- hostile srun -w n1 -n2 -O "$mine" run "${H[@]}" /script \
+    "${places[@]}"
 live 1 -w n1 -n1 "${H[@]}" /reach --until /r/over "${places[@]}"
-try "berth enter" nothing -- on n1 alice "$mine" enter "$(on login alice squeue -h -o %i)" /script "${places[@]}"
+try "berth enter" nothing -- on n1 alice "$mine" enter "$(on login alice squeue -h -o %i)" /script \
+    "${places[@]}"
 alice touch reach/over
 ends "a program beside it" live 0
 printed "... reaches nothing either" live 1 nothing

@@ -15,7 +15,8 @@ script_submit
 # submitted OPTION...: the output of a job whose script is standard input, and how the job ended.
 submitted() {
     script job.sh
-    alice sh -c 'rm -f job.out; ./submit -o job.out "$@" job.sh one "two words" 2>&1; cat job.out' sh "$@"
+    alice sh -c 'rm -f job.out; ./submit -o job.out "$@" job.sh one "two words" 2>&1; cat job.out' \
+        sh "$@"
 }
 # job_ended: the state and the status of the job whose number is in the file job.id.
 job_ended() {
@@ -24,7 +25,8 @@ job_ended() {
 A=(--container-image=/images/a.sif)
 S=("${A[@]}" --container-script)
 
-equal "the script runs in the image, and so do its steps, on all nodes" "a one two words in /home/alice
+equal "the script runs in the image, and so do its steps, on all nodes" \
+    "a one two words in /home/alice
 4 a" "$(submitted "${S[@]}" -N2 -n4 <<'END'
 #!/bin/sh
 echo "$(cat /etc/berth-image) $* in $(pwd)"
@@ -37,7 +39,9 @@ equal "as an #SBATCH line" a "$(submitted -n1 <<'END'
 cat /etc/berth-image
 END
 )"
-equal "mounts and variables are those of the job; a step in another image, one on the host" "/home/alice/in.it v b host" "$(submitted "${S[@]}" -n1 --container-mounts=/home/alice:/elsewhere --container-env=V=v <<'END'
+equal "mounts and variables are those of the job; a step in another image, one on the host" \
+    "/home/alice/in.it v b host" "$(submitted "${S[@]}" -n1 \
+    --container-mounts=/home/alice:/elsewhere --container-env=V=v <<'END'
 #!/bin/sh
 touch /elsewhere/in.it
 echo $(ls /home/alice/in.it) $V $(srun -Q --container-image=/images/b.sif cat /etc/berth-image) \
@@ -49,7 +53,8 @@ equal "steps at once have CPUs of their own" "none" "$(submitted "${S[@]}" -n1 <
 srun -Q sh -c 'echo ${SLURM_OVERLAP-none}'
 END
 )"
-equal "a heterogeneous job: each component has its image" "a a b" "$(submitted -n1 "${S[@]}" : -n1 --container-image=/images/b.sif <<'END'
+equal "a heterogeneous job: each component has its image" "a a b" \
+    "$(submitted -n1 "${S[@]}" : -n1 --container-image=/images/b.sif <<'END'
 #!/bin/sh
 echo $(cat /etc/berth-image) $(srun -Q --het-group=0 cat /etc/berth-image) $(srun -Q --het-group=1 cat /etc/berth-image)
 END
@@ -79,15 +84,19 @@ begin_traps() {
 begin_traps
 alice scancel --batch --signal=USR1 "$job"
 wait_for 30 has_no_job
-equal "scancel --batch --signal reaches the script" "got USR1 FAILED 3:0" "$(on login alice tail -n1 job.out) $(job_ended)"
+equal "scancel --batch --signal reaches the script" "got USR1 FAILED 3:0" \
+    "$(on login alice tail -n1 job.out) $(job_ended)"
 begin_traps --time=2 --signal=B:USR1@100
 wait_for 60 has_no_job
 equal "--signal=B:USR1@" "got USR1 FAILED 3:0" "$(on login alice tail -n1 job.out) $(job_ended)"
 begin_traps --requeue
 alice scontrol requeue "$job"
-on login root bash -c "for it in \$(seq 100); do scontrol update jobid=$job starttime=now; sleep 0.1; done" >/dev/null 2>&1 &
+on login root bash -c \
+    "for it in \$(seq 100); do scontrol update jobid=$job starttime=now; sleep 0.1; done" \
+    >/dev/null 2>&1 &
 PATIENCE=60 wait_for 60 is_ready 1
-equal "a requeued job begins again in the image" "ready 1" "$(on login alice grep -a ready job.out | tail -n1)"
+equal "a requeued job begins again in the image" "ready 1" \
+    "$(on login alice grep -a ready job.out | tail -n1)"
 alice scancel "$job"
 wait_for 30 has_no_job
 wait
@@ -95,21 +104,30 @@ equal "scancel ends it" CANCELLED "$(job_ended | cut -d' ' -f1)"
 
 # What a site decides.
 site <<<'rules: [{default: {container-script: yes}}]'
-equal "a rule makes it the default" a "$(submitted -n1 "${A[@]}" <<<$'#!/bin/sh\ncat /etc/berth-image')"
-matches "... that --no-container-script cancels" 'No such file' "$(submitted -n1 "${A[@]}" --no-container-script <<<$'#!/bin/sh\ncat /etc/berth-image')"
+equal "a rule makes it the default" a "$(submitted -n1 "${A[@]}" \
+    <<<$'#!/bin/sh\ncat /etc/berth-image')"
+matches "... that --no-container-script cancels" 'No such file' \
+    "$(submitted -n1 "${A[@]}" --no-container-script <<<$'#!/bin/sh\ncat /etc/berth-image')"
 site <<<'mounts: {forbidden: [/var/spool/slurmd]}'
-matches "a site that forbids the place of the script" "^berth: n1: the batch script '/var/spool/slurmd/job[0-9]+/slurm_script' cannot be mounted: the site forbids its place" \
+matches "a site that forbids the place of the script" \
+    "^berth: n1: the batch script '/var/spool/slurmd/job[0-9]+/slurm_script' cannot be mounted: the site forbids its place" \
     "$(submitted -w n1 -n1 "${S[@]}" <<<'#!/bin/sh')"
 site <<<'images: {roots: [/elsewhere]}'
-matches "a site that allows other images" "/images/a.sif': this site does not allow it; it allows /elsewhere" "$(submitted -n1 "${S[@]}" <<<'#!/bin/sh')"
+matches "a site that allows other images" \
+    "/images/a.sif': this site does not allow it; it allows /elsewhere" \
+    "$(submitted -n1 "${S[@]}" <<<'#!/bin/sh')"
 site </dev/null
 
 # A job that uses no image.
 note='note: the batch script ran on the host, and nothing of the job in its image'
-matches "a script on the host says so" "hello"$'\n'"berth: n1: $note" "$(submitted -w n1 -n1 "${A[@]}" <<<$'#!/bin/sh\necho hello')"
-equal "... but not one that starts a step in the image" a "$(submitted -n1 "${A[@]}" <<<$'#!/bin/sh\nsrun -Q cat /etc/berth-image')"
-equal "... or uses berth run" a "$(submitted -n1 "${A[@]}" <<<$'#!/bin/sh\nberth run cat /etc/berth-image')"
-equal "... or has its image only from the environment" hello "$(script job.sh <<<$'#!/bin/sh\necho hello'
+matches "a script on the host says so" "hello"$'\n'"berth: n1: $note" \
+    "$(submitted -w n1 -n1 "${A[@]}" <<<$'#!/bin/sh\necho hello')"
+equal "... but not one that starts a step in the image" a \
+    "$(submitted -n1 "${A[@]}" <<<$'#!/bin/sh\nsrun -Q cat /etc/berth-image')"
+equal "... or uses berth run" a "$(submitted -n1 "${A[@]}" \
+    <<<$'#!/bin/sh\nberth run cat /etc/berth-image')"
+equal "... or has its image only from the environment" hello \
+    "$(script job.sh <<<$'#!/bin/sh\necho hello'
     alice sh -c 'rm -f job.out; BERTH_CONTAINER_IMAGE=/images/a.sif ./submit -o job.out job.sh; cat job.out')"
 
 finish

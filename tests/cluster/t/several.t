@@ -11,7 +11,8 @@
 need_images a b
 alice mkdir -p v
 for it in memory probe; do
-    on login alice bash -c "cat >v/$it.c && gcc -D_GNU_SOURCE -static -o v/$it v/$it.c" <"$here/$it.c" || exit 1
+    on login alice bash -c "cat >v/$it.c && gcc -D_GNU_SOURCE -static -o v/$it v/$it.c" \
+        <"$here/$it.c" || exit 1
 done
 LIMIT=60
 A=--container-image=/images/a.sif
@@ -30,7 +31,8 @@ show="$home/v/memory show $home/v/at"
 read="$home/v/memory read $home/v/at"
 
 lines "0 $A $show" "1 $B $read"
-try "a program reads the memory of one in another image" "1: read: memory of another image" "$ranks" -- beside
+try "a program reads the memory of one in another image" "1: read: memory of another image" \
+    "$ranks" -- beside
 lines "0 $A $show" "1 $A $read" "2 $B true"
 try "and of one in its own image" "1: read: memory of another image" "$ranks" -- beside
 lines "0 $A cat /etc/berth-image" "1 $B cat /etc/berth-image" "2 $A cat /etc/berth-image"
@@ -94,24 +96,30 @@ alike() {
         equal "$title: $what" "" "$(diff <(on login alice cat "v/one.$what" | stripped "$but") \
             <(on login alice cat "v/two.$what" | stripped "$but") 2>&1)"
     done
-    matches "$title: there is something to see" "uid=2001\(alice\) gid=2001\(alice\) groups=2001\(alice\).*alice:x:2001:2001:.*climate:x:3000:alice" \
+    matches "$title: there is something to see" \
+        "uid=2001\(alice\) gid=2001\(alice\) groups=2001\(alice\).*alice:x:2001:2001:.*climate:x:3000:alice" \
         "$(on login alice cat v/two.seen)"
 }
 alike "a plain container" ""
 alike "without the home" "" --no-container-mount-home "--container-mounts=$home/v"
 # Root's runtime mounts neither file there; they are written instead.
-alike "one that can be written" '/ \/etc\/(passwd|group) rw/d; s/^(drwx.* )(etc|usr)$/\1/' --container-writable
+alike "one that can be written" '/ \/etc\/(passwd|group) rw/d; s/^(drwx.* )(etc|usr)$/\1/' \
+    --container-writable
 alike "with flags" "" --container-args=--userns
-alike "with the home elsewhere" "" --container-args=--home --container-args=/tmp "--container-mounts=$home/v"
+alike "with the home elsewhere" "" --container-args=--home --container-args=/tmp \
+    "--container-mounts=$home/v"
 # What is put over the image's is not the runtime's to change.
 on login alice sh -c 'echo "mine:x:2001:2001::/home/alice:/bin/sh" >v/passwd'
 lines "0 $A --container-mounts=$home/v/passwd:/etc/passwd cat /etc/passwd" "1 $B true"
-try "a user database that is mounted stays" "0: mine:x:2001:2001::/home/alice:/bin/sh" "$images" -- beside
+try "a user database that is mounted stays" "0: mine:x:2001:2001::/home/alice:/bin/sh" "$images" \
+    -- beside
 try "on the host, too" "mine:x:2001:2001::/home/alice:/bin/sh" -- cat v/passwd
 lines "0 $A touch /no" "1 $B true"
-try "an image cannot be written" "~0: [^ ]*touch: cannot touch '/no': Read-only file system" "$ranks" -- beside
+try "an image cannot be written" "~0: [^ ]*touch: cannot touch '/no': Read-only file system" \
+    "$ranks" -- beside
 lines "0 $A --container-writable sh -c 'touch /yes && stat -c %u:%g /yes'" "1 $B ls /yes"
-try "one that can be, by its own tasks" "~0: 2001:2001.*1: [^ ]*ls: cannot access '/yes'" "$ranks" -- beside
+try "one that can be, by its own tasks" "~0: 2001:2001.*1: [^ ]*ls: cannot access '/yes'" "$ranks" \
+    -- beside
 
 # What MPI is told.
 told='UCX_POSIX_USE_PROC_LINK UCX_TLS MPIR_CVAR_CH4_CMA_ENABLE OMPI_MCA_btl_vader_single_copy_mechanism OMPI_MCA_smsc'
@@ -134,10 +142,12 @@ try "but beside a program on the host" "0: $off
 1: $off
 2: $off" "$ranks | grep -E '^[0-9]: [^b]'" -- beside
 try "which is not told where no program uses MPI" "" "grep CMA" -- beside --mpi=pmi2
-try "which is told with --mpi-bind" "~$note: some programs of the step have no image" "$ranks" -- beside --mpi=pmi2 --mpi-bind=hybrid
+try "which is told with --mpi-bind" "~$note: some programs of the step have no image" "$ranks" \
+    -- beside --mpi=pmi2 --mpi-bind=hybrid
 lines "0 $A $home/v/libmpi.so.12 show $home/v/at" "1 $B sh -c 'sleep 3; $read'" "2 $what"
 on login alice cp v/memory v/libmpi.so.12
-try "or when a program loads an MPI" "~$note: some programs of the step have no image" "$ranks" -- beside --mpi=pmi2
+try "or when a program loads an MPI" "~$note: some programs of the step have no image" "$ranks" \
+    -- beside --mpi=pmi2
 equal "... but not of an image whose programs do not" 1 "$(grep -c CMA <<<"$seen")"
 lines "0 $show" "1 $A $read"
 try "whose memory it cannot read" "~1: process_vm_readv: Operation not permitted" "$ranks" -- beside
@@ -155,7 +165,9 @@ apart() {
     equal "$1: in one line for an image" 2 "$(grep -c 'CMA is off' <<<"$output")"
 }
 apart "a flag" "a container is closed, or has namespaces of its own \(--container-args\)|the container has a process namespace" --container-args=--pid
-apart "a closed container" "a container is closed, or has namespaces of its own \(--container-args\)" --container-args=--contain "--container-mounts=$home/v"
+apart "a closed container" \
+    "a container is closed, or has namespaces of its own \(--container-args\)" \
+    --container-args=--contain "--container-mounts=$home/v"
 lines "0 $A --container-args=--pid $what" "1 $B $what"
 try "with --mpi-bind=off nothing is said" "0: $none
 1: $none" "$ranks" -- beside --mpi-bind=off
@@ -164,7 +176,8 @@ try "what the user has set stays" "0: ${off/^cma/all}
 1: $off" "$ranks | grep -E '^[0-9]: [^b]'" -- beside
 
 lines "0 $A true" "1 $B true"
-try "an account has the words for root" "~exec.*--no-privs.*--home.*/home/alice.*a.sif" "$ranks" -- beside --container-explain=all
+try "an account has the words for root" "~exec.*--no-privs.*--home.*/home/alice.*a.sif" "$ranks" \
+    -- beside --container-explain=all
 
 # A runtime of which nothing is known.
 node_file n1 /usr/local/bin/other <<SCRIPT
@@ -186,7 +199,9 @@ SECONDS=0
     wait_for 30 on n1 root pgrep -u alice -f 'sleep 50' >/dev/null
     on n1 root bash -c 'kill -KILL $(ps -o ppid= $(pgrep -u alice -f "sleep 50"))'
 ) &
-try "who makes the namespaces is killed" "~the process that started the container was killed; submit the step again.*status [1-9]" -- beside
+try "who makes the namespaces is killed" \
+    "~the process that started the container was killed; submit the step again.*status [1-9]" \
+    -- beside
 wait
 equal "and the step ends soon" yes "$( ((SECONDS < 20)) && echo yes)"
 on n1 root pkill -KILL -u alice sleep
@@ -197,9 +212,11 @@ on n1 root rm -f /tmp/buildcfg /usr/local/bin/other
 lines "0 $A bash -c 'sleep 4; cat /etc/berth-image'" "1 $B bash -c 'sleep 4; cat /etc/berth-image'"
 (
     wait_for 30 has_processes n1 sleep 2
-    on n1 root bash -c 'kill -KILL $(ps -eo pid,ppid,user,args | awk "\$3 == \"alice\" && \$2 == 1 && /berth-start/ { print \$1 }")'
+    on n1 root bash -c \
+        'kill -KILL $(ps -eo pid,ppid,user,args | awk "\$3 == \"alice\" && \$2 == 1 && /berth-start/ { print \$1 }")'
 ) &
-try "supervisors that are killed" "~berth: n1: the container died while the program ran.*status [1-9]" -- beside
+try "supervisors that are killed" \
+    "~berth: n1: the container died while the program ran.*status [1-9]" -- beside
 wait
 nothing_left
 

@@ -24,10 +24,12 @@ runtime:
   shrae: never
 YAML
 fault="$yaml:3: runtime: 'shrae' is not a key here; did you mean 'share'?"
-try "a fault: srun names file, line and key" "srun: error: berth: $fault${nl}status 1" -- "${step[@]}" true
+try "a fault: srun names file, line and key" "srun: error: berth: $fault${nl}status 1" \
+    -- "${step[@]}" true
 site login </dev/null
 try "a fault on the nodes: each says it once, and the step fails" \
-    "~^berth: n[12]: ${fault/[?]/[?]}${nl}berth: n[12]: ${fault/[?]/[?]}${nl}status 1$" -- "${step[@]}" -w n1,n2 -N2 -n4 true
+    "~^berth: n[12]: ${fault/[?]/[?]}${nl}berth: n[12]: ${fault/[?]/[?]}${nl}status 1$" \
+    -- "${step[@]}" -w n1,n2 -N2 -n4 true
 try "a fault: other steps run" n1 -- srun -w n1 hostname
 
 site <<'YAML'
@@ -39,7 +41,8 @@ try "the next step goes by the corrected file" \
 
 on n1 root chmod 666 "$yaml"
 try "a file that others can write is refused" \
-    "berth: n1: $yaml: 'berth.yaml' can be written by others (mode 0666); chmod go-w${nl}status 1" -- "${step[@]}" true
+    "berth: n1: $yaml: 'berth.yaml' can be written by others (mode 0666); chmod go-w${nl}status 1" \
+    -- "${step[@]}" true
 on n1 root chmod 644 "$yaml"
 
 site </dev/null
@@ -61,7 +64,8 @@ step=(srun -w n1 --mpi=pmi2 --container-image=/images/mpich.sif)
 try "a preferred MPI that is none: the step ends with its place" \
     "berth: n1: $yaml:1: mpi.order: 'mpihc' is not an MPI stack or profile; did you mean 'mpich'?${nl}status 1" -- \
     "${step[@]}" --mpi-bind mpiring
-try "a preferred MPI that is none: steps without the host's MPI run" mpich -- "${step[@]}" cat /etc/berth-image
+try "a preferred MPI that is none: steps without the host's MPI run" mpich \
+    -- "${step[@]}" cat /etc/berth-image
 site </dev/null
 
 # Hosts that decide otherwise about MPI: two libraries in one MPI_COMM_WORLD would hang.
@@ -70,12 +74,16 @@ site n1 <<<'rules: [{force: {mpi-bind: host}}]'
 unlike="berth: n1: berth.yaml of this node, or profiles.d, decides otherwise about MPI than that of login, "
 ring=(timeout 100 srun -Q --mpi=pmi2 -w "n1,n2")
 mine=--container-image=/images/mpich.sif
-try "another berth.yaml: the node says it, and the step ends" "~^$unlike.*status 1[0-9]*$" -- "${ring[@]}" -N2 -n2 "$mine" mpiring
+try "another berth.yaml: the node says it, and the step ends" "~^$unlike.*status 1[0-9]*$" \
+    -- "${ring[@]}" -N2 -n2 "$mine" mpiring
 matches "... a component, too" "$unlike" \
-    "$(alice timeout 100 srun -Q --mpi=pmi2 -w n1 -n1 "$mine" mpiring : -w n2 -n1 "$mine" mpiring 2>&1)"
-try "... but not a step on one node" "~ring of 2 passed" -- srun -Q --mpi=pmi2 -w n1 -n2 "$mine" mpiring
+    "$(alice timeout 100 srun -Q --mpi=pmi2 -w n1 -n1 "$mine" mpiring : -w n2 -n1 "$mine" mpiring \
+    2>&1)"
+try "... but not a step on one node" "~ring of 2 passed" \
+    -- srun -Q --mpi=pmi2 -w n1 -n2 "$mine" mpiring
 equal "... and from a host that decides alike the other node says it" "berth: n2: berth.yaml" \
-    "$(alice bash -c 'printf "#!/bin/sh\nsrun -N2 -n2 --mpi=pmi2 --container-image=/images/mpich.sif mpiring\n" >alike.sh
+    "$(alice bash -c \
+    'printf "#!/bin/sh\nsrun -N2 -n2 --mpi=pmi2 --container-image=/images/mpich.sif mpiring\n" >alike.sh
         sbatch -Q -W -w n1,n2 -N2 -o alike.out alike.sh; grep -o "berth: n2: berth.yaml" alike.out')"
 site </dev/null
 
@@ -104,10 +112,12 @@ mpich=$(on n1 alice berth profiles | sed -n 's/^mpich-opt: \(MPICH [0-9.]*\),.*/
 matches "a profile: berth profiles names it" \
     "^mpich-opt: MPICH [0-9.]+, of the family MPICH, found by profile 'mpich-opt'" \
     "$(on n1 alice berth profiles)"
-try "a profile: its MPI runs" "~rank 1 of 2 on n1 in mpich: MPICH" -- "${step[@]}" -n2 --mpi-bind=mpich-opt mpiring
+try "a profile: its MPI runs" "~rank 1 of 2 on n1 in mpich: MPICH" \
+    -- "${step[@]}" -n2 --mpi-bind=mpich-opt mpiring
 # shellcheck disable=SC2016 # for the image
 try "a profile: libraries, variables, directories and binds" \
-    $'libtune.so\nfast\nover /mpich-opt-HASH/lib/libmpich.so.12' -- "${step[@]}" --mpi-bind=mpich-opt \
+    $'libtune.so\nfast\nover /mpich-opt-HASH/lib/libmpich.so.12' \
+    -- "${step[@]}" --mpi-bind=mpich-opt \
     sh -c 'ls $SITE_TUNING; cat /etc/fabric.conf
         sed -nE "s,.*/tmp/berth-2001|.*/berth-2001,,; s,-[0-9a-f]{16}/,-HASH/,; s,^([^ ]*) .*/libmpich[.]so.*,over \1,p" /proc/self/mountinfo | uniq'
 try "a profile: a device, where the runtime brings none" /dev/fuse -- \
@@ -135,7 +145,8 @@ prefix: /opt/mpich
 bind: [/etc/fabric.conf]
 YAML
 try "a broken profile: the step ends with its place" \
-    "berth: n1: $profiles/x.yaml:4: 'bind' is not a key here; did you mean 'binds'?${nl}status 1" -- \
+    "berth: n1: $profiles/x.yaml:4: 'bind' is not a key here; did you mean 'binds'?${nl}status 1" \
+    -- \
     "${step[@]}" --mpi-bind=host mpiring
 try "a broken profile: steps without the host's MPI run" mpich -- "${step[@]}" cat /etc/berth-image
 "${forget[@]}"

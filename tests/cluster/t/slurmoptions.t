@@ -54,7 +54,8 @@ equal "each option takes its value as the program does" "" "$(diff "$work/expect
 for program in srun sbatch salloc; do
     awk -v program="$program" '$4 ~ program { print $1, $2 }' <<<"$table" | sort -u >"$work/table"
     alice "$program" --help | sed '/^Options provided by plugins/,$d' |
-        sed -nE 's/^ {2,6}(-([A-Za-z]), )?--([a-z0-9_-]+).*/\3 \2/p' | sed -E 's/ $/ -/' | sort -u >"$work/help"
+        sed -nE 's/^ {2,6}(-([A-Za-z]), )?--([a-z0-9_-]+).*/\3 \2/p' | sed -E 's/ $/ -/' |
+        sort -u >"$work/help"
     comm -13 "$work/table" "$work/help" | sed -E "s/^([^ ]+) .*/$program \\1/" >"$work/missing"
     equal "the table has each option of $program --help, and its letter" "" \
         "$(alice ./probe <"$work/missing" | grep -v ' UNKNOWN$')"

@@ -10,7 +10,8 @@
 need_images a
 
 allowed='s/^Cpus_allowed_list:[[:space:]]*//p'
-live 1 -Q -w n1 -n1 --container-image=/images/a.sif sh -c 'cat /etc/berth-image; sed -n "$1" /proc/self/status; echo ready
+live 1 -Q -w n1 -n1 --container-image=/images/a.sif sh -c \
+    'cat /etc/berth-image; sed -n "$1" /proc/self/status; echo ready
     until [ -e ~/go ]; do sleep 0.1; done' sh "$allowed"
 served=$(on n1 root bash -c 'for pid in $(pgrep -u alice "squashfuse|berth-start"); do
     sed -n "$1" /proc/$pid/status; done' bash "$allowed")

@@ -18,7 +18,8 @@ fill() { on login root env "${RUNTIME}_NOHTTPS=1" berth pull --store "$@" 2>/dev
 bob() { on login bob timeout -k 10 180 "$@"; }
 layers() { on login root grep -cE '"GET /v2/app/one/blobs/' $LOG; }
 
-registry_start http://login:5000 $LOG || { result FAIL "the registry starts" "$(on login root cat $LOG)"; exit 1; }
+registry_start http://login:5000 $LOG || { result FAIL "the registry starts" \
+    "$(on login root cat $LOG)"; exit 1; }
 at_exit "on login root rm -rf $STORE"
 on login root bash -c "rm -rf $STORE ~alice/.cache/berth ~bob/.cache/berth; mkdir -m 755 $STORE"
 site <<YAML
@@ -33,7 +34,8 @@ machine=$(on n1 root uname -m)
 equal "berth pull --store names the image by its digest" "$image$a-$machine.sif" "$(fill $one)"
 before=$(layers)
 alice srun -N4 --container-image=$one cat /etc/berth-image >"$work/alice" 2>&1 &
-equal "bob runs it on four nodes" $'a\na\na\na' "$(bob srun -N4 --container-image=$one cat /etc/berth-image 2>&1)"
+equal "bob runs it on four nodes" $'a\na\na\na' "$(bob srun -N4 --container-image=$one cat \
+    /etc/berth-image 2>&1)"
 wait
 equal "alice runs it at the same time" $'a\na\na\na' "$(<"$work/alice")"
 equal "the registry was asked for two layers, once" "2 $before" "$before $(layers)"
@@ -72,23 +74,27 @@ try "an image for another machine alone: in one line" \
     alice srun -n1 --container-image=$one true
 try "the cache's image for this machine comes before it" b -- \
     alice sh -c "${RUNTIME}_NOHTTPS=1 berth pull --again $one >/dev/null 2>&1; srun -n1 --container-image=$one cat /etc/berth-image"
-try "berth images --unused lists what was not used" "~docker://login:5000/app/one:1 +${b:7:12} .* 1970-01-02 +cache" -- \
+try "berth images --unused lists what was not used" \
+    "~docker://login:5000/app/one:1 +${b:7:12} .* 1970-01-02 +cache" -- \
     alice sh -c "touch -ad 1970-01-02 .cache/berth/*.sif; berth images --unused 9; berth images --unused 9 --remove >/dev/null"
 equal "and --remove removes that from the cache alone" "0 3" \
-    "$(alice sh -c "find .cache/berth -name '*.sif' | wc -l") $(on login root bash -c "ls $STORE/*.sif | wc -l")"
+    "$(alice sh -c "find .cache/berth -name '*.sif' | wc -l") $(on login root bash -c \
+    "ls $STORE/*.sif | wc -l")"
 job=$(alice sbatch --parsable -H -N1 -o %j.out --container-image=$one ./job.sh)
 on login root mv "$index-away" "$index-$machine"
 starts "$job"
 equal "each node takes the one for its machine" b "$(alice cat "$job.out")"
 
 # Who may write.
-try "a user does not fill it" "~belongs to user 0 and has mode 0755; expected user 2001.*status" -- alice berth pull --store docker://login:5000/app/two:1
+try "a user does not fill it" "~belongs to user 0 and has mode 0755; expected user 2001.*status" \
+    -- alice berth pull --store docker://login:5000/app/two:1
 on login root chmod o+w $STORE/index
 try "a store that others can write answers nobody" \
     "~error: berth: images.store: $STORE/index: 'index' can be written by others.*status" -- \
     alice srun -n1 --container-image=$one true
 on login root bash -c "chmod o-w $STORE/index; chown alice $STORE"
-try "nor does one of a user's" "~images.store: $STORE/index: 'store' belongs to user 2001.*status" -- \
+try "nor does one of a user's" "~images.store: $STORE/index: 'store' belongs to user 2001.*status" \
+    -- \
     bob srun -n1 --container-image=$one true
 site <<YAML
 images: {store: $STORE, store_owner: alice}

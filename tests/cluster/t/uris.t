@@ -32,25 +32,30 @@ pause=(on login root bash -c 'kill -STOP $(</run/registry.pid)')
 go_on=(on login root bash -c 'kill -CONT $(</run/registry.pid)')
 
 # last_job: its number. Slurm forgets old jobs at any time.
-last_job() { on login root scontrol -o show jobs | sed -n 's/^JobId=\([0-9]*\).*/\1/p' | sort -n | tail -n 1; }
+last_job() { on login root scontrol -o show jobs | sed -n 's/^JobId=\([0-9]*\).*/\1/p' | sort -n |
+    tail -n 1; }
 
 # no_pull TITLE PATTERN COMMAND...: one error, status 1, and no job.
 no_pull() {
     local last
     last=$(last_job)
     try "$1" "~error: berth: image '[^']*': .*$2.*status" -- "${@:3}"
-    equal "$1: in one line, without a job" "1 1 $last" "${seen##*status } $(grep -c 'error:' <<<"$seen") $(last_job)"
+    equal "$1: in one line, without a job" "1 1 $last" \
+        "${seen##*status } $(grep -c 'error:' <<<"$seen") $(last_job)"
 }
 
-registry_start http://login:5000 $LOG || { result FAIL "the registry starts" "$(on login root cat $LOG)"; exit 1; }
+registry_start http://login:5000 $LOG || { result FAIL "the registry starts" \
+    "$(on login root cat $LOG)"; exit 1; }
 alice rm -rf .cache/berth
 digest=$(push app/one:1 a) || { result FAIL "an image is pushed"; exit 1; }
-for it in two:1/a three:1/a four:1/a five:1/b six:1/b; do push "app/${it%/*}" "${it#*/}" >/dev/null; done
+for it in two:1/a three:1/a four:1/a five:1/b six:1/b; do push "app/${it%/*}" "${it#*/}" \
+    >/dev/null; done
 user "$runtime" -q push /images/noshell.sif oras://login:5000/hello:1
 
 # Once for four nodes, and from then on not at all.
 said=$(user srun -N4 --container-image=$DOCKER/one:1 cat /etc/berth-image 2>&1)
-equal "docker://: four nodes run it" "srun: berth: pulling image '$DOCKER/one:1'"$'\na\na\na\na' "$(without_time <<<"$said")"
+equal "docker://: four nodes run it" "srun: berth: pulling image '$DOCKER/one:1'"$'\na\na\na\na' \
+    "$(without_time <<<"$said")"
 equal "docker://: it was pulled once" 1 "$(pulled app/one)"
 before=$(asked '')
 equal "docker://: it is in the cache" $'a\na\na\na' \
@@ -64,14 +69,17 @@ cache=.cache/berth
 app=docker+login=5000+app
 place=$cache/work/$app
 machine=$(on login root uname -m)
-try "docker://: the cache holds the image by its digest" "$app+one@${digest/:/-}-$machine.sif${nl}index${nl}work" -- ls $cache
+try "docker://: the cache holds the image by its digest" \
+    "$app+one@${digest/:/-}-$machine.sif${nl}index${nl}work" -- ls $cache
 try "docker://: and nothing else" lock -- ls $place+one=1
 said=$(user srun -N4 --container-image=oras://login:5000/hello:1 /bin/hello 2>&1)
 equal "oras://: four nodes run it" \
-    "srun: berth: pulling image 'oras://login:5000/hello:1'"$'\nhello\nhello\nhello\nhello' "$(without_time <<<"$said")"
+    "srun: berth: pulling image 'oras://login:5000/hello:1'"$'\nhello\nhello\nhello\nhello' \
+    "$(without_time <<<"$said")"
 equal "oras://: it was pulled once" 1 "$(pulled hello)"
 said=$(user srun -n1 --container-image="$DOCKER/one@$digest" cat /etc/berth-image 2>&1)
-equal "a digest is pulled" "srun: berth: pulling image '$DOCKER/one@$digest'"$'\na' "$(without_time <<<"$said")"
+equal "a digest is pulled" "srun: berth: pulling image '$DOCKER/one@$digest'"$'\na' \
+    "$(without_time <<<"$said")"
 
 # The runscript of such an image evaluates its arguments, unless it is told not to.
 push app/entry:1 a '["/bin/sh","-c","export ENTRY=yes; \"$@\"","entry"]' >/dev/null
@@ -88,11 +96,13 @@ equal "... by berth run" "$odd" "$(user srun -n1 berth run "${entry[@]}" echo "$
 printf '0 %s echo 5$ \\`x\\`\n' "${entry[*]}" | on login alice sh -c 'cat >entry.conf'
 equal "... by a line of --multi-prog" '5$ `x`' "$(user srun -n1 --multi-prog entry.conf 2>&1)"
 equal "... but if it is asked to" "cost: 5" \
-    "$(user srun -n1 "${entry[@]}" --container-env=APPTAINER_NO_EVAL=,SINGULARITY_NO_EVAL= echo 'cost: 5$(true)' 2>&1)"
+    "$(user srun -n1 "${entry[@]}" --container-env=APPTAINER_NO_EVAL=,SINGULARITY_NO_EVAL= echo \
+    'cost: 5$(true)' 2>&1)"
 alice rm -f entry.conf
 
 # A server of the library API that has one image, and the user's remote for it.
-on login root bash -c 'cat >/srv/library.pl; setsid perl /srv/library.pl "$(sha256sum </images/noshell.sif | cut -d" " -f1)" \
+on login root bash -c \
+    'cat >/srv/library.pl; setsid perl /srv/library.pl "$(sha256sum </images/noshell.sif | cut -d" " -f1)" \
     >/dev/null 2>/srv/library.log </dev/null & echo $! >/run/library.pid' <<'LIBRARY'
 use IO::Socket::INET;
 my $file = '/images/noshell.sif';
@@ -131,10 +141,13 @@ REMOTE
 wait_for 60 on login root curl -s http://login/version >/dev/null
 said=$(user srun -N2 --container-image=library://entity/coll/hello:1 /bin/hello 2>&1)
 equal "library://: two nodes run it" \
-    "srun: berth: pulling image 'library://entity/coll/hello:1'"$'\nhello\nhello' "$(without_time <<<"$said")"
+    "srun: berth: pulling image 'library://entity/coll/hello:1'"$'\nhello\nhello' \
+    "$(without_time <<<"$said")"
 equal "library://: it was pulled once" "hello 1" \
-    "$(user srun -n1 --container-image=library://entity/coll/hello:1 /bin/hello 2>&1) $(on login root grep -c 'GET /v1/imagefile/' /srv/library.log)"
-no_pull "a library:// that is not there" "did not pull it: .*not exist in the library.*; try it by hand: " \
+    "$(user srun -n1 --container-image=library://entity/coll/hello:1 /bin/hello 2>&1) $(on login \
+    root grep -c 'GET /v1/imagefile/' /srv/library.log)"
+no_pull "a library:// that is not there" \
+    "did not pull it: .*not exist in the library.*; try it by hand: " \
     user srun -N2 --container-image=library://entity/coll/hello:2 true
 on login root bash -c 'kill $(</run/library.pid); rm -f /srv/library.pl /srv/library.log'
 alice rm -rf "$remote"
@@ -146,7 +159,8 @@ for i in 1 2; do
 done
 wait_for 60 grep -q 'another pull of it is under way' "$work/1" "$work/2"
 for signal in INT TERM HUP; do
-    user timeout --foreground -k 20 -s $signal 1 srun -n1 --container-image=$DOCKER/three:1 true >"$work/waits" 2>&1
+    user timeout --foreground -k 20 -s $signal 1 srun -n1 --container-image=$DOCKER/three:1 true \
+        >"$work/waits" 2>&1
     equal "SIG$signal ends srun while it waits for another's pull" "124 1" \
         "$? $(grep -c 'another pull of it is under way' "$work/waits")"
 done
@@ -177,7 +191,8 @@ soon "a pull that is killed ends, and leaves the layers alone" $'0\nlayers\nlock
     on login root bash -c "pgrep -u alice -c $runtime_name; ls ~alice/$place+four=1"
 # srun blocks these signals when it starts.
 for signal in INT TERM; do
-    user timeout --foreground -k 100 -s $signal 1 srun -n1 --container-image=$DOCKER/four:1 true >/dev/null 2>&1
+    user timeout --foreground -k 100 -s $signal 1 srun -n1 --container-image=$DOCKER/four:1 true \
+        >/dev/null 2>&1
     equal "SIG$signal ends srun while it pulls" 124 $?
 done
 "${go_on[@]}"
@@ -187,12 +202,15 @@ try "and leaves nothing else" lock -- ls $place+four=1
 
 # A tag that moves.
 moved=$(push app/one:1 b)
-try "a tag stays what it was" a -- user srun -n1 --container-image=$DOCKER/one:1 cat /etc/berth-image
+try "a tag stays what it was" a -- user srun -n1 --container-image=$DOCKER/one:1 cat \
+    /etc/berth-image
 equal "berth pull --again" "/home/alice/$cache/$app+one@${moved/:/-}-$machine.sif" \
     "$(user berth pull --again $DOCKER/one:1 2>/dev/null)"
-try "is what steps have then" b -- user srun -n1 --container-image=$DOCKER/one:1 cat /etc/berth-image
+try "is what steps have then" b -- user srun -n1 --container-image=$DOCKER/one:1 cat \
+    /etc/berth-image
 equal "what jobs may use is left" 2 "$(alice ls $cache | grep -c "$app+one@")"
-try "berth run takes it, too" b -- user berth run --container-image=$DOCKER/one:1 cat /etc/berth-image
+try "berth run takes it, too" b -- user berth run --container-image=$DOCKER/one:1 cat \
+    /etc/berth-image
 
 # Jobs.
 script job.sh <<'SCRIPT'
@@ -208,7 +226,8 @@ put_back
 matches "sbatch without a runtime leaves it to srun" \
     "^sbatch: berth: note: image '$DOCKER/six:1': no container runtime on this host" "$said"
 equal "which pulls it on the node" \
-    "srun: berth: pulling image '$DOCKER/six:1'"$'\nb\nb\n1' "$(alice cat sbatch.out | without_time; pulled app/six)"
+    "srun: berth: pulling image '$DOCKER/six:1'"$'\nb\nb\n1' \
+    "$(alice cat sbatch.out | without_time; pulled app/six)"
 
 # What the site says.
 site <<'YAML'
@@ -216,7 +235,9 @@ images:
   cache: /shared/$USER/images
   uris: ['docker://login:5000/app']
 YAML
-matches "images.cache: berth pull uses it" "^/shared/alice/images/docker.login=5000.app.two@sha256-" "$(user berth pull $DOCKER/two:1 2>/dev/null)"
+matches "images.cache: berth pull uses it" \
+    "^/shared/alice/images/docker.login=5000.app.two@sha256-" \
+    "$(user berth pull $DOCKER/two:1 2>/dev/null)"
 equal "images.cache: so does srun, on four nodes" $'a\na\na\na' \
     "$(user srun -N4 --container-image=$DOCKER/two:1 cat /etc/berth-image 2>&1)"
 no_pull "images.uris" "this site does not allow it; it allows docker://login:5000/app" \
@@ -231,7 +252,8 @@ no_pull "a registry without https" "HTTP response to HTTPS client; try it by han
     alice srun -N2 --container-image=$DOCKER/none:1 true
 no_pull "no SIF file" "invalid layer mediatype.*; try it by hand: " \
     user srun -N2 --container-image=oras://login:5000/app/two:1 true
-on login root bash -c 'mkdir -p /srv/small && mount -t tmpfs -o size=600k,mode=1777 small /srv/small'
+on login root bash -c \
+    'mkdir -p /srv/small && mount -t tmpfs -o size=600k,mode=1777 small /srv/small'
 no_pull "a disk that is full" "no space left on device; try it by hand: " \
     user env XDG_CACHE_HOME=/srv/small srun -N2 --container-image=$DOCKER/two:1 true
 equal "a disk that is full: nothing is left" "lock" \

@@ -138,7 +138,8 @@ wrong='rank [0-9] runs with .[^ ]*/libodd9.so. \(MPICH 4.0.2\) and not with the 
 # Debian 12's MPICH hangs between nodes (mpi.t): each rank is a world.
 matches "ranks on two nodes have loaded it" \
     "^n1: 2 of 2 ranks loaded the host's MPICH [0-9.]+"$'\n'"n2: 2 of 2 ranks loaded the host's MPICH [0-9.]+"$'\nstatus 0$' \
-    "$(loads -v -w n1,n2 -N2 --ntasks-per-node=2 --container-image=$both env -u PMI_FD /opt/t/mpich/who)"
+    "$(loads -v -w n1,n2 -N2 --ntasks-per-node=2 --container-image=$both env -u PMI_FD \
+    /opt/t/mpich/who)"
 matches "again, in a later step" "^n1: 2 of 2 ranks loaded .*"$'\nstatus 0$' \
     "$(loads -v -w n1 -n2 --container-image=$mpich mpiring)"
 matches "16 ranks of a shell" "^n1: 16 of 16 ranks loaded .*"$'\nstatus 0$' \
@@ -168,10 +169,12 @@ equal "a step that fails early needs no warning" "status 3" \
     "$(loads -w n1 -n2 --container-image=$mpich sh -c 'exit 3')"
 equal "nor does one of which one task fails" "status 3" \
     "$(loads -w n1 -n2 --container-image=$mpich sh -c "exit \$((SLURM_PROCID * 3))")"
-matches "with -v each node says it" '^n1: warning: no rank of this node was seen .*'$'\n''n2: no rank of this node was seen to load an MPI library'$'\nstatus 0$' \
+matches "with -v each node says it" \
+    '^n1: warning: no rank of this node was seen .*'$'\n''n2: no rank of this node was seen to load an MPI library'$'\nstatus 0$' \
     "$(loads -v -w n1,n2 -N2 --ntasks-per-node=2 --container-image=$mpich sleep 0.3)"
 
-matches "an MPI of another name, on two nodes" "^n[12]: $wrong.*choose --mpi-bind=hybrid"$'\nstatus 1(37|43)$' \
+matches "an MPI of another name, on two nodes" \
+    "^n[12]: $wrong.*choose --mpi-bind=hybrid"$'\nstatus 1(37|43)$' \
     "$(loads -w n1,n2 -N2 --ntasks-per-node=2 --container-image=$both ./odd.py odd/libodd9.so 20)"
 matches "one that ends soon" "^n1: $wrong.*"$'\nstatus 137$' \
     "$(loads -w n1 -n2 --container-image=$both ./odd.py odd/libodd9.so 0.1)"
@@ -179,12 +182,14 @@ matches "one that ends soon" "^n1: $wrong.*"$'\nstatus 137$' \
 [[ $release == sid ]] ||
     for mode in host mpich auto; do
         if [[ $mode == auto ]]; then how='warning: ' status=0; else how='' status=137; fi
-        matches "before the host's, behind --mpi-bind=$mode" "^n1: ${how}rank [01] runs with '[^ ]*/libodd8.so' \(MPICH 4.0.2\), which it has loaded beside the host's MPICH [0-9.]+[^;]*; .*"$'\n'"status $status$" \
+        matches "before the host's, behind --mpi-bind=$mode" \
+            "^n1: ${how}rank [01] runs with '[^ ]*/libodd8.so' \(MPICH 4.0.2\), which it has loaded beside the host's MPICH [0-9.]+[^;]*; .*"$'\n'"status $status$" \
             "$(MODE=$mode loads -v -w n1 -n2 --container-image=$both ./beside)"
     done
 second='a program of rank [01] runs with .[^ ]*/libodd9.so. \(MPICH 4.0.2\), though another one has loaded the host.s MPICH [0-9]'
 matches "in another program of the rank, later" "^n1: $second.*"$'\nstatus 137$' \
-    "$(loads -w n1 -n2 --container-image=$both sh -c "/opt/t/mpich/who && env -u PMI_FD ./odd.py odd/libodd9.so 2")"
+    "$(loads -w n1 -n2 --container-image=$both sh -c \
+    "/opt/t/mpich/who && env -u PMI_FD ./odd.py odd/libodd9.so 2")"
 # The host's of sid and the image's do not fit into one process.
 shapes=(exec subprocess later fork)
 [[ $release != sid ]] || shapes=(exec subprocess later)
@@ -194,10 +199,12 @@ for shape in "${shapes[@]}"; do
     *) line=$second ;;
     esac
     for mode in host mpich; do
-        matches "two MPIs in a rank, $shape, behind --mpi-bind=$mode" "^n1: $line.*"$'\nstatus 137$' \
+        matches "two MPIs in a rank, $shape, behind --mpi-bind=$mode" \
+            "^n1: $line.*"$'\nstatus 137$' \
             "$(MODE=$mode loads -v -w n1 -n2 --container-image=$both ./shapes.py "$shape")"
     done
-    matches "two MPIs in a rank, $shape, behind --mpi-bind=auto" "^n1: warning: $line.*"$'\nstatus 0$' \
+    matches "two MPIs in a rank, $shape, behind --mpi-bind=auto" \
+        "^n1: warning: $line.*"$'\nstatus 0$' \
         "$(MODE=auto loads -v -w n1 -n2 --container-image=$both ./shapes.py "$shape")"
 done
 right=$'^n1: 2 of 2 ranks loaded the host.s MPICH [^\n]*\nstatus 0$'
@@ -211,35 +218,46 @@ matches "a copy of the host's own library" "$right" \
 equal "the only one that is loaded is not used" \
     $'n1: warning: no rank of this node was seen to initialize MPI\nstatus 0' \
     "$(loads -w n1 -n2 --container-image=$both ./shapes.py onlyidle)"
-matches "behind --mpi-bind=mpich" "^n1: rank 0 runs with .* and not with the host's MPICH [0-9.]+; .*"$'\nstatus 137$' \
+matches "behind --mpi-bind=mpich" \
+    "^n1: rank 0 runs with .* and not with the host's MPICH [0-9.]+; .*"$'\nstatus 137$' \
     "$(MODE=mpich loads -w n1 -n1 --container-image=$both ./odd.py odd/libodd9.so 20)"
-matches "behind --mpi-bind=auto it is a warning" "^n1: warning: $wrong.*"$'\n'"n2: warning: $wrong.*"$'\nstatus 0$' \
+matches "behind --mpi-bind=auto it is a warning" \
+    "^n1: warning: $wrong.*"$'\n'"n2: warning: $wrong.*"$'\nstatus 0$' \
     "$(MODE=auto loads -w n1,n2 -N2 -n2 --container-image=$both ./odd.py odd/libodd9.so 1)"
-matches "unpacked to /tmp" "^n1: rank 0 runs with '/tmp/bundle-[0-9]+/libstrange.so' \(MPICH 4.0.2\).*"$'\nstatus 137$' \
+matches "unpacked to /tmp" \
+    "^n1: rank 0 runs with '/tmp/bundle-[0-9]+/libstrange.so' \(MPICH 4.0.2\).*"$'\nstatus 137$' \
     "$(loads -w n1 -n1 --container-image=$both ./bundle libstrange.so 20)"
-matches "and deleted" "^n1: rank 0 runs with '/tmp/bundle-[0-9]+/libmpich.so.12( \(deleted\))?' \(MPICH.*\).*"$'\nstatus 137$' \
+matches "and deleted" \
+    "^n1: rank 0 runs with '/tmp/bundle-[0-9]+/libmpich.so.12( \(deleted\))?' \(MPICH.*\).*"$'\nstatus 137$' \
     "$(loads -w n1 -n1 --container-image=$both ./bundle libmpich.so.12 20 unlink)"
-matches "and deleted, by a name that says nothing" "^n1: rank 0 runs with '/tmp/bundle-[0-9]+/libstrange.so( \(deleted\))?' \(MPICH.*\).*"$'\nstatus 137$' \
+matches "and deleted, by a name that says nothing" \
+    "^n1: rank 0 runs with '/tmp/bundle-[0-9]+/libstrange.so( \(deleted\))?' \(MPICH.*\).*"$'\nstatus 137$' \
     "$(loads -w n1 -n1 --container-image=$both ./bundle libstrange.so 20 unlink)"
-matches "without a file" "^n1: rank [01] runs with '/memfd:odd \(deleted\)' \(MPICH\).*"$'\nstatus 137$' \
+matches "without a file" \
+    "^n1: rank [01] runs with '/memfd:odd \(deleted\)' \(MPICH\).*"$'\nstatus 137$' \
     "$(loads -w n1 -n2 --container-image=$both ./odd.py odd/libodd9.so 20 memory)"
-matches "without a file, for a moment" "^n1: warning: rank [01] runs with '/memfd:odd \(deleted\)' \(MPICH\).*"$'\nstatus 0$' \
+matches "without a file, for a moment" \
+    "^n1: warning: rank [01] runs with '/memfd:odd \(deleted\)' \(MPICH\).*"$'\nstatus 0$' \
     "$(MODE=auto loads -w n1 -n2 --container-image=$both ./odd.py odd/libodd9.so 0.2 memory)"
-matches "beside a right rank, behind auto" "^n1: rank 1 runs with .*, as other ranks on this node do; .*"$'\nstatus 137$' \
+matches "beside a right rank, behind auto" \
+    "^n1: rank 1 runs with .*, as other ranks on this node do; .*"$'\nstatus 137$' \
     "$(MODE=auto loads -w n1 -n2 --container-image=$both ./mixed)"
 alone='rank [01] runs alone: the host.s Open MPI [0-9][^ ]* uses PMIx and the step has --mpi=pmi2, so each of the 2 tasks would be rank 0 of 1; use srun --mpi=pmix'
 # The words of the command do not name it, or the step would not start.
 behind="sleep 1; where=/opt/t; \$where/openmpi/who; sleep 2"
-matches "one of the host's that does not speak the step's process manager" "^n1: $alone"$'\nstatus 137$' \
+matches "one of the host's that does not speak the step's process manager" \
+    "^n1: $alone"$'\nstatus 137$' \
     "$(loads -w n1 -n2 --container-image=$both sh -c "$behind")"
 matches "again, in a later step" "^n1: $alone"$'\nstatus 137$' \
     "$(loads -w n1 -n2 --container-image=$both sh -c "$behind")"
 matches "it is a warning behind auto" "^n1: warning: $alone"$'\nstatus 0$' \
     "$(MODE=auto loads -w n1 -n2 --container-image=$both sh -c "$behind")"
 matches "in one of two components" "^n.: $wrong.*"$'\nstatus 1[34][0-9]$' \
-    "$(loads -N1 -n1 --container-image=$both ./odd.py odd/libodd9.so 20 : --mpi-bind=host -N1 -n1 --container-image=$mpich sleep 20 | grep -v 'no rank')"
+    "$(loads -N1 -n1 --container-image=$both ./odd.py odd/libodd9.so 20 : --mpi-bind=host -N1 -n1 \
+    --container-image=$mpich sleep 20 | grep -v 'no rank')"
 
-matches "linked into a program, behind a shell" "^n1: rank [01] runs with '/opt/t/mpich/static' \(MPICH 4.0.2\).*"$'\nstatus [0-9]+$' \
+matches "linked into a program, behind a shell" \
+    "^n1: rank [01] runs with '/opt/t/mpich/static' \(MPICH 4.0.2\).*"$'\nstatus [0-9]+$' \
     "$(MODE=mpich loads -w n1 -n2 --container-image=$both ./behind)"
 
 # The sentence names the mpirun by the word of the script.
@@ -248,7 +266,8 @@ script each <<'PROGRAM'
 mpirun -n 1 sleep 2
 PROGRAM
 worlds="'mpirun', whose ranks do not meet those of other tasks; leave the mpirun out, as srun starts the ranks, or use --mpi-bind=local for an mpirun in one task, --mpi-bind=local-each for one in every task"
-starters() { alice srun --mpi=pmi2 "$@" ./each 2>&1 | sed -n 's/^berth: \(n.\): warning: image .*: \(.* starts\{0,1\} .mpirun.*\)/\1: \2/p'; }
+starters() { alice srun --mpi=pmi2 "$@" ./each 2>&1 |
+    sed -n 's/^berth: \(n.\): warning: image .*: \(.* starts\{0,1\} .mpirun.*\)/\1: \2/p'; }
 equal "a script that starts an mpirun in each task" "n1: several tasks start $worlds" \
     "$(starters --mpi-bind=host -w n1 -n2 --container-image=$mpich)"
 equal "... in a task for each node" "n2: rank 1 starts $worlds" \
