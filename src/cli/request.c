@@ -112,7 +112,8 @@ static int read_request(int argc, char **argv, bool *ret_helps,
         berth_defaults_parse(environ, &nothing, directory, &asked, err) < 0 ||
         berth_request_merge(ret, &job, err) < 0 ||
         berth_request_merge(ret, &asked, err) < 0 ||
-        berth_request_merge(ret, &own, err) < 0)
+        berth_request_merge(ret, &own, err) < 0 ||
+        berth_defaults_add_pyxis(environ, &nothing, directory, ret, &asked, err) < 0)
         return -1;
     return command;
 }

@@ -305,7 +305,7 @@ static void warn_misnamed(void)
     struct berth_err sentence;
 
     for (char **variable = environ; *variable; variable++)
-        if (berth_misnamed_is(*variable, true, &sentence))
+        if (berth_misnamed_is(*variable, &sentence))
             fprintf(stderr, "berth: warning: %s\n", sentence.text);
 }
 

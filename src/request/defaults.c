@@ -6,11 +6,13 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/choice.h"
 #include "base/cleanup.h"
 #include "base/environ.h"
+#include "base/text.h"
 #include "request/components.h"
 #include "request/mount.h"
 #include "request/option.h"
@@ -91,6 +93,62 @@ static int parse(enum berth_option_id id, const char *value, const char *base,
     if (option->argument)
         return berth_request_parse(ret, id, value, base, err);
     return parse_switch(id, value, ret, err);
+}
+
+/* Writes the name of the variable of pyxis for the option ID to NAME. Returns false if
+ * pyxis can have none. */
+static bool name_pyxis(int id, char name[BERTH_DEFAULTS_NAME])
+{
+    static const char own[] = "BERTH_", theirs[] = "PYXIS_";
+
+    berth_defaults_name((enum berth_option_id)id, name);
+    if (!berth_text_starts(name, "BERTH_CONTAINER_"))
+        return false;
+    memcpy(name, theirs, strlen(own));
+    return true;
+}
+
+/* Reads the variable of pyxis for the option ID into RET, if there is one and REQUEST
+ * does not have the option or its opposite. */
+static int read_pyxis(int id, char *const *environ, const struct berth_strvec *assigned,
+                      const char *base, const struct berth_request *request,
+                      struct berth_request *ret, struct berth_err *err)
+{
+    char name[BERTH_DEFAULTS_NAME];
+    const char *value = NULL;
+
+    if (name_pyxis(id, name))
+        value = find_value(environ, assigned, name);
+    if (!value || (id < BERTH_OPTION_COUNT && berth_request_says(request, id)))
+        return 0;
+    if (parse((enum berth_option_id)id, value, base, ret, err) < 0)
+        return berth_err_at(err, "%s", name);
+    return 0;
+}
+
+int berth_defaults_add_pyxis(char *const *environ, const struct berth_strvec *assigned,
+                             const char *base, struct berth_request *request,
+                             struct berth_request *ret_added, struct berth_err *err)
+{
+    BERTH_REQUEST struct berth_request first = {0};
+    BERTH_REQUEST struct berth_request rest = {0};
+
+    if (read_pyxis(BERTH_OPTION_IMAGE, environ, assigned, base, request, &first, err) <
+            0 ||
+        read_pyxis(BERTH_OPTION_NAME, environ, assigned, base, request, &first, err) <
+            0 ||
+        berth_request_merge(request, &first, err) < 0 ||
+        berth_request_merge(ret_added, &first, err) < 0)
+        return -1;
+    if (!berth_request_has_container(request))
+        return 0;
+
+    for (int id = 0; id < BERTH_OPTIONS_ALL; id++)
+        if (read_pyxis(id, environ, assigned, base, request, &rest, err) < 0)
+            return -1;
+    if (berth_request_merge(request, &rest, err) < 0)
+        return -1;
+    return berth_request_merge(ret_added, &rest, err);
 }
 
 int berth_defaults_parse(char *const *environ, const struct berth_strvec *assigned,

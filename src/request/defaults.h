@@ -23,6 +23,14 @@ int berth_defaults_parse(char *const *environ, const struct berth_strvec *assign
                          const char *base, struct berth_request *ret,
                          struct berth_err *err);
 
+/* Adds the variables of pyxis, PYXIS_CONTAINER_IMAGE and the like, to REQUEST, which
+ * has all other options: each counts where REQUEST says nothing, as in pyxis, and all
+ * but the image only in a container. Appends to *RET_ADDED, which starts as `{0}`, what
+ * was added. The other parameters and the result as above. */
+int berth_defaults_add_pyxis(char *const *environ, const struct berth_strvec *assigned,
+                             const char *base, struct berth_request *request,
+                             struct berth_request *ret_added, struct berth_err *err);
+
 /* The variable with the options of sbatch or salloc (request/wire.h): a table of one
  * row, or of a row for each component of a heterogeneous job, of which the last is for
  * all that follow. */

@@ -4,27 +4,25 @@
 
 #include "request/misnamed.h"
 
-#include <stddef.h>
 #include <string.h>
 
-#include "base/choice.h"
 #include "base/cleanup.h"
 #include "base/suggest.h"
 #include "base/text.h"
 #include "request/defaults.h"
 #include "request/option.h"
 
-/* The option, or that of pyxis, with the variable NAME; NULL: there is none. */
-static const struct berth_option *find_option(const char *name)
+/* Is NAME the variable of an option, or of one of pyxis? */
+static bool is_option(const char *name)
 {
     for (int id = 0; id < BERTH_OPTIONS_ALL; id++) {
         char variable[BERTH_DEFAULTS_NAME];
 
         berth_defaults_name((enum berth_option_id)id, variable);
         if (strcmp(variable, name) == 0)
-            return &berth_options[id];
+            return true;
     }
-    return NULL;
+    return false;
 }
 
 static bool starts_like_option(const char *name)
@@ -58,44 +56,11 @@ static bool is_misspelled(const char *name, struct berth_err *ret)
     return meant || starts_like_option(name);
 }
 
-static bool is_off(const char *value)
+bool berth_misnamed_is(const char *variable, struct berth_err *ret)
 {
-    return !*value || berth_choice_find("no|0|false", value) >= 0;
-}
-
-/* Checks NAME=VALUE, where OPTION is that of BERTH_* with the name of this PYXIS_*. */
-static bool is_lost(const struct berth_option *option, const char *name,
-                    const char *value, struct berth_err *ret)
-{
-    const char *rest = name + strlen("PYXIS_");
-    bool is_known = option < &berth_options[BERTH_OPTION_COUNT];
-
-    if (is_known)
-        berth_err_set(ret, "%s is set, which berth does not read; write BERTH_%s", name,
-                      rest);
-    else if (option->instead && !is_off(value))
-        berth_err_set(ret, "%s is set, which berth does not read; --%s: %s", name,
-                      option->name, option->instead);
-    else
-        return false;
-    return true;
-}
-
-bool berth_misnamed_is(const char *variable, bool also_pyxis, struct berth_err *ret)
-{
-    static const char pyxis[] = "PYXIS_";
     size_t length = strcspn(variable, "=");
     BERTH_FREE char *name = strndup(variable, length);
-    BERTH_FREE char *own = NULL;
-    const struct berth_option *option;
 
-    if (!name || !variable[length])
-        return false;
-    if (berth_text_starts(name, "BERTH_"))
-        return !find_option(name) && is_misspelled(name, ret);
-    if (!also_pyxis || !berth_text_starts(name, pyxis) ||
-        asprintf(&own, "BERTH_%s", name + strlen(pyxis)) < 0)
-        return false;
-    option = find_option(own);
-    return option && is_lost(option, name, variable + length + 1, ret);
+    return name && variable[length] && berth_text_starts(name, "BERTH_") &&
+           !is_option(name) && is_misspelled(name, ret);
 }

@@ -146,6 +146,17 @@ int berth_request_parse(struct berth_request *request, enum berth_option_id id,
     return 0;
 }
 
+bool berth_request_says(const struct berth_request *request, enum berth_option_id id)
+{
+    const size_t field = berth_options[id].field;
+
+    for (int other = 0; other < BERTH_OPTION_COUNT; other++)
+        if (berth_options[other].field == field &&
+            berth_request_value(request, (enum berth_option_id)other, 0))
+            return true;
+    return false;
+}
+
 int berth_request_put_uri(struct berth_request *request, const char *uri,
                           struct berth_err *err)
 {

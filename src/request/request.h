@@ -162,6 +162,9 @@ bool berth_libs_need_mpi(const char *libs);
  * name is writable if nobody said otherwise. */
 int berth_request_complete(struct berth_request *request, struct berth_err *err);
 
+/* Does REQUEST have the option ID, or the opposite of that switch? */
+bool berth_request_says(const struct berth_request *request, enum berth_option_id id);
+
 /* Makes URI the image of REQUEST. Returns -1 out of memory. */
 int berth_request_put_uri(struct berth_request *request, const char *uri,
                           struct berth_err *err);

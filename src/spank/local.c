@@ -223,15 +223,13 @@ static void set_kill_on_bad_exit(void)
         state.kill_is_ours = setenv(KILL_ON_BAD_EXIT, "1", 0) == 0;
 }
 
-/* Warn of variables that ask for an option in vain. With a prefix of its options berth
- * is beside pyxis, which reads its own variables. */
+/* Warn of variables that ask for an option in vain. */
 static void warn_misnamed(void)
 {
-    const bool is_alone = !*state.settings.option_prefix;
     struct berth_err sentence;
 
     for (char **variable = environ; variable && *variable; variable++)
-        if (berth_misnamed_is(*variable, is_alone, &sentence))
+        if (berth_misnamed_is(*variable, &sentence))
             berth_commandline_warn(state.settings.option_prefix, &sentence);
 }
 
@@ -342,8 +340,21 @@ static int check_script(struct berth_err *err)
                               "out, the command itself runs in the image");
 }
 
-/* The component's own options win over its environment, and that wins over the default
- * of GROUP of the job. */
+/* Add the variables of pyxis to REQUEST and to ASKED, the options by environment. With
+ * a prefix of its options berth is beside pyxis, which reads its own variables. */
+static int add_pyxis(struct berth_request *request, struct berth_request *asked,
+                     struct berth_err *err)
+{
+    BERTH_FREE char *directory = getcwd(NULL, 0);
+
+    if (*state.settings.option_prefix)
+        return 0;
+    return berth_defaults_add_pyxis(environ, &state.export.assigned, directory, request,
+                                    asked, err);
+}
+
+/* The component's own options win over its environment, that wins over the default of
+ * GROUP of the job, and that over the variables of pyxis. */
 static int merge_step(int group, struct berth_request *ret, struct berth_err *err)
 {
     BERTH_REQUEST struct berth_request job = {0};
@@ -353,7 +364,8 @@ static int merge_step(int group, struct berth_request *ret, struct berth_err *er
         berth_defaults_job(getenv(BERTH_JOB_VARIABLE), group, &job, err) < 0 ||
         read_environment(&asked, err) < 0 || berth_request_merge(ret, &job, err) < 0 ||
         berth_request_merge(ret, &asked, err) < 0 ||
-        berth_request_merge(ret, &state.own, err) < 0)
+        berth_request_merge(ret, &state.own, err) < 0 ||
+        add_pyxis(ret, &asked, err) < 0)
         return -1;
     ret->script = BERTH_UNSAID;
     if (berth_request_is_explained(ret) && berth_request_has_container(ret))

@@ -180,6 +180,8 @@ bool berth_mpiworld_has_image(const struct berth_typed *typed)
     berth_defaults_name(BERTH_OPTION_IMAGE, variable);
     if (getenv(BERTH_JOB_VARIABLE) || getenv(variable))
         return true;
+    if (!*typed->prefix && getenv("PYXIS_CONTAINER_IMAGE"))
+        return true;
     while (berth_arguments_next(&arguments, &argument))
         if (sets_image(&argument, variable))
             return true;

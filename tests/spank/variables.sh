@@ -80,15 +80,27 @@ expect 'a name that is nearly right is a warning' 0 \
     "srun: berth: warning: BERTH_CONTAINER_IMGE is set, which berth does not read; did you mean $I?
 0 host: ./x" \
     BERTH_CONTAINER_IMGE=a srun ./x
-expect 'so is one of pyxis' 0 \
-    "srun: berth: warning: PYXIS_CONTAINER_IMAGE is set, which berth does not read; write $I
-0 host: ./x" \
-    PYXIS_CONTAINER_IMAGE=a srun ./x
-expect 'but not beside pyxis' 0 '0 host: ./x' \
+expect 'one of pyxis is read' 0 '0 --container-image=T/a --no-container-mount-home: ./x' \
+    PYXIS_CONTAINER_IMAGE=a PYXIS_CONTAINER_MOUNT_HOME=0 srun ./x
+expect 'if nothing else names an image' 0 '0 --container-image=T/b: ./x' \
+    PYXIS_CONTAINER_IMAGE=a $I=b srun ./x
+expect 'the default of a job, for one' 0 '0 --container-image=T/b: ./x' \
+    PYXIS_CONTAINER_IMAGE=a FAKE_SCRIPT="srun ./x" sbatch --container-image=b job.sh
+expect 'or the component, whose mounts are then all that there are' 0 \
+    '0 --container-image=T/b --container-mounts=/c:/c:rw: ./x' \
+    PYXIS_CONTAINER_IMAGE=a PYXIS_CONTAINER_MOUNTS=/d srun --container-image=b --container-mounts=/c ./x
+expect 'in a job its srun reads it' 0 '0 --container-image=T/a: ./x' \
+    PYXIS_CONTAINER_IMAGE=a FAKE_SCRIPT="srun ./x" sbatch job.sh
+expect 'without an image the others ask for nothing' 0 '0 host: ./x' \
+    PYXIS_CONTAINER_MOUNTS=/d srun ./x
+expect 'an error has its name' 1 \
+    "srun: error: berth: PYXIS_CONTAINER_WORKDIR: expected a directory in the image, from /, got 'w'" \
+    PYXIS_CONTAINER_WORKDIR=w srun --container-image=a ./x
+expect 'beside pyxis it is not ours' 0 '0 host: ./x' \
     FAKE_WORDS=option_prefix=site- PYXIS_CONTAINER_IMAGE=a srun ./x
-expect 'also for a job' 0 \
-    "sbatch: berth: warning: PYXIS_CONTAINER_IMAGE is set, which berth does not read; write $I
-0 host: ./x" \
-    PYXIS_CONTAINER_IMAGE=a FAKE_SCRIPT="env -u PYXIS_CONTAINER_IMAGE srun ./x" sbatch job.sh
+site 'images: {roots: [/usr]}'
+expect 'the site decides about it, too' 1 \
+    "srun: error: berth: image 'T/a': this site does not allow it; it allows /usr (T/berth.yaml:1)" \
+    "FAKE_WORDS=$SITE" PYXIS_CONTAINER_IMAGE=a srun ./x
 
 finish

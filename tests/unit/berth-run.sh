@@ -43,6 +43,10 @@ expect 'the default of a job applies to berth run, too' 0 'T/b' \
     env "SLURM_BERTH_JOB=1;*:image=$T/b;." "$berth" run sh -c "$show"
 expect 'the variable wins over the default of a job' 0 'T/a' \
     env BERTH_CONTAINER_IMAGE=a "SLURM_BERTH_JOB=1;*:image=$T/b;." "$berth" run sh -c "$show"
+expect 'a variable of pyxis counts last' 0 'T/a' \
+    env PYXIS_CONTAINER_IMAGE=a "$berth" run sh -c "$show"
+expect '... after the default of a job' 0 'T/b' \
+    env PYXIS_CONTAINER_IMAGE=a "SLURM_BERTH_JOB=1;*:image=$T/b;." "$berth" run sh -c "$show"
 two="SLURM_BERTH_JOB=1;0:image=$T/b;1:image=$T/a;."
 expect 'of several defaults that of the first component, in a batch script' 0 'T/b' \
     env "$two" "$berth" run sh -c "$show"

@@ -95,6 +95,80 @@ TEST_ROWS(variables_become_options, cases)
     ck_assert_str_eq(text.text, cases[_i].request ? cases[_i].request : "");
 }
 
+static const struct {
+    const char *environ[6];
+    const char *said;    /* on the wire */
+    const char *request; /* in the end; NULL: refused */
+    const char *added;   /* of that, by the variables; or the error */
+} pyxis[] = {
+    {{"PYXIS_CONTAINER_IMAGE=/a.sif", "PYXIS_CONTAINER_MOUNTS=/a:/b"},
+     "",
+     "image=/a.sif&mounts=/a:/b:rw",
+     "image=/a.sif&mounts=/a:/b:rw"},
+    {{"PYXIS_CONTAINER_IMAGE=a.sif"}, "image=/b.sif", "image=/b.sif", ""},
+    {{"PYXIS_CONTAINER_MOUNT_HOME=0", "PYXIS_CONTAINER_ENTRYPOINT=1",
+      "PYXIS_CONTAINER_WRITABLE=1", "PYXIS_CONTAINER_REMAP_ROOT=0"},
+     "image=/a.sif",
+     "image=/a.sif&no-mount-home=&writable=&entrypoint=",
+     "no-mount-home=&writable=&entrypoint="},
+    {{"PYXIS_CONTAINER_WRITABLE=1"}, "image=/a&readonly=", "image=/a&readonly=", ""},
+    {{"PYXIS_CONTAINER_READONLY=0"}, "image=/a", "image=/a&writable=", "writable="},
+    /* pyxis does not add to a list */
+    {{"PYXIS_CONTAINER_MOUNTS=/a:/b", "PYXIS_CONTAINER_ENV=A"},
+     "image=/a.sif&mounts=/c:/c:rw",
+     "image=/a.sif&mounts=/c:/c:rw&env=A",
+     "env=A"},
+    {{"PYXIS_CONTAINER_MOUNTS=/a:/b"}, "", "", ""},
+    {{"PYXIS_CONTAINER_MOUNTS=/a:/b", "PYXIS_CONTAINER_IMAGE=/a"},
+     "image=none",
+     "image=none",
+     ""},
+    {{"PYXIS_CONTAINER_NAME=x"}, "image=/a.sif", "image=/a.sif&name=x", "name=x"},
+    {{"PYXIS_MPI_BIND=host", "PYXIS_X=1"}, "image=/a.sif", "image=/a.sif", ""},
+    {{"PYXIS_CONTAINER_WORKDIR=w"},
+     "image=/a.sif",
+     NULL,
+     "PYXIS_CONTAINER_WORKDIR: expected a directory in the image, from /, got 'w'"},
+    {{"PYXIS_CONTAINER_WORKDIR=w"},
+     "image=/a.sif&workdir=/w",
+     "image=/a.sif&workdir=/w",
+     ""},
+    {{"PYXIS_CONTAINER_WRITABLE=1", "PYXIS_CONTAINER_READONLY=1"},
+     "image=/a.sif",
+     NULL,
+     "PYXIS_CONTAINER_READONLY: given together with its opposite; expected one of "
+     "--container-writable and --container-readonly"},
+};
+
+static void equals_wire(const struct berth_request *request, const char *expected)
+{
+    BERTH_BUF struct berth_buf text = {0};
+
+    berth_buf_puts(&text, "");
+    berth_wire_put_request(&text, request);
+    ck_assert_str_eq(text.text, expected);
+}
+
+TEST_ROWS(variables_of_pyxis_count_where_nothing_else_is_said, pyxis)
+{
+    BERTH_REQUEST struct berth_request request = {0};
+    BERTH_REQUEST struct berth_request added = {0};
+    struct berth_strvec nothing = {0};
+    struct berth_err err = {0};
+    int result;
+
+    ck_assert_int_eq(berth_wire_get_request(pyxis[_i].said, &request, NULL), 0);
+    result = berth_defaults_add_pyxis((char *const *)pyxis[_i].environ, &nothing,
+                                      "/base", &request, &added, &err);
+    ck_assert_int_eq(result, pyxis[_i].request ? 0 : -1);
+    if (!pyxis[_i].request) {
+        ck_assert_str_eq(err.text, pyxis[_i].added);
+        return;
+    }
+    equals_wire(&request, pyxis[_i].request);
+    equals_wire(&added, pyxis[_i].added);
+}
+
 #define TWO "1;0:image=/a.sif;1:image=/b.sif;."
 
 static const struct {

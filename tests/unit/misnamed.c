@@ -28,32 +28,15 @@ static const struct {
     {"BERTH_IMAGE=a.sif", NULL},     /* of a script */
     {"BERTH_CONTAINER_IMGE", NULL},  /* not a variable */
     {"XBERTH_CONTAINER_IMGE=a", NULL},
-    {"PYXIS_CONTAINER_IMAGE=a", "PYXIS_CONTAINER_IMAGE is set, which berth does not "
-                                "read; write BERTH_CONTAINER_IMAGE"},
-    {"PYXIS_CONTAINER_MOUNT_HOME=0", "PYXIS_CONTAINER_MOUNT_HOME is set, which berth "
-                                     "does not read; write BERTH_CONTAINER_MOUNT_HOME"},
-    {"PYXIS_CONTAINER_REMAP_ROOT=0", NULL},
-    {"PYXIS_CONTAINER_REMAP_ROOT=1",
-     "PYXIS_CONTAINER_REMAP_ROOT is set, which berth does not read; "
-     "--container-remap-root: tasks run as yourself; leave it out, or write "
-     "--container-args=--fakeroot"},
-    {"PYXIS_CONTAINER_ENTRYPOINT_LOG=1", NULL}, /* berth does the same */
+    {"PYXIS_CONTAINER_IMAGE=a", NULL},
     {"PYXIS_X=1", NULL},
 };
 
 TEST_ROWS(names_that_are_not_read_are_found, rows)
 {
     struct berth_err err = {0};
-    bool is = berth_misnamed_is(rows[_i].variable, true, &err);
+    bool is = berth_misnamed_is(rows[_i].variable, &err);
 
     ck_assert_str_eq(err.text, rows[_i].sentence ? rows[_i].sentence : "");
     ck_assert(is == !!rows[_i].sentence);
-}
-
-TEST(beside_pyxis_its_variables_are_its_own)
-{
-    struct berth_err err;
-
-    ck_assert(!berth_misnamed_is("PYXIS_CONTAINER_IMAGE=a", false, &err));
-    ck_assert(berth_misnamed_is("BERTH_CONTAINER_IMGE=a", false, &err));
 }
