@@ -61,7 +61,7 @@ int berth_job_check_running(const struct berth_request *has,
     static const enum berth_option_id ids[] = {
         BERTH_OPTION_MOUNTS,   BERTH_OPTION_MOUNT_HOME, BERTH_OPTION_NO_MOUNT_HOME,
         BERTH_OPTION_WRITABLE, BERTH_OPTION_READONLY,   BERTH_OPTION_ARGS,
-        BERTH_OPTION_GPU,
+        BERTH_OPTION_GPU,      BERTH_OPTION_UNSHARE,
     };
     const char *name = has->container_name;
 

@@ -339,6 +339,7 @@ static void put_unusual(const struct berth_explain *explain, struct berth_json *
         if (berth_strvec_has(&request->site, berth_options[id].name))
             berth_strvec_pushf(&forced, "--%s", berth_options[id].name);
     push_names("the site sets", &forced, &parts);
+    push_names("namespaces of its own:", &request->unshare, &parts);
     push_names("arguments of the runtime:", &request->args, &parts);
     if (request->writable == BERTH_YES)
         push_part("what tasks write to the image is thrown away",

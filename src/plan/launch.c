@@ -363,6 +363,19 @@ static void push_args(const struct berth_launch *launch, struct berth_strvec *ar
     argv->failed |= args->failed;
 }
 
+/* The container's own network has a loopback interface, and no other. */
+static void push_unshare(const struct berth_request *request, struct berth_strvec *argv)
+{
+    if (berth_strvec_has(&request->unshare, "net")) {
+        berth_strvec_push(argv, "--net");
+        berth_strvec_push(argv, "--network=none");
+    }
+    if (berth_strvec_has(&request->unshare, "ipc"))
+        berth_strvec_push(argv, "--ipc");
+    if (berth_strvec_has(&request->unshare, "uts"))
+        berth_strvec_push(argv, "--uts");
+}
+
 static void push_devices(const struct berth_request *request, struct berth_strvec *argv)
 {
     BERTH_STRVEC struct berth_strvec devices = {0};
@@ -397,6 +410,7 @@ static int push_runtime(const struct berth_launch *launch, struct berth_strvec *
     push_home(launch, argv);
     if (push_mounts(launch, argv, err) < 0)
         return -1;
+    push_unshare(launch->request, argv);
     push_args(launch, argv);
     return 0;
 }
@@ -432,6 +446,7 @@ void berth_launch_made_by(const struct berth_request *request, struct berth_buf 
     static const enum berth_option_id ids[] = {
         BERTH_OPTION_MOUNTS,   BERTH_OPTION_MOUNT_HOME, BERTH_OPTION_NO_MOUNT_HOME,
         BERTH_OPTION_WRITABLE, BERTH_OPTION_ARGS,       BERTH_OPTION_GPU,
+        BERTH_OPTION_UNSHARE,
     };
 
     /* the flag of a name is that of one step */

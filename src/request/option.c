@@ -206,6 +206,28 @@ static int parse_words(const struct berth_written *written, struct berth_strvec 
     return words.failed ? berth_err_oom(err) : 0;
 }
 
+/* Parses names of namespaces with commas between them. */
+static int parse_unshare(const struct berth_written *written, struct berth_strvec *ret,
+                         struct berth_err *err)
+{
+    static const char *const known[] = {"net", "ipc", "uts", NULL};
+    BERTH_STRVEC struct berth_strvec words = {0};
+
+    berth_strvec_split(&words, written->value);
+    for (size_t i = 0; i < words.count; i++) {
+        const char *word = words.items[i];
+
+        if (!berth_text_is_any(word, known))
+            return berth_err_set(err,
+                                 "unknown namespace '%s'; expected net, ipc or uts, "
+                                 "with commas between them",
+                                 word);
+        if (!berth_strvec_has(ret, word))
+            berth_strvec_push(ret, word);
+    }
+    return berth_err_oom_if(words.failed, err);
+}
+
 /* NAME or NAME:FLAG, in full form without the flag `auto`. */
 static int parse_name(const struct berth_written *written, struct berth_strvec *ret,
                       struct berth_err *err)
@@ -301,6 +323,9 @@ const struct berth_option berth_options[BERTH_OPTIONS_ALL] = {
                                BERTH_LIFETIME_STEP "|" BERTH_LIFETIME_JOB,
                                "keep a container for later steps of the job",
                                TEXT(lifetime), parse_word, "a lifetime"},
+    [BERTH_OPTION_UNSHARE] = {"container-unshare", "net|ipc|uts[,...]",
+                              "give the container namespaces of its own", LIST(unshare),
+                              parse_unshare},
     [BERTH_OPTION_NAME] = {"container-name", "NAME[:create|exec|no_exec]",
                            "keep the container for the job, by this name",
                            TEXT(container_name), parse_name},
@@ -323,10 +348,6 @@ const struct berth_option berth_options[BERTH_OPTIONS_ALL] = {
           "tasks run as yourself; leave it out, or write --container-args=--fakeroot"),
     OTHER("no-container-remap-root", NULL, NULL),
     OTHER("container-entrypoint-log", NULL, NULL),
-    OTHER("container-unshare", "NS",
-          "tasks have the host's network and names; write the flag of the container "
-          "runtime: --container-args=--ipc, --container-args=--uts or "
-          "--container-args='--net --network=none'"),
     OTHER("container-fabric", "NAME", "it is now --container-libs; write it so"),
     OTHER("container-libraries", "NAME", "it is now --container-libs; write it so"),
     OTHER("container-device", "NAME", "it is now --container-gpu; write it so"),

@@ -36,6 +36,7 @@ struct berth_request {
     char *gpu;                    /* which GPU driver: BERTH_GPU_..., and devices by
                                      their CDI names, with commas; NULL: unsaid */
     char *lifetime;               /* BERTH_LIFETIME_...; NULL: unsaid */
+    struct berth_strvec unshare;  /* namespaces of the container's own: net, ipc, uts */
     char *container_name;         /* NAME or NAME:FLAG (request/named.h): a container
                                      that the job keeps; NULL: it has no name */
     char *mpi;                    /* whose MPI: a mode or a name; NULL: unsaid */
@@ -91,6 +92,7 @@ enum berth_option_id {
     BERTH_OPTION_GPU,
     BERTH_OPTION_LIFETIME,
     BERTH_OPTION_NAME,
+    BERTH_OPTION_UNSHARE,
     BERTH_OPTION_MPI,
     BERTH_OPTION_LIBS,
     BERTH_OPTION_EXPLAIN,
@@ -188,8 +190,9 @@ const char *berth_request_mode(const struct berth_request *request);
 bool berth_request_mpi_is(const struct berth_request *request, enum berth_mode mode);
 
 /* Do the request's flags for the runtime ask for a PID namespace, or for a user
- * namespace in which the user is root (--fakeroot)? Or has the container a name, and so
- * a user namespace of its own? Out of memory: yes. */
+ * namespace in which the user is root (--fakeroot)? Or has the container a name, or a
+ * namespace by --container-unshare, and so a user namespace of its own? Out of memory:
+ * yes. */
 bool berth_request_has_namespaces(const struct berth_request *request);
 
 /* Do the same flags, or variables of the runtime in ENVIRONMENT (ended by NULL), close

@@ -30,8 +30,8 @@ refuse "--container-save: save an image while its container runs: 'berth save JO
     --container-save=x.sqsh
 refuse '--container-remap-root: tasks run as yourself; leave it out, or write --container-args=--fakeroot' \
     --container-remap-root
-refuse "--container-unshare: tasks have the host's network and names; write the flag of the container runtime: --container-args=--ipc, --container-args=--uts or --container-args='--net --network=none'" \
-    --container-unshare=ipc
+refuse "--container-unshare: unknown namespace 'foo'; expected net, ipc or uts, with commas between them" \
+    --container-unshare=net,foo
 refuse "--container-args: '\"A=b': there is no quoting here, flags are split at blanks; give a variable with --container-env, a mount with --container-mounts" \
     --container-args='--env "A=b c"'
 for word in --cleanenv -e '--bind /a:/b'; do
@@ -256,5 +256,10 @@ for words in --container-lifetime=job --container-writable; do
     expect "$words without an extern step" 0 "0 --container-image=T/a $words: ./x" \
         srun --container-image=a "$words" ./x
 done
+
+site 'rules: [{forbid: [container-unshare]}]'
+expect 'namespaces that a rule of the site forbids' 1 \
+    "srun: error: berth: --container-unshare: a rule of this site forbids it; leave it out (T/berth.yaml:1)" \
+    "FAKE_WORDS=$SITE" srun --container-image=a --container-unshare=net ./x
 
 finish

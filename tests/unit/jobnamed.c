@@ -69,6 +69,7 @@ static const struct {
      WITHOUT("--container-readonly")},
     {"image=/a&name=work", "name=work&args=--fakeroot",
      WITHOUT("--container-args=--fakeroot")},
+    {"image=/a&name=work", "name=work&unshare=net", WITHOUT("--container-unshare=net")},
     {"image=/a&name=work", "name=work&gpu=nvidia", WITHOUT("--container-gpu=nvidia")},
 };
 

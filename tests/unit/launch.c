@@ -78,6 +78,8 @@ static const struct {
     {"image=/a.sif&no-mount-home=", "--no-mount home,cwd /a.sif"},
     {"image=/a.sif&writable=", "--writable-tmpfs /a.sif"},
     {"image=/a.sif&entrypoint=", "/a.sif /.singularity.d/runscript"},
+    {"image=/a.sif&unshare=uts&unshare=net", "--net --network=none --uts /a.sif"},
+    {"image=/a.sif&unshare=ipc", "--ipc /a.sif"},
     {"image=/a.sif&args=--nv&args=--bind&args=/q", "--nv --bind /q /a.sif"},
     {"image=/a.sif&mpi-bind=hybrid",
      "--mount 'type=bind,\"source=/spool/pmix.1.0\",\"destination=/spool/pmix.1.0\"' "

@@ -19,6 +19,7 @@
 #define GPU        (BERTH_OPTION_GPU + 1)
 #define LIFETIME   (BERTH_OPTION_LIFETIME + 1)
 #define NAME       (BERTH_OPTION_NAME + 1)
+#define UNSHARE    (BERTH_OPTION_UNSHARE + 1)
 #define MPI        (BERTH_OPTION_MPI + 1)
 #define LIBS       (BERTH_OPTION_LIBS + 1)
 #define EXPLAIN    (BERTH_OPTION_EXPLAIN + 1)
@@ -64,6 +65,8 @@ static const struct {
     {{{IMAGE, "a.sif"}}, "image=/base/a.sif"},
     {{{IMAGE, "./x/a.sif"}}, "image=/base/x/a.sif"},
     {{{IMAGE, "docker://a"}, {IMAGE, "docker://a"}}, "image=docker://a"},
+    {{{UNSHARE, "net,ipc,net"}, {UNSHARE, "uts"}},
+     "unshare=net&unshare=ipc&unshare=uts"},
     {{{IMAGE, "none"}}, "image=none"},
     {{{IMAGE, "./none"}}, "image=/base/none"},
     {{{IMAGE, "dir/a://b"}}, "image=/base/dir/a://b"},
@@ -161,6 +164,8 @@ static const struct {
     {{{ARGS, ""}}, EMPTY},
     {{{IMAGE, "a://b"}}, SCHEME},
     {{{IMAGE, "file:///a"}}, "'file:///a': cannot be pulled; write the path alone, /a"},
+    {{{UNSHARE, "net,foo"}},
+     "unknown namespace 'foo'; expected net, ipc or uts, with commas between them"},
     {{{IMAGE, "docker://a"}, {IMAGE, "docker://b"}}, TWICE("docker://a", "docker://b")},
     {{{IMAGE, "docker://a"}, {IMAGE, "/a"}}, TWICE("docker://a", "/a")},
     {{{GPU, ""}}, EMPTY},
