@@ -410,7 +410,7 @@ static int check_families(const struct berth_programs *programs, struct berth_er
         const struct berth_program *item = &programs->items[i];
         enum berth_mpi_family family = item->wants.family;
 
-        if (family != BERTH_FAMILY_MPICH && family != BERTH_FAMILY_OPENMPI)
+        if (!berth_mpi_family_is_implementation(family))
             continue;
         if (first && first->wants.family != family)
             return berth_err_set(err,

@@ -157,8 +157,8 @@ static int check_twins(const struct use *use, struct berth_err *err)
 /* Is an MPI of FAMILY certainly another one than that of a program of WANTED? */
 static bool is_other(enum berth_mpi_family wanted, enum berth_mpi_family family)
 {
-    return (wanted == BERTH_FAMILY_MPICH && family == BERTH_FAMILY_OPENMPI) ||
-           (wanted == BERTH_FAMILY_OPENMPI && family == BERTH_FAMILY_MPICH);
+    return wanted != family && berth_mpi_family_is_implementation(wanted) &&
+           berth_mpi_family_is_implementation(family);
 }
 
 /* Is the host's MPI in the container? */

@@ -93,8 +93,7 @@ static bool is_c_library(const struct berth_mpi_object *it)
 {
     if (!(it->library.parts & BERTH_PART_C))
         return false;
-    return it->library.family == BERTH_FAMILY_MPICH ||
-           it->library.family == BERTH_FAMILY_OPENMPI;
+    return berth_mpi_family_is_implementation(it->library.family);
 }
 
 /* Do IT and the C library C come from one install? They are in one directory. The

@@ -103,29 +103,46 @@ static enum berth_mpi_family family_of(const struct berth_elf *elf)
     /* Before the symbols: the standard's libraries have the private names too. */
     if (elf->soname && berth_mpi_abi_number(elf->soname) >= 0)
         return BERTH_FAMILY_ABI;
-    if (uses(elf, berth_mpi_is_openmpi))
-        return BERTH_FAMILY_OPENMPI;
-    if (uses(elf, berth_mpi_is_mpich))
-        return BERTH_FAMILY_MPICH;
+    for (size_t i = 0; i < BERTH_MPI_IMPLEMENTATIONS; i++)
+        if (uses(elf, berth_mpi_implementations[i].is))
+            return berth_mpi_implementations[i].family;
     return family_by_needed(elf);
 }
 
+/* The implementation of a library of FAMILY, which may be the standard's ABI; NULL: it
+ * is not known. */
+static const struct berth_mpi_implementation *
+implementation_of(const struct berth_elf *elf, enum berth_mpi_family family)
+{
+    for (size_t i = 0; i < BERTH_MPI_IMPLEMENTATIONS; i++) {
+        const struct berth_mpi_implementation *it = &berth_mpi_implementations[i];
+
+        if (it->family == family || any_is(&elf->defined, it->is))
+            return it;
+    }
+    return NULL;
+}
+
+/* The vendor that a library shows: one of those that have made theirs from MPICH, or
+ * else the implementation itself. */
 static const char *vendor_of(const struct berth_elf *elf, enum berth_mpi_family family)
 {
-    if (family == BERTH_FAMILY_OPENMPI || any_is(&elf->defined, berth_mpi_is_openmpi))
-        return "Open MPI";
-    if (defines(elf, "I_MPI_Check_image_status") ||
-        berth_strvec_has_start(&elf->texts, "Intel(R) MPI Library"))
+    static const char *const texts[][2] = {
+        {"Intel(R) MPI Library", "Intel MPI"},
+        {"CRAY MPICH", "Cray MPICH"},
+        {"MVAPICH", "MVAPICH"},
+        {"ParaStation", "ParaStation MPI"},
+    };
+    const struct berth_mpi_implementation *it = implementation_of(elf, family);
+
+    if (it && it->family != BERTH_FAMILY_MPICH)
+        return it->name;
+    if (defines(elf, "I_MPI_Check_image_status"))
         return "Intel MPI";
-    if (berth_strvec_has_start(&elf->texts, "CRAY MPICH"))
-        return "Cray MPICH";
-    if (berth_strvec_has_start(&elf->texts, "MVAPICH"))
-        return "MVAPICH";
-    if (berth_strvec_has_start(&elf->texts, "ParaStation"))
-        return "ParaStation MPI";
-    if (family == BERTH_FAMILY_MPICH || any_is(&elf->defined, berth_mpi_is_mpich))
-        return "MPICH";
-    return NULL;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        if (berth_strvec_has_start(&elf->texts, texts[i][0]))
+            return texts[i][1];
+    return it ? it->name : NULL;
 }
 
 /* With how many numbers, with points between, TEXT starts. */
@@ -286,13 +303,13 @@ static enum berth_mpi_family family_inside(const struct berth_elf *elf)
 {
     bool is_mpi = has_inner(elf, "PMPI_Init");
 
-    bool is_openmpi = is_mpi && has_inner(elf, "ompi_mpi_init");
-    bool is_mpich = is_mpi && has_inner(elf, "MPIR_Err_return_comm");
+    for (size_t i = 0; i < BERTH_MPI_IMPLEMENTATIONS; i++) {
+        const struct berth_mpi_implementation *it = &berth_mpi_implementations[i];
+        bool has_symbols = is_mpi && has_inner(elf, it->inner);
 
-    if (is_openmpi || has_marks(elf, BERTH_FAMILY_OPENMPI))
-        return BERTH_FAMILY_OPENMPI;
-    if (is_mpich || has_marks(elf, BERTH_FAMILY_MPICH))
-        return BERTH_FAMILY_MPICH;
+        if (has_symbols || has_marks(elf, it->family))
+            return it->family;
+    }
     return is_mpi ? BERTH_FAMILY_UNKNOWN : BERTH_FAMILY_NONE;
 }
 
@@ -314,17 +331,22 @@ void berth_mpi_classify(const struct berth_elf *elf, const char *file,
     *ret_library = library;
 }
 
+bool berth_mpi_family_is_implementation(enum berth_mpi_family family)
+{
+    for (size_t i = 0; i < BERTH_MPI_IMPLEMENTATIONS; i++)
+        if (berth_mpi_implementations[i].family == family)
+            return true;
+    return false;
+}
+
 const char *berth_mpi_family_name(enum berth_mpi_family family)
 {
-    static const char *const names[] = {
-        [BERTH_FAMILY_NONE] = "no MPI",
-        [BERTH_FAMILY_MPICH] = "MPICH",
-        [BERTH_FAMILY_OPENMPI] = "Open MPI",
-        [BERTH_FAMILY_ABI] = "the MPI standard ABI",
-        [BERTH_FAMILY_UNKNOWN] = "an unknown MPI",
-    };
-
-    return names[family];
+    for (size_t i = 0; i < BERTH_MPI_IMPLEMENTATIONS; i++)
+        if (berth_mpi_implementations[i].family == family)
+            return berth_mpi_implementations[i].name;
+    if (family == BERTH_FAMILY_ABI)
+        return "the MPI standard ABI";
+    return family == BERTH_FAMILY_NONE ? "no MPI" : "an unknown MPI";
 }
 
 const char *berth_mpi_part_name(enum berth_mpi_part part)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/strvec.h"
 #include "elf/facts.h"
 
@@ -15,6 +17,13 @@ enum berth_mpi_family {
 };
 
 enum { BERTH_FAMILIES = BERTH_FAMILY_ABI - BERTH_FAMILY_MPICH + 1 };
+
+/* The values of `family` in a profile, in the order of enum berth_mpi_family. */
+#define BERTH_FAMILY_WORDS "NONE|mpich|openmpi"
+
+/* Is FAMILY that of an implementation? Not the standard's ABI, which any implementation
+ * may have, nor an unknown one. */
+bool berth_mpi_family_is_implementation(enum berth_mpi_family family);
 
 /* The interfaces that a library offers to programs; a file may offer several. A file of
  * the host can replace one of the image if it offers all interfaces of the other. */

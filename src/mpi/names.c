@@ -15,7 +15,7 @@ static bool is_fortran(const char *name)
     return berth_text_starts(name, "mpi_") || berth_text_starts(name, "pmpi_");
 }
 
-bool berth_mpi_is_openmpi(const char *name)
+static bool is_openmpi(const char *name)
 {
     static const char *const names[] = {"ompi_", "OMPI_", "mpi_fortran_", NULL};
 
@@ -62,11 +62,26 @@ static bool is_for_debuggers(const char *name)
     return berth_text_starts_any(name, names);
 }
 
-bool berth_mpi_is_mpich(const char *name)
+static bool is_mpich(const char *name)
 {
     static const char *const names[] = {"MPIR_", "MPII_", "mpifcmb", "mpipriv", NULL};
 
     return berth_text_starts_any(name, names) && !is_for_debuggers(name);
+}
+
+const struct berth_mpi_implementation
+    berth_mpi_implementations[BERTH_MPI_IMPLEMENTATIONS] = {
+        {BERTH_FAMILY_OPENMPI, "Open MPI", is_openmpi, "ompi_mpi_init"},
+        {BERTH_FAMILY_MPICH, "MPICH", is_mpich, "MPIR_Err_return_comm"},
+};
+
+/* Is NAME a symbol of one implementation? */
+static bool is_private(const char *name)
+{
+    for (size_t i = 0; i < BERTH_MPI_IMPLEMENTATIONS; i++)
+        if (berth_mpi_implementations[i].is(name))
+            return true;
+    return false;
 }
 
 bool berth_mpi_is_symbol(const char *name)
@@ -76,8 +91,7 @@ bool berth_mpi_is_symbol(const char *name)
         "MPI_",    "PMPI_",    "MPIX_",     "PMPIX_",    "__mpi_",    "__pmpi_",
         "_ZN3MPI", "_ZNK3MPI", "_ZTVN3MPI", "_ZTIN3MPI", "_ZTSN3MPI", NULL};
 
-    return berth_mpi_is_openmpi(name) || berth_mpi_is_mpich(name) ||
-           berth_text_starts_any(name, names) || is_fortran(name);
+    return is_private(name) || berth_text_starts_any(name, names) || is_fortran(name);
 }
 
 bool berth_mpi_is_c_function(const char *name)
@@ -170,17 +184,21 @@ unsigned int berth_mpi_mark(enum berth_mpi_family family, const char *text)
 
 static bool is_mark(const char *text)
 {
-    return berth_mpi_mark(BERTH_FAMILY_MPICH, text) ||
-           berth_mpi_mark(BERTH_FAMILY_OPENMPI, text);
+    for (size_t i = 0; i < BERTH_MPI_IMPLEMENTATIONS; i++)
+        if (berth_mpi_mark(berth_mpi_implementations[i].family, text))
+            return true;
+    return false;
 }
 
 /* Is NAME a symbol that shows that an MPI is inside, or which one? */
 static bool is_inner(const char *name)
 {
-    static const char *const names[] = {"PMPI_Init", "MPIR_Err_return_comm",
-                                        "ompi_mpi_init", NULL};
-
-    return berth_text_is_any(name, names);
+    if (strcmp(name, "PMPI_Init") == 0)
+        return true;
+    for (size_t i = 0; i < BERTH_MPI_IMPLEMENTATIONS; i++)
+        if (strcmp(name, berth_mpi_implementations[i].inner) == 0)
+            return true;
+    return false;
 }
 
 const struct berth_elf_question berth_mpi_question = {

@@ -10,9 +10,19 @@
  * Open MPI that programs get from mpi.h, mpif.h and the modules? */
 bool berth_mpi_is_symbol(const char *name);
 
-/* Is NAME a symbol of only Open MPI, or of only MPICH? */
-bool berth_mpi_is_openmpi(const char *name);
-bool berth_mpi_is_mpich(const char *name);
+/* By what an implementation of MPI, and what is made from it, shows its family. */
+struct berth_mpi_implementation {
+    enum berth_mpi_family family;
+    const char *name;             /* for people, also of a vendor that shows no other */
+    bool (*is)(const char *name); /* is NAME a symbol of only this family? */
+    const char *inner;            /* a function of it that is not of the standard */
+};
+
+enum { BERTH_MPI_IMPLEMENTATIONS = 2 };
+
+/* If a file has symbols of several, the first counts. */
+extern const struct berth_mpi_implementation
+    berth_mpi_implementations[BERTH_MPI_IMPLEMENTATIONS];
 
 /* Is NAME a function of the MPI standard in C, or its PMPI_ name? Not the similar names
  * in Open MPI's Fortran libraries (MPI_Send_f, MPI_Send_f08). */

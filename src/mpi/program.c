@@ -148,12 +148,10 @@ static unsigned int marks_of(const struct berth_elf_symbols *symbols)
 {
     unsigned int seen = 0;
 
-    for (size_t i = 0; i < symbols->count; i++) {
-        if (berth_mpi_is_openmpi(symbols->items[i].name))
-            seen |= 1U << BERTH_FAMILY_OPENMPI;
-        else if (berth_mpi_is_mpich(symbols->items[i].name))
-            seen |= 1U << BERTH_FAMILY_MPICH;
-    }
+    for (size_t i = 0; i < BERTH_MPI_IMPLEMENTATIONS; i++)
+        for (size_t k = 0; k < symbols->count; k++)
+            if (berth_mpi_implementations[i].is(symbols->items[k].name))
+                seen |= 1U << berth_mpi_implementations[i].family;
     return seen;
 }
 

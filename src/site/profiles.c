@@ -165,7 +165,7 @@ static int take_copies(const struct berth_reading *reading, const struct berth_k
 const struct berth_key berth_profile_keys[] = {
     {"name", take_text, check_name, NULL, FIELD(name)},
     {"stack", take_text, check_name, NULL, FIELD(stack)},
-    {"family", berth_reading_choice, NULL, "NONE|mpich|openmpi", FIELD(family)},
+    {"family", berth_reading_choice, NULL, BERTH_FAMILY_WORDS, FIELD(family)},
     {"adds", take_list, check_library, NULL, FIELD(adds)},
     {"replaces", take_list, check_library, NULL, FIELD(replaces)},
     {"prefix", take_text, berth_value_path, NULL, FIELD(prefix)},
