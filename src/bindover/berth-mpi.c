@@ -330,6 +330,8 @@ static int run(const struct work *work, struct berth_err *err)
         .command = work->container.words.items,
         .programs = work->order.programs.count ? &work->order.programs : NULL,
         .directory = work->order.mpi.directory,
+        .image_directory = work->order.mpi.image_directory,
+        .prefers_image = work->order.mpi.prefers_image,
         .task = task ? task : nothing,
     };
 

@@ -41,7 +41,9 @@ static int enter(const struct berth_decide *inside, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec asked = {0};
     const struct berth_become become = {.workdir = inside->request->workdir,
-                                        .stay = inside->directory};
+                                        .stay = inside->directory,
+                                        .image_directory = inside->image_directory,
+                                        .prefers_image = inside->prefers_image};
 
     if (berth_join_owner(inside->holder, err) < 0)
         return -1;
@@ -51,7 +53,7 @@ static int enter(const struct berth_decide *inside, struct berth_err *err)
     if (asked.failed)
         return berth_err_oom(err);
     /* The task reports a directory that is missing. */
-    berth_become_chdir(&become, NULL);
+    berth_become_chdir(&become, NULL, NULL);
     return 0;
 }
 

@@ -18,6 +18,8 @@ struct berth_decide {
     const struct berth_strvec *programs; /* of the tasks, if these differ (srun
                                             --multi-prog); NULL: that of COMMAND */
     const char *directory;               /* of the task on the host; NULL: gone */
+    const char *image_directory;         /* as in struct berth_become */
+    bool prefers_image;
     char *const *task; /* the environment of the task, ended by NULL */
     const struct berth_profile
         *profiles; /* for the stacks that may be used, as berth_profiles */

@@ -24,6 +24,7 @@
 #include "base/run.h"
 #include "base/text.h"
 #include "container/runscript.h"
+#include "plan/launch.h"
 #include "request/multiprog.h"
 #include "request/request.h"
 
@@ -47,22 +48,71 @@ static int set_pwd(const char *path)
                : 0;
 }
 
-int berth_become_chdir(const struct berth_become *become, struct berth_err *err)
+/* Change to the working directory of the image. Returns its path, which the caller
+ * frees; NULL: it has none, or has none at that path. */
+static char *enter_image_directory(const struct berth_become *become)
 {
-    if (become->workdir && chdir(become->workdir) < 0)
+    BERTH_FREE char *directory = become->image_directory
+                                     ? strdup(become->image_directory)
+                                     : berth_runscript_directory(BERTH_LAUNCH_RC);
+
+    return directory && chdir(directory) == 0 ? berth_steal(&directory) : NULL;
+}
+
+/* The container lacks the working directory of the task, because of NUMBER (errno):
+ * change to that of the image, else to /, and write into NOTE that this is so. Returns
+ * 0, or -1 with errno. */
+static int leave_missing(const struct berth_become *become, int number,
+                         struct berth_err *note)
+{
+    BERTH_FREE char *directory = enter_image_directory(become);
+    const char *whose = directory ? ", the image's" : "";
+
+    if (!directory)
+        directory = strdup("/");
+    if (!directory || chdir(directory) < 0)
+        return -1;
+    berth_err_set(
+        note,
+        "the working directory '%s' is not in the container (%s); the command "
+        "starts in '%s'%s: mount yours (--container-mounts=%s), or name "
+        "another (--container-workdir=DIR)",
+        become->stay, strerror(number), directory, whose, become->stay);
+    return setenv("PWD", directory, 1);
+}
+
+/* Change to the working directory if nobody has asked for one. Returns 0, or -1 with
+ * errno. */
+static int enter_usual(const struct berth_become *become, struct berth_err *note)
+{
+    if (become->prefers_image) {
+        BERTH_FREE char *directory = enter_image_directory(become);
+
+        if (directory)
+            return setenv("PWD", directory, 1);
+    }
+    if (become->stay && chdir(become->stay) < 0)
+        return leave_missing(become, errno, note);
+    return set_pwd(become->pwd);
+}
+
+int berth_become_chdir(const struct berth_become *become, struct berth_err *note,
+                       struct berth_err *err)
+{
+    if (note)
+        *note->text = '\0';
+    if (!become->workdir) {
+        if (enter_usual(become, note) < 0)
+            return berth_err_file(err, "/", "opened");
+        return 0;
+    }
+    if (chdir(become->workdir) < 0)
         return berth_err_set(
             err,
             "--container-workdir: '%s': %s; expected a directory of the "
             "image or of a mount",
             become->workdir, strerror(errno));
-    if (!become->workdir && become->stay && chdir(become->stay) < 0)
-        return berth_err_set(
-            err,
-            "the working directory '%s' is not in the image: %s; mount "
-            "it (--container-mounts=%s) or name another "
-            "(--container-workdir=DIR)",
-            become->stay, strerror(errno), become->stay);
-    if (set_pwd(become->workdir ? become->workdir : become->pwd) < 0)
+    if (set_pwd(become->workdir) < 0)
         return berth_err_oom(err);
     return 0;
 }

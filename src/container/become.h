@@ -18,9 +18,12 @@
 /* The command of a task, which is in a container of its own or has joined one. Borrows
  * everything. */
 struct berth_become {
-    const char *workdir;    /* of --container-workdir; NULL: not given */
-    const char *stay;       /* else the task's directory on the host; NULL: none */
-    const char *pwd;        /* PWD on the host; NULL: not set, or not known */
+    const char *workdir;         /* of --container-workdir; NULL: not given */
+    const char *stay;            /* else the task's directory on the host; NULL: none */
+    const char *image_directory; /* the working directory of the image; NULL: only its
+                                    /etc/rc can tell (berth_runscript_directory()) */
+    bool prefers_image;          /* that one before `stay` */
+    const char *pwd;             /* PWD on the host; NULL: not set, or not known */
     const char *runscript;  /* the image's, which the command might need; NULL: none, or
                                the command is started through it */
     const char *entrypoint; /* the file through which the command is started, one of its
@@ -31,9 +34,12 @@ struct berth_become {
 /* Exit status of a task whose application was not started, as in a shell. */
 enum { BERTH_REFUSED = 1, BERTH_NOT_EXECUTABLE = 126, BERTH_NOT_FOUND = 127 };
 
-/* Change to the working directory, and set PWD to the name that it has on the host.
- * Returns 0, or -1 with a sentence in ERR. */
-int berth_become_chdir(const struct berth_become *become, struct berth_err *err);
+/* Change to the working directory, and set PWD to the name that it has on the host. If
+ * nobody has asked for one, and the container lacks that of the task, it is that of the
+ * image, else /, and a sentence in NOTE says so ("" otherwise; may be NULL). Returns 0,
+ * or -1 with a sentence in ERR. */
+int berth_become_chdir(const struct berth_become *become, struct berth_err *note,
+                       struct berth_err *err);
 
 /* Returns the path of the command NAME, which the caller frees: on the PATH of the
  * current environment, or else in the working directory; NULL with errno: there is

@@ -3,6 +3,7 @@
 
 #include "container/runscript.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -65,4 +66,29 @@ bool berth_runscript_exists(const char *path)
     /* One that cannot be read can perhaps be executed. */
     return berth_fd_read_path(path, HEAD, &text) < 0 || !text.text ||
            !strstr(text.text, NO_RUNSCRIPT);
+}
+
+char *berth_runscript_directory(const char *path)
+{
+    /* docker::configure in enroot's src/docker.sh: `cd "/dir" && unset OLDPWD || exit
+     * 1`, and before its release 3.5 `cd "/dir" || exit 1` */
+    static const char changes[] = "cd \"";
+    static const char *const ends[] = {"\" && unset OLDPWD || exit 1", "\" || exit 1"};
+    BERTH_BUF struct berth_buf text = {0};
+    char *rest;
+
+    if (berth_fd_read_path(path, HEAD, &text) < 0 || text.failed || !text.used)
+        return NULL;
+    for (char *line = strtok_r(text.text, "\n", &rest); line;
+         line = strtok_r(NULL, "\n", &rest)) {
+        if (!berth_text_starts(line, changes))
+            continue;
+        for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+            const size_t begin = strlen(changes);
+
+            if (line[begin] == '/' && berth_text_ends(line, ends[i]))
+                return strndup(line + begin, strlen(line) - begin - strlen(ends[i]));
+        }
+    }
+    return NULL;
 }

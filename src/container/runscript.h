@@ -11,3 +11,7 @@ bool berth_runscript_prepares(const char *path);
 /* Has an image with the runscript PATH an entry point? Not with the file that a runtime
  * writes where a recipe has none. */
 bool berth_runscript_exists(const char *path);
+
+/* Returns the directory to which PATH, an /etc/rc as enroot writes it, changes before
+ * the command, which the caller frees; NULL: it is another file, or there is none. */
+char *berth_runscript_directory(const char *path);

@@ -38,10 +38,15 @@ enum {
     SIF_USED_AT = 4,
     SIF_OFFSET_AT = 17,
     SIF_SIZE_AT = 25,
+    SIF_NAME_AT = 73,
+    SIF_NAME_SIZE = 128,
     SIF_TYPE_PARTITION = 0x4004,
+    SIF_TYPE_JSON = 0x4006,
     SIF_TYPE_OCI_INDEX = 0x400A,
     SIF_DESCRIPTORS_MAX = 4096
 };
+
+#define SIF_MAGIC "SIF_MAGIC"
 
 /* The superblock of a squashfs file, little-endian since version 4.0 (struct
  * squashfs_super_block in Linux's fs/squashfs/squashfs_fs.h). mksquashfs pads a file to
@@ -133,25 +138,47 @@ int berth_image_check_machine(const char *path, const struct berth_image *image,
         path, image->machine, host.machine, host.machine);
 }
 
-/* Check that each part of the SIF file is inside its SIZE bytes, and that one part is a
- * file system. */
-static int check_parts(const char *path, int fd, const unsigned char *header,
-                       uint64_t size, struct berth_err *err)
+/* The descriptors of a SIF file of SIZE bytes with HEADER; the caller frees them. NULL
+ * with a sentence in ERR: the file is cut short. */
+static unsigned char *read_descriptors(const char *path, int fd,
+                                       const unsigned char *header, uint64_t size,
+                                       size_t *ret_bytes, struct berth_err *err)
 {
     uint64_t total = read_le(header + SIF_TOTAL_AT, 8);
     uint64_t start = read_le(header + SIF_DESCRIPTORS_AT, 8);
     size_t bytes = (size_t)total * SIF_DESCRIPTOR_SIZE;
     BERTH_FREE unsigned char *parts = NULL;
+
+    if (total > SIF_DESCRIPTORS_MAX || start > size) {
+        refuse_incomplete(path, err);
+        return NULL;
+    }
+    parts = malloc(bytes + 1);
+    if (!parts) {
+        berth_err_oom(err);
+        return NULL;
+    }
+    if (pread(fd, parts, bytes, (off_t)start) != (ssize_t)bytes) {
+        refuse_incomplete(path, err);
+        return NULL;
+    }
+    *ret_bytes = bytes;
+    return berth_steal(&parts);
+}
+
+/* Check that each part of the SIF file is inside its SIZE bytes, and that one part is a
+ * file system. */
+static int check_parts(const char *path, int fd, const unsigned char *header,
+                       uint64_t size, struct berth_err *err)
+{
+    size_t bytes;
+    BERTH_FREE unsigned char *parts =
+        read_descriptors(path, fd, header, size, &bytes, err);
     bool partition = false;
     bool oci = false;
 
-    if (total > SIF_DESCRIPTORS_MAX || start > size)
-        return refuse_incomplete(path, err);
-    parts = malloc(bytes + 1);
     if (!parts)
-        return berth_err_oom(err);
-    if (pread(fd, parts, bytes, (off_t)start) != (ssize_t)bytes)
-        return refuse_incomplete(path, err);
+        return -1;
     for (const unsigned char *part = parts; part < parts + bytes;
          part += SIF_DESCRIPTOR_SIZE) {
         uint64_t at, count;
@@ -187,6 +214,48 @@ static void write_id(const unsigned char *header, char *text)
                                  header[SIF_ID_AT + i]);
 }
 
+/* The descriptor of the part NAME among the BYTES of PARTS; NULL: there is none. */
+static const unsigned char *find_part(const unsigned char *parts, size_t bytes,
+                                      const char *name)
+{
+    for (const unsigned char *part = parts; part < parts + bytes;
+         part += SIF_DESCRIPTOR_SIZE)
+        if (part[SIF_USED_AT] && read_le(part, 4) == SIF_TYPE_JSON &&
+            strncmp((const char *)part + SIF_NAME_AT, name, SIF_NAME_SIZE) == 0)
+            return part;
+    return NULL;
+}
+
+int berth_image_read_part(const char *path, const char *name, size_t most,
+                          struct berth_buf *ret)
+{
+    BERTH_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    BERTH_FREE unsigned char *parts = NULL;
+    BERTH_FREE char *text = NULL;
+    unsigned char header[SIF_HEADER_SIZE];
+    const unsigned char *part;
+    struct stat st;
+    size_t bytes;
+    size_t count;
+
+    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+        return -1;
+    if (pread(fd, header, sizeof(header), 0) != sizeof(header) ||
+        memcmp(header + SIF_MAGIC_AT, SIF_MAGIC, sizeof(SIF_MAGIC)) != 0)
+        return -1;
+    parts = read_descriptors(path, fd, header, (uint64_t)st.st_size, &bytes, NULL);
+    part = parts ? find_part(parts, bytes, name) : NULL;
+    if (!part || read_le(part + SIF_SIZE_AT, 8) > most)
+        return -1;
+    count = (size_t)read_le(part + SIF_SIZE_AT, 8);
+    text = malloc(count + 1);
+    if (!text || pread(fd, text, count, (off_t)read_le(part + SIF_OFFSET_AT, 8)) !=
+                     (ssize_t)count)
+        return -1;
+    berth_buf_add(ret, text, count);
+    return ret->failed ? -1 : 0;
+}
+
 static int check_file(const char *path, int fd, uint64_t size,
                       struct berth_image *ret_image, struct berth_err *err)
 {
@@ -202,7 +271,7 @@ static int check_file(const char *path, int fd, uint64_t size,
                    ? refuse_incomplete(path, err)
                    : 0;
     }
-    if (memcmp(header + SIF_MAGIC_AT, "SIF_MAGIC", 10) != 0)
+    if (memcmp(header + SIF_MAGIC_AT, SIF_MAGIC, sizeof(SIF_MAGIC)) != 0)
         return refuse_kind(path, err);
     ret_image->machine = machine_of(header);
     write_id(header, ret_image->id);

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "request/request.h"
 #include "base/strvec.h"
@@ -47,6 +48,11 @@ int berth_image_check_machine(const char *path, const struct berth_image *image,
  * or -1 when out of memory. */
 int berth_image_describe(const char *path, struct berth_strvec *ret,
                          struct berth_err *err);
+
+/* Append to RET the part NAME of the SIF file PATH, of at most MOST bytes. Returns 0;
+ * -1 if there is no such part, or it cannot be read. */
+int berth_image_read_part(const char *path, const char *name, size_t most,
+                          struct berth_buf *ret);
 
 /* That script, in the tree of berth (base/installed.h). */
 #define BERTH_IMAGE_READER BERTH_DATADIR "/squashfs-environment"

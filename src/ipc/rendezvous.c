@@ -346,7 +346,8 @@ int berth_rendezvous_put(const struct berth_rendezvous *rendezvous,
                          struct berth_rendezvous_text *ret, struct berth_err *err)
 {
     const struct berth_rendezvous_page *page = rendezvous->page;
-    size_t used = page->binding.count + page->changes.count;
+    size_t used =
+        page->binding.count + page->changes.count + page->image_directory.count;
     size_t at = sizeof(*page) + used; /* in the slot */
     off_t offset = (off_t)(NODE + rendezvous->slot * SLOT + at);
     ssize_t written;

@@ -73,6 +73,7 @@ struct berth_rendezvous_page {
     /* Complete when berth_rendezvous_wait() has returned. A task takes from here how to
      * join, and never what to do: its order is from slurmstepd, or its own. */
     struct berth_rendezvous_text binding, changes; /* plan/binding.h, plan/envdiff.h */
+    struct berth_rendezvous_text image_directory;  /* of struct berth_launch */
     struct berth_holder holder;
     char text[];
 };

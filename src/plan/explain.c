@@ -206,6 +206,8 @@ static void put_places(const struct berth_explain *explain, struct berth_json *o
         else
             berth_strvec_pushf(&parts, "%s %s", place->path, owner_of(place->in));
     }
+    if (explain->starts_in)
+        berth_strvec_pushf(&parts, "the command starts in %s", explain->starts_in);
     put_parts(out, "|directories", &parts, "as the runtime mounts them");
 }
 

@@ -33,6 +33,9 @@ struct berth_explain {
                           of a node share one */
     struct berth_err no_server; /* why the job cannot keep the container, though its
                                    order allows it; "": it can */
+    char *starts_in;            /* the directory in the container where the command
+                                   starts, if it is not that of srun; NULL: it is, or it
+                                   is not known */
     char *found;                /* the command, as it was found in the container; NULL:
                                    not known */
     struct berth_strvec image;  /* name, value, ...: kind, machine, size, ... */

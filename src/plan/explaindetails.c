@@ -193,6 +193,7 @@ static void put_mounts(const struct berth_explain *explain, struct berth_json *o
         berth_json_end(out);
     }
     berth_json_end(out);
+    berth_json_string(out, "starts_in", explain->starts_in);
 }
 
 static void put_fact(const struct berth_explain *explain, struct berth_json *out,

@@ -309,6 +309,11 @@ void berth_launch_apart(char *const *environment, struct berth_strvec *set)
             berth_strvec_pushf(set, "%s=%s", settings[i].name, settings[i].value);
 }
 
+bool berth_launch_prefers_image(const struct berth_launch *launch)
+{
+    return launch->reader || launch->request->home == BERTH_NO;
+}
+
 const char *berth_launch_entrypoint(const struct berth_launch *launch)
 {
     return launch->reader ? BERTH_LAUNCH_RC : BERTH_LAUNCH_RUNSCRIPT;
@@ -420,7 +425,10 @@ int berth_launch_own_argv(const struct berth_launch *launch, struct berth_strvec
 {
     if (push_runtime(launch, argv, err) < 0)
         return -1;
-    push_option("--pwd", launch->request->workdir, argv);
+    if (launch->request->workdir)
+        push_option("--pwd", launch->request->workdir, argv);
+    else if (berth_launch_prefers_image(launch))
+        push_option("--pwd", launch->image_directory, argv);
     berth_strvec_push(argv, launch->request->image);
     berth_launch_command(launch, argv);
     return berth_err_oom_if(argv->failed, err);

@@ -33,14 +33,16 @@ struct berth_launch {
     char *const *command;     /* the user's words, ended by NULL */
     bool unknown_user;        /* the node's user database lacks the user */
     const char *account_home; /* the home in that database; NULL: none */
-    const char *reader;  /* of a squashfs file: the script of the host that the runtime
-                            reads for the image's variables; NULL: another image, which
-                            has scripts of its own */
-    const char *overlay; /* the directory for what tasks write to the image
-                            (container/overlay.h); NULL: memory. Of a container
-                            with a name also if it is read-only */
-    bool is_outer;       /* the runtime runs as root in the outer user namespace
-                            (container/outer.h) */
+    const char *reader; /* of a squashfs file: the script of the host that the runtime
+                           reads for the image's variables; NULL: another image, which
+                           has scripts of its own */
+    const char *image_directory; /* the working directory of the image, as its file
+                                    tells it (image/workdir.h); NULL: it does not */
+    const char *overlay;         /* the directory for what tasks write to the image
+                                    (container/overlay.h); NULL: memory. Of a container
+                                    with a name also if it is read-only */
+    bool is_outer;               /* the runtime runs as root in the outer user namespace
+                                    (container/outer.h) */
 };
 
 /* Append to RET the mounts of the container, in the order of the words of the runtime.
@@ -115,6 +117,11 @@ void berth_launch_manager_places(const struct berth_request *request,
 /* Append to ARGV the command of LAUNCH, with the image's entry point before it if the
  * request asks for that (--container-entrypoint). */
 void berth_launch_command(const struct berth_launch *launch, struct berth_strvec *argv);
+
+/* Do tasks start in the working directory of the image, if it has one, and not in that
+ * of srun? An image of enroot does so; and a user who leaves the home out has left that
+ * of srun out, as a rule. Not if --container-workdir names another. */
+bool berth_launch_prefers_image(const struct berth_launch *launch);
 
 /* The file that is the entry point of the image of LAUNCH, if it has one. */
 const char *berth_launch_entrypoint(const struct berth_launch *launch);

@@ -57,6 +57,8 @@ static const struct berth_field mpi_fields[] = {
     {"seconds", BERTH_FIELD_NUMBER, MEMBER(mpi.seconds)},
     {"stderr-fd", BERTH_FIELD_DESCRIPTOR, MEMBER(mpi.task_stderr)},
     {"directory", BERTH_FIELD_TEXT, MEMBER(mpi.directory)},
+    {"image-directory", BERTH_FIELD_TEXT, MEMBER(mpi.image_directory)},
+    {"prefers-image", BERTH_FIELD_FLAG, MEMBER(mpi.prefers_image)},
     {0},
 };
 

@@ -57,11 +57,13 @@ struct berth_order_container {
 
 /* Facts about the container for berth-mpi only. */
 struct berth_order_mpi {
-    pid_t holder;        /* the process in the container's namespaces */
-    unsigned int mounts; /* inode of its mount namespace */
-    int seconds;         /* that are left for berth-mpi */
-    int task_stderr;     /* descriptor; -1: none */
-    char *directory;     /* working directory of the task; NULL: removed */
+    pid_t holder;          /* the process in the container's namespaces */
+    unsigned int mounts;   /* inode of its mount namespace */
+    int seconds;           /* that are left for berth-mpi */
+    int task_stderr;       /* descriptor; -1: none */
+    char *directory;       /* working directory of the task; NULL: removed */
+    char *image_directory; /* that of the image, and whether it comes first: as in */
+    bool prefers_image;    /* struct berth_become */
 };
 
 /* A value struct: start with BERTH_ORDER_EMPTY. End what berth_order_get() has made

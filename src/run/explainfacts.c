@@ -120,6 +120,9 @@ static int list_environment(struct berth_explain *explain, struct berth_err *err
     return plan->failed ? berth_err_oom(err) : 0;
 }
 
+/* The place of the working directory of srun in list_places(). */
+enum { WORKING = 1 };
+
 /* List the directories that people look for, as they are on the host. */
 static void list_places(const struct berth_launch *launch,
                         struct berth_explain_place *places)
@@ -127,7 +130,7 @@ static void list_places(const struct berth_launch *launch,
     const char *temporary = berth_environ_value(launch->environment, "TMPDIR");
     const struct berth_explain_place all[BERTH_EXPLAIN_PLACES] = {
         {.what = "home", .path = launch->home},
-        {.what = "working directory", .path = launch->directory},
+        [WORKING] = {.what = "working directory", .path = launch->directory},
         {.what = "TMPDIR", .path = temporary},
         {.path = "/tmp"},
         {.path = "/scratch"},
@@ -178,8 +181,21 @@ int berth_explainfacts_collect(struct berth_task *task, const char *apart,
     return has_container ? collect(ret, err) : 0;
 }
 
+/* The directory of this process, where the command would start, if it is not WORKING,
+ * that of srun; NULL: it is. */
+static char *find_start(const struct berth_explain_place *working)
+{
+    struct stat status;
+
+    if (stat(".", &status) == 0 && status.st_dev == working->device &&
+        status.st_ino == working->inode)
+        return NULL;
+    return getcwd(NULL, 0);
+}
+
 void berth_explainfacts_look(struct berth_explain *explain)
 {
+    explain->starts_in = find_start(&explain->places[WORKING]);
     for (int i = 0; i < BERTH_EXPLAIN_PLACES; i++) {
         struct berth_explain_place *place = &explain->places[i];
         struct stat status;

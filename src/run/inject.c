@@ -113,6 +113,8 @@ static int write_handovers(const struct berth_inject *inject, int fds[DESCRIPTOR
         .seconds = (int)(berth_deadline_left(inject->deadline) / 1000),
         .task_stderr = inject->task_stderr < 0 ? -1 : FIRST + TASK_STDERR,
         .directory = (char *)launch->directory,
+        .image_directory = (char *)launch->image_directory,
+        .prefers_image = berth_launch_prefers_image(launch),
     };
     if (berth_order_put(&order, &text, err) < 0)
         return -1;

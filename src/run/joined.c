@@ -18,6 +18,7 @@
 #include "container/become.h"
 #include "container/join.h"
 #include "ipc/loadmarks.h"
+#include "ipc/report.h"
 #include "container/program.h"
 
 extern char **environ;
@@ -94,33 +95,58 @@ static void tell_dropped(const struct berth_task *task,
         rendezvous->node->has_dropped = true;
 }
 
+/* Print once for the component, in NOTE, that its tasks do not start in the directory
+ * of srun. Who leaves the home out can expect that. */
+static void print_note(const struct berth_task *task, const struct berth_err *note)
+{
+    const struct berth_order_step *step = &task->order.step;
+    const struct berth_request *request = &task->order.request;
+    const bool is_expected = request->home == BERTH_NO;
+
+    if (!*note->text || !step->is_first || berth_request_is_explained(request))
+        return;
+    if (is_expected && step->is_one_file)
+        return;
+    berth_report_line(STDERR_FILENO, task->launch.node, "%s: image '%s': %s",
+                      is_expected ? "note" : "warning", berth_request_name(request),
+                      note->text);
+}
+
 static int become(const struct berth_task *task,
                   const struct berth_rendezvous *rendezvous, struct berth_err *err)
 {
     struct berth_strvec command = {0};
     char *pwd = getenv("PWD"); /* outlives the change of the environment */
+    const struct berth_rendezvous_page *page = rendezvous->page;
+    BERTH_FREE char *image_directory =
+        strndup(page->text + page->image_directory.at, page->image_directory.count);
     struct berth_become it = {.workdir = task->order.request.workdir,
                               .stay = task->launch.directory,
                               .pwd = pwd};
     struct berth_launch launch = task->launch; /* borrows */
+    struct berth_err note;
 
     launch.request = &task->order.request;
-    if (rendezvous->page->is_squashfs)
+    if (page->is_squashfs)
         launch.reader = BERTH_LAUNCH_READER_PLACE; /* as this process will see it */
+    if (image_directory && *image_directory)
+        it.image_directory = image_directory;
+    it.prefers_image = berth_launch_prefers_image(&launch);
     if (task->order.request.entrypoint == BERTH_YES)
         it.entrypoint = berth_launch_entrypoint(&launch);
     else
         it.runscript = berth_launch_entrypoint(&launch);
     berth_launch_command(&launch, &command);
     it.command = command.items;
-    if (command.failed)
+    if (command.failed || !image_directory)
         return berth_err_oom(err);
-    if (berth_join(rendezvous->page->holder, err) < 0)
+    if (berth_join(page->holder, err) < 0)
         return -1;
     berth_loadmarks_join(task->launch.environment);
     if (apply_environment(task, rendezvous, err) < 0 ||
-        berth_become_chdir(&it, err) < 0)
+        berth_become_chdir(&it, &note, err) < 0)
         return -1;
+    print_note(task, &note);
     tell_dropped(task, rendezvous);
     if (task->order.report >= 0)
         fcntl(task->order.report, F_SETFD, FD_CLOEXEC);

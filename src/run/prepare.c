@@ -16,6 +16,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "image/image.h"
+#include "image/workdir.h"
 #include "container/runtime.h"
 #include "request/mount.h"
 #include "run/inject.h"
@@ -166,6 +167,7 @@ int berth_prepare(struct berth_task *task, struct berth_err *err)
     if (berth_runtime_find(task->order.runtime, getenv("PATH"), &runtime, err) < 0)
         return -1;
     launch->runtime = runtime;
+    launch->image_directory = berth_image_workdir(request->image);
     if (check_devices(task, err) < 0 || leave_devices(task, err) < 0)
         return -1;
     if (user) {

@@ -137,6 +137,20 @@ static void name_written(struct supervisor *supervisor)
     berth_binding_set(binding, &binding->written, text.text);
 }
 
+/* Write the working directory of the image into the rendezvous, for the tasks. */
+static int share_directory(struct supervisor *supervisor, struct berth_err *err)
+{
+    struct berth_rendezvous *rendezvous = supervisor->rendezvous;
+    BERTH_BUF struct berth_buf text = {0};
+
+    if (!supervisor->launch.image_directory)
+        return 0;
+    berth_buf_puts(&text, supervisor->launch.image_directory);
+    return text.failed ? berth_err_oom(err)
+                       : berth_rendezvous_put(rendezvous, &text,
+                                              &rendezvous->page->image_directory, err);
+}
+
 /* Write the binding into the rendezvous, for the tasks. */
 static int share_binding(struct supervisor *supervisor, struct berth_err *err)
 {
@@ -179,7 +193,7 @@ static int make_ready(struct supervisor *supervisor, struct berth_err *err)
     if (changes.failed || container->failed)
         return berth_err_oom(err);
 
-    if (share_binding(supervisor, err) < 0)
+    if (share_binding(supervisor, err) < 0 || share_directory(supervisor, err) < 0)
         return -1;
     return berth_rendezvous_ready(supervisor->rendezvous, supervisor->inject.holder,
                                   &changes, err);
@@ -288,12 +302,14 @@ static int copy_job(struct supervisor *supervisor,
 {
     struct berth_start *start = &supervisor->start;
     struct berth_job_answer *job = &supervisor->job;
+    /* without the home no container has that directory, and tasks start elsewhere */
+    bool has_home = supervisor->launch.request->home != BERTH_NO;
+    bool looks = has_home && !question->own_directory;
     int result, status;
 
     if (berth_job_ask(question, job, err) < 0)
         return -1;
-    result = berth_start_in(start, job->holder, job->after.items,
-                            !question->own_directory, err);
+    result = berth_start_in(start, job->holder, job->after.items, looks, err);
     if (result == 0)
         result = berth_start_await(start, &supervisor->inject.holder,
                                    &supervisor->environment, err);

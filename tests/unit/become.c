@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A command in an image whose / has nothing: the image is to blame, not the command. */
+/* A command in an image whose / has nothing: the image is to blame, not the command.
+ * And the directory of an image of enroot. */
 
 #include "container/become.h"
 
@@ -7,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
+#include "container/runscript.h"
 #include "unit.h"
 
 /* In a child: / is an empty directory. Returns the status; what is wrong goes to END.
@@ -48,6 +51,44 @@ TEST_ROWS(an_image_without_files_is_damaged, names)
     ck_assert_str_eq(err.text,
                      "the image is damaged: its '/' cannot be listed (it is empty); "
                      "copy, pull or build it again");
+}
+
+/* What enroot writes before and after the lines that change the directory. */
+#define RC(lines)                                                                      \
+    "# enroot-provenance: docker://x\n\nmkdir -p \"/w\" 2> /dev/null\n" lines          \
+    "\nif [ $# -gt 0 ]; then\n    exec \"$@\"\nfi\n"
+
+static const struct {
+    const char *rc;
+    const char *directory; /* NULL: none */
+} files[] = {
+    {RC("cd \"/work space\" && unset OLDPWD || exit 1\n"), "/work space"},
+    {RC("cd \"/w\" || exit 1\n"), "/w"},
+    {RC("cd \"/\" && unset OLDPWD || exit 1\n"), "/"},
+    {RC("    cd \"/in/a/function\" || exit 1\n"), NULL},
+    {RC("cd \"relative\" || exit 1\n"), NULL},
+    {RC("cd /w\n"), NULL},
+    {RC("cd \"/w\"; ls\n"), NULL},
+    {RC(""), NULL},
+    {"", NULL},
+};
+
+TEST_ROWS(an_rc_of_enroot_names_its_directory, files)
+{
+    BERTH_FREE char *path = unit_path(unit_dir, "rc");
+    BERTH_FREE char *directory = NULL;
+
+    unit_write(path, files[_i].rc, strlen(files[_i].rc));
+    directory = berth_runscript_directory(path);
+    if (files[_i].directory)
+        ck_assert_pstr_eq(directory, files[_i].directory);
+    else
+        ck_assert_ptr_null(directory);
+}
+
+TEST(an_image_without_an_rc_has_no_directory)
+{
+    ck_assert_ptr_null(berth_runscript_directory("/nowhere/rc"));
 }
 
 void unit_prepare(TCase *tests)

@@ -102,6 +102,7 @@ static void add_all(struct fixture *fixture)
     explain->found = strdup("/opt/app");
     explain->places[0] = (struct berth_explain_place){"home", "/home/u", 1, 1, "host"};
     explain->places[3] = (struct berth_explain_place){NULL, "/scratch", 1, 2, "absent"};
+    explain->starts_in = (char *)"/workspace";
     berth_strvec_push(&explain->image, "kind");
     berth_strvec_push(&explain->image, "SIF file");
     berth_strvec_push(&explain->image, "bytes");

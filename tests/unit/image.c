@@ -3,6 +3,7 @@
  * SIF specification lays them out. */
 
 #include "image/image.h"
+#include "image/workdir.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -412,6 +413,66 @@ TEST(an_unreadable_image_is_said_to_be_so)
     become(0);
     ck_assert_int_eq(chmod(sandbox, 0700), 0);
     ck_assert_int_eq(chmod(closed, 0700), 0);
+}
+
+static const struct {
+    const char *name; /* of the part */
+    const char *text;
+    const char *directory; /* NULL: none */
+} configurations[] = {
+    {"oci-config.json",
+     "{\"Env\":[\"A=\\\"b\\\"\"],\"Cmd\":null,\"WorkingDir\":\"/work space\"}",
+     "/work space"},
+    {"oci-config.json", "{\"WorkingDir\":\"\"}", NULL},
+    {"oci-config.json", "{\"WorkingDir\":\"relative\"}", NULL},
+    {"oci-config.json", "{\"WorkingDir\":[\"/w\"]}", NULL},
+    {"oci-config.json", "{\"config\":{\"WorkingDir\":\"/w\"}}", NULL},
+    {"oci-config.json", "[]", NULL},
+    {"oci-config.json", "{\"WorkingDir\":\"/w", NULL},
+    {"oci-config.json", "", NULL},
+    {"labels.json", "{\"WorkingDir\":\"/w\"}", NULL},
+};
+
+TEST_ROWS(a_sif_keeps_the_directory_of_an_oci_image, configurations)
+{
+    enum { JSON = 0x4006 };
+    BERTH_FREE char *path = unit_path(unit_dir, "oci.sif");
+    BERTH_FREE char *directory = NULL;
+    size_t length = strlen(configurations[_i].text);
+    struct sif sif;
+
+    make_sif(&sif);
+    put_part(&sif, 0, JSON, DATA, length);
+    strcpy((char *)sif.bytes + HEADER + 73, configurations[_i].name);
+    memcpy(sif.bytes + DATA, configurations[_i].text, length);
+    unit_write(path, &sif, sizeof(sif));
+    assert_image(path, BERTH_IMAGE_SIF);
+    directory = berth_image_workdir(path);
+    if (configurations[_i].directory)
+        ck_assert_pstr_eq(directory, configurations[_i].directory);
+    else
+        ck_assert_ptr_null(directory);
+}
+
+TEST(others_keep_none)
+{
+    enum { JSON = 0x4006 };
+    BERTH_FREE char *path = unit_path(unit_dir, "x.sif");
+    struct sif sif;
+
+    ck_assert_ptr_null(berth_image_workdir(unit_dir));
+    ck_assert_ptr_null(berth_image_workdir("/nowhere.sif"));
+    write_squashfs(path, 255);
+    ck_assert_ptr_null(berth_image_workdir(path));
+    /* a part that is larger than its file, and one that no configuration is */
+    make_sif(&sif);
+    put_part(&sif, 0, JSON, DATA, 2 * WHOLE);
+    strcpy((char *)sif.bytes + HEADER + 73, "oci-config.json");
+    unit_write(path, &sif, sizeof(sif));
+    ck_assert_ptr_null(berth_image_workdir(path));
+    put_part(&sif, 0, JSON, DATA, (uint64_t)1 << 40);
+    unit_write(path, &sif, sizeof(sif));
+    ck_assert_ptr_null(berth_image_workdir(path));
 }
 
 void unit_prepare(TCase *tests)

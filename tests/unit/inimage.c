@@ -2,8 +2,10 @@
 /* What berth-start and berth-init do for a task that has joined its container, without
  * a container:
  *
- * inimage become [--try] [--workdir DIR] [--stay DIR] [--runscript FILE] [--entrypoint]
- * COMMAND...: become COMMAND, with --entrypoint the image's runscript.
+ * inimage become [--try] [--workdir DIR] [--stay DIR] [--image-directory DIR]
+ * [--prefers]
+ * [--runscript FILE] [--entrypoint] COMMAND...: become COMMAND, with --entrypoint the
+ * image's runscript; --prefers: in the directory of the image.
  *
  * inimage serve COMMAND...: run COMMAND with the PATH $IMAGE_PATH, and with commands of
  * the host as the order in BERTH_TASK_ORDER allows.
@@ -31,6 +33,7 @@ extern char **environ;
 static int become(char **argv)
 {
     struct berth_become it = {.pwd = getenv("PWD")};
+    struct berth_err note;
     struct berth_err err;
     int only_tries = 0;
     int status = -1;
@@ -40,6 +43,10 @@ static int become(char **argv)
             only_tries = 1;
         else if (strcmp(*argv, "--entrypoint") == 0)
             it.entrypoint = argv[1];
+        else if (strcmp(*argv, "--prefers") == 0)
+            it.prefers_image = true;
+        else if (strcmp(*argv, "--image-directory") == 0)
+            it.image_directory = *++argv;
         else if (strcmp(*argv, "--workdir") == 0)
             it.workdir = *++argv;
         else if (strcmp(*argv, "--runscript") == 0)
@@ -47,9 +54,12 @@ static int become(char **argv)
         else
             it.stay = *++argv;
     it.command = argv;
-    if (berth_become_chdir(&it, &err) == 0)
+    if (berth_become_chdir(&it, &note, &err) == 0) {
+        if (*note.text)
+            fprintf(stderr, "note: %s\n", note.text);
         status =
             only_tries ? berth_become_try(&it, &err) : berth_become_command(&it, &err);
+    }
     if (status != 0)
         berth_report(-1, "n1", &err);
     return status < 0 ? BERTH_REFUSED : status;

@@ -138,6 +138,19 @@ TEST(a_squashfs_file_has_a_reader_and_its_own_entry_point)
     assert_starts(&launch, READS " /bin/sh /etc/rc");
 }
 
+TEST(a_container_of_a_task_starts_in_the_directory_of_the_image)
+{
+    struct berth_request request = {.image = (char *)"/a.sif"};
+    struct berth_launch launch = usual(&request);
+
+    launch.image_directory = "/workspace";
+    assert_starts(&launch, "/a.sif");
+    request.home = BERTH_NO;
+    assert_starts(&launch, "--no-mount home,cwd --pwd /workspace /a.sif");
+    request.workdir = (char *)"/other";
+    assert_starts(&launch, "--no-mount home,cwd --pwd /other /a.sif");
+}
+
 TEST(a_user_whom_the_node_does_not_know)
 {
     const struct berth_request request = {.image = (char *)"/a.sif"};

@@ -469,8 +469,21 @@ expect 'a script that names no interpreter' 126 \
 expect 'a command that is no program' 126 \
     "$place command './no-program' cannot be started (Permission denied); name a program, or make this one executable (chmod +x)" \
     become ./no-program
-expect 'a working directory that is not in the image' 1 \
-    "berth: n1: the working directory '/gone' is not in the image: No such file or directory; mount it (--container-mounts=/gone) or name another (--container-workdir=DIR)" \
+# The working directory, if nobody asks for one.
+gone="note: the working directory '/gone' is not in the container (No such file or directory); the command starts in"
+rest='mount yours (--container-mounts=/gone), or name another (--container-workdir=DIR)'
+expect 'the container lacks the directory of the task' 0 "$gone '/': $rest
+/ /" become --stay /gone sh -c 'echo "$(pwd -P) $PWD"'
+expect '... and the image has one' 0 "$gone 'T/a', the image's: $rest
+T/a T/a" become --stay /gone --image-directory "$T/a" sh -c 'echo "$(pwd -P) $PWD"'
+expect '... which is not there' 0 "$gone '/': $rest
+/" become --stay /gone --image-directory "$T/none" pwd
+expect 'the directory of the task comes first' 0 'T' become --stay "$T" --image-directory "$T/a" pwd
+expect '... unless that of the image does' 0 'T/a' become --prefers --stay "$T" --image-directory "$T/a" pwd
+expect '... and is there' 0 'T' become --prefers --stay "$T" --image-directory "$T/none" pwd
+expect '--container-workdir wins' 0 'T/a' become --prefers --workdir "$T/a" --image-directory / --stay / pwd
+expect 'a command that is in the lacking directory' 127 "$gone '/': $rest
+berth: n1: command './app' is not in the image; check the path, or mount it (--container-mounts)" \
     become --stay /gone ./app
 for it in '127 ./gone is not in the image; check the path, or mount it (--container-mounts)' \
     '126 ./no-program cannot be started (Permission denied); name a program, or make this one executable (chmod +x)'; do

@@ -248,12 +248,6 @@ chmod 755 $other" "rm -f $other"
         --container-workdir=/no/dir
     refused "workdir not to be entered" "--container-workdir: '/mnt/bobs': Permission denied; expected" "$IMAGE" \
         --container-mounts=/srv/nodes:/mnt --container-workdir=/mnt/bobs
-    refused "cwd not in the image" \
-        "the working directory '/srv/cwd' is not in the image: .*; mount it" "$IMAGE" --chdir=/srv/cwd \
-        --container-args=--no-mount=cwd
-    refused "no home, and it is the cwd" \
-        "the working directory '/home/alice' is not in the image: .*; mount it" "$IMAGE" \
-        --no-container-mount-home
     refused "mount of a directory over a file" "did not start it: .*; mount a directory over a directory" "$IMAGE" \
         --container-mounts=/srv/cwd:/bin/cat
     printf 'hsqs%0200d' 0 | on login alice sh -c 'cat >cut.sqsh'

@@ -49,11 +49,11 @@ registry_stop() {
     on login root bash -c 'kill -CONT $(</run/registry.pid); kill $(</run/registry.pid)' 2>/dev/null
 }
 
-# push NAME:TAG LETTER [ENTRYPOINT]: an image of Docker's kind with a shell, cat, head and the
-# file of the image LETTER, by the registry's own API; its entry point is a JSON list. Prints its
-# digest.
+# push NAME:TAG LETTER [ENTRYPOINT [WORKDIR]]: an image of Docker's kind with a shell, cat, head and
+# the file of the image LETTER, by the registry's own API; its entry point is a JSON list. Prints
+# its digest.
 push() {
-    on login root bash -s "${1%:*}" "${1#*:}" "$2" "$registry" "${3-}" <<'PUSH'
+    on login root bash -s "${1%:*}" "${1#*:}" "$2" "$registry" "${3-}" "${4-}" <<'PUSH'
 set -euo pipefail
 base=$4/v2/$1 place='' work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -68,13 +68,14 @@ put() {
 part() { printf '"digest":"sha256:%s","size":%d' "$(digest "$1")" "$(stat -c %s "$1")"; }
 type=application/vnd.oci.image
 lib=usr/lib/x86_64-linux-gnu
-mkdir -p root/etc
+mkdir -p "root/etc" "root${6-}"
 echo "$3" >root/etc/berth-image
 echo "PRETTY_NAME=\"$3\"" >root/etc/os-release
 tar -cf layer -C /images/a.dir bin lib lib64 usr/bin/{sh,dash,cat,head} usr/lib64 \
-    $lib/libc.so.6 $lib/ld-linux-x86-64.so.2 -C "$work/root" etc/berth-image etc/os-release
-printf '{"architecture":"amd64","os":"linux","config":{"Env":["PATH=/usr/bin:/bin"]%s},
-    "rootfs":{"type":"layers","diff_ids":["sha256:%s"]}}' "${5:+,\"Entrypoint\":$5}" "$(digest layer)" >config
+    $lib/libc.so.6 $lib/ld-linux-x86-64.so.2 -C "$work/root" etc/berth-image etc/os-release ${6:+".$6"}
+printf '{"architecture":"amd64","os":"linux","config":{"Env":["PATH=/usr/bin:/bin"]%s%s},
+    "rootfs":{"type":"layers","diff_ids":["sha256:%s"]}}' "${5:+,\"Entrypoint\":$5}" \
+    "${6:+,\"WorkingDir\":\"$6\"}" "$(digest layer)" >config
 gzip -n layer
 printf '{"schemaVersion":2,"mediaType":"%s.manifest.v1+json",
     "config":{"mediaType":"%s.config.v1+json",%s},

@@ -2,16 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # On a cluster with PrologFlags=Contain: squashfs files as enroot makes them, which pyxis runs. Each is
 # an image wherever a SIF file is one: variables in /etc/environment, entry point in /etc/rc, MPI,
-# the container of a job, berth save, berth run, several on a node, a site that restricts images.
+# the container of a job, berth save, berth run, several on a node, a site that restricts images. And
+# the working directory of tasks in these and in images of a registry.
 
 # shellcheck disable=SC2016 # words for other shells
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.sh"
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/mpiruns.sh"
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/registry.sh"
 
 need_images a b mpibookworm
-at_exit 'on login alice scancel -u alice; on login alice sh -c "chmod -R u+w sqsh tree.a 2>/dev/null; rm -rf sqsh tree.a /shared/sqsh.sqsh"'
+at_exit 'on login alice scancel -u alice; on login alice sh -c "chmod -R u+w sqsh 2>/dev/null; rm -rf sqsh wd"'
 
 # pack_enroot FROM.sif TO.sqsh ENVIRONMENT WORKDIR ENTRYPOINT: the tree of an image without what a runtime has
 # put in, and with the two files that enroot's `import` writes (docker::configure in its
@@ -53,6 +56,8 @@ pack_enroot /images/a.sif a.sqsh "$odd" /workspace /opt/entry &&
     pack_enroot /images/mpibookworm.sif mpi.sqsh 'PATH=/usr/local/bin:/usr/bin:/bin\nOF_IMAGE=mpi' /tmp '' || exit 1
 S=--container-image=/home/alice/sqsh/a.sqsh
 P=--container-image=/home/alice/sqsh/plain.sqsh
+on "$nodes" root mkdir -p /srv/cwd
+printf '%s\n' "0 $S pwd" "1 $S --container-workdir=/ pwd" "2 $P pwd" | on login alice sh -c 'cat >wd'
 
 echo "# variables"
 try "two nodes run it" $'a\na' -- srun -N2 -n2 "$S" cat /etc/berth-image
@@ -78,12 +83,46 @@ try "a squashfs file that has none" "~berth: n[0-9]: image '/home/alice/sqsh/pla
 try "each task with a container of its own" "/workspace yes" -- \
     srun -n1 "$S" --container-args=--pid --container-entrypoint sh -c 'echo "$PWD $ENTRY"'
 
+echo "# the working directory"
+gone="the working directory '/home/alice' is not in the container .No such file or directory.; the command starts in"
+try "that of an image of enroot" "/workspace /workspace" -- srun -n1 "$S" sh -c 'echo "$(pwd -P) $PWD"'
+try "... of each line of --multi-prog" $'/\n/home/alice\n/workspace' sort -- srun -N1 -n3 --multi-prog wd
+try "--container-workdir" /opt -- srun -n1 "$S" --container-workdir=/opt pwd
+try "a squashfs file that names none" /home/alice -- srun -n1 "$P" pwd
+try "... without the home" "~note: image '/home/alice/sqsh/plain.sqsh': $gone '/': mount yours.*$nl/\$" -- \
+    srun -n1 "$P" --no-container-mount-home pwd
+try "explain" "~working directory /home/alice of the host; .*the command starts in /workspace" -- srun -n1 "$S" --container-explain true
+try "a SIF file, in a directory that it lacks" "~warning: image '/images/a.sif': the working directory '/srv/cwd' is not in the container .*; the command starts in '/': mount yours .--container-mounts=/srv/cwd.*$nl/\$" -- \
+    srun -n1 --container-image=/images/a.sif --chdir=/srv/cwd --container-args=--no-mount=cwd pwd
+try "... once for all tasks" "1 4" 'awk "/warning/ { w++ } /^\/$/ { d++ } END { print w, d }"' -- \
+    srun -N2 -n4 --container-image=/images/a.sif --chdir=/srv/cwd --container-args=--no-mount=cwd pwd
+try "... in one file" "~warning: image .*starts in '/'" -- sh -c 'srun -n1 --container-image=/images/a.sif --chdir=/srv/cwd --container-args=--no-mount=cwd pwd >one 2>&1; cat one; rm one'
+try "... where the command is not found" "~warning: image .*command './app' is not in the image.*status" -- \
+    srun -n1 --container-image=/images/a.sif --chdir=/srv/cwd --container-args=--no-mount=cwd ./app
+registry_start http://login:5000 /var/log/registry.log || result FAIL "the registry starts" "$(on login root cat /var/log/registry.log)"
+push app/dir:1 a '' "/opt/work space" >/dev/null
+push app/none:1 b >/dev/null
+at_exit 'on login alice rm -rf .cache/berth'
+D=--container-image=docker://login:5000/app/dir:1
+for it in dir none; do
+    alice env "${RUNTIME}_NOHTTPS=1" berth pull "docker://login:5000/app/$it:1" >/dev/null 2>&1
+done
+try "an image of a registry: that of srun" /home/alice -- srun -n1 "$D" sh -c pwd
+try "... without the home its WORKDIR" $'/opt/work space\n/opt/work space' -- srun -n2 "$D" --no-container-mount-home sh -c pwd
+try "... and if the container lacks that of srun" "~warning: .*the command starts in '/opt/work space', the image's: .*$nl/opt/work space\$" -- \
+    srun -n1 "$D" --chdir=/srv/cwd --container-args=--no-mount=cwd sh -c pwd
+try "... each task with a container of its own" "/opt/work space" -- \
+    srun -n1 "$D" --container-args=--pid --no-container-mount-home sh -c 'echo $PWD'
+try "... berth run" "/opt/work space" -- srun -n1 berth run "$D" --no-container-mount-home sh -c 'pwd'
+try "one without WORKDIR and without the home" "~starts in '/': .*$nl/\$" -- \
+    srun -n1 --container-image=docker://login:5000/app/none:1 --no-container-mount-home sh -c pwd
+
 echo "# where a SIF file can be"
 try "berth run" "12.3 a" -- srun -n1 berth run "$S" sh -c 'echo "$CUDA_VERSION $(cat /etc/berth-image)"'
 lines "0 $S sh -c 'echo 0=\$CUDA_VERSION'" "1 $P cat /etc/berth-image" "2 --container-image=/images/a.sif cat /etc/berth-image"
 try "--multi-prog, several on a node" $'0: 0=12.3\n1: b\n2: a' sort -- srun -l -N1 -n3 --multi-prog lines
 try "components" $'0: 12.3\n1: a' sort -- srun -l -n1 "$S" sh -c 'echo $CUDA_VERSION' : -n1 --container-image=/images/a.sif cat /etc/berth-image
-try "a command of the host inside" $'12.3' -- srun -n1 -N1 "$S" sh -c 'srun --overlap -n1 '"$S"' sh -c "echo \$CUDA_VERSION"'
+try "a command of the host inside" $'12.3\n/workspace' -- srun -n1 -N1 "$S" sh -c 'srun --overlap -n1 sh -c "echo \$CUDA_VERSION; pwd"'
 try "explain" "~image: squashfs file; .*mounts: for the image's variables: /[^ ]*/share/berth/squashfs-environment:/environment:ro" 'paste -sd" "' -- \
     srun -n1 "$S" --container-explain true
 try "explain as JSON" "squashfs file" "sed -nE 's/.*\"kind\": \"([^\"]*)\".*/\1/p'" -- srun -n1 "$S" --container-explain=json true
