@@ -59,9 +59,10 @@ int berth_job_check_running(const struct berth_request *has,
 {
     /* What a container has from its start; the other options are done for each step. */
     static const enum berth_option_id ids[] = {
-        BERTH_OPTION_MOUNTS,   BERTH_OPTION_MOUNT_HOME, BERTH_OPTION_NO_MOUNT_HOME,
-        BERTH_OPTION_WRITABLE, BERTH_OPTION_READONLY,   BERTH_OPTION_ARGS,
-        BERTH_OPTION_GPU,      BERTH_OPTION_UNSHARE,
+        BERTH_OPTION_MOUNTS,     BERTH_OPTION_MOUNT_HOME,    BERTH_OPTION_NO_MOUNT_HOME,
+        BERTH_OPTION_REMAP_ROOT, BERTH_OPTION_NO_REMAP_ROOT, BERTH_OPTION_WRITABLE,
+        BERTH_OPTION_READONLY,   BERTH_OPTION_ARGS,          BERTH_OPTION_GPU,
+        BERTH_OPTION_UNSHARE,
     };
     const char *name = has->container_name;
 

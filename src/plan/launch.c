@@ -391,6 +391,16 @@ static void push_devices(const struct berth_request *request, struct berth_strve
     argv->failed |= devices.failed;
 }
 
+/* A package that replaces a file cannot replace a mount: tzdata has /etc/localtime,
+ * which apptainer.conf mounts (`bind path`). */
+static void push_root(const struct berth_request *request, struct berth_strvec *argv)
+{
+    if (request->root != BERTH_YES)
+        return;
+    berth_strvec_push(argv, "--fakeroot");
+    push_option("--no-mount", "/etc/localtime", argv);
+}
+
 static int push_runtime(const struct berth_launch *launch, struct berth_strvec *argv,
                         struct berth_err *err)
 {
@@ -412,6 +422,7 @@ static int push_runtime(const struct berth_launch *launch, struct berth_strvec *
         berth_strvec_push(argv, launch->gpu.flag);
     push_devices(launch->request, argv);
     push_outer(launch, argv);
+    push_root(launch->request, argv);
     push_home(launch, argv);
     if (push_mounts(launch, argv, err) < 0)
         return -1;
@@ -453,8 +464,8 @@ void berth_launch_made_by(const struct berth_request *request, struct berth_buf 
 {
     static const enum berth_option_id ids[] = {
         BERTH_OPTION_MOUNTS,   BERTH_OPTION_MOUNT_HOME, BERTH_OPTION_NO_MOUNT_HOME,
-        BERTH_OPTION_WRITABLE, BERTH_OPTION_ARGS,       BERTH_OPTION_GPU,
-        BERTH_OPTION_UNSHARE,
+        BERTH_OPTION_WRITABLE, BERTH_OPTION_REMAP_ROOT, BERTH_OPTION_ARGS,
+        BERTH_OPTION_GPU,      BERTH_OPTION_UNSHARE,
     };
 
     /* the flag of a name is that of one step */

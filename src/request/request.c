@@ -245,8 +245,8 @@ bool berth_request_has_namespaces(const struct berth_request *request)
 {
     static const char *const names[] = {"--fakeroot", "--pid", "--containall", NULL};
 
-    return request->container_name || request->unshare.count > 0 ||
-           has_flag(request, "fpC", names);
+    return request->container_name || request->root == BERTH_YES ||
+           request->unshare.count > 0 || has_flag(request, "fpC", names);
 }
 
 bool berth_request_is_closed(const struct berth_request *request,

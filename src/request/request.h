@@ -29,6 +29,8 @@ struct berth_request {
     char *workdir;              /* in the image; NULL: the directory of the task */
     enum berth_choice home;     /* mount $HOME; unsaid: the runtime's default */
     enum berth_choice writable; /* an overlay that ends with the container */
+    enum berth_choice root;     /* the user is root in the container, with the user's
+                                   subordinate ids for others (--fakeroot) */
     enum berth_choice entrypoint; /* run the command through the image's runscript */
     enum berth_choice script;     /* the batch script itself runs in the image */
     struct berth_strvec env;      /* each NAME (pass) or NAME=VALUE (set) */
@@ -83,6 +85,8 @@ enum berth_option_id {
     BERTH_OPTION_NO_MOUNT_HOME,
     BERTH_OPTION_WRITABLE,
     BERTH_OPTION_READONLY,
+    BERTH_OPTION_REMAP_ROOT,
+    BERTH_OPTION_NO_REMAP_ROOT,
     BERTH_OPTION_ENTRYPOINT,
     BERTH_OPTION_NO_ENTRYPOINT,
     BERTH_OPTION_SCRIPT,
@@ -189,10 +193,10 @@ const char *berth_request_mode(const struct berth_request *request);
 /* Is MODE the mode of --mpi-bind? */
 bool berth_request_mpi_is(const struct berth_request *request, enum berth_mode mode);
 
-/* Do the request's flags for the runtime ask for a PID namespace, or for a user
- * namespace in which the user is root (--fakeroot)? Or has the container a name, or a
- * namespace by --container-unshare, and so a user namespace of its own? Out of memory:
- * yes. */
+/* Does the request ask for a PID namespace, or for a user namespace in which the user
+ * is root (--container-remap-root, or --fakeroot of the runtime)? Or has the container
+ * a name, or a namespace by --container-unshare, and so a user namespace of its own?
+ * Out of memory: yes. */
 bool berth_request_has_namespaces(const struct berth_request *request);
 
 /* Do the same flags, or variables of the runtime in ENVIRONMENT (ended by NULL), close

@@ -53,7 +53,8 @@ struct supervisor {
     struct berth_strvec environment; /* of the holder */
     struct berth_strvec changes;     /* of the runtime (plan/envdiff.h) */
     struct berth_overlay overlay;    /* for what tasks write to the image */
-    struct berth_err no_overlay;     /* why there is none; "": there is, or need be */
+    int users; /* a user namespace with all owners of what is written; -1: the user */
+    struct berth_err no_overlay; /* why there is none; "": there is, or need be */
     int written; /* a file in the file system that gets what tasks write; -1: none */
     struct stat image; /* its file when the tasks began */
     int mounts; /* the holder's mount namespace, which so keeps its inode; -1: none */
@@ -385,7 +386,7 @@ static void remove_overlay(struct supervisor *supervisor)
 {
     supervisor->launch.overlay = NULL;
     supervisor->start.overlay = supervisor->written = -1;
-    berth_overlay_remove(&supervisor->overlay);
+    berth_overlay_remove_in(&supervisor->overlay, supervisor->users);
 }
 
 /* The same with a directory for what tasks write, if they may. A setuid runtime takes
@@ -445,6 +446,23 @@ static int start_named(struct supervisor *supervisor, struct berth_err *err)
                          supervisor->launch.overlay, why.text);
 }
 
+/* Refuse --container-remap-root without subordinate ids: the runtime starts, but
+ * chown(2) fails in it, and so does each package that has another owner than root. */
+static int check_root(const struct supervisor *supervisor, struct berth_err *err)
+{
+    const pid_t holder = supervisor->inject.holder.pid;
+    const bool is_root = supervisor->launch.request->root == BERTH_YES;
+
+    if (!is_root || geteuid() == 0 || berth_namespaces_has_others(holder))
+        return 0;
+    return berth_err_set(
+        err,
+        "--container-remap-root: user %u has no subordinate ids on this "
+        "node, and packages cannot be installed without; ask the "
+        "administrators for lines in /etc/subuid and /etc/subgid",
+        geteuid());
+}
+
 /* Start a container for the step alone, and wait until berth-init runs in it. */
 static int start_for_step(struct supervisor *supervisor, struct berth_err *err)
 {
@@ -458,6 +476,10 @@ static int start_for_step(struct supervisor *supervisor, struct berth_err *err)
         has_name ? start_named(supervisor, err) : start_writable(supervisor, err);
 
     if (result < 0)
+        return -1;
+    if (berth_namespaces_has_others(holder->pid))
+        supervisor->users = berth_namespaces_open(holder->pid, "user");
+    if (check_root(supervisor, err) < 0)
         return -1;
     berth_envdiff(environ, supervisor->environment.items, &supervisor->changes);
     add_umask(supervisor);
@@ -749,6 +771,7 @@ int berth_supervisor_start(const struct berth_launch *launch,
                                               .deadline = &rendezvous->page->deadline},
                                     .mounts = -1,
                                     .written = -1,
+                                    .users = -1,
                                     .overlay = BERTH_OVERLAY_NONE,
                                     .job = {.end = -1, .user = -1},
                                     .inject = {.launch = &supervisor.launch,

@@ -39,6 +39,7 @@ static const struct detour detours[] = {
     {BERTH_OPTION_MOUNT_HOME, "home", 'H', false, NULL},
     {BERTH_OPTION_NO_MOUNT_HOME, "no-home", 0, true, NULL},
     {BERTH_OPTION_NO_MOUNT_HOME, "no-mount", 0, false, "home"},
+    {BERTH_OPTION_REMAP_ROOT, "fakeroot", 'f', true, NULL},
     {BERTH_OPTION_ENV, "env", 0, false, NULL},
     {BERTH_OPTION_ENV, "env-file", 0, false, NULL},
     {BERTH_OPTION_WORKDIR, "pwd", 0, false, NULL},

@@ -130,11 +130,33 @@ static int list_sources(const struct berth_site *site,
     return berth_err_oom_if(ret->failed, err);
 }
 
+/* Refuses --container-remap-root if the site does not allow the flag that it is. */
+static int check_root(const struct berth_site *site,
+                      const struct berth_request *request, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec flag = {0};
+    struct berth_err why;
+
+    if (request->root != BERTH_YES)
+        return 0;
+    berth_strvec_push(&flag, "--fakeroot");
+    if (flag.failed)
+        return berth_err_oom(err);
+    if (berth_flags_check_args(site, &flag, &why) == 0)
+        return 0;
+    berth_err_set(err,
+                  "--container-remap-root: it is the flag --fakeroot of the runtime, "
+                  "which this site does not allow; leave it out");
+    return berth_site_cite(site, "runtime.raw_args", "", err);
+}
+
 /* Refuses flags and variables that the site forbids on every node. */
 static int check_args(const struct berth_site *site,
                       const struct berth_request *request, struct berth_err *err)
 {
     if (berth_flags_check_args(site, &request->args, err) < 0)
+        return -1;
+    if (check_root(site, request, err) < 0)
         return -1;
     for (size_t i = 0; i < request->env.count; i++) {
         const char *name = find_unset(site, request->env.items[i]);

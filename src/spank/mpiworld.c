@@ -16,6 +16,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "base/fd.h"
 #include "request/defaults.h"
 #include "request/mpirun.h"
@@ -119,6 +120,31 @@ static bool may_share_world(const struct berth_table *table)
     return false;
 }
 
+/* As root in a user namespace, the image's own MPI cannot connect to Slurm's PMIx
+ * server and ends in MPI_Init; with pmi2, or with the host's MPI, it runs. Refuse that
+ * if the user has written the TYPE of --mpi: with MpiDefault the program may use no
+ * MPI. */
+static int check_root(const struct berth_table *table, const char *type,
+                      struct berth_err *err)
+{
+    if (!type || !berth_text_starts(type, "pmix"))
+        return 0;
+    for (size_t i = 0; i < table->count; i++) {
+        const struct berth_request *request = &table->rows[i].request;
+
+        if (request->root == BERTH_YES && !berth_request_mpi_may_host(request) &&
+            !berth_request_starts_mpirun(request))
+            return berth_err_set(
+                err,
+                "--container-remap-root: with --mpi=%s the image's own "
+                "MPI ends in MPI_Init if it runs as root; add "
+                "--mpi-bind=host, or leave --container-remap-root out "
+                "of this step",
+                type);
+    }
+    return 0;
+}
+
 int berth_mpiworld_check(const struct berth_table *table,
                          const struct berth_hetgroups *hetgroups, int optind,
                          struct berth_err *err)
@@ -137,6 +163,8 @@ int berth_mpiworld_check(const struct berth_table *table,
         if (!first)
             return berth_err_oom(err);
     }
+    if (check_root(table, first ? first : getenv("SLURM_MPI_TYPE"), err) < 0)
+        return -1;
     if (table->count < 2 || berth_table_is_multiprog(table) || !is_one_step() ||
         !may_share_world(table))
         return 0;

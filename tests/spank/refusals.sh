@@ -28,8 +28,9 @@ refuse()
 refuse "--container-image: given twice, 'T/a' and 'none'; expected one value" --container-image=none
 refuse "--container-save: save an image while its container runs: 'berth save JOBID IMAGE.sif'" \
     --container-save=x.sqsh
-refuse '--container-remap-root: tasks run as yourself; leave it out, or write --container-args=--fakeroot' \
-    --container-remap-root
+root="--container-remap-root: with --mpi=pmix the image's own MPI ends in MPI_Init if it runs as root; add --mpi-bind=host, or leave --container-remap-root out of this step"
+refuse "$root" --mpi=pmix --container-remap-root
+refuse "$root" --mpi=pmix --container-remap-root --mpi-bind=hybrid
 refuse "--container-unshare: unknown namespace 'foo'; expected net, ipc or uts, with commas between them" \
     --container-unshare=net,foo
 refuse "--container-args: '\"A=b': there is no quoting here, flags are split at blanks; give a variable with --container-env, a mount with --container-mounts" \
@@ -52,11 +53,11 @@ expect 'what is not an image, by sbatch' 1 \
 
 refuse '--container-fabric: it is now --container-libs; write it so' --container-fabric=ucx
 expect 'options of pyxis for what berth does anyway' 0 \
-    '0 --container-image=T/a --container-readonly --no-container-entrypoint: ./x' \
+    '0 --container-image=T/a --container-readonly --no-container-remap-root --no-container-entrypoint: ./x' \
     srun --container-image=a --no-container-remap-root --container-entrypoint-log \
     --no-container-entrypoint --container-readonly ./x
 expect 'options of pyxis for what berth does anyway, by sbatch' 0 \
-    '0 --container-image=T/a: ./x' \
+    '0 --container-image=T/a --no-container-remap-root: ./x' \
     "FAKE_SCRIPT=srun ./x" \
     sbatch --container-image=a --no-container-remap-root job.sh
 expect 'a readonly step of a writable job' 0 \

@@ -55,10 +55,8 @@ static const struct {
     {.environ = {"BERTH_CONTAINER_IMAGE=file:///x"},
      .error = "BERTH_CONTAINER_IMAGE: 'file:///x': cannot be pulled; write the path "
               "alone, /x"},
-    {.environ = {"BERTH_CONTAINER_REMAP_ROOT=1"},
-     .error = "BERTH_CONTAINER_REMAP_ROOT: --container-remap-root: tasks run as "
-              "yourself; leave it out, or write --container-args=--fakeroot"},
-    {.environ = {"BERTH_CONTAINER_REMAP_ROOT=0"}, .request = ""},
+    {.environ = {"BERTH_CONTAINER_REMAP_ROOT=1"}, .request = "remap-root="},
+    {.environ = {"BERTH_CONTAINER_REMAP_ROOT=0"}, .request = "no-remap-root="},
     {.environ = {"BERTH_CONTAINER_REMAP_ROOT=maybe"},
      .error = "BERTH_CONTAINER_REMAP_ROOT: expected yes or no, got 'maybe'"},
     {.environ = {"BERTH_CONTAINER_NAME=x:auto"}, .request = "name=x"},
@@ -109,8 +107,8 @@ static const struct {
     {{"PYXIS_CONTAINER_MOUNT_HOME=0", "PYXIS_CONTAINER_ENTRYPOINT=1",
       "PYXIS_CONTAINER_WRITABLE=1", "PYXIS_CONTAINER_REMAP_ROOT=0"},
      "image=/a.sif",
-     "image=/a.sif&no-mount-home=&writable=&entrypoint=",
-     "no-mount-home=&writable=&entrypoint="},
+     "image=/a.sif&no-mount-home=&writable=&no-remap-root=&entrypoint=",
+     "no-mount-home=&writable=&no-remap-root=&entrypoint="},
     {{"PYXIS_CONTAINER_WRITABLE=1"}, "image=/a&readonly=", "image=/a&readonly=", ""},
     {{"PYXIS_CONTAINER_READONLY=0"}, "image=/a", "image=/a&writable=", "writable="},
     /* pyxis does not add to a list */

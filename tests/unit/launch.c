@@ -77,6 +77,8 @@ static const struct {
      "--mount 'type=bind,\"source=/home/u\",\"destination=/home/u\"' /a.sif"},
     {"image=/a.sif&no-mount-home=", "--no-mount home,cwd /a.sif"},
     {"image=/a.sif&writable=", "--writable-tmpfs /a.sif"},
+    {"image=/a.sif&remap-root=", "--fakeroot --no-mount /etc/localtime /a.sif"},
+    {"image=/a.sif&no-remap-root=", "/a.sif"},
     {"image=/a.sif&entrypoint=", "/a.sif /.singularity.d/runscript"},
     {"image=/a.sif&unshare=uts&unshare=net", "--net --network=none --uts /a.sif"},
     {"image=/a.sif&unshare=ipc", "--ipc /a.sif"},
@@ -121,6 +123,18 @@ TEST(a_directory_for_what_tasks_write)
 
     launch.overlay = "/tmp/x";
     assert_starts(&launch, "--overlay /tmp/x /a.sif");
+}
+
+/* Of a container with a name: what other steps have written is there all the same. */
+TEST(a_directory_that_is_only_read)
+{
+    const struct berth_request request = {.image = (char *)"/a.sif",
+                                          .container_name = (char *)"work",
+                                          .writable = BERTH_NO};
+    struct berth_launch launch = usual(&request);
+
+    launch.overlay = "/tmp/x";
+    assert_starts(&launch, "--overlay /tmp/x:ro /a.sif");
 }
 
 TEST(a_squashfs_file_has_a_reader_and_its_own_entry_point)

@@ -325,10 +325,10 @@ static const struct {
     {"rule=no-container-mount-home=no", NULL, "image=/a",
      "berth.yaml:1: rule 1: no-container-mount-home: expected yes, got 'no'; the "
      "opposite is container-mount-home: yes"},
-    {"rule=container-remap-root=yes", NULL, "image=/a",
-     "berth.yaml:1: rule 1: --container-remap-root: tasks run as yourself; leave it "
-     "out, "
-     "or write --container-args=--fakeroot"},
+    {"forbid=container-remap-root=", NULL,
+     "image=/a&remap-root=", FORBIDDEN("remap-root")},
+    {"forbid=container-remap-root=", NULL, "image=/a&args=--fakeroot",
+     LIKE_FLAG("--fakeroot", "container-remap-root")},
     {"usual=container-mounts=/a", NULL, "image=/a",
      "berth.yaml:1: rule 1: container-mounts: it cannot be a default; force it, or "
      "write "
@@ -364,6 +364,9 @@ static const struct {
     /* flags */
     {"deny=", NULL, "image=/a&args=--nv",
      "--container-args: this site does not allow it; leave it out"},
+    {"deny=", NULL, "image=/a&remap-root=",
+     "--container-remap-root: it is the flag --fakeroot of the runtime, which this "
+     "site does not allow; leave it out"},
     {"deny=", "APPTAINER_BIND=/x", "image=/a", IS_FLAG("APPTAINER_BIND")},
     {"allow=--nv", "SINGULARITY_PID=1", "image=/a", IS_FLAG("SINGULARITY_PID")},
     {"allow=--nv allow=--pid", NULL, "image=/a&args=--ipc",

@@ -75,6 +75,36 @@ equal "two components, one name" "c1 c1" \
     "$(step_of -N1 -n1 --container-name=c1 cat /opt/n : -N1 -n1 --container-name=c1 cat /opt/n | paste -sd' ')"
 equal "the status of a step is its command's" 7 "$(step_on_n1 -Q --container-name=work sh -c 'exit 7' >/dev/null; echo $?)"
 
+echo "# root"
+R=--container-remap-root
+matches "root has a container with all ids" "^0 65536$" \
+    "$(step_on_n1 "$A" "$R" sh -c 'id -u; tail -n1 /proc/self/uid_map | xargs | cut -d" " -f3' | paste -sd' ')"
+equal "... that the tasks of a node share" "2 0" \
+    "$(step_of -w n1 -N1 -n2 "$A" "$R" sh -c 'echo "$(readlink /proc/self/ns/user) $(id -u)"' | sort | uniq -c | awk '{ print $1, $3 }')"
+# kept: the directories on n1 for what steps write.
+kept() { on n1 root sh -c 'ls /tmp | grep -c berth-write'; }
+before=$(kept)
+equal "... and can replace /etc/localtime, and give files away" "5 5 done" \
+    "$(step_on_n1 "$A" "$R" --container-writable sh -c 'mkdir /opt/five && touch /etc/localtime.new /opt/five/six && chown -R 5:5 /opt/five && chmod 700 /opt/five &&
+        stat -c "%u %g" /opt/five && mv /etc/localtime.new /etc/localtime && echo done' | paste -sd' ')"
+wait_for 10 test "$(kept)" = "$before"
+equal "... and what it has written goes with the step" "$before" "$(kept)"
+equal "a name that root has changed, then the user" "root 2001" \
+    "$(step_on_n1 --container-name=work "$R" sh -c 'echo root >/opt/by'; step_on_n1 --container-name=work sh -c 'cat /opt/by; id -u' | paste -sd' ')"
+matches "a step that wants to be root where another runs as the user" "which was started without --container-remap-root" \
+    "$(while_runs --container-name=work -- step_on_n1 --container-name=work "$R" true)"
+spoil n1 'cd /etc && mv subuid subuid.was && mv subgid subgid.was' 'cd /etc && mv subuid.was subuid && mv subgid.was subgid'
+matches "a user without subordinate ids" \
+    "n1: --container-remap-root: user 2001 has no subordinate ids on this node, and packages cannot be installed without; ask the administrators for lines in /etc/subuid and /etc/subgid" \
+    "$(step_on_n1 "$A" "$R" true)"
+put_back
+matches "the image's own MPI over PMIx" "--container-remap-root: with --mpi=pmix the image's own MPI ends in MPI_Init if it runs as root; add --mpi-bind=host" \
+    "$(step_on_n1 "$A" "$R" --mpi=pmix true)"
+site <<<'runtime: {raw_args: none}'
+matches "a site without flags" "--container-remap-root: it is the flag --fakeroot of the runtime, which this site does not allow; leave it out" \
+    "$(step_on_n1 "$A" "$R" true)"
+site </dev/null
+
 echo "# steps at once"
 equal "many steps at once share it" "12 0" \
     "$(for _ in {1..12}; do step_on_n1 "$A" --container-name=work sh -c 'readlink /proc/self/ns/user; sleep 1' & done | sort | uniq -c |
