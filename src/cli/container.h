@@ -100,9 +100,11 @@ int berth_containers_print(const struct berth_containers *containers, bool is_js
  * what is mounted in it, and with a label that says from what it was made. Replaces
  * FILE only if IS_FORCED. Needs the room of two images in the directory of FILE.
  * Returns 0; or -1 with a sentence in ERR, and FILE is as it was. The caller ignores
- * SIGHUP, SIGINT and SIGTERM from now on. */
+ * SIGHUP, SIGINT and SIGTERM from now on.
+ * *RET_BYTES is the size of FILE; if RET_BYTES is NULL, a line says it after a save
+ * that took long. */
 int berth_save(const struct berth_container *container, const char *file,
-               bool is_forced, struct berth_err *err);
+               bool is_forced, off_t *ret_bytes, struct berth_err *err);
 
 void berth_container_fini(struct berth_container *container);
 void berth_containers_fini(struct berth_containers *containers);

@@ -30,7 +30,9 @@
 #include "cli/squeue.h"
 #include "cli/cli.h"
 #include "cli/container.h"
+#include "ipc/report.h"
 #include "request/path.h"
+#include "run/saver.h"
 #include "container/become.h"
 #include "container/join.h"
 #include "container/namespaces.h"
@@ -253,10 +255,38 @@ static int save(const struct berth_container *container, char **words,
                 struct berth_err *err)
 {
     *err->text = '\0';
-    if (berth_save(container, words[0], words[1], err) < 0)
+    if (berth_save(container, words[0], words[1], NULL, err) < 0)
         return BERTH_REFUSED;
     puts(words[0]);
     return EXIT_SUCCESS;
+}
+
+/* Save the container of a step that has no more tasks, for its supervisor: WORDS are
+ * those of run/saver.h. */
+static int save_step(char **words)
+{
+    const struct berth_holder holder = berth_holder_of(atoi(words[0]));
+    struct berth_container container = {.holder = holder.pid,
+                                        .mounts = holder.mounts,
+                                        .node = words[2],
+                                        .job =
+                                            (unsigned int)strtoul(words[3], NULL, 10),
+                                        .image = words[4]};
+    struct berth_err err;
+    off_t bytes = 0;
+
+    if (access(words[1], F_OK) == 0)
+        berth_err_set(&err,
+                      "'%s' was made while the step ran, and stays as it is; save to "
+                      "another name",
+                      words[1]);
+    else if (berth_save(&container, words[1], false, &bytes, &err) == 0) {
+        berth_report_line(STDERR_FILENO, container.node, "saved '%s' (%lld MB)",
+                          words[1], ((long long)bytes + 500000) / 1000000);
+        return EXIT_SUCCESS;
+    }
+    berth_err_at(&err, "%s: --container-save", container.node);
+    return berth_cli_fail(&err);
 }
 
 /* Run the second part of VERB. WORDS are those that become_srun() put behind
@@ -374,6 +404,9 @@ int berth_cli_enter(int argc, char **argv)
 
     if (argc >= 5 && strcmp(argv[1], BERTH_ASK_NODE) == 0)
         return do_here(argv[0], argv + 2);
+    if (saves && argc == 2 + BERTH_SAVER_WORDS &&
+        strcmp(argv[1], BERTH_SAVER_WORD) == 0)
+        return save_step(argv + 2);
     selector.is_to_save = saves;
     command = read_line(argc, argv, &selector, &is_forced, &err);
     if (command == 0)

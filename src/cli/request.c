@@ -125,6 +125,12 @@ static int check(const char *verb, const struct berth_request *request,
 {
     if (berth_request_check(request, err) < 0)
         return -1;
+    if (request->save && strcmp(verb, "run") == 0)
+        return berth_err_set(
+            err,
+            "%s: --container-save: only a step of srun with the plugin "
+            "saves its container; write `berth save`, or leave it out",
+            verb);
     if (request->container_name && strcmp(verb, "run") == 0)
         return berth_err_set(err,
                              "%s: --container-name: only steps of srun with the "

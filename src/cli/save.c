@@ -388,7 +388,7 @@ static int refuse(const char *file, int number, struct berth_err *err)
 }
 
 int berth_save(const struct berth_container *container, const char *file,
-               bool is_forced, struct berth_err *err)
+               bool is_forced, off_t *ret_bytes, struct berth_err *err)
 {
     BERTH_FREE char *directory = NULL, *sif = NULL, *squash = NULL;
     struct making making = {.container = container, .file = file};
@@ -422,7 +422,7 @@ int berth_save(const struct berth_container *container, const char *file,
     making.progress.say = say;
     if (holding > 0 && sif && squash)
         result = make(&making, err);
-    if (result == 0 && stat(sif, &st) == 0)
+    if (result == 0 && stat(sif, &st) == 0 && !ret_bytes)
         berth_progress_end(&making.progress, "saved '%s' (%lld MB)", file,
                            ((long long)st.st_size + 500000) / 1000000);
     berth_progress_clear(&making.progress);
@@ -436,5 +436,7 @@ int berth_save(const struct berth_container *container, const char *file,
     if (holding > 0)
         kill(holding, SIGKILL);
     berth_run_wait(holding);
+    if (result == 0 && ret_bytes)
+        *ret_bytes = st.st_size;
     return result;
 }

@@ -30,6 +30,10 @@ enum { GRACE_MS = 2000 };
  */
 enum { LAST_MS = 2000 };
 
+/* The same if an image of the container is made first (--container-save). A step that
+ * Slurm ends before, ends it. */
+enum { SAVE_MS = 3600 * 1000 };
+
 /* Bytes of the first part of the memory, and of a slot: more than the page and two
  * environments, of which Linux allows 6 MiB each. Pages that are not written take no
  * memory. */
@@ -228,7 +232,7 @@ void berth_rendezvous_close(struct berth_rendezvous *rendezvous)
     if (rendezvous->alive < 0)
         return;
     shutdown(rendezvous->alive, SHUT_WR);
-    is_deserted(rendezvous, LAST_MS);
+    is_deserted(rendezvous, rendezvous->node->is_saved ? SAVE_MS : LAST_MS);
     berth_rendezvous_leave(rendezvous);
 }
 

@@ -47,6 +47,7 @@ struct berth_rendezvous_node {
                                    be needed for an inspection; "": they may */
     struct berth_outer outer;   /* for the supervisors of the node */
     atomic_bool has_failed;     /* a task has */
+    atomic_bool is_saved;       /* a container is, when the last task has ended */
     atomic_bool is_changed;     /* the file of an image, since its container started */
     atomic_bool has_dropped;    /* a command has started without the host's
                                    LD_LIBRARY_PATH */

@@ -39,6 +39,7 @@ int berth_job_launch_from(const struct berth_launch *step, struct berth_job_laun
     ret->request.mpi = off;
     ret->request.libs = NULL; /* bound for each step, as MPI is */
     ret->request.explain = NULL;
+    ret->request.save = NULL; /* by the step */
     ret->launch.request = &ret->request;
     ret->launch.fabric = (struct berth_strvec){0};
     berth_strvec_append(&ret->launch.fabric, &step->fabric);

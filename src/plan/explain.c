@@ -326,6 +326,8 @@ static void put_container(const struct berth_explain *explain, struct berth_json
     else
         berth_strvec_push(&parts, "one, for this process alone");
     berth_strvec_pushf(&parts, "it ends with the %s", berth_explain_lifetime(explain));
+    if (explain->launch->request->save)
+        berth_strvec_pushf(&parts, "it is saved as %s", explain->launch->request->save);
     if (why_step)
         berth_strvec_pushf(&parts, "job is asked by %s, but %s", from, why_step);
     put_parts(out, "|container", &parts, "");

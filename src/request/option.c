@@ -228,6 +228,23 @@ static int parse_unshare(const struct berth_written *written, struct berth_strve
     return berth_err_oom_if(words.failed, err);
 }
 
+static int parse_save(const struct berth_written *written, struct berth_strvec *ret,
+                      struct berth_err *err)
+{
+    BERTH_FREE char *path = NULL;
+
+    if (!berth_text_ends(written->value, ".sif"))
+        return berth_err_set(
+            err,
+            "'%s': an image is written as a SIF file; give a name that "
+            "ends in .sif",
+            written->value);
+    if (berth_path_absolute(written->value, written->base, &path, err) < 0)
+        return -1;
+    berth_strvec_push(ret, path);
+    return 0;
+}
+
 /* NAME or NAME:FLAG, in full form without the flag `auto`. */
 static int parse_name(const struct berth_written *written, struct berth_strvec *ret,
                       struct berth_err *err)
@@ -335,6 +352,9 @@ const struct berth_option berth_options[BERTH_OPTIONS_ALL] = {
     [BERTH_OPTION_NAME] = {"container-name", "NAME[:create|exec|no_exec]",
                            "keep the container for the job, by this name",
                            TEXT(container_name), parse_name},
+    [BERTH_OPTION_SAVE] = {"container-save", "FILE.sif",
+                           "make an image of the container at its end", TEXT(save),
+                           parse_save},
     [BERTH_OPTION_MPI] = {"mpi-bind", "[" BERTH_MODE_WORDS "]",
                           "choose whose MPI library runs; it pins nothing", TEXT(mpi),
                           parse_mode, "a mode", NAME_OF_PROFILE, is_name},
@@ -347,10 +367,7 @@ const struct berth_option berth_options[BERTH_OPTIONS_ALL] = {
                               "|" BERTH_EXPLAIN_JSON "|" BERTH_EXPLAIN_NO "]",
                               "print what would be done and why, run nothing",
                               TEXT(explain), parse_explain, "a form"},
-    [BERTH_OPTION_COUNT] =
-        OTHER("container-save", "PATH",
-              "save an image while its container runs: 'berth save JOBID IMAGE.sif'"),
-    OTHER("container-entrypoint-log", NULL, NULL),
+    [BERTH_OPTION_COUNT] = OTHER("container-entrypoint-log", NULL, NULL),
     OTHER("container-fabric", "NAME", "it is now --container-libs; write it so"),
     OTHER("container-libraries", "NAME", "it is now --container-libs; write it so"),
     OTHER("container-device", "NAME", "it is now --container-gpu; write it so"),

@@ -51,7 +51,7 @@ struct berth_option {
  * A script with one of these gets a message that says what to write, and not Slurm's
  * "unrecognized option". */
 enum {
-    BERTH_PYXIS_COUNT = 5,
+    BERTH_PYXIS_COUNT = 4,
     BERTH_OPTIONS_ALL = BERTH_OPTION_COUNT + BERTH_PYXIS_COUNT
 };
 

@@ -41,10 +41,12 @@ struct berth_request {
     struct berth_strvec unshare;  /* namespaces of the container's own: net, ipc, uts */
     char *container_name;         /* NAME or NAME:FLAG (request/named.h): a container
                                      that the job keeps; NULL: it has no name */
-    char *mpi;                    /* whose MPI: a mode or a name; NULL: unsaid */
-    char *libs;                   /* the host's libraries in the place of the image's:
-                                     names of profiles, and BERTH_LIBS_AUTO, with
-                                     commas, or BERTH_NONE; NULL: unsaid */
+    char *save; /* the file for an image of the container, when its last task has ended;
+                   NULL: none */
+    char *mpi;  /* whose MPI: a mode or a name; NULL: unsaid */
+    char *libs; /* the host's libraries in the place of the image's:
+                   names of profiles, and BERTH_LIBS_AUTO, with
+                   commas, or BERTH_NONE; NULL: unsaid */
     enum berth_world world;   /* what the other components allow; no option sets it */
     struct berth_strvec site; /* what the site has set and not the user: items of lists,
                                  and names of options; no option sets it */
@@ -97,6 +99,7 @@ enum berth_option_id {
     BERTH_OPTION_LIFETIME,
     BERTH_OPTION_NAME,
     BERTH_OPTION_UNSHARE,
+    BERTH_OPTION_SAVE,
     BERTH_OPTION_MPI,
     BERTH_OPTION_LIBS,
     BERTH_OPTION_EXPLAIN,

@@ -3,6 +3,8 @@
 
 #include "run/supervisor.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -31,6 +33,7 @@
 #include "ipc/report.h"
 #include "inside/hostserver.h"
 #include "run/inject.h"
+#include "run/saver.h"
 #include "run/singletons.h"
 #include "run/task.h"
 
@@ -63,7 +66,12 @@ struct supervisor {
     struct berth_job_answer
         job; /* the container of the job, of which this one is a copy; holder 0: none */
     struct berth_err
-        no_job; /* why there is none, though the step asks for one; "": it does not */
+        no_job;  /* why there is none, though the step asks for one; "": it does not */
+    int hold[2]; /* a pipe: with --container-save, the container ends with its writing
+                    end, and not with the last task; -1: none */
+    int save_stderr; /* for the result of that; -1: none */
+    pid_t saver;     /* the process that saves; 0: none */
+    bool is_saved;   /* it has ended */
     bool tasks_ended;
     bool runtime_ended;
     bool is_separate; /* each task starts a container of its own */
@@ -213,8 +221,15 @@ static int separate(struct supervisor *supervisor, const char *why,
                     struct berth_err *err)
 {
     struct berth_holder *holder = &supervisor->inject.holder;
-    const char *name = supervisor->launch.request->container_name;
+    const struct berth_request *request = supervisor->launch.request;
+    const char *name = request->container_name;
     int result;
+
+    if (request->save && !berth_request_is_explained(request))
+        return berth_err_set(err,
+                             "--container-save: each task has a container of its own: "
+                             "%s",
+                             why);
 
     if (name)
         return berth_err_set(err,
@@ -492,6 +507,23 @@ static int start_for_step(struct supervisor *supervisor, struct berth_err *err)
     return 0;
 }
 
+/* Prepare to save the container: it must not end with the last task. */
+static int prepare_save(struct supervisor *supervisor, struct berth_err *err)
+{
+    const struct berth_request *request = supervisor->launch.request;
+
+    if (!request->save || berth_request_is_explained(request))
+        return 0;
+    if (berth_saver_check(&supervisor->launch, err) < 0)
+        return -1;
+    supervisor->save_stderr = fcntl(STDERR, F_DUPFD_CLOEXEC, 0);
+    if (supervisor->save_stderr < 0 || pipe2(supervisor->hold, O_CLOEXEC) < 0)
+        return berth_err_spent(err, errno);
+    supervisor->start.tasks = supervisor->hold[0];
+    supervisor->rendezvous->node->is_saved = true;
+    return 0;
+}
+
 /* May the step have no container but the one with its name? The server of the job,
  * which starts that one, has its directory. */
 static bool must_join(const struct supervisor *supervisor)
@@ -511,6 +543,8 @@ static int start_container(struct supervisor *supervisor, struct berth_err *err)
     supervisor->rendezvous->page->is_squashfs = supervisor->launch.reader != NULL;
     if (*why)
         return separate(supervisor, why, err);
+    if (prepare_save(supervisor, err) < 0)
+        return -1;
     if (berth_mountcheck_begin(&supervisor->launch, &supervisor->checked, err) < 0)
         return -1;
     supervisor->start.mounts = &supervisor->checked;
@@ -563,11 +597,41 @@ static void check_room(struct supervisor *supervisor)
     close(STDERR);
 }
 
+/* The last task has ended: begin to save the container, if the step asks for it and no
+ * task has failed. Returns whether the container must stay for that. */
+static bool begin_save(struct supervisor *supervisor)
+{
+    const struct berth_launch *launch = &supervisor->launch;
+    const pid_t holder = supervisor->inject.holder.pid;
+
+    if (supervisor->save_stderr < 0 || supervisor->is_saved || !holder)
+        return false;
+    supervisor->is_saved = true;
+    if (supervisor->rendezvous->node->has_failed) {
+        berth_report_line(supervisor->save_stderr, launch->node,
+                          "--container-save: '%s' is not written, because a task has "
+                          "failed",
+                          launch->request->save);
+        return false;
+    }
+    /* nobody may write meanwhile */
+    berth_namespaces_kill(supervisor->mounts, holder);
+    supervisor->saver = berth_saver_start(launch, holder, supervisor->save_stderr);
+    return supervisor->saver > 0;
+}
+
 /* The last task has ended. Kill what is left in the container, because nobody waits for
  * it: a child that lives on, or a task whose slurmstepd was killed. The server of the
  * image ends only when no process holds the container, the supervisor included. */
 static void end_container(struct supervisor *supervisor)
 {
+    if (begin_save(supervisor))
+        return;
+    if (supervisor->save_stderr >= 0)
+        close(supervisor->save_stderr);
+    if (supervisor->hold[1] >= 0)
+        close(supervisor->hold[1]);
+    supervisor->save_stderr = supervisor->hold[1] = -1;
     supervisor->tasks_ended = true;
     check_room(supervisor);
     if (supervisor->written >= 0)
@@ -591,6 +655,11 @@ static void register_end(struct supervisor *supervisor, pid_t pid, int status)
     bool is_runtime = pid == supervisor->start.runtime;
     bool is_killed_server = supervisor->servers.is_server && WIFSIGNALED(status);
 
+    if (pid == supervisor->saver) {
+        supervisor->saver = 0;
+        end_container(supervisor);
+        return;
+    }
     if (is_runtime)
         supervisor->runtime_ended = true;
     if (pid == supervisor->hostcommand.server) {
@@ -611,7 +680,7 @@ static void await_change(struct supervisor *supervisor, int milliseconds)
         [JOB] = {.fd = supervisor->job.end, .events = POLLIN},
         [PROGRAM] = {.fd = supervisor->hostcommand.socket, .events = POLLIN}};
 
-    if (supervisor->tasks_ended)
+    if (supervisor->tasks_ended || supervisor->saver)
         fds[LAST_TASK].fd = -1;
     if (supervisor->tasks_ended || supervisor->hostcommand.server)
         fds[PROGRAM].fd = -1;
@@ -772,6 +841,8 @@ int berth_supervisor_start(const struct berth_launch *launch,
                                     .mounts = -1,
                                     .written = -1,
                                     .users = -1,
+                                    .hold = {-1, -1},
+                                    .save_stderr = -1,
                                     .overlay = BERTH_OVERLAY_NONE,
                                     .job = {.end = -1, .user = -1},
                                     .inject = {.launch = &supervisor.launch,

@@ -18,6 +18,7 @@ expect 'in the second component' 1 "srun: error: berth: $sentence" \
 expect 'by sbatch' 1 "sbatch: error: berth: $sentence" \
     FAKE_OPTIONAL=1 sbatch "$@" job.sh
 
+: >"$T/old.sif"
 # refuse SENTENCE WORD...
 refuse()
 {
@@ -26,8 +27,10 @@ refuse()
     expect "refused: $*" 1 "srun: error: berth: $sentence" srun --container-image=a "$@" ./x
 }
 refuse "--container-image: given twice, 'T/a' and 'none'; expected one value" --container-image=none
-refuse "--container-save: save an image while its container runs: 'berth save JOBID IMAGE.sif'" \
+refuse "--container-save: 'x.sqsh': an image is written as a SIF file; give a name that ends in .sif" \
     --container-save=x.sqsh
+refuse "--container-save: 'T/old.sif' is there; remove it, or take another name" \
+    --container-save=old.sif
 root="--container-remap-root: with --mpi=pmix the image's own MPI ends in MPI_Init if it runs as root; add --mpi-bind=host, or leave --container-remap-root out of this step"
 refuse "$root" --mpi=pmix --container-remap-root
 refuse "$root" --mpi=pmix --container-remap-root --mpi-bind=hybrid
@@ -65,11 +68,11 @@ expect 'a readonly step of a writable job' 0 \
     "FAKE_SCRIPT=srun --container-readonly ./x" \
     sbatch --container-image=a --container-writable job.sh
 expect 'the help has only what berth has' 1 \
-    "srun: unrecognized option '--container-save=x'" \
-    srun --help --container-save=x ./x
+    "srun: unrecognized option '--container-fabric=x'" \
+    srun --help --container-fabric=x ./x
 expect 'with a prefix, the options of pyxis are not taken' 1 \
-    "srun: unrecognized option '--b-container-save=x'" \
-    FAKE_WORDS=option_prefix=b- srun --b-container-image=a --b-container-save=x ./x
+    "srun: unrecognized option '--b-container-fabric=x'" \
+    FAKE_WORDS=option_prefix=b- srun --b-container-image=a --b-container-fabric=x ./x
 
 expect 'options without an image' 1 \
     'srun: error: berth: --container-mounts: it needs an image; add --container-image=IMAGE' \

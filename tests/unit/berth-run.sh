@@ -257,6 +257,9 @@ expect 'a lifetime of a job is for steps' 0 \
     'berth: note: --container-lifetime=job: only steps of srun use a container again; this one ends with its command
 hello' \
     "$berth" run --container-image=a --container-lifetime=job echo hello
+expect 'an image is saved by steps' 2 \
+    'berth: run: --container-save: only a step of srun with the plugin saves its container; write `berth save`, or leave it out' \
+    "$berth" run --container-image=a --container-save=x.sif echo hello
 expect 'a name is for steps' 2 \
     'berth: run: --container-name: only steps of srun with the plugin have containers with names; leave it out' \
     "$berth" run --container-image=a --container-name=work echo hello

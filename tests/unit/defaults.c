@@ -60,10 +60,10 @@ static const struct {
     {.environ = {"BERTH_CONTAINER_REMAP_ROOT=maybe"},
      .error = "BERTH_CONTAINER_REMAP_ROOT: expected yes or no, got 'maybe'"},
     {.environ = {"BERTH_CONTAINER_NAME=x:auto"}, .request = "name=x"},
-    {.environ = {"BERTH_CONTAINER_SAVE=x.sif"},
+    {.environ = {"BERTH_CONTAINER_SAVE=x.sqsh"},
      .error =
-         "BERTH_CONTAINER_SAVE: --container-save: save an image while its container "
-         "runs: 'berth save JOBID IMAGE.sif'"},
+         "BERTH_CONTAINER_SAVE: 'x.sqsh': an image is written as a SIF file; give a "
+         "name that ends in .sif"},
     {.environ = {"BERTH_CONTAINER_WRITABLE=maybe"},
      .error = "BERTH_CONTAINER_WRITABLE: expected yes or no, got 'maybe'"},
     {.environ = {"BERTH_CONTAINER_WORKDIR=w"},

@@ -98,7 +98,7 @@ TEST_ROWS(a_rank_gets_the_words_of_its_line, lines)
     ck_assert_msg(berth_multiprog_read(lines[_i].text, &file, &err) == 0, "%s",
                   err.text);
     result = berth_multiprog_arguments(line_of(&file, lines[_i].rank), lines[_i].rank,
-                                   &words, &err);
+                                       &words, &err);
     if (!lines[_i].words) {
         ck_assert_int_eq(result, -1);
         ck_assert_str_eq(err.text, "a single quote is not closed; write another one");
@@ -191,8 +191,9 @@ static const struct {
      "--container-image: given twice, '/a' and '/b'; expected one value"},
     {"0 --mpi-bind", NULL, "no program; write one after the ranks and the options"},
     {"0 --container-save=x ./a", NULL,
-     "--container-save: save an image while its container runs: 'berth save JOBID "
-     "IMAGE.sif'"},
+     "--container-save: 'x': an image is written as a SIF file; give a name that ends "
+     "in "
+     ".sif"},
 };
 
 TEST_ROWS(a_line_asks_for_its_image, requests)

@@ -20,6 +20,7 @@
 #define LIFETIME   (BERTH_OPTION_LIFETIME + 1)
 #define NAME       (BERTH_OPTION_NAME + 1)
 #define UNSHARE    (BERTH_OPTION_UNSHARE + 1)
+#define SAVE       (BERTH_OPTION_SAVE + 1)
 #define MPI        (BERTH_OPTION_MPI + 1)
 #define LIBS       (BERTH_OPTION_LIBS + 1)
 #define EXPLAIN    (BERTH_OPTION_EXPLAIN + 1)
@@ -99,6 +100,7 @@ static const struct {
     {{{NAME, "work"}}, "name=work"},
     {{{NAME, "work:auto"}}, "name=work"},
     {{{NAME, "1.2_a-B:no_exec"}}, "name=1.2_a-B:no_exec"},
+    {{{SAVE, "x.sif"}}, "save=/base/x.sif"},
     {{{LIFETIME, "step"}}, "lifetime=step"},
     {{{LIFETIME, "job"}, {LIFETIME, "job"}}, "lifetime=job"},
     {{{LIBS, "none"}}, "libs=none"},
@@ -339,6 +341,7 @@ static const struct {
     {"image=/a&name=work&lifetime=step", "--container-lifetime=step: a container with "
                                          "a name lasts as long as its job; leave "
                                          "one of these out"},
+    {"save=/x.sif", NO_IMAGE("container-save")},
     {"libs=auto", NO_IMAGE("container-libs")},
     {"image=/a&libs=fftw&mpi-bind=local", NULL},
     {"mpi-bind=auto", NO_IMAGE("mpi-bind")},
@@ -435,30 +438,12 @@ TEST_ROWS(what_means_nothing_is_refused, checks)
 
 /* One option each, so that no two rows are equal. */
 static const char *const singles[] = {
-    "",
-    "image=/a",
-    "image=/b",
-    "image=none",
-    "mounts=/m",
-    "mounts=/n",
-    "mounts=/m:/n",
-    "mounts=/m:/m:ro",
-    "workdir=/w",
-    "workdir=/v",
-    "mount-home=",
-    "no-mount-home=",
-    "writable=",
-    "remap-root=",
-    "no-remap-root=",
-    "env=A",
-    "env=A%3D",
-    "entrypoint=",
-    "args=-x",
-    "args=-x&args=-y",
-    "gpu=auto",
-    "gpu=none",
-    "lifetime=job",
-    "lifetime=step",
+    "",           "image=/a",    "image=/b",       "image=none",
+    "mounts=/m",  "mounts=/n",   "mounts=/m:/n",   "mounts=/m:/m:ro",
+    "workdir=/w", "workdir=/v",  "mount-home=",    "no-mount-home=",
+    "writable=",  "remap-root=", "no-remap-root=", "env=A",
+    "env=A%3D",   "entrypoint=", "args=-x",        "args=-x&args=-y",
+    "gpu=auto",   "gpu=none",    "lifetime=job",   "lifetime=step",
 };
 
 TEST_ROWS(requests_are_equal_only_to_their_like, singles)

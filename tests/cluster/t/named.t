@@ -165,6 +165,35 @@ on login alice rm -f named.sif
 step_on_n1 --container-name=work --container-args=--fakeroot sh -c 'mkdir -p /opt/five/six; chown -R 5:5 /opt/five; chmod 700 /opt/five' >/dev/null
 step_on_n1 --container-name=work true >/dev/null
 
+echo "# --container-save"
+on login alice sh -c 'rm -rf save*.sif*'
+# save FILE OPTION... COMMAND...: a step on n1 that is saved.
+save() { step_on_n1 --container-save="$1" "${@:2}"; }
+matches "srun prints what is written, and how large it is" "berth: n1: saved '/home/alice/save1.sif' \([0-9]+ MB\)" \
+    "$(save save1.sif "$A" --container-writable sh -c 'echo one >/opt/saved; sleep 100 >/dev/null 2>&1 &')"
+equal "... with what was written" one "$(step_on_n1 --container-image=save1.sif cat /opt/saved)"
+matches "a file that is there stays" "--container-save: '/home/alice/save1.sif' is there; remove it, or take another name" \
+    "$(save save1.sif "$A" true)"
+step_on_n1 --container-name=work --container-args=--fakeroot sh -c 'rm -r /opt/five' >/dev/null
+save save2.sif --container-name=work sh -c 'echo two >/opt/saved' >/dev/null
+equal "a container with a name" two "$(step_on_n1 --container-image=save2.sif cat /opt/saved)"
+save save3.sif "$A" --container-writable --container-remap-root sh -c 'mkdir /opt/five; echo three >/opt/five/six; chown -R 5:5 /opt/five; chmod 700 /opt/five' >/dev/null
+equal "files of other users" three "$(step_on_n1 --container-image=save3.sif cat /opt/five/six)"
+matches "a task that fails" "n1: --container-save: '/home/alice/save4.sif' is not written, because a task has failed" \
+    "$(save save4.sif "$A" sh -c 'exit 3')"
+equal "... and its status stays" 3 "$(save save4.sif -Q "$A" sh -c 'exit 3' >/dev/null; echo $?)"
+matches "two nodes" "--container-save: the step has 2 nodes, and each has a container of its own; save it in a step on one node" \
+    "$(step_of -N2 -n2 --container-save=save4.sif "$A" true)"
+matches "a directory that is not there" "n1: --container-save: '/none': No such file or directory; take a directory that you may write to on every node" \
+    "$(save /none/save4.sif "$A" true)"
+matches "a file that was made meanwhile stays" \
+    "n1: --container-save: '/home/alice/save4.sif' was made while the step ran, and stays as it is; save to another name" \
+    "$(save save4.sif "$A" sh -c 'echo mine >save4.sif')"
+equal "... as it is" mine "$(on login alice cat save4.sif)"
+equal "no other file is left" "save1.sif save2.sif save3.sif save4.sif" "$(on login alice sh -c 'ls -d save* | xargs')"
+on login alice sh -c 'rm -rf save*.sif*'
+step_on_n1 --container-name=work --container-args=--fakeroot sh -c 'mkdir -p /opt/five/six; chown -R 5:5 /opt/five; chmod 700 /opt/five' >/dev/null
+
 echo "# nothing is left"
 matches "what was written is in a directory" "berth-write.2001.n1" "$(on n1 root ls /tmp)"
 end_jobs
