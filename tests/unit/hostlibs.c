@@ -4,6 +4,8 @@
 #include "bindover/hostlibs.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -66,6 +68,23 @@ TEST(libraries_that_lack_something_are_refused)
     ck_assert_ptr_nonnull(strstr(sides.err.text,
                                  "/app' of the image needs net_b, which the host's "
                                  "net.so.1.2 lacks; leave --container-libs out"));
+}
+
+/* The next stack is judged in the environment of the container, and on its files. */
+TEST(nothing_is_left_of_libraries_that_are_refused)
+{
+    BERTH_FREE char *image = unit_path(sides.directory, "image/" NET);
+    struct stat before, after;
+
+    sides_have("ab", "a", "b");
+    ck_assert_int_eq(stat(image, &before), 0);
+    if (!unit_may_mount())
+        return;
+    ck_assert_int_eq(use_libraries("net", NET, ""), -1);
+    ck_assert_int_eq(stat(image, &after), 0);
+    ck_assert_uint_eq(after.st_ino, before.st_ino);
+    ck_assert_ptr_null(getenv("NET_X"));
+    ck_assert_uint_eq(sides.programs.operations.count, 0);
 }
 
 /* A site may link the name to a library of a vendor, which has another SONAME. */
