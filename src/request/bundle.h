@@ -8,10 +8,11 @@
 #define BERTH_BUNDLE_VARIABLE "SLURM_CONTAINER"
 #define BERTH_BUNDLE_SRUN     "SRUN_CONTAINER"
 
-/* The plugin sets this variable for a task that runs on the host, beside others in
- * images: Slurm passes one value of --container to all components of a step. berth-oci
- * removes it. */
-#define BERTH_BUNDLE_HOST "BERTH_OCI_HOST"
+/* The plugin sets this variable for a task that runs on the host although Slurm starts
+ * berth-oci: Slurm passes one value of --container to all components of a step. The
+ * name begins as Slurm's, so that --export=NONE does not drop it. berth-oci removes it.
+ */
+#define BERTH_BUNDLE_HOST "SLURM_BERTH_HOST"
 
 /* berth-oci sets this variable for `berth run`, which removes it: the image is the
  * value of --container. */

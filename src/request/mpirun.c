@@ -333,7 +333,7 @@ int berth_mpirun_check_bundle(const struct berth_request *request, const char *b
     return berth_err_set(
         err,
         "image '%s': Slurm would run the OCI bundle '%s' instead of it "
-        "(--container or SLURM_CONTAINER); leave one of the two out",
+        "(--container or its variable); leave one of the two out",
         berth_request_name(request), bundle);
 }
 

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "container/program.h"
 #include "ipc/stepmark.h"
+#include "request/bundle.h"
 #include "request/defaults.h"
 #include "request/request.h"
 #include "request/script.h"
@@ -131,6 +132,8 @@ int berth_batch_task(spank_t sp, const struct berth_settings *settings,
         berth_site_read(settings->config, berth_site_owner(), &site, &ignored);
     if (runs_in_image(&site, sp, &request))
         return start_in_image(sp, err);
+    if (berth_variable_is_set(sp, BERTH_BUNDLE_VARIABLE))
+        spank_setenv(sp, BERTH_BUNDLE_HOST, "1", 1);
     if (batch.host >= 0)
         eventfd_write(batch.host, 1);
     return 0;

@@ -22,6 +22,7 @@
 #include "request/mount.h"
 #include "request/option.h"
 #include "site/policy.h"
+#include "spank/container.h"
 #include "image/allowed.h"
 #include "image/image.h"
 #include "container/runtime.h"
@@ -40,28 +41,15 @@ void berth_commandline_warn(const char *prefix, struct berth_err *sentence)
             sentence->text);
 }
 
-/* Is PATH an image, and not an OCI bundle? A missing file is judged by its name. */
-static bool is_image(const char *path)
-{
-    BERTH_FREE char *config = NULL;
-    struct stat status;
-
-    if (stat(path, &status) < 0)
-        return berth_text_ends(path, ".sif") || strstr(path, "://");
-    if (!S_ISDIR(status.st_mode))
-        return true;
-    return asprintf(&config, "%s/config.json", path) > 0 && access(config, F_OK) < 0;
-}
-
 /* Refuse an image as Slurm's own --container. */
 static int check_bundle(const struct berth_typed *typed, const char *bundle,
                         struct berth_err *err)
 {
-    if (!bundle || !*bundle || typed->is_contained || !is_image(bundle))
+    if (!bundle || !*bundle || typed->is_contained || !berth_container_is_image(bundle))
         return 0;
     return berth_err_set(
         err,
-        "--container=%s (or SLURM_CONTAINER) is Slurm's own option, for OCI "
+        "--container=%s (or its variable) is Slurm's own option, for OCI "
         "bundles, and does not start an image; write %s --container-image=%s",
         bundle, typed->caller, bundle);
 }

@@ -37,6 +37,7 @@
 #include "spank/exported.h"
 #include "spank/multiproglines.h"
 #include "spank/hetjob.h"
+#include "spank/container.h"
 #include "spank/options.h"
 #include "spank/commandline.h"
 #include "spank/variable.h"
@@ -68,6 +69,7 @@ static struct {
     const char *file_without_notes;   /* of find_streams(), of a component with an
                                          image; NULL: there is none */
     bool is_named;                    /* sbatch has an image by an option */
+    bool is_taken;                    /* take_container() has an image */
     bool is_run;                      /* a component is `berth run` */
     bool kill_is_ours;                /* this plugin has set KILL_ON_BAD_EXIT */
 } state;
@@ -238,11 +240,13 @@ int berth_local_init(spank_t sp, int count, char **words)
     berth_settings_read(count, words, &state.settings, &state.settings_fault);
     berth_mpiworld_init();
     berth_variable_unset_all(NULL);
+    unsetenv(BERTH_BUNDLE_HOST); /* of an outer step */
     if (spank_context() == S_CTX_LOCAL)
         berth_hetjob_forget();
     read_command_line();
     if (is_sbatch())
         berth_resubmit_init(&state.known, &state.option_fault);
+    berth_container_init();
     if (state.known.count == 0) /* else the first start of this sbatch has warned */
         warn_misnamed();
     if (spank_context() == S_CTX_ALLOCATOR)
@@ -331,6 +335,38 @@ static void log_sources(const struct berth_request *asked,
         slurm_info("berth: component %zu: %s", state.table.count, sentences.items[i]);
 }
 
+/* The value of Slurm's own --container, an OCI bundle, for the component; NULL: none,
+ * or an image that take_container() has taken. */
+static const char *find_bundle(void)
+{
+    const bool is_first = state.table.count == 0;
+    bool is_typed;
+
+    return state.is_taken
+               ? NULL
+               : berth_container_value(&state.hetgroups, optind, is_first, &is_typed);
+}
+
+/* Take an image as Slurm's own --container for that of the component, where berth runs
+ * it. In sbatch Slurm runs the script itself in it. */
+static int take_container(struct berth_err *err)
+{
+    const bool is_first = state.table.count == 0;
+    bool is_typed;
+    const char *value =
+        berth_container_value(&state.hetgroups, optind, is_first, &is_typed);
+
+    state.is_taken =
+        value && berth_container_is_image(value) && berth_container_is_ours();
+    if (!state.is_taken)
+        return 0;
+    if (!is_typed && state.own.image)
+        return 0;
+    if (is_sbatch() && is_first && state.own.script == BERTH_UNSAID)
+        state.own.script = BERTH_YES;
+    return berth_container_take(value, &state.own, err);
+}
+
 /* Refuse --container-script outside of sbatch. */
 static int check_script(struct berth_err *err)
 {
@@ -371,16 +407,6 @@ static int merge_step(int group, struct berth_request *ret, struct berth_err *er
     if (berth_request_is_explained(ret) && berth_request_has_container(ret))
         log_sources(&asked, &job);
     return 0;
-}
-
-/* The value of Slurm's own --container; NULL: none. */
-static const char *find_bundle(void)
-{
-    const char *bundle = NULL;
-
-    if (berth_hetgroups_find_option(&state.hetgroups, optind, "container", &bundle))
-        return bundle;
-    return getenv(BERTH_BUNDLE_VARIABLE);
 }
 
 /* Check REQUEST, of the component or of a line of its --multi-prog file, and pull its
@@ -531,13 +557,25 @@ static int publish_site(struct berth_err *err)
     return berth_variable_publish(BERTH_SITE_VARIABLE, text, err);
 }
 
+/* Publish that berth-oci, which Slurm starts for --container, is to run the tasks on
+ * the host: no component has an image. */
+static int publish_host(struct berth_err *err)
+{
+    const bool is_host = state.is_taken && !berth_table_find_container(&state.table);
+
+    return berth_variable_publish(BERTH_BUNDLE_HOST, is_host ? "1" : NULL, err);
+}
+
 static int end_step_component(int group, struct berth_err *err)
 {
     BERTH_REQUEST struct berth_request merged = {0};
+    const bool has_fault = take_container(err) < 0;
     bool own = berth_request_has_options(&state.own);
     size_t first = state.table.count;
     struct berth_typed line = typed(NULL);
 
+    if (has_fault)
+        return -1;
     if (merge_step(group, &merged, err) < 0)
         return -1;
     if (berth_commandline_is_run(&line)) {
@@ -569,7 +607,7 @@ static int end_step_component(int group, struct berth_err *err)
         if (berth_table_find_container(&state.table))
             berth_hetjob_tell();
     }
-    if (publish_words(err) < 0 || publish_site(err) < 0)
+    if (publish_words(err) < 0 || publish_site(err) < 0 || publish_host(err) < 0)
         return -1;
     return publish(BERTH_STEP_VARIABLE,
                    berth_table_find_container(&state.table) ? &state.table : NULL, err);
@@ -658,6 +696,7 @@ static bool script_runs_in_image(const struct berth_request *request)
 static int read_job_component(struct berth_request *ret, struct berth_err *err)
 {
     const size_t at = state.table.count;
+    const bool has_fault = take_container(err) < 0;
     const bool is_named = state.own.image || state.script.image ||
                           state.own.container_name || state.script.container_name;
     const bool needs_image =
@@ -665,6 +704,8 @@ static int read_job_component(struct berth_request *ret, struct berth_err *err)
     struct berth_typed line;
 
     state.is_named |= at == 0 && is_named;
+    if (has_fault)
+        return -1;
     if (at < state.known.count)
         return berth_request_merge(ret, &state.known.rows[at].request, err);
     if (raise_fault(&state.option_fault, err) < 0 || check_script(err) < 0 ||
@@ -711,6 +752,7 @@ static int end_job_component(struct berth_err *err)
     berth_hetgroups_next(&state.hetgroups, optind);
     if (read_job_component(&merged, err) < 0)
         return -1;
+    berth_container_restore();
     berth_request_fini(&state.own);
     berth_request_fini(&state.script);
     return berth_table_add(&state.table, (int)state.table.count, NULL, &merged, err) < 0

@@ -327,11 +327,7 @@ static int check_tasks(spank_t sp, const struct berth_taskfacts *part,
 {
     BERTH_FREE char *program = NULL;
     uint32_t tasks;
-    char bundle[256] = "";
 
-    spank_getenv(sp, BERTH_BUNDLE_VARIABLE, bundle, sizeof(bundle));
-    if (berth_mpirun_check_bundle(request, bundle, err) < 0)
-        return -1;
     if (berth_mpirun_check_tasks(request, berth_taskfacts_tasks(sp, part), err) < 0 ||
         berth_taskfacts_program(sp, part, shared.settings.option_prefix, &program,
                                 &tasks, err) < 0)
@@ -694,6 +690,9 @@ static int prepare_task(spank_t sp, struct berth_err *err)
     if (berth_request_has_container(&part.row->request) ||
         berth_request_is_explained(&part.row->request) || part.row->ranks)
         return order_task(sp, &part, &restored, err);
+    if (berth_variable_is_set(sp,
+                              BERTH_BUNDLE_VARIABLE)) /* maybe another component's */
+        spank_setenv(sp, BERTH_BUNDLE_HOST, "1", 1);
     report_host(sp, &part);
     close_shared();
     return 0;

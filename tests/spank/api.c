@@ -247,7 +247,8 @@ spank_err_t spank_get_item(spank_t spank, spank_item_t item, ...)
     (void)spank;
     va_start(args, item);
     if (item == S_JOB_ID) {
-        *va_arg(args, uint32_t *) = fake.job;
+        *va_arg(args, uint32_t *) =
+            getenv("FAKE_JOB") ? (uint32_t)atoi(getenv("FAKE_JOB")) : fake.job;
     } else if (item == S_JOB_STEPID) {
         *va_arg(args, uint32_t *) = fake.step;
     } else if (item == S_JOB_NODEID) {

@@ -13,12 +13,12 @@ C=--container-image=T/c
 expect 'the batch step runs on the host, whatever the default' 0 \
     "0 host: job.sh 1
 $missed" \
-    sbatch --container-image=a job.sh 1
+    FAKE_JOB=$$ sbatch --container-image=a job.sh 1
 lost=$missed missed=none
 expect '... and nothing of a job whose image only the environment names' 0 '0 host: job.sh' \
     BERTH_CONTAINER_IMAGE=a sbatch job.sh
 expect '... or that starts a step in it' 0 "0 $A: ./x" \
-    SLURM_JOB_ID=1 FAKE_SCRIPT="srun ./x" sbatch --container-image=a job.sh
+    FAKE_JOB=$$ FAKE_SCRIPT="srun ./x" sbatch --container-image=a job.sh
 missed=$lost
 expect 'the batch step runs in the image' 0 "0 host: LIBEXEC/berth-oci$given 1" \
     sbatch --container-image=a --container-script job.sh 1

@@ -80,16 +80,16 @@ mkdir -p bundle plain
 echo '{}' >bundle/config.json
 : >file
 for value in no.sif file plain docker://ubuntu; do
-    expect "--container=$value" 1 "srun: error: berth: --container=$value (or SLURM_CONTAINER) $own$value" srun --container=$value ./x
+    expect "--container=$value" 1 "srun: error: berth: --container=$value (or its variable) $own$value" srun --container=$value ./x
 done
-expect 'SLURM_CONTAINER names an image' 1 "srun: error: berth: --container=no.sif (or SLURM_CONTAINER) ${own}no.sif" SLURM_CONTAINER=no.sif srun ./x
+expect 'SRUN_CONTAINER names an image' 1 "srun: error: berth: --container=no.sif (or its variable) ${own}no.sif" SRUN_CONTAINER=no.sif srun ./x
 for value in bundle /not/here; do
     expect "--container=$value: a bundle, maybe" 0 "$run" srun --container=$value ./x
 done
 expect 'sbatch --container names an image' 1 \
-    "sbatch: error: berth: --container=no.sif (or SLURM_CONTAINER) is Slurm's own option, for OCI bundles, and does not start an image; write sbatch --container-image=no.sif" sbatch --container=no.sif job
+    "sbatch: error: berth: --container=no.sif (or its variable) is Slurm's own option, for OCI bundles, and does not start an image; write sbatch --container-image=no.sif" sbatch --container=no.sif job
 expect 'options with a prefix, and that of Slurm' 1 \
-    "srun: error: berth: --container=no.sif (or SLURM_CONTAINER) is Slurm's own option, for OCI bundles, and does not start an image; write srun --site-container-image=no.sif" FAKE_WORDS=option_prefix=site- srun --container=no.sif ./x
+    "srun: error: berth: --container=no.sif (or its variable) is Slurm's own option, for OCI bundles, and does not start an image; write srun --site-container-image=no.sif" FAKE_WORDS=option_prefix=site- srun --container=no.sif ./x
 
 # A mount that hides the image's files: a line for each place.
 expect 'mounts over /usr and /etc' 0 \

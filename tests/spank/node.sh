@@ -154,21 +154,52 @@ argv: ./x
     srun --container-image=a --mpi-bind=launch ./x
 
 # Slurm's own containers. A node sees the variable also if srun did not.
-bundle="Slurm would run the OCI bundle '/b' instead of it (--container or SLURM_CONTAINER); leave one of the two out"
+bundle="Slurm would run the OCI bundle '/b' instead of it (--container or its variable); leave one of the two out"
 for words in --container=/b '--container /b'; do
     # shellcheck disable=SC2086 # words
     expect "$words beside --container-image" 1 "srun: error: berth: image 'T/a': $bundle" \
         srun $words --container-image=a ./x
 done
-expect 'SLURM_CONTAINER beside --container-image' 1 "srun: error: berth: image 'T/a': $bundle" \
-    SLURM_CONTAINER=/b srun --container-image=a ./x
+expect 'SRUN_CONTAINER beside --container-image' 1 "srun: error: berth: image 'T/a': $bundle" \
+    SRUN_CONTAINER=/b srun --container-image=a ./x
 expect '--container where the job says the image' 1 "srun: error: berth: image 'T/a': $bundle" \
     FAKE_SCRIPT="srun --container=/b ./x" sbatch --container-image=a script
 expect '--container of a component on the host' 0 "0 $A: ./x
 1 host: ./y" \
     srun --container-image=a ./x : --container=/b ./y
-expect 'SLURM_CONTAINER on the node' 1 "berth: n1: image 'T/a': $bundle" \
+expect 'SLURM_CONTAINER of an outer step, on the node' 0 "0 $A: ./x" \
     FAKE_TABLE="1;*:image=$T/a;." SLURM_CONTAINER=/b srun ./x
+
+# ... that run images, where oci.conf names berth-oci.
+mkdir ociconf
+echo 'RunTimeRun="exec /x/berth-oci %e %b %@"' >ociconf/oci.conf
+SLURM_CONF=$T/ociconf/slurm.conf
+export SLURM_CONF
+expect 'an image as --container' 0 "0 $A: ./x" srun --container=a ./x
+expect '... with other options' 0 "0 $A --mpi-bind=hybrid: ./x" srun --container a --mpi-bind=hybrid ./x
+expect '... by its variable' 0 "0 $A: ./x" SRUN_CONTAINER=a srun ./x
+expect '... over which the option wins' 0 "0 --container-image=T/b: ./x" SRUN_CONTAINER=a srun --container-image=b ./x
+expect '... of each component its own' 0 "0 $A: ./x
+1 --container-image=T/b: ./y" srun --container=a ./x : --container=b ./y
+expect '... and none of another' 0 "0 $A: ./x
+1 host: ./y" srun --container=a ./x : ./y
+expect '... and a second image' 1 \
+    "srun: error: berth: --container=a and --container-image=T/b are two images; leave one of the two out" \
+    srun --container=a --container-image=b ./x
+expect '... that the site forbids' 1 \
+    "srun: error: berth: --container-image: a rule of this site forbids it; leave it out (T/berth.yaml:1)" \
+    sh -c 'echo "rules: [{forbid: [container-image]}]" >berth.yaml; FAKE_WORDS="config=$PWD/berth.yaml" exec srun --container=a ./x'
+expect '... of a job: its script runs in it' 0 "0 host: LIBEXEC/berth-oci$(since 23.11 && echo ' job.sh')" \
+    sbatch --container=a job.sh
+expect '... and so do its steps' 0 "0 $A: ./x" \
+    FAKE_SCRIPT='srun ./x' sbatch --container=a --no-container-script job.sh
+mkdir -p bundle && echo '{}' >bundle/config.json
+expect 'a bundle is left to Slurm' 0 '0 host: ./x' srun --container=bundle ./x
+echo 'RunTimeRun="crun run %b"' >ociconf/oci.conf
+expect 'another runtime in oci.conf' 1 \
+    "srun: error: berth: --container=a (or its variable) is Slurm's own option, for OCI bundles, and does not start an image; write srun --container-image=a" \
+    srun --container=a ./x
+unset SLURM_CONF
 
 # A table that srun did not write.
 advice='; have one release of berth on all hosts, and set no variable of berth by hand'

@@ -300,7 +300,7 @@ static bool prepare_job(void)
         name_jobs("SLURM_JOB_ID_PACK_GROUP_%d");
         name_partitions();
     }
-    setenv("SLURM_JOB_ID", "100", 1);
+    setenv("SLURM_JOB_ID", getenv("FAKE_JOB") ?: "100", 1);
     setenv("SLURMD_NODENAME", "n1", 1);
     return het_job;
 }
@@ -495,7 +495,7 @@ int fake_allocate(int argc, char **argv)
              number < header_components());
     if (strcmp(fake.program, "sbatch") == 0)
         environ = first; /* see spank/resubmit.h */
-    setenv("SLURM_JOB_ID", "100", 1);
+    setenv("SLURM_JOB_ID", getenv("FAKE_JOB") ?: "100", 1);
     if (number > 1) {
         char size[16];
 

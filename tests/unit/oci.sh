@@ -77,9 +77,9 @@ expect 'a task of a step is no batch script' 0 "script in T/a with " \
     as_stepd "$oci" environment a "$T/job00007/slurm_script"
 
 # What the plugin has prepared.
-environment BERTH_OCI_HOST=1 MARK=host
+environment SLURM_BERTH_HOST=1 MARK=host
 expect 'a task that the plugin puts on the host' 0 ' host x' as_stepd "$oci" environment a show x
-expect '... without the variable' 0 '' as_stepd "$oci" environment a sh -c 'env | grep ^BERTH || :'
+expect '... without the variable' 0 '' as_stepd "$oci" environment a sh -c 'env | grep BERTH || :'
 environment BERTH_TASK_ORDER=order MARK=prepared
 expect 'a task with an order of the plugin' 0 ' prepared y' as_stepd "$oci" environment a "$T/path/show" y
 

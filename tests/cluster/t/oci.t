@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Slurm's own --container with an image, where oci.conf names berth-oci: tasks share a container
 # per node, a batch script runs in the image with a srun that starts its steps there, and an end
-# of any kind leaves nothing, in SlurmdSpoolDir neither. Without the plugin.
+# of any kind leaves nothing, in SlurmdSpoolDir neither. First without the plugin, then with it.
 
 # shellcheck disable=SC2016,SC2086 # words for other shells, and several words in $A
 # shellcheck source-path=SCRIPTDIR
@@ -21,6 +21,10 @@ A=--container=/images/a.sif
 script count <<'END'
 #!/bin/sh
 echo "$(cat /etc/berth-image 2>/dev/null || echo host) $(readlink /proc/self/ns/mnt)"
+END
+script count.image <<'END'
+#!/bin/sh
+cat /etc/berth-image 2>/dev/null || echo host
 END
 script_submit
 script_pty
@@ -84,5 +88,48 @@ END
 alice sh -c 'scontrol show job $(cat job.id) | tr " " "\n" | sed -n "s/^JobState=//p; s/^ExitCode=//p" | paste -sd" "')"
 equal "an image that is not there" "berth: n1: image '/images/gone.sif': not found; check the path, and that the nodes see this file system" \
     "$(in_image --container=/images/gone.sif -w n1 <<<'#!/bin/sh')"
+
+# The end of a step, by whatever.
+spooled() { on "$nodes" root bash -c 'cd /var/spool/slurmd && ls -d oci-job* 2>/dev/null || :'; }
+traps='trap "echo got USR1; exit 4" USR1; echo ready; while :; do sleep 0.1; done'
+# ends_by TITLE EXPECTED COMMAND...: what a step prints that COMMAND, given its number, ends.
+ends_by() {
+    start step alice srun -Q -w n1 -n1 $A sh -c "$traps"
+    await step 1 ready
+    alice "${@:3}" "$(alice squeue -h -s -u alice -o %i | grep -v '[.][a-z]')"
+    wait "${pid[step]}"
+    matches "$1" "$2" "status $?$nl$(cat "$work/step")"
+}
+ends_by "scancel of a step" 'CANCELLED' scancel
+ends_by "scancel with a signal" $'status 4\nready\ngot USR1' scancel -s USR1
+soon "nothing is left in SlurmdSpoolDir" "" -- spooled
+
+# With the plugin.
+for host in ${hosts//,/ }; do on "$host" root cp /tmp/berth.conf "$stack"; done
+equal "with the plugin: a container per node" $'4 a\n4 a' "$(in_containers srun -Q -N2 -n8 --ntasks-per-node=4 $A ./count)"
+try "... and its options" '4 in mpich: MPICH Version: 4.2' "$ranks" -- srun -N2 -n4 --mpi=pmi2 --container=/images/mpich.sif --mpi-bind mpiring
+try "... each component has its own image, or none" $'a\nb\nhost' 'sort' -- \
+    srun -Q -n1 $A ./count.image : -n1 --container=/images/b.sif ./count.image : -n1 ./count.image
+equal "... the script of a job, its steps, another image and the host" "a a b host" "$(in_image $A -n1 <<'END'
+#!/bin/sh
+echo $(./count.image) $(srun -Q ./count.image) $(srun -Q --container-image=/images/b.sif ./count.image) $(srun -Q --container-image=none ./count.image)
+END
+)"
+equal "... as an #SBATCH line" a "$(in_image -n1 <<'END'
+#!/bin/sh
+#SBATCH --container=/images/a.sif
+cat /etc/berth-image
+END
+)"
+equal "... on the host" "host a" "$(in_image $A --no-container-script -n1 <<'END'
+#!/bin/sh
+echo $(./count.image) $(srun -Q ./count.image)
+END
+)"
+on n1 root rm /etc/slurm/oci.conf
+try "... on a node without oci.conf, too" a -- srun -Q -w n1 -n1 $A cat /etc/berth-image
+soon "nothing is left there" "" -- spooled
+on login root rm /etc/slurm/oci.conf
+try "... and refused where srun's host has none" "~^srun: error: berth: --container=/images/a.sif .or its variable. is Slurm's own option.*status 1" -- srun -n1 $A true
 
 finish
