@@ -37,6 +37,7 @@
 #include "image/compression.h"
 #include "image/image.h"
 #include "ipc/message.h"
+#include "job/protocol.h"
 #include "plan/launch.h"
 
 #ifndef SYS_open_tree
@@ -71,7 +72,7 @@ static int hold(int end, void *data)
         berth_err_file(&why, "/", "read");
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* a new user namespace clears it */
     if (berth_fd_write(end, &why, sizeof(why)) == 0 && root >= 0 &&
-        berth_job_send(end, BERTH_JOB_JOIN, root) == 0)
+        berth_message_send_fd(end, BERTH_JOB_JOIN, root) == 0)
         pause();
     return EXIT_FAILURE;
 }
@@ -110,7 +111,7 @@ static pid_t start_holding(const struct berth_container *container, int *ret_roo
         berth_err_set(err, BERTH_JOIN_DEAD);
     } else if (!*err->text) {
         poll(&(struct pollfd){.fd = channel, .events = POLLIN}, 1, -1);
-        if (berth_job_receive(channel, &root) != BERTH_JOB_JOIN)
+        if (berth_message_receive_fd(channel, &root) != BERTH_JOB_JOIN)
             berth_err_set(err, BERTH_JOIN_DEAD);
     }
     close(channel);

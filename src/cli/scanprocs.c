@@ -16,7 +16,7 @@
 #include "base/environ.h"
 #include "base/grow.h"
 #include "base/text.h"
-#include "ipc/message.h"
+#include "job/protocol.h"
 #include "container/servers.h"
 #include "plan/order.h"
 #include "container/processes.h"

@@ -24,6 +24,7 @@
 #include "base/environ.h"
 #include "base/run.h"
 #include "ipc/message.h"
+#include "ipc/peer.h"
 #include "inside/hostenv.h"
 #include "container/start.h"
 #include "container/become.h"
@@ -144,12 +145,13 @@ static int receive_question(struct command *command)
 
     if (poll(&fd, 1, PATIENCE_MS) != 1)
         return -1;
-    kind = berth_job_receive_all(command->socket, command->fds, BERTH_HOSTCOMMAND_FDS);
+    kind =
+        berth_message_receive_fds(command->socket, command->fds, BERTH_HOSTCOMMAND_FDS);
     handover = command->fds[BERTH_HOSTCOMMAND_HANDOVER];
     if (kind != BERTH_HOSTCOMMAND_RUN || handover < 0)
         return -1;
 
-    if (berth_job_read(handover, question) < 0 ||
+    if (berth_message_read_handover(handover, question) < 0 ||
         question->words.count < BERTH_HOSTCOMMAND_WORDS)
         return -1;
     /* Another program of the user can connect, but only one of this container has the
@@ -206,7 +208,7 @@ static int look_inside(int channel, void *data)
 static int look(const void *data, const char *path, struct stat *ret)
 {
     const struct command *command = data;
-    struct file file = {.program = berth_holder_of(berth_job_peer(command->socket).pid),
+    struct file file = {.program = berth_holder_of(berth_peer_of(command->socket).pid),
                         .directory =
                             command->question.words.items[BERTH_HOSTCOMMAND_DIRECTORY],
                         .path = path};
@@ -294,7 +296,7 @@ static int become(void *data)
 static bool forward(const struct command *command)
 {
     int fd;
-    int kind = berth_job_receive(command->socket, &fd);
+    int kind = berth_message_receive_fd(command->socket, &fd);
 
     if (fd >= 0)
         close(fd);
@@ -374,7 +376,7 @@ static bool start_command(const struct berth_hostcommand *offer)
     struct command command = {.offer = offer};
     pid_t child;
 
-    command.socket = berth_job_accept(offer->socket);
+    command.socket = berth_peer_accept(offer->socket);
     if (command.socket < 0)
         return false;
     child = berth_child(run, &command, SIGKILL);
@@ -426,7 +428,7 @@ void berth_hostcommand_serve(struct berth_hostcommand *hostcommand)
         return;
     }
     hostcommand->server = 0;
-    socket = berth_job_accept(hostcommand->socket);
+    socket = berth_peer_accept(hostcommand->socket);
     if (socket >= 0)
         refuse_start(socket, number);
 }

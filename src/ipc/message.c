@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages with descriptors, over a socket; and the address of the job's server. */
+/* Messages with descriptors, over a socket. */
 
 #include "ipc/message.h"
 
@@ -15,45 +15,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-
-int berth_job_address(uid_t uid, uint32_t job, const char *node,
-                      struct sockaddr_un *ret, socklen_t *ret_length)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    const size_t room = sizeof(address.sun_path) - 1;
-    int length;
-
-    length = snprintf(address.sun_path + 1, room, "berth/%u/%u/%s", uid, job, node);
-    if (!*node || length < 0 || (size_t)length >= room)
-        return -1;
-    *ret = address;
-    *ret_length =
-        (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
-    return 0;
-}
-
-struct ucred berth_job_peer(int socket)
-{
-    struct ucred peer;
-    socklen_t length = sizeof(peer);
-
-    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) < 0)
-        peer = (struct ucred){.pid = -1, .uid = (uid_t)-1};
-    return peer;
-}
-
-int berth_job_accept(int listening)
-{
-    enum { AGAIN_MS = 100 };
-    int socket = accept4(listening, NULL, NULL, SOCK_CLOEXEC);
-
-    if (socket < 0 && errno != EAGAIN)
-        poll(NULL, 0, AGAIN_MS);
-    if (socket < 0 || berth_job_peer(socket).uid == getuid())
-        return socket;
-    close(socket);
-    return -1;
-}
 
 static int send_with(int socket, const struct berth_message *message, int flags)
 {
@@ -137,40 +98,40 @@ int berth_message_receive(int socket, struct berth_message_room *room)
     return kind;
 }
 
-int berth_job_send_all(int socket, int kind, const int fds[], size_t count)
+int berth_message_send_fds(int socket, int kind, const int fds[], size_t count)
 {
     return berth_message_send(
         socket, &(struct berth_message){.kind = kind, .fds = fds, .fd_count = count});
 }
 
-int berth_job_send(int socket, int kind, int fd)
+int berth_message_send_fd(int socket, int kind, int fd)
 {
-    return berth_job_send_all(socket, kind, &fd, fd >= 0 ? 1 : 0);
+    return berth_message_send_fds(socket, kind, &fd, fd >= 0 ? 1 : 0);
 }
 
-int berth_job_send_words(int socket, int kind, const struct berth_strvec *words)
+int berth_message_send_words(int socket, int kind, const struct berth_strvec *words)
 {
     static char *const nothing[] = {NULL};
     BERTH_CLOSE int fd =
         words->failed ? -1 : berth_handover_write(words, nothing, NULL);
 
-    return fd < 0 ? -1 : berth_job_send(socket, kind, fd);
+    return fd < 0 ? -1 : berth_message_send_fd(socket, kind, fd);
 }
 
-int berth_job_receive_all(int socket, int ret_fds[], size_t count)
+int berth_message_receive_fds(int socket, int ret_fds[], size_t count)
 {
     struct berth_message_room room = {.fds = ret_fds, .fd_count = count};
 
     return berth_message_receive(socket, &room);
 }
 
-int berth_job_receive(int socket, int *ret_fd)
+int berth_message_receive_fd(int socket, int *ret_fd)
 {
-    return berth_job_receive_all(socket, ret_fd, 1);
+    return berth_message_receive_fds(socket, ret_fd, 1);
 }
 
 /* A descriptor with seals is memory, from which a read does not block. */
-int berth_job_read(int fd, struct berth_handover *ret)
+int berth_message_read_handover(int fd, struct berth_handover *ret)
 {
     enum { MOST = 16 << 20 }; /* words are few; an environment may be long */
     struct stat status;

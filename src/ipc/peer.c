@@ -20,11 +20,33 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
-#include "ipc/message.h"
 
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77 /* Linux 6.5 */
 #endif
+
+struct ucred berth_peer_of(int socket)
+{
+    struct ucred peer;
+    socklen_t length = sizeof(peer);
+
+    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) < 0)
+        peer = (struct ucred){.pid = -1, .uid = (uid_t)-1};
+    return peer;
+}
+
+int berth_peer_accept(int listening)
+{
+    enum { AGAIN_MS = 100 };
+    int socket = accept4(listening, NULL, NULL, SOCK_CLOEXEC);
+
+    if (socket < 0 && errno != EAGAIN)
+        poll(NULL, 0, AGAIN_MS);
+    if (socket < 0 || berth_peer_of(socket).uid == getuid())
+        return socket;
+    close(socket);
+    return -1;
+}
 
 int berth_peer_name(int socket)
 {
@@ -249,7 +271,7 @@ static enum berth_peer compare(int process, const char *path)
 
 static enum berth_peer examine(int socket, bool is_listener)
 {
-    const struct ucred peer = berth_job_peer(socket);
+    const struct ucred peer = berth_peer_of(socket);
     BERTH_CLOSE int process = -1;
     enum berth_peer user, mounts;
     char path[32];

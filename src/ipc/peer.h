@@ -10,6 +10,16 @@
  * connect to each, with the uid of its user. What it cannot have is the user and the
  * mount namespace of a process on the host. */
 
+/* The process that opened the other side of SOCKET, and its user (SO_PEERCRED,
+ * unix(7)); if the other side was a listener: who called listen(). The number may be
+ * another process's by now. -1 and (uid_t)-1: nobody can tell. */
+struct ucred berth_peer_of(int socket);
+
+/* Accept a connection of a process of this user. Returns a socket, closed on exec; -1:
+ * there is none. A connection that cannot be accepted stays in the queue, so this waits
+ * a moment, or the loop around it would spin. */
+int berth_peer_accept(int listening);
+
 enum berth_peer {
     BERTH_PEER_OWN,   /* a process of this user, in the namespaces of the caller */
     BERTH_PEER_OTHER, /* another user's, or in other namespaces: a program in an image

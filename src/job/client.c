@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "job/key.h"
+#include "job/protocol.h"
 #include "ipc/message.h"
 #include "ipc/peer.h"
 #include "job/variables.h"
@@ -53,7 +54,7 @@ static int connect_server(const struct berth_launch *launch, struct berth_err *e
                           &length) == 0)
         fd = connect_address(&address, length);
     if (fd >= 0)
-        owner = berth_job_peer(fd).uid;
+        owner = berth_peer_of(fd).uid;
     if (fd >= 0 && owner == 0)
         return fd;
 
@@ -152,7 +153,7 @@ static int read_refusal(int fd, struct berth_err *err)
 {
     struct berth_handover handover;
 
-    if (berth_job_read(fd, &handover) < 0)
+    if (berth_message_read_handover(fd, &handover) < 0)
         return berth_err_set(err, NONE);
     berth_err_set(err, "%s",
                   handover.words.count == 1 ? handover.words.items[0] : NONE);
@@ -180,7 +181,7 @@ static int await(const struct berth_job_question *question, int socket,
         if (fds[1].revents || is_late)
             return berth_err_set(err, NONE);
     }
-    got = berth_job_receive_all(socket, ret_fds, BERTH_JOB_JOIN_FDS);
+    got = berth_message_receive_fds(socket, ret_fds, BERTH_JOB_JOIN_FDS);
     if (got == (int)kind && ret_fds[0] >= 0 &&
         (kind != BERTH_JOB_JOIN || ret_fds[1] >= 0))
         return 0;
@@ -226,7 +227,7 @@ static int send_question(int socket, int fd, struct berth_err *err)
 
     if (user < 0 || mounts < 0)
         return berth_err_set(err, NONE);
-    if (berth_job_send_all(socket, BERTH_JOB_ASK, fds, BERTH_JOB_FDS) < 0)
+    if (berth_message_send_fds(socket, BERTH_JOB_ASK, fds, BERTH_JOB_FDS) < 0)
         return berth_err_set(err, NONE);
     return 0;
 }
@@ -280,7 +281,7 @@ int berth_job_find_image(const struct berth_job_question *question, char **ret_i
         return -1;
     if (fds[1] >= 0)
         close(fds[1]);
-    if (berth_job_read(fds[0], &answer) < 0)
+    if (berth_message_read_handover(fds[0], &answer) < 0)
         return berth_err_set(err, NONE);
     if (answer.words.count == 2) {
         *ret_image = berth_steal(&answer.words.items[0]);

@@ -26,6 +26,7 @@
 #include "base/text.h"
 #include "inside/hostcommand.h"
 #include "ipc/message.h"
+#include "ipc/peer.h"
 #include "container/become.h"
 #include "ipc/handover.h"
 #include "container/limits.h"
@@ -55,7 +56,7 @@ static int connect_name(const char *name, size_t length)
     if (fd < 0)
         return -1;
     if (connect(fd, (struct sockaddr *)&address, used) == 0 &&
-        berth_job_peer(fd).uid == getuid()) /* any user can bind such a name */
+        berth_peer_of(fd).uid == getuid()) /* any user can bind such a name */
         return fd;
     close(fd);
     return -1;
@@ -110,8 +111,8 @@ static int ask(int socket, const char *token, char **argv, struct berth_err *err
     if (question < 0)
         return -1;
     /* if that fails, the supervisor may have sent the reason, and closed the socket */
-    if (berth_job_send_all(socket, BERTH_HOSTCOMMAND_RUN, fds, BERTH_HOSTCOMMAND_FDS) <
-        0)
+    if (berth_message_send_fds(socket, BERTH_HOSTCOMMAND_RUN, fds,
+                               BERTH_HOSTCOMMAND_FDS) < 0)
         shutdown(socket, SHUT_WR);
     return 0;
 }
@@ -139,7 +140,7 @@ static void forward(int socket, int number)
 {
     int sent = number == SIGTSTP ? SIGSTOP : number;
 
-    berth_job_send(socket, sent, -1);
+    berth_message_send_fd(socket, sent, -1);
     if (sent == SIGSTOP)
         raise(SIGSTOP);
 }

@@ -33,6 +33,7 @@
 #include "base/err.h"
 #include "job/key.h"
 #include "job/named.h"
+#include "job/protocol.h"
 #include "ipc/loop.h"
 #include "ipc/message.h"
 #include "ipc/peer.h"
@@ -110,7 +111,7 @@ static void refuse(const struct step *step, const struct berth_err *why)
     BERTH_STRVEC struct berth_strvec words = {0};
 
     berth_strvec_push(&words, why->text);
-    berth_job_send_words(step->socket, BERTH_JOB_REFUSE, &words);
+    berth_message_send_words(step->socket, BERTH_JOB_REFUSE, &words);
 }
 
 /* End CONTAINER; its steps learn it from their ends of the channel. */
@@ -339,10 +340,10 @@ static int become_container(int channel, void *data)
         answer = write_answer(&rendezvous, &err);
     if (answer < 0) {
         berth_strvec_push(&words, err.text);
-        berth_job_send_words(BERTH_JOBSERVER_SOCKET, BERTH_JOB_REFUSE, &words);
+        berth_message_send_words(BERTH_JOBSERVER_SOCKET, BERTH_JOB_REFUSE, &words);
         return EXIT_FAILURE;
     }
-    if (berth_job_send(BERTH_JOBSERVER_SOCKET, BERTH_JOB_JOIN, answer) < 0)
+    if (berth_message_send_fd(BERTH_JOBSERVER_SOCKET, BERTH_JOB_JOIN, answer) < 0)
         return EXIT_FAILURE;
     close(answer);
     await_end(&made, &rendezvous, rendezvous.page->holder);
@@ -519,7 +520,7 @@ static void send_image(const struct step *step, const struct named *name)
 
     berth_strvec_push(&words, request->image);
     berth_strvec_push(&words, request->uri ? request->uri : "");
-    berth_job_send_words(step->socket, BERTH_JOB_IMAGE, &words);
+    berth_message_send_words(step->socket, BERTH_JOB_IMAGE, &words);
 }
 
 /* Start the container of NAME for STEP. Returns 0, or -1 with a sentence in ERR. */
@@ -541,9 +542,9 @@ static int start_name(struct named *name, const struct step *step,
 
 static void join(const struct step *step, const struct container *container)
 {
-    berth_job_send_all(step->socket, BERTH_JOB_JOIN,
-                       (const int[]){container->answer, container->channel},
-                       BERTH_JOB_JOIN_FDS);
+    berth_message_send_fds(step->socket, BERTH_JOB_JOIN,
+                           (const int[]){container->answer, container->channel},
+                           BERTH_JOB_JOIN_FDS);
 }
 
 /* STEP has the container of NAME until its socket ends. Returns that it stays. */
@@ -646,7 +647,7 @@ static bool answer(struct step *step)
     if (!container)
         container = start(&step->question, NULL);
     if (!container)
-        berth_job_send(step->socket, BERTH_JOB_ALONE, -1);
+        berth_message_send_fd(step->socket, BERTH_JOB_ALONE, -1);
     else if (container->answer < 0)
         return false;
     else
@@ -670,7 +671,7 @@ static void refuse_waiting(const struct container *container)
 
         if (step->order.request.container_name || !fits(container, &step->question))
             continue;
-        berth_job_send(step->socket, BERTH_JOB_ALONE, -1);
+        berth_message_send_fd(step->socket, BERTH_JOB_ALONE, -1);
         drop_step(step);
     }
 }
@@ -698,7 +699,7 @@ static void read_reason(int fd, struct berth_err *ret)
     struct berth_handover said;
 
     berth_err_set(ret, "the container was killed while it started");
-    if (fd < 0 || berth_job_read(fd, &said) < 0)
+    if (fd < 0 || berth_message_read_handover(fd, &said) < 0)
         return;
     if (said.words.count == 1)
         berth_err_set(ret, "%s", said.words.items[0]);
@@ -759,7 +760,7 @@ static void read_container(void *data)
         drop_container(container);
         return;
     }
-    kind = berth_job_receive(container->channel, &fd);
+    kind = berth_message_receive_fd(container->channel, &fd);
     if (kind != BERTH_JOB_JOIN || fd < 0)
         register_failure(container, fd);
     else if (register_answer(container, fd) < 0)
@@ -790,9 +791,9 @@ static int read_question(int socket, struct berth_handover *ret)
      * for a process of the host with it (ipc/peer.h) */
     if (berth_peer_client(socket) != BERTH_PEER_OWN)
         return -1;
-    if (berth_job_receive_all(socket, fds, BERTH_JOB_FDS) == BERTH_JOB_ASK &&
+    if (berth_message_receive_fds(socket, fds, BERTH_JOB_FDS) == BERTH_JOB_ASK &&
         is_allowed(fds)) {
-        result = berth_job_read(fds[BERTH_JOB_HANDOVER], ret);
+        result = berth_message_read_handover(fds[BERTH_JOB_HANDOVER], ret);
         fds[BERTH_JOB_HANDOVER] = -1;
     }
     for (size_t i = 0; i < BERTH_JOB_FDS; i++)
@@ -844,7 +845,7 @@ static struct step *find_free_step(void)
 
 static void accept_step(void *data)
 {
-    int socket = berth_job_accept(BERTH_JOBSERVER_SOCKET);
+    int socket = berth_peer_accept(BERTH_JOBSERVER_SOCKET);
     struct step *step = find_free_step();
 
     (void)data;

@@ -21,6 +21,6 @@ int berth_supervisor_start(const struct berth_launch *launch,
 enum { BERTH_JOBSERVER_SOCKET = 3 };
 
 /* `berth-start --job PID`: serve the containers of a job on this node to its steps
- * (ipc/message.h), as the user. EXTERN_STEP is PID, the slurmstepd of the job's extern
+ * (job/protocol.h), as the user. EXTERN_STEP is PID, the slurmstepd of the job's extern
  * step. Returns when that process has ended; the containers end with the caller. */
 void berth_jobserver_run(pid_t extern_step);

@@ -149,7 +149,7 @@ static int ask_at(const struct berth_taskclient *task, const struct address *add
     }
     switch (berth_peer_server(fd)) {
     case BERTH_PEER_OTHER:
-        return refuse_server(berth_job_peer(fd), address, err);
+        return refuse_server(berth_peer_of(fd), address, err);
     case BERTH_PEER_GONE:
         return 1; /* it has ended just now, and the name is free */
     default:

@@ -258,7 +258,7 @@ static void admit(int socket)
         return;
     }
     *client = (struct client){
-        .socket = socket, .output = -1, .end = -1, .pid = berth_job_peer(socket).pid};
+        .socket = socket, .output = -1, .end = -1, .pid = berth_peer_of(socket).pid};
     if (client->pid <= 0 || server.count == CLIENTS_MAX ||
         read_question(client, &question) < 0) {
         drop(client);
@@ -276,7 +276,7 @@ static void admit(int socket)
 /* A process has connected. One that is in an image gets no answer, and is not read. */
 static void accept_client(void *data)
 {
-    int socket = berth_job_accept(FIRST);
+    int socket = berth_peer_accept(FIRST);
 
     (void)data;
     if (socket < 0)

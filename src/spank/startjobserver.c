@@ -23,7 +23,7 @@
 #include "base/detach.h"
 #include "base/fd.h"
 #include "base/run.h"
-#include "ipc/message.h"
+#include "job/protocol.h"
 #include "plan/order.h"
 #include "container/namespaces.h"
 

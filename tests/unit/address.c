@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The address of a job's server. */
 
-#include "ipc/message.h"
+#include "job/protocol.h"
 
 #include <stddef.h>
 #include <unistd.h>

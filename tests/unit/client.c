@@ -10,6 +10,7 @@
 
 #include "job/key.h"
 #include "ipc/message.h"
+#include "job/protocol.h"
 #include "unit.h"
 
 static struct berth_order order = BERTH_ORDER_EMPTY;

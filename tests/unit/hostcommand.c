@@ -120,9 +120,9 @@ TEST(without_notice_of_its_end_no_command_is_begun)
     ck_assert_int_ge(question, 0);
     ck_assert_int_eq(pipe(ends), 0);
     ck_assert_int_eq(
-        berth_job_send_all(program, BERTH_HOSTCOMMAND_RUN,
-                           (const int[]){ends[1], ends[1], ends[1], question},
-                           BERTH_HOSTCOMMAND_FDS),
+        berth_message_send_fds(program, BERTH_HOSTCOMMAND_RUN,
+                               (const int[]){ends[1], ends[1], ends[1], question},
+                               BERTH_HOSTCOMMAND_FDS),
         0);
     berth_hostcommand_serve(&it);
     ck_assert_int_eq(poll(&fd, 1, 10000), 1);

@@ -56,7 +56,7 @@ static void send_run(int socket, int handover, size_t count)
 {
     const int fds[BERTH_HOSTCOMMAND_FDS] = {0, 1, 2, handover};
 
-    berth_job_send_all(socket, BERTH_HOSTCOMMAND_RUN, fds, count);
+    berth_message_send_fds(socket, BERTH_HOSTCOMMAND_RUN, fds, count);
 }
 
 /* As HOW says it, with WORDS. */

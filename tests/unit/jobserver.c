@@ -20,6 +20,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "ipc/message.h"
+#include "job/protocol.h"
 #include "ipc/handover.h"
 #include "container/namespaces.h"
 #include "plan/order.h"
@@ -86,7 +87,7 @@ static int send_question(int socket, const char *order)
         berth_strvec_push(&words, i == BERTH_JOB_ORDER ? order : "");
     fds[BERTH_JOB_HANDOVER] = berth_handover_write(&words, environ, &err);
     berth_strvec_fini(&words);
-    return berth_job_send_all(socket, BERTH_JOB_ASK, fds, BERTH_JOB_FDS);
+    return berth_message_send_fds(socket, BERTH_JOB_ASK, fds, BERTH_JOB_FDS);
 }
 
 /* Ask for a container that cannot start. Returns the kind of the answer; 0: the server
@@ -98,7 +99,7 @@ static int ask(int socket)
 
     if (send_question(socket, "no order") < 0 || poll(&readable, 1, 20000) != 1)
         return -1;
-    return berth_job_receive(socket, &answer);
+    return berth_message_receive_fd(socket, &answer);
 }
 
 /* Ask with an order for the container NAME of the image IMAGE (NULL: left out).
@@ -121,9 +122,9 @@ static int ask_named(const char *name, const char *image,
     send_question(socket, text.text);
     ck_assert_int_eq(poll(&(struct pollfd){.fd = socket, .events = POLLIN}, 1, 20000),
                      1);
-    kind = berth_job_receive(socket, &fd);
+    kind = berth_message_receive_fd(socket, &fd);
     if (kind == BERTH_JOB_REFUSE) {
-        ck_assert_int_eq(berth_job_read(fd, &said), 0);
+        ck_assert_int_eq(berth_message_read_handover(fd, &said), 0);
         berth_err_set(ret_sentence, "%s", said.words.items[0]);
         berth_handover_fini(&said);
     }
@@ -175,9 +176,9 @@ TEST(who_comes_without_the_namespaces_of_the_host_is_not)
 
     start(256);
     readable.fd = fd = connected();
-    ck_assert_int_eq(berth_job_send(fd, BERTH_JOB_ASK, STDIN_FILENO), 0);
+    ck_assert_int_eq(berth_message_send_fd(fd, BERTH_JOB_ASK, STDIN_FILENO), 0);
     ck_assert_int_eq(poll(&readable, 1, 20000), 1);
-    ck_assert_int_eq(berth_job_receive(fd, &(int){-1}), 0);
+    ck_assert_int_eq(berth_message_receive_fd(fd, &(int){-1}), 0);
     end();
 }
 
@@ -234,8 +235,8 @@ TEST(a_descriptor_that_nobody_asked_for_is_not_taken)
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
     before = count_open();
     for (size_t sent = 1; sent <= 3; sent++) {
-        ck_assert_int_eq(berth_job_send_all(ends[0], 'x', fds, sent), 0);
-        ck_assert_int_eq(berth_job_receive(ends[1], &fd), 'x');
+        ck_assert_int_eq(berth_message_send_fds(ends[0], 'x', fds, sent), 0);
+        ck_assert_int_eq(berth_message_receive_fd(ends[1], &fd), 'x');
         close(fd);
         ck_assert_int_eq(count_open(), before);
     }

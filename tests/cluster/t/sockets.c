@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A hostile program in an image, for sockets.t. Linked statically: the image may have
- * no libc. The protocols are those of src/run/taskserver.h and src/ipc/message.h.
+ * no libc. The protocols are those of src/run/taskserver.h, src/job/protocol.h and
+ * src/inside/hostcommand.h.
  *
  * sockets list: ask each abstract socket that listens, and each that a path leads to,
  * all that a server of berth answers; print a line for each: what it has answered.
