@@ -205,10 +205,10 @@ static int meet(struct berth_err *err)
 {
     const char *node = getenv(BERTH_TASK_NODE);
     struct berth_taskclient task = {.is_step = own.is_step,
-                                           .rank = number_of(ranks[SLURM]),
-                                           .limit = own.site.runtime.start_timeout,
-                                           .forbidden = berth_site_why_apart(&own.site),
-                                           .node = node ? node : "this host"};
+                                    .rank = number_of(ranks[SLURM]),
+                                    .limit = own.site.runtime.start_timeout,
+                                    .forbidden = berth_site_why_apart(&own.site),
+                                    .node = node ? node : "this host"};
 
     if (make_key(&task.key, err) < 0 ||
         berth_taskclient_join(&task, &own.order, err) < 0)

@@ -255,7 +255,7 @@ static int separate(struct supervisor *supervisor, const char *why,
 
 static const char closed[] =
     "a container is closed, or has namespaces of its own (--container-args, "
-    "--container-name)";
+    "--container-name, --container-unshare)";
 
 /* Returns why this step cannot use an outer user namespace, or NULL. */
 static const char *refuse_outer(const struct berth_launch *launch)

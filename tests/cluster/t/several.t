@@ -164,9 +164,9 @@ apart() {
     matches "$1: and why" "$note: $2" "$output"
     equal "$1: in one line for an image" 2 "$(grep -c 'CMA is off' <<<"$output")"
 }
-apart "a flag" "a container is closed, or has namespaces of its own \(--container-args\)|the container has a process namespace" --container-args=--pid
+apart "a flag" "a container is closed, or has namespaces of its own \(--container-args, --container-name, --container-unshare\)|the container has a process namespace" --container-args=--pid
 apart "a closed container" \
-    "a container is closed, or has namespaces of its own \(--container-args\)" \
+    "a container is closed, or has namespaces of its own \(--container-args, --container-name, --container-unshare\)" \
     --container-args=--contain "--container-mounts=$home/v"
 lines "0 $A --container-args=--pid $what" "1 $B $what"
 try "with --mpi-bind=off nothing is said" "0: $none
