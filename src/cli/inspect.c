@@ -46,7 +46,9 @@ static int print(const struct inspect *it, struct berth_err *err)
     berth_inspect_write(&it->seen, &json);
     if (json.text.failed)
         return berth_err_oom(err);
-    printf("%s%s", json.text.text, it->as_json ? "\n" : "");
+    fputs(json.text.text, stdout);
+    if (it->as_json)
+        fputs("\n", stdout);
     return 0;
 }
 
@@ -64,13 +66,14 @@ static int judge_one(const struct inspect *it, size_t at, const struct berth_sca
         .keep_glibc = it->terms.keep_glibc,
     };
     struct berth_err why;
+    bool fits;
 
     if (berth_mpi_judge(it->seen.wants, &scan->objects, &it->offered.objects[at], ret,
                         err) < 0)
         return -1;
-    if ((ret->answer == BERTH_VERDICT_YES ||
-         ret->answer == BERTH_VERDICT_YES_WITH_HOST_GLIBC) &&
-        berth_fabric_check(&fabric, &why) < 0) {
+    fits = ret->answer == BERTH_VERDICT_YES ||
+           ret->answer == BERTH_VERDICT_YES_WITH_HOST_GLIBC;
+    if (fits && berth_fabric_check(&fabric, &why) < 0) {
         ret->answer = BERTH_VERDICT_NO;
         ret->because = why;
     }
@@ -86,17 +89,19 @@ static int judge(struct inspect *it, const struct berth_scan *scan,
     size_t count = 0;
     int result = 0;
 
-    while (count < stacks->count && count < STACKS_MAX && result == 0) {
+    while (count < stacks->count && count < STACKS_MAX) {
         result = judge_one(it, count, scan, &verdicts[count], err);
-        count += result == 0;
+        if (result < 0)
+            break;
+        count++;
     }
     it->seen.stacks = stacks->items;
     it->seen.verdicts = verdicts;
     it->seen.verdict_count = count;
     if (result == 0)
         result = print(it, err);
-    while (count > 0)
-        berth_mpi_verdict_fini(&verdicts[--count]);
+    for (size_t i = 0; i < count; i++)
+        berth_mpi_verdict_fini(&verdicts[i]);
     return result;
 }
 
@@ -174,16 +179,30 @@ static int inspect_libraries(struct inspect *it, struct berth_err *err)
 static int inspect_program(struct inspect *it, struct berth_err *err)
 {
     const char *name = it->seen.file;
-    BERTH_FREE char *path =
-        strchr(name, '/') ? strdup(name)
-                          : berth_run_find(name, berth_environ_value(environ, "PATH"));
+    BERTH_FREE char *path = NULL;
 
+    if (strchr(name, '/'))
+        path = strdup(name);
+    else
+        path = berth_run_find(name, berth_environ_value(environ, "PATH"));
     if (!path || access(path, F_OK) < 0)
         return berth_err_set(err,
                              "image '%s': '%s' is not there; give its path in the "
                              "image, or a name on the image's PATH",
                              it->seen.image, name);
     return inspect_file(it, path, err);
+}
+
+/* On the host: read what a step would have for --mpi-bind. */
+static int read_offers(struct inspect *it, struct berth_err *err)
+{
+    const char *mode = berth_rules_default(&it->site, BERTH_OPTION_MPI);
+
+    it->seen.mode = mode ? mode : "off";
+    if (berth_offered_read(&it->terms, 1 << BERTH_PROFILE_MPI, environ, &it->offered,
+                           err) < 0)
+        return -1;
+    return berth_offered_read_files(&it->offered, err);
 }
 
 static int inspect_image(struct inspect *it, const char *path, const char *program,
@@ -203,14 +222,7 @@ static int inspect_image(struct inspect *it, const char *path, const char *progr
         berth_terms_of(&it->site, &it->terms, err) < 0 ||
         berth_runtime_find(it->site.runtime.path, getenv("PATH"), &runtime, err) < 0)
         return -1;
-    if (program) {
-        const char *mode = berth_rules_default(&it->site, BERTH_OPTION_MPI);
-
-        it->seen.mode = mode ? mode : "off";
-    }
-    if (program && (berth_offered_read(&it->terms, 1 << BERTH_PROFILE_MPI, environ,
-                                       &it->offered, err) < 0 ||
-                    berth_offered_read_files(&it->offered, err) < 0))
+    if (program && read_offers(it, err) < 0)
         return -1;
     if (berth_image_find_reader(image, &reader, err) < 0 ||
         berth_temporary_enter(runtime, real ? real : path, reader, START_SECONDS, err) <
@@ -221,20 +233,26 @@ static int inspect_image(struct inspect *it, const char *path, const char *progr
     return result;
 }
 
-/* Is PATH a file to inspect itself, by its first bytes? An executable SIF file starts
- * with a script, too. */
+/* Does HEAD begin a file to inspect itself? An executable SIF file starts with a
+ * script, too. */
+static bool is_program(const char *head)
+{
+    if (berth_text_starts(head, "\177ELF"))
+        return true;
+    return berth_text_starts(head, "#!") && !strstr(head, "run-singularity");
+}
+
+/* Is PATH a file to inspect itself, by its first bytes? */
 static int read_head(const char *path, bool *ret_is_file, struct berth_err *err)
 {
-    static const char run[] = "run-singularity";
     BERTH_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     char head[256] = "";
     struct stat st;
 
     if (fd < 0 || fstat(fd, &st) < 0)
         return refuse(path, err);
-    *ret_is_file = S_ISREG(st.st_mode) && read(fd, head, sizeof(head) - 1) > 0 &&
-                   (memcmp(head, "\177ELF", 4) == 0 ||
-                    (memcmp(head, "#!", 2) == 0 && !strstr(head, run)));
+    *ret_is_file =
+        S_ISREG(st.st_mode) && read(fd, head, sizeof(head) - 1) > 0 && is_program(head);
     return 0;
 }
 

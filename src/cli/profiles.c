@@ -34,7 +34,8 @@ static void put_library(const struct berth_stack_library *library, bool is_mpi,
     if (is_mpi)
         berth_buf_addf(&line, ": %s", parts.text ? parts.text : "");
     berth_json_linef(json, "  %s", line.text ? line.text : "");
-    json->text.failed |= parts.failed || line.failed;
+    if (parts.failed || line.failed)
+        json->text.failed = true;
 }
 
 static void put_stage(const struct berth_stack *stack, struct berth_json *json)
@@ -44,12 +45,13 @@ static void put_stage(const struct berth_stack *stack, struct berth_json *json)
                                              berth_stage_user(path)};
     struct berth_staged staged;
 
-    for (int i = 0; i < 2; i++)
-        if (berth_stage_find(stack, &roots[i], &staged, NULL) > 0) {
-            berth_json_linef(json, "  stage: %s", staged.path);
-            berth_staged_fini(&staged);
-            return;
-        }
+    for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++) {
+        if (berth_stage_find(stack, &roots[i], &staged, NULL) <= 0)
+            continue;
+        berth_json_linef(json, "  stage: %s", staged.path);
+        berth_staged_fini(&staged);
+        return;
+    }
     berth_json_linef(json, "  stage: none yet");
 }
 
@@ -57,9 +59,9 @@ static void put_stage(const struct berth_stack *stack, struct berth_json *json)
 static void put_stack(const struct berth_stack *stack, struct berth_json *json)
 {
     static const struct {
-        const char *word, *text;
+        const char *key, *text;
     } kinds[] = {
-        [BERTH_PROFILE_MPI] = {"mpi", "of the family "},
+        [BERTH_PROFILE_MPI] = {"mpi", "an MPI"},
         [BERTH_PROFILE_FABRIC] = {"fabric", "a fabric"},
         [BERTH_PROFILE_LIBRARIES] = {"libraries", "libraries"},
     };
@@ -68,10 +70,14 @@ static void put_stack(const struct berth_stack *stack, struct berth_json *json)
     const char *family = is_mpi ? berth_mpi_family_name(profile->family) : NULL;
 
     berth_json_object(json, NULL);
-    berth_json_linef(json, "%s: %s, %s%s, found by %s", profile->stack, stack->version,
-                     kinds[profile->kind].text, is_mpi ? family : "", stack->origin);
+    if (is_mpi)
+        berth_json_linef(json, "%s: %s, of the family %s, found by %s", profile->stack,
+                         stack->version, family, stack->origin);
+    else
+        berth_json_linef(json, "%s: %s, %s, found by %s", profile->stack,
+                         stack->version, kinds[profile->kind].text, stack->origin);
     berth_json_string(json, "name", profile->stack);
-    berth_json_string(json, "kind", kinds[profile->kind].word);
+    berth_json_string(json, "kind", kinds[profile->kind].key);
     berth_json_string(json, "family", family);
     berth_json_string(json, "version", stack->version);
     berth_json_string(json, "found_by", stack->origin);
@@ -102,30 +108,37 @@ static int print(const struct berth_stacks *stacks, const char *libs, bool is_js
     berth_json_end(&json);
     if (json.text.failed)
         return berth_cli_fail_oom();
-    printf("%s%s", json.text.text, is_json ? "\n" : "");
+    fputs(json.text.text, stdout);
+    if (is_json)
+        fputs("\n", stdout);
     return EXIT_SUCCESS;
+}
+
+/* Make a stage of STACK for all users, unless there is one. */
+static int prepare_one(const struct berth_stack *stack,
+                       const struct berth_stage_root *site, struct berth_err *err)
+{
+    struct berth_staged staged;
+    int found = berth_stage_find(stack, site, &staged, err);
+
+    if (found < 0)
+        return -1;
+    if (found == 0 && berth_stage_make(stack, site, 0, &staged, err) < 0)
+        return -1;
+    berth_staged_fini(&staged);
+    return 0;
 }
 
 static int prepare(const struct berth_stacks *stacks)
 {
     const struct berth_stage_root site = berth_stage_site();
-    struct berth_staged staged;
     struct berth_err err;
     int result = EXIT_SUCCESS;
 
     umask(022);
-    for (size_t i = 0; i < stacks->count; i++) {
-        int found = berth_stage_find(&stacks->items[i], &site, &staged, &err);
-
-        if (found == 0)
-            found = berth_stage_make(&stacks->items[i], &site, 0, &staged, &err) < 0
-                        ? -1
-                        : 1;
-        if (found < 0)
+    for (size_t i = 0; i < stacks->count; i++)
+        if (prepare_one(&stacks->items[i], &site, &err) < 0)
             result = berth_cli_fail(&err);
-        else
-            berth_staged_fini(&staged);
-    }
     return result;
 }
 
@@ -138,7 +151,9 @@ static int list(enum task task)
     BERTH_TERMS struct berth_terms terms = {0};
     struct berth_offered offered;
     struct berth_err err;
-    int result = EXIT_SUCCESS;
+    const char *libs;
+    int prepared = EXIT_SUCCESS;
+    int printed;
 
     if (task == PREPARE && geteuid() != 0) {
         berth_err_set(&err, "profiles --prepare: writes for all users; run it as root");
@@ -149,11 +164,11 @@ static int list(enum task task)
         berth_offered_read(&terms, BERTH_KINDS_ALL, environ, &offered, &err) < 0)
         return berth_cli_fail(&err);
     if (task == PREPARE)
-        result = prepare(&offered.stacks);
-    result |= print(&offered.stacks, berth_rules_default(&site, BERTH_OPTION_LIBS),
-                    task == LIST_JSON);
+        prepared = prepare(&offered.stacks);
+    libs = berth_rules_default(&site, BERTH_OPTION_LIBS);
+    printed = print(&offered.stacks, libs, task == LIST_JSON);
     berth_offered_fini(&offered);
-    return result;
+    return prepared == EXIT_SUCCESS ? printed : prepared;
 }
 
 int berth_cli_profiles(int argc, char **argv)

@@ -38,11 +38,11 @@ static void list_options(struct option *options)
     options[OPTIONS] = (struct option){0};
 }
 
-/* Refuse WORD of the command line, which is not an option. */
-static int refuse_option(const char *verb, const char *word, struct berth_err *err)
+/* Refuse ARGUMENT of the command line, which is not an option. */
+static int refuse_option(const char *verb, const char *argument, struct berth_err *err)
 {
     static const char *const help[] = {"help", NULL};
-    BERTH_FREE char *name = strndup(word, strcspn(word, "="));
+    BERTH_FREE char *name = strndup(argument, strcspn(argument, "="));
     const char *bare, *meant;
     size_t most;
 
@@ -58,7 +58,7 @@ static int refuse_option(const char *verb, const char *word, struct berth_err *e
 }
 
 /* Read the options of ARGV into RET, and set *RET_HELPS for --help. Returns the index
- * of the word behind the options, or -1 with a sentence in ERR. */
+ * of the argument after the options, or -1 with a sentence in ERR. */
 static int read_options(int argc, char **argv, const struct option *options,
                         bool *ret_helps, struct berth_request *ret,
                         struct berth_err *err)
@@ -69,7 +69,8 @@ static int read_options(int argc, char **argv, const struct option *options,
 
     opterr = 0;
     for (; (found = getopt_long(argc, argv, "+:", options, NULL)) != -1; at = optind) {
-        int id = (found == ':' ? optopt : found) - FIRST;
+        bool lacks_value = found == ':';
+        int id = (lacks_value ? optopt : found) - FIRST;
 
         if (found == '?' && optopt >= FIRST)
             return berth_err_set(err, "%s: '%s' takes no value", argv[0], argv[at]);
@@ -84,36 +85,52 @@ static int read_options(int argc, char **argv, const struct option *options,
     return optind;
 }
 
-/* Merge the options over the variables, and these over the default of the job: that of
- * the first component, on which the batch script or the shell of salloc runs, which has
- * no ordinary step. Returns as read_options(). */
+/* The component whose default of the job this process has: the first for the batch
+ * script and the shell of salloc, which have no ordinary step. */
+static int find_group(void)
+{
+    enum { FIRST_SPECIAL = 0xfffffff0 }; /* SLURM_BATCH_SCRIPT and others, slurm.h */
+    const char *step = getenv("SLURM_STEP_ID");
+
+    if (step && strtoul(step, NULL, 10) < FIRST_SPECIAL)
+        return BERTH_GROUP_UNKNOWN;
+    return 0;
+}
+
+/* Merge the options over the variables, and these over the default of the job. Returns
+ * as read_options(). */
 static int read_request(int argc, char **argv, bool *ret_helps,
                         struct berth_request *ret, struct berth_err *err)
 {
-    const char *step = getenv("SLURM_STEP_ID");
-    const int group =
-        step && strtoul(step, NULL, 10) < 0xfffffff0 ? BERTH_GROUP_UNKNOWN : 0;
+    const char *job_text = getenv(BERTH_JOB_VARIABLE);
     struct option options[OPTIONS + 1];
     struct berth_strvec nothing = {0};
     BERTH_FREE char *directory = getcwd(NULL, 0);
-    BERTH_REQUEST struct berth_request own = {0};
-    BERTH_REQUEST struct berth_request asked = {0};
+    BERTH_REQUEST struct berth_request typed = {0};
+    BERTH_REQUEST struct berth_request variables = {0};
     BERTH_REQUEST struct berth_request job = {0};
+    bool is_complete; /* no default of the job is needed */
     int command;
 
     list_options(options);
-    command = read_options(argc, argv, options, ret_helps, &own, err);
-    if (command >= 0 && own.script != BERTH_UNSAID)
+    command = read_options(argc, argv, options, ret_helps, &typed, err);
+    if (command < 0)
+        return -1;
+    if (typed.script != BERTH_UNSAID)
         return berth_err_set(err, "%s: --container-script is for sbatch; leave it out",
                              argv[0]);
-    if (command < 0 ||
-        (berth_defaults_job(getenv(BERTH_JOB_VARIABLE), group, &job, err) < 0 &&
-         !own.image && !own.container_name) || /* else no default is needed */
-        berth_defaults_parse(environ, &nothing, directory, &asked, err) < 0 ||
-        berth_request_merge(ret, &job, err) < 0 ||
-        berth_request_merge(ret, &asked, err) < 0 ||
-        berth_request_merge(ret, &own, err) < 0 ||
-        berth_defaults_add_pyxis(environ, &nothing, directory, ret, &asked, err) < 0)
+    is_complete = typed.image || typed.container_name;
+    if (berth_defaults_job(job_text, find_group(), &job, err) < 0 && !is_complete)
+        return -1;
+    if (berth_defaults_parse(environ, &nothing, directory, &variables, err) < 0)
+        return -1;
+
+    if (berth_request_merge(ret, &job, err) < 0 ||
+        berth_request_merge(ret, &variables, err) < 0 ||
+        berth_request_merge(ret, &typed, err) < 0)
+        return -1;
+    if (berth_defaults_add_pyxis(environ, &nothing, directory, ret, &variables, err) <
+        0)
         return -1;
     return command;
 }
@@ -123,26 +140,27 @@ static int read_request(int argc, char **argv, bool *ret_helps,
 static int check(const char *verb, const struct berth_request *request,
                  struct berth_err *err)
 {
+    bool is_run = strcmp(verb, "run") == 0;
+
     if (berth_request_check(request, err) < 0)
         return -1;
-    if (request->save && strcmp(verb, "run") == 0)
+    if (request->save && is_run)
         return berth_err_set(
             err,
             "%s: --container-save: only a step of srun with the plugin "
             "saves its container; write `berth save`, or leave it out",
             verb);
-    if (request->container_name && strcmp(verb, "run") == 0)
+    if (request->container_name && is_run)
         return berth_err_set(err,
                              "%s: --container-name: only steps of srun with the "
                              "plugin have containers with names; leave it out",
                              verb);
-    return berth_request_has_container(request) ||
-                   (request->image && strcmp(verb, "run") == 0)
-               ? 0
-               : berth_err_set(err,
-                               "%s: no image; give --container-image, or set "
-                               "BERTH_CONTAINER_IMAGE",
-                               verb);
+    if (berth_request_has_container(request) || (request->image && is_run))
+        return 0;
+    return berth_err_set(err,
+                         "%s: no image; give --container-image, or set "
+                         "BERTH_CONTAINER_IMAGE",
+                         verb);
 }
 
 int berth_cli_request(int argc, char **argv, struct berth_request *ret,

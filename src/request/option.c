@@ -67,14 +67,37 @@ static int parse_workdir(const struct berth_written *written, struct berth_strve
 static size_t cut_item(const char *text, char *copy)
 {
     size_t at = 0;
+    size_t used = 0;
 
-    for (; text[at] && text[at] != ','; at++) {
+    while (text[at] != '\0' && text[at] != ',') {
         if (text[at] == '\\' && text[at + 1] == ',')
             at++;
-        *copy++ = text[at];
+        copy[used] = text[at];
+        used++;
+        at++;
     }
-    *copy = '\0';
+    copy[used] = '\0';
     return at;
+}
+
+static int check_variable(const char *item, struct berth_err *err)
+{
+    if (strchr(item, '='))
+        return berth_value_assignment(item, err);
+    return berth_value_variable(item, err);
+}
+
+/* Refuses ITEM of the list LIST: a comma in a value may have cut it. */
+static int refuse_variable(const char *item, const char *list, struct berth_err *err)
+{
+    const char *hint = "";
+
+    if (strchr(list, ','))
+        hint = " (a comma in a value is \\, in quotes: 'A=1\\,2')";
+    return berth_err_set(err,
+                         "'%s' is not a variable; expected NAME or NAME=VALUE, with "
+                         "letters, digits and _ in NAME%s",
+                         item, hint);
 }
 
 static int parse_env(const struct berth_written *written, struct berth_strvec *ret,
@@ -83,29 +106,22 @@ static int parse_env(const struct berth_written *written, struct berth_strvec *r
     const char *next = written->value;
     BERTH_FREE char *item = malloc(strlen(next) + 1);
     struct berth_err why;
-    int result;
+    bool is_last;
 
     if (!item)
         return berth_err_oom(err);
-    for (;; next++) {
+    do {
         next += cut_item(next, item);
-        result = strchr(item, '=') ? berth_value_assignment(item, &why)
-                                   : berth_value_variable(item, &why);
-        if (result < 0 && why.code == BERTH_ERR_MEMORY)
-            return berth_err_oom(err);
-        if (result < 0)
-            return berth_err_set(err,
-                                 "'%s' is not a variable; expected NAME or NAME=VALUE, "
-                                 "with letters, digits and _ in NAME%s",
-                                 item,
-                                 strchr(written->value, ',')
-                                     ? " (a comma in a value is \\, in quotes: "
-                                       "'A=1\\,2')"
-                                     : "");
+        is_last = *next == '\0';
+        next++; /* the comma */
+        if (check_variable(item, &why) < 0) {
+            if (why.code == BERTH_ERR_MEMORY)
+                return berth_err_oom(err);
+            return refuse_variable(item, written->value, err);
+        }
         berth_strvec_push(ret, item);
-        if (*next == '\0')
-            return 0;
-    }
+    } while (!is_last);
+    return 0;
 }
 
 /* Refuses a word of --container-args that would do nothing: the runtime does not remove
@@ -133,11 +149,12 @@ static int parse_args(const struct berth_written *written, struct berth_strvec *
 {
     BERTH_FREE char *copy = strdup(written->value);
     char *next = copy;
-    char *word;
 
     if (!copy)
         return berth_err_oom(err);
-    while ((word = strsep(&next, " \t\n"))) {
+    while (next) {
+        const char *word = strsep(&next, " \t\n");
+
         if (check_flag(word, err) < 0)
             return -1;
         if (*word)
@@ -190,17 +207,19 @@ static int parse_words(const struct berth_written *written, struct berth_strvec 
     for (size_t i = 0; i < words.count; i++) {
         const char *word = words.items[i];
         bool is_said = berth_choice_find(argument, word) >= 0;
+        bool is_none = strcmp(word, BERTH_NONE) == 0;
         BERTH_STRVEC struct berth_strvec alone = {0};
 
         if (parse_word(&(struct berth_written){written->option, word, NULL}, &alone,
                        err) < 0)
             return -1;
-        if ((is_said && said) || (words.count > 1 && strcmp(word, BERTH_NONE) == 0))
+        if ((is_said && said) || (words.count > 1 && is_none))
             return berth_err_set(err,
                                  "'%s': '%s' goes with no other of these; leave "
                                  "one out",
                                  written->value, word);
-        said = is_said ? word : said;
+        if (is_said)
+            said = word;
     }
     berth_strvec_push(ret, written->value);
     return words.failed ? berth_err_oom(err) : 0;

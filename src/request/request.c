@@ -69,8 +69,8 @@ int berth_request_put(struct berth_request *request, enum berth_option_id id,
     return 0;
 }
 
-/* The first word must be a flag: a word without a dash can only be the value of the
- * flag before it. */
+/* The first of --container-args must be a flag: a word without a dash can only be the
+ * value of the flag before it. */
 static int check_first_flag(const char *word, struct berth_err *err)
 {
     bool is_letter = word[0] != '\0' && word[1] == '\0';
@@ -219,23 +219,42 @@ static bool is_no(const char *value)
     return berth_text_is_any(value, words);
 }
 
+/* Has WORD, short options of the runtime, one of LETTERS, before one whose value is the
+ * rest of WORD? */
+static bool has_letter(const char *word, const char *letters)
+{
+    const char *group = word + 1;
+    size_t found = strcspn(group, letters);
+
+    if (word[0] != '-' || word[1] == '-')
+        return false;
+    return group[found] != '\0' && found < strcspn(group, VALUED_LETTERS);
+}
+
+/* Does WORD switch on one of NAMES: --NAME, or --NAME=VALUE with a VALUE that is not
+ * no?
+ */
+static bool has_name(const char *word, const char *const *names)
+{
+    size_t length = strcspn(word, "=");
+
+    if (word[length] == '=' && is_no(word + length + 1))
+        return false;
+    for (; *names; names++)
+        if (strlen(*names) == length && strncmp(word, *names, length) == 0)
+            return true;
+    return false;
+}
+
 /* Do the flags of the request switch on one of NAMES, or a short option of LETTERS,
  * also in a word of several, -ec? */
 static bool has_flag(const struct berth_request *request, const char *letters,
                      const char *const *names)
 {
     for (size_t i = 0; i < request->args.count; i++) {
-        BERTH_FREE char *name = strdup(request->args.items[i]);
-        char *value = name ? strchr(name, '=') : NULL;
+        const char *word = request->args.items[i];
 
-        if (!name)
-            return true;
-        if (name[0] == '-' && name[1] != '-' && name[1 + strcspn(name + 1, letters)] &&
-            strcspn(name + 1, letters) < strcspn(name + 1, VALUED_LETTERS))
-            return true;
-        if (value)
-            *value++ = '\0';
-        if (berth_text_is_any(name, names) && !(value && is_no(value)))
+        if (has_letter(word, letters) || has_name(word, names))
             return true;
     }
     return false;
@@ -273,25 +292,35 @@ bool berth_request_is_apart(const struct berth_request *request,
            berth_request_is_closed(request, environment);
 }
 
+/* The value of the flag NAME at ARGS[AT], behind an equals sign or in the next word;
+ * NULL: another flag is there. */
+static const char *flag_value(const struct berth_strvec *args, size_t at,
+                              const char *name)
+{
+    const char *word = args->items[at];
+    const char *rest = word + strlen(name);
+
+    if (!berth_text_starts(word, name))
+        return NULL;
+    if (*rest == '=')
+        return rest + 1;
+    return *rest == '\0' ? args->items[at + 1] : NULL;
+}
+
 bool berth_request_leaves_dev_out(const struct berth_request *request,
                                   char *const *environment)
 {
-    static const char flag[] = "--no-mount";
-    const size_t length = sizeof(flag) - 1;
+    static const char *const variables[] = {"APPTAINER_NO_MOUNT",
+                                            "SINGULARITY_NO_MOUNT", NULL};
     const struct berth_strvec *args = &request->args;
 
-    for (size_t i = 0; i < args->count; i++) {
-        const char *word = args->items[i];
-
-        if (berth_text_starts(word, flag) &&
-            ((!word[length] && berth_text_lists(args->items[i + 1], "dev")) ||
-             (word[length] == '=' && berth_text_lists(word + length + 1, "dev"))))
+    for (size_t i = 0; i < args->count; i++)
+        if (berth_text_lists(flag_value(args, i, "--no-mount"), "dev"))
             return true;
-    }
-    return berth_text_lists(berth_environ_value(environment, "APPTAINER_NO_MOUNT"),
-                            "dev") ||
-           berth_text_lists(berth_environ_value(environment, "SINGULARITY_NO_MOUNT"),
-                            "dev");
+    for (const char *const *it = variables; *it; it++)
+        if (berth_text_lists(berth_environ_value(environment, *it), "dev"))
+            return true;
+    return false;
 }
 
 bool berth_request_mpi_declined(const struct berth_request *request)
@@ -314,17 +343,21 @@ bool berth_request_mpi_chosen(const struct berth_request *request)
 
 bool berth_request_mpi_may_host(const struct berth_request *request)
 {
-    return berth_request_mpi_chosen(request) &&
-           !berth_request_mpi_is(request, BERTH_MODE_HYBRID) &&
-           !(berth_request_mpi_is(request, BERTH_MODE_AUTO) &&
-             request->world == BERTH_WORLD_OWN);
+    if (!berth_request_mpi_chosen(request) ||
+        berth_request_mpi_is(request, BERTH_MODE_HYBRID))
+        return false;
+    if (berth_request_mpi_is(request, BERTH_MODE_AUTO))
+        return request->world != BERTH_WORLD_OWN;
+    return true;
 }
 
 bool berth_request_mpi_must_host(const struct berth_request *request)
 {
-    return berth_request_mpi_may_host(request) &&
-           (!berth_request_mpi_is(request, BERTH_MODE_AUTO) ||
-            request->world == BERTH_WORLD_HOST);
+    if (!berth_request_mpi_may_host(request))
+        return false;
+    if (berth_request_mpi_is(request, BERTH_MODE_AUTO))
+        return request->world == BERTH_WORLD_HOST;
+    return true;
 }
 
 bool berth_request_has_libs(const struct berth_request *request)
@@ -402,8 +435,9 @@ bool berth_libs_need_mpi(const char *libs)
 
 int berth_request_complete(struct berth_request *request, struct berth_err *err)
 {
-    if (!request->mpi && berth_libs_need_mpi(request->libs) &&
-        berth_request_put(request, BERTH_OPTION_MPI, "hybrid", err) < 0)
+    bool needs_mpi = !request->mpi && berth_libs_need_mpi(request->libs);
+
+    if (needs_mpi && berth_request_put(request, BERTH_OPTION_MPI, "hybrid", err) < 0)
         return -1;
     if (request->container_name && request->writable == BERTH_UNSAID)
         request->writable = BERTH_YES;
@@ -424,13 +458,17 @@ bool berth_request_has_options(const struct berth_request *request)
 static bool same_option(const struct berth_request *a, const struct berth_request *b,
                         enum berth_option_id id)
 {
-    const char *value;
+    const char *one, *other;
     size_t i = 0;
 
-    for (; (value = berth_request_value(a, id, i)); i++)
-        if (!same_text(value, berth_request_value(b, id, i)))
+    do {
+        one = berth_request_value(a, id, i);
+        other = berth_request_value(b, id, i);
+        if (!same_text(one, other))
             return false;
-    return !berth_request_value(b, id, i);
+        i++;
+    } while (one);
+    return true;
 }
 
 /* Does the option apply to a task, and not to its container? */
@@ -460,16 +498,20 @@ bool berth_request_equal(const struct berth_request *a, const struct berth_reque
 /* Does ITEM, NAME or NAME=VALUE, set where programs or libraries are found? */
 static bool is_search(const char *item)
 {
-    return strncmp(item, "LD_", 3) == 0 ||
-           (strncmp(item, "PATH", 4) == 0 && (item[4] == '=' || item[4] == '\0'));
+    return berth_text_starts(item, "LD_") || berth_text_starts(item, "PATH=") ||
+           strcmp(item, "PATH") == 0;
 }
 
-/* The next such item, from *AT on; NULL: there is none. */
+/* The next such item, from *AT on, which is moved past it; NULL: there is none. */
 static const char *next_search(const struct berth_strvec *items, size_t *at)
 {
-    while (*at < items->count)
-        if (is_search(items->items[(*at)++]))
-            return items->items[*at - 1];
+    while (*at < items->count) {
+        const char *item = items->items[*at];
+
+        ++*at;
+        if (is_search(item))
+            return item;
+    }
     return NULL;
 }
 
@@ -493,29 +535,40 @@ static bool find_same_programs(const struct berth_request *a,
 bool berth_request_same_container(const struct berth_request *a,
                                   const struct berth_request *b)
 {
-    return same(a, b, false) &&
-           (!berth_request_looks_inside(a) || find_same_programs(a, b));
+    if (!same(a, b, false))
+        return false;
+    return !berth_request_looks_inside(a) || find_same_programs(a, b);
 }
 
-int berth_request_merge(struct berth_request *request, const struct berth_request *own,
+/* Copies the values of option ID of FROM. */
+static int merge_option(struct berth_request *request, const struct berth_request *from,
+                        enum berth_option_id id, struct berth_err *err)
+{
+    const char *value = berth_request_value(from, id, 0);
+
+    for (size_t i = 1; value; i++) {
+        if (berth_request_put(request, id, value, err) < 0)
+            return -1;
+        value = berth_request_value(from, id, i);
+    }
+    return 0;
+}
+
+int berth_request_merge(struct berth_request *request, const struct berth_request *over,
                         struct berth_err *err)
 {
-    if (own->image) {
-        if (!berth_request_has_container(own))
+    if (over->image) {
+        if (!berth_request_has_container(over))
             berth_request_fini(request);
         free(berth_steal(&request->uri));
     }
-    if (own->uri && replace(&request->uri, own->uri, err) < 0)
+    if (over->uri && replace(&request->uri, over->uri, err) < 0)
         return -1;
-    if (own->world)
-        request->world = own->world;
-    for (int id = 0; id < BERTH_OPTION_COUNT; id++) {
-        const char *value;
-
-        for (size_t i = 0; (value = berth_request_value(own, id, i)); i++)
-            if (berth_request_put(request, id, value, err) < 0)
-                return -1;
-    }
+    if (over->world)
+        request->world = over->world;
+    for (int id = 0; id < BERTH_OPTION_COUNT; id++)
+        if (merge_option(request, over, (enum berth_option_id)id, err) < 0)
+            return -1;
     return 0;
 }
 
