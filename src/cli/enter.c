@@ -53,7 +53,7 @@ static int adopt_environment(pid_t pid, struct berth_err *err)
     static struct berth_strvec variables; /* `environ` points here from now on */
     BERTH_BUF struct berth_buf bytes = {0};
     const char *term = getenv("TERM");
-    BERTH_FREE char *own = term ? strdup(term) : NULL;
+    BERTH_FREE char *kept = term ? strdup(term) : NULL;
 
     if (berth_process_environment(pid, MOST, &bytes) < 0)
         return refuse_ended(err);
@@ -65,7 +65,9 @@ static int adopt_environment(pid_t pid, struct berth_err *err)
     if (variables.items)
         environ = variables.items;
     berth_program_unset_gogc();
-    return own && setenv("TERM", own, 1) < 0 ? berth_err_oom(err) : 0;
+    if (kept && setenv("TERM", kept, 1) < 0)
+        return berth_err_oom(err);
+    return 0;
 }
 
 /* Sets RET to a shell of the image. $SHELL may name a shell that only the host has. */
@@ -114,16 +116,15 @@ static int become(const struct berth_container *container, char **command,
 {
     /* In a container that the job keeps there is no task. */
     pid_t like = container->task ? container->task : container->holder;
+    /* The environment of the task, or if it is not known, that of the container. */
+    pid_t with = container->rank < 0 ? container->holder : container->task;
+    const struct berth_holder holder = {container->holder, container->mounts};
     BERTH_CLOSE int directory = open_directory(like);
     char *shell[2] = {NULL};
     struct berth_become become = {.command = *command ? command : shell};
 
     adopt_affinity(container->task); /* 0: as this process */
-    /* The environment of the task, or if it is not known, that of the container. */
-    if (adopt_environment(container->rank < 0 ? container->holder : container->task,
-                          err) < 0 ||
-        berth_join((struct berth_holder){container->holder, container->mounts}, err) <
-            0)
+    if (adopt_environment(with, err) < 0 || berth_join(holder, err) < 0)
         return BERTH_REFUSED;
     if (directory >= 0 && fchdir(directory) < 0)
         unsetenv("PWD"); /* the directory is gone: stay in / */
@@ -139,8 +140,9 @@ static bool copy_output(int fd)
     char bytes[65536];
     ssize_t count = read(fd, bytes, sizeof(bytes));
 
-    return (count > 0 && berth_fd_write(STDOUT_FILENO, bytes, (size_t)count) == 0) ||
-           (count < 0 && errno == EINTR);
+    if (count < 0)
+        return errno == EINTR;
+    return count > 0 && berth_fd_write(STDOUT_FILENO, bytes, (size_t)count) == 0;
 }
 
 /* Copy FD to standard output until CHILD has ended and FD is empty; processes that
@@ -151,10 +153,17 @@ static int relay(int fd, pid_t child, int ended)
     struct pollfd fds[] = {{.fd = fd, .events = POLLIN},
                            {.fd = ended, .events = POLLIN}};
 
-    do {
-        fds[0].revents = fds[1].revents = 0;
+    bool is_open = true;
+
+    while (is_open) {
+        fds[0].revents = 0;
+        fds[1].revents = 0;
         poll(fds, 2, -1);
-    } while (fds[0].revents ? copy_output(fd) : !fds[1].revents);
+        if (fds[0].revents)
+            is_open = copy_output(fd);
+        else if (fds[1].revents)
+            is_open = false; /* CHILD has ended, and nothing is left to copy */
+    }
     close(fd);
     return wait_for(child);
 }
@@ -166,14 +175,18 @@ static int run_piped(const struct berth_container *container, char **command,
 {
     sigset_t ends, old;
     int ended, pipes[2];
-    pid_t child;
+    pid_t child = -1;
 
     sigemptyset(&ends);
     sigaddset(&ends, SIGCHLD);
     sigprocmask(SIG_BLOCK, &ends, &old);
     ended = signalfd(-1, &ends, SFD_CLOEXEC);
-    if (ended < 0 || pipe2(pipes, O_CLOEXEC) < 0 || (child = fork()) < 0)
-        return berth_err_spent(err, errno), BERTH_REFUSED;
+    if (ended >= 0 && pipe2(pipes, O_CLOEXEC) == 0)
+        child = fork();
+    if (child < 0) {
+        berth_err_spent(err, errno);
+        return BERTH_REFUSED;
+    }
     if (child == 0) {
         sigprocmask(SIG_SETMASK, &old, NULL);
         dup2(pipes[1], STDOUT_FILENO);
@@ -184,7 +197,7 @@ static int run_piped(const struct berth_container *container, char **command,
     return relay(pipes[0], child, ended);
 }
 
-/* Run COMMAND, words ended by NULL (no words: a shell), in CONTAINER, which is on this
+/* Run COMMAND, ended by NULL (empty: a shell), in CONTAINER, which is on this
  * node, as its task runs: in the task's namespaces, directory and environment except
  * TERM, with the caller's standard input, output and error. Returns the exit status of
  * the command as in a shell, with "" in ERR; or a status of container/become.h with a
@@ -193,29 +206,31 @@ static int enter(const struct berth_container *container, char **command,
                  struct berth_err *err)
 {
     *err->text = '\0';
-    return isatty(STDOUT_FILENO) && !isatty(STDIN_FILENO)
-               ? run_piped(container, command, err)
-               : become(container, command, err);
+    if (isatty(STDOUT_FILENO) && !isatty(STDIN_FILENO))
+        return run_piped(container, command, err);
+    return become(container, command, err);
 }
 
-/* Append WORD of the command, encoded: srun would read a colon as its own, and the
+/* Append ARGUMENT of the command, encoded: srun would read a colon as its own, and the
  * plugin would warn of options in it. */
-static void push_encoded(const char *word, struct berth_strvec *words)
+static void push_encoded(const char *argument, struct berth_strvec *argv)
 {
     BERTH_BUF struct berth_buf field = {0};
 
-    berth_field_put(&field, 0, "word", word);
-    words->failed |= field.failed;
-    berth_strvec_push(words, field.text ? field.text : "");
+    berth_field_put(&field, 0, "word", argument);
+    if (field.failed)
+        argv->failed = true;
+    else
+        berth_strvec_push(argv, field.text);
 }
 
-/* Decode the words of push_encoded() in place. */
-static int decode_words(char **words, struct berth_err *err)
+/* Decode the arguments of push_encoded() in place. */
+static int decode(char **argv, struct berth_err *err)
 {
-    for (; *words; words++) {
-        char *next = *words, *key;
+    for (; *argv; argv++) {
+        char *next = *argv, *key;
 
-        if (berth_field_next(&next, &key, words, err) < 0)
+        if (berth_field_next(&next, &key, argv, err) < 0)
             return -1;
     }
     return 0;
@@ -223,41 +238,41 @@ static int decode_words(char **words, struct berth_err *err)
 
 #define SAVE "save"
 
-/* Become the srun that runs VERB, with the words COMMAND, in CONTAINER. Returns only on
- * failure: -1 with a sentence in ERR. */
+/* Become the srun that runs VERB, with the arguments COMMAND, in CONTAINER. Returns
+ * only on failure: -1 with a sentence in ERR. */
 static int become_srun(const struct berth_container *container, const char *verb,
                        char **command, struct berth_err *err)
 {
     BERTH_FREE char *srun = berth_ask_srun();
-    BERTH_STRVEC struct berth_strvec words = {0};
+    BERTH_STRVEC struct berth_strvec argv = {0};
     BERTH_STRVEC struct berth_strvec env = {0};
     bool is_terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 
-    berth_job_srun(srun, container->job, container->offset, container->node, 1, &words);
-    berth_strvec_push(&words, is_terminal ? "--pty" : "--unbuffered");
-    berth_strvec_push(&words, BERTH_ASK_PROGRAM);
-    berth_strvec_push(&words, verb);
-    berth_strvec_push(&words, BERTH_ASK_NODE);
-    berth_strvec_pushf(&words, "%u", container->job);
-    berth_strvec_pushf(&words, "%d", container->rank);
-    berth_strvec_pushf(&words, "%d", container->holder);
+    berth_job_srun(srun, container->job, container->offset, container->node, 1, &argv);
+    berth_strvec_push(&argv, is_terminal ? "--pty" : "--unbuffered");
+    berth_strvec_push(&argv, BERTH_ASK_PROGRAM);
+    berth_strvec_push(&argv, verb);
+    berth_strvec_push(&argv, BERTH_ASK_NODE);
+    berth_strvec_pushf(&argv, "%u", container->job);
+    berth_strvec_pushf(&argv, "%d", container->rank);
+    berth_strvec_pushf(&argv, "%d", container->holder);
     for (; *command; command++)
-        push_encoded(*command, &words);
+        push_encoded(*command, &argv);
     berth_job_environment(environ, &env);
-    if (words.failed || env.failed)
+    if (argv.failed || env.failed)
         return berth_err_oom(err);
-    execve(srun, words.items, env.items);
+    execve(srun, argv.items, env.items);
     return berth_err_file(err, srun, "started");
 }
 
-/* Save CONTAINER, which is on this node, to the file in WORDS. */
-static int save(const struct berth_container *container, char **words,
+/* Save CONTAINER, which is on this node, to the file in ARGV. */
+static int save(const struct berth_container *container, char **argv,
                 struct berth_err *err)
 {
     *err->text = '\0';
-    if (berth_save(container, words[0], words[1], NULL, err) < 0)
+    if (berth_save(container, argv[0], argv[1], NULL, err) < 0)
         return BERTH_REFUSED;
-    puts(words[0]);
+    puts(argv[0]);
     return EXIT_SUCCESS;
 }
 
@@ -289,34 +304,44 @@ static int save_step(char **words)
     return berth_cli_fail(&err);
 }
 
-/* Run the second part of VERB. WORDS are those that become_srun() put behind
- * BERTH_ASK_NODE. */
-static int do_here(const char *verb, char **words)
+/* Run VERB, with the arguments COMMAND, in CONTAINER, which is on this node. */
+static int run_verb(const char *verb, const struct berth_container *container,
+                    char **command)
 {
-    BERTH_CONTAINERS struct berth_containers found = {0};
-    unsigned int job = (unsigned int)strtoul(words[0], NULL, 10);
-    const struct berth_find wanted = {
-        .user = getuid(), .job = job, .rank = atoi(words[1])};
-    pid_t holder = atoi(words[2]);
     struct berth_err err;
     int status;
 
-    if (decode_words(words + 3, &err) < 0 ||
-        berth_find_containers(&wanted, &found, &err) < 0)
+    if (strcmp(verb, SAVE) == 0)
+        status = save(container, command, &err);
+    else
+        status = enter(container, command, &err);
+    if (*err.text) {
+        berth_err_at(&err, "%s: image '%s'", container->node, container->image);
+        berth_cli_fail(&err);
+    }
+    return status;
+}
+
+/* Run the second part of VERB. ARGV is what become_srun() put after BERTH_ASK_NODE. */
+static int do_here(const char *verb, char **argv)
+{
+    BERTH_CONTAINERS struct berth_containers found = {0};
+    char **command = argv + 3;
+    const struct berth_find wanted = {
+        .user = getuid(),
+        .job = (unsigned int)strtoul(argv[0], NULL, 10),
+        .rank = atoi(argv[1]),
+    };
+    pid_t holder = atoi(argv[2]);
+    struct berth_err err;
+
+    if (decode(command, &err) < 0 || berth_find_containers(&wanted, &found, &err) < 0)
         return berth_cli_fail(&err);
     for (size_t i = 0; i < found.count; i++)
-        if (found.items[i].holder == holder) {
-            status = (strcmp(verb, SAVE) == 0 ? save : enter)(&found.items[i],
-                                                              words + 3, &err);
-            if (*err.text) {
-                berth_err_at(&err, "%s: image '%s'", found.items[i].node,
-                             found.items[i].image);
-                berth_cli_fail(&err);
-            }
-            return status;
-        }
+        if (found.items[i].holder == holder)
+            return run_verb(verb, &found.items[i], command);
     refuse_ended(&err);
-    berth_err_at(&err, "job %u", job);
+    berth_err_at(&err, "job %u", wanted.job);
     return berth_cli_fail(&err);
 }
 

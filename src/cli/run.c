@@ -62,11 +62,23 @@ enum { LAUNCHERS = sizeof(ranks) / sizeof(*ranks), SLURM = LAUNCHERS - 1 };
 /* Returns the rank that the first COUNT variables give this process; NULL: none. */
 static const char *rank_of(int count)
 {
-    const char *rank = NULL;
+    for (int i = 0; i < count; i++) {
+        const char *rank = getenv(ranks[i]);
 
-    for (int i = 0; i < count && !rank; i++)
-        rank = getenv(ranks[i]);
-    return rank;
+        if (rank)
+            return rank;
+    }
+    return NULL;
+}
+
+/* Is this process, or one above it, in a task of a step, whose rank is RANK? */
+static bool is_below_step(const char *rank)
+{
+    enum { FIRST_SPECIAL = 0xfffffff0 }; /* SLURM_BATCH_SCRIPT and others, slurm.h */
+    const char *step = getenv("SLURM_STEP_ID");
+
+    return step && strtoul(step, NULL, 10) < FIRST_SPECIAL && getenv("SLURM_JOB_ID") &&
+           getenv("SLURM_GTIDS") && rank;
 }
 
 /* Is this process in a task of a step, and not a rank of an mpirun there? Slurm's own
@@ -74,18 +86,21 @@ static const char *rank_of(int count)
  * space of its PMIx says whose it is. */
 static bool is_in_step(void)
 {
-    const char *step = getenv("SLURM_STEP_ID");
     const char *rank = getenv(ranks[SLURM]);
     const char *inner = rank_of(SLURM);
+    const char *tasks = getenv("SLURM_NTASKS");
     const char *size = getenv("PMI_SIZE");
     const char *space = getenv("PMIX_NAMESPACE");
 
-    if (!step || strtoul(step, NULL, 10) >= 0xfffffff0 || !getenv("SLURM_JOB_ID") ||
-        !getenv("SLURM_GTIDS") || !rank)
+    if (!is_below_step(rank))
         return false;
-    return !(inner && strcmp(inner, rank) != 0) && !getenv("OMPI_COMM_WORLD_RANK") &&
-           !(size && strcmp(size, getenv("SLURM_NTASKS") ?: size) != 0) &&
-           !(space && !berth_text_starts(space, "slurm.pmix."));
+    if (getenv("OMPI_COMM_WORLD_RANK"))
+        return false;
+    if (inner && strcmp(inner, rank) != 0)
+        return false;
+    if (size && tasks && strcmp(size, tasks) != 0)
+        return false;
+    return !space || berth_text_starts(space, "slurm.pmix.");
 }
 
 /* Tasks with the same key share a container: those with the same options, directory and
@@ -148,26 +163,31 @@ static unsigned int job_of_group(int group)
 {
     static const char *const formats[] = {"SLURM_JOB_ID_HET_GROUP_%d",
                                           "SLURM_JOB_ID_PACK_GROUP_%d"};
-    unsigned int job = 0;
 
-    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]) && !job; i++) {
+    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
         char name[64];
+        unsigned int job;
 
         snprintf(name, sizeof(name), formats[i], group);
         job = number_of(name);
+        if (job > 0)
+            return job;
     }
-    return job;
+    return 0;
 }
 
 /* The het group of this task's component, whose slurmstepd is on this host; -1: none.
  * SLURM_JOB_ID is that of the first component in all of them. */
 static int find_group(void)
 {
-    unsigned int job = 1;
+    if (!own.is_step)
+        return -1;
+    for (int group = 0; group <= BERTH_GROUP_MAX; group++) {
+        unsigned int job = job_of_group(group);
 
-    for (int group = 0; own.is_step && job && group <= BERTH_GROUP_MAX; group++) {
-        job = job_of_group(group);
-        if (job && has_stepd(job, "\n"))
+        if (job == 0)
+            return -1;
+        if (has_stepd(job, "\n"))
             return group;
     }
     return -1;
@@ -181,16 +201,18 @@ static void describe_script(struct berth_order_step *step)
 }
 
 /* Fill what Slurm tells each task. All numbers go through all components, and nothing
- * tells which node is the first of a later one: each node gives an account. */
+ * tells which node is the first of a later one: each node explains. */
 static void describe_step(struct berth_order_step *step)
 {
-    const char *rank = own.is_step ? getenv("SLURM_NODEID") : rank_of(LAUNCHERS);
+    const char *place = own.is_step ? getenv("SLURM_NODEID") : rank_of(LAUNCHERS);
+    bool is_first_place = !place || strcmp(place, "0") == 0;
 
     if (own.script) {
         describe_script(step);
         return;
     }
-    step->prints_step = step->prints_component = !rank || strcmp(rank, "0") == 0;
+    step->prints_step = is_first_place;
+    step->prints_component = is_first_place;
     if (!own.is_step)
         return;
     step->nodes = number_of("SLURM_STEP_NUM_NODES");
@@ -237,9 +259,10 @@ static unsigned int count_tasks(const struct berth_order *order)
 {
     const struct berth_order_container *container = &order->container;
 
-    return order->step.is_several || container->others || container->hosts
-               ? container->tasks
-               : order->step.tasks;
+    bool has_others =
+        order->step.is_several || container->others > 0 || container->hosts > 0;
+
+    return has_others ? container->tasks : order->step.tasks;
 }
 
 /* Fill ORDER, which borrows everything, for REQUEST, which the site has made of what
@@ -413,10 +436,13 @@ static int run_task(struct berth_request *request, struct berth_err *err)
  */
 static bool prints(void)
 {
-    const char *local = own.is_step ? getenv("SLURM_LOCALID") : NULL;
+    const char *local = NULL;
 
-    return own.order.report >= 0 ? berth_report_claim(own.order.report)
-                                 : !local || strcmp(local, "0") == 0;
+    if (own.order.report >= 0)
+        return berth_report_claim(own.order.report);
+    if (own.is_step)
+        local = getenv("SLURM_LOCALID");
+    return !local || strcmp(local, "0") == 0;
 }
 
 /* The batch script of the job, if COMMAND is it; NULL: another command. */
@@ -433,8 +459,8 @@ static const char *take_script(char *const *command)
  * status of the verb. One task of the container prints why. */
 static int run_in_image(struct berth_request *request, char **command)
 {
-    struct berth_err err = {0}, fault;
-    bool is_read = berth_site_read_here(environ, &own.site, &fault) == 0;
+    struct berth_err err = {0}, site_error;
+    bool is_read = berth_site_read_here(environ, &own.site, &site_error) == 0;
     bool has_met;
     int status = -1;
 
@@ -446,13 +472,17 @@ static int run_in_image(struct berth_request *request, char **command)
     unsetenv(BERTH_BUNDLE_RUN);
     if (!own.script)
         berth_stepmark_send(getenv("SLURM_JOB_ID"));
+
     has_met = meet(&err) == 0;
     if (has_met && is_read)
         status = run_task(request, &err);
     else if (has_met)
-        err = fault;
-    if (has_met && is_follower() && *err.text)
-        berth_err_at(&err, "%s", getenv(BERTH_TASK_NODE) ?: "this host");
+        err = site_error;
+    if (*err.text && has_met && is_follower()) {
+        const char *node = getenv(BERTH_TASK_NODE);
+
+        berth_err_at(&err, "%s", node ? node : "this host");
+    }
     if (*err.text && prints())
         berth_cli_fail(&err);
     if (own.leads)
@@ -462,9 +492,9 @@ static int run_in_image(struct berth_request *request, char **command)
 }
 
 /* Read the request and the command. Prints what is wrong with ARGV; in a step, one of
- * the tasks with these words does. Returns as berth_cli_request(). */
-static int read_words(int argc, char **argv, struct berth_request *ret,
-                      char ***ret_command)
+ * the tasks with this command line does. Returns as berth_cli_request(). */
+static int read_line(int argc, char **argv, struct berth_request *ret,
+                     char ***ret_command)
 {
     const struct berth_request nothing = {0};
     struct berth_err err, other;
@@ -485,7 +515,7 @@ int berth_cli_run(int argc, char **argv)
 {
     BERTH_REQUEST struct berth_request request = {0};
     char **command;
-    int result = read_words(argc, argv, &request, &command);
+    int result = read_line(argc, argv, &request, &command);
 
     if (result != EXIT_SUCCESS)
         return result;
@@ -494,21 +524,30 @@ int berth_cli_run(int argc, char **argv)
     return run_in_image(&request, command);
 }
 
+/* The form of the output that ARGUMENT of `berth explain` asks for; NULL: none. */
+static const char *form_of(const char *argument)
+{
+    if (argument && strcmp(argument, "--json") == 0)
+        return BERTH_EXPLAIN_JSON;
+    if (argument && strcmp(argument, "--all") == 0)
+        return BERTH_EXPLAIN_EVERYTHING;
+    return NULL;
+}
+
 int berth_cli_explain(int argc, char **argv)
 {
     BERTH_REQUEST struct berth_request request = {0};
-    const char *form = NULL;
+    const char *form = form_of(argv[1]);
     struct berth_err err;
     char **command;
     int result;
 
-    if (argc > 1 && strcmp(argv[1], "--json") == 0)
-        form = BERTH_EXPLAIN_JSON;
-    else if (argc > 1 && strcmp(argv[1], "--all") == 0)
-        form = BERTH_EXPLAIN_EVERYTHING;
-    if (form)
+    if (form) { /* it comes before the options of srun */
         argv[1] = argv[0];
-    result = read_words(argc - !!form, argv + !!form, &request, &command);
+        argv++;
+        argc--;
+    }
+    result = read_line(argc, argv, &request, &command);
     if (result != EXIT_SUCCESS)
         return result;
     if (!form && !berth_request_is_explained(&request))

@@ -250,9 +250,9 @@ bool berth_request_equal(const struct berth_request *a, const struct berth_reque
 bool berth_request_same_container(const struct berth_request *a,
                                   const struct berth_request *b);
 
-/* Merges OVER into REQUEST: a scalar of OVER replaces that of REQUEST, a list of OVER is
- * appended, and its mounts replace those on their places. An image `none` in OVER first
- * clears REQUEST. Returns -1 out of memory. */
+/* Merges OVER into REQUEST: a scalar of OVER replaces that of REQUEST, a list of OVER
+ * is appended, and its mounts replace those on their places. An image `none` in OVER
+ * first clears REQUEST. Returns -1 out of memory. */
 int berth_request_merge(struct berth_request *request, const struct berth_request *over,
                         struct berth_err *err);
 
