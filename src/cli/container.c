@@ -156,12 +156,14 @@ int berth_selector_read(char *text, struct berth_selector *ret, struct berth_err
 static bool has_name(const struct berth_container *item, const char *name)
 {
     static const char option[] = "--container-name=";
-    const char *found = item->options + sizeof(option) - 1;
-    const size_t length = strlen(name);
+    const char *value;
+    size_t length;
 
-    return berth_text_starts(item->options, option) &&
-           strncmp(found, name, length) == 0 &&
-           (found[length] == '\0' || found[length] == ' ');
+    if (!berth_text_starts(item->options, option))
+        return false;
+    value = item->options + strlen(option);
+    length = strcspn(value, " ");
+    return length == strlen(name) && strncmp(value, name, length) == 0;
 }
 
 static bool matches(const struct berth_container *item,
@@ -169,12 +171,17 @@ static bool matches(const struct berth_container *item,
 {
     bool is_only = selector->component == 0 && item->component < 0;
 
-    return (selector->step < 0 || item->step == selector->step) &&
-           (!selector->node || strcmp(item->node, selector->node) == 0) &&
-           (selector->holder < 0 || item->holder == selector->holder) &&
-           (!selector->name || has_name(item, selector->name)) &&
-           (selector->component < 0 || item->component == selector->component ||
-            is_only);
+    if (selector->step >= 0 && item->step != selector->step)
+        return false;
+    if (selector->node && strcmp(item->node, selector->node) != 0)
+        return false;
+    if (selector->holder >= 0 && item->holder != selector->holder)
+        return false;
+    if (selector->name && !has_name(item, selector->name))
+        return false;
+    if (selector->component < 0)
+        return true;
+    return item->component == selector->component || is_only;
 }
 
 /* Returns the last of CONTAINERS that SELECTOR matches, rather one in which a task

@@ -62,26 +62,28 @@ static int pick_of(const struct berth_collection *collection, const char *direct
                    const char *where, const struct pick *pick, struct rows *rows,
                    struct berth_err *err)
 {
+    enum { SECONDS_OF_DAY = 86400, GIB = 1 << 30 };
     const time_t now = time(NULL);
     long long newer = 0; /* bytes of what was used later, and of the image itself */
 
     for (size_t i = 0; i < collection->count; i++) {
         const struct berth_collected *image = &collection->items[i];
         struct row row = {collection, image, directory, where, false};
-        long unused = (long)((now - image->used) / 86400);
-        bool is_recent = pick->days >= 0 && unused <= pick->days;
+        long unused_days = (long)((now - image->used) / SECONDS_OF_DAY);
+        bool is_recent = pick->days >= 0 && unused_days <= pick->days;
         bool fits;
         struct row *items;
 
         newer += image->bytes;
-        fits = pick->keep >= 0 && newer >> 30 < pick->keep;
+        fits = pick->keep >= 0 && newer / GIB < pick->keep;
         if (is_recent || fits || !has_name(pick, image))
             continue;
         items = reallocarray(rows->items, rows->count + 1, sizeof(*items));
         if (!items)
             return berth_err_oom(err);
         rows->items = items;
-        rows->items[rows->count++] = row;
+        rows->items[rows->count] = row;
+        rows->count++;
     }
     return 0;
 }
@@ -103,7 +105,9 @@ static char *name_of(const struct row *row)
 
     if (links->count > 0)
         return berth_collection_uri(links->items[0]);
-    return asprintf(&text, "%s (no tag)", row->image->uri) < 0 ? NULL : text;
+    if (asprintf(&text, "%s (no tag)", row->image->uri) < 0)
+        return NULL;
+    return text;
 }
 
 /* Bytes of a date and a size as text. */
@@ -120,8 +124,9 @@ static void format_day(time_t when, char ret[DATE])
 static void format_size(long long bytes, char ret[SIZE])
 {
     double megabytes = (double)bytes / 1e6;
+    int digits = megabytes < 10 ? 1 : 0;
 
-    snprintf(ret, SIZE, "%.*f", megabytes < 10 ? 1 : 0, megabytes);
+    snprintf(ret, SIZE, "%.*f", digits, megabytes);
 }
 
 enum { CUT = 12 }; /* digits of a digest */
@@ -131,6 +136,7 @@ static int print_row(const struct row *row, int width, struct berth_err *err)
 {
     const struct berth_strvec *links = &row->image->links;
     BERTH_FREE char *name = name_of(row);
+    const char *where = row->stays ? "cache, under another name" : row->where;
     char pulled[DATE], used[DATE], size[SIZE];
 
     if (!name)
@@ -139,8 +145,7 @@ static int print_row(const struct row *row, int width, struct berth_err *err)
     format_day(row->image->used, used);
     format_size(row->image->bytes, size);
     printf("%-*s  %.*s  %-8s  %7s  %s  %s  %s\n", width, name, CUT, row->image->digest,
-           row->image->machine, size, pulled, used,
-           row->stays ? "cache, under another name" : row->where);
+           row->image->machine, size, pulled, used, where);
     for (size_t i = 1; i < links->count; i++) {
         BERTH_FREE char *other = berth_collection_uri(links->items[i]);
 
@@ -218,7 +223,8 @@ static void put_row(struct berth_json *json, const struct row *row)
         BERTH_FREE char *uri = berth_collection_uri(row->image->links.items[i]);
 
         berth_strvec_push(&names, uri ? uri : "");
-        names.failed |= !uri;
+        if (!uri)
+            names.failed = true;
     }
     berth_json_object(json, NULL);
     berth_json_list(json, "names", &names);
@@ -273,10 +279,13 @@ static int list(const struct pick *pick, const char *store, const char *cache,
         pick_of(&of_store, store, "store", pick, &rows, err) < 0 ||
         pick_of(&of_cache, cache, "cache", pick, &rows, err) < 0)
         return -1;
-    for (char **name = pick->names; *name; name++)
+    for (char **name = pick->names; *name; name++) {
+        const char *or_store = pick->removes ? "" : " or the store";
+
         if (!is_in(&of_store, *name) && !is_in(&of_cache, *name))
             return berth_err_set(err, "images: '%s': no such image in your cache%s",
-                                 *name, pick->removes ? "" : " or the store");
+                                 *name, or_store);
+    }
     if (pick->removes && remove_rows(&rows, pick, err) < 0)
         return -1;
     return pick->is_json ? print_json(&rows, err) : print_text(&rows, pick, err);

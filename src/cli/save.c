@@ -54,25 +54,36 @@ extern char **environ;
 #define LABELS_NAME "labels.json"
 #define LABELS      SCRIPTS "/" LABELS_NAME
 
-/* In a child: hold the root file system of CONTAINER alone, which ends with its last
+/* Return a descriptor of the root file system of CONTAINER alone; -1 with a sentence in
+ * ERR. */
+static int copy_root(const struct berth_container *container, struct berth_err *err)
+{
+    const struct berth_holder holder = {container->holder, container->mounts};
+    int root = -1;
+
+    if (berth_join_owner(holder, err) < 0)
+        return -1;
+    /* Apptainer makes the root unbindable. In a copy of the mounts it need not be so.
+     */
+    if (unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_PRIVATE, NULL) == 0)
+        root = (int)syscall(SYS_open_tree, AT_FDCWD, "/", OPEN_TREE_CLONE);
+    if (root < 0)
+        berth_err_file(err, "/", "read");
+    return root;
+}
+
+/* In a child: hold the root file system of a container alone, which ends with its last
  * descriptor, send it over the socket END after why that fails (""), and stay. Nobody
  * could open the descriptor in this process (container/join.h). */
 static int hold(int end, void *data)
 {
-    const struct berth_container *container = data;
     struct berth_err why = {0};
-    int root = -1;
+    int root = copy_root(data, &why);
 
-    /* Apptainer makes the root unbindable. In a copy of the mounts it need not be so.
-     */
-    if (berth_join_owner((struct berth_holder){container->holder, container->mounts},
-                         &why) == 0 &&
-        (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_PRIVATE, NULL) < 0 ||
-         (root = (int)syscall(SYS_open_tree, AT_FDCWD, "/", OPEN_TREE_CLONE)) < 0))
-        berth_err_file(&why, "/", "read");
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* a new user namespace clears it */
-    if (berth_fd_write(end, &why, sizeof(why)) == 0 && root >= 0 &&
-        berth_message_send_fd(end, BERTH_JOB_JOIN, root) == 0)
+    if (berth_fd_write(end, &why, sizeof(why)) < 0 || root < 0)
+        return EXIT_FAILURE;
+    if (berth_message_send_fd(end, BERTH_JOB_JOIN, root) == 0)
         pause();
     return EXIT_FAILURE;
 }
@@ -94,6 +105,22 @@ static int permit_reading(void)
     return prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_DAC_READ_SEARCH, 0, 0);
 }
 
+/* Receive from hold() the descriptor of the file system. Returns 0, or -1 with a
+ * sentence in ERR: why hold() has none, or that it has ended. */
+static int receive_root(int channel, int *ret_root, struct berth_err *err)
+{
+    struct pollfd answer = {.fd = channel, .events = POLLIN};
+
+    if (read(channel, err, sizeof(*err)) != sizeof(*err))
+        return berth_err_set(err, BERTH_JOIN_DEAD);
+    if (*err->text)
+        return -1;
+    poll(&answer, 1, -1);
+    if (berth_message_receive_fd(channel, ret_root) != BERTH_JOB_JOIN || *ret_root < 0)
+        return berth_err_set(err, BERTH_JOIN_DEAD);
+    return 0;
+}
+
 /* Start that child, and enter its user namespace, to which a FUSE file system answers.
  * Returns its number, with a descriptor of the file system, which stays open through
  * exec, in *RET_ROOT; -1 with a sentence in ERR. */
@@ -107,20 +134,15 @@ static pid_t start_holding(const struct berth_container *container, int *ret_roo
 
     if (child < 0)
         return berth_err_spent(err, errno);
-    if (read(channel, err, sizeof(*err)) != sizeof(*err)) {
-        berth_err_set(err, BERTH_JOIN_DEAD);
-    } else if (!*err->text) {
-        poll(&(struct pollfd){.fd = channel, .events = POLLIN}, 1, -1);
-        if (berth_message_receive_fd(channel, &root) != BERTH_JOB_JOIN)
-            berth_err_set(err, BERTH_JOIN_DEAD);
+    if (receive_root(channel, &root, err) == 0) {
+        if (berth_join_owner_user(holder) == 0 && permit_reading() == 0) {
+            close(channel);
+            *ret_root = dup(root); /* not closed on exec */
+            return child;
+        }
+        berth_err_file(err, "/", "read");
     }
     close(channel);
-    if (root >= 0 && berth_join_owner_user(holder) == 0 && permit_reading() == 0) {
-        *ret_root = dup(root); /* not closed on exec */
-        return child;
-    }
-    if (!*err->text)
-        berth_err_file(err, "/", "read");
     kill(child, SIGKILL);
     berth_run_wait(child);
     return -1;
@@ -202,6 +224,8 @@ struct making {
     char *squash;          /* the packed file system */
     char *sif;             /* the image around it */
     struct berth_progress progress;
+    bool is_silent; /* the caller says that it is made */
+    off_t bytes;    /* of the image, once it is made */
 };
 
 static void say(const char *sentence)
@@ -384,18 +408,79 @@ static int make(struct making *making, struct berth_err *err)
 
 static int refuse(const char *file, int number, struct berth_err *err)
 {
-    return berth_err_set(err, "'%s': %s%s", file, strerror(number),
-                         number == EEXIST ? "; take another name, or --force" : "");
+    const char *remedy = number == EEXIST ? "; take another name, or --force" : "";
+
+    return berth_err_set(err, "'%s': %s%s", file, strerror(number), remedy);
+}
+
+/* Give the image its name. Unless IS_FORCED, another file of that name stays; link(2)
+ * sees to that where a file system has links. */
+static int put_image(const struct making *making, bool is_forced, struct berth_err *err)
+{
+    if (!is_forced) {
+        if (link(making->sif, making->file) == 0)
+            return 0;
+        if (errno == EEXIST || access(making->file, F_OK) == 0)
+            return refuse(making->file, EEXIST, err);
+    }
+    if (rename(making->sif, making->file) < 0)
+        return refuse(making->file, errno, err);
+    return 0;
+}
+
+static void begin_progress(struct making *making)
+{
+    int terminal = isatty(STDERR_FILENO) ? STDERR_FILENO : -1;
+
+    berth_progress_begin(&making->progress, terminal, say_nothing, "saving '%s'",
+                         making->file);
+    making->progress.say = say;
+}
+
+static void end_progress(struct making *making, bool is_made)
+{
+    struct stat st;
+
+    if (is_made && stat(making->sif, &st) == 0) {
+        making->bytes = st.st_size;
+        if (!making->is_silent)
+            berth_progress_end(&making->progress, "saved '%s' (%lld MB)", making->file,
+                               ((long long)st.st_size + 500000) / 1000000);
+    }
+    berth_progress_clear(&making->progress);
+}
+
+/* Make the image in the directory of MAKING, and give it its name. */
+static int save(struct making *making, bool is_forced, struct berth_err *err)
+{
+    BERTH_FREE char *sif = NULL, *squash = NULL;
+    int result;
+
+    if (asprintf(&sif, "%s/sif", making->directory) < 0) {
+        sif = NULL;
+        return berth_err_oom(err);
+    }
+    if (asprintf(&squash, "%s/squashfs", making->directory) < 0) {
+        squash = NULL;
+        return berth_err_oom(err);
+    }
+    making->sif = sif;
+    making->squash = squash;
+    begin_progress(making);
+    result = make(making, err);
+    end_progress(making, result == 0);
+    return result < 0 ? -1 : put_image(making, is_forced, err);
 }
 
 int berth_save(const struct berth_container *container, const char *file,
                bool is_forced, off_t *ret_bytes, struct berth_err *err)
 {
-    BERTH_FREE char *directory = NULL, *sif = NULL, *squash = NULL;
-    struct making making = {.container = container, .file = file};
-    struct stat st = {0};
+    BERTH_FREE char *directory = NULL;
+    struct making making = {
+        .container = container, .file = file, .is_silent = ret_bytes != NULL};
     char root[32];
-    int result = -1, fd = -1;
+    int result = -1;
+    int fd = -1;
     pid_t holding;
 
     if (!is_forced && access(file, F_OK) == 0)
@@ -408,36 +493,18 @@ int berth_save(const struct berth_container *container, const char *file,
     signal(SIGTERM, SIG_IGN);
     if (!mkdtemp(directory))
         return refuse(file, errno, err);
-    holding = start_holding(container, &fd, err);
-    snprintf(root, sizeof(root), "/proc/self/fd/%d/.", fd);
-    if (asprintf(&sif, "%s/sif", directory) < 0)
-        sif = NULL;
-    if (asprintf(&squash, "%s/squashfs", directory) < 0)
-        squash = NULL;
-    making.root = root;
+
     making.directory = directory;
-    making.sif = sif;
-    making.squash = squash;
-    berth_progress_begin(&making.progress, isatty(STDERR_FILENO) ? STDERR_FILENO : -1,
-                         say_nothing, "saving '%s'", file);
-    making.progress.say = say;
-    if (holding > 0 && sif && squash)
-        result = make(&making, err);
-    if (result == 0 && stat(sif, &st) == 0 && !ret_bytes)
-        berth_progress_end(&making.progress, "saved '%s' (%lld MB)", file,
-                           ((long long)st.st_size + 500000) / 1000000);
-    berth_progress_clear(&making.progress);
-    if (result == 0 && (is_forced || link(sif, file) < 0)) { /* or there are no links */
-        if (!is_forced && (errno == EEXIST || access(file, F_OK) == 0))
-            result = refuse(file, EEXIST, err);
-        else if (rename(sif, file) < 0)
-            result = refuse(file, errno, err);
+    holding = start_holding(container, &fd, err);
+    if (holding > 0) {
+        snprintf(root, sizeof(root), "/proc/self/fd/%d/.", fd);
+        making.root = root;
+        result = save(&making, is_forced, err);
+        kill(holding, SIGKILL);
+        berth_run_wait(holding);
     }
     berth_tree_remove(AT_FDCWD, directory);
-    if (holding > 0)
-        kill(holding, SIGKILL);
-    berth_run_wait(holding);
     if (result == 0 && ret_bytes)
-        *ret_bytes = st.st_size;
+        *ret_bytes = making.bytes;
     return result;
 }

@@ -298,10 +298,11 @@ static const char *flag_value(const struct berth_strvec *args, size_t at,
                               const char *name)
 {
     const char *word = args->items[at];
-    const char *rest = word + strlen(name);
+    const char *rest;
 
     if (!berth_text_starts(word, name))
         return NULL;
+    rest = word + strlen(name);
     if (*rest == '=')
         return rest + 1;
     return *rest == '\0' ? args->items[at + 1] : NULL;

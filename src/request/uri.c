@@ -404,9 +404,12 @@ static bool is_tag_of_docker(const char *text)
 static const char *skip_scheme(const char *name)
 {
     static const char scheme[] = "docker:";
-    const char *rest = name + strlen(scheme);
+    const char *rest;
 
-    if (!berth_text_starts(name, scheme) || is_tag_of_docker(rest))
+    if (!berth_text_starts(name, scheme))
+        return name;
+    rest = name + strlen(scheme);
+    if (is_tag_of_docker(rest))
         return name;
     return rest + strspn(rest, "/");
 }

@@ -20,12 +20,13 @@
  * not there. */
 static int read_position(const char *rest)
 {
-    const char *number = rest + strlen(".");
+    const char *number;
     char *end;
     long position;
 
     if (*rest != '.')
         return -1;
+    number = rest + strlen(".");
     position = strtol(number, &end, 10);
     if (end == number || *end != '\0')
         return -1;
