@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* berth check: prints all faults of a berth.yaml; a step would stop at the first. */
+/* berth check: prints all errors of a berth.yaml; a step would stop at the first. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,23 +35,23 @@ static int compare(const void *a, const void *b)
     return strverscmp(*(char *const *)a, *(char *const *)b);
 }
 
-static int check(const char *path, struct berth_strvec *faults, struct berth_err *err)
+static int check(const char *path, struct berth_strvec *errors, struct berth_err *err)
 {
     BERTH_SITE struct berth_site site = berth_site_default();
     BERTH_TERMS struct berth_terms terms = {0};
     BERTH_PROFILE_SET struct berth_profile_set set = {0};
 
-    if (berth_site_faults(path, berth_site_owner(), &site, faults, err) < 0 ||
+    if (berth_site_faults(path, berth_site_owner(), &site, errors, err) < 0 ||
         berth_terms_of(&site, &terms, err) < 0 ||
-        berth_profiles_faults(&terms, berth_site_owner(), &set, faults, err) < 0)
+        berth_profiles_faults(&terms, berth_site_owner(), &set, errors, err) < 0)
         return -1;
     note_lifetime(&site);
-    return faults->failed ? berth_err_oom(err) : 0;
+    return errors->failed ? berth_err_oom(err) : 0;
 }
 
 int berth_cli_check(int argc, char **argv)
 {
-    BERTH_STRVEC struct berth_strvec faults = {0};
+    BERTH_STRVEC struct berth_strvec errors = {0};
     BERTH_FREE char *directory = getcwd(NULL, 0);
     BERTH_SETTINGS struct berth_settings settings = {0};
     const struct berth_host host = {.root = "", .env = environ};
@@ -62,13 +62,13 @@ int berth_cli_check(int argc, char **argv)
         return BERTH_CLI_USAGE;
     if ((argc == 2 ? berth_path_absolute(argv[1], directory, &settings.config, &err)
                    : berth_site_settings(&host, &settings, &err)) < 0 ||
-        check(settings.config, &faults, &err) < 0)
+        check(settings.config, &errors, &err) < 0)
         return berth_cli_fail(&err);
-    if (faults.count)
-        qsort(faults.items, faults.count, sizeof(*faults.items), compare);
-    for (size_t i = 0; i < faults.count; i++)
-        fprintf(stderr, "%s\n", faults.items[i]);
-    if (faults.count)
+    if (errors.count)
+        qsort(errors.items, errors.count, sizeof(*errors.items), compare);
+    for (size_t i = 0; i < errors.count; i++)
+        fprintf(stderr, "%s\n", errors.items[i]);
+    if (errors.count)
         return BERTH_CLI_FAILED;
     path = settings.config ? settings.config : berth_installed(BERTH_SITE_FILE);
     if (!settings.config && access(path, F_OK) < 0)

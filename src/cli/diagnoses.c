@@ -105,7 +105,7 @@ void berth_doctor_fini(struct berth_doctor *doctor)
     for (size_t i = 0; i < doctor->count; i++)
         free(doctor->items[i].text);
     free(doctor->items);
-    free(doctor->site_fault);
+    free(doctor->site_error);
     free(doctor->slurm);
     free(doctor->runtime.path);
     free(doctor->runtime.missing);

@@ -40,7 +40,7 @@ struct berth_doctor {
     struct berth_site site;         /* berth.yaml */
     struct berth_terms terms;
     bool has_site;
-    char *site_fault; /* a sentence */
+    char *site_error; /* a sentence */
     struct {
         char *path;
         char *missing;   /* why there is no runtime: a sentence */

@@ -66,7 +66,7 @@ static void read_site(struct berth_doctor *doctor, const char *place, bool is_de
         return;
     }
     if (berth_site_read(place, berth_site_owner(), &doctor->site, &why) < 0)
-        doctor->site_fault = strdup(why.text);
+        doctor->site_error = strdup(why.text);
     else
         berth_terms_of(&doctor->site, &doctor->terms, NULL);
 }
@@ -81,7 +81,7 @@ static void read_yaml(struct berth_doctor *doctor, uint64_t *digest)
     if (!place)
         return;
     doctor->has_site = is_there(place);
-    if (!doctor->site_fault)
+    if (!doctor->site_error)
         read_site(doctor, place, !config);
     if (text)
         mix(digest, text);
@@ -134,7 +134,7 @@ void berth_doctor_read_site(struct berth_doctor *doctor)
         berth_host_plugstack(&doctor->host, doctor->conf.plugstack, stack);
     mix_plugstack(&digest, stack);
     if (berth_host_settings(stack, &doctor->settings, &why) < 0)
-        doctor->site_fault = strdup(why.text);
+        doctor->site_error = strdup(why.text);
     read_yaml(doctor, &digest);
     snprintf(doctor->digest, sizeof(doctor->digest), "%016llx",
              (unsigned long long)digest);
@@ -145,9 +145,9 @@ static void check_site(struct berth_doctor *doctor)
     const char *config = doctor->settings.config;
     const char *path = config ? config : berth_installed(BERTH_SITE_FILE);
 
-    if (doctor->site_fault)
+    if (doctor->site_error)
         WRONG("berth.yaml", "correct it; until then steps with an image end", "%s",
-              doctor->site_fault);
+              doctor->site_error);
     else if (doctor->has_site)
         OK("berth.yaml", "'%s'", path);
     else

@@ -46,8 +46,9 @@ static bool is_file(const char *path, const struct stat *file)
 {
     struct stat st;
 
-    return lstat(path, &st) == 0 && st.st_dev == file->st_dev &&
-           st.st_ino == file->st_ino;
+    if (lstat(path, &st) < 0)
+        return false;
+    return st.st_dev == file->st_dev && st.st_ino == file->st_ino;
 }
 
 static bool is_in_roots(const struct berth_strvec *roots, const char *real)
@@ -66,9 +67,9 @@ static int check_roots(const struct berth_site *site, const char *real,
 {
     const struct berth_strvec *roots = &site->images.roots;
 
-    return roots->count == 0 || is_in_roots(roots, real)
-               ? 0
-               : berth_site_refuse(site, "image", real, roots, "images.roots", err);
+    if (roots->count == 0 || is_in_roots(roots, real))
+        return 0;
+    return berth_site_refuse(site, "image", real, roots, "images.roots", err);
 }
 
 /* Is NAME, a name or a number, that of USER? */
@@ -112,8 +113,9 @@ bool berth_allowed_read_mounter(const char *line, dev_t device, uid_t *ret_user)
     const char *options = strrchr(line, ' ');
     const char *user = options ? strstr(options, name) : NULL;
 
-    if (!user || sscanf(line, "%*d %*d %u:%u", &major_number, &minor_number) != 2 ||
-        makedev(major_number, minor_number) != device)
+    if (!user || sscanf(line, "%*d %*d %u:%u", &major_number, &minor_number) != 2)
+        return false;
+    if (makedev(major_number, minor_number) != device)
         return false;
     *ret_user = (uid_t)strtoul(user + strlen(name), NULL, 10);
     return true;

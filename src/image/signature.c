@@ -23,9 +23,11 @@
 static const struct berth_node *member(const struct berth_node *node, const char *key,
                                        enum berth_node_kind kind)
 {
-    const struct berth_node *found =
-        node && node->kind == BERTH_NODE_MAP ? berth_node_find(node, key) : NULL;
+    const struct berth_node *found;
 
+    if (!node || node->kind != BERTH_NODE_MAP)
+        return NULL;
+    found = berth_node_find(node, key);
     return found && found->kind == kind ? found : NULL;
 }
 
@@ -43,18 +45,20 @@ static bool is_true(const struct berth_node *signer, const char *key)
     return found && !found->quoted && strcmp(found->text, "true") == 0;
 }
 
+static const char *skip_blanks(const char *text)
+{
+    return text + strspn(text, " \t");
+}
+
 static bool is_same_key(const char *a, const char *b)
 {
-    for (;; a++, b++) {
-        while (isblank((unsigned char)*a))
-            a++;
-        while (isblank((unsigned char)*b))
-            b++;
-        if (tolower((unsigned char)*a) != tolower((unsigned char)*b))
-            return false;
-        if (*a == '\0')
-            return true;
+    a = skip_blanks(a);
+    b = skip_blanks(b);
+    while (*a && tolower((unsigned char)*a) == tolower((unsigned char)*b)) {
+        a = skip_blanks(a + 1);
+        b = skip_blanks(b + 1);
     }
+    return *a == '\0' && *b == '\0';
 }
 
 static bool is_accepted(const char *fingerprint,
@@ -108,9 +112,12 @@ int berth_signers_check(const char *answer, const struct berth_strvec *fingerpri
 
         if (check_signer(signer, fingerprints, err) < 0)
             return -1;
-        is_signed |= strcmp(text(signer, "Partition"), "FS") == 0;
+        if (strcmp(text(signer, "Partition"), "FS") == 0)
+            is_signed = true;
     }
-    return is_signed ? 0 : berth_err_set(err, "it is not signed");
+    if (!is_signed)
+        return berth_err_set(err, "it is not signed");
+    return 0;
 }
 
 /* Bytes that the runtime may print; a list of keys has some thousand. */
@@ -151,8 +158,9 @@ static int open_image(const struct berth_signature *signature, struct berth_err 
         (!signature->terms->image || strcmp(identity, signature->terms->image) == 0))
         return fd;
     close(fd);
-    return identity ? berth_err_set(err, BERTH_OPENED_EXCHANGED, signature->image)
-                    : berth_err_oom(err);
+    if (!identity)
+        return berth_err_oom(err);
+    return berth_err_set(err, BERTH_OPENED_EXCHANGED, signature->image);
 }
 
 static int verify(const struct berth_signature *signature, int image,
@@ -167,6 +175,7 @@ static int verify(const struct berth_signature *signature, int image,
                             .deadline = signature->deadline,
                             .most = MOST};
     BERTH_RAN struct berth_ran ran = {0};
+    const char *place = signature->terms->signers_place;
     struct berth_err why;
 
     snprintf(name, sizeof(name), "/proc/self/fd/%d", image);
@@ -180,10 +189,7 @@ static int verify(const struct berth_signature *signature, int image,
     return berth_err_set(err,
                          "image '%s': %s; this site runs images with certain "
                          "signatures only (%s): ask the administrators for one",
-                         signature->image, why.text,
-                         signature->terms->signers_place
-                             ? signature->terms->signers_place
-                             : "berth.yaml");
+                         signature->image, why.text, place ? place : "berth.yaml");
 }
 
 int berth_signature_check(const struct berth_signature *signature,

@@ -19,33 +19,46 @@ static const char *without_dot(const char *text)
     return text;
 }
 
-int berth_path_absolute(const char *text, const char *base, char **ret_path,
-                        struct berth_err *err)
+/* Refuses TEXT, which begins with a character that a shell would expand. */
+static int refuse_expansion(const char *text, struct berth_err *err)
 {
-    char *path = NULL;
-
-    if (*text == '/') {
-        path = strdup(text);
-        if (!path)
-            return berth_err_oom(err);
-    } else if (berth_text_starts(text, "~/")) {
+    if (berth_text_starts(text, "~/"))
         return berth_err_set(err,
                              "'%s': neither the shell nor Slurm expands '~' here; "
                              "write the path from /, or on a command line $HOME%s",
                              text, text + 1);
-    } else if (*text == '~' || *text == '$') {
-        return berth_err_set(err,
-                             "'%s': neither the shell nor Slurm expands '%c' here; "
-                             "write the path from /",
-                             text, *text);
-    } else if (!base) {
+    return berth_err_set(err,
+                         "'%s': neither the shell nor Slurm expands '%c' here; write "
+                         "the path from /",
+                         text, *text);
+}
+
+int berth_path_absolute(const char *text, const char *base, char **ret_path,
+                        struct berth_err *err)
+{
+    const char *directory = base && strcmp(base, "/") == 0 ? "" : base;
+    char *path;
+
+    if (*text == '~' || *text == '$')
+        return refuse_expansion(text, err);
+    if (*text == '/')
+        path = strdup(text);
+    else if (!base)
         return berth_err_expected(err, "a path from /", text);
-    } else if (asprintf(&path, "%s/%s", strcmp(base, "/") == 0 ? "" : base,
-                        without_dot(text)) < 0) {
+    else if (asprintf(&path, "%s/%s", directory, without_dot(text)) < 0)
+        path = NULL;
+    if (!path)
         return berth_err_oom(err);
-    }
     *ret_path = path;
     return 0;
+}
+
+/* The length of PATH, of USED bytes, without its last component. */
+static size_t cut_last(const char *path, size_t used)
+{
+    while (used > 0 && path[used - 1] != '/')
+        used--;
+    return used > 0 ? used - 1 : 0;
 }
 
 char *berth_path_clean(const char *text)
@@ -53,24 +66,28 @@ char *berth_path_clean(const char *text)
     char *clean = malloc(strlen(text) + 2);
     size_t used = 0;
 
-    while (clean && *text) {
+    if (!clean)
+        return NULL;
+    while (*text) {
         size_t length = strcspn(text, "/");
-        bool up = length == 2 && berth_text_starts(text, "..");
+        bool is_up = length == 2 && berth_text_starts(text, "..");
+        bool is_here = length == 1 && *text == '.';
 
-        if (up)
-            while (used > 0 && clean[--used] != '/')
-                ;
-        else if (length > 0 && !(length == 1 && *text == '.')) {
-            clean[used++] = '/';
-            memcpy(clean + used, text, length);
-            used += length;
+        if (is_up) {
+            used = cut_last(clean, used);
+        } else if (length > 0 && !is_here) {
+            clean[used] = '/';
+            memcpy(clean + used + 1, text, length);
+            used += length + 1;
         }
-        text += length + (text[length] == '/');
+        text += length;
+        text += strspn(text, "/");
     }
-    if (clean && used == 0)
-        clean[used++] = '/';
-    if (clean)
-        clean[used] = '\0';
+    if (used == 0) {
+        clean[used] = '/';
+        used++;
+    }
+    clean[used] = '\0';
     return clean;
 }
 
@@ -81,8 +98,9 @@ char *berth_path_beside(const char *file, const char *name)
 
     if (*name == '/' || !slash)
         return strdup(name);
-    return asprintf(&path, "%.*s/%s", (int)(slash - file), file, name) < 0 ? NULL
-                                                                           : path;
+    if (asprintf(&path, "%.*s/%s", (int)(slash - file), file, name) < 0)
+        return NULL;
+    return path;
 }
 
 bool berth_path_is_within(const char *path, const char *directory)

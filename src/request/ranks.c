@@ -64,19 +64,18 @@ int berth_ranks_check(const char *text, struct berth_err *err)
 
 bool berth_ranks_has(const char *ranks, unsigned int rank, unsigned int *ret_offset)
 {
-    bool is_in = berth_ranks_is_rest(ranks);
-    unsigned int passed = 0;
+    unsigned int offset = 0; /* of the range, in all ranks */
     unsigned int low = 0, high;
+    bool is_in = berth_ranks_is_rest(ranks);
 
-    while (!is_in) {
-        if (!*ranks || !next_range(&ranks, &low, &high))
-            return false;
+    while (!is_in && *ranks && next_range(&ranks, &low, &high)) {
         is_in = rank >= low && rank <= high;
-        passed += is_in ? 0 : high - low + 1;
+        if (!is_in)
+            offset += high - low + 1;
     }
-    if (ret_offset)
-        *ret_offset = passed + rank - low;
-    return true;
+    if (is_in && ret_offset)
+        *ret_offset = offset + rank - low;
+    return is_in;
 }
 
 struct berth_ranks berth_ranks_measure(const char *ranks)

@@ -21,10 +21,13 @@ int berth_value_text(const char *text, struct berth_err *err)
 
 static bool climbs(const char *path)
 {
-    for (; path; path = strchr(path, '/')) {
-        path += *path == '/';
-        if (berth_text_starts(path, "..") && (path[2] == '/' || !path[2]))
+    while (*path) {
+        size_t length = strcspn(path, "/");
+
+        if (length == strlen("..") && berth_text_starts(path, ".."))
             return true;
+        path += length;
+        path += strspn(path, "/");
     }
     return false;
 }
@@ -45,6 +48,21 @@ int berth_value_cache(const char *text, struct berth_err *err)
     return 0;
 }
 
+/* Is TEXT, what follows the name of a compression, nothing or :LEVEL, up to HIGHEST? */
+static bool is_level(const char *text, int highest)
+{
+    const char *level;
+    size_t digits;
+
+    if (*text == '\0')
+        return true;
+    level = text + strlen(":");
+    digits = strspn(level, "0123456789");
+    if (digits == 0 || digits > 2 || level[digits] != '\0')
+        return false;
+    return atoi(level) >= 1 && atoi(level) <= highest;
+}
+
 int berth_value_compression(const char *text, struct berth_err *err)
 {
     static const struct {
@@ -54,15 +72,10 @@ int berth_value_compression(const char *text, struct berth_err *err)
     size_t length = strcspn(text, ":");
 
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-        const char *level = text[length] ? text + length + 1 : NULL;
+        bool is_name = strlen(known[i].name) == length &&
+                       strncmp(text, known[i].name, length) == 0;
 
-        if (strlen(known[i].name) != length ||
-            strncmp(text, known[i].name, length) != 0)
-            continue;
-        if (!level)
-            return 0;
-        if (*level && strlen(level) <= 2 && !level[strspn(level, "0123456789")] &&
-            atoi(level) >= 1 && atoi(level) <= known[i].highest)
+        if (is_name && is_level(text + length, known[i].highest))
             return 0;
     }
     return berth_err_expected(

@@ -162,8 +162,10 @@ static bool lacks_srun(const char *name, const char *text, struct berth_err *ret
 static bool passes_arguments(const char *text)
 {
     for (const char *c = strchr(text, '$'); c; c = strchr(c + 1, '$')) {
-        const char *name = c + (c[1] == '{' ? 2 : 1);
+        const char *name = c + strlen("$");
 
+        if (*name == '{')
+            name++;
         if (*name && strchr("@*123456789", *name))
             return true;
     }
@@ -172,28 +174,41 @@ static bool passes_arguments(const char *text)
 
 bool berth_commandline_is_run(const struct berth_typed *typed)
 {
-    char *const *words = typed->line->argv.items;
     size_t end;
     size_t first = berth_hetgroups_command(typed->line, typed->optind, &end);
+    char *const *command = typed->line->argv.items + first;
 
-    return first + 1 < end && strcmp(berth_text_base(words[first]), "berth") == 0 &&
-           strcmp(words[first + 1], "run") == 0;
+    if (first + 1 >= end)
+        return false;
+    return strcmp(berth_text_base(command[0]), "berth") == 0 &&
+           strcmp(command[1], "run") == 0;
+}
+
+/* Is an option for nothing after the script, or has the script no srun? If so, *RET is
+ * the warning. What the script says decides both; unread, it is taken to be right. */
+static bool is_script_wrong(const struct berth_typed *typed, struct berth_err *ret)
+{
+    BERTH_BUF struct berth_buf script = {0};
+    char name[64];
+    bool is_misplaced = berth_mistake_misplaced(typed, ret);
+    bool is_sbatch = strcmp(typed->caller, "sbatch") == 0;
+    bool needs_srun = is_sbatch && typed->is_contained && typed->is_named;
+
+    if (!is_misplaced && !needs_srun)
+        return false;
+    if (read_script(typed, name, &script) < 0 || script.used == 0)
+        return false;
+    if (is_misplaced)
+        return !passes_arguments(script.text);
+    return lacks_srun(name, script.text, ret);
 }
 
 int berth_commandline_job(const struct berth_typed *typed, const char *bundle,
                           struct berth_err *err)
 {
-    BERTH_BUF struct berth_buf script = {0};
     struct berth_err sentence;
-    char name[64];
-    bool is_behind = berth_mistake_misplaced(typed, &sentence);
-    bool is_script =
-        strcmp(typed->caller, "sbatch") == 0 && typed->is_contained && typed->is_named;
 
-    if ((is_behind || is_script) && read_script(typed, name, &script) == 0 &&
-        script.used &&
-        (is_behind ? !passes_arguments(script.text)
-                   : lacks_srun(name, script.text, &sentence)))
+    if (is_script_wrong(typed, &sentence))
         berth_commandline_warn(typed->prefix, &sentence);
     return check_bundle(typed, bundle, err);
 }
@@ -210,17 +225,26 @@ static int refuse_missing(bool in_registry, struct berth_err *err)
                          inner.text, berth_text_ends(inner.text, "?") ? "" : ";");
 }
 
+/* Does SITE refuse the missing IMAGE already here? Not if it may set another one. */
+static bool is_refused(const struct berth_site *site, const char *image,
+                       bool in_registry)
+{
+    enum berth_site_missing rule = site->images.missing;
+
+    if (berth_policy_may_set_image(site))
+        return false;
+    if (rule == BERTH_MISSING_AUTO)
+        return in_registry || berth_missing_everywhere(image);
+    return rule == BERTH_MISSING_REFUSE;
+}
+
 /* The image is not on this host; ERR has the sentence. Refuse or warn. */
 static int check_missing(const struct berth_site *site, const char *prefix,
                          const char *image, struct berth_err *err)
 {
-    enum berth_site_missing rule = site->images.missing;
     bool in_registry = berth_missing_in_registry(image);
 
-    if (!berth_policy_may_set_image(site) &&
-        (rule == BERTH_MISSING_REFUSE ||
-         (rule == BERTH_MISSING_AUTO &&
-          (in_registry || berth_missing_everywhere(image)))))
+    if (is_refused(site, image, in_registry))
         return refuse_missing(in_registry, err);
     berth_commandline_warn(prefix, err);
     return 0;
@@ -303,10 +327,13 @@ static bool show(const char *line)
 static bool leaves_to_srun(const struct berth_site *site, const char *uri)
 {
     BERTH_FREE char *runtime = NULL, *file = NULL;
+    const char *path = getenv("PATH");
 
-    if (spank_context() != S_CTX_ALLOCATOR ||
-        (berth_store_find(site, uri, NULL, &file, NULL) == 0 && file) ||
-        berth_runtime_find(site->runtime.path, getenv("PATH"), &runtime, NULL) == 0)
+    if (spank_context() != S_CTX_ALLOCATOR)
+        return false;
+    if (berth_store_find(site, uri, NULL, &file, NULL) == 0 && file)
+        return false;
+    if (berth_runtime_find(site->runtime.path, path, &runtime, NULL) == 0)
         return false;
     slurm_info(
         "berth: note: image '%s': no container runtime on this host; the first srun of "

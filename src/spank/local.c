@@ -447,12 +447,13 @@ static int add_lines(int group, const struct berth_typed *words,
 {
     struct berth_request nothing = {0};
 
-    if (berth_lines_read(words, merged, &state.table, check_step, err) < 0 ||
-        (own && check_defaults(merged, err) < 0))
+    if (berth_lines_read(words, merged, &state.table, check_step, err) < 0)
         return -1;
-    return state.table.count > 0
-               ? 0
-               : berth_table_add(&state.table, group, NULL, &nothing, err);
+    if (own && check_defaults(merged, err) < 0)
+        return -1;
+    if (state.table.count > 0)
+        return 0;
+    return berth_table_add(&state.table, group, NULL, &nothing, err);
 }
 
 /* Add a row for the component, or one for each line of its --multi-prog file. */
@@ -468,8 +469,9 @@ static int add_component(int group, struct berth_request *merged, bool own,
         return add_lines(group, &words, merged, own, err);
     if (own && has_others && berth_request_only_explains(merged))
         return berth_table_add(&state.table, group, NULL, merged, err);
-    if ((own && berth_request_check(merged, err) < 0) ||
-        check_step(merged, tasks, err) < 0)
+    if (own && berth_request_check(merged, err) < 0)
+        return -1;
+    if (check_step(merged, tasks, err) < 0)
         return -1;
     return berth_table_add(&state.table, group, NULL, merged, err);
 }
@@ -493,23 +495,30 @@ static void find_streams(size_t first)
     }
 }
 
+/* Has one of the rows from FIRST on a container? */
+static bool has_container_from(size_t first)
+{
+    for (size_t i = first; i < state.table.count; i++)
+        if (berth_request_has_container(&state.table.rows[i].request))
+            return true;
+    return false;
+}
+
 /* Collect what --export drops for the rows of the component, those from FIRST on. Lines
  * of a --multi-prog file have the same. */
 static int gather_environment(size_t first, struct berth_err *err)
 {
-    const struct berth_strvec *found = NULL;
+    BERTH_STRVEC struct berth_strvec found = {0};
 
+    if (!has_container_from(first))
+        return 0;
+    if (berth_exported_gather(&state.site, &state.export, &found, err) < 0)
+        return -1;
     for (size_t i = first; i < state.table.count; i++) {
         struct berth_row *row = &state.table.rows[i];
 
-        if (!berth_request_has_container(&row->request))
-            continue;
-        if (found)
-            berth_strvec_append(&row->restore, found);
-        else if (berth_exported_gather(&state.site, &state.export, &row->restore, err) <
-                 0)
-            return -1;
-        found = &row->restore;
+        if (berth_request_has_container(&row->request))
+            berth_strvec_append(&row->restore, &found);
     }
     return 0;
 }
@@ -566,28 +575,10 @@ static int publish_host(struct berth_err *err)
     return berth_variable_publish(BERTH_BUNDLE_HOST, is_host ? "1" : NULL, err);
 }
 
-static int end_step_component(int group, struct berth_err *err)
+/* Check the components read so far together; those from FIRST on are new. */
+static int check_table(size_t first, struct berth_err *err)
 {
-    BERTH_REQUEST struct berth_request merged = {0};
-    const bool has_fault = take_container(err) < 0;
-    bool own = berth_request_has_options(&state.own);
-    size_t first = state.table.count;
-    struct berth_typed line = typed(NULL);
-
-    if (has_fault)
-        return -1;
-    if (merge_step(group, &merged, err) < 0)
-        return -1;
-    if (berth_commandline_is_run(&line)) {
-        state.is_run = true;
-        if (!own)
-            berth_request_fini(&merged);
-    }
-    line = typed(&merged);
-    berth_request_fini(&state.own);
-    if (berth_commandline_step(&line, find_bundle(), err) < 0 ||
-        add_component(group, &merged, own, err) < 0 ||
-        berth_table_explain(&state.table, err) < 0 ||
+    if (berth_table_explain(&state.table, err) < 0 ||
         berth_mpirun_check_table(&state.table, site_says_mpi(), err) < 0 ||
         berth_mpiworld_check(&state.table, &state.hetgroups, optind, err) < 0 ||
         gather_environment(first, err) < 0)
@@ -598,19 +589,60 @@ static int end_step_component(int group, struct berth_err *err)
         return berth_err_set(
             err, "the components differ, and berth cannot read the value of "
                  "--het-group; write numbers: --het-group=0,2-3");
-    if (berth_hetgroups_ended(&state.hetgroups)) {
-        if (check_explained(err) < 0)
-            return -1;
-        end_step();
-        /* In a job the components are known now. Slurm 26.05 takes the environment of
-         * the first one before berth_local_launch(). */
-        if (berth_table_find_container(&state.table))
-            berth_hetjob_tell();
-    }
+    return 0;
+}
+
+/* The last component has been read. */
+static int end_components(struct berth_err *err)
+{
+    if (check_explained(err) < 0)
+        return -1;
+    end_step();
+    /* In a job the components are known now. Slurm 26.05 takes the environment of
+     * the first one before berth_local_launch(). */
+    if (berth_table_find_container(&state.table))
+        berth_hetjob_tell();
+    return 0;
+}
+
+static int publish_step(struct berth_err *err)
+{
+    const struct berth_table *table = NULL;
+
+    if (berth_table_find_container(&state.table))
+        table = &state.table;
     if (publish_words(err) < 0 || publish_site(err) < 0 || publish_host(err) < 0)
         return -1;
-    return publish(BERTH_STEP_VARIABLE,
-                   berth_table_find_container(&state.table) ? &state.table : NULL, err);
+    return publish(BERTH_STEP_VARIABLE, table, err);
+}
+
+static int end_step_component(int group, struct berth_err *err)
+{
+    BERTH_REQUEST struct berth_request merged = {0};
+    size_t first = state.table.count;
+    struct berth_typed line;
+    bool own;
+
+    if (take_container(err) < 0)
+        return -1;
+    own = berth_request_has_options(&state.own);
+    line = typed(NULL);
+    if (merge_step(group, &merged, err) < 0)
+        return -1;
+    if (berth_commandline_is_run(&line)) {
+        state.is_run = true;
+        if (!own)
+            berth_request_fini(&merged);
+    }
+    line = typed(&merged);
+    berth_request_fini(&state.own);
+
+    if (berth_commandline_step(&line, find_bundle(), err) < 0 ||
+        add_component(group, &merged, own, err) < 0 || check_table(first, err) < 0)
+        return -1;
+    if (berth_hetgroups_ended(&state.hetgroups) && end_components(err) < 0)
+        return -1;
+    return publish_step(err);
 }
 
 /* Does a component choose its MPI on the nodes, of which a note is all that tells? */
@@ -724,25 +756,24 @@ static int read_job_component(struct berth_request *ret, struct berth_err *err)
 /* In sbatch the environment after the first component counts (spank/resubmit.h). */
 static int publish_job(struct berth_err *err)
 {
-    const struct berth_row *row = &state.table.rows[state.table.count - 1];
-    const bool is_known = state.known.count >= state.table.count;
+    const size_t count = state.table.count;
+    const struct berth_row *row = &state.table.rows[count - 1];
+    const bool is_known = state.known.count >= count;
+    const char *batch = is_sbatch() && state.is_named ? "1" : NULL;
+    bool has_default;
 
-    if (state.table.count == 1 &&
-        berth_variable_publish(BERTH_BATCH_VARIABLE,
-                               is_sbatch() && state.is_named ? "1" : NULL, err) < 0)
+    if (count == 1 && berth_variable_publish(BERTH_BATCH_VARIABLE, batch, err) < 0)
         return -1;
-    if (state.table.count > 1 && is_sbatch())
-        return is_known || berth_request_equal(&row[-1].request, &row->request)
-                   ? 0
-                   : berth_resubmit(&state.hetgroups, optind, &state.table, err);
+    if (count > 1 && is_sbatch()) {
+        if (is_known || berth_request_equal(&row[-1].request, &row->request))
+            return 0;
+        return berth_resubmit(&state.hetgroups, optind, &state.table, err);
+    }
     if (is_known)
         return publish(BERTH_JOB_VARIABLE, &state.known, err);
-    return publish(BERTH_JOB_VARIABLE,
-                   berth_request_has_options(&row->request) ||
-                           getenv(BERTH_JOB_VARIABLE)
-                       ? &state.table
-                       : NULL,
-                   err);
+    has_default =
+        berth_request_has_options(&row->request) || getenv(BERTH_JOB_VARIABLE);
+    return publish(BERTH_JOB_VARIABLE, has_default ? &state.table : NULL, err);
 }
 
 static int end_job_component(struct berth_err *err)
@@ -755,9 +786,9 @@ static int end_job_component(struct berth_err *err)
     berth_container_restore();
     berth_request_fini(&state.own);
     berth_request_fini(&state.script);
-    return berth_table_add(&state.table, (int)state.table.count, NULL, &merged, err) < 0
-               ? -1
-               : publish_job(err);
+    if (berth_table_add(&state.table, (int)state.table.count, NULL, &merged, err) < 0)
+        return -1;
+    return publish_job(err);
 }
 
 int berth_local_job(spank_t sp)
