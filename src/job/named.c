@@ -57,22 +57,16 @@ static const char *find_lacking(const struct berth_request *has,
 int berth_job_check_running(const struct berth_request *has,
                             const struct berth_request *wants, struct berth_err *err)
 {
-    /* What a container has from its start; the other options are done for each step. */
-    static const enum berth_option_id ids[] = {
-        BERTH_OPTION_MOUNTS,     BERTH_OPTION_MOUNT_HOME,    BERTH_OPTION_NO_MOUNT_HOME,
-        BERTH_OPTION_REMAP_ROOT, BERTH_OPTION_NO_REMAP_ROOT, BERTH_OPTION_WRITABLE,
-        BERTH_OPTION_READONLY,   BERTH_OPTION_ARGS,          BERTH_OPTION_GPU,
-        BERTH_OPTION_UNSHARE,
-    };
     const char *name = has->container_name;
 
-    for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
-        const char *value = find_lacking(has, wants, ids[i]);
+    for (int i = 0; i < BERTH_OPTION_COUNT; i++) {
+        enum berth_option_id id = (enum berth_option_id)i;
+        const char *value = find_lacking(has, wants, id);
         BERTH_BUF struct berth_buf written = {0};
 
-        if (!value)
+        if (!value || !berth_request_is_from_start(id))
             continue;
-        berth_buf_addf(&written, "--%s", berth_options[ids[i]].name);
+        berth_buf_addf(&written, "--%s", berth_options[id].name);
         if (*value)
             berth_buf_addf(&written, "=%s", value);
         if (written.failed)

@@ -462,19 +462,14 @@ static void put_option(const struct berth_request *request, enum berth_option_id
 
 void berth_launch_made_by(const struct berth_request *request, struct berth_buf *ret)
 {
-    static const enum berth_option_id ids[] = {
-        BERTH_OPTION_MOUNTS,   BERTH_OPTION_MOUNT_HOME, BERTH_OPTION_NO_MOUNT_HOME,
-        BERTH_OPTION_WRITABLE, BERTH_OPTION_REMAP_ROOT, BERTH_OPTION_ARGS,
-        BERTH_OPTION_GPU,      BERTH_OPTION_UNSHARE,
-    };
-
     /* the flag of a name is that of one step */
     if (request->container_name)
         berth_buf_addf(ret, "--%s=%.*s", berth_options[BERTH_OPTION_NAME].name,
                        berth_named_length(request->container_name),
                        request->container_name);
-    for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
-        put_option(request, ids[i], ret);
+    for (int id = 0; id < BERTH_OPTION_COUNT; id++)
+        if (berth_request_is_from_start((enum berth_option_id)id))
+            put_option(request, (enum berth_option_id)id, ret);
 }
 
 void berth_launch_hold(const struct berth_request *request, const char *init, int tasks,

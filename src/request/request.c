@@ -481,6 +481,19 @@ static bool is_task_option(enum berth_option_id id)
            id == BERTH_OPTION_EXPLAIN;
 }
 
+/* Does the option apply to a step, or say which container it uses? */
+static bool is_step_option(enum berth_option_id id)
+{
+    return id == BERTH_OPTION_IMAGE || id == BERTH_OPTION_LIFETIME ||
+           id == BERTH_OPTION_NAME || id == BERTH_OPTION_SAVE ||
+           id == BERTH_OPTION_MPI || id == BERTH_OPTION_LIBS;
+}
+
+bool berth_request_is_from_start(enum berth_option_id id)
+{
+    return !is_task_option(id) && !is_step_option(id);
+}
+
 static bool same(const struct berth_request *a, const struct berth_request *b,
                  bool all_options)
 {

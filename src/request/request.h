@@ -250,17 +250,22 @@ bool berth_request_equal(const struct berth_request *a, const struct berth_reque
 bool berth_request_same_container(const struct berth_request *a,
                                   const struct berth_request *b);
 
+/* Has a container the option ID from its start? Else berth does it for each step, or
+ * for each task, also in a container that runs. An option is one of the container until
+ * request.c says otherwise. */
+bool berth_request_is_from_start(enum berth_option_id id);
+
 /* Merges OVER into REQUEST: a scalar of OVER replaces that of REQUEST, a list of OVER
  * is appended, and its mounts replace those on their places. An image `none` in OVER
  * first clears REQUEST. Returns -1 out of memory. */
 int berth_request_merge(struct berth_request *request, const struct berth_request *over,
                         struct berth_err *err);
 
-/* Refuses options without an image or with the image `none`. */
 /* Has REQUEST, without a container, --container-explain and no other option, but for
  * --container-image=none? In a step with an image its part of the plan is printed. */
 bool berth_request_only_explains(const struct berth_request *request);
 
+/* Refuses options without an image or with the image `none`. */
 int berth_request_check(const struct berth_request *request, struct berth_err *err);
 
 /* Frees all options; REQUEST is then empty and can be used again. */

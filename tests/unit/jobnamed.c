@@ -70,6 +70,7 @@ static const struct {
     {"image=/a&name=work", "name=work&args=--fakeroot",
      WITHOUT("--container-args=--fakeroot")},
     {"image=/a&name=work", "name=work&unshare=net", WITHOUT("--container-unshare=net")},
+    {"image=/a&name=work", "name=work&remap-root=", WITHOUT("--container-remap-root")},
     {"image=/a&name=work", "name=work&gpu=nvidia", WITHOUT("--container-gpu=nvidia")},
 };
 

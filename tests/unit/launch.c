@@ -106,6 +106,26 @@ TEST_ROWS(a_request_becomes_words, launches)
     assert_starts(&launch, launches[_i].words);
 }
 
+/* What a container has from its start, but not the flag of its name. */
+TEST(options_make_another_container)
+{
+    BERTH_REQUEST struct berth_request request = {0};
+    BERTH_BUF struct berth_buf options = {0};
+    struct berth_err err;
+
+    ck_assert_int_eq(
+        berth_wire_get_request("image=/a&mounts=/d:/d:ro&workdir=/w&readonly=&script=&"
+                               "env=A&gpu=none&lifetime=job&name=work:exec&"
+                               "unshare=net&save=/s.sif&mpi-bind=host&libs=none",
+                               &request, &err),
+        0);
+    berth_launch_made_by(&request, &options);
+    ck_assert_str_eq(options.text,
+                     "--container-name=work --container-mounts=/d:/d:ro "
+                     "--container-readonly --container-gpu=none "
+                     "--container-unshare=net");
+}
+
 TEST(what_is_not_known_is_left_out)
 {
     const struct berth_request request = {.image = (char *)"/a.sif", .home = BERTH_YES};
