@@ -18,7 +18,8 @@ struct berth_mpi_implementation {
     const char *inner;            /* a function of it that is not of the standard */
 };
 
-enum { BERTH_MPI_IMPLEMENTATIONS = 2 };
+/* Each family but the ABI of the standard has one. */
+enum { BERTH_MPI_IMPLEMENTATIONS = BERTH_FAMILY_ABI - BERTH_FAMILY_MPICH };
 
 /* If a file has symbols of several, the first counts. */
 extern const struct berth_mpi_implementation

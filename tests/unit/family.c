@@ -312,6 +312,19 @@ TEST_ROWS(symbols_of_mpi_are_known, symbols)
     ck_assert_int_eq(berth_mpi_is_symbol(symbols[_i].name), symbols[_i].is);
 }
 
+/* Each family that a host can replace, but the ABI of the standard. */
+TEST_TIMES(every_family_has_a_row, BERTH_MPI_IMPLEMENTATIONS)
+{
+    enum berth_mpi_family family = (enum berth_mpi_family)(BERTH_FAMILY_MPICH + _i);
+    int rows = 0;
+
+    for (int i = 0; i < BERTH_MPI_IMPLEMENTATIONS; i++) {
+        ck_assert_ptr_nonnull(berth_mpi_implementations[i].name);
+        rows += berth_mpi_implementations[i].family == family;
+    }
+    ck_assert_int_eq(rows, 1);
+}
+
 TEST(parts_have_names)
 {
     static const char *const names[BERTH_PART_COUNT] = {
