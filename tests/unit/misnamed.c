@@ -15,8 +15,8 @@ static const struct {
                                  "read; did you mean BERTH_CONTAINER_MOUNTS?"},
     {"BERTH_MPIBIND=host", "BERTH_MPIBIND is set, which berth does not read; did you "
                            "mean BERTH_MPI_BIND?"},
-    {"BERTH_CONTAINER_HOSTNAME=x",
-     "BERTH_CONTAINER_HOSTNAME is set, which berth does not read; spank_berth(8) lists "
+    {"BERTH_CONTAINER_CGROUPS=x",
+     "BERTH_CONTAINER_CGROUPS is set, which berth does not read; spank_berth(8) lists "
      "its variables"},
     {"BERTH_CONTAINER_IMAGE=a.sif", NULL},
     {"BERTH_CONTAINER_REMAP_ROOT=0", NULL}, /* it has an answer of its own */

@@ -49,6 +49,8 @@ __attribute__((weak)) int main(void)
     SRunner *runner;
     int failed;
 
+    /* By itself, check ends a test whose message is longer than 4 KiB without it. */
+    check_set_max_msg_size(1 << 16);
     if (mkdir("tests/unit/objects", 0755) == 0 || errno == EEXIST)
         objects = realpath("tests/unit/objects", NULL);
     unit_prepare(tests);
