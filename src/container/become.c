@@ -35,28 +35,42 @@ static const char *const of_slurm[] = {"salloc", "sbatch", "scancel", "scontrol"
 
 #define ON_HOST "start it on the host, or ask the administrators for `inside: all`"
 
+/* Is the absolute PATH the working directory? */
+static bool is_here(const char *path)
+{
+    struct stat there, here;
+
+    if (stat(path, &there) < 0 || stat(".", &here) < 0)
+        return false;
+    return there.st_dev == here.st_dev && there.st_ino == here.st_ino;
+}
+
 /* Set PWD to PATH, if PATH is the working directory: the runtime has set PWD to a path
  * without the symbolic links of the task's.
  */
 static int set_pwd(const char *path)
 {
-    struct stat there, here;
+    bool is_absolute = path && *path == '/';
 
-    return path && *path == '/' && stat(path, &there) == 0 && stat(".", &here) == 0 &&
-                   there.st_dev == here.st_dev && there.st_ino == here.st_ino
-               ? setenv("PWD", path, 1)
-               : 0;
+    if (!is_absolute || !is_here(path))
+        return 0;
+    return setenv("PWD", path, 1);
 }
 
 /* Change to the working directory of the image. Returns its path, which the caller
  * frees; NULL: it has none, or has none at that path. */
 static char *enter_image_directory(const struct berth_become *become)
 {
-    BERTH_FREE char *directory = become->image_directory
-                                     ? strdup(become->image_directory)
-                                     : berth_runscript_directory(BERTH_LAUNCH_RC);
+    BERTH_FREE char *directory = NULL;
 
-    return directory && chdir(directory) == 0 ? berth_steal(&directory) : NULL;
+    if (become->image_directory)
+        directory = strdup(become->image_directory);
+    else
+        directory = berth_runscript_directory(BERTH_LAUNCH_RC);
+
+    if (!directory || chdir(directory) < 0)
+        return NULL;
+    return berth_steal(&directory);
 }
 
 /* The container lacks the working directory of the task, because of NUMBER (errno):
@@ -124,8 +138,9 @@ static bool has_windows_lines(const char *script)
     BERTH_FCLOSE FILE *file = fopen(script, "re");
     char line[512];
 
-    return file && fgets(line, sizeof(line), file) && strncmp(line, "#!", 2) == 0 &&
-           strstr(line, "\r\n");
+    if (!file || !fgets(line, sizeof(line), file))
+        return false;
+    return berth_text_starts(line, "#!") && strstr(line, "\r\n");
 }
 
 /* Is FILE a file for `srun --multi-prog`? */
@@ -134,18 +149,21 @@ static bool lists_programs(const char *file)
     enum { HEAD = 4096 };
     BERTH_BUF struct berth_buf text = {0};
 
-    return berth_fd_read_path(file, HEAD, &text) == 0 && text.used && !text.failed &&
-           berth_multiprog_begins(text.text);
+    if (berth_fd_read_path(file, HEAD, &text) < 0 || text.failed)
+        return false;
+    return text.used && berth_multiprog_begins(text.text);
 }
 
 /* Is WORD a NAME=VALUE, which a shell allows before a command, and srun does not? */
 static bool is_assignment(const char *word)
 {
     const char *end = word;
+    bool has_name;
 
     while (*end == '_' || isalnum((unsigned char)*end))
         end++;
-    return *end == '=' && end != word && !isdigit((unsigned char)*word);
+    has_name = end != word && !isdigit((unsigned char)*word);
+    return has_name && *end == '=';
 }
 
 /* Does the last directory of PATH offer the command NAME of the host? */
@@ -192,14 +210,24 @@ static void explain_path(const char *name, struct berth_err *err)
                       name);
 }
 
+/* How many bytes of PATH, a value of the variable, are directories of the image? berth
+ * adds its own directory after them. */
+static int length_in_image(const char *path)
+{
+    const char *outside = strstr(path, BERTH_OUTSIDE_PATH);
+
+    if (!outside)
+        return (int)strlen(path);
+    return (int)(outside - path);
+}
+
 /* Write why the command NAME is not found on the PATH. RUNSCRIPT as in struct
  * berth_become. */
 static void explain_name(const char *name, const char *runscript, struct berth_err *err)
 {
-    const char *path = getenv("PATH") ? getenv("PATH") : "not set";
-    const char *outside =
-        strstr(path, BERTH_OUTSIDE_PATH); /* not a directory of the image */
-    int length = outside ? (int)(outside - path) : (int)strlen(path);
+    const char *value = getenv("PATH");
+    const char *path = value ? value : "not set";
+    int length = length_in_image(path);
 
     if (berth_text_is_any(name, of_slurm))
         berth_err_set(err, "command '%s' is not on the image's PATH (%.*s); " ON_HOST,
@@ -217,22 +245,32 @@ static void explain_name(const char *name, const char *runscript, struct berth_e
                       name, length, path);
 }
 
+/* List the container's /. Returns 0 or errno. */
+static int list_root(bool *ret_is_empty)
+{
+    BERTH_CLOSEDIR DIR *list = opendir("/");
+
+    if (!list)
+        return errno;
+    *ret_is_empty = true;
+    for (;;) {
+        struct dirent *entry;
+
+        errno = 0;
+        entry = readdir(list);
+        if (!entry || errno)
+            return errno;
+        if (*entry->d_name != '.')
+            *ret_is_empty = false;
+    }
+}
+
 /* Can the container's / not be listed? Then the image is damaged, and WHY says it. */
 static bool is_damaged(struct berth_err *why)
 {
-    BERTH_CLOSEDIR DIR *list = opendir("/");
-    struct dirent *entry;
-    bool is_empty = true;
-    int number = list ? 0 : errno;
+    bool is_empty = false;
+    int number = list_root(&is_empty);
 
-    while (number == 0) {
-        errno = 0;
-        entry = readdir(list);
-        number = errno;
-        if (!entry)
-            break;
-        is_empty &= *entry->d_name == '.';
-    }
     if (number == 0 && !is_empty)
         return false;
     berth_err_set(why,
@@ -260,30 +298,44 @@ static void explain_missing(const struct berth_become *become, const char *file,
         explain_name(name, become->runscript, err);
 }
 
+/* The exit status of a shell for a command that execve(2) refuses with NUMBER. */
+static int status_of(int number)
+{
+    if (number == ENOENT)
+        return BERTH_NOT_FOUND;
+    return BERTH_NOT_EXECUTABLE;
+}
+
+/* What the user can do about FILE, which exists and cannot be started because of NUMBER
+ * (errno). */
+static const char *hint_for(const char *file, int number)
+{
+    if (number == ENOENT && has_windows_lines(file))
+        return "its #! line ends as in Windows: convert it (dos2unix)";
+    if (number == ENOENT)
+        return "the interpreter of its #! line, or its loader, is not in the image: "
+               "mount or install it";
+    if (number == EACCES && file && lists_programs(file))
+        return "it lists programs for ranks: write --multi-prog before it";
+    if (number == ENOEXEC)
+        return "build it for this machine, or write #!/bin/sh at its top";
+    return "name a program, or make this one executable (chmod +x)";
+}
+
 /* Write why the command of BECOME cannot be started, because of NUMBER (errno). FILE is
  * its path; NULL: it is not found. Returns the exit status. */
 static int refuse(const struct berth_become *become, const char *file, int number,
                   struct berth_err *err)
 {
-    const char *hint = "name a program, or make this one executable (chmod +x)";
     bool is_there = file && access(file, F_OK) == 0;
 
-    if (number == ENOENT && !is_there) {
+    /* of a file that is there, ENOENT is about its interpreter (execve(2)) */
+    if (number == ENOENT && !is_there)
         explain_missing(become, file, err);
-        return BERTH_NOT_FOUND;
-    }
-    if (number == ENOENT && has_windows_lines(file))
-        hint = "its #! line ends as in Windows: convert it (dos2unix)";
-    else if (number == ENOENT)
-        hint = "the interpreter of its #! line, or its loader, is not in the image: "
-               "mount or install it";
-    else if (number == EACCES && is_there && lists_programs(file))
-        hint = "it lists programs for ranks: write --multi-prog before it";
-    else if (number == ENOEXEC)
-        hint = "build it for this machine, or write #!/bin/sh at its top";
-    berth_err_set(err, "command '%s' cannot be started (%s); %s", become->command[0],
-                  strerror(number), hint);
-    return number == ENOENT ? BERTH_NOT_FOUND : BERTH_NOT_EXECUTABLE;
+    else
+        berth_err_set(err, "command '%s' cannot be started (%s); %s",
+                      become->command[0], strerror(number), hint_for(file, number));
+    return status_of(number);
 }
 
 int berth_become_on_host(char *const *command, struct berth_err *err)
@@ -294,7 +346,7 @@ int berth_become_on_host(char *const *command, struct berth_err *err)
     number = errno;
     berth_err_set(err, "command '%s': %s; check the name, or give its path", command[0],
                   strerror(number));
-    return number == ENOENT ? BERTH_NOT_FOUND : BERTH_NOT_EXECUTABLE;
+    return status_of(number);
 }
 
 /* Returns the path of NAME in the working directory. */
@@ -305,7 +357,32 @@ static char *path_here(const char *name)
 
     if (!directory)
         return strdup(name);
-    return asprintf(&found, "%s/%s", directory, name) < 0 ? NULL : found;
+    if (asprintf(&found, "%s/%s", directory, name) < 0)
+        return NULL;
+    return found;
+}
+
+static bool is_file(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+/* Returns the path of NAME in the directory with which PATH begins, a list with colons;
+ * an empty one is the working directory. */
+static char *path_in_first(const char *path, const char *name)
+{
+    size_t length = strcspn(path, ":");
+    char *found;
+
+    if (length == 0) {
+        path = ".";
+        length = 1;
+    }
+    if (asprintf(&found, "%.*s/%s", (int)length, path, name) < 0)
+        return NULL;
+    return found;
 }
 
 /* Returns the path of NAME on the PATH or else in the working directory, as slurmstepd
@@ -313,26 +390,28 @@ static char *path_here(const char *name)
 static char *find_name(const char *name)
 {
     const char *path = getenv("PATH");
-    struct stat status;
-    int number = ENOENT;
+    bool is_forbidden = false;
 
-    for (path = path ? path : "/bin:/usr/bin"; path;) {
-        BERTH_FREE char *found = NULL;
-        size_t length = strcspn(path, ":");
+    if (!path)
+        path = "/bin:/usr/bin";
+    while (path) {
+        BERTH_FREE char *found = path_in_first(path, name);
+        const char *colon = strchr(path, ':');
 
-        if (asprintf(&found, "%.*s/%s", length ? (int)length : 1, length ? path : ".",
-                     name) < 0)
+        if (!found)
             return NULL;
-        if (stat(found, &status) == 0 && S_ISREG(status.st_mode)) {
+        if (is_file(found)) {
             if (access(found, X_OK) == 0)
                 return berth_steal(&found);
-            number = EACCES;
+            /* a later directory may have one that can be executed */
+            is_forbidden = true;
         }
-        path = path[length] ? path + length + 1 : NULL;
+        path = colon ? colon + 1 : NULL;
     }
-    if (number == ENOENT && stat(name, &status) == 0 && S_ISREG(status.st_mode))
+
+    if (!is_forbidden && is_file(name))
         return path_here(name);
-    errno = number;
+    errno = is_forbidden ? EACCES : ENOENT;
     return NULL;
 }
 
@@ -340,7 +419,9 @@ char *berth_become_find(const char *name)
 {
     if (!strchr(name, '/'))
         return find_name(name);
-    return *name == '.' ? path_here(name) : strdup(name);
+    if (*name == '.')
+        return path_here(name);
+    return strdup(name);
 }
 
 /* Returns 0, or the exit status with a sentence in ERR. */
@@ -413,10 +494,13 @@ int berth_become_try(const struct berth_become *become, struct berth_err *err)
     }
     status = berth_run_wait(child);
     if (WIFSTOPPED(status)) {
+        /* execve(2) has succeeded: the tracer sees the program stop */
         kill(child, SIGKILL);
         berth_run_wait(child);
         return 0;
     }
-    return WEXITSTATUS(status) == 0 ? 0
-                                    : refuse(become, program, WEXITSTATUS(status), err);
+    number = WEXITSTATUS(status);
+    if (number == 0)
+        return 0;
+    return refuse(become, program, number, err);
 }

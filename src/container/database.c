@@ -38,9 +38,11 @@ FILE *berth_database_open(const char *path)
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat st;
 
-    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size < LARGEST
-               ? fdopen(fd, "r")
-               : NULL;
+    if (fstat(fd, &st) < 0)
+        return NULL;
+    if (!S_ISREG(st.st_mode) || st.st_size >= LARGEST)
+        return NULL;
+    return fdopen(fd, "r");
 }
 
 void berth_database_put_user(FILE *from, const struct passwd *user, FILE *to)
@@ -62,9 +64,13 @@ char *berth_database_home(FILE *from, uid_t uid)
 {
     const struct passwd *entry;
 
-    while ((entry = fgetpwent(from)))
-        if (entry->pw_uid == uid)
-            return *entry->pw_dir ? strdup(entry->pw_dir) : NULL;
+    while ((entry = fgetpwent(from))) {
+        if (entry->pw_uid != uid)
+            continue;
+        if (!*entry->pw_dir)
+            return NULL;
+        return strdup(entry->pw_dir);
+    }
     return NULL;
 }
 
@@ -92,9 +98,13 @@ static void find_groups(struct correction *it)
     BERTH_FREE gid_t *groups = calloc((size_t)count + 1, sizeof(*groups));
     bool has_own = false;
 
-    count = groups ? getgroups(count, groups) : 0;
+    if (groups)
+        count = getgroups(count, groups);
+    else
+        count = 0;
     for (int i = 0; i < count; i++) {
-        has_own |= groups[i] == it->user.pw_gid;
+        if (groups[i] == it->user.pw_gid)
+            has_own = true;
         add_group(groups[i], it);
     }
     if (!has_own)
@@ -111,8 +121,11 @@ static bool find_correction(struct correction *it)
     it->user = *user;
     it->user.pw_passwd = (char *)"x";
     find_groups(it);
-    return berth_fd_read_path("/proc/self/mountinfo", LARGEST, &it->mounts) == 0 &&
-           it->mounts.used && !it->mounts.failed && !it->groups.failed;
+    if (berth_fd_read_path("/proc/self/mountinfo", LARGEST, &it->mounts) < 0)
+        return false;
+    if (it->mounts.failed || it->groups.failed)
+        return false;
+    return it->mounts.used > 0;
 }
 
 /* Has the runtime made the file FD of DEVICE, which is mounted over one of the image?
@@ -123,9 +136,10 @@ static bool is_made_by_runtime(int fd, dev_t device, const char *mounts)
     struct statfs system;
     char text[64];
 
+    if (fstatfs(fd, &system) < 0 || system.f_type != TMPFS_MAGIC)
+        return false;
     snprintf(text, sizeof(text), " %u:%u ", major(device), minor(device));
-    return fstatfs(fd, &system) == 0 && system.f_type == TMPFS_MAGIC &&
-           !strstr(mounts, text);
+    return !strstr(mounts, text);
 }
 
 /* Copy FROM, of the image, to TO. The runtime has written the home of its user, root,
@@ -133,8 +147,10 @@ static bool is_made_by_runtime(int fd, dev_t device, const char *mounts)
 static void put_users(FILE *made, FILE *from, const struct correction *it, FILE *to)
 {
     struct passwd user = it->user;
-    char *home = made ? berth_database_home(made, 0) : NULL;
+    char *home = NULL;
 
+    if (made)
+        home = berth_database_home(made, 0);
     if (home)
         user.pw_dir = home;
     berth_database_put_user(from, &user, to);
@@ -150,6 +166,13 @@ static void put_groups(FILE *made, FILE *from, const struct correction *it, FILE
     fwrite(it->groups.text, 1, it->groups.used, to);
 }
 
+/* Replace what the file FD has by the COUNT bytes at TEXT. */
+static void rewrite(int fd, const char *text, size_t count)
+{
+    if (lseek(fd, 0, SEEK_SET) == 0 && ftruncate(fd, 0) == 0)
+        berth_fd_write(fd, text, count);
+}
+
 /* Correct the database PATH with PUT: a file that the runtime has made and mounted over
  * that of the image; in a writable container that of the image: there a runtime of root
  * mounts none. */
@@ -163,9 +186,12 @@ static void correct(const char *path, bool is_writable, const struct correction 
     char *text;
     size_t count;
 
-    if (fd < 0 || fstat(fd, &file) < 0 || !S_ISREG(file.st_mode) ||
-        stat(DIRECTORY, &directory) < 0)
+    if (fd < 0 || fstat(fd, &file) < 0 || !S_ISREG(file.st_mode))
         return;
+    if (stat(DIRECTORY, &directory) < 0)
+        return;
+
+    /* a file of another device than its directory is mounted there */
     if (file.st_dev != directory.st_dev) {
         made = berth_database_open(path);
         if (!is_made_by_runtime(fd, file.st_dev, it->mounts.text) ||
@@ -174,13 +200,16 @@ static void correct(const char *path, bool is_writable, const struct correction 
     } else if (!is_writable) {
         return;
     }
+
     image = berth_database_open(path);
-    to = image ? open_memstream(&text, &count) : NULL;
+    if (!image)
+        return;
+    to = open_memstream(&text, &count);
     if (!to)
         return;
     put(made, image, it, to);
-    if (fclose(to) == 0 && lseek(fd, 0, SEEK_SET) == 0 && ftruncate(fd, 0) == 0)
-        berth_fd_write(fd, text, count);
+    if (fclose(to) == 0)
+        rewrite(fd, text, count);
 }
 
 struct container {

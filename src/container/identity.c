@@ -84,12 +84,17 @@ static bool enter_namespaces(void)
            berth_namespaces_map(uid, uid, gid, gid) == 0;
 }
 
+/* Mount a file with the text DATABASE over the host's user database. */
 static bool cover(const struct berth_buf *database)
 {
-    return mount("tmpfs", PLACE, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755") == 0 &&
-           write_file(COPY, database->text, database->used) &&
-           mount(COPY, DATABASE, NULL, MS_BIND, NULL) == 0 &&
-           umount2(PLACE, MNT_DETACH) == 0;
+    if (mount("tmpfs", PLACE, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755") < 0)
+        return false;
+    if (!write_file(COPY, database->text, database->used))
+        return false;
+    if (mount(COPY, DATABASE, NULL, MS_BIND, NULL) < 0)
+        return false;
+    /* the mounted file stays */
+    return umount2(PLACE, MNT_DETACH) == 0;
 }
 
 int berth_identity_provide(struct berth_err *err)
@@ -97,9 +102,11 @@ int berth_identity_provide(struct berth_err *err)
     BERTH_BUF struct berth_buf database = {0};
     const char *name = getenv("SLURM_JOB_USER");
 
+    if (!name)
+        name = getenv("USER");
     add_database(&database);
-    berth_identity_line(&database, getuid(), getgid(), name ? name : getenv("USER"),
-                        getenv("HOME"), getenv("SHELL"));
+    berth_identity_line(&database, getuid(), getgid(), name, getenv("HOME"),
+                        getenv("SHELL"));
     if (database.failed)
         return berth_err_oom(err);
     if (!enter_namespaces() || !cover(&database))

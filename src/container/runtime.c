@@ -17,6 +17,19 @@
 #include "base/text.h"
 #include "site/keys.h"
 
+/* The administrators have named the program CONFIGURED, which does not run. */
+static int refuse_configured(const char *configured, struct berth_err *err)
+{
+    const char *why = "not a program";
+
+    if (access(configured, F_OK) < 0)
+        why = strerror(errno);
+    return berth_err_set(err,
+                         "container runtime '%s': %s; ask the administrators to "
+                         "install it or to correct runtime.path in berth.yaml",
+                         configured, why);
+}
+
 int berth_runtime_find(const char *configured, const char *path, char **ret_path,
                        struct berth_err *err)
 {
@@ -24,14 +37,9 @@ int berth_runtime_find(const char *configured, const char *path, char **ret_path
 
     if (configured) {
         if (!berth_run_is_program(configured))
-            return berth_err_set(
-                err,
-                "container runtime '%s': %s; ask the administrators to "
-                "install it or to correct runtime.path in berth.yaml",
-                configured,
-                access(configured, F_OK) < 0 ? strerror(errno) : "not a program");
+            return refuse_configured(configured, err);
         *ret_path = strdup(configured);
-        return *ret_path ? 0 : berth_err_oom(err);
+        return berth_err_oom_if(!*ret_path, err);
     }
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         *ret_path = berth_run_find(names[i], path);
@@ -53,9 +61,9 @@ static char *run(const char *path, const char *word, const char *next)
         .argv = argv, .env = env, .seconds = SECONDS, .most = MOST};
     BERTH_RAN struct berth_ran ran = {0};
 
-    return berth_run(&program, &ran, NULL) < 0 || ran.status
-               ? NULL
-               : berth_steal(&ran.out.text);
+    if (berth_run(&program, &ran, NULL) < 0 || ran.status != 0)
+        return NULL;
+    return berth_steal(&ran.out.text);
 }
 
 char *berth_runtime_version(const char *path)
@@ -73,15 +81,20 @@ char *berth_runtime_version(const char *path)
 static char *conf_beside(const char *path)
 {
     BERTH_FREE char *real = realpath(path, NULL);
-    const char *name = real ? berth_text_base(real) : "";
-    char *end = real ? strstr(real, "/bin/") : NULL;
-    char *conf;
+    const char *prefix, *name;
+    char *bin, *conf;
 
-    if (!end || end + strlen("/bin/") != name)
+    if (!real)
         return NULL;
-    *end = '\0';
-    if (asprintf(&conf, "%s/etc/%s/%s.conf", strcmp(real, "/usr") == 0 ? "" : real,
-                 name, name) < 0)
+    name = berth_text_base(real);
+    bin = strstr(real, "/bin/");
+    if (!bin || bin + strlen("/bin/") != name)
+        return NULL;
+
+    *bin = '\0';
+    /* packages have their configuration in /etc, not in /usr/etc */
+    prefix = strcmp(real, "/usr") == 0 ? "" : real;
+    if (asprintf(&conf, "%s/etc/%s/%s.conf", prefix, name, name) < 0)
         return NULL;
     if (access(conf, R_OK) == 0)
         return conf;
@@ -93,9 +106,14 @@ static char *conf_beside(const char *path)
 static char *conf_asked(const char *path)
 {
     BERTH_FREE char *build = run(path, "buildcfg", NULL);
-    char *conf = build ? berth_keys_value(build, "APPTAINER_CONF_FILE") : NULL;
+    char *conf;
 
-    return build && !conf ? berth_keys_value(build, "SINGULARITY_CONF_FILE") : conf;
+    if (!build)
+        return NULL;
+    conf = berth_keys_value(build, "APPTAINER_CONF_FILE");
+    if (!conf)
+        conf = berth_keys_value(build, "SINGULARITY_CONF_FILE");
+    return conf;
 }
 
 /* Does the help of VERB of the runtime at PATH list FLAG? */
@@ -103,11 +121,17 @@ static bool lists(const char *path, const char *verb, const char *flag)
 {
     BERTH_FREE char *help = run(path, verb, "--help");
     size_t length = strlen(flag);
-    const char *at = help;
 
-    while (at && (at = strstr(at, flag)) && (at[-1] != ' ' || at[length] != ' '))
-        at += length;
-    return at;
+    if (!help)
+        return false;
+    for (const char *at = strstr(help, flag); at; at = strstr(at + length, flag)) {
+        bool begins = at > help && at[-1] == ' ';
+
+        /* --fakeroot-x is not --fakeroot */
+        if (begins && at[length] == ' ')
+            return true;
+    }
+    return false;
 }
 
 bool berth_runtime_has_flag(const char *path, const char *flag)
@@ -123,15 +147,18 @@ bool berth_runtime_builds_with(const char *path, const char *flag)
 bool berth_runtime_brings_dev(const char *path)
 {
     enum { MOST = 1 << 20 };
-    BERTH_FREE char *beside = conf_beside(path);
-    BERTH_FREE char *asked = beside ? NULL : conf_asked(path);
-    const char *conf = beside ? beside : asked;
+    BERTH_FREE char *conf = conf_beside(path);
     BERTH_BUF struct berth_buf text = {0};
     BERTH_FREE char *value = NULL;
 
+    if (!conf)
+        conf = conf_asked(path);
     if (conf && berth_fd_read_path(conf, MOST, &text) == 0 && text.text)
         value = berth_keys_value(text.text, "mount dev");
-    return !value || strcmp(value, "yes") == 0;
+    /* the default of the runtime */
+    if (!value)
+        return true;
+    return strcmp(value, "yes") == 0;
 }
 
 /* Does the runtime with the directories of BUILD, the output of its `buildcfg`, have a
@@ -142,9 +169,11 @@ static bool is_setuid(const char *build)
     BERTH_FREE char *starter = NULL;
     struct stat st;
 
-    return directory &&
-           asprintf(&starter, "%s/apptainer/bin/starter-suid", directory) > 0 &&
-           stat(starter, &st) == 0 && (st.st_mode & S_ISUID);
+    if (!directory)
+        return false;
+    if (asprintf(&starter, "%s/apptainer/bin/starter-suid", directory) < 0)
+        return false;
+    return stat(starter, &st) == 0 && (st.st_mode & S_ISUID);
 }
 
 bool berth_runtime_is_setuid(const char *path)
@@ -157,10 +186,13 @@ bool berth_runtime_is_setuid(const char *path)
 const char *berth_runtime_refuses_root(const char *path)
 {
     BERTH_FREE char *build = run(path, "buildcfg", NULL);
-    BERTH_FREE char *conf =
-        build ? berth_keys_value(build, "APPTAINER_CONF_FILE") : NULL;
+    BERTH_FREE char *conf = NULL;
 
+    if (build)
+        conf = berth_keys_value(build, "APPTAINER_CONF_FILE");
     if (!conf)
         return "the runtime is not Apptainer";
-    return is_setuid(build) ? "the runtime is installed setuid" : NULL;
+    if (is_setuid(build))
+        return "the runtime is installed setuid";
+    return NULL;
 }

@@ -30,8 +30,19 @@ static bool is_own(int top_fd, const char *name)
 {
     struct stat st;
 
-    return fstatat(top_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-           S_ISDIR(st.st_mode) && st.st_uid == geteuid();
+    if (fstatat(top_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return false;
+    return S_ISDIR(st.st_mode) && st.st_uid == geteuid();
+}
+
+/* Is NAME one that make_second() makes for FIRST? */
+static bool is_second(const char *name, const char *first)
+{
+    size_t length = strlen(first);
+
+    if (!berth_text_starts(name, first) || name[length] != '.')
+        return false;
+    return strlen(name) < SECOND_SIZE;
 }
 
 /* Find a directory FIRST.XXXXXX of the user, and write its name to SECOND, which begins
@@ -39,15 +50,16 @@ static bool is_own(int top_fd, const char *name)
  * directory that the user owns. */
 static void find_second(DIR *top, const char *first, char second[SECOND_SIZE])
 {
-    size_t length = strlen(first);
+    struct dirent *entry;
 
     rewinddir(top);
-    for (struct dirent *entry; (entry = readdir(top));)
-        if (strncmp(entry->d_name, first, length) == 0 &&
-            entry->d_name[length] == '.' && strlen(entry->d_name) < SECOND_SIZE &&
-            is_own(dirfd(top), entry->d_name) &&
-            (!*second || strcmp(entry->d_name, second) < 0))
-            memcpy(second, entry->d_name, strlen(entry->d_name) + 1);
+    while ((entry = readdir(top))) {
+        const char *name = entry->d_name;
+        bool is_better = !*second || strcmp(name, second) < 0;
+
+        if (is_better && is_second(name, first) && is_own(dirfd(top), name))
+            memcpy(second, name, strlen(name) + 1);
+    }
 }
 
 /* Make a directory FIRST.XXXXXX of the user. Another step may make one at the same
@@ -66,16 +78,24 @@ static void make_second(const char *top, DIR *list, const char *first,
         rmdir(made);
 }
 
+/* Does another user have the directory FIRST, or is it not a directory? */
+static bool is_taken(int top_fd, const char *first)
+{
+    struct stat st;
+
+    if (fstatat(top_fd, first, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return false;
+    return !is_own(top_fd, first);
+}
+
 struct berth_stage_root berth_stage_user_in(const char *top, bool make,
                                             char path[BERTH_STAGE_USER_SIZE])
 {
     BERTH_CLOSEDIR DIR *list = opendir(top);
     char first[24], second[SECOND_SIZE] = "";
-    struct stat st;
 
     snprintf(first, sizeof(first), "berth-%u", geteuid());
-    if (list && fstatat(dirfd(list), first, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-        !is_own(dirfd(list), first)) {
+    if (list && is_taken(dirfd(list), first)) {
         find_second(list, first, second);
         if (!*second && make)
             make_second(top, list, first, second);
@@ -97,16 +117,22 @@ struct berth_stage_root berth_stage_user_made(char path[BERTH_STAGE_USER_SIZE])
     return berth_stage_user_in("/tmp", true, path);
 }
 
-int berth_stage_root_open(const struct berth_stage_root *root, struct berth_err *err)
+/* Make the directories above PATH. Whether one is missing, mkdir(2) of PATH says. */
+static void make_parents(const char *path)
 {
-    mode_t mode = 0777 & ~root->forbidden;
-
-    for (const char *at = strchr(root->path + 1, '/'); at; at = strchr(at + 1, '/')) {
-        BERTH_FREE char *parent = strndup(root->path, (size_t)(at - root->path));
+    for (const char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
+        BERTH_FREE char *parent = strndup(path, (size_t)(at - path));
 
         if (parent)
             mkdir(parent, 0755);
     }
+}
+
+int berth_stage_root_open(const struct berth_stage_root *root, struct berth_err *err)
+{
+    mode_t mode = 0777 & ~root->forbidden;
+
+    make_parents(root->path);
     if (mkdir(root->path, mode) == 0)
         chmod(root->path, mode); /* the umask may have removed permissions */
     else if (errno != EEXIST)

@@ -71,11 +71,14 @@ int berth_temporary_enter(const char *runtime, const char *image, const char *re
     berth_deadline_begin(&deadline, seconds);
     start.tasks = tasks[0];
     if (berth_start(&start, err) == 0 &&
-        berth_start_await(&start, &holder, &variables, err) == 0 &&
-        (child = fork()) < 0)
-        berth_err_spent(err, errno);
+        berth_start_await(&start, &holder, &variables, err) == 0) {
+        child = fork();
+        if (child < 0)
+            berth_err_spent(err, errno);
+    }
     if (child == 0)
         return enter(holder, &variables, err);
+
     status = berth_run_wait(child);
     close(tasks[1]); /* berth-init ends, and then the runtime */
     if (start.runtime && child < 0)
@@ -85,7 +88,7 @@ int berth_temporary_enter(const char *runtime, const char *image, const char *re
     berth_start_fini(&start);
     if (child > 0 && WIFEXITED(status))
         exit(WEXITSTATUS(status));
-    return child < 0 ? -1
-                     : berth_err_set(
-                           err, "the inspection of the image ended early; try again");
+    if (child < 0)
+        return -1;
+    return berth_err_set(err, "the inspection of the image ended early; try again");
 }
