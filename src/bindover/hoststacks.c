@@ -185,7 +185,7 @@ static int push_library(struct berth_stack *stack, const char *path,
         return 0;
     is_pushed = berth_stack_push(stack, &library);
     free(library.path);
-    return is_pushed ? 0 : berth_err_oom(err);
+    return berth_err_oom_if(!is_pushed, err);
 }
 
 /* The profile of the C library C, the file FILE; NULL: none fits, or the loader cannot
@@ -342,7 +342,7 @@ static int find_below(const char *prefix, const char *const *places, const char 
         berth_strvec_push(ret, path);
         break;
     }
-    return ret->failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(ret->failed, err);
 }
 
 /* The same for each of SONAMES (NULL: none). */

@@ -101,7 +101,7 @@ static int add_file(const struct berth_gathered_file *file,
         return -1;
     needed = &objects->items[objects->count - 1].elf.needed;
     berth_strvec_append(needed, &file->needs);
-    return needed->failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(needed->failed, err);
 }
 
 /* Reads the files that a stage of STACK would have. */

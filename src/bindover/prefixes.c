@@ -243,7 +243,7 @@ int berth_prefixes_linked(struct berth_scan *scan, struct berth_err *err)
             continue;
         add_places(&search, directory, "{,openmpi/}");
     }
-    return seen.failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(seen.failed, err);
 }
 
 int berth_prefixes_add(const struct berth_beside *beside, struct berth_scan *scan,
@@ -265,5 +265,5 @@ int berth_prefixes_add(const struct berth_beside *beside, struct berth_scan *sca
         add_script(&search, scan->scripts.items[i]);
     add_arguments(&search, beside->command);
     add_mounts(&search, beside->mounts);
-    return seen.failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(seen.failed, err);
 }

@@ -36,7 +36,7 @@ int berth_doctor_examine(struct berth_doctor *doctor, struct berth_err *err)
     if (berth_doctor_check_host(doctor, err) < 0)
         return -1;
     berth_doctor_check_slurm(doctor);
-    return doctor->failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(doctor->failed, err);
 }
 
 const char *berth_diagnosis_word(enum berth_diagnosis_level level)

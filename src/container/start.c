@@ -616,5 +616,5 @@ int berth_start_await(const struct berth_start *start, struct berth_holder *ret_
         return -1;
     bytes[count] = '\0';
     berth_environ_split(bytes, count, ret_environ);
-    return ret_environ->failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(ret_environ->failed, err);
 }

@@ -233,7 +233,7 @@ int berth_allowed_sources(const struct berth_strvec *mounts,
 
         berth_strvec_push(sources, real ? real : "");
     }
-    return sources->failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(sources->failed, err);
 }
 
 int berth_allowed_present(const struct berth_strvec *mounts,
@@ -245,5 +245,5 @@ int berth_allowed_present(const struct berth_strvec *mounts,
         if (real)
             berth_strvec_push(present, mounts->items[i]);
     }
-    return present->failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(present->failed, err);
 }

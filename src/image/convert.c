@@ -143,7 +143,7 @@ static int make_environment(const struct berth_pull *pull,
         berth_strvec_pushf(ret, "%s%s/layers", layer_variables[i], cache->path);
     for (int i = 0; temporary && temporary_variables[i]; i++)
         berth_strvec_pushf(ret, "%s%s", temporary_variables[i], temporary);
-    return ret->failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(ret->failed, err);
 }
 
 /* May `pull` of the runtime whose --version prints VERSION make an OCI-SIF file?
@@ -414,7 +414,7 @@ static int make_argv(const struct berth_pull *pull, const char *runtime,
         push_pull(runtime, ret);
     berth_strvec_push(ret, file);
     berth_strvec_push(ret, pull->uri);
-    return ret->failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(ret->failed, err);
 }
 
 /* The runtime has ended with STATUS, which is not 0. */

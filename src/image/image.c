@@ -360,7 +360,7 @@ int berth_image_describe(const char *path, struct berth_strvec *ret,
         berth_strvec_push_pair(ret, "modified", text);
     if (*image.id)
         berth_strvec_push_pair(ret, "id", image.id);
-    return ret->failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(ret->failed, err);
 }
 
 int berth_image_check(const struct berth_request *request,

@@ -50,7 +50,7 @@ int berth_pull_directory(const struct berth_pull *pull, char **ret,
     if (berth_store_check(pull->site, err) < 0)
         return -1;
     *ret = strdup(pull->site->images.store);
-    return *ret ? 0 : berth_err_oom(err);
+    return berth_err_oom_if(!*ret, err);
 }
 
 /* The digest of the image that has just been pulled: that of its manifest, which the

@@ -139,7 +139,7 @@ static int put_environment(char *const *environment, struct berth_strvec *ret,
     for (; *environment; environment++)
         if (!berth_flags_variable(*environment))
             berth_strvec_push(ret, *environment);
-    return ret->failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(ret->failed, err);
 }
 
 /* Open the image, for the runtime to inherit: its name could lead to another file while

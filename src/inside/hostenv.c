@@ -176,7 +176,7 @@ static int change_defaults(const struct berth_hostenv *outside,
         for (char *const *it = outside->program; *it; it++)
             if (is_over_image(outside, *it))
                 push_over(outside, *it, &request->env);
-    return request->env.failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(request->env.failed, err);
 }
 
 /* Append the variable with the defaults of a new step. */
@@ -247,5 +247,5 @@ int berth_hostenv_environment(const struct berth_hostenv *outside,
     push_container(outside, ret);
     if (push_defaults(outside, ret, err) < 0)
         return -1;
-    return ret->failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(ret->failed, err);
 }

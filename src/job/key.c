@@ -188,5 +188,5 @@ int berth_job_key(const struct berth_job_launch *job, struct berth_buf *ret,
         if (put_mounts(&one, ret, err) < 0)
             return -1;
     }
-    return ret->failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(ret->failed, err);
 }

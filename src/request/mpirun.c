@@ -215,7 +215,7 @@ int berth_mpirun_environment(const struct berth_request *request, char *const *t
         push_missing(launch_defaults, ret);
     else
         push_local(request, task_env, has_temporary, ret);
-    return ret->failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(ret->failed, err);
 }
 
 void berth_mpirun_job(const struct berth_request *request, char *const *task_env,

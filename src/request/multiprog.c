@@ -223,7 +223,7 @@ static int read_arguments(const char *at, unsigned int rank, unsigned int offset
         return berth_err_set(err, "a single quote is not closed; write another one");
     if (ret_percent)
         *ret_percent = percent;
-    return ret->failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(ret->failed, err);
 }
 
 int berth_multiprog_arguments(const struct berth_multiprog_line *line,
@@ -404,7 +404,7 @@ int berth_multiprog_command(const struct berth_multiprog_line *line, unsigned in
 
     for (size_t i = start + (size_t)options; i < argv.count; i++)
         berth_strvec_push(ret, argv.items[i]);
-    return ret->failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(ret->failed, err);
 }
 
 int berth_multiprog_program(const struct berth_multiprog_line *line, unsigned int rank,
@@ -415,7 +415,7 @@ int berth_multiprog_program(const struct berth_multiprog_line *line, unsigned in
     if (berth_multiprog_command(line, rank, prefix, &command, err) < 0)
         return -1;
     *ret = strdup(command.count > 0 ? command.items[0] : "");
-    return *ret ? 0 : berth_err_oom(err);
+    return berth_err_oom_if(!*ret, err);
 }
 
 static void put_line(struct berth_buf *buf, const char *line, size_t length)

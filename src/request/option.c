@@ -222,7 +222,7 @@ static int parse_words(const struct berth_written *written, struct berth_strvec 
             said = word;
     }
     berth_strvec_push(ret, written->value);
-    return words.failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(words.failed, err);
 }
 
 /* Parses names of namespaces with commas between them. */

@@ -130,7 +130,7 @@ static int read_uri(struct berth_request *request, const char *value,
         berth_uri_check(value, NULL) < 0)
         return berth_err_damaged(err, "%s", value);
     request->uri = strdup(value);
-    return request->uri ? 0 : berth_err_oom(err);
+    return berth_err_oom_if(!request->uri, err);
 }
 
 static int read_field(struct berth_request *request, const char *key, const char *value,
@@ -142,7 +142,7 @@ static int read_field(struct berth_request *request, const char *key, const char
         return read_world(request, value, err);
     if (strcmp(key, SITE) == 0) {
         berth_strvec_push(&request->site, value);
-        return request->site.failed ? berth_err_oom(err) : 0;
+        return berth_err_oom_if(request->site.failed, err);
     }
     if (strcmp(key, URI) == 0)
         return read_uri(request, value, err);

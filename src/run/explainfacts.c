@@ -117,7 +117,7 @@ static int list_environment(struct berth_explain *explain, struct berth_err *err
                    "a task in a container of its own cannot read the memory of others");
     berth_launch_variables(launch->request, &launch->order->terms, launch->environment,
                            plan);
-    return plan->failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(plan->failed, err);
 }
 
 /* The place of the working directory of srun in list_places(). */

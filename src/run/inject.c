@@ -239,7 +239,7 @@ int berth_inject_mounts(const struct berth_request *request,
     /* any directory that every node has: marks are mounted over it (ipc/loadmarks.h) */
     if (has_stages)
         berth_strvec_push(mounts, "/usr:" BERTH_MARK_DIRECTORY ":ro");
-    return mounts->failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(mounts->failed, err);
 }
 
 /* Append the mounts of the paths that match PATTERN. */
@@ -263,7 +263,7 @@ int berth_inject_devices(const struct berth_strvec *patterns,
 {
     for (size_t i = 0; i < patterns->count; i++)
         add_devices(patterns->items[i], mounts);
-    return mounts->failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(mounts->failed, err);
 }
 
 int berth_inject_fabric(const struct berth_request *request,
@@ -286,7 +286,7 @@ int berth_inject_fabric(const struct berth_request *request,
         if (!berth_mountrules_has_destination(&request->mounts, present.items[i],
                                               &mounts->failed))
             berth_strvec_push(mounts, present.items[i]);
-    return mounts->failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(mounts->failed, err);
 }
 
 /* The host's libraries cannot be mounted, BECAUSE: may the image's run on NODES nodes,
@@ -332,7 +332,7 @@ int berth_inject_separate(const struct berth_launch *launch, pid_t holder,
     else
         berth_err_set(&note, "the image's own MPI runs (hybrid): %s", why);
     binding->note = strdup(note.text);
-    return binding->note ? 0 : berth_err_oom(err);
+    return berth_err_oom_if(!binding->note, err);
 }
 
 void berth_inject_end(const struct berth_inject_witness *watcher, bool failed)

@@ -284,7 +284,7 @@ int berth_places_find(struct berth_launch *launch, struct berth_err *err)
         return -1;
     if (!is_closed(launch) && add_unasked(launch, err) < 0)
         return -1;
-    return launch->places.failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(launch->places.failed, err);
 }
 
 bool berth_places_has_temporary(const struct berth_launch *launch)

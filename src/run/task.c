@@ -95,7 +95,7 @@ int berth_task_set(struct berth_strvec *list, struct berth_err *err)
     for (size_t i = 0; i < list->count; i++)
         if (putenv(berth_steal(&list->items[i])) < 0)
             return berth_err_oom(err);
-    return list->failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(list->failed, err);
 }
 
 struct berth_rendezvous berth_task_rendezvous(const struct berth_task *task)
