@@ -271,7 +271,8 @@ fi
 
 echo "# options"
 help=$(alice srun --help | sed -n '/provided by plugins/,/^GPU/p')
-equal "srun --help: the rows of berth" 16 "$(grep -cE '^ +--' <<<"$help")"
+option_names() { grep -oE '^ +--[a-z-]+' | tr -d ' '; }
+equal "srun --help: the options of berth run" "$(alice berth run --help | option_names)" "$(option_names <<<"$help")"
 equal "srun --help: its lines fit" "" "$(grep -E '.{81}' <<<"$help")"
 # (tests/spank/refusals.sh has all that can be wrong with an option.)
 printf -v long '%070000d' 0
