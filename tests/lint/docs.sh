@@ -13,6 +13,7 @@ README.md: an image with packages of Debian, which a cluster without network can
 doc/admin.md: dnf, and the build, which every test of a cluster does
 doc/guide.md: a build in a home directory, which tests/cluster/t/home.t does
 doc/network.md: there is no Cray
+doc/workflows.md: Snakemake and Nextflow, which a cluster without network cannot get
 END
 }
 
