@@ -272,6 +272,7 @@ static void put_variables(const struct berth_explain *explain, struct berth_json
     BERTH_STRVEC struct berth_strvec yours = {0};
     BERTH_STRVEC struct berth_strvec changed = {0};
     BERTH_STRVEC struct berth_strvec removed = {0};
+    BERTH_STRVEC struct berth_strvec pytorch = {0};
     BERTH_STRVEC struct berth_strvec parts = {0};
 
     berth_strvec_push(&parts, "all that Slurm passes");
@@ -284,6 +285,8 @@ static void put_variables(const struct berth_explain *explain, struct berth_json
             berth_strvec_push(&restored, it->name);
         else if (strcmp(it->from, BERTH_FROM_USER) == 0)
             berth_strvec_push(&yours, it->name);
+        else if (strcmp(it->from, BERTH_FROM_PYTORCH) == 0)
+            berth_strvec_push(&pytorch, it->name);
         else if (!berth_environ_value(exported, it->name))
             continue; /* what the user has not is no surprise */
         else if (it->value)
@@ -293,6 +296,7 @@ static void put_variables(const struct berth_explain *explain, struct berth_json
     }
     push_names("despite --export:", &restored, &parts);
     push_names("yours:", &yours, &parts);
+    push_names("for PyTorch:", &pytorch, &parts);
     push_names("with another value:", &changed, &parts);
     push_names("but not", &removed, &parts);
     put_parts(out, "|variables", &parts, "");

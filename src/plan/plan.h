@@ -21,6 +21,7 @@
 #define BERTH_FROM_IMAGE   "image"   /* the image */
 #define BERTH_FROM_MPI     "mpi"     /* what the host's MPI needs */
 #define BERTH_FROM_CAPTURE "capture" /* the environment of srun, despite --export */
+#define BERTH_FROM_PYTORCH "pytorch" /* plan/pytorch.h */
 
 /* A mount, or a variable. Owns its texts, except `from`. */
 struct berth_plan_item {

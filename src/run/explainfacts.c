@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "job/client.h"
 #include "plan/envdiff.h"
+#include "plan/pytorch.h"
 #include "site/flags.h"
 #include "site/mountrules.h"
 #include "container/become.h"
@@ -90,6 +91,47 @@ static void list_restored(const struct berth_launch *launch,
     }
 }
 
+/* Does CHANGES set or remove the variable of ITEM, NAME=VALUE? */
+static bool has_variable(const struct berth_strvec *changes, const char *item)
+{
+    const size_t length = strcspn(item, "=");
+
+    for (size_t i = 0; i < changes->count; i++) {
+        const char *change = changes->items[i];
+
+        if (strcspn(change, "=") == length && strncmp(change, item, length) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Append to RET the environment of this process with CHANGES of the runtime. */
+static void list_changed(const struct berth_strvec *changes, struct berth_strvec *ret)
+{
+    for (size_t i = 0; i < changes->count; i++)
+        if (strchr(changes->items[i], '='))
+            berth_strvec_push(ret, changes->items[i]);
+    for (char *const *item = environ; *item; item++)
+        if (!has_variable(changes, *item))
+            berth_strvec_push(ret, *item);
+}
+
+/* List what a PyTorch image gets. */
+static void list_pytorch(struct berth_explain *explain)
+{
+    const struct berth_strvec *list = &explain->launch->order->terms.pytorch;
+    BERTH_STRVEC struct berth_strvec changed = {0};
+
+    /* the runtime starts the command of such a task: berth does not see the image's
+     * variables */
+    if (explain->apart)
+        return;
+    list_changed(&explain->binding->changes, &changed);
+    explain->plan.failed |= changed.failed;
+    if (changed.items)
+        berth_pytorch_variables(changed.items, list, &explain->plan);
+}
+
 static int list_environment(struct berth_explain *explain, struct berth_err *err)
 {
     const struct berth_launch *launch = explain->launch;
@@ -115,6 +157,7 @@ static int list_environment(struct berth_explain *explain, struct berth_err *err
         berth_launch_apart(launch->environment, &apart);
     berth_plan_set(plan, &apart, BERTH_FROM_BERTH,
                    "a task in a container of its own cannot read the memory of others");
+    list_pytorch(explain);
     berth_launch_variables(launch->request, &launch->order->terms, launch->environment,
                            plan);
     return berth_err_oom_if(plan->failed, err);

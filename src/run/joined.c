@@ -15,6 +15,7 @@
 #include "base/installed.h"
 #include "base/text.h"
 #include "plan/launch.h"
+#include "plan/pytorch.h"
 #include "container/become.h"
 #include "container/join.h"
 #include "ipc/loadmarks.h"
@@ -53,15 +54,15 @@ static void apply_umask(const struct berth_strvec *changes)
         umask((mode_t)(mask & 0777));
 }
 
-/* Apply the changes of the runtime, and then --container-env, to the environment of
- * this process.
- */
+/* Apply the changes of the runtime, then what a PyTorch image gets, and then
+ * --container-env, to the environment of this process. */
 static int apply_environment(const struct berth_task *task,
                              const struct berth_rendezvous *rendezvous,
                              struct berth_err *err)
 {
     static struct berth_strvec variables; /* the process's environment from now on */
     BERTH_STRVEC struct berth_strvec changes = {0};
+    BERTH_STRVEC struct berth_strvec pytorch = {0};
     BERTH_STRVEC struct berth_strvec asked = {0};
     const struct berth_rendezvous_page *page = rendezvous->page;
 
@@ -78,7 +79,8 @@ static int apply_environment(const struct berth_task *task,
     if (berth_task_set(&changes, err) < 0)
         return -1;
     unsetenv(BERTH_TASK_UMASK); /* it is not the command's */
-    if (berth_task_set(&asked, err) < 0)
+    berth_pytorch_env(environ, &task->order.terms.pytorch, &pytorch);
+    if (berth_task_set(&pytorch, err) < 0 || berth_task_set(&asked, err) < 0)
         return -1;
     return complete_path() < 0 ? berth_err_oom(err) : 0;
 }

@@ -14,6 +14,7 @@
 #include "site/reading.h"
 #include "site/rules.h"
 #include "site/syntax.h"
+#include "site/terms.h"
 #include "request/values.h"
 
 enum { LONGEST_START = 86400 };
@@ -46,6 +47,38 @@ static int parse_uris(const struct berth_reading *reading, const struct berth_ke
     if (node->kind == BERTH_NODE_LIST)
         return parse_list(reading, key, node, err);
     return berth_reading_find_word(key, node, &none, err);
+}
+
+/* Accepts NAME=VALUE, or a variable whose value berth knows. */
+static int check_pytorch(const char *text, struct berth_err *err)
+{
+    if (strchr(text, '='))
+        return berth_value_assignment(text, err);
+    for (const char *const *name = berth_terms_pytorch; *name; name++)
+        if (strcmp(*name, text) == 0)
+            return 0;
+    return berth_suggest(text, "NAME=VALUE or a variable that berth sets for PyTorch",
+                         berth_terms_pytorch, err);
+}
+
+static int parse_pytorch(const struct berth_reading *reading,
+                         const struct berth_key *key, const struct berth_node *node,
+                         struct berth_err *err)
+{
+    struct berth_site *site = reading->into;
+    struct berth_strvec *list = &site->environment.pytorch;
+    bool is_list = node->kind == BERTH_NODE_LIST;
+    bool is_none = node->kind == BERTH_NODE_SCALAR &&
+                   strcmp(node->text, BERTH_TERMS_NO_PYTORCH) == 0;
+
+    if (!is_list && !is_none)
+        return berth_reading_mismatch(node, BERTH_TERMS_NO_PYTORCH " or a list", err);
+    if (is_list && node->count > 0)
+        return parse_list(reading, key, node, err);
+
+    /* an empty list in the site's terms means all */
+    berth_strvec_push(list, BERTH_TERMS_NO_PYTORCH);
+    return berth_err_oom_if(list->failed, err);
 }
 
 static int parse_raw_args(const struct berth_reading *reading,
@@ -267,6 +300,8 @@ static const struct berth_key all[] = {
      FIELD(environment.deny)},
     {"environment.unset", parse_list, berth_value_variable, NULL,
      FIELD(environment.unset)},
+    {"environment.pytorch", parse_pytorch, check_pytorch, NULL,
+     FIELD(environment.pytorch)},
     {"mpi.order", parse_list, berth_value_mode, NULL, FIELD(mpi.order)},
     {"mpi.glibc", berth_reading_choice, NULL, "replace|refuse", FIELD(mpi.glibc)},
     {"mpi.compare", berth_reading_choice, NULL, "yes|no", FIELD(mpi.compare)},

@@ -37,6 +37,7 @@ void berth_site_fini(struct berth_site *site)
     berth_strvec_fini(&site->environment.capture);
     berth_strvec_fini(&site->environment.deny);
     berth_strvec_fini(&site->environment.unset);
+    berth_strvec_fini(&site->environment.pytorch);
     berth_strvec_fini(&site->mpi.order);
     for (size_t i = 0; i < site->rule_count; i++) {
         free(site->rules[i].partition);

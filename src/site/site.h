@@ -78,6 +78,7 @@ struct berth_site {
         struct berth_strvec capture; /* patterns */
         struct berth_strvec deny;    /* patterns */
         struct berth_strvec unset;   /* NAME, in none */
+        struct berth_strvec pytorch; /* as in struct berth_terms */
     } environment;
     struct {
         struct berth_strvec order;       /* names of stacks, the preferred first */

@@ -11,8 +11,13 @@
 
 #define MEMBER(member) offsetof(struct berth_terms, member)
 
+const char *const berth_terms_pytorch[] = {
+    "MASTER_ADDR", "MASTER_PORT",     "WORLD_SIZE", "RANK",
+    "LOCAL_RANK",  "OMP_NUM_THREADS", NULL};
+
 const struct berth_field berth_terms_fields[] = {
     {"unset", BERTH_FIELD_LIST, MEMBER(unset)},
+    {"pytorch", BERTH_FIELD_LIST, MEMBER(pytorch)},
     {"signer", BERTH_FIELD_LIST, MEMBER(signers)},
     {"order", BERTH_FIELD_LIST, MEMBER(order)},
     {"mode", BERTH_FIELD_LIST, MEMBER(modes)},
@@ -78,9 +83,9 @@ static char *copy(const char *text, bool *failed)
 /* Is a list of TERMS not whole, because memory ran out? */
 static bool has_failed(const struct berth_terms *terms)
 {
-    const struct berth_strvec *lists[] = {&terms->unset,     &terms->signers,
-                                          &terms->order,     &terms->modes,
-                                          &terms->forbidden, &terms->forced};
+    const struct berth_strvec *lists[] = {
+        &terms->unset, &terms->pytorch,   &terms->signers, &terms->order,
+        &terms->modes, &terms->forbidden, &terms->forced};
 
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
         if (lists[i]->failed)
@@ -107,6 +112,7 @@ int berth_terms_of(const struct berth_site *site, struct berth_terms *ret,
         .profiles = copy(site->profiles_dir, &failed),
     };
     berth_strvec_append(&ret->unset, &site->environment.unset);
+    berth_strvec_append(&ret->pytorch, &site->environment.pytorch);
     berth_strvec_append(&ret->signers, &site->images.signatures);
     berth_strvec_append(&ret->forbidden, &site->mounts.forbidden);
     berth_strvec_append(&ret->forced, &site->mounts.forced);

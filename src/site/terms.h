@@ -6,11 +6,19 @@
 #include "base/strvec.h"
 #include "site/site.h"
 
+/* The variables that commands in PyTorch images get (plan/pytorch.h), as
+ * environment.pytorch of berth.yaml lists them, ended by NULL; and the word for none of
+ * them. */
+extern const char *const berth_terms_pytorch[];
+#define BERTH_TERMS_NO_PYTORCH "none"
+
 /* What the site decided besides the request: settings that are not options of a
  * component. The plugin sends them to berth-task. A value struct: start with `= {0}`,
  * end with berth_terms_fini(). */
 struct berth_terms {
-    struct berth_strvec unset; /* names of variables that no container has */
+    struct berth_strvec unset;   /* names of variables that no container has */
+    struct berth_strvec pytorch; /* NAME or NAME=VALUE, for PyTorch images; empty: all
+                                    of berth_terms_pytorch */
     struct berth_strvec
         signers; /* fingerprints of the keys that may sign an image; empty: any image */
     char *signers_place;       /* FILE:LINE of images.signatures; NULL: not known */

@@ -82,6 +82,7 @@ TEST(every_key_has_its_place)
               "  capture: [MODEL_*]\n"
               "  deny: [\"*\"]\n"
               "  unset: [C]\n"
+              "  pytorch: [RANK, MASTER_PORT=1]\n"
               "mpi:\n"
               "  order: [mpich, openmpi-5]\n"
               "  glibc: refuse\n"
@@ -119,6 +120,7 @@ TEST(every_key_has_its_place)
     is_list(&site.environment.capture, "MODEL_*");
     is_list(&site.environment.deny, "*");
     is_list(&site.environment.unset, "C");
+    is_list(&site.environment.pytorch, "RANK|MASTER_PORT=1");
     is_list(&site.mpi.order, "mpich|openmpi-5");
     ck_assert_int_eq(site.mpi.glibc, BERTH_GLIBC_REFUSE);
     ck_assert_int_eq(site.mpi.compare, BERTH_COMPARE_NO);
@@ -229,6 +231,13 @@ static const struct {
                                      "variable, with * for any text, got '1A'\n"},
     {"environment: {unset: [A*]}",
      "f:1: environment.unset: expected the name of a variable, got 'A*'\n"},
+    {"environment: {pytorch: [RNAK]}",
+     "f:1: environment.pytorch: 'RNAK' is not NAME=VALUE or a variable that berth sets "
+     "for PyTorch; did you mean 'RANK'?\n"},
+    {"environment: {pytorch: [1=2]}", "f:1: environment.pytorch: expected NAME=VALUE, "
+                                      "got '1=2'\n"},
+    {"environment: {pytorch: off}", "f:1: environment.pytorch: expected none or a "
+                                    "list, got 'off'\n"},
     {"runtime: {args: ['']}", "f:1: runtime.args: expected a text, got ''\n"},
     /* rules */
     {"rules: {a: b}", "f:1: rules: expected a list, got a section\n"},

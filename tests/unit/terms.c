@@ -16,6 +16,8 @@ TEST(terms_survive_their_way)
 
     berth_strvec_push(&site.environment.unset, "A");
     berth_strvec_push(&site.environment.unset, "B_2");
+    berth_strvec_push(&site.environment.pytorch, "RANK");
+    berth_strvec_push(&site.environment.pytorch, "MASTER_PORT=29500");
     berth_strvec_push(&site.images.signatures, "12AB 34CD");
     berth_strvec_push(&site.mpi.order, "cray-mpich");
     berth_strvec_push(&site.mpi.order, "x");
@@ -29,7 +31,8 @@ TEST(terms_survive_their_way)
     ck_assert_int_eq(berth_terms_of(&site, &terms, &err), 0);
     terms.image = strdup("1.2");
     berth_fields_put(&text, berth_terms_fields, &terms);
-    ck_assert_str_eq(text.text, "unset=A&unset=B_2&signer=12AB%2034CD&order=cray-mpich&"
+    ck_assert_str_eq(text.text, "unset=A&unset=B_2&pytorch=RANK&pytorch=MASTER_PORT%"
+                                "3D29500&signer=12AB%2034CD&order=cray-mpich&"
                                 "order=/b.yaml:8:%20mpi.order&order=x&"
                                 "order=/b.yaml:9:%20mpi.order&"
                                 "keep-glibc=/b.yaml:7&image=1.2&"
@@ -38,6 +41,7 @@ TEST(terms_survive_their_way)
                                 "signers-place=/b.yaml:3");
     ck_assert_int_eq(berth_fields_get(text.text, berth_terms_fields, &got, &err), 0);
     unit_same(&got.unset, &terms.unset);
+    unit_same(&got.pytorch, &terms.pytorch);
     unit_same(&got.signers, &terms.signers);
     unit_same(&got.order, &terms.order);
     unit_same(&got.modes, &terms.modes);

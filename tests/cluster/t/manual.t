@@ -13,7 +13,7 @@
 . "$(dirname "$0")/registry.sh"
 
 cd "$here/../../.." || exit 1
-need_images a atm blas mpibookworm mpich mpitrixie musl oasisatm oasisocn ocn openblas openmpi
+need_images a atm blas mpibookworm mpich mpitrixie musl oasisatm oasisocn ocn openblas openmpi pytorch
 # Documents leave settings of a site on some hosts, and the next test has its own.
 at_exit 'on "login,$nodes" root rm -rf /etc/slurm/berth.yaml /etc/slurm/profiles.d'
 
@@ -26,7 +26,7 @@ alice bash -c '
         ln -sfn "/images/$image.sif" "$image.sif"
     done
     ln -sfn /images/openmpi.sif app.sif
-    ln -sfn /images/mpibookworm.sif pytorch.sif
+    ln -sfn /images/pytorch.sif pytorch.sif
     ln -sfn /images/mpitrixie.sif model.sif
     ln -sfn /images/mpibookworm.sif mpi.sif
     cp /images/mpitrixie.share/mpich/who model
