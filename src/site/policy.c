@@ -339,8 +339,12 @@ static bool is_sites(const struct berth_request *request,
     if (was)
         return strcmp(is, was) != 0;
 
-    /* --container-libs of the user sets --mpi-bind, too. */
-    return id != BERTH_OPTION_MPI || !request->libs;
+    /* Options of the user set others, too. */
+    if (id == BERTH_OPTION_MPI)
+        return !request->libs;
+    if (id == BERTH_OPTION_WRITABLE)
+        return !request->container_name && request->root != BERTH_YES;
+    return true;
 }
 
 /* Lists in RET which options are not the user's: for explain all of them, else only
@@ -429,6 +433,18 @@ static int check_name(const struct berth_site *site, const struct berth_request 
                          site->file);
 }
 
+/* Whoever is root in the container installs packages in it, so the image of WHOLE can
+ * be written to if nobody has said otherwise, and the site does not forbid that. */
+static void let_root_write(const struct berth_site *site,
+                           const struct berth_rules_job *job,
+                           struct berth_request *whole)
+{
+    if (whole->root != BERTH_YES || whole->writable != BERTH_UNSAID)
+        return;
+    if (!berth_rules_forbidden(site, job, BERTH_OPTION_WRITABLE))
+        whole->writable = BERTH_YES;
+}
+
 /* Makes the request that runs: what rules force, over the user's, over defaults. */
 static int make_whole(const struct berth_site *site,
                       const struct berth_policy_facts *facts,
@@ -443,6 +459,7 @@ static int make_whole(const struct berth_site *site,
         return -1;
     if (check_name(site, &forced, ret, err) < 0)
         return -1;
+    let_root_write(site, &facts->job, ret);
     return berth_request_complete(ret, err);
 }
 
