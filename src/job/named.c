@@ -54,10 +54,33 @@ static const char *find_lacking(const struct berth_request *has,
     return NULL;
 }
 
+/* Refuse a step that wants the namespace of WORD, as in --container-unshare, of its
+ * own, which the container NAME that runs does not have. */
+static int refuse_namespace(const char *name, const char *word, struct berth_err *err)
+{
+    static const struct {
+        const char *word, *text;
+    } namespaces[] = {{"net", "network"}, {"ipc", "IPC"}, {"uts", "UTS"}};
+    const char *text = word;
+
+    for (size_t i = 0; i < sizeof(namespaces) / sizeof(namespaces[0]); i++)
+        if (strcmp(namespaces[i].word, word) == 0)
+            text = namespaces[i].text;
+    return berth_err_set(err,
+                         "--container-name=%.*s: another step runs in the container, "
+                         "which is not in a separate %s namespace; start this step "
+                         "after that one, or give --container-unshare=%s to both",
+                         berth_named_length(name), name, text, word);
+}
+
 int berth_job_check_running(const struct berth_request *has,
                             const struct berth_request *wants, struct berth_err *err)
 {
     const char *name = has->container_name;
+    const char *namespace = find_lacking(has, wants, BERTH_OPTION_UNSHARE);
+
+    if (namespace)
+        return refuse_namespace(name, namespace, err);
 
     for (int i = 0; i < BERTH_OPTION_COUNT; i++) {
         enum berth_option_id id = (enum berth_option_id)i;

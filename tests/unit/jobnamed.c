@@ -52,6 +52,12 @@ TEST_ROWS(a_name_means_one_image, images)
     "--container-name=work: another step runs in the container, which was started "    \
     "without " option "; start this step after that one, or give the option to both"
 
+#define NO_NAMESPACE(text, word)                                                       \
+    "--container-name=work: another step runs in the container, which is not in a "    \
+    "separate " text                                                                   \
+    " namespace; start this step after that one, or give --container-unshare=" word    \
+    " to both"
+
 static const struct {
     const char *has, *wants;
     const char *error; /* NULL: the step may join the container that runs */
@@ -69,8 +75,13 @@ static const struct {
      WITHOUT("--container-readonly")},
     {"image=/a&name=work", "name=work&args=--fakeroot",
      WITHOUT("--container-args=--fakeroot")},
-    {"image=/a&name=work", "name=work&unshare=net", WITHOUT("--container-unshare=net")},
     {"image=/a&name=work", "name=work&remap-root=", WITHOUT("--container-remap-root")},
+    {"image=/a&name=work&unshare=net&unshare=ipc", "name=work", NULL},
+    {"image=/a&name=work&unshare=net&unshare=ipc", "name=work&unshare=ipc", NULL},
+    {"image=/a&name=work", "name=work&unshare=net", NO_NAMESPACE("network", "net")},
+    {"image=/a&name=work&unshare=net", "name=work&unshare=net&unshare=ipc",
+     NO_NAMESPACE("IPC", "ipc")},
+    {"image=/a&name=work", "name=work&unshare=uts", NO_NAMESPACE("UTS", "uts")},
     {"image=/a&name=work", "name=work&gpu=nvidia", WITHOUT("--container-gpu=nvidia")},
 };
 

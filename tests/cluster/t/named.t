@@ -118,6 +118,13 @@ equal "a step joins one that runs with more" n1 \
 matches "... and is refused if it asks for more" \
     "n1: --container-name=work: another step runs in the container, which was started without --container-mounts=/etc/hosts:/opt/hosts:rw; start this step after that one, or give the option to both" \
     "$(while_runs --container-name=work -- step_on_n1 --container-name=work --container-mounts=/etc/hosts:/opt/hosts true)"
+U=--container-unshare=net
+equal "... and is in its namespaces" own \
+    "$(while_runs --container-name=work "$U" -- step_on_n1 --container-name=work \
+        sh -c '[ "$(readlink /proc/self/ns/net)" = "$0" ] || echo own' "$(on n1 root readlink /proc/self/ns/net)")"
+matches "... and is refused if it asks for that where the container has one" \
+    "n1: --container-name=work: another step runs in the container, which is not in a separate network namespace; start this step after that one, or give --container-unshare=net to both" \
+    "$(while_runs --container-name=work -- step_on_n1 --container-name=work "$U" true)"
 equal "a step goes on when the one that started the container has ended" "first second" "$( (
     step_on_n1 --container-name=work sh -c 'sleep 1; echo first' &
     sleep 0.5
