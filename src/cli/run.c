@@ -343,6 +343,7 @@ static void print_notes(const struct berth_site_asker *asker)
         return;
     warn_misnamed();
     berth_rules_report(&own.site, &asker->job, own.asked, &sentences);
+    berth_request_note_ignored(own.asked, &sentences);
     if (berth_request_has_job_lifetime(own.asked) && !own.script)
         berth_strvec_push(&sentences,
                           "--container-lifetime=job: only steps of srun use a "

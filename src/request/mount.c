@@ -19,12 +19,21 @@ enum { MODES = sizeof(modes) / sizeof(modes[0]) };
 
 #define EXPECTED "SRC[:DST[:ro|rw|sqsh]], DST from / and not / itself"
 
-/* Flags of mounts that enroot knows, and that have no meaning here: the runtime binds
- * with all that is mounted below, makes the place, and passes mounts of the host on to
- * the container. */
-static const char *const enroot_flags[] = {"bind",   "rbind",   "private",   "rprivate",
-                                           "slave",  "rslave",  "x-create=", "nofail",
-                                           "x-move", "x-detach"};
+/* Flags of mounts that enroot knows. */
+struct enroot_flag {
+    const char *text;
+    bool is_done; /* nothing is left to do: the runtime binds with all that is mounted
+                     below, without set-user-ID programs and devices, makes the place,
+                     and no mount of the container reaches the host */
+};
+
+static const struct enroot_flag enroot_flags[] = {
+    {"bind", true},        {"rbind", true},        {"private", true},
+    {"rprivate", true},    {"slave", true},        {"rslave", true},
+    {"x-create=", true},   {"nosuid", true},       {"nodev", true},
+    {"nofail", false},     {"x-move", false},      {"x-detach", false},
+    {"unbindable", false}, {"runbindable", false}, {"noexec", false},
+};
 
 /* The mode of TEXT; MODES: it is none. */
 static int find_mode(const char *text)
@@ -35,17 +44,18 @@ static int find_mode(const char *text)
     return MODES;
 }
 
-static bool is_enroot_flag(const char *text)
+/* The flag of enroot in TEXT; NULL: it is none. */
+static const struct enroot_flag *find_enroot_flag(const char *text)
 {
     for (size_t i = 0; i < sizeof(enroot_flags) / sizeof(enroot_flags[0]); i++) {
-        const char *flag = enroot_flags[i];
+        const char *flag = enroot_flags[i].text;
 
         if (strcmp(text, flag) == 0)
-            return true;
+            return &enroot_flags[i];
         if (berth_text_ends(flag, "=") && berth_text_starts(text, flag))
-            return true;
+            return &enroot_flags[i];
     }
-    return false;
+    return NULL;
 }
 
 /* Refuses FOREIGN, a flag of enroot in FLAGS, the third field of TEXT, which has MODE
@@ -62,13 +72,13 @@ static int refuse_flag(const char *foreign, int mode, const char *flags,
     if (meant.failed)
         return berth_err_oom(err);
     return berth_err_set(err,
-                         "'%s': '%s' is a flag of enroot, which has no meaning here; "
+                         "'%s': '%s' is a flag of enroot that berth does not have; "
                          "leave it out: '%s'",
                          text, foreign, meant.text);
 }
 
-/* Reads FLAGS, the third field of TEXT: one mode. enroot takes several flags with `+`
- * between them: if all others are flags of enroot, says what to write without these. */
+/* Reads FLAGS, the third field of TEXT: one mode at most (else *RET stays), and flags
+ * of enroot, with `+` between them. Refuses a flag that would have to be done. */
 static int read_mode(const char *flags, const char *text, int *ret,
                      struct berth_err *err)
 {
@@ -81,10 +91,13 @@ static int read_mode(const char *flags, const char *text, int *ret,
         return berth_err_oom(err);
     while (rest) {
         const char *flag = strsep(&rest, "+");
+        const struct enroot_flag *enroot = find_enroot_flag(flag);
         int found = find_mode(flag);
 
-        if (is_enroot_flag(flag))
+        if (enroot && !enroot->is_done)
             foreign = flag;
+        else if (enroot)
+            continue;
         else if (found == MODES || mode != MODES)
             return berth_err_expected(err, EXPECTED, text);
         else
@@ -92,8 +105,40 @@ static int read_mode(const char *flags, const char *text, int *ret,
     }
     if (foreign)
         return refuse_flag(foreign, mode, flags, text, err);
-    *ret = mode;
+    if (mode != MODES)
+        *ret = mode;
     return 0;
+}
+
+/* Appends the flags in FLAGS, a third field, that are done anyway. */
+static void add_ignored(const char *flags, struct berth_strvec *ret)
+{
+    BERTH_FREE char *copy = strdup(flags);
+    char *rest = copy;
+
+    ret->failed |= !copy;
+    while (rest) {
+        const char *text = strsep(&rest, "+");
+        const struct enroot_flag *flag = find_enroot_flag(text);
+
+        if (flag && flag->is_done && !berth_strvec_has(ret, text))
+            berth_strvec_push(ret, text);
+    }
+}
+
+void berth_mount_list_ignored(const char *text, struct berth_strvec *ret)
+{
+    BERTH_STRVEC struct berth_strvec items = {0};
+
+    berth_strvec_split(&items, text);
+    for (size_t i = 0; i < items.count; i++) {
+        const char *destination = strchr(items.items[i], ':');
+        const char *flags = destination ? strchr(destination + 1, ':') : NULL;
+
+        if (flags)
+            add_ignored(flags + 1, ret);
+    }
+    ret->failed |= items.failed;
 }
 
 /* Refuses SOURCE, the first field of TEXT, and DESTINATION (NULL: none), the second, if

@@ -22,8 +22,10 @@ struct berth_mount {
 
 /* Parses one mount. A relative SRC is below BASE, or an error if BASE is NULL. DST must
  * be absolute. On success the caller owns *RET_MOUNT (berth_mount_fini). Without a
- * mode: rw. Words of enroot (umount, tmpfs, rbind, ...) are refused with what to write
- * here in place of them. */
+ * mode: rw. After it, or in place of it, may be flags of enroot that ask for what is
+ * done anyway (berth_mount_list_ignored()), with `+` between them; other words of
+ * enroot (umount, tmpfs, nofail, ...) are refused with what to write here in place of
+ * them. */
 int berth_mount_parse(const char *text, const char *base, struct berth_mount *ret_mount,
                       struct berth_err *err);
 
@@ -34,6 +36,11 @@ int berth_mount_append(const char *text, const char *base, struct berth_strvec *
 /* The same for each mount in TEXT, a list separated by commas. */
 int berth_mount_parse_list(const char *text, const char *base,
                            struct berth_strvec *mounts, struct berth_err *err);
+
+/* Appends to RET the flags of enroot in the list TEXT that change nothing (rbind,
+ * rprivate, x-create=dir, ...), each once, for a note. The caller checks the `failed`
+ * of RET. */
+void berth_mount_list_ignored(const char *text, struct berth_strvec *ret);
 
 /* Do the mounts A and B, in full form, have one place? No if one cannot be parsed. Out
  * of memory sets *RET_FAILED, which else stays as it is. */

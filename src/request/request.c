@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/choice.h"
 #include "base/cleanup.h"
 #include "base/environ.h"
@@ -141,6 +142,10 @@ int berth_request_parse(struct berth_request *request, enum berth_option_id id,
         if (check_repeat(request, &berth_options[id], values.items[i], err) < 0 ||
             berth_request_put(request, id, values.items[i], err) < 0)
             return -1;
+    if (id == BERTH_OPTION_MOUNTS)
+        berth_mount_list_ignored(value, &request->ignored);
+    if (request->ignored.failed)
+        return berth_err_oom(err);
     if (id == BERTH_OPTION_IMAGE && berth_uri_is(request->image))
         return replace(&request->uri, request->image, err);
     return 0;
@@ -196,6 +201,21 @@ static bool has_more_options(const struct berth_request *request)
         if (id != BERTH_OPTION_IMAGE && berth_request_value(request, id, 0))
             return true;
     return false;
+}
+
+void berth_request_note_ignored(const struct berth_request *request,
+                                struct berth_strvec *ret)
+{
+    BERTH_BUF struct berth_buf flags = {0};
+
+    if (request->ignored.count == 0)
+        return;
+    berth_strvec_join(&request->ignored, ", ", &flags);
+    if (!flags.failed)
+        berth_strvec_pushf(ret,
+                           "--container-mounts: %s: flags of enroot for what is done "
+                           "anyway; leave them out",
+                           flags.text);
 }
 
 const char *berth_request_mode(const struct berth_request *request)
@@ -580,6 +600,9 @@ int berth_request_merge(struct berth_request *request, const struct berth_reques
         return -1;
     if (over->world)
         request->world = over->world;
+    berth_strvec_append(&request->ignored, &over->ignored);
+    if (request->ignored.failed)
+        return berth_err_oom(err);
     for (int id = 0; id < BERTH_OPTION_COUNT; id++)
         if (merge_option(request, over, (enum berth_option_id)id, err) < 0)
             return -1;
@@ -625,5 +648,6 @@ void berth_request_fini(struct berth_request *request)
     }
     free(request->uri);
     berth_strvec_fini(&request->site);
+    berth_strvec_fini(&request->ignored);
     *request = (struct berth_request){0};
 }

@@ -50,7 +50,9 @@ struct berth_request {
     enum berth_world world;   /* what the other components allow; no option sets it */
     struct berth_strvec site; /* what the site has set and not the user: items of lists,
                                  and names of options; no option sets it */
-    char *explain;            /* BERTH_EXPLAIN_...; NULL: unsaid */
+    struct berth_strvec ignored; /* flags of mounts that change nothing, for a note; no
+                                    option sets it, and it is not sent to the nodes */
+    char *explain;               /* BERTH_EXPLAIN_...; NULL: unsaid */
 };
 
 /* The values of --container-explain. */
@@ -170,6 +172,11 @@ bool berth_libs_need_mpi(const char *libs);
  * sets an unsaid --mpi-bind to `hybrid`, the image's own MPI; and a container with a
  * name is writable if nobody said otherwise. */
 int berth_request_complete(struct berth_request *request, struct berth_err *err);
+
+/* Appends to RET a sentence for a note on the flags of mounts in REQUEST that change
+ * nothing, if it has some. */
+void berth_request_note_ignored(const struct berth_request *request,
+                                struct berth_strvec *ret);
 
 /* Does REQUEST have the option ID, or the opposite of that switch? */
 bool berth_request_says(const struct berth_request *request, enum berth_option_id id);

@@ -58,6 +58,12 @@ static int check_mount(const struct berth_mount *mount, struct berth_err *err)
     if (check_name(option, mount->source, err) < 0 ||
         check_name(option, mount->destination, err) < 0)
         return -1;
+    if (access(mount->source, F_OK) < 0 && errno == ENOENT)
+        return berth_err_set(
+            err,
+            "%s: '%s': the source path does not exist; expected a file "
+            "or directory of the host, on every node",
+            option, mount->source);
     if (access(mount->source, is_squashfs ? R_OK : F_OK) < 0)
         return berth_err_set(err,
                              "%s: '%s': %s; expected a file or directory of the "

@@ -262,8 +262,13 @@ int berth_local_init(spank_t sp, int count, char **words)
 static int check_component(struct berth_request *request, char *const *environment,
                            struct berth_err *err)
 {
+    BERTH_STRVEC struct berth_strvec notes = {0};
+
     if (!berth_request_has_container(request))
         return 0;
+    berth_request_note_ignored(request, &notes);
+    if (notes.count > 0)
+        slurm_info("berth: note: %s", notes.items[0]);
     if (read_site(err) < 0 || berth_lookup_word(&state.site, request, err) < 0 ||
         berth_policy_check_early(&state.site, request, environment, err) < 0 ||
         berth_mpiworld_check_lifetime(request, err) < 0)

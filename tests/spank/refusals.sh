@@ -63,6 +63,10 @@ expect 'options of pyxis for what berth does anyway, by sbatch' 0 \
     '0 --container-image=T/a --no-container-remap-root: ./x' \
     "FAKE_SCRIPT=srun ./x" \
     sbatch --container-image=a --no-container-remap-root job.sh
+expect 'flags of enroot for what the runtime does anyway' 0 \
+    "srun: berth: note: --container-mounts: rprivate, x-create=dir: flags of enroot for what is done anyway; leave them out
+0 --container-image=T/a --container-mounts=/a:/b:ro: ./x" \
+    srun --container-image=a --container-mounts=/a:/b:ro+rprivate+x-create=dir ./x
 expect 'a readonly step of a writable job' 0 \
     '0 --container-image=T/a --container-readonly: ./x' \
     "FAKE_SCRIPT=srun --container-readonly ./x" \

@@ -8,8 +8,8 @@
 
 #define EXPECTED "expected SRC[:DST[:ro|rw|sqsh]], DST from / and not / itself, got "
 #define ENROOT(flag, text)                                                             \
-    ": '" flag                                                                         \
-    "' is a flag of enroot, which has no meaning here; leave it out: '" text "'"
+    ": '" flag "' is a flag of enroot that berth does not have; leave it out: '" text  \
+    "'"
 #define BLANK                                                                          \
     ": a path begins with a blank; write mounts without blanks between them (a path: " \
     "'./ name')"
@@ -31,6 +31,9 @@ static const struct {
     {"/a:/b", NULL, "/a", "/b", BERTH_MOUNT_RW},
     {"/a:/b:rw", NULL, "/a", "/b", BERTH_MOUNT_RW},
     {"/a:/b:ro", NULL, "/a", "/b", BERTH_MOUNT_RO},
+    {"/a:/b:ro+rprivate", NULL, "/a", "/b", BERTH_MOUNT_RO},
+    {"/a:/b:rbind+ro+x-create=dir", NULL, "/a", "/b", BERTH_MOUNT_RO},
+    {"/a:/b:rslave", NULL, "/a", "/b", BERTH_MOUNT_RW},
     {"/a.sqsh:/b:sqsh", NULL, "/a.sqsh", "/b", BERTH_MOUNT_SQSH},
     {"a", "/home", "/home/a", "/home/a", BERTH_MOUNT_RW},
     {"./a:/b:ro", "/home", "/home/a", "/b", BERTH_MOUNT_RO},
@@ -71,10 +74,10 @@ static const struct {
     {"umount:/root", "/w", "'umount:/root'" NO_UMOUNT},
     {" /b", "/w", "' /b'" BLANK},
     {"/a: /b", "/w", "'/a: /b'" BLANK},
-    {"/a:/b:ro+rprivate", "/w", "'/a:/b:ro+rprivate'" ENROOT("rprivate", "/a:/b:ro")},
-    {"/a:/b:rbind", "/w", "'/a:/b:rbind'" ENROOT("rbind", "/a:/b")},
-    {"/a:/b:x-create=dir+rslave", "/w",
-     "'/a:/b:x-create=dir+rslave'" ENROOT("rslave", "/a:/b")},
+    {"/a:/b:ro+nofail", "/w", "'/a:/b:ro+nofail'" ENROOT("nofail", "/a:/b:ro")},
+    {"/a:/b:rbind+noexec", "/w", "'/a:/b:rbind+noexec'" ENROOT("noexec", "/a:/b")},
+    {"/a:/b:unbindable+ro", "/w",
+     "'/a:/b:unbindable+ro'" ENROOT("unbindable", "/a:/b:ro")},
     {"/a:/b:x-create", "/w", EXPECTED "'/a:/b:x-create'"},
     {"/a:/b:ro+rw", "/w", EXPECTED "'/a:/b:ro+rw'"},
     {"/a:/b:ro+", "/w", EXPECTED "'/a:/b:ro+'"},
@@ -132,4 +135,16 @@ TEST_ROWS(a_list_is_read_in_full_form, lists)
     ck_assert_int_eq(result, 0);
     lines = unit_lines(&mounts);
     ck_assert_str_eq(lines, lists[_i].lines);
+}
+
+TEST(flags_that_change_nothing_are_listed_once)
+{
+    BERTH_STRVEC struct berth_strvec flags = {0};
+
+    berth_mount_list_ignored("/a,/b:/c,/d:/e:ro+rprivate,/f:/g:x-create=dir+rprivate",
+                             &flags);
+    ck_assert(!flags.failed);
+    ck_assert_int_eq(flags.count, 2);
+    ck_assert_str_eq(flags.items[0], "rprivate");
+    ck_assert_str_eq(flags.items[1], "x-create=dir");
 }

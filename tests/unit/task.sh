@@ -73,7 +73,7 @@ expect 'what is not an image' 1 \
     "berth: n1: image 'T/bad.sif': not an image; expected a SIF file, a squashfs file or a sandbox directory, as 'apptainer build NEW.sif FILE' makes them from other formats" \
     with "image=$T/bad.sif" ./app
 expect 'a mount that is not there' 1 \
-    "berth: n1: --container-mounts: 'T/gone': No such file or directory; expected a file or directory of the host, on every node" \
+    "berth: n1: --container-mounts: 'T/gone': the source path does not exist; expected a file or directory of the host, on every node" \
     with "image=$T/a&mounts=$T/gone:/x:rw" ./app
 expect 'a directory as a squashfs file' 1 \
     "berth: n1: --container-mounts: 'T' is not a squashfs file; make one with 'mksquashfs DIR FILE'" \
@@ -86,7 +86,7 @@ expect 'a runtime that is not there' 1 \
     "berth: n1: container runtime '/gone': No such file or directory; ask the administrators to install it or to correct runtime.path in berth.yaml" \
     with "image=$T/a;task:runtime=/gone" ./app
 expect 'options are named as the site does' 1 \
-    "berth: n1: --x-container-mounts: 'T/gone': No such file or directory; expected a file or directory of the host, on every node" \
+    "berth: n1: --x-container-mounts: 'T/gone': the source path does not exist; expected a file or directory of the host, on every node" \
     with "image=$T/a&mounts=$T/gone:/x:rw;task:prefix=x-" ./app
 
 driver=NVIDIA kind=nvidia device=/dev/nvidiactl
