@@ -51,31 +51,56 @@ static int check(const char *path, struct berth_strvec *errors, struct berth_err
     return berth_err_oom_if(errors->failed, err);
 }
 
+/* Set the path of the file to check: NAME, or without one that of this host, which is
+ * NULL if the host has the default one. */
+static int find_file(const char *name, struct berth_settings *settings,
+                     struct berth_err *err)
+{
+    const struct berth_host host = {.root = "", .env = environ};
+    BERTH_FREE char *directory = NULL;
+
+    if (!name)
+        return berth_site_settings(&host, settings, err);
+    directory = getcwd(NULL, 0);
+    return berth_path_absolute(name, directory, &settings->config, err);
+}
+
+static void print_errors(const struct berth_strvec *errors)
+{
+    qsort(errors->items, errors->count, sizeof(*errors->items), compare);
+    for (size_t i = 0; i < errors->count; i++)
+        fprintf(stderr, "%s\n", errors->items[i]);
+}
+
+/* Print that CONFIG (NULL: the default file) has no error. */
+static void print_success(const char *config)
+{
+    const char *path = config ? config : berth_installed(BERTH_SITE_FILE);
+
+    /* a site that needs no settings has no file */
+    if (!config && access(path, F_OK) < 0)
+        printf("%s: there is none, and the defaults hold\n", path);
+    else
+        printf("%s: no error found\n", path);
+}
+
 int berth_cli_check(int argc, char **argv)
 {
     BERTH_STRVEC struct berth_strvec errors = {0};
-    BERTH_FREE char *directory = getcwd(NULL, 0);
     BERTH_SETTINGS struct berth_settings settings = {0};
-    const struct berth_host host = {.root = "", .env = environ};
-    const char *path;
     struct berth_err err;
 
     if (argc > 2 || (argc == 2 && *argv[1] == '-'))
         return BERTH_CLI_USAGE;
-    if ((argc == 2 ? berth_path_absolute(argv[1], directory, &settings.config, &err)
-                   : berth_site_settings(&host, &settings, &err)) < 0 ||
-        check(settings.config, &errors, &err) < 0)
+    if (find_file(argv[1], &settings, &err) < 0)
         return berth_cli_fail(&err);
-    if (errors.count)
-        qsort(errors.items, errors.count, sizeof(*errors.items), compare);
-    for (size_t i = 0; i < errors.count; i++)
-        fprintf(stderr, "%s\n", errors.items[i]);
-    if (errors.count)
+    if (check(settings.config, &errors, &err) < 0)
+        return berth_cli_fail(&err);
+
+    if (errors.count) {
+        print_errors(&errors);
         return BERTH_CLI_FAILED;
-    path = settings.config ? settings.config : berth_installed(BERTH_SITE_FILE);
-    if (!settings.config && access(path, F_OK) < 0)
-        printf("%s: there is none, and the defaults hold\n", path);
-    else
-        printf("%s: no error found\n", path);
+    }
+    print_success(settings.config);
     return EXIT_SUCCESS;
 }

@@ -25,7 +25,8 @@ void berth_doctor_add(struct berth_doctor *doctor, enum berth_diagnosis_level le
     va_end(args);
     berth_err_set(&text, "%s", raw);
     item.text = strdup(text.text);
-    doctor->failed |= !item.text || berth_append(doctor, &item) < 0;
+    if (!item.text || berth_append(doctor, &item) < 0)
+        doctor->failed = true;
     free(item.text);
 }
 
@@ -52,7 +53,8 @@ size_t berth_doctor_count(const struct berth_doctor *doctor,
     size_t found = 0;
 
     for (size_t i = 0; i < doctor->count; i++)
-        found += doctor->items[i].level == level;
+        if (doctor->items[i].level == level)
+            found++;
     return found;
 }
 
@@ -96,7 +98,7 @@ void berth_doctor_json(const struct berth_doctor *doctor, struct berth_buf *ret)
     }
     berth_json_end(&json);
     berth_json_end(&json);
-    berth_buf_puts(ret, json.text.text ? json.text.text : "");
+    berth_buf_part(ret, "", json.text.text, "");
     ret->failed |= json.text.failed;
 }
 

@@ -72,10 +72,11 @@ static void list_needs(const struct berth_mpi_object *file, struct berth_strvec 
     }
 }
 
-/* Write LINE for people. */
+/* Write LINE for people, which has at least one byte unless its allocation failed. */
 static void put_line(struct berth_json *json, const struct berth_buf *line)
 {
-    berth_json_linef(json, "%s", line->text ? line->text : "");
+    if (line->text)
+        berth_json_linef(json, "%s", line->text);
     json->text.failed |= line->failed;
 }
 
@@ -101,13 +102,13 @@ static void put_image(const struct berth_inspection *seen, struct berth_json *js
 static void put_kind(const struct berth_inspection *seen, const struct berth_elf *elf,
                      struct berth_json *json)
 {
+    const char *machine = elf->machine ? elf->machine : "an unknown machine";
     bool is_static = elf->kind == BERTH_ELF_STATIC;
     BERTH_BUF struct berth_buf line = {0};
 
     berth_buf_addf(&line, "%s: %s", seen->file, kind_name(elf->kind));
     if (elf->bits) /* a script is for any machine */
-        berth_buf_addf(&line, ", for %s",
-                       elf->machine ? elf->machine : "an unknown machine");
+        berth_buf_part(&line, ", for ", machine, "");
     if (elf->bits == 32)
         berth_buf_puts(&line, ", 32 bits");
     if (is_static)
@@ -129,13 +130,13 @@ static void put_file(const struct berth_inspection *seen,
 {
     BERTH_STRVEC struct berth_strvec needs = {0};
     const struct berth_elf *elf = &file->elf;
+    const char *interpreter = "interpreter|loader";
     char name[BERTH_MPI_NAME_SIZE];
 
+    if (elf->kind == BERTH_ELF_SCRIPT)
+        interpreter = "interpreter|interpreter";
     put_kind(seen, elf, json);
-    berth_json_string(json,
-                      elf->kind == BERTH_ELF_SCRIPT ? "interpreter|interpreter"
-                                                    : "interpreter|loader",
-                      elf->interpreter);
+    berth_json_string(json, interpreter, elf->interpreter);
     berth_json_string(json, "runner|run by", seen->runner);
     berth_json_string(json, "soname|SONAME", elf->soname);
     berth_json_string(json, "rpath|RPATH", elf->rpath);
@@ -204,11 +205,24 @@ static void put_unlinked(const struct berth_inspection *seen,
     put_line(json, &line);
 }
 
+/* Write the family of the MPI with which the program is linked. */
+static void put_family(const struct berth_mpi_program *wants, struct berth_json *json)
+{
+    const char *name = NULL;
+
+    if (json->is_text && wants->family == BERTH_FAMILY_UNKNOWN) {
+        berth_json_list(json, "|linked with MPI, with marks of", &wants->families);
+        return;
+    }
+    if (wants->family != BERTH_FAMILY_NONE)
+        name = berth_mpi_family_name(wants->family);
+    berth_json_string(json, "family|linked with MPI", name);
+}
+
 static void put_linked(const struct berth_inspection *seen,
                        const struct berth_mpi_object *file, struct berth_json *json)
 {
     const struct berth_mpi_program *wants = seen->wants;
-    bool is_unknown = wants->family == BERTH_FAMILY_UNKNOWN;
     BERTH_STRVEC struct berth_strvec parts = {0};
 
     if (json->is_text) {
@@ -222,13 +236,7 @@ static void put_linked(const struct berth_inspection *seen,
     }
 
     berth_json_object(json, "linked");
-    if (json->is_text && is_unknown)
-        berth_json_list(json, "|linked with MPI, with marks of", &wants->families);
-    else
-        berth_json_string(json, "family|linked with MPI",
-                          wants->family == BERTH_FAMILY_NONE
-                              ? NULL
-                              : berth_mpi_family_name(wants->family));
+    put_family(wants, json);
     berth_mpi_part_names(wants->parts, &parts);
     berth_json_list(json, "parts|uses", &parts);
     berth_json_number(json, "symbols|MPI symbols that it needs",
@@ -237,24 +245,31 @@ static void put_linked(const struct berth_inspection *seen,
     berth_json_end(json);
 }
 
-static void put_library(const struct berth_mpi_object *object, struct berth_json *json)
+/* Write for people the library OBJECT with PARTS. */
+static void put_library_line(const struct berth_mpi_object *object,
+                             const struct berth_strvec *parts, struct berth_json *json)
 {
-    const struct berth_mpi_library *library = &object->library;
-    BERTH_STRVEC struct berth_strvec parts = {0};
+    const char *verb = object->role == BERTH_ROLE_LOADED ? "loads" : "has";
     BERTH_BUF struct berth_buf joined = {0};
     BERTH_BUF struct berth_buf line = {0};
     char name[BERTH_MPI_NAME_SIZE];
 
+    berth_mpi_library_name(&object->library, name, sizeof(name));
+    berth_strvec_join(parts, ", ", &joined);
+    berth_buf_addf(&line, "  %s %s: %s", verb, name, object->path);
+    berth_buf_part(&line, " (", joined.text, ")");
+    put_line(json, &line);
+}
+
+static void put_library(const struct berth_mpi_object *object, struct berth_json *json)
+{
+    const struct berth_mpi_library *library = &object->library;
+    BERTH_STRVEC struct berth_strvec parts = {0};
+
     berth_mpi_part_names(library->parts, &parts);
-    berth_strvec_join(&parts, ", ", &joined);
-    if (object->role != BERTH_ROLE_PROGRAM) {
-        berth_buf_puts(&line,
-                       object->role == BERTH_ROLE_LOADED ? "  loads " : "  has ");
-        berth_buf_puts(&line, berth_mpi_library_name(library, name, sizeof(name)));
-        berth_buf_addf(&line, ": %s", object->path);
-        berth_buf_part(&line, " (", joined.text, ")");
-        put_line(json, &line);
-    }
+    /* of the inspected file itself, put_file() has written it */
+    if (object->role != BERTH_ROLE_PROGRAM)
+        put_library_line(object, &parts, json);
     berth_json_object(json, NULL);
     berth_json_string(json, "path", object->path);
     berth_json_bool(json, "loaded", object->role != BERTH_ROLE_PRESENT);

@@ -138,9 +138,8 @@ static bool has_windows_lines(const char *script)
     BERTH_FCLOSE FILE *file = fopen(script, "re");
     char line[512];
 
-    if (!file || !fgets(line, sizeof(line), file))
-        return false;
-    return berth_text_starts(line, "#!") && strstr(line, "\r\n");
+    return file && fgets(line, sizeof(line), file) && berth_text_starts(line, "#!") &&
+           strstr(line, "\r\n");
 }
 
 /* Is FILE a file for `srun --multi-prog`? */

@@ -89,8 +89,11 @@ static int add_image(struct berth_collection *collection, const char *name,
     struct berth_collected *items;
     struct stat st;
 
-    if (fstatat(collection->dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-        !S_ISREG(st.st_mode) || !is_owned(&st, owner) || !split(name, &image))
+    if (fstatat(collection->dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return 0;
+    if (!S_ISREG(st.st_mode) || !is_owned(&st, owner))
+        return 0;
+    if (!split(name, &image))
         return 0;
     image.bytes = (long long)st.st_size;
     image.pulled = st.st_mtime;
@@ -124,8 +127,11 @@ static struct berth_collected *find_target(const struct berth_collection *collec
     struct stat st;
     ssize_t length;
 
-    if (fstatat(collection->index, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-        !S_ISLNK(st.st_mode) || !is_owned(&st, owner) || !is_link_name(name))
+    if (fstatat(collection->index, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return NULL;
+    if (!S_ISLNK(st.st_mode) || !is_owned(&st, owner))
+        return NULL;
+    if (!is_link_name(name))
         return NULL;
     length = readlinkat(collection->index, name, target, sizeof(target) - 1);
     if (length < 0)
@@ -144,8 +150,11 @@ static int by_use(const void *one, const void *other)
     const struct berth_collected *first = one;
     const struct berth_collected *second = other;
 
-    if (first->used != second->used)
-        return first->used < second->used ? 1 : -1;
+    /* the last used first */
+    if (first->used < second->used)
+        return 1;
+    if (first->used > second->used)
+        return -1;
     return strcmp(first->file, second->file);
 }
 
@@ -226,8 +235,10 @@ int berth_collection_cache(const char *path, struct berth_collection *ret,
     int is_missing = 0;
 
     ret->dir = berth_cache_directory(path, &is_missing, err);
+    if (ret->dir < 0 && is_missing)
+        return 0;
     if (ret->dir < 0)
-        return is_missing ? 0 : -1;
+        return -1;
     if (read_images(ret, path, &user, err) < 0)
         return -1;
     return read_index(ret, path, &user, err);
@@ -241,8 +252,10 @@ int berth_collection_store(const char *path, struct berth_collection *ret,
     if (!path)
         return 0;
     ret->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (ret->dir < 0 && errno == ENOENT)
+        return 0;
     if (ret->dir < 0)
-        return errno == ENOENT ? 0 : berth_err_file(err, path, "read");
+        return berth_err_file(err, path, "read");
     if (read_images(ret, path, &anybody, err) < 0)
         return -1;
     return read_index(ret, path, &anybody, err);
@@ -250,11 +263,15 @@ int berth_collection_store(const char *path, struct berth_collection *ret,
 
 char *berth_collection_uri(const char *link)
 {
-    const char *dash = strrchr(link, '-'); /* before the machine */
-    size_t length = dash ? (size_t)(dash - link) : strlen(link);
-    BERTH_FREE char *name = strndup(link, length);
+    BERTH_FREE char *name = strdup(link);
+    char *dash;
 
-    return name ? berth_uri_of_name(name) : NULL;
+    if (!name)
+        return NULL;
+    dash = strrchr(name, '-'); /* before the machine */
+    if (dash)
+        *dash = '\0';
+    return berth_uri_of_name(name);
 }
 
 /* Is NAME the digest of IMAGE, or its first digits, as `berth images` prints them? */
@@ -285,7 +302,9 @@ static char *link_of(const char *name)
         uri = NULL;
         return NULL;
     }
-    return berth_uri_name(uri, &link, NULL) < 0 ? NULL : link;
+    if (berth_uri_name(uri, &link, NULL) < 0)
+        return NULL;
+    return link;
 }
 
 /* Is LINK, a name in the index, that of the URI NAME for some machine? */
@@ -293,9 +312,11 @@ static bool is_link_of(const char *link, const char *name)
 {
     BERTH_FREE char *wanted = link_of(name);
     const char *machine = strrchr(link, '-');
-    size_t length = machine ? (size_t)(machine - link) : 0;
 
-    return wanted && strlen(wanted) == length && strncmp(link, wanted, length) == 0;
+    if (!wanted || !machine)
+        return false;
+    /* all of the link before its machine */
+    return berth_text_starts(link, wanted) && link + strlen(wanted) == machine;
 }
 
 /* Does NAME mean the file of IMAGE, whatever leads to it? */

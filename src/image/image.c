@@ -88,17 +88,19 @@ static const struct {
 
 const char *berth_image_machines(size_t at)
 {
-    return at < sizeof(architectures) / sizeof(architectures[0])
-               ? architectures[at].name
-               : NULL;
+    if (at >= sizeof(architectures) / sizeof(architectures[0]))
+        return NULL;
+    return architectures[at].name;
 }
 
 const char *berth_image_code(void)
 {
     struct utsname host;
 
+    if (uname(&host) < 0)
+        return NULL;
     for (size_t i = 0; i < sizeof(architectures) / sizeof(architectures[0]); i++)
-        if (uname(&host) == 0 && strcmp(host.machine, architectures[i].name) == 0)
+        if (strcmp(host.machine, architectures[i].name) == 0)
             return architectures[i].code;
     return NULL;
 }
@@ -128,8 +130,10 @@ int berth_image_check_machine(const char *path, const struct berth_image *image,
 {
     struct utsname host;
 
-    if (!image->machine || uname(&host) < 0 ||
-        strcmp(host.machine, image->machine) == 0)
+    /* whether it runs is then for the runtime to say */
+    if (!image->machine || uname(&host) < 0)
+        return 0;
+    if (strcmp(host.machine, image->machine) == 0)
         return 0;
     return berth_err_set(
         err,
@@ -166,6 +170,16 @@ static unsigned char *read_descriptors(const char *path, int fd,
     return berth_steal(&parts);
 }
 
+/* Is all of PART inside a SIF file of SIZE bytes? */
+static bool is_inside(const unsigned char *part, uint64_t size)
+{
+    uint64_t at = read_le(part + SIF_OFFSET_AT, 8);
+    uint64_t count = read_le(part + SIF_SIZE_AT, 8);
+
+    /* without a sum: at + count may be more than 64 bits hold */
+    return at <= size && count <= size - at;
+}
+
 /* Check that each part of the SIF file is inside its SIZE bytes, and that one part is a
  * file system. */
 static int check_parts(const char *path, int fd, const unsigned char *header,
@@ -181,17 +195,16 @@ static int check_parts(const char *path, int fd, const unsigned char *header,
         return -1;
     for (const unsigned char *part = parts; part < parts + bytes;
          part += SIF_DESCRIPTOR_SIZE) {
-        uint64_t at, count;
-
         if (!part[SIF_USED_AT])
             continue;
-        at = read_le(part + SIF_OFFSET_AT, 8);
-        count = read_le(part + SIF_SIZE_AT, 8);
-        if (at > size || count > size - at)
+        if (!is_inside(part, size))
             return refuse_incomplete(path, err);
-        partition |= read_le(part, 4) == SIF_TYPE_PARTITION;
-        oci |= read_le(part, 4) == SIF_TYPE_OCI_INDEX;
+        if (read_le(part, 4) == SIF_TYPE_PARTITION)
+            partition = true;
+        if (read_le(part, 4) == SIF_TYPE_OCI_INDEX)
+            oci = true;
     }
+
     if (!partition && oci)
         return berth_err_set(err,
                              "image '%s': an OCI-SIF file, which SingularityCE runs "
@@ -206,12 +219,12 @@ static int check_parts(const char *path, int fd, const unsigned char *header,
 /* Write the UUID in a SIF header to TEXT. */
 static void write_id(const unsigned char *header, char *text)
 {
-    size_t used = 0;
+    const unsigned char *id = header + SIF_ID_AT;
 
-    for (int i = 0; i < SIF_ID_SIZE; i++)
-        used += (size_t)snprintf(text + used, BERTH_IMAGE_ID - used, "%s%02x",
-                                 i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
-                                 header[SIF_ID_AT + i]);
+    snprintf(text, BERTH_IMAGE_ID,
+             "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
+             id[0], id[1], id[2], id[3], id[4], id[5], id[6], id[7], id[8], id[9],
+             id[10], id[11], id[12], id[13], id[14], id[15]);
 }
 
 /* The descriptor of the part NAME among the BYTES of PARTS; NULL: there is none. */
@@ -219,11 +232,30 @@ static const unsigned char *find_part(const unsigned char *parts, size_t bytes,
                                       const char *name)
 {
     for (const unsigned char *part = parts; part < parts + bytes;
-         part += SIF_DESCRIPTOR_SIZE)
-        if (part[SIF_USED_AT] && read_le(part, 4) == SIF_TYPE_JSON &&
-            strncmp((const char *)part + SIF_NAME_AT, name, SIF_NAME_SIZE) == 0)
+         part += SIF_DESCRIPTOR_SIZE) {
+        const char *part_name = (const char *)part + SIF_NAME_AT;
+        bool is_json = part[SIF_USED_AT] && read_le(part, 4) == SIF_TYPE_JSON;
+
+        if (is_json && strncmp(part_name, name, SIF_NAME_SIZE) == 0)
             return part;
+    }
     return NULL;
+}
+
+static bool is_sif(const unsigned char header[SIF_HEADER_SIZE])
+{
+    return memcmp(header + SIF_MAGIC_AT, SIF_MAGIC, sizeof(SIF_MAGIC)) == 0;
+}
+
+/* Append COUNT bytes of FD, from AT. */
+static int read_bytes(int fd, off_t at, size_t count, struct berth_buf *ret)
+{
+    BERTH_FREE char *text = malloc(count + 1);
+
+    if (!text || pread(fd, text, count, at) != (ssize_t)count)
+        return -1;
+    berth_buf_add(ret, text, count);
+    return ret->failed ? -1 : 0;
 }
 
 int berth_image_read_part(const char *path, const char *name, size_t most,
@@ -231,29 +263,28 @@ int berth_image_read_part(const char *path, const char *name, size_t most,
 {
     BERTH_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     BERTH_FREE unsigned char *parts = NULL;
-    BERTH_FREE char *text = NULL;
     unsigned char header[SIF_HEADER_SIZE];
     const unsigned char *part;
+    uint64_t at, count;
     struct stat st;
     size_t bytes;
-    size_t count;
 
     if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
         return -1;
-    if (pread(fd, header, sizeof(header), 0) != sizeof(header) ||
-        memcmp(header + SIF_MAGIC_AT, SIF_MAGIC, sizeof(SIF_MAGIC)) != 0)
+    if (pread(fd, header, sizeof(header), 0) != sizeof(header) || !is_sif(header))
         return -1;
     parts = read_descriptors(path, fd, header, (uint64_t)st.st_size, &bytes, NULL);
-    part = parts ? find_part(parts, bytes, name) : NULL;
-    if (!part || read_le(part + SIF_SIZE_AT, 8) > most)
+    if (!parts)
         return -1;
-    count = (size_t)read_le(part + SIF_SIZE_AT, 8);
-    text = malloc(count + 1);
-    if (!text || pread(fd, text, count, (off_t)read_le(part + SIF_OFFSET_AT, 8)) !=
-                     (ssize_t)count)
+    part = find_part(parts, bytes, name);
+    if (!part)
         return -1;
-    berth_buf_add(ret, text, count);
-    return ret->failed ? -1 : 0;
+
+    at = read_le(part + SIF_OFFSET_AT, 8);
+    count = read_le(part + SIF_SIZE_AT, 8);
+    if (count > most)
+        return -1;
+    return read_bytes(fd, (off_t)at, (size_t)count, ret);
 }
 
 static int check_file(const char *path, int fd, uint64_t size,
@@ -267,11 +298,11 @@ static int check_file(const char *path, int fd, uint64_t size,
         return refuse_kind(path, err);
     if (memcmp(header, SQUASHFS_MAGIC, strlen(SQUASHFS_MAGIC)) == 0) {
         ret_image->kind = BERTH_IMAGE_SQUASHFS;
-        return read_le(header + SQUASHFS_BYTES_AT, 8) > size
-                   ? refuse_incomplete(path, err)
-                   : 0;
+        if (read_le(header + SQUASHFS_BYTES_AT, 8) > size)
+            return refuse_incomplete(path, err);
+        return 0;
     }
-    if (memcmp(header + SIF_MAGIC_AT, SIF_MAGIC, sizeof(SIF_MAGIC)) != 0)
+    if (!is_sif(header))
         return refuse_kind(path, err);
     ret_image->machine = machine_of(header);
     write_id(header, ret_image->id);
@@ -295,8 +326,12 @@ static int refuse_open(const char *path, int number, struct berth_image *ret_ima
                        struct berth_err *err)
 {
     ret_image->is_missing = number == ENOENT || number == ENOTDIR;
-    if (ret_image->is_missing)
-        return err ? berth_missing_explain(path, err) : -1;
+    if (ret_image->is_missing) {
+        /* the explanation reads directories: only for one who wants the sentence */
+        if (!err)
+            return -1;
+        return berth_missing_explain(path, err);
+    }
     if (number == EACCES)
         return refuse_access(path, err);
     return berth_err_set(err, BERTH_OPENED_FAILED, path, strerror(number));

@@ -18,19 +18,37 @@
 static const char *home_of(char *const *environment)
 {
     const char *home = berth_environ_value(environment, "HOME");
-    const struct passwd *user = home ? NULL : getpwuid(getuid());
+    const struct passwd *user;
 
-    return user ? user->pw_dir : home;
+    if (home)
+        return home;
+    user = getpwuid(getuid());
+    if (!user)
+        return NULL;
+    return user->pw_dir;
 }
 
-/* Choose the image for this machine, check it, and replace its path by the real one. An
- * image from a registry is in the user's own directory: if the site has rules for URIs,
- * they decide. */
+/* Returns SITE with its rules about the place and the owner of REQUEST's image, which
+ * borrows. An image from a registry is in the user's own directory: if the site has
+ * rules for URIs, only they decide. */
+static struct berth_site rules_for(const struct berth_site *site,
+                                   const struct berth_request *request)
+{
+    struct berth_site rules = *site;
+
+    if (request->uri && site->images.has_uris) {
+        rules.images.roots = (struct berth_strvec){0};
+        rules.images.owners = (struct berth_strvec){0};
+    }
+    return rules;
+}
+
+/* Choose the image for this machine, check it, and replace its path by the real one. */
 static int apply_to_image(const struct berth_site *site, char *const *environment,
                           struct berth_request *request, struct berth_terms *terms,
                           struct berth_err *err)
 {
-    struct berth_site by_place = *site; /* borrows */
+    struct berth_site rules;
     char *path;
 
     /* that of a container with a name was checked when the container was made */
@@ -38,14 +56,13 @@ static int apply_to_image(const struct berth_site *site, char *const *environmen
         return 0;
     if (berth_lookup_fit(site, environment, request, err) < 0)
         return -1;
-    if (request->uri && site->images.has_uris) {
-        by_place.images.roots = (struct berth_strvec){0};
-        by_place.images.owners = (struct berth_strvec){0};
-    }
-    if (!berth_request_has_container(request) ||
-        !berth_allowed_is_restricted(&by_place))
+    if (!berth_request_has_container(request))
         return 0;
-    if (berth_allowed_image(&by_place, request->image, &path, &terms->image, err) < 0)
+
+    rules = rules_for(site, request);
+    if (!berth_allowed_is_restricted(&rules))
+        return 0;
+    if (berth_allowed_image(&rules, request->image, &path, &terms->image, err) < 0)
         return -1;
     free(request->image);
     request->image = path;
@@ -62,10 +79,13 @@ static int apply(const struct berth_site *site, struct berth_policy_facts *facts
     BERTH_STRVEC struct berth_strvec present = {0};
     bool is_restricted = site->mounts.forbidden.count || site->mounts.forced.count;
 
-    if (is_restricted &&
-        (berth_mountrules_list(request, task, &mounts, &facts->named, err) < 0 ||
-         berth_allowed_sources(&mounts, &sources, err) < 0))
-        return -1;
+    /* without rules about mounts, no source has to be found */
+    if (is_restricted) {
+        if (berth_mountrules_list(request, task, &mounts, &facts->named, err) < 0)
+            return -1;
+        if (berth_allowed_sources(&mounts, &sources, err) < 0)
+            return -1;
+    }
     if (berth_allowed_present(&site->mounts.defaults, &present, err) < 0)
         return -1;
     facts->mounts = &mounts;
@@ -88,13 +108,13 @@ int berth_apply_site(const struct berth_site *site,
                                                .home = home_of(asker->environment),
                                                .directory = directory};
 
-    if (apply(site, &facts, &task, request, &allowed, err) < 0 ||
-        berth_terms_of(site, &terms, err) < 0 ||
-        apply_to_image(site, asker->environment, &allowed, &terms, err) < 0)
+    if (apply(site, &facts, &task, request, &allowed, err) < 0)
         return -1;
-    *ret = allowed;
-    *ret_terms = terms;
-    allowed = (struct berth_request){0};
-    terms = (struct berth_terms){0};
+    if (berth_terms_of(site, &terms, err) < 0)
+        return -1;
+    if (apply_to_image(site, asker->environment, &allowed, &terms, err) < 0)
+        return -1;
+    *ret = berth_steal(&allowed);
+    *ret_terms = berth_steal(&terms);
     return 0;
 }

@@ -75,9 +75,10 @@ int berth_job_check(const struct berth_launch *launch, struct berth_err *err)
 {
     int server = connect_server(launch, err);
 
-    if (server >= 0)
-        close(server);
-    return server < 0 ? -1 : 0;
+    if (server < 0)
+        return -1;
+    close(server);
+    return 0;
 }
 
 /* Write the order of STEP without what belongs to the step alone. */
@@ -155,25 +156,24 @@ static int read_refusal(int fd, struct berth_err *err)
 
     if (berth_message_read_handover(fd, &handover) < 0)
         return berth_err_set(err, NONE);
-    berth_err_set(err, "%s",
-                  handover.words.count == 1 ? handover.words.items[0] : NONE);
+    if (handover.words.count == 1)
+        berth_err_set(err, "%s", handover.words.items[0]);
+    else
+        berth_err_set(err, NONE);
     berth_handover_fini(&handover);
     return -1;
 }
 
-/* Wait for the answer of KIND; without a name for half of the time that is left: the
- * rest is for a start without the server. The caller owns both descriptors of RET_FDS.
- */
-static int await(const struct berth_job_question *question, int socket,
-                 enum berth_job_kind kind, int ret_fds[BERTH_JOB_JOIN_FDS],
-                 struct berth_err *err)
+/* Wait until SOCKET has an answer; without a name for half of the time that is left:
+ * the rest is for a start without the server. */
+static int await_message(const struct berth_job_question *question, int socket,
+                         struct berth_err *err)
 {
     struct pollfd fds[] = {{.fd = socket, .events = POLLIN},
                            {.fd = question->tasks, .events = POLLIN}};
     const bool is_named = question->launch->request->container_name != NULL;
     const int64_t left = berth_deadline_left(question->deadline);
     const int64_t least = is_named ? 0 : left / 2;
-    int got;
 
     while (poll(fds, 2, BERTH_DEADLINE_POLL_MS) < 0 || !fds[0].revents) {
         bool is_late = berth_deadline_left(question->deadline) < least;
@@ -181,9 +181,29 @@ static int await(const struct berth_job_question *question, int socket,
         if (fds[1].revents || is_late)
             return berth_err_set(err, NONE);
     }
+    return 0;
+}
+
+/* Has a message of KIND its descriptors in FDS? */
+static bool is_complete(enum berth_job_kind kind, const int fds[BERTH_JOB_JOIN_FDS])
+{
+    if (fds[0] < 0)
+        return false;
+    /* the second is open as long as the container is wanted */
+    return kind != BERTH_JOB_JOIN || fds[1] >= 0;
+}
+
+/* Wait for the answer of KIND. The caller owns both descriptors of RET_FDS. */
+static int await(const struct berth_job_question *question, int socket,
+                 enum berth_job_kind kind, int ret_fds[BERTH_JOB_JOIN_FDS],
+                 struct berth_err *err)
+{
+    int got;
+
+    if (await_message(question, socket, err) < 0)
+        return -1;
     got = berth_message_receive_fds(socket, ret_fds, BERTH_JOB_JOIN_FDS);
-    if (got == (int)kind && ret_fds[0] >= 0 &&
-        (kind != BERTH_JOB_JOIN || ret_fds[1] >= 0))
+    if (got == (int)kind && is_complete(kind, ret_fds))
         return 0;
     if (got == BERTH_JOB_REFUSE && ret_fds[0] >= 0) {
         read_refusal(ret_fds[0], err);
@@ -215,7 +235,7 @@ static int read_answer(int fd, struct berth_job_answer *answer, struct berth_err
     /* remove what only this step has, too */
     if (berth_job_variables_cleaned(&answer->changes))
         berth_envdiff(environ, answer->after.items, &answer->changes);
-    return answer->changes.failed || answer->after.failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(answer->changes.failed || answer->after.failed, err);
 }
 
 /* Send the question FD, with the namespaces of this process. */
@@ -239,8 +259,11 @@ static int ask(const struct berth_job_question *question, enum berth_job_kind ki
                int ret_fds[BERTH_JOB_JOIN_FDS], struct berth_err *err)
 {
     BERTH_CLOSE int text = write_question(question, err);
-    int socket = text < 0 ? -1 : connect_server(question->launch, err);
+    int socket;
 
+    if (text < 0)
+        return -1;
+    socket = connect_server(question->launch, err);
     if (socket < 0)
         return -1;
     if (send_question(socket, text, err) == 0 &&
@@ -285,10 +308,14 @@ int berth_job_find_image(const struct berth_job_question *question, char **ret_i
         return berth_err_set(err, NONE);
     if (answer.words.count == 2) {
         *ret_image = berth_steal(&answer.words.items[0]);
-        *ret_uri = *answer.words.items[1] ? berth_steal(&answer.words.items[1]) : NULL;
+        *ret_uri = NULL;
+        if (*answer.words.items[1])
+            *ret_uri = berth_steal(&answer.words.items[1]);
     }
     berth_handover_fini(&answer);
-    return *ret_image ? 0 : berth_err_set(err, NONE);
+    if (!*ret_image)
+        return berth_err_set(err, NONE);
+    return 0;
 }
 
 void berth_job_answer_fini(struct berth_job_answer *answer)
