@@ -120,10 +120,9 @@ TEST(options_make_another_container)
                                &request, &err),
         0);
     berth_launch_made_by(&request, &options);
-    ck_assert_str_eq(options.text,
-                     "--container-name=work --container-mounts=/d:/d:ro "
-                     "--container-readonly --container-gpu=none "
-                     "--container-unshare=net");
+    ck_assert_str_eq(options.text, "--container-name=work --container-mounts=/d:/d:ro "
+                                   "--container-readonly --container-gpu=none "
+                                   "--container-unshare=net");
 }
 
 TEST(what_is_not_known_is_left_out)
