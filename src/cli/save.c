@@ -54,6 +54,10 @@ extern char **environ;
 #define LABELS_NAME "labels.json"
 #define LABELS      SCRIPTS "/" LABELS_NAME
 
+/* In a directory beside the file. */
+#define SQUASH "squashfs"
+#define SIF    "sif"
+
 /* Return a descriptor of the root file system of CONTAINER alone; -1 with a sentence in
  * ERR. */
 static int copy_root(const struct berth_container *container, struct berth_err *err)
@@ -221,12 +225,20 @@ struct making {
     const char *root;      /* of the container, as this process reaches it */
     const char *directory; /* of our own, beside the file */
     const char *file;      /* as the user spells it */
-    char *squash;          /* the packed file system */
-    char *sif;             /* the image around it */
+    char *squash;          /* the packed file system, by descriptor */
+    char *sif;             /* the image around it, by descriptor */
     struct berth_progress progress;
     bool is_silent; /* the caller says that it is made */
     off_t bytes;    /* of the image, once it is made */
 };
+
+static void free_making(struct making *making)
+{
+    free(making->squash);
+    free(making->sif);
+}
+
+#define MAKING __attribute__((cleanup(free_making)))
 
 static void say(const char *sentence)
 {
@@ -351,8 +363,7 @@ static int pack(struct making *making, const struct berth_site *site,
     if (!mksquashfs)
         return berth_err_set(err, "mksquashfs is not on this node; ask the "
                                   "administrators to install squashfs-tools");
-    if (berth_compression_choose(site, runtime, mksquashfs, making->directory, &chosen,
-                                 &note) < 0)
+    if (berth_compression_choose(site, runtime, mksquashfs, &chosen, &note) < 0)
         return berth_err_set(err, "'%s': mksquashfs was ended", making->file);
     if (*note.text)
         say(note.text);
@@ -406,6 +417,38 @@ static int make(struct making *making, struct berth_err *err)
     return berth_image_probe(making->sif, &image, err);
 }
 
+/* Make the file NAME with MODE in DIRECTORY, and set *RET_PATH to a path of it for this
+ * process and for programs that it starts. It leads to that very file: the container
+ * may have the directory in a mount, and a program there may put a link in its place,
+ * which would lead to a file of the host. Returns 0, or -1 with errno. */
+static int make_part(int directory, const char *name, mode_t mode, char **ret_path)
+{
+    /* it stays open through exec */
+    int fd = openat(directory, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
+
+    if (fd < 0)
+        return -1;
+    if (asprintf(ret_path, "/proc/self/fd/%d", fd) >= 0)
+        return 0;
+    *ret_path = NULL;
+    return -1;
+}
+
+/* Make both files in the directory of MAKING, which is new. Returns 0, or -1 with a
+ * sentence in ERR. */
+static int make_parts(struct making *making, struct berth_err *err)
+{
+    BERTH_CLOSE int directory =
+        berth_tree_open(making->directory, geteuid(), 0077, NULL, err);
+
+    if (directory < 0)
+        return -1;
+    if (make_part(directory, SQUASH, 0600, &making->squash) < 0 ||
+        make_part(directory, SIF, 0777, &making->sif) < 0)
+        return berth_err_file(err, making->directory, "written");
+    return 0;
+}
+
 static int refuse(const char *file, int number, struct berth_err *err)
 {
     const char *remedy = number == EEXIST ? "; take another name, or --force" : "";
@@ -417,13 +460,20 @@ static int refuse(const char *file, int number, struct berth_err *err)
  * sees to that where a file system has links. */
 static int put_image(const struct making *making, bool is_forced, struct berth_err *err)
 {
+    BERTH_FREE char *name = NULL;
+
     if (!is_forced) {
-        if (link(making->sif, making->file) == 0)
+        if (linkat(AT_FDCWD, making->sif, AT_FDCWD, making->file, AT_SYMLINK_FOLLOW) ==
+            0)
             return 0;
         if (errno == EEXIST || access(making->file, F_OK) == 0)
             return refuse(making->file, EEXIST, err);
     }
-    if (rename(making->sif, making->file) < 0)
+    if (asprintf(&name, "%s/" SIF, making->directory) < 0) {
+        name = NULL;
+        return berth_err_oom(err);
+    }
+    if (rename(name, making->file) < 0)
         return refuse(making->file, errno, err);
     return 0;
 }
@@ -453,19 +503,8 @@ static void end_progress(struct making *making, bool is_made)
 /* Make the image in the directory of MAKING, and give it its name. */
 static int save(struct making *making, bool is_forced, struct berth_err *err)
 {
-    BERTH_FREE char *sif = NULL, *squash = NULL;
     int result;
 
-    if (asprintf(&sif, "%s/sif", making->directory) < 0) {
-        sif = NULL;
-        return berth_err_oom(err);
-    }
-    if (asprintf(&squash, "%s/squashfs", making->directory) < 0) {
-        squash = NULL;
-        return berth_err_oom(err);
-    }
-    making->sif = sif;
-    making->squash = squash;
     begin_progress(making);
     result = make(making, err);
     end_progress(making, result == 0);
@@ -476,12 +515,12 @@ int berth_save(const struct berth_container *container, const char *file,
                bool is_forced, off_t *ret_bytes, struct berth_err *err)
 {
     BERTH_FREE char *directory = NULL;
-    struct making making = {
+    MAKING struct making making = {
         .container = container, .file = file, .is_silent = ret_bytes != NULL};
     char root[32];
     int result = -1;
     int fd = -1;
-    pid_t holding;
+    pid_t holding = -1;
 
     if (!is_forced && access(file, F_OK) == 0)
         return refuse(file, EEXIST, err);
@@ -495,7 +534,8 @@ int berth_save(const struct berth_container *container, const char *file,
         return refuse(file, errno, err);
 
     making.directory = directory;
-    holding = start_holding(container, &fd, err);
+    if (make_parts(&making, err) == 0)
+        holding = start_holding(container, &fd, err);
     if (holding > 0) {
         snprintf(root, sizeof(root), "/proc/self/fd/%d/.", fd);
         making.root = root;

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/vfs.h>
@@ -101,6 +102,7 @@ static int remove_in(void *data)
 {
     const struct removal *removal = data;
 
+    prctl(PR_SET_DUMPABLE, 0); /* a program that is left could trace this process */
     if (setns(removal->users, CLONE_NEWUSER) < 0)
         return EXIT_FAILURE;
     for (const char *const *part = parts; *part; part++)

@@ -4,14 +4,11 @@
 #include "image/compression.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,7 +18,6 @@
 #include "base/fd.h"
 #include "base/run.h"
 #include "base/text.h"
-#include "base/tree.h"
 #include "container/runtime.h"
 
 /* Level 3 makes files as small as gzip's in a tenth of the time (doc/speed.md). */
@@ -87,40 +83,32 @@ void berth_compression_arguments(const char *chosen, struct berth_strvec *ret)
 
 enum trial { TRIAL_WORKS, TRIAL_FAILS, TRIAL_ENDED };
 
-/* Can MKSQUASHFS compress so? It tries an empty directory in SCRATCH. */
-static enum trial try(const char *chosen, const char *mksquashfs, const char *scratch)
+/* Can MKSQUASHFS compress so? It packs a device into memory: no other program can have
+ * put a link there. */
+static enum trial try(const char *chosen, const char *mksquashfs)
 {
     enum { SECONDS = 30, MOST = 1 << 16 };
     BERTH_STRVEC struct berth_strvec argv = {0};
-    BERTH_FREE char *empty = NULL, *file = NULL;
+    BERTH_CLOSE int memory = berth_fd_memory("trial", 0);
     const char *const none[] = {NULL};
     struct berth_run trial = {
         .env = none, .seconds = SECONDS, .most = MOST, .gets_signals = true};
     BERTH_RAN struct berth_ran ran = {0};
     struct berth_err err;
-    enum trial result = TRIAL_FAILS;
 
-    if (asprintf(&empty, "%s/empty", scratch) < 0)
-        empty = NULL;
-    if (asprintf(&file, "%s/trial", scratch) < 0)
-        file = NULL;
-    if (!empty || !file || (mkdir(empty, 0700) < 0 && errno != EEXIST))
+    if (memory < 0)
         return TRIAL_FAILS;
     berth_strvec_push(&argv, mksquashfs);
-    berth_strvec_push(&argv, empty);
-    berth_strvec_push(&argv, file);
+    berth_strvec_push(&argv, "/dev/null");
+    berth_strvec_pushf(&argv, "/proc/self/fd/%d", memory);
     berth_strvec_split(&argv, "-noappend,-no-progress");
     add_compression(chosen, &argv);
     trial.argv = (const char *const *)argv.items;
-    if (!argv.failed && berth_run(&trial, &ran, &err) == 0) {
-        if (WIFSIGNALED(ran.status))
-            result = TRIAL_ENDED;
-        else if (ran.status == 0)
-            result = TRIAL_WORKS;
-    }
-    berth_tree_remove(AT_FDCWD, file);
-    berth_tree_remove(AT_FDCWD, empty);
-    return result;
+    if (argv.failed || berth_run(&trial, &ran, &err) < 0)
+        return TRIAL_FAILS;
+    if (WIFSIGNALED(ran.status))
+        return TRIAL_ENDED;
+    return ran.status == 0 ? TRIAL_WORKS : TRIAL_FAILS;
 }
 
 bool berth_compression_kernel_reads(const char *config, const char *name)
@@ -167,8 +155,7 @@ struct obstacle {
 
 /* Can images be compressed as CHOSEN says? Returns -1 if the trial was ended. */
 static int find_obstacle(const char *chosen, const char *runtime,
-                         const char *mksquashfs, const char *scratch,
-                         struct obstacle *ret)
+                         const char *mksquashfs, struct obstacle *ret)
 {
     enum trial trial = TRIAL_FAILS;
 
@@ -183,8 +170,8 @@ static int find_obstacle(const char *chosen, const char *runtime,
         ret->because = "the kernel of this host could not mount the image";
         return 0;
     }
-    if (mksquashfs && scratch)
-        trial = try(chosen, mksquashfs, scratch);
+    if (mksquashfs)
+        trial = try(chosen, mksquashfs);
     if (trial == TRIAL_FAILS) {
         ret->because = "mksquashfs of this host cannot do that";
         ret->is_expected = true;
@@ -193,8 +180,8 @@ static int find_obstacle(const char *chosen, const char *runtime,
 }
 
 int berth_compression_choose(const struct berth_site *site, const char *runtime,
-                             const char *mksquashfs, const char *scratch,
-                             const char **ret, struct berth_err *ret_note)
+                             const char *mksquashfs, const char **ret,
+                             struct berth_err *ret_note)
 {
     const char *asked = site->images.compression;
     const char *chosen = asked ? asked : USUAL;
@@ -207,7 +194,7 @@ int berth_compression_choose(const struct berth_site *site, const char *runtime,
     if (strcmp(chosen, "gzip") == 0)
         return 0;
 
-    if (find_obstacle(chosen, runtime, mksquashfs, scratch, &obstacle) < 0)
+    if (find_obstacle(chosen, runtime, mksquashfs, &obstacle) < 0)
         return -1;
     if (!obstacle.because)
         *ret = chosen;

@@ -15,11 +15,11 @@ char *berth_compression_program(const char *runtime);
 /* Choose the compression that SITE asks for (images.compression), or zstd. *RET is NULL
  * if that is gzip, or this host cannot make or read it: the runtime then compresses as
  * it does by itself. RET_NOTE gets a sentence if that is not what the site wants, or
- * "". SCRATCH is a directory for a trial. *RET belongs to SITE or is constant. Returns
- * 0, or -1 if a signal has ended the trial, and so is to end what it was for. */
+ * "". *RET belongs to SITE or is constant. Returns 0, or -1 if a signal has ended the
+ * trial, and so is to end what it was for. */
 int berth_compression_choose(const struct berth_site *site, const char *runtime,
-                             const char *mksquashfs, const char *scratch,
-                             const char **ret, struct berth_err *ret_note);
+                             const char *mksquashfs, const char **ret,
+                             struct berth_err *ret_note);
 
 /* Append the arguments of mksquashfs for CHOSEN (NULL: none for the compression), for
  * the processors of this process, and for memory that a job may have. */

@@ -392,8 +392,7 @@ static void push_pull(const char *runtime, struct berth_strvec *ret)
 /* The command line. An image of Docker's kind, which is to be compressed, is built: of
  * a pull nobody can say how. What other registries have are SIF files. */
 static int make_argv(const struct berth_pull *pull, const char *runtime,
-                     const char *temporary, const char *file, struct berth_strvec *ret,
-                     struct berth_err *err)
+                     const char *file, struct berth_strvec *ret, struct berth_err *err)
 {
     const char *chosen = NULL;
     struct berth_err note = {.text = ""};
@@ -402,8 +401,8 @@ static int make_argv(const struct berth_pull *pull, const char *runtime,
         BERTH_FREE char *mksquashfs = berth_compression_program(runtime);
 
         /* Who ends the trial does not want the pull. */
-        if (berth_compression_choose(pull->site, runtime, mksquashfs, temporary,
-                                     &chosen, &note) < 0)
+        if (berth_compression_choose(pull->site, runtime, mksquashfs, &chosen, &note) <
+            0)
             return berth_err_set(err, "image '%s': the pull was ended", pull->uri);
     }
     if (*note.text)
@@ -451,7 +450,7 @@ int berth_convert(const struct berth_pull *pull, const struct berth_cache *cache
     make_temporary(pull->env, &temporary);
     work.temporary = temporary.path;
     if (make_environment(pull, cache, temporary.path, &env, err) < 0 ||
-        make_argv(pull, runtime, temporary.path, file, &argv, err) < 0)
+        make_argv(pull, runtime, file, &argv, err) < 0)
         return -1;
 
     const char *const scraps[] = {part, temporary.path, NULL};

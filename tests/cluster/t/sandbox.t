@@ -96,6 +96,66 @@ try "its labels are not a file of the host to which the image has a link" "berth
     srun --jobid="$job" --overlap --container-image=reach/saved.sif cat /.singularity.d/labels.json
 end_jobs
 
+echo "# what pyxis has, too"
+allocate -w n1
+N=(--jobid="$job" --overlap --container-name=work)
+unshare=--container-unshare=net,ipc,uts
+try "a name" nothing -- srun "${N[@]}" "${A[@]}" sh -c "$task"
+try "... with another mount, which starts the container anew" nothing -- \
+    srun "${N[@]}" "${closed[@]}" --container-mounts=/etc/hostname:/opt/host sh -c "$task"
+try "... from a directory as image" "$both" -- \
+    hostile srun "${N[@]/work/other}" "${H[@]}" sh -c "$task"
+live 1 -w n1 -n1 "${N[@]}" "${closed[@]}" sh -c '/r/reach --until /r/named $(cat /r/places)'
+try "... beside a step that joins it" nothing -- srun "${N[@]}" "${closed[@]}" sh -c "$task"
+alice touch reach/named
+ends "... which ends" live 0
+printed "... and has reached nothing either" live 1 nothing
+end_jobs
+try "namespaces of its own" "$both" -- hostile srun -w n1 "${H[@]}" "$unshare" sh -c "$task"
+try "a step that is saved" "~saved '/home/alice/reach/step.sif'" -- \
+    srun -w n1 -n1 "${A[@]}" $W --container-save=reach/step.sif sh -c \
+    '/r/reach --until /r/step.sif $(cat /r/places) >/r/watched 2>&1 &
+    while ! grep -q ready /r/watched; do sleep 0.1; done'
+matches "... whose other programs have found nothing" "^ready( nothing)?$" \
+    "$(on login alice sh -c 'paste -sd" " reach/watched')"
+
+echo "# berth save into a mount of the container"
+# A program puts links in the place of all files that berth and mksquashfs might write.
+on login alice sh -c 'echo precious >secret'
+live 1 -w n1 -n1 "${A[@]}" $W sh -c 'echo ready; while [ ! -e /r/kept ]; do
+    for it in /r/linked.sif.*; do
+        [ -d "$it" ] && for name in squashfs sif trial; do ln -s /home/alice/secret "$it/$name"; done
+    done; done 2>/dev/null; true'
+alice berth save -w n1 "$(on login alice squeue -h -o %i)" reach/linked.sif >"$work/linked" 2>&1
+alice touch reach/kept
+ends "a program there that makes links to a file of the host" live 0
+equal "... does not have it written over" precious "$(on login alice cat secret)"
+equal "... or an image that is one" "" "$(on login alice sh -c 'find reach -type l')"
+on login alice sh -c 'echo topsecret >secret'
+
+echo "# a squashfs file"
+# Its two files are links to files of the host, and its working directory leads up.
+on login alice sh -c 'rm -rf reach/tree; cp -r /images/a.dir reach/tree 2>/dev/null; cd reach/tree && chmod -R u+w . &&
+    rm -rf .singularity.d singularity environment .exec .run .shell .test etc/environment etc/rc &&
+    ln -s /home/alice/secret etc/environment && printf "cd \"/../../home/alice\" || exit 1\n" >etc/rc &&
+    mksquashfs . ../links.sqsh -all-root -quiet -no-progress -noappend >/dev/null && cd .. && chmod -R u+w tree && rm -rf tree'
+Q=(--container-image=/home/alice/reach/links.sqsh --container-args=--contain --container-mounts=/home/alice/reach:/r)
+try "a task" nothing -- srun -Q -w n1 "${Q[@]}" sh -c "$task"
+try "... starts in no directory of the host, and reads no file of it" "/ none" "grep -v ' note: '" -- \
+    srun -Q -w n1 "${Q[@]}" --no-container-mount-home sh -c 'echo "$(pwd) $(env | grep -q topsecret && echo topsecret || echo none)"'
+try "writable" nothing -- srun -Q -w n1 "${Q[@]}" $W sh -c "$task"
+
+echo "# berth-oci and a batch script"
+on login,n1 root sh -c 'cp $(ls /usr/share/berth/oci.conf /usr/local/share/berth/oci.conf 2>/dev/null | head -n1) /etc/slurm/oci.conf'
+oci=(env BERTH_CONTAINER_ARGS=--contain BERTH_CONTAINER_MOUNTS=/home/alice/reach:/r BERTH_CONTAINER_WORKDIR=/)
+try "Slurm's --container" "$both" -- hostile "${oci[@]}" srun -w n1 --container=/home/alice/hostile.dir sh -c "$task"
+on login,n1 root rm -f /etc/slurm/oci.conf
+script watch.sh <<<"#!/bin/sh
+$task"
+script_submit
+equal "a batch script" "$both" "$(hostile sh -c 'rm -f job.out; ./submit -o job.out "$@" watch.sh; cat job.out' sh \
+    -w n1 -n1 --container-script "${H[@]}")"
+
 echo "# berth in a home"
 home() { hostile srun -w n1 "$mine" run "$@"; }
 try "a task" nothing -- home "${A[@]}" sh -c "$task"
