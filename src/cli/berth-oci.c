@@ -11,6 +11,7 @@
  * an OCI bundle. */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -43,18 +44,45 @@ extern char **environ;
 /* The words of the command line. */
 enum { ENVIRONMENT = 1, CONTAINER, COMMAND };
 
+/* Read the file PATH into RET, if it is of this user or of root: slurmstepd makes its
+ * directory writable by the user's primary group, so that another user of that group
+ * can exchange the file. Returns 0, or -1 with errno. */
+static int read_own(const char *path, struct berth_buf *ret)
+{
+    enum { MOST = 64 << 20 }; /* bytes; Linux passes less to a program */
+    BERTH_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    struct stat status;
+
+    if (fd < 0 || fstat(fd, &status) < 0)
+        return -1;
+    if (status.st_uid == geteuid() || status.st_uid == 0)
+        return berth_fd_read(fd, MOST, ret);
+    errno = EPERM;
+    return -1;
+}
+
+/* The environment cannot be read from the file PATH because of NUMBER (errno). */
+static int refuse_environment(const char *path, int number, struct berth_err *err)
+{
+    if (number == EPERM)
+        return berth_err_set(err,
+                             "'%s', the environment of the task: it belongs to another "
+                             "user; tell the administrators",
+                             path);
+    return berth_err_set(err,
+                         "'%s', the environment of the task: %s; oci.conf must have "
+                         "CreateEnvFile=null, and pass %%e",
+                         path, strerror(number));
+}
+
 /* Replace the environment of this process by that in the file PATH. */
 static int read_environment(const char *path, struct berth_err *err)
 {
-    enum { MOST = 64 << 20 }; /* bytes; Linux passes less to a program */
     static struct berth_strvec variables;
     BERTH_BUF struct berth_buf text = {0};
 
-    if (berth_fd_read_path(path, MOST, &text) < 0)
-        return berth_err_set(err,
-                             "'%s', the environment of the task: %s; oci.conf must "
-                             "have CreateEnvFile=null, and pass %%e",
-                             path, strerror(errno));
+    if (read_own(path, &text) < 0)
+        return refuse_environment(path, errno, err);
     berth_environ_split(text.text ? text.text : "", text.used, &variables);
     if (variables.failed)
         return berth_err_oom(err);

@@ -108,6 +108,15 @@ expect 'a site that forbids to mount the script' 1 \
 expect 'no file with the environment' 1 \
     "berth: this host: '/nowhere', the environment of the task: No such file or directory; oci.conf must have CreateEnvFile=null, and pass %e" \
     as_stepd "$oci" /nowhere a show
+environment MARK=theirs SLURM_STEP_ID=0
+if [ "$(id -u)" = 0 ]; then
+    chown 1 environment
+    expect 'an environment that another user has put there' 1 \
+        "berth: this host: 'environment', the environment of the task: it belongs to another user; tell the administrators" \
+        as_stepd "$oci" environment a show
+else
+    skip 'an environment that another user has put there' 'only root can give a file away'
+fi
 expect 'by hand' 1 "berth: berth-oci is started by Slurm, by the line RunTimeRun of oci.conf; see spank_berth(8)" \
     "$oci" x y
 expect 'its release' 0 "berth-oci $("$built" --version | sed 's/.* //')" "$built" --version
