@@ -164,10 +164,14 @@ static int become_run(const char *container, char **command, struct berth_err *e
 {
     struct berth_strvec words = {0};
 
-    if (berth_script_is(environ, command[0]))
+    if (berth_script_is(environ, command[0])) {
         setenv(BERTH_SCRIPT_VARIABLE, command[0], 1);
-    else
+        /* sbatch sets this one for the steps of the script, slurmrestd does not, and
+         * from an outer job it may have another value */
+        setenv(BERTH_BUNDLE_VARIABLE, container, 1);
+    } else {
         command[0] = name_of(command[0]);
+    }
     setenv(BERTH_BUNDLE_RUN, "1", 1);
     berth_strvec_push(&words, berth_installed(BERTH_RUN_PROGRAM));
     berth_strvec_push(&words, "run");

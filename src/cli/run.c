@@ -348,7 +348,8 @@ static void print_notes(const struct berth_site_asker *asker)
         berth_strvec_push(&sentences,
                           "--container-lifetime=job: only steps of srun use a "
                           "container again; this one ends with its command");
-    if (step->nodes && !getenv("HOME"))
+    /* Slurm gives a script HOME, unless slurmrestd has submitted it without. */
+    if (step->nodes && !own.script && !getenv("HOME"))
         berth_strvec_push(&sentences,
                           "--export=NONE has dropped the environment, and only the "
                           "plugin restores it; MPI may need FI_*, UCX_*, MPICH_*, "

@@ -30,7 +30,7 @@ printf '#!/bin/sh\necho that of the host\n' >path/python
 printf '#!/bin/sh\necho that of the image\n' >a/bin/python
 cat >job00007/slurm_script <<'SCRIPT'
 #!/bin/sh
-echo "script in $IMAGE with $MOUNT${1+ $*}"
+echo "script in $IMAGE with $MOUNT${1+ $*}${SLURM_CONTAINER+, steps in $SLURM_CONTAINER}"
 SCRIPT
 cat >path/starter <<'STARTER'
 #!/bin/sh
@@ -69,9 +69,14 @@ T/a " as_stepd "$oci" environment "$T/a" show
 
 # Batch scripts.
 environment SLURM_JOB_ID=7 SLURM_PROCID=0 SLURM_LOCALID=0
-expect 'a batch script is mounted' 0 \
-    'script in T/a with type=bind,"source=T/job00007/slurm_script","destination=T/job00007/slurm_script",ro one two' \
+expect 'a batch script is mounted, and its steps run in the image, too' 0 \
+    'script in T/a with type=bind,"source=T/job00007/slurm_script","destination=T/job00007/slurm_script",ro one two, steps in a' \
     as_stepd "$oci" environment a "$T/job00007/slurm_script" one two
+printf '%s\0' PATH="$T/path:$PATH" SLURMD_NODENAME=n1 SLURM_JOB_ID=7 SLURM_PROCID=0 SLURM_LOCALID=0 \
+    SLURM_NODEID=0 SLURM_NNODES=1 SLURM_JOB_NUM_NODES=1 SLURM_TASKS_PER_NODE=1 SLURM_GTIDS=0 >environment
+expect 'a script without HOME, as by slurmrestd: no note about --export=NONE' 0 \
+    'script in T/a with type=bind,"source=T/job00007/slurm_script","destination=T/job00007/slurm_script",ro, steps in a' \
+    as_stepd "$oci" environment a "$T/job00007/slurm_script"
 environment SLURM_JOB_ID=7 SLURM_STEP_ID=0 SLURM_PROCID=0
 expect 'a task of a step is no batch script' 0 "script in T/a with " \
     as_stepd "$oci" environment a "$T/job00007/slurm_script"

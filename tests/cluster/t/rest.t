@@ -1,0 +1,92 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Jobs that slurmrestd submits: `container` of a request is an image, and variables of its
+# environment are options of berth. With doc/admin.md's own request; first without the plugin,
+# then with it.
+
+# shellcheck disable=SC2016 # words for other shells
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/console.sh"
+for it in release apt; do
+    # shellcheck source=/dev/null
+    . "$here/../lib/$it.sh"
+done
+
+need_images a b
+LIMIT=60
+hosts=login,$nodes
+stack=/etc/slurm/plugstack.conf.d/berth.conf
+shipped=$(on n1 root bash -c 'ls /usr/share/berth/oci.conf /usr/local/share/berth/oci.conf 2>/dev/null | head -n1')
+for host in ${hosts//,/ }; do
+    spoil "$host" "cp $stack /tmp/berth.conf; : >$stack; cp $shipped /etc/slurm/oci.conf" \
+        "mv /tmp/berth.conf $stack; rm -f /etc/slurm/oci.conf"
+done
+
+# slurmrestd is not in the tree of the hosts: its programs are put on the login host.
+apt_download "$work" "$release" "$(release_mirror)" slurmrestd libhttp-parser2.9 >"$work/log" 2>&1 ||
+    { cat "$work/log"; exit 1; }
+for package in "$work"/*.deb; do
+    dpkg --fsys-tarfile "$package" | on login root tar -x -C / ./usr || exit 1
+done
+at_exit 'on login root bash -c "rm -f /usr/sbin/slurmrestd /usr/lib/*/libhttp_parser.so.*"'
+at_exit 'on login alice pkill -u alice -x slurmrestd'
+
+on login alice rm -f rest.sock rest.out
+on login alice ln -sfn /images/a.sif app.sif
+sed -n '/^### Jobs by slurmrestd$/,/^## /p' "$here/../../../doc/admin.md" >"$work/admin.md"
+console_document "$work/admin.md" doc/admin.md
+
+# submitted VARIABLES CONTAINER: the output of a job whose script is standard input; its
+# environment has VARIABLES, of JSON, and the image CONTAINER, if any.
+submitted() {
+    local script container=''
+    script=$(python3 -c 'import json, sys; print(json.dumps(sys.stdin.read()))')
+    [[ ! ${2-} ]] || container="\"container\": \"$2\","
+    on login alice bash -c 'rm -f rest.out; cat >rest.json' <<END
+{"script": $script,
+ "job": {"name": "rest", $container "current_working_directory": "/home/alice", "required_nodes": ["n1"],
+         "standard_output": "/home/alice/rest.out", "environment": ["PATH=/usr/bin:/bin"$1]}}
+END
+    alice curl -sS --unix-socket rest.sock -H 'Content-Type: application/json' -d @rest.json \
+        localhost/slurm/v0.0.42/job/submit >"$work/answer" 2>&1
+    job=$(sed -n 's/.*"job_id": \([0-9]*\).*/\1/p' "$work/answer")
+    [[ $job ]] || cat "$work/answer"
+    wait_for 30 has_no_job
+    on login alice cat rest.out
+}
+A=/images/a.sif
+
+equal "the script and its steps run in the image" "a a" "$(submitted '' $A <<'END'
+#!/bin/sh
+export HOME=/home/alice
+echo $(cat /etc/berth-image) $(srun -Q cat /etc/berth-image)
+END
+)"
+matches "scontrol show job has the image" "Container=$A" \
+    "$(alice sh -c 'scontrol show job | grep Container= | tail -n 1')"
+equal "a variable of berth" "a b" "$(submitted ', "BERTH_CONTAINER_ENV=X=a b"' $A <<<$'#!/bin/sh\necho $X')"
+equal "an image that is not there" \
+    "berth: n1: image '/images/gone.sif': not found; check the path, and that the nodes see this file system" \
+    "$(submitted '' /images/gone.sif <<<'#!/bin/sh')"
+site <<<'images: {roots: [/elsewhere]}'
+matches "a site that allows other images" "$A': this site does not allow it; it allows /elsewhere" \
+    "$(submitted '' $A <<<'#!/bin/sh')"
+site </dev/null
+
+for host in ${hosts//,/ }; do on "$host" root cp /tmp/berth.conf "$stack"; done
+equal "with the plugin: the script, its steps, and one in another image" "a a b" "$(submitted '' $A <<'END'
+#!/bin/sh
+echo $(cat /etc/berth-image) $(srun -Q cat /etc/berth-image) \
+    $(srun -Q --container-image=/images/b.sif cat /etc/berth-image)
+END
+)"
+equal "... BERTH_CONTAINER_IMAGE, and no container: the script on the host, its steps in the image" "host b" \
+    "$(submitted ', "BERTH_CONTAINER_IMAGE=/images/b.sif"' <<'END'
+#!/bin/sh
+echo $(cat /etc/berth-image 2>/dev/null || echo host) $(srun -Q cat /etc/berth-image)
+END
+)"
+
+finish
