@@ -50,7 +50,9 @@ try "a variable of berth" 'a b' -- env BERTH_CONTAINER_ENV='X=a b' srun -n1 $A s
 try "an image in the working directory" a -- sh -c 'ln -sf /images/a.sif here.sif; srun -n1 --container=here.sif cat /etc/berth-image'
 ranks='sed -nE "s/^rank .* (in mpich: MPICH Version:)[[:space:]]*([0-9.]{3}).*/\1 \2/p" | sort | uniq -c | sed "s/^ *//"'
 try "a ring of the image's MPI" '4 in mpich: MPICH Version: 4.0' "$ranks" -- srun -N2 -n4 --mpi=pmi2 --container=/images/mpich.sif mpiring
-try "the host's MPI" '4 in mpich: MPICH Version: 4.2' "$ranks" -- env BERTH_MPI_BIND=host srun -N2 -n4 --mpi=pmi2 --container=/images/mpich.sif mpiring
+on_host='4 in mpich: MPICH Version: 4.2'
+[[ $release == trixie ]] || on_host='4 in mpich: MPICH Version: 5.0'
+try "the host's MPI" "$on_host" "$ranks" -- env BERTH_MPI_BIND=host srun -N2 -n4 --mpi=pmi2 --container=/images/mpich.sif mpiring
 try "a missing image: one line per node" "berth: n1: image '/images/gone.sif': not found; check the path, and that the nodes see this file system
 status 1" -- srun -w n1 -n4 --container=/images/gone.sif true
 try "Slurm gives all components the last image" $'berth: note: Slurm gives the last --container to all components of this step; only the plugin gives each its own\nb\nb' -- \
@@ -89,25 +91,53 @@ alice sh -c 'scontrol show job $(cat job.id) | tr " " "\n" | sed -n "s/^JobState
 equal "an image that is not there" "berth: n1: image '/images/gone.sif': not found; check the path, and that the nodes see this file system" \
     "$(in_image --container=/images/gone.sif -w n1 <<<'#!/bin/sh')"
 
-# The end of a step, by whatever.
+# The end of a step, by whatever. The shell in the image may print that its `sleep` has the
+# signal, too.
 spooled() { on "$nodes" root bash -c 'cd /var/spool/slurmd && ls -d oci-job* 2>/dev/null || :'; }
 traps='trap "echo got USR1; exit 4" USR1; echo ready; while :; do sleep 0.1; done'
 # ends_by TITLE EXPECTED COMMAND...: what a step prints that COMMAND, given its number, ends.
 ends_by() {
     start step alice srun -Q -w n1 -n1 $A sh -c "$traps"
     await step 1 ready
-    alice "${@:3}" "$(alice squeue -h -s -u alice -o %i | grep -v '[.][a-z]')"
+    "${@:3}" "$(alice squeue -h -s -u alice -o %i | grep -v '[.][a-z]')"
     wait "${pid[step]}"
     matches "$1" "$2" "status $?$nl$(cat "$work/step")"
 }
-ends_by "scancel of a step" 'CANCELLED' scancel
-ends_by "scancel with a signal" $'status 4\nready\ngot USR1' scancel -s USR1
+# time_out STEP: the job of the step is at its limit now; slurmctld looks twice a minute.
+time_out() { on login root scontrol update "JobId=${1%.*}" EndTime=now; }
+ends_by "scancel of a step" 'CANCELLED' alice scancel
+ends_by "scancel with a signal" '^status 4.*got USR1' alice scancel -s USR1
+ends_by "a time limit" 'CANCELLED.* DUE TO TIME LIMIT' time_out
+try "a task that is killed" "status 137" -- srun -w n1 -n1 $A sh -c 'kill -9 $$'
+try "... ends the other tasks of its step with -K" "~status 1(37|43)$" -- \
+    srun -K -w n1 -n2 $A sh -c '[ $SLURM_PROCID = 0 ] || kill -9 $$; sleep 60'
+
+# A job that begins again.
+is_ready() { on login alice grep -aq "^a ready ${1:-0}\$" job.out 2>/dev/null; }
+script ready.sh <<'END'
+#!/bin/sh
+echo "$(cat /etc/berth-image) ready ${SLURM_RESTART_COUNT-0}"
+sleep 60
+END
+on login alice rm -f job.out
+job=$(alice sbatch --parsable -o job.out --open-mode=append $A -w n1 --requeue ready.sh)
+wait_for 30 is_ready || result FAIL "the script begins" "$(on login alice cat job.out)"
+alice scontrol requeue "$job"
+# shellcheck disable=SC2329 # for wait_for
+begins_again() {
+    on login root scontrol update "JobId=$job" StartTime=now >/dev/null 2>&1
+    is_ready 1
+}
+wait_for 60 begins_again
+equal "a requeued job begins again in the image" "0 is ready 1" "$? is $(on login alice grep -ao 'ready 1' job.out)"
+alice scancel "$job"
+wait_for 30 has_no_job
 soon "nothing is left in SlurmdSpoolDir" "" -- spooled
 
 # With the plugin.
 for host in ${hosts//,/ }; do on "$host" root cp /tmp/berth.conf "$stack"; done
 equal "with the plugin: a container per node" $'4 a\n4 a' "$(in_containers srun -Q -N2 -n8 --ntasks-per-node=4 $A ./count)"
-try "... and its options" '4 in mpich: MPICH Version: 4.2' "$ranks" -- srun -N2 -n4 --mpi=pmi2 --container=/images/mpich.sif --mpi-bind mpiring
+try "... and its options" "$on_host" "$ranks" -- srun -N2 -n4 --mpi=pmi2 --container=/images/mpich.sif --mpi-bind mpiring
 try "... each component has its own image, or none" $'a\nb\nhost' 'sort' -- \
     srun -Q -n1 $A ./count.image : -n1 --container=/images/b.sif ./count.image : -n1 ./count.image
 equal "... the script of a job, its steps, another image and the host" "a a b host" "$(in_image $A -n1 <<'END'
