@@ -33,4 +33,4 @@ bool berth_container_is_ours(void);
 /* Put the image VALUE into OWN, the options of a component. Returns 0, or -1 with a
  * sentence in ERR if they name another image. */
 int berth_container_take(const char *value, struct berth_request *own,
-                        struct berth_err *err);
+                         struct berth_err *err);

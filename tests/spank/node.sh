@@ -186,6 +186,7 @@ expect '... and none of another' 0 "0 $A: ./x
 expect '... and a second image' 1 \
     "srun: error: berth: --container=a and --container-image=T/b are two images; leave one of the two out" \
     srun --container=a --container-image=b ./x
+# shellcheck disable=SC2016 # for that shell
 expect '... that the site forbids' 1 \
     "srun: error: berth: --container-image: a rule of this site forbids it; leave it out (T/berth.yaml:1)" \
     sh -c 'echo "rules: [{forbid: [container-image]}]" >berth.yaml; FAKE_WORDS="config=$PWD/berth.yaml" exec srun --container=a ./x'

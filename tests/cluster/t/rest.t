@@ -58,9 +58,8 @@ END
 }
 A=/images/a.sif
 
-equal "the script and its steps run in the image" "a a" "$(submitted '' $A <<'END'
+equal "the script and its steps run in the image" "a a" "$(submitted ', "HOME=/home/alice"' $A <<'END'
 #!/bin/sh
-export HOME=/home/alice
 echo $(cat /etc/berth-image) $(srun -Q cat /etc/berth-image)
 END
 )"
