@@ -113,7 +113,7 @@ try "... ends the other tasks of its step with -K" "~status 1(37|43)$" -- \
     srun -K -w n1 -n2 $A sh -c '[ $SLURM_PROCID = 0 ] || kill -9 $$; sleep 60'
 
 # A job that begins again.
-is_ready() { on login alice grep -aq "^a ready ${1:-0}\$" job.out 2>/dev/null; }
+script_is_ready() { on login alice grep -aq "^a ready ${1:-0}\$" job.out 2>/dev/null; }
 script ready.sh <<'END'
 #!/bin/sh
 echo "$(cat /etc/berth-image) ready ${SLURM_RESTART_COUNT-0}"
@@ -121,12 +121,12 @@ sleep 60
 END
 on login alice rm -f job.out
 job=$(alice sbatch --parsable -o job.out --open-mode=append $A -w n1 --requeue ready.sh)
-wait_for 30 is_ready || result FAIL "the script begins" "$(on login alice cat job.out)"
+wait_for 30 script_is_ready || result FAIL "the script begins" "$(on login alice cat job.out)"
 alice scontrol requeue "$job"
 # shellcheck disable=SC2329 # for wait_for
 begins_again() {
     on login root scontrol update "JobId=$job" StartTime=now >/dev/null 2>&1
-    is_ready 1
+    script_is_ready 1
 }
 wait_for 60 begins_again
 equal "a requeued job begins again in the image" "0 is ready 1" "$? is $(on login alice grep -ao 'ready 1' job.out)"

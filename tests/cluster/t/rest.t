@@ -38,9 +38,9 @@ on login alice ln -sfn /images/a.sif app.sif
 sed -n '/^### Jobs by slurmrestd$/,/^## /p' "$here/../../../doc/admin.md" >"$work/admin.md"
 console_document "$work/admin.md" doc/admin.md
 
-# submitted VARIABLES CONTAINER: the output of a job whose script is standard input; its
+# rest_submitted VARIABLES CONTAINER: the output of a job whose script is standard input; its
 # environment has VARIABLES, of JSON, and the image CONTAINER, if any.
-submitted() {
+rest_submitted() {
     local script container=''
     script=$(python3 -c 'import json, sys; print(json.dumps(sys.stdin.read()))')
     [[ ! ${2-} ]] || container="\"container\": \"$2\","
@@ -58,31 +58,31 @@ END
 }
 A=/images/a.sif
 
-equal "the script and its steps run in the image" "a a" "$(submitted ', "HOME=/home/alice"' $A <<'END'
+equal "the script and its steps run in the image" "a a" "$(rest_submitted ', "HOME=/home/alice"' $A <<'END'
 #!/bin/sh
 echo $(cat /etc/berth-image) $(srun -Q cat /etc/berth-image)
 END
 )"
 matches "scontrol show job has the image" "Container=$A" \
     "$(alice sh -c 'scontrol show job | grep Container= | tail -n 1')"
-equal "a variable of berth" "a b" "$(submitted ', "BERTH_CONTAINER_ENV=X=a b"' $A <<<$'#!/bin/sh\necho $X')"
+equal "a variable of berth" "a b" "$(rest_submitted ', "BERTH_CONTAINER_ENV=X=a b"' $A <<<$'#!/bin/sh\necho $X')"
 equal "an image that is not there" \
     "berth: n1: image '/images/gone.sif': not found; check the path, and that the nodes see this file system" \
-    "$(submitted '' /images/gone.sif <<<'#!/bin/sh')"
+    "$(rest_submitted '' /images/gone.sif <<<'#!/bin/sh')"
 site <<<'images: {roots: [/elsewhere]}'
 matches "a site that allows other images" "$A': this site does not allow it; it allows /elsewhere" \
-    "$(submitted '' $A <<<'#!/bin/sh')"
+    "$(rest_submitted '' $A <<<'#!/bin/sh')"
 site </dev/null
 
 for host in ${hosts//,/ }; do on "$host" root cp /tmp/berth.conf "$stack"; done
-equal "with the plugin: the script, its steps, and one in another image" "a a b" "$(submitted '' $A <<'END'
+equal "with the plugin: the script, its steps, and one in another image" "a a b" "$(rest_submitted '' $A <<'END'
 #!/bin/sh
 echo $(cat /etc/berth-image) $(srun -Q cat /etc/berth-image) \
     $(srun -Q --container-image=/images/b.sif cat /etc/berth-image)
 END
 )"
 equal "... BERTH_CONTAINER_IMAGE, and no container: the script on the host, its steps in the image" "host b" \
-    "$(submitted ', "BERTH_CONTAINER_IMAGE=/images/b.sif"' <<'END'
+    "$(rest_submitted ', "BERTH_CONTAINER_IMAGE=/images/b.sif"' <<'END'
 #!/bin/sh
 echo $(cat /etc/berth-image 2>/dev/null || echo host) $(srun -Q cat /etc/berth-image)
 END
