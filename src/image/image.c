@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checks whether a path is a SIF file, a squashfs file or a sandbox directory, before a
- * runtime is started: the runtime would report a fault late, once for each task, and in
- * words about itself. */
+ * runtime is started: the runtime would report an error late, once for each task, and
+ * in words about itself. */
 
 #include "image/image.h"
 

@@ -299,6 +299,7 @@ int berth_job_find_image(const struct berth_job_question *question, char **ret_i
     int fds[BERTH_JOB_JOIN_FDS] = {-1, -1};
     BERTH_CLOSE int socket = ask(question, BERTH_JOB_IMAGE, fds, err);
     struct berth_handover answer;
+    bool has_image;
 
     if (socket < 0)
         return -1;
@@ -306,14 +307,15 @@ int berth_job_find_image(const struct berth_job_question *question, char **ret_i
         close(fds[1]);
     if (berth_message_read_handover(fds[0], &answer) < 0)
         return berth_err_set(err, NONE);
-    if (answer.words.count == 2) {
+    has_image = answer.words.count == 2;
+    if (has_image) {
         *ret_image = berth_steal(&answer.words.items[0]);
         *ret_uri = NULL;
         if (*answer.words.items[1])
             *ret_uri = berth_steal(&answer.words.items[1]);
     }
     berth_handover_fini(&answer);
-    if (!*ret_image)
+    if (!has_image)
         return berth_err_set(err, NONE);
     return 0;
 }
